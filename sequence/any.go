@@ -12,8 +12,13 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Any gives out the numbers of a sequence over several stores in one program: of one store as long
-// as it answers, and then of another. Its numbers are in no order. It is safe for concurrent use.
+// Any gives out numbers of sequences in several stores that know nothing of each other: of one
+// store as long as it answers, and then of another. Its numbers are in no order. It is safe for
+// concurrent use.
+//
+// Each store has an ordinary sequence of the name. With n stores or more to come, the first one
+// starts at 1, the second one at 2, and so on, and each has the step n: so no two give out one
+// number, whatever the stores lose. Which store starts where must never change.
 //
 // A store that does not answer, was rolled back or has no numbers left stops nothing while another
 // one gives numbers.
@@ -43,9 +48,7 @@ type member struct {
 	ended  chan struct{} // closed when nobody tries to open it any more
 
 	// Guarded by the mutex of the Any.
-	seq      *Sequence // nil until it is opened, and when it may not be used
-	set      string
-	class    int64
+	seq      *Sequence     // nil until it is opened, and when it may not be used
 	tried    bool          // to open it, at least once
 	left     chan struct{} // nil until it is left out for good; closed when it is closed
 	err      error         // what the store said last; nil when that was numbers
@@ -60,9 +63,10 @@ const (
 	longestAbsence = 10 * time.Second
 )
 
-// OpenAny opens a sequence over several stores, or over those of them that are given. It refuses
-// stores whose parts do not belong together. At least one must have the sequence and answer; those
-// that do not are used when they do, and the first one that does is preferred.
+// OpenAny opens sequences of one name in several stores. It refuses stores whose sequences can give
+// out the same number: those with another step, two that meet, and one store given twice. At least
+// one must have the sequence and answer; those that do not are used when they do, and the first one
+// that does is preferred.
 func OpenAny(ctx context.Context, stores []lease.Store, name string, o *Options) (*Any, error) {
 	if o == nil {
 		o = &Options{}
@@ -136,7 +140,7 @@ func (a *Any) join(m *member) {
 	defer close(m.ended)
 	for failed := 0; ; failed++ {
 		ctx, cancel := a.world.WithTimeout(a.life, callTimeout)
-		s, err := openPart(ctx, m.store, a.name, &Options{Logger: a.log}, func(err error) { a.hear(m, err) })
+		s, err := openHeard(ctx, m.store, a.name, &Options{Logger: a.log}, func(err error) { a.hear(m, err) })
 		cancel()
 		if err == nil {
 			a.enter(m, s)
@@ -174,35 +178,48 @@ func (a *Any) wake() {
 	a.news = make(chan struct{})
 }
 
-// enter lets a store be used that was opened, if its part belongs to those of the others. Two
-// stores of one class are both left out, because nobody knows which of them is the right one.
+// enter lets a store be used that was opened, if its numbers are none of the others'. Two stores
+// that meet are both left out, because nobody knows which of them is the right one.
 func (a *Any) enter(m *member, s *Sequence) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.wake()
-	m.tried, m.seq, m.set, m.class = true, s, s.known.Set, s.known.Class
+	m.tried, m.seq = true, s
 	if a.closed {
 		a.leaveOut(m, ErrClosed)
 		return
 	}
+	err := fit(a.name, m.number, s)
 	for _, other := range a.members {
-		var err error
-		switch {
-		case other == m || other.seq == nil:
-			continue
-		case other.set != m.set:
-			err = errSets(a.name, m.number)
-		case other.class == m.class:
-			err = errTwins(a.name, m.class, other.number, m.number)
-			a.leaveOut(other, err)
-		default:
+		if other == m || other.seq == nil || err != nil {
 			continue
 		}
+		switch {
+		case other.seq.way.step != s.way.step:
+			err = fmt.Errorf("sequence %q: store %d has step %d, and store %d step %d: numbers would come twice: "+
+				"leave out the store that is wrong (%w)", a.name, other.number, other.seq.way.step, m.number,
+				s.way.step, lease.ErrRefused)
+		case other.seq.way.meets(s.way):
+			err = fmt.Errorf("sequence %q: store %d and store %d give out the same numbers, from %d and %d in steps "+
+				"of %d: one is a copy of the other, or they are the same: leave one out (%w)", a.name, other.number,
+				m.number, other.seq.way.start, s.way.start, s.way.step, lease.ErrRefused)
+			a.leaveOut(other, err)
+		}
+	}
+	if err != nil {
 		a.conflict = err
 		a.leaveOut(m, err)
 		a.log.Error("stores of a sequence do not belong together", "sequence", a.name, "err", err)
-		return
 	}
+}
+
+// fit refuses a sequence whose numbers rise over all programs, which those of two stores do not.
+func fit(name string, number int, s *Sequence) error {
+	if s.mode != Strict && s.dated == nil {
+		return nil
+	}
+	return fmt.Errorf("sequence %q: store %d has a strict or dated one, and numbers of several stores have no order: "+
+		"use Open with one store (%w)", name, number, lease.ErrRefused)
 }
 
 // leaveOut ends the use of a store. mu is held.

@@ -41,3 +41,17 @@ func (a *Any) Close() error {
 	close(a.gone)
 	return a.lost
 }
+
+// together runs f(0) to f(n-1) at the same time.
+func together(w world.World, n int, f func(i int)) {
+	done := make(chan struct{}, n)
+	for i := range n {
+		w.Go(func() {
+			f(i)
+			done <- struct{}{}
+		})
+	}
+	for range n {
+		w.Wait(-1, done)
+	}
+}

@@ -13,13 +13,11 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// trio returns three stores of a sequence with five classes, and what a program takes of it.
+// trio returns three stores whose sequences have steps of 5, and what a program takes of it.
 func trio(t testing.TB, d Definition) ([]*shaky, *Any) {
 	t.Helper()
 	all := several(3)
-	if err := CreateAny(t.Context(), stores(all...), name, d, 5); err != nil {
-		t.Fatal(err)
-	}
+	createAny(t, 5, d, all...)
 	return all, openAny(t, all...)
 }
 
@@ -297,10 +295,7 @@ func TestAnyGivesAllNumbers(t *testing.T) {
 func TestAnyEndsWithoutAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := several(2)
-		d := Definition{Max: new(int64(2))}
-		if err := CreateAny(t.Context(), stores(all[0]), name, d, 2); err != nil {
-			t.Fatal(err)
-		}
+		createAny(t, 2, Definition{Max: new(int64(2))}, all[0])
 		a := openAny(t, all...)
 		expectAny(t, a, 1)
 		time.Sleep(time.Hour + longestAbsence/3) // the absent one is asked rarely by now

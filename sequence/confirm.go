@@ -75,7 +75,6 @@ func (s *state) confirm(ctx context.Context, st lease.Store, identity string, fl
 		return err
 	}
 	s.Identity = identity
-	s.Given = s.Classes // the store may have forgotten classes that it gave away
 	s.Confirmed = max(s.Confirmed+1, w.Now().UnixMilli())
 	s.record.Generation = max(s.record.Generation, s.Confirmed)
 	return nil

@@ -44,6 +44,13 @@ func (c course) stride() uint64 {
 	return -uint64(c.step)
 }
 
+// meets reports whether two courses of one step can have a number in common, at any time: a max can
+// be raised, so their ends do not count.
+func (c course) meets(o course) bool {
+	apart := uint64(max(c.start, o.start)) - uint64(min(c.start, o.start))
+	return apart%c.stride() == 0
+}
+
 // upTo returns the course that ends at a number or before it.
 func (c course) upTo(last int64) (course, error) {
 	far, after := c.distance(last)

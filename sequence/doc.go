@@ -11,8 +11,7 @@
 // redisstore, or [lease.NewMemory] in tests. A sequence is one record beside those of leases, and
 // needs no table of its own. Open it once in a program: each Sequence takes ranges of its own.
 //
-// [CreateAny] and [OpenAny] spread a sequence over several independent stores, of which one is
-// enough.
+// [OpenAny] takes numbers of several independent stores, of which one that answers is enough.
 //
 // [Fast], [Dense] and [Strict] say what is promised of the order of the numbers, and of gaps. In no
 // mode is a gap impossible: a crash loses what a program held, and a lost answer of the store loses

@@ -159,9 +159,12 @@ func ExampleConfirm() {
 func ExampleOpenAny() {
 	ctx := context.Background()
 	stores := []lease.Store{lease.NewMemory(), lease.NewMemory()} // or redisstore.New of each server
-	err := sequence.CreateAny(ctx, stores, "tickets", sequence.Definition{AfterFailover: 1_000_000}, 10)
-	if err != nil {
-		log.Fatal(err)
+	// 1, 11, 21, … in one store, and 2, 12, 22, … in the other
+	for i, st := range stores {
+		d := sequence.Definition{Start: new(int64(i + 1)), Step: 10, AfterFailover: 1_000_000}
+		if err := sequence.Create(ctx, st, "tickets", d); err != nil {
+			log.Fatal(err)
+		}
 	}
 	tickets, err := sequence.OpenAny(ctx, stores, "tickets", nil)
 	if err != nil {

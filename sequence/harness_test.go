@@ -272,3 +272,30 @@ func expectAny(t testing.TB, a *Any, want ...int64) {
 		}
 	}
 }
+
+// several returns stores that know nothing of each other.
+func several(n int) (all []*shaky) {
+	for range n {
+		all = append(all, newShaky())
+	}
+	return all
+}
+
+func stores(all ...*shaky) (out []lease.Store) {
+	for _, st := range all {
+		out = append(out, st)
+	}
+	return out
+}
+
+// createAny makes a sequence in each store, in steps of so many: the first starts at 1, the next
+// at 2.
+func createAny(t testing.TB, step int64, d Definition, all ...*shaky) {
+	t.Helper()
+	for i, st := range all {
+		d.Start, d.Step = new(int64(i+1)), step
+		if err := Create(t.Context(), st, name, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -37,6 +37,15 @@ func (s *Sequence) refresh(ctx context.Context) error {
 	}
 }
 
+// admit refuses a record that gives no numbers, or other ones than when the sequence was opened.
+func (s *Sequence) admit(now state) error {
+	if was := s.known.Start; was != nil && (*was != *now.Start || s.known.Step != now.Step) {
+		return fmt.Errorf("sequence %q: it starts at %d in steps of %d, and had started at %d in steps of %d: open it "+
+			"again (%w)", s.name, *now.Start, now.Step, *was, s.known.Step, lease.ErrRefused)
+	}
+	return now.live()
+}
+
 // reread reads the record with the definition, and first that of the period: then the definition is
 // never the older one.
 func (s *Sequence) reread(ctx context.Context) (state, error) {

@@ -25,10 +25,6 @@ func Create(ctx context.Context, st lease.Store, name string, d Definition) erro
 			s.Identity, err = st.Identity(ctx, s.record.Namespace)
 			return true, err
 		}
-		if s.Classes != 0 {
-			return false, fmt.Errorf("sequence %q: this store has class %d of %d of a sequence over several stores: "+
-				"use another name, or CreateAny (%w)", name, s.Class, s.Classes, lease.ErrExists)
-		}
 		if different := s.differs(d, full); different != "" {
 			return false, fmt.Errorf("sequence %q: %s: max, ranges and what follows a failover can be changed; "+
 				"for all else make another sequence, which starts above (%w)",
@@ -78,21 +74,20 @@ func Change(ctx context.Context, st lease.Store, name string, c Changes) error {
 		if c.BlockOf != nil {
 			next.BlockOf = *c.BlockOf
 		}
-		changed := stored{Definition: next, share: s.share}
-		way, err := changed.complete()
+		next, way, err := next.completed()
 		if err != nil {
 			return false, fmt.Errorf("sequence %q: %w", name, err)
 		}
 		if way.count < min(givenOut, s.course.count) {
 			return false, fmt.Errorf("sequence %q: max %d is below %d, which was taken already (%w)", name,
-				*changed.Max, s.course.number(min(givenOut, s.course.count)-1), lease.ErrRefused)
+				*next.Max, s.course.number(min(givenOut, s.course.count)-1), lease.ErrRefused)
 		}
 		if s.BlockOf != "" && c.BlockOf == nil && way.count > s.course.count {
 			return false, fmt.Errorf("sequence %q: max %d cannot be raised: %w (%s): take another block, or end the "+
 				"import (%w)", name, *s.Max, ErrBlock, s.BlockOf, lease.ErrRefused)
 		}
 		s.Largest = max(s.Largest, s.MaxRange) // programs may hold such ranges
-		s.Definition, s.course = changed.Definition, way
+		s.Definition, s.course = next, way
 		return true, s.live()
 	})
 	return err

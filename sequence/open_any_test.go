@@ -3,6 +3,7 @@ package sequence
 import (
 	"context"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,16 +13,13 @@ import (
 )
 
 func TestOpenAnyRefuses(t *testing.T) {
-	one, other := several(2), several(2)
-	createAny(t, 4, one...)
-	createAny(t, 4, other...)
-	copied := newShaky()
-	createAny(t, 4, copied)
-	r := one[1].record(t, name)
-	r.Data = strings.Replace(r.Data, `"identity":"`, `"after_failover":-1,"identity":"`, 1)
-	copied.put(t, r)
-	plain := newShaky()
-	create(t, plain, Definition{})
+	one, other := several(2), several(1)
+	createAny(t, 4, Definition{}, one...)
+	createAny(t, 5, Definition{}, other...)
+	above, strict, dated := newShaky(), newShaky(), newShaky()
+	create(t, above, Definition{Start: new(int64(4002)), Step: 4})
+	create(t, strict, Definition{Start: new(int64(3)), Step: 4, Mode: Strict})
+	create(t, dated, Definition{Pattern: "{year}-{n}", Start: new(int64(3)), Step: 4})
 	for _, c := range []struct {
 		stores []*shaky
 		o      *Options
@@ -30,11 +28,12 @@ func TestOpenAnyRefuses(t *testing.T) {
 	}{
 		{nil, nil, lease.ErrInvalid, "no store"},
 		{one, &Options{Exact: true}, lease.ErrInvalid, "Exact"},
-		{[]*shaky{one[0], other[1]}, nil, lease.ErrRefused, "another set"},
-		{[]*shaky{one[0], one[1], copied}, nil, lease.ErrRefused, "both have class 1"},
-		{[]*shaky{one[0], one[0]}, nil, lease.ErrRefused, "both have class 0"},
+		{[]*shaky{one[0], other[0]}, nil, lease.ErrRefused, "step"},
+		{[]*shaky{one[0], one[1], above}, nil, lease.ErrRefused, "the same numbers"},
+		{[]*shaky{one[0], one[0]}, nil, lease.ErrRefused, "the same numbers"},
+		{[]*shaky{one[0], strict}, nil, lease.ErrRefused, "strict"},
+		{[]*shaky{one[0], dated}, nil, lease.ErrRefused, "dated"},
 		{[]*shaky{newShaky()}, nil, ErrNoSequence, "create it"},
-		{[]*shaky{plain}, nil, lease.ErrRefused, "of this store alone"},
 	} {
 		a, err := OpenAny(t.Context(), stores(c.stores...), name, c.o)
 		if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.say) {
@@ -49,28 +48,33 @@ func TestOpenAnyRefuses(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Open(t.Context(), one[0], name, nil); !errors.Is(err, lease.ErrRefused) ||
-		!strings.Contains(err.Error(), "OpenAny") {
-		t.Errorf("%v", err)
-	}
 }
 
-// A part that not all stores have acknowledged gives no numbers, whatever the others do.
-func TestOpenAnyOfAnUnfinishedOne(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		all := several(2)
-		all[0].fail(nil, first("swap", errFault))
-		if err := CreateAny(t.Context(), stores(all...), name, Definition{}, 4); !errors.Is(err, errFault) {
-			t.Fatal(err)
+// Two courses meet exactly if a number is in both.
+func TestCoursesThatMeet(t *testing.T) {
+	const far = math.MaxInt64
+	for _, c := range []struct {
+		a, b, step int64
+		want       bool
+	}{
+		{1, 2, 5, false},
+		{1, 6, 5, true},
+		{6, 1, 5, true},
+		{-1, 4, 5, true},
+		{-1, 3, 5, false},
+		{7, 7, 5, true},
+		{-far, far, 2, true},
+		{-far, far - 1, 2, false},
+		{5, 4, 1, true},
+		{9, 3, -3, true},
+		{9, 4, -3, false},
+		{math.MinInt64, 0, math.MinInt64, true},
+		{math.MinInt64, 1, math.MinInt64, false},
+	} {
+		if got := (course{start: c.a, step: c.step}).meets(course{start: c.b, step: c.step}); got != c.want {
+			t.Errorf("%+v: %v", c, got)
 		}
-		expectParts(t, all, "A0?", "")
-		_, err := OpenAny(t.Context(), stores(all...), name, nil)
-		if !errors.Is(err, ErrNoSequence) || !strings.Contains(err.Error(), "repeat CreateAny") {
-			t.Errorf("%v", err)
-		}
-		createAny(t, 4, all...)
-		expectAny(t, openAny(t, all...), 1)
-	})
+	}
 }
 
 // Stores that do not answer in the beginning are used when they do.
@@ -78,7 +82,7 @@ func TestOpenAnyWithoutSomeStores(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			all := several(3)
-			createAny(t, 5, all...)
+			createAny(t, 5, Definition{}, all...)
 			for _, st := range all[:2] {
 				st.fail(func(string) error {
 					if silent {
@@ -117,7 +121,7 @@ func TestOpenAnyWithoutSomeStores(t *testing.T) {
 func TestOpenAnyWithoutStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := several(2)
-		createAny(t, 5, all...)
+		createAny(t, 5, Definition{}, all...)
 		for _, st := range all {
 			st.fail(always("get", errFault), nil)
 		}
@@ -141,20 +145,14 @@ func TestOpenAnyWithoutStores(t *testing.T) {
 	})
 }
 
-// A store that answers late, and does not belong to the others, is left out; of two stores of one
-// class both are.
+// A store that answers late, and does not belong to the others, is left out; of two stores with the
+// same numbers both are.
 func TestLateStoreThatDoesNotBelong(t *testing.T) {
 	for _, twin := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			all := several(3)
-			createAny(t, 5, all[0], all[1])
-			createAny(t, 5, all[2])
-			if twin {
-				r := all[0].record(t, name)
-				all[2].put(t, r)
-				id, _ := all[0].Store.Identity(t.Context(), r.Namespace)
-				all[2].become(id)
-			}
+			createAny(t, 5, Definition{}, all[0], all[1])
+			createAny(t, map[bool]int64{false: 7, true: 5}[twin], Definition{}, all[2])
 			all[2].fail(always("get", errFault), nil)
 			a := openAny(t, all...)
 			expectAny(t, a, 1)
@@ -170,7 +168,7 @@ func TestLateStoreThatDoesNotBelong(t *testing.T) {
 				seen[n%5]++
 			}
 			if want := map[bool]int{false: 3000, true: 0}[twin]; seen[1] != want || all[2].count("add") != 0 {
-				t.Errorf("%d numbers of class 0, want %d", seen[1], want)
+				t.Errorf("%d numbers of the first store, want %d", seen[1], want)
 			}
 			if err := a.trouble(); !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "store 3 of 3") {
 				t.Errorf("%v", err)
@@ -186,41 +184,33 @@ func TestLateStoreThatDoesNotBelong(t *testing.T) {
 	}
 }
 
-// A program that knows a part which was lost takes nothing of the one that the store has now.
-func TestPartThatWasReplaced(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		replace func(t *testing.T, all []*shaky)
-	}{
-		{"another class", func(t *testing.T, all []*shaky) { createAny(t, 5, all...) }},
-		{"another set", func(t *testing.T, all []*shaky) { createAny(t, 5, all[0]) }},
-		{"no part", func(t *testing.T, all []*shaky) { create(t, all[0], Definition{}) }},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				all := several(2)
-				createAny(t, 5, all...)
-				a := openAny(t, all[0])
-				expectAny(t, a, 1)
-				synctest.Wait()
-				was := all[0].record(t, name)
-				all[0].empty()
-				time.Sleep(time.Millisecond)
-				c.replace(t, all)
-				all[0].become(a.members[0].seq.known.Identity)
-				r := all[0].record(t, name) // as others left it
-				r.From, r.Revision, r.Nonce = was.From+5000, was.Revision+5, "later"
-				all[0].put(t, r)
-				var err error
-				for range 2100 {
-					if _, err = a.Next(t.Context()); err != nil {
-						break
-					}
+// A program that knows a sequence which was lost takes nothing of another one that the store has
+// now.
+func TestSequenceThatWasReplaced(t *testing.T) {
+	for _, now := range []Definition{{Start: new(int64(3)), Step: 5}, {Start: new(int64(1)), Step: 7}} {
+		synctest.Test(t, func(t *testing.T) {
+			all := several(2)
+			createAny(t, 5, Definition{}, all...)
+			a := openAny(t, all[0])
+			expectAny(t, a, 1)
+			synctest.Wait()
+			was := all[0].record(t, name)
+			all[0].empty()
+			time.Sleep(time.Millisecond)
+			create(t, all[0], now)
+			all[0].become(a.members[0].seq.known.Identity)
+			r := all[0].record(t, name) // as others left it
+			r.From, r.Revision, r.Nonce, r.Generation = was.From+5000, was.Revision+5, "later", was.Generation+1
+			all[0].put(t, r)
+			var err error
+			for range 2100 {
+				if _, err = a.Next(t.Context()); err != nil {
+					break
 				}
-				if !errors.Is(err, lease.ErrRefused) {
-					t.Errorf("%v", err)
-				}
-			})
+			}
+			if !errors.Is(err, lease.ErrRefused) {
+				t.Errorf("%v", err)
+			}
 		})
 	}
 }
@@ -229,7 +219,7 @@ func TestPartThatWasReplaced(t *testing.T) {
 func TestOpenAnyOfSlowStores(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := several(2)
-		createAny(t, 5, all...)
+		createAny(t, 5, Definition{}, all...)
 		for _, st := range all {
 			st.fail(func(string) error { time.Sleep(latecomers); return nil }, nil)
 		}

@@ -67,8 +67,6 @@ type stored struct {
 	Open    int64 `json:"open,omitempty"`
 	Floor   int64 `json:"floor,omitempty"`
 	Through int64 `json:"through,omitempty"`
-
-	share
 }
 
 func read(ctx context.Context, st lease.Store, name string) (state, error) {
@@ -91,7 +89,7 @@ func decode(name string, r lease.Record) (state, error) {
 	d.DisallowUnknownFields()
 	err := d.Decode(&s.stored)
 	if err == nil {
-		s.course, err = s.complete()
+		s.Definition, s.course, err = s.completed()
 	}
 	if err != nil {
 		return s, fmt.Errorf("sequence %q: its record is of a later version, for which use a newer program; or it is "+
@@ -102,11 +100,7 @@ func decode(name string, r lease.Record) (state, error) {
 
 // live returns why the sequence gives no numbers, if it does not.
 func (s state) live() error {
-	switch {
-	case s.Pending:
-		return fmt.Errorf("sequence %q: %w yet: not all of its stores have acknowledged it: repeat CreateAny", s.name,
-			ErrNoSequence)
-	case s.Deleted:
+	if s.Deleted {
 		return fmt.Errorf("sequence %q: %w: it was deleted: create it again, with the same definition, and it "+
 			"goes on", s.name, ErrNoSequence)
 	}

@@ -36,7 +36,7 @@ type Sequence struct {
 	life  context.Context // of calls to the store
 	end   context.CancelFunc
 	unpin func()
-	heard func(error) // told what the store says, with mu held; nil unless other stores have parts
+	heard func(error) // told what the store says, with mu held; nil without an Any
 
 	dated  *dated    // the periods of a dated sequence, which gives no numbers itself
 	parent *Sequence // of a period
@@ -75,11 +75,11 @@ type waiter struct {
 // Open opens a sequence. It is an [ErrNoSequence] if there is none of the name, and an
 // [ErrRolledBack] if the store may have lost numbers.
 func Open(ctx context.Context, st lease.Store, name string, o *Options) (*Sequence, error) {
-	return openPart(ctx, st, name, o, nil)
+	return openHeard(ctx, st, name, o, nil)
 }
 
-// openPart opens a sequence of one store, or with heard the part of one over several stores.
-func openPart(ctx context.Context, st lease.Store, name string, o *Options, heard func(error)) (*Sequence, error) {
+// openHeard is Open. heard, if it is not nil, learns what the store says, for an [Any].
+func openHeard(ctx context.Context, st lease.Store, name string, o *Options, heard func(error)) (*Sequence, error) {
 	if o == nil {
 		o = &Options{}
 	}

@@ -22,11 +22,6 @@ type Info struct {
 	Left       int64      // how many numbers no program has
 	Deleted    bool
 	RolledBack bool // the store may have lost numbers: see [Confirm]
-
-	// A sequence over several stores has so many classes, and this store one of them, counted from
-	// 0. While it is pending, not all stores have acknowledged it: see [CreateAny].
-	Class, Classes int64
-	Pending        bool
 }
 
 // Show returns a sequence, also a deleted one. It is an [ErrNoSequence] if there is none of the
@@ -72,7 +67,6 @@ func (s state) info(ctx context.Context, st lease.Store) (Info, error) {
 	i := Info{
 		Name: s.name, Definition: s.Definition, Deleted: s.Deleted,
 		RolledBack: id != s.Identity && s.AfterFailover == Stop,
-		Class:      s.Class, Classes: s.Classes, Pending: s.Pending,
 	}
 	if s.Pattern != "" {
 		c, err := s.calendar()

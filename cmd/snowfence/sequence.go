@@ -32,15 +32,12 @@ type sequenceJSON struct {
 	Period        int64  `json:"period,omitempty"`      // the present one of a dated one, which next and left are of
 	Next          *int64 `json:"next,string,omitempty"` // the first number that no program has
 	Left          int64  `json:"left,string"`           // how many numbers no program has
-	Class         *int64 `json:"class,omitempty"`       // of one over several stores: this store has each so-many-th number
-	Classes       int64  `json:"classes,omitempty"`
 }
 
 // States of a sequence.
 const (
 	sequenceActive     = "active"
 	sequenceEnded      = "ended"
-	sequencePending    = "pending" // not all of its stores have acknowledged it
 	sequenceRolledBack = "rolled-back"
 	sequenceDeleted    = "deleted"
 )
@@ -55,14 +52,9 @@ func sequenceOut(i sequence.Info) sequenceJSON {
 	if i.Left > 0 {
 		out.Next = &i.Next
 	}
-	if i.Classes > 0 {
-		out.Class, out.Classes = &i.Class, i.Classes
-	}
 	switch {
 	case i.Deleted:
 		out.State = sequenceDeleted
-	case i.Pending:
-		out.State = sequencePending
 	case i.RolledBack:
 		out.State = sequenceRolledBack
 	case i.Left == 0:
@@ -233,10 +225,6 @@ func writeSequence(out *bufio.Writer, i sequence.Info, asJSON bool) error {
 	rows := [][2]string{{"sequence", s.Sequence}, {"numbers", numbersText(i)}}
 	if s.Pattern != "" {
 		rows = append(rows, [2]string{"pattern", s.Pattern}, [2]string{"zone", cmp.Or(s.Zone, "UTC")})
-	}
-	if s.Classes > 0 {
-		text := fmt.Sprintf("class %d of %d: this store has each %d. number", i.Class, s.Classes, s.Classes)
-		rows = append(rows, [2]string{"part", text})
 	}
 	left := show.Thousands(s.Left)
 	if s.Period != 0 {

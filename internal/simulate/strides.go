@@ -3,11 +3,9 @@ package simulate
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
-	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sequence"
 )
@@ -30,41 +28,28 @@ func (s *sim) overStores(chance *rand.Rand) {
 }
 
 // createAll makes the sequences, before anything goes wrong.
-func (s *sim) createAll(ctx context.Context) error {
-	if !s.strides {
-		return s.calmly(func(ctx context.Context, st lease.Store) error {
-			for _, c := range s.counters {
-				if err := sequence.Create(ctx, st, c.name, c.made); err != nil {
-					return err
+func (s *sim) createAll(_ context.Context) error {
+	step := int64(len(s.counters)) + s.chance.Int64N(3) // of those over several stores
+	return s.calmly(func(ctx context.Context, _ lease.Store) error {
+		for i, c := range s.counters {
+			d := c.made
+			if s.strides {
+				if d.Start == nil {
+					d.Start = new(int64(1))
 				}
+				if d.Step == 0 {
+					d.Step = 1
+				}
+				c.start, c.step = *d.Start+int64(i)*d.Step, d.Step*step
+				d.Start, d.Step = &c.start, c.step
+				c.made = d
 			}
-			return nil
-		})
-	}
-	s.calm = true
-	classes := int64(len(s.counters)) + s.chance.Int64N(3)
-	err := errors.New("it did not end")
-	s.operator.Go(func() {
-		var stores []lease.Store
-		for _, c := range s.counters {
-			stores = append(stores, link{p: s.operator, st: c.st})
+			if err := sequence.Create(ctx, direct{st: c.st, s: s}, c.name, d); err != nil {
+				return err
+			}
 		}
-		ctx := world.With(context.Background(), s.operator)
-		err = sequence.CreateAny(ctx, stores, "strides", s.counters[0].made, classes)
+		return nil
 	})
-	s.advance(ctx, time.Minute)
-	s.calm = false
-	if err != nil {
-		return fmt.Errorf("creating a sequence over stores: %w", err)
-	}
-	for _, c := range s.counters {
-		info, err := sequence.Show(world.With(ctx, s.operator), direct{st: c.st, s: s}, c.name)
-		if err != nil {
-			return err
-		}
-		c.start, c.step = *info.Definition.Start+info.Class*info.Definition.Step, info.Classes*info.Definition.Step
-	}
-	return nil
 }
 
 // stride opens a sequence over the stores, takes numbers of it, and closes it.

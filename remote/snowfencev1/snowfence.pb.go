@@ -2304,8 +2304,6 @@ type Sequence struct {
 	Next          *int64                 `protobuf:"fixed64,12,opt,name=next,proto3,oneof" json:"next,omitempty"`                               // the first number that nobody has; missing if none is left
 	Left          int64                  `protobuf:"varint,13,opt,name=left,proto3" json:"left,omitempty"`                                      // how many numbers nobody has
 	Period        int64                  `protobuf:"varint,14,opt,name=period,proto3" json:"period,omitempty"`                                  // of a dated sequence: the present one, which next and left are of
-	Classes       int64                  `protobuf:"varint,15,opt,name=classes,proto3" json:"classes,omitempty"`                                // of a sequence over several stores: this one has each so-many-th number, and no server gives them out
-	Class         int64                  `protobuf:"varint,16,opt,name=class,proto3" json:"class,omitempty"`                                    // which ones, from 0
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2434,20 +2432,6 @@ func (x *Sequence) GetLeft() int64 {
 func (x *Sequence) GetPeriod() int64 {
 	if x != nil {
 		return x.Period
-	}
-	return 0
-}
-
-func (x *Sequence) GetClasses() int64 {
-	if x != nil {
-		return x.Classes
-	}
-	return 0
-}
-
-func (x *Sequence) GetClass() int64 {
-	if x != nil {
-		return x.Class
 	}
 	return 0
 }
@@ -3828,7 +3812,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x04step\x18\x03 \x01(\x03R\x04step\x12\x12\n" +
 	"\x04left\x18\x04 \x01(\x03R\x04left\x12\x16\n" +
 	"\x06period\x18\x05 \x01(\x03R\x06period\x12\x14\n" +
-	"\x05texts\x18\x06 \x03(\tR\x05texts\"\x91\x03\n" +
+	"\x05texts\x18\x06 \x03(\tR\x05texts\"\xe1\x02\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12\x12\n" +
@@ -3844,9 +3828,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x04zone\x18\v \x01(\tR\x04zone\x12\x17\n" +
 	"\x04next\x18\f \x01(\x10H\x00R\x04next\x88\x01\x01\x12\x12\n" +
 	"\x04left\x18\r \x01(\x03R\x04left\x12\x16\n" +
-	"\x06period\x18\x0e \x01(\x03R\x06period\x12\x18\n" +
-	"\aclasses\x18\x0f \x01(\x03R\aclasses\x12\x14\n" +
-	"\x05class\x18\x10 \x01(\x03R\x05classB\a\n" +
+	"\x06period\x18\x0e \x01(\x03R\x06periodB\a\n" +
 	"\x05_next\"\xb4\x02\n" +
 	"\x15SequenceCreateRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +

@@ -67,10 +67,11 @@ func TestSequenceOverFiveRedisServers(t *testing.T) {
 	for range 5 {
 		all = append(all, servers.StartRedis(t))
 	}
-	definition := sequence.Definition{MinRange: 10, MaxRange: 50}
-	stores := redisStores(t, all)
-	if err := sequence.CreateAny(t.Context(), stores, "orders", definition, 8); err != nil {
-		t.Fatal(err)
+	for i, st := range redisStores(t, all) {
+		d := sequence.Definition{Start: new(int64(i + 1)), Step: 8, MinRange: 10, MaxRange: 50}
+		if err := sequence.Create(t.Context(), st, "orders", d); err != nil {
+			t.Fatal(err)
+		}
 	}
 	open := func() *sequence.Any {
 		t.Helper()

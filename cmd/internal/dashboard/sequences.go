@@ -53,8 +53,7 @@ func sequenceOf(i server.SequenceInfo, open *server.Sequence) sequenceState {
 	}
 	s.Left = strconv.FormatInt(left, 10)
 	all := new(big.Int).Sub(big.NewInt(i.Max), big.NewInt(i.Start))
-	all.Add(all.Quo(all, big.NewInt(i.Step)), big.NewInt(max(i.Classes, 1)))
-	all.Quo(all, big.NewInt(max(i.Classes, 1))) // those of this store; one more than it has, at most
+	all.Add(all.Quo(all, big.NewInt(i.Step)), big.NewInt(1))
 	part, _ := new(big.Rat).SetFrac(big.NewInt(left), all).Float64()
 	s.Used = math.Round(max(1-part, 0)*1e4) / 1e4
 	return s

@@ -15,7 +15,7 @@ func sequences(ctx context.Context, c *Case, r *report) {
 	}
 	for _, s := range list {
 		switch {
-		case s.Deleted || s.Pending:
+		case s.Deleted:
 		case s.RolledBack:
 			r.found(SequenceRolledBack, s.Name, "snowfence sequence confirm "+s.Name+c.Flags,
 				"the store may have lost numbers of this sequence, which stops until somebody confirms it")

@@ -10,7 +10,6 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/sequence"
 )
 
 // make makes a sequence.
@@ -142,33 +141,6 @@ func TestSerials(t *testing.T) {
 		t.Errorf("the period of a plain sequence: %d %s", w.Code, w.Body)
 	}
 	document(t).answers(t, "a dated sequence", "/v1/{name}/sequence", "get", f.do("GET", "/v1/bills/sequence", ""))
-}
-
-// A part of a sequence over several stores is shown as such, and no server gives out its numbers.
-func TestSequenceOverSeveralStores(t *testing.T) {
-	f := start(t)
-	stores := []lease.Store{f.service.Store(), lease.NewMemory()}
-	d := sequence.Definition{Start: new(int64(100)), Max: new(int64(199))}
-	if err := sequence.CreateAny(t.Context(), stores, "orders", d, 2); err != nil {
-		t.Fatal(err)
-	}
-	var v struct {
-		State, Next, Left string
-		Class, Classes    int64
-	}
-	w := f.do("GET", "/v1/orders/sequence", "")
-	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil || v.State != "active" || v.Classes != 2 ||
-		v.Next != strconv.FormatInt(100+v.Class, 10) || v.Left != "50" {
-		t.Errorf("%v, %s", err, w.Body)
-	}
-	document(t).answers(t, "one of several stores", "/v1/{name}/sequence", "get", w)
-	w = f.do("GET", "/v1/orders/sequence/next", "")
-	if w.Code != 422 || !strings.Contains(w.Body.String(), "refused") {
-		t.Errorf("a number of it: %d %s", w.Code, w.Body)
-	}
-	if w := f.do("PUT", "/v1/orders/sequence", `{"start":100,"max":199}`); w.Code != 409 {
-		t.Errorf("made as if it were of one store: %d %s", w.Code, w.Body)
-	}
 }
 
 // What a token may do with a sequence goes by its verbs and by the name, as with namespaces.

@@ -53,15 +53,11 @@ func (r sequences) Next(
 }
 
 func protoSequence(i server.SequenceInfo) *pb.Sequence {
-	out := &pb.Sequence{
+	return &pb.Sequence{
 		Name: i.Name, State: i.State, Mode: i.Mode, Start: i.Start, Step: i.Step, Max: i.Max, MinRange: i.MinRange,
 		MaxRange: i.MaxRange, AfterFailover: i.AfterFailover, Pattern: i.Pattern, Zone: i.Zone, Period: i.Period,
-		Next: i.Next, Left: i.Left, Classes: i.Classes,
+		Next: i.Next, Left: i.Left,
 	}
-	if i.Class != nil {
-		out.Class = *i.Class
-	}
-	return out
 }
 
 func sequenceResponse(i server.SequenceInfo, err error) (*response[pb.Sequence], error) {

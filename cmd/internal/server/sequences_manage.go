@@ -25,8 +25,6 @@ type SequenceInfo struct {
 	Period        int64  `json:"period,omitempty"`      // the present one of a dated one, which next and left are of
 	Next          *int64 `json:"next,string,omitempty"` // the first number that no program has
 	Left          int64  `json:"left,string"`           // how many numbers no program has
-	Class         *int64 `json:"class,omitempty"`       // of one over several stores: this store has each so-many-th number
-	Classes       int64  `json:"classes,omitempty"`     // and no server gives them out
 	Last          string `json:"-"`                     // the highest that anybody may have, as people read it; "" if none
 }
 
@@ -42,13 +40,13 @@ func finalNumber(d sequence.Definition) int64 {
 // lastOf returns the highest number that anybody may have, with its date where it has one.
 func lastOf(i sequence.Info) string {
 	d := i.Definition
-	first, last := *d.Start+d.Step*i.Class, i.Next-d.Step*max(i.Classes, 1)
+	last := i.Next - d.Step
 	switch {
-	case i.Left == 0 && (d.Pattern != "" || i.Classes > 0):
+	case i.Left == 0 && d.Pattern != "":
 		return "" // the period may be closed
 	case i.Left == 0:
 		last = finalNumber(d)
-	case i.Next == first:
+	case i.Next == *d.Start:
 		return ""
 	case d.Pattern != "":
 		r, err := sequence.Serials{Period: i.Period, First: last, Count: 1}.Of(d)
@@ -70,15 +68,10 @@ func describeSequence(i sequence.Info) SequenceInfo {
 	if i.Left > 0 {
 		out.Next = &i.Next
 	}
-	if i.Classes > 0 {
-		out.Class, out.Classes = &i.Class, i.Classes
-	}
 	out.Last = lastOf(i)
 	switch {
 	case i.Deleted:
 		out.State = "deleted"
-	case i.Pending:
-		out.State = "pending"
 	case i.RolledBack:
 		out.State = "rolled-back"
 	case i.Left == 0:
