@@ -102,7 +102,7 @@ func TestEventsOfAcquiring(t *testing.T) {
 			return err
 		},
 		"a ticket": func(g *stage, o *Options) error {
-			_, err := Acquire(g.Context(), g.st, "n", g.c.scheme, o)
+			_, err := Acquire(g.Context(), g.st, "n", g.c.scheme, nil, o)
 			return err
 		},
 	} {

@@ -27,7 +27,7 @@ func TestLabelsDoNotCommandTerminals(t *testing.T) {
 		if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("a lease of %q: %v", text, err)
 		}
-		if _, err := lease.Acquire(t.Context(), st, "default", s, o); !errors.Is(err, lease.ErrInvalid) {
+		if _, err := lease.Acquire(t.Context(), st, "default", s, nil, o); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("a ticket of %q: %v", text, err)
 		}
 		if _, err := lease.VetoNode(t.Context(), st, "default", 3, text); !errors.Is(err, lease.ErrInvalid) {

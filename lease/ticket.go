@@ -44,9 +44,13 @@ type Ticket struct {
 	MAC        string        `json:"mac"` // of all the others, by the key in the namespace's record
 }
 
-// Acquire acquires a lease and returns it as a ticket, for servers. The errors
-// are those of [Open]. If the reply is lost, the node runs out by itself.
-func Acquire(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options) (Ticket, error) {
+// Acquire acquires a lease and returns it as a ticket, for servers. lost is the last ticket
+// of a holder that lost its lease, or nil: if the store was rolled back behind it, the floor
+// is raised first, above its ticks. The errors are those of [Open]. If the reply is lost,
+// the node runs out by itself.
+func Acquire(
+	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, lost *Ticket, o *Options,
+) (Ticket, error) {
 	c, unpin, err := ticketClaim(ctx, st, namespace, s, o)
 	if err != nil {
 		return Ticket{}, err
@@ -55,14 +59,37 @@ func Acquire(ctx context.Context, st Store, namespace string, s *snowfence.Schem
 	if err = c.register(ctx); err != nil {
 		return Ticket{}, err
 	}
-	key, err := c.ticketKey(ctx)
+	ns, err := c.signing(ctx)
+	if err == nil && lost != nil {
+		err = c.remind(*lost, ns)
+	}
 	if err != nil {
 		return Ticket{}, err
 	}
 	if _, err = c.acquireFirst(ctx); err != nil {
 		return Ticket{}, err
 	}
-	return c.ticket(key), nil
+	return c.ticket(ns.ticketKey), nil
+}
+
+// remind has a new claim know what an earlier one of its holder was granted. Its acquisition
+// then begins as that of a [Lease] after a loss: it looks for a rollback, and raises the floor.
+//
+// Only what the namespace's key signed counts, so that no holder raises the floor of others at
+// will. Ticks of an earlier layout say nothing about those of the present one.
+func (c *claim) remind(t Ticket, ns Namespace) error {
+	switch {
+	case t.Namespace != ns.Name:
+		return invalidf("lease: namespace %q: the lost ticket is of namespace %q: leave it out", ns.Name, clip(t.Namespace))
+	case t.verify(ns) != nil || t.Generation < ns.Since:
+		return nil
+	}
+	h := &hold{generation: t.Generation}
+	for _, k := range blockKeys(t.Namespace, t.Node, t.Nodes) {
+		h.records = append(h.records, Record{Key: k, Revision: t.Revision})
+	}
+	c.lostHold, c.reached = h, t.Until
+	return nil
 }
 
 // Renew moves the end of a ticket's grant ahead and returns the next ticket. attempt
@@ -193,17 +220,17 @@ func (c *claim) adopt(ctx context.Context, t Ticket) (key string, _ error) {
 	return ns.ticketKey, nil
 }
 
-// ticketKey returns the key that signs the
-// namespace's tickets. The first ticket makes it.
-func (c *claim) ticketKey(ctx context.Context) (string, error) {
+// signing returns the namespace with the key that signs
+// its tickets. The first ticket makes it.
+func (c *claim) signing(ctx context.Context) (Namespace, error) {
 	for {
 		ns, err := c.usable(ctx)
 		if err != nil || ns.ticketKey != "" {
-			return ns.ticketKey, err
+			return ns, err
 		}
 		ns.ticketKey = c.world.Text()
 		if ns, err = ns.write(ctx, c.st); !errors.Is(err, ErrLost) {
-			return ns.ticketKey, err
+			return ns, err
 		}
 	}
 }

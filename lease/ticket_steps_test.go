@@ -21,7 +21,7 @@ func remote(t *testing.T) (*stage, *Options) {
 
 func (g *stage) ticket(o *Options) Ticket {
 	g.Helper()
-	t, err := Acquire(g.Context(), g.st, "n", g.c.scheme, o)
+	t, err := Acquire(g.Context(), g.st, "n", g.c.scheme, nil, o)
 	g.must(err)
 	return t
 }
@@ -80,7 +80,7 @@ func TestAcquireOrNot(t *testing.T) {
 		g, o := remote(t)
 		p := &pinned{scripted: g.st}
 		c.hurt(g, p, o)
-		ticket, err := Acquire(t.Context(), p, "n", g.c.scheme, o)
+		ticket, err := Acquire(t.Context(), p, "n", g.c.scheme, nil, o)
 		if !errors.Is(err, c.want) || (err == nil) != (ticket.Node == 5) || p.open != 0 {
 			t.Errorf("%s: %+v, %v, and the store is kept open %d times", name, ticket, err, p.open)
 		}
@@ -89,7 +89,7 @@ func TestAcquireOrNot(t *testing.T) {
 		}
 	}
 	g, o := remote(t)
-	if _, err := Acquire(t.Context(), nil, "n", g.c.scheme, o); err == nil {
+	if _, err := Acquire(t.Context(), nil, "n", g.c.scheme, nil, o); err == nil {
 		t.Error("acquired without a store")
 	}
 }

@@ -43,7 +43,7 @@ func (w *ticketWorld) options() *lease.Options {
 
 func (w *ticketWorld) acquire() lease.Ticket {
 	w.Helper()
-	t, err := lease.Acquire(w.Context(), w.st, "n", w.scheme, w.options())
+	t, err := lease.Acquire(w.Context(), w.st, "n", w.scheme, nil, w.options())
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -148,34 +148,150 @@ func TestTicketIsLost(t *testing.T) {
 	}
 }
 
+// setBack puts records back as they were.
+func (w *ticketWorld) setBack(backup []lease.Record) {
+	w.Helper()
+	for _, r := range backup {
+		now, err := w.st.Get(w.Context(), []lease.Key{r.Key})
+		if err == nil {
+			err = w.st.Swap(w.Context(), []lease.Write{{Old: now[0].Nonce, New: r}})[0]
+		}
+		if err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// ofStoreSetBack returns a ticket whose last renewals the store has lost.
+func (w *ticketWorld) ofStoreSetBack() lease.Ticket {
+	w.Helper()
+	a := w.acquire()
+	backup, err := w.st.Get(w.Context(), []lease.Key{
+		{Namespace: "n", Node: lease.NamespaceNode}, {Namespace: "n", Node: a.Node},
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.past.Add(int64(5 * time.Second))
+	b := w.renew(w.renew(a, rand.Text()), rand.Text())
+	w.setBack(backup)
+	return b
+}
+
+func (w *ticketWorld) generation() int64 {
+	w.Helper()
+	ns, err := lease.ShowNamespace(w.Context(), w.st, "n")
+	if err != nil {
+		w.Fatal(err)
+	}
+	return ns.Generation
+}
+
 // A rollback behind a ticket is noticed at the renewal. The
 // floor is raised above all that can have been granted.
 func TestTicketOfAStoreSetBack(t *testing.T) {
 	w := newTicketWorld(t)
-	keys := []lease.Key{{Namespace: "n", Node: lease.NamespaceNode}}
-	a := w.acquire()
-	keys = append(keys, lease.Key{Namespace: "n", Node: a.Node})
-	backup, err := w.st.Get(t.Context(), keys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.past.Add(int64(5 * time.Second))
-	b := w.renew(w.renew(a, rand.Text()), rand.Text())
-	for _, r := range backup {
-		now, err := w.st.Get(t.Context(), []lease.Key{r.Key})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.st.Swap(t.Context(), []lease.Write{{Old: now[0].Nonce, New: r}})[0]; err != nil {
-			t.Fatal(err)
-		}
-	}
+	b := w.ofStoreSetBack()
 	if _, err := b.Renew(t.Context(), w.st, w.scheme, rand.Text(), w.options()); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("renewed in a store that was rolled back: %v", err)
 	}
 	if c := w.acquire(); c.From < b.Until {
 		t.Errorf("after the rollback, ticks from %d are granted, and %d were", c.From, b.Until)
 	}
+}
+
+// A holder whose renewal was refused, or had no answer, acquires with its last ticket: the
+// rollback is noticed by it alone, and no tick of it is granted again.
+func TestLostTicketShowsARollback(t *testing.T) {
+	w := newTicketWorld(t)
+	b, before := w.ofStoreSetBack(), w.generation()
+	w.past.Store(-int64(time.Hour)) // the floor is above the ticket, whatever the clock says
+	for i := range int64(2) {       // what was raised once stays as it is
+		c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &b, w.options())
+		if err != nil || c.From < b.Until {
+			t.Fatalf("acquisition %d: ticks from %d are granted, and %d were: %v", i, c.From, b.Until, err)
+		}
+		if g := w.generation(); g != before+1 {
+			t.Errorf("acquisition %d: generation %d, and it was %d", i, g, before)
+		}
+	}
+}
+
+// A lost ticket shows that the namespace itself was rolled back.
+func TestLostTicketOfANamespaceSetBack(t *testing.T) {
+	w := newTicketWorld(t)
+	backup, err := w.st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: lease.NamespaceNode}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := raiseOnce(w); err != nil {
+		t.Fatal(err)
+	}
+	a := w.acquire()
+	w.setBack(backup)
+	c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &a, w.options())
+	if err != nil || c.From < a.Until || w.generation() <= a.Generation {
+		t.Errorf("generation %d, ticks from %d; lost: %d and %d: %v", w.generation(), c.From, a.Generation, a.Until, err)
+	}
+}
+
+// raiseOnce raises the floor, and so the generation.
+func raiseOnce(w *ticketWorld) error {
+	b := w.ofStoreSetBack()
+	_, err := lease.Acquire(w.Context(), w.st, "n", w.scheme, &b, w.options())
+	return err
+}
+
+// A lost ticket changes nothing if it was changed, if another holder took the node, or if
+// its ticks are of an earlier layout.
+func TestLostTicketThatShowsNothing(t *testing.T) {
+	t.Run("changed", func(t *testing.T) {
+		w := newTicketWorld(t)
+		b, before := w.ofStoreSetBack(), w.generation()
+		b.Until++
+		if _, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &b, w.options()); err != nil || w.generation() != before {
+			t.Errorf("a changed ticket: generation %d, and it was %d: %v", w.generation(), before, err)
+		}
+	})
+	t.Run("released by an operator", func(t *testing.T) {
+		w := newTicketWorld(t)
+		a, before := w.acquire(), w.generation()
+		if _, err := lease.ReleaseNode(t.Context(), w.st, "n", a.Node); err != nil {
+			t.Fatal(err)
+		}
+		c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &a, w.options())
+		if err != nil || c.From < a.Until && c.Node == a.Node || w.generation() != before {
+			t.Errorf("node %d from %d in generation %d; lost: node %d until %d in %d: %v", c.Node, c.From, w.generation(),
+				a.Node, a.Until, before, err)
+		}
+	})
+	t.Run("another namespace", func(t *testing.T) {
+		w := newTicketWorld(t)
+		a := w.acquire()
+		if _, err := lease.CreateNamespace(t.Context(), w.st, "other", w.scheme, nil); err != nil {
+			t.Fatal(err)
+		}
+		_, err := lease.Acquire(t.Context(), w.st, "other", w.scheme, &a, w.options())
+		if !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("with a ticket of another namespace: %v", err)
+		}
+	})
+	t.Run("an earlier layout", func(t *testing.T) {
+		w := newTicketWorld(t)
+		b := w.ofStoreSetBack()
+		to, err := snowfence.NewScheme(snowfence.MustLayout(
+			"time=42,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := lease.ChangeNamespace(t.Context(), w.st, "n", lease.NamespaceChange{Scheme: to}); err != nil {
+			t.Fatal(err)
+		}
+		before := w.generation()
+		if _, err := lease.Acquire(t.Context(), w.st, "n", to, &b, w.options()); err != nil || w.generation() != before {
+			t.Errorf("a ticket of an earlier layout: generation %d, and it was %d: %v", w.generation(), before, err)
+		}
+	})
 }
 
 func TestTicketNeedsAnAttempt(t *testing.T) {
@@ -255,12 +371,12 @@ func TestTicketGivesBackItsOwn(t *testing.T) {
 	w := newTicketWorld(t)
 	o := w.options()
 	o.Node = new(int64)
-	a, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, o)
+	a, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, nil, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Label = "next"
-	b, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, o) // takes the node over: one run of ticks
+	b, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, nil, o) // takes the node over: one run of ticks
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +386,7 @@ func TestTicketGivesBackItsOwn(t *testing.T) {
 	if err := b.Release(t.Context(), w.st, w.scheme, 0, o); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, o); err != nil || c.From < a.Until {
+	if c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, nil, o); err != nil || c.From < a.Until {
 		t.Errorf("ticks of %+v are granted again: %+v, %v", a, c, err)
 	}
 }

@@ -1219,6 +1219,7 @@ type AcquireRequest struct {
 	Node          *int64                 `protobuf:"varint,4,opt,name=node,proto3,oneof" json:"node,omitempty"` // this one; otherwise any
 	Guard         bool                   `protobuf:"varint,5,opt,name=guard,proto3" json:"guard,omitempty"`     // refuse the node while another label holds it, instead of taking it over; so it is for everybody who may not manage the namespace
 	Nodes         uint32                 `protobuf:"varint,6,opt,name=nodes,proto3" json:"nodes,omitempty"`     // how many contiguous ones, a power of two; 0 means 1
+	Lost          []byte                 `protobuf:"bytes,7,opt,name=lost,proto3" json:"lost,omitempty"`        // the last ticket of a holder that lost its lease: if the store was rolled back behind it, the server raises the floor first
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1293,6 +1294,13 @@ func (x *AcquireRequest) GetNodes() uint32 {
 		return x.Nodes
 	}
 	return 0
+}
+
+func (x *AcquireRequest) GetLost() []byte {
+	if x != nil {
+		return x.Lost
+	}
+	return nil
 }
 
 type Lease struct {
@@ -3728,14 +3736,15 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x16DeleteNamespaceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aconfirm\x18\x02 \x01(\tR\aconfirm\"\x19\n" +
-	"\x17DeleteNamespaceResponse\"\xbf\x01\n" +
+	"\x17DeleteNamespaceResponse\"\xd3\x01\n" +
 	"\x0eAcquireRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12+\n" +
 	"\x03ttl\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x03ttl\x12\x17\n" +
 	"\x04node\x18\x04 \x01(\x03H\x00R\x04node\x88\x01\x01\x12\x14\n" +
 	"\x05guard\x18\x05 \x01(\bR\x05guard\x12\x14\n" +
-	"\x05nodes\x18\x06 \x01(\rR\x05nodesB\a\n" +
+	"\x05nodes\x18\x06 \x01(\rR\x05nodes\x12\x12\n" +
+	"\x04lost\x18\a \x01(\fR\x04lostB\a\n" +
 	"\x05_node\"\xba\x02\n" +
 	"\x05Lease\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +

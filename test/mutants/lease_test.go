@@ -1,6 +1,12 @@
 package mutants
 
 var leaseMutants = []mutant{
+	m("ticket: a lost one shows a rollback", "lease.claim.remind", "^TestLostTicketShowsARollback$",
+		swap("c.lostHold, c.reached = h, t.Until", "c.reached = t.Until")),
+	m("ticket: no tick of a lost one is granted again", "lease.claim.remind", "^TestLostTicketShowsARollback$",
+		swap("c.lostHold, c.reached = h, t.Until", "c.lostHold = h")),
+	m("ticket: a lost one shows that the namespace was set back", "lease.claim.remind",
+		"^TestLostTicketOfANamespaceSetBack$", swap("&hold{generation: t.Generation}", "&hold{}")),
 	m("a swap is lost when the nonce is another", "lease.Memory.Swap", "TestMemory/^swap$",
 		never("m.records[w.New.Key].Nonce != w.Old")),
 	m("a lost swap is no success", "lease.claim.swap", "TestMemory/two_holders",

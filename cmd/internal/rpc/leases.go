@@ -19,7 +19,15 @@ func (r leases) Acquire(ctx context.Context, req *request[pb.AcquireRequest]) (*
 	if err != nil {
 		return nil, err
 	}
-	g, sp, err := r.s.Acquire(ctx, id, name, lease.Options{
+	var lost *lease.Ticket
+	if len(m.Lost) > 0 {
+		t, err := server.ParseTicket(m.Lost)
+		if err != nil {
+			return nil, err
+		}
+		lost = &t
+	}
+	g, sp, err := r.s.Acquire(ctx, id, name, lost, lease.Options{
 		TTL: m.Ttl.AsDuration(), Node: m.Node, Guard: m.Guard && m.Node != nil, Nodes: int(m.Nodes), Label: m.Label,
 	})
 	if err != nil {

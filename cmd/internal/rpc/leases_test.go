@@ -345,3 +345,48 @@ func TestStoreTakesNoTextThatCommandsTerminals(t *testing.T) {
 		w.wants(name, err, connect.CodeInvalidArgument, "invalid")
 	}
 }
+
+// The server takes the last ticket of a holder that lost its lease, and notices by it that its store was rolled back.
+func TestAcquireWithALostTicket(t *testing.T) {
+	w := start(t)
+	c, st := w.leases(), w.service.Store()
+	acquire := func(namespace string, lost []byte) (*pb.Lease, error) {
+		res, err := c.Acquire(t.Context(), connect.NewRequest(&pb.AcquireRequest{
+			Namespace: namespace, Label: "me", Lost: lost,
+		}))
+		if err != nil {
+			return nil, err
+		}
+		return res.Msg, nil
+	}
+	a, err := acquire("", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = acquire("", []byte("x"))
+	w.wants("a damaged ticket as lost", err, connect.CodeInvalidArgument, "invalid")
+	key := []lease.Key{{Namespace: "default", Node: a.Node}}
+	before, err := st.Get(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := c.Renew(t.Context(), connect.NewRequest(&pb.RenewRequest{Ticket: a.Ticket, Attempt: "attempt-0123456789"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := st.Get(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Swap(t.Context(), []lease.Write{{Old: now[0].Nonce, New: before[0]}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	next, err := acquire("", b.Msg.Ticket)
+	if err != nil || next.From < b.Msg.Until {
+		t.Fatalf("%v after %v: %v", next, b.Msg, err)
+	}
+	if rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}}); err != nil ||
+		rs[0].Until < b.Msg.Until {
+		t.Errorf("the floor is %d, and ticks up to %d were granted: %v", rs[0].Until, b.Msg.Until, err)
+	}
+}

@@ -27,10 +27,11 @@ type Granted struct {
 }
 
 // Acquire leases a node to a caller, who renews it with the ticket. The service keeps
-// nothing of it. In an encrypted namespace whose secrets stay on the server it refuses,
+// nothing of it, so one that lost its lease shows its last ticket, or nil: a rollback behind
+// it is noticed so. In an encrypted namespace whose secrets stay on the server it refuses,
 // and no node is taken.
 func (s *Service) Acquire(
-	ctx context.Context, id *Identity, namespace string, o lease.Options,
+	ctx context.Context, id *Identity, namespace string, lost *lease.Ticket, o lease.Options,
 ) (g Granted, sp *Space, err error) {
 	if o.TTL < 0 || o.TTL > maxTTL {
 		return Granted{}, nil, Errorf(Invalid, "a ttl of %v: ask for %v at most", o.TTL, maxTTL)
@@ -62,7 +63,7 @@ func (s *Service) Acquire(
 			return Granted{}, nil, err
 		}
 	}
-	if g, sp, err = s.acquire(ctx, namespace, o); err == nil && limit > 0 {
+	if g, sp, err = s.acquire(ctx, namespace, lost, o); err == nil && limit > 0 {
 		err = s.keepWithin(ctx, id, limit, sp, g.Ticket, g.Ticket.From) // nobody has used it
 	}
 	if err != nil {
@@ -71,7 +72,9 @@ func (s *Service) Acquire(
 	return g, sp, nil
 }
 
-func (s *Service) acquire(ctx context.Context, namespace string, o lease.Options) (Granted, *Space, error) {
+func (s *Service) acquire(
+	ctx context.Context, namespace string, lost *lease.Ticket, o lease.Options,
+) (Granted, *Space, error) {
 	o.Time, o.Logger, o.Events = s.anchored, s.opts.Logger, s.onLeaseEvent
 	return withSpace(ctx, s, namespace, func(ctx context.Context, sp *Space) (g Granted, err error) {
 		// What may be refused comes first: a node that nobody can use would stay taken
@@ -79,7 +82,7 @@ func (s *Service) acquire(ctx context.Context, namespace string, o lease.Options
 		if g.Secrets, err = s.Secrets(sp); err != nil {
 			return Granted{}, err
 		}
-		if g.Ticket, err = lease.Acquire(ctx, s.store, namespace, sp.Scheme(), &o); err != nil {
+		if g.Ticket, err = lease.Acquire(ctx, s.store, namespace, sp.Scheme(), lost, &o); err != nil {
 			return Granted{}, err
 		}
 		return g, nil

@@ -90,7 +90,7 @@ func put(t *testing.T, st *script, rs ...lease.Record) {
 func takeNode(ctx context.Context, t *testing.T, s *Service, id *Identity, v Verb, node int64) error {
 	t.Helper()
 	if v == VerbLease {
-		_, _, err := s.Acquire(ctx, id, "n", lease.Options{Label: fmt.Sprint(node), Node: &node, TTL: time.Minute})
+		_, _, err := s.Acquire(ctx, id, "n", nil, lease.Options{Label: fmt.Sprint(node), Node: &node, TTL: time.Minute})
 		return err
 	}
 	r := leased(t, s, "n", node, fmt.Sprint(node), time.Minute)
@@ -103,7 +103,7 @@ func heldNode(
 ) (renew func() error, until int64) {
 	t.Helper()
 	if v == VerbLease {
-		g, _, err := s.Acquire(t.Context(), id, "n", lease.Options{Label: "first", Node: &node, TTL: ttl})
+		g, _, err := s.Acquire(t.Context(), id, "n", nil, lease.Options{Label: "first", Node: &node, TTL: ttl})
 		if err != nil {
 			t.Fatal(err)
 		}

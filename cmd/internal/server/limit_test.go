@@ -47,7 +47,7 @@ func TestOneTokenTookAllNodes(t *testing.T) {
 	st := newStore(t, "n")
 	s, id := newService(t, st, Options{}), limited(t, 3, VerbLease)
 	acquire := func(o lease.Options) (lease.Ticket, error) {
-		g, _, err := s.Acquire(t.Context(), id, "n", o)
+		g, _, err := s.Acquire(t.Context(), id, "n", nil, o)
 		return g.Ticket, err
 	}
 	var last lease.Ticket
@@ -78,7 +78,7 @@ func TestOneTokenTookAllNodes(t *testing.T) {
 		t.Errorf("%d nodes are held", n)
 	}
 	other := tokensOf(t, Token{Name: "shop2", SHA256: sum("2"), Verbs: []Verb{VerbLease}, Nodes: 1})
-	if _, _, err := s.Acquire(t.Context(), other.tokens[0], "n", lease.Options{Label: "x"}); err != nil {
+	if _, _, err := s.Acquire(t.Context(), other.tokens[0], "n", nil, lease.Options{Label: "x"}); err != nil {
 		t.Errorf("another token: %v", err)
 	}
 	if got := id.used.Refused.Load(); got != 18 {
@@ -142,7 +142,7 @@ func TestTwoServersDoubledALimit(t *testing.T) {
 // hold takes a node and keeps it until the test ends.
 func hold(t *testing.T, s *Service, id *Identity, verb Verb, label string) error {
 	if verb == VerbLease {
-		_, _, err := s.Acquire(t.Context(), id, "n", lease.Options{Label: label, TTL: time.Minute})
+		_, _, err := s.Acquire(t.Context(), id, "n", nil, lease.Options{Label: label, TTL: time.Minute})
 		return err
 	}
 	st := &cut{Store: s.HoldersFor(id), afterError: true} // it gives nothing back that it was refused
@@ -198,7 +198,7 @@ func TestEndedTicketsWereRenewedBeyondALimit(t *testing.T) {
 		s, id := newService(t, newStore(t, "n"), Options{}), limited(t, 2, VerbLease)
 		var tickets []lease.Ticket
 		for i := range 4 {
-			g, _, err := s.Acquire(t.Context(), id, "n", lease.Options{Label: fmt.Sprint(i), TTL: 10 * time.Second})
+			g, _, err := s.Acquire(t.Context(), id, "n", nil, lease.Options{Label: fmt.Sprint(i), TTL: 10 * time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -97,7 +97,7 @@ func TestEndedTicketsOfAnotherToken(t *testing.T) {
 			other := tokensOf(t, Token{Name: c.name, SHA256: sum("2"), Verbs: c.verbs}).tokens[0]
 			node := int64(5)
 			o := lease.Options{Label: "a", Node: &node, TTL: 10 * time.Second}
-			g, _, err := s.Acquire(t.Context(), limited(t, 1, VerbLease), "n", o)
+			g, _, err := s.Acquire(t.Context(), limited(t, 1, VerbLease), "n", nil, o)
 			if err != nil {
 				t.Fatal(err)
 			}

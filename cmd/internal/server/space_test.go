@@ -21,7 +21,7 @@ func TestShorterBlock(t *testing.T) {
 	for first := int64(0); first < 1024; first += 16 { // of each 16, the first 4 stay free and the last 8
 		node := first + 4
 		o := &lease.Options{Node: &node, Label: "other", TTL: ttl}
-		if _, err := lease.Acquire(t.Context(), st, "n", scheme, o); err != nil {
+		if _, err := lease.Acquire(t.Context(), st, "n", scheme, nil, o); err != nil {
 			t.Fatal(err)
 		}
 	}

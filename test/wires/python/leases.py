@@ -87,7 +87,7 @@ assert call("Renew", {"ticket": old, "attempt": secrets.token_urlsafe(16)})[0] =
 c = Holder("c", node=str(a.node))  # an operator gives the node to somebody else
 assert c.node == a.node and c.start >= a.until
 assert not a.renew() and a.make(1) == 0
-a = Holder("a")
+a = Holder("a", lost=a.ticket)
 assert a.node != c.node
 a.make(1000)
 c.renew()
