@@ -159,7 +159,7 @@ func ExampleConfirm() {
 func ExampleOpenAny() {
 	ctx := context.Background()
 	stores := []lease.Store{lease.NewMemory(), lease.NewMemory()} // or redisstore.New of each server
-	// 1, 11, 21, … in one store, and 2, 12, 22, … in the other
+	// 1, 11, 21, … in the first store; 2, 12, 22, … in the second
 	for i, st := range stores {
 		d := sequence.Definition{Start: new(int64(i + 1)), Step: 10, AfterFailover: 1_000_000}
 		if err := sequence.Create(ctx, st, "tickets", d); err != nil {

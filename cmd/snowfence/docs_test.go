@@ -164,30 +164,6 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestOldPaths looks for a page at each path that pages had before they stood in folders,
-// with a link to where the text is now. Nothing else links to these.
-func TestOldPaths(t *testing.T) {
-	all := pages(t)
-	old := []string{
-		"adding-a-store", "audit", "benchmarks", "design", "kubernetes", "nodes", "operations", "randflake", "reliability", "serve", "stores", "use-uuidv7",
-	}
-	for _, name := range old {
-		text := all["../../docs/"+name+".md"]
-		if !strings.HasPrefix(text, "# This page has moved\n") || len(link.FindAllString(text, -1)) < 2 {
-			t.Errorf("docs/%s.md leads nowhere: %q", name, text)
-		}
-	}
-	for path, text := range all {
-		for _, l := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
-			to := filepath.Join(filepath.Dir(path), l[1])
-			name, ok := strings.CutPrefix(to, "../../docs/")
-			if ok && slices.Contains(old, strings.TrimSuffix(name, ".md")) {
-				t.Errorf("%s links to %s, which has moved", path, l[1])
-			}
-		}
-	}
-}
-
 // TestDocumentedOperations looks for each command of docs/operate/operations.md in the
 // script that runs them.
 func TestDocumentedOperations(t *testing.T) {
@@ -280,7 +256,7 @@ func TestDocumentedGoGet(t *testing.T) {
 func TestDocumentedGo(t *testing.T) {
 	compiled := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
-		if err == nil && e.IsDir() && (e.Name() == ".git" || e.Name() == "node_modules" || e.Name() == "testdata") {
+		if err == nil && e.IsDir() && (e.Name() == ".git" || e.Name() == "node_modules") {
 			return fs.SkipDir
 		}
 		if err != nil || e.IsDir() || filepath.Ext(path) != ".go" {

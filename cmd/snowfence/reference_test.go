@@ -19,7 +19,7 @@ func TestDocumentedCommands(t *testing.T) {
 		if c.Hidden || c.Name() == "help" {
 			continue
 		}
-		if n++; !strings.Contains(page, "[`snowfence "+c.Name()+"`](../man/snowfence-"+c.Name()+".1)") {
+		if n++; !strings.Contains(page, "\n| `snowfence "+c.Name()+"` |") {
 			t.Errorf("the page does not name %q", c.Name())
 		}
 	}
@@ -75,7 +75,7 @@ func TestDocumentedLayouts(t *testing.T) {
 
 var (
 	sentinel = regexp.MustCompile(`(?m)^(?:\t|var )(Err[A-Z]\w*) .*= .*errors\.New`)
-	named    = regexp.MustCompile("`\\*?((?:snowfence|lease|nodes)\\.(?:Err[A-Z]\\w*|\\w+Error))`")
+	named    = regexp.MustCompile("`\\*?((?:snowfence|lease|store|nodes)\\.(?:Err[A-Z]\\w*|\\w+Error))`")
 	typed    = regexp.MustCompile(`(?m)^type (\w+Error) struct`)
 )
 
@@ -85,7 +85,8 @@ func TestDocumentedErrors(t *testing.T) {
 	for _, m := range named.FindAllStringSubmatch(pages(t)["../../docs/reference/errors.md"], -1) {
 		has[m[1]] = true
 	}
-	for name, dir := range map[string]string{"snowfence": "../../", "lease": "../../lease/", "nodes": "../../nodes/"} {
+	for name, dir := range map[string]string{"snowfence": "../../", "lease": "../../lease/", "store": "../../lease/store/",
+		"nodes": "../../nodes/"} {
 		paths, err := filepath.Glob(dir + "*.go")
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("%s: %d files, %v", dir, len(paths), err)

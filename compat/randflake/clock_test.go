@@ -153,7 +153,7 @@ type oracle struct {
 	last int64
 	seen map[made]bool
 	used map[int64]int
-	over bool // the lease was: who takes the node again begins in a second without IDs
+	over bool // the lease was: the next holder begins in a second without IDs
 }
 
 func (o *oracle) check(g *Generator, now, end int64) error {
