@@ -80,7 +80,8 @@ func Acquire(
 func (c *claim) remind(t Ticket, ns Namespace) error {
 	switch {
 	case t.Namespace != ns.Name:
-		return invalidf("lease: namespace %q: the lost ticket is of namespace %q: leave it out", ns.Name, clip(t.Namespace))
+		return invalidf("lease: namespace %q: the lost ticket is of namespace %q: leave it out", ns.Name,
+			clip(t.Namespace))
 	case t.verify(ns) != nil || t.Generation < ns.Since:
 		return nil
 	}

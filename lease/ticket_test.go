@@ -231,7 +231,8 @@ func TestLostTicketOfANamespaceSetBack(t *testing.T) {
 	w.setBack(backup)
 	c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &a, w.options())
 	if err != nil || c.From < a.Until || w.generation() <= a.Generation {
-		t.Errorf("generation %d, ticks from %d; lost: %d and %d: %v", w.generation(), c.From, a.Generation, a.Until, err)
+		t.Errorf("generation %d, ticks from %d; lost: %d and %d: %v", w.generation(), c.From, a.Generation, a.Until,
+			err)
 	}
 }
 
@@ -249,7 +250,8 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 		w := newTicketWorld(t)
 		b, before := w.ofStoreSetBack(), w.generation()
 		b.Until++
-		if _, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &b, w.options()); err != nil || w.generation() != before {
+		_, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &b, w.options())
+		if err != nil || w.generation() != before {
 			t.Errorf("a changed ticket: generation %d, and it was %d: %v", w.generation(), before, err)
 		}
 	})
@@ -261,8 +263,8 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 		}
 		c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &a, w.options())
 		if err != nil || c.From < a.Until && c.Node == a.Node || w.generation() != before {
-			t.Errorf("node %d from %d in generation %d; lost: node %d until %d in %d: %v", c.Node, c.From, w.generation(),
-				a.Node, a.Until, before, err)
+			t.Errorf("node %d from %d in generation %d; lost: node %d until %d in %d: %v", c.Node, c.From,
+				w.generation(), a.Node, a.Until, before, err)
 		}
 	})
 	t.Run("another namespace", func(t *testing.T) {
@@ -288,7 +290,8 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := w.generation()
-		if _, err := lease.Acquire(t.Context(), w.st, "n", to, &b, w.options()); err != nil || w.generation() != before {
+		_, err = lease.Acquire(t.Context(), w.st, "n", to, &b, w.options())
+		if err != nil || w.generation() != before {
 			t.Errorf("a ticket of an earlier layout: generation %d, and it was %d: %v", w.generation(), before, err)
 		}
 	})

@@ -370,7 +370,9 @@ func TestAcquireWithALostTicket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := c.Renew(t.Context(), connect.NewRequest(&pb.RenewRequest{Ticket: a.Ticket, Attempt: "attempt-0123456789"}))
+	b, err := c.Renew(t.Context(), connect.NewRequest(&pb.RenewRequest{
+		Ticket: a.Ticket, Attempt: "attempt-0123456789",
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -198,7 +198,9 @@ func TestEndedTicketsWereRenewedBeyondALimit(t *testing.T) {
 		s, id := newService(t, newStore(t, "n"), Options{}), limited(t, 2, VerbLease)
 		var tickets []lease.Ticket
 		for i := range 4 {
-			g, _, err := s.Acquire(t.Context(), id, "n", nil, lease.Options{Label: fmt.Sprint(i), TTL: 10 * time.Second})
+			g, _, err := s.Acquire(t.Context(), id, "n", nil, lease.Options{
+				Label: fmt.Sprint(i), TTL: 10 * time.Second,
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
