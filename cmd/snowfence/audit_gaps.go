@@ -39,6 +39,7 @@ type numbering struct {
 	read func(text string) (sequence.Serial, error) // nil unless it is dated
 	bits int                                        // of the ordinal; the period is above
 	none bool                                       // ordinals are the numbers
+	must bool                                       // --start says that its number is there
 }
 
 // numbering returns what the flags say of the numbers; nil without --gaps.
@@ -78,6 +79,7 @@ func (p *program) numbering(cmd *cobra.Command, f *gapsFlags) (*numbering, error
 		return n, nil
 	}
 	if !dated {
+		n.must = given("start")
 		return n, nil
 	}
 	n.bits = 36 // a day has 27 bits

@@ -50,6 +50,10 @@ func newGapsReport(a *audit.Result, n *numbering, where *places, bad int64) *gap
 		r.First, r.Last = n.text(a.Lowest), n.text(a.Highest)
 	}
 	r.Missing = missing{a.Gaps.Missing, a.Gaps.Count, []missingRange{}}
+	if a.Count == 0 && n.must {
+		first := n.text(0)
+		r.Missing = missing{1, 1, []missingRange{{first, first, 1}}} // and perhaps more: none came
+	}
 	for _, g := range a.Gaps.List {
 		r.Missing.List = append(r.Missing.List, missingRange{n.text(g.After + 1), n.text(g.Before - 1), g.Missing})
 	}

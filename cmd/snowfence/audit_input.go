@@ -111,7 +111,11 @@ func (in *auditInput) count(name string, b *audit.Batch) {
 		}
 		if in.shown < maxShownBad {
 			in.shown++
-			in.p.message("%s: line %d: %v", name, bad.Line, bad.Err)
+			unit := "line"
+			if in.format.Raw {
+				unit = "ID"
+			}
+			in.p.message("%s: %s %d: %v", name, unit, bad.Line, bad.Err)
 		}
 	}
 }
@@ -120,7 +124,7 @@ func (in *auditInput) count(name string, b *audit.Batch) {
 func (in *auditInput) hintOf(line string) string {
 	f := in.format
 	switch {
-	case f.Column != "" || f.Field != "" || f.Raw:
+	case f.Column != "" || f.Field != "" || f.Raw || f.Parse != nil:
 		return ""
 	case strings.Contains(line, "{"):
 		return "these lines look like JSON: name the field with the ID with --field NAME"

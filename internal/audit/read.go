@@ -32,28 +32,28 @@ func Read(r io.Reader, f Format, yield func(*Batch) error) error {
 	return err
 }
 
-// readRaw reads 8 bytes an ID.
+// readRaw reads 8 bytes an ID. What is left at the end counts as a line without an ID.
 func readRaw(r io.Reader, yield func(*Batch) error) error {
 	buf := make([]byte, blockSize)
 	ids := make([]snowfence.ID, blockSize/8)
-	b := &Batch{}
+	b, total := &Batch{}, int64(0)
 	for {
 		n, err := io.ReadFull(r, buf)
 		for i := range n / 8 {
 			ids[i] = snowfence.ID(binary.LittleEndian.Uint64(buf[8*i:]))
 		}
-		if b.IDs = ids[:n/8]; n >= 8 {
+		b.IDs, total = ids[:n/8], total+int64(n/8)
+		if n%8 != 0 && err == io.ErrUnexpectedEOF {
+			b.bad(total+1, fmt.Errorf("%w: the last ID has %d bytes instead of 8", snowfence.ErrInvalidID, n%8))
+		}
+		if n > 0 {
 			if err := yield(b); err != nil {
 				return err
 			}
 		}
 		switch {
-		case err == io.EOF:
+		case err == io.EOF, err == io.ErrUnexpectedEOF:
 			return nil
-		case err == io.ErrUnexpectedEOF && n%8 == 0:
-			return nil
-		case err == io.ErrUnexpectedEOF:
-			return fmt.Errorf("audit: %w: the last ID has %d bytes instead of 8", snowfence.ErrInvalidID, n%8)
 		case err != nil:
 			return err
 		}

@@ -109,8 +109,8 @@ func TestReadFails(t *testing.T) {
 	}{
 		{Format{Column: "a", Field: "b"}, "", "choose one"},
 		{Format{Raw: true, Encoding: encoding(t, "hex")}, "", "no form of text"},
-		{Format{Raw: true}, "123456789", "the last ID has 1 bytes"},
 		{Format{Column: "id"}, "a,b\n1,2\n", `no column "id"`},
+		{Format{Column: "id"}, "id, a,id \n1,2,3\n", `columns 1 and 3 are both "id"`},
 		{Format{Column: "0"}, "1,2\n", "the first one is 1"},
 		{Format{Column: "id"}, "\"id\n", "the first line"},
 		{Format{Column: "id"}, "id,a\n1,\"" + strings.Repeat("x\n", maxLine/2+blockSize), "is a quote not closed?"},

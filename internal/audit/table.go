@@ -66,11 +66,19 @@ func newTable(f Format, line []byte) (t *table, skip bool, err error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("audit: the first line, which should name the columns: %w", err)
 	}
+	t.column = -1
 	for i, name := range cells {
-		if strings.TrimSpace(name) == f.Column {
-			t.column = i
-			return t, true, nil
+		if strings.TrimSpace(name) != f.Column {
+			continue
 		}
+		if t.column >= 0 {
+			return nil, false, fmt.Errorf("audit: columns %d and %d are both %q: name one by its number", t.column+1, i+1,
+				f.Column)
+		}
+		t.column = i
+	}
+	if t.column >= 0 {
+		return t, true, nil
 	}
 	return nil, false, fmt.Errorf("audit: no column %q in the first line: %.200q", f.Column, line)
 }
