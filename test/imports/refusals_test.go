@@ -69,6 +69,13 @@ func importsThatAreRefused(t *testing.T, m *servers.MariaDB) {
 	if err := begin(s.from, "high", 10, sequence.Definition{}); !errors.Is(err, lease.ErrExists) {
 		t.Errorf("a sequence above the counter: %v", err)
 	}
+	above := sequence.Definition{Start: new(int64(5000)), Max: new(int64(5009)), BlockOf: s.from.String()}
+	if err := sequence.Create(s.ctx, s.store, "above", above); err != nil {
+		t.Fatal(err)
+	}
+	if err := begin(s.from, "above", 10, sequence.Definition{}); !errors.Is(err, lease.ErrExists) {
+		t.Errorf("a block that the counter has not reached: %v", err)
+	}
 	var n int64
 	const query = "SELECT max_id FROM leaf_alloc WHERE biz_tag = 'orders'"
 	if err := s.db.QueryRowContext(s.ctx, query).Scan(&n); err != nil || n != 11 {

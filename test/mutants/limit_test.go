@@ -6,11 +6,11 @@ var limitMutants = []mutant{
 	m("limit: a new ticket is counted", "cmd/internal/server.Service.Acquire", "^TestTwoServersDoubledALimit$",
 		never("err == nil && limit > 0")),
 	m("limit: and not before it is written", "cmd/internal/server.Service.Acquire", "^TestTwoServersDoubledALimit$",
-		inText(`	if g, sp, err = s.acquire(ctx, namespace, o); err == nil && limit > 0 {
+		inText(`	if g, sp, err = s.acquire(ctx, namespace, lost, o); err == nil && limit > 0 {
 		err = s.keepWithin(ctx, id, limit, sp, g.Ticket, g.Ticket.From) // nobody has used it
 	}
 `, `	if err = s.checkHeld(ctx, id, limit, namespace); err == nil || limit == 0 {
-		g, sp, err = s.acquire(ctx, namespace, o)
+		g, sp, err = s.acquire(ctx, namespace, lost, o)
 	}
 `)),
 	m("limit: tickets of one server count one after the other", "cmd/internal/server.Service.Acquire",
