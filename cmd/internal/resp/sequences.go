@@ -82,6 +82,11 @@ func (c *conn) take(text []byte, n int64) bool {
 		if err == nil {
 			err = c.needsPeriod(sq)
 		}
+		if err == nil && n > 1 && sq.Step() != 1 {
+			// A client counts back from the last number by 1, and would use those of others.
+			err = server.Errorf(server.Invalid, "sequence %q counts in steps of %d, and clients take the %d numbers "+
+				"below the answer of INCRBY for theirs: use INCR", sq.Name, sq.Step(), n-1)
+		}
 		if err != nil {
 			c.fail(err)
 			return false

@@ -156,6 +156,9 @@ func (sq *Sequence) close() {
 // Dated reports whether the numbers begin again each period.
 func (sq *Sequence) Dated() bool { return sq.def.Pattern != "" }
 
+// Step returns what is between a number and the next one.
+func (sq *Sequence) Step() int64 { return sq.def.Step }
+
 // Present returns the period that numbers are taken of now; 0 where there is none.
 func (sq *Sequence) Present() int64 {
 	if !sq.Dated() {
