@@ -3,12 +3,10 @@ package sequence
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
@@ -244,14 +242,6 @@ func (listless) List(context.Context, string, snowfence.NodeRange, int) ([]lease
 }
 
 func (listless) Heads(context.Context) ([]lease.Record, error) { return nil, errFault }
-
-// pause waits up to a second, in the virtual time of a synctest bubble.
-func pause(r *rand.Rand, mu *sync.Mutex) {
-	mu.Lock()
-	d := time.Duration(r.Int64N(int64(time.Second)))
-	mu.Unlock()
-	time.Sleep(d)
-}
 
 func openAny(t testing.TB, all ...*shaky) *Any {
 	t.Helper()

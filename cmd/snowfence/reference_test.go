@@ -85,8 +85,11 @@ func TestDocumentedErrors(t *testing.T) {
 	for _, m := range named.FindAllStringSubmatch(pages(t)["../../docs/reference/errors.md"], -1) {
 		has[m[1]] = true
 	}
-	for name, dir := range map[string]string{"snowfence": "../../", "lease": "../../lease/", "store": "../../lease/store/",
-		"nodes": "../../nodes/"} {
+	for name, dir := range map[string]string{
+		"snowfence": "../../", "lease": "../../lease/",
+		"store": "../../lease/store/",
+		"nodes": "../../nodes/",
+	} {
 		paths, err := filepath.Glob(dir + "*.go")
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("%s: %d files, %v", dir, len(paths), err)

@@ -48,9 +48,8 @@ func (c *handClock) now() (time.Time, time.Duration) {
 	return time.Unix(0, c.wall.Load()), time.Duration(c.mono.Load())
 }
 
-// forward lets time pass. step moves the wall clock alone.
+// forward lets time pass.
 func (c *handClock) forward(d time.Duration) { c.wall.Add(int64(d)); c.mono.Add(int64(d)) }
-func (c *handClock) step(d time.Duration)    { c.wall.Add(int64(d)) }
 
 // done is a context for calls that may not wait.
 func done() context.Context {

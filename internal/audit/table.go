@@ -72,7 +72,8 @@ func newTable(f Format, line []byte) (t *table, skip bool, err error) {
 			continue
 		}
 		if t.column >= 0 {
-			return nil, false, fmt.Errorf("audit: columns %d and %d are both %q: name one by its number", t.column+1, i+1,
+			return nil, false, fmt.Errorf("audit: columns %d and %d are both %q: name one by its number", t.column+1,
+				i+1,
 				f.Column)
 		}
 		t.column = i

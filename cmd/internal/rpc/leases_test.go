@@ -346,7 +346,8 @@ func TestStoreTakesNoTextThatCommandsTerminals(t *testing.T) {
 	}
 }
 
-// The server takes the last ticket of a holder that lost its lease, and notices by it that its store was rolled back.
+// The server takes the last ticket of a holder that lost its lease, and notices by it that its
+// store was rolled back.
 func TestAcquireWithALostTicket(t *testing.T) {
 	w := start(t)
 	c, st := w.leases(), w.service.Store()

@@ -48,7 +48,8 @@ func TestNodesAreReleasedAndVetoedOverTheAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	five := int64(5)
-	if _, err := lease.Acquire(t.Context(), st, "orders", s, nil, &lease.Options{Node: &five, Label: "gone"}); err != nil {
+	if _, err := lease.Acquire(t.Context(), st, "orders", s, nil,
+		&lease.Options{Node: &five, Label: "gone"}); err != nil {
 		t.Fatal(err)
 	}
 	p, logs := start(t, Config{TokenList: []server.Token{
