@@ -40,7 +40,7 @@ func (g *Generator) tryBatch() (ID, bool) {
 		over = b.t.coarse.Load() > b.tick
 	} else {
 		sure := b.sure.Load()
-		over = sure == 0 || int64(time.Since(g.clock.base)) >= sure
+		over = sure == 0 || int64(time.Since(g.clock.Base)) >= sure
 	}
 	if over && !b.renew(g) {
 		return g.newBatch(b)
@@ -55,7 +55,7 @@ func (g *Generator) tryBatch() (ID, bool) {
 // renew reads the clock and reports whether the batch's tick is still the current
 // one, or ahead of it by the lead at most.
 func (b *batch) renew(g *Generator) bool {
-	tick, sure := g.clock.read()
+	tick, sure := g.clock.Read()
 	if at := tick - b.t.from; at > b.tick || at < b.tick-g.lead {
 		return false
 	}
@@ -80,7 +80,7 @@ func (g *Generator) newBatch(old *batch) (ID, bool) {
 		return 0, false
 	}
 	b := &batch{t: t, tick: int64(pos / t.span), count: count}
-	b.sure.Store(g.clock.sureUntil(t.from + b.tick))
+	b.sure.Store(g.clock.SureUntil(t.from + b.tick))
 	t.write(b.ids[:], pos, count)
 	b.next.Store(1)
 	g.batchLen = size

@@ -5,17 +5,19 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/snowfence/snowfence/internal/clock"
 )
 
 // counting makes a clock count how often it is read. Readings of the system's own clock in a fast
 // path do not count.
-func counting(c *clock) (readings *int) {
+func counting(c *clock.Clock) (readings *int) {
 	readings = new(int)
-	source := c.source
-	c.source = func() (time.Time, time.Duration) {
+	source := c.Source
+	c.Source = func() (time.Time, time.Duration) {
 		*readings++
 		if source == nil {
-			return time.Now(), time.Since(c.base)
+			return time.Now(), time.Since(c.Base)
 		}
 		return source()
 	}
@@ -170,15 +172,15 @@ func TestBatchesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 		g := newGenerator(t, Config{Fence: Unguarded(s, 1)})
 		take(t, g, 63) // batches of 2, 4, 8, 16, 32, and the first of 64
 		looks := func(at string, n int, want bool) {
-			own := g.clock.source
+			own := g.clock.Source
 			readings := counting(&g.clock)
 			take(t, g, n)
-			if g.clock.source = own; *readings > 0 != want {
+			if g.clock.Source = own; *readings > 0 != want {
 				t.Errorf("%s the clock was read %d times", at, *readings)
 			}
 		}
 		looks("in a new batch", 9, false)
-		time.Sleep(syncEvery)
+		time.Sleep(clock.SyncEvery)
 		looks("when the clock has to be compared", 1, true)
 		take(t, g, 1)
 		looks("after that", 9, false)

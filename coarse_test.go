@@ -16,7 +16,7 @@ func TestPublishCoarse(t *testing.T) {
 	g := newGenerator(t, Config{Fence: f, Time: clock.now, Coarse: true})
 	g.ticking.Store(true) // no ticker
 	clock.advance(time.Hour)
-	ns := g.clock.elapsed()
+	ns := g.clock.Elapsed()
 	tr := &track{hold: g.cur.Load().hold, from: 100, span: span}
 	tr.soft.Store(soft)
 	for _, c := range []struct {

@@ -9,8 +9,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/snowfence/snowfence/internal/clock"
 	"github.com/snowfence/snowfence/internal/world"
 )
+
+// TimeSource reads the wall clock and a monotonic time, which starts anywhere and
+// never steps. nil means the system's clocks, and only those have a fast path.
+// Others are for tests and simulations. It must be safe for concurrent use.
+type TimeSource func() (wall time.Time, mono time.Duration)
 
 // Config says how a [Generator] works. Only Fence is required.
 type Config struct {
@@ -53,7 +59,7 @@ type Generator struct {
 	cur    atomic.Pointer[track]
 	mode   mode
 	coarse bool
-	clock  clock
+	clock  clock.Clock
 
 	batch    atomic.Pointer[batch] // of an encrypted scheme: IDs made ahead; at first none, of no grant
 	batchMu  sync.Mutex            // held by who makes the next batch, never while waiting
@@ -132,7 +138,7 @@ func New(c Config) (*Generator, error) {
 	case g.coarse:
 		g.mode = coarse
 	}
-	g.clock.init(g.scheme.layout, c.Time, g.scheme.rollBits > 0)
+	g.clock.Init(g.scheme.layout.Epoch, g.scheme.layout.Tick, c.Time, g.scheme.rollBits > 0)
 	g.ending.turn = make(chan struct{}, 1)
 	g.ending.turn <- struct{}{}
 	if err := g.bind(); err != nil {
@@ -152,7 +158,7 @@ func (g *Generator) first(wait time.Duration) error {
 	}
 	ctx, cancel := g.world.WithTimeout(context.Background(), wait)
 	defer cancel()
-	now := g.clock.tick()
+	now := g.clock.Tick()
 	if l := g.scheme.layout; now+g.lead < 0 {
 		return fmt.Errorf("snowfence: the clock says %s, which is before the epoch of the layout, %s: "+
 			"set the clock, or use a layout with an earlier epoch",
@@ -194,7 +200,7 @@ func (g *Generator) Ahead() time.Duration {
 		return 0
 	}
 	tick := t.from + int64(min(w, t.end.Load())/t.span) // callers that failed moved the word past the end
-	return time.Duration(max(tick-g.clock.tick(), 0)) * g.scheme.layout.Tick
+	return time.Duration(max(tick-g.clock.Tick(), 0)) * g.scheme.layout.Tick
 }
 
 // Grant returns the grant in use, with its present Until, and false if there is

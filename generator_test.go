@@ -62,7 +62,7 @@ func TestOneFenceServesOneGenerator(t *testing.T) {
 		t.Errorf("the fence forgot what was given out: %+v", w)
 	}
 	clock.step(time.Hour)
-	clock.advance(syncEvery)
+	clock.advance(10 * time.Millisecond)
 	ids = append(ids, take(t, g2, 5000)...)
 	checkIncreasing(t, ids)
 }
@@ -127,7 +127,7 @@ func TestClockStepsForwardAndSuspends(t *testing.T) {
 	g := newGenerator(t, Config{Fence: Unguarded(s, 7), Time: clock.now})
 	take(t, g, 1)
 	clock.step(time.Hour) // after a suspend monotonic time has stood still, too
-	clock.advance(syncEvery)
+	clock.advance(10 * time.Millisecond)
 	p, _ := s.Decode(take(t, g, 1)[0])
 	if off := clock.wall.Sub(p.Time); off < 0 || off >= time.Millisecond {
 		t.Errorf("the time is off by %v after a step forward", off)

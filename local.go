@@ -85,10 +85,10 @@ func (l *Local) current() bool {
 	if l.g.coarse {
 		return l.coarse.Load() <= l.tick
 	}
-	if l.sure != 0 && int64(time.Since(l.g.clock.base)) < l.sure {
+	if l.sure != 0 && int64(time.Since(l.g.clock.Base)) < l.sure {
 		return true
 	}
-	tick, sure := l.g.clock.read()
+	tick, sure := l.g.clock.Read()
 	if tick-l.t.from <= l.tick {
 		l.sure = sure // of another tick it would make a block that is over look current
 		return true
@@ -117,7 +117,7 @@ func (l *Local) refill(ctx context.Context, maxWait time.Duration) error {
 // next makes a piece from the rest of the block.
 func (l *Local) next() {
 	l.tick = int64(l.pos / l.t.span)
-	l.sure = l.g.clock.sureUntil(l.t.from + l.tick)
+	l.sure = l.g.clock.SureUntil(l.t.from + l.tick)
 	id, step, count := l.t.piece(l.pos, l.end-l.pos)
 	l.id, l.step, l.last = id-step, step, id+ID(count-1)*step
 	l.pos += count

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/snowfence/snowfence/internal/clock"
 )
 
 // A handle gives its block out one by one, in its tick, and nothing of it when the tick is over.
@@ -128,7 +130,7 @@ func TestHandlesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 					}
 					next++
 				}
-				if g.clock.source = nil; *readings > 0 != want {
+				if g.clock.Source = nil; *readings > 0 != want {
 					t.Errorf("coarse %t, %s: the clock was read %d times", coarse, at, *readings)
 				}
 			}
@@ -142,7 +144,7 @@ func TestHandlesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 				looks("whatever an exact one knows", 9, false)
 				continue
 			}
-			time.Sleep(syncEvery)
+			time.Sleep(clock.SyncEvery)
 			must(l.TryNext())
 			next++
 			looks("after the clock was compared", 9, false)

@@ -48,7 +48,7 @@ func (g *Generator) next(ctx context.Context, maxWait time.Duration) (ID, error)
 func (g *Generator) tryExact() (ID, bool) {
 	t := g.cur.Load()
 	stall(afterTrack)
-	if int64(time.Since(g.clock.base)) >= t.sure.Load() {
+	if int64(time.Since(g.clock.Base)) >= t.sure.Load() {
 		return 0, false
 	}
 	stall(afterClock)
@@ -114,7 +114,7 @@ const (
 // position at which to read the clock again. before and after are the word around
 // what the caller took.
 func (g *Generator) publishCoarse(t *track, tick int64, before, after, bound uint64) {
-	ns := g.clock.elapsed()
+	ns := g.clock.Elapsed()
 	elapsed := max(ns-t.pubNs.Load(), 1)
 	made := min(max(int64(before)-int64(t.pubPos.Load()), 0), 1<<40) // times coarseSpan it fits 63 bits
 	quota := min(max(uint64(made*int64(coarseSpan)/elapsed), minQuota), maxQuota)
@@ -159,7 +159,7 @@ func (g *Generator) keepTime() {
 		if t.hold == nil {
 			return // closed
 		}
-		tick := g.clock.tick()
+		tick := g.clock.Tick()
 		stall(afterTicker)
 		w := t.word.Load()
 		if w != last {

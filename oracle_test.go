@@ -73,7 +73,7 @@ func TestOracle(t *testing.T) {
 				}
 				defer g.Close()
 				// the wall clock with its steps, as the oracle sees it
-				g.clock.raw, g.clock.anchor.Load().fresh = true, 0
+				g.clock.Raw = true
 				ref := &reference{s: s, node: node, lead: c.lead}
 				l := s.Layout()
 				for range t.Int(1, 30) {

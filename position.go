@@ -3,6 +3,8 @@ package snowfence
 import (
 	"math/bits"
 	"sync/atomic"
+
+	"github.com/snowfence/snowfence/internal/clock"
 )
 
 // Positions count the usable sequence numbers from the first tick of a grant:
@@ -85,7 +87,7 @@ func (t *track) setForm(s *Scheme, gr Grant) {
 		}
 	}
 	if t.span&(t.span-1) != 0 {
-		t.magic, t.magicShift = reciprocal(t.span)
+		t.magic, t.magicShift = clock.Reciprocal(t.span)
 		return
 	}
 	t.form, t.slots, t.slotMul = shifts, t.span-1, 1<<t.seqShift

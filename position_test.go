@@ -3,6 +3,8 @@ package snowfence
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/snowfence/snowfence/internal/clock"
 )
 
 // A quotient that is wrong by one would be a tick of somebody else, or an ID twice. All
@@ -21,7 +23,7 @@ func TestReciprocalIsExact(t *testing.T) {
 	}
 	check := func(d, n uint64) {
 		track := track{span: d, timeShift: 0, seqShift: 63} // the tick, and the lowest bit of the slot
-		track.magic, track.magicShift = reciprocal(d)
+		track.magic, track.magicShift = clock.Reciprocal(d)
 		if got, want := uint64(track.linearID(n)), n/d+n%d<<63; got != want {
 			t.Fatalf("%d / %d: %x, want %x", n, d, got, want)
 		}

@@ -120,7 +120,7 @@ func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) erro
 // seals the old hold and publishes a new one. again means that the fence revoked
 // a grant since it was asked.
 func (g *Generator) install(gr Grant, revoked int64) (again bool, err error) {
-	now := max(g.clock.tick(), 0)
+	now := max(g.clock.Tick(), 0)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.revoked != revoked {

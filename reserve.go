@@ -37,7 +37,7 @@ func (g *Generator) reserve(
 			return nil, 0, 0, ErrClosed
 		}
 		if !why.ask {
-			why.wait = g.clock.until(why.need)
+			why.wait = g.clock.Until(why.need)
 		}
 		return nil, 0, 0, why.error(t, g.world.Now().Sub(start), cause)
 	}
@@ -131,7 +131,7 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 	if t.hold == nil {
 		return t, 0, 0, obstacle{err: ErrClosed}
 	}
-	tick, sure := g.clock.read()
+	tick, sure := g.clock.Read()
 	stall(afterClock)
 	end := t.end.Load()
 	now, bound := t.window(tick, g.lead, end)
@@ -232,6 +232,6 @@ func (g *Generator) obstacle(t *track, tick int64, now, end uint64) obstacle {
 		return obstacle{ask: true, after: after}
 	}
 	need := t.from + int64(next/t.span) - g.lead // the first tick at which next is inside the window
-	wait := max(g.clock.until(need), 20*time.Microsecond)
+	wait := max(g.clock.Until(need), 20*time.Microsecond)
 	return obstacle{need: need, wait: wait, behind: tick < t.from || need > tick+1}
 }

@@ -64,7 +64,7 @@ func TestObstacles(t *testing.T) {
 			Time:  clock.now,
 			Lead:  lead,
 		})
-		g.clock.raw = true
+		g.clock.Raw = true
 		clock.wall = s.Layout().TimeOf(c.tick)
 		tr := g.cur.Load()
 		tr.word.Store(c.word)

@@ -37,7 +37,7 @@ type span struct {
 // call makes one call and keeps what it returned.
 func (s *scene) call(f func() (ID, error)) {
 	s.mu.Lock()
-	begin, from := s.calls, s.g.clock.tick()
+	begin, from := s.calls, s.g.clock.Tick()
 	s.calls++
 	s.mu.Unlock()
 	id, err := f()
@@ -46,7 +46,7 @@ func (s *scene) call(f func() (ID, error)) {
 	s.calls++
 	if err == nil {
 		p, err := s.g.scheme.Decode(id)
-		switch to := s.g.clock.tick(); {
+		switch to := s.g.clock.Tick(); {
 		case err != nil:
 			s.c.t.Error(err)
 		case p.Tick < from && !s.g.coarse && s.g.scheme.rollBits == 0:
@@ -92,7 +92,7 @@ var roles = map[string]func(s *scene, p *player){
 	},
 	"shrink":  func(s *scene, _ *player) { s.l.renew(-2); s.ask() },
 	"renew":   func(s *scene, _ *player) { s.l.renew(2); s.ask() },
-	"replace": func(s *scene, _ *player) { s.l.replace(s.g.clock.tick()); s.ask() },
+	"replace": func(s *scene, _ *player) { s.l.replace(s.g.clock.Tick()); s.ask() },
 	"revoke":  func(s *scene, _ *player) { s.l.revoke() },
 	"ask":     func(s *scene, _ *player) { s.ask() },
 	"Close": func(s *scene, p *player) {
@@ -120,7 +120,7 @@ var roles = map[string]func(s *scene, p *player){
 func (s *scene) ask() {
 	if t := s.g.cur.Load(); t.hold != nil {
 		s.c.stop(afterTrack)
-		s.g.ask(t, s.g.clock.tick())
+		s.g.ask(t, s.g.clock.Tick())
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/clock"
 )
 
 // Options says how a lease is held. Nil and the zero value are good for most.
@@ -72,7 +73,7 @@ type Options struct {
 
 	// Time replaces the system's clock in deciding which ticks to lease, for tests.
 	// The generator then needs the same one. Nil means the system's. As a generator
-	// does, the lease never lets it go back (snowfence.Anchored). Layouts with
+	// does, the lease never lets it go back. Layouts with
 	// rollback bits are the exception: they stamp the wall clock itself. The pace of
 	// renewals always follows the system.
 	Time snowfence.TimeSource
@@ -111,7 +112,7 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 	}
 	switch start := time.Now(); {
 	case s.Layout().Bits(snowfence.FieldRollback) == 0:
-		n.Time = snowfence.Anchored(n.Time)
+		n.Time = clock.Steady(n.Time)
 	case n.Time == nil:
 		n.Time = func() (time.Time, time.Duration) { return time.Now(), time.Since(start) }
 	}

@@ -13,7 +13,7 @@ var simulationMutants = []mutant{
 		swap("t.from + int64((end-1)/t.span) + 1", "t.from+int64((end-1)/t.span)")).seeds(200, ""),
 	m("word: the clock is read inside the step", "Generator.attempt", "",
 		swap("before := t.word.Load()", "before := early"),
-		before("tick, sure := g.clock.read()", "early := t.word.Load()"),
+		before("tick, sure := g.clock.Read()", "early := t.word.Load()"),
 		swap("if !t.word.CompareAndSwap(w, pos+k) {",
 			"if w >= now { if !t.word.CompareAndSwap(w, pos+k) { continue } } else if !t.hold.gone.Load() { t.word.Store(pos + k) } else { continue }")).seeds(200, ""),
 	m("word: it never goes back", "Generator.attempt", "", swap("max(w, now)", "now")).seeds(200, ""),

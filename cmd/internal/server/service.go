@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/clock"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -130,7 +131,7 @@ func New(st lease.Store, o Options) *Service {
 		o.Label = fmt.Sprintf("server %s/%d", host[:min(len(host), 80)], os.Getpid())
 	}
 	s := &Service{
-		store: st, opts: o, id: rand.Text(), now: time.Now, anchored: snowfence.Anchored(nil), all: map[string]*Space{},
+		store: st, opts: o, id: rand.Text(), now: time.Now, anchored: clock.Steady(nil), all: map[string]*Space{},
 		tally:     map[string]*tally{},
 		sequences: newSequences(), Events: newEvents(),
 	}

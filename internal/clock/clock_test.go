@@ -1,4 +1,4 @@
-package snowfence
+package clock
 
 import (
 	"math"
@@ -8,15 +8,31 @@ import (
 	"github.com/snowfence/snowfence/internal/draw"
 )
 
+var epoch = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// fakeClock is a clock that a test moves; a step moves its wall time alone.
+type fakeClock struct {
+	wall time.Time
+	mono time.Duration
+}
+
+func newFakeClock() *fakeClock {
+	return &fakeClock{wall: time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC), mono: time.Hour}
+}
+
+func (c *fakeClock) now() (time.Time, time.Duration) { return c.wall, c.mono }
+func (c *fakeClock) step(d time.Duration)            { c.wall = c.wall.Add(d) }
+func (c *fakeClock) advance(d time.Duration)         { c.wall, c.mono = c.wall.Add(d), c.mono+d }
+
 // The multiplication by a reciprocal is the division, for every tick length and the whole range.
 func TestTicksIsADivision(t *testing.T) {
 	draw.Check(t, func(t *draw.T) {
-		var c clock
+		var c Clock
 		length := t.Range(1000, math.MaxInt64/2)
 		if t.Bool() {
 			length = 1 << t.Int(10, 61)
 		}
-		c.init(Layout{Epoch: defaultEpoch(), Tick: time.Duration(length)}, newFakeClock().now, false)
+		c.Init(epoch, time.Duration(length), newFakeClock().now, false)
 		ns := t.Range(0, math.MaxInt64)
 		if t.Bool() {
 			ns = max(ns/length*length-t.Range(0, 1), 0)
@@ -28,13 +44,13 @@ func TestTicksIsADivision(t *testing.T) {
 }
 
 // Whatever the wall clock does, the anchored clock never goes back, runs at least at half
-// speed, follows forward within syncEvery, and comes back to the truth.
+// speed, follows forward within SyncEvery, and comes back to the truth.
 func TestAnchoredClock(t *testing.T) {
 	draw.Check(t, func(t *draw.T) {
 		fake := newFakeClock()
-		var c clock
-		c.init(Layout{Epoch: defaultEpoch(), Tick: time.Millisecond}, fake.now, false)
-		wall := func() int64 { return int64(fake.wall.Sub(defaultEpoch())) }
+		var c Clock
+		c.Init(epoch, time.Millisecond, fake.now, false)
+		wall := func() int64 { return int64(fake.wall.Sub(epoch)) }
 		last, _, _, _ := c.now()
 		for range t.Int(1, 60) {
 			if t.Int(0, 4) == 0 {
@@ -49,14 +65,14 @@ func TestAnchoredClock(t *testing.T) {
 			if now < last+int64(d)/2-1 {
 				t.Fatalf("%v went by and the clock made %d ns", d, now-last)
 			}
-			if d >= syncEvery && now < wall() {
+			if d >= SyncEvery && now < wall() {
 				t.Fatalf("did not follow: %d ns behind", wall()-now)
 			}
 			last = now
 		}
 		ahead := max(last-wall(), 0)
 		for range 6 { // the first only notices
-			fake.advance(time.Duration(ahead)/2 + syncEvery)
+			fake.advance(time.Duration(ahead)/2 + SyncEvery)
 			c.now()
 		}
 		now, _, _, _ := c.now()
@@ -69,10 +85,10 @@ func TestAnchoredClock(t *testing.T) {
 // A tick is sure for no longer than it lasts, and never over a comparison with the wall
 // clock that is due.
 func TestSureUntil(t *testing.T) {
-	var c clock
-	c.init(Layout{Epoch: defaultEpoch(), Tick: time.Millisecond}, nil, false)
+	var c Clock
+	c.Init(epoch, time.Millisecond, nil, false)
 	for range 2000 {
-		tick, sure := c.read()
+		tick, sure := c.Read()
 		if sure == 0 {
 			continue // the clocks of this machine are being adjusted
 		}
@@ -85,9 +101,9 @@ func TestSureUntil(t *testing.T) {
 			t.Fatalf("sure until %d, though a comparison is due at %d", sure, due)
 		}
 	}
-	var raw clock
-	raw.init(Layout{Epoch: defaultEpoch(), Tick: time.Millisecond}, nil, true)
-	if _, sure := raw.read(); sure != 0 {
+	var raw Clock
+	raw.Init(epoch, time.Millisecond, nil, true)
+	if _, sure := raw.Read(); sure != 0 {
 		t.Error("a clock with steps back is never sure")
 	}
 }
@@ -97,13 +113,13 @@ func TestSureUntil(t *testing.T) {
 func TestClockFarFromItsEpoch(t *testing.T) {
 	for _, epoch := range []int{1900, 1970, 2025, 2200} {
 		for _, year := range []int{1971, 2026, 2047, 2100, 2191} {
-			l := Layout{Epoch: time.Date(epoch, 1, 1, 0, 0, 0, 0, time.UTC), Tick: time.Millisecond}
+			from := time.Date(epoch, 1, 1, 0, 0, 0, 0, time.UTC)
 			fake := newFakeClock()
 			fake.wall = time.Date(year, 7, 1, 0, 0, 0, 0, time.UTC)
-			var c clock
-			c.init(l, fake.now, false)
+			var c Clock
+			c.Init(from, time.Millisecond, fake.now, false)
 			for range 3 {
-				if got, want := c.tick(), l.TickOf(fake.wall); got != want {
+				if got, want := c.Tick(), fake.wall.UnixMilli()-from.UnixMilli(); got != want {
 					t.Errorf("epoch %d, year %d: tick %d, want %d", epoch, year, got, want)
 				}
 				fake.advance(time.Hour)
@@ -112,9 +128,9 @@ func TestClockFarFromItsEpoch(t *testing.T) {
 	}
 }
 
-func TestAnchored(t *testing.T) {
+func TestSteady(t *testing.T) {
 	fake := newFakeClock()
-	now := Anchored(fake.now)
+	now := Steady(fake.now)
 	wall, mono := now()
 	if !wall.Equal(fake.wall) {
 		t.Fatalf("starts at %v, not at %v", wall, fake.wall)
@@ -126,7 +142,7 @@ func TestAnchored(t *testing.T) {
 		t.Errorf("a minute after a step back it is %v later, and %v by monotonic time", back.Sub(wall), mono2-mono)
 	}
 	fake.step(3 * time.Hour)
-	fake.advance(syncEvery)
+	fake.advance(SyncEvery)
 	if wall, _ = now(); !wall.Equal(fake.wall) {
 		t.Errorf("after a step forward it is %v, not %v", wall, fake.wall)
 	}

@@ -1,4 +1,5 @@
-package snowfence
+// Package clock tells the time of generators and leases, which never goes back.
+package clock
 
 import (
 	"math"
@@ -7,19 +8,17 @@ import (
 	"time"
 )
 
-// TimeSource reads the wall clock and a monotonic time, which starts anywhere and
-// never steps. nil means the system's clocks, and only those have a fast path.
-// Others are for tests and simulations. It must be safe for concurrent use.
-type TimeSource func() (wall time.Time, mono time.Duration)
+// Source reads the wall clock and a monotonic time, which starts anywhere and never
+// steps. nil means the system's clocks.
+type Source = func() (wall time.Time, mono time.Duration)
 
-// Anchored returns the wall time of a generator's clock: it never goes back,
-// follows source forward within 10 ms, and runs at half speed while source is
-// behind. A fence uses it to grant the ticks that its generator is at after a
-// step back. A nil source means the system's clocks. Safe for concurrent use.
-func Anchored(source TimeSource) TimeSource {
+// Steady returns the wall time of a Clock: it never goes back, follows source forward
+// within 10 ms, and runs at half speed while source is behind. A fence that uses it
+// grants the ticks that its generator is at after a step back. Safe for concurrent use.
+func Steady(source Source) Source {
 	epoch := time.Unix(0, 0)
-	c := &clock{}
-	c.init(Layout{Epoch: epoch, Tick: time.Microsecond}, source, false)
+	c := &Clock{}
+	c.Init(epoch, time.Microsecond, source, false)
 	return func() (time.Time, time.Duration) {
 		ns, _, e, _ := c.now()
 		return epoch.Add(time.Duration(ns)), time.Duration(e)
@@ -27,33 +26,33 @@ func Anchored(source TimeSource) TimeSource {
 }
 
 const (
-	// syncEvery is how often an anchored clock reads the wall clock, and so how
+	// SyncEvery is how often an anchored clock reads the wall clock, and so how
 	// late it follows a step forward.
-	syncEvery = 10 * time.Millisecond
+	SyncEvery = 10 * time.Millisecond
 
 	// slewFrom is how far the wall clock may be behind before time slows down.
 	// Two clocks are never read closer together.
 	slewFrom = 20 * time.Microsecond
 )
 
-// clock tells the tick of a layout. It reads the wall clock once and then adds
+// Clock tells the tick of a layout. It reads the wall clock once and then adds
 // monotonic time, which costs one clock read instead of two and does not step.
-// Every syncEvery it compares: it follows the wall clock forward at once, and
+// Every SyncEvery it compares: it follows the wall clock forward at once, and
 // runs at half speed while that is behind. So it never goes back.
 //
 // A raw clock is the wall clock itself, for layouts with rollback bits.
-type clock struct {
-	source TimeSource
-	raw    bool
+type Clock struct {
+	Source Source
+	Raw    bool
 	epoch  time.Time
 
-	// tick = ns / tickLen = floor(ns × magic / 2^(64+shift)): see reciprocal.
+	// tick = ns / tickLen = floor(ns × magic / 2^(64+shift)): see Reciprocal.
 	tickLen uint64
 	magic   uint64
 	shift   uint8
 
-	base     time.Time     // start of elapsed time, with its monotonic part
-	baseMono time.Duration // the same of a TimeSource
+	Base     time.Time     // start of elapsed time, with its monotonic part
+	baseMono time.Duration // the same of a Source
 
 	anchor atomic.Pointer[anchor]
 }
@@ -66,26 +65,27 @@ type anchor struct {
 	fresh int64 // how much later the next comparison is due; 0: at every reading
 }
 
-func (c *clock) init(l Layout, source TimeSource, raw bool) {
-	c.source, c.raw, c.epoch = source, raw, l.Epoch
-	c.tickLen = uint64(l.Tick)
-	c.magic, c.shift = reciprocal(c.tickLen)
-	c.base = time.Now()
+// Init sets the clock to ticks since an epoch. raw means the wall clock itself.
+func (c *Clock) Init(epoch time.Time, tick time.Duration, source Source, raw bool) {
+	c.Source, c.Raw, c.epoch = source, raw, epoch
+	c.tickLen = uint64(tick)
+	c.magic, c.shift = Reciprocal(c.tickLen)
+	c.Base = time.Now()
 	if source != nil {
 		_, c.baseMono = source()
 	}
-	a := &anchor{fresh: int64(syncEvery)}
+	a := &anchor{fresh: int64(SyncEvery)}
 	if a.at, a.ns = c.both(); a.ns < 0 {
 		a.fresh = 0
 	}
 	c.anchor.Store(a)
 }
 
-// reciprocal returns the numbers with which n / d = floor(n × magic / 2^(64+shift)),
+// Reciprocal returns the numbers with which n / d = floor(n × magic / 2^(64+shift)),
 // exactly for 0 ≤ n < 2^63 and d from 2 up: Granlund & Montgomery, "Division by
 // Invariant Integers using Multiplication", 1994, with one bit of the dividend to
 // spare.
-func reciprocal(d uint64) (magic uint64, shift uint8) {
+func Reciprocal(d uint64) (magic uint64, shift uint8) {
 	n := bits.Len64(d) - 1
 	if d == 1<<n {
 		return 1 << 63, uint8(n - 1)
@@ -94,48 +94,48 @@ func reciprocal(d uint64) (magic uint64, shift uint8) {
 	return q + 1, uint8(n)
 }
 
-// elapsed returns the nanoseconds of monotonic time since init.
-func (c *clock) elapsed() int64 {
-	if c.source != nil {
-		_, mono := c.source()
+// Elapsed returns the nanoseconds of monotonic time since init.
+func (c *Clock) Elapsed() int64 {
+	if c.Source != nil {
+		_, mono := c.Source()
 		return int64(mono - c.baseMono)
 	}
-	return int64(time.Since(c.base))
+	return int64(time.Since(c.Base))
 }
 
 // both returns the elapsed time and the wall clock since the epoch, in ns, read
 // together.
-func (c *clock) both() (elapsed, wall int64) {
-	if c.source != nil {
-		now, mono := c.source()
+func (c *Clock) both() (elapsed, wall int64) {
+	if c.Source != nil {
+		now, mono := c.Source()
 		return int64(mono - c.baseMono), int64(now.Round(0).Sub(c.epoch))
 	}
 	now := time.Now()
-	return int64(now.Sub(c.base)), int64(now.Round(0).Sub(c.epoch))
+	return int64(now.Sub(c.Base)), int64(now.Round(0).Sub(c.epoch))
 }
 
-// tick returns the current tick, which is negative before the epoch.
-func (c *clock) tick() int64 {
-	tick, _ := c.read()
+// Tick returns the current tick, which is negative before the epoch.
+func (c *Clock) Tick() int64 {
+	tick, _ := c.Read()
 	return tick
 }
 
-// read returns the current tick and the elapsed time until which it stays so for
-// all readers. That is 0 where nobody knows: for a raw clock or a TimeSource.
-func (c *clock) read() (tick, sure int64) {
+// Read returns the current tick and the elapsed time until which it stays so for
+// all readers. That is 0 where nobody knows: for a raw clock or a Source.
+func (c *Clock) Read() (tick, sure int64) {
 	ns, slow, e, due := c.now()
 	tick = c.ticks(ns)
-	if due == 0 || slow != 0 || c.source != nil || tick < 0 {
+	if due == 0 || slow != 0 || c.Source != nil || tick < 0 {
 		return tick, 0
 	}
 	return tick, min(due, e+(tick+1)*int64(c.tickLen)-ns)
 }
 
-// sureUntil returns the elapsed time until which a tick is not over; 0 if not
+// SureUntil returns the elapsed time until which a tick is not over; 0 if not
 // known.
-func (c *clock) sureUntil(tick int64) int64 {
+func (c *Clock) SureUntil(tick int64) int64 {
 	ns, slow, e, due := c.now()
-	if due == 0 || slow != 0 || c.source != nil || tick >= math.MaxInt64/int64(c.tickLen) {
+	if due == 0 || slow != 0 || c.Source != nil || tick >= math.MaxInt64/int64(c.tickLen) {
 		return 0
 	}
 	return min(due, e+(tick+1)*int64(c.tickLen)-ns)
@@ -143,13 +143,13 @@ func (c *clock) sureUntil(tick int64) int64 {
 
 // now returns ns since the epoch, their speed (0 full, 1 half), the elapsed time
 // of the reading, and when the next comparison with the wall clock is due.
-func (c *clock) now() (ns int64, slow uint8, e, due int64) {
-	if c.raw {
+func (c *Clock) now() (ns int64, slow uint8, e, due int64) {
+	if c.Raw {
 		e, ns = c.both()
 		return ns, 0, e, 0
 	}
 	a := c.anchor.Load()
-	e = c.elapsed()
+	e = c.Elapsed()
 	if e-a.at >= a.fresh {
 		return c.sync(a)
 	}
@@ -157,10 +157,10 @@ func (c *clock) now() (ns int64, slow uint8, e, due int64) {
 }
 
 // sync compares with the wall clock, sets a new anchor and returns what now does.
-func (c *clock) sync(a *anchor) (ns int64, slow uint8, e, due int64) {
+func (c *Clock) sync(a *anchor) (ns int64, slow uint8, e, due int64) {
 	e, wall := c.both()
 	cur := a.ns + max(e-a.at, 0)>>a.slow
-	next := &anchor{at: e, ns: cur, fresh: int64(syncEvery)}
+	next := &anchor{at: e, ns: cur, fresh: int64(SyncEvery)}
 	switch ahead := cur - wall; {
 	case ahead <= 0:
 		next.ns = wall
@@ -176,7 +176,7 @@ func (c *clock) sync(a *anchor) (ns int64, slow uint8, e, due int64) {
 	return next.ns, next.slow, e, e + next.fresh
 }
 
-func (c *clock) ticks(ns int64) int64 {
+func (c *Clock) ticks(ns int64) int64 {
 	if ns < 0 { // before the epoch; too rare for a fast way
 		return -1 - (-1-ns)/int64(c.tickLen)
 	}
@@ -184,8 +184,8 @@ func (c *clock) ticks(ns int64) int64 {
 	return int64(hi >> c.shift)
 }
 
-// until returns the time to the start of a tick; 0 when it has started.
-func (c *clock) until(tick int64) time.Duration {
+// Until returns the time to the start of a tick; 0 when it has started.
+func (c *Clock) Until(tick int64) time.Duration {
 	ns, slow, _, _ := c.now()
 	if tick > math.MaxInt64/int64(c.tickLen) {
 		return math.MaxInt64
