@@ -13,7 +13,7 @@ import (
 )
 
 func TestOpenAnyRefuses(t *testing.T) {
-	one, other := several(2), several(1)
+	one, other := several(2), several(2)
 	createAny(t, 4, Definition{}, one...)
 	createAny(t, 5, Definition{}, other...)
 	above, strict, dated := newShaky(), newShaky(), newShaky()
@@ -28,7 +28,7 @@ func TestOpenAnyRefuses(t *testing.T) {
 	}{
 		{nil, nil, lease.ErrInvalid, "no store"},
 		{one, &Options{Exact: true}, lease.ErrInvalid, "Exact"},
-		{[]*shaky{one[0], other[0]}, nil, lease.ErrRefused, "step"},
+		{[]*shaky{one[0], other[1]}, nil, lease.ErrRefused, "step 5"},
 		{[]*shaky{one[0], one[1], above}, nil, lease.ErrRefused, "the same numbers"},
 		{[]*shaky{one[0], one[0]}, nil, lease.ErrRefused, "the same numbers"},
 		{[]*shaky{one[0], strict}, nil, lease.ErrRefused, "strict"},
