@@ -279,14 +279,17 @@ func TestBwmarrinDuplicates(t *testing.T) {
 		},
 		// "If it is the same timestamp, the generated IDs will be the same": a node of one number
 		// in each part of a program.
-		"64": func(newNode func(int64) generate) []int64 {
-			return atOnce(4, func() (ids []int64) {
-				next := newNode(7)
-				for range 20_000 {
+		"64": func(newNode func(int64) generate) (ids []int64) {
+			var parts []generate
+			for range 4 {
+				parts = append(parts, newNode(7))
+			}
+			for range 20_000 { // in turn, because goroutines may come one after the other
+				for _, next := range parts {
 					ids = append(ids, next())
 				}
-				return ids
-			})
+			}
+			return ids
 		},
 	} {
 		if d := duplicates(program(old)); d == 0 {
