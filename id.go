@@ -81,13 +81,10 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return unmarshal(id, data)
 }
 
-// AppendBinary appends 8 bytes, big endian. The error is always nil.
-func (id ID) AppendBinary(b []byte) ([]byte, error) {
-	return binary.BigEndian.AppendUint64(b, uint64(id)), nil
-}
-
 // MarshalBinary returns 8 bytes, big endian. The error is always nil.
-func (id ID) MarshalBinary() ([]byte, error) { return id.AppendBinary(nil) }
+func (id ID) MarshalBinary() ([]byte, error) {
+	return binary.BigEndian.AppendUint64(nil, uint64(id)), nil
+}
 
 // UnmarshalBinary reads 8 bytes, big endian.
 func (id *ID) UnmarshalBinary(data []byte) error {

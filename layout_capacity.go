@@ -4,7 +4,6 @@ import "time"
 
 // Capacity is what a layout holds.
 type Capacity struct {
-	Ticks            uint64  // number of ticks in its life
 	Nodes            uint64  // number of nodes
 	PerTick          int64   // usable sequence numbers: IDs of one node in one tick
 	PerNodePerSecond float64 // IDs one node can make in a second, sustained
@@ -15,7 +14,6 @@ type Capacity struct {
 func (l Layout) Capacity() Capacity {
 	l = l.norm()
 	c := Capacity{
-		Ticks:   1 << l.Bits(FieldTime),
 		Nodes:   1 << l.Bits(FieldNode),
 		PerTick: l.Last - l.First + 1,
 	}

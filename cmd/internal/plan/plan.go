@@ -114,7 +114,7 @@ func YearsLeft(l snowfence.Layout, now time.Time) float64 {
 
 // lifeYears is how many years a layout lasts in all.
 func lifeYears(l snowfence.Layout) float64 {
-	return float64(l.Capacity().Ticks) * float64(l.Tick) / year
+	return math.Exp2(float64(l.Bits(snowfence.FieldTime))) * float64(l.Tick) / year
 }
 
 // yearsBetween is to.Sub(from) in years; a time.Duration ends after 292 of them.
