@@ -136,12 +136,14 @@ func fill(errs []error, err error) {
 	}
 }
 
-// transaction runs do between begin and COMMIT.
+// transaction runs do between begin and COMMIT. A BEGIN may fail late, when its ctx is done: its
+// transaction must not go back to the pool, where it would swallow the next write.
 func transaction(ctx context.Context, c *sql.Conn, begin string, do func() error) error {
-	if _, err := c.ExecContext(ctx, begin); err != nil {
-		return err
+	_, err := c.ExecContext(ctx, begin)
+	if err == nil {
+		err = do()
 	}
-	if err := do(); err != nil {
+	if err != nil {
 		return errors.Join(err, rollback(ctx, c))
 	}
 	if _, err := c.ExecContext(ctx, "COMMIT"); err != nil {

@@ -5,6 +5,8 @@ var storeMutants = []mutant{
 		swap("n == 0", "n < 0")).in("./test/sqlite"),
 	m("a result counts only after the commit", "sqlstore.transaction", "TestConformance/swap_of_a_batch",
 		swap(`c.ExecContext(ctx, "COMMIT")`, `c.ExecContext(ctx, "ROLLBACK")`)).in("./test/sqlite"),
+	m("a transaction that begins late is rolled back", "sqlstore.transaction", "TestLateBegin",
+		swap("errors.Join(err, rollback(ctx, c))", "err")).in("./test/sqlite"),
 	m("a replaced file is noticed", "sqlstore.unchanged", "TestReplacedFile",
 		always("os.SameFile(before, now)")).in("./test/sqlite"),
 	m("so are files beside it", "sqlstore.file.check", "TestDeletedSideFiles/^(shm|wal_and_shm)$",
