@@ -31,27 +31,37 @@ func (w wuid) exists(ctx context.Context, db *sql.DB, table string) (bool, error
 }
 
 func (w wuid) look(ctx context.Context, db *sql.DB) (position, error) {
-	table := w.table
 	retired, err := w.exists(ctx, db, w.moved())
 	if err != nil {
 		return position{}, err
 	}
 	if retired {
 		again, err := w.exists(ctx, db, w.table)
+		if err == nil && again {
+			err = errMadeAgain(w.moved())
+		}
 		if err != nil {
-			return position{}, err
+			return position{}, w.failed(err)
 		}
-		if again {
-			return position{}, w.failed(errMadeAgain(w.moved()))
-		}
-		table = w.moved()
 	}
-	var upper int64
-	err = db.QueryRowContext(ctx, "SELECT COALESCE(MAX(h), 0) FROM "+quoteOne(table)).Scan(&upper)
+	upper, err := w.highest(ctx, db, retired)
 	if err == nil && upper >= wuidMost {
 		err = errors.New("it has given all of its numbers")
 	}
 	return position{(upper + 1) << wuidBits, 1, retired}, w.failed(err)
+}
+
+// highest returns the upper bits of the last block. The row of old programs may have lower ones:
+// MySQL counts when a statement begins, and two that meet may end in the other order.
+func (w wuid) highest(ctx context.Context, db *sql.DB, retired bool) (upper int64, err error) {
+	if retired {
+		err = db.QueryRowContext(ctx, "SELECT COALESCE(MAX(h) - MAX(x), 0) FROM "+quoteOne(w.moved())).Scan(&upper)
+		return upper, err
+	}
+	err = db.QueryRowContext(ctx, "SELECT GREATEST(COALESCE(MAX(h), 0), COALESCE((SELECT auto_increment"+
+		" FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = ?), 1) - 1) FROM "+
+		quoteOne(w.table), w.table).Scan(&upper)
+	return upper, err
 }
 
 func (w wuid) take(ctx context.Context, db *sql.DB, _ int64) (block, error) {
@@ -66,12 +76,15 @@ func (w wuid) take(ctx context.Context, db *sql.DB, _ int64) (block, error) {
 	return block{upper << wuidBits, (upper+1)<<wuidBits - 1, 1}, w.failed(err)
 }
 
+// retire leaves a row of its own in the table, one above all that old programs took.
 func (w wuid) retire(ctx context.Context, db *sql.DB) error {
 	retired, err := w.exists(ctx, db, w.moved())
-	if err != nil || retired {
-		return err
+	if err == nil && !retired {
+		_, err = db.ExecContext(ctx, "RENAME TABLE "+quoteOne(w.table)+" TO "+quoteOne(w.moved()))
 	}
-	_, err = db.ExecContext(ctx, "RENAME TABLE "+quoteOne(w.table)+" TO "+quoteOne(w.moved()))
+	if err == nil {
+		_, err = db.ExecContext(ctx, "INSERT IGNORE INTO "+quoteOne(w.moved())+" (x) VALUES (1)")
+	}
 	return w.failed(err)
 }
 

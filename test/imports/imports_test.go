@@ -157,7 +157,7 @@ func TestImports(t *testing.T) {
 		"killed": importThatIsKilled, "without a block": finishAlone, "refused": importsThatAreRefused,
 		"made again": counterThatIsMadeAgain, "near the end": countersNearTheirEnd,
 		"small blocks of tinyid": smallBlocksOfTinyID, "block ends": blockEnds, "next block": nextBlock, "late": lateSegment,
-		"faster": fasterPrograms,
+		"faster": fasterPrograms, "other order": otherOrder,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

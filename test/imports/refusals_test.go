@@ -194,6 +194,31 @@ func lateSegment(t *testing.T, m *servers.MariaDB) {
 	}
 }
 
+// Two old programs of wuid meet: the one that counted first writes the row last.
+func otherOrder(t *testing.T, m *servers.MariaDB) {
+	c := counters()["wuid"]
+	s := newScene(t, m, c.old, c.from)
+	for range 2 {
+		if _, err := c.old.segment(s.ctx, s.db); err != nil {
+			t.Fatal(err)
+		}
+	}
+	late := func() {
+		t.Helper()
+		if _, err := s.db.ExecContext(s.ctx, "REPLACE INTO wuid (h, x) SELECT h - 1, 0 FROM wuid"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	late()
+	if info, err := s.begin(1); err != nil || *info.Definition.Start != 3<<36 {
+		t.Errorf("the block is %+v, %v", info, err)
+	}
+	late()
+	if info, err := s.finish(); err != nil || info.Next != 4<<36 {
+		t.Errorf("it goes on at %d, %v", info.Next, err)
+	}
+}
+
 // Old programs that are always faster are no reason to take what they took.
 func fasterPrograms(t *testing.T, m *servers.MariaDB) {
 	c := counters()["tinyid"]

@@ -76,6 +76,10 @@ var txMutants = []mutant{
 		swap(`"UPDATE " + t.table + " SET max_id = ?, update_time = now(), version = version + 1" +`, `"UPDATE "+t.table+
 " SET max_id = ?, update_time = now(), version = version + 1"+
 " WHERE id = ? AND 0 * ? + 0 * ? = 0 AND biz_type = ?"`)).in("./test/imports"),
+	m("the row that ends wuid is above the last of the old programs", "internal/imports.wuid.retire",
+		"TestImports/other_order", swap("err == nil (2)", "false")).in("./test/imports"),
+	m("the counter of wuid is not below its last block", "internal/imports.wuid.highest", "TestImports/other_order",
+		inText("SELECT GREATEST(", "SELECT LEAST(")).in("./test/imports"),
 	m("a block of wuid is one of its upper bits", "internal/imports.wuid.take", "TestImports/block_ends",
 		swap("(upper+1)<<wuidBits - 1", "(upper+1)<<wuidBits")).in("./test/imports"),
 	m("wuid goes on above the last upper bits", "internal/imports.wuid.look", "TestImports/block_ends",
