@@ -4,44 +4,42 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
 )
 
-// acquireFirst acquires for Open. It takes over a
-// fixed node, and waits for a free one if it may.
-func (c *claim) acquireFirst(ctx context.Context) (none snowfence.Grant, _ error) {
+// firstGrant acquires for the one who opens a lease. It waits for a free node if it may.
+func firstGrant(ctx context.Context, s *setup, c claim) (none snowfence.Grant, _ error) {
 	var before error // that all nodes were taken
 	for failures := 0; ; failures++ {
-		g, err := c.acquire(ctx, false)
+		g, err := c.next(ctx)
 		if err == nil {
 			return g, nil
 		}
 		if before != nil && ctx.Err() != nil {
 			return none, fmt.Errorf("%w (%w)", before, ctx.Err())
 		}
-		wait := c.backoff(failures)
+		wait := s.backoff(failures)
 		var taken *TakenError
 		switch {
-		case errors.As(err, &taken), errors.As(err, new(*HeldError)):
-			if !c.opts.Wait {
+		case errors.Is(err, ErrTaken):
+			if !s.opts.Wait {
 				return none, err
 			}
 			before, failures = err, 0
-			wait = c.opts.TTL/10 + c.backoff(8) // somebody may give back any time
-			if taken != nil && taken.NextFree > 0 {
-				wait = min(wait, taken.NextFree+c.backoff(0))
+			wait = s.opts.TTL/10 + s.backoff(8) // somebody may give back any time
+			if errors.As(err, &taken) && taken.NextFree > 0 {
+				wait = min(wait, taken.NextFree+s.backoff(0))
 			}
-			c.opts.Logger.Info("waiting for a free node", "namespace", c.name, "label", c.opts.Label, "cause", err)
+			s.opts.Logger.Info("waiting for a free node", "namespace", s.name, "label", s.opts.Label, "cause", err)
 		case !lost(err) && !errors.Is(err, ErrLost) || failures > 20:
 			if ctx.Err() == nil {
-				err = errors.Join(err, c.giveBack(ctx, 0, true)) // what it may have left in the store
+				err = errors.Join(err, c.giveBack(ctx, nil)) // what it may have left in the store
 			}
 			return none, err
 		}
-		if c.world.Wait(wait, ctx.Done()) == 0 {
+		if s.world.Wait(wait, ctx.Done()) == 0 {
 			return none, fmt.Errorf("%w (%w)", err, ctx.Err())
 		}
 	}
@@ -49,15 +47,12 @@ func (c *claim) acquireFirst(ctx context.Context) (none snowfence.Grant, _ error
 
 // acquire gets a grant of another node, or a later one of the same node.
 // Healing does not take over a fixed node, or two leases would do so for ever.
-func (c *claim) acquire(ctx context.Context, healing bool) (none snowfence.Grant, err error) {
+func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.Grant, err error) {
 	if err := c.diagnose(ctx); err != nil {
 		return none, err
 	}
 	if c.suspect != nil {
 		err := c.raiseSuspected(ctx)
-		if errors.Is(err, ErrRefused) {
-			err = c.outwait(ctx, err)
-		}
 		if err != nil {
 			return none, err
 		}
@@ -106,7 +101,7 @@ func (c *claim) acquire(ctx context.Context, healing bool) (none snowfence.Grant
 }
 
 // fixedBlock returns the records of the fixed block, or why it may not be taken.
-func (c *claim) fixedBlock(ctx context.Context, ns Namespace, now time.Time, healing bool) ([]Record, error) {
+func (c *storeClaim) fixedBlock(ctx context.Context, ns Namespace, now time.Time, healing bool) ([]Record, error) {
 	first := *c.opts.Node
 	rs, err := c.st.Get(ctx, blockKeys(c.name, first, c.opts.Nodes))
 	if err != nil {
@@ -133,7 +128,7 @@ func (c *claim) fixedBlock(ctx context.Context, ns Namespace, now time.Time, hea
 }
 
 // take acquires the block of these records; [ErrLost] means that somebody was faster.
-func (c *claim) take(ctx context.Context, ns Namespace, rs []Record, now time.Time) (none snowfence.Grant, _ error) {
+func (c *storeClaim) take(ctx context.Context, ns Namespace, rs []Record, now time.Time) (none snowfence.Grant, _ error) {
 	if err := c.outdated(ctx, ns, rs); err != nil {
 		return none, err
 	}
@@ -153,7 +148,7 @@ func (c *claim) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 	for i, r := range rs {
 		w := granted(ns, r, from, until)
 		w.Nonce, w.Revision, w.Generation = nonce, r.Revision+1, ns.Generation
-		w.Holder, w.Label, w.At, w.Data = c.holderOf(from), c.opts.Label, c.world.Now().UnixMilli(), c.proof()
+		w.Holder, w.Label, w.At, w.Data = c.holderOf(from), c.opts.Label, c.world.Now().UnixMilli(), ""
 		writes[i] = Write{Old: r.Nonce, New: w}
 		h.records = append(h.records, w)
 	}
@@ -169,10 +164,6 @@ func (c *claim) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 			}
 		}
 		c.held, c.lostHold, c.foundInstead = nil, h, nil
-		if c.watched {
-			all := append(slices.Clone(rs), c.seen...)
-			c.seen = all[:min(len(all), 2*maxEvidence)]
-		}
 		return none, fmt.Errorf("lease: node %d: %w", rs[0].Node, ErrLost)
 	}
 	h.pending = false
@@ -182,7 +173,7 @@ func (c *claim) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 		return none, err
 	}
 	c.own, c.taken = keys(h.records), nil
-	c.remember(rs[0].Node)
+	c.noteSticky(rs[0].Node)
 	c.opts.Logger.Info("lease acquired", "namespace", c.name, "label", c.opts.Label,
 		"node", rs[0].Node, "nodes", len(rs), "from", from, "until", until)
 	return g, nil
@@ -191,7 +182,7 @@ func (c *claim) take(ctx context.Context, ns Namespace, rs []Record, now time.Ti
 // outdated is an error if the namespace was changed after it was read
 // and before the records were. Then their until would not count. A
 // namespace that vanished and was made again may be behind its records.
-func (c *claim) outdated(ctx context.Context, ns Namespace, rs []Record) error {
+func (c *storeClaim) outdated(ctx context.Context, ns Namespace, rs []Record) error {
 	for _, r := range rs {
 		if r.Generation <= ns.Generation {
 			continue
@@ -209,7 +200,7 @@ func (c *claim) outdated(ctx context.Context, ns Namespace, rs []Record) error {
 
 // settleAcquire finds out whether an unanswered
 // acquisition was written, and goes on from there.
-func (c *claim) settleAcquire(ctx context.Context) (none snowfence.Grant, _ error) {
+func (c *storeClaim) settleAcquire(ctx context.Context) (none snowfence.Grant, _ error) {
 	h := c.held
 	stored, err := c.st.Get(ctx, keys(h.records))
 	if err != nil {

@@ -22,7 +22,7 @@ func TestFirstRepeatsWhatWasLost(t *testing.T) {
 			}
 			g.rename(func(ns *Namespace) { ns.LongestTTL = g.c.reach() })
 			g.st.swaps = 0
-			err := g.do(g.c.acquireFirst(t.Context()))
+			err := g.do(firstGrant(t.Context(), g.c.setup, g.c))
 			if (err == nil) != ok || !ok && !errors.Is(err, ErrLost) || g.st.swaps != min(lost+1, 22) {
 				t.Errorf("lost %d times: %d writes, %v", lost, g.st.swaps, err)
 			}
@@ -42,7 +42,7 @@ func TestFirstRepeatsWhatWasTakenBack(t *testing.T) {
 			}
 			return errs
 		}
-		if err := g.do(g.c.acquireFirst(t.Context())); err != nil || g.l.use.cur == nil {
+		if err := g.do(firstGrant(t.Context(), g.c.setup, g.c)); err != nil || g.l.use.cur == nil {
 			t.Error(err)
 		}
 	})
@@ -67,7 +67,7 @@ func TestFirstGivesBackWhatItLeaves(t *testing.T) {
 			}
 			return silent(len(ws))
 		}
-		err := g.do(g.c.acquireFirst(ctx))
+		err := g.do(firstGrant(ctx, g.c.setup, g.c))
 		if !errors.Is(err, errSilent) || errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -123,7 +123,7 @@ func TestFirstWaitsForANode(t *testing.T) {
 				return nil
 			})
 			g.change(5, func(r *Record) { c.hurt(g, r) })
-			if err := g.do(g.c.acquireFirst(t.Context())); err != nil || len(*looks) != 4 || g.l.use.cur == nil {
+			if err := g.do(firstGrant(t.Context(), g.c.setup, g.c)); err != nil || len(*looks) != 4 || g.l.use.cur == nil {
 				t.Fatalf("%s: looked at %v: %v", name, *looks, err)
 			}
 			for i, at := range (*looks)[1:] {
@@ -147,7 +147,7 @@ func TestFirstDoesNotWait(t *testing.T) {
 				return nil
 			})
 			g.l.opts.Wait, g.l.opts.Node, g.l.opts.Guard = false, node, node != nil
-			if err := g.do(g.c.acquireFirst(t.Context())); !errors.As(err, want) || len(*looks) != 1 {
+			if err := g.do(firstGrant(t.Context(), g.c.setup, g.c)); !errors.As(err, want) || len(*looks) != 1 {
 				t.Errorf("looked %d times: %v", len(*looks), err)
 			}
 		})
@@ -180,7 +180,7 @@ func TestFirstWaitsUntilTheEndOfItsContext(t *testing.T) {
 				}
 				return errSilent
 			})
-			err := g.do(g.c.acquireFirst(ctx))
+			err := g.do(firstGrant(ctx, g.c.setup, g.c))
 			if errors.As(err, new(*TakenError)) != c.taken || errors.Is(err, errSilent) == c.taken ||
 				c.taken && !errors.Is(err, ctx.Err()) {
 				t.Errorf("%s: %v", name, err)
@@ -198,7 +198,7 @@ func TestFirstWaitsUntilTheEndOfItsContext(t *testing.T) {
 		cancel()
 		return do(ws)
 	}
-	err := g.do(g.c.acquireFirst(ctx))
+	err := g.do(firstGrant(ctx, g.c.setup, g.c))
 	if !errors.Is(err, ErrLost) || !errors.Is(err, context.Canceled) || g.st.swaps != 2 {
 		t.Errorf("others were faster, and it ends: %d writes, %v", g.st.swaps, err)
 	}

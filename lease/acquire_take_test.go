@@ -166,27 +166,6 @@ func TestTakeOfABlockThatIsLost(t *testing.T) {
 	}
 }
 
-// Over a server a lease remembers the latest records of a lost node
-// before earlier ones, and no more than two questions can show.
-func TestTakeRemembersWhatItWasShown(t *testing.T) {
-	for seen, want := range map[int]int{
-		0: 1, 3: 4, 2*maxEvidence - 1: 2 * maxEvidence,
-		2 * maxEvidence: 2 * maxEvidence,
-	} {
-		g := empty(t, withRollback)
-		g.c.watched, g.c.seen = true, make([]Record, seen)
-		rs := []Record{g.record(5)}
-		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
-			g.change(5, func(*Record) {})
-			return do(ws)
-		}
-		if err := g.do(g.c.take(t.Context(), g.namespace(), rs, g.now)); !errors.Is(err, ErrLost) ||
-			len(g.c.seen) != want || g.c.seen[0] != rs[0] {
-			t.Errorf("%d were seen before: %d, %v", seen, len(g.c.seen), err)
-		}
-	}
-}
-
 // A record of a later generation than the namespace's is taken
 // only if the namespace has not changed since it was read.
 func TestRecordOfALaterGeneration(t *testing.T) {

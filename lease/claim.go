@@ -2,9 +2,6 @@ package lease
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -16,18 +13,46 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// setup is what a lease is for. None of it changes.
+// setup is what a lease is for, and what is known of it beside its claim.
 type setup struct {
-	st     Store
 	name   string // of the namespace
 	scheme *snowfence.Scheme
 	opts   Options
 	ticks  ticks
 	world  world.World
+
+	kept     atomic.Pointer[kept]
+	reported reporter
 }
 
-func newSetup(w world.World, st Store, namespace string, s *snowfence.Scheme, opts Options) *setup {
-	return &setup{st, namespace, s, opts, ticks{s.Layout(), s.MaxTick(), opts.TTL}, w}
+func newSetup(w world.World, namespace string, s *snowfence.Scheme, opts Options) *setup {
+	return &setup{name: namespace, scheme: s, opts: opts, ticks: ticks{s.Layout(), s.MaxTick(), opts.TTL}, world: w}
+}
+
+// claim is one holder's protocol with a store ([storeClaim]) or a server ([serverClaim]), and
+// nothing more. It starts no goroutine and has no mutex: one call at a time.
+//
+// Each call has one of three results:
+//   - Done: a grant that next returns may be used.
+//   - Lost, a [lostError]: nothing that was granted before may be used any more.
+//   - Unknown, any other error: what was granted before may be used to its end.
+type claim interface {
+	// next acquires a grant, renews the one that is held, or settles what had no answer.
+	next(ctx context.Context) (snowfence.Grant, error)
+
+	// giveBack ends what is held. o is the grant that was sealed, nil if that is not known.
+	giveBack(ctx context.Context, o *owed) error
+}
+
+// kept is the highest until that was sent for a node, −1 if a server was to choose one.
+// The node is kept for us up to that tick, not longer.
+type kept struct{ node, until int64 }
+
+func (k *kept) String() string {
+	if k.node < 0 {
+		return "a node"
+	}
+	return fmt.Sprintf("node %d", k.node)
 }
 
 // pin has the store keep open what a lease in it needs.
@@ -38,20 +63,31 @@ func pin(ctx context.Context, st Store, namespace string) (unpin func(), err err
 	return unpin, nil
 }
 
-// claim is one holder's protocol with the store, and nothing more.
-// It starts no goroutine and has no mutex: one call at a time.
+// noteSend notes how long a node is kept for us if the
+// coming write arrives. It notes before it looks at ctx, so
+// whoever ended ctx and reads kept knows of every write.
+func (s *setup) noteSend(ctx context.Context, node, until int64) error {
+	before := s.kept.Load()
+	if before == nil || until > before.until {
+		s.kept.Store(&kept{node, until})
+	}
+	if err := ctx.Err(); err != nil {
+		s.kept.Store(before)
+		return err
+	}
+	return nil
+}
+
+// storeClaim is a claim over a store.
 // docs/prove/argument.md follows its rules through the files: grant.go, acquire.go, renew.go,
 // lost.go, rollback.go, release.go.
-//
-// Each operation has one of three results:
-//   - Granted: the grant may be used.
-//   - Lost, a [lostError]: nothing that was granted before may be used any more.
-//   - Unknown, any other error: what was granted before may be used to its end.
-type claim struct {
+type storeClaim struct {
 	*setup
-	secret  string // shown to a server; see holderOf
-	who     string // hash of secret: the identity of this holder
+	st      Store
+	who     string // random: the identity of this holder
 	attempt string // of a ticket: its nonces begin with it
+	free    bool   // takes no node over
+	prefer  []int64
 
 	held    *hold  // nil when nothing is held
 	own     []Key  // held last, and perhaps still
@@ -61,15 +97,11 @@ type claim struct {
 	lostHold     *hold    // lost to another holder or to a rollback, not known yet to which
 	foundInstead []Record // what stood in place of lostHold; nil when that was not read
 
-	watched bool     // a server keeps the store from holders; see [Holders]
-	seen    []Record // over a server: what it last showed of our records, signed
 	refused map[int64]error
 	taken   *TakenError // the holders, as the last scan saw them; nil without one
 	scanned time.Time   // when
 	offers  *offers     // nodes for leases that are opened together; nil for one opened alone
 	slot    time.Time   // when such a lease is renewed; zero for one opened alone
-	kept    atomic.Pointer[kept]
-	events  []Event // reported, and not announced yet
 }
 
 // hold is what the store is known to keep of ours.
@@ -83,47 +115,27 @@ type hold struct {
 	pending    bool  // it is not known whether the acquisition was written
 }
 
-// kept is the highest until that we sent for a node.
-// The store keeps the node for us up to that tick, not longer.
-type kept struct{ node, until int64 }
-
-func newClaim(s *setup) *claim {
-	c := &claim{setup: s, refused: map[int64]error{}}
-	c.secret = s.world.Text()
-	c.who = hashOf(c.secret)
-	return c
+func newClaim(s *setup, st Store) *storeClaim {
+	return &storeClaim{setup: s, st: st, who: s.world.Text(), refused: map[int64]error{}}
 }
 
-// A record names as its holder the hash of a secret and the first tick that it was
-// granted: "HASH.TICK". Over a server ([Holders]) each write shows the secret in
-// Record.Data. The server does not pass it on, and no store keeps it. So the
-// server knows who writes. Nobody can write in the name of another holder, and
-// only the holder lowers the end of its grant, when it gives the node back.
-
-// holderOf is the Holder of a record that the claim
-// acquires, with ticks from the given one on.
-func (c *claim) holderOf(from int64) string { return c.who + "." + strconv.FormatInt(from, 10) }
+// holderOf is the Holder of a record that the claim acquires, with ticks from the given one on: no
+// two acquisitions have the same.
+func (c *storeClaim) holderOf(from int64) string { return c.who + "." + strconv.FormatInt(from, 10) }
 
 // mine reports whether a record names this claim as its holder. Every
 // claim has an identity, so a record without a holder is not mine.
-func (c *claim) mine(r Record) bool {
-	hash, _, _ := strings.Cut(r.Holder, ".")
-	return hash == c.who
+func (c *storeClaim) mine(r Record) bool {
+	who, _, _ := strings.Cut(r.Holder, ".")
+	return who == c.who
 }
 
-// hashOf returns the identity of a secret: 128 bits of its
-// SHA-256, so that nobody finds another secret for it.
-func hashOf(secret string) string {
-	sum := sha256.Sum256([]byte(secret))
-	return hex.EncodeToString(sum[:16])
-}
-
-// startOf returns who a holder is and the first tick that it
-// was granted. It returns false if the text does not say so.
-func startOf(holder string) (hash string, tick int64, ok bool) {
-	hash, text, _ := strings.Cut(holder, ".")
+// startOf returns who a holder is and the first tick that it was granted. ok is false if the text
+// does not say so.
+func startOf(holder string) (who string, tick int64, ok bool) {
+	who, text, _ := strings.Cut(holder, ".")
 	tick, err := strconv.ParseInt(text, 10, 64) // no dot leaves no text, which is no number
-	return hash, tick, err == nil
+	return who, tick, err == nil
 }
 
 func keys(rs []Record) []Key {
@@ -136,7 +148,7 @@ func keys(rs []Record) []Key {
 
 // register makes sure that the namespace exists, is for this
 // scheme, and knows how far ahead this lease may write.
-func (c *claim) register(ctx context.Context) error {
+func (c *storeClaim) register(ctx context.Context) error {
 	if c.opts.Create {
 		_, err := readNamespace(ctx, c.st, c.name)
 		if errors.Is(err, ErrNoNamespace) {
@@ -153,8 +165,8 @@ func (c *claim) register(ctx context.Context) error {
 // usable returns the namespace if it gives grants to this lease: active, for this
 // scheme, in the store it was made in. It adds to the namespace a longer ttl, new
 // keys, and the identity of a store that was moved, which raises the floor.
-func (c *claim) usable(ctx context.Context) (Namespace, error) {
-	for asked := 0; ; {
+func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
+	for {
 		ns, err := readNamespace(ctx, c.st, c.name)
 		if err != nil {
 			return Namespace{}, err
@@ -170,29 +182,16 @@ func (c *claim) usable(ctx context.Context) (Namespace, error) {
 			return Namespace{}, invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d",
 				c.name, ns.Last-ns.First+1, c.opts.Nodes)
 		}
-		c.watched = ns.watched
 		keys, added, err := ns.rotated(c.scheme, false)
 		switch {
 		case err != nil:
 			return Namespace{}, err
-		case ns.watched && (id != ns.Identity || ns.LongestTTL < c.reach()):
-			if asked++; asked > maxAsked {
-				return Namespace{}, fmt.Errorf("lease: namespace %q is for the store %q, "+
-					"and the server says that it is %q: ask again", c.name, ns.Identity, id)
-			}
-			if err := c.ask(ctx, ns, nil); err != nil {
-				return Namespace{}, err
-			}
-			continue
 		case id != ns.Identity:
 			c.report(EventReplaced, nil, "was", ns.Identity, "is", id)
 			if err := c.raiseFloor(ctx, func(ns Namespace, id string) bool { return ns.Identity == id }); err != nil {
 				return Namespace{}, err
 			}
 			continue
-		case ns.watched && added:
-			return Namespace{}, fmt.Errorf("lease: namespace %q: %w: "+
-				"the server does not know the last secret: give it that one first", c.name, snowfence.ErrKey)
 		case !added && ns.LongestTTL >= c.reach():
 			return ns, nil
 		}
@@ -205,46 +204,4 @@ func (c *claim) usable(ctx context.Context) (Namespace, error) {
 }
 
 // reach is that of this lease's options.
-func (c *claim) reach() time.Duration { return reach(c.opts.TTL, c.opts.MaxSkew) }
-
-const (
-	// maxAsked is how often a lease asks about one thing before it
-	// gives up. Others may write the namespace at the same time.
-	maxAsked = 10
-
-	// maxEvidence is how many records a question
-	// may show. One that is gone is enough.
-	maxEvidence = 8
-)
-
-// ask has the server look at the namespace.
-// It writes what it found into its record.
-func (c *claim) ask(ctx context.Context, ns Namespace, seen []Record) error {
-	q := question{Reach: c.reach()}
-	for _, r := range seen[:min(len(seen), maxEvidence)] {
-		q.Gone = append(q.Gone, evidence{r.Node, r.Nonce, r.Revision, r.Generation, r.Until, r.Data})
-	}
-	data, err := json.Marshal(asked{&q})
-	if err != nil {
-		return fmt.Errorf("lease: namespace %q: %w", c.name, err)
-	}
-	w := Write{Old: ns.record.Nonce, New: Record{
-		Key: ns.record.Key, Nonce: c.world.Text(), Generation: ns.Generation,
-		Data: string(data),
-	}}
-	err = c.st.Swap(ctx, []Write{w})[0]
-	if err != nil && !errors.Is(err, ErrLost) {
-		return fmt.Errorf("lease: asking the server to look at namespace %q: %w", c.name, err)
-	}
-	return nil
-}
-
-// showFirst moves the latest record of a node to the front of what a question shows.
-func (c *claim) showFirst(k Key) {
-	for i, r := range c.seen {
-		if r.Key == k {
-			c.seen[0], c.seen[i] = r, c.seen[0]
-			return
-		}
-	}
-}
+func (c *storeClaim) reach() time.Duration { return reach(c.opts.TTL, c.opts.MaxSkew) }

@@ -1,8 +1,6 @@
 package lease
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -169,130 +167,19 @@ func TestClockOffByMoreThanAllowed(t *testing.T) {
 	}
 }
 
-// watching is a store that a server keeps from holders.
-type watching struct{ *scripted }
-
-func (w watching) Get(ctx context.Context, keys []Key) ([]Record, error) {
-	rs, err := w.scripted.Get(ctx, keys)
-	for i, r := range rs {
-		if ns, err := decodeNamespace(r); r.Node == NamespaceNode && err == nil {
-			if rs[i], err = ns.shown(); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return rs, err
-}
-
-// watch puts a server before the stage's store, which answers
-// questions about the namespace as told. It returns the questions.
-func (g *stage) watch(answer func() error) *[]question {
-	g.l.st = watching{g.st}
-	qs := new([]question)
-	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error {
-		var a asked
-		if err := json.Unmarshal([]byte(ws[0].New.Data), &a); err != nil || a.Question == nil {
-			g.Errorf("the lease wrote the namespace itself: %+v", ws[0].New)
-			return silent(1)
-		}
-		if *qs = append(*qs, *a.Question); len(*qs) > 100 {
-			panic("a hundred questions") // a loop that has no end
-		}
-		return []error{answer()}
-	}
-	return qs
-}
-
-// Over a server a lease asks about the namespace, and does not write
-// it. A longer ttl or another store needs no records as proof.
-func TestServerIsAsked(t *testing.T) {
-	for name, c := range map[string]struct {
-		before, then func(g *stage, ns *Namespace)
-	}{
-		"a longer ttl": {
-			func(_ *stage, ns *Namespace) { ns.LongestTTL = time.Second },
-			func(g *stage, ns *Namespace) { ns.LongestTTL = g.c.reach() },
-		},
-		"another store": {
-			func(g *stage, ns *Namespace) { ns.LongestTTL, ns.Identity = g.c.reach(), "zero" },
-			func(_ *stage, ns *Namespace) { ns.Identity = "one" },
-		},
-	} {
-		g := holding(t)
-		g.c.seen = []Record{g.record(5)}
-		g.rename(func(ns *Namespace) { c.before(g, ns) })
-		lost := true
-		qs := g.watch(func() error {
-			if lost {
-				lost = false
-				return ErrLost // to another writer
-			}
-			g.rename(func(ns *Namespace) { c.then(g, ns) })
-			return nil
-		})
-		ns, err := g.c.usable(t.Context())
-		if err != nil || len(*qs) != 2 || ns.Identity != "one" || ns.LongestTTL != g.c.reach() {
-			t.Errorf("%s: %d questions: %+v, %v", name, len(*qs), ns, err)
-		}
-		for _, q := range *qs {
-			if q.Reach != g.c.reach() || len(q.Gone) != 0 {
-				t.Errorf("%s: asked %+v", name, q)
-			}
-		}
-		if _, err := g.c.usable(t.Context()); err != nil || len(*qs) != 2 {
-			t.Errorf("%s: asked again: %d questions, %v", name, len(*qs), err)
-		}
-	}
-}
-
-// A lease asks a server ten times about one thing,
-// and not again if the server does not answer.
-func TestQuestionsAreBounded(t *testing.T) {
-	for what, do := range map[string]func(g *stage) error{
-		"raiseFloor": func(g *stage) error { return g.c.raiseFloor(t.Context(), never) },
-		"usable":     func(g *stage) error { _, err := g.c.usable(t.Context()); return err },
-	} {
-		g := holding(t)
-		g.c.seen = []Record{g.record(5)}
-		g.rename(func(ns *Namespace) { ns.LongestTTL = time.Second })
-		qs := g.watch(func() error { return ErrLost })
-		if err := do(g); err == nil || len(*qs) != maxAsked || (what == "raiseFloor") != errors.Is(err, ErrRefused) {
-			t.Errorf("%s of a server that does nothing: %d questions, %v", what, len(*qs), err)
-		}
-		if shown := len((*qs)[0].Gone); (what == "raiseFloor") != (shown == 1) {
-			t.Errorf("%s: %d records were shown", what, shown)
-		}
-		g.st.gets = 0
-		qs = g.watch(func() error { return errSilent })
-		if err := do(g); !errors.Is(err, errSilent) || len(*qs) != 1 {
-			t.Errorf("%s of a server that does not answer: %d questions, %v", what, len(*qs), err)
-		}
-	}
-}
-
-// A lease with another key than the namespace's gets nothing. Over a
-// server it gets nothing with a key that the server does not know.
+// A lease with another key than the namespace's gets nothing.
 func TestKeysOfALease(t *testing.T) {
-	one, two := snowfence.GenerateSecret(), snowfence.GenerateSecret()
-	for name, c := range map[string]struct {
-		keys    []*snowfence.Secret
-		watched bool
-	}{"another key": {[]*snowfence.Secret{two}, false}, "a new one": {[]*snowfence.Secret{one, two}, true}} {
-		g := empty(t, "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1", one)
-		g.rename(func(ns *Namespace) { ns.LongestTTL = g.c.reach() })
-		scheme, err := snowfence.NewScheme(g.l.scheme.Layout(), c.keys...)
-		g.must(err)
-		g.l.scheme = scheme
-		if c.watched {
-			g.watch(func() error { g.Error("it asked about a key"); return errSilent })
-		}
-		before := g.namespace()
-		if _, err := g.c.usable(t.Context()); !errors.Is(err, snowfence.ErrKey) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if ns := g.namespace(); ns.record != before.record {
-			t.Errorf("%s: %+v became %+v", name, before, ns)
-		}
+	g := empty(t, "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1", snowfence.GenerateSecret())
+	g.rename(func(ns *Namespace) { ns.LongestTTL = g.c.reach() })
+	scheme, err := snowfence.NewScheme(g.l.scheme.Layout(), snowfence.GenerateSecret())
+	g.must(err)
+	g.l.scheme = scheme
+	before := g.namespace()
+	if _, err := g.c.usable(t.Context()); !errors.Is(err, snowfence.ErrKey) {
+		t.Error(err)
+	}
+	if ns := g.namespace(); ns.record != before.record {
+		t.Errorf("%+v became %+v", before, ns)
 	}
 }
 

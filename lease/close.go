@@ -15,9 +15,9 @@ const closeWait = 5 * time.Second
 // owed is a grant that nobody uses any more, to be given back
 // while the lease has its hold. All its IDs have ticks below used.
 //
-// Invariant: no grant of the hold is handed out after owed was set (spent).
+// Invariant: nothing of the grant is handed out after owed was set (spent). Node and from tell it
+// from all others of the lease: each grant of a node starts above those before.
 type owed struct {
-	hold       *hold
 	node, from int64
 	used       int64
 }
@@ -29,7 +29,7 @@ type owed struct {
 func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) error {
 	l.mu.Lock()
 	if l.use.cur != nil && l.use.cur.Node == g.Node && l.use.cur.From == g.From {
-		l.use.owed = &owed{l.use.hold, g.Node, g.From, used}
+		l.use.owed = &owed{g.Node, g.From, used}
 		l.drop(nil)
 		l.use.spent, l.demand.want = true, false
 	}
@@ -101,12 +101,7 @@ func (l *Lease) giveBackOwed(ctx context.Context) error {
 	l.spend()
 	o := l.use.owed
 	l.mu.Unlock()
-	var used int64
-	sealed := o != nil && o.hold == l.claim.held
-	if sealed {
-		used = o.used
-	}
-	if err := l.claim.giveBack(ctx, used, sealed); err != nil {
+	if err := l.claim.giveBack(ctx, o); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -122,7 +117,7 @@ func (l *Lease) giveBackOwed(ctx context.Context) error {
 func (l *Lease) stop() {
 	l.end(fmt.Errorf("lease: namespace %q: %w: it was closed", l.name, ErrEnded))
 	l.mu.Lock()
-	g, of, handed, seal := l.use.cur, l.use.hold, l.use.handed, l.seal
+	g, handed, seal := l.use.cur, l.use.handed, l.seal
 	l.drop(nil)
 	l.use.spent = true
 	l.mu.Unlock()
@@ -132,7 +127,7 @@ func (l *Lease) stop() {
 	}
 	if g != nil && (seal != nil || !handed) {
 		l.mu.Lock()
-		l.use.owed = &owed{of, g.Node, g.From, used}
+		l.use.owed = &owed{g.Node, g.From, used}
 		l.mu.Unlock()
 	}
 }
@@ -140,7 +135,7 @@ func (l *Lease) stop() {
 // inTime calls do until it is done, ctx ends, or the
 // grant has run out, even when the store does not answer.
 func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) error {
-	kept := l.claim.kept.Load()
+	kept := l.kept.Load()
 	if kept == nil {
 		return nil
 	}
@@ -149,7 +144,7 @@ func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) erro
 	if !now.Before(end) {
 		return nil
 	}
-	ctx, cancel := l.world.WithTimeout(ctx, end.Sub(now))
+	ctx, cancel := l.world.WithTimeout(world.With(ctx, l.world), end.Sub(now))
 	done := make(chan struct{})
 	var answer error // of a store that may answer after this call
 	l.world.Go(func() {
@@ -166,7 +161,7 @@ func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) erro
 		err = fmt.Errorf("the store has not answered: %w", ctx.Err())
 	}
 	if err != nil {
-		return fmt.Errorf("lease: node %d of namespace %q stays taken until %s: %w", kept.node, l.name,
+		return fmt.Errorf("lease: %s of namespace %q stays taken until %s: %w", kept, l.name,
 			end.Format(time.RFC3339Nano), err)
 	}
 	return nil

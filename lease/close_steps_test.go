@@ -169,8 +169,8 @@ func TestUnusedPartOfAGrant(t *testing.T) {
 		"bound":                   {true, true, nil, func(r Record) int64 { return r.From + used }},
 		"lost, and bound":         {false, true, func(g *stage) { g.l.use.cur = nil }, func(r Record) int64 { return r.Until }},
 		"lost":                    {false, false, func(g *stage) { g.l.use.cur = nil }, func(r Record) int64 { return r.Until }},
-		"of another hold": {true, false, func(g *stage) {
-			g.l.use.owed = &owed{hold: &hold{}, node: 5, from: g.l.use.cur.From, used: g.l.use.cur.From + 1}
+		"of another grant": {true, false, func(g *stage) {
+			g.l.use.owed = &owed{node: 5, from: g.l.use.cur.From - 1, used: g.l.use.cur.From + 1}
 		}, func(r Record) int64 { return r.Until }},
 	} {
 		g := stopped(t)

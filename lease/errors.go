@@ -17,6 +17,10 @@ var (
 	// ErrNoNamespace means that the store has no such namespace, or no longer.
 	ErrNoNamespace = errors.New("no such namespace")
 
+	// ErrTaken means that no node is free, or not the one that was asked for: a [TakenError] or a
+	// [HeldError], or what a server says of one.
+	ErrTaken = errors.New("no node is free")
+
 	// ErrVetoed means that an operator, or Options.Check, does not want the node to be leased.
 	ErrVetoed = errors.New("the node is vetoed")
 
@@ -33,7 +37,7 @@ var (
 	ErrExists = errors.New("it exists already")
 
 	// ErrRefused means that a change is not allowed: of a layout, because it is not
-	// proven safe, or of a record, because no lease makes it ([Holders]).
+	// proven safe, or a server does not do what it is asked for.
 	ErrRefused = errors.New("the change is refused")
 )
 
@@ -100,6 +104,9 @@ func (e *HeldError) Error() string {
 		e.Node, e.Namespace, e.Label, e.Until.Format(time.RFC3339Nano))
 }
 
+// Is matches [ErrTaken].
+func (e *HeldError) Is(target error) bool { return target == ErrTaken }
+
 // LabelCount says how many nodes a label holds.
 type LabelCount struct {
 	Label string
@@ -155,6 +162,9 @@ func (e *TakenError) Error() string {
 	}
 	return b.String()
 }
+
+// Is matches [ErrTaken].
+func (e *TakenError) Is(target error) bool { return target == ErrTaken }
 
 // Unwrap returns what Options.Check said last.
 func (e *TakenError) Unwrap() error { return e.Cause }

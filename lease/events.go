@@ -30,18 +30,36 @@ const (
 	EventFloorRaised EventKind = "floor raised"
 )
 
+// reporter keeps what happened until it may be announced. It belongs to the user of the claim.
+type reporter struct{ events []Event }
+
 // report logs an event, and keeps it for announce.
-func (c *claim) report(kind EventKind, cause error, attrs ...any) {
+func (s *setup) report(kind EventKind, cause error, attrs ...any) {
 	level := slog.LevelWarn
 	if kind == EventRolledBack || kind == EventReplaced {
 		level = slog.LevelError
 	}
-	attrs = append([]any{"namespace", c.name}, attrs...)
+	attrs = append([]any{"namespace", s.name}, attrs...)
 	if cause != nil {
 		attrs = append(attrs, "cause", cause)
 	}
-	c.opts.Logger.Log(context.Background(), level, string(kind), attrs...)
-	if c.opts.Events != nil {
-		c.events = append(c.events, Event{kind, c.name, c.opts.Label, cause})
+	s.opts.Logger.Log(context.Background(), level, string(kind), attrs...)
+	if s.opts.Events != nil {
+		s.reported.events = append(s.reported.events, Event{kind, s.name, s.opts.Label, cause})
 	}
+}
+
+// announce passes reported events to Options.Events, at the
+// end of an operation, so after the seal. Its goroutine
+// holds no lock, and a slow callback delays no renewal.
+func (s *setup) announce() {
+	events := s.reported.events
+	if s.reported.events = nil; len(events) == 0 {
+		return
+	}
+	s.world.Go(func() {
+		for _, e := range events {
+			s.opts.Events(e)
+		}
+	})
 }

@@ -20,7 +20,7 @@ const (
 
 // finder finds free blocks. Lists are hints: each block is read again, and the swap decides.
 type finder struct {
-	c     *claim
+	c     *storeClaim
 	ns    Namespace // with the leasable nodes narrowed to those this lease may have
 	now   int64
 	seen  map[int64]bool // blocks offered or found taken, by first node
@@ -42,7 +42,7 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
 			}
 			return
 		}
-		if !f.offer(ctx, f.own(), 1, yield) || !f.offer(ctx, c.remembered(), 1, yield) ||
+		if !f.offer(ctx, f.own(), 1, yield) || !f.offer(ctx, c.prefer, 1, yield) || !f.offer(ctx, c.stickyNode(), 1, yield) ||
 			!f.offer(ctx, f.probe(), anyWait, yield) {
 			return
 		}
@@ -226,11 +226,8 @@ func (f *finder) unavailable(r Record) bool {
 // allowed asks Options.Check about a node, once in a lease's life if it refuses.
 func (f *finder) allowed(ctx context.Context, node int64) bool {
 	c := f.c
-	if c.opts.Check == nil {
-		return true
-	}
 	err := c.refused[node]
-	if err == nil {
+	if err == nil && c.opts.Check != nil {
 		if err = c.opts.Check(ctx, node); err != nil && ctx.Err() == nil {
 			c.refused[node] = err
 		}
@@ -250,7 +247,7 @@ func blockKeys(namespace string, first int64, n int) []Key {
 }
 
 // within narrows the leasable nodes to those that Options.Within allows.
-func (c *claim) within(ns Namespace) (Namespace, error) {
+func (c *storeClaim) within(ns Namespace) (Namespace, error) {
 	w := c.opts.Within
 	if w == (snowfence.NodeRange{}) {
 		return ns, nil

@@ -114,7 +114,7 @@ func granted(ns Namespace, r Record, from, until int64) Record {
 
 // clock returns the time for leasing ticks. It is [ErrSkew]
 // if the clock and the store's differ by more than allowed.
-func (c *claim) clock(ctx context.Context) (time.Time, error) {
+func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
 	return checkedClock(ctx, c.st, func() time.Time { now, _ := c.opts.Time(); return now }, c.opts.MaxSkew)
 }
 
@@ -127,18 +127,27 @@ func checkedClock(ctx context.Context, st Store, read func() time.Time, skew tim
 		return before, fmt.Errorf("lease: asking the store for its time: %w", err)
 	}
 	after := read()
+	if err := compareClocks(before, theirs, after, skew, "the store's"); err != nil {
+		return after, err
+	}
 	if theirs.IsZero() {
 		return after, nil
 	}
-	// The store read its clock between our two readings.
-	ahead, behind := before.Sub(theirs), theirs.Sub(after)
-	if off := max(ahead, behind); off > skew {
-		word := "ahead of"
-		if behind > ahead {
-			word = "behind"
-		}
-		return after, fmt.Errorf("lease: %w: this machine's clock is %v %s the store's, more than %v: set it right",
-			ErrSkew, off.Round(time.Millisecond), word, skew)
-	}
 	return before, nil // the clock may have jumped ahead before the second reading
+}
+
+// compareClocks is [ErrSkew] if a clock that was read between two readings of ours is further off
+// than allowed. One that does not exist is the zero time.
+func compareClocks(before, theirs, after time.Time, skew time.Duration, whose string) error {
+	ahead, behind := before.Sub(theirs), theirs.Sub(after)
+	off := max(ahead, behind)
+	if theirs.IsZero() || off <= skew {
+		return nil
+	}
+	word := "ahead of"
+	if behind > ahead {
+		word = "behind"
+	}
+	return fmt.Errorf("lease: %w: this machine's clock is %v %s %s, more than %v: set it right", ErrSkew,
+		off.Round(time.Millisecond), word, whose, skew)
 }

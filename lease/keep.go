@@ -15,7 +15,7 @@ import (
 // slots in the order of their nodes, because a store writes neighbours faster.
 func (l *Lease) next(now time.Time) time.Time {
 	third := l.opts.TTL / 3
-	slot := l.claim.slot
+	slot := l.slot
 	if slot.IsZero() {
 		return now.Add(third - third/10 + l.random(third/5+1))
 	}
@@ -131,7 +131,7 @@ func (l *Lease) attempt(ctx context.Context) error {
 			return err
 		}
 	}
-	g, err := l.claim.proceed(ctx)
+	g, err := l.claim.next(ctx)
 	if err != nil {
 		return l.sealIfLost(err)
 	}
@@ -157,7 +157,7 @@ func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	case err == nil && failures > 0:
 		l.opts.Logger.Info("lease renewed again", "namespace", l.name, "label", l.opts.Label, "failures", failures)
 	case err != nil && failures&(failures+1) == 0: // the 1st, 2nd, 4th, …: an outage does not flood the log
-		l.claim.report(EventLate, err, "label", l.opts.Label, "failures", failures+1)
+		l.report(EventLate, err, "label", l.opts.Label, "failures", failures+1)
 	}
 }
 
@@ -201,7 +201,7 @@ func (l *Lease) publish(g snowfence.Grant) {
 	if u.cur == nil || u.cur.Node != g.Node || u.cur.From != g.From {
 		u.handed = false
 	}
-	u.cur, u.hold = &g, l.claim.held
+	u.cur = &g
 	if g.Until > l.demand.need {
 		l.demand.need = -1
 	}
@@ -210,7 +210,7 @@ func (l *Lease) publish(g snowfence.Grant) {
 
 // drop forgets the grant in memory. mu is held.
 func (l *Lease) drop(cause error) {
-	l.use.cur, l.use.hold, l.use.handed = nil, nil, false
+	l.use.cur, l.use.handed = nil, false
 	if cause != nil {
 		l.trouble = cause
 	}
@@ -224,21 +224,6 @@ func (l *Lease) wakeWaiters() {
 }
 
 func (l *Lease) unlock() {
-	l.claim.announce()
+	l.announce()
 	l.ops <- struct{}{}
-}
-
-// announce passes reported events to Options.Events, at the
-// end of an operation, so after the seal. Its goroutine
-// holds no lock, and a slow callback delays no renewal.
-func (c *claim) announce() {
-	events := c.events
-	if c.events = nil; len(events) == 0 {
-		return
-	}
-	c.world.Go(func() {
-		for _, e := range events {
-			c.opts.Events(e)
-		}
-	})
 }

@@ -102,7 +102,7 @@ func TestPaceOfALease(t *testing.T) {
 		-9,
 		11,
 	}} {
-		g.c.slot = now.Add(c.slot)
+		g.l.slot = now.Add(c.slot)
 		if d := g.l.next(now).Sub(now); d != c.next {
 			t.Errorf("a slot at %d: next at %d, not %d", c.slot, d, c.next)
 		}

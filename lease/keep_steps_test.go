@@ -159,7 +159,7 @@ func attending(t *testing.T) {
 				g.st.onSwap = nil
 				return silent(len(ws))
 			}
-		}, 1, 1, errSilent, false, false},
+		}, 1, 0, errSilent, false, false},
 		"interrupted": {func(g *stage, _ *asking) {
 			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.l.stopOp(); return silent(len(ws)) }
 		}, 1, 1, nil, false, true},
@@ -175,7 +175,7 @@ func attending(t *testing.T) {
 		g := holding(t)
 		p := g.pace()
 		a := &asking{scripted: g.st}
-		g.l.st = a
+		g.c.st = a
 		g.st.swaps = 0
 		g.now = g.now.Add(time.Second)
 		c.before(g, a)
@@ -209,7 +209,7 @@ func attending(t *testing.T) {
 	// A success is one, though somebody else wanted the store.
 	g = holding(t)
 	p = g.pace()
-	g.l.st = &asking{scripted: g.st, after: func() { g.l.stopOp() }}
+	g.c.st = &asking{scripted: g.st, after: func() { g.l.stopOp() }}
 	g.l.trouble = errSilent
 	g.l.attend()
 	if g.l.trouble != nil || g.l.pace.renewed != p.now {

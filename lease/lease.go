@@ -15,12 +15,13 @@ import (
 // Orphan, or when it cannot heal (Done). All methods are safe for concurrent use.
 // The fence serves one generator at a time.
 //
-// The claim knows the rules of the store. The lease knows when to ask it, who uses the
-// grant, and which generator to seal.
+// The claim knows how a grant is had: from a store, or from a server. The lease knows when to ask
+// it, who uses the grant, and which generator to seal.
 type Lease struct {
 	*setup
 	ops   chan struct{} // semaphore of one: hold it to use claim
-	claim *claim
+	claim claim
+	slot  time.Time // when a lease that is opened with others is renewed; zero for one opened alone
 
 	life   context.Context // ends with the lease
 	end    context.CancelCauseFunc
@@ -45,7 +46,6 @@ type Lease struct {
 // use says how the claim's grant is used.
 type use struct {
 	cur    *snowfence.Grant // what may be used; nil when nothing
-	hold   *hold            // of cur
 	owed   *owed            // the last grant that was sealed and waits to be given back; nil when there was none
 	handed bool             // cur was given to somebody
 	spent  bool             // what is held was given to somebody who is gone: it is never given out again
@@ -86,36 +86,43 @@ func Open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 func open(
 	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, opts Options, together *offers,
 ) (_ *Lease, err error) {
-	l := newLease(newSetup(world.From(ctx), st, namespace, s, opts))
-	if l.unpin, err = pin(ctx, st, namespace); err != nil {
+	c := newClaim(newSetup(world.From(ctx), namespace, s, opts), st)
+	unpin, err := pin(ctx, st, namespace)
+	if err != nil {
 		return nil, err
 	}
-	c := l.claim
 	c.offers = together
 	if together == nil || !together.known() {
 		err = c.register(ctx)
 	}
 	var g snowfence.Grant
 	if err == nil {
-		g, err = c.acquireFirst(ctx)
+		g, err = firstGrant(ctx, c.setup, c)
 	}
 	c.announce()
 	if err != nil {
-		l.unpin()
+		unpin()
 		return nil, err
 	}
 	c.offers = nil
+	l := newLease(c.setup, c)
+	l.unpin, l.slot = unpin, c.slot
+	l.begin(g)
+	return l, nil
+}
+
+// begin keeps a lease from its first grant on.
+func (l *Lease) begin(g snowfence.Grant) {
 	l.publish(g)
 	l.pace.renewed = l.world.Now()
 	l.pace.renewAt = l.next(l.pace.renewed)
 	l.world.Go(l.keep)
-	return l, nil
 }
 
-// newLease returns a lease that holds nothing yet.
-func newLease(s *setup) *Lease {
+// newLease returns a lease that has no grant yet.
+func newLease(s *setup, c claim) *Lease {
 	l := &Lease{
-		setup: s, claim: newClaim(s), ops: make(chan struct{}, 1),
+		setup: s, claim: c, ops: make(chan struct{}, 1),
 		done: make(chan struct{}), kicked: make(chan struct{}, 1), changed: make(chan struct{}),
 		demand: demand{want: true, need: -1, used: s.world.Now()},
 		unpin:  func() {},
@@ -155,7 +162,7 @@ func (l *Lease) retire() {
 
 // spend keeps the hold from being given out again. mu is held.
 func (l *Lease) spend() {
-	l.use.cur, l.use.hold, l.use.handed, l.use.spent = nil, nil, false, true
+	l.use.cur, l.use.handed, l.use.spent = nil, false, true
 }
 
 // Held implements [snowfence.Fence]: it answers from memory.

@@ -27,7 +27,7 @@ func lost(err error) bool {
 }
 
 // lose forgets the hold. The caller returns at once, because the seal comes first.
-func (c *claim) lose(cause error) error {
+func (c *storeClaim) lose(cause error) error {
 	c.held = nil
 	return &lostError{cause}
 }
@@ -35,7 +35,7 @@ func (c *claim) lose(cause error) error {
 // loseHold is lose after another write stood in place of ours.
 // Later [claim.diagnose] tells another holder from a rollback, by
 // met: the records that stood there, nil if they were not read.
-func (c *claim) loseHold(met []Record, cause error) error {
+func (c *storeClaim) loseHold(met []Record, cause error) error {
 	c.lostHold, c.foundInstead = c.held, met
 	return c.lose(cause)
 }
@@ -53,19 +53,15 @@ func (l *Lease) sealIfLost(err error) error {
 		seal()
 	}
 	if had {
-		l.claim.report(EventLost, err, "label", l.opts.Label)
+		l.report(EventLost, err, "label", l.opts.Label)
 	}
 	return err
 }
 
-// heal acquires again after a loss, or asks whether the store was replaced.
-// It returns what is still wrong. It needs ops.
+// heal acquires again after a loss, and returns what is still wrong. It needs ops.
 func (l *Lease) heal(ctx context.Context, err error) error {
 	if lost(err) && !fatal(err) {
 		err = l.attempt(ctx)
-	}
-	if err != nil && !lost(err) {
-		err = l.sealIfLost(l.claim.replaced(ctx, err))
 	}
 	return err
 }
@@ -74,13 +70,13 @@ func (l *Lease) heal(ctx context.Context, err error) error {
 func fatal(err error) bool {
 	var m *MismatchError
 	return errors.As(err, &m) || errors.Is(err, ErrReplaced) || errors.Is(err, snowfence.ErrLifetime) ||
-		errors.Is(err, errDeleted)
+		errors.Is(err, errDeleted) || errors.Is(err, ErrExists)
 }
 
 // resolve reads what is stored after lost replies. It takes an unanswered
 // write of our own as the base of the next one, and uses it only after
 // that one is acknowledged. A write of somebody else is a loss.
-func (c *claim) resolve(ctx context.Context) error {
+func (c *storeClaim) resolve(ctx context.Context) error {
 	h := c.held
 	stored, err := c.st.Get(ctx, keys(h.records))
 	if err != nil {

@@ -204,28 +204,3 @@ func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// Behind a server the server adds keys: what a client says of them counts for nothing.
-func TestHoldersAddNoKeys(t *testing.T) {
-	ctx, raw := t.Context(), lease.NewMemory()
-	a, b := snowfence.GenerateSecret(), snowfence.GenerateSecret()
-	if _, err := lease.CreateNamespace(ctx, raw, "orders", encrypted(t, rotating, a), nil); err != nil {
-		t.Fatal(err)
-	}
-	st := lease.Holders(raw, nil)
-	rotated := encrypted(t, rotating, a, b)
-	if _, err := lease.Open(ctx, st, "orders", rotated, nil); !errors.Is(err, snowfence.ErrKey) {
-		t.Errorf("opened with a key that the server does not know: %v", err)
-	}
-	if _, err := lease.CreateNamespace(ctx, st, "orders", rotated, nil); !errors.Is(err, lease.ErrRefused) {
-		t.Errorf("rotated by a client: %v", err)
-	}
-	if _, err := lease.CreateNamespace(ctx, raw, "orders", rotated, nil); err != nil {
-		t.Fatal(err)
-	}
-	l, err := lease.Open(ctx, st, "orders", rotated, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Orphan()
-}

@@ -87,6 +87,9 @@ type Options struct {
 	Events func(Event)
 }
 
+// longestLabel is the length of a label that every store keeps.
+const longestLabel = 128
+
 // normal returns the options with their defaults, checked.
 func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 	var n Options
@@ -124,7 +127,7 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 		return n, invalidf("lease: Options.TTL is %v; it must be from 10ms to 24h", n.TTL)
 	case n.MaxSkew < 0:
 		return n, invalidf("lease: Options.MaxSkew is %v; it must be positive", n.MaxSkew)
-	case len(n.Label) > 128:
+	case len(n.Label) > longestLabel:
 		return n, invalidf("lease: Options.Label has %d bytes, more than 128", len(n.Label))
 	case !plain(n.Label):
 		return n, invalidf("lease: Options.Label %q is not UTF-8, or has control characters: leave them out", n.Label)

@@ -375,10 +375,6 @@ func (b *Backfill) look(ctx context.Context, keys []Key) (Namespace, []Record, e
 	case added:
 		return fail(fmt.Errorf("lease: namespace %q: %w: it does not know the last secret: create it again with all "+
 			"secrets, which changes nothing else", b.name, snowfence.ErrKey))
-	case ns.watched:
-		err := fmt.Errorf("lease: namespace %q: only the server counts IDs for the past: ask it for them (next?at=)",
-			b.name)
-		return fail(marked{err, ErrRefused})
 	case ns.Reserved.Past == 0:
 		return fail(ns.notAllowed())
 	case id != ns.Reserved.Identity || ns.Reserved.Suspect:

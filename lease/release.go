@@ -8,10 +8,10 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// giveBack clears the holder. With sealed it also lowers
-// until to used, because the grant makes no ID of that tick
-// or a later one. A node of somebody else is left alone.
-func (c *claim) giveBack(ctx context.Context, used int64, sealed bool) error {
+// giveBack implements [claim]: it clears the holder. Of a grant that was sealed it also lowers until
+// to used, because it makes no ID of that tick or a later one. A node of somebody else is left
+// alone.
+func (c *storeClaim) giveBack(ctx context.Context, o *owed) error {
 	h := c.held
 	switch {
 	case h == nil:
@@ -31,18 +31,16 @@ func (c *claim) giveBack(ctx context.Context, used int64, sealed bool) error {
 		writes := make([]Write, len(h.records))
 		for i, r := range h.records {
 			w := vacated(c.world, r, nonce)
-			w.Data = c.proof()
-			if sealed {
-				w.Until = min(r.Until, max(used, h.from))
+			if !h.confirmed {
+				w.Until = h.from // it never counted
+			} else if o != nil && o.node == h.records[0].Node && o.from == h.from {
+				w.Until = min(r.Until, max(o.used, h.from))
 			}
 			writes[i] = Write{Old: r.Nonce, New: w}
 		}
 		gone, unknown := c.swap(ctx, h, writes)
 		if gone > 0 && len(h.unanswered) > 0 {
 			continue // a late write of our own
-		}
-		if errors.Is(unknown, ErrRefused) {
-			break // by a server, which would refuse it again: the node runs out by itself
 		}
 		if unknown != nil {
 			h.unanswered[nonce] = true
@@ -59,14 +57,14 @@ func (c *claim) giveBack(ctx context.Context, used int64, sealed bool) error {
 }
 
 // returned notes that the store keeps nothing for this holder any more.
-func (c *claim) returned() {
+func (c *storeClaim) returned() {
 	c.held = nil
 	c.kept.Store(nil)
 }
 
 // abandonAcquire gives back an acquisition
 // that never counted. None of it was used.
-func (c *claim) abandonAcquire(ctx context.Context) error {
+func (c *storeClaim) abandonAcquire(ctx context.Context) error {
 	h := c.held
 	stored, err := c.st.Get(ctx, keys(h.records))
 	if err != nil {
@@ -77,13 +75,13 @@ func (c *claim) abandonAcquire(ctx context.Context) error {
 	for _, r := range stored {
 		if h.unanswered[r.Nonce] {
 			w := vacated(c.world, r, nonce)
-			w.Data, w.Until = c.proof(), h.from
+			w.Until = h.from
 			writes = append(writes, Write{Old: r.Nonce, New: w})
 		}
 	}
 	if len(writes) > 0 {
 		for _, err := range c.st.Swap(ctx, writes) {
-			if err != nil && !errors.Is(err, ErrLost) && !errors.Is(err, ErrRefused) {
+			if err != nil && !errors.Is(err, ErrLost) {
 				return fmt.Errorf("lease: giving node %d back: %w", writes[0].New.Node, err) // it is tried again
 			}
 		}

@@ -8,11 +8,21 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// proceed takes the next step: it acquires, settles an acquisition, or renews.
-func (c *claim) proceed(ctx context.Context) (snowfence.Grant, error) {
+// next implements [claim].
+func (c *storeClaim) next(ctx context.Context) (snowfence.Grant, error) {
+	g, err := c.proceed(ctx)
+	if err != nil && !lost(err) && c.own != nil {
+		err = c.replaced(ctx, err)
+	}
+	return g, err
+}
+
+// proceed takes the next step: it acquires, settles an acquisition, or renews. One that had a grant
+// before takes no node over, or two leases would do so for ever.
+func (c *storeClaim) proceed(ctx context.Context) (snowfence.Grant, error) {
 	switch {
 	case c.held == nil:
-		return c.acquire(ctx, true)
+		return c.acquire(ctx, c.own != nil || c.free)
 	case c.held.pending:
 		return c.settleAcquire(ctx)
 	}
@@ -21,7 +31,7 @@ func (c *claim) proceed(ctx context.Context) (snowfence.Grant, error) {
 
 // renew moves the until of the hold ahead. The order is
 // the rule: write, then read the namespace, then use.
-func (c *claim) renew(ctx context.Context) (none snowfence.Grant, err error) {
+func (c *storeClaim) renew(ctx context.Context) (none snowfence.Grant, err error) {
 	h := c.held
 	now, err := c.clock(ctx)
 	if err != nil {
@@ -59,13 +69,13 @@ func (c *claim) renew(ctx context.Context) (none snowfence.Grant, err error) {
 
 // write swaps all records of the hold for
 // ones with the given until and a new nonce.
-func (c *claim) write(ctx context.Context, records []Record, until int64) error {
+func (c *storeClaim) write(ctx context.Context, records []Record, until int64) error {
 	h := c.held
 	nonce := c.nonce()
 	writes := make([]Write, len(records))
 	for i, r := range records {
 		r.Until, r.Nonce, r.Revision, r.Generation = until, nonce, h.records[i].Revision+1, h.generation
-		r.At, r.Data = c.world.Now().UnixMilli(), c.proof()
+		r.At, r.Data = c.world.Now().UnixMilli(), ""
 		writes[i] = Write{Old: h.records[i].Nonce, New: r}
 	}
 	if err := c.noteSend(ctx, h.records[0].Node, until); err != nil {
@@ -97,45 +107,17 @@ func (c *claim) write(ctx context.Context, records []Record, until int64) error 
 	return nil
 }
 
-// nonce returns a new nonce. A ticket's begins with its attempt. Over a server
-// each begins with the holder's identity, so that nobody else can write it again.
-func (c *claim) nonce() string {
-	n := c.world.Text()
+// nonce returns a new nonce. A ticket's begins with its attempt.
+func (c *storeClaim) nonce() string {
 	if c.attempt != "" {
-		n = c.attempt + "." + n
+		return c.attempt + "." + c.world.Text()
 	}
-	if c.watched {
-		n = c.who + "." + n
-	}
-	return n
-}
-
-// proof is what a write shows: the secret over a server, nothing where a store would keep it.
-func (c *claim) proof() string {
-	if c.watched {
-		return c.secret
-	}
-	return ""
-}
-
-// noteSend notes how long the store keeps a node if the
-// coming write arrives. It notes before it looks at ctx, so
-// whoever ended ctx and reads kept knows of every write.
-func (c *claim) noteSend(ctx context.Context, node, until int64) error {
-	before := c.kept.Load()
-	if before == nil || until > before.until {
-		c.kept.Store(&kept{node, until})
-	}
-	if err := ctx.Err(); err != nil {
-		c.kept.Store(before)
-		return err
-	}
-	return nil
+	return c.world.Text()
 }
 
 // swap writes the records of a hold and keeps those that the store acknowledged.
 // It returns how many were lost, and why it does not know about the others.
-func (c *claim) swap(ctx context.Context, h *hold, writes []Write) (gone int, unknown error) {
+func (c *storeClaim) swap(ctx context.Context, h *hold, writes []Write) (gone int, unknown error) {
 	for i, err := range c.st.Swap(ctx, writes) {
 		switch {
 		case err == nil:
@@ -166,9 +148,9 @@ func (h *hold) noteReply(nonce string, unknown error) {
 
 // confirm decides whether an acknowledged write may be used:
 // only if it was made for the present namespace and store.
-func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant, err error) {
+func (c *storeClaim) confirm(ctx context.Context, until int64) (none snowfence.Grant, err error) {
 	h := c.held
-	ns, err := c.reread(ctx)
+	ns, err := readNamespace(ctx, c.st, c.name)
 	if errors.Is(err, ErrNoNamespace) {
 		c.suspect = &h.generation
 		return none, c.lose(err)
@@ -204,30 +186,4 @@ func (c *claim) confirm(ctx context.Context, until int64) (none snowfence.Grant,
 	h.confirmed = true
 	c.reached = max(c.reached, until)
 	return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: until, Nodes: int64(len(h.records))}, nil
-}
-
-// reread reads the namespace after a write. Over a server it also
-// reads the records, as later proof that the store had them.
-func (c *claim) reread(ctx context.Context) (Namespace, error) {
-	if !c.watched {
-		return readNamespace(ctx, c.st, c.name)
-	}
-	h := c.held
-	rs, err := c.st.Get(ctx, append(keys(h.records), Key{Namespace: c.name, Node: NamespaceNode}))
-	if err != nil {
-		return Namespace{}, fmt.Errorf("lease: reading namespace %q: %w", c.name, err)
-	}
-	last := len(rs) - 1
-	ns, err := namespaceOf(c.st, rs[last])
-	if err != nil {
-		return Namespace{}, err
-	}
-	for i, r := range rs[:last] {
-		if r.Nonce != h.records[i].Nonce {
-			return Namespace{}, c.loseHold(rs[:last],
-				fmt.Errorf("node %d was changed by somebody else as soon as it was written", r.Node))
-		}
-	}
-	c.seen = rs[:last]
-	return ns, nil
 }

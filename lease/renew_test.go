@@ -83,7 +83,7 @@ type stage struct {
 	*testing.T
 	st  *scripted
 	l   *Lease
-	c   *claim // of l
+	c   *storeClaim // of l
 	now time.Time
 }
 
@@ -108,8 +108,8 @@ func empty(t *testing.T, spec string, keys ...*snowfence.Secret) *stage {
 	if _, err := CreateNamespace(t.Context(), g.st, "n", s, nil); err != nil {
 		t.Fatal(err)
 	}
-	g.l = newLease(newSetup(world.Real(), g.st, "n", s, opts))
-	g.c = g.l.claim
+	g.c = newClaim(newSetup(world.Real(), "n", s, opts), g.st)
+	g.l = newLease(g.c.setup, g.c)
 	return g
 }
 

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
 
 // diagnose tells whether another holder took
 // a lost node, or the store was rolled back.
-func (c *claim) diagnose(ctx context.Context) error {
+func (c *storeClaim) diagnose(ctx context.Context) error {
 	h := c.lostHold
 	switch {
 	case h == nil:
@@ -33,11 +32,10 @@ func (c *claim) diagnose(ctx context.Context) error {
 }
 
 // noticeRollback suspects a store that lost a write which it had acknowledged.
-func (c *claim) noticeRollback(h *hold, stored []Record) {
+func (c *storeClaim) noticeRollback(h *hold, stored []Record) {
 	for i, r := range stored {
 		if r.Nonce == "" || r.Revision < h.records[i].Revision {
 			c.suspect = &h.generation
-			c.showFirst(r.Key)
 			c.report(EventRolledBack, nil, "node", r.Node, "revision", r.Revision,
 				"acknowledged", h.records[i].Revision)
 		}
@@ -47,7 +45,7 @@ func (c *claim) noticeRollback(h *hold, stored []Record) {
 // replaced finds out whether the store has become another one. If so,
 // no grant of the old one protects anybody, and the hold is lost at
 // once. Otherwise it returns err, and the grant may be used to its end.
-func (c *claim) replaced(ctx context.Context, err error) error {
+func (c *storeClaim) replaced(ctx context.Context, err error) error {
 	if !errors.Is(err, ErrReplaced) {
 		if _, why := c.st.Identity(ctx, c.name); errors.Is(why, ErrReplaced) {
 			err = why
@@ -61,7 +59,7 @@ func (c *claim) replaced(ctx context.Context, err error) error {
 
 // raiseSuspected raises the floor after a
 // rollback, unless somebody else has done so.
-func (c *claim) raiseSuspected(ctx context.Context) error {
+func (c *storeClaim) raiseSuspected(ctx context.Context) error {
 	// A later generation than that of our last
 	// grant was written after the rollback.
 	after := *c.suspect
@@ -72,7 +70,7 @@ func (c *claim) raiseSuspected(ctx context.Context) error {
 
 // raiseIfSuspected raises the floor if the store was rolled
 // back behind a ticket. A lease does so before its next grant.
-func (c *claim) raiseIfSuspected(ctx context.Context) error {
+func (c *storeClaim) raiseIfSuspected(ctx context.Context) error {
 	if c.suspect == nil {
 		return nil
 	}
@@ -84,8 +82,8 @@ func (c *claim) raiseIfSuspected(ctx context.Context) error {
 // allowed skew, as in [Options.AfterRollback]. The new generation ends all grants.
 // It does nothing if done says, from namespace and identity, that somebody else
 // has raised it.
-func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
-	for asked := 0; ; asked++ {
+func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
+	for {
 		ns, err := readNamespace(ctx, c.st, c.name)
 		if errors.Is(err, ErrNoNamespace) && c.opts.Create { // not a deleted one
 			ns, err = CreateNamespace(ctx, c.st, c.name, c.scheme, nil)
@@ -102,16 +100,6 @@ func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 		}
 		if done(ns, id) {
 			return nil
-		}
-		if ns.watched {
-			if asked == maxAsked {
-				err := fmt.Errorf("lease: namespace %q: the server raises the floor no further", c.name)
-				return marked{err, ErrRefused}
-			}
-			if err := c.ask(ctx, ns, c.seen); err != nil {
-				return err
-			}
-			continue
 		}
 		now, err := c.clock(ctx) // a wrong clock must not move everybody's floor
 		if err != nil {
@@ -134,20 +122,4 @@ func (c *claim) raiseFloor(ctx context.Context, done func(ns Namespace, id strin
 			return err
 		}
 	}
-}
-
-// outwait is for a lease that saw a rollback, but cannot prove it to the
-// server. It takes no grant until the ends of all its own are in the past.
-func (c *claim) outwait(ctx context.Context, refused error) error {
-	now, err := c.clock(ctx)
-	if err != nil {
-		return err
-	}
-	if c.ticks.back(now) >= c.reached {
-		return nil
-	}
-	free := c.ticks.layout.TimeOf(c.reached).Add(c.opts.TTL)
-	return fmt.Errorf("lease: namespace %q: the store lost what it had acknowledged, "+
-		"and the server cannot see it; waiting until %s, when no ID can come twice: %v",
-		c.name, free.Format(time.RFC3339), refused)
 }

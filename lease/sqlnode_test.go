@@ -284,7 +284,6 @@ func TestNamespaceOfFunctions(t *testing.T) {
 		if _, err := lease.Open(ctx, st, "default", aligned, o); !errors.Is(err, lease.ErrVetoed) {
 			t.Errorf("a lease of the node that is theirs now: %v", err)
 		}
-		refusedSwap(t, st, 3)
 		_, _, err = lease.RecordSQL(ctx, st, "default", functions(3), false)
 		refused(t, "other functions with the node that is theirs now", err, "retire the node first")
 		q, err := lease.RetireSQL(ctx, st, "default", 6)
@@ -305,29 +304,6 @@ func TestNamespaceOfFunctions(t *testing.T) {
 			t.Errorf("the end of the namespace then: %v", err)
 		}
 	})
-}
-
-// refusedSwap checks that a server lets nobody take a node, whatever the holder's program believes.
-func refusedSwap(t *testing.T, st lease.Store, node int64) {
-	t.Helper()
-	lied := &forgetful{lease.Holders(st, nil)}
-	ns, err := lease.ShowNamespace(t.Context(), st, "default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = lease.Open(t.Context(), lied, "default", newScheme(t, ns.Layout), &lease.Options{Node: &node})
-	refused(t, "a holder that does not look", err, "functions in a database")
-}
-
-// forgetful is a store whose holder reads no records of functions.
-type forgetful struct{ lease.Store }
-
-func (f *forgetful) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
-	rs, err := f.Store.Get(ctx, keys)
-	for i := range rs {
-		rs[i].Data = strings.ReplaceAll(rs[i].Data, `"sql":`, `"no":`)
-	}
-	return rs, err
 }
 
 // TestRetiredNodeIsLeasedAboveItsIDs checks who may have a node after its functions.

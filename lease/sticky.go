@@ -15,8 +15,8 @@ import (
 
 const stickyForm = "snowfence sticky 1\nnamespace %s\nnode %d\n"
 
-// remembered returns the node that the sticky file names.
-func (c *claim) remembered() []int64 {
+// stickyNode returns the node that the sticky file names.
+func (c *setup) stickyNode() []int64 {
 	if c.opts.StickyFile == "" {
 		return nil
 	}
@@ -47,8 +47,8 @@ func readSticky(path, namespace string) (node int64, err error) {
 	return node, nil
 }
 
-// remember writes the sticky file. That it cannot is no reason to be without a node.
-func (c *claim) remember(node int64) {
+// noteSticky writes the sticky file. That it cannot is no reason to be without a node.
+func (c *setup) noteSticky(node int64) {
 	path := c.opts.StickyFile
 	if path == "" {
 		return

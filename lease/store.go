@@ -44,7 +44,6 @@ var (
 type storedNamespace struct {
 	*Namespace
 	TicketKey string `json:"ticket_key,omitempty"`
-	Watched   bool   `json:"watched,omitempty"` // a server sets it; no store keeps it
 }
 
 func readNamespace(ctx context.Context, st Store, name string) (Namespace, error) {
@@ -74,7 +73,7 @@ func decodeNamespace(r Record) (Namespace, error) {
 			"restore a backup, and wait the longest ttl and twice the skew before one starts "+
 			"(docs/operate/operations.md, Backup): %w", r.Namespace, err)
 	}
-	ns.ticketKey, ns.watched = stored.TicketKey, stored.Watched
+	ns.ticketKey = stored.TicketKey
 	return ns, nil
 }
 

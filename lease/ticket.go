@@ -8,11 +8,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Ticket is a lease as a value, for servers whose holders are in other processes or other
@@ -44,13 +47,43 @@ type Ticket struct {
 	MAC        string        `json:"mac"` // of all the others, by the key in the namespace's record
 }
 
-// Acquire acquires a lease and returns it as a ticket, for servers. lost is the last ticket
-// of a holder that lost its lease, or nil: if the store was rolled back behind it, the floor
-// is raised first, above its ticks. The errors are those of [Open]. If the reply is lost,
-// the node runs out by itself.
+// Request is what a holder tells a server beside its [Options], for servers and their clients.
+type Request struct {
+	// Attempt is a random text of the holder, as that of [Ticket.Renew]; "" means none. Earlier has
+	// those that had no answer: the lease that one of them got is found, and no second node taken.
+	Attempt string
+	Earlier []string
+
+	// Lost is the last ticket of a holder that lost its lease, or nil: if the store was rolled back
+	// behind it, the floor is raised first, above its ticks.
+	Lost *Ticket
+
+	// Free takes no node over: a holder that has lost its node does not take it back.
+	Free bool
+
+	// Prefer is the node that the holder would like, nil for none; Avoid has those that it refuses.
+	Prefer *int64
+	Avoid  []int64
+
+	// Fingerprint and Keys are of the holder's scheme; "" means that it has none yet. Another one
+	// than the namespace's is a [MismatchError].
+	Fingerprint string
+	Keys        []string // snowfence.Secret.ID of each, by key number
+}
+
+// Acquire acquires a lease and returns it as a ticket, for servers. r may be nil. The errors are
+// those of [Open].
 func Acquire(
-	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, lost *Ticket, o *Options,
+	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, r *Request, o *Options,
 ) (Ticket, error) {
+	if r == nil {
+		r = &Request{}
+	}
+	if r.Attempt != "" {
+		if err := checkAttempt(r.Attempt); err != nil {
+			return Ticket{}, err
+		}
+	}
 	c, unpin, err := ticketClaim(ctx, st, namespace, s, o)
 	if err != nil {
 		return Ticket{}, err
@@ -60,16 +93,89 @@ func Acquire(
 		return Ticket{}, err
 	}
 	ns, err := c.signing(ctx)
-	if err == nil && lost != nil {
-		err = c.remind(*lost, ns)
+	if err == nil {
+		err = c.heed(ctx, r, ns)
+	}
+	if err == nil && c.held == nil {
+		_, err = firstGrant(ctx, c.setup, c)
+	} else if err == nil {
+		_, err = c.renew(ctx)
 	}
 	if err != nil {
 		return Ticket{}, err
 	}
-	if _, err = c.acquireFirst(ctx); err != nil {
-		return Ticket{}, err
-	}
 	return c.ticket(ns.ticketKey), nil
+}
+
+// heed has a new claim know what its holder asks for.
+func (c *storeClaim) heed(ctx context.Context, r *Request, ns Namespace) error {
+	if err := ns.suits(c.scheme, r); err != nil {
+		return err
+	}
+	for _, node := range r.Avoid {
+		c.refused[node] = errAvoided
+	}
+	c.attempt, c.free = r.Attempt, r.Free
+	if r.Prefer != nil {
+		c.prefer = []int64{*r.Prefer}
+	}
+	if r.Lost != nil {
+		if err := c.remind(*r.Lost, ns); err != nil {
+			return err
+		}
+	}
+	if len(r.Earlier) == 0 {
+		return nil
+	}
+	return c.find(ctx, ns, r.Earlier)
+}
+
+// errAvoided is why a node that the holder refuses is not leased.
+var errAvoided = errors.New("its holder refuses it")
+
+// suits is an error unless the holder has the scheme of the namespace, and no secret that it lacks.
+func (ns Namespace) suits(s *snowfence.Scheme, r *Request) error {
+	if r.Fingerprint != "" && r.Fingerprint != s.Fingerprint() {
+		return &MismatchError{ns.Name, s.Fingerprint(), r.Fingerprint}
+	}
+	for number, id := range r.Keys {
+		if id != "" && (number >= len(ns.Keys) || ns.Keys[number] != id) {
+			err := fmt.Errorf("lease: namespace %q: %w: the server has not the secret with the number %d: give it "+
+				"that one first", ns.Name, snowfence.ErrKey, number)
+			return marked{err, ErrRefused}
+		}
+	}
+	return nil
+}
+
+// find adopts what an attempt without an answer got. It looks at all nodes, which is rare. What it
+// finds is used only after one more write, with another attempt: so a copy of the holder finds
+// nothing.
+func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) error {
+	h := &hold{unanswered: map[string]bool{}, generation: ns.Generation, floor: ns.Floor}
+	nodes := snowfence.NodeRange{From: 0, Until: nodeCount(c.ticks.layout)}
+	blocks := map[string][]Record{} // by their nonce
+	for r, err := range store.Records(ctx, c.st, c.name, nodes) {
+		if err != nil {
+			return fmt.Errorf("lease: reading nodes of namespace %q: %w", c.name, err)
+		}
+		if r.Holder != "" && r.Generation == ns.Generation && r.Label == c.opts.Label &&
+			attempted(r.Nonce, earlier) {
+			if blocks[r.Nonce] = append(blocks[r.Nonce], r); len(blocks[r.Nonce]) == c.opts.Nodes {
+				h.records = blocks[r.Nonce]
+				break
+			}
+		}
+	}
+	for _, r := range h.records { // none, if others took a part of it: that runs out by itself
+		who, from, ok := startOf(r.Holder)
+		if !ok || from < ns.Floor { // it was computed before the floor was raised
+			c.held = nil
+			return nil
+		}
+		c.held, c.who, h.from = h, who, max(h.from, r.From, from)
+	}
+	return nil
 }
 
 // remind has a new claim know what an earlier one of its holder was granted. Its acquisition
@@ -77,7 +183,7 @@ func Acquire(
 //
 // Only what the namespace's key signed counts, so that no holder raises the floor of others at
 // will. Ticks of an earlier layout say nothing about those of the present one.
-func (c *claim) remind(t Ticket, ns Namespace) error {
+func (c *storeClaim) remind(t Ticket, ns Namespace) error {
 	switch {
 	case t.Namespace != ns.Name:
 		return invalidf("lease: namespace %q: the lost ticket is of namespace %q: leave it out", ns.Name,
@@ -94,12 +200,14 @@ func (c *claim) remind(t Ticket, ns Namespace) error {
 }
 
 // Renew moves the end of a ticket's grant ahead and returns the next ticket. attempt
-// is a random text of the holder: 16 to 32 letters, digits, '-' and '_'. Each renewal
-// needs a new one, but repeats the same one when its reply was lost. An error that
+// is a random text of the holder: 16 to 32 letters, digits, '-' and '_', a new one for
+// each call. earlier has those of this ticket that had no answer. An error that
 // matches [ErrLost] means that somebody else has the lease, and ErrNoNamespace that
 // its namespace is gone: stop at once. After any other error the old ticket is good
 // until its end.
-func (t Ticket) Renew(ctx context.Context, st Store, s *snowfence.Scheme, attempt string, o *Options) (Ticket, error) {
+func (t Ticket) Renew(
+	ctx context.Context, st Store, s *snowfence.Scheme, attempt string, o *Options, earlier ...string,
+) (Ticket, error) {
 	if err := checkAttempt(attempt); err != nil {
 		return t, err
 	}
@@ -114,7 +222,7 @@ func (t Ticket) Renew(ctx context.Context, st Store, s *snowfence.Scheme, attemp
 		return t, err
 	}
 	defer unpin()
-	key, err := c.adopt(ctx, t)
+	key, err := c.adopt(ctx, t, append(earlier, attempt))
 	if err == nil {
 		_, err = c.renew(ctx)
 	}
@@ -138,18 +246,22 @@ func (t Ticket) Release(ctx context.Context, st Store, s *snowfence.Scheme, used
 		return err
 	}
 	defer unpin()
-	if _, err := c.adopt(ctx, t); lost(err) {
+	if _, err := c.adopt(ctx, t, nil); lost(err) {
 		return nil
 	} else if err != nil {
 		return err
 	}
-	return c.giveBack(ctx, used, used >= 0)
+	var sealed *owed
+	if used >= 0 {
+		sealed = &owed{t.Node, c.held.from, used}
+	}
+	return c.giveBack(ctx, sealed)
 }
 
 // ticketClaim returns a claim that nobody keeps. end ends it.
 func ticketClaim(
 	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options,
-) (_ *claim, end func(), _ error) {
+) (_ *storeClaim, end func(), _ error) {
 	if err := check(st, namespace, s); err != nil {
 		return nil, nil, err
 	}
@@ -161,14 +273,14 @@ func ticketClaim(
 	if err != nil {
 		return nil, nil, err
 	}
-	c := newClaim(newSetup(world.From(ctx), st, namespace, s, opts))
+	c := newClaim(newSetup(world.From(ctx), namespace, s, opts), st)
 	return c, func() { unpin(); c.announce() }, nil
 }
 
 // resume returns the claim of a ticket. Its nonces begin with the attempt, if there is one.
 func (t Ticket) resume(
 	ctx context.Context, st Store, s *snowfence.Scheme, attempt string, o *Options,
-) (_ *claim, unpin func(), _ error) {
+) (_ *storeClaim, unpin func(), _ error) {
 	var with Options
 	if o != nil {
 		with = *o
@@ -184,9 +296,9 @@ func (t Ticket) resume(
 }
 
 // adopt takes over what the ticket's holder has in the store: its last write, or one
-// of this attempt whose reply was lost. The latter is used only after one more write,
+// of these attempts whose reply was lost. The latter is used only after one more write,
 // as for a lost reply of a Lease. It returns the key that signs the next ticket.
-func (c *claim) adopt(ctx context.Context, t Ticket) (key string, _ error) {
+func (c *storeClaim) adopt(ctx context.Context, t Ticket, attempts []string) (key string, _ error) {
 	stored, err := c.st.Get(ctx,
 		append(blockKeys(t.Namespace, t.Node, t.Nodes), Key{Namespace: t.Namespace, Node: NamespaceNode}))
 	if err != nil {
@@ -208,8 +320,7 @@ func (c *claim) adopt(ctx context.Context, t Ticket) (key string, _ error) {
 	}
 	c.held = h
 	for _, r := range stored {
-		// Without an attempt nothing has the prefix: no nonce begins with a dot.
-		own := r.Nonce == t.Nonce || r.Holder == t.Holder && strings.HasPrefix(r.Nonce, c.attempt+".")
+		own := r.Nonce == t.Nonce || r.Holder == t.Holder && attempted(r.Nonce, attempts)
 		if !own {
 			return "", c.loseHold(stored, fmt.Errorf("node %d was changed by somebody else", r.Node))
 		}
@@ -221,9 +332,15 @@ func (c *claim) adopt(ctx context.Context, t Ticket) (key string, _ error) {
 	return ns.ticketKey, nil
 }
 
+// attempted reports whether one of the attempts wrote a nonce.
+func attempted(nonce string, attempts []string) bool {
+	begin, _, whole := strings.Cut(nonce, ".")
+	return whole && slices.Contains(attempts, begin)
+}
+
 // signing returns the namespace with the key that signs
 // its tickets. The first ticket makes it.
-func (c *claim) signing(ctx context.Context) (Namespace, error) {
+func (c *storeClaim) signing(ctx context.Context) (Namespace, error) {
 	for {
 		ns, err := c.usable(ctx)
 		if err != nil || ns.ticketKey != "" {
@@ -248,14 +365,13 @@ func (t Ticket) verify(ns Namespace) error {
 // sign returns the ticket with its MAC: HMAC-SHA-256 of its other fields, as JSON.
 func (t Ticket) sign(key string) Ticket {
 	t.MAC = ""
-	b, _ := json.Marshal(t) // texts and numbers always have a JSON
 	h := hmac.New(sha256.New, []byte(key))
-	h.Write(b)
+	h.Write(t.Bytes())
 	t.MAC = hex.EncodeToString(h.Sum(nil))
 	return t
 }
 
-func (c *claim) ticket(key string) Ticket {
+func (c *storeClaim) ticket(key string) Ticket {
 	h := c.held
 	r := h.records[0]
 	return Ticket{
@@ -265,6 +381,31 @@ func (c *claim) ticket(key string) Ticket {
 		Holder: r.Holder, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
 	}.sign(key)
 }
+
+// Bytes returns the ticket as a server gives it to its holder.
+func (t Ticket) Bytes() []byte {
+	b, _ := json.Marshal(t) // texts and numbers always have a JSON
+	return b
+}
+
+// ParseTicket reads what [Ticket.Bytes] wrote, for servers. Other bytes are an [ErrInvalid].
+func ParseTicket(b []byte) (Ticket, error) {
+	var t Ticket
+	if len(b) > 4096 || json.Unmarshal(b, &t) != nil || CheckName(t.Namespace) != nil || t.Holder == "" ||
+		t.Nonce == "" || t.TTL <= 0 || t.Nodes < 1 || t.Node < 0 {
+		return Ticket{}, invalidf("lease: the ticket is damaged: send back the bytes of the last answer as they are")
+	}
+	return t, nil
+}
+
+// Format implements [fmt.Formatter]: it prints of which node the ticket is, and hides what proves
+// who has it.
+func (t Ticket) Format(f fmt.State, _ rune) {
+	fmt.Fprintf(f, "ticket of node %d of namespace %q, ticks %d to %d", t.Node, t.Namespace, t.From, t.Until)
+}
+
+// LogValue implements [slog.LogValuer], as Format does.
+func (t Ticket) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(t)) }
 
 // letters are what an attempt is made of.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

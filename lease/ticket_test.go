@@ -207,7 +207,7 @@ func TestLostTicketShowsARollback(t *testing.T) {
 	b, before := w.ofStoreSetBack(), w.generation()
 	w.past.Store(-int64(time.Hour)) // the floor is above the ticket, whatever the clock says
 	for i := range int64(2) {       // what was raised once stays as it is
-		c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &b, w.options())
+		c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &lease.Request{Lost: &b}, w.options())
 		if err != nil || c.From < b.Until {
 			t.Fatalf("acquisition %d: ticks from %d are granted, and %d were: %v", i, c.From, b.Until, err)
 		}
@@ -229,7 +229,7 @@ func TestLostTicketOfANamespaceSetBack(t *testing.T) {
 	}
 	a := w.acquire()
 	w.setBack(backup)
-	c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &a, w.options())
+	c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &lease.Request{Lost: &a}, w.options())
 	if err != nil || c.From < a.Until || w.generation() <= a.Generation {
 		t.Errorf("generation %d, ticks from %d; lost: %d and %d: %v", w.generation(), c.From, a.Generation, a.Until,
 			err)
@@ -239,7 +239,7 @@ func TestLostTicketOfANamespaceSetBack(t *testing.T) {
 // raiseOnce raises the floor, and so the generation.
 func raiseOnce(w *ticketWorld) error {
 	b := w.ofStoreSetBack()
-	_, err := lease.Acquire(w.Context(), w.st, "n", w.scheme, &b, w.options())
+	_, err := lease.Acquire(w.Context(), w.st, "n", w.scheme, &lease.Request{Lost: &b}, w.options())
 	return err
 }
 
@@ -250,7 +250,7 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 		w := newTicketWorld(t)
 		b, before := w.ofStoreSetBack(), w.generation()
 		b.Until++
-		_, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &b, w.options())
+		_, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &lease.Request{Lost: &b}, w.options())
 		if err != nil || w.generation() != before {
 			t.Errorf("a changed ticket: generation %d, and it was %d: %v", w.generation(), before, err)
 		}
@@ -261,7 +261,7 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 		if _, err := lease.ReleaseNode(t.Context(), w.st, "n", a.Node); err != nil {
 			t.Fatal(err)
 		}
-		c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &a, w.options())
+		c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &lease.Request{Lost: &a}, w.options())
 		if err != nil || c.From < a.Until && c.Node == a.Node || w.generation() != before {
 			t.Errorf("node %d from %d in generation %d; lost: node %d until %d in %d: %v", c.Node, c.From,
 				w.generation(), a.Node, a.Until, before, err)
@@ -273,7 +273,7 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 		if _, err := lease.CreateNamespace(t.Context(), w.st, "other", w.scheme, nil); err != nil {
 			t.Fatal(err)
 		}
-		_, err := lease.Acquire(t.Context(), w.st, "other", w.scheme, &a, w.options())
+		_, err := lease.Acquire(t.Context(), w.st, "other", w.scheme, &lease.Request{Lost: &a}, w.options())
 		if !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("with a ticket of another namespace: %v", err)
 		}
@@ -290,7 +290,7 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := w.generation()
-		_, err = lease.Acquire(t.Context(), w.st, "n", to, &b, w.options())
+		_, err = lease.Acquire(t.Context(), w.st, "n", to, &lease.Request{Lost: &b}, w.options())
 		if err != nil || w.generation() != before {
 			t.Errorf("a ticket of an earlier layout: generation %d, and it was %d: %v", w.generation(), before, err)
 		}

@@ -126,7 +126,7 @@ func (p *peer) explain(err error) error {
 		"no-namespace": lease.ErrNoNamespace, "lost": lease.ErrLost, "refused": lease.ErrRefused,
 		"invalid": lease.ErrInvalid, "exhausted": snowfence.ErrExhausted, "lifetime": snowfence.ErrLifetime,
 		"no-sequence": sequence.ErrNoSequence, "ended": sequence.ErrEnded, "rolled-back": sequence.ErrRolledBack,
-		"period": sequence.ErrPeriod,
+		"period": sequence.ErrPeriod, "no-nodes": lease.ErrTaken, "exists": lease.ErrExists,
 	}[reason(err)]
 	if meaning == nil {
 		return fmt.Errorf("remote: %s: %w", p.address, err)

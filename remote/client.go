@@ -4,13 +4,13 @@
 // trip for each:
 //
 //	c, err := remote.Dial([]string{"https://ids-1:8080", "https://ids-2:8080"}, &remote.Options{Token: token})
-//	g, err := c.Generator(ctx, &lease.GeneratorOptions{Namespace: "orders"})
+//	g, err := c.Open(ctx, &lease.GeneratorOptions{Namespace: "orders"})
 //	id, err := g.Next(ctx)
 //
-// The token then needs the verbs read and store: the lease is kept here, and the server
-// checks what it writes. [Client.Store] is the server's store as a [lease.Store], for all
-// of package lease. A process that cannot have a node asks a [Client.Source], which keeps
-// some IDs ahead. [Client.Sequence] gives out numbers of the server's sequences.
+// The token then needs the verbs read and lease. The server applies the rules of the store, and
+// this process keeps the ticket that says what it has ([Client.Lease]). A process that cannot have
+// a node asks a [Client.Source], which keeps some IDs ahead. [Client.Sequence] gives out numbers of
+// the server's sequences.
 package remote
 
 import (
@@ -27,7 +27,6 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 )
@@ -51,7 +50,6 @@ type Client struct {
 	timeout time.Duration
 	good    atomic.Int64 // index of the server that answered last
 	http    *http.Transport
-	store   lease.Store // of all leases, so that they share round trips
 }
 
 // peer is one server.
@@ -60,7 +58,7 @@ type peer struct {
 	ids       snowfencev1connect.IDServiceClient
 	names     snowfencev1connect.NamespaceServiceClient
 	sequences snowfencev1connect.SequenceServiceClient
-	store     snowfencev1connect.StoreServiceClient
+	leases    snowfencev1connect.LeaseServiceClient
 }
 
 // Dial returns a client of servers over one store, by their addresses: while one does not
@@ -103,10 +101,9 @@ func Dial(addresses []string, o *Options) (*Client, error) {
 			ids:       snowfencev1connect.NewIDServiceClient(client, address, opt),
 			names:     snowfencev1connect.NewNamespaceServiceClient(client, address, opt),
 			sequences: snowfencev1connect.NewSequenceServiceClient(client, address, opt),
-			store:     snowfencev1connect.NewStoreServiceClient(client, address, opt),
+			leases:    snowfencev1connect.NewLeaseServiceClient(client, address, opt),
 		})
 	}
-	c.store = lease.Group(newStore(c))
 	return c, nil
 }
 
@@ -132,9 +129,7 @@ func (c *Client) Scheme(ctx context.Context, namespace string) (*snowfence.Schem
 
 // scheme asks for secrets where none are given.
 func (c *Client) scheme(ctx context.Context, namespace string, keys []*snowfence.Secret) (*snowfence.Scheme, error) {
-	ns, err := ask(ctx, c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.Namespace], error) {
-		return p.names.Show(ctx, connect.NewRequest(&pb.ShowNamespaceRequest{Name: namespace}))
-	})
+	ns, err := c.show(ctx, namespace, false)
 	if err != nil {
 		return nil, err
 	}
@@ -143,13 +138,10 @@ func (c *Client) scheme(ctx context.Context, namespace string, keys []*snowfence
 		return nil, fmt.Errorf("remote: namespace %q has a layout that this program does not know: %w", namespace, err)
 	}
 	if l.Cipher != snowfence.Plain && len(keys) == 0 {
-		d, err := ask(ctx, c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.DescribeResponse], error) {
-			return p.store.Describe(ctx, connect.NewRequest(&pb.DescribeRequest{Namespace: namespace, Secrets: true}))
-		})
-		if err != nil {
+		if ns, err = c.show(ctx, namespace, true); err != nil {
 			return nil, err
 		}
-		for _, secret := range d.Msg.Secrets {
+		for _, secret := range ns.Msg.Secrets {
 			k, err := snowfence.ParseSecret(secret)
 			clear(secret)
 			if err != nil {
@@ -163,6 +155,12 @@ func (c *Client) scheme(ctx context.Context, namespace string, keys []*snowfence
 		return nil, fmt.Errorf("remote: namespace %q: %w", namespace, err)
 	}
 	return s, nil
+}
+
+func (c *Client) show(ctx context.Context, namespace string, secrets bool) (*connect.Response[pb.Namespace], error) {
+	return ask(ctx, c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.Namespace], error) {
+		return p.names.Show(ctx, connect.NewRequest(&pb.ShowNamespaceRequest{Name: namespace, Secrets: secrets}))
+	})
 }
 
 // header adds the token to requests.

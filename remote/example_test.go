@@ -14,7 +14,7 @@ func example(ctx context.Context, token string) error {
 		return err
 	}
 	defer c.Close()
-	ids, err := c.Generator(ctx, nil)
+	ids, err := c.Open(ctx, nil)
 	if err != nil {
 		return err
 	}

@@ -9,13 +9,12 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Generator leases a node of a namespace through the servers and returns a generator on it.
+// Open leases a node of a namespace through the servers and returns a generator on it.
 // While no server answers, it goes on as long as its grant lasts. Closing the generator
-// ends the lease. The token needs the verbs read and store, which make no namespace: the
+// ends the lease. The token needs the verbs read and lease, which make no namespace: the
 // servers have "default", and managers make others. Missing secrets come from a server that
-// hands them out. Nil options are good for most. For other settings use lease.Generator
-// over [Client.Store] and [Client.Scheme].
-func (c *Client) Generator(ctx context.Context, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+// hands them out. Nil options are good for most. [Client.Lease] has all options of leases.
+func (c *Client) Open(ctx context.Context, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
 	var opts lease.GeneratorOptions
 	if o != nil {
 		opts = *o
@@ -34,6 +33,9 @@ func (c *Client) Generator(ctx context.Context, o *lease.GeneratorOptions) (*sno
 		return nil, fmt.Errorf("remote: %w; without a Layout in the options its own is used",
 			&lease.MismatchError{Namespace: opts.Namespace, Stored: l.String(), Wanted: opts.Layout.String()})
 	}
-	return lease.Generator(ctx, c.Store(), opts.Namespace, s,
-		snowfence.Config{Lead: opts.Lead, Spread: opts.Spread}, &lease.Options{Logger: opts.Logger})
+	l, err := c.Lease(ctx, opts.Namespace, s, &lease.Options{Logger: opts.Logger})
+	if err != nil {
+		return nil, err
+	}
+	return l.Generator(snowfence.Config{Lead: opts.Lead, Spread: opts.Spread})
 }

@@ -23,7 +23,7 @@ type SourceOptions struct {
 }
 
 // Source gets IDs from a server, some ahead, for processes that should have no node. A
-// [Client.Generator] is faster and goes on while no server answers. A server that does not
+// [Client.Open] is faster and goes on while no server answers. A server that does not
 // answer in a second and a half is not waited for alone: the next one is asked too. The IDs
 // of a source increase, unless servers take turns. Its methods are safe for concurrent use.
 type Source struct {

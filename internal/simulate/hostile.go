@@ -2,26 +2,88 @@ package simulate
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
+	"errors"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
 )
 
-// hostile is a client of a server with the verb store, which lies in every field. It knows all that
-// such a client can know, and its network never fails. Some of the others go through a server, too.
+// server leases nodes of the store by tickets, as a server does that is on the way to it. Its clock
+// is the true one. What a reply says may be lost on the way back.
+type server struct {
+	st   lease.Store
+	p    *process
+	s    *snowfence.Scheme
+	h    *holding // of the client; nil for a hostile one
+	lose func() bool
+}
+
+func (v server) options() *lease.Options {
+	return &lease.Options{MaxSkew: v.p.s.skew, Time: func() (time.Time, time.Duration) { return v.p.trueTime(), v.p.now() }}
+}
+
+func (v server) answer(t lease.Ticket, err error) (lease.Leased, error) {
+	if err == nil && v.lose() {
+		err = errUnanswered
+	}
+	if err != nil {
+		return lease.Leased{}, err
+	}
+	return lease.Leased{
+		Ticket: t.Bytes(), Now: v.p.trueTime(),
+		Grant: snowfence.Grant{Node: t.Node, From: t.From, Until: t.Until, Nodes: int64(t.Nodes)},
+	}, nil
+}
+
+// Acquire implements lease.Server.
+func (v server) Acquire(
+	ctx context.Context, name string, r lease.Request, o lease.Options,
+) (lease.Leased, error) {
+	own := v.options()
+	own.TTL, own.Node, own.Guard, own.Nodes, own.Label = o.TTL, o.Node, o.Guard, o.Nodes, o.Label
+	return v.answer(lease.Acquire(ctx, v.st, name, v.s, &r, own))
+}
+
+// Renew implements lease.Server.
+func (v server) Renew(
+	ctx context.Context, ticket []byte, attempt string, earlier []string,
+) (lease.Leased, error) {
+	t, err := lease.ParseTicket(ticket)
+	if err != nil {
+		return lease.Leased{}, err
+	}
+	next, err := t.Renew(ctx, v.st, v.s, attempt, v.options(), earlier...)
+	if errors.Is(err, lease.ErrLost) { // the client knows it from here on
+		for n := t.Node; n < t.Node+int64(t.Nodes); n++ {
+			v.p.s.lost(v.h, n, v.h.acked[n])
+		}
+	}
+	return v.answer(next, err)
+}
+
+// Release implements lease.Server.
+func (v server) Release(ctx context.Context, ticket []byte, used int64) error {
+	t, err := lease.ParseTicket(ticket)
+	if err == nil {
+		err = t.Release(ctx, v.st, v.s, used, v.options())
+	}
+	if err == nil && v.lose() {
+		err = errUnanswered
+	}
+	return err
+}
+
+// hostile is a client of a server, which lies in every field of its tickets and requests. Its
+// network never fails. Some of the others go through a server, too.
 type hostile struct {
-	s      *sim
-	chance *rand.Rand
-	secret string
-	writes int
-	seen   []lease.Record // what it was shown, of nodes and of the namespace
+	s       *sim
+	chance  *rand.Rand
+	tickets []lease.Ticket // all that it ever had, and some that it made up
+	tries   []string       // its attempts
 }
 
 // haunt decides whether the run has a hostile client, and which slots are clients of a server. Its
@@ -31,8 +93,7 @@ func (s *sim) haunt() {
 	if chance.IntN(4) > 0 && !s.plan.hostile {
 		return
 	}
-	s.hostile = &hostile{s: s, chance: chance, secret: "hostile"}
-	s.jump = min(s.jump, s.skew/2) // a server refuses what is written by worse clocks
+	s.hostile = &hostile{s: s, chance: chance}
 	for _, sl := range s.slots {
 		sl.served = chance.IntN(2) == 0
 	}
@@ -41,14 +102,6 @@ func (s *sim) haunt() {
 // trueTime is a server's clock, as a process sees it.
 func (p *process) trueTime() time.Time { return start().Add(p.now()) }
 
-// through returns the store as a process of a slot reaches it.
-func (p *process) through(st lease.Store) lease.Store {
-	if p.slot.served {
-		return lease.Holders(st, p.trueTime)
-	}
-	return st
-}
-
 // act lets the client do something, and plans the next.
 func (x *hostile) act() {
 	s := x.s
@@ -56,149 +109,91 @@ func (x *hostile) act() {
 		return
 	}
 	s.after(time.Duration(x.chance.Int64N(int64(s.ttl))), x.act)
-	st := lease.Holders(direct{st: s.store, s: s}, s.operator.trueTime)
 	ctx := world.With(context.Background(), s.operator)
+	v := server{direct{st: s.store, s: s}, s.operator, s.schemes[s.era], nil, func() bool { return false }}
 	for range 1 + x.chance.IntN(6) {
-		rs, err := st.Get(ctx, append(keysOf(x.chance.Int64N(s.last+2)), lease.Key{
-			Namespace: namespace,
-			Node:      lease.NamespaceNode,
-		}))
-		if err != nil {
-			return
+		if len(x.tickets) == 0 || x.chance.IntN(4) == 0 {
+			x.acquire(ctx, v)
+			continue
 		}
-		x.seen = append(x.seen, rs...)
-		if len(x.seen) > 200 {
-			x.seen = slices.Delete(x.seen, 0, 100)
-		}
-		w := x.ofNode(rs[0], rs[1])
-		if x.chance.IntN(4) == 0 {
-			w = x.ofNamespace(rs[1])
-		}
-		_ = st.Swap(ctx, []lease.Write{w})
-		if x.chance.IntN(10) == 0 {
-			x.secret = s.operator.Text()
+		t := x.lie(x.some())
+		if x.chance.IntN(3) == 0 {
+			_ = t.Release(ctx, v.st, v.s, x.tick(), v.options())
+		} else if next, err := t.Renew(ctx, v.st, v.s, x.attempt(), v.options(), x.tries...); err == nil {
+			x.keep(next)
 		}
 	}
 }
 
-func (x *hostile) some() lease.Record { return x.seen[x.chance.IntN(len(x.seen))] }
+func (x *hostile) some() lease.Ticket { return x.tickets[x.chance.IntN(len(x.tickets))] }
 
-func (x *hostile) hash() string {
-	sum := sha256.Sum256([]byte(x.secret))
-	return hex.EncodeToString(sum[:16])
+func (x *hostile) keep(t lease.Ticket) {
+	if x.tickets = append(x.tickets, t); len(x.tickets) > 100 {
+		x.tickets = slices.Delete(x.tickets, 0, 50)
+	}
 }
 
-// ofNode returns a write that takes a node, renews it or gives it back, mostly with a lie.
-func (x *hostile) ofNode(r, namespace lease.Record) lease.Write {
+// acquire takes a node, as a repetition of what it did not lose, or with a ticket that it did not.
+func (x *hostile) acquire(ctx context.Context, v server) {
 	s := x.s
-	ns, err := s.shown()
-	if err != nil {
-		return lease.Write{New: r}
+	r := lease.Request{Attempt: x.attempt(), Earlier: x.tries, Free: x.chance.IntN(2) == 0}
+	if len(x.tickets) > 0 && x.chance.IntN(2) == 0 {
+		t := x.lie(x.some())
+		r.Lost = &t
 	}
-	now := s.schemes[s.era].Layout().TickOf(s.operator.trueTime())
-	known := r.Nonce != "" && r.Generation >= ns.Since
-	floor := ns.Floor
-	if known {
-		floor = max(floor, r.Until)
+	o := v.options()
+	o.TTL, o.Label = s.ttl, "hostile"
+	if x.chance.IntN(2) == 0 { // servers guard nodes of other labels
+		node := x.chance.Int64N(s.last + 1)
+		o.Node, o.Guard = &node, true
 	}
-	x.writes++
-	w := lease.Write{Old: r.Nonce, New: r}
-	n := &w.New
-	n.Nonce, n.Data = fmt.Sprintf("%s.%d", x.hash(), x.writes), x.secret
-	n.Revision, n.Generation, n.Label = r.Revision+1, ns.Generation, "hostile"
-	own := strings.HasPrefix(r.Holder, x.hash())
-	switch {
-	case own && x.chance.IntN(2) == 0:
-		n.Holder, n.Until = "", max(r.From, x.began(r))
-	case own:
-		n.Until = max(r.Until, now)
-	default:
-		if !known {
-			n.From, n.PrevUntil, n.SkipFrom, n.SkipUntil = floor, floor, 0, 0
-		}
-		if x.chance.IntN(2) == 0 && floor > r.Until {
-			n.From, n.PrevUntil = floor, floor
-		}
-		n.Holder, n.Until = fmt.Sprintf("%s.%d", x.hash(), floor), floor+x.chance.Int64N(3)
+	if t, err := lease.Acquire(ctx, v.st, namespace, v.s, &r, o); err == nil {
+		x.keep(t)
 	}
+}
+
+// attempt returns a new one, or one that it used before.
+func (x *hostile) attempt() string {
+	if len(x.tries) > 0 && x.chance.IntN(3) == 0 {
+		return x.tries[x.chance.IntN(len(x.tries))]
+	}
+	a := x.s.operator.Text()
+	if x.tries = append(x.tries, a); len(x.tries) > 20 {
+		x.tries = x.tries[10:]
+	}
+	return a
+}
+
+// tick is one that may pass.
+func (x *hostile) tick() int64 {
+	t, now := x.some(), x.s.schemes[x.s.era].Layout().TickOf(x.s.operator.trueTime())
+	return []int64{0, now - 1, now, t.From, t.Until, t.Until + 1, now * 2, -1}[x.chance.IntN(8)]
+}
+
+// lie changes some fields to what others have.
+func (x *hostile) lie(t lease.Ticket) lease.Ticket {
 	for range x.chance.IntN(3) {
-		x.lie(&w, now, floor)
-	}
-	return w
-}
-
-// began returns the first tick of its own grant, as the record says.
-func (x *hostile) began(r lease.Record) (tick int64) {
-	_, text, _ := strings.Cut(r.Holder, ".")
-	_, _ = fmt.Sscan(text, &tick)
-	return tick
-}
-
-// lie changes one field to something that may pass.
-func (x *hostile) lie(w *lease.Write, now, floor int64) {
-	n, o := &w.New, x.some()
-	tick := []int64{
-		0, now - 1, now, floor, floor + 1, o.From, o.Until, o.PrevUntil, n.From, n.Until, now * 2,
-		-1,
-	}[x.chance.IntN(12)]
-	switch x.chance.IntN(14) {
-	case 0, 1:
-		n.Until = tick
-	case 2:
-		n.From = tick
-	case 3:
-		n.PrevUntil = tick
-	case 4:
-		n.SkipFrom, n.SkipUntil = 0, 0
-	case 5:
-		n.SkipUntil = tick
-	case 6:
-		n.Holder = o.Holder
-	case 7:
-		n.Holder, n.Until = "", tick
-	case 8:
-		n.Holder = fmt.Sprintf("%s.%d", x.hash(), tick)
-	case 9:
-		n.Nonce = o.Nonce
-	case 10:
-		n.Generation = o.Generation
-	case 11:
-		n.Revision = o.Revision
-	case 12:
-		n.Veto, n.Data = "", o.Data
-	case 13:
-		w.Old = o.Nonce
-	}
-}
-
-// ofNamespace returns a write of the namespace, as an operator or a lease over the store makes it,
-// or a question with old proofs.
-func (x *hostile) ofNamespace(r lease.Record) lease.Write {
-	s := x.s
-	x.writes++
-	w := lease.Write{Old: r.Nonce, New: r}
-	n := &w.New
-	n.Nonce, n.Revision = fmt.Sprintf("%s.%d", x.hash(), x.writes), r.Revision+1
-	n.Generation += int64(x.chance.IntN(2))
-	switch x.chance.IntN(4) {
-	case 0: // all is well with the store
-		for i := range s.store.identity + 1 {
-			n.Data = strings.Replace(n.Data, fmt.Sprintf("%q", fmt.Sprint("store ", i)),
-				fmt.Sprintf("%q", s.store.name()), 1)
-		}
-	case 1:
 		o := x.some()
-		n.Until, n.Data, n.Generation = o.Until, o.Data, o.Generation
-	case 2:
-		n.Data = fmt.Sprintf(`{"question":{"reach":%d}}`, []int64{0, int64(s.ttl), int64(2 * s.ttl), -1, int64(48 * time.Hour)}[x.chance.IntN(5)])
-	case 3:
-		o := x.some()
-		until := o.Until
-		if x.chance.IntN(4) == 0 {
-			until *= 2
+		switch x.chance.IntN(9) {
+		case 0:
+			t.From = x.tick()
+		case 1:
+			t.Until = x.tick()
+		case 2:
+			t.Node = x.chance.Int64N(x.s.last + 1)
+		case 3:
+			t.Nodes = 1 << x.chance.IntN(4)
+		case 4:
+			t.TTL = []time.Duration{x.s.ttl * 10, 10 * time.Millisecond}[x.chance.IntN(2)]
+		case 5:
+			t.Nonce, t.Revision = o.Nonce, o.Revision
+		case 6:
+			t.Generation = o.Generation + x.chance.Int64N(2)
+		case 7:
+			t.Holder = o.Holder
+		case 8:
+			t.MAC = o.MAC
 		}
-		n.Data = fmt.Sprintf(`{"question":{"gone":[{"node":%d,"nonce":%q,"revision":%d,"generation":%d,"until":%d,"mac":%q}]}}`,
-			o.Node, o.Nonce, o.Revision, o.Generation, until, o.Data)
 	}
-	return w
+	return t
 }

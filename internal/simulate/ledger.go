@@ -88,7 +88,7 @@ func (s *sim) acknowledge(h *holding, writes []lease.Write, errs []error) {
 		case err == nil:
 			h.acked[node] = acked{nonce: w.New.Nonce, revision: w.New.Revision, until: w.New.Until}
 		case errors.Is(err, lease.ErrLost):
-			if a.nonce == w.Old && !a.doubt {
+			if a.nonce == w.Old && !a.doubt && !h.p.slot.served { // a server says it later
 				s.lost(h, node, a)
 			}
 		default:

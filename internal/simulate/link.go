@@ -211,8 +211,7 @@ func (k link) Swap(ctx context.Context, writes []lease.Write) []error {
 	return append([]error(nil), out.([]error)...)
 }
 
-// sender is the store of one lease: it notes each write as soon as the lease sends it. A server on
-// the way reads before it writes, and a snapshot may be taken between the two.
+// sender is the store of one lease: it notes each write as soon as the lease sends it.
 type sender struct {
 	lease.Store
 	h *holding

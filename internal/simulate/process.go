@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 )
 
@@ -93,7 +94,7 @@ func (p *process) Uint64() uint64 { return p.own.Uint64() }
 // Text implements world.World.
 func (p *process) Text() string {
 	p.nonces++
-	return fmt.Sprintf("%s.%d", p.name, p.nonces)
+	return fmt.Sprintf("%s-%016d", strings.ReplaceAll(p.name, "'", "_"), p.nonces)
 }
 
 // timeout is a context with a deadline in virtual time. Whoever derives from it is told

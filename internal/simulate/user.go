@@ -132,7 +132,13 @@ func (p *process) open(ctx context.Context, h *holding) error {
 	octx, cancel := p.WithTimeout(ctx, 2*s.ttl)
 	defer cancel()
 	var err error
-	h.l, err = lease.Open(octx, sender{p.through(link{p: p, h: h}), h}, namespace, scheme, o)
+	var st lease.Store = sender{link{p: p, h: h}, h}
+	if sl.served {
+		v := server{st, p, scheme, h, func() bool { return p.own.IntN(16) == 0 }}
+		h.l, err = lease.Keep(octx, v, namespace, scheme, o)
+	} else {
+		h.l, err = lease.Open(octx, st, namespace, scheme, o)
+	}
 	s.opened(h, began, err)
 	return err
 }

@@ -27,55 +27,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-type SwapResult int32
-
-const (
-	SwapResult_SWAP_RESULT_UNSPECIFIED SwapResult = 0 // not known: it may have been done, or still be
-	SwapResult_SWAP_RESULT_DONE        SwapResult = 1
-	SwapResult_SWAP_RESULT_LOST        SwapResult = 2 // the nonce was another
-)
-
-// Enum value maps for SwapResult.
-var (
-	SwapResult_name = map[int32]string{
-		0: "SWAP_RESULT_UNSPECIFIED",
-		1: "SWAP_RESULT_DONE",
-		2: "SWAP_RESULT_LOST",
-	}
-	SwapResult_value = map[string]int32{
-		"SWAP_RESULT_UNSPECIFIED": 0,
-		"SWAP_RESULT_DONE":        1,
-		"SWAP_RESULT_LOST":        2,
-	}
-)
-
-func (x SwapResult) Enum() *SwapResult {
-	p := new(SwapResult)
-	*p = x
-	return p
-}
-
-func (x SwapResult) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (SwapResult) Descriptor() protoreflect.EnumDescriptor {
-	return file_snowfence_v1_snowfence_proto_enumTypes[0].Descriptor()
-}
-
-func (SwapResult) Type() protoreflect.EnumType {
-	return &file_snowfence_v1_snowfence_proto_enumTypes[0]
-}
-
-func (x SwapResult) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use SwapResult.Descriptor instead.
-func (SwapResult) EnumDescriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{0}
-}
-
 type NextRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"` // "" means default
@@ -688,7 +639,8 @@ type Namespace struct {
 	State         string                 `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"` // active, changing or deleted
 	Generation    int64                  `protobuf:"varint,7,opt,name=generation,proto3" json:"generation,omitempty"`
 	EndOfLife     *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=end_of_life,json=endOfLife,proto3" json:"end_of_life,omitempty"`
-	Past          []*PastLayout          `protobuf:"bytes,9,rep,name=past,proto3" json:"past,omitempty"` // oldest first
+	Past          []*PastLayout          `protobuf:"bytes,9,rep,name=past,proto3" json:"past,omitempty"`        // oldest first
+	Secrets       [][]byte               `protobuf:"bytes,10,rep,name=secrets,proto3" json:"secrets,omitempty"` // where they were asked for and the server hands them out; oldest first
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -782,6 +734,13 @@ func (x *Namespace) GetEndOfLife() *timestamppb.Timestamp {
 func (x *Namespace) GetPast() []*PastLayout {
 	if x != nil {
 		return x.Past
+	}
+	return nil
+}
+
+func (x *Namespace) GetSecrets() [][]byte {
+	if x != nil {
+		return x.Secrets
 	}
 	return nil
 }
@@ -918,6 +877,7 @@ func (x *CreateNamespaceRequest) GetLastNode() int64 {
 type ShowNamespaceRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Secrets       bool                   `protobuf:"varint,2,opt,name=secrets,proto3" json:"secrets,omitempty"` // with those of an encrypted namespace; it needs the verb lease, too
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -957,6 +917,13 @@ func (x *ShowNamespaceRequest) GetName() string {
 		return x.Name
 	}
 	return ""
+}
+
+func (x *ShowNamespaceRequest) GetSecrets() bool {
+	if x != nil {
+		return x.Secrets
+	}
+	return false
 }
 
 type ListNamespacesRequest struct {
@@ -1214,12 +1181,21 @@ func (*DeleteNamespaceResponse) Descriptor() ([]byte, []int) {
 type AcquireRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	Label         string                 `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`      // for people; one of 16 nodes that it points to is preferred. The name of the token stands in front of it, unless that may manage the namespace
-	Ttl           *durationpb.Duration   `protobuf:"bytes,3,opt,name=ttl,proto3" json:"ttl,omitempty"`          // 0 means 15 s
-	Node          *int64                 `protobuf:"varint,4,opt,name=node,proto3,oneof" json:"node,omitempty"` // this one; otherwise any
-	Guard         bool                   `protobuf:"varint,5,opt,name=guard,proto3" json:"guard,omitempty"`     // refuse the node while another label holds it, instead of taking it over; so it is for everybody who may not manage the namespace
-	Nodes         uint32                 `protobuf:"varint,6,opt,name=nodes,proto3" json:"nodes,omitempty"`     // how many contiguous ones, a power of two; 0 means 1
-	Lost          []byte                 `protobuf:"bytes,7,opt,name=lost,proto3" json:"lost,omitempty"`        // the last ticket of a holder that lost its lease: if the store was rolled back behind it, the server raises the floor first
+	Label         string                 `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`                                  // for people; one of 16 nodes that it points to is preferred. The name of the token stands in front of it, unless that may manage the namespace
+	Ttl           *durationpb.Duration   `protobuf:"bytes,3,opt,name=ttl,proto3" json:"ttl,omitempty"`                                      // 0 means 15 s
+	Node          *int64                 `protobuf:"varint,4,opt,name=node,proto3,oneof" json:"node,omitempty"`                             // this one; otherwise any
+	Guard         bool                   `protobuf:"varint,5,opt,name=guard,proto3" json:"guard,omitempty"`                                 // refuse the node while another label holds it, instead of taking it over; so it is for everybody who may not manage the namespace
+	Nodes         uint32                 `protobuf:"varint,6,opt,name=nodes,proto3" json:"nodes,omitempty"`                                 // how many contiguous ones, a power of two; 0 means 1
+	Lost          []byte                 `protobuf:"bytes,7,opt,name=lost,proto3" json:"lost,omitempty"`                                    // the last ticket of a holder that lost its lease: if the store was rolled back behind it, the server raises the floor first
+	Attempt       string                 `protobuf:"bytes,8,opt,name=attempt,proto3" json:"attempt,omitempty"`                              // 16 to 32 random letters, digits, '-' and '_'; "" means that a lost answer leaves a node to run out
+	Earlier       []string               `protobuf:"bytes,9,rep,name=earlier,proto3" json:"earlier,omitempty"`                              // attempts that had no answer, at most 64: what one of them got is found, and no second node is taken
+	Free          bool                   `protobuf:"varint,10,opt,name=free,proto3" json:"free,omitempty"`                                  // take no node over: for a holder that has lost one
+	Prefer        *int64                 `protobuf:"varint,11,opt,name=prefer,proto3,oneof" json:"prefer,omitempty"`                        // the node that the holder would like
+	Avoid         []int64                `protobuf:"varint,12,rep,packed,name=avoid,proto3" json:"avoid,omitempty"`                         // nodes that it refuses, at most 1,000
+	Fingerprint   string                 `protobuf:"bytes,13,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`                     // of the holder's scheme: another one than the namespace's is refused
+	Keys          []string               `protobuf:"bytes,14,rep,name=keys,proto3" json:"keys,omitempty"`                                   // what identifies each of its secrets, by key number: those that the server lacks are refused
+	FirstNode     *int64                 `protobuf:"varint,15,opt,name=first_node,json=firstNode,proto3,oneof" json:"first_node,omitempty"` // the first node that the holder may have; the namespace's without it
+	LastNode      *int64                 `protobuf:"varint,16,opt,name=last_node,json=lastNode,proto3,oneof" json:"last_node,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1303,6 +1279,69 @@ func (x *AcquireRequest) GetLost() []byte {
 	return nil
 }
 
+func (x *AcquireRequest) GetAttempt() string {
+	if x != nil {
+		return x.Attempt
+	}
+	return ""
+}
+
+func (x *AcquireRequest) GetEarlier() []string {
+	if x != nil {
+		return x.Earlier
+	}
+	return nil
+}
+
+func (x *AcquireRequest) GetFree() bool {
+	if x != nil {
+		return x.Free
+	}
+	return false
+}
+
+func (x *AcquireRequest) GetPrefer() int64 {
+	if x != nil && x.Prefer != nil {
+		return *x.Prefer
+	}
+	return 0
+}
+
+func (x *AcquireRequest) GetAvoid() []int64 {
+	if x != nil {
+		return x.Avoid
+	}
+	return nil
+}
+
+func (x *AcquireRequest) GetFingerprint() string {
+	if x != nil {
+		return x.Fingerprint
+	}
+	return ""
+}
+
+func (x *AcquireRequest) GetKeys() []string {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+func (x *AcquireRequest) GetFirstNode() int64 {
+	if x != nil && x.FirstNode != nil {
+		return *x.FirstNode
+	}
+	return 0
+}
+
+func (x *AcquireRequest) GetLastNode() int64 {
+	if x != nil && x.LastNode != nil {
+		return *x.LastNode
+	}
+	return 0
+}
+
 type Lease struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -1315,6 +1354,7 @@ type Lease struct {
 	Layout        string                 `protobuf:"bytes,8,opt,name=layout,proto3" json:"layout,omitempty"`    // spec, to compose IDs with
 	Ticket        []byte                 `protobuf:"bytes,9,opt,name=ticket,proto3" json:"ticket,omitempty"`    // proves who holds the lease: keep it, send the latest with each renewal, show it to nobody
 	Secrets       [][]byte               `protobuf:"bytes,10,rep,name=secrets,proto3" json:"secrets,omitempty"` // of an encrypted namespace, where the server hands them out; oldest first
+	Now           *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=now,proto3" json:"now,omitempty"`         // by the server's clock
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1419,10 +1459,18 @@ func (x *Lease) GetSecrets() [][]byte {
 	return nil
 }
 
+func (x *Lease) GetNow() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Now
+	}
+	return nil
+}
+
 type RenewRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ticket        []byte                 `protobuf:"bytes,1,opt,name=ticket,proto3" json:"ticket,omitempty"`
-	Attempt       string                 `protobuf:"bytes,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
+	Attempt       string                 `protobuf:"bytes,2,opt,name=attempt,proto3" json:"attempt,omitempty"` // 16 to 32 random letters, digits, '-' and '_'
+	Earlier       []string               `protobuf:"bytes,3,rep,name=earlier,proto3" json:"earlier,omitempty"` // attempts of this ticket that had no answer, at most 64
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1469,6 +1517,13 @@ func (x *RenewRequest) GetAttempt() string {
 		return x.Attempt
 	}
 	return ""
+}
+
+func (x *RenewRequest) GetEarlier() []string {
+	if x != nil {
+		return x.Earlier
+	}
+	return nil
 }
 
 type ReleaseRequest struct {
@@ -2917,731 +2972,6 @@ func (*SequenceDeleteResponse) Descriptor() ([]byte, []int) {
 	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
 }
 
-type Record struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	Node          int64                  `protobuf:"zigzag64,2,opt,name=node,proto3" json:"node,omitempty"`
-	Nonce         string                 `protobuf:"bytes,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
-	Revision      int64                  `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
-	Generation    int64                  `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
-	From          int64                  `protobuf:"varint,6,opt,name=from,proto3" json:"from,omitempty"`
-	Until         int64                  `protobuf:"varint,7,opt,name=until,proto3" json:"until,omitempty"`
-	PrevUntil     int64                  `protobuf:"varint,8,opt,name=prev_until,json=prevUntil,proto3" json:"prev_until,omitempty"`
-	SkipFrom      int64                  `protobuf:"varint,9,opt,name=skip_from,json=skipFrom,proto3" json:"skip_from,omitempty"`
-	SkipUntil     int64                  `protobuf:"varint,10,opt,name=skip_until,json=skipUntil,proto3" json:"skip_until,omitempty"`
-	Holder        string                 `protobuf:"bytes,11,opt,name=holder,proto3" json:"holder,omitempty"`
-	Label         string                 `protobuf:"bytes,12,opt,name=label,proto3" json:"label,omitempty"`
-	Veto          string                 `protobuf:"bytes,13,opt,name=veto,proto3" json:"veto,omitempty"`
-	At            int64                  `protobuf:"varint,14,opt,name=at,proto3" json:"at,omitempty"`
-	Data          string                 `protobuf:"bytes,15,opt,name=data,proto3" json:"data,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Record) Reset() {
-	*x = Record{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Record) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Record) ProtoMessage() {}
-
-func (x *Record) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Record.ProtoReflect.Descriptor instead.
-func (*Record) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
-}
-
-func (x *Record) GetNamespace() string {
-	if x != nil {
-		return x.Namespace
-	}
-	return ""
-}
-
-func (x *Record) GetNode() int64 {
-	if x != nil {
-		return x.Node
-	}
-	return 0
-}
-
-func (x *Record) GetNonce() string {
-	if x != nil {
-		return x.Nonce
-	}
-	return ""
-}
-
-func (x *Record) GetRevision() int64 {
-	if x != nil {
-		return x.Revision
-	}
-	return 0
-}
-
-func (x *Record) GetGeneration() int64 {
-	if x != nil {
-		return x.Generation
-	}
-	return 0
-}
-
-func (x *Record) GetFrom() int64 {
-	if x != nil {
-		return x.From
-	}
-	return 0
-}
-
-func (x *Record) GetUntil() int64 {
-	if x != nil {
-		return x.Until
-	}
-	return 0
-}
-
-func (x *Record) GetPrevUntil() int64 {
-	if x != nil {
-		return x.PrevUntil
-	}
-	return 0
-}
-
-func (x *Record) GetSkipFrom() int64 {
-	if x != nil {
-		return x.SkipFrom
-	}
-	return 0
-}
-
-func (x *Record) GetSkipUntil() int64 {
-	if x != nil {
-		return x.SkipUntil
-	}
-	return 0
-}
-
-func (x *Record) GetHolder() string {
-	if x != nil {
-		return x.Holder
-	}
-	return ""
-}
-
-func (x *Record) GetLabel() string {
-	if x != nil {
-		return x.Label
-	}
-	return ""
-}
-
-func (x *Record) GetVeto() string {
-	if x != nil {
-		return x.Veto
-	}
-	return ""
-}
-
-func (x *Record) GetAt() int64 {
-	if x != nil {
-		return x.At
-	}
-	return 0
-}
-
-func (x *Record) GetData() string {
-	if x != nil {
-		return x.Data
-	}
-	return ""
-}
-
-type Records struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Records       []*Record              `protobuf:"bytes,1,rep,name=records,proto3" json:"records,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Records) Reset() {
-	*x = Records{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Records) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Records) ProtoMessage() {}
-
-func (x *Records) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Records.ProtoReflect.Descriptor instead.
-func (*Records) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
-}
-
-func (x *Records) GetRecords() []*Record {
-	if x != nil {
-		return x.Records
-	}
-	return nil
-}
-
-type GetRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	Nodes         []int64                `protobuf:"zigzag64,2,rep,packed,name=nodes,proto3" json:"nodes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetRequest) Reset() {
-	*x = GetRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetRequest) ProtoMessage() {}
-
-func (x *GetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetRequest.ProtoReflect.Descriptor instead.
-func (*GetRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
-}
-
-func (x *GetRequest) GetNamespace() string {
-	if x != nil {
-		return x.Namespace
-	}
-	return ""
-}
-
-func (x *GetRequest) GetNodes() []int64 {
-	if x != nil {
-		return x.Nodes
-	}
-	return nil
-}
-
-type FindRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	First         int64                  `protobuf:"varint,2,opt,name=first,proto3" json:"first,omitempty"`
-	Last          int64                  `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"`
-	Label         string                 `protobuf:"bytes,4,opt,name=label,proto3" json:"label,omitempty"`
-	MaxUntil      int64                  `protobuf:"varint,5,opt,name=max_until,json=maxUntil,proto3" json:"max_until,omitempty"`
-	Vacant        bool                   `protobuf:"varint,6,opt,name=vacant,proto3" json:"vacant,omitempty"`
-	ByUntil       bool                   `protobuf:"varint,7,opt,name=by_until,json=byUntil,proto3" json:"by_until,omitempty"`
-	Limit         uint32                 `protobuf:"varint,8,opt,name=limit,proto3" json:"limit,omitempty"`
-	AllNamespaces bool                   `protobuf:"varint,9,opt,name=all_namespaces,json=allNamespaces,proto3" json:"all_namespaces,omitempty"` // that the token sees; it needs the verb manage
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *FindRequest) Reset() {
-	*x = FindRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *FindRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*FindRequest) ProtoMessage() {}
-
-func (x *FindRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use FindRequest.ProtoReflect.Descriptor instead.
-func (*FindRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{48}
-}
-
-func (x *FindRequest) GetNamespace() string {
-	if x != nil {
-		return x.Namespace
-	}
-	return ""
-}
-
-func (x *FindRequest) GetFirst() int64 {
-	if x != nil {
-		return x.First
-	}
-	return 0
-}
-
-func (x *FindRequest) GetLast() int64 {
-	if x != nil {
-		return x.Last
-	}
-	return 0
-}
-
-func (x *FindRequest) GetLabel() string {
-	if x != nil {
-		return x.Label
-	}
-	return ""
-}
-
-func (x *FindRequest) GetMaxUntil() int64 {
-	if x != nil {
-		return x.MaxUntil
-	}
-	return 0
-}
-
-func (x *FindRequest) GetVacant() bool {
-	if x != nil {
-		return x.Vacant
-	}
-	return false
-}
-
-func (x *FindRequest) GetByUntil() bool {
-	if x != nil {
-		return x.ByUntil
-	}
-	return false
-}
-
-func (x *FindRequest) GetLimit() uint32 {
-	if x != nil {
-		return x.Limit
-	}
-	return 0
-}
-
-func (x *FindRequest) GetAllNamespaces() bool {
-	if x != nil {
-		return x.AllNamespaces
-	}
-	return false
-}
-
-type CountRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	First         int64                  `protobuf:"varint,2,opt,name=first,proto3" json:"first,omitempty"`
-	Last          int64                  `protobuf:"varint,3,opt,name=last,proto3" json:"last,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CountRequest) Reset() {
-	*x = CountRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CountRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CountRequest) ProtoMessage() {}
-
-func (x *CountRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CountRequest.ProtoReflect.Descriptor instead.
-func (*CountRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{49}
-}
-
-func (x *CountRequest) GetNamespace() string {
-	if x != nil {
-		return x.Namespace
-	}
-	return ""
-}
-
-func (x *CountRequest) GetFirst() int64 {
-	if x != nil {
-		return x.First
-	}
-	return 0
-}
-
-func (x *CountRequest) GetLast() int64 {
-	if x != nil {
-		return x.Last
-	}
-	return 0
-}
-
-type CountResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Count         int64                  `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CountResponse) Reset() {
-	*x = CountResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[50]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CountResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CountResponse) ProtoMessage() {}
-
-func (x *CountResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[50]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CountResponse.ProtoReflect.Descriptor instead.
-func (*CountResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{50}
-}
-
-func (x *CountResponse) GetCount() int64 {
-	if x != nil {
-		return x.Count
-	}
-	return 0
-}
-
-type SwapRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Writes        []*Write               `protobuf:"bytes,1,rep,name=writes,proto3" json:"writes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SwapRequest) Reset() {
-	*x = SwapRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[51]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SwapRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SwapRequest) ProtoMessage() {}
-
-func (x *SwapRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[51]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SwapRequest.ProtoReflect.Descriptor instead.
-func (*SwapRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{51}
-}
-
-func (x *SwapRequest) GetWrites() []*Write {
-	if x != nil {
-		return x.Writes
-	}
-	return nil
-}
-
-type Write struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Old           string                 `protobuf:"bytes,1,opt,name=old,proto3" json:"old,omitempty"` // nonce of the record that is replaced
-	New           *Record                `protobuf:"bytes,2,opt,name=new,proto3" json:"new,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Write) Reset() {
-	*x = Write{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[52]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Write) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Write) ProtoMessage() {}
-
-func (x *Write) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[52]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Write.ProtoReflect.Descriptor instead.
-func (*Write) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{52}
-}
-
-func (x *Write) GetOld() string {
-	if x != nil {
-		return x.Old
-	}
-	return ""
-}
-
-func (x *Write) GetNew() *Record {
-	if x != nil {
-		return x.New
-	}
-	return nil
-}
-
-type SwapResponse struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Results []SwapResult           `protobuf:"varint,1,rep,packed,name=results,proto3,enum=snowfence.v1.SwapResult" json:"results,omitempty"` // one for each write, in their order
-	// What identifies the store of each namespace of the writes, in the order in which they first come, read after the last write. Empty where it could not be read: ask Describe.
-	Identities    []string `protobuf:"bytes,2,rep,name=identities,proto3" json:"identities,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SwapResponse) Reset() {
-	*x = SwapResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[53]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SwapResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SwapResponse) ProtoMessage() {}
-
-func (x *SwapResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[53]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SwapResponse.ProtoReflect.Descriptor instead.
-func (*SwapResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{53}
-}
-
-func (x *SwapResponse) GetResults() []SwapResult {
-	if x != nil {
-		return x.Results
-	}
-	return nil
-}
-
-func (x *SwapResponse) GetIdentities() []string {
-	if x != nil {
-		return x.Identities
-	}
-	return nil
-}
-
-type DescribeRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	Secrets       bool                   `protobuf:"varint,2,opt,name=secrets,proto3" json:"secrets,omitempty"` // with those of an encrypted namespace
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DescribeRequest) Reset() {
-	*x = DescribeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[54]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DescribeRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DescribeRequest) ProtoMessage() {}
-
-func (x *DescribeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[54]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DescribeRequest.ProtoReflect.Descriptor instead.
-func (*DescribeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{54}
-}
-
-func (x *DescribeRequest) GetNamespace() string {
-	if x != nil {
-		return x.Namespace
-	}
-	return ""
-}
-
-func (x *DescribeRequest) GetSecrets() bool {
-	if x != nil {
-		return x.Secrets
-	}
-	return false
-}
-
-type DescribeResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Identity      string                 `protobuf:"bytes,1,opt,name=identity,proto3" json:"identity,omitempty"`
-	Now           *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=now,proto3" json:"now,omitempty"`         // of the store, where it has a clock
-	Secrets       [][]byte               `protobuf:"bytes,3,rep,name=secrets,proto3" json:"secrets,omitempty"` // of an encrypted namespace, where the server hands them out
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DescribeResponse) Reset() {
-	*x = DescribeResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[55]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DescribeResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DescribeResponse) ProtoMessage() {}
-
-func (x *DescribeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[55]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DescribeResponse.ProtoReflect.Descriptor instead.
-func (*DescribeResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{55}
-}
-
-func (x *DescribeResponse) GetIdentity() string {
-	if x != nil {
-		return x.Identity
-	}
-	return ""
-}
-
-func (x *DescribeResponse) GetNow() *timestamppb.Timestamp {
-	if x != nil {
-		return x.Now
-	}
-	return nil
-}
-
-func (x *DescribeResponse) GetSecrets() [][]byte {
-	if x != nil {
-		return x.Secrets
-	}
-	return nil
-}
-
 var File_snowfence_v1_snowfence_proto protoreflect.FileDescriptor
 
 const file_snowfence_v1_snowfence_proto_rawDesc = "" +
@@ -3687,7 +3017,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x02to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\"5\n" +
 	"\rRangeResponse\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x10R\x03low\x12\x12\n" +
-	"\x04high\x18\x02 \x01(\x10R\x04high\"\xb5\x02\n" +
+	"\x04high\x18\x02 \x01(\x10R\x04high\"\xcf\x02\n" +
 	"\tNamespace\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12 \n" +
@@ -3700,7 +3030,9 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"generation\x18\a \x01(\x03R\n" +
 	"generation\x12:\n" +
 	"\vend_of_life\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tendOfLife\x12,\n" +
-	"\x04past\x18\t \x03(\v2\x18.snowfence.v1.PastLayoutR\x04past\"\x86\x01\n" +
+	"\x04past\x18\t \x03(\v2\x18.snowfence.v1.PastLayoutR\x04past\x12\x18\n" +
+	"\asecrets\x18\n" +
+	" \x03(\fR\asecrets\"\x86\x01\n" +
 	"\n" +
 	"PastLayout\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12.\n" +
@@ -3714,9 +3046,10 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\tlast_node\x18\x04 \x01(\x03H\x01R\blastNode\x88\x01\x01B\r\n" +
 	"\v_first_nodeB\f\n" +
 	"\n" +
-	"_last_node\"*\n" +
+	"_last_node\"D\n" +
 	"\x14ShowNamespaceRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"\x17\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\asecrets\x18\x02 \x01(\bR\asecrets\"\x17\n" +
 	"\x15ListNamespacesRequest\"Q\n" +
 	"\x16ListNamespacesResponse\x127\n" +
 	"\n" +
@@ -3736,7 +3069,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x16DeleteNamespaceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aconfirm\x18\x02 \x01(\tR\aconfirm\"\x19\n" +
-	"\x17DeleteNamespaceResponse\"\xd3\x01\n" +
+	"\x17DeleteNamespaceResponse\"\xf2\x03\n" +
 	"\x0eAcquireRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12+\n" +
@@ -3744,8 +3077,23 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x04node\x18\x04 \x01(\x03H\x00R\x04node\x88\x01\x01\x12\x14\n" +
 	"\x05guard\x18\x05 \x01(\bR\x05guard\x12\x14\n" +
 	"\x05nodes\x18\x06 \x01(\rR\x05nodes\x12\x12\n" +
-	"\x04lost\x18\a \x01(\fR\x04lostB\a\n" +
-	"\x05_node\"\xba\x02\n" +
+	"\x04lost\x18\a \x01(\fR\x04lost\x12\x18\n" +
+	"\aattempt\x18\b \x01(\tR\aattempt\x12\x18\n" +
+	"\aearlier\x18\t \x03(\tR\aearlier\x12\x12\n" +
+	"\x04free\x18\n" +
+	" \x01(\bR\x04free\x12\x1b\n" +
+	"\x06prefer\x18\v \x01(\x03H\x01R\x06prefer\x88\x01\x01\x12\x14\n" +
+	"\x05avoid\x18\f \x03(\x03R\x05avoid\x12 \n" +
+	"\vfingerprint\x18\r \x01(\tR\vfingerprint\x12\x12\n" +
+	"\x04keys\x18\x0e \x03(\tR\x04keys\x12\"\n" +
+	"\n" +
+	"first_node\x18\x0f \x01(\x03H\x02R\tfirstNode\x88\x01\x01\x12 \n" +
+	"\tlast_node\x18\x10 \x01(\x03H\x03R\blastNode\x88\x01\x01B\a\n" +
+	"\x05_nodeB\t\n" +
+	"\a_preferB\r\n" +
+	"\v_first_nodeB\f\n" +
+	"\n" +
+	"_last_node\"\xe8\x02\n" +
 	"\x05Lease\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\x03R\x04node\x12\x14\n" +
@@ -3759,10 +3107,12 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x06layout\x18\b \x01(\tR\x06layout\x12\x16\n" +
 	"\x06ticket\x18\t \x01(\fR\x06ticket\x12\x18\n" +
 	"\asecrets\x18\n" +
-	" \x03(\fR\asecrets\"@\n" +
+	" \x03(\fR\asecrets\x12,\n" +
+	"\x03now\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"Z\n" +
 	"\fRenewRequest\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\fR\x06ticket\x12\x18\n" +
-	"\aattempt\x18\x02 \x01(\tR\aattempt\"J\n" +
+	"\aattempt\x18\x02 \x01(\tR\aattempt\x12\x18\n" +
+	"\aearlier\x18\x03 \x03(\tR\aearlier\"J\n" +
 	"\x0eReleaseRequest\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\fR\x06ticket\x12\x17\n" +
 	"\x04used\x18\x02 \x01(\x03H\x00R\x04used\x88\x01\x01B\a\n" +
@@ -3876,72 +3226,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x15SequenceDeleteRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aconfirm\x18\x02 \x01(\tR\aconfirm\"\x18\n" +
-	"\x16SequenceDeleteResponse\"\xf7\x02\n" +
-	"\x06Record\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
-	"\x04node\x18\x02 \x01(\x12R\x04node\x12\x14\n" +
-	"\x05nonce\x18\x03 \x01(\tR\x05nonce\x12\x1a\n" +
-	"\brevision\x18\x04 \x01(\x03R\brevision\x12\x1e\n" +
-	"\n" +
-	"generation\x18\x05 \x01(\x03R\n" +
-	"generation\x12\x12\n" +
-	"\x04from\x18\x06 \x01(\x03R\x04from\x12\x14\n" +
-	"\x05until\x18\a \x01(\x03R\x05until\x12\x1d\n" +
-	"\n" +
-	"prev_until\x18\b \x01(\x03R\tprevUntil\x12\x1b\n" +
-	"\tskip_from\x18\t \x01(\x03R\bskipFrom\x12\x1d\n" +
-	"\n" +
-	"skip_until\x18\n" +
-	" \x01(\x03R\tskipUntil\x12\x16\n" +
-	"\x06holder\x18\v \x01(\tR\x06holder\x12\x14\n" +
-	"\x05label\x18\f \x01(\tR\x05label\x12\x12\n" +
-	"\x04veto\x18\r \x01(\tR\x04veto\x12\x0e\n" +
-	"\x02at\x18\x0e \x01(\x03R\x02at\x12\x12\n" +
-	"\x04data\x18\x0f \x01(\tR\x04data\"9\n" +
-	"\aRecords\x12.\n" +
-	"\arecords\x18\x01 \x03(\v2\x14.snowfence.v1.RecordR\arecords\"@\n" +
-	"\n" +
-	"GetRequest\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
-	"\x05nodes\x18\x02 \x03(\x12R\x05nodes\"\xf8\x01\n" +
-	"\vFindRequest\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
-	"\x05first\x18\x02 \x01(\x03R\x05first\x12\x12\n" +
-	"\x04last\x18\x03 \x01(\x03R\x04last\x12\x14\n" +
-	"\x05label\x18\x04 \x01(\tR\x05label\x12\x1b\n" +
-	"\tmax_until\x18\x05 \x01(\x03R\bmaxUntil\x12\x16\n" +
-	"\x06vacant\x18\x06 \x01(\bR\x06vacant\x12\x19\n" +
-	"\bby_until\x18\a \x01(\bR\abyUntil\x12\x14\n" +
-	"\x05limit\x18\b \x01(\rR\x05limit\x12%\n" +
-	"\x0eall_namespaces\x18\t \x01(\bR\rallNamespaces\"V\n" +
-	"\fCountRequest\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
-	"\x05first\x18\x02 \x01(\x03R\x05first\x12\x12\n" +
-	"\x04last\x18\x03 \x01(\x03R\x04last\"%\n" +
-	"\rCountResponse\x12\x14\n" +
-	"\x05count\x18\x01 \x01(\x03R\x05count\":\n" +
-	"\vSwapRequest\x12+\n" +
-	"\x06writes\x18\x01 \x03(\v2\x13.snowfence.v1.WriteR\x06writes\"A\n" +
-	"\x05Write\x12\x10\n" +
-	"\x03old\x18\x01 \x01(\tR\x03old\x12&\n" +
-	"\x03new\x18\x02 \x01(\v2\x14.snowfence.v1.RecordR\x03new\"b\n" +
-	"\fSwapResponse\x122\n" +
-	"\aresults\x18\x01 \x03(\x0e2\x18.snowfence.v1.SwapResultR\aresults\x12\x1e\n" +
-	"\n" +
-	"identities\x18\x02 \x03(\tR\n" +
-	"identities\"I\n" +
-	"\x0fDescribeRequest\x12\x1c\n" +
-	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x18\n" +
-	"\asecrets\x18\x02 \x01(\bR\asecrets\"v\n" +
-	"\x10DescribeResponse\x12\x1a\n" +
-	"\bidentity\x18\x01 \x01(\tR\bidentity\x12,\n" +
-	"\x03now\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12\x18\n" +
-	"\asecrets\x18\x03 \x03(\fR\asecrets*U\n" +
-	"\n" +
-	"SwapResult\x12\x1b\n" +
-	"\x17SWAP_RESULT_UNSPECIFIED\x10\x00\x12\x14\n" +
-	"\x10SWAP_RESULT_DONE\x10\x01\x12\x14\n" +
-	"\x10SWAP_RESULT_LOST\x10\x022\xe3\x02\n" +
+	"\x16SequenceDeleteResponse2\xe3\x02\n" +
 	"\tIDService\x12=\n" +
 	"\x04Next\x12\x19.snowfence.v1.NextRequest\x1a\x1a.snowfence.v1.NextResponse\x12A\n" +
 	"\x06NextAt\x12\x1b.snowfence.v1.NextAtRequest\x1a\x1a.snowfence.v1.NextResponse\x12C\n" +
@@ -3971,13 +3256,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x04List\x12!.snowfence.v1.SequenceListRequest\x1a\".snowfence.v1.SequenceListResponse\"\x03\x90\x02\x01\x12E\n" +
 	"\x06Change\x12#.snowfence.v1.SequenceChangeRequest\x1a\x16.snowfence.v1.Sequence\x12G\n" +
 	"\aConfirm\x12$.snowfence.v1.SequenceConfirmRequest\x1a\x16.snowfence.v1.Sequence\x12S\n" +
-	"\x06Delete\x12#.snowfence.v1.SequenceDeleteRequest\x1a$.snowfence.v1.SequenceDeleteResponse2\xcc\x02\n" +
-	"\fStoreService\x126\n" +
-	"\x03Get\x12\x18.snowfence.v1.GetRequest\x1a\x15.snowfence.v1.Records\x128\n" +
-	"\x04Find\x12\x19.snowfence.v1.FindRequest\x1a\x15.snowfence.v1.Records\x12@\n" +
-	"\x05Count\x12\x1a.snowfence.v1.CountRequest\x1a\x1b.snowfence.v1.CountResponse\x12=\n" +
-	"\x04Swap\x12\x19.snowfence.v1.SwapRequest\x1a\x1a.snowfence.v1.SwapResponse\x12I\n" +
-	"\bDescribe\x12\x1d.snowfence.v1.DescribeRequest\x1a\x1e.snowfence.v1.DescribeResponseB?Z=github.com/snowfence/snowfence/remote/snowfencev1;snowfencev1b\x06proto3"
+	"\x06Delete\x12#.snowfence.v1.SequenceDeleteRequest\x1a$.snowfence.v1.SequenceDeleteResponseB?Z=github.com/snowfence/snowfence/remote/snowfencev1;snowfencev1b\x06proto3"
 
 var (
 	file_snowfence_v1_snowfence_proto_rawDescOnce sync.Once
@@ -3991,164 +3270,137 @@ func file_snowfence_v1_snowfence_proto_rawDescGZIP() []byte {
 	return file_snowfence_v1_snowfence_proto_rawDescData
 }
 
-var file_snowfence_v1_snowfence_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 56)
+var file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_snowfence_v1_snowfence_proto_goTypes = []any{
-	(SwapResult)(0),                 // 0: snowfence.v1.SwapResult
-	(*NextRequest)(nil),             // 1: snowfence.v1.NextRequest
-	(*NextAtRequest)(nil),           // 2: snowfence.v1.NextAtRequest
-	(*NextResponse)(nil),            // 3: snowfence.v1.NextResponse
-	(*Run)(nil),                     // 4: snowfence.v1.Run
-	(*StreamRequest)(nil),           // 5: snowfence.v1.StreamRequest
-	(*DecodeRequest)(nil),           // 6: snowfence.v1.DecodeRequest
-	(*DecodeResponse)(nil),          // 7: snowfence.v1.DecodeResponse
-	(*FieldValue)(nil),              // 8: snowfence.v1.FieldValue
-	(*RangeRequest)(nil),            // 9: snowfence.v1.RangeRequest
-	(*RangeResponse)(nil),           // 10: snowfence.v1.RangeResponse
-	(*Namespace)(nil),               // 11: snowfence.v1.Namespace
-	(*PastLayout)(nil),              // 12: snowfence.v1.PastLayout
-	(*CreateNamespaceRequest)(nil),  // 13: snowfence.v1.CreateNamespaceRequest
-	(*ShowNamespaceRequest)(nil),    // 14: snowfence.v1.ShowNamespaceRequest
-	(*ListNamespacesRequest)(nil),   // 15: snowfence.v1.ListNamespacesRequest
-	(*ListNamespacesResponse)(nil),  // 16: snowfence.v1.ListNamespacesResponse
-	(*ChangeNamespaceRequest)(nil),  // 17: snowfence.v1.ChangeNamespaceRequest
-	(*DeleteNamespaceRequest)(nil),  // 18: snowfence.v1.DeleteNamespaceRequest
-	(*DeleteNamespaceResponse)(nil), // 19: snowfence.v1.DeleteNamespaceResponse
-	(*AcquireRequest)(nil),          // 20: snowfence.v1.AcquireRequest
-	(*Lease)(nil),                   // 21: snowfence.v1.Lease
-	(*RenewRequest)(nil),            // 22: snowfence.v1.RenewRequest
-	(*ReleaseRequest)(nil),          // 23: snowfence.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),         // 24: snowfence.v1.ReleaseResponse
-	(*ReleaseNodeRequest)(nil),      // 25: snowfence.v1.ReleaseNodeRequest
-	(*VetoRequest)(nil),             // 26: snowfence.v1.VetoRequest
-	(*ListLeasesRequest)(nil),       // 27: snowfence.v1.ListLeasesRequest
-	(*WatchLeasesRequest)(nil),      // 28: snowfence.v1.WatchLeasesRequest
-	(*ListLeasesResponse)(nil),      // 29: snowfence.v1.ListLeasesResponse
-	(*LeaseInfo)(nil),               // 30: snowfence.v1.LeaseInfo
-	(*ListServersRequest)(nil),      // 31: snowfence.v1.ListServersRequest
-	(*ListServersResponse)(nil),     // 32: snowfence.v1.ListServersResponse
-	(*ServerInfo)(nil),              // 33: snowfence.v1.ServerInfo
-	(*HeldNodes)(nil),               // 34: snowfence.v1.HeldNodes
-	(*SequenceNextRequest)(nil),     // 35: snowfence.v1.SequenceNextRequest
-	(*SequenceNextResponse)(nil),    // 36: snowfence.v1.SequenceNextResponse
-	(*Sequence)(nil),                // 37: snowfence.v1.Sequence
-	(*SequenceCreateRequest)(nil),   // 38: snowfence.v1.SequenceCreateRequest
-	(*SequenceShowRequest)(nil),     // 39: snowfence.v1.SequenceShowRequest
-	(*SequenceListRequest)(nil),     // 40: snowfence.v1.SequenceListRequest
-	(*SequenceListResponse)(nil),    // 41: snowfence.v1.SequenceListResponse
-	(*SequenceChangeRequest)(nil),   // 42: snowfence.v1.SequenceChangeRequest
-	(*SequenceConfirmRequest)(nil),  // 43: snowfence.v1.SequenceConfirmRequest
-	(*SequenceDeleteRequest)(nil),   // 44: snowfence.v1.SequenceDeleteRequest
-	(*SequenceDeleteResponse)(nil),  // 45: snowfence.v1.SequenceDeleteResponse
-	(*Record)(nil),                  // 46: snowfence.v1.Record
-	(*Records)(nil),                 // 47: snowfence.v1.Records
-	(*GetRequest)(nil),              // 48: snowfence.v1.GetRequest
-	(*FindRequest)(nil),             // 49: snowfence.v1.FindRequest
-	(*CountRequest)(nil),            // 50: snowfence.v1.CountRequest
-	(*CountResponse)(nil),           // 51: snowfence.v1.CountResponse
-	(*SwapRequest)(nil),             // 52: snowfence.v1.SwapRequest
-	(*Write)(nil),                   // 53: snowfence.v1.Write
-	(*SwapResponse)(nil),            // 54: snowfence.v1.SwapResponse
-	(*DescribeRequest)(nil),         // 55: snowfence.v1.DescribeRequest
-	(*DescribeResponse)(nil),        // 56: snowfence.v1.DescribeResponse
-	(*timestamppb.Timestamp)(nil),   // 57: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 58: google.protobuf.Duration
+	(*NextRequest)(nil),             // 0: snowfence.v1.NextRequest
+	(*NextAtRequest)(nil),           // 1: snowfence.v1.NextAtRequest
+	(*NextResponse)(nil),            // 2: snowfence.v1.NextResponse
+	(*Run)(nil),                     // 3: snowfence.v1.Run
+	(*StreamRequest)(nil),           // 4: snowfence.v1.StreamRequest
+	(*DecodeRequest)(nil),           // 5: snowfence.v1.DecodeRequest
+	(*DecodeResponse)(nil),          // 6: snowfence.v1.DecodeResponse
+	(*FieldValue)(nil),              // 7: snowfence.v1.FieldValue
+	(*RangeRequest)(nil),            // 8: snowfence.v1.RangeRequest
+	(*RangeResponse)(nil),           // 9: snowfence.v1.RangeResponse
+	(*Namespace)(nil),               // 10: snowfence.v1.Namespace
+	(*PastLayout)(nil),              // 11: snowfence.v1.PastLayout
+	(*CreateNamespaceRequest)(nil),  // 12: snowfence.v1.CreateNamespaceRequest
+	(*ShowNamespaceRequest)(nil),    // 13: snowfence.v1.ShowNamespaceRequest
+	(*ListNamespacesRequest)(nil),   // 14: snowfence.v1.ListNamespacesRequest
+	(*ListNamespacesResponse)(nil),  // 15: snowfence.v1.ListNamespacesResponse
+	(*ChangeNamespaceRequest)(nil),  // 16: snowfence.v1.ChangeNamespaceRequest
+	(*DeleteNamespaceRequest)(nil),  // 17: snowfence.v1.DeleteNamespaceRequest
+	(*DeleteNamespaceResponse)(nil), // 18: snowfence.v1.DeleteNamespaceResponse
+	(*AcquireRequest)(nil),          // 19: snowfence.v1.AcquireRequest
+	(*Lease)(nil),                   // 20: snowfence.v1.Lease
+	(*RenewRequest)(nil),            // 21: snowfence.v1.RenewRequest
+	(*ReleaseRequest)(nil),          // 22: snowfence.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),         // 23: snowfence.v1.ReleaseResponse
+	(*ReleaseNodeRequest)(nil),      // 24: snowfence.v1.ReleaseNodeRequest
+	(*VetoRequest)(nil),             // 25: snowfence.v1.VetoRequest
+	(*ListLeasesRequest)(nil),       // 26: snowfence.v1.ListLeasesRequest
+	(*WatchLeasesRequest)(nil),      // 27: snowfence.v1.WatchLeasesRequest
+	(*ListLeasesResponse)(nil),      // 28: snowfence.v1.ListLeasesResponse
+	(*LeaseInfo)(nil),               // 29: snowfence.v1.LeaseInfo
+	(*ListServersRequest)(nil),      // 30: snowfence.v1.ListServersRequest
+	(*ListServersResponse)(nil),     // 31: snowfence.v1.ListServersResponse
+	(*ServerInfo)(nil),              // 32: snowfence.v1.ServerInfo
+	(*HeldNodes)(nil),               // 33: snowfence.v1.HeldNodes
+	(*SequenceNextRequest)(nil),     // 34: snowfence.v1.SequenceNextRequest
+	(*SequenceNextResponse)(nil),    // 35: snowfence.v1.SequenceNextResponse
+	(*Sequence)(nil),                // 36: snowfence.v1.Sequence
+	(*SequenceCreateRequest)(nil),   // 37: snowfence.v1.SequenceCreateRequest
+	(*SequenceShowRequest)(nil),     // 38: snowfence.v1.SequenceShowRequest
+	(*SequenceListRequest)(nil),     // 39: snowfence.v1.SequenceListRequest
+	(*SequenceListResponse)(nil),    // 40: snowfence.v1.SequenceListResponse
+	(*SequenceChangeRequest)(nil),   // 41: snowfence.v1.SequenceChangeRequest
+	(*SequenceConfirmRequest)(nil),  // 42: snowfence.v1.SequenceConfirmRequest
+	(*SequenceDeleteRequest)(nil),   // 43: snowfence.v1.SequenceDeleteRequest
+	(*SequenceDeleteResponse)(nil),  // 44: snowfence.v1.SequenceDeleteResponse
+	(*timestamppb.Timestamp)(nil),   // 45: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 46: google.protobuf.Duration
 }
 var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
-	57, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
-	4,  // 1: snowfence.v1.NextResponse.runs:type_name -> snowfence.v1.Run
-	57, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
-	8,  // 3: snowfence.v1.DecodeResponse.fields:type_name -> snowfence.v1.FieldValue
-	57, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
-	57, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
-	57, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
-	12, // 7: snowfence.v1.Namespace.past:type_name -> snowfence.v1.PastLayout
-	57, // 8: snowfence.v1.PastLayout.from:type_name -> google.protobuf.Timestamp
-	57, // 9: snowfence.v1.PastLayout.until:type_name -> google.protobuf.Timestamp
-	11, // 10: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
-	57, // 11: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
-	58, // 12: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	57, // 13: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
-	58, // 14: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
-	30, // 15: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
-	57, // 16: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
-	57, // 17: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
-	57, // 18: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
-	33, // 19: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
-	57, // 20: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
-	57, // 21: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
-	34, // 22: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
-	37, // 23: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
-	46, // 24: snowfence.v1.Records.records:type_name -> snowfence.v1.Record
-	53, // 25: snowfence.v1.SwapRequest.writes:type_name -> snowfence.v1.Write
-	46, // 26: snowfence.v1.Write.new:type_name -> snowfence.v1.Record
-	0,  // 27: snowfence.v1.SwapResponse.results:type_name -> snowfence.v1.SwapResult
-	57, // 28: snowfence.v1.DescribeResponse.now:type_name -> google.protobuf.Timestamp
-	1,  // 29: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
-	2,  // 30: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
-	5,  // 31: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
-	6,  // 32: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
-	9,  // 33: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
-	13, // 34: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
-	14, // 35: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
-	15, // 36: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
-	17, // 37: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
-	18, // 38: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
-	20, // 39: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
-	22, // 40: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
-	23, // 41: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
-	27, // 42: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
-	25, // 43: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
-	26, // 44: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
-	28, // 45: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
-	31, // 46: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
-	35, // 47: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
-	38, // 48: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
-	39, // 49: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
-	40, // 50: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
-	42, // 51: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
-	43, // 52: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
-	44, // 53: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
-	48, // 54: snowfence.v1.StoreService.Get:input_type -> snowfence.v1.GetRequest
-	49, // 55: snowfence.v1.StoreService.Find:input_type -> snowfence.v1.FindRequest
-	50, // 56: snowfence.v1.StoreService.Count:input_type -> snowfence.v1.CountRequest
-	52, // 57: snowfence.v1.StoreService.Swap:input_type -> snowfence.v1.SwapRequest
-	55, // 58: snowfence.v1.StoreService.Describe:input_type -> snowfence.v1.DescribeRequest
-	3,  // 59: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
-	3,  // 60: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
-	3,  // 61: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
-	7,  // 62: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
-	10, // 63: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
-	11, // 64: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
-	11, // 65: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
-	16, // 66: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
-	11, // 67: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
-	19, // 68: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
-	21, // 69: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
-	21, // 70: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
-	24, // 71: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
-	29, // 72: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
-	30, // 73: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
-	30, // 74: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
-	29, // 75: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
-	32, // 76: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
-	36, // 77: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
-	37, // 78: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
-	37, // 79: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
-	41, // 80: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
-	37, // 81: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
-	37, // 82: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
-	45, // 83: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
-	47, // 84: snowfence.v1.StoreService.Get:output_type -> snowfence.v1.Records
-	47, // 85: snowfence.v1.StoreService.Find:output_type -> snowfence.v1.Records
-	51, // 86: snowfence.v1.StoreService.Count:output_type -> snowfence.v1.CountResponse
-	54, // 87: snowfence.v1.StoreService.Swap:output_type -> snowfence.v1.SwapResponse
-	56, // 88: snowfence.v1.StoreService.Describe:output_type -> snowfence.v1.DescribeResponse
-	59, // [59:89] is the sub-list for method output_type
-	29, // [29:59] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	45, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
+	3,  // 1: snowfence.v1.NextResponse.runs:type_name -> snowfence.v1.Run
+	45, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
+	7,  // 3: snowfence.v1.DecodeResponse.fields:type_name -> snowfence.v1.FieldValue
+	45, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
+	45, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
+	45, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
+	11, // 7: snowfence.v1.Namespace.past:type_name -> snowfence.v1.PastLayout
+	45, // 8: snowfence.v1.PastLayout.from:type_name -> google.protobuf.Timestamp
+	45, // 9: snowfence.v1.PastLayout.until:type_name -> google.protobuf.Timestamp
+	10, // 10: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
+	45, // 11: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
+	46, // 12: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	45, // 13: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
+	46, // 14: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
+	45, // 15: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
+	29, // 16: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
+	45, // 17: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
+	45, // 18: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
+	45, // 19: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
+	32, // 20: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
+	45, // 21: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
+	45, // 22: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
+	33, // 23: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
+	36, // 24: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
+	0,  // 25: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
+	1,  // 26: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
+	4,  // 27: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
+	5,  // 28: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
+	8,  // 29: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
+	12, // 30: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
+	13, // 31: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
+	14, // 32: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
+	16, // 33: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
+	17, // 34: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
+	19, // 35: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
+	21, // 36: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
+	22, // 37: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
+	26, // 38: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
+	24, // 39: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
+	25, // 40: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
+	27, // 41: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
+	30, // 42: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
+	34, // 43: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
+	37, // 44: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
+	38, // 45: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
+	39, // 46: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
+	41, // 47: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
+	42, // 48: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
+	43, // 49: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
+	2,  // 50: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
+	2,  // 51: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
+	2,  // 52: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
+	6,  // 53: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
+	9,  // 54: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
+	10, // 55: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
+	10, // 56: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
+	15, // 57: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
+	10, // 58: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
+	18, // 59: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
+	20, // 60: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
+	20, // 61: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
+	23, // 62: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
+	28, // 63: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
+	29, // 64: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
+	29, // 65: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
+	28, // 66: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
+	31, // 67: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
+	35, // 68: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
+	36, // 69: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
+	36, // 70: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
+	40, // 71: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
+	36, // 72: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
+	36, // 73: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
+	44, // 74: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
+	50, // [50:75] is the sub-list for method output_type
+	25, // [25:50] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_snowfence_v1_snowfence_proto_init() }
@@ -4170,14 +3422,13 @@ func file_snowfence_v1_snowfence_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowfence_v1_snowfence_proto_rawDesc), len(file_snowfence_v1_snowfence_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   56,
+			NumEnums:      0,
+			NumMessages:   45,
 			NumExtensions: 0,
-			NumServices:   6,
+			NumServices:   5,
 		},
 		GoTypes:           file_snowfence_v1_snowfence_proto_goTypes,
 		DependencyIndexes: file_snowfence_v1_snowfence_proto_depIdxs,
-		EnumInfos:         file_snowfence_v1_snowfence_proto_enumTypes,
 		MessageInfos:      file_snowfence_v1_snowfence_proto_msgTypes,
 	}.Build()
 	File_snowfence_v1_snowfence_proto = out.File

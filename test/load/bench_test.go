@@ -41,7 +41,7 @@ func BenchmarkHolders(b *testing.B) {
 			n := float64(*holders)
 			server, own := resident(b, p.servers[0].Pid()), memory()
 			began := time.Now()
-			leases, err := lease.OpenAll(b.Context(), p.store, namespace, p.scheme, *holders,
+			leases, err := p.client.Leases(b.Context(), namespace, p.scheme, *holders,
 				&lease.Options{TTL: ttl, Label: "holder"})
 			if err != nil {
 				b.Fatal(err)

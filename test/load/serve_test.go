@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/remote"
 	"github.com/snowfence/snowfence/test/servers"
 )
@@ -59,7 +58,7 @@ const namespace = "load"
 type pair struct {
 	servers [2]*servers.Process
 	http    [2]string
-	store   lease.Store
+	client  *remote.Client
 	scheme  *snowfence.Scheme
 }
 
@@ -99,7 +98,7 @@ func start(t testing.TB, store string, l snowfence.Layout) *pair {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	p.store = c.Store()
+	p.client = c
 	return p
 }
 

@@ -18,7 +18,7 @@ func TestTakeOver(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			p := start(t, k.url(t), snowfence.MustLayout("twitter"))
 			const holders = 200
-			leases, err := lease.OpenAll(t.Context(), p.store, namespace, p.scheme, holders,
+			leases, err := p.client.Leases(t.Context(), namespace, p.scheme, holders,
 				&lease.Options{TTL: 9 * time.Second, Label: "holder"})
 			if err != nil {
 				t.Fatal(err)

@@ -12,7 +12,7 @@ var closeMutants = []mutant{
 		swap("seal != nil || !handed", "seal != nil || !handed || handed")),
 	m("release: a released grant is not handed out again", "lease.Lease.Release", "TestRenewalAfterAFailedClose",
 		swap("l.use.spent, l.demand.want = true, false", "l.demand.want = false")),
-	m("release: a pending acquisition stays until it is back", "lease.claim.abandonAcquire",
+	m("release: a pending acquisition stays until it is back", "lease.storeClaim.abandonAcquire",
 		"TestShutdownOfAnAcquisitionWithoutAnAnswer",
 		before(`return fmt.Errorf("lease: giving`, "c.held = nil")),
 	m("generator: a fence that went on owes the first nothing", "Generator.Shutdown",

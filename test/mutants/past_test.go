@@ -91,7 +91,6 @@ var pastMutants = []mutant{
 	m("past: a store that shows less is noticed", "lease.Backfill.look", "TestPastOfAnOlderStore",
 		swap("b.compare(ctx, seen, ns, rs[max(last, 0)])", "error(nil)")),
 	m("past: secrets are those of the namespace", "lease.Backfill.look", "TestPastEncrypted", never("added (2)")),
-	m("past: a holder over a server counts nothing", "lease.Backfill.look", "TestPastIsNoNode", never("ns.watched")),
 	m("past: none before it is allowed", "lease.Backfill.look", "TestAllowPast$", never("ns.Reserved.Past == 0")),
 	m("past: another identity is refused", "lease.Backfill.look", "TestPastOpenedInAnotherStore",
 		never("id != ns.Reserved.Identity")),

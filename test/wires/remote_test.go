@@ -89,10 +89,11 @@ func TestRemote(t *testing.T) {
 		t.Fatal(err)
 	}
 	patient := snowfence.Config{MaxWait: time.Minute}
-	g, err := lease.Generator(t.Context(), c.Store(), "default", scheme, patient, &lease.Options{
-		TTL:   3 * time.Second,
-		Label: "remote",
-	})
+	l, err := c.Lease(t.Context(), "default", scheme, &lease.Options{TTL: 3 * time.Second, Label: "remote"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := l.Generator(patient)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +181,7 @@ func TestRemoteHints(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	g, err := c.Generator(t.Context(), nil)
+	g, err := c.Open(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,7 @@ func serveWith(t *testing.T, store, scheme string, client *http.Client, args ...
 	tokens := filepath.Join(dir, "tokens.yaml")
 	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(secret)))
 	if err := os.WriteFile(tokens, []byte("tokens:\n- name: all\n  sha256: "+sum+
-		"\n  verbs: [ids, read, lease, store, manage]\n"), 0o600); err != nil {
+		"\n  verbs: [ids, read, lease, manage]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ports := servers.Ports(t, 2)

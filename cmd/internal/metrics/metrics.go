@@ -244,7 +244,7 @@ func (c *collector) collectTokens(
 	c.s.Tokens().Used(func(t *server.Token, u *server.Usage) {
 		put(d.tokenSpent, float64(u.Spent.Load()), t.Name)
 		put(d.tokenRefused, float64(u.Refused.Load()), t.Name)
-		if t.May(server.VerbLease) || t.May(server.VerbStore) {
+		if t.May(server.VerbLease) {
 			most := int64(0)
 			for _, u := range used {
 				most = max(most, u.Owners[t.Name])

@@ -163,7 +163,7 @@ func TestRightsOfSequences(t *testing.T) {
 		{"DELETE", "?confirm=NAME", "", server.VerbManage},
 	} {
 		for _, verb := range []server.Verb{
-			server.VerbIDs, server.VerbRead, server.VerbLease, server.VerbStore, server.VerbManage,
+			server.VerbIDs, server.VerbRead, server.VerbLease, server.VerbManage,
 		} {
 			a, err := server.NewAuth([]server.Token{{
 				Name: "t", SHA256: sumOfSecret, Verbs: []server.Verb{verb}, Namespaces: []string{"ord*"},

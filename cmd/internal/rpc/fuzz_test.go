@@ -30,7 +30,7 @@ func FuzzRequest(f *testing.F) {
 	Mount(mux, service, anyone, plain, plain)
 	methods := []string{
 		next, "/snowfence.v1.IDService/Decode", "/snowfence.v1.LeaseService/Renew",
-		"/snowfence.v1.StoreService/Swap", "/snowfence.v1.StoreService/Get", "/snowfence.v1.SequenceService/Create",
+		"/snowfence.v1.SequenceService/Create",
 		"/snowfence.v1.SequenceService/Next", "/snowfence.v1.SequenceService/Confirm",
 	}
 	kinds := []string{"application/json", "application/proto", "application/grpc", "application/grpc-web+proto"}

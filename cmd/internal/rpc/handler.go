@@ -67,7 +67,6 @@ func Mount(mux *http.ServeMux, s *server.Service, who Identify, wrap, streaming 
 	add(snowfencev1connect.LeaseServiceWatchProcedure)(snowfencev1connect.NewLeaseServiceHandler(leases{r}, own...))
 	add()(snowfencev1connect.NewSequenceServiceHandler(sequences{r}, own...))
 	add()(snowfencev1connect.NewServerServiceHandler(servers{r}, own...))
-	add()(snowfencev1connect.NewStoreServiceHandler(store{r}, own...))
 
 	small := connect.WithHandlerOptions(connect.WithReadMaxBytes(64<<10), uncompressed())
 	reflector := grpcreflect.NewStaticReflector(append(Names(), grpchealth.HealthV1ServiceName)...)
@@ -87,7 +86,7 @@ func Names() []string {
 	return []string{
 		snowfencev1connect.IDServiceName, snowfencev1connect.NamespaceServiceName,
 		snowfencev1connect.LeaseServiceName, snowfencev1connect.SequenceServiceName,
-		snowfencev1connect.ServerServiceName, snowfencev1connect.StoreServiceName,
+		snowfencev1connect.ServerServiceName,
 	}
 }
 

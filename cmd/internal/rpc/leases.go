@@ -2,8 +2,10 @@ package rpc
 
 import (
 	"context"
+	"math"
 
 	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -19,17 +21,27 @@ func (r leases) Acquire(ctx context.Context, req *request[pb.AcquireRequest]) (*
 	if err != nil {
 		return nil, err
 	}
-	var lost *lease.Ticket
+	want := lease.Request{
+		Attempt: m.Attempt, Earlier: m.Earlier, Free: m.Free, Prefer: m.Prefer, Avoid: m.Avoid,
+		Fingerprint: m.Fingerprint, Keys: m.Keys,
+	}
 	if len(m.Lost) > 0 {
 		t, err := server.ParseTicket(m.Lost)
 		if err != nil {
 			return nil, err
 		}
-		lost = &t
+		want.Lost = &t
 	}
-	g, sp, err := r.s.Acquire(ctx, id, name, lost, lease.Options{
+	o := lease.Options{
 		TTL: m.Ttl.AsDuration(), Node: m.Node, Guard: m.Guard && m.Node != nil, Nodes: int(m.Nodes), Label: m.Label,
-	})
+	}
+	if m.FirstNode != nil || m.LastNode != nil {
+		o.Within = snowfence.NodeRange{From: m.GetFirstNode(), Until: math.MaxInt64}
+		if m.LastNode != nil && *m.LastNode < math.MaxInt64 {
+			o.Within.Until = *m.LastNode + 1
+		}
+	}
+	g, sp, err := r.s.Acquire(ctx, id, name, want, o)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +57,7 @@ func (r leases) Renew(ctx context.Context, req *request[pb.RenewRequest]) (*resp
 	if err != nil {
 		return nil, err
 	}
-	t, sp, err := r.s.Renew(ctx, id, t, req.Msg.Attempt)
+	t, sp, err := r.s.Renew(ctx, id, t, req.Msg.Attempt, req.Msg.Earlier...)
 	if err != nil {
 		return nil, err
 	}
@@ -106,15 +118,11 @@ func (r leases) ticket(ctx context.Context, b []byte) (lease.Ticket, *server.Ide
 }
 
 func (r leases) lease(t lease.Ticket, sp *server.Space) (*response[pb.Lease], error) {
-	ticket, err := server.MarshalTicket(t)
-	if err != nil {
-		return nil, err
-	}
 	l := sp.Scheme().Layout()
 	return connect.NewResponse(&pb.Lease{
 		Namespace: t.Namespace, Node: t.Node, Nodes: uint32(t.Nodes), From: t.From, Until: t.Until,
 		UntilTime: timestamppb.New(l.TimeOf(t.Until)), RenewAfter: durationpb.New(t.TTL / 3), Layout: l.String(),
-		Ticket: ticket,
+		Ticket: t.Bytes(), Now: timestamppb.New(r.s.Now()),
 	}), nil
 }
 

@@ -3,9 +3,7 @@ package rpc
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -119,7 +117,6 @@ func TestRateOfAllRequests(t *testing.T) {
 	ctx := t.Context()
 	ids, namespaces := snowfencev1connect.NewIDServiceClient(http.DefaultClient, w.url),
 		snowfencev1connect.NewNamespaceServiceClient(http.DefaultClient, w.url)
-	store := snowfencev1connect.NewStoreServiceClient(http.DefaultClient, w.url)
 	missing := "missing"
 	for name, ask := range map[string]func() error{
 		"next": func() error { _, err := ids.Next(ctx, connect.NewRequest(&pb.NextRequest{})); return err },
@@ -133,15 +130,9 @@ func TestRateOfAllRequests(t *testing.T) {
 			_, err := namespaces.List(ctx, connect.NewRequest(&pb.ListNamespacesRequest{}))
 			return err
 		},
-		"get": func() error {
-			_, err := store.Get(ctx, connect.NewRequest(&pb.GetRequest{Nodes: []int64{1}}))
-			return err
-		},
-		"find":     func() error { _, err := store.Find(ctx, connect.NewRequest(&pb.FindRequest{})); return err },
-		"describe": func() error { _, err := store.Describe(ctx, connect.NewRequest(&pb.DescribeRequest{})); return err },
 	} {
 		w.as(server.Token{
-			Verbs: []server.Verb{server.VerbIDs, server.VerbRead, server.VerbLease, server.VerbStore},
+			Verbs: []server.Verb{server.VerbIDs, server.VerbRead, server.VerbLease},
 			Rate:  1e-9, Burst: 2,
 		})
 		for i := range 3 {
@@ -149,63 +140,6 @@ func TestRateOfAllRequests(t *testing.T) {
 				t.Errorf("%s, request %d of 2: %v", name, i+1, err)
 			}
 		}
-	}
-}
-
-// Those who may lease may not use the store; those who use it may write what leases
-// write, and those who manage anything.
-func TestStoreService(t *testing.T) {
-	w := start(t)
-	c := snowfencev1connect.NewStoreServiceClient(http.DefaultClient, w.url)
-	ctx := t.Context()
-	get := func() (*pb.Record, error) {
-		res, err := c.Get(ctx, connect.NewRequest(&pb.GetRequest{Nodes: []int64{lease.NamespaceNode}}))
-		if err != nil {
-			return nil, err
-		}
-		return res.Msg.Records[0], nil
-	}
-	swap := func(change func(*pb.Record)) error {
-		r, err := get()
-		if err != nil {
-			return err
-		}
-		old := r.Nonce
-		r.Nonce = fmt.Sprintf("nonce-%d", r.Revision)
-		r.Revision++
-		change(r)
-		res, err := c.Swap(ctx, connect.NewRequest(&pb.SwapRequest{Writes: []*pb.Write{{Old: old, New: r}}}))
-		if err == nil && res.Msg.Results[0] != pb.SwapResult_SWAP_RESULT_DONE {
-			err = fmt.Errorf("%v", res.Msg)
-		}
-		if err == nil && len(res.Msg.Identities) != 1 {
-			err = fmt.Errorf("the identity is missing: %v", res.Msg)
-		}
-		return err
-	}
-	remove := func(r *pb.Record) { r.Data = strings.Replace(r.Data, `"active"`, `"deleted"`, 1) }
-	w.as(server.Token{Verbs: []server.Verb{server.VerbLease}})
-	_, err := get()
-	w.wants("with the verb lease", err, connect.CodePermissionDenied, "denied")
-	w.as(server.Token{Verbs: []server.Verb{server.VerbStore}})
-	w.wants("a namespace deleted with the verb store", swap(remove), connect.CodeFailedPrecondition, "refused")
-	longer := func(r *pb.Record) { r.Data = strings.Replace(r.Data, `"longest_ttl":0`, `"longest_ttl":9000000000`, 1) }
-	w.wants("a longer ttl written with the verb store", swap(longer), connect.CodeFailedPrecondition, "refused")
-	if err := swap(func(r *pb.Record) { r.Data = `{"question":{"reach":9000000000}}` }); err != nil {
-		t.Errorf("a longer ttl asked for: %v", err)
-	}
-	if r, err := get(); err != nil || !strings.Contains(r.Data, `"longest_ttl":9000000000`) || strings.Contains(r.Data, "ticket_key") {
-		t.Errorf("the namespace is shown as %v: %v", r, err)
-	}
-	res, err := c.Find(ctx, connect.NewRequest(&pb.FindRequest{First: lease.NamespaceNode}))
-	if err != nil || len(res.Msg.Records) != 1 || strings.Contains(res.Msg.Records[0].Data, "ticket_key") {
-		t.Errorf("the namespace is found as %v: %v", res, err)
-	}
-	_, err = c.Get(ctx, connect.NewRequest(&pb.GetRequest{Namespace: "default", Nodes: []int64{-2}}))
-	w.wants("node -2", err, connect.CodeInvalidArgument, "invalid")
-	w.as(server.Token{Verbs: []server.Verb{server.VerbStore, server.VerbManage}})
-	if err := swap(remove); err != nil {
-		t.Errorf("deleted by who manages: %v", err)
 	}
 }
 
@@ -329,21 +263,6 @@ func TestWatchOfALostRight(t *testing.T) {
 		t.Errorf("after the right was lost: %v", s.Msg())
 	}
 	w.wants("the end of the stream", s.Err(), connect.CodePermissionDenied, "denied")
-}
-
-// Who manages a namespace writes its records through the store: labels and vetoes of any text went
-// into the store, and names that paths take for something else.
-func TestStoreTakesNoTextThatCommandsTerminals(t *testing.T) {
-	w := start(t)
-	c := snowfencev1connect.NewStoreServiceClient(http.DefaultClient, w.url)
-	for name, r := range map[string]*pb.Record{
-		"label": {Namespace: "default", Nonce: "n", Label: "\x1b[2J"},
-		"veto":  {Namespace: "default", Nonce: "n", Veto: "a\nb"},
-		"name":  {Namespace: "..", Nonce: "n"},
-	} {
-		_, err := c.Swap(t.Context(), connect.NewRequest(&pb.SwapRequest{Writes: []*pb.Write{{New: r}}}))
-		w.wants(name, err, connect.CodeInvalidArgument, "invalid")
-	}
 }
 
 // The server takes the last ticket of a holder that lost its lease, and notices by it that its

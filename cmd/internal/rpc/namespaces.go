@@ -43,11 +43,22 @@ func (r namespaces) Create(
 }
 
 func (r namespaces) Show(ctx context.Context, req *request[pb.ShowNamespaceRequest]) (*response[pb.Namespace], error) {
-	name, _, err := r.authorize(ctx, server.VerbRead, req.Msg.Name, 1)
+	name, id, err := r.authorize(ctx, server.VerbRead, req.Msg.Name, 1)
 	if err != nil {
 		return nil, err
 	}
-	return namespaceResponse(r.s.ShowNamespace(ctx, name))
+	res, err := namespaceResponse(r.s.ShowNamespace(ctx, name))
+	if err != nil || !req.Msg.Secrets {
+		return res, err
+	}
+	if err := id.Authorize(server.VerbLease, name, 0); err != nil {
+		return nil, err
+	}
+	sp, err := r.s.Space(ctx, name)
+	if err == nil {
+		res.Msg.Secrets, err = r.s.Secrets(sp)
+	}
+	return res, err
 }
 
 func (r namespaces) List(ctx context.Context,

@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/store/storetest"
 	"github.com/snowfence/snowfence/remote"
 )
 
@@ -23,9 +21,8 @@ import (
 type host struct {
 	*httptest.Server
 	service *server.Service
-	swaps   atomic.Int64
-	asked   atomic.Int64 // what its store is
-	gone    atomic.Bool  // answers to swaps get lost, after they were carried out
+	asked   atomic.Int64 // for leases
+	gone    atomic.Bool  // answers to these get lost, after they were carried out
 }
 
 func serve(t testing.TB, st lease.Store, o server.Options) *host {
@@ -35,11 +32,8 @@ func serve(t testing.TB, st lease.Store, o server.Options) *host {
 	Mount(mux, h.service, func(context.Context) (*server.Identity, error) { return server.Open().Anyone(), nil },
 		func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				switch {
-				case strings.HasSuffix(r.URL.Path, "/Describe"):
+				if strings.Contains(r.URL.Path, ".LeaseService/") {
 					h.asked.Add(1)
-				case strings.HasSuffix(r.URL.Path, "/Swap"):
-					h.swaps.Add(1)
 					if h.gone.Load() {
 						next.ServeHTTP(httptest.NewRecorder(), r)
 						panic(http.ErrAbortHandler)
@@ -94,13 +88,6 @@ func memory(t testing.TB) *lease.Memory {
 	return st
 }
 
-// A server's store is a store.
-func TestRemoteStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) lease.Store {
-		return client(t, serve(t, lease.NewMemory(), server.Options{})).Store()
-	})
-}
-
 // Of two servers one is killed while IDs are made: the generator and the source go on
 // with the other, and no ID comes twice.
 func TestRemoteFailOver(t *testing.T) {
@@ -111,10 +98,11 @@ func TestRemoteFailOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := lease.Generator(t.Context(), c.Store(), "n", sc, snowfence.Config{MaxWait: time.Minute}, &lease.Options{
-		TTL:   300 * time.Millisecond,
-		Label: "remote",
-	})
+	l, err := c.Lease(t.Context(), "n", sc, &lease.Options{TTL: 300 * time.Millisecond, Label: "remote"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := l.Generator(snowfence.Config{MaxWait: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,56 +188,38 @@ func TestRemotePassesByStrangers(t *testing.T) {
 	}
 }
 
-// A swap whose answer was lost is not sent again: its outcome is not known, and it is no lost swap.
-func TestRemoteSwapIsSentOnce(t *testing.T) {
+// A server whose answers are lost leased a node: the other one finds it, and no second node is
+// taken. The same holds for a renewal.
+func TestRemoteAnswersAreLost(t *testing.T) {
 	st := memory(t)
 	a, b := serve(t, st, server.Options{}), serve(t, st, server.Options{})
 	a.gone.Store(true)
-	err := client(t, a, b).Store().Swap(t.Context(), []lease.Write{{New: lease.Record{Key: lease.Key{
-		Namespace: "n",
-		Node:      1,
-	}, Nonce: "x", Revision: 1, Generation: 1}}})[0]
-	if err == nil || errors.Is(err, lease.ErrLost) {
-		t.Errorf("%v", err)
+	c := client(t, a, b)
+	s, err := c.Scheme(t.Context(), "n")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if n := a.swaps.Load() + b.swaps.Load(); n != 1 {
-		t.Errorf("it was sent %d times", n)
+	l, err := c.Lease(t.Context(), "n", s, &lease.Options{TTL: 600 * time.Millisecond, Label: "remote"})
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-// changing is a store whose identity changes: it was replaced by another.
-type changing struct {
-	lease.Store
-	id atomic.Pointer[string]
-}
-
-func (c *changing) Identity(context.Context, string) (string, error) { return *c.id.Load(), nil }
-
-// The identity that a holder compares with is the one after its swap, so that it sees at
-// once that the store was replaced.
-func TestRemoteIdentityComesWithSwaps(t *testing.T) {
-	st := &changing{Store: memory(t)}
-	h := serve(t, st, server.Options{})
-	c := client(t, h).Store()
-	for i := range 10 {
-		id := fmt.Sprintf("store %d", i/3)
-		st.id.Store(&id)
-		nonce := fmt.Sprintf("nonce-of-the-write-%d", i)
-		w := lease.Write{New: lease.Record{
-			Key: lease.Key{Namespace: "n", Node: int64(i)}, Nonce: nonce, Revision: 1,
-			Generation: 1,
-		}}
-		if err := c.Swap(t.Context(), []lease.Write{w})[0]; err != nil {
-			t.Fatal(err)
-		}
-		if got, err := c.Identity(t.Context(), "n"); err != nil || got != id {
-			t.Errorf("after swap %d: %q, %v", i, got, err)
-		}
+	first := l.Status().Grant
+	b.gone.Store(true)
+	a.gone.Store(false)
+	until(t, "it is renewed by the server whose answers come", func() bool { return l.Status().Grant.Until > first.Until })
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	list, err := b.service.Leases(t.Context(), "n", server.LeaseQuery{After: -1})
+	if err != nil || len(list) != 1 || list[0].Held || list[0].Node != first.Node {
+		t.Errorf("the leases are %+v, %v, and node %d was granted", list, err, first.Node)
+	}
+	if a.asked.Load() < 2 || b.asked.Load() < 2 {
+		t.Errorf("the servers were asked %d and %d times", a.asked.Load(), b.asked.Load())
 	}
 }
 
-// What a lease costs that is opened through a server, and how often the server is asked
-// for more than leases: who its store is, and what time it has.
+// What a lease costs that is opened through a server, and how often the server is asked.
 func BenchmarkRemoteOpen(b *testing.B) {
 	h := serve(b, memory(b), server.Options{})
 	c := client(b, h)
@@ -260,7 +230,7 @@ func BenchmarkRemoteOpen(b *testing.B) {
 	o := &lease.Options{TTL: time.Minute, Label: "many"}
 	asked, n := h.asked.Load(), 0
 	for b.Loop() {
-		leases, err := lease.OpenAll(b.Context(), c.Store(), "n", s, 100, o)
+		leases, err := c.Leases(b.Context(), "n", s, 100, o)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -360,7 +330,7 @@ func TestRemoteEncrypted(t *testing.T) {
 	if _, err := client(t, keeps).Scheme(t.Context(), "secret"); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("a server that keeps its secrets: %v", err)
 	}
-	g, err := client(t, gives).Generator(t.Context(), &lease.GeneratorOptions{Namespace: "secret"})
+	g, err := client(t, gives).Open(t.Context(), &lease.GeneratorOptions{Namespace: "secret"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,7 +54,7 @@ func TestNodesAreReleasedAndVetoedOverTheAPI(t *testing.T) {
 	}
 	p, logs := start(t, Config{TokenList: []server.Token{
 		token("boss", "secret-boss", server.VerbManage), token("shop", "secret-shop", server.VerbIDs, server.VerbRead,
-			server.VerbLease, server.VerbStore),
+			server.VerbLease),
 	}}, st)
 	base := "http://" + p.HTTP
 	const rpc = "/snowfence.v1.LeaseService/"

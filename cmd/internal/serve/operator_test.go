@@ -50,7 +50,7 @@ func metric(t *testing.T, p *Process, series string) string {
 
 // Nobody could say afterwards who had deleted a namespace, and from where.
 func TestManagedActionsLeaveALine(t *testing.T) {
-	boss := token("boss", "secret-boss", server.VerbManage, server.VerbStore)
+	boss := token("boss", "secret-boss", server.VerbManage)
 	p, logs := start(t, Config{TokenList: []server.Token{boss, token("shop", "secret-shop", server.VerbIDs)}}, store(t))
 	base := "http://" + p.HTTP
 	line := func(words ...string) {
@@ -92,8 +92,6 @@ func TestManagedActionsLeaveALine(t *testing.T) {
 	line("NamespaceService/Delete", "namespace=orders", "token=boss", "result=done", "wire=rpc", "from=127.0.0.1")
 	call("/snowfence.v1.SequenceService/Delete", `{"name":"bills"}`)
 	line("SequenceService/Delete", "sequence=bills", "token=boss")
-	call("/snowfence.v1.StoreService/Swap", `{"writes":[{"new":{"namespace":"default","node":"7","nonce":"n","veto":"old"}}]}`)
-	line("StoreService/Swap", "namespace=default", "token=boss")
 	events, _, stop := p.Service().Events.Watch()
 	stop()
 	for _, ev := range events {
@@ -101,8 +99,8 @@ func TestManagedActionsLeaveALine(t *testing.T) {
 			t.Errorf("an event does not say who it was: %+v", ev)
 		}
 	}
-	if n := strings.Count(logs.String(), "msg=managed"); n != 7 {
-		t.Errorf("%d lines, not 7", n)
+	if n := strings.Count(logs.String(), "msg=managed"); n != 6 {
+		t.Errorf("%d lines, not 6", n)
 	}
 }
 

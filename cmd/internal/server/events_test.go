@@ -61,7 +61,7 @@ func TestEventsHearOfLeases(t *testing.T) {
 		}
 		st.id = "another"
 		o := lease.Options{Label: "holder", TTL: time.Minute}
-		if _, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", nil, o); err != nil {
+		if _, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", lease.Request{}, o); err != nil {
 			t.Fatal(err)
 		}
 		hear("a ticket", 2)

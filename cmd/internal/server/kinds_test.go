@@ -15,7 +15,7 @@ func TestKinds(t *testing.T) {
 	s := newService(t, st, Options{})
 	ctx := t.Context()
 	acquire := func(name string, o lease.Options) error {
-		_, _, err := s.Acquire(ctx, Open().Anyone(), name, nil, o)
+		_, _, err := s.Acquire(ctx, Open().Anyone(), name, lease.Request{}, o)
 		return err
 	}
 	sp, err := s.Space(ctx, "n")
@@ -45,7 +45,7 @@ func TestKinds(t *testing.T) {
 		_, _, err := s.Renew(ctx, Open().Anyone(), t, attempt)
 		return err
 	}
-	granted, _, err := s.Acquire(ctx, Open().Anyone(), "n", nil, lease.Options{Label: "b"})
+	granted, _, err := s.Acquire(ctx, Open().Anyone(), "n", lease.Request{}, lease.Options{Label: "b"})
 	ticket := granted.Ticket
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -20,18 +19,20 @@ const maxTTL = 10 * time.Minute
 // maxNodes bounds the block of one ticket, all of whose records are written at each renewal.
 const maxNodes = 1024
 
+// maxAvoided bounds the nodes that a holder refuses.
+const maxAvoided = 1000
+
 // Granted is what a caller gets with a lease.
 type Granted struct {
 	Ticket  lease.Ticket
 	Secrets [][]byte // of an encrypted namespace, oldest first: without them the holder could make no IDs
 }
 
-// Acquire leases a node to a caller, who renews it with the ticket. The service keeps
-// nothing of it, so one that lost its lease shows its last ticket, or nil: a rollback behind
-// it is noticed so. In an encrypted namespace whose secrets stay on the server it refuses,
-// and no node is taken.
+// Acquire leases a node to a caller, who renews it with the ticket. The service keeps nothing of it.
+// In an encrypted namespace whose secrets stay on the server, it refuses a caller who does not show
+// that it has them, and no node is taken.
 func (s *Service) Acquire(
-	ctx context.Context, id *Identity, namespace string, lost *lease.Ticket, o lease.Options,
+	ctx context.Context, id *Identity, namespace string, r lease.Request, o lease.Options,
 ) (g Granted, sp *Space, err error) {
 	if o.TTL < 0 || o.TTL > maxTTL {
 		return Granted{}, nil, Errorf(Invalid, "a ttl of %v: ask for %v at most", o.TTL, maxTTL)
@@ -42,6 +43,12 @@ func (s *Service) Acquire(
 	}
 	if o.Nodes > maxNodes {
 		return Granted{}, nil, Errorf(Invalid, "%d nodes: ask for %d at most", o.Nodes, maxNodes)
+	}
+	if err := checkEarlier(r.Earlier); err != nil {
+		return Granted{}, nil, err
+	}
+	if n := len(r.Avoid); n > maxAvoided {
+		return Granted{}, nil, Errorf(Invalid, "%d nodes are refused: name %d at most", n, maxAvoided)
 	}
 	// A client that takes a node from a living holder of another label decides about others: that
 	// is for those who manage the namespace. A label is the caller's word, and everybody who reads
@@ -59,11 +66,13 @@ func (s *Service) Acquire(
 			return Granted{}, nil, err
 		}
 		defer leave()
-		if err := s.checkRoom(ctx, id, limit, namespace, o.Node, o.Nodes); err != nil {
-			return Granted{}, nil, err
+		if len(r.Earlier) == 0 { // what it got is there already, and counts afterwards
+			if err := s.checkRoom(ctx, id, limit, namespace, o.Node, o.Nodes); err != nil {
+				return Granted{}, nil, err
+			}
 		}
 	}
-	if g, sp, err = s.acquire(ctx, namespace, lost, o); err == nil && limit > 0 {
+	if g, sp, err = s.acquire(ctx, namespace, r, o); err == nil && limit > 0 {
 		err = s.keepWithin(ctx, id, limit, sp, g.Ticket, g.Ticket.From) // nobody has used it
 	}
 	if err != nil {
@@ -72,17 +81,28 @@ func (s *Service) Acquire(
 	return g, sp, nil
 }
 
+// checkEarlier bounds the attempts that had no answer.
+func checkEarlier(earlier []string) error {
+	if n := len(earlier); n > 64 {
+		return Errorf(Invalid, "%d earlier attempts: name the last 64", n)
+	}
+	return nil
+}
+
 func (s *Service) acquire(
-	ctx context.Context, namespace string, lost *lease.Ticket, o lease.Options,
+	ctx context.Context, namespace string, r lease.Request, o lease.Options,
 ) (Granted, *Space, error) {
 	o.Time, o.Logger, o.Events = s.anchored, s.opts.Logger, s.onLeaseEvent
 	return withSpace(ctx, s, namespace, func(ctx context.Context, sp *Space) (g Granted, err error) {
 		// What may be refused comes first: a node that nobody can use would stay taken
 		// until its end.
-		if g.Secrets, err = s.Secrets(sp); err != nil {
+		if g.Secrets, err = s.Secrets(sp); err != nil && r.Fingerprint == "" {
 			return Granted{}, err
 		}
-		if g.Ticket, err = lease.Acquire(ctx, s.store, namespace, sp.Scheme(), lost, &o); err != nil {
+		if o.Within != (snowfence.NodeRange{}) {
+			o.Within.Until = min(o.Within.Until, sp.Scheme().Nodes())
+		}
+		if g.Ticket, err = lease.Acquire(ctx, s.store, namespace, sp.Scheme(), &r, &o); err != nil {
 			return Granted{}, err
 		}
 		return g, nil
@@ -97,14 +117,17 @@ func (s *Service) tickets() *lease.Options {
 // Renew renews what a ticket stands for. One that has ended counts as a new one, for the limit of
 // the token that its label names.
 func (s *Service) Renew(
-	ctx context.Context, id *Identity, t lease.Ticket, attempt string,
+	ctx context.Context, id *Identity, t lease.Ticket, attempt string, earlier ...string,
 ) (lease.Ticket, *Space, error) {
+	if err := checkEarlier(earlier); err != nil {
+		return t, nil, err
+	}
 	limit, err := id.nodeLimit()
 	if err != nil {
 		return t, nil, err
 	}
 	next, sp, err := withSpace(ctx, s, t.Namespace, func(ctx context.Context, sp *Space) (lease.Ticket, error) {
-		return t.Renew(ctx, s.store, sp.Scheme(), attempt, s.tickets())
+		return t.Renew(ctx, s.store, sp.Scheme(), attempt, s.tickets(), earlier...)
 	})
 	if errors.Is(err, lease.ErrLost) {
 		text := fmt.Sprintf("node %d: its holder lost the lease", t.Node)
@@ -148,18 +171,13 @@ func withSpace[T any](
 	}
 }
 
-// MarshalTicket writes a ticket for its holder.
-func MarshalTicket(t lease.Ticket) ([]byte, error) { return json.Marshal(t) }
-
-// ParseTicket reads what MarshalTicket wrote.
+// ParseTicket reads what a caller sends as its ticket.
 func ParseTicket(b []byte) (lease.Ticket, error) {
-	var t lease.Ticket
-	if len(b) > 4096 || json.Unmarshal(b, &t) != nil || t.Namespace == "" || t.Holder == "" || t.Nonce == "" ||
-		t.TTL <= 0 || t.TTL > maxTTL || t.Nodes < 1 || t.Nodes > maxNodes || lease.CheckName(t.Namespace) != nil {
-		return lease.Ticket{}, Errorf(Invalid, "the ticket is damaged: send back the bytes of the last answer as "+
-			"they are")
+	t, err := lease.ParseTicket(b)
+	if err == nil && (t.TTL > maxTTL || t.Nodes > maxNodes) {
+		err = Errorf(Invalid, "the ticket is damaged: send back the bytes of the last answer as they are")
 	}
-	return t, nil
+	return t, err
 }
 
 // LeaseInfo is a node as people see it.

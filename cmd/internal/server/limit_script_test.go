@@ -87,37 +87,23 @@ func put(t *testing.T, st *script, rs ...lease.Record) {
 }
 
 // takeNode takes a node of the namespace n as a caller with a verb does.
-func takeNode(ctx context.Context, t *testing.T, s *Service, id *Identity, v Verb, node int64) error {
+func takeNode(ctx context.Context, t *testing.T, s *Service, id *Identity, node int64) error {
 	t.Helper()
-	if v == VerbLease {
-		_, _, err := s.Acquire(ctx, id, "n", nil, lease.Options{Label: fmt.Sprint(node), Node: &node, TTL: time.Minute})
-		return err
-	}
-	r := leased(t, s, "n", node, fmt.Sprint(node), time.Minute)
-	return (&owned{s.store, s, id}).Swap(ctx, []lease.Write{{New: r}})[0]
+	o := lease.Options{Label: fmt.Sprint(node), Node: &node, TTL: time.Minute}
+	_, _, err := s.Acquire(ctx, id, "n", lease.Request{}, o)
+	return err
 }
 
 // heldNode takes a node. renew renews it, and until is the first tick that is not granted before.
-func heldNode(
-	t *testing.T, s *Service, id *Identity, v Verb, node int64, ttl time.Duration,
-) (renew func() error, until int64) {
+func heldNode(t *testing.T, s *Service, id *Identity, node int64, ttl time.Duration) (renew func() error, until int64) {
 	t.Helper()
-	if v == VerbLease {
-		g, _, err := s.Acquire(t.Context(), id, "n", nil, lease.Options{Label: "first", Node: &node, TTL: ttl})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return func() error {
-			_, _, err := s.Renew(t.Context(), id, g.Ticket, "attempt-0123456789")
-			return err
-		}, g.Ticket.Until
-	}
-	st, first := &owned{s.store, s, id}, leased(t, s, "n", node, "first", ttl)
-	if err := st.Swap(t.Context(), []lease.Write{{New: first}})[0]; err != nil {
+	o := lease.Options{Label: "first", Node: &node, TTL: ttl}
+	g, _, err := s.Acquire(t.Context(), id, "n", lease.Request{}, o)
+	if err != nil {
 		t.Fatal(err)
 	}
 	return func() error {
-		next := leased(t, s, "n", node, "first", ttl)
-		return st.Swap(t.Context(), []lease.Write{{Old: first.Nonce, New: next}})[0]
-	}, first.Until
+		_, _, err := s.Renew(t.Context(), id, g.Ticket, "attempt-0123456789")
+		return err
+	}, g.Ticket.Until
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -47,7 +46,7 @@ func TestOneTokenTookAllNodes(t *testing.T) {
 	st := newStore(t, "n")
 	s, id := newService(t, st, Options{}), limited(t, 3, VerbLease)
 	acquire := func(o lease.Options) (lease.Ticket, error) {
-		g, _, err := s.Acquire(t.Context(), id, "n", nil, o)
+		g, _, err := s.Acquire(t.Context(), id, "n", lease.Request{}, o)
 		return g.Ticket, err
 	}
 	var last lease.Ticket
@@ -78,7 +77,7 @@ func TestOneTokenTookAllNodes(t *testing.T) {
 		t.Errorf("%d nodes are held", n)
 	}
 	other := tokensOf(t, Token{Name: "shop2", SHA256: sum("2"), Verbs: []Verb{VerbLease}, Nodes: 1})
-	if _, _, err := s.Acquire(t.Context(), other.tokens[0], "n", nil, lease.Options{Label: "x"}); err != nil {
+	if _, _, err := s.Acquire(t.Context(), other.tokens[0], "n", lease.Request{}, lease.Options{Label: "x"}); err != nil {
 		t.Errorf("another token: %v", err)
 	}
 	if got := id.used.Refused.Load(); got != 18 {
@@ -112,45 +111,34 @@ func (m *meeting) List(
 
 // Two servers over one store count before either writes, so both think that there is room.
 func TestTwoServersDoubledALimit(t *testing.T) {
-	for _, verb := range []Verb{VerbLease, VerbStore} {
-		st := newStore(t, "n")
-		m := &meeting{st, atomic.Int64{}, make(chan struct{})}
-		m.left.Store(2)
-		var all sync.WaitGroup
-		var kept atomic.Int64
-		for i := range 2 {
-			s, id := New(m, Options{}), limited(t, 1, verb) // each server reads the file of tokens itself
-			t.Cleanup(func() { _ = s.Close(context.Background()) })
-			all.Go(func() {
-				err := hold(t, s, id, verb, fmt.Sprint(i))
-				if err == nil {
-					kept.Add(1)
-				} else if KindOf(err) != TooMuch {
-					t.Errorf("%s: %v", verb, err)
-				}
-			})
-		}
-		all.Wait()
-		s := New(st, Options{})
+	st := newStore(t, "n")
+	m := &meeting{st, atomic.Int64{}, make(chan struct{})}
+	m.left.Store(2)
+	var all sync.WaitGroup
+	var kept atomic.Int64
+	for i := range 2 {
+		s, id := New(m, Options{}), limited(t, 1, VerbLease) // each server reads the file of tokens itself
 		t.Cleanup(func() { _ = s.Close(context.Background()) })
-		if n := heldIn(t, s); kept.Load() > 1 || int64(n) != kept.Load() {
-			t.Errorf("%s: %d grants were kept, and %d nodes are held", verb, kept.Load(), n)
-		}
+		all.Go(func() {
+			err := hold(t, s, id, fmt.Sprint(i))
+			if err == nil {
+				kept.Add(1)
+			} else if KindOf(err) != TooMuch {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	all.Wait()
+	s := New(st, Options{})
+	t.Cleanup(func() { _ = s.Close(context.Background()) })
+	if n := heldIn(t, s); kept.Load() > 1 || int64(n) != kept.Load() {
+		t.Errorf("%d grants were kept, and %d nodes are held", kept.Load(), n)
 	}
 }
 
-// hold takes a node and keeps it until the test ends.
-func hold(t *testing.T, s *Service, id *Identity, verb Verb, label string) error {
-	if verb == VerbLease {
-		_, _, err := s.Acquire(t.Context(), id, "n", nil, lease.Options{Label: label, TTL: time.Minute})
-		return err
-	}
-	st := &cut{Store: s.HoldersFor(id), afterError: true} // it gives nothing back that it was refused
-	o := &lease.Options{Label: label, TTL: time.Minute}
-	l, err := lease.Open(t.Context(), st, "n", scheme(t, "twitter"), o)
-	if err == nil {
-		t.Cleanup(func() { _ = l.Close() })
-	}
+// hold takes a node.
+func hold(t *testing.T, s *Service, id *Identity, label string) error {
+	_, _, err := s.Acquire(t.Context(), id, "n", lease.Request{}, lease.Options{Label: label, TTL: time.Minute})
 	return err
 }
 
@@ -158,33 +146,31 @@ func hold(t *testing.T, s *Service, id *Identity, verb Verb, label string) error
 // and in the end there are as many.
 func TestLimitUnderRaces(t *testing.T) {
 	const limit = 5
-	for _, verb := range []Verb{VerbLease, VerbStore} {
-		st := lease.Group(newStore(t, "n"))
-		var all sync.WaitGroup
-		var kept atomic.Int64
-		for i := range 2 {
-			s, id := New(st, Options{}), limited(t, limit, verb)
-			t.Cleanup(func() { _ = s.Close(context.Background()) })
-			for j := range 8 {
-				all.Go(func() {
-					for range 3 {
-						err := hold(t, s, id, verb, fmt.Sprint(i, "-", j))
-						if err == nil && kept.Add(1) > limit {
-							t.Errorf("%s: more than %d grants", verb, limit)
-						}
-						if err != nil && KindOf(err) != TooMuch {
-							t.Errorf("%s: %v", verb, err)
-						}
-					}
-				})
-			}
-		}
-		all.Wait()
-		s := New(st, Options{})
+	st := lease.Group(newStore(t, "n"))
+	var all sync.WaitGroup
+	var kept atomic.Int64
+	for i := range 2 {
+		s, id := New(st, Options{}), limited(t, limit, VerbLease)
 		t.Cleanup(func() { _ = s.Close(context.Background()) })
-		if n := heldIn(t, s); int64(n) != kept.Load() {
-			t.Errorf("%s: %d grants were kept, and %d nodes are held", verb, kept.Load(), n)
+		for j := range 8 {
+			all.Go(func() {
+				for range 3 {
+					err := hold(t, s, id, fmt.Sprint(i, "-", j))
+					if err == nil && kept.Add(1) > limit {
+						t.Errorf("more than %d grants", limit)
+					}
+					if err != nil && KindOf(err) != TooMuch {
+						t.Errorf("%v", err)
+					}
+				}
+			})
 		}
+	}
+	all.Wait()
+	s := New(st, Options{})
+	t.Cleanup(func() { _ = s.Close(context.Background()) })
+	if n := heldIn(t, s); int64(n) != kept.Load() {
+		t.Errorf("%d grants were kept, and %d nodes are held", kept.Load(), n)
 	}
 }
 
@@ -198,7 +184,7 @@ func TestEndedTicketsWereRenewedBeyondALimit(t *testing.T) {
 		s, id := newService(t, newStore(t, "n"), Options{}), limited(t, 2, VerbLease)
 		var tickets []lease.Ticket
 		for i := range 4 {
-			g, _, err := s.Acquire(t.Context(), id, "n", nil, lease.Options{
+			g, _, err := s.Acquire(t.Context(), id, "n", lease.Request{}, lease.Options{
 				Label: fmt.Sprint(i), TTL: 10 * time.Second,
 			})
 			if err != nil {
@@ -226,128 +212,4 @@ func TestEndedTicketsWereRenewedBeyondALimit(t *testing.T) {
 	})
 }
 
-// cut is a store that does not answer for a while.
-type cut struct {
-	lease.Store
-	off        atomic.Bool
-	afterError bool // from then on
-}
-
-func (c *cut) Swap(ctx context.Context, ws []lease.Write) []error {
-	if c.off.Load() {
-		return []error{errSilent}
-	}
-	errs := c.Store.Swap(ctx, ws)
-	if c.afterError && errs[0] != nil && !errors.Is(errs[0], lease.ErrLost) {
-		c.off.Store(true)
-	}
-	return errs
-}
-
 var errSilent = fmt.Errorf("no answer")
-
-// A program that could not renew in time came back when another one had its place.
-func TestLateRenewalBeyondALimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		afterEpoch()
-		st := newStore(t, "n")
-		s, id := newService(t, st, Options{}), limited(t, 1, VerbStore)
-		open := func(st lease.Store, label string) (*lease.Lease, error) {
-			o := &lease.Options{Label: label, TTL: 10 * time.Second}
-			return lease.Open(t.Context(), st, "n", scheme(t, "twitter"), o)
-		}
-		slow := &cut{Store: s.HoldersFor(id)}
-		first, err := open(slow, "first")
-		if err != nil {
-			t.Fatal(err)
-		}
-		swaps := st.swaps.Load()
-		if _, err := open(s.HoldersFor(id), "second"); KindOf(err) != TooMuch || st.swaps.Load() != swaps {
-			t.Fatalf("a second node: %v, after %d writes", err, st.swaps.Load()-swaps)
-		}
-		slow.off.Store(true)
-		time.Sleep(30 * time.Second)
-		second, err := open(s.HoldersFor(id), "second")
-		if err != nil {
-			t.Fatal(err)
-		}
-		slow.off.Store(false)
-		for range 20 {
-			time.Sleep(3 * time.Second)
-			if n := heldIn(t, s); n != 1 {
-				t.Errorf("%d nodes are held", n)
-			}
-		}
-		if err := second.Close(); err != nil {
-			t.Error(err)
-		}
-		time.Sleep(time.Minute)
-		if n := heldIn(t, s); n != 1 {
-			t.Errorf("%d nodes are held after the second has gone: the first did not heal", n)
-		}
-		if err := first.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-// A program that gave its node back and took another one, while a write to take the first again was
-// on its way, held both: that write was judged by a record that it did not replace.
-func TestOnlyRenewalsInTimeCountNothing(t *testing.T) {
-	id := limited(t, 1, VerbStore)
-	for name, c := range map[string]struct {
-		change func(old *lease.Record, w *lease.Write)
-		now    int64
-		want   bool
-	}{
-		"a renewal":          {func(*lease.Record, *lease.Write) {}, 99, true},
-		"of another record":  {func(_ *lease.Record, w *lease.Write) { w.Old = "2" }, 99, false},
-		"by another holder":  {func(_ *lease.Record, w *lease.Write) { w.New.Holder = "x" }, 99, false},
-		"after a change":     {func(_ *lease.Record, w *lease.Write) { w.New.Generation++ }, 99, false},
-		"of another token's": {func(old *lease.Record, _ *lease.Write) { old.Label = "shop2/a" }, 99, false},
-		"too late":           {func(*lease.Record, *lease.Write) {}, 100, false},
-	} {
-		old := lease.Record{Nonce: "1", Holder: "h", Generation: 3, Label: "shop/a", Until: 100}
-		w := lease.Write{Old: "1", New: old}
-		c.change(&old, &w)
-		if got := id.renews(old, w, c.now); got != c.want {
-			t.Errorf("%s: %t", name, got)
-		}
-	}
-}
-
-// When a program kept its lease itself, the node did not show whose it was.
-func TestLabelsOfStoreTokensNameThem(t *testing.T) {
-	s, id := newService(t, newStore(t, "n"), Options{}), limited(t, 0, VerbStore)
-	open := func(label string) *lease.Lease {
-		l, err := lease.Open(t.Context(), s.HoldersFor(id), "n", scheme(t, "twitter"), &lease.Options{Label: label})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}
-	l := open("web/1")
-	node := l.Status().Grant.Node
-	list, err := s.Leases(t.Context(), "n", LeaseQuery{After: -1})
-	if err != nil || len(list) != 1 || list[0].Label != "shop/web/1" || OwnerOf(list[0].Label) != "shop" {
-		t.Errorf("%+v, %v", list, err)
-	}
-	if err := l.Close(); err != nil {
-		t.Error(err)
-	}
-	other := open("web/2")
-	again := open("web/1")
-	if got := again.Status().Grant.Node; got != node {
-		t.Errorf("node %d, not %d as before: its label was not found again", got, node)
-	}
-	for _, l := range []*lease.Lease{other, again} {
-		if err := l.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	long := &lease.Options{Label: strings.Repeat("x", 128)}
-	if _, err := lease.Open(t.Context(), s.HoldersFor(id), "n", scheme(t, "twitter"), long); err == nil ||
-		!strings.Contains(err.Error(), "shorter") {
-		t.Errorf("a label that is too long: %v", err)
-	}
-}

@@ -204,7 +204,7 @@ func TestDeleteInUse(t *testing.T) {
 	if _, err := s.one(t.Context(), "n"); err != nil {
 		t.Fatal(err)
 	}
-	granted, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", nil, lease.Options{Label: "same"})
+	granted, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", lease.Request{}, lease.Options{Label: "same"})
 	ticket := granted.Ticket
 	if err != nil {
 		t.Fatal(err)

@@ -82,12 +82,11 @@ type Options struct {
 
 // Service makes IDs and keeps leases for callers. All methods are safe for concurrent use.
 type Service struct {
-	store   lease.Store
-	holders lease.Store
-	counts  lease.Store // for sequences
-	opts    Options
-	id      string // of this server among those over the store
-	now     func() time.Time
+	store  lease.Store
+	counts lease.Store // for sequences
+	opts   Options
+	id     string // of this server among those over the store
+	now    func() time.Time
 
 	anchored snowfence.TimeSource // by which tickets are leased: it does not go back
 
@@ -135,7 +134,6 @@ func New(st lease.Store, o Options) *Service {
 		tally:     map[string]*tally{},
 		sequences: newSequences(), Events: newEvents(),
 	}
-	s.holders = lease.Holders(s.store, nil)
 	if s.counts = st; o.Direct != nil {
 		s.counts = boundedStore(o.Direct, o.Connections)
 	}
@@ -148,7 +146,13 @@ func New(st lease.Store, o Options) *Service {
 // Label is what people see as the holder of this server's nodes.
 func (s *Service) Label() string { return s.opts.Label }
 
-// Store returns the store, for leases that callers keep themselves.
+// Now is the time by the clock that leases go by.
+func (s *Service) Now() time.Time {
+	now, _ := s.anchored()
+	return now
+}
+
+// Store returns the store.
 func (s *Service) Store() lease.Store { return s.store }
 
 // Space returns the namespace of a name. It reads its record from the store at the first

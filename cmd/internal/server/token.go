@@ -23,12 +23,11 @@ const (
 	// Leases of the caller's own, by tickets; it can use up the nodes, but not take one
 	// that another label holds.
 	VerbLease  Verb = "lease"
-	VerbStore  Verb = "store"  // leases that the caller keeps itself, in the store (see lease.Holders)
 	VerbManage Verb = "manage" // namespaces, vetoes, releases
 )
 
 // verbs are all of them.
-var verbs = [...]Verb{VerbIDs, VerbRead, VerbLease, VerbStore, VerbManage}
+var verbs = [...]Verb{VerbIDs, VerbRead, VerbLease, VerbManage}
 
 // Token says what a client may do that knows a secret, or has a certificate with a name. No file
 // has the secret itself.
@@ -101,7 +100,7 @@ func (t *Token) check() (sum []byte, err error) {
 	}
 	for _, v := range t.Verbs {
 		if !slices.Contains(verbs[:], v) {
-			return refuse("there is no verb %q: use ids, read, lease, store, manage", v)
+			return refuse("there is no verb %q: use ids, read, lease, manage", v)
 		}
 	}
 	for _, n := range t.Namespaces {
@@ -113,8 +112,8 @@ func (t *Token) check() (sum []byte, err error) {
 	case t.Nodes > 0 && t.May(VerbManage):
 		return refuse("the verb manage can free and take any node, so a limit of nodes means nothing: " +
 			"leave one of them out")
-	case t.Nodes > 0 && !t.May(VerbLease) && !t.May(VerbStore):
-		return refuse("it holds no nodes: give it the verb lease or store, or leave nodes out")
+	case t.Nodes > 0 && !t.May(VerbLease):
+		return refuse("it holds no nodes: give it the verb lease, or leave nodes out")
 	}
 	if len(t.Verbs) == 0 {
 		t.Verbs = []Verb{VerbIDs, VerbRead}

@@ -39,7 +39,7 @@ func TestWatchersShareReads(t *testing.T) {
 		s := newService(t, st, Options{})
 		acquire := func(n int) {
 			for i := range n {
-				if _, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", nil, lease.Options{
+				if _, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", lease.Request{}, lease.Options{
 					Label: fmt.Sprint(i),
 					TTL:   10 * time.Minute,
 				}); err != nil {

@@ -35,8 +35,6 @@ const (
 	ServerServiceName = "snowfence.v1.ServerService"
 	// SequenceServiceName is the fully-qualified name of the SequenceService service.
 	SequenceServiceName = "snowfence.v1.SequenceService"
-	// StoreServiceName is the fully-qualified name of the StoreService service.
-	StoreServiceName = "snowfence.v1.StoreService"
 )
 
 // These constants are the fully-qualified names of the RPCs defined in this package. They're
@@ -98,16 +96,6 @@ const (
 	SequenceServiceConfirmProcedure = "/snowfence.v1.SequenceService/Confirm"
 	// SequenceServiceDeleteProcedure is the fully-qualified name of the SequenceService's Delete RPC.
 	SequenceServiceDeleteProcedure = "/snowfence.v1.SequenceService/Delete"
-	// StoreServiceGetProcedure is the fully-qualified name of the StoreService's Get RPC.
-	StoreServiceGetProcedure = "/snowfence.v1.StoreService/Get"
-	// StoreServiceFindProcedure is the fully-qualified name of the StoreService's Find RPC.
-	StoreServiceFindProcedure = "/snowfence.v1.StoreService/Find"
-	// StoreServiceCountProcedure is the fully-qualified name of the StoreService's Count RPC.
-	StoreServiceCountProcedure = "/snowfence.v1.StoreService/Count"
-	// StoreServiceSwapProcedure is the fully-qualified name of the StoreService's Swap RPC.
-	StoreServiceSwapProcedure = "/snowfence.v1.StoreService/Swap"
-	// StoreServiceDescribeProcedure is the fully-qualified name of the StoreService's Describe RPC.
-	StoreServiceDescribeProcedure = "/snowfence.v1.StoreService/Describe"
 )
 
 // IDServiceClient is a client for the snowfence.v1.IDService service.
@@ -483,8 +471,8 @@ func (UnimplementedNamespaceServiceHandler) Delete(context.Context, *connect.Req
 // LeaseServiceClient is a client for the snowfence.v1.LeaseService service.
 type LeaseServiceClient interface {
 	Acquire(context.Context, *connect.Request[snowfencev1.AcquireRequest]) (*connect.Response[snowfencev1.Lease], error)
-	// Renew moves until ahead. Repeat it with the same attempt when the answer was lost; take a new random attempt for each new renewal. NOT_FOUND and ABORTED mean
-	// that the lease is lost: stop at once.
+	// Renew moves until ahead. Each call has a new random attempt, and after a lost answer those of before as earlier. NOT_FOUND and ABORTED mean that the lease is
+	// lost: stop at once.
 	Renew(context.Context, *connect.Request[snowfencev1.RenewRequest]) (*connect.Response[snowfencev1.Lease], error)
 	// Release gives the node back. used is the tick after the last one stamped, by a holder that has stopped.
 	Release(context.Context, *connect.Request[snowfencev1.ReleaseRequest]) (*connect.Response[snowfencev1.ReleaseResponse], error)
@@ -603,8 +591,8 @@ func (c *leaseServiceClient) Watch(ctx context.Context, req *connect.Request[sno
 // LeaseServiceHandler is an implementation of the snowfence.v1.LeaseService service.
 type LeaseServiceHandler interface {
 	Acquire(context.Context, *connect.Request[snowfencev1.AcquireRequest]) (*connect.Response[snowfencev1.Lease], error)
-	// Renew moves until ahead. Repeat it with the same attempt when the answer was lost; take a new random attempt for each new renewal. NOT_FOUND and ABORTED mean
-	// that the lease is lost: stop at once.
+	// Renew moves until ahead. Each call has a new random attempt, and after a lost answer those of before as earlier. NOT_FOUND and ABORTED mean that the lease is
+	// lost: stop at once.
 	Renew(context.Context, *connect.Request[snowfencev1.RenewRequest]) (*connect.Response[snowfencev1.Lease], error)
 	// Release gives the node back. used is the tick after the last one stamped, by a holder that has stopped.
 	Release(context.Context, *connect.Request[snowfencev1.ReleaseRequest]) (*connect.Response[snowfencev1.ReleaseResponse], error)
@@ -1032,178 +1020,4 @@ func (UnimplementedSequenceServiceHandler) Confirm(context.Context, *connect.Req
 
 func (UnimplementedSequenceServiceHandler) Delete(context.Context, *connect.Request[snowfencev1.SequenceDeleteRequest]) (*connect.Response[snowfencev1.SequenceDeleteResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.SequenceService.Delete is not implemented"))
-}
-
-// StoreServiceClient is a client for the snowfence.v1.StoreService service.
-type StoreServiceClient interface {
-	Get(context.Context, *connect.Request[snowfencev1.GetRequest]) (*connect.Response[snowfencev1.Records], error)
-	Find(context.Context, *connect.Request[snowfencev1.FindRequest]) (*connect.Response[snowfencev1.Records], error)
-	Count(context.Context, *connect.Request[snowfencev1.CountRequest]) (*connect.Response[snowfencev1.CountResponse], error)
-	Swap(context.Context, *connect.Request[snowfencev1.SwapRequest]) (*connect.Response[snowfencev1.SwapResponse], error)
-	Describe(context.Context, *connect.Request[snowfencev1.DescribeRequest]) (*connect.Response[snowfencev1.DescribeResponse], error)
-}
-
-// NewStoreServiceClient constructs a client for the snowfence.v1.StoreService service. By default,
-// it uses the Connect protocol with the binary Protobuf Codec, asks for gzipped responses, and
-// sends uncompressed requests. To use the gRPC or gRPC-Web protocols, supply the connect.WithGRPC()
-// or connect.WithGRPCWeb() options.
-//
-// The URL supplied here should be the base URL for the Connect or gRPC server (for example,
-// http://api.acme.com or https://acme.com/grpc).
-func NewStoreServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...connect.ClientOption) StoreServiceClient {
-	baseURL = strings.TrimRight(baseURL, "/")
-	storeServiceMethods := snowfencev1.File_snowfence_v1_snowfence_proto.Services().ByName("StoreService").Methods()
-	return &storeServiceClient{
-		get: connect.NewClient[snowfencev1.GetRequest, snowfencev1.Records](
-			httpClient,
-			baseURL+StoreServiceGetProcedure,
-			connect.WithSchema(storeServiceMethods.ByName("Get")),
-			connect.WithClientOptions(opts...),
-		),
-		find: connect.NewClient[snowfencev1.FindRequest, snowfencev1.Records](
-			httpClient,
-			baseURL+StoreServiceFindProcedure,
-			connect.WithSchema(storeServiceMethods.ByName("Find")),
-			connect.WithClientOptions(opts...),
-		),
-		count: connect.NewClient[snowfencev1.CountRequest, snowfencev1.CountResponse](
-			httpClient,
-			baseURL+StoreServiceCountProcedure,
-			connect.WithSchema(storeServiceMethods.ByName("Count")),
-			connect.WithClientOptions(opts...),
-		),
-		swap: connect.NewClient[snowfencev1.SwapRequest, snowfencev1.SwapResponse](
-			httpClient,
-			baseURL+StoreServiceSwapProcedure,
-			connect.WithSchema(storeServiceMethods.ByName("Swap")),
-			connect.WithClientOptions(opts...),
-		),
-		describe: connect.NewClient[snowfencev1.DescribeRequest, snowfencev1.DescribeResponse](
-			httpClient,
-			baseURL+StoreServiceDescribeProcedure,
-			connect.WithSchema(storeServiceMethods.ByName("Describe")),
-			connect.WithClientOptions(opts...),
-		),
-	}
-}
-
-// storeServiceClient implements StoreServiceClient.
-type storeServiceClient struct {
-	get      *connect.Client[snowfencev1.GetRequest, snowfencev1.Records]
-	find     *connect.Client[snowfencev1.FindRequest, snowfencev1.Records]
-	count    *connect.Client[snowfencev1.CountRequest, snowfencev1.CountResponse]
-	swap     *connect.Client[snowfencev1.SwapRequest, snowfencev1.SwapResponse]
-	describe *connect.Client[snowfencev1.DescribeRequest, snowfencev1.DescribeResponse]
-}
-
-// Get calls snowfence.v1.StoreService.Get.
-func (c *storeServiceClient) Get(ctx context.Context, req *connect.Request[snowfencev1.GetRequest]) (*connect.Response[snowfencev1.Records], error) {
-	return c.get.CallUnary(ctx, req)
-}
-
-// Find calls snowfence.v1.StoreService.Find.
-func (c *storeServiceClient) Find(ctx context.Context, req *connect.Request[snowfencev1.FindRequest]) (*connect.Response[snowfencev1.Records], error) {
-	return c.find.CallUnary(ctx, req)
-}
-
-// Count calls snowfence.v1.StoreService.Count.
-func (c *storeServiceClient) Count(ctx context.Context, req *connect.Request[snowfencev1.CountRequest]) (*connect.Response[snowfencev1.CountResponse], error) {
-	return c.count.CallUnary(ctx, req)
-}
-
-// Swap calls snowfence.v1.StoreService.Swap.
-func (c *storeServiceClient) Swap(ctx context.Context, req *connect.Request[snowfencev1.SwapRequest]) (*connect.Response[snowfencev1.SwapResponse], error) {
-	return c.swap.CallUnary(ctx, req)
-}
-
-// Describe calls snowfence.v1.StoreService.Describe.
-func (c *storeServiceClient) Describe(ctx context.Context, req *connect.Request[snowfencev1.DescribeRequest]) (*connect.Response[snowfencev1.DescribeResponse], error) {
-	return c.describe.CallUnary(ctx, req)
-}
-
-// StoreServiceHandler is an implementation of the snowfence.v1.StoreService service.
-type StoreServiceHandler interface {
-	Get(context.Context, *connect.Request[snowfencev1.GetRequest]) (*connect.Response[snowfencev1.Records], error)
-	Find(context.Context, *connect.Request[snowfencev1.FindRequest]) (*connect.Response[snowfencev1.Records], error)
-	Count(context.Context, *connect.Request[snowfencev1.CountRequest]) (*connect.Response[snowfencev1.CountResponse], error)
-	Swap(context.Context, *connect.Request[snowfencev1.SwapRequest]) (*connect.Response[snowfencev1.SwapResponse], error)
-	Describe(context.Context, *connect.Request[snowfencev1.DescribeRequest]) (*connect.Response[snowfencev1.DescribeResponse], error)
-}
-
-// NewStoreServiceHandler builds an HTTP handler from the service implementation. It returns the
-// path on which to mount the handler and the handler itself.
-//
-// By default, handlers support the Connect, gRPC, and gRPC-Web protocols with the binary Protobuf
-// and JSON codecs. They also support gzip compression.
-func NewStoreServiceHandler(svc StoreServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
-	storeServiceMethods := snowfencev1.File_snowfence_v1_snowfence_proto.Services().ByName("StoreService").Methods()
-	storeServiceGetHandler := connect.NewUnaryHandler(
-		StoreServiceGetProcedure,
-		svc.Get,
-		connect.WithSchema(storeServiceMethods.ByName("Get")),
-		connect.WithHandlerOptions(opts...),
-	)
-	storeServiceFindHandler := connect.NewUnaryHandler(
-		StoreServiceFindProcedure,
-		svc.Find,
-		connect.WithSchema(storeServiceMethods.ByName("Find")),
-		connect.WithHandlerOptions(opts...),
-	)
-	storeServiceCountHandler := connect.NewUnaryHandler(
-		StoreServiceCountProcedure,
-		svc.Count,
-		connect.WithSchema(storeServiceMethods.ByName("Count")),
-		connect.WithHandlerOptions(opts...),
-	)
-	storeServiceSwapHandler := connect.NewUnaryHandler(
-		StoreServiceSwapProcedure,
-		svc.Swap,
-		connect.WithSchema(storeServiceMethods.ByName("Swap")),
-		connect.WithHandlerOptions(opts...),
-	)
-	storeServiceDescribeHandler := connect.NewUnaryHandler(
-		StoreServiceDescribeProcedure,
-		svc.Describe,
-		connect.WithSchema(storeServiceMethods.ByName("Describe")),
-		connect.WithHandlerOptions(opts...),
-	)
-	return "/snowfence.v1.StoreService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case StoreServiceGetProcedure:
-			storeServiceGetHandler.ServeHTTP(w, r)
-		case StoreServiceFindProcedure:
-			storeServiceFindHandler.ServeHTTP(w, r)
-		case StoreServiceCountProcedure:
-			storeServiceCountHandler.ServeHTTP(w, r)
-		case StoreServiceSwapProcedure:
-			storeServiceSwapHandler.ServeHTTP(w, r)
-		case StoreServiceDescribeProcedure:
-			storeServiceDescribeHandler.ServeHTTP(w, r)
-		default:
-			http.NotFound(w, r)
-		}
-	})
-}
-
-// UnimplementedStoreServiceHandler returns CodeUnimplemented from all methods.
-type UnimplementedStoreServiceHandler struct{}
-
-func (UnimplementedStoreServiceHandler) Get(context.Context, *connect.Request[snowfencev1.GetRequest]) (*connect.Response[snowfencev1.Records], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.StoreService.Get is not implemented"))
-}
-
-func (UnimplementedStoreServiceHandler) Find(context.Context, *connect.Request[snowfencev1.FindRequest]) (*connect.Response[snowfencev1.Records], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.StoreService.Find is not implemented"))
-}
-
-func (UnimplementedStoreServiceHandler) Count(context.Context, *connect.Request[snowfencev1.CountRequest]) (*connect.Response[snowfencev1.CountResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.StoreService.Count is not implemented"))
-}
-
-func (UnimplementedStoreServiceHandler) Swap(context.Context, *connect.Request[snowfencev1.SwapRequest]) (*connect.Response[snowfencev1.SwapResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.StoreService.Swap is not implemented"))
-}
-
-func (UnimplementedStoreServiceHandler) Describe(context.Context, *connect.Request[snowfencev1.DescribeRequest]) (*connect.Response[snowfencev1.DescribeResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.StoreService.Describe is not implemented"))
 }

@@ -57,8 +57,9 @@ class Holder:
             count += 1
         return count
 
-    def renew(self, attempt=None):
-        status, a = call("Renew", {"ticket": self.ticket, "attempt": attempt or secrets.token_urlsafe(16)})
+    def renew(self, attempt=None, earlier=()):
+        attempt = attempt or secrets.token_urlsafe(16)
+        status, a = call("Renew", {"ticket": self.ticket, "attempt": attempt, "earlier": list(earlier)})
         if status in (404, 409):
             self.generator.lost()
             return False
@@ -79,8 +80,8 @@ until = a.until
 attempt = secrets.token_urlsafe(16)
 old = a.ticket
 assert a.renew(attempt) and a.until >= until
-a.ticket = old  # the answer was lost: the same request again
-assert a.renew(attempt) and a.renew()
+a.ticket = old  # the answer was lost: another attempt, which names it
+assert a.renew(earlier=[attempt]) and a.renew()
 a.make(5000)
 assert call("Renew", {"ticket": old, "attempt": secrets.token_urlsafe(16)})[0] == 409  # a copy with the old ticket
 

@@ -1,0 +1,487 @@
+package lease_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// desk is a server in the same process. Its clock is the system's.
+type desk struct {
+	*testing.T
+	st     lease.Store
+	scheme *snowfence.Scheme
+	calls  []string
+	asked  []lease.Request
+	lost   int                 // so many of the next answers get lost
+	change func(*lease.Leased) // what it says in place of the truth; nil changes nothing
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{T: t, st: lease.NewMemory()}
+	d.scheme = d.schemeOf("twitter")
+	d.namespace(3)
+	return d
+}
+
+func (d *desk) schemeOf(layout string, keys ...*snowfence.Secret) *snowfence.Scheme {
+	d.Helper()
+	s, err := snowfence.NewScheme(snowfence.MustLayout(layout), keys...)
+	if err != nil {
+		d.Fatal(err)
+	}
+	return s
+}
+
+// namespace makes the namespace n with so many leasable nodes.
+func (d *desk) namespace(nodes int64) {
+	d.Helper()
+	o := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}}
+	if _, err := lease.CreateNamespace(d.Context(), d.st, "n", d.scheme, o); err != nil {
+		d.Fatal(err)
+	}
+}
+
+var errDesk = errors.New("no answer")
+
+func (d *desk) answer(t lease.Ticket, err error) (lease.Leased, error) {
+	if d.lost > 0 {
+		d.lost--
+		return lease.Leased{}, errDesk
+	}
+	if err != nil {
+		return lease.Leased{}, err
+	}
+	a := lease.Leased{Ticket: t.Bytes(), Now: time.Now(), Grant: snowfence.Grant{
+		Node: t.Node, Nodes: int64(t.Nodes), From: t.From, Until: t.Until,
+	}}
+	if d.change != nil {
+		d.change(&a)
+	}
+	return a, nil
+}
+
+func (d *desk) Acquire(ctx context.Context, name string, r lease.Request, o lease.Options) (lease.Leased, error) {
+	d.calls, d.asked = append(d.calls, "acquire"), append(d.asked, r)
+	own := &lease.Options{
+		TTL: o.TTL, Node: o.Node, Guard: o.Guard, Within: o.Within, Nodes: o.Nodes, Label: o.Label,
+	}
+	return d.answer(lease.Acquire(ctx, d.st, name, d.scheme, &r, own))
+}
+
+func (d *desk) Renew(ctx context.Context, b []byte, attempt string, earlier []string) (lease.Leased, error) {
+	d.calls = append(d.calls, "renew")
+	t, err := lease.ParseTicket(b)
+	if err == nil {
+		t, err = t.Renew(ctx, d.st, d.scheme, attempt, nil, earlier...)
+	}
+	return d.answer(t, err)
+}
+
+func (d *desk) Release(ctx context.Context, b []byte, used int64) error {
+	d.calls = append(d.calls, "release")
+	t, err := lease.ParseTicket(b)
+	if err == nil {
+		err = t.Release(ctx, d.st, d.scheme, used, nil)
+	}
+	_, err = d.answer(t, err)
+	return err
+}
+
+func (d *desk) keep(o *lease.Options) *lease.Lease {
+	d.Helper()
+	l, err := lease.Keep(d.Context(), d, "n", d.scheme, o)
+	if err != nil {
+		d.Fatal(err)
+	}
+	return l
+}
+
+// held returns the nodes that have a holder.
+func (d *desk) held() (nodes []int64) {
+	d.Helper()
+	rs, err := lease.ListLeases(d.Context(), d.st, "n")
+	if err != nil {
+		d.Fatal(err)
+	}
+	for _, r := range rs {
+		if r.Holder != "" {
+			nodes = append(nodes, r.Node)
+		}
+	}
+	return nodes
+}
+
+func (d *desk) is(what string, l *lease.Lease, ok func(lease.Status) bool) {
+	d.Helper()
+	if s := l.Status(); !ok(s) {
+		d.Errorf("%s: %+v after %q", what, s, d.calls)
+	}
+}
+
+const keptTTL = 9 * time.Second
+
+func kept() *lease.Options { return &lease.Options{TTL: keptTTL, Label: "kept", Idle: -1} }
+
+// afterEpoch lets the clock pass the epoch of the layout.
+func afterEpoch() { time.Sleep(time.Until(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC))) }
+
+// A lease over a server is renewed, and its node is given back with what is left of the grant.
+func TestKeep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterEpoch()
+		d := newDesk(t)
+		l := d.keep(kept())
+		first := l.Status().Grant
+		g, err := l.Generator(snowfence.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(keptTTL)
+		d.is("renewed", l, func(s lease.Status) bool {
+			return s.Grant.Until > first.Until && s.Grant.From == first.From && s.Trouble == nil
+		})
+		id, err := g.Next(t.Context())
+		if err == nil {
+			err = g.Close()
+		}
+		if err != nil || len(d.held()) != 0 {
+			t.Errorf("%v, and %v are held", err, d.held())
+		}
+		used, err := d.scheme.Decode(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next := d.keep(&lease.Options{Node: &first.Node})
+		if from := next.Status().Grant.From; from <= used.Tick || from > used.Tick+1 {
+			t.Errorf("the next grant begins at %d, and %d was used", from, used.Tick)
+		}
+		next.Orphan()
+	})
+}
+
+// An answer that gets lost takes no second node, breaks no run of ticks, and keeps none from others.
+func TestKeepWithoutAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterEpoch()
+		d := newDesk(t)
+		d.lost = 3
+		l := d.keep(kept())
+		if n := d.held(); len(n) != 1 || n[0] != l.Status().Grant.Node || len(d.calls) != 4 {
+			t.Errorf("%v are held after %q", n, d.calls)
+		}
+		for _, r := range d.asked {
+			if slices.Contains(r.Earlier, r.Attempt) {
+				t.Errorf("an attempt was sent twice: %+v", r)
+			}
+		}
+		before := l.Status().Grant
+		d.lost = 2
+		time.Sleep(keptTTL)
+		d.is("renewed after lost answers", l, func(s lease.Status) bool {
+			return s.Grant.From == before.From && s.Grant.Until > before.Until && s.Trouble == nil
+		})
+		d.lost = 1 // of the release, or of what is settled before it
+		if err := l.Close(); err == nil || !strings.Contains(err.Error(), "stays taken until") {
+			t.Errorf("closed without an answer: %v", err)
+		}
+		if err := l.Shutdown(t.Context()); err != nil || len(d.held()) != 0 {
+			t.Errorf("%v, and %v are held", err, d.held())
+		}
+		d.lost = 100
+		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, kept()); !errors.Is(err, errDesk) {
+			t.Errorf("opened without an answer: %v", err)
+		}
+	})
+}
+
+// A renewal without an answer is settled before the node is given back.
+func TestKeepClosesInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterEpoch()
+		d := newDesk(t)
+		l := d.keep(kept())
+		d.lost = 1
+		for d.lost > 0 {
+			time.Sleep(time.Millisecond)
+		}
+		if err := l.Close(); err != nil || len(d.held()) != 0 {
+			t.Errorf("%v, and %v are held after %q", err, d.held(), d.calls)
+		}
+	})
+}
+
+// After a loss the lease shows its last ticket, and takes no node over.
+func TestKeepHeals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterEpoch()
+		d := newDesk(t)
+		o := kept()
+		o.Node = new(int64(1))
+		sealed := false
+		l := d.keep(o)
+		unbind, err := l.Bind(func() int64 { sealed = true; return l.Status().Grant.Until })
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := l.Status().Grant
+		other, err := lease.Open(t.Context(), d.st, "n", d.scheme, &lease.Options{
+			Node: o.Node, Label: "other", TTL: keptTTL,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(keptTTL)
+		d.is("lost", l, func(s lease.Status) bool { return !s.Held && errors.Is(s.Trouble, lease.ErrTaken) && sealed })
+		r := d.asked[len(d.asked)-1]
+		if r.Lost == nil || r.Lost.Node != 1 || r.Lost.Until < last.Until || !r.Free || d.held()[0] != 1 {
+			t.Errorf("it asks with %+v", r)
+		}
+		d.is("the other", other, func(s lease.Status) bool { return s.Held && s.Trouble == nil })
+		if err := other.Close(); err != nil {
+			t.Fatal(err)
+		}
+		unbind()
+		g, err := l.Grant(t.Context(), 0)
+		if err != nil || g.Node != 1 || g.From < last.Until {
+			t.Errorf("%+v, %v after %+v", g, err, last)
+		}
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Options.Check has the last word about a node, and it is not offered again.
+func TestKeepChecksNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterEpoch()
+		d := newDesk(t)
+		o := kept()
+		o.Check = func(_ context.Context, node int64) error {
+			if node != 2 {
+				return errors.New("it is broken")
+			}
+			return nil
+		}
+		l := d.keep(o)
+		if n := l.Status().Grant.Node; n != 2 || !slices.Equal(d.held(), []int64{2}) {
+			t.Errorf("node %d, and %v are held", n, d.held())
+		}
+		if avoid := d.asked[len(d.asked)-1].Avoid; !slices.IsSorted(avoid) || slices.Contains(avoid, 2) {
+			t.Errorf("it avoids %v", avoid)
+		}
+		o.Node = new(int64(0))
+		n := len(d.calls)
+		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, o); !errors.Is(err, lease.ErrVetoed) || len(d.calls) != n {
+			t.Errorf("a fixed node: %v after %q", err, d.calls[n:])
+		}
+		l.Orphan()
+		o.Node, o.Check = nil, func(context.Context, int64) error { return errors.New("all are") }
+		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, o); !errors.Is(err, lease.ErrTaken) || len(d.held()) != 1 {
+			t.Errorf("none is good: %v, and %v are held", err, d.held())
+		}
+	})
+}
+
+// A clock that is off is told before there is a lease, and ends no grant.
+func TestKeepComparesClocks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterEpoch()
+		d := newDesk(t)
+		off := func(a *lease.Leased) { a.Now = a.Now.Add(-keptTTL - time.Second) }
+		d.change = off
+		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, kept()); !errors.Is(err, lease.ErrSkew) || len(d.held()) != 0 {
+			t.Errorf("%v, and %v are held", err, d.held())
+		}
+		d.change = nil
+		l := d.keep(kept())
+		before := l.Status().Grant
+		d.change = off
+		time.Sleep(keptTTL / 2)
+		d.is("off", l, func(s lease.Status) bool { return s.Grant == before && errors.Is(s.Trouble, lease.ErrSkew) })
+		d.change = nil
+		time.Sleep(keptTTL / 2)
+		d.is("right again", l, func(s lease.Status) bool { return s.Grant.Until > before.Until && s.Trouble == nil })
+		l.Orphan()
+	})
+}
+
+// A lease of another scheme gets nothing, and ends when the namespace gets another layout.
+func TestKeepOfAnotherScheme(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterEpoch()
+		d := newDesk(t)
+		var m *lease.MismatchError
+		if _, err := lease.Keep(t.Context(), d, "n", d.schemeOf("bwmarrin"), kept()); !errors.As(err, &m) {
+			t.Errorf("another layout: %v", err)
+		}
+		d.st, d.scheme = lease.NewMemory(), d.schemeOf("snowfence")
+		d.namespace(3)
+		l := d.keep(kept())
+		d.scheme = d.schemeOf("time=42,node=10,seq=12,epoch=2025-01-01")
+		if _, err := lease.ChangeNamespace(t.Context(), d.st, "n", lease.NamespaceChange{Scheme: d.scheme}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(keptTTL)
+		select {
+		case <-l.Done():
+		default:
+			t.Errorf("it goes on: %+v", l.Status())
+		}
+		a, b := snowfence.GenerateSecret(), snowfence.GenerateSecret()
+		const rotating = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
+		d.st, d.scheme = lease.NewMemory(), d.schemeOf(rotating, a)
+		d.namespace(3)
+		if _, err := lease.Keep(t.Context(), d, "n", d.schemeOf(rotating, a, b), kept()); !errors.Is(err, lease.ErrRefused) ||
+			!strings.Contains(err.Error(), "number 1") {
+			t.Errorf("a secret that the server lacks: %v", err)
+		}
+		d.keep(kept()).Orphan()
+	})
+}
+
+// What a server says is compared with what was asked for, and with what it granted before.
+func TestKeepBelievesNoNonsense(t *testing.T) {
+	for name, change := range map[string]func(*lease.Leased){
+		"no ticket":   func(a *lease.Leased) { a.Ticket = nil },
+		"no ticks":    func(a *lease.Leased) { a.Grant.Until = a.Grant.From },
+		"two nodes":   func(a *lease.Leased) { a.Grant.Nodes = 2 },
+		"node 9":      func(a *lease.Leased) { a.Grant.Node = 9 },
+		"early ticks": func(a *lease.Leased) { a.Grant.From-- },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			afterEpoch()
+			d := newDesk(t)
+			l := d.keep(kept())
+			before := l.Status().Grant
+			d.change = change
+			time.Sleep(keptTTL / 2)
+			d.is(name, l, func(s lease.Status) bool { return s.Grant == before && s.Trouble != nil })
+			l.Orphan()
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		afterEpoch()
+		d := newDesk(t)
+		o := kept()
+		o.Node = new(int64(1))
+		l := d.keep(o)
+		if _, err := l.Grant(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		old := l.Status().Grant
+		if _, err := lease.ReleaseNode(t.Context(), d.st, "n", 1); err != nil {
+			t.Fatal(err)
+		}
+		d.change = func(a *lease.Leased) { a.Grant.From = old.Until - 1 }
+		time.Sleep(keptTTL)
+		d.is("ticks of before", l, func(s lease.Status) bool {
+			return !s.Held && strings.Contains(fmt.Sprint(s.Trouble), "rolled back")
+		})
+		d.change = nil
+		time.Sleep(keptTTL)
+		d.is("above them", l, func(s lease.Status) bool { return s.Held && s.Grant.From >= old.Until })
+		l.Orphan()
+	})
+}
+
+// A lease would like its last node, or that of its sticky file, and keeps within its part.
+func TestKeepPrefersANode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterEpoch()
+		d := newDesk(t)
+		file := filepath.Join(t.TempDir(), "node")
+		if err := os.WriteFile(file, []byte("snowfence sticky 1\nnamespace n\nnode 2\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		o := kept()
+		o.StickyFile = file
+		l := d.keep(o)
+		d.is("as the file says", l, func(s lease.Status) bool { return s.Grant.Node == 2 })
+		within := kept()
+		within.Within = snowfence.NodeRange{From: 1, Until: 2}
+		w := d.keep(within)
+		d.is("within its part", w, func(s lease.Status) bool { return s.Grant.Node == 1 })
+		if text, err := os.ReadFile(file); err != nil || !strings.HasSuffix(string(text), "node 2\n") {
+			t.Errorf("%q, %v", text, err)
+		}
+		w.Orphan()
+		l.Orphan()
+	})
+}
+
+// Leases are opened together, all or none.
+func TestKeepAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterEpoch()
+		d := newDesk(t)
+		one := &single{desk: d, free: make(chan struct{}, 1)}
+		all, err := lease.KeepAll(t.Context(), one, "n", d.scheme, 3, kept())
+		if err != nil || len(all) != 3 || len(d.held()) != 3 {
+			t.Fatalf("%d leases, %v; %v are held", len(all), err, d.held())
+		}
+		if err := lease.ShutdownAll(t.Context(), all); err != nil {
+			t.Error(err)
+		}
+		if all, err := lease.KeepAll(t.Context(), one, "n", d.scheme, 4, kept()); !errors.Is(err, lease.ErrTaken) ||
+			len(all) != 0 || len(d.held()) != 0 {
+			t.Errorf("four of three: %v, %v; %v are held", all, err, d.held())
+		}
+	})
+}
+
+// single is a desk with one clerk.
+type single struct {
+	*desk
+	free chan struct{}
+}
+
+func (s *single) Acquire(ctx context.Context, name string, r lease.Request, o lease.Options) (lease.Leased, error) {
+	s.free <- struct{}{}
+	defer func() { <-s.free }()
+	return s.desk.Acquire(ctx, name, r, o)
+}
+
+func (s *single) Release(ctx context.Context, b []byte, used int64) error {
+	s.free <- struct{}{}
+	defer func() { <-s.free }()
+	return s.desk.Release(ctx, b, used)
+}
+
+// A ticket proves who has a lease, so no log has it.
+func TestTicketsAreNotPrinted(t *testing.T) {
+	w := newTicketWorld(t)
+	a := w.renew(w.acquire(), rand.Text())
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "ticket", a)
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "ticket", a, "pointer", &a)
+	text := fmt.Sprintf("%v %+v %#v %s %v", a, a, a, a, &a) + log.String()
+	for _, secret := range []string{a.MAC, a.Nonce, a.Holder} {
+		if strings.Contains(text, secret) {
+			t.Errorf("%s shows %s", text, secret)
+		}
+	}
+	if b, err := lease.ParseTicket(a.Bytes()); err != nil || b != a {
+		t.Errorf("%+v, %v", b, err)
+	}
+	for _, bad := range []string{"", "x", "{}", strings.Repeat(" ", 5000) + string(a.Bytes())} {
+		if _, err := lease.ParseTicket([]byte(bad)); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("%.20q: %v", bad, err)
+		}
+	}
+}
