@@ -128,7 +128,9 @@ func (c *storeClaim) fixedBlock(ctx context.Context, ns Namespace, now time.Time
 }
 
 // take acquires the block of these records; [ErrLost] means that somebody was faster.
-func (c *storeClaim) take(ctx context.Context, ns Namespace, rs []Record, now time.Time) (none snowfence.Grant, _ error) {
+func (c *storeClaim) take(
+	ctx context.Context, ns Namespace, rs []Record, now time.Time,
+) (none snowfence.Grant, _ error) {
 	if err := c.outdated(ctx, ns, rs); err != nil {
 		return none, err
 	}

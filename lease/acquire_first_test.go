@@ -123,7 +123,8 @@ func TestFirstWaitsForANode(t *testing.T) {
 				return nil
 			})
 			g.change(5, func(r *Record) { c.hurt(g, r) })
-			if err := g.do(firstGrant(t.Context(), g.c.setup, g.c)); err != nil || len(*looks) != 4 || g.l.use.cur == nil {
+			if err := g.do(firstGrant(t.Context(), g.c.setup, g.c)); err != nil || len(*looks) != 4 ||
+				g.l.use.cur == nil {
 				t.Fatalf("%s: looked at %v: %v", name, *looks, err)
 			}
 			for i, at := range (*looks)[1:] {

@@ -42,7 +42,8 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
 			}
 			return
 		}
-		if !f.offer(ctx, f.own(), 1, yield) || !f.offer(ctx, c.prefer, 1, yield) || !f.offer(ctx, c.stickyNode(), 1, yield) ||
+		if !f.offer(ctx, f.own(), 1, yield) || !f.offer(ctx, c.prefer, 1, yield) ||
+			!f.offer(ctx, c.stickyNode(), 1, yield) ||
 			!f.offer(ctx, f.probe(), anyWait, yield) {
 			return
 		}

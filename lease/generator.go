@@ -22,7 +22,8 @@ func Generator(
 }
 
 // Generator starts a generator on the lease, for which the lease is from here on: closing the
-// generator closes the lease. c says how it works; its Fence is set here. An error closes the lease.
+// generator closes the lease. c says how it works; its Fence is set here. An error closes the
+// lease.
 func (l *Lease) Generator(c snowfence.Config) (*snowfence.Generator, error) {
 	l.mu.Lock()
 	l.oneGenerator = true

@@ -48,7 +48,8 @@ type Namespace struct {
 	SQL []SQLNode `json:"sql,omitempty"`
 	// of a layout with a key field: snowfence.Secret.ID of each, by number
 	Keys []string `json:"keys,omitempty"`
-	// signs tickets. It is kept beside the rest, so that whoever prints a namespace does not print it
+	// signs tickets. It is kept beside the rest, so that whoever prints a namespace does not
+	// print it
 	ticketKey string
 	record    Record
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// giveBack implements [claim]: it clears the holder. Of a grant that was sealed it also lowers until
+// giveBack implements [claim]: it clears the holder. Of a grant that was sealed it also lowers
+// until
 // to used, because it makes no ID of that tick or a later one. A node of somebody else is left
 // alone.
 func (c *storeClaim) giveBack(ctx context.Context, o *owed) error {

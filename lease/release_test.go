@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// owed returns what is given back of the grant that the claim has, nil if its generator was not sealed.
+// owed returns what is given back of the grant that the claim has, nil if its generator was not
+// sealed.
 func (g *stage) owed(used int64, sealed bool) *owed {
 	if !sealed || g.c.held == nil {
 		return nil
@@ -84,7 +85,8 @@ func TestGiveBackWithoutAnswer(t *testing.T) {
 	_ = g.do(g.c.renew(t.Context()))
 	g.st.onSwap, g.st.swaps = nil, 0
 	g.st.onGet = func([]Key) error { return errSilent }
-	if err := g.c.giveBack(t.Context(), g.owed(0, true)); !errors.Is(err, errSilent) || g.st.swaps != 0 || g.c.held == nil {
+	if err := g.c.giveBack(t.Context(), g.owed(0, true)); !errors.Is(err, errSilent) || g.st.swaps != 0 ||
+		g.c.held == nil {
 		t.Errorf("%v, with %d writes", err, g.st.swaps)
 	}
 	g.st.onGet = nil

@@ -35,7 +35,8 @@ type Leased struct {
 }
 
 // Keep acquires a lease from a server and keeps it, as [Open] does from a store. It is for servers
-// that package remote does not reach. s is the scheme of the namespace. Options.Create means nothing here: servers make no namespace.
+// that package remote does not reach. s is the scheme of the namespace. Options.Create means
+// nothing here: servers make no namespace.
 func Keep(ctx context.Context, server Server, namespace string, s *snowfence.Scheme, o *Options) (*Lease, error) {
 	switch {
 	case server == nil:
@@ -61,8 +62,8 @@ func Keep(ctx context.Context, server Server, namespace string, s *snowfence.Sch
 	return l, nil
 }
 
-// KeepAll is for servers, as [Keep] is, and acquires n leases with the same options, many at a time.
-// It keeps all or none: after an error it closes those that it has.
+// KeepAll is for servers, as [Keep] is, and acquires n leases with the same options, many at a
+// time. It keeps all or none: after an error it closes those that it has.
 func KeepAll(
 	ctx context.Context, server Server, namespace string, s *snowfence.Scheme, n int, o *Options,
 ) ([]*Lease, error) {
@@ -80,8 +81,8 @@ func KeepAll(
 	return leases, nil
 }
 
-// serverClaim is a claim over a server, which applies the rules of the store. The claim repeats what
-// had no answer, shows its last ticket after a loss, and compares clocks.
+// serverClaim is a claim over a server, which applies the rules of the store. The claim repeats
+// what had no answer, shows its last ticket after a loss, and compares clocks.
 type serverClaim struct {
 	*setup
 	server Server
@@ -110,6 +111,7 @@ func (c *serverClaim) acquire(ctx context.Context) (none snowfence.Grant, err er
 		return none, err
 	}
 	for range maxRefused {
+		tried := len(c.avoid)
 		g, err := c.persist(ctx)
 		if err != nil {
 			return none, err
@@ -121,8 +123,8 @@ func (c *serverClaim) acquire(ctx context.Context) (none snowfence.Grant, err er
 		if err := c.giveBack(ctx, &owed{g.Node, g.From, g.From}); err != nil {
 			return none, errors.Join(refused, err)
 		}
-		if !errors.Is(refused, ErrVetoed) || c.opts.Node != nil {
-			return none, refused
+		if len(c.avoid) == tried {
+			return none, refused // another node would be no better
 		}
 	}
 	return none, fmt.Errorf("lease: namespace %q: %w: Options.Check refused the last %d that were free", c.name,
@@ -153,7 +155,9 @@ func (c *serverClaim) check(ctx context.Context, g snowfence.Grant) error {
 	}
 	if c.opts.Node == nil && c.opts.Check != nil {
 		if err := c.opts.Check(ctx, g.Node); err != nil {
-			c.avoid[g.Node] = ctx.Err() == nil
+			if ctx.Err() == nil {
+				c.avoid[g.Node] = true
+			}
 			return c.vetoed(g.Node, err)
 		}
 	}
@@ -166,7 +170,7 @@ const maxAsked = 4
 // persist asks until there is an answer.
 func (c *serverClaim) persist(ctx context.Context) (g snowfence.Grant, err error) {
 	for range maxAsked {
-		if g, err = c.ask(ctx); err == nil || len(c.earlier) == 0 || ctx.Err() != nil {
+		if g, err = c.ask(ctx); len(c.earlier) == 0 {
 			break
 		}
 	}
@@ -232,11 +236,11 @@ func definite(err error) bool {
 			return true
 		}
 	}
-	return errors.As(err, new(*MismatchError)) || errors.Is(err, snowfence.ErrLifetime)
+	return false
 }
 
 func (c *serverClaim) renew(ctx context.Context) (none snowfence.Grant, err error) {
-	if err := c.noteSend(ctx, c.grant.Node, max(c.grant.Until, c.target())); err != nil {
+	if err := c.noteSend(ctx, c.grant.Node, c.target()); err != nil {
 		return none, err
 	}
 	attempt, earlier := c.world.Text(), slices.Clone(c.earlier)
@@ -297,7 +301,7 @@ func (c *serverClaim) giveBack(ctx context.Context, o *owed) error {
 		} else {
 			_, err = c.renew(ctx)
 		}
-		if err != nil && len(c.earlier) > 0 {
+		if len(c.earlier) > 0 {
 			return err
 		}
 	}
@@ -310,7 +314,7 @@ func (c *serverClaim) giveBack(ctx context.Context, o *owed) error {
 		used = o.used
 	}
 	err := c.server.Release(ctx, c.ticket, used)
-	if err != nil && !errors.Is(err, ErrLost) && !errors.Is(err, ErrNoNamespace) {
+	if err != nil && !errors.Is(err, ErrNoNamespace) {
 		return fmt.Errorf("lease: giving node %d of namespace %q back: %w", c.grant.Node, c.name, err)
 	}
 	if used >= 0 {

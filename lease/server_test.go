@@ -174,7 +174,8 @@ func TestKeep(t *testing.T) {
 	})
 }
 
-// An answer that gets lost takes no second node, breaks no run of ticks, and keeps none from others.
+// An answer that gets lost takes no second node, breaks no run of ticks, and keeps none from
+// others.
 func TestKeepWithoutAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()
@@ -287,12 +288,14 @@ func TestKeepChecksNodes(t *testing.T) {
 		}
 		o.Node = new(int64(0))
 		n := len(d.calls)
-		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, o); !errors.Is(err, lease.ErrVetoed) || len(d.calls) != n {
+		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, o); !errors.Is(err, lease.ErrVetoed) ||
+			len(d.calls) != n {
 			t.Errorf("a fixed node: %v after %q", err, d.calls[n:])
 		}
 		l.Orphan()
 		o.Node, o.Check = nil, func(context.Context, int64) error { return errors.New("all are") }
-		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, o); !errors.Is(err, lease.ErrTaken) || len(d.held()) != 1 {
+		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, o); !errors.Is(err, lease.ErrTaken) ||
+			len(d.held()) != 1 {
 			t.Errorf("none is good: %v, and %v are held", err, d.held())
 		}
 	})
@@ -305,7 +308,8 @@ func TestKeepComparesClocks(t *testing.T) {
 		d := newDesk(t)
 		off := func(a *lease.Leased) { a.Now = a.Now.Add(-keptTTL - time.Second) }
 		d.change = off
-		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, kept()); !errors.Is(err, lease.ErrSkew) || len(d.held()) != 0 {
+		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, kept()); !errors.Is(err, lease.ErrSkew) ||
+			len(d.held()) != 0 {
 			t.Errorf("%v, and %v are held", err, d.held())
 		}
 		d.change = nil
@@ -334,7 +338,8 @@ func TestKeepOfAnotherScheme(t *testing.T) {
 		d.namespace(3)
 		l := d.keep(kept())
 		d.scheme = d.schemeOf("time=42,node=10,seq=12,epoch=2025-01-01")
-		if _, err := lease.ChangeNamespace(t.Context(), d.st, "n", lease.NamespaceChange{Scheme: d.scheme}); err != nil {
+		if _, err := lease.ChangeNamespace(t.Context(), d.st, "n",
+			lease.NamespaceChange{Scheme: d.scheme}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(keptTTL)
@@ -347,7 +352,8 @@ func TestKeepOfAnotherScheme(t *testing.T) {
 		const rotating = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
 		d.st, d.scheme = lease.NewMemory(), d.schemeOf(rotating, a)
 		d.namespace(3)
-		if _, err := lease.Keep(t.Context(), d, "n", d.schemeOf(rotating, a, b), kept()); !errors.Is(err, lease.ErrRefused) ||
+		if _, err := lease.Keep(t.Context(), d, "n", d.schemeOf(rotating, a, b), kept()); !errors.Is(err,
+			lease.ErrRefused) ||
 			!strings.Contains(err.Error(), "number 1") {
 			t.Errorf("a secret that the server lacks: %v", err)
 		}

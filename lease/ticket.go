@@ -124,10 +124,10 @@ func (c *storeClaim) heed(ctx context.Context, r *Request, ns Namespace) error {
 			return err
 		}
 	}
-	if len(r.Earlier) == 0 {
-		return nil
+	if len(r.Earlier) > 0 {
+		return c.find(ctx, ns, r.Earlier)
 	}
-	return c.find(ctx, ns, r.Earlier)
+	return nil
 }
 
 // errAvoided is why a node that the holder refuses is not leased.
@@ -168,12 +168,14 @@ func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) e
 		}
 	}
 	for _, r := range h.records { // none, if others took a part of it: that runs out by itself
-		who, from, ok := startOf(r.Holder)
-		if !ok || from < ns.Floor { // it was computed before the floor was raised
-			c.held = nil
+		who, from, _ := startOf(r.Holder)
+		if from < ns.Floor { // it was computed before the floor was raised
 			return nil
 		}
-		c.held, c.who, h.from = h, who, max(h.from, r.From, from)
+		c.who, h.from = who, max(h.from, r.From, from)
+	}
+	if h.records != nil {
+		c.held = h
 	}
 	return nil
 }
@@ -334,8 +336,8 @@ func (c *storeClaim) adopt(ctx context.Context, t Ticket, attempts []string) (ke
 
 // attempted reports whether one of the attempts wrote a nonce.
 func attempted(nonce string, attempts []string) bool {
-	begin, _, whole := strings.Cut(nonce, ".")
-	return whole && slices.Contains(attempts, begin)
+	begin, _, _ := strings.Cut(nonce, ".") // a nonce without an attempt is no attempt
+	return slices.Contains(attempts, begin)
 }
 
 // signing returns the namespace with the key that signs
@@ -391,8 +393,7 @@ func (t Ticket) Bytes() []byte {
 // ParseTicket reads what [Ticket.Bytes] wrote, for servers. Other bytes are an [ErrInvalid].
 func ParseTicket(b []byte) (Ticket, error) {
 	var t Ticket
-	if len(b) > 4096 || json.Unmarshal(b, &t) != nil || CheckName(t.Namespace) != nil || t.Holder == "" ||
-		t.Nonce == "" || t.TTL <= 0 || t.Nodes < 1 || t.Node < 0 {
+	if len(b) > 4096 || json.Unmarshal(b, &t) != nil || CheckName(t.Namespace) != nil {
 		return Ticket{}, invalidf("lease: the ticket is damaged: send back the bytes of the last answer as they are")
 	}
 	return t, nil

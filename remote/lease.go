@@ -15,8 +15,8 @@ import (
 // tickets is the LeaseService of the servers as a [lease.Server].
 type tickets struct{ c *Client }
 
-// Acquire implements [lease.Server]. It asks one server, because a copy of this process that goes on
-// with the same attempt would get the same lease. The next call goes to another server.
+// Acquire implements [lease.Server]. It asks one server, because a copy of this process that goes
+// on with the same attempt would get the same lease. The next call goes to another server.
 func (s tickets) Acquire(
 	ctx context.Context, namespace string, r lease.Request, o lease.Options,
 ) (lease.Leased, error) {
@@ -72,7 +72,8 @@ func leased(res *connect.Response[pb.Lease], err error) (lease.Leased, error) {
 	return l, nil
 }
 
-// Lease leases a node of a namespace through the servers and keeps it. Nil options are good for most. The scheme is that of the namespace ([Client.Scheme]). The token
+// Lease leases a node of a namespace through the servers and keeps it. Nil options are good for
+// most. The scheme is that of the namespace ([Client.Scheme]). The token
 // needs the verb lease. While no server answers, the lease can be used as long as its grant lasts.
 func (c *Client) Lease(
 	ctx context.Context, namespace string, s *snowfence.Scheme, o *lease.Options,

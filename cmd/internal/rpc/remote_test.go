@@ -206,7 +206,8 @@ func TestRemoteAnswersAreLost(t *testing.T) {
 	first := l.Status().Grant
 	b.gone.Store(true)
 	a.gone.Store(false)
-	until(t, "it is renewed by the server whose answers come", func() bool { return l.Status().Grant.Until > first.Until })
+	until(t, "it is renewed by the server whose answers come",
+		func() bool { return l.Status().Grant.Until > first.Until })
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}

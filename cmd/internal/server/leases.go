@@ -28,7 +28,8 @@ type Granted struct {
 	Secrets [][]byte // of an encrypted namespace, oldest first: without them the holder could make no IDs
 }
 
-// Acquire leases a node to a caller, who renews it with the ticket. The service keeps nothing of it.
+// Acquire leases a node to a caller, who renews it with the ticket. The service keeps nothing of
+// it.
 // In an encrypted namespace whose secrets stay on the server, it refuses a caller who does not show
 // that it has them, and no node is taken.
 func (s *Service) Acquire(

@@ -77,7 +77,8 @@ func TestOneTokenTookAllNodes(t *testing.T) {
 		t.Errorf("%d nodes are held", n)
 	}
 	other := tokensOf(t, Token{Name: "shop2", SHA256: sum("2"), Verbs: []Verb{VerbLease}, Nodes: 1})
-	if _, _, err := s.Acquire(t.Context(), other.tokens[0], "n", lease.Request{}, lease.Options{Label: "x"}); err != nil {
+	if _, _, err := s.Acquire(t.Context(), other.tokens[0], "n", lease.Request{},
+		lease.Options{Label: "x"}); err != nil {
 		t.Errorf("another token: %v", err)
 	}
 	if got := id.used.Refused.Load(); got != 18 {

@@ -143,7 +143,8 @@ func TestRenewalsShareRoundTrips(t *testing.T) {
 		const holders = 200
 		tickets := make([]lease.Ticket, holders)
 		for i := range tickets {
-			g, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", lease.Request{}, lease.Options{Label: strconv.Itoa(i)})
+			g, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", lease.Request{},
+				lease.Options{Label: strconv.Itoa(i)})
 			if err != nil {
 				t.Fatal(err)
 			}
