@@ -149,8 +149,8 @@ func (c *serverClaim) vetoed(node int64, why error) error {
 // check refuses a grant that the holder must not use.
 func (c *serverClaim) check(ctx context.Context, g snowfence.Grant) error {
 	if g.Node == c.last.Node && g.From < c.last.Until {
-		return fmt.Errorf("lease: node %d of namespace %q: the server grants ticks from %d on, and those below %d were "+
-			"granted before: its store was rolled back: raise the floor (snowfence namespace confirm)",
+		return fmt.Errorf("lease: node %d of namespace %q: the server grants ticks from %d on, and those below %d "+
+			"were granted before: its store was rolled back: raise the floor (snowfence namespace confirm)",
 			g.Node, c.name, g.From, c.last.Until)
 	}
 	if c.opts.Node == nil && c.opts.Check != nil {

@@ -140,7 +140,8 @@ func TestServedRenews(t *testing.T) {
 		}
 	}
 	g, err := x.next(t.Context())
-	if err != nil || g != k.grant || len(x.earlier) != 0 || k.earlier[1] != 1 || k.earlier[maxUnanswered] != maxUnanswered ||
+	if err != nil || g != k.grant || len(x.earlier) != 0 || k.earlier[1] != 1 ||
+		k.earlier[maxUnanswered] != maxUnanswered ||
 		k.earlier[maxUnanswered+2] != maxUnanswered {
 		t.Errorf("%+v, %v; earlier attempts: %v", g, err, k.earlier)
 	}
@@ -182,7 +183,8 @@ func TestServedAcquires(t *testing.T) {
 		if len(k.calls) != c.calls || !errors.Is(err, c.want) || (err == nil) != (g == k.grant) {
 			t.Errorf("%s: %+v, %v after %q", name, g, err, k.calls)
 		}
-		if doubt := errors.Is(err, errSilent); (len(x.earlier) > 0) != doubt || (x.kept.Load() != nil) != (doubt || err == nil) {
+		if doubt := errors.Is(err, errSilent); (len(x.earlier) > 0) != doubt ||
+			(x.kept.Load() != nil) != (doubt || err == nil) {
 			t.Errorf("%s: in doubt are %q, and %v is kept", name, x.earlier, x.kept.Load())
 		}
 		if k.asked[0].Free {
@@ -286,7 +288,8 @@ func TestFoundAttempts(t *testing.T) {
 			r.From, r.Until = g.namespace().Floor-100, from+100
 			c.change(g, r)
 		})
-		g.must(g.c.heed(t.Context(), &Request{Attempt: "new-0123456789012", Earlier: []string{"none", attempt}}, g.namespace()))
+		g.must(g.c.heed(t.Context(), &Request{Attempt: "new-0123456789012", Earlier: []string{"none", attempt}},
+			g.namespace()))
 		if (g.c.held != nil) != c.found {
 			t.Errorf("%s: found %+v", name, g.c.held)
 			continue
@@ -302,7 +305,8 @@ func TestFoundAttempts(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 		again := newClaim(g.c.setup, g.st)
-		g.must(again.heed(t.Context(), &Request{Attempt: "copy-012345678901", Earlier: []string{attempt}}, g.namespace()))
+		g.must(again.heed(t.Context(), &Request{Attempt: "copy-012345678901", Earlier: []string{attempt}},
+			g.namespace()))
 		if again.held != nil {
 			t.Errorf("%s: a copy of the holder found it, too", name)
 		}
@@ -326,7 +330,8 @@ func TestFoundAttempts(t *testing.T) {
 	if g.st.gets != gets {
 		t.Error("it looks for nothing")
 	}
-	if _, err := Acquire(t.Context(), g.st, "n", g.l.scheme, &Request{Attempt: "short"}, nil); !errors.Is(err, ErrInvalid) {
+	if _, err := Acquire(t.Context(), g.st, "n", g.l.scheme, &Request{Attempt: "short"}, nil); !errors.Is(err,
+		ErrInvalid) {
 		t.Errorf("a short attempt: %v", err)
 	}
 }
@@ -337,9 +342,18 @@ func TestKeysOfAHolder(t *testing.T) {
 	for _, c := range []struct {
 		keys []string
 		ok   bool
-	}{{nil, true}, {[]string{"a"}, true}, {[]string{"a", "b"}, true}, {[]string{"", "b"}, true}, {[]string{"b"}, false}, {[]string{"a", "b", "c"}, false}, {[]string{"a", "b", ""}, true}} {
+	}{
+		{nil, true},
+		{[]string{"a"}, true},
+		{[]string{"a", "b"}, true},
+		{[]string{"", "b"}, true},
+		{[]string{"b"}, false},
+		{[]string{"a", "b", "c"}, false},
+		{[]string{"a", "b", ""}, true},
+	} {
 		ns := Namespace{Name: "n", Keys: []string{"a", "b"}}
-		if err := ns.suits(g.l.scheme, &Request{Keys: c.keys}); (err == nil) != c.ok || err != nil && !errors.Is(err, ErrRefused) {
+		if err := ns.suits(g.l.scheme, &Request{Keys: c.keys}); (err == nil) != c.ok || err != nil &&
+			!errors.Is(err, ErrRefused) {
 			t.Errorf("%q: %v", c.keys, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -94,9 +95,15 @@ func askOnce[T any](
 	n := c.good.Load()
 	out, err := call(ctx, c, c.servers[n], records, do)
 	if err != nil && isAway(err) {
-		c.good.CompareAndSwap(n, (n+1)%int64(len(c.servers)))
+		c.next(c.servers[n])
 	}
 	return out, err
+}
+
+// next asks the server after one that does not answer first, from now on.
+func (c *Client) next(after *peer) {
+	n := int64(slices.Index(c.servers, after))
+	c.good.CompareAndSwap(n, (n+1)%int64(len(c.servers)))
 }
 
 func call[T any](
@@ -122,12 +129,17 @@ func (p *peer) explain(err error) error {
 	if err == nil {
 		return nil
 	}
+	return p.marked(reason(err), err)
+}
+
+// marked is explain for an error of which the reason is known.
+func (p *peer) marked(reason string, err error) error {
 	meaning := map[string]error{
 		"no-namespace": lease.ErrNoNamespace, "lost": lease.ErrLost, "refused": lease.ErrRefused,
 		"invalid": lease.ErrInvalid, "exhausted": snowfence.ErrExhausted, "lifetime": snowfence.ErrLifetime,
 		"no-sequence": sequence.ErrNoSequence, "ended": sequence.ErrEnded, "rolled-back": sequence.ErrRolledBack,
 		"period": sequence.ErrPeriod, "no-nodes": lease.ErrTaken, "exists": lease.ErrExists,
-	}[reason(err)]
+	}[reason]
 	if meaning == nil {
 		return fmt.Errorf("remote: %s: %w", p.address, err)
 	}

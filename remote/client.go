@@ -50,6 +50,7 @@ type Client struct {
 	timeout time.Duration
 	good    atomic.Int64 // index of the server that answered last
 	http    *http.Transport
+	leases  *tickets
 }
 
 // peer is one server.
@@ -75,6 +76,7 @@ func Dial(addresses []string, o *Options) (*Client, error) {
 		return nil, fmt.Errorf("remote: Options.Timeout is %v; it must not be negative", opts.Timeout)
 	}
 	c := &Client{timeout: cmp.Or(opts.Timeout, 5*time.Second)}
+	c.leases = &tickets{c: c}
 	c.http = http.DefaultTransport.(*http.Transport).Clone()
 	c.http.TLSClientConfig = opts.TLS.Clone()
 	c.http.MaxIdleConnsPerHost = 64

@@ -2,7 +2,10 @@ package remote
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math"
+	"sync"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -12,12 +15,31 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// tickets is the LeaseService of the servers as a [lease.Server].
-type tickets struct{ c *Client }
+// tickets is the LeaseService of the servers as a [lease.Server], for all leases of a client.
+type tickets struct {
+	c *Client
+
+	mu      sync.Mutex
+	waiting []*renewal
+	under   int // requests under way
+}
+
+// renewal is a call of Renew.
+type renewal struct {
+	req  *pb.RenewRequest
+	done chan struct{}
+	out  lease.Leased // valid when done
+	err  error
+}
+
+const (
+	together = 1000 // renewals in a request, at most
+	atOnce   = 4    // requests, so that one that hangs does not keep all others waiting
+)
 
 // Acquire implements [lease.Server]. It asks one server, because a copy of this process that goes
 // on with the same attempt would get the same lease. The next call goes to another server.
-func (s tickets) Acquire(
+func (s *tickets) Acquire(
 	ctx context.Context, namespace string, r lease.Request, o lease.Options,
 ) (lease.Leased, error) {
 	req := &pb.AcquireRequest{
@@ -31,23 +53,93 @@ func (s tickets) Acquire(
 	if w := o.Within; w != (snowfence.NodeRange{}) {
 		req.FirstNode, req.LastNode = &w.From, new(w.Until-1)
 	}
-	return leased(askOnce(ctx, s.c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.Lease], error) {
+	res, err := askOnce(ctx, s.c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.Lease], error) {
 		return p.leases.Acquire(ctx, connect.NewRequest(req))
-	}))
+	})
+	if err != nil {
+		return lease.Leased{}, err
+	}
+	return leased(res.Msg), nil
 }
 
-// Renew implements [lease.Server].
-func (s tickets) Renew(
+// Renew implements [lease.Server]. Renewals that come while others are under way share a request.
+func (s *tickets) Renew(
 	ctx context.Context, ticket []byte, attempt string, earlier []string,
 ) (lease.Leased, error) {
-	req := &pb.RenewRequest{Ticket: ticket, Attempt: attempt, Earlier: earlier}
-	return leased(askOnce(ctx, s.c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.Lease], error) {
-		return p.leases.Renew(ctx, connect.NewRequest(req))
-	}))
+	r := &renewal{
+		req:  &pb.RenewRequest{Ticket: ticket, Attempt: attempt, Earlier: earlier},
+		done: make(chan struct{}),
+	}
+	s.mu.Lock()
+	s.waiting = append(s.waiting, r)
+	if s.under < atOnce {
+		s.under++
+		go s.renewAll()
+	}
+	s.mu.Unlock()
+	select {
+	case <-r.done:
+		return r.out, r.err
+	case <-ctx.Done():
+		return lease.Leased{}, fmt.Errorf("remote: renewing a lease: %w", ctx.Err())
+	}
+}
+
+// renewAll sends what waits, until nothing does. The limit of the client bounds each request.
+func (s *tickets) renewAll() {
+	for {
+		s.mu.Lock()
+		n := min(len(s.waiting), together)
+		batch := s.waiting[:n:n]
+		s.waiting = s.waiting[n:]
+		if n == 0 {
+			s.waiting = nil
+			s.under--
+			s.mu.Unlock()
+			return
+		}
+		s.mu.Unlock()
+		s.send(batch)
+		for _, r := range batch {
+			close(r.done)
+		}
+	}
+}
+
+func (s *tickets) send(batch []*renewal) {
+	req := &pb.RenewAllRequest{}
+	for _, r := range batch {
+		req.Renewals = append(req.Renewals, r.req)
+	}
+	var at *peer
+	res, err := askOnce(context.Background(), s.c, len(batch),
+		func(ctx context.Context, p *peer) (*connect.Response[pb.RenewAllResponse], error) {
+			at = p
+			return p.leases.RenewAll(ctx, connect.NewRequest(req))
+		})
+	if err == nil && len(res.Msg.Renewals) != len(batch) {
+		err = fmt.Errorf("remote: %s: %d answers to %d renewals", at.address, len(res.Msg.Renewals), len(batch))
+	}
+	away := false
+	for i, r := range batch {
+		switch {
+		case err != nil:
+			r.err = err
+		case res.Msg.Renewals[i].Lease == nil:
+			answer := res.Msg.Renewals[i]
+			r.err = at.marked(answer.Reason, errors.New(answer.Message))
+			away = away || answer.Reason == "unavailable"
+		default:
+			r.out = leased(res.Msg.Renewals[i].Lease)
+		}
+	}
+	if away {
+		s.c.next(at)
+	}
 }
 
 // Release implements [lease.Server].
-func (s tickets) Release(ctx context.Context, ticket []byte, used int64) error {
+func (s *tickets) Release(ctx context.Context, ticket []byte, used int64) error {
 	req := &pb.ReleaseRequest{Ticket: ticket}
 	if used >= 0 {
 		req.Used = &used
@@ -58,18 +150,14 @@ func (s tickets) Release(ctx context.Context, ticket []byte, used int64) error {
 	return err
 }
 
-func leased(res *connect.Response[pb.Lease], err error) (lease.Leased, error) {
-	if err != nil {
-		return lease.Leased{}, err
-	}
-	m := res.Msg
+func leased(m *pb.Lease) lease.Leased {
 	l := lease.Leased{Ticket: m.Ticket, Grant: snowfence.Grant{
 		Node: m.Node, From: m.From, Until: m.Until, Nodes: int64(min(m.Nodes, math.MaxInt32)),
 	}}
 	if m.Now != nil {
 		l.Now = m.Now.AsTime()
 	}
-	return l, nil
+	return l
 }
 
 // Lease leases a node of a namespace through the servers and keeps it. Nil options are good for
@@ -78,12 +166,12 @@ func leased(res *connect.Response[pb.Lease], err error) (lease.Leased, error) {
 func (c *Client) Lease(
 	ctx context.Context, namespace string, s *snowfence.Scheme, o *lease.Options,
 ) (*lease.Lease, error) {
-	return lease.Keep(ctx, tickets{c}, namespace, s, o)
+	return lease.Keep(ctx, c.leases, namespace, s, o)
 }
 
 // Leases opens n leases with the same options, as [Client.Lease] does: all or none.
 func (c *Client) Leases(
 	ctx context.Context, namespace string, s *snowfence.Scheme, n int, o *lease.Options,
 ) ([]*lease.Lease, error) {
-	return lease.KeepAll(ctx, tickets{c}, namespace, s, n, o)
+	return lease.KeepAll(ctx, c.leases, namespace, s, n, o)
 }

@@ -23,8 +23,10 @@ type server struct {
 }
 
 func (v server) options() *lease.Options {
-	return &lease.Options{MaxSkew: v.p.s.skew,
-		Time: func() (time.Time, time.Duration) { return v.p.trueTime(), v.p.now() }}
+	return &lease.Options{
+		MaxSkew: v.p.s.skew,
+		Time:    func() (time.Time, time.Duration) { return v.p.trueTime(), v.p.now() },
+	}
 }
 
 func (v server) answer(t lease.Ticket, err error) (lease.Leased, error) {

@@ -1526,6 +1526,154 @@ func (x *RenewRequest) GetEarlier() []string {
 	return nil
 }
 
+type RenewAllRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Renewals      []*RenewRequest        `protobuf:"bytes,1,rep,name=renewals,proto3" json:"renewals,omitempty"` // at most 1,000
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RenewAllRequest) Reset() {
+	*x = RenewAllRequest{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RenewAllRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RenewAllRequest) ProtoMessage() {}
+
+func (x *RenewAllRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RenewAllRequest.ProtoReflect.Descriptor instead.
+func (*RenewAllRequest) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *RenewAllRequest) GetRenewals() []*RenewRequest {
+	if x != nil {
+		return x.Renewals
+	}
+	return nil
+}
+
+type RenewAllResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Renewals      []*Renewal             `protobuf:"bytes,1,rep,name=renewals,proto3" json:"renewals,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RenewAllResponse) Reset() {
+	*x = RenewAllResponse{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RenewAllResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RenewAllResponse) ProtoMessage() {}
+
+func (x *RenewAllResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RenewAllResponse.ProtoReflect.Descriptor instead.
+func (*RenewAllResponse) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *RenewAllResponse) GetRenewals() []*Renewal {
+	if x != nil {
+		return x.Renewals
+	}
+	return nil
+}
+
+type Renewal struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Lease         *Lease                 `protobuf:"bytes,1,opt,name=lease,proto3" json:"lease,omitempty"`   // missing after an error
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"` // of an error, as in google.rpc.ErrorInfo
+	Message       string                 `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Renewal) Reset() {
+	*x = Renewal{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Renewal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Renewal) ProtoMessage() {}
+
+func (x *Renewal) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Renewal.ProtoReflect.Descriptor instead.
+func (*Renewal) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *Renewal) GetLease() *Lease {
+	if x != nil {
+		return x.Lease
+	}
+	return nil
+}
+
+func (x *Renewal) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Renewal) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 type ReleaseRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ticket        []byte                 `protobuf:"bytes,1,opt,name=ticket,proto3" json:"ticket,omitempty"`
@@ -1536,7 +1684,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1548,7 +1696,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1561,7 +1709,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{22}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ReleaseRequest) GetTicket() []byte {
@@ -1586,7 +1734,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1598,7 +1746,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1611,7 +1759,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{23}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{26}
 }
 
 type ReleaseNodeRequest struct {
@@ -1624,7 +1772,7 @@ type ReleaseNodeRequest struct {
 
 func (x *ReleaseNodeRequest) Reset() {
 	*x = ReleaseNodeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1636,7 +1784,7 @@ func (x *ReleaseNodeRequest) String() string {
 func (*ReleaseNodeRequest) ProtoMessage() {}
 
 func (x *ReleaseNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1649,7 +1797,7 @@ func (x *ReleaseNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseNodeRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseNodeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{24}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ReleaseNodeRequest) GetNamespace() string {
@@ -1677,7 +1825,7 @@ type VetoRequest struct {
 
 func (x *VetoRequest) Reset() {
 	*x = VetoRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1689,7 +1837,7 @@ func (x *VetoRequest) String() string {
 func (*VetoRequest) ProtoMessage() {}
 
 func (x *VetoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1702,7 +1850,7 @@ func (x *VetoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VetoRequest.ProtoReflect.Descriptor instead.
 func (*VetoRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{25}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *VetoRequest) GetNamespace() string {
@@ -1738,7 +1886,7 @@ type ListLeasesRequest struct {
 
 func (x *ListLeasesRequest) Reset() {
 	*x = ListLeasesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1750,7 +1898,7 @@ func (x *ListLeasesRequest) String() string {
 func (*ListLeasesRequest) ProtoMessage() {}
 
 func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1763,7 +1911,7 @@ func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesRequest.ProtoReflect.Descriptor instead.
 func (*ListLeasesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{26}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListLeasesRequest) GetNamespace() string {
@@ -1803,7 +1951,7 @@ type WatchLeasesRequest struct {
 
 func (x *WatchLeasesRequest) Reset() {
 	*x = WatchLeasesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1815,7 +1963,7 @@ func (x *WatchLeasesRequest) String() string {
 func (*WatchLeasesRequest) ProtoMessage() {}
 
 func (x *WatchLeasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1828,7 +1976,7 @@ func (x *WatchLeasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLeasesRequest.ProtoReflect.Descriptor instead.
 func (*WatchLeasesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{27}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *WatchLeasesRequest) GetNamespace() string {
@@ -1847,7 +1995,7 @@ type ListLeasesResponse struct {
 
 func (x *ListLeasesResponse) Reset() {
 	*x = ListLeasesResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1859,7 +2007,7 @@ func (x *ListLeasesResponse) String() string {
 func (*ListLeasesResponse) ProtoMessage() {}
 
 func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1872,7 +2020,7 @@ func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesResponse.ProtoReflect.Descriptor instead.
 func (*ListLeasesResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{28}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListLeasesResponse) GetLeases() []*LeaseInfo {
@@ -1897,7 +2045,7 @@ type LeaseInfo struct {
 
 func (x *LeaseInfo) Reset() {
 	*x = LeaseInfo{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1909,7 +2057,7 @@ func (x *LeaseInfo) String() string {
 func (*LeaseInfo) ProtoMessage() {}
 
 func (x *LeaseInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1922,7 +2070,7 @@ func (x *LeaseInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseInfo.ProtoReflect.Descriptor instead.
 func (*LeaseInfo) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{29}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *LeaseInfo) GetNode() int64 {
@@ -1982,7 +2130,7 @@ type ListServersRequest struct {
 
 func (x *ListServersRequest) Reset() {
 	*x = ListServersRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1994,7 +2142,7 @@ func (x *ListServersRequest) String() string {
 func (*ListServersRequest) ProtoMessage() {}
 
 func (x *ListServersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2007,7 +2155,7 @@ func (x *ListServersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServersRequest.ProtoReflect.Descriptor instead.
 func (*ListServersRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{30}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{33}
 }
 
 type ListServersResponse struct {
@@ -2019,7 +2167,7 @@ type ListServersResponse struct {
 
 func (x *ListServersResponse) Reset() {
 	*x = ListServersResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2031,7 +2179,7 @@ func (x *ListServersResponse) String() string {
 func (*ListServersResponse) ProtoMessage() {}
 
 func (x *ListServersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2044,7 +2192,7 @@ func (x *ListServersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServersResponse.ProtoReflect.Descriptor instead.
 func (*ListServersResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{31}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListServersResponse) GetServers() []*ServerInfo {
@@ -2068,7 +2216,7 @@ type ServerInfo struct {
 
 func (x *ServerInfo) Reset() {
 	*x = ServerInfo{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2080,7 +2228,7 @@ func (x *ServerInfo) String() string {
 func (*ServerInfo) ProtoMessage() {}
 
 func (x *ServerInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2093,7 +2241,7 @@ func (x *ServerInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerInfo.ProtoReflect.Descriptor instead.
 func (*ServerInfo) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{32}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ServerInfo) GetLabel() string {
@@ -2149,7 +2297,7 @@ type HeldNodes struct {
 
 func (x *HeldNodes) Reset() {
 	*x = HeldNodes{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2161,7 +2309,7 @@ func (x *HeldNodes) String() string {
 func (*HeldNodes) ProtoMessage() {}
 
 func (x *HeldNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2174,7 +2322,7 @@ func (x *HeldNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeldNodes.ProtoReflect.Descriptor instead.
 func (*HeldNodes) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{33}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *HeldNodes) GetNamespace() string {
@@ -2210,7 +2358,7 @@ type SequenceNextRequest struct {
 
 func (x *SequenceNextRequest) Reset() {
 	*x = SequenceNextRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2222,7 +2370,7 @@ func (x *SequenceNextRequest) String() string {
 func (*SequenceNextRequest) ProtoMessage() {}
 
 func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2235,7 +2383,7 @@ func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceNextRequest.ProtoReflect.Descriptor instead.
 func (*SequenceNextRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{34}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SequenceNextRequest) GetName() string {
@@ -2281,7 +2429,7 @@ type SequenceNextResponse struct {
 
 func (x *SequenceNextResponse) Reset() {
 	*x = SequenceNextResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2293,7 +2441,7 @@ func (x *SequenceNextResponse) String() string {
 func (*SequenceNextResponse) ProtoMessage() {}
 
 func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2306,7 +2454,7 @@ func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceNextResponse.ProtoReflect.Descriptor instead.
 func (*SequenceNextResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{35}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SequenceNextResponse) GetFirst() int64 {
@@ -2373,7 +2521,7 @@ type Sequence struct {
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2385,7 +2533,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2398,7 +2546,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{36}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Sequence) GetName() string {
@@ -2517,7 +2665,7 @@ type SequenceCreateRequest struct {
 
 func (x *SequenceCreateRequest) Reset() {
 	*x = SequenceCreateRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2529,7 +2677,7 @@ func (x *SequenceCreateRequest) String() string {
 func (*SequenceCreateRequest) ProtoMessage() {}
 
 func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2542,7 +2690,7 @@ func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceCreateRequest.ProtoReflect.Descriptor instead.
 func (*SequenceCreateRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{37}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SequenceCreateRequest) GetName() string {
@@ -2624,7 +2772,7 @@ type SequenceShowRequest struct {
 
 func (x *SequenceShowRequest) Reset() {
 	*x = SequenceShowRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2636,7 +2784,7 @@ func (x *SequenceShowRequest) String() string {
 func (*SequenceShowRequest) ProtoMessage() {}
 
 func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2649,7 +2797,7 @@ func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceShowRequest.ProtoReflect.Descriptor instead.
 func (*SequenceShowRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SequenceShowRequest) GetName() string {
@@ -2667,7 +2815,7 @@ type SequenceListRequest struct {
 
 func (x *SequenceListRequest) Reset() {
 	*x = SequenceListRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2679,7 +2827,7 @@ func (x *SequenceListRequest) String() string {
 func (*SequenceListRequest) ProtoMessage() {}
 
 func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2692,7 +2840,7 @@ func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceListRequest.ProtoReflect.Descriptor instead.
 func (*SequenceListRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
 }
 
 type SequenceListResponse struct {
@@ -2704,7 +2852,7 @@ type SequenceListResponse struct {
 
 func (x *SequenceListResponse) Reset() {
 	*x = SequenceListResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2716,7 +2864,7 @@ func (x *SequenceListResponse) String() string {
 func (*SequenceListResponse) ProtoMessage() {}
 
 func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2729,7 +2877,7 @@ func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceListResponse.ProtoReflect.Descriptor instead.
 func (*SequenceListResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SequenceListResponse) GetSequences() []*Sequence {
@@ -2752,7 +2900,7 @@ type SequenceChangeRequest struct {
 
 func (x *SequenceChangeRequest) Reset() {
 	*x = SequenceChangeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2764,7 +2912,7 @@ func (x *SequenceChangeRequest) String() string {
 func (*SequenceChangeRequest) ProtoMessage() {}
 
 func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2777,7 +2925,7 @@ func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceChangeRequest.ProtoReflect.Descriptor instead.
 func (*SequenceChangeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SequenceChangeRequest) GetName() string {
@@ -2828,7 +2976,7 @@ type SequenceConfirmRequest struct {
 
 func (x *SequenceConfirmRequest) Reset() {
 	*x = SequenceConfirmRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2840,7 +2988,7 @@ func (x *SequenceConfirmRequest) String() string {
 func (*SequenceConfirmRequest) ProtoMessage() {}
 
 func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2853,7 +3001,7 @@ func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceConfirmRequest.ProtoReflect.Descriptor instead.
 func (*SequenceConfirmRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SequenceConfirmRequest) GetName() string {
@@ -2894,7 +3042,7 @@ type SequenceDeleteRequest struct {
 
 func (x *SequenceDeleteRequest) Reset() {
 	*x = SequenceDeleteRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2906,7 +3054,7 @@ func (x *SequenceDeleteRequest) String() string {
 func (*SequenceDeleteRequest) ProtoMessage() {}
 
 func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2919,7 +3067,7 @@ func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceDeleteRequest.ProtoReflect.Descriptor instead.
 func (*SequenceDeleteRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SequenceDeleteRequest) GetName() string {
@@ -2944,7 +3092,7 @@ type SequenceDeleteResponse struct {
 
 func (x *SequenceDeleteResponse) Reset() {
 	*x = SequenceDeleteResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2956,7 +3104,7 @@ func (x *SequenceDeleteResponse) String() string {
 func (*SequenceDeleteResponse) ProtoMessage() {}
 
 func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2969,7 +3117,7 @@ func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceDeleteResponse.ProtoReflect.Descriptor instead.
 func (*SequenceDeleteResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
 }
 
 var File_snowfence_v1_snowfence_proto protoreflect.FileDescriptor
@@ -3112,7 +3260,15 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\fRenewRequest\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\fR\x06ticket\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\tR\aattempt\x12\x18\n" +
-	"\aearlier\x18\x03 \x03(\tR\aearlier\"J\n" +
+	"\aearlier\x18\x03 \x03(\tR\aearlier\"I\n" +
+	"\x0fRenewAllRequest\x126\n" +
+	"\brenewals\x18\x01 \x03(\v2\x1a.snowfence.v1.RenewRequestR\brenewals\"E\n" +
+	"\x10RenewAllResponse\x121\n" +
+	"\brenewals\x18\x01 \x03(\v2\x15.snowfence.v1.RenewalR\brenewals\"f\n" +
+	"\aRenewal\x12)\n" +
+	"\x05lease\x18\x01 \x01(\v2\x13.snowfence.v1.LeaseR\x05lease\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"J\n" +
 	"\x0eReleaseRequest\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\fR\x06ticket\x12\x17\n" +
 	"\x04used\x18\x02 \x01(\x03H\x00R\x04used\x88\x01\x01B\a\n" +
@@ -3238,10 +3394,11 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x04Show\x12\".snowfence.v1.ShowNamespaceRequest\x1a\x17.snowfence.v1.Namespace\"\x03\x90\x02\x01\x12V\n" +
 	"\x04List\x12#.snowfence.v1.ListNamespacesRequest\x1a$.snowfence.v1.ListNamespacesResponse\"\x03\x90\x02\x01\x12G\n" +
 	"\x06Change\x12$.snowfence.v1.ChangeNamespaceRequest\x1a\x17.snowfence.v1.Namespace\x12U\n" +
-	"\x06Delete\x12$.snowfence.v1.DeleteNamespaceRequest\x1a%.snowfence.v1.DeleteNamespaceResponse2\xf3\x03\n" +
+	"\x06Delete\x12$.snowfence.v1.DeleteNamespaceRequest\x1a%.snowfence.v1.DeleteNamespaceResponse2\xbe\x04\n" +
 	"\fLeaseService\x12<\n" +
 	"\aAcquire\x12\x1c.snowfence.v1.AcquireRequest\x1a\x13.snowfence.v1.Lease\x128\n" +
-	"\x05Renew\x12\x1a.snowfence.v1.RenewRequest\x1a\x13.snowfence.v1.Lease\x12F\n" +
+	"\x05Renew\x12\x1a.snowfence.v1.RenewRequest\x1a\x13.snowfence.v1.Lease\x12I\n" +
+	"\bRenewAll\x12\x1d.snowfence.v1.RenewAllRequest\x1a\x1e.snowfence.v1.RenewAllResponse\x12F\n" +
 	"\aRelease\x12\x1c.snowfence.v1.ReleaseRequest\x1a\x1d.snowfence.v1.ReleaseResponse\x12N\n" +
 	"\x04List\x12\x1f.snowfence.v1.ListLeasesRequest\x1a .snowfence.v1.ListLeasesResponse\"\x03\x90\x02\x01\x12H\n" +
 	"\vReleaseNode\x12 .snowfence.v1.ReleaseNodeRequest\x1a\x17.snowfence.v1.LeaseInfo\x12:\n" +
@@ -3270,7 +3427,7 @@ func file_snowfence_v1_snowfence_proto_rawDescGZIP() []byte {
 	return file_snowfence_v1_snowfence_proto_rawDescData
 }
 
-var file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_snowfence_v1_snowfence_proto_goTypes = []any{
 	(*NextRequest)(nil),             // 0: snowfence.v1.NextRequest
 	(*NextAtRequest)(nil),           // 1: snowfence.v1.NextAtRequest
@@ -3294,113 +3451,121 @@ var file_snowfence_v1_snowfence_proto_goTypes = []any{
 	(*AcquireRequest)(nil),          // 19: snowfence.v1.AcquireRequest
 	(*Lease)(nil),                   // 20: snowfence.v1.Lease
 	(*RenewRequest)(nil),            // 21: snowfence.v1.RenewRequest
-	(*ReleaseRequest)(nil),          // 22: snowfence.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),         // 23: snowfence.v1.ReleaseResponse
-	(*ReleaseNodeRequest)(nil),      // 24: snowfence.v1.ReleaseNodeRequest
-	(*VetoRequest)(nil),             // 25: snowfence.v1.VetoRequest
-	(*ListLeasesRequest)(nil),       // 26: snowfence.v1.ListLeasesRequest
-	(*WatchLeasesRequest)(nil),      // 27: snowfence.v1.WatchLeasesRequest
-	(*ListLeasesResponse)(nil),      // 28: snowfence.v1.ListLeasesResponse
-	(*LeaseInfo)(nil),               // 29: snowfence.v1.LeaseInfo
-	(*ListServersRequest)(nil),      // 30: snowfence.v1.ListServersRequest
-	(*ListServersResponse)(nil),     // 31: snowfence.v1.ListServersResponse
-	(*ServerInfo)(nil),              // 32: snowfence.v1.ServerInfo
-	(*HeldNodes)(nil),               // 33: snowfence.v1.HeldNodes
-	(*SequenceNextRequest)(nil),     // 34: snowfence.v1.SequenceNextRequest
-	(*SequenceNextResponse)(nil),    // 35: snowfence.v1.SequenceNextResponse
-	(*Sequence)(nil),                // 36: snowfence.v1.Sequence
-	(*SequenceCreateRequest)(nil),   // 37: snowfence.v1.SequenceCreateRequest
-	(*SequenceShowRequest)(nil),     // 38: snowfence.v1.SequenceShowRequest
-	(*SequenceListRequest)(nil),     // 39: snowfence.v1.SequenceListRequest
-	(*SequenceListResponse)(nil),    // 40: snowfence.v1.SequenceListResponse
-	(*SequenceChangeRequest)(nil),   // 41: snowfence.v1.SequenceChangeRequest
-	(*SequenceConfirmRequest)(nil),  // 42: snowfence.v1.SequenceConfirmRequest
-	(*SequenceDeleteRequest)(nil),   // 43: snowfence.v1.SequenceDeleteRequest
-	(*SequenceDeleteResponse)(nil),  // 44: snowfence.v1.SequenceDeleteResponse
-	(*timestamppb.Timestamp)(nil),   // 45: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 46: google.protobuf.Duration
+	(*RenewAllRequest)(nil),         // 22: snowfence.v1.RenewAllRequest
+	(*RenewAllResponse)(nil),        // 23: snowfence.v1.RenewAllResponse
+	(*Renewal)(nil),                 // 24: snowfence.v1.Renewal
+	(*ReleaseRequest)(nil),          // 25: snowfence.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),         // 26: snowfence.v1.ReleaseResponse
+	(*ReleaseNodeRequest)(nil),      // 27: snowfence.v1.ReleaseNodeRequest
+	(*VetoRequest)(nil),             // 28: snowfence.v1.VetoRequest
+	(*ListLeasesRequest)(nil),       // 29: snowfence.v1.ListLeasesRequest
+	(*WatchLeasesRequest)(nil),      // 30: snowfence.v1.WatchLeasesRequest
+	(*ListLeasesResponse)(nil),      // 31: snowfence.v1.ListLeasesResponse
+	(*LeaseInfo)(nil),               // 32: snowfence.v1.LeaseInfo
+	(*ListServersRequest)(nil),      // 33: snowfence.v1.ListServersRequest
+	(*ListServersResponse)(nil),     // 34: snowfence.v1.ListServersResponse
+	(*ServerInfo)(nil),              // 35: snowfence.v1.ServerInfo
+	(*HeldNodes)(nil),               // 36: snowfence.v1.HeldNodes
+	(*SequenceNextRequest)(nil),     // 37: snowfence.v1.SequenceNextRequest
+	(*SequenceNextResponse)(nil),    // 38: snowfence.v1.SequenceNextResponse
+	(*Sequence)(nil),                // 39: snowfence.v1.Sequence
+	(*SequenceCreateRequest)(nil),   // 40: snowfence.v1.SequenceCreateRequest
+	(*SequenceShowRequest)(nil),     // 41: snowfence.v1.SequenceShowRequest
+	(*SequenceListRequest)(nil),     // 42: snowfence.v1.SequenceListRequest
+	(*SequenceListResponse)(nil),    // 43: snowfence.v1.SequenceListResponse
+	(*SequenceChangeRequest)(nil),   // 44: snowfence.v1.SequenceChangeRequest
+	(*SequenceConfirmRequest)(nil),  // 45: snowfence.v1.SequenceConfirmRequest
+	(*SequenceDeleteRequest)(nil),   // 46: snowfence.v1.SequenceDeleteRequest
+	(*SequenceDeleteResponse)(nil),  // 47: snowfence.v1.SequenceDeleteResponse
+	(*timestamppb.Timestamp)(nil),   // 48: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 49: google.protobuf.Duration
 }
 var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
-	45, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
+	48, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
 	3,  // 1: snowfence.v1.NextResponse.runs:type_name -> snowfence.v1.Run
-	45, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
+	48, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
 	7,  // 3: snowfence.v1.DecodeResponse.fields:type_name -> snowfence.v1.FieldValue
-	45, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
-	45, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
-	45, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
+	48, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
+	48, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
+	48, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
 	11, // 7: snowfence.v1.Namespace.past:type_name -> snowfence.v1.PastLayout
-	45, // 8: snowfence.v1.PastLayout.from:type_name -> google.protobuf.Timestamp
-	45, // 9: snowfence.v1.PastLayout.until:type_name -> google.protobuf.Timestamp
+	48, // 8: snowfence.v1.PastLayout.from:type_name -> google.protobuf.Timestamp
+	48, // 9: snowfence.v1.PastLayout.until:type_name -> google.protobuf.Timestamp
 	10, // 10: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
-	45, // 11: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
-	46, // 12: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	45, // 13: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
-	46, // 14: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
-	45, // 15: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
-	29, // 16: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
-	45, // 17: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
-	45, // 18: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
-	45, // 19: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
-	32, // 20: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
-	45, // 21: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
-	45, // 22: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
-	33, // 23: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
-	36, // 24: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
-	0,  // 25: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
-	1,  // 26: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
-	4,  // 27: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
-	5,  // 28: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
-	8,  // 29: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
-	12, // 30: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
-	13, // 31: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
-	14, // 32: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
-	16, // 33: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
-	17, // 34: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
-	19, // 35: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
-	21, // 36: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
-	22, // 37: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
-	26, // 38: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
-	24, // 39: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
-	25, // 40: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
-	27, // 41: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
-	30, // 42: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
-	34, // 43: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
-	37, // 44: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
-	38, // 45: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
-	39, // 46: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
-	41, // 47: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
-	42, // 48: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
-	43, // 49: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
-	2,  // 50: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
-	2,  // 51: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
-	2,  // 52: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
-	6,  // 53: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
-	9,  // 54: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
-	10, // 55: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
-	10, // 56: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
-	15, // 57: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
-	10, // 58: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
-	18, // 59: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
-	20, // 60: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
-	20, // 61: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
-	23, // 62: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
-	28, // 63: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
-	29, // 64: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
-	29, // 65: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
-	28, // 66: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
-	31, // 67: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
-	35, // 68: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
-	36, // 69: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
-	36, // 70: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
-	40, // 71: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
-	36, // 72: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
-	36, // 73: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
-	44, // 74: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
-	50, // [50:75] is the sub-list for method output_type
-	25, // [25:50] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	48, // 11: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
+	49, // 12: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	48, // 13: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
+	49, // 14: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
+	48, // 15: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
+	21, // 16: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
+	24, // 17: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
+	20, // 18: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
+	32, // 19: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
+	48, // 20: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
+	48, // 21: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
+	48, // 22: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
+	35, // 23: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
+	48, // 24: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
+	48, // 25: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
+	36, // 26: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
+	39, // 27: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
+	0,  // 28: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
+	1,  // 29: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
+	4,  // 30: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
+	5,  // 31: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
+	8,  // 32: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
+	12, // 33: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
+	13, // 34: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
+	14, // 35: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
+	16, // 36: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
+	17, // 37: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
+	19, // 38: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
+	21, // 39: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
+	22, // 40: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
+	25, // 41: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
+	29, // 42: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
+	27, // 43: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
+	28, // 44: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
+	30, // 45: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
+	33, // 46: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
+	37, // 47: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
+	40, // 48: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
+	41, // 49: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
+	42, // 50: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
+	44, // 51: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
+	45, // 52: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
+	46, // 53: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
+	2,  // 54: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
+	2,  // 55: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
+	2,  // 56: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
+	6,  // 57: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
+	9,  // 58: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
+	10, // 59: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
+	10, // 60: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
+	15, // 61: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
+	10, // 62: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
+	18, // 63: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
+	20, // 64: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
+	20, // 65: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
+	23, // 66: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
+	26, // 67: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
+	31, // 68: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
+	32, // 69: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
+	32, // 70: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
+	31, // 71: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
+	34, // 72: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
+	38, // 73: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
+	39, // 74: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
+	39, // 75: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
+	43, // 76: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
+	39, // 77: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
+	39, // 78: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
+	47, // 79: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
+	54, // [54:80] is the sub-list for method output_type
+	28, // [28:54] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_snowfence_v1_snowfence_proto_init() }
@@ -3411,19 +3576,19 @@ func file_snowfence_v1_snowfence_proto_init() {
 	file_snowfence_v1_snowfence_proto_msgTypes[12].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[16].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[19].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[22].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[26].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[36].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[37].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[41].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[42].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[25].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[29].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[39].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[40].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[44].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[45].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowfence_v1_snowfence_proto_rawDesc), len(file_snowfence_v1_snowfence_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   45,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   5,
 		},

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"math"
+	"sync"
 
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
@@ -62,6 +63,32 @@ func (r leases) Renew(ctx context.Context, req *request[pb.RenewRequest]) (*resp
 		return nil, err
 	}
 	return r.lease(t, sp)
+}
+
+// maxRenewals bounds a request of one client.
+const maxRenewals = 1000
+
+func (r leases) RenewAll(
+	ctx context.Context, req *request[pb.RenewAllRequest],
+) (*response[pb.RenewAllResponse], error) {
+	n := len(req.Msg.Renewals)
+	if n > maxRenewals {
+		return nil, server.Errorf(server.TooMuch, "%d renewals: send %d at most", n, maxRenewals)
+	}
+	out := make([]*pb.Renewal, n)
+	var all sync.WaitGroup
+	for i, one := range req.Msg.Renewals {
+		all.Go(func() {
+			res, err := r.Renew(ctx, connect.NewRequest(one))
+			if err != nil {
+				out[i] = &pb.Renewal{Reason: server.KindOf(err).Name(), Message: server.PublicText(err)}
+				return
+			}
+			out[i] = &pb.Renewal{Lease: res.Msg}
+		})
+	}
+	all.Wait()
+	return connect.NewResponse(&pb.RenewAllResponse{Renewals: out}), nil
 }
 
 func (r leases) Release(ctx context.Context, req *request[pb.ReleaseRequest]) (*response[pb.ReleaseResponse], error) {

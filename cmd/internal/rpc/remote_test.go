@@ -23,6 +23,7 @@ type host struct {
 	service *server.Service
 	asked   atomic.Int64 // for leases
 	gone    atomic.Bool  // answers to these get lost, after they were carried out
+	hold    sync.RWMutex // held to keep them waiting
 }
 
 func serve(t testing.TB, st lease.Store, o server.Options) *host {
@@ -34,6 +35,8 @@ func serve(t testing.TB, st lease.Store, o server.Options) *host {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if strings.Contains(r.URL.Path, ".LeaseService/") {
 					h.asked.Add(1)
+					h.hold.RLock()
+					defer h.hold.RUnlock()
 					if h.gone.Load() {
 						next.ServeHTTP(httptest.NewRecorder(), r)
 						panic(http.ErrAbortHandler)
@@ -217,6 +220,43 @@ func TestRemoteAnswersAreLost(t *testing.T) {
 	}
 	if a.asked.Load() < 2 || b.asked.Load() < 2 {
 		t.Errorf("the servers were asked %d and %d times", a.asked.Load(), b.asked.Load())
+	}
+}
+
+// Renewals that come while others are under way share a request.
+func TestRemoteRenewalsTravelTogether(t *testing.T) {
+	h := serve(t, memory(t), server.Options{})
+	c := client(t, h)
+	s, err := c.Scheme(t.Context(), "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 200
+	leases, err := c.Leases(t.Context(), "n", s, n, &lease.Options{TTL: 6 * time.Second, Label: "many"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := make([]snowfence.Grant, n)
+	for i, l := range leases {
+		first[i] = l.Status().Grant
+	}
+	h.hold.Lock()
+	asked := h.asked.Load()
+	time.Sleep(2300 * time.Millisecond) // all are due by then
+	h.hold.Unlock()
+	until(t, "all are renewed", func() bool {
+		for i, l := range leases {
+			if l.Status().Grant.Until == first[i].Until {
+				return false
+			}
+		}
+		return true
+	})
+	if n := h.asked.Load() - asked; n > 100 {
+		t.Errorf("%d requests", n)
+	}
+	if err := lease.ShutdownAll(t.Context(), leases); err != nil {
+		t.Error(err)
 	}
 }
 

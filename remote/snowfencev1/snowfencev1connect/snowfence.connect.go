@@ -69,6 +69,8 @@ const (
 	LeaseServiceAcquireProcedure = "/snowfence.v1.LeaseService/Acquire"
 	// LeaseServiceRenewProcedure is the fully-qualified name of the LeaseService's Renew RPC.
 	LeaseServiceRenewProcedure = "/snowfence.v1.LeaseService/Renew"
+	// LeaseServiceRenewAllProcedure is the fully-qualified name of the LeaseService's RenewAll RPC.
+	LeaseServiceRenewAllProcedure = "/snowfence.v1.LeaseService/RenewAll"
 	// LeaseServiceReleaseProcedure is the fully-qualified name of the LeaseService's Release RPC.
 	LeaseServiceReleaseProcedure = "/snowfence.v1.LeaseService/Release"
 	// LeaseServiceListProcedure is the fully-qualified name of the LeaseService's List RPC.
@@ -474,6 +476,8 @@ type LeaseServiceClient interface {
 	// Renew moves until ahead. Each call has a new random attempt, and after a lost answer those of before as earlier. NOT_FOUND and ABORTED mean that the lease is
 	// lost: stop at once.
 	Renew(context.Context, *connect.Request[snowfencev1.RenewRequest]) (*connect.Response[snowfencev1.Lease], error)
+	// RenewAll renews the leases of one client, with an answer each, in their order.
+	RenewAll(context.Context, *connect.Request[snowfencev1.RenewAllRequest]) (*connect.Response[snowfencev1.RenewAllResponse], error)
 	// Release gives the node back. used is the tick after the last one stamped, by a holder that has stopped.
 	Release(context.Context, *connect.Request[snowfencev1.ReleaseRequest]) (*connect.Response[snowfencev1.ReleaseResponse], error)
 	List(context.Context, *connect.Request[snowfencev1.ListLeasesRequest]) (*connect.Response[snowfencev1.ListLeasesResponse], error)
@@ -506,6 +510,12 @@ func NewLeaseServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 			httpClient,
 			baseURL+LeaseServiceRenewProcedure,
 			connect.WithSchema(leaseServiceMethods.ByName("Renew")),
+			connect.WithClientOptions(opts...),
+		),
+		renewAll: connect.NewClient[snowfencev1.RenewAllRequest, snowfencev1.RenewAllResponse](
+			httpClient,
+			baseURL+LeaseServiceRenewAllProcedure,
+			connect.WithSchema(leaseServiceMethods.ByName("RenewAll")),
 			connect.WithClientOptions(opts...),
 		),
 		release: connect.NewClient[snowfencev1.ReleaseRequest, snowfencev1.ReleaseResponse](
@@ -546,6 +556,7 @@ func NewLeaseServiceClient(httpClient connect.HTTPClient, baseURL string, opts .
 type leaseServiceClient struct {
 	acquire     *connect.Client[snowfencev1.AcquireRequest, snowfencev1.Lease]
 	renew       *connect.Client[snowfencev1.RenewRequest, snowfencev1.Lease]
+	renewAll    *connect.Client[snowfencev1.RenewAllRequest, snowfencev1.RenewAllResponse]
 	release     *connect.Client[snowfencev1.ReleaseRequest, snowfencev1.ReleaseResponse]
 	list        *connect.Client[snowfencev1.ListLeasesRequest, snowfencev1.ListLeasesResponse]
 	releaseNode *connect.Client[snowfencev1.ReleaseNodeRequest, snowfencev1.LeaseInfo]
@@ -561,6 +572,11 @@ func (c *leaseServiceClient) Acquire(ctx context.Context, req *connect.Request[s
 // Renew calls snowfence.v1.LeaseService.Renew.
 func (c *leaseServiceClient) Renew(ctx context.Context, req *connect.Request[snowfencev1.RenewRequest]) (*connect.Response[snowfencev1.Lease], error) {
 	return c.renew.CallUnary(ctx, req)
+}
+
+// RenewAll calls snowfence.v1.LeaseService.RenewAll.
+func (c *leaseServiceClient) RenewAll(ctx context.Context, req *connect.Request[snowfencev1.RenewAllRequest]) (*connect.Response[snowfencev1.RenewAllResponse], error) {
+	return c.renewAll.CallUnary(ctx, req)
 }
 
 // Release calls snowfence.v1.LeaseService.Release.
@@ -594,6 +610,8 @@ type LeaseServiceHandler interface {
 	// Renew moves until ahead. Each call has a new random attempt, and after a lost answer those of before as earlier. NOT_FOUND and ABORTED mean that the lease is
 	// lost: stop at once.
 	Renew(context.Context, *connect.Request[snowfencev1.RenewRequest]) (*connect.Response[snowfencev1.Lease], error)
+	// RenewAll renews the leases of one client, with an answer each, in their order.
+	RenewAll(context.Context, *connect.Request[snowfencev1.RenewAllRequest]) (*connect.Response[snowfencev1.RenewAllResponse], error)
 	// Release gives the node back. used is the tick after the last one stamped, by a holder that has stopped.
 	Release(context.Context, *connect.Request[snowfencev1.ReleaseRequest]) (*connect.Response[snowfencev1.ReleaseResponse], error)
 	List(context.Context, *connect.Request[snowfencev1.ListLeasesRequest]) (*connect.Response[snowfencev1.ListLeasesResponse], error)
@@ -622,6 +640,12 @@ func NewLeaseServiceHandler(svc LeaseServiceHandler, opts ...connect.HandlerOpti
 		LeaseServiceRenewProcedure,
 		svc.Renew,
 		connect.WithSchema(leaseServiceMethods.ByName("Renew")),
+		connect.WithHandlerOptions(opts...),
+	)
+	leaseServiceRenewAllHandler := connect.NewUnaryHandler(
+		LeaseServiceRenewAllProcedure,
+		svc.RenewAll,
+		connect.WithSchema(leaseServiceMethods.ByName("RenewAll")),
 		connect.WithHandlerOptions(opts...),
 	)
 	leaseServiceReleaseHandler := connect.NewUnaryHandler(
@@ -661,6 +685,8 @@ func NewLeaseServiceHandler(svc LeaseServiceHandler, opts ...connect.HandlerOpti
 			leaseServiceAcquireHandler.ServeHTTP(w, r)
 		case LeaseServiceRenewProcedure:
 			leaseServiceRenewHandler.ServeHTTP(w, r)
+		case LeaseServiceRenewAllProcedure:
+			leaseServiceRenewAllHandler.ServeHTTP(w, r)
 		case LeaseServiceReleaseProcedure:
 			leaseServiceReleaseHandler.ServeHTTP(w, r)
 		case LeaseServiceListProcedure:
@@ -686,6 +712,10 @@ func (UnimplementedLeaseServiceHandler) Acquire(context.Context, *connect.Reques
 
 func (UnimplementedLeaseServiceHandler) Renew(context.Context, *connect.Request[snowfencev1.RenewRequest]) (*connect.Response[snowfencev1.Lease], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.LeaseService.Renew is not implemented"))
+}
+
+func (UnimplementedLeaseServiceHandler) RenewAll(context.Context, *connect.Request[snowfencev1.RenewAllRequest]) (*connect.Response[snowfencev1.RenewAllResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.LeaseService.RenewAll is not implemented"))
 }
 
 func (UnimplementedLeaseServiceHandler) Release(context.Context, *connect.Request[snowfencev1.ReleaseRequest]) (*connect.Response[snowfencev1.ReleaseResponse], error) {
