@@ -215,7 +215,7 @@ func (a *Any) enter(m *member, s *Sequence) {
 
 // fit refuses a sequence whose numbers rise over all programs, which those of two stores do not.
 func fit(name string, number int, s *Sequence) error {
-	if s.mode != Strict && s.dated == nil {
+	if s.mode != Strict && s.known.Pattern == "" {
 		return nil
 	}
 	return fmt.Errorf("sequence %q: store %d has a strict or dated one, and numbers of several stores have no order: "+

@@ -2,7 +2,6 @@ package sequence
 
 import (
 	"context"
-	"errors"
 
 	"github.com/snowfence/snowfence/internal/world"
 )
@@ -35,23 +34,7 @@ func (a *Any) Close() error {
 			a.world.Wait(-1, left, ctx.Done())
 		}
 	}
-	errs := make([]error, len(open))
-	together(a.world, len(open), func(i int) { errs[i] = open[i].Close() })
-	a.lost = errors.Join(errs...)
+	a.lost = closeAll(a.world, open)
 	close(a.gone)
 	return a.lost
-}
-
-// together runs f(0) to f(n-1) at the same time.
-func together(w world.World, n int, f func(i int)) {
-	done := make(chan struct{}, n)
-	for i := range n {
-		w.Go(func() {
-			f(i)
-			done <- struct{}{}
-		})
-	}
-	for range n {
-		w.Wait(-1, done)
-	}
 }

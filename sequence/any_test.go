@@ -150,7 +150,7 @@ func TestAnyEnds(t *testing.T) {
 	if n, err := a.Fill(t.Context(), make([]int64, 3)); n != 0 || !errors.Is(err, ErrEnded) {
 		t.Errorf("%d, %v", n, err)
 	}
-	if err := Change(t.Context(), all[1], name, Changes{Max: new(int64(17))}); err != nil {
+	if err := Update(t.Context(), all[1], name, Changes{Max: new(int64(17))}); err != nil {
 		t.Fatal(err)
 	}
 	expectAny(t, a, 17)

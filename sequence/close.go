@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
@@ -29,30 +27,18 @@ func (s *Sequence) Close() error {
 	close(s.closing)
 	rest := s.cur.Load().seal()
 	s.refuse(s.errClosed())
-	flight := s.flight
-	var periods []*Sequence
-	if s.dated != nil {
-		for _, period := range slices.Sorted(maps.Keys(s.dated.periods)) {
-			periods = append(periods, s.dated.periods[period])
-		}
-	}
+	taking := s.taking
 	s.mu.Unlock()
-	for _, p := range periods { // at the same time
-		s.world.Go(func() { p.Close() })
-	}
-	for _, p := range periods {
-		s.lost = errors.Join(s.lost, p.Close())
-	}
 	ctx, cancel := s.world.WithTimeout(world.With(context.Background(), s.world), closeTimeout)
 	defer cancel()
-	if flight != nil {
+	if taking != nil {
 		if s.mode == Dense {
-			s.world.Wait(-1, flight, ctx.Done()) // what it takes can go back then
+			s.world.Wait(-1, taking, ctx.Done()) // what it takes can go back then
 		}
 		s.end()
-		s.world.Wait(-1, flight, ctx.Done())
+		s.world.Wait(-1, taking, ctx.Done())
 	}
-	if s.mode == Dense && s.dated == nil {
+	if s.mode == Dense {
 		s.lost = s.giveBack(ctx, rest)
 	}
 	s.end()
@@ -81,7 +67,7 @@ func (s *Sequence) giveBack(ctx context.Context, rest span) error {
 		return nil
 	}
 	old, was := r.Nonce, r.From
-	if s.parent != nil {
+	if s.of != nil {
 		r.SkipUntil = max(r.SkipUntil, r.From)
 	} else {
 		known.Reached = max(known.Reached, r.From)
@@ -96,4 +82,19 @@ func (s *Sequence) giveBack(ctx context.Context, rest span) error {
 	}
 	return fmt.Errorf("sequence %q: %d numbers from %d on may be a gap: giving them back: %w", s.name, was-low,
 		s.way.number(low), err)
+}
+
+// closeAll closes sequences at the same time.
+func closeAll(w world.World, all []*Sequence) error {
+	errs, done := make([]error, len(all)), make(chan struct{}, len(all))
+	for i, s := range all {
+		w.Go(func() {
+			errs[i] = s.Close()
+			done <- struct{}{}
+		})
+	}
+	for range all {
+		w.Wait(-1, done)
+	}
+	return errors.Join(errs...)
 }

@@ -141,7 +141,7 @@ func TestDenseGivesBack(t *testing.T) {
 		"the sequence was changed": {func(t *testing.T, st *shaky, s *Sequence) {
 			expect(t, s, 1)
 			synctest.Wait()
-			if err := Change(t.Context(), st, name, Changes{MaxRange: 20}); err != nil {
+			if err := Update(t.Context(), st, name, Changes{MaxRange: 20}); err != nil {
 				t.Error(err)
 			}
 		}, 21},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
@@ -78,4 +79,44 @@ func (s *state) confirm(ctx context.Context, st lease.Store, identity string, fl
 	s.Confirmed = max(s.Confirmed+1, w.Now().UnixMilli())
 	s.record.Generation = max(s.record.Generation, s.Confirmed)
 	return nil
+}
+
+// confirmPeriods closes the periods that were over an hour ago. Those that can be open begin at the
+// floor: up to the one after that of a clock that is a day ahead.
+func (s *state) confirmPeriods(ctx context.Context, st lease.Store, floor int64) error {
+	c, err := s.calendar()
+	if err != nil {
+		return fmt.Errorf("sequence %q: %w", s.name, err)
+	}
+	now := world.From(ctx).Now()
+	at, err := st.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("sequence %q: asking the store for its time: %w", s.name, err)
+	}
+	if off := now.Sub(at); !at.IsZero() && off.Abs() > clockBehind {
+		return fmt.Errorf("sequence %q: this clock and that of the store differ by %v, so it is not certain which "+
+			"period it is: set them right, and confirm again (%w)", s.name, off.Round(time.Second), lease.ErrRefused)
+	}
+	s.Open = max(s.Open, c.at(now.Add(-clockBehind)))
+	if s.Through >= s.Open {
+		floor = max(floor, s.Floor)
+	}
+	s.Floor = floor
+	s.Through = max(s.Through, c.next(c.at(now.Add(24*time.Hour))))
+	return nil
+}
+
+// taken returns the first ordinal that was never taken, as far as the store knows: of a dated
+// sequence in the periods that a confirmation leaves open, which are those from open on.
+func (s state) taken(ctx context.Context, st lease.Store) (from, open int64, err error) {
+	if s.Pattern == "" {
+		return max(s.counter.From, s.Reached), 0, nil
+	}
+	c, err := s.calendar()
+	if err != nil {
+		return 0, 0, fmt.Errorf("sequence %q: %w", s.name, err)
+	}
+	open = c.at(world.From(ctx).Now().Add(-clockBehind))
+	from, err = s.highest(ctx, st, open)
+	return from, open, err
 }

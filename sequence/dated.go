@@ -2,148 +2,268 @@ package sequence
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
 )
 
-// dated is what a dated sequence has: for each period a Sequence of its own, which never gives a
-// number of another one.
-type dated struct {
-	*calendar
-	present atomic.Pointer[Sequence] // the period in use; nil before the first
-	periods map[int64]*Sequence      // those that were used, guarded by mu of the sequence
+// Dated gives out the numbers of a dated sequence in one program. It is safe for concurrent use.
+//
+// Each period is a Sequence of its own, which never gives a number of another one.
+type Dated struct {
+	source   // of the definition, which gives no numbers
+	calendar *calendar
+	mode     Mode
+	exact    bool
+	life     context.Context // of calls to the store
+	end      context.CancelFunc
+	unpin    func()
+	present  atomic.Pointer[Sequence] // the period in use; nil before the first
+
+	// Guarded by mu.
+	periods map[int64]*Sequence // those that were used
+	closed  bool
+	gone    chan struct{} // closed when Close has ended
+	lost    error         // what Close returns
 }
 
-// patience is how far a clock may be behind before an earlier period is used again. At St. John's
-// the date went back for an hour on 2010-11-07.
-const patience = time.Hour
+const (
+	// clockBehind is how far a clock may be behind before an earlier period is used again. At
+	// St. John's the date went back for an hour on 2010-11-07.
+	clockBehind = time.Hour
 
-func (s state) dated() (*dated, error) {
-	c, err := s.calendar()
+	// mostPeriods is how many periods a program remembers.
+	mostPeriods = 100
+)
+
+// errUnread makes a period read its record before its first take.
+var errUnread = errors.New("the period was not read yet")
+
+// OpenDated is [Open] for a dated sequence. Of a plain one it is an [ErrDated].
+func OpenDated(ctx context.Context, st lease.Store, name string, o *Options) (*Dated, error) {
+	d := &Dated{periods: map[int64]*Sequence{}, gone: make(chan struct{})}
+	unpin, err := d.open(ctx, st, name, o)
 	if err != nil {
-		return nil, fmt.Errorf("sequence %q: %w", s.name, err)
+		return nil, err
 	}
-	return &dated{calendar: c, periods: map[int64]*Sequence{}}, nil
+	if d.calendar, err = d.known.calendar(); err != nil {
+		unpin()
+		return nil, fmt.Errorf("sequence %q: %w", name, err)
+	}
+	d.unpin, d.mode = unpin, d.known.Mode
+	d.exact = o != nil && o.Exact || d.mode == Strict
+	d.life, d.end = context.WithCancel(world.With(context.Background(), d.world))
+	return d, nil
 }
 
-// Serial returns a number of a dated sequence: of the period that its zone has when it is taken. It
-// waits as [Sequence.Next] does.
-func (s *Sequence) Serial(ctx context.Context) (Serial, error) {
-	r, err := s.Serials(ctx, 1)
+// Next returns a number: of the period that the zone has when it is taken. It waits as
+// [Sequence.Next] does.
+func (d *Dated) Next(ctx context.Context) (Serial, error) {
+	r, err := d.Reserve(ctx, 0, 1)
 	if err != nil {
 		return Serial{}, err
 	}
 	return r.At(0), nil
 }
 
-// Serials returns n numbers that follow each other, 1 to 1,000,000, of the present period.
-func (s *Sequence) Serials(ctx context.Context, n int64) (Serials, error) {
-	if err := s.allowed(n); err != nil {
+// Reserve takes n numbers that follow each other, 1 to 1,000,000, of a period: the present one,
+// which 0 stands for, an earlier one, or the next. Of those that are not the present one, it takes
+// exactly n from the store.
+func (d *Dated) Reserve(ctx context.Context, period, n int64) (Serials, error) {
+	if err := d.checkCount(n); err != nil {
 		return Serials{}, err
 	}
+	if period != 0 {
+		p, err := d.named(period)
+		if err != nil {
+			return Serials{}, err
+		}
+		got, err := p.row(ctx, n)
+		return d.serials(p, got), err
+	}
 	for {
-		p, err := s.present()
+		p, err := d.now()
 		if err != nil {
 			return Serials{}, err
 		}
 		if got, ok := p.cur.Load().row(n); ok {
-			return p.serials(got), nil
+			return d.serials(p, got), nil
 		}
 		got, err := p.wait(ctx, n, true)
-		if now, _ := s.present(); now != p {
+		if now, _ := d.now(); now != p {
 			continue // the period ended while the store was waited for
 		}
-		if err != nil {
-			return Serials{}, err
-		}
-		return p.serials(got), nil
+		return d.serials(p, got), err
 	}
 }
 
-// SerialsIn returns n numbers of a period, 1 to 1,000,000: the present one, an earlier one, or the
-// next. Of those that are not the present one, it takes exactly n from the store.
-func (s *Sequence) SerialsIn(ctx context.Context, period, n int64) (Serials, error) {
-	if err := s.allowed(n); err != nil {
-		return Serials{}, err
+func (d *Dated) serials(p *Sequence, got span) Serials {
+	if got.len() == 0 {
+		return Serials{}
 	}
-	present := s.dated.at(s.world.Now())
+	return Serials{p.period, p.way.number(got.from), got.len(), p.way.step, d.calendar.pattern}
+}
+
+// named returns a period, which is no more than one ahead.
+func (d *Dated) named(period int64) (*Sequence, error) {
+	c := d.calendar
+	present := c.at(d.world.Now())
 	switch {
-	case period > s.dated.next(present):
-		return Serials{}, fmt.Errorf("sequence %q: %w: %d is more than one period ahead of %d", s.name, ErrPeriod,
-			period, present)
-	case !s.dated.exists(period):
-		return Serials{}, fmt.Errorf("sequence %q: %w: %d is no period: use one such as %d", s.name, ErrPeriod, period,
+	case period > c.next(present):
+		return nil, fmt.Errorf("sequence %q: %w: %d is more than one period ahead of %d", d.name, ErrPeriod, period,
+			present)
+	case !c.exists(period):
+		return nil, fmt.Errorf("sequence %q: %w: %d is no period: use one such as %d", d.name, ErrPeriod, period,
 			present)
 	}
-	if err := s.dated.check(period); err != nil {
-		return Serials{}, fmt.Errorf("sequence %q: %w", s.name, err)
+	if err := c.check(period); err != nil {
+		return nil, fmt.Errorf("sequence %q: %w", d.name, err)
 	}
-	p, err := s.present() // its numbers that were taken ahead are used first
-	if err != nil {
-		return Serials{}, err
+	p, err := d.now() // its numbers that were taken ahead are used first
+	if err != nil || p.period == period {
+		return p, err
 	}
-	if p.period != period {
-		s.mu.Lock()
-		p = s.in(period)
-		s.mu.Unlock()
-	}
-	got, ok := p.cur.Load().row(n)
-	if !ok {
-		if got, err = p.wait(ctx, n, true); err != nil {
-			return Serials{}, err
-		}
-	}
-	return p.serials(got), nil
-}
-
-func (s *Sequence) allowed(n int64) error {
-	switch {
-	case s.dated == nil:
-		return s.errNotDated()
-	case n < 1 || n > mostAtOnce:
-		return s.errCount(n)
-	}
-	return nil
-}
-
-func (s *Sequence) serials(got span) Serials {
-	return Serials{s.period, s.way.number(got.from), got.len(), s.way.step, s.parent.dated.pattern}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.in(period), nil
 }
 
 // stays reports whether a period is the one to take from: it is its time, or less than an hour
 // before.
-func (d *dated) stays(p *Sequence, now time.Time) bool {
+func (c *calendar) stays(p *Sequence, now time.Time) bool {
 	if p == nil {
 		return false
 	}
-	at := d.at(now)
-	return at == p.period || at < p.period && d.at(now.Add(patience)) >= p.period
+	at := c.at(now)
+	return at == p.period || at < p.period && c.at(now.Add(clockBehind)) >= p.period
 }
 
-// present returns the period to take from.
-func (s *Sequence) present() (*Sequence, error) {
-	d := s.dated
-	if p := d.present.Load(); d.stays(p, s.world.Now()) {
+// now returns the period to take from.
+func (d *Dated) now() (*Sequence, error) {
+	if p := d.present.Load(); d.calendar.stays(p, d.world.Now()) {
 		return p, nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := s.world.Now()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.world.Now()
 	was := d.present.Load()
-	if d.stays(was, now) {
+	if d.calendar.stays(was, now) {
 		return was, nil
 	}
-	at := d.at(now)
-	if err := d.check(at); err != nil {
-		return nil, fmt.Errorf("sequence %q: %w", s.name, err)
+	at := d.calendar.at(now)
+	if err := d.calendar.check(at); err != nil {
+		return nil, fmt.Errorf("sequence %q: %w", d.name, err)
 	}
-	p := s.in(at)
+	p := d.in(at)
 	p.lead(true)
 	d.present.Store(p)
 	if was != nil {
 		was.lead(false)
-		s.world.Go(was.retire)
+		d.world.Go(was.retire)
 	}
 	return p, nil
+}
+
+// in returns a period. mu is held.
+func (d *Dated) in(period int64) *Sequence {
+	if p := d.periods[period]; p != nil {
+		return p
+	}
+	for other, p := range d.periods {
+		if len(d.periods) < mostPeriods {
+			break
+		}
+		if p != d.present.Load() && p.idle() {
+			delete(d.periods, other)
+		}
+	}
+	p := newSequence()
+	p.name, p.store, p.world, p.log, p.of, p.period = d.name, d.store, d.world, d.log, d, period
+	p.known, p.halted, p.closed = d.known, errUnread, d.closed
+	p.known.counter = lease.Record{}
+	p.start(d.life, true, func() {})
+	d.periods[period] = p
+	return p
+}
+
+// Status returns how this program does with the period in use.
+func (d *Dated) Status() Status {
+	if p := d.present.Load(); p != nil {
+		return p.Status()
+	}
+	return Status{}
+}
+
+// Close ends the sequence in all its periods, as [Sequence.Close] does.
+func (d *Dated) Close() error {
+	d.mu.Lock()
+	if d.closed {
+		d.mu.Unlock()
+		d.world.Wait(-1, d.gone)
+		return d.lost
+	}
+	d.closed = true
+	var open []*Sequence
+	for _, period := range slices.Sorted(maps.Keys(d.periods)) {
+		open = append(open, d.periods[period])
+	}
+	d.mu.Unlock()
+	d.lost = closeAll(d.world, open)
+	d.end()
+	d.unpin()
+	close(d.gone)
+	return d.lost
+}
+
+// idle reports whether nothing is asked of the store.
+func (s *Sequence) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.taking == nil
+}
+
+// lead makes a period take ahead, as its sequence does, or ends that.
+func (s *Sequence) lead(ahead bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.exact = s.of.exact || !ahead
+}
+
+// retire gives back what a dense period took ahead, because another period has begun. It takes
+// nothing meanwhile.
+func (s *Sequence) retire() {
+	if s.mode != Dense {
+		return
+	}
+	s.mu.Lock()
+	for s.taking != nil {
+		taking := s.taking
+		s.mu.Unlock()
+		s.world.Wait(-1, taking)
+		s.mu.Lock()
+	}
+	if s.closed {
+		s.mu.Unlock()
+		return
+	}
+	s.taking = make(chan struct{})
+	rest := s.cur.Load().seal()
+	s.mu.Unlock()
+	ctx, cancel := s.world.WithTimeout(world.With(s.life, s.world), callTimeout)
+	err := s.giveBack(ctx, rest)
+	cancel()
+	s.mu.Lock()
+	if err != nil {
+		s.log.Warn("numbers of a period that ended are a gap", "sequence", s.name, "period", s.period, "err", err)
+	}
+	close(s.taking)
+	s.taking = nil
+	s.startTaking() // for those who came meanwhile
+	s.mu.Unlock()
 }

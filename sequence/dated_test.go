@@ -22,12 +22,12 @@ func TestNumbersBeginAgain(t *testing.T) {
 	j.set(t, "2026-11-23T00:00:00Z")
 	j.takes(j.s, "RE-20261123-010", "RE-20261123-015")
 	other := j.open(nil)
-	got, err := other.Serials(j.ctx, 3)
+	got, err := other.Reserve(j.ctx, 0, 3)
 	if err != nil || got.Period != 20261123 || got.Count != 3 || got.At(2).N != got.First+10 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	j.set(t, "2026-11-24T00:00:00Z")
-	if got, err := other.Serial(j.ctx); err != nil || got != (Serial{"RE-20261124-010", 20261124, 10}) {
+	if got, err := other.Next(j.ctx); err != nil || got != (Serial{"RE-20261124-010", 20261124, 10}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for pattern, want := range map[string][2]string{
@@ -71,7 +71,7 @@ func TestMidnightsOfZones(t *testing.T) {
 		j := opened(t, steps[0][0], Definition{Pattern: daily, Zone: zone})
 		for _, step := range steps {
 			j.set(t, step[0])
-			if got, err := j.s.Serial(j.ctx); err != nil || got.Text != step[1] {
+			if got, err := j.s.Next(j.ctx); err != nil || got.Text != step[1] {
 				t.Errorf("%s at %s: %+v, %v, want %s", zone, step[0], got, err, step[1])
 			}
 		}
@@ -90,18 +90,18 @@ func TestClockThatStepsBack(t *testing.T) {
 	j.set(t, "2026-11-22T23:00:00Z")
 	j.takes(j.s, "20261123-002")
 	j.set(t, "2026-11-22T22:59:59Z")
-	got, err := j.s.Serial(j.ctx)
+	got, err := j.s.Next(j.ctx)
 	if err != nil || got.Period != 20261122 || got.N < 3 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	j.set(t, "2026-11-23T00:30:00Z")
-	if got, err = j.s.Serial(j.ctx); err != nil || got.Period != 20261123 || got.N < 3 {
+	if got, err = j.s.Next(j.ctx); err != nil || got.Period != 20261123 || got.N < 3 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	j.set(t, "2036-01-01T00:00:00Z") // a wrong clock, and it is mended
 	j.takes(j.s, "20360101-001")
 	j.set(t, "2026-11-23T01:00:00Z")
-	if got, err = j.s.Serial(j.ctx); err != nil || got.Period != 20261123 {
+	if got, err = j.s.Next(j.ctx); err != nil || got.Period != 20261123 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -113,12 +113,12 @@ func TestPeriodOfAnotherSize(t *testing.T) {
 	for period, want := range map[int64]error{
 		98: ErrPeriod, 2098: nil, 2099: nil, 209811: ErrPeriod, 20981122: ErrPeriod,
 	} {
-		if got, err := j.s.SerialsIn(j.ctx, period, 1); !errors.Is(err, want) {
+		if got, err := j.s.Reserve(j.ctx, period, 1); !errors.Is(err, want) {
 			t.Errorf("%d: %+v, %v", period, got, err)
 		}
 	}
 	j.set(t, "2099-11-22T12:00:00Z")
-	if got, err := j.s.SerialsIn(j.ctx, 2100, 1); !errors.Is(err, ErrEnded) {
+	if got, err := j.s.Reserve(j.ctx, 2100, 1); !errors.Is(err, ErrEnded) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -129,11 +129,11 @@ func TestSerialsByName(t *testing.T) {
 	j.set(t, "2011-12-29T12:00:00Z") // there it is 02:00
 	for period, want := range map[int64]error{
 		20111228: nil, 20111229: nil, 20111230: ErrPeriod, 20111231: nil, 20120101: ErrPeriod, 20121229: ErrPeriod,
-		20100228: nil, 20100229: ErrPeriod, 201112: ErrPeriod, 2011: ErrPeriod, 0: ErrPeriod, -20111229: ErrPeriod,
+		20100228: nil, 20100229: ErrPeriod, 201112: ErrPeriod, 2011: ErrPeriod, -20111229: ErrPeriod,
 		100000101: ErrPeriod,
 	} {
 		for n := int64(1); n <= 4; n += 3 {
-			got, err := j.s.SerialsIn(j.ctx, period, n)
+			got, err := j.s.Reserve(j.ctx, period, n)
 			if want != nil {
 				if !errors.Is(err, want) {
 					t.Errorf("%d: %+v, %v", period, got, err)
@@ -160,60 +160,51 @@ func TestSerialsByName(t *testing.T) {
 		t.Errorf("%d takes for a number that was there", n)
 	}
 	yy := opened(t, "2099-12-31T12:00:00Z", Definition{Pattern: "{yy}-{n}"})
-	if _, err := yy.s.SerialsIn(yy.ctx, 2100, 1); !errors.Is(err, ErrEnded) {
+	if _, err := yy.s.Reserve(yy.ctx, 2100, 1); !errors.Is(err, ErrEnded) {
 		t.Errorf("2100 by name: %v", err)
 	}
-	if _, err := yy.s.SerialsIn(yy.ctx, 1999, 1); !errors.Is(err, ErrPeriod) {
+	if _, err := yy.s.Reserve(yy.ctx, 1999, 1); !errors.Is(err, ErrPeriod) {
 		t.Errorf("1999 by name: %v", err)
 	}
 	yy.set(t, "2100-01-01T00:00:00Z")
 	yy.refuses(yy.s, ErrEnded)
-	if _, err := yy.s.SerialsIn(yy.ctx, 2099, 1); !errors.Is(err, ErrEnded) {
+	if _, err := yy.s.Reserve(yy.ctx, 2099, 1); !errors.Is(err, ErrEnded) {
 		t.Errorf("2099 by name, after its end: %v", err)
 	}
 }
 
-// Calls for plain numbers refuse a dated sequence, and the other way round.
-func TestCallsForTheOtherKind(t *testing.T) {
+// A dated sequence is not opened as a plain one, nor the other way round.
+func TestOpenOfTheOtherKind(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily})
-	j.takes(j.s, "20261122-001")
-	_, plain := made(t, Definition{})
-	calls := map[string]func() error{
-		"Next":    func() error { _, err := j.s.Next(j.ctx); return err },
-		"TryNext": func() error { _, err := j.s.TryNext(); return err },
-		"Fill":    func() error { _, err := j.s.Fill(j.ctx, make([]int64, 2)); return err },
-		"Reserve": func() error { _, err := j.s.Reserve(j.ctx, 2); return err },
-		"Local":   func() error { _, err := j.s.Local().Next(j.ctx); return err },
-		"Serial":  func() error { _, err := plain.Serial(j.ctx); return err },
-		"Serials": func() error { _, err := plain.Serials(j.ctx, 2); return err },
-		"SerialsIn": func() error {
-			_, err := plain.SerialsIn(j.ctx, 20261122, 2)
-			return err
-		},
-		"Periods": func() error { _, err := Periods(j.ctx, plain.store, name); return err },
+	if _, err := Open(j.ctx, j.st, name, nil); !errors.Is(err, ErrDated) || j.st.pins != 1 {
+		t.Errorf("%v, %d pins", err, j.st.pins)
 	}
-	for call, try := range calls {
-		for range 2 {
-			if err := try(); !errors.Is(err, ErrDated) {
-				t.Errorf("%s: %v", call, err)
-			}
-		}
+	st, _ := made(t, Definition{})
+	if _, err := OpenDated(j.ctx, st, name, nil); !errors.Is(err, ErrDated) || st.pins != 1 {
+		t.Errorf("%v, %d pins", err, st.pins)
 	}
+	if _, err := Periods(j.ctx, st, name); !errors.Is(err, ErrDated) {
+		t.Error(err)
+	}
+}
+
+func TestSerialsThatAreRefused(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily})
 	for _, n := range []int64{-1, 0, mostAtOnce + 1} {
-		if _, err := j.s.Serials(j.ctx, n); !errors.Is(err, lease.ErrInvalid) {
+		if _, err := j.s.Reserve(j.ctx, 0, n); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("%d serials: %v", n, err)
 		}
-		if _, err := j.s.SerialsIn(j.ctx, 20261122, n); !errors.Is(err, lease.ErrInvalid) {
+		if _, err := j.s.Reserve(j.ctx, 20261122, n); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("%d serials: %v", n, err)
 		}
 	}
 	big := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: "{year}{n}"})
-	if r, err := big.s.Serials(big.ctx, mostAtOnce); err != nil || r.Count != mostAtOnce {
+	if r, err := big.s.Reserve(big.ctx, 0, mostAtOnce); err != nil || r.Count != mostAtOnce {
 		t.Errorf("%+v, %v", r, err)
 	}
 	j.s.Close()
 	j.refuses(j.s, ErrClosed)
-	if _, err := j.s.SerialsIn(j.ctx, 20261121, 1); !errors.Is(err, ErrClosed) {
+	if _, err := j.s.Reserve(j.ctx, 20261121, 1); !errors.Is(err, ErrClosed) {
 		t.Errorf("a period that was not used before the end: %v", err)
 	}
 }
@@ -227,7 +218,7 @@ func TestSerialThatWaitsOverMidnight(t *testing.T) {
 		j.set(t, "2026-11-23T23:59:59Z")
 		j.settled(j.s)
 		j.st.fail(first("add", nil, func() { j.set(t, "2026-11-24T00:00:00Z") }), nil)
-		if r, err := j.s.SerialsIn(j.ctx, 20261123, 900); err != nil || r.Period != 20261123 {
+		if r, err := j.s.Reserve(j.ctx, 20261123, 900); err != nil || r.Period != 20261123 {
 			t.Errorf("%s: by name: %+v, %v", mode, r, err)
 		}
 		j.st.fail(nil, nil)
@@ -237,7 +228,7 @@ func TestSerialThatWaitsOverMidnight(t *testing.T) {
 			j.set(t, "2026-11-25T00:00:00Z")
 			cancel()
 		}), nil)
-		if r, err := j.s.Serials(ctx, 999); !errors.Is(err, context.Canceled) {
+		if r, err := j.s.Reserve(ctx, 0, 999); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %+v, %v", mode, r, err)
 		}
 	}
@@ -259,7 +250,7 @@ func TestPeriodsEnd(t *testing.T) {
 		j := opened(t, "2026-11-22T12:00:00Z", c.d)
 		for day := range 2 {
 			for range c.count {
-				if _, err := j.s.Serial(j.ctx); err != nil {
+				if _, err := j.s.Next(j.ctx); err != nil {
 					t.Fatalf("%+v: %v", c.d, err)
 				}
 			}
@@ -288,7 +279,7 @@ func TestPeriodsEnd(t *testing.T) {
 		}
 	}
 	create(t, st, Definition{Pattern: "{yy}{n:1}"})
-	if err := Change(t.Context(), st, name, Changes{Max: new(int64(10))}); !errors.Is(err, lease.ErrInvalid) {
+	if err := Update(t.Context(), st, name, Changes{Max: new(int64(10))}); !errors.Is(err, lease.ErrInvalid) {
 		t.Errorf("max raised beyond the width: %v", err)
 	}
 	for what, d := range map[string]Definition{
@@ -306,11 +297,11 @@ func TestPeriodsEnd(t *testing.T) {
 // The first of several programs does not take all of a period, even if it knows nothing of it.
 func TestRangesOfShortPeriods(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily})
-	if _, err := j.s.SerialsIn(j.ctx, 20261122, 900); err != nil {
+	if _, err := j.s.Reserve(j.ctx, 20261122, 900); err != nil {
 		t.Fatal(err)
 	}
 	other := j.open(nil)
-	if _, err := other.Serial(j.ctx); err != nil {
+	if _, err := other.Next(j.ctx); err != nil {
 		t.Fatal(err)
 	}
 	j.settled(other)
@@ -333,7 +324,7 @@ func TestPeriodThatTwoCallsBegin(t *testing.T) {
 	j.settled(j.s)
 	j.takes(j.s, "20261123-003")
 	j.settled(j.s)
-	if p := j.s.dated.present.Load(); p.exact || j.record(20261123).From < 2*(999/left) {
+	if p := j.s.present.Load(); p.exact || j.record(20261123).From < 2*(999/left) {
 		t.Errorf("%d numbers are taken: not ahead", j.record(20261123).From)
 	}
 }
@@ -344,14 +335,14 @@ func TestSerialsOfManyAtMidnight(t *testing.T) {
 		j := opened(t, "2026-11-22T12:00:00Z", Definition{
 			Pattern: "{year}{month}{day}-{n}", Mode: mode, MinRange: 7, MaxRange: 50,
 		})
-		programs := []*Sequence{j.s, j.open(nil), j.open(&Options{Exact: true})}
+		programs := []*Dated{j.s, j.open(nil), j.open(&Options{Exact: true})}
 		var mu sync.Mutex
 		seen := map[string]bool{}
 		var wg sync.WaitGroup
 		for i := range 6 {
 			wg.Go(func() {
 				for k := range 300 {
-					r, err := programs[i%3].Serials(j.ctx, int64(1+k%3))
+					r, err := programs[i%3].Reserve(j.ctx, 0, int64(1+k%3))
 					if err != nil {
 						t.Error(err)
 						return
@@ -478,14 +469,14 @@ func TestPeriodsAreForgotten(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily})
 	j.takes(j.s, "20261122-001")
 	day := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	c := j.s.dated
+	c := j.s
 	j.goes.Wait()
 	j.st.count("add")
 	busy := make(chan struct{})
 	j.st.fail(first("add", nil, func() { <-busy }), nil)
 	served := make(chan error)
 	go func() {
-		_, err := j.s.SerialsIn(j.ctx, 20251231, 1)
+		_, err := j.s.Reserve(j.ctx, 20251231, 1)
 		served <- err
 	}()
 	for end := time.Now().Add(time.Minute); j.st.count("add") == 0; time.Sleep(time.Millisecond) {
@@ -495,7 +486,7 @@ func TestPeriodsAreForgotten(t *testing.T) {
 	}
 	for round := range 2 {
 		for i := range mostPeriods + 20 {
-			period := c.at(day.AddDate(0, 0, i))
+			period := c.calendar.at(day.AddDate(0, 0, i))
 			j.takesIn(j.s, period, fmt.Sprintf("%d-%03d", period, round+1))
 			if n := len(c.periods); round == 0 && n != min(i+3, mostPeriods) {
 				t.Fatalf("%d periods are remembered after %d", n, i+3)
@@ -523,16 +514,19 @@ func TestSerialsWaitForTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := newShaky()
 		create(t, st, Definition{Pattern: "{year}{month}{day}-{n}", Mode: Strict})
-		s := open(t, st, nil)
+		s, err := OpenDated(t.Context(), st, name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, op := range []string{"get", "swap", "add", "identity"} {
 			st.fail(first(op, errFault), nil)
-			if _, err := s.Serial(t.Context()); err != nil {
+			if _, err := s.Next(t.Context()); err != nil {
 				t.Errorf("%s failed once: %v", op, err)
 			}
 			time.Sleep(24 * time.Hour) // the record of the next period is new
 			st.fail(always(op, errFault), nil)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			_, err := s.Serial(ctx)
+			_, err := s.Next(ctx)
 			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errFault) {
 				t.Errorf("%s fails: %v", op, err)
 			}
@@ -563,20 +557,20 @@ func TestDefinitionOfAnOpenSequence(t *testing.T) {
 	*j.s.Definition().Max, *j.s.Definition().Start = 5, 5
 	j.takes(j.s, "20261122-001")
 	for _, most := range []int64{500, 400} {
-		if err := Change(j.ctx, j.st, name, Changes{Max: &most}); err != nil {
+		if err := Update(j.ctx, j.st, name, Changes{Max: &most}); err != nil {
 			t.Fatal(err)
 		}
 		if d := j.s.Definition(); *d.Max == most {
 			t.Error("the definition is known before it was read")
 		}
-		if _, err := j.s.Serial(j.ctx); err != nil {
+		if _, err := j.s.Next(j.ctx); err != nil {
 			t.Fatal(err)
 		}
 		if d := j.s.Definition(); *d.Max != most || *d.Start != 1 {
 			t.Errorf("%d, want %d", *d.Max, most)
 		}
 	}
-	if _, err := j.s.SerialsIn(j.ctx, 20261121, 401); !errors.Is(err, ErrEnded) {
+	if _, err := j.s.Reserve(j.ctx, 20261121, 401); !errors.Is(err, ErrEnded) {
 		t.Errorf("401 of 400 numbers: %v", err)
 	}
 }

@@ -58,7 +58,7 @@ type diary struct {
 	*hands
 	ctx context.Context
 	st  *shaky
-	s   *Sequence
+	s   *Dated
 }
 
 // opened returns a dated sequence that is used at a time.
@@ -75,9 +75,9 @@ func opened(t testing.TB, at string, d Definition) *diary {
 }
 
 // open opens it in another program with the same clock.
-func (j *diary) open(o *Options) *Sequence {
+func (j *diary) open(o *Options) *Dated {
 	j.Helper()
-	s, err := Open(j.ctx, j.st, name, o)
+	s, err := OpenDated(j.ctx, j.st, name, o)
 	if err != nil {
 		j.Fatal(err)
 	}
@@ -86,27 +86,27 @@ func (j *diary) open(o *Options) *Sequence {
 }
 
 // takes takes serials of the present period, and compares their texts.
-func (j *diary) takes(s *Sequence, want ...string) {
+func (j *diary) takes(s *Dated, want ...string) {
 	j.Helper()
 	for _, w := range want {
-		if got, err := s.Serial(j.ctx); err != nil || got.Text != w {
+		if got, err := s.Next(j.ctx); err != nil || got.Text != w {
 			j.Fatalf("got %+v, %v, want %s", got, err, w)
 		}
 	}
 }
 
 // takesIn takes a serial of a period by name, and compares its text.
-func (j *diary) takesIn(s *Sequence, period int64, want string) {
+func (j *diary) takesIn(s *Dated, period int64, want string) {
 	j.Helper()
-	if got, err := s.SerialsIn(j.ctx, period, 1); err != nil || got.At(0).Text != want {
+	if got, err := s.Reserve(j.ctx, period, 1); err != nil || got.At(0).Text != want {
 		j.Fatalf("period %d: got %+v, %v, want %s", period, got, err, want)
 	}
 }
 
 // refuses takes a serial, and wants an error of the kind at once.
-func (j *diary) refuses(s *Sequence, kind error) error {
+func (j *diary) refuses(s *Dated, kind error) error {
 	j.Helper()
-	got, err := s.Serial(j.ctx)
+	got, err := s.Next(j.ctx)
 	if !errors.Is(err, kind) {
 		j.Fatalf("got %+v, %v, want %v", got, err, kind)
 	}
@@ -139,11 +139,11 @@ func (j *diary) confirms(c Confirmation) {
 }
 
 // settled waits until no period asks the store for anything.
-func (j *diary) settled(s *Sequence) {
+func (j *diary) settled(s *Dated) {
 	j.Helper()
 	s.mu.Lock()
-	periods := make([]*Sequence, 0, len(s.dated.periods))
-	for _, p := range s.dated.periods {
+	periods := make([]*Sequence, 0, len(s.periods))
+	for _, p := range s.periods {
 		periods = append(periods, p)
 	}
 	s.mu.Unlock()

@@ -22,8 +22,9 @@ var (
 	// ErrNotReady means that a number would have to be waited for.
 	ErrNotReady = errors.New("no number is ready")
 
-	// ErrDated means that a dated sequence was asked for plain numbers, or a plain one for serials.
-	ErrDated = errors.New("dated and plain sequences have calls of their own")
+	// ErrDated means that a dated sequence was opened as a plain one, or a plain one as a dated
+	// one.
+	ErrDated = errors.New("dated and plain sequences are opened in different ways")
 
 	// ErrPeriod means that a period gives no numbers: it is no date, is more than one ahead, or was
 	// closed by [Confirm].
@@ -33,6 +34,6 @@ var (
 	ErrClosed = errors.New("the sequence is closed")
 
 	// ErrRetry means that a transaction that takes a number met others: roll it back, and run all
-	// of it again. See [NextIn].
+	// of it again. See [NextTx].
 	ErrRetry = errors.New("the transaction met another one: roll it back and run all of it again")
 )

@@ -67,7 +67,7 @@ func Example_strict() {
 }
 
 // Invoices are counted in each year from 1 on.
-func ExampleSequence_Serial() {
+func ExampleDated() {
 	ctx := context.Background()
 	store := lease.NewMemory()
 	err := sequence.Create(ctx, store, "invoices", sequence.Definition{
@@ -77,19 +77,19 @@ func ExampleSequence_Serial() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	invoices, err := sequence.Open(ctx, store, "invoices", nil)
+	invoices, err := sequence.OpenDated(ctx, store, "invoices", nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer invoices.Close()
-	s, err := invoices.Serial(ctx) // s.Text is RE-2026-000001, s.Period 2026, s.N 1
+	s, err := invoices.Next(ctx) // s.Text is RE-2026-000001, s.Period 2026, s.N 1
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(s.N, len(s.Text))
 
 	// Not of the present year, but of the one before.
-	late, err := invoices.SerialsIn(ctx, s.Period-1, 2)
+	late, err := invoices.Reserve(ctx, s.Period-1, 2)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 // is older than one that this program saw. Both are looked at after each take and before its use.
 
 // refresh reads the record again, and takes it if it can be used.
-func (s *Sequence) refresh(ctx context.Context) error {
+func (s *source) refresh(ctx context.Context) error {
 	for {
 		now, err := s.reread(ctx)
 		if err != nil {
@@ -37,65 +37,9 @@ func (s *Sequence) refresh(ctx context.Context) error {
 	}
 }
 
-// admit refuses a record that gives no numbers, or other ones than when the sequence was opened.
-func (s *Sequence) admit(now state) error {
-	if was := s.known.Start; was != nil && (*was != *now.Start || s.known.Step != now.Step) {
-		return fmt.Errorf("sequence %q: it starts at %d in steps of %d, and had started at %d in steps of %d: open it "+
-			"again (%w)", s.name, *now.Start, now.Step, *was, s.known.Step, lease.ErrRefused)
-	}
-	return now.live()
-}
-
-// reread reads the record with the definition, and first that of the period: then the definition is
-// never the older one.
-func (s *Sequence) reread(ctx context.Context) (state, error) {
-	var counter lease.Record
-	if s.parent != nil {
-		rs, err := s.store.Get(ctx, []lease.Key{periodKey(s.name, s.period)})
-		if err != nil {
-			return state{}, fmt.Errorf("sequence %q: reading period %d: %w", s.name, s.period, err)
-		}
-		counter = rs[0]
-	}
-	now, err := read(ctx, s.store, s.name)
-	if err == nil {
-		err = s.admit(now)
-	}
-	if err != nil || s.parent == nil {
-		return now, err
-	}
-	now.counter = counter
-	if s.period < now.Open {
-		return now, fmt.Errorf("sequence %q: %w: period %d was closed when the sequence was confirmed: take from a "+
-			"later one", s.name, ErrPeriod, s.period)
-	}
-	return now, nil
-}
-
-// learn keeps what can be used.
-func (s *Sequence) learn(now state) {
-	s.mu.Lock()
-	s.known, s.least = now, now.Confirmed
-	s.mu.Unlock()
-	if s.parent != nil {
-		s.parent.learnOf(now)
-	}
-}
-
-// learnOf keeps what a period read of the definition, unless another one read more.
-func (s *Sequence) learnOf(now state) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now.counter = now.record
-	if now.record.Generation > s.known.record.Generation {
-		s.known = now
-	}
-	s.least = max(s.least, now.Confirmed) // another period may doubt meanwhile
-}
-
 // wentBack reports whether a record that was read is older than what this program knows. A
 // confirmation since makes up for it, unless it is below what this program took.
-func (s *Sequence) wentBack(now state) bool {
+func (s *source) wentBack(now state) bool {
 	k := &s.known
 	older := now.record.Generation < k.record.Generation || now.record.Revision < k.record.Revision ||
 		now.counter.Revision < k.counter.Revision
@@ -104,7 +48,7 @@ func (s *Sequence) wentBack(now state) bool {
 }
 
 // leastConfirmed returns which confirmation the definition must have, over all periods.
-func (s *Sequence) leastConfirmed() int64 {
+func (s *source) leastConfirmed() int64 {
 	top := s.top()
 	top.mu.Lock()
 	defer top.mu.Unlock()
@@ -112,16 +56,16 @@ func (s *Sequence) leastConfirmed() int64 {
 }
 
 // top returns the dated sequence of a period, and else the sequence itself.
-func (s *Sequence) top() *Sequence {
-	if s.parent != nil {
-		return s.parent
+func (s *source) top() *source {
+	if s.of != nil {
+		return &s.of.source
 	}
 	return s
 }
 
 // judge returns why what was read or taken cannot be used. It is a [lease.ErrLost] if numbers were
 // skipped, as the definition may say: then the record is another one.
-func (s *Sequence) judge(ctx context.Context, now state, back bool) error {
+func (s *source) judge(ctx context.Context, now state, back bool) error {
 	id, err := s.store.Identity(ctx, now.record.Namespace)
 	if err != nil {
 		return fmt.Errorf("sequence %q: %w", s.name, err)
@@ -138,7 +82,7 @@ func (s *Sequence) judge(ctx context.Context, now state, back bool) error {
 
 // doubt makes a later confirmation than the known one necessary, in all periods: takes of others
 // may hide what was seen.
-func (s *Sequence) doubt() {
+func (s *source) doubt() {
 	top := s.top()
 	top.mu.Lock()
 	defer top.mu.Unlock()
@@ -146,7 +90,7 @@ func (s *Sequence) doubt() {
 }
 
 // skip leaves numbers out, once for all programs: the others find the sequence confirmed.
-func (s *Sequence) skip(ctx context.Context, now state, id string) error {
+func (s *source) skip(ctx context.Context, now state, id string) error {
 	from, open, err := now.taken(ctx, s.store)
 	if err != nil {
 		return err
@@ -160,25 +104,39 @@ func (s *Sequence) skip(ctx context.Context, now state, id string) error {
 	}
 	s.log.Warn("the store may have lost numbers of a sequence: some are skipped", "sequence", s.name,
 		"skipped", now.AfterFailover, "identity", id)
-	return lease.ErrLost
+	return errSkipped
 }
 
-func (s *Sequence) rolledBack(now state, id string, back bool) error {
+// tookSince returns the end of what this program took, in the periods from open on.
+func (s *source) tookSince(open int64) int64 {
+	if s.of == nil {
+		return s.own
+	}
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	var own int64
+	for period, p := range s.of.periods {
+		if period >= open {
+			p.mu.Lock()
+			own = max(own, p.own)
+			p.mu.Unlock()
+		}
+	}
+	return own
+}
+
+func (s *source) rolledBack(now state, id string, back bool) error {
 	given := ""
 	if s.own > 0 {
-		given = fmt.Sprintf("; this program took numbers up to %d", s.way.number(s.own-1))
-		if s.parent != nil {
+		given = fmt.Sprintf("; this program knows of numbers up to %d", s.known.course.number(s.own-1))
+		if s.of != nil {
 			given += fmt.Sprintf(" of period %d", s.period)
 		}
 	}
 	if back {
 		return now.distrusted("its record is older than one that this program saw" + given)
 	}
-	return now.distrusted(now.differentStore(id) + given)
-}
-
-func (s state) differentStore(id string) string {
-	return fmt.Sprintf("it says that it is %q, and was %q", id, s.Identity)
+	return now.distrusted(fmt.Sprintf("it says that it is %q, and was %q", id, now.Identity) + given)
 }
 
 func (s state) distrusted(why string) error {

@@ -40,7 +40,7 @@ func TestAnotherStoreStops(t *testing.T) {
 	if !errors.Is(err, ErrRolledBack) || strings.Contains(err.Error(), "took") {
 		t.Errorf("opened: %v", err)
 	}
-	if err := Change(t.Context(), st, name, Changes{MaxRange: 5000}); err != nil {
+	if err := Update(t.Context(), st, name, Changes{MaxRange: 5000}); err != nil {
 		t.Fatal(err)
 	}
 	refused(t, s, ErrRolledBack) // a change confirms nothing
@@ -134,7 +134,7 @@ func TestRecordThatWentBackStops(t *testing.T) {
 			st.put(t, back(was, st.record(t, name)))
 			refused(t, s, ErrRolledBack)
 			refused(t, s, ErrRolledBack)
-			if err := Change(t.Context(), st, name, Changes{MaxRange: 5000}); err != nil {
+			if err := Update(t.Context(), st, name, Changes{MaxRange: 5000}); err != nil {
 				t.Fatal(err)
 			}
 			refused(t, s, ErrRolledBack)
@@ -270,7 +270,7 @@ func TestConfirmationsGrow(t *testing.T) {
 		var last state
 		for range 3 {
 			for range 5 {
-				if err := Change(t.Context(), st, name, Changes{MaxRange: 2000}); err != nil {
+				if err := Update(t.Context(), st, name, Changes{MaxRange: 2000}); err != nil {
 					t.Fatal(err)
 				}
 			}

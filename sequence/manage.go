@@ -37,7 +37,7 @@ func Create(ctx context.Context, st lease.Store, name string, d Definition) erro
 	return err
 }
 
-// Changes says what [Change] changes. What is nil or 0 stays.
+// Changes says what [Update] changes. What is nil or 0 stays.
 type Changes struct {
 	Max                *int64
 	MinRange, MaxRange int64
@@ -48,8 +48,8 @@ type Changes struct {
 	BlockOf *string
 }
 
-// Change changes a sequence while programs use it. Max may not be below what was given out.
-func Change(ctx context.Context, st lease.Store, name string, c Changes) error {
+// Update changes a sequence while programs use it. Max may not be below what was given out.
+func Update(ctx context.Context, st lease.Store, name string, c Changes) error {
 	_, err := update(ctx, st, name, func(s *state, missing error) (bool, error) {
 		if missing != nil {
 			return false, missing

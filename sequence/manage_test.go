@@ -64,7 +64,7 @@ func TestDeletedSequenceGoesOn(t *testing.T) {
 	if _, err := Open(t.Context(), st, name, nil); !errors.Is(err, ErrNoSequence) {
 		t.Errorf("opened: %v", err)
 	}
-	if err := Change(t.Context(), st, name, Changes{MinRange: 2}); !errors.Is(err, ErrNoSequence) {
+	if err := Update(t.Context(), st, name, Changes{MinRange: 2}); !errors.Is(err, ErrNoSequence) {
 		t.Errorf("changed: %v", err)
 	}
 	if err := Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(9))}); !errors.Is(err, ErrNoSequence) {
@@ -84,7 +84,7 @@ func TestNoSequence(t *testing.T) {
 	_, opened := Open(t.Context(), st, name, nil)
 	for call, err := range map[string]error{
 		"Show": show, "Open": opened, "Delete": Delete(t.Context(), st, name),
-		"Change":  Change(t.Context(), st, name, Changes{MinRange: 1}),
+		"Change":  Update(t.Context(), st, name, Changes{MinRange: 1}),
 		"Confirm": Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(1))}),
 	} {
 		if !errors.Is(err, ErrNoSequence) {
@@ -101,14 +101,14 @@ func TestChange(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict, Max: new(int64(100))})
 	expect(t, s, 1, 2, 3)
 	for max, want := range map[int64]error{2: lease.ErrRefused, 1: lease.ErrRefused, 0: lease.ErrInvalid} {
-		if err := Change(t.Context(), st, name, Changes{Max: &max}); !errors.Is(err, want) {
+		if err := Update(t.Context(), st, name, Changes{Max: &max}); !errors.Is(err, want) {
 			t.Errorf("max %d: %v", max, err)
 		}
 	}
 	change := func(c Changes) Definition {
 		t.Helper()
 		was := st.record(t, name)
-		if err := Change(t.Context(), st, name, c); err != nil {
+		if err := Update(t.Context(), st, name, c); err != nil {
 			t.Fatal(err)
 		}
 		if r := st.record(t, name); r.Generation != was.Generation+1 || r.From != was.From {
@@ -134,7 +134,7 @@ func TestChange(t *testing.T) {
 	refused(t, s, ErrEnded)
 	change(Changes{Max: new(int64(6))})
 	expect(t, s, 6)
-	if err := Change(t.Context(), st, name, Changes{MinRange: 9}); !errors.Is(err, lease.ErrInvalid) {
+	if err := Update(t.Context(), st, name, Changes{MinRange: 9}); !errors.Is(err, lease.ErrInvalid) {
 		t.Errorf("a range upside down: %v", err)
 	}
 }
@@ -150,7 +150,7 @@ func TestEndOfABlock(t *testing.T) {
 	if !errors.Is(err, ErrEnded) || !errors.Is(err, ErrBlock) || !strings.Contains(err.Error(), counter) {
 		t.Errorf("at the end: %v", err)
 	}
-	change := func(c Changes) error { return Change(t.Context(), st, name, c) }
+	change := func(c Changes) error { return Update(t.Context(), st, name, c) }
 	if err := change(Changes{Max: new(int64(3))}); !errors.Is(err, ErrBlock) || !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("raised by hand: %v", err)
 	}
@@ -179,16 +179,16 @@ func TestChangeAboveAFloor(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, s, ErrEnded)
-	if err := Change(t.Context(), st, name, Changes{Max: new(int64(99))}); !errors.Is(err, lease.ErrRefused) {
+	if err := Update(t.Context(), st, name, Changes{Max: new(int64(99))}); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("a lower max: %v", err)
 	}
 	for _, max := range []int64{100, 150, 199} {
-		if err := Change(t.Context(), st, name, Changes{Max: &max}); err != nil {
+		if err := Update(t.Context(), st, name, Changes{Max: &max}); err != nil {
 			t.Fatal(err)
 		}
 		refused(t, s, ErrEnded)
 	}
-	if err := Change(t.Context(), st, name, Changes{Max: new(int64(201))}); err != nil {
+	if err := Update(t.Context(), st, name, Changes{Max: new(int64(201))}); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, s, 200, 201)

@@ -126,7 +126,7 @@ func TestRangesThatAreChanged(t *testing.T) {
 		st, s := made(t, Definition{MinRange: 10, MaxRange: 10})
 		expect(t, s, 1)
 		synctest.Wait()
-		if err := Change(t.Context(), st, name, Changes{MinRange: 50, MaxRange: 60}); err != nil {
+		if err := Update(t.Context(), st, name, Changes{MinRange: 50, MaxRange: 60}); err != nil {
 			t.Fatal(err)
 		}
 		for n := int64(2); n <= 21; n++ {
@@ -177,7 +177,7 @@ func TestTryNext(t *testing.T) {
 		}
 		try(0, ErrEnded)
 		synctest.Wait() // a look that began before the change does not see it
-		if err := Change(t.Context(), st, name, Changes{Max: new(int64(7))}); err != nil {
+		if err := Update(t.Context(), st, name, Changes{Max: new(int64(7))}); err != nil {
 			t.Fatal(err)
 		}
 		try(0, ErrEnded) // and asks

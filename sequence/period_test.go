@@ -22,18 +22,18 @@ func TestConfirmPeriods(t *testing.T) {
 	j.takesIn(j.s, 20261123, "20261123-001")
 	j.st.become("promoted")
 	for period := int64(20261121); period <= 20261123; period++ {
-		if _, err := j.s.SerialsIn(j.ctx, period, 1); !errors.Is(err, ErrRolledBack) {
+		if _, err := j.s.Reserve(j.ctx, period, 1); !errors.Is(err, ErrRolledBack) {
 			t.Errorf("%d: %v", period, err)
 		}
 	}
 	j.confirms(Confirmation{Floor: new(int64(50))})
 	other := j.open(nil)
-	for _, s := range []*Sequence{j.s, other} {
+	for _, s := range []*Dated{j.s, other} {
 		for range 2 {
-			if _, err := s.SerialsIn(j.ctx, 20261121, 1); !errors.Is(err, ErrPeriod) {
+			if _, err := s.Reserve(j.ctx, 20261121, 1); !errors.Is(err, ErrPeriod) {
 				t.Errorf("a closed period: %v", err)
 			}
-			if _, err := s.SerialsIn(j.ctx, 20251121, 1); !errors.Is(err, ErrPeriod) {
+			if _, err := s.Reserve(j.ctx, 20251121, 1); !errors.Is(err, ErrPeriod) {
 				t.Errorf("a closed period of which nothing was taken: %v", err)
 			}
 		}
@@ -54,7 +54,7 @@ func TestConfirmPeriods(t *testing.T) {
 	if err := Delete(j.ctx, j.st, name); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.s.SerialsIn(j.ctx, 20261121, 1); !errors.Is(err, ErrNoSequence) {
+	if _, err := j.s.Reserve(j.ctx, 20261121, 1); !errors.Is(err, ErrNoSequence) {
 		t.Errorf("a closed period of a deleted sequence: %v", err)
 	}
 }
@@ -122,7 +122,7 @@ func TestTakeDuringAConfirmation(t *testing.T) {
 	for what, change := range map[string]func(j *diary){
 		"confirmed": func(j *diary) { j.confirms(Confirmation{Floor: new(int64(50))}) },
 		"changed": func(j *diary) {
-			if err := Change(j.ctx, j.st, name, Changes{Max: new(int64(500))}); err != nil {
+			if err := Update(j.ctx, j.st, name, Changes{Max: new(int64(500))}); err != nil {
 				t.Error(err)
 			}
 		},
@@ -137,7 +137,7 @@ func TestTakeDuringAConfirmation(t *testing.T) {
 			} else {
 				j.st.fail(nil, hook)
 			}
-			got, err := j.s.Serial(j.ctx)
+			got, err := j.s.Next(j.ctx)
 			if err != nil || what == "confirmed" && got.N < 50 || got.N <= before.From+1 {
 				t.Errorf("%s %s the take: %+v, %v", what, when, got, err)
 			}
@@ -202,12 +202,12 @@ func TestPeriodThatWentBackStops(t *testing.T) {
 			j.takes(j.s, "20261122-003", "20261122-004")
 			j.puts(back(was, j.record(20261122)))
 			err := j.refuses(j.s, ErrRolledBack)
-			if text := err.Error(); !strings.Contains(text, "older than one that this program saw; this program took "+
+			if text := err.Error(); !strings.Contains(text, "older than one that this program saw; this program knows of "+
 				"numbers up to 4 of period 20261122") {
 				t.Errorf("%s: %v", what, err)
 			}
 			j.refuses(j.s, ErrRolledBack)
-			if _, err := j.s.SerialsIn(j.ctx, 20261121, 1); !errors.Is(err, ErrRolledBack) {
+			if _, err := j.s.Reserve(j.ctx, 20261121, 1); !errors.Is(err, ErrRolledBack) {
 				t.Errorf("%s: another period goes on: %v", what, err)
 			}
 			j.set(t, "2026-11-23T12:00:00Z")
@@ -228,7 +228,7 @@ func TestPeriodThatWentBackIsRemembered(t *testing.T) {
 		"it cannot be read": func(*diary) func(string) error { return first("get", errFault) },
 		"it was changed": func(j *diary) func(string) error {
 			return first("add", nil, func() {
-				if err := Change(j.ctx, j.st, name, Changes{MaxRange: 5000}); err != nil {
+				if err := Update(j.ctx, j.st, name, Changes{MaxRange: 5000}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -246,7 +246,7 @@ func TestPeriodThatWentBackIsRemembered(t *testing.T) {
 		}
 		j.refuses(j.s, ErrRolledBack)
 		j.st.fail(nil, nil)
-		if _, err := j.open(nil).Serials(j.ctx, 3); err != nil {
+		if _, err := j.open(nil).Reserve(j.ctx, 0, 3); err != nil {
 			t.Fatal(err)
 		}
 		j.st.count("add")
@@ -262,7 +262,7 @@ func TestDefinitionOfPeriodsThatWentBack(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
 	j.takes(j.s, "20261122-001")
 	was := j.st.record(t, name)
-	if err := Change(j.ctx, j.st, name, Changes{MaxRange: 5000}); err != nil {
+	if err := Update(j.ctx, j.st, name, Changes{MaxRange: 5000}); err != nil {
 		t.Fatal(err)
 	}
 	j.takes(j.s, "20261122-003")
@@ -277,7 +277,7 @@ func TestDefinitionOfPeriodsThatWentBack(t *testing.T) {
 	now.Nonce, now.Data, now.Revision, now.Generation = "x", was.Data, now.Revision+9, now.Generation+9
 	j.st.put(t, now)
 	j.refuses(j.s, ErrRolledBack)
-	if _, err := j.s.SerialsIn(j.ctx, 20261123, 1); !errors.Is(err, ErrRolledBack) {
+	if _, err := j.s.Reserve(j.ctx, 20261123, 1); !errors.Is(err, ErrRolledBack) {
 		t.Errorf("a period that was not used before: %v", err)
 	}
 	j = opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
@@ -309,7 +309,7 @@ func TestDoubtOfAnIdlePeriod(t *testing.T) {
 		}
 		return nil
 	}, nil)
-	if _, err := j.s.SerialsIn(ctx, 20261123, 1); !errors.Is(err, context.Canceled) {
+	if _, err := j.s.Reserve(ctx, 20261123, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("the definition cannot be read: %v", err)
 	}
 	j.goes.Wait()
@@ -330,11 +330,11 @@ func TestDoubtWhileAnotherPeriodReads(t *testing.T) {
 		j.puts(was)
 		j.refuses(j.s, ErrRolledBack)
 	}), nil)
-	got, err := j.s.SerialsIn(j.ctx, 20261121, 1)
+	got, err := j.s.Reserve(j.ctx, 20261121, 1)
 	if !errors.Is(err, ErrRolledBack) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := j.open(nil).Serials(j.ctx, 9); err != nil { // it hides what was seen
+	if _, err := j.open(nil).Reserve(j.ctx, 0, 9); err != nil { // it hides what was seen
 		t.Fatal(err)
 	}
 	j.refuses(j.s, ErrRolledBack)
@@ -347,21 +347,21 @@ func TestSerialsAreSkipped(t *testing.T) {
 	})
 	other := j.open(nil)
 	j.takes(j.s, "20261122-00001")
-	if _, err := other.SerialsIn(j.ctx, 20261123, 10); err != nil {
+	if _, err := other.Reserve(j.ctx, 20261123, 10); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.s.SerialsIn(j.ctx, 20261121, 5000); err != nil { // it is closed, so it does not count
+	if _, err := j.s.Reserve(j.ctx, 20261121, 5000); err != nil { // it is closed, so it does not count
 		t.Fatal(err)
 	}
 	j.st.become("promoted")
 	j.takes(j.s, "20261122-00111")
 	j.takes(other, "20261122-00112")
 	j.takesIn(other, 20261123, "20261123-00111")
-	if _, err := j.s.SerialsIn(j.ctx, 20261121, 1); !errors.Is(err, ErrPeriod) {
+	if _, err := j.s.Reserve(j.ctx, 20261121, 1); !errors.Is(err, ErrPeriod) {
 		t.Errorf("an earlier period: %v", err)
 	}
 	ahead := j.record(20261123)
-	if _, err := j.s.SerialsIn(j.ctx, 20261123, 20); err != nil { // up to 131
+	if _, err := j.s.Reserve(j.ctx, 20261123, 20); err != nil { // up to 131
 		t.Fatal(err)
 	}
 	j.puts(ahead)
@@ -379,7 +379,7 @@ func TestSerialsAreSkipped(t *testing.T) {
 		t.Fatal(err)
 	}
 	dense.st.become("promoted")
-	if got, err := dense.open(nil).Serial(dense.ctx); err != nil || got.N != reached+101 {
+	if got, err := dense.open(nil).Next(dense.ctx); err != nil || got.N != reached+101 {
 		t.Errorf("%+v, %v: numbers up to %d were taken before some were given back", got, err, reached)
 	}
 }
@@ -393,7 +393,7 @@ func TestSerialsAreSkippedAboveOnesOwn(t *testing.T) {
 				j.takesIn(j.s, period, fmt.Sprintf("%d-001", period))
 			}
 			was := j.record(high)
-			if _, err := j.s.SerialsIn(j.ctx, high, 50); err != nil {
+			if _, err := j.s.Reserve(j.ctx, high, 50); err != nil {
 				t.Fatal(err)
 			}
 			j.puts(was)
@@ -407,11 +407,11 @@ func TestSerialsAreSkippedAboveOnesOwn(t *testing.T) {
 func TestPeriodsRememberHowFarTheyReached(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Dense, MinRange: 10, MaxRange: 10})
 	for i := int64(10); i > 0; i -= 8 {
-		if err := Change(j.ctx, j.st, name, Changes{MinRange: i, MaxRange: i}); err != nil {
+		if err := Update(j.ctx, j.st, name, Changes{MinRange: i, MaxRange: i}); err != nil {
 			t.Fatal(err)
 		}
 		s := j.open(nil)
-		if _, err := s.Serial(j.ctx); err != nil {
+		if _, err := s.Next(j.ctx); err != nil {
 			t.Fatal(err)
 		}
 		j.settled(s)
@@ -436,10 +436,10 @@ func TestSerialsAreNotSkippedBlindly(t *testing.T) {
 	}
 	st.become("promoted")
 	st.Store = listless{st.Store}
-	if _, err := Open(ctx, st, name, nil); !errors.Is(err, errFault) {
+	if _, err := OpenDated(ctx, st, name, nil); !errors.Is(err, errFault) {
 		t.Errorf("%v", err)
 	}
-	if err := Change(ctx, st, name, Changes{Max: new(int64(5))}); !errors.Is(err, errFault) {
+	if err := Update(ctx, st, name, Changes{Max: new(int64(5))}); !errors.Is(err, errFault) {
 		t.Errorf("%v", err)
 	}
 	st = newShaky()
@@ -448,13 +448,13 @@ func TestSerialsAreNotSkippedBlindly(t *testing.T) {
 	}
 	st.become("promoted")
 	st.fail(first("swap", errFault), nil)
-	if _, err := Open(ctx, st, name, nil); !errors.Is(err, errFault) {
+	if _, err := OpenDated(ctx, st, name, nil); !errors.Is(err, errFault) {
 		t.Errorf("the confirmation is not written: %v", err)
 	}
 	st.fail(nil, nil)
 	was := st.record(t, name)
 	wrong := &punctual{Store: st, now: time.Unix(0, 0)}
-	if _, err := Open(ctx, wrong, name, nil); !errors.Is(err, lease.ErrRefused) || st.record(t, name) != was {
+	if _, err := OpenDated(ctx, wrong, name, nil); !errors.Is(err, lease.ErrRefused) || st.record(t, name) != was {
 		t.Errorf("with a wrong clock: %v", err)
 	}
 }
@@ -515,7 +515,7 @@ func TestShowPeriods(t *testing.T) {
 	j.takesIn(j.s, 20261121, "20261121-010")
 	j.takesIn(j.s, 20261123, "20261123-010")
 	show(20261122, 20, 98)
-	if _, err := j.s.SerialsIn(j.ctx, 20261123, 98); err != nil {
+	if _, err := j.s.Reserve(j.ctx, 20261123, 98); err != nil {
 		t.Fatal(err)
 	}
 	j.confirms(Confirmation{Floor: new(int64(500))})
@@ -526,7 +526,7 @@ func TestShowPeriods(t *testing.T) {
 	if got, err := Periods(j.ctx, j.st, name); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if err := Change(j.ctx, j.st, name, Changes{Max: new(int64(980))}); !errors.Is(err, lease.ErrRefused) {
+	if err := Update(j.ctx, j.st, name, Changes{Max: new(int64(980))}); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("max below what was given out of a period: %v", err)
 	}
 	j.set(t, "2026-11-21T12:00:00Z")
@@ -561,7 +561,7 @@ func TestUnknownZoneOfARecord(t *testing.T) {
 	st.put(t, r)
 	confirming := func() error { return Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(1))}) }
 	for what, try := range map[string]func() error{
-		"open": func() error { _, err := Open(t.Context(), st, name, nil); return err },
+		"open": func() error { _, err := OpenDated(t.Context(), st, name, nil); return err },
 		"show": func() error { _, err := Show(t.Context(), st, name); return err }, "confirm": confirming,
 	} {
 		if err := try(); !errors.Is(err, lease.ErrInvalid) || !strings.Contains(err.Error(), "Mars/Olympus") {
@@ -571,11 +571,11 @@ func TestUnknownZoneOfARecord(t *testing.T) {
 	if st.pins != 0 {
 		t.Errorf("%d pins are left", st.pins)
 	}
-	if err := Change(t.Context(), st, name, Changes{AfterFailover: new(int64(5))}); err != nil {
+	if err := Update(t.Context(), st, name, Changes{AfterFailover: new(int64(5))}); err != nil {
 		t.Fatal(err)
 	}
 	st.become("promoted")
-	if _, err := Open(t.Context(), st, name, nil); !errors.Is(err, lease.ErrInvalid) {
+	if _, err := OpenDated(t.Context(), st, name, nil); !errors.Is(err, lease.ErrInvalid) {
 		t.Errorf("numbers cannot be skipped: %v", err)
 	}
 	if err := Delete(t.Context(), st, name); err != nil {

@@ -21,18 +21,29 @@ const mostAtOnce = 1_000_000
 // Reserve takes n numbers that follow each other, 1 to 1,000,000. It waits as [Sequence.Next] does.
 // What is left of a range that is too short for them is dropped, so that numbers go on rising.
 func (s *Sequence) Reserve(ctx context.Context, n int64) (Range, error) {
-	if n < 1 || n > mostAtOnce {
-		return Range{}, fmt.Errorf("sequence %q: %d numbers at once: use 1 to %d (%w)", s.name, n, mostAtOnce,
-			lease.ErrInvalid)
+	if err := s.checkCount(n); err != nil {
+		return Range{}, err
 	}
-	got, ok := s.cur.Load().row(n)
-	if !ok {
-		var err error
-		if got, err = s.wait(ctx, n, true); err != nil {
-			return Range{}, err
-		}
+	got, err := s.row(ctx, n)
+	if err != nil {
+		return Range{}, err
 	}
 	return Range{s.way.number(got.from), s.way.step, n}, nil
+}
+
+func (s *source) checkCount(n int64) error {
+	if n < 1 || n > mostAtOnce {
+		return fmt.Errorf("sequence %q: %d numbers at once: use 1 to %d (%w)", s.name, n, mostAtOnce, lease.ErrInvalid)
+	}
+	return nil
+}
+
+// row takes n ordinals that follow each other.
+func (s *Sequence) row(ctx context.Context, n int64) (span, error) {
+	if got, ok := s.cur.Load().row(n); ok {
+		return got, nil
+	}
+	return s.wait(ctx, n, true)
 }
 
 // Fill writes numbers to dst, in their order, and returns how many. It waits as [Sequence.Next]

@@ -2,9 +2,9 @@ package sequence
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,11 +25,8 @@ type Options struct {
 // Sequence gives out the numbers of a sequence in one program. It is safe for concurrent use.
 type Sequence struct {
 	cur atomic.Pointer[piece] // of which numbers are taken; never nil
+	source
 
-	name  string
-	store lease.Store
-	world world.World
-	log   *slog.Logger
 	mode  Mode
 	exact bool            // nothing is taken ahead
 	way   course          // without its count, which can change
@@ -38,22 +35,14 @@ type Sequence struct {
 	unpin func()
 	heard func(error) // told what the store says, with mu held; nil without an Any
 
-	dated  *dated    // the periods of a dated sequence, which gives no numbers itself
-	parent *Sequence // of a period
-	period int64
-
-	mu      sync.Mutex    // guards what follows; never held while the store is asked
-	known   state         // as it was read or written last; only a flight changes it
-	last    lease.Record  // as the last take left it
-	own     int64         // end of the last take
-	least   int64         // confirmation that the definition must have; of a period its sequence has it
+	// Guarded by mu.
 	next    span          // taken ahead; empty when nothing is
 	size    int64         // of the next range
 	began   time.Time     // when the first number of the range was taken; zero before any
 	queue   []*waiter     // who waits for the next take
-	aboard  []*waiter     // where nothing is taken ahead: who waits for the take under way
+	inTake  []*waiter     // where nothing is taken ahead: who waits for the take under way
 	asked   bool          // somebody wanted numbers without waiting
-	flight  chan struct{} // closed when the store is asked no more; nil when it is not asked
+	taking  chan struct{} // closed when the store is asked no more; nil when it is not asked
 	halted  error         // why the record is read before the next take; nil when it is not
 	trouble error         // what the store said last, while it fails
 
@@ -72,41 +61,58 @@ type waiter struct {
 	done chan struct{} // closed when got or err is there
 }
 
-// Open opens a sequence. It is an [ErrNoSequence] if there is none of the name, and an
-// [ErrRolledBack] if the store may have lost numbers.
+// Open opens a plain sequence; for a dated one use [OpenDated]. It is an [ErrNoSequence] if there is
+// none of the name, and an [ErrRolledBack] if the store may have lost numbers.
 func Open(ctx context.Context, st lease.Store, name string, o *Options) (*Sequence, error) {
-	return openHeard(ctx, st, name, o, nil)
+	s, err := openHeard(ctx, st, name, o, nil)
+	if err == nil && s.known.Pattern != "" {
+		return nil, errors.Join(fmt.Errorf("sequence %q: %w: it is dated: use OpenDated", name, ErrDated), s.Close())
+	}
+	return s, err
 }
 
-// openHeard is Open. heard, if it is not nil, learns what the store says, for an [Any].
+// openHeard is Open, of a dated one too. heard, if it is not nil, learns what the store says, for an [Any].
 func openHeard(ctx context.Context, st lease.Store, name string, o *Options, heard func(error)) (*Sequence, error) {
-	if o == nil {
-		o = &Options{}
-	}
-	s := &Sequence{
-		name: name, store: st, world: world.From(ctx), log: o.Logger, heard: heard,
-		closing: make(chan struct{}), gone: make(chan struct{}),
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
-	unpin, err := st.Pin(ctx)
+	s := newSequence()
+	unpin, err := s.open(ctx, st, name, o)
 	if err != nil {
+		return nil, err
+	}
+	s.heard = heard
+	s.start(world.With(context.Background(), s.world), o != nil && o.Exact || s.known.Mode == Strict, unpin)
+	return s, nil
+}
+
+// open reads a sequence, and returns what ends the use of the store.
+func (s *source) open(ctx context.Context, st lease.Store, name string, o *Options) (unpin func(), err error) {
+	s.use(ctx, st, name)
+	if o != nil && o.Logger != nil {
+		s.log = o.Logger
+	}
+	if unpin, err = st.Pin(ctx); err != nil {
 		return nil, fmt.Errorf("sequence %q: %w", name, err)
 	}
-	err = s.refresh(ctx)
-	if err == nil && s.known.Pattern != "" {
-		s.dated, err = s.known.dated()
-	}
-	if err != nil {
+	if err = s.refresh(ctx); err != nil {
 		unpin()
 		return nil, err
 	}
-	s.unpin, s.mode, s.way = unpin, s.known.Mode, s.known.course
-	s.exact = o.Exact || s.mode == Strict
-	s.life, s.end = context.WithCancel(world.With(context.Background(), s.world))
+	return unpin, nil
+}
+
+// use says where the record is.
+func (s *source) use(ctx context.Context, st lease.Store, name string) {
+	s.name, s.store, s.world, s.log = name, st, world.From(ctx), slog.New(slog.DiscardHandler)
+}
+
+func newSequence() *Sequence {
+	return &Sequence{closing: make(chan struct{}), gone: make(chan struct{})}
+}
+
+// start makes a sequence ready whose definition is known.
+func (s *Sequence) start(life context.Context, exact bool, unpin func()) {
+	s.exact, s.unpin, s.mode, s.way = exact, unpin, s.known.Mode, s.known.course
+	s.life, s.end = context.WithCancel(life)
 	s.cur.Store(s.way.piece(span{}))
-	return s, nil
 }
 
 // Next returns a number. It waits for the store as long as ctx lasts, and returns at once what no

@@ -2,15 +2,14 @@ package sequence
 
 import (
 	"fmt"
+	"strconv"
 	"time"
-
-	"github.com/snowfence/snowfence/lease"
 )
 
-// Serial is one number of a dated sequence.
+// Serial is one number of a sequence with its text.
 type Serial struct {
 	Text   string // as the pattern has it; no other period and number has the same
-	Period int64  // 2026, 202611 or 20261122
+	Period int64  // 2026, 202611 or 20261122; 0 of a plain sequence, whose text is the number
 	N      int64
 }
 
@@ -21,6 +20,14 @@ type Serials struct {
 
 	step    int64
 	pattern *pattern
+}
+
+// serial returns a number of a period, or of a plain sequence where there is no calendar.
+func (c *calendar) serial(period, n int64) Serial {
+	if c == nil {
+		return Serial{Text: strconv.FormatInt(n, 10), N: n}
+	}
+	return Serial{c.format(period, n), period, n}
 }
 
 // At returns number i of them, from 0 to Count − 1.
@@ -55,17 +62,4 @@ func (d Definition) Period(t time.Time) (int64, error) {
 	}
 	period := c.at(t)
 	return period, c.check(period)
-}
-
-func (s *Sequence) errDated() error {
-	return fmt.Errorf("sequence %q: %w: it is dated, so a number needs its period: use Serial", s.name, ErrDated)
-}
-
-// errNotDated is what a plain sequence answers to calls for dated ones.
-func (s *Sequence) errNotDated() error {
-	return fmt.Errorf("sequence %q: %w: it is a plain one: use Next", s.name, ErrDated)
-}
-
-func (s *Sequence) errCount(n int64) error {
-	return fmt.Errorf("sequence %q: %d numbers at once: use 1 to %d (%w)", s.name, n, mostAtOnce, lease.ErrInvalid)
 }

@@ -32,7 +32,7 @@ func TestShow(t *testing.T) {
 	show(0, 0, false, false)
 	st.become("another")
 	show(0, 0, false, true)
-	if err := Change(t.Context(), st, name, Changes{AfterFailover: new(int64(Trust))}); err != nil {
+	if err := Update(t.Context(), st, name, Changes{AfterFailover: new(int64(Trust))}); err != nil {
 		t.Fatal(err)
 	}
 	show(0, 0, false, false)
@@ -139,7 +139,12 @@ func TestHighest(t *testing.T) {
 	}
 	highest("plain", 0, 1, true)
 	highest("dated", 202001, 0, false)
-	if _, err := open("dated").SerialsIn(ctx, 202001, 5); err != nil {
+	dated, err := OpenDated(ctx, st, "dated", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dated.Close()
+	if _, err := dated.Reserve(ctx, 202001, 5); err != nil {
 		t.Fatal(err)
 	}
 	highest("dated", 202001, 5, true)
@@ -183,7 +188,7 @@ func TestGiveBackIsNoted(t *testing.T) {
 	st := newShaky()
 	create(t, st, Definition{Mode: Dense, MinRange: 10, MaxRange: 10})
 	for i := int64(10); i > 0; i -= 8 {
-		if err := Change(t.Context(), st, name, Changes{MinRange: i, MaxRange: i}); err != nil {
+		if err := Update(t.Context(), st, name, Changes{MinRange: i, MaxRange: i}); err != nil {
 			t.Fatal(err)
 		}
 		s := open(t, st, nil)

@@ -7,16 +7,8 @@ type Status struct {
 	Trouble error // why the store gives no numbers at present; nil while it does
 }
 
-// Status returns how this program does with the sequence. Of a dated one, it is that of the period
-// in use.
+// Status returns how this program does with the sequence.
 func (s *Sequence) Status() Status {
-	if s.dated != nil {
-		p := s.dated.present.Load()
-		if p == nil {
-			return Status{}
-		}
-		return p.Status()
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.cur.Load()
@@ -28,7 +20,12 @@ func (s *Sequence) Status() Status {
 }
 
 // Definition returns the definition, with every default written out, as it was read last.
-func (s *Sequence) Definition() Definition {
+func (s *Sequence) Definition() Definition { return s.definition() }
+
+// Definition is that of [Sequence.Definition].
+func (d *Dated) Definition() Definition { return d.definition() }
+
+func (s *source) definition() Definition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := s.known.Definition

@@ -40,29 +40,13 @@ func TestRollbackIsRememberedWhileTheIdentityIsUnknown(t *testing.T) {
 
 // The same in a dated sequence, whose definition cannot be read for some takes.
 func TestRollbackOfAPeriodIsRemembered(t *testing.T) {
-	st, s := made(t, Definition{Mode: Strict, AfterFailover: Trust, Pattern: "{year}-{n}"})
-	n, err := s.Serial(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	key := []lease.Key{periodKey(name, n.Period)}
-	was, err := st.Store.Get(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := open(t, st, nil)
-	for _, s := range []*Sequence{s, other, other, other, other} {
-		if _, err := s.Serial(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	now, err := st.Store.Get(t.Context(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Store.Swap(t.Context(), []lease.Write{{Old: now[0].Nonce, New: was[0]}})[0]; err != nil {
-		t.Fatal(err)
-	}
+	j := opened(t, noon, Definition{Mode: Strict, AfterFailover: Trust, Pattern: "{year}-{n}"})
+	st, s := j.st, j.s
+	j.takes(s, "2026-1")
+	was := j.record(2026)
+	j.takes(s, "2026-2")
+	j.takes(j.open(nil), "2026-3", "2026-4", "2026-5", "2026-6")
+	j.puts(was)
 	silent := 3
 	st.fail(func(op string) error {
 		if op != "get" || silent == 0 {
@@ -71,7 +55,7 @@ func TestRollbackOfAPeriodIsRemembered(t *testing.T) {
 		silent--
 		return errFault
 	}, nil)
-	if n, err := s.Serial(t.Context()); !errors.Is(err, ErrRolledBack) {
+	if n, err := s.Next(t.Context()); !errors.Is(err, ErrRolledBack) {
 		t.Errorf("%+v, %v", n, err)
 	}
 }
@@ -82,25 +66,25 @@ func TestNumbersOfAnEarlierPeriodRise(t *testing.T) {
 	ctx, h := clockAt(t, "2026-12-31T23:00:00Z")
 	st := newShaky()
 	create(t, st, Definition{Pattern: "{year}-{n}", MinRange: 10})
-	s, err := Open(ctx, st, name, nil)
+	s, err := OpenDated(ctx, st, name, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	first, err := s.Serial(ctx)
+	first, err := s.Next(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := s.dated.present.Load()
+	p := s.present.Load()
 	settle(t, p)
 	h.set(t, "2027-01-01T02:00:00Z")
-	if _, err := s.Serial(ctx); err != nil {
+	if _, err := s.Next(ctx); err != nil {
 		t.Fatal(err)
 	}
 	last := first.N
 	for _, n := range []int64{3, 100, 1, 50, 2} {
 		settle(t, p)
-		got, err := s.SerialsIn(ctx, first.Period, n)
+		got, err := s.Reserve(ctx, first.Period, n)
 		if err != nil || got.First <= last {
 			t.Errorf("%d numbers from %d on, %v, after %d", n, got.First, err, last)
 		}
@@ -174,10 +158,10 @@ func TestGiveBackAfterATakeThatWasRepeated(t *testing.T) {
 func settle(t testing.TB, s *Sequence) {
 	t.Helper()
 	s.mu.Lock()
-	flight := s.flight
+	taking := s.taking
 	s.mu.Unlock()
-	if flight != nil {
-		<-flight
+	if taking != nil {
+		<-taking
 	}
 }
 
@@ -230,7 +214,7 @@ func TestConfirmationCountsRangesOfBefore(t *testing.T) {
 	expect(t, s, 1)
 	settle(t, s)
 	for _, most := range []int64{2000, 10} {
-		if err := Change(t.Context(), st, name, Changes{MinRange: 10, MaxRange: most}); err != nil {
+		if err := Update(t.Context(), st, name, Changes{MinRange: 10, MaxRange: most}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -1,13 +1,11 @@
 package sequence
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/store"
 )
 
 const (
@@ -19,10 +17,10 @@ const (
 	longestPause  = time.Second
 )
 
-// fly sees to it that the store is asked for what is wanted. mu is held.
-func (s *Sequence) fly() {
-	if s.flight == nil {
-		s.flight = make(chan struct{})
+// startTaking sees to it that the store is asked for what is wanted. mu is held.
+func (s *Sequence) startTaking() {
+	if s.taking == nil {
+		s.taking = make(chan struct{})
 		s.world.Go(s.run)
 	}
 }
@@ -53,8 +51,8 @@ func (s *Sequence) run() {
 	for failed := 0; ; {
 		n := s.wanted()
 		if n == 0 {
-			close(s.flight)
-			s.flight = nil
+			close(s.taking)
+			s.taking = nil
 			s.mu.Unlock() // not deferred: a store that panics does so without the lock
 			return
 		}
@@ -71,16 +69,16 @@ func (s *Sequence) run() {
 			}
 		} else {
 			if exact { // who comes later needs a take that begins later
-				s.aboard, s.queue = s.queue, nil
+				s.inTake, s.queue = s.queue, nil
 			}
 			s.mu.Unlock()
-			got, err = s.take(n)
+			got, err = s.fetch(n)
 			s.mu.Lock()
 		}
 		switch {
 		case err == nil:
 			s.note(nil)
-			s.arrive(got, exact)
+			s.handOut(got, exact)
 			failed = 0
 			continue
 		case final(err):
@@ -90,7 +88,7 @@ func (s *Sequence) run() {
 			failed = 0
 			continue
 		}
-		s.queue, s.aboard = append(s.aboard, s.queue...), nil
+		s.queue, s.inTake = append(s.inTake, s.queue...), nil
 		s.note(err)
 		s.mu.Unlock()
 		pause := min(shortestPause<<min(failed, 10), longestPause)
@@ -127,18 +125,18 @@ func final(err error) bool {
 	return false
 }
 
-// arrive gives out what was taken. mu is held.
-func (s *Sequence) arrive(got span, exact bool) {
+// handOut gives out what was taken. mu is held.
+func (s *Sequence) handOut(got span, exact bool) {
 	if s.closed {
 		s.next = got // to be given back
 		return
 	}
-	waited := len(s.aboard)
-	s.aboard, got = serve(s.aboard, got)
+	waited := len(s.inTake)
+	s.inTake, got = serve(s.inTake, got)
 	switch {
 	case !exact:
-		s.land(got)
-	case len(s.aboard) < waited: // what a period took ahead when it was the present one is lower
+		s.deliver(got)
+	case len(s.inTake) < waited: // what a period took ahead when it was the present one is lower
 		s.cur.Load().seal()
 		s.next = span{}
 	}
@@ -146,8 +144,8 @@ func (s *Sequence) arrive(got span, exact bool) {
 		return
 	}
 	err := s.known.ended() // there is nothing more for those who need more than was left
-	refuse(s.aboard, err)
-	s.aboard = nil
+	refuse(s.inTake, err)
+	s.inTake = nil
 	if !exact {
 		refuse(s.queue, err)
 		s.queue = nil
@@ -156,9 +154,9 @@ func (s *Sequence) arrive(got span, exact bool) {
 
 // refuse ends the waiting of all. mu is held.
 func (s *Sequence) refuse(err error) {
-	refuse(s.aboard, err)
+	refuse(s.inTake, err)
 	refuse(s.queue, err)
-	s.aboard, s.queue = nil, nil
+	s.inTake, s.queue = nil, nil
 }
 
 // resume reads the record after an error that no waiting mends.
@@ -174,71 +172,20 @@ func (s *Sequence) resume() error {
 	return nil
 }
 
-// take makes one take of up to n ordinals. One with an unknown outcome is lost: reading the record
-// would not tell, because databases show what is not on the disk yet.
-func (s *Sequence) take(n int64) (span, error) {
+// fetch takes up to n ordinals, and reads the record again as long as others change it meanwhile.
+func (s *Sequence) fetch(n int64) (span, error) {
 	ctx, cancel := s.world.WithTimeout(s.life, callTimeout)
 	defer cancel()
-	for range 3 { // others may change the sequence meanwhile
-		got, use, err := s.add(ctx, n)
-		if err != nil || use {
+	for range 3 {
+		got, err := s.take(ctx, n)
+		if !errors.Is(err, lease.ErrLost) {
 			return got, err
+		}
+		if err = s.refresh(ctx); err != nil {
+			return span{}, err
 		}
 	}
 	return span{}, fmt.Errorf("sequence %q: it was changed again and again", s.name)
-}
-
-// add takes ordinals, and reports whether they can be used.
-func (s *Sequence) add(ctx context.Context, n int64) (got span, use bool, err error) {
-	k, nonce := s.known, s.world.Text()
-	r, err := store.Add(ctx, s.store, store.Addition{
-		Key: k.counter.Key, N: n, Limit: k.course.count, Generation: k.counter.Generation, Nonce: nonce,
-	})
-	if errors.Is(err, lease.ErrLost) {
-		return span{}, false, s.refresh(ctx)
-	}
-	if err != nil {
-		return span{}, false, fmt.Errorf("sequence %q: taking numbers: %w", s.name, err)
-	}
-	back := k.Confirmed < s.leastConfirmed() || r.Revision <= k.counter.Revision || r.PrevUntil < s.own
-	if back { // at once, because what follows may fail, and later takes may hide it
-		s.doubt()
-	} else { // even if it cannot be used
-		s.saw(r.Revision)
-	}
-	k.counter = r
-	if s.parent == nil {
-		k.record = r
-	} else {
-		err = s.confirmUnchanged(ctx)
-	}
-	if err == nil {
-		err = s.judge(ctx, k, back)
-	}
-	if errors.Is(err, lease.ErrLost) { // the floor may be another one
-		return span{}, false, s.refresh(ctx)
-	}
-	if err != nil {
-		return span{}, false, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.known = k
-	if r.From == r.PrevUntil {
-		return span{}, false, k.ended()
-	}
-	s.last, s.own = r, r.From
-	return span{r.PrevUntil, r.From}, true, nil
-}
-
-// saw keeps the revision of a take: a record with a lower one went back.
-func (s *Sequence) saw(revision int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.known.counter.Revision = revision
-	if s.parent == nil {
-		s.known.record.Revision = revision
-	}
 }
 
 func (s state) ended() error {

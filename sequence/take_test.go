@@ -381,7 +381,7 @@ func TestEnd(t *testing.T) {
 		if n := st.count("add"); n != 0 {
 			t.Errorf("%s: %d takes after the end", mode, n)
 		}
-		if err := Change(t.Context(), st, name, Changes{Max: new(int64(7))}); err != nil {
+		if err := Update(t.Context(), st, name, Changes{Max: new(int64(7))}); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, s, 6, 7)

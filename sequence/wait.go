@@ -9,9 +9,6 @@ import (
 // wait takes n ordinals in a row, or up to n where a row is not needed, and waits for the store if
 // it has to.
 func (s *Sequence) wait(ctx context.Context, n int64, row bool) (span, error) {
-	if s.dated != nil {
-		return span{}, s.errDated()
-	}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -23,7 +20,7 @@ func (s *Sequence) wait(ctx context.Context, n int64, row bool) (span, error) {
 	}
 	w := &waiter{n: n, row: row, done: make(chan struct{})}
 	s.queue = append(s.queue, w)
-	s.fly()
+	s.startTaking()
 	s.mu.Unlock()
 	if s.world.Wait(-1, w.done, ctx.Done()) == 0 {
 		return w.got, w.err
@@ -36,7 +33,7 @@ func (s *Sequence) wait(ctx context.Context, n int64, row bool) (span, error) {
 	default:
 	}
 	s.queue = slices.DeleteFunc(s.queue, func(other *waiter) bool { return other == w })
-	s.aboard = slices.DeleteFunc(s.aboard, func(other *waiter) bool { return other == w })
+	s.inTake = slices.DeleteFunc(s.inTake, func(other *waiter) bool { return other == w })
 	if s.trouble != nil {
 		return span{}, fmt.Errorf("sequence %q: %w; the store said last: %w", s.name, ctx.Err(), s.trouble)
 	}
@@ -45,9 +42,6 @@ func (s *Sequence) wait(ctx context.Context, n int64, row bool) (span, error) {
 
 // ready takes up to n ordinals without waiting.
 func (s *Sequence) ready(n int64) (span, error) {
-	if s.dated != nil {
-		return span{}, s.errDated()
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -60,7 +54,7 @@ func (s *Sequence) ready(n int64) (span, error) {
 		return span{}, fmt.Errorf("sequence %q: %w: each number is asked of the store: use Next", s.name, ErrNotReady)
 	}
 	s.asked = true
-	s.fly()
+	s.startTaking()
 	if s.halted != nil {
 		return span{}, s.halted
 	}
@@ -100,7 +94,7 @@ func (s *Sequence) atHand(n int64, row bool) (got span, ok bool) {
 	}
 	got, all = all.split(min(n, all.len()))
 	s.keep(all)
-	s.fly()
+	s.startTaking()
 	return got, true
 }
 
@@ -113,8 +107,8 @@ func (s *Sequence) follow(later span) span {
 	return later
 }
 
-// land gives a range to those who wait, in their order, and keeps the rest. mu is held.
-func (s *Sequence) land(got span) {
+// deliver gives a range to those who wait, in their order, and keeps the rest. mu is held.
+func (s *Sequence) deliver(got span) {
 	defer s.trim()
 	if len(s.queue) == 0 && !s.asked {
 		s.next = got

@@ -106,15 +106,6 @@ func addMySQLRow(ctx context.Context, c querier, a store.Addition) (r store.Reco
 	}, err
 }
 
-func addMySQLTx(
-	ctx context.Context, c querier, _ view, a store.Addition,
-) (r store.Record, info serverInfo, err error) {
-	if r, err = addMySQLRow(ctx, c, a); err == nil {
-		info, err = mysqlServer(ctx, c)
-	}
-	return r, info, err
-}
-
 // sqliteAdd meets no row in a file that was rolled back; see sqliteRenewOne. What it returns last
 // is the serverInfo.
 const sqliteAdd = "UPDATE OR IGNORE snowfence_lease SET nonce = ? || '.' || (revision + 1), revision = revision + 1," +

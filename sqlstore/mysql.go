@@ -63,7 +63,7 @@ func MySQL() Dialect {
 		open:      mysqlOpen,
 		swap:      mysqlSwap,
 		add:       addMySQL,
-		tx:        txDialect{share: " LOCK IN SHARE MODE", add: addMySQLTx, swap: mysqlSwapTx},
+		tx:        txDialect{share: " LOCK IN SHARE MODE", add: addMySQL, swap: mysqlSwapTx},
 		report:    mysqlReport,
 		busy:      mysqlBusy,
 		noTable:   func(err error) bool { return mysqlCode(err) == 1146 },
@@ -265,12 +265,7 @@ func mysqlSwapTx(
 	if _, err := c.ExecContext(ctx, "SET @snowfence_swap = NULL"); err != nil {
 		return info, err
 	}
-	return mysqlServer(ctx, c)
-}
-
-// mysqlServer asks for less than mysqlProbe, because others wait for the row of a sequence.
-func mysqlServer(ctx context.Context, c querier) (info serverInfo, err error) {
-	err = c.QueryRowContext(ctx, "SELECT "+mysqlID+", "+mysqlRefusal).Scan(&info.id, &info.refusal)
+	_, info, err = records(ctx, c, mysqlProbe, nil)
 	return info, err
 }
 

@@ -14,38 +14,29 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// SequenceTx returns a number of a strict sequence as part of your transaction: it is taken if tx
-// commits, and comes again if tx is rolled back. So numbers have no gap and rise in the order of
-// the commits, if all are taken so. [sequence.Sequence.Next] may take from the same sequence;
-// an answer that it loses is a gap.
+// SequenceTx returns a number of a strict sequence, plain or dated, as part of your transaction: it is
+// taken if tx commits, and comes again if tx is rolled back. So numbers have no gap and rise in the
+// order of the commits, if all are taken so. [sequence.Sequence.Next] may take from the same
+// sequence; an answer that it loses is a gap.
 //
 // Others who take a number wait until tx ends, so take it last. Make the sequence before, through
 // a [Store], which looks whether the database was rolled back; what SequenceTx can see of that by
 // itself is in docs/choose/invoices.md.
 //
+// The first transaction of a period makes its record. The number is of the period that the zone has
+// at this moment, and the transaction may commit in the next one.
+//
 // After any error roll tx back. If the error is a [sequence.ErrRetry], run all of the transaction
 // again. In PostgreSQL, MySQL and MariaDB use READ COMMITTED, because the row of a sequence that
 // others take from is newer than what a REPEATABLE READ transaction may see; in SQLite use BEGIN
 // IMMEDIATE.
-func SequenceTx(ctx context.Context, tx *sql.Tx, d Dialect, name string) (int64, error) {
-	st, err := beginTx(ctx, tx, d)
-	if err != nil {
-		return 0, fmt.Errorf("sequence %q: %w", name, err)
-	}
-	defer st.close()
-	return sequence.NextIn(ctx, st, name)
-}
-
-// SequenceTxSerial is [SequenceTx] for a dated sequence. The first transaction of a period makes
-// its record, and others who take wait until it ends. The number is of the period that the zone has
-// at this moment, and the transaction may commit in the next one.
-func SequenceTxSerial(ctx context.Context, tx *sql.Tx, d Dialect, name string) (sequence.Serial, error) {
+func SequenceTx(ctx context.Context, tx *sql.Tx, d Dialect, name string) (sequence.Serial, error) {
 	st, err := beginTx(ctx, tx, d)
 	if err != nil {
 		return sequence.Serial{}, fmt.Errorf("sequence %q: %w", name, err)
 	}
 	defer st.close()
-	return sequence.SerialIn(ctx, st, name)
+	return sequence.NextTx(ctx, st, name)
 }
 
 // querier is a connection or a transaction of the caller.

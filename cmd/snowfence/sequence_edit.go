@@ -31,7 +31,7 @@ starts above.`,
 			return nil, usagef("what is to change in sequence %q: add --max, --min-range, --max-range or "+
 				"--after-failover", name)
 		}
-		return func(ctx context.Context, st lease.Store) error { return sequence.Change(ctx, st, name, c) }, nil
+		return func(ctx context.Context, st lease.Store) error { return sequence.Update(ctx, st, name, c) }, nil
 	})
 }
 

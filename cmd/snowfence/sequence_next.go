@@ -64,21 +64,14 @@ func (p *program) takeNumbers(
 ) (err error) {
 	wait := newPatience(ctx, p, name)
 	defer wait.stop()
-	s, err := sequence.Open(ctx, st, name, &sequence.Options{Exact: true, Logger: slog.New(wait)})
+	take, end, err := openNumbers(ctx, st, name, f, &sequence.Options{Exact: true, Logger: slog.New(wait)})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() { err = errors.Join(err, end()) }()
 	made := tally{total: f.count, noun: "numbers"}
 	if f.count > 1_000_000 && isTerminal(p.stderr) && !isTerminal(p.stdout) {
 		defer startProgress(p.stderr, made.line).end()
-	}
-	take := takePlain(s, f)
-	switch {
-	case s.Definition().Pattern != "":
-		take = takeDated(s, f)
-	case f.period != 0:
-		return usagef("--period %d: sequence %q has no periods: leave --period out", f.period, name)
 	}
 	var text []byte
 	for left := f.count; left > 0 && ctx.Err() == nil; left = f.count - made.done.Load() {
@@ -105,6 +98,28 @@ const mostTaken = 1 << 16
 // taken some when it fails.
 type takeLines func(ctx context.Context, b []byte, most int64) ([]byte, int64, error)
 
+// openNumbers opens a sequence, plain or dated, and returns what ends its use.
+func openNumbers(
+	ctx context.Context, st lease.Store, name string, f *nextFlags, o *sequence.Options,
+) (take takeLines, end func() error, err error) {
+	plain, err := sequence.Open(ctx, st, name, o)
+	if errors.Is(err, sequence.ErrDated) {
+		dated, err := sequence.OpenDated(ctx, st, name, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		return takeDated(dated, f), dated.Close, nil
+	}
+	if err == nil && f.period != 0 {
+		err = usagef("--period %d: sequence %q has no periods: leave --period out", f.period, name)
+		return nil, nil, errors.Join(err, plain.Close())
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return takePlain(plain, f), plain.Close, nil
+}
+
 func takePlain(s *sequence.Sequence, f *nextFlags) takeLines {
 	numbers := make([]int64, min(f.count, mostTaken))
 	return func(ctx context.Context, b []byte, most int64) ([]byte, int64, error) {
@@ -130,13 +145,9 @@ type serialJSON struct {
 	N      int64  `json:"n,string"`
 }
 
-func takeDated(s *sequence.Sequence, f *nextFlags) takeLines {
+func takeDated(s *sequence.Dated, f *nextFlags) takeLines {
 	return func(ctx context.Context, b []byte, most int64) ([]byte, int64, error) {
-		take := s.Serials
-		if f.period != 0 {
-			take = func(ctx context.Context, n int64) (sequence.Serials, error) { return s.SerialsIn(ctx, f.period, n) }
-		}
-		got, err := take(ctx, most)
+		got, err := s.Reserve(ctx, f.period, most)
 		if err != nil {
 			return b, 0, err
 		}

@@ -151,7 +151,7 @@ func goOn(ctx context.Context, st lease.Store, name string, first, last int64, b
 	if err := sequence.Confirm(ctx, st, name, sequence.Confirmation{Floor: &first}); err != nil {
 		return err
 	}
-	return sequence.Change(ctx, st, name, sequence.Changes{Max: &last, BlockOf: &blockOf})
+	return sequence.Update(ctx, st, name, sequence.Changes{Max: &last, BlockOf: &blockOf})
 }
 
 // block is numbers that a counter gave.

@@ -60,7 +60,7 @@ func (s *sim) alter(ctx context.Context, st lease.Store, c *counter) {
 			ch.AfterFailover = &after
 		}
 	}
-	_ = sequence.Change(ctx, st, c.name, ch)
+	_ = sequence.Update(ctx, st, c.name, ch)
 	if ch.Max != nil {
 		s.operator.sleep(s.ttl)
 		_ = s.widen(ctx, st, c)
@@ -70,7 +70,7 @@ func (s *sim) alter(ctx context.Context, st lease.Store, c *counter) {
 // widen lets a sequence go on as far as it can be of use.
 func (s *sim) widen(ctx context.Context, st lease.Store, c *counter) error {
 	last := c.number(1 << 50)
-	return sequence.Change(ctx, st, c.name, sequence.Changes{Max: &last})
+	return sequence.Update(ctx, st, c.name, sequence.Changes{Max: &last})
 }
 
 // admit confirms a sequence that was rolled back, with a floor that is true: what programs hold or

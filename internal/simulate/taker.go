@@ -19,7 +19,8 @@ type taker struct {
 	lease.Store
 	p     *process
 	c     *counter
-	q     *sequence.Sequence
+	q     *sequence.Sequence // nil of a dated one
+	d     *sequence.Dated    // nil of a plain one
 	exact bool
 
 	takes   []*take
@@ -117,10 +118,14 @@ func (p *process) count() {
 		o := &sequence.Options{Exact: p.own.IntN(4) == 0}
 		t.exact = o.Exact || c.mode == sequence.Strict
 		octx, cancel := p.WithTimeout(ctx, 2*p.s.ttl)
-		q, err := sequence.Open(octx, t, c.name, o)
+		var err error
+		if c.dated {
+			t.d, err = sequence.OpenDated(octx, t, c.name, o)
+		} else {
+			t.q, err = sequence.Open(octx, t, c.name, o)
+		}
 		cancel()
 		if err == nil {
-			t.q = q
 			t.live(ctx)
 		}
 		p.sleep(time.Duration(p.own.Int64N(int64(p.s.ttl))))
@@ -150,10 +155,13 @@ func (t *taker) live(ctx context.Context) {
 	if p.own.IntN(4) == 0 {
 		return // as who forgets it
 	}
-	_ = t.q.Close()
-	_, err := t.q.TryNext()
+	var err error
 	if t.c.dated {
-		_, err = t.q.Serial(ctx)
+		_ = t.d.Close()
+		_, err = t.d.Next(ctx)
+	} else {
+		_ = t.q.Close()
+		_, err = t.q.TryNext()
 	}
 	if !errors.Is(err, sequence.ErrClosed) {
 		p.s.violate("%s: a closed sequence says %v", p.name, err)
@@ -163,7 +171,11 @@ func (t *taker) live(ctx context.Context) {
 // work takes numbers for some rounds.
 func (t *taker) work(ctx context.Context, rounds int) {
 	p, s := t.p, t.p.s
-	local, handle := t.q.Local(), t.highest
+	var local *sequence.Local
+	handle := t.highest
+	if !t.c.dated {
+		local = t.q.Local()
+	}
 	if t.c.mode == sequence.Fast && !t.exact {
 		handle = order{}
 	}
@@ -215,9 +227,9 @@ func (t *taker) serials(ctx context.Context, n int64) {
 		var err error
 		if near := t.p.own.IntN(8); near < 3 {
 			period, _ := t.c.made.Period(t.p.Now().AddDate(0, 0, near-1))
-			r, err = t.q.SerialsIn(ctx, period, n)
+			r, err = t.d.Reserve(ctx, period, n)
 		} else {
-			r, err = t.q.Serials(ctx, n)
+			r, err = t.d.Reserve(ctx, 0, n)
 		}
 		switch {
 		case err == nil:

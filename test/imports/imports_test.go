@@ -190,7 +190,7 @@ func importBesideOldPrograms(t *testing.T, m *servers.MariaDB) {
 				t.Errorf("a second time it is %+v, %v, not %+v", again, err, info)
 			}
 			raise := sequence.Changes{Max: new(*is.Max + is.Step)}
-			if err := sequence.Change(s.ctx, s.store, "orders", raise); !errors.Is(err, sequence.ErrBlock) {
+			if err := sequence.Update(s.ctx, s.store, "orders", raise); !errors.Is(err, sequence.ErrBlock) {
 				t.Errorf("max was raised to numbers of old programs: %v", err)
 			}
 			close(stop)

@@ -3,15 +3,15 @@ package mutants
 // sequenceMutants are the rules of sequences that simulated programs have to miss within so many
 // seeds, or a test beside the code.
 var sequenceMutants = []mutant{
-	m("sequence: the identity of the store is compared after a take", "sequence.Sequence.judge",
+	m("sequence: the identity of the store is compared after a take", "sequence.source.judge",
 		"^TestSequenceSeeds$",
 		swap("id != now.Identity", `id == ""`)).seeds(40, ""),
-	m("sequence: a take of a record that went back is not used", "sequence.Sequence.add", "^TestSequenceSeeds$",
+	m("sequence: a take of a record that went back is not used", "sequence.source.take", "^TestSequenceSeeds$",
 		inText(`if back { // at once`, `if back = false; back { // at once`)).seeds(40, ""),
-	m("sequence: what was seen of it is not forgotten when a call fails", "sequence.Sequence.doubt",
+	m("sequence: what was seen of it is not forgotten when a call fails", "sequence.source.doubt",
 		"^TestSequenceSeeds$",
 		drop("top.least = max(top.least, s.known.Confirmed+1)")).seeds(40, ""),
-	m("sequence: nor the revision of a take that was not used", "sequence.Sequence.add",
+	m("sequence: nor the revision of a take that was not used", "sequence.source.take",
 		"TestRollbackBehindATakeThatWasNotUsed",
 		drop("s.saw(r.Revision)")),
 	m("sequence: a later range ends the piece in use", "sequence.piece.seal", "^TestSequenceSeeds$",
@@ -25,27 +25,27 @@ var sequenceMutants = []mutant{
 	m("sequence: a confirmation starts above what was given", "sequence.state.confirm", "^TestSequenceSeeds$",
 		swap("s.record.From (1)", "_"),
 		swap("max(s.record.From, floor)", "floor")).seeds(40, ""),
-	m("sequence: numbers are skipped above what the program had", "sequence.Sequence.skip", "^TestSequenceSeeds$",
+	m("sequence: numbers are skipped above what the program had", "sequence.source.skip", "^TestSequenceSeeds$",
 		swap("plus(from, now.AfterFailover)", "from")).seeds(40, ""),
-	m("sequence: a period counts from the floor of the confirmation", "sequence.Sequence.enter",
+	m("sequence: a period counts from the floor of the confirmation", "sequence.source.enter",
 		"^TestSequenceSeeds$",
 		swap("r.From (1)", "_"),
 		swap("max(r.From, now.floor(s.period))", "now.floor(s.period)")).seeds(60, ""),
 	m("sequence: a take of a period is not used when it was confirmed meanwhile",
-		"sequence.Sequence.confirmUnchanged", "TestTakeDuringAConfirmation",
+		"sequence.source.confirmUnchanged", "TestTakeDuringAConfirmation",
 		swap("rs[0].Nonce != s.known.record.Nonce", `rs[0].Nonce == ""`)),
 	m("sequence: a strict one takes nothing ahead", "sequence.openHeard", "^TestSequenceSeeds$",
-		swap("o.Exact || s.mode == Strict", "o.Exact")).seeds(20, ""),
-	m("sequence: who comes later waits for a later take", "sequence.Sequence.arrive", "^TestSequenceSeeds$",
-		before("s.aboard, got = serve(s.aboard, got)",
-			"s.aboard, s.queue = append(s.queue, s.aboard...), nil")).seeds(100, ""),
+		swap("o != nil && o.Exact || s.known.Mode == Strict", "o != nil && o.Exact")).seeds(20, ""),
+	m("sequence: who comes later waits for a later take", "sequence.Sequence.handOut", "^TestSequenceSeeds$",
+		before("s.inTake, got = serve(s.inTake, got)",
+			"s.inTake, s.queue = append(s.queue, s.inTake...), nil")).seeds(100, ""),
 	m("sequence: one that is made again goes on where it was", "sequence.Create", "^TestSequenceSeeds$",
 		swap("s.Deleted = false", "s.Deleted, s.record.From = false, 0")).seeds(40, ""),
-	m("sequence: a take with an unknown outcome is lost", "sequence.Sequence.add", "^TestSequenceSeeds$",
-		swap(`if err != nil { return span{}, false, fmt.Errorf("sequence`, `if err != nil && ctx.Err() == nil {
+	m("sequence: a take with an unknown outcome is lost", "sequence.source.take", "^TestSequenceSeeds$",
+		swap(`if err != nil { return span{}, fmt.Errorf("sequence`, `if err != nil && ctx.Err() == nil {
 r = k.counter
 r.PrevUntil, r.From, r.Revision = r.From, min(r.From+n, k.course.count), r.Revision+1
 } else if err != nil {
-return span{}, false, err
+return span{}, err
 }`)).seeds(40, ""),
 }

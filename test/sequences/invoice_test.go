@@ -30,15 +30,15 @@ func tryInvoice(ctx context.Context, db *sql.DB, customer string, cents int64) (
 	}
 	defer tx.Rollback()
 	// All else that the transaction does comes here, before the number.
-	n, err := sqlstore.SequenceTx(ctx, tx, sqlstore.PostgreSQL(), "invoices")
+	number, err := sqlstore.SequenceTx(ctx, tx, sqlstore.PostgreSQL(), "invoices")
 	if err != nil {
 		return 0, err
 	}
 	const insert = "INSERT INTO invoice (number, customer, cents) VALUES ($1, $2, $3)"
-	if _, err := tx.ExecContext(ctx, insert, n, customer, cents); err != nil {
+	if _, err := tx.ExecContext(ctx, insert, number.N, customer, cents); err != nil {
 		return 0, err
 	}
-	return n, tx.Commit()
+	return number.N, tx.Commit()
 }
 
 func documentedInvoice(t *testing.T, on func(testing.TB) database) {

@@ -65,7 +65,8 @@ func BenchmarkSequenceTx(b *testing.B) {
 				}
 			}
 			ours := func(ctx context.Context, tx *sql.Tx) (int64, error) {
-				return sqlstore.SequenceTx(ctx, tx, d.dialect(), "orders")
+				s, err := sqlstore.SequenceTx(ctx, tx, d.dialect(), "orders")
+				return s.N, err
 			}
 			for range *rounds {
 				mine, hand := d.rate(b, db, ours), d.rate(b, db, byHand[d.driver])

@@ -139,7 +139,7 @@ func transactionsThatMeet(t *testing.T, kinds map[string]func(testing.TB) databa
 			m.first(t, &met{d: d, other: d.pool(t, 1), tx: tx})
 			n, err := sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
 			if !errors.Is(err, sequence.ErrRetry) || !strings.Contains(err.Error(), m.code) {
-				t.Errorf("got %d, %v", n, err)
+				t.Errorf("got %+v, %v", n, err)
 			}
 			if err := tx.Rollback(); err != nil && m.code != "1213" {
 				t.Error(err)

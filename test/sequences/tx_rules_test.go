@@ -48,8 +48,8 @@ func oneConnection(t *testing.T, on func(testing.TB) database) {
 	}
 	for _, number := range []int64{110, 120} {
 		n, err := sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
-		if n != number || err != nil {
-			t.Errorf("%d, %v", n, err)
+		if n.N != number || err != nil {
+			t.Errorf("%+v, %v", n, err)
 		}
 	}
 	if err := tx.Rollback(); err != nil {
@@ -99,7 +99,7 @@ func keepsTheRules(t *testing.T, on func(testing.TB) database) {
 	want(t, d, db, 1)
 	want(t, d, db, 2)
 	wantErr(t, d, db, sequence.ErrEnded, "raise max")
-	if err := sequence.Change(t.Context(), st, "orders", sequence.Changes{Max: new(int64(9))}); err != nil {
+	if err := sequence.Update(t.Context(), st, "orders", sequence.Changes{Max: new(int64(9))}); err != nil {
 		t.Fatal(err)
 	}
 	want(t, d, db, 3)
@@ -183,8 +183,8 @@ func savepoints(t *testing.T, on func(testing.TB) database) {
 	}{{"SAVEPOINT a", 1}, {"SAVEPOINT b", 2}, {"ROLLBACK TO SAVEPOINT b", 2}, {"RELEASE SAVEPOINT b", 3}} {
 		run(t, tx, step.before)
 		n, err := sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
-		if n != step.number || err != nil {
-			t.Errorf("after %s: %d, %v", step.before, n, err)
+		if n.N != step.number || err != nil {
+			t.Errorf("after %s: %+v, %v", step.before, n, err)
 		}
 	}
 	if err := tx.Commit(); err != nil {
@@ -201,7 +201,7 @@ func serial(t *testing.T, d database, db *sql.DB, end func(*sql.Tx) error) (sequ
 		return sequence.Serial{}, err
 	}
 	defer tx.Rollback()
-	s, err := sqlstore.SequenceTxSerial(t.Context(), tx, d.dialect(), "orders")
+	s, err := sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
 	if err != nil {
 		return s, err
 	}
@@ -245,7 +245,6 @@ func serialsWithoutGaps(t *testing.T, on func(testing.TB) database) {
 			t.Fatalf("serial %d has the number %d", i+1, n)
 		}
 	}
-	wantErr(t, d, db, sequence.ErrDated, "SequenceTxSerial")
 	if err := sequence.Confirm(t.Context(), st, "orders", sequence.Confirmation{Floor: new(int64(100))}); err != nil {
 		t.Fatal(err)
 	}
@@ -257,13 +256,13 @@ func serialsWithoutGaps(t *testing.T, on func(testing.TB) database) {
 		t.Fatal(err)
 	}
 	fresh := d.store(t)
-	s, err := sequence.Open(t.Context(), fresh, "orders", nil)
+	s, err := sequence.OpenDated(t.Context(), fresh, "orders", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if next, err := s.Serial(t.Context()); err != nil || next.N != 101 {
-		t.Errorf("Serial gave %+v, %v", next, err)
+	if next, err := s.Next(t.Context()); err != nil || next.N != 101 {
+		t.Errorf("Next gave %+v, %v", next, err)
 	}
 	if now, err := fresh.Identity(t.Context(), ""); err != nil || now != before {
 		t.Errorf("the database was %s, and is %s: %v", before, now, err)
@@ -281,7 +280,7 @@ func periodInASavepoint(t *testing.T, on func(testing.TB) database) {
 			t.Fatal(err)
 		}
 		run(t, tx, "SAVEPOINT a")
-		s, err := sqlstore.SequenceTxSerial(t.Context(), tx, d.dialect(), "orders")
+		s, err := sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
 		if err != nil || s.N != want {
 			t.Errorf("%+v, %v", s, err)
 		}
@@ -310,12 +309,7 @@ func definitionOfBefore(t *testing.T, on func(testing.TB) database) {
 			st := d.invoices(t, sequence.Definition{Pattern: pattern})
 			db := d.pool(t, 1)
 			take := func(tx *sql.Tx) error {
-				var err error
-				if pattern == "" {
-					_, err = sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
-				} else {
-					_, err = sqlstore.SequenceTxSerial(t.Context(), tx, d.dialect(), "orders")
-				}
+				_, err := sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
 				return err
 			}
 			tx, err := db.BeginTx(t.Context(), &sql.TxOptions{Isolation: sql.LevelRepeatableRead})

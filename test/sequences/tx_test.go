@@ -97,9 +97,11 @@ func (d database) tryInvoice(ctx context.Context, db *sql.DB, end func(*sql.Tx) 
 		return 0, err
 	}
 	defer tx.Rollback()
-	if n, err = sqlstore.SequenceTx(ctx, tx, d.dialect(), "orders"); err != nil {
+	s, err := sqlstore.SequenceTx(ctx, tx, d.dialect(), "orders")
+	if err != nil {
 		return 0, err
 	}
+	n = s.N
 	if _, err := tx.ExecContext(ctx, fmt.Sprint("INSERT INTO invoice (n) VALUES (", n, ")")); err != nil {
 		return n, err
 	}
@@ -295,7 +297,7 @@ func invoicesBesideNext(t *testing.T, on func(testing.TB) database) {
 	}
 	wg.Go(func() {
 		for i := range int64(5) {
-			if err := sequence.Change(ctx, st, "orders", sequence.Changes{Max: new(1000 + i)}); err != nil {
+			if err := sequence.Update(ctx, st, "orders", sequence.Changes{Max: new(1000 + i)}); err != nil {
 				t.Error(err)
 			}
 			c := sequence.Confirmation{Floor: new(10 * i)}

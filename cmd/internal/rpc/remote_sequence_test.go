@@ -94,7 +94,7 @@ func TestRemoteSequence(t *testing.T) {
 				t.Errorf("more than there are: %v", err)
 			}
 			more := sequence.Changes{Max: new(int64(10_000_000))}
-			if err := sequence.Change(t.Context(), st, "orders", more); err != nil {
+			if err := sequence.Update(t.Context(), st, "orders", more); err != nil {
 				t.Fatal(err)
 			}
 			n, err := s.Next(t.Context())

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
+	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -40,7 +41,9 @@ type Sequence struct {
 	Taken atomic.Int64
 
 	service *Service
-	numbers *sequence.Sequence
+	numbers source
+	plain   *sequence.Sequence  // the same, if it is a plain one
+	dated   *sequence.Dated     // the same, if it is a dated one
 	def     sequence.Definition // what of it can change is not used
 	given   givenOut
 	used    atomic.Int64 // when it was used last, in Unix nanoseconds; see makeRoom
@@ -55,9 +58,27 @@ type refusal struct {
 	period, n int64
 }
 
-func newSequence(s *Service, name string, numbers *sequence.Sequence) *Sequence {
+// source is what plain and dated sequences have in common.
+type source interface {
+	Definition() sequence.Definition
+	Status() sequence.Status
+	Close() error
+}
+
+// openNumbers opens a sequence, plain or dated.
+func openNumbers(ctx context.Context, st lease.Store, name string, o *sequence.Options) (source, error) {
+	plain, err := sequence.Open(ctx, st, name, o)
+	if errors.Is(err, sequence.ErrDated) {
+		return sequence.OpenDated(ctx, st, name, o)
+	}
+	return plain, err
+}
+
+func newSequence(s *Service, name string, numbers source) *Sequence {
 	now := s.now()
 	sq := &Sequence{Name: name, service: s, numbers: numbers, def: numbers.Definition()}
+	sq.plain, _ = numbers.(*sequence.Sequence)
+	sq.dated, _ = numbers.(*sequence.Dated)
 	sq.given.down = sq.def.Step < 0
 	sq.given.last.Store(sq.given.none())
 	sq.rate.before.at = now
@@ -78,12 +99,10 @@ func (sq *Sequence) Take(ctx context.Context, period, n int64) (got Numbers, err
 		err = sq.CheckPeriod(period)
 	case !sq.Dated():
 		var r sequence.Range
-		r, err = sq.numbers.Reserve(&p, n)
+		r, err = sq.plain.Reserve(&p, n)
 		got = Numbers{First: r.First, Step: r.Step, Count: r.Count}
-	case period == 0:
-		got.Serials, err = sq.numbers.Serials(&p, n)
 	default:
-		got.Serials, err = sq.numbers.SerialsIn(&p, period, n)
+		got.Serials, err = sq.dated.Reserve(&p, period, n)
 	}
 	if err != nil {
 		return Numbers{}, sq.refuse(ctx, period, n, err)
@@ -96,15 +115,15 @@ func (sq *Sequence) Take(ctx context.Context, period, n int64) (got Numbers, err
 	return got, nil
 }
 
-// Fill writes numbers to dst, in their order; they need not follow each other. On an error the
-// first n are good.
+// Fill writes numbers of a plain sequence to dst, in their order; they need not follow each
+// other. On an error the first n are good.
 func (sq *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	if err := sq.refused(0, 1); err != nil {
 		return 0, err
 	}
 	p := patience{Context: ctx, sq: sq}
 	defer p.end()
-	if n, err = sq.numbers.Fill(&p, dst); err != nil {
+	if n, err = sq.plain.Fill(&p, dst); err != nil {
 		err = sq.refuse(ctx, 0, 1, err)
 	}
 	if n > 0 {
@@ -154,7 +173,7 @@ func (sq *Sequence) close() {
 }
 
 // Dated reports whether the numbers begin again each period.
-func (sq *Sequence) Dated() bool { return sq.def.Pattern != "" }
+func (sq *Sequence) Dated() bool { return sq.dated != nil }
 
 // Step returns what is between a number and the next one.
 func (sq *Sequence) Step() int64 { return sq.def.Step }

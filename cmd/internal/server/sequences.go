@@ -144,7 +144,7 @@ func (s *Service) Sequence(ctx context.Context, name string) (*Sequence, error) 
 func (s *Service) openSequence(name string, o *opening) {
 	ctx, cancel := withStoreTimeout(s.life)
 	defer cancel()
-	open, err := sequence.Open(ctx, s.counts, name, &sequence.Options{Logger: s.opts.Logger})
+	open, err := openNumbers(ctx, s.counts, name, &sequence.Options{Logger: s.opts.Logger})
 	if err != nil {
 		switch err = sequenceError(name, err); {
 		case s.life.Err() != nil:

@@ -204,7 +204,7 @@ func (s *Service) ChangeSequence(ctx context.Context, name string, w SequenceSpe
 		return SequenceInfo{}, Errorf(Invalid, "sequence %q: nothing is to change: name max, min_range, max_range or "+
 			"after_failover", name)
 	}
-	if err := sequence.Change(ctx, s.counts, name, c); err != nil {
+	if err := sequence.Update(ctx, s.counts, name, c); err != nil {
 		return SequenceInfo{}, err
 	}
 	s.sequenceEvent(ctx, name, "changed")

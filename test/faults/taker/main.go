@@ -139,12 +139,12 @@ func bill(ctx context.Context, db *sql.DB, o *sql.TxOptions, d sqlstore.Dialect,
 		return 0, err
 	}
 	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
-	n, err := sqlstore.SequenceTx(ctx, tx, d, name)
+	s, err := sqlstore.SequenceTx(ctx, tx, d, name)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO bills (number) VALUES (%d)", n)); err != nil {
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("INSERT INTO bills (number) VALUES (%d)", s.N)); err != nil {
 		return 0, err
 	}
-	return n, tx.Commit()
+	return s.N, tx.Commit()
 }

@@ -1,0 +1,184 @@
+package sequence
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// source is a durable record of which numbers are taken: of a plain sequence, or of one period. Here
+// it is decided which numbers a take gives, to programs that hold ranges and to transactions.
+//
+// Invariant: an ordinal is in at most one span that take returned, and durable before that.
+type source struct {
+	name   string
+	store  lease.Store
+	world  world.World
+	log    *slog.Logger
+	of     *Dated // the sequence of a period; nil of a plain one
+	period int64
+
+	mu    sync.Mutex   // guards what follows; never held while the store is asked
+	known state        // as it was read or written last; only who takes changes it
+	last  lease.Record // as the last take left it
+	own   int64        // end of the last take
+	least int64        // confirmation that the definition must have; of a period its sequence has it
+}
+
+// errSkipped means that this program left numbers out. As with every [lease.ErrLost], the record is
+// another one than it was.
+var errSkipped = fmt.Errorf("numbers were skipped: %w", lease.ErrLost)
+
+// take takes up to n ordinals, and returns those that can be used. It is a [lease.ErrLost] if the
+// record is another one than is known. A take with an unknown outcome is lost: reading the record
+// would not tell, because databases show what is not on the disk yet.
+func (s *source) take(ctx context.Context, n int64) (span, error) {
+	k := s.known
+	r, err := store.Add(ctx, s.store, store.Addition{
+		Key: k.counter.Key, N: n, Limit: k.course.count, Generation: k.counter.Generation, Nonce: s.world.Text(),
+	})
+	if err != nil {
+		return span{}, fmt.Errorf("sequence %q: taking numbers: %w", s.name, err)
+	}
+	back := k.Confirmed < s.leastConfirmed() || r.Revision <= k.counter.Revision || r.PrevUntil < s.own
+	if back { // at once, because what follows may fail, and later takes may hide it
+		s.doubt()
+	} else { // even if it cannot be used
+		s.saw(r.Revision)
+	}
+	k.counter = r
+	if s.of == nil {
+		k.record = r
+	} else {
+		err = s.confirmUnchanged(ctx)
+	}
+	if err == nil {
+		err = s.judge(ctx, k, back)
+	}
+	if err != nil {
+		return span{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known = k
+	if r.From == r.PrevUntil {
+		return span{}, k.ended()
+	}
+	s.last, s.own = r, r.From
+	return span{r.PrevUntil, r.From}, nil
+}
+
+// saw keeps the revision of a take: a record with a lower one went back.
+func (s *source) saw(revision int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known.counter.Revision = revision
+	if s.of == nil {
+		s.known.record.Revision = revision
+	}
+}
+
+// confirmUnchanged is a [lease.ErrLost] if the definition is another one than is known. It is read
+// after each take of a period, because a confirmation writes the definition alone.
+func (s *source) confirmUnchanged(ctx context.Context) error {
+	rs, err := s.store.Get(ctx, []lease.Key{keyOf(s.name)})
+	if err != nil {
+		return fmt.Errorf("sequence %q: reading it after a take: %w", s.name, err)
+	}
+	if rs[0].Nonce != s.known.record.Nonce {
+		return lease.ErrLost
+	}
+	return nil
+}
+
+// admit refuses a record that gives no numbers, or other ones than when the sequence was opened.
+func (s *source) admit(now state) error {
+	if was := s.known.Start; was != nil && (*was != *now.Start || s.known.Step != now.Step) {
+		return fmt.Errorf("sequence %q: it starts at %d in steps of %d, and had started at %d in steps of %d: open it "+
+			"again (%w)", s.name, *now.Start, now.Step, *was, s.known.Step, lease.ErrRefused)
+	}
+	return now.live()
+}
+
+// reread reads the record with the definition, and first that of the period: then the definition is
+// never the older one.
+func (s *source) reread(ctx context.Context) (state, error) {
+	var counter lease.Record
+	if s.of != nil {
+		var err error
+		if counter, err = s.readPeriod(ctx); err != nil {
+			return state{}, err
+		}
+	}
+	now, err := read(ctx, s.store, s.name)
+	if err == nil {
+		err = s.admit(now)
+	}
+	if err == nil && s.of != nil {
+		now.counter, err = counter, s.admitPeriod(now)
+	}
+	return now, err
+}
+
+func (s *source) readPeriod(ctx context.Context) (lease.Record, error) {
+	rs, err := s.store.Get(ctx, []lease.Key{periodKey(s.name, s.period)})
+	if err != nil {
+		return lease.Record{}, fmt.Errorf("sequence %q: reading period %d: %w", s.name, s.period, err)
+	}
+	return rs[0], nil
+}
+
+// admitPeriod refuses a period that is closed.
+func (s *source) admitPeriod(now state) error {
+	if s.period >= now.Open {
+		return nil
+	}
+	return fmt.Errorf("sequence %q: %w: period %d was closed when the sequence was confirmed: take from a later one",
+		s.name, ErrPeriod, s.period)
+}
+
+// enter makes the record of a period one of this definition: it has its generation, and counts from
+// the floor on. It is a [lease.ErrLost] if somebody was faster. The record of a plain sequence is
+// always so.
+func (s *source) enter(ctx context.Context, now state) (state, error) {
+	r := now.counter
+	if r.Generation == now.record.Generation { // it is 0 where there is no record
+		return now, nil
+	}
+	old := r.Nonce
+	r.Key, r.Nonce, r.Generation = periodKey(s.name, s.period), s.world.Text(), now.record.Generation
+	r.From = max(r.From, now.floor(s.period))
+	r.Revision++
+	r.At = s.world.Now().UnixMilli()
+	if err := s.store.Swap(ctx, []lease.Write{{Old: old, New: r}})[0]; err != nil {
+		return now, fmt.Errorf("sequence %q: writing period %d: %w", s.name, s.period, err)
+	}
+	now.counter = r
+	return now, nil
+}
+
+// learn keeps what can be used.
+func (s *source) learn(now state) {
+	s.mu.Lock()
+	s.known, s.least = now, now.Confirmed
+	s.mu.Unlock()
+	if s.of != nil {
+		s.of.learnOf(now)
+	}
+}
+
+// learnOf keeps what a period read of the definition, unless another one read more.
+func (d *Dated) learnOf(now state) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now.counter = now.record
+	if now.record.Generation > d.known.record.Generation {
+		d.known = now
+	}
+	d.least = max(d.least, now.Confirmed) // another period may doubt meanwhile
+}

@@ -1,0 +1,72 @@
+package sequence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// NextTx takes one number of a strict sequence through a store whose writes are part of a
+// transaction of its caller: a number of a transaction that is rolled back comes again. Programs
+// call sqlstore.SequenceTx, which is this over a *sql.Tx.
+//
+// A number of a dated sequence is of the period that its zone has when it is taken, which may be
+// over when the transaction commits.
+//
+// It remembers nothing, and asks once: it is an [ErrRetry] if others were at work. After any error
+// roll the transaction back.
+func NextTx(ctx context.Context, st lease.Store, name string) (Serial, error) {
+	s := &source{}
+	s.use(ctx, st, name)
+	c, err := s.openTx(ctx)
+	var got span
+	for err == nil && got.len() == 0 {
+		// Only what this transaction skipped is read again: a number that was taken and is not used
+		// would be a gap.
+		if got, err = s.take(ctx, 1); errors.Is(err, errSkipped) {
+			err = s.refresh(ctx)
+		}
+	}
+	switch {
+	case errors.Is(err, lease.ErrLost):
+		return Serial{}, fmt.Errorf("sequence %q: %w: others changed it meanwhile: %w", name, ErrRetry, err)
+	case err != nil:
+		return Serial{}, err
+	}
+	return c.serial(s.period, s.known.course.number(got.from)), nil
+}
+
+// openTx reads a sequence from which a transaction may take. The calendar is nil of a plain one.
+func (s *source) openTx(ctx context.Context) (c *calendar, err error) {
+	now, err := s.reread(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if now.Mode != Strict {
+		return nil, fmt.Errorf("sequence %q: its mode is %s, so programs hold ranges of it: for numbers in a transaction "+
+			"make another sequence, which is strict and starts above (%w)", s.name, now.Mode, lease.ErrRefused)
+	}
+	if now.Pattern != "" {
+		if c, err = now.calendar(); err == nil {
+			s.of, s.period = &Dated{}, c.at(s.world.Now())
+			err = c.check(s.period)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("sequence %q: %w", s.name, err)
+		}
+		if err = s.admitPeriod(now); err == nil {
+			now.counter, err = s.readPeriod(ctx)
+		}
+	}
+	if err == nil {
+		now, err = s.enter(ctx, now)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.learn(now)
+	s.own = now.counter.From // what others took
+	return c, nil
+}

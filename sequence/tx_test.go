@@ -1,0 +1,217 @@
+package sequence
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+const noon = "2026-11-22T12:00:00Z"
+
+// strict returns a store with a strict sequence, and a context at noon.
+func strict(t *testing.T, d Definition) (context.Context, *shaky) {
+	t.Helper()
+	ctx, _ := clockAt(t, noon)
+	st := newShaky()
+	d.Mode = Strict
+	if err := Create(ctx, st, name, d); err != nil {
+		t.Fatal(err)
+	}
+	return ctx, st
+}
+
+// wantTx takes numbers in transactions, and compares their texts.
+func wantTx(t *testing.T, ctx context.Context, st lease.Store, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if s, err := NextTx(ctx, st, name); s.Text != text || err != nil {
+			t.Errorf("got %+v, %v, not %s", s, err, text)
+		}
+	}
+}
+
+func wantErrTx(t *testing.T, ctx context.Context, st lease.Store, kind error, text string) {
+	t.Helper()
+	s, err := NextTx(ctx, st, name)
+	if s != (Serial{}) || !errors.Is(err, kind) || !strings.Contains(err.Error(), text) {
+		t.Errorf("got %+v, %v, not %v with %q", s, err, kind, text)
+	}
+}
+
+func TestNextTx(t *testing.T) {
+	ctx, st := strict(t, Definition{Start: new(int64(10)), Step: -5, Max: new(int64(0))})
+	wantTx(t, ctx, st, "10")
+	if gets, adds, swaps := st.count("get"), st.count("add"), st.count("swap"); gets != 2 || adds != 1 || swaps != 1 {
+		t.Errorf("%d reads, %d additions, %d swaps, with those of Create", gets, adds, swaps)
+	}
+	if s, err := NextTx(ctx, st, name); err != nil || s != (Serial{"5", 0, 5}) {
+		t.Errorf("%+v, %v", s, err)
+	}
+	wantTx(t, ctx, st, "0")
+	wantErrTx(t, ctx, st, ErrEnded, "raise max")
+	if err := Delete(ctx, st, name); err != nil {
+		t.Fatal(err)
+	}
+	wantErrTx(t, ctx, st, ErrNoSequence, "create it again")
+	wantErrTx(t, ctx, newShaky(), ErrNoSequence, "create it")
+	for _, mode := range []Mode{Fast, Dense} {
+		st, _ := made(t, Definition{Mode: mode})
+		st.count("add")
+		wantErrTx(t, ctx, st, lease.ErrRefused, "strict and starts above")
+		if st.count("add") != 0 {
+			t.Error("it took a number")
+		}
+	}
+}
+
+// A transaction begins a period, and closes none.
+func TestNextTxOfDays(t *testing.T) {
+	ctx, st := strict(t, Definition{Pattern: "RE-{year}{month}{day}-{n:3}", Zone: "Asia/Shanghai"})
+	take := func(at, want string) {
+		t.Helper()
+		ctx, _ := clockAt(t, at)
+		wantTx(t, ctx, st, want)
+	}
+	take("2026-11-22T15:59:59Z", "RE-20261122-001")
+	take("2026-11-22T15:59:59Z", "RE-20261122-002")
+	take("2026-11-22T16:00:00Z", "RE-20261123-001")
+	take("2026-11-22T15:59:59Z", "RE-20261122-003")
+	at, _ := clockAt(t, "2026-11-22T16:30:00Z")
+	if err := Confirm(at, st, name, Confirmation{Floor: new(int64(50))}); err != nil {
+		t.Fatal(err)
+	}
+	take("2026-11-22T16:30:00Z", "RE-20261123-050")
+	take("2026-11-22T16:30:00Z", "RE-20261123-051")
+	take("2026-11-24T12:00:00Z", "RE-20261124-050")
+	at, _ = clockAt(t, "2026-11-21T12:00:00Z")
+	wantErrTx(t, at, st, ErrPeriod, "closed")
+	if err := Update(ctx, st, name, Changes{Max: new(int64(600))}); err != nil {
+		t.Fatal(err)
+	}
+	take("2026-11-22T16:30:00Z", "RE-20261123-052")
+
+	_, st = strict(t, Definition{Pattern: "{yy}-{n}"})
+	at, _ = clockAt(t, "2100-01-01T00:00:00Z")
+	wantErrTx(t, at, st, ErrEnded, "2099")
+}
+
+// What others do between the read and the take sends the transaction back to its beginning, unless
+// they took the last number. A number that is taken and not used would be a gap.
+func TestNextTxThatMeetsOthers(t *testing.T) {
+	plain, yearly := Definition{Max: new(int64(2))}, Definition{Pattern: "{year}-{n}"}
+	confirm := func(ctx context.Context, st lease.Store) error {
+		return Confirm(ctx, st, name, Confirmation{Floor: new(int64(2))})
+	}
+	for what, c := range map[string]struct {
+		d     Definition
+		op    string
+		other func(ctx context.Context, st lease.Store) error
+		kind  error
+	}{
+		"a change": {plain, "add", func(ctx context.Context, st lease.Store) error {
+			return Update(ctx, st, name, Changes{Max: new(int64(9))})
+		}, ErrRetry},
+		"a deletion":     {plain, "add", func(ctx context.Context, st lease.Store) error { return Delete(ctx, st, name) }, ErrRetry},
+		"a confirmation": {yearly, "add", confirm, ErrRetry},
+		"who begins the period": {yearly, "swap", func(ctx context.Context, st lease.Store) error {
+			_, err := NextTx(ctx, st, name)
+			return err
+		}, ErrRetry},
+		"the last number": {plain, "add", func(ctx context.Context, st lease.Store) error {
+			_, err := store.Add(ctx, st, store.Addition{Key: keyOf(name), N: 1, Limit: 2, Generation: 1, Nonce: "other"})
+			return err
+		}, ErrEnded},
+		"an older record": {plain, "add", func(ctx context.Context, st lease.Store) error {
+			rs, err := st.Get(ctx, []lease.Key{keyOf(name)})
+			if err != nil {
+				return err
+			}
+			old := rs[0]
+			old.From--
+			old.Nonce = "old"
+			return st.Swap(ctx, []lease.Write{{Old: rs[0].Nonce, New: old}})[0]
+		}, ErrRolledBack},
+	} {
+		t.Run(what, func(t *testing.T) {
+			ctx, st := strict(t, c.d)
+			if c.d.Pattern == "" {
+				wantTx(t, ctx, st, "1")
+			}
+			st.fail(first(c.op, nil, func() {
+				if err := c.other(ctx, st.Store); err != nil {
+					t.Error(err)
+				}
+			}), nil)
+			wantErrTx(t, ctx, st, c.kind, name)
+		})
+	}
+}
+
+func TestNextTxOfAnotherStore(t *testing.T) {
+	for _, c := range []struct {
+		d     Definition
+		texts []string // before the store is another one, and after
+	}{
+		{Definition{AfterFailover: Trust}, []string{"1", "2", "3"}},
+		{Definition{AfterFailover: 100}, []string{"1", "103", "104"}},
+		{Definition{AfterFailover: 100, Pattern: "{year}-{n}"}, []string{"2026-1", "2026-103", "2026-104"}},
+	} {
+		ctx, st := strict(t, c.d)
+		wantTx(t, ctx, st, c.texts[0])
+		st.become("another")
+		st.fail(first("identity", errFault), nil)
+		wantErrTx(t, ctx, st, errFault, name)
+		st.fail(nil, nil)
+		ctx, st = strict(t, c.d)
+		wantTx(t, ctx, st, c.texts[0])
+		st.become("another")
+		wantTx(t, ctx, st, c.texts[1:]...)
+	}
+	ctx, st := strict(t, Definition{AfterFailover: 100, Max: new(int64(50))})
+	st.become("another")
+	wantErrTx(t, ctx, st, ErrEnded, "raise max")
+	ctx, st = strict(t, Definition{AfterFailover: 100})
+	st.become("another")
+	st.fail(first("swap", lease.ErrLost), nil)
+	wantErrTx(t, ctx, st, ErrRetry, name)
+	ctx, st = strict(t, Definition{})
+	st.become("another")
+	wantErrTx(t, ctx, st, ErrRolledBack, "confirm the sequence with it")
+}
+
+// A transaction ends at whichever call the store does not answer.
+func TestNextTxOfAStoreThatFails(t *testing.T) {
+	for _, op := range []string{"get 1", "get 2", "get 3", "get 4", "swap 1", "swap 2", "add 1", "identity 1"} {
+		ctx, st := strict(t, Definition{Pattern: "{year}-{n}", AfterFailover: 100})
+		st.become("another")
+		n := int(op[len(op)-1] - '0')
+		st.fail(func(o string) error {
+			if o == op[:len(op)-2] {
+				if n--; n == 0 {
+					return errFault
+				}
+			}
+			return nil
+		}, nil)
+		wantErrTx(t, ctx, st, errFault, name)
+		if n > 0 {
+			t.Errorf("there is no %s", op)
+		}
+	}
+}
+
+// A machine may know fewer zones than the one on which the sequence was made.
+func TestNextTxInAZoneThatIsNotThere(t *testing.T) {
+	ctx, st := strict(t, Definition{Pattern: "{year}-{n}", Zone: "Asia/Shanghai"})
+	r := st.record(t, name)
+	was := r.Nonce
+	r.Data = strings.ReplaceAll(r.Data, "Asia/Shanghai", "Asia/Nowhere")
+	if err := st.Swap(ctx, []lease.Write{{Old: was, New: r}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	wantErrTx(t, ctx, st, lease.ErrInvalid, "import time/tzdata")
+}
