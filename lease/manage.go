@@ -153,12 +153,10 @@ func ConfirmStore(ctx context.Context, st Store, namespace string) (Namespace, e
 			return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
 		}
 		w := world.From(ctx)
-		if counts := ns.confirmPast(w, id); ns.Identity == id && !counts {
+		if ns.Identity == id {
 			return ns, nil
 		}
-		if ns.Identity != id {
-			ns.RolledBack = max(ns.RolledBack, w.Now().UnixMilli()+1)
-		}
+		ns.rolledBack(w.Now())
 		ns.Identity = id
 		ns, err = ns.write(ctx, st)
 		if !errors.Is(err, ErrLost) {

@@ -82,7 +82,7 @@ func (b *Backfill) NewAt(ctx context.Context, t time.Time) (snowfence.ID, error)
 //
 // A time that is yet to come, or before the epoch of its layout, is an [ErrInvalid]. A second
 // whose IDs are used up is an [ErrFull]: take another node or time. After a store was rolled back,
-// it is an [ErrRolledBack] until an operator confirms the counts.
+// it is an [ErrRolledBack] until an operator names other nodes ([PastNodes]).
 func (b *Backfill) FillAt(ctx context.Context, dst []snowfence.ID, times []time.Time) error {
 	if len(dst) != len(times) {
 		return invalidf("lease: %d times for %d IDs: give each ID a time", len(times), len(dst))
@@ -274,12 +274,6 @@ func (b *Backfill) count(ctx context.Context, ns Namespace, r Record, wants []wa
 	c, full, err := counts{}, false, error(nil)
 	if r.Nonce != "" {
 		c, full, err = parseCounts(r.Data, ns.Reserved.Counts)
-	} else if ns.Reserved.mayHaveLost(wants[0].hour()) {
-		why := "may be counted in writes that a rolled back store lost: take a time of another hour"
-		if ns.Reserved.Unsure != 0 {
-			why += ", or let an operator say which times were lost: \"snowfence namespace confirm --past-lost\""
-		}
-		return Write{}, nil, b.fullError(wants[0], why)
 	}
 	switch {
 	case err != nil:
@@ -315,16 +309,6 @@ func (b *Backfill) fullError(w wanted, why string) error {
 	}
 	return fmt.Errorf("lease: namespace %q, node %d: %w for the second of %s, which had %d: "+
 		"ask for fewer, or take another node or time", b.name, b.node, ErrFull, w.shown(), w.capacity())
-}
-
-// mayHaveLost reports whether the store may have lost the counts of an hour that has none.
-func (r Reserved) mayHaveLost(hour int64) bool {
-	from := (hour*secondsPerHour - beforeUnix) * 1000
-	until := from + secondsPerHour*1000
-	if r.Unsure != 0 && from < r.Unsure {
-		return true
-	}
-	return slices.ContainsFunc(r.Lost, func(s Span) bool { return s.From < until && from < s.Until })
 }
 
 // raise writes that ticks up to now may be used. A change of layout puts its floor above them.
@@ -377,9 +361,13 @@ func (b *Backfill) look(ctx context.Context, keys []Key) (Namespace, []Record, e
 			"secrets, which changes nothing else", b.name, snowfence.ErrKey))
 	case ns.Reserved.Past == 0:
 		return fail(ns.notAllowed())
-	case id != ns.Reserved.Identity || ns.Reserved.Suspect:
+	case id != ns.Reserved.Identity:
 		return fail(fmt.Errorf("lease: namespace %q makes no IDs for the past: %w, because it was rolled back or "+
-			"replaced: confirm them (snowfence namespace confirm --past-lost)", b.name, ErrRolledBack))
+			"replaced: name nodes that no such ID has (snowfence namespace change --past-nodes)", b.name, ErrRolledBack))
+	case !ns.Reserved.open(b.node):
+		err := fmt.Errorf("lease: namespace %q: node %d makes no more IDs for the past, because the store was rolled "+
+			"back: use the nodes %d to %d", b.name, b.node, ns.Reserved.Nodes.From, ns.Reserved.Nodes.Until-1)
+		return fail(marked{err, ErrRefused})
 	}
 	b.remember(ns, Record{})
 	return ns, rs[1 : 1+len(keys)], nil
@@ -396,8 +384,8 @@ func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, la
 	if !less && !gone {
 		return nil
 	}
-	err := fmt.Errorf("lease: namespace %q makes no IDs for the past: %w that it had acknowledged: confirm them "+
-		"(snowfence namespace confirm --past-lost), and then open the namespace anew", b.name, ErrRolledBack)
+	err := fmt.Errorf("lease: namespace %q makes no IDs for the past: %w that it had acknowledged: name nodes that "+
+		"no such ID has (snowfence namespace change --past-nodes), and then open one of them", b.name, ErrRolledBack)
 	if same || ns.Reserved.Counts == "" {
 		_, noted := editNamespace(ctx, b.st, b.name, func(ns *Namespace) (bool, error) {
 			ns.rolledBack(world.From(ctx).Now())

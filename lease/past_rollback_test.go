@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -71,60 +70,65 @@ func TestPastLostAnswer(t *testing.T) {
 	}
 }
 
-// A backup that was restored has lost counts. Nothing is made until somebody confirms, and then
-// nothing of an hour with a count, or of one that may have lost it.
+// nodes lets backfills go on with these nodes alone.
+func (p *past) nodes(from, until int64) {
+	p.t.Helper()
+	if _, err := lease.PastNodes(p.ctx, p.st, "n", snowfence.NodeRange{From: from, Until: until}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// A backup that was restored has lost counts. Nothing is made until somebody names nodes that no
+// such ID has, and then only with these.
 func TestPastAfterABackupWasRestored(t *testing.T) {
 	for name, id := range map[string]string{"another identity": "two", "the same identity": "one"} {
 		t.Run(name, func(t *testing.T) {
 			p := newPast(t, pastLayout, 0)
 			b := p.open(0)
-			early, late, never := pastNow.Add(-9*time.Hour), pastNow.Add(-6*time.Hour), pastNow.Add(-3*time.Hour)
+			early, late := pastNow.Add(-9*time.Hour), pastNow.Add(-6*time.Hour)
 			p.id(b, early)
 			backup := p.st.backup()
 			p.id(b, early)
 			p.id(b, late)
 			p.st.restore(backup, id)
-			p.refused(b, never, lease.ErrRolledBack, "confirm")
-			p.refused(b, early, lease.ErrRolledBack, "confirm")
+			p.refused(b, late, lease.ErrRolledBack, "--past-nodes")
+			p.refused(b, early, lease.ErrRolledBack, "--past-nodes")
 			if other, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
 				t.Errorf("opened after the backup: %v, %v", other, err)
 			}
 			if _, err := lease.ConfirmStore(p.ctx, p.st, "n"); err != nil {
 				t.Fatal(err)
 			}
-			old := b
-			b = p.open(0)
-			p.refused(b, early, lease.ErrFull, "rolled back: take a time of another hour") // confirming cannot help
-			p.clock.now = pastNow.Add(time.Minute)
-			for _, at := range []time.Time{late, never, p.clock.now} {
-				p.refused(b, at, lease.ErrFull, "--past-lost")
+			if other, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+				t.Errorf("opened after the store was confirmed: %v, %v", other, err)
 			}
-			p.refused(old, never, lease.ErrRolledBack, "open the namespace anew")
-			p.clock.now = pastNow.Add(3 * time.Hour)
-			p.id(b, pastNow.Add(2*time.Hour)) // a later hour
-			span := lease.Span{From: late.UnixMilli(), Until: late.Add(1).UnixMilli() + 1}
-			for range 2 {
-				if _, err := lease.ConfirmPast(p.ctx, p.st, "n", span); err != nil {
-					t.Fatal(err)
+			for range 2 { // the second time nothing changes
+				p.nodes(5, 7)
+			}
+			p.refused(b, late, lease.ErrRolledBack, "open one of them")
+			for _, closed := range []int64{0, 4, 7} {
+				if other, err := lease.Past(p.ctx, p.st, "n", p.s, closed); !errors.Is(err, lease.ErrRefused) ||
+					!strings.Contains(err.Error(), "use the nodes 5 to 6") {
+					t.Errorf("node %d: %v, %v", closed, other, err)
 				}
 			}
-			p.refused(b, early, lease.ErrFull, "rolled back")
-			p.refused(b, late, lease.ErrFull, "lost: take a time of another hour")
-			if _, err := p.open(1).NewAt(p.ctx, late); err == nil || strings.Contains(err.Error(), "another node") {
-				t.Errorf("advice that does not help, on another node: %v", err)
+			for node := range int64(2) {
+				other := p.open(5 + node)
+				p.id(other, early)
+				p.id(other, late)
 			}
-			p.id(b, never)
-			p.id(b, late.Truncate(time.Hour).Add(time.Hour))
-			p.id(b, late.Truncate(time.Hour).Add(-1))
-			p.id(b, pastNow.Add(2*time.Hour))
-			if lost := p.namespace().Reserved.Lost; len(lost) != 1 || lost[0] != span {
-				t.Errorf("it remembers %v", lost)
+			for _, again := range []snowfence.NodeRange{{From: 0, Until: 5}, {From: 6, Until: 9}} {
+				if _, err := lease.PastNodes(p.ctx, p.st, "n", again); !errors.Is(err, lease.ErrRefused) {
+					t.Errorf("nodes of before, %+v: %v", again, err)
+				}
 			}
+			p.nodes(7, 8)
+			p.id(p.open(7), early)
 		})
 	}
 }
 
-// A lease that notices a store that was rolled back confirms no counts.
+// A lease that notices a store that was rolled back stops backfills, too.
 func TestPastAfterALeaseRaisedTheFloor(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	b := p.open(0)
@@ -137,43 +141,61 @@ func TestPastAfterALeaseRaisedTheFloor(t *testing.T) {
 	}
 	defer l.Close()
 	ns := p.namespace()
-	if ns.Identity != "two" || ns.Reserved.Identity != "one" || !ns.Reserved.Suspect || ns.RolledBack == 0 {
+	if ns.Identity != "two" || ns.Reserved.Identity != "" || ns.RolledBack == 0 {
 		t.Errorf("%+v", ns.Reserved)
 	}
 	if _, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
 		t.Error(err)
 	}
-	if _, err := lease.ConfirmPast(p.ctx, p.st, "n", lease.Span{}); err != nil {
-		t.Fatal(err)
-	}
-	p.id(p.open(0), pastNow.Add(-2*time.Hour))
+	p.nodes(1, 2)
+	p.id(p.open(1), pastNow.Add(-2*time.Hour))
 }
 
 // The backup may be older than the choice of numbers.
 func TestPastAfterABackupFromBeforeTheChoice(t *testing.T) {
 	for name, id := range map[string]string{"another identity": "two", "the same identity": "one"} {
-		w := &pastWorld{world.Real(), pastNow}
-		p := &past{
-			t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: schemeOf(t, pastLayout),
-			made: map[snowfence.ID]time.Time{},
-		}
-		if _, err := lease.CreateNamespace(p.ctx, p.st, "n", p.s, nil); err != nil {
-			t.Fatal(err)
-		}
+		p := newPastOf(t, schemeOf(t, pastLayout))
 		backup := p.st.backup()
-		if _, err := lease.AllowPast(p.ctx, p.st, "n", 0, true); err != nil {
-			t.Fatal(err)
-		}
+		p.allow(0)
 		b, at := p.open(0), pastNow.Add(-time.Hour)
 		p.id(b, at)
 		p.st.restore(backup, id)
 		if _, err := b.NewAt(p.ctx, at); err == nil {
 			t.Errorf("%s: made of forgotten counts", name)
 		}
-		if _, err := lease.AllowPast(p.ctx, p.st, "n", 0, true); err != nil {
-			t.Fatal(err)
+		p.allow(0)
+		if other, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+			t.Errorf("%s: %v, %v", name, other, err)
 		}
-		p.refused(p.open(0), at, lease.ErrFull, "--past-lost")
+		p.nodes(3, 4)
+		p.id(p.open(3), at)
+	}
+}
+
+// Nodes are named where IDs for the past are allowed, and there are such.
+func TestPastNodes(t *testing.T) {
+	p := newPastOf(t, schemeOf(t, pastLayout))
+	name := func(from, until int64) error {
+		_, err := lease.PastNodes(p.ctx, p.st, "n", snowfence.NodeRange{From: from, Until: until})
+		return err
+	}
+	if err := name(0, 5); !errors.Is(err, lease.ErrRefused) {
+		t.Errorf("before they are allowed: %v", err)
+	}
+	p.allow(0)
+	for _, r := range [][2]int64{{-1, 5}, {5, 5}, {6, 5}, {0, 1<<38 + 1}} {
+		if err := name(r[0], r[1]); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("%v: %v", r, err)
+		}
+	}
+	if err := name(0, 1<<38); err != nil { // also without a rollback
+		t.Error(err)
+	}
+	if _, err := lease.DeleteNamespace(p.ctx, p.st, "n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := name(1<<38-1, 1<<38); !errors.Is(err, lease.ErrNoNamespace) {
+		t.Errorf("of a deleted namespace: %v", err)
 	}
 }
 

@@ -44,18 +44,6 @@ func (p *past) force(s *snowfence.Scheme) {
 	p.s = s
 }
 
-// confirm says which times lost their counts.
-func (p *past) confirm(lost ...lease.Span) {
-	p.t.Helper()
-	if _, err := lease.ConfirmPast(p.ctx, p.st, "n", lost...); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
-func span(from, until time.Time) lease.Span {
-	return lease.Span{From: from.UnixMilli(), Until: until.UnixMilli()}
-}
-
 // change is a proven one.
 func (p *past) change(spec string) {
 	p.t.Helper()
@@ -235,10 +223,11 @@ func TestPastBeforeUse(t *testing.T) {
 		event func(p *past, backup map[lease.Key]lease.Record)
 		want  error
 	}{
-		"a store that lost it is confirmed": {func(p *past, backup map[lease.Key]lease.Record) {
+		"a store that lost it gets other nodes": {func(p *past, backup map[lease.Key]lease.Record) {
 			p.st.restore(backup, "two")
-			p.confirm()
-		}, nil},
+			p.nodes(1, 2)
+		}, lease.ErrRefused},
+		"other counts": {func(p *past, _ map[lease.Key]lease.Record) { p.nodes(0, 1) }, lease.ErrFull},
 		"two changes without a proof": {func(p *past, _ map[lease.Key]lease.Record) {
 			old := p.s
 			p.force(schemeOf(p.t, "time=41,node=10,seq=12,epoch=2025-01-02,first=5"))
@@ -262,7 +251,6 @@ func TestPastBeforeUse(t *testing.T) {
 			}
 			if err == nil {
 				p.new(id, at)
-				p.id(p.open(0), at)
 			}
 		})
 	}
@@ -328,7 +316,7 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	var cancel context.CancelFunc
 	p.ctx, cancel = context.WithTimeout(p.ctx, 30*time.Second) // it must not try for ever
 	defer cancel()
-	p.refused(b, at, lease.ErrRolledBack, "confirm") // an older namespace
+	p.refused(b, at, lease.ErrRolledBack, "--past-nodes") // an older namespace
 
 	p = newPast(t, pastLayout, 0)
 	backup = p.st.backup()
@@ -338,7 +326,7 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	if _, err := p.open(0).NewAt(p.ctx, at); err != nil {
 		t.Fatal(err)
 	}
-	p.refused(b, at, lease.ErrRolledBack, "confirm") // another write in place of its own
+	p.refused(b, at, lease.ErrRolledBack, "--past-nodes") // another write in place of its own
 
 	p = newPast(t, pastLayout, 0)
 	b = p.open(0)
@@ -347,75 +335,7 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	p.id(b, at)
 	p.id(b, at)
 	p.st.restore(backup, "one")
-	p.refused(b, at, lease.ErrRolledBack, "confirm") // writes before it
-}
-
-// Hours that touch a span of lost counts are closed, and no others.
-func TestPastLostSpans(t *testing.T) {
-	p := newPast(t, pastLayout, 0)
-	hour := func(n float64) time.Time { return pastNow.Add(time.Duration((n - 20) * float64(time.Hour))) }
-	p.confirm(span(hour(2), hour(3)), span(hour(5.1), hour(5.2)), span(hour(8.9), hour(9.1)),
-		span(hour(12.5), hour(12.5)))
-	for n := range 16 {
-		at := hour(float64(n) + 0.5)
-		if slices.Contains([]int{2, 5, 8, 9}, n) {
-			p.refused(p.open(0), at, lease.ErrFull, "may be counted in writes")
-		} else {
-			p.id(p.open(0), at)
-		}
-	}
-	if _, err := lease.ConfirmPast(p.ctx, p.st, "n", span(hour(3), hour(2))); !errors.Is(err, lease.ErrInvalid) {
-		t.Errorf("a span that ends before it begins: %v", err)
-	}
-	for _, c := range []struct{ next, want []lease.Span }{
-		{[]lease.Span{span(hour(3), hour(4))}, []lease.Span{span(hour(2), hour(4))}},
-		{[]lease.Span{span(hour(1), hour(2))}, []lease.Span{span(hour(1), hour(3))}},
-		{[]lease.Span{span(hour(2.1), hour(2.2))}, []lease.Span{span(hour(2), hour(3))}},
-		{[]lease.Span{span(hour(1), hour(4))}, []lease.Span{span(hour(1), hour(4))}},
-		{[]lease.Span{span(hour(0), hour(1))}, []lease.Span{span(hour(2), hour(3)), span(hour(0), hour(1))}},
-	} {
-		p := newPast(t, pastLayout, 0)
-		p.confirm(span(hour(2), hour(3)))
-		p.confirm(c.next...)
-		if got := p.namespace().Reserved.Lost; !slices.Equal(got, c.want) {
-			t.Errorf("%v became %v, not %v", c.next, got, c.want)
-		}
-	}
-	for n := range 100 {
-		from := hour(float64(-10 * n))
-		_, err := lease.ConfirmPast(p.ctx, p.st, "n", span(from, from.Add(time.Hour)))
-		if err != nil {
-			if lost := p.namespace().Reserved.Lost; !errors.Is(err, lease.ErrRefused) || len(lost) != 64 {
-				t.Errorf("it remembers %d: %v", len(lost), err)
-			}
-			return
-		}
-	}
-	t.Error("it remembers any number")
-}
-
-// A store is confirmed with a clock that is behind: hours up to the last ID stay closed.
-func TestPastConfirmedWithAClockBehind(t *testing.T) {
-	confirm := func(p *past, id string) {
-		p.st.restore(p.st.backup(), id)
-		p.clock.now = pastNow.Add(-4 * time.Hour)
-		if _, err := lease.ConfirmStore(p.ctx, p.st, "n"); err != nil {
-			t.Fatal(err)
-		}
-		p.clock.now = pastNow.Add(time.Hour)
-	}
-	p := newPast(t, pastLayout, 0)
-	p.id(p.open(0), pastNow)
-	confirm(p, "two")
-	p.refused(p.open(0), pastNow.Add(-time.Hour), lease.ErrFull, "--past-lost")
-
-	p = newPast(t, pastLayout, 0)
-	p.st.restore(p.st.backup(), "two")
-	if _, err := lease.ConfirmStore(p.ctx, p.st, "n"); err != nil {
-		t.Fatal(err)
-	}
-	confirm(p, "three")
-	p.refused(p.open(0), pastNow.Add(-time.Hour), lease.ErrFull, "--past-lost")
+	p.refused(b, at, lease.ErrRolledBack, "--past-nodes") // writes before it
 }
 
 // The layout before had another secret. The change was forced, so earlier times get no ID.
@@ -533,5 +453,7 @@ func TestPastAllowedInAnotherStore(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, pastLayout))
 	p.st.restore(p.st.backup(), "two")
 	p.allow(0)
-	p.refused(p.open(0), pastNow.Add(-time.Hour), lease.ErrFull, "may be counted in writes")
+	if b, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+		t.Errorf("%v, %v", b, err)
+	}
 }

@@ -23,31 +23,19 @@ type Reserved struct {
 	Since int64 `json:"since,omitempty"`
 	// Until is a time in Unix milliseconds: [Past] used no tick that begins then or later.
 	Until int64 `json:"until,omitempty"`
-	// Identity is that of the store whose counts are right.
+	// Identity is that of the store whose counts are right; "" after it was rolled back.
 	Identity string `json:"identity,omitempty"`
 	// Counts is how right counts begin. Hours with others are full.
 	Counts string `json:"counts,omitempty"`
-	// Suspect says that the store lost something and kept its identity.
-	Suspect bool `json:"suspect,omitempty"`
-	// Unsure is a time in Unix milliseconds: earlier hours without a count may have lost it.
-	Unsure int64 `json:"unsure,omitempty"`
-	// Lost are the times of IDs whose counts are lost.
-	Lost []Span `json:"lost,omitempty"`
-}
-
-// Span is a half-open span of time, in Unix milliseconds.
-type Span struct {
-	From  int64 `json:"from"`
-	Until int64 `json:"until"`
+	// Nodes are those that [Past] may use. The zero value means all, as it is until the store was
+	// rolled back.
+	Nodes snowfence.NodeRange `json:"nodes,omitzero"`
 }
 
 // used reports whether changes of layout have to count the reserved numbers.
 func (r Reserved) used() bool { return r.Others || r.Past > 0 }
 
-// maxLost bounds what a namespace remembers of lost counts.
-const maxLost = 64
-
-// ErrRolledBack means that the store may have lost counts of [Past]: see [ConfirmPast].
+// ErrRolledBack means that the store may have lost counts of [Past]: see [PastNodes].
 var ErrRolledBack = errors.New("the store may have lost counts")
 
 // AllowPast lets [Past] make IDs in a namespace: with the reserved number 0 if last is 0, or with
@@ -56,7 +44,8 @@ var ErrRolledBack = errors.New("the store may have lost counts")
 // nobodyElse is the operator's word that nobody else has made or will make an ID with these
 // numbers: none by hand with 0, none by an original snow-drift with 1 to 4. So it is refused
 // without it. It is also refused where the layouts that the namespace has had could make one
-// ID twice with these numbers.
+// ID twice with these numbers. In a store that was ever rolled back, the choice itself may have been
+// lost before: then [PastNodes] has to follow.
 func AllowPast(ctx context.Context, st Store, namespace string, last int64, nobodyElse bool) (Namespace, error) {
 	refuse := func(format string, args ...any) (Namespace, error) {
 		err := fmt.Errorf("lease: namespace %q: "+format, append([]any{namespace}, args...)...)
@@ -98,9 +87,9 @@ func AllowPast(ctx context.Context, st Store, namespace string, last int64, nobo
 		if id != ns.Identity {
 			ns.rolledBack(w.Now())
 		}
-		// What a store forgot may have had counts: the choice itself may be forgotten.
-		ns.Reserved = Reserved{
-			Others: ns.Reserved.Others, Past: last + 1, Identity: id, Counts: w.Text(), Unsure: ns.RolledBack,
+		ns.Reserved = Reserved{Others: ns.Reserved.Others, Past: last + 1, Identity: id, Counts: w.Text()}
+		if ns.RolledBack != 0 {
+			ns.Reserved.Identity = ""
 		}
 		return true, nil
 	})
@@ -136,73 +125,47 @@ func upTo(last int64) string {
 	return fmt.Sprintf("0 to %d", last)
 }
 
-// ConfirmPast lets [Past] go on in a store that was rolled back. It sets each hour that has a count
-// to full. lost says of which times IDs may have been made whose counts are gone with the writes
-// that the store lost: no more are made of these hours, unless they have a count since. Nothing is
-// lost with the zero Span. Spans that overlap become one.
+// PastNodes lets [Past] go on in a store that was rolled back, with these nodes alone. They are the
+// operator's word that no ID for the past ever had one of them: their counts cannot be lost. The
+// nodes before are closed for good, so each call names higher ones.
 //
-// It says nothing of leases, so it is safe after a backup was restored. [ConfirmStore] confirms
-// the counts too, and takes all earlier times as lost.
-func ConfirmPast(ctx context.Context, st Store, namespace string, lost ...Span) (Namespace, error) {
-	for _, s := range lost {
-		if s.From > s.Until {
-			return Namespace{}, invalidf("lease: namespace %q: the span of lost counts ends at %s, before it begins "+
-				"at %s", namespace, showMilli(s.Until), showMilli(s.From))
-		}
+// It says nothing of leases, so it is safe after a backup was restored.
+func PastNodes(ctx context.Context, st Store, namespace string, nodes snowfence.NodeRange) (Namespace, error) {
+	if nodes.From < 0 || nodes.From >= nodes.Until || nodes.Until > maxNode+1 {
+		return Namespace{}, invalidf("lease: namespace %q: IDs for the past have the nodes 0 to %d, not %d to %d",
+			namespace, int64(maxNode), nodes.From, nodes.Until-1)
 	}
 	return editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
 		id, err := st.Identity(ctx, namespace)
+		r := &ns.Reserved
 		switch {
 		case err != nil:
 			return false, fmt.Errorf("lease: reading the store's identity: %w", err)
-		case ns.Reserved.Past == 0:
+		case ns.State != Active:
+			return false, ns.notActive()
+		case r.Past == 0:
 			return false, ns.notAllowed()
-		}
-		changed := ns.confirmPast(world.From(ctx), id) || ns.Reserved.Unsure != 0
-		ns.Reserved.Unsure = 0
-		for _, s := range lost {
-			if s.From < s.Until {
-				ns.Reserved.Lost, changed = withSpan(ns.Reserved.Lost, s), true
-			}
-		}
-		if len(ns.Reserved.Lost) > maxLost {
-			err := fmt.Errorf("lease: namespace %q: it remembers %d spans of lost counts: name fewer and longer ones",
-				namespace, maxLost)
+		case r.Identity == id && r.Nodes == nodes:
+			return false, nil
+		case nodes.From < r.Nodes.Until:
+			err := fmt.Errorf("lease: namespace %q: nodes below %d may have IDs for the past already: name higher ones",
+				namespace, r.Nodes.Until)
 			return false, marked{err, ErrRefused}
 		}
-		return changed, nil
+		r.Identity, r.Counts, r.Nodes = id, world.From(ctx).Text(), nodes
+		return true, nil
 	})
 }
 
-// confirmPast accepts the counts of a store, and reports whether they were in doubt. All hours
-// before now without a count stay closed until somebody says which lost it.
-func (ns *Namespace) confirmPast(w world.World, id string) bool {
-	r := &ns.Reserved
-	if r.Past == 0 || r.Identity == id && !r.Suspect {
-		return false
-	}
-	r.Identity, r.Suspect, r.Counts = id, false, w.Text()
-	r.Unsure = max(r.Unsure, r.Until, w.Now().UnixMilli()+1)
-	return true
+// open reports whether a node may make IDs for the past.
+func (r Reserved) open(node int64) bool {
+	return r.Nodes == (snowfence.NodeRange{}) || node >= r.Nodes.From && node < r.Nodes.Until
 }
 
 // rolledBack notes that the store may have lost what it acknowledged.
 func (ns *Namespace) rolledBack(now time.Time) {
 	ns.RolledBack = max(ns.RolledBack, now.UnixMilli()+1)
-	ns.Reserved.Suspect = ns.Reserved.Past > 0
-}
-
-// withSpan returns the spans with one more. Those that meet become one.
-func withSpan(spans []Span, s Span) []Span {
-	var out []Span
-	for _, o := range spans {
-		if o.From <= s.Until && s.From <= o.Until {
-			s = Span{min(s.From, o.From), max(s.Until, o.Until)}
-		} else {
-			out = append(out, o)
-		}
-	}
-	return append(out, s)
+	ns.Reserved.Identity = ""
 }
 
 func (ns Namespace) notAllowed() error {

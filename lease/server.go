@@ -127,7 +127,7 @@ func (c *serverClaim) acquire(ctx context.Context) (none snowfence.Grant, err er
 			return none, refused // another node would be no better
 		}
 	}
-	return none, fmt.Errorf("lease: namespace %q: %w: Options.Check refused the last %d that were free", c.name,
+	return none, fmt.Errorf("lease: namespace %q: %w: the holder refused the last %d", c.name,
 		ErrTaken, maxRefused)
 }
 
@@ -150,7 +150,7 @@ func (c *serverClaim) vetoed(node int64, why error) error {
 func (c *serverClaim) check(ctx context.Context, g snowfence.Grant) error {
 	if g.Node == c.last.Node && g.From < c.last.Until {
 		return fmt.Errorf("lease: node %d of namespace %q: the server grants ticks from %d on, and those below %d "+
-			"were granted before: its store was rolled back: raise the floor (snowfence namespace confirm)",
+			"were granted before: its store was rolled back, and this lease waits for later ones",
 			g.Node, c.name, g.From, c.last.Until)
 	}
 	if c.opts.Node == nil && c.opts.Check != nil {

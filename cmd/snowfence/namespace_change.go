@@ -80,7 +80,7 @@ func (f *namespaceFlags) change(p *program) (c lease.NamespaceChange, err error)
 		if c.Scheme, c.Nodes, err = f.scheme(p); err != nil {
 			return c, err
 		}
-	} else if c.Nodes, err = parseRange(f.leasable); err != nil {
+	} else if c.Nodes, err = parseRange("leasable", f.leasable); err != nil {
 		return c, err
 	}
 	return c, nil

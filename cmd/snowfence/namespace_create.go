@@ -49,7 +49,7 @@ func (f *namespaceFlags) scheme(p *program) (s *snowfence.Scheme, nodes snowfenc
 	if err != nil || f.leasable == "" {
 		return s, nodes, err
 	}
-	if nodes, err = parseRange(f.leasable); err == nil && nodes.Until > s.Nodes() {
+	if nodes, err = parseRange("leasable", f.leasable); err == nil && nodes.Until > s.Nodes() {
 		err = usagef("--leasable %s: the layout has nodes 0 to %d", f.leasable, s.Nodes()-1)
 	}
 	return s, nodes, err
@@ -168,11 +168,11 @@ func otherName(taken, layout string) string {
 	return layout
 }
 
-// parseRange reads a range of nodes, or one node.
-func parseRange(text string) (r snowfence.NodeRange, err error) {
+// parseRange reads the nodes of a flag: a range, or one node.
+func parseRange(flag, text string) (r snowfence.NodeRange, err error) {
 	first, last, err := parseNumbers(text)
 	if err != nil {
-		return r, usagef("--leasable: %q is not a range such as 512-1023, nor one node", text)
+		return r, usagef("--%s: %q is not a range such as 512-1023, nor one node", flag, text)
 	}
 	return snowfence.NodeRange{From: first, Until: last + 1}, nil
 }

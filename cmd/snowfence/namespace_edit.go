@@ -56,7 +56,6 @@ same layout, and no ID repeats.`,
 }
 
 func (p *program) namespaceConfirm() *cobra.Command {
-	var lost []string
 	cmd := &cobra.Command{
 		Use: "confirm NAME", Short: "Accept a store that was moved or rolled back",
 		Long: `Confirm tells the store that you moved it with all its data, while no program used it: for
@@ -64,30 +63,12 @@ example, you copied its file to another disk. Without that, the next lease assum
 store was rolled back. IDs then start later, above everything that may have been granted
 since the backup.
 
-Never confirm a store that was restored from a backup without --past-lost: IDs would repeat.
-
-With --past-lost, only IDs for the past go on, which is safe after a backup was restored. Say
-for which times such IDs were made since the backup, or none. These times, and each hour that
-has a count, get no more IDs. If the store shows no loss, a warning says so. Without
---past-lost, no time until now gets more IDs for the past.`,
-		Example: `  snowfence namespace confirm orders
-  snowfence namespace confirm orders --past-lost 2025-06-01/2025-08-01
-  snowfence namespace confirm orders --past-lost none`,
+Never confirm a store that was restored from a backup: IDs would repeat. IDs for the past
+go on with other nodes: see --past-nodes of namespace change.`,
+		Example: "  snowfence namespace confirm orders",
 	}
-	cmd.Flags().StringSliceVar(&lost, "past-lost", nil, "times `FROM/UNTIL` for which IDs were made since the backup "+
-		"that was restored, or none")
 	return p.namespaceEdit(cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
-		if len(lost) == 0 {
-			return lease.ConfirmStore(ctx, st.Leases, name)
-		}
-		spans, err := parseLost(lost)
-		if err != nil {
-			return lease.Namespace{}, err
-		}
-		if err := p.warnNothingLost(ctx, st, name, spans); err != nil {
-			return lease.Namespace{}, err
-		}
-		return lease.ConfirmPast(ctx, st.Leases, name, spans...)
+		return lease.ConfirmStore(ctx, st.Leases, name)
 	})
 }
 
@@ -113,7 +94,7 @@ after --unused. So set --unused later than every ID made by hand, if a clock was
 		if leasable == "" {
 			return usagef("which nodes can be leased then: add --leasable 0-63")
 		}
-		if nodes, err = parseRange(leasable); err != nil {
+		if nodes, err = parseRange("leasable", leasable); err != nil {
 			return err
 		}
 		if unused != "" {

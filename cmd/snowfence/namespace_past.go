@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
@@ -16,6 +15,7 @@ import (
 type reservedFlags struct {
 	past       string
 	nobodyElse bool
+	nodes      string
 	library    string
 }
 
@@ -25,6 +25,8 @@ func (f *reservedFlags) register(cmd *cobra.Command) {
 		"`numbers`: 0, or 0-4 for five times as many; chosen once")
 	fs.BoolVar(&f.nobodyElse, "nobody-else", false, "with --past: your word that nobody else makes or made IDs with "+
 		"these numbers, by hand (0) or with an original snow-drift (1 to 4)")
+	fs.StringVar(&f.nodes, "past-nodes", "", "after the store was rolled back: your word that no ID for the past has "+
+		"a node of this `range`, as in 512-1023; the nodes before make no more")
 	fs.StringVar(&f.library, "from-library", "", "the `library` that made the first IDs: with yitter (snow-drift), "+
 		"changes of layout are proven with its reserved numbers too")
 }
@@ -46,7 +48,7 @@ func (f *reservedFlags) check() error {
 }
 
 // named reports whether there is anything to do.
-func (f *reservedFlags) named() bool { return f.past != "" || f.library != "" }
+func (f *reservedFlags) named() bool { return f.past != "" || f.library != "" || f.nodes != "" }
 
 // apply does what the flags name in a namespace that there is.
 func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Namespace) (lease.Namespace, error) {
@@ -64,56 +66,20 @@ func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Name
 		}
 		ns, err = lease.AllowPast(ctx, st.Leases, ns.Name, last, f.nobodyElse)
 	}
-	if errors.Is(err, lease.ErrRefused) {
+	if err == nil && f.nodes != "" {
+		var nodes snowfence.NodeRange
+		if nodes, err = parseRange("past-nodes", f.nodes); err != nil {
+			return ns, err
+		}
+		ns, err = lease.PastNodes(ctx, st.Leases, ns.Name, nodes)
+	}
+	if errors.Is(err, lease.ErrRefused) || errors.Is(err, lease.ErrInvalid) {
 		if f.past != "" && !f.nobodyElse {
 			return ns, usagef("%w: --nobody-else", err)
 		}
 		return ns, usageError{err}
 	}
 	return ns, err
-}
-
-// parseLost reads the spans of --past-lost: FROM/UNTIL, or none.
-func parseLost(texts []string) ([]lease.Span, error) {
-	var spans []lease.Span
-	for _, text := range texts {
-		if text == "none" && len(texts) == 1 {
-			return nil, nil
-		}
-		a, b, ok := strings.Cut(text, "/")
-		if !ok {
-			return nil, usagef("--past-lost %q: write FROM/UNTIL, as in 2025-06-01/2025-08-01, or none", text)
-		}
-		from, err := parseTime("past-lost", a)
-		if err != nil {
-			return nil, err
-		}
-		until, err := parseTime("past-lost", b)
-		if err != nil {
-			return nil, err
-		}
-		if !from.Before(until) {
-			return nil, usagef("--past-lost %q: the first time is not before the second", text)
-		}
-		spans = append(spans, lease.Span{From: from.UnixMilli(), Until: until.UnixMilli()})
-	}
-	return spans, nil
-}
-
-// warnNothingLost says that a store lost nothing that can be seen, before times are closed. They
-// are closed all the same: somebody may know of a loss that no store shows.
-func (p *program) warnNothingLost(ctx context.Context, st *open.Store, name string, spans []lease.Span) error {
-	ns, err := lease.ShowNamespace(ctx, st.Leases, name)
-	if err != nil {
-		return err
-	}
-	id, err := st.Leases.Identity(ctx, name)
-	r := ns.Reserved
-	if err == nil && len(spans) > 0 && r.Past > 0 && r.Identity == id && !r.Suspect && r.Unsure == 0 {
-		p.message("warning: the store shows no loss, so no ID for the past would have come twice; hours " +
-			"without a count in these times are now closed for good")
-	}
-	return err
 }
 
 // reservedRows show who makes IDs with reserved numbers, if anybody does.
@@ -124,15 +90,13 @@ func reservedRows(r lease.Reserved) (rows [][2]string) {
 			numbers = nodeRange(0, r.Past-1)
 		}
 		text := "IDs for the past have the sequence numbers " + numbers
-		if r.Suspect {
-			text += "; the store was rolled back: confirm the counts"
+		switch {
+		case r.Identity == "":
+			text += "; the store was rolled back: name other nodes with --past-nodes"
+		case r.Nodes.Until > 0:
+			text += ", of the nodes " + nodeRange(r.Nodes.From, r.Nodes.Until-1)
 		}
 		rows = append(rows, [2]string{"reserved", text})
-	}
-	for _, s := range r.Lost {
-		from, until := time.UnixMilli(s.From).UTC(), time.UnixMilli(s.Until).UTC()
-		rows = append(rows, [2]string{"reserved", "no IDs for the past between " + from.Format(time.RFC3339) + " and " +
-			until.Format(time.RFC3339) + ", which --past-lost closed"})
 	}
 	if r.Others {
 		rows = append(rows, [2]string{"reserved", "others made IDs with sequence numbers below the first"})

@@ -118,7 +118,7 @@ func (p *program) timesOf(f *newFlags) (func() ([]time.Time, error), error) {
 func (p *program) explainPast(f *newFlags, err error) error {
 	switch {
 	case errors.Is(err, lease.ErrRolledBack):
-		return fmt.Errorf("%w:\n  %s", err, f.store.command("snowfence namespace confirm %s --past-lost FROM/UNTIL",
+		return fmt.Errorf("%w:\n  %s", err, f.store.command("snowfence namespace change %s --past-nodes RANGE",
 			f.store.namespace))
 	case (errors.Is(err, lease.ErrRefused) || errors.Is(err, lease.ErrInvalid)) && !errors.Is(err, lease.ErrFull):
 		return usageError{err}

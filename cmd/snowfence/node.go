@@ -126,7 +126,7 @@ func nodeSource(text string) (nodes.Source, error) {
 func parseWithin(ctx context.Context, s *snowfence.Scheme, text string) (snowfence.NodeRange, error) {
 	none := snowfence.NodeRange{}
 	if !strings.Contains(text, "=") {
-		nodes, err := parseRange(text)
+		nodes, err := parseRange("leasable", text)
 		switch {
 		case err != nil:
 			return none, usagef("--within: %q is neither a range such as 30-63, nor one node, "+

@@ -29,9 +29,8 @@ func TestAdviceThatWasMissing(t *testing.T) {
 	run("", 0, "", append(at, "2019-05-17 08:30:00+00", "-n", "1000")...)
 	run("", 1, "no ID is left", append(at, "2019-05-17 08:30:00+00", "-n", "1000")...)
 	run("2019-05-17\nyesterday\n", 2, "line 2 of standard input", append(at, "-")...)
-	lost := "2019-01-01/2019-02-01"
-	run("", 0, "2019-01-01T00:00:00Z", "namespace", "confirm", "orders", "--past-lost", lost, "--store", store)
-	run("", 0, "closed", "namespace", "show", "orders", "--store", store)
+	run("", 0, "512-1023", "namespace", "change", "orders", "--past-nodes", "512-1023", "--store", store)
+	run("", 0, "512-1023", "namespace", "show", "orders", "--store", store)
 	run("id,name\n1,a\n2,b\n", 2, "--column NAME", "audit", "-")
 	run("{\"id\":1}\n{\"id\":2}\n", 2, "--field NAME", "audit", "-")
 	run("abc\n", 2, "abc", "audit", "-")

@@ -50,9 +50,9 @@ func (c *Case) namespace(ns lease.Namespace, l snowfence.Layout, r *report) {
 	lookBack := "look for what happened then: a backup put back, a failover, a server that lost its disk"
 	at := time.UnixMilli(ns.RolledBack)
 	switch {
-	case ns.Reserved.Suspect:
-		r.found(NamespaceRolledBack, ns.Name, "say which times were lost: see docs/move/past.md",
-			"the store may have lost writes, and IDs for the past wait until somebody confirms")
+	case ns.Reserved.Past > 0 && ns.Reserved.Identity != ns.Identity:
+		r.found(NamespaceRolledBack, ns.Name, "name nodes that no such ID has: see docs/move/past.md",
+			"the store may have lost writes, and IDs for the past wait until somebody names other nodes")
 	case ns.RolledBack > 0 && now.Sub(at) < recently:
 		r.found(NamespaceRolledBack, ns.Name, lookBack, "at %s a program noticed that the store may have lost writes, "+
 			"or somebody confirmed a store that was moved", stamp(at))

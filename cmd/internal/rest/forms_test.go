@@ -79,10 +79,11 @@ func TestNextAt(t *testing.T) {
 	status("past/next?at=2999-01-01T00:00:00Z", 400, "yet to come")
 	status("default/next?at=2019-05-17T08:30:00Z", 422, "allow it")
 	status("past/next?n=3", 200, "ids")
-	if _, err := lease.ConfirmPast(t.Context(), st, "past", lease.Span{Until: 1}); err != nil {
+	if _, err := lease.PastNodes(t.Context(), st, "past", snowfence.NodeRange{From: 2, Until: 3}); err != nil {
 		t.Fatal(err)
 	}
-	status(at, 200, "ids")
+	status(at, 422, "use the nodes 2 to 2")
+	status(at+"&node=2", 200, "ids")
 	f.who = nil
 	status(at, 401, "token")
 }
