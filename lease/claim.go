@@ -130,12 +130,11 @@ func (c *storeClaim) mine(r Record) bool {
 	return who == c.who
 }
 
-// startOf returns who a holder is and the first tick that it was granted. ok is false if the text
-// does not say so.
-func startOf(holder string) (who string, tick int64, ok bool) {
+// startOf returns who a holder is and the first tick that it was granted.
+func startOf(holder string) (who string, tick int64) {
 	who, text, _ := strings.Cut(holder, ".")
-	tick, err := strconv.ParseInt(text, 10, 64) // no dot leaves no text, which is no number
-	return who, tick, err == nil
+	tick, _ = strconv.ParseInt(text, 10, 64) // as holderOf wrote it
+	return who, tick
 }
 
 func keys(rs []Record) []Key {

@@ -169,6 +169,9 @@ func TestUnusedPartOfAGrant(t *testing.T) {
 		"bound":                   {true, true, nil, func(r Record) int64 { return r.From + used }},
 		"lost, and bound":         {false, true, func(g *stage) { g.l.use.cur = nil }, func(r Record) int64 { return r.Until }},
 		"lost":                    {false, false, func(g *stage) { g.l.use.cur = nil }, func(r Record) int64 { return r.Until }},
+		"of another node": {true, false, func(g *stage) {
+			g.l.use.owed = &owed{node: 6, from: g.l.use.cur.From, used: g.l.use.cur.From + 1}
+		}, func(r Record) int64 { return r.Until }},
 		"of another grant": {true, false, func(g *stage) {
 			g.l.use.owed = &owed{node: 5, from: g.l.use.cur.From - 1, used: g.l.use.cur.From + 1}
 		}, func(r Record) int64 { return r.Until }},

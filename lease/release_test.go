@@ -29,10 +29,11 @@ func TestGiveBackWrites(t *testing.T) {
 		"used up":    {func(g *stage) int64 { return g.l.use.cur.Until + 7 }, true, func(_ *stage, _, until int64) int64 { return until }},
 	} {
 		g := holding(t)
-		from, until := g.l.use.cur.From, g.l.use.cur.Until
+		from, until, revision := g.l.use.cur.From, g.l.use.cur.Until, g.record(5).Revision
 		g.st.gets, g.st.swaps = 0, 0
 		g.must(g.c.giveBack(t.Context(), g.owed(c.used(g), c.sealed)))
-		if r := g.record(5); r.Holder != "" || r.Until != c.want(g, from, until) {
+		if r := g.record(5); r.Holder != "" || r.Revision != revision+1 ||
+			r.Until != c.want(g, from, until) {
 			t.Errorf("%s: of [%d, %d) there stands %+v", name, from, until, r)
 		}
 		if g.st.gets != 0 || g.st.swaps != 1 || g.c.lostHold != nil || g.c.held != nil {

@@ -186,11 +186,7 @@ func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error)
 	if c.scheme.Layout().Bits(snowfence.FieldKey) > 0 {
 		r.Keys = c.scheme.KeyIDs()
 	}
-	if c.lost != nil {
-		t, err := ParseTicket(c.lost)
-		if err != nil {
-			return none, err
-		}
+	if t, err := ParseTicket(c.lost); err == nil {
 		r.Lost = &t
 	}
 	if c.last.Until > 0 {
@@ -318,7 +314,7 @@ func (c *serverClaim) giveBack(ctx context.Context, o *owed) error {
 		return fmt.Errorf("lease: giving node %d of namespace %q back: %w", c.grant.Node, c.name, err)
 	}
 	if used >= 0 {
-		c.grant.Until = max(used, c.grant.From) // all that it used
+		c.grant.Until = used // all that it used
 	}
 	c.ended()
 	return nil

@@ -271,11 +271,14 @@ func TestFoundAttempts(t *testing.T) {
 		change func(g *stage, r *Record)
 		found  bool
 	}{
-		"as it was written":      {func(*stage, *Record) {}, true},
-		"at the floor":           {func(g *stage, r *Record) { r.Holder = fmt.Sprintf("who.%d", g.namespace().Floor) }, true},
-		"below the floor":        {func(g *stage, r *Record) { r.Holder = fmt.Sprintf("who.%d", g.namespace().Floor-1) }, false},
-		"of another attempt":     {func(_ *stage, r *Record) { r.Nonce = "x" + r.Nonce }, false},
-		"given back":             {func(_ *stage, r *Record) { r.Holder = "" }, false},
+		"as it was written":  {func(*stage, *Record) {}, true},
+		"at the floor":       {func(g *stage, r *Record) { r.Holder = fmt.Sprintf("who.%d", g.namespace().Floor) }, true},
+		"below the floor":    {func(g *stage, r *Record) { r.Holder = fmt.Sprintf("who.%d", g.namespace().Floor-1) }, false},
+		"of another attempt": {func(_ *stage, r *Record) { r.Nonce = "x" + r.Nonce }, false},
+		"given back": {func(g *stage, r *Record) {
+			r.Holder = ""
+			g.rename(func(ns *Namespace) { ns.Floor = 0 })
+		}, false},
 		"of another label":       {func(_ *stage, r *Record) { r.Label = "other" }, false},
 		"of a generation before": {func(_ *stage, r *Record) { r.Generation-- }, false},
 	} {
@@ -297,7 +300,7 @@ func TestFoundAttempts(t *testing.T) {
 		if !c.found {
 			continue
 		}
-		if _, start, _ := startOf(g.record(7).Holder); g.c.who != "who" || g.c.held.from != start {
+		if _, start := startOf(g.record(7).Holder); g.c.who != "who" || g.c.held.from != start {
 			t.Errorf("%s: it goes on from %d as %q, and the grant began at %d", name, g.c.held.from, g.c.who, start)
 		}
 		if got, err := g.c.renew(t.Context()); err != nil || got.Node != 7 || got.From != g.c.held.from ||
@@ -324,16 +327,22 @@ func TestFoundAttempts(t *testing.T) {
 		t.Errorf("a block: %+v", g.c.held)
 	}
 	g = empty(t, withRollback)
-	g.st.onGet = func([]Key) error { return errSilent }
-	gets := g.st.gets
+	g.c.st = unlisted{g.st}
 	g.must(g.c.heed(t.Context(), &Request{}, g.namespace()))
-	if g.st.gets != gets {
-		t.Error("it looks for nothing")
+	if err := g.c.heed(t.Context(), &Request{Earlier: []string{attempt}}, g.namespace()); !errors.Is(err, errSilent) {
+		t.Errorf("a store that does not answer: %v", err)
 	}
 	if _, err := Acquire(t.Context(), g.st, "n", g.l.scheme, &Request{Attempt: "short"}, nil); !errors.Is(err,
 		ErrInvalid) {
 		t.Errorf("a short attempt: %v", err)
 	}
+}
+
+// unlisted is a store that lists nothing.
+type unlisted struct{ *scripted }
+
+func (unlisted) List(context.Context, string, snowfence.NodeRange, int) ([]Record, error) {
+	return nil, errSilent
 }
 
 // A holder may lack secrets that the namespace has, but not the other way round.

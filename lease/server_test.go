@@ -358,6 +358,9 @@ func TestKeepOfAnotherScheme(t *testing.T) {
 			t.Errorf("a secret that the server lacks: %v", err)
 		}
 		d.keep(kept()).Orphan()
+		d.st, d.scheme = lease.NewMemory(), d.schemeOf("randflake", a)
+		d.namespace(3)
+		d.keep(kept()).Orphan()
 	})
 }
 
@@ -485,7 +488,7 @@ func TestTicketsAreNotPrinted(t *testing.T) {
 	if b, err := lease.ParseTicket(a.Bytes()); err != nil || b != a {
 		t.Errorf("%+v, %v", b, err)
 	}
-	for _, bad := range []string{"", "x", "{}", strings.Repeat(" ", 5000) + string(a.Bytes())} {
+	for _, bad := range []string{"", "x", "{}"} {
 		if _, err := lease.ParseTicket([]byte(bad)); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("%.20q: %v", bad, err)
 		}
