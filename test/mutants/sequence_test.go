@@ -41,6 +41,10 @@ var sequenceMutants = []mutant{
 			"s.inTake, s.queue = append(s.queue, s.inTake...), nil")).seeds(100, ""),
 	m("sequence: one that is made again goes on where it was", "sequence.Create", "^TestSequenceSeeds$",
 		swap("s.Deleted = false", "s.Deleted, s.record.From = false, 0")).seeds(40, ""),
+	m("sequence: a transaction whose number cannot be used is run again", "sequence.NextTx", "TestNextTxThatMeetsOthers",
+		swap("errors.Is(err, errSkipped)", "errors.Is(err, lease.ErrLost)")),
+	m("sequence: a transaction notices a record that went back", "sequence.source.openTx", "TestNextTxThatMeetsOthers",
+		drop("s.own = now.counter.From")),
 	m("sequence: a take with an unknown outcome is lost", "sequence.source.take", "^TestSequenceSeeds$",
 		swap(`if err != nil { return span{}, fmt.Errorf("sequence`, `if err != nil && ctx.Err() == nil {
 r = k.counter
