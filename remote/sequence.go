@@ -16,8 +16,8 @@ import (
 
 // Sequence gives out numbers of a sequence of a server. Of a fast one, some are asked for ahead, so
 // that most calls need not wait; they rise, unless servers take turns, and what is in hand is a gap
-// at Close. Each number of a dense, strict or dated one is asked for when it is wanted. While no
-// server answers, calls wait as long as their ctx. It is safe for concurrent use.
+// at Close. Each number of a dense or strict one is asked for when it is wanted. While no server
+// answers, calls wait as long as their ctx. It is safe for concurrent use.
 type Sequence struct {
 	c     *Client
 	name  string
@@ -26,19 +26,19 @@ type Sequence struct {
 	life  context.Context
 	end   context.CancelFunc
 
-	mu      sync.Mutex
-	cur     numbers   // in hand
-	next    numbers   // asked for ahead
-	began   time.Time // when the range in hand came into use; zero before any
-	size    int64     // of the next range
-	most    int64     // of a range
-	queue   []*caller // who waits for the next request
-	aboard  []*caller // where nothing is asked for ahead: who waits for the request under way
-	wanted  bool      // somebody wanted a number without waiting
-	asking  bool      // a request is under way
-	halted  error     // why servers are not asked ahead; nil when they are
-	trouble error     // what servers said last, while none answers
-	closed  bool
+	mu        sync.Mutex
+	cur       numbers   // in hand
+	next      numbers   // asked for ahead
+	began     time.Time // when the range in hand came into use; zero before any
+	size      int64     // of the next range
+	most      int64     // of a range
+	queue     []*caller // who waits for the next request
+	inRequest []*caller // where nothing is asked for ahead: who waits for the request under way
+	wanted    bool      // somebody wanted a number without waiting
+	asking    bool      // a request is under way
+	halted    error     // why servers are not asked ahead; nil when they are
+	trouble   error     // what servers said last, while none answers
+	closed    bool
 }
 
 // numbers follow each other.
@@ -74,9 +74,18 @@ const (
 	longestPause  = time.Second
 )
 
-// Sequence opens a sequence of the server. It is a [sequence.ErrNoSequence] if there is none of the
-// name. The token needs the verbs ids and read.
+// Sequence opens a plain sequence of the server; for a dated one use [Client.Dated]. It is a
+// [sequence.ErrNoSequence] if there is none of the name. The token needs the verbs ids and read.
 func (c *Client) Sequence(ctx context.Context, name string) (*Sequence, error) {
+	s, err := c.openSequence(ctx, name)
+	if err == nil && s.def.Pattern != "" {
+		s.end()
+		return nil, fmt.Errorf("remote: sequence %q: %w: it is dated: use Dated", name, sequence.ErrDated)
+	}
+	return s, err
+}
+
+func (c *Client) openSequence(ctx context.Context, name string) (*Sequence, error) {
 	res, err := ask(ctx, c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.Sequence], error) {
 		return p.sequences.Show(ctx, connect.NewRequest(&pb.SequenceShowRequest{Name: name}))
 	})
@@ -98,18 +107,15 @@ func (c *Client) Sequence(ctx context.Context, name string) (*Sequence, error) {
 }
 
 // Next returns a number. It waits for a server as long as ctx lasts, and returns at once what no
-// waiting mends: sequence.ErrEnded, ErrRolledBack, ErrNoSequence, ErrClosed, and ErrDated.
+// waiting mends: sequence.ErrEnded, ErrRolledBack, ErrNoSequence, ErrClosed.
 func (s *Sequence) Next(ctx context.Context) (int64, error) {
-	got, err := s.take(ctx, 1, true)
+	got, err := s.wait(ctx, 1, true)
 	return got.first, err
 }
 
 // TryNext returns a number if one is in hand, and else a [sequence.ErrNotReady]: then it asks a
 // server for the next call.
 func (s *Sequence) TryNext() (int64, error) {
-	if err := s.plain(); err != nil {
-		return 0, err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -134,7 +140,7 @@ func (s *Sequence) TryNext() (int64, error) {
 // gives up, the first n are good.
 func (s *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	for n < len(dst) {
-		got, err := s.take(ctx, min(int64(len(dst)-n), mostNumbers), false)
+		got, err := s.wait(ctx, min(int64(len(dst)-n), mostNumbers), false)
 		if err != nil {
 			return n, err
 		}
@@ -148,82 +154,8 @@ func (s *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
 
 // Reserve takes n numbers that follow each other, 1 to 1,000,000. It waits as Next does.
 func (s *Sequence) Reserve(ctx context.Context, n int64) (sequence.Range, error) {
-	got, err := s.take(ctx, n, true)
-	return sequence.Range{First: got.first, Step: got.step, Count: got.count}, err
-}
-
-// plain refuses a dated sequence.
-func (s *Sequence) plain() error {
-	if s.def.Pattern != "" {
-		return fmt.Errorf("remote: sequence %q: %w: use Serial", s.name, sequence.ErrDated)
-	}
-	return nil
-}
-
-// take takes up to n numbers of a plain sequence.
-func (s *Sequence) take(ctx context.Context, n int64, row bool) (numbers, error) {
-	if err := s.plain(); err != nil {
-		return numbers{}, err
-	}
-	return s.wait(ctx, n, row)
-}
-
-// Serial returns the next number of a dated sequence, of the present period by the server's clock.
-func (s *Sequence) Serial(ctx context.Context) (sequence.Serial, error) {
-	r, err := s.Serials(ctx, 1)
-	if err != nil {
-		return sequence.Serial{}, err
-	}
-	return r.At(0), nil
-}
-
-// Serials takes n numbers of the present period that follow each other, 1 to 1,000,000.
-func (s *Sequence) Serials(ctx context.Context, n int64) (sequence.Serials, error) {
-	if err := s.dated(); err != nil {
-		return sequence.Serials{}, err
-	}
 	got, err := s.wait(ctx, n, true)
-	if err != nil {
-		return sequence.Serials{}, err
-	}
-	return s.serials(got)
-}
-
-func (s *Sequence) serials(got numbers) (sequence.Serials, error) {
-	return sequence.Serials{Period: got.period, First: got.first, Count: got.count}.Of(s.def)
-}
-
-// SerialsIn takes n numbers of a period, such as 20261122, 202611 or 2026.
-func (s *Sequence) SerialsIn(ctx context.Context, period, n int64) (sequence.Serials, error) {
-	if err := s.dated(); err != nil {
-		return sequence.Serials{}, err
-	}
-	if err := s.check(n); err != nil {
-		return sequence.Serials{}, err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(s.life, cancel)()
-	for failed := 0; ; failed++ {
-		got, _, err := s.request(ctx, period, n)
-		switch {
-		case err == nil:
-			return s.serials(got)
-		case s.life.Err() != nil:
-			return sequence.Serials{}, s.errClosed()
-		case ctx.Err() != nil || !isAway(err):
-			return sequence.Serials{}, err
-		}
-		pause(ctx, failed)
-	}
-}
-
-// dated refuses a plain sequence.
-func (s *Sequence) dated() error {
-	if s.def.Pattern == "" {
-		return fmt.Errorf("remote: sequence %q: %w: it has no dates: use Next", s.name, sequence.ErrDated)
-	}
-	return nil
+	return sequence.Range{First: got.first, Step: got.step, Count: got.count}, err
 }
 
 func (s *Sequence) check(n int64) error {
@@ -241,9 +173,9 @@ func (s *Sequence) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed, s.cur, s.next = true, numbers{}, numbers{}
-	refuse(s.aboard, s.errClosed())
+	refuse(s.inRequest, s.errClosed())
 	refuse(s.queue, s.errClosed())
-	s.aboard, s.queue = nil, nil
+	s.inRequest, s.queue = nil, nil
 	return nil
 }
 

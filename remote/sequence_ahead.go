@@ -38,7 +38,7 @@ func (s *Sequence) wait(ctx context.Context, n int64, row bool) (numbers, error)
 	default:
 	}
 	s.queue = slices.DeleteFunc(s.queue, func(other *caller) bool { return other == w })
-	s.aboard = slices.DeleteFunc(s.aboard, func(other *caller) bool { return other == w })
+	s.inRequest = slices.DeleteFunc(s.inRequest, func(other *caller) bool { return other == w })
 	if s.trouble != nil {
 		return numbers{}, fmt.Errorf("remote: sequence %q: %w; servers said last: %w", s.name, ctx.Err(), s.trouble)
 	}
@@ -119,7 +119,7 @@ func (s *Sequence) run() {
 			break
 		}
 		if !s.ahead { // who comes later needs numbers that are taken later
-			s.board(n)
+			s.choose(n)
 		}
 		s.mu.Unlock()
 		got, left, err := s.request(s.life, 0, n)
@@ -128,9 +128,9 @@ func (s *Sequence) run() {
 		case s.closed:
 		case err == nil:
 			failed, s.trouble, s.halted = 0, nil, nil
-			s.arrive(got, left)
+			s.handOut(got, left)
 		case isAway(err):
-			s.queue, s.aboard = append(s.aboard, s.queue...), nil
+			s.queue, s.inRequest = append(s.inRequest, s.queue...), nil
 			s.trouble = err
 			s.mu.Unlock()
 			pause(s.life, failed)
@@ -144,21 +144,21 @@ func (s *Sequence) run() {
 	s.asking = false
 }
 
-// board takes those aboard whom a request for n numbers serves. mu is held.
-func (s *Sequence) board(n int64) {
+// choose takes those out of the queue whom a request for n numbers serves. mu is held.
+func (s *Sequence) choose(n int64) {
 	at := 0
 	for ; at < len(s.queue) && s.queue[at].n <= n; at++ {
 		n -= s.queue[at].n
 	}
-	s.aboard, s.queue = slices.Clone(s.queue[:at]), slices.Delete(s.queue, 0, at)
+	s.inRequest, s.queue = slices.Clone(s.queue[:at]), slices.Delete(s.queue, 0, at)
 }
 
-// arrive gives out what came. Servers say how many numbers are left, of which none may keep so many
+// handOut gives out what came. Servers say how many numbers are left, of which none may keep so many
 // ahead that others get none. mu is held.
-func (s *Sequence) arrive(got numbers, left int64) {
+func (s *Sequence) handOut(got numbers, left int64) {
 	if !s.ahead {
-		serve(s.aboard, got)
-		s.aboard = nil
+		serve(s.inRequest, got)
+		s.inRequest = nil
 		return
 	}
 	s.most = max(1, min(s.def.MaxRange, mostNumbers, left/64))
@@ -175,15 +175,15 @@ func (s *Sequence) arrive(got numbers, left int64) {
 // token may not have so many at once. mu is held.
 func (s *Sequence) refused(n int64, err error) {
 	s.halted = err
-	if reason(err) == "limit" && n > needed(s.queue) && len(s.aboard) == 0 {
+	if reason(err) == "limit" && n > needed(s.queue) && len(s.inRequest) == 0 {
 		if s.size = max(s.size/4, 1); n > 1 {
 			return
 		}
 	}
 	s.wanted = false
-	refuse(s.aboard, s.halted)
+	refuse(s.inRequest, s.halted)
 	refuse(s.queue, s.halted)
-	s.aboard, s.queue = nil, nil
+	s.inRequest, s.queue = nil, nil
 }
 
 // serve gives out numbers in the order of the queue, and returns who got none and what is left.

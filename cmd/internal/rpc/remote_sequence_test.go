@@ -82,8 +82,8 @@ func TestRemoteSequence(t *testing.T) {
 				}
 				time.Sleep(time.Millisecond)
 			}
-			if _, err := s.Serial(t.Context()); !errors.Is(err, sequence.ErrDated) {
-				t.Errorf("Serial of a plain one: %v", err)
+			if _, err := c.Dated(t.Context(), "orders"); !errors.Is(err, sequence.ErrDated) {
+				t.Errorf("a plain one: %v", err)
 			}
 			for _, n := range []int64{0, -1, 1_000_001} {
 				if _, err := s.Reserve(t.Context(), n); !errors.Is(err, lease.ErrInvalid) {
@@ -120,13 +120,23 @@ func TestRemoteSequence(t *testing.T) {
 	}
 }
 
-// Serials of a dated sequence have their texts; several callers get different ones, and numbers
-// without a date are refused.
+// Serials of a dated sequence have their texts; several callers get different ones, and it
+// is not opened as a plain one.
 func TestRemoteSerials(t *testing.T) {
 	st := lease.NewMemory()
 	c := client(t, serve(t, st, server.Options{}))
-	s := opened(t, st, c, sequence.Definition{Pattern: "{yy}{month}-{n:3+}", Zone: "Europe/Berlin"})
-	first, err := s.Serial(t.Context())
+	d := sequence.Definition{Pattern: "{yy}{month}-{n:3+}", Zone: "Europe/Berlin"}
+	if err := sequence.Create(t.Context(), st, "orders", d); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Sequence(t.Context(), "orders"); !errors.Is(err, sequence.ErrDated) {
+		t.Errorf("as a plain one: %v", err)
+	}
+	s, err := c.Dated(t.Context(), "orders")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := s.Next(t.Context())
 	if err != nil || first.N != 1 || first.Text != fmt.Sprintf("%04d-001", first.Period%10000) {
 		t.Fatalf("%+v, %v", first, err)
 	}
@@ -138,7 +148,7 @@ func TestRemoteSerials(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for range 50 {
-				r, err := s.Serials(t.Context(), 3)
+				r, err := s.Reserve(t.Context(), 0, 3)
 				if err != nil {
 					t.Error(err)
 					return
@@ -159,24 +169,21 @@ func TestRemoteSerials(t *testing.T) {
 	if len(seen) != 1201 {
 		t.Errorf("%d serials", len(seen))
 	}
-	r, err := s.SerialsIn(t.Context(), first.Period, 2)
+	r, err := s.Reserve(t.Context(), first.Period, 2)
 	if err != nil || r.Count != 2 || r.Period != first.Period || seen[r.At(0).Text] || seen[r.At(1).Text] {
 		t.Errorf("of a period by name: %+v, %v", r, err)
 	}
 	for what, c := range map[string]struct{ err, want error }{
-		"a period far ahead": {errorOf(s.SerialsIn(t.Context(), first.Period+1000, 1)), sequence.ErrPeriod},
-		"too many":           {errorOf(s.Serials(t.Context(), 1_000_001)), lease.ErrInvalid},
-		"none of a period":   {errorOf(s.SerialsIn(t.Context(), first.Period, 0)), lease.ErrInvalid},
-		"a number":           {errorOf(s.Next(t.Context())), sequence.ErrDated},
-		"numbers":            {errorOf(s.Reserve(t.Context(), 2)), sequence.ErrDated},
-		"one at once":        {errorOf(s.TryNext()), sequence.ErrDated},
+		"a period far ahead": {errorOf(s.Reserve(t.Context(), first.Period+1000, 1)), sequence.ErrPeriod},
+		"too many":           {errorOf(s.Reserve(t.Context(), 0, 1_000_001)), lease.ErrInvalid},
+		"none of a period":   {errorOf(s.Reserve(t.Context(), first.Period, 0)), lease.ErrInvalid},
 	} {
 		if !errors.Is(c.err, c.want) {
 			t.Errorf("%s: %v, want %v", what, c.err, c.want)
 		}
 	}
 	_ = s.Close()
-	for _, err := range []error{errorOf(s.Serial(t.Context())), errorOf(s.SerialsIn(t.Context(), first.Period, 1))} {
+	for _, err := range []error{errorOf(s.Next(t.Context())), errorOf(s.Reserve(t.Context(), first.Period, 1))} {
 		if !errors.Is(err, sequence.ErrClosed) {
 			t.Errorf("after Close: %v", err)
 		}
