@@ -363,7 +363,8 @@ func (b *Backfill) look(ctx context.Context, keys []Key) (Namespace, []Record, e
 		return fail(ns.notAllowed())
 	case id != ns.Reserved.Identity:
 		return fail(fmt.Errorf("lease: namespace %q makes no IDs for the past: %w, because it was rolled back or "+
-			"replaced: name nodes that no such ID has (snowfence namespace change --past-nodes)", b.name, ErrRolledBack))
+			"replaced: name nodes that no such ID has (snowfence namespace change --past-nodes)", b.name,
+			ErrRolledBack))
 	case !ns.Reserved.open(b.node):
 		err := fmt.Errorf("lease: namespace %q: node %d makes no more IDs for the past, because the store was rolled "+
 			"back: use the nodes %d to %d", b.name, b.node, ns.Reserved.Nodes.From, ns.Reserved.Nodes.Until-1)

@@ -44,8 +44,8 @@ var ErrRolledBack = errors.New("the store may have lost counts")
 // nobodyElse is the operator's word that nobody else has made or will make an ID with these
 // numbers: none by hand with 0, none by an original snow-drift with 1 to 4. So it is refused
 // without it. It is also refused where the layouts that the namespace has had could make one
-// ID twice with these numbers. In a store that was ever rolled back, the choice itself may have been
-// lost before: then [PastNodes] has to follow.
+// ID twice with these numbers. In a store that was ever rolled back, the choice itself may have
+// been lost before: then [PastNodes] has to follow.
 func AllowPast(ctx context.Context, st Store, namespace string, last int64, nobodyElse bool) (Namespace, error) {
 	refuse := func(format string, args ...any) (Namespace, error) {
 		err := fmt.Errorf("lease: namespace %q: "+format, append([]any{namespace}, args...)...)

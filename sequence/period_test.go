@@ -202,8 +202,9 @@ func TestPeriodThatWentBackStops(t *testing.T) {
 			j.takes(j.s, "20261122-003", "20261122-004")
 			j.puts(back(was, j.record(20261122)))
 			err := j.refuses(j.s, ErrRolledBack)
-			if text := err.Error(); !strings.Contains(text, "older than one that this program saw; this program knows of "+
-				"numbers up to 4 of period 20261122") {
+			if text := err.Error(); !strings.Contains(text,
+				"older than one that this program saw; this program knows of "+
+					"numbers up to 4 of period 20261122") {
 				t.Errorf("%s: %v", what, err)
 			}
 			j.refuses(j.s, ErrRolledBack)

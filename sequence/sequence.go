@@ -61,8 +61,8 @@ type waiter struct {
 	done chan struct{} // closed when got or err is there
 }
 
-// Open opens a plain sequence; for a dated one use [OpenDated]. It is an [ErrNoSequence] if there is
-// none of the name, and an [ErrRolledBack] if the store may have lost numbers.
+// Open opens a plain sequence; for a dated one use [OpenDated]. It is an [ErrNoSequence] if there
+// is none of the name, and an [ErrRolledBack] if the store may have lost numbers.
 func Open(ctx context.Context, st lease.Store, name string, o *Options) (*Sequence, error) {
 	s, err := openHeard(ctx, st, name, o, nil)
 	if err == nil && s.known.Pattern != "" {
@@ -71,7 +71,8 @@ func Open(ctx context.Context, st lease.Store, name string, o *Options) (*Sequen
 	return s, err
 }
 
-// openHeard is Open, of a dated one too. heard, if it is not nil, learns what the store says, for an [Any].
+// openHeard is Open, of a dated one too. heard, if it is not nil, learns what the store says, for
+// an [Any].
 func openHeard(ctx context.Context, st lease.Store, name string, o *Options, heard func(error)) (*Sequence, error) {
 	s := newSequence()
 	unpin, err := s.open(ctx, st, name, o)

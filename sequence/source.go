@@ -11,7 +11,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// source is a durable record of which numbers are taken: of a plain sequence, or of one period. Here
+// source is a durable record of which numbers are taken: of a plain sequence, or of one period.
+// Here
 // it is decided which numbers a take gives, to programs that hold ranges and to transactions.
 //
 // Invariant: an ordinal is in at most one span that take returned, and durable before that.

@@ -45,7 +45,8 @@ func (s *source) openTx(ctx context.Context) (c *calendar, err error) {
 		return nil, err
 	}
 	if now.Mode != Strict {
-		return nil, fmt.Errorf("sequence %q: its mode is %s, so programs hold ranges of it: for numbers in a transaction "+
+		return nil, fmt.Errorf("sequence %q: its mode is %s, so programs hold ranges of it: "+
+			"for numbers in a transaction "+
 			"make another sequence, which is strict and starts above (%w)", s.name, now.Mode, lease.ErrRefused)
 	}
 	if now.Pattern != "" {

@@ -122,7 +122,8 @@ func TestNextTxThatMeetsOthers(t *testing.T) {
 			return err
 		}, ErrRetry},
 		"the last number": {plain, "add", func(ctx context.Context, st lease.Store) error {
-			_, err := store.Add(ctx, st, store.Addition{Key: keyOf(name), N: 1, Limit: 2, Generation: 1, Nonce: "other"})
+			_, err := store.Add(ctx, st,
+				store.Addition{Key: keyOf(name), N: 1, Limit: 2, Generation: 1, Nonce: "other"})
 			return err
 		}, ErrEnded},
 		"an older record": {plain, "add", func(ctx context.Context, st lease.Store) error {

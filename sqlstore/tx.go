@@ -14,7 +14,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// SequenceTx returns a number of a strict sequence, plain or dated, as part of your transaction: it is
+// SequenceTx returns a number of a strict sequence, plain or dated, as part of your transaction:
+// it is
 // taken if tx commits, and comes again if tx is rolled back. So numbers have no gap and rise in the
 // order of the commits, if all are taken so. [sequence.Sequence.Next] may take from the same
 // sequence; an answer that it loses is a gap.

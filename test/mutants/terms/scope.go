@@ -38,8 +38,10 @@ var Path = []Scope{
 	{File: "lease/rollback.go"},
 	{File: "lease/events.go"},
 	{File: "lease/claim.go"},
-	{File: "lease/find.go",
-		Funcs: []string{"finder.wait", "finder.unavailable", "finder.allowed", "storeClaim.within"}},
+	{
+		File:  "lease/find.go",
+		Funcs: []string{"finder.wait", "finder.unavailable", "finder.allowed", "storeClaim.within"},
+	},
 	{File: "lease/lease.go"},
 	{File: "lease/keep.go"},
 	{File: "lease/close.go"},
