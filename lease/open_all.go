@@ -90,7 +90,7 @@ func openTogether(
 	}
 	err := do(0) // alone: it reads what is free, for all
 	if err == nil {
-		err = each(n-1, func(i int) error { return do(i + 1) })
+		err = each(n-1, openers, func(i int) error { return do(i + 1) })
 	}
 	return slices.DeleteFunc(leases, func(l *Lease) bool { return l == nil }), err
 }
@@ -102,19 +102,19 @@ func ShutdownAll(ctx context.Context, leases []*Lease) error {
 		l.once.Do(l.stop)
 	}
 	errs := make([]error, len(leases))
-	_ = each(len(leases), func(i int) error {
+	_ = each(len(leases), openers, func(i int) error {
 		errs[i] = leases[i].Shutdown(ctx)
 		return nil
 	})
 	return cmp.Or(errs...)
 }
 
-// each calls do for 0 to n−1, at most openers at a time. After an error it
+// each calls do for 0 to n−1, at most so many at a time. After an error it
 // begins no more calls, and returns when those under way have ended. It does
 // not interrupt them, because an interrupted acquisition may leave a node held.
-func each(n int, do func(i int) error) error {
+func each(n, most int, do func(i int) error) error {
 	errs := make([]error, n)
-	places := make(chan struct{}, openers)
+	places := make(chan struct{}, most)
 	var failed atomic.Bool
 	var wg sync.WaitGroup
 	for i := range n {

@@ -213,7 +213,7 @@ func TestEachUntilAnError(t *testing.T) {
 			begun, ended := 0, 0
 			wait := make(chan struct{})
 			time.AfterFunc(time.Second, func() { close(wait) })
-			err := each(n, func(i int) error {
+			err := each(n, openers, func(i int) error {
 				mu.Lock()
 				begun++
 				mu.Unlock()

@@ -62,13 +62,17 @@ func Keep(ctx context.Context, server Server, namespace string, s *snowfence.Sch
 	return l, nil
 }
 
+// together is how many leases are opened over a server at a time. A server puts those of one round
+// trip together, and more would wait for it longer than their requests may.
+const together = 256
+
 // KeepAll is for servers, as [Keep] is, and acquires n leases with the same options, many at a
 // time. It keeps all or none: after an error it closes those that it has.
 func KeepAll(
 	ctx context.Context, server Server, namespace string, s *snowfence.Scheme, n int, o *Options,
 ) ([]*Lease, error) {
 	leases := make([]*Lease, max(n, 0))
-	err := each(len(leases), func(i int) (err error) {
+	err := each(len(leases), together, func(i int) (err error) {
 		leases[i], err = Keep(ctx, server, namespace, s, o)
 		return err
 	})

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +23,7 @@ import (
 // desk is a server in the same process. Its clock is the system's.
 type desk struct {
 	*testing.T
+	mu     sync.Mutex // of what follows, and held during each call
 	st     lease.Store
 	scheme *snowfence.Scheme
 	calls  []string
@@ -76,6 +78,8 @@ func (d *desk) answer(t lease.Ticket, err error) (lease.Leased, error) {
 }
 
 func (d *desk) Acquire(ctx context.Context, name string, r lease.Request, o lease.Options) (lease.Leased, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.calls, d.asked = append(d.calls, "acquire"), append(d.asked, r)
 	own := &lease.Options{
 		TTL: o.TTL, Node: o.Node, Guard: o.Guard, Within: o.Within, Nodes: o.Nodes, Label: o.Label,
@@ -84,6 +88,8 @@ func (d *desk) Acquire(ctx context.Context, name string, r lease.Request, o leas
 }
 
 func (d *desk) Renew(ctx context.Context, b []byte, attempt string, earlier []string) (lease.Leased, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.calls = append(d.calls, "renew")
 	t, err := lease.ParseTicket(b)
 	if err == nil {
@@ -93,6 +99,8 @@ func (d *desk) Renew(ctx context.Context, b []byte, attempt string, earlier []st
 }
 
 func (d *desk) Release(ctx context.Context, b []byte, used int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.calls = append(d.calls, "release")
 	t, err := lease.ParseTicket(b)
 	if err == nil {
@@ -100,6 +108,20 @@ func (d *desk) Release(ctx context.Context, b []byte, used int64) error {
 	}
 	_, err = d.answer(t, err)
 	return err
+}
+
+// set changes the desk while leases use it.
+func (d *desk) set(change func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	change()
+}
+
+// called returns the calls so far, and the last request.
+func (d *desk) called() (calls []string, last lease.Request) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.calls), d.asked[len(d.asked)-1]
 }
 
 func (d *desk) keep(o *lease.Options) *lease.Lease {
@@ -129,7 +151,8 @@ func (d *desk) held() (nodes []int64) {
 func (d *desk) is(what string, l *lease.Lease, ok func(lease.Status) bool) {
 	d.Helper()
 	if s := l.Status(); !ok(s) {
-		d.Errorf("%s: %+v after %q", what, s, d.calls)
+		calls, _ := d.called()
+		d.Errorf("%s: %+v after %q", what, s, calls)
 	}
 }
 
@@ -180,30 +203,29 @@ func TestKeepWithoutAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()
 		d := newDesk(t)
-		d.lost = 3
+		d.set(func() { d.lost = 3 })
 		l := d.keep(kept())
-		if n := d.held(); len(n) != 1 || n[0] != l.Status().Grant.Node || len(d.calls) != 4 {
-			t.Errorf("%v are held after %q", n, d.calls)
+		calls, r := d.called()
+		if n := d.held(); len(n) != 1 || n[0] != l.Status().Grant.Node || len(calls) != 4 {
+			t.Errorf("%v are held after %q", n, calls)
 		}
-		for _, r := range d.asked {
-			if slices.Contains(r.Earlier, r.Attempt) {
-				t.Errorf("an attempt was sent twice: %+v", r)
-			}
+		if len(r.Earlier) != 3 || slices.Contains(r.Earlier, r.Attempt) {
+			t.Errorf("an attempt was sent twice, or is not named: %+v", r)
 		}
 		before := l.Status().Grant
-		d.lost = 2
+		d.set(func() { d.lost = 2 })
 		time.Sleep(keptTTL)
 		d.is("renewed after lost answers", l, func(s lease.Status) bool {
 			return s.Grant.From == before.From && s.Grant.Until > before.Until && s.Trouble == nil
 		})
-		d.lost = 1 // of the release, or of what is settled before it
+		d.set(func() { d.lost = 1 }) // of the release, or of what is settled before it
 		if err := l.Close(); err == nil || !strings.Contains(err.Error(), "stays taken until") {
 			t.Errorf("closed without an answer: %v", err)
 		}
 		if err := l.Shutdown(t.Context()); err != nil || len(d.held()) != 0 {
 			t.Errorf("%v, and %v are held", err, d.held())
 		}
-		d.lost = 100
+		d.set(func() { d.lost = 100 })
 		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, kept()); !errors.Is(err, errDesk) {
 			t.Errorf("opened without an answer: %v", err)
 		}
@@ -216,12 +238,13 @@ func TestKeepClosesInDoubt(t *testing.T) {
 		afterEpoch()
 		d := newDesk(t)
 		l := d.keep(kept())
-		d.lost = 1
-		for d.lost > 0 {
+		d.set(func() { d.lost = 1 })
+		for left := 1; left > 0; {
 			time.Sleep(time.Millisecond)
+			d.set(func() { left = d.lost })
 		}
 		if err := l.Close(); err != nil || len(d.held()) != 0 {
-			t.Errorf("%v, and %v are held after %q", err, d.held(), d.calls)
+			t.Errorf("%v, and %v are held", err, d.held())
 		}
 	})
 }
@@ -248,7 +271,7 @@ func TestKeepHeals(t *testing.T) {
 		}
 		time.Sleep(keptTTL)
 		d.is("lost", l, func(s lease.Status) bool { return !s.Held && errors.Is(s.Trouble, lease.ErrTaken) && sealed })
-		r := d.asked[len(d.asked)-1]
+		_, r := d.called()
 		if r.Lost == nil || r.Lost.Node != 1 || r.Lost.Until < last.Until || !r.Free || d.held()[0] != 1 {
 			t.Errorf("it asks with %+v", r)
 		}
@@ -283,16 +306,16 @@ func TestKeepChecksNodes(t *testing.T) {
 		if n := l.Status().Grant.Node; n != 2 || !slices.Equal(d.held(), []int64{2}) {
 			t.Errorf("node %d, and %v are held", n, d.held())
 		}
-		if avoid := d.asked[len(d.asked)-1].Avoid; !slices.IsSorted(avoid) || slices.Contains(avoid, 2) {
-			t.Errorf("it avoids %v", avoid)
+		if _, r := d.called(); !slices.IsSorted(r.Avoid) || slices.Contains(r.Avoid, 2) {
+			t.Errorf("it avoids %v", r.Avoid)
 		}
 		o.Node = new(int64(0))
+		l.Orphan()
 		n := len(d.calls)
 		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, o); !errors.Is(err, lease.ErrVetoed) ||
 			len(d.calls) != n {
 			t.Errorf("a fixed node: %v after %q", err, d.calls[n:])
 		}
-		l.Orphan()
 		o.Node, o.Check = nil, func(context.Context, int64) error { return errors.New("all are") }
 		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, o); !errors.Is(err, lease.ErrTaken) ||
 			len(d.held()) != 1 {
@@ -307,18 +330,18 @@ func TestKeepComparesClocks(t *testing.T) {
 		afterEpoch()
 		d := newDesk(t)
 		off := func(a *lease.Leased) { a.Now = a.Now.Add(-keptTTL - time.Second) }
-		d.change = off
+		d.set(func() { d.change = off })
 		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, kept()); !errors.Is(err, lease.ErrSkew) ||
 			len(d.held()) != 0 {
 			t.Errorf("%v, and %v are held", err, d.held())
 		}
-		d.change = nil
+		d.set(func() { d.change = nil })
 		l := d.keep(kept())
 		before := l.Status().Grant
-		d.change = off
+		d.set(func() { d.change = off })
 		time.Sleep(keptTTL / 2)
 		d.is("off", l, func(s lease.Status) bool { return s.Grant == before && errors.Is(s.Trouble, lease.ErrSkew) })
-		d.change = nil
+		d.set(func() { d.change = nil })
 		time.Sleep(keptTTL / 2)
 		d.is("right again", l, func(s lease.Status) bool { return s.Grant.Until > before.Until && s.Trouble == nil })
 		l.Orphan()
@@ -337,7 +360,8 @@ func TestKeepOfAnotherScheme(t *testing.T) {
 		d.st, d.scheme = lease.NewMemory(), d.schemeOf("snowfence")
 		d.namespace(3)
 		l := d.keep(kept())
-		d.scheme = d.schemeOf("time=42,node=10,seq=12,epoch=2025-01-01")
+		next := d.schemeOf("time=42,node=10,seq=12,epoch=2025-01-01")
+		d.set(func() { d.scheme = next })
 		if _, err := lease.ChangeNamespace(t.Context(), d.st, "n",
 			lease.NamespaceChange{Scheme: d.scheme}); err != nil {
 			t.Fatal(err)
@@ -378,7 +402,7 @@ func TestKeepBelievesNoNonsense(t *testing.T) {
 			d := newDesk(t)
 			l := d.keep(kept())
 			before := l.Status().Grant
-			d.change = change
+			d.set(func() { d.change = change })
 			time.Sleep(keptTTL / 2)
 			d.is(name, l, func(s lease.Status) bool { return s.Grant == before && s.Trouble != nil })
 			l.Orphan()
@@ -397,12 +421,12 @@ func TestKeepBelievesNoNonsense(t *testing.T) {
 		if _, err := lease.ReleaseNode(t.Context(), d.st, "n", 1); err != nil {
 			t.Fatal(err)
 		}
-		d.change = func(a *lease.Leased) { a.Grant.From = old.Until - 1 }
+		d.set(func() { d.change = func(a *lease.Leased) { a.Grant.From = old.Until - 1 } })
 		time.Sleep(keptTTL)
 		d.is("ticks of before", l, func(s lease.Status) bool {
 			return !s.Held && strings.Contains(fmt.Sprint(s.Trouble), "rolled back")
 		})
-		d.change = nil
+		d.set(func() { d.change = nil })
 		time.Sleep(keptTTL)
 		d.is("above them", l, func(s lease.Status) bool { return s.Held && s.Grant.From >= old.Until })
 		l.Orphan()
