@@ -2,6 +2,7 @@ package sequence
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -72,6 +73,20 @@ func (s *source) take(ctx context.Context, n int64) (span, error) {
 	}
 	s.last, s.own = r, r.From
 	return span{r.PrevUntil, r.From}, nil
+}
+
+// fetch takes as take does, and reads the record again after an error of the kind.
+func (s *source) fetch(ctx context.Context, n int64, again error) (span, error) {
+	for range 3 {
+		got, err := s.take(ctx, n)
+		if !errors.Is(err, again) {
+			return got, err
+		}
+		if err = s.refresh(ctx); err != nil {
+			return span{}, err
+		}
+	}
+	return span{}, fmt.Errorf("sequence %q: it was changed again and again (%w)", s.name, lease.ErrLost)
 }
 
 // saw keeps the revision of a take: a record with a lower one went back.

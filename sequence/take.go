@@ -72,7 +72,9 @@ func (s *Sequence) run() {
 				s.inTake, s.queue = s.queue, nil
 			}
 			s.mu.Unlock()
-			got, err = s.fetch(n)
+			ctx, cancel := s.world.WithTimeout(s.life, callTimeout)
+			got, err = s.fetch(ctx, n, lease.ErrLost)
+			cancel()
 			s.mu.Lock()
 		}
 		switch {
@@ -170,22 +172,6 @@ func (s *Sequence) resume() error {
 		return s.known.ended()
 	}
 	return nil
-}
-
-// fetch takes up to n ordinals, and reads the record again as long as others change it meanwhile.
-func (s *Sequence) fetch(n int64) (span, error) {
-	ctx, cancel := s.world.WithTimeout(s.life, callTimeout)
-	defer cancel()
-	for range 3 {
-		got, err := s.take(ctx, n)
-		if !errors.Is(err, lease.ErrLost) {
-			return got, err
-		}
-		if err = s.refresh(ctx); err != nil {
-			return span{}, err
-		}
-	}
-	return span{}, fmt.Errorf("sequence %q: it was changed again and again", s.name)
 }
 
 func (s state) ended() error {

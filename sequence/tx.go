@@ -22,12 +22,8 @@ func NextTx(ctx context.Context, st lease.Store, name string) (Serial, error) {
 	s.use(ctx, st, name)
 	c, err := s.openTx(ctx)
 	var got span
-	for err == nil && got.len() == 0 {
-		// Only what this transaction skipped is read again: a number that was taken and is not used
-		// would be a gap.
-		if got, err = s.take(ctx, 1); errors.Is(err, errSkipped) {
-			err = s.refresh(ctx)
-		}
+	if err == nil { // after a change of others the number that was taken would be a gap
+		got, err = s.fetch(ctx, 1, errSkipped)
 	}
 	switch {
 	case errors.Is(err, lease.ErrLost):
