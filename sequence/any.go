@@ -101,7 +101,7 @@ func OpenAny(ctx context.Context, stores []lease.Store, name string, o *Options)
 
 // gather waits until one store can be used, and all have answered or had time for it.
 func (a *Any) gather(ctx context.Context) error {
-	patience := time.Duration(-1)
+	timeout := time.Duration(-1)
 	for {
 		a.mu.Lock()
 		news, conflict, missing, opened := a.news, a.conflict, 0, (*Sequence)(nil)
@@ -123,9 +123,9 @@ func (a *Any) gather(ctx context.Context) error {
 			a.cur.Store(opened)
 			return nil
 		case opened != nil:
-			patience = latecomers
+			timeout = latecomers
 		}
-		switch a.world.Wait(patience, news, ctx.Done()) {
+		switch a.world.Wait(timeout, news, ctx.Done()) {
 		case 1:
 			return fmt.Errorf("%w: %w", a.trouble(), ctx.Err())
 		case -1:

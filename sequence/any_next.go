@@ -59,12 +59,7 @@ func (a *Any) Fill(ctx context.Context, dst []int64) (n int, err error) {
 				return n, err
 			}
 		}
-		number := s.way.number(got.from)
-		for range got.len() {
-			dst[n] = number
-			number += s.way.step
-			n++
-		}
+		n += s.way.write(dst[n:], got)
 	}
 	return n, nil
 }
@@ -85,11 +80,11 @@ func (a *Any) wait(ctx context.Context, n int64) (*Sequence, span, error) {
 		if v.refused == len(a.members) || v.closed {
 			return nil, span{}, a.trouble()
 		}
-		patience := hedge
+		timeout := hedge
 		if all {
-			patience = longestPause
+			timeout = longestPause
 		}
-		switch a.world.Wait(patience, v.news, ctx.Done()) {
+		switch a.world.Wait(timeout, v.news, ctx.Done()) {
 		case 1:
 			return nil, span{}, fmt.Errorf("%w; the stores said last: %v", ctx.Err(), a.trouble())
 		case -1:

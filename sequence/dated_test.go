@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
@@ -176,6 +175,9 @@ func TestSerialsByName(t *testing.T) {
 // A dated sequence is not opened as a plain one, nor the other way round.
 func TestOpenOfTheOtherKind(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily})
+	if st, d := j.s.Status(), j.s.Definition(); st != (Status{}) || d.Pattern != daily {
+		t.Errorf("before the first number: %+v, %+v", st, d)
+	}
 	if _, err := Open(j.ctx, j.st, name, nil); !errors.Is(err, ErrDated) || j.st.pins != 1 {
 		t.Errorf("%v, %d pins", err, j.st.pins)
 	}
@@ -291,23 +293,6 @@ func TestPeriodsEnd(t *testing.T) {
 	}
 	if err := Create(t.Context(), st, name, Definition{Pattern: "{yy}{n:1}", Zone: "UTC"}); err != nil {
 		t.Errorf("created again alike: %v", err)
-	}
-}
-
-// The first of several programs does not take all of a period, even if it knows nothing of it.
-func TestRangesOfShortPeriods(t *testing.T) {
-	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily})
-	if _, err := j.s.Reserve(j.ctx, 20261122, 900); err != nil {
-		t.Fatal(err)
-	}
-	other := j.open(nil)
-	if _, err := other.Next(j.ctx); err != nil {
-		t.Fatal(err)
-	}
-	j.settled(other)
-	j.settled(j.s)
-	if from := j.record(20261122).From; from > 900+15+15+3 {
-		t.Errorf("%d numbers are taken", from)
 	}
 }
 
@@ -448,22 +433,6 @@ func TestDensePeriodsThatCannotGiveBack(t *testing.T) {
 	}
 }
 
-// Strict: every call waits for a write, over all programs.
-func TestStrictSerials(t *testing.T) {
-	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
-	other := j.open(nil)
-	for i := int64(1); i < 20; i += 2 {
-		j.takes(j.s, fmt.Sprintf("20261122-%03d", i))
-		j.takes(other, fmt.Sprintf("20261122-%03d", i+1))
-	}
-	if r := j.record(20261122); r.From != 20 || r.Revision != 21 {
-		t.Errorf("%d numbers are taken, with %d writes", r.From, r.Revision)
-	}
-	if n := j.st.count("swap"); n != 2 {
-		t.Errorf("%d swaps for the definition and the period", n)
-	}
-}
-
 // A program remembers some periods only, and those that it forgot go on where they were.
 func TestPeriodsAreForgotten(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily})
@@ -507,33 +476,6 @@ func TestPeriodsAreForgotten(t *testing.T) {
 	if c.periods[20261122] != c.present.Load() {
 		t.Error("the present period was forgotten")
 	}
-}
-
-// Calls wait for a store that fails, and then say what it said.
-func TestSerialsWaitForTheStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st := newShaky()
-		create(t, st, Definition{Pattern: "{year}{month}{day}-{n}", Mode: Strict})
-		s, err := OpenDated(t.Context(), st, name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, op := range []string{"get", "swap", "add", "identity"} {
-			st.fail(first(op, errFault), nil)
-			if _, err := s.Next(t.Context()); err != nil {
-				t.Errorf("%s failed once: %v", op, err)
-			}
-			time.Sleep(24 * time.Hour) // the record of the next period is new
-			st.fail(always(op, errFault), nil)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			_, err := s.Next(ctx)
-			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errFault) {
-				t.Errorf("%s fails: %v", op, err)
-			}
-			cancel()
-		}
-		s.Close()
-	})
 }
 
 // An answer of the store that got lost leaves a gap, and nothing comes twice.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/store"
 )
 
 // confirm confirms a floor and fails the test if that is refused.
@@ -284,16 +283,4 @@ func TestConfirmationsGrow(t *testing.T) {
 		st.put(t, first)
 		grows(last)
 	})
-}
-
-// A take that was under way when the sequence was confirmed fails.
-func TestLateTakeAfterAConfirmationFails(t *testing.T) {
-	st := newShaky()
-	create(t, st, Definition{Mode: Strict})
-	r := st.record(t, name)
-	confirm(t, st, Confirmation{Floor: new(int64(1))})
-	late := store.Addition{Key: r.Key, N: 5, Limit: 100, Generation: r.Generation, Nonce: "late"}
-	if _, err := store.Add(t.Context(), st.Store, late); !errors.Is(err, lease.ErrLost) {
-		t.Errorf("a take of before the confirmation: %v", err)
-	}
 }

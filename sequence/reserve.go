@@ -57,12 +57,7 @@ func (s *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
 				return n, err
 			}
 		}
-		number := s.way.number(got.from)
-		for range got.len() {
-			dst[n] = number
-			number += s.way.step
-			n++
-		}
+		n += s.way.write(dst[n:], got)
 	}
 	return n, nil
 }

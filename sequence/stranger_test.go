@@ -38,28 +38,6 @@ func TestRollbackIsRememberedWhileTheIdentityIsUnknown(t *testing.T) {
 	expect(t, s, 13)
 }
 
-// The same in a dated sequence, whose definition cannot be read for some takes.
-func TestRollbackOfAPeriodIsRemembered(t *testing.T) {
-	j := opened(t, noon, Definition{Mode: Strict, AfterFailover: Trust, Pattern: "{year}-{n}"})
-	st, s := j.st, j.s
-	j.takes(s, "2026-1")
-	was := j.record(2026)
-	j.takes(s, "2026-2")
-	j.takes(j.open(nil), "2026-3", "2026-4", "2026-5", "2026-6")
-	j.puts(was)
-	silent := 3
-	st.fail(func(op string) error {
-		if op != "get" || silent == 0 {
-			return nil
-		}
-		silent--
-		return errFault
-	}, nil)
-	if n, err := s.Next(t.Context()); !errors.Is(err, ErrRolledBack) {
-		t.Errorf("%+v, %v", n, err)
-	}
-}
-
 // Numbers of a period rise in a program also after the period ended, when more are asked for than
 // are left of a range.
 func TestNumbersOfAnEarlierPeriodRise(t *testing.T) {

@@ -76,7 +76,7 @@ func TestNoNumberTwice(t *testing.T) {
 	}
 }
 
-// use takes numbers in a way of its own, some of them with little patience.
+// use takes numbers in a way of its own, some of them with a short timeout.
 func use(t *testing.T, s *Sequence, l *ledger, way int) {
 	local := s.Local()
 	for i := range 40 {
@@ -236,11 +236,11 @@ func TestCallerWhoLeaves(t *testing.T) {
 			return c
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		aboard := call(ctx, 3)
+		inTake := call(ctx, 3)
 		<-entered
 		queued, stays := call(ctx, 5), call(t.Context(), 7)
 		cancel()
-		for _, c := range []chan error{aboard, queued} {
+		for _, c := range []chan error{inTake, queued} {
 			if err := <-c; !errors.Is(err, context.Canceled) {
 				t.Errorf("who left: %v", err)
 			}
@@ -264,7 +264,7 @@ func TestCallerWhoLeaves(t *testing.T) {
 }
 
 // A store that fails is asked again, ever more rarely, as long as somebody waits. The caller learns
-// at the end of his patience what was wrong.
+// at its timeout what was wrong.
 func TestStoreThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
