@@ -80,6 +80,14 @@ func read(ctx context.Context, st lease.Store, name string) (state, error) {
 	return decode(name, rs[0])
 }
 
+func readPeriod(ctx context.Context, st lease.Store, name string, period int64) (lease.Record, error) {
+	rs, err := st.Get(ctx, []lease.Key{periodKey(name, period)})
+	if err != nil {
+		return lease.Record{}, fmt.Errorf("sequence %q: reading period %d: %w", name, period, err)
+	}
+	return rs[0], nil
+}
+
 func decode(name string, r lease.Record) (state, error) {
 	s := state{name: name, record: r, counter: r}
 	if r.Nonce == "" {

@@ -74,11 +74,9 @@ func (s state) info(ctx context.Context, st lease.Store) (Info, error) {
 			return Info{}, fmt.Errorf("sequence %q: %w", s.name, err)
 		}
 		i.Period = c.at(world.From(ctx).Now())
-		rs, err := st.Get(ctx, []lease.Key{periodKey(s.name, i.Period)})
-		if err != nil {
-			return Info{}, fmt.Errorf("sequence %q: reading period %d: %w", s.name, i.Period, err)
+		if s.counter, err = readPeriod(ctx, st, s.name, i.Period); err != nil {
+			return Info{}, err
 		}
-		s.counter = rs[0]
 	}
 	i.Next, i.Left = s.left(i.Period)
 	return i, nil
@@ -105,10 +103,7 @@ func Highest(ctx context.Context, st lease.Store, name string, period int64) (nu
 		err = fmt.Errorf("sequence %q: %w: period %d", name, ErrDated, period)
 	}
 	if err == nil && period != 0 {
-		var rs []lease.Record
-		if rs, err = st.Get(ctx, []lease.Key{periodKey(name, period)}); err == nil {
-			s.counter = rs[0]
-		}
+		s.counter, err = readPeriod(ctx, st, name, period)
 	}
 	if err != nil {
 		return 0, false, err

@@ -127,7 +127,7 @@ func (s *source) reread(ctx context.Context) (state, error) {
 	var counter lease.Record
 	if s.of != nil {
 		var err error
-		if counter, err = s.readPeriod(ctx); err != nil {
+		if counter, err = readPeriod(ctx, s.store, s.name, s.period); err != nil {
 			return state{}, err
 		}
 	}
@@ -139,14 +139,6 @@ func (s *source) reread(ctx context.Context) (state, error) {
 		now.counter, err = counter, s.admitPeriod(now)
 	}
 	return now, err
-}
-
-func (s *source) readPeriod(ctx context.Context) (lease.Record, error) {
-	rs, err := s.store.Get(ctx, []lease.Key{periodKey(s.name, s.period)})
-	if err != nil {
-		return lease.Record{}, fmt.Errorf("sequence %q: reading period %d: %w", s.name, s.period, err)
-	}
-	return rs[0], nil
 }
 
 // admitPeriod refuses a period that is closed.

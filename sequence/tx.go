@@ -54,7 +54,7 @@ func (s *source) openTx(ctx context.Context) (c *calendar, err error) {
 			return nil, fmt.Errorf("sequence %q: %w", s.name, err)
 		}
 		if err = s.admitPeriod(now); err == nil {
-			now.counter, err = s.readPeriod(ctx)
+			now.counter, err = readPeriod(ctx, s.store, s.name, s.period)
 		}
 	}
 	if err == nil {

@@ -223,8 +223,8 @@ func fields(r *store.Record) []any {
 	}
 }
 
-// patience bounds how long a busy database is asked again.
-const patience = 30 * time.Second
+// busyTimeout bounds how long a busy database is asked again.
+const busyTimeout = 30 * time.Second
 
 // purpose is what a use is for.
 type purpose bool
@@ -240,7 +240,7 @@ func (s *Store) use(ctx context.Context, why purpose, do func(*sql.Conn) (server
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
 		err := s.once(ctx, why, do)
-		if err == nil || !s.dialect.busy(err) || time.Since(start) > patience {
+		if err == nil || !s.dialect.busy(err) || time.Since(start) > busyTimeout {
 			if err != nil {
 				err = fmt.Errorf("sqlstore: %s: %w", s.dialect.name, s.dialect.advice(err))
 			}

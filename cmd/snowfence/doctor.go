@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// doctorPatience bounds all questions to the store together.
-const doctorPatience = 30 * time.Second
+// doctorTimeout bounds all questions to the store together.
+const doctorTimeout = 30 * time.Second
 
 func (p *program) doctorCommand() *cobra.Command {
 	var f storeFlags
@@ -53,7 +53,7 @@ checked", never good. Each line begins with a name for scripts (docs/operate/doc
 		if c.Store != nil {
 			defer c.Store.Close()
 		}
-		ctx, cancel := context.WithTimeout(cmd.Context(), doctorPatience)
+		ctx, cancel := context.WithTimeout(cmd.Context(), doctorTimeout)
 		defer cancel()
 		results := doctor.Look(ctx, c, ignore)
 		if err := cmd.Context().Err(); err != nil {

@@ -62,7 +62,7 @@ date that the zone of the sequence has now. --period takes from another one, at 
 func (p *program) takeNumbers(
 	ctx context.Context, st lease.Store, name string, f *nextFlags, out *bufio.Writer,
 ) (err error) {
-	wait := newPatience(ctx, p, name)
+	wait := newNumberWait(ctx, p, name)
 	defer wait.stop()
 	take, end, err := openNumbers(ctx, st, name, f, &sequence.Options{Exact: true, Logger: slog.New(wait)})
 	if err != nil {

@@ -15,7 +15,7 @@ const (
 
 // register takes numbers and waits until they are settled.
 func (r *Registrar) register(ctx context.Context, count int) (out []*Worker, err error) {
-	patience := time.Now().Add(r.o.TTL + time.Second)
+	deadline := time.Now().Add(r.o.TTL + time.Second)
 	for {
 		taken, err := r.take(ctx, count-len(out))
 		settled := 0
@@ -34,7 +34,7 @@ func (r *Registrar) register(ctx context.Context, count int) (out []*Worker, err
 			return out, nil
 		case err != nil:
 			return out, err
-		case settled == 0 && time.Now().After(patience):
+		case settled == 0 && time.Now().After(deadline):
 			return out, fmt.Errorf("workerid: numbers %d to %d: %w", r.o.Min, r.o.Max, ErrTaken)
 		case len(taken) == 0 && !pause(ctx, again):
 			return out, ctx.Err()

@@ -92,7 +92,7 @@ w.doubt = max(w.expiry, w.r.expiry(w.seen, time.Now())) // IDs may have been mad
 		swap("o.TTL < minTTL", "o.TTL < minTTL-1")),
 	m("worker: exhaustion is an error", "redisstore/workerid.Registrar.register",
 		"TestExhaustionIsAnErrorAfterABoundedWait",
-		swap("time.Now().After(patience)", "time.Now().After(patience.Add(time.Minute))")),
+		swap("time.Now().After(deadline)", "time.Now().After(deadline.Add(time.Minute))")),
 	m("worker: a script renews what expires when we said, not later", "redisstore/workerid/move.lua",
 		"TestCommandsOfStrangers",
 		swap("low <= ours and ours <= high", "ours <= high")).in("./test/workerid"),

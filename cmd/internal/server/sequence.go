@@ -92,7 +92,7 @@ func (sq *Sequence) Take(ctx context.Context, period, n int64) (got Numbers, err
 	if err := sq.refused(period, n); err != nil {
 		return Numbers{}, err
 	}
-	p := patience{Context: ctx, sq: sq}
+	p := call{Context: ctx, sq: sq}
 	defer p.end()
 	switch {
 	case !sq.Dated() && period != 0:
@@ -121,7 +121,7 @@ func (sq *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	if err := sq.refused(0, 1); err != nil {
 		return 0, err
 	}
-	p := patience{Context: ctx, sq: sq}
+	p := call{Context: ctx, sq: sq}
 	defer p.end()
 	if n, err = sq.plain.Fill(&p, dst); err != nil {
 		err = sq.refuse(ctx, 0, 1, err)

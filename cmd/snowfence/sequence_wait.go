@@ -11,9 +11,9 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// patience is how long a command waits for numbers. As the log of the sequence it tells people
+// numberWait is how long a command waits for numbers. As the log of the sequence it tells people
 // what they wait for, and ends what no waiting mends.
-type patience struct {
+type numberWait struct {
 	slog.Handler // for what it does not do itself
 	p            *program
 	name         string
@@ -25,8 +25,8 @@ type patience struct {
 // afterInterrupt is how long a take goes on after Ctrl-C, because its numbers would be lost.
 const afterInterrupt = 5 * time.Second
 
-func newPatience(ctx context.Context, p *program, name string) *patience {
-	w := &patience{Handler: slog.DiscardHandler, p: p, name: name}
+func newNumberWait(ctx context.Context, p *program, name string) *numberWait {
+	w := &numberWait{Handler: slog.DiscardHandler, p: p, name: name}
 	w.life, w.end = context.WithCancelCause(context.WithoutCancel(ctx))
 	interrupted := context.AfterFunc(ctx, func() {
 		time.AfterFunc(afterInterrupt, func() { w.end(context.Canceled) })
@@ -39,7 +39,7 @@ func newPatience(ctx context.Context, p *program, name string) *patience {
 }
 
 // during runs a take, and returns why it did not go on.
-func (w *patience) during(take func(ctx context.Context) error) error {
+func (w *numberWait) during(take func(ctx context.Context) error) error {
 	late := time.AfterFunc(maxWait, func() {
 		w.end(fmt.Errorf("sequence %q: the store gave no number within %v: run this again when it answers", w.name,
 			maxWait))
@@ -52,10 +52,10 @@ func (w *patience) during(take func(ctx context.Context) error) error {
 	return err
 }
 
-func (w *patience) Enabled(context.Context, slog.Level) bool { return true }
+func (w *numberWait) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle tells what the store said.
-func (w *patience) Handle(_ context.Context, r slog.Record) error {
+func (w *numberWait) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
 		err, ok := a.Value.Any().(error)
 		switch {

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// patience is a context for a call that may have to wait for numbers. It ends when the store took
+// call is a context for a call that may have to wait for numbers. It ends when the store took
 // too long, and sooner while it fails. Most calls find numbers at hand, and it costs them nothing.
-type patience struct {
+type call struct {
 	context.Context // of the caller
 	sq              *Sequence
 
@@ -28,7 +28,7 @@ const (
 var errFailing = Errorf(Unavailable, "no number came, because the store fails: ask again in a moment")
 
 // Done implements [context.Context].
-func (p *patience) Done() <-chan struct{} {
+func (p *call) Done() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.waits == nil {
@@ -41,7 +41,7 @@ func (p *patience) Done() <-chan struct{} {
 }
 
 // Err implements [context.Context]. It says which wait was over.
-func (p *patience) Err() error {
+func (p *call) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.waits == nil {
@@ -51,7 +51,7 @@ func (p *patience) Err() error {
 }
 
 // look ends the wait if the store fails.
-func (p *patience) look() {
+func (p *call) look() {
 	failing := p.sq.numbers.Status().Trouble != nil
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -64,7 +64,7 @@ func (p *patience) look() {
 }
 
 // end ends what a wait has begun.
-func (p *patience) end() {
+func (p *call) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.waits != nil {
