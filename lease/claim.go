@@ -148,16 +148,22 @@ func keys(rs []Record) []Key {
 // register makes sure that the namespace exists, is for this
 // scheme, and knows how far ahead this lease may write.
 func (c *storeClaim) register(ctx context.Context) error {
-	if c.opts.Create {
-		_, err := readNamespace(ctx, c.st, c.name)
-		if errors.Is(err, ErrNoNamespace) {
-			_, err = CreateNamespace(ctx, c.st, c.name, c.scheme, nil)
-		}
-		if err != nil {
-			return err // the next read would ask for a namespace that we may create
-		}
+	if err := c.create(ctx); err != nil {
+		return err // the next read would ask for a namespace that we may create
 	}
 	_, err := c.usable(ctx)
+	return err
+}
+
+// create makes the namespace if it is missing, and the options say so.
+func (c *storeClaim) create(ctx context.Context) error {
+	if !c.opts.Create {
+		return nil
+	}
+	_, err := readNamespace(ctx, c.st, c.name)
+	if errors.Is(err, ErrNoNamespace) {
+		_, err = CreateNamespace(ctx, c.st, c.name, c.scheme, nil)
+	}
 	return err
 }
 

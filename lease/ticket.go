@@ -89,7 +89,7 @@ func Acquire(
 		return Ticket{}, err
 	}
 	defer unpin()
-	if err = c.register(ctx); err != nil {
+	if err = c.create(ctx); err != nil {
 		return Ticket{}, err
 	}
 	ns, err := c.signing(ctx)
