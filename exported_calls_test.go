@@ -10,7 +10,7 @@ import (
 // swappable are calls that may take two parameters of one kind, and why.
 var swappable = map[string]string{
 	"Scheme.Range":       "a time before another one is an error",
-	"Sequence.SerialsIn": "a usual count is no date, and that is an error",
+	"Dated.Reserve":      "a usual count is no date, and that is an error",
 	"Fence.SequencePart": "a last number below the first one is an error",
 	"Sonyflake.Compose":  "the parameters are those of sony/sonyflake/v2",
 	"Compose":            "the parameters are those of sony/sonyflake",

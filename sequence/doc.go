@@ -11,7 +11,8 @@
 // redisstore, or [lease.NewMemory] in tests. A sequence is one record beside those of leases, and
 // needs no table of its own. Open it once in a program: each Sequence takes ranges of its own.
 //
-// [OpenAny] takes numbers of several independent stores, of which one that answers is enough.
+// [OpenDated] is for numbers that begin again each year, month or day, and have the date in their
+// text. [OpenAny] takes numbers of several independent stores, of which one that answers is enough.
 //
 // [Fast], [Dense] and [Strict] say what is promised of the order of the numbers, and of gaps. In no
 // mode is a gap impossible: a crash loses what a program held, and a lost answer of the store loses

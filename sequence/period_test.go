@@ -521,11 +521,17 @@ func TestShowPeriods(t *testing.T) {
 	}
 	j.confirms(Confirmation{Floor: new(int64(500))})
 	show(20261122, 500, 50)
-	want := []PeriodInfo{
-		{Period: 20261121, Closed: true}, {Period: 20261122, Next: 500, Left: 50}, {Period: 20261123},
+	got, err := Periods(j.ctx, j.st, name)
+	if err != nil || len(got) != 3 {
+		t.Fatalf("%+v, %v", got, err)
 	}
-	if got, err := Periods(j.ctx, j.st, name); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %v", got, err)
+	for i, want := range []Info{
+		{Period: 20261121, Closed: true}, {Period: 20261122, Next: 500, Left: 50}, {Period: 20261123},
+	} {
+		want.Name, want.Definition = name, j.s.Definition()
+		if !reflect.DeepEqual(got[i], want) {
+			t.Errorf("%+v, want %+v", got[i], want)
+		}
 	}
 	if err := Update(j.ctx, j.st, name, Changes{Max: new(int64(980))}); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("max below what was given out of a period: %v", err)
@@ -540,6 +546,10 @@ func TestShowPeriods(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := Periods(j.ctx, listless{j.st}, name); !errors.Is(err, errFault) {
+		t.Error(err)
+	}
+	j.st.fail(first("identity", errFault), nil)
+	if _, err := Periods(j.ctx, j.st, name); !errors.Is(err, errFault) {
 		t.Error(err)
 	}
 	j.st.fail(func(op string) error {

@@ -17,7 +17,8 @@ import (
 type Info struct {
 	Name       string
 	Definition Definition // with every default written out
-	Period     int64      // of a dated sequence: the present one, which Next and Left are of
+	Period     int64      // of Next and Left: the present one where [Periods] is not asked
+	Closed     bool       // the period, by [Confirm], for good
 	Next       int64      // the first number that no program has; not if Left is 0
 	Left       int64      // how many numbers no program has
 	Deleted    bool
@@ -60,26 +61,41 @@ func List(ctx context.Context, st lease.Store) ([]Info, error) {
 }
 
 func (s state) info(ctx context.Context, st lease.Store) (Info, error) {
-	id, err := st.Identity(ctx, s.record.Namespace)
+	whole, err := s.whole(ctx, st)
 	if err != nil {
-		return Info{}, fmt.Errorf("sequence %q: %w", s.name, err)
+		return Info{}, err
 	}
-	i := Info{
-		Name: s.name, Definition: s.Definition, Deleted: s.Deleted,
-		RolledBack: id != s.Identity && s.AfterFailover == Stop,
-	}
+	period := int64(0)
 	if s.Pattern != "" {
 		c, err := s.calendar()
 		if err != nil {
 			return Info{}, fmt.Errorf("sequence %q: %w", s.name, err)
 		}
-		i.Period = c.at(world.From(ctx).Now())
-		if s.counter, err = readPeriod(ctx, st, s.name, i.Period); err != nil {
+		period = c.at(world.From(ctx).Now())
+		if s.counter, err = readPeriod(ctx, st, s.name, period); err != nil {
 			return Info{}, err
 		}
 	}
-	i.Next, i.Left = s.left(i.Period)
-	return i, nil
+	return s.of(whole, period), nil
+}
+
+// whole returns what is the same in all periods.
+func (s state) whole(ctx context.Context, st lease.Store) (Info, error) {
+	id, err := st.Identity(ctx, s.record.Namespace)
+	if err != nil {
+		return Info{}, fmt.Errorf("sequence %q: %w", s.name, err)
+	}
+	return Info{
+		Name: s.name, Definition: s.Definition, Deleted: s.Deleted,
+		RolledBack: id != s.Identity && s.AfterFailover == Stop,
+	}, nil
+}
+
+// of adds what the record of a period says, or that of a plain sequence.
+func (s state) of(i Info, period int64) Info {
+	i.Period, i.Closed = period, period < s.Open
+	i.Next, i.Left = s.left(period)
+	return i
 }
 
 // left returns the first number that no program has, and how many there are: none where a period is
@@ -115,16 +131,8 @@ func Highest(ctx context.Context, st lease.Store, name string, period int64) (nu
 	return s.course.number(from - 1), true, nil
 }
 
-// PeriodInfo is what a store says of a period of a dated sequence.
-type PeriodInfo struct {
-	Period int64
-	Next   int64 // the first number that no program has; not if Left is 0
-	Left   int64 // how many numbers no program has
-	Closed bool  // by [Confirm], for good
-}
-
 // Periods returns the periods of a dated sequence of which numbers were taken, in their order.
-func Periods(ctx context.Context, st lease.Store, name string) ([]PeriodInfo, error) {
+func Periods(ctx context.Context, st lease.Store, name string) ([]Info, error) {
 	s, err := read(ctx, st, name)
 	if err != nil {
 		return nil, err
@@ -132,15 +140,17 @@ func Periods(ctx context.Context, st lease.Store, name string) ([]PeriodInfo, er
 	if s.Pattern == "" {
 		return nil, fmt.Errorf("sequence %q: %w: it is a plain one, without periods", name, ErrDated)
 	}
-	var out []PeriodInfo
+	whole, err := s.whole(ctx, st)
+	if err != nil {
+		return nil, err
+	}
+	var out []Info
 	for r, err := range s.periods(ctx, st, 0) {
 		if err != nil {
 			return nil, err
 		}
 		s.counter = r
-		i := PeriodInfo{Period: r.Node, Closed: r.Node < s.Open}
-		i.Next, i.Left = s.left(r.Node)
-		out = append(out, i)
+		out = append(out, s.of(whole, r.Node))
 	}
 	return out, nil
 }
