@@ -205,6 +205,8 @@ func TestNamespaces(t *testing.T) {
 	}
 	_, err = c.Show(ctx, connect.NewRequest(&pb.ShowNamespaceRequest{Name: "orders"}))
 	w.wants("another's", err, connect.CodePermissionDenied, "denied")
+	_, err = c.Show(ctx, connect.NewRequest(&pb.ShowNamespaceRequest{Name: "default", Secrets: true}))
+	w.wants("secrets without the verb lease", err, connect.CodePermissionDenied, "denied")
 	w.who.Store(nil)
 	_, err = c.Show(ctx, connect.NewRequest(&pb.ShowNamespaceRequest{Name: "default"}))
 	w.wants("nobody's", err, connect.CodeUnauthenticated, "unauthenticated")
