@@ -153,8 +153,8 @@ func (s *Sequence) choose(n int64) {
 	s.inRequest, s.queue = slices.Clone(s.queue[:at]), slices.Delete(s.queue, 0, at)
 }
 
-// handOut gives out what came. Servers say how many numbers are left, of which none may keep so many
-// ahead that others get none. mu is held.
+// handOut gives out what came. Servers say how many numbers are left, of which none may keep so
+// many ahead that others get none. mu is held.
 func (s *Sequence) handOut(got numbers, left int64) {
 	if !s.ahead {
 		serve(s.inRequest, got)
