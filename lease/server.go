@@ -18,7 +18,7 @@ import (
 type Server interface {
 	// Acquire leases a node as [Acquire] does. It heeds TTL, Node, Guard, Within, Nodes and Label
 	// of the options.
-	Acquire(ctx context.Context, namespace string, r Request, o Options) (Leased, error)
+	Acquire(ctx context.Context, namespace string, r Request, o *Options) (Leased, error)
 
 	// Renew renews as [Ticket.Renew] does.
 	Renew(ctx context.Context, ticket []byte, attempt string, earlier []string) (Leased, error)
@@ -208,7 +208,7 @@ func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error)
 	}
 	c.send(r.Attempt)
 	before := c.now()
-	a, err := c.server.Acquire(ctx, c.name, r, c.opts)
+	a, err := c.server.Acquire(ctx, c.name, r, &c.opts)
 	if err != nil {
 		if definite(err) {
 			c.earlier = nil

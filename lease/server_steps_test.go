@@ -33,7 +33,7 @@ func (k *clerk) answer(what string, earlier int) (Leased, error) {
 	return Leased{Ticket: fmt.Append(nil, len(k.calls)), Grant: k.grant}, nil
 }
 
-func (k *clerk) Acquire(_ context.Context, _ string, r Request, _ Options) (Leased, error) {
+func (k *clerk) Acquire(_ context.Context, _ string, r Request, _ *Options) (Leased, error) {
 	k.asked = append(k.asked, r)
 	return k.answer("acquire", len(r.Earlier))
 }

@@ -77,7 +77,7 @@ func (d *desk) answer(t lease.Ticket, err error) (lease.Leased, error) {
 	return a, nil
 }
 
-func (d *desk) Acquire(ctx context.Context, name string, r lease.Request, o lease.Options) (lease.Leased, error) {
+func (d *desk) Acquire(ctx context.Context, name string, r lease.Request, o *lease.Options) (lease.Leased, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls, d.asked = append(d.calls, "acquire"), append(d.asked, r)
@@ -93,7 +93,7 @@ func (d *desk) Renew(ctx context.Context, b []byte, attempt string, earlier []st
 	d.calls = append(d.calls, "renew")
 	t, err := lease.ParseTicket(b)
 	if err == nil {
-		t, err = t.Renew(ctx, d.st, d.scheme, attempt, nil, earlier...)
+		t, err = t.Renew(ctx, d.st, d.scheme, attempt, earlier, nil)
 	}
 	return d.answer(t, err)
 }
@@ -484,7 +484,7 @@ type single struct {
 	free chan struct{}
 }
 
-func (s *single) Acquire(ctx context.Context, name string, r lease.Request, o lease.Options) (lease.Leased, error) {
+func (s *single) Acquire(ctx context.Context, name string, r lease.Request, o *lease.Options) (lease.Leased, error) {
 	s.free <- struct{}{}
 	defer func() { <-s.free }()
 	return s.desk.Acquire(ctx, name, r, o)

@@ -206,7 +206,7 @@ func (c *storeClaim) remind(t Ticket, ns Namespace) error {
 // its namespace is gone: stop at once. After any other error the old ticket is good
 // until its end.
 func (t Ticket) Renew(
-	ctx context.Context, st Store, s *snowfence.Scheme, attempt string, o *Options, earlier ...string,
+	ctx context.Context, st Store, s *snowfence.Scheme, attempt string, earlier []string, o *Options,
 ) (Ticket, error) {
 	if err := checkAttempt(attempt); err != nil {
 		return t, err
@@ -222,7 +222,7 @@ func (t Ticket) Renew(
 		return t, err
 	}
 	defer unpin()
-	key, err := c.adopt(ctx, t, append(earlier, attempt))
+	key, err := c.adopt(ctx, t, slices.Concat(earlier, []string{attempt}))
 	if err == nil {
 		_, err = c.renew(ctx)
 	}

@@ -28,7 +28,7 @@ func (g *stage) ticket(o *Options) Ticket {
 
 func (g *stage) renewed(t Ticket, attempt string, o *Options) Ticket {
 	g.Helper()
-	next, err := t.Renew(g.Context(), g.st, g.c.scheme, attempt, o)
+	next, err := t.Renew(g.Context(), g.st, g.c.scheme, attempt, nil, o)
 	g.must(err)
 	return next
 }
@@ -139,7 +139,7 @@ func TestTicketWithoutAKey(t *testing.T) {
 	ticket := g.ticket(o)
 	g.rename(func(ns *Namespace) { ns.ticketKey = "" })
 	for _, c := range []Ticket{ticket, ticket.sign("")} {
-		if _, err := c.Renew(t.Context(), g.st, g.c.scheme, attempt1, o); !errors.Is(err, ErrLost) {
+		if _, err := c.Renew(t.Context(), g.st, g.c.scheme, attempt1, nil, o); !errors.Is(err, ErrLost) {
 			t.Errorf("renewed: %v", err)
 		}
 		if err := c.Release(t.Context(), g.st, g.c.scheme, 0, o); !errors.Is(err, ErrLost) {
@@ -164,7 +164,7 @@ func TestTicketWithoutAnswers(t *testing.T) {
 		ticket := g.ticket(o)
 		before := g.record(5)
 		c.hurt(g)
-		next, err := ticket.Renew(t.Context(), g.st, g.c.scheme, attempt1, o)
+		next, err := ticket.Renew(t.Context(), g.st, g.c.scheme, attempt1, nil, o)
 		if err == nil || errors.Is(err, ErrLost) || c.want != nil && !errors.Is(err, c.want) || next != ticket {
 			t.Errorf("%s: renewed: %+v, %v", name, next, err)
 		}
@@ -178,7 +178,7 @@ func TestTicketWithoutAnswers(t *testing.T) {
 	}
 	g, o := remote(t)
 	ticket := g.ticket(o)
-	if _, err := ticket.Renew(t.Context(), nil, g.c.scheme, attempt1, o); err == nil || errors.Is(err, ErrLost) {
+	if _, err := ticket.Renew(t.Context(), nil, g.c.scheme, attempt1, nil, o); err == nil || errors.Is(err, ErrLost) {
 		t.Errorf("renewed without a store: %v", err)
 	}
 	if err := ticket.Release(t.Context(), nil, g.c.scheme, 0, o); err == nil || errors.Is(err, ErrLost) {
@@ -213,7 +213,7 @@ func TestAttemptOfAnotherHolder(t *testing.T) {
 	ticket := g.ticket(o)
 	g.change(5, func(r *Record) { r.Holder, r.Nonce, r.Revision = "other.1", attempt1+".x", r.Revision+1 })
 	before := g.record(5)
-	if _, err := ticket.Renew(t.Context(), g.st, g.c.scheme, attempt1, o); !errors.Is(err, ErrLost) {
+	if _, err := ticket.Renew(t.Context(), g.st, g.c.scheme, attempt1, nil, o); !errors.Is(err, ErrLost) {
 		t.Errorf("renewed over another holder: %v", err)
 	}
 	if r := g.record(5); r != before {

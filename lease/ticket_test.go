@@ -52,7 +52,7 @@ func (w *ticketWorld) acquire() lease.Ticket {
 
 func (w *ticketWorld) renew(t lease.Ticket, attempt string) lease.Ticket {
 	w.Helper()
-	next, err := t.Renew(w.Context(), w.st, w.scheme, attempt, w.options())
+	next, err := t.Renew(w.Context(), w.st, w.scheme, attempt, nil, w.options())
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestTicketOfAClone(t *testing.T) {
 	w := newTicketWorld(t)
 	a := w.acquire()
 	w.renew(a, rand.Text())
-	if _, err := a.Renew(t.Context(), w.st, w.scheme, rand.Text(), w.options()); !errors.Is(err, lease.ErrLost) {
+	if _, err := a.Renew(t.Context(), w.st, w.scheme, rand.Text(), nil, w.options()); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("a clone renewed: %v", err)
 	}
 	if err := a.Release(t.Context(), w.st, w.scheme, a.From, w.options()); err != nil {
@@ -140,7 +140,7 @@ func TestTicketIsLost(t *testing.T) {
 			if err := hurt(t.Context(), w, a); err != nil {
 				t.Fatal(err)
 			}
-			_, err := a.Renew(t.Context(), w.st, w.scheme, rand.Text(), w.options())
+			_, err := a.Renew(t.Context(), w.st, w.scheme, rand.Text(), nil, w.options())
 			if !errors.Is(err, lease.ErrLost) {
 				t.Errorf("renewed: %v", err)
 			}
@@ -192,7 +192,7 @@ func (w *ticketWorld) generation() int64 {
 func TestTicketOfAStoreSetBack(t *testing.T) {
 	w := newTicketWorld(t)
 	b := w.ofStoreSetBack()
-	if _, err := b.Renew(t.Context(), w.st, w.scheme, rand.Text(), w.options()); !errors.Is(err, lease.ErrLost) {
+	if _, err := b.Renew(t.Context(), w.st, w.scheme, rand.Text(), nil, w.options()); !errors.Is(err, lease.ErrLost) {
 		t.Errorf("renewed in a store that was rolled back: %v", err)
 	}
 	if c := w.acquire(); c.From < b.Until {
@@ -301,7 +301,7 @@ func TestTicketNeedsAnAttempt(t *testing.T) {
 	w := newTicketWorld(t)
 	a := w.acquire()
 	for _, attempt := range []string{"", "short", "0123456789abcde.", "0123456789abcdef\n"} {
-		if _, err := a.Renew(t.Context(), w.st, w.scheme, attempt, nil); err == nil {
+		if _, err := a.Renew(t.Context(), w.st, w.scheme, attempt, nil, nil); err == nil {
 			t.Errorf("attempt %q was taken", attempt)
 		}
 	}
@@ -314,7 +314,7 @@ func TestTicketWithTheSameAttemptAgain(t *testing.T) {
 	a, attempt := w.acquire(), rand.Text()
 	w.renew(a, attempt)
 	b := w.renew(a, attempt) // the answer was lost
-	if _, err := b.Renew(t.Context(), w.st, w.scheme, attempt, w.options()); !errors.Is(err, lease.ErrInvalid) {
+	if _, err := b.Renew(t.Context(), w.st, w.scheme, attempt, nil, w.options()); !errors.Is(err, lease.ErrInvalid) {
 		t.Errorf("the attempt of the renewal before: %v", err)
 	}
 	w.renew(b, rand.Text()) // and it did no harm
@@ -344,7 +344,7 @@ func TestTicketThatWasChanged(t *testing.T) {
 		forged := a
 		change(&forged)
 		before := w.records()
-		_, err := forged.Renew(t.Context(), w.st, w.scheme, rand.Text(), w.options())
+		_, err := forged.Renew(t.Context(), w.st, w.scheme, rand.Text(), nil, w.options())
 		if !errors.Is(err, lease.ErrLost) {
 			t.Errorf("%s: renewed: %v", name, err)
 		}

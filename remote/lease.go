@@ -40,7 +40,7 @@ const (
 // Acquire implements [lease.Server]. It asks one server, because a copy of this process that goes
 // on with the same attempt would get the same lease. The next call goes to another server.
 func (s *tickets) Acquire(
-	ctx context.Context, namespace string, r lease.Request, o lease.Options,
+	ctx context.Context, namespace string, r lease.Request, o *lease.Options,
 ) (lease.Leased, error) {
 	req := &pb.AcquireRequest{
 		Namespace: namespace, Label: o.Label, Ttl: durationpb.New(o.TTL), Node: o.Node, Guard: o.Guard,

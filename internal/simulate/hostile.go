@@ -44,7 +44,7 @@ func (v server) answer(t lease.Ticket, err error) (lease.Leased, error) {
 
 // Acquire implements lease.Server.
 func (v server) Acquire(
-	ctx context.Context, name string, r lease.Request, o lease.Options,
+	ctx context.Context, name string, r lease.Request, o *lease.Options,
 ) (lease.Leased, error) {
 	own := v.options()
 	own.TTL, own.Node, own.Guard, own.Nodes, own.Label = o.TTL, o.Node, o.Guard, o.Nodes, o.Label
@@ -59,7 +59,7 @@ func (v server) Renew(
 	if err != nil {
 		return lease.Leased{}, err
 	}
-	next, err := t.Renew(ctx, v.st, v.s, attempt, v.options(), earlier...)
+	next, err := t.Renew(ctx, v.st, v.s, attempt, earlier, v.options())
 	if errors.Is(err, lease.ErrLost) { // the client knows it from here on
 		for n := t.Node; n < t.Node+int64(t.Nodes); n++ {
 			v.p.s.lost(v.h, n, v.h.acked[n])
@@ -122,7 +122,7 @@ func (x *hostile) act() {
 		t := x.lie(x.some())
 		if x.chance.IntN(3) == 0 {
 			_ = t.Release(ctx, v.st, v.s, x.tick(), v.options())
-		} else if next, err := t.Renew(ctx, v.st, v.s, x.attempt(), v.options(), x.tries...); err == nil {
+		} else if next, err := t.Renew(ctx, v.st, v.s, x.attempt(), x.tries, v.options()); err == nil {
 			x.keep(next)
 		}
 	}

@@ -128,7 +128,7 @@ func (s *Service) Renew(
 		return t, nil, err
 	}
 	next, sp, err := withSpace(ctx, s, t.Namespace, func(ctx context.Context, sp *Space) (lease.Ticket, error) {
-		return t.Renew(ctx, s.store, sp.Scheme(), attempt, s.tickets(), earlier...)
+		return t.Renew(ctx, s.store, sp.Scheme(), attempt, earlier, s.tickets())
 	})
 	if errors.Is(err, lease.ErrLost) {
 		text := fmt.Sprintf("node %d: its holder lost the lease", t.Node)
