@@ -111,6 +111,7 @@ type hold struct {
 	generation int64 // of the namespace
 	floor      int64 // of the namespace when the grant was computed
 	confirmed  bool  // a grant counted: the floor is compared no more
+	found      bool  // by an earlier attempt, whose answer a copy of the holder may have
 	from       int64 // of the grant
 	pending    bool  // it is not known whether the acquisition was written
 }

@@ -32,7 +32,7 @@ func (c *storeClaim) giveBack(ctx context.Context, o *owed) error {
 		writes := make([]Write, len(h.records))
 		for i, r := range h.records {
 			w := vacated(c.world, r, nonce)
-			if !h.confirmed {
+			if !h.confirmed && !h.found {
 				w.Until = h.from // it never counted
 			} else if o != nil && o.node == h.records[0].Node && o.from == h.from {
 				w.Until = min(r.Until, max(o.used, h.from))

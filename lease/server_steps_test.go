@@ -367,3 +367,21 @@ func TestKeysOfAHolder(t *testing.T) {
 		}
 	}
 }
+
+// What an earlier attempt got is given back whole: a copy of its holder may have the answer, and
+// use its ticks.
+func TestFoundLeaseIsGivenBackWhole(t *testing.T) {
+	g := empty(t, withRollback)
+	g.l.opts.Node = nil
+	const attempt = "attempt-0123456789"
+	from := g.tick(0)
+	g.change(7, func(r *Record) {
+		r.Nonce, r.Holder, r.Label, r.Generation = attempt+".1", fmt.Sprintf("who.%d", from), "stage", 1
+		r.From, r.Until = from, from+100
+	})
+	g.must(g.c.find(t.Context(), g.namespace(), []string{attempt}))
+	g.must(g.c.giveBack(t.Context(), nil))
+	if r := g.record(7); r.Holder != "" || r.Until != from+100 {
+		t.Errorf("given back: %+v", r)
+	}
+}

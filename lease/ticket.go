@@ -150,7 +150,7 @@ func (ns Namespace) suits(s *snowfence.Scheme, r *Request) error {
 // finds is used only after one more write, with another attempt: so a copy of the holder finds
 // nothing.
 func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) error {
-	h := &hold{unanswered: map[string]bool{}, generation: ns.Generation, floor: ns.Floor}
+	h := &hold{unanswered: map[string]bool{}, generation: ns.Generation, floor: ns.Floor, found: true}
 	nodes := snowfence.NodeRange{From: 0, Until: nodeCount(c.ticks.layout)}
 	blocks := map[string][]Record{} // by their nonce
 	for r, err := range store.Records(ctx, c.st, c.name, nodes) {

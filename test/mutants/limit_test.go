@@ -7,12 +7,19 @@ var limitMutants = []mutant{
 		never("err == nil && limit > 0")),
 	m("limit: and not before it is written", "cmd/internal/server.Service.Acquire", "^TestTwoServersDoubledALimit$",
 		inText(`	if g, sp, err = s.acquire(ctx, namespace, r, o); err == nil && limit > 0 {
-		err = s.keepWithin(ctx, id, limit, sp, g.Ticket, g.Ticket.From) // nobody has used it
+		used := g.Ticket.From // nobody has the answer
+		if len(r.Earlier) > 0 {
+			used = -1 // a copy of the caller may have that of an earlier attempt
+		}
+		err = s.keepWithin(ctx, id, limit, sp, g.Ticket, used)
 	}
 `, `	if err = s.checkHeld(ctx, id, limit, namespace); err == nil || limit == 0 {
 		g, sp, err = s.acquire(ctx, namespace, r, o)
 	}
 `)),
+	m("limit: what an earlier attempt got keeps its floor", "cmd/internal/server.Service.Acquire",
+		"^TestEarlierAttemptBeyondALimit$",
+		swap("used = -1", "used = g.Ticket.From")),
 	m("limit: tickets of one server count one after the other", "cmd/internal/server.Service.Acquire",
 		"^TestOneServerGivesAwayAllPlaces$",
 		swap("defer leave()", "leave()")),

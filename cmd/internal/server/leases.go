@@ -74,7 +74,11 @@ func (s *Service) Acquire(
 		}
 	}
 	if g, sp, err = s.acquire(ctx, namespace, r, o); err == nil && limit > 0 {
-		err = s.keepWithin(ctx, id, limit, sp, g.Ticket, g.Ticket.From) // nobody has used it
+		used := g.Ticket.From // nobody has the answer
+		if len(r.Earlier) > 0 {
+			used = -1 // a copy of the caller may have that of an earlier attempt
+		}
+		err = s.keepWithin(ctx, id, limit, sp, g.Ticket, used)
 	}
 	if err != nil {
 		return Granted{}, nil, err

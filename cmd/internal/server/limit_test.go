@@ -213,4 +213,30 @@ func TestEndedTicketsWereRenewedBeyondALimit(t *testing.T) {
 	})
 }
 
+// A ticket that an earlier attempt got is taken back whole: a copy of the caller may use its ticks.
+func TestEarlierAttemptBeyondALimit(t *testing.T) {
+	st := newStore(t, "n")
+	s := newService(t, st, Options{})
+	const attempt = "attempt-0123456789"
+	var first lease.Ticket
+	for i, r := range []lease.Request{{Attempt: attempt}, {}} {
+		g, _, err := s.Acquire(t.Context(), limited(t, 2, VerbLease), "n", r, lease.Options{Label: "a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = g.Ticket
+		}
+	}
+	again := lease.Request{Attempt: "attempt-of-a-copy-1", Earlier: []string{attempt}}
+	_, _, err := s.Acquire(t.Context(), limited(t, 1, VerbLease), "n", again, lease.Options{Label: "a"})
+	if KindOf(err) != TooMuch {
+		t.Fatal(err)
+	}
+	rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: first.Node}})
+	if err != nil || rs[0].Holder != "" || rs[0].Until < first.Until {
+		t.Errorf("%+v after %d: %v", rs, first.Until, err)
+	}
+}
+
 var errSilent = fmt.Errorf("no answer")
