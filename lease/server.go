@@ -94,6 +94,7 @@ type serverClaim struct {
 	ticket  []byte          // nil when nothing is held
 	grant   snowfence.Grant // of ticket
 	earlier []string        // attempts that may have worked, and had no answer
+	fresh   bool            // no attempt before that of grant was without an answer
 	lost    []byte          // the last ticket, after a loss
 	last    snowfence.Grant // the highest grant of its node; Until 0 when there was none
 	avoid   map[int64]bool  // nodes that Options.Check refused
@@ -124,7 +125,7 @@ func (c *serverClaim) acquire(ctx context.Context) (none snowfence.Grant, err er
 		if refused == nil {
 			return g, nil
 		}
-		if err := c.giveBack(ctx, &owed{g.Node, g.From, g.From}); err != nil {
+		if err := c.giveBack(ctx, c.unused()); err != nil {
 			return none, errors.Join(refused, err)
 		}
 		if len(c.avoid) == tried {
@@ -220,13 +221,23 @@ func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error)
 		return none, err
 	}
 	c.noteSticky(a.Grant.Node)
+	c.fresh = len(r.Earlier) == 0
 	if err := c.skew(before, a.Now); err != nil {
-		return none, errors.Join(err, c.giveBack(ctx, &owed{a.Grant.Node, a.Grant.From, a.Grant.From}))
+		return none, errors.Join(err, c.giveBack(ctx, c.unused()))
 	}
 	c.lost = nil
 	c.opts.Logger.Info("lease acquired", "namespace", c.name, "label", c.opts.Label,
 		"node", a.Grant.Node, "nodes", a.Grant.Nodes, "from", a.Grant.From, "until", a.Grant.Until)
 	return a.Grant, nil
+}
+
+// unused is what is given back of a grant that this holder refuses. If an earlier attempt may have
+// got it, a copy of this holder may have the answer, and use it.
+func (c *serverClaim) unused() *owed {
+	if !c.fresh {
+		return nil
+	}
+	return &owed{c.grant.Node, c.grant.From, c.grant.From}
 }
 
 // definite reports whether an acquisition that ended so took no node.

@@ -222,6 +222,11 @@ func TestServedChecks(t *testing.T) {
 		!slices.Equal(k.asked[1].Avoid, []int64{5}) || !slices.Equal(k.used, []int64{10, 10}) {
 		t.Errorf("a server that offers it again: %v, %+v, used %v", err, k.asked, k.used)
 	}
+	x, k = served(t, false, errSilent)
+	x.opts.Check = func(context.Context, int64) error { return broken }
+	if _, err := x.next(t.Context()); err == nil || !slices.Equal(k.used, []int64{-1, 10}) {
+		t.Errorf("what an earlier attempt may have got: %v, used %v", err, k.used)
+	}
 	x, k = served(t, false, nil, errSilent)
 	x.opts.Check = func(context.Context, int64) error { return broken }
 	if _, err := x.next(t.Context()); !errors.Is(err, errSilent) || !errors.Is(err, broken) || len(k.asked) != 1 {
