@@ -35,43 +35,35 @@ type Neighbor struct {
 // The error is an [ErrInvalidLayout], or an [ErrInvalidID] for a wrong node range
 // or slice.
 func (b Beside) Check() (*Collision, error) {
-	var sides [2]*side
+	var regions [2]Region
 	for i, n := range [...]Neighbor{b.A, b.B} {
-		d, err := n.side()
+		r, err := n.region(b.Until)
 		if err != nil {
 			return nil, fmt.Errorf("layout %c: %w", 'A'+rune(i), err)
 		}
-		last := d.scheme.MaxTick()
-		if !b.Until.IsZero() {
-			last = min(last, d.scheme.layout.tickAtOrAfter(b.Until)-1)
-		}
-		if last < 0 {
-			return nil, nil // it makes nothing before
-		}
-		d.setTicks(0, last)
-		sides[i] = d
+		regions[i] = r
 	}
-	return common(sides[0], sides[1])
+	return Meet(regions[0], regions[1])
 }
 
-func (n Neighbor) side() (*side, error) {
+func (n Neighbor) region(until time.Time) (Region, error) {
 	if n.Layout.Cipher != Plain {
-		return nil, fmt.Errorf("%w: nothing can be proven of encrypted IDs, which can be any number: "+
-			"keep its IDs apart", ErrInvalidLayout)
+		return Region{}, fmt.Errorf("%w: %w: keep its IDs apart", ErrInvalidLayout, ErrUnproven)
 	}
-	d, err := newSide(n.Layout, n.Nodes)
+	s, err := NewScheme(n.Layout)
 	if err != nil {
-		return nil, err
+		return Region{}, err
 	}
+	r := Region{Layout: s.layout, Nodes: n.Nodes, First: n.FirstSeq, Last: n.LastSeq, Until: s.MaxTick() + 1}
 	if n.FirstSeq == 0 && n.LastSeq == 0 {
-		d.lo[sideSeq] = 0
-		return d, nil
+		r.Last = s.layout.Last
+	} else if err := checkSlice(s.layout, n.FirstSeq, n.LastSeq); err != nil {
+		return Region{}, err
 	}
-	if err := checkSlice(d.scheme.layout, n.FirstSeq, n.LastSeq); err != nil {
-		return nil, err
+	if !until.IsZero() {
+		r.Until = min(r.Until, s.layout.tickAtOrAfter(until))
 	}
-	d.setNumbers(n.FirstSeq, n.LastSeq)
-	return d, nil
+	return r, nil
 }
 
 // checkSlice refuses numbers that a layout does not have, or reserves.

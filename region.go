@@ -1,0 +1,67 @@
+package snowfence
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrUnproven means that nothing can be proven of two regions, because one has
+// encrypted IDs, which can be any number.
+var ErrUnproven = errors.New("nothing can be proven of encrypted IDs, which can be any number")
+
+// Region is a set of IDs: a layout's nodes, sequence numbers and ticks, with any
+// rollback value.
+type Region struct {
+	Layout Layout
+	Key    string    // fingerprint of the secret, if the layout is encrypted
+	Nodes  NodeRange // half-open; the zero value means all
+
+	First, Last int64 // sequence numbers, both included; may be below Layout.First
+	From, Until int64 // ticks, half-open; MaxTick+1 while open; empty if From is not below Until
+}
+
+// Meet returns the lowest ID, unsigned, that is in both regions; nil and no error
+// are the proof that there is none. It is exact.
+//
+// It compares regions of one encrypted layout and secret before encryption, which
+// gives no two IDs the same number: the ID found is the one before encryption.
+// All other encrypted regions are an [ErrUnproven]. Other errors are an
+// [ErrInvalidLayout], or an [ErrInvalidID] for nodes, numbers or ticks that the
+// layout does not have.
+func Meet(a, b Region) (*Collision, error) {
+	if a.Layout.Cipher != Plain || b.Layout.Cipher != Plain {
+		if a.Key == "" || a.Key != b.Key || !a.Layout.Equal(b.Layout) {
+			return nil, ErrUnproven
+		}
+		a.Layout.Cipher, b.Layout.Cipher = Plain, Plain
+	}
+	from, err := a.side()
+	if err != nil {
+		return nil, err
+	}
+	to, err := b.side()
+	if err != nil {
+		return nil, err
+	}
+	if a.From >= a.Until || b.From >= b.Until {
+		return nil, nil
+	}
+	return common(from, to)
+}
+
+func (r Region) side() (*side, error) {
+	d, err := newSide(r.Layout, r.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	if top := int64(1)<<d.scheme.layout.Bits(FieldSequence) - 1; r.First < 0 || r.First > r.Last || r.Last > top {
+		return nil, fmt.Errorf("%w: sequence numbers %d to %d; the layout has 0 to %d", ErrInvalidID, r.First, r.Last, top)
+	}
+	if end := d.scheme.MaxTick() + 1; r.From < 0 || r.Until > end {
+		return nil, fmt.Errorf("%w: ticks from %d until %d; the layout has ticks 0 to %d",
+			ErrInvalidID, r.From, r.Until, end-1)
+	}
+	d.setNumbers(r.First, r.Last)
+	d.setTicks(r.From, r.Until-1)
+	return d, nil
+}
