@@ -20,6 +20,19 @@ type Region struct {
 	From, Until int64 // ticks, half-open; MaxTick+1 while open; empty if From is not below Until
 }
 
+// RegionOf returns all that nodes of a layout can make: its sequence numbers, those
+// below its first too, which original libraries make after the clock stepped back,
+// and all of its ticks. The zero range means all nodes. Errors are those of [Meet].
+func RegionOf(l Layout, nodes NodeRange) (Region, error) {
+	plain := l
+	plain.Cipher = Plain
+	s, err := NewScheme(plain)
+	if err != nil {
+		return Region{}, err
+	}
+	return Region{Layout: l, Nodes: nodes, Last: s.layout.Last, Until: s.MaxTick() + 1}, nil
+}
+
 // Meet returns the lowest ID, unsigned, that is in both regions; nil and no error
 // are the proof that there is none. It is exact.
 //
@@ -55,7 +68,8 @@ func (r Region) side() (*side, error) {
 		return nil, err
 	}
 	if top := int64(1)<<d.scheme.layout.Bits(FieldSequence) - 1; r.First < 0 || r.First > r.Last || r.Last > top {
-		return nil, fmt.Errorf("%w: sequence numbers %d to %d; the layout has 0 to %d", ErrInvalidID, r.First, r.Last, top)
+		return nil, fmt.Errorf("%w: sequence numbers %d to %d; the layout has 0 to %d", ErrInvalidID, r.First, r.Last,
+			top)
 	}
 	if end := d.scheme.MaxTick() + 1; r.From < 0 || r.Until > end {
 		return nil, fmt.Errorf("%w: ticks from %d until %d; the layout has ticks 0 to %d",

@@ -3,6 +3,7 @@ package snowfence
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence/internal/draw"
 )
@@ -102,7 +103,8 @@ func TestMeetEncrypted(t *testing.T) {
 		"plain":                 {one, plain, false, ErrUnproven},
 	} {
 		for _, r := range [][2]Region{{c.a, c.b}, {c.b, c.a}} {
-			if x, err := Meet(r[0], r[1]); (x != nil) != c.meets || !errors.Is(err, c.err) || c.err == nil && err != nil {
+			if x, err := Meet(r[0], r[1]); (x != nil) != c.meets || !errors.Is(err, c.err) || c.err == nil &&
+				err != nil {
 				t.Errorf("%s: %+v, %v", name, x, err)
 			}
 		}
@@ -130,5 +132,49 @@ func TestMeetErrors(t *testing.T) {
 				t.Errorf("%s: %+v, %v; want %v", name, x, err, c.want)
 			}
 		}
+	}
+}
+
+// Two libraries in one column: what their numbers, slices and epochs make of it.
+func TestRegionsOfNeighbors(t *testing.T) {
+	of := func(spec string, nodes NodeRange) Region { return must(RegionOf(MustLayout(spec), nodes)) }
+	numbers := func(r Region, first, last int64) Region { r.First, r.Last = first, last; return r }
+	before := func(r Region, until time.Time) Region {
+		r.Until = min(r.Until, r.Layout.TickOf(until.Add(-1))+1)
+		return r
+	}
+	later := time.Date(2040, 1, 1, 0, 0, 0, 0, time.UTC)
+	const second = "time=41,node=10,seq=12,epoch=2040-01-01"
+	for name, c := range map[string]struct {
+		a, b Region
+		safe bool
+	}{
+		"the same nodes":    {of("drift", NodeRange{}), of("drift", NodeRange{}), false},
+		"nodes apart":       {of("drift", NodeRange{0, 30}), of("drift", NodeRange{30, 64}), true},
+		"slices apart":      {numbers(of("drift", NodeRange{7, 8}), 5, 31), numbers(of("drift", NodeRange{7, 8}), 32, 63), true},
+		"one number shared": {numbers(of("drift", NodeRange{7, 8}), 5, 32), numbers(of("drift", NodeRange{7, 8}), 32, 63), false},
+		"reserved numbers": {
+			of("time=51,node=6,seq=6,first=5,last=31,epoch=2020-02-20", NodeRange{}),
+			numbers(of("time=51,node=6,seq=6,epoch=2020-02-20", NodeRange{}), 3, 4), false,
+		},
+		"two epochs meet in another year": {of("default", NodeRange{}), of(second, NodeRange{}), false},
+		"and not before the later one":    {before(of("default", NodeRange{}), later), before(of(second, NodeRange{}), later), true},
+		"but soon after": {
+			before(of("default", NodeRange{}), later.Add(time.Millisecond)),
+			before(of(second, NodeRange{}), later.Add(1)), false,
+		},
+	} {
+		if x, err := Meet(c.a, c.b); err != nil || (x == nil) != c.safe {
+			t.Errorf("%s: %+v, %v; safe is %t", name, x, err, c.safe)
+		}
+	}
+	end, all := testScheme(t, "default").MaxTick(), of("default", NodeRange{})
+	last := all
+	last.From, last.Until = end, end+1
+	if x, err := Meet(all, last); err != nil || x == nil {
+		t.Errorf("the last tick: %+v, %v", x, err)
+	}
+	if r, err := RegionOf(Layout{}, NodeRange{}); !errors.Is(err, ErrInvalidLayout) {
+		t.Errorf("no layout: %+v, %v", r, err)
 	}
 }

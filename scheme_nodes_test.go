@@ -66,11 +66,12 @@ func TestNodeZeroAlone(t *testing.T) {
 		t.Errorf("odds %v", odds)
 	}
 	l := s.Layout()
-	none, err := Beside{A: Neighbor{Layout: l, Nodes: zero}, B: Neighbor{Layout: l, Nodes: NodeRange{1, 1024}}}.Check()
+	a, b := must(RegionOf(l, zero)), must(RegionOf(l, NodeRange{1, 1024}))
+	none, err := Meet(a, b)
 	if err != nil || none != nil {
 		t.Errorf("node 0 beside the others: %+v, %v", none, err)
 	}
-	both, err := Beside{A: Neighbor{Layout: l, Nodes: zero}, B: Neighbor{Layout: l, Nodes: zero}}.Check()
+	both, err := Meet(a, a)
 	if err != nil || both == nil {
 		t.Errorf("node 0 beside node 0: %+v, %v", both, err)
 	}

@@ -257,14 +257,18 @@ func (ns Namespace) meetsSQL(l snowfence.Layout, nodes snowfence.NodeRange, from
 		if q.Retired > 0 && (same || from.IsZero()) {
 			continue
 		}
-		others := []snowfence.Neighbor{{Layout: l, Nodes: nodes}}
+		others := []snowfence.Layout{l}
 		if ns.Reserved.used() && l.First > 0 && !same {
 			low := l // numbers below the first, which any node may have
 			low.First, low.Last = 0, max(l.First-1, 1)
-			others = append(others, snowfence.Neighbor{Layout: low})
+			others = append(others, low)
 		}
-		for _, other := range others {
-			x, err := q.meets(other, from)
+		for i, other := range others {
+			among := nodes
+			if i > 0 {
+				among = snowfence.NodeRange{}
+			}
+			x, err := q.meets(other, among, from)
 			if err == nil && x != nil {
 				err = fmt.Errorf("ID %d can be made by both, by them and as tick %d of node %d of the layout %s",
 					int64(x.ID), x.To.Tick, x.To.Node, l)
@@ -281,18 +285,28 @@ func (ns Namespace) meetsSQL(l snowfence.Layout, nodes snowfence.NodeRange, from
 
 // meets returns an ID that both the functions and nodes of a layout can make. Functions that are
 // retired meet only what these make from a time on.
-func (q SQLNode) meets(other snowfence.Neighbor, from time.Time) (*snowfence.Collision, error) {
+func (q SQLNode) meets(
+	other snowfence.Layout, nodes snowfence.NodeRange, from time.Time,
+) (*snowfence.Collision, error) {
 	l, err := snowfence.ParseLayout(q.Layout)
 	if err != nil {
 		return nil, err
 	}
 	own := snowfence.NodeRange{From: q.Node, Until: q.Node + 1}
 	if q.Retired == 0 {
-		return snowfence.Beside{A: snowfence.Neighbor{Layout: l, Nodes: own}, B: other}.Check()
+		a, err := snowfence.RegionOf(l, own)
+		if err != nil {
+			return nil, err
+		}
+		b, err := snowfence.RegionOf(other, nodes)
+		if err != nil {
+			return nil, err
+		}
+		return snowfence.Meet(a, b)
 	}
 	v, err := snowfence.Change{
 		From: l, FromNodes: own, Since: l.TimeOf(q.Start), Floor: l.TimeOf(q.Retired),
-		To: other.Layout, ToNodes: other.Nodes, At: from,
+		To: other, ToNodes: nodes, At: from,
 	}.Check()
 	return v.Collision, err
 }

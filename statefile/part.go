@@ -21,7 +21,7 @@ import (
 //	g, err := snowfence.New(snowfence.Config{Fence: part})
 //
 // Between machines nobody sees that slices overlap: prove them with
-// [snowfence.Beside] first. Inside one process, and in one file, an overlap is a
+// [snowfence.Meet] first. Inside one process, and in one file, an overlap is a
 // [snowfence.ErrBound]. A file keeps its slices: without one it is an [ErrUnusable],
 // and another slice starts above all that the file granted. Numbers below the
 // layout's first are in no slice.

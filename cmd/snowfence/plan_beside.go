@@ -40,18 +40,18 @@ type besideCollision struct {
 // planBeside proves that two layouts that are in use at the same time have no ID in common, or
 // shows one.
 func (p *program) planBeside(f *planFlags, args []string, out *bufio.Writer) error {
-	beside, views, err := plannedBeside(f, args)
+	b, views, err := plannedBeside(f, args)
 	if err != nil {
 		return err
 	}
-	x, err := beside.Check()
+	x, err := snowfence.Meet(b.regions[0], b.regions[1])
 	if err != nil {
 		return usageError{err}
 	}
 	if f.json {
-		err = writeJSON(out, newBesideResult(beside, views, x))
+		err = writeJSON(out, newBesideResult(b, views, x))
 	} else {
-		_, err = out.Write(appendBeside(nil, beside, views, x, p.now()))
+		_, err = out.Write(appendBeside(nil, b, views, x, p.now()))
 	}
 	if err == nil && x != nil {
 		err = errFindings
@@ -59,7 +59,14 @@ func (p *program) planBeside(f *planFlags, args []string, out *bufio.Writer) err
 	return err
 }
 
-func plannedBeside(f *planFlags, args []string) (b snowfence.Beside, views [2]*show.View, err error) {
+// neighbors are two layouts that are in use at the same time, in one set of IDs. Neither stamps a
+// tick that starts at until or later; zero means that both go on to the end of their time bits.
+type neighbors struct {
+	regions [2]snowfence.Region
+	until   time.Time
+}
+
+func plannedBeside(f *planFlags, args []string) (b neighbors, views [2]*show.View, err error) {
 	if len(args) != 1 {
 		return b, views, usagef("--beside takes two layouts: --beside A B")
 	}
@@ -68,29 +75,43 @@ func plannedBeside(f *planFlags, args []string) (b snowfence.Beside, views [2]*s
 			return b, views, usagef("--beside, layout %c: %w", 'A'+rune(i), err)
 		}
 	}
-	b.A.Layout, b.B.Layout = views[0].Layout, views[1].Layout
+	for i, v := range views {
+		if b.regions[i], err = snowfence.RegionOf(v.Layout, snowfence.NodeRange{}); err != nil {
+			return b, views, usagef("--beside, layout %c: %w", 'A'+rune(i), err)
+		}
+	}
 	if f.nodes != "" {
 		ranges, err := parseRanges("nodes", f.nodes)
 		if err != nil {
 			return b, views, err
 		}
-		b.A.Nodes = snowfence.NodeRange{From: ranges[0][0], Until: ranges[0][1] + 1}
-		b.B.Nodes = snowfence.NodeRange{From: ranges[1][0], Until: ranges[1][1] + 1}
+		for i, r := range ranges {
+			b.regions[i].Nodes = snowfence.NodeRange{From: r[0], Until: r[1] + 1}
+		}
 	}
 	if f.slice != "" {
 		ranges, err := parseRanges("slice", f.slice)
 		if err != nil {
 			return b, views, err
 		}
-		for i, n := range []*snowfence.Neighbor{&b.A, &b.B} {
-			if n.FirstSeq, n.LastSeq = ranges[i][0], ranges[i][1]; n.LastSeq == 0 && n.Layout.Last > 0 {
+		for i, r := range ranges {
+			n := &b.regions[i]
+			switch n.First, n.Last = r[0], r[1]; {
+			case n.Last == 0 && n.Layout.Last > 0:
 				return b, views, usagef("--slice %s: a slice with number 0 has at least one number more: "+
 					"take 0-1, or leave 0 out", f.slice)
+			case n.First < n.Layout.First || n.Last > n.Layout.Last:
+				return b, views, usagef("--slice %s: layout %c has the sequence numbers %d to %d", f.slice, 'A'+rune(i),
+					n.Layout.First, n.Layout.Last)
 			}
 		}
 	}
 	if f.until != "" {
-		b.Until, err = parseTime("until", f.until)
+		b.until, err = parseTime("until", f.until)
+		for i := range b.regions {
+			n := &b.regions[i]
+			n.Until = min(n.Until, n.Layout.TickOf(b.until.Add(-1))+1)
+		}
 	}
 	return b, views, err
 }
@@ -150,10 +171,13 @@ func joinRanges(args []string) []string {
 	return out
 }
 
-func newBesideResult(b snowfence.Beside, views [2]*show.View, x *snowfence.Collision) besideResult {
-	r := besideResult{Safe: x == nil, A: newBesideSide(views[0], b.A), B: newBesideSide(views[1], b.B)}
-	if !b.Until.IsZero() {
-		r.Until = &b.Until
+func newBesideResult(b neighbors, views [2]*show.View, x *snowfence.Collision) besideResult {
+	r := besideResult{
+		Safe: x == nil, A: newBesideSide(views[0], b.regions[0]),
+		B: newBesideSide(views[1], b.regions[1]),
+	}
+	if !b.until.IsZero() {
+		r.Until = &b.until
 	}
 	if x != nil {
 		r.Collision = &besideCollision{
@@ -165,15 +189,12 @@ func newBesideResult(b snowfence.Beside, views [2]*show.View, x *snowfence.Colli
 	return r
 }
 
-func newBesideSide(v *show.View, n snowfence.Neighbor) besideSide {
+func newBesideSide(v *show.View, n snowfence.Region) besideSide {
 	s := besideSide{
-		Layout: v.Name, FirstNode: n.Nodes.From, LastNode: n.Nodes.Until - 1, FirstSeq: n.FirstSeq, LastSeq: n.LastSeq,
+		Layout: v.Name, FirstNode: n.Nodes.From, LastNode: n.Nodes.Until - 1, FirstSeq: n.First, LastSeq: n.Last,
 	}
 	if n.Nodes == (snowfence.NodeRange{}) {
 		s.LastNode = v.Scheme.Nodes() - 1
-	}
-	if n.FirstSeq == 0 && n.LastSeq == 0 {
-		s.LastSeq = v.Layout.Last
 	}
 	return s
 }
@@ -183,27 +204,27 @@ func (s besideSide) String() string {
 		s.FirstSeq, s.LastSeq)
 }
 
-func appendBeside(b []byte, beside snowfence.Beside, views [2]*show.View, x *snowfence.Collision,
+func appendBeside(b []byte, beside neighbors, views [2]*show.View, x *snowfence.Collision,
 	now time.Time,
 ) []byte {
 	when := "at any time"
-	if !beside.Until.IsZero() {
-		when = "before " + beside.Until.Format(time.RFC3339Nano)
+	if !beside.until.IsZero() {
+		when = "before " + beside.until.Format(time.RFC3339Nano)
 	}
 	if x != nil {
 		b = fmt.Appendf(b, "REFUSED: both layouts can make the ID %d\n\nas an ID of A:\n", int64(x.ID))
 		b = views[0].AppendPicture(b, x.ID, x.From, now)
 		b = append(b, "\nas an ID of B:\n"...)
 		b = views[1].AppendPicture(b, x.ID, x.To, now)
-		if beside.Until.IsZero() && !x.From.Time.Equal(x.To.Time) {
+		if beside.until.IsZero() && !x.From.Time.Equal(x.To.Time) {
 			b = append(b, "\nTwo times have this number. Where both layouts end sooner, add --until TIME.\n"...)
 		}
 		return b
 	}
 	b = fmt.Appendf(b, "SAFE: no ID of A equals one of B, each made %s\n\n", when)
 	return show.AppendRows(b, [][2]string{
-		{"A", newBesideSide(views[0], beside.A).String()},
-		{"B", newBesideSide(views[1], beside.B).String()},
+		{"A", newBesideSide(views[0], beside.regions[0]).String()},
+		{"B", newBesideSide(views[1], beside.regions[1]).String()},
 		{"proof", "all 64 bits, all these times, nodes and sequence numbers of both were compared"},
 	})
 }

@@ -15,7 +15,7 @@ var Path = []Scope{
 	{File: "fill.go"},
 	{File: "generator.go"},
 	{File: "hold.go"},
-	{File: "layout_beside.go"},
+	{File: "region.go"},
 	{File: "layout_change.go"},
 	{File: "layout_overlap.go"},
 	{File: "local.go"},
