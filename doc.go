@@ -37,7 +37,7 @@ package snowfence
 // Where to find what in this folder:
 //
 //	id.go gql.go encoding*.go               an ID and its text
-//	layout*.go region.go                    what its bits mean; whether two sets of IDs meet
+//	layout*.go region*.go                   what its bits mean; whether two sets of IDs meet
 //	scheme*.go encrypt.go secret.go         parts to an ID and back
 //	fence.go                                where grants come from
 //	hold.go position.go                     a grant in use; a position becomes an ID

@@ -70,8 +70,9 @@ func (l Layout) TickOf(t time.Time) int64 {
 	return int64(min(q, math.MaxInt64))
 }
 
-// tickAtOrAfter returns the first tick that starts at t or later.
-func (l Layout) tickAtOrAfter(t time.Time) int64 {
+// TickFrom returns the first tick that begins at t or later, negative before the epoch.
+// The layout may have too few bits for it.
+func (l Layout) TickFrom(t time.Time) int64 {
 	tick := l.TickOf(t)
 	if tick < math.MaxInt64 && l.TimeOf(tick).Before(t) {
 		tick++

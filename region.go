@@ -3,6 +3,7 @@ package snowfence
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // ErrUnproven means that nothing can be proven of two regions, because one has
@@ -13,7 +14,7 @@ var ErrUnproven = errors.New("nothing can be proven of encrypted IDs, which can 
 // rollback value.
 type Region struct {
 	Layout Layout
-	Key    string    // fingerprint of the secret, if the layout is encrypted
+	Key    string    // tells secrets apart, if the layout is encrypted
 	Nodes  NodeRange // half-open; the zero value means all
 
 	First, Last int64 // sequence numbers, both included; may be below Layout.First
@@ -24,13 +25,17 @@ type Region struct {
 // below its first too, which original libraries make after the clock stepped back,
 // and all of its ticks. The zero range means all nodes. Errors are those of [Meet].
 func RegionOf(l Layout, nodes NodeRange) (Region, error) {
-	plain := l
-	plain.Cipher = Plain
-	s, err := NewScheme(plain)
+	s, err := NewScheme(l.decrypted())
 	if err != nil {
 		return Region{}, err
 	}
 	return Region{Layout: l, Nodes: nodes, Last: s.layout.Last, Until: s.MaxTick() + 1}, nil
+}
+
+// Collision is an ID with two meanings, one of each region.
+type Collision struct {
+	ID       ID
+	From, To Parts
 }
 
 // Meet returns the lowest ID, unsigned, that is in both regions; nil and no error
@@ -46,7 +51,7 @@ func Meet(a, b Region) (*Collision, error) {
 		if a.Key == "" || a.Key != b.Key || !a.Layout.Equal(b.Layout) {
 			return nil, ErrUnproven
 		}
-		a.Layout.Cipher, b.Layout.Cipher = Plain, Plain
+		a.Layout, b.Layout = a.Layout.decrypted(), b.Layout.decrypted()
 	}
 	from, err := a.side()
 	if err != nil {
@@ -60,6 +65,13 @@ func Meet(a, b Region) (*Collision, error) {
 		return nil, nil
 	}
 	return common(from, to)
+}
+
+// decrypted returns the layout of IDs before encryption, without the number of the secret.
+func (l Layout) decrypted() Layout {
+	l.Cipher = Plain
+	l.Fields = slices.DeleteFunc(slices.Clone(l.Fields), func(f Field) bool { return f.Name == FieldKey })
+	return l
 }
 
 func (r Region) side() (*side, error) {

@@ -8,6 +8,41 @@ import (
 	"github.com/snowfence/snowfence/internal/draw"
 )
 
+// smallLayout draws a layout of few bits with any order of fields, so that all its IDs
+// can be listed.
+func smallLayout(t *draw.T) Layout {
+	names := draw.Order(t, []string{"node", "seq", "rollback", "rack"})
+	l := Layout{
+		Epoch:  time.Unix(1_700_000_000+t.Range(-20, 20), 0),
+		Tick:   time.Duration(t.Int(1, 4)) * time.Second,
+		Fields: []Field{{FieldTime, t.Int(1, 5)}},
+	}
+	for _, name := range names {
+		if bits := t.Int(0, 2); bits > 0 {
+			if name == "seq" {
+				name = FieldSequence
+			}
+			l.Fields = append(l.Fields, Field{name, bits})
+		}
+	}
+	top := int64(1)<<l.Bits(FieldSequence) - 1
+	l.Last = t.Range(0, top)
+	if l.Last == 0 {
+		l.Last = top
+	}
+	l.First = t.Range(0, l.Last)
+	return l
+}
+
+func drawNodes(t *draw.T, l Layout) NodeRange {
+	if t.Bool() {
+		return NodeRange{}
+	}
+	n := int64(1) << l.Bits(FieldNode)
+	from := t.Range(0, n-1)
+	return NodeRange{from, t.Range(from+1, n)}
+}
+
 func drawRegion(t *draw.T) Region {
 	r := Region{Layout: smallLayout(t)}
 	r.Nodes = drawNodes(t, r.Layout)
@@ -121,6 +156,8 @@ func TestMeetErrors(t *testing.T) {
 	}{
 		"no layout":         {Region{}, ErrInvalidLayout},
 		"nodes":             {change(func(r *Region) { r.Nodes = NodeRange{5, 65} }), ErrInvalidID},
+		"nodes below all":   {change(func(r *Region) { r.Nodes = NodeRange{-1, 5} }), ErrInvalidID},
+		"no nodes":          {change(func(r *Region) { r.Nodes = NodeRange{5, 5} }), ErrInvalidID},
 		"numbers above":     {change(func(r *Region) { r.Last = 64 }), ErrInvalidID},
 		"numbers below":     {change(func(r *Region) { r.First = -1 }), ErrInvalidID},
 		"numbers backwards": {change(func(r *Region) { r.First, r.Last = 3, 2 }), ErrInvalidID},
@@ -166,6 +203,13 @@ func TestRegionsOfNeighbors(t *testing.T) {
 	} {
 		if x, err := Meet(c.a, c.b); err != nil || (x == nil) != c.safe {
 			t.Errorf("%s: %+v, %v; safe is %t", name, x, err, c.safe)
+		}
+	}
+	full, empty := of("drift", NodeRange{}), of("drift", NodeRange{})
+	empty.Until = 0
+	for _, r := range [][2]Region{{full, empty}, {empty, full}} {
+		if x, err := Meet(r[0], r[1]); x != nil || err != nil {
+			t.Errorf("a region without a tick: %+v, %v", x, err)
 		}
 	}
 	end, all := testScheme(t, "default").MaxTick(), of("default", NodeRange{})

@@ -219,7 +219,7 @@ func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
 			to.Format(time.RFC3339Nano), from.Format(time.RFC3339Nano))
 	}
 	end := uint64(s.MaxTick()) + 1
-	clip := func(t time.Time) uint64 { return min(uint64(max(s.layout.tickAtOrAfter(t), 0)), end) }
+	clip := func(t time.Time) uint64 { return min(uint64(max(s.layout.TickFrom(t), 0)), end) }
 	a, b := clip(from), clip(to)
 	if s.layout.Width() < 64 {
 		return ID(min(a<<s.timeShift, math.MaxInt64)), ID(min(b<<s.timeShift, math.MaxInt64)), nil

@@ -3,7 +3,6 @@ package snowfence
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestNodesWith(t *testing.T) {
@@ -74,14 +73,5 @@ func TestNodeZeroAlone(t *testing.T) {
 	both, err := Meet(a, a)
 	if err != nil || both == nil {
 		t.Errorf("node 0 beside node 0: %+v, %v", both, err)
-	}
-	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
-	change := Change{From: l, To: l, At: at, Floor: at.Add(time.Hour), FromNodes: zero, ToNodes: NodeRange{1, 2}}
-	if v, err := change.Check(); err != nil || v.Collision != nil {
-		t.Errorf("from node 0 to node 1: %+v, %v", v, err)
-	}
-	change.ToNodes = zero
-	if v, err := change.Check(); err != nil || v.Collision == nil {
-		t.Errorf("from node 0 to node 0: %+v, %v", v, err)
 	}
 }

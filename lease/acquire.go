@@ -116,7 +116,7 @@ func (c *storeClaim) fixedBlock(ctx context.Context, ns Namespace, now time.Time
 			return nil, &HeldError{c.name, r.Node, r.Label, c.ticks.layout.TimeOf(r.Until)}
 		}
 	}
-	if err := ns.keptForSQL(c.ticks.layout, first, int64(c.opts.Nodes)); err != nil {
+	if err := ns.ofLeases(first, int64(c.opts.Nodes)); err != nil {
 		return nil, err
 	}
 	if c.opts.Check != nil {

@@ -42,7 +42,7 @@ type NamespaceChange struct {
 // With another layout all holders lose their grants, and programs of the old
 // scheme end. Programs of the new one start above everything that can have been
 // granted. First it is proven that no ID of the new layout can equal one of any
-// layout that the namespace has had (snowfence.Change). Otherwise the error
+// earlier region of the namespace ([Region]). Otherwise the error
 // matches [ErrRefused] and says which ID, and the namespace stays as it was. No
 // store tells programs that have a number of the old layout by hand: stop them
 // before, and start those of the new one after the time of Namespace.Floor. If ctx
@@ -124,7 +124,7 @@ func (c NamespaceChange) relayout(ctx context.Context, st Store, name string, no
 // namespace of the same name starts above all that was granted.
 // It is refused while functions in a database make its IDs ([RecordSQL]).
 func DeleteNamespace(ctx context.Context, st Store, namespace string) (Namespace, error) {
-	ns, err := freeze(ctx, st, namespace, Namespace.inUseBySQL)
+	ns, err := freeze(ctx, st, namespace, Namespace.withoutFunctions)
 	if err != nil {
 		return Namespace{}, err
 	}
@@ -266,8 +266,14 @@ func (c NamespaceChange) renode(ns Namespace, now time.Time) (Namespace, error) 
 			return Namespace{}, marked{fmt.Errorf("lease: namespace %q: %w", ns.Name, err), ErrRefused}
 		}
 		next.Floor = max(ns.Floor, unused)
-		if err := ns.meetsSQL(layout, next.leasable(), layout.TimeOf(next.Floor)); err != nil {
-			return Namespace{}, err
+		for {
+			r := next.region(layout, next.Floor)
+			if r.Nodes = next.uncovered(next.leasable()); r.empty() {
+				break
+			}
+			if err := next.add(r, false); err != nil {
+				return Namespace{}, marked{fmt.Errorf("lease: namespace %q: %w", ns.Name, err), ErrRefused}
+			}
 		}
 	}
 	if fewer {

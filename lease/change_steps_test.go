@@ -2,6 +2,7 @@ package lease
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -189,12 +190,14 @@ func TestStartOfAChangedLayout(t *testing.T) {
 		"in longer ticks":        {to: "time=41,node=4,seq=12,epoch=2025-01-01,tick=10ms", until: 7, floor: 7, from: 10, force: true},
 		"at their beginning":     {to: "time=41,node=4,seq=12,epoch=2025-01-01,tick=10ms", until: 20, floor: 20, from: 20, force: true},
 		"a floor above grants":   {to: same, until: 7, hurt: func(g *stage, ns *Namespace) { ns.Floor = g.tick(0) + 9 }, floor: 9, from: 9},
+		"beside the past":        {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Reserved.Past = 1 }, floor: 7, from: 7},
+		"after the past":         {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Reserved.Past = 1 }, floor: 1, from: 1},
 		"by hand":                {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Last = 9 }, floor: 7, from: 7},
 		"by hand, later":         {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Last = 9 }, floor: 1, from: 1},
 		"of another store":       {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity = "x" }, floor: 60_001, from: 60_001},
 		"and a longer ttl":       {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity, ns.LongestTTL = "x", 2*time.Minute }, floor: 240_001, from: 240_001},
 		"granted further":        {to: same, until: 900_000, hurt: func(_ *stage, ns *Namespace) { ns.Identity = "x" }, floor: 900_000, from: 900_000},
-		"of earlier generations": {to: same, until: 7, hurt: func(g *stage, ns *Namespace) { ns.Since, ns.Past, ns.Floor = 9, []PastLayout{}, g.tick(0)+2 }, floor: 2, from: 2, force: true},
+		"of earlier generations": {to: same, until: 7, hurt: func(g *stage, ns *Namespace) { ns.Since, ns.Floor = 9, g.tick(0)+2 }, floor: 2, from: 2, force: true},
 		"that is over":           {to: "time=24,node=4,seq=12,epoch=2025-12-31T23:59:50Z,tick=1ms", until: 16_767_217, refused: true},
 		"with one tick left":     {to: "time=24,node=4,seq=12,epoch=2025-12-31T23:59:50Z,tick=1ms", until: 16_767_215, floor: 16_767_215, from: 16_767_215, force: true},
 	} {
@@ -217,12 +220,12 @@ func TestStartOfAChangedLayout(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		past := next.Past[len(next.Past)-1]
-		if past.Floor != g.tick(0)+c.floor ||
+		past := next.History()[len(next.History())-1]
+		if past.Until != g.tick(0)+c.floor ||
 			to.Layout().TimeOf(next.Start).Sub(g.now) != time.Duration(c.from)*time.Millisecond ||
 			next.Floor != next.Start || next.Since != ns.Generation+1 {
 			t.Errorf("%s: the old one ends %d ms from now, and the new one starts %v from now: %+v",
-				name, past.Floor-g.tick(0), to.Layout().TimeOf(next.Start).Sub(g.now), next)
+				name, past.Until-g.tick(0), to.Layout().TimeOf(next.Start).Sub(g.now), next)
 		}
 	}
 }
@@ -241,19 +244,15 @@ func TestLayoutThatBeginsLater(t *testing.T) {
 
 // What cannot be read, remembered or said of numbers given by hand is no change.
 func TestChangeThatIsNotPossible(t *testing.T) {
-	long := make([]PastLayout, maxPast+1)
-	for i := range long {
-		long[i] = PastLayout{
-			Layout: "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms", Start: int64(3 * i),
-			Floor: int64(3*i + 1),
-		}
-	}
 	for name, c := range map[string]struct {
 		change NamespaceChange
 		hurt   func(ns *Namespace)
 	}{
-		"no layout":      {NamespaceChange{}, func(ns *Namespace) { ns.Layout = "x" }},
-		"too much":       {NamespaceChange{}, func(ns *Namespace) { ns.Past = long }},
+		"no layout": {NamespaceChange{}, func(ns *Namespace) { ns.Layout = "x" }},
+		"too much": {NamespaceChange{}, func(ns *Namespace) {
+			ns.Regions[0].Ended, ns.Regions[0].Until = true, 1
+			ns.Regions = slices.Repeat(ns.Regions, maxRegions)
+		}},
 		"used for hours": {NamespaceChange{Unused: time.Now().AddDate(100, 0, 0)}, func(ns *Namespace) { ns.Last = 9 }},
 		"no such nodes":  {NamespaceChange{Nodes: snowfence.NodeRange{Until: 17}}, func(*Namespace) {}},
 	} {

@@ -89,9 +89,9 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 			t.Fatalf("another layout: %+v, %v", ns, err)
 		}
 		// Nobody ever leased a node, and still the first layout was in use, by hand.
-		if len(ns.Past) != 1 || ns.Past[0].Floor <= last.Tick ||
+		if len(ns.History()) != 1 || ns.History()[0].Until <= last.Tick ||
 			newScheme(t, b).Layout().TimeOf(ns.Floor).Before(last.Time) {
-			t.Errorf("an ID of tick %d was made by hand, and the past is %+v", last.Tick, ns.Past)
+			t.Errorf("an ID of tick %d was made by hand, and the past is %+v", last.Tick, ns.History())
 		}
 		for name, c := range map[string]lease.NamespaceChange{
 			"more nodes":                    {Nodes: nodes(0, 1024)},
@@ -251,8 +251,8 @@ func TestChangeInAStoreThatWasReplaced(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if len(ns.Past) != 1 || ns.Past[0].Floor < lost.Until || ns.Identity != "two" {
-					t.Errorf("ticks until %d were granted, and the past is %+v", lost.Until, ns.Past)
+				if len(ns.History()) != 1 || ns.History()[0].Until < lost.Until || ns.Identity != "two" {
+					t.Errorf("ticks until %d were granted, and the past is %+v", lost.Until, ns.History())
 				}
 			})
 		})
@@ -282,15 +282,15 @@ func TestChangeCountsLeasesAndNumbersGivenByHand(t *testing.T) {
 				until := l.Status().Grant.Until // 15 seconds ahead
 				l.Orphan()
 				ns, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: b})
-				if err != nil || len(ns.Past) != 1 || ns.Past[0].Floor < until {
-					t.Fatalf("leased until %d: %+v, %v", until, ns.Past, err)
+				if err != nil || len(ns.History()) != 1 || ns.History()[0].Until < until {
+					t.Fatalf("leased until %d: %+v, %v", until, ns.History(), err)
 				}
 				time.Sleep(time.Minute)
 				now := time.Now()
 				ns, err = lease.ChangeNamespace(t.Context(), st, "default",
 					lease.NamespaceChange{Scheme: newScheme(t, "time=42,node=11,seq=11,epoch=1997-01-01")})
-				if err != nil || len(ns.Past) != 2 || ns.Past[1].Floor <= b.Layout().TickOf(now) {
-					t.Errorf("by hand until %d: %+v, %v", b.Layout().TickOf(now), ns.Past, err)
+				if err != nil || len(ns.History()) != 2 || ns.History()[1].Until <= b.Layout().TickOf(now) {
+					t.Errorf("by hand until %d: %+v, %v", b.Layout().TickOf(now), ns.History(), err)
 				}
 			})
 		})

@@ -66,27 +66,30 @@ func (e *MismatchError) Error() string {
 		e.Namespace, e.Stored, e.Wanted)
 }
 
-// CollisionError means that a change of layout is refused, because an ID of the new
-// layout can equal one of a layout that the namespace has had.
+// CollisionError means that a change of a namespace is refused, because a new region can make
+// an ID that an earlier one can.
 type CollisionError struct {
-	Namespace string
-	Change    snowfence.Change  // what was compared
-	Verdict   snowfence.Verdict // with the ID
-}
-
-// Earlier is the layout that can have made the ID, and when it was in use.
-func (e *CollisionError) Earlier() snowfence.Era {
-	if i := e.Verdict.Collision.Past; i > 0 {
-		return e.Change.Past[i-1]
-	}
-	return snowfence.Era{Layout: e.Change.From, From: e.Change.Since, Until: e.Change.Floor}
+	Namespace      string
+	Earlier, Later Region
+	Collision      snowfence.Collision // From is the reading of the earlier region
 }
 
 func (e *CollisionError) Error() string {
-	x, era := e.Verdict.Collision, e.Earlier()
-	return fmt.Sprintf("ID %d can be made by both: as tick %d of node %d of the layout %s, in use until %s, "+
-		"and as tick %d of node %d of the new one",
-		int64(x.ID), x.From.Tick, x.From.Node, era.Layout, era.Until.Format(time.RFC3339Nano), x.To.Tick, x.To.Node)
+	x, q := e.Collision, e.Earlier
+	use := "in use"
+	if q.Ended {
+		_, until := q.Times()
+		use += " until " + until.Format(time.RFC3339Nano)
+	}
+	text := fmt.Sprintf("ID %d can be made by both: as tick %d of node %d of the layout %s (%s, %s), "+
+		"and as tick %d of node %d of the layout %s (%s)",
+		int64(x.ID), x.From.Tick, x.From.Node, q.Layout, q.Owner, use, x.To.Tick, x.To.Node, e.Later.Layout,
+		e.Later.Owner)
+	if f := q.Functions; f != nil && !q.Ended {
+		text += fmt.Sprintf(": functions in a database make the IDs of node %d (%s): drop them and retire the node "+
+			"first", q.Nodes.From, f.database())
+	}
+	return text
 }
 
 // HeldError means that a fixed node is held by another label, and that it was not asked

@@ -42,9 +42,9 @@ func VetoNode(ctx context.Context, st Store, namespace string, node int64, reaso
 		return Record{}, err
 	}
 	return edit(ctx, st, namespace, node, func(ns Namespace, r Record) (Record, error) {
-		if q := ns.sqlNode(node); reason == "" && q != nil && q.Layout == ns.Layout {
+		if q, had := ns.FunctionsOf(node); reason == "" && had && q.Layout.String() == ns.Layout {
 			err := fmt.Errorf("functions in a database make its IDs (%s): drop them there, and retire the node",
-				q.database())
+				q.Functions.database())
 			return r, marked{err, ErrRefused}
 		}
 		r.Veto = reason

@@ -35,8 +35,8 @@ type Namespace struct {
 	Since int64 `json:"since"`
 	Start int64 `json:"start"` // tick with which the layout began
 	Floor int64 `json:"floor"` // no grant starts below this tick
-	// Past has the layouts before, oldest first; nil when an earlier version kept none.
-	Past []PastLayout `json:"past"`
+	// Regions have all IDs that were ever made, and can be made now.
+	Regions []Region `json:"-"`
 	// the longest any lease used, in nanoseconds: how far ahead a grant can reach
 	LongestTTL time.Duration `json:"longest_ttl"`
 	Identity   string        `json:"identity"` // of the store, where it has one
@@ -44,8 +44,6 @@ type Namespace struct {
 	// milliseconds.
 	RolledBack int64    `json:"rolled_back,omitempty"`
 	Reserved   Reserved `json:"reserved,omitzero"` // sequence numbers below the layout's first
-	// SQL has the nodes whose IDs functions in a database make, and those of which they did.
-	SQL []SQLNode `json:"sql,omitempty"`
 	// of a layout with a key field: snowfence.Secret.ID of each, by number
 	Keys []string `json:"keys,omitempty"`
 	// signs tickets. It is kept beside the rest, so that whoever prints a namespace does not
@@ -86,7 +84,7 @@ func CreateNamespace(
 		switch {
 		case errors.Is(err, ErrNoNamespace):
 			ns = Namespace{
-				Name: name, Since: 1, Past: []PastLayout{}, Last: nodeCount(layout) - 1,
+				Name: name, Since: 1, Last: nodeCount(layout) - 1,
 				ticketKey: world.From(ctx).Text(), record: Record{Key: Key{Namespace: name, Node: NamespaceNode}},
 			}
 		case err != nil:
@@ -97,6 +95,11 @@ func CreateNamespace(
 			return Namespace{}, ns.notActive()
 		}
 		ns.Layout, ns.Fingerprint = layout.String(), s.Fingerprint()
+		if ns.Regions == nil {
+			if err := ns.begin(layout, false); err != nil {
+				return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
+			}
+		}
 		next, err := c.renode(ns, now)
 		switch {
 		case err != nil:

@@ -39,7 +39,7 @@ func TestNewNamespace(t *testing.T) {
 		if err != nil || made.record != ns.record || ns.First != c.first || ns.Last != c.last || ns.Floor != 0 {
 			t.Errorf("%s: %+v, %v", name, ns, err)
 		}
-		if ns.Generation != 1 || ns.Since != 1 || ns.State != Active || ns.Identity != "one" || ns.Past == nil ||
+		if ns.Generation != 1 || ns.Since != 1 || ns.State != Active || ns.Identity != "one" || len(ns.Regions) != 1 ||
 			ns.ticketKey == "" || ns.record.Revision != 1 {
 			t.Errorf("%s: %+v", name, ns)
 		}

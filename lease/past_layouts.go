@@ -1,14 +1,13 @@
 package lease
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
 	"github.com/snowfence/snowfence"
 )
 
-// pastEra is a layout while the namespace had it, with the ticks that it may stamp.
+// pastEra is a layout while the namespace had it, with the ticks that it may stamp for the past.
 type pastEra struct {
 	scheme  *snowfence.Scheme
 	layout  snowfence.Layout
@@ -18,29 +17,28 @@ type pastEra struct {
 	until   time.Time // of that tick; zero for the present layout
 }
 
-// pastEras returns the layouts of a namespace, oldest first. Their ticks are
-// those that changes of layout were proven for.
+// pastEras returns the layouts that make IDs for the past, oldest first.
 func pastEras(ns Namespace, s *snowfence.Scheme) ([]pastEra, error) {
 	var eras []pastEra
-	for _, p := range append(append([]PastLayout{}, ns.Past...), ns.present(s.MaxTick()+1)) {
-		e := pastEra{scheme: s, first: p.Start, floor: p.Floor}
-		l, err := snowfence.ParseLayout(p.Layout)
-		if err == nil && cmp.Or(p.Key, p.Layout) != s.Fingerprint() {
-			if l.Cipher != snowfence.Plain {
-				continue // encrypted with other secrets: Reserved.Since is later
+	for _, r := range ns.Regions {
+		if r.Owner != OwnerBackfill {
+			continue
+		}
+		e := pastEra{scheme: s, layout: r.Layout, numbers: r.Last + 1, first: r.From, floor: r.Until}
+		if r.Ended {
+			e.until = r.Layout.TimeOf(r.Until)
+		}
+		if r.Key != ns.key(s.Layout()) || !r.Layout.Equal(s.Layout()) {
+			var err error
+			if e.scheme, err = snowfence.NewScheme(r.Layout); err != nil {
+				return nil, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
 			}
-			e.scheme, err = snowfence.NewScheme(l)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
-		}
-		e.layout, e.numbers, e.until = l, min(ns.Reserved.Past, l.First), l.TimeOf(p.Floor)
-		if len(eras) == 0 {
-			e.first = 1 // the times before belong to the first layout; tick 0 could give the ID 0
 		}
 		eras = append(eras, e)
 	}
-	eras[len(eras)-1].until = time.Time{}
+	if len(eras) == 0 {
+		return nil, ns.notAllowed()
+	}
 	return eras, nil
 }
 
@@ -85,19 +83,10 @@ func slotOf(eras []pastEra, t, now time.Time) slot {
 	if e.layout.Tick > time.Second {
 		unix = e.layout.TimeOf(e.layout.TickOf(t)).Unix()
 	}
-	from := tickAtOrAfter(e.layout, time.Unix(unix, 0))
-	until := tickAtOrAfter(e.layout, time.Unix(unix+1, 0))
+	from := e.layout.TickFrom(time.Unix(unix, 0))
+	until := e.layout.TickFrom(time.Unix(unix+1, 0))
 	return slot{
 		era: e, second: unix + beforeUnix,
 		first: max(from, e.first), last: min(until, e.floor, e.layout.TickOf(now)+1) - 1,
 	}
-}
-
-// tickAtOrAfter returns the first tick that begins at t or later.
-func tickAtOrAfter(l snowfence.Layout, t time.Time) int64 {
-	tick := l.TickOf(t)
-	if l.TimeOf(tick).Before(t) {
-		tick++
-	}
-	return tick
 }

@@ -432,14 +432,14 @@ func TestPastBeforeAForcedChange(t *testing.T) {
 	p.s = worse
 	b := p.open(0)
 	p.clock.now = pastNow.Add(time.Hour)
-	p.refused(b, pastNow, lease.ErrInvalid, "without a proof")
+	p.refused(b, pastNow, lease.ErrInvalid, "take a later one")
 	p.id(b, pastNow.Add(2*time.Minute))
 	good := schemeOf(t, "time=42,node=9,seq=12,epoch=2010-01-01,first=5")
 	if _, err := lease.ChangeNamespace(p.ctx, p.st, "n", lease.NamespaceChange{Scheme: good}); err != nil {
 		t.Fatal(err)
 	}
 	p.s = good
-	p.refused(p.open(0), pastNow, lease.ErrInvalid, "without a proof")
+	p.refused(p.open(0), pastNow, lease.ErrInvalid, "take a later one")
 }
 
 // An encrypted layout has reserved numbers too.

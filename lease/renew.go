@@ -172,7 +172,7 @@ func (c *storeClaim) confirm(ctx context.Context, until int64) (none snowfence.G
 			c.name, ns.State, ns.Generation, h.generation))
 	}
 	// A node is recorded first, and its holder evicted then: who took it in between learns it here.
-	if err := ns.keptForSQL(c.ticks.layout, h.records[0].Node, int64(len(h.records))); err != nil {
+	if err := ns.ofLeases(h.records[0].Node, int64(len(h.records))); err != nil {
 		return none, c.lose(err)
 	}
 	id, err := c.st.Identity(ctx, c.name)

@@ -18,9 +18,6 @@ type Reserved struct {
 	Others bool `json:"others,omitempty"`
 	// Past is how many of these numbers, from 0 up, IDs of [Past] have; 0 means that it makes none.
 	Past int64 `json:"past,omitempty"`
-	// Since is a time in Unix milliseconds. [Past] makes no earlier ID, because the layout was
-	// changed without a proof then; 0 means any time.
-	Since int64 `json:"since,omitempty"`
 	// Until is a time in Unix milliseconds: [Past] used no tick that begins then or later.
 	Until int64 `json:"until,omitempty"`
 	// Identity is that of the store whose counts are right; "" after it was rolled back.
@@ -31,9 +28,6 @@ type Reserved struct {
 	// rolled back.
 	Nodes snowfence.NodeRange `json:"nodes,omitzero"`
 }
-
-// used reports whether changes of layout have to count the reserved numbers.
-func (r Reserved) used() bool { return r.Others || r.Past > 0 }
 
 // ErrRolledBack means that the store may have lost counts of [Past]: see [PastNodes].
 var ErrRolledBack = errors.New("the store may have lost counts")
@@ -73,10 +67,8 @@ func AllowPast(ctx context.Context, st Store, namespace string, last int64, nobo
 		if err != nil {
 			return false, err
 		}
-		if err := ns.proveReserved(last); err != nil {
-			return false, err
-		}
-		if err := ns.reservedMeetSQL(); err != nil {
+		ns.Reserved.Past = last + 1
+		if err := ns.reserve(); err != nil {
 			return false, err
 		}
 		id, err := st.Identity(ctx, namespace)
@@ -109,10 +101,13 @@ func NoteOthers(ctx context.Context, st Store, namespace string) (Namespace, err
 				"snow-drift could be the same: use another namespace", ns.Name, ns.Reserved.Past-1)
 			return false, marked{err, ErrRefused}
 		}
-		if err := ns.reservedMeetSQL(); err != nil {
-			return false, err
-		}
 		ns.Reserved.Others = true
+		for _, l := range ns.layouts() {
+			l.Owner, l.First, l.Last, l.From = OwnerOthers, ns.Reserved.Past, l.Layout.First-1, 0
+			if err := ns.add(l, false); err != nil {
+				return false, marked{fmt.Errorf("lease: namespace %q: %w", ns.Name, err), ErrRefused}
+			}
+		}
 		return true, nil
 	})
 }
@@ -174,43 +169,27 @@ func (ns Namespace) notAllowed() error {
 	return marked{err, ErrRefused}
 }
 
-// proveReserved proves that the layouts that the namespace has had do not
-// meet, also with reserved numbers.
-func (ns Namespace) proveReserved(last int64) error {
-	if ns.Past == nil && ns.Since > 1 {
-		return marked{fmt.Errorf("lease: namespace %q: %w", ns.Name, errPastUnknown), ErrRefused}
-	}
+// reserve gives reserved numbers of all layouts that the namespace has had to [Past]. Those of
+// others, if any, are above them.
+func (ns *Namespace) reserve() error {
+	last := ns.Reserved.Past - 1
+	ns.each(func(r Region) []Region {
+		if r.Owner == OwnerOthers {
+			r.First = max(r.First, last+1)
+		}
+		return []Region{r}
+	})
 	some := false
-	var eras []snowfence.Era
-	for i, p := range append(append([]PastLayout{}, ns.Past...), ns.present(ns.Start)) {
-		l, err := snowfence.ParseLayout(p.Layout)
-		if err != nil {
-			return fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
+	for i, l := range ns.layouts() {
+		some = some || l.Layout.First > 0
+		l.Owner, l.First, l.Last, l.Forced = OwnerBackfill, 0, min(last, l.Layout.First-1), false
+		if i == 0 {
+			l.From = 1 // times before belong to the first layout; tick 0 could give the ID 0
 		}
-		some = some || l.First > 0
-		e := snowfence.Era{Layout: l, From: l.TimeOf(p.Start)}
-		if i > 0 {
-			before := eras[i-1]
-			change := snowfence.Change{
-				From: before.Layout, Since: before.From, Floor: before.Until, FromReserved: true,
-				To: l, At: e.From, ToReserved: true, Past: eras[:i-1],
-			}
-			v, err := change.Check()
-			if err == nil && v.Collision != nil {
-				err = &CollisionError{ns.Name, change, v}
-			}
-			if err != nil {
-				err = fmt.Errorf("lease: namespace %q makes no IDs for the past: with reserved numbers, layouts "+
-					"that it has had meet: %w", ns.Name, err)
-				return marked{err, ErrRefused}
-			}
-		}
-		if i < len(ns.Past) {
-			if e, err = p.Era(); err != nil {
-				return marked{fmt.Errorf("lease: namespace %q: %w", ns.Name, err), ErrRefused}
-			}
-			e.Reserved = true
-			eras = append(eras, e)
+		if err := ns.add(l, false); err != nil {
+			err = fmt.Errorf("lease: namespace %q makes no IDs for the past: with reserved numbers, layouts that it "+
+				"has had meet: %w", ns.Name, err)
+			return marked{err, ErrRefused}
 		}
 	}
 	if !some {

@@ -12,31 +12,24 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// SQLNode is a node whose IDs functions in a database make ("snowfence sql"). It has no lease, so
-// nothing ends its layout: until it is retired, the functions make IDs of this layout.
-type SQLNode struct {
-	Node    int64         `json:"node"`
+// Functions are functions in a database that make the IDs of a node ("snowfence sql"). The node
+// has no lease, so nothing ends its layout: until it is retired, they make IDs of this layout.
+type Functions struct {
 	Dialect string        `json:"dialect"`         // of the database
 	Label   string        `json:"label,omitempty"` // for people: which database
 	Lead    time.Duration `json:"lead"`            // how far its IDs run ahead of the database's clock
-	Layout  string        `json:"layout"`          // spec; RecordSQL sets it, and what follows
-	Start   int64         `json:"start"`           // first tick
-	Printed int64         `json:"printed"`         // when the functions were made, in Unix milliseconds
-	Retired int64         `json:"retired"`         // first tick after the last; 0 while the functions are there
+	Printed int64         `json:"printed"`         // when they were made, in Unix milliseconds; RecordSQL sets it
 }
 
 // database names the database, for people.
-func (q SQLNode) database() string {
-	if q.Label == "" {
-		return q.Dialect
+func (f Functions) database() string {
+	if f.Label == "" {
+		return f.Dialect
 	}
-	return q.Dialect + ", " + q.Label
+	return f.Dialect + ", " + f.Label
 }
 
 const (
-	// maxSQL is how many of them a namespace remembers, those that were retired too.
-	maxSQL = 32
-
 	// sqlSkew is how far a database's clock may be off that of whoever retires its functions.
 	sqlSkew = 30 * time.Second
 
@@ -44,51 +37,50 @@ const (
 	maxSQLLead = 100 * 365 * 24 * time.Hour
 )
 
-// RecordSQL gives a node to functions in a database, and returns the tick above which their IDs
-// have to begin. The node must lie outside those that can be leased, and a second record of it is
-// refused: again is the operator's word that the functions are for the same database.
+// RecordSQL gives a node to functions in a database: leases lose its IDs to them. It returns the
+// region of the functions, and the tick above which their IDs have to begin. The node must lie
+// outside those that can be leased, and a second record of it is refused: again is the operator's
+// word that the functions are for the same database.
 //
 // From then on nobody leases the node. A change that could make an ID of it is refused, and so is
 // the end of the namespace, until [RetireSQL].
 func RecordSQL(
-	ctx context.Context, st Store, namespace string, n SQLNode, again bool,
-) (recorded SQLNode, after int64, err error) {
+	ctx context.Context, st Store, namespace string, node int64, f Functions, again bool,
+) (recorded Region, after int64, err error) {
+	none := Region{}
 	switch {
-	case len(n.Label) > longestLabel || !plain(n.Label) || len(n.Dialect) > longestLabel || !plain(n.Dialect):
-		return n, 0, invalidf("lease: namespace %q: the label %.200q is no text of at most %d bytes", namespace,
-			n.Label, longestLabel)
-	case n.Lead < 0 || n.Lead > maxSQLLead:
-		return n, 0, invalidf("lease: namespace %q: a lead of %v: it is between 0 and %v", namespace, n.Lead,
+	case len(f.Label) > longestLabel || !plain(f.Label) || len(f.Dialect) > longestLabel || !plain(f.Dialect):
+		return none, 0, invalidf("lease: namespace %q: the label %.200q is no text of at most %d bytes", namespace,
+			f.Label, longestLabel)
+	case f.Lead < 0 || f.Lead > maxSQLLead:
+		return none, 0, invalidf("lease: namespace %q: a lead of %v: it is between 0 and %v", namespace, f.Lead,
 			time.Duration(maxSQLLead))
 	}
 	now := world.From(ctx).Now()
 	if !again {
-		if err := vacant(ctx, st, namespace, n.Node, now); err != nil {
-			return n, 0, err
+		if err := vacant(ctx, st, namespace, node, now); err != nil {
+			return none, 0, err
 		}
 	}
 	ns, err := editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
-		return true, ns.recordSQL(n, again, now)
+		return true, ns.recordSQL(node, f, again, now)
 	})
 	if err != nil {
-		return n, 0, err
+		return none, 0, err
 	}
-	recorded = *ns.sqlNode(n.Node)
-	l, err := snowfence.ParseLayout(recorded.Layout)
-	if err != nil {
-		return n, 0, fmt.Errorf("lease: namespace %q: %w", namespace, err)
-	}
-	after = max(l.TickOf(now)+1, recorded.Start)
+	recorded, _ = ns.FunctionsOf(node)
+	l := recorded.Layout
+	after = max(l.TickOf(now)+1, recorded.From)
 	if again { // the database may be a new one, in place of one that is gone
-		after = max(after, l.TickOf(now.Add(recorded.Lead+sqlSkew))+1)
+		after = max(after, l.TickOf(now.Add(recorded.Functions.Lead+sqlSkew))+1)
 	}
-	if recorded.Layout != ns.Layout {
+	if l.String() != ns.Layout {
 		return recorded, after, nil
 	}
 	// Whoever took the node before it was recorded is in its record now, and evicted.
-	r, err := VetoNode(ctx, st, namespace, n.Node, "functions in a database make its IDs: "+recorded.database())
+	r, err := VetoNode(ctx, st, namespace, node, "functions in a database make its IDs: "+recorded.Functions.database())
 	if err != nil {
-		return n, 0, err
+		return none, 0, err
 	}
 	return recorded, max(after, floor(ns, r), r.SkipUntil), nil
 }
@@ -115,88 +107,104 @@ func vacant(ctx context.Context, st Store, namespace string, node int64, now tim
 	return nil
 }
 
-// recordSQL adds a node, or renews its record.
-func (ns *Namespace) recordSQL(n SQLNode, again bool, now time.Time) error {
+// recordSQL gives a node of the leases to functions, or notes that functions were printed again.
+func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Time) error {
 	refuse := func(format string, args ...any) error {
-		err := fmt.Errorf("lease: node %d of namespace %q: "+format, append([]any{n.Node, ns.Name}, args...)...)
+		err := fmt.Errorf("lease: node %d of namespace %q: "+format, append([]any{node, ns.Name}, args...)...)
 		return marked{err, ErrRefused}
 	}
 	l, err := snowfence.ParseLayout(ns.Layout)
-	old := ns.sqlNode(n.Node)
+	old, had := ns.FunctionsOf(node)
+	start := max(ns.Floor, l.TickOf(now))
 	switch {
 	case err != nil:
 		return fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
 	case ns.State != Active:
 		return ns.notActive()
-	case again && old == nil:
+	case again && !had:
 		return refuse("no functions in a database have it, so there are none to print again")
-	case again && old.Dialect != n.Dialect:
-		return refuse("its functions are for %s: print them again for that, or retire them", old.Dialect)
-	case old != nil && !again:
-		return refuse("functions in a database have it since %s (%s): print them again for the same database only, "+
-			"or take another node", showMilli(old.Printed), old.database())
-	case !again && (n.Node < 0 || n.Node >= nodeCount(l)):
-		return invalidf("lease: node %d of namespace %q: the layout %s has the nodes 0 to %d", n.Node, ns.Name,
-			ns.Layout, nodeCount(l)-1)
-	}
-	ns.SQL = slices.Clone(ns.SQL) // the one that was read may be remembered by others
-	if again {
-		old = ns.sqlNode(n.Node)
-		old.Lead, old.Label, old.Printed = max(old.Lead, n.Lead), cmp.Or(n.Label, old.Label), now.UnixMilli()
+	case again && old.Functions.Dialect != f.Dialect:
+		return refuse("its functions are for %s: print them again for that, or retire them", old.Functions.Dialect)
+	case again:
+		ns.each(func(r Region) []Region {
+			if r.functionsOf(node) {
+				was := *r.Functions
+				r.Functions = &Functions{f.Dialect, cmp.Or(f.Label, was.Label), max(was.Lead, f.Lead), now.UnixMilli()}
+			}
+			return []Region{r}
+		})
 		return nil
-	}
-	if n.Node >= ns.First && n.Node <= ns.Last {
+	case had:
+		return refuse("functions in a database have it since %s (%s): print them again for the same database only, "+
+			"or take another node", showMilli(old.Functions.Printed), old.Functions.database())
+	case node < 0 || node >= nodeCount(l):
+		return invalidf("lease: node %d of namespace %q: the layout %s has the nodes 0 to %d", node, ns.Name,
+			ns.Layout, nodeCount(l)-1)
+	case node >= ns.First && node <= ns.Last:
 		return refuse("it can be leased, as all from %d to %d can: take one that cannot", ns.First, ns.Last)
-	}
-	if l.Cipher != snowfence.Plain {
+	case l.Cipher != snowfence.Plain:
 		return refuse("the layout %s is encrypted, and its secret must not be in a database", ns.Layout)
+	case start > maxTick(l):
+		return refuse("%w: its layout has no tick left", snowfence.ErrLifetime)
 	}
-	n.Layout, n.Start, n.Retired, n.Printed = ns.Layout, max(ns.Floor, l.TickOf(now)), 0, now.UnixMilli()
-	if err := ns.meetsSQL(l, snowfence.NodeRange{From: n.Node, Until: n.Node + 1}, l.TimeOf(n.Start)); err != nil {
-		return err
+	if err := ns.ofLeases(node, 1); err != nil {
+		return marked{err, ErrRefused}
 	}
-	for i, q := range ns.SQL {
-		if q.Node == n.Node && q.Layout == n.Layout {
-			n.Start, n.Lead = min(q.Start, n.Start), max(q.Lead, n.Lead)
-			ns.SQL[i] = n
-			return nil
+	f.Printed = now.UnixMilli()
+	ns.each(func(r Region) []Region {
+		if r.Owner != OwnerLeases || r.Ended || node < r.Nodes.From || node >= r.Nodes.Until {
+			return []Region{r}
 		}
-	}
-	ns.SQL = append(ns.SQL, n)
-	if err := fits(ns.Past, ns.SQL); err != nil {
+		below, above, before, mine := r, r, r.ended(start), r
+		below.Nodes.Until, above.Nodes.From = node, node+1
+		before.Nodes = snowfence.NodeRange{From: node, Until: node + 1}
+		mine.Nodes, mine.From, mine.Owner, mine.Functions = before.Nodes, max(start, r.From), OwnerFunctions, &f
+		return []Region{below, above, before, mine}
+	})
+	if err := ns.fits(); err != nil {
 		return refuse("%w", err)
 	}
 	return nil
 }
 
-// RetireSQL records that functions in a database were dropped, and returns the namespace. Their IDs
-// end before SQLNode.Retired. A layout, a lease or other functions may have the node after that.
-func RetireSQL(ctx context.Context, st Store, namespace string, node int64) (SQLNode, error) {
+// RetireSQL records that functions in a database were dropped, and returns their region as it ends.
+// A layout, a lease or other functions may have the node after that.
+func RetireSQL(ctx context.Context, st Store, namespace string, node int64) (Region, error) {
 	ns, err := readNamespace(ctx, st, namespace)
 	if err != nil {
-		return SQLNode{}, err
+		return Region{}, err
 	}
 	q, err := ns.retiredSQL(node, world.From(ctx).Now())
 	if err != nil {
-		return SQLNode{}, err
+		return Region{}, err
 	}
-	if q.Layout == ns.Layout {
+	present := q.Layout.String() == ns.Layout
+	if present {
 		// The record comes first: whoever may lease the node again finds it raised.
 		if err := raiseRetired(ctx, st, namespace, q); err != nil {
-			return SQLNode{}, err
+			return Region{}, err
 		}
 	}
 	ns, err = editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
-		now := ns.sqlNode(node)
-		if ns.State != Active || now == nil || now.Printed != q.Printed {
+		now, had := ns.FunctionsOf(node)
+		if ns.State != Active || !had || now.Functions.Printed != q.Functions.Printed {
 			err := fmt.Errorf("lease: node %d of namespace %q was changed at the same time: try again", node, namespace)
 			return false, marked{err, ErrRefused}
 		}
-		ns.SQL = slices.Clone(ns.SQL) // the one that was read may be remembered by others
-		ns.sqlNode(node).Retired = q.Retired
+		ns.each(func(r Region) []Region {
+			if !r.functionsOf(node) {
+				return []Region{r}
+			}
+			back := r
+			back.Owner, back.Functions, back.From = OwnerLeases, nil, q.Until
+			if r.Layout.String() != ns.Layout {
+				return []Region{q}
+			}
+			return []Region{q, back}
+		})
 		return true, nil
 	})
-	if err != nil || q.Layout != ns.Layout {
+	if err != nil || !present {
 		return q, err
 	}
 	_, err = VetoNode(ctx, st, namespace, node, "")
@@ -204,143 +212,77 @@ func RetireSQL(ctx context.Context, st Store, namespace string, node int64) (SQL
 }
 
 // raiseRetired raises the floor of a node above the IDs that its functions made.
-func raiseRetired(ctx context.Context, st Store, namespace string, q SQLNode) error {
-	if _, err := VetoNode(ctx, st, namespace, q.Node, "its functions in a database are being retired"); err != nil {
+func raiseRetired(ctx context.Context, st Store, namespace string, q Region) error {
+	node := q.Nodes.From
+	if _, err := VetoNode(ctx, st, namespace, node, "its functions in a database are being retired"); err != nil {
 		return err // it also makes the record, if there is none
 	}
-	_, err := edit(ctx, st, namespace, q.Node, func(ns Namespace, r Record) (Record, error) {
+	_, err := edit(ctx, st, namespace, node, func(ns Namespace, r Record) (Record, error) {
 		if r.Generation < ns.Since { // ticks of another layout
 			r.Generation, r.Until, r.From, r.PrevUntil = ns.Generation, ns.Floor, ns.Floor, ns.Floor
 			r.SkipFrom, r.SkipUntil = 0, 0
 		}
-		r.Until = max(r.Until, q.Retired)
+		r.Until = max(r.Until, q.Until)
 		return r, nil
 	})
 	return err
 }
 
-// retiredSQL returns a node that functions have, as it is when they end now.
-func (ns Namespace) retiredSQL(node int64, now time.Time) (SQLNode, error) {
-	q := ns.sqlNode(node)
+// retiredSQL returns the region of a node that functions have, as it is when they end now.
+func (ns Namespace) retiredSQL(node int64, now time.Time) (Region, error) {
+	q, had := ns.FunctionsOf(node)
 	switch {
 	case ns.State != Active:
-		return SQLNode{}, ns.notActive()
-	case q == nil:
+		return Region{}, ns.notActive()
+	case !had:
 		err := fmt.Errorf("lease: node %d of namespace %q: no functions in a database have it", node, ns.Name)
-		return SQLNode{}, marked{err, ErrRefused}
+		return Region{}, marked{err, ErrRefused}
 	}
-	l, err := snowfence.ParseLayout(q.Layout)
-	if err != nil {
-		return SQLNode{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
-	}
-	out := *q
-	out.Retired = max(q.Start, l.TickOf(now.Add(q.Lead+sqlSkew))) + 1
-	return out, nil
+	return q.ended(max(q.From, q.Layout.TickOf(now.Add(q.Functions.Lead+sqlSkew))) + 1), nil
 }
 
-// sqlNode returns the node while functions have it, or nil.
-func (ns Namespace) sqlNode(node int64) *SQLNode {
-	for i := range ns.SQL {
-		if ns.SQL[i].Node == node && ns.SQL[i].Retired == 0 {
-			return &ns.SQL[i]
-		}
+// FunctionsOf returns the region of a node while functions in a database have it.
+func (ns Namespace) FunctionsOf(node int64) (Region, bool) {
+	i := slices.IndexFunc(ns.Regions, func(r Region) bool { return r.functionsOf(node) })
+	if i < 0 {
+		return Region{}, false
 	}
-	return nil
+	return ns.Regions[i], true
 }
 
-// meetsSQL returns an error if nodes of a layout can make an ID that functions in a database make,
-// at any time. From a time on it also counts functions of another layout that are retired: the
-// records of nodes keep only those of the present one apart. The zero time leaves them out.
-func (ns Namespace) meetsSQL(l snowfence.Layout, nodes snowfence.NodeRange, from time.Time) error {
-	for _, q := range ns.SQL {
-		same := q.Layout == l.String()
-		if q.Retired > 0 && (same || from.IsZero()) {
-			continue
-		}
-		others := []snowfence.Layout{l}
-		if ns.Reserved.used() && l.First > 0 && !same {
-			low := l // numbers below the first, which any node may have
-			low.First, low.Last = 0, max(l.First-1, 1)
-			others = append(others, low)
-		}
-		for i, other := range others {
-			among := nodes
-			if i > 0 {
-				among = snowfence.NodeRange{}
-			}
-			x, err := q.meets(other, among, from)
-			if err == nil && x != nil {
-				err = fmt.Errorf("ID %d can be made by both, by them and as tick %d of node %d of the layout %s",
-					int64(x.ID), x.To.Tick, x.To.Node, l)
-			}
-			if err != nil {
-				err = fmt.Errorf("lease: namespace %q: functions in a database make the IDs of node %d (%s): %w: "+
-					"drop them and retire the node first", ns.Name, q.Node, q.database(), err)
-				return marked{err, ErrRefused}
-			}
-		}
-	}
-	return nil
+func (r Region) functionsOf(node int64) bool {
+	return r.Owner == OwnerFunctions && !r.Ended && r.Nodes.From == node
 }
 
-// meets returns an ID that both the functions and nodes of a layout can make. Functions that are
-// retired meet only what these make from a time on.
-func (q SQLNode) meets(
-	other snowfence.Layout, nodes snowfence.NodeRange, from time.Time,
-) (*snowfence.Collision, error) {
-	l, err := snowfence.ParseLayout(q.Layout)
-	if err != nil {
-		return nil, err
-	}
-	own := snowfence.NodeRange{From: q.Node, Until: q.Node + 1}
-	if q.Retired == 0 {
-		a, err := snowfence.RegionOf(l, own)
-		if err != nil {
-			return nil, err
-		}
-		b, err := snowfence.RegionOf(other, nodes)
-		if err != nil {
-			return nil, err
-		}
-		return snowfence.Meet(a, b)
-	}
-	v, err := snowfence.Change{
-		From: l, FromNodes: own, Since: l.TimeOf(q.Start), Floor: l.TimeOf(q.Retired),
-		To: other, ToNodes: nodes, At: from,
-	}.Check()
-	return v.Collision, err
-}
-
-// keptForSQL returns why a lease may not have nodes. Those that can be leased are proven apart.
-func (ns Namespace) keptForSQL(l snowfence.Layout, first, count int64) error {
-	if len(ns.SQL) == 0 || first >= ns.First && first+count-1 <= ns.Last {
+// ofLeases returns why a lease may not have nodes. Those that can be leased are its own.
+func (ns Namespace) ofLeases(first, count int64) error {
+	if first >= ns.First && first+count-1 <= ns.Last {
 		return nil
 	}
-	err := ns.meetsSQL(l, snowfence.NodeRange{From: first, Until: first + count}, l.TimeOf(ns.Start))
-	if errors.Is(err, ErrRefused) {
-		return marked{err, ErrVetoed}
+	missing := ns.uncovered(snowfence.NodeRange{From: first, Until: first + count})
+	if missing.From >= missing.Until {
+		return nil
 	}
-	return err
-}
-
-// inUseBySQL refuses the end of a namespace whose functions go on.
-func (ns Namespace) inUseBySQL() error {
-	for _, q := range ns.SQL {
-		if q.Retired == 0 {
-			err := fmt.Errorf("lease: namespace %q: functions in a database make the IDs of node %d (%s): "+
-				"drop them and retire the node first", ns.Name, q.Node, q.database())
-			return marked{err, ErrRefused}
-		}
-	}
-	return nil
-}
-
-// reservedMeetSQL is meetsSQL for a namespace in which reserved numbers come into use.
-func (ns Namespace) reservedMeetSQL() error {
 	l, err := snowfence.ParseLayout(ns.Layout)
 	if err != nil {
 		return fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
 	}
-	ns.Reserved.Others = true
-	return ns.meetsSQL(l, ns.leasable(), l.TimeOf(ns.Start))
+	r := ns.region(l, ns.Start)
+	r.Nodes = snowfence.NodeRange{From: missing.From, Until: missing.From + 1}
+	if err = ns.add(r, false); err == nil {
+		err = errors.New("it was left to functions in a database: make it leasable")
+	}
+	return marked{fmt.Errorf("lease: node %d of namespace %q: %w", missing.From, ns.Name, err), ErrVetoed}
+}
+
+// withoutFunctions refuses the end of a namespace whose functions go on.
+func (ns Namespace) withoutFunctions() error {
+	for _, q := range ns.Regions {
+		if q.Owner == OwnerFunctions && !q.Ended {
+			err := fmt.Errorf("lease: namespace %q: functions in a database make the IDs of node %d (%s): "+
+				"drop them and retire the node first", ns.Name, q.Nodes.From, q.Functions.database())
+			return marked{err, ErrRefused}
+		}
+	}
+	return nil
 }

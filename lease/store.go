@@ -43,7 +43,9 @@ var (
 // storedNamespace is what the record of a namespace keeps as JSON.
 type storedNamespace struct {
 	*Namespace
-	TicketKey string `json:"ticket_key,omitempty"`
+	Layouts   []string       `json:"layouts"`
+	Regions   []storedRegion `json:"regions"`
+	TicketKey string         `json:"ticket_key,omitempty"`
 }
 
 func readNamespace(ctx context.Context, st Store, name string) (Namespace, error) {
@@ -68,7 +70,11 @@ func namespaceOf(st Store, r Record) (Namespace, error) {
 func decodeNamespace(r Record) (Namespace, error) {
 	ns := Namespace{Name: r.Namespace, Generation: r.Generation, record: r}
 	stored := storedNamespace{Namespace: &ns}
-	if err := json.Unmarshal([]byte(r.Data), &stored); err != nil {
+	err := json.Unmarshal([]byte(r.Data), &stored)
+	if err == nil {
+		ns.Regions, err = readRegions(stored.Layouts, stored.Regions)
+	}
+	if err != nil {
 		return Namespace{}, fmt.Errorf("lease: the record of namespace %q is damaged: stop its programs, "+
 			"restore a backup, and wait the longest ttl and twice the skew before one starts "+
 			"(docs/operate/operations.md, Backup): %w", r.Namespace, err)
@@ -79,7 +85,8 @@ func decodeNamespace(r Record) (Namespace, error) {
 
 // write stores the namespace, or is [ErrLost] if somebody wrote it since it was read.
 func (ns Namespace) write(ctx context.Context, st Store) (Namespace, error) {
-	data, err := json.Marshal(storedNamespace{Namespace: &ns, TicketKey: ns.ticketKey})
+	layouts, regions := storedRegions(ns.Regions)
+	data, err := json.Marshal(storedNamespace{&ns, layouts, regions, ns.ticketKey})
 	if err != nil {
 		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
 	}

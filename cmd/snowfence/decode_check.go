@@ -111,16 +111,12 @@ func (p *program) namespaceViews(ctx context.Context, st *open.Store, f *decodeF
 	}
 	v.From = ns.Start
 	views := []*show.View{v}
-	for _, past := range slices.Backward(ns.Past) {
-		l, err := snowfence.ParseLayout(past.Layout)
-		if err != nil {
-			return nil, err
-		}
-		v, err := show.NewViewWith(show.LayoutName(l), scheme)
+	for _, past := range slices.Backward(ns.History()) {
+		v, err := show.NewViewWith(show.LayoutName(past.Layout), scheme)
 		if err != nil {
 			continue // it was encrypted, and its secret is not given
 		}
-		v.From, v.Until = past.Start, past.Floor
+		v.From, v.Until = past.From, past.Until
 		views = append(views, v)
 	}
 	return views, nil

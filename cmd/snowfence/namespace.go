@@ -36,21 +36,17 @@ type pastJSON struct {
 	Until  time.Time `json:"until"`
 }
 
-func namespaceOut(ns lease.Namespace) (namespaceJSON, error) {
+func namespaceOut(ns lease.Namespace) namespaceJSON {
 	n := namespaceJSON{
 		Namespace: ns.Name, Layout: ns.Layout, State: string(ns.State), Generation: ns.Generation, First: ns.First,
 		Last: ns.Last, Floor: ns.Floor, PastNumbers: ns.Reserved.Past,
 	}
-	for _, p := range ns.Past {
-		e, err := p.Era()
-		if err != nil {
-			return n, err
-		}
-		n.Past = append(n.Past, pastJSON{p.Layout, e.From, e.Until})
+	for _, r := range ns.History() {
+		from, until := r.Times()
+		n.Past = append(n.Past, pastJSON{r.Layout.String(), from, until})
 	}
-	var err error
-	n.SQL, err = sqlNodesOut(ns.SQL)
-	return n, err
+	n.SQL = sqlNodesOut(ns.Regions)
+	return n
 }
 
 func (p *program) namespaceCommand() *cobra.Command {
@@ -134,10 +130,7 @@ func (p *program) namespaceShow() *cobra.Command {
 }
 
 func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
-	n, err := namespaceOut(ns)
-	if err != nil {
-		return err
-	}
+	n := namespaceOut(ns)
 	if asJSON {
 		return writeJSON(out, n)
 	}
@@ -156,7 +149,7 @@ func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
 		text := fmt.Sprintf("%s, ticks from %s until %s", layoutText(p.Layout), from, until)
 		rows = append(rows, [2]string{"past", text})
 	}
-	_, err = out.Write(show.AppendRows(nil, rows))
+	_, err := out.Write(show.AppendRows(nil, rows))
 	return err
 }
 

@@ -94,7 +94,7 @@ func (f *namespaceFlags) explainRefused(p *program, ns openedNamespace, change l
 	var collision *lease.CollisionError
 	more := change.Scheme == nil && (change.Nodes.From < ns.First || change.Nodes.Until > ns.Last+1)
 	switch {
-	case errors.As(err, &collision):
+	case errors.As(err, &collision) && (collision.Earlier.Functions == nil || collision.Earlier.Ended):
 	case errors.Is(err, lease.ErrRefused) && more:
 		return usagef("%w:\n  %s", err, f.widen(ns.Namespace, change.Nodes))
 	case errors.Is(err, lease.ErrRefused), errors.Is(err, lease.ErrInvalid):
@@ -102,7 +102,7 @@ func (f *namespaceFlags) explainRefused(p *program, ns openedNamespace, change l
 	default:
 		return err
 	}
-	proof, err := show.NewProof(collision.Change, collision.Verdict)
+	proof, err := show.NewRefusal(collision.Earlier.Region, collision.Later.Region, collision.Collision)
 	if err != nil {
 		return err
 	}

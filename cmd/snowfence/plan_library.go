@@ -30,41 +30,41 @@ func (p *program) planLibrary(f *planFlags, args []string, out *bufio.Writer) er
 	if err != nil {
 		return usagef("--from-library: %w", err)
 	}
-	change := snowfence.Change{
-		From: l.Layout, To: l.Layout, FromReserved: l.Reserved, Floor: p.now().UTC().Add(l.Lead),
+	from, err := show.NewView(show.LayoutName(l.Layout))
+	if err != nil {
+		return err
 	}
+	to, floor := from, p.now().UTC().Add(l.Lead)
 	switch {
 	case len(args) > 1:
 		return usagef("--from-library takes one layout to change to, or none to keep the library's")
 	case len(f.floor) > 1 || len(f.at) > 0:
 		return usagef("--from-library finds the time itself: give one --floor, after the library's last ID")
 	case len(args) == 1:
-		to, err := show.NewView(args[0])
-		if err != nil {
+		if to, err = show.NewView(args[0]); err != nil {
 			return usagef("layout to change to: %w", err)
 		}
-		change.To = to.Layout
 	}
 	if len(f.floor) == 1 {
-		if change.Floor, err = parseTime("floor", f.floor[0]); err != nil {
+		if floor, err = parseTime("floor", f.floor[0]); err != nil {
 			return err
 		}
 	}
 	r := moveResult{
 		Library: f.library, Layout: l.Layout, Reserved: l.Reserved, Notes: append([]string{}, l.Notes...),
-		To: change.To, Floor: change.Floor,
+		To: to.Layout, Floor: floor,
 	}
-	at, verdict, err := cutOver(change)
+	at, proof, err := cutOver(from, to, floor, l.Reserved)
 	if err != nil {
 		return usageError{err}
 	}
-	if r.Safe = verdict.Collision == nil; r.Safe {
+	if r.Safe = proof.Collision == nil; r.Safe {
 		r.CutOver = &at
 	}
 	if f.json {
 		err = writeJSON(out, r)
 	} else {
-		_, err = out.Write(r.appendText(nil, verdict, p.now()))
+		_, err = out.Write(r.appendText(nil, proof, p.now()))
 	}
 	if err == nil && !r.Safe {
 		err = errFindings
@@ -74,33 +74,39 @@ func (p *program) planLibrary(f *planFlags, args []string, out *bufio.Writer) er
 
 // cutOver returns the earliest time from the floor on at which a change is safe, or the collision
 // at the floor. A later change uses fewer ticks of the new layout, so what is safe stays so.
-func cutOver(c snowfence.Change) (at time.Time, v snowfence.Verdict, err error) {
-	c.At = c.Floor
-	if v, err = c.Check(); err != nil || v.Collision == nil {
-		return c.At, v, err
+func cutOver(from, to *show.View, floor time.Time, reserved bool) (at time.Time, p *show.Proof, err error) {
+	check := func(at time.Time) (*show.Proof, error) {
+		list, err := show.Changes(from, []show.Step{{To: to, At: at, Floor: floor}}, reserved, false)
+		if err != nil {
+			return nil, err
+		}
+		return list[0], list[0].Check()
 	}
-	first, last := c.To.TickOf(c.Floor), int64(1)<<c.To.Bits(snowfence.FieldTime)-1
-	if end := c.To.TickOf(time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)); end < last {
+	if p, err = check(floor); err != nil || p.Collision == nil {
+		return floor, p, err
+	}
+	l := to.Layout
+	first, last := l.TickOf(floor), to.Scheme.MaxTick()
+	if end := l.TickOf(time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)); end < last {
 		last = end // later times cannot be written
 	}
-	check := func(tick int64) snowfence.Verdict {
-		change := c
-		change.At = c.To.TimeOf(tick)
-		w, checkErr := change.Check()
-		if checkErr != nil && err == nil {
+	n := sort.Search(int(last-first), func(i int) bool {
+		p, checkErr := check(l.TimeOf(first + 1 + int64(i)))
+		if checkErr != nil {
 			err = checkErr
+			return true
 		}
-		return w
-	}
-	n := sort.Search(int(last-first), func(i int) bool { return check(first+1+int64(i)).Collision == nil })
+		return p.Collision == nil
+	})
 	if err != nil || n == int(last-first) {
-		return c.At, v, err
+		return floor, p, err
 	}
-	tick := first + 1 + int64(n)
-	return c.To.TimeOf(tick), check(tick), err
+	at = l.TimeOf(first + 1 + int64(n))
+	p, err = check(at)
+	return at, p, err
 }
 
-func (r moveResult) appendText(b []byte, v snowfence.Verdict, now time.Time) []byte {
+func (r moveResult) appendText(b []byte, v *show.Proof, now time.Time) []byte {
 	rows := [][2]string{
 		{"library", r.Library},
 		{"layout", r.Layout.String()},

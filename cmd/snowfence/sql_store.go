@@ -30,9 +30,10 @@ func (p *program) sqlRecorded(ctx context.Context, cmd *cobra.Command, f *sqlFla
 	if _, err := p.sqlText(f, plan); err != nil {
 		return "", err // before anything is recorded
 	}
-	n := lease.SQLNode{Node: plan.Node, Dialect: f.dialect, Label: f.label, Lead: leadTime(l, plan.Lead)}
-	if _, plan.From, err = lease.RecordSQL(ctx, st.Leases, f.store.namespace, n, f.again); err != nil {
-		return "", f.explainSQL(ns, n, err)
+	by := lease.Functions{Dialect: f.dialect, Label: f.label, Lead: leadTime(l, plan.Lead)}
+	_, plan.From, err = lease.RecordSQL(ctx, st.Leases, f.store.namespace, plan.Node, by, f.again)
+	if err != nil {
+		return "", f.explainSQL(ns, plan.Node, err)
 	}
 	plan.About = []string{fmt.Sprintf("Namespace %s keeps node %d for this database. When you have dropped these "+
 		"functions, run snowfence sql --retire --node %d.", f.store.namespace, plan.Node, plan.Node)}
@@ -46,17 +47,16 @@ func (p *program) sqlRecorded(ctx context.Context, cmd *cobra.Command, f *sqlFla
 // which they were printed before.
 func (f *sqlFlags) recordedLayout(ctx context.Context, ns openedNamespace) (snowfence.Layout, error) {
 	l := ns.layout
-	for _, q := range ns.SQL {
-		was, err := snowfence.ParseLayout(q.Layout)
-		if err != nil || !f.again || q.Retired > 0 {
+	for _, q := range ns.Regions {
+		if !f.again || q.Ended || q.Functions == nil {
 			continue
 		}
-		s, err := snowfence.NewScheme(was)
+		s, err := snowfence.NewScheme(q.Layout)
 		if err != nil {
 			return l, err
 		}
-		if node, _, err := parseNode(ctx, s, f.node); err == nil && node == q.Node {
-			l = was
+		if node, _, err := parseNode(ctx, s, f.node); err == nil && node == q.Nodes.From {
+			l = q.Layout
 		}
 	}
 	if f.layout == "" {
@@ -75,11 +75,11 @@ func leadTime(l snowfence.Layout, ticks int64) time.Duration {
 }
 
 // explainSQL gives an error the commands that help.
-func (f *sqlFlags) explainSQL(ns openedNamespace, n lease.SQLNode, err error) error {
+func (f *sqlFlags) explainSQL(ns openedNamespace, node int64, err error) error {
 	if !errors.Is(err, lease.ErrRefused) && !errors.Is(err, lease.ErrInvalid) {
 		return err
 	}
-	if n.Node >= ns.First && n.Node <= ns.Last && n.Node > 0 && ns.Last > ns.First {
+	if node >= ns.First && node <= ns.Last && node > 0 && ns.Last > ns.First {
 		s, schemeErr := snowfence.NewScheme(ns.layout)
 		if schemeErr != nil {
 			return schemeErr
@@ -120,7 +120,7 @@ func (p *program) sqlRetire(ctx context.Context, f *sqlFlags) error {
 		return err
 	}
 	p.message("node %d of namespace %q is retired: IDs of its functions lie before %s", node, ns.Name,
-		l.TimeOf(q.Retired).Format(time.RFC3339))
+		l.TimeOf(q.Until).Format(time.RFC3339))
 	return nil
 }
 
@@ -134,23 +134,23 @@ type sqlNodeJSON struct {
 	Retired *time.Time `json:"retired,omitempty"` // its IDs lie before
 }
 
-func sqlNodesOut(nodes []lease.SQLNode) (out []sqlNodeJSON, err error) {
-	for _, q := range nodes {
-		n := sqlNodeJSON{
-			Node: q.Node, Dialect: q.Dialect, Label: q.Label, Layout: q.Layout,
-			Printed: time.UnixMilli(q.Printed).UTC(),
+func sqlNodesOut(regions []lease.Region) (out []sqlNodeJSON) {
+	for _, q := range regions {
+		if q.Functions == nil {
+			continue
 		}
-		if q.Retired > 0 {
-			l, err := snowfence.ParseLayout(q.Layout)
-			if err != nil {
-				return nil, err
-			}
-			at := l.TimeOf(q.Retired)
-			n.Retired = &at
+		f := q.Functions
+		n := sqlNodeJSON{
+			Node: q.Nodes.From, Dialect: f.Dialect, Label: f.Label, Layout: q.Layout.String(),
+			Printed: time.UnixMilli(f.Printed).UTC(),
+		}
+		if q.Ended {
+			_, end := q.Times()
+			n.Retired = &end
 		}
 		out = append(out, n)
 	}
-	return out, nil
+	return out
 }
 
 func (q sqlNodeJSON) String() string {

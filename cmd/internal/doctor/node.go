@@ -3,7 +3,6 @@ package doctor
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -73,7 +72,8 @@ func (c *Case) nodes(ns lease.Namespace, l snowfence.Layout, records []lease.Rec
 // hasFunctions reports whether functions in a database make the IDs of a node. Their veto is
 // meant, and stays until they are dropped.
 func hasFunctions(ns lease.Namespace, node int64) bool {
-	return slices.ContainsFunc(ns.SQL, func(q lease.SQLNode) bool { return q.Node == node && q.Retired == 0 })
+	_, had := ns.FunctionsOf(node)
+	return had
 }
 
 // holder judges when a holder wrote its grant last. It renews when a third of it has passed.

@@ -40,12 +40,9 @@ func describe(ns lease.Namespace) (NamespaceInfo, error) {
 		Name: ns.Name, Layout: ns.Layout, Fingerprint: ns.Fingerprint, First: ns.First, Last: ns.Last,
 		State: string(ns.State), Generation: ns.Generation, EndOfLife: l.EndOfLife(),
 	}
-	for _, p := range ns.Past {
-		e, err := p.Era()
-		if err != nil {
-			return NamespaceInfo{}, Errorf(Internal, "namespace %q: %w", ns.Name, err)
-		}
-		info.Past = append(info.Past, PastLayout{p.Layout, e.From, e.Until})
+	for _, r := range ns.History() {
+		from, until := r.Times()
+		info.Past = append(info.Past, PastLayout{r.Layout.String(), from, until})
 	}
 	return info, nil
 }

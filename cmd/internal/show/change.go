@@ -10,30 +10,86 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Proof is a change of layout with what was found.
-type Proof struct {
-	snowfence.Change
-	snowfence.Verdict
-	from, to *View
-	past     []*View // of Change.Past
+// Use is a layout while it makes IDs: in ticks that begin at Begin or later, and before End. Zero
+// times mean its epoch, and the end of its time bits.
+type Use struct {
+	View       *View
+	Begin, End time.Time
+	region     snowfence.Region
+	reserved   bool // only numbers below the layout's first
 }
 
-// NewProof returns a change that was checked.
-func NewProof(c snowfence.Change, v snowfence.Verdict) (*Proof, error) {
-	p := &Proof{Change: c, Verdict: v, past: make([]*View, len(c.Past))}
-	views, layouts := []**View{&p.from, &p.to}, []snowfence.Layout{c.From, c.To}
-	for i, e := range c.Past {
-		views, layouts = append(views, &p.past[i]), append(layouts, e.Layout)
+// NewUse returns what all nodes of a layout make, with numbers that generators use.
+func NewUse(v *View, begin, end time.Time) (Use, error) {
+	r, err := snowfence.RegionOf(v.Layout, snowfence.NodeRange{})
+	if err != nil {
+		return Use{}, err
 	}
-	for i, l := range layouts {
-		v, err := NewView(LayoutName(l))
+	r.First = v.Layout.First
+	if !begin.IsZero() {
+		r.From = max(v.Layout.TickFrom(begin), 0)
+	}
+	if !end.IsZero() {
+		r.Until = min(max(v.Layout.TickFrom(end), 0), r.Until)
+	}
+	return Use{View: v, Begin: begin, End: end, region: r}, nil
+}
+
+// below returns the numbers below the first of a use. In IDs made by hand, or after a clock stepped
+// back, they have any tick before its end.
+func (u Use) below() Use {
+	u.reserved = true
+	u.region.First, u.region.Last, u.region.From = 0, max(u.View.Layout.First-1, 0), 0
+	if u.View.Layout.First == 0 {
+		u.region.Until = 0 // there are none
+	}
+	return u
+}
+
+// started reports whether it has made any ID by its end.
+func (u Use) started() bool { return u.region.From < u.region.Until }
+
+// highest returns its highest ID, as a signed number.
+func (u Use) highest() (snowfence.ID, error) {
+	l, tick := u.View.Layout, u.region.Until-1
+	if sign := int64(1) << (l.Bits(snowfence.FieldTime) - 1); l.Width() == 64 && u.region.From < sign {
+		tick = min(tick, sign-1) // later ticks have the sign bit
+	}
+	return u.View.Scheme.Compose(snowfence.Parts{
+		Tick: tick, Node: u.View.Scheme.Nodes() - 1, Sequence: u.region.Last,
+		Rollback: int64(1)<<l.Bits(snowfence.FieldRollback) - 1,
+	})
+}
+
+// Proof is a change of layout with what was found.
+type Proof struct {
+	Old       []Use // the layout changed from, and then those before it
+	New       Use
+	FirstNew  snowfence.ID         // lowest of the first tick
+	LastOld   snowfence.ID         // highest, as a signed number
+	Collision *snowfence.Collision // the lowest ID that both sides can make; nil is the proof that there is none
+	by        Use                  // whose ID it is, of Old
+}
+
+// NewRefusal returns the proof that failed because an ID is in two regions of a namespace.
+func NewRefusal(from, to snowfence.Region, x snowfence.Collision) (*Proof, error) {
+	var uses [2]Use
+	for i, r := range []snowfence.Region{from, to} {
+		v, err := NewView(LayoutName(r.Layout))
 		if err != nil {
 			return nil, err
 		}
-		*views[i] = v
+		uses[i] = Use{View: v, Begin: r.Layout.TimeOf(r.From), End: r.Layout.TimeOf(r.Until), region: r}
 	}
-	return p, nil
+	p := &Proof{Old: uses[:1], New: uses[1]}
+	err := p.Check()
+	p.Collision, p.by = &x, uses[0]
+	return p, err
 }
+
+// Ordered reports whether new IDs sort above all earlier ones, as signed numbers. It ignores the
+// day on which the new layout itself turns negative.
+func (p *Proof) Ordered() bool { return p.FirstNew > p.LastOld }
 
 // Step is a change to another layout: At is the time from which it is used, Floor the time up to
 // which the layout before may have run ahead.
@@ -46,21 +102,29 @@ type Step struct {
 // it. Those with reserved numbers are the old ones, the new ones, or both.
 func Changes(from *View, steps []Step, oldReserved, newReserved bool) (list []*Proof, err error) {
 	var since time.Time
-	var past []snowfence.Era
-	var views []*View
+	var past []Use
 	for _, s := range steps {
 		if s.At.Before(since) {
 			return nil, fmt.Errorf("the change at %s comes after the one at %s: give the times in the order "+
 				"of the layouts", s.At.Format(time.RFC3339Nano), since.Format(time.RFC3339Nano))
 		}
-		c := snowfence.Change{
-			From: from.Layout, To: s.To.Layout, At: s.At, Floor: s.Floor, Since: since, Past: past,
-			FromReserved: oldReserved, ToReserved: newReserved,
+		now, err := NewUse(from, since, s.Floor)
+		if err != nil {
+			return nil, err
 		}
-		list = append(list, &Proof{Change: c, from: from, to: s.To, past: views})
-		era := snowfence.Era{Layout: from.Layout, From: since, Until: s.Floor, Reserved: oldReserved}
-		past = append([]snowfence.Era{era}, past...)
-		views = append([]*View{from}, views...)
+		uses := []Use{now}
+		if oldReserved {
+			uses = append(uses, now.below())
+		}
+		past = append(uses, past...)
+		p := &Proof{Old: past}
+		if p.New, err = NewUse(s.To, s.At, time.Time{}); err != nil {
+			return nil, err
+		}
+		if newReserved {
+			p.New.region.First = 0
+		}
+		list = append(list, p)
 		from, since = s.To, s.At
 	}
 	return list, nil
@@ -68,29 +132,38 @@ func Changes(from *View, steps []Step, oldReserved, newReserved bool) (list []*P
 
 // Check proves a change, or finds an ID that was made before.
 func (p *Proof) Check() (err error) {
-	p.Verdict, err = p.Change.Check()
+	if !p.New.started() {
+		return fmt.Errorf("%w: the layout changed to ended at %s, before the change at %s", snowfence.ErrLifetime,
+			p.New.View.Layout.EndOfLife().Format(time.RFC3339), p.New.Begin.UTC().Format(time.RFC3339))
+	}
+	p.LastOld, p.Collision = math.MinInt64, nil
+	for _, u := range p.Old {
+		x, err := snowfence.Meet(u.region, p.New.region)
+		if err != nil {
+			return fmt.Errorf("%w: use another namespace and keep its IDs apart", err)
+		}
+		if x != nil && (p.Collision == nil || uint64(x.ID) < uint64(p.Collision.ID)) {
+			p.Collision, p.by = x, u
+		}
+		if u.started() {
+			last, err := u.highest()
+			if err != nil {
+				return err
+			}
+			p.LastOld = max(p.LastOld, last)
+		}
+	}
+	p.FirstNew, err = p.New.View.Scheme.Compose(snowfence.Parts{Tick: p.New.region.From, Sequence: p.New.region.First})
 	return err
 }
 
 // meetsReserved reports whether a change that is safe would not be if the old layouts had IDs with
 // numbers below their first.
 func (p *Proof) meetsReserved() bool {
-	with := p.Change
-	with.FromReserved = true
-	with.Past = slices.Clone(with.Past)
-	for i := range with.Past {
-		with.Past[i].Reserved = true
-	}
-	v, err := with.Check()
-	return err == nil && v.Collision != nil
-}
-
-// madeBy returns the layout that made the ID of a collision, and the time up to which it was used.
-func (p *Proof) madeBy() (*View, time.Time) {
-	if i := p.Collision.Past; i > 0 {
-		return p.past[i-1], p.Past[i-1].Until
-	}
-	return p.from, p.Floor
+	return slices.ContainsFunc(p.Old, func(u Use) bool {
+		x, err := snowfence.Meet(u.below().region, p.New.region)
+		return err == nil && x != nil
+	})
 }
 
 // started reports whether the old layouts had made any ID by their ends.
@@ -119,18 +192,17 @@ type collisionPair struct {
 // MarshalJSON returns what was found as one object.
 func (p *Proof) MarshalJSON() ([]byte, error) {
 	r := changeResult{
-		Safe: p.Collision == nil, Ordered: p.Ordered(), From: p.from.Name, To: p.to.Name, At: p.At, Floor: p.Floor,
-		FirstNew: snowfence.Decimal.Encode(p.FirstNew),
+		Safe: p.Collision == nil, Ordered: p.Ordered(), From: p.Old[0].View.Name, To: p.New.View.Name,
+		At: p.New.Begin, Floor: p.Old[0].End, FirstNew: snowfence.Decimal.Encode(p.FirstNew),
 	}
 	if p.started() {
 		r.LastOld = snowfence.Decimal.Encode(p.LastOld)
 	}
 	if x := p.Collision; x != nil {
-		made, _ := p.madeBy()
 		r.Collision = &collisionPair{
 			ID:   snowfence.Decimal.Encode(x.ID),
-			From: made.AppendJSON(nil, x.ID, x.From),
-			To:   p.to.AppendJSON(nil, x.ID, x.To),
+			From: p.by.View.AppendJSON(nil, x.ID, x.From),
+			To:   p.New.View.AppendJSON(nil, x.ID, x.To),
 		}
 	}
 	return json.Marshal(r)
@@ -158,10 +230,10 @@ func (p *Proof) title() string {
 		return fmt.Sprintf("REFUSED: both layouts can make the ID %d", int64(p.Collision.ID))
 	}
 	what := "one of the old layout"
-	if len(p.past) > 0 {
+	if p.Old[len(p.Old)-1].View != p.Old[0].View {
 		what = "one of the layouts before it"
 	}
-	return fmt.Sprintf("SAFE: no ID of the new layout from %s on equals %s", p.At.Format(time.RFC3339Nano), what)
+	return fmt.Sprintf("SAFE: no ID of the new layout from %s on equals %s", p.New.Begin.Format(time.RFC3339Nano), what)
 }
 
 // collisionReading is the ID of a collision, as one of the layouts makes it.
@@ -172,23 +244,26 @@ type collisionReading struct {
 }
 
 func (p *Proof) readings() [2]collisionReading {
-	made, until := p.madeBy()
 	return [2]collisionReading{
-		{"as an ID made before " + until.Format(time.RFC3339Nano), made, p.Collision.From},
-		{"as an ID made from " + p.At.Format(time.RFC3339Nano) + " on", p.to, p.Collision.To},
+		{"as an ID made before " + p.by.End.Format(time.RFC3339Nano), p.by.View, p.Collision.From},
+		{"as an ID made from " + p.New.Begin.Format(time.RFC3339Nano) + " on", p.New.View, p.Collision.To},
 	}
 }
 
 // rows says what a safe change does.
 func (p *Proof) rows() (rows [][2]string) {
-	for i, v := range p.past {
-		rows = append(rows, [2]string{"before", v.Name + ", ticks before " + p.Past[i].Until.Format(time.RFC3339Nano)})
+	name, reserved := "old", false
+	for _, u := range p.Old {
+		reserved = reserved || u.reserved
+		if !u.reserved {
+			rows = append(rows, [2]string{name, u.View.Name + ", ticks before " + u.End.Format(time.RFC3339Nano)})
+			name = "before"
+		}
 	}
 	slices.Reverse(rows)
 	rows = append(rows,
-		[2]string{"old", p.from.Name + ", ticks before " + p.Floor.Format(time.RFC3339Nano)},
-		[2]string{"new", p.to.Name + ", ticks from " + p.At.Format(time.RFC3339Nano)})
-	if start := p.to.Layout.TimeOf(0); start.After(p.At) {
+		[2]string{"new", p.New.View.Name + ", ticks from " + p.New.Begin.Format(time.RFC3339Nano)})
+	if start := p.New.View.Layout.TimeOf(0); start.After(p.New.Begin) {
 		rows = append(rows, [2]string{"", "its epoch is " + start.Format(time.RFC3339Nano) + ": it makes " +
 			"nothing before"})
 	}
@@ -201,7 +276,7 @@ func (p *Proof) rows() (rows [][2]string) {
 	if !p.Ordered() {
 		order = "NO: new IDs begin below old ones, so sorting by ID is no longer sorting by time"
 	}
-	if !p.FromReserved && p.meetsReserved() {
+	if !reserved && p.meetsReserved() {
 		rows = append(rows, [2]string{
 			"reserved", "NOT with numbers below first of the old layouts: if there are such IDs, made by hand or by " +
 				"snow-drift after the clock stepped back, new ones can equal them (--reserved old)",

@@ -67,29 +67,6 @@ func (d *side) setNumbers(first, last int64) {
 	d.lo[sideSeq], d.hi[sideSeq] = uint64(first), uint64(last)
 }
 
-// lowest returns the lowest ID of the first tick.
-func (d *side) lowest() ID {
-	return d.scheme.compose(Parts{
-		Tick:     int64(d.lo[sideTime]),
-		Node:     int64(d.lo[sideNode]),
-		Sequence: int64(d.lo[sideSeq]),
-	})
-}
-
-// highest returns the highest ID as a signed number.
-func (d *side) highest() ID {
-	tick := d.hi[sideTime]
-	if sign := uint64(1) << (d.scheme.timeBits - 1); d.scheme.layout.Width() == 64 && d.lo[sideTime] < sign {
-		tick = min(tick, sign-1) // later ticks have the sign bit
-	}
-	return d.scheme.compose(Parts{
-		Tick:     int64(tick),
-		Node:     int64(d.hi[sideNode]),
-		Sequence: int64(d.hi[sideSeq]),
-		Rollback: 1<<d.scheme.rollBits - 1,
-	})
-}
-
 // common returns the lowest ID, unsigned, in both sides; nil is the proof that
 // there is none.
 func common(from, to *side) (*Collision, error) {

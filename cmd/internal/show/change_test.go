@@ -1,0 +1,230 @@
+package show
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+var changeAt = time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func view(t *testing.T, spec string) *View {
+	t.Helper()
+	v, err := NewView(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// ms is a time some milliseconds after the change.
+func ms(n int) time.Time { return changeAt.Add(time.Duration(n) * time.Millisecond) }
+
+// walk checks a list of changes, and returns the last one.
+func walk(t *testing.T, reserved [2]bool, from string, steps ...Step) *Proof {
+	t.Helper()
+	list, err := Changes(view(t, from), steps, reserved[0], reserved[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := list[len(list)-1]
+	if err := p.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if x := p.Collision; x != nil { // either side makes the ID
+		for v, parts := range map[*View]snowfence.Parts{p.by.View: x.From, p.New.View: x.To} {
+			if id, err := v.Scheme.Compose(parts); err != nil || id != x.ID {
+				t.Errorf("%+v makes %d, want %d: %v", parts, id, x.ID, err)
+			}
+		}
+		if x.To.Time.Before(p.New.Begin) || !x.From.Time.Before(p.by.End) {
+			t.Errorf("%+v is not in the time of its layout", x)
+		}
+	}
+	return p
+}
+
+// The rules that people follow by hand: the epoch only gets older, no width shrinks, and if one
+// does the sum grows. They are neither enough nor necessary.
+func TestChangesAgainstHandRules(t *testing.T) {
+	for _, c := range []struct {
+		name, from, to         string
+		follows, safe, ordered bool
+	}{
+		{"same layout", "twitter", "twitter", true, true, true},
+		{
+			"all widths grow, but the time moves up by less than the years grow",
+			"time=41,seq=12,node=10,epoch=2025-01-01", "time=42,seq=12,node=10,epoch=2025-01-01,tick=10ms",
+			true, false, false,
+		},
+		{
+			"an older epoch, and a sequence that grew at the cost of the node, with the sum one larger",
+			"time=39,node=16,seq=8,epoch=2020-01-01,tick=10ms", "time=39,node=10,seq=15,epoch=2019-12-31,tick=100ms",
+			true, false, false,
+		},
+		{
+			"a younger epoch, made up for by more bits below the time",
+			"time=41,node=10,seq=11,epoch=2025-01-01", "time=41,node=10,seq=12,epoch=2025-06-01",
+			false, true, true,
+		},
+		{
+			"bits move from the node to the sequence and the sum stays",
+			"time=41,node=10,seq=12,epoch=2025-01-01", "time=41,node=6,seq=16,epoch=2025-01-01",
+			false, true, true,
+		},
+		{
+			"a node shrinks and the sum with it, on sequence numbers that the old layout never used",
+			"time=41,node=10,seq=12,first=8,epoch=2025-01-01", "time=41,node=7,seq=12,last=7,epoch=2025-01-01",
+			false, true, false,
+		},
+		{"presets", "twitter", "bwmarrin", false, true, true},
+		{"presets", "twitter", "sonyflake", false, false, false},
+		{"presets", "sonyflake", "twitter", false, true, true},
+		{"presets", "sonyflake-v2", "twitter", false, true, true},
+		{"presets", "twitter", "instagram", false, true, true},
+		{"presets", "instagram", "twitter", false, false, false},
+		{"presets", "snowfence", "rollback", false, true, true},
+	} {
+		p := walk(t, [2]bool{}, c.from, Step{view(t, c.to), changeAt, changeAt})
+		if (p.Collision == nil) != c.safe || p.Ordered() != c.ordered {
+			t.Errorf("%s: %s to %s: collision %+v, %d after %d; want safe %t, ordered %t", c.name, c.from, c.to,
+				p.Collision, p.FirstNew, p.LastOld, c.safe, c.ordered)
+		}
+		if a, b := p.Old[0].View.Layout, p.New.View.Layout; c.name != "presets" && followsHandRules(a, b) != c.follows {
+			t.Errorf("%s: the pair follows the hand rules: %t", c.name, !c.follows)
+		}
+	}
+}
+
+func followsHandRules(a, b snowfence.Layout) bool {
+	shrinks := false
+	for _, name := range []string{
+		snowfence.FieldTime, snowfence.FieldNode, snowfence.FieldSequence, snowfence.FieldRollback,
+	} {
+		shrinks = shrinks || b.Bits(name) < a.Bits(name)
+	}
+	return !b.Epoch.After(a.Epoch) && (!shrinks || b.Width() > a.Width())
+}
+
+// Each of two changes is safe by itself, and together they repeat the layout before the last: its
+// near-copy, thirty seconds younger, is apart from the one between.
+func TestChangesCountAllLayoutsBefore(t *testing.T) {
+	const (
+		a = "time=41,node=4,seq=5,epoch=2025-01-01,last=15"
+		b = "time=41,node=4,seq=5,epoch=2025-01-01,first=16"
+		c = "time=41,node=4,seq=5,epoch=2025-01-01T00:00:30Z,last=15"
+	)
+	none, first := [2]bool{}, Step{view(t, b), ms(0), ms(0)}
+	for _, pair := range [][2]string{{a, b}, {b, c}} {
+		if p := walk(t, none, pair[0], Step{view(t, pair[1]), ms(0), ms(0)}); p.Collision != nil {
+			t.Errorf("by itself the change is safe: %+v", p.Collision)
+		}
+	}
+	p := walk(t, none, a, first, Step{view(t, c), ms(10_000), ms(10_000)})
+	if p.Collision == nil || p.by.View.Name != view(t, a).Name || !p.by.End.Equal(ms(0)) {
+		t.Errorf("the walk repeats IDs of the first layout: %+v", p)
+	}
+	for name, to := range map[string]Step{
+		"above all that the first one made": {view(t, c), ms(30_000), ms(30_000)},
+		"the layout itself":                 {view(t, a), ms(10_000), ms(10_000)},
+	} {
+		if p := walk(t, none, a, first, to); p.Collision != nil {
+			t.Errorf("%s: %+v", name, p.Collision)
+		}
+	}
+}
+
+// Old layouts count up to their floor. With reserved numbers, any earlier tick counts too; new ones
+// begin with the change.
+func TestChangesWithReservedNumbers(t *testing.T) {
+	const drift, low = "drift", "time=51,node=6,seq=6,epoch=2020-02-19T18:20:02Z,tick=1ms,first=1,last=4"
+	for name, c := range map[string]struct {
+		from, to  string
+		reserved  [2]bool
+		at, floor int
+		want      int // tick of the lowest ID; 1 for none
+	}{
+		"nobody says so":         {drift, low, [2]bool{}, -9, 0, 1},
+		"up to the floor":        {drift, low, [2]bool{true}, -9, 0, -9},
+		"the last tick":          {drift, low, [2]bool{true}, -1, 0, -1},
+		"none from the floor on": {drift, low, [2]bool{true}, 0, 0, 1},
+		"new ones":               {low, drift, [2]bool{false, true}, -1, 0, -1},
+		"new ones, above":        {low, drift, [2]bool{false, true}, 0, 0, 1},
+		"not said of new ones":   {low, drift, [2]bool{}, -1, 0, 1},
+		"both":                   {drift, drift, [2]bool{true, true}, -1, 0, -1},
+	} {
+		p := walk(t, c.reserved, c.from, Step{view(t, c.to), ms(c.at), ms(c.floor)})
+		if x := p.Collision; (x == nil) != (c.want == 1) || x != nil && !x.From.Time.Equal(ms(c.want)) {
+			t.Errorf("%s: %+v; want an ID of %d ms", name, x, c.want)
+		}
+	}
+}
+
+// A safe change says so if reserved numbers of the old layouts would make it unsafe.
+func TestChangesMeetReservedNumbers(t *testing.T) {
+	old := view(t, "drift")
+	to := view(t, "time=51,node=6,seq=6,epoch=2020-02-19T18:20:02Z,tick=1ms,first=1,last=4")
+	for at, want := range map[int]bool{-1: true, 0: false} {
+		if p := walk(t, [2]bool{}, old.Name, Step{to, ms(at), ms(0)}); p.Collision != nil || p.meetsReserved() != want {
+			t.Errorf("at %d: %+v, meets reserved numbers: %t", at, p.Collision, !want)
+		}
+	}
+}
+
+// In a layout of 64 bits the later ticks are negative IDs: the last old ID is the highest of the
+// signed numbers, whichever ticks were used.
+func TestLastIDOfALayoutWithASign(t *testing.T) {
+	v, to := view(t, "time=3,node=31,seq=30,tick=1s,epoch=2025-01-01"), view(t, "twitter")
+	s, l := v.Scheme, v.Layout
+	for first := int64(0); first <= s.MaxTick(); first++ {
+		want := snowfence.ID(math.MinInt64)
+		for last := first; last <= s.MaxTick(); last++ {
+			id, err := s.Compose(snowfence.Parts{Tick: last, Node: s.Nodes() - 1, Sequence: 1<<30 - 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want = max(want, id)
+			old, err := NewUse(v, l.TimeOf(first), l.TimeOf(last+1))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := &Proof{Old: []Use{old}}
+			if p.New, err = NewUse(to, changeAt, time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Check(); err != nil || p.LastOld != want {
+				t.Errorf("ticks %d to %d: last old is %d, want %d; %v", first, last, p.LastOld, want, err)
+			}
+		}
+	}
+	if (&Proof{FirstNew: 7, LastOld: 7}).Ordered() || !(&Proof{FirstNew: 8, LastOld: 7}).Ordered() {
+		t.Error("new IDs are in order where the first one is above the last old one")
+	}
+}
+
+func TestChangesThatCannotBeProven(t *testing.T) {
+	for name, c := range map[string]struct {
+		from, to string
+		want     error
+	}{
+		"from encrypted": {"randflake", "twitter", snowfence.ErrUnproven},
+		"to encrypted":   {"twitter", "randflake", snowfence.ErrUnproven},
+		"new is over":    {"twitter", "baidu", snowfence.ErrLifetime},
+	} {
+		list, err := Changes(view(t, c.from), []Step{{view(t, c.to), changeAt, changeAt}}, false, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := list[0].Check(); !errors.Is(err, c.want) {
+			t.Errorf("%s: got %v, want %v", name, err, c.want)
+		}
+	}
+	if _, err := Changes(view(t, "twitter"), []Step{
+		{view(t, "drift"), ms(1), ms(1)}, {view(t, "twitter"), ms(0), ms(0)},
+	}, false, false); err == nil {
+		t.Error("changes in the wrong order")
+	}
+}
