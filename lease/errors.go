@@ -85,7 +85,7 @@ func (e *CollisionError) Error() string {
 		"and as tick %d of node %d of the layout %s (%s)",
 		int64(x.ID), x.From.Tick, x.From.Node, q.Layout, q.Owner, use, x.To.Tick, x.To.Node, e.Later.Layout,
 		e.Later.Owner)
-	if f := q.Functions; f != nil && !q.Ended {
+	if f := q.Functions; f != nil && !q.Ended && e.Later.Owner == OwnerLeases {
 		text += fmt.Sprintf(": functions in a database make the IDs of node %d (%s): drop them and retire the node "+
 			"first", q.Nodes.From, f.database())
 	}

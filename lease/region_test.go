@@ -279,8 +279,11 @@ func TestForceStopsAtWhatGoesOn(t *testing.T) {
 		t.Error("a backfill goes on in ticks that ended")
 	}
 	count := len(ns.Regions)
-	back.Nodes.Until = 17
-	if err := ns.add(back, true); err == nil || len(ns.Regions) != count {
+	over, _ := ofLayout(t, regionSpec, 7)
+	over.end(20)
+	bad := over.region(l, 30)
+	bad.Nodes.Until = 17
+	if err := over.add(bad, true); err == nil || len(over.Regions) != 1 {
 		t.Errorf("nodes that the layout lacks: %v", err)
 	}
 	back.From = back.Until
