@@ -2,7 +2,6 @@ package lease_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -128,37 +127,6 @@ func TestPastKeepsWhatWasMade(t *testing.T) {
 			t.Errorf("the 65th: %v", err)
 		}
 		made(t, st, spec(64), seen, 1)
-	})
-}
-
-// The texts of layouts may be long, and a store keeps 60,000 bytes of a record.
-func TestPastOfLongLayoutsFitsIntoARecord(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
-		spec := func(i int) string {
-			s := "time=41"
-			for n := range 20 {
-				s += fmt.Sprintf(",part-%c%s=1", 'a'+n, strings.Repeat("x", 25))
-			}
-			epoch := time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, -i)
-			return s + ",seq=2,epoch=" + epoch.Format(time.RFC3339) + ",tick=1ms"
-		}
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, spec(0)), nil); err != nil {
-			t.Fatal(err)
-		}
-		var err error
-		n := 0
-		for ; n < 64 && err == nil; n++ {
-			made(t, st, spec(n), seen, 1)
-			_, err = change(t, st, spec(n+1))
-		}
-		if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "use another namespace") {
-			t.Errorf("after %d: %v", n, err)
-		}
-		rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}})
-		if err != nil || len(rs[0].Data) > 50_000 {
-			t.Errorf("the record has %d bytes, %v", len(rs[0].Data), err)
-		}
 	})
 }
 

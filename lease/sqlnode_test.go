@@ -362,25 +362,3 @@ func TestReservedNumbersBesideFunctions(t *testing.T) {
 		}
 	})
 }
-
-// TestNamespaceRemembersSoMuch checks that the record of a namespace stays small.
-func TestNamespaceRemembersSoMuch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), newScheme(t, "time=41,node=10,seq=2,epoch=1999-01-01,tick=1ms")
-		o := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 6}}
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", s, o); err != nil {
-			t.Fatal(err)
-		}
-		for node := int64(7); ; node += 2 {
-			_, _, err := lease.RecordSQL(t.Context(), st, "default", node, shop, false)
-			ns, showErr := lease.ShowNamespace(t.Context(), st, "default")
-			if showErr != nil || len(ns.Regions) > 256 {
-				t.Fatalf("%d regions, %v", len(ns.Regions), showErr)
-			}
-			if err != nil {
-				refused(t, "one more", err, "remembers 64 layouts, 256 regions")
-				return
-			}
-		}
-	})
-}
