@@ -27,9 +27,9 @@ const (
 type Region struct {
 	snowfence.Region
 	Owner     Owner
-	Ended     bool       // it has all its ticks; only backfills still make IDs of it
+	Ended     bool       // its owner has stopped; only a backfill still makes IDs of its times
 	Forced    bool       // it may meet earlier regions; later ones are proven against it
-	Functions *Functions // whose they are, if functions own it
+	Functions *Functions // which, if functions own it
 }
 
 // A record has at most 60,000 bytes, also for other things.
@@ -45,8 +45,8 @@ const (
 // maxTick is the last tick of a layout.
 func maxTick(l snowfence.Layout) int64 { return int64(1)<<l.Bits(snowfence.FieldTime) - 1 }
 
-// region is what all nodes of the present layout can make from a tick on, with numbers that
-// generators use.
+// region returns what all nodes of the present layout can make from a tick on, with the numbers
+// that generators use.
 func (ns Namespace) region(l snowfence.Layout, from int64) Region {
 	r := snowfence.Region{
 		Layout: l, Nodes: snowfence.NodeRange{Until: nodeCount(l)}, First: l.First, Last: l.Last, From: from,
