@@ -32,11 +32,8 @@ func OpenAll(
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case n < 0:
-		return nil, invalidf("lease: opening %d leases: the number must not be negative", n)
-	case n > 1 && (opts.Node != nil || opts.StickyFile != ""):
-		return nil, invalidf("lease: opening %d leases: Options.Node and Options.StickyFile are for one", n)
+	if err := o.many(n); err != nil {
+		return nil, err
 	}
 	if _, ok := st.(*group); !ok {
 		st = Group(st)
@@ -48,6 +45,17 @@ func OpenAll(
 		return nil, errors.Join(err, ShutdownAll(closing, leases))
 	}
 	return leases, nil
+}
+
+// many is an error unless n leases can have the options.
+func (o *Options) many(n int) error {
+	switch {
+	case n < 0:
+		return invalidf("lease: opening %d leases: the number must not be negative", n)
+	case n > 1 && o != nil && (o.Node != nil || o.StickyFile != ""):
+		return invalidf("lease: opening %d leases: Options.Node and Options.StickyFile are for one", n)
+	}
+	return nil
 }
 
 // openAll opens n leases. With an error it returns those that it opened.

@@ -51,7 +51,16 @@ func Keep(ctx context.Context, server Server, namespace string, s *snowfence.Sch
 	if err != nil {
 		return nil, err
 	}
-	c := &serverClaim{setup: newSetup(world.From(ctx), namespace, s, opts), server: server, avoid: map[int64]bool{}}
+	return keepNear(ctx, server, namespace, s, opts, nil)
+}
+
+// keepNear is Keep with the node that is asked for first; nil means none.
+func keepNear(
+	ctx context.Context, server Server, namespace string, s *snowfence.Scheme, opts Options, node *int64,
+) (*Lease, error) {
+	c := &serverClaim{
+		setup: newSetup(world.From(ctx), namespace, s, opts), server: server, near: node, avoid: map[int64]bool{},
+	}
 	g, err := firstGrant(ctx, c.setup, c)
 	c.announce()
 	if err != nil {
@@ -67,15 +76,26 @@ func Keep(ctx context.Context, server Server, namespace string, s *snowfence.Sch
 const together = 256
 
 // KeepAll is for servers, as [Keep] is, and acquires n leases with the same options, many at a
-// time. It keeps all or none: after an error it closes those that it has.
+// time. It asks for the nodes that follow the first one, because a server reads one record to see
+// that such a node is free, and 64 to find any. It keeps all or none: after an error it closes
+// those that it has.
 func KeepAll(
 	ctx context.Context, server Server, namespace string, s *snowfence.Scheme, n int, o *Options,
 ) ([]*Lease, error) {
-	leases := make([]*Lease, max(n, 0))
-	err := each(len(leases), together, func(i int) (err error) {
-		leases[i], err = Keep(ctx, server, namespace, s, o)
-		return err
-	})
+	if err := o.many(n); err != nil || n == 0 {
+		return nil, err
+	}
+	leases := make([]*Lease, n)
+	first, err := Keep(ctx, server, namespace, s, o)
+	leases[0] = first
+	if err == nil {
+		g := first.Status().Grant
+		err = each(n-1, together, func(i int) (err error) {
+			node := (g.Node + int64(i+1)*g.Nodes) % s.Nodes()
+			leases[i+1], err = keepNear(ctx, server, namespace, s, first.opts, &node)
+			return err
+		})
+	}
 	if err != nil {
 		leases = slices.DeleteFunc(leases, func(l *Lease) bool { return l == nil })
 		closing, cancel := world.From(ctx).WithTimeout(context.WithoutCancel(ctx), closeWait)
@@ -90,6 +110,7 @@ func KeepAll(
 type serverClaim struct {
 	*setup
 	server Server
+	near   *int64 // the node to ask for at first; nil for none
 
 	ticket  []byte          // nil when nothing is held
 	grant   snowfence.Grant // of ticket
@@ -198,6 +219,8 @@ func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error)
 		r.Prefer = &c.last.Node
 	} else if node := c.stickyNode(); len(node) > 0 {
 		r.Prefer = &node[0]
+	} else {
+		r.Prefer = c.near
 	}
 	node := int64(-1)
 	if c.opts.Node != nil {

@@ -259,8 +259,13 @@ func TestKeepArguments(t *testing.T) {
 			t.Errorf("%s: %v after %q", name, err, k.calls)
 		}
 	}
-	if all, err := KeepAll(t.Context(), k, "n", x.scheme, -1, nil); err != nil || len(all) != 0 {
+	if all, err := KeepAll(t.Context(), k, "n", x.scheme, -1, nil); !errors.Is(err, ErrInvalid) || len(all) != 0 {
 		t.Errorf("-1 leases: %v, %v", all, err)
+	}
+	node := int64(1)
+	if all, err := KeepAll(t.Context(), k, "n", x.scheme, 2, &Options{Node: &node}); !errors.Is(err, ErrInvalid) ||
+		len(all)+len(k.calls) != 0 {
+		t.Errorf("two leases of one node: %v, %v after %q", all, err, k.calls)
 	}
 	for node, want := range map[int64]string{-1: "a node", 0: "node 0"} {
 		if got := (&kept{node: node}).String(); got != want {

@@ -468,6 +468,11 @@ func TestKeepAll(t *testing.T) {
 		if err != nil || len(all) != 3 || len(d.held()) != 3 {
 			t.Fatalf("%d leases, %v; %v are held", len(all), err, d.held())
 		}
+		for _, r := range d.asked[1:] { // a server finds a free node sooner if it is told one
+			if r.Prefer == nil || *r.Prefer == all[0].Status().Grant.Node {
+				t.Errorf("the next lease asked for the node %v", r.Prefer)
+			}
+		}
 		if err := lease.ShutdownAll(t.Context(), all); err != nil {
 			t.Error(err)
 		}
