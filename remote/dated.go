@@ -3,29 +3,39 @@ package remote
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"time"
 
+	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sequence"
 )
 
 // Dated gives out numbers of a dated sequence of a server, each of which is asked for when it is
 // wanted. It is safe for concurrent use.
-type Dated struct{ s *Sequence }
+type Dated struct {
+	c    *Client
+	name string
+	def  sequence.Definition
+	life context.Context
+	end  context.CancelFunc
+}
 
 // Dated opens a dated sequence of the server, as [Client.Sequence] opens a plain one.
 func (c *Client) Dated(ctx context.Context, name string) (*Dated, error) {
-	s, err := c.openSequence(ctx, name)
-	if err != nil {
+	d := &Dated{c: c, name: name}
+	var err error
+	if d.def, err = c.definition(ctx, name); err != nil {
 		return nil, err
 	}
-	if s.def.Pattern == "" {
-		s.end()
+	if d.def.Pattern == "" {
 		return nil, fmt.Errorf("remote: sequence %q: %w: it has no dates: use Sequence", name, sequence.ErrDated)
 	}
-	return &Dated{s}, nil
+	d.life, d.end = context.WithCancel(context.Background())
+	return d, nil
 }
 
-// Next returns the next number of the present period by the server's clock. It waits as
-// [Sequence.Next] does.
+// Next returns the next number of the present period by the server's clock. While no server
+// answers, it waits as long as ctx.
 func (d *Dated) Next(ctx context.Context) (sequence.Serial, error) {
 	r, err := d.Reserve(ctx, 0, 1)
 	if err != nil {
@@ -35,39 +45,40 @@ func (d *Dated) Next(ctx context.Context) (sequence.Serial, error) {
 }
 
 // Reserve takes n numbers that follow each other, 1 to 1,000,000, of a period such as 20261122,
-// 202611 or 2026, or of the present one, which 0 stands for.
+// 202611 or 2026, or of the present one, which 0 stands for. It waits as Next does.
 func (d *Dated) Reserve(ctx context.Context, period, n int64) (sequence.Serials, error) {
-	got, err := d.take(ctx, period, n)
-	if err != nil {
-		return sequence.Serials{}, err
-	}
-	return sequence.Serials{Period: got.period, First: got.first, Count: got.count}.Of(d.s.def)
-}
-
-func (d *Dated) take(ctx context.Context, period, n int64) (numbers, error) {
-	s := d.s
-	if period == 0 {
-		return s.wait(ctx, n, true)
-	}
-	if err := s.check(n); err != nil {
-		return numbers{}, err
+	if n < 1 || n > mostNumbers {
+		return sequence.Serials{}, fmt.Errorf("remote: sequence %q: %d numbers at once: use 1 to %d (%w)", d.name, n,
+			mostNumbers, lease.ErrInvalid)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(s.life, cancel)()
+	defer context.AfterFunc(d.life, cancel)()
 	for failed := 0; ; failed++ {
-		got, _, err := s.request(ctx, period, n)
+		m, err := d.c.numbers(ctx, d.name, period, n)
 		switch {
 		case err == nil:
-			return got, nil
-		case s.life.Err() != nil:
-			return numbers{}, s.errClosed()
+			return sequence.Serials{Period: m.Period, First: m.First, Count: n}.Of(d.def)
+		case d.life.Err() != nil:
+			return sequence.Serials{}, fmt.Errorf("remote: sequence %q: %w", d.name, sequence.ErrClosed)
 		case ctx.Err() != nil || !isAway(err):
-			return numbers{}, err
+			return sequence.Serials{}, err
 		}
 		pause(ctx, failed)
 	}
 }
 
-// Close ends the sequence at once, as [Sequence.Close] does.
-func (d *Dated) Close() error { return d.s.Close() }
+// Close ends the sequence at once: calls get a [sequence.ErrClosed]. The error is nil.
+func (d *Dated) Close() error {
+	d.end()
+	return nil
+}
+
+// pause waits before the next request, longer after each that failed.
+func pause(ctx context.Context, failed int) {
+	p := min(20*time.Millisecond<<min(failed, 10), time.Second)
+	select {
+	case <-time.After(p/2 + rand.N(p)):
+	case <-ctx.Done():
+	}
+}

@@ -13,12 +13,22 @@ func (s *Sequence) rangeSize() int64 {
 	return min(s.size, max(1, (k.course.count-k.counter.From)/left))
 }
 
+// shrink makes the next range no larger than a size.
+func (s *Sequence) shrink(size int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.size = min(s.size, size)
+}
+
 // begin is called when the first number of a range is taken. A range that did not last long is
 // followed by larger ones, which cost fewer writes, and a long one by smaller ones, because its
 // rest may be lost. mu is held.
 func (s *Sequence) begin() {
 	short, long := 15*time.Minute, 30*time.Minute
-	if s.known.Mode == Dense {
+	switch {
+	case s.ask != nil:
+		short, long = 10*time.Second, time.Minute
+	case s.known.Mode == Dense:
 		short, long = time.Minute, 2*time.Minute
 	}
 	now := s.world.Now()

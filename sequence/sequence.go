@@ -35,6 +35,9 @@ type Sequence struct {
 	unpin func()
 	heard func(error) // told what the store says, with mu held; nil without an Any
 
+	// ask takes numbers from a program that keeps them; nil where there is a store.
+	ask func(ctx context.Context, n int64) (r Range, left int64, err error)
+
 	// Guarded by mu.
 	next    span          // taken ahead; empty when nothing is
 	size    int64         // of the next range
@@ -86,10 +89,7 @@ func openHeard(ctx context.Context, st lease.Store, name string, o *Options, hea
 
 // open reads a sequence, and returns what ends the use of the store.
 func (s *source) open(ctx context.Context, st lease.Store, name string, o *Options) (unpin func(), err error) {
-	s.use(ctx, st, name)
-	if o != nil && o.Logger != nil {
-		s.log = o.Logger
-	}
+	s.use(ctx, st, name, o)
 	if unpin, err = st.Pin(ctx); err != nil {
 		return nil, fmt.Errorf("sequence %q: %w", name, err)
 	}
@@ -101,8 +101,11 @@ func (s *source) open(ctx context.Context, st lease.Store, name string, o *Optio
 }
 
 // use says where the record is.
-func (s *source) use(ctx context.Context, st lease.Store, name string) {
+func (s *source) use(ctx context.Context, st lease.Store, name string, o *Options) {
 	s.name, s.store, s.world, s.log = name, st, world.From(ctx), slog.New(slog.DiscardHandler)
+	if o != nil && o.Logger != nil {
+		s.log = o.Logger
+	}
 }
 
 func newSequence() *Sequence {

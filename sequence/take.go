@@ -3,6 +3,7 @@ package sequence
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
@@ -25,23 +26,38 @@ func (s *Sequence) startTaking() {
 	}
 }
 
-// wanted returns how many ordinals the next take is for. mu is held.
-func (s *Sequence) wanted() int64 {
-	var n int64
+// wanted returns how many ordinals the next take is for, and how many callers wait for, as far as
+// one take goes. mu is held.
+func (s *Sequence) wanted() (least, n int64) {
 	for _, w := range s.queue {
-		n += w.n
+		if least+w.n > mostAtOnce {
+			break
+		}
+		least += w.n
 	}
 	switch {
 	case s.closed:
-		return 0
+		return 0, 0
 	case s.exact:
-		return n
-	case n > 0 || s.asked:
-		return max(n, s.rangeSize())
+		return least, least
+	case least > 0 || s.asked:
+		return max(1, least), max(least, s.rangeSize())
 	case s.halted != nil || s.next.len() > 0 || s.began.IsZero():
-		return 0
+		return 0, 0
 	}
-	return s.rangeSize() // one range ahead of the one in use
+	if n = s.rangeSize(); n == 1 && s.ask != nil {
+		return 0, 0 // callers want few numbers of the server: none is taken ahead
+	}
+	return 1, n // one range ahead of the one in use
+}
+
+// choose takes those out of the queue for whom a take of n ordinals is. mu is held.
+func (s *Sequence) choose(n int64) {
+	at := 0
+	for ; at < len(s.queue) && s.queue[at].n <= n; at++ {
+		n -= s.queue[at].n
+	}
+	s.inTake, s.queue = slices.Clone(s.queue[:at]), slices.Delete(s.queue, 0, at)
 }
 
 // run asks the store until nothing more is wanted, with one call at a time: callers of a row that
@@ -49,7 +65,7 @@ func (s *Sequence) wanted() int64 {
 func (s *Sequence) run() {
 	s.mu.Lock()
 	for failed := 0; ; {
-		n := s.wanted()
+		least, n := s.wanted()
 		if n == 0 {
 			close(s.taking)
 			s.taking = nil
@@ -69,12 +85,16 @@ func (s *Sequence) run() {
 			}
 		} else {
 			if exact { // who comes later needs a take that begins later
-				s.inTake, s.queue = s.queue, nil
+				s.choose(n)
 			}
 			s.mu.Unlock()
-			ctx, cancel := s.world.WithTimeout(s.life, callTimeout)
-			got, err = s.fetch(ctx, n, lease.ErrLost)
-			cancel()
+			if s.ask != nil {
+				got, err = s.askFor(least, n)
+			} else {
+				ctx, cancel := s.world.WithTimeout(s.life, callTimeout)
+				got, err = s.fetch(ctx, n, lease.ErrLost)
+				cancel()
+			}
 			s.mu.Lock()
 		}
 		switch {
@@ -83,7 +103,7 @@ func (s *Sequence) run() {
 			s.handOut(got, exact)
 			failed = 0
 			continue
-		case final(err):
+		case s.final(err):
 			s.note(err)
 			s.halted, s.asked = err, false
 			s.refuse(err)
@@ -116,6 +136,14 @@ func (s *Sequence) note(err error) {
 }
 
 // final reports whether nobody waits for the end of an error.
+func (s *Sequence) final(err error) bool {
+	if s.ask != nil {
+		return !errors.Is(err, ErrNotReady)
+	}
+	return final(err)
+}
+
+// final reports whether nobody waits for the end of a store's error.
 func final(err error) bool {
 	for _, kind := range []error{
 		ErrEnded, ErrRolledBack, ErrNoSequence, ErrPeriod, lease.ErrReplaced, lease.ErrRefused,
@@ -142,8 +170,8 @@ func (s *Sequence) handOut(got span, exact bool) {
 		s.cur.Load().seal()
 		s.next = span{}
 	}
-	if s.known.counter.From < s.known.course.count {
-		return
+	if s.ask != nil || s.known.counter.From < s.known.course.count {
+		return // a server may hold numbers when all are taken, and says itself when they end
 	}
 	err := s.known.ended() // there is nothing more for those who need more than was left
 	refuse(s.inTake, err)
@@ -163,6 +191,9 @@ func (s *Sequence) refuse(err error) {
 
 // resume reads the record after an error that no waiting mends.
 func (s *Sequence) resume() error {
+	if s.ask != nil {
+		return nil // a server reads its own
+	}
 	ctx, cancel := s.world.WithTimeout(s.life, callTimeout)
 	defer cancel()
 	if err := s.refresh(ctx); err != nil {

@@ -19,7 +19,7 @@ import (
 // roll the transaction back.
 func NextTx(ctx context.Context, st lease.Store, name string) (Serial, error) {
 	s := &source{}
-	s.use(ctx, st, name)
+	s.use(ctx, st, name, nil)
 	c, err := s.openTx(ctx)
 	var got span
 	if err == nil { // after a change of others the number that was taken would be a gap

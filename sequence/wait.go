@@ -35,9 +35,9 @@ func (s *Sequence) wait(ctx context.Context, n int64, row bool) (span, error) {
 	s.queue = slices.DeleteFunc(s.queue, func(other *waiter) bool { return other == w })
 	s.inTake = slices.DeleteFunc(s.inTake, func(other *waiter) bool { return other == w })
 	if s.trouble != nil {
-		return span{}, fmt.Errorf("sequence %q: %w; the store said last: %w", s.name, ctx.Err(), s.trouble)
+		return span{}, fmt.Errorf("sequence %q: %w; the last answer was: %w", s.name, ctx.Err(), s.trouble)
 	}
-	return span{}, fmt.Errorf("sequence %q: waiting for the store: %w", s.name, ctx.Err())
+	return span{}, fmt.Errorf("sequence %q: waiting for numbers: %w", s.name, ctx.Err())
 }
 
 // ready takes up to n ordinals without waiting.

@@ -18,7 +18,7 @@ import (
 )
 
 // opened returns a sequence of servers, which is made first.
-func opened(t testing.TB, st lease.Store, c *remote.Client, d sequence.Definition) *remote.Sequence {
+func opened(t testing.TB, st lease.Store, c *remote.Client, d sequence.Definition) *sequence.Sequence {
 	t.Helper()
 	if err := sequence.Create(t.Context(), st, "orders", d); err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ func TestRemoteSequenceFailOver(t *testing.T) {
 				all     sync.WaitGroup
 			)
 			for i := range made {
-				from := []*remote.Sequence{s, other}[i%2]
+				from := []*sequence.Sequence{s, other}[i%2]
 				all.Go(func() {
 					for ctx.Err() == nil {
 						before := highest.Load()
@@ -300,7 +300,7 @@ func TestRemoteSequenceWaitsForAServer(t *testing.T) {
 		short, done := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer done()
 		err := errorOf(s.Next(short))
-		return strings.Contains(err.Error(), "servers said last")
+		return strings.Contains(err.Error(), "the last answer was")
 	})
 	select {
 	case err := <-waits:

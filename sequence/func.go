@@ -1,0 +1,58 @@
+package sequence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// OpenFunc returns a sequence whose numbers take gets from a program that keeps them, such as a
+// server: n numbers, and how many no program has. No number comes twice. Its [ErrNotReady] is waited
+// out. After another error it is asked for no more than callers wait for, and they get what it
+// says to that.
+//
+// d is the definition there. Ranges are taken ahead of a fast sequence, and nothing of others. A
+// range that lasts under 10 seconds is followed by a larger one, so a crash loses few numbers.
+func OpenFunc(name string, d Definition, take func(ctx context.Context, n int64) (r Range, left int64, err error),
+	o *Options,
+) (*Sequence, error) {
+	s := newSequence()
+	s.use(context.Background(), nil, name, o)
+	var err error
+	if s.known.Definition, s.known.course, err = d.completed(); err != nil {
+		return nil, fmt.Errorf("sequence %q: %w", name, err)
+	}
+	if d.Pattern != "" {
+		return nil, fmt.Errorf("sequence %q: %w: it is dated (%w)", name, ErrDated, lease.ErrInvalid)
+	}
+	s.ask = take
+	s.start(world.With(context.Background(), s.world), d.Mode == Dense || d.Mode == Strict || o != nil && o.Exact,
+		func() {})
+	s.mode = Fast // nothing of it can be given back
+	return s, nil
+}
+
+// askFor takes n ordinals, or as many as callers wait for.
+func (s *Sequence) askFor(least, n int64) (span, error) {
+	n = min(n, mostAtOnce)
+	r, left, err := s.ask(s.life, n)
+	if err != nil && s.final(err) && n > least { // perhaps so many may not be taken at once
+		s.shrink(n / 4)
+		n = least
+		r, left, err = s.ask(s.life, n)
+	}
+	if err != nil {
+		return span{}, err
+	}
+	from := s.way.ordinal(r.First)
+	if r.Step != s.way.step || s.way.number(from) != r.First || r.Count != n {
+		return span{}, errors.New("the numbers are others than were asked for")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known.counter.From = s.known.course.count - left
+	return span{from, from + n}, nil
+}

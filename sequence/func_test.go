@@ -1,0 +1,171 @@
+package sequence
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+)
+
+// keeper is a program that keeps a sequence for others: 5, 8, 11, …
+type keeper struct {
+	sync.Mutex
+	next  int64
+	left  int64
+	most  int64   // at once
+	asked []int64 // by each call
+	err   error
+	wrong Range // added to what it answers
+}
+
+// set changes what the program does from now on.
+func (k *keeper) set(change func()) {
+	k.Lock()
+	defer k.Unlock()
+	change()
+}
+
+func (k *keeper) take(_ context.Context, n int64) (Range, int64, error) {
+	k.Lock()
+	defer k.Unlock()
+	k.asked = append(k.asked, n)
+	if k.err != nil {
+		return Range{}, 0, k.err
+	}
+	if n > k.most {
+		return Range{}, 0, errFault
+	}
+	first := k.next
+	k.next += 3 * n
+	k.left -= n
+	return Range{first + k.wrong.First, 3 + k.wrong.Step, n + k.wrong.Count}, k.left, nil
+}
+
+func (k *keeper) open(t *testing.T, d Definition, o *Options) *Sequence {
+	t.Helper()
+	k.next, k.left, k.most = 5, 1_000_000, 1_000_000
+	d.Start, d.Step, d.MinRange = new(int64(5)), 3, 1
+	s, err := OpenFunc(name, d, k.take, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// Numbers rise, ranges fit their pace and what is left, and callers who want few leave no gap.
+func TestFuncTakesRangesAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &keeper{}
+		s := k.open(t, Definition{}, nil)
+		use := func(lasts time.Duration) {
+			p := s.cur.Load()
+			for p == s.cur.Load() {
+				_, err := s.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait()
+			time.Sleep(lasts)
+		}
+		use(0)
+		if !slices.Equal(k.asked, []int64{1}) {
+			t.Fatalf("for one number it asked %v", k.asked)
+		}
+		k.set(func() { k.left = 64 * 8 })
+		for _, lasts := range []time.Duration{0, 10 * time.Second, time.Minute, time.Minute + 1, 0, 0, 0, 0} {
+			use(lasts)
+		}
+		if want := []int64{1, 1, 2, 4, 4, 4, 2, 4, 7, 7}; !slices.Equal(k.asked, want) {
+			t.Errorf("it asked for %v, want %v", k.asked, want)
+		}
+		k.set(func() { k.most, k.asked = 3, nil })
+		for range 2 {
+			use(0)
+		}
+		if want := []int64{7, 1, 2}; !slices.Equal(k.asked, want) {
+			t.Errorf("of one that gives few at once it asked for %v, want %v", k.asked, want)
+		}
+	})
+}
+
+// Of modes whose numbers may not wait in memory, callers get what they ask for, and a take serves
+// as many of them as fit.
+func TestFuncTakesNothingAhead(t *testing.T) {
+	for _, c := range []struct {
+		mode Mode
+		o    *Options
+	}{{Dense, nil}, {Strict, nil}, {Fast, &Options{Exact: true}}} {
+		synctest.Test(t, func(t *testing.T) {
+			k := &keeper{}
+			s := k.open(t, Definition{Mode: c.mode}, c.o)
+			k.set(func() { k.err = ErrNotReady })
+			firsts := make(chan int64, 3)
+			for range 3 {
+				go func() {
+					r, err := s.Reserve(t.Context(), 400_000)
+					if err != nil || r.Count != 400_000 || r.Step != 3 {
+						t.Errorf("%+v, %v", r, err)
+					}
+					firsts <- r.First
+				}()
+				synctest.Wait()
+			}
+			k.set(func() { k.err, k.asked = nil, nil })
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if want := []int64{800_000, 400_000}; !slices.Equal(k.asked, want) {
+				t.Errorf("%s: it asked for %v, want %v", c.mode, k.asked, want)
+			}
+			if a, b, c := <-firsts, <-firsts, <-firsts; a+b+c != 3*5+3*3*400_000 {
+				t.Errorf("ranges from %d, %d and %d", a, b, c)
+			}
+			if _, err := s.TryNext(); !errors.Is(err, ErrNotReady) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What waiting mends is waited out; every other error goes to the callers, and the next call asks
+// again. Numbers that were not asked for are given to nobody.
+func TestFuncErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := &keeper{err: ErrNotReady}
+		s := k.open(t, Definition{}, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.Next(ctx); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, ErrNotReady) {
+			t.Error(err)
+		}
+		k.set(func() { k.err = errFault })
+		time.Sleep(2 * time.Second)
+		_ = refused(t, s, errFault)
+		k.set(func() { k.err = nil })
+		for _, wrong := range []Range{{First: 1}, {Step: 1}, {Count: 1}, {Count: -1}} {
+			k.set(func() { k.wrong = wrong })
+			if _, err := s.Next(t.Context()); err == nil || !strings.Contains(err.Error(), "others than were asked for") {
+				t.Errorf("%+v: %v", wrong, err)
+			}
+		}
+		k.set(func() { k.wrong, k.next, k.left = Range{}, 50, 1 })
+		expect(t, s, 50)
+		k.set(func() { k.err = ErrEnded })
+		_ = refused(t, s, ErrEnded)
+		if got := s.Status(); got.Left != 0 {
+			t.Errorf("%+v", got)
+		}
+	})
+	for what, d := range map[string]Definition{"dated": {Pattern: "{year}-{n}"}, "wrong": {Mode: "slow"}} {
+		if _, err := OpenFunc(name, d, (&keeper{}).take, nil); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
