@@ -17,14 +17,15 @@ import (
 //
 // Each period is a Sequence of its own, which never gives a number of another one.
 type Dated struct {
-	source   // of the definition, which gives no numbers
-	calendar *calendar
-	mode     Mode
-	exact    bool
-	life     context.Context // of calls to the store
-	end      context.CancelFunc
-	unpin    func()
-	present  atomic.Pointer[Sequence] // the period in use; nil before the first
+	source    // of the definition, which gives no numbers
+	calendar  *calendar
+	mode      Mode
+	exact     bool
+	anyPeriod bool
+	life      context.Context // of calls to the store
+	end       context.CancelFunc
+	unpin     func()
+	present   atomic.Pointer[Sequence] // the period in use; nil before the first
 
 	// Guarded by mu.
 	periods map[int64]*Sequence // those that were used
@@ -58,6 +59,7 @@ func OpenDated(ctx context.Context, st lease.Store, name string, o *Options) (*D
 	}
 	d.unpin, d.mode = unpin, d.known.Mode
 	d.exact = o != nil && o.Exact || d.mode == Strict
+	d.anyPeriod = o != nil && o.AnyPeriod
 	d.life, d.end = context.WithCancel(world.With(context.Background(), d.world))
 	return d, nil
 }

@@ -128,7 +128,7 @@ func TestSerialsByName(t *testing.T) {
 	j.set(t, "2011-12-29T12:00:00Z") // there it is 02:00
 	for period, want := range map[int64]error{
 		20111228: nil, 20111229: nil, 20111230: ErrPeriod, 20111231: nil, 20120101: ErrPeriod, 20121229: ErrPeriod,
-		20100228: nil, 20100229: ErrPeriod, 201112: ErrPeriod, 2011: ErrPeriod, -20111229: ErrPeriod,
+		20101229: nil, 20101228: ErrPeriod, 20110229: ErrPeriod, 201112: ErrPeriod, 2011: ErrPeriod, -20111229: ErrPeriod,
 		100000101: ErrPeriod,
 	} {
 		for n := int64(1); n <= 4; n += 3 {
@@ -147,6 +147,9 @@ func TestSerialsByName(t *testing.T) {
 			}
 		}
 	}
+	any := j.open(&Options{AnyPeriod: true})
+	j.takesIn(any, 20000229, "20000229-001")
+	j.takesIn(j.s, 20000229, "20000229-002") // it was begun
 	j.settled(j.s)
 	if from := j.record(20111229).From; from < 100/left {
 		t.Errorf("of the present period %d numbers are taken: not ahead", from)
@@ -518,5 +521,41 @@ func TestDefinitionOfAnOpenSequence(t *testing.T) {
 	}
 	if _, err := j.s.Reserve(j.ctx, 20261121, 401); !errors.Is(err, ErrEnded) {
 		t.Errorf("401 of 400 numbers: %v", err)
+	}
+}
+
+// dial is a store with a clock.
+type dial struct {
+	*shaky
+	at  time.Time
+	err error
+}
+
+func (d dial) Now(context.Context) (time.Time, error) { return d.at, d.err }
+
+// A program whose clock is more than a year from that of the store begins no period.
+func TestPeriodFarFromTheStoresClock(t *testing.T) {
+	ctx, _ := clockAt(t, "2026-11-22T12:00:00Z")
+	for at, want := range map[string]error{
+		"2025-11-22T12:00:00Z": nil, "2027-11-22T12:00:00Z": nil,
+		"2025-11-21T12:00:00Z": ErrPeriod, "2027-11-23T12:00:00Z": ErrPeriod, "": errFault,
+	} {
+		st := dial{shaky: newShaky()}
+		if st.at, st.err = time.Parse(time.RFC3339, at); st.err != nil {
+			st.err = errFault
+		}
+		if err := Create(ctx, st, name, Definition{Pattern: daily}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := OpenDated(ctx, st, name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		if got, err := s.Next(short); !errors.Is(err, want) {
+			t.Errorf("%s: %+v, %v", at, got, err)
+		}
+		cancel()
+		_ = s.Close()
 	}
 }

@@ -18,6 +18,9 @@ type Options struct {
 	// does: for programs that take few numbers and end.
 	Exact bool
 
+	// AnyPeriod lets a dated sequence begin periods that are more than a year away.
+	AnyPeriod bool
+
 	// Logger is told of trouble with the store; nil means silence.
 	Logger *slog.Logger
 }

@@ -139,7 +139,7 @@ func TestHighest(t *testing.T) {
 	}
 	highest("plain", 0, 1, true)
 	highest("dated", 202001, 0, false)
-	dated, err := OpenDated(ctx, st, "dated", nil)
+	dated, err := OpenDated(ctx, st, "dated", &Options{AnyPeriod: true})
 	if err != nil {
 		t.Fatal(err)
 	}

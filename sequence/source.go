@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
@@ -159,6 +160,11 @@ func (s *source) enter(ctx context.Context, now state) (state, error) {
 		return now, nil
 	}
 	old := r.Nonce
+	if old == "" {
+		if err := s.near(ctx); err != nil {
+			return now, err
+		}
+	}
 	r.Key, r.Nonce, r.Generation = periodKey(s.name, s.period), s.world.Text(), now.record.Generation
 	r.From = max(r.From, now.floor(s.period))
 	r.Revision++
@@ -168,6 +174,27 @@ func (s *source) enter(ctx context.Context, now state) (state, error) {
 	}
 	now.counter = r
 	return now, nil
+}
+
+// near refuses a new period more than a year away from this clock or the store's: each has a record
+// that stays.
+func (s *source) near(ctx context.Context) error {
+	if s.of.anyPeriod {
+		return nil
+	}
+	at, err := s.store.Now(ctx)
+	if err != nil {
+		return fmt.Errorf("sequence %q: asking the store for its time: %w", s.name, err)
+	}
+	for _, t := range []time.Time{s.world.Now(), at} {
+		c := s.of.calendar
+		if !t.IsZero() && (s.period < c.at(t.AddDate(-1, 0, 0)) || s.period > c.at(t.AddDate(1, 0, 0))) {
+			return fmt.Errorf("sequence %q: %w: period %d has no number yet, and is more than a year away from %s: set the "+
+				"clock right, or allow it (Options.AnyPeriod, --any-period)", s.name, ErrPeriod, s.period,
+				t.In(c.zone).Format(time.DateOnly))
+		}
+	}
+	return nil
 }
 
 // learn keeps what can be used.

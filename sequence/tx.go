@@ -47,7 +47,7 @@ func (s *source) openTx(ctx context.Context) (c *calendar, err error) {
 	}
 	if now.Pattern != "" {
 		if c, err = now.calendar(); err == nil {
-			s.of, s.period = &Dated{}, c.at(s.world.Now())
+			s.of, s.period = &Dated{calendar: c}, c.at(s.world.Now())
 			err = c.check(s.period)
 		}
 		if err != nil {

@@ -19,6 +19,7 @@ type nextFlags struct {
 	store  storeFlags
 	count  int64
 	period int64
+	any    bool
 	json   bool
 }
 
@@ -30,7 +31,8 @@ func (p *program) sequenceNext() *cobra.Command {
 a range: two runs print 1 and 2.
 
 A dated sequence prints the whole text, as in RE-2026-000001. It is of the present period: the
-date that the zone of the sequence has now. --period takes from another one, at most one ahead.`,
+date that the zone of the sequence has now. --period takes from another one, at most one ahead. Each period has a record that stays, so one
+that is more than a year away and has no number yet needs --any-period.`,
 		Example: `  snowfence sequence next orders
   snowfence sequence next invoices --period 2025
   snowfence sequence next orders -n 1000000 > numbers.txt`,
@@ -40,6 +42,7 @@ date that the zone of the sequence has now. --period takes from another one, at 
 	cmd.Flags().Int64VarP(&f.count, "count", "n", 1, "how many `numbers`")
 	cmd.Flags().Int64Var(&f.period, "period", 0, "of a dated sequence: the `period`, as in 2026, 202611 or 20261122 "+
 		"(default: the present one)")
+	cmd.Flags().BoolVar(&f.any, "any-period", false, "begin a period more than a year away, too")
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object a line")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		if f.count < 1 {
@@ -64,7 +67,9 @@ func (p *program) takeNumbers(
 ) (err error) {
 	wait := newNumberWait(ctx, p, name)
 	defer wait.stop()
-	take, end, err := openNumbers(ctx, st, name, f, &sequence.Options{Exact: true, Logger: slog.New(wait)})
+	take, end, err := openNumbers(ctx, st, name, f, &sequence.Options{
+		Exact: true, AnyPeriod: f.any, Logger: slog.New(wait),
+	})
 	if err != nil {
 		return err
 	}
