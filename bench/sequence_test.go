@@ -13,7 +13,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
@@ -28,7 +27,7 @@ var wide = sequence.Definition{MinRange: 1e9, MaxRange: 1e9}
 
 // counter opens a new sequence.
 func counter(b *testing.B) *sequence.Sequence {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	if err := sequence.Create(b.Context(), st, "bench", wide); err != nil {
 		b.Fatal(err)
 	}
@@ -61,7 +60,7 @@ var counted = []entry{
 		}
 	}},
 	{name: "any", start: func(b *testing.B) func() work {
-		stores := []lease.Store{lease.NewMemory(), lease.NewMemory(), lease.NewMemory()}
+		stores := []store.Store{store.NewMemory(), store.NewMemory(), store.NewMemory()}
 		for i, st := range stores {
 			d := wide
 			d.Start, d.Step = new(int64(i+1)), 5
@@ -204,14 +203,14 @@ func processorTime() time.Duration {
 }
 
 // stalling is a store that takes 0.2 s for each write.
-type stalling struct{ lease.Store }
+type stalling struct{ store.Store }
 
-func (s stalling) Add(ctx context.Context, a store.Addition) (lease.Record, error) {
+func (s stalling) Add(ctx context.Context, a store.Addition) (store.Record, error) {
 	time.Sleep(200 * time.Millisecond)
 	return store.Add(ctx, s.Store, a)
 }
 
-func (s stalling) Swap(ctx context.Context, writes []lease.Write) []error {
+func (s stalling) Swap(ctx context.Context, writes []store.Write) []error {
 	time.Sleep(200 * time.Millisecond)
 	return s.Store.Swap(ctx, writes)
 }
@@ -219,7 +218,7 @@ func (s stalling) Swap(ctx context.Context, writes []lease.Write) []error {
 // waits returns how many calls of 60 million in a minute would have had to wait for the store,
 // after 5 seconds in which the ranges grow.
 func waits(b *testing.B) (count int) {
-	st := stalling{lease.NewMemory()}
+	st := stalling{store.NewMemory()}
 	if err := sequence.Create(b.Context(), st, "bench", sequence.Definition{}); err != nil {
 		b.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // firstGrant acquires for the one who opens a lease. It waits for a free node if it may.
@@ -33,7 +34,7 @@ func firstGrant(ctx context.Context, s *setup, c claim) (none snowfence.Grant, _
 				wait = min(wait, taken.NextFree+s.backoff(0))
 			}
 			s.opts.Logger.Info("waiting for a free node", "namespace", s.name, "label", s.opts.Label, "cause", err)
-		case !lost(err) && !errors.Is(err, ErrLost) || failures > 20:
+		case !lost(err) && !errors.Is(err, store.ErrLost) || failures > 20:
 			if ctx.Err() == nil {
 				err = errors.Join(err, c.giveBack(ctx, nil)) // what it may have left in the store
 			}
@@ -83,7 +84,7 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 			return none, err
 		}
 		g, err := c.take(ctx, ns, rs, now)
-		if !errors.Is(err, ErrLost) {
+		if !errors.Is(err, store.ErrLost) {
 			return g, err
 		}
 		// Somebody else was faster, or the store was rolled back after the read.
@@ -95,13 +96,15 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 		}
 	}
 	if c.offers != nil {
-		return none, fmt.Errorf("lease: a node that was free: %w", ErrLost) // the next offer
+		return none, fmt.Errorf("lease: a node that was free: %w", store.ErrLost) // the next offer
 	}
 	return none, c.taken
 }
 
 // fixedBlock returns the records of the fixed block, or why it may not be taken.
-func (c *storeClaim) fixedBlock(ctx context.Context, ns Namespace, now time.Time, healing bool) ([]Record, error) {
+func (c *storeClaim) fixedBlock(
+	ctx context.Context, ns Namespace, now time.Time, healing bool,
+) ([]store.Record, error) {
 	first := *c.opts.Node
 	rs, err := c.st.Get(ctx, blockKeys(c.name, first, c.opts.Nodes))
 	if err != nil {
@@ -129,7 +132,7 @@ func (c *storeClaim) fixedBlock(ctx context.Context, ns Namespace, now time.Time
 
 // take acquires the block of these records; [ErrLost] means that somebody was faster.
 func (c *storeClaim) take(
-	ctx context.Context, ns Namespace, rs []Record, now time.Time,
+	ctx context.Context, ns Namespace, rs []store.Record, now time.Time,
 ) (none snowfence.Grant, _ error) {
 	if err := c.outdated(ctx, ns, rs); err != nil {
 		return none, err
@@ -146,12 +149,12 @@ func (c *storeClaim) take(
 		unanswered: map[string]bool{nonce: true},
 		generation: ns.Generation, floor: ns.Floor, from: from, pending: true,
 	}
-	writes := make([]Write, len(rs))
+	writes := make([]store.Write, len(rs))
 	for i, r := range rs {
 		w := granted(ns, r, from, until)
 		w.Nonce, w.Revision, w.Generation = nonce, r.Revision+1, ns.Generation
 		w.Holder, w.Label, w.At, w.Data = c.holderOf(from), c.opts.Label, c.world.Now().UnixMilli(), ""
-		writes[i] = Write{Old: r.Nonce, New: w}
+		writes[i] = store.Write{Old: r.Nonce, New: w}
 		h.records = append(h.records, w)
 	}
 	c.held = h
@@ -166,7 +169,7 @@ func (c *storeClaim) take(
 			}
 		}
 		c.held, c.lostHold, c.foundInstead = nil, h, nil
-		return none, fmt.Errorf("lease: node %d: %w", rs[0].Node, ErrLost)
+		return none, fmt.Errorf("lease: node %d: %w", rs[0].Node, store.ErrLost)
 	}
 	h.pending = false
 	clear(h.unanswered)
@@ -184,7 +187,7 @@ func (c *storeClaim) take(
 // outdated is an error if the namespace was changed after it was read
 // and before the records were. Then their until would not count. A
 // namespace that vanished and was made again may be behind its records.
-func (c *storeClaim) outdated(ctx context.Context, ns Namespace, rs []Record) error {
+func (c *storeClaim) outdated(ctx context.Context, ns Namespace, rs []store.Record) error {
 	for _, r := range rs {
 		if r.Generation <= ns.Generation {
 			continue

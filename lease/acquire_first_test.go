@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // If others are faster, an acquisition is repeated twenty-one times, and no more.
@@ -14,16 +16,16 @@ func TestFirstRepeatsWhatWasLost(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := empty(t, withRollback)
 			left := lost
-			g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+			g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 				if left--; left >= 0 && ws[0].New.Node == 5 {
-					g.change(5, func(r *Record) { r.Revision++ }) // somebody else was faster
+					g.change(5, func(r *store.Record) { r.Revision++ }) // somebody else was faster
 				}
 				return do(ws)
 			}
 			g.rename(func(ns *Namespace) { ns.LongestTTL = g.c.reach() })
 			g.st.swaps = 0
 			err := g.do(firstGrant(t.Context(), g.c.setup, g.c))
-			if (err == nil) != ok || !ok && !errors.Is(err, ErrLost) || g.st.swaps != min(lost+1, 22) {
+			if (err == nil) != ok || !ok && !errors.Is(err, store.ErrLost) || g.st.swaps != min(lost+1, 22) {
 				t.Errorf("lost %d times: %d writes, %v", lost, g.st.swaps, err)
 			}
 		})
@@ -34,7 +36,7 @@ func TestFirstRepeatsWhatWasLost(t *testing.T) {
 func TestFirstRepeatsWhatWasTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := empty(t, withRollback)
-		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 			errs := do(ws)
 			if ws[0].New.Node == 5 {
 				g.st.onSwap = nil
@@ -56,7 +58,7 @@ func TestFirstGivesBackWhatItLeaves(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		gets := 0
-		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 			do(ws)
 			if ws[0].New.Node != 5 {
 				return make([]error, len(ws))
@@ -84,10 +86,10 @@ func waiting(t *testing.T, before func(g *stage, look int) error) (*stage, *[]ti
 	g := empty(t, withRollback)
 	g.l.opts.Wait, g.l.opts.Node = true, nil
 	g.rename(func(ns *Namespace) { ns.LongestTTL, ns.First, ns.Last = g.c.reach(), 5, 5 })
-	g.change(5, func(r *Record) { r.Holder, r.Generation, r.Until = "other.1", 1, g.tick(10*time.Second) })
+	g.change(5, func(r *store.Record) { r.Holder, r.Generation, r.Until = "other.1", 1, g.tick(10*time.Second) })
 	looks, begin := new([]time.Duration), time.Now()
-	g.st.onGet = func(keys []Key) error {
-		if keys[0].Node == NamespaceNode && g.l.use.cur == nil && g.c.held == nil {
+	g.st.onGet = func(keys []store.Key) error {
+		if keys[0].Node == store.NamespaceNode && g.l.use.cur == nil && g.c.held == nil {
 			*looks = append(*looks, time.Since(begin))
 			return before(g, len(*looks))
 		}
@@ -102,27 +104,27 @@ func TestFirstWaitsForANode(t *testing.T) {
 	const soon = 700 * time.Millisecond
 	fixed := int64(5)
 	for name, c := range map[string]struct {
-		hurt     func(g *stage, r *Record)
+		hurt     func(g *stage, r *store.Record)
 		from, to time.Duration // of a pause
 	}{
-		"held":   {func(*stage, *Record) {}, 2 * time.Second, 2500 * time.Millisecond},
-		"vetoed": {func(_ *stage, r *Record) { r.Veto = "broken" }, 2 * time.Second, 2500 * time.Millisecond},
+		"held":   {func(*stage, *store.Record) {}, 2 * time.Second, 2500 * time.Millisecond},
+		"vetoed": {func(_ *stage, r *store.Record) { r.Veto = "broken" }, 2 * time.Second, 2500 * time.Millisecond},
 		"free soon": {
-			func(g *stage, r *Record) { r.Until = g.tick(soon) }, soon + 5*time.Millisecond,
+			func(g *stage, r *store.Record) { r.Until = g.tick(soon) }, soon + 5*time.Millisecond,
 			soon + 10*time.Millisecond,
 		},
-		"held, fixed": {func(g *stage, r *Record) {
+		"held, fixed": {func(g *stage, r *store.Record) {
 			g.l.opts.Node, g.l.opts.Guard, r.Until = &fixed, true, g.tick(soon)
 		}, 2 * time.Second, 2500 * time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			g, looks := waiting(t, func(g *stage, look int) error {
 				if look == 4 {
-					g.change(5, func(r *Record) { r.Holder, r.Veto, r.Until = "", "", g.tick(-time.Hour) })
+					g.change(5, func(r *store.Record) { r.Holder, r.Veto, r.Until = "", "", g.tick(-time.Hour) })
 				}
 				return nil
 			})
-			g.change(5, func(r *Record) { c.hurt(g, r) })
+			g.change(5, func(r *store.Record) { c.hurt(g, r) })
 			if err := g.do(firstGrant(t.Context(), g.c.setup, g.c)); err != nil || len(*looks) != 4 ||
 				g.l.use.cur == nil {
 				t.Fatalf("%s: looked at %v: %v", name, *looks, err)
@@ -194,13 +196,13 @@ func TestFirstWaitsUntilTheEndOfItsContext(t *testing.T) {
 	g := empty(t, withRollback)
 	g.rename(func(ns *Namespace) { ns.LongestTTL = g.c.reach() })
 	ctx, cancel := context.WithCancel(t.Context())
-	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
-		g.change(5, func(r *Record) { r.Revision++ })
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+		g.change(5, func(r *store.Record) { r.Revision++ })
 		cancel()
 		return do(ws)
 	}
 	err := g.do(firstGrant(ctx, g.c.setup, g.c))
-	if !errors.Is(err, ErrLost) || !errors.Is(err, context.Canceled) || g.st.swaps != 2 {
+	if !errors.Is(err, store.ErrLost) || !errors.Is(err, context.Canceled) || g.st.swaps != 2 {
 		t.Errorf("others were faster, and it ends: %d writes, %v", g.st.swaps, err)
 	}
 }

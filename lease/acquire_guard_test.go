@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/nodes"
 )
 
@@ -17,7 +18,7 @@ import (
 // fixed node: two have derived the same.
 func TestGuardedNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), thousand(t)
+		st, s := store.NewMemory(), thousand(t)
 		node, err := nodes.Find(t.Context(), s, nodes.Number(7))
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +87,7 @@ func TestGuardedNumber(t *testing.T) {
 
 // A check may refuse a number that is leased as a fixed one, too.
 func TestGuardedNumberChecked(t *testing.T) {
-	st, s, node := lease.NewMemory(), thousand(t), int64(7)
+	st, s, node := store.NewMemory(), thousand(t), int64(7)
 	taken := errors.New("somebody else has it")
 	check := func(context.Context, int64) error { return taken }
 	o := lease.Options{Node: &node, Guard: true, Create: true, Check: check}

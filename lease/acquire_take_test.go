@@ -7,40 +7,41 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Open takes a fixed node over from any holder, with Guard
 // only from one of the same label. Healing takes it from none.
 func TestWhoGetsAFixedNode(t *testing.T) {
 	for name, c := range map[string]struct {
-		change         func(g *stage, r *Record)
+		change         func(g *stage, r *store.Record)
 		healing, guard bool
 		ok             bool
 	}{
-		"free":    {func(_ *stage, r *Record) { r.Holder = "" }, true, true, true},
-		"run out": {func(g *stage, r *Record) { r.Until = g.tick(0) }, true, true, true},
+		"free":    {func(_ *stage, r *store.Record) { r.Holder = "" }, true, true, true},
+		"run out": {func(g *stage, r *store.Record) { r.Until = g.tick(0) }, true, true, true},
 		"one tick left": {
-			func(g *stage, r *Record) { r.Until = g.tick(0) + 1 }, true, true,
+			func(g *stage, r *store.Record) { r.Until = g.tick(0) + 1 }, true, true,
 			false,
 		},
-		"taken over":                 {func(*stage, *Record) {}, false, false, true},
-		"healing":                    {func(*stage, *Record) {}, true, false, false},
-		"healing, of the same label": {func(_ *stage, r *Record) { r.Label = "stage" }, true, false, false},
-		"guarded":                    {func(*stage, *Record) {}, false, true, false},
-		"guarded, of the same label": {func(_ *stage, r *Record) { r.Label = "stage" }, false, true, true},
+		"taken over":                 {func(*stage, *store.Record) {}, false, false, true},
+		"healing":                    {func(*stage, *store.Record) {}, true, false, false},
+		"healing, of the same label": {func(_ *stage, r *store.Record) { r.Label = "stage" }, true, false, false},
+		"guarded":                    {func(*stage, *store.Record) {}, false, true, false},
+		"guarded, of the same label": {func(_ *stage, r *store.Record) { r.Label = "stage" }, false, true, true},
 		"healing, its own": {
-			func(g *stage, r *Record) { r.Holder = g.c.holderOf(1) }, true, true,
+			func(g *stage, r *store.Record) { r.Holder = g.c.holderOf(1) }, true, true,
 			true,
 		},
-		"healing, held by an earlier layout":  {func(_ *stage, r *Record) { r.Generation = 2 }, true, true, true},
-		"healing, held since the layout came": {func(_ *stage, r *Record) { r.Generation = 3 }, true, true, false},
+		"healing, held by an earlier layout":  {func(_ *stage, r *store.Record) { r.Generation = 2 }, true, true, true},
+		"healing, held since the layout came": {func(_ *stage, r *store.Record) { r.Generation = 3 }, true, true, false},
 		"vetoed": {
-			func(_ *stage, r *Record) { r.Holder, r.Veto = "", "broken" }, false,
+			func(_ *stage, r *store.Record) { r.Holder, r.Veto = "", "broken" }, false,
 			false, false,
 		},
 	} {
 		g := empty(t, withRollback)
-		g.change(5, func(r *Record) {
+		g.change(5, func(r *store.Record) {
 			r.Holder, r.Label, r.Generation, r.Until = "other.1", "other", 4, g.tick(time.Hour)
 			c.change(g, r)
 		})
@@ -78,7 +79,7 @@ func TestCheckOfAFixedNode(t *testing.T) {
 // were read, in the generation of the namespace.
 func TestTakeWrites(t *testing.T) {
 	g := empty(t, withRollback)
-	g.change(5, func(r *Record) { r.Revision, r.Generation, r.Until = 7, 1, g.tick(time.Second) })
+	g.change(5, func(r *store.Record) { r.Revision, r.Generation, r.Until = 7, 1, g.tick(time.Second) })
 	g.must(g.do(g.c.acquire(t.Context(), false)))
 	r, from := g.record(5), g.tick(time.Second)
 	if r.Revision != 8 || r.Generation != 1 || r.Until != g.tick(g.l.opts.TTL) {
@@ -104,20 +105,23 @@ func TestTakeWithoutAnswers(t *testing.T) {
 		return g
 	}
 	g := ready()
-	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error { do(ws); return silent(len(ws)) }
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error { do(ws); return silent(len(ws)) }
 	if err := g.do(g.c.acquire(t.Context(), false)); !errors.Is(err, errSilent) || g.l.use.cur != nil ||
 		g.c.held == nil || !g.c.held.pending {
 		t.Errorf("no answer: %+v is held, %v", g.c.held, err)
 	}
 	g = ready()
-	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error { g.st.idErr = errSilent; return do(ws) }
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+		g.st.idErr = errSilent
+		return do(ws)
+	}
 	if err := g.do(g.c.acquire(t.Context(), false)); !errors.Is(err, errSilent) || g.l.use.cur != nil ||
 		g.c.own != nil || g.c.held == nil || g.c.held.pending {
 		t.Errorf("not confirmed: %+v is held, %v", g.c.held, err)
 	}
 	g = ready()
 	ctx, cancel := context.WithCancel(t.Context())
-	ns, rs := g.namespace(), []Record{g.record(5)}
+	ns, rs := g.namespace(), []store.Record{g.record(5)}
 	cancel()
 	if err := g.do(g.c.take(ctx, ns, rs, g.now)); !errors.Is(err, context.Canceled) || g.st.swaps != 0 ||
 		g.c.held != nil {
@@ -138,19 +142,19 @@ func TestTakeOfABlockThatIsLost(t *testing.T) {
 		unreadable bool
 		gets       int // after the swap
 		want       error
-	}{{1, false, 0, ErrLost}, {2, false, 1, ErrLost}, {2, true, 1, errSilent}} {
+	}{{1, false, 0, store.ErrLost}, {2, false, 1, store.ErrLost}, {2, true, 1, errSilent}} {
 		g := empty(t, withRollback)
 		node := int64(4)
 		g.l.opts.Node, g.l.opts.Nodes = &node, c.nodes
 		ns := g.namespace()
 		rs, err := g.st.Memory.Get(t.Context(), blockKeys("n", 4, c.nodes))
 		g.must(err)
-		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 			g.st.onSwap, g.st.gets = nil, 0
 			if c.unreadable {
-				g.st.onGet = func([]Key) error { return errSilent }
+				g.st.onGet = func([]store.Key) error { return errSilent }
 			}
-			g.change(4, func(r *Record) { r.Holder = "other.1" })
+			g.change(4, func(r *store.Record) { r.Holder = "other.1" })
 			return do(ws)
 		}
 		if err := g.do(g.c.take(t.Context(), ns, rs, g.now)); !errors.Is(err, c.want) || g.st.gets != c.gets ||
@@ -188,15 +192,15 @@ func TestRecordOfALaterGeneration(t *testing.T) {
 		ns.Generation = 5
 		g.rename(func(ns *Namespace) { ns.Generation = c.then })
 		if c.unreadable {
-			g.st.onGet = func([]Key) error { return errSilent }
+			g.st.onGet = func([]store.Key) error { return errSilent }
 		}
 		g.st.gets = 0
-		err := g.c.outdated(t.Context(), ns, []Record{{}, {Generation: c.record}, {Generation: c.record}})
+		err := g.c.outdated(t.Context(), ns, []store.Record{{}, {Generation: c.record}, {Generation: c.record}})
 		is := map[bool]string{err == nil: "taken", lost(err): "lost", errors.Is(err, errSilent): "silent"}[true]
 		if is != c.want || g.st.gets != c.reads {
 			t.Errorf("%s: %d reads, %v", name, g.st.gets, err)
 		}
-		rs := []Record{{Key: Key{Namespace: "n", Node: 5}, Generation: c.record}}
+		rs := []store.Record{{Key: store.Key{Namespace: "n", Node: 5}, Generation: c.record}}
 		if err := g.do(g.c.take(t.Context(), ns, rs, g.now)); c.want != "taken" && (err == nil || g.c.held != nil) {
 			t.Errorf("%s: taken, %v", name, err)
 		}
@@ -215,12 +219,12 @@ func TestSettle(t *testing.T) {
 		"written":     {true, func(*stage) {}, nil, true},
 		"not written": {false, func(*stage) {}, nil, true},
 		"taken since": {true, func(g *stage) {
-			g.change(5, func(r *Record) { r.Holder, r.Until = "other.1", g.tick(time.Hour) })
+			g.change(5, func(r *store.Record) { r.Holder, r.Until = "other.1", g.tick(time.Hour) })
 		}, nil, false},
-		"not read": {true, func(g *stage) { g.st.onGet = func([]Key) error { return errSilent } }, errSilent, false},
+		"not read": {true, func(g *stage) { g.st.onGet = func([]store.Key) error { return errSilent } }, errSilent, false},
 		"read once": {false, func(g *stage) {
-			g.st.onGet = func([]Key) error {
-				g.st.onGet = func([]Key) error { g.st.onGet = nil; return errSilent }
+			g.st.onGet = func([]store.Key) error {
+				g.st.onGet = func([]store.Key) error { g.st.onGet = nil; return errSilent }
 				return nil
 			}
 		}, errSilent, false},
@@ -229,7 +233,7 @@ func TestSettle(t *testing.T) {
 	} {
 		g := empty(t, withRollback)
 		g.rename(func(ns *Namespace) { ns.LongestTTL = g.c.reach() })
-		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 			g.st.onSwap = nil
 			if c.written {
 				do(ws)

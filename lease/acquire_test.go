@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A lease that saw a rollback gets a grant after
@@ -47,8 +48,8 @@ func TestAcquireWithoutAnswers(t *testing.T) {
 		want error
 	}{
 		"who was faster": {func(g *stage) {
-			g.c.lostHold = &hold{records: []Record{{Key: Key{Namespace: "n", Node: 7}}}}
-			g.st.onGet = func(keys []Key) error {
+			g.c.lostHold = &hold{records: []store.Record{{Key: store.Key{Namespace: "n", Node: 7}}}}
+			g.st.onGet = func(keys []store.Key) error {
 				if keys[0].Node == 7 {
 					return errSilent
 				}
@@ -57,16 +58,16 @@ func TestAcquireWithoutAnswers(t *testing.T) {
 		}, errSilent},
 		"a suspect": {func(g *stage) {
 			g.c.suspect = &saw
-			g.st.onGet = func([]Key) error { g.st.onGet = nil; return errSilent }
+			g.st.onGet = func([]store.Key) error { g.st.onGet = nil; return errSilent }
 		}, errSilent},
 		"the time":  {func(g *stage) { g.st.clockErr = errSilent }, errSilent},
 		"the clock": {func(g *stage) { g.st.clock = g.now.Add(time.Hour) }, ErrSkew},
 		"the namespace": {
-			func(g *stage) { g.st.onGet = func([]Key) error { g.st.onGet = nil; return errSilent } },
+			func(g *stage) { g.st.onGet = func([]store.Key) error { g.st.onGet = nil; return errSilent } },
 			errSilent,
 		},
 		"a fixed node": {func(g *stage) {
-			g.st.onGet = func(keys []Key) error {
+			g.st.onGet = func(keys []store.Key) error {
 				if keys[0].Node == 5 {
 					g.st.onGet = nil
 					return errSilent
@@ -82,7 +83,7 @@ func TestAcquireWithoutAnswers(t *testing.T) {
 		"free nodes": {func(g *stage) {
 			free(g)
 			g.rename(func(ns *Namespace) { ns.Last = ns.First })
-			g.change(0, func(r *Record) { r.Veto = "broken" })
+			g.change(0, func(r *store.Record) { r.Veto = "broken" })
 			g.st.listErr = errSilent
 		}, errSilent},
 		"used up": {func(g *stage) { g.now = g.now.Add(100 * 365 * 24 * time.Hour) }, snowfence.ErrLifetime},
@@ -108,10 +109,10 @@ func anyNode(t *testing.T, change func(g *stage, node int64)) *stage {
 	g.l.opts.Node = nil
 	g.rename(func(ns *Namespace) { ns.LongestTTL, ns.First, ns.Last = g.c.reach(), 5, 6 })
 	for node := range int64(2) {
-		g.change(node+5, func(r *Record) { r.Generation, r.Revision = 1, 7 })
+		g.change(node+5, func(r *store.Record) { r.Generation, r.Revision = 1, 7 })
 	}
 	g.st.swaps = 0
-	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 		g.st.onSwap = nil
 		change(g, ws[0].New.Node)
 		return do(ws)
@@ -121,7 +122,7 @@ func anyNode(t *testing.T, change func(g *stage, node int64)) *stage {
 
 // others take the node.
 func others(g *stage, node int64) {
-	g.change(node, func(r *Record) { r.Holder, r.Revision, r.Until = "other.1", 8, g.tick(time.Hour) })
+	g.change(node, func(r *store.Record) { r.Holder, r.Revision, r.Until = "other.1", 8, g.tick(time.Hour) })
 }
 
 // If somebody else was faster, the next free node is tried. If
@@ -133,10 +134,10 @@ func TestAcquireAfterALoss(t *testing.T) {
 		want       error
 	}{
 		"somebody else":    {others, 1, nil},
-		"a store set back": {func(g *stage, node int64) { g.change(node, func(r *Record) { r.Revision = 6 }) }, 2, nil},
+		"a store set back": {func(g *stage, node int64) { g.change(node, func(r *store.Record) { r.Revision = 6 }) }, 2, nil},
 		"nobody knows": {func(g *stage, node int64) {
-			g.change(node, func(r *Record) { r.Revision = 8 })
-			g.st.onGet = func([]Key) error { return errSilent }
+			g.change(node, func(r *store.Record) { r.Revision = 8 })
+			g.st.onGet = func([]store.Key) error { return errSilent }
 		}, 1, errSilent},
 	} {
 		g := anyNode(t, c.hurt)
@@ -152,14 +153,15 @@ func TestAcquireAfterALoss(t *testing.T) {
 	// Without an answer nothing else is tried. Each of the
 	// leases that are opened together takes the next offer.
 	g := anyNode(t, func(*stage, int64) {})
-	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+	g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 	if err := g.do(g.c.acquire(t.Context(), false)); !errors.Is(err, errSilent) || g.st.swaps != 1 ||
 		g.c.held == nil || !g.c.held.pending {
 		t.Errorf("no answer: %d writes, %v", g.st.swaps, err)
 	}
 	g = anyNode(t, others)
 	g.c.offers = &offers{want: 1}
-	if err := g.do(g.c.acquire(t.Context(), false)); !errors.Is(err, ErrLost) || errors.As(err, new(*TakenError)) {
+	if err := g.do(g.c.acquire(t.Context(), false)); !errors.Is(err, store.ErrLost) || errors.As(err,
+		new(*TakenError)) {
 		t.Errorf("an offer that is taken: %v", err)
 	}
 }

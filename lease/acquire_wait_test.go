@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // reads counts how often records are read by their keys.
 type reads struct {
-	lease.Store
+	store.Store
 	n atomic.Int64
 }
 
-func (r *reads) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (r *reads) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	r.n.Add(1)
 	return r.Store.Get(ctx, keys)
 }
@@ -25,7 +26,7 @@ func (r *reads) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, erro
 // second, not all the time.
 func TestWaitingForAVetoedNodeIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := &reads{Store: lease.NewMemory()}, thousand(t)
+		st, s := &reads{Store: store.NewMemory()}, thousand(t)
 		if _, err := lease.CreateNamespace(t.Context(), st, "default", s, nil); err != nil {
 			t.Fatal(err)
 		}

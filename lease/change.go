@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // NamespaceChange says how a namespace
@@ -51,7 +52,7 @@ type NamespaceChange struct {
 //
 // With fewer nodes, all holders lose their grants and get new ones of the
 // nodes that are left. With more nodes, leases go on; see [WidenNamespace].
-func ChangeNamespace(ctx context.Context, st Store, name string, c NamespaceChange) (Namespace, error) {
+func ChangeNamespace(ctx context.Context, st store.Store, name string, c NamespaceChange) (Namespace, error) {
 	switch {
 	case st == nil:
 		return Namespace{}, errors.New("lease: the Store is nil")
@@ -65,7 +66,7 @@ func ChangeNamespace(ctx context.Context, st Store, name string, c NamespaceChan
 	return c.apply(ctx, st, name, world.From(ctx).Now())
 }
 
-func (c NamespaceChange) apply(ctx context.Context, st Store, name string, now time.Time) (Namespace, error) {
+func (c NamespaceChange) apply(ctx context.Context, st store.Store, name string, now time.Time) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, st, name)
 		switch {
@@ -87,7 +88,7 @@ func (c NamespaceChange) apply(ctx context.Context, st Store, name string, now t
 			return next, err
 		}
 		next, err = next.write(ctx, st)
-		if !errors.Is(err, ErrLost) {
+		if !errors.Is(err, store.ErrLost) {
 			return next, err
 		}
 	}
@@ -99,7 +100,7 @@ func (c NamespaceChange) keepsLayout(ns Namespace) bool {
 }
 
 // relayout changes the layout. A renewal before freeze is in the floors that next reads.
-func (c NamespaceChange) relayout(ctx context.Context, st Store, name string, now time.Time) (Namespace, error) {
+func (c NamespaceChange) relayout(ctx context.Context, st store.Store, name string, now time.Time) (Namespace, error) {
 	ns, err := freeze(ctx, st, name, func(Namespace) error { return nil })
 	if err != nil {
 		return Namespace{}, err
@@ -123,7 +124,7 @@ func (c NamespaceChange) relayout(ctx context.Context, st Store, name string, no
 // grants. A tombstone keeps the floor of its ticks. So a
 // namespace of the same name starts above all that was granted.
 // It is refused while functions in a database make its IDs ([RecordSQL]).
-func DeleteNamespace(ctx context.Context, st Store, namespace string) (Namespace, error) {
+func DeleteNamespace(ctx context.Context, st store.Store, namespace string) (Namespace, error) {
 	ns, err := freeze(ctx, st, namespace, Namespace.withoutFunctions)
 	if err != nil {
 		return Namespace{}, err
@@ -138,7 +139,7 @@ func DeleteNamespace(ctx context.Context, st Store, namespace string) (Namespace
 
 // freeze ends all grants first. The floors that are read afterwards include
 // each earlier renewal. A later one sees the new generation before it is used.
-func freeze(ctx context.Context, st Store, namespace string, allowed func(Namespace) error) (Namespace, error) {
+func freeze(ctx context.Context, st store.Store, namespace string, allowed func(Namespace) error) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, st, namespace)
 		if err != nil {
@@ -153,14 +154,14 @@ func freeze(ctx context.Context, st Store, namespace string, allowed func(Namesp
 		ns.State = Changing
 		ns.Generation++
 		ns, err = ns.write(ctx, st)
-		if !errors.Is(err, ErrLost) {
+		if !errors.Is(err, store.ErrLost) {
 			return ns, err
 		}
 	}
 }
 
 // highest returns the tick below which everything that was granted lies.
-func highest(ctx context.Context, st Store, ns Namespace) (int64, error) {
+func highest(ctx context.Context, st store.Store, ns Namespace) (int64, error) {
 	rs, err := ListLeases(ctx, st, ns.Name)
 	if err != nil {
 		return 0, err
@@ -188,7 +189,7 @@ const maxWiden = time.Hour
 // be an hour after now at most. To take nodes away from leases, veto them, or use
 // [ChangeNamespace].
 func WidenNamespace(
-	ctx context.Context, st Store, name string, nodes snowfence.NodeRange, unused time.Time,
+	ctx context.Context, st store.Store, name string, nodes snowfence.NodeRange, unused time.Time,
 ) (Namespace, error) {
 	c := NamespaceChange{Nodes: nodes, Widen: true, Unused: unused, grow: true}
 	return c.apply(ctx, st, name, world.From(ctx).Now())

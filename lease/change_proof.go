@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // next returns the namespace as it will be after
 // a change of layout, or why that is refused.
-func (c NamespaceChange) next(ctx context.Context, st Store, ns Namespace, now time.Time) (Namespace, error) {
+func (c NamespaceChange) next(ctx context.Context, st store.Store, ns Namespace, now time.Time) (Namespace, error) {
 	if c.keepsLayout(ns) {
 		return c.renode(ns, now)
 	}

@@ -9,10 +9,11 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // made is what a program makes that leases a node of the namespace default for a while.
-func made(t *testing.T, st lease.Store, spec string, seen map[snowfence.ID]bool, rounds int) {
+func made(t *testing.T, st store.Store, spec string, seen map[snowfence.ID]bool, rounds int) {
 	t.Helper()
 	node := int64(3)
 	r := leased(t, st, newScheme(t, spec), lease.Options{Node: &node}, 0)
@@ -38,7 +39,7 @@ func TestTwoProvenChangesRepeatedTheLayoutBeforeTheLast(t *testing.T) {
 		c = "time=41,node=4,seq=5,epoch=1999-01-01T00:00:30Z,tick=1ms,last=15"
 	)
 	synctest.Test(t, func(t *testing.T) {
-		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
+		st, seen := store.NewMemory(), map[snowfence.ID]bool{}
 		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +104,7 @@ func TestTwoProvenChangesRepeatedTheLayoutBeforeTheLast(t *testing.T) {
 // was used in between. A layout without a granted tick leaves none.
 func TestPastKeepsWhatWasMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
+		st, seen := store.NewMemory(), map[snowfence.ID]bool{}
 		spec := func(i int) string {
 			epoch := time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, -i)
 			return "time=41,node=10,seq=12,epoch=" + epoch.Format(time.RFC3339) + ",tick=1ms"
@@ -135,7 +136,7 @@ func TestPastKeepsWhatWasMade(t *testing.T) {
 func TestForcedChangeIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const a, young = "time=41,node=10,seq=12,epoch=1999-01-01", "time=41,node=10,seq=12,epoch=1999-01-02"
-		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
+		st, seen := store.NewMemory(), map[snowfence.ID]bool{}
 		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -190,7 +191,7 @@ func TestPastOfOneLayoutIsJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const a, b, c = "time=41,node=10,seq=12,epoch=1999-01-01", "time=42,node=10,seq=12,epoch=1998-01-01",
 			"time=42,node=11,seq=11,epoch=1997-01-01"
-		st, seen := lease.NewMemory(), map[snowfence.ID]bool{}
+		st, seen := store.NewMemory(), map[snowfence.ID]bool{}
 		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // scheme returns the scheme of a layout.
@@ -94,7 +95,7 @@ func TestChangeWithoutAnswers(t *testing.T) {
 		"end":    func(g *stage) error { _, err := DeleteNamespace(t.Context(), g.st, "n"); return err },
 	} {
 		g := holding(t)
-		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 			g.st.onSwap = nil
 			g.rename(func(ns *Namespace) { ns.LongestTTL++ })
 			return do(ws)
@@ -103,14 +104,14 @@ func TestChangeWithoutAnswers(t *testing.T) {
 			t.Errorf("%s: written at the same time: %v", name, err)
 		}
 		g = holding(t)
-		g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+		g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 		if err := act(g); !errors.Is(err, errSilent) {
 			t.Errorf("%s: without an answer: %v", name, err)
 		}
 		// The last write of a change of layout, and of an end.
 		g = holding(t)
-		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
-			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+			g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 			return do(ws)
 		}
 		if err := act(g); name != "nodes" && !errors.Is(err, errSilent) {
@@ -122,7 +123,7 @@ func TestChangeWithoutAnswers(t *testing.T) {
 			t.Errorf("%s: without an identity: %v", name, err)
 		}
 		g = holding(t)
-		g.st.onGet = func([]Key) error { return errSilent }
+		g.st.onGet = func([]store.Key) error { return errSilent }
 		if err := act(g); !errors.Is(err, errSilent) {
 			t.Errorf("%s: without the namespace: %v", name, err)
 		}
@@ -145,7 +146,7 @@ func TestChangeThatIsRefusedHalfWay(t *testing.T) {
 	}{
 		"refused": {
 			NamespaceChange{},
-			func(g *stage) { g.change(5, func(r *Record) { r.Until = 1 << 41 }) },
+			func(g *stage) { g.change(5, func(r *store.Record) { r.Until = 1 << 41 }) },
 			ErrRefused, Active,
 		},
 		"invalid": {
@@ -207,11 +208,11 @@ func TestStartOfAChangedLayout(t *testing.T) {
 		if c.hurt != nil {
 			c.hurt(g, &ns)
 		}
-		r := Record{
-			Key: Key{Namespace: "n", Node: 3}, Nonce: "x", Generation: ns.Generation, From: g.tick(0) - 1000,
+		r := store.Record{
+			Key: store.Key{Namespace: "n", Node: 3}, Nonce: "x", Generation: ns.Generation, From: g.tick(0) - 1000,
 			Until: g.tick(0) + c.until,
 		}
-		g.must(g.st.Memory.Swap(t.Context(), []Write{{New: r}})[0])
+		g.must(g.st.Memory.Swap(t.Context(), []store.Write{{New: r}})[0])
 		to := g.scheme(c.to)
 		next, err := NamespaceChange{Scheme: to, Force: c.force || c.refused}.next(t.Context(), g.st, ns, g.now)
 		if (err != nil) != c.refused {
@@ -294,9 +295,9 @@ func TestDeletedNamespaceStaysDeleted(t *testing.T) {
 	if err != nil || ns.State != Deleted || ns.Generation != before.Generation+2 {
 		t.Errorf("%+v became %+v, %v", before, ns, err)
 	}
-	stored := g.record(NamespaceNode)
+	stored := g.record(store.NamespaceNode)
 	if _, err := DeleteNamespace(t.Context(), g.st, "n"); !errors.Is(err, ErrNoNamespace) ||
-		g.record(NamespaceNode) != stored {
+		g.record(store.NamespaceNode) != stored {
 		t.Errorf("deleted again: %v", err)
 	}
 }

@@ -8,18 +8,19 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // change gives the namespace default another layout.
-func change(t *testing.T, st lease.Store, spec string) (lease.Namespace, error) {
+func change(t *testing.T, st store.Store, spec string) (lease.Namespace, error) {
 	t.Helper()
 	return lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: newScheme(t, spec)})
 }
 
 // must returns the data of the namespace default.
-func must(t *testing.T, st lease.Store) []byte {
+func must(t *testing.T, st store.Store) []byte {
 	t.Helper()
-	rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}})
+	rs, err := st.Get(t.Context(), []store.Key{{Namespace: "default", Node: store.NamespaceNode}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func must(t *testing.T, st lease.Store) []byte {
 func TestChangeToWhatIsSoAlready(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const a = "time=41,node=10,seq=12,epoch=1999-01-01"
-		st := lease.NewMemory()
+		st := store.NewMemory()
 		some := snowfence.NodeRange{From: 8, Until: 32}
 		want, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a),
 			&lease.NamespaceOptions{Nodes: some})
@@ -76,7 +77,7 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const a, b, narrow = "time=41,node=10,seq=12,epoch=1999-01-01", "time=42,node=10,seq=12,epoch=1998-01-01",
 			"time=42,node=4,seq=18,epoch=1997-01-01"
-		st := lease.NewMemory()
+		st := store.NewMemory()
 		nodes := func(first, until int64) snowfence.NodeRange { return snowfence.NodeRange{From: first, Until: until} }
 		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a),
 			&lease.NamespaceOptions{Nodes: nodes(0, 32)}); err != nil {
@@ -141,7 +142,7 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 func TestFewerNodesEndLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const a = "time=41,node=2,seq=12,epoch=1999-01-01"
-		st := lease.NewMemory()
+		st := store.NewMemory()
 		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +182,7 @@ func TestFewerNodesEndLeases(t *testing.T) {
 func TestDeletedAndMadeAgainWithOtherNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const a = "time=41,node=10,seq=12,epoch=1999-01-01"
-		st, s := lease.NewMemory(), newScheme(t, a)
+		st, s := store.NewMemory(), newScheme(t, a)
 		again := func(o *lease.NamespaceOptions) lease.Namespace {
 			t.Helper()
 			ns, err := lease.CreateNamespace(t.Context(), st, "default", s, o)
@@ -224,7 +225,7 @@ func TestChangeInAStoreThatWasReplaced(t *testing.T) {
 					"time=42,node=10,seq=12,epoch=1998-01-01")
 				// The lease's clock is ahead by as much as it may be, and the operator's is behind.
 				now := time.Now().Add(c.lost)
-				open := func(st lease.Store, ttl, ahead time.Duration) snowfence.Grant {
+				open := func(st store.Store, ttl, ahead time.Duration) snowfence.Grant {
 					node := int64(7)
 					l, err := lease.Open(t.Context(), st, "default", a, &lease.Options{
 						TTL: ttl, Node: &node,
@@ -236,7 +237,7 @@ func TestChangeInAStoreThatWasReplaced(t *testing.T) {
 					t.Cleanup(l.Orphan)
 					return l.Status().Grant
 				}
-				st, backup := &timed{lease.NewMemory(), "one", now}, &timed{lease.NewMemory(), "one", now}
+				st, backup := &timed{store.NewMemory(), "one", now}, &timed{store.NewMemory(), "one", now}
 				for _, st := range []*timed{st, backup} {
 					if _, err := lease.CreateNamespace(t.Context(), st, "default", a, nil); err != nil {
 						t.Fatal(err)
@@ -270,7 +271,7 @@ func TestChangeCountsLeasesAndNumbersGivenByHand(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a, b := newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01"), newScheme(t,
 					"time=42,node=10,seq=12,epoch=1998-01-01")
-				st := lease.NewMemory()
+				st := store.NewMemory()
 				if _, err := lease.CreateNamespace(t.Context(), st, "default", a,
 					&lease.NamespaceOptions{Nodes: nodes}); err != nil {
 					t.Fatal(err)
@@ -300,7 +301,7 @@ func TestChangeCountsLeasesAndNumbersGivenByHand(t *testing.T) {
 // Widening never lowers a floor, and asks for its word on either side.
 func TestWidenKeepsAHigherFloor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01")
+		st, s := store.NewMemory(), newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01")
 		want, err := lease.CreateNamespace(t.Context(), st, "default", s,
 			&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 10, Until: 20}})
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // running is a process of a fleet: a generator and how it ends.
@@ -32,7 +33,7 @@ func static(t *testing.T, s *snowfence.Scheme, node int64, off time.Duration) *r
 }
 
 // leased starts a process with a leased number.
-func leased(t *testing.T, st lease.Store, s *snowfence.Scheme, o lease.Options, off time.Duration) *running {
+func leased(t *testing.T, st store.Store, s *snowfence.Scheme, o lease.Options, off time.Duration) *running {
 	t.Helper()
 	o.Time = clockOff(off)
 	g, err := lease.Generator(t.Context(), st, "default", s, snowfence.Config{Time: o.Time, MaxWait: time.Minute}, &o)
@@ -75,7 +76,7 @@ func (r *running) stop() {
 // is behind; none comes twice.
 func TestFromStaticToLeased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), newScheme(t, "time=41,node=6,seq=12,epoch=1999-01-01,tick=1ms")
+		st, s := store.NewMemory(), newScheme(t, "time=41,node=6,seq=12,epoch=1999-01-01,tick=1ms")
 		made, nodes := map[snowfence.ID]bool{}, map[int64]bool{}
 		var last time.Time // timestamp of the last ID of a number given by hand
 		run := func(fleet []*running, rounds int) {
@@ -134,7 +135,7 @@ func TestFromStaticToLeased(t *testing.T) {
 }
 
 func TestWidenRefused(t *testing.T) {
-	st, s := lease.NewMemory(), newScheme(t, "time=41,node=6,seq=12")
+	st, s := store.NewMemory(), newScheme(t, "time=41,node=6,seq=12")
 	now := time.Now()
 	widen := func(first, last int64, unused time.Time) error {
 		_, err := lease.WidenNamespace(t.Context(), st, "default",

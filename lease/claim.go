@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // setup is what a lease is for, and what is known of it beside its claim.
@@ -56,7 +57,7 @@ func (k *kept) String() string {
 }
 
 // pin has the store keep open what a lease in it needs.
-func pin(ctx context.Context, st Store, namespace string) (unpin func(), err error) {
+func pin(ctx context.Context, st store.Store, namespace string) (unpin func(), err error) {
 	if unpin, err = st.Pin(ctx); err != nil {
 		return nil, fmt.Errorf("lease: namespace %q: %w", namespace, err)
 	}
@@ -83,19 +84,19 @@ func (s *setup) noteSend(ctx context.Context, node, until int64) error {
 // lost.go, rollback.go, release.go.
 type storeClaim struct {
 	*setup
-	st      Store
+	st      store.Store
 	who     string // random: the identity of this holder
 	attempt string // of a ticket: its nonces begin with it
 	free    bool   // takes no node over
 	prefer  []int64
 
-	held    *hold  // nil when nothing is held
-	own     []Key  // held last, and perhaps still
-	suspect *int64 // generation that the store rolled back behind; nil if it did not
-	reached int64  // highest tick of any grant of this claim
+	held    *hold       // nil when nothing is held
+	own     []store.Key // held last, and perhaps still
+	suspect *int64      // generation that the store rolled back behind; nil if it did not
+	reached int64       // highest tick of any grant of this claim
 
-	lostHold     *hold    // lost to another holder or to a rollback, not known yet to which
-	foundInstead []Record // what stood in place of lostHold; nil when that was not read
+	lostHold     *hold          // lost to another holder or to a rollback, not known yet to which
+	foundInstead []store.Record // what stood in place of lostHold; nil when that was not read
 
 	refused map[int64]error
 	taken   *TakenError // the holders, as the last scan saw them; nil without one
@@ -106,7 +107,7 @@ type storeClaim struct {
 
 // hold is what the store is known to keep of ours.
 type hold struct {
-	records    []Record // of the block, as last acknowledged or adopted
+	records    []store.Record // of the block, as last acknowledged or adopted
 	unanswered map[string]bool
 	generation int64 // of the namespace
 	floor      int64 // of the namespace when the grant was computed
@@ -116,7 +117,7 @@ type hold struct {
 	pending    bool  // it is not known whether the acquisition was written
 }
 
-func newClaim(s *setup, st Store) *storeClaim {
+func newClaim(s *setup, st store.Store) *storeClaim {
 	return &storeClaim{setup: s, st: st, who: s.world.Text(), refused: map[int64]error{}}
 }
 
@@ -126,7 +127,7 @@ func (c *storeClaim) holderOf(from int64) string { return c.who + "." + strconv.
 
 // mine reports whether a record names this claim as its holder. Every
 // claim has an identity, so a record without a holder is not mine.
-func (c *storeClaim) mine(r Record) bool {
+func (c *storeClaim) mine(r store.Record) bool {
 	who, _, _ := strings.Cut(r.Holder, ".")
 	return who == c.who
 }
@@ -138,8 +139,8 @@ func startOf(holder string) (who string, tick int64) {
 	return who, tick
 }
 
-func keys(rs []Record) []Key {
-	out := make([]Key, len(rs))
+func keys(rs []store.Record) []store.Key {
+	out := make([]store.Key, len(rs))
 	for i, r := range rs {
 		out[i] = r.Key
 	}
@@ -203,7 +204,7 @@ func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
 		}
 		ns.Keys, ns.LongestTTL = keys, max(ns.LongestTTL, c.reach())
 		ns, err = ns.write(ctx, c.st)
-		if !errors.Is(err, ErrLost) {
+		if !errors.Is(err, store.ErrLost) {
 			return ns, err
 		}
 	}

@@ -7,17 +7,18 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // slowStart is a store whose first answer does not come.
 type slowStart struct {
-	lease.Store
+	store.Store
 	asked int
 }
 
 var errNoAnswer = errors.New("no answer")
 
-func (s *slowStart) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (s *slowStart) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	s.asked++
 	if s.asked == 1 {
 		return nil, errNoAnswer
@@ -32,7 +33,7 @@ func TestCreateNeedsAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := &slowStart{Store: lease.NewMemory()}
+	st := &slowStart{Store: store.NewMemory()}
 	o := &lease.Options{Create: true}
 	if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, errNoAnswer) ||
 		errors.Is(err, lease.ErrNoNamespace) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 func (g *stage) namespace() Namespace {
@@ -97,8 +98,8 @@ func TestReachIsRegisteredOnce(t *testing.T) {
 // If the store does not answer, that is an
 // error, and nothing is written on a guess.
 func TestRegisterWithoutAnswers(t *testing.T) {
-	once := func(g *stage) func([]Key) error {
-		return func([]Key) error { g.st.onGet = nil; return errSilent }
+	once := func(g *stage) func([]store.Key) error {
+		return func([]store.Key) error { g.st.onGet = nil; return errSilent }
 	}
 	for name, c := range map[string]struct {
 		hurt func(g *stage)
@@ -109,8 +110,8 @@ func TestRegisterWithoutAnswers(t *testing.T) {
 		"read, with create": {func(g *stage) { g.st.onGet, g.l.opts.Create = once(g), true }, errSilent},
 		"write": {func(g *stage) {
 			g.st.id = "two"
-			g.st.onSwap = func(ws []Write,
-				_ func([]Write) []error,
+			g.st.onSwap = func(ws []store.Write,
+				_ func([]store.Write) []error,
 			) []error {
 				g.st.onSwap = nil
 				return silent(len(ws))
@@ -138,14 +139,20 @@ func TestRegisterWithoutAnswers(t *testing.T) {
 			if ns := g.namespace(); ns.record != before.record {
 				t.Errorf("%s: %s: %+v became %+v", what, name, before, ns)
 			}
-			if rs, _ := g.st.Memory.Get(t.Context(), []Key{{Namespace: "m", Node: NamespaceNode}}); rs[0].Nonce != "" {
+			if rs, _ := g.st.Memory.Get(t.Context(), []store.Key{{
+				Namespace: "m",
+				Node:      store.NamespaceNode,
+			}}); rs[0].Nonce != "" {
 				t.Errorf("%s: %s: a namespace was made", what, name)
 			}
 		}
 	}
 	// The write of what a lease adds.
 	g := empty(t, withRollback)
-	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
+	g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error {
+		g.st.onSwap = nil
+		return silent(len(ws))
+	}
 	if _, err := g.c.usable(t.Context()); !errors.Is(err, errSilent) {
 		t.Errorf("a longer ttl that was perhaps not written: %v", err)
 	}
@@ -192,7 +199,10 @@ func TestFloorIsRaisedOnceForAll(t *testing.T) {
 		g.l.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
 		g.rename(func(ns *Namespace) { ns.Generation, ns.LongestTTL = c.now, time.Millisecond })
 		g.c.suspect = &c.saw
-		g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
+		g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error {
+			g.st.onSwap = nil
+			return silent(len(ws))
+		}
 		if err := g.c.raiseFloor(t.Context(), never); !errors.Is(err, errSilent) ||
 			strings.Contains(log.String(), "floor raised") {
 			t.Errorf("without an answer: %v, %s", err, log.String())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // stopped is a stage whose lease holds node 5 and never had a keeper.
@@ -71,7 +72,10 @@ func TestReleaseOfThePresentGrant(t *testing.T) {
 
 // owing lets a first release fail.
 func owing(g *stage, is snowfence.Grant) {
-	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.st.onSwap = nil; return silent(len(ws)) }
+	g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error {
+		g.st.onSwap = nil
+		return silent(len(ws))
+	}
 	err := g.l.Release(g.Context(), is, is.From+7)
 	if !errors.Is(err, errSilent) ||
 		!strings.Contains(err.Error(), "node 5 of namespace \"n\" stays taken until 2026-01-01T00:00:15Z") {
@@ -138,8 +142,8 @@ func TestCloseSaysWhatTheFirstSaid(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := stopped(t)
 			if fails {
-				g.st.onSwap = func(ws []Write,
-					_ func([]Write) []error,
+				g.st.onSwap = func(ws []store.Write,
+					_ func([]store.Write) []error,
 				) []error {
 					g.st.onSwap = nil
 					return silent(len(ws))
@@ -162,19 +166,19 @@ func TestUnusedPartOfAGrant(t *testing.T) {
 	for name, c := range map[string]struct {
 		handed, sealed bool
 		before         func(g *stage)
-		until          func(r Record) int64
+		until          func(r store.Record) int64
 	}{
-		"never handed out":        {false, false, nil, func(r Record) int64 { return r.From }},
-		"handed out, never bound": {true, false, nil, func(r Record) int64 { return r.Until }},
-		"bound":                   {true, true, nil, func(r Record) int64 { return r.From + used }},
-		"lost, and bound":         {false, true, func(g *stage) { g.l.use.cur = nil }, func(r Record) int64 { return r.Until }},
-		"lost":                    {false, false, func(g *stage) { g.l.use.cur = nil }, func(r Record) int64 { return r.Until }},
+		"never handed out":        {false, false, nil, func(r store.Record) int64 { return r.From }},
+		"handed out, never bound": {true, false, nil, func(r store.Record) int64 { return r.Until }},
+		"bound":                   {true, true, nil, func(r store.Record) int64 { return r.From + used }},
+		"lost, and bound":         {false, true, func(g *stage) { g.l.use.cur = nil }, func(r store.Record) int64 { return r.Until }},
+		"lost":                    {false, false, func(g *stage) { g.l.use.cur = nil }, func(r store.Record) int64 { return r.Until }},
 		"of another node": {true, false, func(g *stage) {
 			g.l.use.owed = &owed{node: 6, from: g.l.use.cur.From, used: g.l.use.cur.From + 1}
-		}, func(r Record) int64 { return r.Until }},
+		}, func(r store.Record) int64 { return r.Until }},
 		"of another grant": {true, false, func(g *stage) {
 			g.l.use.owed = &owed{node: 5, from: g.l.use.cur.From - 1, used: g.l.use.cur.From + 1}
-		}, func(r Record) int64 { return r.Until }},
+		}, func(r store.Record) int64 { return r.Until }},
 	} {
 		g := stopped(t)
 		was := g.record(5)

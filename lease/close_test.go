@@ -12,12 +12,13 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // stuck is a store that answers nobody while it is stuck, not even
 // when their ctx ends. It carries out a write of that time afterwards.
 type stuck struct {
-	lease.Store
+	store.Store
 	mu sync.RWMutex
 	on chan struct{} // closed when it answers again; nil while it does
 }
@@ -44,19 +45,19 @@ func (s *stuck) wait() {
 	}
 }
 
-func (s *stuck) Get(_ context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (s *stuck) Get(_ context.Context, keys []store.Key) ([]store.Record, error) {
 	s.wait()
 	return s.Store.Get(context.Background(), keys)
 }
 
-func (s *stuck) Swap(_ context.Context, writes []lease.Write) []error {
+func (s *stuck) Swap(_ context.Context, writes []store.Write) []error {
 	s.wait()
 	return s.Store.Swap(context.Background(), writes)
 }
 
 // vacant checks that the only node of a store is nobody's and free from the tick after
 // the last ID on.
-func vacant(t *testing.T, st lease.Store, s *snowfence.Scheme, last snowfence.ID) {
+func vacant(t *testing.T, st store.Store, s *snowfence.Scheme, last snowfence.ID) {
 	t.Helper()
 	p, err := s.Decode(last)
 	if err != nil {
@@ -80,7 +81,7 @@ func next(t *testing.T, g *snowfence.Generator) snowfence.ID {
 // after the ctx of signal.NotifyContext has ended.
 func TestCloseGivesBackAfterASignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), thousand(t)
+		st, s := store.NewMemory(), thousand(t)
 		ctx, stop := context.WithCancel(t.Context())
 		g, err := lease.Generator(ctx, st, "default", s, snowfence.Config{}, &lease.Options{Create: true})
 		if err != nil {
@@ -117,7 +118,7 @@ func TestCloseOfAStoreThatHangs(t *testing.T) {
 		for _, busy := range []bool{false, true} { // a renewal is under way
 			t.Run(c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					st, s := &stuck{Store: lease.NewMemory()}, thousand(t)
+					st, s := &stuck{Store: store.NewMemory()}, thousand(t)
 					l := open(t, st, s, lease.Options{TTL: c.ttl})
 					g, err := snowfence.New(snowfence.Config{Fence: l, MaxWait: -1})
 					if err != nil {
@@ -199,7 +200,7 @@ func shutGenerator(g *snowfence.Generator, _ *lease.Lease) error {
 // seals all the same.
 func TestShutdownIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := &outage{Store: lease.NewMemory()}, thousand(t)
+		st, s := &outage{Store: store.NewMemory()}, thousand(t)
 		g, err := lease.Generator(t.Context(), st, "default", s, snowfence.Config{}, &lease.Options{Create: true})
 		if err != nil {
 			t.Fatal(err)
@@ -239,7 +240,7 @@ func TestShutdownIsRepeated(t *testing.T) {
 // it, even if both grants begin at one tick of one node.
 func TestShutdownSparesTheNextGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := &outage{Store: lease.NewMemory()}, thousand(t)
+		st, s := &outage{Store: store.NewMemory()}, thousand(t)
 		node := int64(7)
 		l := open(t, st, s, lease.Options{Node: &node})
 		defer l.Close()
@@ -277,18 +278,18 @@ func TestShutdownSparesTheNextGenerator(t *testing.T) {
 
 // lossy is a store that carries out a swap and loses the answer, when it is told to.
 type lossy struct {
-	lease.Store
+	store.Store
 	lose, away, blind bool // after that neither writes nor reads are answered
 }
 
-func (o *lossy) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (o *lossy) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	if o.blind {
 		return nil, errAway
 	}
 	return o.Store.Get(ctx, keys)
 }
 
-func (o *lossy) Swap(ctx context.Context, writes []lease.Write) []error {
+func (o *lossy) Swap(ctx context.Context, writes []store.Write) []error {
 	if !o.lose && !o.away {
 		return o.Store.Swap(ctx, writes)
 	}
@@ -302,7 +303,7 @@ func (o *lossy) Swap(ctx context.Context, writes []lease.Write) []error {
 // A node whose acquisition was never acknowledged is given back too, and again after a failure.
 func TestShutdownOfAnAcquisitionWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := &lossy{Store: lease.NewMemory()}, thousand(t)
+		st, s := &lossy{Store: store.NewMemory()}, thousand(t)
 		node := int64(7)
 		l := open(t, st, s, lease.Options{Node: &node})
 		g, err := snowfence.New(snowfence.Config{Fence: l})
@@ -338,7 +339,7 @@ func TestShutdownOfAnAcquisitionWithoutAnAnswer(t *testing.T) {
 // is not given back as free, whatever the earlier generator did.
 func TestCloseKnowsWhatItDoesNotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), thousand(t)
+		st, s := store.NewMemory(), thousand(t)
 		l := open(t, st, s, lease.Options{})
 		g, err := snowfence.New(snowfence.Config{Fence: l})
 		if err != nil {
@@ -365,7 +366,7 @@ func TestCloseKnowsWhatItDoesNotKnow(t *testing.T) {
 
 func TestCloseOfALeaseThatNobodyUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), thousand(t)
+		st, s := store.NewMemory(), thousand(t)
 		l := open(t, st, s, lease.Options{})
 		from := l.Status().Grant.From
 		if err := l.Close(); err != nil {
@@ -380,7 +381,7 @@ func TestCloseOfALeaseThatNobodyUsed(t *testing.T) {
 // Only the grant that the lease has is given back.
 func TestReleaseOfAnotherGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), thousand(t)
+		st, s := store.NewMemory(), thousand(t)
 		l := open(t, st, s, lease.Options{})
 		defer l.Close()
 		own := l.Status().Grant
@@ -402,7 +403,7 @@ func TestReleaseOfAnotherGrant(t *testing.T) {
 // to the next one, even if the renewal under way succeeds afterwards.
 func TestRenewalAfterAFailedClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := &stuck{Store: lease.NewMemory()}, newScheme(t, "time=41,node=10,seq=2,epoch=1999-01-01,tick=1ms")
+		st, s := &stuck{Store: store.NewMemory()}, newScheme(t, "time=41,node=10,seq=2,epoch=1999-01-01,tick=1ms")
 		node := int64(7)
 		l := open(t, st, s, lease.Options{Node: &node})
 		defer l.Close()
@@ -436,7 +437,7 @@ func TestRenewalAfterAFailedClose(t *testing.T) {
 // An acquisition that was being prepared when the lease was closed does not come in later.
 func TestNoAcquisitionAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := &stuck{Store: lease.NewMemory()}, thousand(t)
+		st, s := &stuck{Store: store.NewMemory()}, thousand(t)
 		node := int64(7)
 		l := open(t, st, s, lease.Options{Node: &node})
 		g := l.Status().Grant
@@ -464,7 +465,7 @@ func TestNoAcquisitionAfterClose(t *testing.T) {
 
 // keptOpen is a store that lets go of what it keeps open when it is told to.
 type keptOpen struct {
-	lease.Store
+	store.Store
 	free chan struct{}
 }
 
@@ -473,7 +474,7 @@ func (p *keptOpen) Pin(context.Context) (func(), error) { return func() { <-p.fr
 // A closed lease does not use the store any more: the program may close it.
 func TestCloseLetsGoOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := &keptOpen{lease.NewMemory(), make(chan struct{})}
+		st := &keptOpen{store.NewMemory(), make(chan struct{})}
 		l := open(t, st, thousand(t), lease.Options{})
 		if err := l.Close(); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the store was still in use: %v", err)
@@ -492,7 +493,7 @@ func TestCloseLetsGoOfTheStore(t *testing.T) {
 func TestCloseAfterItsGeneratorLetsGoOfTheStore(t *testing.T) {
 	s := newScheme(t, "snowfence")
 	for range 200 {
-		p := &pinned{Store: lease.NewMemory()}
+		p := &pinned{Store: store.NewMemory()}
 		l, err := lease.Open(t.Context(), p, "default", s, &lease.Options{Create: true})
 		if err != nil {
 			t.Fatal(err)

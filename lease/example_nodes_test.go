@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/nodes"
 )
 
@@ -23,7 +24,7 @@ func twitter() *snowfence.Scheme {
 
 // A number that two processes have derived: the second is refused, and told who has it.
 func ExampleOpen_guard() {
-	ctx, store, scheme := context.Background(), lease.NewMemory(), twitter()
+	ctx, store, scheme := context.Background(), store.NewMemory(), twitter()
 	node, err := nodes.Find(ctx, scheme, nodes.Number(7)) // or nodes.FromOrdinal, nodes.FromIPv4, …
 	if err != nil {
 		panic(err)
@@ -50,7 +51,7 @@ func ExampleOpen_guard() {
 func ExampleOpen_within() {
 	os.Setenv("ZONE", "3")
 	defer os.Unsetenv("ZONE")
-	ctx, store, scheme := context.Background(), lease.NewMemory(), twitter()
+	ctx, store, scheme := context.Background(), store.NewMemory(), twitter()
 
 	zone, err := nodes.FromEnv("ZONE").Number(ctx)
 	if err != nil {
@@ -71,7 +72,7 @@ func ExampleOpen_within() {
 
 // Any free node, with all defaults.
 func ExampleOpen() {
-	ctx, store, scheme := context.Background(), lease.NewMemory(), twitter()
+	ctx, store, scheme := context.Background(), store.NewMemory(), twitter()
 	if _, err := lease.CreateNamespace(ctx, store, "orders", scheme, nil); err != nil {
 		panic(err)
 	}
@@ -91,7 +92,7 @@ func ExampleOpen_sticky() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	ctx, store, scheme, path := context.Background(), lease.NewMemory(), twitter(), filepath.Join(dir, "node")
+	ctx, store, scheme, path := context.Background(), store.NewMemory(), twitter(), filepath.Join(dir, "node")
 
 	var nodes []int64
 	for range 3 {
@@ -108,7 +109,7 @@ func ExampleOpen_sticky() {
 
 // Nodes 0 to 29 stay for numbers given by hand; in the end they become leasable too.
 func ExampleWidenNamespace() {
-	ctx, store, scheme := context.Background(), lease.NewMemory(), twitter()
+	ctx, store, scheme := context.Background(), store.NewMemory(), twitter()
 
 	ns, err := lease.CreateNamespace(ctx, store, "orders", scheme,
 		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}})

@@ -6,13 +6,14 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Two generators that share a store get different nodes. With a store in a database they
 // may be anywhere.
 func Example() {
 	ctx := context.Background()
-	store := lease.NewMemory()
+	store := store.NewMemory()
 	scheme, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {
 		fmt.Println(err)

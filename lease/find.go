@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 const (
@@ -30,8 +31,8 @@ type finder struct {
 // candidates yields the records of free blocks, until one is taken: the block held last,
 // that of the sticky file, the best of a probe, and then any. A lease that waits for a
 // node looks at all of them once a ttl. An error ends the sequence.
-func (f *finder) candidates(ctx context.Context) iter.Seq2[[]Record, error] {
-	return func(yield func([]Record, error) bool) {
+func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error] {
+	return func(yield func([]store.Record, error) bool) {
 		c := f.c
 		f.seen = map[int64]bool{}
 		if c.offers != nil {
@@ -69,14 +70,14 @@ const anyWait = 1 << 62
 
 // offer reads blocks and yields the best that is free and ranks at most as wait. If others
 // were faster to take it, it reads the rest again. It reports whether to look further.
-func (f *finder) offer(ctx context.Context, nodes []int64, wait int64, yield func([]Record, error) bool) bool {
+func (f *finder) offer(ctx context.Context, nodes []int64, wait int64, yield func([]store.Record, error) bool) bool {
 	for {
 		blocks, err := f.free(ctx, nodes, wait)
 		if err != nil {
 			yield(nil, err)
 			return false
 		}
-		best := slices.IndexFunc(blocks, func(b []Record) bool { return f.allowed(ctx, b[0].Node) })
+		best := slices.IndexFunc(blocks, func(b []store.Record) bool { return f.allowed(ctx, b[0].Node) })
 		if best < 0 {
 			return true
 		}
@@ -140,9 +141,9 @@ func (f *finder) block(node int64) int64 { return node &^ (int64(f.c.opts.Nodes)
 
 // free returns the records of free blocks around the nodes that rank at most as wait, the
 // best first and none twice.
-func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]Record, error) {
+func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store.Record, error) {
 	c, k := f.c, int64(f.c.opts.Nodes)
-	var ks []Key
+	var ks []store.Key
 	asked := map[int64]bool{}
 	for _, n := range nodes {
 		b := f.block(n)
@@ -159,7 +160,7 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]Recor
 	if err != nil {
 		return nil, fmt.Errorf("lease: reading nodes of namespace %q: %w", c.name, err)
 	}
-	var blocks [][]Record
+	var blocks [][]store.Record
 	for b := range slices.Chunk(rs, int(k)) {
 		if slices.ContainsFunc(b, f.unavailable) {
 			f.seen[b[0].Node] = true
@@ -167,7 +168,7 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]Recor
 			blocks = append(blocks, b)
 		}
 	}
-	slices.SortStableFunc(blocks, func(a, b []Record) int { return f.rank(a).compare(f.rank(b)) })
+	slices.SortStableFunc(blocks, func(a, b []store.Record) int { return f.rank(a).compare(f.rank(b)) })
 	return blocks, nil
 }
 
@@ -180,7 +181,7 @@ func (r rank) compare(o rank) int {
 	return cmp.Or(cmp.Compare(r.class, o.class), cmp.Compare(r.order, o.order))
 }
 
-func (f *finder) rank(rs []Record) rank {
+func (f *finder) rank(rs []store.Record) rank {
 	var last int64
 	labelled := false
 	for _, r := range rs {
@@ -200,7 +201,7 @@ func (f *finder) rank(rs []Record) rank {
 
 // wait ranks a block: 0 if it was never leased, 1 if its floor is not ahead or
 // this lease's own, and otherwise by how far it is ahead.
-func (f *finder) wait(rs []Record) int64 {
+func (f *finder) wait(rs []store.Record) int64 {
 	var w int64
 	for _, r := range rs {
 		if f.c.mine(r) {
@@ -214,7 +215,7 @@ func (f *finder) wait(rs []Record) int64 {
 
 // unavailable reports whether a node cannot be leased now. A floor more than one
 // lease ahead makes a node unavailable too.
-func (f *finder) unavailable(r Record) bool {
+func (f *finder) unavailable(r store.Record) bool {
 	if r.Veto != "" {
 		return true
 	}
@@ -239,10 +240,10 @@ func (f *finder) allowed(ctx context.Context, node int64) bool {
 	return err == nil
 }
 
-func blockKeys(namespace string, first int64, n int) []Key {
-	ks := make([]Key, n)
+func blockKeys(namespace string, first int64, n int) []store.Key {
+	ks := make([]store.Key, n)
 	for i := range ks {
-		ks[i] = Key{Namespace: namespace, Node: first + int64(i)}
+		ks[i] = store.Key{Namespace: namespace, Node: first + int64(i)}
 	}
 	return ks
 }

@@ -9,15 +9,16 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // searched counts what a search reads of nodes.
 type searched struct {
-	*lease.Memory
+	*store.Memory
 	trips, records int
 }
 
-func (r *searched) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (r *searched) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	if keys[0].Node >= 0 {
 		r.trips++
 		r.records += len(keys)
@@ -27,7 +28,7 @@ func (r *searched) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, e
 
 func (r *searched) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]lease.Record, error) {
+) ([]store.Record, error) {
 	rs, err := r.Memory.List(ctx, namespace, nodes, limit)
 	r.trips++
 	r.records += len(rs)
@@ -41,21 +42,21 @@ func BenchmarkFind(b *testing.B) {
 	s := newScheme(b, "time=41,node=17,seq=5,epoch=2020-01-01")
 	for _, free := range []int{nodes, nodes / 2, nodes / 10, nodes / 100, nodes / 1000, 1, 0} {
 		b.Run(fmt.Sprintf("free=%d", free), func(b *testing.B) {
-			st := &searched{Memory: lease.NewMemory()}
+			st := &searched{Memory: store.NewMemory()}
 			if _, err := lease.CreateNamespace(b.Context(), st, "n", s, nil); err != nil {
 				b.Fatal(err)
 			}
 			now := s.Layout().TickOf(time.Now())
-			var writes []lease.Write
+			var writes []store.Write
 			for i, node := range rand.Perm(nodes) {
-				r := lease.Record{
-					Key: lease.Key{Namespace: "n", Node: int64(node)}, Nonce: "x", Generation: 1,
+				r := store.Record{
+					Key: store.Key{Namespace: "n", Node: int64(node)}, Nonce: "x", Generation: 1,
 					Until: now - int64(i), Label: "other",
 				}
 				if i >= free {
 					r.Holder, r.Until = "other.1", now+1<<30
 				}
-				writes = append(writes, lease.Write{New: r})
+				writes = append(writes, store.Write{New: r})
 			}
 			for _, err := range st.Swap(b.Context(), writes) {
 				if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // paged is how many records are read in one go when all are read.
@@ -56,7 +57,7 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 				if len(rs) >= limit { // with its last block perhaps in part
 					next = min(next, max(f.block(rs[len(rs)-1].Node+1), nodes.From+1))
 				}
-				rs = slices.DeleteFunc(rs, func(r Record) bool { return r.Node >= next })
+				rs = slices.DeleteFunc(rs, func(r store.Record) bool { return r.Node >= next })
 				for _, r := range rs {
 					who.count(f, r)
 				}
@@ -72,12 +73,12 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 }
 
 // listed returns the free blocks among nodes with these records, and up to n without any.
-func (f *finder) listed(rs []Record, nodes snowfence.NodeRange, n *int) []ranked {
+func (f *finder) listed(rs []store.Record, nodes snowfence.NodeRange, n *int) []ranked {
 	k := int64(f.c.opts.Nodes)
 	first, count := f.whole()
 	b, end := max(f.block(nodes.From+k-1), first), min(nodes.Until, first+count*k)
 	var out []ranked
-	add := func(b int64, rs []Record) {
+	add := func(b int64, rs []store.Record) {
 		if err := f.c.refused[b]; err != nil {
 			f.check = err
 		} else if !f.seen[b] && !slices.ContainsFunc(rs, f.unavailable) {
@@ -117,7 +118,7 @@ type tally struct {
 	next         int64 // when the next grant ends; 0 when none is known
 }
 
-func (t *tally) count(f *finder, r Record) {
+func (t *tally) count(f *finder, r store.Record) {
 	switch {
 	case f.c.refused[r.Node] != nil: // counted apart
 	case r.Veto != "":

@@ -10,10 +10,11 @@ import (
 	"testing/synctest"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // leaseOnce leases any node, gives it back and returns it, with what was logged.
-func leaseOnce(t *testing.T, st lease.Store, o lease.Options) (node int64, log string) {
+func leaseOnce(t *testing.T, st store.Store, o lease.Options) (node int64, log string) {
 	t.Helper()
 	var buf bytes.Buffer
 	o.Logger = slog.New(slog.NewTextHandler(&buf, nil))
@@ -29,7 +30,7 @@ func leaseOnce(t *testing.T, st lease.Store, o lease.Options) (node int64, log s
 // thousand for each start.
 func TestStickyFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, path := lease.NewMemory(), filepath.Join(t.TempDir(), "sticky")
+		st, path := store.NewMemory(), filepath.Join(t.TempDir(), "sticky")
 		first, log := leaseOnce(t, st, lease.Options{StickyFile: path, Label: "pod-a"})
 		if strings.Contains(log, "sticky") {
 			t.Errorf("the first start logs %s", log)
@@ -49,7 +50,7 @@ func TestStickyFile(t *testing.T) {
 // The store's own memory, by the label, needs no file.
 func TestStickyLabel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := lease.NewMemory()
+		st := store.NewMemory()
 		first, _ := leaseOnce(t, st, lease.Options{Label: "web-3"})
 		for range 5 {
 			if node, _ := leaseOnce(t, st, lease.Options{Label: "web-3"}); node != first {
@@ -63,7 +64,7 @@ func TestStickyLabel(t *testing.T) {
 // never there is left alone.
 func TestStickyFileIsAHint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, path := lease.NewMemory(), filepath.Join(t.TempDir(), "sticky")
+		st, path := store.NewMemory(), filepath.Join(t.TempDir(), "sticky")
 		holder := open(t, st, thousand(t), lease.Options{Label: "holder", StickyFile: path})
 		defer holder.Orphan()
 		held := holder.Status().Grant.Node
@@ -100,7 +101,7 @@ func TestStickyFileDamaged(t *testing.T) {
 			if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			st := lease.NewMemory()
+			st := store.NewMemory()
 			node, log := leaseOnce(t, st, lease.Options{StickyFile: path})
 			if !strings.Contains(log, want) || (want != "") != strings.Contains(log, "sticky file ignored") {
 				t.Errorf("%q: log: %s", content, log)
@@ -110,7 +111,7 @@ func TestStickyFileDamaged(t *testing.T) {
 				t.Errorf("%q was not repaired: leased %d, not %d; log: %s", content, again, node, log)
 			}
 		}
-		if _, log := leaseOnce(t, lease.NewMemory(),
+		if _, log := leaseOnce(t, store.NewMemory(),
 			lease.Options{StickyFile: path + "/no/folder"}); !strings.Contains(log, "sticky file not written") {
 			t.Errorf("a file that cannot be written: %s", log)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A lease may have nodes that both the namespace and
@@ -59,11 +60,11 @@ func found(t *testing.T, now, floor int64) (*stage, *finder) {
 // None comes before one that was never leased.
 func TestWaitForANode(t *testing.T) {
 	const now = 1_000_000
-	of := func(untils ...int64) (rs []Record) {
+	of := func(untils ...int64) (rs []store.Record) {
 		for _, u := range untils {
-			r := Record{Nonce: "x", Generation: 4, Until: u}
+			r := store.Record{Nonce: "x", Generation: 4, Until: u}
 			if u == 0 {
-				r = Record{}
+				r = store.Record{}
 			}
 			rs = append(rs, r)
 		}
@@ -71,7 +72,7 @@ func TestWaitForANode(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		floor int64
-		block []Record
+		block []store.Record
 		want  int64
 	}{
 		"never leased":                        {0, of(0), 0},
@@ -84,9 +85,9 @@ func TestWaitForANode(t *testing.T) {
 		"one was never leased":                {0, of(0, now-10), 1},
 		"ahead of a floor that is ahead":      {now + 100, of(now + 103), 4},
 		"below a floor that is ahead":         {now + 100, of(now + 3), 1},
-		"its own, ahead":                      {0, []Record{{Nonce: "x", Generation: 4, Until: now + 5, Holder: "own"}}, 1},
-		"another's behind its own":            {0, []Record{{Nonce: "x", Generation: 4, Until: now + 5, Holder: "own"}, {Nonce: "x", Generation: 4, Until: now + 2}}, 3},
-		"of an earlier layout, further ahead": {0, []Record{{Nonce: "x", Generation: 2, Until: now + 50}}, 1},
+		"its own, ahead":                      {0, []store.Record{{Nonce: "x", Generation: 4, Until: now + 5, Holder: "own"}}, 1},
+		"another's behind its own":            {0, []store.Record{{Nonce: "x", Generation: 4, Until: now + 5, Holder: "own"}, {Nonce: "x", Generation: 4, Until: now + 2}}, 3},
+		"of an earlier layout, further ahead": {0, []store.Record{{Nonce: "x", Generation: 2, Until: now + 50}}, 1},
 	} {
 		g, f := found(t, now, c.floor)
 		for i, r := range c.block {
@@ -109,23 +110,23 @@ func TestNodesThatAreTaken(t *testing.T) {
 	const other = "other.1"
 	for name, c := range map[string]struct {
 		floor int64
-		r     Record
+		r     store.Record
 		taken bool
 	}{
-		"never leased":                {0, Record{}, false},
-		"never leased, but vetoed":    {0, Record{Veto: "rack on fire"}, true},
-		"free, but vetoed":            {0, Record{Nonce: "x", Generation: 4, Until: f.now - 5, Veto: "rack on fire"}, true},
-		"run out":                     {0, Record{Nonce: "x", Generation: 4, Holder: other, Until: f.now}, false},
-		"held":                        {0, Record{Nonce: "x", Generation: 4, Holder: other, Until: f.now + 1}, true},
-		"held since the layout began": {0, Record{Nonce: "x", Generation: 3, Holder: other, Until: f.now + 1}, true},
-		"held by an earlier layout":   {0, Record{Nonce: "x", Generation: 2, Holder: other, Until: target + 1}, false},
-		"held by this lease":          {0, Record{Nonce: "x", Generation: 4, Holder: g.c.holderOf(1), Until: target + 1}, false},
-		"given back":                  {0, Record{Nonce: "x", Generation: 4, Until: f.now + 1}, false},
-		"given back, one ttl ahead":   {0, Record{Nonce: "x", Generation: 4, Until: target}, false},
-		"given back, further ahead":   {0, Record{Nonce: "x", Generation: 4, Until: target + 1}, true},
-		"as far as the floor":         {target + 1, Record{Nonce: "x", Generation: 4, Until: target + 1}, false},
-		"below the floor":             {target + 2, Record{Nonce: "x", Generation: 4, Until: target + 1}, false},
-		"further than the floor":      {target + 1, Record{Nonce: "x", Generation: 4, Until: target + 2}, true},
+		"never leased":                {0, store.Record{}, false},
+		"never leased, but vetoed":    {0, store.Record{Veto: "rack on fire"}, true},
+		"free, but vetoed":            {0, store.Record{Nonce: "x", Generation: 4, Until: f.now - 5, Veto: "rack on fire"}, true},
+		"run out":                     {0, store.Record{Nonce: "x", Generation: 4, Holder: other, Until: f.now}, false},
+		"held":                        {0, store.Record{Nonce: "x", Generation: 4, Holder: other, Until: f.now + 1}, true},
+		"held since the layout began": {0, store.Record{Nonce: "x", Generation: 3, Holder: other, Until: f.now + 1}, true},
+		"held by an earlier layout":   {0, store.Record{Nonce: "x", Generation: 2, Holder: other, Until: target + 1}, false},
+		"held by this lease":          {0, store.Record{Nonce: "x", Generation: 4, Holder: g.c.holderOf(1), Until: target + 1}, false},
+		"given back":                  {0, store.Record{Nonce: "x", Generation: 4, Until: f.now + 1}, false},
+		"given back, one ttl ahead":   {0, store.Record{Nonce: "x", Generation: 4, Until: target}, false},
+		"given back, further ahead":   {0, store.Record{Nonce: "x", Generation: 4, Until: target + 1}, true},
+		"as far as the floor":         {target + 1, store.Record{Nonce: "x", Generation: 4, Until: target + 1}, false},
+		"below the floor":             {target + 2, store.Record{Nonce: "x", Generation: 4, Until: target + 1}, false},
+		"further than the floor":      {target + 1, store.Record{Nonce: "x", Generation: 4, Until: target + 2}, true},
 	} {
 		f.ns.Floor = c.floor
 		if taken := f.unavailable(c.r); taken != c.taken {
@@ -166,14 +167,14 @@ func TestCheckOfANode(t *testing.T) {
 func TestOrderOfFreeBlocks(t *testing.T) {
 	g, f := found(t, 1000, 0)
 	f.seen = map[int64]bool{}
-	for node, r := range map[int64]Record{
+	for node, r := range map[int64]store.Record{
 		1: {Until: 1009, Label: "stage"}, 2: {Until: 1003, Label: "other"}, // ahead
 		3: {Until: 700, Label: "other"}, 4: {Until: 600, Label: "other"}, // free
 		6: {Until: 300, Label: "stage"}, 7: {Until: 400, Label: "stage"}, // the label's
 		8: {Until: 100, Label: "stage", Veto: "broken"},
 	} {
-		r.Key, r.Nonce, r.Generation = Key{Namespace: "n", Node: node}, "x", 4
-		g.must(g.st.Memory.Swap(t.Context(), []Write{{New: r}})[0])
+		r.Key, r.Nonce, r.Generation = store.Key{Namespace: "n", Node: node}, "x", 4
+		g.must(g.st.Memory.Swap(t.Context(), []store.Write{{New: r}})[0])
 	}
 	for wait, want := range map[int64]string{anyWait: "[7 6 5 4 3 2 1]", 1: "[7 6 5 4 3]", 0: "[5]"} {
 		blocks, err := f.free(t.Context(), []int64{1, 2, 3, 4, 5, 6, 7, 8, 5}, wait)
@@ -233,13 +234,14 @@ func TestPagesFindTheLastBlock(t *testing.T) {
 		for range 4 { // from different places on
 			g, f := found(t, 1000, 0)
 			g.c.opts.Nodes, f.ns.First, f.ns.Last = 4, 0, 9999
-			var writes []Write
+			var writes []store.Write
 			for node := range int64(10_000) {
 				if node%4 == 1 || node&^3 == free {
 					continue // never leased
 				}
-				writes = append(writes, Write{New: Record{
-					Key: Key{Namespace: "n", Node: node}, Nonce: "x", Generation: 5, Holder: "other.1", Label: "other",
+				writes = append(writes, store.Write{New: store.Record{
+					Key: store.Key{Namespace: "n", Node: node}, Nonce: "x", Generation: 5, Holder: "other.1",
+					Label: "other",
 					Until: 2000,
 				}})
 			}
@@ -265,11 +267,11 @@ func TestWaitingReadsAllOnceATTL(t *testing.T) {
 			g, f := found(t, 1000, 0)
 			f.ns.Last = last
 			for node := range last + 1 {
-				r := Record{
-					Key: Key{Namespace: "n", Node: node}, Nonce: "x", Generation: 5, Holder: "other.1",
+				r := store.Record{
+					Key: store.Key{Namespace: "n", Node: node}, Nonce: "x", Generation: 5, Holder: "other.1",
 					Until: 2000,
 				}
-				g.must(g.st.Memory.Swap(t.Context(), []Write{{New: r}})[0])
+				g.must(g.st.Memory.Swap(t.Context(), []store.Write{{New: r}})[0])
 			}
 			scans := 0
 			for range 6 {

@@ -9,12 +9,13 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A datacenter that the platform gives, and a leased worker below it.
 func TestWithinDatacenter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), newScheme(t, "time=41,datacenter=5,worker=5,seq=12,epoch=1999-01-01")
+		st, s := store.NewMemory(), newScheme(t, "time=41,datacenter=5,worker=5,seq=12,epoch=1999-01-01")
 		within, err := s.NodesWith(map[string]int64{"datacenter": 3})
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +50,7 @@ func TestNodeZeroAlone(t *testing.T) {
 			"within":    {within: zero},
 			"both":      {&lease.NamespaceOptions{Nodes: zero}, zero},
 		} {
-			st, s := lease.NewMemory(), thousand(t)
+			st, s := store.NewMemory(), thousand(t)
 			ns, err := lease.CreateNamespace(t.Context(), st, "default", s, c.space)
 			if err != nil || c.space != nil && (ns.First != 0 || ns.Last != 0) {
 				t.Errorf("%s: nodes %d to %d, %v", name, ns.First, ns.Last, err)
@@ -71,7 +72,7 @@ func TestNodeZeroAlone(t *testing.T) {
 // A lease that is lost heals inside its range.
 func TestWithinHeals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), thousand(t)
+		st, s := store.NewMemory(), thousand(t)
 		l := open(t, st, s, lease.Options{Within: snowfence.NodeRange{From: 500, Until: 502}})
 		defer l.Orphan()
 		before := l.Status().Grant
@@ -89,7 +90,7 @@ func TestWithinHeals(t *testing.T) {
 // leased elsewhere.
 func TestWithinGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), newScheme(t, "time=41,node=17,seq=5,epoch=1999-01-01")
+		st, s := store.NewMemory(), newScheme(t, "time=41,node=17,seq=5,epoch=1999-01-01")
 		within := snowfence.NodeRange{From: 70_000, Until: 70_100}
 		nodes := map[int64]bool{}
 		for range 100 {
@@ -105,7 +106,7 @@ func TestWithinGap(t *testing.T) {
 }
 
 func TestWithinRefused(t *testing.T) {
-	st, s := lease.NewMemory(), newScheme(t, "time=41,node=6,seq=12")
+	st, s := store.NewMemory(), newScheme(t, "time=41,node=6,seq=12")
 	if _, err := lease.CreateNamespace(t.Context(), st, "default", s,
 		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}); err != nil {
 		t.Fatal(err)

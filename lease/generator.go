@@ -7,12 +7,13 @@ import (
 	"log/slog"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Generator opens a lease and starts a generator on it, in one step: closing the
 // generator closes the lease. c says how the generator works; its Fence is set here.
 func Generator(
-	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, c snowfence.Config, o *Options,
+	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, c snowfence.Config, o *Options,
 ) (*snowfence.Generator, error) {
 	l, err := Open(ctx, st, namespace, s, o)
 	if err != nil {
@@ -76,7 +77,7 @@ type GeneratorOptions struct {
 //
 // Errors worth telling apart are those of [Open]. If the namespace has
 // another layout than GeneratorOptions.Layout, that is a [MismatchError].
-func OpenGenerator(ctx context.Context, st Store, o *GeneratorOptions) (*snowfence.Generator, error) {
+func OpenGenerator(ctx context.Context, st store.Store, o *GeneratorOptions) (*snowfence.Generator, error) {
 	var opts GeneratorOptions
 	if o != nil {
 		opts = *o
@@ -85,7 +86,7 @@ func OpenGenerator(ctx context.Context, st Store, o *GeneratorOptions) (*snowfen
 		opts.Namespace = DefaultNamespace
 	}
 	if opts.Logger == nil {
-		opts.Logger = Warnings(slog.Default())
+		opts.Logger = store.Warnings(slog.Default())
 	}
 	if st == nil {
 		return nil, errors.New("lease: the Store is nil")
@@ -102,7 +103,7 @@ func OpenGenerator(ctx context.Context, st Store, o *GeneratorOptions) (*snowfen
 }
 
 // scheme returns the scheme of the namespace, and makes the namespace if allowed.
-func (o *GeneratorOptions) scheme(ctx context.Context, st Store) (*snowfence.Scheme, error) {
+func (o *GeneratorOptions) scheme(ctx context.Context, st store.Store) (*snowfence.Scheme, error) {
 	named := !o.Layout.Equal(snowfence.Layout{})
 	ns, err := readNamespace(ctx, st, o.Namespace)
 	if errors.Is(err, ErrNoNamespace) && (o.Create || o.Namespace == DefaultNamespace) {
@@ -150,17 +151,3 @@ func (o *GeneratorOptions) schemeOf(l snowfence.Layout) (*snowfence.Scheme, erro
 	}
 	return s, nil
 }
-
-// Warnings returns a logger that passes on records from slog.LevelWarn up.
-func Warnings(l *slog.Logger) *slog.Logger { return slog.New(warnings{l.Handler()}) }
-
-type warnings struct{ slog.Handler }
-
-func (w warnings) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
-}
-
-func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return warnings{w.Handler.WithAttrs(attrs)}
-}
-func (w warnings) WithGroup(name string) slog.Handler { return warnings{w.Handler.WithGroup(name)} }

@@ -14,13 +14,14 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // in2026 moves the clock of the bubble past the epoch of the layouts.
 func in2026() { time.Sleep(time.Until(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))) }
 
 // opened opens a generator, makes an ID and closes it, and returns what the ID says.
-func opened(t *testing.T, st lease.Store, o *lease.GeneratorOptions) error {
+func opened(t *testing.T, st store.Store, o *lease.GeneratorOptions) error {
 	t.Helper()
 	g, err := lease.OpenGenerator(t.Context(), st, o)
 	if err != nil {
@@ -40,7 +41,7 @@ func opened(t *testing.T, st lease.Store, o *lease.GeneratorOptions) error {
 func TestOpenGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
-		st := lease.NewMemory()
+		st := store.NewMemory()
 		if err := opened(t, st, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +97,7 @@ func TestOpenGenerator(t *testing.T) {
 func TestOpenGeneratorSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
-		st := lease.NewMemory()
+		st := store.NewMemory()
 		if err := opened(t, st, &lease.GeneratorOptions{Spread: 16}); err != nil {
 			t.Error(err)
 		}
@@ -111,7 +112,7 @@ func TestOpenGeneratorSpread(t *testing.T) {
 func TestOpenGeneratorDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
-		st := lease.NewMemory()
+		st := store.NewMemory()
 		if err := opened(t, st, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +129,7 @@ func TestOpenGeneratorDeleted(t *testing.T) {
 func TestOpenGeneratorEncrypted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
-		st := lease.NewMemory()
+		st := store.NewMemory()
 		o := lease.GeneratorOptions{Namespace: "users", Layout: snowfence.Randflake(), Create: true}
 		if err := opened(t, st, &o); !errors.Is(err, snowfence.ErrKey) ||
 			!strings.Contains(err.Error(), "give its secrets in the options (Secrets)") {
@@ -148,11 +149,11 @@ func TestOpenGeneratorEncrypted(t *testing.T) {
 
 // lateStore has a namespace only after it was looked for: another process makes it in between.
 type lateStore struct {
-	lease.Store
+	store.Store
 	first func()
 }
 
-func (s *lateStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (s *lateStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	rs, err := s.Store.Get(ctx, keys)
 	if first := s.first; first != nil {
 		s.first = nil
@@ -165,7 +166,7 @@ func (s *lateStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, 
 func TestOpenGeneratorSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
-		st := &lateStore{Store: lease.NewMemory()}
+		st := &lateStore{Store: store.NewMemory()}
 		st.first = func() {
 			if err := opened(t, st, &lease.GeneratorOptions{Layout: snowfence.MustLayout("sonyflake")}); err != nil {
 				t.Error(err)
@@ -179,7 +180,7 @@ func TestOpenGeneratorSecond(t *testing.T) {
 
 // awayStore can be cut off.
 type awayStore struct {
-	lease.Store
+	store.Store
 	away atomic.Bool
 }
 
@@ -201,7 +202,7 @@ func (h *heard) String() string {
 	return h.text.String()
 }
 
-func (s *awayStore) Swap(ctx context.Context, w []lease.Write) []error {
+func (s *awayStore) Swap(ctx context.Context, w []store.Write) []error {
 	if !s.away.Load() {
 		return s.Store.Swap(ctx, w)
 	}
@@ -221,7 +222,7 @@ func TestTroubleIsHeard(t *testing.T) {
 	defer slog.SetDefault(before)
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
-		st := &awayStore{Store: lease.NewMemory()}
+		st := &awayStore{Store: store.NewMemory()}
 		g, err := lease.OpenGenerator(t.Context(), st, nil)
 		if err != nil {
 			t.Fatal(err)

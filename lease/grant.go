@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // ticks turns times into the ticks of a layout. All arithmetic on floors and grants is here.
@@ -26,7 +27,7 @@ func (t ticks) target(now time.Time) int64 {
 func (t ticks) back(now time.Time) int64 { return t.layout.TickOf(now.Add(-t.ttl)) }
 
 // floor returns the first tick that a grant from r may have.
-func floor(ns Namespace, r Record) int64 {
+func floor(ns Namespace, r store.Record) int64 {
 	f := ns.Floor
 	if r.Nonce != "" && r.Generation >= ns.Since {
 		f = max(f, r.Until)
@@ -36,7 +37,7 @@ func floor(ns Namespace, r Record) int64 {
 
 // skip returns the first tick from tick on that is not used up ahead, and how far one may
 // go from there; 0 means any distance.
-func skip(r Record, tick int64) (from, limit int64) {
+func skip(r store.Record, tick int64) (from, limit int64) {
 	switch {
 	case r.SkipUntil == 0 || tick >= r.SkipUntil:
 		return tick, 0
@@ -47,7 +48,7 @@ func skip(r Record, tick int64) (from, limit int64) {
 }
 
 // grant returns the window [from, until) that the records of a block may be granted at time now.
-func (t ticks) grant(ns Namespace, rs []Record, now time.Time) (from, until int64, err error) {
+func (t ticks) grant(ns Namespace, rs []store.Record, now time.Time) (from, until int64, err error) {
 	from = max(0, t.back(now))
 	for _, r := range rs {
 		from = max(from, floor(ns, r))
@@ -75,7 +76,7 @@ func (t ticks) grant(ns Namespace, rs []Record, now time.Time) (from, until int6
 // lapsed reports whether a new grant of rs begins at time now, in
 // place of a renewal. Either the old one ended long ago, and the
 // ticks between stay provably unused, or it ends at skipped ticks.
-func (t ticks) lapsed(rs []Record, now time.Time) bool {
+func (t ticks) lapsed(rs []store.Record, now time.Time) bool {
 	for _, r := range rs {
 		if t.back(now) > r.Until || r.SkipUntil > 0 && r.Until <= r.SkipFrom && r.SkipFrom <= t.layout.TickOf(now) {
 			return true
@@ -85,7 +86,7 @@ func (t ticks) lapsed(rs []Record, now time.Time) bool {
 }
 
 // renewal returns the until of a grant from rs that is renewed at time now.
-func (t ticks) renewal(rs []Record, now time.Time) int64 {
+func (t ticks) renewal(rs []store.Record, now time.Time) int64 {
 	until := t.target(now)
 	for _, r := range rs {
 		until = max(until, r.Until)
@@ -100,7 +101,7 @@ func (t ticks) renewal(rs []Record, now time.Time) int64 {
 }
 
 // granted returns r as it is written when [from, until) is granted out of it.
-func granted(ns Namespace, r Record, from, until int64) Record {
+func granted(ns Namespace, r store.Record, from, until int64) store.Record {
 	f := floor(ns, r)
 	if r.Nonce == "" || r.Generation < ns.Since {
 		r.From, r.PrevUntil, r.SkipFrom, r.SkipUntil = f, f, 0, 0
@@ -120,7 +121,7 @@ func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
 
 // checkedClock returns what a clock says. It
 // is [ErrSkew] if the store's clock disagrees.
-func checkedClock(ctx context.Context, st Store, read func() time.Time, skew time.Duration) (time.Time, error) {
+func checkedClock(ctx context.Context, st store.Store, read func() time.Time, skew time.Duration) (time.Time, error) {
 	before := read()
 	theirs, err := st.Now(ctx)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // The tests here try the arithmetic of grants on all small
@@ -29,28 +30,28 @@ func small(t *testing.T, ttl time.Duration) ticks {
 
 // smallRecords are records with all ends and skipped ranges of few
 // ticks. One was never leased, and one is of an earlier layout.
-func smallRecords() (out []Record) {
+func smallRecords() (out []store.Record) {
 	for _, until := range []int64{1, 3, 4, 9, lastTick, lastTick + 1} {
-		out = append(out, Record{Nonce: "x", Generation: 2, Until: until})
+		out = append(out, store.Record{Nonce: "x", Generation: 2, Until: until})
 		for _, skip := range [][2]int64{{1, 3}, {3, 5}, {4, 6}, {5, 12}, {9, 10}, {6, lastTick + 1}, {
 			lastTick,
 			lastTick + 1,
 		}} {
 			if until <= skip[0] || until >= skip[1] {
-				out = append(out, Record{
+				out = append(out, store.Record{
 					Nonce: "x", Generation: 2, Until: until, SkipFrom: skip[0],
 					SkipUntil: skip[1],
 				})
 			}
 		}
 	}
-	return append(out, Record{Generation: 2, Until: 7}, Record{Nonce: "x", Generation: 1, Until: 7})
+	return append(out, store.Record{Generation: 2, Until: 7}, store.Record{Nonce: "x", Generation: 1, Until: 7})
 }
 
 // wantGrant says what a grant is. It starts at the first tick above all
 // floors, in no skipped range, and not more than a ttl in the past. It
 // ends a ttl ahead, before the next skipped range, and with the layout.
-func wantGrant(t ticks, floorOfAll int64, rs []Record, now time.Time) (from, until int64) {
+func wantGrant(t ticks, floorOfAll int64, rs []store.Record, now time.Time) (from, until int64) {
 	tick := t.layout.TickOf(now)
 	from = max(floorOfAll, t.layout.TickOf(now.Add(-t.ttl)))
 	for _, r := range rs {
@@ -96,7 +97,7 @@ func TestGrantsOfSmallRecords(t *testing.T) {
 			for i, a := range rs {
 				for _, b := range rs[i:] {
 					times(w, func(now time.Time) {
-						for _, block := range [][]Record{{a}, {a, b}, {b, a}} {
+						for _, block := range [][]store.Record{{a}, {a, b}, {b, a}} {
 							from, until, err := w.grant(ns, block, now)
 							wantFrom, wantUntil := wantGrant(w, ns.Floor, block, now)
 							switch {
@@ -128,7 +129,7 @@ func TestRenewalsOfSmallRecords(t *testing.T) {
 			for _, b := range rs[i:] {
 				times(w, func(now time.Time) {
 					tick := w.layout.TickOf(now)
-					for _, block := range [][]Record{{a}, {a, b}, {b, a}} {
+					for _, block := range [][]store.Record{{a}, {a, b}, {b, a}} {
 						until := max(w.layout.TickOf(now.Add(ttl)), tick+1)
 						lapsed := false
 						for _, r := range block {
@@ -159,12 +160,12 @@ func TestRenewalsOfSmallRecords(t *testing.T) {
 // run begins after ticks that were left out, and with a layout.
 func TestGrantedRecords(t *testing.T) {
 	ns := Namespace{Since: 2, Floor: 3}
-	known := Record{Nonce: "x", Generation: 2, Until: 5, From: 4, PrevUntil: 1, SkipFrom: 8, SkipUntil: 9}
+	known := store.Record{Nonce: "x", Generation: 2, Until: 5, From: 4, PrevUntil: 1, SkipFrom: 8, SkipUntil: 9}
 	old, fresh := known, known
 	old.Generation, fresh.Nonce = 1, ""
 	for _, c := range []struct {
 		name              string
-		r                 Record
+		r                 store.Record
 		from              int64
 		wantFrom, wantEnd int64
 		skip              bool

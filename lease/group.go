@@ -35,13 +35,13 @@ import (
 //
 // It is safe for concurrent use. There is nothing to close,
 // because goroutines run only during calls. Nil gives nil.
-func Group(st Store) Store {
+func Group(st store.Store) store.Store {
 	if st == nil {
 		return nil
 	}
 	g := &group{Store: st}
-	g.swaps = batcher[[]Write, []error]{weigh: weigh[Write], clash: clash, do: g.swap}
-	g.gets = batcher[[]Key, []Record]{weigh: weigh[Key], do: g.get}
+	g.swaps = batcher[[]store.Write, []error]{weigh: weigh[store.Write], clash: clash, do: g.swap}
+	g.gets = batcher[[]store.Key, []store.Record]{weigh: weigh[store.Key], do: g.get}
 	g.names = batcher[string, string]{weigh: light[string], do: g.identities}
 	g.times = batcher[struct{}, time.Time]{weigh: light[struct{}], do: g.now}
 	return g
@@ -59,9 +59,9 @@ const (
 
 // group is a store over which calls are gathered.
 type group struct {
-	Store
-	swaps batcher[[]Write, []error]
-	gets  batcher[[]Key, []Record]
+	store.Store
+	swaps batcher[[]store.Write, []error]
+	gets  batcher[[]store.Key, []store.Record]
 	names batcher[string, string]
 	times batcher[struct{}, time.Time]
 
@@ -73,12 +73,12 @@ type group struct {
 }
 
 // Get implements [Store].
-func (g *group) Get(ctx context.Context, keys []Key) ([]Record, error) {
+func (g *group) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	return g.gets.ask(ctx, slices.Clone(keys))
 }
 
 // Swap implements [Store].
-func (g *group) Swap(ctx context.Context, writes []Write) []error {
+func (g *group) Swap(ctx context.Context, writes []store.Write) []error {
 	if err := store.Distinct(writes); err != nil { // of all who would share the round trip
 		return slices.Repeat([]error{err}, len(writes))
 	}
@@ -114,7 +114,7 @@ func (g *group) identities(ctx context.Context, asked []string) ([]string, error
 
 // decode returns the namespace of a record. All leases read the same
 // record after each write, so it is decoded only after it changed.
-func (g *group) decode(r Record) (Namespace, error) {
+func (g *group) decode(r store.Record) (Namespace, error) {
 	if last := g.decoded.Load(); last != nil && last.record == r {
 		return *last, nil
 	}
@@ -174,7 +174,7 @@ func (g *group) unpin() {
 }
 
 // swap carries out the writes of many calls as one batch.
-func (g *group) swap(ctx context.Context, asked [][]Write) ([][]error, error) {
+func (g *group) swap(ctx context.Context, asked [][]store.Write) ([][]error, error) {
 	writes := slices.Concat(asked...)
 	errs := g.Store.Swap(ctx, writes)
 	if len(errs) != len(writes) {
@@ -188,9 +188,9 @@ func (g *group) swap(ctx context.Context, asked [][]Write) ([][]error, error) {
 }
 
 // get reads the keys of many calls at once, each key once.
-func (g *group) get(ctx context.Context, asked [][]Key) ([][]Record, error) {
-	at := map[Key]int{}
-	var keys []Key
+func (g *group) get(ctx context.Context, asked [][]store.Key) ([][]store.Record, error) {
+	at := map[store.Key]int{}
+	var keys []store.Key
 	for _, a := range asked {
 		for _, k := range a {
 			if _, ok := at[k]; !ok {
@@ -206,9 +206,9 @@ func (g *group) get(ctx context.Context, asked [][]Key) ([][]Record, error) {
 	if len(rs) != len(keys) {
 		return nil, fmt.Errorf("lease: the store gave %d records for %d keys", len(rs), len(keys))
 	}
-	answers := make([][]Record, len(asked))
+	answers := make([][]store.Record, len(asked))
 	for i, a := range asked {
-		answers[i] = make([]Record, len(a))
+		answers[i] = make([]store.Record, len(a))
 		for j, k := range a {
 			answers[i][j] = rs[at[k]]
 		}
@@ -223,7 +223,7 @@ func weigh[T any](ts []T) int { return len(ts) }
 func light[Q any](Q) int { return 0 }
 
 // clash reports whether a key of the writes is taken. If not, it takes their keys.
-func clash(writes []Write, taken map[Key]bool) bool {
+func clash(writes []store.Write, taken map[store.Key]bool) bool {
 	for _, w := range writes {
 		if taken[w.New.Key] {
 			return true

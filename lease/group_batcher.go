@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // batcher gathers calls of one kind into round trips. Calls wait in a queue, and a goroutine
@@ -18,7 +20,7 @@ type batcher[Q, A any] struct {
 
 	// clash reports whether a call cannot share a round trip that has taken these keys.
 	// Otherwise it takes those of the call. It is nil where all calls can share one.
-	clash func(asked Q, taken map[Key]bool) bool
+	clash func(asked Q, taken map[store.Key]bool) bool
 
 	mu    sync.Mutex
 	queue []*call[Q, A]
@@ -136,7 +138,7 @@ func (l *batcher[Q, A]) overtake(t *trip[Q, A]) {
 func (l *batcher[Q, A]) next() *trip[Q, A] {
 	t := &trip[Q, A]{}
 	var later []*call[Q, A]
-	taken := map[Key]bool{}
+	taken := map[store.Key]bool{}
 	weight, n := 0, 0
 	for _, c := range l.queue {
 		if !c.left {

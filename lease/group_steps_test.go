@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A call of a group that is wrong hurts nobody who would have shared its round trip.
@@ -15,15 +17,17 @@ func TestGroupRefusesAKeyTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wait := make(chan struct{})
 		var once sync.Once
-		st := &scripted{Memory: NewMemory()}
-		st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+		st := &scripted{Memory: store.NewMemory()}
+		st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 			once.Do(func() { <-wait })
 			return do(ws)
 		}
 		g := Group(st)
-		of := func(node int64) Write { return Write{New: Record{Key: Key{Namespace: "n", Node: node}, Nonce: "x"}} }
+		of := func(node int64) store.Write {
+			return store.Write{New: store.Record{Key: store.Key{Namespace: "n", Node: node}, Nonce: "x"}}
+		}
 		results := make([][]error, 3)
-		for i, ws := range [][]Write{{of(1)}, {of(2), of(2)}, {of(3)}} {
+		for i, ws := range [][]store.Write{{of(1)}, {of(2), of(2)}, {of(3)}} {
 			go func() { results[i] = g.Swap(t.Context(), ws) }()
 			synctest.Wait()
 		}
@@ -40,7 +44,7 @@ func TestGroupRefusesAKeyTwice(t *testing.T) {
 
 // What the store does not answer is not answered.
 func TestGroupWithoutAnswers(t *testing.T) {
-	st := &scripted{Memory: NewMemory(), id: "one", clock: time.Unix(1, 0)}
+	st := &scripted{Memory: store.NewMemory(), id: "one", clock: time.Unix(1, 0)}
 	g := Group(st)
 	id, err := g.Identity(t.Context(), "n")
 	now, err2 := g.Now(t.Context())
@@ -48,45 +52,45 @@ func TestGroupWithoutAnswers(t *testing.T) {
 		t.Errorf("store %q at %v, %v", id, now, err)
 	}
 	st.idErr, st.clockErr = errSilent, errSilent
-	st.onGet = func([]Key) error { return errSilent }
-	st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+	st.onGet = func([]store.Key) error { return errSilent }
+	st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 	if id, err := g.Identity(t.Context(), "n"); !errors.Is(err, errSilent) {
 		t.Errorf("identity %q, %v", id, err)
 	}
 	if now, err := g.Now(t.Context()); !errors.Is(err, errSilent) {
 		t.Errorf("time %v, %v", now, err)
 	}
-	if rs, err := g.Get(t.Context(), []Key{{Namespace: "n", Node: 1}}); !errors.Is(err, errSilent) {
+	if rs, err := g.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}}); !errors.Is(err, errSilent) {
 		t.Errorf("records %v, %v", rs, err)
 	}
 	if errs := g.Swap(t.Context(),
-		[]Write{{New: Record{Key: Key{Namespace: "n", Node: 1}, Nonce: "x"}}}); len(errs) != 1 ||
+		[]store.Write{{New: store.Record{Key: store.Key{Namespace: "n", Node: 1}, Nonce: "x"}}}); len(errs) != 1 ||
 		!errors.Is(errs[0], errSilent) {
 		t.Errorf("writes: %v", errs)
 	}
 }
 
 // short is a store whose answers are one too few.
-type short struct{ *Memory }
+type short struct{ *store.Memory }
 
-func (s short) Get(ctx context.Context, keys []Key) ([]Record, error) {
+func (s short) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	rs, err := s.Memory.Get(ctx, keys)
 	return rs[1:], err
 }
 
-func (s short) Swap(ctx context.Context, ws []Write) []error { return s.Memory.Swap(ctx, ws)[1:] }
+func (s short) Swap(ctx context.Context, ws []store.Write) []error { return s.Memory.Swap(ctx, ws)[1:] }
 
 // An answer to less than was asked is the answer to nobody.
 func TestGroupOverAStoreThatAnswersLess(t *testing.T) {
-	g := Group(short{NewMemory()})
-	if rs, err := g.Get(t.Context(), []Key{{Namespace: "n", Node: 1}, {Namespace: "n", Node: 2}}); err == nil {
+	g := Group(short{store.NewMemory()})
+	if rs, err := g.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}, {Namespace: "n", Node: 2}}); err == nil {
 		t.Errorf("records: %v", rs)
 	}
-	errs := g.Swap(t.Context(), []Write{
-		{New: Record{Key: Key{Namespace: "n", Node: 1}, Nonce: "x"}}, {New: Record{Key: Key{Namespace: "n", Node: 2}, Nonce: "x"}},
+	errs := g.Swap(t.Context(), []store.Write{
+		{New: store.Record{Key: store.Key{Namespace: "n", Node: 1}, Nonce: "x"}}, {New: store.Record{Key: store.Key{Namespace: "n", Node: 2}, Nonce: "x"}},
 	})
 	if len(errs) != 2 || slices.Contains(errs, nil) ||
-		slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, ErrLost) }) {
+		slices.ContainsFunc(errs, func(err error) bool { return errors.Is(err, store.ErrLost) }) {
 		t.Errorf("writes: %v", errs)
 	}
 }
@@ -96,7 +100,7 @@ func TestGroupOverAStoreThatAnswersLess(t *testing.T) {
 func TestGroupDecodesANamespaceOnce(t *testing.T) {
 	stage := empty(t, withRollback)
 	g := Group(stage.st).(*group)
-	first := stage.record(NamespaceNode)
+	first := stage.record(store.NamespaceNode)
 	for range 2 {
 		if ns, err := g.decode(first); err != nil || ns.Last != 255 || ns.record != first {
 			t.Errorf("%+v, %v", ns, err)
@@ -107,7 +111,7 @@ func TestGroupDecodesANamespaceOnce(t *testing.T) {
 		t.Errorf("decoded again: %v", err)
 	}
 	stage.rename(func(ns *Namespace) { ns.Last = 99 })
-	if ns, err := g.decode(stage.record(NamespaceNode)); err != nil || ns.Last != 99 {
+	if ns, err := g.decode(stage.record(store.NamespaceNode)); err != nil || ns.Last != 99 {
 		t.Errorf("after a change: %+v, %v", ns, err)
 	}
 	kept = g.decoded.Load()
@@ -120,7 +124,7 @@ func TestGroupDecodesANamespaceOnce(t *testing.T) {
 
 // A store that could not be pinned is pinned for the next lease, and as long as that lives.
 func TestGroupPinsAgainAfterAnError(t *testing.T) {
-	p := &pinned{scripted: &scripted{Memory: NewMemory()}, err: errSilent}
+	p := &pinned{scripted: &scripted{Memory: store.NewMemory()}, err: errSilent}
 	g := Group(p)
 	if _, err := g.Pin(t.Context()); !errors.Is(err, errSilent) {
 		t.Errorf("pinned: %v", err)

@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
 )
 
 func TestGroup(t *testing.T) {
-	open := func(*testing.T) lease.Store { return lease.Group(lease.NewMemory()) }
+	open := func(*testing.T) store.Store { return lease.Group(store.NewMemory()) }
 	storetest.Run(t, open)
 	storetest.RunCounts(t, open)
 }
@@ -23,15 +24,15 @@ func TestGroup(t *testing.T) {
 // gate is a store whose round trips wait until they are let through, and are written down
 // as they begin.
 type gate struct {
-	lease.Store
+	store.Store
 	mu    sync.Mutex
 	began []string
-	swaps [][]lease.Write
-	gets  [][]lease.Key
+	swaps [][]store.Write
+	gets  [][]store.Key
 	open  chan struct{} // one receive a round trip; closed for all
 }
 
-func newGate() *gate { return &gate{Store: lease.NewMemory(), open: make(chan struct{})} }
+func newGate() *gate { return &gate{Store: store.NewMemory(), open: make(chan struct{})} }
 
 func (g *gate) pass(ctx context.Context, what string) error {
 	g.mu.Lock()
@@ -52,7 +53,7 @@ func (g *gate) trips() []string {
 }
 
 // Get reads before it waits: the answer is that of the moment at which the round trip began.
-func (g *gate) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (g *gate) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	g.mu.Lock()
 	g.gets = append(g.gets, keys)
 	g.mu.Unlock()
@@ -60,7 +61,7 @@ func (g *gate) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error
 	return rs, errors.Join(err, g.pass(ctx, fmt.Sprintf("get %d", len(keys))))
 }
 
-func (g *gate) Swap(ctx context.Context, writes []lease.Write) []error {
+func (g *gate) Swap(ctx context.Context, writes []store.Write) []error {
 	g.mu.Lock()
 	g.swaps = append(g.swaps, writes)
 	g.mu.Unlock()
@@ -83,12 +84,12 @@ func (g *gate) Now(ctx context.Context) (time.Time, error) {
 	return now, g.pass(ctx, "now")
 }
 
-func record(node int64, nonce string) lease.Record {
-	return lease.Record{Key: lease.Key{Namespace: "group", Node: node}, Nonce: nonce, Revision: 1}
+func record(node int64, nonce string) store.Record {
+	return store.Record{Key: store.Key{Namespace: "group", Node: node}, Nonce: nonce, Revision: 1}
 }
 
-func put(node int64, old, nonce string) []lease.Write {
-	return []lease.Write{{Old: old, New: record(node, nonce)}}
+func put(node int64, old, nonce string) []store.Write {
+	return []store.Write{{Old: old, New: record(node, nonce)}}
 }
 
 // TestGroupBatches: while a swap is under way, others gather, and go together, each with
@@ -122,7 +123,7 @@ func TestGroupBatches(t *testing.T) {
 			}
 		}
 		for i, err := range results {
-			if i == 5 && !errors.Is(err, lease.ErrLost) || i != 5 && err != nil {
+			if i == 5 && !errors.Is(err, store.ErrLost) || i != 5 && err != nil {
 				t.Errorf("call %d: %v", i, err)
 			}
 		}
@@ -142,7 +143,7 @@ func TestGroupFreshness(t *testing.T) {
 		got := make([]string, 3)
 		get := func(i int) {
 			go func() {
-				rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "group", Node: 1}})
+				rs, err := st.Get(t.Context(), []store.Key{{Namespace: "group", Node: 1}})
 				if err != nil {
 					t.Error(err)
 					return
@@ -240,7 +241,7 @@ func TestGroupLeaving(t *testing.T) {
 		leave() // during it
 		synctest.Wait()
 		for _, i := range []int{1, 3} {
-			if results[i] == nil || errors.Is(results[i], lease.ErrLost) || !errors.Is(results[i], context.Canceled) {
+			if results[i] == nil || errors.Is(results[i], store.ErrLost) || !errors.Is(results[i], context.Canceled) {
 				t.Errorf("call %d, which left: %v", i, results[i])
 			}
 		}
@@ -253,7 +254,7 @@ func TestGroupLeaving(t *testing.T) {
 			t.Errorf("with a ctx that has ended: %v", err)
 		}
 		for node, want := range map[int64]string{1: "a", 2: "a", 3: "", 9: ""} {
-			rs, err := g.Store.Get(t.Context(), []lease.Key{{Namespace: "group", Node: node}})
+			rs, err := g.Store.Get(t.Context(), []store.Key{{Namespace: "group", Node: node}})
 			if err != nil || rs[0].Nonce != want {
 				t.Errorf("node %d: %q, %v; want %q", node, rs[0].Nonce, err, want)
 			}
@@ -292,7 +293,7 @@ func TestGroupHangs(t *testing.T) {
 
 // pinned is a store that counts its pins.
 type pinned struct {
-	lease.Store
+	store.Store
 	pins, unpins atomic.Int64
 }
 
@@ -303,7 +304,7 @@ func (p *pinned) Pin(context.Context) (func(), error) {
 
 // TestGroupPin: the store stays pinned until the last lease has ended.
 func TestGroupPin(t *testing.T) {
-	p := &pinned{Store: lease.NewMemory()}
+	p := &pinned{Store: store.NewMemory()}
 	st := lease.Group(p)
 	for round := range int64(2) {
 		var unpins []func()

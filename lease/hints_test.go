@@ -10,13 +10,14 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // TestHints does what errors say, each time until it works.
 func TestHints(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
-		st := lease.NewMemory()
+		st := store.NewMemory()
 		scheme := func(l snowfence.Layout) *snowfence.Scheme {
 			s, err := snowfence.NewScheme(l)
 			if err != nil {
@@ -115,7 +116,7 @@ func TestFenceHint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := lease.Open(t.Context(), lease.NewMemory(), "default", s, &lease.Options{Create: true})
+	l, err := lease.Open(t.Context(), store.NewMemory(), "default", s, &lease.Options{Create: true})
 	if err != nil {
 		t.Fatal(err)
 	}

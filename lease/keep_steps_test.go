@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A lease is attended when it is due. If somebody needs later
@@ -73,7 +74,7 @@ func keeper(t *testing.T) {
 	p := g.pace()
 	g.l.demand.used, g.l.pace.renewAt = p.now, p.now.Add(5*time.Second)
 	renewals := 0
-	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 		if renewals++; renewals == 3 {
 			g.l.end(ErrEnded)
 		}
@@ -113,22 +114,22 @@ func attending(t *testing.T) {
 		"all is well": {func(*stage, *asking) {}, 1, 1, nil, false, true},
 		"nobody wants it": {func(g *stage, _ *asking) {
 			g.l.demand.want = false
-			g.st.onGet = func([]Key) error { t.Error("the store was asked"); return nil }
+			g.st.onGet = func([]store.Key) error { t.Error("the store was asked"); return nil }
 		}, 0, 0, nil, false, true},
 		"no answer": {func(g *stage, _ *asking) {
-			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+			g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 		}, 1, 1, errSilent, false, true},
 		"lost, and healed": {func(g *stage, _ *asking) {
-			g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+			g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 				g.st.onSwap = nil
-				g.change(5, func(r *Record) { r.Holder = "" })
+				g.change(5, func(r *store.Record) { r.Holder = "" })
 				return do(ws)
 			}
 		}, 2, 2, nil, false, true},
 		"lost twice": {func(g *stage, a *asking) {
-			g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+			g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 				if g.st.swaps == 1 {
-					g.change(5, func(r *Record) { r.Holder = "" })
+					g.change(5, func(r *store.Record) { r.Holder = "" })
 					return do(ws)
 				}
 				errs := do(ws)
@@ -137,40 +138,43 @@ func attending(t *testing.T) {
 			}
 		}, 2, 1, nil, false, false},
 		"lost, since the store was replaced while it was read": {func(g *stage, _ *asking) {
-			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+			g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 			_ = g.do(g.c.renew(t.Context()))
 			g.st.swaps = 0
-			g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+			g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 				g.st.onSwap = nil
-				g.change(5, func(r *Record) { r.Holder = "" })
-				g.st.onGet = func([]Key) error { g.st.onGet = nil; return ErrReplaced }
+				g.change(5, func(r *store.Record) { r.Holder = "" })
+				g.st.onGet = func([]store.Key) error { g.st.onGet = nil; return store.ErrReplaced }
 				return do(ws)
 			}
-		}, 1, 0, ErrReplaced, true, false},
+		}, 1, 0, store.ErrReplaced, true, false},
 		"another layout": {func(g *stage, _ *asking) {
 			g.c.held, g.l.use.cur = nil, nil
 			g.rename(func(ns *Namespace) { ns.Fingerprint = "another" })
 		}, 0, 1, &MismatchError{}, true, false},
 		"the give-back of the grant before fails": {func(g *stage, _ *asking) {
 			g.l.use.spent = true
-			g.st.onSwap = func(ws []Write,
-				_ func([]Write) []error,
+			g.st.onSwap = func(ws []store.Write,
+				_ func([]store.Write) []error,
 			) []error {
 				g.st.onSwap = nil
 				return silent(len(ws))
 			}
 		}, 1, 0, errSilent, false, false},
 		"interrupted": {func(g *stage, _ *asking) {
-			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { g.l.stopOp(); return silent(len(ws)) }
+			g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error {
+				g.l.stopOp()
+				return silent(len(ws))
+			}
 		}, 1, 1, nil, false, true},
 		"interrupted, and replaced": {func(g *stage, _ *asking) {
-			g.st.onSwap = func(ws []Write,
-				_ func([]Write) []error,
+			g.st.onSwap = func(ws []store.Write,
+				_ func([]store.Write) []error,
 			) []error {
 				g.l.stopOp()
-				return []error{ErrReplaced}
+				return []error{store.ErrReplaced}
 			}
-		}, 1, 0, ErrReplaced, true, false},
+		}, 1, 0, store.ErrReplaced, true, false},
 	} {
 		g := holding(t)
 		p := g.pace()
@@ -217,7 +221,7 @@ func attending(t *testing.T) {
 	}
 	// An acquisition in doubt that was written is one.
 	g = empty(t, withRollback)
-	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 		g.st.onSwap = nil
 		do(ws)
 		return silent(len(
@@ -316,8 +320,8 @@ func TestNotesOfALease(t *testing.T) {
 // A lease ends for what it cannot heal from, and for nothing else.
 func TestFatalErrors(t *testing.T) {
 	for err, is := range map[error]bool{
-		&MismatchError{Namespace: "n"}: true, ErrReplaced: true, snowfence.ErrLifetime: true, errDeleted: true,
-		ErrNoNamespace: false, ErrSkew: false, errSilent: false, ErrLost: false,
+		&MismatchError{Namespace: "n"}: true, store.ErrReplaced: true, snowfence.ErrLifetime: true, errDeleted: true,
+		ErrNoNamespace: false, ErrSkew: false, errSilent: false, store.ErrLost: false,
 	} {
 		if fatal(fmt.Errorf("so it is: %w", err)) != is {
 			t.Errorf("%v: fatal %t", err, !is)
@@ -399,7 +403,7 @@ func TestLogHandlersMayAskTheLease(t *testing.T) {
 	g.l.opts.Logger = slog.New(log)
 	g.l.note(errSilent, nil, p.now)
 	g.l.note(nil, nil, p.now)
-	g.l.note(ErrReplaced, nil, p.now)
+	g.l.note(store.ErrReplaced, nil, p.now)
 	if !slices.Equal(log.told, []string{"lease not renewed", "lease renewed again", "lease not renewed"}) {
 		t.Errorf("logged: %q", log.told)
 	}
@@ -419,7 +423,7 @@ func TestNothingIsLoggedBeforeTheSeal(t *testing.T) {
 		r := g.record(5)
 		old := r.Nonce
 		r.Nonce, r.Revision = "another", revision
-		g.must(g.st.Memory.Swap(t.Context(), []Write{{Old: old, New: r}})[0])
+		g.must(g.st.Memory.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0])
 		g.l.attend()
 		if len(steps) < 2 || steps[0] != "sealed" ||
 			slices.Contains(steps, "the store was rolled back") != (revision == 0) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Lease is a fence kept in a store. It renews a node in the background, and gets
@@ -72,7 +73,7 @@ type pace struct {
 // Options.Wait. Errors worth telling apart are [TakenError], [HeldError],
 // [MismatchError], [ErrNoNamespace], [ErrSkew] and snowfence.ErrLifetime. ctx
 // bounds Open alone.
-func Open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options) (*Lease, error) {
+func Open(ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, o *Options) (*Lease, error) {
 	if err := check(st, namespace, s); err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func Open(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, 
 }
 
 func open(
-	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, opts Options, together *offers,
+	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, opts Options, together *offers,
 ) (_ *Lease, err error) {
 	c := newClaim(newSetup(world.From(ctx), namespace, s, opts), st)
 	unpin, err := pin(ctx, st, namespace)

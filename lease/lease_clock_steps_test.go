@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // stepped is a clock that steps when it is told to.
@@ -38,7 +39,7 @@ func TestGeneratorStepsBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				clock, step := stepped()
-				st, s := lease.NewMemory(), thousand(t)
+				st, s := store.NewMemory(), thousand(t)
 				l := open(t, st, s, lease.Options{Time: clock})
 				g, err := snowfence.New(snowfence.Config{Fence: l, Time: clock, Lead: c.lead})
 				if err != nil {
@@ -107,7 +108,7 @@ func TestRollbackStepsBack(t *testing.T) {
 	for _, back := range []time.Duration{time.Second, 10 * time.Second, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			clock, step := stepped()
-			st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
+			st, s := store.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
 			l := open(t, st, s, lease.Options{Time: clock})
 			defer l.Close()
 			g, err := snowfence.New(snowfence.Config{Fence: l, Time: clock})
@@ -166,7 +167,7 @@ func TestRollbackStepsBack(t *testing.T) {
 func TestRollbackHeals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock, step := stepped()
-		st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
+		st, s := store.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
 		l := open(t, st, s, lease.Options{Time: clock})
 		defer l.Close()
 		node := l.Status().Grant.Node
@@ -185,7 +186,7 @@ func TestRollbackHeals(t *testing.T) {
 }
 
 // serverTime is a store with a clock of its own.
-type serverTime struct{ lease.Store }
+type serverTime struct{ store.Store }
 
 func (serverTime) Now(context.Context) (time.Time, error) { return time.Now(), nil }
 
@@ -194,7 +195,7 @@ func (serverTime) Now(context.Context) (time.Time, error) { return time.Now(), n
 func TestSkewAfterStepBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock, step := stepped()
-		st, s := serverTime{lease.NewMemory()}, thousand(t)
+		st, s := serverTime{store.NewMemory()}, thousand(t)
 		l := open(t, st, s, lease.Options{Time: clock})
 		defer l.Close()
 		step(10 * time.Second)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // over is a context that has ended.
@@ -100,9 +101,9 @@ func TestOpenOrNot(t *testing.T) {
 		"no store":         {func(*pinned, *Options) {}, true, errNoStore},
 		"a wrong option":   {func(_ *pinned, o *Options) { o.TTL = time.Millisecond }, false, ErrInvalid},
 		"not to be opened": {func(p *pinned, _ *Options) { p.err = errSilent }, false, errSilent},
-		"no answer":        {func(p *pinned, _ *Options) { p.onGet = func([]Key) error { return errSilent } }, false, errSilent},
+		"no answer":        {func(p *pinned, _ *Options) { p.onGet = func([]store.Key) error { return errSilent } }, false, errSilent},
 		"no answer at last": {func(p *pinned, _ *Options) {
-			p.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+			p.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 		}, false, errSilent},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -110,7 +111,7 @@ func TestOpenOrNot(t *testing.T) {
 			p := &pinned{scripted: g.st}
 			o := g.l.opts
 			c.hurt(p, &o)
-			var st Store = p
+			var st store.Store = p
 			if c.nils {
 				st = nil
 			}

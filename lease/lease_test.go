@@ -8,11 +8,12 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
 )
 
 func TestMemory(t *testing.T) {
-	open := func(*testing.T) lease.Store { return lease.NewMemory() }
+	open := func(*testing.T) store.Store { return store.NewMemory() }
 	storetest.Run(t, open)
 	storetest.RunCounts(t, open)
 }
@@ -23,7 +24,7 @@ func TestLabelsThatNoStoreKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, label := range []string{"a\x00b", "\xff", strings.Repeat("x", 129)} {
-		if _, err := lease.Open(t.Context(), lease.NewMemory(), "n", s, &lease.Options{
+		if _, err := lease.Open(t.Context(), store.NewMemory(), "n", s, &lease.Options{
 			Create: true,
 			Label:  label,
 		}); err == nil || !strings.Contains(err.Error(), "Options.Label") {
@@ -46,7 +47,7 @@ func TestNamespaceOfTheDead(t *testing.T) {
 		}
 		return s
 	}
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	_, err := lease.CreateNamespace(t.Context(), st, "old", layout("2020-01-01T00:00:00Z"), nil)
 	if !errors.Is(err, snowfence.ErrLifetime) || !errors.Is(err, lease.ErrInvalid) ||
 		!strings.Contains(err.Error(), "2020-02-19") {

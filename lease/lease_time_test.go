@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // The tests here run in bubbles of fake time, which begin in the year 2000: hours of
@@ -34,7 +35,7 @@ func thousand(t *testing.T) *snowfence.Scheme {
 	return newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms")
 }
 
-func open(t *testing.T, st lease.Store, s *snowfence.Scheme, o lease.Options) *lease.Lease {
+func open(t *testing.T, st store.Store, s *snowfence.Scheme, o lease.Options) *lease.Lease {
 	t.Helper()
 	o.Create = true
 	l, err := lease.Open(t.Context(), st, "default", s, &o)
@@ -44,7 +45,7 @@ func open(t *testing.T, st lease.Store, s *snowfence.Scheme, o lease.Options) *l
 	return l
 }
 
-func records(t *testing.T, st lease.Store) []lease.Record {
+func records(t *testing.T, st store.Store) []store.Record {
 	t.Helper()
 	rs, err := lease.ListLeases(t.Context(), st, "default")
 	if err != nil {
@@ -55,20 +56,20 @@ func records(t *testing.T, st lease.Store) []lease.Record {
 
 // outage is a store that is unreachable from time to time.
 type outage struct {
-	lease.Store
+	store.Store
 	away atomic.Bool
 }
 
 var errAway = errors.New("away")
 
-func (o *outage) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (o *outage) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	if o.away.Load() {
 		return nil, errAway
 	}
 	return o.Store.Get(ctx, keys)
 }
 
-func (o *outage) Swap(ctx context.Context, writes []lease.Write) []error {
+func (o *outage) Swap(ctx context.Context, writes []store.Write) []error {
 	if o.away.Load() {
 		errs := make([]error, len(writes))
 		for i := range errs {
@@ -81,7 +82,7 @@ func (o *outage) Swap(ctx context.Context, writes []lease.Write) []error {
 
 func TestRenewsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), thousand(t)
+		st, s := store.NewMemory(), thousand(t)
 		l := open(t, st, s, lease.Options{})
 		defer l.Close()
 		first := l.Status().Grant
@@ -102,7 +103,7 @@ func TestRenewsByItself(t *testing.T) {
 
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), thousand(t)
+		st, s := store.NewMemory(), thousand(t)
 		l := open(t, st, s, lease.Options{Idle: 10 * time.Minute})
 		defer l.Close()
 		node := l.Status().Grant.Node
@@ -140,7 +141,7 @@ func TestCrashLoopAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				st, s := lease.NewMemory(), newScheme(t, c.spec)
+				st, s := store.NewMemory(), newScheme(t, c.spec)
 				for range 50 {
 					l := open(t, st, s, lease.Options{Node: c.node})
 					if c.node == nil {
@@ -171,7 +172,7 @@ func TestCrashLoopAtOnce(t *testing.T) {
 
 func TestOpenWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), newScheme(t, "time=41,node=2,seq=12,epoch=1999-01-01,tick=1ms")
+		st, s := store.NewMemory(), newScheme(t, "time=41,node=2,seq=12,epoch=1999-01-01,tick=1ms")
 		for range 4 {
 			open(t, st, s, lease.Options{}).Orphan()
 		}
@@ -190,7 +191,7 @@ func TestOpenWaits(t *testing.T) {
 // TestStoreAway takes the store away for less than the ttl, which nobody notices, and for longer.
 func TestStoreAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := &outage{Store: lease.NewMemory()}, thousand(t)
+		st, s := &outage{Store: store.NewMemory()}, thousand(t)
 		l := open(t, st, s, lease.Options{})
 		defer l.Close()
 		g, err := snowfence.New(snowfence.Config{Fence: l})
@@ -240,7 +241,7 @@ func TestStoreAway(t *testing.T) {
 func TestSuspend(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			st, s := lease.NewMemory(), thousand(t)
+			st, s := store.NewMemory(), thousand(t)
 			var ahead atomic.Int64
 			start := time.Now()
 			clock := func() (time.Time, time.Duration) {
@@ -290,7 +291,7 @@ func TestSuspend(t *testing.T) {
 // on. With rollback bits the lease sees it.
 func TestClockStepsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
+		st, s := store.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
 		clock, step := stepped()
 		l := open(t, st, s, lease.Options{Time: clock})
 		defer l.Close()
@@ -308,7 +309,7 @@ func TestClockStepsBack(t *testing.T) {
 // TestGeneratorEndsItsLease: with Generator there is one thing to close.
 func TestGeneratorEndsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := lease.NewMemory()
+		st := store.NewMemory()
 		g, err := lease.Generator(t.Context(), st, "default", thousand(t),
 			snowfence.Config{}, &lease.Options{Create: true})
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A store swap is lost if the record had another nonce: [ErrLost]. What follows is decided
@@ -35,7 +36,7 @@ func (c *storeClaim) lose(cause error) error {
 // loseHold is lose after another write stood in place of ours.
 // Later [claim.diagnose] tells another holder from a rollback, by
 // met: the records that stood there, nil if they were not read.
-func (c *storeClaim) loseHold(met []Record, cause error) error {
+func (c *storeClaim) loseHold(met []store.Record, cause error) error {
 	c.lostHold, c.foundInstead = c.held, met
 	return c.lose(cause)
 }
@@ -69,7 +70,7 @@ func (l *Lease) heal(ctx context.Context, err error) error {
 // fatal reports whether a lease cannot heal from err.
 func fatal(err error) bool {
 	var m *MismatchError
-	return errors.As(err, &m) || errors.Is(err, ErrReplaced) || errors.Is(err, snowfence.ErrLifetime) ||
+	return errors.As(err, &m) || errors.Is(err, store.ErrReplaced) || errors.Is(err, snowfence.ErrLifetime) ||
 		errors.Is(err, errDeleted) || errors.Is(err, ErrExists)
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // heard collects events, each of which calls hear first.
@@ -53,7 +55,7 @@ func TestEventsOfALoss(t *testing.T) {
 			})
 			g.handed()
 			g.c.held.unanswered["a write of ours"] = true
-			g.change(5, func(r *Record) { r.Nonce, r.Revision = "another", c.revision })
+			g.change(5, func(r *store.Record) { r.Nonce, r.Revision = "another", c.revision })
 			g.l.attend() // and not wait for the callback
 			close(returned)
 			if got := kinds(); !slices.Equal(got, c.want) {
@@ -79,8 +81,8 @@ func TestEventsOfFailures(t *testing.T) {
 				t.Error("there is no cause")
 			}
 		})
-		g.st.onGet = func([]Key) error { return errSilent }
-		g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+		g.st.onGet = func([]store.Key) error { return errSilent }
+		g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 		for range 5 {
 			g.l.attend()
 		}

@@ -8,18 +8,19 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // setBack puts the records of a store back to their
 // present state when it is called. Later records vanish.
-func setBack(t *testing.T, st *lease.Memory) (restore func()) {
+func setBack(t *testing.T, st *store.Memory) (restore func()) {
 	t.Helper()
-	list := func() []lease.Record {
+	list := func() []store.Record {
 		heads, err := st.Heads(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
-		var all []lease.Record
+		var all []store.Record
 		for _, head := range heads {
 			among := snowfence.NodeRange{From: head.Node, Until: 1<<63 - 1}
 			rs, err := st.List(context.Background(), head.Namespace, among, 1<<20)
@@ -30,7 +31,7 @@ func setBack(t *testing.T, st *lease.Memory) (restore func()) {
 		}
 		return all
 	}
-	backup := map[lease.Key]lease.Record{}
+	backup := map[store.Key]store.Record{}
 	for _, r := range list() {
 		backup[r.Key] = r
 	}
@@ -40,7 +41,7 @@ func setBack(t *testing.T, st *lease.Memory) (restore func()) {
 			if r = backup[r.Key]; r.Nonce == old {
 				continue
 			}
-			if err := st.Swap(context.Background(), []lease.Write{{Old: old, New: r}})[0]; err != nil {
+			if err := st.Swap(context.Background(), []store.Write{{Old: old, New: r}})[0]; err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -49,7 +50,7 @@ func setBack(t *testing.T, st *lease.Memory) (restore func()) {
 
 // ahead returns a lease whose clock was an
 // hour ahead at its grant, and is right now.
-func ahead(t *testing.T, st lease.Store, s *snowfence.Scheme, ttl time.Duration) *lease.Lease {
+func ahead(t *testing.T, st store.Store, s *snowfence.Scheme, ttl time.Duration) *lease.Lease {
 	t.Helper()
 	clock, step := stepped()
 	step(time.Hour)
@@ -63,7 +64,7 @@ func ahead(t *testing.T, st lease.Store, s *snowfence.Scheme, ttl time.Duration)
 // it above its own ticks, wherever its clock was before.
 func TestRaisedFloorIsAboveKnownTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
+		st, s := store.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
 		node := int64(3)
 		l := open(t, st, s, lease.Options{Node: &node}) // the record that the store is rolled back to
 		if err := l.Close(); err != nil {
@@ -84,7 +85,7 @@ func TestRaisedFloorIsAboveKnownTicks(t *testing.T) {
 // A lease accepts the floor that another one has raised only where it is above its own ticks.
 func TestFloorRaisedByAnotherIsAboveKnownTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := lease.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
+		st, s := store.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
 		node := int64(3)
 		l := open(t, st, s, lease.Options{Node: &node})
 		if err := l.Close(); err != nil {
@@ -113,7 +114,7 @@ func TestFloorRaisedByAnotherIsAboveKnownTicks(t *testing.T) {
 
 // timed is a store with a time and an identity of its own.
 type timed struct {
-	*lease.Memory
+	*store.Memory
 	id  string
 	now time.Time
 }
@@ -133,7 +134,7 @@ func TestReplacedStoreAndOppositeClocks(t *testing.T) {
 	}
 	const skew = 5 * time.Second
 	truth := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	open := func(st lease.Store, off time.Duration) snowfence.Grant {
+	open := func(st store.Store, off time.Duration) snowfence.Grant {
 		t.Helper()
 		node := int64(7)
 		l, err := lease.Open(ctx, st, "n", s, &lease.Options{
@@ -147,7 +148,7 @@ func TestReplacedStoreAndOppositeClocks(t *testing.T) {
 		return l.Status().Grant
 	}
 	backup := func() *timed {
-		st := &timed{lease.NewMemory(), "one", truth}
+		st := &timed{store.NewMemory(), "one", truth}
 		if _, err := lease.CreateNamespace(ctx, st, "n", s, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +183,7 @@ func TestJumpWhileAskingForTheTime(t *testing.T) {
 	}
 	truth := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var off time.Duration
-	st := &jumping{timed{lease.NewMemory(), "one", truth}, func() { off = time.Hour }}
+	st := &jumping{timed{store.NewMemory(), "one", truth}, func() { off = time.Hour }}
 	if _, err := lease.CreateNamespace(ctx, st, "n", s, nil); err != nil {
 		t.Fatal(err)
 	}

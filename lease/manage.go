@@ -15,8 +15,8 @@ import (
 // ListLeases returns the records of all nodes that were ever leased, in the
 // order of the nodes. Ticks are those of the namespace's layout. Only records
 // older than Namespace.Since have others; their floor is Namespace.Floor.
-func ListLeases(ctx context.Context, st Store, namespace string) ([]Record, error) {
-	var out []Record
+func ListLeases(ctx context.Context, st store.Store, namespace string) ([]store.Record, error) {
+	var out []store.Record
 	nodes := snowfence.NodeRange{Until: math.MaxInt64}
 	for r, err := range store.Records(ctx, st, namespace, nodes) {
 		if err != nil {
@@ -30,18 +30,18 @@ func ListLeases(ctx context.Context, st Store, namespace string) ([]Record, erro
 // ReleaseNode clears the holder of a node and leaves its floor alone. A
 // living holder is sealed at its next renewal and heals itself with another
 // grant. Granted ticks stay granted: the next holder starts above them.
-func ReleaseNode(ctx context.Context, st Store, namespace string, node int64) (Record, error) {
-	return edit(ctx, st, namespace, node, func(_ Namespace, r Record) (Record, error) { return r, nil })
+func ReleaseNode(ctx context.Context, st store.Store, namespace string, node int64) (store.Record, error) {
+	return edit(ctx, st, namespace, node, func(_ Namespace, r store.Record) (store.Record, error) { return r, nil })
 }
 
 // VetoNode keeps a node from being leased, and evicts its
 // holder as [ReleaseNode] does. An empty reason lifts the veto; it is refused
 // while functions in a database make the node's IDs.
-func VetoNode(ctx context.Context, st Store, namespace string, node int64, reason string) (Record, error) {
+func VetoNode(ctx context.Context, st store.Store, namespace string, node int64, reason string) (store.Record, error) {
 	if err := CheckText(reason); err != nil {
-		return Record{}, err
+		return store.Record{}, err
 	}
-	return edit(ctx, st, namespace, node, func(ns Namespace, r Record) (Record, error) {
+	return edit(ctx, st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
 		if q, had := ns.FunctionsOf(node); reason == "" && had && q.Layout.String() == ns.Layout {
 			err := fmt.Errorf("functions in a database make its IDs (%s): drop them there, and retire the node",
 				q.Functions.database())
@@ -57,8 +57,10 @@ func VetoNode(ctx context.Context, st Store, namespace string, node int64, reaso
 // then end where those of that holder began, and resume after them when the time
 // has come. It refuses if it is not provable that the ticks in between were never
 // granted.
-func RestoreNode(ctx context.Context, st Store, namespace string, node int64, now time.Time) (Record, error) {
-	return edit(ctx, st, namespace, node, func(ns Namespace, r Record) (Record, error) {
+func RestoreNode(
+	ctx context.Context, st store.Store, namespace string, node int64, now time.Time,
+) (store.Record, error) {
+	return edit(ctx, st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
 		l, err := snowfence.ParseLayout(ns.Layout)
 		if err != nil {
 			return r, err
@@ -98,20 +100,21 @@ func RestoreNode(ctx context.Context, st Store, namespace string, node int64, no
 
 // edit rewrites a node's record, without a holder.
 func edit(
-	ctx context.Context, st Store, namespace string, node int64, change func(Namespace, Record) (Record, error),
-) (Record, error) {
-	fail := func(err error) (Record, error) {
-		return Record{}, fmt.Errorf("lease: node %d of namespace %q: %w", node, namespace, err)
+	ctx context.Context, st store.Store, namespace string, node int64, change func(Namespace,
+		store.Record) (store.Record, error),
+) (store.Record, error) {
+	fail := func(err error) (store.Record, error) {
+		return store.Record{}, fmt.Errorf("lease: node %d of namespace %q: %w", node, namespace, err)
 	}
 	for {
 		ns, err := readNamespace(ctx, st, namespace)
 		if err != nil {
-			return Record{}, err
+			return store.Record{}, err
 		}
 		if l, err := snowfence.ParseLayout(ns.Layout); err == nil && (node < 0 || node >= nodeCount(l)) {
 			return fail(fmt.Errorf("the layout %s has no such node", ns.Layout))
 		}
-		rs, err := st.Get(ctx, []Key{{Namespace: namespace, Node: node}})
+		rs, err := st.Get(ctx, []store.Key{{Namespace: namespace, Node: node}})
 		if err != nil {
 			return fail(err)
 		}
@@ -128,11 +131,11 @@ func edit(
 		if old == "" {
 			r.Generation, r.Until, r.From, r.PrevUntil = ns.Generation, ns.Floor, ns.Floor, ns.Floor
 		}
-		err = st.Swap(ctx, []Write{{Old: old, New: r}})[0]
+		err = st.Swap(ctx, []store.Write{{Old: old, New: r}})[0]
 		if err == nil {
 			return r, nil
 		}
-		if !errors.Is(err, ErrLost) {
+		if !errors.Is(err, store.ErrLost) {
 			return fail(err)
 		}
 	}
@@ -142,7 +145,7 @@ func edit(
 // while nobody used it. Without it, the next lease sees another identity, and
 // grants start above now + the longest ttl + twice the allowed skew
 // ([Options.AfterRollback]).
-func ConfirmStore(ctx context.Context, st Store, namespace string) (Namespace, error) {
+func ConfirmStore(ctx context.Context, st store.Store, namespace string) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, st, namespace)
 		if err != nil {
@@ -159,7 +162,7 @@ func ConfirmStore(ctx context.Context, st Store, namespace string) (Namespace, e
 		ns.rolledBack(w.Now())
 		ns.Identity = id
 		ns, err = ns.write(ctx, st)
-		if !errors.Is(err, ErrLost) {
+		if !errors.Is(err, store.ErrLost) {
 			return ns, err
 		}
 	}

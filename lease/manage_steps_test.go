@@ -3,14 +3,16 @@ package lease
 import (
 	"errors"
 	"testing"
+
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // operators are what changes the record of one node.
-func operators(g *stage) map[string]func(node int64) (Record, error) {
-	return map[string]func(node int64) (Record, error){
-		"release": func(node int64) (Record, error) { return ReleaseNode(g.Context(), g.st, "n", node) },
-		"veto":    func(node int64) (Record, error) { return VetoNode(g.Context(), g.st, "n", node, "broken") },
-		"restore": func(node int64) (Record, error) { return RestoreNode(g.Context(), g.st, "n", node, g.now) },
+func operators(g *stage) map[string]func(node int64) (store.Record, error) {
+	return map[string]func(node int64) (store.Record, error){
+		"release": func(node int64) (store.Record, error) { return ReleaseNode(g.Context(), g.st, "n", node) },
+		"veto":    func(node int64) (store.Record, error) { return VetoNode(g.Context(), g.st, "n", node, "broken") },
+		"restore": func(node int64) (store.Record, error) { return RestoreNode(g.Context(), g.st, "n", node, g.now) },
 	}
 }
 
@@ -20,13 +22,13 @@ func TestOperatorsWithoutAnswers(t *testing.T) {
 	for _, name := range []string{"release", "veto", "restore"} {
 		ready := func() *stage {
 			g := holding(t)
-			g.change(5, func(r *Record) { r.PrevUntil, r.From, r.Until = 5, g.tick(1e9), g.tick(2e9) })
+			g.change(5, func(r *store.Record) { r.PrevUntil, r.From, r.Until = 5, g.tick(1e9), g.tick(2e9) })
 			return g
 		}
 		g := ready()
-		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 			g.st.onSwap = nil
-			g.change(5, func(r *Record) { r.Revision++ })
+			g.change(5, func(r *store.Record) { r.Revision++ })
 			return do(ws)
 		}
 		if r, err := operators(g)[name](5); err != nil || r != g.record(5) || r.Holder != "" {
@@ -34,18 +36,18 @@ func TestOperatorsWithoutAnswers(t *testing.T) {
 		}
 		for why, hurt := range map[string]func(g *stage){
 			"no write": func(g *stage) {
-				g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+				g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 			},
 			"no namespace": func(g *stage) {
-				g.st.onGet = func(keys []Key) error {
-					if keys[0].Node == NamespaceNode {
+				g.st.onGet = func(keys []store.Key) error {
+					if keys[0].Node == store.NamespaceNode {
 						return errSilent
 					}
 					return nil
 				}
 			},
 			"no node": func(g *stage) {
-				g.st.onGet = func(keys []Key) error {
+				g.st.onGet = func(keys []store.Key) error {
 					if keys[0].Node == 5 {
 						return errSilent
 					}
@@ -56,7 +58,8 @@ func TestOperatorsWithoutAnswers(t *testing.T) {
 			g := ready()
 			before := g.record(5)
 			hurt(g)
-			if r, err := operators(g)[name](5); !errors.Is(err, errSilent) || r != (Record{}) || g.record(5) != before {
+			if r, err := operators(g)[name](5); !errors.Is(err, errSilent) || r != (store.Record{}) ||
+				g.record(5) != before {
 				t.Errorf("%s, %s: %+v, %v", name, why, r, err)
 			}
 		}
@@ -112,15 +115,15 @@ func TestRestoreAtTheEdge(t *testing.T) {
 		g := empty(t, "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms")
 		g.rename(func(ns *Namespace) { ns.Generation, ns.Since = 5, 5 })
 		at := func(n int64) int64 { return g.tick(0) + n }
-		r := Record{
-			Key: Key{Namespace: "n", Node: 3}, Nonce: "x", Generation: 5 - c.early, Holder: "h",
+		r := store.Record{
+			Key: store.Key{Namespace: "n", Node: 3}, Nonce: "x", Generation: 5 - c.early, Holder: "h",
 			PrevUntil: at(c.r.prev),
 			From:      at(c.r.from), Until: at(c.r.until),
 		}
 		if c.r.skipUntil != c.r.skipFrom {
 			r.SkipFrom, r.SkipUntil = at(c.r.skipFrom), at(c.r.skipUntil)
 		}
-		g.must(g.st.Memory.Swap(t.Context(), []Write{{New: r}})[0])
+		g.must(g.st.Memory.Swap(t.Context(), []store.Write{{New: r}})[0])
 		got, err := RestoreNode(t.Context(), g.st, "n", 3, g.now)
 		if c.want == (run{}) {
 			if err == nil || g.record(3) != r {
@@ -143,7 +146,7 @@ func TestRestoreAtTheEdge(t *testing.T) {
 		t.Error("a node was restored that was never leased")
 	}
 	g = holding(t)
-	g.change(5, func(r *Record) { r.PrevUntil, r.From, r.Until = 5, g.tick(1e9), g.tick(2e9) })
+	g.change(5, func(r *store.Record) { r.PrevUntil, r.From, r.Until = 5, g.tick(1e9), g.tick(2e9) })
 	g.rename(func(ns *Namespace) { ns.Layout = "x" })
 	if _, err := RestoreNode(t.Context(), g.st, "n", 5, g.now); err == nil {
 		t.Error("a node was restored in a layout that cannot be read")
@@ -161,7 +164,7 @@ func TestConfirmStoreOnce(t *testing.T) {
 		t.Errorf("%d writes where nothing is to be done, %v", g.st.swaps, err)
 	}
 	g.st.id = "two"
-	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 		g.st.onSwap = nil
 		g.rename(func(ns *Namespace) { ns.LongestTTL++ })
 		return do(ws)
@@ -171,7 +174,7 @@ func TestConfirmStoreOnce(t *testing.T) {
 		t.Errorf("%+v, %v", ns, err)
 	}
 	g.st.id = "three"
-	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+	g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 	if _, err := ConfirmStore(t.Context(), g.st, "n"); !errors.Is(err, errSilent) {
 		t.Errorf("not written: %v", err)
 	}

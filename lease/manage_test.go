@@ -8,14 +8,15 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // skipped returns a store in which node 0 was used by a clock that was far ahead, and then
 // restored. used is the grant of that clock: its ticks lie ahead, and nobody may be granted them
 // again.
-func skipped(t *testing.T, s *snowfence.Scheme, ahead time.Duration) (st lease.Store, used snowfence.Grant) {
+func skipped(t *testing.T, s *snowfence.Scheme, ahead time.Duration) (st store.Store, used snowfence.Grant) {
 	t.Helper()
-	st = lease.NewMemory()
+	st = store.NewMemory()
 	node := int64(0)
 	l := open(t, st, s, lease.Options{Node: &node, TTL: time.Second})
 	if err := l.Close(); err != nil {
@@ -77,18 +78,18 @@ func TestRestoreTwice(t *testing.T) {
 		{"further ahead, and the first is in the past", 20_000, 21_000, 15_000, 12_000, 20_000, 21_000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ctx, st := context.Background(), lease.NewMemory()
+			ctx, st := context.Background(), store.NewMemory()
 			ns, err := lease.CreateNamespace(ctx, st, "n", s, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			// As it stands after the first restore, and after a grant that left out what
 			// lies between.
-			r := lease.Record{
-				Key: lease.Key{Namespace: "n", Node: 7}, Nonce: "x", Revision: 3, Generation: ns.Generation,
+			r := store.Record{
+				Key: store.Key{Namespace: "n", Node: 7}, Nonce: "x", Revision: 3, Generation: ns.Generation,
 				PrevUntil: 100, SkipFrom: from, SkipUntil: 12_000, From: c.first, Until: c.after, Holder: "h",
 			}
-			if err := st.Swap(ctx, []lease.Write{{Old: "", New: r}})[0]; err != nil {
+			if err := st.Swap(ctx, []store.Write{{Old: "", New: r}})[0]; err != nil {
 				t.Fatal(err)
 			}
 			got, err := lease.RestoreNode(ctx, st, "n", 7, s.Layout().TimeOf(c.now).Add(time.Microsecond))

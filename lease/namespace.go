@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // State is what a namespace is doing.
@@ -49,7 +50,7 @@ type Namespace struct {
 	// signs tickets. It is kept beside the rest, so that whoever prints a namespace does not
 	// print it
 	ticketKey string
-	record    Record
+	record    store.Record
 }
 
 // NamespaceOptions says which nodes of a namespace can be leased.
@@ -69,7 +70,7 @@ type NamespaceOptions struct {
 // the beginning which secret has which key number. It adds secrets
 // that it does not know yet: this is how secrets are rotated.
 func CreateNamespace(
-	ctx context.Context, st Store, name string, s *snowfence.Scheme, o *NamespaceOptions,
+	ctx context.Context, st store.Store, name string, s *snowfence.Scheme, o *NamespaceOptions,
 ) (Namespace, error) {
 	if err := check(st, name, s); err != nil {
 		return Namespace{}, err
@@ -85,7 +86,10 @@ func CreateNamespace(
 		case errors.Is(err, ErrNoNamespace):
 			ns = Namespace{
 				Name: name, Since: 1, Last: nodeCount(layout) - 1,
-				ticketKey: world.From(ctx).Text(), record: Record{Key: Key{Namespace: name, Node: NamespaceNode}},
+				ticketKey: world.From(ctx).Text(), record: store.Record{Key: store.Key{
+					Namespace: name,
+					Node:      store.NamespaceNode,
+				}},
 			}
 		case err != nil:
 			return Namespace{}, err
@@ -117,7 +121,7 @@ func CreateNamespace(
 			return ns, nil
 		case ns.State == Active: // a secret that it did not know
 			ns.Keys = keys
-			if ns, err = ns.write(ctx, st); !errors.Is(err, ErrLost) {
+			if ns, err = ns.write(ctx, st); !errors.Is(err, store.ErrLost) {
 				return ns, err
 			}
 			continue
@@ -136,7 +140,7 @@ func CreateNamespace(
 		// A namespace that comes back keeps the identity of its earlier store.
 		// If the store is another one by now, the first lease raises the floor.
 		ns, err = ns.write(ctx, st)
-		if !errors.Is(err, ErrLost) {
+		if !errors.Is(err, store.ErrLost) {
 			return ns, err
 		}
 	}
@@ -149,20 +153,20 @@ func (ns Namespace) leasable() snowfence.NodeRange {
 
 // ShowNamespace returns a namespace, also a deleted one.
 // It is [ErrNoNamespace] if there is none of the name.
-func ShowNamespace(ctx context.Context, st Store, name string) (Namespace, error) {
+func ShowNamespace(ctx context.Context, st store.Store, name string) (Namespace, error) {
 	return readNamespace(ctx, st, name)
 }
 
 // ListNamespaces returns all namespaces of a store
 // in the order of their names, also deleted ones.
-func ListNamespaces(ctx context.Context, st Store) ([]Namespace, error) {
+func ListNamespaces(ctx context.Context, st store.Store) ([]Namespace, error) {
 	heads, err := st.Heads(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("lease: listing namespaces: %w", err)
 	}
 	var out []Namespace
 	for _, r := range heads {
-		if r.Node != NamespaceNode {
+		if r.Node != store.NamespaceNode {
 			continue
 		}
 		ns, err := decodeNamespace(r)
@@ -197,7 +201,7 @@ func (ns Namespace) notActive() error {
 var errDeleted = errors.New("it was deleted")
 
 // check refuses what no call can work with.
-func check(st Store, name string, s *snowfence.Scheme) error {
+func check(st store.Store, name string, s *snowfence.Scheme) error {
 	switch {
 	case st == nil:
 		return errors.New("lease: the Store is nil")

@@ -5,22 +5,23 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A backup is older than the last renewal. Who is told to restore one is told to wait,
 // too, or the next holders repeat IDs.
 func TestDamagedNamespaceSaysWhatIsSafe(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	if _, err := lease.CreateNamespace(t.Context(), st, "orders", thousand(t), nil); err != nil {
 		t.Fatal(err)
 	}
-	rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "orders", Node: lease.NamespaceNode}})
+	rs, err := st.Get(t.Context(), []store.Key{{Namespace: "orders", Node: store.NamespaceNode}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := rs[0]
 	r.Nonce, r.Data = "another", "{"
-	if err := st.Swap(t.Context(), []lease.Write{{Old: rs[0].Nonce, New: r}})[0]; err != nil {
+	if err := st.Swap(t.Context(), []store.Write{{Old: rs[0].Nonce, New: r}})[0]; err != nil {
 		t.Fatal(err)
 	}
 	_, err = lease.ShowNamespace(t.Context(), st, "orders")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 func encrypted(t *testing.T, spec string, keys ...*snowfence.Secret) *snowfence.Scheme {
@@ -25,7 +26,7 @@ func encrypted(t *testing.T, spec string, keys ...*snowfence.Secret) *snowfence.
 // One secret for the life of a Randflake namespace: under two, different raw IDs can
 // become one. Changing the layout is no way around it.
 func TestAnotherSecretIsRefused(t *testing.T) {
-	ctx, st := t.Context(), lease.NewMemory()
+	ctx, st := t.Context(), store.NewMemory()
 	a, b := encrypted(t, "randflake", snowfence.GenerateSecret()), encrypted(t, "randflake", snowfence.GenerateSecret())
 	if _, err := lease.CreateNamespace(ctx, st, "users", a, nil); err != nil {
 		t.Fatal(err)
@@ -52,7 +53,7 @@ func TestAnotherSecretIsRefused(t *testing.T) {
 // Where the layout has room for the number of the key, keys are added, and a number means
 // the same key for everybody.
 func TestKeysAreAdded(t *testing.T) {
-	ctx, st := t.Context(), lease.NewMemory()
+	ctx, st := t.Context(), store.NewMemory()
 	const spec = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
 	a, b, c := snowfence.GenerateSecret(), snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	for _, step := range []struct {
@@ -88,7 +89,7 @@ const rotating = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
 // A namespace made with key A accepted key C at first, and [nil, B] let who came first
 // define key 0: it knows its keys from its creation.
 func TestKeysAreKnownFromTheCreation(t *testing.T) {
-	ctx, st := t.Context(), lease.NewMemory()
+	ctx, st := t.Context(), store.NewMemory()
 	a, b, c := snowfence.GenerateSecret(), snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	ns, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, a), nil)
 	if err != nil || len(ns.Keys) != 1 || ns.Keys[0] != a.ID() {
@@ -150,15 +151,15 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 // A namespace that was made without its keys gives no leases until its operator names
 // them: the first holder would define what the others' IDs mean.
 func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
-	ctx, st := t.Context(), lease.NewMemory()
+	ctx, st := t.Context(), store.NewMemory()
 	a, b := snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, a), nil); err != nil {
 		t.Fatal(err)
 	}
-	k := lease.Key{Namespace: "orders", Node: lease.NamespaceNode}
+	k := store.Key{Namespace: "orders", Node: store.NamespaceNode}
 	forget := func(known, instead string) {
 		t.Helper()
-		rs, err := st.Get(ctx, []lease.Key{k})
+		rs, err := st.Get(ctx, []store.Key{k})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +170,7 @@ func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 		if r.Data == rs[0].Data {
 			t.Fatalf("no %s in %s", known, r.Data)
 		}
-		if err := st.Swap(ctx, []lease.Write{{Old: old, New: r}})[0]; err != nil {
+		if err := st.Swap(ctx, []store.Write{{Old: old, New: r}})[0]; err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // create makes the namespace of the stage again, with nodes if any are given.
@@ -33,7 +34,7 @@ func TestNewNamespace(t *testing.T) {
 		"some":    {[]snowfence.NodeRange{{From: 3, Until: 9}}, 3, 8},
 	} {
 		g := empty(t, withRollback)
-		g.st.Memory = NewMemory()
+		g.st.Memory = store.NewMemory()
 		made, err := g.create(c.nodes...)
 		ns := g.namespace()
 		if err != nil || made.record != ns.record || ns.First != c.first || ns.Last != c.last || ns.Floor != 0 {
@@ -124,7 +125,7 @@ func (w at) Now() time.Time { return w.now }
 func TestNamespaceInTheLastTick(t *testing.T) {
 	for later, ok := range map[int64]bool{0: true, 1: false} {
 		g := empty(t, "time=41,rollback=2,node=8,seq=12,epoch=2025-01-01,tick=1ms")
-		g.st.Memory = NewMemory()
+		g.st.Memory = store.NewMemory()
 		s := g.l.scheme
 		ctx := world.With(t.Context(), at{world.Real(), s.Layout().TimeOf(s.MaxTick() + later)})
 		if _, err := CreateNamespace(ctx, g.st, "n", s, nil); (err == nil) != ok ||
@@ -142,7 +143,7 @@ func TestNamespaceWithoutAnswers(t *testing.T) {
 	for name, ready := range map[string]func() *stage{
 		"new": func() *stage {
 			g := empty(t, keyed, one)
-			g.st.Memory = NewMemory()
+			g.st.Memory = store.NewMemory()
 			return g
 		},
 		"deleted": func() *stage {
@@ -159,22 +160,22 @@ func TestNamespaceWithoutAnswers(t *testing.T) {
 		},
 	} {
 		g := ready()
-		g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+		g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 		if ns, err := g.create(); !errors.Is(err, errSilent) || ns.Name != "" {
 			t.Errorf("%s: not written: %+v, %v", name, ns, err)
 		}
 		g = ready()
-		g.st.onGet = func([]Key) error { return errSilent }
+		g.st.onGet = func([]store.Key) error { return errSilent }
 		if ns, err := g.create(); !errors.Is(err, errSilent) || ns.Name != "" {
 			t.Errorf("%s: not read: %+v, %v", name, ns, err)
 		}
 		g = ready()
 		writes := 0
-		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 			if writes++; writes == 1 {
 				w := ws[0]
 				w.New.Nonce = "other"
-				do([]Write{w}) // the same, by somebody else
+				do([]store.Write{w}) // the same, by somebody else
 			}
 			return do(ws)
 		}
@@ -185,7 +186,7 @@ func TestNamespaceWithoutAnswers(t *testing.T) {
 		}
 	}
 	g := empty(t, withRollback)
-	g.st.Memory, g.st.idErr, g.st.swaps = NewMemory(), errSilent, 0
+	g.st.Memory, g.st.idErr, g.st.swaps = store.NewMemory(), errSilent, 0
 	if ns, err := g.create(); !errors.Is(err, errSilent) || ns.Name != "" || g.st.swaps != 0 {
 		t.Errorf("a store that does not say who it is: %d writes, %v", g.st.swaps, err)
 	}
@@ -229,10 +230,10 @@ func TestUsableNamespaces(t *testing.T) {
 // listing is a store that lists what it is told.
 type listing struct {
 	*scripted
-	rs []Record
+	rs []store.Record
 }
 
-func (l listing) Heads(context.Context) ([]Record, error) { return l.rs, nil }
+func (l listing) Heads(context.Context) ([]store.Record, error) { return l.rs, nil }
 
 // Namespaces are listed, and sequences beside them are not.
 func TestListedNamespaces(t *testing.T) {
@@ -242,15 +243,15 @@ func TestListedNamespaces(t *testing.T) {
 	}
 	m, err := ShowNamespace(t.Context(), g.st, "m")
 	g.must(err)
-	sequence := Record{Key: Key{Namespace: "#n", Node: -2}, Nonce: "x"}
-	g.must(g.st.Memory.Swap(t.Context(), []Write{{New: sequence}})[0])
+	sequence := store.Record{Key: store.Key{Namespace: "#n", Node: -2}, Nonce: "x"}
+	g.must(g.st.Memory.Swap(t.Context(), []store.Write{{New: sequence}})[0])
 	if all, err := ListNamespaces(t.Context(), g.st); err != nil || len(all) != 2 || all[0].Name != "m" ||
 		all[1].Name != "n" {
 		t.Errorf("%+v, %v", all, err)
 	}
 	bad := m.record
 	bad.Data = "{"
-	if all, err := ListNamespaces(t.Context(), listing{g.st, []Record{bad}}); err == nil || all != nil {
+	if all, err := ListNamespaces(t.Context(), listing{g.st, []store.Record{bad}}); err == nil || all != nil {
 		t.Errorf("damaged: %+v", all)
 	}
 	g.st.listErr = errSilent
@@ -303,8 +304,8 @@ func TestWhatANamespaceNeeds(t *testing.T) {
 
 // A group decodes the record of a namespace once, and again when it changed.
 func TestGroupRemembersANamespace(t *testing.T) {
-	g := Group(NewMemory()).(*group)
-	r := Record{Key: Key{Namespace: "n", Node: NamespaceNode}, Nonce: "x", Data: "{}"}
+	g := Group(store.NewMemory()).(*group)
+	r := store.Record{Key: store.Key{Namespace: "n", Node: store.NamespaceNode}, Nonce: "x", Data: "{}"}
 	g.decoded.Store(&Namespace{Name: "remembered", record: r})
 	if ns, err := namespaceOf(g, r); err != nil || ns.Name != "remembered" {
 		t.Errorf("%q, %v", ns.Name, err)

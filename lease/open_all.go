@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // openers is how many leases are opened or closed at a time. Each makes several
@@ -23,7 +24,7 @@ const openers = 4 * groupLimit
 // error it closes those that it opened. Options.Node and Options.StickyFile are for
 // one lease. ctx bounds OpenAll alone.
 func OpenAll(
-	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int, o *Options,
+	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, n int, o *Options,
 ) ([]*Lease, error) {
 	if err := check(st, namespace, s); err != nil {
 		return nil, err
@@ -60,7 +61,7 @@ func (o *Options) many(n int) error {
 
 // openAll opens n leases. With an error it returns those that it opened.
 func openAll(
-	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int, opts Options,
+	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, n int, opts Options,
 ) (leases []*Lease, err error) {
 	for len(leases) < n {
 		more, err := openTogether(ctx, st, namespace, s, n-len(leases), opts)
@@ -84,13 +85,13 @@ func openAll(
 // openTogether reads once which nodes are free, and opens up
 // to n leases on them. Others may be faster for some of them.
 func openTogether(
-	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, n int, opts Options,
+	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, n int, opts Options,
 ) ([]*Lease, error) {
 	together := &offers{want: n, start: world.From(ctx).Now()}
 	leases := make([]*Lease, n)
 	do := func(i int) error {
 		l, err := open(ctx, st, namespace, s, opts, together)
-		if errors.Is(err, errDrained) || errors.Is(err, ErrLost) {
+		if errors.Is(err, errDrained) || errors.Is(err, store.ErrLost) {
 			return nil
 		}
 		leases[i] = l

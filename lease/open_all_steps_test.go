@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // crowd is a store for many leases. It counts what
@@ -20,14 +21,14 @@ type crowd struct {
 	*scripted
 	mu     sync.Mutex
 	lists  int
-	fails  error            // of the next List
-	faster func(Write) bool // says of a write of a node whether somebody else is
-	broken map[int64]bool   // nodes of which nothing can be written
+	fails  error                  // of the next List
+	faster func(store.Write) bool // says of a write of a node whether somebody else is
+	broken map[int64]bool         // nodes of which nothing can be written
 }
 
 func (c *crowd) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]Record, error) {
+) ([]store.Record, error) {
 	c.mu.Lock()
 	c.lists++
 	err := c.fails
@@ -39,18 +40,18 @@ func (c *crowd) List(
 	return c.scripted.List(ctx, namespace, nodes, limit)
 }
 
-func (c *crowd) Get(ctx context.Context, keys []Key) ([]Record, error) {
+func (c *crowd) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.scripted.Get(ctx, keys)
 }
 
-func (c *crowd) Swap(ctx context.Context, writes []Write) []error {
+func (c *crowd) Swap(ctx context.Context, writes []store.Write) []error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	errs := make([]error, len(writes))
 	for i, w := range writes {
-		node := w.New.Node != NamespaceNode
+		node := w.New.Node != store.NamespaceNode
 		switch {
 		case node && c.broken[w.New.Node]:
 			errs[i] = errSilent
@@ -58,9 +59,9 @@ func (c *crowd) Swap(ctx context.Context, writes []Write) []error {
 		case node && c.faster != nil && c.faster(w):
 			other := w
 			other.New.Holder, other.New.Nonce = "other.1", "theirs"
-			c.Memory.Swap(ctx, []Write{other})
+			c.Memory.Swap(ctx, []store.Write{other})
 		}
-		errs[i] = c.Memory.Swap(ctx, []Write{w})[0]
+		errs[i] = c.Memory.Swap(ctx, []store.Write{w})[0]
 	}
 	return errs
 }
@@ -139,7 +140,7 @@ func TestOpenAllWhereOthersAreFaster(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g, st, o := newCrowd(t, 1)
 			lost := 0
-			st.faster = func(w Write) bool { lost++; return lost <= c.lost }
+			st.faster = func(w store.Write) bool { lost++; return lost <= c.lost }
 			leases, err := OpenAll(t.Context(), st, "n", g.l.scheme, c.want, o)
 			g.must(err)
 			var nodes []int64
@@ -256,43 +257,45 @@ func TestOffersAreDrawnInOrder(t *testing.T) {
 // first. Then come those that nobody had, then the others.
 func TestVacantBlocks(t *testing.T) {
 	const now = 1_000_000
-	mine := func(node, until int64) Record {
-		return Record{Key: Key{Namespace: "n", Node: node}, Until: until, Label: "stage"}
+	mine := func(node, until int64) store.Record {
+		return store.Record{Key: store.Key{Namespace: "n", Node: node}, Until: until, Label: "stage"}
 	}
-	theirs := func(node, until int64) Record {
-		return Record{Key: Key{Namespace: "n", Node: node}, Until: until, Label: "other"}
+	theirs := func(node, until int64) store.Record {
+		return store.Record{Key: store.Key{Namespace: "n", Node: node}, Until: until, Label: "other"}
 	}
-	taken := func(node int64) Record { return Record{Key: Key{Namespace: "n", Node: node}, Veto: "rack on fire"} }
+	taken := func(node int64) store.Record {
+		return store.Record{Key: store.Key{Namespace: "n", Node: node}, Veto: "rack on fire"}
+	}
 	for name, c := range map[string]struct {
 		block       int
 		first, last int64
-		records     []Record
+		records     []store.Record
 		n           int
 		want        string // a number of free blocks that nobody had may follow, in any order
 		fresh       int
 	}{
 		"nobody had any":                  {1, 10, 13, nil, 9, "[10 11 12 13]", 0},
 		"some of them":                    {1, 10, 255, nil, 9, "[]", 9},
-		"all are known":                   {1, 10, 12, []Record{theirs(10, 5), mine(11, 5), theirs(12, 5)}, 9, "[10 11 12]", 0},
-		"the own first":                   {1, 10, 255, []Record{theirs(10, 5), mine(40, 5)}, 1, "[40]", 0},
-		"the own, and one that was fresh": {1, 10, 13, []Record{theirs(10, 5), mine(11, 5), theirs(12, 5)}, 2, "[11 13]", 0},
-		"the own, a fresh one, others":    {1, 10, 13, []Record{theirs(10, now+9), mine(11, 5), theirs(12, 5)}, 3, "[11 12 13]", 0},
-		"the own that is free soonest":    {1, 10, 12, []Record{mine(10, now+9), mine(11, now+3), mine(12, now+6)}, 1, "[11]", 0},
-		"two of the own":                  {1, 10, 12, []Record{mine(10, now+9), mine(11, now+3), mine(12, now+6)}, 2, "[11 12]", 0},
-		"as many as are wanted":           {1, 10, 12, []Record{theirs(10, 5), theirs(11, 6), theirs(12, 7)}, 2, "[10 11]", 0},
-		"without those that are taken":    {1, 10, 13, []Record{taken(10), mine(12, 5)}, 9, "[11 12 13]", 0},
+		"all are known":                   {1, 10, 12, []store.Record{theirs(10, 5), mine(11, 5), theirs(12, 5)}, 9, "[10 11 12]", 0},
+		"the own first":                   {1, 10, 255, []store.Record{theirs(10, 5), mine(40, 5)}, 1, "[40]", 0},
+		"the own, and one that was fresh": {1, 10, 13, []store.Record{theirs(10, 5), mine(11, 5), theirs(12, 5)}, 2, "[11 13]", 0},
+		"the own, a fresh one, others":    {1, 10, 13, []store.Record{theirs(10, now+9), mine(11, 5), theirs(12, 5)}, 3, "[11 12 13]", 0},
+		"the own that is free soonest":    {1, 10, 12, []store.Record{mine(10, now+9), mine(11, now+3), mine(12, now+6)}, 1, "[11]", 0},
+		"two of the own":                  {1, 10, 12, []store.Record{mine(10, now+9), mine(11, now+3), mine(12, now+6)}, 2, "[11 12]", 0},
+		"as many as are wanted":           {1, 10, 12, []store.Record{theirs(10, 5), theirs(11, 6), theirs(12, 7)}, 2, "[10 11]", 0},
+		"without those that are taken":    {1, 10, 13, []store.Record{taken(10), mine(12, 5)}, 9, "[11 12 13]", 0},
 
 		"of whole blocks":                       {4, 10, 21, nil, 9, "[12 16]", 0},
 		"of whole blocks to the last node":      {4, 12, 19, nil, 9, "[12 16]", 0},
 		"none is whole":                         {4, 10, 14, nil, 9, "[]", 0},
 		"not one node too few":                  {4, 12, 15, nil, 9, "[12]", 0},
-		"some nodes of each were leased":        {4, 10, 21, []Record{mine(11, 5), mine(13, 5), mine(18, 5), mine(20, 5)}, 9, "[12 16]", 0},
-		"the first node is taken":               {2, 10, 13, []Record{taken(10), theirs(11, 5)}, 9, "[12]", 0},
-		"the second node is taken":              {2, 10, 13, []Record{theirs(10, 5), taken(11)}, 9, "[12]", 0},
-		"the first node was the own":            {2, 10, 13, []Record{mine(12, 5), theirs(13, 5)}, 1, "[12]", 0},
-		"the second node was the own":           {2, 10, 13, []Record{theirs(12, 5), mine(13, 5)}, 1, "[12]", 0},
-		"the first node is free late":           {2, 10, 13, []Record{mine(10, now+9), mine(11, 5), mine(12, now+5), mine(13, 5)}, 1, "[12]", 0},
-		"the second node is free late":          {2, 10, 13, []Record{mine(10, 5), mine(11, now+9), mine(12, 5), mine(13, now+5)}, 1, "[12]", 0},
+		"some nodes of each were leased":        {4, 10, 21, []store.Record{mine(11, 5), mine(13, 5), mine(18, 5), mine(20, 5)}, 9, "[12 16]", 0},
+		"the first node is taken":               {2, 10, 13, []store.Record{taken(10), theirs(11, 5)}, 9, "[12]", 0},
+		"the second node is taken":              {2, 10, 13, []store.Record{theirs(10, 5), taken(11)}, 9, "[12]", 0},
+		"the first node was the own":            {2, 10, 13, []store.Record{mine(12, 5), theirs(13, 5)}, 1, "[12]", 0},
+		"the second node was the own":           {2, 10, 13, []store.Record{theirs(12, 5), mine(13, 5)}, 1, "[12]", 0},
+		"the first node is free late":           {2, 10, 13, []store.Record{mine(10, now+9), mine(11, 5), mine(12, now+5), mine(13, 5)}, 1, "[12]", 0},
+		"the second node is free late":          {2, 10, 13, []store.Record{mine(10, 5), mine(11, now+9), mine(12, 5), mine(13, now+5)}, 1, "[12]", 0},
 		"every number of the nodes is possible": {1, 0, 255, nil, 256, "", 256},
 	} {
 		for range 5 { // from different places on
@@ -301,7 +304,7 @@ func TestVacantBlocks(t *testing.T) {
 			f.ns.First, f.ns.Last = c.first, c.last
 			for _, r := range c.records {
 				r.Nonce, r.Revision, r.Generation = "x", 1, 4
-				g.must(g.st.Memory.Swap(t.Context(), []Write{{New: r}})[0])
+				g.must(g.st.Memory.Swap(t.Context(), []store.Write{{New: r}})[0])
 			}
 			got, err := f.vacancies(t.Context(), c.n)
 			g.must(err)

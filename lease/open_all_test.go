@@ -13,19 +13,20 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // counting is a store that counts its round trips, and refuses to swap once told to.
 type counting struct {
-	*lease.Memory
+	*store.Memory
 	gets, swaps, lists atomic.Int64
 	broken             atomic.Bool
 
 	mu     sync.Mutex
-	writes func([]lease.Write) // told of all swaps
+	writes func([]store.Write) // told of all swaps
 }
 
-func (c *counting) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (c *counting) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	c.gets.Add(1)
 	time.Sleep(time.Millisecond)
 	return c.Memory.Get(ctx, keys)
@@ -33,12 +34,12 @@ func (c *counting) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, e
 
 func (c *counting) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]lease.Record, error) {
+) ([]store.Record, error) {
 	c.lists.Add(1)
 	return c.Memory.List(ctx, namespace, nodes, limit)
 }
 
-func (c *counting) Swap(ctx context.Context, writes []lease.Write) []error {
+func (c *counting) Swap(ctx context.Context, writes []store.Write) []error {
 	c.swaps.Add(1)
 	if c.broken.Load() {
 		return slices.Repeat([]error{errors.New("the disk is full")}, len(writes))
@@ -52,7 +53,7 @@ func (c *counting) Swap(ctx context.Context, writes []lease.Write) []error {
 	return c.Memory.Swap(ctx, writes)
 }
 
-func (c *counting) tell(f func([]lease.Write)) {
+func (c *counting) tell(f func([]store.Write)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.writes = f
@@ -62,7 +63,7 @@ func (c *counting) tell(f func([]lease.Write)) {
 // round trips, renews them evenly, and gives them back.
 func TestOpenAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := &counting{Memory: lease.NewMemory()}, newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms")
+		st, s := &counting{Memory: store.NewMemory()}, newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms")
 		if _, err := lease.CreateNamespace(t.Context(), st, "default", s, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +102,7 @@ func TestOpenAll(t *testing.T) {
 		perSecond := make([]int, 40)
 		var order []int64
 		start := time.Now()
-		st.tell(func(ws []lease.Write) {
+		st.tell(func(ws []store.Write) {
 			for _, w := range ws {
 				if w.New.Node != node {
 					perSecond[min(int(time.Since(start)/time.Second), len(perSecond)-1)]++
@@ -132,14 +133,14 @@ func TestOpenAll(t *testing.T) {
 		if err := held.Close(); err != nil {
 			t.Fatal(err)
 		}
-		with := func(match func(lease.Record) bool) int {
+		with := func(match func(store.Record) bool) int {
 			rs, err := st.Memory.List(t.Context(), "default", snowfence.NodeRange{Until: 1024}, 1024)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return len(rs) - len(slices.DeleteFunc(rs, match))
 		}
-		if n := with(func(r lease.Record) bool { return r.Holder == "" }); n != 1024 {
+		if n := with(func(r store.Record) bool { return r.Holder == "" }); n != 1024 {
 			t.Errorf("%d nodes are free after all were given back", n)
 		}
 
@@ -167,7 +168,7 @@ func TestOpenAll(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		if n := with(func(r lease.Record) bool { return r.Label == "blocks" }); n != 80 {
+		if n := with(func(r store.Record) bool { return r.Label == "blocks" }); n != 80 {
 			t.Errorf("20 blocks of 4 were opened twice, on %d nodes: the second time should be as the first", n)
 		}
 	})
@@ -176,7 +177,7 @@ func TestOpenAll(t *testing.T) {
 // TestOpenAllOrNone: when one lease cannot be had, those that were opened are given back.
 func TestOpenAllOrNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := &counting{Memory: lease.NewMemory()}, newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms")
+		st, s := &counting{Memory: store.NewMemory()}, newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms")
 		if _, err := lease.CreateNamespace(t.Context(), st, "default", s, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -217,7 +218,7 @@ func TestOpenAllOrNone(t *testing.T) {
 // asked for, and no node is taken twice.
 func TestOpenAllAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, s := &counting{Memory: lease.NewMemory()}, newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms")
+		st, s := &counting{Memory: store.NewMemory()}, newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms")
 		if _, err := lease.CreateNamespace(t.Context(), st, "default", s, nil); err != nil {
 			t.Fatal(err)
 		}

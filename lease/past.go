@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // ErrFull means that a second has no ID left for the past, on one node.
@@ -31,7 +32,7 @@ const pastRound = 128
 // them, and is raised before an ID is used. So many processes may share a node, and a crash
 // only loses what was taken.
 type Backfill struct {
-	st     Store
+	st     store.Store
 	name   string
 	scheme *snowfence.Scheme
 	node   int64
@@ -43,8 +44,8 @@ type Backfill struct {
 
 // witnessed is what the store has shown or acknowledged. A store that shows less was rolled back.
 type witnessed struct {
-	namespace Namespace // as read last
-	record    Record    // count that was written last
+	namespace Namespace    // as read last
+	record    store.Record // count that was written last
 }
 
 // Past returns a maker of IDs for times gone by, of one node. It takes no lease. The namespace
@@ -54,7 +55,7 @@ type witnessed struct {
 // first one. That layout must have the node, and reserved numbers. An ID has the second of its
 // time; within it, IDs follow each other from the first tick on. Of a layout with ticks of 1 ms,
 // a node makes 1000 IDs a second with the number 0, and 5000 with 0 to 4.
-func Past(ctx context.Context, st Store, namespace string, s *snowfence.Scheme, node int64) (*Backfill, error) {
+func Past(ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, node int64) (*Backfill, error) {
 	if err := check(st, namespace, s); err != nil {
 		return nil, err
 	}
@@ -129,7 +130,7 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 		return nil, err
 	}
 	hours := slices.CompactFunc(slices.Clone(wants), func(x, y wanted) bool { return x.hour() == y.hour() })
-	keys := make([]Key, len(hours))
+	keys := make([]store.Key, len(hours))
 	for i, h := range hours {
 		keys[i] = pastKey(b.name, b.node, h.hour())
 	}
@@ -140,7 +141,7 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 	if ns.Generation != known.Generation || ns.Reserved.Counts != known.Reserved.Counts {
 		return todo, nil // its layout may be another one
 	}
-	writes := make([]Write, 0, len(keys))
+	writes := make([]store.Write, 0, len(keys))
 	taken := make([][]made, 0, len(keys))
 	rest := wants
 	top := time.Time{}
@@ -161,7 +162,7 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 		writes, taken, rest = append(writes, write), append(taken, ids), rest[n:]
 	}
 	if top.UnixMilli() >= ns.Reserved.Until {
-		if ns, err = b.raise(ctx, ns, now); errors.Is(err, ErrLost) {
+		if ns, err = b.raise(ctx, ns, now); errors.Is(err, store.ErrLost) {
 			return todo, nil
 		} else if err != nil {
 			return nil, err
@@ -173,7 +174,7 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 		switch {
 		case err == nil:
 			b.remember(ns, writes[i].New)
-		case errors.Is(err, ErrLost):
+		case errors.Is(err, store.ErrLost):
 			for _, m := range taken[i] {
 				left = append(left, m.i) // a later round replaces its ID
 			}
@@ -267,33 +268,35 @@ type made struct {
 }
 
 // count returns the record of an hour with the IDs that are wanted of it, and these IDs.
-func (b *Backfill) count(ctx context.Context, ns Namespace, r Record, wants []wanted) (Write, []made, error) {
+func (b *Backfill) count(
+	ctx context.Context, ns Namespace, r store.Record, wants []wanted,
+) (store.Write, []made, error) {
 	c, full, err := counts{}, false, error(nil)
 	if r.Nonce != "" {
 		c, full, err = parseCounts(r.Data, ns.Reserved.Counts)
 	}
 	switch {
 	case err != nil:
-		return Write{}, nil, fmt.Errorf("lease: namespace %q: the hour of %s: %w", b.name, wants[0].shown(), err)
+		return store.Write{}, nil, fmt.Errorf("lease: namespace %q: the hour of %s: %w", b.name, wants[0].shown(), err)
 	case full:
-		return Write{}, nil, b.fullError(wants[0],
+		return store.Write{}, nil, b.fullError(wants[0],
 			"were counted before the store was rolled back: take a time of another hour")
 	}
 	var ids []made
 	for _, w := range wants {
 		n := int64(c[w.index()])
 		if n >= w.capacity() {
-			return Write{}, nil, b.fullError(w, "")
+			return store.Write{}, nil, b.fullError(w, "")
 		}
 		c[w.index()]++
 		ids = append(ids, made{w, w.parts(n, b.node)})
 	}
 	world := world.From(ctx)
-	next := Record{
+	next := store.Record{
 		Key: r.Key, Nonce: world.Text(), Revision: r.Revision + 1, Generation: ns.Generation, Until: pastUntil,
 		Holder: pastHolder, At: world.Now().UnixMilli(), Data: c.text(ns.Reserved.Counts),
 	}
-	return Write{Old: r.Nonce, New: next}, ids, nil
+	return store.Write{Old: r.Nonce, New: next}, ids, nil
 }
 
 func (w wanted) shown() string { return showTime(time.Unix(w.second-beforeUnix, 0)) }
@@ -318,15 +321,15 @@ func (b *Backfill) raise(ctx context.Context, ns Namespace, now time.Time) (Name
 }
 
 // look reads the namespace and counts, and returns why no ID is made, if so.
-func (b *Backfill) look(ctx context.Context, keys []Key) (Namespace, []Record, error) {
-	fail := func(err error) (Namespace, []Record, error) { return Namespace{}, nil, err }
+func (b *Backfill) look(ctx context.Context, keys []store.Key) (Namespace, []store.Record, error) {
+	fail := func(err error) (Namespace, []store.Record, error) { return Namespace{}, nil, err }
 	b.mu.Lock()
 	seen, dead := b.seen, b.dead
 	b.mu.Unlock()
 	if dead != nil {
 		return fail(dead)
 	}
-	all := append([]Key{{Namespace: b.name, Node: NamespaceNode}}, keys...)
+	all := append([]store.Key{{Namespace: b.name, Node: store.NamespaceNode}}, keys...)
 	last := slices.Index(all, seen.record.Key)
 	if last < 0 && seen.record.Nonce != "" {
 		last = len(all)
@@ -367,13 +370,13 @@ func (b *Backfill) look(ctx context.Context, keys []Key) (Namespace, []Record, e
 			"back: use the nodes %d to %d", b.name, b.node, ns.Reserved.Nodes.From, ns.Reserved.Nodes.Until-1)
 		return fail(marked{err, ErrRefused})
 	}
-	b.remember(ns, Record{})
+	b.remember(ns, store.Record{})
 	return ns, rs[1 : 1+len(keys)], nil
 }
 
 // compare looks for a store that was rolled back behind this Backfill, with or without another
 // identity. It notes that in the namespace, so that nobody uses the counts.
-func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, last Record) error {
+func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, last store.Record) error {
 	same := seen.namespace.Reserved.Counts == ns.Reserved.Counts
 	less := ns.Generation < seen.namespace.Generation
 	was := seen.record
@@ -400,7 +403,7 @@ func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, la
 }
 
 // remember notes what the store has shown or acknowledged. Of two writes that cross, any will do.
-func (b *Backfill) remember(ns Namespace, written Record) {
+func (b *Backfill) remember(ns Namespace, written store.Record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.seen.namespace.Reserved.Counts != ns.Reserved.Counts {

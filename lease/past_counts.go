@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/bits"
 	"strings"
+
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // An hour of a node has a record of its own: how many IDs each of its seconds has given out.
@@ -31,8 +33,8 @@ const (
 
 // pastKey is where the counts of an hour are kept. No node, no namespace and no sequence has a
 // number as low.
-func pastKey(namespace string, node, hour int64) Key {
-	return Key{Namespace: namespace, Node: -1<<48 - node<<hourBits - hour}
+func pastKey(namespace string, node, hour int64) store.Key {
+	return store.Key{Namespace: namespace, Node: -1<<48 - node<<hourBits - hour}
 }
 
 // counts are those of the seconds of an hour.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A change of layout between the read and the use of a count, and a deletion.
@@ -17,8 +18,8 @@ func TestPastDuringAChange(t *testing.T) {
 	b := p.open(0)
 	next := schemeOf(t, "time=42,node=9,seq=12,epoch=2020-01-01,first=5")
 	done := false
-	p.st.after = func(ws []lease.Write) {
-		if done || ws[0].New.Node >= lease.NamespaceNode {
+	p.st.after = func(ws []store.Write) {
+		if done || ws[0].New.Node >= store.NamespaceNode {
 			return
 		}
 		done = true
@@ -204,8 +205,8 @@ func TestPastSetBackBeforeUse(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	b := p.open(0)
 	backup := p.st.backup()
-	p.st.after = func(ws []lease.Write) {
-		if ws[0].New.Node < lease.NamespaceNode {
+	p.st.after = func(ws []store.Write) {
+		if ws[0].New.Node < store.NamespaceNode {
 			p.st.restore(backup, "two")
 		}
 	}
@@ -219,13 +220,13 @@ func TestPastDamagedCount(t *testing.T) {
 	at := pastNow.Add(-time.Hour)
 	p.id(b, at)
 	for k, r := range p.st.backup() {
-		if k.Node >= lease.NamespaceNode {
+		if k.Node >= store.NamespaceNode {
 			continue
 		}
 		for _, data := range []string{"", "x", r.Data[:len(r.Data)-1], strings.Replace(r.Data, ".b", ".z", 1), "."} {
 			next := r
 			next.Data, next.Nonce, next.Revision = data, r.Nonce+"x", r.Revision+1
-			if err := p.st.Swap(p.ctx, []lease.Write{{Old: r.Nonce, New: next}})[0]; err != nil {
+			if err := p.st.Swap(p.ctx, []store.Write{{Old: r.Nonce, New: next}})[0]; err != nil {
 				t.Fatal(err)
 			}
 			if id, err := b.NewAt(p.ctx, at); err == nil || !strings.Contains(err.Error(), "damaged") {

@@ -10,6 +10,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // newPastOf is a namespace that allows none yet.
@@ -198,8 +199,8 @@ func TestPastLostSwap(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	at := pastNow.Add(-time.Hour)
 	b, other := p.open(0), p.open(0)
-	p.st.before = func(ws []lease.Write) {
-		if ws[0].New.Node < lease.NamespaceNode {
+	p.st.before = func(ws []store.Write) {
+		if ws[0].New.Node < store.NamespaceNode {
 			p.st.before = nil
 			p.id(other, at)
 		}
@@ -216,15 +217,15 @@ func TestPastLostSwap(t *testing.T) {
 func TestPastBeforeUse(t *testing.T) {
 	at := pastNow.Add(-time.Hour)
 	for name, c := range map[string]struct {
-		event func(p *past, backup map[lease.Key]lease.Record)
+		event func(p *past, backup map[store.Key]store.Record)
 		want  error
 	}{
-		"a store that lost it gets other nodes": {func(p *past, backup map[lease.Key]lease.Record) {
+		"a store that lost it gets other nodes": {func(p *past, backup map[store.Key]store.Record) {
 			p.st.restore(backup, "two")
 			p.nodes(1, 2)
 		}, lease.ErrRefused},
-		"other counts": {func(p *past, _ map[lease.Key]lease.Record) { p.nodes(0, 1) }, lease.ErrFull},
-		"two changes without a proof": {func(p *past, _ map[lease.Key]lease.Record) {
+		"other counts": {func(p *past, _ map[store.Key]store.Record) { p.nodes(0, 1) }, lease.ErrFull},
+		"two changes without a proof": {func(p *past, _ map[store.Key]store.Record) {
 			old := p.s
 			p.force(schemeOf(p.t, "time=41,node=10,seq=12,epoch=2025-01-02,first=5"))
 			p.force(old)
@@ -235,8 +236,8 @@ func TestPastBeforeUse(t *testing.T) {
 			b := p.open(0)
 			p.id(b, at.Add(-time.Hour))
 			backup := p.st.backup()
-			p.st.after = func(ws []lease.Write) {
-				if ws[0].New.Node < lease.NamespaceNode {
+			p.st.after = func(ws []store.Write) {
+				if ws[0].New.Node < store.NamespaceNode {
 					p.st.after = nil
 					c.event(p, backup)
 				}

@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 const pastLayout = "time=41,node=10,seq=12,epoch=2025-01-01,first=5"
@@ -344,7 +345,7 @@ func TestReservedNumbersOfLayoutsBefore(t *testing.T) {
 }
 
 // useOnce makes an ID of a namespace.
-func useOnce(t *testing.T, ctx context.Context, st lease.Store, s *snowfence.Scheme, w *pastWorld) {
+func useOnce(t *testing.T, ctx context.Context, st store.Store, s *snowfence.Scheme, w *pastWorld) {
 	t.Helper()
 	w.now = w.now.Add(time.Second)
 	l, err := lease.Open(ctx, st, "n", s, &lease.Options{Time: w.source()})
@@ -512,7 +513,7 @@ func ExampleBackfill() {
 	ctx := context.Background()
 	layout, _ := snowfence.ParseLayout("time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,first=1")
 	scheme, _ := snowfence.NewScheme(layout)
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	lease.CreateNamespace(ctx, st, "orders", scheme, nil)
 	lease.AllowPast(ctx, st, "orders", 0, true)
 

@@ -12,6 +12,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // pastWorld is the real one with a clock that the test sets.
@@ -26,22 +27,22 @@ func (w *pastWorld) source() snowfence.TimeSource {
 	return func() (time.Time, time.Duration) { return w.now, 0 }
 }
 
-// pastStore is a [lease.Memory] that counts swaps of hours and can be rolled back.
+// pastStore is a [store.Memory] that counts swaps of hours and can be rolled back.
 type pastStore struct {
-	*lease.Memory
+	*store.Memory
 	mu      sync.Mutex
 	id      string
 	swaps   int
 	largest int                        // of Data
-	before  func(w []lease.Write)      // each swap
-	after   func(w []lease.Write)      // each swap
+	before  func(w []store.Write)      // each swap
+	after   func(w []store.Write)      // each swap
 	clock   func() time.Time           // of the store; nil for none
 	fail    error                      // of each swap, which is done all the same
-	written map[lease.Key]lease.Record // since keep
+	written map[store.Key]store.Record // since keep
 }
 
 func newPastStore() *pastStore {
-	return &pastStore{Memory: lease.NewMemory(), id: "one", written: map[lease.Key]lease.Record{}}
+	return &pastStore{Memory: store.NewMemory(), id: "one", written: map[store.Key]store.Record{}}
 }
 
 func (s *pastStore) Identity(context.Context, string) (string, error) {
@@ -57,7 +58,7 @@ func (s *pastStore) Now(ctx context.Context) (time.Time, error) {
 	return s.clock(), nil
 }
 
-func (s *pastStore) Swap(ctx context.Context, ws []lease.Write) []error {
+func (s *pastStore) Swap(ctx context.Context, ws []store.Write) []error {
 	if s.before != nil {
 		s.before(ws)
 	}
@@ -67,7 +68,7 @@ func (s *pastStore) Swap(ctx context.Context, ws []lease.Write) []error {
 		if errs[i] == nil {
 			s.written[w.New.Key] = w.New
 		}
-		if w.New.Node < lease.NamespaceNode {
+		if w.New.Node < store.NamespaceNode {
 			s.swaps++
 			s.largest = max(s.largest, len(w.New.Data))
 			if s.fail != nil {
@@ -84,17 +85,17 @@ func (s *pastStore) Swap(ctx context.Context, ws []lease.Write) []error {
 }
 
 // backup returns all records.
-func (s *pastStore) backup() map[lease.Key]lease.Record {
+func (s *pastStore) backup() map[store.Key]store.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.written)
 }
 
 // restore replaces all records by those of a backup.
-func (s *pastStore) restore(rs map[lease.Key]lease.Record, id string) {
-	old := lease.NewMemory()
+func (s *pastStore) restore(rs map[store.Key]store.Record, id string) {
+	old := store.NewMemory()
 	for _, r := range rs {
-		old.Swap(context.Background(), []lease.Write{{New: r}})
+		old.Swap(context.Background(), []store.Write{{New: r}})
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,13 +11,14 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // matrix is a namespace in which everybody makes IDs between the steps of an operator.
 type matrix struct {
 	t     *testing.T
 	r     *rand.Rand
-	st    lease.Store
+	st    store.Store
 	seen  map[snowfence.ID]lease.Owner
 	fresh []snowfence.ID      // since the last look at the regions
 	made  map[lease.Owner]int // over all walks
@@ -319,7 +320,7 @@ func TestMatrixOfFeatures(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			m := &matrix{
-				t: t, r: r, st: lease.NewMemory(),
+				t: t, r: r, st: store.NewMemory(),
 				seen: map[snowfence.ID]lease.Owner{}, made: made,
 			}
 			s := newScheme(t, matrixLayouts[m.r.IntN(len(matrixLayouts))])

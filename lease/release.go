@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // giveBack implements [claim]: it clears the holder. Of a grant that was sealed it also lowers
@@ -29,7 +30,7 @@ func (c *storeClaim) giveBack(ctx context.Context, o *owed) error {
 			}
 		}
 		nonce := c.nonce()
-		writes := make([]Write, len(h.records))
+		writes := make([]store.Write, len(h.records))
 		for i, r := range h.records {
 			w := vacated(c.world, r, nonce)
 			if !h.confirmed && !h.found {
@@ -37,7 +38,7 @@ func (c *storeClaim) giveBack(ctx context.Context, o *owed) error {
 			} else if o != nil && o.node == h.records[0].Node && o.from == h.from {
 				w.Until = min(r.Until, max(o.used, h.from))
 			}
-			writes[i] = Write{Old: r.Nonce, New: w}
+			writes[i] = store.Write{Old: r.Nonce, New: w}
 		}
 		gone, unknown := c.swap(ctx, h, writes)
 		if gone > 0 && len(h.unanswered) > 0 {
@@ -72,17 +73,17 @@ func (c *storeClaim) abandonAcquire(ctx context.Context) error {
 		return fmt.Errorf("lease: reading node %d: %w", h.records[0].Node, err)
 	}
 	nonce := c.nonce()
-	var writes []Write
+	var writes []store.Write
 	for _, r := range stored {
 		if h.unanswered[r.Nonce] {
 			w := vacated(c.world, r, nonce)
 			w.Until = h.from
-			writes = append(writes, Write{Old: r.Nonce, New: w})
+			writes = append(writes, store.Write{Old: r.Nonce, New: w})
 		}
 	}
 	if len(writes) > 0 {
 		for _, err := range c.st.Swap(ctx, writes) {
-			if err != nil && !errors.Is(err, ErrLost) {
+			if err != nil && !errors.Is(err, store.ErrLost) {
 				return fmt.Errorf("lease: giving node %d back: %w", writes[0].New.Node, err) // it is tried again
 			}
 		}
@@ -92,7 +93,7 @@ func (c *storeClaim) abandonAcquire(ctx context.Context) error {
 }
 
 // vacated returns r as it is written when its holder is cleared.
-func vacated(w world.World, r Record, nonce string) Record {
+func vacated(w world.World, r store.Record, nonce string) store.Record {
 	r.Holder, r.Nonce, r.Revision, r.At = "", nonce, r.Revision+1, w.Now().UnixMilli()
 	return r
 }

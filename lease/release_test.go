@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // owed returns what is given back of the grant that the claim has, nil if its generator was not
@@ -54,11 +56,14 @@ func TestGiveBackInDoubt(t *testing.T) {
 		swaps   int
 	}{
 		"came in": {func(g *stage) {
-			g.st.onSwap = func(ws []Write, do func([]Write) []error) []error { do(ws); return silent(len(ws)) }
+			g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+				do(ws)
+				return silent(len(ws))
+			}
 		}, 1},
 		"comes in between": {func(g *stage) { g.late() }, 2},
 		"never comes in": {func(g *stage) {
-			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+			g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 		}, 1},
 	} {
 		g := holding(t)
@@ -82,10 +87,10 @@ func TestGiveBackInDoubt(t *testing.T) {
 // repeated.
 func TestGiveBackWithoutAnswer(t *testing.T) {
 	g := holding(t)
-	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+	g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 	_ = g.do(g.c.renew(t.Context()))
 	g.st.onSwap, g.st.swaps = nil, 0
-	g.st.onGet = func([]Key) error { return errSilent }
+	g.st.onGet = func([]store.Key) error { return errSilent }
 	if err := g.c.giveBack(t.Context(), g.owed(0, true)); !errors.Is(err, errSilent) || g.st.swaps != 0 ||
 		g.c.held == nil {
 		t.Errorf("%v, with %d writes", err, g.st.swaps)
@@ -101,7 +106,7 @@ func TestGiveBackWithoutAnswer(t *testing.T) {
 func TestGiveBackOfSomebodyElses(t *testing.T) {
 	g := holding(t)
 	h := g.c.held
-	g.change(5, func(r *Record) { r.Holder = "other" })
+	g.change(5, func(r *store.Record) { r.Holder = "other" })
 	before := g.record(5)
 	g.st.swaps = 0
 	g.must(g.c.giveBack(t.Context(), g.owed(0, true)))
@@ -123,7 +128,7 @@ func TestGiveBackOfAnAcquisitionInDoubt(t *testing.T) {
 		g.must(g.do(g.c.acquire(t.Context(), false)))
 		g.must(g.c.giveBack(t.Context(), g.owed(0, true)))
 		g.now = g.now.Add(time.Hour)
-		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 			if c.stored {
 				do(ws)
 			}
@@ -157,10 +162,10 @@ func TestGiveBackOfAnAcquisitionInDoubt(t *testing.T) {
 func TestGiveBackOfATakenAcquisition(t *testing.T) {
 	g := holding(t)
 	g.must(g.c.giveBack(t.Context(), g.owed(0, true)))
-	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error { do(ws); return silent(len(ws)) }
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error { do(ws); return silent(len(ws)) }
 	_ = g.do(g.c.acquire(t.Context(), false))
-	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
-		g.change(5, func(r *Record) { r.Holder = "other" })
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+		g.change(5, func(r *store.Record) { r.Holder = "other" })
 		return do(ws)
 	}
 	g.must(g.c.giveBack(t.Context(), g.owed(0, true)))
@@ -173,10 +178,10 @@ func TestGiveBackOfATakenAcquisition(t *testing.T) {
 func TestGiveBackOfAnUnreadableAcquisition(t *testing.T) {
 	g := holding(t)
 	g.must(g.c.giveBack(t.Context(), g.owed(0, true)))
-	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error { do(ws); return silent(len(ws)) }
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error { do(ws); return silent(len(ws)) }
 	_ = g.do(g.c.acquire(t.Context(), false))
 	g.st.onSwap = nil
-	g.st.onGet = func([]Key) error { return errSilent }
+	g.st.onGet = func([]store.Key) error { return errSilent }
 	if err := g.c.giveBack(t.Context(), g.owed(0, true)); !errors.Is(err, errSilent) || g.c.held == nil {
 		t.Errorf("without an answer: %v", err)
 	}
@@ -192,11 +197,11 @@ func TestGiveBackOfAnUnreadableAcquisition(t *testing.T) {
 func TestGiveBackOfHalfABlockInDoubt(t *testing.T) {
 	g := empty(t, withRollback)
 	g.l.opts.Node, g.l.opts.Nodes = new(int64(4)), 2
-	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 		if ws[0].New.Node != 4 {
 			return do(ws)
 		}
-		g.change(5, func(r *Record) { r.Holder = "other.1" })
+		g.change(5, func(r *store.Record) { r.Holder = "other.1" })
 		do(ws)
 		return silent(len(ws))
 	}

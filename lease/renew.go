@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // next implements [claim].
@@ -53,7 +54,7 @@ func (c *storeClaim) renew(ctx context.Context) (none snowfence.Grant, err error
 		if from, until, err = c.ticks.grant(ns, records, now); err != nil {
 			return none, err
 		}
-		records = make([]Record, len(records))
+		records = make([]store.Record, len(records))
 		for i, r := range h.records {
 			records[i] = granted(ns, r, from, until)
 		}
@@ -69,14 +70,14 @@ func (c *storeClaim) renew(ctx context.Context) (none snowfence.Grant, err error
 
 // write swaps all records of the hold for
 // ones with the given until and a new nonce.
-func (c *storeClaim) write(ctx context.Context, records []Record, until int64) error {
+func (c *storeClaim) write(ctx context.Context, records []store.Record, until int64) error {
 	h := c.held
 	nonce := c.nonce()
-	writes := make([]Write, len(records))
+	writes := make([]store.Write, len(records))
 	for i, r := range records {
 		r.Until, r.Nonce, r.Revision, r.Generation = until, nonce, h.records[i].Revision+1, h.generation
 		r.At, r.Data = c.world.Now().UnixMilli(), ""
-		writes[i] = Write{Old: h.records[i].Nonce, New: r}
+		writes[i] = store.Write{Old: h.records[i].Nonce, New: r}
 	}
 	if err := c.noteSend(ctx, h.records[0].Node, until); err != nil {
 		return err
@@ -117,12 +118,12 @@ func (c *storeClaim) nonce() string {
 
 // swap writes the records of a hold and keeps those that the store acknowledged.
 // It returns how many were lost, and why it does not know about the others.
-func (c *storeClaim) swap(ctx context.Context, h *hold, writes []Write) (gone int, unknown error) {
+func (c *storeClaim) swap(ctx context.Context, h *hold, writes []store.Write) (gone int, unknown error) {
 	for i, err := range c.st.Swap(ctx, writes) {
 		switch {
 		case err == nil:
 			h.records[i] = writes[i].New
-		case errors.Is(err, ErrLost):
+		case errors.Is(err, store.ErrLost):
 			gone++
 		default:
 			unknown = err

@@ -1,6 +1,10 @@
 package lease
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/snowfence/snowfence/lease/store"
+)
 
 // The highest tick that any grant reached is remembered over grants that reach less far.
 func TestKnownTicksNeverFall(t *testing.T) {
@@ -21,12 +25,12 @@ func TestRollbackThatOthersHide(t *testing.T) {
 	r := g.record(5)
 	lostAt, old := r.Revision, r.Nonce
 	r.Nonce, r.Revision = "restored", lostAt-1
-	g.must(g.st.Memory.Swap(t.Context(), []Write{{Old: old, New: r}})[0])
+	g.must(g.st.Memory.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0])
 	if _, err := g.c.renew(t.Context()); !lost(err) {
 		t.Fatal(err)
 	}
 	r.Nonce, r.Revision = "a successor", lostAt+5
-	g.must(g.st.Memory.Swap(t.Context(), []Write{{Old: "restored", New: r}})[0])
+	g.must(g.st.Memory.Swap(t.Context(), []store.Write{{Old: "restored", New: r}})[0])
 	g.must(g.c.diagnose(t.Context()))
 	if g.c.suspect == nil {
 		t.Error("nobody suspects that the store rolled back")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // The tests here take the steps of a lease one by one,
@@ -15,18 +16,18 @@ import (
 
 // scripted is a store in memory whose answers a test can change.
 type scripted struct {
-	*Memory
+	*store.Memory
 	id          string
 	idErr       error
 	clock       time.Time // zero: it has none
 	clockErr    error
-	onGet       func(keys []Key) error
-	onSwap      func(writes []Write, do func([]Write) []error) []error
+	onGet       func(keys []store.Key) error
+	onSwap      func(writes []store.Write, do func([]store.Write) []error) []error
 	listErr     error
 	gets, swaps int
 }
 
-func (s *scripted) Heads(ctx context.Context) ([]Record, error) {
+func (s *scripted) Heads(ctx context.Context) ([]store.Record, error) {
 	if s.listErr != nil {
 		return nil, s.listErr
 	}
@@ -35,14 +36,14 @@ func (s *scripted) Heads(ctx context.Context) ([]Record, error) {
 
 func (s *scripted) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]Record, error) {
+) ([]store.Record, error) {
 	if s.listErr != nil {
 		return nil, s.listErr
 	}
 	return s.Memory.List(ctx, namespace, nodes, limit)
 }
 
-func (s *scripted) Get(ctx context.Context, keys []Key) ([]Record, error) {
+func (s *scripted) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	if s.gets++; s.gets > 1000 {
 		panic("the store was asked a thousand times") // a loop that has no end
 	}
@@ -54,9 +55,9 @@ func (s *scripted) Get(ctx context.Context, keys []Key) ([]Record, error) {
 	return s.Memory.Get(ctx, keys)
 }
 
-func (s *scripted) Swap(ctx context.Context, writes []Write) []error {
+func (s *scripted) Swap(ctx context.Context, writes []store.Write) []error {
 	s.swaps++
-	do := func(ws []Write) []error { return s.Memory.Swap(context.Background(), ws) }
+	do := func(ws []store.Write) []error { return s.Memory.Swap(context.Background(), ws) }
 	if s.onSwap != nil {
 		return s.onSwap(writes, do)
 	}
@@ -98,7 +99,8 @@ func empty(t *testing.T, spec string, keys ...*snowfence.Secret) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &stage{T: t, st: &scripted{Memory: NewMemory(), id: "one"}, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	g := &stage{T: t, st: &scripted{Memory: store.NewMemory(), id: "one"}, now: time.Date(2026, 1, 1, 0, 0, 0, 0,
+		time.UTC)}
 	node := int64(5)
 	o := &Options{Node: &node, Label: "stage", Time: func() (time.Time, time.Duration) { return g.now, 0 }}
 	opts, err := o.normal(s)
@@ -137,21 +139,21 @@ func (g *stage) must(err error) {
 	}
 }
 
-func (g *stage) record(node int64) Record {
+func (g *stage) record(node int64) store.Record {
 	g.Helper()
-	rs, err := g.st.Memory.Get(g.Context(), []Key{{Namespace: "n", Node: node}})
+	rs, err := g.st.Memory.Get(g.Context(), []store.Key{{Namespace: "n", Node: node}})
 	g.must(err)
 	return rs[0]
 }
 
 // change writes a record by other means.
-func (g *stage) change(node int64, f func(*Record)) {
+func (g *stage) change(node int64, f func(*store.Record)) {
 	g.Helper()
 	r := g.record(node)
 	old := r.Nonce
 	r.Nonce = old + "+"
 	f(&r)
-	g.must(g.st.Memory.Swap(g.Context(), []Write{{Old: old, New: r}})[0])
+	g.must(g.st.Memory.Swap(g.Context(), []store.Write{{Old: old, New: r}})[0])
 }
 
 // rename writes the namespace by other means.
@@ -166,8 +168,8 @@ func (g *stage) rename(f func(*Namespace)) {
 
 // late makes the next write come in only when the one after it is sent, just before that.
 func (g *stage) late() {
-	g.st.onSwap = func(first []Write, _ func([]Write) []error) []error {
-		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+	g.st.onSwap = func(first []store.Write, _ func([]store.Write) []error) []error {
+		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 			g.st.onSwap = nil
 			do(first)
 			return do(ws)
@@ -207,12 +209,12 @@ func TestRenewalAfterLateWrite(t *testing.T) {
 func TestRenewalInDoubtAndSomebodyElse(t *testing.T) {
 	for name, unreadable := range map[string]bool{"read": false, "unreadable": true} {
 		g := holding(t)
-		g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+		g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 		_ = g.do(g.c.renew(t.Context()))
-		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
-			g.change(5, func(r *Record) { r.Holder = "other" })
+		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+			g.change(5, func(r *store.Record) { r.Holder = "other" })
 			if unreadable {
-				g.st.onGet = func([]Key) error { return errSilent }
+				g.st.onGet = func([]store.Key) error { return errSilent }
 			}
 			return do(ws)
 		}
@@ -233,7 +235,7 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 	g := holding(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	g.st.swaps = 0
-	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+	g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 	cancel()
 	if err := g.do(g.c.renew(ctx)); !errors.Is(err, context.Canceled) || g.st.swaps != 0 {
 		t.Errorf("%v, and %d writes", err, g.st.swaps)
@@ -243,7 +245,7 @@ func TestNothingIsSentAfterTheEnd(t *testing.T) {
 // What is in doubt is bounded, and forgotten once a later write stands.
 func TestDoubtIsBounded(t *testing.T) {
 	g := holding(t)
-	g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+	g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 	for range 2 * maxUnanswered {
 		_ = g.do(g.c.renew(t.Context()))
 	}
@@ -262,8 +264,8 @@ func TestLapsedGrantIsTakenAnewOrNotAtAll(t *testing.T) {
 	g := holding(t)
 	before := g.record(5)
 	g.now = g.now.Add(8 * time.Hour)
-	g.st.onGet = func(keys []Key) error {
-		if keys[0].Node == NamespaceNode {
+	g.st.onGet = func(keys []store.Key) error {
+		if keys[0].Node == store.NamespaceNode {
 			return errSilent
 		}
 		return nil
@@ -306,7 +308,7 @@ func TestConfirmReadsTheNamespace(t *testing.T) {
 			g.must(act())
 			act = func() error { return g.do(g.c.renew(t.Context())) }
 		}
-		g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 			g.st.onSwap = nil
 			errs := do(ws)
 			g.rename(c.change)
@@ -325,8 +327,8 @@ func TestConfirmReadsTheNamespace(t *testing.T) {
 // A swap that was lost to another holder says nothing against the store.
 func TestDiagnosisOfAnotherHolder(t *testing.T) {
 	g := holding(t)
-	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
-		g.change(5, func(r *Record) { r.Revision++ })
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+		g.change(5, func(r *store.Record) { r.Revision++ })
 		return do(ws)
 	}
 	if err := g.do(g.c.renew(t.Context())); !lost(err) {
@@ -341,7 +343,7 @@ func TestDiagnosisOfAnotherHolder(t *testing.T) {
 // What stands as it was acknowledged says nothing against the store either.
 func TestJudgementOfWhatStands(t *testing.T) {
 	g := holding(t)
-	g.c.noticeRollback(g.c.held, []Record{g.record(5)})
+	g.c.noticeRollback(g.c.held, []store.Record{g.record(5)})
 	if g.c.suspect != nil {
 		t.Error("the store is thought to have been rolled back")
 	}
@@ -350,14 +352,14 @@ func TestJudgementOfWhatStands(t *testing.T) {
 // A lease that lost a swap asks again until it knows to whom.
 func TestDiagnosisIsRepeated(t *testing.T) {
 	g := holding(t)
-	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
-		g.change(5, func(r *Record) { r.Revision-- })
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+		g.change(5, func(r *store.Record) { r.Revision-- })
 		return do(ws)
 	}
 	if err := g.do(g.c.renew(t.Context())); !lost(err) {
 		t.Fatal(err)
 	}
-	g.st.onGet = func([]Key) error { return errSilent }
+	g.st.onGet = func([]store.Key) error { return errSilent }
 	if err := g.c.diagnose(t.Context()); !errors.Is(err, errSilent) || g.c.lostHold == nil {
 		t.Errorf("without an answer: %v, asked again: %t", err, g.c.lostHold != nil)
 	}

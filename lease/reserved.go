@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Reserved says who makes IDs with sequence numbers below the first of a layout. No generator
@@ -40,7 +41,7 @@ var ErrRolledBack = errors.New("the store may have lost counts")
 // without it. It is also refused where the layouts that the namespace has had could make one
 // ID twice with these numbers. In a store that was ever rolled back, the choice itself may have
 // been lost before: then [PastNodes] has to follow.
-func AllowPast(ctx context.Context, st Store, namespace string, last int64, nobodyElse bool) (Namespace, error) {
+func AllowPast(ctx context.Context, st store.Store, namespace string, last int64, nobodyElse bool) (Namespace, error) {
 	refuse := func(format string, args ...any) (Namespace, error) {
 		err := fmt.Errorf("lease: namespace %q: "+format, append([]any{namespace}, args...)...)
 		return Namespace{}, marked{err, ErrRefused}
@@ -89,7 +90,7 @@ func AllowPast(ctx context.Context, st Store, namespace string, last int64, nobo
 
 // NoteOthers notes that a namespace came from snow-drift, or has IDs made by hand with reserved
 // numbers. From then on each change of layout is proven with them, and [Past] may use 0 alone.
-func NoteOthers(ctx context.Context, st Store, namespace string) (Namespace, error) {
+func NoteOthers(ctx context.Context, st store.Store, namespace string) (Namespace, error) {
 	return editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
 		switch {
 		case ns.Reserved.Others:
@@ -125,7 +126,7 @@ func upTo(last int64) string {
 // nodes before are closed for good, so each call names higher ones.
 //
 // It says nothing of leases, so it is safe after a backup was restored.
-func PastNodes(ctx context.Context, st Store, namespace string, nodes snowfence.NodeRange) (Namespace, error) {
+func PastNodes(ctx context.Context, st store.Store, namespace string, nodes snowfence.NodeRange) (Namespace, error) {
 	if nodes.From < 0 || nodes.From >= nodes.Until || nodes.Until > maxNode+1 {
 		return Namespace{}, invalidf("lease: namespace %q: IDs for the past have the nodes 0 to %d, not %d to %d",
 			namespace, int64(maxNode), nodes.From, nodes.Until-1)
@@ -203,7 +204,7 @@ func (ns *Namespace) reserve() error {
 // editNamespace changes the record of a namespace, and
 // writes it if change says that there is anything to write.
 func editNamespace(
-	ctx context.Context, st Store, name string, change func(*Namespace) (bool, error),
+	ctx context.Context, st store.Store, name string, change func(*Namespace) (bool, error),
 ) (Namespace, error) {
 	if st == nil {
 		return Namespace{}, errors.New("lease: the Store is nil")
@@ -223,7 +224,7 @@ func editNamespace(
 		if !write {
 			return ns, nil
 		}
-		if ns, err = ns.write(ctx, st); !errors.Is(err, ErrLost) {
+		if ns, err = ns.write(ctx, st); !errors.Is(err, store.ErrLost) {
 			return ns, err
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // diagnose tells whether another holder took
@@ -18,7 +20,7 @@ func (c *storeClaim) diagnose(ctx context.Context) error {
 		c.lostHold, c.foundInstead = nil, nil
 		return nil
 	}
-	stored, err := c.st.Get(ctx, append(keys(h.records), Key{Namespace: c.name, Node: NamespaceNode}))
+	stored, err := c.st.Get(ctx, append(keys(h.records), store.Key{Namespace: c.name, Node: store.NamespaceNode}))
 	if err != nil {
 		return fmt.Errorf("lease: reading node %d, which was lost: %w", h.records[0].Node, err)
 	}
@@ -32,7 +34,7 @@ func (c *storeClaim) diagnose(ctx context.Context) error {
 }
 
 // noticeRollback suspects a store that lost a write which it had acknowledged.
-func (c *storeClaim) noticeRollback(h *hold, stored []Record) {
+func (c *storeClaim) noticeRollback(h *hold, stored []store.Record) {
 	for i, r := range stored {
 		if r.Nonce == "" || r.Revision < h.records[i].Revision {
 			c.suspect = &h.generation
@@ -46,12 +48,12 @@ func (c *storeClaim) noticeRollback(h *hold, stored []Record) {
 // no grant of the old one protects anybody, and the hold is lost at
 // once. Otherwise it returns err, and the grant may be used to its end.
 func (c *storeClaim) replaced(ctx context.Context, err error) error {
-	if !errors.Is(err, ErrReplaced) {
-		if _, why := c.st.Identity(ctx, c.name); errors.Is(why, ErrReplaced) {
+	if !errors.Is(err, store.ErrReplaced) {
+		if _, why := c.st.Identity(ctx, c.name); errors.Is(why, store.ErrReplaced) {
 			err = why
 		}
 	}
-	if errors.Is(err, ErrReplaced) {
+	if errors.Is(err, store.ErrReplaced) {
 		return c.lose(err)
 	}
 	return err
@@ -115,7 +117,7 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 			ns.Generation = max(ns.Generation, *c.suspect) // tells all who saw the same that it was done
 		}
 		ns.Generation++
-		if _, err = ns.write(ctx, c.st); !errors.Is(err, ErrLost) {
+		if _, err = ns.write(ctx, c.st); !errors.Is(err, store.ErrLost) {
 			if err == nil {
 				c.report(EventFloorRaised, nil, "until", c.ticks.layout.TimeOf(ns.Floor))
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Server leases nodes by tickets. It is for servers and their clients: package remote is one.
@@ -282,7 +283,7 @@ func (c *serverClaim) renew(ctx context.Context) (none snowfence.Grant, err erro
 	before := c.now()
 	a, err := c.server.Renew(ctx, c.ticket, attempt, earlier)
 	switch {
-	case errors.Is(err, ErrLost), errors.Is(err, ErrNoNamespace):
+	case errors.Is(err, store.ErrLost), errors.Is(err, ErrNoNamespace):
 		c.lost = c.ticket
 		c.ended()
 		return none, &lostError{err}

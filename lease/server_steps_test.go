@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // clerk is a server that answers as it is told.
@@ -105,7 +106,7 @@ func TestServedReleasesInDoubt(t *testing.T) {
 		"the release fails":         {true, false, []error{errSilent}, []string{"release"}, errSilent, false},
 		"the namespace is gone":     {true, false, []error{ErrNoNamespace}, []string{"release"}, nil, true},
 		"a renewal came":            {true, true, nil, []string{"renew", "release"}, nil, true},
-		"a renewal is lost":         {true, true, []error{ErrLost}, []string{"renew"}, nil, true},
+		"a renewal is lost":         {true, true, []error{store.ErrLost}, []string{"renew"}, nil, true},
 		"a renewal is not known":    {true, true, []error{errSilent}, []string{"renew"}, errSilent, false},
 		"an acquisition came":       {false, true, nil, []string{"acquire", "release"}, nil, true},
 		"an acquisition was none":   {false, true, []error{ErrTaken}, []string{"acquire"}, nil, true},
@@ -126,7 +127,7 @@ func TestServedReleasesInDoubt(t *testing.T) {
 
 // A loss is one at once. After other errors the next call names the attempts that had no answer.
 func TestServedRenews(t *testing.T) {
-	for _, err := range []error{ErrLost, ErrNoNamespace} {
+	for _, err := range []error{store.ErrLost, ErrNoNamespace} {
 		x, _ := served(t, true, err)
 		if _, got := x.next(t.Context()); !lost(got) || !errors.Is(got, err) || x.ticket != nil ||
 			string(x.lost) != "0" || x.last.Until != 100 {
@@ -278,25 +279,25 @@ func TestKeepArguments(t *testing.T) {
 func TestFoundAttempts(t *testing.T) {
 	const attempt = "attempt-0123456789"
 	for name, c := range map[string]struct {
-		change func(g *stage, r *Record)
+		change func(g *stage, r *store.Record)
 		found  bool
 	}{
-		"as it was written":  {func(*stage, *Record) {}, true},
-		"at the floor":       {func(g *stage, r *Record) { r.Holder = fmt.Sprintf("who.%d", g.namespace().Floor) }, true},
-		"below the floor":    {func(g *stage, r *Record) { r.Holder = fmt.Sprintf("who.%d", g.namespace().Floor-1) }, false},
-		"of another attempt": {func(_ *stage, r *Record) { r.Nonce = "x" + r.Nonce }, false},
-		"given back": {func(g *stage, r *Record) {
+		"as it was written":  {func(*stage, *store.Record) {}, true},
+		"at the floor":       {func(g *stage, r *store.Record) { r.Holder = fmt.Sprintf("who.%d", g.namespace().Floor) }, true},
+		"below the floor":    {func(g *stage, r *store.Record) { r.Holder = fmt.Sprintf("who.%d", g.namespace().Floor-1) }, false},
+		"of another attempt": {func(_ *stage, r *store.Record) { r.Nonce = "x" + r.Nonce }, false},
+		"given back": {func(g *stage, r *store.Record) {
 			r.Holder = ""
 			g.rename(func(ns *Namespace) { ns.Floor = 0 })
 		}, false},
-		"of another label":       {func(_ *stage, r *Record) { r.Label = "other" }, false},
-		"of a generation before": {func(_ *stage, r *Record) { r.Generation-- }, false},
+		"of another label":       {func(_ *stage, r *store.Record) { r.Label = "other" }, false},
+		"of a generation before": {func(_ *stage, r *store.Record) { r.Generation-- }, false},
 	} {
 		g := empty(t, withRollback)
 		g.l.opts.Node = nil
 		g.rename(func(ns *Namespace) { ns.Floor, ns.LongestTTL = g.tick(-time.Hour), g.c.reach() })
 		from := g.tick(0)
-		g.change(7, func(r *Record) {
+		g.change(7, func(r *store.Record) {
 			r.Nonce, r.Holder, r.Label, r.Generation = attempt+".1", fmt.Sprintf("who.%d", from), "stage", 1
 			r.From, r.Until = g.namespace().Floor-100, from+100
 			c.change(g, r)
@@ -327,7 +328,7 @@ func TestFoundAttempts(t *testing.T) {
 	g := empty(t, withRollback)
 	g.l.opts.Node, g.l.opts.Nodes = nil, 2
 	for node, from := range map[int64]int64{6: g.tick(0) + 5, 7: g.tick(0) + 3} { // after a grant that lapsed
-		g.change(node, func(r *Record) {
+		g.change(node, func(r *store.Record) {
 			r.Nonce, r.Holder, r.Label, r.Generation = attempt+".1", fmt.Sprintf("who.%d", g.tick(0)), "stage", 1
 			r.From, r.Until = from, from+100
 		})
@@ -351,7 +352,7 @@ func TestFoundAttempts(t *testing.T) {
 // unlisted is a store that lists nothing.
 type unlisted struct{ *scripted }
 
-func (unlisted) List(context.Context, string, snowfence.NodeRange, int) ([]Record, error) {
+func (unlisted) List(context.Context, string, snowfence.NodeRange, int) ([]store.Record, error) {
 	return nil, errSilent
 }
 
@@ -385,7 +386,7 @@ func TestFoundLeaseIsGivenBackWhole(t *testing.T) {
 	g.l.opts.Node = nil
 	const attempt = "attempt-0123456789"
 	from := g.tick(0)
-	g.change(7, func(r *Record) {
+	g.change(7, func(r *store.Record) {
 		r.Nonce, r.Holder, r.Label, r.Generation = attempt+".1", fmt.Sprintf("who.%d", from), "stage", 1
 		r.From, r.Until = from, from+100
 	})

@@ -18,13 +18,14 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // desk is a server in the same process. Its clock is the system's.
 type desk struct {
 	*testing.T
 	mu     sync.Mutex // of what follows, and held during each call
-	st     lease.Store
+	st     store.Store
 	scheme *snowfence.Scheme
 	calls  []string
 	asked  []lease.Request
@@ -34,7 +35,7 @@ type desk struct {
 
 func newDesk(t *testing.T) *desk {
 	t.Helper()
-	d := &desk{T: t, st: lease.NewMemory()}
+	d := &desk{T: t, st: store.NewMemory()}
 	d.scheme = d.schemeOf("twitter")
 	d.namespace(3)
 	return d
@@ -357,7 +358,7 @@ func TestKeepOfAnotherScheme(t *testing.T) {
 		if _, err := lease.Keep(t.Context(), d, "n", d.schemeOf("bwmarrin"), kept()); !errors.As(err, &m) {
 			t.Errorf("another layout: %v", err)
 		}
-		d.st, d.scheme = lease.NewMemory(), d.schemeOf("snowfence")
+		d.st, d.scheme = store.NewMemory(), d.schemeOf("snowfence")
 		d.namespace(3)
 		l := d.keep(kept())
 		next := d.schemeOf("time=42,node=10,seq=12,epoch=2025-01-01")
@@ -374,7 +375,7 @@ func TestKeepOfAnotherScheme(t *testing.T) {
 		}
 		a, b := snowfence.GenerateSecret(), snowfence.GenerateSecret()
 		const rotating = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
-		d.st, d.scheme = lease.NewMemory(), d.schemeOf(rotating, a)
+		d.st, d.scheme = store.NewMemory(), d.schemeOf(rotating, a)
 		d.namespace(3)
 		if _, err := lease.Keep(t.Context(), d, "n", d.schemeOf(rotating, a, b), kept()); !errors.Is(err,
 			lease.ErrRefused) ||
@@ -382,7 +383,7 @@ func TestKeepOfAnotherScheme(t *testing.T) {
 			t.Errorf("a secret that the server lacks: %v", err)
 		}
 		d.keep(kept()).Orphan()
-		d.st, d.scheme = lease.NewMemory(), d.schemeOf("randflake", a)
+		d.st, d.scheme = store.NewMemory(), d.schemeOf("randflake", a)
 		d.namespace(3)
 		d.keep(kept()).Orphan()
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Functions are functions in a database that make the IDs of a node ("snowfence sql"). The node
@@ -45,7 +46,7 @@ const (
 // From then on nobody leases the node. A change that could make an ID of it is refused, and so is
 // the end of the namespace, until [RetireSQL].
 func RecordSQL(
-	ctx context.Context, st Store, namespace string, node int64, f Functions, again bool,
+	ctx context.Context, st store.Store, namespace string, node int64, f Functions, again bool,
 ) (recorded Region, after int64, err error) {
 	none := Region{}
 	switch {
@@ -86,7 +87,7 @@ func RecordSQL(
 }
 
 // vacant refuses a node that a lease holds.
-func vacant(ctx context.Context, st Store, namespace string, node int64, now time.Time) error {
+func vacant(ctx context.Context, st store.Store, namespace string, node int64, now time.Time) error {
 	ns, err := readNamespace(ctx, st, namespace)
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func vacant(ctx context.Context, st Store, namespace string, node int64, now tim
 	if err != nil {
 		return fmt.Errorf("lease: namespace %q: %w", namespace, err)
 	}
-	rs, err := st.Get(ctx, []Key{{Namespace: namespace, Node: node}})
+	rs, err := st.Get(ctx, []store.Key{{Namespace: namespace, Node: node}})
 	if err != nil {
 		return fmt.Errorf("lease: reading node %d of namespace %q: %w", node, namespace, err)
 	}
@@ -169,7 +170,7 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 
 // RetireSQL records that functions in a database were dropped, and returns their region as it ends.
 // A layout, a lease or other functions may have the node after that.
-func RetireSQL(ctx context.Context, st Store, namespace string, node int64) (Region, error) {
+func RetireSQL(ctx context.Context, st store.Store, namespace string, node int64) (Region, error) {
 	ns, err := readNamespace(ctx, st, namespace)
 	if err != nil {
 		return Region{}, err
@@ -212,12 +213,12 @@ func RetireSQL(ctx context.Context, st Store, namespace string, node int64) (Reg
 }
 
 // raiseRetired raises the floor of a node above the IDs that its functions made.
-func raiseRetired(ctx context.Context, st Store, namespace string, q Region) error {
+func raiseRetired(ctx context.Context, st store.Store, namespace string, q Region) error {
 	node := q.Nodes.From
 	if _, err := VetoNode(ctx, st, namespace, node, "its functions in a database are being retired"); err != nil {
 		return err // it also makes the record, if there is none
 	}
-	_, err := edit(ctx, st, namespace, node, func(ns Namespace, r Record) (Record, error) {
+	_, err := edit(ctx, st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
 		if r.Generation < ns.Since { // ticks of another layout
 			r.Generation, r.Until, r.From, r.PrevUntil = ns.Generation, ns.Floor, ns.Floor, ns.Floor
 			r.SkipFrom, r.SkipUntil = 0, 0

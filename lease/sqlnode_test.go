@@ -11,14 +11,15 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 const sqlSpec = "time=41,node=3,seq=2,epoch=1999-01-01T00:00:00Z,tick=1ms"
 
 // sqlStage is a namespace whose nodes 0 to 5 can be leased.
-func sqlStage(t *testing.T) (lease.Store, *snowfence.Scheme) {
+func sqlStage(t *testing.T) (store.Store, *snowfence.Scheme) {
 	t.Helper()
-	st, s := lease.NewMemory(), newScheme(t, sqlSpec)
+	st, s := store.NewMemory(), newScheme(t, sqlSpec)
 	o := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 6}}
 	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, o); err != nil {
 		t.Fatal(err)
@@ -29,7 +30,7 @@ func sqlStage(t *testing.T) (lease.Store, *snowfence.Scheme) {
 // shop are functions in a database.
 var shop = lease.Functions{Dialect: "postgres", Label: "shop", Lead: time.Second}
 
-func recordSQL(t *testing.T, st lease.Store, node int64) int64 {
+func recordSQL(t *testing.T, st store.Store, node int64) int64 {
 	t.Helper()
 	_, after, err := lease.RecordSQL(t.Context(), st, "default", node, shop, false)
 	if err != nil {
@@ -88,11 +89,11 @@ func TestNodeIsRecordedForOneDatabase(t *testing.T) {
 
 // between is a store in which something happens right before a swap.
 type between struct {
-	lease.Store
+	store.Store
 	before func()
 }
 
-func (b *between) Swap(ctx context.Context, ws []lease.Write) []error {
+func (b *between) Swap(ctx context.Context, ws []store.Write) []error {
 	if do := b.before; do != nil && ws[0].New.Node >= 0 {
 		b.before = nil
 		do()
@@ -149,9 +150,9 @@ func TestLeaseOfANodeOfFunctions(t *testing.T) {
 }
 
 // lift takes a veto away as an older program would.
-func lift(t *testing.T, st lease.Store, node int64) {
+func lift(t *testing.T, st store.Store, node int64) {
 	t.Helper()
-	rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "default", Node: node}})
+	rs, err := st.Get(t.Context(), []store.Key{{Namespace: "default", Node: node}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,15 +161,15 @@ func lift(t *testing.T, st lease.Store, node int64) {
 		return // no record, and no veto
 	}
 	r.Veto, r.Nonce = "", old+"l"
-	if err := st.Swap(t.Context(), []lease.Write{{Old: old, New: r}})[0]; err != nil {
+	if err := st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]; err != nil {
 		t.Fatal(err)
 	}
 }
 
 // crashing is a store for a program that ends before it writes the record of a node.
-type crashing struct{ lease.Store }
+type crashing struct{ store.Store }
 
-func (c crashing) Swap(ctx context.Context, ws []lease.Write) []error {
+func (c crashing) Swap(ctx context.Context, ws []store.Write) []error {
 	if ws[0].New.Node < 0 {
 		return c.Store.Swap(ctx, ws)
 	}
@@ -240,11 +241,11 @@ func TestFunctionsBeginAboveALease(t *testing.T) {
 
 // afterRead is a store in which something happens right after the first read of a node.
 type afterRead struct {
-	lease.Store
+	store.Store
 	do func()
 }
 
-func (a *afterRead) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (a *afterRead) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	rs, err := a.Store.Get(ctx, keys)
 	if do := a.do; do != nil && keys[0].Node >= 0 {
 		a.do = nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // commands are texts that clear a terminal, turn its writing round, end a line, or are no text.
@@ -14,7 +15,7 @@ var commands = []string{"\x1b[2Jgone", "a\u202eb", "a\nb", "a\u2028b", "\u009b2J
 
 // A label cleared the terminal of the operator who listed leases, and came in over every wire.
 func TestLabelsDoNotCommandTerminals(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	s := newScheme(t, "twitter")
 	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, nil); err != nil {
 		t.Fatal(err)
@@ -49,15 +50,15 @@ func TestLabelsDoNotCommandTerminals(t *testing.T) {
 
 // Errors show what a store has already.
 func TestErrorsQuoteWhatAStoreHas(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	s := newScheme(t, "twitter")
 	one := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 1}}
 	ns, err := lease.CreateNamespace(t.Context(), st, "default", s, one)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := lease.Record{
-		Key: lease.Key{Namespace: "default"}, Nonce: "n", Generation: ns.Generation, Until: 1 << 40, Holder: "h",
+	r := store.Record{
+		Key: store.Key{Namespace: "default"}, Nonce: "n", Generation: ns.Generation, Until: 1 << 40, Holder: "h",
 		Label: "\x1b[2J", Veto: "\x1b[2J",
 	}
 	for _, veto := range []string{"", "\x1b[2J"} {
@@ -67,7 +68,7 @@ func TestErrorsQuoteWhatAStoreHas(t *testing.T) {
 		} else {
 			r.Nonce = "m"
 		}
-		if err := errors.Join(st.Swap(t.Context(), []lease.Write{{Old: old, New: r}})...); err != nil {
+		if err := errors.Join(st.Swap(t.Context(), []store.Write{{Old: old, New: r}})...); err != nil {
 			t.Fatal(err)
 		}
 		node := int64(0)

@@ -74,7 +74,7 @@ type Request struct {
 // Acquire acquires a lease and returns it as a ticket, for servers. r may be nil. The errors are
 // those of [Open].
 func Acquire(
-	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, r *Request, o *Options,
+	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, r *Request, o *Options,
 ) (Ticket, error) {
 	if r == nil {
 		r = &Request{}
@@ -152,7 +152,7 @@ func (ns Namespace) suits(s *snowfence.Scheme, r *Request) error {
 func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) error {
 	h := &hold{unanswered: map[string]bool{}, generation: ns.Generation, floor: ns.Floor, found: true}
 	nodes := snowfence.NodeRange{From: 0, Until: nodeCount(c.ticks.layout)}
-	blocks := map[string][]Record{} // by their nonce
+	blocks := map[string][]store.Record{} // by their nonce
 	for r, err := range store.Records(ctx, c.st, c.name, nodes) {
 		if err != nil {
 			return fmt.Errorf("lease: reading nodes of namespace %q: %w", c.name, err)
@@ -193,7 +193,7 @@ func (c *storeClaim) remind(t Ticket, ns Namespace) error {
 	}
 	h := &hold{generation: t.Generation}
 	for _, k := range blockKeys(t.Namespace, t.Node, t.Nodes) {
-		h.records = append(h.records, Record{Key: k, Revision: t.Revision})
+		h.records = append(h.records, store.Record{Key: k, Revision: t.Revision})
 	}
 	c.lostHold, c.reached = h, t.Until
 	return nil
@@ -206,7 +206,7 @@ func (c *storeClaim) remind(t Ticket, ns Namespace) error {
 // its namespace is gone: stop at once. After any other error the old ticket is good
 // until its end.
 func (t Ticket) Renew(
-	ctx context.Context, st Store, s *snowfence.Scheme, attempt string, earlier []string, o *Options,
+	ctx context.Context, st store.Store, s *snowfence.Scheme, attempt string, earlier []string, o *Options,
 ) (Ticket, error) {
 	if err := checkAttempt(attempt); err != nil {
 		return t, err
@@ -231,7 +231,7 @@ func (t Ticket) Renew(
 	}
 	err = errors.Join(err, c.diagnose(ctx))
 	if lost(err) {
-		err = fmt.Errorf("lease: node %d of namespace %q: %w: %w", t.Node, t.Namespace, ErrLost, err)
+		err = fmt.Errorf("lease: node %d of namespace %q: %w: %w", t.Node, t.Namespace, store.ErrLost, err)
 	}
 	return t, errors.Join(err, c.raiseIfSuspected(ctx))
 }
@@ -240,7 +240,7 @@ func (t Ticket) Renew(
 // tick after the last one that it used. A negative one means that it is not known:
 // then the whole grant counts as used. A lease that somebody else has by now is left
 // alone.
-func (t Ticket) Release(ctx context.Context, st Store, s *snowfence.Scheme, used int64, o *Options) error {
+func (t Ticket) Release(ctx context.Context, st store.Store, s *snowfence.Scheme, used int64, o *Options) error {
 	c, unpin, err := t.resume(ctx, st, s, "", o)
 	if err != nil {
 		return err
@@ -260,7 +260,7 @@ func (t Ticket) Release(ctx context.Context, st Store, s *snowfence.Scheme, used
 
 // ticketClaim returns a claim that nobody keeps. end ends it.
 func ticketClaim(
-	ctx context.Context, st Store, namespace string, s *snowfence.Scheme, o *Options,
+	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, o *Options,
 ) (_ *storeClaim, end func(), _ error) {
 	if err := check(st, namespace, s); err != nil {
 		return nil, nil, err
@@ -279,7 +279,7 @@ func ticketClaim(
 
 // resume returns the claim of a ticket. Its nonces begin with the attempt, if there is one.
 func (t Ticket) resume(
-	ctx context.Context, st Store, s *snowfence.Scheme, attempt string, o *Options,
+	ctx context.Context, st store.Store, s *snowfence.Scheme, attempt string, o *Options,
 ) (_ *storeClaim, unpin func(), _ error) {
 	var with Options
 	if o != nil {
@@ -300,7 +300,7 @@ func (t Ticket) resume(
 // as for a lost reply of a Lease. It returns the key that signs the next ticket.
 func (c *storeClaim) adopt(ctx context.Context, t Ticket, attempts []string) (key string, _ error) {
 	stored, err := c.st.Get(ctx,
-		append(blockKeys(t.Namespace, t.Node, t.Nodes), Key{Namespace: t.Namespace, Node: NamespaceNode}))
+		append(blockKeys(t.Namespace, t.Node, t.Nodes), store.Key{Namespace: t.Namespace, Node: store.NamespaceNode}))
 	if err != nil {
 		return "", fmt.Errorf("lease: reading node %d: %w", t.Node, err)
 	}
@@ -347,7 +347,7 @@ func (c *storeClaim) signing(ctx context.Context) (Namespace, error) {
 			return ns, err
 		}
 		ns.ticketKey = c.world.Text()
-		if ns, err = ns.write(ctx, c.st); !errors.Is(err, ErrLost) {
+		if ns, err = ns.write(ctx, c.st); !errors.Is(err, store.ErrLost) {
 			return ns, err
 		}
 	}
@@ -357,7 +357,7 @@ func (c *storeClaim) signing(ctx context.Context) (Namespace, error) {
 func (t Ticket) verify(ns Namespace) error {
 	if ns.ticketKey == "" || !hmac.Equal([]byte(t.MAC), []byte(t.sign(ns.ticketKey).MAC)) {
 		return fmt.Errorf("lease: node %d of namespace %q: %w: the ticket was changed, or is from another store",
-			t.Node, t.Namespace, ErrLost)
+			t.Node, t.Namespace, store.ErrLost)
 	}
 	return nil
 }

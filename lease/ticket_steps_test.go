@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // attempts are of renewals, one after another.
@@ -35,8 +37,8 @@ func (g *stage) renewed(t Ticket, attempt string, o *Options) Ticket {
 
 // unanswered makes writes of a namespace, or those of nodes, unanswered.
 func (g *stage) unanswered(namespace bool) {
-	g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
-		if (ws[0].New.Node == NamespaceNode) == namespace {
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+		if (ws[0].New.Node == store.NamespaceNode) == namespace {
 			return silent(len(ws))
 		}
 		return do(ws)
@@ -54,12 +56,12 @@ func TestAcquireOrNot(t *testing.T) {
 		"a wrong option":   {func(_ *stage, _ *pinned, o *Options) { o.TTL = time.Millisecond }, ErrInvalid},
 		"not to be opened": {func(_ *stage, p *pinned, _ *Options) { p.err = errSilent }, errSilent},
 		"a namespace that cannot be made": {func(g *stage, p *pinned, o *Options) {
-			p.Memory, o.Create = NewMemory(), true
+			p.Memory, o.Create = store.NewMemory(), true
 			g.unanswered(true)
 		}, errSilent},
 		"no answer about the key": {func(g *stage, p *pinned, _ *Options) {
 			gets = 0
-			p.onGet = func([]Key) error {
+			p.onGet = func([]store.Key) error {
 				if gets++; gets == 2 {
 					return errSilent
 				}
@@ -114,7 +116,7 @@ func TestFirstTicketMakesTheKey(t *testing.T) {
 		g.must(err)
 		g.rename(func(ns *Namespace) { ns.ticketKey = "" })
 		if faster != "" {
-			g.st.onSwap = func(ws []Write, do func([]Write) []error) []error {
+			g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 				g.st.onSwap = nil
 				g.rename(func(ns *Namespace) { ns.ticketKey = faster })
 				return do(ws)
@@ -139,10 +141,10 @@ func TestTicketWithoutAKey(t *testing.T) {
 	ticket := g.ticket(o)
 	g.rename(func(ns *Namespace) { ns.ticketKey = "" })
 	for _, c := range []Ticket{ticket, ticket.sign("")} {
-		if _, err := c.Renew(t.Context(), g.st, g.c.scheme, attempt1, nil, o); !errors.Is(err, ErrLost) {
+		if _, err := c.Renew(t.Context(), g.st, g.c.scheme, attempt1, nil, o); !errors.Is(err, store.ErrLost) {
 			t.Errorf("renewed: %v", err)
 		}
-		if err := c.Release(t.Context(), g.st, g.c.scheme, 0, o); !errors.Is(err, ErrLost) {
+		if err := c.Release(t.Context(), g.st, g.c.scheme, 0, o); !errors.Is(err, store.ErrLost) {
 			t.Errorf("given back: %v", err)
 		}
 	}
@@ -154,22 +156,22 @@ func TestTicketWithoutAnswers(t *testing.T) {
 		hurt func(g *stage)
 		want error
 	}{
-		"no reads": {func(g *stage) { g.st.onGet = func([]Key) error { return errSilent } }, errSilent},
+		"no reads": {func(g *stage) { g.st.onGet = func([]store.Key) error { return errSilent } }, errSilent},
 		"no writes": {func(g *stage) {
-			g.st.onSwap = func(ws []Write, _ func([]Write) []error) []error { return silent(len(ws)) }
+			g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 		}, errSilent},
-		"a damaged namespace": {func(g *stage) { g.change(NamespaceNode, func(r *Record) { r.Data = "{" }) }, nil},
+		"a damaged namespace": {func(g *stage) { g.change(store.NamespaceNode, func(r *store.Record) { r.Data = "{" }) }, nil},
 	} {
 		g, o := remote(t)
 		ticket := g.ticket(o)
 		before := g.record(5)
 		c.hurt(g)
 		next, err := ticket.Renew(t.Context(), g.st, g.c.scheme, attempt1, nil, o)
-		if err == nil || errors.Is(err, ErrLost) || c.want != nil && !errors.Is(err, c.want) || next != ticket {
+		if err == nil || errors.Is(err, store.ErrLost) || c.want != nil && !errors.Is(err, c.want) || next != ticket {
 			t.Errorf("%s: renewed: %+v, %v", name, next, err)
 		}
 		err = ticket.Release(t.Context(), g.st, g.c.scheme, 0, o)
-		if err == nil || errors.Is(err, ErrLost) || c.want != nil && !errors.Is(err, c.want) {
+		if err == nil || errors.Is(err, store.ErrLost) || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%s: given back: %v", name, err)
 		}
 		if r := g.record(5); r != before {
@@ -178,10 +180,11 @@ func TestTicketWithoutAnswers(t *testing.T) {
 	}
 	g, o := remote(t)
 	ticket := g.ticket(o)
-	if _, err := ticket.Renew(t.Context(), nil, g.c.scheme, attempt1, nil, o); err == nil || errors.Is(err, ErrLost) {
+	if _, err := ticket.Renew(t.Context(), nil, g.c.scheme, attempt1, nil, o); err == nil || errors.Is(err,
+		store.ErrLost) {
 		t.Errorf("renewed without a store: %v", err)
 	}
-	if err := ticket.Release(t.Context(), nil, g.c.scheme, 0, o); err == nil || errors.Is(err, ErrLost) {
+	if err := ticket.Release(t.Context(), nil, g.c.scheme, 0, o); err == nil || errors.Is(err, store.ErrLost) {
 		t.Errorf("given back without a store: %v", err)
 	}
 }
@@ -211,9 +214,9 @@ func TestTicketGivesBackWhatWasNotUsed(t *testing.T) {
 func TestAttemptOfAnotherHolder(t *testing.T) {
 	g, o := remote(t)
 	ticket := g.ticket(o)
-	g.change(5, func(r *Record) { r.Holder, r.Nonce, r.Revision = "other.1", attempt1+".x", r.Revision+1 })
+	g.change(5, func(r *store.Record) { r.Holder, r.Nonce, r.Revision = "other.1", attempt1+".x", r.Revision+1 })
 	before := g.record(5)
-	if _, err := ticket.Renew(t.Context(), g.st, g.c.scheme, attempt1, nil, o); !errors.Is(err, ErrLost) {
+	if _, err := ticket.Renew(t.Context(), g.st, g.c.scheme, attempt1, nil, o); !errors.Is(err, store.ErrLost) {
 		t.Errorf("renewed over another holder: %v", err)
 	}
 	if r := g.record(5); r != before {

@@ -11,12 +11,13 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // ticketWorld is a memory store with a namespace, and a clock that moves when it is told to.
 type ticketWorld struct {
 	*testing.T
-	st     *lease.Memory
+	st     *store.Memory
 	scheme *snowfence.Scheme
 	past   atomic.Int64
 }
@@ -26,7 +27,7 @@ func newTicketWorld(t *testing.T) *ticketWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &ticketWorld{T: t, st: lease.NewMemory(), scheme: s}
+	w := &ticketWorld{T: t, st: store.NewMemory(), scheme: s}
 	if _, err := lease.CreateNamespace(t.Context(), w.st, "n", s, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -99,13 +100,13 @@ func TestTicketOfAClone(t *testing.T) {
 	w := newTicketWorld(t)
 	a := w.acquire()
 	w.renew(a, rand.Text())
-	if _, err := a.Renew(t.Context(), w.st, w.scheme, rand.Text(), nil, w.options()); !errors.Is(err, lease.ErrLost) {
+	if _, err := a.Renew(t.Context(), w.st, w.scheme, rand.Text(), nil, w.options()); !errors.Is(err, store.ErrLost) {
 		t.Errorf("a clone renewed: %v", err)
 	}
 	if err := a.Release(t.Context(), w.st, w.scheme, a.From, w.options()); err != nil {
 		t.Error(err)
 	}
-	rs, err := w.st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: a.Node}})
+	rs, err := w.st.Get(t.Context(), []store.Key{{Namespace: "n", Node: a.Node}})
 	if err != nil || rs[0].Until < a.Until || rs[0].Holder == "" {
 		t.Errorf("a clone gave back what it did not hold: %+v, %v", rs, err)
 	}
@@ -141,7 +142,7 @@ func TestTicketIsLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := a.Renew(t.Context(), w.st, w.scheme, rand.Text(), nil, w.options())
-			if !errors.Is(err, lease.ErrLost) {
+			if !errors.Is(err, store.ErrLost) {
 				t.Errorf("renewed: %v", err)
 			}
 		})
@@ -149,12 +150,12 @@ func TestTicketIsLost(t *testing.T) {
 }
 
 // setBack puts records back as they were.
-func (w *ticketWorld) setBack(backup []lease.Record) {
+func (w *ticketWorld) setBack(backup []store.Record) {
 	w.Helper()
 	for _, r := range backup {
-		now, err := w.st.Get(w.Context(), []lease.Key{r.Key})
+		now, err := w.st.Get(w.Context(), []store.Key{r.Key})
 		if err == nil {
-			err = w.st.Swap(w.Context(), []lease.Write{{Old: now[0].Nonce, New: r}})[0]
+			err = w.st.Swap(w.Context(), []store.Write{{Old: now[0].Nonce, New: r}})[0]
 		}
 		if err != nil {
 			w.Fatal(err)
@@ -166,8 +167,8 @@ func (w *ticketWorld) setBack(backup []lease.Record) {
 func (w *ticketWorld) ofStoreSetBack() lease.Ticket {
 	w.Helper()
 	a := w.acquire()
-	backup, err := w.st.Get(w.Context(), []lease.Key{
-		{Namespace: "n", Node: lease.NamespaceNode}, {Namespace: "n", Node: a.Node},
+	backup, err := w.st.Get(w.Context(), []store.Key{
+		{Namespace: "n", Node: store.NamespaceNode}, {Namespace: "n", Node: a.Node},
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -192,7 +193,7 @@ func (w *ticketWorld) generation() int64 {
 func TestTicketOfAStoreSetBack(t *testing.T) {
 	w := newTicketWorld(t)
 	b := w.ofStoreSetBack()
-	if _, err := b.Renew(t.Context(), w.st, w.scheme, rand.Text(), nil, w.options()); !errors.Is(err, lease.ErrLost) {
+	if _, err := b.Renew(t.Context(), w.st, w.scheme, rand.Text(), nil, w.options()); !errors.Is(err, store.ErrLost) {
 		t.Errorf("renewed in a store that was rolled back: %v", err)
 	}
 	if c := w.acquire(); c.From < b.Until {
@@ -220,7 +221,7 @@ func TestLostTicketShowsARollback(t *testing.T) {
 // A lost ticket shows that the namespace itself was rolled back.
 func TestLostTicketOfANamespaceSetBack(t *testing.T) {
 	w := newTicketWorld(t)
-	backup, err := w.st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: lease.NamespaceNode}})
+	backup, err := w.st.Get(t.Context(), []store.Key{{Namespace: "n", Node: store.NamespaceNode}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -345,10 +346,10 @@ func TestTicketThatWasChanged(t *testing.T) {
 		change(&forged)
 		before := w.records()
 		_, err := forged.Renew(t.Context(), w.st, w.scheme, rand.Text(), nil, w.options())
-		if !errors.Is(err, lease.ErrLost) {
+		if !errors.Is(err, store.ErrLost) {
 			t.Errorf("%s: renewed: %v", name, err)
 		}
-		if err := forged.Release(t.Context(), w.st, w.scheme, 0, w.options()); !errors.Is(err, lease.ErrLost) {
+		if err := forged.Release(t.Context(), w.st, w.scheme, 0, w.options()); !errors.Is(err, store.ErrLost) {
 			t.Errorf("%s: released: %v", name, err)
 		}
 		if after := w.records(); !slices.Equal(before, after) {
@@ -358,9 +359,9 @@ func TestTicketThatWasChanged(t *testing.T) {
 	w.renew(a, rand.Text())
 }
 
-func (w *ticketWorld) records() []lease.Record {
+func (w *ticketWorld) records() []store.Record {
 	w.Helper()
-	among := snowfence.NodeRange{From: lease.NamespaceNode, Until: 1 << 62}
+	among := snowfence.NodeRange{From: store.NamespaceNode, Until: 1 << 62}
 	rs, err := w.st.List(w.Context(), "n", among, 1<<20)
 	if err != nil {
 		w.Fatal(err)

@@ -1,4 +1,4 @@
-// Package redisstore keeps leases in Redis: a [lease.Store] over your rueidis client.
+// Package redisstore keeps leases in Redis: a [store.Store] over your rueidis client.
 //
 //	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"127.0.0.1:6379"}})
 //	st, err := redisstore.New(client, nil)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Open leases a node from Redis and returns a generator on it. It makes the namespace
@@ -15,7 +16,7 @@ import (
 // for most. With replicas, or for another prefix, give the Store of [New] to
 // lease.OpenGenerator.
 func Open(ctx context.Context, c rueidis.Client, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
-	logger := lease.Warnings(slog.Default())
+	logger := store.Warnings(slog.Default())
 	if o != nil && o.Logger != nil {
 		logger = o.Logger
 	}

@@ -10,6 +10,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -135,7 +136,7 @@ func (p *peer) explain(err error) error {
 // marked is explain for an error of which the reason is known.
 func (p *peer) marked(reason string, err error) error {
 	meaning := map[string]error{
-		"no-namespace": lease.ErrNoNamespace, "lost": lease.ErrLost, "refused": lease.ErrRefused,
+		"no-namespace": lease.ErrNoNamespace, "lost": store.ErrLost, "refused": lease.ErrRefused,
 		"invalid": lease.ErrInvalid, "exhausted": snowfence.ErrExhausted, "lifetime": snowfence.ErrLifetime,
 		"no-sequence": sequence.ErrNoSequence, "ended": sequence.ErrEnded, "rolled-back": sequence.ErrRolledBack,
 		"period": sequence.ErrPeriod, "no-nodes": lease.ErrTaken, "exists": lease.ErrExists,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Open leases a node of a namespace through the servers and returns a generator on it.
@@ -23,7 +24,7 @@ func (c *Client) Open(ctx context.Context, o *lease.GeneratorOptions) (*snowfenc
 		opts.Namespace = lease.DefaultNamespace
 	}
 	if opts.Logger == nil {
-		opts.Logger = lease.Warnings(slog.Default())
+		opts.Logger = store.Warnings(slog.Default())
 	}
 	s, err := c.scheme(ctx, opts.Namespace, opts.Secrets)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Any gives out numbers of sequences in several stores that know nothing of each other: of one
@@ -44,7 +45,7 @@ type Any struct {
 // member is a store of an Any.
 type member struct {
 	number int // from 1, for errors
-	store  lease.Store
+	store  store.Store
 	ended  chan struct{} // closed when nobody tries to open it any more
 
 	// Guarded by the mutex of the Any.
@@ -67,7 +68,7 @@ const (
 // out the same number: those with another step, two that meet, and one store given twice. At least
 // one must have the sequence and answer; those that do not are used when they do, and the first one
 // that does is preferred.
-func OpenAny(ctx context.Context, stores []lease.Store, name string, o *Options) (*Any, error) {
+func OpenAny(ctx context.Context, stores []store.Store, name string, o *Options) (*Any, error) {
 	if o == nil {
 		o = &Options{}
 	}

@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // trio returns three stores whose sequences have steps of 5, and what a program takes of it.
@@ -87,7 +87,7 @@ func TestAnyGoesOnWithAnotherStore(t *testing.T) {
 			}
 		}},
 		{"empty", func(t *testing.T, st *shaky) { st.empty() }},
-		{"replaced", func(t *testing.T, st *shaky) { st.fail(always("add", lease.ErrReplaced), nil) }},
+		{"replaced", func(t *testing.T, st *shaky) { st.fail(always("add", store.ErrReplaced), nil) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
 func fastSequence(b *testing.B) *sequence.Sequence {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	d := sequence.Definition{MinRange: 1_000_000, MaxRange: 100_000_000}
 	if err := sequence.Create(b.Context(), st, "bench", d); err != nil {
 		b.Fatal(err)

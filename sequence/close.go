@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // closeTimeout bounds Close.
@@ -76,8 +76,8 @@ func (s *Sequence) giveBack(ctx context.Context, rest span) error {
 	}
 	r.Nonce, r.From = s.world.Text(), low
 	r.Revision++
-	err := s.store.Swap(ctx, []lease.Write{{Old: old, New: r}})[0]
-	if err == nil || errors.Is(err, lease.ErrLost) {
+	err := s.store.Swap(ctx, []store.Write{{Old: old, New: r}})[0]
+	if err == nil || errors.Is(err, store.ErrLost) {
 		return nil
 	}
 	return fmt.Errorf("sequence %q: %d numbers from %d on may be a gap: giving them back: %w", s.name, was-low,

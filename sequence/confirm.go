@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Confirmation says up to where numbers may have been given out. One of Floor and Used is needed.
@@ -29,7 +30,7 @@ const usualPrograms = 100
 // Confirm lets a sequence go on after its store was rolled back or failed over. It never lowers
 // what was given out. Of a dated one, the periods that were over an hour ago are closed for good,
 // and those that can be open start at the floor or above.
-func Confirm(ctx context.Context, st lease.Store, name string, c Confirmation) error {
+func Confirm(ctx context.Context, st store.Store, name string, c Confirmation) error {
 	if (c.Floor == nil) == (c.Used == nil) || c.Programs < 0 {
 		return fmt.Errorf("sequence %q: give a floor, or the last number used and how many programs there are (%w)",
 			name, lease.ErrInvalid)
@@ -68,7 +69,7 @@ func (c Confirmation) floor(s state) int64 {
 
 // confirm raises what was given out, and takes the store as it is now. Programs tell a confirmation
 // from a record that was put back, because it counts up, and is never before the present time.
-func (s *state) confirm(ctx context.Context, st lease.Store, identity string, floor int64) error {
+func (s *state) confirm(ctx context.Context, st store.Store, identity string, floor int64) error {
 	w := world.From(ctx)
 	if s.Pattern == "" {
 		s.record.From = max(s.record.From, floor)
@@ -83,7 +84,7 @@ func (s *state) confirm(ctx context.Context, st lease.Store, identity string, fl
 
 // confirmPeriods closes the periods that were over an hour ago. Those that can be open begin at the
 // floor: up to the one after that of a clock that is a day ahead.
-func (s *state) confirmPeriods(ctx context.Context, st lease.Store, floor int64) error {
+func (s *state) confirmPeriods(ctx context.Context, st store.Store, floor int64) error {
 	c, err := s.calendar()
 	if err != nil {
 		return fmt.Errorf("sequence %q: %w", s.name, err)
@@ -108,7 +109,7 @@ func (s *state) confirmPeriods(ctx context.Context, st lease.Store, floor int64)
 
 // taken returns the first ordinal that was never taken, as far as the store knows: of a dated
 // sequence in the periods that a confirmation leaves open, which are those from open on.
-func (s state) taken(ctx context.Context, st lease.Store) (from, open int64, err error) {
+func (s state) taken(ctx context.Context, st store.Store) (from, open int64, err error) {
 	if s.Pattern == "" {
 		return max(s.counter.From, s.Reached), 0, nil
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Dated gives out the numbers of a dated sequence in one program. It is safe for concurrent use.
@@ -47,7 +47,7 @@ const (
 var errUnread = errors.New("the period was not read yet")
 
 // OpenDated is [Open] for a dated sequence. Of a plain one it is an [ErrDated].
-func OpenDated(ctx context.Context, st lease.Store, name string, o *Options) (*Dated, error) {
+func OpenDated(ctx context.Context, st store.Store, name string, o *Options) (*Dated, error) {
 	d := &Dated{periods: map[int64]*Sequence{}, gone: make(chan struct{})}
 	unpin, err := d.open(ctx, st, name, o)
 	if err != nil {
@@ -188,7 +188,7 @@ func (d *Dated) in(period int64) *Sequence {
 	p := newSequence()
 	p.name, p.store, p.world, p.log, p.of, p.period = d.name, d.store, d.world, d.log, d, period
 	p.known, p.halted, p.closed = d.known, errUnread, d.closed
-	p.known.counter = lease.Record{}
+	p.known.counter = store.Record{}
 	p.start(d.life, true, func() {})
 	d.periods[period] = p
 	return p

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // hands is a world whose clock is set by hand.
@@ -114,9 +114,9 @@ func (j *diary) refuses(s *Dated, kind error) error {
 }
 
 // record returns the record of a period.
-func (j *diary) record(period int64) lease.Record {
+func (j *diary) record(period int64) store.Record {
 	j.Helper()
-	rs, err := j.st.Store.Get(j.ctx, []lease.Key{periodKey(name, period)})
+	rs, err := j.st.Store.Get(j.ctx, []store.Key{periodKey(name, period)})
 	if err != nil {
 		j.Fatal(err)
 	}
@@ -124,9 +124,9 @@ func (j *diary) record(period int64) lease.Record {
 }
 
 // puts makes the record of a period what it was, as a backup does.
-func (j *diary) puts(r lease.Record) {
+func (j *diary) puts(r store.Record) {
 	j.Helper()
-	if err := j.st.Store.Swap(j.ctx, []lease.Write{{Old: j.record(r.Node).Nonce, New: r}})[0]; err != nil {
+	if err := j.st.Store.Swap(j.ctx, []store.Write{{Old: j.record(r.Node).Nonce, New: r}})[0]; err != nil {
 		j.Fatal(err)
 	}
 }

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
 func Example() {
 	ctx := context.Background()
-	store := lease.NewMemory() // or sqlstore.New(db, sqlstore.PostgreSQL())
+	store := store.NewMemory() // or sqlstore.New(db, sqlstore.PostgreSQL())
 
 	// Repeated alike it changes nothing, so each program may do it.
 	if err := sequence.Create(ctx, store, "orders", sequence.Definition{Start: new(int64(1000))}); err != nil {
@@ -38,7 +38,7 @@ func Example() {
 // A strict sequence is read in the order in which its numbers were given, over all programs.
 func Example_strict() {
 	ctx := context.Background()
-	store := lease.NewMemory()
+	store := store.NewMemory()
 	err := sequence.Create(ctx, store, "tickets", sequence.Definition{
 		Mode: sequence.Strict,
 		Max:  new(int64(3)),
@@ -69,7 +69,7 @@ func Example_strict() {
 // Invoices are counted in each year from 1 on.
 func ExampleDated() {
 	ctx := context.Background()
-	store := lease.NewMemory()
+	store := store.NewMemory()
 	err := sequence.Create(ctx, store, "invoices", sequence.Definition{
 		Pattern: "RE-{year}-{n:6}",
 		Zone:    "Europe/Berlin",
@@ -101,7 +101,7 @@ func ExampleDated() {
 
 func ExampleSequence_Reserve() {
 	ctx := context.Background()
-	store := lease.NewMemory()
+	store := store.NewMemory()
 	if err := sequence.Create(ctx, store, "rows", sequence.Definition{Step: 10}); err != nil {
 		log.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func ExampleSequence_Reserve() {
 // After a backup was restored, a sequence goes on above a floor.
 func ExampleConfirm() {
 	ctx := context.Background()
-	store := lease.NewMemory()
+	store := store.NewMemory()
 	if err := sequence.Create(ctx, store, "orders", sequence.Definition{}); err != nil {
 		log.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func ExampleConfirm() {
 // A sequence over several stores goes on while one of them answers.
 func ExampleOpenAny() {
 	ctx := context.Background()
-	stores := []lease.Store{lease.NewMemory(), lease.NewMemory()} // or redisstore.New of each server
+	stores := []store.Store{store.NewMemory(), store.NewMemory()} // or redisstore.New of each server
 	// 1, 11, 21, … in the first store; 2, 12, 22, … in the second
 	for i, st := range stores {
 		d := sequence.Definition{Start: new(int64(i + 1)), Step: 10, AfterFailover: 1_000_000}

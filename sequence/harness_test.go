@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -17,7 +16,7 @@ var errFault = errors.New("the store does not answer")
 
 // shaky is a store in memory that adds in one step, and with which anything can go wrong.
 type shaky struct {
-	lease.Store
+	store.Store
 
 	mu     sync.Mutex
 	id     string // its identity instead of its own
@@ -29,7 +28,7 @@ type shaky struct {
 	pins   int
 }
 
-func newShaky() *shaky { return &shaky{Store: lease.NewMemory()} }
+func newShaky() *shaky { return &shaky{Store: store.NewMemory()} }
 
 // call counts a call, and lets it fail before and after do.
 func (s *shaky) call(op string, do func()) error {
@@ -56,22 +55,22 @@ func (s *shaky) call(op string, do func()) error {
 	return nil
 }
 
-func (s *shaky) Get(ctx context.Context, keys []lease.Key) (rs []lease.Record, err error) {
+func (s *shaky) Get(ctx context.Context, keys []store.Key) (rs []store.Record, err error) {
 	failed := s.call("get", func() { rs, err = s.at().Get(ctx, keys) })
 	return rs, errors.Join(failed, err)
 }
 
-func (s *shaky) Swap(ctx context.Context, writes []lease.Write) (errs []error) {
+func (s *shaky) Swap(ctx context.Context, writes []store.Write) (errs []error) {
 	if failed := s.call("swap", func() { errs = s.at().Swap(ctx, writes) }); failed != nil {
 		return []error{failed}
 	}
 	return errs
 }
 
-func (s *shaky) Add(ctx context.Context, a store.Addition) (r lease.Record, err error) {
+func (s *shaky) Add(ctx context.Context, a store.Addition) (r store.Record, err error) {
 	failed := s.call("add", func() { r, err = store.Add(ctx, s.at(), a) })
 	if failed != nil {
-		return lease.Record{}, failed
+		return store.Record{}, failed
 	}
 	return r, err
 }
@@ -97,7 +96,7 @@ func (s *shaky) Pin(context.Context) (func(), error) {
 	}, nil
 }
 
-func (s *shaky) at() lease.Store {
+func (s *shaky) at() store.Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.Store
@@ -107,7 +106,7 @@ func (s *shaky) at() lease.Store {
 func (s *shaky) empty() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.Store = lease.NewMemory()
+	s.Store = store.NewMemory()
 }
 
 func (s *shaky) pinned() int {
@@ -169,9 +168,9 @@ func always(op string, err error) func(string) error {
 }
 
 // record returns the record of a sequence.
-func (s *shaky) record(t testing.TB, name string) lease.Record {
+func (s *shaky) record(t testing.TB, name string) store.Record {
 	t.Helper()
-	rs, err := s.Store.Get(t.Context(), []lease.Key{keyOf(name)})
+	rs, err := s.Store.Get(t.Context(), []store.Key{keyOf(name)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,24 +178,24 @@ func (s *shaky) record(t testing.TB, name string) lease.Record {
 }
 
 // put makes a record what it was, as a backup does.
-func (s *shaky) put(t testing.TB, r lease.Record) {
+func (s *shaky) put(t testing.TB, r store.Record) {
 	t.Helper()
 	old := s.record(t, r.Namespace[1:])
-	if err := s.Store.Swap(t.Context(), []lease.Write{{Old: old.Nonce, New: r}})[0]; err != nil {
+	if err := s.Store.Swap(t.Context(), []store.Write{{Old: old.Nonce, New: r}})[0]; err != nil {
 		t.Fatal(err)
 	}
 }
 
 const name = "orders"
 
-func create(t testing.TB, st lease.Store, d Definition) {
+func create(t testing.TB, st store.Store, d Definition) {
 	t.Helper()
 	if err := Create(t.Context(), st, name, d); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func open(t testing.TB, st lease.Store, o *Options) *Sequence {
+func open(t testing.TB, st store.Store, o *Options) *Sequence {
 	t.Helper()
 	s, err := Open(t.Context(), st, name, o)
 	if err != nil {
@@ -235,13 +234,13 @@ func refused(t testing.TB, s *Sequence, kind error) error {
 }
 
 // listless is a store whose lists fail.
-type listless struct{ lease.Store }
+type listless struct{ store.Store }
 
-func (listless) List(context.Context, string, snowfence.NodeRange, int) ([]lease.Record, error) {
+func (listless) List(context.Context, string, snowfence.NodeRange, int) ([]store.Record, error) {
 	return nil, errFault
 }
 
-func (listless) Heads(context.Context) ([]lease.Record, error) { return nil, errFault }
+func (listless) Heads(context.Context) ([]store.Record, error) { return nil, errFault }
 
 func openAny(t testing.TB, all ...*shaky) *Any {
 	t.Helper()
@@ -271,7 +270,7 @@ func several(n int) (all []*shaky) {
 	return all
 }
 
-func stores(all ...*shaky) (out []lease.Store) {
+func stores(all ...*shaky) (out []store.Store) {
 	for _, st := range all {
 		out = append(out, st)
 	}

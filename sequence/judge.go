@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A store that was rolled back, or failed over to a replica that was behind, would give out numbers
@@ -31,7 +31,7 @@ func (s *source) refresh(ctx context.Context) error {
 		case err == nil:
 			s.learn(now)
 			return nil
-		case !errors.Is(err, lease.ErrLost):
+		case !errors.Is(err, store.ErrLost):
 			return err
 		}
 	}
@@ -63,7 +63,7 @@ func (s *source) top() *source {
 	return s
 }
 
-// judge returns why what was read or taken cannot be used. It is a [lease.ErrLost] if numbers were
+// judge returns why what was read or taken cannot be used. It is a [store.ErrLost] if numbers were
 // skipped, as the definition may say: then the record is another one.
 func (s *source) judge(ctx context.Context, now state, back bool) error {
 	id, err := s.store.Identity(ctx, now.record.Namespace)

@@ -11,10 +11,11 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // confirm confirms a floor and fails the test if that is refused.
-func confirm(t testing.TB, st lease.Store, c Confirmation) {
+func confirm(t testing.TB, st store.Store, c Confirmation) {
 	t.Helper()
 	if err := Confirm(t.Context(), st, name, c); err != nil {
 		t.Fatal(err)
@@ -100,25 +101,25 @@ func TestNumbersAreSkippedByOneOfTwo(t *testing.T) {
 // A record that is older than one that the program saw stops it, whatever the store says that it
 // is, and is never trusted.
 func TestRecordThatWentBackStops(t *testing.T) {
-	for what, back := range map[string]func(was, now lease.Record) lease.Record{
-		"backup": func(was, _ lease.Record) lease.Record { return was },
-		"revision of a take, with what was given out": func(_, now lease.Record) lease.Record {
+	for what, back := range map[string]func(was, now store.Record) store.Record{
+		"backup": func(was, _ store.Record) store.Record { return was },
+		"revision of a take, with what was given out": func(_, now store.Record) store.Record {
 			now.Nonce, now.Revision = "x", now.Revision-1
 			return now
 		},
-		"what was given out, with a later revision": func(_, now lease.Record) lease.Record {
+		"what was given out, with a later revision": func(_, now store.Record) store.Record {
 			now.Nonce, now.From, now.Revision = "x", now.From-1, now.Revision+10
 			return now
 		},
-		"generation": func(_, now lease.Record) lease.Record {
+		"generation": func(_, now store.Record) store.Record {
 			now.Nonce, now.Generation, now.Revision = "x", now.Generation-1, now.Revision+10
 			return now
 		},
-		"revision, with a later generation": func(_, now lease.Record) lease.Record {
+		"revision, with a later generation": func(_, now store.Record) store.Record {
 			now.Nonce, now.Generation, now.Revision = "x", now.Generation+1, now.Revision-1
 			return now
 		},
-		"what was given out, with a later generation": func(_, now lease.Record) lease.Record {
+		"what was given out, with a later generation": func(_, now store.Record) store.Record {
 			now.Nonce, now.Generation, now.Revision, now.From = "x", now.Generation+1, now.Revision+10, now.From-1
 			return now
 		},
@@ -187,7 +188,7 @@ func TestEarlierConfirmationWentBack(t *testing.T) {
 func TestRecordThatIsGone(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict})
 	expect(t, s, 1, 2)
-	st.Store = lease.NewMemory()
+	st.Store = store.NewMemory()
 	st.become("memory")
 	refused(t, s, ErrNoSequence)
 	create(t, st, Definition{Mode: Strict})

@@ -5,12 +5,13 @@ import (
 	"fmt"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Create makes a sequence. If there is one of the name, it must have the same definition, and
 // nothing changes. A deleted sequence comes back with the same definition, and goes on where it
 // was.
-func Create(ctx context.Context, st lease.Store, name string, d Definition) error {
+func Create(ctx context.Context, st store.Store, name string, d Definition) error {
 	full, _, err := d.completed()
 	if err == nil && full.Pattern != "" {
 		_, err = full.calendar()
@@ -49,7 +50,7 @@ type Changes struct {
 }
 
 // Update changes a sequence while programs use it. Max may not be below what was given out.
-func Update(ctx context.Context, st lease.Store, name string, c Changes) error {
+func Update(ctx context.Context, st store.Store, name string, c Changes) error {
 	_, err := update(ctx, st, name, func(s *state, missing error) (bool, error) {
 		if missing != nil {
 			return false, missing
@@ -95,7 +96,7 @@ func Update(ctx context.Context, st lease.Store, name string, c Changes) error {
 
 // Delete ends a sequence: programs that use it get no more ranges. Its record stays, so that no
 // number comes twice if the name comes back.
-func Delete(ctx context.Context, st lease.Store, name string) error {
+func Delete(ctx context.Context, st store.Store, name string) error {
 	_, err := update(ctx, st, name, func(s *state, missing error) (bool, error) {
 		if missing != nil {
 			return false, missing

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // The next range is asked for when one begins, and not before: two at most are held, and nobody
@@ -195,7 +195,7 @@ func TestTryNext(t *testing.T) {
 
 // A store without additions is swapped.
 func TestStoreThatCannotAdd(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	create(t, st, Definition{Mode: Strict})
 	expect(t, open(t, st, nil), 1, 2, 3)
 }

@@ -166,7 +166,7 @@ func TestLateTakeOfAPeriodFails(t *testing.T) {
 	j.confirms(Confirmation{Floor: new(int64(1))})
 	j.takes(j.open(nil), "20261122-002")
 	late := store.Addition{Key: r.Key, N: 5, Limit: 100, Generation: r.Generation, Nonce: "late"}
-	if _, err := store.Add(j.ctx, j.st.Store, late); !errors.Is(err, lease.ErrLost) {
+	if _, err := store.Add(j.ctx, j.st.Store, late); !errors.Is(err, store.ErrLost) {
 		t.Errorf("a take of before the confirmation: %v", err)
 	}
 	j.takes(j.s, "20261122-003")
@@ -175,21 +175,21 @@ func TestLateTakeOfAPeriodFails(t *testing.T) {
 // A record of a period that is older than one that the program saw stops all periods, and no other
 // take hides it.
 func TestPeriodThatWentBackStops(t *testing.T) {
-	for what, back := range map[string]func(was, now lease.Record) lease.Record{
-		"backup": func(was, _ lease.Record) lease.Record { return was },
-		"revision of a take, with what was given out": func(_, now lease.Record) lease.Record {
+	for what, back := range map[string]func(was, now store.Record) store.Record{
+		"backup": func(was, _ store.Record) store.Record { return was },
+		"revision of a take, with what was given out": func(_, now store.Record) store.Record {
 			now.Nonce, now.Revision = "x", now.Revision-1
 			return now
 		},
-		"revision, with another generation": func(_, now lease.Record) lease.Record {
+		"revision, with another generation": func(_, now store.Record) store.Record {
 			now.Nonce, now.Revision, now.Generation = "x", now.Revision-1, now.Generation-1
 			return now
 		},
-		"what was given out, with a later revision": func(_, now lease.Record) lease.Record {
+		"what was given out, with a later revision": func(_, now store.Record) store.Record {
 			now.Nonce, now.From, now.Revision = "x", now.From-1, now.Revision+10
 			return now
 		},
-		"what was given out, with another generation": func(_, now lease.Record) lease.Record {
+		"what was given out, with another generation": func(_, now store.Record) store.Record {
 			now.Nonce, now.From, now.Revision, now.Generation = "x", now.From-1, now.Revision+10, now.Generation-1
 			return now
 		},
@@ -462,7 +462,7 @@ func TestSerialsAreNotSkippedBlindly(t *testing.T) {
 
 // punctual is a store with a clock.
 type punctual struct {
-	lease.Store
+	store.Store
 	now time.Time
 	err error
 }
@@ -490,7 +490,7 @@ func TestConfirmWithAWrongClock(t *testing.T) {
 	if err := Confirm(j.ctx, st, name, c); err != nil {
 		t.Error(err)
 	}
-	create(t, lease.NewMemory(), Definition{})
+	create(t, store.NewMemory(), Definition{})
 	plain := newShaky()
 	create(t, plain, Definition{})
 	if err := Confirm(j.ctx, &punctual{Store: plain, now: time.Unix(0, 0)}, name, c); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A sequence is one record under a key that no namespace has. From is the first ordinal that
@@ -18,10 +19,10 @@ import (
 // its own, and no Data. Takes compare its generation, so it follows that of the definition.
 const recordNode = -2
 
-func keyOf(name string) lease.Key { return lease.Key{Namespace: "#" + name, Node: recordNode} }
+func keyOf(name string) store.Key { return store.Key{Namespace: "#" + name, Node: recordNode} }
 
-func periodKey(name string, period int64) lease.Key {
-	return lease.Key{Namespace: "#" + name, Node: period}
+func periodKey(name string, period int64) store.Key {
+	return store.Key{Namespace: "#" + name, Node: period}
 }
 
 // checkName refuses names that would be periods of dated sequences (day.20261122).
@@ -47,8 +48,8 @@ func checkName(name string) error {
 // state is what the record of a sequence says.
 type state struct {
 	name    string
-	record  lease.Record // with the definition
-	counter lease.Record // whose From counts: the same one, or that of a period
+	record  store.Record // with the definition
+	counter store.Record // whose From counts: the same one, or that of a period
 	stored
 	course course
 }
@@ -69,26 +70,26 @@ type stored struct {
 	Through int64 `json:"through,omitempty"`
 }
 
-func read(ctx context.Context, st lease.Store, name string) (state, error) {
+func read(ctx context.Context, st store.Store, name string) (state, error) {
 	if err := checkName(name); err != nil {
 		return state{}, err
 	}
-	rs, err := st.Get(ctx, []lease.Key{keyOf(name)})
+	rs, err := st.Get(ctx, []store.Key{keyOf(name)})
 	if err != nil {
 		return state{}, fmt.Errorf("sequence %q: reading it: %w", name, err)
 	}
 	return decode(name, rs[0])
 }
 
-func readPeriod(ctx context.Context, st lease.Store, name string, period int64) (lease.Record, error) {
-	rs, err := st.Get(ctx, []lease.Key{periodKey(name, period)})
+func readPeriod(ctx context.Context, st store.Store, name string, period int64) (store.Record, error) {
+	rs, err := st.Get(ctx, []store.Key{periodKey(name, period)})
 	if err != nil {
-		return lease.Record{}, fmt.Errorf("sequence %q: reading period %d: %w", name, period, err)
+		return store.Record{}, fmt.Errorf("sequence %q: reading period %d: %w", name, period, err)
 	}
 	return rs[0], nil
 }
 
-func decode(name string, r lease.Record) (state, error) {
+func decode(name string, r store.Record) (state, error) {
 	s := state{name: name, record: r, counter: r}
 	if r.Nonce == "" {
 		return s, fmt.Errorf("sequence %q: %w in this store: create it", name, ErrNoSequence)
@@ -123,16 +124,16 @@ func (s state) floor(period int64) int64 {
 	return s.Floor
 }
 
-// write stores the state, which is a [lease.ErrLost] if somebody wrote since it was read. Takes
+// write stores the state, which is a [store.ErrLost] if somebody wrote since it was read. Takes
 // that are under way fail by the generation.
-func (s state) write(ctx context.Context, st lease.Store) (state, error) {
+func (s state) write(ctx context.Context, st store.Store) (state, error) {
 	w, old := world.From(ctx), s.record.Nonce
 	s.record.Nonce = w.Text()
 	s.record.Revision++
 	s.record.Generation++
 	s.record.At = w.Now().UnixMilli()
 	s.record.Data = s.data()
-	if err := st.Swap(ctx, []lease.Write{{Old: old, New: s.record}})[0]; err != nil {
+	if err := st.Swap(ctx, []store.Write{{Old: old, New: s.record}})[0]; err != nil {
 		return s, fmt.Errorf("sequence %q: writing it: %w", s.name, err)
 	}
 	return s, nil
@@ -146,7 +147,7 @@ func (s state) data() string {
 
 // update reads the sequence, lets change set what is new, and writes it, until nobody was faster.
 // change is told why there is none, if so, and reports whether there is anything to write.
-func update(ctx context.Context, st lease.Store, name string, change func(s *state, missing error) (bool, error),
+func update(ctx context.Context, st store.Store, name string, change func(s *state, missing error) (bool, error),
 ) (state, error) {
 	for {
 		s, err := read(ctx, st, name)
@@ -157,7 +158,7 @@ func update(ctx context.Context, st lease.Store, name string, change func(s *sta
 		if err != nil || !changed {
 			return s, err
 		}
-		if s, err = s.write(ctx, st); !errors.Is(err, lease.ErrLost) {
+		if s, err = s.write(ctx, st); !errors.Is(err, store.ErrLost) {
 			return s, err
 		}
 	}

@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 func TestNames(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	for _, good := range []string{"a", "a.b", "2026", "a.2026b", "a.b2", "_-", strings.Repeat("x", 63)} {
 		if err := Create(t.Context(), st, good, Definition{}); err != nil {
 			t.Error(err)
@@ -58,9 +59,9 @@ func TestRecordOfALaterVersion(t *testing.T) {
 // A write that somebody else was faster than is done again, on top of theirs.
 func TestWritesThatAreLostAreRepeated(t *testing.T) {
 	st := newShaky()
-	st.fail(first("swap", lease.ErrLost), nil)
+	st.fail(first("swap", store.ErrLost), nil)
 	create(t, st, Definition{})
-	st.fail(first("swap", lease.ErrLost), nil)
+	st.fail(first("swap", store.ErrLost), nil)
 	if err := Delete(t.Context(), st, name); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestWritesThatAreLostAreRepeated(t *testing.T) {
 }
 
 // pinless is a store that cannot keep open what it needs.
-type pinless struct{ lease.Store }
+type pinless struct{ store.Store }
 
 func (pinless) Pin(context.Context) (func(), error) { return nil, errFault }
 
@@ -105,8 +106,8 @@ func TestRecord(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict})
 	expect(t, s, 1, 2)
 	r := st.record(t, name)
-	want := lease.Record{
-		Key: lease.Key{Namespace: "#orders", Node: -2}, Nonce: r.Nonce, Revision: 3, Generation: 1, From: 2,
+	want := store.Record{
+		Key: store.Key{Namespace: "#orders", Node: -2}, Nonce: r.Nonce, Revision: 3, Generation: 1, From: 2,
 		PrevUntil: 1, At: r.At, Data: r.Data,
 	}
 	if r != want || r.At == 0 || r.Nonce == "" {

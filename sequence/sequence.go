@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Options says how a program takes numbers. Nil and the zero value take ranges.
@@ -69,7 +69,7 @@ type waiter struct {
 
 // Open opens a plain sequence; for a dated one use [OpenDated]. It is an [ErrNoSequence] if there
 // is none of the name, and an [ErrRolledBack] if the store may have lost numbers.
-func Open(ctx context.Context, st lease.Store, name string, o *Options) (*Sequence, error) {
+func Open(ctx context.Context, st store.Store, name string, o *Options) (*Sequence, error) {
 	s, err := openHeard(ctx, st, name, o, nil)
 	if err == nil && s.known.Pattern != "" {
 		return nil, errors.Join(fmt.Errorf("sequence %q: %w: it is dated: use OpenDated", name, ErrDated), s.Close())
@@ -79,7 +79,7 @@ func Open(ctx context.Context, st lease.Store, name string, o *Options) (*Sequen
 
 // openHeard is Open, of a dated one too. heard, if it is not nil, learns what the store says, for
 // an [Any].
-func openHeard(ctx context.Context, st lease.Store, name string, o *Options, heard func(error)) (*Sequence, error) {
+func openHeard(ctx context.Context, st store.Store, name string, o *Options, heard func(error)) (*Sequence, error) {
 	s := newSequence()
 	unpin, err := s.open(ctx, st, name, o)
 	if err != nil {
@@ -91,7 +91,7 @@ func openHeard(ctx context.Context, st lease.Store, name string, o *Options, hea
 }
 
 // open reads a sequence, and returns what ends the use of the store.
-func (s *source) open(ctx context.Context, st lease.Store, name string, o *Options) (unpin func(), err error) {
+func (s *source) open(ctx context.Context, st store.Store, name string, o *Options) (unpin func(), err error) {
 	s.use(ctx, st, name, o)
 	if unpin, err = st.Pin(ctx); err != nil {
 		return nil, fmt.Errorf("sequence %q: %w", name, err)
@@ -104,7 +104,7 @@ func (s *source) open(ctx context.Context, st lease.Store, name string, o *Optio
 }
 
 // use says where the record is.
-func (s *source) use(ctx context.Context, st lease.Store, name string, o *Options) {
+func (s *source) use(ctx context.Context, st store.Store, name string, o *Options) {
 	s.name, s.store, s.world, s.log = name, st, world.From(ctx), slog.New(slog.DiscardHandler)
 	if o != nil && o.Logger != nil {
 		s.log = o.Logger

@@ -9,7 +9,6 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -27,7 +26,7 @@ type Info struct {
 
 // Show returns a sequence, also a deleted one. It is an [ErrNoSequence] if there is none of the
 // name.
-func Show(ctx context.Context, st lease.Store, name string) (Info, error) {
+func Show(ctx context.Context, st store.Store, name string) (Info, error) {
 	s, err := read(ctx, st, name)
 	if err != nil {
 		return Info{}, err
@@ -36,7 +35,7 @@ func Show(ctx context.Context, st lease.Store, name string) (Info, error) {
 }
 
 // List returns all sequences of a store in the order of their names, also deleted ones.
-func List(ctx context.Context, st lease.Store) ([]Info, error) {
+func List(ctx context.Context, st store.Store) ([]Info, error) {
 	var out []Info
 	heads, err := st.Heads(ctx)
 	if err != nil {
@@ -60,7 +59,7 @@ func List(ctx context.Context, st lease.Store) ([]Info, error) {
 	return out, nil
 }
 
-func (s state) info(ctx context.Context, st lease.Store) (Info, error) {
+func (s state) info(ctx context.Context, st store.Store) (Info, error) {
 	whole, err := s.whole(ctx, st)
 	if err != nil {
 		return Info{}, err
@@ -80,7 +79,7 @@ func (s state) info(ctx context.Context, st lease.Store) (Info, error) {
 }
 
 // whole returns what is the same in all periods.
-func (s state) whole(ctx context.Context, st lease.Store) (Info, error) {
+func (s state) whole(ctx context.Context, st store.Store) (Info, error) {
 	id, err := st.Identity(ctx, s.record.Namespace)
 	if err != nil {
 		return Info{}, fmt.Errorf("sequence %q: %w", s.name, err)
@@ -110,7 +109,7 @@ func (s state) left(period int64) (next, left int64) {
 
 // Highest returns the highest number that anybody may have, and whether there is one. period is 0
 // of a plain sequence.
-func Highest(ctx context.Context, st lease.Store, name string, period int64) (number int64, any bool, err error) {
+func Highest(ctx context.Context, st store.Store, name string, period int64) (number int64, any bool, err error) {
 	s, err := read(ctx, st, name)
 	if err == nil {
 		err = s.live()
@@ -132,7 +131,7 @@ func Highest(ctx context.Context, st lease.Store, name string, period int64) (nu
 }
 
 // Periods returns the periods of a dated sequence of which numbers were taken, in their order.
-func Periods(ctx context.Context, st lease.Store, name string) ([]Info, error) {
+func Periods(ctx context.Context, st store.Store, name string) ([]Info, error) {
 	s, err := read(ctx, st, name)
 	if err != nil {
 		return nil, err
@@ -157,7 +156,7 @@ func Periods(ctx context.Context, st lease.Store, name string) ([]Info, error) {
 
 // highest returns the first ordinal that was never taken, of a dated sequence in any of the periods
 // from one on.
-func (s state) highest(ctx context.Context, st lease.Store, since int64) (int64, error) {
+func (s state) highest(ctx context.Context, st store.Store, since int64) (int64, error) {
 	if s.Pattern == "" {
 		return s.record.From, nil
 	}
@@ -172,8 +171,8 @@ func (s state) highest(ctx context.Context, st lease.Store, since int64) (int64,
 }
 
 // periods returns the records of the periods from one on.
-func (s state) periods(ctx context.Context, st lease.Store, since int64) iter.Seq2[lease.Record, error] {
-	return func(yield func(lease.Record, error) bool) {
+func (s state) periods(ctx context.Context, st store.Store, since int64) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
 		nodes := snowfence.NodeRange{From: since, Until: math.MaxInt64}
 		for r, err := range store.Records(ctx, st, s.record.Namespace, nodes) {
 			if err != nil {

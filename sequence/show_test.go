@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 func TestShow(t *testing.T) {
@@ -40,7 +41,7 @@ func TestShow(t *testing.T) {
 		t.Fatal(err)
 	}
 	show(0, 0, true, false)
-	if err := Confirm(t.Context(), lease.NewMemory(), name, Confirmation{}); !errors.Is(err, lease.ErrInvalid) {
+	if err := Confirm(t.Context(), store.NewMemory(), name, Confirmation{}); !errors.Is(err, lease.ErrInvalid) {
 		t.Errorf("a confirmation without anything: %v", err)
 	}
 	st.fail(always("identity", errFault), nil)
@@ -54,7 +55,7 @@ func TestShow(t *testing.T) {
 
 // Sequences are listed in order, and neither they nor namespaces see each other.
 func TestListSequences(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
@@ -62,11 +63,11 @@ func TestListSequences(t *testing.T) {
 	if _, err := lease.CreateNamespace(t.Context(), st, "b", scheme, nil); err != nil {
 		t.Fatal(err)
 	}
-	for _, r := range []lease.Record{ // of other programs: a number given by hand, a period
-		{Key: lease.Key{Namespace: "b", Node: -2}, Nonce: "x", Data: "7"},
-		{Key: lease.Key{Namespace: "#a", Node: 20261122}, Nonce: "x", Data: "7"},
+	for _, r := range []store.Record{ // of other programs: a number given by hand, a period
+		{Key: store.Key{Namespace: "b", Node: -2}, Nonce: "x", Data: "7"},
+		{Key: store.Key{Namespace: "#a", Node: 20261122}, Nonce: "x", Data: "7"},
 	} {
-		if err := st.Swap(t.Context(), []lease.Write{{New: r}})[0]; err != nil {
+		if err := st.Swap(t.Context(), []store.Write{{New: r}})[0]; err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -103,7 +104,7 @@ func TestListSequences(t *testing.T) {
 // The highest number that anybody may have is that of the counter, or below the floor of a period.
 func TestHighest(t *testing.T) {
 	ctx := t.Context()
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	for name, d := range map[string]Definition{
 		"plain": {Start: new(int64(10)), Step: -3, Max: new(int64(0)), Mode: Strict},
 		"dated": {Pattern: "{year}{month}-{n:3}", Mode: Strict},

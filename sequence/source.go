@@ -20,7 +20,7 @@ import (
 // Invariant: an ordinal is in at most one span that take returned, and durable before that.
 type source struct {
 	name   string
-	store  lease.Store
+	store  store.Store
 	world  world.World
 	log    *slog.Logger
 	of     *Dated // the sequence of a period; nil of a plain one
@@ -28,16 +28,16 @@ type source struct {
 
 	mu    sync.Mutex   // guards what follows; never held while the store is asked
 	known state        // as it was read or written last; only who takes changes it
-	last  lease.Record // as the last take left it
+	last  store.Record // as the last take left it
 	own   int64        // end of the last take
 	least int64        // confirmation that the definition must have; of a period its sequence has it
 }
 
-// errSkipped means that this program left numbers out. As with every [lease.ErrLost], the record is
+// errSkipped means that this program left numbers out. As with every [store.ErrLost], the record is
 // another one than it was.
-var errSkipped = fmt.Errorf("numbers were skipped: %w", lease.ErrLost)
+var errSkipped = fmt.Errorf("numbers were skipped: %w", store.ErrLost)
 
-// take takes up to n ordinals, and returns those that can be used. It is a [lease.ErrLost] if the
+// take takes up to n ordinals, and returns those that can be used. It is a [store.ErrLost] if the
 // record is another one than is known. A take with an unknown outcome is lost: reading the record
 // would not tell, because databases show what is not on the disk yet.
 func (s *source) take(ctx context.Context, n int64) (span, error) {
@@ -87,7 +87,7 @@ func (s *source) fetch(ctx context.Context, n int64, again error) (span, error) 
 			return span{}, err
 		}
 	}
-	return span{}, fmt.Errorf("sequence %q: it was changed again and again (%w)", s.name, lease.ErrLost)
+	return span{}, fmt.Errorf("sequence %q: it was changed again and again (%w)", s.name, store.ErrLost)
 }
 
 // saw keeps the revision of a take: a record with a lower one went back.
@@ -100,15 +100,15 @@ func (s *source) saw(revision int64) {
 	}
 }
 
-// confirmUnchanged is a [lease.ErrLost] if the definition is another one than is known. It is read
+// confirmUnchanged is a [store.ErrLost] if the definition is another one than is known. It is read
 // after each take of a period, because a confirmation writes the definition alone.
 func (s *source) confirmUnchanged(ctx context.Context) error {
-	rs, err := s.store.Get(ctx, []lease.Key{keyOf(s.name)})
+	rs, err := s.store.Get(ctx, []store.Key{keyOf(s.name)})
 	if err != nil {
 		return fmt.Errorf("sequence %q: reading it after a take: %w", s.name, err)
 	}
 	if rs[0].Nonce != s.known.record.Nonce {
-		return lease.ErrLost
+		return store.ErrLost
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (s *source) admit(now state) error {
 // reread reads the record with the definition, and first that of the period: then the definition is
 // never the older one.
 func (s *source) reread(ctx context.Context) (state, error) {
-	var counter lease.Record
+	var counter store.Record
 	if s.of != nil {
 		var err error
 		if counter, err = readPeriod(ctx, s.store, s.name, s.period); err != nil {
@@ -152,7 +152,7 @@ func (s *source) admitPeriod(now state) error {
 }
 
 // enter makes the record of a period one of this definition: it has its generation, and counts from
-// the floor on. It is a [lease.ErrLost] if somebody was faster. The record of a plain sequence is
+// the floor on. It is a [store.ErrLost] if somebody was faster. The record of a plain sequence is
 // always so.
 func (s *source) enter(ctx context.Context, now state) (state, error) {
 	r := now.counter
@@ -169,7 +169,7 @@ func (s *source) enter(ctx context.Context, now state) (state, error) {
 	r.From = max(r.From, now.floor(s.period))
 	r.Revision++
 	r.At = s.world.Now().UnixMilli()
-	if err := s.store.Swap(ctx, []lease.Write{{Old: old, New: r}})[0]; err != nil {
+	if err := s.store.Swap(ctx, []store.Write{{Old: old, New: r}})[0]; err != nil {
 		return now, fmt.Errorf("sequence %q: writing period %d: %w", s.name, s.period, err)
 	}
 	now.counter = r

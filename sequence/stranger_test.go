@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -196,7 +195,7 @@ func TestConfirmationCountsRangesOfBefore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	st.put(t, lease.Record{
+	st.put(t, store.Record{
 		Key: keyOf(name), Nonce: "back", Revision: 1, Generation: 1, Data: st.record(t, name).Data,
 	})
 	confirm(t, st, Confirmation{Used: new(int64(1)), Programs: 1})

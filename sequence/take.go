@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 const (
@@ -92,7 +93,7 @@ func (s *Sequence) run() {
 				got, err = s.askFor(least, n)
 			} else {
 				ctx, cancel := s.world.WithTimeout(s.life, callTimeout)
-				got, err = s.fetch(ctx, n, lease.ErrLost)
+				got, err = s.fetch(ctx, n, store.ErrLost)
 				cancel()
 			}
 			s.mu.Lock()
@@ -146,7 +147,7 @@ func (s *Sequence) final(err error) bool {
 // final reports whether nobody waits for the end of a store's error.
 func final(err error) bool {
 	for _, kind := range []error{
-		ErrEnded, ErrRolledBack, ErrNoSequence, ErrPeriod, lease.ErrReplaced, lease.ErrRefused,
+		ErrEnded, ErrRolledBack, ErrNoSequence, ErrPeriod, store.ErrReplaced, lease.ErrRefused,
 	} {
 		if errors.Is(err, kind) {
 			return true

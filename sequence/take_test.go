@@ -341,21 +341,21 @@ func TestStoreThatHangs(t *testing.T) {
 
 // hanging is a store whose additions never answer, so many times.
 type hanging struct {
-	lease.Store
+	store.Store
 	hangs int
 }
 
-func (h *hanging) Add(ctx context.Context, a store.Addition) (lease.Record, error) {
+func (h *hanging) Add(ctx context.Context, a store.Addition) (store.Record, error) {
 	if h.hangs--; h.hangs >= 0 {
 		<-ctx.Done()
-		return lease.Record{}, ctx.Err()
+		return store.Record{}, ctx.Err()
 	}
 	return h.Store.Add(ctx, a)
 }
 
 // Errors that no waiting mends come at once, and the record is read before the next take.
 func TestErrorsThatNoWaitingMends(t *testing.T) {
-	for _, kind := range []error{lease.ErrReplaced, lease.ErrRefused} {
+	for _, kind := range []error{store.ErrReplaced, lease.ErrRefused} {
 		st, s := made(t, Definition{})
 		st.fail(always("add", kind), nil)
 		refused(t, s, kind)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // NextTx takes one number of a strict sequence through a store whose writes are part of a
@@ -17,7 +18,7 @@ import (
 //
 // It remembers nothing, and asks once: it is an [ErrRetry] if others were at work. After any error
 // roll the transaction back.
-func NextTx(ctx context.Context, st lease.Store, name string) (Serial, error) {
+func NextTx(ctx context.Context, st store.Store, name string) (Serial, error) {
 	s := &source{}
 	s.use(ctx, st, name, nil)
 	c, err := s.openTx(ctx)
@@ -26,7 +27,7 @@ func NextTx(ctx context.Context, st lease.Store, name string) (Serial, error) {
 		got, err = s.fetch(ctx, 1, errSkipped)
 	}
 	switch {
-	case errors.Is(err, lease.ErrLost):
+	case errors.Is(err, store.ErrLost):
 		return Serial{}, fmt.Errorf("sequence %q: %w: others changed it meanwhile: %w", name, ErrRetry, err)
 	case err != nil:
 		return Serial{}, err

@@ -25,7 +25,7 @@ func strict(t *testing.T, d Definition) (context.Context, *shaky) {
 }
 
 // wantTx takes numbers in transactions, and compares their texts.
-func wantTx(t *testing.T, ctx context.Context, st lease.Store, texts ...string) {
+func wantTx(t *testing.T, ctx context.Context, st store.Store, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		if s, err := NextTx(ctx, st, name); s.Text != text || err != nil {
@@ -34,7 +34,7 @@ func wantTx(t *testing.T, ctx context.Context, st lease.Store, texts ...string) 
 	}
 }
 
-func wantErrTx(t *testing.T, ctx context.Context, st lease.Store, kind error, text string) {
+func wantErrTx(t *testing.T, ctx context.Context, st store.Store, kind error, text string) {
 	t.Helper()
 	s, err := NextTx(ctx, st, name)
 	if s != (Serial{}) || !errors.Is(err, kind) || !strings.Contains(err.Error(), text) {
@@ -103,38 +103,38 @@ func TestNextTxOfDays(t *testing.T) {
 // they took the last number. A number that is taken and not used would be a gap.
 func TestNextTxThatMeetsOthers(t *testing.T) {
 	plain, yearly := Definition{Max: new(int64(2))}, Definition{Pattern: "{year}-{n}"}
-	confirm := func(ctx context.Context, st lease.Store) error {
+	confirm := func(ctx context.Context, st store.Store) error {
 		return Confirm(ctx, st, name, Confirmation{Floor: new(int64(2))})
 	}
 	for what, c := range map[string]struct {
 		d     Definition
 		op    string
-		other func(ctx context.Context, st lease.Store) error
+		other func(ctx context.Context, st store.Store) error
 		kind  error
 	}{
-		"a change": {plain, "add", func(ctx context.Context, st lease.Store) error {
+		"a change": {plain, "add", func(ctx context.Context, st store.Store) error {
 			return Update(ctx, st, name, Changes{Max: new(int64(9))})
 		}, ErrRetry},
-		"a deletion":     {plain, "add", func(ctx context.Context, st lease.Store) error { return Delete(ctx, st, name) }, ErrRetry},
+		"a deletion":     {plain, "add", func(ctx context.Context, st store.Store) error { return Delete(ctx, st, name) }, ErrRetry},
 		"a confirmation": {yearly, "add", confirm, ErrRetry},
-		"who begins the period": {yearly, "swap", func(ctx context.Context, st lease.Store) error {
+		"who begins the period": {yearly, "swap", func(ctx context.Context, st store.Store) error {
 			_, err := NextTx(ctx, st, name)
 			return err
 		}, ErrRetry},
-		"the last number": {plain, "add", func(ctx context.Context, st lease.Store) error {
+		"the last number": {plain, "add", func(ctx context.Context, st store.Store) error {
 			_, err := store.Add(ctx, st,
 				store.Addition{Key: keyOf(name), N: 1, Limit: 2, Generation: 1, Nonce: "other"})
 			return err
 		}, ErrEnded},
-		"an older record": {plain, "add", func(ctx context.Context, st lease.Store) error {
-			rs, err := st.Get(ctx, []lease.Key{keyOf(name)})
+		"an older record": {plain, "add", func(ctx context.Context, st store.Store) error {
+			rs, err := st.Get(ctx, []store.Key{keyOf(name)})
 			if err != nil {
 				return err
 			}
 			old := rs[0]
 			old.From--
 			old.Nonce = "old"
-			return st.Swap(ctx, []lease.Write{{Old: rs[0].Nonce, New: old}})[0]
+			return st.Swap(ctx, []store.Write{{Old: rs[0].Nonce, New: old}})[0]
 		}, ErrRolledBack},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -177,7 +177,7 @@ func TestNextTxOfAnotherStore(t *testing.T) {
 	wantErrTx(t, ctx, st, ErrEnded, "raise max")
 	ctx, st = strict(t, Definition{AfterFailover: 100})
 	st.become("another")
-	st.fail(first("swap", lease.ErrLost), nil)
+	st.fail(first("swap", store.ErrLost), nil)
 	wantErrTx(t, ctx, st, ErrRetry, name)
 	ctx, st = strict(t, Definition{})
 	st.become("another")
@@ -211,7 +211,7 @@ func TestNextTxInAZoneThatIsNotThere(t *testing.T) {
 	r := st.record(t, name)
 	was := r.Nonce
 	r.Data = strings.ReplaceAll(r.Data, "Asia/Shanghai", "Asia/Nowhere")
-	if err := st.Swap(ctx, []lease.Write{{Old: was, New: r}})[0]; err != nil {
+	if err := st.Swap(ctx, []store.Write{{Old: was, New: r}})[0]; err != nil {
 		t.Fatal(err)
 	}
 	wantErrTx(t, ctx, st, lease.ErrInvalid, "import time/tzdata")

@@ -79,7 +79,7 @@ func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 	}
 	if path == "" {
 		return nil, errors.New("the database is in memory and forgets all grants: give it a file, or use " +
-			"lease.NewMemory")
+			"store.NewMemory")
 	}
 	f, err := openFile(path)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/spf13/cobra"
 )
 
@@ -130,7 +131,7 @@ func namespaceOf(ctx context.Context, f *storeFlags, opener opener) (*open.Store
 
 // leaseOut is a record for printing. One from before a change of layout counts ticks of
 // the old one: all that is left of it is that the namespace's floor is above them.
-func leaseOut(r lease.Record, ns openedNamespace, now time.Time) leaseJSON {
+func leaseOut(r store.Record, ns openedNamespace, now time.Time) leaseJSON {
 	l, until := ns.layout, max(r.Until, ns.Floor)
 	old := r.Generation < ns.Since
 	if old {

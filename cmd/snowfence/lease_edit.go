@@ -9,17 +9,18 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/spf13/cobra"
 )
 
 // nodeEdit changes the record of a node, and returns it as it is then.
-type nodeEdit func(ctx context.Context, st lease.Store, namespace string, node int64) (lease.Record, error)
+type nodeEdit func(ctx context.Context, st store.Store, namespace string, node int64) (store.Record, error)
 
 // leaseEdit gives a subcommand that changes the record of one node its flags and its
 // work. Its message is for people, about the record as it is now; one without a nonce was
 // never written.
 func (p *program) leaseEdit(
-	cmd *cobra.Command, edit nodeEdit, message func(lease.Record, leaseJSON) (string, error),
+	cmd *cobra.Command, edit nodeEdit, message func(store.Record, leaseJSON) (string, error),
 ) *cobra.Command {
 	var f storeFlags
 	var asJSON bool
@@ -69,7 +70,7 @@ func (p *program) leaseRelease() *cobra.Command {
 gone. It is safe if the holder still runs, too: the next holder starts above everything the old
 one was granted. The old one loses its lease at its next renewal, and takes another node.`,
 		Example: "  snowfence lease release 5",
-	}, lease.ReleaseNode, func(r lease.Record, l leaseJSON) (string, error) {
+	}, lease.ReleaseNode, func(r store.Record, l leaseJSON) (string, error) {
 		switch {
 		case r.Nonce == "":
 			return "", fmt.Errorf("node %d of namespace %q was never leased", r.Node, r.Namespace)
@@ -92,14 +93,14 @@ next renewal and takes another one. Others see the reason.`,
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, as a `text` for people")
 	cmd.Flags().BoolVar(&lift, "lift", false, "allow the node to be leased again")
-	veto := func(ctx context.Context, st lease.Store, namespace string, node int64) (lease.Record, error) {
+	veto := func(ctx context.Context, st store.Store, namespace string, node int64) (store.Record, error) {
 		r, err := lease.VetoNode(ctx, st, namespace, node, reason)
 		if errors.Is(err, lease.ErrRefused) {
 			return r, usagef("%w: snowfence sql --retire --node %d", err, node)
 		}
 		return r, err
 	}
-	cmd = p.leaseEdit(cmd, veto, func(r lease.Record, l leaseJSON) (string, error) {
+	cmd = p.leaseEdit(cmd, veto, func(r store.Record, l leaseJSON) (string, error) {
 		switch {
 		case r.Nonce == "":
 			return "", fmt.Errorf("node %d of namespace %q was never vetoed", r.Node, r.Namespace)
@@ -132,16 +133,16 @@ are skipped later. The present holder loses the node.
 
 It refuses when it cannot prove that the ticks in between were never granted.`,
 		Example: "  snowfence lease restore 7",
-	}, func(ctx context.Context, st lease.Store, namespace string, node int64) (lease.Record, error) {
-		records, err := st.Get(ctx, []lease.Key{{Namespace: namespace, Node: node}})
+	}, func(ctx context.Context, st store.Store, namespace string, node int64) (store.Record, error) {
+		records, err := st.Get(ctx, []store.Key{{Namespace: namespace, Node: node}})
 		if err != nil {
-			return lease.Record{}, err
+			return store.Record{}, err
 		}
 		if records[0].Nonce == "" {
-			return lease.Record{}, fmt.Errorf("node %d of namespace %q was never leased", node, namespace)
+			return store.Record{}, fmt.Errorf("node %d of namespace %q was never leased", node, namespace)
 		}
 		return lease.RestoreNode(ctx, st, namespace, node, p.now())
-	}, func(_ lease.Record, l leaseJSON) (string, error) {
+	}, func(_ store.Record, l leaseJSON) (string, error) {
 		text := "starts again: " + l.nextIDs()
 		if l.SkipFrom != nil {
 			text += fmt.Sprintf("; %s to %s is used up and will be skipped", l.SkipFrom.Format(time.RFC3339Nano),

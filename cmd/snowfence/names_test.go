@@ -6,6 +6,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // The command line refuses the names that the library refuses, and no other.
@@ -19,7 +20,7 @@ func TestNamesAreThoseOfTheLibrary(t *testing.T) {
 		names = append(names, "a"+string([]byte{byte(c)}))
 	}
 	for _, name := range names {
-		_, want := lease.CreateNamespace(t.Context(), lease.NewMemory(), name, s, nil)
+		_, want := lease.CreateNamespace(t.Context(), store.NewMemory(), name, s, nil)
 		if got := checkName(name); (got == nil) != (want == nil) {
 			t.Errorf("%q: %v, but the library says %v", name, got, want)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/internal/plan"
 	"github.com/snowfence/snowfence/cmd/internal/show"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/spf13/cobra"
 )
@@ -126,7 +126,7 @@ func (p *program) plannedSequence(ctx context.Context, f *planSequenceFlags) (
 		d = info.Definition
 	}
 	const planned = "planned"
-	fresh := lease.NewMemory()
+	fresh := store.NewMemory()
 	if err := sequence.Create(ctx, fresh, planned, d); err != nil {
 		return info, 0, usagef("%s", strings.TrimPrefix(err.Error(), `sequence "`+planned+`": `))
 	}

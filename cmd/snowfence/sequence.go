@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/spf13/cobra"
 )
@@ -177,7 +178,7 @@ below it were given out, or are in the range of a program that has not used them
 }
 
 // sequenceWork is what a subcommand does to a sequence; nil is nothing.
-type sequenceWork func(ctx context.Context, st lease.Store) error
+type sequenceWork func(ctx context.Context, st store.Store) error
 
 // onSequence gives a subcommand its flags and its work on one sequence, which it then shows.
 // prepare looks at the command line before a store is opened.
@@ -280,7 +281,7 @@ func (s sequenceJSON) failover() string {
 // openForSequence opens the store of the flags. What is no name of a sequence it refuses before: a
 // mistake on the command line is no failure of the store.
 func openForSequence(ctx context.Context, f *storeFlags, name string, opener opener) (*open.Store, error) {
-	if _, err := sequence.Show(ctx, lease.NewMemory(), name); errors.Is(err, lease.ErrInvalid) {
+	if _, err := sequence.Show(ctx, store.NewMemory(), name); errors.Is(err, lease.ErrInvalid) {
 		return nil, usageError{err}
 	}
 	return opener(ctx, f)

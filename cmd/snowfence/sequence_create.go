@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/spf13/cobra"
 )
@@ -118,10 +119,10 @@ Mode, start, step, pattern and zone never change. "snowfence sequence change" ch
 			d.AfterFailover = *c.AfterFailover
 		}
 		// A definition that is invalid is refused before a store is made for it.
-		if err := sequence.Create(cmd.Context(), lease.NewMemory(), name, d); err != nil {
+		if err := sequence.Create(cmd.Context(), store.NewMemory(), name, d); err != nil {
 			return nil, usageError{err}
 		}
-		return func(ctx context.Context, st lease.Store) error {
+		return func(ctx context.Context, st store.Store) error {
 			err := sequence.Create(ctx, st, name, d)
 			if err == nil && c.AfterFailover != nil {
 				err = wantFailover(ctx, st, name, d.AfterFailover)
@@ -140,7 +141,7 @@ Mode, start, step, pattern and zone never change. "snowfence sequence change" ch
 
 // wantFailover refuses another action after a failover than the one named. Create cannot: to it,
 // stop is what is not named.
-func wantFailover(ctx context.Context, st lease.Store, name string, want int64) error {
+func wantFailover(ctx context.Context, st store.Store, name string, want int64) error {
 	info, err := sequence.Show(ctx, st, name)
 	if have := info.Definition.AfterFailover; err == nil && have != want {
 		return fmt.Errorf("sequence %q: its action after a failover is %s, not %s (%w)", name, failoverText(have),

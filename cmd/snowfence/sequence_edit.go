@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"context"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/spf13/cobra"
 )
@@ -31,7 +31,7 @@ starts above.`,
 			return nil, usagef("what is to change in sequence %q: add --max, --min-range, --max-range or "+
 				"--after-failover", name)
 		}
-		return func(ctx context.Context, st lease.Store) error { return sequence.Update(ctx, st, name, c) }, nil
+		return func(ctx context.Context, st store.Store) error { return sequence.Update(ctx, st, name, c) }, nil
 	})
 }
 
@@ -50,7 +50,7 @@ there, and no number comes twice.`,
 			return nil, usagef("all programs that use sequence %q will get no more numbers: add --confirm if that is "+
 				"meant", name)
 		}
-		return func(ctx context.Context, st lease.Store) error { return sequence.Delete(ctx, st, name) }, nil
+		return func(ctx context.Context, st store.Store) error { return sequence.Delete(ctx, st, name) }, nil
 	})
 }
 
@@ -124,7 +124,7 @@ Confirm never lowers what was given out. You can repeat it.`,
 }
 
 func (p *program) confirmSequence(
-	ctx context.Context, st lease.Store, name string, c sequence.Confirmation,
+	ctx context.Context, st store.Store, name string, c sequence.Confirmation,
 ) (sequence.Info, error) {
 	if err := sequence.Confirm(ctx, st, name, c); err != nil {
 		return sequence.Info{}, p.sequenceError(name, err)
@@ -135,7 +135,7 @@ func (p *program) confirmSequence(
 // confirmAll confirms all sequences that were not deleted. What an error leaves out, the next run
 // does.
 func (p *program) confirmAll(
-	ctx context.Context, st lease.Store, c sequence.Confirmation, asJSON bool, out *bufio.Writer,
+	ctx context.Context, st store.Store, c sequence.Confirmation, asJSON bool, out *bufio.Writer,
 ) error {
 	list, err := sequence.List(ctx, st)
 	if err != nil {

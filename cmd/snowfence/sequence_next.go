@@ -9,7 +9,7 @@ import (
 	"log/slog"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/spf13/cobra"
 )
@@ -63,7 +63,7 @@ that is more than a year away and has no number yet needs --any-period.`,
 
 // takeNumbers prints numbers, with a bar where one can be seen.
 func (p *program) takeNumbers(
-	ctx context.Context, st lease.Store, name string, f *nextFlags, out *bufio.Writer,
+	ctx context.Context, st store.Store, name string, f *nextFlags, out *bufio.Writer,
 ) (err error) {
 	wait := newNumberWait(ctx, p, name)
 	defer wait.stop()
@@ -105,7 +105,7 @@ type takeLines func(ctx context.Context, b []byte, most int64) ([]byte, int64, e
 
 // openNumbers opens a sequence, plain or dated, and returns what ends its use.
 func openNumbers(
-	ctx context.Context, st lease.Store, name string, f *nextFlags, o *sequence.Options,
+	ctx context.Context, st store.Store, name string, f *nextFlags, o *sequence.Options,
 ) (take takeLines, end func() error, err error) {
 	plain, err := sequence.Open(ctx, st, name, o)
 	if errors.Is(err, sequence.ErrDated) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -74,7 +75,7 @@ func (w *numberWait) Handle(_ context.Context, r slog.Record) error {
 func isAnswer(err error) bool {
 	for _, kind := range []error{
 		sequence.ErrEnded, sequence.ErrRolledBack, sequence.ErrNoSequence, sequence.ErrPeriod,
-		lease.ErrReplaced, lease.ErrRefused,
+		store.ErrReplaced, lease.ErrRefused,
 	} {
 		if errors.Is(err, kind) {
 			return true

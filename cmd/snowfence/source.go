@@ -8,7 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/statefile"
 	"github.com/spf13/cobra"
 )
@@ -232,16 +232,16 @@ func sliceOf(file *statefile.Fence, text string) (snowfence.Fence, error) {
 }
 
 // latest returns the record of a block of nodes that reaches furthest; nil if none was leased.
-func latest(ctx context.Context, st *open.Store, f *newFlags, node int64) (*lease.Record, error) {
-	keys := make([]lease.Key, f.block)
+func latest(ctx context.Context, st *open.Store, f *newFlags, node int64) (*store.Record, error) {
+	keys := make([]store.Key, f.block)
 	for i := range keys {
-		keys[i] = lease.Key{Namespace: f.store.namespace, Node: node + int64(i)}
+		keys[i] = store.Key{Namespace: f.store.namespace, Node: node + int64(i)}
 	}
 	records, err := st.Leases.Get(ctx, keys)
 	if err != nil {
 		return nil, fmt.Errorf("reading node %d of namespace %q: %w", node, f.store.namespace, err)
 	}
-	var last *lease.Record
+	var last *store.Record
 	for i, r := range records {
 		if r.Nonce != "" && (last == nil || r.Until > last.Until) {
 			last = &records[i]

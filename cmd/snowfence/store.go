@@ -12,6 +12,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/spf13/pflag"
 )
 
@@ -113,7 +114,7 @@ const localTTL = 5 * time.Second
 
 // openLease leases a node of the namespace. With a fixed node it also returns its record
 // from before, nil without one.
-func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*lease.Lease, *lease.Record, error) {
+func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*lease.Lease, *store.Record, error) {
 	s, err := p.namespaceScheme(ctx, st, f)
 	if err != nil {
 		return nil, nil, err
@@ -126,7 +127,7 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 	if st.Local {
 		o.TTL = localTTL
 	}
-	var before *lease.Record
+	var before *store.Record
 	if err := f.node.options(ctx, s, &o); err != nil {
 		return nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // "lease list" printed the escape sequences of labels and vetoes that a store had.
@@ -29,14 +30,14 @@ func TestLeaseListEscapesWhatAStoreHas(t *testing.T) {
 		t.Fatal(err)
 	}
 	until := snowfence.Default().TickOf(time.Now().Add(time.Hour))
-	record := func(node int64, veto string) lease.Write {
-		return lease.Write{New: lease.Record{
-			Key: lease.Key{Namespace: "default", Node: node}, Nonce: "n", Generation: ns.Generation, Until: until,
+	record := func(node int64, veto string) store.Write {
+		return store.Write{New: store.Record{
+			Key: store.Key{Namespace: "default", Node: node}, Nonce: "n", Generation: ns.Generation, Until: until,
 			Holder: "h", Label: "\x1b[2Jweb\u202e", Veto: veto,
 		}}
 	}
-	for _, w := range []lease.Write{record(0, ""), record(1, "old\nand\x1b[2J")} {
-		if err := errors.Join(st.Leases.Swap(t.Context(), []lease.Write{w})...); err != nil {
+	for _, w := range []store.Write{record(0, ""), record(1, "old\nand\x1b[2J")} {
+		if err := errors.Join(st.Leases.Swap(t.Context(), []store.Write{w})...); err != nil {
 			t.Fatal(err)
 		}
 	}

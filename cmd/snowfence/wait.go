@@ -9,6 +9,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // explainWait says why nothing happens for a while, and ends a run that would wait for nothing.
@@ -33,7 +34,7 @@ func (p *program) explainWait(ctx context.Context, g *snowfence.Generator, src *
 
 // whyLeasedLater says what is known of the node and its last holder; before is the node's
 // record as it was before this run leased it, if the node was asked for.
-func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlags, before *lease.Record,
+func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlags, before *store.Record,
 	g snowfence.Grant,
 ) string {
 	unknown := fmt.Sprintf("node %d was leased up to there", g.Node)
@@ -77,7 +78,7 @@ func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlag
 
 // restorable reports whether a stretch that was never granted lies below what a node was
 // granted ahead of time, as lease.RestoreNode needs it.
-func restorable(r *lease.Record, ns lease.Namespace, now int64) bool {
+func restorable(r *store.Record, ns lease.Namespace, now int64) bool {
 	return r.Generation >= ns.Since && r.From > now && r.PrevUntil < r.From && r.SkipUntil <= now
 }
 

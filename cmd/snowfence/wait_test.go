@@ -9,6 +9,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // What is said of a node whose IDs begin later is what is known of its last holder.
@@ -19,14 +20,14 @@ func TestWhyLeasedLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mem := lease.NewMemory()
+	mem := store.NewMemory()
 	if _, err := lease.CreateNamespace(t.Context(), mem, "default", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	p := &program{now: func() time.Time { return now }}
 	f := &newFlags{block: 1, store: storeFlags{namespace: "default"}}
-	record := func(holder string, at, until time.Duration, unbroken bool) *lease.Record {
-		r := &lease.Record{
+	record := func(holder string, at, until time.Duration, unbroken bool) *store.Record {
+		r := &store.Record{
 			Nonce: "x", Generation: 1, Holder: holder, At: now.Add(at).UnixMilli(),
 			Until: layout.TickOf(now.Add(until)),
 		}
@@ -37,7 +38,7 @@ func TestWhyLeasedLater(t *testing.T) {
 	}
 	const restore = "\n  snowfence lease restore 7 --namespace default"
 	for _, c := range []struct {
-		before *lease.Record
+		before *store.Record
 		until  time.Duration
 		want   string
 	}{

@@ -7,13 +7,14 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/randflake"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // The node is leased: no other process has it. Two generators here stand for two
 // processes with one store.
 func ExampleNewOn() {
 	ctx := context.Background()
-	store := lease.NewMemory() // that of your database in a program: sqlstore.New, etcdstore.New, …
+	store := store.NewMemory() // that of your database in a program: sqlstore.New, etcdstore.New, …
 	secret, err := snowfence.NewSecret([]byte("super-secret-key"))
 	if err != nil {
 		fmt.Println(err)

@@ -7,11 +7,12 @@ import (
 
 	"github.com/snowfence/snowfence/compat/snowflake"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A lease finds a number that no other process has.
 func ExampleNewNodeOn() {
-	ctx, store := context.Background(), lease.NewMemory() // in a program: the store of your database
+	ctx, store := context.Background(), store.NewMemory() // in a program: the store of your database
 	scheme, err := snowflake.Scheme()
 	if err != nil {
 		log.Fatal(err)

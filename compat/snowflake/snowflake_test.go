@@ -15,6 +15,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/snowflake"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/statefile"
 )
 
@@ -265,7 +266,7 @@ func TestNumberOfALeaseIsNoBareNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	number := int64(613)
-	l, err := lease.Open(t.Context(), lease.NewMemory(), "orders", s, &lease.Options{Create: true, Node: &number})
+	l, err := lease.Open(t.Context(), store.NewMemory(), "orders", s, &lease.Options{Create: true, Node: &number})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +294,7 @@ func TestNumberOfALeaseIsNoBareNumber(t *testing.T) {
 	if id := bare.Generate(); id <= last {
 		t.Errorf("%d after %d", id, last)
 	}
-	l, err = lease.Open(t.Context(), lease.NewMemory(), "orders", s, &lease.Options{Create: true, Node: &number})
+	l, err = lease.Open(t.Context(), store.NewMemory(), "orders", s, &lease.Options{Create: true, Node: &number})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/sonyflake"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // The metadata service of EC2 answers only who has a token. This is version 2 of its
@@ -99,7 +100,7 @@ func metadata() *httptest.Server {
 // The machine ID is leased: no other process has it, whatever its address is.
 func ExampleNewOn() {
 	ctx := context.Background()
-	store := lease.NewMemory() // that of your database in a program: sqlstore.New, etcdstore.New, …
+	store := store.NewMemory() // that of your database in a program: sqlstore.New, etcdstore.New, …
 	scheme, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake-v2"))
 	if err != nil {
 		fmt.Println(err)

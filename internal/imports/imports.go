@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -49,7 +50,7 @@ type Counter struct {
 // that it takes another one, and the sequence goes on there. After a crash between two steps, the
 // block of before is lost.
 func Begin(
-	ctx context.Context, old *sql.DB, c Counter, st lease.Store, name string, block int64, d sequence.Definition,
+	ctx context.Context, old *sql.DB, c Counter, st store.Store, name string, block int64, d sequence.Definition,
 ) (sequence.Info, error) {
 	k, err := c.known(block, d)
 	if err != nil {
@@ -100,7 +101,7 @@ func Begin(
 //
 // Run it again after a crash: each step is done once.
 func Finish(
-	ctx context.Context, old *sql.DB, c Counter, st lease.Store, name string, d sequence.Definition,
+	ctx context.Context, old *sql.DB, c Counter, st store.Store, name string, d sequence.Definition,
 ) (sequence.Info, error) {
 	k, err := c.known(1, sequence.Definition{Start: d.Start, Step: d.Step, Pattern: d.Pattern})
 	if err != nil {
@@ -147,7 +148,7 @@ func Finish(
 
 // goOn lets a sequence go on with other numbers. The floor is raised first, because below it are
 // numbers of the old programs.
-func goOn(ctx context.Context, st lease.Store, name string, first, last int64, blockOf string) error {
+func goOn(ctx context.Context, st store.Store, name string, first, last int64, blockOf string) error {
 	if err := sequence.Confirm(ctx, st, name, sequence.Confirmation{Floor: &first}); err != nil {
 		return err
 	}
@@ -209,7 +210,7 @@ func (c Counter) String() string {
 // try makes the sequence in memory, so that what is wrong with it shows before a block is taken.
 func try(ctx context.Context, name string, d sequence.Definition, now position) error {
 	d.Start, d.Step = &now.next, now.step
-	return sequence.Create(ctx, lease.NewMemory(), name, d)
+	return sequence.Create(ctx, store.NewMemory(), name, d)
 }
 
 // fits refuses sequences that Begin did not make of the counter.

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
-	seam "github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -15,7 +14,7 @@ import (
 // given out and the answers of the store.
 type counter struct {
 	name        string
-	st          *store // of its records
+	st          *medium // of its records
 	made        sequence.Definition
 	start, step int64
 	mode        sequence.Mode
@@ -57,7 +56,7 @@ type take struct {
 	shared              bool          // a program that had it was resumed twice
 }
 
-func newCounter(chance *rand.Rand, st *store, name string) *counter {
+func newCounter(chance *rand.Rand, st *medium, name string) *counter {
 	c := &counter{
 		name: name, st: st,
 		start: []int64{1, 0, -7, 1 << 40}[chance.IntN(4)], step: []int64{1, 1, 5, -3}[chance.IntN(4)],
@@ -82,7 +81,7 @@ func newCounter(chance *rand.Rand, st *store, name string) *counter {
 // manyNumbers is more than all programs take in a run.
 const manyNumbers = 1 << 24
 
-func (c *counter) key() lease.Key { return lease.Key{Namespace: "#" + c.name, Node: plain} }
+func (c *counter) key() store.Key { return store.Key{Namespace: "#" + c.name, Node: plain} }
 
 // number is that of an ordinal.
 func (c *counter) number(ordinal int64) int64 { return c.start + ordinal*c.step }
@@ -96,7 +95,7 @@ func (c *counter) reach() (end int64) {
 }
 
 // counterOf returns the counter that a record belongs to.
-func (s *sim) counterOf(st *store, k lease.Key) *counter {
+func (s *sim) counterOf(st *medium, k store.Key) *counter {
 	i := slices.IndexFunc(s.counters, func(c *counter) bool { return c.st == st && c.key().Namespace == k.Namespace })
 	return s.counters[i]
 }
@@ -112,14 +111,14 @@ func (c *counter) lossy() bool {
 	_ = json.Unmarshal([]byte(r.Data), &data) // what is no record of a sequence is found out by others
 	lossy := r.Nonce == "" || data.AfterFailover == sequence.Trust
 	for period, end := range c.written {
-		k := lease.Key{Namespace: r.Namespace, Node: period}
+		k := store.Key{Namespace: r.Namespace, Node: period}
 		lossy = lossy || data.AfterFailover > 0 && end-c.st.records[k].From > data.AfterFailover
 	}
 	return lossy
 }
 
 // recorded is told of each swap that the store carried out.
-func (s *sim) recorded(st *store, r lease.Record) {
+func (s *sim) recorded(st *medium, r store.Record) {
 	c := s.counterOf(st, r.Key)
 	c.carry(s, r)
 	if r.Node != plain {
@@ -135,13 +134,13 @@ func (s *sim) recorded(st *store, r lease.Record) {
 	c.count = data.Confirmed
 }
 
-func (c *counter) carry(s *sim, r lease.Record) {
+func (c *counter) carry(s *sim, r store.Record) {
 	c.written[r.Node] = max(c.written[r.Node], r.From)
 	c.carried[r.Nonce] = s.now
 }
 
 // add is an addition that has reached the store.
-func (s *sim) add(st *store, p *process, a seam.Addition) added {
+func (s *sim) add(st *medium, p *process, a store.Addition) added {
 	r, err := st.add(a)
 	if err == nil {
 		s.counterOf(st, r.Key).carry(s, r)

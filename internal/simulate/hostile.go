@@ -10,12 +10,13 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // server leases nodes of the store by tickets, as a server does that is on the way to it. Its clock
 // is the true one. What a reply says may be lost on the way back.
 type server struct {
-	st   lease.Store
+	st   store.Store
 	p    *process
 	s    *snowfence.Scheme
 	h    *holding // of the client; nil for a hostile one
@@ -60,7 +61,7 @@ func (v server) Renew(
 		return lease.Leased{}, err
 	}
 	next, err := t.Renew(ctx, v.st, v.s, attempt, earlier, v.options())
-	if errors.Is(err, lease.ErrLost) { // the client knows it from here on
+	if errors.Is(err, store.ErrLost) { // the client knows it from here on
 		for n := t.Node; n < t.Node+int64(t.Nodes); n++ {
 			v.p.s.lost(v.h, n, v.h.acked[n])
 		}

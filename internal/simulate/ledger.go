@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // claim is a grant as a generator has it: the ledger's own account, which knows nothing
@@ -74,7 +74,7 @@ type acked struct {
 }
 
 // acknowledge is told of each answer to a swap that reached a process, at the moment it did.
-func (s *sim) acknowledge(h *holding, writes []lease.Write, errs []error) {
+func (s *sim) acknowledge(h *holding, writes []store.Write, errs []error) {
 	if h == nil {
 		return
 	}
@@ -87,7 +87,7 @@ func (s *sim) acknowledge(h *holding, writes []lease.Write, errs []error) {
 		switch err := errs[i]; {
 		case err == nil:
 			h.acked[node] = acked{nonce: w.New.Nonce, revision: w.New.Revision, until: w.New.Until}
-		case errors.Is(err, lease.ErrLost):
+		case errors.Is(err, store.ErrLost):
 			if a.nonce == w.Old && !a.doubt && !h.p.slot.served { // a server says it later
 				s.lost(h, node, a)
 			}
@@ -99,7 +99,7 @@ func (s *sim) acknowledge(h *holding, writes []lease.Write, errs []error) {
 }
 
 // doubt is told of each swap that was not answered.
-func (s *sim) doubt(h *holding, writes []lease.Write) {
+func (s *sim) doubt(h *holding, writes []store.Write) {
 	if h == nil {
 		return
 	}

@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
-	seam "github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // errUnanswered is what a client gets when the store's answer does not come.
@@ -17,14 +16,14 @@ var errUnanswered = errors.New("the store did not answer")
 // link is the store as one process reaches it. Each call is a message there and a message
 // back, and anything can happen to either.
 type link struct {
-	seam.Basic
+	store.Basic
 	p  *process
 	h  *holding // whose lease uses it; nil for the operator
-	st *store   // nil for the one that all runs have
+	st *medium  // nil for the one that all runs have
 }
 
 // at returns the store.
-func (k link) at() *store {
+func (k link) at() *medium {
 	if k.st != nil {
 		return k.st
 	}
@@ -64,7 +63,7 @@ func (k link) ask(ctx context.Context, what string, do func() any, got func(any)
 }
 
 // send is the way of a request to the store and back.
-func (p *process) send(st *store, n int, c *call, what string, do func() any) {
+func (p *process) send(st *medium, n int, c *call, what string, do func() any) {
 	s := p.s
 	s.figures.Calls++
 	there, back := p.latency(), p.latency()
@@ -150,38 +149,38 @@ func (p *process) crashSoon(d time.Duration) {
 	p.s.after(d, func() { p.s.kill(p) })
 }
 
-// Get implements lease.Store.
-func (k link) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+// Get implements store.Store.
+func (k link) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	out, err := k.ask(ctx, "get", func() any { return k.at().get(keys) }, nil)
 	if err != nil {
 		return nil, err
 	}
-	return append([]lease.Record(nil), out.([]lease.Record)...), nil
+	return append([]store.Record(nil), out.([]store.Record)...), nil
 }
 
-// List implements lease.Store.
+// List implements store.Store.
 func (k link) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]lease.Record, error) {
+) ([]store.Record, error) {
 	out, err := k.ask(ctx, "list", func() any { return k.at().list(namespace, nodes, limit) }, nil)
 	if err != nil {
 		return nil, err
 	}
-	return append([]lease.Record(nil), out.([]lease.Record)...), nil
+	return append([]store.Record(nil), out.([]store.Record)...), nil
 }
 
-// Heads implements lease.Store.
-func (k link) Heads(ctx context.Context) ([]lease.Record, error) {
+// Heads implements store.Store.
+func (k link) Heads(ctx context.Context) ([]store.Record, error) {
 	out, err := k.ask(ctx, "heads", func() any { return k.at().heads() }, nil)
 	if err != nil {
 		return nil, err
 	}
-	return append([]lease.Record(nil), out.([]lease.Record)...), nil
+	return append([]store.Record(nil), out.([]store.Record)...), nil
 }
 
-// Swap implements lease.Store. A batch may be cut in two, of which the second part is
+// Swap implements store.Store. A batch may be cut in two, of which the second part is
 // lost or comes late.
-func (k link) Swap(ctx context.Context, writes []lease.Write) []error {
+func (k link) Swap(ctx context.Context, writes []store.Write) []error {
 	p := k.p
 	cut := len(writes)
 	if cut > 1 && !p.replaying && p.s.fault(faultCut, p, 0) {
@@ -213,12 +212,12 @@ func (k link) Swap(ctx context.Context, writes []lease.Write) []error {
 
 // sender is the store of one lease: it notes each write as soon as the lease sends it.
 type sender struct {
-	lease.Store
+	store.Store
 	h *holding
 }
 
-// Swap implements lease.Store.
-func (s sender) Swap(ctx context.Context, writes []lease.Write) []error {
+// Swap implements store.Store.
+func (s sender) Swap(ctx context.Context, writes []store.Write) []error {
 	for _, w := range writes {
 		s.h.tried[w.New.Node] = max(s.h.tried[w.New.Node], w.New.Until)
 	}
@@ -227,23 +226,23 @@ func (s sender) Swap(ctx context.Context, writes []lease.Write) []error {
 
 // added is the answer to an addition.
 type added struct {
-	r   lease.Record
+	r   store.Record
 	err error
 }
 
-// Add implements lease.Store.
-func (k link) Add(ctx context.Context, a seam.Addition) (lease.Record, error) {
+// Add implements store.Store.
+func (k link) Add(ctx context.Context, a store.Addition) (store.Record, error) {
 	if !k.at().adds {
 		return k.Basic.Add(ctx, a)
 	}
 	out, err := k.ask(ctx, "add", func() any { return k.p.s.add(k.at(), k.p, a) }, nil)
 	if err != nil {
-		return lease.Record{}, err
+		return store.Record{}, err
 	}
 	return out.(added).r, out.(added).err
 }
 
-// Identity implements lease.Store.
+// Identity implements store.Store.
 func (k link) Identity(ctx context.Context, _ string) (string, error) {
 	out, err := k.ask(ctx, "identity", func() any { return k.at().name() }, nil)
 	if err != nil {
@@ -252,7 +251,7 @@ func (k link) Identity(ctx context.Context, _ string) (string, error) {
 	return out.(string), nil
 }
 
-// Now implements lease.Store.
+// Now implements store.Store.
 func (k link) Now(ctx context.Context) (time.Time, error) {
 	if !k.at().clock {
 		return time.Time{}, nil

@@ -7,37 +7,37 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
-	seam "github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
-func keysOf(node int64) []lease.Key { return []lease.Key{{Namespace: namespace, Node: node}} }
+func keysOf(node int64) []store.Key { return []store.Key{{Namespace: namespace, Node: node}} }
 
 // calmly runs f in the operator's process as if the store were at hand: nothing fails and
 // no time passes. It is how a run begins and is put right at its end.
-func (s *sim) calmly(f func(ctx context.Context, st lease.Store) error) error {
+func (s *sim) calmly(f func(ctx context.Context, st store.Store) error) error {
 	return f(world.With(context.Background(), s.operator), direct{st: s.store, s: s})
 }
 
 // direct is the store without a network.
 type direct struct {
-	seam.Basic
-	st *store
+	store.Basic
+	st *medium
 	s  *sim
 }
 
-func (d direct) Get(_ context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (d direct) Get(_ context.Context, keys []store.Key) ([]store.Record, error) {
 	return d.st.get(keys), nil
 }
 
 func (d direct) List(
 	_ context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]lease.Record, error) {
+) ([]store.Record, error) {
 	return d.st.list(namespace, nodes, limit), nil
 }
 
-func (d direct) Heads(context.Context) ([]lease.Record, error) { return d.st.heads(), nil }
+func (d direct) Heads(context.Context) ([]store.Record, error) { return d.st.heads(), nil }
 
-func (d direct) Swap(_ context.Context, writes []lease.Write) []error {
+func (d direct) Swap(_ context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
 	for i, w := range writes {
 		errs[i] = d.s.swap(d.st, d.s.operator, w)
@@ -48,8 +48,8 @@ func (d direct) Swap(_ context.Context, writes []lease.Write) []error {
 func (d direct) Identity(context.Context, string) (string, error) { return d.st.name(), nil }
 
 // swap is a write that has reached the store.
-func (s *sim) swap(st *store, p *process, w lease.Write) error {
-	veto := st.get([]lease.Key{w.New.Key})[0].Veto
+func (s *sim) swap(st *medium, p *process, w store.Write) error {
+	veto := st.get([]store.Key{w.New.Key})[0].Veto
 	err := st.swap(w)
 	if err == nil && s.counters != nil {
 		s.recorded(st, w.New)
@@ -57,7 +57,7 @@ func (s *sim) swap(st *store, p *process, w lease.Write) error {
 	if err == nil && veto != "" && w.New.Holder != "" {
 		s.violate("%s leased node %d, which has a veto", p.name, w.New.Node)
 	}
-	if err == nil && w.New.Node == lease.NamespaceNode {
+	if err == nil && w.New.Node == store.NamespaceNode {
 		s.changed()
 	}
 	if err == nil && w.New.Holder != "" {
@@ -71,10 +71,10 @@ func (s *sim) swap(st *store, p *process, w lease.Write) error {
 }
 
 // namespace reads the namespace's record, which has no form of its own here.
-func (s *sim) namespace() lease.Record { return s.store.get(keysOf(lease.NamespaceNode))[0] }
+func (s *sim) namespace() store.Record { return s.store.get(keysOf(store.NamespaceNode))[0] }
 
 func (s *sim) create() error {
-	return s.calmly(func(ctx context.Context, st lease.Store) error {
+	return s.calmly(func(ctx context.Context, st store.Store) error {
 		_, err := lease.CreateNamespace(ctx, st, namespace, s.schemes[0], s.leasable())
 		s.save()
 		return err
@@ -123,8 +123,8 @@ func (s *sim) command(f Fault, chance float64) {
 }
 
 // restoreNode takes the node whose floor is furthest ahead back to where it was.
-func (s *sim) restoreNode(ctx context.Context, st lease.Store, rs []lease.Record) {
-	far := slices.MaxFunc(rs, func(a, b lease.Record) int { return int(min(max(a.Until-b.Until, -1), 1)) })
+func (s *sim) restoreNode(ctx context.Context, st store.Store, rs []store.Record) {
+	far := slices.MaxFunc(rs, func(a, b store.Record) int { return int(min(max(a.Until-b.Until, -1), 1)) })
 	_, _ = lease.RestoreNode(ctx, st, namespace, far.Node, start().Add(s.now))
 }
 
@@ -155,7 +155,7 @@ func (s *sim) confirm() {
 		s.kill(p)
 	}
 	s.store.identity++
-	_ = s.calmly(func(ctx context.Context, st lease.Store) error {
+	_ = s.calmly(func(ctx context.Context, st store.Store) error {
 		_, err := lease.ConfirmStore(ctx, st, namespace)
 		return err
 	})
@@ -164,7 +164,7 @@ func (s *sim) confirm() {
 // repair is what an operator does when everything is over: lifts vetoes and ends what was
 // left half done.
 func (s *sim) repair() {
-	_ = s.calmly(func(ctx context.Context, st lease.Store) error {
+	_ = s.calmly(func(ctx context.Context, st store.Store) error {
 		for _, r := range s.store.nodes() {
 			if r.Veto != "" {
 				_, _ = lease.VetoNode(ctx, st, namespace, r.Node, "")

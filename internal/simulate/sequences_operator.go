@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/snowfence/snowfence/internal/world"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -37,14 +37,14 @@ func (s *sim) manage(f Fault, chance float64) {
 }
 
 // again creates a sequence that was deleted or is gone.
-func (s *sim) again(ctx context.Context, st lease.Store, c *counter) error {
+func (s *sim) again(ctx context.Context, st store.Store, c *counter) error {
 	return sequence.Create(ctx, st, c.name, sequence.Definition{
 		Mode: c.mode, Start: &c.start, Step: c.step, Pattern: c.made.Pattern, Zone: c.made.Zone,
 	})
 }
 
 // alter changes what can be changed.
-func (s *sim) alter(ctx context.Context, st lease.Store, c *counter) {
+func (s *sim) alter(ctx context.Context, st store.Store, c *counter) {
 	own := s.operator.own
 	var ch sequence.Changes
 	switch own.IntN(3) {
@@ -68,14 +68,14 @@ func (s *sim) alter(ctx context.Context, st lease.Store, c *counter) {
 }
 
 // widen lets a sequence go on as far as it can be of use.
-func (s *sim) widen(ctx context.Context, st lease.Store, c *counter) error {
+func (s *sim) widen(ctx context.Context, st store.Store, c *counter) error {
 	last := c.number(1 << 50)
 	return sequence.Update(ctx, st, c.name, sequence.Changes{Max: &last})
 }
 
 // admit confirms a sequence that was rolled back, with a floor that is true: what programs hold or
 // gave lies below it. What is under way in this moment does not.
-func (s *sim) admit(ctx context.Context, st lease.Store, c *counter) error {
+func (s *sim) admit(ctx context.Context, st store.Store, c *counter) error {
 	info, err := sequence.Show(ctx, st, c.name)
 	if errors.Is(err, sequence.ErrNoSequence) {
 		return s.again(ctx, st, c)

@@ -28,7 +28,7 @@ type sim struct {
 	queue    queue
 	running  *task
 	chance   *rand.Rand // what happens in the world at large
-	store    *store
+	store    *medium
 	procs    []*process
 	operator *process
 	hostile  *hostile // nil in most runs

@@ -9,18 +9,17 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
-	seam "github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
-// store is the data behind all links: linearizable and durable, except when the
+// medium is the data behind all links: linearizable and durable, except when the
 // simulation rolls it back.
-type store struct {
-	records  map[lease.Key]lease.Record
+type medium struct {
+	records  map[store.Key]store.Record
 	identity int
 	clock    bool // it has a time of its own, the true one
 	down     time.Duration
-	backup   map[lease.Key]lease.Record
+	backup   map[store.Key]store.Record
 	adds     bool // it can add; else programs swap
 
 	// equal compares the stored nonce with the one a swap expects. Only tests of the
@@ -28,12 +27,12 @@ type store struct {
 	equal func(stored, expected string) bool
 }
 
-func newStore(clock bool) *store {
-	return &store{records: map[lease.Key]lease.Record{}, clock: clock, equal: func(a, b string) bool { return a == b }}
+func newStore(clock bool) *medium {
+	return &medium{records: map[store.Key]store.Record{}, clock: clock, equal: func(a, b string) bool { return a == b }}
 }
 
-func (st *store) get(keys []lease.Key) []lease.Record {
-	out := make([]lease.Record, len(keys))
+func (st *medium) get(keys []store.Key) []store.Record {
+	out := make([]store.Record, len(keys))
 	for i, k := range keys {
 		out[i] = st.records[k]
 		out[i].Key = k
@@ -41,49 +40,49 @@ func (st *store) get(keys []lease.Key) []lease.Record {
 	return out
 }
 
-func (st *store) list(namespace string, nodes snowfence.NodeRange, limit int) []lease.Record {
-	out := st.all(func(k lease.Key) bool {
+func (st *medium) list(namespace string, nodes snowfence.NodeRange, limit int) []store.Record {
+	out := st.all(func(k store.Key) bool {
 		return k.Namespace == namespace && k.Node >= nodes.From && k.Node < nodes.Until
 	})
 	return out[:min(len(out), limit)]
 }
 
 // nodes returns the records of all nodes that leases have.
-func (st *store) nodes() []lease.Record {
+func (st *medium) nodes() []store.Record {
 	return st.list(namespace, snowfence.NodeRange{Until: math.MaxInt64}, math.MaxInt)
 }
 
-func (st *store) heads() []lease.Record {
-	return st.all(func(k lease.Key) bool { return k.Node == plain || k.Node == lease.NamespaceNode })
+func (st *medium) heads() []store.Record {
+	return st.all(func(k store.Key) bool { return k.Node == plain || k.Node == store.NamespaceNode })
 }
 
 // all returns the records that match, in the order of their keys.
-func (st *store) all(match func(lease.Key) bool) []lease.Record {
-	var out []lease.Record
+func (st *medium) all(match func(store.Key) bool) []store.Record {
+	var out []store.Record
 	for k, r := range st.records {
 		if match(k) {
 			out = append(out, r)
 		}
 	}
-	slices.SortFunc(out, func(a, b lease.Record) int {
+	slices.SortFunc(out, func(a, b store.Record) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Node, b.Node))
 	})
 	return out
 }
 
-func (st *store) swap(w lease.Write) error {
+func (st *medium) swap(w store.Write) error {
 	if !st.equal(st.records[w.New.Key].Nonce, w.Old) {
-		return lease.ErrLost
+		return store.ErrLost
 	}
 	st.records[w.New.Key] = w.New
 	return nil
 }
 
-// add carries out an addition: the simulation's own account of what lease.Store promises.
-func (st *store) add(a seam.Addition) (lease.Record, error) {
+// add carries out an addition: the simulation's own account of what store.Store promises.
+func (st *medium) add(a store.Addition) (store.Record, error) {
 	r := st.records[a.Key]
 	if r.Nonce == "" || r.Generation != a.Generation {
-		return lease.Record{}, lease.ErrLost
+		return store.Record{}, store.ErrLost
 	}
 	r.Nonce, r.Revision, r.PrevUntil = a.NonceAt(r.Revision+1), r.Revision+1, r.From
 	if a.Limit > r.From {
@@ -93,9 +92,9 @@ func (st *store) add(a seam.Addition) (lease.Record, error) {
 	return r, nil
 }
 
-func (st *store) name() string { return "store " + strconv.Itoa(st.identity) }
+func (st *medium) name() string { return "store " + strconv.Itoa(st.identity) }
 
 // save takes a backup, and restore goes back to it.
-func (st *store) save() { st.backup = maps.Clone(st.records) }
+func (st *medium) save() { st.backup = maps.Clone(st.records) }
 
-func (st *store) restore() { st.records = maps.Clone(st.backup) }
+func (st *medium) restore() { st.records = maps.Clone(st.backup) }

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -30,7 +30,7 @@ func (s *sim) overStores(chance *rand.Rand) {
 // createAll makes the sequences, before anything goes wrong.
 func (s *sim) createAll(_ context.Context) error {
 	step := int64(len(s.counters)) + s.chance.Int64N(3) // of those over several stores
-	return s.calmly(func(ctx context.Context, _ lease.Store) error {
+	return s.calmly(func(ctx context.Context, _ store.Store) error {
 		for i, c := range s.counters {
 			d := c.made
 			if s.strides {
@@ -56,7 +56,7 @@ func (s *sim) createAll(_ context.Context) error {
 func (p *process) stride(ctx context.Context) {
 	s := p.s
 	var takers []*taker
-	var stores []lease.Store
+	var stores []store.Store
 	for _, c := range s.counters {
 		t := p.taker(c)
 		takers, stores = append(takers, t), append(stores, t)

@@ -8,15 +8,14 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
-	"github.com/snowfence/snowfence/lease"
-	seam "github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
 // taker is a sequence that a process has open. It stands between the sequence and the store, and
 // tells the ledger what the store answers.
 type taker struct {
-	lease.Store
+	store.Store
 	p     *process
 	c     *counter
 	q     *sequence.Sequence // nil of a dated one
@@ -37,9 +36,9 @@ type sight struct {
 	carried  time.Duration
 }
 
-// Add implements lease.Store.
-func (t *taker) Add(ctx context.Context, a seam.Addition) (lease.Record, error) {
-	r, err := seam.Add(ctx, t.Store, a)
+// Add implements store.Store.
+func (t *taker) Add(ctx context.Context, a store.Addition) (store.Record, error) {
+	r, err := store.Add(ctx, t.Store, a)
 	if err == nil {
 		t.took(r)
 	}
@@ -47,7 +46,7 @@ func (t *taker) Add(ctx context.Context, a seam.Addition) (lease.Record, error) 
 }
 
 // took is told of each take whose answer reached the process.
-func (t *taker) took(r lease.Record) {
+func (t *taker) took(r store.Record) {
 	s, c := t.p.s, t.c
 	k := &take{period: r.Node, from: r.PrevUntil, until: r.From, carried: c.carried[r.Nonce]}
 	k.shared = t.p.replaying || k.carried <= t.forked // or its answer lay unread

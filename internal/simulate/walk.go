@@ -9,6 +9,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // walk has the operator change the layout a few times, one soon after the other: two
@@ -63,7 +64,7 @@ func (s *sim) draw(chance *rand.Rand) *snowfence.Scheme {
 }
 
 // change asks for a layout until the namespace has it or refuses it.
-func (s *sim) change(ctx context.Context, st lease.Store, to *snowfence.Scheme) {
+func (s *sim) change(ctx context.Context, st store.Store, to *snowfence.Scheme) {
 	s.targets = append(s.targets, to)
 	for range 5 {
 		_, err := lease.ChangeNamespace(ctx, st, namespace, lease.NamespaceChange{Scheme: to})

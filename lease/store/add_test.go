@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -35,7 +34,7 @@ func (b *busy) Swap(context.Context, []store.Write) []error {
 // lost swap ends it.
 func TestAdditionWhileOthersAreFaster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := &busy{Store: lease.NewMemory(), swap: store.ErrLost}
+		st := &busy{Store: store.NewMemory(), swap: store.ErrLost}
 		r := store.Record{Key: store.Key{Namespace: "#n", Node: -2}, Nonce: "x", Generation: 1}
 		if err := st.Store.Swap(t.Context(), []store.Write{{New: r}})[0]; err != nil {
 			t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -20,7 +19,7 @@ var errSilent = errors.New("no answer")
 
 // pages is a store in memory that notes where lists begin, and fails at one of them.
 type pages struct {
-	*lease.Memory
+	*store.Memory
 	from   []int64
 	fail   int  // the number of the list that fails, from 1 on
 	repeat bool // it begins at node 0 each time
@@ -41,7 +40,7 @@ func (p *pages) List(
 // full returns a store that has these nodes of the namespace n, and the namespace itself.
 func full(t *testing.T, nodes ...int64) *pages {
 	t.Helper()
-	p := &pages{Memory: lease.NewMemory()}
+	p := &pages{Memory: store.NewMemory()}
 	var writes []store.Write
 	for _, node := range append(nodes, store.NamespaceNode) {
 		writes = append(writes, store.Write{New: store.Record{Key: store.Key{Namespace: "n", Node: node}, Nonce: "x"}})

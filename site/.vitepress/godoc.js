@@ -6,7 +6,7 @@ import { repository } from './pages.js'
 const root = 'github.com/snowfence/snowfence'
 
 // names reads the list of all exported names, which a test compares with the code: the address of
-// each by its name with the package in front, such as lease.Store.
+// each by its name with the package in front, such as store.Store.
 export function names() {
   const all = new Map()
   let pkg = ''

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/servers"
@@ -50,7 +51,7 @@ func unique(t *testing.T, least int, lists ...[]int64) {
 }
 
 // newStore returns the URL of a new SQLite file, and the store in it.
-func newStore(t *testing.T) (string, lease.Store) {
+func newStore(t *testing.T) (string, store.Store) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, err := sql.Open("sqlite", "file:"+path+

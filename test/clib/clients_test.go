@@ -17,6 +17,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
@@ -341,7 +342,7 @@ func TestLanguagesOverOneFile(t *testing.T) {
 }
 
 // inGo makes IDs with the library of Go.
-func inGo(t *testing.T, st lease.Store, n int) []int64 {
+func inGo(t *testing.T, st store.Store, n int) []int64 {
 	t.Helper()
 	g, err := lease.OpenGenerator(t.Context(), st, nil)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/snowfence/snowfence/compat/sonyflake"
 	v1 "github.com/snowfence/snowfence/compat/sonyflake/v1"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Programs from the issues of sony/sonyflake, and close relatives. What repeats IDs with the
@@ -102,7 +103,7 @@ func TestSonyflakeOnLeases(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := lease.NewMemory()
+	store := store.NewMemory()
 	ids := atOnce(4, func() (ids []int64) {
 		l, err := lease.Open(context.Background(), store, "default", scheme, &lease.Options{Create: true})
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
 	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
@@ -98,7 +99,7 @@ func TestPermissions(t *testing.T) {
 		t.Fatalf("the user may write other keys: %v", err)
 	}
 	var n atomic.Int64 // the suite opens stores at the same time
-	open := func(t *testing.T) lease.Store { return openStore(t, c, fmt.Sprint("snowfence/", n.Add(1))) }
+	open := func(t *testing.T) store.Store { return openStore(t, c, fmt.Sprint("snowfence/", n.Add(1))) }
 	storetest.RunCounts(t, open)
 	if !testing.Short() {
 		storetest.Run(t, open)
@@ -122,11 +123,11 @@ func TestDenied(t *testing.T) {
 	elsewhere := openStore(t, writer, "elsewhere")
 	refused := func(what string, err error) {
 		t.Helper()
-		if err == nil || errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(), "grant-permission") {
+		if err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), "grant-permission") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	_, err = elsewhere.Get(t.Context(), []lease.Key{key(0)})
+	_, err = elsewhere.Get(t.Context(), []store.Key{key(0)})
 	refused("reading another prefix", err)
 	refused("writing below another prefix", elsewhere.Swap(t.Context(), records(0, 1))[0])
 
@@ -158,12 +159,12 @@ func TestPassword(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		_, err = st.Get(ctx, []lease.Key{key(0)})
+		_, err = st.Get(ctx, []store.Key{key(0)})
 		errs = append(errs, err, st.Swap(ctx, records(0, 1))[0])
 		cancel()
 	}
 	for _, err := range errs {
-		if err == nil || errors.Is(err, lease.ErrLost) || strings.Contains(err.Error(), password) {
+		if err == nil || errors.Is(err, store.ErrLost) || strings.Contains(err.Error(), password) {
 			t.Errorf("with a wrong password: %v", err)
 		}
 	}

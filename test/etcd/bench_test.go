@@ -12,12 +12,13 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
 // fill has all nodes of a namespace held but one, by holders that renew every third of a minute.
-func fill(b *testing.B, st lease.Store, nodes, last int64) (*snowfence.Scheme, []lease.Write) {
+func fill(b *testing.B, st store.Store, nodes, last int64) (*snowfence.Scheme, []store.Write) {
 	b.Helper()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw"))
 	if err != nil {
@@ -29,11 +30,11 @@ func fill(b *testing.B, st lease.Store, nodes, last int64) (*snowfence.Scheme, [
 		b.Fatal(err)
 	}
 	until := s.Layout().TickOf(time.Now().Add(time.Hour))
-	var writes []lease.Write
+	var writes []store.Write
 	for n := range nodes {
 		if n != last {
-			writes = append(writes, lease.Write{New: lease.Record{
-				Key: lease.Key{Namespace: "default", Node: n}, Nonce: fmt.Sprintf("%026d", n), Revision: 1,
+			writes = append(writes, store.Write{New: store.Record{
+				Key: store.Key{Namespace: "default", Node: n}, Nonce: fmt.Sprintf("%026d", n), Revision: 1,
 				Generation: ns.Generation,
 				From:       until - 100, Until: until + n%60, Holder: fmt.Sprintf("%026d", n),
 				Label: fmt.Sprintf("host-%d/4711", n), At: time.Now().UnixMilli(),
@@ -51,20 +52,20 @@ func fill(b *testing.B, st lease.Store, nodes, last int64) (*snowfence.Scheme, [
 }
 
 // swap makes writes, all of which must be done: again where the server of a busy machine gave up.
-func swap(b testing.TB, st lease.Store, writes []lease.Write) {
+func swap(b testing.TB, st store.Store, writes []store.Write) {
 	b.Helper()
 	left := writes
 	shared.Eventually(b, "writes", func() (failed error) {
-		var again []lease.Write
+		var again []store.Write
 		for i, err := range st.Swap(b.Context(), left) {
 			if err == nil {
 				continue
 			}
-			rs, readErr := st.Get(b.Context(), []lease.Key{left[i].New.Key})
+			rs, readErr := st.Get(b.Context(), []store.Key{left[i].New.Key})
 			if readErr == nil && rs[0].Nonce == left[i].New.Nonce {
 				continue // it was done, and no answer came
 			}
-			if errors.Is(err, lease.ErrLost) {
+			if errors.Is(err, store.ErrLost) {
 				b.Fatalf("write %d of %d: %v", i, len(left), err)
 			}
 			failed, again = err, append(again, left[i])
@@ -77,7 +78,7 @@ func swap(b testing.TB, st lease.Store, writes []lease.Write) {
 var nonces atomic.Int64
 
 // renew makes writes that come after others.
-func renew(writes []lease.Write, ticks int64) {
+func renew(writes []store.Write, ticks int64) {
 	for i := range writes {
 		w := &writes[i]
 		w.Old = w.New.Nonce
@@ -166,7 +167,7 @@ func BenchmarkLastFree(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	key := lease.Key{Namespace: "default", Node: last}
+	key := store.Key{Namespace: "default", Node: last}
 	b.Run("never leased", func(b *testing.B) {
 		// The first one only, because records never go; so the search alone is measured.
 		start := time.Now()
@@ -182,15 +183,15 @@ func BenchmarkLastFree(b *testing.B) {
 	b.Run("lapsed", func(b *testing.B) {
 		for b.Loop() {
 			b.StopTimer()
-			rs, err := st.Get(b.Context(), []lease.Key{key})
+			rs, err := st.Get(b.Context(), []store.Key{key})
 			if err != nil {
 				b.Fatal(err)
 			}
 			r := rs[0]
-			w := lease.Write{Old: r.Nonce, New: r}
+			w := store.Write{Old: r.Nonce, New: r}
 			w.New.Nonce, w.New.Holder, w.New.Until = fmt.Sprint("dead", nonces.Add(1)), "dead",
 				s.Layout().TickOf(time.Now().Add(-time.Minute))
-			swap(b, st, []lease.Write{w})
+			swap(b, st, []store.Write{w})
 			b.StartTimer()
 			l := open(b)
 			b.StopTimer()

@@ -15,7 +15,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 
 	"github.com/snowfence/snowfence/etcdstore"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
@@ -54,7 +54,7 @@ func TestCorruptMember(t *testing.T) {
 	}
 	renew(writes, 1)
 	err = st.Swap(t.Context(), writes)[0]
-	if err == nil || errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(),
+	if err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(),
 		"replace the one that is wrong (etcdctl alarm list names it), then etcdctl alarm disarm") {
 		t.Fatalf("a swap in a cluster whose members differ: %v", err)
 	}
@@ -109,14 +109,14 @@ func TestNoAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Signal(t, syscall.SIGSTOP)
-	_, err = hasty.Get(t.Context(), []lease.Key{key(0)})
+	_, err = hasty.Get(t.Context(), []store.Key{key(0)})
 	if err == nil || !strings.Contains(err.Error(),
 		"no answer within 100ms (Options.Timeout) or the time the caller gave: the members are not reached") {
 		t.Error(err)
 	}
 	m.Signal(t, syscall.SIGCONT)
 	m.AwaitHealthy(t)
-	if _, err := openStore(t, cl, "silent").Get(t.Context(), []lease.Key{key(0)}); err != nil {
+	if _, err := openStore(t, cl, "silent").Get(t.Context(), []store.Key{key(0)}); err != nil {
 		t.Error(err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
@@ -19,11 +19,11 @@ func TestKeysOfARecord(t *testing.T) {
 	t.Parallel()
 	c := servers.EtcdClient(t, servers.StartEtcd(t))
 	st, other := openStore(t, c, "index"), openStore(t, c, "index")
-	r := lease.Record{Key: lease.Key{Namespace: "a", Node: 5}, Nonce: "x"}
-	swap(t, st, []lease.Write{{New: r}})
-	for i, next := range []lease.Record{{Holder: "h", Label: "l\tä\\", Until: 9}, {Label: "x/y", Until: 12}, {}} {
+	r := store.Record{Key: store.Key{Namespace: "a", Node: 5}, Nonce: "x"}
+	swap(t, st, []store.Write{{New: r}})
+	for i, next := range []store.Record{{Holder: "h", Label: "l\tä\\", Until: 9}, {Label: "x/y", Until: 12}, {}} {
 		next.Key, next.Nonce = r.Key, r.Nonce+"x"
-		swap(t, []lease.Store{other, st}[i%2], []lease.Write{{Old: r.Nonce, New: next}}) // which has not read it
+		swap(t, []store.Store{other, st}[i%2], []store.Write{{Old: r.Nonce, New: next}}) // which has not read it
 		r = next
 	}
 	resp, err := c.Get(t.Context(), "index/", clientv3.WithPrefix(), clientv3.WithKeysOnly())

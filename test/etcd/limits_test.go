@@ -13,17 +13,17 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
-func key(node int64) lease.Key { return lease.Key{Namespace: "default", Node: node} }
+func key(node int64) store.Key { return store.Key{Namespace: "default", Node: node} }
 
-func records(from, n int64) []lease.Write {
-	writes := make([]lease.Write, n)
+func records(from, n int64) []store.Write {
+	writes := make([]store.Write, n)
 	for i := range writes {
 		node := from + int64(i)
-		writes[i].New = lease.Record{
+		writes[i].New = store.Record{
 			Key: key(node), Nonce: fmt.Sprint("nonce", node), Revision: 1,
 			Until: 100 + node, Holder: "holder", Label: fmt.Sprint("label", node),
 		}
@@ -85,7 +85,7 @@ func TestTransactionLength(t *testing.T) {
 			for _, fit := range []int64{c.fit, c.fit + 1} {
 				writes := records(0, fit)
 				for i := range writes {
-					rs, err := st.Get(t.Context(), []lease.Key{writes[i].New.Key})
+					rs, err := st.Get(t.Context(), []store.Key{writes[i].New.Key})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -101,7 +101,7 @@ func TestTransactionLength(t *testing.T) {
 						fit, kv.txns, kv.refuse, want)
 				}
 			}
-			keys := make([]lease.Key, 300)
+			keys := make([]store.Key, 300)
 			for i := range keys {
 				keys[i] = key(int64(i))
 			}
@@ -123,7 +123,7 @@ func TestTransactionTooShort(t *testing.T) {
 	t.Parallel()
 	st := openStore(t, servers.EtcdClient(t, servers.StartEtcd(t, "--max-txn-ops=2")), "limits")
 	err := st.Swap(t.Context(), records(0, 1))[0]
-	if err == nil || errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(), "--max-txn-ops") {
+	if err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), "--max-txn-ops") {
 		t.Errorf("a swap on a server that allows 2 operations: %v", err)
 	}
 }
@@ -162,12 +162,12 @@ func TestNoSpace(t *testing.T) {
 	}
 	renew(writes, 1)
 	err := st.Swap(t.Context(), writes)[0]
-	if err == nil || errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(),
+	if err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(),
 		"compact it (etcdctl compact REVISION, which "+
 			"etcdctl endpoint status -w json shows), etcdctl defrag on each member, then etcdctl alarm disarm; and start etcd with --auto-compaction-retention=5m") {
 		t.Fatalf("a swap in a full database: %v", err)
 	}
-	if _, err := st.Get(t.Context(), []lease.Key{key(0)}); err != nil {
+	if _, err := st.Get(t.Context(), []store.Key{key(0)}); err != nil {
 		t.Errorf("reading in a full database: %v", err)
 	}
 	_, revision, ok := strings.Cut(ask(t, member, "endpoint", "status", "-w", "json"), `"revision":`)
@@ -219,7 +219,7 @@ func TestRepeatedWrite(t *testing.T) {
 		renew(writes, 1)
 		swap(t, st, writes)
 		for i, err := range st.Swap(t.Context(), writes) {
-			if !errors.Is(err, lease.ErrLost) {
+			if !errors.Is(err, store.ErrLost) {
 				t.Fatalf("write %d of %d, in a second call: %v", i, n, err)
 			}
 		}

@@ -12,15 +12,16 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
 	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
 // stores returns a function that opens empty stores: each has a prefix of its own.
-func stores(c *clientv3.Client) func(*testing.T) lease.Store {
+func stores(c *clientv3.Client) func(*testing.T) store.Store {
 	var n atomic.Int64
-	return func(t *testing.T) lease.Store { return openStore(t, c, fmt.Sprint("test", n.Add(1))) }
+	return func(t *testing.T) store.Store { return openStore(t, c, fmt.Sprint("test", n.Add(1))) }
 }
 
 func openStore(t testing.TB, c *clientv3.Client, prefix string) *etcdstore.Store {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
@@ -21,7 +21,7 @@ func TestTLS(t *testing.T) {
 	cfg.TLS = certs.Client()
 	st := openStore(t, servers.EtcdClientOf(t, cfg), "tls")
 	swap(t, st, records(0, 3))
-	if rs, err := st.Get(t.Context(), []lease.Key{key(2)}); err != nil || rs[0].Nonce != "nonce2" {
+	if rs, err := st.Get(t.Context(), []store.Key{key(2)}); err != nil || rs[0].Nonce != "nonce2" {
 		t.Errorf("read over TLS: %+v, %v", rs, err)
 	}
 	cfg = servers.EtcdConfig(url)
@@ -29,7 +29,7 @@ func TestTLS(t *testing.T) {
 	cfg.TLS.RootCAs = nil // those of the system
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	_, err := openStore(t, servers.EtcdClientOf(t, cfg), "tls").Get(ctx, []lease.Key{key(2)})
+	_, err := openStore(t, servers.EtcdClientOf(t, cfg), "tls").Get(ctx, []store.Key{key(2)})
 	if err == nil || !strings.Contains(err.Error(), "etcdstore") {
 		t.Errorf("read over TLS from a member that nobody vouches for: %v", err)
 	}

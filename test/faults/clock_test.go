@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
@@ -55,7 +56,7 @@ func (p *stepped) step(t testing.TB, d time.Duration) {
 }
 
 // recordOf returns the record of the node that a run of the program holds.
-func recordOf(ctx context.Context, t testing.TB, st lease.Store, w *worker) (lease.Record, bool) {
+func recordOf(ctx context.Context, t testing.TB, st store.Store, w *worker) (store.Record, bool) {
 	t.Helper()
 	records, err := lease.ListLeases(ctx, st, namespace)
 	if err != nil {
@@ -66,7 +67,7 @@ func recordOf(ctx context.Context, t testing.TB, st lease.Store, w *worker) (lea
 			return r, true
 		}
 	}
-	return lease.Record{}, false
+	return store.Record{}, false
 }
 
 // TestClockSteps steps the clocks of running programs by a second, half a minute and an
@@ -251,7 +252,7 @@ func TestClockOff(t *testing.T) {
 
 // feels waits until a process has renewed its lease twice with a wall clock that is off
 // by offset: its record says so. It must not end.
-func feels(t testing.TB, st lease.Store, w *worker, offset time.Duration) {
+func feels(t testing.TB, st store.Store, w *worker, offset time.Duration) {
 	t.Helper()
 	first := int64(-1)
 	within(t, patience, fmt.Sprintf("%s renews twice with a clock off by %v", w.name, offset), func() bool {

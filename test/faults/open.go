@@ -17,7 +17,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 	"github.com/redis/rueidis"
 	"github.com/snowfence/snowfence/etcdstore"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	"github.com/snowfence/snowfence/sqlstore"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -28,7 +28,7 @@ import (
 )
 
 // Open opens the store that a URL names, as a program of a user would, and returns what closes it.
-func Open(_ context.Context, rawURL string) (lease.Store, func() error, error) {
+func Open(_ context.Context, rawURL string) (store.Store, func() error, error) {
 	scheme, _, _ := strings.Cut(rawURL, ":")
 	switch scheme {
 	case "sqlite", "postgres", "mysql":
@@ -77,7 +77,7 @@ func Database(rawURL string) (*sql.DB, sqlstore.Dialect, error) {
 	return nil, sqlstore.Dialect{}, fmt.Errorf("there is no SQL database called %q", scheme)
 }
 
-func overRedis(rawURL string) (lease.Store, func() error, error) {
+func overRedis(rawURL string) (store.Store, func() error, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return nil, nil, err
@@ -102,7 +102,7 @@ func overRedis(rawURL string) (lease.Store, func() error, error) {
 	return st, func() error { c.Close(); return nil }, nil
 }
 
-func overEtcd(rawURL string) (lease.Store, func() error, error) {
+func overEtcd(rawURL string) (store.Store, func() error, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return nil, nil, err
@@ -129,7 +129,7 @@ func overEtcd(rawURL string) (lease.Store, func() error, error) {
 	return st, c.Close, nil
 }
 
-func overSQL(db *sql.DB, d sqlstore.Dialect) (lease.Store, func() error, error) {
+func overSQL(db *sql.DB, d sqlstore.Dialect) (store.Store, func() error, error) {
 	st, err := sqlstore.New(db, d)
 	if err != nil {
 		_ = db.Close() // the first error is the one to tell

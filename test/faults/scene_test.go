@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/fleet"
 )
 
@@ -25,7 +26,7 @@ type target struct {
 	url     string // as workers reach it
 	program string // what the snowfence program calls it, where that differs
 	// as the test reaches it, past what is between the workers and the server
-	store lease.Store
+	store store.Store
 	fresh func(t testing.TB, round int) (url string) // an empty store beside the other, another one each round
 	link  *link                                      // between the workers and the server
 	disk  *disk                                      // that holds the data

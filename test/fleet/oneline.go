@@ -6,11 +6,12 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // OneLine starts generators with the one-line function of a store that programs share: in
 // the namespace default, which it makes, and in another one, which has to exist.
-func OneLine(t *testing.T, st lease.Store, door func(*lease.GeneratorOptions) (*snowfence.Generator, error)) {
+func OneLine(t *testing.T, st store.Store, door func(*lease.GeneratorOptions) (*snowfence.Generator, error)) {
 	t.Helper()
 	through := func(o *lease.GeneratorOptions) {
 		t.Helper()

@@ -5,10 +5,11 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Statements are those that the error of a user who may not make the tables tells somebody to run.
-func Statements(t *testing.T, st lease.Store) string {
+func Statements(t *testing.T, st store.Store) string {
 	t.Helper()
 	_, err := lease.ListNamespaces(t.Context(), st)
 	if err == nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/test/servers"
 )
@@ -14,13 +15,13 @@ var errCrash = errors.New("the program was killed")
 
 // crashing is a store of a program that is killed at a write: before it, or when it is done.
 type crashing struct {
-	lease.Store
+	store.Store
 
 	left int
 	done bool
 }
 
-func (c *crashing) Swap(ctx context.Context, writes []lease.Write) []error {
+func (c *crashing) Swap(ctx context.Context, writes []store.Write) []error {
 	if c.left--; c.left < 0 {
 		if c.done {
 			c.Store.Swap(ctx, writes)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/snowfence/snowfence/internal/imports"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/servers"
@@ -26,7 +27,7 @@ type scene struct {
 	t     *testing.T
 	ctx   context.Context
 	db    *sql.DB
-	store lease.Store
+	store store.Store
 	old   old
 	from  imports.Counter
 

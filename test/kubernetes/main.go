@@ -19,6 +19,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
@@ -54,7 +55,7 @@ func start() error {
 }
 
 // run serves until ctx ends or the lease does, and gives the node back.
-func run(ctx context.Context, in net.Listener, st lease.Store, pod string) error {
+func run(ctx context.Context, in net.Listener, st store.Store, pod string) error {
 	defer in.Close()
 	scheme, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {

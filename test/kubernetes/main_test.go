@@ -12,9 +12,10 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
-func namespace(t *testing.T, st lease.Store) {
+func namespace(t *testing.T, st store.Store) {
 	t.Helper()
 	s, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {
@@ -27,7 +28,7 @@ func namespace(t *testing.T, st lease.Store) {
 }
 
 // pod runs the service, and returns its address, its SIGTERM and how it ended.
-func pod(t *testing.T, st lease.Store, name string) (url string, term func(), ended chan error) {
+func pod(t *testing.T, st store.Store, name string) (url string, term func(), ended chan error) {
 	t.Helper()
 	in, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -74,7 +75,7 @@ func await(t *testing.T, ended chan error) error {
 // TestRollingUpdate has one node and two pods: the second waits for the node, and has it
 // when the first was told to end.
 func TestRollingUpdate(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	namespace(t, st)
 	old, term, ended := pod(t, st, "web-old")
 	for _, path := range []string{"/readyz", "/livez"} {
@@ -103,7 +104,7 @@ func TestRollingUpdate(t *testing.T) {
 
 // TestGiveBack looks at the store after SIGTERM.
 func TestGiveBack(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	namespace(t, st)
 	url, term, ended := pod(t, st, "web")
 	status(t, "POST", url+"/orders")
@@ -119,7 +120,7 @@ func TestGiveBack(t *testing.T) {
 
 // TestEnded deletes the namespace: the service ends, so that it is started again and says why.
 func TestEnded(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	namespace(t, st)
 	url, _, ended := pod(t, st, "web")
 	status(t, "POST", url+"/orders")

@@ -7,11 +7,12 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/nodes"
 )
 
 // byOrdinal leases the node of a StatefulSet's pod.
-func byOrdinal(ctx context.Context, st lease.Store, scheme *snowfence.Scheme, label string) (*lease.Lease, error) {
+func byOrdinal(ctx context.Context, st store.Store, scheme *snowfence.Scheme, label string) (*lease.Lease, error) {
 	node, err := nodes.Find(ctx, scheme, nodes.FromOrdinal())
 	if err != nil {
 		return nil, err
@@ -23,7 +24,7 @@ func byOrdinal(ctx context.Context, st lease.Store, scheme *snowfence.Scheme, la
 }
 
 // byZone leases a worker of the datacenter that the environment names.
-func byZone(ctx context.Context, st lease.Store, scheme *snowfence.Scheme, label string) (*lease.Lease, error) {
+func byZone(ctx context.Context, st store.Store, scheme *snowfence.Scheme, label string) (*lease.Lease, error) {
 	zone, err := nodes.FromEnv("DATACENTER").Number(ctx)
 	if err != nil {
 		return nil, err
@@ -36,7 +37,7 @@ func byZone(ctx context.Context, st lease.Store, scheme *snowfence.Scheme, label
 }
 
 func TestNumbers(t *testing.T) {
-	ctx, st := t.Context(), lease.NewMemory()
+	ctx, st := t.Context(), store.NewMemory()
 	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 var errAway = errors.New("no answer")
@@ -19,11 +18,11 @@ var errAway = errors.New("no answer")
 // unreliable is a network before a store: it loses requests and replies, and delivers
 // some requests late. What it does to the results is right.
 type unreliable struct {
-	lease.Store
+	store.Store
 	late *sync.WaitGroup
 }
 
-func (u unreliable) Swap(ctx context.Context, writes []lease.Write) []error {
+func (u unreliable) Swap(ctx context.Context, writes []store.Write) []error {
 	switch rand.IntN(20) {
 	case 0:
 		return all(writes, errAway)
@@ -41,7 +40,7 @@ func (u unreliable) Swap(ctx context.Context, writes []lease.Write) []error {
 	return u.Store.Swap(ctx, writes)
 }
 
-func all(writes []lease.Write, err error) []error {
+func all(writes []store.Write, err error) []error {
 	errs := make([]error, len(writes))
 	for i := range errs {
 		errs[i] = err
@@ -49,7 +48,7 @@ func all(writes []lease.Write, err error) []error {
 	return errs
 }
 
-func newUnreliable(t *testing.T, st lease.Store) unreliable {
+func newUnreliable(t *testing.T, st store.Store) unreliable {
 	u := unreliable{st, &sync.WaitGroup{}}
 	t.Cleanup(u.late.Wait)
 	return u
@@ -57,20 +56,20 @@ func newUnreliable(t *testing.T, st lease.Store) unreliable {
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	u := newUnreliable(t, slow{lease.NewMemory()})
-	check(t, subject{open: func(*testing.T) lease.Store { return u }})
+	u := newUnreliable(t, slow{store.NewMemory()})
+	check(t, subject{open: func(*testing.T) store.Store { return u }})
 }
 
 // slow takes as long as a store on this machine, so that histories are not longer than need be.
-type slow struct{ lease.Store }
+type slow struct{ store.Store }
 
-func (s slow) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (s slow) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
 	defer time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
 	return s.Store.Get(ctx, keys)
 }
 
-func (s slow) Swap(ctx context.Context, writes []lease.Write) []error {
+func (s slow) Swap(ctx context.Context, writes []store.Write) []error {
 	time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
 	defer time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
 	return s.Store.Swap(ctx, writes)
@@ -78,19 +77,19 @@ func (s slow) Swap(ctx context.Context, writes []lease.Write) []error {
 
 // broken is a store that does something wrong now and then.
 type broken struct {
-	lease.Store
-	swap func(ctx context.Context, st lease.Store, writes []lease.Write) []error
-	get  func(ctx context.Context, st lease.Store, keys []lease.Key) ([]lease.Record, error)
+	store.Store
+	swap func(ctx context.Context, st store.Store, writes []store.Write) []error
+	get  func(ctx context.Context, st store.Store, keys []store.Key) ([]store.Record, error)
 }
 
-func (b broken) Swap(ctx context.Context, writes []lease.Write) []error {
+func (b broken) Swap(ctx context.Context, writes []store.Write) []error {
 	if b.swap != nil && rand.IntN(10) == 0 {
 		return b.swap(ctx, b.Store, writes)
 	}
 	return b.Store.Swap(ctx, writes)
 }
 
-func (b broken) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (b broken) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	if b.get != nil && rand.IntN(10) == 0 {
 		return b.get(ctx, b.Store, keys)
 	}
@@ -113,37 +112,37 @@ func until(want porcupine.CheckResult, record func() *history) (result porcupine
 func TestBroken(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	remembered := map[lease.Key]lease.Record{}
+	remembered := map[store.Key]store.Record{}
 	for name, b := range map[string]broken{
-		"acknowledges what it does not do": {swap: func(_ context.Context, _ lease.Store, writes []lease.Write) []error {
+		"acknowledges what it does not do": {swap: func(_ context.Context, _ store.Store, writes []store.Write) []error {
 			return make([]error, len(writes))
 		}},
-		"says lost when it does not know": {swap: func(ctx context.Context, st lease.Store, writes []lease.Write) []error {
+		"says lost when it does not know": {swap: func(ctx context.Context, st store.Store, writes []store.Write) []error {
 			st.Swap(ctx, writes)
-			return all(writes, lease.ErrLost)
+			return all(writes, store.ErrLost)
 		}},
-		"says lost and does it later": {swap: func(ctx context.Context, st lease.Store, writes []lease.Write) []error {
+		"says lost and does it later": {swap: func(ctx context.Context, st store.Store, writes []store.Write) []error {
 			go func() {
 				time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond)
 				st.Swap(context.WithoutCancel(ctx), writes)
 			}()
-			return all(writes, lease.ErrLost)
+			return all(writes, store.ErrLost)
 		}},
-		"says lost without looking": {swap: func(_ context.Context, _ lease.Store, writes []lease.Write) []error {
-			return all(writes, lease.ErrLost)
+		"says lost without looking": {swap: func(_ context.Context, _ store.Store, writes []store.Write) []error {
+			return all(writes, store.ErrLost)
 		}},
-		"does not compare": {swap: func(ctx context.Context, st lease.Store, writes []lease.Write) []error {
+		"does not compare": {swap: func(ctx context.Context, st store.Store, writes []store.Write) []error {
 			errs := make([]error, len(writes))
 			for i, w := range writes {
-				rs, err := st.Get(ctx, []lease.Key{w.New.Key})
+				rs, err := st.Get(ctx, []store.Key{w.New.Key})
 				if err != nil {
 					return all(writes, err)
 				}
-				errs[i] = st.Swap(ctx, []lease.Write{{Old: rs[0].Nonce, New: w.New}})[0]
+				errs[i] = st.Swap(ctx, []store.Write{{Old: rs[0].Nonce, New: w.New}})[0]
 			}
 			return errs
 		}},
-		"answers from a stale cache": {get: func(ctx context.Context, st lease.Store, keys []lease.Key) ([]lease.Record, error) {
+		"answers from a stale cache": {get: func(ctx context.Context, st store.Store, keys []store.Key) ([]store.Record, error) {
 			rs, err := st.Get(ctx, keys)
 			mu.Lock()
 			defer mu.Unlock()
@@ -157,8 +156,8 @@ func TestBroken(t *testing.T) {
 			}
 			return rs, err
 		}},
-		"forgets what it acknowledged": {swap: func(ctx context.Context, st lease.Store, writes []lease.Write) []error {
-			var keys []lease.Key
+		"forgets what it acknowledged": {swap: func(ctx context.Context, st store.Store, writes []store.Write) []error {
+			var keys []store.Key
 			for _, w := range writes {
 				keys = append(keys, w.New.Key)
 			}
@@ -169,7 +168,7 @@ func TestBroken(t *testing.T) {
 			errs := st.Swap(ctx, writes)
 			for i, w := range writes {
 				if errs[i] == nil && before[i].Nonce != "" {
-					st.Swap(ctx, []lease.Write{{Old: w.New.Nonce, New: before[i]}})
+					st.Swap(ctx, []store.Write{{Old: w.New.Nonce, New: before[i]}})
 				}
 			}
 			return errs
@@ -181,8 +180,8 @@ func TestBroken(t *testing.T) {
 				mu.Lock()
 				clear(remembered)
 				mu.Unlock()
-				b.Store = newUnreliable(t, slow{lease.NewMemory()})
-				return storm(t, subject{open: func(*testing.T) lease.Store { return b }}, time.Second, 0)
+				b.Store = newUnreliable(t, slow{store.NewMemory()})
+				return storm(t, subject{open: func(*testing.T) store.Store { return b }}, time.Second, 0)
 			})
 			if result != porcupine.Illegal {
 				t.Errorf("the checker says %q about a store that %s", result, name)

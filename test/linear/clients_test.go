@@ -10,8 +10,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 const (
@@ -24,7 +23,7 @@ const (
 
 // subject is a store to be checked.
 type subject struct {
-	open   func(t *testing.T) lease.Store // of one client, with connections of its own
+	open   func(t *testing.T) store.Store // of one client, with connections of its own
 	faults []fault
 
 	// early means that the store shows writes to others before they are durable: see
@@ -75,7 +74,7 @@ func storm(t *testing.T, s subject, length time.Duration, rounds int) *history {
 	defer cancel()
 	last := s.open(t)
 	read(t, h, last, clients) // which also makes the tables
-	stores := make([]lease.Store, clients)
+	stores := make([]store.Store, clients)
 	for i := range stores {
 		stores[i] = s.open(t)
 	}
@@ -126,10 +125,10 @@ func (h *history) await(more int) {
 
 func pause(rnd *rand.Rand, ms int) { time.Sleep(time.Duration(rnd.IntN(ms)+ms/2) * time.Millisecond) }
 
-func keyOf(node int64) lease.Key { return lease.Key{Namespace: "linear", Node: node} }
+func keyOf(node int64) store.Key { return store.Key{Namespace: "linear", Node: node} }
 
-func allKeys() []lease.Key {
-	keys := make([]lease.Key, nodes)
+func allKeys() []store.Key {
+	keys := make([]store.Key, nodes)
 	for i := range keys {
 		keys[i] = keyOf(int64(i))
 	}
@@ -137,7 +136,7 @@ func allKeys() []lease.Key {
 }
 
 // read reads all keys, as soon as the store lets it.
-func read(t *testing.T, h *history, st lease.Store, id int) {
+func read(t *testing.T, h *history, st store.Store, id int) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
 	for {
@@ -159,10 +158,10 @@ func read(t *testing.T, h *history, st lease.Store, id int) {
 // client reads and swaps, one operation at a time.
 type client struct {
 	h     *history
-	st    lease.Store
+	st    store.Store
 	id, n int
 	rnd   *rand.Rand
-	old   []lease.Record // read some time ago
+	old   []store.Record // read some time ago
 }
 
 func (c *client) step(ctx context.Context) {
@@ -191,15 +190,15 @@ func (c *client) step(ctx context.Context) {
 	c.swap(ctx, rs)
 }
 
-func (c *client) swap(ctx context.Context, rs []lease.Record) {
-	writes := make([]lease.Write, len(rs))
+func (c *client) swap(ctx context.Context, rs []store.Record) {
+	writes := make([]store.Write, len(rs))
 	for i, r := range rs {
 		c.n++
 		next := r
 		next.Nonce, next.Revision, next.Until = fmt.Sprint("client", c.id, "-", c.n), r.Revision+1,
 			r.Until+int64(c.rnd.IntN(3))-1
 		next.Holder, next.Label = [2]string{"", "holder"}[c.rnd.IntN(2)], fmt.Sprint("label", c.rnd.IntN(3))
-		writes[i] = lease.Write{Old: r.Nonce, New: next}
+		writes[i] = store.Write{Old: r.Nonce, New: next}
 	}
 	c.h.begin(writes)
 	began := c.h.now()
@@ -209,7 +208,7 @@ func (c *client) swap(ctx context.Context, rs []lease.Record) {
 		switch {
 		case err == nil:
 			e.kind = done
-		case errors.Is(err, lease.ErrLost):
+		case errors.Is(err, store.ErrLost):
 			e.kind = lost
 		}
 		events = append(events, e)

@@ -13,7 +13,6 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -24,16 +23,16 @@ type early struct {
 	hasty bool // acknowledges before
 
 	mu      sync.Mutex
-	shown   map[lease.Key]lease.Record
-	disk    map[lease.Key]lease.Record
+	shown   map[store.Key]store.Record
+	disk    map[store.Key]store.Record
 	crashes int
 }
 
-func (e *early) Get(_ context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (e *early) Get(_ context.Context, keys []store.Key) ([]store.Record, error) {
 	time.Sleep(time.Duration(rand.IntN(1000)) * time.Microsecond)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	out := make([]lease.Record, len(keys))
+	out := make([]store.Record, len(keys))
 	for i, k := range keys {
 		out[i] = e.shown[k]
 		out[i].Key = k
@@ -41,20 +40,20 @@ func (e *early) Get(_ context.Context, keys []lease.Key) ([]lease.Record, error)
 	return out, nil
 }
 
-func (e *early) List(context.Context, string, snowfence.NodeRange, int) ([]lease.Record, error) {
+func (e *early) List(context.Context, string, snowfence.NodeRange, int) ([]store.Record, error) {
 	return nil, errAway
 }
 
-func (e *early) Heads(context.Context) ([]lease.Record, error) { return nil, errAway }
+func (e *early) Heads(context.Context) ([]store.Record, error) { return nil, errAway }
 
-func (e *early) Swap(_ context.Context, writes []lease.Write) []error {
+func (e *early) Swap(_ context.Context, writes []store.Write) []error {
 	e.mu.Lock()
 	errs := make([]error, len(writes))
 	for i, w := range writes {
 		if e.shown[w.New.Key].Nonce == w.Old {
 			e.shown[w.New.Key] = w.New
 		} else {
-			errs[i] = lease.ErrLost
+			errs[i] = store.ErrLost
 		}
 	}
 	before := e.crashes
@@ -100,9 +99,9 @@ func TestEarly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			result, page := until(c.want, func() *history {
-				e := &early{hasty: c.hasty, shown: map[lease.Key]lease.Record{}, disk: map[lease.Key]lease.Record{}}
+				e := &early{hasty: c.hasty, shown: map[store.Key]store.Record{}, disk: map[store.Key]store.Record{}}
 				h := storm(t, subject{
-					open:   func(*testing.T) lease.Store { return e },
+					open:   func(*testing.T) store.Store { return e },
 					faults: slices.Repeat([]fault{{"crash", e.crash}}, 20),
 				}, 0, 0)
 				if c.forgiven {

@@ -10,8 +10,7 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // The checker's view of one key: its state is the nonce that is stored, "" for none.
@@ -29,7 +28,7 @@ const (
 // event is one operation on one key: input and output in one.
 type event struct {
 	kind     kind
-	key      lease.Key
+	key      store.Key
 	old, new string
 	found    string // what get found
 }
@@ -60,7 +59,7 @@ var model = porcupine.Model{
 		return state == e.old, e.new // one that is unknown was done: see history.operations
 	},
 	Partition: func(all []porcupine.Operation) [][]porcupine.Operation {
-		parts := map[lease.Key][]porcupine.Operation{}
+		parts := map[store.Key][]porcupine.Operation{}
 		for _, o := range all {
 			k := o.Input.(event).key
 			parts[k] = append(parts[k], o)
@@ -82,19 +81,19 @@ type history struct {
 
 	mu      sync.Mutex
 	ops     []porcupine.Operation
-	written map[string]lease.Record // by nonce: what somebody wants to write
+	written map[string]store.Record // by nonce: what somebody wants to write
 	count   map[kind]int
 	kills   []int64 // when servers that were killed had ended
 }
 
 func newHistory(t *testing.T) *history {
-	return &history{T: t, start: time.Now(), written: map[string]lease.Record{}, count: map[kind]int{}}
+	return &history{T: t, start: time.Now(), written: map[string]store.Record{}, count: map[kind]int{}}
 }
 
 func (h *history) now() int64 { return time.Since(h.start).Nanoseconds() }
 
 // begin notes what is about to be written.
-func (h *history) begin(writes []lease.Write) {
+func (h *history) begin(writes []store.Write) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, w := range writes {
@@ -119,7 +118,7 @@ func (h *history) end(client int, began int64, events ...event) {
 
 // found notes what a read returned, and compares the records with what was written under
 // their nonces.
-func (h *history) found(client int, began int64, rs []lease.Record) {
+func (h *history) found(client int, began int64, rs []store.Record) {
 	var events []event
 	for _, r := range rs {
 		events = append(events, event{kind: get, key: r.Key, found: r.Nonce})

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/journal"
 )
 
@@ -20,5 +20,5 @@ func TestJournal(t *testing.T) {
 	}
 	t.Cleanup(func() { st.Close() })
 	u := newUnreliable(t, slow{st})
-	check(t, subject{open: func(*testing.T) lease.Store { return u }})
+	check(t, subject{open: func(*testing.T) store.Store { return u }})
 }

@@ -15,7 +15,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/snowfence/snowfence/etcdstore"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/servers"
@@ -58,7 +58,7 @@ func listens(p *servers.Process, port int) bool {
 	return false
 }
 
-func openSQL(t *testing.T, driver, dsn string, d sqlstore.Dialect) lease.Store {
+func openSQL(t *testing.T, driver, dsn string, d sqlstore.Dialect) store.Store {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
@@ -76,7 +76,7 @@ func openSQL(t *testing.T, driver, dsn string, d sqlstore.Dialect) lease.Store {
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	dsn := "file:" + filepath.Join(t.TempDir(), "ids.db") + "?_pragma=busy_timeout(10000)&_txlock=immediate"
-	check(t, subject{open: func(t *testing.T) lease.Store { return openSQL(t, "sqlite", dsn, sqlstore.SQLite()) }})
+	check(t, subject{open: func(t *testing.T) store.Store { return openSQL(t, "sqlite", dsn, sqlstore.SQLite()) }})
 }
 
 func TestPostgreSQL(t *testing.T) {
@@ -85,7 +85,7 @@ func TestPostgreSQL(t *testing.T) {
 	l := newLink(t, servers.Address(p.Port))
 	url := strings.Replace(p.URL(p.NewDatabase(t)), servers.Address(p.Port), l.address, 1)
 	check(t, subject{
-		open:   func(t *testing.T) lease.Store { return openSQL(t, "pgx", url, sqlstore.PostgreSQL()) },
+		open:   func(t *testing.T) store.Store { return openSQL(t, "pgx", url, sqlstore.PostgreSQL()) },
 		faults: append(l.faults(), killed(p.Process, p.Port)),
 	})
 }
@@ -96,7 +96,7 @@ func TestMariaDB(t *testing.T) {
 	l := newLink(t, servers.Address(m.Port))
 	dsn := strings.Replace(m.DSN(m.NewDatabase(t)), servers.Address(m.Port), l.address, 1)
 	check(t, subject{
-		open:   func(t *testing.T) lease.Store { return openSQL(t, "mysql", dsn, sqlstore.MySQL()) },
+		open:   func(t *testing.T) store.Store { return openSQL(t, "mysql", dsn, sqlstore.MySQL()) },
 		faults: append(l.faults(), killed(m.Process, m.Port)),
 		early:  true,
 	})
@@ -109,7 +109,7 @@ func TestRedis(t *testing.T) {
 	r := servers.StartRedis(t)
 	l := newLink(t, r.Address())
 	check(t, subject{
-		open: func(t *testing.T) lease.Store {
+		open: func(t *testing.T) store.Store {
 			t.Helper()
 			c, err := rueidis.NewClient(rueidis.ClientOption{
 				InitAddress:       []string{l.address},
@@ -134,7 +134,7 @@ func TestEtcd(t *testing.T) {
 	m := servers.StartEtcd(t)
 	l := newLink(t, servers.Address(m.Port))
 	check(t, subject{
-		open:   func(t *testing.T) lease.Store { return openEtcd(t, "http://"+l.address) },
+		open:   func(t *testing.T) store.Store { return openEtcd(t, "http://"+l.address) },
 		faults: append(l.faults(), killed(m.Process, m.Port)),
 	})
 }
@@ -150,10 +150,10 @@ func TestEtcdCluster(t *testing.T) {
 		faults = append(faults, killed(m.Process, m.Port))
 		faults = append(faults, l.faults()...)
 	}
-	check(t, subject{open: func(t *testing.T) lease.Store { return openEtcd(t, urls...) }, faults: faults})
+	check(t, subject{open: func(t *testing.T) store.Store { return openEtcd(t, urls...) }, faults: faults})
 }
 
-func openEtcd(t *testing.T, urls ...string) lease.Store {
+func openEtcd(t *testing.T, urls ...string) store.Store {
 	t.Helper()
 	st, err := etcdstore.New(servers.EtcdClientOf(t, servers.EtcdConfig(urls...)), &etcdstore.Options{Prefix: "linear"})
 	if err != nil {

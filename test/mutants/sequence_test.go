@@ -43,7 +43,7 @@ var sequenceMutants = []mutant{
 		swap("s.Deleted = false", "s.Deleted, s.record.From = false, 0")).seeds(40, ""),
 	m("sequence: a transaction whose number cannot be used is run again", "sequence.NextTx",
 		"TestNextTxThatMeetsOthers",
-		swap("errSkipped", "lease.ErrLost")),
+		swap("errSkipped", "store.ErrLost")),
 	m("sequence: a transaction notices a record that went back", "sequence.source.openTx", "TestNextTxThatMeetsOthers",
 		drop("s.own = now.counter.From")),
 	m("sequence: a take with an unknown outcome is lost", "sequence.source.take", "^TestSequenceSeeds$",

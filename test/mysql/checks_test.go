@@ -11,32 +11,33 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
 // record is one to write.
-func record(node int64, nonce string) lease.Record {
-	return lease.Record{Key: lease.Key{Namespace: "n", Node: node}, Nonce: nonce, Revision: 1, Label: "läbel 日本 😀"}
+func record(node int64, nonce string) store.Record {
+	return store.Record{Key: store.Key{Namespace: "n", Node: node}, Nonce: nonce, Revision: 1, Label: "läbel 日本 😀"}
 }
 
-func swap(t *testing.T, st lease.Store, old string, r lease.Record) error {
+func swap(t *testing.T, st store.Store, old string, r store.Record) error {
 	t.Helper()
-	return st.Swap(t.Context(), []lease.Write{{Old: old, New: r}})[0]
+	return st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]
 }
 
 // refused checks that a store refuses reads and writes with a text.
-func refused(t *testing.T, st lease.Store, want string) {
+func refused(t *testing.T, st store.Store, want string) {
 	t.Helper()
-	_, err := st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}})
+	_, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a read: %v, which should say %q", err, want)
 	}
-	batch := []lease.Write{{New: record(98, "x")}, {New: record(99, "x")}}
-	for _, writes := range [][]lease.Write{batch, batch[:1]} {
+	batch := []store.Write{{New: record(98, "x")}, {New: record(99, "x")}}
+	for _, writes := range [][]store.Write{batch, batch[:1]} {
 		for _, err := range st.Swap(t.Context(), writes) {
-			if err == nil || errors.Is(err, lease.ErrLost) || !strings.Contains(err.Error(), want) {
+			if err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), want) {
 				t.Errorf("a write: %v, which should say %q", err, want)
 			}
 		}
@@ -108,10 +109,10 @@ func TestLostAnswer(t *testing.T) {
 	db.SetMaxOpenConns(1)
 	for i, word := range []string{"UPDATE snowfence_lease SET nonce", "COMMIT"} {
 		nodes := []int64{int64(i) * 10, int64(i)*10 + 1}[:i+1]
-		var first, second []lease.Write
+		var first, second []store.Write
 		for _, n := range nodes {
-			first = append(first, lease.Write{New: record(n, "a")})
-			second = append(second, lease.Write{Old: "a", New: record(n, "b")})
+			first = append(first, store.Write{New: record(n, "a")})
+			second = append(second, store.Write{Old: "a", New: record(n, "b")})
 		}
 		for _, err := range st.Swap(t.Context(), first) {
 			if err != nil {
@@ -120,7 +121,7 @@ func TestLostAnswer(t *testing.T) {
 		}
 		c.Cut(word)
 		for _, err := range st.Swap(t.Context(), second) {
-			if err == nil || errors.Is(err, lease.ErrLost) {
+			if err == nil || errors.Is(err, store.ErrLost) {
 				t.Errorf("a swap without an answer: %v", err)
 			}
 		}
@@ -259,10 +260,10 @@ func TestBytes(t *testing.T) {
 		"?sql_mode=%27%27",
 	} {
 		_, st := connect(t, m.DSN(m.NewDatabase(t))+params)
-		var keys []lease.Key
-		var want []lease.Record
+		var keys []store.Key
+		var want []store.Record
 		for i, namespace := range []string{"a", "A", "á", "a ", "ä", "a\u0308", "'\\\"?😀"} {
-			var rs []lease.Record
+			var rs []store.Record
 			for n := range int64(3) { // one by itself and two in a batch
 				r := record(n, fmt.Sprint("nonce ", i))
 				r.Namespace, r.Label, r.Holder = namespace, namespace, namespace
@@ -272,7 +273,7 @@ func TestBytes(t *testing.T) {
 			if err := swap(t, st, "", rs[0]); err != nil {
 				t.Errorf("%q: %v", namespace, err)
 			}
-			for _, err := range st.Swap(t.Context(), []lease.Write{{New: rs[1]}, {New: rs[2]}}) {
+			for _, err := range st.Swap(t.Context(), []store.Write{{New: rs[1]}, {New: rs[2]}}) {
 				if err != nil {
 					t.Errorf("%q: %v", namespace, err)
 				}
@@ -282,10 +283,10 @@ func TestBytes(t *testing.T) {
 				for n := range changed {
 					changed[n].Nonce = "other"
 				}
-				batch := []lease.Write{{Old: wrong, New: changed[0]}, {Old: wrong, New: changed[1]}}
-				for _, writes := range [][]lease.Write{batch, batch[:1]} {
+				batch := []store.Write{{Old: wrong, New: changed[0]}, {Old: wrong, New: changed[1]}}
+				for _, writes := range [][]store.Write{batch, batch[:1]} {
 					for _, err := range st.Swap(t.Context(), writes) {
-						if !errors.Is(err, lease.ErrLost) {
+						if !errors.Is(err, store.ErrLost) {
 							t.Errorf("%s: nonce %q: %v", params, wrong, err)
 						}
 					}

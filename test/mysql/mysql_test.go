@@ -7,7 +7,7 @@ import (
 
 	_ "github.com/go-sql-driver/mysql"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/servers"
@@ -30,7 +30,7 @@ func connect(t testing.TB, dsn string) (*sql.DB, *sqlstore.Store) {
 
 func TestConformance(t *testing.T) {
 	m := servers.StartMariaDB(t)
-	open := func(t *testing.T) lease.Store {
+	open := func(t *testing.T) store.Store {
 		db, st := connect(t, m.DSN(m.NewDatabase(t)))
 		db.SetMaxOpenConns(4) // many tests at once
 		return st

@@ -5,14 +5,14 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
 func identity(t *testing.T, st *sqlstore.Store) string {
 	t.Helper()
-	if _, err := st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}}); err != nil {
+	if _, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	id, err := st.Identity(t.Context(), "")
@@ -44,8 +44,8 @@ func TestReloadIsNoticed(t *testing.T) {
 			t.Parallel()
 			database := m.NewDatabase(t)
 			_, st := connect(t, m.DSN(database))
-			for _, err := range st.Swap(t.Context(), []lease.Write{
-				{New: record(lease.NamespaceNode, "a")},
+			for _, err := range st.Swap(t.Context(), []store.Write{
+				{New: record(store.NamespaceNode, "a")},
 				{New: record(1, "a")},
 			}) {
 				if err != nil {
@@ -100,7 +100,7 @@ func TestOwnNamespaceIsNoReload(t *testing.T) {
 	_, st := connect(t, m.DSN(m.NewDatabase(t)))
 	before := identity(t, st)
 	for _, name := range []string{"one", "two"} {
-		r := record(lease.NamespaceNode, "a")
+		r := record(store.NamespaceNode, "a")
 		r.Namespace = name
 		if err := swap(t, st, "", r); err != nil {
 			t.Fatal(err)

@@ -16,29 +16,30 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
 // record is one to write.
-func record(node int64, nonce string) lease.Record {
-	return lease.Record{Key: lease.Key{Namespace: "n", Node: node}, Nonce: nonce, Revision: 1, Label: "läbel"}
+func record(node int64, nonce string) store.Record {
+	return store.Record{Key: store.Key{Namespace: "n", Node: node}, Nonce: nonce, Revision: 1, Label: "läbel"}
 }
 
-func swap(t *testing.T, st lease.Store, old string, r lease.Record) error {
+func swap(t *testing.T, st store.Store, old string, r store.Record) error {
 	t.Helper()
-	return st.Swap(t.Context(), []lease.Write{{Old: old, New: r}})[0]
+	return st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]
 }
 
 // refused checks that a store refuses reads and writes with a text.
-func refused(t *testing.T, st lease.Store, want string) {
+func refused(t *testing.T, st store.Store, want string) {
 	t.Helper()
-	_, err := st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}})
+	_, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("a read: %v, which should say %q", err, want)
 	}
-	if err := swap(t, st, "", record(99, "x")); err == nil || errors.Is(err, lease.ErrLost) ||
+	if err := swap(t, st, "", record(99, "x")); err == nil || errors.Is(err, store.ErrLost) ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("a write: %v, which should say %q", err, want)
 	}
@@ -52,7 +53,7 @@ func TestDurable(t *testing.T) {
 	p := servers.StartPostgres(t, "wal_writer_delay=10s", "synchronous_commit=off")
 	db, st := connect(t, p.URL("postgres"))
 	db.SetMaxOpenConns(1)
-	for _, batch := range [][]lease.Write{
+	for _, batch := range [][]store.Write{
 		{{New: record(1, "a")}},
 		{{New: record(2, "a")}, {New: record(3, "a")}},
 	} {
@@ -69,9 +70,9 @@ func TestDurable(t *testing.T) {
 		p.Restart(t)
 		p.Up(t)
 		for _, w := range batch {
-			var rs []lease.Record
+			var rs []store.Record
 			fleet.Eventually(t, "a read after a crash", func() (err error) { // connections of before end late
-				rs, err = st.Get(t.Context(), []lease.Key{w.New.Key})
+				rs, err = st.Get(t.Context(), []store.Key{w.New.Key})
 				return err
 			})
 			if rs[0].Nonce != "a" || rs[0].Label != "läbel" {
@@ -199,7 +200,7 @@ func TestLostAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Cut("secondnonce")
-	if err := swap(t, st, "a", record(1, "secondnonce")); err == nil || errors.Is(err, lease.ErrLost) {
+	if err := swap(t, st, "a", record(1, "secondnonce")); err == nil || errors.Is(err, store.ErrLost) {
 		t.Errorf("a swap without an answer: %v", err)
 	}
 	if c.Cuts() != 1 {
@@ -306,7 +307,7 @@ func TestBytes(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
 	_, st := connect(t, p.URL("postgres"))
-	var keys []lease.Key
+	var keys []store.Key
 	for i, namespace := range []string{"a", "A", "á", "a ", "ä", "a\u0308"} {
 		r := record(1, fmt.Sprint("nonce ", i))
 		r.Namespace = namespace
@@ -314,10 +315,10 @@ func TestBytes(t *testing.T) {
 		if err := swap(t, st, "", r); err != nil {
 			t.Errorf("%q: %v", namespace, err)
 		}
-		if err := swap(t, st, fmt.Sprint("NONCE ", i), r); !errors.Is(err, lease.ErrLost) {
+		if err := swap(t, st, fmt.Sprint("NONCE ", i), r); !errors.Is(err, store.ErrLost) {
 			t.Errorf("another nonce: %v", err)
 		}
-		if err := swap(t, st, fmt.Sprint("nonce ", i, " "), r); !errors.Is(err, lease.ErrLost) {
+		if err := swap(t, st, fmt.Sprint("nonce ", i, " "), r); !errors.Is(err, store.ErrLost) {
 			t.Errorf("a longer nonce: %v", err)
 		}
 	}

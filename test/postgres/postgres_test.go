@@ -7,7 +7,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/servers"
@@ -30,7 +30,7 @@ func connect(t testing.TB, url string) (*sql.DB, *sqlstore.Store) {
 
 func TestConformance(t *testing.T) {
 	p := servers.StartPostgres(t)
-	open := func(t *testing.T) lease.Store {
+	open := func(t *testing.T) store.Store {
 		db, st := connect(t, p.URL(p.NewDatabase(t)))
 		db.SetMaxOpenConns(4) // many tests at once
 		return st

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
@@ -27,7 +28,7 @@ func dump(t *testing.T, p *servers.Postgres, name string, args ...string) string
 // identity returns who a store says it is, after it has read all records.
 func identity(t *testing.T, st *sqlstore.Store) string {
 	t.Helper()
-	among := snowfence.NodeRange{From: lease.NamespaceNode, Until: 101}
+	among := snowfence.NodeRange{From: store.NamespaceNode, Until: 101}
 	_, err := st.Heads(t.Context())
 	if err == nil {
 		_, err = st.List(t.Context(), "n", among, 1000)
@@ -56,7 +57,7 @@ func newScene(t *testing.T, p *servers.Postgres, args ...string) scene {
 	s := scene{p: p, name: p.NewDatabase(t)}
 	_, s.st = connect(t, p.URL(s.name))
 	for i, err := range s.st.Swap(t.Context(),
-		[]lease.Write{{New: record(lease.NamespaceNode, "a")}, {New: record(1, "a")}, {New: record(2, "a")}}) {
+		[]store.Write{{New: record(store.NamespaceNode, "a")}, {New: record(1, "a")}, {New: record(2, "a")}}) {
 		if err != nil {
 			t.Fatal(i, err)
 		}
@@ -99,7 +100,7 @@ func (s scene) once(t *testing.T, id string) {
 	if err := swap(t, st, "", record(50, "a")); err != nil {
 		t.Error(err)
 	}
-	rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 50}})
+	rs, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 50}})
 	if err == nil {
 		err = swap(t, st, rs[0].Nonce, record(50, "b"))
 	}
@@ -220,7 +221,7 @@ func TestSwapLeavesReloadedRowsAlone(t *testing.T) {
 	p := servers.StartPostgres(t)
 	s := newScene(t, p)
 	p.SQL(t, s.name, "UPDATE snowfence_lease SET label = 'by hand' WHERE node = 1")
-	if err := swap(t, s.st, "b", record(1, "c")); err == nil || errors.Is(err, lease.ErrLost) ||
+	if err := swap(t, s.st, "b", record(1, "c")); err == nil || errors.Is(err, store.ErrLost) ||
 		!strings.Contains(err.Error(), "was restored") {
 		t.Errorf("a swap of a row that was put back: %v", err)
 	}
@@ -312,7 +313,7 @@ func TestCrashIsNoReload(t *testing.T) {
 	p.Kill()
 	p.Restart(t)
 	p.Up(t)
-	key := []lease.Key{{Namespace: "n", Node: 1}}
+	key := []store.Key{{Namespace: "n", Node: 1}}
 	_, err := s.st.Get(t.Context(), key)
 	for range 20 { // connections of before
 		if err == nil {
@@ -329,12 +330,12 @@ func TestCrashIsNoReload(t *testing.T) {
 // that was killed.
 func (s scene) reconnected(t *testing.T) string {
 	t.Helper()
-	_, err := s.st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}})
+	_, err := s.st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
 	for range 20 {
 		if err == nil {
 			break
 		}
-		_, err = s.st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}})
+		_, err = s.st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -16,21 +16,22 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
-func record(node, revision int64) lease.Record {
-	return lease.Record{
-		Key: lease.Key{Namespace: namespace, Node: node}, Nonce: fmt.Sprint("nonce", node, "/", revision),
+func record(node, revision int64) store.Record {
+	return store.Record{
+		Key: store.Key{Namespace: namespace, Node: node}, Nonce: fmt.Sprint("nonce", node, "/", revision),
 		Revision: revision,
 		Until:    1000 * revision, Holder: "holder", Label: "label",
 	}
 }
 
 // known reports whether the result of a swap says what became of it.
-func known(err error) bool { return err == nil || errors.Is(err, lease.ErrLost) }
+func known(err error) bool { return err == nil || errors.Is(err, store.ErrLost) }
 
 // TestUnacknowledged stops the replica whose acknowledgement a swap needs.
 func TestUnacknowledged(t *testing.T) {
@@ -39,34 +40,34 @@ func TestUnacknowledged(t *testing.T) {
 	st := newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: shared.Patience()})
 	hasty := newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: 100 * time.Millisecond})
 	one, two, three := record(1, 1), record(1, 2), record(1, 3)
-	swap(t, st, lease.Write{New: one})
-	wrong := lease.Write{Old: "wrong", New: record(2, 1)}
+	swap(t, st, store.Write{New: one})
+	wrong := store.Write{Old: "wrong", New: record(2, 1)}
 	shared.Eventually(t, "the hasty store puts the namespace on the list", func() error {
-		if err := hasty.Swap(t.Context(), []lease.Write{wrong})[0]; !errors.Is(err, lease.ErrLost) {
+		if err := hasty.Swap(t.Context(), []store.Write{wrong})[0]; !errors.Is(err, store.ErrLost) {
 			return err
 		}
 		return nil
 	})
 	replica.Signal(t, syscall.SIGSTOP)
-	errs := hasty.Swap(t.Context(), []lease.Write{{Old: one.Nonce, New: two}, wrong})
+	errs := hasty.Swap(t.Context(), []store.Write{{Old: one.Nonce, New: two}, wrong})
 	if known(errs[0]) || !strings.Contains(errs[0].Error(), "0 of 1 replicas") {
 		t.Errorf("a swap that no replica has: %v", errs[0])
 	}
-	if !errors.Is(errs[1], lease.ErrLost) { // nothing was done and nothing will be, whoever is promoted
+	if !errors.Is(errs[1], store.ErrLost) { // nothing was done and nothing will be, whoever is promoted
 		t.Errorf("a swap with a wrong nonce: %v", errs[1])
 	}
-	rs, err := st.Get(t.Context(), []lease.Key{one.Key})
+	rs, err := st.Get(t.Context(), []store.Key{one.Key})
 	if err != nil || rs[0] != two {
 		t.Errorf("stored is %+v, %v", rs, err)
 	}
 	replica.Signal(t, syscall.SIGCONT)
-	swap(t, st, lease.Write{Old: two.Nonce, New: three})
+	swap(t, st, store.Write{Old: two.Nonce, New: three})
 }
 
 // swap makes one write, which must be done.
-func swap(t testing.TB, st lease.Store, w lease.Write) {
+func swap(t testing.TB, st store.Store, w store.Write) {
 	t.Helper()
-	if err := st.Swap(t.Context(), []lease.Write{w})[0]; err != nil {
+	if err := st.Swap(t.Context(), []store.Write{w})[0]; err != nil {
 		t.Fatal(err)
 	}
 }
@@ -91,7 +92,7 @@ func TestRenewalsNeedTheReplica(t *testing.T) {
 	var until int64
 	f.until("the end of the grant, and a later one that is stored", func() error {
 		until = l.Status().Grant.Until // an acknowledgement under way may have come at first
-		rs, err := f.st.Get(t.Context(), []lease.Key{{Namespace: namespace, Node: l.Status().Grant.Node}})
+		rs, err := f.st.Get(t.Context(), []store.Key{{Namespace: namespace, Node: l.Status().Grant.Node}})
 		if now := f.scheme.Layout().TickOf(time.Now()); err != nil || rs[0].Until <= until || now <= until+200 {
 			return fmt.Errorf("now is %d, %d are acknowledged, stored is %+v, %w", now, until, rs, err)
 		}
@@ -125,14 +126,14 @@ func TestLostReply(t *testing.T) {
 				ForceSingleClient: true,
 			}), o)
 			one, two := record(1, 1), record(1, 2)
-			if err := st.Swap(t.Context(), []lease.Write{{New: one}})[0]; err != nil {
+			if err := st.Swap(t.Context(), []store.Write{{New: one}})[0]; err != nil {
 				t.Fatal(err)
 			}
 			way.deafen()
-			if err := st.Swap(short(t), []lease.Write{{Old: one.Nonce, New: two}})[0]; known(err) {
+			if err := st.Swap(short(t), []store.Write{{Old: one.Nonce, New: two}})[0]; known(err) {
 				t.Errorf("a swap without an answer: %v", err)
 			}
-			rs, err := st.Get(short(t), []lease.Key{one.Key})
+			rs, err := st.Get(short(t), []store.Key{one.Key})
 			if err != nil || rs[0] != two {
 				t.Errorf("stored is %+v, %v", rs, err)
 			}
@@ -145,9 +146,9 @@ func TestForgottenScripts(t *testing.T) {
 	st := newStore(t, single(t, r), nil)
 	for i := range int64(3) {
 		r.Do(t, "SCRIPT", "FLUSH")
-		var writes []lease.Write
+		var writes []store.Write
 		for node := range int64(1500) { // several scripts
-			writes = append(writes, lease.Write{New: record(node+2000*i, 1)})
+			writes = append(writes, store.Write{New: record(node+2000*i, 1)})
 		}
 		for _, err := range st.Swap(t.Context(), writes) {
 			if err != nil {
@@ -184,7 +185,7 @@ func TestWaitAOF(t *testing.T) {
 	c := client(t, rueidis.ClientOption{InitAddress: []string{way.address()}, ForceSingleClient: true})
 	st := newStore(t, c, &redisstore.Options{AOF: true, Replicas: 1, Timeout: 50 * time.Millisecond})
 	last := record(1, 1)
-	if err := st.Swap(t.Context(), []lease.Write{{New: last}})[0]; err != nil {
+	if err := st.Swap(t.Context(), []store.Write{{New: last}})[0]; err != nil {
 		t.Fatal(err)
 	}
 	for i, c := range []struct{ reply, want string }{
@@ -195,7 +196,7 @@ func TestWaitAOF(t *testing.T) {
 	} {
 		say(c.reply)
 		next := record(1, int64(i+2))
-		err := st.Swap(t.Context(), []lease.Write{{Old: last.Nonce, New: next}})[0]
+		err := st.Swap(t.Context(), []store.Write{{Old: last.Nonce, New: next}})[0]
 		last = next
 		if c.want == "" && err != nil || c.want != "" && (known(err) || !strings.Contains(err.Error(), c.want) ||
 			strings.Contains(err.Error(), "secret")) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	"github.com/snowfence/snowfence/test/servers"
 )
@@ -20,7 +21,7 @@ const nodes = 1 << 17
 
 // full returns a store in which all nodes but one are held, and the writes that renew them.
 func full(b *testing.B, o *redisstore.Options,
-	without int64, options ...string) (*redisstore.Store, *snowfence.Scheme, []lease.Write,
+	without int64, options ...string) (*redisstore.Store, *snowfence.Scheme, []store.Write,
 ) {
 	b.Helper()
 	master := servers.StartRedis(b, options...)
@@ -38,11 +39,11 @@ func full(b *testing.B, o *redisstore.Options,
 		b.Fatal(err)
 	}
 	until := s.Layout().TickOf(time.Now().Add(time.Hour))
-	var writes []lease.Write
+	var writes []store.Write
 	for n := range int64(nodes) {
 		if n != without {
-			writes = append(writes, lease.Write{New: lease.Record{
-				Key: lease.Key{Namespace: namespace, Node: n}, Nonce: fmt.Sprintf("nonce%020d", n), Revision: 1,
+			writes = append(writes, store.Write{New: store.Record{
+				Key: store.Key{Namespace: namespace, Node: n}, Nonce: fmt.Sprintf("nonce%020d", n), Revision: 1,
 				Generation: ns.Generation,
 				From:       until - 100, Until: until + n%60, Holder: fmt.Sprint("holder", n),
 				Label: fmt.Sprint("label", n),
@@ -63,7 +64,7 @@ func full(b *testing.B, o *redisstore.Options,
 var turn atomic.Int64
 
 // next makes a write the renewal of what it wrote before.
-func next(w *lease.Write) {
+func next(w *store.Write) {
 	w.Old, w.New.Nonce = w.New.Nonce, fmt.Sprintf("nonce%020d", nodes+turn.Add(1))
 	w.New.Revision++
 	w.New.Until += 20
@@ -89,7 +90,7 @@ func BenchmarkSwap(b *testing.B) {
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					w := &writes[at.Add(1)%int64(len(writes))]
-					if err := st.Swap(b.Context(), []lease.Write{*w})[0]; err != nil {
+					if err := st.Swap(b.Context(), []store.Write{*w})[0]; err != nil {
 						b.Error(err)
 						return
 					}
@@ -111,7 +112,7 @@ func BenchmarkSwapAlone(b *testing.B) {
 			for b.Loop() {
 				w := &writes[turn.Load()%int64(len(writes))]
 				start := time.Now()
-				if err := st.Swap(b.Context(), []lease.Write{*w})[0]; err != nil {
+				if err := st.Swap(b.Context(), []store.Write{*w})[0]; err != nil {
 					b.Fatal(err)
 				}
 				took = append(took, time.Since(start))

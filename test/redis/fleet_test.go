@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	shared "github.com/snowfence/snowfence/test/fleet"
 )
 
@@ -37,7 +38,7 @@ func scheme(t testing.TB) *snowfence.Scheme {
 // fleet makes IDs with many leases at a time and looks at all of them.
 type fleet struct {
 	t       testing.TB
-	st      lease.Store
+	st      store.Store
 	scheme  *snowfence.Scheme
 	mu      sync.Mutex
 	from    map[snowfence.ID]int // who made it
@@ -47,7 +48,7 @@ type fleet struct {
 	wg      sync.WaitGroup
 }
 
-func newFleet(t testing.TB, st lease.Store) *fleet {
+func newFleet(t testing.TB, st store.Store) *fleet {
 	t.Helper()
 	f := &fleet{
 		t: t, st: st, scheme: scheme(t), from: map[snowfence.ID]int{}, excused: map[int]bool{},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
 	"github.com/snowfence/snowfence/redisstore"
 	shared "github.com/snowfence/snowfence/test/fleet"
@@ -56,7 +57,7 @@ var prefixes atomic.Int64
 
 // conform runs the suite in many stores of the same servers, and then looks at their indexes.
 func conform(t *testing.T, c rueidis.Client, o redisstore.Options) {
-	open := func(t *testing.T) lease.Store {
+	open := func(t *testing.T) store.Store {
 		o := o
 		o.Prefix = fmt.Sprint("test", prefixes.Add(1))
 		t.Cleanup(func() { sameIndexes(t, c, o.Prefix) })

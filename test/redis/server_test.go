@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
@@ -20,14 +21,14 @@ import (
 func TestIdentity(t *testing.T) {
 	a, b := servers.StartRedis(t), servers.StartRedis(t)
 	st := newStore(t, single(t, a), nil)
-	if err := st.Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0]; err != nil {
+	if err := st.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0]; err != nil {
 		t.Fatal(err)
 	}
 	var last string
 	seen := map[string]bool{}
 	look := func(what string, changed bool) {
 		t.Helper()
-		if _, err := st.Get(short(t), []lease.Key{{Namespace: namespace, Node: 1}}); err != nil {
+		if _, err := st.Get(short(t), []store.Key{{Namespace: namespace, Node: 1}}); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		id, err := st.Identity(t.Context(), namespace)
@@ -62,11 +63,11 @@ func TestIdentity(t *testing.T) {
 	b.Do(t, "REPLICAOF", "NO", "ONE")
 	a.Do(t, "SET", "other", "1") // so that not even its last writes are kept
 	a.Follow(t, b)
-	if _, err := st.Get(short(t), []lease.Key{{Namespace: namespace, Node: 1}}); err == nil ||
+	if _, err := st.Get(short(t), []store.Key{{Namespace: namespace, Node: 1}}); err == nil ||
 		!strings.Contains(err.Error(), "connect to the master") {
 		t.Errorf("a replica: %v", err)
 	}
-	if err := st.Swap(short(t), []lease.Write{{New: record(2, 1)}})[0]; known(err) {
+	if err := st.Swap(short(t), []store.Write{{New: record(2, 1)}})[0]; known(err) {
 		t.Errorf("a swap on a replica: %v", err)
 	}
 	a.Do(t, "REPLICAOF", "NO", "ONE") // the same process as before, with data that came from elsewhere
@@ -90,9 +91,9 @@ func TestEviction(t *testing.T) {
 		}
 	}
 	st := newStore(t, single(t, r), nil)
-	_, err := st.Get(t.Context(), []lease.Key{{Namespace: namespace, Node: 1}})
+	_, err := st.Get(t.Context(), []store.Key{{Namespace: namespace, Node: 1}})
 	refused("Get", err)
-	refused("Swap", st.Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0])
+	refused("Swap", st.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0])
 	r.Do(t, "CONFIG", "SET", "maxmemory-policy", "noeviction")
 	v, err := newStore(t, single(t, r), nil).Server(t.Context(), namespace)
 	if err != nil || v.Policy != "noeviction" || v.Loses() != "" || !v.AOF {
@@ -102,11 +103,11 @@ func TestEviction(t *testing.T) {
 	way := newRelay(t, r.Address())
 	st = newStore(t,
 		client(t, rueidis.ClientOption{InitAddress: []string{way.address()}, ForceSingleClient: true}), nil)
-	if err := st.Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0]; err != nil {
+	if err := st.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0]; err != nil {
 		t.Fatal(err)
 	}
 	way.turn(servers.StartRedis(t, "--maxmemory-policy", "volatile-ttl").Address())
-	_, err = st.Get(short(t), []lease.Key{{Namespace: namespace, Node: 1}})
+	_, err = st.Get(short(t), []store.Key{{Namespace: namespace, Node: 1}})
 	refused("Get", err)
 }
 
@@ -118,7 +119,7 @@ func TestPersistence(t *testing.T) {
 			t.Errorf("appendfsync %s: %+v loses %q, %v", fsync, v, v.Loses(), err)
 		}
 		err = newStore(t, single(t, r), &redisstore.Options{AOF: true}).Swap(t.Context(),
-			[]lease.Write{{New: record(1, 1)}})[0]
+			[]store.Write{{New: record(1, 1)}})[0]
 		if waits := !strings.HasPrefix(v.Version, "7.0"); waits || fsync == "always" {
 			if err != nil {
 				t.Errorf("AOF with appendfsync %s and Redis %s: %v", fsync, v.Version, err)
@@ -138,7 +139,7 @@ func TestPersistenceHints(t *testing.T) {
 		t.Errorf("without a file: %+v loses %q, %v", v, v.Loses(), err)
 	}
 	strict := newStore(t, single(t, r), &redisstore.Options{AOF: true})
-	swap := func() error { return strict.Swap(short(t), []lease.Write{{New: record(1, 1)}})[0] }
+	swap := func() error { return strict.Swap(short(t), []store.Write{{New: record(1, 1)}})[0] }
 	if err := swap(); known(err) || !strings.Contains(err.Error(),
 		"appendonly is no, and Options.AOF asks for it: set appendonly yes") {
 		t.Fatal("AOF without a file:", err)
@@ -218,11 +219,11 @@ func TestUser(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	if err := newStore(t, c, &redisstore.Options{AOF: true}).Swap(t.Context(),
-		[]lease.Write{{New: record(100_000, 1)}})[0]; err != nil {
+		[]store.Write{{New: record(100_000, 1)}})[0]; err != nil {
 		t.Error(err)
 	}
 	other := newStore(t, c, &redisstore.Options{Prefix: "other"})
-	err = other.Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0]
+	err = other.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0]
 	if known(err) {
 		t.Fatalf("keys that the user may not touch: %v", err)
 	}
@@ -233,14 +234,14 @@ func TestUser(t *testing.T) {
 	}
 	r.Do(t, append([]string{"ACL", "SETUSER", "ids"},
 		strings.Fields(strings.Replace(says, "~snowfence:", "~other:", 1))...)...)
-	if err := other.Swap(t.Context(), []lease.Write{{New: record(1, 1)}})[0]; err != nil {
+	if err := other.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0]; err != nil {
 		t.Errorf("after ACL SETUSER ids %s: %v", says, err)
 	}
 	// Each right that is missing fails before anything is written, and the indexes stay
 	// as they should be.
 	for _, right := range []string{"hset", "zadd", "hmget", "info", "evalsha"} {
 		r.Do(t, "ACL", "SETUSER", "ids", "-"+right)
-		err := st.Swap(t.Context(), []lease.Write{{New: record(61, 1)}})[0]
+		err := st.Swap(t.Context(), []store.Write{{New: record(61, 1)}})[0]
 		if known(err) || !strings.Contains(err.Error(), "+"+right) {
 			t.Errorf("without %s: %v", right, err)
 		} else {
@@ -249,7 +250,7 @@ func TestUser(t *testing.T) {
 		r.Do(t, "ACL", "SETUSER", "ids", "+"+right)
 	}
 	sameIndexes(t, single(t, r), "snowfence")
-	if rs, err := st.Get(t.Context(), []lease.Key{record(61, 1).Key}); err != nil || rs[0].Nonce != "" {
+	if rs, err := st.Get(t.Context(), []store.Key{record(61, 1).Key}); err != nil || rs[0].Nonce != "" {
 		t.Errorf("without rights was written: %+v, %v", rs, err)
 	}
 	if _, err := as("ids", password+"!"); err == nil {
@@ -260,7 +261,7 @@ func TestUser(t *testing.T) {
 	r.Do(t, "CONFIG", "SET", "requirepass", password)
 	if c, err := as("", ""); err == nil {
 		defer c.Close()
-		_, err = newStore(t, c, nil).Get(t.Context(), []lease.Key{{Namespace: namespace, Node: 1}})
+		_, err = newStore(t, c, nil).Get(t.Context(), []store.Key{{Namespace: namespace, Node: 1}})
 		if err == nil || !strings.Contains(err.Error(), "password") {
 			t.Errorf("without a password: %v", err)
 		}
@@ -294,7 +295,7 @@ func TestRefusals(t *testing.T) {
 	r := servers.StartRedis(t)
 	st := newStore(t, single(t, r), nil)
 	old, next := record(1, 1), record(1, 2)
-	if err := st.Swap(t.Context(), []lease.Write{{New: old}})[0]; err != nil {
+	if err := st.Swap(t.Context(), []store.Write{{New: old}})[0]; err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, value, normal, want string }{
@@ -302,17 +303,17 @@ func TestRefusals(t *testing.T) {
 		{"min-replicas-to-write", "1", "0", "fewer replicas than"},
 	} {
 		r.Do(t, "CONFIG", "SET", c.name, c.value)
-		err := st.Swap(t.Context(), []lease.Write{{Old: old.Nonce, New: next}})[0]
+		err := st.Swap(t.Context(), []store.Write{{Old: old.Nonce, New: next}})[0]
 		if known(err) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s %s: %v", c.name, c.value, err)
 		}
 		r.Do(t, "CONFIG", "SET", c.name, c.normal)
-		if rs, err := st.Get(t.Context(), []lease.Key{old.Key}); err != nil || rs[0] != old {
+		if rs, err := st.Get(t.Context(), []store.Key{old.Key}); err != nil || rs[0] != old {
 			t.Errorf("%s %s: stored is %+v, %v", c.name, c.value, rs, err)
 		}
 	}
 	sameIndexes(t, single(t, r), "snowfence")
-	if err := st.Swap(t.Context(), []lease.Write{{Old: old.Nonce, New: next}})[0]; err != nil {
+	if err := st.Swap(t.Context(), []store.Write{{Old: old.Nonce, New: next}})[0]; err != nil {
 		t.Error(err)
 	}
 	for _, bad := range []*redisstore.Options{{Prefix: "a{b}"}, {Replicas: -1}, {Timeout: 1}} {
@@ -323,8 +324,8 @@ func TestRefusals(t *testing.T) {
 	if _, err := redisstore.New(nil, nil); err == nil {
 		t.Error("no client was accepted")
 	}
-	if err := st.Swap(t.Context(), []lease.Write{{New: lease.Record{
-		Key:   lease.Key{Namespace: "a}b"},
+	if err := st.Swap(t.Context(), []store.Write{{New: store.Record{
+		Key:   store.Key{Namespace: "a}b"},
 		Nonce: "x",
 	}}})[0]; err == nil {
 		t.Error("a namespace with a brace was accepted")

@@ -12,13 +12,14 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
 // described reads the namespace. Its generation goes up when its floor is raised.
-func described(t testing.TB, st lease.Store) lease.Namespace {
+func described(t testing.TB, st store.Store) lease.Namespace {
 	t.Helper()
 	ns, err := lease.ShowNamespace(t.Context(), st, namespace)
 	if err != nil {
@@ -139,10 +140,10 @@ func TestKeysPutBack(t *testing.T) {
 			r := servers.StartRedis(t)
 			c := single(t, r)
 			st := newStore(t, c, nil)
-			swapped := func(old string, rev int64) lease.Record {
+			swapped := func(old string, rev int64) store.Record {
 				t.Helper()
 				next := record(1, rev)
-				if err := st.Swap(t.Context(), []lease.Write{{Old: old, New: next}})[0]; err != nil {
+				if err := st.Swap(t.Context(), []store.Write{{Old: old, New: next}})[0]; err != nil {
 					t.Fatal(err)
 				}
 				return next
@@ -161,7 +162,7 @@ func TestKeysPutBack(t *testing.T) {
 			for _, key := range keys {
 				do.back(r, key, saved[key])
 			}
-			rs, err := st.Get(t.Context(), []lease.Key{first.Key})
+			rs, err := st.Get(t.Context(), []store.Key{first.Key})
 			if err != nil || rs[0].Nonce != first.Nonce {
 				t.Fatalf("the old record is not back, so the test shows nothing: %+v, %v", rs, err)
 			}
@@ -183,7 +184,7 @@ func TestKeysPutBack(t *testing.T) {
 // identityOf returns who a store says it is, after it has read a record.
 func identityOf(t testing.TB, st *redisstore.Store) string {
 	t.Helper()
-	if _, err := st.Get(t.Context(), []lease.Key{{Namespace: namespace, Node: 1}}); err != nil {
+	if _, err := st.Get(t.Context(), []store.Key{{Namespace: namespace, Node: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	id, err := st.Identity(t.Context(), namespace)
@@ -281,7 +282,7 @@ func TestClusterFailover(t *testing.T) {
 	})
 	identity := func(name string) (id string) {
 		f.until("the identity", func() error {
-			_, err := st.Get(t.Context(), []lease.Key{{Namespace: name, Node: 1}})
+			_, err := st.Get(t.Context(), []store.Key{{Namespace: name, Node: 1}})
 			if err == nil {
 				id, err = st.Identity(t.Context(), name)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 const namespace = "scale"
@@ -14,14 +15,14 @@ const namespace = "scale"
 // fleet is many leases of one namespace.
 type fleet struct {
 	testing.TB
-	st     lease.Store
+	st     store.Store
 	scheme *snowfence.Scheme
 	opts   lease.Options
 	leases []*lease.Lease
 }
 
 // newFleet makes the namespace, for Randflake's layout with its 131,072 nodes.
-func newFleet(t testing.TB, st lease.Store, ttl time.Duration) *fleet {
+func newFleet(t testing.TB, st store.Store, ttl time.Duration) *fleet {
 	t.Helper()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw"))
 	if err != nil {
@@ -88,7 +89,7 @@ func (f *fleet) stored() {
 	if err != nil {
 		f.Fatal(err)
 	}
-	held := map[int64]lease.Record{}
+	held := map[int64]store.Record{}
 	holders := map[string]int64{}
 	for _, r := range rs {
 		if r.Holder == "" {
@@ -122,7 +123,7 @@ func (f *fleet) close() {
 	if n := len(rs); n < len(f.leases) {
 		f.Errorf("%d records are left of %d leases", n, len(f.leases))
 	}
-	if i := slices.IndexFunc(rs, func(r lease.Record) bool { return r.Holder != "" }); i >= 0 {
+	if i := slices.IndexFunc(rs, func(r store.Record) bool { return r.Holder != "" }); i >= 0 {
 		f.Errorf("after all leases were closed: %+v", rs[i])
 	}
 }

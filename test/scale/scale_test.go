@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
 )
 
@@ -17,7 +18,7 @@ func TestConformance(t *testing.T) {
 		}
 		t.Run(k.name, func(t *testing.T) {
 			o := k.open(t)
-			storetest.Run(t, func(t *testing.T) lease.Store { return lease.Group(o.fresh(t)) })
+			storetest.Run(t, func(t *testing.T) store.Store { return lease.Group(o.fresh(t)) })
 		})
 	}
 }

@@ -14,7 +14,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/snowfence/snowfence/etcdstore"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/servers"
@@ -22,7 +22,7 @@ import (
 
 // opened is where stores with nothing in them come from.
 type opened struct {
-	fresh  func(t testing.TB) lease.Store
+	fresh  func(t testing.TB) store.Store
 	server *servers.Process // nil where there is none
 	dir    string           // what it keeps; "" for memory
 }
@@ -34,12 +34,12 @@ var kinds = []struct {
 	open   func(t testing.TB) opened
 }{
 	{"memory", false, func(testing.TB) opened {
-		return opened{fresh: func(testing.TB) lease.Store { return lease.NewMemory() }}
+		return opened{fresh: func(testing.TB) store.Store { return store.NewMemory() }}
 	}},
 	{"SQLite", false, func(t testing.TB) opened {
 		var n atomic.Int64
 		dir := t.TempDir()
-		return opened{func(t testing.TB) lease.Store {
+		return opened{func(t testing.TB) store.Store {
 			file := filepath.Join(dir, fmt.Sprint("ids", n.Add(1), ".db"))
 			return overSQL(t, "sqlite", "file:"+file+
 				"?_pragma=busy_timeout(10000)&_txlock=immediate", sqlstore.SQLite())
@@ -47,13 +47,13 @@ var kinds = []struct {
 	}},
 	{"PostgreSQL", true, func(t testing.TB) opened {
 		p := servers.StartPostgres(t)
-		return opened{func(t testing.TB) lease.Store {
+		return opened{func(t testing.TB) store.Store {
 			return overSQL(t, "pgx", p.URL(p.NewDatabase(t)), sqlstore.PostgreSQL())
 		}, p.Process, p.Dir}
 	}},
 	{"MariaDB", true, func(t testing.TB) opened {
 		m := servers.StartMariaDB(t)
-		return opened{func(t testing.TB) lease.Store {
+		return opened{func(t testing.TB) store.Store {
 			return overSQL(t, "mysql", m.DSN(m.NewDatabase(t)), sqlstore.MySQL())
 		}, m.Process, m.Dir}
 	}},
@@ -61,7 +61,7 @@ var kinds = []struct {
 		var n atomic.Int64
 		e := servers.StartEtcd(t)
 		c := servers.EtcdClient(t, e)
-		return opened{func(t testing.TB) lease.Store {
+		return opened{func(t testing.TB) store.Store {
 			st, err := etcdstore.New(c, &etcdstore.Options{Prefix: fmt.Sprint("scale", n.Add(1))})
 			if err != nil {
 				t.Fatal(err)
@@ -80,7 +80,7 @@ var kinds = []struct {
 			t.Fatal(err)
 		}
 		t.Cleanup(c.Close)
-		return opened{func(t testing.TB) lease.Store {
+		return opened{func(t testing.TB) store.Store {
 			st, err := redisstore.New(c, &redisstore.Options{Prefix: fmt.Sprint("scale", n.Add(1))})
 			if err != nil {
 				t.Fatal(err)
@@ -90,7 +90,7 @@ var kinds = []struct {
 	}},
 }
 
-func overSQL(t testing.TB, driver, dsn string, d sqlstore.Dialect) lease.Store {
+func overSQL(t testing.TB, driver, dsn string, d sqlstore.Dialect) store.Store {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/test/faults"
 	"github.com/snowfence/snowfence/test/fleet"
@@ -17,7 +17,7 @@ import (
 )
 
 // connect opens a store as a program of its own would.
-func connect(t testing.TB, url string) lease.Store {
+func connect(t testing.TB, url string) store.Store {
 	t.Helper()
 	st, closeStore, err := faults.Open(t.Context(), url)
 	if err != nil {

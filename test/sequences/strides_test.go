@@ -9,14 +9,14 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
 // redisStores connects to the servers that answer, as a program does when it starts.
-func redisStores(t testing.TB, all []*servers.Redis) (stores []lease.Store) {
+func redisStores(t testing.TB, all []*servers.Redis) (stores []store.Store) {
 	t.Helper()
 	for _, r := range all {
 		c, err := rueidis.NewClient(rueidis.ClientOption{

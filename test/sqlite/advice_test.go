@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
@@ -30,10 +31,10 @@ func TestAdvice(t *testing.T) {
 		if _, err := lease.CreateNamespace(ctx, st, "default", twitter(t), nil); err != nil {
 			return err
 		}
-		ws := make([]lease.Write, 5000)
+		ws := make([]store.Write, 5000)
 		for i := range ws {
-			ws[i].New = lease.Record{
-				Key: lease.Key{Namespace: "default", Node: int64(i)}, Nonce: "x",
+			ws[i].New = store.Record{
+				Key: store.Key{Namespace: "default", Node: int64(i)}, Nonce: "x",
 				Label: strings.Repeat("x", 100),
 			}
 		}

@@ -10,7 +10,7 @@ import (
 
 	modernc "modernc.org/sqlite"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
@@ -60,12 +60,12 @@ func TestLateBegin(t *testing.T) {
 	}
 	swap(t, st, "", record(1, "a"))
 	d.late = true
-	if err := st.Swap(t.Context(), []lease.Write{{New: record(2, "c")}})[0]; err == nil || d.late {
+	if err := st.Swap(t.Context(), []store.Write{{New: record(2, "c")}})[0]; err == nil || d.late {
 		t.Fatalf("a swap without its transaction: %v", err)
 	}
 	swap(t, st, "a", record(1, "b"))
 	_, other := openFile(t, path)
-	rs, err := other.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}})
+	rs, err := other.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
 	if err != nil || rs[0].Nonce != "b" {
 		t.Errorf("another program finds %+v, %v: not what was acknowledged", rs, err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
@@ -39,12 +39,12 @@ func benchmarkStore(b *testing.B, pinned bool) {
 		}
 		defer unpin()
 	}
-	writes := []lease.Write{{New: record(lease.NamespaceNode, "first")}}
+	writes := []store.Write{{New: record(store.NamespaceNode, "first")}}
 	for node := range int64(499) {
-		writes = append(writes, lease.Write{New: record(node, "first")})
+		writes = append(writes, store.Write{New: record(node, "first")})
 	}
 	number := 0
-	renew := func(b *testing.B, writes []lease.Write) {
+	renew := func(b *testing.B, writes []store.Write) {
 		for i, err := range st.Swap(b.Context(), writes) {
 			if err != nil {
 				b.Fatal(err)
@@ -54,7 +54,7 @@ func benchmarkStore(b *testing.B, pinned bool) {
 		}
 	}
 	get := func(b *testing.B, node int64) {
-		if _, err := st.Get(b.Context(), []lease.Key{{Namespace: "n", Node: node}}); err != nil {
+		if _, err := st.Get(b.Context(), []store.Key{{Namespace: "n", Node: node}}); err != nil {
 			b.Fatal(err)
 		}
 		if _, err := st.Identity(b.Context(), ""); err != nil {
@@ -68,8 +68,8 @@ func benchmarkStore(b *testing.B, pinned bool) {
 		do   func(*testing.B)
 	}{
 		{"get", func(b *testing.B) { get(b, 7) }},
-		{"renewal", func(b *testing.B) { renew(b, writes[8:9]); get(b, lease.NamespaceNode) }},
-		{"batch", func(b *testing.B) { renew(b, writes[1:]); get(b, lease.NamespaceNode) }},
+		{"renewal", func(b *testing.B) { renew(b, writes[8:9]); get(b, store.NamespaceNode) }},
+		{"batch", func(b *testing.B) { renew(b, writes[1:]); get(b, store.NamespaceNode) }},
 	} {
 		b.Run(of.name, func(b *testing.B) {
 			before := processorTime(b)

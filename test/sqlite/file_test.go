@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
@@ -60,7 +61,7 @@ func TestReplacedFile(t *testing.T) {
 			case <-time.After(patience):
 				t.Fatal("the lease lives on in a file that nobody else sees")
 			}
-			if err := l.Err(); !errors.Is(err, lease.ErrReplaced) || !strings.Contains(err.Error(), path) {
+			if err := l.Err(); !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), path) {
 				t.Errorf("the lease ended with %v", err)
 			}
 			if id, err := g.Next(t.Context()); err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // TestDeletedSideFiles deletes files of a database that a process has open, and starts a
@@ -147,7 +148,7 @@ func TestReplacedForGood(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-l.Done()
-	if err := l.Err(); !errors.Is(err, lease.ErrReplaced) || !strings.Contains(err.Error(), "-shm") {
+	if err := l.Err(); !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), "-shm") {
 		t.Errorf("the lease ended with %v", err)
 	}
 	if id, err := g.Next(t.Context()); err == nil {
@@ -156,7 +157,7 @@ func TestReplacedForGood(t *testing.T) {
 	if err := os.WriteFile(path+"-shm", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.ListNamespaces(t.Context(), st); !errors.Is(err, lease.ErrReplaced) {
+	if _, err := lease.ListNamespaces(t.Context(), st); !errors.Is(err, store.ErrReplaced) {
 		t.Errorf("the store goes on: %v", err)
 	}
 }
@@ -173,8 +174,8 @@ func TestComparedBeforeWrites(t *testing.T) {
 	if err := os.Remove(path + "-shm"); err != nil {
 		t.Fatal(err)
 	}
-	w := lease.Write{New: lease.Record{Key: lease.Key{Namespace: "n", Node: 1}, Nonce: "x"}}
-	if err := st.Swap(t.Context(), []lease.Write{w})[0]; !errors.Is(err, lease.ErrReplaced) {
+	w := store.Write{New: store.Record{Key: store.Key{Namespace: "n", Node: 1}, Nonce: "x"}}
+	if err := st.Swap(t.Context(), []store.Write{w})[0]; !errors.Is(err, store.ErrReplaced) {
 		t.Errorf("a write: %v", err)
 	}
 	var n int
@@ -198,7 +199,7 @@ func TestComparedBeforeTheIdentity(t *testing.T) {
 		if err := os.Remove(path + "-shm"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := st.Identity(t.Context(), ""); !errors.Is(err, lease.ErrReplaced) {
+		if _, err := st.Identity(t.Context(), ""); !errors.Is(err, store.ErrReplaced) {
 			t.Errorf("pinned %v: %v", pinned, err)
 		}
 	}
@@ -228,8 +229,8 @@ func TestComparedAfterWrites(t *testing.T) {
 			t.Error(err, err2)
 		}
 	})
-	w := lease.Write{New: lease.Record{Key: lease.Key{Namespace: "n", Node: 1}, Nonce: "x"}}
-	if err = st.Swap(t.Context(), []lease.Write{w})[0]; !errors.Is(err, lease.ErrReplaced) {
+	w := store.Write{New: store.Record{Key: store.Key{Namespace: "n", Node: 1}, Nonce: "x"}}
+	if err = st.Swap(t.Context(), []store.Write{w})[0]; !errors.Is(err, store.ErrReplaced) {
 		t.Errorf("a write while the file beside was deleted: %v", err)
 	}
 }

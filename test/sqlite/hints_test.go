@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/servers"
 )
@@ -23,11 +24,11 @@ func TestHints(t *testing.T) {
 	memory, st := openFile(t, ":memory:")
 	memory.SetMaxOpenConns(1)
 	_, err := lease.ListNamespaces(ctx, st)
-	if err == nil || !strings.Contains(err.Error(), "give it a file, or use lease.NewMemory") {
+	if err == nil || !strings.Contains(err.Error(), "give it a file, or use store.NewMemory") {
 		t.Fatal(err)
 	}
 	_, st = openFile(t, filepath.Join(t.TempDir(), "ids.db"))
-	for name, st := range map[string]lease.Store{"a file": st, "lease.NewMemory": lease.NewMemory()} {
+	for name, st := range map[string]store.Store{"a file": st, "store.NewMemory": store.NewMemory()} {
 		g, err := lease.OpenGenerator(ctx, st, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -4,12 +4,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
 )
 
 func TestConformance(t *testing.T) {
-	open := func(t *testing.T) lease.Store {
+	open := func(t *testing.T) store.Store {
 		_, st := openFile(t, filepath.Join(t.TempDir(), "ids.db"))
 		return st
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/fleet"
 )
@@ -42,7 +43,7 @@ func TestSideFilesComeAndGo(t *testing.T) {
 				t.Fatal(err)
 			}
 			var leases []*lease.Lease
-			for _, st := range []lease.Store{st, st, other} {
+			for _, st := range []store.Store{st, st, other} {
 				l, err := lease.Open(t.Context(), st, "default", scheme, &lease.Options{
 					Create: true,
 					TTL:    300 * time.Millisecond,

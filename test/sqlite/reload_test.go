@@ -13,18 +13,19 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/fleet"
 )
 
 // record is one to write.
-func record(node int64, nonce string) lease.Record {
-	return lease.Record{Key: lease.Key{Namespace: "n", Node: node}, Nonce: nonce, Revision: 1}
+func record(node int64, nonce string) store.Record {
+	return store.Record{Key: store.Key{Namespace: "n", Node: node}, Nonce: nonce, Revision: 1}
 }
 
-func swap(t *testing.T, st lease.Store, old string, r lease.Record) {
+func swap(t *testing.T, st store.Store, old string, r store.Record) {
 	t.Helper()
-	if err := st.Swap(t.Context(), []lease.Write{{Old: old, New: r}})[0]; err != nil {
+	if err := st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]; err != nil {
 		t.Fatal(err)
 	}
 }
@@ -44,7 +45,7 @@ func execute(t *testing.T, path, statements string) {
 // identity returns who a store says it is, after it has read all records.
 func identity(t *testing.T, st *sqlstore.Store) string {
 	t.Helper()
-	among := snowfence.NodeRange{From: lease.NamespaceNode, Until: 101}
+	among := snowfence.NodeRange{From: store.NamespaceNode, Until: 101}
 	_, err := st.Heads(t.Context())
 	if err == nil {
 		_, err = st.List(t.Context(), "n", among, 1000)
@@ -78,7 +79,7 @@ func scene(t *testing.T) (path, copied, id string) {
 	copied = path + ".backup"
 	db, st := openFile(t, path)
 	defer db.Close()
-	swap(t, st, "", record(lease.NamespaceNode, "a"))
+	swap(t, st, "", record(store.NamespaceNode, "a"))
 	swap(t, st, "", record(1, "a"))
 	swap(t, st, "", record(2, "a"))
 	if _, err := db.Exec("VACUUM INTO '" + copied + "'"); err != nil {
@@ -318,7 +319,7 @@ func TestMadeAgainUnderConnectedStore(t *testing.T) {
 		t.Fatal(id)
 	}
 	execute(t, path, "DELETE FROM snowfence_lease WHERE node = -1")
-	swap(t, st, "", record(lease.NamespaceNode, "z"))
+	swap(t, st, "", record(store.NamespaceNode, "z"))
 	if id := identity(t, st); id == before {
 		t.Errorf("it is still %s", id)
 	}

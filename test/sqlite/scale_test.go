@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // TestLastNode has 131,071 of 131,072 nodes held in one file and leases the last one: one
@@ -30,11 +31,11 @@ func TestLastNode(t *testing.T) {
 	until := s.Layout().TickOf(time.Now().Add(time.Hour))
 	last := nodes*3/5 + 1
 	start := time.Now()
-	var writes []lease.Write
+	var writes []store.Write
 	for n := range nodes {
 		if n != last {
-			writes = append(writes, lease.Write{New: lease.Record{
-				Key: lease.Key{Namespace: "default", Node: n}, Nonce: fmt.Sprint("nonce", n), Revision: 1,
+			writes = append(writes, store.Write{New: store.Record{
+				Key: store.Key{Namespace: "default", Node: n}, Nonce: fmt.Sprint("nonce", n), Revision: 1,
 				Generation: ns.Generation,
 				From:       until - 100, Until: until + n%60, Holder: fmt.Sprint("holder", n),
 				Label: fmt.Sprint("label", n),

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/fleet"
 )
@@ -73,10 +74,10 @@ func swapsThatMakeUp(t *testing.T, pinned, batch bool, who string) {
 	if who == "another one" {
 		_, gone = openFile(t, path)
 	}
-	writes := []lease.Write{{Old: "a", New: record(2, "x")}}
+	writes := []store.Write{{Old: "a", New: record(2, "x")}}
 	swap(t, gone, "b", record(1, "c"))
 	if batch {
-		writes = append(writes, lease.Write{Old: "a", New: record(lease.NamespaceNode, "x")})
+		writes = append(writes, store.Write{Old: "a", New: record(store.NamespaceNode, "x")})
 		swap(t, gone, "c", record(1, "d"))
 	}
 	identity(t, gone) // a lease reads before it uses what it swapped
@@ -103,14 +104,14 @@ func TestSwapsOfLabels(t *testing.T) {
 		for _, label := range []string{"x", "y", ""} {
 			r := record(2, nonce+"b")
 			r.Label = label
-			writes := []lease.Write{{Old: nonce, New: r}}
+			writes := []store.Write{{Old: nonce, New: r}}
 			if batch {
-				writes = append(writes, lease.Write{Old: "gone", New: record(1, "z")})
+				writes = append(writes, store.Write{Old: "gone", New: record(1, "z")})
 			}
-			if err := st.Swap(t.Context(), writes); err[0] != nil || batch && !errors.Is(err[1], lease.ErrLost) {
+			if err := st.Swap(t.Context(), writes); err[0] != nil || batch && !errors.Is(err[1], store.ErrLost) {
 				t.Fatal(err)
 			}
-			if rs, err := st.Get(t.Context(), []lease.Key{r.Key}); err != nil || rs[0] != r {
+			if rs, err := st.Get(t.Context(), []store.Key{r.Key}); err != nil || rs[0] != r {
 				t.Errorf("with the label %q there are %+v, %v", label, rs, err)
 			}
 			nonce = r.Nonce
@@ -131,13 +132,13 @@ func pin(t *testing.T, st *sqlstore.Store) {
 }
 
 // refused checks that swaps write nothing, and do not say that somebody else was faster.
-func refused(t *testing.T, st *sqlstore.Store, writes []lease.Write) {
+func refused(t *testing.T, st *sqlstore.Store, writes []store.Write) {
 	t.Helper()
 	for i, err := range st.Swap(t.Context(), writes) {
-		if err == nil || errors.Is(err, lease.ErrLost) {
+		if err == nil || errors.Is(err, store.ErrLost) {
 			t.Errorf("a swap in a file that went back: %v", err)
 		}
-		rs, err := st.Get(t.Context(), []lease.Key{writes[i].New.Key})
+		rs, err := st.Get(t.Context(), []store.Key{writes[i].New.Key})
 		if err != nil || rs[0].Nonce != writes[i].Old {
 			t.Errorf("it was written: %+v, %v", rs, err)
 		}
@@ -146,9 +147,9 @@ func refused(t *testing.T, st *sqlstore.Store, writes []lease.Write) {
 
 // TestSwapsBesideADamagedWitness swaps where nothing is known: it may have been put back.
 func TestSwapsBesideADamagedWitness(t *testing.T) {
-	for name, writes := range map[string][]lease.Write{
+	for name, writes := range map[string][]store.Write{
 		"one":     {{Old: "a", New: record(2, "x")}},
-		"a batch": {{Old: "a", New: record(2, "x")}, {Old: "a", New: record(lease.NamespaceNode, "x")}},
+		"a batch": {{Old: "a", New: record(2, "x")}, {Old: "a", New: record(store.NamespaceNode, "x")}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path, _, before := scene(t)
@@ -282,12 +283,12 @@ func TestManyNoteSwaps(t *testing.T) {
 			nonce := ""
 			for n := range 40 {
 				next := record(node, string(rune('A'+n)))
-				if err := st.Swap(t.Context(), []lease.Write{{Old: nonce, New: next}})[0]; err != nil {
+				if err := st.Swap(t.Context(), []store.Write{{Old: nonce, New: next}})[0]; err != nil {
 					t.Error(err)
 					return
 				}
 				nonce = next.Nonce
-				if _, err := st.Get(t.Context(), []lease.Key{next.Key}); err != nil {
+				if _, err := st.Get(t.Context(), []store.Key{next.Key}); err != nil {
 					t.Error(err)
 				}
 			}

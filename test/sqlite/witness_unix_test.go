@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // TestWitnessThatMayNotBeWritten lets a user read a file whose witness he may not write,
@@ -50,11 +50,11 @@ func TestWitnessThatMayNotBeWritten(t *testing.T) {
 		db, st := openFile(t, path)
 		defer db.Close()
 		next := nonce + "b"
-		err := st.Swap(t.Context(), []lease.Write{{Old: nonce, New: record(1, next)}})[0]
+		err := st.Swap(t.Context(), []store.Write{{Old: nonce, New: record(1, next)}})[0]
 		if mode == 0o600 && err != nil || mode != 0o600 && !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("mode %v: %v", mode, err)
 		}
-		if rs, getErr := st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 1}}); getErr != nil ||
+		if rs, getErr := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}}); getErr != nil ||
 			(rs[0].Nonce == nonce) != (err != nil) {
 			t.Errorf("mode %v: %+v, %v", mode, rs, getErr)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Texts name options of C where those of Go stand.
@@ -30,7 +31,7 @@ func TestTextsNameOptionsOfC(t *testing.T) {
 
 // A namespace of a store of many machines is made by hand, as the error says.
 func TestNamespaceThatDoesNotExist(t *testing.T) {
-	st := &open.Store{Leases: lease.NewMemory(), Name: "postgres://db"}
+	st := &open.Store{Leases: store.NewMemory(), Name: "postgres://db"}
 	o := &options{}
 	_, err := namespaceScheme(t.Context(), st, "shop", o)
 	wantStatus(t, err, Invalid)

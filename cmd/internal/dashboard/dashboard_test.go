@@ -17,6 +17,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // patience is how long a test waits for what should happen in a moment.
@@ -26,7 +27,7 @@ const patience = 2 * time.Minute
 type bench struct {
 	*httptest.Server
 	service *server.Service
-	store   *lease.Memory
+	store   *store.Memory
 	d       *Dashboard
 	asked   int // requests
 }
@@ -50,7 +51,7 @@ func newBench(t *testing.T, tokens ...server.Token) *bench {
 		}
 		return auth.Identify(secret)
 	}
-	b := &bench{store: lease.NewMemory()}
+	b := &bench{store: store.NewMemory()}
 	st, latency := server.Observe(b.store, nil, nil)
 	b.service = server.New(lease.Group(st), server.Options{Label: "here"})
 	mux := http.NewServeMux()

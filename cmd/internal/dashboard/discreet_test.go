@@ -13,17 +13,18 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // talkative is a store that can fail, and says where it is and who the server is to it
 // when it does.
 type talkative struct {
-	*lease.Memory
+	*store.Memory
 	err  error
 	away atomic.Bool
 }
 
-func (s *talkative) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (s *talkative) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	if s.away.Load() {
 		return nil, s.err
 	}
@@ -32,21 +33,21 @@ func (s *talkative) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, 
 
 func (s *talkative) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]lease.Record, error) {
+) ([]store.Record, error) {
 	if s.away.Load() {
 		return nil, s.err
 	}
 	return s.Memory.List(ctx, namespace, nodes, limit)
 }
 
-func (s *talkative) Heads(ctx context.Context) ([]lease.Record, error) {
+func (s *talkative) Heads(ctx context.Context) ([]store.Record, error) {
 	if s.away.Load() {
 		return nil, s.err
 	}
 	return s.Memory.Heads(ctx)
 }
 
-func (s *talkative) Swap(ctx context.Context, writes []lease.Write) []error {
+func (s *talkative) Swap(ctx context.Context, writes []store.Write) []error {
 	if !s.away.Load() {
 		return s.Memory.Swap(ctx, writes)
 	}
@@ -63,7 +64,7 @@ func TestNothingSecret(t *testing.T) {
 	const password, host, user, key, token = "hunter2-of-the-store", "db.example:5432", "ids-user",
 		"00112233445566778899aabbccddeeff", "token-of-a-reader"
 	st := &talkative{
-		Memory: lease.NewMemory(),
+		Memory: store.NewMemory(),
 		err:    fmt.Errorf("dialing postgres://%s:%s@%s/ids: connection refused", user, password, host),
 	}
 	secret, err := snowfence.ParseSecret([]byte(key))

@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // apply writes runs into cells, as the page does.
@@ -63,7 +64,7 @@ func TestRunsMakeTheMap(t *testing.T) {
 }
 
 // lookAt makes a look at records.
-func lookAt(t testing.TB, layout string, at time.Time, rs ...lease.Record) *nodeMap {
+func lookAt(t testing.TB, layout string, at time.Time, rs ...store.Record) *nodeMap {
 	t.Helper()
 	l, err := snowfence.ParseLayout(layout)
 	if err != nil {
@@ -81,9 +82,9 @@ func lookAt(t testing.TB, layout string, at time.Time, rs ...lease.Record) *node
 }
 
 // record is a lease that was written at a time of the holder's clock.
-func record(layout snowfence.Layout, node int64, written time.Time, ttl time.Duration, label string) lease.Record {
-	return lease.Record{
-		Key: lease.Key{Namespace: "a", Node: node}, Nonce: "n", Holder: "h", Label: label, At: written.UnixMilli(),
+func record(layout snowfence.Layout, node int64, written time.Time, ttl time.Duration, label string) store.Record {
+	return store.Record{
+		Key: store.Key{Namespace: "a", Node: node}, Nonce: "n", Holder: "h", Label: label, At: written.UnixMilli(),
 		Until: layout.TickOf(written.Add(ttl)),
 	}
 }
@@ -123,7 +124,7 @@ func TestCellsSayWhatNodesAre(t *testing.T) {
 	}
 }
 
-func over1(r lease.Record, node int64) lease.Record {
+func over1(r store.Record, node int64) store.Record {
 	r.Node = node
 	return r
 }
@@ -174,7 +175,7 @@ func TestOffsetsOfClocks(t *testing.T) {
 func TestHoldersThatRanOutAreEvents(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	l := snowfence.MustLayout("twitter")
-	var held []lease.Record
+	var held []store.Record
 	for n := range int64(8) {
 		held = append(held, record(l, n, now, 3*time.Second, fmt.Sprint("h", n)))
 	}
@@ -222,7 +223,7 @@ func TestMapOfAllNodesIsSmall(t *testing.T) {
 func BenchmarkMap(b *testing.B) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	l := snowfence.Randflake()
-	var rs []lease.Record
+	var rs []store.Record
 	for n := range int64(maxCells) {
 		rs = append(rs, record(l, n, now, time.Minute, fmt.Sprint("holder-", n)))
 	}

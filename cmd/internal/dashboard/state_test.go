@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // The page showed IDs while every second request failed.
@@ -169,7 +170,7 @@ func TestBlockIsOneRow(t *testing.T) {
 // The page said that an outage began when somebody had looked first.
 func TestOutageBeganBeforeAnybodyLooked(t *testing.T) {
 	t.Parallel()
-	st := &talkative{Memory: lease.NewMemory(), err: errors.New("refused")}
+	st := &talkative{Memory: store.NewMemory(), err: errors.New("refused")}
 	observed, latency := server.Observe(st, nil, nil)
 	b := &bench{service: server.New(lease.Group(observed), server.Options{})}
 	sm := newSampler(Config{Service: b.service, Latency: latency})

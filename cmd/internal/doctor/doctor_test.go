@@ -11,13 +11,14 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 var start = time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 
 // clocked is a store with a clock of its own.
 type clocked struct {
-	lease.Store
+	store.Store
 	now time.Time
 	err error
 }
@@ -25,9 +26,9 @@ type clocked struct {
 func (s clocked) Now(context.Context) (time.Time, error) { return s.now, s.err }
 
 // stored returns a store in memory with the namespace default.
-func stored(t *testing.T) *lease.Memory {
+func stored(t *testing.T) *store.Memory {
 	t.Helper()
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	s, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +40,7 @@ func stored(t *testing.T) *lease.Memory {
 }
 
 // look returns the results with a name.
-func look(t *testing.T, st lease.Store, now time.Time, name string) (of []Result) {
+func look(t *testing.T, st store.Store, now time.Time, name string) (of []Result) {
 	t.Helper()
 	c := &Case{Now: func() time.Time { return now }, Store: &open.Store{Leases: st, Name: "test:"}, Flags: " --store X"}
 	for _, r := range Look(t.Context(), c, nil) {
@@ -84,11 +85,11 @@ func TestLayoutEnds(t *testing.T) {
 }
 
 // write puts the record of a node into a store.
-func write(t *testing.T, st lease.Store, r lease.Record) {
+func write(t *testing.T, st store.Store, r store.Record) {
 	t.Helper()
-	r.Key = lease.Key{Namespace: "default", Node: 7}
+	r.Key = store.Key{Namespace: "default", Node: 7}
 	r.Nonce, r.Revision, r.Generation, r.Holder, r.Label = "n", 1, 1, "x", "shop"
-	if err := st.Swap(t.Context(), []lease.Write{{New: r}})[0]; err != nil {
+	if err := st.Swap(t.Context(), []store.Write{{New: r}})[0]; err != nil {
 		t.Fatal(err)
 	}
 }
@@ -107,7 +108,7 @@ func TestHolders(t *testing.T) {
 		{start.Add(5 * time.Second), Good, Found},
 	} {
 		st := stored(t)
-		write(t, st, lease.Record{At: test.written.UnixMilli(), Until: l.TickOf(test.written.Add(15 * time.Second))})
+		write(t, st, store.Record{At: test.written.UnixMilli(), Until: l.TickOf(test.written.Add(15 * time.Second))})
 		late, clock := look(t, st, start, HolderLate), look(t, st, start, HolderClock)
 		if len(late) != 1 || len(clock) != 1 || late[0].State != test.late || clock[0].State != test.clock {
 			t.Errorf("written %v after now: %+v, %+v", test.written.Sub(start), late, clock)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // nodes looks at the nodes of all namespaces and at who holds them.
@@ -37,7 +38,7 @@ func nodes(ctx context.Context, c *Case, r *report) {
 	}
 }
 
-func (c *Case) nodes(ns lease.Namespace, l snowfence.Layout, records []lease.Record, r *report) {
+func (c *Case) nodes(ns lease.Namespace, l snowfence.Layout, records []store.Record, r *report) {
 	now := c.Now()
 	free := ns.Last - ns.First + 1
 	total := free
@@ -77,7 +78,7 @@ func hasFunctions(ns lease.Namespace, node int64) bool {
 }
 
 // holder judges when a holder wrote its grant last. It renews when a third of it has passed.
-func (c *Case) holder(rec lease.Record, l snowfence.Layout, about string, r *report) {
+func (c *Case) holder(rec store.Record, l snowfence.Layout, about string, r *report) {
 	now, at, until := c.Now(), time.UnixMilli(rec.At), l.TimeOf(rec.Until)
 	switch span := until.Sub(at); {
 	case at.Sub(now) > offBy:

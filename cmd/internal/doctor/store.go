@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
@@ -24,7 +25,7 @@ func storeOpens(_ context.Context, c *Case, r *report) {
 	case errors.Is(err, open.ErrNoStore), errors.Is(err, sqlstore.ErrNoTables):
 		create := "correct --store, or make a namespace: snowfence namespace create default" + c.Flags
 		r.found(StoreMissing, "", create, "%v", err)
-	case errors.Is(err, lease.ErrReadOnly): // what is left to write is another identity
+	case errors.Is(err, store.ErrReadOnly): // what is left to write is another identity
 		r.found(StoreRestored, "", "start the programs and let them wait: their IDs begin above all earlier ones; see "+
 			"Confirm, or wait in docs/operate/operations.md", "the data was restored, the server (Redis) restarted, "+
 			"or nobody has used the store yet: the next program gives it another identity (%v)", err)

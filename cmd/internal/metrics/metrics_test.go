@@ -15,6 +15,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 )
@@ -39,7 +40,7 @@ func scrape(t *testing.T, base string) string {
 // Each request is counted once with its time, those of a pipeline too, on the wire it
 // came over; streams are not, because they take as long as somebody wants.
 func TestRequestsAreTimed(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)

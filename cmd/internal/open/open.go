@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Schemes are the kinds of stores there are, for help texts.
@@ -19,7 +19,7 @@ var ErrURL = errors.New("store URL")
 
 // Store is an open store.
 type Store struct {
-	Leases   lease.Store
+	Leases   store.Store
 	Name     string // its URL without passwords
 	Local    bool   // it belongs to this machine, so that namespaces are made on first use
 	Volatile bool   // it ends with the process
@@ -107,7 +107,7 @@ func openOrLook(ctx context.Context, rawURL string, env func(name string) string
 		return nil, fmt.Errorf("%w mem: nobody can look at a store in memory from outside of its process", ErrURL)
 	case scheme == "mem" && rest == "":
 		return &Store{
-			Leases: lease.NewMemory(), Name: "mem:", Local: true, Volatile: true,
+			Leases: store.NewMemory(), Name: "mem:", Local: true, Volatile: true,
 			close: func() error { return nil },
 		}, nil
 	case scheme == "mem":

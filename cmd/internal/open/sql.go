@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
@@ -100,12 +100,12 @@ func (a *address) openSQL(ctx context.Context, db *sql.DB, d sqlstore.Dialect, m
 // newStore asks a store for the first time, so that one that is unreachable or may not be used
 // shows now.
 func (a *address) newStore(
-	ctx context.Context, st lease.Store, timeout time.Duration,
+	ctx context.Context, st store.Store, timeout time.Duration,
 	findings func(ctx context.Context, namespace string) ([]Finding, error), closing func() error,
 ) (*Store, error) {
 	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if _, err := st.Get(asking, []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}}); err != nil {
+	if _, err := st.Get(asking, []store.Key{{Namespace: "default", Node: store.NamespaceNode}}); err != nil {
 		if asking.Err() != nil && ctx.Err() == nil {
 			err = fmt.Errorf("it does not answer within %v: is it running, and can it be reached from here? "+
 				"(connect_timeout) (%w)", timeout, err)

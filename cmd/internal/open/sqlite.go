@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
@@ -118,7 +118,7 @@ func connected(
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	if _, err := st.Get(ctx, []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}}); err != nil {
+	if _, err := st.Get(ctx, []store.Key{{Namespace: "default", Node: store.NamespaceNode}}); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return &Store{Leases: st, Name: "sqlite:" + path, Local: true, path: path, close: db.Close}, nil

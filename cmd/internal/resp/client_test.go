@@ -16,6 +16,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // peer is a client that reads replies as values.
@@ -320,7 +321,7 @@ func TestSlowClient(t *testing.T) {
 
 // A namespace that is deleted and made again is seen to be another one.
 func TestNamespaceChanges(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)

@@ -9,13 +9,14 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Commands that are repeated are carried out together, and each in its own namespace: of
 // two whose IDs differ by their layouts, every reply is of the one that was named,
 // whatever comes between, and the counters agree.
 func TestRepeatedCommands(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	layouts := map[string]snowfence.Layout{"a": snowfence.MustLayout("twitter"), "b": snowfence.MustLayout("sonyflake")}
 	for name, l := range layouts {
 		s, err := snowfence.NewScheme(l)

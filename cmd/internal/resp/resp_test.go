@@ -13,13 +13,14 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // start serves a new service with the namespace default on a loopback port.
 func start(t testing.TB, cfg Config) (*Server, string) {
 	t.Helper()
 	if cfg.Service == nil {
-		st := lease.NewMemory()
+		st := store.NewMemory()
 		s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 		if err != nil {
 			t.Fatal(err)

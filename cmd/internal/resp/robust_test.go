@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -123,7 +124,7 @@ func TestCrowd(t *testing.T) {
 
 // FuzzConnection: whatever bytes come in, the server answers or closes, and goes on.
 func FuzzConnection(f *testing.F) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	sc, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		f.Fatal(err)

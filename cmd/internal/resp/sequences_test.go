@@ -13,14 +13,14 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
 // counting starts a server with sequences, whose limits it takes from cfg.
 func counting(t *testing.T, cfg Config, all map[string]sequence.Definition) string {
 	t.Helper()
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	for name, d := range all {
 		if err := sequence.Create(t.Context(), st, name, d); err != nil {
 			t.Fatal(err)

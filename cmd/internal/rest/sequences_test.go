@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // make makes a sequence.
@@ -206,7 +206,7 @@ func TestRightsOfSequences(t *testing.T) {
 func TestNoPathReachesRecordsOfSequences(t *testing.T) {
 	f := start(t)
 	f.make("orders", `{"mode":"strict"}`)
-	key := []lease.Key{{Namespace: "#orders", Node: -2}}
+	key := []store.Key{{Namespace: "#orders", Node: -2}}
 	before, err := f.service.Store().Get(t.Context(), key)
 	if err != nil || before[0].Nonce == "" {
 		t.Fatalf("%v, %v", before, err)

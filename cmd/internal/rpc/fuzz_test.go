@@ -11,11 +11,12 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Bytes that are no request are answered, whatever they are, and nothing panics.
 func FuzzRequest(f *testing.F) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		f.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 	"google.golang.org/protobuf/proto"
@@ -215,7 +215,7 @@ func TestNamespaces(t *testing.T) {
 // A lease without the secrets that its holder would need is refused before a node is
 // taken: the only one is free afterwards.
 func TestRefusedSecretsTakeNoNode(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	key := snowfence.GenerateSecret()
 	o := server.Options{Keys: func(string) ([]*snowfence.Secret, error) { return []*snowfence.Secret{key}, nil }}
 	keeps := serve(t, st, o)
@@ -287,7 +287,7 @@ func TestAcquireWithALostTicket(t *testing.T) {
 	}
 	_, err = acquire("", []byte("x"))
 	w.wants("a damaged ticket as lost", err, connect.CodeInvalidArgument, "invalid")
-	key := []lease.Key{{Namespace: "default", Node: a.Node}}
+	key := []store.Key{{Namespace: "default", Node: a.Node}}
 	before, err := st.Get(t.Context(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -302,14 +302,14 @@ func TestAcquireWithALostTicket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := st.Swap(t.Context(), []lease.Write{{Old: now[0].Nonce, New: before[0]}})[0]; err != nil {
+	if err := st.Swap(t.Context(), []store.Write{{Old: now[0].Nonce, New: before[0]}})[0]; err != nil {
 		t.Fatal(err)
 	}
 	next, err := acquire("", b.Msg.Ticket)
 	if err != nil || next.From < b.Msg.Until {
 		t.Fatalf("%v after %v: %v", next, b.Msg, err)
 	}
-	if rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}}); err != nil ||
+	if rs, err := st.Get(t.Context(), []store.Key{{Namespace: "default", Node: store.NamespaceNode}}); err != nil ||
 		rs[0].Until < b.Msg.Until {
 		t.Errorf("the floor is %d, and ticks up to %d were granted: %v", rs[0].Until, b.Msg.Until, err)
 	}

@@ -7,12 +7,13 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/remote"
 )
 
 // Only HTTP gave IDs for a time gone by: clients of gRPC and Go programs had to be near the store.
 func TestPastOverRPC(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	l, err := snowfence.ParseLayout("time=41,node=10,seq=12,epoch=2015-01-01,first=1")
 	if err != nil {
 		t.Fatal(err)

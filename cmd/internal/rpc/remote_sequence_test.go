@@ -13,12 +13,13 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/remote"
 	"github.com/snowfence/snowfence/sequence"
 )
 
 // opened returns a sequence of servers, which is made first.
-func opened(t testing.TB, st lease.Store, c *remote.Client, d sequence.Definition) *sequence.Sequence {
+func opened(t testing.TB, st store.Store, c *remote.Client, d sequence.Definition) *sequence.Sequence {
 	t.Helper()
 	if err := sequence.Create(t.Context(), st, "orders", d); err != nil {
 		t.Fatal(err)
@@ -35,7 +36,7 @@ func opened(t testing.TB, st lease.Store, c *remote.Client, d sequence.Definitio
 func TestRemoteSequence(t *testing.T) {
 	for _, mode := range []sequence.Mode{sequence.Fast, sequence.Dense, sequence.Strict} {
 		t.Run(string(mode), func(t *testing.T) {
-			st := lease.NewMemory()
+			st := store.NewMemory()
 			c := client(t, serve(t, st, server.Options{}))
 			s := opened(t, st, c, sequence.Definition{
 				Mode: mode, Start: new(int64(1000)), Step: 3, Max: new(int64(100_000)),
@@ -113,7 +114,7 @@ func TestRemoteSequence(t *testing.T) {
 			}
 		})
 	}
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	c := client(t, serve(t, st, server.Options{}))
 	if _, err := c.Sequence(t.Context(), "nowhere"); !errors.Is(err, sequence.ErrNoSequence) {
 		t.Errorf("no sequence: %v", err)
@@ -123,7 +124,7 @@ func TestRemoteSequence(t *testing.T) {
 // Serials of a dated sequence have their texts; several callers get different ones, and it
 // is not opened as a plain one.
 func TestRemoteSerials(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	c := client(t, serve(t, st, server.Options{}))
 	d := sequence.Definition{Pattern: "{yy}{month}-{n:3+}", Zone: "Europe/Berlin"}
 	if err := sequence.Create(t.Context(), st, "orders", d); err != nil {
@@ -193,7 +194,7 @@ func TestRemoteSerials(t *testing.T) {
 // A caller who takes a number now and then leaves no gap at Close, because nothing is asked for
 // ahead before numbers are wanted quickly.
 func TestRemoteSequenceOfAFewNumbers(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	c := client(t, serve(t, st, server.Options{}))
 	s := opened(t, st, c, sequence.Definition{})
 	for want := range int64(5) {
@@ -216,7 +217,7 @@ func TestRemoteSequenceOfAFewNumbers(t *testing.T) {
 func TestRemoteSequenceFailOver(t *testing.T) {
 	for _, mode := range []sequence.Mode{sequence.Fast, sequence.Dense, sequence.Strict} {
 		t.Run(string(mode), func(t *testing.T) {
-			st := lease.NewMemory()
+			st := store.NewMemory()
 			a, b := serve(t, st, server.Options{}), serve(t, st, server.Options{})
 			s := opened(t, st, client(t, a, b), sequence.Definition{Mode: mode})
 			other, err := client(t, b).Sequence(t.Context(), "orders")
@@ -288,7 +289,7 @@ func TestRemoteSequenceFailOver(t *testing.T) {
 // While no server answers, a call waits as long as its ctx, and says then what servers said. It
 // goes on when one is back.
 func TestRemoteSequenceWaitsForAServer(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	a, b := serve(t, st, server.Options{}), serve(t, st, server.Options{})
 	s := opened(t, st, client(t, a, b), sequence.Definition{Mode: sequence.Strict})
 	a.kill()
@@ -315,7 +316,7 @@ func TestRemoteSequenceWaitsForAServer(t *testing.T) {
 
 // Callers who wait for more than one request holds get theirs after each other.
 func TestRemoteSequenceOfManyCallers(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	c := client(t, serve(t, st, server.Options{}))
 	s := opened(t, st, c, sequence.Definition{Mode: sequence.Strict})
 	var all sync.WaitGroup
@@ -372,7 +373,7 @@ func TestRemoteSequenceOfALimitedToken(t *testing.T) {
 func BenchmarkRemoteSequence(b *testing.B) {
 	for _, mode := range []sequence.Mode{sequence.Fast, sequence.Strict} {
 		b.Run(string(mode), func(b *testing.B) {
-			st := lease.NewMemory()
+			st := store.NewMemory()
 			h := serve(b, st, server.Options{})
 			c := client(b, h)
 			if err := sequence.Create(b.Context(), st, "orders", sequence.Definition{Mode: mode}); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/remote"
 )
 
@@ -26,7 +27,7 @@ type host struct {
 	hold    sync.RWMutex // held to keep them waiting
 }
 
-func serve(t testing.TB, st lease.Store, o server.Options) *host {
+func serve(t testing.TB, st store.Store, o server.Options) *host {
 	t.Helper()
 	h := &host{service: server.New(lease.Group(st), o)}
 	mux := http.NewServeMux()
@@ -78,9 +79,9 @@ func client(t testing.TB, hosts ...*host) *remote.Client {
 }
 
 // memory returns a store with the namespace n.
-func memory(t testing.TB) *lease.Memory {
+func memory(t testing.TB) *store.Memory {
 	t.Helper()
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +178,7 @@ func TestRemotePassesByStrangers(t *testing.T) {
 		t.Cleanup(stranger.Close)
 		hosts = append(hosts, &host{Server: stranger})
 	}
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err == nil {
 		_, err = lease.CreateNamespace(t.Context(), st, "default", s, nil)
@@ -358,7 +359,7 @@ func TestRemoteSourceGoesRoundAHangingServer(t *testing.T) {
 
 // Secrets go where the server hands them out, and IDs are the same ones then.
 func TestRemoteEncrypted(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	key := snowfence.GenerateSecret()
 	o := server.Options{Keys: func(string) ([]*snowfence.Secret, error) { return []*snowfence.Secret{key}, nil }}
 	keeps := serve(t, st, o)

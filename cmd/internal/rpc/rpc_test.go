@@ -19,6 +19,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -40,7 +41,7 @@ type wire struct {
 
 func start(t *testing.T, names ...string) *wire {
 	t.Helper()
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
@@ -339,7 +340,7 @@ func TestNothingIsCompressed(t *testing.T) {
 // message is looked at, however large or wrong it is.
 func TestNobodyIsRefusedUnread(t *testing.T) {
 	mux := http.NewServeMux()
-	Mount(mux, server.New(lease.NewMemory(), server.Options{}), func(context.Context) (*server.Identity, error) {
+	Mount(mux, server.New(store.NewMemory(), server.Options{}), func(context.Context) (*server.Identity, error) {
 		return nil, server.NewError(server.Anonymous, errors.New("who are you?"))
 	}, plain, plain)
 	for kind, want := range map[string]string{"application/json": `"code":"unauthenticated"`, "application/proto": `"code":"unauthenticated"`, "application/grpc": "Grpc-Status:[16]", "application/grpc-web+proto": "Grpc-Status:[16]"} {

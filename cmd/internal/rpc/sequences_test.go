@@ -12,7 +12,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 	"github.com/snowfence/snowfence/sequence"
@@ -248,8 +248,8 @@ func TestNoOtherServiceReachesSequences(t *testing.T) {
 	if err := sequence.Create(ctx, w.service.Store(), "orders", sequence.Definition{}); err != nil {
 		t.Fatal(err)
 	}
-	key := lease.Key{Namespace: "#orders", Node: -2}
-	before, err := w.service.Store().Get(ctx, []lease.Key{key})
+	key := store.Key{Namespace: "#orders", Node: -2}
+	before, err := w.service.Store().Get(ctx, []store.Key{key})
 	if err != nil || before[0].Nonce == "" {
 		t.Fatalf("%v, %v", before, err)
 	}
@@ -279,7 +279,7 @@ func TestNoOtherServiceReachesSequences(t *testing.T) {
 	if err == nil && watch.Receive() {
 		t.Errorf("watch: %v", watch.Msg())
 	}
-	after, err := w.service.Store().Get(ctx, []lease.Key{key})
+	after, err := w.service.Store().Get(ctx, []store.Key{key})
 	if err != nil || after[0] != before[0] {
 		t.Errorf("%v, not %v: %v", after, before, err)
 	}

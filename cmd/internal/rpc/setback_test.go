@@ -12,13 +12,14 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/remote"
 )
 
 // restorable is a store that can be put back to what it was, with another identity or with the
 // same.
 type restorable struct {
-	*lease.Memory
+	*store.Memory
 	mu sync.Mutex
 	id string
 }
@@ -32,12 +33,12 @@ func (r *restorable) Identity(context.Context, string) (string, error) {
 // backup returns what puts the store back.
 func (r *restorable) backup(t *testing.T) (restore func(id string)) {
 	t.Helper()
-	all := func() map[lease.Key]lease.Record {
+	all := func() map[store.Key]store.Record {
 		heads, err := r.Heads(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := map[lease.Key]lease.Record{}
+		out := map[store.Key]store.Record{}
 		for _, head := range heads {
 			among := snowfence.NodeRange{From: head.Node, Until: 1<<63 - 1}
 			rs, err := r.List(context.Background(), head.Namespace, among, 1<<20)
@@ -59,7 +60,7 @@ func (r *restorable) backup(t *testing.T) (restore func(id string)) {
 			if old[k] == now {
 				continue
 			}
-			if err := r.Swap(context.Background(), []lease.Write{{Old: now.Nonce, New: old[k]}})[0]; err != nil {
+			if err := r.Swap(context.Background(), []store.Write{{Old: now.Nonce, New: old[k]}})[0]; err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -67,7 +68,7 @@ func (r *restorable) backup(t *testing.T) (restore func(id string)) {
 }
 
 // holderOf returns a client with the verbs of a holder, of a new server over a store.
-func holderOf(t *testing.T, st lease.Store, o server.Options) *remote.Client {
+func holderOf(t *testing.T, st store.Store, o server.Options) *remote.Client {
 	t.Helper()
 	a, err := server.NewAuth([]server.Token{{
 		Name: "holder", Verbs: []server.Verb{server.VerbRead, server.VerbLease},
@@ -140,7 +141,7 @@ func TestSetBackBehindAServer(t *testing.T) {
 // Keys are rotated at the server first: it makes a new key known, and then its clients may use it.
 func TestRotationBehindAServer(t *testing.T) {
 	const layout = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	a, b := snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	at := func(keys ...*snowfence.Secret) *remote.Client {
 		o := server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Secret, error) { return keys, nil }}

@@ -50,7 +50,7 @@ func TestPagesOfOtherSites(t *testing.T) {
 		"heap from another site":     {known, "GET", "/debug/pprof/heap", headers{"Sec-Fetch-Site": "cross-site"}, 404, 403},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, _ := start(t, c.cfg, store(t))
+			p, _ := start(t, c.cfg, newStore(t))
 			ask := func(address string, want int) {
 				t.Helper()
 				req, err := http.NewRequest(c.method, "http://"+address+c.path, nil)

@@ -18,7 +18,7 @@ import (
 // Every metric that the Grafana dashboard and the alert rules ask for is in a real
 // scrape, with the labels they group by; and every metric of ours is asked for.
 func TestMetricsOfDeploy(t *testing.T) {
-	p, _ := start(t, Config{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"}, store(t))
+	p, _ := start(t, Config{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"}, newStore(t))
 	eventually(t, "ready", func() bool { return p.Ready() == nil })
 	var text string
 	eventually(t, "all metrics", func() bool { // nodes are counted after a while, lead after an ID
@@ -33,7 +33,7 @@ func TestMetricsOfDeploy(t *testing.T) {
 	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
 	c := Config{Admin: "127.0.0.1:0", TLSCert: cert, TLSKey: key}
 	ca.issue(t, c.TLSCert, c.TLSKey)
-	secure, _ := start(t, c, store(t))
+	secure, _ := start(t, c, newStore(t))
 	_, more := get(t, "http://"+secure.Admin+"/metrics", "")
 	_, more, _ = strings.Cut(more, "# HELP snowfence_certificate")
 	more, _, _ = strings.Cut(more, "# HELP")
@@ -41,7 +41,7 @@ func TestMetricsOfDeploy(t *testing.T) {
 	// Those of tokens need tokens.
 	k := token("shop", "secret-shop", server.VerbLease)
 	k.Nodes, k.Until.Time = 5, time.Now().Add(time.Hour)
-	known, _ := start(t, Config{Admin: "127.0.0.1:0", TokenList: []server.Token{k}}, store(t))
+	known, _ := start(t, Config{Admin: "127.0.0.1:0", TokenList: []server.Token{k}}, newStore(t))
 	_, more = get(t, "http://"+known.Admin+"/metrics", "")
 	for part := range strings.SplitSeq(more, "# HELP ") {
 		if strings.HasPrefix(part, "snowfence_token_") {

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // talkative is a store that fails, and says too much when it does.
@@ -29,24 +29,24 @@ func (s *talkative) say(err error) error {
 	return err
 }
 
-func (s *talkative) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (s *talkative) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	rs, err := s.cutStore.Get(ctx, keys)
 	return rs, s.say(err)
 }
 
 func (s *talkative) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]lease.Record, error) {
+) ([]store.Record, error) {
 	rs, err := s.cutStore.List(ctx, namespace, nodes, limit)
 	return rs, s.say(err)
 }
 
-func (s *talkative) Heads(ctx context.Context) ([]lease.Record, error) {
+func (s *talkative) Heads(ctx context.Context) ([]store.Record, error) {
 	rs, err := s.cutStore.Heads(ctx)
 	return rs, s.say(err)
 }
 
-func (s *talkative) Swap(ctx context.Context, writes []lease.Write) []error {
+func (s *talkative) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := s.cutStore.Swap(ctx, writes)
 	for i, err := range errs {
 		errs[i] = s.say(err)
@@ -59,7 +59,7 @@ func (s *talkative) Swap(ctx context.Context, writes []lease.Write) []error {
 // password.
 func TestStoreErrorsAreDiscreet(t *testing.T) {
 	const password, host = "hunter2-of-the-store", "db.example:5432"
-	st := &talkative{store(t), errors.New("dialing postgres://ids:" + password + "@" + host + " failed")}
+	st := &talkative{newStore(t), errors.New("dialing postgres://ids:" + password + "@" + host + " failed")}
 	p, logs := start(t, Config{
 		RESP: "127.0.0.1:0", Admin: "127.0.0.1:0",
 		Hide: func(text string) string { return strings.ReplaceAll(text, password, "…") },

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // An address that cannot be listened on is said with what to do, and nothing that was
@@ -25,7 +25,7 @@ func TestAddressThatIsTaken(t *testing.T) {
 		{Config{HTTP: "203.0.113.1:1", OpenToNetwork: []string{"http"}}, "203.0.113.1:1 is no address of this machine"},
 		{Config{HTTP: "127.0.0.1:x"}, `"x" is no port`},
 	} {
-		_, err := Start(t.Context(), c.conf, lease.NewMemory())
+		_, err := Start(t.Context(), c.conf, store.NewMemory())
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c.want, err)
 		}

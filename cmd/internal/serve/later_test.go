@@ -9,12 +9,13 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // laterStore returns a store whose namespace default begins its next grants in half an hour.
 func laterStore(t *testing.T) *cutStore {
 	t.Helper()
-	st := &cutStore{Store: lease.NewMemory()}
+	st := &cutStore{Store: store.NewMemory()}
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func TestNothingLeaks(t *testing.T) {
 	const secret, full, reader = "00112233445566778899aabbccddeeff", "token-that-may-do-everything",
 		"token-that-may-read"
 	for _, handOut := range []bool{false, true} {
-		st := store(t)
+		st := newStore(t)
 		key, err := snowfence.ParseSecret([]byte(secret))
 		if err != nil {
 			t.Fatal(err)

@@ -37,7 +37,7 @@ func ask(t *testing.T, method, url, token, body string, header ...string) (int, 
 
 // To free a node, an operator needed a shell with the password of the store.
 func TestNodesAreReleasedAndVetoedOverTheAPI(t *testing.T) {
-	st := store(t)
+	st := newStore(t)
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestNodesAreReleasedAndVetoedOverTheAPI(t *testing.T) {
 // The page of another site could evict holders through the browser of an operator, on a server that
 // asks nobody for a token.
 func TestPagesOfOtherSitesManageNothing(t *testing.T) {
-	st := store(t)
+	st := newStore(t)
 	if _, err := lease.VetoNode(t.Context(), st, "default", 5, "by hand"); err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,8 @@ func metric(t *testing.T, p *Process, series string) string {
 // Nobody could say afterwards who had deleted a namespace, and from where.
 func TestManagedActionsLeaveALine(t *testing.T) {
 	boss := token("boss", "secret-boss", server.VerbManage)
-	p, logs := start(t, Config{TokenList: []server.Token{boss, token("shop", "secret-shop", server.VerbIDs)}}, store(t))
+	p, logs := start(t, Config{TokenList: []server.Token{boss, token("shop", "secret-shop", server.VerbIDs)}},
+		newStore(t))
 	base := "http://" + p.HTTP
 	line := func(words ...string) {
 		t.Helper()
@@ -110,7 +111,7 @@ func TestRefusedCallersAreCounted(t *testing.T) {
 		Admin: "127.0.0.1:0", RESP: "127.0.0.1:0",
 		TokenList: []server.Token{token("shop", "secret-shop", server.VerbIDs)},
 	}
-	p, logs := start(t, c, store(t))
+	p, logs := start(t, c, newStore(t))
 	base := "http://" + p.HTTP
 	for range 3 {
 		get(t, base+"/v1/default/next", "wrong")
@@ -179,7 +180,7 @@ func TestClientsThatLeaveAreNoFailures(t *testing.T) {
 
 // The counter of IDs fell when a namespace was changed, which looks like a restart.
 func TestIDsTotalNeverFalls(t *testing.T) {
-	p, _ := start(t, Config{Admin: "127.0.0.1:0"}, store(t))
+	p, _ := start(t, Config{Admin: "127.0.0.1:0"}, newStore(t))
 	base := "http://" + p.HTTP
 	take := func() {
 		t.Helper()
@@ -196,7 +197,7 @@ func TestIDsTotalNeverFalls(t *testing.T) {
 
 // Each wire has one name in all series.
 func TestWiresHaveOneName(t *testing.T) {
-	p, _ := start(t, Config{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"}, store(t))
+	p, _ := start(t, Config{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"}, newStore(t))
 	get(t, "http://"+p.HTTP+"/v1/default/next", "")
 	ids := snowfencev1connect.NewIDServiceClient(http.DefaultClient, "http://"+p.HTTP)
 	for range 2 {
@@ -226,7 +227,7 @@ func TestWiresHaveOneName(t *testing.T) {
 func TestStreamFlushes(t *testing.T) {
 	slow := token("slow", "secret-slow", server.VerbIDs)
 	slow.Rate, slow.Burst = 0.001, 1 // the next ID comes in a quarter of an hour
-	p, _ := start(t, Config{TokenList: []server.Token{slow}}, store(t))
+	p, _ := start(t, Config{TokenList: []server.Token{slow}}, newStore(t))
 	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+p.HTTP+"/v1/default/stream", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -245,7 +246,7 @@ func TestStreamFlushes(t *testing.T) {
 // Profiles show parts of the memory, and were there for all who read metrics.
 func TestPprofIsOff(t *testing.T) {
 	for on, want := range map[bool]int{false: http.StatusNotFound, true: http.StatusOK} {
-		p, _ := start(t, Config{Admin: "127.0.0.1:0", Pprof: on}, store(t))
+		p, _ := start(t, Config{Admin: "127.0.0.1:0", Pprof: on}, newStore(t))
 		if code, _ := get(t, "http://"+p.Admin+"/debug/pprof/heap", ""); code != want {
 			t.Errorf("%v: %d", on, code)
 		}
@@ -259,7 +260,7 @@ func TestPprofIsOff(t *testing.T) {
 // While draining, answers tell clients of HTTP/1.1 to go, and at the stop each request that was
 // sent gets an answer, over HTTP and over the Redis protocol.
 func TestStopAnswersBusyClients(t *testing.T) {
-	p, _ := start(t, Config{RESP: "127.0.0.1:0", Drain: time.Nanosecond}, store(t))
+	p, _ := start(t, Config{RESP: "127.0.0.1:0", Drain: time.Nanosecond}, newStore(t))
 	url := "http://" + p.HTTP + "/v1/default/next"
 	res, err := http.Get(url)
 	if err != nil {

@@ -33,7 +33,7 @@ func TestRightsByCertificateName(t *testing.T) {
 		t.Errorf("a name of certificates that no client shows: %v", err)
 	}
 	c.TLSClientCA = ca.file
-	p, logs := start(t, c, store(t))
+	p, logs := start(t, c, newStore(t))
 	pair, err := tls.LoadX509KeyPair(file("cert.pem"), file("key.pem"))
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestTokenThatEndsSoon(t *testing.T) {
 		if err != nil || (len(ends.Tokens) > 0) != (c.says != "") || len(ends.Endless) != 0 {
 			t.Errorf("%v left: %+v, %v", c.left, ends, err)
 		}
-		p, logs := start(t, Config{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0", Tokens: file}, store(t))
+		p, logs := start(t, Config{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0", Tokens: file}, newStore(t))
 		if said := strings.Contains(logs.String(), `msg="token \"shop\" `+c.says); said != (c.says != "") {
 			t.Errorf("%v left: %s", c.left, logs)
 		}
@@ -192,7 +192,7 @@ func TestTokenThatEndsSoon(t *testing.T) {
 // together, over all wires.
 func TestRateWithoutTokens(t *testing.T) {
 	c := Config{RESP: "127.0.0.1:0", Admin: "127.0.0.1:0", Rate: 10}
-	p, _ := start(t, c, store(t))
+	p, _ := start(t, c, newStore(t))
 	if code, body := get(t, "http://"+p.HTTP+"/v1/default/next?n=11", ""); code != 429 ||
 		!strings.Contains(body, "all clients together") {
 		t.Errorf("%d: %s", code, body)
@@ -238,7 +238,7 @@ func TestRateWithoutTokens(t *testing.T) {
 func TestTokensAreShownToWhoSeesAll(t *testing.T) {
 	some := token("some", "secret-some", server.VerbRead)
 	some.Namespaces = []string{"default"}
-	p, _ := start(t, Config{TokenList: []server.Token{some, token("all", "secret-all", server.VerbRead)}}, store(t))
+	p, _ := start(t, Config{TokenList: []server.Token{some, token("all", "secret-all", server.VerbRead)}}, newStore(t))
 	for secret, want := range map[string]bool{"secret-some": false, "secret-all": true} {
 		_, text := get(t, "http://"+p.HTTP+"/metrics", secret)
 		if strings.Contains(text, "snowfence_token_") != want {

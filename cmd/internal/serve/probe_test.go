@@ -24,7 +24,7 @@ func TestAsk(t *testing.T) {
 		"resp":  {RESP: "127.0.0.1:0"},
 		"resps": {RESP: "127.0.0.1:0", TLSCert: cert, TLSKey: key, TokenList: tokens},
 	} {
-		p, _ := start(t, c, store(t))
+		p, _ := start(t, c, newStore(t))
 		c.HTTP, c.RESP, c.Admin = p.HTTP, p.RESP, p.Admin
 		if strings.HasPrefix(name, "resp") {
 			c.HTTP = ""

@@ -19,7 +19,7 @@ func TestReload(t *testing.T) {
 		Drain: time.Nanosecond,
 	}
 	ca.issue(t, c.TLSCert, c.TLSKey)
-	p, logs := start(t, c, store(t))
+	p, logs := start(t, c, newStore(t))
 	c.Logger = p.cfg.Logger
 	known := func(secret string) bool { _, err := p.tokens.current().Identify(secret); return err == nil }
 	failed := func(what string) bool {
@@ -73,7 +73,7 @@ func TestCertificateThatEndsSoon(t *testing.T) {
 			soon && !strings.Contains(warnings[0], "somebody") {
 			t.Errorf("%v left: %q, %v", left, warnings, err)
 		}
-		p, logs := start(t, c, store(t))
+		p, logs := start(t, c, newStore(t))
 		if said := strings.Contains(logs.String(), "renew it"); said != (left < 24*time.Hour) {
 			t.Errorf("%v left: %s", left, logs)
 		}

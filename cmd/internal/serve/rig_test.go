@@ -31,6 +31,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // patienceOfTests is how long a test waits for what has to happen on a machine that is busy.
@@ -66,13 +67,13 @@ func (l *logBuffer) String() string {
 
 // cutStore is a store that can be cut off.
 type cutStore struct {
-	lease.Store
+	store.Store
 	cut atomic.Bool
 }
 
 var errCut = errors.New("the network is down")
 
-func (c *cutStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (c *cutStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	if c.cut.Load() {
 		return nil, errCut
 	}
@@ -81,21 +82,21 @@ func (c *cutStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, e
 
 func (c *cutStore) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]lease.Record, error) {
+) ([]store.Record, error) {
 	if c.cut.Load() {
 		return nil, errCut
 	}
 	return c.Store.List(ctx, namespace, nodes, limit)
 }
 
-func (c *cutStore) Heads(ctx context.Context) ([]lease.Record, error) {
+func (c *cutStore) Heads(ctx context.Context) ([]store.Record, error) {
 	if c.cut.Load() {
 		return nil, errCut
 	}
 	return c.Store.Heads(ctx)
 }
 
-func (c *cutStore) Swap(ctx context.Context, writes []lease.Write) []error {
+func (c *cutStore) Swap(ctx context.Context, writes []store.Write) []error {
 	if !c.cut.Load() {
 		return c.Store.Swap(ctx, writes)
 	}
@@ -107,9 +108,9 @@ func (c *cutStore) Swap(ctx context.Context, writes []lease.Write) []error {
 }
 
 // store returns one with the namespace default.
-func store(t *testing.T) *cutStore {
+func newStore(t *testing.T) *cutStore {
 	t.Helper()
-	st := &cutStore{Store: lease.NewMemory()}
+	st := &cutStore{Store: store.NewMemory()}
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +122,7 @@ func store(t *testing.T) *cutStore {
 }
 
 // start starts a server on free ports of this machine, which the test's end stops.
-func start(t *testing.T, c Config, st lease.Store) (*Process, *logBuffer) {
+func start(t *testing.T, c Config, st store.Store) (*Process, *logBuffer) {
 	t.Helper()
 	logs := &logBuffer{}
 	c.Logger = slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))

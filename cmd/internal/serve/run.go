@@ -15,6 +15,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/resp"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Process is a server that listens.
@@ -82,7 +83,7 @@ func CheckFiles(cfg Config) (ends Ends, err error) {
 }
 
 // Start listens, and serves a store, which stays the caller's to close.
-func Start(ctx context.Context, cfg Config, st lease.Store) (_ *Process, err error) {
+func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err error) {
 	cfg = cfg.normal()
 	if err := cfg.Check(); err != nil {
 		return nil, err

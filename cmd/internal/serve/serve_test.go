@@ -18,12 +18,13 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // While the store is unreachable the server is alive, not ready, and makes IDs for as long as
 // its fence allows, and never the same twice; when the store is back, all is as before.
 func TestStoreCutOff(t *testing.T) {
-	st := store(t)
+	st := newStore(t)
 	p, logs := start(t, Config{Admin: "127.0.0.1:0", TTL: 2 * time.Second, MaxWait: 10 * time.Millisecond}, st)
 	base, admin := "http://"+p.HTTP, "http://"+p.Admin
 	eventually(t, "ready", func() bool { code, _ := get(t, base+"/readyz", ""); return code == http.StatusOK })
@@ -87,7 +88,7 @@ func TestStoreCutOff(t *testing.T) {
 // A namespace that cannot be leased makes the server not ready only where it was named,
 // or is the only one.
 func TestReadyFor(t *testing.T) {
-	st := store(t)
+	st := newStore(t)
 	p, _ := start(t, Config{ReadyFor: []string{"orders", "default"}}, st)
 	eventually(t, "a verdict", func() bool { return p.Ready() != errStarting })
 	if err := p.Ready(); err == nil || !strings.Contains(err.Error(), "orders") {
@@ -110,7 +111,7 @@ func TestReadyFor(t *testing.T) {
 	if len(p.Service().Spaces()) != 2 {
 		t.Error("a namespace was opened that was not named")
 	}
-	none, _ := start(t, Config{}, lease.NewMemory())
+	none, _ := start(t, Config{}, store.NewMemory())
 	eventually(t, "ready without namespaces", func() bool { return none.Ready() == nil })
 }
 
@@ -131,7 +132,7 @@ func TestStop(t *testing.T) {
 // stopWithin stops a server with clients within a bound, and returns an error if it took longer.
 func stopWithin(t *testing.T, bound time.Duration) error {
 	t.Helper()
-	st := store(t)
+	st := newStore(t)
 	p, _ := start(t, Config{RESP: "127.0.0.1:0", Stop: 2 * time.Second}, st)
 	base := "http://" + p.HTTP
 	stuck, err := net.Dial("tcp", p.HTTP) // asks for a stream and reads nothing
@@ -194,7 +195,7 @@ func stopWithin(t *testing.T, bound time.Duration) error {
 
 // Before a stop the server is not ready, and serves on, for as long as it was told.
 func TestDrain(t *testing.T) {
-	p, _ := start(t, Config{Drain: time.Hour}, store(t))
+	p, _ := start(t, Config{Drain: time.Hour}, newStore(t))
 	eventually(t, "ready", func() bool { return p.Ready() == nil })
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan struct{})
@@ -212,7 +213,7 @@ func TestDrain(t *testing.T) {
 
 // Connections beyond the limit are refused in words, and those who leave make room.
 func TestConnectionLimit(t *testing.T) {
-	p, _ := start(t, Config{Admin: "127.0.0.1:0", MaxConns: 2}, store(t))
+	p, _ := start(t, Config{Admin: "127.0.0.1:0", MaxConns: 2}, newStore(t))
 	var conns []net.Conn
 	dial := func() net.Conn {
 		c, err := net.Dial("tcp", p.HTTP)
@@ -250,7 +251,7 @@ func TestConnectionLimit(t *testing.T) {
 // A client that sends half a body, or takes nothing of a large answer, is cut off; one
 // that keeps up is not, however long its stream.
 func TestSlowClients(t *testing.T) {
-	p, _ := start(t, Config{Slow: time.Second}, store(t))
+	p, _ := start(t, Config{Slow: time.Second}, newStore(t))
 	half, err := net.Dial("tcp", p.HTTP)
 	if err != nil {
 		t.Fatal(err)
@@ -335,7 +336,7 @@ func TestNotify(t *testing.T) {
 	if err != nil || n.Watchdog != 20*time.Second {
 		t.Fatalf("%+v %v", n, err)
 	}
-	p, _ := start(t, Config{Notify: n}, store(t))
+	p, _ := start(t, Config{Notify: n}, newStore(t))
 	for _, state := range []string{"READY=1", "WATCHDOG=1", "STATUS=ready"} {
 		hears(state)
 	}

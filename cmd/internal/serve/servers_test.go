@@ -10,11 +10,12 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // One of several servers did not show that there were others, or their versions.
 func TestServersOverOneStoreSeeEachOther(t *testing.T) {
-	st := store(t)
+	st := newStore(t)
 	tokens := []server.Token{token("boss", "secret-boss"), {
 		Name: "shop", SHA256: token("", "secret-shop").SHA256, Namespaces: []string{"orders"},
 	}}
@@ -76,17 +77,17 @@ func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 
 // A server that was killed says nothing. It is not listed for ever, and its place is used again.
 func TestServersThatWereKilledAreForgotten(t *testing.T) {
-	st := store(t)
+	st := newStore(t)
 	const hour = 3_600_000
 	now, err := st.Now(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := lease.Record{
-		Key: lease.Key{Namespace: "##servers"}, Nonce: "n", Revision: 1, Label: "killed", At: now.UnixMilli() - hour,
+	old := store.Record{
+		Key: store.Key{Namespace: "##servers"}, Nonce: "n", Revision: 1, Label: "killed", At: now.UnixMilli() - hour,
 		Data: `{"id":"x","version":"v0.0.1","since":"2026-01-01T00:00:00Z"}`,
 	}
-	if err := st.Swap(t.Context(), []lease.Write{{New: old}})[0]; err != nil {
+	if err := st.Swap(t.Context(), []store.Write{{New: old}})[0]; err != nil {
 		t.Fatal(err)
 	}
 	start(t, Config{Label: "alive"}, st)
@@ -105,7 +106,7 @@ func TestServersThatWereKilledAreForgotten(t *testing.T) {
 
 // Records of servers are no namespaces and no sequences, and no wire reaches them.
 func TestRecordsOfServersAreHidden(t *testing.T) {
-	st := store(t)
+	st := newStore(t)
 	p, _ := start(t, Config{}, st)
 	eventually(t, "the record", func() bool {
 		l, err := server.ListServers(t.Context(), st)

@@ -24,7 +24,7 @@ func TestCertificates(t *testing.T) {
 	ca, others := newAuthority(t, "ours"), newAuthority(t, "theirs")
 	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
 	ca.issue(t, cert, key)
-	p, logs := start(t, Config{RESP: "127.0.0.1:0", TLSCert: cert, TLSKey: key, TLSClientCA: ca.file}, store(t))
+	p, logs := start(t, Config{RESP: "127.0.0.1:0", TLSCert: cert, TLSKey: key, TLSClientCA: ca.file}, newStore(t))
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.cert)
 	client := func(by *authority) *http.Client {
@@ -102,7 +102,7 @@ func TestTokensReload(t *testing.T) {
 	}
 	write(token("a", "secret-a", server.VerbIDs), token("b", "secret-b", server.VerbRead))
 	fixed := []server.Token{token("c", "secret-c", server.VerbIDs)}
-	p, logs := start(t, Config{RESP: "127.0.0.1:0", Tokens: file, TokenList: fixed}, store(t))
+	p, logs := start(t, Config{RESP: "127.0.0.1:0", Tokens: file, TokenList: fixed}, newStore(t))
 	next := "http://" + p.HTTP + "/v1/default/next"
 	status := func(secret string) int { code, _ := get(t, next, secret); return code }
 	for secret, want := range map[string]int{
@@ -149,7 +149,7 @@ func TestTokensReload(t *testing.T) {
 func TestRate(t *testing.T) {
 	k := token("a", "secret-a", server.VerbIDs)
 	k.Rate, k.Burst = 1e-6, 10
-	p, _ := start(t, Config{RESP: "127.0.0.1:0", TokenList: []server.Token{k}}, store(t))
+	p, _ := start(t, Config{RESP: "127.0.0.1:0", TokenList: []server.Token{k}}, newStore(t))
 	c := dialRESP(t, p)
 	c.ask("AUTH secret-a")
 	if code, body := get(t, "http://"+p.HTTP+"/v1/default/next?n=9", "secret-a"); code != 200 {
@@ -172,7 +172,7 @@ func TestSilentClients(t *testing.T) {
 	ca := newAuthority(t, "ours")
 	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
 	ca.issue(t, cert, key)
-	p, _ := start(t, Config{RESP: "127.0.0.1:0", TLSCert: cert, TLSKey: key, Slow: 200 * time.Millisecond}, store(t))
+	p, _ := start(t, Config{RESP: "127.0.0.1:0", TLSCert: cert, TLSKey: key, Slow: 200 * time.Millisecond}, newStore(t))
 	roots := x509.NewCertPool()
 	roots.AddCert(ca.cert)
 	known, err := tls.Dial("tcp", p.RESP, &tls.Config{RootCAs: roots})

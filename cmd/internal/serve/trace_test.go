@@ -43,7 +43,7 @@ func TestTraces(t *testing.T) {
 	defer srv.Close()
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", srv.URL)
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
-	p, _ := start(t, Config{Tracing: true}, store(t))
+	p, _ := start(t, Config{Tracing: true}, newStore(t))
 	const caller = "0af7651916cd43dd8448eb211c80319c"
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+p.HTTP+"/v1/default/decode/5", nil)
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A clock that steps is one event, and one that runs well is none.
 func TestClockStepsAreEvents(t *testing.T) {
-	p := &Process{cfg: Config{}.normal(), service: server.New(lease.NewMemory(), server.Options{})}
+	p := &Process{cfg: Config{}.normal(), service: server.New(store.NewMemory(), server.Options{})}
 	for _, c := range []struct {
 		step time.Duration
 		want string

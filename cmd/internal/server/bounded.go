@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -15,7 +14,7 @@ import (
 // under way at a time, and leases find a connection always. Those of sequences whose last write
 // took too long wait apart, so that the others find one too.
 type bounded struct {
-	lease.Store
+	store.Store
 	all, late chan struct{} // each write under way has a place
 
 	mu      sync.Mutex
@@ -26,7 +25,7 @@ type bounded struct {
 const forLeases = 2
 
 // boundedStore returns a store whose writes use all but some of the connections.
-func boundedStore(st lease.Store, connections int) lease.Store {
+func boundedStore(st store.Store, connections int) store.Store {
 	if connections == 0 {
 		return st
 	}
@@ -36,8 +35,8 @@ func boundedStore(st lease.Store, connections int) lease.Store {
 	}
 }
 
-// Add implements [lease.Store].
-func (b *bounded) Add(ctx context.Context, a store.Addition) (r lease.Record, err error) {
+// Add implements [store.Store].
+func (b *bounded) Add(ctx context.Context, a store.Addition) (r store.Record, err error) {
 	err = b.write(ctx, a.Key.Namespace, func() error {
 		r, err = b.Store.Add(ctx, a)
 		return err
@@ -45,8 +44,8 @@ func (b *bounded) Add(ctx context.Context, a store.Addition) (r lease.Record, er
 	return r, err
 }
 
-// Swap implements [lease.Store].
-func (b *bounded) Swap(ctx context.Context, writes []lease.Write) (errs []error) {
+// Swap implements [store.Store].
+func (b *bounded) Swap(ctx context.Context, writes []store.Write) (errs []error) {
 	err := b.write(ctx, writes[0].New.Namespace, func() error {
 		errs = b.Store.Swap(ctx, writes)
 		return errors.Join(errs...)

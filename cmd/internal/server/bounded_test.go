@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
@@ -25,12 +24,12 @@ func (p *pool) use() (release func()) {
 	return func() { p.used.Add(-1) }
 }
 
-func (p *pool) Add(ctx context.Context, a store.Addition) (lease.Record, error) {
+func (p *pool) Add(ctx context.Context, a store.Addition) (store.Record, error) {
 	defer p.use()()
 	return p.keyStore.Add(ctx, a)
 }
 
-func (p *pool) Swap(ctx context.Context, w []lease.Write) []error {
+func (p *pool) Swap(ctx context.Context, w []store.Write) []error {
 	defer p.use()()
 	if err := p.call(ctx, w[0].New.Namespace); err != nil {
 		return []error{err}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -102,7 +103,7 @@ func KindOf(err error) Kind {
 		return Exists
 	case errors.Is(err, lease.ErrVetoed), errors.Is(err, lease.ErrRefused), errors.Is(err, lease.ErrFull):
 		return Refused
-	case errors.Is(err, lease.ErrLost):
+	case errors.Is(err, store.ErrLost):
 		return Lost
 	case errors.Is(err, lease.ErrInvalid), errors.Is(err, sequence.ErrDated), errors.Is(err, snowfence.ErrInvalidID),
 		errors.Is(err, snowfence.ErrInvalidLayout):

@@ -8,11 +8,12 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Trouble of leases is an event for people, who do not hear what a driver says of its store.
 func TestTroubleOfLeasesIsAnEvent(t *testing.T) {
-	s := New(lease.NewMemory(), Options{})
+	s := New(store.NewMemory(), Options{})
 	driver := &storeError{errors.New("dial tcp"), "dial tcp", true}
 	for kind, want := range map[lease.EventKind]Event{
 		lease.EventLost: {Kind: "lost", Text: "lease lost: the store failed, and the server's log says how"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 func TestKinds(t *testing.T) {
@@ -93,7 +94,7 @@ func TestKinds(t *testing.T) {
 		{"range backwards", backwards, Invalid},
 		{"batch of none", sp.Batch(ctx, 0, nil), Invalid},
 		{"store that is unreachable", fmt.Errorf("dial tcp: connection refused"), Unavailable},
-		{"own lease lost", fmt.Errorf("%w: %w", snowfence.ErrFenced, lease.ErrLost), Unavailable},
+		{"own lease lost", fmt.Errorf("%w: %w", snowfence.ErrFenced, store.ErrLost), Unavailable},
 		{"own lease for another layout", fmt.Errorf("%w: %w", lease.ErrEnded, &lease.MismatchError{}), Unavailable},
 		{"lifetime", fmt.Errorf("%w: %w", snowfence.ErrFenced, snowfence.ErrLifetime), Lifetime},
 	} {

@@ -134,7 +134,7 @@ func (s *Service) Renew(
 	next, sp, err := withSpace(ctx, s, t.Namespace, func(ctx context.Context, sp *Space) (lease.Ticket, error) {
 		return t.Renew(ctx, s.store, sp.Scheme(), attempt, earlier, s.tickets())
 	})
-	if errors.Is(err, lease.ErrLost) {
+	if errors.Is(err, store.ErrLost) {
 		text := fmt.Sprintf("node %d: its holder lost the lease", t.Node)
 		s.Events.Add(Event{Kind: "lost", Namespace: t.Namespace, Actor: t.Label, Text: text})
 	}

@@ -10,18 +10,19 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // script is a store in which others act between the steps of a request.
 type script struct {
-	lease.Store
-	begin func(ws []lease.Write)          // before each swap
+	store.Store
+	begin func(ws []store.Write)          // before each swap
 	end   func(errs []error)              // after each swap: it may change the answer
 	count func(ctx context.Context) error // before each list of all nodes
 	late  time.Duration                   // how long the answer to such a list takes
 }
 
-func (s *script) Swap(ctx context.Context, ws []lease.Write) []error {
+func (s *script) Swap(ctx context.Context, ws []store.Write) []error {
 	if s.begin != nil {
 		s.begin(ws)
 	}
@@ -34,7 +35,7 @@ func (s *script) Swap(ctx context.Context, ws []lease.Write) []error {
 
 func (s *script) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]lease.Record, error) {
+) ([]store.Record, error) {
 	if nodes.Until != math.MaxInt64 {
 		return s.Store.List(ctx, namespace, nodes, limit) // it looks for a free node
 	}
@@ -58,28 +59,28 @@ func scripted(t *testing.T, names ...string) (*script, *Service) {
 }
 
 // leased is the record of a node of a namespace, held for a ttl from now on.
-func leased(t *testing.T, s *Service, namespace string, node int64, label string, ttl time.Duration) lease.Record {
+func leased(t *testing.T, s *Service, namespace string, node int64, label string, ttl time.Duration) store.Record {
 	t.Helper()
 	ns, layout, err := s.layout(t.Context(), namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := layout.TickOf(s.now())
-	return lease.Record{
-		Key: lease.Key{Namespace: namespace, Node: node}, Nonce: rand.Text(), Revision: 1, Generation: ns.Generation,
+	return store.Record{
+		Key: store.Key{Namespace: namespace, Node: node}, Nonce: rand.Text(), Revision: 1, Generation: ns.Generation,
 		From: now, Until: now + layout.TickOf(s.now().Add(ttl)) - now, Holder: label + ".1", Label: label,
 	}
 }
 
 // put writes records as another server does.
-func put(t *testing.T, st *script, rs ...lease.Record) {
+func put(t *testing.T, st *script, rs ...store.Record) {
 	t.Helper()
 	for _, r := range rs {
-		old, err := st.Store.Get(context.Background(), []lease.Key{r.Key})
+		old, err := st.Store.Get(context.Background(), []store.Key{r.Key})
 		if err != nil {
 			t.Fatal(err)
 		}
-		errs := st.Store.Swap(context.Background(), []lease.Write{{Old: old[0].Nonce, New: r}})
+		errs := st.Store.Swap(context.Background(), []store.Write{{Old: old[0].Nonce, New: r}})
 		if errs[0] != nil {
 			t.Fatal(errs[0])
 		}

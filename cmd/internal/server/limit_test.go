@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // limited returns a caller that may hold so many nodes.
@@ -89,14 +90,14 @@ func TestOneTokenTookAllNodes(t *testing.T) {
 // meeting is a store whose first lists of all nodes wait for each other: all callers count before
 // any writes.
 type meeting struct {
-	lease.Store
+	store.Store
 	left atomic.Int64
 	all  chan struct{}
 }
 
 func (m *meeting) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]lease.Record, error) {
+) ([]store.Record, error) {
 	rs, err := m.Store.List(ctx, namespace, nodes, limit)
 	if nodes.Until != math.MaxInt64 {
 		return rs, err // of a lease that looks for a free node
@@ -233,7 +234,7 @@ func TestEarlierAttemptBeyondALimit(t *testing.T) {
 	if KindOf(err) != TooMuch {
 		t.Fatal(err)
 	}
-	rs, err := st.Get(t.Context(), []lease.Key{{Namespace: "n", Node: first.Node}})
+	rs, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: first.Node}})
 	if err != nil || rs[0].Holder != "" || rs[0].Until < first.Until {
 		t.Errorf("%+v after %d: %v", rs, first.Until, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Requests to one server count one after the other, so that the last place is given away.
@@ -46,7 +47,7 @@ func TestRenewalUnderwayBeyondALimit(t *testing.T) {
 		id := limited(t, 1, VerbLease)
 		renew, until := heldNode(t, s, id, 5, 10*time.Second)
 		time.Sleep(9 * time.Second)
-		st.begin = func(ws []lease.Write) {
+		st.begin = func(ws []store.Write) {
 			if ws[0].New.Node == 5 {
 				time.Sleep(3 * time.Second)
 			}
@@ -63,7 +64,7 @@ func TestRenewalUnderwayBeyondALimit(t *testing.T) {
 		if n := heldIn(t, s); n != 1 {
 			t.Errorf("%d nodes are held", n)
 		}
-		rs, err := s.store.Get(t.Context(), []lease.Key{{Namespace: "n", Node: 5}})
+		rs, err := s.store.Get(t.Context(), []store.Key{{Namespace: "n", Node: 5}})
 		if err != nil || rs[0].Until < until {
 			t.Errorf("ticks up to %d were granted, those from %d are free: %v", until, rs[0].Until, err)
 		}

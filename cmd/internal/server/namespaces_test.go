@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 func nodes(first, last int64) NamespaceSpec { return NamespaceSpec{First: &first, Last: &last} }
@@ -32,7 +33,7 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	}
 	record := func() string {
 		t.Helper()
-		rs, err := st.Get(ctx, []lease.Key{{Namespace: "hand", Node: lease.NamespaceNode}})
+		rs, err := st.Get(ctx, []store.Key{{Namespace: "hand", Node: store.NamespaceNode}})
 		if err != nil {
 			t.Fatal(err)
 		}

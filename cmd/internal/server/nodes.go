@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // longestReason is how many bytes the reason of a veto has at most.
@@ -27,8 +28,8 @@ func (s *Service) VetoNode(ctx context.Context, namespace string, node int64, re
 		return LeaseInfo{}, Errorf(Invalid, "the reason has %d bytes: say it in %d at most", len(reason), longestReason)
 	}
 	l, err := s.editNode(ctx, namespace, node, func(
-		ctx context.Context, st lease.Store, namespace string, node int64,
-	) (lease.Record, error) {
+		ctx context.Context, st store.Store, namespace string, node int64,
+	) (store.Record, error) {
 		return lease.VetoNode(ctx, st, namespace, node, reason)
 	})
 	switch {
@@ -43,7 +44,7 @@ func (s *Service) VetoNode(ctx context.Context, namespace string, node int64, re
 
 // editNode changes the record of a node, and returns it as it is then.
 func (s *Service) editNode(ctx context.Context, namespace string, node int64,
-	edit func(context.Context, lease.Store, string, int64) (lease.Record, error),
+	edit func(context.Context, store.Store, string, int64) (store.Record, error),
 ) (LeaseInfo, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -20,7 +19,7 @@ type Trace func(ctx context.Context, o Op, records int) (context.Context, func(e
 // databases (see PublicText). It goes below everything else, so that nothing above has to
 // think of it, and below lease.Group, so that what is shared is counted once. A nil hide
 // takes nothing out; a nil trace traces nothing.
-func Observe(st lease.Store, hide func(text string) string, trace Trace) (lease.Store, *StoreLatency) {
+func Observe(st store.Store, hide func(text string) string, trace Trace) (store.Store, *StoreLatency) {
 	if hide == nil {
 		hide = func(text string) string { return text }
 	}
@@ -32,7 +31,7 @@ func Observe(st lease.Store, hide func(text string) string, trace Trace) (lease.
 }
 
 type observed struct {
-	lease.Store
+	store.Store
 	hide    func(text string) string
 	trace   Trace
 	latency *StoreLatency
@@ -51,30 +50,30 @@ func observe[A any](
 	return answer, err
 }
 
-// Get implements [lease.Store].
-func (s *observed) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
-	get := func(ctx context.Context) ([]lease.Record, error) { return s.Store.Get(ctx, keys) }
+// Get implements [store.Store].
+func (s *observed) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+	get := func(ctx context.Context) ([]store.Record, error) { return s.Store.Get(ctx, keys) }
 	return observe(ctx, s, OpGet, len(keys), get)
 }
 
-// List implements [lease.Store].
+// List implements [store.Store].
 func (s *observed) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]lease.Record, error) {
-	list := func(ctx context.Context) ([]lease.Record, error) { return s.Store.List(ctx, namespace, nodes, limit) }
+) ([]store.Record, error) {
+	list := func(ctx context.Context) ([]store.Record, error) { return s.Store.List(ctx, namespace, nodes, limit) }
 	return observe(ctx, s, OpList, limit, list)
 }
 
-// Heads implements [lease.Store].
-func (s *observed) Heads(ctx context.Context) ([]lease.Record, error) {
+// Heads implements [store.Store].
+func (s *observed) Heads(ctx context.Context) ([]store.Record, error) {
 	return observe(ctx, s, OpHeads, 0, s.Store.Heads)
 }
 
-// Swap implements [lease.Store]. A swap that was lost is an answer, no failure.
-func (s *observed) Swap(ctx context.Context, writes []lease.Write) []error {
+// Swap implements [store.Store]. A swap that was lost is an answer, no failure.
+func (s *observed) Swap(ctx context.Context, writes []store.Write) []error {
 	errs, _ := observe(ctx, s, OpSwap, len(writes), func(ctx context.Context) (out []error, failed error) {
 		for _, err := range s.Store.Swap(ctx, writes) {
-			if err != nil && !errors.Is(err, lease.ErrLost) {
+			if err != nil && !errors.Is(err, store.ErrLost) {
 				failed = err
 			}
 			out = append(out, s.wrapError(err))
@@ -84,12 +83,12 @@ func (s *observed) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-// Add implements [lease.Store]. That it was lost, or that the store cannot add, is an answer.
-func (s *observed) Add(ctx context.Context, a store.Addition) (lease.Record, error) {
+// Add implements [store.Store]. That it was lost, or that the store cannot add, is an answer.
+func (s *observed) Add(ctx context.Context, a store.Addition) (store.Record, error) {
 	var answer error
-	r, err := observe(ctx, s, OpAdd, 1, func(ctx context.Context) (lease.Record, error) {
+	r, err := observe(ctx, s, OpAdd, 1, func(ctx context.Context) (store.Record, error) {
 		r, err := s.Store.Add(ctx, a)
-		if errors.Is(err, lease.ErrLost) || errors.Is(err, errors.ErrUnsupported) {
+		if errors.Is(err, store.ErrLost) || errors.Is(err, errors.ErrUnsupported) {
 			answer, err = err, nil
 		}
 		return r, err
@@ -100,19 +99,19 @@ func (s *observed) Add(ctx context.Context, a store.Addition) (lease.Record, err
 	return r, err
 }
 
-// Identity implements [lease.Store].
+// Identity implements [store.Store].
 func (s *observed) Identity(ctx context.Context, namespace string) (string, error) {
 	id, err := s.Store.Identity(ctx, namespace)
 	return id, s.wrapError(err)
 }
 
-// Now implements [lease.Store].
+// Now implements [store.Store].
 func (s *observed) Now(ctx context.Context) (time.Time, error) {
 	now, err := s.Store.Now(ctx)
 	return now, s.wrapError(err)
 }
 
-// Pin implements [lease.Store].
+// Pin implements [store.Store].
 func (s *observed) Pin(ctx context.Context) (unpin func(), err error) {
 	unpin, err = s.Store.Pin(ctx)
 	return unpin, s.wrapError(err)
@@ -120,7 +119,7 @@ func (s *observed) Pin(ctx context.Context) (unpin func(), err error) {
 
 // wrapError returns what may be seen of an error of the store.
 func (s *observed) wrapError(err error) error {
-	if err == nil || err == lease.ErrLost { // alone it says nothing, and it is frequent
+	if err == nil || err == store.ErrLost { // alone it says nothing, and it is frequent
 		return err
 	}
 	return &storeError{err, s.hide(err.Error()), KindOf(err) == Unavailable && !errors.Is(err, context.Canceled)}

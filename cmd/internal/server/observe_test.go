@@ -8,40 +8,40 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
 )
 
 // What is observed is a store like the one below.
 func TestObservedStorePassesOn(t *testing.T) {
-	storetest.Wrapper(t, func(st lease.Store) lease.Store {
+	storetest.Wrapper(t, func(st store.Store) store.Store {
 		observed, _ := Observe(st, nil, nil)
 		return observed
 	})
 }
 
 // brokenStore is a store that fails.
-type brokenStore struct{ lease.Store }
+type brokenStore struct{ store.Store }
 
 var errBroken = errors.New("dialing db.example with hunter2: refused")
 
-func (brokenStore) Get(context.Context, []lease.Key) ([]lease.Record, error) { return nil, errBroken }
+func (brokenStore) Get(context.Context, []store.Key) ([]store.Record, error) { return nil, errBroken }
 
-func (brokenStore) List(context.Context, string, snowfence.NodeRange, int) ([]lease.Record, error) {
+func (brokenStore) List(context.Context, string, snowfence.NodeRange, int) ([]store.Record, error) {
 	return nil, errBroken
 }
 
-func (brokenStore) Heads(context.Context) ([]lease.Record, error) { return nil, errBroken }
+func (brokenStore) Heads(context.Context) ([]store.Record, error) { return nil, errBroken }
 
-func (brokenStore) Swap(context.Context, []lease.Write) []error {
-	return []error{lease.ErrLost, errBroken, nil}
+func (brokenStore) Swap(context.Context, []store.Write) []error {
+	return []error{store.ErrLost, errBroken, nil}
 }
 
 // Each round trip is counted and traced by its name; a lost swap is no failure, and an error shows
 // no password.
 func TestObservedRoundTrips(t *testing.T) {
 	for _, broken := range []bool{false, true} {
-		var st lease.Store = lease.NewMemory()
+		var st store.Store = store.NewMemory()
 		if broken {
 			st = brokenStore{st}
 		}
@@ -52,9 +52,9 @@ func TestObservedRoundTrips(t *testing.T) {
 					traced = append(traced, fmt.Sprint(o.Name(), " ", records, " ", err != nil))
 				}
 			})
-		key := lease.Key{Namespace: "a", Node: 1}
-		write := func(old, nonce string) lease.Write {
-			return lease.Write{Old: old, New: lease.Record{Key: key, Nonce: nonce}}
+		key := store.Key{Namespace: "a", Node: 1}
+		write := func(old, nonce string) store.Write {
+			return store.Write{Old: old, New: store.Record{Key: key, Nonce: nonce}}
 		}
 		check := func(err error) {
 			t.Helper()
@@ -63,16 +63,16 @@ func TestObservedRoundTrips(t *testing.T) {
 			}
 		}
 		if broken {
-			errs := st.Swap(t.Context(), make([]lease.Write, 3))
-			if len(errs) != 3 || errs[0] != lease.ErrLost || errs[2] != nil {
+			errs := st.Swap(t.Context(), make([]store.Write, 3))
+			if len(errs) != 3 || errs[0] != store.ErrLost || errs[2] != nil {
 				t.Errorf("%v", errs)
 			}
 			check(errs[1])
-		} else if errs := append(st.Swap(t.Context(), []lease.Write{write("", "1")}),
-			st.Swap(t.Context(), []lease.Write{write("", "2")})...); errs[0] != nil || errs[1] != lease.ErrLost {
+		} else if errs := append(st.Swap(t.Context(), []store.Write{write("", "1")}),
+			st.Swap(t.Context(), []store.Write{write("", "2")})...); errs[0] != nil || errs[1] != store.ErrLost {
 			t.Errorf("%v", errs)
 		}
-		_, err := st.Get(t.Context(), []lease.Key{key, key})
+		_, err := st.Get(t.Context(), []store.Key{key, key})
 		check(err)
 		_, err = st.List(t.Context(), "a", snowfence.NodeRange{Until: 6}, 5)
 		check(err)

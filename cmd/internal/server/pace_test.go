@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Large batches are refused while as many as are allowed are on their way, small ones are not.
 func TestReserve(t *testing.T) {
-	s := New(lease.NewMemory(), Options{})
+	s := New(store.NewMemory(), Options{})
 	var all []func()
 	for range maxWaiting / MaxBatch {
 		release, err := s.Reserve(MaxBatch)

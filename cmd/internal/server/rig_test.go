@@ -9,11 +9,12 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // slowStore is a store whose calls a test can hold up, count, and let fail.
 type slowStore struct {
-	lease.Store
+	store.Store
 	swaps atomic.Int64
 	mu    sync.Mutex
 	held  chan struct{} // swaps wait for it to be closed; nil when they do not
@@ -40,7 +41,7 @@ func (s *slowStore) fail(err error) {
 	s.away = err
 }
 
-func (s *slowStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (s *slowStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	s.mu.Lock()
 	err := s.away
 	s.mu.Unlock()
@@ -50,7 +51,7 @@ func (s *slowStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, 
 	return s.Store.Get(ctx, keys)
 }
 
-func (s *slowStore) Swap(ctx context.Context, w []lease.Write) []error {
+func (s *slowStore) Swap(ctx context.Context, w []store.Write) []error {
 	s.swaps.Add(1)
 	s.mu.Lock()
 	held, met, err := s.held, s.met, s.away
@@ -71,7 +72,7 @@ func (s *slowStore) Swap(ctx context.Context, w []lease.Write) []error {
 
 func newStore(t *testing.T, names ...string) *slowStore {
 	t.Helper()
-	st := &slowStore{Store: lease.NewMemory()}
+	st := &slowStore{Store: store.NewMemory()}
 	for _, name := range names {
 		create(t, st, name, "twitter")
 	}
@@ -91,14 +92,14 @@ func scheme(t *testing.T, layout string) *snowfence.Scheme {
 	return s
 }
 
-func create(t *testing.T, st lease.Store, name, layout string) {
+func create(t *testing.T, st store.Store, name, layout string) {
 	t.Helper()
 	if _, err := lease.CreateNamespace(t.Context(), st, name, scheme(t, layout), nil); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func newService(t *testing.T, st lease.Store, o Options) *Service {
+func newService(t *testing.T, st store.Store, o Options) *Service {
 	t.Helper()
 	s := New(lease.Group(st), o)
 	t.Cleanup(func() {
@@ -128,7 +129,7 @@ func until(t *testing.T, what string, ok func() bool) {
 }
 
 // held returns how many nodes of a namespace somebody holds.
-func held(t *testing.T, st lease.Store, name string) (n int) {
+func held(t *testing.T, st store.Store, name string) (n int) {
 	t.Helper()
 	rs, err := lease.ListLeases(context.Background(), st, name)
 	if err != nil {

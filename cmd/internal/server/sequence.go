@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -66,7 +66,7 @@ type source interface {
 }
 
 // openNumbers opens a sequence, plain or dated.
-func openNumbers(ctx context.Context, st lease.Store, name string, o *sequence.Options) (source, error) {
+func openNumbers(ctx context.Context, st store.Store, name string, o *sequence.Options) (source, error) {
 	plain, err := sequence.Open(ctx, st, name, o)
 	if errors.Is(err, sequence.ErrDated) {
 		return sequence.OpenDated(ctx, st, name, o)

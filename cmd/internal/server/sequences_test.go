@@ -12,13 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
 // numbered makes a sequence.
-func numbered(t *testing.T, st lease.Store, name string, d sequence.Definition) {
+func numbered(t *testing.T, st store.Store, name string, d sequence.Definition) {
 	t.Helper()
 	if err := sequence.Create(t.Context(), st, name, d); err != nil {
 		t.Fatal(err)
@@ -96,7 +95,7 @@ func TestNumbersToTheEnd(t *testing.T) {
 
 // keyStore is a store of which a test can count the calls, and stop or break those for some keys.
 type keyStore struct {
-	lease.Store
+	store.Store
 	calls atomic.Int64
 	mu    sync.Mutex
 	away  map[string]error         // by namespace of a key
@@ -104,7 +103,7 @@ type keyStore struct {
 }
 
 func newKeyStore() *keyStore {
-	return &keyStore{Store: lease.NewMemory(), away: map[string]error{}, held: map[string]chan struct{}{}}
+	return &keyStore{Store: store.NewMemory(), away: map[string]error{}, held: map[string]chan struct{}{}}
 }
 
 func (s *keyStore) fail(name string, err error) {
@@ -141,7 +140,7 @@ func (s *keyStore) call(ctx context.Context, name string) error {
 	return err
 }
 
-func (s *keyStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (s *keyStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	for _, k := range keys {
 		if err := s.call(ctx, k.Namespace); err != nil {
 			return nil, err
@@ -150,9 +149,9 @@ func (s *keyStore) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, e
 	return s.Store.Get(ctx, keys)
 }
 
-func (s *keyStore) Add(ctx context.Context, a store.Addition) (lease.Record, error) {
+func (s *keyStore) Add(ctx context.Context, a store.Addition) (store.Record, error) {
 	if err := s.call(ctx, a.Key.Namespace); err != nil {
-		return lease.Record{}, err
+		return store.Record{}, err
 	}
 	return s.Store.Add(ctx, a)
 }
@@ -292,7 +291,7 @@ func TestSequenceIsDeletedAndComesBack(t *testing.T) {
 		numbered(t, st, "orders", sequence.Definition{Mode: sequence.Strict})
 		time.Sleep(failureTTL)
 		s.takes(t, "orders", 1, 11)
-		st.Store = lease.NewMemory() // a backup of before
+		st.Store = store.NewMemory() // a backup of before
 		numbered(t, st, "orders", sequence.Definition{Mode: sequence.Strict})
 		s.refuses(t, "orders", 1, RolledBack, "snowfence sequence confirm orders --floor N")
 	})

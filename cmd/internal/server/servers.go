@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -67,11 +66,11 @@ func (s *Service) Servers(ctx context.Context, who *Identity) ([]ServerInfo, err
 }
 
 // ListServers lists the servers over a store that wrote their records within the last minute.
-func ListServers(ctx context.Context, st lease.Store) ([]ServerInfo, error) {
+func ListServers(ctx context.Context, st store.Store) ([]ServerInfo, error) {
 	return listServers(ctx, st, "")
 }
 
-func listServers(ctx context.Context, st lease.Store, own string) ([]ServerInfo, error) {
+func listServers(ctx context.Context, st store.Store, own string) ([]ServerInfo, error) {
 	records, now, err := readServers(ctx, st)
 	if err != nil {
 		return nil, err
@@ -92,12 +91,12 @@ func listServers(ctx context.Context, st lease.Store, own string) ([]ServerInfo,
 }
 
 // readServers returns all records of servers, and the time by which they were written.
-func readServers(ctx context.Context, st lease.Store) ([]lease.Record, time.Time, error) {
+func readServers(ctx context.Context, st store.Store) ([]store.Record, time.Time, error) {
 	now, err := st.Now(ctx)
 	if err != nil || now.IsZero() { // a role of Redis that may only read does not get the time
 		now = time.Now()
 	}
-	var out []lease.Record
+	var out []store.Record
 	for r, err := range store.Records(ctx, st, serversName, snowfence.NodeRange{Until: maxServers}) {
 		if err != nil {
 			return nil, now, fmt.Errorf("listing the servers: %w", err)
@@ -108,7 +107,7 @@ func readServers(ctx context.Context, st lease.Store) ([]lease.Record, time.Time
 }
 
 // serverOf reads the record of a server, and reports whether that server still runs.
-func serverOf(r lease.Record, now time.Time) (a announced, there bool) {
+func serverOf(r store.Record, now time.Time) (a announced, there bool) {
 	there = r.At > now.Add(-goneAfter).UnixMilli() && json.Unmarshal([]byte(r.Data), &a) == nil
 	return a, there
 }
@@ -133,7 +132,7 @@ func (s *Service) Announce(ctx context.Context) {
 type announcer struct {
 	service *Service
 	since   time.Time
-	record  lease.Record // as it was last written; without a nonce until that is known
+	record  store.Record // as it was last written; without a nonce until that is known
 	next    time.Time    // when it is written again
 	failed  bool
 }
@@ -148,7 +147,7 @@ func (a *announcer) look(ctx context.Context) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	if err = a.write(ctx, string(data)); err != nil {
-		a.record, a.next = lease.Record{}, s.now().Add(announceAgain)
+		a.record, a.next = store.Record{}, s.now().Add(announceAgain)
 		if !a.failed {
 			s.opts.Logger.Debug("this server is not in the list of servers", "cause", err)
 		}
@@ -174,16 +173,16 @@ func (a *announcer) write(ctx context.Context, data string) error {
 		} else if now, found = a.service.storeNow(ctx); found != nil {
 			return found
 		}
-		r := lease.Record{
+		r := store.Record{
 			Key: old.Key, Nonce: rand.Text(), Revision: old.Revision + 1, Label: a.service.opts.Label,
 			At: now.UnixMilli(), Data: data,
 		}
-		if err = a.service.store.Swap(ctx, []lease.Write{{Old: old.Nonce, New: r}})[0]; err == nil {
+		if err = a.service.store.Swap(ctx, []store.Write{{Old: old.Nonce, New: r}})[0]; err == nil {
 			a.record = r
 			return nil
 		}
-		a.record = lease.Record{}
-		if !errors.Is(err, lease.ErrLost) {
+		a.record = store.Record{}
+		if !errors.Is(err, store.ErrLost) {
 			return err
 		}
 	}
@@ -192,12 +191,12 @@ func (a *announcer) write(ctx context.Context, data string) error {
 
 // place returns the record that is this server's, or that of a server that is gone, or the first
 // that does not exist.
-func (a *announcer) place(ctx context.Context) (lease.Record, time.Time, error) {
+func (a *announcer) place(ctx context.Context) (store.Record, time.Time, error) {
 	records, now, err := readServers(ctx, a.service.store)
 	if err != nil {
-		return lease.Record{}, now, err
+		return store.Record{}, now, err
 	}
-	free := lease.Record{Key: lease.Key{Namespace: serversName}}
+	free := store.Record{Key: store.Key{Namespace: serversName}}
 	for _, r := range records {
 		other, there := serverOf(r, now)
 		switch {

@@ -12,11 +12,11 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // announce makes servers known until stop, which waits until they have gone.
-func announce(ctx context.Context, st lease.Store, n int) (stop func()) {
+func announce(ctx context.Context, st store.Store, n int) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	for i := range n {
@@ -30,7 +30,7 @@ func announce(ctx context.Context, st lease.Store, n int) (stop func()) {
 }
 
 // records returns how many records of servers a store keeps.
-func records(t *testing.T, st lease.Store) int {
+func records(t *testing.T, st store.Store) int {
 	t.Helper()
 	rs, err := st.List(t.Context(), serversName, snowfence.NodeRange{Until: 1 << 40}, 1<<20)
 	if err != nil {
@@ -39,7 +39,7 @@ func records(t *testing.T, st lease.Store) int {
 	return len(rs)
 }
 
-func known(t *testing.T, st lease.Store) int {
+func known(t *testing.T, st store.Store) int {
 	t.Helper()
 	l, err := ListServers(t.Context(), st)
 	if err != nil {
@@ -52,7 +52,7 @@ func known(t *testing.T, st lease.Store) int {
 // later take the places of those that have gone.
 func TestServersThatStartTogetherAreAllListed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := lease.NewMemory()
+		st := store.NewMemory()
 		stop := announce(t.Context(), st, 30)
 		time.Sleep(2 * time.Minute)
 		if n, kept := known(t, st), records(t, st); n != 30 || kept != 30 {
@@ -73,13 +73,13 @@ func TestServersThatStartTogetherAreAllListed(t *testing.T) {
 
 // deafStore does what it is asked to, and its answers are lost.
 type deafStore struct {
-	lease.Store
+	store.Store
 	deaf atomic.Bool
 }
 
 var errDeaf = errors.New("the answer was lost")
 
-func (d *deafStore) Swap(ctx context.Context, writes []lease.Write) []error {
+func (d *deafStore) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := d.Store.Swap(ctx, writes)
 	for i := range errs {
 		if d.deaf.Load() {
@@ -92,7 +92,7 @@ func (d *deafStore) Swap(ctx context.Context, writes []lease.Write) []error {
 // A server that does not know whether its record was written finds it again, and is listed once.
 func TestServersFindTheirRecordsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := &deafStore{Store: lease.NewMemory()}
+		st := &deafStore{Store: store.NewMemory()}
 		st.deaf.Store(true)
 		stop := announce(t.Context(), st, 1)
 		time.Sleep(time.Minute)
@@ -114,12 +114,12 @@ func TestServersFindTheirRecordsAgain(t *testing.T) {
 // A server whose record another one had taken made itself a new one when it stopped, and emptied
 // that.
 func TestStopLeavesNoNewRecord(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	a := &announcer{service: New(st, Options{Label: "a"})}
 	a.look(t.Context())
 	taken := a.record
 	taken.Nonce, taken.Data = "another", strings.Replace(taken.Data, a.service.id, "another", 1)
-	if err := st.Swap(t.Context(), []lease.Write{{Old: a.record.Nonce, New: taken}})[0]; err != nil {
+	if err := st.Swap(t.Context(), []store.Write{{Old: a.record.Nonce, New: taken}})[0]; err != nil {
 		t.Fatal(err)
 	}
 	a.leave(t.Context())
@@ -129,13 +129,13 @@ func TestStopLeavesNoNewRecord(t *testing.T) {
 }
 
 // timeless is a store that tells nobody the time.
-type timeless struct{ lease.Store }
+type timeless struct{ store.Store }
 
 func (timeless) Now(context.Context) (time.Time, error) { return time.Time{}, errors.New("NOPERM") }
 
 // A role of Redis that may only read may not ask for the time, and could not list the servers.
 func TestServersAreListedWithoutTheTimeOfTheStore(t *testing.T) {
-	st := lease.NewMemory()
+	st := store.NewMemory()
 	a := &announcer{service: New(st, Options{Label: "a"})}
 	a.look(t.Context())
 	if n := known(t, timeless{st}); n != 1 {

@@ -22,6 +22,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/clock"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // MaxBatch is the largest number of IDs in one answer.
@@ -70,7 +71,7 @@ type Options struct {
 
 	// Direct is the store without lease.Group, for sequences: leases of the same round trip would
 	// wait for a row that somebody's transaction has locked. Nil means the store.
-	Direct lease.Store
+	Direct store.Store
 
 	// Connections is how many calls Direct carries out at a time; 0 means as many as there are.
 	// Sequences leave some of them to leases.
@@ -82,8 +83,8 @@ type Options struct {
 
 // Service makes IDs and keeps leases for callers. All methods are safe for concurrent use.
 type Service struct {
-	store  lease.Store
-	counts lease.Store // for sequences
+	store  store.Store
+	counts store.Store // for sequences
 	opts   Options
 	id     string // of this server among those over the store
 	now    func() time.Time
@@ -116,7 +117,7 @@ type Service struct {
 
 // New returns a service over a store, which the caller closes after the service. Wrap the
 // store with lease.Group first, because callers arrive together.
-func New(st lease.Store, o Options) *Service {
+func New(st store.Store, o Options) *Service {
 	o.Spaces = cmp.Or(o.Spaces, 1000)
 	o.Sequences = cmp.Or(o.Sequences, 10_000)
 	if o.Logger == nil {
@@ -153,7 +154,7 @@ func (s *Service) Now() time.Time {
 }
 
 // Store returns the store.
-func (s *Service) Store() lease.Store { return s.store }
+func (s *Service) Store() store.Store { return s.store }
 
 // Space returns the namespace of a name. It reads its record from the store at the first
 // use, and makes no lease before the first ID.
@@ -290,7 +291,7 @@ func (s *Service) Spaces() []*Space {
 
 // Ping asks the store for something small. The error says why it is unreachable.
 func (s *Service) Ping(ctx context.Context) error {
-	_, err := s.store.Get(ctx, []lease.Key{{Namespace: "default", Node: lease.NamespaceNode}})
+	_, err := s.store.Get(ctx, []store.Key{{Namespace: "default", Node: store.NamespaceNode}})
 	return err
 }
 

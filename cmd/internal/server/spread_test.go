@@ -8,14 +8,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // A quiet namespace of a server put all rows into one of 16 shards, and no setting helped.
 func TestSpreadOfANamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
-		st := lease.NewMemory()
+		st := store.NewMemory()
 		create(t, st, "even", "snowfence")
 		create(t, st, "quiet", "snowfence")
 		create(t, st, "changed", "sonyflake") // since the server began

@@ -74,7 +74,7 @@ func (s *Service) View(ctx context.Context, namespace string) (*View, error) {
 }
 
 // Describe returns a record as people see it when the reading began.
-func (v *View) Describe(r lease.Record) LeaseInfo {
+func (v *View) Describe(r store.Record) LeaseInfo {
 	if r.Generation < v.Namespace.Since { // its ticks are those of another layout, and the floor is above them
 		r.Holder, r.From, r.Until = "", v.Namespace.Floor, v.Namespace.Floor
 	}

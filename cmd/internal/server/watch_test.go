@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // countedLists is a store that counts how often its leases are listed.
@@ -22,7 +23,7 @@ type countedLists struct {
 
 func (c *countedLists) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]lease.Record, error) {
+) ([]store.Record, error) {
 	c.lists.Add(1)
 	if c.slowStore.away != nil {
 		return nil, c.slowStore.away

@@ -14,11 +14,11 @@ import (
 )
 
 // countKey is where a sequence keeps its count.
-func countKey(sequence string) lease.Key { return lease.Key{Namespace: "#" + sequence, Node: -2} }
+func countKey(sequence string) store.Key { return store.Key{Namespace: "#" + sequence, Node: -2} }
 
 // counted returns the record of a sequence that handed out from numbers.
-func counted(k lease.Key, from int64) lease.Record {
-	return lease.Record{
+func counted(k store.Key, from int64) store.Record {
+	return store.Record{
 		Key: k, Nonce: "first", Revision: 5, Generation: 7, From: from, PrevUntil: 1, SkipFrom: 3, SkipUntil: 4,
 		Veto: "why", At: 1772366400000, Data: `{"mode": "strict"}`,
 	}
@@ -28,13 +28,13 @@ func counted(k lease.Key, from int64) lease.Record {
 func testAdd(w *world) {
 	k := countKey("add.ition_-0")
 	a := store.Addition{Key: k, N: 10, Limit: 1000, Generation: 7, Nonce: "next"}
-	expect := func(what string, a store.Addition, want lease.Record, failure error) {
+	expect := func(what string, a store.Addition, want store.Record, failure error) {
 		w.Helper()
 		got, err := store.Add(w.ctx, w.st.Store, a)
 		if !errors.Is(err, failure) || err == nil && got != want {
 			w.Errorf("%s: %+v, %v, want %+v, %v", what, got, err, want, failure)
 		}
-		rs, err := w.st.Store.Get(w.ctx, []lease.Key{a.Key})
+		rs, err := w.st.Store.Get(w.ctx, []store.Key{a.Key})
 		w.must(err)
 		if rs[0] != want {
 			w.Errorf("%s left %+v, want %+v", what, rs[0], want)
@@ -42,15 +42,15 @@ func testAdd(w *world) {
 	}
 	none := a
 	for none.Generation = range int64(2) {
-		expect("an addition to nothing", none, lease.Record{Key: k}, lease.ErrLost)
+		expect("an addition to nothing", none, store.Record{Key: k}, store.ErrLost)
 	}
 	r := counted(k, 0)
-	w.swapAll(lease.Write{New: r})
+	w.swapAll(store.Write{New: r})
 	other := a
 	other.Generation = 8
-	expect("an addition of a later generation", other, r, lease.ErrLost)
+	expect("an addition of a later generation", other, r, store.ErrLost)
 	other.Generation = 6
-	expect("an addition of an earlier generation", other, r, lease.ErrLost)
+	expect("an addition of an earlier generation", other, r, store.ErrLost)
 	for i, c := range []struct{ n, limit, from int64 }{
 		{10, 1000, 10},
 		{1, 1000, 11},
@@ -67,13 +67,13 @@ func testAdd(w *world) {
 		r.Nonce = a.NonceAt(r.Revision)
 		expect(fmt.Sprintf("an addition of %d up to %d", c.n, c.limit), a, r, nil)
 	}
-	lost := lease.Write{Old: "nonce0.6", New: r}
-	if err := w.st.Store.Swap(w.ctx, []lease.Write{lost})[0]; !errors.Is(err, lease.ErrLost) {
+	lost := store.Write{Old: "nonce0.6", New: r}
+	if err := w.st.Store.Swap(w.ctx, []store.Write{lost})[0]; !errors.Is(err, store.ErrLost) {
 		w.Errorf("a swap of what an addition changed: %v", err)
 	}
 	next := r
 	next.Nonce, next.From = "back", 7
-	w.swapAll(lease.Write{Old: r.Nonce, New: next})
+	w.swapAll(store.Write{Old: r.Nonce, New: next})
 	a.N, a.Nonce = 1, "again"
 	next.PrevUntil, next.From, next.Revision = 7, 8, next.Revision+1
 	next.Nonce = a.NonceAt(next.Revision)
@@ -82,18 +82,18 @@ func testAdd(w *world) {
 	next.PrevUntil, next.From, next.Revision = 8, 9, next.Revision+1
 	next.Nonce = a.NonceAt(next.Revision)
 	expect("the same addition again", a, next, nil)
-	if err := w.st.Store.Swap(w.ctx, []lease.Write{{Old: first.Nonce, New: first}})[0]; !errors.Is(err, lease.ErrLost) {
+	if err := w.st.Store.Swap(w.ctx, []store.Write{{Old: first.Nonce, New: first}})[0]; !errors.Is(err, store.ErrLost) {
 		w.Errorf("a swap of what an addition left that was carried out again: %v", err)
 	}
 }
 
 // testSequenceKeys has namespaces not see the records of sequences, which have their names.
 func testSequenceKeys(w *world) {
-	day := lease.Key{Namespace: "#" + name, Node: 20261122}
-	w.swapAll(lease.Write{New: counted(countKey(name), 9)}, lease.Write{New: counted(day, 8)})
-	rs, err := w.st.Store.Get(w.ctx, []lease.Key{day, {Namespace: name, Node: -2}, countKey(name)})
+	day := store.Key{Namespace: "#" + name, Node: 20261122}
+	w.swapAll(store.Write{New: counted(countKey(name), 9)}, store.Write{New: counted(day, 8)})
+	rs, err := w.st.Store.Get(w.ctx, []store.Key{day, {Namespace: name, Node: -2}, countKey(name)})
 	w.must(err)
-	want := []lease.Record{counted(day, 8), {Key: lease.Key{Namespace: name, Node: -2}}, counted(countKey(name), 9)}
+	want := []store.Record{counted(day, 8), {Key: store.Key{Namespace: name, Node: -2}}, counted(countKey(name), 9)}
 	if !slices.Equal(rs, want) {
 		w.Errorf("Get:\n got %+v\nwant %+v", rs, want)
 	}
@@ -106,7 +106,7 @@ func testSequenceKeys(w *world) {
 	for _, c := range []struct {
 		namespace string
 		nodes     snowfence.NodeRange
-		want      []lease.Record
+		want      []store.Record
 	}{
 		{"#" + name, nodes, want[:1]},
 		{name, snowfence.NodeRange{From: math.MinInt64, Until: -1}, nil},
@@ -131,7 +131,7 @@ func testSequenceKeys(w *world) {
 func testAdditions(w *world) {
 	const clients, rounds = 8, 15
 	k := countKey("additions")
-	w.swapAll(lease.Write{New: counted(k, 0)})
+	w.swapAll(store.Write{New: counted(k, 0)})
 	type part struct{ from, until int64 }
 	var mu sync.Mutex
 	var parts []part
@@ -151,10 +151,10 @@ func testAdditions(w *world) {
 				if i%3 == 2 {
 					back := r
 					back.Nonce, back.Revision, back.From = a.Nonce+"b", r.Revision+1, r.From-1
-					err := w.st.Store.Swap(w.ctx, []lease.Write{{Old: r.Nonce, New: back}})[0]
+					err := w.st.Store.Swap(w.ctx, []store.Write{{Old: r.Nonce, New: back}})[0]
 					if err == nil {
 						used.until--
-					} else if !errors.Is(err, lease.ErrLost) {
+					} else if !errors.Is(err, store.ErrLost) {
 						w.Error(err)
 					}
 				}

@@ -7,16 +7,17 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // other does to a record what another holder that knows its nonce would do, with until
 // moved ahead by some ticks.
-func (w *world) other(node, ticks int64) lease.Record {
+func (w *world) other(node, ticks int64) store.Record {
 	w.Helper()
 	r := w.record(node)
 	old := r.Nonce
 	r.Nonce, r.Revision, r.Until = fmt.Sprint("other-", r.Revision), r.Revision+1, r.Until+ticks
-	w.swapAll(lease.Write{Old: old, New: r})
+	w.swapAll(store.Write{Old: old, New: r})
 	return r
 }
 
@@ -118,7 +119,7 @@ func testLostReplyOther(w *world) {
 	u := w.on(4)
 	u.produce(50)
 	w.sleep(ttl / 3)
-	var r lease.Record
+	var r store.Record
 	var hit sync.Once
 	w.st.fail(nil, func(op string, _ int) (err error) {
 		if op == "swap" {

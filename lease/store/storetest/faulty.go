@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // errFault is what a failing store returns.
@@ -19,19 +19,19 @@ var errLate = errors.New("the write is late")
 
 // faulty is a store between which and its users anything can go wrong.
 type faulty struct {
-	lease.Store
+	store.Store
 
 	mu     sync.Mutex
 	calls  int
 	before func(op string, call int) error // an error: nothing is done; nil function: all is well
 	after  func(op string, call int) error // an error: it is done, but nobody learns of it
-	late   [][]lease.Write
-	gone   map[lease.Key]string // records that vanished, with the nonce they had
+	late   [][]store.Write
+	gone   map[store.Key]string // records that vanished, with the nonce they had
 	id     func() (string, error)
 	clock  func() time.Time
 }
 
-func newFaulty(st lease.Store) *faulty { return &faulty{Store: st, gone: map[lease.Key]string{}} }
+func newFaulty(st store.Store) *faulty { return &faulty{Store: st, gone: map[store.Key]string{}} }
 
 // fail sets what goes wrong from now on.
 func (f *faulty) fail(before, after func(op string, call int) error) {
@@ -86,7 +86,7 @@ func (f *faulty) start(op string) (finish func() error, err error) {
 	}, nil
 }
 
-func (f *faulty) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (f *faulty) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	finish, err := f.start("get")
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (f *faulty) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, err
 	}
 	for i, r := range rs {
 		if f.vanished(r) {
-			rs[i] = lease.Record{Key: r.Key}
+			rs[i] = store.Record{Key: r.Key}
 		}
 	}
 	return rs, finish()
@@ -105,7 +105,7 @@ func (f *faulty) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, err
 
 func (f *faulty) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]lease.Record, error) {
+) ([]store.Record, error) {
 	finish, err := f.start("list")
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (f *faulty) List(
 	return slices.DeleteFunc(rs, f.vanished), finish()
 }
 
-func (f *faulty) Heads(ctx context.Context) ([]lease.Record, error) {
+func (f *faulty) Heads(ctx context.Context) ([]store.Record, error) {
 	finish, err := f.start("heads")
 	if err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (f *faulty) Heads(ctx context.Context) ([]lease.Record, error) {
 	return slices.DeleteFunc(rs, f.vanished), finish()
 }
 
-func (f *faulty) Swap(ctx context.Context, writes []lease.Write) []error {
+func (f *faulty) Swap(ctx context.Context, writes []store.Write) []error {
 	all := func(err error) []error {
 		errs := make([]error, len(writes))
 		for i := range errs {
@@ -153,8 +153,8 @@ func (f *faulty) Swap(ctx context.Context, writes []lease.Write) []error {
 	return errs
 }
 
-func (f *faulty) swap(ctx context.Context, writes []lease.Write) []error {
-	writes = append([]lease.Write(nil), writes...)
+func (f *faulty) swap(ctx context.Context, writes []store.Write) []error {
+	writes = append([]store.Write(nil), writes...)
 	for i, w := range writes {
 		f.mu.Lock()
 		nonce, ok := f.gone[w.New.Key]
@@ -181,13 +181,13 @@ func (f *faulty) land(ctx context.Context) (errs []error) {
 }
 
 // vanish makes a record be as if it had never been there.
-func (f *faulty) vanish(r lease.Record) {
+func (f *faulty) vanish(r store.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.gone[r.Key] = r.Nonce
 }
 
-func (f *faulty) vanished(r lease.Record) bool {
+func (f *faulty) vanished(r store.Record) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	nonce, ok := f.gone[r.Key]

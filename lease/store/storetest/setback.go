@@ -10,12 +10,13 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 var everyNode = snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}
 
 // backup reads everything there is.
-func (w *world) backup() []lease.Record {
+func (w *world) backup() []store.Record {
 	w.Helper()
 	heads, err := w.st.Store.Heads(w.ctx)
 	w.must(err)
@@ -24,7 +25,7 @@ func (w *world) backup() []lease.Record {
 		names = append(names, r.Namespace)
 	}
 	slices.Sort(names)
-	var all []lease.Record
+	var all []store.Record
 	for _, n := range slices.Compact(names) {
 		rs, err := w.st.Store.List(w.ctx, n, everyNode, math.MaxInt32)
 		w.must(err)
@@ -34,15 +35,15 @@ func (w *world) backup() []lease.Record {
 }
 
 // restore puts a backup back. What was written since is gone, and what was new has vanished.
-func (w *world) restore(backup []lease.Record) {
+func (w *world) restore(backup []store.Record) {
 	w.Helper()
-	old := map[lease.Key]bool{}
+	old := map[store.Key]bool{}
 	for _, r := range backup {
 		old[r.Key] = true
-		rs, err := w.st.Store.Get(w.ctx, []lease.Key{r.Key})
+		rs, err := w.st.Store.Get(w.ctx, []store.Key{r.Key})
 		w.must(err)
 		if rs[0] != r {
-			w.swapAll(lease.Write{Old: rs[0].Nonce, New: r})
+			w.swapAll(store.Write{Old: rs[0].Nonce, New: r})
 		}
 	}
 	for _, r := range w.backup() {
@@ -154,7 +155,7 @@ func testVanished(w *world) {
 	}
 }
 
-func testVanishedNamespace(w *world)  { w.vanishedNamespace(lease.NamespaceNode) }
+func testVanishedNamespace(w *world)  { w.vanishedNamespace(store.NamespaceNode) }
 func testVanishedEverything(w *world) { w.vanishedNamespace(15) }
 
 // vanishedNamespace lets the records up to a node vanish.
@@ -200,12 +201,12 @@ func testOtherStore(w *world) {
 }
 
 func testReplacedStore(w *world) {
-	gone := func() (string, error) { return "", fmt.Errorf("gone: %w", lease.ErrReplaced) }
+	gone := func() (string, error) { return "", fmt.Errorf("gone: %w", store.ErrReplaced) }
 	for what, fault := range map[string]func(string, int) error{
 		"that answers":         nil,
 		"that fails to read":   always("get", errFault),
 		"that fails to write":  always("swap", errFault),
-		"that says so on read": always("get", lease.ErrReplaced),
+		"that says so on read": always("get", store.ErrReplaced),
 	} {
 		w.st.be(nil)
 		u := w.open(nil)
@@ -214,7 +215,7 @@ func testReplacedStore(w *world) {
 		w.sleep(ttl / 3)
 		w.st.be(gone)
 		w.st.fail(fault, nil)
-		if err := u.grant(); !errors.Is(err, lease.ErrReplaced) || !errors.Is(err, lease.ErrEnded) {
+		if err := u.grant(); !errors.Is(err, store.ErrReplaced) || !errors.Is(err, lease.ErrEnded) {
 			w.Errorf("a renewal in a store %s and was replaced: %v", what, err)
 		}
 		select {

@@ -8,21 +8,20 @@ import (
 	"sync"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
 // sample returns a record whose every field says something.
-func sample(namespace string, node, n int64) lease.Record {
-	return lease.Record{
-		Key:   lease.Key{Namespace: namespace, Node: node},
+func sample(namespace string, node, n int64) store.Record {
+	return store.Record{
+		Key:   store.Key{Namespace: namespace, Node: node},
 		Nonce: fmt.Sprintf("nonce-%d-%d", node, n), Revision: n, Generation: 7,
 		From: math.MaxInt64 - 5, Until: n, PrevUntil: 3, SkipFrom: 4, SkipUntil: 5,
 		Holder: "holder", Label: "läbel 'with\" \\ 日本", Veto: "no", At: 1772366400000, Data: `{"a": "b"}`,
 	}
 }
 
-func (w *world) swapAll(writes ...lease.Write) {
+func (w *world) swapAll(writes ...store.Write) {
 	w.Helper()
 	for i, err := range w.st.Store.Swap(w.ctx, writes) {
 		if err != nil {
@@ -33,14 +32,14 @@ func (w *world) swapAll(writes ...lease.Write) {
 
 func testGet(w *world) {
 	r := sample("get", 3, 1)
-	w.swapAll(lease.Write{New: r})
-	keys := []lease.Key{{Namespace: "get", Node: 4}, r.Key, {Namespace: "other", Node: 3}, r.Key, {
+	w.swapAll(store.Write{New: r})
+	keys := []store.Key{{Namespace: "get", Node: 4}, r.Key, {Namespace: "other", Node: 3}, r.Key, {
 		Namespace: "get",
-		Node:      lease.NamespaceNode,
+		Node:      store.NamespaceNode,
 	}}
 	rs, err := w.st.Store.Get(w.ctx, keys)
 	w.must(err)
-	want := []lease.Record{{Key: keys[0]}, r, {Key: keys[2]}, r, {Key: keys[4]}}
+	want := []store.Record{{Key: keys[0]}, r, {Key: keys[2]}, r, {Key: keys[4]}}
 	if !slices.Equal(rs, want) {
 		w.Errorf("Get:\n got %+v\nwant %+v", rs, want)
 	}
@@ -51,14 +50,14 @@ func testGet(w *world) {
 
 // testList lists nodes of two namespaces and the heads of a store, in their order and by limits.
 func testList(w *world) {
-	var nodes []lease.Record // of the namespace a
+	var nodes []store.Record // of the namespace a
 	for _, node := range []int64{store.NamespaceNode, 0, 1, 2, 3, 9, 10, 11, 15, 16, 255, 256, 1 << 17, 1 << 40} {
 		r := sample("a", node, 1)
 		nodes = append(nodes, r)
-		w.swapAll(lease.Write{New: r}, lease.Write{New: sample("a.b", node, 1)})
+		w.swapAll(store.Write{New: r}, store.Write{New: sample("a.b", node, 1)})
 	}
 	slices.Reverse(nodes)
-	w.swapAll(lease.Write{Old: nodes[3].Nonce, New: sample("a", nodes[3].Node, 2)}) // it stays where it is
+	w.swapAll(store.Write{Old: nodes[3].Nonce, New: sample("a", nodes[3].Node, 2)}) // it stays where it is
 	nodes[3] = sample("a", nodes[3].Node, 2)
 	slices.Reverse(nodes)
 	for _, among := range []snowfence.NodeRange{
@@ -73,7 +72,7 @@ func testList(w *world) {
 		{From: -1, Until: 1},
 	} {
 		for _, limit := range []int{1, 2, 3, len(nodes) - 1, len(nodes), len(nodes) + 1, 1 << 20} {
-			var want []lease.Record
+			var want []store.Record
 			for _, r := range nodes {
 				if r.Node >= among.From && r.Node < among.Until && len(want) < limit {
 					want = append(want, r)
@@ -92,7 +91,7 @@ func testList(w *world) {
 	}
 	want := []string{"a", "a.b", name}
 	for _, n := range []string{"A", "a-b", "a_b"} { // an escaped name may sort in another place
-		w.swapAll(lease.Write{New: sample(n, store.NamespaceNode, 1)})
+		w.swapAll(store.Write{New: sample(n, store.NamespaceNode, 1)})
 		want = append(want, n)
 	}
 	slices.Sort(want)
@@ -135,33 +134,33 @@ func testAnswers(w *world) {
 func testSwap(w *world) {
 	first, second := sample("swap", 1, 1), sample("swap", 1, 2)
 	second.Holder, second.Data = "", ""
-	expect := func(what string, write lease.Write, want error, stored lease.Record) {
+	expect := func(what string, write store.Write, want error, stored store.Record) {
 		w.Helper()
-		if err := w.st.Store.Swap(w.ctx, []lease.Write{write})[0]; !errors.Is(err, want) {
+		if err := w.st.Store.Swap(w.ctx, []store.Write{write})[0]; !errors.Is(err, want) {
 			w.Errorf("%s: %v, want %v", what, err, want)
 		}
-		rs, err := w.st.Store.Get(w.ctx, []lease.Key{write.New.Key})
+		rs, err := w.st.Store.Get(w.ctx, []store.Key{write.New.Key})
 		w.must(err)
 		if rs[0] != stored {
 			w.Errorf("%s left %+v, want %+v", what, rs[0], stored)
 		}
 	}
-	expect("a swap of a record that is not there", lease.Write{Old: "x", New: first}, lease.ErrLost,
-		lease.Record{Key: first.Key})
-	expect("the first write", lease.Write{New: first}, nil, first)
-	expect("a first write of a record that is there", lease.Write{New: second}, lease.ErrLost, first)
+	expect("a swap of a record that is not there", store.Write{Old: "x", New: first}, store.ErrLost,
+		store.Record{Key: first.Key})
+	expect("the first write", store.Write{New: first}, nil, first)
+	expect("a first write of a record that is there", store.Write{New: second}, store.ErrLost, first)
 	for _, wrong := range []string{"a", "x", first.Nonce + "x", first.Nonce[:len(first.Nonce)-1]} {
-		expect("a swap with a wrong nonce", lease.Write{Old: wrong, New: second}, lease.ErrLost, first)
+		expect("a swap with a wrong nonce", store.Write{Old: wrong, New: second}, store.ErrLost, first)
 	}
-	expect("a swap", lease.Write{Old: first.Nonce, New: second}, nil, second)
-	expect("the same swap again", lease.Write{Old: first.Nonce, New: second}, lease.ErrLost, second)
-	expect("a swap of what did not change but for the nonce", lease.Write{Old: second.Nonce, New: first}, nil, first)
+	expect("a swap", store.Write{Old: first.Nonce, New: second}, nil, second)
+	expect("the same swap again", store.Write{Old: first.Nonce, New: second}, store.ErrLost, second)
+	expect("a swap of what did not change but for the nonce", store.Write{Old: second.Nonce, New: first}, nil, first)
 }
 
 func testBatch(w *world) {
-	var writes []lease.Write
+	var writes []store.Write
 	for node := range int64(1200) {
-		writes = append(writes, lease.Write{New: sample("batch", node, 1)})
+		writes = append(writes, store.Write{New: sample("batch", node, 1)})
 	}
 	w.swapAll(writes...)
 	for i := range writes {
@@ -172,11 +171,11 @@ func testBatch(w *world) {
 		writes[i].New = sample("batch", int64(i), 2)
 	}
 	for i, err := range w.st.Store.Swap(w.ctx, writes) {
-		if want := i%3 == 0; errors.Is(err, lease.ErrLost) != want || err != nil && !want {
+		if want := i%3 == 0; errors.Is(err, store.ErrLost) != want || err != nil && !want {
 			w.Fatalf("write %d of a batch: %v, lost wanted: %v", i, err, want)
 		}
 	}
-	var keys []lease.Key
+	var keys []store.Key
 	for _, x := range writes {
 		keys = append(keys, x.New.Key)
 	}
@@ -191,7 +190,7 @@ func testBatch(w *world) {
 			w.Fatalf("record %d after the batch: %+v", i, r)
 		}
 	}
-	twice := []lease.Write{{New: sample("batch", 5000, 1)}, {New: sample("batch", 5000, 2)}}
+	twice := []store.Write{{New: sample("batch", 5000, 1)}, {New: sample("batch", 5000, 2)}}
 	for i, err := range w.st.Store.Swap(w.ctx, twice) {
 		if err == nil {
 			w.Errorf("write %d of a batch with the same key twice was done", i)
@@ -206,7 +205,7 @@ func testBatch(w *world) {
 // never go back.
 func testContention(w *world) {
 	const rounds, clients = 20, 8
-	key := lease.Key{Namespace: "contention", Node: 1}
+	key := store.Key{Namespace: "contention", Node: 1}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	won := map[string]int{} // by the nonce that was replaced
@@ -214,7 +213,7 @@ func testContention(w *world) {
 		wg.Go(func() {
 			last := int64(0)
 			for i := range rounds {
-				rs, err := w.st.Store.Get(w.ctx, []lease.Key{key})
+				rs, err := w.st.Store.Get(w.ctx, []store.Key{key})
 				if err != nil {
 					w.Error(err)
 					return
@@ -225,20 +224,20 @@ func testContention(w *world) {
 				last = rs[0].Revision
 				next := rs[0]
 				next.Nonce, next.Revision = fmt.Sprint(c, "/", i), last+1
-				switch err := w.st.Store.Swap(w.ctx, []lease.Write{{Old: rs[0].Nonce, New: next}})[0]; {
+				switch err := w.st.Store.Swap(w.ctx, []store.Write{{Old: rs[0].Nonce, New: next}})[0]; {
 				case err == nil:
 					mu.Lock()
 					won[rs[0].Nonce]++
 					mu.Unlock()
 					last++
-				case !errors.Is(err, lease.ErrLost):
+				case !errors.Is(err, store.ErrLost):
 					w.Error(err)
 				}
 			}
 		})
 	}
 	wg.Wait()
-	rs, err := w.st.Store.Get(w.ctx, []lease.Key{key})
+	rs, err := w.st.Store.Get(w.ctx, []store.Key{key})
 	w.must(err)
 	if int(rs[0].Revision) != len(won) {
 		w.Errorf("%d swaps were acknowledged, and the revision is %d", len(won), rs[0].Revision)
@@ -257,26 +256,26 @@ func testConcurrentBatches(w *world) {
 	for c := range 4 {
 		wg.Go(func() {
 			for range 5 {
-				var keys []lease.Key
+				var keys []store.Key
 				for n := range int64(nodes) {
 					if c%2 == 0 {
 						n = nodes - 1 - n
 					}
-					keys = append(keys, lease.Key{Namespace: "batches", Node: n})
+					keys = append(keys, store.Key{Namespace: "batches", Node: n})
 				}
 				rs, err := w.st.Store.Get(w.ctx, keys)
 				if err != nil {
 					w.Error(err)
 					return
 				}
-				writes := make([]lease.Write, len(rs))
+				writes := make([]store.Write, len(rs))
 				for i, r := range rs {
 					next := sample("batches", r.Node, r.Revision+1)
 					next.Nonce += fmt.Sprint("by", c)
-					writes[i] = lease.Write{Old: r.Nonce, New: next}
+					writes[i] = store.Write{Old: r.Nonce, New: next}
 				}
 				for _, err := range w.st.Store.Swap(w.ctx, writes) {
-					if err != nil && !errors.Is(err, lease.ErrLost) {
+					if err != nil && !errors.Is(err, store.ErrLost) {
 						w.Error(err)
 					}
 				}

@@ -1,8 +1,8 @@
-// Package storetest checks that a [lease.Store] is one, and that leases kept in it never
+// Package storetest checks that a [store.Store] is one, and that leases kept in it never
 // overlap, whatever goes wrong between them and the store.
 //
 //	func TestStore(t *testing.T) {
-//		storetest.Run(t, func(t *testing.T) lease.Store { return openEmptyStore(t) })
+//		storetest.Run(t, func(t *testing.T) store.Store { return openEmptyStore(t) })
 //	}
 package storetest
 
@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Run runs the suite. open returns a store without records each time, and t.Cleanup
 // closes it; the subtests run at the same time. Leases in the suite have a clock of their
 // own, so that nothing waits for real time except short pauses after faults.
-func Run(t *testing.T, open func(t *testing.T) lease.Store) {
-	run(t, open, func(st lease.Store, _ func() time.Time) lease.Store { return st })
+func Run(t *testing.T, open func(t *testing.T) store.Store) {
+	run(t, open, func(st store.Store, _ func() time.Time) store.Store { return st })
 }
 
 // RunThrough runs the suite with leases that do not reach the store itself, as those of a
@@ -25,12 +25,12 @@ func Run(t *testing.T, open func(t *testing.T) lease.Store) {
 // clock of the suite. What operators do goes to the store. Left out is what such leases
 // cannot do: make a namespace that vanished, and write with a clock that is hours off.
 func RunThrough(
-	t *testing.T, open func(t *testing.T) lease.Store, through func(lease.Store, func() time.Time) lease.Store,
+	t *testing.T, open func(t *testing.T) store.Store, through func(store.Store, func() time.Time) store.Store,
 ) {
 	run(t, open, through)
 }
 
-func run(t *testing.T, open func(t *testing.T) lease.Store, through func(lease.Store, func() time.Time) lease.Store) {
+func run(t *testing.T, open func(t *testing.T) store.Store, through func(store.Store, func() time.Time) store.Store) {
 	alone := map[string]bool{
 		"skewed clocks": true, "clock far ahead": true, "vanished namespace": true,
 		"vanished everything": true,
@@ -106,7 +106,7 @@ func run(t *testing.T, open func(t *testing.T) lease.Store, through func(lease.S
 
 // RunCounts runs the suite of what sequences and IDs for the past need besides: additions, and
 // keys that leases never have. open is that of [Run].
-func RunCounts(t *testing.T, open func(t *testing.T) lease.Store) {
+func RunCounts(t *testing.T, open func(t *testing.T) store.Store) {
 	for _, c := range []struct {
 		name string
 		test func(w *world)
@@ -118,7 +118,7 @@ func RunCounts(t *testing.T, open func(t *testing.T) lease.Store) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			c.test(newWorld(t, open(t), func(st lease.Store, _ func() time.Time) lease.Store { return st }))
+			c.test(newWorld(t, open(t), func(st store.Store, _ func() time.Time) store.Store { return st }))
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 const (
@@ -23,7 +24,7 @@ type world struct {
 	*testing.T
 	ctx     context.Context
 	st      *faulty
-	through lease.Store // what leases see of st
+	through store.Store // what leases see of st
 	scheme  *snowfence.Scheme
 	ledger  ledger
 
@@ -32,7 +33,7 @@ type world struct {
 	mono time.Duration // how long the world exists
 }
 
-func newWorld(t *testing.T, st lease.Store, through func(lease.Store, func() time.Time) lease.Store) *world {
+func newWorld(t *testing.T, st store.Store, through func(store.Store, func() time.Time) store.Store) *world {
 	w := &world{T: t, st: newFaulty(st), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	ctx, cancel := context.WithTimeout(context.Background(), w.share(2, 10*time.Minute))
 	t.Cleanup(cancel)
@@ -46,7 +47,7 @@ func newWorld(t *testing.T, st lease.Store, through func(lease.Store, func() tim
 }
 
 // direct reports whether leases reach the store itself.
-func (w *world) direct() bool { return w.through == lease.Store(w.st) }
+func (w *world) direct() bool { return w.through == store.Store(w.st) }
 
 func (w *world) layout(spec string) *snowfence.Scheme {
 	w.Helper()
@@ -95,9 +96,9 @@ func (w *world) time() time.Time {
 
 func (w *world) tick() int64 { return w.scheme.Layout().TickOf(w.time()) }
 
-func (w *world) record(node int64) lease.Record {
+func (w *world) record(node int64) store.Record {
 	w.Helper()
-	rs, err := w.st.Store.Get(w.ctx, []lease.Key{{Namespace: name, Node: node}})
+	rs, err := w.st.Store.Get(w.ctx, []store.Key{{Namespace: name, Node: node}})
 	w.must(err)
 	return rs[0]
 }

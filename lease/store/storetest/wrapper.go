@@ -14,7 +14,7 @@ import (
 // Wrapper checks that a store which wraps another passes on what it does not answer itself. A
 // wrapper that embeds [store.Basic] in place of the store inside it fails: leases over it would not
 // notice that the store was replaced.
-func Wrapper(t *testing.T, wrap func(lease.Store) lease.Store) {
+func Wrapper(t *testing.T, wrap func(store.Store) store.Store) {
 	t.Helper()
 	for _, err := range swallowed(t.Context(), wrap) {
 		t.Error(err)
@@ -23,15 +23,15 @@ func Wrapper(t *testing.T, wrap func(lease.Store) lease.Store) {
 
 // told is a store with an answer of its own to everything.
 type told struct {
-	*lease.Memory
+	*store.Memory
 	err         error
 	pins, unpin int
 }
 
 var toldTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-func (s *told) Add(_ context.Context, a store.Addition) (lease.Record, error) {
-	return lease.Record{Key: a.Key, Nonce: a.Nonce, From: 7}, s.err
+func (s *told) Add(_ context.Context, a store.Addition) (store.Record, error) {
+	return store.Record{Key: a.Key, Nonce: a.Nonce, From: 7}, s.err
 }
 
 func (s *told) Identity(_ context.Context, namespace string) (string, error) {
@@ -46,8 +46,8 @@ func (s *told) Pin(context.Context) (func(), error) {
 }
 
 // swallowed returns an error for each answer of the store inside that the wrapper does not pass on.
-func swallowed(ctx context.Context, wrap func(lease.Store) lease.Store) (faults []error) {
-	for _, inner := range []*told{{Memory: lease.NewMemory()}, {Memory: lease.NewMemory(), err: errFault}} {
+func swallowed(ctx context.Context, wrap func(store.Store) store.Store) (faults []error) {
+	for _, inner := range []*told{{Memory: store.NewMemory()}, {Memory: store.NewMemory(), err: errFault}} {
 		check := func(method string, err error, right bool) {
 			switch {
 			case !errors.Is(err, inner.err):
@@ -60,10 +60,10 @@ func swallowed(ctx context.Context, wrap func(lease.Store) lease.Store) (faults 
 			}
 		}
 		st := wrap(inner)
-		a := store.Addition{Key: lease.Key{Namespace: "#a", Node: -2}, Nonce: "n"}
+		a := store.Addition{Key: store.Key{Namespace: "#a", Node: -2}, Nonce: "n"}
 		r, err := st.Add(ctx, a)
 		if !errors.Is(err, lease.ErrRefused) { // a wrapper for holders, who add nothing
-			check("Add", err, r == lease.Record{Key: a.Key, Nonce: "n", From: 7})
+			check("Add", err, r == store.Record{Key: a.Key, Nonce: "n", From: 7})
 		}
 		id, err := st.Identity(ctx, "a")
 		check("Identity", err, id == "identity of a")

@@ -16,51 +16,51 @@ import (
 // basic is a wrapper as it must not be: it passes on only what a store cannot do without.
 type basic struct {
 	store.Basic
-	st lease.Store
+	st store.Store
 }
 
-func (b basic) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+func (b basic) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	return b.st.Get(ctx, keys)
 }
 
 func (b basic) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]lease.Record, error) {
+) ([]store.Record, error) {
 	return b.st.List(ctx, namespace, nodes, limit)
 }
 
-func (b basic) Heads(ctx context.Context) ([]lease.Record, error) { return b.st.Heads(ctx) }
+func (b basic) Heads(ctx context.Context) ([]store.Record, error) { return b.st.Heads(ctx) }
 
-func (b basic) Swap(ctx context.Context, writes []lease.Write) []error {
+func (b basic) Swap(ctx context.Context, writes []store.Write) []error {
 	return b.st.Swap(ctx, writes)
 }
 
-type noAdd struct{ lease.Store }
+type noAdd struct{ store.Store }
 
-func (noAdd) Add(context.Context, store.Addition) (lease.Record, error) {
-	return lease.Record{}, errors.ErrUnsupported
+func (noAdd) Add(context.Context, store.Addition) (store.Record, error) {
+	return store.Record{}, errors.ErrUnsupported
 }
 
-type noIdentity struct{ lease.Store }
+type noIdentity struct{ store.Store }
 
 func (noIdentity) Identity(context.Context, string) (string, error) { return "", nil }
 
-type oneIdentity struct{ lease.Store }
+type oneIdentity struct{ store.Store }
 
 func (o oneIdentity) Identity(ctx context.Context, _ string) (string, error) {
 	return o.Store.Identity(ctx, "")
 }
 
-type noClock struct{ lease.Store }
+type noClock struct{ store.Store }
 
 func (noClock) Now(context.Context) (time.Time, error) { return time.Time{}, nil }
 
-type noPin struct{ lease.Store }
+type noPin struct{ store.Store }
 
 func (noPin) Pin(context.Context) (func(), error) { return func() {}, nil }
 
 // keepsPin does not unpin.
-type keepsPin struct{ lease.Store }
+type keepsPin struct{ store.Store }
 
 func (k keepsPin) Pin(ctx context.Context) (func(), error) {
 	_, err := k.Store.Pin(ctx)
@@ -68,7 +68,7 @@ func (k keepsPin) Pin(ctx context.Context) (func(), error) {
 }
 
 // hidesErrors says that all is well.
-type hidesErrors struct{ lease.Store }
+type hidesErrors struct{ store.Store }
 
 func (h hidesErrors) Identity(ctx context.Context, namespace string) (string, error) {
 	id, _ := h.Store.Identity(ctx, namespace)
@@ -79,21 +79,21 @@ func (h hidesErrors) Identity(ctx context.Context, namespace string) (string, er
 // error each; one that embeds the store inside it is as it should be.
 func TestWrapperThatSwallowsIsFound(t *testing.T) {
 	for name, c := range map[string]struct {
-		wrap func(lease.Store) lease.Store
+		wrap func(store.Store) store.Store
 		want string
 	}{
-		"embeds the store":  {func(st lease.Store) lease.Store { return struct{ lease.Store }{st} }, "[]"},
-		"the store itself":  {func(st lease.Store) lease.Store { return st }, "[]"},
+		"embeds the store":  {func(st store.Store) store.Store { return struct{ store.Store }{st} }, "[]"},
+		"the store itself":  {func(st store.Store) store.Store { return st }, "[]"},
 		"a group":           {lease.Group, "[]"},
-		"a faulty store":    {func(st lease.Store) lease.Store { return newFaulty(st) }, "[Now Now]"}, // on purpose
-		"embeds Basic":      {func(st lease.Store) lease.Store { return basic{st: st} }, "[Add Identity Now Pin Add Identity Now Pin]"},
-		"no addition":       {func(st lease.Store) lease.Store { return noAdd{st} }, "[Add Add]"},
-		"no identity":       {func(st lease.Store) lease.Store { return noIdentity{st} }, "[Identity Identity]"},
-		"no namespace":      {func(st lease.Store) lease.Store { return oneIdentity{st} }, "[Identity]"},
-		"no clock":          {func(st lease.Store) lease.Store { return noClock{st} }, "[Now Now]"},
-		"no pin":            {func(st lease.Store) lease.Store { return noPin{st} }, "[Pin Pin]"},
-		"a pin that stays":  {func(st lease.Store) lease.Store { return keepsPin{st} }, "[Pin]"},
-		"errors are hidden": {func(st lease.Store) lease.Store { return hidesErrors{st} }, "[Identity]"},
+		"a faulty store":    {func(st store.Store) store.Store { return newFaulty(st) }, "[Now Now]"}, // on purpose
+		"embeds Basic":      {func(st store.Store) store.Store { return basic{st: st} }, "[Add Identity Now Pin Add Identity Now Pin]"},
+		"no addition":       {func(st store.Store) store.Store { return noAdd{st} }, "[Add Add]"},
+		"no identity":       {func(st store.Store) store.Store { return noIdentity{st} }, "[Identity Identity]"},
+		"no namespace":      {func(st store.Store) store.Store { return oneIdentity{st} }, "[Identity]"},
+		"no clock":          {func(st store.Store) store.Store { return noClock{st} }, "[Now Now]"},
+		"no pin":            {func(st store.Store) store.Store { return noPin{st} }, "[Pin Pin]"},
+		"a pin that stays":  {func(st store.Store) store.Store { return keepsPin{st} }, "[Pin]"},
+		"errors are hidden": {func(st store.Store) store.Store { return hidesErrors{st} }, "[Identity]"},
 	} {
 		methods := []string{}
 		for _, err := range swallowed(t.Context(), c.wrap) {

@@ -25,12 +25,13 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/faults"
 )
 
 func main() {
 	var (
-		store     = flag.String("store", "", "URL of the store")
+		url       = flag.String("store", "", "URL of the store")
 		namespace = flag.String("namespace", "default", "namespace")
 		node      = flag.Int64("node", -1, "this node; -1 means any")
 		static    = flag.Bool("static", false, "take -node as it is, without a lease: a mistake that tests must find")
@@ -54,7 +55,7 @@ func main() {
 		if *node >= 0 {
 			o.Node = node
 		}
-		err = leased(ctx, *store, *namespace, s, o)
+		err = leased(ctx, *url, *namespace, s, o)
 	}
 	if err != nil {
 		log.Error("the program ends", "error", err)
@@ -62,8 +63,8 @@ func main() {
 	}
 }
 
-func leased(ctx context.Context, store, namespace string, s *snowfence.Scheme, o *lease.Options) error {
-	var st lease.Store
+func leased(ctx context.Context, url, namespace string, s *snowfence.Scheme, o *lease.Options) error {
+	var st store.Store
 	var closeStore func() error
 	var l *lease.Lease
 	// What starts programs would start one again that could not reach its store.
@@ -71,7 +72,7 @@ func leased(ctx context.Context, store, namespace string, s *snowfence.Scheme, o
 		err := func() (err error) {
 			opening, cancel := context.WithTimeout(ctx, 2*time.Minute)
 			defer cancel()
-			if st, closeStore, err = faults.Open(opening, store); err != nil {
+			if st, closeStore, err = faults.Open(opening, url); err != nil {
 				return err
 			}
 			if l, err = lease.Open(opening, st, namespace, s, o); err != nil {

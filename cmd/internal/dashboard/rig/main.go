@@ -35,7 +35,7 @@ type rig struct {
 	others  []*serve.Process
 
 	mu      sync.Mutex
-	holders map[lease.Key]holder
+	holders map[store.Key]holder
 	rates   map[string]int
 	counts  map[string]int // of sequences
 }
@@ -48,7 +48,7 @@ type holder struct {
 
 // faulty is a store that can be unreachable.
 type faulty struct {
-	*lease.Memory
+	*store.Memory
 	mu    sync.Mutex
 	away  bool
 	large string // a namespace with very many nodes
@@ -65,18 +65,18 @@ func (f *faulty) trouble() error {
 	return nil
 }
 
-// Get implements [lease.Store].
-func (f *faulty) Get(ctx context.Context, keys []lease.Key) ([]lease.Record, error) {
+// Get implements [store.Store].
+func (f *faulty) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	if err := f.trouble(); err != nil {
 		return nil, err
 	}
 	return f.Memory.Get(ctx, keys)
 }
 
-// List implements [lease.Store].
+// List implements [store.Store].
 func (f *faulty) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]lease.Record, error) {
+) ([]store.Record, error) {
 	if err := f.trouble(); err != nil {
 		return nil, err
 	}
@@ -87,9 +87,9 @@ func (f *faulty) List(
 		return f.Memory.List(ctx, namespace, nodes, limit)
 	}
 	// The store in memory looks at all records for each page, which other stores do not.
-	var out []lease.Record
+	var out []store.Record
 	for first := nodes.From; first < min(nodes.Until, 1<<17) && len(out) < limit; first++ {
-		rs, err := f.Memory.Get(ctx, []lease.Key{{Namespace: namespace, Node: first}})
+		rs, err := f.Memory.Get(ctx, []store.Key{{Namespace: namespace, Node: first}})
 		if err != nil {
 			return nil, err
 		}
@@ -100,24 +100,24 @@ func (f *faulty) List(
 	return out, nil
 }
 
-// Heads implements [lease.Store].
-func (f *faulty) Heads(ctx context.Context) ([]lease.Record, error) {
+// Heads implements [store.Store].
+func (f *faulty) Heads(ctx context.Context) ([]store.Record, error) {
 	if err := f.trouble(); err != nil {
 		return nil, err
 	}
 	return f.Memory.Heads(ctx)
 }
 
-// Add implements [lease.Store].
-func (f *faulty) Add(ctx context.Context, a store.Addition) (lease.Record, error) {
+// Add implements [store.Store].
+func (f *faulty) Add(ctx context.Context, a store.Addition) (store.Record, error) {
 	if err := f.trouble(); err != nil {
-		return lease.Record{}, err
+		return store.Record{}, err
 	}
 	return f.Memory.Add(ctx, a)
 }
 
-// Swap implements [lease.Store].
-func (f *faulty) Swap(ctx context.Context, writes []lease.Write) []error {
+// Swap implements [store.Store].
+func (f *faulty) Swap(ctx context.Context, writes []store.Write) []error {
 	if err := f.trouble(); err != nil {
 		errs := make([]error, len(writes))
 		for i := range errs {
@@ -133,7 +133,7 @@ func run() error {
 	address := flag.String("http", "127.0.0.1:0", "`address`")
 	flag.Parse()
 	r := &rig{
-		store: &faulty{Memory: lease.NewMemory()}, holders: map[lease.Key]holder{}, rates: map[string]int{},
+		store: &faulty{Memory: store.NewMemory()}, holders: map[store.Key]holder{}, rates: map[string]int{},
 		counts: map[string]int{},
 	}
 	var err error
@@ -223,14 +223,14 @@ func (r *rig) fill(namespace string, first, n int64) error {
 	r.store.large = namespace
 	r.store.mu.Unlock()
 	now := time.Now()
-	rec := lease.Record{
+	rec := store.Record{
 		Holder: "rig", Generation: ns.Generation, Revision: 1, At: now.UnixMilli(),
 		From: l.TickOf(now), Until: l.TickOf(now.Add(time.Hour)),
 	}
 	for i := range n {
-		rec.Key = lease.Key{Namespace: namespace, Node: first + i}
+		rec.Key = store.Key{Namespace: namespace, Node: first + i}
 		rec.Nonce, rec.Label = fmt.Sprint("rig-", i), fmt.Sprintf("worker-%05d", i)
-		if err := r.store.Memory.Swap(ctx, []lease.Write{{New: rec}})[0]; err != nil {
+		if err := r.store.Memory.Swap(ctx, []store.Write{{New: rec}})[0]; err != nil {
 			return err
 		}
 	}
@@ -238,11 +238,11 @@ func (r *rig) fill(namespace string, first, n int64) error {
 }
 
 // write is what a holder with a clock that is off writes at a renewal.
-func (r *rig) write(key lease.Key, h holder, ttl time.Duration) error {
+func (r *rig) write(key store.Key, h holder, ttl time.Duration) error {
 	return r.writeAt(key, h, time.Now(), ttl)
 }
 
-func (r *rig) writeAt(key lease.Key, h holder, now time.Time, ttl time.Duration) error {
+func (r *rig) writeAt(key store.Key, h holder, now time.Time, ttl time.Duration) error {
 	ctx := context.Background()
 	ns, err := lease.ShowNamespace(ctx, r.store.Memory, key.Namespace)
 	if err != nil {
@@ -252,7 +252,7 @@ func (r *rig) writeAt(key lease.Key, h holder, now time.Time, ttl time.Duration)
 	if err != nil {
 		return err
 	}
-	old, err := r.store.Memory.Get(ctx, []lease.Key{key})
+	old, err := r.store.Memory.Get(ctx, []store.Key{key})
 	if err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func (r *rig) writeAt(key lease.Key, h holder, now time.Time, ttl time.Duration)
 	next.Key, next.Holder, next.Label, next.Generation, next.At = key, "rig", h.label, ns.Generation, now.UnixMilli()
 	next.Nonce, next.Revision = fmt.Sprint("rig-", next.Revision+1), next.Revision+1
 	next.PrevUntil, next.From, next.Until = old[0].Until, l.TickOf(now), l.TickOf(now.Add(ttl))
-	return r.store.Memory.Swap(ctx, []lease.Write{{Old: old[0].Nonce, New: next}})[0]
+	return r.store.Memory.Swap(ctx, []store.Write{{Old: old[0].Nonce, New: next}})[0]
 }
 
 func (r *rig) do(words []string) error {
@@ -276,7 +276,7 @@ func (r *rig) do(words []string) error {
 		return ""
 	}
 	number := func(i int) int64 { n, _ := strconv.ParseInt(arg(i), 10, 64); return n }
-	key := lease.Key{Namespace: arg(1), Node: number(2)}
+	key := store.Key{Namespace: arg(1), Node: number(2)}
 	service := r.process.Service()
 	switch words[0] {
 	case "away", "back":
@@ -342,7 +342,7 @@ func (r *rig) do(words []string) error {
 	case "block": // NAMESPACE FIRST COUNT LABEL: nodes that one lease holds for an hour
 		now := time.Now()
 		for n := range number(3) {
-			k := lease.Key{Namespace: arg(1), Node: number(2) + n}
+			k := store.Key{Namespace: arg(1), Node: number(2) + n}
 			if err := r.writeAt(k, holder{label: arg(4)}, now, time.Hour); err != nil {
 				return err
 			}

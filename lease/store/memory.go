@@ -1,4 +1,4 @@
-package lease
+package store
 
 import (
 	"cmp"
@@ -9,20 +9,19 @@ import (
 	"sync"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Memory is a [Store] in the memory of one process, for
 // tests, simulations, and generators that share nothing
 // with other processes. Its records end with the process.
 type Memory struct {
-	store.Basic
+	Basic
 	mu      sync.Mutex
 	id      string
 	records map[Key]Record
 }
 
-// NewMemory returns an empty store.
+// NewMemory returns an empty
 func NewMemory() *Memory { return &Memory{id: "memory:" + rand.Text(), records: map[Key]Record{}} }
 
 // Get implements [Store].
@@ -52,7 +51,7 @@ func (m *Memory) List(
 // Heads implements [Store].
 func (m *Memory) Heads(ctx context.Context) ([]Record, error) {
 	return m.list(ctx, math.MaxInt, func(k Key) bool {
-		return k.Node == store.NamespaceNode || k.Node == store.SequenceNode
+		return k.Node == NamespaceNode || k.Node == SequenceNode
 	})
 }
 
@@ -79,7 +78,7 @@ func (m *Memory) Swap(ctx context.Context, writes []Write) []error {
 	errs := make([]error, len(writes))
 	err := ctx.Err()
 	if err == nil {
-		err = store.Distinct(writes)
+		err = Distinct(writes)
 	}
 	if err != nil {
 		for i := range errs {
