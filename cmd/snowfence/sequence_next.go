@@ -31,8 +31,9 @@ func (p *program) sequenceNext() *cobra.Command {
 a range: two runs print 1 and 2.
 
 A dated sequence prints the whole text, as in RE-2026-000001. It is of the present period: the
-date that the zone of the sequence has now. --period takes from another one, at most one ahead. Each period has a record that stays, so one
-that is more than a year away and has no number yet needs --any-period.`,
+date that the zone of the sequence has now. --period takes from another one, at most one ahead.
+Each period has a record that stays, so one that is more than a year away and has no number yet
+needs --any-period.`,
 		Example: `  snowfence sequence next orders
   snowfence sequence next invoices --period 2025
   snowfence sequence next orders -n 1000000 > numbers.txt`,
