@@ -29,8 +29,8 @@ the library itself that runs. Every ID is checked: that it is new, in order, and
 one grant that the store had acknowledged; and when the faults end, that every process
 makes IDs again within a bound.
 
-In the same way it runs programs that take numbers of sequences, in all modes, plain, dated
-over a midnight and over several stores, with operators who change, delete and confirm them.
+In the same way it runs programs that take numbers of sequences, in all modes, plain and dated
+over a midnight, with operators who change, delete and confirm them.
 Every number is checked: that no other call got it, that it is of a take that the store had
 acknowledged, that numbers rise in a program, and in a strict sequence over all programs.
 

@@ -14,7 +14,6 @@ import (
 // given out and the answers of the store.
 type counter struct {
 	name        string
-	st          *medium // of its records
 	made        sequence.Definition
 	start, step int64
 	mode        sequence.Mode
@@ -56,9 +55,9 @@ type take struct {
 	shared              bool          // a program that had it was resumed twice
 }
 
-func newCounter(chance *rand.Rand, st *medium, name string) *counter {
+func newCounter(chance *rand.Rand, name string) *counter {
 	c := &counter{
-		name: name, st: st,
+		name:  name,
 		start: []int64{1, 0, -7, 1 << 40}[chance.IntN(4)], step: []int64{1, 1, 5, -3}[chance.IntN(4)],
 		mode:  []sequence.Mode{sequence.Fast, sequence.Dense, sequence.Strict}[chance.IntN(3)],
 		given: map[place]given{}, highest: order{}, written: map[int64]int64{},
@@ -95,16 +94,16 @@ func (c *counter) reach() (end int64) {
 }
 
 // counterOf returns the counter that a record belongs to.
-func (s *sim) counterOf(st *medium, k store.Key) *counter {
-	i := slices.IndexFunc(s.counters, func(c *counter) bool { return c.st == st && c.key().Namespace == k.Namespace })
+func (s *sim) counterOf(k store.Key) *counter {
+	i := slices.IndexFunc(s.counters, func(c *counter) bool { return c.key().Namespace == k.Namespace })
 	return s.counters[i]
 }
 
 // lossy reports whether a store that was put back lacks more than the definition allows for: to
 // trust it is to say that nothing is lost, and to skip numbers, that fewer were. Those that were
 // skipped before count, too. A sequence that is gone is made anew.
-func (c *counter) lossy() bool {
-	r := c.st.records[c.key()]
+func (c *counter) lossy(st *medium) bool {
+	r := st.records[c.key()]
 	var data struct {
 		AfterFailover int64 `json:"after_failover"`
 	}
@@ -112,14 +111,14 @@ func (c *counter) lossy() bool {
 	lossy := r.Nonce == "" || data.AfterFailover == sequence.Trust
 	for period, end := range c.written {
 		k := store.Key{Namespace: r.Namespace, Node: period}
-		lossy = lossy || data.AfterFailover > 0 && end-c.st.records[k].From > data.AfterFailover
+		lossy = lossy || data.AfterFailover > 0 && end-st.records[k].From > data.AfterFailover
 	}
 	return lossy
 }
 
 // recorded is told of each swap that the store carried out.
-func (s *sim) recorded(st *medium, r store.Record) {
-	c := s.counterOf(st, r.Key)
+func (s *sim) recorded(r store.Record) {
+	c := s.counterOf(r.Key)
 	c.carry(s, r)
 	if r.Node != plain {
 		return
@@ -140,10 +139,10 @@ func (c *counter) carry(s *sim, r store.Record) {
 }
 
 // add is an addition that has reached the store.
-func (s *sim) add(st *medium, p *process, a store.Addition) added {
-	r, err := st.add(a)
+func (s *sim) add(p *process, a store.Addition) added {
+	r, err := s.store.add(a)
 	if err == nil {
-		s.counterOf(st, r.Key).carry(s, r)
+		s.counterOf(r.Key).carry(s, r)
 	}
 	if s.plan.Trace {
 		s.trace("  store: %s adds %d to %s of %d, now %d, %q: %v", p.name, a.N, a.Key.Namespace, a.Key.Node, r.From,

@@ -17,17 +17,8 @@ var errUnanswered = errors.New("the store did not answer")
 // back, and anything can happen to either.
 type link struct {
 	store.Basic
-	p  *process
-	h  *holding // whose lease uses it; nil for the operator
-	st *medium  // nil for the one that all runs have
-}
-
-// at returns the store.
-func (k link) at() *medium {
-	if k.st != nil {
-		return k.st
-	}
-	return k.p.s.store
+	p *process
+	h *holding // whose lease uses it; nil for the operator and for takers of numbers
 }
 
 // call is one request of a process.
@@ -49,7 +40,7 @@ func (k link) ask(ctx context.Context, what string, do func() any, got func(any)
 	n := len(p.calls)
 	p.calls = append(p.calls, c)
 	if !p.replaying {
-		p.send(k.at(), n, c, what, do)
+		p.send(n, c, what, do)
 	}
 	ended := p.Wait(-1, c.done, ctx.Done())
 	p.calls[n] = nil
@@ -63,7 +54,7 @@ func (k link) ask(ctx context.Context, what string, do func() any, got func(any)
 }
 
 // send is the way of a request to the store and back.
-func (p *process) send(st *medium, n int, c *call, what string, do func() any) {
+func (p *process) send(n int, c *call, what string, do func() any) {
 	s := p.s
 	s.figures.Calls++
 	there, back := p.latency(), p.latency()
@@ -72,7 +63,7 @@ func (p *process) send(st *medium, n int, c *call, what string, do func() any) {
 	}
 	fail := func() { answer(p.patience(), nil, fmt.Errorf("%s: %w", what, errUnanswered)) }
 	switch {
-	case p.apart > s.now || st.down > s.now:
+	case p.apart > s.now || s.store.down > s.now:
 		s.hit(faultRefused, p)
 		fail()
 		return
@@ -90,7 +81,7 @@ func (p *process) send(st *medium, n int, c *call, what string, do func() any) {
 		s.after(there+time.Duration(p.env.Int64N(int64(s.ttl))), func() { do() })
 	}
 	s.after(there, func() {
-		if st.down > s.now {
+		if s.store.down > s.now {
 			fail()
 			return
 		}
@@ -151,7 +142,7 @@ func (p *process) crashSoon(d time.Duration) {
 
 // Get implements store.Store.
 func (k link) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	out, err := k.ask(ctx, "get", func() any { return k.at().get(keys) }, nil)
+	out, err := k.ask(ctx, "get", func() any { return k.p.s.store.get(keys) }, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +153,7 @@ func (k link) Get(ctx context.Context, keys []store.Key) ([]store.Record, error)
 func (k link) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
 ) ([]store.Record, error) {
-	out, err := k.ask(ctx, "list", func() any { return k.at().list(namespace, nodes, limit) }, nil)
+	out, err := k.ask(ctx, "list", func() any { return k.p.s.store.list(namespace, nodes, limit) }, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +162,7 @@ func (k link) List(
 
 // Heads implements store.Store.
 func (k link) Heads(ctx context.Context) ([]store.Record, error) {
-	out, err := k.ask(ctx, "heads", func() any { return k.at().heads() }, nil)
+	out, err := k.ask(ctx, "heads", func() any { return k.p.s.store.heads() }, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -182,6 +173,7 @@ func (k link) Heads(ctx context.Context) ([]store.Record, error) {
 // lost or comes late.
 func (k link) Swap(ctx context.Context, writes []store.Write) []error {
 	p := k.p
+	k.h.sent(writes)
 	cut := len(writes)
 	if cut > 1 && !p.replaying && p.s.fault(faultCut, p, 0) {
 		cut = p.env.IntN(cut)
@@ -191,10 +183,10 @@ func (k link) Swap(ctx context.Context, writes []store.Write) []error {
 		for i, w := range writes {
 			if i >= cut {
 				errs[i] = errUnanswered
-				p.s.after(p.latency(), func() { p.s.swap(k.at(), p, w) })
+				p.s.after(p.latency(), func() { p.s.swap(p, w) })
 				continue
 			}
-			errs[i] = p.s.swap(k.at(), p, w)
+			errs[i] = p.s.swap(p, w)
 		}
 		return errs
 	}
@@ -210,18 +202,14 @@ func (k link) Swap(ctx context.Context, writes []store.Write) []error {
 	return append([]error(nil), out.([]error)...)
 }
 
-// sender is the store of one lease: it notes each write as soon as the lease sends it.
-type sender struct {
-	store.Store
-	h *holding
-}
-
-// Swap implements store.Store.
-func (s sender) Swap(ctx context.Context, writes []store.Write) []error {
-	for _, w := range writes {
-		s.h.tried[w.New.Node] = max(s.h.tried[w.New.Node], w.New.Until)
+// sent notes what a lease writes as soon as it sends it.
+func (h *holding) sent(writes []store.Write) {
+	if h == nil {
+		return
 	}
-	return s.Store.Swap(ctx, writes)
+	for _, w := range writes {
+		h.tried[w.New.Node] = max(h.tried[w.New.Node], w.New.Until)
+	}
 }
 
 // added is the answer to an addition.
@@ -232,10 +220,10 @@ type added struct {
 
 // Add implements store.Store.
 func (k link) Add(ctx context.Context, a store.Addition) (store.Record, error) {
-	if !k.at().adds {
+	if !k.p.s.store.adds {
 		return k.Basic.Add(ctx, a)
 	}
-	out, err := k.ask(ctx, "add", func() any { return k.p.s.add(k.at(), k.p, a) }, nil)
+	out, err := k.ask(ctx, "add", func() any { return k.p.s.add(k.p, a) }, nil)
 	if err != nil {
 		return store.Record{}, err
 	}
@@ -244,7 +232,7 @@ func (k link) Add(ctx context.Context, a store.Addition) (store.Record, error) {
 
 // Identity implements store.Store.
 func (k link) Identity(ctx context.Context, _ string) (string, error) {
-	out, err := k.ask(ctx, "identity", func() any { return k.at().name() }, nil)
+	out, err := k.ask(ctx, "identity", func() any { return k.p.s.store.name() }, nil)
 	if err != nil {
 		return "", err
 	}
@@ -253,7 +241,7 @@ func (k link) Identity(ctx context.Context, _ string) (string, error) {
 
 // Now implements store.Store.
 func (k link) Now(ctx context.Context) (time.Time, error) {
-	if !k.at().clock {
+	if !k.p.s.store.clock {
 		return time.Time{}, nil
 	}
 	out, err := k.ask(ctx, "time", func() any { return start().Add(k.p.s.now) }, nil)

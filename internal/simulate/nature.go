@@ -54,10 +54,6 @@ func (s *sim) strike() {
 	chance := float64(amount) / (1 << 40)
 	switch f {
 	case faultOutage, faultSetBack, faultMoved, faultVanished, faultPromoted:
-		if s.counters != nil {
-			s.strikeCounters(f, chance)
-			return
-		}
 		s.strikeStore(f, chance)
 	case faultAlter, faultEnd, faultAdmit:
 		s.manage(f, chance)
@@ -115,18 +111,22 @@ func (s *sim) strikeProcess(f Fault, p *process, chance float64) {
 // strikeStore does something to the store.
 func (s *sim) strikeStore(f Fault, chance float64) {
 	st := s.store
-	if f != faultOutage && st.backup == nil || !s.inject(f, nil, 0) {
+	if !s.inject(f, nil, 0) {
 		return
 	}
 	switch f {
 	case faultOutage:
 		st.down = max(st.down, s.now+time.Duration(chance*chance*float64(2*s.ttl)))
+	case faultPromoted:
+		st.identity++
 	case faultMoved: // another server with the data of an older moment
 		st.identity++
 		s.setBack()
+		s.silence(func(c *counter) bool { return c.lossy(st) })
 	case faultSetBack:
 		before := maps.Clone(st.records)
 		s.setBack()
+		s.silence(func(*counter) bool { return true })
 		s.forget(nil)
 		for k, r := range before {
 			if st.records[k].Nonce != r.Nonce {
@@ -134,6 +134,10 @@ func (s *sim) strikeStore(f Fault, chance float64) {
 			}
 		}
 	case faultVanished:
+		if n := len(s.counters); n > 0 {
+			s.loseRecord(s.counters[int(chance*float64(n))])
+			return
+		}
 		for _, r := range st.nodes() {
 			if chance -= 1 / float64(s.last+1); chance < 0 {
 				delete(st.records, r.Key)

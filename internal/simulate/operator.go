@@ -15,44 +15,43 @@ func keysOf(node int64) []store.Key { return []store.Key{{Namespace: namespace, 
 // calmly runs f in the operator's process as if the store were at hand: nothing fails and
 // no time passes. It is how a run begins and is put right at its end.
 func (s *sim) calmly(f func(ctx context.Context, st store.Store) error) error {
-	return f(world.With(context.Background(), s.operator), direct{st: s.store, s: s})
+	return f(world.With(context.Background(), s.operator), direct{s: s})
 }
 
 // direct is the store without a network.
 type direct struct {
 	store.Basic
-	st *medium
-	s  *sim
+	s *sim
 }
 
 func (d direct) Get(_ context.Context, keys []store.Key) ([]store.Record, error) {
-	return d.st.get(keys), nil
+	return d.s.store.get(keys), nil
 }
 
 func (d direct) List(
 	_ context.Context, namespace string, nodes snowfence.NodeRange, limit int,
 ) ([]store.Record, error) {
-	return d.st.list(namespace, nodes, limit), nil
+	return d.s.store.list(namespace, nodes, limit), nil
 }
 
-func (d direct) Heads(context.Context) ([]store.Record, error) { return d.st.heads(), nil }
+func (d direct) Heads(context.Context) ([]store.Record, error) { return d.s.store.heads(), nil }
 
 func (d direct) Swap(_ context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
 	for i, w := range writes {
-		errs[i] = d.s.swap(d.st, d.s.operator, w)
+		errs[i] = d.s.swap(d.s.operator, w)
 	}
 	return errs
 }
 
-func (d direct) Identity(context.Context, string) (string, error) { return d.st.name(), nil }
+func (d direct) Identity(context.Context, string) (string, error) { return d.s.store.name(), nil }
 
 // swap is a write that has reached the store.
-func (s *sim) swap(st *medium, p *process, w store.Write) error {
-	veto := st.get([]store.Key{w.New.Key})[0].Veto
-	err := st.swap(w)
+func (s *sim) swap(p *process, w store.Write) error {
+	veto := s.store.get([]store.Key{w.New.Key})[0].Veto
+	err := s.store.swap(w)
 	if err == nil && s.counters != nil {
-		s.recorded(st, w.New)
+		s.recorded(w.New)
 	}
 	if err == nil && veto != "" && w.New.Holder != "" {
 		s.violate("%s leased node %d, which has a veto", p.name, w.New.Node)
@@ -76,14 +75,8 @@ func (s *sim) namespace() store.Record { return s.store.get(keysOf(store.Namespa
 func (s *sim) create() error {
 	return s.calmly(func(ctx context.Context, st store.Store) error {
 		_, err := lease.CreateNamespace(ctx, st, namespace, s.schemes[0], s.leasable())
-		s.save()
 		return err
 	})
-}
-
-// operate starts the operator's program, which does what command tells it.
-func (s *sim) operate() {
-	s.operator.programs = 1
 }
 
 // command has the operator do something, over a network that fails as everybody's.
@@ -134,7 +127,7 @@ func (s *sim) leasable() *lease.NamespaceOptions {
 
 // shown is the namespace as it stands in the store.
 func (s *sim) shown() (lease.Namespace, error) {
-	return lease.ShowNamespace(context.Background(), direct{st: s.store, s: s}, namespace)
+	return lease.ShowNamespace(context.Background(), direct{s: s}, namespace)
 }
 
 func (s *sim) namespaceState() lease.State {

@@ -21,7 +21,7 @@ func (s *sim) manage(f Fault, chance float64) {
 	p.Go(func() {
 		ctx, cancel := p.WithTimeout(world.With(context.Background(), p), 4*s.ttl)
 		defer cancel()
-		st := link{p: p, st: c.st}
+		st := link{p: p}
 		switch f {
 		case faultAlter:
 			s.alter(ctx, st, c)
@@ -97,12 +97,9 @@ func (s *sim) admit(ctx context.Context, st store.Store, c *counter) error {
 func (s *sim) mend() {
 	ctx := world.With(context.Background(), s.operator)
 	for _, c := range s.counters {
-		st := direct{st: c.st, s: s}
+		st := direct{s: s}
 		for range 2 {
-			err := errors.Join(s.widen(ctx, st, c), s.admit(ctx, st, c))
-			if !s.strides {
-				err = errors.Join(s.again(ctx, st, c), s.widen(ctx, st, c), s.admit(ctx, st, c))
-			}
+			err := errors.Join(s.again(ctx, st, c), s.widen(ctx, st, c), s.admit(ctx, st, c))
 			if err != nil {
 				s.violate("the operator cannot mend %s: %v", c.name, err)
 			}

@@ -46,7 +46,6 @@ type sim struct {
 	shy      func() bool   // tests of the simulation itself let processes begin no session with it
 	mute     func() bool   // and let generators rest
 	counters []*counter    // the sequences of a run that has them instead of leases
-	strides  bool          // the counters are one sequence over several stores
 	eve      time.Duration // from the year's first moment to the beginning of such a run
 	injected int
 	ahead    time.Duration // how far any clock was ahead at most
@@ -197,21 +196,10 @@ func (s *sim) advance(ctx context.Context, until time.Duration) {
 
 // Run simulates one seed.
 func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
-	if plan.sequences {
-		return runSequences(ctx, plan)
-	}
-	chance := rand.New(rand.NewPCG(plan.Seed, 1))
-	sc, err := newScenario(chance, plan.layout)
+	s, err := newSim(plan)
 	if err != nil {
 		return nil, 0, nil, err
 	}
-	s := &sim{
-		scenario: sc, plan: plan, chance: rand.New(rand.NewPCG(plan.Seed, 2)), claims: map[int64][]*claim{},
-		gone: map[string]setBack{}, wrote: map[string]int{}, hash: 14695981039346656037,
-		store: newStore(chance.IntN(2) == 0), shy: never, mute: never,
-	}
-	s.safeguard()
-	s.haunt()
 	if plan.tampered != nil {
 		plan.tampered(s)
 	}
@@ -231,17 +219,39 @@ func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
 	if s.bad == nil {
 		s.duplicates()
 	}
-	s.figures.Seeds = 1
-	return s.result(ctx, late)
-}
-
-// result is what came of a run. late says that nothing was broken before its faults ended.
-func (s *sim) result(ctx context.Context, late bool) (*Figures, uint64, *Collision, error) {
 	if s.bad != nil {
 		s.bad.Steps, s.bad.late = s.bad.about(s.lines), late
 	}
 	s.figures.Virtual, s.figures.numbered = s.now, s.injected
 	return &s.figures, s.hash, s.bad, ctx.Err()
+}
+
+// newSim draws the world of a run.
+func newSim(plan Plan) (*sim, error) {
+	stream := uint64(1) // of random numbers
+	if plan.sequences {
+		stream = 8
+	}
+	chance := rand.New(rand.NewPCG(plan.Seed, stream))
+	s := &sim{
+		plan: plan, chance: rand.New(rand.NewPCG(plan.Seed, stream+1)), claims: map[int64][]*claim{},
+		gone: map[string]setBack{}, wrote: map[string]int{}, hash: 14695981039346656037,
+		store: newStore(), shy: never, mute: never,
+	}
+	if plan.sequences {
+		s.scenario = newCounting(chance)
+		s.drawCounters(chance)
+		return s, nil
+	}
+	var err error
+	if s.scenario, err = newScenario(chance, plan.layout); err != nil {
+		return nil, err
+	}
+	s.figures.Seeds = 1
+	s.store.clock = chance.IntN(2) == 0
+	s.safeguard()
+	s.haunt()
+	return s, nil
 }
 
 func never() bool { return false }
@@ -309,15 +319,19 @@ func (s *sim) ended(p *process) {
 	}
 }
 
-// begin makes the namespace and starts everything.
+// begin makes the namespace or the sequences, and starts everything.
 func (s *sim) begin() error {
 	s.operator = s.spawn("operator")
 	s.operator.slot = &slot{label: "operator", index: -1}
-	s.operator.slot.process = nil
-	s.operate()
-	if err := s.create(); err != nil {
+	s.operator.programs = 1
+	create := s.create
+	if s.counters != nil {
+		create = s.createAll
+	}
+	if err := create(); err != nil {
 		return err
 	}
+	s.save()
 	for _, sl := range s.slots {
 		if s.plan.noSlots[sl.index] {
 			continue
@@ -343,7 +357,7 @@ func (s *sim) bound() time.Duration {
 	return d
 }
 
-// recover ends all faults, and checks that every process is granted ticks again within the bound.
+// recover ends all faults, and checks that every process goes on within a bound.
 func (s *sim) recover(ctx context.Context) {
 	s.calm = true
 	s.store.down = 0
@@ -355,6 +369,10 @@ func (s *sim) recover(ctx context.Context) {
 		p.clock = clock{since: s.now}
 	}
 	s.operator.apart = 0
+	if s.counters != nil {
+		s.counting(ctx)
+		return
+	}
 	s.repair()
 	s.advance(ctx, s.now+4*s.ttl) // what the operator had begun ends by then, perhaps half-way
 	s.repair()

@@ -27,8 +27,8 @@ type medium struct {
 	equal func(stored, expected string) bool
 }
 
-func newStore(clock bool) *medium {
-	return &medium{records: map[store.Key]store.Record{}, clock: clock, equal: func(a, b string) bool { return a == b }}
+func newStore() *medium {
+	return &medium{records: map[store.Key]store.Record{}, equal: func(a, b string) bool { return a == b }}
 }
 
 func (st *medium) get(keys []store.Key) []store.Record {

@@ -58,7 +58,7 @@ func (t *taker) took(r store.Record) {
 	below := ok && r.PrevUntil <= given.ordinal
 	seen := t.seen[r.Node]
 	confirmed := c.confirmed >= seen.carried && c.confirmed <= k.carried
-	current := r.Generation == c.st.records[c.key()].Generation // of a period: else it is not used anyway
+	current := r.Generation == s.store.records[c.key()].Generation // of a period: else it is not used anyway
 	older := r.Revision <= seen.revision && !confirmed
 	if !t.p.replaying && current && (older || below) && t.doubt == 0 {
 		t.doubt = max(k.carried, 1)
@@ -108,10 +108,6 @@ func (t *taker) fork(twin *taker) {
 func (p *process) count() {
 	ctx := world.With(context.Background(), p)
 	for p.own.IntN(6) > 0 {
-		if p.s.strides {
-			p.stride(ctx)
-			continue
-		}
 		c := p.s.counters[p.own.IntN(len(p.s.counters))]
 		t := p.taker(c)
 		o := &sequence.Options{Exact: p.own.IntN(4) == 0}
@@ -137,7 +133,7 @@ func (p *process) count() {
 // taker returns what stands between a sequence of the process and its store.
 func (p *process) taker(c *counter) *taker {
 	t := &taker{
-		Store: link{p: p, st: c.st}, p: p, c: c, seen: map[int64]sight{}, highest: order{}, most: order{},
+		Store: link{p: p}, p: p, c: c, seen: map[int64]sight{}, highest: order{}, most: order{},
 	}
 	p.takers = append(p.takers, t)
 	return t

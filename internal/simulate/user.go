@@ -9,7 +9,6 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/store"
 )
 
 // slot is where a process runs, again and again: what its configuration says.
@@ -133,7 +132,7 @@ func (p *process) open(ctx context.Context, h *holding) error {
 	octx, cancel := p.WithTimeout(ctx, 2*s.ttl)
 	defer cancel()
 	var err error
-	var st store.Store = sender{link{p: p, h: h}, h}
+	st := link{p: p, h: h}
 	if sl.served {
 		v := server{st, p, scheme, h, func() bool { return p.own.IntN(16) == 0 }}
 		h.l, err = lease.Keep(octx, v, namespace, scheme, o)

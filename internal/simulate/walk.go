@@ -105,8 +105,5 @@ func (s *sim) changed() {
 // save takes a backup of the store.
 func (s *sim) save() {
 	s.store.save()
-	for _, c := range s.counters {
-		c.st.save()
-	}
 	s.saved = s.era
 }
