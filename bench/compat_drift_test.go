@@ -6,8 +6,9 @@ import (
 
 	yitter "github.com/yitter/idgenerator-go/idgen"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/idgen"
+
+	"github.com/snowfence/snowfence"
 )
 
 // snow-drift runs 2000 ms ahead, and then waits. So each slice sets new options, as the program of
@@ -30,72 +31,34 @@ func driftOptions(workerBits, seqBits byte, base int64) *idgen.IdGeneratorOption
 	return o
 }
 
-func startDrift(workerBits, seqBits byte) func(*testing.B) func() work {
-	return func(*testing.B) func() work {
-		epoch := driftEpoch()
-		return func() work {
-			return func(n int) error {
-				if err := idgen.TrySetIdGenerator(driftOptions(workerBits, seqBits, epoch())); err != nil {
-					return err
+// driftLayer has the three ways to make IDs with options of snow-drift.
+func driftLayer(workerBits, seqBits byte) layer {
+	return layer{
+		next: func(b *testing.B) slicer {
+			epoch := driftEpoch()
+			return func() (next, error) {
+				l, err := driftOptions(workerBits, seqBits, epoch()).Layout()
+				if err != nil {
+					return nil, err
 				}
-				var x int64
-				for range n {
-					x ^= idgen.NextId()
-				}
-				sink.Store(uint64(x))
-				return nil
+				return nextOf(b, l, snowfence.Config{Lead: driftTop}, 1)
 			}
-		}
-	}
-}
-
-func startDriftOriginal(workerBits, seqBits byte) func(*testing.B) func() work {
-	return func(*testing.B) func() work {
-		epoch := driftEpoch()
-		return func() work {
-			return func(n int) error {
+		},
+		layer: func(*testing.B) slicer {
+			epoch := driftEpoch()
+			return func() (next, error) {
+				err := idgen.TrySetIdGenerator(driftOptions(workerBits, seqBits, epoch()))
+				return func() (int64, error) { return idgen.NextId(), nil }, err
+			}
+		},
+		original: func(*testing.B) slicer {
+			epoch := driftEpoch()
+			return func() (next, error) {
 				o := yitter.NewIdGeneratorOptions(1)
 				o.WorkerIdBitLength, o.SeqBitLength, o.BaseTime = workerBits, seqBits, epoch()
 				yitter.SetIdGenerator(o)
-				var x int64
-				for range n {
-					x ^= yitter.NextId()
-				}
-				sink.Store(uint64(x))
-				return nil
+				return func() (int64, error) { return yitter.NextId(), nil }, nil
 			}
-		}
-	}
-}
-
-func startDriftNext(workerBits, seqBits byte) func(*testing.B) func() work {
-	return func(b *testing.B) func() work {
-		epoch, ctx := driftEpoch(), b.Context()
-		return func() work {
-			return func(n int) error {
-				l, err := driftOptions(workerBits, seqBits, epoch()).Layout()
-				if err != nil {
-					return err
-				}
-				s, err := snowfence.NewScheme(l)
-				if err != nil {
-					return err
-				}
-				g, err := snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(s, 1), Lead: driftTop})
-				if err != nil {
-					return err
-				}
-				var x snowfence.ID
-				for range n {
-					id, err := g.Next(ctx)
-					if err != nil {
-						return err
-					}
-					x ^= id
-				}
-				sink.Store(uint64(x))
-				return g.Close()
-			}
-		}
+		},
 	}
 }

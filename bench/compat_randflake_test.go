@@ -15,109 +15,58 @@ const randflakeSlice = 100_000
 
 const randflakeStart, randflakeEnd = randflake.RANDFLAKE_EPOCH_OFFSET, randflake.RANDFLAKE_MAX_TIMESTAMP
 
-func startRandflakeNext(b *testing.B) func() work {
-	s, err := snowfence.NewScheme(snowfence.Randflake(), snowfence.GenerateSecret())
-	if err != nil {
-		b.Fatal(err)
-	}
-	ctx := b.Context()
-	return func() work {
-		node := int64(0)
-		return func(n int) error {
-			node++
-			g, err := snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(s, node)})
-			if err != nil {
-				return err
-			}
-			var x snowfence.ID
-			for range n {
-				id, err := g.Next(ctx)
-				if err != nil {
-					return err
-				}
-				x ^= id
-			}
-			sink.Store(uint64(x))
-			return g.Close()
-		}
-	}
-}
-
-func startRandflakeLayer(source func() int64) func(*testing.B) func() work {
-	return func(*testing.B) func() work {
-		return func() work {
-			return func(n int) error {
+// randflakeLayer has the three ways to make Randflakes. With source both libraries read the time
+// from a function.
+func randflakeLayer(source func() int64) layer {
+	return layer{
+		next: randflakeNext,
+		layer: func(*testing.B) slicer {
+			return func() (next, error) {
 				secret := randomSecret() // the process remembers the second in which one was used
 				g, err := compat.NewGenerator(1, randflakeStart, randflakeEnd, secret)
 				if err != nil {
-					return err
+					return nil, err
 				}
 				g.TimeSource = source
-				var x int64
-				for range n {
-					id, err := g.Generate()
-					if err != nil {
-						return err
-					}
-					x ^= id
-				}
-				sink.Store(uint64(x))
-				return nil
+				return g.Generate, nil
 			}
-		}
-	}
-}
-
-func startRandflakeOriginal(source func() int64) func(*testing.B) func() work {
-	return func(*testing.B) func() work {
-		secret := randomSecret()
-		return func() work {
-			node := int64(0)
-			return func(n int) error {
+		},
+		original: func(*testing.B) slicer {
+			secret, node := randomSecret(), int64(0)
+			return func() (next, error) {
 				node++
 				g, err := randflake.NewGenerator(node, randflakeStart, randflakeEnd, secret)
 				if err != nil {
-					return err
+					return nil, err
 				}
 				g.TimeSource = source
-				var x int64
-				for range n {
-					id, err := g.Generate()
-					if err != nil {
-						return err
-					}
-					x ^= id
-				}
-				sink.Store(uint64(x))
-				return nil
+				return g.Generate, nil
 			}
-		}
+		},
 	}
 }
 
-// startRandflakeOn is the layer over a fence.
-func startRandflakeOn(*testing.B) func() work {
-	return func() work {
-		return func(n int) error {
-			s, err := snowfence.NewScheme(snowfence.Randflake(), snowfence.GenerateSecret())
-			if err != nil {
-				return err
-			}
-			g, err := compat.NewOn(snowfence.Unguarded(s, 1))
-			if err != nil {
-				return err
-			}
-			var x int64
-			for range n {
-				id, err := g.Generate()
-				if err != nil {
-					return err
-				}
-				x ^= id
-			}
-			sink.Store(uint64(x))
-			return g.Close()
+func randflakeNext(b *testing.B) slicer {
+	secret, node := snowfence.GenerateSecret(), int64(0)
+	return func() (next, error) {
+		node++
+		return nextOf(b, snowfence.Randflake(), snowfence.Config{}, node, secret)
+	}
+}
+
+// randflakeOn is the layer over a fence.
+func randflakeOn(b *testing.B) slicer {
+	return func() (next, error) {
+		s, err := snowfence.NewScheme(snowfence.Randflake(), snowfence.GenerateSecret())
+		if err != nil {
+			return nil, err
 		}
+		g, err := compat.NewOn(snowfence.Unguarded(s, 1))
+		if err != nil {
+			return nil, err
+		}
+		b.Cleanup(func() { g.Close() })
+		return g.Generate, nil
 	}
 }
 

@@ -16,65 +16,55 @@ var sonyflakeWide = sonyflake2.Settings{
 	BitsSequence: 30, BitsMachineID: 1, StartTime: time.Now().Add(-time.Hour).Truncate(time.Second),
 }
 
-func startSonyflakeLayer(st sonyflake2.Settings) func(*testing.B) func() work {
-	return func(b *testing.B) func() work {
-		st.MachineID = func() (int, error) { return 1, nil }
-		sf, err := sonyflake.New(sonyflake.Settings(st))
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { sf.Close() })
-		return func() work {
-			return func(n int) error {
-				var x int64
-				for range n {
-					id, err := sf.NextID()
-					if err != nil {
-						return err
-					}
-					x ^= id
+// sonyflakeLayer has the three ways to make IDs with settings of version 2.
+func sonyflakeLayer(st sonyflake2.Settings) layer {
+	st.MachineID = func() (int, error) { return 1, nil }
+	return layer{
+		next: func(b *testing.B) slicer {
+			l := snowfence.MustLayout("sonyflake-v2")
+			if st.BitsSequence > 0 {
+				l.Epoch, l.Last = st.StartTime, 1<<st.BitsSequence-1
+				l.Fields = []snowfence.Field{
+					{Name: snowfence.FieldTime, Bits: 63 - st.BitsSequence - st.BitsMachineID},
+					{Name: snowfence.FieldSequence, Bits: st.BitsSequence},
+					{Name: snowfence.FieldNode, Bits: st.BitsMachineID},
 				}
-				sink.Store(uint64(x))
-				return nil
 			}
-		}
+			return one(nextOf(b, l, snowfence.Config{}, 1))
+		},
+		layer: func(b *testing.B) slicer {
+			sf, err := sonyflake.New(sonyflake.Settings(st))
+			if err != nil {
+				return one(nil, err)
+			}
+			b.Cleanup(func() { sf.Close() })
+			return one(sf.NextID, nil)
+		},
+		original: func(*testing.B) slicer {
+			sf, err := newSonyflake2(st)
+			return one(func() (int64, error) { return sf.NextID() }, err)
+		},
 	}
 }
 
-func startSonyflakeLayerV1(b *testing.B) func() work {
-	sf, err := v1.New(v1.Settings{MachineID: func() (uint16, error) { return 1, nil }})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { sf.Close() })
-	return func() work {
-		return func(n int) error {
-			var x uint64
-			for range n {
-				id, err := sf.NextID()
-				if err != nil {
-					return err
-				}
-				x ^= id
+// sonyflakeLayerV1 has those of version 1.
+func sonyflakeLayerV1() layer {
+	signed := func(id uint64, err error) (int64, error) { return int64(id), err }
+	return layer{
+		next: func(b *testing.B) slicer {
+			return one(nextOf(b, snowfence.MustLayout("sonyflake"), snowfence.Config{}, 1))
+		},
+		layer: func(b *testing.B) slicer {
+			sf, err := v1.New(v1.Settings{MachineID: func() (uint16, error) { return 1, nil }})
+			if err != nil {
+				return one(nil, err)
 			}
-			sink.Store(x)
-			return nil
-		}
+			b.Cleanup(func() { sf.Close() })
+			return one(func() (int64, error) { return signed(sf.NextID()) }, nil)
+		},
+		original: func(*testing.B) slicer {
+			sf, err := newSonyflake1()
+			return one(func() (int64, error) { return signed(sf.NextID()) }, err)
+		},
 	}
-}
-
-// startSonyflakeNext is Generator.Next with the layout of settings of version 2.
-func startSonyflakeNext(st sonyflake2.Settings) func(*testing.B) func() work {
-	return startNext(func() (snowfence.Layout, error) {
-		l := snowfence.MustLayout("sonyflake-v2")
-		if st.BitsSequence > 0 {
-			l.Epoch, l.Last = st.StartTime, 1<<st.BitsSequence-1
-			l.Fields = []snowfence.Field{
-				{Name: snowfence.FieldTime, Bits: 63 - st.BitsSequence - st.BitsMachineID},
-				{Name: snowfence.FieldSequence, Bits: st.BitsSequence},
-				{Name: snowfence.FieldNode, Bits: st.BitsMachineID},
-			}
-		}
-		return l, l.Validate()
-	}, false)
 }

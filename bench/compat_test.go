@@ -20,57 +20,58 @@ type layer struct {
 	name                  string // of the library and the setting: "bwmarrin/default"
 	ids                   int    // in one slice, some milliseconds
 	waits                 bool   // the layout caps the rate: wall time counts, and else the processor's
-	next, layer, original func(b *testing.B) func() work
+	next, layer, original func(b *testing.B) slicer
+}
+
+// next makes one ID. All three of a row pay for the same call of a function value.
+type next func() (int64, error)
+
+// slicer begins a slice: it returns what makes its IDs.
+type slicer func() (next, error)
+
+// one begins each slice with one generator.
+func one(n next, err error) slicer { return func() (next, error) { return n, err } }
+
+// nextOf is Generator.Next of a layout on a node.
+func nextOf(b *testing.B, l snowfence.Layout, c snowfence.Config, node int64, keys ...*snowfence.Secret) (next, error) {
+	s, err := snowfence.NewScheme(l, keys...)
+	if err != nil {
+		return nil, err
+	}
+	c.Fence = snowfence.Unguarded(s, node)
+	g, err := snowfence.New(c)
+	if err != nil {
+		return nil, err
+	}
+	b.Cleanup(func() { g.Close() })
+	ctx := b.Context()
+	return func() (int64, error) {
+		id, err := g.Next(ctx)
+		return int64(id), err
+	}, nil
 }
 
 // layers has the rows of the table; bench/table/compat.go has their titles and targets.
 var layers = []layer{
+	snowflakeLayer(10, 12).as("bwmarrin/default", 20*bwmarrinBurst, true),
+	snowflakeLayer(1, 21).as("bwmarrin/wide", 500_000, false),
+	sonyflakeLayerV1().as("sonyflake1/default", 6*sonyflakeBurst, true),
+	sonyflakeLayer(sonyflake2.Settings{}).as("sonyflake2/default", 6*sonyflakeBurst, true),
+	sonyflakeLayer(sonyflakeWide).as("sonyflake2/wide", 500_000, false),
+	driftLayer(6, 6).as("yitter/default", driftTop*driftTick, false),
+	driftLayer(6, 10).as("yitter/10-bits", driftIDs, false),
+	driftLayer(1, 21).as("yitter/wide", driftIDs, false),
+	randflakeLayer(nil).as("randflake/default", randflakeSlice, false),
+	randflakeLayer(unixTime).as("randflake/source", randflakeSlice, false),
 	{
-		name: "bwmarrin/default", ids: 20 * bwmarrinBurst, waits: true,
-		next: startCompatNext(10, 12), layer: startSnowflake(10, 12), original: startBwmarrin(10, 12),
+		name: "randflake/fence", ids: randflakeSlice,
+		next: randflakeNext, layer: randflakeOn, original: randflakeLayer(nil).original,
 	},
-	{
-		name: "bwmarrin/wide", ids: 500_000,
-		next: startCompatNext(1, 21), layer: startSnowflake(1, 21), original: startBwmarrin(1, 21),
-	},
-	{
-		name: "sonyflake1/default", ids: 6 * sonyflakeBurst, waits: true,
-		next:  startNext(func() (snowfence.Layout, error) { return snowfence.MustLayout("sonyflake"), nil }, false),
-		layer: startSonyflakeLayerV1, original: startSonyflake1,
-	},
-	{
-		name: "sonyflake2/default", ids: 6 * sonyflakeBurst, waits: true,
-		next:  startSonyflakeNext(sonyflake2.Settings{}),
-		layer: startSonyflakeLayer(sonyflake2.Settings{}), original: startSonyflake2(sonyflake2.Settings{}),
-	},
-	{
-		name: "sonyflake2/wide", ids: 500_000, next: startSonyflakeNext(sonyflakeWide),
-		layer: startSonyflakeLayer(sonyflakeWide), original: startSonyflake2(sonyflakeWide),
-	},
-	{
-		name: "yitter/default", ids: driftTop * driftTick,
-		next: startDriftNext(6, 6), layer: startDrift(6, 6), original: startDriftOriginal(6, 6),
-	},
-	{
-		name: "yitter/10-bits", ids: driftIDs,
-		next: startDriftNext(6, 10), layer: startDrift(6, 10), original: startDriftOriginal(6, 10),
-	},
-	{
-		name: "yitter/wide", ids: driftIDs,
-		next: startDriftNext(1, 21), layer: startDrift(1, 21), original: startDriftOriginal(1, 21),
-	},
-	{
-		name: "randflake/default", ids: randflakeSlice, next: startRandflakeNext,
-		layer: startRandflakeLayer(nil), original: startRandflakeOriginal(nil),
-	},
-	{
-		name: "randflake/source", ids: randflakeSlice, next: startRandflakeNext,
-		layer: startRandflakeLayer(unixTime), original: startRandflakeOriginal(unixTime),
-	},
-	{
-		name: "randflake/fence", ids: randflakeSlice, next: startRandflakeNext,
-		layer: startRandflakeOn, original: startRandflakeOriginal(nil),
-	},
+}
+
+func (l layer) as(name string, ids int, waits bool) layer {
+	l.name, l.ids, l.waits = name, ids, waits
+	return l
 }
 
 // A line of figures is a name, a space and a number.
@@ -82,7 +83,7 @@ func TestLayerNames(t *testing.T) {
 	}
 }
 
-// BenchmarkCompat measures slices of the three in turn, because what counts are the ratios
+// BenchmarkCompat measures slicer of the three in turn, because what counts are the ratios
 // within one run. Where nothing waits, processor time counts: so the ratios hold on a
 // machine that does something else, too.
 func BenchmarkCompat(b *testing.B) {
@@ -91,16 +92,14 @@ func BenchmarkCompat(b *testing.B) {
 		for _, l := range layers {
 			b.Run("name="+l.name, func(b *testing.B) {
 				var took [3]time.Duration
-				var workers [3]work
-				for i, start := range []func(*testing.B) func() work{l.next, l.layer, l.original} {
-					workers[i] = start(b)()
-					if err := workers[i](l.ids); err != nil { // what a fresh generator has in store
-						b.Fatal(err)
-					}
+				var sides [3]slicer
+				for i, start := range []func(*testing.B) slicer{l.next, l.layer, l.original} {
+					sides[i] = start(b)
+					l.slice(b, sides[i]) // what a fresh generator has in store
 				}
-				for turn := range turns * len(workers) {
-					i := turn % len(workers)
-					took[i] += l.slice(b, workers[i])
+				for turn := range turns * len(sides) {
+					i := turn % len(sides)
+					took[i] += l.slice(b, sides[i])
 				}
 				ns := func(i int) float64 { return float64(took[i]) / float64(turns*l.ids) }
 				for name, x := range map[string]float64{
@@ -122,14 +121,24 @@ func BenchmarkCompat(b *testing.B) {
 	}
 }
 
-// slice returns how long a worker took for a slice.
-func (l *layer) slice(b *testing.B, w work) time.Duration {
+// slice returns how long a slice of IDs took.
+func (l *layer) slice(b *testing.B, begin slicer) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	began, used := time.Now(), processorTime()
-	if err := w(l.ids); err != nil {
+	next, err := begin()
+	if err != nil {
 		b.Fatal(err)
 	}
+	var x int64
+	for range l.ids {
+		id, err := next()
+		if err != nil {
+			b.Fatal(err)
+		}
+		x ^= id
+	}
+	sink.Store(uint64(x))
 	if l.waits {
 		return time.Since(began)
 	}
@@ -144,36 +153,29 @@ func setSnowflake(nodeBits, stepBits uint8) (reset func()) {
 	return func() { snowflake.NodeBits, snowflake.StepBits = node, step }
 }
 
-func startSnowflake(nodeBits, stepBits uint8) func(*testing.B) func() work {
-	return func(b *testing.B) func() work {
-		defer setSnowflake(nodeBits, stepBits)()
-		node, err := snowflake.NewNode(1)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { node.Close() }) // other widths come next
-		return func() work {
-			return func(n int) error {
-				var x snowflake.ID
-				for range n {
-					x ^= node.Generate()
-				}
-				sink.Store(uint64(x))
-				return nil
-			}
-		}
-	}
-}
-
-func startCompatNext(nodeBits, stepBits uint8) func(*testing.B) func() work {
-	return func(b *testing.B) func() work {
-		defer setSnowflake(nodeBits, stepBits)()
-		return startNext(func() (snowfence.Layout, error) {
+// snowflakeLayer has the three ways to make IDs with these widths.
+func snowflakeLayer(nodeBits, stepBits uint8) layer {
+	return layer{
+		next: func(b *testing.B) slicer {
+			defer setSnowflake(nodeBits, stepBits)()
 			s, err := snowflake.Scheme()
 			if err != nil {
-				return snowfence.Layout{}, err
+				return one(nil, err)
 			}
-			return s.Layout(), nil
-		}, false)(b)
+			return one(nextOf(b, s.Layout(), snowfence.Config{}, 1))
+		},
+		layer: func(b *testing.B) slicer {
+			defer setSnowflake(nodeBits, stepBits)()
+			node, err := snowflake.NewNode(1)
+			if err != nil {
+				return one(nil, err)
+			}
+			b.Cleanup(func() { node.Close() }) // other widths come next
+			return one(func() (int64, error) { return int64(node.Generate()), nil }, nil)
+		},
+		original: func(*testing.B) slicer {
+			node, err := newBwmarrin(nodeBits, stepBits)
+			return one(func() (int64, error) { return int64(node.Generate()), nil }, err)
+		},
 	}
 }
