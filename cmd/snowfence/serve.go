@@ -17,6 +17,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
 )
@@ -88,17 +89,17 @@ func (p *program) serve(
 	c.Version = readVersion().Version
 	level := new(slog.LevelVar)
 	level.Set(logLevel(&c))
-	c.Logger = p.logger(&c, level)
-	if c.LogJSON {
-		p.log = c.Logger
-	}
-	p.sayUnknownVariables()
 	c.Hide = func(text string) string {
 		if p.hide != nil {
 			text = p.hide(text)
 		}
 		return text
 	}
+	c.Logger = p.logger(&c, level)
+	if c.LogJSON {
+		p.log = c.Logger
+	}
+	p.sayUnknownVariables()
 	c.Tracing = p.env["OTEL_EXPORTER_OTLP_ENDPOINT"] != "" || p.env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] != ""
 	if err := checkService(&c); err != nil {
 		return err
@@ -171,7 +172,10 @@ func (p *program) serve(
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Stop)
 	defer cancel()
-	return errors.Join(err, s.Stop(stop))
+	if err = errors.Join(err, s.Stop(stop)); err != nil {
+		err = errors.New(server.LogText(err))
+	}
+	return err
 }
 
 // checkService refuses what a lease or a generator would only refuse at the first request.
@@ -211,14 +215,11 @@ func checkService(c *serve.Config) error {
 // logger returns a logger to standard error, without the passwords of the store.
 func (p *program) logger(c *serve.Config, level *slog.LevelVar) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if p.hide == nil {
-			return a
-		}
 		switch v := a.Value.Any().(type) {
 		case string:
-			a.Value = slog.StringValue(p.hide(v))
+			a.Value = slog.StringValue(c.Hide(v))
 		case error:
-			a.Value = slog.StringValue(p.hide(v.Error()))
+			a.Value = slog.StringValue(c.Hide(server.LogText(v)))
 		}
 		return a
 	}}

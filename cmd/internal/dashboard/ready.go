@@ -19,7 +19,7 @@ func readyOf(err error, id *server.Identity) readyState {
 	case err == nil:
 		return readyState{Ready: true}
 	case id.SeesAll():
-		return readyState{Why: server.PublicText(err)}
+		return readyState{Why: err.Error()}
 	}
 	return readyState{Why: "the log of the server says why"}
 }
@@ -36,10 +36,10 @@ func (sm *sampler) judge(now time.Time) {
 	}
 	switch since, err := sm.latency.Outage(); {
 	case err != nil && !sm.away.Away:
-		sm.away = storeState{Away: true, Since: millis(since), Cause: server.PublicText(err)}
+		sm.away = storeState{Away: true, Since: millis(since), Cause: err.Error()}
 		sm.service.Events.Add(server.Event{At: since, Kind: "store", Text: "it does not answer: " + sm.away.Cause})
 	case err != nil:
-		sm.away.Cause, sm.back = server.PublicText(err), time.Time{}
+		sm.away.Cause, sm.back = err.Error(), time.Time{}
 	case sm.away.Away && sm.back.IsZero():
 		sm.back = now
 	case sm.away.Away && now.Sub(sm.back) >= steady:

@@ -187,7 +187,7 @@ func stateOf(sp *server.Space) spaceState {
 		s.Until = millis(sp.Scheme().Layout().TimeOf(st.Grant.Until))
 	}
 	if st.Trouble != nil {
-		s.Trouble = server.PublicText(st.Trouble)
+		s.Trouble = st.Trouble.Error()
 	}
 	return s
 }

@@ -48,7 +48,7 @@ func sequenceOf(i server.SequenceInfo, open *server.Sequence) sequenceState {
 			left = min(left, st.Left)
 		}
 		if st.Trouble != nil {
-			s.Trouble = server.PublicText(st.Trouble)
+			s.Trouble = st.Trouble.Error()
 		}
 	}
 	s.Left = strconv.FormatInt(left, 10)

@@ -253,7 +253,7 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	}
 	watched, leave, err := d.cfg.Service.Watched(name)
 	if err != nil {
-		_ = s.send("trouble", server.PublicText(err))
+		_ = s.send("trouble", err.Error())
 		return nil
 	}
 	defer leave()
@@ -280,7 +280,7 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		}
 		if err != nil {
-			err = s.send("trouble", server.PublicText(err))
+			err = s.send("trouble", err.Error())
 		} else if l, ok := v.Picture.(*nodeMap); ok {
 			err = s.send("cells", cellsSince(l, known))
 			known = l

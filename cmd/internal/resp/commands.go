@@ -54,7 +54,7 @@ func (c *conn) fail(err error) {
 		}
 		return q
 	})
-	c.out = appendError(c.out, code(kind), server.PublicText(err))
+	c.out = appendError(c.out, code(kind), err.Error())
 }
 
 // requestInfo is what the log says of a request.

@@ -214,7 +214,7 @@ func Problem(w http.ResponseWriter, err error) {
 	if code == http.StatusServiceUnavailable || code == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", strconv.Itoa(int(server.RetryAfter(err).Seconds())))
 	}
-	writeProblem(w, code, kind, server.PublicText(err))
+	writeProblem(w, code, kind, err.Error())
 }
 
 // writeProblem writes a problem document.

@@ -247,10 +247,10 @@ func (i errorInterceptor) translate(ctx context.Context, procedure, from string,
 	}
 	// The client has gone; a stop has a cause of its own.
 	if context.Cause(ctx) == context.Canceled {
-		return connect.NewError(connect.CodeCanceled, errors.New(server.PublicText(err)))
+		return connect.NewError(connect.CodeCanceled, err)
 	}
 	kind := i.s.Failed(server.RPC, err, func() server.Request { return i.requestInfo(ctx, procedure, from) })
-	out := connect.NewError(code(kind), errors.New(server.PublicText(err)))
+	out := connect.NewError(code(kind), err)
 	detail, detailErr := connect.NewErrorDetail(&errdetails.ErrorInfo{Reason: kind.Name(), Domain: "snowfence"})
 	if detailErr == nil {
 		out.AddDetail(detail)

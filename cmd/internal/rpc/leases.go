@@ -81,7 +81,7 @@ func (r leases) RenewAll(
 		all.Go(func() {
 			res, err := r.Renew(ctx, connect.NewRequest(one))
 			if err != nil {
-				out[i] = &pb.Renewal{Reason: server.KindOf(err).Name(), Message: server.PublicText(err)}
+				out[i] = &pb.Renewal{Reason: server.KindOf(err).Name(), Message: err.Error()}
 				return
 			}
 			out[i] = &pb.Renewal{Lease: res.Msg}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -29,7 +30,7 @@ func (p *Process) mountHealth(mux *http.ServeMux, causes bool) {
 			fmt.Fprintln(w, "ok")
 		case causes:
 			w.WriteHeader(http.StatusServiceUnavailable)
-			fmt.Fprintln(w, "not ready:", p.hide(err.Error()))
+			fmt.Fprintln(w, "not ready:", server.LogText(err))
 		default:
 			w.WriteHeader(http.StatusServiceUnavailable)
 			fmt.Fprintln(w, "not ready: the log of the server says why")
@@ -65,7 +66,7 @@ func (p *Process) checkReady(life context.Context) {
 		p.notify("STATUS=ready")
 	case err != nil && (before == nil || errors.Is(before, errStarting)):
 		p.cfg.Logger.Warn("not ready", "cause", err)
-		p.notify("STATUS=not ready: " + p.hide(err.Error()))
+		p.notify("STATUS=not ready: " + server.LogText(err))
 	}
 }
 

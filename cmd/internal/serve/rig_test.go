@@ -125,7 +125,14 @@ func newStore(t *testing.T) *cutStore {
 func start(t *testing.T, c Config, st store.Store) (*Process, *logBuffer) {
 	t.Helper()
 	logs := &logBuffer{}
-	c.Logger = slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	c.Logger = slog.New(slog.NewTextHandler(logs, &slog.HandlerOptions{
+		Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if err, ok := a.Value.Any().(error); ok {
+				a.Value = slog.StringValue(server.LogText(err))
+			}
+			return a
+		},
+	}))
 	if c.HTTP == "" {
 		c.HTTP = "127.0.0.1:0"
 	}

@@ -187,13 +187,6 @@ func (p *Process) Tokens() bool { return p.tokens.current().Anyone() == nil }
 // Failed delivers the error of a listener that ended by itself.
 func (p *Process) Failed() <-chan error { return p.failed }
 
-func (p *Process) hide(text string) string {
-	if p.cfg.Hide == nil {
-		return text
-	}
-	return p.cfg.Hide(text)
-}
-
 func (p *Process) serveRESP(ctx context.Context, l listener) error {
 	ln, err := p.listen(ctx, l) // the server of this wire has a limit of its own, and words for those who are refused
 	if err != nil {

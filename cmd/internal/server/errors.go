@@ -3,7 +3,6 @@ package server
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/snowfence/snowfence"
@@ -112,47 +111,38 @@ func KindOf(err error) Kind {
 	return Unavailable // what stores return when they are unreachable has no type of its own
 }
 
-// storeError is an error of a store, with a text for logs. What it wraps is there for
-// errors.Is alone.
+// storeError is an error of a store. Its text is for callers, wherever it is wrapped, because drivers
+// name hosts, users, databases and files.
 type storeError struct {
 	err    error
 	text   string
-	failed bool // the store did, and its words are not for callers
+	detail string // for the log
 }
 
 func (e *storeError) Error() string { return e.text }
 func (e *storeError) Unwrap() error { return e.err }
 
-// PublicText returns the text of an error for a caller.
-func PublicText(err error) string {
-	text := err.Error()
-	for _, own := range storeErrors(err, nil) {
-		if own.failed {
-			text = strings.ReplaceAll(text, own.text, "the store failed, and the server's log says how")
+const storeFailed = "the store failed, and the server's log says how"
+
+// newStoreError returns what callers may see of an error of the store: what it means to Snowfence, if
+// that is known, and else that there was one.
+func newStoreError(err error, hide func(text string) string) *storeError {
+	e := &storeError{err, storeFailed, hide(err.Error())}
+	for _, known := range []error{store.ErrLost, store.ErrReplaced, store.ErrReadOnly, errors.ErrUnsupported} {
+		if errors.Is(err, known) {
+			e.text = known.Error()
 		}
 	}
-	return text
+	return e
 }
 
-// storeErrors appends those that an error is made of, each once.
-func storeErrors(err error, list []*storeError) []*storeError {
-	if own, ok := err.(*storeError); ok {
-		if !slices.Contains(list, own) {
-			list = append(list, own)
-		}
-		return list
+// LogText returns the text of an error for those who may see the store's words.
+func LogText(err error) string {
+	text := err.Error()
+	if own, ok := errors.AsType[*storeError](err); ok {
+		text = strings.Replace(text, own.text, own.detail, 1)
 	}
-	switch u := err.(type) {
-	case interface{ Unwrap() error }:
-		if inner := u.Unwrap(); inner != nil {
-			list = storeErrors(inner, list)
-		}
-	case interface{ Unwrap() []error }:
-		for _, inner := range u.Unwrap() {
-			list = storeErrors(inner, list)
-		}
-	}
-	return list
+	return text
 }
 
 // sequenceError adds to an error of a sequence how people do what it says.

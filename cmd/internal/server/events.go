@@ -37,7 +37,7 @@ func (s *Service) onLeaseEvent(e lease.Event) {
 		ev.Kind = "late"
 	}
 	if e.Cause != nil {
-		ev.Text += ": " + PublicText(e.Cause) // people see events on the dashboard
+		ev.Text += ": " + e.Cause.Error() // people see events on the dashboard
 	}
 	s.Events.Add(ev)
 }

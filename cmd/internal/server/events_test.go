@@ -14,7 +14,7 @@ import (
 // Trouble of leases is an event for people, who do not hear what a driver says of its store.
 func TestTroubleOfLeasesIsAnEvent(t *testing.T) {
 	s := New(store.NewMemory(), Options{})
-	driver := &storeError{errors.New("dial tcp"), "dial tcp", true}
+	driver := &storeError{errors.New("dial tcp"), storeFailed, "dial tcp"}
 	for kind, want := range map[lease.EventKind]Event{
 		lease.EventLost: {Kind: "lost", Text: "lease lost: the store failed, and the server's log says how"},
 		lease.EventLate: {

@@ -13,12 +13,10 @@ import (
 // returns is called after it.
 type Trace func(ctx context.Context, o Op, records int) (context.Context, func(error))
 
-// Observe returns a store whose round trips are counted and traced, and whose errors can
-// be shown: hide takes passwords out of their texts, and callers of a Service do not hear
-// at all what a driver says of a store that failed, which names hosts, users and
-// databases (see PublicText). It goes below everything else, so that nothing above has to
-// think of it, and below lease.Group, so that what is shared is counted once. A nil hide
-// takes nothing out; a nil trace traces nothing.
+// Observe returns a store whose round trips are counted and traced, and whose errors callers
+// may see: only LogText has a driver's words, from which hide takes passwords. It goes below
+// everything else, so that nothing above has to think of it, and below lease.Group, so that
+// what is shared is counted once. A nil hide takes nothing out; a nil trace traces nothing.
 func Observe(st store.Store, hide func(text string) string, trace Trace) (store.Store, *StoreLatency) {
 	if hide == nil {
 		hide = func(text string) string { return text }
@@ -122,5 +120,5 @@ func (s *observed) wrapError(err error) error {
 	if err == nil || err == store.ErrLost { // alone it says nothing, and it is frequent
 		return err
 	}
-	return &storeError{err, s.hide(err.Error()), KindOf(err) == Unavailable && !errors.Is(err, context.Canceled)}
+	return newStoreError(err, s.hide)
 }

@@ -207,7 +207,7 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 		<-l.Done()
 		if err := l.Err(); !sp.stale.Load() {
 			sp.service.opts.Logger.Warn("a namespace ended", "namespace", sp.Name, "cause", err)
-			sp.service.Events.Add(Event{Kind: "ended", Namespace: sp.Name, Text: PublicText(err)})
+			sp.service.Events.Add(Event{Kind: "ended", Namespace: sp.Name, Text: err.Error()})
 		}
 		sp.service.forget(sp)
 	}()
