@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// wide is a layout whose sequence is never used up, so that nobody waits.
+const wide = "time=40,node=2,seq=21"
+
 // ways are the ways to take IDs of a generator; each makes n for one goroutine, in the
 // order in which it got them.
 var ways = []struct {

@@ -244,9 +244,3 @@ func TestIDInLogs(t *testing.T) {
 		t.Error(out.String())
 	}
 }
-
-func BenchmarkIDMarshalJSON(b *testing.B) {
-	for b.Loop() {
-		_, _ = snowfence.ID(4594531474933654033).MarshalJSON()
-	}
-}

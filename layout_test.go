@@ -1,91 +1,13 @@
 package snowfence
 
 import (
-	"encoding/json"
 	"errors"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/snowfence/snowfence/internal/draw"
 )
-
-// vectorLayout is one entry of testdata/layouts.json: numbers that other implementations agree on.
-type vectorLayout struct {
-	EpochUnixMs int64            `json:"epoch_unix_ms"`
-	TickMs      int64            `json:"tick_ms"`
-	Fields      [][2]any         `json:"fields_high_to_low"`
-	Vectors     []map[string]any `json:"vectors"`
-}
-
-func readVectors(t *testing.T) map[string]vectorLayout {
-	t.Helper()
-	data, err := os.ReadFile("testdata/layouts.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var m map[string]vectorLayout
-	if err := json.Unmarshal(data, &m); err != nil {
-		t.Fatal(err)
-	}
-	if len(m) == 0 {
-		t.Fatal("testdata/layouts.json holds no layouts")
-	}
-	return m
-}
-
-func TestVectors(t *testing.T) {
-	for name, v := range readVectors(t) {
-		t.Run(name, func(t *testing.T) {
-			l, err := ParseLayout(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if l.Epoch.UnixMilli() != v.EpochUnixMs || l.Tick != time.Duration(v.TickMs)*time.Millisecond {
-				t.Fatalf("epoch %v tick %v, want %d ms and %d ms", l.Epoch, l.Tick, v.EpochUnixMs, v.TickMs)
-			}
-			for i, f := range v.Fields {
-				if want := (Field{f[0].(string), int(f[1].(float64))}); l.Fields[i] != want {
-					t.Fatalf("field %d is %v, want %v", i, l.Fields[i], want)
-				}
-			}
-			s, err := NewScheme(l)
-			if err != nil {
-				t.Fatal(err)
-			}
-			num := func(m map[string]any, key string) int64 { n, _ := m[key].(float64); return int64(n) }
-			for _, vec := range v.Vectors {
-				n, err := strconv.ParseInt(vec["id"].(string), 10, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ms, _ := strconv.ParseInt(vec["unix_ms"].(string), 10, 64)
-				p, err := s.Decode(ID(n))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if p.Tick != num(vec, "tick") || p.Time.UnixMilli() != ms || p.Sequence != num(vec, "sequence") ||
-					p.Rollback != num(vec, "rollback") {
-					t.Errorf("%d decodes to %+v, want %v", n, p, vec)
-				}
-				values := s.NodeParts(p.Node)
-				for i, f := range l.NodeParts() {
-					if values[i] != num(vec, f.Name) {
-						t.Errorf("%d: %s is %d, want %v", n, f.Name, values[i], vec[f.Name])
-					}
-				}
-				if node, err := s.Node(values...); err != nil || node != p.Node {
-					t.Errorf("Node(%v) = %d, %v; want %d", values, node, err, p.Node)
-				}
-				if id, err := s.Compose(p); err != nil || id != ID(n) {
-					t.Errorf("composed %d, %v; want %d", id, err, n)
-				}
-			}
-		})
-	}
-}
 
 func TestPresetsAreValidAndRoundTrip(t *testing.T) {
 	for _, p := range Presets() {
