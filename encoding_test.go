@@ -7,31 +7,6 @@ import (
 	"testing"
 )
 
-func TestEncodingParsesLikePeopleWrite(t *testing.T) {
-	for _, v := range []struct {
-		enc  Encoding
-		text string
-		want ID
-	}{
-		{Decimal, "00000000000000000042", 42},
-		{Hex, "00000000DEADbeef", 0xdeadbeef},
-		{Base32Hex, "3VGOE12CCB8GH", 4594531474933654033},
-		{Crockford, "oOiIlL1", 1<<20 | 1<<15 | 1<<10 | 1<<5 | 1},
-		{Crockford, "zz", 31<<5 | 31},
-		{Crockford.Fixed(), "OOOOOOOOOOOOOI", 1},
-		{CrockfordCheck, "i2", 1},
-		{CrockfordCheck, "oo0000000000I2", 1},
-		{CrockfordCheck, "JL", 18},
-		{CrockfordCheck.Fixed(), "o0000000000000O", 0},
-		{ZBase32, "B9", 1<<5 | 31},
-		{Base36, "Zz", 35*36 + 35},
-	} {
-		if got, err := v.enc.Parse(v.text); got != v.want || err != nil {
-			t.Errorf("%s %s: got %d, %v, want %d", v.enc.Name(), v.text, got, err, v.want)
-		}
-	}
-}
-
 func TestEncodingErrors(t *testing.T) {
 	for _, v := range []struct {
 		enc    Encoding

@@ -9,42 +9,6 @@ import (
 	"github.com/snowfence/snowfence/internal/draw"
 )
 
-func TestPresetsAreValidAndRoundTrip(t *testing.T) {
-	for _, p := range Presets() {
-		if err := p.Layout.Validate(); err != nil {
-			t.Errorf("%s: %v", p.Name, err)
-		}
-		l, err := ParseLayout(p.Layout.String())
-		if err != nil || !l.Equal(p.Layout) || l.String() != p.Layout.String() {
-			t.Errorf("%s: %q reads back as %q, %v", p.Name, p.Layout, l, err)
-		}
-		if byName, err := ParseLayout(p.Name); err != nil || !byName.Equal(p.Layout) {
-			t.Errorf("%s by its name: %v, %v", p.Name, byName, err)
-		}
-	}
-}
-
-func TestParseLayout(t *testing.T) {
-	for _, c := range []struct{ spec, want string }{
-		{"time=41,node=10,seq=12,epoch=2020-01-01T00:00:00Z,tick=1ms", "time=41,node=10,seq=12,epoch=2020-01-01T00:00:00Z,tick=1ms"},
-		{"time=41,node=10,seq=12,epoch=2020-01-01", "time=41,node=10,seq=12,epoch=2020-01-01T00:00:00Z,tick=1ms"},
-		{"tick=10ms, time=39, node=16, seq=8, order=node-last, epoch=2014-09-01", "time=39,seq=8,node=16,epoch=2014-09-01T00:00:00Z,tick=10ms"},
-		{"time=39,seq=8,node=16,order=node-first", "time=39,node=16,seq=8,epoch=2025-01-01T00:00:00Z,tick=1ms"},
-		{"time=41,datacenter=5,worker=5,seq=12", "time=41,datacenter=5,worker=5,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms"},
-		{"time=51,node=6,seq=6,first=5,last=63", "time=51,node=6,seq=6,epoch=2025-01-01T00:00:00Z,tick=1ms,first=5"},
-		{"time=51,node=6,seq=6,first=5,last=60", "time=51,node=6,seq=6,epoch=2025-01-01T00:00:00Z,tick=1ms,first=5,last=60"},
-		{"time=41,node=0,seq=22", "time=41,seq=22,epoch=2025-01-01T00:00:00Z,tick=1ms"},
-		{"time=41,node=8,rollback=2,sequence=12,tick=1us", "time=41,node=8,rollback=2,seq=12,epoch=2025-01-01T00:00:00Z,tick=1us"},
-		{"time=30,seq=10,tick=1m", "time=30,seq=10,epoch=2025-01-01T00:00:00Z,tick=1m"},
-		{"time=30,seq=10,tick=24h,epoch=2020-02-03T04:05:06.789+01:00", "time=30,seq=10,epoch=2020-02-03T03:05:06.789Z,tick=24h"},
-	} {
-		l, err := ParseLayout(c.spec)
-		if err != nil || l.String() != c.want {
-			t.Errorf("%q reads as %q, %v; want %q", c.spec, l, err, c.want)
-		}
-	}
-}
-
 func TestParseLayoutErrorsNameTheField(t *testing.T) {
 	for _, c := range []struct{ spec, want string }{
 		{"", "neither a preset"},

@@ -113,45 +113,6 @@ func runEncrypted(t *testing.T, g *Generator) []ID {
 	return all
 }
 
-// The ways in which the reference makes duplicates: the sequence overflows inside a
-// second and starts again in the same second; the clock steps back inside the lease; a
-// goroutine stalls between the clock and the sequence (the last one is stalled at every
-// point in stall_test.go).
-func TestRandflakeReferenceDuplicates(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, "time=30,node=17,seq=6,epoch=1999-01-01,tick=1s,cipher=sparx")
-		clock := newStepped()
-		now := s.Layout().TickOf(time.Now())
-		f := newScript(s, Grant{Node: 7, From: now, Until: now + 3600})
-		g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: -1})
-		defer g.Close()
-		var ids []ID
-		overflow := func() {
-			got, err := takeAll(t, g, 1000)
-			isReason(t, err, ErrExhausted)
-			ids = append(ids, got...)
-		}
-		overflow()
-		for range 9 {
-			time.Sleep(100 * time.Millisecond)
-			overflow() // the same second again
-		}
-		if len(ids) != 64 {
-			t.Errorf("%d IDs in a second that has 64", len(ids))
-		}
-		time.Sleep(time.Second)
-		overflow()
-		clock.step(-time.Second) // inside the lease
-		overflow()
-		for range 5 {
-			time.Sleep(500 * time.Millisecond)
-			overflow()
-		}
-		checkInside(t, s, ids, f.grants())
-		checkUnique(t, ids)
-	})
-}
-
 // Outside of its grant a Randflake generator refuses and does not wait.
 func TestRandflakeRefusesOutsideItsGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -173,30 +134,6 @@ func TestRandflakeRefusesOutsideItsGrant(t *testing.T) {
 		if isReason(t, err, ErrFenced); time.Since(start) != 0 {
 			t.Errorf("after the end: %v after %v", err, time.Since(start))
 		}
-	})
-}
-
-// A second's sequence that is used up is waited for, also right after a renewal.
-func TestRandflakeWaitsForTheNextSecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, "time=30,node=17,seq=6,epoch=1999-01-01,tick=1s,cipher=sparx")
-		now := s.Layout().TickOf(time.Now())
-		f := newScript(s, Grant{Node: 7, Until: now + 3})
-		g := newGenerator(t, Config{Fence: f, MaxWait: 2 * time.Second})
-		defer g.Close()
-		var ids []ID
-		for i := range int64(640) {
-			if i%64 == 0 {
-				f.set(Grant{Node: 7, Until: now + i/64 + 2}, nil)
-			}
-			id, err := g.Next(t.Context())
-			if err != nil {
-				t.Fatalf("ID %d: %v", i, err)
-			}
-			ids = append(ids, id)
-		}
-		checkUnique(t, ids)
-		checkInside(t, s, ids, f.grants())
 	})
 }
 

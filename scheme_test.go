@@ -27,33 +27,6 @@ func testScheme(t testing.TB, spec string) *Scheme {
 	return s
 }
 
-func TestComposeDecode(t *testing.T) {
-	draw.Check(t, func(t *draw.T) {
-		s, err := NewScheme(anyLayout(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := Parts{
-			Tick:     t.Range(0, s.MaxTick()),
-			Node:     t.Range(0, s.Nodes()-1),
-			Sequence: t.Range(0, 1<<s.seqBits-1),
-			Rollback: t.Range(0, 1<<s.rollBits-1),
-		}
-		id, err := s.Compose(want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := s.Decode(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want.Time = s.layout.TimeOf(want.Tick)
-		if got != want {
-			t.Fatalf("%+v composes to %d, which decodes to %+v", want, id, got)
-		}
-	})
-}
-
 func TestComposeRefusesWhatDoesNotFit(t *testing.T) {
 	s := testScheme(t, "rollback")
 	for _, c := range []struct {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/compat/internal/process"
 	"github.com/snowfence/snowfence/statefile"
 )
 
@@ -84,47 +83,6 @@ func TestNextIdOverAFence(t *testing.T) {
 		t.Fatalf("Close did not give the fence back: %v", err)
 	}
 	g.Close()
-}
-
-// The worker of a fence is nobody's WorkerId in the process: both made the same IDs.
-func TestWorkerOfAFenceIsNoBareWorker(t *testing.T) {
-	fresh(t)
-	o := ownOptions(7)
-	f := stateFile(t, filepath.Join(t.TempDir(), "worker"), o)
-	defer f.Close()
-	g, err := NewOn(f, 2000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	last := g.NewLong()
-	for name, open := range map[string]func() error{
-		"a generator": func() error { _, err := TryNewDefaultIdGenerator(o); return err },
-		"NextId":      func() error { return TrySetIdGenerator(o) },
-	} {
-		if err := open(); !errors.Is(err, process.ErrOverlap) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	other := *o
-	other.WorkerId = 8
-	SetIdGenerator(&other)
-	before := NextId()
-	if err := TrySetIdGenerator(o); !errors.Is(err, process.ErrOverlap) {
-		t.Errorf("NextId with another worker before: %v", err)
-	}
-	if id := NextId(); id <= before || id>>6&63 != 8 {
-		t.Errorf("after the error: ID %d after %d", id, before)
-	}
-	if err := g.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if SetIdGenerator(o); NextId() <= last {
-		t.Error("an ID below those of the fence")
-	}
-	if err := SetFence(f, 2000); !errors.Is(err, process.ErrOverlap) {
-		t.Errorf("a fence of the worker of NextId: %v", err)
-	}
-	NextId() // it goes on
 }
 
 func TestFencesThatDoNotFitAreRefused(t *testing.T) {

@@ -3,14 +3,10 @@ package randflake
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"runtime"
-	"strconv"
 	"testing"
 	"weak"
 
@@ -62,49 +58,6 @@ func refuses(t testing.TB, g *Generator, want error) {
 	}
 }
 
-func TestVectors(t *testing.T) {
-	data, err := os.ReadFile("../../testdata/randflake.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var vectors []struct {
-		Secret    string `json:"secret"`
-		Node      int64  `json:"node_id"`
-		Start     int64  `json:"lease_start"`
-		End       int64  `json:"lease_end"`
-		Timestamp int64  `json:"timestamp"`
-		Sequence  int64  `json:"sequence"`
-		ID        string `json:"encrypted_id"`
-		Text      string `json:"encoded_id"`
-	}
-	if err := json.Unmarshal(data, &vectors); err != nil || len(vectors) == 0 {
-		t.Fatal(err, len(vectors))
-	}
-	for _, v := range vectors {
-		secret, err := hex.DecodeString(v.Secret)
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := NewGenerator(v.Node, v.Start, v.End, secret)
-		if err != nil {
-			t.Fatal(err)
-		}
-		tick := v.Timestamp - RANDFLAKE_EPOCH_OFFSET
-		made, err := g.scheme.Compose(snowfence.Parts{Tick: tick, Node: v.Node, Sequence: v.Sequence})
-		id := int64(made)
-		if strconv.FormatInt(id, 10) != v.ID || err != nil || EncodeString(id) != v.Text {
-			t.Errorf("%+v: made %d, %s, %v", v, id, EncodeString(id), err)
-		}
-		if back, err := DecodeString(v.Text); back != id || err != nil {
-			t.Errorf("%s is read as %d, %v", v.Text, back, err)
-		}
-		second, node, sequence, err := g.InspectString(v.Text)
-		if err != nil || second != v.Timestamp || node != v.Node || sequence != v.Sequence {
-			t.Errorf("%+v: read as %d, %d, %d, %v", v, second, node, sequence, err)
-		}
-	}
-}
-
 func TestLeaseIsClosed(t *testing.T) {
 	now := int64(noon - 1)
 	g := generator(t, 7, noon, noon+2, &now)
@@ -148,27 +101,6 @@ func TestLeaseIsClosed(t *testing.T) {
 	}
 }
 
-// The original begins the sequence anew in the second in which it ran out.
-func TestSecondIsUsedUp(t *testing.T) {
-	now := int64(noon)
-	g := generator(t, 7, noon, noon+10, &now)
-	var seen [RANDFLAKE_MAX_SEQUENCE + 1]bool
-	for range seen {
-		m := generate(t, g)
-		if m.second != now || seen[m.sequence] {
-			t.Fatalf("%+v, twice: %v", m, seen[m.sequence])
-		}
-		seen[m.sequence] = true
-	}
-	for range 3 {
-		refuses(t, g, ErrResourceExhausted)
-	}
-	now++
-	if m := generate(t, g); m != (made{noon + 1, 7, 0}) {
-		t.Errorf("%+v", m)
-	}
-}
-
 // The original makes IDs of the earlier second again.
 func TestClockGoesBack(t *testing.T) {
 	now := int64(noon + 5)
@@ -199,91 +131,6 @@ func TestClockGoesBack(t *testing.T) {
 	}
 	now = noon + 4
 	refuses(t, g, ErrConsistencyViolation) // also when only one ID was made since
-}
-
-// The original gives two generators of one node the same IDs.
-func TestGeneratorsOfOneNodeShareWhatWasUsed(t *testing.T) {
-	now := int64(noon)
-	a := generator(t, 7, noon, noon+10, &now)
-	seen := map[made]bool{}
-	take := func(g *Generator) made {
-		m := generate(t, g)
-		if seen[m] {
-			t.Fatalf("%+v twice", m)
-		}
-		seen[m] = true
-		return m
-	}
-	take(a)
-	b := generator(t, 7, noon, noon+10, &now)
-	for range 1000 {
-		take(a)
-		take(b)
-	}
-	if !a.UpdateLease(noon, noon+20) {
-		t.Error("the lease is not raised")
-	}
-	now = noon + 15
-	take(a)
-	take(b) // the lease is that of all who share
-
-	// Another lease takes the node when it has begun, and begins in the next second.
-	c := generator(t, 7, noon+16, noon+30, &now)
-	refuses(t, c, ErrInvalidLease)
-	take(a)
-	now++
-	take(a)
-	refuses(t, c, ErrConsistencyViolation)
-	refuses(t, a, snowfence.ErrClosed)
-	refuses(t, b, snowfence.ErrClosed)
-	now++
-	if m := take(c); m != (made{noon + 17, 7, 0}) {
-		t.Errorf("%+v", m)
-	}
-	// One that is over takes nothing.
-	refuses(t, generator(t, 7, noon, noon+16, &now), ErrInvalidLease)
-	take(c)
-
-	now = noon + 17
-	if m := generate(t, generator(t, 8, noon, noon+20, &now)); m != (made{noon + 17, 8, 0}) {
-		t.Errorf("another node shares what was used: %+v", m)
-	}
-	now = noon
-	if m := generate(t, generator(t, 7, noon, noon+20, &now, "another")); m != (made{noon, 7, 0}) {
-		t.Errorf("another secret shares what was used: %+v", m)
-	}
-}
-
-func TestUsedOutlivesTheGenerator(t *testing.T) {
-	now := int64(noon)
-	g := generator(t, 7, noon, noon+10, &now)
-	for range 1000 {
-		generate(t, g)
-	}
-	gone := weak.Make(g)
-	g = nil
-	for gone.Value() != nil {
-		runtime.GC()
-	}
-	g = generator(t, 7, noon, noon+10, &now)
-	for {
-		id, err := g.Generate()
-		if err == nil {
-			if _, _, sequence, _ := g.Inspect(id); sequence < 1000 {
-				t.Errorf("%d was made before", sequence)
-			}
-			break
-		}
-		if err != ErrConsistencyViolation || now > noon+1 {
-			t.Fatal(now-noon, err)
-		}
-		if now++; now == noon+1 {
-			if m := generate(t, g); m.second != noon+1 {
-				t.Errorf("%+v", m)
-			}
-			break
-		}
-	}
 }
 
 func TestClose(t *testing.T) {
@@ -347,5 +194,37 @@ func TestNothingIsAllocated(t *testing.T) {
 	})
 	if n != 0 {
 		t.Errorf("%v allocations an ID", n)
+	}
+}
+
+func TestUsedOutlivesTheGenerator(t *testing.T) {
+	now := int64(noon)
+	g := generator(t, 7, noon, noon+10, &now)
+	for range 1000 {
+		generate(t, g)
+	}
+	gone := weak.Make(g)
+	g = nil
+	for gone.Value() != nil {
+		runtime.GC()
+	}
+	g = generator(t, 7, noon, noon+10, &now)
+	for {
+		id, err := g.Generate()
+		if err == nil {
+			if _, _, sequence, _ := g.Inspect(id); sequence < 1000 {
+				t.Errorf("%d was made before", sequence)
+			}
+			break
+		}
+		if err != ErrConsistencyViolation || now > noon+1 {
+			t.Fatal(now-noon, err)
+		}
+		if now++; now == noon+1 {
+			if m := generate(t, g); m.second != noon+1 {
+				t.Errorf("%+v", m)
+			}
+			break
+		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"math"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,9 +13,6 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/snowflake"
-	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/store"
-	"github.com/snowfence/snowfence/statefile"
 )
 
 // set sets the variables until the test ends.
@@ -34,17 +30,6 @@ func node(t testing.TB, number int64) *snowflake.Node {
 	}
 	t.Cleanup(func() { n.Close() }) // the next test has other widths
 	return n
-}
-
-func TestFields(t *testing.T) {
-	before := time.Now().UnixMilli()
-	id := node(t, 1023).Generate()
-	if id.Node() != 1023 || id.Time() < before-1 || id.Time() > time.Now().UnixMilli()+1 || id.Step() > 4095 {
-		t.Errorf("%d: node %d, time %d, step %d", id, id.Node(), id.Time(), id.Step())
-	}
-	if id := snowflake.ID(1<<22*7 | 5<<12 | 9); id.Node() != 5 || id.Step() != 9 || id.Time() != 7+snowflake.Epoch {
-		t.Errorf("node %d, step %d, time %d", id.Node(), id.Step(), id.Time())
-	}
 }
 
 // ID.Node and ID.Step use the widths of the latest NewNode, also of one that fails for its number,
@@ -97,48 +82,6 @@ func TestVariablesAreReadEachTime(t *testing.T) {
 	}
 	set(t, 1288834974657, 10, 12)
 	node(t, 0)
-}
-
-func TestParseRefuses(t *testing.T) {
-	for _, text := range []string{
-		"", "B8WJM1ZROYYYY", "b8wjm1zroyyyl", "b8wjm1zroyyyv", "b8wjm1zroyyy2", "é", " b", "b ", "b\x00",
-		"oyyyyyyyyyyyy",                     // 2^64
-		"999999999999999", "yyyyyyyyyyyyyb", // too long, also with nothing in front
-	} {
-		if id, err := snowflake.ParseBase32([]byte(text)); id != -1 || err != snowflake.ErrInvalidBase32 {
-			t.Errorf("base 32 %q: %d, %v", text, id, err)
-		}
-	}
-	for _, text := range []string{
-		"", "0jgmnx8Js8A", "Ijgmnx8Js8A", "Ojgmnx8Js8A", "ljgmnx8Js8A", "~", "4jgmnx8Js8 ", "é",
-		"JPwcyDCgEuq", // 2^64 in Bitcoin's digits, more in Flickr's
-		"ZZZZZZZZZZZ", "111111111112",
-	} {
-		if id, err := snowflake.ParseBase58([]byte(text)); id != -1 || err != snowflake.ErrInvalidBase58 {
-			t.Errorf("base 58 %q: %d, %v", text, id, err)
-		}
-	}
-	for _, text := range []string{"MTI", "*", "MTIx\x00"} {
-		if id, err := snowflake.ParseBase64(text); id != -1 || err == nil {
-			t.Errorf("base 64 %q: %d, %v", text, id, err)
-		}
-	}
-	for text, want := range map[string]snowflake.ID{"99999999999999999999": math.MaxInt64, "": 0, "1x": 0} {
-		if id, err := snowflake.ParseString(text); id != want || err == nil {
-			t.Errorf("%q: %d, %v", text, id, err)
-		}
-	}
-	for _, text := range []string{"1", `"`, `""`, "null", `"1`, `1"`} {
-		id := snowflake.ID(7)
-		err := id.UnmarshalJSON([]byte(text))
-		_, ok := err.(snowflake.JSONSyntaxError)
-		if !ok || id != 7 || !strings.Contains(err.Error(), "invalid snowflake ID") {
-			t.Errorf("JSON %q: %d, %v", text, id, err)
-		}
-	}
-	if id := snowflake.ID(7); id.UnmarshalJSON([]byte(`"x"`)) == nil || id != 7 {
-		t.Errorf("JSON of a word: %d", id)
-	}
 }
 
 // Every text of a negative ID is read back. The original panics.
@@ -224,85 +167,6 @@ func TestClose(t *testing.T) {
 		}()
 	}
 	b.Generate()
-}
-
-// A node over a state file has the number of the file, and goes on above all that was used.
-func TestNodeOnStateFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "node")
-	var last snowflake.ID
-	for range 3 {
-		s, err := snowflake.Scheme()
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := statefile.File(path, s, 17)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n, err := snowflake.NewNodeOn(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := snowflake.NewNodeOn(f); !errors.Is(err, snowfence.ErrBound) {
-			t.Errorf("a second node over the fence: %v", err)
-		}
-		for range 10 {
-			id := n.Generate()
-			if id.Node() != 17 || id <= last {
-				t.Errorf("%d of node %d after %d", id, id.Node(), last)
-			}
-			last = id
-		}
-		if err := errors.Join(n.Close(), f.Close()); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// The number of a lease is nobody's bare number in the process: both made the same IDs.
-func TestNumberOfALeaseIsNoBareNumber(t *testing.T) {
-	s, err := snowflake.Scheme()
-	if err != nil {
-		t.Fatal(err)
-	}
-	number := int64(613)
-	l, err := lease.Open(t.Context(), store.NewMemory(), "orders", s, &lease.Options{Create: true, Node: &number})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	n, err := snowflake.NewNodeOn(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer n.Close()
-	last := n.Generate()
-	if _, err := snowflake.NewNode(613); !errors.Is(err, snowflake.ErrOverlap) {
-		t.Errorf("a bare number beside a lease: %v", err)
-	}
-	if _, err := snowflake.NewNodeOn(snowfence.Unguarded(s, 613)); !errors.Is(err, snowflake.ErrOverlap) {
-		t.Errorf("a static number beside a lease: %v", err)
-	}
-	if err := errors.Join(n.Close(), l.Close()); err != nil {
-		t.Fatal(err)
-	}
-	bare, err := snowflake.NewNode(613)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bare.Close()
-	if id := bare.Generate(); id <= last {
-		t.Errorf("%d after %d", id, last)
-	}
-	l, err = lease.Open(t.Context(), store.NewMemory(), "orders", s, &lease.Options{Create: true, Node: &number})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if _, err := snowflake.NewNodeOn(l); !errors.Is(err, snowflake.ErrOverlap) {
-		t.Errorf("a lease beside a bare number: %v", err)
-	}
-	bare.Generate() // it goes on
 }
 
 func TestNodeOnRefusesOtherLayouts(t *testing.T) {

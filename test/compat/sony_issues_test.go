@@ -5,12 +5,10 @@ import (
 	"testing"
 	"time"
 
-	sony1 "github.com/sony/sonyflake"
 	sony2 "github.com/sony/sonyflake/v2"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/sonyflake"
-	v1 "github.com/snowfence/snowfence/compat/sonyflake/v1"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -66,33 +64,6 @@ func TestSonyflakeDuplicates(t *testing.T) {
 		if d := duplicates(program.run(layer)); d != 0 {
 			t.Errorf("%s: %d duplicates", name, d)
 		}
-	}
-}
-
-// A program in which one part uses version 1 and another version 2, with one start and address.
-func TestSonyflakeBothVersionsInOneProgram(t *testing.T) {
-	start := time.Now().Add(-3 * time.Hour)
-	use := func(a, b func() int64) []int64 {
-		return atOnce(8, func() (ids []int64) {
-			for range 250 {
-				ids = append(ids, a(), b())
-			}
-			return ids
-		})
-	}
-	machine1 := func() (uint16, error) { return 1, nil }
-	machine2 := func() (int, error) { return 1, nil }
-	o1, err := sony1.New(sony1.Settings{StartTime: start, MachineID: machine1})
-	a := next(t, o1, err)
-	o2, err := sony2.New(sony2.Settings{StartTime: start, MachineID: machine2})
-	if d := duplicates(use(a, next(t, o2, err))); d == 0 {
-		t.Error("the program shows no duplicates of the originals any more")
-	}
-	l1, err := v1.New(v1.Settings{StartTime: start, MachineID: machine1})
-	a = next(t, l1, err)
-	l2, err := sonyflake.New(sonyflake.Settings{StartTime: start, MachineID: machine2})
-	if d := duplicates(use(a, next(t, l2, err))); d != 0 {
-		t.Errorf("%d duplicates", d)
 	}
 }
 

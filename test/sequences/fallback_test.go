@@ -138,46 +138,6 @@ func TestRedisThatIsRestarted(t *testing.T) {
 	}
 }
 
-// A Redis without persistence loses the sequence when it is restarted. Who makes it again gets the
-// numbers from the start, as the documentation says; a program that had taken some does not.
-func TestRedisThatForgets(t *testing.T) {
-	t.Parallel()
-	r := servers.StartRedis(t, "--appendonly", "no")
-	st := connect(t, r.URL())
-	create := func() error {
-		return sequence.Create(t.Context(), st, "orders", sequence.Definition{Mode: sequence.Strict})
-	}
-	if err := create(); err != nil {
-		t.Fatal(err)
-	}
-	s, err := sequence.Open(t.Context(), st, "orders", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	for range 3 {
-		if _, err := next(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r.Kill()
-	r.Again(t)
-	if n, err := next(t.Context(), s); !errors.Is(err, sequence.ErrNoSequence) {
-		t.Errorf("the sequence is gone: %d, %v", n, err)
-	}
-	fleet.Eventually(t, "the sequence", create)
-	if n, err := next(t.Context(), s); !errors.Is(err, sequence.ErrRolledBack) {
-		t.Errorf("it was made again: %d, %v", n, err)
-	}
-	floor := int64(4)
-	if err := sequence.Confirm(t.Context(), st, "orders", sequence.Confirmation{Floor: &floor}); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := next(t.Context(), s); err != nil || n != floor {
-		t.Errorf("after the confirmation: %d, %v", n, err)
-	}
-}
-
 // The key of a sequence that is put back in etcd is older than what a program saw.
 func TestKeyOfEtcdThatIsPutBack(t *testing.T) {
 	t.Parallel()
