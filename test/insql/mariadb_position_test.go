@@ -168,7 +168,8 @@ func tooFar(b mariadbBase) error {
 		return err
 	}
 	_, err = b.next(1)
-	return failing(err, "no ID for this time")
+	return errors.Join(failing(err, "no ID for this time"),
+		failing(b.run("CALL snowfence_confirm(0)"), "above all times of the layout"))
 }
 
 // increment checks servers that count in steps, as in a ring of two primaries.

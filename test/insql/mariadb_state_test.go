@@ -78,6 +78,9 @@ func putBack(b mariadbBase) error {
 	if err != nil {
 		return err
 	}
+	if err := b.run("DO SLEEP(1.1)"); err != nil { // the time of a table has seconds
+		return err
+	}
 	b.m.Load(t, b.name, dump)
 	_, err = b.next(1)
 	if err := failing(err, "snowfence_confirm"); err != nil {

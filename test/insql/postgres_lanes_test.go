@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // pgStalled lets a session stall between its look at the lane and its move, while others come.
@@ -191,7 +193,55 @@ func pgOtherLanes(b pgBase) error {
 			}
 		}
 	}
+	// A print of later begins where the lanes are, but not on data that was restored.
+	later := pgStart.ReplaceAllString(b.text, "start bigint := 2199023255000;")
+	if err := b.load(pgRelaned(later, 4, 16)); err != nil {
+		return err
+	}
+	if _, err := b.next(1); err != nil {
+		return err
+	}
+	if err := errors.Join(b.do("UPDATE snowfence_state SET node = node"), b.load(later)); err != nil {
+		return err
+	}
+	if ids, err := b.next(1); err == nil || !strings.Contains(err.Error(), "ahead of the clock") {
+		return fmt.Errorf("lanes of restored data begin below those that were printed: %v, %w", ids, err)
+	}
 	return nil
+}
+
+var pgStart = regexp.MustCompile(`start bigint := \d+;`)
+
+// pgBusyTable prints other lanes while one transaction has the only lane, and another one has
+// written to the table and waits for that lane.
+func pgBusyTable(b pgBase) error {
+	return b.with(func(ctx context.Context, holder *pgx.Conn) error {
+		return b.with(func(ctx context.Context, writer *pgx.Conn) error {
+			printed, waits := make(chan error, 1), make(chan error, 1)
+			go func() { printed <- b.load(pgRelaned(b.text, 1, 2)) }()
+			if err := pgAwaitLocks(ctx, holder, 1, printed); err != nil {
+				return err
+			}
+			go func() {
+				_, err := pgIDs(ctx, writer, "SELECT snowfence_next()") // its lane may be gone meanwhile
+				var told *pgconn.PgError
+				if errors.As(err, &told) && told.Code == "42P01" {
+					err = nil
+				}
+				_, end := writer.Exec(ctx, "COMMIT")
+				waits <- errors.Join(err, end)
+			}()
+			if err := pgAwaitLocks(ctx, holder, 2, waits); err != nil {
+				return err
+			}
+			_, err := holder.Exec(ctx, "COMMIT")
+			if err := errors.Join(err, <-printed, <-waits); err != nil {
+				return err
+			}
+			_, err = b.next(2)
+			return err
+		}, "BEGIN", "INSERT INTO orders (id, item) VALUES (-1, 1)")
+	}, "BEGIN", "INSERT INTO orders (item) VALUES (1)")
 }
 
 // pgRelaned is the text with other lanes, as the program prints it with --lanes.

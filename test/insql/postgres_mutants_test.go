@@ -7,10 +7,12 @@ import (
 )
 
 const (
-	pgTake = "WHILE NOT pg_try_advisory_xact_lock(class::int, lane) LOOP"
-	pgWait = "      PERFORM pg_advisory_xact_lock(class::int, lane);\n"
-	pgPos  = "pos := greatest(last + 1, tick * 4096 + (last + 1) % 4096);"
-	pgOld  = "PERFORM pg_catalog.pg_advisory_xact_lock(class, lane);"
+	pgTake   = "WHILE NOT pg_try_advisory_xact_lock(class::int, lane) LOOP"
+	pgWait   = "      PERFORM pg_advisory_xact_lock(class::int, lane);\n"
+	pgPos    = "pos := greatest(last + 1, tick * 4096 + (last + 1) % 4096);"
+	pgOld    = "PERFORM pg_catalog.pg_advisory_xact_lock(class, lane);"
+	pgApart  = "-- By itself, because transactions that wrote to the table may wait for a lane.\n"
+	pgColumn = "ALTER TABLE \"orders\" ALTER COLUMN \"id\" SET DEFAULT \"public\".snowfence_next();\n"
 )
 
 var pgMutants = []mutant{
@@ -62,6 +64,9 @@ var pgMutants = []mutant{
 	{"start := greatest(start, last / had.slots + 1);", "", "lanes"},
 	{"start := greatest(start, last / had.slots + 1);", "start := greatest(start, last / had.slots);", "lanes"},
 	{"start := greatest(start, last / had.slots + 1);", "start := last / had.slots + 1;", "lanes"},
+	{"xmin = xid AND identity = \"public\".snowfence_identity()) THEN", "true) THEN", "lanes"},
+	{"    start := 0;\n", "", "lanes"},
+	{"COMMIT;\n\n" + pgApart + pgColumn, pgColumn + "COMMIT;\n", "busy table"},
 	{"SECURITY DEFINER SET search_path = pg_catalog, pg_temp", "SET search_path = pg_catalog, pg_temp", "rights"},
 	{"SECURITY DEFINER SET search_path = pg_catalog, pg_temp", "SECURITY DEFINER", "rights"},
 	{"REVOKE ALL ON FUNCTION \"public\".snowfence_confirm(interval) FROM PUBLIC;", "", "rights"},

@@ -20,6 +20,7 @@ var pgProbes = []probe[pgBase]{
 	{"another server", []string{"--lead", "3000"}, pgAnotherServer},
 	{"reset", nil, pgReset},
 	{"lanes", append([]string{"--lanes", "4"}, pgFar...), pgOtherLanes},
+	{"busy table", []string{"--lanes", "1"}, pgBusyTable},
 	{"printed again", append([]string{"--lanes", "2"}, pgFar...), pgPrintedAgain},
 	{"rights", nil, pgRights},
 	{"settings", nil, pgSettings},

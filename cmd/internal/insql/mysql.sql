@@ -17,9 +17,8 @@ CREATE TABLE IF NOT EXISTS {{$s}}snowfence_state (
   one    TINYINT NOT NULL PRIMARY KEY,
   layout VARCHAR(500) NOT NULL,
   node   BIGINT NOT NULL,
-  server VARCHAR(100) NOT NULL, -- which one the position was last known to be right for
-  made   TIMESTAMP(6) NOT NULL DEFAULT '2000-01-01 00:00:00' -- when the row was written: a dump put back writes it later
-) ENGINE = InnoDB /*M!100600 WITH SYSTEM VERSIONING */;
+  server VARCHAR(100) NOT NULL -- which one, with which table, the position was last known to be right for
+) ENGINE = InnoDB;
 
 DELIMITER ;;
 DROP PROCEDURE IF EXISTS {{$s}}snowfence_setup;;
@@ -32,7 +31,7 @@ BEGIN
   IF (SELECT COUNT(*) FROM {{$s}}snowfence_state) = 0 THEN
     INSERT INTO {{$s}}snowfence_position VALUES ({{.Start}}, CONNECTION_ID());
     DELETE FROM {{$s}}snowfence_position WHERE position = {{.Start}} AND connection = CONNECTION_ID();
-    INSERT INTO {{$s}}snowfence_state VALUES (1, {{text .Spec}}, {{.Node}}, {{template "server"}}, NOW(6));
+    INSERT INTO {{$s}}snowfence_state VALUES (1, {{text .Spec}}, {{.Node}}, {{template "server"}});
   END IF;
 END;;
 CALL {{$s}}snowfence_setup();;
@@ -49,8 +48,7 @@ BEGIN
   IF @@innodb_flush_log_at_trx_commit NOT IN (1, 3) THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: IDs could repeat after a crash: SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the configuration';
   END IF;
-  IF (SELECT COUNT(*) FROM {{$s}}snowfence_state WHERE one = 1 AND server = {{template "server"}}
-      /*M!100600 AND made = row_start */) = 0 THEN
+  IF (SELECT COUNT(*) FROM {{$s}}snowfence_state WHERE one = 1 AND server = {{template "server"}}) = 0 THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: another server or other data than IDs were made from: when the old one is gone, CALL snowfence_confirm(10)';
   END IF;
   RETURN 1;
@@ -145,6 +143,7 @@ END;;
 DROP PROCEDURE IF EXISTS {{$s}}snowfence_confirm;;
 CREATE PROCEDURE {{$s}}snowfence_confirm(seconds DECIMAL(8, 3)) MODIFIES SQL DATA SQL SECURITY INVOKER
 BEGIN
+  DECLARE taken BIGINT UNSIGNED;
   DECLARE start BIGINT DEFAULT {{template "now" .}} + CEIL(seconds * 1000000 / {{.Tick}}) + {{.Lead}} + 1;
   IF seconds IS NULL OR seconds < 0 OR seconds > 86400 THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: that is not how much two clocks may differ: 0 to 86400 seconds';
@@ -155,8 +154,14 @@ BEGIN
   -- First the position: whoever sees the new server's name finds it moved.
   INSERT INTO {{$s}}snowfence_position VALUES (start * {{.Count}}, CONNECTION_ID());
   DELETE FROM {{$s}}snowfence_position WHERE position = start * {{.Count}} AND connection = CONNECTION_ID();
-  UPDATE {{$s}}snowfence_state SET server = {{template "server"}}, made = NOW(6);
-  SELECT TIMESTAMP'1970-01-01 00:00:00.000000' + INTERVAL start * {{.Tick}} + {{.Epoch}} MICROSECOND AS ids_from;
+  INSERT INTO {{$s}}snowfence_position (connection) VALUES (CONNECTION_ID());
+  SET taken = LAST_INSERT_ID();
+  DELETE FROM {{$s}}snowfence_position WHERE position = taken AND connection = CONNECTION_ID();
+  IF taken DIV {{.Count}} > {{.MaxTick}} THEN
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: the position is above all times of the layout, and never goes back: print the functions of another node';
+  END IF;
+  UPDATE {{$s}}snowfence_state SET server = {{template "server"}};
+  SELECT TIMESTAMP'1970-01-01 00:00:00.000000' + INTERVAL GREATEST(start, taken DIV {{.Count}}) * {{.Tick}} + {{.Epoch}} MICROSECOND AS ids_from;
 END;;
 {{- if .Column}}
 
@@ -175,6 +180,8 @@ SET sql_mode = @snowfence_sql_mode;
 {{- define "statements"}}IF @@binlog_format = 'STATEMENT' THEN -- a replica would make other IDs, or refuse the numbers in the log
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: replicas of statements would have other IDs: SET GLOBAL binlog_format = ROW, and connect again';
   END IF;{{end}}
-{{- define "server"}}CONCAT(@@server_id /*!80000 , ':', @@server_uuid */){{end}}
+{{- /* A dump that is put back makes the table again, and sets the counter back. */}}
+{{- define "server"}}CONCAT(@@server_id, /*!80000 ':', @@server_uuid, */ ' ', (SELECT UNIX_TIMESTAMP(create_time)
+      FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'snowfence_position')){{end}}
 {{- /* NOW is when the statement began, in UTC without summer time; SYSDATE is now. */}}
 {{- define "now"}}(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) + TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) - ({{.Epoch}})) DIV {{.Tick}}{{end}}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Postgres returns the SQL for PostgreSQL 12 and later. It runs in one transaction, and again
-// without harm: positions stay, and other lanes begin above the old ones.
+// Postgres returns the SQL for PostgreSQL 12 and later. It runs again without
+// harm: positions stay, and other lanes begin above the old ones.
 func Postgres(p Plan) (string, error) {
 	p.Schema = cmp.Or(p.Schema, "public")
 	n, err := p.numbers()

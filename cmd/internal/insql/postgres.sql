@@ -58,7 +58,11 @@ BEGIN
   IF had.lanes = {{.Lanes}} THEN
     RETURN;
   END IF;
-  -- Other lanes have other slices of the same ticks: they begin above all that the old ones took.
+  -- Other lanes have other slices of the same ticks: they begin above all that the old ones took, and lanes of
+  -- restored data may not know all of that.
+  IF EXISTS (SELECT FROM {{$s}}.snowfence_state WHERE xmin = xid AND identity = {{$s}}.snowfence_identity()) THEN
+    start := 0;
+  END IF;
   FOR lane IN 0 .. coalesce(had.lanes, 0) - 1 LOOP
     PERFORM pg_catalog.pg_advisory_xact_lock(class, lane);
     last := pg_catalog.pg_sequence_last_value(
@@ -227,8 +231,9 @@ BEGIN
 END
 $snowfence$;
 REVOKE ALL ON FUNCTION {{$s}}.snowfence_confirm(interval) FROM PUBLIC;
+COMMIT;
 {{- if .Column}}
 
+-- By itself, because transactions that wrote to the table may wait for a lane.
 ALTER TABLE {{table .Table}} ALTER COLUMN {{name .Column}} SET DEFAULT {{$s}}.snowfence_next();
 {{- end}}
-COMMIT;
