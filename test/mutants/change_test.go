@@ -27,10 +27,4 @@ return Namespace{}, err
 		swap("start (4)", "ns.Floor")),
 	m("neighbors make the numbers below their first", "RegionOf", "TestRegionsOfNeighbors",
 		swap("Last: s.layout.Last", "First: s.layout.First, Last: s.layout.Last")),
-	m("a region goes on to the last tick", "RegionOf", "TestRegionsOfNeighbors",
-		swap("s.MaxTick() + 1", "s.MaxTick()")),
-	m("a region ends below its last tick", "Region.side", "TestMeetAgainstAllIDs", swap("r.Until - 1", "r.Until-2")),
-	m("a region without ticks meets nothing", "Meet", "TestMeetAgainstAllIDs", swap("b.From >= b.Until", "false")),
-	m("two secrets are unproven", "Meet", "TestMeetEncrypted", swap("a.Key != b.Key", "false")),
-	m("two encrypted layouts without a key are unproven", "Meet", "TestMeetEncrypted", swap("a.Key == \"\"", "false")),
 }
