@@ -120,11 +120,12 @@ func (p *program) audit(ctx context.Context, f *auditFlags, n *numbering, files 
 		return err
 	}
 	in.reportBad()
+	in.places.fill(result)
 	if n != nil {
-		r := newGapsReport(result, n, &in.places, in.bad)
+		r := newGapsReport(result, n, in.bad)
 		return codeOf(r.write(out, f.json), r.finding(), in.bad)
 	}
-	r := &auditReport{result: result, view: v, places: in.places, bad: in.bad, now: p.now()}
+	r := &auditReport{result: result, view: v, bad: in.bad, now: p.now()}
 	if err := r.writeFiles(f.html, f.svg); err != nil {
 		return err
 	}

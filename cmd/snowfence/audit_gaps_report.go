@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"strings"
 
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/internal/audit"
@@ -44,7 +43,7 @@ type repetition struct {
 	Places []string `json:"places"` // the first 16
 }
 
-func newGapsReport(a *audit.Result, n *numbering, where *places, bad int64) *gapsReport {
+func newGapsReport(a *audit.Result, n *numbering, bad int64) *gapsReport {
 	r := &gapsReport{Numbers: a.Count, StepsBack: a.Order.Violations, BadLines: bad}
 	if a.Count > 0 {
 		r.First, r.Last = n.text(a.Lowest), n.text(a.Highest)
@@ -59,7 +58,7 @@ func newGapsReport(a *audit.Result, n *numbering, where *places, bad int64) *gap
 	}
 	r.Duplicates = repetitions{a.Duplicates.IDs, a.Duplicates.Extra, []repetition{}}
 	for _, d := range a.Duplicates.List {
-		r.Duplicates.List = append(r.Duplicates.List, repetition{n.text(d.ID), d.Count, where.names(d.Positions)})
+		r.Duplicates.List = append(r.Duplicates.List, repetition{n.text(d.ID), d.Count, d.Places})
 	}
 	return r
 }
@@ -107,11 +106,8 @@ func (r *gapsReport) write(out *bufio.Writer, asJSON bool) error {
 	writeList(out, "missing", lines, r.Missing.Places)
 	lines = nil
 	for _, d := range r.Duplicates.List {
-		text := strings.Join(d.Places, ", ")
-		if d.Count > int64(len(d.Places)) {
-			text += ", …"
-		}
-		lines = append(lines, []string{"  " + d.Number, fmt.Sprintf("%d times", d.Count), text})
+		times := fmt.Sprintf("%d times", d.Count)
+		lines = append(lines, []string{"  " + d.Number, times, placesText(d.Places, d.Count)})
 	}
 	writeList(out, "duplicates", lines, r.Duplicates.Numbers)
 	return err

@@ -120,16 +120,17 @@ func (in *auditInput) count(name string, b *audit.Batch) {
 	}
 }
 
-// hintOf returns what was forgotten, by the look of a line.
-func (in *auditInput) hintOf(line string) string {
+// hintOf returns what was forgotten, by the look of a line that an error quotes.
+func (in *auditInput) hintOf(text string) string {
 	f := in.format
+	_, line, quoted := strings.Cut(text, `"`)
 	switch {
-	case f.Column != "" || f.Field != "" || f.Raw || f.Parse != nil:
+	case f.Column != "" || f.Field != "" || f.Raw || !quoted:
 		return ""
-	case strings.Contains(line, "{"):
-		return "these lines look like JSON: name the field with the ID with --field NAME"
+	case strings.HasPrefix(line, "{"):
+		return "these lines look like JSON: name their field with --field NAME"
 	case strings.ContainsAny(line, ",;") || strings.Contains(line, `\t`):
-		return "these lines look like comma-, semicolon- or tab-separated values: name the column with the ID with " +
+		return "these lines look like comma-, semicolon- or tab-separated values: name their column with " +
 			"--column NAME, or --column 1"
 	}
 	return ""

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"sort"
+	"strings"
 
 	"github.com/snowfence/snowfence/internal/audit"
 )
@@ -63,10 +64,25 @@ func (p *places) name(position int64) string {
 	return fmt.Sprintf("%s:%d", f.name, f.runs[j].line+position-f.runs[j].position)
 }
 
-func (p *places) names(positions []int64) []string {
-	var list []string
-	for _, at := range positions {
-		list = append(list, p.name(at))
+// fill names the places of what was found.
+func (p *places) fill(r *audit.Result) {
+	for i := range r.Duplicates.List {
+		d := &r.Duplicates.List[i]
+		for _, at := range d.Positions {
+			d.Places = append(d.Places, p.name(at))
+		}
 	}
-	return list
+	for i := range r.Order.List {
+		s := &r.Order.List[i]
+		s.Place = p.name(s.Position)
+	}
+}
+
+// placesText is where something stands that came so often, for people.
+func placesText(places []string, count int64) string {
+	text := strings.Join(places, ", ")
+	if count > int64(len(places)) {
+		text += ", …"
+	}
+	return text
 }

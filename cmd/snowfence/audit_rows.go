@@ -34,7 +34,7 @@ func (r *auditReport) rows() [][2]string {
 	} else {
 		text := show.Plural(o.Violations, "step") + " back"
 		if len(o.List) > 0 {
-			text += ", the first at " + r.places.name(o.List[0].Position)
+			text += ", the first at " + o.List[0].Place
 		}
 		add("order", "%s", text)
 	}

@@ -50,8 +50,8 @@ of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is
 		"them; default: as above)")
 	cmd.Flags().StringVar(&f.from, "from", "", "text `form` of the IDs: "+encodingNames()+" (default: as above)")
 	f.secret.register(cmd.Flags())
-	cmd.Flags().BoolVar(&f.check, "check", false, "refuse IDs that cannot be real: of a time to come, or with "+
-		"--store of a node never leased")
+	cmd.Flags().BoolVar(&f.check, "check", false, "refuse IDs that cannot be real: more than a minute ahead of "+
+		"this clock, or with --store of a node or a time that the namespace never had")
 	f.store.register(cmd.Flags())
 	cmd.Flags().BoolVar(&d.JSON, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVar(&d.Guess, "guess", false, "list the layouts under which the time is plausible")

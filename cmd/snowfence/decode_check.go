@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -48,16 +49,8 @@ func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags)
 			return err
 		}
 		defer st.Close()
-		if d.Views, err = p.namespaceViews(cmd.Context(), st, f, scheme); err != nil {
-			return err
-		}
 		d.Source, d.Namespace = show.FromNamespace, f.store.namespace
-		if f.check {
-			d.Check, err = p.plausible(cmd.Context(), st, f.store.namespace)
-		}
-		if err != nil {
-			return err
-		}
+		return p.decodeNamespace(cmd.Context(), st, d, f, scheme)
 	case f.layout != "":
 		v, err := show.NewViewWith(f.layout, scheme)
 		if errors.Is(err, snowfence.ErrInvalidLayout) {
@@ -74,23 +67,46 @@ func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags)
 		}
 	}
 	if f.check {
-		if d.Check == nil {
-			d.Check = &snowfence.CheckOptions{Now: d.Now, Ahead: checkAhead}
-		}
-		p.message("a random number passes this check with a probability of %.2g", d.Views[0].Scheme.Odds(d.Check))
+		want := &snowfence.CheckOptions{Now: d.Now, Ahead: checkAhead}
+		d.Check = func(v *show.View, id snowfence.ID) (snowfence.Parts, error) { return v.Scheme.Check(id, want) }
+		p.sayOdds(d.Views[0].Scheme.Odds(want))
 	}
+	return nil
+}
+
+func (p *program) sayOdds(odds float64) {
+	p.message("a random number passes this check with a probability of %.2g", odds)
+}
+
+// decodeNamespace prepares a decoder for the IDs of a namespace.
+func (p *program) decodeNamespace(ctx context.Context, st *open.Store, d *decoder, f *decodeFlags,
+	scheme func(snowfence.Layout) (*snowfence.Scheme, error),
+) error {
+	ns, err := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
+	if err != nil {
+		return err
+	}
+	if d.Views, err = namespaceViews(ns, f, scheme); err != nil || !f.check {
+		return err
+	}
+	c := namespaceCheck{regions: ns.Regions, now: d.Now}
+	if c.leased, err = leasedNodes(ctx, st, ns.Name); err != nil {
+		return err
+	}
+	d.Check = c.check
+	odds := 0.0
+	for _, v := range d.Views {
+		odds += v.Scheme.Odds(c.options(v))
+	}
+	p.sayOdds(odds)
 	return nil
 }
 
 // namespaceViews returns views of the layout of a namespace, and of those that it had
 // before, the last one first.
-func (p *program) namespaceViews(ctx context.Context, st *open.Store, f *decodeFlags,
+func namespaceViews(ns lease.Namespace, f *decodeFlags,
 	scheme func(snowfence.Layout) (*snowfence.Scheme, error),
 ) ([]*show.View, error) {
-	ns, err := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
-	if err != nil {
-		return nil, err
-	}
 	l, err := snowfence.ParseLayout(ns.Layout)
 	if err != nil {
 		return nil, err
@@ -106,8 +122,8 @@ func (p *program) namespaceViews(ctx context.Context, st *open.Store, f *decodeF
 		}
 	}
 	v, err := show.NewViewWith(show.LayoutName(l), scheme)
-	if err != nil || f.check {
-		return []*show.View{v}, err
+	if err != nil {
+		return nil, err
 	}
 	v.From = ns.Start
 	views := []*show.View{v}
@@ -125,18 +141,62 @@ func (p *program) namespaceViews(ctx context.Context, st *open.Store, f *decodeF
 // checkAhead is how far clocks and leads may be ahead of this machine's clock.
 const checkAhead = time.Minute
 
-// plausible returns what --check holds IDs of a namespace against.
-func (p *program) plausible(ctx context.Context, st *open.Store, namespace string) (*snowfence.CheckOptions, error) {
-	leases, err := lease.ListLeases(ctx, st.Leases, namespace)
+// namespaceCheck tells which IDs of a namespace can be real: those in one of its regions. Of
+// leases these are the nodes that were ever leased.
+type namespaceCheck struct {
+	regions []lease.Region
+	leased  snowfence.NodeRange // from the lowest to the highest; empty if none ever was
+	now     time.Time
+}
+
+func (c *namespaceCheck) check(v *show.View, id snowfence.ID) (snowfence.Parts, error) {
+	parts, err := v.Scheme.Check(id, &snowfence.CheckOptions{Now: c.now, Ahead: checkAhead})
 	if err != nil {
-		return nil, err
+		return parts, err
 	}
-	if len(leases) == 0 {
-		return nil, usagef("no node of namespace %q was ever leased, so that no ID can be of it", namespace)
+	ofLeases := false
+	for _, r := range c.regions {
+		if !r.Layout.Equal(v.Layout) || parts.Tick < r.From || parts.Tick >= r.Until || parts.Sequence > r.Last ||
+			parts.Node < r.Nodes.From || parts.Node >= r.Nodes.Until {
+			continue
+		}
+		switch {
+		case r.Owner == lease.OwnerLeases: // and numbers below the first, by hand or after a step back
+			ofLeases = true
+		case parts.Sequence >= r.First:
+			return parts, nil
+		}
 	}
-	want := &snowfence.CheckOptions{Now: p.now(), Ahead: checkAhead, Nodes: snowfence.NodeRange{From: leases[0].Node}}
-	for _, r := range leases {
-		want.Nodes.From, want.Nodes.Until = min(want.Nodes.From, r.Node), max(want.Nodes.Until, r.Node+1)
+	switch {
+	case !ofLeases:
+		return parts, fmt.Errorf("%w: %d would be of %s, when the namespace did not have this layout",
+			snowfence.ErrInvalidID, int64(id), parts.Time.Format(time.RFC3339))
+	case c.leased.Until == 0:
+		return parts, fmt.Errorf("%w: %d would be of node %d, and no node was ever leased",
+			snowfence.ErrInvalidID, int64(id), parts.Node)
 	}
-	return want, nil
+	return v.Scheme.Check(id, &snowfence.CheckOptions{Nodes: c.leased})
+}
+
+// options are what the check comes to in a layout, at most.
+func (c *namespaceCheck) options(v *show.View) *snowfence.CheckOptions {
+	want := &snowfence.CheckOptions{Now: c.now, Ahead: checkAhead, Nodes: c.leased}
+	for _, r := range c.regions {
+		if r.Owner != lease.OwnerLeases && r.Layout.Equal(v.Layout) {
+			want.Nodes = snowfence.NodeRange{} // it may have any node
+		}
+	}
+	return want
+}
+
+// leasedNodes returns the range of nodes that were ever leased.
+func leasedNodes(ctx context.Context, st *open.Store, namespace string) (nodes snowfence.NodeRange, err error) {
+	leases, err := lease.ListLeases(ctx, st.Leases, namespace)
+	for i, r := range leases {
+		if i == 0 {
+			nodes.From = r.Node
+		}
+		nodes.From, nodes.Until = min(nodes.From, r.Node), max(nodes.Until, r.Node+1)
+	}
+	return nodes, err
 }

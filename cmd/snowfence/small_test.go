@@ -33,6 +33,8 @@ func TestAdviceThatWasMissing(t *testing.T) {
 	run("", 0, "512-1023", "namespace", "show", "orders", "--store", store)
 	run("id,name\n1,a\n2,b\n", 2, "--column NAME", "audit", "-")
 	run("{\"id\":1}\n{\"id\":2}\n", 2, "--field NAME", "audit", "-")
+	run("no,name\nRE-2026-000001,a\n", 2, "--column NAME", "audit", "--gaps", "--pattern", "RE-{year}-{n:6}", "-")
+	run("RE-2026-1\n", 2, "is no number of the pattern", "audit", "--gaps", "--pattern", "RE-{year}-{n:6}", "-")
 	run("abc\n", 2, "abc", "audit", "-")
 }
 

@@ -39,7 +39,9 @@ func (a *Auditor) order() Order {
 	}
 	r := Order{Violations: o.falls, Deepest: o.deepest, List: []Step{}}
 	for _, f := range o.list {
-		r.List = append(r.List, Step{f.at, snowfence.ID(f.before ^ a.flip), snowfence.ID(f.after ^ a.flip)})
+		r.List = append(r.List, Step{
+			Position: f.at, Before: snowfence.ID(f.before ^ a.flip), ID: snowfence.ID(f.after ^ a.flip),
+		})
 	}
 	return r
 }

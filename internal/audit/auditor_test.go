@@ -115,7 +115,7 @@ func TestEncrypted(t *testing.T) {
 		if !r.Uniformity.Even(1e-9) || r.Uniformity.Width != c.width {
 			t.Errorf("%s: %+v", c.layout, r.Uniformity)
 		}
-		if r.Order.Violations != 1 || r.Order.List[0] != (Step{9_000, ids[8_999], ids[8_000]}) {
+		if r.Order.Violations != 1 || r.Order.List[0] != (Step{Position: 9_000, Before: ids[8_999], ID: ids[8_000]}) {
 			t.Errorf("%s: order %+v", c.layout, r.Order)
 		}
 		if r.Duplicates.IDs != 2 || !slices.ContainsFunc(r.Duplicates.List, func(d Duplicate) bool {

@@ -27,7 +27,7 @@ func newOracle(ids []snowfence.ID, flip uint64) *oracle {
 		o.where[k] = append(o.where[k], int64(i))
 		if i > 0 {
 			if before := uint64(ids[i-1]) ^ flip; k < before {
-				o.steps = append(o.steps, Step{int64(i), ids[i-1], id})
+				o.steps = append(o.steps, Step{Position: int64(i), Before: ids[i-1], ID: id})
 				o.deep = max(o.deep, before-k)
 			}
 		}
@@ -43,7 +43,9 @@ func (o *oracle) duplicates(flip uint64) []Duplicate {
 	var list []Duplicate
 	for _, k := range o.keys {
 		if at := o.where[k]; len(at) > 1 {
-			list = append(list, Duplicate{snowfence.ID(k ^ flip), int64(len(at)), at[:min(len(at), maxPositions)]})
+			list = append(list, Duplicate{
+				ID: snowfence.ID(k ^ flip), Count: int64(len(at)), Positions: at[:min(len(at), maxPositions)],
+			})
 		}
 	}
 	return list

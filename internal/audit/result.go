@@ -30,7 +30,8 @@ type Duplicates struct {
 type Duplicate struct {
 	ID        snowfence.ID `json:"id"`
 	Count     int64        `json:"count"`
-	Positions []int64      `json:"positions"` // the first 16
+	Positions []int64      `json:"positions"`        // the first 16
+	Places    []string     `json:"places,omitempty"` // the same, named by who read the IDs
 }
 
 // Order says where IDs were lower than the one before; equal ones are duplicates.
@@ -47,6 +48,7 @@ type Step struct {
 	Position int64        `json:"position"`
 	Before   snowfence.ID `json:"before"`
 	ID       snowfence.ID `json:"id"`
+	Place    string       `json:"place,omitempty"` // of Position, named by who read the IDs
 }
 
 // Gaps are numbers between the lowest and highest ID that did not come: missing

@@ -15,8 +15,10 @@ type Decoder struct {
 	Known     []*View // for guess
 	JSON      bool
 	Guess     bool
-	Check     *snowfence.CheckOptions // what an ID has to be; nil for anything
 	Now       time.Time
+
+	// Check is Decode that refuses IDs that cannot be real; nil refuses none.
+	Check func(v *View, id snowfence.ID) (snowfence.Parts, error)
 }
 
 // Source says where the layout of an ID is from.
@@ -53,7 +55,7 @@ func (d *Decoder) Append(b, s []byte) ([]byte, error) {
 
 func (d *Decoder) parts(v *View, id snowfence.ID) (snowfence.Parts, error) {
 	if d.Check != nil {
-		return v.Scheme.Check(id, d.Check)
+		return d.Check(v, id)
 	}
 	return v.Scheme.Decode(id)
 }
