@@ -64,7 +64,7 @@ func (c *Client) definition(ctx context.Context, name string) (sequence.Definiti
 
 // numbers asks servers for n numbers in a row. Without an answer they are lost, as a gap.
 func (c *Client) numbers(ctx context.Context, name string, period, n int64) (*pb.SequenceNextResponse, error) {
-	req := &pb.SequenceNextRequest{Name: name, Count: uint32(n), Period: period, WithoutTexts: true}
+	req := &pb.SequenceNextRequest{Name: name, Count: uint32(n), Period: period, WithoutNumbers: true}
 	res, err := race(ctx, c,
 		func(ctx context.Context, p *peer) (*connect.Response[pb.SequenceNextResponse], error) {
 			return p.sequences.Next(ctx, connect.NewRequest(req))

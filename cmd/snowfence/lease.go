@@ -10,26 +10,11 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/spf13/cobra"
 )
-
-// leaseJSON is a lease as lease list prints it. Times are those of the layout's ticks.
-type leaseJSON struct {
-	Namespace string    `json:"namespace"`
-	Node      int64     `json:"node"`
-	Held      bool      `json:"held"`
-	Label     string    `json:"label"`
-	Until     time.Time `json:"until"` // IDs of the node are granted up to here; its next holder starts here
-	UntilTick int64     `json:"until_tick"`
-	Written   time.Time `json:"written"` // by the holder's clock
-	Veto      string    `json:"veto,omitempty"`
-
-	// A range that lies ahead and is used up; see lease restore.
-	SkipFrom  *time.Time `json:"skip_from,omitempty"`
-	SkipUntil *time.Time `json:"skip_until,omitempty"`
-}
 
 func (p *program) leaseCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -69,16 +54,16 @@ func (p *program) leaseList() *cobra.Command {
 		now := p.now()
 		rows := [][]string{{"NODE", "STATE", "UNTIL", "HOLDER"}}
 		for _, r := range records {
-			l := leaseOut(r, ns, now)
+			l := view.Lease(r, ns.Namespace, ns.layout, now)
 			switch {
 			case !all && !l.Held:
 			case asJSON:
-				if err := writeJSON(out, l); err != nil {
+				if err := writeMessage(out, l); err != nil {
 					return err
 				}
 			default:
-				node, until := strconv.FormatInt(l.Node, 10), l.Until.Format(time.RFC3339)
-				rows = append(rows, []string{node, l.state(now), until, l.Label})
+				node, until := strconv.FormatInt(l.Node, 10), l.UntilTime.AsTime().Format(time.RFC3339)
+				rows = append(rows, []string{node, leaseState(l, now), until, l.Label})
 			}
 		}
 		if asJSON {
@@ -129,31 +114,13 @@ func namespaceOf(ctx context.Context, f *storeFlags, opener opener) (*open.Store
 	return st, ns, nil
 }
 
-// leaseOut is a record for printing. One from before a change of layout counts ticks of
-// the old one: all that is left of it is that the namespace's floor is above them.
-func leaseOut(r store.Record, ns openedNamespace, now time.Time) leaseJSON {
-	l, until := ns.layout, max(r.Until, ns.Floor)
-	old := r.Generation < ns.Since
-	if old {
-		until = ns.Floor
-	}
-	out := leaseJSON{
-		Namespace: r.Namespace, Node: r.Node, Held: r.Held(l.TickOf(now)) && !old, Label: r.Label,
-		Until: l.TimeOf(until), UntilTick: until, Written: time.UnixMilli(r.At).UTC(), Veto: r.Veto,
-	}
-	if r.SkipUntil > 0 && !old {
-		from, to := l.TimeOf(r.SkipFrom), l.TimeOf(r.SkipUntil)
-		out.SkipFrom, out.SkipUntil = &from, &to
-	}
-	return out
-}
-
-func (l leaseJSON) state(now time.Time) string {
+// leaseState says how a node is.
+func leaseState(l *pb.LeaseInfo, now time.Time) string {
 	switch {
 	case l.Veto != "":
 		return "vetoed: " + l.Veto
 	case l.Held:
-		return "held, ends " + show.Ago(l.Until, now)
+		return "held, ends " + show.Ago(l.UntilTime.AsTime(), now)
 	}
 	return "free"
 }

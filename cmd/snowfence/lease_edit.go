@@ -8,8 +8,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/spf13/cobra"
 )
 
@@ -20,7 +22,7 @@ type nodeEdit func(ctx context.Context, st store.Store, namespace string, node i
 // work. Its message is for people, about the record as it is now; one without a nonce was
 // never written.
 func (p *program) leaseEdit(
-	cmd *cobra.Command, edit nodeEdit, message func(store.Record, leaseJSON) (string, error),
+	cmd *cobra.Command, edit nodeEdit, message func(store.Record, *pb.LeaseInfo) (string, error),
 ) *cobra.Command {
 	var f storeFlags
 	var asJSON bool
@@ -44,23 +46,23 @@ func (p *program) leaseEdit(
 		if err != nil {
 			return err
 		}
-		l := leaseOut(r, ns, p.now())
+		l := view.Lease(r, ns.Namespace, ns.layout, p.now())
 		text, err := message(r, l)
 		if err != nil {
 			return err
 		}
 		if asJSON {
-			return writeJSON(out, l)
+			return writeMessage(out, l)
 		}
-		_, err = fmt.Fprintf(out, "node %d of namespace %q %s\n", l.Node, l.Namespace, escaped(text, ""))
+		_, err = fmt.Fprintf(out, "node %d of namespace %q %s\n", l.Node, f.namespace, escaped(text, ""))
 		return err
 	})
 	return cmd
 }
 
 // nextIDs says where the next holder of a node begins.
-func (l leaseJSON) nextIDs() string {
-	return "its next IDs begin at " + l.Until.Format(time.RFC3339Nano)
+func nextIDs(l *pb.LeaseInfo) string {
+	return "its next IDs begin at " + l.UntilTime.AsTime().Format(time.RFC3339Nano)
 }
 
 func (p *program) leaseRelease() *cobra.Command {
@@ -70,14 +72,14 @@ func (p *program) leaseRelease() *cobra.Command {
 gone. It is safe if the holder still runs, too: the next holder starts above everything the old
 one was granted. The old one loses its lease at its next renewal, and takes another node.`,
 		Example: "  snowfence lease release 5",
-	}, lease.ReleaseNode, func(r store.Record, l leaseJSON) (string, error) {
+	}, lease.ReleaseNode, func(r store.Record, l *pb.LeaseInfo) (string, error) {
 		switch {
 		case r.Nonce == "":
 			return "", fmt.Errorf("node %d of namespace %q was never leased", r.Node, r.Namespace)
 		case r.Veto != "":
 			return "has no holder, and stays vetoed: " + r.Veto, nil
 		}
-		return "is free; " + l.nextIDs(), nil
+		return "is free; " + nextIDs(l), nil
 	})
 }
 
@@ -100,12 +102,12 @@ next renewal and takes another one. Others see the reason.`,
 		}
 		return r, err
 	}
-	cmd = p.leaseEdit(cmd, veto, func(r store.Record, l leaseJSON) (string, error) {
+	cmd = p.leaseEdit(cmd, veto, func(r store.Record, l *pb.LeaseInfo) (string, error) {
 		switch {
 		case r.Nonce == "":
 			return "", fmt.Errorf("node %d of namespace %q was never vetoed", r.Node, r.Namespace)
 		case r.Veto == "":
-			return "can be leased again; " + l.nextIDs(), nil
+			return "can be leased again; " + nextIDs(l), nil
 		}
 		return "is vetoed: " + r.Veto, nil
 	})
@@ -142,11 +144,12 @@ It refuses when it cannot prove that the ticks in between were never granted.`,
 			return store.Record{}, fmt.Errorf("node %d of namespace %q was never leased", node, namespace)
 		}
 		return lease.RestoreNode(ctx, st, namespace, node, p.now())
-	}, func(_ store.Record, l leaseJSON) (string, error) {
-		text := "starts again: " + l.nextIDs()
-		if l.SkipFrom != nil {
-			text += fmt.Sprintf("; %s to %s is used up and will be skipped", l.SkipFrom.Format(time.RFC3339Nano),
-				l.SkipUntil.Format(time.RFC3339Nano))
+	}, func(_ store.Record, l *pb.LeaseInfo) (string, error) {
+		text := "starts again: " + nextIDs(l)
+		if l.SkipFromTime != nil {
+			from, until := l.SkipFromTime.AsTime(), l.SkipUntilTime.AsTime()
+			text += fmt.Sprintf("; %s to %s is used up and will be skipped", from.Format(time.RFC3339Nano),
+				until.Format(time.RFC3339Nano))
 		}
 		return text, nil
 	})

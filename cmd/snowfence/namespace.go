@@ -8,46 +8,11 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/spf13/cobra"
 )
-
-// namespaceJSON is a namespace as namespace list and show print it.
-type namespaceJSON struct {
-	Namespace  string     `json:"namespace"`
-	Layout     string     `json:"layout"`
-	State      string     `json:"state"`
-	Generation int64      `json:"generation"`
-	First      int64      `json:"first_node"`
-	Last       int64      `json:"last_node"`
-	Floor      int64      `json:"floor"`          // no grant starts below this tick
-	Past       []pastJSON `json:"past,omitempty"` // oldest first
-
-	PastNumbers int64 `json:"past_numbers,omitempty"` // how many IDs for the past have, from 0 up
-
-	SQL []sqlNodeJSON `json:"sql,omitempty"` // nodes whose IDs functions in databases make or made
-}
-
-// pastJSON is a layout that a namespace had. It stamped ticks that began at from or
-// later, and before until.
-type pastJSON struct {
-	Layout string    `json:"layout"`
-	From   time.Time `json:"from"`
-	Until  time.Time `json:"until"`
-}
-
-func namespaceOut(ns lease.Namespace) namespaceJSON {
-	n := namespaceJSON{
-		Namespace: ns.Name, Layout: ns.Layout, State: string(ns.State), Generation: ns.Generation, First: ns.First,
-		Last: ns.Last, Floor: ns.Floor, PastNumbers: ns.Reserved.Past,
-	}
-	for _, r := range ns.History() {
-		from, until := r.Times()
-		n.Past = append(n.Past, pastJSON{r.Layout.String(), from, until})
-	}
-	n.SQL = sqlNodesOut(ns.Regions)
-	return n
-}
 
 func (p *program) namespaceCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -130,27 +95,42 @@ func (p *program) namespaceShow() *cobra.Command {
 }
 
 func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
-	n := namespaceOut(ns)
+	n, err := view.Namespace(ns)
+	if err != nil {
+		return err
+	}
 	if asJSON {
-		return writeJSON(out, n)
+		return writeMessage(out, n)
 	}
 	rows := [][2]string{
-		{"namespace", ns.Name},
-		{"layout", layoutText(ns.Layout)},
-		{"nodes", nodeRange(ns.First, ns.Last)},
-		{"state", fmt.Sprintf("%s, generation %d", ns.State, ns.Generation)},
+		{"namespace", n.Name},
+		{"layout", layoutText(n.Layout)},
+		{"nodes", nodeRange(n.FirstNode, n.LastNode)},
+		{"state", fmt.Sprintf("%s, generation %d", n.State, n.Generation)},
 	}
 	rows = append(rows, reservedRows(ns.Reserved)...)
-	for _, q := range n.SQL {
-		rows = append(rows, [2]string{"sql", q.String()})
+	for _, f := range n.Functions {
+		rows = append(rows, [2]string{"sql", functionsText(f)})
 	}
 	for _, p := range n.Past {
-		from, until := p.From.Format(time.RFC3339Nano), p.Until.Format(time.RFC3339Nano)
+		from, until := p.From.AsTime().Format(time.RFC3339Nano), p.Until.AsTime().Format(time.RFC3339Nano)
 		text := fmt.Sprintf("%s, ticks from %s until %s", layoutText(p.Layout), from, until)
 		rows = append(rows, [2]string{"past", text})
 	}
-	_, err := out.Write(show.AppendRows(nil, rows))
+	_, err = out.Write(show.AppendRows(nil, rows))
 	return err
+}
+
+// functionsText says which functions in a database make IDs.
+func functionsText(f *pb.Functions) string {
+	text := fmt.Sprintf("node %d, %s", f.Node, f.Dialect)
+	if f.Label != "" {
+		text += " (" + f.Label + ")"
+	}
+	if f.Retired != nil {
+		return text + ", retired: its IDs lie before " + f.Retired.AsTime().Format(time.RFC3339Nano)
+	}
+	return text + ", printed " + f.Printed.AsTime().Format(time.RFC3339) + ", layout " + f.Layout
 }
 
 // layoutText is a stored layout for people: its name too, if it has one.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/internal/plan"
 	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/spf13/cobra"
@@ -85,7 +86,7 @@ func (p *program) planSequence(ctx context.Context, f *planFlags, out *bufio.Wri
 }
 
 func (p *program) runOutRows(info sequence.Info, n plan.Numbers, rate string) [][2]string {
-	rows := [][2]string{{"numbers", numbersText(info)}}
+	rows := [][2]string{{"numbers", numbersText(view.Sequence(info))}}
 	if n.Period == "" {
 		ends := "after the year 9998"
 		if n.RunsOut != nil {

@@ -6,87 +6,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/spf13/cobra"
 )
 
-// sequenceJSON is a sequence as sequence list and show print it, and the server does: numbers are
-// texts, because JavaScript rounds large ones.
-type sequenceJSON struct {
-	Sequence      string `json:"sequence"`
-	Mode          string `json:"mode"`
-	Start         int64  `json:"start,string"`
-	Step          int64  `json:"step,string"`
-	Max           int64  `json:"max,string"`
-	Pattern       string `json:"pattern,omitempty"` // of a dated one
-	Zone          string `json:"zone,omitempty"`    // of its dates
-	MinRange      int64  `json:"min_range"`
-	MaxRange      int64  `json:"max_range"`
-	AfterFailover string `json:"after_failover"` // stop, trust, or how many numbers are skipped
-	State         string `json:"state"`
-	Period        int64  `json:"period,omitempty"`      // the present one of a dated one, which next and left are of
-	Next          *int64 `json:"next,string,omitempty"` // the first number that no program has
-	Left          int64  `json:"left,string"`           // how many numbers no program has
-}
-
-// States of a sequence.
-const (
-	sequenceActive     = "active"
-	sequenceEnded      = "ended"
-	sequenceRolledBack = "rolled-back"
-	sequenceDeleted    = "deleted"
-)
-
-func sequenceOut(i sequence.Info) sequenceJSON {
-	d := i.Definition
-	out := sequenceJSON{
-		Sequence: i.Name, Mode: string(d.Mode), Start: *d.Start, Step: d.Step, Max: *d.Max,
-		Pattern: d.Pattern, Zone: d.Zone, MinRange: d.MinRange, MaxRange: d.MaxRange,
-		AfterFailover: failoverText(d.AfterFailover), State: sequenceActive, Period: i.Period, Left: i.Left,
-	}
-	if i.Left > 0 {
-		out.Next = &i.Next
-	}
-	switch {
-	case i.Deleted:
-		out.State = sequenceDeleted
-	case i.RolledBack:
-		out.State = sequenceRolledBack
-	case i.Left == 0:
-		out.State = sequenceEnded
-	}
-	return out
-}
-
-// failoverText is the text that --after-failover takes.
-func failoverText(n int64) string {
-	switch n {
-	case sequence.Stop:
-		return "stop"
-	case sequence.Trust:
-		return "trust"
-	}
-	return strconv.FormatInt(n, 10)
-}
-
+// parseFailover reads --after-failover.
 func parseFailover(text string) (int64, error) {
-	switch text {
-	case "stop":
-		return sequence.Stop, nil
-	case "trust":
-		return sequence.Trust, nil
+	n, err := view.ParseAfterFailover(text)
+	if err != nil {
+		err = usagef("--after-failover: %w", err)
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 {
-		return 0, usagef("--after-failover %s: use stop, trust, or how many numbers are skipped, from 1 up", text)
-	}
-	return n, nil
+	return n, err
 }
 
 func (p *program) sequenceCommand() *cobra.Command {
@@ -135,34 +72,20 @@ func (p *program) sequenceList() *cobra.Command {
 func writeSequences(out *bufio.Writer, list []sequence.Info, asJSON bool) error {
 	rows := [][]string{{"SEQUENCE", "MODE", "NEXT", "LEFT", "STATE"}}
 	for _, i := range list {
-		s := sequenceOut(i)
+		s := view.Sequence(i)
 		if asJSON {
-			if err := writeJSON(out, s); err != nil {
+			if err := writeMessage(out, s); err != nil {
 				return err
 			}
 			continue
 		}
-		rows = append(rows, []string{s.Sequence, s.Mode, nextText(i), show.Thousands(s.Left), s.State})
+		rows = append(rows, []string{s.Name, s.Mode, cmp.Or(s.NextNumber, "none"), show.Thousands(s.Left), s.State})
 	}
 	if asJSON {
 		return nil
 	}
 	_, err := out.Write(appendTable(nil, rows))
 	return err
-}
-
-// nextText is the next number for people: of a dated sequence the whole text.
-func nextText(i sequence.Info) string {
-	if i.Left == 0 {
-		return "none"
-	}
-	if i.Definition.Pattern != "" {
-		one, err := sequence.Serials{Period: i.Period, First: i.Next, Count: 1}.Of(i.Definition)
-		if err == nil {
-			return one.At(0).Text
-		}
-	}
-	return strconv.FormatInt(i.Next, 10)
 }
 
 func (p *program) sequenceShow() *cobra.Command {
@@ -219,11 +142,11 @@ func (p *program) onSequence(cmd *cobra.Command, prepare func(name string) (sequ
 }
 
 func writeSequence(out *bufio.Writer, i sequence.Info, asJSON bool) error {
-	s := sequenceOut(i)
+	s := view.Sequence(i)
 	if asJSON {
-		return writeJSON(out, s)
+		return writeMessage(out, s)
 	}
-	rows := [][2]string{{"sequence", s.Sequence}, {"numbers", numbersText(i)}}
+	rows := [][2]string{{"sequence", s.Name}, {"numbers", numbersText(s)}}
 	if s.Pattern != "" {
 		rows = append(rows, [2]string{"pattern", s.Pattern}, [2]string{"zone", cmp.Or(s.Zone, "UTC")})
 	}
@@ -233,10 +156,10 @@ func writeSequence(out *bufio.Writer, i sequence.Info, asJSON bool) error {
 	}
 	rows = append(rows, [][2]string{
 		{"mode", s.Mode},
-		{"next", nextText(i)},
+		{"next", cmp.Or(s.NextNumber, "none")},
 		{"left", left},
 		{"ranges", show.Thousands(s.MinRange) + " to " + show.Thousands(s.MaxRange)},
-		{"failover", s.failover()},
+		{"failover", failoverText(s)},
 		{"state", s.State},
 	}...)
 	_, err := out.Write(show.AppendRows(nil, rows))
@@ -244,13 +167,12 @@ func writeSequence(out *bufio.Writer, i sequence.Info, asJSON bool) error {
 }
 
 // numbersText says which numbers a sequence has.
-func numbersText(i sequence.Info) string {
-	d := i.Definition
-	text := fmt.Sprintf("%d to %d", *d.Start, *d.Max)
-	if d.Step != 1 {
-		text += fmt.Sprintf(", step %d", d.Step)
+func numbersText(s *pb.Sequence) string {
+	text := fmt.Sprintf("%d to %d", s.Start, s.Max)
+	if s.Step != 1 {
+		text += fmt.Sprintf(", step %d", s.Step)
 	}
-	if kind := periodKind(i.Period); kind != "" {
+	if kind := periodKind(s.Period); kind != "" {
 		text += " each " + kind
 	}
 	return text
@@ -269,8 +191,8 @@ func periodKind(period int64) string {
 	return "day"
 }
 
-// failover says what happens after a failover.
-func (s sequenceJSON) failover() string {
+// failoverText says what happens after a failover.
+func failoverText(s *pb.Sequence) string {
 	switch s.AfterFailover {
 	case "stop", "trust":
 		return s.AfterFailover

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
@@ -144,8 +145,8 @@ Mode, start, step, pattern and zone never change. "snowfence sequence change" ch
 func wantFailover(ctx context.Context, st store.Store, name string, want int64) error {
 	info, err := sequence.Show(ctx, st, name)
 	if have := info.Definition.AfterFailover; err == nil && have != want {
-		return fmt.Errorf("sequence %q: its action after a failover is %s, not %s (%w)", name, failoverText(have),
-			failoverText(want), lease.ErrExists)
+		return fmt.Errorf("sequence %q: its action after a failover is %s, not %s (%w)", name, view.AfterFailover(have),
+			view.AfterFailover(want), lease.ErrExists)
 	}
 	return err
 }

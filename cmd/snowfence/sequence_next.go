@@ -147,7 +147,7 @@ func takePlain(s *sequence.Sequence, f *nextFlags) takeLines {
 // serialJSON is a number of a dated sequence as sequence next prints it.
 type serialJSON struct {
 	Number string `json:"number"`
-	Period int64  `json:"period"`
+	Period int64  `json:"period,string"`
 	N      int64  `json:"n,string"`
 }
 

@@ -35,16 +35,17 @@ the list for a minute.`,
 		rows := [][]string{{"SERVER", "VERSION", "SINCE", "NODES"}}
 		for _, s := range list {
 			if asJSON {
-				if err := writeJSON(out, serverJSON{s.Label, s.Version, s.Since, s.Seen, s.Nodes}); err != nil {
+				if err := writeMessage(out, s); err != nil {
 					return err
 				}
 				continue
 			}
 			var nodes []string
 			for _, h := range s.Nodes {
-				nodes = append(nodes, fmt.Sprintf("%s %d-%d", h.Namespace, h.First, h.Last))
+				nodes = append(nodes, fmt.Sprintf("%s %d-%d", h.Namespace, h.FirstNode, h.LastNode))
 			}
-			rows = append(rows, []string{s.Label, s.Version, s.Since.Format(time.RFC3339), strings.Join(nodes, ", ")})
+			since := s.Since.AsTime().Format(time.RFC3339)
+			rows = append(rows, []string{s.Label, s.Version, since, strings.Join(nodes, ", ")})
 		}
 		switch {
 		case asJSON:
@@ -57,13 +58,4 @@ the list for a minute.`,
 		return err
 	})
 	return cmd
-}
-
-// serverJSON is a server as servers prints it.
-type serverJSON struct {
-	Label   string             `json:"label"`
-	Version string             `json:"version"`
-	Since   time.Time          `json:"since"`
-	Seen    time.Time          `json:"seen"`
-	Nodes   []server.HeldNodes `json:"nodes"`
 }

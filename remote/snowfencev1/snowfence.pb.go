@@ -332,6 +332,9 @@ type DecodeRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	Id            int64                  `protobuf:"fixed64,2,opt,name=id,proto3" json:"id,omitempty"`
+	Text          string                 `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`     // the ID as people write it, in place of id
+	Format        string                 `protobuf:"bytes,4,opt,name=format,proto3" json:"format,omitempty"` // how text is written: dec, hex, base32hex, crockford, zbase32, base36, base58, base58flickr, base62, base64url or crockfordcheck, each also with -fixed behind it; "" means dec
+	Prefix        string                 `protobuf:"bytes,5,opt,name=prefix,proto3" json:"prefix,omitempty"` // the prefix that text must have, without its underscore; "" means any or none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -380,6 +383,27 @@ func (x *DecodeRequest) GetId() int64 {
 	return 0
 }
 
+func (x *DecodeRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *DecodeRequest) GetFormat() string {
+	if x != nil {
+		return x.Format
+	}
+	return ""
+}
+
+func (x *DecodeRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
 type DecodeResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            int64                  `protobuf:"fixed64,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -388,6 +412,7 @@ type DecodeResponse struct {
 	Node          int64                  `protobuf:"varint,4,opt,name=node,proto3" json:"node,omitempty"`
 	Sequence      int64                  `protobuf:"varint,5,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	Fields        []*FieldValue          `protobuf:"bytes,6,rep,name=fields,proto3" json:"fields,omitempty"` // all fields of the layout but time, by their names
+	Layout        string                 `protobuf:"bytes,7,opt,name=layout,proto3" json:"layout,omitempty"` // spec
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -462,6 +487,13 @@ func (x *DecodeResponse) GetFields() []*FieldValue {
 		return x.Fields
 	}
 	return nil
+}
+
+func (x *DecodeResponse) GetLayout() string {
+	if x != nil {
+		return x.Layout
+	}
+	return ""
 }
 
 type FieldValue struct {
@@ -639,8 +671,11 @@ type Namespace struct {
 	State         string                 `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"` // active, changing or deleted
 	Generation    int64                  `protobuf:"varint,7,opt,name=generation,proto3" json:"generation,omitempty"`
 	EndOfLife     *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=end_of_life,json=endOfLife,proto3" json:"end_of_life,omitempty"`
-	Past          []*PastLayout          `protobuf:"bytes,9,rep,name=past,proto3" json:"past,omitempty"`        // oldest first
-	Secrets       [][]byte               `protobuf:"bytes,10,rep,name=secrets,proto3" json:"secrets,omitempty"` // where they were asked for and the server hands them out; oldest first
+	Past          []*PastLayout          `protobuf:"bytes,9,rep,name=past,proto3" json:"past,omitempty"`                                    // oldest first
+	Secrets       [][]byte               `protobuf:"bytes,10,rep,name=secrets,proto3" json:"secrets,omitempty"`                             // where they were asked for and the server hands them out; oldest first
+	Floor         int64                  `protobuf:"varint,11,opt,name=floor,proto3" json:"floor,omitempty"`                                // no grant starts below this tick
+	PastNumbers   int64                  `protobuf:"varint,12,opt,name=past_numbers,json=pastNumbers,proto3" json:"past_numbers,omitempty"` // how many sequence numbers, from 0 up, are for IDs of the past
+	Functions     []*Functions           `protobuf:"bytes,13,rep,name=functions,proto3" json:"functions,omitempty"`                         // in databases, that make or made IDs
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -745,6 +780,112 @@ func (x *Namespace) GetSecrets() [][]byte {
 	return nil
 }
 
+func (x *Namespace) GetFloor() int64 {
+	if x != nil {
+		return x.Floor
+	}
+	return 0
+}
+
+func (x *Namespace) GetPastNumbers() int64 {
+	if x != nil {
+		return x.PastNumbers
+	}
+	return 0
+}
+
+func (x *Namespace) GetFunctions() []*Functions {
+	if x != nil {
+		return x.Functions
+	}
+	return nil
+}
+
+// Functions are those in a database that make the IDs of one node.
+type Functions struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Node          int64                  `protobuf:"varint,1,opt,name=node,proto3" json:"node,omitempty"`
+	Dialect       string                 `protobuf:"bytes,2,opt,name=dialect,proto3" json:"dialect,omitempty"`
+	Label         string                 `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`   // of the database, for people
+	Layout        string                 `protobuf:"bytes,4,opt,name=layout,proto3" json:"layout,omitempty"` // spec
+	Printed       *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=printed,proto3" json:"printed,omitempty"`
+	Retired       *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=retired,proto3" json:"retired,omitempty"` // their IDs lie before; missing while they make some
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Functions) Reset() {
+	*x = Functions{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Functions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Functions) ProtoMessage() {}
+
+func (x *Functions) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Functions.ProtoReflect.Descriptor instead.
+func (*Functions) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Functions) GetNode() int64 {
+	if x != nil {
+		return x.Node
+	}
+	return 0
+}
+
+func (x *Functions) GetDialect() string {
+	if x != nil {
+		return x.Dialect
+	}
+	return ""
+}
+
+func (x *Functions) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *Functions) GetLayout() string {
+	if x != nil {
+		return x.Layout
+	}
+	return ""
+}
+
+func (x *Functions) GetPrinted() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Printed
+	}
+	return nil
+}
+
+func (x *Functions) GetRetired() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Retired
+	}
+	return nil
+}
+
 // PastLayout is a layout that a namespace had. It stamped ticks that began at from or later, and before until.
 type PastLayout struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -757,7 +898,7 @@ type PastLayout struct {
 
 func (x *PastLayout) Reset() {
 	*x = PastLayout{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -769,7 +910,7 @@ func (x *PastLayout) String() string {
 func (*PastLayout) ProtoMessage() {}
 
 func (x *PastLayout) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -782,7 +923,7 @@ func (x *PastLayout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PastLayout.ProtoReflect.Descriptor instead.
 func (*PastLayout) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{11}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PastLayout) GetLayout() string {
@@ -818,7 +959,7 @@ type CreateNamespaceRequest struct {
 
 func (x *CreateNamespaceRequest) Reset() {
 	*x = CreateNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -830,7 +971,7 @@ func (x *CreateNamespaceRequest) String() string {
 func (*CreateNamespaceRequest) ProtoMessage() {}
 
 func (x *CreateNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -843,7 +984,7 @@ func (x *CreateNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*CreateNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{12}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CreateNamespaceRequest) GetName() string {
@@ -884,7 +1025,7 @@ type ShowNamespaceRequest struct {
 
 func (x *ShowNamespaceRequest) Reset() {
 	*x = ShowNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -896,7 +1037,7 @@ func (x *ShowNamespaceRequest) String() string {
 func (*ShowNamespaceRequest) ProtoMessage() {}
 
 func (x *ShowNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -909,7 +1050,7 @@ func (x *ShowNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*ShowNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{13}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ShowNamespaceRequest) GetName() string {
@@ -934,7 +1075,7 @@ type ListNamespacesRequest struct {
 
 func (x *ListNamespacesRequest) Reset() {
 	*x = ListNamespacesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -946,7 +1087,7 @@ func (x *ListNamespacesRequest) String() string {
 func (*ListNamespacesRequest) ProtoMessage() {}
 
 func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -959,7 +1100,7 @@ func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesRequest.ProtoReflect.Descriptor instead.
 func (*ListNamespacesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{14}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{15}
 }
 
 type ListNamespacesResponse struct {
@@ -971,7 +1112,7 @@ type ListNamespacesResponse struct {
 
 func (x *ListNamespacesResponse) Reset() {
 	*x = ListNamespacesResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -983,7 +1124,7 @@ func (x *ListNamespacesResponse) String() string {
 func (*ListNamespacesResponse) ProtoMessage() {}
 
 func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -996,7 +1137,7 @@ func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesResponse.ProtoReflect.Descriptor instead.
 func (*ListNamespacesResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{15}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListNamespacesResponse) GetNamespaces() []*Namespace {
@@ -1020,7 +1161,7 @@ type ChangeNamespaceRequest struct {
 
 func (x *ChangeNamespaceRequest) Reset() {
 	*x = ChangeNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1032,7 +1173,7 @@ func (x *ChangeNamespaceRequest) String() string {
 func (*ChangeNamespaceRequest) ProtoMessage() {}
 
 func (x *ChangeNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1045,7 +1186,7 @@ func (x *ChangeNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*ChangeNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{16}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ChangeNamespaceRequest) GetName() string {
@@ -1100,7 +1241,7 @@ type DeleteNamespaceRequest struct {
 
 func (x *DeleteNamespaceRequest) Reset() {
 	*x = DeleteNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1112,7 +1253,7 @@ func (x *DeleteNamespaceRequest) String() string {
 func (*DeleteNamespaceRequest) ProtoMessage() {}
 
 func (x *DeleteNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1125,7 +1266,7 @@ func (x *DeleteNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*DeleteNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{17}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteNamespaceRequest) GetName() string {
@@ -1150,7 +1291,7 @@ type DeleteNamespaceResponse struct {
 
 func (x *DeleteNamespaceResponse) Reset() {
 	*x = DeleteNamespaceResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1162,7 +1303,7 @@ func (x *DeleteNamespaceResponse) String() string {
 func (*DeleteNamespaceResponse) ProtoMessage() {}
 
 func (x *DeleteNamespaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1175,7 +1316,7 @@ func (x *DeleteNamespaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteNamespaceResponse.ProtoReflect.Descriptor instead.
 func (*DeleteNamespaceResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{18}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{19}
 }
 
 type AcquireRequest struct {
@@ -1202,7 +1343,7 @@ type AcquireRequest struct {
 
 func (x *AcquireRequest) Reset() {
 	*x = AcquireRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1214,7 +1355,7 @@ func (x *AcquireRequest) String() string {
 func (*AcquireRequest) ProtoMessage() {}
 
 func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1227,7 +1368,7 @@ func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireRequest.ProtoReflect.Descriptor instead.
 func (*AcquireRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{19}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AcquireRequest) GetNamespace() string {
@@ -1361,7 +1502,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1373,7 +1514,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1386,7 +1527,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{20}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Lease) GetNamespace() string {
@@ -1477,7 +1618,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1489,7 +1630,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1502,7 +1643,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{21}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RenewRequest) GetTicket() []byte {
@@ -1535,7 +1676,7 @@ type RenewAllRequest struct {
 
 func (x *RenewAllRequest) Reset() {
 	*x = RenewAllRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1547,7 +1688,7 @@ func (x *RenewAllRequest) String() string {
 func (*RenewAllRequest) ProtoMessage() {}
 
 func (x *RenewAllRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1560,7 +1701,7 @@ func (x *RenewAllRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewAllRequest.ProtoReflect.Descriptor instead.
 func (*RenewAllRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{22}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RenewAllRequest) GetRenewals() []*RenewRequest {
@@ -1579,7 +1720,7 @@ type RenewAllResponse struct {
 
 func (x *RenewAllResponse) Reset() {
 	*x = RenewAllResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1591,7 +1732,7 @@ func (x *RenewAllResponse) String() string {
 func (*RenewAllResponse) ProtoMessage() {}
 
 func (x *RenewAllResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1604,7 +1745,7 @@ func (x *RenewAllResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewAllResponse.ProtoReflect.Descriptor instead.
 func (*RenewAllResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{23}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RenewAllResponse) GetRenewals() []*Renewal {
@@ -1625,7 +1766,7 @@ type Renewal struct {
 
 func (x *Renewal) Reset() {
 	*x = Renewal{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1637,7 +1778,7 @@ func (x *Renewal) String() string {
 func (*Renewal) ProtoMessage() {}
 
 func (x *Renewal) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1650,7 +1791,7 @@ func (x *Renewal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renewal.ProtoReflect.Descriptor instead.
 func (*Renewal) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{24}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Renewal) GetLease() *Lease {
@@ -1684,7 +1825,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1696,7 +1837,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1709,7 +1850,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{25}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ReleaseRequest) GetTicket() []byte {
@@ -1734,7 +1875,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1746,7 +1887,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1759,7 +1900,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{26}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{27}
 }
 
 type ReleaseNodeRequest struct {
@@ -1772,7 +1913,7 @@ type ReleaseNodeRequest struct {
 
 func (x *ReleaseNodeRequest) Reset() {
 	*x = ReleaseNodeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1784,7 +1925,7 @@ func (x *ReleaseNodeRequest) String() string {
 func (*ReleaseNodeRequest) ProtoMessage() {}
 
 func (x *ReleaseNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1797,7 +1938,7 @@ func (x *ReleaseNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseNodeRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseNodeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{27}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ReleaseNodeRequest) GetNamespace() string {
@@ -1825,7 +1966,7 @@ type VetoRequest struct {
 
 func (x *VetoRequest) Reset() {
 	*x = VetoRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1837,7 +1978,7 @@ func (x *VetoRequest) String() string {
 func (*VetoRequest) ProtoMessage() {}
 
 func (x *VetoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1850,7 +1991,7 @@ func (x *VetoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VetoRequest.ProtoReflect.Descriptor instead.
 func (*VetoRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{28}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *VetoRequest) GetNamespace() string {
@@ -1886,7 +2027,7 @@ type ListLeasesRequest struct {
 
 func (x *ListLeasesRequest) Reset() {
 	*x = ListLeasesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1898,7 +2039,7 @@ func (x *ListLeasesRequest) String() string {
 func (*ListLeasesRequest) ProtoMessage() {}
 
 func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1911,7 +2052,7 @@ func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesRequest.ProtoReflect.Descriptor instead.
 func (*ListLeasesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{29}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListLeasesRequest) GetNamespace() string {
@@ -1951,7 +2092,7 @@ type WatchLeasesRequest struct {
 
 func (x *WatchLeasesRequest) Reset() {
 	*x = WatchLeasesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1963,7 +2104,7 @@ func (x *WatchLeasesRequest) String() string {
 func (*WatchLeasesRequest) ProtoMessage() {}
 
 func (x *WatchLeasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1976,7 +2117,7 @@ func (x *WatchLeasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLeasesRequest.ProtoReflect.Descriptor instead.
 func (*WatchLeasesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{30}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *WatchLeasesRequest) GetNamespace() string {
@@ -1995,7 +2136,7 @@ type ListLeasesResponse struct {
 
 func (x *ListLeasesResponse) Reset() {
 	*x = ListLeasesResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2007,7 +2148,7 @@ func (x *ListLeasesResponse) String() string {
 func (*ListLeasesResponse) ProtoMessage() {}
 
 func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2020,7 +2161,7 @@ func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesResponse.ProtoReflect.Descriptor instead.
 func (*ListLeasesResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{31}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListLeasesResponse) GetLeases() []*LeaseInfo {
@@ -2037,15 +2178,18 @@ type LeaseInfo struct {
 	Held          bool                   `protobuf:"varint,3,opt,name=held,proto3" json:"held,omitempty"`
 	FromTime      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
 	UntilTime     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=until_time,json=untilTime,proto3" json:"until_time,omitempty"`
-	Written       *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=written,proto3" json:"written,omitempty"` // by the holder's clock
-	Veto          string                 `protobuf:"bytes,7,opt,name=veto,proto3" json:"veto,omitempty"`
+	Written       *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=written,proto3" json:"written,omitempty"`                                 // by the holder's clock
+	Veto          string                 `protobuf:"bytes,7,opt,name=veto,proto3" json:"veto,omitempty"`                                       // why it must not be leased; "" means that it may
+	Until         int64                  `protobuf:"varint,8,opt,name=until,proto3" json:"until,omitempty"`                                    // first tick that is not granted: the next holder starts there
+	SkipFromTime  *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=skip_from_time,json=skipFromTime,proto3" json:"skip_from_time,omitempty"` // a span ahead that is used up, if there is one
+	SkipUntilTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=skip_until_time,json=skipUntilTime,proto3" json:"skip_until_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LeaseInfo) Reset() {
 	*x = LeaseInfo{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2057,7 +2201,7 @@ func (x *LeaseInfo) String() string {
 func (*LeaseInfo) ProtoMessage() {}
 
 func (x *LeaseInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2070,7 +2214,7 @@ func (x *LeaseInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseInfo.ProtoReflect.Descriptor instead.
 func (*LeaseInfo) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{32}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *LeaseInfo) GetNode() int64 {
@@ -2122,6 +2266,27 @@ func (x *LeaseInfo) GetVeto() string {
 	return ""
 }
 
+func (x *LeaseInfo) GetUntil() int64 {
+	if x != nil {
+		return x.Until
+	}
+	return 0
+}
+
+func (x *LeaseInfo) GetSkipFromTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SkipFromTime
+	}
+	return nil
+}
+
+func (x *LeaseInfo) GetSkipUntilTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.SkipUntilTime
+	}
+	return nil
+}
+
 type ListServersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2130,7 +2295,7 @@ type ListServersRequest struct {
 
 func (x *ListServersRequest) Reset() {
 	*x = ListServersRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2142,7 +2307,7 @@ func (x *ListServersRequest) String() string {
 func (*ListServersRequest) ProtoMessage() {}
 
 func (x *ListServersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2155,7 +2320,7 @@ func (x *ListServersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServersRequest.ProtoReflect.Descriptor instead.
 func (*ListServersRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{33}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{34}
 }
 
 type ListServersResponse struct {
@@ -2167,7 +2332,7 @@ type ListServersResponse struct {
 
 func (x *ListServersResponse) Reset() {
 	*x = ListServersResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2179,7 +2344,7 @@ func (x *ListServersResponse) String() string {
 func (*ListServersResponse) ProtoMessage() {}
 
 func (x *ListServersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2192,7 +2357,7 @@ func (x *ListServersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServersResponse.ProtoReflect.Descriptor instead.
 func (*ListServersResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{34}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListServersResponse) GetServers() []*ServerInfo {
@@ -2216,7 +2381,7 @@ type ServerInfo struct {
 
 func (x *ServerInfo) Reset() {
 	*x = ServerInfo{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2228,7 +2393,7 @@ func (x *ServerInfo) String() string {
 func (*ServerInfo) ProtoMessage() {}
 
 func (x *ServerInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2241,7 +2406,7 @@ func (x *ServerInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerInfo.ProtoReflect.Descriptor instead.
 func (*ServerInfo) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{35}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ServerInfo) GetLabel() string {
@@ -2297,7 +2462,7 @@ type HeldNodes struct {
 
 func (x *HeldNodes) Reset() {
 	*x = HeldNodes{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2309,7 +2474,7 @@ func (x *HeldNodes) String() string {
 func (*HeldNodes) ProtoMessage() {}
 
 func (x *HeldNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2322,7 +2487,7 @@ func (x *HeldNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeldNodes.ProtoReflect.Descriptor instead.
 func (*HeldNodes) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{36}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *HeldNodes) GetNamespace() string {
@@ -2347,18 +2512,18 @@ func (x *HeldNodes) GetLastNode() int64 {
 }
 
 type SequenceNextRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Count         uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`                                   // 1 to 1,000,000; 0 means 1
-	Period        int64                  `protobuf:"varint,3,opt,name=period,proto3" json:"period,omitempty"`                                 // of a dated sequence, such as 20261122, 202611 or 2026; 0 means the present one
-	WithoutTexts  bool                   `protobuf:"varint,4,opt,name=without_texts,json=withoutTexts,proto3" json:"without_texts,omitempty"` // for callers who write the texts of a dated sequence themselves
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Name           string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Count          uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`                                         // 1 to 1,000,000; 0 means 1
+	Period         int64                  `protobuf:"varint,3,opt,name=period,proto3" json:"period,omitempty"`                                       // of a dated sequence, such as 20261122, 202611 or 2026; 0 means the present one
+	WithoutNumbers bool                   `protobuf:"varint,4,opt,name=without_numbers,json=withoutNumbers,proto3" json:"without_numbers,omitempty"` // answer with first, last and step alone, for callers who write the numbers themselves
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *SequenceNextRequest) Reset() {
 	*x = SequenceNextRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2370,7 +2535,7 @@ func (x *SequenceNextRequest) String() string {
 func (*SequenceNextRequest) ProtoMessage() {}
 
 func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2383,7 +2548,7 @@ func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceNextRequest.ProtoReflect.Descriptor instead.
 func (*SequenceNextRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{37}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SequenceNextRequest) GetName() string {
@@ -2407,9 +2572,9 @@ func (x *SequenceNextRequest) GetPeriod() int64 {
 	return 0
 }
 
-func (x *SequenceNextRequest) GetWithoutTexts() bool {
+func (x *SequenceNextRequest) GetWithoutNumbers() bool {
 	if x != nil {
-		return x.WithoutTexts
+		return x.WithoutNumbers
 	}
 	return false
 }
@@ -2420,16 +2585,16 @@ type SequenceNextResponse struct {
 	First         int64                  `protobuf:"fixed64,1,opt,name=first,proto3" json:"first,omitempty"`
 	Last          int64                  `protobuf:"fixed64,2,opt,name=last,proto3" json:"last,omitempty"`
 	Step          int64                  `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
-	Left          int64                  `protobuf:"varint,4,opt,name=left,proto3" json:"left,omitempty"`     // about how many numbers nobody has; a caller who keeps some ahead takes few of them
-	Period        int64                  `protobuf:"varint,5,opt,name=period,proto3" json:"period,omitempty"` // of a dated sequence
-	Texts         []string               `protobuf:"bytes,6,rep,name=texts,proto3" json:"texts,omitempty"`    // of a dated sequence: each number with its date
+	Left          int64                  `protobuf:"varint,4,opt,name=left,proto3" json:"left,omitempty"`      // about how many numbers nobody has; a caller who keeps some ahead takes few of them
+	Period        int64                  `protobuf:"varint,5,opt,name=period,proto3" json:"period,omitempty"`  // of a dated sequence
+	Numbers       []string               `protobuf:"bytes,6,rep,name=numbers,proto3" json:"numbers,omitempty"` // each as people read it: that of a dated sequence has its date
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SequenceNextResponse) Reset() {
 	*x = SequenceNextResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2441,7 +2606,7 @@ func (x *SequenceNextResponse) String() string {
 func (*SequenceNextResponse) ProtoMessage() {}
 
 func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2454,7 +2619,7 @@ func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceNextResponse.ProtoReflect.Descriptor instead.
 func (*SequenceNextResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SequenceNextResponse) GetFirst() int64 {
@@ -2492,9 +2657,9 @@ func (x *SequenceNextResponse) GetPeriod() int64 {
 	return 0
 }
 
-func (x *SequenceNextResponse) GetTexts() []string {
+func (x *SequenceNextResponse) GetNumbers() []string {
 	if x != nil {
-		return x.Texts
+		return x.Numbers
 	}
 	return nil
 }
@@ -2502,7 +2667,7 @@ func (x *SequenceNextResponse) GetTexts() []string {
 type Sequence struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`                                      // active, ended, rolled-back, pending or deleted
+	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`                                      // active, ended, rolled-back or deleted
 	Mode          string                 `protobuf:"bytes,3,opt,name=mode,proto3" json:"mode,omitempty"`                                        // fast, dense or strict
 	Start         int64                  `protobuf:"fixed64,4,opt,name=start,proto3" json:"start,omitempty"`                                    // the first number
 	Step          int64                  `protobuf:"varint,5,opt,name=step,proto3" json:"step,omitempty"`                                       // from each number to the next
@@ -2515,13 +2680,15 @@ type Sequence struct {
 	Next          *int64                 `protobuf:"fixed64,12,opt,name=next,proto3,oneof" json:"next,omitempty"`                               // the first number that nobody has; missing if none is left
 	Left          int64                  `protobuf:"varint,13,opt,name=left,proto3" json:"left,omitempty"`                                      // how many numbers nobody has
 	Period        int64                  `protobuf:"varint,14,opt,name=period,proto3" json:"period,omitempty"`                                  // of a dated sequence: the present one, which next and left are of
+	NextNumber    string                 `protobuf:"bytes,15,opt,name=next_number,json=nextNumber,proto3" json:"next_number,omitempty"`         // next as people read it: that of a dated sequence has its date; "" if none is left
+	LastNumber    string                 `protobuf:"bytes,16,opt,name=last_number,json=lastNumber,proto3" json:"last_number,omitempty"`         // the highest that anybody may have, as people read it; "" if nobody has one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2533,7 +2700,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2546,7 +2713,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Sequence) GetName() string {
@@ -2647,6 +2814,20 @@ func (x *Sequence) GetPeriod() int64 {
 	return 0
 }
 
+func (x *Sequence) GetNextNumber() string {
+	if x != nil {
+		return x.NextNumber
+	}
+	return ""
+}
+
+func (x *Sequence) GetLastNumber() string {
+	if x != nil {
+		return x.LastNumber
+	}
+	return ""
+}
+
 type SequenceCreateRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -2665,7 +2846,7 @@ type SequenceCreateRequest struct {
 
 func (x *SequenceCreateRequest) Reset() {
 	*x = SequenceCreateRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2677,7 +2858,7 @@ func (x *SequenceCreateRequest) String() string {
 func (*SequenceCreateRequest) ProtoMessage() {}
 
 func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2690,7 +2871,7 @@ func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceCreateRequest.ProtoReflect.Descriptor instead.
 func (*SequenceCreateRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SequenceCreateRequest) GetName() string {
@@ -2772,7 +2953,7 @@ type SequenceShowRequest struct {
 
 func (x *SequenceShowRequest) Reset() {
 	*x = SequenceShowRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2784,7 +2965,7 @@ func (x *SequenceShowRequest) String() string {
 func (*SequenceShowRequest) ProtoMessage() {}
 
 func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2797,7 +2978,7 @@ func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceShowRequest.ProtoReflect.Descriptor instead.
 func (*SequenceShowRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SequenceShowRequest) GetName() string {
@@ -2815,7 +2996,7 @@ type SequenceListRequest struct {
 
 func (x *SequenceListRequest) Reset() {
 	*x = SequenceListRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2827,7 +3008,7 @@ func (x *SequenceListRequest) String() string {
 func (*SequenceListRequest) ProtoMessage() {}
 
 func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2840,7 +3021,7 @@ func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceListRequest.ProtoReflect.Descriptor instead.
 func (*SequenceListRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
 }
 
 type SequenceListResponse struct {
@@ -2852,7 +3033,7 @@ type SequenceListResponse struct {
 
 func (x *SequenceListResponse) Reset() {
 	*x = SequenceListResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2864,7 +3045,7 @@ func (x *SequenceListResponse) String() string {
 func (*SequenceListResponse) ProtoMessage() {}
 
 func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2877,7 +3058,7 @@ func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceListResponse.ProtoReflect.Descriptor instead.
 func (*SequenceListResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SequenceListResponse) GetSequences() []*Sequence {
@@ -2900,7 +3081,7 @@ type SequenceChangeRequest struct {
 
 func (x *SequenceChangeRequest) Reset() {
 	*x = SequenceChangeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2912,7 +3093,7 @@ func (x *SequenceChangeRequest) String() string {
 func (*SequenceChangeRequest) ProtoMessage() {}
 
 func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2925,7 +3106,7 @@ func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceChangeRequest.ProtoReflect.Descriptor instead.
 func (*SequenceChangeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SequenceChangeRequest) GetName() string {
@@ -2976,7 +3157,7 @@ type SequenceConfirmRequest struct {
 
 func (x *SequenceConfirmRequest) Reset() {
 	*x = SequenceConfirmRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2988,7 +3169,7 @@ func (x *SequenceConfirmRequest) String() string {
 func (*SequenceConfirmRequest) ProtoMessage() {}
 
 func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3001,7 +3182,7 @@ func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceConfirmRequest.ProtoReflect.Descriptor instead.
 func (*SequenceConfirmRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SequenceConfirmRequest) GetName() string {
@@ -3042,7 +3223,7 @@ type SequenceDeleteRequest struct {
 
 func (x *SequenceDeleteRequest) Reset() {
 	*x = SequenceDeleteRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3054,7 +3235,7 @@ func (x *SequenceDeleteRequest) String() string {
 func (*SequenceDeleteRequest) ProtoMessage() {}
 
 func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3067,7 +3248,7 @@ func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceDeleteRequest.ProtoReflect.Descriptor instead.
 func (*SequenceDeleteRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SequenceDeleteRequest) GetName() string {
@@ -3092,7 +3273,7 @@ type SequenceDeleteResponse struct {
 
 func (x *SequenceDeleteResponse) Reset() {
 	*x = SequenceDeleteResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3104,7 +3285,7 @@ func (x *SequenceDeleteResponse) String() string {
 func (*SequenceDeleteResponse) ProtoMessage() {}
 
 func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3117,7 +3298,7 @@ func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceDeleteResponse.ProtoReflect.Descriptor instead.
 func (*SequenceDeleteResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{48}
 }
 
 var File_snowfence_v1_snowfence_proto protoreflect.FileDescriptor
@@ -3144,17 +3325,21 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\rStreamRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05batch\x18\x02 \x01(\rR\x05batch\x12\x14\n" +
-	"\x05count\x18\x03 \x01(\x04R\x05count\"=\n" +
+	"\x05count\x18\x03 \x01(\x04R\x05count\"\x81\x01\n" +
 	"\rDecodeRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\x10R\x02id\"\xc6\x01\n" +
+	"\x02id\x18\x02 \x01(\x10R\x02id\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\x12\x16\n" +
+	"\x06format\x18\x04 \x01(\tR\x06format\x12\x16\n" +
+	"\x06prefix\x18\x05 \x01(\tR\x06prefix\"\xde\x01\n" +
 	"\x0eDecodeResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x10R\x02id\x12.\n" +
 	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x12\n" +
 	"\x04tick\x18\x03 \x01(\x03R\x04tick\x12\x12\n" +
 	"\x04node\x18\x04 \x01(\x03R\x04node\x12\x1a\n" +
 	"\bsequence\x18\x05 \x01(\x03R\bsequence\x120\n" +
-	"\x06fields\x18\x06 \x03(\v2\x18.snowfence.v1.FieldValueR\x06fields\"6\n" +
+	"\x06fields\x18\x06 \x03(\v2\x18.snowfence.v1.FieldValueR\x06fields\x12\x16\n" +
+	"\x06layout\x18\a \x01(\tR\x06layout\"6\n" +
 	"\n" +
 	"FieldValue\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
@@ -3165,7 +3350,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x02to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\"5\n" +
 	"\rRangeResponse\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x10R\x03low\x12\x12\n" +
-	"\x04high\x18\x02 \x01(\x10R\x04high\"\xcf\x02\n" +
+	"\x04high\x18\x02 \x01(\x10R\x04high\"\xbf\x03\n" +
 	"\tNamespace\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12 \n" +
@@ -3180,7 +3365,17 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\vend_of_life\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tendOfLife\x12,\n" +
 	"\x04past\x18\t \x03(\v2\x18.snowfence.v1.PastLayoutR\x04past\x12\x18\n" +
 	"\asecrets\x18\n" +
-	" \x03(\fR\asecrets\"\x86\x01\n" +
+	" \x03(\fR\asecrets\x12\x14\n" +
+	"\x05floor\x18\v \x01(\x03R\x05floor\x12!\n" +
+	"\fpast_numbers\x18\f \x01(\x03R\vpastNumbers\x125\n" +
+	"\tfunctions\x18\r \x03(\v2\x17.snowfence.v1.FunctionsR\tfunctions\"\xd3\x01\n" +
+	"\tFunctions\x12\x12\n" +
+	"\x04node\x18\x01 \x01(\x03R\x04node\x12\x18\n" +
+	"\adialect\x18\x02 \x01(\tR\adialect\x12\x14\n" +
+	"\x05label\x18\x03 \x01(\tR\x05label\x12\x16\n" +
+	"\x06layout\x18\x04 \x01(\tR\x06layout\x124\n" +
+	"\aprinted\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aprinted\x124\n" +
+	"\aretired\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\aretired\"\x86\x01\n" +
 	"\n" +
 	"PastLayout\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12.\n" +
@@ -3290,7 +3485,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x12WatchLeasesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"E\n" +
 	"\x12ListLeasesResponse\x12/\n" +
-	"\x06leases\x18\x01 \x03(\v2\x17.snowfence.v1.LeaseInfoR\x06leases\"\x87\x02\n" +
+	"\x06leases\x18\x01 \x03(\v2\x17.snowfence.v1.LeaseInfoR\x06leases\"\xa3\x03\n" +
 	"\tLeaseInfo\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\x03R\x04node\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12\x12\n" +
@@ -3299,7 +3494,11 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\n" +
 	"until_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tuntilTime\x124\n" +
 	"\awritten\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\awritten\x12\x12\n" +
-	"\x04veto\x18\a \x01(\tR\x04veto\"\x14\n" +
+	"\x04veto\x18\a \x01(\tR\x04veto\x12\x14\n" +
+	"\x05until\x18\b \x01(\x03R\x05until\x12@\n" +
+	"\x0eskip_from_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\fskipFromTime\x12B\n" +
+	"\x0fskip_until_time\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\rskipUntilTime\"\x14\n" +
 	"\x12ListServersRequest\"I\n" +
 	"\x13ListServersResponse\x122\n" +
 	"\aservers\x18\x01 \x03(\v2\x18.snowfence.v1.ServerInfoR\aservers\"\xe1\x01\n" +
@@ -3315,19 +3514,19 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1d\n" +
 	"\n" +
 	"first_node\x18\x02 \x01(\x03R\tfirstNode\x12\x1b\n" +
-	"\tlast_node\x18\x03 \x01(\x03R\blastNode\"|\n" +
+	"\tlast_node\x18\x03 \x01(\x03R\blastNode\"\x80\x01\n" +
 	"\x13SequenceNextRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x16\n" +
-	"\x06period\x18\x03 \x01(\x03R\x06period\x12#\n" +
-	"\rwithout_texts\x18\x04 \x01(\bR\fwithoutTexts\"\x96\x01\n" +
+	"\x06period\x18\x03 \x01(\x03R\x06period\x12'\n" +
+	"\x0fwithout_numbers\x18\x04 \x01(\bR\x0ewithoutNumbers\"\x9a\x01\n" +
 	"\x14SequenceNextResponse\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x10R\x05first\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\x10R\x04last\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\x03R\x04step\x12\x12\n" +
 	"\x04left\x18\x04 \x01(\x03R\x04left\x12\x16\n" +
-	"\x06period\x18\x05 \x01(\x03R\x06period\x12\x14\n" +
-	"\x05texts\x18\x06 \x03(\tR\x05texts\"\xe1\x02\n" +
+	"\x06period\x18\x05 \x01(\x03R\x06period\x12\x18\n" +
+	"\anumbers\x18\x06 \x03(\tR\anumbers\"\xa3\x03\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12\x12\n" +
@@ -3343,7 +3542,11 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x04zone\x18\v \x01(\tR\x04zone\x12\x17\n" +
 	"\x04next\x18\f \x01(\x10H\x00R\x04next\x88\x01\x01\x12\x12\n" +
 	"\x04left\x18\r \x01(\x03R\x04left\x12\x16\n" +
-	"\x06period\x18\x0e \x01(\x03R\x06periodB\a\n" +
+	"\x06period\x18\x0e \x01(\x03R\x06period\x12\x1f\n" +
+	"\vnext_number\x18\x0f \x01(\tR\n" +
+	"nextNumber\x12\x1f\n" +
+	"\vlast_number\x18\x10 \x01(\tR\n" +
+	"lastNumberB\a\n" +
 	"\x05_next\"\xb4\x02\n" +
 	"\x15SequenceCreateRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
@@ -3427,7 +3630,7 @@ func file_snowfence_v1_snowfence_proto_rawDescGZIP() []byte {
 	return file_snowfence_v1_snowfence_proto_rawDescData
 }
 
-var file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_snowfence_v1_snowfence_proto_goTypes = []any{
 	(*NextRequest)(nil),             // 0: snowfence.v1.NextRequest
 	(*NextAtRequest)(nil),           // 1: snowfence.v1.NextAtRequest
@@ -3440,132 +3643,138 @@ var file_snowfence_v1_snowfence_proto_goTypes = []any{
 	(*RangeRequest)(nil),            // 8: snowfence.v1.RangeRequest
 	(*RangeResponse)(nil),           // 9: snowfence.v1.RangeResponse
 	(*Namespace)(nil),               // 10: snowfence.v1.Namespace
-	(*PastLayout)(nil),              // 11: snowfence.v1.PastLayout
-	(*CreateNamespaceRequest)(nil),  // 12: snowfence.v1.CreateNamespaceRequest
-	(*ShowNamespaceRequest)(nil),    // 13: snowfence.v1.ShowNamespaceRequest
-	(*ListNamespacesRequest)(nil),   // 14: snowfence.v1.ListNamespacesRequest
-	(*ListNamespacesResponse)(nil),  // 15: snowfence.v1.ListNamespacesResponse
-	(*ChangeNamespaceRequest)(nil),  // 16: snowfence.v1.ChangeNamespaceRequest
-	(*DeleteNamespaceRequest)(nil),  // 17: snowfence.v1.DeleteNamespaceRequest
-	(*DeleteNamespaceResponse)(nil), // 18: snowfence.v1.DeleteNamespaceResponse
-	(*AcquireRequest)(nil),          // 19: snowfence.v1.AcquireRequest
-	(*Lease)(nil),                   // 20: snowfence.v1.Lease
-	(*RenewRequest)(nil),            // 21: snowfence.v1.RenewRequest
-	(*RenewAllRequest)(nil),         // 22: snowfence.v1.RenewAllRequest
-	(*RenewAllResponse)(nil),        // 23: snowfence.v1.RenewAllResponse
-	(*Renewal)(nil),                 // 24: snowfence.v1.Renewal
-	(*ReleaseRequest)(nil),          // 25: snowfence.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),         // 26: snowfence.v1.ReleaseResponse
-	(*ReleaseNodeRequest)(nil),      // 27: snowfence.v1.ReleaseNodeRequest
-	(*VetoRequest)(nil),             // 28: snowfence.v1.VetoRequest
-	(*ListLeasesRequest)(nil),       // 29: snowfence.v1.ListLeasesRequest
-	(*WatchLeasesRequest)(nil),      // 30: snowfence.v1.WatchLeasesRequest
-	(*ListLeasesResponse)(nil),      // 31: snowfence.v1.ListLeasesResponse
-	(*LeaseInfo)(nil),               // 32: snowfence.v1.LeaseInfo
-	(*ListServersRequest)(nil),      // 33: snowfence.v1.ListServersRequest
-	(*ListServersResponse)(nil),     // 34: snowfence.v1.ListServersResponse
-	(*ServerInfo)(nil),              // 35: snowfence.v1.ServerInfo
-	(*HeldNodes)(nil),               // 36: snowfence.v1.HeldNodes
-	(*SequenceNextRequest)(nil),     // 37: snowfence.v1.SequenceNextRequest
-	(*SequenceNextResponse)(nil),    // 38: snowfence.v1.SequenceNextResponse
-	(*Sequence)(nil),                // 39: snowfence.v1.Sequence
-	(*SequenceCreateRequest)(nil),   // 40: snowfence.v1.SequenceCreateRequest
-	(*SequenceShowRequest)(nil),     // 41: snowfence.v1.SequenceShowRequest
-	(*SequenceListRequest)(nil),     // 42: snowfence.v1.SequenceListRequest
-	(*SequenceListResponse)(nil),    // 43: snowfence.v1.SequenceListResponse
-	(*SequenceChangeRequest)(nil),   // 44: snowfence.v1.SequenceChangeRequest
-	(*SequenceConfirmRequest)(nil),  // 45: snowfence.v1.SequenceConfirmRequest
-	(*SequenceDeleteRequest)(nil),   // 46: snowfence.v1.SequenceDeleteRequest
-	(*SequenceDeleteResponse)(nil),  // 47: snowfence.v1.SequenceDeleteResponse
-	(*timestamppb.Timestamp)(nil),   // 48: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 49: google.protobuf.Duration
+	(*Functions)(nil),               // 11: snowfence.v1.Functions
+	(*PastLayout)(nil),              // 12: snowfence.v1.PastLayout
+	(*CreateNamespaceRequest)(nil),  // 13: snowfence.v1.CreateNamespaceRequest
+	(*ShowNamespaceRequest)(nil),    // 14: snowfence.v1.ShowNamespaceRequest
+	(*ListNamespacesRequest)(nil),   // 15: snowfence.v1.ListNamespacesRequest
+	(*ListNamespacesResponse)(nil),  // 16: snowfence.v1.ListNamespacesResponse
+	(*ChangeNamespaceRequest)(nil),  // 17: snowfence.v1.ChangeNamespaceRequest
+	(*DeleteNamespaceRequest)(nil),  // 18: snowfence.v1.DeleteNamespaceRequest
+	(*DeleteNamespaceResponse)(nil), // 19: snowfence.v1.DeleteNamespaceResponse
+	(*AcquireRequest)(nil),          // 20: snowfence.v1.AcquireRequest
+	(*Lease)(nil),                   // 21: snowfence.v1.Lease
+	(*RenewRequest)(nil),            // 22: snowfence.v1.RenewRequest
+	(*RenewAllRequest)(nil),         // 23: snowfence.v1.RenewAllRequest
+	(*RenewAllResponse)(nil),        // 24: snowfence.v1.RenewAllResponse
+	(*Renewal)(nil),                 // 25: snowfence.v1.Renewal
+	(*ReleaseRequest)(nil),          // 26: snowfence.v1.ReleaseRequest
+	(*ReleaseResponse)(nil),         // 27: snowfence.v1.ReleaseResponse
+	(*ReleaseNodeRequest)(nil),      // 28: snowfence.v1.ReleaseNodeRequest
+	(*VetoRequest)(nil),             // 29: snowfence.v1.VetoRequest
+	(*ListLeasesRequest)(nil),       // 30: snowfence.v1.ListLeasesRequest
+	(*WatchLeasesRequest)(nil),      // 31: snowfence.v1.WatchLeasesRequest
+	(*ListLeasesResponse)(nil),      // 32: snowfence.v1.ListLeasesResponse
+	(*LeaseInfo)(nil),               // 33: snowfence.v1.LeaseInfo
+	(*ListServersRequest)(nil),      // 34: snowfence.v1.ListServersRequest
+	(*ListServersResponse)(nil),     // 35: snowfence.v1.ListServersResponse
+	(*ServerInfo)(nil),              // 36: snowfence.v1.ServerInfo
+	(*HeldNodes)(nil),               // 37: snowfence.v1.HeldNodes
+	(*SequenceNextRequest)(nil),     // 38: snowfence.v1.SequenceNextRequest
+	(*SequenceNextResponse)(nil),    // 39: snowfence.v1.SequenceNextResponse
+	(*Sequence)(nil),                // 40: snowfence.v1.Sequence
+	(*SequenceCreateRequest)(nil),   // 41: snowfence.v1.SequenceCreateRequest
+	(*SequenceShowRequest)(nil),     // 42: snowfence.v1.SequenceShowRequest
+	(*SequenceListRequest)(nil),     // 43: snowfence.v1.SequenceListRequest
+	(*SequenceListResponse)(nil),    // 44: snowfence.v1.SequenceListResponse
+	(*SequenceChangeRequest)(nil),   // 45: snowfence.v1.SequenceChangeRequest
+	(*SequenceConfirmRequest)(nil),  // 46: snowfence.v1.SequenceConfirmRequest
+	(*SequenceDeleteRequest)(nil),   // 47: snowfence.v1.SequenceDeleteRequest
+	(*SequenceDeleteResponse)(nil),  // 48: snowfence.v1.SequenceDeleteResponse
+	(*timestamppb.Timestamp)(nil),   // 49: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),     // 50: google.protobuf.Duration
 }
 var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
-	48, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
+	49, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
 	3,  // 1: snowfence.v1.NextResponse.runs:type_name -> snowfence.v1.Run
-	48, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
+	49, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
 	7,  // 3: snowfence.v1.DecodeResponse.fields:type_name -> snowfence.v1.FieldValue
-	48, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
-	48, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
-	48, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
-	11, // 7: snowfence.v1.Namespace.past:type_name -> snowfence.v1.PastLayout
-	48, // 8: snowfence.v1.PastLayout.from:type_name -> google.protobuf.Timestamp
-	48, // 9: snowfence.v1.PastLayout.until:type_name -> google.protobuf.Timestamp
-	10, // 10: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
-	48, // 11: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
-	49, // 12: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	48, // 13: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
-	49, // 14: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
-	48, // 15: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
-	21, // 16: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
-	24, // 17: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
-	20, // 18: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
-	32, // 19: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
-	48, // 20: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
-	48, // 21: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
-	48, // 22: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
-	35, // 23: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
-	48, // 24: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
-	48, // 25: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
-	36, // 26: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
-	39, // 27: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
-	0,  // 28: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
-	1,  // 29: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
-	4,  // 30: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
-	5,  // 31: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
-	8,  // 32: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
-	12, // 33: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
-	13, // 34: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
-	14, // 35: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
-	16, // 36: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
-	17, // 37: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
-	19, // 38: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
-	21, // 39: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
-	22, // 40: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
-	25, // 41: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
-	29, // 42: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
-	27, // 43: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
-	28, // 44: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
-	30, // 45: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
-	33, // 46: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
-	37, // 47: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
-	40, // 48: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
-	41, // 49: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
-	42, // 50: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
-	44, // 51: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
-	45, // 52: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
-	46, // 53: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
-	2,  // 54: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
-	2,  // 55: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
-	2,  // 56: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
-	6,  // 57: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
-	9,  // 58: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
-	10, // 59: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
-	10, // 60: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
-	15, // 61: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
-	10, // 62: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
-	18, // 63: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
-	20, // 64: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
-	20, // 65: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
-	23, // 66: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
-	26, // 67: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
-	31, // 68: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
-	32, // 69: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
-	32, // 70: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
-	31, // 71: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
-	34, // 72: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
-	38, // 73: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
-	39, // 74: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
-	39, // 75: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
-	43, // 76: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
-	39, // 77: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
-	39, // 78: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
-	47, // 79: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
-	54, // [54:80] is the sub-list for method output_type
-	28, // [28:54] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	49, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
+	49, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
+	49, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
+	12, // 7: snowfence.v1.Namespace.past:type_name -> snowfence.v1.PastLayout
+	11, // 8: snowfence.v1.Namespace.functions:type_name -> snowfence.v1.Functions
+	49, // 9: snowfence.v1.Functions.printed:type_name -> google.protobuf.Timestamp
+	49, // 10: snowfence.v1.Functions.retired:type_name -> google.protobuf.Timestamp
+	49, // 11: snowfence.v1.PastLayout.from:type_name -> google.protobuf.Timestamp
+	49, // 12: snowfence.v1.PastLayout.until:type_name -> google.protobuf.Timestamp
+	10, // 13: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
+	49, // 14: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
+	50, // 15: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	49, // 16: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
+	50, // 17: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
+	49, // 18: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
+	22, // 19: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
+	25, // 20: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
+	21, // 21: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
+	33, // 22: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
+	49, // 23: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
+	49, // 24: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
+	49, // 25: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
+	49, // 26: snowfence.v1.LeaseInfo.skip_from_time:type_name -> google.protobuf.Timestamp
+	49, // 27: snowfence.v1.LeaseInfo.skip_until_time:type_name -> google.protobuf.Timestamp
+	36, // 28: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
+	49, // 29: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
+	49, // 30: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
+	37, // 31: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
+	40, // 32: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
+	0,  // 33: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
+	1,  // 34: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
+	4,  // 35: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
+	5,  // 36: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
+	8,  // 37: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
+	13, // 38: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
+	14, // 39: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
+	15, // 40: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
+	17, // 41: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
+	18, // 42: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
+	20, // 43: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
+	22, // 44: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
+	23, // 45: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
+	26, // 46: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
+	30, // 47: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
+	28, // 48: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
+	29, // 49: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
+	31, // 50: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
+	34, // 51: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
+	38, // 52: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
+	41, // 53: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
+	42, // 54: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
+	43, // 55: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
+	45, // 56: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
+	46, // 57: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
+	47, // 58: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
+	2,  // 59: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
+	2,  // 60: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
+	2,  // 61: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
+	6,  // 62: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
+	9,  // 63: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
+	10, // 64: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
+	10, // 65: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
+	16, // 66: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
+	10, // 67: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
+	19, // 68: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
+	21, // 69: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
+	21, // 70: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
+	24, // 71: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
+	27, // 72: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
+	32, // 73: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
+	33, // 74: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
+	33, // 75: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
+	32, // 76: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
+	35, // 77: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
+	39, // 78: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
+	40, // 79: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
+	40, // 80: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
+	44, // 81: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
+	40, // 82: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
+	40, // 83: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
+	48, // 84: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
+	59, // [59:85] is the sub-list for method output_type
+	33, // [33:59] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_snowfence_v1_snowfence_proto_init() }
@@ -3573,22 +3782,22 @@ func file_snowfence_v1_snowfence_proto_init() {
 	if File_snowfence_v1_snowfence_proto != nil {
 		return
 	}
-	file_snowfence_v1_snowfence_proto_msgTypes[12].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[16].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[19].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[25].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[29].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[39].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[13].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[17].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[20].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[26].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[30].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[40].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[44].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[41].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[45].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[46].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowfence_v1_snowfence_proto_rawDesc), len(file_snowfence_v1_snowfence_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   48,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   5,
 		},

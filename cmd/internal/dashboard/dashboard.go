@@ -17,7 +17,7 @@ import (
 // Config is what a dashboard shows, and to whom.
 type Config struct {
 	Service *server.Service
-	Who     rest.Identify
+	Who     server.Identify
 	Refused func(r *http.Request, err error) // is told of requests that failed; may be nil
 	Latency *server.StoreLatency             // of the store; nil means that it is not shown
 	Version string

@@ -18,6 +18,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // patience is how long a test waits for what should happen in a moment.
@@ -74,7 +75,7 @@ func newBench(t *testing.T, tokens ...server.Token) *bench {
 
 func (b *bench) namespace(t *testing.T, name, layout string) {
 	t.Helper()
-	if _, _, err := b.service.CreateNamespace(t.Context(), name, server.NamespaceSpec{Layout: layout}); err != nil {
+	if _, err := b.service.CreateNamespace(t.Context(), &pb.CreateNamespaceRequest{Name: name, Layout: layout}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // talkative is a store that can fail, and says where it is and who the server is to it
@@ -98,8 +99,8 @@ func TestNothingSecret(t *testing.T) {
 		defer cancel()
 		_ = service.Close(ctx) // its leases may have ended
 	})
-	spec := server.NamespaceSpec{Layout: "randflake"}
-	if _, _, err := service.CreateNamespace(t.Context(), "hidden", spec); err != nil {
+	hidden := &pb.CreateNamespaceRequest{Name: "hidden", Layout: "randflake"}
+	if _, err := service.CreateNamespace(t.Context(), hidden); err != nil {
 		t.Fatal(err)
 	}
 	sp, err := service.Space(t.Context(), "hidden")

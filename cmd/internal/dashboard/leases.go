@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // leaseRow is a node in a list, or a block of nodes that one lease took together.
@@ -54,7 +55,7 @@ func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 			number[key] = n
 		}
 	}
-	if _, err := d.cfg.Service.ShowNamespace(r.Context(), name); err != nil {
+	if _, err := d.cfg.Service.ShowNamespace(r.Context(), &pb.ShowNamespaceRequest{Name: name}); err != nil {
 		return err
 	}
 	watched, leave, err := d.cfg.Service.Watched(name)
@@ -117,7 +118,7 @@ func sortRows(list []block, order string) {
 		case "label":
 			c = cmp.Compare(a.Label, b.Label)
 		case "until":
-			c = a.Until.Compare(b.Until)
+			c = cmp.Compare(a.Until, b.Until)
 		case "state":
 			c = -cmp.Compare(priority[a.state], priority[b.state])
 		case "offset":
@@ -147,8 +148,8 @@ func (o offset) distance() int64 {
 
 func (l *nodeMap) describe(r block) leaseRow {
 	out := leaseRow{
-		Node: r.Node, Nodes: r.nodes(), State: r.state, Label: r.Label, Until: millis(r.Until),
-		Written: r.Written.UnixMilli(), Veto: r.Veto,
+		Node: r.Node, Nodes: r.nodes(), State: r.state, Label: r.Label, Until: millis(r.until),
+		Written: r.At, Veto: r.Veto,
 	}
 	if o := r.offset; o.known {
 		middle, within := o.low, int64(0)

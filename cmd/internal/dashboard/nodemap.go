@@ -48,9 +48,10 @@ type nodeMap struct {
 
 // row is a node that was ever leased.
 type row struct {
-	*server.LeaseInfo
-	state  byte
-	offset offset
+	*server.Lease
+	until, written time.Time
+	state          byte
+	offset         offset
 }
 
 // block is nodes in a row that one lease took, or gave back, together.
@@ -83,17 +84,12 @@ func (b block) name() string {
 	return fmt.Sprintf("nodes %d to %d", b.Node, b.last.Node)
 }
 
-// together reports whether the next row is of the same block.
+// together reports whether the next row is of the same block, whose records are written one by one.
+// The unbroken run of granted ticks may be longer on one node than on the next.
 func (r *row) together(next *row) bool {
-	a, b := *r.LeaseInfo, *next.LeaseInfo
-	a.Node++
-	a.From = b.From // of the unbroken run, which may be longer on one node than on the next
-
-	// the records of a block are written one by one
-	if b.Written.Sub(a.Written).Abs() < time.Second {
-		a.Written = b.Written
-	}
-	return a == b && r.state == next.state
+	return r.Node+1 == next.Node && r.state == next.state && r.Label == next.Label && r.Veto == next.Veto &&
+		r.Holder == next.Holder && r.Held == next.Held && r.Until == next.Until &&
+		next.written.Sub(r.written).Abs() < time.Second
 }
 
 // offset is how far a holder's clock is ahead of this server's, in milliseconds, as far
@@ -124,8 +120,10 @@ func (d *Dashboard) draw(v, before *server.View) any {
 func newNodeMap(v *server.View) *nodeMap {
 	l := &nodeMap{View: v, nodes: 1 << min(v.Layout.Bits(snowfence.FieldNode), 62)}
 	for i := range v.Leases[:min(len(v.Leases), maxNodes)] {
-		if info := &v.Leases[i]; info.Node < l.nodes {
-			l.rows = append(l.rows, row{LeaseInfo: info, state: l.state(info)})
+		if one := &v.Leases[i]; one.Node < l.nodes {
+			r := row{Lease: one, until: v.Layout.TimeOf(one.Until), written: time.UnixMilli(one.At)}
+			r.state = l.state(&r)
+			l.rows = append(l.rows, r)
 		}
 	}
 	return l
@@ -145,15 +143,15 @@ func ownNodes(s *server.Service, name string) (o [2]int64) {
 }
 
 // state returns what a node is, but for its place in the map.
-func (l *nodeMap) state(r *server.LeaseInfo) byte {
+func (l *nodeMap) state(r *row) byte {
 	switch {
 	case r.Veto != "":
 		return cellVetoed
-	case r.Held && l.From.Sub(r.Written) > r.Until.Sub(r.Written)/2: // renewals come when a third has passed
+	case r.Held && l.From.Sub(r.written) > r.until.Sub(r.written)/2: // renewals come when a third has passed
 		return cellLate
 	case r.Held:
 		return cellHeld
-	case r.Until.After(l.From):
+	case r.until.After(l.From):
 		return cellAhead
 	}
 	return cellFree
@@ -212,15 +210,15 @@ func (l *nodeMap) compare(before *nodeMap) {
 		if before != nil {
 			old = before.find(r.Node)
 		}
-		switch written := r.Written.UnixMilli(); {
-		case written == 0: // never
-		case old != nil && old.Written.Equal(r.Written):
+		switch {
+		case r.At == 0: // never
+		case old != nil && old.At == r.At:
 			r.offset = old.offset
 		default:
-			r.offset = offset{known: r.Written.After(l.At), low: written - l.At.UnixMilli()}
+			r.offset = offset{known: r.written.After(l.At), low: r.At - l.At.UnixMilli()}
 			if before != nil {
 				r.offset.known, r.offset.bounded = true, true
-				r.offset.high = written - before.From.UnixMilli()
+				r.offset.high = r.At - before.From.UnixMilli()
 			}
 		}
 	}
@@ -240,10 +238,10 @@ func (l *nodeMap) fenced(before *nodeMap) (events []server.Event) {
 	}
 	more := 0
 	for _, b := range l.blocks {
-		if !b.Taken || b.Until.After(l.At) {
+		if b.Holder == "" || b.until.After(l.At) {
 			continue
 		}
-		if old := before.find(b.Node); old == nil || !old.Until.After(before.At) || !old.Taken {
+		if old := before.find(b.Node); old == nil || !old.until.After(before.At) || old.Holder == "" {
 			continue // it was over before
 		}
 		if len(events) == maxFenced {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 const (
@@ -36,17 +37,17 @@ type sampler struct {
 	failures failures
 	rates    map[string]*series
 	now      map[string]spaceState
-	names    []server.NamespaceInfo
+	names    []*pb.Namespace
 	askedAt  time.Time // when the store was asked for them last
 	away     storeState
 	back     time.Time // since when the store answers after an outage that is not over yet
 	unready  error     // why requests should go to another server; nil while they need not
 	used     map[string]nodeUsage
 	countDue time.Time // when the next count begins
-	servers  []server.ServerInfo
+	servers  []*pb.ServerInfo
 	watching int
 
-	listed    []server.SequenceInfo // as the store had them at listedAt
+	listed    []*pb.Sequence // as the store had them at listedAt
 	listedAt  time.Time
 	sequences []sequenceState
 	next      chan struct{} // closed and replaced at each sample
@@ -203,13 +204,18 @@ func (sm *sampler) readNamespaces(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	list, err := sm.service.Namespaces(ctx, server.Open().Anyone())
+	list, err := sm.service.ListNamespaces(all(ctx), nil)
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
 	sm.askedAt = time.Now()
 	if err == nil { // otherwise the outage shows
-		sm.names = list
+		sm.names = list.Namespaces
 	}
+}
+
+// all lets a call see everything; what a page gets of it is what its token may see.
+func all(ctx context.Context) context.Context {
+	return server.WithCaller(ctx, &server.Caller{Identity: server.Open().Anyone()})
 }
 
 // watch counts a page that wants to see what goes on, and reads the namespaces for the first one.
@@ -240,7 +246,7 @@ type snapshot struct {
 	wires  map[string]timing
 	away   storeState
 	ready  readyState
-	names  []server.NamespaceInfo
+	names  *pb.ListNamespacesResponse
 	used   map[string]nodeUsage
 	spaces []spaceState
 
@@ -258,7 +264,7 @@ func (sm *sampler) snapshot(id *server.Identity) snapshot {
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
 	v := snapshot{
-		away: sm.away, next: sm.next, names: []server.NamespaceInfo{}, store: sm.store.latest(),
+		away: sm.away, next: sm.next, names: &pb.ListNamespacesResponse{}, store: sm.store.latest(),
 		time: time.Now().UnixMilli(), wires: map[string]timing{}, ready: readyOf(sm.unready, id),
 		failures: sm.failures.latest(), used: map[string]nodeUsage{},
 		minutes: map[string]recent{inStore: sm.store.minute()}, servers: sm.serversFor(id),
@@ -281,7 +287,7 @@ func (sm *sampler) snapshot(id *server.Identity) snapshot {
 	}
 	for _, ns := range sm.names {
 		if id.Sees(ns.Name) && ns.State != string(lease.Deleted) {
-			v.names = append(v.names, ns)
+			v.names.Namespaces = append(v.names.Namespaces, ns)
 		}
 	}
 	for name, st := range sm.now {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // sequencesEvery is how many seconds lie between two looks at the sequences of the store, while
@@ -35,9 +36,9 @@ type sequenceState struct {
 }
 
 // sequenceOf returns a sequence as the store had it, with what an open one tells; open may be nil.
-func sequenceOf(i server.SequenceInfo, open *server.Sequence) sequenceState {
+func sequenceOf(i *pb.Sequence, open *server.Sequence) sequenceState {
 	s := sequenceState{
-		Name: i.Name, State: i.State, Mode: i.Mode, Pattern: i.Pattern, Period: i.Period, Last: i.Last,
+		Name: i.Name, State: i.State, Mode: i.Mode, Pattern: i.Pattern, Period: i.Period, Last: i.LastNumber,
 	}
 	left := i.Left
 	if open != nil {
@@ -78,13 +79,13 @@ func (sm *sampler) readSequences(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	list, err := sm.service.ListSequences(ctx, server.Open().Anyone())
+	list, err := sm.service.ListSequences(all(ctx), nil)
 	if err != nil {
 		return // a store that is unreachable shows already
 	}
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
-	sm.listed, sm.listedAt = list, time.Now()
+	sm.listed, sm.listedAt = list.Sequences, time.Now()
 	sm.sampleSequences()
 }
 

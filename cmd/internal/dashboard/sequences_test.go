@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // The page learns of the sequences that its token sees: what was given last, exactly, how fast, and
@@ -12,13 +13,14 @@ func TestStreamTellsOfSequences(t *testing.T) {
 	b := newBench(t, server.Token{
 		Name: "t", SHA256: hash("secret"), Verbs: []server.Verb{server.VerbRead}, Namespaces: []string{"seen*"},
 	})
-	for name, w := range map[string]server.SequenceSpec{
+	for name, m := range map[string]*pb.SequenceCreateRequest{
 		"seen-large": {Start: new(int64(9_223_372_036_854_775_000)), Mode: "strict"},
 		"seen-dated": {Pattern: "RE-{year}-{n:4}"},
 		"seen-back":  {Start: new(int64(-1)), Step: new(int64(-1)), Max: new(int64(-1000))},
 		"hidden":     {},
 	} {
-		if _, _, err := b.service.CreateSequence(t.Context(), name, w); err != nil {
+		m.Name = name
+		if _, err := b.service.CreateSequence(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +64,9 @@ func TestStreamTellsOfSequences(t *testing.T) {
 			if dated.Left != "9999" || dated.Period < 2026 || dated.Pattern != "RE-{year}-{n:4}" || dated.Used != 0 {
 				t.Errorf("dated: %+v", dated)
 			}
-			if err := b.service.DeleteSequence(t.Context(), "seen-back", "seen-back"); err != nil {
+			if _, err := b.service.DeleteSequence(t.Context(), &pb.SequenceDeleteRequest{
+				Name: "seen-back", Confirm: "seen-back",
+			}); err != nil {
 				t.Error(err)
 				return true
 			}
@@ -77,19 +81,19 @@ func TestStreamTellsOfSequences(t *testing.T) {
 // it has one.
 func TestLastOfSequencesOfOthers(t *testing.T) {
 	for what, c := range map[string]struct {
-		info server.SequenceInfo
+		info *pb.Sequence
 		want sequenceState
 	}{
 		"none given": {
-			server.SequenceInfo{Start: 1, Step: 1, Max: 100, Left: 100},
+			&pb.Sequence{Start: 1, Step: 1, Max: 100, Left: 100},
 			sequenceState{Left: "100"},
 		},
 		"half given": {
-			server.SequenceInfo{Start: 1, Step: 2, Max: 200, Left: 50, Last: "99"},
+			&pb.Sequence{Start: 1, Step: 2, Max: 200, Left: 50, LastNumber: "99"},
 			sequenceState{Left: "50", Used: 0.5, Last: "99"},
 		},
 		"all of the widest": {
-			server.SequenceInfo{Start: -9_223_372_036_854_775_808, Step: 4, Max: 9_223_372_036_854_775_807, Last: "x"},
+			&pb.Sequence{Start: -9_223_372_036_854_775_808, Step: 4, Max: 9_223_372_036_854_775_807, LastNumber: "x"},
 			sequenceState{Left: "0", Used: 1, Last: "x"},
 		},
 	} {

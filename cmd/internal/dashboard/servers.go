@@ -29,23 +29,23 @@ func (sm *sampler) readServers(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	list, err := sm.service.Servers(ctx, server.Open().Anyone())
+	list, err := sm.service.ListServers(all(ctx), nil)
 	if err != nil {
 		return // a store that is unreachable shows already
 	}
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
-	sm.servers = list
+	sm.servers = list.Servers
 }
 
 // serversFor returns the servers as a caller may see them. mu is held.
 func (sm *sampler) serversFor(id *server.Identity) []serverState {
 	out := []serverState{}
 	for _, s := range sm.servers {
-		st := serverState{Label: s.Label, Version: s.Version, Since: millis(s.Since), This: s.This}
+		st := serverState{Label: s.Label, Version: s.Version, Since: s.Since.AsTime().UnixMilli(), This: s.This}
 		for _, h := range s.Nodes {
 			if id.Sees(h.Namespace) {
-				st.Nodes += h.Last - h.First + 1
+				st.Nodes += h.LastNode - h.FirstNode + 1
 				st.Namespaces++
 			}
 		}

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"reflect"
 	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/cmd/internal/view"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"google.golang.org/protobuf/proto"
 )
 
 // keepAlive is how long a page hears nothing.
@@ -41,7 +43,12 @@ func (d *Dashboard) openStream(w http.ResponseWriter) (*sender, func(), error) {
 
 // send writes an event.
 func (s *sender) send(kind string, v any) error {
-	body, err := json.Marshal(v)
+	body, err := []byte(nil), error(nil)
+	if m, ok := v.(proto.Message); ok {
+		body, err = view.JSON(m)
+	} else {
+		body, err = json.Marshal(v)
+	}
 	if err != nil {
 		return err
 	}
@@ -202,7 +209,7 @@ func (p *client) update(v snapshot) error {
 	}
 	out.Sequences, out.GoneSequences = p.changedSequences(v.sequences)
 	var errs []error
-	if p.next != nil && !reflect.DeepEqual(v.names, p.last.names) {
+	if p.next != nil && !proto.Equal(v.names, p.last.names) {
 		errs = append(errs, p.send("namespaces", v.names))
 	}
 	if v.away != p.last.away {
@@ -240,7 +247,7 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := d.cfg.Service.ShowNamespace(r.Context(), name); err != nil {
+	if _, err := d.cfg.Service.ShowNamespace(r.Context(), &pb.ShowNamespaceRequest{Name: name}); err != nil {
 		return err
 	}
 	s, done, err := d.openStream(w)

@@ -17,6 +17,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // peer is a client that reads replies as values.
@@ -334,14 +335,16 @@ func TestNamespaceChanges(t *testing.T) {
 	_, addr := start(t, Config{Service: svc})
 	p := dial(t, addr)
 	p.id(p.do("SNOWFENCE.NEXT", "n"))
-	if err := svc.DeleteNamespace(t.Context(), "n", "n"); err != nil {
+	if _, err := svc.DeleteNamespace(t.Context(), &pb.DeleteNamespaceRequest{Name: "n", Confirm: "n"}); err != nil {
 		t.Fatal(err)
 	}
 	p.fails(p.do("SNOWFENCE.NEXT", "n"), "NONAMESPACE")
-	if _, _, err := svc.CreateNamespace(t.Context(), "n", server.NamespaceSpec{Layout: "sonyflake"}); err == nil {
+	other := &pb.CreateNamespaceRequest{Name: "n", Layout: "sonyflake"}
+	if _, err := svc.CreateNamespace(t.Context(), other); err == nil {
 		t.Error("a deleted namespace came back with another layout")
 	}
-	if _, _, err := svc.CreateNamespace(t.Context(), "n", server.NamespaceSpec{Layout: "twitter"}); err != nil {
+	same := &pb.CreateNamespaceRequest{Name: "n", Layout: "twitter"}
+	if _, err := svc.CreateNamespace(t.Context(), same); err != nil {
 		t.Fatal(err)
 	}
 	// its ticks begin above those of the old one

@@ -4,148 +4,131 @@ package rest
 
 import (
 	"context"
-	_ "embed"
 	"encoding/json"
 	"errors"
 	"net/http"
-	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/snowfence/snowfence/cmd/internal/rpc"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Identify returns who makes a request.
-type Identify func(r *http.Request) (*server.Identity, error)
-
 type rest struct {
-	s        *server.Service
-	identify Identify
-	bufs     sync.Pool // of answers
+	s    *server.Service
+	who  server.Identify
+	bufs sync.Pool // of answers
 
 	json, text, noStore []string // values of headers, which are only read
 }
 
+// exchange is a request on a route.
+type exchange struct {
+	*route
+	w      http.ResponseWriter
+	r      *http.Request
+	caller *server.Caller
+}
+
 // Mount adds the paths below /v1 to a mux, and their description at /openapi.json. Routes
 // that stream are behind streaming.
-func Mount(mux *http.ServeMux, s *server.Service, who Identify, streaming func(http.Handler) http.Handler) {
+func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming func(http.Handler) http.Handler) {
 	h := &rest{
-		s: s, identify: who, bufs: sync.Pool{New: func() any { return new([]byte) }},
+		s: s, who: who, bufs: sync.Pool{New: func() any { return new([]byte) }},
 		json: []string{"application/json"}, text: []string{"text/plain; charset=utf-8"}, noStore: []string{"no-store"},
 	}
-	answer := func(pattern string, serve route, w http.ResponseWriter, r *http.Request) {
+	patterns, all := map[string][]*route{}, h.bound()
+	for _, rt := range all {
+		patterns[rt.pattern] = append(patterns[rt.pattern], rt)
+	}
+	for pattern, routes := range patterns {
+		handler := http.Handler(h.handler(routes))
+		if routes[0].streams {
+			handler = streaming(handler)
+		}
+		mux.Handle(pattern, handler)
+	}
+	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) { h.notFound(mux, w, r) })
+	document := sync.OnceValues(func() ([]byte, error) { return openAPI(all) })
+	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
+		text, err := document()
+		if err != nil {
+			Problem(w, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(text)
+	})
+}
+
+// bound returns the routes with the methods that they call.
+func (h *rest) bound() []*route {
+	methods := map[string]*rpc.Method{}
+	for _, m := range rpc.Methods(h.s) {
+		methods[strings.TrimPrefix(m.Procedure, "/snowfence.v1.")] = m
+	}
+	list := h.routes()
+	for _, rt := range list {
+		rt.method = methods[rt.call]
+	}
+	return list
+}
+
+// handler serves the routes of one pattern.
+func (h *rest) handler(routes []*route) http.HandlerFunc {
+	site := http.NewCrossOriginProtection()
+	return func(w http.ResponseWriter, r *http.Request) {
+		e := &exchange{route: routes[0], w: w, r: r}
+		about := func() server.Request {
+			q := e.caller.Request(e.pattern)
+			q.Namespace, q.Sequence = server.Clip(r.PathValue("namespace")), server.Clip(r.PathValue("name"))
+			q.Node = server.Clip(r.PathValue("node"))
+			return q
+		}
+		if !e.streams {
+			defer func(began time.Time) { h.s.Answered(server.HTTP, 1, time.Since(began), about) }(time.Now())
+		}
 		var err error
-		if manages(pattern) {
-			q := h.requestInfo(pattern, r)
-			err = serve(w, r.WithContext(server.WithActor(r.Context(), q)))
-			s.Managed(server.HTTP, q, err)
-		} else {
-			err = serve(w, r)
+		if e.caller, err = h.who.Caller(r); err == nil {
+			err = e.answer(routes, site)
+		}
+		if e.manages() {
+			h.s.Managed(server.HTTP, about(), err)
 		}
 		if err == nil {
 			return
 		}
 		if context.Cause(r.Context()) != context.Canceled { // otherwise the client has gone
-			s.Failed(server.HTTP, err, func() server.Request { return h.requestInfo(pattern, r) })
+			h.s.Failed(server.HTTP, err, about)
 		}
 		Problem(w, err)
 	}
-	for pattern, serve := range h.routes() {
-		serve := sameSite(pattern, serve)
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			defer func(began time.Time) {
-				info := func() server.Request { return h.requestInfo(pattern, r) }
-				s.Answered(server.HTTP, 1, time.Since(began), info)
-			}(time.Now())
-			answer(pattern, serve, w, r)
-		})
-	}
-	for pattern, serve := range h.streams() {
-		serve := sameSite(pattern, serve)
-		mux.Handle(pattern, streaming(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			answer(pattern, serve, w, r)
-		})))
-	}
-	mux.HandleFunc("/v1/", func(w http.ResponseWriter, r *http.Request) { h.notFound(mux, w, r) })
-	mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(openAPI)
-	})
 }
 
-// manages reports whether a route is for those who manage, whose actions are logged.
-func manages(pattern string) bool {
-	method, route, _ := strings.Cut(pattern, " ")
-	return method != "GET" && path.Base(route) != "next"
-}
-
-// sameSite keeps pages of other sites from routes that use up IDs or numbers: the tag of an image
-// asks for them with GET, which browsers allow everywhere.
-func sameSite(pattern string, serve route) route {
-	if !strings.HasPrefix(pattern, "GET ") || path.Base(pattern) != "next" && path.Base(pattern) != "stream" {
-		return serve
-	}
-	cross := http.NewCrossOriginProtection()
-	return func(w http.ResponseWriter, r *http.Request) error {
-		q := *r
-		q.Method = http.MethodPost // which it refuses where it lets GET pass
-		if cross.Check(&q) != nil {
+// answer answers a request, by the one of several routes that it means.
+func (e *exchange) answer(routes []*route, site *http.CrossOriginProtection) error {
+	if e.consumes() && e.r.Method == http.MethodGet {
+		// The tag of an image asks with GET, which browsers allow everywhere.
+		post := *e.r
+		post.Method = http.MethodPost
+		if site.Check(&post) != nil {
 			return server.Errorf(server.Denied, "a page of another site must not use up IDs or numbers")
 		}
-		return serve(w, r)
 	}
-}
-
-// requestInfo is what the log says of a request: its path as documented, without IDs.
-func (h *rest) requestInfo(pattern string, r *http.Request) server.Request {
-	q := server.Request{
-		Name: pattern, Namespace: server.Clip(r.PathValue("namespace")), Sequence: server.Clip(r.PathValue("name")),
-		Node: server.Clip(r.PathValue("node")), From: r.RemoteAddr,
+	if e.serve != nil {
+		return e.serve(e)
 	}
-	if r.TLS != nil {
-		q.Certificate = server.CertificateName(r.TLS.PeerCertificates)
+	if want := e.r.URL.Query().Get("list"); len(routes) > 1 && want != "" {
+		i := slices.IndexFunc(routes, func(rt *route) bool { return rt.list == want })
+		if i < 0 {
+			return server.Errorf(server.Invalid, "list=%s: list namespaces, sequences or servers", server.Clip(want))
+		}
+		e.route = routes[i]
 	}
-	if id, err := h.identify(r); err == nil {
-		q.Caller = id.Name
-	}
-	return q
-}
-
-type route func(http.ResponseWriter, *http.Request) error
-
-// streams are the paths whose answers go on until the client has enough.
-func (h *rest) streams() map[string]route {
-	return map[string]route{"GET /v1/{namespace}/stream": h.stream}
-}
-
-// routes are all other paths, as OpenAPI has them, too.
-func (h *rest) routes() map[string]route {
-	return map[string]route{
-		"GET /v1":                         h.list,
-		"GET /v1/{namespace}":             h.show,
-		"PUT /v1/{namespace}":             h.create,
-		"PATCH /v1/{namespace}":           h.change,
-		"DELETE /v1/{namespace}":          h.delete,
-		"GET /v1/{namespace}/next":        h.next,
-		"POST /v1/{namespace}/next":       h.next,
-		"GET /v1/{namespace}/decode/{id}": h.decode,
-		"GET /v1/{namespace}/range":       h.rangeOf,
-		"GET /v1/{namespace}/leases":      h.leases,
-
-		"DELETE /v1/{namespace}/leases/{node}":      h.release,
-		"PUT /v1/{namespace}/leases/{node}/veto":    h.veto,
-		"DELETE /v1/{namespace}/leases/{node}/veto": h.lift,
-
-		"GET /v1/{name}/sequence":          h.showSequence,
-		"PUT /v1/{name}/sequence":          h.createSequence,
-		"PATCH /v1/{name}/sequence":        h.changeSequence,
-		"DELETE /v1/{name}/sequence":       h.deleteSequence,
-		"POST /v1/{name}/sequence/confirm": h.confirmSequence,
-		"GET /v1/{name}/sequence/next":     h.nextNumbers,
-		"POST /v1/{name}/sequence/next":    h.nextNumbers,
-	}
+	return e.makeCall()
 }
 
 // notFound answers what no route does: OPTIONS and wrong methods with what the path can
@@ -233,39 +216,3 @@ func writeProblem(w http.ResponseWriter, code int, kind server.Kind, detail stri
 	w.WriteHeader(code)
 	_, _ = w.Write(append(body, '\n'))
 }
-
-// writeJSON writes a value as JSON.
-func writeJSON(w http.ResponseWriter, code int, v any) error {
-	body, err := json.Marshal(v)
-	if err != nil {
-		return server.NewError(server.Internal, err)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_, _ = w.Write(append(body, '\n')) // the client may be gone
-	return nil
-}
-
-// authorize returns the namespace of a request whose caller may do something in it. The request
-// counts as n IDs.
-func (h *rest) authorize(r *http.Request, v server.Verb, n int64) (string, *server.Identity, error) {
-	id, err := h.identify(r)
-	if err != nil {
-		return "", nil, err
-	}
-	name := r.PathValue("namespace")
-	return name, id, id.Authorize(v, name, n)
-}
-
-// authorizedSpace is may for what reads a namespace.
-func (h *rest) authorizedSpace(r *http.Request, v server.Verb, n int64) (*server.Space, *server.Identity, error) {
-	id, err := h.identify(r)
-	if err != nil {
-		return nil, nil, err
-	}
-	sp, err := h.s.SpaceFor(r.Context(), id, v, r.PathValue("namespace"), n)
-	return sp, id, err
-}
-
-//go:embed openapi.json
-var openAPI []byte

@@ -22,18 +22,18 @@ type nextParams struct {
 	node int64
 }
 
-// parseNextParams reads ?n=10&format=base58&prefix=ord, or ?n=10&runs=true. With
+// nextParams reads ?n=10&format=base58&prefix=ord, or ?n=10&runs=true. With
 // &at=2019-05-17T08:30:00Z and perhaps &node=3, the IDs are for a time gone by.
-func parseNextParams(r *http.Request) (nextParams, error) {
-	q, err := queryParams(r, "n", "runs", "format", "prefix", "at", "node")
+func (e *exchange) nextParams() (nextParams, error) {
+	q, err := e.params()
 	if err != nil {
 		return nextParams{}, err
 	}
-	n, err := intParam(q, "n", 1)
+	n, err := intParam("n", q.Get("n"), 1)
 	if err != nil {
 		return nextParams{}, err
 	}
-	runs, err := boolParam(q, "runs")
+	runs, err := boolParam("runs", q.Get("runs"))
 	if err != nil {
 		return nextParams{}, err
 	}
@@ -54,7 +54,7 @@ func parseNextParams(r *http.Request) (nextParams, error) {
 		want.at, err = server.ParseTime(q.Get("at"))
 	}
 	if err == nil {
-		want.node, err = intParam(q, "node", 0)
+		want.node, err = intParam("node", q.Get("node"), 0)
 	}
 	if err != nil {
 		return nextParams{}, err
@@ -63,10 +63,11 @@ func parseNextParams(r *http.Request) (nextParams, error) {
 }
 
 // next is GET /v1/{namespace}/next?n=10: {"ids":["…"]}, or lines, or with runs=true {"runs":[…]}.
-func (h *rest) next(w http.ResponseWriter, r *http.Request) error {
-	want, err := parseNextParams(r)
+func (h *rest) next(e *exchange) error {
+	w, r := e.w, e.r
+	want, err := e.nextParams()
 	n := want.n
-	sp, _, err2 := h.authorizedSpace(r, server.VerbIDs, max(n, 1))
+	sp, err2 := h.s.SpaceFor(r.Context(), e.caller.Identity, server.VerbIDs, e.subject(), max(n, 1))
 	if err2 != nil { // who may not ask is told that first
 		return err2
 	}
@@ -198,12 +199,17 @@ func (h *rest) runs(w http.ResponseWriter, r *http.Request, sp *server.Space, n 
 
 // stream is GET /v1/{namespace}/stream?format=base58&prefix=ord: a line for each ID until
 // the client has enough.
-func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
-	sp, id, err := h.authorizedSpace(r, server.VerbIDs, 0)
+func (h *rest) stream(e *exchange) error {
+	w, r, id := e.w, e.r, e.caller.Identity
+	sp, err := h.s.SpaceFor(r.Context(), id, server.VerbIDs, e.subject(), 0)
 	if err != nil {
 		return err
 	}
-	form, err := formParams(r)
+	q, err := e.params()
+	if err != nil {
+		return err
+	}
+	form, err := server.ParseForm(q.Get("format"), q.Get("prefix"))
 	if err != nil {
 		return err
 	}
@@ -245,55 +251,4 @@ func (h *rest) stream(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		}
 	}
-}
-
-// decode is GET /v1/{namespace}/decode/{id}?format=base58&prefix=ord. The ID may have any
-// prefix where none is asked for.
-func (h *rest) decode(w http.ResponseWriter, r *http.Request) error {
-	sp, _, err := h.authorizedSpace(r, server.VerbRead, 1)
-	if err != nil {
-		return err
-	}
-	form, err := formParams(r)
-	if err != nil {
-		return err
-	}
-	id, err := form.Parse(r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	p, err := sp.Decode(id)
-	if err != nil {
-		return err
-	}
-	fields := map[string]any{"id": id, "time": p.Time.Format(time.RFC3339Nano), "layout": sp.Scheme().Layout().String()}
-	for _, f := range sp.Fields(p) {
-		fields[f.Name] = f.Value
-	}
-	return writeJSON(w, http.StatusOK, fields)
-}
-
-// rangeOf is GET /v1/{namespace}/range?from=&to=.
-func (h *rest) rangeOf(w http.ResponseWriter, r *http.Request) error {
-	sp, _, err := h.authorizedSpace(r, server.VerbRead, 1)
-	if err != nil {
-		return err
-	}
-	q, err := queryParams(r, "from", "to")
-	if err != nil {
-		return err
-	}
-	from, err := server.ParseTime(q.Get("from"))
-	if err != nil {
-		return err
-	}
-	to, err := server.ParseTime(q.Get("to"))
-	if err != nil {
-		return err
-	}
-	lo, hi, err := sp.Range(from, to)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, map[string]snowfence.ID{"low": lo, "high": hi})
 }

@@ -17,8 +17,12 @@ type openDoc map[string]any
 
 func document(t *testing.T) openDoc {
 	t.Helper()
+	text, err := openAPI((&rest{}).bound())
+	if err != nil {
+		t.Fatal(err)
+	}
 	var d openDoc
-	if err := json.Unmarshal(openAPI, &d); err != nil {
+	if err := json.Unmarshal(text, &d); err != nil {
 		t.Fatal(err)
 	}
 	return d

@@ -1,13 +1,18 @@
 package rest
 
 import (
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // queryParams returns the parameters of a request. Each has to be one of those named, once: a
@@ -36,18 +41,8 @@ func queryParams(r *http.Request, names ...string) (url.Values, error) {
 	return q, nil
 }
 
-// formParams reads ?format=base58&prefix=ord, which are all that the request may have.
-func formParams(r *http.Request) (server.Form, error) {
-	q, err := queryParams(r, "format", "prefix")
-	if err != nil {
-		return server.Form{}, err
-	}
-	return server.ParseForm(q.Get("format"), q.Get("prefix"))
-}
-
 // intParam reads a parameter, or returns what it is when it is missing.
-func intParam(q url.Values, name string, missing int64) (int64, error) {
-	text := q.Get(name)
+func intParam(name, text string, missing int64) (int64, error) {
 	if text == "" {
 		return missing, nil
 	}
@@ -59,8 +54,7 @@ func intParam(q url.Values, name string, missing int64) (int64, error) {
 }
 
 // boolParam reads a parameter that is true or false, which it is when it is missing.
-func boolParam(q url.Values, name string) (bool, error) {
-	text := q.Get(name)
+func boolParam(name, text string) (bool, error) {
 	if text == "" {
 		return false, nil
 	}
@@ -69,4 +63,36 @@ func boolParam(q url.Values, name string) (bool, error) {
 		return false, server.Errorf(server.Invalid, "%s=%s is neither true nor false", name, server.Clip(text))
 	}
 	return is, nil
+}
+
+// setField fills a field from a parameter, if that is there.
+func setField(m proto.Message, p param, text string) (err error) {
+	r := m.ProtoReflect()
+	f := r.Descriptor().Fields().ByName(p.field)
+	if f == nil || text == "" {
+		return nil
+	}
+	var v protoreflect.Value
+	switch f.Kind() {
+	case protoreflect.StringKind:
+		v = protoreflect.ValueOfString(text)
+	case protoreflect.BoolKind:
+		var is bool
+		is, err = boolParam(p.name, text)
+		v = protoreflect.ValueOfBool(is)
+	case protoreflect.MessageKind: // a time is the only one in a query
+		var at time.Time
+		at, err = server.ParseTime(text)
+		v = protoreflect.ValueOfMessage(timestamppb.New(at).ProtoReflect())
+	default:
+		var n int64
+		n, err = intParam(p.name, text, 0)
+		if v = protoreflect.ValueOfInt64(n); f.Kind() == protoreflect.Uint32Kind {
+			v = protoreflect.ValueOfUint32(uint32(min(max(n, 0), math.MaxUint32)))
+		}
+	}
+	if err == nil {
+		r.Set(f, v)
+	}
+	return err
 }

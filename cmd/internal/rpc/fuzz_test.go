@@ -27,8 +27,8 @@ func FuzzRequest(f *testing.F) {
 	service := server.New(st, server.Options{})
 	f.Cleanup(func() { _ = service.Close(context.Background()) })
 	mux := http.NewServeMux()
-	anyone := func(context.Context) (*server.Identity, error) { return server.Open().Anyone(), nil }
-	Mount(mux, service, anyone, plain, plain)
+	anyone := func(*http.Request) (*server.Identity, error) { return server.Open().Anyone(), nil }
+	Mount(mux, service, anyone, plain)
 	methods := []string{
 		next, "/snowfence.v1.IDService/Decode", "/snowfence.v1.LeaseService/Renew",
 		"/snowfence.v1.SequenceService/Create",

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/descriptorpb"
 )
 
 // The generated code is what the definition says now.
@@ -17,6 +20,7 @@ func TestGenerated(t *testing.T) {
 	if out, err := exec.Command("../../../scripts/proto.sh", dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	sameDefinition(t, filepath.Join(dir, "definition.binpb"))
 	for _, name := range []string{
 		"snowfencev1/snowfence.pb.go",
 		"snowfencev1/snowfencev1connect/snowfence.connect.go",
@@ -32,6 +36,24 @@ func TestGenerated(t *testing.T) {
 		if versionless(got) != versionless(want) {
 			t.Errorf("remote/%s is not what proto/ makes: run scripts/proto.sh", name)
 		}
+	}
+}
+
+// sameDefinition compares the definition that the document of OpenAPI takes its words from.
+func sameDefinition(t *testing.T, made string) {
+	t.Helper()
+	var sets [2]descriptorpb.FileDescriptorSet
+	for i, name := range []string{made, "../rest/definition.binpb"} {
+		b, err := os.ReadFile(name)
+		if err == nil {
+			err = proto.Unmarshal(b, &sets[i])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !proto.Equal(&sets[0], &sets[1]) {
+		t.Error("cmd/internal/rest/definition.binpb is not what proto/ says: run scripts/proto.sh")
 	}
 }
 

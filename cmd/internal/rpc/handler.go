@@ -6,10 +6,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -19,61 +18,58 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// Identify returns who makes a request, from what its HTTP face found out; an error that
-// the caller is not known.
-type Identify func(ctx context.Context) (*server.Identity, error)
-
-// rpc implements the services of the definition, one file for each.
+// rpc implements the methods of the definition that are more than a call of the service.
 type rpc struct {
-	s        *server.Service
-	identify Identify
-	errors   *connect.ErrorWriter // of what is refused before it is read
+	s       *server.Service
+	who     server.Identify
+	errors  *connect.ErrorWriter // of what is refused before it is read
+	manages map[string]*Method   // those that only managers may call, by procedure
 }
 
-// Requests and responses of the services.
+// ids and leases tell methods of the same name apart.
 type (
-	request[T any]  = connect.Request[T]
-	response[T any] = connect.Response[T]
+	ids    struct{ *rpc }
+	leases struct{ *rpc }
 )
 
 // maxRequest bounds a message of a client: the largest is a swap of as many records as
 // a remote store sends at once.
 const maxRequest = 4 << 20
 
-// Mount adds the services to a mux, each behind wrap, which makes the caller known to
-// who; beside them reflection and health checks, which ask nobody who they are: what they
-// tell is in the definition, or on /readyz. Calls that stream are behind streaming.
-func Mount(mux *http.ServeMux, s *server.Service, who Identify, wrap, streaming func(http.Handler) http.Handler,
+// Mount adds the services to a mux; beside them reflection and health checks, which ask nobody who
+// they are: what they tell is in the definition, or on /readyz. Calls that stream are behind
+// streaming.
+func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming func(http.Handler) http.Handler,
 	opts ...connect.HandlerOption,
 ) {
-	r := &rpc{s: s, identify: who}
-	own := append(slices.Clone(opts), connect.WithInterceptors(errorInterceptor{r}),
-		connect.WithReadMaxBytes(maxRequest), uncompressed())
+	r := &rpc{s: s, who: who, manages: map[string]*Method{}}
+	own := append(slices.Clone(opts), connect.WithInterceptors(errorInterceptor{r}), connect.WithReadMaxBytes(maxRequest),
+		connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}), uncompressed())
 	r.errors = connect.NewErrorWriter(own...)
-	add := func(streams ...string) func(path string, h http.Handler) {
-		return func(path string, h http.Handler) {
-			h = wrap(r.authenticate(r.withCall(h)))
-			mux.Handle(path, h)
-			for _, procedure := range streams {
-				mux.Handle(procedure, streaming(h))
-			}
+	for _, m := range Methods(s) {
+		if m.Verb == server.VerbManage {
+			r.manages[m.Procedure] = m
 		}
+		mux.Handle(m.Procedure, r.authenticate(r.withCall(m.handler(own...))))
 	}
-	add(snowfencev1connect.IDServiceStreamProcedure)(snowfencev1connect.NewIDServiceHandler(ids{r}, own...))
-	add()(snowfencev1connect.NewNamespaceServiceHandler(namespaces{r}, own...))
-	add(snowfencev1connect.LeaseServiceWatchProcedure)(snowfencev1connect.NewLeaseServiceHandler(leases{r}, own...))
-	add()(snowfencev1connect.NewSequenceServiceHandler(sequences{r}, own...))
-	add()(snowfencev1connect.NewServerServiceHandler(servers{r}, own...))
+	stream := func(procedure string, h http.Handler) {
+		mux.Handle(procedure, streaming(r.authenticate(r.withCall(h))))
+	}
+	next, watch := snowfencev1connect.IDServiceStreamProcedure, snowfencev1connect.LeaseServiceWatchProcedure
+	stream(next, connect.NewServerStreamHandlerSimple(next, ids{r}.Stream, own...))
+	stream(watch, connect.NewServerStreamHandlerSimple(watch, leases{r}.Watch, own...))
 
 	small := connect.WithHandlerOptions(connect.WithReadMaxBytes(64<<10), uncompressed())
 	reflector := grpcreflect.NewStaticReflector(append(Names(), grpchealth.HealthV1ServiceName)...)
-	stream := func(path string, h http.Handler) { mux.Handle(path, streaming(h)) }
-	stream(grpcreflect.NewHandlerV1(reflector, small))
-	stream(grpcreflect.NewHandlerV1Alpha(reflector, small))
-	stream(grpchealth.NewHandler(health{s}, small))
+	open := func(path string, h http.Handler) { mux.Handle(path, streaming(h)) }
+	open(grpcreflect.NewHandlerV1(reflector, small))
+	open(grpcreflect.NewHandlerV1Alpha(reflector, small))
+	open(grpchealth.NewHandler(health{s}, small))
 }
 
 // uncompressed takes and gives nothing that is compressed. gzip costs a server 700 ns an
@@ -112,21 +108,21 @@ type callKey struct{}
 
 // call is what is known of a call beside its message.
 type call struct {
-	releases    []func() // to release when the answer has gone
-	unary       bool
-	certificate string // of the client
+	releases []func() // to release when the answer has gone
+	unary    bool
 }
 
 // authenticate refuses who is not known before a message of theirs is read.
 func (r *rpc) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		_, err := r.identify(hr.Context())
+		c, err := r.who.Caller(hr)
+		ctx := server.WithCaller(hr.Context(), c)
 		if err == nil || !r.errors.IsSupported(hr) {
-			next.ServeHTTP(w, hr)
+			next.ServeHTTP(w, hr.WithContext(ctx))
 			return
 		}
 		// The client may be gone.
-		_ = r.errors.Write(w, hr, errorInterceptor{r}.translate(hr.Context(), hr.URL.Path, hr.RemoteAddr, err))
+		_ = r.errors.Write(w, hr, errorInterceptor{r}.translate(ctx, hr.URL.Path, err))
 	})
 }
 
@@ -135,15 +131,12 @@ func (r *rpc) authenticate(next http.Handler) http.Handler {
 func (r *rpc) withCall(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		began, q := time.Now(), call{}
-		if hr.TLS != nil {
-			q.certificate = server.CertificateName(hr.TLS.PeerCertificates)
-		}
 		defer func() {
 			for _, release := range q.releases {
 				release()
 			}
 			if q.unary {
-				about := func() server.Request { return r.requestInfo(hr.Context(), hr.URL.Path, hr.RemoteAddr) }
+				about := func() server.Request { return server.CallerOf(hr.Context()).Request(hr.URL.Path) }
 				r.s.Answered(server.RPC, 1, time.Since(began), about)
 			}
 		}()
@@ -151,54 +144,9 @@ func (r *rpc) withCall(next http.Handler) http.Handler {
 	})
 }
 
-// requestInfo is what the log says of a call.
-func (r *rpc) requestInfo(ctx context.Context, procedure, from string) server.Request {
-	q := server.Request{Name: server.Clip(procedure), From: from}
-	if id, err := r.identify(ctx); err == nil && id != nil {
-		q.Caller = id.Name
-	}
-	if c, ok := ctx.Value(callKey{}).(*call); ok {
-		q.Certificate = c.certificate
-	}
-	return q
-}
-
-// managing are the calls of those who manage, which are logged.
-var managing = []string{
-	snowfencev1connect.NamespaceServiceCreateProcedure, snowfencev1connect.NamespaceServiceChangeProcedure,
-	snowfencev1connect.NamespaceServiceDeleteProcedure, snowfencev1connect.SequenceServiceCreateProcedure,
-	snowfencev1connect.SequenceServiceChangeProcedure, snowfencev1connect.SequenceServiceDeleteProcedure,
-	snowfencev1connect.SequenceServiceConfirmProcedure, snowfencev1connect.LeaseServiceReleaseNodeProcedure,
-	snowfencev1connect.LeaseServiceVetoProcedure,
-}
-
-// aboutNode is a message about one node.
-type aboutNode interface {
-	GetNamespace() string
-	GetNode() int64
-}
-
-// namespaceOf is the namespace that a message means.
-func namespaceOf(name string) string { return cmp.Or(name, lease.DefaultNamespace) }
-
-// logManaged logs a call that only those who manage may make.
-func (r *rpc) logManaged(ctx context.Context, req connect.AnyRequest, err error) {
-	q := r.requestInfo(ctx, req.Spec().Procedure, req.Peer().Addr)
-	if m, ok := req.Any().(interface{ GetName() string }); ok {
-		q.Namespace = server.Clip(m.GetName())
-	}
-	if m, ok := req.Any().(aboutNode); ok {
-		q.Namespace, q.Node = server.Clip(namespaceOf(m.GetNamespace())), strconv.FormatInt(m.GetNode(), 10)
-	}
-	if strings.HasPrefix(q.Name, "/"+snowfencev1connect.SequenceServiceName) {
-		q.Namespace, q.Sequence = "", q.Namespace
-	}
-	r.s.Managed(server.RPC, q, err)
-}
-
 // reserve keeps room for n IDs until the answer to a request has gone.
-func (r *rpc) reserve(ctx context.Context, n int64) error {
-	release, err := r.s.Reserve(n)
+func reserve(ctx context.Context, s *server.Service, n int64) error {
+	release, err := s.Reserve(n)
 	if err != nil {
 		return err
 	}
@@ -240,7 +188,7 @@ func code(k server.Kind) connect.Code {
 // as a detail that programs can compare.
 type errorInterceptor struct{ *rpc }
 
-func (i errorInterceptor) translate(ctx context.Context, procedure, from string, err error) error {
+func (i errorInterceptor) translate(ctx context.Context, procedure string, err error) error {
 	var own *connect.Error
 	if err == nil || errors.As(err, &own) {
 		return err
@@ -249,7 +197,7 @@ func (i errorInterceptor) translate(ctx context.Context, procedure, from string,
 	if context.Cause(ctx) == context.Canceled {
 		return connect.NewError(connect.CodeCanceled, err)
 	}
-	kind := i.s.Failed(server.RPC, err, func() server.Request { return i.requestInfo(ctx, procedure, from) })
+	kind := i.s.Failed(server.RPC, err, func() server.Request { return server.CallerOf(ctx).Request(procedure) })
 	out := connect.NewError(code(kind), err)
 	detail, detailErr := connect.NewErrorDetail(&errdetails.ErrorInfo{Reason: kind.Name(), Domain: "snowfence"})
 	if detailErr == nil {
@@ -269,15 +217,12 @@ func (i errorInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		if q, ok := ctx.Value(callKey{}).(*call); ok {
 			q.unary = true
 		}
-		manages := slices.Contains(managing, req.Spec().Procedure)
-		if manages {
-			ctx = server.WithActor(ctx, i.requestInfo(ctx, req.Spec().Procedure, req.Peer().Addr))
-		}
+		procedure := req.Spec().Procedure
 		res, err := next(ctx, req)
-		if manages {
-			i.logManaged(ctx, req, err)
+		if m := i.manages[procedure]; m != nil {
+			i.s.Managed(server.RPC, m.request(ctx, req.Any()), err)
 		}
-		return res, i.translate(ctx, req.Spec().Procedure, req.Peer().Addr, err)
+		return res, i.translate(ctx, procedure, err)
 	}
 }
 
@@ -287,31 +232,39 @@ func (errorInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) co
 
 func (i errorInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
-		return i.translate(ctx, conn.Spec().Procedure, conn.Peer().Addr, next(ctx, conn))
+		return i.translate(ctx, conn.Spec().Procedure, next(ctx, conn))
 	}
 }
 
-// authorize finds the caller and checks that it may do something in a namespace, whose default
-// name is "default". The request counts as n IDs.
-func (r *rpc) authorize(
-	ctx context.Context, v server.Verb, namespace string, n int64,
-) (string, *server.Identity, error) {
-	id, err := r.identify(ctx)
-	if err != nil {
-		return "", nil, err
-	}
-	namespace = namespaceOf(namespace)
+// authorize checks that the caller may do something in a namespace, whose default name is "default".
+// The request counts as n IDs.
+func authorize(ctx context.Context, v server.Verb, namespace string, n int64) (string, *server.Identity, error) {
+	id := server.CallerOf(ctx).Identity
+	namespace = cmp.Or(namespace, lease.DefaultNamespace)
 	return namespace, id, id.Authorize(v, namespace, n)
 }
 
-// authorizedSpace is may for what is made or read in a namespace.
-func (r *rpc) authorizedSpace(
-	ctx context.Context, v server.Verb, namespace string, n int64,
-) (*server.Space, *server.Identity, error) {
-	name, id, err := r.authorize(ctx, v, namespace, n)
-	if err != nil {
-		return nil, nil, err
+// jsonCodec writes JSON with the names of the protocol, as all other wires do. Fields that it does
+// not know it passes over, so that clients may be newer.
+type jsonCodec struct{ name string }
+
+// Name implements [connect.Codec].
+func (c jsonCodec) Name() string { return c.name }
+
+// Marshal implements [connect.Codec].
+func (jsonCodec) Marshal(m any) ([]byte, error) {
+	message, ok := m.(proto.Message)
+	if !ok {
+		return nil, fmt.Errorf("%T is no message", m)
 	}
-	sp, err := r.s.Space(ctx, name)
-	return sp, id, err
+	return protojson.MarshalOptions{UseProtoNames: true}.Marshal(message)
+}
+
+// Unmarshal implements [connect.Codec].
+func (jsonCodec) Unmarshal(b []byte, m any) error {
+	message, ok := m.(proto.Message)
+	if !ok {
+		return fmt.Errorf("%T is no message", m)
+	}
+	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(b, message)
 }

@@ -11,11 +11,9 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-type ids struct{ *rpc }
-
-func (r ids) Next(ctx context.Context, req *request[pb.NextRequest]) (*response[pb.NextResponse], error) {
-	n := int64(max(req.Msg.Count, 1))
-	name, _, err := r.authorize(ctx, server.VerbIDs, req.Msg.Namespace, n)
+func (r ids) Next(ctx context.Context, m *pb.NextRequest) (*pb.NextResponse, error) {
+	n := int64(max(m.Count, 1))
+	name, _, err := authorize(ctx, server.VerbIDs, m.Namespace, n)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +25,7 @@ func (r ids) Next(ctx context.Context, req *request[pb.NextRequest]) (*response[
 		return nil, err
 	}
 	res := &pb.NextResponse{}
-	if req.Msg.Runs {
+	if m.Runs {
 		runs, err := sp.Runs(ctx, n)
 		if err != nil {
 			return nil, err
@@ -36,33 +34,37 @@ func (r ids) Next(ctx context.Context, req *request[pb.NextRequest]) (*response[
 			sp.Made.Add(run.Len())
 			res.Runs = append(res.Runs, &pb.Run{First: int64(run.First), Last: int64(run.Last), Step: run.Step})
 		}
-		return connect.NewResponse(res), nil
+		return res, nil
 	}
-	if err := r.reserve(ctx, n); err != nil {
+	if err := reserve(ctx, r.s, n); err != nil {
 		return nil, err
 	}
 	if err := fill(ctx, sp, res, int(n)); err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(res), nil
+	return res, nil
 }
 
-func (r ids) NextAt(ctx context.Context, req *request[pb.NextAtRequest]) (*response[pb.NextResponse], error) {
-	n := int64(max(req.Msg.Count, 1))
-	sp, _, err := r.authorizedSpace(ctx, server.VerbIDs, req.Msg.Namespace, n)
+func (r ids) NextAt(ctx context.Context, m *pb.NextAtRequest) (*pb.NextResponse, error) {
+	n := int64(max(m.Count, 1))
+	name, _, err := authorize(ctx, server.VerbIDs, m.Namespace, n)
 	if err != nil {
 		return nil, err
 	}
-	if !req.Msg.At.IsValid() {
+	sp, err := r.s.Space(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if !m.At.IsValid() {
 		return nil, server.Errorf(server.Invalid, "at is missing, or is a time out of range")
 	}
 	if err := server.CheckCount(n); err != nil {
 		return nil, err
 	}
-	if err := r.reserve(ctx, n); err != nil {
+	if err := reserve(ctx, r.s, n); err != nil {
 		return nil, err
 	}
-	made, err := sp.Past(ctx, req.Msg.At.AsTime(), req.Msg.Node, n)
+	made, err := sp.Past(ctx, m.At.AsTime(), m.Node, n)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +72,7 @@ func (r ids) NextAt(ctx context.Context, req *request[pb.NextAtRequest]) (*respo
 	for i, id := range made {
 		res.Ids[i] = int64(id)
 	}
-	return connect.NewResponse(res), nil
+	return res, nil
 }
 
 // fill puts n new IDs into an answer.
@@ -85,13 +87,13 @@ func fill(ctx context.Context, sp *server.Space, res *pb.NextResponse, n int) er
 }
 
 func (r ids) Stream(
-	ctx context.Context, req *request[pb.StreamRequest], out *connect.ServerStream[pb.NextResponse],
+	ctx context.Context, m *pb.StreamRequest, out *connect.ServerStream[pb.NextResponse],
 ) error {
-	batch := int64(req.Msg.Batch)
+	batch := int64(m.Batch)
 	if batch == 0 {
 		batch = 1000
 	}
-	name, id, err := r.authorize(ctx, server.VerbIDs, req.Msg.Namespace, 1)
+	name, id, err := authorize(ctx, server.VerbIDs, m.Namespace, 1)
 	if err != nil {
 		return err
 	}
@@ -101,13 +103,13 @@ func (r ids) Stream(
 	if _, err := r.s.Space(ctx, name); err != nil { // before anything is held for it
 		return err
 	}
-	if err := r.reserve(ctx, batch); err != nil {
+	if err := reserve(ctx, r.s, batch); err != nil {
 		return err
 	}
 	res := &pb.NextResponse{}
-	for left := req.Msg.Count; req.Msg.Count == 0 || left > 0; {
+	for left := m.Count; m.Count == 0 || left > 0; {
 		n := batch
-		if req.Msg.Count > 0 {
+		if m.Count > 0 {
 			n = int64(min(uint64(n), left))
 		}
 		err := context.Cause(ctx) // the client is gone, or the server stops
@@ -133,35 +135,70 @@ func (r ids) Stream(
 	return nil
 }
 
-func (r ids) Decode(ctx context.Context, req *request[pb.DecodeRequest]) (*response[pb.DecodeResponse], error) {
-	sp, _, err := r.authorizedSpace(ctx, server.VerbRead, req.Msg.Namespace, 1)
+func (r ids) Decode(ctx context.Context, m *pb.DecodeRequest) (*pb.DecodeResponse, error) {
+	sp, err := r.s.Space(ctx, m.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	p, err := sp.Decode(snowfence.ID(req.Msg.Id))
+	id := snowfence.ID(m.Id)
+	if m.Text != "" {
+		form, err := server.ParseForm(m.Format, m.Prefix)
+		if err != nil {
+			return nil, err
+		}
+		if id, err = form.Parse(m.Text); err != nil {
+			return nil, err
+		}
+	}
+	p, err := sp.Decode(id)
 	if err != nil {
 		return nil, err
 	}
 	res := &pb.DecodeResponse{
-		Id: req.Msg.Id, Time: timestamppb.New(p.Time), Tick: p.Tick, Node: p.Node, Sequence: p.Sequence,
+		Id: int64(id), Time: timestamppb.New(p.Time), Tick: p.Tick, Node: p.Node, Sequence: p.Sequence,
+		Layout: sp.Scheme().Layout().String(),
 	}
 	for _, f := range sp.Fields(p) {
 		res.Fields = append(res.Fields, &pb.FieldValue{Name: f.Name, Value: f.Value})
 	}
-	return connect.NewResponse(res), nil
+	return res, nil
 }
 
-func (r ids) Range(ctx context.Context, req *request[pb.RangeRequest]) (*response[pb.RangeResponse], error) {
-	sp, _, err := r.authorizedSpace(ctx, server.VerbRead, req.Msg.Namespace, 1)
+func (r ids) Range(ctx context.Context, m *pb.RangeRequest) (*pb.RangeResponse, error) {
+	sp, err := r.s.Space(ctx, m.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	if !req.Msg.From.IsValid() || !req.Msg.To.IsValid() {
+	if !m.From.IsValid() || !m.To.IsValid() {
 		return nil, server.Errorf(server.Invalid, "the times from and to are missing, or out of range")
 	}
-	lo, hi, err := sp.Range(req.Msg.From.AsTime(), req.Msg.To.AsTime())
+	lo, hi, err := sp.Range(m.From.AsTime(), m.To.AsTime())
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&pb.RangeResponse{Low: int64(lo), High: int64(hi)}), nil
+	return &pb.RangeResponse{Low: int64(lo), High: int64(hi)}, nil
+}
+
+// NextNumbers is SequenceService.Next.
+func (r ids) NextNumbers(ctx context.Context, m *pb.SequenceNextRequest) (*pb.SequenceNextResponse, error) {
+	id, n := server.CallerOf(ctx).Identity, int64(max(m.Count, 1))
+	if err := id.May(server.VerbIDs, m.Name); err != nil { // who may not ask is told that first
+		return nil, err
+	}
+	got, err := r.s.TakeNumbers(ctx, id, m.Name, m.Period, n)
+	if err != nil {
+		return nil, err
+	}
+	res := r.s.Numbers(m.Name, got)
+	if m.WithoutNumbers {
+		return res, nil
+	}
+	if err := reserve(ctx, r.s, n); err != nil {
+		return nil, err
+	}
+	res.Numbers = make([]string, n)
+	for i := range n {
+		res.Numbers[i] = got.Text(i)
+	}
+	return res, nil
 }

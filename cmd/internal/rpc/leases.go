@@ -14,11 +14,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-type leases struct{ *rpc }
-
-func (r leases) Acquire(ctx context.Context, req *request[pb.AcquireRequest]) (*response[pb.Lease], error) {
-	m := req.Msg
-	name, id, err := r.authorize(ctx, server.VerbLease, m.Namespace, max(1, int64(m.Nodes)))
+func (r leases) Acquire(ctx context.Context, m *pb.AcquireRequest) (*pb.Lease, error) {
+	name, id, err := authorize(ctx, server.VerbLease, m.Namespace, max(1, int64(m.Nodes)))
 	if err != nil {
 		return nil, err
 	}
@@ -46,97 +43,65 @@ func (r leases) Acquire(ctx context.Context, req *request[pb.AcquireRequest]) (*
 	if err != nil {
 		return nil, err
 	}
-	res, err := r.lease(g.Ticket, sp)
-	if err == nil {
-		res.Msg.Secrets = g.Secrets
-	}
-	return res, err
+	out := r.lease(g.Ticket, sp)
+	out.Secrets = g.Secrets
+	return out, nil
 }
 
-func (r leases) Renew(ctx context.Context, req *request[pb.RenewRequest]) (*response[pb.Lease], error) {
-	t, id, err := r.ticket(ctx, req.Msg.Ticket)
+func (r leases) Renew(ctx context.Context, m *pb.RenewRequest) (*pb.Lease, error) {
+	t, id, err := r.ticket(ctx, m.Ticket)
 	if err != nil {
 		return nil, err
 	}
-	t, sp, err := r.s.Renew(ctx, id, t, req.Msg.Attempt, req.Msg.Earlier...)
+	t, sp, err := r.s.Renew(ctx, id, t, m.Attempt, m.Earlier...)
 	if err != nil {
 		return nil, err
 	}
-	return r.lease(t, sp)
+	return r.lease(t, sp), nil
 }
 
 // maxRenewals bounds a request of one client.
 const maxRenewals = 1000
 
-func (r leases) RenewAll(
-	ctx context.Context, req *request[pb.RenewAllRequest],
-) (*response[pb.RenewAllResponse], error) {
-	n := len(req.Msg.Renewals)
+func (r leases) RenewAll(ctx context.Context, m *pb.RenewAllRequest) (*pb.RenewAllResponse, error) {
+	n := len(m.Renewals)
 	if n > maxRenewals {
 		return nil, server.Errorf(server.TooMuch, "%d renewals: send %d at most", n, maxRenewals)
 	}
 	out := make([]*pb.Renewal, n)
 	var all sync.WaitGroup
-	for i, one := range req.Msg.Renewals {
+	for i, one := range m.Renewals {
 		all.Go(func() {
-			res, err := r.Renew(ctx, connect.NewRequest(one))
+			res, err := r.Renew(ctx, one)
 			if err != nil {
 				out[i] = &pb.Renewal{Reason: server.KindOf(err).Name(), Message: err.Error()}
 				return
 			}
-			out[i] = &pb.Renewal{Lease: res.Msg}
+			out[i] = &pb.Renewal{Lease: res}
 		})
 	}
 	all.Wait()
-	return connect.NewResponse(&pb.RenewAllResponse{Renewals: out}), nil
+	return &pb.RenewAllResponse{Renewals: out}, nil
 }
 
-func (r leases) Release(ctx context.Context, req *request[pb.ReleaseRequest]) (*response[pb.ReleaseResponse], error) {
-	t, _, err := r.ticket(ctx, req.Msg.Ticket)
+func (r leases) Release(ctx context.Context, m *pb.ReleaseRequest) (*pb.ReleaseResponse, error) {
+	t, _, err := r.ticket(ctx, m.Ticket)
 	if err != nil {
 		return nil, err
 	}
 	used := int64(-1)
-	if req.Msg.Used != nil {
-		used = max(*req.Msg.Used, 0)
+	if m.Used != nil {
+		used = max(*m.Used, 0)
 	}
 	if err := r.s.Release(ctx, t, used); err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(&pb.ReleaseResponse{}), nil
-}
-
-func (r leases) ReleaseNode(
-	ctx context.Context, req *request[pb.ReleaseNodeRequest],
-) (*response[pb.LeaseInfo], error) {
-	name, _, err := r.authorize(ctx, server.VerbManage, req.Msg.Namespace, 1)
-	if err != nil {
-		return nil, err
-	}
-	return leaseInfo(r.s.ReleaseNode(ctx, name, req.Msg.Node))
-}
-
-func (r leases) Veto(ctx context.Context, req *request[pb.VetoRequest]) (*response[pb.LeaseInfo], error) {
-	name, _, err := r.authorize(ctx, server.VerbManage, req.Msg.Namespace, 1)
-	if err != nil {
-		return nil, err
-	}
-	return leaseInfo(r.s.VetoNode(ctx, name, req.Msg.Node, req.Msg.Reason))
-}
-
-func leaseInfo(l server.LeaseInfo, err error) (*response[pb.LeaseInfo], error) {
-	if err != nil {
-		return nil, err
-	}
-	return connect.NewResponse(leaseInfos([]server.LeaseInfo{l})[0]), nil
+	return &pb.ReleaseResponse{}, nil
 }
 
 // ticket reads a ticket that the caller may use.
 func (r leases) ticket(ctx context.Context, b []byte) (lease.Ticket, *server.Identity, error) {
-	id, err := r.identify(ctx)
-	if err != nil {
-		return lease.Ticket{}, nil, err
-	}
+	id := server.CallerOf(ctx).Identity
 	t, err := server.ParseTicket(b)
 	if err != nil {
 		return t, nil, err
@@ -144,60 +109,20 @@ func (r leases) ticket(ctx context.Context, b []byte) (lease.Ticket, *server.Ide
 	return t, id, id.Authorize(server.VerbLease, t.Namespace, 1)
 }
 
-func (r leases) lease(t lease.Ticket, sp *server.Space) (*response[pb.Lease], error) {
+func (r leases) lease(t lease.Ticket, sp *server.Space) *pb.Lease {
 	l := sp.Scheme().Layout()
-	return connect.NewResponse(&pb.Lease{
+	return &pb.Lease{
 		Namespace: t.Namespace, Node: t.Node, Nodes: uint32(t.Nodes), From: t.From, Until: t.Until,
 		UntilTime: timestamppb.New(l.TimeOf(t.Until)), RenewAfter: durationpb.New(t.TTL / 3), Layout: l.String(),
 		Ticket: t.Bytes(), Now: timestamppb.New(r.s.Now()),
-	}), nil
-}
-
-func (r leases) List(
-	ctx context.Context, req *request[pb.ListLeasesRequest],
-) (*response[pb.ListLeasesResponse], error) {
-	name, _, err := r.authorize(ctx, server.VerbRead, req.Msg.Namespace, 1)
-	if err != nil {
-		return nil, err
 	}
-	want := server.LeaseQuery{After: -1, Limit: int(req.Msg.Limit), Held: req.Msg.Held}
-	if req.Msg.After != nil {
-		want.After = *req.Msg.After
-	}
-	list, err := r.s.Leases(ctx, name, want)
-	if err != nil {
-		return nil, err
-	}
-	return connect.NewResponse(&pb.ListLeasesResponse{Leases: leaseInfos(list)}), nil
-}
-
-func leaseInfos(list []server.LeaseInfo) []*pb.LeaseInfo {
-	out := make([]*pb.LeaseInfo, len(list))
-	for i, l := range list {
-		out[i] = &pb.LeaseInfo{
-			Node: l.Node, Label: l.Label, Held: l.Held, Veto: l.Veto, FromTime: timestamppb.New(l.From),
-			UntilTime: timestamppb.New(l.Until), Written: timestamppb.New(l.Written),
-		}
-	}
-	return out
 }
 
 func (r leases) Watch(
-	ctx context.Context, req *request[pb.WatchLeasesRequest], out *connect.ServerStream[pb.ListLeasesResponse],
-) error {
-	name, id, err := r.authorize(ctx, server.VerbRead, req.Msg.Namespace, 1)
-	if err != nil {
+	ctx context.Context, m *pb.WatchLeasesRequest, out *connect.ServerStream[pb.ListLeasesResponse],
+) (err error) {
+	if m.Namespace, _, err = authorize(ctx, server.VerbRead, m.Namespace, 1); err != nil {
 		return err
 	}
-	first := true
-	return r.s.Watch(ctx, name, func(list []server.LeaseInfo) error {
-		if err := id.May(server.VerbRead, name); err != nil { // its token may have been taken away
-			return err
-		}
-		if len(list) == 0 && !first {
-			return nil
-		}
-		first = false
-		return out.Send(&pb.ListLeasesResponse{Leases: leaseInfos(list)})
-	})
+	return r.s.Watch(ctx, m, out.Send)
 }

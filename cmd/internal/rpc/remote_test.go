@@ -16,6 +16,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/remote"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // host is one of several servers over a store, which can be killed.
@@ -31,22 +32,19 @@ func serve(t testing.TB, st store.Store, o server.Options) *host {
 	t.Helper()
 	h := &host{service: server.New(lease.Group(st), o)}
 	mux := http.NewServeMux()
-	Mount(mux, h.service, func(context.Context) (*server.Identity, error) { return server.Open().Anyone(), nil },
-		func(next http.Handler) http.Handler {
-			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if strings.Contains(r.URL.Path, ".LeaseService/") {
-					h.asked.Add(1)
-					h.hold.RLock()
-					defer h.hold.RUnlock()
-					if h.gone.Load() {
-						next.ServeHTTP(httptest.NewRecorder(), r)
-						panic(http.ErrAbortHandler)
-					}
-				}
-				next.ServeHTTP(w, r)
-			})
-		}, plain)
-	h.Server = httptest.NewUnstartedServer(mux)
+	Mount(mux, h.service, func(*http.Request) (*server.Identity, error) { return server.Open().Anyone(), nil }, plain)
+	h.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, ".LeaseService/") {
+			h.asked.Add(1)
+			h.hold.RLock()
+			defer h.hold.RUnlock()
+			if h.gone.Load() {
+				mux.ServeHTTP(httptest.NewRecorder(), r)
+				panic(http.ErrAbortHandler)
+			}
+		}
+		mux.ServeHTTP(w, r)
+	}))
 	h.Config.Protocols = new(http.Protocols)
 	h.Config.Protocols.SetHTTP1(true)
 	h.Config.Protocols.SetUnencryptedHTTP2(true)
@@ -215,9 +213,9 @@ func TestRemoteAnswersAreLost(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
-	list, err := b.service.Leases(t.Context(), "n", server.LeaseQuery{After: -1})
-	if err != nil || len(list) != 1 || list[0].Held || list[0].Node != first.Node {
-		t.Errorf("the leases are %+v, %v, and node %d was granted", list, err, first.Node)
+	v, err := b.service.View(t.Context(), "n")
+	if err != nil || len(v.Leases) != 1 || v.Leases[0].Held || v.Leases[0].Node != first.Node {
+		t.Errorf("the leases are %+v, %v, and node %d was granted", v.Leases, err, first.Node)
 	}
 	if a.asked.Load() < 2 || b.asked.Load() < 2 {
 		t.Errorf("the servers were asked %d and %d times", a.asked.Load(), b.asked.Load())
@@ -365,8 +363,8 @@ func TestRemoteEncrypted(t *testing.T) {
 	keeps := serve(t, st, o)
 	o.HandOut = true
 	gives := serve(t, st, o)
-	if _, _, err := keeps.service.CreateNamespace(t.Context(), "secret",
-		server.NamespaceSpec{Layout: "randflake"}); err != nil {
+	secret := &pb.CreateNamespaceRequest{Name: "secret", Layout: "randflake"}
+	if _, err := keeps.service.CreateNamespace(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := client(t, keeps).Scheme(t.Context(), "secret"); !errors.Is(err, lease.ErrRefused) {

@@ -54,7 +54,7 @@ func start(t *testing.T, names ...string) *wire {
 	w := &wire{T: t, service: server.New(lease.Group(st), server.Options{})}
 	w.who.Store(server.Open().Anyone())
 	mux := http.NewServeMux()
-	Mount(mux, w.service, func(context.Context) (*server.Identity, error) { return w.who.Load(), nil }, plain, plain)
+	Mount(mux, w.service, func(*http.Request) (*server.Identity, error) { return w.who.Load(), nil }, plain)
 	h := httptest.NewUnstartedServer(mux)
 	h.Config.Protocols = new(http.Protocols)
 	h.Config.Protocols.SetHTTP1(true)
@@ -340,9 +340,9 @@ func TestNothingIsCompressed(t *testing.T) {
 // message is looked at, however large or wrong it is.
 func TestNobodyIsRefusedUnread(t *testing.T) {
 	mux := http.NewServeMux()
-	Mount(mux, server.New(store.NewMemory(), server.Options{}), func(context.Context) (*server.Identity, error) {
+	Mount(mux, server.New(store.NewMemory(), server.Options{}), func(*http.Request) (*server.Identity, error) {
 		return nil, server.NewError(server.Anonymous, errors.New("who are you?"))
-	}, plain, plain)
+	}, plain)
 	for kind, want := range map[string]string{"application/json": `"code":"unauthenticated"`, "application/proto": `"code":"unauthenticated"`, "application/grpc": "Grpc-Status:[16]", "application/grpc-web+proto": "Grpc-Status:[16]"} {
 		body := &untouched{}
 		r := httptest.NewRequest(http.MethodPost, next, body)

@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/remote"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // restorable is a store that can be put back to what it was, with another identity or with the
@@ -83,7 +84,7 @@ func holderOf(t *testing.T, st store.Store, o server.Options) *remote.Client {
 	}
 	service := server.New(lease.Group(st), o)
 	mux := http.NewServeMux()
-	Mount(mux, service, func(context.Context) (*server.Identity, error) { return id, nil }, plain, plain)
+	Mount(mux, service, func(*http.Request) (*server.Identity, error) { return id, nil }, plain)
 	h := httptest.NewUnstartedServer(mux)
 	h.Config.Protocols = new(http.Protocols)
 	h.Config.Protocols.SetHTTP1(true)
@@ -146,8 +147,8 @@ func TestRotationBehindAServer(t *testing.T) {
 	at := func(keys ...*snowfence.Secret) *remote.Client {
 		o := server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Secret, error) { return keys, nil }}
 		h := serve(t, st, o)
-		spec := server.NamespaceSpec{Layout: layout}
-		if _, _, err := h.service.CreateNamespace(t.Context(), "orders", spec); err != nil {
+		orders := &pb.CreateNamespaceRequest{Name: "orders", Layout: layout}
+		if _, err := h.service.CreateNamespace(t.Context(), orders); err != nil {
 			t.Fatal(err)
 		}
 		return holderOf(t, st, o)

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -165,22 +164,4 @@ func (t *tokens) identify(r *http.Request) (*server.Identity, error) {
 		return nil, server.Errorf(server.Anonymous, "a token is needed: send it as Authorization: Bearer TOKEN")
 	}
 	return a.Identify(strings.TrimSpace(secret))
-}
-
-type requestKey struct{}
-
-// withRequest makes a request known to the handlers that see its ctx only.
-func withRequest(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, r)))
-	})
-}
-
-// identifyContext is who for those handlers.
-func (t *tokens) identifyContext(ctx context.Context) (*server.Identity, error) {
-	r, ok := ctx.Value(requestKey{}).(*http.Request)
-	if !ok {
-		return nil, server.Errorf(server.Anonymous, "a token is needed")
-	}
-	return t.identify(r)
 }

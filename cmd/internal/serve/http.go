@@ -97,7 +97,7 @@ func (p *Process) handler(l listener) http.Handler {
 	if p.tracing != nil {
 		opts = append(opts, connect.WithInterceptors(rpcSpans{p.tracing}))
 	}
-	rpc.Mount(mux, p.service, p.tokens.identifyContext, withRequest, p.streaming, opts...)
+	rpc.Mount(mux, p.service, p.tokens.identify, p.streaming, opts...)
 	p.dashboard = dashboard.Mount(mux, dashboard.Config{
 		Service: p.service, Who: p.tokens.identify, Refused: p.countRefused, Latency: p.metrics.Latency,
 		Version: p.cfg.Version, Started: p.started, Ready: p.Ready, Streaming: p.streaming,

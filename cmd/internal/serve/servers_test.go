@@ -2,15 +2,17 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"google.golang.org/protobuf/proto"
 )
 
 // One of several servers did not show that there were others, or their versions.
@@ -21,11 +23,11 @@ func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 	}}
 	a, _ := start(t, Config{Label: "one", Version: "v1.2.3", TokenList: tokens}, st)
 	b, _ := start(t, Config{Label: "two", Version: "v1.2.4", TokenList: tokens}, st)
-	list := func(p *Process, token string) (out []server.ServerInfo) {
+	list := func(p *Process, token string) []*pb.ServerInfo {
 		t.Helper()
 		code, text := ask(t, "GET", "http://"+p.HTTP+"/v1?list=servers", token, "")
-		var v struct{ Servers []server.ServerInfo }
-		if err := json.Unmarshal([]byte(text), &v); code != 200 || err != nil {
+		var v pb.ListServersResponse
+		if err := view.Read([]byte(text), &v); code != 200 || err != nil {
 			t.Fatalf("%d %s, %v", code, text, err)
 		}
 		return v.Servers
@@ -37,14 +39,14 @@ func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 		}
 		for i, want := range [][2]string{{"one", "v1.2.3"}, {"two", "v1.2.4"}} {
 			s := l[i]
-			if s.Label != want[0] || s.Version != want[1] || s.Since.IsZero() || s.This != (s.Label == this) {
+			if s.Label != want[0] || s.Version != want[1] || s.Since == nil || s.This != (s.Label == this) {
 				t.Errorf("%+v", s)
 			}
-			if len(s.Nodes) != 1 || s.Nodes[0].Namespace != "default" || s.Nodes[0].Last-s.Nodes[0].First != 15 {
+			if len(s.Nodes) != 1 || s.Nodes[0].Namespace != "default" || s.Nodes[0].LastNode-s.Nodes[0].FirstNode != 15 {
 				return false // it has no lease yet
 			}
 		}
-		return l[0].Nodes[0] != l[1].Nodes[0]
+		return !proto.Equal(l[0].Nodes[0], l[1].Nodes[0])
 	}
 	eventually(t, "both in the list of the first", func() bool { return both(a, "one") })
 	eventually(t, "both in the list of the second", func() bool { return both(b, "two") })

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"log/slog"
 	"net"
+	"net/http"
 )
 
 // Managed logs an action of somebody who manages: who, from where, what, and the result.
@@ -25,21 +26,63 @@ func CertificateName(chain []*x509.Certificate) string {
 	return Clip(chain[0].Subject.String())
 }
 
-type actorKey struct{}
+// Caller is who makes a request, and what the service says of it beside the answer.
+type Caller struct {
+	*Identity          // nil is nobody
+	From        string // address of the client
+	Certificate string // subject of the client's; "" without one
+	Made        bool   // set by the service: the request made what it asked for
+}
 
-// WithActor returns a context that names who manages, for events.
-func WithActor(ctx context.Context, q Request) context.Context {
+// Identify returns who makes a request.
+type Identify func(r *http.Request) (*Identity, error)
+
+// Caller returns the caller of a request, who is nobody after an error.
+func (who Identify) Caller(r *http.Request) (*Caller, error) {
+	id, err := who(r)
+	if err != nil {
+		id = nil
+	}
+	c := &Caller{Identity: id, From: r.RemoteAddr}
+	if r.TLS != nil {
+		c.Certificate = CertificateName(r.TLS.PeerCertificates)
+	}
+	return c, err
+}
+
+type callerKey struct{}
+
+// WithCaller returns the context of a request.
+func WithCaller(ctx context.Context, c *Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// CallerOf returns who makes a request; nobody where the context does not say.
+func CallerOf(ctx context.Context) *Caller {
+	if c, ok := ctx.Value(callerKey{}).(*Caller); ok {
+		return c
+	}
+	return &Caller{}
+}
+
+// Request returns what the log says of the caller.
+func (c *Caller) Request(name string) Request {
+	q := Request{Name: Clip(name), From: c.From, Certificate: c.Certificate}
+	if c.Identity != nil {
+		q.Caller = c.Name
+	}
+	return q
+}
+
+// actorOf returns who manages, for events; "" is the server itself.
+func actorOf(ctx context.Context) string {
+	c := CallerOf(ctx)
+	q := c.Request("")
 	who := cmp.Or(q.Certificate, q.Caller)
 	if who == "" || who == anybody { // then the address is all that is known
 		if host, _, err := net.SplitHostPort(q.From); err == nil {
 			who = host
 		}
 	}
-	return context.WithValue(ctx, actorKey{}, who)
-}
-
-// actorOf returns the name that WithActor gave; "" is the server itself.
-func actorOf(ctx context.Context) string {
-	who, _ := ctx.Value(actorKey{}).(string)
 	return who
 }

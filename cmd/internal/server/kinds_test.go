@@ -8,6 +8,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 func TestKinds(t *testing.T) {
@@ -31,15 +32,19 @@ func TestKinds(t *testing.T) {
 	}
 	space := func(name string) error { _, err := s.Space(ctx, name); return err }
 	create := func(name, layout string, first, last int64) error {
-		w := NamespaceSpec{Layout: layout}
+		m := &pb.CreateNamespaceRequest{Name: name, Layout: layout}
 		if last > 0 {
-			w.First, w.Last = &first, &last
+			m.FirstNode, m.LastNode = &first, &last
 		}
-		_, _, err := s.CreateNamespace(ctx, name, w)
+		_, err := s.CreateNamespace(ctx, m)
 		return err
 	}
 	change := func(name, layout string) error {
-		_, err := s.ChangeNamespace(ctx, name, NamespaceSpec{Layout: layout})
+		_, err := s.ChangeNamespace(ctx, &pb.ChangeNamespaceRequest{Name: name, Layout: layout})
+		return err
+	}
+	remove := func(confirm string) error {
+		_, err := s.DeleteNamespace(ctx, &pb.DeleteNamespaceRequest{Name: "n", Confirm: confirm})
 		return err
 	}
 	renew := func(t lease.Ticket, attempt string) error {
@@ -76,8 +81,8 @@ func TestKinds(t *testing.T) {
 		{"change that collides", change("few", "time=41,node=10,seq=12,epoch=2026-01-01T00:00:00Z,tick=1ms"), Refused},
 		{"change of what is not there", change("nowhere", "twitter"), NoNamespace},
 		{"change with a bad layout", change("n", "nonsense"), Invalid},
-		{"delete without confirmation", s.DeleteNamespace(ctx, "n", ""), Refused},
-		{"delete in use", s.DeleteNamespace(ctx, "n", "n"), Refused},
+		{"delete without confirmation", remove(""), Refused},
+		{"delete in use", remove("n"), Refused},
 		{"lease without a label", acquire("n", lease.Options{}), Invalid},
 		{"lease with a bad ttl", acquire("n", lease.Options{Label: "x", TTL: time.Hour}), Invalid},
 		{"lease with a short ttl", acquire("n", lease.Options{Label: "x", TTL: 1}), Invalid},

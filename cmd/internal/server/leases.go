@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -184,74 +183,6 @@ func ParseTicket(b []byte) (lease.Ticket, error) {
 	}
 	return t, err
 }
-
-// LeaseInfo is a node as people see it.
-type LeaseInfo struct {
-	Node    int64     `json:"node"`
-	Label   string    `json:"label"`
-	Held    bool      `json:"held"`
-	Taken   bool      `json:"-"` // there is a holder, even if its time is over
-	Holder  string    `json:"-"` // the same for all nodes of a block
-	From    time.Time `json:"from"`
-	Until   time.Time `json:"until"`
-	Written time.Time `json:"written"` // by the holder's clock
-	Veto    string    `json:"veto,omitempty"`
-}
-
-// LeaseQuery says which leases are listed.
-type LeaseQuery struct {
-	After int64 // nodes above this one; -1 means all
-	Limit int   // at most so many; 0 means PageOfLeases
-	Held  bool  // only those that are held
-}
-
-// Leases lists nodes that were ever leased.
-func (s *Service) Leases(ctx context.Context, namespace string, want LeaseQuery) ([]LeaseInfo, error) {
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
-	v, err := View{From: s.now()}, error(nil)
-	if v.Namespace, v.Layout, err = s.layout(ctx, namespace); err != nil {
-		return nil, err
-	}
-	limit := want.Limit
-	if limit <= 0 || limit > PageOfLeases {
-		limit = PageOfLeases
-	}
-	if want.After == math.MaxInt64 {
-		return nil, nil
-	}
-	var out []LeaseInfo
-	nodes := snowfence.NodeRange{From: max(want.After, -1) + 1, Until: math.MaxInt64}
-	for r, err := range store.Records(ctx, s.store, namespace, nodes) {
-		if err != nil {
-			return nil, err
-		}
-		if l := v.Describe(r); !want.Held || l.Held {
-			out = append(out, l)
-		}
-		if len(out) == limit {
-			break
-		}
-	}
-	return out, nil
-}
-
-// layout reads a namespace and its layout.
-func (s *Service) layout(ctx context.Context, name string) (ns lease.Namespace, l snowfence.Layout, err error) {
-	if err = lease.CheckName(name); err != nil {
-		return ns, l, err
-	}
-	if ns, err = lease.ShowNamespace(ctx, s.store, name); err != nil {
-		return ns, l, err
-	}
-	if l, err = snowfence.ParseLayout(ns.Layout); err != nil {
-		err = Errorf(Internal, "namespace %q: %w", name, err)
-	}
-	return ns, l, err
-}
-
-// PageOfLeases is how many leases are listed at once.
-const PageOfLeases = 4096
 
 // Secrets returns the secrets of an encrypted namespace, for holders who make its IDs
 // themselves; an error of the kind Refused where the server keeps them to itself.

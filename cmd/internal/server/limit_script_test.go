@@ -61,14 +61,14 @@ func scripted(t *testing.T, names ...string) (*script, *Service) {
 // leased is the record of a node of a namespace, held for a ttl from now on.
 func leased(t *testing.T, s *Service, namespace string, node int64, label string, ttl time.Duration) store.Record {
 	t.Helper()
-	ns, layout, err := s.layout(t.Context(), namespace)
+	v, err := s.newView(t.Context(), namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := layout.TickOf(s.now())
+	now := v.Layout.TickOf(s.now())
 	return store.Record{
-		Key: store.Key{Namespace: namespace, Node: node}, Nonce: rand.Text(), Revision: 1, Generation: ns.Generation,
-		From: now, Until: now + layout.TickOf(s.now().Add(ttl)) - now, Holder: label + ".1", Label: label,
+		Key: store.Key{Namespace: namespace, Node: node}, Nonce: rand.Text(), Revision: 1, Generation: v.Namespace.Generation,
+		From: now, Until: now + v.Layout.TickOf(s.now().Add(ttl)) - now, Holder: label + ".1", Label: label,
 	}
 }
 

@@ -7,106 +7,80 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// NamespaceInfo is a namespace as people see it.
-type NamespaceInfo struct {
-	Name        string       `json:"name"`
-	Layout      string       `json:"layout"`
-	Fingerprint string       `json:"fingerprint"`
-	First       int64        `json:"first_node"`
-	Last        int64        `json:"last_node"`
-	State       string       `json:"state"`
-	Generation  int64        `json:"generation"`
-	EndOfLife   time.Time    `json:"end_of_life"`
-	Past        []PastLayout `json:"past,omitempty"` // oldest first
-}
-
-// PastLayout is a layout that a namespace had. It stamped ticks that began at From or later,
-// and before Until.
-type PastLayout struct {
-	Layout string    `json:"layout"`
-	From   time.Time `json:"from"`
-	Until  time.Time `json:"until"`
-}
-
-func describe(ns lease.Namespace) (NamespaceInfo, error) {
-	l, err := snowfence.ParseLayout(ns.Layout)
+// describe returns a namespace as callers see it.
+func describe(ns lease.Namespace, err error) (*pb.Namespace, error) {
 	if err != nil {
-		return NamespaceInfo{}, Errorf(Internal, "namespace %q: %w", ns.Name, err)
+		return nil, err
 	}
-	info := NamespaceInfo{
-		Name: ns.Name, Layout: ns.Layout, Fingerprint: ns.Fingerprint, First: ns.First, Last: ns.Last,
-		State: string(ns.State), Generation: ns.Generation, EndOfLife: l.EndOfLife(),
+	out, err := view.Namespace(ns)
+	if err != nil {
+		err = NewError(Internal, err)
 	}
-	for _, r := range ns.History() {
-		from, until := r.Times()
-		info.Past = append(info.Past, PastLayout{r.Layout.String(), from, until})
-	}
-	return info, nil
+	return out, err
 }
 
-// Namespaces lists those that a caller may see, deleted ones too.
-func (s *Service) Namespaces(ctx context.Context, who *Identity) ([]NamespaceInfo, error) {
+// ListNamespaces lists those that the caller may see, deleted ones too.
+func (s *Service) ListNamespaces(
+	ctx context.Context, _ *pb.ListNamespacesRequest,
+) (*pb.ListNamespacesResponse, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	list, err := lease.ListNamespaces(ctx, s.store)
 	if err != nil {
 		return nil, err
 	}
-	out := []NamespaceInfo{}
+	out := &pb.ListNamespacesResponse{}
 	for _, ns := range list {
-		if !who.Sees(ns.Name) {
+		if !CallerOf(ctx).Sees(ns.Name) {
 			continue
 		}
-		info, err := describe(ns)
+		one, err := describe(ns, nil)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, info)
+		out.Namespaces = append(out.Namespaces, one)
 	}
 	return out, nil
 }
 
-// ShowNamespace returns one.
-func (s *Service) ShowNamespace(ctx context.Context, name string) (NamespaceInfo, error) {
-	if err := lease.CheckName(name); err != nil {
-		return NamespaceInfo{}, err
+// ShowNamespace returns one, and its secrets to a caller who could lease nodes.
+func (s *Service) ShowNamespace(ctx context.Context, m *pb.ShowNamespaceRequest) (*pb.Namespace, error) {
+	if err := lease.CheckName(m.Name); err != nil {
+		return nil, err
 	}
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	ns, err := lease.ShowNamespace(ctx, s.store, name)
-	if err != nil {
-		return NamespaceInfo{}, err
+	out, err := describe(lease.ShowNamespace(ctx, s.store, m.Name))
+	if err != nil || !m.Secrets {
+		return out, err
 	}
-	return describe(ns)
+	sp, err := s.SpaceFor(ctx, CallerOf(ctx).Identity, VerbLease, m.Name, 0)
+	if err == nil {
+		out.Secrets, err = s.Secrets(sp)
+	}
+	return out, err
 }
 
-// NamespaceSpec is what a request says of a namespace. What it does not mention stays as it is;
-// a new namespace has all nodes of the usual layout.
-type NamespaceSpec struct {
-	Layout      string // name or spec
-	First, Last *int64 // nodes that can be leased
-	Widen       bool   // also nodes that were left to numbers given by hand, which no process uses any more
-	Unused      time.Time
-}
-
-// nodes returns the nodes that are asked for; the zero value where none are. have are
+// wantedNodes returns the nodes that a request names; the zero value where it names none. have are
 // those that can be leased, or nil, and all those of the layout.
-func (w NamespaceSpec) nodes(have *lease.Namespace, all int64) (snowfence.NodeRange, error) {
-	if w.First == nil && w.Last == nil {
+func wantedNodes(first, last *int64, have *lease.Namespace, all int64) (snowfence.NodeRange, error) {
+	if first == nil && last == nil {
 		return snowfence.NodeRange{}, nil
 	}
 	r := snowfence.NodeRange{Until: all}
 	if have != nil {
 		r = snowfence.NodeRange{From: have.First, Until: have.Last + 1}
 	}
-	if w.First != nil {
-		r.From = *w.First
+	if first != nil {
+		r.From = *first
 	}
-	if w.Last != nil {
-		r.Until = *w.Last + 1
+	if last != nil {
+		r.Until = *last + 1
 	}
 	if r.From < 0 || r.Until <= r.From {
 		return r, Errorf(Invalid, "nodes %d to %d: the first is 0 or more, and the last not below it",
@@ -115,38 +89,33 @@ func (w NamespaceSpec) nodes(have *lease.Namespace, all int64) (snowfence.NodeRa
 	return r, nil
 }
 
-// CreateNamespace makes one, and reports whether it did: where there is one already, it is as asked
-// for, or that is an error.
-func (s *Service) CreateNamespace(
-	ctx context.Context, name string, w NamespaceSpec,
-) (info NamespaceInfo, made bool, err error) {
-	if err := lease.CheckName(name); err != nil {
-		return NamespaceInfo{}, false, err
+// CreateNamespace makes one: where there is one already, it is as asked for, or that is an error.
+func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequest) (*pb.Namespace, error) {
+	if err := lease.CheckName(m.Name); err != nil {
+		return nil, err
 	}
-	have, err := s.findNamespace(ctx, name)
+	have, err := s.findNamespace(ctx, m.Name)
 	if err != nil {
-		return NamespaceInfo{}, false, err
+		return nil, err
 	}
-	if have != nil && w.Layout == "" {
-		w.Layout = have.Layout
+	layout := m.Layout
+	if have != nil && layout == "" {
+		layout = have.Layout
 	}
-	sc, err := s.scheme(name, w.Layout)
+	sc, err := s.scheme(m.Name, layout)
 	if err != nil {
-		return NamespaceInfo{}, false, err
+		return nil, err
 	}
-	nodes, err := w.nodes(have, sc.Nodes())
+	nodes, err := wantedNodes(m.FirstNode, m.LastNode, have, sc.Nodes())
 	if err != nil {
-		return NamespaceInfo{}, false, err
+		return nil, err
 	}
-	ns, err := lease.CreateNamespace(ctx, s.store, name, sc, &lease.NamespaceOptions{Nodes: nodes})
-	if err != nil {
-		return NamespaceInfo{}, false, err
+	ns, err := lease.CreateNamespace(ctx, s.store, m.Name, sc, &lease.NamespaceOptions{Nodes: nodes})
+	if err == nil && (have == nil || have.Generation != ns.Generation) {
+		CallerOf(ctx).Made = true
+		s.namespaceEvent(ctx, m.Name, "created with the layout "+ns.Layout)
 	}
-	if made = have == nil || have.Generation != ns.Generation; made {
-		s.namespaceEvent(ctx, name, "created with the layout "+ns.Layout)
-	}
-	info, err = describe(ns)
-	return info, made, err
+	return describe(ns, err)
 }
 
 // findNamespace returns a namespace, deleted ones too; nil where there is none.
@@ -160,37 +129,39 @@ func (s *Service) findNamespace(ctx context.Context, name string) (*lease.Namesp
 
 // ChangeNamespace gives one another layout or other nodes. It proves first that no ID of
 // the new layout can equal one that was made. What is so already is no change.
-func (s *Service) ChangeNamespace(ctx context.Context, name string, w NamespaceSpec) (NamespaceInfo, error) {
+func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequest) (*pb.Namespace, error) {
+	name := m.Name
 	if err := lease.CheckName(name); err != nil {
-		return NamespaceInfo{}, err
+		return nil, err
 	}
 	have, err := lease.ShowNamespace(ctx, s.store, name)
 	if err != nil {
-		return NamespaceInfo{}, err
+		return nil, err
 	}
 	layout, err := snowfence.ParseLayout(have.Layout)
 	if err != nil {
-		return NamespaceInfo{}, Errorf(Internal, "namespace %q: %w", name, err)
+		return nil, Errorf(Internal, "namespace %q: %w", name, err)
 	}
-	c := lease.NamespaceChange{Widen: w.Widen, Unused: w.Unused}
+	c := lease.NamespaceChange{Widen: m.Widen}
+	if m.Unused != nil {
+		c.Unused = m.Unused.AsTime()
+	}
 	known, all := &have, int64(1)<<min(layout.Bits(snowfence.FieldNode), 62)
 	if have.First == 0 && have.Last == all-1 {
 		known = nil // all nodes, also of another layout
 	}
-	if w.Layout != "" {
-		if c.Scheme, err = s.scheme(name, w.Layout); err != nil {
-			return NamespaceInfo{}, err
+	if m.Layout != "" {
+		if c.Scheme, err = s.scheme(name, m.Layout); err != nil {
+			return nil, err
 		}
 		all = c.Scheme.Nodes()
 	}
-	if c.Nodes, err = w.nodes(known, all); err != nil {
-		return NamespaceInfo{}, err
+	if c.Nodes, err = wantedNodes(m.FirstNode, m.LastNode, known, all); err != nil {
+		return nil, err
 	}
 	ns, err := lease.ChangeNamespace(ctx, s.store, name, c)
-	if err != nil {
-		return NamespaceInfo{}, err
-	}
 	switch { // with other nodes, leases go on or find others by themselves
+	case err != nil:
 	case ns.Layout != have.Layout:
 		s.reopen(name)
 		s.namespaceEvent(ctx, name, "changed to the layout "+ns.Layout)
@@ -198,35 +169,38 @@ func (s *Service) ChangeNamespace(ctx context.Context, name string, w NamespaceS
 		text := fmt.Sprintf("its nodes %d to %d can be leased now", ns.First, ns.Last)
 		s.namespaceEvent(ctx, name, text)
 	}
-	return describe(ns)
+	return describe(ns, err)
 }
 
 // DeleteNamespace leaves a tombstone of one. It refuses while anybody but this server
 // holds a lease, and without the name as confirmation. A program that acquires one in the
 // same moment loses it before it is used.
-func (s *Service) DeleteNamespace(ctx context.Context, name, confirm string) error {
-	if confirm != name {
-		return Errorf(Refused, "deleting namespace %q needs its name as confirmation", name)
+func (s *Service) DeleteNamespace(
+	ctx context.Context, m *pb.DeleteNamespaceRequest,
+) (*pb.DeleteNamespaceResponse, error) {
+	name := m.Name
+	if m.Confirm != name {
+		return nil, Errorf(Refused, "deleting namespace %q needs its name as confirmation", name)
 	}
 	s.mu.Lock()
 	own := s.all[name]
 	s.mu.Unlock()
-	held, err := s.Leases(ctx, name, LeaseQuery{After: -1, Held: true})
+	v, err := s.View(ctx, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, l := range held {
-		if own == nil || !own.holdsNode(l.Node) {
-			return Errorf(Refused, "namespace %q is in use: node %d is held by %q: stop the holders first",
+	for _, l := range v.Leases {
+		if l.Held && (own == nil || !own.holdsNode(l.Node)) {
+			return nil, Errorf(Refused, "namespace %q is in use: node %d is held by %q: stop the holders first",
 				name, l.Node, l.Label)
 		}
 	}
 	if _, err := lease.DeleteNamespace(ctx, s.store, name); err != nil {
-		return err
+		return nil, err
 	}
 	s.reopen(name)
 	s.namespaceEvent(ctx, name, "deleted")
-	return nil
+	return &pb.DeleteNamespaceResponse{}, nil
 }
 
 func (s *Service) namespaceEvent(ctx context.Context, name, text string) {

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"sync"
@@ -12,9 +11,15 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-func nodes(first, last int64) NamespaceSpec { return NamespaceSpec{First: &first, Last: &last} }
+// nodes is a change of which nodes can be leased.
+func nodes(first, last int64) *pb.ChangeNamespaceRequest {
+	return &pb.ChangeNamespaceRequest{Name: "hand", FirstNode: &first, LastNode: &last}
+}
 
 // A change that mentioned nothing gave a namespace all nodes of the usual layout, and a
 // server leased node 944 beside a program that used 944 by hand: 106,496 equal IDs.
@@ -22,11 +27,18 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	st := newStore(t, "n")
 	s := newService(t, st, Options{TTL: time.Second})
 	ctx := t.Context()
-	hand := nodes(0, 31)
+	hand, last := nodes(0, 31), int64(31)
 	hand.Layout = "twitter"
-	want, made, err := s.CreateNamespace(ctx, "hand", hand)
-	if err != nil || !made {
-		t.Fatal(made, err)
+	made := &Caller{}
+	create := func(layout string, first, last *int64) (*pb.Namespace, error) {
+		made.Made = false
+		return s.CreateNamespace(WithCaller(ctx, made), &pb.CreateNamespaceRequest{
+			Name: "hand", Layout: layout, FirstNode: first, LastNode: last,
+		})
+	}
+	want, err := create(hand.Layout, hand.FirstNode, hand.LastNode)
+	if err != nil || !made.Made {
+		t.Fatal(made.Made, err)
 	}
 	if _, err := s.one(ctx, "hand"); err != nil {
 		t.Fatal(err)
@@ -40,19 +52,17 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 		return rs[0].Data
 	}
 	before := record()
-	same := func(what string, got NamespaceInfo, err error) {
+	same := func(what string, got *pb.Namespace, err error) {
 		t.Helper()
-		a, _ := json.Marshal(want)
-		b, _ := json.Marshal(got)
-		if err != nil || string(a) != string(b) || record() != before {
-			t.Errorf("%s: %s, want %s (%v)", what, b, a, err)
+		if err != nil || !proto.Equal(want, got) || record() != before {
+			t.Errorf("%s: %v, want %v (%v)", what, got, want, err)
 		}
 	}
-	for what, w := range map[string]NamespaceSpec{
-		"nothing": {}, "no more than that it is wide": {Widen: true},
-		"a time": {Unused: time.Now()},
+	for what, m := range map[string]*pb.ChangeNamespaceRequest{
+		"nothing": {Name: "hand"}, "no more than that it is wide": {Name: "hand", Widen: true},
+		"a time": {Name: "hand", Unused: timestamppb.Now()},
 	} {
-		if _, err := s.ChangeNamespace(ctx, "hand", w); KindOf(err) != Invalid {
+		if _, err := s.ChangeNamespace(ctx, m); KindOf(err) != Invalid {
 			t.Errorf("a change that names %s: %v", what, err)
 		}
 	}
@@ -60,20 +70,18 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := int64(31)
-	for what, w := range map[string]NamespaceSpec{
-		"the layout that it has": {Layout: "twitter"},
-		"its last node":          {Last: &last}, "all of it": hand,
+	for what, m := range map[string]*pb.ChangeNamespaceRequest{
+		"the layout that it has": {Name: "hand", Layout: "twitter"},
+		"its last node":          {Name: "hand", LastNode: &last}, "all of it": hand,
 	} {
-		got, err := s.ChangeNamespace(ctx, "hand", w)
+		got, err := s.ChangeNamespace(ctx, m)
 		same(what, got, err)
 	}
-	for what, w := range map[string]NamespaceSpec{
-		"no layout": {}, "no nodes": {Layout: "twitter"},
-		"its last node": {Last: &last},
+	for what, m := range map[string]*pb.ChangeNamespaceRequest{
+		"no layout": {}, "no nodes": {Layout: "twitter"}, "its last node": {LastNode: &last},
 	} {
-		got, made, err := s.CreateNamespace(ctx, "hand", w)
-		if made {
+		got, err := create(m.Layout, nil, m.LastNode)
+		if made.Made {
 			t.Errorf("made again with %s: it says that it made something", what)
 		}
 		same("made again with "+what, got, err)
@@ -82,28 +90,31 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 		t.Errorf("the server's own lease ended, though nothing changed: %v", err)
 	}
 	wide := nodes(0, 1023)
-	if _, err := s.ChangeNamespace(ctx, "hand", wide); KindOf(err) != Refused {
+	if _, err := s.ChangeNamespace(ctx, wide); KindOf(err) != Refused {
 		t.Errorf("wider, without a word: %v", err)
 	}
-	if _, _, err := s.CreateNamespace(ctx, "hand", wide); KindOf(err) != Exists {
+	if _, err := create("", wide.FirstNode, wide.LastNode); KindOf(err) != Exists {
 		t.Errorf("made again wider: %v", err)
 	}
 	same("after that", want, nil)
 
-	if want, err = s.ChangeNamespace(ctx, "hand", NamespaceSpec{Layout: "bwmarrin"}); err != nil || want.First != 0 ||
-		want.Last != 31 || len(want.Past) != 1 {
+	other := &pb.ChangeNamespaceRequest{Name: "hand", Layout: "bwmarrin"}
+	if want, err = s.ChangeNamespace(ctx, other); err != nil || want.FirstNode != 0 || want.LastNode != 31 ||
+		len(want.Past) != 1 {
 		t.Fatalf("another layout: %+v, %v", want, err)
 	}
 	wide.Widen = true
-	got, err := s.ChangeNamespace(ctx, "hand", wide)
-	if err != nil || got.Last != 1023 || got.Generation != want.Generation {
+	got, err := s.ChangeNamespace(ctx, wide)
+	if err != nil || got.LastNode != 1023 || got.Generation != want.Generation {
 		t.Errorf("widened in words: %+v, %v", got, err)
 	}
-	if got, err = s.ChangeNamespace(ctx, "hand", nodes(0, 63)); err != nil || got.First != 0 || got.Last != 63 {
+	if got, err = s.ChangeNamespace(ctx, nodes(0, 63)); err != nil || got.FirstNode != 0 ||
+		got.LastNode != 63 {
 		t.Errorf("fewer nodes: %+v, %v", got, err)
 	}
 	until(t, "IDs of fewer nodes", func() bool { _, err := s.one(ctx, "hand"); return err == nil })
-	if got, err = s.ChangeNamespace(ctx, "hand", nodes(0, 0)); err != nil || got.First != 0 || got.Last != 0 {
+	if got, err = s.ChangeNamespace(ctx, nodes(0, 0)); err != nil || got.FirstNode != 0 ||
+		got.LastNode != 0 {
 		t.Errorf("node 0 alone: %+v, %v", got, err)
 	}
 }
@@ -119,8 +130,8 @@ func TestRefusedChangeDisturbsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	var collision *lease.CollisionError
-	_, err = s.ChangeNamespace(t.Context(), "n",
-		NamespaceSpec{Layout: "time=41,node=10,seq=12,epoch=2026-01-01T00:00:00Z,tick=1ms"})
+	_, err = s.ChangeNamespace(t.Context(),
+		&pb.ChangeNamespaceRequest{Name: "n", Layout: "time=41,node=10,seq=12,epoch=2026-01-01T00:00:00Z,tick=1ms"})
 	if KindOf(err) != Refused || !errors.As(err, &collision) {
 		t.Errorf("%v", err)
 	}
@@ -128,6 +139,9 @@ func TestRefusedChangeDisturbsNobody(t *testing.T) {
 		t.Errorf("the server's own lease ended: %v", err)
 	}
 }
+
+// deleteN deletes the namespace n.
+var deleteN = &pb.DeleteNamespaceRequest{Name: "n", Confirm: "n"}
 
 // Deleting and creating under load: each ID is new, and the server comes back every time.
 func TestDeletedAndCreatedUnderLoad(t *testing.T) {
@@ -160,10 +174,9 @@ func TestDeletedAndCreatedUnderLoad(t *testing.T) {
 	for range 5 {
 		before := count()
 		until(t, "IDs are made", func() bool { return count() > before })
-		until(t, "deleted", func() bool { return s.DeleteNamespace(ctx, "n", "n") == nil })
+		until(t, "deleted", func() bool { _, err := s.DeleteNamespace(ctx, deleteN); return err == nil })
 		until(t, "created", func() bool {
-			_, _, err := s.CreateNamespace(ctx, "n",
-				NamespaceSpec{Layout: "twitter"})
+			_, err := s.CreateNamespace(ctx, &pb.CreateNamespaceRequest{Name: "n", Layout: "twitter"})
 			return err == nil
 		})
 	}
@@ -210,13 +223,13 @@ func TestDeleteInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DeleteNamespace(t.Context(), "n", "n"); KindOf(err) != Refused {
+	if _, err := s.DeleteNamespace(t.Context(), deleteN); KindOf(err) != Refused {
 		t.Errorf("deleted while somebody of the same label holds a node: %v", err)
 	}
 	if err := s.Release(t.Context(), ticket, ticket.From); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DeleteNamespace(t.Context(), "n", "n"); err != nil {
+	if _, err := s.DeleteNamespace(t.Context(), deleteN); err != nil {
 		t.Error(err)
 	}
 }

@@ -3,41 +3,78 @@ package server
 import (
 	"context"
 	"fmt"
+	"math"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
+
+// PageOfLeases is how many leases are listed at once.
+const PageOfLeases = 4096
+
+// ListLeases lists nodes that were ever leased.
+func (s *Service) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.ListLeasesResponse, error) {
+	ctx, cancel := withStoreTimeout(ctx)
+	defer cancel()
+	out := &pb.ListLeasesResponse{}
+	v, err := s.newView(ctx, m.Namespace)
+	if err != nil || m.GetAfter() == math.MaxInt64 {
+		return out, err
+	}
+	limit := int(m.Limit)
+	if limit == 0 || limit > PageOfLeases {
+		limit = PageOfLeases
+	}
+	nodes := snowfence.NodeRange{Until: math.MaxInt64}
+	if m.After != nil {
+		nodes.From = max(*m.After, -1) + 1
+	}
+	for r, err := range store.Records(ctx, s.store, m.Namespace, nodes) {
+		if err != nil {
+			return nil, err
+		}
+		if l := v.lease(r); !m.Held || l.Held {
+			out.Leases = append(out.Leases, v.Message(l))
+		}
+		if len(out.Leases) == limit {
+			break
+		}
+	}
+	return out, nil
+}
 
 // longestReason is how many bytes the reason of a veto has at most.
 const longestReason = 1000
 
 // ReleaseNode frees a node whose holder is gone. A holder that lives loses it at its next renewal
 // and takes another; the ticks that it was granted stay its own. See [lease.ReleaseNode].
-func (s *Service) ReleaseNode(ctx context.Context, namespace string, node int64) (LeaseInfo, error) {
-	l, err := s.editNode(ctx, namespace, node, lease.ReleaseNode)
+func (s *Service) ReleaseNode(ctx context.Context, m *pb.ReleaseNodeRequest) (*pb.LeaseInfo, error) {
+	l, err := s.editNode(ctx, m.Namespace, m.Node, lease.ReleaseNode)
 	if err == nil {
-		s.nodeEvent(ctx, "released", namespace, node, "")
+		s.nodeEvent(ctx, "released", m.Namespace, m.Node, "")
 	}
 	return l, err
 }
 
-// VetoNode keeps a node from being leased, and takes it from its holder as ReleaseNode does. An
-// empty reason ends the veto.
-func (s *Service) VetoNode(ctx context.Context, namespace string, node int64, reason string) (LeaseInfo, error) {
-	if len(reason) > longestReason {
-		return LeaseInfo{}, Errorf(Invalid, "the reason has %d bytes: say it in %d at most", len(reason), longestReason)
+// Veto keeps a node from being leased, and takes it from its holder as ReleaseNode does. An empty
+// reason ends the veto.
+func (s *Service) Veto(ctx context.Context, m *pb.VetoRequest) (*pb.LeaseInfo, error) {
+	if len(m.Reason) > longestReason {
+		return nil, Errorf(Invalid, "the reason has %d bytes: say it in %d at most", len(m.Reason), longestReason)
 	}
-	l, err := s.editNode(ctx, namespace, node, func(
+	l, err := s.editNode(ctx, m.Namespace, m.Node, func(
 		ctx context.Context, st store.Store, namespace string, node int64,
 	) (store.Record, error) {
-		return lease.VetoNode(ctx, st, namespace, node, reason)
+		return lease.VetoNode(ctx, st, namespace, node, m.Reason)
 	})
 	switch {
 	case err != nil:
-	case reason == "":
-		s.nodeEvent(ctx, "allowed again", namespace, node, "")
+	case m.Reason == "":
+		s.nodeEvent(ctx, "allowed again", m.Namespace, m.Node, "")
 	default:
-		s.nodeEvent(ctx, "vetoed", namespace, node, ": "+reason)
+		s.nodeEvent(ctx, "vetoed", m.Namespace, m.Node, ": "+m.Reason)
 	}
 	return l, err
 }
@@ -45,25 +82,24 @@ func (s *Service) VetoNode(ctx context.Context, namespace string, node int64, re
 // editNode changes the record of a node, and returns it as it is then.
 func (s *Service) editNode(ctx context.Context, namespace string, node int64,
 	edit func(context.Context, store.Store, string, int64) (store.Record, error),
-) (LeaseInfo, error) {
+) (*pb.LeaseInfo, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	v, err := View{From: s.now()}, error(nil)
-	if v.Namespace, v.Layout, err = s.layout(ctx, namespace); err != nil {
-		return LeaseInfo{}, err
+	v, err := s.newView(ctx, namespace)
+	if err != nil {
+		return nil, err
 	}
 	if last := v.Layout.Capacity().Nodes - 1; node < 0 || uint64(node) > last {
-		return LeaseInfo{}, Errorf(Invalid, "node %d: the layout of namespace %q has nodes 0 to %d", node, namespace,
-			last)
+		return nil, Errorf(Invalid, "node %d: the layout of namespace %q has nodes 0 to %d", node, namespace, last)
 	}
 	r, err := edit(ctx, s.store, namespace, node)
 	switch {
 	case err != nil:
-		return LeaseInfo{}, err
+		return nil, err
 	case r.Nonce == "":
-		return LeaseInfo{}, Errorf(Refused, "node %d of namespace %q was never leased or vetoed", node, namespace)
+		return nil, Errorf(Refused, "node %d of namespace %q was never leased or vetoed", node, namespace)
 	}
-	return v.Describe(r), nil
+	return v.Message(v.lease(r)), nil
 }
 
 func (s *Service) nodeEvent(ctx context.Context, what, namespace string, node int64, why string) {

@@ -142,3 +142,8 @@ func held(t *testing.T, st store.Store, name string) (n int) {
 	}
 	return n
 }
+
+// anyone is the context of a request of somebody who may do everything.
+func anyone(ctx context.Context) context.Context {
+	return WithCaller(ctx, &Caller{Identity: Open().Anyone()})
+}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // Each server over a store keeps a record of itself in it, for people. No lease depends on it. It
@@ -26,18 +28,8 @@ const (
 	maxAnnounced  = 256 // namespaces in a record
 )
 
-// ServerInfo is a server over the store.
-type ServerInfo struct {
-	Label   string      `json:"label"`
-	Version string      `json:"version"`
-	Since   time.Time   `json:"since"` // by its clock
-	Seen    time.Time   `json:"seen"`  // when it last wrote this, by the store's clock if that has one
-	This    bool        `json:"this"`  // the one that answers
-	Nodes   []HeldNodes `json:"nodes"` // by namespace, of 256 namespaces at most
-}
-
-// HeldNodes are the nodes of a server's own lease in a namespace.
-type HeldNodes struct {
+// heldNodes are the nodes of a server's own lease in a namespace.
+type heldNodes struct {
 	Namespace string `json:"namespace"`
 	First     int64  `json:"first_node"`
 	Last      int64  `json:"last_node"`
@@ -48,45 +40,49 @@ type announced struct {
 	ID      string      `json:"id"`
 	Version string      `json:"version"`
 	Since   time.Time   `json:"since"`
-	Nodes   []HeldNodes `json:"nodes"`
+	Nodes   []heldNodes `json:"nodes"`
 }
 
-// Servers lists the servers over the store, with the namespaces that the caller may see.
-func (s *Service) Servers(ctx context.Context, who *Identity) ([]ServerInfo, error) {
+// ListServers lists the servers over the store, with the namespaces that the caller may see.
+func (s *Service) ListServers(ctx context.Context, _ *pb.ListServersRequest) (*pb.ListServersResponse, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	list, err := listServers(ctx, s.store, s.id)
 	if err != nil {
 		return nil, err
 	}
-	for i := range list {
-		list[i].Nodes = slices.DeleteFunc(list[i].Nodes, func(h HeldNodes) bool { return !who.Sees(h.Namespace) })
+	for _, one := range list {
+		one.Nodes = slices.DeleteFunc(one.Nodes, func(h *pb.HeldNodes) bool { return !CallerOf(ctx).Sees(h.Namespace) })
 	}
-	return list, nil
+	return &pb.ListServersResponse{Servers: list}, nil
 }
 
 // ListServers lists the servers over a store that wrote their records within the last minute.
-func ListServers(ctx context.Context, st store.Store) ([]ServerInfo, error) {
+func ListServers(ctx context.Context, st store.Store) ([]*pb.ServerInfo, error) {
 	return listServers(ctx, st, "")
 }
 
-func listServers(ctx context.Context, st store.Store, own string) ([]ServerInfo, error) {
+func listServers(ctx context.Context, st store.Store, own string) ([]*pb.ServerInfo, error) {
 	records, now, err := readServers(ctx, st)
 	if err != nil {
 		return nil, err
 	}
-	out := []ServerInfo{}
+	var out []*pb.ServerInfo
 	for _, r := range records {
 		a, ok := serverOf(r, now)
 		if !ok {
 			continue
 		}
-		out = append(out, ServerInfo{
-			Label: r.Label, Version: a.Version, Since: a.Since, Seen: time.UnixMilli(r.At).UTC(), This: a.ID == own,
-			Nodes: append([]HeldNodes{}, a.Nodes...),
-		})
+		one := &pb.ServerInfo{
+			Label: r.Label, Version: a.Version, Since: timestamppb.New(a.Since),
+			Seen: timestamppb.New(time.UnixMilli(r.At)), This: a.ID == own,
+		}
+		for _, h := range a.Nodes {
+			one.Nodes = append(one.Nodes, &pb.HeldNodes{Namespace: h.Namespace, FirstNode: h.First, LastNode: h.Last})
+		}
+		out = append(out, one)
 	}
-	slices.SortStableFunc(out, func(a, b ServerInfo) int { return cmp.Compare(a.Label, b.Label) })
+	slices.SortStableFunc(out, func(a, b *pb.ServerInfo) int { return cmp.Compare(a.Label, b.Label) })
 	return out, nil
 }
 
@@ -234,15 +230,15 @@ func (s *Service) storeNow(ctx context.Context) (time.Time, error) {
 }
 
 // heldNodes returns the nodes of this server's own leases.
-func (s *Service) heldNodes() []HeldNodes {
-	out := []HeldNodes{}
+func (s *Service) heldNodes() []heldNodes {
+	out := []heldNodes{}
 	for _, sp := range s.Spaces() {
 		g := sp.gen.Load()
 		if g == nil {
 			continue
 		}
 		if gr, ok := g.Grant(); ok && len(out) < maxAnnounced {
-			out = append(out, HeldNodes{sp.Name, gr.Node, gr.Node + max(gr.Nodes, 1) - 1})
+			out = append(out, heldNodes{sp.Name, gr.Node, gr.Node + max(gr.Nodes, 1) - 1})
 		}
 	}
 	return out

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // A store that is unreachable is no refusal: the change may be asked for again.
@@ -23,7 +24,7 @@ func TestStoreAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.fail(errors.New("away"))
-	if _, err := s.ChangeNamespace(t.Context(), "n", NamespaceSpec{Layout: "twitter"}); KindOf(err) != Unavailable {
+	if _, err := s.ChangeNamespace(t.Context(), &pb.ChangeNamespaceRequest{Name: "n", Layout: "twitter"}); KindOf(err) != Unavailable {
 		t.Errorf("change: %s: %v", KindOf(err).Name(), err)
 	}
 	if _, err := s.one(t.Context(), "n"); err != nil {
@@ -116,7 +117,7 @@ func TestChangedElsewhere(t *testing.T) {
 	}
 	const wide = "time=42,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms"
 	for _, name := range []string{"n", "m"} {
-		if _, err := b.ChangeNamespace(t.Context(), name, NamespaceSpec{Layout: wide}); err != nil {
+		if _, err := b.ChangeNamespace(t.Context(), &pb.ChangeNamespaceRequest{Name: name, Layout: wide}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,7 +130,7 @@ func TestChangedElsewhere(t *testing.T) {
 		until(t, name+" makes IDs", func() bool { _, err := a.one(t.Context(), name); return err == nil })
 	}
 	past.Add(int64(schemeTTL))
-	if err := b.DeleteNamespace(t.Context(), "m", "m"); KindOf(err) != Refused {
+	if _, err := b.DeleteNamespace(t.Context(), &pb.DeleteNamespaceRequest{Name: "m", Confirm: "m"}); KindOf(err) != Refused {
 		t.Errorf("deleted while another server makes IDs: %v", err)
 	}
 }

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 const (
@@ -44,12 +46,33 @@ type Watched struct {
 type View struct {
 	Namespace lease.Namespace
 	Layout    snowfence.Layout
-	From, At  time.Time   // when reading began and ended
-	Leases    []LeaseInfo // by node
-	Picture   any         // see Service.Draw
+	From, At  time.Time // when reading began and ended
+	Leases    []Lease   // by node
+	Picture   any       // see Service.Draw
 
 	version int64
-	changes []LeaseInfo // those that were not the same in the view before
+	changes []Lease // those that were not the same in the view before
+}
+
+// Lease is the record of a node, without what an earlier layout granted, and whether it is held.
+type Lease struct {
+	store.Record
+	Held bool
+}
+
+// newView returns a view that has no leases yet.
+func (s *Service) newView(ctx context.Context, namespace string) (v *View, err error) {
+	if err := lease.CheckName(namespace); err != nil {
+		return nil, err
+	}
+	v = &View{From: s.now(), version: 1}
+	if v.Namespace, err = lease.ShowNamespace(ctx, s.store, namespace); err != nil {
+		return nil, err
+	}
+	if v.Layout, err = snowfence.ParseLayout(v.Namespace.Layout); err != nil {
+		err = Errorf(Internal, "namespace %q: %w", namespace, err)
+	}
+	return v, err
 }
 
 // View reads the leases of a namespace.
@@ -57,9 +80,8 @@ func (s *Service) View(ctx context.Context, namespace string) (*View, error) {
 	late := fmt.Errorf("the store did not list all leases in %v", viewTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, viewTimeout, late)
 	defer cancel()
-	v := &View{From: s.now(), version: 1}
-	var err error
-	if v.Namespace, v.Layout, err = s.layout(ctx, namespace); err != nil {
+	v, err := s.newView(ctx, namespace)
+	if err != nil {
 		return nil, err
 	}
 	nodes := snowfence.NodeRange{Until: math.MaxInt64}
@@ -67,48 +89,56 @@ func (s *Service) View(ctx context.Context, namespace string) (*View, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.Leases = append(v.Leases, v.Describe(r))
+		v.Leases = append(v.Leases, v.lease(r))
 	}
 	v.At = s.now()
 	return v, nil
 }
 
-// Describe returns a record as people see it when the reading began.
-func (v *View) Describe(r store.Record) LeaseInfo {
-	if r.Generation < v.Namespace.Since { // its ticks are those of another layout, and the floor is above them
-		r.Holder, r.From, r.Until = "", v.Namespace.Floor, v.Namespace.Floor
-	}
-	return LeaseInfo{
-		Node: r.Node, Label: r.Label, Held: r.Held(v.Layout.TickOf(v.From)), Taken: r.Holder != "", Holder: r.Holder,
-		From: v.Layout.TimeOf(r.From), Until: v.Layout.TimeOf(r.Until), Written: time.UnixMilli(r.At).UTC(),
-		Veto: r.Veto,
-	}
+// lease returns a record as it was when the reading began.
+func (v *View) lease(r store.Record) Lease {
+	r = view.Current(r, v.Namespace)
+	return Lease{r, r.Held(v.Layout.TickOf(v.From))}
 }
 
-// Watch calls each with all leases of a namespace, in pieces of at most [PageOfLeases] and at least
-// once, and then every few seconds with those that changed, if only to ask whether to go on. It
-// returns when ctx ends, when each returns an error, or when the leases cannot be read.
-func (s *Service) Watch(ctx context.Context, namespace string, each func([]LeaseInfo) error) error {
-	w, leave, err := s.Watched(namespace)
+// Message returns a lease as callers see it.
+func (v *View) Message(l Lease) *pb.LeaseInfo {
+	return view.Lease(l.Record, v.Namespace, v.Layout, v.From)
+}
+
+// Watch sends all leases of a namespace, in messages of at most [PageOfLeases] and at least one,
+// and then every few seconds those that changed. It returns when ctx ends, when send returns an
+// error, when the caller may not read any more, or when the leases cannot be read.
+func (s *Service) Watch(
+	ctx context.Context, m *pb.WatchLeasesRequest, send func(*pb.ListLeasesResponse) error,
+) error {
+	w, leave, err := s.Watched(m.Namespace)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	var have *View
 	for {
-		view, err := w.Next(ctx, have)
+		v, err := w.Next(ctx, have)
+		if err == nil {
+			err = CallerOf(ctx).May(VerbRead, m.Namespace) // its token may have been taken away
+		}
 		if err != nil {
 			return err
 		}
-		news := view.since(have)
-		for first := true; first || len(news) > 0; first = false {
+		news := v.since(have)
+		for first := have == nil; first || len(news) > 0; first = false {
+			out := &pb.ListLeasesResponse{}
 			n := min(len(news), PageOfLeases)
-			if err := each(news[:n]); err != nil {
+			for _, l := range news[:n] {
+				out.Leases = append(out.Leases, v.Message(l))
+			}
+			if err := send(out); err != nil {
 				return err
 			}
 			news = news[n:]
 		}
-		have = view
+		have = v
 	}
 }
 
@@ -144,16 +174,16 @@ func (w *Watched) run() {
 	s := w.service
 	for !w.dropIfUnused() {
 		began, before := s.now(), w.last
-		view, err := s.View(s.life, w.name)
+		v, err := s.View(s.life, w.name)
 		if err == nil {
 			if before != nil {
-				view.version, view.changes = before.version+1, view.since(before)
+				v.version, v.changes = before.version+1, v.since(before)
 			}
 			if s.Draw != nil {
-				view.Picture = s.Draw(view, before)
+				v.Picture = s.Draw(v, before)
 			}
 		}
-		w.publish(view, err)
+		w.publish(v, err)
 		pause := time.NewTimer(max(watchEvery, 9*s.now().Sub(began)))
 		select {
 		case <-pause.C:
@@ -225,14 +255,14 @@ func (w *Watched) Next(ctx context.Context, have *View) (*View, error) {
 
 // since returns the leases that are not the same in an earlier view; all of them where
 // there is none.
-func (v *View) since(earlier *View) (news []LeaseInfo) {
+func (v *View) since(earlier *View) (news []Lease) {
 	switch {
 	case earlier == nil:
 		return v.Leases
 	case v.changes != nil && earlier.version == v.version-1:
 		return v.changes
 	}
-	news = []LeaseInfo{}
+	news = []Lease{}
 	old := earlier.Leases
 	for _, l := range v.Leases {
 		for len(old) > 0 && old[0].Node < l.Node {

@@ -13,6 +13,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // countedLists is a store that counts how often its leases are listed.
@@ -30,6 +31,9 @@ func (c *countedLists) List(
 	}
 	return c.slowStore.List(ctx, namespace, nodes, limit)
 }
+
+// watchN asks for the leases of the namespace n.
+var watchN = &pb.WatchLeasesRequest{Namespace: "n"}
 
 // However many watch a namespace, the store is read once for all; each hears of all
 // leases once and of each change once, a late comer too, and a slow one of what it missed
@@ -54,8 +58,8 @@ func TestWatchersShareReads(t *testing.T) {
 		var heard [51]atomic.Int64 // leases
 		watch := func(i int, slow time.Duration) {
 			all.Go(func() {
-				err := s.Watch(ctx, "n", func(list []LeaseInfo) error {
-					heard[i].Add(int64(len(list)))
+				err := s.Watch(anyone(ctx), watchN, func(m *pb.ListLeasesResponse) error {
+					heard[i].Add(int64(len(m.Leases)))
 					time.Sleep(slow)
 					return nil
 				})
@@ -112,31 +116,24 @@ func TestWatchersEnd(t *testing.T) {
 		st := &countedLists{slowStore: newStore(t, "n")}
 		s := newService(t, st, Options{})
 		enough := errors.New("enough")
-		rounds := 0
-		err := s.Watch(t.Context(), "n", func(list []LeaseInfo) error {
-			if rounds++; rounds == 3 { // it is asked in each round, also where nothing is new
-				return enough
-			}
-			return nil
-		})
-		if !errors.Is(err, enough) {
-			t.Error(err)
-		}
+		nothing := func(*pb.ListLeasesResponse) error { return nil }
+		ends := func(*pb.ListLeasesResponse) error { return enough }
+		ctx := anyone(t.Context())
 		away := errors.New("away")
 		st.away = away
-		if err := s.Watch(t.Context(), "n", func([]LeaseInfo) error { return nil }); !errors.Is(err, away) {
+		if err := s.Watch(ctx, watchN, nothing); !errors.Is(err, away) {
 			t.Errorf("with the store away: %v", err)
 		}
 		st.away = nil
-		if err := s.Watch(t.Context(), "nowhere", func([]LeaseInfo) error { return nil }); KindOf(err) != NoNamespace {
+		if err := s.Watch(ctx, &pb.WatchLeasesRequest{Namespace: "nowhere"}, nothing); KindOf(err) != NoNamespace {
 			t.Errorf("nowhere: %v", err)
 		}
 		s.watches.n = maxWatchers
-		if err := s.Watch(t.Context(), "n", func([]LeaseInfo) error { return enough }); KindOf(err) != TooMuch {
+		if err := s.Watch(ctx, watchN, ends); KindOf(err) != TooMuch {
 			t.Errorf("beyond the limit: %v", err)
 		}
 		s.watches.n = 0
-		if err := s.Watch(t.Context(), "n", func([]LeaseInfo) error { return enough }); !errors.Is(err, enough) {
+		if err := s.Watch(ctx, watchN, ends); !errors.Is(err, enough) {
 			t.Errorf("afterwards: %v", err)
 		}
 	})

@@ -290,8 +290,11 @@ func (UnimplementedIDServiceHandler) Range(context.Context, *connect.Request[sno
 
 // NamespaceServiceClient is a client for the snowfence.v1.NamespaceService service.
 type NamespaceServiceClient interface {
+	// Create makes a namespace. Where there is one already, it is as asked for, or that is an error.
 	Create(context.Context, *connect.Request[snowfencev1.CreateNamespaceRequest]) (*connect.Response[snowfencev1.Namespace], error)
+	// Show returns a namespace, also a deleted one.
 	Show(context.Context, *connect.Request[snowfencev1.ShowNamespaceRequest]) (*connect.Response[snowfencev1.Namespace], error)
+	// List returns the namespaces that the caller may see, deleted ones too.
 	List(context.Context, *connect.Request[snowfencev1.ListNamespacesRequest]) (*connect.Response[snowfencev1.ListNamespacesResponse], error)
 	// Change gives a namespace another layout, if no new ID can equal an old one, or other nodes. What a request does not mention stays as it is.
 	Change(context.Context, *connect.Request[snowfencev1.ChangeNamespaceRequest]) (*connect.Response[snowfencev1.Namespace], error)
@@ -381,8 +384,11 @@ func (c *namespaceServiceClient) Delete(ctx context.Context, req *connect.Reques
 
 // NamespaceServiceHandler is an implementation of the snowfence.v1.NamespaceService service.
 type NamespaceServiceHandler interface {
+	// Create makes a namespace. Where there is one already, it is as asked for, or that is an error.
 	Create(context.Context, *connect.Request[snowfencev1.CreateNamespaceRequest]) (*connect.Response[snowfencev1.Namespace], error)
+	// Show returns a namespace, also a deleted one.
 	Show(context.Context, *connect.Request[snowfencev1.ShowNamespaceRequest]) (*connect.Response[snowfencev1.Namespace], error)
+	// List returns the namespaces that the caller may see, deleted ones too.
 	List(context.Context, *connect.Request[snowfencev1.ListNamespacesRequest]) (*connect.Response[snowfencev1.ListNamespacesResponse], error)
 	// Change gives a namespace another layout, if no new ID can equal an old one, or other nodes. What a request does not mention stays as it is.
 	Change(context.Context, *connect.Request[snowfencev1.ChangeNamespaceRequest]) (*connect.Response[snowfencev1.Namespace], error)
@@ -472,6 +478,7 @@ func (UnimplementedNamespaceServiceHandler) Delete(context.Context, *connect.Req
 
 // LeaseServiceClient is a client for the snowfence.v1.LeaseService service.
 type LeaseServiceClient interface {
+	// Acquire leases nodes.
 	Acquire(context.Context, *connect.Request[snowfencev1.AcquireRequest]) (*connect.Response[snowfencev1.Lease], error)
 	// Renew moves until ahead. Each call has a new random attempt, and after a lost answer those of before as earlier. NOT_FOUND and ABORTED mean that the lease is
 	// lost: stop at once.
@@ -480,6 +487,7 @@ type LeaseServiceClient interface {
 	RenewAll(context.Context, *connect.Request[snowfencev1.RenewAllRequest]) (*connect.Response[snowfencev1.RenewAllResponse], error)
 	// Release gives the node back. used is the tick after the last one stamped, by a holder that has stopped.
 	Release(context.Context, *connect.Request[snowfencev1.ReleaseRequest]) (*connect.Response[snowfencev1.ReleaseResponse], error)
+	// List returns nodes that were ever leased, in their order.
 	List(context.Context, *connect.Request[snowfencev1.ListLeasesRequest]) (*connect.Response[snowfencev1.ListLeasesResponse], error)
 	// ReleaseNode frees a node whose holder is gone, by its number. A holder that is not gone loses it at its next renewal, and takes another. It needs the verb manage.
 	ReleaseNode(context.Context, *connect.Request[snowfencev1.ReleaseNodeRequest]) (*connect.Response[snowfencev1.LeaseInfo], error)
@@ -606,6 +614,7 @@ func (c *leaseServiceClient) Watch(ctx context.Context, req *connect.Request[sno
 
 // LeaseServiceHandler is an implementation of the snowfence.v1.LeaseService service.
 type LeaseServiceHandler interface {
+	// Acquire leases nodes.
 	Acquire(context.Context, *connect.Request[snowfencev1.AcquireRequest]) (*connect.Response[snowfencev1.Lease], error)
 	// Renew moves until ahead. Each call has a new random attempt, and after a lost answer those of before as earlier. NOT_FOUND and ABORTED mean that the lease is
 	// lost: stop at once.
@@ -614,6 +623,7 @@ type LeaseServiceHandler interface {
 	RenewAll(context.Context, *connect.Request[snowfencev1.RenewAllRequest]) (*connect.Response[snowfencev1.RenewAllResponse], error)
 	// Release gives the node back. used is the tick after the last one stamped, by a holder that has stopped.
 	Release(context.Context, *connect.Request[snowfencev1.ReleaseRequest]) (*connect.Response[snowfencev1.ReleaseResponse], error)
+	// List returns nodes that were ever leased, in their order.
 	List(context.Context, *connect.Request[snowfencev1.ListLeasesRequest]) (*connect.Response[snowfencev1.ListLeasesResponse], error)
 	// ReleaseNode frees a node whose holder is gone, by its number. A holder that is not gone loses it at its next renewal, and takes another. It needs the verb manage.
 	ReleaseNode(context.Context, *connect.Request[snowfencev1.ReleaseNodeRequest]) (*connect.Response[snowfencev1.LeaseInfo], error)
@@ -818,7 +828,9 @@ type SequenceServiceClient interface {
 	Next(context.Context, *connect.Request[snowfencev1.SequenceNextRequest]) (*connect.Response[snowfencev1.SequenceNextResponse], error)
 	// Create makes a sequence. With the definition that it has already, it changes nothing; a deleted sequence comes back and goes on.
 	Create(context.Context, *connect.Request[snowfencev1.SequenceCreateRequest]) (*connect.Response[snowfencev1.Sequence], error)
+	// Show returns a sequence, also a deleted one.
 	Show(context.Context, *connect.Request[snowfencev1.SequenceShowRequest]) (*connect.Response[snowfencev1.Sequence], error)
+	// List returns the sequences that the caller may see, deleted ones too.
 	List(context.Context, *connect.Request[snowfencev1.SequenceListRequest]) (*connect.Response[snowfencev1.SequenceListResponse], error)
 	// Change changes a sequence while programs use it. What a request does not mention stays as it is; mode, start, step, pattern and zone never change.
 	Change(context.Context, *connect.Request[snowfencev1.SequenceChangeRequest]) (*connect.Response[snowfencev1.Sequence], error)
@@ -938,7 +950,9 @@ type SequenceServiceHandler interface {
 	Next(context.Context, *connect.Request[snowfencev1.SequenceNextRequest]) (*connect.Response[snowfencev1.SequenceNextResponse], error)
 	// Create makes a sequence. With the definition that it has already, it changes nothing; a deleted sequence comes back and goes on.
 	Create(context.Context, *connect.Request[snowfencev1.SequenceCreateRequest]) (*connect.Response[snowfencev1.Sequence], error)
+	// Show returns a sequence, also a deleted one.
 	Show(context.Context, *connect.Request[snowfencev1.SequenceShowRequest]) (*connect.Response[snowfencev1.Sequence], error)
+	// List returns the sequences that the caller may see, deleted ones too.
 	List(context.Context, *connect.Request[snowfencev1.SequenceListRequest]) (*connect.Response[snowfencev1.SequenceListResponse], error)
 	// Change changes a sequence while programs use it. What a request does not mention stays as it is; mode, start, step, pattern and zone never change.
 	Change(context.Context, *connect.Request[snowfencev1.SequenceChangeRequest]) (*connect.Response[snowfencev1.Sequence], error)

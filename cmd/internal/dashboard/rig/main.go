@@ -20,6 +20,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 func main() {
@@ -303,20 +304,21 @@ func (r *rig) do(words []string) error {
 		service.Failed(server.HTTP, server.Errorf(server.Invalid, "n is no number"), about)
 		return nil
 	case "namespace": // NAME LAYOUT FIRST LAST
-		w := server.NamespaceSpec{Layout: arg(2)}
+		m := &pb.CreateNamespaceRequest{Name: arg(1), Layout: arg(2)}
 		if first, last := number(3), number(4); last > 0 {
-			w.First, w.Last = &first, &last
+			m.FirstNode, m.LastNode = &first, &last
 		}
-		_, _, err := service.CreateNamespace(ctx, arg(1), w)
+		_, err := service.CreateNamespace(ctx, m)
 		return err
 	case "delete":
-		return service.DeleteNamespace(ctx, arg(1), arg(1))
+		_, err := service.DeleteNamespace(ctx, &pb.DeleteNamespaceRequest{Name: arg(1), Confirm: arg(1)})
+		return err
 	case "sequence": // NAME MODE MAX PATTERN
-		w := server.SequenceSpec{Mode: arg(2), Pattern: arg(4)}
+		m := &pb.SequenceCreateRequest{Name: arg(1), Mode: arg(2), Pattern: arg(4)}
 		if most := number(3); most > 0 {
-			w.Max = &most
+			m.Max = &most
 		}
-		_, _, err := service.CreateSequence(ctx, arg(1), w)
+		_, err := service.CreateSequence(ctx, m)
 		return err
 	}
 	r.mu.Lock()

@@ -73,7 +73,7 @@ export function connect(change) {
   }
   const on = {
     hello: (d) => update({ hello: d, skew: Date.now() - d.now, spaces: new Map(), sequences: new Map(), events: [], failures: [], servers: [] }),
-    namespaces: (d) => update({ namespaces: d }),
+    namespaces: (d) => update({ namespaces: d.namespaces.map((n) => ({ ...n, first_node: Number(n.first_node), last_node: Number(n.last_node) })) }),
     store: (d) => update({ store: d }),
     ready: (d) => update({ ready: d }),
     servers: (d) => update({ servers: d }),

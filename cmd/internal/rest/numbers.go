@@ -1,0 +1,98 @@
+package rest
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/cmd/internal/view"
+)
+
+// numbersParams reads ?n=10&period=20261122&runs=true.
+func (e *exchange) numbersParams() (n, period int64, runs bool, err error) {
+	q, err := e.params()
+	if err != nil {
+		return 0, 0, false, err
+	}
+	if n, err = intParam("n", q.Get("n"), 1); err != nil {
+		return 0, 0, false, err
+	}
+	if period, err = intParam("period", q.Get("period"), 0); err != nil {
+		return 0, 0, false, err
+	}
+	if runs, err = boolParam("runs", q.Get("runs")); err != nil {
+		return 0, 0, false, err
+	}
+	return n, period, runs, server.CheckNumbers(n)
+}
+
+// numbers is GET /v1/{name}/sequence/next?n=10: a SequenceNextResponse, without the numbers with
+// runs=true, or lines.
+func (h *rest) numbers(e *exchange) error {
+	w, r, id, name := e.w, e.r, e.caller.Identity, e.subject()
+	n, period, runs, err := e.numbersParams()
+	text := prefersText(r.Header) && !runs
+	if err != nil || r.Method == http.MethodHead {
+		if err2 := id.Authorize(server.VerbIDs, name, 1); err2 != nil { // who may not ask is told that first
+			return err2
+		}
+		if err == nil { // nobody would see the numbers
+			_, err = h.s.Sequence(r.Context(), name)
+		}
+		if err == nil {
+			h.setHeaders(w, text)
+		}
+		return err
+	}
+	got, err := h.s.TakeNumbers(r.Context(), id, name, period, n)
+	if err != nil {
+		return err
+	}
+	b, end := []byte(nil), ""
+	if !text {
+		if b, err = view.JSON(h.s.Numbers(name, got)); err != nil {
+			return server.NewError(server.Internal, err)
+		}
+		end = "]}\n"
+		b = b[:len(b)-len("]}")] // the numbers are the last member
+	}
+	h.setHeaders(w, text)
+	if runs {
+		_, _ = w.Write(append(b, end...)) // the client may be gone; its numbers are used up
+		return nil
+	}
+	buf := h.bufs.Get().(*[]byte)
+	defer h.bufs.Put(buf)
+	*buf = append((*buf)[:0], b...)
+	for i := int64(0); i < n; *buf = (*buf)[:0] {
+		for last := min(n, i+chunk); i < last; i++ {
+			*buf = appendNumber(*buf, got, i, text)
+		}
+		if i == n {
+			*buf = append(*buf, end...)
+		}
+		if n <= chunk {
+			w.Header()["Content-Length"] = []string{strconv.Itoa(len(*buf))}
+		}
+		if _, err := w.Write(*buf); err != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// appendNumber appends a line, or an element of a list in JSON.
+func appendNumber(b []byte, got server.Numbers, i int64, text bool) []byte {
+	if text {
+		return append(append(b, got.Text(i)...), '\n')
+	}
+	if i > 0 {
+		b = append(b, ',')
+	}
+	if got.Period == 0 {
+		return append(append(append(b, '"'), got.Text(i)...), '"')
+	}
+	quoted, _ := json.Marshal(got.Text(i)) // a pattern may have what JSON escapes; texts always marshal
+	return append(b, quoted...)
+}

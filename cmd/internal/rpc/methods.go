@@ -1,0 +1,150 @@
+package rpc
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	api "github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+// Method is a call of the protocol that has one answer: who may make it, and what it does.
+type Method struct {
+	Procedure  string      // as in a path: /snowfence.v1.NamespaceService/Show
+	Verb       server.Verb // that its caller needs; "" where the method looks itself
+	Descriptor protoreflect.MethodDescriptor
+
+	New func() proto.Message // makes an empty request
+	do  func(ctx context.Context, m proto.Message) (proto.Message, error)
+
+	handler func(opts ...connect.HandlerOption) http.Handler
+}
+
+// Methods returns all methods of the protocol.
+func Methods(s *server.Service) []*Method {
+	r := &rpc{s: s}
+	ids, leases := ids{r}, leases{r}
+	return []*Method{
+		method(api.IDServiceNextProcedure, "", ids.Next),
+		method(api.IDServiceNextAtProcedure, "", ids.NextAt),
+		method(api.IDServiceDecodeProcedure, server.VerbRead, ids.Decode),
+		method(api.IDServiceRangeProcedure, server.VerbRead, ids.Range),
+		method(api.NamespaceServiceListProcedure, server.VerbRead, s.ListNamespaces),
+		method(api.NamespaceServiceShowProcedure, server.VerbRead, s.ShowNamespace),
+		method(api.NamespaceServiceCreateProcedure, server.VerbManage, s.CreateNamespace),
+		method(api.NamespaceServiceChangeProcedure, server.VerbManage, s.ChangeNamespace),
+		method(api.NamespaceServiceDeleteProcedure, server.VerbManage, s.DeleteNamespace),
+		method(api.LeaseServiceAcquireProcedure, "", leases.Acquire),
+		method(api.LeaseServiceRenewProcedure, "", leases.Renew),
+		method(api.LeaseServiceRenewAllProcedure, "", leases.RenewAll),
+		method(api.LeaseServiceReleaseProcedure, "", leases.Release),
+		method(api.LeaseServiceListProcedure, server.VerbRead, s.ListLeases),
+		method(api.LeaseServiceReleaseNodeProcedure, server.VerbManage, s.ReleaseNode),
+		method(api.LeaseServiceVetoProcedure, server.VerbManage, s.Veto),
+		method(api.SequenceServiceNextProcedure, "", ids.NextNumbers),
+		method(api.SequenceServiceListProcedure, server.VerbRead, s.ListSequences),
+		method(api.SequenceServiceShowProcedure, server.VerbRead, s.ShowSequence),
+		method(api.SequenceServiceCreateProcedure, server.VerbManage, s.CreateSequence),
+		method(api.SequenceServiceChangeProcedure, server.VerbManage, s.ChangeSequence),
+		method(api.SequenceServiceConfirmProcedure, server.VerbManage, s.ConfirmSequence),
+		method(api.SequenceServiceDeleteProcedure, server.VerbManage, s.DeleteSequence),
+		method(api.ServerServiceListProcedure, server.VerbRead, s.ListServers),
+	}
+}
+
+// message is a pointer to a T, as generated code has it.
+type message[T any] interface {
+	*T
+	proto.Message
+}
+
+func method[Req, Res any, Q message[Req], A message[Res]](
+	procedure string, verb server.Verb, do func(context.Context, *Req) (*Res, error),
+) *Method {
+	service, name, _ := strings.Cut(strings.TrimPrefix(procedure, "/snowfence.v1."), "/")
+	services := pb.File_snowfence_v1_snowfence_proto.Services()
+	m := &Method{
+		Procedure: procedure, Verb: verb, New: func() proto.Message { return Q(new(Req)) },
+		Descriptor: services.ByName(protoreflect.Name(service)).Methods().ByName(protoreflect.Name(name)),
+	}
+	m.do = func(ctx context.Context, in proto.Message) (proto.Message, error) {
+		out, err := do(ctx, in.(Q))
+		if err != nil {
+			return nil, err
+		}
+		return A(out), nil
+	}
+	m.handler = func(opts ...connect.HandlerOption) http.Handler {
+		if o, ok := m.Descriptor.Options().(*descriptorpb.MethodOptions); ok &&
+			o.GetIdempotencyLevel() == descriptorpb.MethodOptions_NO_SIDE_EFFECTS {
+			opts = append(opts, connect.WithIdempotency(connect.IdempotencyNoSideEffects))
+		}
+		call := func(ctx context.Context, in *Req) (*Res, error) {
+			if err := m.Authorize(ctx, Q(in)); err != nil {
+				return nil, err
+			}
+			return do(ctx, in)
+		}
+		return connect.NewUnaryHandlerSimple(procedure, call, append(opts, connect.WithSchema(m.Descriptor))...)
+	}
+	return m
+}
+
+// Authorize refuses a request whose caller may not make it, and gives a namespace that has no name
+// that of the default one.
+func (m *Method) Authorize(ctx context.Context, in proto.Message) error {
+	if m.Verb == "" {
+		return nil
+	}
+	name := ""
+	if f := m.Subject(); f != nil {
+		r := in.ProtoReflect()
+		if !r.Has(f) && m.Descriptor.Parent().Name() != "SequenceService" {
+			r.Set(f, protoreflect.ValueOfString(lease.DefaultNamespace))
+		}
+		name = r.Get(f).String()
+	}
+	return server.CallerOf(ctx).Authorize(m.Verb, name, 1)
+}
+
+// Do carries out a request that is authorized.
+func (m *Method) Do(ctx context.Context, in proto.Message) (proto.Message, error) {
+	return m.do(ctx, in)
+}
+
+// Subject is the field that names what a request is about; nil if there is none.
+func (m *Method) Subject() protoreflect.FieldDescriptor {
+	fields := m.Descriptor.Input().Fields()
+	if f := fields.ByName("namespace"); f != nil {
+		return f
+	}
+	return fields.ByName("name")
+}
+
+// request is what the log says of a request.
+func (m *Method) request(ctx context.Context, in any) server.Request {
+	q := server.CallerOf(ctx).Request(m.Procedure)
+	p, ok := in.(proto.Message)
+	if !ok {
+		return q
+	}
+	r := p.ProtoReflect()
+	name := server.Clip(r.Get(m.Subject()).String())
+	if m.Descriptor.Parent().Name() == "SequenceService" {
+		q.Sequence = name
+	} else {
+		q.Namespace = name
+	}
+	if f := r.Descriptor().Fields().ByName("node"); f != nil {
+		q.Node = strconv.FormatInt(r.Get(f).Int(), 10)
+	}
+	return q
+}

@@ -1,0 +1,67 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+)
+
+// Namespace returns a namespace.
+func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
+	l, err := snowfence.ParseLayout(ns.Layout)
+	if err != nil {
+		return nil, fmt.Errorf("namespace %q: %w", ns.Name, err)
+	}
+	out := &pb.Namespace{
+		Name: ns.Name, Layout: ns.Layout, Fingerprint: ns.Fingerprint, FirstNode: ns.First, LastNode: ns.Last,
+		State: string(ns.State), Generation: ns.Generation, EndOfLife: moment(l.EndOfLife()), Floor: ns.Floor,
+		PastNumbers: ns.Reserved.Past,
+	}
+	for _, r := range ns.History() {
+		from, until := r.Times()
+		past := &pb.PastLayout{Layout: r.Layout.String(), From: moment(from), Until: moment(until)}
+		out.Past = append(out.Past, past)
+	}
+	for _, r := range ns.Regions {
+		if r.Functions == nil {
+			continue
+		}
+		f := &pb.Functions{
+			Node: r.Nodes.From, Dialect: r.Functions.Dialect, Label: r.Functions.Label, Layout: r.Layout.String(),
+			Printed: moment(time.UnixMilli(r.Functions.Printed)),
+		}
+		if r.Ended {
+			_, end := r.Times()
+			f.Retired = moment(end)
+		}
+		out.Functions = append(out.Functions, f)
+	}
+	return out, nil
+}
+
+// Current returns the record of a node without what an earlier layout granted: its ticks are those of
+// that layout, and the namespace's floor is above them.
+func Current(r store.Record, ns lease.Namespace) store.Record {
+	if r.Generation < ns.Since {
+		r.Holder, r.From, r.Until, r.SkipUntil = "", ns.Floor, ns.Floor, 0
+	}
+	return r
+}
+
+// Lease returns what the record of a node says of it now.
+func Lease(r store.Record, ns lease.Namespace, l snowfence.Layout, now time.Time) *pb.LeaseInfo {
+	r = Current(r, ns)
+	until := max(r.Until, ns.Floor)
+	out := &pb.LeaseInfo{
+		Node: r.Node, Label: r.Label, Held: r.Held(l.TickOf(now)), Veto: r.Veto, Until: until,
+		FromTime: moment(l.TimeOf(r.From)), UntilTime: moment(l.TimeOf(until)), Written: moment(time.UnixMilli(r.At)),
+	}
+	if r.SkipUntil > 0 {
+		out.SkipFromTime, out.SkipUntilTime = moment(l.TimeOf(r.SkipFrom)), moment(l.TimeOf(r.SkipUntil))
+	}
+	return out
+}

@@ -1,0 +1,43 @@
+// Package view is what a namespace, a lease and a sequence look like, on every wire and in the
+// program: a message of the protocol, filled from what the store has, and its JSON.
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// JSON returns a message as one line, with the names of the protocol. Numbers of 64 bits are texts.
+func JSON(m proto.Message) ([]byte, error) {
+	loose, err := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer // protojson puts spaces where it likes
+	err = json.Compact(&b, loose)
+	return b.Bytes(), err
+}
+
+// Read reads a message from JSON, and refuses fields that it does not have.
+func Read(b []byte, m proto.Message) error {
+	if err := protojson.Unmarshal(b, m); err != nil {
+		text := strings.ReplaceAll(err.Error(), "\u00a0", " ") // protojson puts these where it likes, too
+		return errors.New(strings.TrimPrefix(text, "proto: "))
+	}
+	return nil
+}
+
+// moment is a time in a message; one that is zero is missing.
+func moment(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}
