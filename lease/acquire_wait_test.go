@@ -27,11 +27,11 @@ func (r *reads) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 func TestWaitingForAVetoedNodeIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &reads{Store: store.NewMemory()}, thousand(t)
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", s, nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
 			t.Fatal(err)
 		}
 		for node := range s.Nodes() {
-			if _, err := lease.VetoNode(t.Context(), st, "default", node, "broken"); err != nil {
+			if _, err := lease.Namespaces(st).Veto(t.Context(), "default", node, "broken"); err != nil {
 				t.Fatal(err)
 			}
 		}

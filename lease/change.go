@@ -21,23 +21,19 @@ type NamespaceChange struct {
 	// Nodes are the nodes that can be leased from now on.
 	Nodes snowfence.NodeRange
 
-	// Widen says that Nodes has numbers that could not be leased, and that no
-	// process uses these by hand any more. Without it such a change is refused.
-	Widen bool
-
-	// Unused is later than the timestamp of every ID that was made outside
-	// of leases, with numbers given by hand. It may be an hour after now
-	// at most; zero means now. Grants of the change begin after it.
+	// Unused is the word that no process uses numbers given by hand any more, and
+	// later than the timestamp of every ID that was made with these. It may be an
+	// hour after now at most. Grants of the change begin after it, so that a clock that
+	// was ahead, or a lead, makes no ID twice. Without it, Nodes that could not be
+	// leased are refused, and a change of layout assumes now.
 	Unused time.Time
 
 	// Force skips the proof, for namespaces of which nobody kept
 	// an ID. The namespace remembers the layout all the same.
 	Force bool
-
-	grow bool // takes no nodes away
 }
 
-// ChangeNamespace gives a namespace another layout, or other nodes that can be
+// Change gives a namespace another layout, or other nodes that can be
 // leased. If it has them already, nothing changes, and no lease is disturbed.
 //
 // With another layout all holders lose their grants, and programs of the old
@@ -48,13 +44,14 @@ type NamespaceChange struct {
 // store tells programs that have a number of the old layout by hand: stop them
 // before, and start those of the new one after the time of Namespace.Floor. If ctx
 // ends or the store fails half-way, nothing is granted until you call
-// ChangeNamespace again. Each step can be repeated.
+// Change again. Each step can be repeated.
 //
 // With fewer nodes, all holders lose their grants and get new ones of the
-// nodes that are left. With more nodes, leases go on; see [WidenNamespace].
-func ChangeNamespace(ctx context.Context, st store.Store, name string, c NamespaceChange) (Namespace, error) {
+// nodes that are left. With more nodes, leases go on. That is the last step from
+// numbers given by hand to leased ones ([NamespaceChange].Unused).
+func (op Operator) Change(ctx context.Context, name string, c NamespaceChange) (Namespace, error) {
 	switch {
-	case st == nil:
+	case op.st == nil:
 		return Namespace{}, errors.New("lease: the Store is nil")
 	case c.Scheme == nil && c.Nodes == snowfence.NodeRange{}:
 		return Namespace{}, invalidf("lease: namespace %q: the change names neither a layout nor nodes: name "+
@@ -63,7 +60,7 @@ func ChangeNamespace(ctx context.Context, st store.Store, name string, c Namespa
 	if err := CheckName(name); err != nil {
 		return Namespace{}, err
 	}
-	return c.apply(ctx, st, name, world.From(ctx).Now())
+	return c.apply(ctx, op.st, name, world.From(ctx).Now())
 }
 
 func (c NamespaceChange) apply(ctx context.Context, st store.Store, name string, now time.Time) (Namespace, error) {
@@ -120,21 +117,21 @@ func (c NamespaceChange) relayout(ctx context.Context, st store.Store, name stri
 	return next, refused
 }
 
-// DeleteNamespace ends a namespace: all holders lose their
+// Delete ends a namespace: all holders lose their
 // grants. A tombstone keeps the floor of its ticks. So a
 // namespace of the same name starts above all that was granted.
-// It is refused while functions in a database make its IDs ([RecordSQL]).
-func DeleteNamespace(ctx context.Context, st store.Store, namespace string) (Namespace, error) {
-	ns, err := freeze(ctx, st, namespace, Namespace.withoutFunctions)
+// It is refused while functions in a database make its IDs ([Operator.RecordFunctions]).
+func (op Operator) Delete(ctx context.Context, namespace string) (Namespace, error) {
+	ns, err := freeze(ctx, op.st, namespace, Namespace.withoutFunctions)
 	if err != nil {
 		return Namespace{}, err
 	}
-	if ns.Floor, err = highest(ctx, st, ns); err != nil {
+	if ns.Floor, err = highest(ctx, op.st, ns); err != nil {
 		return Namespace{}, err
 	}
 	ns.State = Deleted
 	ns.Generation++
-	return ns.write(ctx, st)
+	return ns.write(ctx, op.st)
 }
 
 // freeze ends all grants first. The floors that are read afterwards include
@@ -162,7 +159,7 @@ func freeze(ctx context.Context, st store.Store, namespace string, allowed func(
 
 // highest returns the tick below which everything that was granted lies.
 func highest(ctx context.Context, st store.Store, ns Namespace) (int64, error) {
-	rs, err := ListLeases(ctx, st, ns.Name)
+	rs, err := Namespaces(st).Leases(ctx, ns.Name)
 	if err != nil {
 		return 0, err
 	}
@@ -178,22 +175,6 @@ func highest(ctx context.Context, st store.Store, ns Namespace) (int64, error) {
 // maxWiden is how far after now Unused may be. A slip
 // of the keyboard must not stop a namespace for years.
 const maxWiden = time.Hour
-
-// WidenNamespace makes more nodes leasable: a range that includes all that are
-// leasable already. It is the last step from numbers given by hand to leased
-// ones, when no process uses these numbers by hand any more. Leases go on.
-//
-// unused is later than the timestamp of every ID that was made with these numbers
-// outside of leases; the zero time means now. Grants acquired from now on start
-// after it, so that a clock that was ahead, or a lead, makes no ID twice. It may
-// be an hour after now at most. To take nodes away from leases, veto them, or use
-// [ChangeNamespace].
-func WidenNamespace(
-	ctx context.Context, st store.Store, name string, nodes snowfence.NodeRange, unused time.Time,
-) (Namespace, error) {
-	c := NamespaceChange{Nodes: nodes, Widen: true, Unused: unused, grow: true}
-	return c.apply(ctx, st, name, world.From(ctx).Now())
-}
 
 // reserves reports whether the namespace leaves nodes to numbers given by hand.
 func reserves(ns Namespace, l snowfence.Layout) bool { return ns.First > 0 || ns.Last < nodeCount(l)-1 }
@@ -234,7 +215,7 @@ func (c NamespaceChange) nodes(ns Namespace, old, to snowfence.Layout) (first, l
 	default:
 		return ns.First, ns.Last, nil
 	}
-	if !c.Widen && !all && (first < ns.First || last > ns.Last) {
+	if c.Unused.IsZero() && !all && (first < ns.First || last > ns.Last) {
 		err := fmt.Errorf("lease: namespace %q: its nodes %d to %d can be leased, "+
 			"and the others are left to numbers given by hand: "+
 			"to lease %d to %d, make sure that no process uses such a number, and ask to widen it",
@@ -255,12 +236,6 @@ func (c NamespaceChange) renode(ns Namespace, now time.Time) (Namespace, error) 
 		return Namespace{}, err
 	}
 	fewer := next.First > ns.First || next.Last < ns.Last
-	if fewer && c.grow {
-		err := fmt.Errorf("lease: namespace %q: its leasable nodes are %d to %d, "+
-			"and %d to %d would take some away: veto those instead",
-			ns.Name, ns.First, ns.Last, next.First, next.Last)
-		return Namespace{}, marked{err, ErrRefused}
-	}
 	if next.First < ns.First || next.Last > ns.Last {
 		unused, err := c.afterUnused(layout, now)
 		if err != nil {

@@ -35,7 +35,7 @@ func TestNodesAfterAChange(t *testing.T) {
 		"one below":                         {3, 15, NamespaceChange{Nodes: snowfence.NodeRange{From: 2, Until: 16}}, old, [2]int64{}, ErrRefused},
 		"one above":                         {3, 15, NamespaceChange{Nodes: snowfence.NodeRange{From: 3, Until: 17}}, old, [2]int64{}, ErrRefused},
 		"the same":                          {3, 15, NamespaceChange{Nodes: snowfence.NodeRange{From: 3, Until: 16}}, old, [2]int64{3, 15}, nil},
-		"one below, in words":               {3, 15, NamespaceChange{Nodes: snowfence.NodeRange{From: 2, Until: 16}, Widen: true}, old, [2]int64{2, 15}, nil},
+		"one below, in words":               {3, 15, NamespaceChange{Nodes: snowfence.NodeRange{From: 2, Until: 16}, Unused: time.Now()}, old, [2]int64{2, 15}, nil},
 		"up to the last":                    {0, 31, NamespaceChange{Nodes: snowfence.NodeRange{Until: 16}}, to, [2]int64{0, 15}, nil},
 		"one after the last":                {0, 31, NamespaceChange{Nodes: snowfence.NodeRange{Until: 17}}, to, [2]int64{}, ErrInvalid},
 		"none":                              {0, 31, NamespaceChange{Nodes: snowfence.NodeRange{From: 5, Until: 5}}, to, [2]int64{}, ErrInvalid},

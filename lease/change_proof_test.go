@@ -40,7 +40,7 @@ func TestTwoProvenChangesRepeatedTheLayoutBeforeTheLast(t *testing.T) {
 	)
 	synctest.Test(t, func(t *testing.T) {
 		st, seen := store.NewMemory(), map[snowfence.ID]bool{}
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(t.Context(), "default", newScheme(t, a), nil); err != nil {
 			t.Fatal(err)
 		}
 		made(t, st, a, seen, 1000)
@@ -48,7 +48,7 @@ func TestTwoProvenChangesRepeatedTheLayoutBeforeTheLast(t *testing.T) {
 			t.Fatal(err)
 		}
 		made(t, st, b, seen, 100)
-		before, err := lease.ShowNamespace(t.Context(), st, "default")
+		before, err := lease.Namespaces(st).Show(t.Context(), "default")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func TestTwoProvenChangesRepeatedTheLayoutBeforeTheLast(t *testing.T) {
 			!strings.Contains(err.Error(), a) {
 			t.Fatalf("the near-copy of the layout before the last: %v", err)
 		}
-		if after, err := lease.ShowNamespace(t.Context(), st, "default"); err != nil ||
+		if after, err := lease.Namespaces(st).Show(t.Context(), "default"); err != nil ||
 			after.Generation != before.Generation || after.State != lease.Active {
 			t.Errorf("a refused change disturbed the namespace: %+v, %v", after, err)
 		}
@@ -73,10 +73,10 @@ func TestTwoProvenChangesRepeatedTheLayoutBeforeTheLast(t *testing.T) {
 			t.Errorf("the near-copy is refused after a change back, too: %v", err)
 		}
 		// A deleted namespace keeps its past.
-		if _, err := lease.DeleteNamespace(t.Context(), st, "default"); err != nil {
+		if _, err := lease.Namespaces(st).Delete(t.Context(), "default"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(t.Context(), "default", newScheme(t, a), nil); err != nil {
 			t.Fatal(err)
 		}
 		made(t, st, a, seen, 10)
@@ -109,7 +109,7 @@ func TestPastKeepsWhatWasMade(t *testing.T) {
 			epoch := time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, -i)
 			return "time=41,node=10,seq=12,epoch=" + epoch.Format(time.RFC3339) + ",tick=1ms"
 		}
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, spec(0)), nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(t.Context(), "default", newScheme(t, spec(0)), nil); err != nil {
 			t.Fatal(err)
 		}
 		ns, err := change(t, st, spec(1)) // nothing was made yet
@@ -137,7 +137,7 @@ func TestForcedChangeIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const a, young = "time=41,node=10,seq=12,epoch=1999-01-01", "time=41,node=10,seq=12,epoch=1999-01-02"
 		st, seen := store.NewMemory(), map[snowfence.ID]bool{}
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(t.Context(), "default", newScheme(t, a), nil); err != nil {
 			t.Fatal(err)
 		}
 		made(t, st, a, seen, 5)
@@ -145,11 +145,11 @@ func TestForcedChangeIsRemembered(t *testing.T) {
 			t.Fatal(err)
 		}
 		hidden := encrypted(t, "randflake", snowfence.GenerateSecret())
-		if _, err := lease.ChangeNamespace(t.Context(), st, "default",
+		if _, err := lease.Namespaces(st).Change(t.Context(), "default",
 			lease.NamespaceChange{Scheme: hidden}); !errors.Is(err, lease.ErrRefused) {
 			t.Fatalf("to an encrypted layout: %v", err)
 		}
-		ns, err := lease.ChangeNamespace(t.Context(), st, "default",
+		ns, err := lease.Namespaces(st).Change(t.Context(), "default",
 			lease.NamespaceChange{Scheme: newScheme(t, young), Force: true})
 		if err != nil || len(ns.History()) != 1 {
 			t.Fatalf("%+v, %v", ns, err)
@@ -158,7 +158,10 @@ func TestForcedChangeIsRemembered(t *testing.T) {
 		if _, err := change(t, st, "time=41,node=11,seq=11,epoch=1999-01-02"); !errors.Is(err, lease.ErrRefused) {
 			t.Errorf("a layout that repeats the one before the forced change: %v", err)
 		}
-		ns, err = lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: hidden, Force: true})
+		ns, err = lease.Namespaces(st).Change(t.Context(), "default", lease.NamespaceChange{
+			Scheme: hidden,
+			Force:  true,
+		})
 		if err != nil || len(ns.History()) != 2 {
 			t.Fatalf("%+v, %v", ns, err)
 		}
@@ -172,7 +175,7 @@ func TestForcedChangeIsRemembered(t *testing.T) {
 			!strings.Contains(err.Error(), "encrypted") {
 			t.Errorf("from an encrypted layout: %v", err)
 		}
-		ns, err = lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{
+		ns, err = lease.Namespaces(st).Change(t.Context(), "default", lease.NamespaceChange{
 			Scheme: newScheme(t, a),
 			Force:  true,
 		})
@@ -192,7 +195,7 @@ func TestPastOfOneLayoutIsJoined(t *testing.T) {
 		const a, b, c = "time=41,node=10,seq=12,epoch=1999-01-01", "time=42,node=10,seq=12,epoch=1998-01-01",
 			"time=42,node=11,seq=11,epoch=1997-01-01"
 		st, seen := store.NewMemory(), map[snowfence.ID]bool{}
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(t.Context(), "default", newScheme(t, a), nil); err != nil {
 			t.Fatal(err)
 		}
 		made(t, st, a, seen, 5)

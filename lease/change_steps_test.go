@@ -33,17 +33,17 @@ const wider = "time=42,node=10,seq=12,epoch=2024-01-01"
 func TestChangeOfNothing(t *testing.T) {
 	g := holding(t)
 	some := NamespaceChange{Nodes: snowfence.NodeRange{Until: 5}}
-	if _, err := ChangeNamespace(t.Context(), nil, "n", some); err == nil {
+	if _, err := Namespaces(nil).Change(t.Context(), "n", some); err == nil {
 		t.Error("without a store")
 	}
-	if _, err := ChangeNamespace(t.Context(), g.st, "a name with spaces", some); !errors.Is(err, ErrInvalid) {
+	if _, err := Namespaces(g.st).Change(t.Context(), "a name with spaces", some); !errors.Is(err, ErrInvalid) {
 		t.Errorf("without a name: %v", err)
 	}
-	if _, err := ChangeNamespace(t.Context(), g.st, "n", NamespaceChange{}); !errors.Is(err, ErrInvalid) {
+	if _, err := Namespaces(g.st).Change(t.Context(), "n", NamespaceChange{}); !errors.Is(err, ErrInvalid) {
 		t.Errorf("of nothing: %v", err)
 	}
 	g.st.swaps = 0
-	if _, err := ChangeNamespace(t.Context(), g.st, "n",
+	if _, err := Namespaces(g.st).Change(t.Context(), "n",
 		NamespaceChange{Nodes: snowfence.NodeRange{Until: 256}}); err != nil || g.st.swaps != 0 {
 		t.Errorf("what is so already is written %d times: %v", g.st.swaps, err)
 	}
@@ -92,7 +92,7 @@ func TestChangeWithoutAnswers(t *testing.T) {
 	for name, act := range map[string]func(g *stage) error{
 		"nodes":  func(g *stage) error { _, err := g.apply(few); return err },
 		"layout": func(g *stage) error { _, err := g.apply(to(g)); return err },
-		"end":    func(g *stage) error { _, err := DeleteNamespace(t.Context(), g.st, "n"); return err },
+		"end":    func(g *stage) error { _, err := Namespaces(g.st).Delete(t.Context(), "n"); return err },
 	} {
 		g := holding(t)
 		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
@@ -291,12 +291,12 @@ func TestChangeOfTheKeyAlone(t *testing.T) {
 func TestDeletedNamespaceStaysDeleted(t *testing.T) {
 	g := holding(t)
 	before := g.namespace()
-	ns, err := DeleteNamespace(t.Context(), g.st, "n")
+	ns, err := Namespaces(g.st).Delete(t.Context(), "n")
 	if err != nil || ns.State != Deleted || ns.Generation != before.Generation+2 {
 		t.Errorf("%+v became %+v, %v", before, ns, err)
 	}
 	stored := g.record(store.NamespaceNode)
-	if _, err := DeleteNamespace(t.Context(), g.st, "n"); !errors.Is(err, ErrNoNamespace) ||
+	if _, err := Namespaces(g.st).Delete(t.Context(), "n"); !errors.Is(err, ErrNoNamespace) ||
 		g.record(store.NamespaceNode) != stored {
 		t.Errorf("deleted again: %v", err)
 	}

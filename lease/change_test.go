@@ -14,7 +14,7 @@ import (
 // change gives the namespace default another layout.
 func change(t *testing.T, st store.Store, spec string) (lease.Namespace, error) {
 	t.Helper()
-	return lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: newScheme(t, spec)})
+	return lease.Namespaces(st).Change(t.Context(), "default", lease.NamespaceChange{Scheme: newScheme(t, spec)})
 }
 
 // must returns the data of the namespace default.
@@ -33,7 +33,7 @@ func TestChangeToWhatIsSoAlready(t *testing.T) {
 		const a = "time=41,node=10,seq=12,epoch=1999-01-01"
 		st := store.NewMemory()
 		some := snowfence.NodeRange{From: 8, Until: 32}
-		want, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a),
+		want, err := lease.Namespaces(st).Create(t.Context(), "default", newScheme(t, a),
 			&lease.NamespaceOptions{Nodes: some})
 		if err != nil {
 			t.Fatal(err)
@@ -44,16 +44,16 @@ func TestChangeToWhatIsSoAlready(t *testing.T) {
 		for name, c := range map[string]lease.NamespaceChange{
 			"layout": {Scheme: newScheme(t, a)},
 			"nodes":  {Nodes: some},
-			"both":   {Scheme: newScheme(t, a), Nodes: some, Widen: true, Unused: time.Now().Add(time.Minute)},
+			"both":   {Scheme: newScheme(t, a), Nodes: some, Unused: time.Now().Add(time.Minute)},
 		} {
-			ns, err := lease.ChangeNamespace(t.Context(), st, "default", c)
+			ns, err := lease.Namespaces(st).Change(t.Context(), "default", c)
 			if err != nil || ns.Generation != want.Generation || ns.First != 8 || ns.Last != 31 ||
 				string(must(t, st)) != string(before) {
 				t.Errorf("%s: %+v, %v", name, ns, err)
 			}
 		}
-		if _, err := lease.ChangeNamespace(t.Context(), st, "default",
-			lease.NamespaceChange{Widen: true}); !errors.Is(err, lease.ErrInvalid) {
+		if _, err := lease.Namespaces(st).Change(t.Context(), "default",
+			lease.NamespaceChange{Unused: time.Now()}); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("a change that names nothing: %v", err)
 		}
 		time.Sleep(time.Minute)
@@ -79,7 +79,7 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 			"time=42,node=4,seq=18,epoch=1997-01-01"
 		st := store.NewMemory()
 		nodes := func(first, until int64) snowfence.NodeRange { return snowfence.NodeRange{From: first, Until: until} }
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a),
+		if _, err := lease.Namespaces(st).Create(t.Context(), "default", newScheme(t, a),
 			&lease.NamespaceOptions{Nodes: nodes(0, 32)}); err != nil {
 			t.Fatal(err)
 		}
@@ -98,27 +98,27 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 			"more nodes":                    {Nodes: nodes(0, 1024)},
 			"others":                        {Nodes: nodes(31, 33)},
 			"more nodes of a new layout":    {Scheme: newScheme(t, a), Nodes: nodes(0, 1024)},
-			"numbers used in two hours yet": {Nodes: nodes(0, 1024), Widen: true, Unused: time.Now().Add(2 * time.Hour)},
+			"numbers used in two hours yet": {Nodes: nodes(0, 1024), Unused: time.Now().Add(2 * time.Hour)},
 		} {
-			if ns, err := lease.ChangeNamespace(t.Context(), st, "default", c); !errors.Is(err, lease.ErrRefused) {
+			if ns, err := lease.Namespaces(st).Change(t.Context(), "default", c); !errors.Is(err, lease.ErrRefused) {
 				t.Errorf("%s: %+v, %v", name, ns, err)
 			}
 		}
 		for name, c := range map[string]lease.NamespaceChange{
-			"none that are there": {Nodes: nodes(0, 1025), Widen: true},
+			"none that are there": {Nodes: nodes(0, 1025), Unused: time.Now()},
 			"backwards":           {Nodes: nodes(5, 4)},
 			"no room for them":    {Scheme: newScheme(t, narrow)},
 		} {
-			if ns, err := lease.ChangeNamespace(t.Context(), st, "default", c); !errors.Is(err, lease.ErrInvalid) {
+			if ns, err := lease.Namespaces(st).Change(t.Context(), "default", c); !errors.Is(err, lease.ErrInvalid) {
 				t.Errorf("%s: %+v, %v", name, ns, err)
 			}
 		}
 		r := leased(t, st, newScheme(t, b), lease.Options{}, 0)
 		held := r.began()
 		unused := time.Now().Add(10 * time.Second)
-		ns, err = lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{
-			Nodes: nodes(0, 1024),
-			Widen: true, Unused: unused,
+		ns, err = lease.Namespaces(st).Change(t.Context(), "default", lease.NamespaceChange{
+			Nodes:  nodes(0, 1024),
+			Unused: unused,
 		})
 		if err != nil || ns.Last != 1023 || ns.Floor != newScheme(t, b).Layout().TickOf(unused)+1 {
 			t.Fatalf("widened: %+v, %v", ns, err)
@@ -131,7 +131,7 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 		if ns, err = change(t, st, narrow); err != nil || ns.First != 0 || ns.Last != 15 {
 			t.Errorf("all nodes of a layout become all of the next: %+v, %v", ns, err)
 		}
-		ns, err = lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Nodes: nodes(0, 1)})
+		ns, err = lease.Namespaces(st).Change(t.Context(), "default", lease.NamespaceChange{Nodes: nodes(0, 1)})
 		if err != nil || ns.First != 0 || ns.Last != 0 {
 			t.Errorf("node 0 alone: %+v, %v", ns, err)
 		}
@@ -143,13 +143,13 @@ func TestFewerNodesEndLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const a = "time=41,node=2,seq=12,epoch=1999-01-01"
 		st := store.NewMemory()
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", newScheme(t, a), nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(t.Context(), "default", newScheme(t, a), nil); err != nil {
 			t.Fatal(err)
 		}
 		r := leased(t, st, newScheme(t, a), lease.Options{Within: snowfence.NodeRange{From: 3, Until: 4}}, 0)
 		low := leased(t, st, newScheme(t, a), lease.Options{Within: snowfence.NodeRange{Until: 1}}, 0)
 		other := leased(t, st, newScheme(t, a), lease.Options{Within: snowfence.NodeRange{From: 1, Until: 2}}, 0)
-		if _, err := lease.ChangeNamespace(t.Context(), st, "default",
+		if _, err := lease.Namespaces(st).Change(t.Context(), "default",
 			lease.NamespaceChange{Nodes: snowfence.NodeRange{Until: 2}}); err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +161,7 @@ func TestFewerNodesEndLeases(t *testing.T) {
 			t.Errorf("node %d", p.Node)
 		}
 		_ = r.g.Close()
-		if _, err := lease.ChangeNamespace(t.Context(), st, "default",
+		if _, err := lease.Namespaces(st).Change(t.Context(), "default",
 			lease.NamespaceChange{Nodes: snowfence.NodeRange{From: 1, Until: 2}}); err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestDeletedAndMadeAgainWithOtherNodes(t *testing.T) {
 		st, s := store.NewMemory(), newScheme(t, a)
 		again := func(o *lease.NamespaceOptions) lease.Namespace {
 			t.Helper()
-			ns, err := lease.CreateNamespace(t.Context(), st, "default", s, o)
+			ns, err := lease.Namespaces(st).Create(t.Context(), "default", s, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,14 +195,14 @@ func TestDeletedAndMadeAgainWithOtherNodes(t *testing.T) {
 		byHand := static(t, s, 944, 0)
 		_, last := byHand.next()
 		for _, o := range []*lease.NamespaceOptions{nil, {}, {Nodes: snowfence.NodeRange{Until: 32}}} {
-			if _, err := lease.DeleteNamespace(t.Context(), st, "default"); err != nil {
+			if _, err := lease.Namespaces(st).Delete(t.Context(), "default"); err != nil {
 				t.Fatal(err)
 			}
 			if ns := again(o); ns.First != 0 || ns.Last != 31 || ns.Floor != 0 {
 				t.Errorf("%+v became %+v", o, ns)
 			}
 		}
-		if _, err := lease.DeleteNamespace(t.Context(), st, "default"); err != nil {
+		if _, err := lease.Namespaces(st).Delete(t.Context(), "default"); err != nil {
 			t.Fatal(err)
 		}
 		if ns := again(&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 1024}}); ns.Last != 1023 ||
@@ -239,7 +239,7 @@ func TestChangeInAStoreThatWasReplaced(t *testing.T) {
 				}
 				st, backup := &timed{store.NewMemory(), "one", now}, &timed{store.NewMemory(), "one", now}
 				for _, st := range []*timed{st, backup} {
-					if _, err := lease.CreateNamespace(t.Context(), st, "default", a, nil); err != nil {
+					if _, err := lease.Namespaces(st).Create(t.Context(), "default", a, nil); err != nil {
 						t.Fatal(err)
 					}
 					if c.before > 0 {
@@ -248,7 +248,7 @@ func TestChangeInAStoreThatWasReplaced(t *testing.T) {
 				}
 				lost := open(st, c.lost, c.lost)
 				backup.id = "two"
-				ns, err := lease.ChangeNamespace(t.Context(), backup, "default", lease.NamespaceChange{Scheme: b})
+				ns, err := lease.Namespaces(backup).Change(t.Context(), "default", lease.NamespaceChange{Scheme: b})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -272,7 +272,7 @@ func TestChangeCountsLeasesAndNumbersGivenByHand(t *testing.T) {
 				a, b := newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01"), newScheme(t,
 					"time=42,node=10,seq=12,epoch=1998-01-01")
 				st := store.NewMemory()
-				if _, err := lease.CreateNamespace(t.Context(), st, "default", a,
+				if _, err := lease.Namespaces(st).Create(t.Context(), "default", a,
 					&lease.NamespaceOptions{Nodes: nodes}); err != nil {
 					t.Fatal(err)
 				}
@@ -282,13 +282,13 @@ func TestChangeCountsLeasesAndNumbersGivenByHand(t *testing.T) {
 				}
 				until := l.Status().Grant.Until // 15 seconds ahead
 				l.Orphan()
-				ns, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{Scheme: b})
+				ns, err := lease.Namespaces(st).Change(t.Context(), "default", lease.NamespaceChange{Scheme: b})
 				if err != nil || len(ns.History()) != 1 || ns.History()[0].Until < until {
 					t.Fatalf("leased until %d: %+v, %v", until, ns.History(), err)
 				}
 				time.Sleep(time.Minute)
 				now := time.Now()
-				ns, err = lease.ChangeNamespace(t.Context(), st, "default",
+				ns, err = lease.Namespaces(st).Change(t.Context(), "default",
 					lease.NamespaceChange{Scheme: newScheme(t, "time=42,node=11,seq=11,epoch=1997-01-01")})
 				if err != nil || len(ns.History()) != 2 || ns.History()[1].Until <= b.Layout().TickOf(now) {
 					t.Errorf("by hand until %d: %+v, %v", b.Layout().TickOf(now), ns.History(), err)
@@ -302,19 +302,18 @@ func TestChangeCountsLeasesAndNumbersGivenByHand(t *testing.T) {
 func TestWidenKeepsAHigherFloor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := store.NewMemory(), newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01")
-		want, err := lease.CreateNamespace(t.Context(), st, "default", s,
+		want, err := lease.Namespaces(st).Create(t.Context(), "default", s,
 			&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 10, Until: 20}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i, r := range []snowfence.NodeRange{{From: 9, Until: 20}, {From: 9, Until: 21}} {
-			if _, err := lease.ChangeNamespace(t.Context(), st, "default",
+			if _, err := lease.Namespaces(st).Change(t.Context(), "default",
 				lease.NamespaceChange{Nodes: r}); !errors.Is(err, lease.ErrRefused) {
 				t.Errorf("%+v without a word: %v", r, err)
 			}
-			ns, err := lease.ChangeNamespace(t.Context(), st, "default", lease.NamespaceChange{
-				Nodes: r, Widen: true,
-				Unused: time.Now().Add(time.Minute - time.Duration(i)*time.Second),
+			ns, err := lease.Namespaces(st).Change(t.Context(), "default", lease.NamespaceChange{
+				Nodes: r, Unused: time.Now().Add(time.Minute - time.Duration(i)*time.Second),
 			})
 			if err != nil || ns.Floor <= s.Layout().TickOf(time.Now().Add(59*time.Second)) || ns.Floor < want.Floor {
 				t.Errorf("%+v: %+v, %v", r, ns, err)

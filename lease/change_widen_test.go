@@ -100,7 +100,7 @@ func TestFromStaticToLeased(t *testing.T) {
 		run(fleet, 200)
 
 		// 1. A namespace in which only numbers can be leased that nobody was given.
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", s,
+		if _, err := lease.Namespaces(st).Create(t.Context(), "default", s,
 			&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}); err != nil {
 			t.Fatal(err)
 		}
@@ -115,8 +115,9 @@ func TestFromStaticToLeased(t *testing.T) {
 		}
 		// 3. Nobody has a number given by hand any more: they become leasable, above what
 		//    they were used for.
-		if _, err := lease.WidenNamespace(t.Context(), st, "default", snowfence.NodeRange{Until: 64},
-			last.Add(time.Millisecond)); err != nil {
+		if _, err := lease.Namespaces(st).Change(t.Context(), "default", lease.NamespaceChange{
+			Nodes: snowfence.NodeRange{Until: 64}, Unused: last.Add(time.Millisecond),
+		}); err != nil {
 			t.Fatal(err)
 		}
 		run(fleet, 50) // those who hold leases go on
@@ -138,40 +139,38 @@ func TestWidenRefused(t *testing.T) {
 	st, s := store.NewMemory(), newScheme(t, "time=41,node=6,seq=12")
 	now := time.Now()
 	widen := func(first, last int64, unused time.Time) error {
-		_, err := lease.WidenNamespace(t.Context(), st, "default",
-			snowfence.NodeRange{From: first, Until: last + 1}, unused)
+		_, err := lease.Namespaces(st).Change(t.Context(), "default",
+			lease.NamespaceChange{Nodes: snowfence.NodeRange{From: first, Until: last + 1}, Unused: unused})
 		return err
 	}
 	if err := widen(0, 63, now); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("without a namespace: %v", err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "default", s,
+	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s,
 		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 41}}); err != nil {
 		t.Fatal(err)
 	}
 	for want, err := range map[string]error{
-		"layout has nodes 0 to 63":  widen(0, 64, now),
-		"would take some away":      widen(31, 63, now),
-		"more than 1h0m0s ahead":    widen(0, 63, now.Add(2*time.Hour)),
-		"0 to 39 would take some a": widen(0, 39, now),
-		"nodes -1 to 63":            widen(-1, 63, now),
+		"layout has nodes 0 to 63": widen(0, 64, now),
+		"more than 1h0m0s ahead":   widen(0, 63, now.Add(2*time.Hour)),
+		"nodes -1 to 63":           widen(-1, 63, now),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}
 	}
-	if ns, err := lease.ShowNamespace(t.Context(), st, "default"); err != nil || ns.First != 30 || ns.Last != 40 ||
+	if ns, err := lease.Namespaces(st).Show(t.Context(), "default"); err != nil || ns.First != 30 || ns.Last != 40 ||
 		ns.Floor != 0 {
 		t.Errorf("a refused call changed the namespace: %+v, %v", ns, err)
 	}
-	if err := widen(20, 40, time.Time{}); err != nil {
+	if err := widen(20, 40, now); err != nil {
 		t.Fatal(err)
 	}
-	ns, err := lease.ShowNamespace(t.Context(), st, "default")
+	ns, err := lease.Namespaces(st).Show(t.Context(), "default")
 	if err != nil || ns.First != 20 || ns.Last != 40 || ns.Floor <= s.Layout().TickOf(now) {
 		t.Errorf("%+v, %v", ns, err)
 	}
-	if _, err := lease.DeleteNamespace(t.Context(), st, "default"); err != nil {
+	if _, err := lease.Namespaces(st).Delete(t.Context(), "default"); err != nil {
 		t.Fatal(err)
 	}
 	if err := widen(0, 63, now); !errors.Is(err, lease.ErrNoNamespace) {

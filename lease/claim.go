@@ -164,7 +164,7 @@ func (c *storeClaim) create(ctx context.Context) error {
 	}
 	_, err := readNamespace(ctx, c.st, c.name)
 	if errors.Is(err, ErrNoNamespace) {
-		_, err = CreateNamespace(ctx, c.st, c.name, c.scheme, nil)
+		_, err = Namespaces(c.st).Create(ctx, c.name, c.scheme, nil)
 	}
 	return err
 }

@@ -25,7 +25,7 @@
 //   - If somebody else wrote instead, the generator is sealed at once, before anything
 //     else. Then the lease heals itself with another grant.
 //   - Give back: the holder seals its generator, and then lowers Until to the tick after
-//     the last one that it used. [RestoreNode] lowers it for an operator, and remembers
+//     the last one that it used. [Operator.Restore] lowers it for an operator, and remembers
 //     the granted ticks above it.
 //   - After each swap, and before its use, the lease reads the namespace and the identity
 //     of the store. The grant counts only if the namespace is active, its generation is

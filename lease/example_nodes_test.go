@@ -24,13 +24,13 @@ func twitter() *snowfence.Scheme {
 
 // A number that two processes have derived: the second is refused, and told who has it.
 func ExampleOpen_guard() {
-	ctx, store, scheme := context.Background(), store.NewMemory(), twitter()
+	ctx, st, scheme := context.Background(), store.NewMemory(), twitter()
 	node, err := nodes.Find(ctx, scheme, nodes.Number(7)) // or nodes.FromOrdinal, nodes.FromIPv4, …
 	if err != nil {
 		panic(err)
 	}
 	open := func(label string) (*lease.Lease, error) {
-		return lease.Open(ctx, store, "orders", scheme, &lease.Options{
+		return lease.Open(ctx, st, "orders", scheme, &lease.Options{
 			Node: &node, Guard: true, Label: label,
 			Create: true,
 		})
@@ -51,7 +51,7 @@ func ExampleOpen_guard() {
 func ExampleOpen_within() {
 	os.Setenv("ZONE", "3")
 	defer os.Unsetenv("ZONE")
-	ctx, store, scheme := context.Background(), store.NewMemory(), twitter()
+	ctx, st, scheme := context.Background(), store.NewMemory(), twitter()
 
 	zone, err := nodes.FromEnv("ZONE").Number(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func ExampleOpen_within() {
 	if err != nil {
 		panic(err)
 	}
-	l, err := lease.Open(ctx, store, "orders", scheme, &lease.Options{Within: workers, Create: true})
+	l, err := lease.Open(ctx, st, "orders", scheme, &lease.Options{Within: workers, Create: true})
 	if err != nil {
 		panic(err)
 	}
@@ -72,11 +72,11 @@ func ExampleOpen_within() {
 
 // Any free node, with all defaults.
 func ExampleOpen() {
-	ctx, store, scheme := context.Background(), store.NewMemory(), twitter()
-	if _, err := lease.CreateNamespace(ctx, store, "orders", scheme, nil); err != nil {
+	ctx, st, scheme := context.Background(), store.NewMemory(), twitter()
+	if _, err := lease.Namespaces(st).Create(ctx, "orders", scheme, nil); err != nil {
 		panic(err)
 	}
-	l, err := lease.Open(ctx, store, "orders", scheme, nil)
+	l, err := lease.Open(ctx, st, "orders", scheme, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -92,11 +92,11 @@ func ExampleOpen_sticky() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	ctx, store, scheme, path := context.Background(), store.NewMemory(), twitter(), filepath.Join(dir, "node")
+	ctx, st, scheme, path := context.Background(), store.NewMemory(), twitter(), filepath.Join(dir, "node")
 
 	var nodes []int64
 	for range 3 {
-		l, err := lease.Open(ctx, store, "orders", scheme, &lease.Options{StickyFile: path, Create: true})
+		l, err := lease.Open(ctx, st, "orders", scheme, &lease.Options{StickyFile: path, Create: true})
 		if err != nil {
 			panic(err)
 		}
@@ -108,15 +108,16 @@ func ExampleOpen_sticky() {
 }
 
 // Nodes 0 to 29 stay for numbers given by hand; in the end they become leasable too.
-func ExampleWidenNamespace() {
-	ctx, store, scheme := context.Background(), store.NewMemory(), twitter()
+func ExampleOperator_Change() {
+	ctx, op, scheme := context.Background(), lease.Namespaces(store.NewMemory()), twitter()
 
-	ns, err := lease.CreateNamespace(ctx, store, "orders", scheme,
+	ns, err := op.Create(ctx, "orders", scheme,
 		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}})
 	fmt.Println(ns.First, ns.Last, err)
 	// … all processes lease by now, and the last one with a number of its own has stopped:
 	stopped := time.Now()
-	ns, err = lease.WidenNamespace(ctx, store, "orders", snowfence.NodeRange{Until: 64}, stopped.Add(time.Second))
+	ns, err = op.Change(ctx, "orders",
+		lease.NamespaceChange{Nodes: snowfence.NodeRange{Until: 64}, Unused: stopped.Add(time.Second)})
 	fmt.Println(ns.First, ns.Last, err)
 	// Output:
 	// 30 63 <nil>

@@ -13,7 +13,7 @@ import (
 // may be anywhere.
 func Example() {
 	ctx := context.Background()
-	store := store.NewMemory()
+	st := store.NewMemory()
 	scheme, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {
 		fmt.Println(err)
@@ -21,7 +21,7 @@ func Example() {
 	}
 	var nodes []int64
 	for range 2 {
-		g, err := lease.Generator(ctx, store, "orders", scheme, snowfence.Config{}, &lease.Options{Create: true})
+		g, err := lease.Generator(ctx, st, "orders", scheme, snowfence.Config{}, &lease.Options{Create: true})
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -43,7 +43,7 @@ func BenchmarkFind(b *testing.B) {
 	for _, free := range []int{nodes, nodes / 2, nodes / 10, nodes / 100, nodes / 1000, 1, 0} {
 		b.Run(fmt.Sprintf("free=%d", free), func(b *testing.B) {
 			st := &searched{Memory: store.NewMemory()}
-			if _, err := lease.CreateNamespace(b.Context(), st, "n", s, nil); err != nil {
+			if _, err := lease.Namespaces(st).Create(b.Context(), "n", s, nil); err != nil {
 				b.Fatal(err)
 			}
 			now := s.Layout().TickOf(time.Now())

@@ -51,7 +51,7 @@ func TestNodeZeroAlone(t *testing.T) {
 			"both":      {&lease.NamespaceOptions{Nodes: zero}, zero},
 		} {
 			st, s := store.NewMemory(), thousand(t)
-			ns, err := lease.CreateNamespace(t.Context(), st, "default", s, c.space)
+			ns, err := lease.Namespaces(st).Create(t.Context(), "default", s, c.space)
 			if err != nil || c.space != nil && (ns.First != 0 || ns.Last != 0) {
 				t.Errorf("%s: nodes %d to %d, %v", name, ns.First, ns.Last, err)
 			}
@@ -76,7 +76,7 @@ func TestWithinHeals(t *testing.T) {
 		l := open(t, st, s, lease.Options{Within: snowfence.NodeRange{From: 500, Until: 502}})
 		defer l.Orphan()
 		before := l.Status().Grant
-		if _, err := lease.VetoNode(t.Context(), st, "default", before.Node, "maintenance"); err != nil {
+		if _, err := lease.Namespaces(st).Veto(t.Context(), "default", before.Node, "maintenance"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(ttl)
@@ -107,7 +107,7 @@ func TestWithinGap(t *testing.T) {
 
 func TestWithinRefused(t *testing.T) {
 	st, s := store.NewMemory(), newScheme(t, "time=41,node=6,seq=12")
-	if _, err := lease.CreateNamespace(t.Context(), st, "default", s,
+	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s,
 		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}); err != nil {
 		t.Fatal(err)
 	}

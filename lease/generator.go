@@ -115,7 +115,7 @@ func (o *GeneratorOptions) scheme(ctx context.Context, st store.Store) (*snowfen
 		if schemeErr != nil {
 			return nil, schemeErr
 		}
-		if ns, err = CreateNamespace(ctx, st, o.Namespace, s, nil); err == nil {
+		if ns, err = Namespaces(st).Create(ctx, o.Namespace, s, nil); err == nil {
 			return s, nil
 		}
 		var first *MismatchError

@@ -46,7 +46,7 @@ func TestOpenGenerator(t *testing.T) {
 			t.Fatal(err)
 		}
 		layout := func(name string) string {
-			ns, err := lease.ShowNamespace(t.Context(), st, name)
+			ns, err := lease.Namespaces(st).Show(t.Context(), name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +116,7 @@ func TestOpenGeneratorDeleted(t *testing.T) {
 		if err := opened(t, st, nil); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lease.DeleteNamespace(t.Context(), st, "default"); err != nil {
+		if _, err := lease.Namespaces(st).Delete(t.Context(), "default"); err != nil {
 			t.Fatal(err)
 		}
 		if err := opened(t, st, nil); !errors.Is(err, lease.ErrNoNamespace) {

@@ -45,7 +45,7 @@ func TestHints(t *testing.T) {
 
 		_, err := open(nil)
 		says(err, "no such namespace in this store: create it")
-		if _, err := lease.CreateNamespace(t.Context(), st, "orders", s,
+		if _, err := lease.Namespaces(st).Create(t.Context(), "orders", s,
 			&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 1, Until: 2}}); err != nil {
 			t.Fatal(err)
 		}
@@ -67,8 +67,8 @@ func TestHints(t *testing.T) {
 		}
 		_, err = open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}})
 		says(err, "as Options.Within asks: make more leasable, or ask for others")
-		if _, err := lease.WidenNamespace(t.Context(), st, "orders", snowfence.NodeRange{From: 1, Until: 4},
-			time.Now()); err != nil {
+		if _, err := lease.Namespaces(st).Change(t.Context(), "orders",
+			lease.NamespaceChange{Nodes: snowfence.NodeRange{From: 1, Until: 4}, Unused: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		works(open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}}))
@@ -89,7 +89,7 @@ func TestHints(t *testing.T) {
 			t.Fatal(err)
 		}
 		works(lease.Open(t.Context(), st, "orders", scheme(l), nil))
-		if _, err := lease.CreateNamespace(t.Context(), st, "other", other, nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(t.Context(), "other", other, nil); err != nil {
 			t.Fatal(err)
 		}
 		works(lease.Open(t.Context(), st, "other", other, nil))

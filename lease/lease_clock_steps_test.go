@@ -173,7 +173,7 @@ func TestRollbackHeals(t *testing.T) {
 		node := l.Status().Grant.Node
 		time.Sleep(time.Minute)
 		step(-time.Hour)
-		if _, err := lease.ReleaseNode(t.Context(), st, "default", node); err != nil {
+		if _, err := lease.Namespaces(st).Release(t.Context(), "default", node); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(ttl)

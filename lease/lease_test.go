@@ -48,12 +48,12 @@ func TestNamespaceOfTheDead(t *testing.T) {
 		return s
 	}
 	st := store.NewMemory()
-	_, err := lease.CreateNamespace(t.Context(), st, "old", layout("2020-01-01T00:00:00Z"), nil)
+	_, err := lease.Namespaces(st).Create(t.Context(), "old", layout("2020-01-01T00:00:00Z"), nil)
 	if !errors.Is(err, snowfence.ErrLifetime) || !errors.Is(err, lease.ErrInvalid) ||
 		!strings.Contains(err.Error(), "2020-02-19") {
 		t.Errorf("%v", err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "new",
+	if _, err := lease.Namespaces(st).Create(t.Context(), "new",
 		layout(time.Now().UTC().Format(time.RFC3339)), nil); err != nil {
 		t.Error(err)
 	}

@@ -47,7 +47,7 @@ func open(t *testing.T, st store.Store, s *snowfence.Scheme, o lease.Options) *l
 
 func records(t *testing.T, st store.Store) []store.Record {
 	t.Helper()
-	rs, err := lease.ListLeases(t.Context(), st, "default")
+	rs, err := lease.Namespaces(st).Leases(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)
 	}

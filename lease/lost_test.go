@@ -101,7 +101,7 @@ func TestFloorRaisedByAnotherIsAboveKnownTicks(t *testing.T) {
 		time.Sleep(ttl / 2) // the other one renews
 		restore()
 		time.Sleep(ttl / 2) // and notices first
-		ns, err := lease.ShowNamespace(t.Context(), st, "default")
+		ns, err := lease.Namespaces(st).Show(t.Context(), "default")
 		if err != nil || ns.Generation != 2 || ns.Floor >= used.Until {
 			t.Fatalf("the other lease raised no floor below %+v: %+v, %v", used, ns, err)
 		}
@@ -149,7 +149,7 @@ func TestReplacedStoreAndOppositeClocks(t *testing.T) {
 	}
 	backup := func() *timed {
 		st := &timed{store.NewMemory(), "one", truth}
-		if _, err := lease.CreateNamespace(ctx, st, "n", s, nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(ctx, "n", s, nil); err != nil {
 			t.Fatal(err)
 		}
 		return st
@@ -184,7 +184,7 @@ func TestJumpWhileAskingForTheTime(t *testing.T) {
 	truth := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	var off time.Duration
 	st := &jumping{timed{store.NewMemory(), "one", truth}, func() { off = time.Hour }}
-	if _, err := lease.CreateNamespace(ctx, st, "n", s, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(ctx, "n", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	l, err := lease.Open(ctx, st, "n", s, &lease.Options{

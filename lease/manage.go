@@ -12,13 +12,13 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// ListLeases returns the records of all nodes that were ever leased, in the
+// Leases returns the records of all nodes that were ever leased, in the
 // order of the nodes. Ticks are those of the namespace's layout. Only records
 // older than Namespace.Since have others; their floor is Namespace.Floor.
-func ListLeases(ctx context.Context, st store.Store, namespace string) ([]store.Record, error) {
+func (op Operator) Leases(ctx context.Context, namespace string) ([]store.Record, error) {
 	var out []store.Record
 	nodes := snowfence.NodeRange{Until: math.MaxInt64}
-	for r, err := range store.Records(ctx, st, namespace, nodes) {
+	for r, err := range store.Records(ctx, op.st, namespace, nodes) {
 		if err != nil {
 			return nil, fmt.Errorf("lease: listing the leases of namespace %q: %w", namespace, err)
 		}
@@ -27,21 +27,21 @@ func ListLeases(ctx context.Context, st store.Store, namespace string) ([]store.
 	return out, nil
 }
 
-// ReleaseNode clears the holder of a node and leaves its floor alone. A
+// Release clears the holder of a node and leaves its floor alone. A
 // living holder is sealed at its next renewal and heals itself with another
 // grant. Granted ticks stay granted: the next holder starts above them.
-func ReleaseNode(ctx context.Context, st store.Store, namespace string, node int64) (store.Record, error) {
-	return edit(ctx, st, namespace, node, func(_ Namespace, r store.Record) (store.Record, error) { return r, nil })
+func (op Operator) Release(ctx context.Context, namespace string, node int64) (store.Record, error) {
+	return edit(ctx, op.st, namespace, node, func(_ Namespace, r store.Record) (store.Record, error) { return r, nil })
 }
 
-// VetoNode keeps a node from being leased, and evicts its
-// holder as [ReleaseNode] does. An empty reason lifts the veto; it is refused
+// Veto keeps a node from being leased, and evicts its
+// holder as [Operator.Release] does. An empty reason lifts the veto; it is refused
 // while functions in a database make the node's IDs.
-func VetoNode(ctx context.Context, st store.Store, namespace string, node int64, reason string) (store.Record, error) {
+func (op Operator) Veto(ctx context.Context, namespace string, node int64, reason string) (store.Record, error) {
 	if err := CheckText(reason); err != nil {
 		return store.Record{}, err
 	}
-	return edit(ctx, st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
+	return edit(ctx, op.st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
 		if q, had := ns.FunctionsOf(node); reason == "" && had && q.Layout.String() == ns.Layout {
 			err := fmt.Errorf("functions in a database make its IDs (%s): drop them there, and retire the node",
 				q.Functions.database())
@@ -52,22 +52,24 @@ func VetoNode(ctx context.Context, st store.Store, namespace string, node int64,
 	})
 }
 
-// RestoreNode is for a node whose floor lies far ahead, because a holder's clock
+// Restore is for a node whose floor lies far ahead, because a holder's clock
 // did. The floor becomes what it was before that holder, who is evicted. Grants
 // then end where those of that holder began, and resume after them when the time
 // has come. It refuses if it is not provable that the ticks in between were never
 // granted.
-func RestoreNode(
-	ctx context.Context, st store.Store, namespace string, node int64, now time.Time,
+func (op Operator) Restore(
+	ctx context.Context, namespace string, node int64, now time.Time,
 ) (store.Record, error) {
-	return edit(ctx, st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
+	return edit(ctx, op.st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
 		l, err := snowfence.ParseLayout(ns.Layout)
 		if err != nil {
 			return r, err
 		}
 		tick := l.TickOf(now)
 		switch {
-		case r.Generation < ns.Since: // one that was never leased has generation 0
+		case r.Nonce == "":
+			return r, errors.New("it was never leased")
+		case r.Generation < ns.Since:
 			return r, errors.New("it was not leased since the layout was changed, so there is nothing to restore")
 		case r.Until <= tick:
 			return r, fmt.Errorf("there is nothing to restore: it can be leased now, and its next IDs begin above %s",
@@ -141,17 +143,17 @@ func edit(
 	}
 }
 
-// ConfirmStore accepts a store that was moved on purpose, with all its data and
+// Confirm accepts a store that was moved on purpose, with all its data and
 // while nobody used it. Without it, the next lease sees another identity, and
 // grants start above now + the longest ttl + twice the allowed skew
 // ([Options.AfterRollback]).
-func ConfirmStore(ctx context.Context, st store.Store, namespace string) (Namespace, error) {
+func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, error) {
 	for {
-		ns, err := readNamespace(ctx, st, namespace)
+		ns, err := readNamespace(ctx, op.st, namespace)
 		if err != nil {
 			return Namespace{}, err
 		}
-		id, err := st.Identity(ctx, namespace)
+		id, err := op.st.Identity(ctx, namespace)
 		if err != nil {
 			return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
 		}
@@ -161,7 +163,7 @@ func ConfirmStore(ctx context.Context, st store.Store, namespace string) (Namesp
 		}
 		ns.rolledBack(w.Now())
 		ns.Identity = id
-		ns, err = ns.write(ctx, st)
+		ns, err = ns.write(ctx, op.st)
 		if !errors.Is(err, store.ErrLost) {
 			return ns, err
 		}

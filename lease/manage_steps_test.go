@@ -10,9 +10,9 @@ import (
 // operators are what changes the record of one node.
 func operators(g *stage) map[string]func(node int64) (store.Record, error) {
 	return map[string]func(node int64) (store.Record, error){
-		"release": func(node int64) (store.Record, error) { return ReleaseNode(g.Context(), g.st, "n", node) },
-		"veto":    func(node int64) (store.Record, error) { return VetoNode(g.Context(), g.st, "n", node, "broken") },
-		"restore": func(node int64) (store.Record, error) { return RestoreNode(g.Context(), g.st, "n", node, g.now) },
+		"release": func(node int64) (store.Record, error) { return Namespaces(g.st).Release(g.Context(), "n", node) },
+		"veto":    func(node int64) (store.Record, error) { return Namespaces(g.st).Veto(g.Context(), "n", node, "broken") },
+		"restore": func(node int64) (store.Record, error) { return Namespaces(g.st).Restore(g.Context(), "n", node, g.now) },
 	}
 }
 
@@ -70,20 +70,21 @@ func TestOperatorsWithoutAnswers(t *testing.T) {
 func TestOperatorsOfNodes(t *testing.T) {
 	g := holding(t)
 	for node, ok := range map[int64]bool{-1: false, 0: true, 255: true, 256: false} {
-		if _, err := VetoNode(t.Context(), g.st, "n", node, "broken"); (err == nil) != ok {
+		if _, err := Namespaces(g.st).Veto(t.Context(), "n", node, "broken"); (err == nil) != ok {
 			t.Errorf("node %d: %v", node, err)
 		}
 	}
 	g.rename(func(ns *Namespace) { ns.Floor = 77 })
-	r, err := VetoNode(t.Context(), g.st, "n", 9, "broken")
+	r, err := Namespaces(g.st).Veto(t.Context(), "n", 9, "broken")
 	if err != nil || r.From != 77 || r.Until != 77 || r.PrevUntil != 77 || r.Generation != g.namespace().Generation {
 		t.Errorf("a veto of a node that was never leased: %+v, %v", r, err)
 	}
-	if r, err := ReleaseNode(t.Context(), g.st, "n", 10); err != nil || r.Nonce != "" || g.record(10).Nonce != "" {
+	if r, err := Namespaces(g.st).Release(t.Context(), "n", 10); err != nil || r.Nonce != "" ||
+		g.record(10).Nonce != "" {
 		t.Errorf("released, and was never leased: %+v, %v", r, err)
 	}
 	held := g.record(5)
-	if r, err := ReleaseNode(t.Context(), g.st, "n", 5); err != nil || r.Holder != "" || r.Until != held.Until ||
+	if r, err := Namespaces(g.st).Release(t.Context(), "n", 5); err != nil || r.Holder != "" || r.Until != held.Until ||
 		r.Generation != held.Generation {
 		t.Errorf("released: %+v, %v", r, err)
 	}
@@ -124,7 +125,7 @@ func TestRestoreAtTheEdge(t *testing.T) {
 			r.SkipFrom, r.SkipUntil = at(c.r.skipFrom), at(c.r.skipUntil)
 		}
 		g.must(g.st.Memory.Swap(t.Context(), []store.Write{{New: r}})[0])
-		got, err := RestoreNode(t.Context(), g.st, "n", 3, g.now)
+		got, err := Namespaces(g.st).Restore(t.Context(), "n", 3, g.now)
 		if c.want == (run{}) {
 			if err == nil || g.record(3) != r {
 				t.Errorf("%s: restored as %+v", c.name, got)
@@ -142,16 +143,16 @@ func TestRestoreAtTheEdge(t *testing.T) {
 		}
 	}
 	g := empty(t, "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms")
-	if _, err := RestoreNode(t.Context(), g.st, "n", 3, g.now); err == nil {
+	if _, err := Namespaces(g.st).Restore(t.Context(), "n", 3, g.now); err == nil {
 		t.Error("a node was restored that was never leased")
 	}
 	g = holding(t)
 	g.change(5, func(r *store.Record) { r.PrevUntil, r.From, r.Until = 5, g.tick(1e9), g.tick(2e9) })
 	g.rename(func(ns *Namespace) { ns.Layout = "x" })
-	if _, err := RestoreNode(t.Context(), g.st, "n", 5, g.now); err == nil {
+	if _, err := Namespaces(g.st).Restore(t.Context(), "n", 5, g.now); err == nil {
 		t.Error("a node was restored in a layout that cannot be read")
 	}
-	if r, err := ReleaseNode(t.Context(), g.st, "n", 5); err != nil || r.Holder != "" {
+	if r, err := Namespaces(g.st).Release(t.Context(), "n", 5); err != nil || r.Holder != "" {
 		t.Errorf("released in a layout that cannot be read: %+v, %v", r, err)
 	}
 }
@@ -160,7 +161,7 @@ func TestRestoreAtTheEdge(t *testing.T) {
 func TestConfirmStoreOnce(t *testing.T) {
 	g := holding(t)
 	g.st.swaps = 0
-	if _, err := ConfirmStore(t.Context(), g.st, "n"); err != nil || g.st.swaps != 0 {
+	if _, err := Namespaces(g.st).Confirm(t.Context(), "n"); err != nil || g.st.swaps != 0 {
 		t.Errorf("%d writes where nothing is to be done, %v", g.st.swaps, err)
 	}
 	g.st.id = "two"
@@ -169,20 +170,21 @@ func TestConfirmStoreOnce(t *testing.T) {
 		g.rename(func(ns *Namespace) { ns.LongestTTL++ })
 		return do(ws)
 	}
-	if ns, err := ConfirmStore(t.Context(), g.st, "n"); err != nil || ns.Identity != "two" ||
+	if ns, err := Namespaces(g.st).Confirm(t.Context(), "n"); err != nil || ns.Identity != "two" ||
 		g.namespace().Identity != "two" {
 		t.Errorf("%+v, %v", ns, err)
 	}
 	g.st.id = "three"
 	g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
-	if _, err := ConfirmStore(t.Context(), g.st, "n"); !errors.Is(err, errSilent) {
+	if _, err := Namespaces(g.st).Confirm(t.Context(), "n"); !errors.Is(err, errSilent) {
 		t.Errorf("not written: %v", err)
 	}
 	g.st.idErr, g.st.onSwap = errSilent, nil
-	if _, err := ConfirmStore(t.Context(), g.st, "n"); !errors.Is(err, errSilent) || g.namespace().Identity != "two" {
+	if _, err := Namespaces(g.st).Confirm(t.Context(), "n"); !errors.Is(err, errSilent) ||
+		g.namespace().Identity != "two" {
 		t.Errorf("a store that does not say who it is: %v", err)
 	}
-	if _, err := ConfirmStore(t.Context(), g.st, "other"); !errors.Is(err, ErrNoNamespace) {
+	if _, err := Namespaces(g.st).Confirm(t.Context(), "other"); !errors.Is(err, ErrNoNamespace) {
 		t.Errorf("no namespace: %v", err)
 	}
 }
@@ -190,11 +192,11 @@ func TestConfirmStoreOnce(t *testing.T) {
 // All leases are listed, and an error is no list.
 func TestListLeases(t *testing.T) {
 	g := holding(t)
-	if rs, err := ListLeases(t.Context(), g.st, "n"); err != nil || len(rs) != 1 || rs[0] != g.record(5) {
+	if rs, err := Namespaces(g.st).Leases(t.Context(), "n"); err != nil || len(rs) != 1 || rs[0] != g.record(5) {
 		t.Errorf("%+v, %v", rs, err)
 	}
 	g.st.listErr = errSilent
-	if rs, err := ListLeases(t.Context(), g.st, "n"); !errors.Is(err, errSilent) || rs != nil {
+	if rs, err := Namespaces(g.st).Leases(t.Context(), "n"); !errors.Is(err, errSilent) || rs != nil {
 		t.Errorf("not listed: %+v, %v", rs, err)
 	}
 }

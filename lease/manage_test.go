@@ -27,7 +27,7 @@ func skipped(t *testing.T, s *snowfence.Scheme, ahead time.Duration) (st store.S
 	l = open(t, st, s, lease.Options{Node: &node, TTL: time.Second, Time: clock})
 	used = l.Status().Grant
 	l.Orphan()
-	if _, err := lease.RestoreNode(t.Context(), st, "default", node, time.Now()); err != nil {
+	if _, err := lease.Namespaces(st).Restore(t.Context(), "default", node, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	return st, used
@@ -39,7 +39,7 @@ func TestHighestCountsSkippedTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := thousand(t)
 		st, used := skipped(t, s, 4*time.Second)
-		ns, err := lease.ChangeNamespace(t.Context(), st, "default",
+		ns, err := lease.Namespaces(st).Change(t.Context(), "default",
 			lease.NamespaceChange{Scheme: newScheme(t, "time=42,node=10,seq=12,epoch=1999-01-01,tick=1ms")})
 		if err != nil {
 			t.Fatal(err)
@@ -48,7 +48,7 @@ func TestHighestCountsSkippedTicks(t *testing.T) {
 			t.Errorf("after the change grants start at %d, and %d to %d were used", ns.Floor, used.From, used.Until)
 		}
 		st, used = skipped(t, s, 4*time.Second)
-		if ns, err = lease.DeleteNamespace(t.Context(), st, "default"); err != nil {
+		if ns, err = lease.Namespaces(st).Delete(t.Context(), "default"); err != nil {
 			t.Fatal(err)
 		}
 		if ns.Floor < used.Until {
@@ -79,7 +79,7 @@ func TestRestoreTwice(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			ctx, st := context.Background(), store.NewMemory()
-			ns, err := lease.CreateNamespace(ctx, st, "n", s, nil)
+			ns, err := lease.Namespaces(st).Create(ctx, "n", s, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestRestoreTwice(t *testing.T) {
 			if err := st.Swap(ctx, []store.Write{{Old: "", New: r}})[0]; err != nil {
 				t.Fatal(err)
 			}
-			got, err := lease.RestoreNode(ctx, st, "n", 7, s.Layout().TimeOf(c.now).Add(time.Microsecond))
+			got, err := lease.Namespaces(st).Restore(ctx, "n", 7, s.Layout().TimeOf(c.now).Add(time.Microsecond))
 			if c.skip == 0 {
 				if err == nil {
 					t.Fatalf("restored, as %+v: the stretch to 12000 is used up and ahead", got)

@@ -53,6 +53,12 @@ type Namespace struct {
 	record    store.Record
 }
 
+// Operator does what operators do with the namespaces of a store, and with their nodes.
+type Operator struct{ st store.Store }
+
+// Namespaces returns the [Operator] of a store. It asks the store nothing.
+func Namespaces(st store.Store) Operator { return Operator{st} }
+
 // NamespaceOptions says which nodes of a namespace can be leased.
 // Nil and the zero value mean all nodes of the layout. For a
 // deleted namespace that comes back, they mean its earlier nodes.
@@ -60,7 +66,7 @@ type NamespaceOptions struct {
 	Nodes snowfence.NodeRange
 }
 
-// CreateNamespace makes a namespace for IDs of the scheme. If there is one
+// Create makes a namespace for IDs of the scheme. If there is one
 // already, it must be the same: then nothing changes. A deleted namespace comes
 // back above its floor, with the same layout. Nodes that could not be leased
 // before, and that o names, count as used by hand until now. A layout whose time
@@ -69,19 +75,19 @@ type NamespaceOptions struct {
 // If the layout has a key field, the namespace remembers from
 // the beginning which secret has which key number. It adds secrets
 // that it does not know yet: this is how secrets are rotated.
-func CreateNamespace(
-	ctx context.Context, st store.Store, name string, s *snowfence.Scheme, o *NamespaceOptions,
+func (op Operator) Create(
+	ctx context.Context, name string, s *snowfence.Scheme, o *NamespaceOptions,
 ) (Namespace, error) {
-	if err := check(st, name, s); err != nil {
+	if err := check(op.st, name, s); err != nil {
 		return Namespace{}, err
 	}
 	now, layout := world.From(ctx).Now(), s.Layout()
-	c := NamespaceChange{Widen: true}
+	c := NamespaceChange{Unused: now}
 	if o != nil {
 		c.Nodes = o.Nodes
 	}
 	for {
-		ns, err := readNamespace(ctx, st, name)
+		ns, err := readNamespace(ctx, op.st, name)
 		switch {
 		case errors.Is(err, ErrNoNamespace):
 			ns = Namespace{
@@ -121,7 +127,7 @@ func CreateNamespace(
 			return ns, nil
 		case ns.State == Active: // a secret that it did not know
 			ns.Keys = keys
-			if ns, err = ns.write(ctx, st); !errors.Is(err, store.ErrLost) {
+			if ns, err = ns.write(ctx, op.st); !errors.Is(err, store.ErrLost) {
 				return ns, err
 			}
 			continue
@@ -133,13 +139,13 @@ func CreateNamespace(
 		next.Generation, next.State, next.Keys = ns.Generation+1, Active, keys
 		ns = next
 		if ns.record.Nonce == "" {
-			if ns.Identity, err = st.Identity(ctx, name); err != nil {
+			if ns.Identity, err = op.st.Identity(ctx, name); err != nil {
 				return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
 			}
 		}
 		// A namespace that comes back keeps the identity of its earlier store.
 		// If the store is another one by now, the first lease raises the floor.
-		ns, err = ns.write(ctx, st)
+		ns, err = ns.write(ctx, op.st)
 		if !errors.Is(err, store.ErrLost) {
 			return ns, err
 		}
@@ -151,16 +157,16 @@ func (ns Namespace) leasable() snowfence.NodeRange {
 	return snowfence.NodeRange{From: ns.First, Until: ns.Last + 1}
 }
 
-// ShowNamespace returns a namespace, also a deleted one.
+// Show returns a namespace, also a deleted one.
 // It is [ErrNoNamespace] if there is none of the name.
-func ShowNamespace(ctx context.Context, st store.Store, name string) (Namespace, error) {
-	return readNamespace(ctx, st, name)
+func (op Operator) Show(ctx context.Context, name string) (Namespace, error) {
+	return readNamespace(ctx, op.st, name)
 }
 
-// ListNamespaces returns all namespaces of a store
+// List returns all namespaces of a store
 // in the order of their names, also deleted ones.
-func ListNamespaces(ctx context.Context, st store.Store) ([]Namespace, error) {
-	heads, err := st.Heads(ctx)
+func (op Operator) List(ctx context.Context) ([]Namespace, error) {
+	heads, err := op.st.Heads(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("lease: listing namespaces: %w", err)
 	}

@@ -12,7 +12,7 @@ import (
 // too, or the next holders repeat IDs.
 func TestDamagedNamespaceSaysWhatIsSafe(t *testing.T) {
 	st := store.NewMemory()
-	if _, err := lease.CreateNamespace(t.Context(), st, "orders", thousand(t), nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "orders", thousand(t), nil); err != nil {
 		t.Fatal(err)
 	}
 	rs, err := st.Get(t.Context(), []store.Key{{Namespace: "orders", Node: store.NamespaceNode}})
@@ -24,7 +24,7 @@ func TestDamagedNamespaceSaysWhatIsSafe(t *testing.T) {
 	if err := st.Swap(t.Context(), []store.Write{{Old: rs[0].Nonce, New: r}})[0]; err != nil {
 		t.Fatal(err)
 	}
-	_, err = lease.ShowNamespace(t.Context(), st, "orders")
+	_, err = lease.Namespaces(st).Show(t.Context(), "orders")
 	if err == nil || !strings.Contains(err.Error(),
 		"stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts") {
 		t.Errorf("%v", err)

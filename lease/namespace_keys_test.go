@@ -28,17 +28,17 @@ func encrypted(t *testing.T, spec string, keys ...*snowfence.Secret) *snowfence.
 func TestAnotherSecretIsRefused(t *testing.T) {
 	ctx, st := t.Context(), store.NewMemory()
 	a, b := encrypted(t, "randflake", snowfence.GenerateSecret()), encrypted(t, "randflake", snowfence.GenerateSecret())
-	if _, err := lease.CreateNamespace(ctx, st, "users", a, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(ctx, "users", a, nil); err != nil {
 		t.Fatal(err)
 	}
 	var mismatch *lease.MismatchError
 	if _, err := lease.Open(ctx, st, "users", b, nil); !errors.As(err, &mismatch) {
 		t.Errorf("opened with another secret: %v", err)
 	}
-	if ns, err := lease.ChangeNamespace(ctx, st, "users", lease.NamespaceChange{Scheme: b}); err == nil {
+	if ns, err := lease.Namespaces(st).Change(ctx, "users", lease.NamespaceChange{Scheme: b}); err == nil {
 		t.Errorf("the same layout under another secret: %+v", ns)
 	}
-	if _, err := lease.ChangeNamespace(ctx, st, "users", lease.NamespaceChange{Scheme: a}); err != nil {
+	if _, err := lease.Namespaces(st).Change(ctx, "users", lease.NamespaceChange{Scheme: a}); err != nil {
 		t.Errorf("the same layout under the same secret: %v", err)
 	}
 	l, err := lease.Open(ctx, st, "users", a, nil)
@@ -78,7 +78,7 @@ func TestKeysAreAdded(t *testing.T) {
 			}
 		}
 	}
-	ns, err := lease.ShowNamespace(ctx, st, "orders")
+	ns, err := lease.Namespaces(st).Show(ctx, "orders")
 	if err != nil || len(ns.Keys) != 3 || ns.Keys[2] != c.ID() {
 		t.Errorf("the namespace remembers %q: %v", ns.Keys, err)
 	}
@@ -91,19 +91,19 @@ const rotating = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
 func TestKeysAreKnownFromTheCreation(t *testing.T) {
 	ctx, st := t.Context(), store.NewMemory()
 	a, b, c := snowfence.GenerateSecret(), snowfence.GenerateSecret(), snowfence.GenerateSecret()
-	ns, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, a), nil)
+	ns, err := lease.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a), nil)
 	if err != nil || len(ns.Keys) != 1 || ns.Keys[0] != a.ID() {
 		t.Fatalf("made with %q: %v", ns.Keys, err)
 	}
 	if _, err := lease.Open(ctx, st, "orders", encrypted(t, rotating, c), nil); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("another key 0: %v", err)
 	}
-	_, err = lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, c), nil)
+	_, err = lease.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, c), nil)
 	if !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("made again with another key 0: %v", err)
 	}
 	for _, keys := range [][]*snowfence.Secret{{nil, b}, {a, nil, c}} {
-		_, err := lease.CreateNamespace(ctx, st, "other", encrypted(t, rotating, keys...), nil)
+		_, err := lease.Namespaces(st).Create(ctx, "other", encrypted(t, rotating, keys...), nil)
 		if !errors.Is(err, snowfence.ErrKey) {
 			t.Errorf("%d keys with one left out: %v", len(keys), err)
 		}
@@ -117,30 +117,30 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 		t.Errorf("key 1 left out: %v", err)
 	}
 	// Rotated by who creates it again.
-	if ns, err = lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, nil, b), nil); err != nil ||
+	if ns, err = lease.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, nil, b), nil); err != nil ||
 		len(ns.Keys) != 2 || ns.Keys[0] != a.ID() || ns.Keys[1] != b.ID() {
 		t.Errorf("rotated to %q: %v", ns.Keys, err)
 	}
 	// Deleted and made again it knows them still.
-	if _, err := lease.DeleteNamespace(ctx, st, "orders"); err != nil {
+	if _, err := lease.Namespaces(st).Delete(ctx, "orders"); err != nil {
 		t.Fatal(err)
 	}
-	_, err = lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, c), nil)
+	_, err = lease.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, c), nil)
 	if !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("brought back with another key 0: %v", err)
 	}
 	// Another layout has keys of its own, from the change on.
-	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, a), nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a), nil); err != nil {
 		t.Fatal(err)
 	}
 	const wider = "key=3,time=33,node=8,seq=10,tick=1s,cipher=ff1"
-	if _, err := lease.ChangeNamespace(ctx, st, "orders", lease.NamespaceChange{
+	if _, err := lease.Namespaces(st).Change(ctx, "orders", lease.NamespaceChange{
 		Scheme: encrypted(t, wider, nil, c),
 		Force:  true,
 	}); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("changed with key 0 left out: %v", err)
 	}
-	if ns, err = lease.ChangeNamespace(ctx, st, "orders", lease.NamespaceChange{
+	if ns, err = lease.Namespaces(st).Change(ctx, "orders", lease.NamespaceChange{
 		Scheme: encrypted(t, wider, c),
 		Force:  true,
 	}); err != nil || len(ns.Keys) != 1 || ns.Keys[0] != c.ID() {
@@ -153,7 +153,7 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 	ctx, st := t.Context(), store.NewMemory()
 	a, b := snowfence.GenerateSecret(), snowfence.GenerateSecret()
-	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, a), nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a), nil); err != nil {
 		t.Fatal(err)
 	}
 	k := store.Key{Namespace: "orders", Node: store.NamespaceNode}
@@ -187,18 +187,18 @@ func TestKeysThatANamespaceWasMadeWithout(t *testing.T) {
 			t.Errorf("%d keys, of which none is known: %v", len(keys), err)
 		}
 	}
-	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, a, b), nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a, b), nil); err != nil {
 		t.Fatal(err)
 	}
 	forget(`"`+a.ID()+`"`, `""`) // as a list with a key left out once made it
 	if err := open(a, b); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("key 0 is not known: %v", err)
 	}
-	_, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, nil, b), nil)
+	_, err := lease.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, nil, b), nil)
 	if !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("key 0 is left out: %v", err)
 	}
-	if _, err := lease.CreateNamespace(ctx, st, "orders", encrypted(t, rotating, a, b), nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(ctx, "orders", encrypted(t, rotating, a, b), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := open(a, b); err != nil {

@@ -19,7 +19,7 @@ func (g *stage) create(nodes ...snowfence.NodeRange) (Namespace, error) {
 	for _, r := range nodes {
 		o = &NamespaceOptions{Nodes: r}
 	}
-	return CreateNamespace(g.Context(), g.st, "n", g.l.scheme, o)
+	return Namespaces(g.st).Create(g.Context(), "n", g.l.scheme, o)
 }
 
 // A new namespace is in its first generation. It has all
@@ -128,7 +128,7 @@ func TestNamespaceInTheLastTick(t *testing.T) {
 		g.st.Memory = store.NewMemory()
 		s := g.l.scheme
 		ctx := world.With(t.Context(), at{world.Real(), s.Layout().TimeOf(s.MaxTick() + later)})
-		if _, err := CreateNamespace(ctx, g.st, "n", s, nil); (err == nil) != ok ||
+		if _, err := Namespaces(g.st).Create(ctx, "n", s, nil); (err == nil) != ok ||
 			!ok && !errors.Is(err, snowfence.ErrLifetime) {
 			t.Errorf("%d ticks after the last one: %v", later, err)
 		}
@@ -238,24 +238,24 @@ func (l listing) Heads(context.Context) ([]store.Record, error) { return l.rs, n
 // Namespaces are listed, and sequences beside them are not.
 func TestListedNamespaces(t *testing.T) {
 	g := holding(t)
-	if _, err := CreateNamespace(t.Context(), g.st, "m", g.l.scheme, nil); err != nil {
+	if _, err := Namespaces(g.st).Create(t.Context(), "m", g.l.scheme, nil); err != nil {
 		t.Fatal(err)
 	}
-	m, err := ShowNamespace(t.Context(), g.st, "m")
+	m, err := Namespaces(g.st).Show(t.Context(), "m")
 	g.must(err)
 	sequence := store.Record{Key: store.Key{Namespace: "#n", Node: -2}, Nonce: "x"}
 	g.must(g.st.Memory.Swap(t.Context(), []store.Write{{New: sequence}})[0])
-	if all, err := ListNamespaces(t.Context(), g.st); err != nil || len(all) != 2 || all[0].Name != "m" ||
+	if all, err := Namespaces(g.st).List(t.Context()); err != nil || len(all) != 2 || all[0].Name != "m" ||
 		all[1].Name != "n" {
 		t.Errorf("%+v, %v", all, err)
 	}
 	bad := m.record
 	bad.Data = "{"
-	if all, err := ListNamespaces(t.Context(), listing{g.st, []store.Record{bad}}); err == nil || all != nil {
+	if all, err := Namespaces(listing{g.st, []store.Record{bad}}).List(t.Context()); err == nil || all != nil {
 		t.Errorf("damaged: %+v", all)
 	}
 	g.st.listErr = errSilent
-	if all, err := ListNamespaces(t.Context(), g.st); !errors.Is(err, errSilent) || all != nil {
+	if all, err := Namespaces(g.st).List(t.Context()); !errors.Is(err, errSilent) || all != nil {
 		t.Errorf("not listed: %v", err)
 	}
 }
@@ -264,11 +264,11 @@ func TestListedNamespaces(t *testing.T) {
 func TestNamespaceIsDecodedOnce(t *testing.T) {
 	g := empty(t, withRollback)
 	st := Group(g.st)
-	ns, err := ShowNamespace(t.Context(), st, "n")
+	ns, err := Namespaces(st).Show(t.Context(), "n")
 	g.must(err)
 	ns.Name = "decoded before"
 	st.(*group).decoded.Store(&ns)
-	if again, err := ShowNamespace(t.Context(), st, "n"); err != nil || again.Name != ns.Name {
+	if again, err := Namespaces(st).Show(t.Context(), "n"); err != nil || again.Name != ns.Name {
 		t.Errorf("%+v, %v", again, err)
 	}
 }
@@ -276,15 +276,15 @@ func TestNamespaceIsDecodedOnce(t *testing.T) {
 // A namespace needs a store, a scheme, and a name of 1 to 64 letters, digits, '-', '_' and '.'.
 func TestWhatANamespaceNeeds(t *testing.T) {
 	g := empty(t, withRollback)
-	if _, err := CreateNamespace(t.Context(), nil, "n", g.l.scheme, nil); err == nil ||
+	if _, err := Namespaces(nil).Create(t.Context(), "n", g.l.scheme, nil); err == nil ||
 		!strings.Contains(err.Error(), "Store") {
 		t.Errorf("no store: %v", err)
 	}
-	if _, err := CreateNamespace(t.Context(), g.st, "n", nil, nil); err == nil ||
+	if _, err := Namespaces(g.st).Create(t.Context(), "n", nil, nil); err == nil ||
 		!strings.Contains(err.Error(), "Scheme") {
 		t.Errorf("no scheme: %v", err)
 	}
-	if _, err := CreateNamespace(t.Context(), g.st, "a b", g.l.scheme, nil); !errors.Is(err, ErrInvalid) {
+	if _, err := Namespaces(g.st).Create(t.Context(), "a b", g.l.scheme, nil); !errors.Is(err, ErrInvalid) {
 		t.Errorf("no name: %v", err)
 	}
 	const good = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."

@@ -64,7 +64,7 @@ func (c *counting) tell(f func([]store.Write)) {
 func TestOpenAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &counting{Memory: store.NewMemory()}, newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms")
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", s, nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
 			t.Fatal(err)
 		}
 		node := int64(77)
@@ -72,7 +72,7 @@ func TestOpenAll(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lease.VetoNode(t.Context(), st, "default", 78, "broken"); err != nil {
+		if _, err := lease.Namespaces(st).Veto(t.Context(), "default", 78, "broken"); err != nil {
 			t.Fatal(err)
 		}
 		st.gets.Store(0)
@@ -178,7 +178,7 @@ func TestOpenAll(t *testing.T) {
 func TestOpenAllOrNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &counting{Memory: store.NewMemory()}, newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms")
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", s, nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
 			t.Fatal(err)
 		}
 		var taken *lease.TakenError
@@ -219,7 +219,7 @@ func TestOpenAllOrNone(t *testing.T) {
 func TestOpenAllAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &counting{Memory: store.NewMemory()}, newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms")
-		if _, err := lease.CreateNamespace(t.Context(), st, "default", s, nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
 			t.Fatal(err)
 		}
 		type result struct {

@@ -49,7 +49,7 @@ type witnessed struct {
 }
 
 // Past returns a maker of IDs for times gone by, of one node. It takes no lease. The namespace
-// must allow it ([AllowPast]), and s is the scheme of its present layout.
+// must allow it ([Operator.AllowBackfill]), and s is the scheme of its present layout.
 //
 // A time gets the layout that the namespace had then, and a time before the first layout gets the
 // first one. That layout must have the node, and reserved numbers. An ID has the second of its
@@ -83,7 +83,7 @@ func (b *Backfill) NewAt(ctx context.Context, t time.Time) (snowfence.ID, error)
 //
 // A time that is yet to come, or before the epoch of its layout, is an [ErrInvalid]. A second
 // whose IDs are used up is an [ErrFull]: take another node or time. After a store was rolled back,
-// it is an [ErrRolledBack] until an operator names other nodes ([PastNodes]).
+// it is an [ErrRolledBack] until an operator names other nodes ([Operator.BackfillNodes]).
 func (b *Backfill) FillAt(ctx context.Context, dst []snowfence.ID, times []time.Time) error {
 	if len(dst) != len(times) {
 		return invalidf("lease: %d times for %d IDs: give each ID a time", len(times), len(dst))

@@ -24,7 +24,7 @@ func TestPastDuringAChange(t *testing.T) {
 		}
 		done = true
 		p.clock.now = p.clock.now.Add(time.Second)
-		if _, err := lease.ChangeNamespace(p.ctx, p.st, "n", lease.NamespaceChange{Scheme: next}); err != nil {
+		if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", lease.NamespaceChange{Scheme: next}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -39,14 +39,14 @@ func TestPastOfADeletedNamespace(t *testing.T) {
 	b := p.open(0)
 	at := pastNow.Add(-time.Hour)
 	p.id(b, at)
-	if _, err := lease.DeleteNamespace(p.ctx, p.st, "n"); err != nil {
+	if _, err := lease.Namespaces(p.st).Delete(p.ctx, "n"); err != nil {
 		t.Fatal(err)
 	}
 	p.refused(b, at, lease.ErrNoNamespace, "deleted")
 	if _, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Error(err)
 	}
-	if _, err := lease.CreateNamespace(p.ctx, p.st, "n", p.s, nil); err != nil {
+	if _, err := lease.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
 		t.Fatal(err)
 	}
 	p.id(b, at)
@@ -74,7 +74,10 @@ func TestPastLostAnswer(t *testing.T) {
 // nodes lets backfills go on with these nodes alone.
 func (p *past) nodes(from, until int64) {
 	p.t.Helper()
-	if _, err := lease.PastNodes(p.ctx, p.st, "n", snowfence.NodeRange{From: from, Until: until}); err != nil {
+	if _, err := lease.Namespaces(p.st).BackfillNodes(p.ctx, "n", snowfence.NodeRange{
+		From:  from,
+		Until: until,
+	}); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -97,7 +100,7 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 			if other, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
 				t.Errorf("opened after the backup: %v, %v", other, err)
 			}
-			if _, err := lease.ConfirmStore(p.ctx, p.st, "n"); err != nil {
+			if _, err := lease.Namespaces(p.st).Confirm(p.ctx, "n"); err != nil {
 				t.Fatal(err)
 			}
 			if other, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
@@ -119,7 +122,8 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 				p.id(other, late)
 			}
 			for _, again := range []snowfence.NodeRange{{From: 0, Until: 5}, {From: 6, Until: 9}} {
-				if _, err := lease.PastNodes(p.ctx, p.st, "n", again); !errors.Is(err, lease.ErrRefused) {
+				if _, err := lease.Namespaces(p.st).BackfillNodes(p.ctx, "n", again); !errors.Is(err,
+					lease.ErrRefused) {
 					t.Errorf("nodes of before, %+v: %v", again, err)
 				}
 			}
@@ -177,7 +181,7 @@ func TestPastAfterABackupFromBeforeTheChoice(t *testing.T) {
 func TestPastNodes(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, pastLayout))
 	name := func(from, until int64) error {
-		_, err := lease.PastNodes(p.ctx, p.st, "n", snowfence.NodeRange{From: from, Until: until})
+		_, err := lease.Namespaces(p.st).BackfillNodes(p.ctx, "n", snowfence.NodeRange{From: from, Until: until})
 		return err
 	}
 	if err := name(0, 5); !errors.Is(err, lease.ErrRefused) {
@@ -192,7 +196,7 @@ func TestPastNodes(t *testing.T) {
 	if err := name(0, 1<<38); err != nil { // also without a rollback
 		t.Error(err)
 	}
-	if _, err := lease.DeleteNamespace(p.ctx, p.st, "n"); err != nil {
+	if _, err := lease.Namespaces(p.st).Delete(p.ctx, "n"); err != nil {
 		t.Fatal(err)
 	}
 	if err := name(1<<38-1, 1<<38); !errors.Is(err, lease.ErrNoNamespace) {

@@ -21,7 +21,7 @@ func newPastOf(t *testing.T, s *snowfence.Scheme) *past {
 		t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: s,
 		made: map[snowfence.ID]time.Time{},
 	}
-	if _, err := lease.CreateNamespace(p.ctx, p.st, "n", p.s, nil); err != nil {
+	if _, err := lease.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -29,7 +29,7 @@ func newPastOf(t *testing.T, s *snowfence.Scheme) *past {
 
 func (p *past) allow(last int64) {
 	p.t.Helper()
-	if _, err := lease.AllowPast(p.ctx, p.st, "n", last, true); err != nil {
+	if _, err := lease.Namespaces(p.st).AllowBackfill(p.ctx, "n", last); err != nil {
 		p.t.Fatal(err)
 	}
 }
@@ -38,7 +38,7 @@ func (p *past) allow(last int64) {
 func (p *past) force(s *snowfence.Scheme) {
 	p.t.Helper()
 	c := lease.NamespaceChange{Scheme: s, Force: true}
-	if _, err := lease.ChangeNamespace(p.ctx, p.st, "n", c); err != nil {
+	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", c); err != nil {
 		p.t.Error(err)
 	}
 	p.s = s
@@ -48,7 +48,7 @@ func (p *past) force(s *snowfence.Scheme) {
 func (p *past) change(spec string) {
 	p.t.Helper()
 	s := schemeOf(p.t, spec)
-	if _, err := lease.ChangeNamespace(p.ctx, p.st, "n", lease.NamespaceChange{Scheme: s}); err != nil {
+	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", lease.NamespaceChange{Scheme: s}); err != nil {
 		p.t.Fatal(err)
 	}
 	p.s = s
@@ -302,10 +302,10 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	at := pastNow.Add(-time.Hour)
 	backup := p.st.backup()
-	if _, err := lease.DeleteNamespace(p.ctx, p.st, "n"); err != nil {
+	if _, err := lease.Namespaces(p.st).Delete(p.ctx, "n"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(p.ctx, p.st, "n", p.s, nil); err != nil {
+	if _, err := lease.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
 		t.Fatal(err)
 	}
 	b := p.open(0)
@@ -358,7 +358,7 @@ func TestPastAfterAnotherSecret(t *testing.T) {
 	p = newPastOf(t, schemeOf(t, spec, one))
 	p.id0()
 	p.force(schemeOf(t, spec, two))
-	if _, err := lease.AllowPast(p.ctx, p.st, "n", 0, true); !errors.Is(err, lease.ErrRefused) {
+	if _, err := lease.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("allowed after a change without a proof: %v", err)
 	}
 }
@@ -378,13 +378,13 @@ func (p *past) id0() {
 // Deleted namespaces keep what they say, and say nothing new.
 func TestReservedOfADeletedNamespace(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, pastLayout))
-	if _, err := lease.DeleteNamespace(p.ctx, p.st, "n"); err != nil {
+	if _, err := lease.Namespaces(p.st).Delete(p.ctx, "n"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.AllowPast(p.ctx, p.st, "n", 0, true); !errors.Is(err, lease.ErrNoNamespace) {
+	if _, err := lease.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("allowed: %v", err)
 	}
-	if _, err := lease.NoteOthers(p.ctx, p.st, "n"); !errors.Is(err, lease.ErrNoNamespace) {
+	if _, err := lease.Namespaces(p.st).NoteOthers(p.ctx, "n"); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Errorf("noted: %v", err)
 	}
 }
@@ -392,7 +392,7 @@ func TestReservedOfADeletedNamespace(t *testing.T) {
 // Who allows IDs keeps what is noted of others.
 func TestAllowPastKeepsOthers(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, pastLayout))
-	if _, err := lease.NoteOthers(p.ctx, p.st, "n"); err != nil {
+	if _, err := lease.Namespaces(p.st).NoteOthers(p.ctx, "n"); err != nil {
 		t.Fatal(err)
 	}
 	p.allow(0)

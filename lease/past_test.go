@@ -163,13 +163,13 @@ func TestAllowPast(t *testing.T) {
 	st := newPastStore()
 	s, all := schemeOf(t, pastLayout), schemeOf(t, "default")
 	for name, s := range map[string]*snowfence.Scheme{"n": s, "all": all, "drift": s, "five": s} {
-		if _, err := lease.CreateNamespace(ctx, st, name, s, nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(ctx, name, s, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	allow := func(name string, last int64, word bool, want error, words string) {
+	allow := func(name string, last int64, want error, words string) {
 		t.Helper()
-		_, err := lease.AllowPast(ctx, st, name, last, word)
+		_, err := lease.Namespaces(st).AllowBackfill(ctx, name, last)
 		if !errors.Is(err, want) || err != nil && !strings.Contains(err.Error(), words) {
 			t.Errorf("%s, 0 to %d: %v; want %v with %q", name, last, err, want, words)
 		}
@@ -178,25 +178,24 @@ func TestAllowPast(t *testing.T) {
 	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "--past") {
 		t.Errorf("Past before it is allowed: %v", err)
 	}
-	allow("n", 0, false, lease.ErrRefused, "by hand")
-	allow("n", 1, true, lease.ErrInvalid, "choose 0")
-	allow("all", 0, true, lease.ErrRefused, "first=1")
-	allow("n", 0, true, nil, "")
-	allow("n", 0, false, nil, "") // it is so already
-	allow("n", 4, true, lease.ErrRefused, "cannot be changed")
-	allow("no", 4, true, lease.ErrNoNamespace, "")
+	allow("n", 1, lease.ErrInvalid, "choose 0")
+	allow("all", 0, lease.ErrRefused, "first=1")
+	allow("n", 0, nil, "")
+	allow("n", 0, nil, "") // it is so already
+	allow("n", 4, lease.ErrRefused, "cannot be changed")
+	allow("no", 4, lease.ErrNoNamespace, "")
 	for range 2 {
-		if _, err := lease.NoteOthers(ctx, st, "drift"); err != nil {
+		if _, err := lease.Namespaces(st).NoteOthers(ctx, "drift"); err != nil {
 			t.Error(err)
 		}
 	}
-	allow("drift", 4, true, lease.ErrRefused, "choose 0")
-	allow("drift", 0, true, nil, "")
-	allow("five", 4, true, nil, "")
-	if _, err := lease.NoteOthers(ctx, st, "five"); !errors.Is(err, lease.ErrRefused) {
+	allow("drift", 4, lease.ErrRefused, "choose 0")
+	allow("drift", 0, nil, "")
+	allow("five", 4, nil, "")
+	if _, err := lease.Namespaces(st).NoteOthers(ctx, "five"); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("others beside 0 to 4: %v", err)
 	}
-	if ns, err := lease.NoteOthers(ctx, st, "n"); err != nil || ns.Reserved.Past != 1 {
+	if ns, err := lease.Namespaces(st).NoteOthers(ctx, "n"); err != nil || ns.Reserved.Past != 1 {
 		t.Errorf("others beside 0: %v, %v", ns, err)
 	}
 	if _, err := lease.Past(ctx, st, "n", all, 0); !errors.As(err, new(*lease.MismatchError)) {
@@ -225,7 +224,7 @@ func TestPastLayouts(t *testing.T) {
 		change := p.clock.now.Add(time.Duration(i+1) * 777 * time.Millisecond)
 		p.clock.now = change
 		s := schemeOf(t, spec)
-		if _, err := lease.ChangeNamespace(p.ctx, p.st, "n", lease.NamespaceChange{Scheme: s}); err != nil {
+		if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", lease.NamespaceChange{Scheme: s}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := b.NewAt(p.ctx, moments[0].at); !errors.As(err, new(*lease.MismatchError)) {
@@ -275,12 +274,12 @@ func TestReservedNumbersInChanges(t *testing.T) {
 		collide bool
 	}{
 		"no numbers": {func(*past) error { return nil }, false},
-		"past":       {func(p *past) error { _, err := lease.AllowPast(p.ctx, p.st, "n", 0, true); return err }, true},
-		"others":     {func(p *past) error { _, err := lease.NoteOthers(p.ctx, p.st, "n"); return err }, true},
+		"past":       {func(p *past) error { _, err := lease.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); return err }, true},
+		"others":     {func(p *past) error { _, err := lease.Namespaces(p.st).NoteOthers(p.ctx, "n"); return err }, true},
 	} {
 		w := &pastWorld{world.Real(), pastNow}
 		p := &past{t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: schemeOf(t, old)}
-		if _, err := lease.CreateNamespace(p.ctx, p.st, "n", p.s, nil); err != nil {
+		if _, err := lease.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
 			t.Fatal(err)
 		}
 		l, err := lease.Open(p.ctx, p.st, "n", p.s, &lease.Options{Time: w.source()})
@@ -290,12 +289,12 @@ func TestReservedNumbersInChanges(t *testing.T) {
 		if err := errors.Join(l.Close(), c.use(p)); err != nil {
 			t.Fatal(err)
 		}
-		_, err = lease.ChangeNamespace(p.ctx, p.st, "n", lease.NamespaceChange{Scheme: schemeOf(t, next)})
+		_, err = lease.Namespaces(p.st).Change(p.ctx, "n", lease.NamespaceChange{Scheme: schemeOf(t, next)})
 		if got := errors.As(err, new(*lease.CollisionError)); got != c.collide || !got && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if name == "no numbers" { // and now it is too late
-			_, err := lease.AllowPast(p.ctx, p.st, "n", 0, true)
+			_, err := lease.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0)
 			if !errors.Is(err, lease.ErrRefused) {
 				t.Errorf("allowed after a change that was proven without: %v", err)
 			}
@@ -328,16 +327,16 @@ func TestReservedNumbersOfLayoutsBefore(t *testing.T) {
 			s := schemeOf(t, spec)
 			var err error
 			if i == 0 {
-				_, err = lease.CreateNamespace(ctx, st, "n", s, nil)
+				_, err = lease.Namespaces(st).Create(ctx, "n", s, nil)
 			} else {
-				_, err = lease.ChangeNamespace(ctx, st, "n", lease.NamespaceChange{Scheme: s})
+				_, err = lease.Namespaces(st).Change(ctx, "n", lease.NamespaceChange{Scheme: s})
 			}
 			if err != nil {
 				t.Fatalf("%s: %s: %v", name, spec, err)
 			}
 			useOnce(t, ctx, st, s, w)
 		}
-		_, err := lease.AllowPast(ctx, st, "n", 0, true)
+		_, err := lease.Namespaces(st).AllowBackfill(ctx, "n", 0)
 		if got := errors.As(err, new(*lease.CollisionError)); got == c.free || c.free && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -373,7 +372,7 @@ func TestPastBeforeAChangeWithAClockBehind(t *testing.T) {
 	p.id(p.open(0), last) // the tick that begins as the noted time ends
 	p.clock.now = pastNow.Add(-time.Hour)
 	next := schemeOf(t, "time=42,node=9,seq=12,epoch=2020-01-01,first=5")
-	ns, err := lease.ChangeNamespace(p.ctx, p.st, "n", lease.NamespaceChange{Scheme: next})
+	ns, err := lease.Namespaces(p.st).Change(p.ctx, "n", lease.NamespaceChange{Scheme: next})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -423,11 +422,11 @@ func TestPastBeforeAForcedChange(t *testing.T) {
 	p.id(p.open(0), pastNow)
 	p.clock.now = pastNow.Add(time.Minute)
 	worse := schemeOf(t, "time=41,node=10,seq=12,epoch=2025-01-02,first=5")
-	if _, err := lease.ChangeNamespace(p.ctx, p.st, "n", lease.NamespaceChange{Scheme: worse}); err == nil {
+	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", lease.NamespaceChange{Scheme: worse}); err == nil {
 		t.Fatal("the layouts of the test do not meet")
 	}
 	c := lease.NamespaceChange{Scheme: worse, Force: true}
-	if _, err := lease.ChangeNamespace(p.ctx, p.st, "n", c); err != nil {
+	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", c); err != nil {
 		t.Fatal(err)
 	}
 	p.s = worse
@@ -436,7 +435,7 @@ func TestPastBeforeAForcedChange(t *testing.T) {
 	p.refused(b, pastNow, lease.ErrInvalid, "take a later one")
 	p.id(b, pastNow.Add(2*time.Minute))
 	good := schemeOf(t, "time=42,node=9,seq=12,epoch=2010-01-01,first=5")
-	if _, err := lease.ChangeNamespace(p.ctx, p.st, "n", lease.NamespaceChange{Scheme: good}); err != nil {
+	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", lease.NamespaceChange{Scheme: good}); err != nil {
 		t.Fatal(err)
 	}
 	p.s = good
@@ -452,10 +451,10 @@ func TestPastEncrypted(t *testing.T) {
 	ctx := world.With(t.Context(), &pastWorld{world.Real(), pastNow})
 	st := newPastStore()
 	s := schemeOf(t, "key=4,time=32,node=13,seq=14,epoch=2025-01-01,tick=1s,first=5,cipher=ff1", secret)
-	if _, err := lease.CreateNamespace(ctx, st, "n", s, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(ctx, "n", s, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.AllowPast(ctx, st, "n", 4, true); err != nil {
+	if _, err := lease.Namespaces(st).AllowBackfill(ctx, "n", 4); err != nil {
 		t.Fatal(err)
 	}
 	b, err := lease.Past(ctx, st, "n", s, 7)
@@ -484,10 +483,10 @@ func TestPastIsNoNode(t *testing.T) {
 	at := pastNow.Add(-time.Hour)
 	p.id(p.open(0), at)
 	p.id(p.open(1023), at)
-	if rs, err := lease.ListLeases(p.ctx, p.st, "n"); err != nil || len(rs) != 0 {
+	if rs, err := lease.Namespaces(p.st).Leases(p.ctx, "n"); err != nil || len(rs) != 0 {
 		t.Errorf("leases %v, %v", rs, err)
 	}
-	if ns, err := lease.ListNamespaces(p.ctx, p.st); err != nil || len(ns) != 1 {
+	if ns, err := lease.Namespaces(p.st).List(p.ctx); err != nil || len(ns) != 1 {
 		t.Errorf("namespaces %v, %v", ns, err)
 	}
 	every := snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}
@@ -500,10 +499,10 @@ func TestPastIsNoNode(t *testing.T) {
 		if !slices.Contains([]int64{-1<<48 - hour, -1<<48 - 1023<<24 - hour}, r.Node) {
 			t.Errorf("record %d", r.Node)
 		}
-		if _, err := lease.ReleaseNode(p.ctx, p.st, "n", r.Node); err == nil {
+		if _, err := lease.Namespaces(p.st).Release(p.ctx, "n", r.Node); err == nil {
 			t.Error("a count was released")
 		}
-		if _, err := lease.VetoNode(p.ctx, p.st, "n", r.Node, "no"); err == nil {
+		if _, err := lease.Namespaces(p.st).Veto(p.ctx, "n", r.Node, "no"); err == nil {
 			t.Error("a count got a veto")
 		}
 	}
@@ -514,8 +513,8 @@ func ExampleBackfill() {
 	layout, _ := snowfence.ParseLayout("time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,first=1")
 	scheme, _ := snowfence.NewScheme(layout)
 	st := store.NewMemory()
-	lease.CreateNamespace(ctx, st, "orders", scheme, nil)
-	lease.AllowPast(ctx, st, "orders", 0, true)
+	lease.Namespaces(st).Create(ctx, "orders", scheme, nil)
+	lease.Namespaces(st).AllowBackfill(ctx, "orders", 0)
 
 	b, err := lease.Past(ctx, st, "orders", scheme, 0)
 	if err != nil {

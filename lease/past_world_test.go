@@ -134,10 +134,10 @@ func newPast(t *testing.T, spec string, last int64) *past {
 		t: t, clock: w, ctx: world.With(t.Context(), w), st: newPastStore(), s: schemeOf(t, spec),
 		made: map[snowfence.ID]time.Time{},
 	}
-	if _, err := lease.CreateNamespace(p.ctx, p.st, "n", p.s, nil); err != nil {
+	if _, err := lease.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.AllowPast(p.ctx, p.st, "n", last, true); err != nil {
+	if _, err := lease.Namespaces(p.st).AllowBackfill(p.ctx, "n", last); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -182,7 +182,7 @@ func (p *past) refused(b *lease.Backfill, at time.Time, want error, words string
 
 func (p *past) namespace() lease.Namespace {
 	p.t.Helper()
-	ns, err := lease.ShowNamespace(p.ctx, p.st, "n")
+	ns, err := lease.Namespaces(p.st).Show(p.ctx, "n")
 	if err != nil {
 		p.t.Fatal(err)
 	}

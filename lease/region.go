@@ -17,9 +17,9 @@ type Owner string
 // The owners of regions.
 const (
 	OwnerLeases    Owner = "leases"    // and numbers given by hand of the same layout
-	OwnerFunctions Owner = "functions" // functions in a database, see [RecordSQL]
+	OwnerFunctions Owner = "functions" // functions in a database, see [Operator.RecordFunctions]
 	OwnerBackfill  Owner = "backfill"  // see [Past]
-	OwnerOthers    Owner = "others"    // reserved numbers used by hand or by other libraries, see [NoteOthers]
+	OwnerOthers    Owner = "others"    // reserved numbers used by hand or by other libraries, see [Operator.NoteOthers]
 )
 
 // Region is a part of a namespace: a set of IDs, and who makes them. A namespace is a list

@@ -79,7 +79,7 @@ func (m *matrix) inside() {
 
 func (m *matrix) namespace() (lease.Namespace, *snowfence.Scheme) {
 	m.t.Helper()
-	ns, err := lease.ShowNamespace(m.t.Context(), m.st, "default")
+	ns, err := lease.Namespaces(m.st).Show(m.t.Context(), "default")
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -225,47 +225,43 @@ var steps = map[string]func(m *matrix, nodes snowfence.NodeRange) error{
 		}
 		b := m.bases[0]
 		m.bases = m.bases[1:]
-		_, err := lease.RetireSQL(m.t.Context(), m.st, "default", b.region.Nodes.From)
-		return err
-	},
-	"widen": func(m *matrix, nodes snowfence.NodeRange) error {
-		_, err := lease.WidenNamespace(m.t.Context(), m.st, "default", nodes, time.Time{})
+		_, err := lease.Namespaces(m.st).RetireFunctions(m.t.Context(), "default", b.region.Nodes.From)
 		return err
 	},
 	"nodes": func(m *matrix, nodes snowfence.NodeRange) error {
-		c := lease.NamespaceChange{Nodes: nodes, Widen: true}
-		_, err := lease.ChangeNamespace(m.t.Context(), m.st, "default", c)
+		c := lease.NamespaceChange{Nodes: nodes, Unused: time.Now()}
+		_, err := lease.Namespaces(m.st).Change(m.t.Context(), "default", c)
 		return err
 	},
 	"layout": func(m *matrix, nodes snowfence.NodeRange) error {
 		s := newScheme(m.t, matrixLayouts[m.r.IntN(len(matrixLayouts))])
-		c := lease.NamespaceChange{Scheme: s, Nodes: nodes, Widen: true}
-		_, err := lease.ChangeNamespace(m.t.Context(), m.st, "default", c)
+		c := lease.NamespaceChange{Scheme: s, Nodes: nodes, Unused: time.Now()}
+		_, err := lease.Namespaces(m.st).Change(m.t.Context(), "default", c)
 		return err
 	},
 	"delete": func(m *matrix, nodes snowfence.NodeRange) error {
 		_, s := m.namespace()
-		if _, err := lease.DeleteNamespace(m.t.Context(), m.st, "default"); err != nil {
+		if _, err := lease.Namespaces(m.st).Delete(m.t.Context(), "default"); err != nil {
 			return err
 		}
-		_, err := lease.CreateNamespace(m.t.Context(), m.st, "default", s, &lease.NamespaceOptions{Nodes: nodes})
+		_, err := lease.Namespaces(m.st).Create(m.t.Context(), "default", s, &lease.NamespaceOptions{Nodes: nodes})
 		if m.expect(err) {
 			return nil
 		}
-		_, err = lease.CreateNamespace(m.t.Context(), m.st, "default", s, nil)
+		_, err = lease.Namespaces(m.st).Create(m.t.Context(), "default", s, nil)
 		return err
 	},
 	"veto": func(m *matrix, nodes snowfence.NodeRange) error {
 		_, s := m.namespace()
-		_, err := lease.VetoNode(m.t.Context(), m.st, "default", nodes.From%s.Nodes(), "")
+		_, err := lease.Namespaces(m.st).Veto(m.t.Context(), "default", nodes.From%s.Nodes(), "")
 		return err
 	},
 	"past": func(m *matrix, _ snowfence.NodeRange) error {
-		_, err := lease.AllowPast(m.t.Context(), m.st, "default", 4*m.r.Int64N(2), true)
+		_, err := lease.Namespaces(m.st).AllowBackfill(m.t.Context(), "default", 4*m.r.Int64N(2))
 		return err
 	},
 	"others": func(m *matrix, _ snowfence.NodeRange) error {
-		_, err := lease.NoteOthers(m.t.Context(), m.st, "default")
+		_, err := lease.Namespaces(m.st).NoteOthers(m.t.Context(), "default")
 		return err
 	},
 }
@@ -274,7 +270,7 @@ var steps = map[string]func(m *matrix, nodes snowfence.NodeRange) error{
 // that is gone.
 func (m *matrix) print(node int64, again bool) error {
 	f := lease.Functions{Dialect: "postgres", Label: "db", Lead: 5 * time.Second}
-	region, after, err := lease.RecordSQL(m.t.Context(), m.st, "default", node, f, again)
+	region, after, err := lease.Namespaces(m.st).RecordFunctions(m.t.Context(), "default", node, f, again)
 	if err != nil {
 		return err
 	}
@@ -325,7 +321,7 @@ func TestMatrixOfFeatures(t *testing.T) {
 			}
 			s := newScheme(t, matrixLayouts[m.r.IntN(len(matrixLayouts))])
 			o := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 3}}
-			if _, err := lease.CreateNamespace(t.Context(), m.st, "default", s, o); err != nil {
+			if _, err := lease.Namespaces(m.st).Create(t.Context(), "default", s, o); err != nil {
 				t.Fatal(err)
 			}
 			for _, name := range walk {

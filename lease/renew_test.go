@@ -107,7 +107,7 @@ func empty(t *testing.T, spec string, keys ...*snowfence.Secret) *stage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := CreateNamespace(t.Context(), g.st, "n", s, nil); err != nil {
+	if _, err := Namespaces(g.st).Create(t.Context(), "n", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	g.c = newClaim(newSetup(world.Real(), "n", s, opts), g.st)

@@ -30,18 +30,18 @@ type Reserved struct {
 	Nodes snowfence.NodeRange `json:"nodes,omitzero"`
 }
 
-// ErrRolledBack means that the store may have lost counts of [Past]: see [PastNodes].
+// ErrRolledBack means that the store may have lost counts of [Past]: see [Operator.BackfillNodes].
 var ErrRolledBack = errors.New("the store may have lost counts")
 
-// AllowPast lets [Past] make IDs in a namespace: with the reserved number 0 if last is 0, or with
-// 0 to 4 if last is 4. That is chosen once.
+// AllowBackfill lets [Past] make IDs in a namespace: with the reserved number 0 if last is 0, or
+// with 0 to 4 if last is 4. That is chosen once.
 //
-// nobodyElse is the operator's word that nobody else has made or will make an ID with these
-// numbers: none by hand with 0, none by an original snow-drift with 1 to 4. So it is refused
-// without it. It is also refused where the layouts that the namespace has had could make one
+// It is the operator's word that nobody else has made or will make an ID with these
+// numbers: none by hand with 0, none by an original snow-drift with 1 to 4.
+// It is refused where the layouts that the namespace has had could make one
 // ID twice with these numbers. In a store that was ever rolled back, the choice itself may have
-// been lost before: then [PastNodes] has to follow.
-func AllowPast(ctx context.Context, st store.Store, namespace string, last int64, nobodyElse bool) (Namespace, error) {
+// been lost before: then [Operator.BackfillNodes] has to follow.
+func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int64) (Namespace, error) {
 	refuse := func(format string, args ...any) (Namespace, error) {
 		err := fmt.Errorf("lease: namespace %q: "+format, append([]any{namespace}, args...)...)
 		return Namespace{}, marked{err, ErrRefused}
@@ -50,7 +50,7 @@ func AllowPast(ctx context.Context, st store.Store, namespace string, last int64
 		return Namespace{}, invalidf("lease: namespace %q: the last number for the past is %d: choose 0, or 4 "+
 			"for 0 to 4", namespace, last)
 	}
-	return editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
+	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		err := error(nil)
 		switch r := ns.Reserved; {
 		case ns.State != Active:
@@ -59,9 +59,6 @@ func AllowPast(ctx context.Context, st store.Store, namespace string, last int64
 			return false, nil
 		case r.Past != 0:
 			_, err = refuse("IDs for the past have the numbers %s, and that cannot be changed", upTo(r.Past-1))
-		case !nobodyElse:
-			_, err = refuse("somebody else may make IDs with the sequence numbers %s, by hand or with "+
-				"snow-drift: say that nobody does or did, if that is so", upTo(last))
 		case last > 0 && r.Others:
 			_, err = refuse("others made IDs with the sequence numbers 1 to 4: choose 0")
 		}
@@ -72,7 +69,7 @@ func AllowPast(ctx context.Context, st store.Store, namespace string, last int64
 		if err := ns.reserve(); err != nil {
 			return false, err
 		}
-		id, err := st.Identity(ctx, namespace)
+		id, err := op.st.Identity(ctx, namespace)
 		if err != nil {
 			return false, fmt.Errorf("lease: reading the store's identity: %w", err)
 		}
@@ -90,8 +87,8 @@ func AllowPast(ctx context.Context, st store.Store, namespace string, last int64
 
 // NoteOthers notes that a namespace came from snow-drift, or has IDs made by hand with reserved
 // numbers. From then on each change of layout is proven with them, and [Past] may use 0 alone.
-func NoteOthers(ctx context.Context, st store.Store, namespace string) (Namespace, error) {
-	return editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
+func (op Operator) NoteOthers(ctx context.Context, namespace string) (Namespace, error) {
+	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		switch {
 		case ns.Reserved.Others:
 			return false, nil
@@ -121,18 +118,18 @@ func upTo(last int64) string {
 	return fmt.Sprintf("0 to %d", last)
 }
 
-// PastNodes lets [Past] go on in a store that was rolled back, with these nodes alone. They are the
-// operator's word that no ID for the past ever had one of them: their counts cannot be lost. The
-// nodes before are closed for good, so each call names higher ones.
+// BackfillNodes lets [Past] go on in a store that was rolled back, with these nodes alone. They
+// are the operator's word that no ID for the past ever had one of them: their counts cannot be
+// lost. The nodes before are closed for good, so each call names higher ones.
 //
 // It says nothing of leases, so it is safe after a backup was restored.
-func PastNodes(ctx context.Context, st store.Store, namespace string, nodes snowfence.NodeRange) (Namespace, error) {
+func (op Operator) BackfillNodes(ctx context.Context, namespace string, nodes snowfence.NodeRange) (Namespace, error) {
 	if nodes.From < 0 || nodes.From >= nodes.Until || nodes.Until > maxNode+1 {
 		return Namespace{}, invalidf("lease: namespace %q: IDs for the past have the nodes 0 to %d, not %d to %d",
 			namespace, int64(maxNode), nodes.From, nodes.Until-1)
 	}
-	return editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
-		id, err := st.Identity(ctx, namespace)
+	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
+		id, err := op.st.Identity(ctx, namespace)
 		r := &ns.Reserved
 		switch {
 		case err != nil:

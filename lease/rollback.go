@@ -88,7 +88,7 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 	for {
 		ns, err := readNamespace(ctx, c.st, c.name)
 		if errors.Is(err, ErrNoNamespace) && c.opts.Create { // not a deleted one
-			ns, err = CreateNamespace(ctx, c.st, c.name, c.scheme, nil)
+			ns, err = Namespaces(c.st).Create(ctx, c.name, c.scheme, nil)
 		}
 		if err != nil {
 			return err

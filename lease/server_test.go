@@ -54,7 +54,7 @@ func (d *desk) schemeOf(layout string, keys ...*snowfence.Secret) *snowfence.Sch
 func (d *desk) namespace(nodes int64) {
 	d.Helper()
 	o := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}}
-	if _, err := lease.CreateNamespace(d.Context(), d.st, "n", d.scheme, o); err != nil {
+	if _, err := lease.Namespaces(d.st).Create(d.Context(), "n", d.scheme, o); err != nil {
 		d.Fatal(err)
 	}
 }
@@ -137,7 +137,7 @@ func (d *desk) keep(o *lease.Options) *lease.Lease {
 // held returns the nodes that have a holder.
 func (d *desk) held() (nodes []int64) {
 	d.Helper()
-	rs, err := lease.ListLeases(d.Context(), d.st, "n")
+	rs, err := lease.Namespaces(d.st).Leases(d.Context(), "n")
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -363,7 +363,7 @@ func TestKeepOfAnotherScheme(t *testing.T) {
 		l := d.keep(kept())
 		next := d.schemeOf("time=42,node=10,seq=12,epoch=2025-01-01")
 		d.set(func() { d.scheme = next })
-		if _, err := lease.ChangeNamespace(t.Context(), d.st, "n",
+		if _, err := lease.Namespaces(d.st).Change(t.Context(), "n",
 			lease.NamespaceChange{Scheme: d.scheme}); err != nil {
 			t.Fatal(err)
 		}
@@ -419,7 +419,7 @@ func TestKeepBelievesNoNonsense(t *testing.T) {
 			t.Fatal(err)
 		}
 		old := l.Status().Grant
-		if _, err := lease.ReleaseNode(t.Context(), d.st, "n", 1); err != nil {
+		if _, err := lease.Namespaces(d.st).Release(t.Context(), "n", 1); err != nil {
 			t.Fatal(err)
 		}
 		d.set(func() { d.change = func(a *lease.Leased) { a.Grant.From = old.Until - 1 } })

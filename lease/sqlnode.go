@@ -19,7 +19,7 @@ type Functions struct {
 	Dialect string        `json:"dialect"`         // of the database
 	Label   string        `json:"label,omitempty"` // for people: which database
 	Lead    time.Duration `json:"lead"`            // how far its IDs run ahead of the database's clock
-	Printed int64         `json:"printed"`         // when they were made, in Unix milliseconds; RecordSQL sets it
+	Printed int64         `json:"printed"`         // when they were made, in Unix milliseconds; RecordFunctions sets it
 }
 
 // database names the database, for people.
@@ -38,15 +38,15 @@ const (
 	maxSQLLead = 100 * 365 * 24 * time.Hour
 )
 
-// RecordSQL gives a node to functions in a database: leases lose its IDs to them. It returns the
-// region of the functions, and the tick above which their IDs have to begin. The node must lie
+// RecordFunctions gives a node to functions in a database: leases lose its IDs to them. It returns
+// the region of the functions, and the tick above which their IDs have to begin. The node must lie
 // outside those that can be leased, and a second record of it is refused: again is the operator's
 // word that the functions are for the same database.
 //
 // From then on nobody leases the node. A change that could make an ID of it is refused, and so is
-// the end of the namespace, until [RetireSQL].
-func RecordSQL(
-	ctx context.Context, st store.Store, namespace string, node int64, f Functions, again bool,
+// the end of the namespace, until [Operator.RetireFunctions].
+func (op Operator) RecordFunctions(
+	ctx context.Context, namespace string, node int64, f Functions, again bool,
 ) (recorded Region, after int64, err error) {
 	none := Region{}
 	switch {
@@ -59,11 +59,11 @@ func RecordSQL(
 	}
 	now := world.From(ctx).Now()
 	if !again {
-		if err := vacant(ctx, st, namespace, node, now); err != nil {
+		if err := vacant(ctx, op.st, namespace, node, now); err != nil {
 			return none, 0, err
 		}
 	}
-	ns, err := editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
+	ns, err := editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		return true, ns.recordSQL(node, f, again, now)
 	})
 	if err != nil {
@@ -79,7 +79,8 @@ func RecordSQL(
 		return recorded, after, nil
 	}
 	// Whoever took the node before it was recorded is in its record now, and evicted.
-	r, err := VetoNode(ctx, st, namespace, node, "functions in a database make its IDs: "+recorded.Functions.database())
+	r, err := Namespaces(op.st).Veto(ctx, namespace, node,
+		"functions in a database make its IDs: "+recorded.Functions.database())
 	if err != nil {
 		return none, 0, err
 	}
@@ -168,10 +169,10 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 	return nil
 }
 
-// RetireSQL records that functions in a database were dropped, and returns their region as it ends.
-// A layout, a lease or other functions may have the node after that.
-func RetireSQL(ctx context.Context, st store.Store, namespace string, node int64) (Region, error) {
-	ns, err := readNamespace(ctx, st, namespace)
+// RetireFunctions records that functions in a database were dropped, and returns their region as
+// it ends. A layout, a lease or other functions may have the node after that.
+func (op Operator) RetireFunctions(ctx context.Context, namespace string, node int64) (Region, error) {
+	ns, err := readNamespace(ctx, op.st, namespace)
 	if err != nil {
 		return Region{}, err
 	}
@@ -182,11 +183,11 @@ func RetireSQL(ctx context.Context, st store.Store, namespace string, node int64
 	present := q.Layout.String() == ns.Layout
 	if present {
 		// The record comes first: whoever may lease the node again finds it raised.
-		if err := raiseRetired(ctx, st, namespace, q); err != nil {
+		if err := raiseRetired(ctx, op.st, namespace, q); err != nil {
 			return Region{}, err
 		}
 	}
-	ns, err = editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
+	ns, err = editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		now, had := ns.FunctionsOf(node)
 		if ns.State != Active || !had || now.Functions.Printed != q.Functions.Printed {
 			err := fmt.Errorf("lease: node %d of namespace %q was changed at the same time: try again", node, namespace)
@@ -208,14 +209,15 @@ func RetireSQL(ctx context.Context, st store.Store, namespace string, node int64
 	if err != nil || !present {
 		return q, err
 	}
-	_, err = VetoNode(ctx, st, namespace, node, "")
+	_, err = Namespaces(op.st).Veto(ctx, namespace, node, "")
 	return q, err
 }
 
 // raiseRetired raises the floor of a node above the IDs that its functions made.
 func raiseRetired(ctx context.Context, st store.Store, namespace string, q Region) error {
 	node := q.Nodes.From
-	if _, err := VetoNode(ctx, st, namespace, node, "its functions in a database are being retired"); err != nil {
+	if _, err := Namespaces(st).Veto(ctx, namespace, node,
+		"its functions in a database are being retired"); err != nil {
 		return err // it also makes the record, if there is none
 	}
 	_, err := edit(ctx, st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {

@@ -21,7 +21,7 @@ func sqlStage(t *testing.T) (store.Store, *snowfence.Scheme) {
 	t.Helper()
 	st, s := store.NewMemory(), newScheme(t, sqlSpec)
 	o := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 6}}
-	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, o); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, o); err != nil {
 		t.Fatal(err)
 	}
 	return st, s
@@ -32,7 +32,7 @@ var shop = lease.Functions{Dialect: "postgres", Label: "shop", Lead: time.Second
 
 func recordSQL(t *testing.T, st store.Store, node int64) int64 {
 	t.Helper()
-	_, after, err := lease.RecordSQL(t.Context(), st, "default", node, shop, false)
+	_, after, err := lease.Namespaces(st).RecordFunctions(t.Context(), "default", node, shop, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func TestNodeIsRecordedForOneDatabase(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := sqlStage(t)
 		try := func(node int64, f lease.Functions, again bool) error {
-			_, _, err := lease.RecordSQL(t.Context(), st, "default", node, f, again)
+			_, _, err := lease.Namespaces(st).RecordFunctions(t.Context(), "default", node, f, again)
 			return err
 		}
 		refused(t, "a leasable node", try(5, shop, false), "can be leased")
@@ -75,13 +75,14 @@ func TestNodeIsRecordedForOneDatabase(t *testing.T) {
 		refused(t, "in another dialect", try(6, lease.Functions{Dialect: "mysql"}, true), "are for postgres")
 		ahead := shop
 		ahead.Lead = time.Minute
-		got, after, err := lease.RecordSQL(t.Context(), st, "default", 6, ahead, true)
+		got, after, err := lease.Namespaces(st).RecordFunctions(t.Context(), "default", 6, ahead, true)
 		// A new database in place of one that is gone begins above what that can have made.
 		least := s.Layout().TickOf(time.Now().Add(90 * time.Second))
 		if err != nil || after <= least || got.Functions.Lead != time.Minute {
 			t.Errorf("printed again: %+v, after %d, want above %d: %v", got, after, least, err)
 		}
-		if got, _, err = lease.RecordSQL(t.Context(), st, "default", 6, shop, true); got.Functions.Lead != time.Minute {
+		if got, _, err = lease.Namespaces(st).RecordFunctions(t.Context(), "default", 6, shop,
+			true); got.Functions.Lead != time.Minute {
 			t.Errorf("the longest lead counts: %+v, %v", got, err)
 		}
 	})
@@ -112,7 +113,7 @@ func TestLeaseOfANodeOfFunctions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = lease.RecordSQL(t.Context(), st, "default", 6, shop, false)
+		_, _, err = lease.Namespaces(st).RecordFunctions(t.Context(), "default", 6, shop, false)
 		refused(t, "a node that is held", err, "is held by")
 		if err := held.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
@@ -123,7 +124,7 @@ func TestLeaseOfANodeOfFunctions(t *testing.T) {
 		if _, err := lease.Open(t.Context(), racing, "default", s, o); !errors.Is(err, lease.ErrVetoed) {
 			t.Errorf("taken while it was recorded: %v", err)
 		}
-		_, err = lease.VetoNode(t.Context(), st, "default", 6, "")
+		_, err = lease.Namespaces(st).Veto(t.Context(), "default", 6, "")
 		refused(t, "its veto", err, "retire the node")
 		lift(t, st, 6)
 		if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, lease.ErrVetoed) {
@@ -184,7 +185,7 @@ func TestRecordedNodeIsNotLeasedAfterACrash(t *testing.T) {
 			st, s := sqlStage(t)
 			node := int64(6)
 			record := func() {
-				_, _, err := lease.RecordSQL(t.Context(), crashing{st}, "default", 6, shop, false)
+				_, _, err := lease.Namespaces(crashing{st}).RecordFunctions(t.Context(), "default", 6, shop, false)
 				if err == nil {
 					t.Error("the program did not end between the record and the eviction")
 				}
@@ -206,7 +207,7 @@ func TestRecordedNodeIsNotLeasedAfterACrash(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			_, _, err := lease.RecordSQL(t.Context(), reads, "default", 6, shop, false)
+			_, _, err := lease.Namespaces(reads).RecordFunctions(t.Context(), "default", 6, shop, false)
 			if err == nil || held == nil {
 				t.Fatalf("the program did not end between the record and the eviction: %v", err)
 			}
@@ -232,7 +233,7 @@ func TestFunctionsBeginAboveALease(t *testing.T) {
 			}
 			t.Cleanup(func() { l.Close() })
 		}
-		_, after, err := lease.RecordSQL(t.Context(), reads, "default", 6, shop, false)
+		_, after, err := lease.Namespaces(reads).RecordFunctions(t.Context(), "default", 6, shop, false)
 		if least := s.Layout().TickOf(time.Now().Add(39 * time.Second)); err != nil || after < least {
 			t.Errorf("IDs begin after %d, want %d at least: %v", after, least, err)
 		}
@@ -259,23 +260,24 @@ func TestNamespaceOfFunctions(t *testing.T) {
 		st, s := sqlStage(t)
 		ctx := t.Context()
 		recordSQL(t, st, 6)
-		_, err := lease.DeleteNamespace(ctx, st, "default")
+		_, err := lease.Namespaces(st).Delete(ctx, "default")
 		refused(t, "the end of the namespace", err, "retire the node first")
-		if ns, err := lease.ShowNamespace(ctx, st, "default"); err != nil || ns.State != lease.Active {
+		if ns, err := lease.Namespaces(st).Show(ctx, "default"); err != nil || ns.State != lease.Active {
 			t.Errorf("after that: %+v, %v", ns, err)
 		}
-		_, err = lease.WidenNamespace(ctx, st, "default", snowfence.NodeRange{Until: 7}, time.Time{})
+		_, err = lease.Namespaces(st).Change(ctx, "default",
+			lease.NamespaceChange{Nodes: snowfence.NodeRange{Until: 7}, Unused: time.Now()})
 		refused(t, "leases of its node", err, "retire the node first")
 		aligned := newScheme(t, "time=41,node=2,seq=3,epoch=1999-01-01T00:00:00Z,tick=1ms")
 		for _, force := range []bool{false, true} {
-			_, err = lease.ChangeNamespace(ctx, st, "default", lease.NamespaceChange{
+			_, err = lease.Namespaces(st).Change(ctx, "default", lease.NamespaceChange{
 				Scheme: aligned, Nodes: snowfence.NodeRange{Until: 4}, Force: force,
 			})
 			refused(t, fmt.Sprint("a layout with its IDs, force ", force), err, "retire the node first")
 		}
 		// Its nodes 0 to 2 are 0 to 5 before: the functions go on beside them for ever.
 		c := lease.NamespaceChange{Scheme: aligned, Nodes: snowfence.NodeRange{Until: 3}}
-		if _, err := lease.ChangeNamespace(ctx, st, "default", c); err != nil {
+		if _, err := lease.Namespaces(st).Change(ctx, "default", c); err != nil {
 			t.Fatal(err)
 		}
 		node := int64(3)
@@ -283,24 +285,25 @@ func TestNamespaceOfFunctions(t *testing.T) {
 		if _, err := lease.Open(ctx, st, "default", aligned, o); !errors.Is(err, lease.ErrVetoed) {
 			t.Errorf("a lease of the node that is theirs now: %v", err)
 		}
-		_, _, err = lease.RecordSQL(ctx, st, "default", 3, shop, false)
+		_, _, err = lease.Namespaces(st).RecordFunctions(ctx, "default", 3, shop, false)
 		refused(t, "other functions with the node that is theirs now", err, "retire the node first")
-		q, err := lease.RetireSQL(ctx, st, "default", 6)
+		q, err := lease.Namespaces(st).RetireFunctions(ctx, "default", 6)
 		if least := s.Layout().TickOf(time.Now().Add(31 * time.Second)); err != nil || q.Until <= least {
 			t.Fatalf("retired %+v, want after %d: %v", q, least, err)
 		}
-		_, err = lease.RetireSQL(ctx, st, "default", 6)
+		_, err = lease.Namespaces(st).RetireFunctions(ctx, "default", 6)
 		refused(t, "retired twice", err, "no functions")
 		// Back to the first layout: its own IDs are those of the functions, until these are past.
-		all := lease.NamespaceChange{Scheme: s, Nodes: snowfence.NodeRange{Until: 8}, Widen: true}
-		_, err = lease.ChangeNamespace(ctx, st, "default", all)
+		all := lease.NamespaceChange{Scheme: s, Nodes: snowfence.NodeRange{Until: 8}, Unused: time.Now()}
+		_, err = lease.Namespaces(st).Change(ctx, "default", all)
 		refused(t, "the layout of functions that made IDs a moment ago", err, "can be made by both")
 		time.Sleep(32 * time.Second)
-		ns, err := lease.ChangeNamespace(ctx, st, "default", all)
+		all.Unused = time.Now()
+		ns, err := lease.Namespaces(st).Change(ctx, "default", all)
 		if err != nil || ns.Start < q.Until {
 			t.Errorf("and half a minute later: %+v, %v", ns, err)
 		}
-		if _, err := lease.DeleteNamespace(ctx, st, "default"); err != nil {
+		if _, err := lease.Namespaces(st).Delete(ctx, "default"); err != nil {
 			t.Errorf("the end of the namespace then: %v", err)
 		}
 	})
@@ -313,17 +316,18 @@ func TestRetiredNodeIsLeasedAboveItsIDs(t *testing.T) {
 		ctx, node := t.Context(), int64(6)
 		recordSQL(t, st, 6)
 		time.Sleep(time.Minute)
-		q, err := lease.RetireSQL(ctx, st, "default", 6)
+		q, err := lease.Namespaces(st).RetireFunctions(ctx, "default", 6)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if after := recordSQL(t, st, 6); after < q.Until {
 			t.Errorf("other functions begin after %d, want %d", after, q.Until)
 		}
-		if q, err = lease.RetireSQL(ctx, st, "default", 6); err != nil {
+		if q, err = lease.Namespaces(st).RetireFunctions(ctx, "default", 6); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lease.WidenNamespace(ctx, st, "default", snowfence.NodeRange{Until: 7}, time.Time{}); err != nil {
+		if _, err := lease.Namespaces(st).Change(ctx, "default",
+			lease.NamespaceChange{Nodes: snowfence.NodeRange{Until: 7}, Unused: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		o := &lease.Options{Node: &node}
@@ -352,13 +356,13 @@ func TestReservedNumbersBesideFunctions(t *testing.T) {
 				t.Fatal(err)
 			}
 			if retire {
-				if _, err := lease.RetireSQL(t.Context(), st, "default", 6); err != nil {
+				if _, err := lease.Namespaces(st).RetireFunctions(t.Context(), "default", 6); err != nil {
 					t.Fatal(err)
 				}
 			}
-			_, err := lease.AllowPast(t.Context(), st, "default", 0, true)
+			_, err := lease.Namespaces(st).AllowBackfill(t.Context(), "default", 0)
 			refused(t, fmt.Sprint("IDs for the past, retired ", retire), err, "(functions")
-			_, err = lease.NoteOthers(t.Context(), st, "default")
+			_, err = lease.Namespaces(st).NoteOthers(t.Context(), "default")
 			refused(t, fmt.Sprint("reserved numbers of others, retired ", retire), err, "can be made by both")
 		}
 	})

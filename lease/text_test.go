@@ -17,7 +17,7 @@ var commands = []string{"\x1b[2Jgone", "a\u202eb", "a\nb", "a\u2028b", "\u009b2J
 func TestLabelsDoNotCommandTerminals(t *testing.T) {
 	st := store.NewMemory()
 	s := newScheme(t, "twitter")
-	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range commands {
@@ -31,10 +31,10 @@ func TestLabelsDoNotCommandTerminals(t *testing.T) {
 		if _, err := lease.Acquire(t.Context(), st, "default", s, nil, o); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("a ticket of %q: %v", text, err)
 		}
-		if _, err := lease.VetoNode(t.Context(), st, "default", 3, text); !errors.Is(err, lease.ErrInvalid) {
+		if _, err := lease.Namespaces(st).Veto(t.Context(), "default", 3, text); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("a veto because of %q: %v", text, err)
 		}
-		if _, err := lease.CreateNamespace(t.Context(), st, "a"+text, s, nil); !errors.Is(err, lease.ErrInvalid) {
+		if _, err := lease.Namespaces(st).Create(t.Context(), "a"+text, s, nil); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("a namespace %q: %v", "a"+text, err)
 		}
 	}
@@ -43,7 +43,7 @@ func TestLabelsDoNotCommandTerminals(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if rs, err := lease.ListLeases(t.Context(), st, "default"); err != nil || len(rs) != 0 {
+	if rs, err := lease.Namespaces(st).Leases(t.Context(), "default"); err != nil || len(rs) != 0 {
 		t.Errorf("%d records, %v", len(rs), err)
 	}
 }
@@ -53,7 +53,7 @@ func TestErrorsQuoteWhatAStoreHas(t *testing.T) {
 	st := store.NewMemory()
 	s := newScheme(t, "twitter")
 	one := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 1}}
-	ns, err := lease.CreateNamespace(t.Context(), st, "default", s, one)
+	ns, err := lease.Namespaces(st).Create(t.Context(), "default", s, one)
 	if err != nil {
 		t.Fatal(err)
 	}

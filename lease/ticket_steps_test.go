@@ -75,7 +75,7 @@ func TestAcquireOrNot(t *testing.T) {
 			g.unanswered(true)
 		}, errSilent},
 		"a node that is vetoed": {func(g *stage, _ *pinned, _ *Options) {
-			_, err := VetoNode(g.Context(), g.st, "n", 5, "rack on fire")
+			_, err := Namespaces(g.st).Veto(g.Context(), "n", 5, "rack on fire")
 			g.must(err)
 		}, ErrVetoed},
 	} {

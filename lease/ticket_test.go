@@ -28,7 +28,7 @@ func newTicketWorld(t *testing.T) *ticketWorld {
 		t.Fatal(err)
 	}
 	w := &ticketWorld{T: t, st: store.NewMemory(), scheme: s}
-	if _, err := lease.CreateNamespace(t.Context(), w.st, "n", s, nil); err != nil {
+	if _, err := lease.Namespaces(w.st).Create(t.Context(), "n", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -115,11 +115,11 @@ func TestTicketOfAClone(t *testing.T) {
 func TestTicketIsLost(t *testing.T) {
 	for name, hurt := range map[string]func(ctx context.Context, w *ticketWorld, a lease.Ticket) error{
 		"released by an operator": func(ctx context.Context, w *ticketWorld, a lease.Ticket) error {
-			_, err := lease.ReleaseNode(ctx, w.st, "n", a.Node)
+			_, err := lease.Namespaces(w.st).Release(ctx, "n", a.Node)
 			return err
 		},
 		"vetoed": func(ctx context.Context, w *ticketWorld, a lease.Ticket) error {
-			_, err := lease.VetoNode(ctx, w.st, "n", a.Node, "broken")
+			_, err := lease.Namespaces(w.st).Veto(ctx, "n", a.Node, "broken")
 			return err
 		},
 		"layout changed": func(ctx context.Context, w *ticketWorld, a lease.Ticket) error {
@@ -131,7 +131,7 @@ func TestTicketIsLost(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = lease.ChangeNamespace(ctx, w.st, "n", lease.NamespaceChange{Scheme: to})
+			_, err = lease.Namespaces(w.st).Change(ctx, "n", lease.NamespaceChange{Scheme: to})
 			return err
 		},
 	} {
@@ -181,7 +181,7 @@ func (w *ticketWorld) ofStoreSetBack() lease.Ticket {
 
 func (w *ticketWorld) generation() int64 {
 	w.Helper()
-	ns, err := lease.ShowNamespace(w.Context(), w.st, "n")
+	ns, err := lease.Namespaces(w.st).Show(w.Context(), "n")
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 	t.Run("released by an operator", func(t *testing.T) {
 		w := newTicketWorld(t)
 		a, before := w.acquire(), w.generation()
-		if _, err := lease.ReleaseNode(t.Context(), w.st, "n", a.Node); err != nil {
+		if _, err := lease.Namespaces(w.st).Release(t.Context(), "n", a.Node); err != nil {
 			t.Fatal(err)
 		}
 		c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &lease.Request{Lost: &a}, w.options())
@@ -271,7 +271,7 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 	t.Run("another namespace", func(t *testing.T) {
 		w := newTicketWorld(t)
 		a := w.acquire()
-		if _, err := lease.CreateNamespace(t.Context(), w.st, "other", w.scheme, nil); err != nil {
+		if _, err := lease.Namespaces(w.st).Create(t.Context(), "other", w.scheme, nil); err != nil {
 			t.Fatal(err)
 		}
 		_, err := lease.Acquire(t.Context(), w.st, "other", w.scheme, &lease.Request{Lost: &a}, w.options())
@@ -287,7 +287,7 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lease.ChangeNamespace(t.Context(), w.st, "n", lease.NamespaceChange{Scheme: to}); err != nil {
+		if _, err := lease.Namespaces(w.st).Change(t.Context(), "n", lease.NamespaceChange{Scheme: to}); err != nil {
 			t.Fatal(err)
 		}
 		before := w.generation()

@@ -21,7 +21,7 @@
 //   - Data that may have been rolled back has another identity (see below). Whoever takes a
 //     node then starts above now + the longest ttl + twice the allowed skew. That is also
 //     how long no IDs are made after a restart or a failover, about 45 s with the defaults;
-//     a shorter TTL makes it shorter. lease.ConfirmStore spares it where surely nothing was
+//     a shorter TTL makes it shorter. lease.Operator.Confirm spares it where surely nothing was
 //     lost.
 //   - With Options.Replicas, a renewal is used only after that many replicas have it, so a
 //     master cut off from them stops its holders within one ttl.

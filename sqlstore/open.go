@@ -10,7 +10,7 @@ import (
 
 // Open leases a node from db and returns a generator on it. It makes missing tables,
 // and the namespace "default". It makes other namespaces in SQLite only: on a shared
-// server, lease.CreateNamespace or "snowfence namespace create" makes them once. Closing
+// server, lease.Operator.Create or "snowfence namespace create" makes them once. Closing
 // the generator ends the lease. Nil options are good for most; see lease.OpenGenerator.
 func Open(ctx context.Context, db *sql.DB, d Dialect, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
 	st, err := New(db, d)

@@ -82,7 +82,7 @@ func (p *program) sayOdds(odds float64) {
 func (p *program) decodeNamespace(ctx context.Context, st *open.Store, d *decoder, f *decodeFlags,
 	scheme func(snowfence.Layout) (*snowfence.Scheme, error),
 ) error {
-	ns, err := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
+	ns, err := lease.Namespaces(st.Leases).Show(ctx, f.store.namespace)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (c *namespaceCheck) options(v *show.View) *snowfence.CheckOptions {
 
 // leasedNodes returns the range of nodes that were ever leased.
 func leasedNodes(ctx context.Context, st *open.Store, namespace string) (nodes snowfence.NodeRange, err error) {
-	leases, err := lease.ListLeases(ctx, st.Leases, namespace)
+	leases, err := lease.Namespaces(st.Leases).Leases(ctx, namespace)
 	for i, r := range leases {
 		if i == 0 {
 			nodes.From = r.Node

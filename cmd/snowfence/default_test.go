@@ -47,7 +47,7 @@ func TestOneDefault(t *testing.T) {
 	if mux.ServeHTTP(w, httptest.NewRequest("PUT", "/v1/put", strings.NewReader("{}"))); w.Code != http.StatusCreated {
 		t.Fatal(w.Code, w.Body)
 	}
-	list, err := lease.ListNamespaces(t.Context(), st.Leases)
+	list, err := lease.Namespaces(st.Leases).List(t.Context())
 	if err != nil || len(list) != 3 {
 		t.Fatal(list, err)
 	}

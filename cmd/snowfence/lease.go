@@ -47,7 +47,7 @@ func (p *program) leaseList() *cobra.Command {
 		if verbose {
 			p.explainStore(cmd.Context(), st, f.namespace, true)
 		}
-		records, err := lease.ListLeases(cmd.Context(), st.Leases, f.namespace)
+		records, err := lease.Namespaces(st.Leases).Leases(cmd.Context(), f.namespace)
 		if err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func namespaceOf(ctx context.Context, f *storeFlags, opener opener) (*open.Store
 	if err != nil {
 		return nil, ns, err
 	}
-	if ns.Namespace, err = lease.ShowNamespace(ctx, st.Leases, f.namespace); err == nil {
+	if ns.Namespace, err = lease.Namespaces(st.Leases).Show(ctx, f.namespace); err == nil {
 		ns.layout, err = snowfence.ParseLayout(ns.Layout)
 	}
 	if err != nil {

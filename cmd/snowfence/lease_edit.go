@@ -16,7 +16,7 @@ import (
 )
 
 // nodeEdit changes the record of a node, and returns it as it is then.
-type nodeEdit func(ctx context.Context, st store.Store, namespace string, node int64) (store.Record, error)
+type nodeEdit func(op lease.Operator, ctx context.Context, namespace string, node int64) (store.Record, error)
 
 // leaseEdit gives a subcommand that changes the record of one node its flags and its
 // work. Its message is for people, about the record as it is now; one without a nonce was
@@ -42,7 +42,7 @@ func (p *program) leaseEdit(
 		if nodes := ns.layout.Capacity().Nodes; uint64(node) >= nodes {
 			return usagef("node %d: the layout of namespace %q has nodes 0 to %d", node, f.namespace, nodes-1)
 		}
-		r, err := edit(cmd.Context(), st.Leases, f.namespace, node)
+		r, err := edit(lease.Namespaces(st.Leases), cmd.Context(), f.namespace, node)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (p *program) leaseRelease() *cobra.Command {
 gone. It is safe if the holder still runs, too: the next holder starts above everything the old
 one was granted. The old one loses its lease at its next renewal, and takes another node.`,
 		Example: "  snowfence lease release 5",
-	}, lease.ReleaseNode, func(r store.Record, l *pb.LeaseInfo) (string, error) {
+	}, lease.Operator.Release, func(r store.Record, l *pb.LeaseInfo) (string, error) {
 		switch {
 		case r.Nonce == "":
 			return "", fmt.Errorf("node %d of namespace %q was never leased", r.Node, r.Namespace)
@@ -95,8 +95,8 @@ next renewal and takes another one. Others see the reason.`,
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, as a `text` for people")
 	cmd.Flags().BoolVar(&lift, "lift", false, "allow the node to be leased again")
-	veto := func(ctx context.Context, st store.Store, namespace string, node int64) (store.Record, error) {
-		r, err := lease.VetoNode(ctx, st, namespace, node, reason)
+	veto := func(op lease.Operator, ctx context.Context, namespace string, node int64) (store.Record, error) {
+		r, err := op.Veto(ctx, namespace, node, reason)
 		if errors.Is(err, lease.ErrRefused) {
 			return r, usagef("%w: snowfence sql --retire --node %d", err, node)
 		}
@@ -135,15 +135,8 @@ are skipped later. The present holder loses the node.
 
 It refuses when it cannot prove that the ticks in between were never granted.`,
 		Example: "  snowfence lease restore 7",
-	}, func(ctx context.Context, st store.Store, namespace string, node int64) (store.Record, error) {
-		records, err := st.Get(ctx, []store.Key{{Namespace: namespace, Node: node}})
-		if err != nil {
-			return store.Record{}, err
-		}
-		if records[0].Nonce == "" {
-			return store.Record{}, fmt.Errorf("node %d of namespace %q was never leased", node, namespace)
-		}
-		return lease.RestoreNode(ctx, st, namespace, node, p.now())
+	}, func(op lease.Operator, ctx context.Context, namespace string, node int64) (store.Record, error) {
+		return op.Restore(ctx, namespace, node, p.now())
 	}, func(_ store.Record, l *pb.LeaseInfo) (string, error) {
 		text := "starts again: " + nextIDs(l)
 		if l.SkipFromTime != nil {

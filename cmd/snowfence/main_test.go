@@ -100,7 +100,7 @@ func ahead(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	st, err := open.Open(ctx, "sqlite:"+ts.MkAbs("ids.db"))
 	ts.Check(err)
-	ns, err := lease.ShowNamespace(ctx, st.Leases, args[0])
+	ns, err := lease.Namespaces(st.Leases).Show(ctx, args[0])
 	ts.Check(err)
 	layout, err := snowfence.ParseLayout(ns.Layout)
 	ts.Check(err)

@@ -20,7 +20,7 @@ func TestNamesAreThoseOfTheLibrary(t *testing.T) {
 		names = append(names, "a"+string([]byte{byte(c)}))
 	}
 	for _, name := range names {
-		_, want := lease.CreateNamespace(t.Context(), store.NewMemory(), name, s, nil)
+		_, want := lease.Namespaces(store.NewMemory()).Create(t.Context(), name, s, nil)
 		if got := checkName(name); (got == nil) != (want == nil) {
 			t.Errorf("%q: %v, but the library says %v", name, got, want)
 		}

@@ -40,7 +40,7 @@ func (p *program) namespaceList() *cobra.Command {
 			return err
 		}
 		defer st.Close()
-		list, err := lease.ListNamespaces(cmd.Context(), st.Leases)
+		list, err := lease.Namespaces(st.Leases).List(cmd.Context())
 		if err != nil {
 			return err
 		}

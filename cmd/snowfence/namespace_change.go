@@ -58,7 +58,7 @@ these numbers.`,
 		if err != nil {
 			return err
 		}
-		changed, err := lease.ChangeNamespace(cmd.Context(), st.Leases, args[0], change)
+		changed, err := lease.Namespaces(st.Leases).Change(cmd.Context(), args[0], change)
 		if err != nil {
 			return f.explainRefused(p, ns, change, err, out)
 		}

@@ -85,7 +85,7 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 			return err
 		}
 		defer st.Close()
-		ns, err := lease.CreateNamespace(cmd.Context(), st.Leases, args[0], s, &lease.NamespaceOptions{Nodes: nodes})
+		ns, err := lease.Namespaces(st.Leases).Create(cmd.Context(), args[0], s, &lease.NamespaceOptions{Nodes: nodes})
 		if err != nil {
 			return f.explainExists(cmd.Context(), p, st, s.Layout(), nodes, err)
 		}
@@ -103,7 +103,7 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 func (f *namespaceFlags) explainExists(
 	ctx context.Context, p *program, st *open.Store, want snowfence.Layout, nodes snowfence.NodeRange, err error,
 ) error {
-	ns, showErr := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
+	ns, showErr := lease.Namespaces(st.Leases).Show(ctx, f.store.namespace)
 	if showErr != nil {
 		return err // it is not the namespace that is in the way
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -51,7 +52,7 @@ same layout, and no ID repeats.`,
 			return lease.Namespace{}, usagef("all programs that make IDs in namespace %q of %s will end: "+
 				"add --confirm if that is meant", name, st.Name)
 		}
-		return lease.DeleteNamespace(ctx, st.Leases, name)
+		return lease.Namespaces(st.Leases).Delete(ctx, name)
 	})
 }
 
@@ -68,7 +69,7 @@ go on with other nodes: see --past-nodes of namespace change.`,
 		Example: "  snowfence namespace confirm orders",
 	}
 	return p.namespaceEdit(cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
-		return lease.ConfirmStore(ctx, st.Leases, name)
+		return lease.Namespaces(st.Leases).Confirm(ctx, name)
 	})
 }
 
@@ -87,7 +88,16 @@ after --unused. So set --unused later than every ID made by hand, if a clock was
 	cmd.Flags().StringVar(&unused, "unused", "", "a `time` after every ID that was made with the numbers given "+
 		"by hand, as in 2026-08-02T12:00:00Z (default: now)")
 	p.namespaceEdit(cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
-		return lease.WidenNamespace(ctx, st.Leases, name, nodes, at)
+		op := lease.Namespaces(st.Leases)
+		ns, err := op.Show(ctx, name)
+		if err == nil && (nodes.From > ns.First || nodes.Until <= ns.Last) {
+			err = fmt.Errorf("the leasable nodes of namespace %q are %d to %d, and %s would take some away: "+
+				"veto those instead", name, ns.First, ns.Last, leasable)
+		}
+		if err != nil {
+			return ns, err
+		}
+		return op.Change(ctx, name, lease.NamespaceChange{Nodes: nodes, Unused: at})
 	})
 	work := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
@@ -97,6 +107,7 @@ after --unused. So set --unused later than every ID made by hand, if a clock was
 		if nodes, err = parseRange("leasable", leasable); err != nil {
 			return err
 		}
+		at = p.now()
 		if unused != "" {
 			if at, err = time.Parse(time.RFC3339, unused); err != nil {
 				return usagef("--unused: %q is not a time such as 2026-08-02T12:00:00Z", unused)

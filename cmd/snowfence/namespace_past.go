@@ -54,7 +54,7 @@ func (f *reservedFlags) named() bool { return f.past != "" || f.library != "" ||
 func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Namespace) (lease.Namespace, error) {
 	var err error
 	if f.library != "" {
-		ns, err = lease.NoteOthers(ctx, st.Leases, ns.Name)
+		ns, err = lease.Namespaces(st.Leases).NoteOthers(ctx, ns.Name)
 	}
 	if err == nil && f.past != "" {
 		last := int64(0)
@@ -64,19 +64,20 @@ func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Name
 		if l, err := snowfence.ParseLayout(ns.Layout); err == nil && l.First > 0 && l.First <= last {
 			return ns, usagef("--past 0-4: the layout makes sequence numbers from %d on itself: take --past 0", l.First)
 		}
-		ns, err = lease.AllowPast(ctx, st.Leases, ns.Name, last, f.nobodyElse)
+		if !f.nobodyElse && ns.Reserved.Past != last+1 {
+			return ns, usagef("somebody else may make IDs with the sequence numbers %s, by hand or with snow-drift: "+
+				"say that nobody does or did, if that is so: --nobody-else", f.past)
+		}
+		ns, err = lease.Namespaces(st.Leases).AllowBackfill(ctx, ns.Name, last)
 	}
 	if err == nil && f.nodes != "" {
 		var nodes snowfence.NodeRange
 		if nodes, err = parseRange("past-nodes", f.nodes); err != nil {
 			return ns, err
 		}
-		ns, err = lease.PastNodes(ctx, st.Leases, ns.Name, nodes)
+		ns, err = lease.Namespaces(st.Leases).BackfillNodes(ctx, ns.Name, nodes)
 	}
 	if errors.Is(err, lease.ErrRefused) || errors.Is(err, lease.ErrInvalid) {
-		if f.past != "" && !f.nobodyElse {
-			return ns, usagef("%w: --nobody-else", err)
-		}
 		return ns, usageError{err}
 	}
 	return ns, err

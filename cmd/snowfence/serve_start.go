@@ -30,7 +30,7 @@ func adviseUnreachable(err error) error {
 
 // firstNamespace makes the namespace default where it is missing, and says so.
 func (p *program) firstNamespace(ctx context.Context, st *open.Store) error {
-	_, err := lease.ShowNamespace(ctx, st.Leases, lease.DefaultNamespace)
+	_, err := lease.Namespaces(st.Leases).Show(ctx, lease.DefaultNamespace)
 	if !errors.Is(err, lease.ErrNoNamespace) {
 		return err
 	}
@@ -39,7 +39,7 @@ func (p *program) firstNamespace(ctx context.Context, st *open.Store) error {
 	if err != nil {
 		return err
 	}
-	_, err = lease.CreateNamespace(ctx, st.Leases, lease.DefaultNamespace, s, nil)
+	_, err = lease.Namespaces(st.Leases).Create(ctx, lease.DefaultNamespace, s, nil)
 	var other *lease.MismatchError
 	if errors.As(err, &other) { // another process was first
 		return nil
@@ -53,7 +53,7 @@ func (p *program) firstNamespace(ctx context.Context, st *open.Store) error {
 // missingNamespaces returns those of some namespaces that a store does not have.
 func missingNamespaces(ctx context.Context, st *open.Store, names []string) (missing []string, err error) {
 	for _, name := range names {
-		switch ns, err := lease.ShowNamespace(ctx, st.Leases, name); {
+		switch ns, err := lease.Namespaces(st.Leases).Show(ctx, name); {
 		case errors.Is(err, lease.ErrNoNamespace), err == nil && ns.State == lease.Deleted:
 			missing = append(missing, name)
 		case err != nil:
@@ -66,7 +66,7 @@ func missingNamespaces(ctx context.Context, st *open.Store, names []string) (mis
 // checkSpread refuses a spread that is of no use in the layout of its namespace.
 func (p *program) checkSpread(ctx context.Context, st *open.Store, spreads map[string]int64) error {
 	for _, name := range slices.Sorted(maps.Keys(spreads)) {
-		ns, err := lease.ShowNamespace(ctx, st.Leases, name)
+		ns, err := lease.Namespaces(st.Leases).Show(ctx, name)
 		if errors.Is(err, lease.ErrNoNamespace) || err == nil && ns.State == lease.Deleted {
 			p.message("the namespace %q of spread does not exist: if the name is right, make it: "+
 				"snowfence namespace create %s%s", name, name, p.storeArgs)

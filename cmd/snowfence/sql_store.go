@@ -31,7 +31,7 @@ func (p *program) sqlRecorded(ctx context.Context, cmd *cobra.Command, f *sqlFla
 		return "", err // before anything is recorded
 	}
 	by := lease.Functions{Dialect: f.dialect, Label: f.label, Lead: leadTime(l, plan.Lead)}
-	_, plan.From, err = lease.RecordSQL(ctx, st.Leases, f.store.namespace, plan.Node, by, f.again)
+	_, plan.From, err = lease.Namespaces(st.Leases).RecordFunctions(ctx, f.store.namespace, plan.Node, by, f.again)
 	if err != nil {
 		return "", f.explainSQL(ns, plan.Node, err)
 	}
@@ -112,7 +112,7 @@ func (p *program) sqlRetire(ctx context.Context, f *sqlFlags) error {
 	if err != nil {
 		return err
 	}
-	q, err := lease.RetireSQL(ctx, st.Leases, f.store.namespace, node)
+	q, err := lease.Namespaces(st.Leases).RetireFunctions(ctx, f.store.namespace, node)
 	if errors.Is(err, lease.ErrRefused) {
 		return usageError{err}
 	}

@@ -211,14 +211,14 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 	if err != nil {
 		return nil, err
 	}
-	ns, err := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
+	ns, err := lease.Namespaces(st.Leases).Show(ctx, f.store.namespace)
 	switch {
 	case errors.Is(err, lease.ErrNoNamespace) && (st.Local || f.store.namespace == lease.DefaultNamespace):
 		s, err := p.newScheme(wanted, &f.secret)
 		if err != nil {
 			return nil, err
 		}
-		_, err = lease.CreateNamespace(ctx, st.Leases, f.store.namespace, s, nil)
+		_, err = lease.Namespaces(st.Leases).Create(ctx, f.store.namespace, s, nil)
 		var mismatch *lease.MismatchError
 		if errors.As(err, &mismatch) { // another process was first
 			return p.namespaceScheme(ctx, st, f)

@@ -25,7 +25,7 @@ func TestLeaseListEscapesWhatAStoreHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns, err := lease.CreateNamespace(t.Context(), st.Leases, "default", s, nil)
+	ns, err := lease.Namespaces(st.Leases).Create(t.Context(), "default", s, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

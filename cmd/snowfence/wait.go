@@ -38,7 +38,7 @@ func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlag
 	g snowfence.Grant,
 ) string {
 	unknown := fmt.Sprintf("node %d was leased up to there", g.Node)
-	ns, err := lease.ShowNamespace(ctx, st.Leases, f.store.namespace)
+	ns, err := lease.Namespaces(st.Leases).Show(ctx, f.store.namespace)
 	if err != nil {
 		return unknown
 	}
@@ -77,7 +77,7 @@ func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlag
 }
 
 // restorable reports whether a stretch that was never granted lies below what a node was
-// granted ahead of time, as lease.RestoreNode needs it.
+// granted ahead of time, as lease.Operator.Restore needs it.
 func restorable(r *store.Record, ns lease.Namespace, now int64) bool {
 	return r.Generation >= ns.Since && r.From > now && r.PrevUntil < r.From && r.SkipUntil <= now
 }

@@ -21,7 +21,7 @@ func TestWhyLeasedLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	mem := store.NewMemory()
-	if _, err := lease.CreateNamespace(t.Context(), mem, "default", s, nil); err != nil {
+	if _, err := lease.Namespaces(mem).Create(t.Context(), "default", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	p := &program{now: func() time.Time { return now }}

@@ -74,7 +74,7 @@ func (s *sim) namespace() store.Record { return s.store.get(keysOf(store.Namespa
 
 func (s *sim) create() error {
 	return s.calmly(func(ctx context.Context, st store.Store) error {
-		_, err := lease.CreateNamespace(ctx, st, namespace, s.schemes[0], s.leasable())
+		_, err := lease.Namespaces(st).Create(ctx, namespace, s.schemes[0], s.leasable())
 		return err
 	})
 }
@@ -95,19 +95,19 @@ func (s *sim) command(f Fault, chance float64) {
 		defer cancel()
 		switch f {
 		case faultRelease:
-			_, _ = lease.ReleaseNode(ctx, link{p: p}, namespace, node)
+			_, _ = lease.Namespaces(link{p: p}).Release(ctx, namespace, node)
 		case faultVeto:
-			_, _ = lease.VetoNode(ctx, link{p: p}, namespace, node, "maintenance")
+			_, _ = lease.Namespaces(link{p: p}).Veto(ctx, namespace, node, "maintenance")
 			p.sleep(2 * s.ttl)
-			_, _ = lease.VetoNode(ctx, link{p: p}, namespace, node, "")
+			_, _ = lease.Namespaces(link{p: p}).Veto(ctx, namespace, node, "")
 		case faultRestore:
 			s.restoreNode(ctx, link{p: p}, rs)
 		case faultChange:
 			s.walk()
 		case faultDelete:
 			for range 5 {
-				_, _ = lease.DeleteNamespace(ctx, link{p: p}, namespace)
-				_, _ = lease.CreateNamespace(ctx, link{p: p}, namespace, s.schemes[s.era], s.leasable())
+				_, _ = lease.Namespaces(link{p: p}).Delete(ctx, namespace)
+				_, _ = lease.Namespaces(link{p: p}).Create(ctx, namespace, s.schemes[s.era], s.leasable())
 			}
 		case faultConfirm:
 			s.confirm()
@@ -118,7 +118,7 @@ func (s *sim) command(f Fault, chance float64) {
 // restoreNode takes the node whose floor is furthest ahead back to where it was.
 func (s *sim) restoreNode(ctx context.Context, st store.Store, rs []store.Record) {
 	far := slices.MaxFunc(rs, func(a, b store.Record) int { return int(min(max(a.Until-b.Until, -1), 1)) })
-	_, _ = lease.RestoreNode(ctx, st, namespace, far.Node, start().Add(s.now))
+	_, _ = lease.Namespaces(st).Restore(ctx, namespace, far.Node, start().Add(s.now))
 }
 
 func (s *sim) leasable() *lease.NamespaceOptions {
@@ -127,7 +127,7 @@ func (s *sim) leasable() *lease.NamespaceOptions {
 
 // shown is the namespace as it stands in the store.
 func (s *sim) shown() (lease.Namespace, error) {
-	return lease.ShowNamespace(context.Background(), direct{s: s}, namespace)
+	return lease.Namespaces(direct{s: s}).Show(context.Background(), namespace)
 }
 
 func (s *sim) namespaceState() lease.State {
@@ -149,7 +149,7 @@ func (s *sim) confirm() {
 	}
 	s.store.identity++
 	_ = s.calmly(func(ctx context.Context, st store.Store) error {
-		_, err := lease.ConfirmStore(ctx, st, namespace)
+		_, err := lease.Namespaces(st).Confirm(ctx, namespace)
 		return err
 	})
 }
@@ -160,15 +160,15 @@ func (s *sim) repair() {
 	_ = s.calmly(func(ctx context.Context, st store.Store) error {
 		for _, r := range s.store.nodes() {
 			if r.Veto != "" {
-				_, _ = lease.VetoNode(ctx, st, namespace, r.Node, "")
+				_, _ = lease.Namespaces(st).Veto(ctx, namespace, r.Node, "")
 			}
 		}
-		ns, err := lease.ShowNamespace(ctx, st, namespace)
+		ns, err := lease.Namespaces(st).Show(ctx, namespace)
 		if err == nil && ns.State == lease.Changing {
-			_, err = lease.ChangeNamespace(ctx, st, namespace, lease.NamespaceChange{Scheme: s.schemes[s.era]})
+			_, err = lease.Namespaces(st).Change(ctx, namespace, lease.NamespaceChange{Scheme: s.schemes[s.era]})
 		}
 		if err == nil && ns.State == lease.Deleted {
-			_, err = lease.CreateNamespace(ctx, st, namespace, s.schemes[s.era], s.leasable())
+			_, err = lease.Namespaces(st).Create(ctx, namespace, s.schemes[s.era], s.leasable())
 		}
 		return err
 	})

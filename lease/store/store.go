@@ -39,7 +39,7 @@ type Record struct {
 	From       int64  // first tick of the unbroken run of granted ticks that ends at Until
 	Until      int64  // first tick that is not granted: the floor of the next grant
 	PrevUntil  int64  // end of the run before: no tick of [PrevUntil, From) was ever granted
-	SkipFrom   int64  // ticks of [SkipFrom, SkipUntil) lie ahead and are used up; see RestoreNode
+	SkipFrom   int64  // ticks of [SkipFrom, SkipUntil) lie ahead and are used up; Operator.Restore
 	SkipUntil  int64  // 0 when there are none
 	Holder     string // "HASH.TICK" of the lease (claim.go); "" when given back or cleared
 	Label      string // for people: who holds it, or held it last

@@ -150,7 +150,7 @@ func TestLossWhileRingsRun(t *testing.T) {
 	t.Parallel()
 	url, st := newStore(t)
 	lose(t, check(t), url, "shop", func() {
-		if _, err := lease.DeleteNamespace(t.Context(), st, "shop"); err != nil {
+		if _, err := lease.Namespaces(st).Delete(t.Context(), "shop"); err != nil {
 			t.Error(err)
 		}
 	})

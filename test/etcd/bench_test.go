@@ -24,7 +24,7 @@ func fill(b *testing.B, st store.Store, nodes, last int64) (*snowfence.Scheme, [
 	if err != nil {
 		b.Fatal(err)
 	}
-	ns, err := lease.CreateNamespace(b.Context(), st, "default", s,
+	ns, err := lease.Namespaces(st).Create(b.Context(), "default", s,
 		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}})
 	if err != nil {
 		b.Fatal(err)

@@ -180,7 +180,7 @@ func (f *fleet) identity() string {
 	st := openStore(f, servers.EtcdClient(f, f.members...), "fleet")
 	var ns lease.Namespace
 	shared.Eventually(f, "the identity", func() (err error) {
-		ns, err = lease.ShowNamespace(f.Context(), st, "default")
+		ns, err = lease.Namespaces(st).Show(f.Context(), "default")
 		return err
 	})
 	return ns.Identity

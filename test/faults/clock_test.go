@@ -58,7 +58,7 @@ func (p *stepped) step(t testing.TB, d time.Duration) {
 // recordOf returns the record of the node that a run of the program holds.
 func recordOf(ctx context.Context, t testing.TB, st store.Store, w *worker) (store.Record, bool) {
 	t.Helper()
-	records, err := lease.ListLeases(ctx, st, namespace)
+	records, err := lease.Namespaces(st).Leases(ctx, namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestClockSteps(t *testing.T) {
 			t.Parallel()
 			tg := targets[kind](t)
 			s := slowLayout(t)
-			if _, err := lease.CreateNamespace(t.Context(), tg.store, namespace, s, nil); err != nil {
+			if _, err := lease.Namespaces(tg.store).Create(t.Context(), namespace, s, nil); err != nil {
 				t.Fatal(err)
 			}
 			args := []string{"new", "-n", "1000000000", "--store", tg.programURL()}
@@ -199,7 +199,7 @@ func TestClockOff(t *testing.T) {
 			t.Parallel()
 			tg := targets[kind](t)
 			s := slowLayout(t)
-			if _, err := lease.CreateNamespace(t.Context(), tg.store, namespace, s, nil); err != nil {
+			if _, err := lease.Namespaces(tg.store).Create(t.Context(), namespace, s, nil); err != nil {
 				t.Fatal(err)
 			}
 			args := []string{"new", "-n", "1000000000", "--store", tg.programURL()}

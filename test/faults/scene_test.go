@@ -68,7 +68,7 @@ func open(t testing.TB, tg *target, workers int) *scene {
 	t.Helper()
 	sc := &scene{target: tg, t: t, scheme: twitter(t)}
 	fleet.Eventually(t, "the namespace", func() error { // a busy machine answers late
-		_, err := lease.CreateNamespace(t.Context(), tg.store, namespace, sc.scheme, nil)
+		_, err := lease.Namespaces(tg.store).Create(t.Context(), namespace, sc.scheme, nil)
 		return err
 	})
 	for range workers {

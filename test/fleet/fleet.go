@@ -88,7 +88,7 @@ func (f *Fleet) Store(dsn string) (*sql.DB, *sqlstore.Store) {
 func (f *Fleet) Namespace(dsn string) {
 	f.t.Helper()
 	_, st := f.Store(dsn)
-	if _, err := lease.CreateNamespace(f.t.Context(), st, "default", f.scheme, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(f.t.Context(), "default", f.scheme, nil); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -204,7 +204,7 @@ func (h *Holder) Stop() {
 func (f *Fleet) Raised(dsn string, g snowfence.Grant) {
 	f.t.Helper()
 	_, st := f.Store(dsn)
-	ns, err := lease.ShowNamespace(f.t.Context(), st, "default")
+	ns, err := lease.Namespaces(st).Show(f.t.Context(), "default")
 	if err != nil {
 		f.t.Fatal(err)
 	}

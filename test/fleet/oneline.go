@@ -31,7 +31,7 @@ func OneLine(t *testing.T, st store.Store, door func(*lease.GeneratorOptions) (*
 		}
 	}
 	through(nil)
-	if ns, err := lease.ShowNamespace(t.Context(), st, "default"); err != nil ||
+	if ns, err := lease.Namespaces(st).Show(t.Context(), "default"); err != nil ||
 		ns.Layout != snowfence.Default().String() {
 		t.Errorf("it made %+v, %v", ns, err)
 	}
@@ -43,7 +43,7 @@ func OneLine(t *testing.T, st store.Store, door func(*lease.GeneratorOptions) (*
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "orders", s, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	through(orders) // with the layout that it has

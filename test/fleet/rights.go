@@ -11,7 +11,7 @@ import (
 // Statements are those that the error of a user who may not make the tables tells somebody to run.
 func Statements(t *testing.T, st store.Store) string {
 	t.Helper()
-	_, err := lease.ListNamespaces(t.Context(), st)
+	_, err := lease.Namespaces(st).List(t.Context())
 	if err == nil {
 		t.Fatal("the user may do everything")
 	}

@@ -42,7 +42,7 @@ func TestNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(ctx, st, "orders", scheme, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(ctx, "orders", scheme, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("DATACENTER", "3")

@@ -1156,7 +1156,7 @@ inline release() { /* also a veto: the holder is evicted, the floor stays */
 }
 
 #ifdef WAYBACK
-/* RestoreNode, at any time by the operator's clock. */
+/* Operator.Restore, at any time by the operator's clock. */
 inline way_back() {
 	kept();
 	clock_reading();

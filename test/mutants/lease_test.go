@@ -14,7 +14,7 @@ var leaseMutants = []mutant{
 	m("nothing is granted while the floors are read", "lease.freeze", "TestMemory/renewal_while_the_floors",
 		drop("ns.State = Changing"),
 		drop("ns.Generation++")),
-	m("a tombstone keeps the floors", "lease.DeleteNamespace", "TestMemory/deleted_namespace", swap("ns.Floor", "_")),
+	m("a tombstone keeps the floors", "lease.Operator.Delete", "TestMemory/deleted_namespace", swap("ns.Floor", "_")),
 	m("grants follow the clock that stamps IDs after a step back", "lease.Options.normal", "TestGeneratorStepsBack",
 		swap("s.Layout().Bits(snowfence.FieldRollback) == 0", "n.Time == nil")),
 	m("with rollback bits it is the wall clock", "lease.Options.normal", "TestRollbackHeals",

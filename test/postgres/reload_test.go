@@ -463,11 +463,11 @@ func TestOneLineAfterReload(t *testing.T) {
 	p := servers.StartPostgres(t)
 	name := p.NewDatabase(t)
 	db, st := connect(t, p.URL(name))
-	if _, err := lease.CreateNamespace(t.Context(), st, "default", fleet.Default(t), nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "default", fleet.Default(t), nil); err != nil {
 		t.Fatal(err)
 	}
 	data := dump(t, p, name, "--data-only")
-	before, err := lease.ShowNamespace(t.Context(), st, "default")
+	before, err := lease.Namespaces(st).Show(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -483,7 +483,7 @@ func TestOneLineAfterReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Orphan()
-	after, err := lease.ShowNamespace(t.Context(), again, "default")
+	after, err := lease.Namespaces(again).Show(t.Context(), "default")
 	if err != nil || after.Floor <= before.Floor || after.Generation <= before.Generation {
 		t.Errorf("before %+v, after %+v, %v", before, after, err)
 	}

@@ -33,7 +33,7 @@ func full(b *testing.B, o *redisstore.Options,
 	if err != nil {
 		b.Fatal(err)
 	}
-	ns, err := lease.CreateNamespace(b.Context(), st, namespace, s,
+	ns, err := lease.Namespaces(st).Create(b.Context(), namespace, s,
 		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}})
 	if err != nil {
 		b.Fatal(err)

@@ -61,7 +61,7 @@ func newFleet(t testing.TB, st store.Store) *fleet {
 func (f *fleet) create() {
 	f.t.Helper()
 	f.until("the namespace", func() error {
-		_, err := lease.CreateNamespace(f.t.Context(), f.st, namespace, f.scheme, nil)
+		_, err := lease.Namespaces(f.st).Create(f.t.Context(), namespace, f.scheme, nil)
 		return err
 	})
 }

@@ -212,7 +212,7 @@ func TestUser(t *testing.T) {
 	f.run(l)
 	f.working()
 	f.end()
-	if _, err := lease.ListNamespaces(t.Context(), st); err != nil {
+	if _, err := lease.Namespaces(st).List(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if v, err := st.Server(t.Context(), namespace); err != nil || v.Fsync != "always" {

@@ -21,7 +21,7 @@ import (
 // described reads the namespace. Its generation goes up when its floor is raised.
 func described(t testing.TB, st store.Store) lease.Namespace {
 	t.Helper()
-	ns, err := lease.ShowNamespace(t.Context(), st, namespace)
+	ns, err := lease.Namespaces(st).Show(t.Context(), namespace)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestFlushWhileHeld(t *testing.T) {
 	f.working()
 	r.Do(t, "FLUSHALL")
 	f.until("another generation", func() error {
-		if ns, err := lease.ShowNamespace(t.Context(), f.st, namespace); err != nil || ns.Generation < 2 {
+		if ns, err := lease.Namespaces(f.st).Show(t.Context(), namespace); err != nil || ns.Generation < 2 {
 			return errors.Join(err, errors.New("nobody raised the floor"))
 		}
 		return nil
@@ -47,7 +47,7 @@ func TestFlushWhileHeld(t *testing.T) {
 	f.run(f.open(lease.Options{}))
 	f.working()
 	f.end()
-	if got, err := lease.ListNamespaces(t.Context(), f.st); err != nil || len(got) != 1 {
+	if got, err := lease.Namespaces(f.st).List(t.Context()); err != nil || len(got) != 1 {
 		t.Errorf("namespaces after all was flushed: %+v, %v", got, err)
 	}
 }
@@ -277,7 +277,7 @@ func TestClusterFailover(t *testing.T) {
 		}
 	}
 	f.until("the other namespace", func() error {
-		_, err := lease.CreateNamespace(t.Context(), st, other, f.scheme, nil)
+		_, err := lease.Namespaces(st).Create(t.Context(), other, f.scheme, nil)
 		return err
 	})
 	identity := func(name string) (id string) {
@@ -304,7 +304,7 @@ func TestClusterFailover(t *testing.T) {
 	})
 	owner.Again(t) // as a replica: writes count with one only
 	f.until("another generation", func() error {
-		if ns, err := lease.ShowNamespace(short(t), st, namespace); err != nil || ns.Generation < 2 {
+		if ns, err := lease.Namespaces(st).Show(short(t), namespace); err != nil || ns.Generation < 2 {
 			return errors.Join(err, errors.New("nobody raised the floor"))
 		}
 		return nil

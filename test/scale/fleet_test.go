@@ -28,7 +28,7 @@ func newFleet(t testing.TB, st store.Store, ttl time.Duration) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, namespace, s, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), namespace, s, nil); err != nil {
 		t.Fatal(err)
 	}
 	return &fleet{TB: t, st: lease.Group(st), scheme: s, opts: lease.Options{TTL: ttl, Label: "fleet"}}
@@ -85,7 +85,7 @@ func (f *fleet) compare(before, after []lease.Status) {
 func (f *fleet) stored() {
 	f.Helper()
 	before := f.look()
-	rs, err := lease.ListLeases(f.Context(), f.st, namespace)
+	rs, err := lease.Namespaces(f.st).Leases(f.Context(), namespace)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func (f *fleet) close() {
 	if err := lease.ShutdownAll(f.Context(), f.leases); err != nil {
 		f.Fatal(err)
 	}
-	rs, err := lease.ListLeases(f.Context(), f.st, namespace)
+	rs, err := lease.Namespaces(f.st).Leases(f.Context(), namespace)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func TestAdvice(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		if _, err := lease.CreateNamespace(ctx, st, "default", twitter(t), nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(ctx, "default", twitter(t), nil); err != nil {
 			return err
 		}
 		ws := make([]store.Write, 5000)

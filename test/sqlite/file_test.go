@@ -128,7 +128,7 @@ func TestDurable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "default", twitter(t), nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "default", twitter(t), nil); err != nil {
 		t.Fatal(err)
 	}
 	var level int
@@ -200,7 +200,7 @@ func TestRefusedDatabases(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		if _, err := lease.ListNamespaces(ctx, st); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := lease.Namespaces(st).List(ctx); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v; it should say %q", err, want)
 		}
 	}
@@ -210,7 +210,7 @@ func TestRefusedDatabases(t *testing.T) {
 func TestBusy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)
-	if _, err := lease.CreateNamespace(t.Context(), st, "default", twitter(t), nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "default", twitter(t), nil); err != nil {
 		t.Fatal(err)
 	}
 	impatient, err := sql.Open("sqlite", "file:"+path) // without a busy timeout
@@ -232,12 +232,12 @@ func TestBusy(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := lease.CreateNamespace(short, st, "second", twitter(t), nil); !errors.Is(err,
+	if _, err := lease.Namespaces(st).Create(short, "second", twitter(t), nil); !errors.Is(err,
 		context.DeadlineExceeded) {
 		t.Errorf("a write into a locked file: %v", err)
 	}
 	time.AfterFunc(200*time.Millisecond, func() { _, _ = c.ExecContext(context.Background(), "COMMIT") })
-	if _, err := lease.CreateNamespace(t.Context(), st, "second", twitter(t), nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "second", twitter(t), nil); err != nil {
 		t.Errorf("a write when the lock was let go: %v", err)
 	}
 }

@@ -157,7 +157,7 @@ func TestReplacedForGood(t *testing.T) {
 	if err := os.WriteFile(path+"-shm", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.ListNamespaces(t.Context(), st); !errors.Is(err, store.ErrReplaced) {
+	if _, err := lease.Namespaces(st).List(t.Context()); !errors.Is(err, store.ErrReplaced) {
 		t.Errorf("the store goes on: %v", err)
 	}
 }

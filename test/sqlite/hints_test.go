@@ -23,7 +23,7 @@ func TestHints(t *testing.T) {
 	ctx := t.Context()
 	memory, st := openFile(t, ":memory:")
 	memory.SetMaxOpenConns(1)
-	_, err := lease.ListNamespaces(ctx, st)
+	_, err := lease.Namespaces(st).List(ctx)
 	if err == nil || !strings.Contains(err.Error(), "give it a file, or use store.NewMemory") {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestLockedFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := lease.CreateNamespace(t.Context(), st, "first", twitter(t), nil); err != nil {
+			if _, err := lease.Namespaces(st).Create(t.Context(), "first", twitter(t), nil); err != nil {
 				t.Fatal(err)
 			}
 			holder := exec.Command(os.Args[0])
@@ -121,7 +121,7 @@ func TestLockedFile(t *testing.T) {
 			}
 			short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
-			_, err = lease.CreateNamespace(short, st, "second", twitter(t), nil)
+			_, err = lease.Namespaces(st).Create(short, "second", twitter(t), nil)
 			if err == nil || !strings.Contains(err.Error(), c.advice) {
 				t.Fatal(err)
 			}
@@ -141,7 +141,7 @@ func TestLockedFile(t *testing.T) {
 				}
 			}
 			_ = holder.Wait() // for ever, if fuser did not name it
-			if _, err := lease.CreateNamespace(t.Context(), st, "second", twitter(t), nil); err != nil {
+			if _, err := lease.Namespaces(st).Create(t.Context(), "second", twitter(t), nil); err != nil {
 				t.Error(err)
 			}
 		})

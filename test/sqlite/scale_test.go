@@ -23,7 +23,7 @@ func TestLastNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns, err := lease.CreateNamespace(t.Context(), st, "default", s,
+	ns, err := lease.Namespaces(st).Create(t.Context(), "default", s,
 		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}})
 	if err != nil {
 		t.Fatal(err)

@@ -260,7 +260,7 @@ func TestNewFileNeedsNoWait(t *testing.T) {
 	}
 	wg.Wait()
 	_, st := openFile(t, path)
-	ns, err := lease.ShowNamespace(t.Context(), st, "default")
+	ns, err := lease.Namespaces(st).Show(t.Context(), "default")
 	if err != nil || ns.Floor != 0 || ns.Generation != 1 {
 		t.Errorf("%+v, %v", ns, err)
 	}

@@ -87,14 +87,14 @@ func namespaceScheme(ctx context.Context, st *open.Store, namespace string, o *o
 		}
 	}
 	for {
-		ns, err := lease.ShowNamespace(ctx, st.Leases, namespace)
+		ns, err := lease.Namespaces(st.Leases).Show(ctx, namespace)
 		if errors.Is(err, lease.ErrNoNamespace) && (st.Local || namespace == lease.DefaultNamespace) {
 			s, err := o.scheme(wanted)
 			if err != nil {
 				return nil, err
 			}
 			var other *lease.MismatchError
-			if _, err = lease.CreateNamespace(ctx, st.Leases, namespace, s, nil); errors.As(err, &other) {
+			if _, err = lease.Namespaces(st.Leases).Create(ctx, namespace, s, nil); errors.As(err, &other) {
 				continue // another process was first
 			}
 			return s, err

@@ -42,7 +42,7 @@ func TestNamespaceThatDoesNotExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st.Leases, "shop", s, nil); err != nil {
+	if _, err := lease.Namespaces(st.Leases).Create(t.Context(), "shop", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	_, err = namespaceScheme(t.Context(), st, "shop", o)

@@ -77,7 +77,7 @@ func Names() (all []string) {
 // Look runs all checks but those with the names left out.
 func Look(ctx context.Context, c *Case, leftOut []string) []Result {
 	if c.Store != nil {
-		c.namespaces, c.listErr = lease.ListNamespaces(ctx, c.Store.Leases)
+		c.namespaces, c.listErr = lease.Namespaces(c.Store.Leases).List(ctx)
 	}
 	var all []Result
 	for _, check := range checks {

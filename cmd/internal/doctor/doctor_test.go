@@ -33,7 +33,7 @@ func stored(t *testing.T) *store.Memory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	return st

@@ -29,7 +29,7 @@ func nodes(ctx context.Context, c *Case, r *report) {
 			r.unchecked(all, ns.Name, "its layout %q: %v", ns.Layout, err)
 			continue
 		}
-		records, err := lease.ListLeases(ctx, c.Store.Leases, ns.Name)
+		records, err := lease.Namespaces(c.Store.Leases).Leases(ctx, ns.Name)
 		if err != nil {
 			r.unchecked(all, ns.Name, "%v", err)
 			continue

@@ -31,7 +31,7 @@ func TestOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lease.CreateNamespace(t.Context(), st.Leases, "default", s, nil); err != nil {
+		if _, err := lease.Namespaces(st.Leases).Create(t.Context(), "default", s, nil); err != nil {
 			t.Errorf("%s: %v", rawURL, err)
 		}
 		if !st.Local || st.Volatile != (file == "") {

@@ -327,7 +327,7 @@ func TestNamespaceChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "n", s, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "n", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	svc := server.New(st, server.Options{TTL: 500 * time.Millisecond})

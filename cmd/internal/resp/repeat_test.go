@@ -23,7 +23,7 @@ func TestRepeatedCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lease.CreateNamespace(t.Context(), st, name, s, nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(t.Context(), name, s, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

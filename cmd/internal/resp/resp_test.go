@@ -25,7 +25,7 @@ func start(t testing.TB, cfg Config) (*Server, string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lease.CreateNamespace(context.Background(), st, "default", s, nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(context.Background(), "default", s, nil); err != nil {
 			t.Fatal(err)
 		}
 		cfg.Service = server.New(st, server.Options{})

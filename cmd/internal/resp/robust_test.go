@@ -129,7 +129,7 @@ func FuzzConnection(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(context.Background(), st, "default", sc, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(context.Background(), "default", sc, nil); err != nil {
 		f.Fatal(err)
 	}
 	for name, d := range map[string]sequence.Definition{"orders": {}, "strict": {Mode: sequence.Strict}} {

@@ -52,7 +52,7 @@ func TestNextAt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "past", s, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "past", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	status := func(query string, code int, words string) {
@@ -64,7 +64,7 @@ func TestNextAt(t *testing.T) {
 	}
 	const at = "past/next?at=2019-05-17T08:30:00Z"
 	status(at, 422, "allow it")
-	if _, err := lease.AllowPast(t.Context(), st, "past", 0, true); err != nil {
+	if _, err := lease.Namespaces(st).AllowBackfill(t.Context(), "past", 0); err != nil {
 		t.Fatal(err)
 	}
 	status(at, 200, `{"ids":["578861767065600000"]}`)
@@ -79,7 +79,10 @@ func TestNextAt(t *testing.T) {
 	status("past/next?at=2999-01-01T00:00:00Z", 400, "yet to come")
 	status("default/next?at=2019-05-17T08:30:00Z", 422, "allow it")
 	status("past/next?n=3", 200, "ids")
-	if _, err := lease.PastNodes(t.Context(), st, "past", snowfence.NodeRange{From: 2, Until: 3}); err != nil {
+	if _, err := lease.Namespaces(st).BackfillNodes(t.Context(), "past", snowfence.NodeRange{
+		From:  2,
+		Until: 3,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	status(at, 422, "use the nodes 2 to 2")

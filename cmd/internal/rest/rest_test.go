@@ -33,7 +33,7 @@ func start(t testing.TB) *face {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(context.Background(), st, "default", s, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(context.Background(), "default", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	f := &face{TB: t, mux: http.NewServeMux(), service: server.New(st, server.Options{}), who: server.Open().Anyone()}

@@ -21,7 +21,7 @@ func FuzzRequest(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(context.Background(), st, "default", s, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(context.Background(), "default", s, nil); err != nil {
 		f.Fatal(err)
 	}
 	service := server.New(st, server.Options{})

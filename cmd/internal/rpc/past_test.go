@@ -22,7 +22,7 @@ func TestPastOverRPC(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "orders", s, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	c := client(t, serve(t, st, server.Options{}))
@@ -31,7 +31,7 @@ func TestPastOverRPC(t *testing.T) {
 	if err := c.FillAt(t.Context(), ids, want); err == nil {
 		t.Error("IDs for the past of a namespace that does not allow them")
 	}
-	if _, err := lease.AllowPast(t.Context(), st, "orders", 0, true); err != nil {
+	if _, err := lease.Namespaces(st).AllowBackfill(t.Context(), "orders", 0); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[snowfence.ID]bool{}

@@ -84,7 +84,7 @@ func memory(t testing.TB) *store.Memory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(context.Background(), st, "n", s, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(context.Background(), "n", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	return st
@@ -179,7 +179,7 @@ func TestRemotePassesByStrangers(t *testing.T) {
 	st := store.NewMemory()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err == nil {
-		_, err = lease.CreateNamespace(t.Context(), st, "default", s, nil)
+		_, err = lease.Namespaces(st).Create(t.Context(), "default", s, nil)
 	}
 	if err != nil {
 		t.Fatal(err)

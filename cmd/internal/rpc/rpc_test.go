@@ -47,7 +47,7 @@ func start(t *testing.T, names ...string) *wire {
 		t.Fatal(err)
 	}
 	for _, name := range append(names, "default") {
-		if _, err := lease.CreateNamespace(t.Context(), st, name, s, nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(t.Context(), name, s, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

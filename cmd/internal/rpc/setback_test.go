@@ -100,7 +100,7 @@ func TestSetBackBehindAServer(t *testing.T) {
 	for name, id := range map[string]string{"same identity": "one", "another": "two"} {
 		t.Run(name, func(t *testing.T) {
 			st := &restorable{Memory: memory(t), id: "one"}
-			if _, err := lease.ConfirmStore(t.Context(), st, "n"); err != nil {
+			if _, err := lease.Namespaces(st).Confirm(t.Context(), "n"); err != nil {
 				t.Fatal(err)
 			}
 			s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
@@ -131,7 +131,7 @@ func TestSetBackBehindAServer(t *testing.T) {
 			restore(id)
 			until(t, "it goes on above what it was granted",
 				func() bool { g := l.Status().Grant; return g.From >= used.Until })
-			ns, err := lease.ShowNamespace(t.Context(), st, "n")
+			ns, err := lease.Namespaces(st).Show(t.Context(), "n")
 			if err != nil || ns.Floor < used.Until || ns.Identity != id {
 				t.Errorf("granted was %+v, and the namespace is %+v: %v", used, ns, err)
 			}
@@ -186,7 +186,7 @@ func TestRotationBehindAServer(t *testing.T) {
 	if err := g.Close(); err != nil {
 		t.Error(err)
 	}
-	if ns, err := lease.ShowNamespace(t.Context(), st, "orders"); err != nil || len(ns.Keys) != 2 ||
+	if ns, err := lease.Namespaces(st).Show(t.Context(), "orders"); err != nil || len(ns.Keys) != 2 ||
 		ns.Keys[1] != b.ID() {
 		t.Errorf("the namespace knows %q: %v", ns.Keys, err)
 	}

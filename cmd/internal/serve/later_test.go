@@ -21,11 +21,12 @@ func laterStore(t *testing.T) *cutStore {
 		t.Fatal(err)
 	}
 	few := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 16}}
-	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, few); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, few); err != nil {
 		t.Fatal(err)
 	}
 	all, unused := snowfence.NodeRange{Until: s.Nodes()}, time.Now().Add(30*time.Minute)
-	if _, err := lease.WidenNamespace(t.Context(), st, "default", all, unused); err != nil {
+	if _, err := lease.Namespaces(st).Change(t.Context(), "default",
+		lease.NamespaceChange{Nodes: all, Unused: unused}); err != nil {
 		t.Fatal(err)
 	}
 	return st
@@ -71,7 +72,7 @@ func TestGrantInTheFutureOfAnotherNamespace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "orders", s, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	p, logs := start(t, Config{ReadyFor: []string{"orders"}, MaxWait: time.Millisecond}, st)

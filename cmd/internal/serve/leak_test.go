@@ -37,7 +37,7 @@ func TestNothingLeaks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lease.CreateNamespace(t.Context(), st, "hidden", s, nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(t.Context(), "hidden", s, nil); err != nil {
 			t.Fatal(err)
 		}
 		p, logs := start(t, Config{

@@ -42,7 +42,7 @@ func TestNodesAreReleasedAndVetoedOverTheAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "orders", s, &lease.NamespaceOptions{
+	if _, err := lease.Namespaces(st).Create(t.Context(), "orders", s, &lease.NamespaceOptions{
 		Nodes: snowfence.NodeRange{Until: 101},
 	}); err != nil { // in which the server leases nothing
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestNodesAreReleasedAndVetoedOverTheAPI(t *testing.T) {
 			t.Errorf("%s: %v %s", c.what, err, text)
 		}
 	}
-	rs, err := lease.ListLeases(t.Context(), st, "orders")
+	rs, err := lease.Namespaces(st).Leases(t.Context(), "orders")
 	if err != nil || len(rs) != 3 || rs[0].Node != 5 || rs[0].Holder != "" {
 		t.Errorf("%v, %v", rs, err)
 	}
@@ -141,7 +141,7 @@ func TestNodesAreReleasedAndVetoedOverTheAPI(t *testing.T) {
 // asks nobody for a token.
 func TestPagesOfOtherSitesManageNothing(t *testing.T) {
 	st := newStore(t)
-	if _, err := lease.VetoNode(t.Context(), st, "default", 5, "by hand"); err != nil {
+	if _, err := lease.Namespaces(st).Veto(t.Context(), "default", 5, "by hand"); err != nil {
 		t.Fatal(err)
 	}
 	p, _ := start(t, Config{}, st)
@@ -181,7 +181,7 @@ func TestPagesOfOtherSitesManageNothing(t *testing.T) {
 			}
 		}
 	}
-	rs, err := lease.ListLeases(t.Context(), st, "default")
+	rs, err := lease.Namespaces(st).Leases(t.Context(), "default")
 	if err != nil || rs[0].Veto != "by hand" {
 		t.Errorf("%v, %v", rs, err)
 	}

@@ -115,7 +115,7 @@ func newStore(t *testing.T) *cutStore {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "default", s, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	return st

@@ -104,7 +104,7 @@ func TestReadyFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.CreateNamespace(t.Context(), st, "orders", s, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "orders", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "ready", func() bool { return p.Ready() == nil })

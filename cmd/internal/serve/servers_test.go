@@ -42,7 +42,8 @@ func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 			if s.Label != want[0] || s.Version != want[1] || s.Since == nil || s.This != (s.Label == this) {
 				t.Errorf("%+v", s)
 			}
-			if len(s.Nodes) != 1 || s.Nodes[0].Namespace != "default" || s.Nodes[0].LastNode-s.Nodes[0].FirstNode != 15 {
+			if len(s.Nodes) != 1 || s.Nodes[0].Namespace != "default" ||
+				s.Nodes[0].LastNode-s.Nodes[0].FirstNode != 15 {
 				return false // it has no lease yet
 			}
 		}
@@ -126,7 +127,7 @@ func TestRecordsOfServersAreHidden(t *testing.T) {
 			}
 		}
 	}
-	if l, err := lease.ListNamespaces(t.Context(), st); err != nil || len(l) != 1 {
+	if l, err := lease.Namespaces(st).List(t.Context()); err != nil || len(l) != 1 {
 		t.Errorf("%v, %v", l, err)
 	}
 }

@@ -30,7 +30,7 @@ func (s *Service) ListNamespaces(
 ) (*pb.ListNamespacesResponse, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	list, err := lease.ListNamespaces(ctx, s.store)
+	list, err := lease.Namespaces(s.store).List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (s *Service) ShowNamespace(ctx context.Context, m *pb.ShowNamespaceRequest)
 	}
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	out, err := describe(lease.ShowNamespace(ctx, s.store, m.Name))
+	out, err := describe(lease.Namespaces(s.store).Show(ctx, m.Name))
 	if err != nil || !m.Secrets {
 		return out, err
 	}
@@ -110,7 +110,7 @@ func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequ
 	if err != nil {
 		return nil, err
 	}
-	ns, err := lease.CreateNamespace(ctx, s.store, m.Name, sc, &lease.NamespaceOptions{Nodes: nodes})
+	ns, err := lease.Namespaces(s.store).Create(ctx, m.Name, sc, &lease.NamespaceOptions{Nodes: nodes})
 	if err == nil && (have == nil || have.Generation != ns.Generation) {
 		CallerOf(ctx).Made = true
 		s.namespaceEvent(ctx, m.Name, "created with the layout "+ns.Layout)
@@ -120,7 +120,7 @@ func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequ
 
 // findNamespace returns a namespace, deleted ones too; nil where there is none.
 func (s *Service) findNamespace(ctx context.Context, name string) (*lease.Namespace, error) {
-	ns, err := lease.ShowNamespace(ctx, s.store, name)
+	ns, err := lease.Namespaces(s.store).Show(ctx, name)
 	if errors.Is(err, lease.ErrNoNamespace) {
 		return nil, nil
 	}
@@ -134,7 +134,7 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	if err := lease.CheckName(name); err != nil {
 		return nil, err
 	}
-	have, err := lease.ShowNamespace(ctx, s.store, name)
+	have, err := lease.Namespaces(s.store).Show(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -142,9 +142,12 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	if err != nil {
 		return nil, Errorf(Internal, "namespace %q: %w", name, err)
 	}
-	c := lease.NamespaceChange{Widen: m.Widen}
-	if m.Unused != nil {
+	var c lease.NamespaceChange
+	switch {
+	case m.Unused != nil:
 		c.Unused = m.Unused.AsTime()
+	case m.Widen:
+		c.Unused = s.now()
 	}
 	known, all := &have, int64(1)<<min(layout.Bits(snowfence.FieldNode), 62)
 	if have.First == 0 && have.Last == all-1 {
@@ -159,7 +162,7 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	if c.Nodes, err = wantedNodes(m.FirstNode, m.LastNode, known, all); err != nil {
 		return nil, err
 	}
-	ns, err := lease.ChangeNamespace(ctx, s.store, name, c)
+	ns, err := lease.Namespaces(s.store).Change(ctx, name, c)
 	switch { // with other nodes, leases go on or find others by themselves
 	case err != nil:
 	case ns.Layout != have.Layout:
@@ -195,7 +198,7 @@ func (s *Service) DeleteNamespace(
 				name, l.Node, l.Label)
 		}
 	}
-	if _, err := lease.DeleteNamespace(ctx, s.store, name); err != nil {
+	if _, err := lease.Namespaces(s.store).Delete(ctx, name); err != nil {
 		return nil, err
 	}
 	s.reopen(name)

@@ -49,9 +49,9 @@ func (s *Service) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.
 const longestReason = 1000
 
 // ReleaseNode frees a node whose holder is gone. A holder that lives loses it at its next renewal
-// and takes another; the ticks that it was granted stay its own. See [lease.ReleaseNode].
+// and takes another; the ticks that it was granted stay its own. See [lease.Operator.Release].
 func (s *Service) ReleaseNode(ctx context.Context, m *pb.ReleaseNodeRequest) (*pb.LeaseInfo, error) {
-	l, err := s.editNode(ctx, m.Namespace, m.Node, lease.ReleaseNode)
+	l, err := s.editNode(ctx, m.Namespace, m.Node, lease.Namespaces(s.store).Release)
 	if err == nil {
 		s.nodeEvent(ctx, "released", m.Namespace, m.Node, "")
 	}
@@ -65,9 +65,9 @@ func (s *Service) Veto(ctx context.Context, m *pb.VetoRequest) (*pb.LeaseInfo, e
 		return nil, Errorf(Invalid, "the reason has %d bytes: say it in %d at most", len(m.Reason), longestReason)
 	}
 	l, err := s.editNode(ctx, m.Namespace, m.Node, func(
-		ctx context.Context, st store.Store, namespace string, node int64,
+		ctx context.Context, namespace string, node int64,
 	) (store.Record, error) {
-		return lease.VetoNode(ctx, st, namespace, node, m.Reason)
+		return lease.Namespaces(s.store).Veto(ctx, namespace, node, m.Reason)
 	})
 	switch {
 	case err != nil:
@@ -81,7 +81,7 @@ func (s *Service) Veto(ctx context.Context, m *pb.VetoRequest) (*pb.LeaseInfo, e
 
 // editNode changes the record of a node, and returns it as it is then.
 func (s *Service) editNode(ctx context.Context, namespace string, node int64,
-	edit func(context.Context, store.Store, string, int64) (store.Record, error),
+	edit func(context.Context, string, int64) (store.Record, error),
 ) (*pb.LeaseInfo, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
@@ -92,7 +92,7 @@ func (s *Service) editNode(ctx context.Context, namespace string, node int64,
 	if last := v.Layout.Capacity().Nodes - 1; node < 0 || uint64(node) > last {
 		return nil, Errorf(Invalid, "node %d: the layout of namespace %q has nodes 0 to %d", node, namespace, last)
 	}
-	r, err := edit(ctx, s.store, namespace, node)
+	r, err := edit(ctx, namespace, node)
 	switch {
 	case err != nil:
 		return nil, err

@@ -94,7 +94,7 @@ func scheme(t *testing.T, layout string) *snowfence.Scheme {
 
 func create(t *testing.T, st store.Store, name, layout string) {
 	t.Helper()
-	if _, err := lease.CreateNamespace(t.Context(), st, name, scheme(t, layout), nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), name, scheme(t, layout), nil); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -131,7 +131,7 @@ func until(t *testing.T, what string, ok func() bool) {
 // held returns how many nodes of a namespace somebody holds.
 func held(t *testing.T, st store.Store, name string) (n int) {
 	t.Helper()
-	rs, err := lease.ListLeases(context.Background(), st, name)
+	rs, err := lease.Namespaces(st).Leases(context.Background(), name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func (sp *Space) load(ctx context.Context) error {
 
 // read returns the scheme of the namespace as the store has it.
 func (sp *Space) read(ctx context.Context) (*snowfence.Scheme, error) {
-	ns, err := lease.ShowNamespace(ctx, sp.service.store, sp.Name)
+	ns, err := lease.Namespaces(sp.service.store).Show(ctx, sp.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (sp *Space) read(ctx context.Context) (*snowfence.Scheme, error) {
 	if l.Bits(snowfence.FieldKey) > 0 && ns.State == lease.Active {
 		// A secret that is new among the server's secrets is made known, so that holders
 		// elsewhere may use it.
-		_, err = lease.CreateNamespace(ctx, sp.service.store, sp.Name, s, nil)
+		_, err = lease.Namespaces(sp.service.store).Create(ctx, sp.Name, s, nil)
 		if errors.Is(err, snowfence.ErrKey) {
 			err = kindError{Refused, err}
 		}
@@ -170,7 +170,7 @@ func (sp *Space) Generator(ctx context.Context) (*snowfence.Generator, error) {
 
 // start leases nodes and makes a generator on them.
 func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
-	ns, err := lease.ShowNamespace(ctx, sp.service.store, sp.Name)
+	ns, err := lease.Namespaces(sp.service.store).Show(ctx, sp.Name)
 	if err != nil {
 		if errors.Is(err, lease.ErrNoNamespace) {
 			sp.service.forget(sp)

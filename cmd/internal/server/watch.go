@@ -66,7 +66,7 @@ func (s *Service) newView(ctx context.Context, namespace string) (v *View, err e
 		return nil, err
 	}
 	v = &View{From: s.now(), version: 1}
-	if v.Namespace, err = lease.ShowNamespace(ctx, s.store, namespace); err != nil {
+	if v.Namespace, err = lease.Namespaces(s.store).Show(ctx, namespace); err != nil {
 		return nil, err
 	}
 	if v.Layout, err = snowfence.ParseLayout(v.Namespace.Layout); err != nil {

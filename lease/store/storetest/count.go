@@ -118,9 +118,9 @@ func testSequenceKeys(w *world) {
 			w.Errorf("List(%+v): %+v, want %+v", c, got, c.want)
 		}
 	}
-	spaces, err := lease.ListNamespaces(w.ctx, w.st.Store)
+	spaces, err := lease.Namespaces(w.st.Store).List(w.ctx)
 	w.must(err)
-	held, err := lease.ListLeases(w.ctx, w.st.Store, name)
+	held, err := lease.Namespaces(w.st.Store).Leases(w.ctx, name)
 	w.must(err)
 	if len(spaces) != 1 || spaces[0].Name != name || len(held) != 0 {
 		w.Errorf("namespaces %v with nodes %v, want %s alone", spaces, held, name)

@@ -254,7 +254,7 @@ func testAcquisitionInDoubt(w *world) {
 	if _, err := w.try(nil); err == nil {
 		w.Error("Open without an answer to its acquisition is not an error")
 	}
-	rs, err := lease.ListLeases(w.ctx, w.st, name)
+	rs, err := lease.Namespaces(w.st).Leases(w.ctx, name)
 	w.must(err)
 	for _, r := range rs {
 		if r.Held(w.tick()) {

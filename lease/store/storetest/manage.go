@@ -136,7 +136,7 @@ func testOperator(w *world) {
 	w.must(u.grant())
 	u.produce(100)
 	c := u.holds()
-	r, err := lease.ReleaseNode(w.ctx, w.st, name, c.node)
+	r, err := lease.Namespaces(w.st).Release(w.ctx, name, c.node)
 	w.must(err)
 	if r.Until != c.until || r.Holder != "" {
 		w.Errorf("released by an operator: %+v, granted were %+v", r, c)
@@ -147,7 +147,7 @@ func testOperator(w *world) {
 		w.Errorf("evicted, and sealed %d times", u.sealed())
 	}
 	c = u.holds()
-	if _, err := lease.VetoNode(w.ctx, w.st, name, c.node, "broken rack"); err != nil {
+	if _, err := lease.Namespaces(w.st).Veto(w.ctx, name, c.node, "broken rack"); err != nil {
 		w.Fatal(err)
 	}
 	w.sleep(2 * ttl)
@@ -169,10 +169,10 @@ func testOperator(w *world) {
 	if _, err := w.try(nil); !errors.As(err, &taken) || taken.Refused != 1 {
 		w.Errorf("with one node vetoed and all others taken: %v", err)
 	}
-	_, err = lease.VetoNode(w.ctx, w.st, name, c.node, "")
+	_, err = lease.Namespaces(w.st).Veto(w.ctx, name, c.node, "")
 	w.must(err)
 	w.must(w.on(c.node).release())
-	if _, err := lease.ReleaseNode(w.ctx, w.st, name, 16); err == nil {
+	if _, err := lease.Namespaces(w.st).Release(w.ctx, name, 16); err == nil {
 		w.Error("a node outside the layout was released")
 	}
 }

@@ -34,7 +34,7 @@ func testChange(w *world) {
 		})
 	}
 	time.Sleep(20 * time.Millisecond)
-	ns, err := lease.ChangeNamespace(w.ctx, w.st, name, lease.NamespaceChange{Scheme: to, Force: true})
+	ns, err := lease.Namespaces(w.st).Change(w.ctx, name, lease.NamespaceChange{Scheme: to, Force: true})
 	w.must(err)
 	wg.Wait()
 	var mismatch *lease.MismatchError
@@ -73,7 +73,7 @@ func testChangeBetween(w *world) {
 		if op == "swap" {
 			hit.Do(func() {
 				w.st.fail(nil, nil)
-				ns, err = lease.ChangeNamespace(w.ctx, w.st, name, lease.NamespaceChange{Scheme: to, Force: true})
+				ns, err = lease.Namespaces(w.st).Change(w.ctx, name, lease.NamespaceChange{Scheme: to, Force: true})
 			})
 		}
 		return err
@@ -109,7 +109,7 @@ func testChangeFloors(w *world) {
 		}
 		return nil
 	})
-	ns, err := lease.ChangeNamespace(w.ctx, w.st, name, lease.NamespaceChange{Scheme: to, Force: true})
+	ns, err := lease.Namespaces(w.st).Change(w.ctx, name, lease.NamespaceChange{Scheme: to, Force: true})
 	w.must(err)
 	if u.sealed() != 1 {
 		w.Errorf("sealed %d times", u.sealed())
@@ -145,7 +145,7 @@ func testChangeUnseen(w *world) {
 			}
 			if gets++; gets == nth {
 				w.st.fail(nil, nil)
-				if _, err = lease.ChangeNamespace(w.ctx, w.st, name, lease.NamespaceChange{
+				if _, err = lease.Namespaces(w.st).Change(w.ctx, name, lease.NamespaceChange{
 					Scheme: to,
 					Force:  true,
 				}); err == nil {
@@ -176,11 +176,11 @@ func testRefusedChange(w *world) {
 	u := w.on(4)
 	u.produce(10)
 	to := w.layout("time=41,node=4,seq=10,epoch=2025-06-01,tick=1ms") // a later epoch: the same IDs again
-	_, err := lease.ChangeNamespace(w.ctx, w.st, name, lease.NamespaceChange{Scheme: to})
+	_, err := lease.Namespaces(w.st).Change(w.ctx, name, lease.NamespaceChange{Scheme: to})
 	if err == nil || !strings.Contains(err.Error(), "can be made by both") {
 		w.Fatalf("a change that repeats IDs: %v", err)
 	}
-	ns, err := lease.ShowNamespace(w.ctx, w.st, name)
+	ns, err := lease.Namespaces(w.st).Show(w.ctx, name)
 	w.must(err)
 	if ns.State != lease.Active || ns.Fingerprint != w.scheme.Fingerprint() || ns.Generation != 1 {
 		w.Errorf("after a refused change: %+v", ns)
@@ -190,7 +190,7 @@ func testRefusedChange(w *world) {
 		w.Errorf("a refused change ended a lease")
 	}
 	older := w.layout("time=41,node=4,seq=10,epoch=2024-01-01,tick=1ms")
-	_, err = lease.ChangeNamespace(w.ctx, w.st, name, lease.NamespaceChange{Scheme: older})
+	_, err = lease.Namespaces(w.st).Change(w.ctx, name, lease.NamespaceChange{Scheme: older})
 	w.must(err)
 }
 
@@ -198,7 +198,7 @@ func testDeleted(w *world) {
 	u := w.on(4)
 	u.produce(10)
 	until := u.holds().until
-	ns, err := lease.DeleteNamespace(w.ctx, w.st, name)
+	ns, err := lease.Namespaces(w.st).Delete(w.ctx, name)
 	w.must(err)
 	if ns.Floor < until {
 		w.Errorf("the tombstone's floor is %d, granted were ticks to %d", ns.Floor, until)
@@ -216,7 +216,7 @@ func testDeleted(w *world) {
 	if _, err := w.try(o); !errors.Is(err, lease.ErrNoNamespace) {
 		w.Errorf("Open in a deleted namespace: %v", err)
 	}
-	_, err = lease.CreateNamespace(w.ctx, w.st, name, w.scheme, nil)
+	_, err = lease.Namespaces(w.st).Create(w.ctx, name, w.scheme, nil)
 	w.must(err)
 	for range 15 { // all but the one whose holder has not run out
 		v := w.open(nil)
@@ -234,13 +234,13 @@ func testMismatch(w *world) {
 		mismatch.Stored != w.scheme.Fingerprint() {
 		w.Errorf("Open with another layout: %v", err)
 	}
-	if _, err := lease.CreateNamespace(w.ctx, w.st, name, other, nil); !errors.As(err, &mismatch) {
-		w.Errorf("CreateNamespace with another layout: %v", err)
+	if _, err := lease.Namespaces(w.st).Create(w.ctx, name, other, nil); !errors.As(err, &mismatch) {
+		w.Errorf("Create with another layout: %v", err)
 	}
 	if _, err := lease.Open(w.ctx, w.through, "missing", other, w.options(0)); !errors.Is(err, lease.ErrNoNamespace) {
 		w.Errorf("Open of a namespace that is not there: %v", err)
 	}
-	ns, err := lease.CreateNamespace(w.ctx, w.st, "second", other,
+	ns, err := lease.Namespaces(w.st).Create(w.ctx, "second", other,
 		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}})
 	w.must(err)
 	for range 5 {
@@ -251,9 +251,9 @@ func testMismatch(w *world) {
 		}
 		w.must(l.Shutdown(w.ctx))
 	}
-	list, err := lease.ListNamespaces(w.ctx, w.st)
+	list, err := lease.Namespaces(w.st).List(w.ctx)
 	w.must(err)
 	if len(list) != 2 || list[0].Name != name || list[1].Name != "second" {
-		w.Errorf("ListNamespaces: %+v", list)
+		w.Errorf("List: %+v", list)
 	}
 }

@@ -20,9 +20,9 @@ func testPast(w *world) {
 	w.must(err)
 	s, err := snowfence.NewScheme(l)
 	w.must(err)
-	_, err = lease.CreateNamespace(w.ctx, w.st.Store, space, s, nil)
+	_, err = lease.Namespaces(w.st.Store).Create(w.ctx, space, s, nil)
 	w.must(err)
-	_, err = lease.AllowPast(w.ctx, w.st.Store, space, 4, true)
+	_, err = lease.Namespaces(w.st.Store).AllowBackfill(w.ctx, space, 4)
 	w.must(err)
 	before, err := w.st.Store.Identity(w.ctx, space)
 	w.must(err)
@@ -88,9 +88,9 @@ func testPast(w *world) {
 	if len(rs) != 4 || largest < 7800 || largest > 8000 {
 		w.Errorf("%d records of at most %d bytes", len(rs), largest)
 	}
-	held, err := lease.ListLeases(w.ctx, w.st.Store, space)
+	held, err := lease.Namespaces(w.st.Store).Leases(w.ctx, space)
 	w.must(err)
-	spaces, err := lease.ListNamespaces(w.ctx, w.st.Store)
+	spaces, err := lease.Namespaces(w.st.Store).List(w.ctx)
 	w.must(err)
 	if len(held) != 0 || len(spaces) != 2 {
 		w.Errorf("counts are nodes: leases %v, namespaces %v", held, spaces)

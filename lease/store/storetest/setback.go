@@ -85,7 +85,7 @@ func testSetBack(w *world) {
 				c.from, top, now+ttl.Milliseconds())
 		}
 	}
-	ns, err := lease.ShowNamespace(w.ctx, w.st, name)
+	ns, err := lease.Namespaces(w.st).Show(w.ctx, name)
 	w.must(err)
 	if ns.Generation > 3 {
 		w.Errorf("three holders saw the store rolled back and raised its floor again and again, to generation %d",
@@ -104,17 +104,17 @@ func testSetBackRestart(w *world) {
 	w.restore(backup)
 	w.st.be(func() (string, error) { return "restored", nil })
 	v := w.on(4)
-	if ns, err := lease.ShowNamespace(w.ctx, w.st, name); err != nil || ns.Identity != "restored" {
+	if ns, err := lease.Namespaces(w.st).Show(w.ctx, name); err != nil || ns.Identity != "restored" {
 		w.Errorf("the namespace after it: %+v, %v", ns, err)
 	}
 	// An operator who knows better says so.
 	w.st.be(func() (string, error) { return "moved", nil })
-	ns, err := lease.ConfirmStore(w.ctx, w.st, name)
+	ns, err := lease.Namespaces(w.st).Confirm(w.ctx, name)
 	w.must(err)
 	w.must(v.release())
 	w.sleep(time.Second)
 	w.must(w.open(nil).grant())
-	if after, err := lease.ShowNamespace(w.ctx, w.st, name); err != nil || after.Floor != ns.Floor {
+	if after, err := lease.Namespaces(w.st).Show(w.ctx, name); err != nil || after.Floor != ns.Floor {
 		w.Errorf("a confirmed store raised its floor: %+v, %v", after, err)
 	}
 }
@@ -130,12 +130,12 @@ func testSetBackRecreated(w *world) {
 	top := w.ledger.top(-1)
 	w.restore(backup)
 	w.st.be(func() (string, error) { return "restored", nil })
-	_, err := lease.DeleteNamespace(w.ctx, w.st, name)
+	_, err := lease.Namespaces(w.st).Delete(w.ctx, name)
 	w.must(err)
-	_, err = lease.CreateNamespace(w.ctx, w.st, name, w.scheme, nil)
+	_, err = lease.Namespaces(w.st).Create(w.ctx, name, w.scheme, nil)
 	w.must(err)
 	w.on(4)
-	if ns, err := lease.ShowNamespace(w.ctx, w.st, name); err != nil || ns.Floor < top || ns.Identity != "restored" {
+	if ns, err := lease.Namespaces(w.st).Show(w.ctx, name); err != nil || ns.Floor < top || ns.Identity != "restored" {
 		w.Errorf("granted were ticks to %d, and grants begin at the floor of %+v, %v", top, ns, err)
 	}
 }
@@ -252,10 +252,10 @@ func testFarAhead(w *world) {
 	if v.holds().from > w.tick() {
 		w.Errorf("a grant beside a poisoned node begins at %d, now is %d", v.holds().from, w.tick())
 	}
-	if _, err := lease.RestoreNode(w.ctx, w.st, name, v.holds().node, w.time()); err == nil {
+	if _, err := lease.Namespaces(w.st).Restore(w.ctx, name, v.holds().node, w.time()); err == nil {
 		w.Error("a node without a gap was restored")
 	}
-	r, err := lease.RestoreNode(w.ctx, w.st, name, 4, w.time())
+	r, err := lease.Namespaces(w.st).Restore(w.ctx, name, 4, w.time())
 	w.must(err)
 	if r.Until != old || r.SkipFrom > poisoned.from || r.SkipUntil < poisoned.until {
 		w.Errorf("restored: %+v; before it was %d, the poisoned grant %+v", r, old, poisoned)

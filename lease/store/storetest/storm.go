@@ -74,7 +74,7 @@ func testStorm(w *world) {
 	wg.Go(func() {
 		for range 10 {
 			time.Sleep(10 * time.Millisecond)
-			_, _ = lease.ReleaseNode(w.ctx, w.st, name, 5)
+			_, _ = lease.Namespaces(w.st).Release(w.ctx, name, 5)
 		}
 	})
 	wg.Wait()

@@ -212,7 +212,7 @@ func (r *rig) numbers(name string, n int64) error {
 // fill writes leases of an hour.
 func (r *rig) fill(namespace string, first, n int64) error {
 	ctx := context.Background()
-	ns, err := lease.ShowNamespace(ctx, r.store.Memory, namespace)
+	ns, err := lease.Namespaces(r.store.Memory).Show(ctx, namespace)
 	if err != nil {
 		return err
 	}
@@ -245,7 +245,7 @@ func (r *rig) write(key store.Key, h holder, ttl time.Duration) error {
 
 func (r *rig) writeAt(key store.Key, h holder, now time.Time, ttl time.Duration) error {
 	ctx := context.Background()
-	ns, err := lease.ShowNamespace(ctx, r.store.Memory, key.Namespace)
+	ns, err := lease.Namespaces(r.store.Memory).Show(ctx, key.Namespace)
 	if err != nil {
 		return err
 	}
@@ -350,7 +350,7 @@ func (r *rig) do(words []string) error {
 			}
 		}
 	case "veto": // NAMESPACE NODE REASON
-		_, err := lease.VetoNode(ctx, r.store.Memory, arg(1), number(2), strings.Join(words[3:], " "))
+		_, err := lease.Namespaces(r.store.Memory).Veto(ctx, arg(1), number(2), strings.Join(words[3:], " "))
 		return err
 	default:
 		return errors.New("what?")
