@@ -161,6 +161,8 @@ int snowfence_parse(const char *text, const char *encoding, int64_t *id);
  *	snowfence_ring_next(&ring, ids, &id);
  *
  * A ring belongs to one thread. Never copy a ring: both copies would give out the same IDs.
+ * NEVER USE A RING, OR ANY CALL, IN A SIGNAL HANDLER: A HANDLER THAT INTERRUPTED THE RING
+ * GETS THE SAME ID AS THE THREAD.
  * Its IDs increase; those of two rings are unique only.
  * IDs in it are at most 100 ms old; after a loss or a close was seen, none is given out.
  * What a ring holds when its thread ends is lost.

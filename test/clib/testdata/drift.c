@@ -113,6 +113,7 @@ static void redis(const char *address)
 	WANT(id = NextId(), >, last);
 	SetOptions(worker, 6, 10); /* a number has one generator */
 	WANT(NextId(), ==, -SNOWFENCE_INVALID);
+	says("call RegisterOne again, and then SetOptions");
 	SetWorkerId(worker);
 	WANT(NextId(), >, id);
 	printf("%d\n", worker);
