@@ -11,9 +11,11 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// maxTTL bounds how far ahead callers may lease: a node of a caller that is gone stays
-// taken for so long.
-const maxTTL = 10 * time.Minute
+// How far ahead callers may lease: a node of a caller that is gone stays taken for so long.
+const (
+	minTTL = 10 * time.Millisecond
+	maxTTL = 10 * time.Minute
+)
 
 // maxNodes bounds the block of one ticket, all of whose records are written at each renewal.
 const maxNodes = 1024
@@ -34,8 +36,8 @@ type Granted struct {
 func (s *Service) Acquire(
 	ctx context.Context, id *Identity, namespace string, r lease.Request, o lease.Options,
 ) (g Granted, sp *Space, err error) {
-	if o.TTL < 0 || o.TTL > maxTTL {
-		return Granted{}, nil, Errorf(Invalid, "a ttl of %v: ask for %v at most", o.TTL, maxTTL)
+	if o.TTL != 0 && (o.TTL < minTTL || o.TTL > maxTTL) {
+		return Granted{}, nil, Errorf(Invalid, "a ttl of %v: ask for %v to %v", o.TTL, minTTL, maxTTL)
 	}
 	if o.Label == "" {
 		return Granted{}, nil, Errorf(Invalid, "the label is missing: say who will hold the node, for the people who "+
