@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -44,17 +45,37 @@ func BenchmarkID(b *testing.B) {
 	entries := limits
 	entries = append(entries, others...)
 	entries = append(entries, ours...)
+	measured := map[string]float64{} // of the last and longest try
 	for _, e := range entries {
 		for _, goroutines := range []int{1, 2} {
 			b.Run(fmt.Sprintf("name=%s/layout=%s/goroutines=%d", e.name, e.layout, goroutines), func(b *testing.B) {
-				e.measure(b, goroutines)
+				name := fmt.Sprintf("id/%s/%s/%d", e.name, e.layout, goroutines)
+				measured[name+"/ns"], measured[name+"/allocs"] = e.measure(b, goroutines)
 			})
+		}
+	}
+	writeFigures(b, measured)
+}
+
+// writeFigures adds figures to the file of -figures.
+func writeFigures(tb testing.TB, measured map[string]float64) {
+	if *figures == "" {
+		return
+	}
+	f, err := os.OpenFile(*figures, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	for name, x := range measured {
+		if _, err := fmt.Fprintf(f, "%s %.6g\n", name, x); err != nil {
+			tb.Fatal(err)
 		}
 	}
 }
 
-// measure reports the wall time of an ID, whichever goroutine made it, and its allocations.
-func (e entry) measure(b *testing.B, goroutines int) {
+// measure returns the wall time of an ID, whichever goroutine made it, and its allocations.
+func (e entry) measure(b *testing.B, goroutines int) (ns, allocs float64) {
 	perOp := max(e.perOp, 1)
 	newWorker := e.start(b)
 	workers := make([]work, goroutines)
@@ -79,8 +100,11 @@ func (e entry) measure(b *testing.B, goroutines int) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(ids), "ns/ID")
-	b.ReportMetric(float64(after.Mallocs-before.Mallocs)/float64(ids), "allocs/ID")
+	ns = float64(b.Elapsed().Nanoseconds()) / float64(ids)
+	allocs = float64(after.Mallocs-before.Mallocs) / float64(ids)
+	b.ReportMetric(ns, "ns/ID")
+	b.ReportMetric(allocs, "allocs/ID")
+	return ns, allocs
 }
 
 // together makes n IDs with all workers at once.

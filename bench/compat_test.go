@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"fmt"
-	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -87,7 +85,6 @@ func TestLayerNames(t *testing.T) {
 // within one run. Where nothing waits, processor time counts: so the ratios hold on a
 // machine that does something else, too.
 func BenchmarkCompat(b *testing.B) {
-	var out strings.Builder
 	for range *rounds {
 		for _, l := range layers {
 			b.Run("name="+l.name, func(b *testing.B) {
@@ -102,21 +99,15 @@ func BenchmarkCompat(b *testing.B) {
 					took[i] += l.slice(b, sides[i])
 				}
 				ns := func(i int) float64 { return float64(took[i]) / float64(turns*l.ids) }
-				for name, x := range map[string]float64{
-					"ns": ns(1), "next": ns(0), "original": ns(2),
-					"times-next": ns(1) / ns(0), "times-original": ns(1) / ns(2),
-				} {
-					fmt.Fprintf(&out, "compat/%s/%s %.6g\n", l.name, name, x)
-				}
+				row := "compat/" + l.name
+				writeFigures(b, map[string]float64{
+					row + "/ns": ns(1), row + "/next": ns(0), row + "/original": ns(2),
+					row + "/times-next": ns(1) / ns(0), row + "/times-original": ns(1) / ns(2),
+				})
 				b.ReportMetric(ns(1)/ns(0), "×next")
 				b.ReportMetric(ns(1)/ns(2), "×original")
 				b.ReportMetric(ns(1), "ns/ID")
 			})
-		}
-	}
-	if *figures != "" {
-		if err := os.WriteFile(*figures, []byte(out.String()), 0o644); err != nil {
-			b.Fatal(err)
 		}
 	}
 }

@@ -84,6 +84,7 @@ func TestRestartRepeats(t *testing.T) {
 					t.Fatal("no ID was given out twice: the table claims one")
 				}
 				t.Logf("%d of %d IDs had been given out before the restart", repeated, c.burst)
+				writeFigures(t, map[string]float64{"repeats/" + c.name: float64(repeated)})
 			})
 		})
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
 	"runtime"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -18,7 +16,7 @@ import (
 )
 
 var (
-	figures = flag.String("figures", "", "write the figures of BenchmarkSequence to this file")
+	figures = flag.String("figures", "", "add the figures to this file")
 	rounds  = flag.Int("rounds", 10, "how many rounds BenchmarkSequence has")
 )
 
@@ -113,8 +111,6 @@ var counted = []entry{
 // milliseconds that take turns. Each goroutine has a core of its own, and its processor time
 // counts: so the ratios hold on a machine that does something else, too.
 func BenchmarkSequence(b *testing.B) {
-	var out strings.Builder
-	note := func(name string, x float64) { fmt.Fprintf(&out, "sequence/%s %.6g\n", name, x) }
 	add := limits[0]
 	for range *rounds {
 		for _, e := range counted {
@@ -130,22 +126,20 @@ func BenchmarkSequence(b *testing.B) {
 					}
 					runtime.ReadMemStats(&after)
 					numbers := float64(turns * perSlice)
-					what := fmt.Sprintf("%s-%d/", e.name, goroutines)
-					note(what+"ns", float64(ns)/numbers)
-					note(what+"add", float64(addNS)/numbers)
-					note(what+"times", float64(ns)/float64(addNS))
-					note(what+"allocs", float64((after.Mallocs-before.Mallocs)/(turns*perSlice)))
+					what := fmt.Sprintf("sequence/%s-%d/", e.name, goroutines)
+					writeFigures(b, map[string]float64{
+						what + "ns": float64(ns) / numbers, what + "add": float64(addNS) / numbers,
+						what + "times":  float64(ns) / float64(addNS),
+						what + "allocs": float64((after.Mallocs - before.Mallocs) / (turns * perSlice)),
+					})
 					b.ReportMetric(float64(ns)/float64(addNS), "×add")
 				})
 			}
 		}
 	}
-	b.Run("name=waits", func(b *testing.B) { note("waits", float64(waits(b))) })
-	if *figures != "" {
-		if err := os.WriteFile(*figures, []byte(out.String()), 0o644); err != nil {
-			b.Fatal(err)
-		}
-	}
+	b.Run("name=waits", func(b *testing.B) {
+		writeFigures(b, map[string]float64{"sequence/waits": float64(waits(b))})
+	})
 }
 
 const (

@@ -17,11 +17,12 @@ library() {
 		go test -c -o ../bin/bench.test .
 
 		# The facts beside the figures: which libraries repeat IDs after a restart.
-		../bin/bench.test -test.run '^TestRestartRepeats$' -test.v >"$raw" || { cat "$raw" && exit 1; }
+		rm -f "$raw"
+		../bin/bench.test -test.run '^TestRestartRepeats$' -figures "$raw" >&2
 
 		for ((i = 1; i <= rounds; i++)); do
 			echo "round $i of $rounds" >&2
-			../bin/bench.test -test.run '^$' -test.bench '^BenchmarkID$' -test.benchtime "$time" -test.cpu 2 >>"$raw" || { tail -n 20 "$raw" && exit 1; }
+			../bin/bench.test -test.run '^$' -test.bench '^BenchmarkID$' -test.benchtime "$time" -test.cpu 2 -figures "$raw" >&2
 		done
 	)
 }
@@ -45,6 +46,7 @@ holders() {
 
 sequences() {
 	local raw=$PWD/bin/sequences
+	rm -f "$raw"-*.txt
 	(cd bench && go test . -run '^$' -bench '^BenchmarkSequence$' -benchtime 1x -timeout 30m -rounds "$rounds" -figures "$raw-numbers.txt") >&2
 	for name in Strict SequenceTx; do
 		(cd test && go test ./sequences -run '^$' -bench "^Benchmark$name\$" -benchtime 1x -timeout 30m -rounds "$rounds" -figures "$raw-$name.txt") >&2
@@ -53,6 +55,7 @@ sequences() {
 }
 
 compat() {
+	rm -f bin/compat.txt
 	(cd bench && go test . -run '^$' -bench '^BenchmarkCompat$' -benchtime 1x -timeout 30m -rounds "$rounds" -figures "$PWD/../bin/compat.txt") >&2
 }
 

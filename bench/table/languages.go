@@ -2,12 +2,12 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 )
 
 // languageTable is that of the C library, and of the languages over it.
-func languageTable(f figures) (string, error) {
-	s := &sheet{figures: f, shown: map[string]bool{}}
+func languageTable(s *sheet) {
 	s.line("ns an ID", "of the C library", "beside", "ns", "against it (target)")
 	s.line("---", "--:", "---", "--:", "---")
 	const bare, uuid4 = "a call of Go from C that does nothing", "`uuid.uuid4()`"
@@ -32,7 +32,6 @@ func languageTable(f figures) (string, error) {
 		cell += s.spread("languages/%s/times", row.name)
 		s.line(row.title, figure(at("ns")), row.beside, figure(at("beside")), cell)
 	}
-	return s.end()
 }
 
 const (
@@ -40,16 +39,23 @@ const (
 	languagesEnd   = "## Versions\n"
 )
 
-// withLanguages puts the part of the languages into a page that has the other parts already.
-func withLanguages(page, table string) (string, error) {
-	before, rest, ok := strings.Cut(page, languagesEnd)
-	if !ok {
-		return "", fmt.Errorf("the page has no part %q: run make bench for the whole page", languagesEnd)
-	}
-	before, _, _ = strings.Cut(before, languagesBegin)
-	var part strings.Builder
-	if err := languagesText.Execute(&part, table); err != nil {
+// withLanguages returns the page in a file, which has the other parts already, with this table.
+func withLanguages(path, table string) (string, error) {
+	page, err := os.ReadFile(path)
+	if err != nil {
 		return "", err
 	}
-	return before + part.String() + "\n" + languagesEnd + rest, nil
+	before, rest, ok := strings.Cut(string(page), languagesEnd)
+	if !ok {
+		return "", fmt.Errorf("%s has no part %q: run make bench for the whole page", path, languagesEnd)
+	}
+	before, _, _ = strings.Cut(before, languagesBegin)
+	part, err := languagesPart(table)
+	return before + part + "\n" + languagesEnd + rest, err
+}
+
+func languagesPart(table string) (string, error) {
+	var part strings.Builder
+	err := languagesText.Execute(&part, table)
+	return part.String(), err
 }

@@ -1,15 +1,13 @@
-// Table turns the output of the benchmarks into docs/prove/benchmarks.md, and prints the
-// table in it.
+// Table turns the figures of the benchmarks into docs/prove/benchmarks.md, and prints the
+// tables in it.
 //
-//	table -o ../docs/prove/benchmarks.md RAW SERVED HOLDERS SEQUENCES COMPAT LANGUAGES
+//	table -o ../docs/prove/benchmarks.md IDS SERVED HOLDERS SEQUENCES COMPAT LANGUAGES
 //	table -o ../docs/prove/benchmarks.md LANGUAGES
 //
-// RAW is what go test -bench . wrote in several rounds, and go test -v for the restart
-// tests, SERVED what bench/served wrote, HOLDERS what the benchmark of test/load did,
-// SEQUENCES what those of sequences did, COMPAT what that of the layers did, and LANGUAGES what
-// that of test/clib did, which alone is put into the page that is there; see scripts/bench.sh.
-// Every figure in the page comes from there: this program knows the names of the rows and the
-// targets, and no measurement.
+// Each file has lines of a name and a number, from benchmarks of bench, bench/served, test/load,
+// test/sequences and test/clib; see scripts/bench.sh. LANGUAGES alone is put into the page that is
+// there. Every figure in the page comes from there: this program knows the names of the rows and
+// the targets, and no measurement.
 package main
 
 import (
@@ -27,100 +25,55 @@ func main() {
 	}
 }
 
-func run(out string, args []string) error {
-	if len(args) == 1 {
-		return runLanguages(out, args[0])
+// parts are the tables of the page, in the order of the files.
+var parts = []struct {
+	name  string // in the page
+	write func(*sheet)
+}{
+	{"Table", idTable},
+	{"Served", serverTables},
+	{"Holders", holderTable},
+	{"Sequences", sequenceTables},
+	{"Layers", compatTable},
+	{"Languages", languageTable},
+}
+
+func run(out string, files []string) error {
+	part := parts
+	switch len(files) {
+	case len(parts):
+	case 1:
+		part = parts[len(parts)-1:]
+	default:
+		return fmt.Errorf("want one or %d files of figures, got %d", len(parts), len(files))
 	}
-	if len(args) != 6 {
-		return fmt.Errorf("want one or six files of raw results, got %d", len(args))
-	}
-	f, err := os.Open(args[0])
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	r, err := read(f)
-	if err != nil {
-		return err
-	}
-	t, err := r.table()
-	if err != nil {
-		return err
-	}
-	served, err := tables(args[1], serverTables)
-	if err != nil {
-		return err
-	}
-	holders, err := tables(args[2], holderTable)
-	if err != nil {
-		return err
-	}
-	sequences, err := tables(args[3], sequenceTables)
-	if err != nil {
-		return err
-	}
-	layers, err := tables(args[4], compatTable)
-	if err != nil {
-		return err
-	}
-	languages, err := tables(args[5], languageTable)
-	if err != nil {
-		return err
-	}
-	fmt.Print(t, "\n", served, "\n", holders, "\n", sequences, "\n", layers, "\n", languages)
-	idle, err := r.idle()
-	if err != nil {
-		return err
-	}
-	if !idle {
-		fmt.Fprintln(os.Stderr, "table: the machine was busy with something else: do not rely on the columns "+
-			"with two goroutines")
+	tables, ids := map[string]any{}, figures{}
+	for i, file := range files {
+		f, err := readFigures(file)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			ids = f
+		}
+		text, err := tableOf(f, part[i].write)
+		if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		tables[part[i].name] = text
+		fmt.Println(text)
 	}
 	if out == "" {
 		return nil
 	}
-	page, err := page(r, t, served, holders, sequences, layers, languages)
+	text, err := "", error(nil)
+	if len(files) == 1 {
+		text, err = withLanguages(out, tables["Languages"].(string))
+	} else {
+		text, err = page(ids, tables)
+	}
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(out, []byte(page), 0o644)
-}
-
-// runLanguages puts the part of the languages into the page.
-func runLanguages(out, path string) error {
-	t, err := tables(path, languageTable)
-	if err != nil {
-		return err
-	}
-	fmt.Print(t)
-	if out == "" {
-		return nil
-	}
-	old, err := os.ReadFile(out)
-	if err != nil {
-		return err
-	}
-	page, err := withLanguages(string(old), t)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(out, []byte(page), 0o644)
-}
-
-// tables makes tables of a file of figures.
-func tables(path string, of func(figures) (string, error)) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	f, err := readFigures(file)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
-	}
-	t, err := of(f)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
-	}
-	return t, nil
+	return os.WriteFile(out, []byte(text), 0o644)
 }

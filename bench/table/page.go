@@ -3,6 +3,7 @@ package main
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -23,7 +24,8 @@ var (
 	languagesText = template.Must(template.New("languages").Parse(languagesSource))
 )
 
-func page(r *results, table, served, holders, sequences, layers, languages string) (string, error) {
+// page is the whole page: its tables, and what was measured where.
+func page(ids figures, tables map[string]any) (string, error) {
 	modules, err := versions()
 	if err != nil {
 		return "", err
@@ -32,20 +34,21 @@ func page(r *results, table, served, holders, sequences, layers, languages strin
 	if err != nil {
 		return "", err
 	}
-	idle, err := r.idle()
+	cpu, err := output("sed", "-n", `s/^model name\s*: //p;T;q`, "/proc/cpuinfo")
 	if err != nil {
 		return "", err
 	}
-	var part, b strings.Builder
-	if err := languagesText.Execute(&part, languages); err != nil {
+	languages, err := languagesPart(tables["Languages"].(string))
+	if err != nil {
 		return "", err
 	}
-	err = pageText.Execute(&b, map[string]any{
-		"CPU": r.cpu, "Cores": runtime.NumCPU(), "System": system, "Go": runtime.Version(),
-		"Date": time.Now().UTC().Format(time.DateOnly), "Rounds": r.rounds, "Idle": idle, "Table": table,
-		"Served": served, "Holders": holders, "Sequences": sequences, "Layers": layers,
-		"Languages": part.String(), "Modules": modules,
+	maps.Copy(tables, map[string]any{
+		"CPU": cpu, "Cores": runtime.NumCPU(), "System": system, "Go": runtime.Version(),
+		"Date": time.Now().UTC().Format(time.DateOnly), "Rounds": len(ids["id/since/wide/1/ns"]), "Idle": idle(ids),
+		"Languages": languages, "Modules": modules,
 	})
+	var b strings.Builder
+	err = pageText.Execute(&b, tables)
 	return b.String(), err
 }
 

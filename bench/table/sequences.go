@@ -3,8 +3,7 @@ package main
 import "strconv"
 
 // sequenceTables are those of the numbers of sequences.
-func sequenceTables(f figures) (string, error) {
-	s := &sheet{figures: f, shown: map[string]bool{}}
+func sequenceTables(s *sheet) {
 	s.line("ns a number", "1 goroutine", "against an atomic add (target)", "2 goroutines",
 		"against an atomic add (target)", "allocs")
 	s.line("---", "--:", "---", "--:", "---", "--:")
@@ -56,5 +55,4 @@ func sequenceTables(f figures) (string, error) {
 		s.line(row.title, many(at("rate")), many(at("hand")),
 			against(at("times"), true, row.least)+s.spread("%s/times", row.name))
 	}
-	return s.end()
 }

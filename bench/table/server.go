@@ -1,93 +1,9 @@
 package main
 
 import (
-	"bufio"
-	"fmt"
-	"io"
-	"math"
 	"strconv"
 	"strings"
 )
-
-// figures are the samples of bench/served and of test/load, by name.
-type figures map[string][]float64
-
-// readFigures reads lines of a name and a number.
-func readFigures(r io.Reader) (figures, error) {
-	f := figures{}
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		name, text, ok := strings.Cut(lines.Text(), " ")
-		x, err := strconv.ParseFloat(text, 64)
-		if !ok || err != nil {
-			return nil, fmt.Errorf("not a figure: %q", lines.Text())
-		}
-		f[name] = append(f[name], x)
-	}
-	return f, lines.Err()
-}
-
-// sheet makes tables of figures. The first that is missing is its error; every figure has
-// to be shown, so that nothing measured is left out.
-type sheet struct {
-	figures
-	shown map[string]bool
-	err   error
-	b     strings.Builder
-}
-
-func (s *sheet) median(name string, args ...any) float64 {
-	name = fmt.Sprintf(name, args...)
-	s.shown[name] = true
-	if len(s.figures[name]) == 0 {
-		if s.err == nil {
-			s.err = fmt.Errorf("%s was not measured", name)
-		}
-		return 0
-	}
-	return summary(s.figures[name]).Center
-}
-
-// spread says between what the median is with 95 % confidence; nothing if there are too
-// few figures to say.
-func (s *sheet) spread(name string, args ...any) string {
-	x := summary(s.figures[fmt.Sprintf(name, args...)])
-	if math.IsInf(x.Lo, 0) || math.IsInf(x.Hi, 0) {
-		return ""
-	}
-	return fmt.Sprintf(" [%s, %s]", figure(x.Lo), figure(x.Hi))
-}
-
-// line writes a row of a table.
-func (s *sheet) line(cells ...string) { fmt.Fprintf(&s.b, "| %s |\n", strings.Join(cells, " | ")) }
-
-// against says how a ratio does against its target.
-func against(x float64, least bool, limit float64) string {
-	sign, met := "≤", x <= limit
-	if least {
-		sign, met = "≥", x >= limit
-	}
-	verdict := "met"
-	if !met {
-		verdict = "**missed**"
-	}
-	return fmt.Sprintf("%s × (%s %s, %s)", figure(x), sign, strconv.FormatFloat(limit, 'f', -1, 64), verdict)
-}
-
-// many writes a large number with the word for its size.
-func many(x float64) string {
-	switch {
-	case x >= 1e9:
-		return figure(x/1e9) + " G"
-	case x >= 1e6:
-		return figure(x/1e6) + " M"
-	case x >= 1e3:
-		return figure(x/1e3) + " k"
-	}
-	return figure(x)
-}
-
-func share(x float64) string { return strconv.FormatFloat(100*x, 'f', 0, 64) + " %" }
 
 // singles writes the rows of one kind of command against INCR. least is the target of each depth.
 func (s *sheet) singles(row string, least map[int]float64) {
@@ -119,8 +35,7 @@ func (s *sheet) singles(row string, least map[int]float64) {
 }
 
 // serverTables are those of a server over its wires.
-func serverTables(f figures) (string, error) {
-	s := &sheet{figures: f, shown: map[string]bool{}}
+func serverTables(s *sheet) {
 	s.line("single IDs, 50 connections", "pipeline", "IDs/s", "INCR/s of redis", "rate (target)", "CPU an ID",
 		"CPU an INCR", "CPU (target)", "client's core")
 	s.singles("single", map[int]float64{1: 1.1, 16: 1.1, 64: 2})
@@ -164,25 +79,13 @@ func serverTables(f figures) (string, error) {
 		}
 		s.line(row.title, many(at("rate")), share(at("server")), share(at("client")), target)
 	}
-	return s.end()
-}
-
-// end returns the tables.
-func (s *sheet) end() (string, error) {
-	for name := range s.figures {
-		if !s.shown[name] && s.err == nil {
-			s.err = fmt.Errorf("%s was measured and has no row", name)
-		}
-	}
-	return s.b.String(), s.err
 }
 
 // holderStores are the stores under many holders, in the order of their rows.
 var holderStores = []string{"SQLite", "PostgreSQL", "MariaDB", "Redis", "etcd"}
 
 // holderTable is the one of many holders behind a server.
-func holderTable(f figures) (string, error) {
-	s := &sheet{figures: f, shown: map[string]bool{}}
+func holderTable(s *sheet) {
 	s.line("store", "holders", "opened in", "renewals/s", "due/s", "p50", "p99", "longest", "memory a holder: "+
 		"client", "server", "CPU of the server", "after kill -9: nothing granted for", "all granted again after",
 		"grants lost", "duplicates")
@@ -195,5 +98,4 @@ func holderTable(f figures) (string, error) {
 			ms("p50"), ms("p99"), ms("max"), figure(at("client-bytes")/1e3)+" kB", figure(at("server-bytes")/1e3)+" kB",
 			share(at("server-cpu")), ms("gap"), figure(at("again"))+" s", whole("lost"), whole("duplicates"))
 	}
-	return s.end()
 }

@@ -1,94 +1,175 @@
 package main
 
 import (
-	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// raw makes six rounds of results in which every row takes the same time, except for those given.
-func raw(ns map[string]float64) string {
-	var b strings.Builder
-	b.WriteString("--- PASS: TestRestartRepeats (0.00s)\n    --- PASS: TestRestartRepeats/bwmarrin (0.00s)\n")
-	for range 6 {
-		b.WriteString("goos: linux\ncpu: Abacus\n")
-		for _, w := range rows {
-			if w.name == "" {
+// measured returns figures in which all that a table needs is 1, in six rounds.
+func measured(t *testing.T, write func(*sheet)) figures {
+	t.Helper()
+	f := figures{}
+	for range 1000 {
+		_, err := tableOf(f, write)
+		if err == nil {
+			return f
+		}
+		name, ok := strings.CutSuffix(err.Error(), " was not measured")
+		if !ok {
+			t.Fatal(err)
+		}
+		f.set(name, 1)
+	}
+	t.Fatal("the table never has enough")
+	return nil
+}
+
+func (f figures) set(name string, x float64) { f[name] = []float64{x, x, x, x, x, x} }
+
+// Whatever is wrong with the figures is an error, and never a table with something missing.
+func TestTablesAreWhole(t *testing.T) {
+	for _, part := range parts {
+		t.Run(part.name, func(t *testing.T) {
+			f := measured(t, part.write)
+			for name := range f {
+				less := maps.Clone(f)
+				delete(less, name)
+				if _, err := tableOf(less, part.write); err == nil {
+					t.Errorf("a table without %s is accepted", name)
+				}
+			}
+			f.set("more", 1)
+			if _, err := tableOf(f, part.write); err == nil {
+				t.Error("a figure without a row is accepted")
+			}
+		})
+	}
+}
+
+// Each table says which targets are met.
+func TestTables(t *testing.T) {
+	for name, c := range map[string]struct {
+		figures map[string]float64
+		want    []string
+	}{
+		"Table": {
+			map[string]float64{
+				"id/exact/wide/1/ns": 1.3, "id/exact/wide/2/ns": 51, "id/exact/wide/2/allocs": 0,
+				"id/coarse/wide/1/ns": 1.65, "id/coarse/default/1/ns": 7, "id/coarse/default/1/allocs": 2,
+				"repeats/bwmarrin": 1,
+			},
+			[]string{
+				"1.30 × time.Since (≤ 1.3, met)", "51.0 ns (≤ 50, **missed**)", "1.65 × add (≤ 1.6, **missed**)",
+				"| Next, coarse time | 7.00 ± 0% | – | 1.65 ± 0% | 1.00 ± 0% | 2 | 1.65 ×",
+				"| bwmarrin/snowflake | – | – | 1.00 ± 0% | 1.00 ± 0% | 1 |  |  | yes, shown |",
+			},
+		},
+		"Served": {
+			map[string]float64{
+				"single/pinned/P=1/times": 1.1, "single/pinned/P=64/times": 2.1, "single/pinned/P=64/snowfence/rate": 21e6,
+				"single/pinned/P=64/cpu-times": 0.4, "numbers/pinned/P=16/times": 0.99, "http/one/snowfence/rate": 0.79,
+				"batch/resp-runs/rate": 1.5e9,
+			},
+			[]string{
+				"1.10 × (≥ 1.1, met)", "1.00 × (≥ 1.1, **missed**)", "2.10 × (≥ 2, met) [2.10, 2.10]",
+				"0.990 × (≥ 1, **missed**)", "0.400 × (≤ 0.5, met)", "0.790 × (≥ 0.8, **missed**)", "21.0 M",
+				"1.50 G | 100 % | 100 % | ≥ 1 G, met", "≥ 1 G, **missed**",
+			},
+		},
+		"Sequences": {
+			map[string]float64{
+				"sequence/next-2/times": 1.4, "sequence/local-1/times": 0.25, "strict/one/times": 2.5,
+				"strict/many/rate": 4200, "sequence/waits": 0,
+			},
+			[]string{
+				"1.00 × (≤ 1.5, met)", "1.40 × (≤ 1.3, **missed**)", "0.250 × (≤ 0.5, met)", "2.50 × (≥ 2, met)",
+				"4.20 k", "| 0 (0, met) |",
+			},
+		},
+		"Layers": {
+			map[string]float64{"compat/bwmarrin/wide/times-next": 1.2},
+			[]string{"1.20 × (≤ 1.15, **missed**)", "1.00 × (≤ 1.15, met)", "1.00 × (≤ 1.01, met)"},
+		},
+		"Languages": {
+			map[string]float64{"languages/fill/times": 1.2},
+			[]string{"1.00 × (≤ 0.05, **missed**)", "1.20 × (≤ 1.3, met)"},
+		},
+	} {
+		for _, part := range parts {
+			if part.name != name {
 				continue
 			}
-			for goroutines := 1; goroutines <= 2; goroutines++ {
-				x, ok := ns[fmt.Sprintf("%s/%d", w.name, goroutines)]
-				if !ok {
-					x = 10
-				}
-				fmt.Fprintf(&b, "BenchmarkID/name=%s/layout=wide/goroutines=%d-2\t 100\t %g ns/op\t 0 allocs/ID\t "+
-					"%g ns/ID\n", w.name, goroutines, x, x)
+			f := measured(t, part.write)
+			for figure, x := range c.figures {
+				f.set(figure, x)
 			}
-		}
-		b.WriteString("PASS\n")
-	}
-	return b.String()
-}
-
-func TestTable(t *testing.T) {
-	r, err := read(strings.NewReader(raw(map[string]float64{"exact/1": 13, "exact/2": 51, "coarse/1": 16.5})))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r.cpu != "Abacus" || r.rounds != 6 {
-		t.Errorf("cpu %q, rounds %d", r.cpu, r.rounds)
-	}
-	got, err := r.table()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		"1.30 × time.Since (≤ 1.3, met)",
-		"51.0 ns (≤ 50, **missed**)",
-		"1.65 × add (≤ 1.6, **missed**)",
-		"1.00 × contended add (≤ 1.4, met)",
-		"yes, shown",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("table lacks %q:\n%s", want, got)
-		}
-	}
-	if idle, err := r.idle(); err != nil || idle {
-		t.Errorf("idle = %v, %v with a clock that does not scale", idle, err)
-	}
-	if n := strings.Count(got, "yes, shown"); n != 1 {
-		t.Errorf("%d rows are said to repeat, want 1", n)
-	}
-}
-
-// Whatever is wrong with the results is an error, and never a table with something missing.
-func TestReadRefuses(t *testing.T) {
-	whole := raw(nil)
-	for name, input := range map[string]string{
-		"nothing":        "",
-		"a failure":      whole + "--- FAIL: BenchmarkID/name=add\n",
-		"a lost line":    strings.Replace(whole, "BenchmarkID/name=add", "", 1),
-		"another name":   whole + "BenchmarkOther-2\t 1\t 1 ns/op\n",
-		"a broken line":  whole + "BenchmarkID/name=add/layout=wide/goroutines=1-2\t x\n",
-		"an unknown row": whole + strings.ReplaceAll(whole, "name=add/", "name=new/"),
-		"a missing row":  strings.ReplaceAll(whole, "name=since/", "name=add/"),
-	} {
-		r, err := read(strings.NewReader(input))
-		if err == nil {
-			_, err = r.table()
-		}
-		if err == nil {
-			t.Errorf("%s: no error", name)
+			got, err := tableOf(f, part.write)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(got, want) {
+					t.Errorf("the tables lack %q:\n%s", want, got)
+				}
+			}
 		}
 	}
 }
 
 func TestIdle(t *testing.T) {
-	r, err := read(strings.NewReader(raw(map[string]float64{"since/2": 5.1})))
-	if err != nil {
+	f := measured(t, idTable)
+	f.set("id/since/wide/2/ns", 0.51)
+	if !idle(f) {
+		t.Error("not idle with a clock that scales")
+	}
+	if f.set("id/since/wide/2/ns", 1); idle(f) {
+		t.Error("idle with a clock that does not scale")
+	}
+}
+
+func TestFiguresAreNumbers(t *testing.T) {
+	for text, ok := range map[string]bool{"a 1\na 2.5e3\n": true, "a x\n": false, "a\n": false} {
+		path := filepath.Join(t.TempDir(), "figures")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := readFigures(path); (err == nil) != ok || ok && len(f["a"]) != 2 {
+			t.Errorf("%q: %v, %v", text, f, err)
+		}
+	}
+}
+
+// The part is written into a page that has it, or has not got it yet; the rest stays as it is.
+func TestWithLanguages(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "page.md")
+	with := func(page, table string) string {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		text, err := withLanguages(path, table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	const page = "# Benchmarks\n\n## Layers\n\n| a |\n\n## Versions\n\n- go\n"
+	once := with(page, "| first |\n")
+	if got, want := with(once, "| second |\n"), strings.Replace(once, "first", "second", 1); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	before, rest, _ := strings.Cut(once, languagesBegin)
+	_, after, _ := strings.Cut(rest, languagesEnd)
+	if before+languagesEnd+after != page {
+		t.Errorf("the rest of the page changed: %q", once)
+	}
+	if err := os.WriteFile(path, []byte("# Benchmarks\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if idle, err := r.idle(); err != nil || !idle {
-		t.Errorf("idle = %v, %v with a clock that scales", idle, err)
+	if _, err := withLanguages(path, ""); err == nil {
+		t.Error("a page that make bench did not write is accepted")
 	}
 }

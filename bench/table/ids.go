@@ -1,5 +1,10 @@
 package main
 
+import (
+	"fmt"
+	"strconv"
+)
+
 // A row of the table. Rows without a name are headings.
 type row struct {
 	name   string // in the benchmark's name
@@ -76,4 +81,71 @@ var targets = map[string][2]*target{
 	"randexact":  {{limit: 42}, nil},
 	"randcoarse": {{limit: 20}, nil},
 	"randfill":   {{limit: 1.5}, nil},
+}
+
+// idTable is the one of IDs: our own, those of other libraries, and the bare limits.
+func idTable(s *sheet) {
+	s.line("ns an ID, wall time", "default, 1 goroutine", "default, 2", "widest, 1 goroutine", "widest, 2", "allocs",
+		"with 1: against (target)", "with 2: against (target)", "repeats after a restart")
+	s.line("---", "--:", "--:", "--:", "--:", "--:", "---", "---", "---")
+	for _, row := range rows {
+		if row.name == "" {
+			s.line(row.title, "", "", "", "", "", "", "", "")
+			continue
+		}
+		cells, allocs := []string{row.title}, 0.0
+		for _, layout := range []string{"default", "wide"} {
+			for goroutines := 1; goroutines <= 2; goroutines++ {
+				name := fmt.Sprintf("id/%s/%s/%d", row.name, layout, goroutines)
+				other := layout == "wide" && cells[1] == "–" // one of the two has to be there
+				if !other && !s.has(name+"/ns") {
+					cells = append(cells, "–")
+					continue
+				}
+				x := s.summary(name + "/ns")
+				cells = append(cells, figure(x.Center)+" ± "+x.PctRangeString())
+				allocs = max(allocs, s.median("%s/allocs", name))
+			}
+		}
+		cells = append(cells, strconv.FormatFloat(allocs, 'f', 0, 64))
+		for i, t := range targets[row.name] {
+			cells = append(cells, s.compare(row.name, i+1, t))
+		}
+		repeats, name := "", "repeats/"+row.name
+		if s.has(name) {
+			s.median("%s", name)
+			repeats = "yes, shown"
+		}
+		s.line(append(cells, repeats)...)
+	}
+}
+
+// wide is the median of a row in its widest layout, in nanoseconds.
+func (s *sheet) wide(name string, goroutines int) float64 {
+	return s.median("id/%s/wide/%d/ns", name, goroutines)
+}
+
+// compare says how a row does against its target.
+func (s *sheet) compare(name string, goroutines int, t *target) string {
+	if t == nil {
+		return ""
+	}
+	got, what := s.wide(name, goroutines), "ns"
+	if t.of != "" {
+		got /= s.wide(t.of, t.goroutines)
+		what = "× " + t.ofTitle
+	}
+	verdict := "met"
+	if got > t.limit {
+		verdict = "**missed**"
+	}
+	return fmt.Sprintf("%s %s (≤ %s, %s)", figure(got), what, strconv.FormatFloat(t.limit, 'f', -1, 64), verdict)
+}
+
+// idle reports whether the machine had two cores to spare: reading the clock shares
+// nothing, so that two goroutines take half as long for it. Where something else was
+// running the figures with two goroutines are too high, and vary.
+func idle(f figures) bool {
+	s := &sheet{figures: f, shown: map[string]bool{}}
+	return s.summary("id/since/wide/2/ns").Hi < 0.6*s.wide("since", 1)
 }
