@@ -2,10 +2,9 @@ package sequence
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
@@ -13,223 +12,324 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Any gives out numbers of sequences in several stores that know nothing of each other: of one
-// store as long as it answers, and then of another. Its numbers are in no order. It is safe for
-// concurrent use.
-//
-// Each store has an ordinary sequence of the name. With n stores or more to come, the first one
-// starts at 1, the second one at 2, and so on, and each has the step n: so no two give out one
-// number, whatever the stores lose. Which store starts where must never change.
-//
-// A store that does not answer, was rolled back or has no numbers left stops nothing while another
-// one gives numbers.
-type Any struct {
-	cur atomic.Pointer[Sequence] // of which numbers are taken; never nil
-
+// several is stores that know nothing of each other, of which one that answers is enough. Each has
+// an ordinary sequence of the name. With n stores or more to come, the first one starts at 1, the
+// second one at 2, and so on, and each has the step n: so no two give out one number, whatever the
+// stores lose.
+type several struct {
 	name    string
-	world   world.World
-	log     *slog.Logger
-	members []*member // in the order of the stores
-	life    context.Context
+	seq     *Sequence       // that takes of them
+	members []*member       // in the order of the stores
+	life    context.Context // of calls to stores
 	end     context.CancelFunc
-	closing chan struct{} // closed when Close begins
-	gone    chan struct{} // closed when Close has ended
-	lost    error         // what Close returns
 
-	mu       sync.Mutex    // guards what follows; taken with that of a Sequence held, never the other way
-	news     chan struct{} // closed when a store says something
+	mu       sync.Mutex
+	cur      int           // the store in use
+	news     chan struct{} // closed when a store answers
 	conflict error         // two stores that may not be used together were found
-	closed   bool
+	ended    bool
 }
 
-// member is a store of an Any.
+// member is a store of several.
 type member struct {
+	source
 	number int // from 1, for errors
-	store  store.Store
-	ended  chan struct{} // closed when nobody tries to open it any more
 
-	// Guarded by the mutex of the Any.
-	seq      *Sequence     // nil until it is opened, and when it may not be used
-	tried    bool          // to open it, at least once
-	left     chan struct{} // nil until it is left out for good; closed when it is closed
-	err      error         // what the store said last; nil when that was numbers
-	refusals int           // how often it said what no waiting mends
+	// Guarded by the mutex of several. What source has is that of who asks while the store is busy.
+	unpin func() // nil until the sequence is open
+	way   course // without its count, which can change
+	busy  bool   // it is asked
+	err   error  // what it said last; nil when that was numbers
+	out   bool   // it is left out for good
+	late  span   // it answered when another store had: the next take gets it
 }
 
 const (
 	// latecomers is how long OpenAny waits for a store when another one has answered.
 	latecomers = 2 * time.Second
 
-	// longestAbsence is how long a store that was left out waits for the next attempt.
-	longestAbsence = 10 * time.Second
+	// hedge is how long the store in use may think before another one is asked, too.
+	hedge = 100 * time.Millisecond
 )
 
-// OpenAny opens sequences of one name in several stores. It refuses stores whose sequences can give
-// out the same number: those with another step, two that meet, and one store given twice. At least
-// one must have the sequence and answer; those that do not are used when they do, and the first one
-// that does is preferred.
-func OpenAny(ctx context.Context, stores []store.Store, name string, o *Options) (*Any, error) {
-	if o == nil {
-		o = &Options{}
-	}
+// OpenAny opens sequences of one name in several stores that know nothing of each other. Numbers
+// are of one store as long as it answers, and then of another; they are in no order. It refuses
+// stores whose sequences can give out the same number: those with another step, two that meet, and
+// one store given twice. At least one must have the sequence and answer; those that do not are used
+// when they do, and the first one that does is preferred.
+func OpenAny(ctx context.Context, stores []store.Store, name string, o *Options) (*Sequence, error) {
 	switch {
 	case len(stores) == 0:
 		return nil, fmt.Errorf("sequence %q: no store is given (%w)", name, lease.ErrInvalid)
-	case o.Exact:
+	case o != nil && o.Exact:
 		return nil, fmt.Errorf("sequence %q: over several stores it takes ranges: leave out Exact (%w)", name,
 			lease.ErrInvalid)
 	}
-	a := &Any{
-		name: name, world: world.From(ctx), log: o.Logger,
-		news: make(chan struct{}), closing: make(chan struct{}), gone: make(chan struct{}),
-	}
-	if a.log == nil {
-		a.log = slog.New(slog.DiscardHandler)
-	}
-	a.life, a.end = context.WithCancel(world.With(context.Background(), a.world))
+	s := newSequence()
+	s.use(ctx, nil, name, o)
+	a := &several{name: name, seq: s, news: make(chan struct{})}
 	for i, st := range stores {
-		a.members = append(a.members, &member{number: i + 1, store: st, ended: make(chan struct{})})
+		m := &member{number: i + 1}
+		m.use(ctx, st, name, o)
+		a.members = append(a.members, m)
 	}
-	for _, m := range a.members {
-		a.world.Go(func() { a.join(m) })
-	}
-	if err := a.gather(ctx); err != nil {
-		_ = a.Close() // nothing was taken
+	s.stores, s.ask = a, a.take
+	a.life, a.end = context.WithCancel(world.With(context.Background(), s.world))
+	first, err := a.open(ctx)
+	if err != nil {
+		a.close(ctx)
 		return nil, err
 	}
-	return a, nil
+	s.known = first.known
+	s.start(a.life, false, func() {})
+	return s, nil
 }
 
-// gather waits until one store can be used, and all have answered or had time for it.
-func (a *Any) gather(ctx context.Context) error {
+// open asks all stores for their sequences, and returns the first one that has it.
+func (a *several) open(ctx context.Context) (*member, error) {
+	a.mu.Lock()
+	for _, m := range a.members {
+		a.run(m, func(ctx context.Context) (span, error) { return span{}, a.join(ctx, m) })
+	}
+	a.mu.Unlock()
 	timeout := time.Duration(-1)
 	for {
 		a.mu.Lock()
-		news, conflict, missing, opened := a.news, a.conflict, 0, (*Sequence)(nil)
-		for _, m := range a.members {
-			if !m.tried {
-				missing++
-			}
-			if opened == nil {
-				opened = m.seq
+		var first *member
+		waiting, news := 0, a.news
+		for i, m := range a.members {
+			switch {
+			case m.busy:
+				waiting++
+			case m.unpin != nil && !m.out && first == nil:
+				first, a.cur, timeout = m, i, latecomers
 			}
 		}
+		conflict := a.conflict
 		a.mu.Unlock()
 		switch {
 		case conflict != nil:
-			return conflict
-		case opened == nil && missing == 0:
-			return a.trouble()
-		case missing == 0:
-			a.cur.Store(opened)
-			return nil
-		case opened != nil:
-			timeout = latecomers
+			return nil, conflict
+		case waiting == 0 && first == nil:
+			err, _ := a.trouble()
+			return nil, err
+		case waiting == 0:
+			return first, nil
 		}
-		switch a.world.Wait(timeout, news, ctx.Done()) {
+		switch a.seq.world.Wait(timeout, news, ctx.Done()) {
 		case 1:
-			return fmt.Errorf("%w: %w", a.trouble(), ctx.Err())
+			err, _ := a.trouble()
+			return nil, fmt.Errorf("%w: %w", err, ctx.Err())
 		case -1:
-			a.cur.Store(opened)
-			return nil
+			return first, nil
 		}
 	}
 }
 
-// join opens the sequence in one store, as soon as that can be done.
-func (a *Any) join(m *member) {
-	defer close(m.ended)
-	for failed := 0; ; failed++ {
-		ctx, cancel := a.world.WithTimeout(a.life, callTimeout)
-		s, err := openHeard(ctx, m.store, a.name, &Options{Logger: a.log}, func(err error) { a.hear(m, err) })
-		cancel()
-		if err == nil {
-			a.enter(m, s)
-			return
+// run asks a store in the background, and keeps what it says. mu is held.
+func (a *several) run(m *member, ask func(ctx context.Context) (span, error)) {
+	m.busy = true
+	a.seq.world.Go(func() {
+		ctx, cancel := a.seq.world.WithTimeout(a.life, callTimeout)
+		defer cancel()
+		got, err := ask(ctx)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if err != nil && m.err == nil {
+			m.log.Warn("a store of a sequence gives no numbers", "sequence", a.name, "store", m.number, "err", err)
 		}
-		a.hear(m, err)
-		pause := min(shortestPause<<min(failed, 10), longestAbsence)
-		if a.world.Wait(pause/2+time.Duration(a.world.Uint64()%uint64(pause)), a.closing) == 0 {
-			return
+		if m.busy = false; !m.out {
+			m.err, m.late = err, got
 		}
-	}
+		if a.ended {
+			m.close()
+		}
+		close(a.news)
+		a.news = make(chan struct{})
+	})
 }
 
-// hear notes what a store said, and wakes those who wait for it.
-func (a *Any) hear(m *member, err error) {
+// join opens the sequence of a store, if its numbers are none of the others'. Two stores that meet
+// are both left out, because nobody knows which of them is the right one.
+func (a *several) join(ctx context.Context, m *member) error {
+	unpin, err := m.source.open(ctx)
+	if err != nil {
+		return err
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if m.left != nil {
-		return
+	m.unpin, m.way = unpin, m.known.course
+	if m.known.Mode == Strict || m.known.Pattern != "" {
+		err = fmt.Errorf("sequence %q: store %d has a strict or dated one, and numbers of several stores have no order: "+
+			"use Open with one store (%w)", a.name, m.number, lease.ErrRefused)
 	}
-	if !m.tried {
-		a.log.Warn("a store of a sequence is left out until it answers", "sequence", a.name, "store", m.number,
-			"err", err)
-	}
-	m.tried, m.err = true, err
-	if final(err) {
-		m.refusals++
-	}
-	a.wake()
-}
-
-// wake ends the waiting for news. mu is held.
-func (a *Any) wake() {
-	close(a.news)
-	a.news = make(chan struct{})
-}
-
-// enter lets a store be used that was opened, if its numbers are none of the others'. Two stores
-// that meet are both left out, because nobody knows which of them is the right one.
-func (a *Any) enter(m *member, s *Sequence) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	defer a.wake()
-	m.tried, m.seq = true, s
-	if a.closed {
-		a.leaveOut(m, ErrClosed)
-		return
-	}
-	err := fit(a.name, m.number, s)
 	for _, other := range a.members {
-		if other == m || other.seq == nil || err != nil {
+		if other == m || other.unpin == nil || other.out || err != nil {
 			continue
 		}
-		switch {
-		case other.seq.way.step != s.way.step:
+		switch has := other.way; {
+		case has.step != m.way.step:
 			err = fmt.Errorf("sequence %q: store %d has step %d, and store %d step %d: numbers would come twice: "+
-				"leave out the store that is wrong (%w)", a.name, other.number, other.seq.way.step, m.number,
-				s.way.step, lease.ErrRefused)
-		case other.seq.way.meets(s.way):
+				"leave out the store that is wrong (%w)", a.name, other.number, has.step, m.number, m.way.step,
+				lease.ErrRefused)
+		case has.meets(m.way):
 			err = fmt.Errorf("sequence %q: store %d and store %d give out the same numbers, from %d and %d in steps "+
 				"of %d: one is a copy of the other, or they are the same: leave one out (%w)", a.name, other.number,
-				m.number, other.seq.way.start, s.way.start, s.way.step, lease.ErrRefused)
-			a.leaveOut(other, err)
+				m.number, has.start, m.way.start, m.way.step, lease.ErrRefused)
+			other.out, other.err, other.late = true, err, span{}
+			a.seq.world.Go(a.seq.discard) // it has the mutex of the sequence first
 		}
 	}
 	if err != nil {
-		a.conflict = err
-		a.leaveOut(m, err)
-		a.log.Error("stores of a sequence do not belong together", "sequence", a.name, "err", err)
+		a.conflict, m.out, m.err = err, true, err
+	}
+	return err
+}
+
+// discard drops what the sequence holds.
+func (s *Sequence) discard() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.cur.Load(); p != nil {
+		p.seal()
+	}
+	s.next = span{}
+}
+
+// from makes a store the one in use, of which the sequence gets numbers.
+func (s *Sequence) from(known state, got span) (Range, int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known = known
+	return s.numbers(got), known.course.count - known.counter.From, nil
+}
+
+// take takes up to n numbers of any store. It asks the store in use first, and another one when
+// that is in trouble or slow, so that a program does not hold ranges of all stores for nothing. It
+// is an [ErrNotReady] unless no store gives numbers before it is mended.
+func (a *several) take(ctx context.Context, n int64) (Range, int64, error) {
+	asked, slow := map[*member]bool{}, false
+	for {
+		a.mu.Lock()
+		var idle []*member // that this call may ask
+		waiting, failed := false, 0
+		for i := range a.members {
+			i = (a.cur + i) % len(a.members)
+			m := a.members[i]
+			switch {
+			case m.late.len() > 0:
+				got, known := m.late, m.known
+				a.cur, m.late = i, span{}
+				a.mu.Unlock()
+				return a.seq.from(known, got)
+			case m.out, asked[m] && !m.busy:
+				failed++
+			case m.busy:
+				waiting = waiting || asked[m]
+			default:
+				idle = append(idle, m)
+			}
+		}
+		if len(idle) > 0 && (slow || !waiting) {
+			m := idle[0]
+			idle, slow, asked[m] = idle[1:], m.err != nil, true
+			a.run(m, func(ctx context.Context) (span, error) { return a.takeOf(ctx, m, n) })
+		}
+		news := a.news
+		a.mu.Unlock()
+		timeout := hedge
+		switch {
+		case failed == len(a.members):
+			err, mends := a.trouble()
+			if mends {
+				err = fmt.Errorf("%v (%w)", err, ErrNotReady)
+			}
+			return Range{}, 0, err
+		case len(idle) == 0:
+			timeout = -1
+		case slow: // the one that was asked is in trouble
+			timeout = 0
+		}
+		switch a.seq.world.Wait(timeout, news, ctx.Done()) {
+		case 1:
+			return Range{}, 0, fmt.Errorf("%w (%w)", ctx.Err(), ErrNotReady)
+		case -1:
+			slow = true
+		}
 	}
 }
 
-// fit refuses a sequence whose numbers rise over all programs, which those of two stores do not.
-func fit(name string, number int, s *Sequence) error {
-	if s.mode != Strict && s.known.Pattern == "" {
-		return nil
+// takeOf takes up to n ordinals of a store, which may have to be opened.
+func (a *several) takeOf(ctx context.Context, m *member, n int64) (span, error) {
+	if m.unpin == nil {
+		if err := a.join(ctx, m); err != nil {
+			return span{}, err
+		}
+	} else if final(m.err) {
+		if err := m.resume(ctx); err != nil {
+			return span{}, err
+		}
 	}
-	return fmt.Errorf("sequence %q: store %d has a strict or dated one, and numbers of several stores have no order: "+
-		"use Open with one store (%w)", name, number, lease.ErrRefused)
+	return m.fetch(ctx, n, store.ErrLost)
 }
 
-// leaveOut ends the use of a store. mu is held.
-func (a *Any) leaveOut(m *member, err error) {
-	s := m.seq
-	left := make(chan struct{})
-	m.seq, m.err, m.left = nil, err, left
-	a.world.Go(func() { // it takes the mutex of s, and perhaps asks the store
-		_ = s.Close()
-		close(left)
-	})
+// trouble says why no store gives numbers, and whether waiting may mend that.
+func (a *several) trouble() (err error, mends bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	err = fmt.Errorf("sequence %q: no store gives numbers", a.name)
+	for _, m := range a.members {
+		if m.err != nil {
+			err = fmt.Errorf("%w; store %d of %d: %w", err, m.number, len(a.members), m.err)
+		}
+		mends = mends || !final(m.err)
+	}
+	return err, mends
+}
+
+// giveBack returns what a dense sequence holds to the stores that it came from, what was taken last
+// first.
+func (a *several) giveBack(ctx context.Context, rests []Range) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var errs []error
+	for _, m := range a.members {
+		if m.busy || m.unpin == nil {
+			continue
+		}
+		of := []span{m.late}
+		for _, r := range rests {
+			if from := m.way.ordinal(r.First); m.way.number(from) == r.First {
+				of = append(of, span{m.way.start, from, from + r.Count})
+			}
+		}
+		errs = append(errs, m.giveBack(ctx, of))
+	}
+	return errors.Join(errs...)
+}
+
+// close ends the use of the stores, and waits for those that are asked as long as ctx lasts.
+func (a *several) close(ctx context.Context) {
+	a.end()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ended = true
+	for _, m := range a.members {
+		for m.busy && ctx.Err() == nil {
+			news := a.news
+			a.mu.Unlock()
+			a.seq.world.Wait(-1, news, ctx.Done())
+			a.mu.Lock()
+		}
+		if !m.busy { // else it is closed when it answers
+			m.close()
+		}
+	}
+}
+
+func (m *member) close() {
+	if m.unpin != nil {
+		m.unpin()
+		m.unpin = nil
+	}
 }

@@ -14,9 +14,9 @@ import (
 )
 
 // trio returns three stores whose sequences have steps of 5, and what a program takes of it.
-func trio(t testing.TB, d Definition) ([]*shaky, *Any) {
+func trio(t testing.TB, d Definition) ([]*shaky, *Sequence) {
 	t.Helper()
-	all := several(3)
+	all := newStores(3)
 	createAny(t, 5, d, all...)
 	return all, openAny(t, all...)
 }
@@ -128,6 +128,8 @@ func TestAnyAsksOthersWhenOneIsSlow(t *testing.T) {
 			if n, err := a.Next(t.Context()); err != nil || n == 1 != c.first {
 				t.Errorf("%d, %v", n, err)
 			}
+			a.Close()
+			time.Sleep(time.Hour) // what was asked ends
 		})
 	}
 }
@@ -226,7 +228,7 @@ func TestAnyClose(t *testing.T) {
 			failed <- err
 		}()
 		synctest.Wait()
-		for _, x := range []*Any{a, a, b, b} {
+		for _, x := range []*Sequence{a, a, b, b} {
 			if err := x.Close(); err != nil {
 				t.Error(err)
 			}
@@ -248,7 +250,7 @@ func TestAnyClose(t *testing.T) {
 		_, c := trio(t, Definition{Mode: Dense})
 		expectAny(t, c, 1)
 		synctest.Wait()
-		for _, m := range c.members {
+		for _, m := range c.stores.members {
 			m.store.(*shaky).fail(always("swap", errFault), nil)
 		}
 		for range 2 {
@@ -294,11 +296,10 @@ func TestAnyGivesAllNumbers(t *testing.T) {
 // A store without the sequence keeps no call waiting when the others have ended.
 func TestAnyEndsWithoutAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := several(2)
+		all := newStores(2)
 		createAny(t, 2, Definition{Max: new(int64(2))}, all[0])
 		a := openAny(t, all...)
 		expectAny(t, a, 1)
-		time.Sleep(time.Hour + longestAbsence/3) // the absent one is asked rarely by now
 		began := time.Now()
 		if _, err := a.Next(t.Context()); !errors.Is(err, ErrEnded) || time.Since(began) != 0 {
 			t.Errorf("%v after %v", err, time.Since(began))
@@ -323,7 +324,7 @@ func TestAnyAsksOthersInTrouble(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		all, a := trio(t, Definition{MinRange: 1, MaxRange: 1})
-		a.hear(a.members[1], errFault)
+		a.stores.members[1].err = errFault
 		all[0].fail(func(string) error { time.Sleep(hedge / 10); return nil }, nil)
 		for range 5 {
 			if _, err := a.Next(t.Context()); err != nil {

@@ -39,12 +39,28 @@ func (s *Sequence) Close() error {
 		s.world.Wait(-1, taking, ctx.Done())
 	}
 	if s.mode == Dense {
-		s.lost = s.giveBack(ctx, rest)
+		s.lost = s.returnAll(ctx, rest)
 	}
 	s.end()
+	if s.stores != nil {
+		s.stores.close(ctx)
+	}
 	s.unpin()
 	close(s.gone)
 	return s.lost
+}
+
+// returnAll gives back what the sequence holds: the rest of the piece that was in use, and the
+// range after it.
+func (s *Sequence) returnAll(ctx context.Context, rest span) error {
+	s.mu.Lock()
+	rests := []span{s.next, rest}
+	s.next = span{}
+	s.mu.Unlock()
+	if s.stores != nil {
+		return s.stores.giveBack(ctx, []Range{s.numbers(rests[0]), s.numbers(rests[1])})
+	}
+	return s.giveBack(ctx, rests)
 }
 
 // giveBack lowers what was given out to the lowest ordinal that nobody used, if all above it is
@@ -52,16 +68,15 @@ func (s *Sequence) Close() error {
 //
 // Invariant: Reached tells where the count was. A replica that was promoted may lack what others
 // took from there on, and numbers are skipped above that.
-func (s *Sequence) giveBack(ctx context.Context, rest span) error {
+func (s *source) giveBack(ctx context.Context, rests []span) error { // what was taken last comes first
 	s.mu.Lock()
 	r, low, known := s.last, s.own, s.known
-	if s.next.until == low {
-		low = s.next.from
+	for _, rest := range rests {
+		if rest.until == low {
+			low = rest.from
+		}
 	}
-	if rest.until == low {
-		low = rest.from
-	}
-	s.own, s.next = low, span{} // they are not this program's any more, whatever becomes of the write
+	s.own = low // they are not this program's any more, whatever becomes of the write
 	s.mu.Unlock()
 	if low == r.From {
 		return nil
@@ -81,7 +96,7 @@ func (s *Sequence) giveBack(ctx context.Context, rest span) error {
 		return nil
 	}
 	return fmt.Errorf("sequence %q: %d numbers from %d on may be a gap: giving them back: %w", s.name, was-low,
-		s.way.number(low), err)
+		known.course.number(low), err)
 }
 
 // closeAll closes sequences at the same time.

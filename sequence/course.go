@@ -15,16 +15,6 @@ type course struct{ start, step, count int64 }
 // right at the end, because the result fits.
 func (c course) number(ordinal int64) int64 { return c.start + c.step*ordinal }
 
-// write writes the numbers of a span to dst, and returns how many.
-func (c course) write(dst []int64, s span) int {
-	number := c.number(s.from)
-	for i := range s.len() {
-		dst[i] = number
-		number += c.step
-	}
-	return int(s.len())
-}
-
 // farthest is the last number where none is given.
 func (c course) farthest() int64 {
 	switch {

@@ -49,7 +49,8 @@ var errUnread = errors.New("the period was not read yet")
 // OpenDated is [Open] for a dated sequence. Of a plain one it is an [ErrDated].
 func OpenDated(ctx context.Context, st store.Store, name string, o *Options) (*Dated, error) {
 	d := &Dated{periods: map[int64]*Sequence{}, gone: make(chan struct{})}
-	unpin, err := d.open(ctx, st, name, o)
+	d.use(ctx, st, name, o)
+	unpin, err := d.open(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +110,7 @@ func (d *Dated) serials(p *Sequence, got span) Serials {
 	if got.len() == 0 {
 		return Serials{}
 	}
-	return Serials{p.period, p.way.number(got.from), got.len(), p.way.step, d.calendar.pattern}
+	return Serials{p.period, got.first(p.step), got.len(), p.step, d.calendar.pattern}
 }
 
 // named returns a period, which is no more than one ahead.
@@ -258,7 +259,7 @@ func (s *Sequence) retire() {
 	rest := s.cur.Load().seal()
 	s.mu.Unlock()
 	ctx, cancel := s.world.WithTimeout(world.With(s.life, s.world), callTimeout)
-	err := s.giveBack(ctx, rest)
+	err := s.returnAll(ctx, rest)
 	cancel()
 	s.mu.Lock()
 	if err != nil {

@@ -35,9 +35,11 @@ func OpenFunc(name string, d Definition, take func(ctx context.Context, n int64)
 	return s, nil
 }
 
-// askFor takes n ordinals, or as many as callers wait for.
+// ofProgram reports whether a program keeps the sequence: asking it is quick, so ranges are short.
+func (s *Sequence) ofProgram() bool { return s.ask != nil && s.stores == nil }
+
+// askFor takes n numbers, or as many as callers wait for.
 func (s *Sequence) askFor(least, n int64) (span, error) {
-	n = min(n, mostAtOnce)
 	r, left, err := s.ask(s.life, n)
 	if err != nil && s.final(err) && n > least { // perhaps so many may not be taken at once
 		s.shrink(n / 4)
@@ -47,12 +49,12 @@ func (s *Sequence) askFor(least, n int64) (span, error) {
 	if err != nil {
 		return span{}, err
 	}
-	from := s.way.ordinal(r.First)
-	if r.Step != s.way.step || s.way.number(from) != r.First || r.Count != n {
+	way := s.known.course
+	if r.Step != s.step || way.number(way.ordinal(r.First)) != r.First || r.Count < 1 || r.Count > n || r.Count < least && s.exact {
 		return span{}, errors.New("the numbers are others than were asked for")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known.counter.From = s.known.course.count - left
-	return span{from, from + n}, nil
+	return span{r.First, 0, r.Count}, nil
 }

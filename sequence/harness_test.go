@@ -242,7 +242,7 @@ func (listless) List(context.Context, string, snowfence.NodeRange, int) ([]store
 
 func (listless) Heads(context.Context) ([]store.Record, error) { return nil, errFault }
 
-func openAny(t testing.TB, all ...*shaky) *Any {
+func openAny(t testing.TB, all ...*shaky) *Sequence {
 	t.Helper()
 	a, err := OpenAny(t.Context(), stores(all...), name, nil)
 	if err != nil {
@@ -253,7 +253,7 @@ func openAny(t testing.TB, all ...*shaky) *Any {
 }
 
 // expectAny takes numbers and compares them.
-func expectAny(t testing.TB, a *Any, want ...int64) {
+func expectAny(t testing.TB, a *Sequence, want ...int64) {
 	t.Helper()
 	for _, w := range want {
 		if n, err := a.Next(t.Context()); err != nil || n != w {
@@ -262,8 +262,8 @@ func expectAny(t testing.TB, a *Any, want ...int64) {
 	}
 }
 
-// several returns stores that know nothing of each other.
-func several(n int) (all []*shaky) {
+// newStores returns stores that know nothing of each other.
+func newStores(n int) (all []*shaky) {
 	for range n {
 		all = append(all, newShaky())
 	}

@@ -21,7 +21,7 @@ type Local struct {
 // Local returns a new handle. Only a fast sequence gives it blocks: in other modes its Next is that
 // of the sequence.
 func (s *Sequence) Local() *Local {
-	l := &Local{step: s.way.step, most: 1, s: s}
+	l := &Local{step: s.step, most: 1, s: s}
 	if s.mode == Fast && !s.exact {
 		l.most = maxBlock
 	}
@@ -49,6 +49,7 @@ func (l *Local) refill(ctx context.Context) error {
 		}
 	}
 	l.size = size
-	l.at, l.last = l.s.way.number(got.from)-l.step, l.s.way.number(got.until-1)
+	l.at = got.first(l.step) - l.step
+	l.last = l.at + l.step*got.len()
 	return nil
 }

@@ -26,7 +26,7 @@ func (s *Sequence) shrink(size int64) {
 func (s *Sequence) begin() {
 	short, long := 15*time.Minute, 30*time.Minute
 	switch {
-	case s.ask != nil:
+	case s.ofProgram():
 		short, long = 10*time.Second, time.Minute
 	case s.known.Mode == Dense:
 		short, long = time.Minute, 2*time.Minute

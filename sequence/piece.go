@@ -2,15 +2,22 @@ package sequence
 
 import "sync/atomic"
 
-// span is ordinals [from, until).
-type span struct{ from, until int64 }
+// span is ordinals [from, until) of a course that begins at start. Programs take from courses of one
+// step.
+type span struct{ start, from, until int64 }
 
 func (s span) len() int64 { return s.until - s.from }
+
+// first returns the first number.
+func (s span) first(step int64) int64 { return s.start + step*s.from }
+
+// follows reports whether o goes on where s ends.
+func (s span) follows(o span) bool { return s.start == o.start && s.until == o.from }
 
 // split returns the first n ordinals and the others.
 func (s span) split(n int64) (first, rest span) {
 	at := s.from + n
-	return span{s.from, at}, span{at, s.until}
+	return span{s.start, s.from, at}, span{s.start, at, s.until}
 }
 
 // piece is a span that is being given out. Whoever adds to next owns what it was raised by.
@@ -20,7 +27,7 @@ func (s span) split(n int64) (first, rest span) {
 type piece struct {
 	before, step int64 // the number before the first one, and from each to the next
 	count        uint64
-	from         int64 // the first ordinal
+	span         span
 
 	_    [64]byte // next has a cache line of its own, because all write it
 	next atomic.Uint64
@@ -30,14 +37,14 @@ type piece struct {
 // sealed is what next is set to when nothing more may be taken.
 const sealed = 1 << 63
 
-func (c course) piece(s span) *piece {
-	return &piece{before: c.number(s.from - 1), step: c.step, count: uint64(s.len()), from: s.from}
+func (s span) piece(step int64) *piece {
+	return &piece{before: s.first(step) - step, step: step, count: uint64(s.len()), span: s}
 }
 
 // some takes up to n indexes.
 func (p *piece) some(n int64) (s span, ok bool) {
 	if i := p.next.Add(uint64(n)) - uint64(n); i < p.count {
-		return p.span(i, min(i+uint64(n), p.count)), true
+		return p.part(i, min(i+uint64(n), p.count)), true
 	}
 	return span{}, false
 }
@@ -51,15 +58,18 @@ func (p *piece) row(n int64) (s span, ok bool) {
 			return span{}, false
 		}
 		if p.next.CompareAndSwap(i, end) {
-			return p.span(i, end), true
+			return p.part(i, end), true
 		}
 	}
 }
 
 // seal ends the piece and returns what was not taken.
-func (p *piece) seal() span { return p.span(min(p.next.Swap(sealed), p.count), p.count) }
+func (p *piece) seal() span { return p.part(min(p.next.Swap(sealed), p.count), p.count) }
 
 // left returns how many were not taken a moment ago.
 func (p *piece) left() int64 { return int64(p.count - min(p.next.Load(), p.count)) }
 
-func (p *piece) span(i, end uint64) span { return span{p.from + int64(i), p.from + int64(end)} }
+// part returns the ordinals of indexes.
+func (p *piece) part(i, end uint64) span {
+	return span{p.span.start, p.span.from + int64(i), p.span.from + int64(end)}
+}

@@ -28,7 +28,7 @@ func (s *Sequence) Reserve(ctx context.Context, n int64) (Range, error) {
 	if err != nil {
 		return Range{}, err
 	}
-	return Range{s.way.number(got.from), s.way.step, n}, nil
+	return s.numbers(got), nil
 }
 
 func (s *source) checkCount(n int64) error {
@@ -57,7 +57,13 @@ func (s *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
 				return n, err
 			}
 		}
-		n += s.way.write(dst[n:], got)
+		r := s.numbers(got)
+		for i := range r.Count {
+			dst[n] = r.First + r.Step*i
+			n++
+		}
 	}
 	return n, nil
 }
+
+func (s *Sequence) numbers(got span) Range { return Range{got.first(s.step), s.step, got.len()} }

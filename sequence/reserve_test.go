@@ -246,11 +246,11 @@ func TestLocal(t *testing.T) {
 func TestServe(t *testing.T) {
 	waits := func(n int64, row bool) *waiter { return &waiter{n: n, row: row, done: make(chan struct{})} }
 	part, row, rest, late := waits(3, false), waits(9, true), waits(9, false), waits(1, false)
-	unserved, left := serve([]*waiter{part, row, rest, late}, span{10, 15})
+	unserved, left := serve([]*waiter{part, row, rest, late}, span{0, 10, 15})
 	if len(unserved) != 2 || unserved[0] != row || unserved[1] != late || left.len() != 0 {
 		t.Errorf("%d are not served, %+v is left", len(unserved), left)
 	}
-	if part.got != (span{10, 13}) || rest.got != (span{13, 15}) {
+	if part.got != (span{0, 10, 13}) || rest.got != (span{0, 13, 15}) {
 		t.Errorf("%+v and %+v", part.got, rest.got)
 	}
 }

@@ -2,7 +2,6 @@ package sequence
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
@@ -32,14 +31,14 @@ type Sequence struct {
 
 	mode  Mode
 	exact bool            // nothing is taken ahead
-	way   course          // without its count, which can change
+	step  int64           // from each number to the next
 	life  context.Context // of calls to the store
 	end   context.CancelFunc
 	unpin func()
-	heard func(error) // told what the store says, with mu held; nil without an Any
 
-	// ask takes numbers from a program that keeps them; nil where there is a store.
-	ask func(ctx context.Context, n int64) (r Range, left int64, err error)
+	// ask takes numbers in place of the source: of several stores, or of a program that keeps them.
+	ask    func(ctx context.Context, n int64) (r Range, left int64, err error)
+	stores *several // that ask takes of; nil of a program
 
 	// Guarded by mu.
 	next    span          // taken ahead; empty when nothing is
@@ -70,31 +69,24 @@ type waiter struct {
 // Open opens a plain sequence; for a dated one use [OpenDated]. It is an [ErrNoSequence] if there
 // is none of the name, and an [ErrRolledBack] if the store may have lost numbers.
 func Open(ctx context.Context, st store.Store, name string, o *Options) (*Sequence, error) {
-	s, err := openHeard(ctx, st, name, o, nil)
-	if err == nil && s.known.Pattern != "" {
-		return nil, errors.Join(fmt.Errorf("sequence %q: %w: it is dated: use OpenDated", name, ErrDated), s.Close())
-	}
-	return s, err
-}
-
-// openHeard is Open, of a dated one too. heard, if it is not nil, learns what the store says, for
-// an [Any].
-func openHeard(ctx context.Context, st store.Store, name string, o *Options, heard func(error)) (*Sequence, error) {
 	s := newSequence()
-	unpin, err := s.open(ctx, st, name, o)
+	s.use(ctx, st, name, o)
+	unpin, err := s.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s.heard = heard
+	if s.known.Pattern != "" {
+		unpin()
+		return nil, fmt.Errorf("sequence %q: %w: it is dated: use OpenDated", name, ErrDated)
+	}
 	s.start(world.With(context.Background(), s.world), o != nil && o.Exact || s.known.Mode == Strict, unpin)
 	return s, nil
 }
 
 // open reads a sequence, and returns what ends the use of the store.
-func (s *source) open(ctx context.Context, st store.Store, name string, o *Options) (unpin func(), err error) {
-	s.use(ctx, st, name, o)
-	if unpin, err = st.Pin(ctx); err != nil {
-		return nil, fmt.Errorf("sequence %q: %w", name, err)
+func (s *source) open(ctx context.Context) (unpin func(), err error) {
+	if unpin, err = s.store.Pin(ctx); err != nil {
+		return nil, fmt.Errorf("sequence %q: %w", s.name, err)
 	}
 	if err = s.refresh(ctx); err != nil {
 		unpin()
@@ -117,9 +109,9 @@ func newSequence() *Sequence {
 
 // start makes a sequence ready whose definition is known.
 func (s *Sequence) start(life context.Context, exact bool, unpin func()) {
-	s.exact, s.unpin, s.mode, s.way = exact, unpin, s.known.Mode, s.known.course
+	s.exact, s.unpin, s.mode, s.step = exact, unpin, s.known.Mode, s.known.course.step
 	s.life, s.end = context.WithCancel(life)
-	s.cur.Store(s.way.piece(span{}))
+	s.cur.Store(span{}.piece(s.step))
 }
 
 // Next returns a number. It waits for the store as long as ctx lasts, and returns at once what no
@@ -150,5 +142,5 @@ func (s *Sequence) one(got span, err error) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return s.way.number(got.from), nil
+	return got.first(s.step), nil
 }

@@ -73,7 +73,7 @@ func (s *source) take(ctx context.Context, n int64) (span, error) {
 		return span{}, k.ended()
 	}
 	s.last, s.own = r, r.From
-	return span{r.PrevUntil, r.From}, nil
+	return span{k.course.start, r.PrevUntil, r.From}, nil
 }
 
 // fetch takes as take does, and reads the record again after an error of the kind.

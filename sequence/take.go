@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -46,8 +47,8 @@ func (s *Sequence) wanted() (least, n int64) {
 	case s.halted != nil || s.next.len() > 0 || s.began.IsZero():
 		return 0, 0
 	}
-	if n = s.rangeSize(); n == 1 && s.ask != nil {
-		return 0, 0 // callers want few numbers of the server: none is taken ahead
+	if n = s.rangeSize(); n == 1 && s.ofProgram() {
+		return 0, 0 // callers want few numbers: none is taken ahead
 	}
 	return 1, n // one range ahead of the one in use
 }
@@ -78,7 +79,9 @@ func (s *Sequence) run() {
 		exact := s.exact // the next period may begin during the take
 		if s.halted != nil {
 			s.mu.Unlock()
-			err = s.resume()
+			if s.ask == nil {
+				err = s.resume(s.life)
+			}
 			s.mu.Lock()
 			if err == nil {
 				s.halted = nil
@@ -131,9 +134,6 @@ func (s *Sequence) note(err error) {
 		s.log.Info("a sequence gets numbers again", "sequence", s.name)
 	}
 	s.trouble = err
-	if s.heard != nil {
-		s.heard(err)
-	}
 }
 
 // final reports whether nobody waits for the end of an error.
@@ -191,11 +191,8 @@ func (s *Sequence) refuse(err error) {
 }
 
 // resume reads the record after an error that no waiting mends.
-func (s *Sequence) resume() error {
-	if s.ask != nil {
-		return nil // a server reads its own
-	}
-	ctx, cancel := s.world.WithTimeout(s.life, callTimeout)
+func (s *source) resume(ctx context.Context) error {
+	ctx, cancel := s.world.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if err := s.refresh(ctx); err != nil {
 		return err

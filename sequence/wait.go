@@ -61,16 +61,6 @@ func (s *Sequence) ready(n int64) (span, error) {
 	return span{}, fmt.Errorf("sequence %q: %w: try again, or use Next", s.name, ErrNotReady)
 }
 
-// held takes up to n ordinals of what is at hand, also while the store refuses more.
-func (s *Sequence) held(n int64) (span, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return span{}, false
-	}
-	return s.atHand(n, false)
-}
-
 func (s *Sequence) errClosed() error { return fmt.Errorf("sequence %q: %w", s.name, ErrClosed) }
 
 // atHand takes ordinals of what was taken ahead. A rest into which the row does not fit is dropped
@@ -89,7 +79,7 @@ func (s *Sequence) atHand(n int64, row bool) (got span, ok bool) {
 	s.next = span{}
 	s.begin()
 	if row && all.len() < n {
-		s.cur.Store(s.way.piece(all))
+		s.cur.Store(all.piece(s.step))
 		return span{}, false
 	}
 	got, all = all.split(min(n, all.len()))
@@ -101,7 +91,7 @@ func (s *Sequence) atHand(n int64, row bool) (got span, ok bool) {
 // follow ends the piece in use and returns a later range, with the rest of the piece where the
 // range continues it. mu is held.
 func (s *Sequence) follow(later span) span {
-	if rest := s.cur.Load().seal(); rest.until == later.from {
+	if rest := s.cur.Load().seal(); rest.follows(later) {
 		later.from = rest.from
 	}
 	return later
@@ -127,7 +117,7 @@ func (s *Sequence) keep(left span) {
 	if more := left.len() - s.known.MaxRange; more > 0 && len(s.queue) == 0 {
 		left, s.next = left.split(more)
 	}
-	s.cur.Store(s.way.piece(left))
+	s.cur.Store(left.piece(s.step))
 }
 
 // trim drops what is more than two of the largest ranges, as is left when callers gave up: a
@@ -140,7 +130,7 @@ func (s *Sequence) trim() {
 	s.next.from = max(s.next.from, s.next.until-most)
 	rest := s.cur.Load().seal()
 	rest.from = max(rest.from, rest.until-(most-s.next.len()))
-	s.cur.Store(s.way.piece(rest))
+	s.cur.Store(rest.piece(s.step))
 }
 
 // serve gives out ordinals in the order of the queue, and returns who got none and what is left.

@@ -43,7 +43,7 @@ type given struct {
 }
 
 // take takes so many numbers, each of which must be there within patience, and be new.
-func (n *given) take(t *testing.T, a *sequence.Any, count int) {
+func (n *given) take(t *testing.T, a *sequence.Sequence, count int) {
 	for range count {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		number, err := a.Next(ctx)
@@ -73,7 +73,7 @@ func TestSequenceOverFiveRedisServers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	open := func() *sequence.Any {
+	open := func() *sequence.Sequence {
 		t.Helper()
 		a, err := sequence.OpenAny(t.Context(), redisStores(t, all), "orders", nil)
 		if err != nil {
@@ -82,7 +82,7 @@ func TestSequenceOverFiveRedisServers(t *testing.T) {
 		t.Cleanup(func() { a.Close() })
 		return a
 	}
-	programs := []*sequence.Any{open(), open(), open()}
+	programs := []*sequence.Sequence{open(), open(), open()}
 	n := &given{seen: map[int64]bool{}}
 	during := func(count int, happens func()) {
 		var wg sync.WaitGroup
