@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -167,10 +166,6 @@ func (f *auditFlags) options() (o audit.Options, format audit.Format, err error)
 	}
 	if o.Limit = f.limit; f.limit == 0 {
 		o.Limit = -1
-	}
-	if ext := filepath.Ext(f.svg); strings.EqualFold(ext, ".png") {
-		name := strings.TrimSuffix(f.svg, ext)
-		return o, format, fmt.Errorf("--svg: pictures are SVG: write to %s.svg instead of %s", name, f.svg)
 	}
 	if o.TempDir = f.tempDir; f.tempDir != "" {
 		if info, err := os.Stat(f.tempDir); err != nil {

@@ -45,8 +45,8 @@ func (r *auditReport) rows() [][2]string {
 	if gap := gapText(a); gap != "" {
 		add("gaps", "%s", gap)
 	}
-	if f := a.Fields; f != nil && f.Peak != nil {
-		return rows // IDs with a time that can be read are not even, and need not be
+	if a.Timed() {
+		return rows
 	}
 	return append(rows, evenRows(a.Uniformity)...)
 }
@@ -141,13 +141,13 @@ func evenRows(u audit.Uniformity) [][2]string {
 		if c.Weak() {
 			continue
 		}
-		add("%s bits, %s buckets: chi-square %.6g, p %.4g", c.Bits, show.Thousands(c.Buckets), c.Value, c.P)
+		add("%s bits, %s buckets: chi-square %.6g, p %.3g", c.Bits, show.Thousands(c.Buckets), c.Value, c.P)
 	}
 	if u.Serial != nil {
-		add("serial correlation %.3g, p %.4g", u.Serial.Correlation, u.Serial.P)
+		add("serial correlation %.3g, p %.3g", u.Serial.Correlation, u.Serial.P)
 	}
 	if u.Bits != nil {
-		add("bit balance: farthest is bit %d, set in %.6g%%, p %.4g",
+		add("bit balance: farthest is bit %d, set in %.6g%%, p %.3g",
 			u.Bits.Worst, 100*u.Bits.Shares[u.Bits.Worst], u.Bits.P)
 	}
 	return rows

@@ -19,6 +19,9 @@ type Result struct {
 	Uniformity Uniformity   `json:"uniformity"`
 }
 
+// Timed reports whether the IDs have a time that can be read. They are not even, and need not be.
+func (r *Result) Timed() bool { return r.Fields != nil && r.Fields.Peak != nil }
+
 // Duplicates are IDs that came more than once.
 type Duplicates struct {
 	IDs   int64       `json:"ids"`   // that came more than once
