@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // heard collects events, each of which calls hear first.
@@ -104,7 +105,7 @@ func TestEventsOfAcquiring(t *testing.T) {
 			return err
 		},
 		"a ticket": func(g *stage, o *Options) error {
-			_, err := Acquire(g.Context(), g.st, "n", g.c.scheme, nil, o)
+			_, err := acquired(g.Context(), g.st, "n", g.c.scheme, wire.Request{}, o)
 			return err
 		},
 	} {

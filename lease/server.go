@@ -11,34 +11,13 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 )
-
-// Server leases nodes by tickets. It is for servers and their clients: package remote is one.
-// Errors that match [ErrLost] or [ErrNoNamespace] mean that the lease is lost. After other errors
-// of Renew it may have worked. All calls of one lease come one at a time.
-type Server interface {
-	// Acquire leases a node as [Acquire] does. It heeds TTL, Node, Guard, Within, Nodes and Label
-	// of the options.
-	Acquire(ctx context.Context, namespace string, r Request, o *Options) (Leased, error)
-
-	// Renew renews as [Ticket.Renew] does.
-	Renew(ctx context.Context, ticket []byte, attempt string, earlier []string) (Leased, error)
-
-	// Release gives the node back as [Ticket.Release] does.
-	Release(ctx context.Context, ticket []byte, used int64) error
-}
-
-// Leased is the answer of a [Server], and for servers.
-type Leased struct {
-	Ticket []byte // kept as it is
-	Grant  snowfence.Grant
-	Now    time.Time // of the server
-}
 
 // Keep acquires a lease from a server and keeps it, as [Open] does from a store. It is for servers
 // that package remote does not reach. s is the scheme of the namespace. Options.Create means
 // nothing here: servers make no namespace.
-func Keep(ctx context.Context, server Server, namespace string, s *snowfence.Scheme, o *Options) (*Lease, error) {
+func Keep(ctx context.Context, server wire.Server, namespace string, s *snowfence.Scheme, o *Options) (*Lease, error) {
 	switch {
 	case server == nil:
 		return nil, errors.New("lease: the Server is nil")
@@ -57,7 +36,7 @@ func Keep(ctx context.Context, server Server, namespace string, s *snowfence.Sch
 
 // keepNear is Keep with the node that is asked for first; nil means none.
 func keepNear(
-	ctx context.Context, server Server, namespace string, s *snowfence.Scheme, opts Options, node *int64,
+	ctx context.Context, server wire.Server, namespace string, s *snowfence.Scheme, opts Options, node *int64,
 ) (*Lease, error) {
 	c := &serverClaim{
 		setup: newSetup(world.From(ctx), namespace, s, opts), server: server, near: node, avoid: map[int64]bool{},
@@ -81,7 +60,7 @@ const together = 256
 // that such a node is free, and 64 to find any. It keeps all or none: after an error it closes
 // those that it has.
 func KeepAll(
-	ctx context.Context, server Server, namespace string, s *snowfence.Scheme, n int, o *Options,
+	ctx context.Context, server wire.Server, namespace string, s *snowfence.Scheme, n int, o *Options,
 ) ([]*Lease, error) {
 	if err := o.many(n); err != nil || n == 0 {
 		return nil, err
@@ -110,14 +89,14 @@ func KeepAll(
 // what had no answer, shows its last ticket after a loss, and compares clocks.
 type serverClaim struct {
 	*setup
-	server Server
+	server wire.Server
 	near   *int64 // the node to ask for at first; nil for none
 
-	ticket  []byte          // nil when nothing is held
+	ticket  wire.Ticket     // nil when nothing is held
 	grant   snowfence.Grant // of ticket
 	earlier []string        // attempts that may have worked, and had no answer
 	fresh   bool            // no attempt before that of grant was without an answer
-	lost    []byte          // the last ticket, after a loss
+	lost    wire.Ticket     // the last ticket, after a loss
 	last    snowfence.Grant // the highest grant of its node; Until 0 when there was none
 	avoid   map[int64]bool  // nodes that Options.Check refused
 }
@@ -206,15 +185,14 @@ func (c *serverClaim) persist(ctx context.Context) (g snowfence.Grant, err error
 
 // ask acquires, or finds what an attempt without an answer got.
 func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error) {
-	r := Request{
-		Attempt: c.world.Text(), Earlier: slices.Clone(c.earlier), Free: c.last.Until > 0,
+	o := c.opts
+	r := wire.Request{
+		TTL: o.TTL, Node: o.Node, Guard: o.Guard, Within: o.Within, Nodes: o.Nodes, Label: o.Label,
+		Attempt: c.world.Text(), Earlier: slices.Clone(c.earlier), Lost: c.lost, Free: c.last.Until > 0,
 		Avoid: slices.Sorted(maps.Keys(c.avoid)), Fingerprint: c.scheme.Fingerprint(),
 	}
 	if c.scheme.Layout().Bits(snowfence.FieldKey) > 0 {
 		r.Keys = c.scheme.KeyIDs()
-	}
-	if t, err := ParseTicket(c.lost); err == nil {
-		r.Lost = &t
 	}
 	if c.last.Until > 0 {
 		r.Prefer = &c.last.Node
@@ -233,7 +211,7 @@ func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error)
 	}
 	c.send(r.Attempt)
 	before := c.now()
-	a, err := c.server.Acquire(ctx, c.name, r, &c.opts)
+	a, err := c.server.Acquire(ctx, c.name, r)
 	if err != nil {
 		if definite(err) {
 			c.earlier = nil
@@ -305,7 +283,7 @@ func (c *serverClaim) send(attempt string) {
 }
 
 // heard takes over what the server acknowledged.
-func (c *serverClaim) heard(a Leased) error {
+func (c *serverClaim) heard(a wire.Lease) error {
 	g := a.Grant
 	if len(a.Ticket) == 0 || g.Until <= g.From || g.Nodes != int64(c.opts.Nodes) ||
 		c.ticket != nil && (g.Node != c.grant.Node || g.From < c.grant.From) {

@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // clerk is a server that answers as it is told.
@@ -19,31 +20,31 @@ type clerk struct {
 	calls   []string
 	earlier []int // how many attempts had no answer, of each call
 	used    []int64
-	asked   []Request
+	asked   []wire.Request
 	grant   snowfence.Grant // of each answer
 }
 
-func (k *clerk) answer(what string, earlier int) (Leased, error) {
+func (k *clerk) answer(what string, earlier int) (wire.Lease, error) {
 	k.calls, k.earlier = append(k.calls, what), append(k.earlier, earlier)
 	if len(k.errs) > 0 {
 		err := k.errs[0]
 		if k.errs = k.errs[1:]; err != nil {
-			return Leased{}, err
+			return wire.Lease{}, err
 		}
 	}
-	return Leased{Ticket: fmt.Append(nil, len(k.calls)), Grant: k.grant}, nil
+	return wire.Lease{Ticket: fmt.Append(nil, len(k.calls)), Grant: k.grant}, nil
 }
 
-func (k *clerk) Acquire(_ context.Context, _ string, r Request, _ *Options) (Leased, error) {
+func (k *clerk) Acquire(_ context.Context, _ string, r wire.Request) (wire.Lease, error) {
 	k.asked = append(k.asked, r)
 	return k.answer("acquire", len(r.Earlier))
 }
 
-func (k *clerk) Renew(_ context.Context, _ []byte, _ string, earlier []string) (Leased, error) {
+func (k *clerk) Renew(_ context.Context, _ wire.Ticket, _ string, earlier []string) (wire.Lease, error) {
 	return k.answer("renew", len(earlier))
 }
 
-func (k *clerk) Release(_ context.Context, _ []byte, used int64) error {
+func (k *clerk) Release(_ context.Context, _ wire.Ticket, used int64) error {
 	k.used = append(k.used, used)
 	_, err := k.answer("release", 0)
 	return err
@@ -302,7 +303,7 @@ func TestFoundAttempts(t *testing.T) {
 			r.From, r.Until = g.namespace().Floor-100, from+100
 			c.change(g, r)
 		})
-		g.must(g.c.heed(t.Context(), &Request{Attempt: "new-0123456789012", Earlier: []string{"none", attempt}},
+		g.must(g.c.heed(t.Context(), wire.Request{Attempt: "new-0123456789012", Earlier: []string{"none", attempt}},
 			g.namespace()))
 		if (g.c.held != nil) != c.found {
 			t.Errorf("%s: found %+v", name, g.c.held)
@@ -319,7 +320,7 @@ func TestFoundAttempts(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 		again := newClaim(g.c.setup, g.st)
-		g.must(again.heed(t.Context(), &Request{Attempt: "copy-012345678901", Earlier: []string{attempt}},
+		g.must(again.heed(t.Context(), wire.Request{Attempt: "copy-012345678901", Earlier: []string{attempt}},
 			g.namespace()))
 		if again.held != nil {
 			t.Errorf("%s: a copy of the holder found it, too", name)
@@ -339,11 +340,12 @@ func TestFoundAttempts(t *testing.T) {
 	}
 	g = empty(t, withRollback)
 	g.c.st = unlisted{g.st}
-	g.must(g.c.heed(t.Context(), &Request{}, g.namespace()))
-	if err := g.c.heed(t.Context(), &Request{Earlier: []string{attempt}}, g.namespace()); !errors.Is(err, errSilent) {
+	g.must(g.c.heed(t.Context(), wire.Request{}, g.namespace()))
+	if err := g.c.heed(t.Context(), wire.Request{Earlier: []string{attempt}}, g.namespace()); !errors.Is(err,
+		errSilent) {
 		t.Errorf("a store that does not answer: %v", err)
 	}
-	if _, err := Acquire(t.Context(), g.st, "n", g.l.scheme, &Request{Attempt: "short"}, nil); !errors.Is(err,
+	if _, err := acquired(t.Context(), g.st, "n", g.l.scheme, wire.Request{Attempt: "short"}, nil); !errors.Is(err,
 		ErrInvalid) {
 		t.Errorf("a short attempt: %v", err)
 	}
@@ -372,7 +374,7 @@ func TestKeysOfAHolder(t *testing.T) {
 		{[]string{"a", "b", ""}, true},
 	} {
 		ns := Namespace{Name: "n", Keys: []string{"a", "b"}}
-		if err := ns.suits(g.l.scheme, &Request{Keys: c.keys}); (err == nil) != c.ok || err != nil &&
+		if err := ns.suits(g.l.scheme, wire.Request{Keys: c.keys}); (err == nil) != c.ok || err != nil &&
 			!errors.Is(err, ErrRefused) {
 			t.Errorf("%q: %v", c.keys, err)
 		}

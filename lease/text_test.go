@@ -8,6 +8,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // commands are texts that clear a terminal, turn its writing round, end a line, or are no text.
@@ -28,7 +29,8 @@ func TestLabelsDoNotCommandTerminals(t *testing.T) {
 		if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("a lease of %q: %v", text, err)
 		}
-		if _, err := lease.Acquire(t.Context(), st, "default", s, nil, o); !errors.Is(err, lease.ErrInvalid) {
+		if _, err := lease.Serve(st, s, nil).Acquire(t.Context(), "default",
+			wire.Request{Label: text}); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("a ticket of %q: %v", text, err)
 		}
 		if _, err := lease.Namespaces(st).Veto(t.Context(), "default", 3, text); !errors.Is(err, lease.ErrInvalid) {

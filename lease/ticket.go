@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -16,81 +15,50 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// Ticket is a lease as a value, for servers whose holders are in other processes or other
-// languages. No server keeps it: its holder sends it with each renewal and keeps the
-// new one that comes back. So any server over the same store can renew it. It names
-// the last write of its holder. Only who has the latest ticket can renew. A copy of
-// the holder is noticed as for a [Lease].
+// Serve is for servers: it leases nodes of a store to holders elsewhere, in namespaces of a
+// scheme. o has the server's own MaxSkew, Time, Logger and Events. The server keeps nothing.
 //
-// A holder must do what a [Lease] does: renew every third of the TTL, stop
-// at Until, and stop at once when a renewal is an [ErrLost]. Keep a ticket
-// secret within its namespace, because it can write the record of its node.
+// A holder must do what a [Lease] does: renew every third of the TTL, stop at the end of its grant,
+// and stop at once when a renewal is a [store.ErrLost]. A copy of the holder is noticed as for a
+// [Lease].
 //
-// A ticket is signed with a key from the record of the namespace. A ticket that was
-// changed is refused as lost. So a holder decides only about the ticks that were
-// granted to it. If it lies about what it used, it makes duplicates of its own IDs,
-// and of nobody else's.
-type Ticket struct {
-	Namespace  string        `json:"namespace"`
-	Node       int64         `json:"node"`
-	Nodes      int           `json:"nodes"` // length of the block
-	From       int64         `json:"from"`  // first tick granted
-	Until      int64         `json:"until"` // first tick not granted
-	TTL        time.Duration `json:"ttl"`
-	Label      string        `json:"label"`
-	Holder     string        `json:"holder"`
-	Nonce      string        `json:"nonce"` // of the last write
-	Revision   int64         `json:"revision"`
-	Generation int64         `json:"generation"`
-	MAC        string        `json:"mac"` // of all the others, by the key in the namespace's record
-}
-
-// Request is what a holder tells a server beside its [Options], for servers and their clients.
-type Request struct {
-	// Attempt is a random text of the holder, as that of [Ticket.Renew]; "" means none. Earlier has
-	// those that had no answer: the lease that one of them got is found, and no second node taken.
-	Attempt string
-	Earlier []string
-
-	// Lost is the last ticket of a holder that lost its lease, or nil: if the store was rolled back
-	// behind it, the floor is raised first, above its ticks.
-	Lost *Ticket
-
-	// Free takes no node over: a holder that has lost its node does not take it back.
-	Free bool
-
-	// Prefer is the node that the holder would like, nil for none; Avoid has those that it refuses.
-	Prefer *int64
-	Avoid  []int64
-
-	// Fingerprint and Keys are of the holder's scheme; "" means that it has none yet. Another one
-	// than the namespace's is a [MismatchError].
-	Fingerprint string
-	Keys        []string // snowfence.Secret.ID of each, by key number
-}
-
-// Acquire acquires a lease and returns it as a ticket, for servers. r may be nil. The errors are
-// those of [Open].
-func Acquire(
-	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, r *Request, o *Options,
-) (Ticket, error) {
-	if r == nil {
-		r = &Request{}
+// A ticket is signed with a key from the record of the namespace. A ticket that was changed is
+// refused as lost. So a holder decides only about the ticks that were granted to it. If it lies
+// about what it used, it makes duplicates of its own IDs, and of nobody else's.
+func Serve(st store.Store, s *snowfence.Scheme, o *Options) wire.Server {
+	v := server{st: st, scheme: s}
+	if o != nil {
+		v.opts = *o
 	}
+	return v
+}
+
+// server is one over a store.
+type server struct {
+	st     store.Store
+	scheme *snowfence.Scheme
+	opts   Options
+}
+
+// Acquire implements [wire.Server].
+func (v server) Acquire(ctx context.Context, namespace string, r wire.Request) (none wire.Lease, _ error) {
 	if r.Attempt != "" {
 		if err := checkAttempt(r.Attempt); err != nil {
-			return Ticket{}, err
+			return none, err
 		}
 	}
-	c, unpin, err := ticketClaim(ctx, st, namespace, s, o)
+	o := v.opts
+	o.TTL, o.Node, o.Guard, o.Within, o.Nodes, o.Label = r.TTL, r.Node, r.Guard, r.Within, r.Nodes, r.Label
+	c, end, err := v.claim(ctx, namespace, o)
 	if err != nil {
-		return Ticket{}, err
+		return none, err
 	}
-	defer unpin()
+	defer end()
 	if err = c.create(ctx); err != nil {
-		return Ticket{}, err
+		return none, err
 	}
 	ns, err := c.signing(ctx)
 	if err == nil {
@@ -100,13 +68,13 @@ func Acquire(
 		_, err = firstGrant(ctx, c.setup, c)
 	}
 	if err != nil {
-		return Ticket{}, err
+		return none, err
 	}
-	return c.ticket(ns.ticketKey), nil
+	return c.answer(ns.ticketKey), nil
 }
 
 // heed has a new claim know what its holder asks for.
-func (c *storeClaim) heed(ctx context.Context, r *Request, ns Namespace) error {
+func (c *storeClaim) heed(ctx context.Context, r wire.Request, ns Namespace) error {
 	if err := ns.suits(c.scheme, r); err != nil {
 		return err
 	}
@@ -117,8 +85,8 @@ func (c *storeClaim) heed(ctx context.Context, r *Request, ns Namespace) error {
 	if r.Prefer != nil {
 		c.prefer = []int64{*r.Prefer}
 	}
-	if r.Lost != nil {
-		if err := c.remind(*r.Lost, ns); err != nil {
+	if len(r.Lost) > 0 {
+		if err := c.remind(r.Lost, ns); err != nil {
 			return err
 		}
 	}
@@ -132,7 +100,7 @@ func (c *storeClaim) heed(ctx context.Context, r *Request, ns Namespace) error {
 var errAvoided = errors.New("its holder refuses it")
 
 // suits is an error unless the holder has the scheme of the namespace, and no secret that it lacks.
-func (ns Namespace) suits(s *snowfence.Scheme, r *Request) error {
+func (ns Namespace) suits(s *snowfence.Scheme, r wire.Request) error {
 	if r.Fingerprint != "" && r.Fingerprint != s.Fingerprint() {
 		return &MismatchError{ns.Name, s.Fingerprint(), r.Fingerprint}
 	}
@@ -183,8 +151,11 @@ func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) e
 //
 // Only what the namespace's key signed counts, so that no holder raises the floor of others at
 // will. Ticks of an earlier layout say nothing about those of the present one.
-func (c *storeClaim) remind(t Ticket, ns Namespace) error {
+func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
+	t, err := parseTicket(lost)
 	switch {
+	case err != nil:
+		return err
 	case t.Namespace != ns.Name:
 		return invalidf("lease: namespace %q: the lost ticket is of namespace %q: leave it out", ns.Name,
 			clip(t.Namespace))
@@ -199,53 +170,53 @@ func (c *storeClaim) remind(t Ticket, ns Namespace) error {
 	return nil
 }
 
-// Renew moves the end of a ticket's grant ahead and returns the next ticket. attempt
-// is a random text of the holder: 16 to 32 letters, digits, '-' and '_', a new one for
-// each call. earlier has those of this ticket that had no answer. An error that
-// matches [ErrLost] means that somebody else has the lease, and ErrNoNamespace that
-// its namespace is gone: stop at once. After any other error the old ticket is good
-// until its end.
-func (t Ticket) Renew(
-	ctx context.Context, st store.Store, s *snowfence.Scheme, attempt string, earlier []string, o *Options,
-) (Ticket, error) {
-	if err := checkAttempt(attempt); err != nil {
-		return t, err
+// Renew implements [wire.Server].
+func (v server) Renew(
+	ctx context.Context, b wire.Ticket, attempt string, earlier []string,
+) (none wire.Lease, _ error) {
+	t, err := parseTicket(b)
+	if err == nil {
+		err = checkAttempt(attempt)
+	}
+	if err != nil {
+		return none, err
 	}
 	if strings.HasPrefix(t.Nonce, attempt+".") {
 		// If all renewals had one attempt, a write
 		// of a copy would count as the holder's.
-		return t, invalidf("lease: node %d of namespace %q: the attempt is that of the renewal before: take a "+
+		return none, invalidf("lease: node %d of namespace %q: the attempt is that of the renewal before: take a "+
 			"new random one for each", t.Node, t.Namespace)
 	}
-	c, unpin, err := t.resume(ctx, st, s, attempt, o)
+	c, end, err := v.resume(ctx, t, attempt)
 	if err != nil {
-		return t, err
+		return none, err
 	}
-	defer unpin()
+	defer end()
 	key, err := c.adopt(ctx, t, slices.Concat(earlier, []string{attempt}))
 	if err == nil {
 		_, err = c.renew(ctx)
 	}
 	if err == nil {
-		return c.ticket(key), nil
+		return c.answer(key), nil
 	}
 	err = errors.Join(err, c.diagnose(ctx))
 	if lost(err) {
 		err = fmt.Errorf("lease: node %d of namespace %q: %w: %w", t.Node, t.Namespace, store.ErrLost, err)
 	}
-	return t, errors.Join(err, c.raiseIfSuspected(ctx))
+	return none, errors.Join(err, c.raiseIfSuspected(ctx))
 }
 
-// Release gives the node back, for a holder that has stopped for good. used is the
-// tick after the last one that it used. A negative one means that it is not known:
-// then the whole grant counts as used. A lease that somebody else has by now is left
-// alone.
-func (t Ticket) Release(ctx context.Context, st store.Store, s *snowfence.Scheme, used int64, o *Options) error {
-	c, unpin, err := t.resume(ctx, st, s, "", o)
+// Release implements [wire.Server].
+func (v server) Release(ctx context.Context, b wire.Ticket, used int64) error {
+	t, err := parseTicket(b)
 	if err != nil {
 		return err
 	}
-	defer unpin()
+	c, end, err := v.resume(ctx, t, "")
+	if err != nil {
+		return err
+	}
+	defer end()
 	if _, err := c.adopt(ctx, t, nil); lost(err) {
 		return nil
 	} else if err != nil {
@@ -258,47 +229,40 @@ func (t Ticket) Release(ctx context.Context, st store.Store, s *snowfence.Scheme
 	return c.giveBack(ctx, sealed)
 }
 
-// ticketClaim returns a claim that nobody keeps. end ends it.
-func ticketClaim(
-	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, o *Options,
-) (_ *storeClaim, end func(), _ error) {
-	if err := check(st, namespace, s); err != nil {
+// claim returns a claim that nobody keeps. end ends it.
+func (v server) claim(ctx context.Context, namespace string, o Options) (_ *storeClaim, end func(), _ error) {
+	if err := check(v.st, namespace, v.scheme); err != nil {
 		return nil, nil, err
 	}
-	opts, err := o.normal(s)
+	opts, err := o.normal(v.scheme)
 	if err != nil {
 		return nil, nil, err
 	}
-	unpin, err := pin(ctx, st, namespace)
+	unpin, err := pin(ctx, v.st, namespace)
 	if err != nil {
 		return nil, nil, err
 	}
-	c := newClaim(newSetup(world.From(ctx), namespace, s, opts), st)
+	c := newClaim(newSetup(world.From(ctx), namespace, v.scheme, opts), v.st)
 	return c, func() { unpin(); c.announce() }, nil
 }
 
 // resume returns the claim of a ticket. Its nonces begin with the attempt, if there is one.
-func (t Ticket) resume(
-	ctx context.Context, st store.Store, s *snowfence.Scheme, attempt string, o *Options,
-) (_ *storeClaim, unpin func(), _ error) {
-	var with Options
-	if o != nil {
-		with = *o
-	}
-	with.TTL, with.Nodes, with.Label, with.Node = t.TTL, t.Nodes, t.Label, &t.Node
-	c, unpin, err := ticketClaim(ctx, st, t.Namespace, s, &with)
+func (v server) resume(ctx context.Context, t ticket, attempt string) (_ *storeClaim, end func(), _ error) {
+	o := v.opts
+	o.TTL, o.Nodes, o.Label, o.Node = t.TTL, t.Nodes, t.Label, &t.Node
+	c, end, err := v.claim(ctx, t.Namespace, o)
 	if err != nil {
 		return nil, nil, err
 	}
 	c.who, _, _ = strings.Cut(t.Holder, ".")
 	c.reached, c.attempt = t.Until, attempt
-	return c, unpin, nil
+	return c, end, nil
 }
 
 // adopt takes over what the ticket's holder has in the store: its last write, or one
 // of these attempts whose reply was lost. The latter is used only after one more write,
 // as for a lost reply of a Lease. It returns the key that signs the next ticket.
-func (c *storeClaim) adopt(ctx context.Context, t Ticket, attempts []string) (key string, _ error) {
+func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (key string, _ error) {
 	stored, err := c.st.Get(ctx,
 		append(blockKeys(t.Namespace, t.Node, t.Nodes), store.Key{Namespace: t.Namespace, Node: store.NamespaceNode}))
 	if err != nil {
@@ -353,8 +317,40 @@ func (c *storeClaim) signing(ctx context.Context) (Namespace, error) {
 	}
 }
 
+// answer is what the holder gets of a grant: the ticket, signed, and what it stands for.
+func (c *storeClaim) answer(key string) wire.Lease {
+	h := c.held
+	r := h.records[0]
+	now, _ := c.opts.Time()
+	t := ticket{
+		// as JSON keeps it
+		Namespace: c.name, Node: r.Node, Nodes: len(h.records), From: h.from, Until: r.Until, TTL: c.opts.TTL,
+		Label:  strings.ToValidUTF8(c.opts.Label, "\uFFFD"),
+		Holder: r.Holder, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
+	}
+	out := t.sign(key).lease()
+	out.Now = now
+	return out
+}
+
+// ticket is what a [wire.Ticket] says.
+type ticket struct {
+	Namespace  string        `json:"namespace"`
+	Node       int64         `json:"node"`
+	Nodes      int           `json:"nodes"` // length of the block
+	From       int64         `json:"from"`  // first tick granted
+	Until      int64         `json:"until"` // first tick not granted
+	TTL        time.Duration `json:"ttl"`
+	Label      string        `json:"label"`
+	Holder     string        `json:"holder"`
+	Nonce      string        `json:"nonce"` // of the last write
+	Revision   int64         `json:"revision"`
+	Generation int64         `json:"generation"`
+	MAC        string        `json:"mac"` // of all the others, by the key in the namespace's record
+}
+
 // verify is an error unless the namespace's key signed the ticket.
-func (t Ticket) verify(ns Namespace) error {
+func (t ticket) verify(ns Namespace) error {
 	if ns.ticketKey == "" || !hmac.Equal([]byte(t.MAC), []byte(t.sign(ns.ticketKey).MAC)) {
 		return fmt.Errorf("lease: node %d of namespace %q: %w: the ticket was changed, or is from another store",
 			t.Node, t.Namespace, store.ErrLost)
@@ -363,48 +359,43 @@ func (t Ticket) verify(ns Namespace) error {
 }
 
 // sign returns the ticket with its MAC: HMAC-SHA-256 of its other fields, as JSON.
-func (t Ticket) sign(key string) Ticket {
+func (t ticket) sign(key string) ticket {
 	t.MAC = ""
 	h := hmac.New(sha256.New, []byte(key))
-	h.Write(t.Bytes())
+	h.Write(t.bytes())
 	t.MAC = hex.EncodeToString(h.Sum(nil))
 	return t
 }
 
-func (c *storeClaim) ticket(key string) Ticket {
-	h := c.held
-	r := h.records[0]
-	return Ticket{
-		// as JSON keeps it
-		Namespace: c.name, Node: r.Node, Nodes: len(h.records), From: h.from, Until: r.Until, TTL: c.opts.TTL,
-		Label:  strings.ToValidUTF8(c.opts.Label, "\uFFFD"),
-		Holder: r.Holder, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
-	}.sign(key)
-}
-
-// Bytes returns the ticket as a server gives it to its holder.
-func (t Ticket) Bytes() []byte {
+func (t ticket) bytes() wire.Ticket {
 	b, _ := json.Marshal(t) // texts and numbers always have a JSON
 	return b
 }
 
-// ParseTicket reads what [Ticket.Bytes] wrote, for servers. Other bytes are an [ErrInvalid].
-func ParseTicket(b []byte) (Ticket, error) {
-	var t Ticket
+func (t ticket) lease() wire.Lease {
+	return wire.Lease{
+		Ticket: t.bytes(), Namespace: t.Namespace, Label: t.Label, TTL: t.TTL,
+		Grant: snowfence.Grant{Node: t.Node, From: t.From, Until: t.Until, Nodes: int64(t.Nodes)},
+	}
+}
+
+// ReadTicket returns what a ticket says, for servers that look at it before they do what its holder
+// asks. It is not verified. Other bytes are an [ErrInvalid].
+func ReadTicket(b wire.Ticket) (wire.Lease, error) {
+	t, err := parseTicket(b)
+	if err != nil {
+		return wire.Lease{}, err
+	}
+	return t.lease(), nil
+}
+
+func parseTicket(b wire.Ticket) (ticket, error) {
+	var t ticket
 	if json.Unmarshal(b, &t) != nil || CheckName(t.Namespace) != nil {
-		return Ticket{}, invalidf("lease: the ticket is damaged: send back the bytes of the last answer as they are")
+		return ticket{}, invalidf("lease: the ticket is damaged: send back the bytes of the last answer as they are")
 	}
 	return t, nil
 }
-
-// Format implements [fmt.Formatter]: it prints of which node the ticket is, and hides what proves
-// who has it.
-func (t Ticket) Format(f fmt.State, _ rune) {
-	fmt.Fprintf(f, "ticket of node %d of namespace %q, ticks %d to %d", t.Node, t.Namespace, t.From, t.Until)
-}
-
-// LogValue implements [slog.LogValuer], as Format does.
-func (t Ticket) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(t)) }
 
 // letters are what an attempt is made of.
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

@@ -1,17 +1,22 @@
-package lease_test
+package lease
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"errors"
+	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // ticketWorld is a memory store with a namespace, and a clock that moves when it is told to.
@@ -28,30 +33,30 @@ func newTicketWorld(t *testing.T) *ticketWorld {
 		t.Fatal(err)
 	}
 	w := &ticketWorld{T: t, st: store.NewMemory(), scheme: s}
-	if _, err := lease.Namespaces(w.st).Create(t.Context(), "n", s, nil); err != nil {
+	if _, err := Namespaces(w.st).Create(t.Context(), "n", s, nil); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
-func (w *ticketWorld) options() *lease.Options {
+func (w *ticketWorld) options() *Options {
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	return &lease.Options{TTL: 10 * time.Second, Label: "remote", Time: func() (time.Time, time.Duration) {
+	return &Options{TTL: 10 * time.Second, Label: "remote", Time: func() (time.Time, time.Duration) {
 		d := time.Duration(w.past.Load())
 		return start.Add(d), d
 	}}
 }
 
-func (w *ticketWorld) acquire() lease.Ticket {
+func (w *ticketWorld) acquire() ticket {
 	w.Helper()
-	t, err := lease.Acquire(w.Context(), w.st, "n", w.scheme, nil, w.options())
+	t, err := acquired(w.Context(), w.st, "n", w.scheme, wire.Request{}, w.options())
 	if err != nil {
 		w.Fatal(err)
 	}
 	return t
 }
 
-func (w *ticketWorld) renew(t lease.Ticket, attempt string) lease.Ticket {
+func (w *ticketWorld) renew(t ticket, attempt string) ticket {
 	w.Helper()
 	next, err := t.Renew(w.Context(), w.st, w.scheme, attempt, nil, w.options())
 	if err != nil {
@@ -113,16 +118,16 @@ func TestTicketOfAClone(t *testing.T) {
 }
 
 func TestTicketIsLost(t *testing.T) {
-	for name, hurt := range map[string]func(ctx context.Context, w *ticketWorld, a lease.Ticket) error{
-		"released by an operator": func(ctx context.Context, w *ticketWorld, a lease.Ticket) error {
-			_, err := lease.Namespaces(w.st).Release(ctx, "n", a.Node)
+	for name, hurt := range map[string]func(ctx context.Context, w *ticketWorld, a ticket) error{
+		"released by an operator": func(ctx context.Context, w *ticketWorld, a ticket) error {
+			_, err := Namespaces(w.st).Release(ctx, "n", a.Node)
 			return err
 		},
-		"vetoed": func(ctx context.Context, w *ticketWorld, a lease.Ticket) error {
-			_, err := lease.Namespaces(w.st).Veto(ctx, "n", a.Node, "broken")
+		"vetoed": func(ctx context.Context, w *ticketWorld, a ticket) error {
+			_, err := Namespaces(w.st).Veto(ctx, "n", a.Node, "broken")
 			return err
 		},
-		"layout changed": func(ctx context.Context, w *ticketWorld, a lease.Ticket) error {
+		"layout changed": func(ctx context.Context, w *ticketWorld, a ticket) error {
 			l, err := snowfence.ParseLayout("time=42,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms")
 			if err != nil {
 				return err
@@ -131,7 +136,7 @@ func TestTicketIsLost(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = lease.Namespaces(w.st).Change(ctx, "n", lease.NamespaceChange{Scheme: to})
+			_, err = Namespaces(w.st).Change(ctx, "n", NamespaceChange{Scheme: to})
 			return err
 		},
 	} {
@@ -164,7 +169,7 @@ func (w *ticketWorld) setBack(backup []store.Record) {
 }
 
 // ofStoreSetBack returns a ticket whose last renewals the store has lost.
-func (w *ticketWorld) ofStoreSetBack() lease.Ticket {
+func (w *ticketWorld) ofStoreSetBack() ticket {
 	w.Helper()
 	a := w.acquire()
 	backup, err := w.st.Get(w.Context(), []store.Key{
@@ -181,7 +186,7 @@ func (w *ticketWorld) ofStoreSetBack() lease.Ticket {
 
 func (w *ticketWorld) generation() int64 {
 	w.Helper()
-	ns, err := lease.Namespaces(w.st).Show(w.Context(), "n")
+	ns, err := Namespaces(w.st).Show(w.Context(), "n")
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -208,7 +213,7 @@ func TestLostTicketShowsARollback(t *testing.T) {
 	b, before := w.ofStoreSetBack(), w.generation()
 	w.past.Store(-int64(time.Hour)) // the floor is above the ticket, whatever the clock says
 	for i := range int64(2) {       // what was raised once stays as it is
-		c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &lease.Request{Lost: &b}, w.options())
+		c, err := acquired(t.Context(), w.st, "n", w.scheme, wire.Request{Lost: b.bytes()}, w.options())
 		if err != nil || c.From < b.Until {
 			t.Fatalf("acquisition %d: ticks from %d are granted, and %d were: %v", i, c.From, b.Until, err)
 		}
@@ -230,7 +235,7 @@ func TestLostTicketOfANamespaceSetBack(t *testing.T) {
 	}
 	a := w.acquire()
 	w.setBack(backup)
-	c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &lease.Request{Lost: &a}, w.options())
+	c, err := acquired(t.Context(), w.st, "n", w.scheme, wire.Request{Lost: a.bytes()}, w.options())
 	if err != nil || c.From < a.Until || w.generation() <= a.Generation {
 		t.Errorf("generation %d, ticks from %d; lost: %d and %d: %v", w.generation(), c.From, a.Generation, a.Until,
 			err)
@@ -240,7 +245,7 @@ func TestLostTicketOfANamespaceSetBack(t *testing.T) {
 // raiseOnce raises the floor, and so the generation.
 func raiseOnce(w *ticketWorld) error {
 	b := w.ofStoreSetBack()
-	_, err := lease.Acquire(w.Context(), w.st, "n", w.scheme, &lease.Request{Lost: &b}, w.options())
+	_, err := acquired(w.Context(), w.st, "n", w.scheme, wire.Request{Lost: b.bytes()}, w.options())
 	return err
 }
 
@@ -251,7 +256,7 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 		w := newTicketWorld(t)
 		b, before := w.ofStoreSetBack(), w.generation()
 		b.Until++
-		_, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &lease.Request{Lost: &b}, w.options())
+		_, err := acquired(t.Context(), w.st, "n", w.scheme, wire.Request{Lost: b.bytes()}, w.options())
 		if err != nil || w.generation() != before {
 			t.Errorf("a changed ticket: generation %d, and it was %d: %v", w.generation(), before, err)
 		}
@@ -259,10 +264,10 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 	t.Run("released by an operator", func(t *testing.T) {
 		w := newTicketWorld(t)
 		a, before := w.acquire(), w.generation()
-		if _, err := lease.Namespaces(w.st).Release(t.Context(), "n", a.Node); err != nil {
+		if _, err := Namespaces(w.st).Release(t.Context(), "n", a.Node); err != nil {
 			t.Fatal(err)
 		}
-		c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, &lease.Request{Lost: &a}, w.options())
+		c, err := acquired(t.Context(), w.st, "n", w.scheme, wire.Request{Lost: a.bytes()}, w.options())
 		if err != nil || c.From < a.Until && c.Node == a.Node || w.generation() != before {
 			t.Errorf("node %d from %d in generation %d; lost: node %d until %d in %d: %v", c.Node, c.From,
 				w.generation(), a.Node, a.Until, before, err)
@@ -271,11 +276,11 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 	t.Run("another namespace", func(t *testing.T) {
 		w := newTicketWorld(t)
 		a := w.acquire()
-		if _, err := lease.Namespaces(w.st).Create(t.Context(), "other", w.scheme, nil); err != nil {
+		if _, err := Namespaces(w.st).Create(t.Context(), "other", w.scheme, nil); err != nil {
 			t.Fatal(err)
 		}
-		_, err := lease.Acquire(t.Context(), w.st, "other", w.scheme, &lease.Request{Lost: &a}, w.options())
-		if !errors.Is(err, lease.ErrInvalid) {
+		_, err := acquired(t.Context(), w.st, "other", w.scheme, wire.Request{Lost: a.bytes()}, w.options())
+		if !errors.Is(err, ErrInvalid) {
 			t.Errorf("with a ticket of another namespace: %v", err)
 		}
 	})
@@ -287,11 +292,11 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := lease.Namespaces(w.st).Change(t.Context(), "n", lease.NamespaceChange{Scheme: to}); err != nil {
+		if _, err := Namespaces(w.st).Change(t.Context(), "n", NamespaceChange{Scheme: to}); err != nil {
 			t.Fatal(err)
 		}
 		before := w.generation()
-		_, err = lease.Acquire(t.Context(), w.st, "n", to, &lease.Request{Lost: &b}, w.options())
+		_, err = acquired(t.Context(), w.st, "n", to, wire.Request{Lost: b.bytes()}, w.options())
 		if err != nil || w.generation() != before {
 			t.Errorf("a ticket of an earlier layout: generation %d, and it was %d: %v", w.generation(), before, err)
 		}
@@ -315,7 +320,7 @@ func TestTicketWithTheSameAttemptAgain(t *testing.T) {
 	a, attempt := w.acquire(), rand.Text()
 	w.renew(a, attempt)
 	b := w.renew(a, attempt) // the answer was lost
-	if _, err := b.Renew(t.Context(), w.st, w.scheme, attempt, nil, w.options()); !errors.Is(err, lease.ErrInvalid) {
+	if _, err := b.Renew(t.Context(), w.st, w.scheme, attempt, nil, w.options()); !errors.Is(err, ErrInvalid) {
 		t.Errorf("the attempt of the renewal before: %v", err)
 	}
 	w.renew(b, rand.Text()) // and it did no harm
@@ -328,19 +333,19 @@ func TestTicketThatWasChanged(t *testing.T) {
 	w := newTicketWorld(t)
 	a := w.acquire()
 	other := w.acquire()
-	for name, change := range map[string]func(*lease.Ticket){
-		"node":       func(t *lease.Ticket) { t.Node = other.Node },
-		"nodes":      func(t *lease.Ticket) { t.Nodes *= 2; t.Node &^= 1 },
-		"from":       func(t *lease.Ticket) { t.From-- },
-		"until":      func(t *lease.Ticket) { t.Until++ },
-		"ttl":        func(t *lease.Ticket) { t.TTL++ },
-		"label":      func(t *lease.Ticket) { t.Label += "x" },
-		"holder":     func(t *lease.Ticket) { t.Holder = other.Holder },
-		"nonce":      func(t *lease.Ticket) { t.Nonce = other.Nonce },
-		"revision":   func(t *lease.Ticket) { t.Revision++ },
-		"generation": func(t *lease.Ticket) { t.Generation++ },
-		"mac":        func(t *lease.Ticket) { t.MAC = other.MAC },
-		"no mac":     func(t *lease.Ticket) { t.MAC = "" },
+	for name, change := range map[string]func(*ticket){
+		"node":       func(t *ticket) { t.Node = other.Node },
+		"nodes":      func(t *ticket) { t.Nodes *= 2; t.Node &^= 1 },
+		"from":       func(t *ticket) { t.From-- },
+		"until":      func(t *ticket) { t.Until++ },
+		"ttl":        func(t *ticket) { t.TTL++ },
+		"label":      func(t *ticket) { t.Label += "x" },
+		"holder":     func(t *ticket) { t.Holder = other.Holder },
+		"nonce":      func(t *ticket) { t.Nonce = other.Nonce },
+		"revision":   func(t *ticket) { t.Revision++ },
+		"generation": func(t *ticket) { t.Generation++ },
+		"mac":        func(t *ticket) { t.MAC = other.MAC },
+		"no mac":     func(t *ticket) { t.MAC = "" },
 	} {
 		forged := a
 		change(&forged)
@@ -375,12 +380,12 @@ func TestTicketGivesBackItsOwn(t *testing.T) {
 	w := newTicketWorld(t)
 	o := w.options()
 	o.Node = new(int64)
-	a, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, nil, o)
+	a, err := acquired(t.Context(), w.st, "n", w.scheme, wire.Request{}, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Label = "next"
-	b, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, nil, o) // takes the node over: one run of ticks
+	b, err := acquired(t.Context(), w.st, "n", w.scheme, wire.Request{}, o) // takes the node over: one run of ticks
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -390,7 +395,34 @@ func TestTicketGivesBackItsOwn(t *testing.T) {
 	if err := b.Release(t.Context(), w.st, w.scheme, 0, o); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := lease.Acquire(t.Context(), w.st, "n", w.scheme, nil, o); err != nil || c.From < a.Until {
+	if c, err := acquired(t.Context(), w.st, "n", w.scheme, wire.Request{}, o); err != nil || c.From < a.Until {
 		t.Errorf("ticks of %+v are granted again: %+v, %v", a, c, err)
+	}
+}
+
+// A ticket proves who has a lease, so no log has it.
+func TestTicketsAreNotPrinted(t *testing.T) {
+	w := newTicketWorld(t)
+	said := w.renew(w.acquire(), rand.Text())
+	a, bare := said.lease(), said.bytes()
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "ticket", a, "bare", bare)
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "ticket", a, "pointer", &a, "bare", bare)
+	text := fmt.Sprintf("%v %+v %#v %v %s %x %#v", a, a, a, &a, bare, bare, bare) + log.String()
+	for _, secret := range []string{
+		said.MAC, said.Nonce, said.Holder, string(bare),
+		base64.StdEncoding.EncodeToString(bare),
+	} {
+		if strings.Contains(text, secret) {
+			t.Errorf("%s shows %s", text, secret)
+		}
+	}
+	if b, err := ReadTicket(bare); err != nil || b.Grant != a.Grant || b.Namespace != "n" || b.Label != "remote" {
+		t.Errorf("%+v, %v", b, err)
+	}
+	for _, bad := range []string{"", "x", "{}"} {
+		if _, err := ReadTicket(wire.Ticket(bad)); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%.20q: %v", bad, err)
+		}
 	}
 }

@@ -12,10 +12,11 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/wire"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// tickets is the LeaseService of the servers as a [lease.Server], for all leases of a client.
+// tickets is the LeaseService of the servers as a [wire.Server], for all leases of a client.
 type tickets struct {
 	c *Client
 
@@ -28,7 +29,7 @@ type tickets struct {
 type renewal struct {
 	req  *pb.RenewRequest
 	done chan struct{}
-	out  lease.Leased // valid when done
+	out  wire.Lease // valid when done
 	err  error
 }
 
@@ -37,35 +38,32 @@ const (
 	atOnce   = 4    // requests, so that one that hangs does not keep all others waiting
 )
 
-// Acquire implements [lease.Server]. It asks one server, because a copy of this process that goes
+// Acquire implements [wire.Server]. It asks one server, because a copy of this process that goes
 // on with the same attempt would get the same lease. The next call goes to another server.
 func (s *tickets) Acquire(
-	ctx context.Context, namespace string, r lease.Request, o *lease.Options,
-) (lease.Leased, error) {
+	ctx context.Context, namespace string, r wire.Request,
+) (wire.Lease, error) {
 	req := &pb.AcquireRequest{
-		Namespace: namespace, Label: o.Label, Ttl: durationpb.New(o.TTL), Node: o.Node, Guard: o.Guard,
-		Nodes: uint32(o.Nodes), Attempt: r.Attempt, Earlier: r.Earlier, Free: r.Free, Prefer: r.Prefer, Avoid: r.Avoid,
-		Fingerprint: r.Fingerprint, Keys: r.Keys,
+		Namespace: namespace, Label: r.Label, Ttl: durationpb.New(r.TTL), Node: r.Node, Guard: r.Guard,
+		Nodes: uint32(r.Nodes), Attempt: r.Attempt, Earlier: r.Earlier, Lost: r.Lost, Free: r.Free, Prefer: r.Prefer,
+		Avoid: r.Avoid, Fingerprint: r.Fingerprint, Keys: r.Keys,
 	}
-	if r.Lost != nil {
-		req.Lost = r.Lost.Bytes()
-	}
-	if w := o.Within; w != (snowfence.NodeRange{}) {
+	if w := r.Within; w != (snowfence.NodeRange{}) {
 		req.FirstNode, req.LastNode = &w.From, new(w.Until-1)
 	}
 	res, err := askOnce(ctx, s.c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.Lease], error) {
 		return p.leases.Acquire(ctx, connect.NewRequest(req))
 	})
 	if err != nil {
-		return lease.Leased{}, err
+		return wire.Lease{}, err
 	}
 	return leased(res.Msg), nil
 }
 
-// Renew implements [lease.Server]. Renewals that come while others are under way share a request.
+// Renew implements [wire.Server]. Renewals that come while others are under way share a request.
 func (s *tickets) Renew(
-	ctx context.Context, ticket []byte, attempt string, earlier []string,
-) (lease.Leased, error) {
+	ctx context.Context, ticket wire.Ticket, attempt string, earlier []string,
+) (wire.Lease, error) {
 	r := &renewal{
 		req:  &pb.RenewRequest{Ticket: ticket, Attempt: attempt, Earlier: earlier},
 		done: make(chan struct{}),
@@ -81,7 +79,7 @@ func (s *tickets) Renew(
 	case <-r.done:
 		return r.out, r.err
 	case <-ctx.Done():
-		return lease.Leased{}, fmt.Errorf("remote: renewing a lease: %w", ctx.Err())
+		return wire.Lease{}, fmt.Errorf("remote: renewing a lease: %w", ctx.Err())
 	}
 }
 
@@ -138,8 +136,8 @@ func (s *tickets) send(batch []*renewal) {
 	}
 }
 
-// Release implements [lease.Server].
-func (s *tickets) Release(ctx context.Context, ticket []byte, used int64) error {
+// Release implements [wire.Server].
+func (s *tickets) Release(ctx context.Context, ticket wire.Ticket, used int64) error {
 	req := &pb.ReleaseRequest{Ticket: ticket}
 	if used >= 0 {
 		req.Used = &used
@@ -150,8 +148,8 @@ func (s *tickets) Release(ctx context.Context, ticket []byte, used int64) error 
 	return err
 }
 
-func leased(m *pb.Lease) lease.Leased {
-	l := lease.Leased{Ticket: m.Ticket, Grant: snowfence.Grant{
+func leased(m *pb.Lease) wire.Lease {
+	l := wire.Lease{Ticket: m.Ticket, Grant: snowfence.Grant{
 		Node: m.Node, From: m.From, Until: m.Until, Nodes: int64(min(m.Nodes, math.MaxInt32)),
 	}}
 	if m.Now != nil {

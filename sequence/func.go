@@ -10,9 +10,9 @@ import (
 )
 
 // OpenFunc returns a sequence whose numbers take gets from a program that keeps them, such as a
-// server: n numbers, and how many no program has. No number comes twice. Its [ErrNotReady] is waited
-// out. After another error it is asked for no more than callers wait for, and they get what it
-// says to that.
+// server: n numbers, and how many no program has. No number comes twice. Its [ErrNotReady] is
+// waited out. After another error it is asked for no more than callers wait for, and they get what
+// it says to that.
 //
 // d is the definition there. Ranges are taken ahead of a fast sequence, and nothing of others. A
 // range that lasts under 10 seconds is followed by a larger one, so a crash loses few numbers.

@@ -1,7 +1,9 @@
 package simulate
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +13,7 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // server leases nodes of the store by tickets, as a server does that is on the way to it. Its clock
@@ -30,55 +33,46 @@ func (v server) options() *lease.Options {
 	}
 }
 
-func (v server) answer(t lease.Ticket, err error) (lease.Leased, error) {
+// serve is the server without its clients' network.
+func (v server) serve() wire.Server { return lease.Serve(v.st, v.s, v.options()) }
+
+func (v server) answer(l wire.Lease, err error) (wire.Lease, error) {
 	if err == nil && v.lose() {
 		err = errUnanswered
 	}
 	if err != nil {
-		return lease.Leased{}, err
+		return wire.Lease{}, err
 	}
-	return lease.Leased{
-		Ticket: t.Bytes(), Now: v.p.trueTime(),
-		Grant: snowfence.Grant{Node: t.Node, From: t.From, Until: t.Until, Nodes: int64(t.Nodes)},
-	}, nil
+	return l, nil
 }
 
-// Acquire implements lease.Server.
-func (v server) Acquire(
-	ctx context.Context, name string, r lease.Request, o *lease.Options,
-) (lease.Leased, error) {
-	own := v.options()
-	own.TTL, own.Node, own.Guard, own.Nodes, own.Label = o.TTL, o.Node, o.Guard, o.Nodes, o.Label
-	return v.answer(lease.Acquire(ctx, v.st, name, v.s, &r, own))
+// Acquire implements wire.Server.
+func (v server) Acquire(ctx context.Context, name string, r wire.Request) (wire.Lease, error) {
+	return v.answer(v.serve().Acquire(ctx, name, r))
 }
 
-// Renew implements lease.Server.
-func (v server) Renew(
-	ctx context.Context, ticket []byte, attempt string, earlier []string,
-) (lease.Leased, error) {
-	t, err := lease.ParseTicket(ticket)
-	if err != nil {
-		return lease.Leased{}, err
-	}
-	next, err := t.Renew(ctx, v.st, v.s, attempt, earlier, v.options())
+// Renew implements wire.Server.
+func (v server) Renew(ctx context.Context, t wire.Ticket, attempt string, earlier []string) (wire.Lease, error) {
+	l, err := v.serve().Renew(ctx, t, attempt, earlier)
 	if errors.Is(err, store.ErrLost) { // the client knows it from here on
-		for n := t.Node; n < t.Node+int64(t.Nodes); n++ {
+		g := said(t).Grant
+		for n := g.Node; n < g.Node+g.Nodes; n++ {
 			v.p.s.lost(v.h, n, v.h.acked[n])
 		}
 	}
-	return v.answer(next, err)
+	return v.answer(l, err)
 }
 
-// Release implements lease.Server.
-func (v server) Release(ctx context.Context, ticket []byte, used int64) error {
-	t, err := lease.ParseTicket(ticket)
-	if err == nil {
-		err = t.Release(ctx, v.st, v.s, used, v.options())
-	}
-	if err == nil && v.lose() {
-		err = errUnanswered
-	}
+// Release implements wire.Server.
+func (v server) Release(ctx context.Context, t wire.Ticket, used int64) error {
+	_, err := v.answer(wire.Lease{}, v.serve().Release(ctx, t, used))
 	return err
+}
+
+// said is what a ticket says, and nothing if it is damaged.
+func said(t wire.Ticket) wire.Lease {
+	l, _ := lease.ReadTicket(t)
+	return l
 }
 
 // hostile is a client of a server, which lies in every field of its tickets and requests. Its
@@ -86,8 +80,8 @@ func (v server) Release(ctx context.Context, ticket []byte, used int64) error {
 type hostile struct {
 	s       *sim
 	chance  *rand.Rand
-	tickets []lease.Ticket // all that it ever had, and some that it made up
-	tries   []string       // its attempts
+	tickets []wire.Ticket // all that it ever had, and some that it made up
+	tries   []string      // its attempts
 }
 
 // haunt decides whether the run has a hostile client, and which slots are clients of a server. Its
@@ -122,16 +116,16 @@ func (x *hostile) act() {
 		}
 		t := x.lie(x.some())
 		if x.chance.IntN(3) == 0 {
-			_ = t.Release(ctx, v.st, v.s, x.tick(), v.options())
-		} else if next, err := t.Renew(ctx, v.st, v.s, x.attempt(), x.tries, v.options()); err == nil {
-			x.keep(next)
+			_ = v.Release(ctx, t, x.tick())
+		} else if next, err := v.serve().Renew(ctx, t, x.attempt(), x.tries); err == nil {
+			x.keep(next.Ticket)
 		}
 	}
 }
 
-func (x *hostile) some() lease.Ticket { return x.tickets[x.chance.IntN(len(x.tickets))] }
+func (x *hostile) some() wire.Ticket { return x.tickets[x.chance.IntN(len(x.tickets))] }
 
-func (x *hostile) keep(t lease.Ticket) {
+func (x *hostile) keep(t wire.Ticket) {
 	if x.tickets = append(x.tickets, t); len(x.tickets) > 100 {
 		x.tickets = slices.Delete(x.tickets, 0, 50)
 	}
@@ -140,19 +134,16 @@ func (x *hostile) keep(t lease.Ticket) {
 // acquire takes a node, as a repetition of what it did not lose, or with a ticket that it did not.
 func (x *hostile) acquire(ctx context.Context, v server) {
 	s := x.s
-	r := lease.Request{Attempt: x.attempt(), Earlier: x.tries, Free: x.chance.IntN(2) == 0}
+	r := wire.Request{Attempt: x.attempt(), Earlier: x.tries, Free: x.chance.IntN(2) == 0, TTL: s.ttl, Label: "hostile"}
 	if len(x.tickets) > 0 && x.chance.IntN(2) == 0 {
-		t := x.lie(x.some())
-		r.Lost = &t
+		r.Lost = x.lie(x.some())
 	}
-	o := v.options()
-	o.TTL, o.Label = s.ttl, "hostile"
 	if x.chance.IntN(2) == 0 { // servers guard nodes of other labels
 		node := x.chance.Int64N(s.last + 1)
-		o.Node, o.Guard = &node, true
+		r.Node, r.Guard = &node, true
 	}
-	if t, err := lease.Acquire(ctx, v.st, namespace, v.s, &r, o); err == nil {
-		x.keep(t)
+	if l, err := v.serve().Acquire(ctx, namespace, r); err == nil {
+		x.keep(l.Ticket)
 	}
 }
 
@@ -170,34 +161,48 @@ func (x *hostile) attempt() string {
 
 // tick is one that may pass.
 func (x *hostile) tick() int64 {
-	t, now := x.some(), x.s.schemes[x.s.era].Layout().TickOf(x.s.operator.trueTime())
-	return []int64{0, now - 1, now, t.From, t.Until, t.Until + 1, now * 2, -1}[x.chance.IntN(8)]
+	g, now := said(x.some()).Grant, x.s.schemes[x.s.era].Layout().TickOf(x.s.operator.trueTime())
+	return []int64{0, now - 1, now, g.From, g.Until, g.Until + 1, now * 2, -1}[x.chance.IntN(8)]
 }
 
-// lie changes some fields to what others have.
-func (x *hostile) lie(t lease.Ticket) lease.Ticket {
+// lie changes some fields to what others have. What a ticket says of them is no secret.
+func (x *hostile) lie(t wire.Ticket) wire.Ticket {
+	var mine, other map[string]any
+	if read(t, &mine) != nil || read(x.some(), &other) != nil {
+		return t
+	}
 	for range x.chance.IntN(3) {
-		o := x.some()
 		switch x.chance.IntN(9) {
 		case 0:
-			t.From = x.tick()
+			mine["from"] = x.tick()
 		case 1:
-			t.Until = x.tick()
+			mine["until"] = x.tick()
 		case 2:
-			t.Node = x.chance.Int64N(x.s.last + 1)
+			mine["node"] = x.chance.Int64N(x.s.last + 1)
 		case 3:
-			t.Nodes = 1 << x.chance.IntN(4)
+			mine["nodes"] = 1 << x.chance.IntN(4)
 		case 4:
-			t.TTL = []time.Duration{x.s.ttl * 10, 10 * time.Millisecond}[x.chance.IntN(2)]
+			mine["ttl"] = []time.Duration{x.s.ttl * 10, 10 * time.Millisecond}[x.chance.IntN(2)]
 		case 5:
-			t.Nonce, t.Revision = o.Nonce, o.Revision
+			mine["nonce"], mine["revision"] = other["nonce"], other["revision"]
 		case 6:
-			t.Generation = o.Generation + x.chance.Int64N(2)
+			mine["generation"] = other["generation"]
 		case 7:
-			t.Holder = o.Holder
+			mine["holder"] = other["holder"]
 		case 8:
-			t.MAC = o.MAC
+			mine["mac"] = other["mac"]
 		}
 	}
-	return t
+	out, err := json.Marshal(mine)
+	if err != nil {
+		return t
+	}
+	return out
+}
+
+// read reads a ticket, with numbers as they are.
+func read(t wire.Ticket, fields *map[string]any) error {
+	d := json.NewDecoder(bytes.NewReader(t))
+	d.UseNumber()
+	return d.Decode(fields)
 }

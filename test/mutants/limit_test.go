@@ -6,48 +6,50 @@ var limitMutants = []mutant{
 	m("limit: a new ticket is counted", "cmd/internal/server.Service.Acquire", "^TestTwoServersDoubledALimit$",
 		never("err == nil && limit > 0")),
 	m("limit: and not before it is written", "cmd/internal/server.Service.Acquire", "^TestTwoServersDoubledALimit$",
-		inText(`	if g, sp, err = s.acquire(ctx, namespace, r, o); err == nil && limit > 0 {
-		used := g.Ticket.From // nobody has the answer
+		inText(`	if g, sp, err = s.acquire(ctx, namespace, r); err == nil && limit > 0 {
+		used := g.Grant.From // nobody has the answer
 		if len(r.Earlier) > 0 {
 			used = -1 // a copy of the caller may have that of an earlier attempt
 		}
-		err = s.keepWithin(ctx, id, limit, sp, g.Ticket, used)
+		err = s.keepWithin(ctx, id, limit, sp, g.Lease, used)
 	}
 `, `	if err = s.checkHeld(ctx, id, limit, namespace); err == nil || limit == 0 {
-		g, sp, err = s.acquire(ctx, namespace, r, o)
+		g, sp, err = s.acquire(ctx, namespace, r)
 	}
 `)),
 	m("limit: what an earlier attempt got keeps its floor", "cmd/internal/server.Service.Acquire",
 		"^TestEarlierAttemptBeyondALimit$",
-		swap("used = -1", "used = g.Ticket.From")),
+		swap("used = -1", "used = g.Grant.From")),
 	m("limit: tickets of one server count one after the other", "cmd/internal/server.Service.Acquire",
 		"^TestOneServerGivesAwayAllPlaces$",
 		swap("defer leave()", "leave()")),
 	m("limit: a ticket that is renewed late is counted", "cmd/internal/server.Service.Renew",
 		"^TestEndedTicketsWereRenewedBeyondALimit$",
-		swap("sp.Scheme().Layout().TickOf(s.now()) >= t.Until",
-			"sp.Scheme().Layout().TickOf(s.now()) > t.Until+1<<40")),
+		swap("sp.Scheme().Layout().TickOf(s.now()) >= l.Grant.Until",
+			"sp.Scheme().Layout().TickOf(s.now()) > l.Grant.Until+1<<40")),
 	m("limit: late is judged after the write", "cmd/internal/server.Service.Renew",
 		"^TestRenewalUnderwayBeyondALimit$",
-		swap("sp.Scheme().Layout().TickOf(s.now()) >= t.Until", "sp.Scheme().Layout().TickOf(began) >= t.Until"),
+		swap("sp.Scheme().Layout().TickOf(s.now()) >= l.Grant.Until",
+			"sp.Scheme().Layout().TickOf(began) >= l.Grant.Until"),
 		before("next, sp, err := withSpace(", "began := s.now()")),
 	m("limit: a grant that was used keeps its floor", "cmd/internal/server.Service.keepLate",
 		"^TestRenewalUnderwayBeyondALimit$",
-		swap("-1 (2)", "t.From")),
+		swap("-1 (2)", "l.Grant.From")),
 	m("limit: an ended ticket is renewed by its own token", "cmd/internal/server.Service.keepLate",
 		"^TestEndedTicketsOfAnotherToken$",
-		never("!id.owns(t.Label)")),
+		never("!id.owns(l.Label)")),
 	m("limit: or by who may manage the namespace", "cmd/internal/server.Service.keepLate",
 		"^TestEndedTicketsOfAnotherToken$",
-		swap("!id.owns(t.Label) && id.May(VerbManage, t.Namespace) != nil", "!id.owns(t.Label)")),
+		swap("!id.owns(l.Label) && id.May(VerbManage, l.Namespace) != nil", "!id.owns(l.Label)")),
 	m("limit: its own token renews it", "cmd/internal/server.Service.keepLate", "^TestEndedTicketsOfAnotherToken$",
-		swap("!id.owns(t.Label) && id.May(VerbManage, t.Namespace) != nil",
-			"id.May(VerbManage, t.Namespace) != nil")),
+		swap("!id.owns(l.Label) && id.May(VerbManage, l.Namespace) != nil",
+			"id.May(VerbManage, l.Namespace) != nil")),
 	m("limit: a ticket that ends now has ended", "cmd/internal/server.Service.Renew",
 		"^TestEndedTicketsOfAnotherToken$",
-		swap("sp.Scheme().Layout().TickOf(s.now()) >= t.Until", "sp.Scheme().Layout().TickOf(s.now()) > t.Until")),
+		swap("sp.Scheme().Layout().TickOf(s.now()) >= l.Grant.Until",
+			"sp.Scheme().Layout().TickOf(s.now()) > l.Grant.Until")),
 	m("limit: a ticket beyond it is taken back", "cmd/internal/server.Service.keep", "^TestTwoServersDoubledALimit$",
-		swap("errors.Join(err, t.Release(ctx, s.store,", "errors.Join(err)")),
+		swap("errors.Join(err, s.leases(sp).Release(ctx, l.Ticket, used))", "errors.Join(err)")),
 	m("limit: nodes up to it, and not one more", "cmd/internal/server.Service.checkHeld",
 		"^TestTwoServersDoubledALimit$",
 		swap("len(held) > limit", "len(held) > limit+1")),

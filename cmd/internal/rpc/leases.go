@@ -8,7 +8,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/wire"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -19,31 +19,22 @@ func (r leases) Acquire(ctx context.Context, m *pb.AcquireRequest) (*pb.Lease, e
 	if err != nil {
 		return nil, err
 	}
-	want := lease.Request{
-		Attempt: m.Attempt, Earlier: m.Earlier, Free: m.Free, Prefer: m.Prefer, Avoid: m.Avoid,
+	want := wire.Request{
+		TTL: m.Ttl.AsDuration(), Node: m.Node, Guard: m.Guard && m.Node != nil, Nodes: int(m.Nodes), Label: m.Label,
+		Attempt: m.Attempt, Earlier: m.Earlier, Lost: m.Lost, Free: m.Free, Prefer: m.Prefer, Avoid: m.Avoid,
 		Fingerprint: m.Fingerprint, Keys: m.Keys,
 	}
-	if len(m.Lost) > 0 {
-		t, err := server.ParseTicket(m.Lost)
-		if err != nil {
-			return nil, err
-		}
-		want.Lost = &t
-	}
-	o := lease.Options{
-		TTL: m.Ttl.AsDuration(), Node: m.Node, Guard: m.Guard && m.Node != nil, Nodes: int(m.Nodes), Label: m.Label,
-	}
 	if m.FirstNode != nil || m.LastNode != nil {
-		o.Within = snowfence.NodeRange{From: m.GetFirstNode(), Until: math.MaxInt64}
+		want.Within = snowfence.NodeRange{From: m.GetFirstNode(), Until: math.MaxInt64}
 		if m.LastNode != nil && *m.LastNode < math.MaxInt64 {
-			o.Within.Until = *m.LastNode + 1
+			want.Within.Until = *m.LastNode + 1
 		}
 	}
-	g, sp, err := r.s.Acquire(ctx, id, name, want, o)
+	g, sp, err := r.s.Acquire(ctx, id, name, want)
 	if err != nil {
 		return nil, err
 	}
-	out := r.lease(g.Ticket, sp)
+	out := leaseOf(g.Lease, sp)
 	out.Secrets = g.Secrets
 	return out, nil
 }
@@ -57,7 +48,7 @@ func (r leases) Renew(ctx context.Context, m *pb.RenewRequest) (*pb.Lease, error
 	if err != nil {
 		return nil, err
 	}
-	return r.lease(t, sp), nil
+	return leaseOf(t, sp), nil
 }
 
 // maxRenewals bounds a request of one client.
@@ -100,21 +91,21 @@ func (r leases) Release(ctx context.Context, m *pb.ReleaseRequest) (*pb.ReleaseR
 }
 
 // ticket reads a ticket that the caller may use.
-func (r leases) ticket(ctx context.Context, b []byte) (lease.Ticket, *server.Identity, error) {
+func (r leases) ticket(ctx context.Context, b []byte) (wire.Lease, *server.Identity, error) {
 	id := server.CallerOf(ctx).Identity
-	t, err := server.ParseTicket(b)
+	t, err := server.ReadTicket(b)
 	if err != nil {
 		return t, nil, err
 	}
 	return t, id, id.Authorize(server.VerbLease, t.Namespace, 1)
 }
 
-func (r leases) lease(t lease.Ticket, sp *server.Space) *pb.Lease {
-	l := sp.Scheme().Layout()
+func leaseOf(l wire.Lease, sp *server.Space) *pb.Lease {
+	layout, g := sp.Scheme().Layout(), l.Grant
 	return &pb.Lease{
-		Namespace: t.Namespace, Node: t.Node, Nodes: uint32(t.Nodes), From: t.From, Until: t.Until,
-		UntilTime: timestamppb.New(l.TimeOf(t.Until)), RenewAfter: durationpb.New(t.TTL / 3), Layout: l.String(),
-		Ticket: t.Bytes(), Now: timestamppb.New(r.s.Now()),
+		Namespace: l.Namespace, Node: g.Node, Nodes: uint32(g.Nodes), From: g.From, Until: g.Until,
+		UntilTime: timestamppb.New(layout.TimeOf(g.Until)), RenewAfter: durationpb.New(l.TTL / 3),
+		Layout: layout.String(), Ticket: l.Ticket, Now: timestamppb.New(l.Now),
 	}
 }
 

@@ -141,7 +141,7 @@ func TestRefusedSecretsTakeNoNode(t *testing.T) {
 		}
 		return res.Msg, nil
 	}
-	(&wire{T: t}).wants("a server that keeps its secrets",
+	(&rig{T: t}).wants("a server that keeps its secrets",
 		errorOf(acquire(keeps)), connect.CodeFailedPrecondition, "refused")
 	v, err := keeps.service.View(t.Context(), "secret")
 	if err != nil || len(v.Leases) != 0 {

@@ -12,7 +12,7 @@ import (
 )
 
 // post makes a call in JSON, and returns the code of its error.
-func (w *wire) post(procedure, body string) string {
+func (w *rig) post(procedure, body string) string {
 	w.Helper()
 	res, err := http.Post(w.url+procedure, "application/json", strings.NewReader(body))
 	if err != nil {

@@ -32,14 +32,14 @@ import (
 )
 
 // wire is a server over a memory store that tests talk to.
-type wire struct {
+type rig struct {
 	*testing.T
 	url     string
 	service *server.Service
 	who     atomic.Pointer[server.Identity] // of all requests, also those of clients that have gone
 }
 
-func start(t *testing.T, names ...string) *wire {
+func start(t *testing.T, names ...string) *rig {
 	t.Helper()
 	st := store.NewMemory()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
@@ -51,7 +51,7 @@ func start(t *testing.T, names ...string) *wire {
 			t.Fatal(err)
 		}
 	}
-	w := &wire{T: t, service: server.New(lease.Group(st), server.Options{})}
+	w := &rig{T: t, service: server.New(lease.Group(st), server.Options{})}
 	w.who.Store(server.Open().Anyone())
 	mux := http.NewServeMux()
 	Mount(mux, w.service, func(*http.Request) (*server.Identity, error) { return w.who.Load(), nil }, plain)
@@ -73,7 +73,7 @@ func start(t *testing.T, names ...string) *wire {
 }
 
 // as makes all requests those of a token with these verbs, and returns whom the server knows then.
-func (w *wire) as(t server.Token) *server.Auth {
+func (w *rig) as(t server.Token) *server.Auth {
 	w.Helper()
 	t.Name = "t"
 	t.SHA256 = "2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b" // of "secret"
@@ -89,7 +89,7 @@ func (w *wire) as(t server.Token) *server.Auth {
 	return a
 }
 
-func (w *wire) grpc() *grpc.ClientConn {
+func (w *rig) grpc() *grpc.ClientConn {
 	w.Helper()
 	c, err := grpc.NewClient(strings.TrimPrefix(w.url, "http://"),
 		grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -100,15 +100,15 @@ func (w *wire) grpc() *grpc.ClientConn {
 	return c
 }
 
-func (w *wire) ids(opts ...connect.ClientOption) snowfencev1connect.IDServiceClient {
+func (w *rig) ids(opts ...connect.ClientOption) snowfencev1connect.IDServiceClient {
 	return snowfencev1connect.NewIDServiceClient(http.DefaultClient, w.url, opts...)
 }
 
-func (w *wire) leases() snowfencev1connect.LeaseServiceClient {
+func (w *rig) leases() snowfencev1connect.LeaseServiceClient {
 	return snowfencev1connect.NewLeaseServiceClient(http.DefaultClient, w.url)
 }
 
-func (w *wire) wants(what string, err error, want connect.Code, reason string) {
+func (w *rig) wants(what string, err error, want connect.Code, reason string) {
 	w.Helper()
 	if connect.CodeOf(err) != want {
 		w.Errorf("%s: %v, want %s", what, err, want)

@@ -13,7 +13,7 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-func (w *wire) sequences() snowfencev1connect.SequenceServiceClient {
+func (w *rig) sequences() snowfencev1connect.SequenceServiceClient {
 	return snowfencev1connect.NewSequenceServiceClient(http.DefaultClient, w.url)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // ask makes a request with a token and headers, and returns the status and the answer.
@@ -48,8 +49,8 @@ func TestNodesAreReleasedAndVetoedOverTheAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	five := int64(5)
-	if _, err := lease.Acquire(t.Context(), st, "orders", s, nil,
-		&lease.Options{Node: &five, Label: "gone"}); err != nil {
+	if _, err := lease.Serve(st, s, nil).Acquire(t.Context(), "orders",
+		wire.Request{Node: &five, Label: "gone"}); err != nil {
 		t.Fatal(err)
 	}
 	p, logs := start(t, Config{TokenList: []server.Token{

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // Trouble of leases is an event for people, who do not hear what a driver says of its store.
@@ -61,8 +62,8 @@ func TestEventsHearOfLeases(t *testing.T) {
 			}
 		}
 		st.id = "another"
-		o := lease.Options{Label: "holder", TTL: time.Minute}
-		if _, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", lease.Request{}, o); err != nil {
+		o := wire.Request{Label: "holder", TTL: time.Minute}
+		if _, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", o); err != nil {
 			t.Fatal(err)
 		}
 		hear("a ticket", 2)

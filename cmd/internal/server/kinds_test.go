@@ -8,6 +8,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
@@ -16,8 +17,8 @@ func TestKinds(t *testing.T) {
 	create(t, st, "few", "twitter")
 	s := newService(t, st, Options{})
 	ctx := t.Context()
-	acquire := func(name string, o lease.Options) error {
-		_, _, err := s.Acquire(ctx, Open().Anyone(), name, lease.Request{}, o)
+	acquire := func(name string, o wire.Request) error {
+		_, _, err := s.Acquire(ctx, Open().Anyone(), name, o)
 		return err
 	}
 	sp, err := s.Space(ctx, "n")
@@ -26,7 +27,7 @@ func TestKinds(t *testing.T) {
 	}
 	node, far := int64(3), int64(5000)
 	for _, name := range []string{"n", "few"} {
-		if err := acquire(name, lease.Options{Label: "a", Node: &node}); err != nil {
+		if err := acquire(name, wire.Request{Label: "a", Node: &node}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,19 +48,19 @@ func TestKinds(t *testing.T) {
 		_, err := s.DeleteNamespace(ctx, &pb.DeleteNamespaceRequest{Name: "n", Confirm: confirm})
 		return err
 	}
-	renew := func(t lease.Ticket, attempt string) error {
+	renew := func(t wire.Lease, attempt string) error {
 		_, _, err := s.Renew(ctx, Open().Anyone(), t, attempt)
 		return err
 	}
-	granted, _, err := s.Acquire(ctx, Open().Anyone(), "n", lease.Request{}, lease.Options{Label: "b"})
-	ticket := granted.Ticket
+	granted, _, err := s.Acquire(ctx, Open().Anyone(), "n", wire.Request{Label: "b"})
+	ticket := granted.Lease
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Release(ctx, ticket, 0); err != nil {
 		t.Fatal(err)
 	}
-	_, badTicket := ParseTicket([]byte("{}"))
+	_, badTicket := ReadTicket([]byte("{}"))
 	_, badTime := ParseTime("yesterday")
 	_, badID := sp.Decode(-1)
 	_, _, backwards := sp.Range(time.Unix(2, 0), time.Unix(1, 0))
@@ -83,14 +84,14 @@ func TestKinds(t *testing.T) {
 		{"change with a bad layout", change("n", "nonsense"), Invalid},
 		{"delete without confirmation", remove(""), Refused},
 		{"delete in use", remove("n"), Refused},
-		{"lease without a label", acquire("n", lease.Options{}), Invalid},
-		{"lease with a bad ttl", acquire("n", lease.Options{Label: "x", TTL: time.Hour}), Invalid},
-		{"lease with a short ttl", acquire("n", lease.Options{Label: "x", TTL: 1}), Invalid},
-		{"lease of three nodes", acquire("n", lease.Options{Label: "x", Nodes: 3}), Invalid},
-		{"lease of too many nodes", acquire("n", lease.Options{Label: "x", Nodes: 1 << 20}), Invalid},
-		{"lease of a node that is not there", acquire("n", lease.Options{Label: "x", Node: &far}), Invalid},
-		{"lease of a held node", acquire("n", lease.Options{Label: "x", Node: &node, Guard: true}), NoNodes},
-		{"lease in no namespace", acquire("nowhere", lease.Options{Label: "x"}), NoNamespace},
+		{"lease without a label", acquire("n", wire.Request{}), Invalid},
+		{"lease with a bad ttl", acquire("n", wire.Request{Label: "x", TTL: time.Hour}), Invalid},
+		{"lease with a short ttl", acquire("n", wire.Request{Label: "x", TTL: 1}), Invalid},
+		{"lease of three nodes", acquire("n", wire.Request{Label: "x", Nodes: 3}), Invalid},
+		{"lease of too many nodes", acquire("n", wire.Request{Label: "x", Nodes: 1 << 20}), Invalid},
+		{"lease of a node that is not there", acquire("n", wire.Request{Label: "x", Node: &far}), Invalid},
+		{"lease of a held node", acquire("n", wire.Request{Label: "x", Node: &node, Guard: true}), NoNodes},
+		{"lease in no namespace", acquire("nowhere", wire.Request{Label: "x"}), NoNamespace},
 		{"renewal of what was released", renew(ticket, "0123456789abcdef"), Lost},
 		{"renewal with a bad attempt", renew(ticket, "x"), Invalid},
 		{"bad ticket", badTicket, Invalid},

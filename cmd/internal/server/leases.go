@@ -9,6 +9,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // How far ahead callers may lease: a node of a caller that is gone stays taken for so long.
@@ -25,7 +26,7 @@ const maxAvoided = 1000
 
 // Granted is what a caller gets with a lease.
 type Granted struct {
-	Ticket  lease.Ticket
+	wire.Lease
 	Secrets [][]byte // of an encrypted namespace, oldest first: without them the holder could make no IDs
 }
 
@@ -34,17 +35,17 @@ type Granted struct {
 // In an encrypted namespace whose secrets stay on the server, it refuses a caller who does not show
 // that it has them, and no node is taken.
 func (s *Service) Acquire(
-	ctx context.Context, id *Identity, namespace string, r lease.Request, o lease.Options,
+	ctx context.Context, id *Identity, namespace string, r wire.Request,
 ) (g Granted, sp *Space, err error) {
-	if o.TTL != 0 && (o.TTL < minTTL || o.TTL > maxTTL) {
-		return Granted{}, nil, Errorf(Invalid, "a ttl of %v: ask for %v to %v", o.TTL, minTTL, maxTTL)
+	if r.TTL != 0 && (r.TTL < minTTL || r.TTL > maxTTL) {
+		return Granted{}, nil, Errorf(Invalid, "a ttl of %v: ask for %v to %v", r.TTL, minTTL, maxTTL)
 	}
-	if o.Label == "" {
+	if r.Label == "" {
 		return Granted{}, nil, Errorf(Invalid, "the label is missing: say who will hold the node, for the people who "+
 			"look after it")
 	}
-	if o.Nodes > maxNodes {
-		return Granted{}, nil, Errorf(Invalid, "%d nodes: ask for %d at most", o.Nodes, maxNodes)
+	if r.Nodes > maxNodes {
+		return Granted{}, nil, Errorf(Invalid, "%d nodes: ask for %d at most", r.Nodes, maxNodes)
 	}
 	if err := checkEarlier(r.Earlier); err != nil {
 		return Granted{}, nil, err
@@ -56,7 +57,7 @@ func (s *Service) Acquire(
 	// is for those who manage the namespace. A label is the caller's word, and everybody who reads
 	// leases knows those of others.
 	if id.May(VerbManage, namespace) != nil {
-		o.Guard, o.Label = o.Node != nil, id.labelOf(o.Label)
+		r.Guard, r.Label = r.Node != nil, id.labelOf(r.Label)
 	}
 	limit, err := id.nodeLimit()
 	if err != nil {
@@ -69,17 +70,17 @@ func (s *Service) Acquire(
 		}
 		defer leave()
 		if len(r.Earlier) == 0 { // what it got is there already, and counts afterwards
-			if err := s.checkRoom(ctx, id, limit, namespace, o.Node, o.Nodes); err != nil {
+			if err := s.checkRoom(ctx, id, limit, namespace, r.Node, r.Nodes); err != nil {
 				return Granted{}, nil, err
 			}
 		}
 	}
-	if g, sp, err = s.acquire(ctx, namespace, r, o); err == nil && limit > 0 {
-		used := g.Ticket.From // nobody has the answer
+	if g, sp, err = s.acquire(ctx, namespace, r); err == nil && limit > 0 {
+		used := g.Grant.From // nobody has the answer
 		if len(r.Earlier) > 0 {
 			used = -1 // a copy of the caller may have that of an earlier attempt
 		}
-		err = s.keepWithin(ctx, id, limit, sp, g.Ticket, used)
+		err = s.keepWithin(ctx, id, limit, sp, g.Lease, used)
 	}
 	if err != nil {
 		return Granted{}, nil, err
@@ -95,61 +96,59 @@ func checkEarlier(earlier []string) error {
 	return nil
 }
 
-func (s *Service) acquire(
-	ctx context.Context, namespace string, r lease.Request, o lease.Options,
-) (Granted, *Space, error) {
-	o.Time, o.Logger, o.Events = s.anchored, s.opts.Logger, s.onLeaseEvent
+func (s *Service) acquire(ctx context.Context, namespace string, r wire.Request) (Granted, *Space, error) {
 	return withSpace(ctx, s, namespace, func(ctx context.Context, sp *Space) (g Granted, err error) {
 		// What may be refused comes first: a node that nobody can use would stay taken
 		// until its end.
 		if g.Secrets, err = s.Secrets(sp); err != nil && r.Fingerprint == "" {
 			return Granted{}, err
 		}
-		if o.Within != (snowfence.NodeRange{}) {
-			o.Within.Until = min(o.Within.Until, sp.Scheme().Nodes())
+		if r.Within != (snowfence.NodeRange{}) {
+			r.Within.Until = min(r.Within.Until, sp.Scheme().Nodes())
 		}
-		if g.Ticket, err = lease.Acquire(ctx, s.store, namespace, sp.Scheme(), &r, &o); err != nil {
+		if g.Lease, err = s.leases(sp).Acquire(ctx, namespace, r); err != nil {
 			return Granted{}, err
 		}
 		return g, nil
 	})
 }
 
-// tickets are the options of what is leased already.
-func (s *Service) tickets() *lease.Options {
-	return &lease.Options{Time: s.anchored, Logger: s.opts.Logger, Events: s.onLeaseEvent}
+// leases serves those of a namespace.
+func (s *Service) leases(sp *Space) wire.Server {
+	return lease.Serve(s.store, sp.Scheme(),
+		&lease.Options{Time: s.anchored, Logger: s.opts.Logger, Events: s.onLeaseEvent})
 }
 
-// Renew renews what a ticket stands for. One that has ended counts as a new one, for the limit of
+// Renew renews a lease. One that has ended counts as a new one, for the limit of
 // the token that its label names.
 func (s *Service) Renew(
-	ctx context.Context, id *Identity, t lease.Ticket, attempt string, earlier ...string,
-) (lease.Ticket, *Space, error) {
+	ctx context.Context, id *Identity, l wire.Lease, attempt string, earlier ...string,
+) (wire.Lease, *Space, error) {
 	if err := checkEarlier(earlier); err != nil {
-		return t, nil, err
+		return l, nil, err
 	}
 	limit, err := id.nodeLimit()
 	if err != nil {
-		return t, nil, err
+		return l, nil, err
 	}
-	next, sp, err := withSpace(ctx, s, t.Namespace, func(ctx context.Context, sp *Space) (lease.Ticket, error) {
-		return t.Renew(ctx, s.store, sp.Scheme(), attempt, earlier, s.tickets())
+	next, sp, err := withSpace(ctx, s, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
+		return s.leases(sp).Renew(ctx, l.Ticket, attempt, earlier)
 	})
 	if errors.Is(err, store.ErrLost) {
-		text := fmt.Sprintf("node %d: its holder lost the lease", t.Node)
-		s.Events.Add(Event{Kind: "lost", Namespace: t.Namespace, Actor: t.Label, Text: text})
+		text := fmt.Sprintf("node %d: its holder lost the lease", l.Grant.Node)
+		s.Events.Add(Event{Kind: "lost", Namespace: l.Namespace, Actor: l.Label, Text: text})
 	}
-	if err == nil && sp.Scheme().Layout().TickOf(s.now()) >= t.Until {
+	if err == nil && sp.Scheme().Layout().TickOf(s.now()) >= l.Grant.Until {
 		err = s.keepLate(ctx, id, limit, sp, next)
 	}
 	return next, sp, err
 }
 
-// Release gives back what a ticket stands for. A negative used means that all of the
+// Release gives a lease back. A negative used means that all of the
 // grant counts as used.
-func (s *Service) Release(ctx context.Context, t lease.Ticket, used int64) error {
-	_, _, err := withSpace(ctx, s, t.Namespace, func(ctx context.Context, sp *Space) (lease.Ticket, error) {
-		return t, t.Release(ctx, s.store, sp.Scheme(), used, s.tickets())
+func (s *Service) Release(ctx context.Context, l wire.Lease, used int64) error {
+	_, _, err := withSpace(ctx, s, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
+		return l, s.leases(sp).Release(ctx, l.Ticket, used)
 	})
 	return err
 }
@@ -177,13 +176,13 @@ func withSpace[T any](
 	}
 }
 
-// ParseTicket reads what a caller sends as its ticket.
-func ParseTicket(b []byte) (lease.Ticket, error) {
-	t, err := lease.ParseTicket(b[:min(len(b), 4096)])
-	if err == nil && (t.TTL > maxTTL || t.Nodes > maxNodes) {
+// ReadTicket reads what a caller sends as its ticket. Nobody has verified it yet.
+func ReadTicket(b []byte) (wire.Lease, error) {
+	l, err := lease.ReadTicket(b[:min(len(b), 4096)])
+	if err == nil && (l.TTL > maxTTL || l.Grant.Nodes > maxNodes) {
 		err = Errorf(Invalid, "the ticket is damaged: send back the bytes of the last answer as they are")
 	}
-	return t, err
+	return l, err
 }
 
 // Secrets returns the secrets of an encrypted namespace, for holders who make its IDs

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // A token may have a limit of the nodes that its clients hold in a namespace at a time. Labels of
@@ -106,15 +106,15 @@ func (s *Service) checkHeld(ctx context.Context, id *Identity, limit int, namesp
 // keepLate is keepWithin for a ticket that had ended when it was renewed. It counts for the token
 // that its label names. The server knows the limit of the caller alone, so the ticket of another
 // token stays ended; who may manage the namespace could free its nodes anyway.
-func (s *Service) keepLate(ctx context.Context, id *Identity, limit int, sp *Space, t lease.Ticket) error {
+func (s *Service) keepLate(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease) error {
 	switch {
-	case !id.owns(t.Label) && id.May(VerbManage, t.Namespace) != nil:
-		return s.keep(ctx, sp, t, -1, func(context.Context) error {
+	case !id.owns(l.Label) && id.May(VerbManage, l.Namespace) != nil:
+		return s.keep(ctx, sp, l, -1, func(context.Context) error {
 			return id.refuse(Errorf(Lost, "node %d: its lease has ended, and only the token that made it can renew it "+
-				"now, not %q: acquire another", t.Node, id.Name))
+				"now, not %q: acquire another", l.Grant.Node, id.Name))
 		})
 	case limit > 0:
-		return s.keepWithin(ctx, id, limit, sp, t, -1)
+		return s.keepWithin(ctx, id, limit, sp, l, -1)
 	}
 	return nil
 }
@@ -122,16 +122,16 @@ func (s *Service) keepLate(ctx context.Context, id *Identity, limit int, sp *Spa
 // keepWithin takes a ticket back if it is beyond the limit of a caller. used is the tick after
 // those that may have been used.
 func (s *Service) keepWithin(
-	ctx context.Context, id *Identity, limit int, sp *Space, t lease.Ticket, used int64,
+	ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease, used int64,
 ) error {
-	return s.keep(ctx, sp, t, used, func(ctx context.Context) error {
-		return s.checkHeld(ctx, id, limit, t.Namespace)
+	return s.keep(ctx, sp, l, used, func(ctx context.Context) error {
+		return s.checkHeld(ctx, id, limit, l.Namespace)
 	})
 }
 
 // keep takes a ticket back that is refused. Nobody has it yet, and its caller may have left.
 func (s *Service) keep(
-	ctx context.Context, sp *Space, t lease.Ticket, used int64, refused func(context.Context) error,
+	ctx context.Context, sp *Space, l wire.Lease, used int64, refused func(context.Context) error,
 ) error {
 	ctx, cancel := withStoreTimeout(context.WithoutCancel(ctx))
 	defer cancel()
@@ -139,5 +139,5 @@ func (s *Service) keep(
 	if err == nil {
 		return nil
 	}
-	return errors.Join(err, t.Release(ctx, s.store, sp.Scheme(), used, s.tickets()))
+	return errors.Join(err, s.leases(sp).Release(ctx, l.Ticket, used))
 }

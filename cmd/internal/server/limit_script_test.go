@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // script is a store in which others act between the steps of a request.
@@ -67,8 +67,9 @@ func leased(t *testing.T, s *Service, namespace string, node int64, label string
 	}
 	now := v.Layout.TickOf(s.now())
 	return store.Record{
-		Key: store.Key{Namespace: namespace, Node: node}, Nonce: rand.Text(), Revision: 1, Generation: v.Namespace.Generation,
-		From: now, Until: now + v.Layout.TickOf(s.now().Add(ttl)) - now, Holder: label + ".1", Label: label,
+		Key: store.Key{Namespace: namespace, Node: node}, Nonce: rand.Text(), Revision: 1,
+		Generation: v.Namespace.Generation,
+		From:       now, Until: now + v.Layout.TickOf(s.now().Add(ttl)) - now, Holder: label + ".1", Label: label,
 	}
 }
 
@@ -90,21 +91,21 @@ func put(t *testing.T, st *script, rs ...store.Record) {
 // takeNode takes a node of the namespace n as a caller with a verb does.
 func takeNode(ctx context.Context, t *testing.T, s *Service, id *Identity, node int64) error {
 	t.Helper()
-	o := lease.Options{Label: fmt.Sprint(node), Node: &node, TTL: time.Minute}
-	_, _, err := s.Acquire(ctx, id, "n", lease.Request{}, o)
+	o := wire.Request{Label: fmt.Sprint(node), Node: &node, TTL: time.Minute}
+	_, _, err := s.Acquire(ctx, id, "n", o)
 	return err
 }
 
 // heldNode takes a node. renew renews it, and until is the first tick that is not granted before.
 func heldNode(t *testing.T, s *Service, id *Identity, node int64, ttl time.Duration) (renew func() error, until int64) {
 	t.Helper()
-	o := lease.Options{Label: "first", Node: &node, TTL: ttl}
-	g, _, err := s.Acquire(t.Context(), id, "n", lease.Request{}, o)
+	o := wire.Request{Label: "first", Node: &node, TTL: ttl}
+	g, _, err := s.Acquire(t.Context(), id, "n", o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return func() error {
-		_, _, err := s.Renew(t.Context(), id, g.Ticket, "attempt-0123456789")
+		_, _, err := s.Renew(t.Context(), id, g.Lease, "attempt-0123456789")
 		return err
-	}, g.Ticket.Until
+	}, g.Grant.Until
 }

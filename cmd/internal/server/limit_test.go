@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // limited returns a caller that may hold so many nodes.
@@ -46,17 +47,17 @@ func heldIn(t *testing.T, s *Service) (n int) {
 func TestOneTokenTookAllNodes(t *testing.T) {
 	st := newStore(t, "n")
 	s, id := newService(t, st, Options{}), limited(t, 3, VerbLease)
-	acquire := func(o lease.Options) (lease.Ticket, error) {
-		g, _, err := s.Acquire(t.Context(), id, "n", lease.Request{}, o)
-		return g.Ticket, err
+	acquire := func(o wire.Request) (wire.Lease, error) {
+		g, _, err := s.Acquire(t.Context(), id, "n", o)
+		return g.Lease, err
 	}
-	var last lease.Ticket
+	var last wire.Lease
 	var swaps int64
 	for i := range 20 {
 		if i == 3 {
 			swaps = st.swaps.Load()
 		}
-		g, err := acquire(lease.Options{Label: fmt.Sprint(i)})
+		g, err := acquire(wire.Request{Label: fmt.Sprint(i)})
 		told := err == nil || KindOf(err) == TooMuch && strings.Contains(err.Error(), "3 nodes")
 		if (err == nil) != (i < 3) || !told {
 			t.Errorf("node %d: %v", i+1, err)
@@ -68,18 +69,17 @@ func TestOneTokenTookAllNodes(t *testing.T) {
 	if n := st.swaps.Load(); n != swaps {
 		t.Errorf("refused requests wrote %d times", n-swaps)
 	}
-	if _, err := acquire(lease.Options{Label: "2", Node: &last.Node}); err != nil {
+	if _, err := acquire(wire.Request{Label: "2", Node: &last.Grant.Node}); err != nil {
 		t.Errorf("a restarted program does not get its own node: %v", err)
 	}
-	if _, err := acquire(lease.Options{Label: "block", Nodes: 2}); KindOf(err) != TooMuch {
+	if _, err := acquire(wire.Request{Label: "block", Nodes: 2}); KindOf(err) != TooMuch {
 		t.Errorf("a block: %v", err)
 	}
 	if n := heldIn(t, s); n != 3 {
 		t.Errorf("%d nodes are held", n)
 	}
 	other := tokensOf(t, Token{Name: "shop2", SHA256: sum("2"), Verbs: []Verb{VerbLease}, Nodes: 1})
-	if _, _, err := s.Acquire(t.Context(), other.tokens[0], "n", lease.Request{},
-		lease.Options{Label: "x"}); err != nil {
+	if _, _, err := s.Acquire(t.Context(), other.tokens[0], "n", wire.Request{Label: "x"}); err != nil {
 		t.Errorf("another token: %v", err)
 	}
 	if got := id.used.Refused.Load(); got != 18 {
@@ -140,7 +140,7 @@ func TestTwoServersDoubledALimit(t *testing.T) {
 
 // hold takes a node.
 func hold(t *testing.T, s *Service, id *Identity, label string) error {
-	_, _, err := s.Acquire(t.Context(), id, "n", lease.Request{}, lease.Options{Label: label, TTL: time.Minute})
+	_, _, err := s.Acquire(t.Context(), id, "n", wire.Request{Label: label, TTL: time.Minute})
 	return err
 }
 
@@ -184,15 +184,15 @@ func TestEndedTicketsWereRenewedBeyondALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()
 		s, id := newService(t, newStore(t, "n"), Options{}), limited(t, 2, VerbLease)
-		var tickets []lease.Ticket
+		var tickets []wire.Lease
 		for i := range 4 {
-			g, _, err := s.Acquire(t.Context(), id, "n", lease.Request{}, lease.Options{
+			g, _, err := s.Acquire(t.Context(), id, "n", wire.Request{
 				Label: fmt.Sprint(i), TTL: 10 * time.Second,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			tickets = append(tickets, g.Ticket)
+			tickets = append(tickets, g.Lease)
 			if i == 1 {
 				time.Sleep(time.Minute)
 			}
@@ -219,24 +219,24 @@ func TestEarlierAttemptBeyondALimit(t *testing.T) {
 	st := newStore(t, "n")
 	s := newService(t, st, Options{})
 	const attempt = "attempt-0123456789"
-	var first lease.Ticket
-	for i, r := range []lease.Request{{Attempt: attempt}, {}} {
-		g, _, err := s.Acquire(t.Context(), limited(t, 2, VerbLease), "n", r, lease.Options{Label: "a"})
+	var first wire.Lease
+	for i, r := range []wire.Request{{Label: "a", Attempt: attempt}, {Label: "a"}} {
+		g, _, err := s.Acquire(t.Context(), limited(t, 2, VerbLease), "n", r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
-			first = g.Ticket
+			first = g.Lease
 		}
 	}
-	again := lease.Request{Attempt: "attempt-of-a-copy-1", Earlier: []string{attempt}}
-	_, _, err := s.Acquire(t.Context(), limited(t, 1, VerbLease), "n", again, lease.Options{Label: "a"})
+	again := wire.Request{Label: "a", Attempt: "attempt-of-a-copy-1", Earlier: []string{attempt}}
+	_, _, err := s.Acquire(t.Context(), limited(t, 1, VerbLease), "n", again)
 	if KindOf(err) != TooMuch {
 		t.Fatal(err)
 	}
-	rs, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: first.Node}})
-	if err != nil || rs[0].Holder != "" || rs[0].Until < first.Until {
-		t.Errorf("%+v after %d: %v", rs, first.Until, err)
+	rs, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: first.Grant.Node}})
+	if err != nil || rs[0].Holder != "" || rs[0].Until < first.Grant.Until {
+		t.Errorf("%+v after %d: %v", rs, first.Grant.Until, err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -218,15 +219,15 @@ func TestDeleteInUse(t *testing.T) {
 	if _, err := s.one(t.Context(), "n"); err != nil {
 		t.Fatal(err)
 	}
-	granted, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", lease.Request{}, lease.Options{Label: "same"})
-	ticket := granted.Ticket
+	granted, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: "same"})
+	ticket := granted.Lease
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.DeleteNamespace(t.Context(), deleteN); KindOf(err) != Refused {
 		t.Errorf("deleted while somebody of the same label holds a node: %v", err)
 	}
-	if err := s.Release(t.Context(), ticket, ticket.From); err != nil {
+	if err := s.Release(t.Context(), ticket, ticket.Grant.From); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.DeleteNamespace(t.Context(), deleteN); err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/wire"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
@@ -24,7 +24,10 @@ func TestStoreAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	st.fail(errors.New("away"))
-	if _, err := s.ChangeNamespace(t.Context(), &pb.ChangeNamespaceRequest{Name: "n", Layout: "twitter"}); KindOf(err) != Unavailable {
+	if _, err := s.ChangeNamespace(t.Context(), &pb.ChangeNamespaceRequest{
+		Name:   "n",
+		Layout: "twitter",
+	}); KindOf(err) != Unavailable {
 		t.Errorf("change: %s: %v", KindOf(err).Name(), err)
 	}
 	if _, err := s.one(t.Context(), "n"); err != nil {
@@ -130,7 +133,10 @@ func TestChangedElsewhere(t *testing.T) {
 		until(t, name+" makes IDs", func() bool { _, err := a.one(t.Context(), name); return err == nil })
 	}
 	past.Add(int64(schemeTTL))
-	if _, err := b.DeleteNamespace(t.Context(), &pb.DeleteNamespaceRequest{Name: "m", Confirm: "m"}); KindOf(err) != Refused {
+	if _, err := b.DeleteNamespace(t.Context(), &pb.DeleteNamespaceRequest{
+		Name:    "m",
+		Confirm: "m",
+	}); KindOf(err) != Refused {
 		t.Errorf("deleted while another server makes IDs: %v", err)
 	}
 }
@@ -142,14 +148,13 @@ func TestRenewalsShareRoundTrips(t *testing.T) {
 		st := newStore(t, "n")
 		s := newService(t, st, Options{})
 		const holders = 200
-		tickets := make([]lease.Ticket, holders)
+		tickets := make([]wire.Lease, holders)
 		for i := range tickets {
-			g, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", lease.Request{},
-				lease.Options{Label: strconv.Itoa(i)})
+			g, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: strconv.Itoa(i)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			tickets[i] = g.Ticket
+			tickets[i] = g.Lease
 		}
 		swaps := st.swaps.Load()
 		release := st.hold()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // Where leases of others leave no long block free, the server takes a shorter one, unless
@@ -20,8 +21,8 @@ func TestShorterBlock(t *testing.T) {
 	}
 	for first := int64(0); first < 1024; first += 16 { // of each 16, the first 4 stay free and the last 8
 		node := first + 4
-		o := &lease.Options{Node: &node, Label: "other", TTL: ttl}
-		if _, err := lease.Acquire(t.Context(), st, "n", scheme, nil, o); err != nil {
+		r := wire.Request{Node: &node, Label: "other", TTL: ttl}
+		if _, err := lease.Serve(st, scheme, nil).Acquire(t.Context(), "n", r); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
@@ -44,7 +44,7 @@ func TestWatchersShareReads(t *testing.T) {
 		s := newService(t, st, Options{})
 		acquire := func(n int) {
 			for i := range n {
-				if _, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", lease.Request{}, lease.Options{
+				if _, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{
 					Label: fmt.Sprint(i),
 					TTL:   10 * time.Minute,
 				}); err != nil {
