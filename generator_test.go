@@ -67,29 +67,6 @@ func TestOneFenceServesOneGenerator(t *testing.T) {
 	checkIncreasing(t, ids)
 }
 
-func TestSequenceOverflowInMidTickAndAgain(t *testing.T) {
-	s := testScheme(t, "twitter")
-	clock := newFakeClock()
-	g := newGenerator(t, Config{Fence: Unguarded(s, 7), Time: clock.now})
-	var ids []ID
-	for range 3 {
-		got, err := takeAll(t, g, 5000)
-		if len(got) != 4096 {
-			t.Fatalf("%d IDs in a tick, want 4096", len(got))
-		}
-		isReason(t, err, ErrExhausted)
-		ids = append(ids, got...)
-		// The same tick again, and a reader of a clock that stands still.
-		clock.advance(300 * time.Microsecond)
-		if more, err := takeAll(t, g, 1); len(more) != 0 {
-			t.Fatalf("%d more IDs in the same tick: %v", len(more), err)
-		}
-		clock.advance(700 * time.Microsecond)
-	}
-	checkIncreasing(t, ids)
-	checkUnique(t, ids)
-}
-
 // Steps back inside one process: no ID twice, IDs go on at once (the anchored clock does
 // not step), and the time comes back to the truth.
 func TestClockStepsBackInTheProcess(t *testing.T) {
@@ -118,19 +95,6 @@ func TestClockStepsBackInTheProcess(t *testing.T) {
 				}
 			})
 		}
-	}
-}
-
-func TestClockStepsForwardAndSuspends(t *testing.T) {
-	s := testScheme(t, "twitter")
-	clock := newFakeClock()
-	g := newGenerator(t, Config{Fence: Unguarded(s, 7), Time: clock.now})
-	take(t, g, 1)
-	clock.step(time.Hour) // after a suspend monotonic time has stood still, too
-	clock.advance(10 * time.Millisecond)
-	p, _ := s.Decode(take(t, g, 1)[0])
-	if off := clock.wall.Sub(p.Time); off < 0 || off >= time.Millisecond {
-		t.Errorf("the time is off by %v after a step forward", off)
 	}
 }
 
@@ -388,24 +352,6 @@ func TestShorterGrantForgetsNothing(t *testing.T) {
 	g.Close()
 	if used := f.released[0].used; used <= last.Tick {
 		t.Errorf("given back from tick %d; the last ID has tick %d", used, last.Tick)
-	}
-}
-
-// What the fence said before it took a grant back is not put to use afterwards.
-func TestGrantFromBeforeTheLossIsRefused(t *testing.T) {
-	s := testScheme(t, "twitter")
-	clock := newFakeClock()
-	now := s.Layout().TickOf(clock.wall)
-	f := newScript(s, Grant{Node: 900, Until: now + 10})
-	g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: -1})
-	take(t, g, 1)
-	g.mu.Lock()
-	before := g.revoked
-	g.mu.Unlock()
-	f.seal()
-	again, err := g.install(Grant{Node: 900, Until: now + 1000}.norm(s.layout), before)
-	if !again || err != nil {
-		t.Fatalf("a grant from before the loss was used: again %v, %v", again, err)
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
 // seized is a fence that takes a grant back while it hands it over.
@@ -70,64 +68,4 @@ func TestRevokedBetweenAnswerAndInstall(t *testing.T) {
 		return
 	}
 	t.Error("no ID of the grant after the one that was taken back")
-}
-
-// slow is a fence whose second answer waits until it is let through, whatever becomes of who asked.
-type slow struct {
-	*script
-	asks    int
-	asked   bool
-	release chan struct{}
-	during  bool // it was given something back while it was being asked
-}
-
-func (f *slow) Grant(ctx context.Context, after int64) (Grant, error) {
-	if f.asks++; f.asks > 1 && ctx.Err() == nil {
-		f.asked = true
-		<-f.release
-		f.asked = false
-		return Grant{}, errors.New("too late")
-	}
-	return f.script.Grant(ctx, after)
-}
-
-func (f *slow) Held(after int64) (Grant, bool) { return atHand(f, after) }
-
-func (f *slow) Release(ctx context.Context, g Grant, used int64) error {
-	f.during = f.during || f.asked
-	return f.script.Release(ctx, g, used)
-}
-
-// TestCloseWaitsForTheQuestionUnderWay: a fence is not given anything back while it is being asked.
-func TestCloseWaitsForTheQuestionUnderWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, bubbleSpec)
-		clock := newStepped()
-		wall, _ := clock.now()
-		now := s.Layout().TickOf(wall)
-		f := &slow{script: newScript(s, Grant{Node: 1, From: now, Until: now + 1}), release: make(chan struct{})}
-		g, err := New(Config{Fence: f, Time: clock.now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(2 * time.Millisecond)
-		_, _ = g.TryNext() // asks for more, in the background
-		synctest.Wait()
-		if !f.asked {
-			t.Fatal("the fence is not being asked: the test sees nothing")
-		}
-		closed := make(chan error, 1)
-		go func() { closed <- g.Close() }()
-		synctest.Wait()
-		if f.during || len(f.released) > 0 {
-			t.Error("the grant was given back while the fence was being asked")
-		}
-		close(f.release)
-		if err := <-closed; err != nil {
-			t.Error(err)
-		}
-		if len(f.released) != 1 {
-			t.Errorf("given back %d times after the answer, want once", len(f.released))
-		}
-	})
 }

@@ -67,21 +67,6 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// Fast: what a stopped program held is a gap. Nothing that was taken ahead is given out after the
-// end.
-func TestFastLeavesAGap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := made(t, Definition{MinRange: 10, MaxRange: 10})
-		expect(t, s, 1, 2)
-		synctest.Wait()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		refused(t, s, ErrClosed)
-		expect(t, open(t, st, nil), 21)
-	})
-}
-
 // Dense: what a stopped program held goes back.
 func TestDenseGivesBack(t *testing.T) {
 	for what, c := range map[string]struct {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -37,46 +36,6 @@ func TestNumbersBeginAgain(t *testing.T) {
 		j.set(t, "2026-12-01T00:00:00Z")
 		j.takes(j.s, want[1])
 	}
-}
-
-// Each zone has its own midnight, and a program that runs over it changes the period there.
-func TestMidnightsOfZones(t *testing.T) {
-	for zone, steps := range map[string][][2]string{
-		"Asia/Shanghai": {{"2026-12-31T15:59:59Z", "20261231-001"}, {"2026-12-31T16:00:00Z", "20270101-001"}},
-		"America/New_York": {
-			{"2026-11-01T03:59:59Z", "20261031-001"},
-			{"2026-11-01T04:00:00Z", "20261101-001"},
-			{"2026-11-01T05:30:00Z", "20261101-002"}, // 01:30
-			{"2026-11-01T06:30:00Z", "20261101-003"}, // 01:30 again
-			{"2026-11-02T04:59:59Z", "20261101-004"},
-			{"2026-11-02T05:00:00Z", "20261102-001"},
-		},
-		"Australia/Lord_Howe": {
-			{"2026-04-04T12:59:59Z", "20260404-001"},
-			{"2026-04-04T13:00:00Z", "20260405-001"},
-			{"2026-04-05T13:29:59Z", "20260405-002"},
-			{"2026-04-05T13:30:00Z", "20260406-001"},
-		},
-		"America/St_Johns": { // the date goes back for an hour, and a program does not
-			{"2010-11-07T02:29:59Z", "20101106-001"},
-			{"2010-11-07T02:30:00Z", "20101107-001"},
-			{"2010-11-07T02:30:59Z", "20101107-002"},
-			{"2010-11-07T02:31:00Z", "20101107-003"},
-			{"2010-11-07T03:29:59Z", "20101107-004"},
-			{"2010-11-07T03:30:00Z", "20101107-005"},
-		},
-		"Pacific/Apia": {{"2011-12-30T09:59:59Z", "20111229-001"}, {"2011-12-30T10:00:00Z", "20111231-001"}},
-	} {
-		j := opened(t, steps[0][0], Definition{Pattern: daily, Zone: zone})
-		for _, step := range steps {
-			j.set(t, step[0])
-			if got, err := j.s.Next(j.ctx); err != nil || got.Text != step[1] {
-				t.Errorf("%s at %s: %+v, %v, want %s", zone, step[0], got, err, step[1])
-			}
-		}
-	}
-	j := opened(t, "2010-11-07T02:31:00Z", Definition{Pattern: daily, Zone: "America/St_Johns"})
-	j.takes(j.s, "20101106-001") // a program that starts in the hour that comes twice has its date
 }
 
 // A clock that steps back by up to an hour changes nothing. One that is further behind has the
@@ -321,42 +280,6 @@ func TestPeriodThatTwoCallsBegin(t *testing.T) {
 	}
 }
 
-// The numbers of a range stay those of their period, whoever asks for them at midnight.
-func TestSerialsOfManyAtMidnight(t *testing.T) {
-	for _, mode := range []Mode{Fast, Dense, Strict} {
-		j := opened(t, "2026-11-22T12:00:00Z", Definition{
-			Pattern: "{year}{month}{day}-{n}", Mode: mode, MinRange: 7, MaxRange: 50,
-		})
-		programs := []*Dated{j.s, j.open(nil), j.open(&Options{Exact: true})}
-		var mu sync.Mutex
-		seen := map[string]bool{}
-		var wg sync.WaitGroup
-		for i := range 6 {
-			wg.Go(func() {
-				for k := range 300 {
-					r, err := programs[i%3].Reserve(j.ctx, 0, int64(1+k%3))
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					mu.Lock()
-					for at := range r.Count {
-						if s := r.At(at); seen[s.Text] || s.Text != fmt.Sprintf("%d-%d", s.Period, s.N) {
-							t.Errorf("%s: %+v comes twice, or is none", mode, s)
-						}
-						seen[r.At(at).Text] = true
-					}
-					mu.Unlock()
-					if i == 0 && k%50 == 0 {
-						j.set(t, time.Date(2026, 11, 22+k/50, 1, 0, 0, 0, time.UTC).Format(time.RFC3339))
-					}
-				}
-			})
-		}
-		wg.Wait()
-	}
-}
-
 // A dense sequence gives back what it took ahead of a period that ended, and at its own end.
 func TestDensePeriodsGiveBack(t *testing.T) {
 	j := opened(t, "2026-11-22T23:59:59Z", Definition{Pattern: daily, Mode: Dense})
@@ -411,35 +334,6 @@ func TestDensePeriodThatCannotGiveBack(t *testing.T) {
 	j.takesIn(j.s, 20261122, fmt.Sprintf("20261122-%03d", from+1))
 }
 
-// A fast sequence keeps what it took ahead of a period that ended, for calls by name.
-func TestFastPeriodKeepsItsRange(t *testing.T) {
-	j := opened(t, "2026-11-22T23:59:59Z", Definition{Pattern: daily})
-	j.takes(j.s, "20261122-001")
-	j.goes.Wait()
-	j.set(t, "2026-11-23T00:00:00Z")
-	j.takes(j.s, "20261123-001")
-	j.goes.Wait()
-	j.st.count("add")
-	j.takesIn(j.s, 20261122, "20261122-002")
-	if n := j.st.count("add"); n > 0 {
-		t.Errorf("%d takes", n)
-	}
-}
-
-// Close of a dense sequence says which periods did not get their numbers back.
-func TestDensePeriodsThatCannotGiveBack(t *testing.T) {
-	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Dense})
-	j.takes(j.s, "20261122-001")
-	j.settled(j.s)
-	j.st.fail(always("swap", errFault), nil)
-	if err := j.s.Close(); !errors.Is(err, errFault) || !strings.Contains(err.Error(), "numbers from 2 on") {
-		t.Errorf("%v", err)
-	}
-	if err := j.s.Close(); !errors.Is(err, errFault) {
-		t.Errorf("again: %v", err)
-	}
-}
-
 // A program remembers some periods only, and those that it forgot go on where they were.
 func TestPeriodsAreForgotten(t *testing.T) {
 	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily})
@@ -482,18 +376,6 @@ func TestPeriodsAreForgotten(t *testing.T) {
 	j.takes(j.s, "20261122-002")
 	if c.periods[20261122] != c.present.Load() {
 		t.Error("the present period was forgotten")
-	}
-}
-
-// An answer of the store that got lost leaves a gap, and nothing comes twice.
-func TestLostAnswersOfPeriods(t *testing.T) {
-	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
-	j.st.fail(nil, first("swap", errFault)) // the record is there, and nobody knows
-	j.takes(j.s, "20261122-001")
-	j.st.fail(nil, first("add", errFault))
-	j.takes(j.s, "20261122-003")
-	if r := j.record(20261122); r.From != 3 || r.Data != "" || r.Until != 0 || r.Holder != "" {
-		t.Errorf("%+v", r)
 	}
 }
 

@@ -12,15 +12,6 @@ import (
 	"github.com/snowfence/snowfence/internal/draw"
 )
 
-// crash ends a process on a state file: nothing is given back, and its shares are gone.
-func crash(t testing.TB, f *Fence) {
-	t.Helper()
-	for _, u := range f.bound {
-		forget(u)
-	}
-	kill(t, f)
-}
-
 func forget(u *share) {
 	inProcess.mu.Lock()
 	defer inProcess.mu.Unlock()
@@ -45,25 +36,6 @@ func numbersIn(t testing.TB, s *snowfence.Scheme, ids []snowfence.ID, first, las
 			t.Fatalf("%d has the number %d; the slice is %d to %d", id, p.Sequence, first, last)
 		}
 	}
-}
-
-// Machines with a slice each share a node, at the same time and without a word between them.
-func TestSlicesOfMachines(t *testing.T) {
-	s := testScheme(t, "time=40,node=3,seq=6,first=5,epoch=1999-01-01")
-	clock := newFakeClock()
-	var all []snowfence.ID
-	for _, n := range []numbers{{5, 31}, {32, 50}, {51, 51}, {52, 63}} {
-		f := openState(t, filepath.Join(t.TempDir(), "node"), s, 3)
-		g := newGenerator(t,
-			snowfence.Config{Fence: part(t, f, n.first, n.last), Time: clock.now, Lead: 50, MaxWait: -1})
-		ids := takeSome(g, 3000)
-		numbersIn(t, s, ids, n.first, n.last)
-		if want := 51 * int(n.last-n.first+1); len(ids) != want {
-			t.Errorf("slice %v: %d IDs of 51 ticks, want %d", n, len(ids), want)
-		}
-		all = append(all, ids...)
-	}
-	checkUnique(t, all)
 }
 
 // One file can serve several generators at once, each with a slice.
@@ -105,30 +77,6 @@ func TestSlicesOfOneFile(t *testing.T) {
 	}
 	d := newGenerator(t, snowfence.Config{Fence: part(t, f, 0, 63), Time: clock.now, Lead: 9000, MaxWait: -1})
 	checkUnique(t, append(all, takeSome(d, 5000)...))
-}
-
-// While one slice is in use, giving another one back frees nothing: after a crash the file is above
-// both.
-func TestACrashBesideASliceThatWasClosed(t *testing.T) {
-	s := testScheme(t, "time=40,node=3,seq=6,epoch=1993-01-01")
-	path := filepath.Join(t.TempDir(), "node")
-	f := openState(t, path, s, 3)
-	clock := newFakeClock()
-	a := newGenerator(t, snowfence.Config{Fence: part(t, f, 0, 15), Time: clock.now, Lead: 900, MaxWait: -1})
-	b := must(snowfence.New(snowfence.Config{Fence: part(t, f, 16, 40), Time: clock.now, Lead: 1900, MaxWait: -1}))
-	all := append(takeSome(a, 100), takeSome(b, 9000)...)
-	if err := a.Close(); err != nil {
-		t.Error(err)
-	}
-	crash(t, f)
-	f = openState(t, path, s, 3)
-	c := newGenerator(t, snowfence.Config{Fence: part(t, f, 0, 63), Time: clock.now, Lead: 3900, MaxWait: -1})
-	checkUnique(t, append(all, takeSome(c, 90_000)...)) // past all ticks of b
-	st, err := decodeState(takeFile(t, path))
-	if err != nil || listNumbers(st.slices) != "0-63" ||
-		!strings.HasPrefix(string(takeFile(t, path)), "snowfence state 1\n") {
-		t.Errorf("the file says %q, %v", listNumbers(st.slices), err)
-	}
 }
 
 func highestTick(t testing.TB, s *snowfence.Scheme, ids []snowfence.ID) (top int64) {

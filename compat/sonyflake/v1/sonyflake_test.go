@@ -8,8 +8,6 @@ import (
 	sonyflake "github.com/snowfence/snowfence/compat/sonyflake/v1"
 )
 
-func machine(n uint16) func() (uint16, error) { return func() (uint16, error) { return n, nil } }
-
 func TestFences(t *testing.T) {
 	on := func(l snowfence.Layout) (*sonyflake.Sonyflake, error) {
 		s, err := snowfence.NewScheme(l)
