@@ -101,7 +101,7 @@ func (a *several) open(ctx context.Context) (*member, error) {
 			switch {
 			case m.busy:
 				waiting++
-			case m.unpin != nil && !m.out && first == nil:
+			case m.unpin != nil && first == nil:
 				first, a.cur, timeout = m, i, latecomers
 			}
 		}
@@ -164,7 +164,7 @@ func (a *several) join(ctx context.Context, m *member) error {
 			"use Open with one store (%w)", a.name, m.number, lease.ErrRefused)
 	}
 	for _, other := range a.members {
-		if other == m || other.unpin == nil || other.out || err != nil {
+		if other == m || other.unpin == nil || other.out {
 			continue
 		}
 		switch has := other.way; {
@@ -208,11 +208,11 @@ func (s *Sequence) from(known state, got span) (Range, int64, error) {
 // that is in trouble or slow, so that a program does not hold ranges of all stores for nothing. It
 // is an [ErrNotReady] unless no store gives numbers before it is mended.
 func (a *several) take(ctx context.Context, n int64) (Range, int64, error) {
-	asked, slow := map[*member]bool{}, false
+	asked := map[*member]bool{}
 	for {
 		a.mu.Lock()
 		var idle []*member // that this call may ask
-		waiting, failed := false, 0
+		failed := 0
 		for i := range a.members {
 			i = (a.cur + i) % len(a.members)
 			m := a.members[i]
@@ -224,20 +224,20 @@ func (a *several) take(ctx context.Context, n int64) (Range, int64, error) {
 				return a.seq.from(known, got)
 			case m.out, asked[m] && !m.busy:
 				failed++
-			case m.busy:
-				waiting = waiting || asked[m]
-			default:
+			case !m.busy:
 				idle = append(idle, m)
 			}
 		}
-		if len(idle) > 0 && (slow || !waiting) {
+		timeout := hedge
+		if len(idle) > 0 {
 			m := idle[0]
-			idle, slow, asked[m] = idle[1:], m.err != nil, true
+			if asked[m] = true; m.err != nil { // it is in trouble
+				timeout = 0
+			}
 			a.run(m, func(ctx context.Context) (span, error) { return a.takeOf(ctx, m, n) })
 		}
 		news := a.news
 		a.mu.Unlock()
-		timeout := hedge
 		switch {
 		case failed == len(a.members):
 			err, mends := a.trouble()
@@ -245,16 +245,11 @@ func (a *several) take(ctx context.Context, n int64) (Range, int64, error) {
 				err = fmt.Errorf("%v (%w)", err, ErrNotReady)
 			}
 			return Range{}, 0, err
-		case len(idle) == 0:
+		case len(idle) < 2: // nobody else can be asked
 			timeout = -1
-		case slow: // the one that was asked is in trouble
-			timeout = 0
 		}
-		switch a.seq.world.Wait(timeout, news, ctx.Done()) {
-		case 1:
+		if a.seq.world.Wait(timeout, news, ctx.Done()) == 1 {
 			return Range{}, 0, fmt.Errorf("%w (%w)", ctx.Err(), ErrNotReady)
-		case -1:
-			slow = true
 		}
 	}
 }

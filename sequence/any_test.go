@@ -129,6 +129,11 @@ func TestAnyAsksOthersWhenOneIsSlow(t *testing.T) {
 				t.Errorf("%d, %v", n, err)
 			}
 			a.Close()
+			alone := openAny(t, all[0])
+			if _, _, err := alone.stores.take(t.Context(), 1); err != nil {
+				t.Errorf("the only store is slow: %v", err)
+			}
+			alone.Close()
 			time.Sleep(time.Hour) // what was asked ends
 		})
 	}
@@ -217,6 +222,9 @@ func TestAnyClose(t *testing.T) {
 		synctest.Wait()
 		if n := all[0].record(t, name).From; n != 2000 {
 			t.Fatalf("%d are taken", n)
+		}
+		if got := a.Status(); got.Left != *a.Definition().Max/5+1-2000 {
+			t.Errorf("%+v", got)
 		}
 		b := openAny(t, all...)
 		for _, st := range all {

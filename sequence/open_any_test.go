@@ -1,8 +1,11 @@
 package sequence
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"math"
 	"strings"
 	"testing"
@@ -192,6 +195,36 @@ func TestLateStoreThatDoesNotBelong(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A store that was left out is in nobody's way.
+func TestStoreBesideOneThatIsLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newStores(3)
+		createAny(t, 5, Definition{MinRange: 2, MaxRange: 2}, all[0], newShaky(), all[2])
+		createAny(t, 7, Definition{}, all[1])
+		all[1].fail(always("get", errFault), nil)
+		all[2].fail(always("get", errFault), nil)
+		var log bytes.Buffer
+		o := &Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		a, err := OpenAny(t.Context(), stores(all...), name, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Close()
+		all[0].fail(always("add", errFault), nil)
+		all[1].fail(nil, nil)
+		go func() {
+			time.Sleep(time.Minute)
+			all[2].fail(nil, nil)
+		}()
+		expectAny(t, a, 3)
+		for i := range all { // not at each attempt
+			if n := strings.Count(log.String(), fmt.Sprintf("store=%d", i+1)); n != 1 {
+				t.Errorf("store %d is in the log %d times:\n%s", i+1, n, &log)
+			}
+		}
+	})
 }
 
 // A program that knows a sequence which was lost takes nothing of another one that the store has
