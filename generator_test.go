@@ -118,32 +118,6 @@ func TestClockBeforeTheEpoch(t *testing.T) {
 	take(t, g, 3)
 }
 
-// A call that waits sees it when the clock is set right.
-func TestWaitingCallsLookAtTheClockAgain(t *testing.T) {
-	for _, spec := range []string{bubbleSpec, "time=41,node=8,rollback=1,seq=12,epoch=1999-01-01"} {
-		synctest.Test(t, func(t *testing.T) {
-			s := testScheme(t, spec)
-			clock := newStepped()
-			now := s.Layout().TickOf(time.Now())
-			f := newScript(s, Grant{Node: 1, From: now, Until: now + 100000})
-			clock.step(-10 * time.Second)
-			g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: time.Minute})
-			defer g.Close()
-			go func() {
-				time.Sleep(100 * time.Millisecond)
-				clock.step(10 * time.Second)
-			}()
-			start := time.Now()
-			if _, err := g.Next(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if waited := time.Since(start); waited > 200*time.Millisecond {
-				t.Errorf("%s: slept on for %v after the clock was right again", spec, waited)
-			}
-		})
-	}
-}
-
 // Between the fence's answer and its use the clock may move by years: nothing is made
 // outside of the grant for that.
 func TestClockLeapsWhileTheFenceAnswers(t *testing.T) {
@@ -210,55 +184,6 @@ func TestEndOfLifeOfTheTimeBits(t *testing.T) {
 	}
 	if _, err := New(Config{Fence: Unguarded(s, 1), Time: clock.now}); !errors.Is(err, ErrLifetime) {
 		t.Errorf("a new generator after the end: %v", err)
-	}
-}
-
-// A generator that is used while its grant ends waits for the renewal, and makes nothing outside.
-func TestUsedWhileTheGrantEnds(t *testing.T) {
-	for _, coarse := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			s := testScheme(t, bubbleSpec)
-			now := s.Layout().TickOf(time.Now())
-			f := newScript(s, Grant{Node: 9, From: 0, Until: now + 30})
-			g := newGenerator(t, Config{Fence: f, Coarse: coarse})
-			defer g.Close()
-			var ids []ID
-			next := func() error {
-				id, err := g.Next(t.Context())
-				if err == nil {
-					ids = append(ids, id)
-				}
-				return err
-			}
-			for range 20 {
-				if err := next(); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Millisecond)
-			}
-			go func() {
-				time.Sleep(300 * time.Millisecond)
-				f.set(Grant{Node: 9, From: 0, Until: now + 1000}, nil)
-			}()
-			start := time.Now()
-			for range 40 {
-				if err := next(); err != nil {
-					t.Fatal(err)
-				}
-				time.Sleep(time.Millisecond)
-			}
-			if waited := time.Since(start); waited < 290*time.Millisecond {
-				t.Errorf("did not wait for the renewal, but %v", waited)
-			}
-			time.Sleep(2 * time.Second)
-			before := time.Now()
-			w := isReason(t, next(), ErrFenced)
-			if waited := time.Since(before); waited != time.Second || w.Waited != time.Second {
-				t.Errorf("gave up after %v, says %v; want the default MaxWait", waited, w.Waited)
-			}
-			checkIncreasing(t, ids)
-			checkInside(t, s, ids, f.grants())
-		})
 	}
 }
 
@@ -418,32 +343,6 @@ func TestCloseWakesWaiters(t *testing.T) {
 		if len(f2.released) != 1 {
 			t.Errorf("released %d times", len(f2.released))
 		}
-	})
-}
-
-// The next grant is asked for ahead of its need, in the background, so that no call waits for it.
-func TestAsksAhead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := testScheme(t, bubbleSpec)
-		now := s.Layout().TickOf(time.Now())
-		f := newScript(s, Grant{Node: 1, Until: now + 300})
-		g := newGenerator(t, Config{Fence: f, MaxWait: -1})
-		defer g.Close()
-		var ids []ID
-		for i := range int64(3000) {
-			if i%100 == 0 {
-				f.set(Grant{Node: 1, Until: now + i + 300}, nil) // the lease is renewed all the time
-			}
-			id, err := g.Next(t.Context())
-			if err != nil {
-				t.Fatalf("after %d ms: %v", i, err)
-			}
-			ids = append(ids, id)
-			time.Sleep(time.Millisecond)
-			synctest.Wait()
-		}
-		checkIncreasing(t, ids)
-		checkInside(t, s, ids, f.grants())
 	})
 }
 

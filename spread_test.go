@@ -126,37 +126,6 @@ func TestSpreadIsThatOfTheReference(t *testing.T) {
 	}
 }
 
-// A tick gives all numbers from where it begins, to single calls and to Fill, and none of the next.
-func TestSpreadTakesTheRestOfATick(t *testing.T) {
-	const span = 16
-	for _, fill := range []bool{false, true} {
-		g, clock := spreading(t, "time=41,node=3,seq=4,epoch=1999-01-01", Config{Spread: span, MaxWait: -1})
-		begins := map[uint64]int{}
-		for range 400 {
-			clock.advance(time.Millisecond)
-			var ids []ID
-			if fill {
-				ids = make([]ID, 100)
-				n, _ := g.Fill(t.Context(), ids)
-				ids = ids[:n]
-			} else {
-				ids, _ = takeAll(t, g, 100)
-			}
-			wall, _ := clock.now()
-			for i, id := range ids {
-				p, err := g.Scheme().Decode(id)
-				if err != nil || p.Tick != g.Scheme().Layout().TickOf(wall) || int(p.Sequence) != span-len(ids)+i {
-					t.Fatalf("ID %d of %d: %+v at %v: %v", i, len(ids), p, wall, err)
-				}
-			}
-			begins[uint64(span-len(ids))]++
-		}
-		if len(begins) != span {
-			t.Errorf("ticks begin at %v", begins)
-		}
-	}
-}
-
 // The ticker begins a tick where the first caller of it would, so that a tick is begun once.
 func TestTickerBeginsATickOnce(t *testing.T) {
 	const span = 4

@@ -269,38 +269,6 @@ func TestAnyClose(t *testing.T) {
 	})
 }
 
-// Each number up to max is given once, whichever call takes it.
-func TestAnyGivesAllNumbers(t *testing.T) {
-	for _, try := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			_, a := trio(t, Definition{Max: new(int64(5000)), MinRange: 10, MaxRange: 10})
-			seen := map[int64]bool{}
-			for {
-				n, err := int64(0), error(nil)
-				if try {
-					n, err = a.TryNext()
-				} else {
-					n, err = a.Next(t.Context())
-				}
-				if errors.Is(err, ErrNotReady) {
-					time.Sleep(time.Second)
-					continue
-				}
-				if err != nil {
-					break
-				}
-				if seen[n] {
-					t.Fatalf("%d comes twice", n)
-				}
-				seen[n] = true
-			}
-			if len(seen) != 3000 {
-				t.Errorf("%d numbers", len(seen))
-			}
-		})
-	}
-}
-
 // A store without the sequence keeps no call waiting when the others have ended.
 func TestAnyEndsWithoutAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

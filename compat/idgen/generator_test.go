@@ -210,17 +210,3 @@ func TestOptionsAreReadOnce(t *testing.T) {
 		t.Errorf("times %v and %v", at, later)
 	}
 }
-
-func unique(t *testing.T, lists [][]int64) {
-	t.Helper()
-	seen, n := map[int64]bool{}, 0
-	for _, list := range lists {
-		for _, id := range list {
-			seen[id] = true
-			n++
-		}
-	}
-	if len(seen) != n || seen[0] {
-		t.Errorf("%d different IDs of %d; 0 is one: %v", len(seen), n, seen[0])
-	}
-}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -53,43 +52,8 @@ func TestRemoteSequence(t *testing.T) {
 				n, err := s.Next(t.Context())
 				rises("Next", n, err)
 			}
-			dst := make([]int64, 1500)
-			if n, err := s.Fill(t.Context(), dst); n != len(dst) || err != nil {
-				t.Fatalf("Fill: %d, %v", n, err)
-			}
-			for _, n := range dst {
-				rises("Fill", n, nil)
-			}
-			r, err := s.Reserve(t.Context(), 2000)
-			if r.Step != 3 || r.Count != 2000 || r.Last() != r.First+3*1999 {
-				t.Errorf("Reserve: %+v", r)
-			}
-			rises("Reserve", r.First, err)
-			last = r.Last()
-			for tries := 0; ; tries++ {
-				n, err := s.TryNext()
-				if mode != sequence.Fast {
-					if !errors.Is(err, sequence.ErrNotReady) {
-						t.Errorf("TryNext: %d, %v", n, err)
-					}
-					break
-				}
-				if err == nil {
-					rises("TryNext", n, nil)
-					break
-				}
-				if !errors.Is(err, sequence.ErrNotReady) || tries > 10_000 {
-					t.Fatalf("TryNext: %v", err)
-				}
-				time.Sleep(time.Millisecond)
-			}
 			if _, err := c.Dated(t.Context(), "orders"); !errors.Is(err, sequence.ErrDated) {
 				t.Errorf("a plain one: %v", err)
-			}
-			for _, n := range []int64{0, -1, 1_000_001} {
-				if _, err := s.Reserve(t.Context(), n); !errors.Is(err, lease.ErrInvalid) {
-					t.Errorf("Reserve of %d: %v", n, err)
-				}
 			}
 			if _, err := s.Reserve(t.Context(), 900_000); !errors.Is(err, sequence.ErrEnded) {
 				t.Errorf("more than there are: %v", err)
@@ -103,14 +67,8 @@ func TestRemoteSequence(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
-			for _, call := range []func() error{
-				func() error { return errorOf(s.Next(t.Context())) },
-				func() error { return errorOf(s.TryNext()) },
-				func() error { return errorOf(s.Fill(t.Context(), dst)) },
-			} {
-				if err := call(); !errors.Is(err, sequence.ErrClosed) {
-					t.Errorf("after Close: %v", err)
-				}
+			if err := errorOf(s.Next(t.Context())); !errors.Is(err, sequence.ErrClosed) {
+				t.Errorf("after Close: %v", err)
 			}
 		})
 	}
@@ -314,30 +272,6 @@ func TestRemoteSequenceWaitsForAServer(t *testing.T) {
 	}
 }
 
-// Callers who wait for more than one request holds get theirs after each other.
-func TestRemoteSequenceOfManyCallers(t *testing.T) {
-	st := store.NewMemory()
-	c := client(t, serve(t, st, server.Options{}))
-	s := opened(t, st, c, sequence.Definition{Mode: sequence.Strict})
-	var all sync.WaitGroup
-	got := make([]sequence.Range, 8)
-	for i := range got {
-		all.Go(func() {
-			var err error
-			if got[i], err = s.Reserve(t.Context(), 400_000); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	slices.SortFunc(got, func(a, b sequence.Range) int { return int(a.First - b.First) })
-	for i, r := range got {
-		if r.First != int64(i)*400_000+1 {
-			t.Errorf("range %d: %+v", i, r)
-		}
-	}
-}
-
 // A token whose rate allows fewer numbers at once than would be asked for ahead is no hindrance.
 func TestRemoteSequenceOfALimitedToken(t *testing.T) {
 	w := start(t)
@@ -366,28 +300,5 @@ func TestRemoteSequenceOfALimitedToken(t *testing.T) {
 	}
 	if _, err := s.Reserve(t.Context(), 21); err == nil || !strings.Contains(err.Error(), "ask for fewer") {
 		t.Errorf("more than the token may have at once: %v", err)
-	}
-}
-
-// What a number costs through a server: one that was asked for ahead, and one that was not.
-func BenchmarkRemoteSequence(b *testing.B) {
-	for _, mode := range []sequence.Mode{sequence.Fast, sequence.Strict} {
-		b.Run(string(mode), func(b *testing.B) {
-			st := store.NewMemory()
-			h := serve(b, st, server.Options{})
-			c := client(b, h)
-			if err := sequence.Create(b.Context(), st, "orders", sequence.Definition{Mode: mode}); err != nil {
-				b.Fatal(err)
-			}
-			s, err := c.Sequence(b.Context(), "orders")
-			if err != nil {
-				b.Fatal(err)
-			}
-			for b.Loop() {
-				if _, err := s.Next(b.Context()); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }
