@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -140,33 +141,30 @@ func (p *process) crashSoon(d time.Duration) {
 	p.s.after(d, func() { p.s.kill(p) })
 }
 
-// Get implements store.Store.
-func (k link) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	out, err := k.ask(ctx, "get", func() any { return k.p.s.store.get(keys) }, nil)
+// fetch asks for a list. Who gets it may change it.
+func (k link) fetch(ctx context.Context, what string, do func() []store.Record) ([]store.Record, error) {
+	out, err := k.ask(ctx, what, func() any { return do() }, nil)
 	if err != nil {
 		return nil, err
 	}
-	return append([]store.Record(nil), out.([]store.Record)...), nil
+	return slices.Clone(out.([]store.Record)), nil
+}
+
+// Get implements store.Store.
+func (k link) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+	return k.fetch(ctx, "get", func() []store.Record { return k.p.s.store.get(keys) })
 }
 
 // List implements store.Store.
 func (k link) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
 ) ([]store.Record, error) {
-	out, err := k.ask(ctx, "list", func() any { return k.p.s.store.list(namespace, nodes, limit) }, nil)
-	if err != nil {
-		return nil, err
-	}
-	return append([]store.Record(nil), out.([]store.Record)...), nil
+	return k.fetch(ctx, "list", func() []store.Record { return k.p.s.store.list(namespace, nodes, limit) })
 }
 
 // Heads implements store.Store.
 func (k link) Heads(ctx context.Context) ([]store.Record, error) {
-	out, err := k.ask(ctx, "heads", func() any { return k.p.s.store.heads() }, nil)
-	if err != nil {
-		return nil, err
-	}
-	return append([]store.Record(nil), out.([]store.Record)...), nil
+	return k.fetch(ctx, "heads", func() []store.Record { return k.p.s.store.heads() })
 }
 
 // Swap implements store.Store. A batch may be cut in two, of which the second part is
@@ -199,7 +197,7 @@ func (k link) Swap(ctx context.Context, writes []store.Write) []error {
 		p.s.doubt(k.h, writes)
 		return errs
 	}
-	return append([]error(nil), out.([]error)...)
+	return slices.Clone(out.([]error))
 }
 
 // sent notes what a lease writes as soon as it sends it.

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"cmp"
+	"container/heap"
 	"time"
 )
 
@@ -12,44 +13,26 @@ type event struct {
 	do  func()
 }
 
-// queue is a binary heap of events, the next one first.
+// queue has the events that are planned, the next one first. It is a [heap.Interface].
 type queue []event
 
-func before(a, b event) bool {
-	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) < 0
+func (q queue) Len() int { return len(q) }
+
+func (q queue) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(q[i].at, q[j].at), cmp.Compare(q[i].seq, q[j].seq)) < 0
 }
 
-func (q *queue) push(e event) {
-	h := append(*q, e)
-	for i := len(h) - 1; i > 0; {
-		up := (i - 1) / 2
-		if !before(h[i], h[up]) {
-			break
-		}
-		h[i], h[up] = h[up], h[i]
-		i = up
-	}
-	*q = h
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+
+func (q *queue) Push(e any) { *q = append(*q, e.(event)) }
+
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	e := (*q)[last]
+	(*q)[last], *q = event{}, (*q)[:last]
+	return e
 }
 
-func (q *queue) pop() event {
-	h := *q
-	top, last := h[0], len(h)-1
-	h[0], h[last] = h[last], event{}
-	h = h[:last]
-	for i := 0; ; {
-		least := i
-		for c := 2*i + 1; c <= 2*i+2 && c < last; c++ {
-			if before(h[c], h[least]) {
-				least = c
-			}
-		}
-		if least == i {
-			break
-		}
-		h[i], h[least] = h[least], h[i]
-		i = least
-	}
-	*q = h
-	return top
-}
+func (q *queue) plan(e event) { heap.Push(q, e) }
+
+func (q *queue) next() event { return heap.Pop(q).(event) }

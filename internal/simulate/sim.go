@@ -174,7 +174,7 @@ func (s *sim) mark(what, who string, a, b int64) {
 
 func (s *sim) at(t time.Duration, do func()) {
 	s.seq++
-	s.queue.push(event{t, s.seq, do})
+	s.queue.plan(event{t, s.seq, do})
 }
 
 func (s *sim) after(d time.Duration, do func()) { s.at(s.now+max(d, 0), do) }
@@ -185,7 +185,7 @@ func (s *sim) advance(ctx context.Context, until time.Duration) {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return
 		}
-		e := s.queue.pop()
+		e := s.queue.next()
 		s.now = e.at
 		e.do()
 	}
