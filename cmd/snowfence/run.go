@@ -93,7 +93,7 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 	root.AddCommand(p.newCommand(), p.decodeCommand(), p.planCommand(), p.auditCommand(), p.serveCommand(),
 		p.tokenCommand(), p.leaseCommand(), p.simulateCommand(), p.namespaceCommand(), p.sequenceCommand(),
 		p.sqlCommand(), p.doctorCommand(), p.serversCommand(),
-		p.secretCommand(), p.versionCommand(), p.settingsCommand(), storesTopic())
+		p.secretCommand(), p.versionCommand(), storesTopic())
 	return root
 }
 

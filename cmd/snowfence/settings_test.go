@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"errors"
+	"flag"
+	"fmt"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/snowfence/snowfence/cmd/internal/serve"
@@ -13,22 +16,53 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+var writeSettings = flag.Bool("settings", false, "write the reference of settings into its page")
+
 // The reference in docs/operate/settings.md is that of the flags.
 func TestSettingsAreCurrent(t *testing.T) {
-	doc, err := os.ReadFile("../../docs/operate/settings.md")
+	const page = "../../docs/operate/settings.md"
+	doc, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := withSettings(doc)
+	head, rest, ok := bytes.Cut(doc, []byte("<!-- settings: written by go generate -->\n"))
+	_, tail, ok2 := bytes.Cut(rest, []byte("<!-- end of settings -->\n"))
+	if !ok || !ok2 {
+		t.Fatal("the page has no place for the settings")
+	}
+	want := fmt.Appendf(nil, "%s<!-- settings: written by go generate -->\n%s<!-- end of settings -->\n%s", head,
+		settingsReference(), tail)
+	if *writeSettings {
+		err = os.WriteFile(page, want, 0o644)
+	} else if !bytes.Equal(doc, want) {
+		err = errors.New("it has not the settings of the program: run make gen")
+	}
 	if err != nil {
-		t.Fatal(err)
+		t.Errorf("%s: %v", page, err)
 	}
-	if !bytes.Equal(doc, want) {
-		t.Error("docs/operate/settings.md has not the settings of the program: run go generate ./... in cmd")
+}
+
+func settingsReference() string {
+	var text strings.Builder
+	text.WriteString("| flag and line of the file | variable | default | |\n|---|---|---|---|\n")
+	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	c := new(serve.Config)
+	bindSettings(fs, c)
+	fs.VisitAll(func(f *pflag.Flag) {
+		_, help := pflag.UnquoteUsage(f)
+		value := f.DefValue
+		if value == "" || value == "[]" {
+			value = "–"
+		}
+		fmt.Fprintf(&text, "| `%s` | `%s` | %s | %s |\n", f.Name, envName(f.Name), value, help)
+	})
+	text.WriteString("\nThese lines can stand in the file only:\n\n| line | |\n|---|---|\n")
+	for tag := range c.Settings() {
+		if tag.Get("name") == "" {
+			fmt.Fprintf(&text, "| `%s` | %s |\n", tag.Get("file"), tag.Get("help"))
+		}
 	}
-	if _, err := withSettings([]byte("nothing")); err == nil {
-		t.Error("a document without the marks is no error")
-	}
+	return text.String()
 }
 
 // Each setting has a flag with the default and the help of its tags; --store is as elsewhere.
