@@ -164,48 +164,30 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestDocumentedOperations looks for each command of docs/operate/operations.md in the
-// script that runs them.
+// TestDocumentedOperations looks for each command of two pages in the scripts that run them.
 func TestDocumentedOperations(t *testing.T) {
-	script, err := os.ReadFile("testdata/operations.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for line := range strings.Lines(pages(t)["../../docs/operate/operations.md"]) {
-		command, ok := strings.CutPrefix(strings.TrimSpace(line), "snowfence ")
-		// TestUsersShareTheSystemStore has that one
-		if !ok || !strings.HasPrefix(line, "    ") || strings.Contains(line, "/var/lib/snowfence/") {
-			continue
+	for page, script := range map[string]string{
+		"operate/operations.md": "operations.txtar", "move/past.md": "past.txtar",
+	} {
+		runs, err := os.ReadFile("testdata/" + script)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if n++; !strings.Contains(string(script), " "+command+"\n") {
-			t.Errorf("no script runs: snowfence %s", command)
+		n := 0
+		for line := range strings.Lines(pages(t)["../../docs/"+page]) {
+			command, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "    snowfence ")
+			// TestUsersShareTheSystemStore has that one
+			if !ok || strings.Contains(line, "/var/lib/snowfence/") {
+				continue
+			}
+			command, _, _ = strings.Cut(command, " < ")
+			if n++; !strings.Contains(string(runs), " "+command+"\n") {
+				t.Errorf("%s: no script runs: snowfence %s", page, command)
+			}
 		}
-	}
-	if n < 15 {
-		t.Errorf("only %d commands", n)
-	}
-}
-
-// TestDocumentedPast is the same for docs/move/past.md.
-func TestDocumentedPast(t *testing.T) {
-	script, err := os.ReadFile("testdata/past.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for line := range strings.Lines(pages(t)["../../docs/move/past.md"]) {
-		command, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "    snowfence ")
-		if !ok {
-			continue
+		if n < 7 {
+			t.Errorf("%s: only %d commands", page, n)
 		}
-		command, _, _ = strings.Cut(command, " < ")
-		if n++; !strings.Contains(string(script), "snowfence "+command+"\n") {
-			t.Errorf("no script runs: snowfence %s", command)
-		}
-	}
-	if n < 7 {
-		t.Errorf("only %d commands", n)
 	}
 }
 

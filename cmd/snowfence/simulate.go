@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"runtime"
-	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/internal/simulate"
@@ -81,11 +80,12 @@ code is 3.`,
 func writeSimulation(out *bufio.Writer, f *simulateFlags, t *simulate.Figures, bad *simulate.Collision) error {
 	var err error
 	if f.json {
-		err = writeJSON(out, simulationObject(f, t, bad))
+		err = writeJSON(out, newSimulation(f, t, bad))
 	} else {
+		fmt.Fprintf(out, "%s\n\n", verdict(t, bad))
 		_, err = out.Write(show.AppendRows(nil, simulationRows(f, t)))
 		if bad != nil {
-			fmt.Fprintf(out, "\ncollision: %v\nThe steps that are left of it:\n", bad)
+			fmt.Fprintf(out, "\nThe steps that are left of it:\n")
 			for _, step := range bad.Steps {
 				fmt.Fprintln(out, step)
 			}
@@ -97,78 +97,60 @@ func writeSimulation(out *bufio.Writer, f *simulateFlags, t *simulate.Figures, b
 	return err
 }
 
+// verdict is what people want to know first.
+func verdict(t *simulate.Figures, bad *simulate.Collision) string {
+	if bad != nil {
+		return fmt.Sprintf("FAILED: %v", bad)
+	}
+	text := "PASSED: 0 duplicates"
+	if n := t.Unseen + t.Repeated; n > 0 {
+		text += fmt.Sprintf("; %s inside the documented windows (snowfence simulate --help)", show.Thousands(n))
+	}
+	return text
+}
+
 func simulationRows(f *simulateFlags, t *simulate.Figures) [][2]string {
-	rows := [][2]string{}
-	add := func(name, format string, args ...any) {
-		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
+	rows := [][2]string{
+		{"seeds", fmt.Sprintf("%d to %d", f.seed, f.seed+uint64(max(t.Seeds, 1))-1)},
+		{"virtual time", fmt.Sprintf("%.1f h", t.Virtual.Hours())},
 	}
-	add("seeds", "%d to %d", f.seed, f.seed+uint64(max(t.Seeds, 1))-1)
-	add("virtual time", "%.1f h", t.Virtual.Hours())
-	for _, row := range []struct {
-		name string
-		n    int64
-	}{
-		{"processes", t.Processes},
-		{"grants", t.Grants},
-		{"renewals", t.Renewals},
-		{"store calls", t.Calls},
-		{"faults", t.Injected()},
-	} {
-		add(row.name, "%s", show.Thousands(row.n))
+	add := func(name string, n int64, about string) {
+		rows = append(rows, [2]string{name, show.Thousands(n) + about})
 	}
+	add("processes", t.Processes, "")
+	add("grants", t.Grants, "")
+	add("renewals", t.Renewals, "")
+	add("store calls", t.Calls, "")
+	add("faults", t.Injected(), "")
 	for kind, n := range t.Faults {
 		if n > 0 {
-			add("  "+simulate.Fault(kind).String(), "%s", show.Thousands(n))
+			add("  "+simulate.Fault(kind).String(), n, "")
 		}
 	}
-	add("IDs", "%s, each checked", show.Thousands(t.IDs))
-	add("unseen", "%s made twice in the time that no lease can see (snowfence simulate --help)",
-		show.Thousands(t.Unseen))
-	add("takes", "%s of sequences", show.Thousands(t.Takes))
-	add("numbers", "%s, each checked", show.Thousands(t.Numbers))
-	add("repeated", "%s came twice where nobody can see it", show.Thousands(t.Repeated))
+	add("IDs", t.IDs, ", each checked")
+	add("unseen", t.Unseen, " made twice in the time that no lease can see")
+	add("takes", t.Takes, " of sequences")
+	add("numbers", t.Numbers, ", each checked")
+	add("repeated", t.Repeated, " came twice where nobody can see it")
 	return rows
 }
 
 // simulation is what --json prints.
 type simulation struct {
-	Seed      uint64           `json:"seed"`
-	Seeds     int              `json:"seeds"`
-	Hours     float64          `json:"virtual_hours"`
-	Processes int64            `json:"processes"`
-	Grants    int64            `json:"grants"`
-	Renewals  int64            `json:"renewals"`
-	Calls     int64            `json:"store_calls"`
-	Faults    int64            `json:"faults"`
-	ByKind    map[string]int64 `json:"faults_by_kind"`
-	IDs       int64            `json:"ids"`
-	Unseen    int64            `json:"unseen"`
-	Takes     int64            `json:"takes"`
-	Numbers   int64            `json:"numbers"`
-	Repeated  int64            `json:"repeated"`
-	Collision *simulated       `json:"collision"`
+	Seed uint64 `json:"seed"`
+	*simulate.Figures
+	Hours     float64             `json:"virtual_hours"`
+	Faults    int64               `json:"faults"`
+	ByKind    map[string]int64    `json:"faults_by_kind"`
+	Collision *simulate.Collision `json:"collision"`
 }
 
-type simulated struct {
-	Seed  uint64        `json:"seed"`
-	At    time.Duration `json:"at_ns"`
-	What  string        `json:"what"`
-	Steps []string      `json:"steps"`
-}
-
-func simulationObject(f *simulateFlags, t *simulate.Figures, bad *simulate.Collision) simulation {
-	o := simulation{
-		Seed: f.seed, Seeds: t.Seeds, Hours: t.Virtual.Hours(), Processes: t.Processes, Grants: t.Grants,
-		Renewals: t.Renewals, Calls: t.Calls, Faults: t.Injected(), ByKind: map[string]int64{},
-		IDs: t.IDs, Unseen: t.Unseen, Takes: t.Takes, Numbers: t.Numbers, Repeated: t.Repeated,
-	}
+func newSimulation(f *simulateFlags, t *simulate.Figures, bad *simulate.Collision) simulation {
+	o := simulation{f.seed, t, t.Virtual.Hours(), t.Injected(), map[string]int64{}, bad}
 	for kind, n := range t.Faults {
 		if n > 0 {
 			o.ByKind[simulate.Fault(kind).String()] = n
 		}
-	}
-	if bad != nil {
-		o.Collision = &simulated{bad.Seed, bad.At, bad.What, bad.Steps}
 	}
 	return o
 }
