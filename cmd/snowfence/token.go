@@ -16,6 +16,7 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 )
@@ -78,7 +79,7 @@ func parseEnd(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	t, err := server.ReadTime(text)
+	t, err := show.ReadTime(text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err2 := strconv.ParseUint(days, 10, 16); err2 == nil {
 			t, err = now.AddDate(0, 0, int(n)), nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
 // code is the table from kinds of errors to the first word of an error reply. TRYAGAIN is
@@ -279,7 +280,7 @@ func decode(c *conn, args [][]byte) {
 	if !ok {
 		return
 	}
-	id, _, err := server.ReadID(snowfence.Decimal, args[2])
+	id, _, err := show.ReadID(snowfence.Decimal, args[2])
 	if err != nil {
 		c.fail(err)
 		return

@@ -1,10 +1,10 @@
 package server
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/public"
 )
 
@@ -40,27 +40,9 @@ func (f Form) Append(b []byte, id snowfence.ID) []byte {
 // Parse returns the ID of a text. A form with a prefix takes texts with that prefix only,
 // one without takes any.
 func (f Form) Parse(text string) (snowfence.ID, error) {
-	id, prefix, err := ReadID(f.encoding, []byte(text))
+	id, prefix, err := show.ReadID(f.encoding, []byte(text))
 	if err == nil && f.prefix != "" && prefix != f.prefix {
 		err = fmt.Errorf("%w: %q does not begin with %s", snowfence.ErrInvalidID, Clip(text), f.prefix)
 	}
 	return id, err
-}
-
-// ReadID reads an ID in an encoding, with a prefix before it or without one. The prefix
-// is returned with its _; the error is that of the text without one.
-func ReadID(e snowfence.Encoding, s []byte) (id snowfence.ID, prefix string, err error) {
-	if id, err = e.ParseBytes(s); err == nil {
-		return id, "", nil
-	}
-	// Some encodings have a digit _.
-	for at := bytes.LastIndexByte(s, '_'); at > 0; at = bytes.LastIndexByte(s[:at], '_') {
-		if _, nameErr := public.NewPrefix(string(s[:at]), e); nameErr != nil {
-			continue
-		}
-		if id, digitsErr := e.ParseBytes(s[at+1:]); digitsErr == nil {
-			return id, string(s[:at+1]), nil
-		}
-	}
-	return 0, "", err
 }

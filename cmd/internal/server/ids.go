@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
 // Next returns a new ID.
@@ -148,30 +149,14 @@ func (sp *Space) Fields(p snowfence.Parts) []FieldValue {
 	return fields
 }
 
-// timeForms are how people write a time, and how databases print one. Without an offset it is UTC.
-var timeForms = [...]string{
-	time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, time.DateOnly,
-	time.DateTime + "Z07:00", time.DateTime + "Z07", // psql prints +05:30 and +00
-}
-
-// ReadTime reads a time as people and databases write it.
-func ReadTime(s string) (t time.Time, err error) {
-	for _, form := range timeForms {
-		if t, err = time.Parse(form, s); err == nil {
-			return t.UTC(), nil
-		}
-	}
-	return t, err
-}
-
-// ParseTime reads a time of a request: as [ReadTime], or as milliseconds since 1970.
+// ParseTime reads a time of a request: as [show.ReadTime], or as milliseconds since 1970.
 func ParseTime(s string) (time.Time, error) {
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return time.UnixMilli(ms).UTC(), nil
 	}
-	t, err := ReadTime(s)
+	t, err := show.ReadTime(s)
 	if i := strings.LastIndexByte(s, ' '); err != nil && i > len(time.DateOnly) {
-		t, err = ReadTime(s[:i] + "+" + s[i+1:]) // a + in a query is a space
+		t, err = show.ReadTime(s[:i] + "+" + s[i+1:]) // a + in a query is a space
 	}
 	if err != nil {
 		return t, Errorf(Invalid, "time %q: write it as 2026-01-02T15:04:05Z, or as milliseconds since 1970", Clip(s))

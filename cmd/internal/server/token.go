@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -49,7 +50,7 @@ type End struct{ time.Time }
 // UnmarshalText implements [encoding.TextUnmarshaler]. Its error does not show the text: somebody
 // may have put a token there.
 func (e *End) UnmarshalText(text []byte) (err error) {
-	if e.Time, err = ReadTime(string(text)); err != nil || e.IsZero() {
+	if e.Time, err = show.ReadTime(string(text)); err != nil || e.IsZero() {
 		return errors.New("until: write a time as 2027-01-31T12:00:00Z, or a date, which means its first moment in UTC")
 	}
 	return nil

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/public"
 )
 
@@ -98,7 +97,7 @@ func unreadableError(s []byte, err error) error {
 // readText reads an ID in one form, with or without a prefix.
 func readText(f Form, s []byte) (text, error) {
 	if e, ok := f.(snowfence.Encoding); ok {
-		id, prefix, err := server.ReadID(e, s)
+		id, prefix, err := ReadID(e, s)
 		return text{id: id, form: e, prefix: prefix}, err
 	}
 	at := bytes.LastIndexByte(s, '_') + 1
@@ -109,4 +108,22 @@ func readText(f Form, s []byte) (text, error) {
 	}
 	id, err := f.ParseBytes(s[at:])
 	return text{id: id, form: f, prefix: string(s[:at])}, err
+}
+
+// ReadID reads an ID in an encoding, with a prefix before it or without one. The prefix
+// is returned with its _; the error is that of the text without one.
+func ReadID(e snowfence.Encoding, s []byte) (id snowfence.ID, prefix string, err error) {
+	if id, err = e.ParseBytes(s); err == nil {
+		return id, "", nil
+	}
+	// Some encodings have a digit _.
+	for at := bytes.LastIndexByte(s, '_'); at > 0; at = bytes.LastIndexByte(s[:at], '_') {
+		if _, nameErr := public.NewPrefix(string(s[:at]), e); nameErr != nil {
+			continue
+		}
+		if id, digitsErr := e.ParseBytes(s[at+1:]); digitsErr == nil {
+			return id, string(s[:at+1]), nil
+		}
+	}
+	return 0, "", err
 }

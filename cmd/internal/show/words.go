@@ -6,13 +6,27 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// ParseTime reads a time as people write it.
+// timeForms are how people write a time, and how databases print one. Without an offset it is UTC.
+var timeForms = [...]string{
+	time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, time.DateOnly,
+	time.DateTime + "Z07:00", time.DateTime + "Z07", // psql prints +05:30 and +00
+}
+
+// ReadTime reads a time as people and databases write it.
+func ReadTime(s string) (t time.Time, err error) {
+	for _, form := range timeForms {
+		if t, err = time.Parse(form, s); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return t, err
+}
+
+// ParseTime is ReadTime with an error for people.
 func ParseTime(text string) (time.Time, error) {
-	t, err := server.ReadTime(text)
+	t, err := ReadTime(text)
 	if err != nil {
 		return t, fmt.Errorf("%q is not a time such as 2027-01-01T00:00:00Z or 2027-01-01", text)
 	}
