@@ -29,7 +29,7 @@ func Presets() ([]*View, error) {
 		if err != nil {
 			return nil, err
 		}
-		v, err := viewOf(preset.Name, s)
+		v, err := ViewOf(preset.Name, s)
 		if err != nil {
 			return nil, err
 		}

@@ -49,10 +49,11 @@ func NewViewWith(spec string, scheme func(snowfence.Layout) (*snowfence.Scheme, 
 	if err != nil {
 		return nil, err
 	}
-	return viewOf(spec, s)
+	return ViewOf(spec, s)
 }
 
-func viewOf(name string, s *snowfence.Scheme) (*View, error) {
+// ViewOf returns the view of a scheme, by the name that people know.
+func ViewOf(name string, s *snowfence.Scheme) (*View, error) {
 	v := &View{Name: name, Scheme: s, Layout: s.Layout()}
 	if parts := v.Layout.NodeParts(); len(parts) != 1 || parts[0].Name != snowfence.FieldNode {
 		v.parts = parts

@@ -2,7 +2,6 @@ import { useEffect, useState } from 'preact/hooks'
 import { post } from './api.js'
 import { Bits } from './bits.jsx'
 import { Copy } from './copy.jsx'
-import { ago, count, utc } from './format.js'
 
 export function Decode({ live, given }) {
   const [text, setText] = useState(given.get('id') || '')
@@ -10,7 +9,6 @@ export function Decode({ live, given }) {
   const [spec, setSpec] = useState('')
   const [answer, set] = useState(null)
   const [error, setError] = useState(null)
-  const [chosen, choose] = useState(0)
 
   useEffect(() => {
     if (!text.trim()) {
@@ -25,14 +23,13 @@ export function Decode({ live, given }) {
       else if (where === 'spec') q.layout = spec
       else if (where) q.layout = where
       post('decode', q, end.signal)
-        .then((a) => (set(a), setError(null), choose(0)))
+        .then((a) => (set(a), setError(null)))
         .catch((err) => !end.signal.aborted && (setError(err.message), set(null)))
     }, 150)
     return () => (clearTimeout(timer), end.abort())
   }, [text, where, spec])
 
   const presets = live.hello?.presets || []
-  const r = answer?.readings[chosen]
   return (
     <>
       <h1>Decode an ID</h1>
@@ -80,79 +77,38 @@ export function Decode({ live, given }) {
             <p>Paste an ID from a log, a URL or a table. Nothing is sent but to this server.</p>
           </div>
         )}
-        {answer && answer.readings.length === 0 && <p class="card empty muted">No layout known gives it a time between its epoch and now. Choose the layout if you know it.</p>}
-        {r && <Reading r={r} now={Date.now() - live.skew} />}
+        {answer?.map((c, i) => (
+          <Card key={i} c={c} />
+        ))}
       </div>
-      {answer && answer.readings.length > 1 && (
-        <section class="card">
-          <h2>All readings</h2>
-          <ul class="readings">
-            {answer.readings.map((o, i) => (
-              <li key={i}>
-                <button type="button" class="row" aria-pressed={i === chosen} onClick={() => choose(i)}>
-                  <b>{o.name}</b>
-                  <span class="num">{utc(o.time)}</span>
-                  <span class="muted">
-                    read as {o.encodings.join(', ')}
-                    {o.odd && `; ${o.odd}`}
-                  </span>
-                </button>
-              </li>
-            ))}
-          </ul>
-          {answer.more > 0 && <p class="muted">{answer.more} more are less likely.</p>}
-        </section>
-      )}
     </>
   )
 }
 
-function Reading({ r, now }) {
-  const at = Date.parse(r.time)
-  const values = Object.fromEntries(r.fields.map((f) => [f.name, f.value]))
+/** What the server says of an ID: its bits, and a line for each field. */
+function Card({ c }) {
+  const fields = (c.groups || []).filter((g) => g.name).map((g) => ({ name: g.name, bits: g.digits.length }))
+  const values = Object.fromEntries((c.groups || []).map((g) => [g.name, `0b${g.digits}`]))
   return (
     <section class="card reading">
       <div class="head">
-        <h2 class="mono">{r.id}</h2>
-        <Copy text={r.id} what="the ID" />
+        <h2 class="mono">{c.title}</h2>
+        <Copy text={c.title} what="the ID" />
       </div>
-      <p class="muted">
-        {r.space ? 'Namespace' : 'Layout'} <b>{r.name}</b>, read as {r.encodings.join(' or ')}
-        {r.encrypted && ', decrypted by the server'}
-        {r.odd && <span class="flag"> {r.odd}</span>}
-      </p>
-      <p class="when">
-        <span class="num">{r.time.replace('T', ' ').replace('Z', '')}</span> <span class="unit">UTC</span>
-        <span class="muted">, {ago(now - at)}</span>
-      </p>
-      <Bits fields={r.fields} values={values} />
-      <div class="pair">
-        <table class="plain">
-          <caption>Fields</caption>
-          <tbody>
-            {r.fields.map((f) => (
-              <tr key={f.name}>
-                <th scope="row">{f.name}</th>
-                <td class="num">{count(BigInt(f.value))}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        <table class="plain">
-          <caption>The same ID, written otherwise</caption>
-          <tbody>
-            {r.forms.map(([name, form]) => (
-              <tr key={name}>
-                <th scope="row">{name}</th>
-                <td class="mono">{form}</td>
-                <td class="narrow">
-                  <Copy text={form} what={`as ${name}`} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      {c.note && <p class="muted">{c.note}</p>}
+      {fields.length > 0 && <Bits fields={fields} values={values} />}
+      <table class="plain">
+        <caption>Fields</caption>
+        <tbody>
+          {(c.rows || []).map(([name, value]) => (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td class="num">{value}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {c.more && <p class="muted">{c.more}</p>}
     </section>
   )
 }
