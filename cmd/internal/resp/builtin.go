@@ -57,6 +57,12 @@ func auth(c *conn, args [][]byte) {
 	}
 }
 
+// A connection that guesses tokens is slow, and ends soon.
+const (
+	wrongDelay = 100 * time.Millisecond
+	mostWrong  = 3
+)
+
 // login takes a token, or writes the error reply.
 func (c *conn) login(token []byte) bool {
 	a := c.srv.cfg.Auth()
@@ -70,9 +76,15 @@ func (c *conn) login(token []byte) bool {
 		c.countRefused(err.Error())
 		c.out = appendError(c.out, "WRONGPASS", "invalid username-password pair or user is disabled.")
 		c.id = nil // who failed to be somebody else is nobody
+		select {
+		case <-time.After(wrongDelay):
+		case <-c.srv.life.Done():
+		}
+		c.wrong++
+		c.quit = c.wrong == mostWrong
 		return false
 	}
-	c.id = id
+	c.id, c.wrong = id, 0
 	return true
 }
 

@@ -67,7 +67,7 @@ func TestCertificateIsJudgedAgain(t *testing.T) {
 		next("after a wrong token", "NOAUTH")
 		p.do("RESET")
 		next("after RESET", "")
-		time.Sleep(time.Minute)
+		time.Sleep(time.Until(cert.NotAfter))
 		next("in its last moment", "")
 		time.Sleep(time.Nanosecond)
 		next("after its end", "NOAUTH")

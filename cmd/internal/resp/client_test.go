@@ -287,6 +287,16 @@ func TestTokens(t *testing.T) {
 	p.fails(p.do("SNOWFENCE.NEXT", "default"), "LIMIT")
 	p.fails(p.do("SNOWFENCE.DECODE", "default", "1"), "LIMIT")
 	p.fails(p.do("SNOWFENCE.NEXT", "missing"), "LIMIT") // before the store is asked
+
+	// One connection tried half a million tokens a second.
+	guesser, began := dial(t, addr), time.Now()
+	guesser.send(strings.Repeat(encode("AUTH", "guess"), 100))
+	for range mostWrong {
+		guesser.fails(guesser.reply(), "WRONGPASS")
+	}
+	if rest, err := io.ReadAll(guesser.r); len(rest) > 0 || time.Since(began) < mostWrong*wrongDelay {
+		t.Errorf("after %v: %q, %v", time.Since(began), rest, err)
+	}
 }
 
 func TestLimitOfConnections(t *testing.T) {

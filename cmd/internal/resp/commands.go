@@ -1,6 +1,7 @@
 package resp
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"strings"
@@ -48,6 +49,9 @@ func code(k server.Kind) string {
 }
 
 func (c *conn) fail(err error) {
+	if c.srv.life.Err() != nil && errors.Is(err, context.Canceled) {
+		err = server.ErrStopping // by us, not by the client
+	}
 	kind := c.srv.cfg.Service.Failed(server.RESP, err, func() server.Request {
 		q := c.requestInfo(strings.ToUpper(server.Clip(c.args[0])))
 		if len(c.args) > 1 {

@@ -45,6 +45,7 @@ type conn struct {
 	madeIDs  int64         // IDs of space that are not counted yet
 	commands int64         // commands that are not counted yet
 	named    bool          // AUTH was tried, so the certificate does not count
+	wrong    int           // tokens that were
 	judge    judgement     // of the certificate
 	leaves   time.Time     // from then on its commands are refused, because the server stops
 	refuses  bool          // its commands are refused now

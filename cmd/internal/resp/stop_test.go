@@ -7,7 +7,47 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
+
+// A command that waited for the clock failed by our own cancellation, and the client read that.
+func TestStopIsTheReasonOfCommandsThatWait(t *testing.T) {
+	st := store.NewMemory()
+	s, err := snowfence.NewScheme(snowfence.MustLayout("time=31,node=10,seq=2,tick=1s,epoch=2025-01-01"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	service := server.New(st, server.Options{MaxWait: time.Hour, Block: 1})
+	t.Cleanup(func() {
+		if err := service.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	r, addr := start(t, Config{Service: service})
+	p := dial(t, addr)
+	p.id(p.do("SNOWFENCE.NEXT", "default"))
+	p.send(strings.Repeat(encode("SNOWFENCE.NEXT", "default")+encode("PING"), 50))
+	for service.Spaces()[0].Waits.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	stopped := make(chan error)
+	go func() { stopped <- r.Shutdown(context.Background()) }()
+	for range 100 {
+		if err, ok := p.reply().(error); ok && err.Error() != "TRYAGAIN "+server.ErrStopping.Error() {
+			t.Fatalf("a command that waited: %v", err)
+		}
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
 
 // Clients that never pause were cut off in the middle at a stop: each command that they send is
 // answered, at last by an error that tells them to go.
