@@ -89,8 +89,10 @@ func describe() descriptions {
 		ids:   newMetric(counter, "ids_total", "IDs made by this server.", "namespace"),
 		waits: newMetric(counter, "waits_total",
 			"Requests for one ID that had to wait for the clock or a grant.", "namespace"),
-		failures:  newMetric(counter, "failures_total", "Errors that went to callers.", "wire", "kind"),
-		leaseHeld: newMetric(gauge, "lease_held", "1 while this server can make IDs of the namespace.", "namespace"),
+		failures: newMetric(counter, "failures_total", "Errors that went to callers.", "wire", "kind"),
+		leaseHeld: newMetric(gauge, "lease_held",
+			"1 while this server can make IDs of the namespace, 0 while its lease is lost; none while nobody wants one.",
+			"namespace"),
 		leaseLeft: newMetric(gauge, "lease_left_seconds",
 			"How long IDs could still be made if the store became unreachable now.", "namespace"),
 		leaseBegins: newMetric(gauge, "lease_begins_seconds",
@@ -101,7 +103,7 @@ func describe() descriptions {
 				"is well."),
 		lead: newMetric(gauge, "lead_seconds",
 			"How far IDs are ahead of the clock: in a burst, or after the clock stepped back.", "namespace"),
-		nodesHeld:     newMetric(gauge, "nodes_held", "Nodes that are leased, by anybody.", "namespace"),
+		nodesHeld:     newMetric(gauge, "nodes_held", "Nodes that are leased, by anybody, or vetoed.", "namespace"),
 		nodesLeasable: newMetric(gauge, "nodes_leasable", "Nodes that can be leased.", "namespace"),
 		days: newMetric(gauge, "layout_left_days",
 			"Days until the time bits of the layout run out.", "namespace"),
@@ -210,7 +212,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		put(d.waits, float64(sp.Waits.Load()), name)
 		put(d.days, l.EndOfLife().Sub(now).Hours()/24, name)
 		if h, ok := sp.Health(now); ok {
-			put(d.leaseHeld, boolValue(h.Left > 0), name)
+			if h.Held || h.Trouble != nil {
+				put(d.leaseHeld, boolValue(h.Left > 0), name)
+			}
 			put(d.leaseLeft, h.Left.Seconds(), name)
 			put(d.leaseBegins, h.Waits(now).Seconds(), name)
 		}

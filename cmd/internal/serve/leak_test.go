@@ -90,6 +90,9 @@ func TestNothingLeaks(t *testing.T) {
 					if who == "" && strings.HasPrefix(command, "AUTH") {
 						continue
 					}
+					if strings.HasPrefix(who, "wrong") && strings.HasPrefix(command, "HELLO") {
+						continue // the third wrong token ends the connection
+					}
 					c.heard = func(text string) { hear("resp", text) }
 					c.ask(command)
 				}

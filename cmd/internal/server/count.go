@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// NodeCount is how many nodes of a namespace are held, of those that can be leased.
+// NodeCount is how many nodes of a namespace nobody else can lease now, of those that can be leased.
 type NodeCount struct {
-	// Both leave out the reserved range, whose nodes programs lease by number only.
+	// Held or vetoed. Both leave out the reserved range, whose nodes programs lease by number only.
 	Held, Leasable int64
 	Owners         map[string]int64 // all nodes held by the token that their labels name
 	At             time.Time
@@ -23,11 +23,10 @@ func (s *Service) CountNodes(ctx context.Context, namespace string) (NodeCount, 
 	n := NodeCount{Leasable: last - first + 1, Owners: map[string]int64{}, At: v.At}
 	for i := range v.Leases {
 		l := &v.Leases[i]
-		if !l.Held {
-			continue
+		if l.Held {
+			n.Owners[OwnerOf(l.Label)]++
 		}
-		n.Owners[OwnerOf(l.Label)]++
-		if l.Node >= first && l.Node <= last {
+		if (l.Held || l.Veto != "") && l.Node >= first && l.Node <= last {
 			n.Held++
 		}
 	}
