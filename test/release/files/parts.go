@@ -21,7 +21,7 @@ type object = map[string]any
 // readParts reads what buildinfo does not tell: licences, and which module requires which.
 func (b *build) readParts(m *maker) error {
 	var err error
-	if b.linked, err = licences.LinkedIn(m.dir, m.env, command); err != nil {
+	if b.linked, err = licences.Linked(m.dir, m.env, command); err != nil {
 		return err
 	}
 	graph, err := m.run("mod", "graph")

@@ -7,32 +7,15 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/snowfence/snowfence/test/release"
-	"golang.org/x/mod/modfile"
 )
-
-// ours reports whether a module is one of this repository.
-func ours(path string) bool { return release.Ours(path) }
 
 // Systems are those for which we build programs. They link different modules.
 var Systems = []string{"linux", "darwin", "windows"}
-
-// Linked returns the modules of others that are linked into packages of the module cmd, by path, in
-// the versions of its go.mod. dir is the root of the repository.
-func Linked(dir string, packages ...string) ([]Module, error) {
-	work, err := workspace(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(filepath.Dir(work))
-	return LinkedIn(filepath.Join(dir, "cmd"), append(os.Environ(), "GOWORK="+work, "GOFLAGS="), packages...)
-}
 
 // source is a linked module, where its files are, and its linked packages from there.
 type source struct {
@@ -41,8 +24,9 @@ type source struct {
 	packages []string
 }
 
-// LinkedIn is Linked for the module in the folder dir, and an environment for the go command.
-func LinkedIn(dir string, env []string, packages ...string) ([]Module, error) {
+// Linked returns the modules of others that are linked into packages, by path. dir is the folder of
+// the module, and env the environment of the go command.
+func Linked(dir string, env []string, packages ...string) ([]Module, error) {
 	all := map[string]*source{}
 	for _, system := range Systems {
 		if err := list(all, dir, append(slices.Clip(env), "GOOS="+system, "CGO_ENABLED=0"), packages); err != nil {
@@ -80,7 +64,7 @@ func list(all map[string]*source, dir string, env, packages []string) error {
 		} else if err != nil {
 			return err
 		}
-		if p.Module == nil || ours(p.Module.Path) {
+		if p.Module == nil || release.Ours(p.Module.Path) {
 			continue
 		}
 		s := all[p.Module.Path]
@@ -91,47 +75,4 @@ func list(all map[string]*source, dir string, env, packages []string) error {
 		sub := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, p.Module.Path), "/")
 		s.packages = append(s.packages, sub)
 	}
-}
-
-// workspace writes a go.work with the modules that cmd needs and no others, which may require newer
-// versions than cmd does. The caller removes its folder.
-func workspace(dir string) (string, error) {
-	all, version, err := release.Modules(dir)
-	if err != nil {
-		return "", err
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return "", err
-	}
-	text, err := os.ReadFile(filepath.Join(dir, "go.work"))
-	if err != nil {
-		return "", err
-	}
-	whole, err := modfile.ParseWork("go.work", text, nil)
-	if err != nil {
-		return "", err
-	}
-	needed := map[string]bool{}
-	for _, m := range all {
-		if m.Dir == "cmd" {
-			needed[m.Path] = true
-			for _, n := range m.Needs {
-				needed[n.Path] = true
-			}
-		}
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "go %s\n", whole.Go.Version)
-	for _, m := range all {
-		if needed[m.Path] {
-			folder := filepath.ToSlash(filepath.Join(dir, m.Dir))
-			fmt.Fprintf(&b, "use %s\nreplace %s %s => %[1]s\n", folder, m.Path, version)
-		}
-	}
-	tmp, err := os.MkdirTemp("", "snowfence-licences-")
-	if err != nil {
-		return "", err
-	}
-	work := filepath.Join(tmp, "go.work")
-	return work, os.WriteFile(work, []byte(b.String()), 0o644)
 }

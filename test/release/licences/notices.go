@@ -2,15 +2,12 @@ package licences
 
 import (
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-
-	"golang.org/x/mod/modfile"
 )
 
 // page is where the build of the dashboard writes the licences of what it bundles.
@@ -25,20 +22,9 @@ Made by make release from the module cache.
 
 `
 
-// notLinked begins the list of modules that go.mod of cmd names, and no program contains.
-const notLinked = "Only for tests, or of a module above, but not linked into a program:\n"
-
-// Notices returns the notices of what the program in the repository in dir contains. It refuses
-// licences that it does not know.
-func Notices(dir string) (string, error) {
-	modules, err := Linked(dir, "./snowfence")
-	if err != nil {
-		return "", err
-	}
-	required, err := Required(dir)
-	if err != nil {
-		return "", err
-	}
+// Notices returns the notices of a program that has these modules of others, and of what the
+// repository in dir bundles.
+func Notices(dir string, modules []Module) (string, error) {
 	bundled, err := Bundled(dir)
 	if err != nil {
 		return "", err
@@ -52,7 +38,6 @@ func Notices(dir string) (string, error) {
 	sourceOf := ""
 	for _, m := range modules {
 		fmt.Fprintf(&b, "%s %s: %s\n", m.Path, m.Version, m.ID())
-		delete(required, m.Path)
 		if strings.Contains(m.ID(), "MPL-2.0") {
 			const format = "The source of %s, unchanged: https://proxy.golang.org/%[1]s/@v/%s.zip\n"
 			sourceOf += fmt.Sprintf(format, m.Path, m.Version)
@@ -62,11 +47,8 @@ func Notices(dir string) (string, error) {
 	for _, m := range others {
 		fmt.Fprintf(&b, "%s: %s\n", strings.TrimSpace(m.Path+" "+m.Version), m.ID())
 	}
-	b.WriteString("\n" + sourceOf + "\n" + notLinked)
-	for _, name := range slices.Sorted(maps.Keys(required)) {
-		b.WriteString(name + "\n")
-	}
-	writeTexts(&b, append(modules, others...))
+	b.WriteString("\n" + sourceOf)
+	writeTexts(&b, slices.Concat(modules, others))
 	return b.String(), nil
 }
 
@@ -85,26 +67,6 @@ func writeTexts(b *strings.Builder, modules []Module) {
 	for _, body := range bodies {
 		fmt.Fprintf(b, "\n%s\n%s\n\n%s\n", strings.Repeat("-", 80), strings.Join(owners[body], "\n"), body)
 	}
-}
-
-// Required returns the versions of the modules of others that go.mod of cmd names, by path.
-func Required(dir string) (map[string]string, error) {
-	file := filepath.Join(dir, "cmd", "go.mod")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	mod, err := modfile.Parse(file, text, nil)
-	if err != nil {
-		return nil, err
-	}
-	versions := map[string]string{}
-	for _, r := range mod.Require {
-		if !ours(r.Mod.Path) {
-			versions[r.Mod.Path] = r.Mod.Version
-		}
-	}
-	return versions, nil
 }
 
 // heading is that of a package in the list that Vite writes.
