@@ -285,20 +285,21 @@ func (a *several) trouble() (err error, mends bool) {
 // giveBack returns what a dense sequence holds to the stores that it came from, what was taken last
 // first.
 func (a *several) giveBack(ctx context.Context, rests []Range) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	var errs []error
 	for _, m := range a.members {
-		if m.busy || m.unpin == nil {
+		a.mu.Lock()
+		free := !m.busy && m.unpin != nil
+		of := []span{m.late}
+		a.mu.Unlock()
+		if !free {
 			continue
 		}
-		of := []span{m.late}
 		for _, r := range rests {
 			if from := m.way.ordinal(r.First); m.way.number(from) == r.First {
 				of = append(of, span{m.way.start, from, from + r.Count})
 			}
 		}
-		errs = append(errs, m.giveBack(ctx, of))
+		errs = append(errs, m.giveBack(ctx, of)) // nobody else asks: the sequence is closed
 	}
 	return errors.Join(errs...)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,34 +39,6 @@ func TestAny(t *testing.T) {
 		}
 		seen[n] = true
 	}
-}
-
-// Calls at the same time get different numbers, of whichever store.
-func TestAnyAtTheSameTime(t *testing.T) {
-	all, a := trio(t, Definition{MinRange: 10, MaxRange: 20})
-	var mu sync.Mutex
-	seen := map[int64]bool{}
-	var wg sync.WaitGroup
-	for worker := range 8 {
-		wg.Go(func() {
-			for i := range 500 {
-				if worker == 0 && i%100 == 0 {
-					broken := all[i/100%3]
-					broken.fail(always("add", errFault), nil)
-					defer broken.fail(nil, nil)
-					all[(i/100+1)%3].fail(nil, nil)
-				}
-				n, err := a.Next(t.Context())
-				mu.Lock()
-				if seen[n] || err != nil {
-					t.Errorf("%d, %v", n, err)
-				}
-				seen[n] = true
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // Whatever store fails, and in which way, calls go on with the others.

@@ -37,17 +37,24 @@ func (l *ledger) add(t testing.TB, numbers ...int64) {
 	}
 }
 
-// Many goroutines of several programs take in every way there is, while the store loses calls and
-// answers, and programs end and begin.
+// Many goroutines of several programs take in every way there is, of one store and of several,
+// while the stores lose calls and answers or are slow, and programs end and begin.
 func TestNoNumberTwice(t *testing.T) {
-	for _, mode := range []Mode{Fast, Dense, Strict} {
+	for _, c := range []struct {
+		mode   Mode
+		stores int
+	}{{Fast, 1}, {Dense, 1}, {Strict, 1}, {Fast, 3}, {Dense, 3}} {
 		synctest.Test(t, func(t *testing.T) {
-			st := newShaky()
-			create(t, st, Definition{Mode: mode, MinRange: 3, MaxRange: 50})
+			all := newStores(c.stores)
+			createAny(t, 5, Definition{Mode: c.mode, MinRange: 3, MaxRange: 50}, all...)
 			var calls atomic.Int64
 			sometimes := func(nth int64) func(string) error {
 				return func(string) error {
-					if calls.Add(1)%nth == 0 {
+					n := calls.Add(1)
+					if n%5 == 0 && c.stores > 1 {
+						time.Sleep(hedge * time.Duration(n%3))
+					}
+					if n%nth == 0 {
 						return errFault
 					}
 					return nil
@@ -55,12 +62,20 @@ func TestNoNumberTwice(t *testing.T) {
 			}
 			var l ledger
 			for range 3 {
-				st.fail(nil, nil)
+				for _, st := range all {
+					st.fail(nil, nil)
+				}
 				var programs []*Sequence
 				for range 3 {
-					programs = append(programs, open(t, st, nil))
+					if c.stores == 1 {
+						programs = append(programs, open(t, all[0], nil))
+					} else {
+						programs = append(programs, openAny(t, all...))
+					}
 				}
-				st.fail(sometimes(7), sometimes(11))
+				for _, st := range all {
+					st.fail(sometimes(7), sometimes(11))
+				}
 				var wg sync.WaitGroup
 				for i, s := range programs {
 					for g := range 4 {
