@@ -12,11 +12,11 @@ import (
 // Open leases a node from a cluster and returns a generator on it. It makes the
 // namespace "default" where it is missing. Closing the generator ends the lease. Nil
 // options are good for most. For another prefix or timeout give the Store of [New] to
-// lease.OpenGenerator.
-func Open(ctx context.Context, c *clientv3.Client, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+// lease.Generator.
+func Open(ctx context.Context, c *clientv3.Client, o *lease.Options) (*snowfence.Generator, error) {
 	st, err := New(c, nil)
 	if err != nil {
 		return nil, err
 	}
-	return lease.OpenGenerator(ctx, st, o)
+	return lease.Generator(ctx, st, o)
 }

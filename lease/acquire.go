@@ -116,7 +116,11 @@ func (c *storeClaim) fixedBlock(
 		}
 		held := r.Held(c.ticks.layout.TickOf(now)) && r.Generation >= ns.Since
 		if held && !c.mine(r) && (healing || c.opts.Guard && r.Label != c.opts.Label) {
-			return nil, &HeldError{c.name, r.Node, r.Label, c.ticks.layout.TimeOf(r.Until)}
+			until := c.ticks.layout.TimeOf(r.Until)
+			return nil, &TakenError{
+				Nodes: snowfence.NodeRange{From: r.Node, Until: r.Node + 1}, Fixed: true, Block: c.opts.Nodes, Held: 1,
+				Holders: r.Label, NextFree: until.Sub(now), namespace: c.name, until: until,
+			}
 		}
 	}
 	if err := ns.ofLeases(first, int64(c.opts.Nodes)); err != nil {

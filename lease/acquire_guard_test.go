@@ -42,8 +42,8 @@ func TestGuardedNumber(t *testing.T) {
 		// A second process with the number is refused, and told who has it.
 		o := options("batch-7", true)
 		_, err = lease.Open(t.Context(), st, "default", s, &o)
-		var held *lease.HeldError
-		if !errors.As(err, &held) || held.Label != "web-7" || held.Node != 7 || !strings.Contains(err.Error(), `node 7 of namespace "default" is held by "web-7" until `) {
+		var held *lease.TakenError
+		if !errors.As(err, &held) || held.Holders != "web-7" || held.Nodes.From != 7 || !strings.Contains(err.Error(), `node 7 of namespace "default" is held by "web-7" until `) {
 			t.Fatalf("a second process with the number: %v", err)
 		}
 		use(first)

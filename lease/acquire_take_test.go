@@ -51,7 +51,7 @@ func TestWhoGetsAFixedNode(t *testing.T) {
 		if (err == nil) != c.ok || c.ok && (len(rs) != 1 || rs[0] != g.record(5)) {
 			t.Errorf("%s: %+v, %v", name, rs, err)
 		}
-		if held := errors.As(err, new(*HeldError)); !c.ok && held == (name == "vetoed") {
+		if held := takenAs(err, true); !c.ok && held == (name == "vetoed") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

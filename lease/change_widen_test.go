@@ -36,7 +36,7 @@ func static(t *testing.T, s *snowfence.Scheme, node int64, off time.Duration) *r
 func leased(t *testing.T, st store.Store, s *snowfence.Scheme, o lease.Options, off time.Duration) *running {
 	t.Helper()
 	o.Time = clockOff(off)
-	g, err := lease.Generator(t.Context(), st, "default", s, snowfence.Config{Time: o.Time, MaxWait: time.Minute}, &o)
+	g, err := generator(t.Context(), st, "default", s, snowfence.Config{Time: o.Time, MaxWait: time.Minute}, &o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func TestCloseGivesBackAfterASignal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := store.NewMemory(), thousand(t)
 		ctx, stop := context.WithCancel(t.Context())
-		g, err := lease.Generator(ctx, st, "default", s, snowfence.Config{}, &lease.Options{Create: true})
+		g, err := generator(ctx, st, "default", s, snowfence.Config{}, &lease.Options{Create: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +201,7 @@ func shutGenerator(g *snowfence.Generator, _ *lease.Lease) error {
 func TestShutdownIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &outage{Store: store.NewMemory()}, thousand(t)
-		g, err := lease.Generator(t.Context(), st, "default", s, snowfence.Config{}, &lease.Options{Create: true})
+		g, err := generator(t.Context(), st, "default", s, snowfence.Config{}, &lease.Options{Create: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -509,4 +509,15 @@ func TestCloseAfterItsGeneratorLetsGoOfTheStore(t *testing.T) {
 			t.Fatal("the store is still kept open")
 		}
 	}
+}
+
+// generator opens a lease and starts a generator on it.
+func generator(
+	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, c snowfence.Config, o *lease.Options,
+) (*snowfence.Generator, error) {
+	l, err := lease.Open(ctx, st, namespace, s, o)
+	if err != nil {
+		return nil, err
+	}
+	return l.Generator(c)
 }

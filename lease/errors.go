@@ -17,8 +17,8 @@ var (
 	// ErrNoNamespace means that the store has no such namespace, or no longer.
 	ErrNoNamespace = errors.New("no such namespace")
 
-	// ErrTaken means that no node is free, or not the one that was asked for: a [TakenError] or a
-	// [HeldError], or what a server says of one.
+	// ErrTaken means that no node is free, or not the one that was asked for: a [TakenError], or
+	// what a server says of one.
 	ErrTaken = errors.New("no node is free")
 
 	// ErrVetoed means that an operator, or Options.Check, does not want the node to be leased.
@@ -33,8 +33,11 @@ var (
 	ErrInvalid = errors.New("invalid argument")
 
 	// ErrExists means that there is a namespace of the name already, with other leasable
-	// nodes. One of another scheme is a [MismatchError].
+	// nodes.
 	ErrExists = errors.New("it exists already")
+
+	// ErrMismatch means that the namespace is for IDs of another layout or other secrets.
+	ErrMismatch = errors.New("it is for another layout or other secrets")
 
 	// ErrRefused means that a change is not allowed: of a layout, because it is not
 	// proven safe, or a server does not do what it is asked for.
@@ -54,22 +57,15 @@ func invalidf(format string, args ...any) error {
 	return marked{fmt.Errorf(format, args...), ErrInvalid}
 }
 
-// MismatchError means that the namespace is for IDs of another scheme.
-type MismatchError struct {
-	Namespace string
-	Stored    string // what the namespace was made for: a fingerprint
-	Wanted    string // the fingerprint of the scheme given
-}
-
-func (e *MismatchError) Error() string {
-	return fmt.Sprintf("lease: namespace %q is for the layout %s, not for %s: use its layout, or another namespace",
-		e.Namespace, e.Stored, e.Wanted)
+// mismatch says that a namespace is for IDs of another scheme than the one given.
+func mismatch(namespace, stored, wanted string) error {
+	return marked{fmt.Errorf("lease: namespace %q is for the layout %s, not for %s: use its layout, or another namespace",
+		namespace, stored, wanted), ErrMismatch}
 }
 
 // CollisionError means that a change of a namespace is refused, because a new region can make
 // an ID that an earlier one can.
 type CollisionError struct {
-	Namespace      string
 	Earlier, Later Region
 	Collision      snowfence.Collision // From is the reading of the earlier region
 }
@@ -92,66 +88,43 @@ func (e *CollisionError) Error() string {
 	return text
 }
 
-// HeldError means that a fixed node is held by another label, and that it was not asked
-// to be taken over (Options.Guard).
-type HeldError struct {
-	Namespace string
-	Node      int64
-	Label     string    // of the holder
-	Until     time.Time // when the lease ends if it is not renewed
-}
-
-func (e *HeldError) Error() string {
-	return fmt.Sprintf("lease: node %d of namespace %q is held by %q until %s: "+
-		"stop that process, take another node, or take this one over (without Guard)",
-		e.Node, e.Namespace, e.Label, e.Until.Format(time.RFC3339Nano))
-}
-
-// Is matches [ErrTaken].
-func (e *HeldError) Is(target error) bool { return target == ErrTaken }
-
-// LabelCount says how many nodes a label holds.
-type LabelCount struct {
-	Label string
-	Nodes int
-}
-
-// TakenError means that all leasable nodes are taken.
+// TakenError means that no node is free of those that were asked for.
 type TakenError struct {
-	Namespace string
-	Nodes     snowfence.NodeRange // that can be leased, narrowed by Options.Within
-	Within    snowfence.NodeRange // Options.Within
-	Block     int                 // how many contiguous nodes were asked for
-	Held      int64               // nodes that somebody holds
-	Refused   int64               // nodes that are vetoed, or that Options.Check refused
-	Labels    []LabelCount        // who holds most, at most five
-	NextFree  time.Duration       // until the next lease ends if it is not renewed; 0 when not known
-	Cause     error               // what Options.Check said last; may be nil
+	Nodes    snowfence.NodeRange // that were asked for: those that can be leased, narrowed by Options.Within
+	Fixed    bool                // Options.Node asked for it, and another label holds it (Options.Guard)
+	Block    int                 // how many contiguous nodes were asked for
+	Held     int64               // nodes that have a holder
+	Refused  int64               // nodes that are vetoed, or that Options.Check refused
+	Holders  string              // for people: the labels that hold most, at most five
+	NextFree time.Duration       // until the next lease ends if it is not renewed; 0 when not known
+
+	namespace string
+	narrowed  bool      // by Options.Within
+	until     time.Time // of the fixed node
+	cause     error     // what Options.Check said last; may be nil
 }
 
 func (e *TakenError) Error() string {
+	if e.Fixed {
+		return fmt.Sprintf("lease: node %d of namespace %q is held by %q until %s: "+
+			"stop that process, take another node, or take this one over (without Guard)",
+			e.Nodes.From, e.namespace, e.Holders, e.until.Format(time.RFC3339Nano))
+	}
 	var b strings.Builder
 	among := fmt.Sprintf("%d nodes", e.Nodes.Until-e.Nodes.From)
 	more := "make more nodes leasable"
-	if e.Within != (snowfence.NodeRange{}) {
+	if e.narrowed {
 		among += fmt.Sprintf(" from %d to %d", e.Nodes.From, e.Nodes.Until-1)
 		more += ", or widen Options.Within"
 	}
 	if e.Block > 1 {
 		fmt.Fprintf(&b, "lease: no %d contiguous ones of the %s of namespace %q are free: %d are held",
-			e.Block, among, e.Namespace, e.Held)
+			e.Block, among, e.namespace, e.Held)
 	} else {
-		fmt.Fprintf(&b, "lease: all %s of namespace %q are taken: %d are held", among, e.Namespace, e.Held)
+		fmt.Fprintf(&b, "lease: all %s of namespace %q are taken: %d are held", among, e.namespace, e.Held)
 	}
-	for i, l := range e.Labels {
-		sep := ", "
-		if i == 0 {
-			sep = " by "
-		}
-		fmt.Fprintf(&b, "%s%s (%d)", sep, shown(l.Label), l.Nodes)
-	}
-	if len(e.Labels) > 0 && int64(e.Labels[0].Nodes) < e.Held && len(e.Labels) == maxLabels {
-		b.WriteString(" and others")
+	if e.Holders != "" {
+		b.WriteString(" by " + e.Holders)
 	}
 	if e.Refused > 0 {
 		fmt.Fprintf(&b, ", %d are refused", e.Refused)
@@ -160,17 +133,19 @@ func (e *TakenError) Error() string {
 		fmt.Fprintf(&b, "; the next one is free in %v if it is not renewed", e.NextFree.Round(time.Millisecond))
 	}
 	b.WriteString(": wait (Options.Wait), stop a holder, or " + more)
-	if e.Cause != nil {
-		fmt.Fprintf(&b, " (%v)", e.Cause)
+	if e.cause != nil {
+		fmt.Fprintf(&b, " (%v)", e.cause)
 	}
 	return b.String()
 }
 
-// Is matches [ErrTaken].
-func (e *TakenError) Is(target error) bool { return target == ErrTaken }
-
-// Unwrap returns what Options.Check said last.
-func (e *TakenError) Unwrap() error { return e.Cause }
+// Unwrap returns [ErrTaken], and what Options.Check said last.
+func (e *TakenError) Unwrap() []error {
+	if e.cause == nil {
+		return []error{ErrTaken}
+	}
+	return []error{ErrTaken, e.cause}
+}
 
 // maxLabels is how many labels a TakenError names.
 const maxLabels = 5

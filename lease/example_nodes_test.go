@@ -42,8 +42,8 @@ func ExampleOpen_guard() {
 	defer l.Close()
 
 	_, err = open("batch-7")
-	var held *lease.HeldError
-	fmt.Println(errors.As(err, &held), held.Node, held.Label)
+	var held *lease.TakenError
+	fmt.Println(errors.As(err, &held), held.Nodes.From, held.Holders)
 	// Output: true 7 web-7
 }
 

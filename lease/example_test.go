@@ -21,7 +21,12 @@ func Example() {
 	}
 	var nodes []int64
 	for range 2 {
-		g, err := lease.Generator(ctx, st, "orders", scheme, snowfence.Config{}, &lease.Options{Create: true})
+		l, err := lease.Open(ctx, st, "orders", scheme, &lease.Options{Create: true})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		g, err := l.Generator(snowfence.Config{}) // which closes the lease with it
 		if err != nil {
 			fmt.Println(err)
 			return

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -138,13 +139,18 @@ func (t *tally) count(f *finder, r store.Record) {
 func (t *tally) error(f *finder) *TakenError {
 	c := f.c
 	e := &TakenError{
-		Namespace: c.name, Nodes: f.ns.leasable(), Block: c.opts.Nodes, Within: c.opts.Within,
-		Held: t.held, Refused: t.vetoed + int64(len(c.refused)), Cause: f.check,
+		Nodes: f.ns.leasable(), Block: c.opts.Nodes, Held: t.held, Refused: t.vetoed + int64(len(c.refused)),
+		namespace: c.name, narrowed: c.opts.Within != snowfence.NodeRange{}, cause: f.check,
 	}
-	for _, label := range slices.SortedFunc(maps.Keys(t.labels), func(a, b string) int {
+	labels := slices.SortedFunc(maps.Keys(t.labels), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.labels[b], t.labels[a]), cmp.Compare(a, b))
-	})[:min(maxLabels, len(t.labels))] {
-		e.Labels = append(e.Labels, LabelCount{label, t.labels[label]})
+	})
+	var most []string
+	for _, label := range labels[:min(maxLabels, len(labels))] {
+		most = append(most, fmt.Sprintf("%s (%d)", shown(label), t.labels[label]))
+	}
+	if e.Holders = strings.Join(most, ", "); len(labels) > maxLabels {
+		e.Holders += " and others"
 	}
 	if t.next > f.now {
 		e.NextFree = min(c.ticks.layout.TimeOf(t.next).Sub(c.ticks.layout.TimeOf(f.now)), 24*time.Hour)

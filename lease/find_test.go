@@ -252,7 +252,7 @@ func TestPagesFindTheLastBlock(t *testing.T) {
 				got = append(got, firsts(blocks)...)
 			}
 			if e := g.c.taken; free < 0 && len(got) != 0 || free >= 0 && !slices.Equal(got, []int64{free}) ||
-				e.Held != int64(len(writes)) || e.Labels[0] != (LabelCount{"other", len(writes)}) || e.NextFree == 0 {
+				e.Held != int64(len(writes)) || e.Holders != fmt.Sprintf("other (%d)", len(writes)) || e.NextFree == 0 {
 				t.Errorf("blocks %d, not %d; %+v", got, free, *e)
 			}
 		}

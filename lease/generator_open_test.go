@@ -21,9 +21,9 @@ import (
 func in2026() { time.Sleep(time.Until(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))) }
 
 // opened opens a generator, makes an ID and closes it, and returns what the ID says.
-func opened(t *testing.T, st store.Store, o *lease.GeneratorOptions) error {
+func opened(t *testing.T, st store.Store, o *lease.Options) error {
 	t.Helper()
-	g, err := lease.OpenGenerator(t.Context(), st, o)
+	g, err := lease.Generator(t.Context(), st, o)
 	if err != nil {
 		return err
 	}
@@ -36,9 +36,9 @@ func opened(t *testing.T, st store.Store, o *lease.GeneratorOptions) error {
 	return nil
 }
 
-// TestOpenGenerator makes the namespace default, and takes what is there with the layout
+// TestGenerator makes the namespace default, and takes what is there with the layout
 // that it has.
-func TestOpenGenerator(t *testing.T) {
+func TestGenerator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
 		st := store.NewMemory()
@@ -55,10 +55,10 @@ func TestOpenGenerator(t *testing.T) {
 		if l := layout("default"); l != snowfence.Default().String() {
 			t.Errorf("default has the layout %s", l)
 		}
-		if err := opened(t, st, &lease.GeneratorOptions{Namespace: "orders"}); !errors.Is(err, lease.ErrNoNamespace) {
+		if err := opened(t, st, &lease.Options{Namespace: "orders"}); !errors.Is(err, lease.ErrNoNamespace) {
 			t.Errorf("a namespace of another name: %v", err)
 		}
-		if err := opened(t, st, &lease.GeneratorOptions{
+		if err := opened(t, st, &lease.Options{
 			Namespace: "orders", Layout: snowfence.MustLayout("sonyflake"),
 			Create: true,
 		}); err != nil {
@@ -68,17 +68,16 @@ func TestOpenGenerator(t *testing.T) {
 			t.Errorf("orders has the layout %s", l)
 		}
 		for _, l := range []snowfence.Layout{{}, snowfence.MustLayout("sonyflake")} {
-			if err := opened(t, st, &lease.GeneratorOptions{Namespace: "orders", Layout: l}); err != nil {
+			if err := opened(t, st, &lease.Options{Namespace: "orders", Layout: l}); err != nil {
 				t.Errorf("with the layout that it has, or none: %v", err)
 			}
 		}
-		var mismatch *lease.MismatchError
-		err := opened(t, st, &lease.GeneratorOptions{Namespace: "orders", Layout: snowfence.Default()})
-		if !errors.As(err, &mismatch) ||
+		err := opened(t, st, &lease.Options{Namespace: "orders", Layout: snowfence.Default()})
+		if !errors.Is(err, lease.ErrMismatch) ||
 			!strings.Contains(err.Error(), "without a Layout in the options its own is used") {
 			t.Errorf("with another layout: %v", err)
 		}
-		for what, o := range map[string]lease.GeneratorOptions{
+		for what, o := range map[string]lease.Options{
 			"a name with a blank": {Namespace: "a b"}, "a negative lead": {Lead: -1},
 			"a layout that is none": {Namespace: "new", Create: true, Layout: snowfence.Layout{Tick: time.Second}},
 			"secrets without a use": {Secrets: []*snowfence.Secret{snowfence.GenerateSecret()}},
@@ -87,29 +86,29 @@ func TestOpenGenerator(t *testing.T) {
 				t.Errorf("no error for %s", what)
 			}
 		}
-		if _, err := lease.OpenGenerator(t.Context(), nil, nil); err == nil {
+		if _, err := lease.Generator(t.Context(), nil, nil); err == nil {
 			t.Error("no error without a store")
 		}
 	})
 }
 
-// TestOpenGeneratorSpread hands the spread to the generator.
-func TestOpenGeneratorSpread(t *testing.T) {
+// TestGeneratorSpread hands the spread to the generator.
+func TestGeneratorSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
 		st := store.NewMemory()
-		if err := opened(t, st, &lease.GeneratorOptions{Spread: 16}); err != nil {
+		if err := opened(t, st, &lease.Options{Spread: 16}); err != nil {
 			t.Error(err)
 		}
-		err := opened(t, st, &lease.GeneratorOptions{Spread: 4097})
+		err := opened(t, st, &lease.Options{Spread: 4097})
 		if err == nil || !strings.Contains(err.Error(), "a spread of 4097") {
 			t.Error(err)
 		}
 	})
 }
 
-// TestOpenGeneratorDeleted does not bring a namespace back that somebody deleted.
-func TestOpenGeneratorDeleted(t *testing.T) {
+// TestGeneratorDeleted does not bring a namespace back that somebody deleted.
+func TestGeneratorDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
 		st := store.NewMemory()
@@ -125,12 +124,12 @@ func TestOpenGeneratorDeleted(t *testing.T) {
 	})
 }
 
-// TestOpenGeneratorEncrypted does what the error says: it gives the secrets.
-func TestOpenGeneratorEncrypted(t *testing.T) {
+// TestGeneratorEncrypted does what the error says: it gives the secrets.
+func TestGeneratorEncrypted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
 		st := store.NewMemory()
-		o := lease.GeneratorOptions{Namespace: "users", Layout: snowfence.Randflake(), Create: true}
+		o := lease.Options{Namespace: "users", Layout: snowfence.Randflake(), Create: true}
 		if err := opened(t, st, &o); !errors.Is(err, snowfence.ErrKey) ||
 			!strings.Contains(err.Error(), "give its secrets in the options (Secrets)") {
 			t.Fatalf("without secrets: %v", err)
@@ -139,9 +138,8 @@ func TestOpenGeneratorEncrypted(t *testing.T) {
 		if err := opened(t, st, &o); err != nil {
 			t.Error(err)
 		}
-		other := lease.GeneratorOptions{Namespace: "users", Secrets: []*snowfence.Secret{snowfence.GenerateSecret()}}
-		var mismatch *lease.MismatchError
-		if err := opened(t, st, &other); !errors.As(err, &mismatch) {
+		other := lease.Options{Namespace: "users", Secrets: []*snowfence.Secret{snowfence.GenerateSecret()}}
+		if err := opened(t, st, &other); !errors.Is(err, lease.ErrMismatch) {
 			t.Errorf("with another secret: %v", err)
 		}
 	})
@@ -162,13 +160,13 @@ func (s *lateStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, 
 	return rs, err
 }
 
-// TestOpenGeneratorSecond adopts what another process made in the meantime.
-func TestOpenGeneratorSecond(t *testing.T) {
+// TestGeneratorSecond adopts what another process made in the meantime.
+func TestGeneratorSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
 		st := &lateStore{Store: store.NewMemory()}
 		st.first = func() {
-			if err := opened(t, st, &lease.GeneratorOptions{Layout: snowfence.MustLayout("sonyflake")}); err != nil {
+			if err := opened(t, st, &lease.Options{Layout: snowfence.MustLayout("sonyflake")}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -223,7 +221,7 @@ func TestTroubleIsHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()
 		st := &awayStore{Store: store.NewMemory()}
-		g, err := lease.OpenGenerator(t.Context(), st, nil)
+		g, err := lease.Generator(t.Context(), st, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,13 +78,12 @@ func TestHints(t *testing.T) {
 		}
 
 		other := scheme(snowfence.MustLayout("sonyflake"))
-		var mismatch *lease.MismatchError
 		_, err = lease.Open(t.Context(), st, "orders", other, nil)
 		says(err, "use its layout, or another namespace")
-		if !errors.As(err, &mismatch) {
+		if !errors.Is(err, lease.ErrMismatch) {
 			t.Fatal(err)
 		}
-		l, err := snowfence.ParseLayout(mismatch.Stored)
+		l, err := snowfence.ParseLayout(layoutOf(t, st, "orders"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,4 +129,13 @@ func TestFenceHint(t *testing.T) {
 	if err := errors.Join(g.Close(), l.Close()); err != nil {
 		t.Error(err)
 	}
+}
+
+func layoutOf(t *testing.T, st store.Store, namespace string) string {
+	t.Helper()
+	ns, err := lease.Namespaces(st).Show(t.Context(), namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ns.Layout
 }

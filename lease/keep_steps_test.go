@@ -151,7 +151,7 @@ func attending(t *testing.T) {
 		"another layout": {func(g *stage, _ *asking) {
 			g.c.held, g.l.use.cur = nil, nil
 			g.rename(func(ns *Namespace) { ns.Fingerprint = "another" })
-		}, 0, 1, &MismatchError{}, true, false},
+		}, 0, 1, ErrMismatch, true, false},
 		"the give-back of the grant before fails": {func(g *stage, _ *asking) {
 			g.l.use.spent = true
 			g.st.onSwap = func(ws []store.Write,
@@ -185,9 +185,6 @@ func attending(t *testing.T) {
 		c.before(g, a)
 		g.l.attend()
 		wrong := !errors.Is(g.l.trouble, c.want)
-		if m := (*MismatchError)(nil); errors.As(c.want, &m) {
-			wrong = !errors.As(g.l.trouble, &m)
-		}
 		if name != "lost twice" && wrong || g.l.stopOp != nil || len(g.l.ops) != 1 {
 			t.Errorf("%s: the trouble is %v, not %v", name, g.l.trouble, c.want)
 		}
@@ -320,7 +317,7 @@ func TestNotesOfALease(t *testing.T) {
 // A lease ends for what it cannot heal from, and for nothing else.
 func TestFatalErrors(t *testing.T) {
 	for err, is := range map[error]bool{
-		&MismatchError{Namespace: "n"}: true, store.ErrReplaced: true, snowfence.ErrLifetime: true, errDeleted: true,
+		ErrMismatch: true, store.ErrReplaced: true, snowfence.ErrLifetime: true, errDeleted: true,
 		ErrNoNamespace: false, ErrSkew: false, errSilent: false, store.ErrLost: false,
 	} {
 		if fatal(fmt.Errorf("so it is: %w", err)) != is {

@@ -70,8 +70,8 @@ type pace struct {
 
 // Open acquires a lease in a namespace of a store and keeps it. The namespace must
 // exist unless Options.Create is set. Open waits for a free node only with
-// Options.Wait. Errors worth telling apart are [TakenError], [HeldError],
-// [MismatchError], [ErrNoNamespace], [ErrSkew] and snowfence.ErrLifetime. ctx
+// Options.Wait. Errors worth telling apart are [TakenError],
+// [ErrMismatch], [ErrNoNamespace], [ErrSkew] and snowfence.ErrLifetime. ctx
 // bounds Open alone.
 func Open(ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, o *Options) (*Lease, error) {
 	if err := check(st, namespace, s); err != nil {

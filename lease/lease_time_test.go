@@ -310,7 +310,7 @@ func TestClockStepsBack(t *testing.T) {
 func TestGeneratorEndsItsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := store.NewMemory()
-		g, err := lease.Generator(t.Context(), st, "default", thousand(t),
+		g, err := generator(t.Context(), st, "default", thousand(t),
 			snowfence.Config{}, &lease.Options{Create: true})
 		if err != nil {
 			t.Fatal(err)

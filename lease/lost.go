@@ -69,8 +69,7 @@ func (l *Lease) heal(ctx context.Context, err error) error {
 
 // fatal reports whether a lease cannot heal from err.
 func fatal(err error) bool {
-	var m *MismatchError
-	return errors.As(err, &m) || errors.Is(err, store.ErrReplaced) || errors.Is(err, snowfence.ErrLifetime) ||
+	return errors.Is(err, ErrMismatch) || errors.Is(err, store.ErrReplaced) || errors.Is(err, snowfence.ErrLifetime) ||
 		errors.Is(err, errDeleted) || errors.Is(err, ErrExists)
 }
 

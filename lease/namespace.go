@@ -100,7 +100,7 @@ func (op Operator) Create(
 		case err != nil:
 			return Namespace{}, err
 		case ns.Fingerprint != s.Fingerprint():
-			return Namespace{}, &MismatchError{name, ns.Fingerprint, s.Fingerprint()}
+			return Namespace{}, mismatch(name, ns.Fingerprint, s.Fingerprint())
 		case ns.State == Changing:
 			return Namespace{}, ns.notActive()
 		}
@@ -190,7 +190,7 @@ func (ns Namespace) usable(s *snowfence.Scheme) error {
 	case ns.State != Active:
 		return ns.notActive()
 	case ns.Fingerprint != s.Fingerprint():
-		return &MismatchError{ns.Name, ns.Fingerprint, s.Fingerprint()}
+		return mismatch(ns.Name, ns.Fingerprint, s.Fingerprint())
 	}
 	return nil
 }

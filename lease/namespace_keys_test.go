@@ -31,8 +31,7 @@ func TestAnotherSecretIsRefused(t *testing.T) {
 	if _, err := lease.Namespaces(st).Create(ctx, "users", a, nil); err != nil {
 		t.Fatal(err)
 	}
-	var mismatch *lease.MismatchError
-	if _, err := lease.Open(ctx, st, "users", b, nil); !errors.As(err, &mismatch) {
+	if _, err := lease.Open(ctx, st, "users", b, nil); !errors.Is(err, lease.ErrMismatch) {
 		t.Errorf("opened with another secret: %v", err)
 	}
 	if ns, err := lease.Namespaces(st).Change(ctx, "users", lease.NamespaceChange{Scheme: b}); err == nil {

@@ -13,8 +13,27 @@ import (
 	"github.com/snowfence/snowfence/internal/clock"
 )
 
-// Options says how a lease is held. Nil and the zero value are good for most.
+// Options says how a lease is held, and what [Generator] and Open of each store make. Nil and the
+// zero value are good for most.
 type Options struct {
+	// Namespace, Layout, Secrets, Lead and Spread are for generators alone: [Open] of a lease has
+	// a namespace and a scheme. Namespace is the name within which IDs are unique; "" means
+	// [DefaultNamespace].
+	Namespace string
+
+	// Layout is the layout that the namespace must have. The zero value means
+	// the layout in the store. For a new namespace it means snowfence.Default.
+	Layout snowfence.Layout
+
+	// Secrets are those of an encrypted layout, as snowfence.NewScheme takes them.
+	Secrets []*snowfence.Secret
+
+	// Lead is how many ticks IDs may run ahead of the clock: snowfence.Config.Lead.
+	Lead int64
+
+	// Spread makes id % n even where few IDs are made: snowfence.Config.Spread.
+	Spread int64
+
 	// TTL is how far ahead of the clock grants are written. So it is how long IDs are
 	// made while the store is unreachable, and how long a node stays taken after a
 	// crash. 0 means [DefaultTTL], 15 s; the least is 10 ms. A lease renews every
@@ -26,7 +45,7 @@ type Options struct {
 	// grant starts where the holder's ends, and the holder loses its renewal.
 	Node *int64
 
-	// Guard refuses to take over a fixed Node that another Label holds: a [HeldError].
+	// Guard refuses to take over a fixed Node that another Label holds: a [TakenError].
 	Guard bool
 
 	// Within narrows the nodes that may be leased to a part of the namespace's:
@@ -51,7 +70,7 @@ type Options struct {
 	Label string
 
 	// Wait makes Open wait until its ctx ends, while all nodes are taken or the
-	// guarded one is held. Otherwise that is a [TakenError] or a [HeldError].
+	// guarded one is held. Otherwise that is a [TakenError].
 	Wait bool
 
 	// Create makes the namespace on first use, with all nodes leasable.
@@ -78,7 +97,8 @@ type Options struct {
 	// renewals always follows the system.
 	Time snowfence.TimeSource
 
-	// Logger is told what happens to the lease; nil means silence.
+	// Logger is told what happens to the lease; nil means silence, and for [Generator] that
+	// slog.Default is told of trouble.
 	Logger *slog.Logger
 
 	// Events is called when there is trouble, soon after the log line. No lock is

@@ -28,7 +28,7 @@ func TestPastDuringAChange(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if id, err := b.NewAt(p.ctx, pastNow.Add(-time.Hour)); !errors.As(err, new(*lease.MismatchError)) || id != 0 {
+	if id, err := b.NewAt(p.ctx, pastNow.Add(-time.Hour)); !errors.Is(err, lease.ErrMismatch) || id != 0 {
 		t.Errorf("an ID of a layout that was changed meanwhile: %d, %v", id, err)
 	}
 }

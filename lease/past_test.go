@@ -198,7 +198,7 @@ func TestAllowPast(t *testing.T) {
 	if ns, err := lease.Namespaces(st).NoteOthers(ctx, "n"); err != nil || ns.Reserved.Past != 1 {
 		t.Errorf("others beside 0: %v, %v", ns, err)
 	}
-	if _, err := lease.Past(ctx, st, "n", all, 0); !errors.As(err, new(*lease.MismatchError)) {
+	if _, err := lease.Past(ctx, st, "n", all, 0); !errors.Is(err, lease.ErrMismatch) {
 		t.Errorf("another scheme: %v", err)
 	}
 }
@@ -227,7 +227,7 @@ func TestPastLayouts(t *testing.T) {
 		if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", lease.NamespaceChange{Scheme: s}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.NewAt(p.ctx, moments[0].at); !errors.As(err, new(*lease.MismatchError)) {
+		if _, err := b.NewAt(p.ctx, moments[0].at); !errors.Is(err, lease.ErrMismatch) {
 			t.Errorf("a maker of the layout before: %v", err)
 		}
 		p.s = s

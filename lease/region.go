@@ -80,7 +80,7 @@ func (ns *Namespace) add(r Region, force bool) error {
 		x, err := snowfence.Meet(q.Region, r.Region)
 		switch {
 		case x != nil:
-			err = &CollisionError{ns.Name, q, r, *x}
+			err = &CollisionError{q, r, *x}
 		case err == nil:
 			continue
 		case !errors.Is(err, snowfence.ErrUnproven):

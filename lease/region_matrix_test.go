@@ -97,7 +97,7 @@ func (m *matrix) expect(err error) bool {
 			return false
 		}
 	}
-	if err != nil && !errors.As(err, new(*lease.MismatchError)) {
+	if err != nil && !errors.Is(err, lease.ErrMismatch) {
 		m.t.Fatal(err)
 	}
 	return err == nil
@@ -150,7 +150,7 @@ func (m *matrix) compose(who lease.Owner, s *snowfence.Scheme, tick, node, seq i
 func (m *matrix) lease(s *snowfence.Scheme, node int64) {
 	o := &lease.Options{TTL: 10 * time.Second, MaxSkew: time.Second, Node: &node}
 	c := snowfence.Config{MaxWait: time.Minute, Lead: 3}
-	g, err := lease.Generator(m.t.Context(), m.st, "default", s, c, o)
+	g, err := generator(m.t.Context(), m.st, "default", s, c, o)
 	if !m.expect(err) {
 		return
 	}

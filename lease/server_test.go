@@ -338,8 +338,8 @@ func TestKeepOfAnotherScheme(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()
 		d := newDesk(t)
-		var m *lease.MismatchError
-		if _, err := lease.Keep(t.Context(), d, "n", d.schemeOf("bwmarrin"), kept()); !errors.As(err, &m) {
+		if _, err := lease.Keep(t.Context(), d, "n", d.schemeOf("bwmarrin"), kept()); !errors.Is(err,
+			lease.ErrMismatch) {
 			t.Errorf("another layout: %v", err)
 		}
 		d.st, d.scheme = store.NewMemory(), d.schemeOf("snowfence")

@@ -331,7 +331,7 @@ func TestRetiredNodeIsLeasedAboveItsIDs(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := &lease.Options{Node: &node}
-		g, err := lease.Generator(ctx, st, "default", s, snowfence.Config{MaxWait: time.Hour}, o)
+		g, err := generator(ctx, st, "default", s, snowfence.Config{MaxWait: time.Hour}, o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -102,7 +102,7 @@ var errAvoided = errors.New("its holder refuses it")
 // suits is an error unless the holder has the scheme of the namespace, and no secret that it lacks.
 func (ns Namespace) suits(s *snowfence.Scheme, r wire.Request) error {
 	if r.Fingerprint != "" && r.Fingerprint != s.Fingerprint() {
-		return &MismatchError{ns.Name, s.Fingerprint(), r.Fingerprint}
+		return mismatch(ns.Name, s.Fingerprint(), r.Fingerprint)
 	}
 	for number, id := range r.Keys {
 		if id != "" && (number >= len(ns.Keys) || ns.Keys[number] != id) {

@@ -14,8 +14,8 @@ import (
 // Open leases a node from Redis and returns a generator on it. It makes the namespace
 // "default" where it is missing. Closing the generator ends the lease. Nil options are good
 // for most. With replicas, or for another prefix, give the Store of [New] to
-// lease.OpenGenerator.
-func Open(ctx context.Context, c rueidis.Client, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+// lease.Generator.
+func Open(ctx context.Context, c rueidis.Client, o *lease.Options) (*snowfence.Generator, error) {
 	logger := store.Warnings(slog.Default())
 	if o != nil && o.Logger != nil {
 		logger = o.Logger
@@ -24,5 +24,5 @@ func Open(ctx context.Context, c rueidis.Client, o *lease.GeneratorOptions) (*sn
 	if err != nil {
 		return nil, err
 	}
-	return lease.OpenGenerator(ctx, st, o)
+	return lease.Generator(ctx, st, o)
 }

@@ -4,7 +4,7 @@
 // trip for each:
 //
 //	c, err := remote.Dial([]string{"https://ids-1:8080", "https://ids-2:8080"}, &remote.Options{Token: token})
-//	g, err := c.Open(ctx, &lease.GeneratorOptions{Namespace: "orders"})
+//	g, err := c.Open(ctx, &lease.Options{Namespace: "orders"})
 //	id, err := g.Next(ctx)
 //
 // The token then needs the verbs read and lease. The server applies the rules of the store, and

@@ -14,9 +14,9 @@ import (
 // While no server answers, it goes on as long as its grant lasts. Closing the generator
 // ends the lease. The token needs the verbs read and lease, which make no namespace: the
 // servers have "default", and managers make others. Missing secrets come from a server that
-// hands them out. Nil options are good for most. [Client.Lease] has all options of leases.
-func (c *Client) Open(ctx context.Context, o *lease.GeneratorOptions) (*snowfence.Generator, error) {
-	var opts lease.GeneratorOptions
+// hands them out. Nil options are good for most.
+func (c *Client) Open(ctx context.Context, o *lease.Options) (*snowfence.Generator, error) {
+	var opts lease.Options
 	if o != nil {
 		opts = *o
 	}
@@ -31,12 +31,13 @@ func (c *Client) Open(ctx context.Context, o *lease.GeneratorOptions) (*snowfenc
 		return nil, err
 	}
 	if l := s.Layout(); !opts.Layout.Equal(snowfence.Layout{}) && !opts.Layout.Equal(l) {
-		return nil, fmt.Errorf("remote: %w; without a Layout in the options its own is used",
-			&lease.MismatchError{Namespace: opts.Namespace, Stored: l.String(), Wanted: opts.Layout.String()})
+		return nil, fmt.Errorf("remote: namespace %q has the layout %s, not %s (%w): use its layout, or another "+
+			"namespace; without a Layout in the options its own is used", opts.Namespace, l, opts.Layout,
+			lease.ErrMismatch)
 	}
-	l, err := c.Lease(ctx, opts.Namespace, s, &lease.Options{Logger: opts.Logger})
+	l, err := c.Lease(ctx, opts.Namespace, s, &opts)
 	if err != nil {
 		return nil, err
 	}
-	return l.Generator(snowfence.Config{Lead: opts.Lead, Spread: opts.Spread})
+	return l.Generator(snowfence.Config{Lead: opts.Lead, Spread: opts.Spread, Time: opts.Time})
 }

@@ -87,7 +87,8 @@ func TestSerialsByName(t *testing.T) {
 	j.set(t, "2011-12-29T12:00:00Z") // there it is 02:00
 	for period, want := range map[int64]error{
 		20111228: nil, 20111229: nil, 20111230: ErrPeriod, 20111231: nil, 20120101: ErrPeriod, 20121229: ErrPeriod,
-		20101229: nil, 20101228: ErrPeriod, 20110229: ErrPeriod, 201112: ErrPeriod, 2011: ErrPeriod, -20111229: ErrPeriod,
+		20101229: nil, 20101228: ErrPeriod, 20110229: ErrPeriod, 201112: ErrPeriod, 2011: ErrPeriod,
+		-20111229: ErrPeriod,
 		100000101: ErrPeriod,
 	} {
 		for n := int64(1); n <= 4; n += 3 {

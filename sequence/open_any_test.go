@@ -183,7 +183,8 @@ func TestLateStoreThatDoesNotBelong(t *testing.T) {
 			if seen[1]+seen[2] != 3000 || twin && seen[1] > 0 || all[2].count("add") != 0 {
 				t.Errorf("twin %t: numbers by their remainder: %v", twin, seen)
 			}
-			if err, _ := a.stores.trouble(); !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "store 3 of 3") {
+			if err, _ := a.stores.trouble(); !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(),
+				"store 3 of 3") {
 				t.Errorf("%v", err)
 			}
 			a.Close()

@@ -111,9 +111,8 @@ func (f *namespaceFlags) explainExists(
 	if parseErr != nil {
 		return err
 	}
-	var mismatch *lease.MismatchError
 	switch {
-	case errors.As(err, &mismatch) && !have.Equal(want):
+	case errors.Is(err, lease.ErrMismatch) && !have.Equal(want):
 		name := show.LayoutName(want)
 		more := p.secretArgs(&f.secret)
 		if f.leasable != "" { // the other nodes may be in use by hand
@@ -124,7 +123,7 @@ func (f *namespaceFlags) explainExists(
 			ns.Name, show.LayoutName(have), name,
 			f.store.command("snowfence namespace create %s --layout %s", otherName(ns.Name, name), name+more),
 			f.store.command("snowfence namespace change %s --layout %s", ns.Name, name+more))
-	case errors.As(err, &mismatch):
+	case errors.Is(err, lease.ErrMismatch):
 		return usagef("namespace %q has this layout with other secrets: give its own with --secret-file, or make "+
 			"another namespace", ns.Name)
 	case errors.Is(err, lease.ErrExists):

@@ -157,16 +157,16 @@ func parseWithin(ctx context.Context, s *snowfence.Scheme, text string) (snowfen
 
 // leaseError says in the words of the command line what the library says of a node that
 // cannot be leased.
-func (f *storeFlags) leaseError(err error) error {
+func (f *storeFlags) leaseError(err error, narrowed bool) error {
 	var taken *lease.TakenError
-	var held *lease.HeldError
 	switch {
-	case errors.As(err, &taken):
-		return f.takenError(taken)
-	case errors.As(err, &held):
+	case !errors.As(err, &taken):
+	case taken.Fixed:
 		return fmt.Errorf("node %d of namespace %q is held by %q until %s: stop that process, use another node, "+
-			"or take this one over with --take-over",
-			held.Node, held.Namespace, held.Label, held.Until.UTC().Format(time.RFC3339))
+			"or take this one over with --take-over", taken.Nodes.From, f.namespace, taken.Holders,
+			time.Now().Add(taken.NextFree).UTC().Format(time.RFC3339))
+	default:
+		return f.takenError(taken, narrowed)
 	}
 	return err
 }

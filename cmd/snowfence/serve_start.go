@@ -40,8 +40,7 @@ func (p *program) firstNamespace(ctx context.Context, st *open.Store) error {
 		return err
 	}
 	_, err = lease.Namespaces(st.Leases).Create(ctx, lease.DefaultNamespace, s, nil)
-	var other *lease.MismatchError
-	if errors.As(err, &other) { // another process was first
+	if errors.Is(err, lease.ErrMismatch) { // another process was first
 		return nil
 	}
 	if err == nil {

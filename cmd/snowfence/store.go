@@ -151,43 +151,37 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 	}
 	l, err := lease.Open(acquire, st.Leases, f.store.namespace, s, &o)
 	if err != nil {
-		return nil, nil, f.store.leaseError(err)
+		return nil, nil, f.store.leaseError(err, o.Within != snowfence.NodeRange{})
 	}
 	return l, before, nil
 }
 
 // takenError says in the words of the command line what lease.TakenError says in those of
 // the library.
-func (f *storeFlags) takenError(e *lease.TakenError) error {
+func (f *storeFlags) takenError(e *lease.TakenError, narrowed bool) error {
 	text := fmt.Sprintf("all %s nodes of namespace %q are taken", show.Thousands(e.Nodes.Until-e.Nodes.From),
-		e.Namespace)
-	narrowed := e.Within != snowfence.NodeRange{}
+		f.namespace)
 	first, last := e.Nodes.From, e.Nodes.Until-1
 	switch {
 	case narrowed && e.Block > 1:
 		text = fmt.Sprintf("no block of %d nodes from %d to %d of namespace %q is free",
-			e.Block, first, last, e.Namespace)
+			e.Block, first, last, f.namespace)
 	case narrowed:
-		text = fmt.Sprintf("all nodes from %d to %d of namespace %q are taken", first, last, e.Namespace)
+		text = fmt.Sprintf("all nodes from %d to %d of namespace %q are taken", first, last, f.namespace)
 	case e.Block > 1:
-		text = fmt.Sprintf("no block of %d nodes of namespace %q is free", e.Block, e.Namespace)
+		text = fmt.Sprintf("no block of %d nodes of namespace %q is free", e.Block, f.namespace)
 	case first == last:
-		text = fmt.Sprintf("node %d of namespace %q, the only one that can be leased, is taken", first, e.Namespace)
+		text = fmt.Sprintf("node %d of namespace %q, the only one that can be leased, is taken", first, f.namespace)
 	}
 	if e.Held == 0 && e.NextFree > 0 { // used up ahead of time by clocks that were ahead, and given back
 		return fmt.Errorf("no node of namespace %q can be used before %v from now, though none is held: the "+
 			"clock was ahead when they were leased, or is behind now; if it is right, choose a node and bring it "+
-			"back:\n  %s\n  %s", e.Namespace, e.NextFree.Round(time.Second),
-			f.command("snowfence lease list --all --namespace %s", e.Namespace),
-			f.command("snowfence lease restore NODE --namespace %s", e.Namespace))
+			"back:\n  %s\n  %s", f.namespace, e.NextFree.Round(time.Second),
+			f.command("snowfence lease list --all --namespace %s", f.namespace),
+			f.command("snowfence lease restore NODE --namespace %s", f.namespace))
 	}
-	for i, l := range e.Labels {
-		if i == 0 {
-			text += ", held by"
-		} else {
-			text += ","
-		}
-		text += fmt.Sprintf(" %s (%d)", l.Label, l.Nodes)
+	if e.Holders != "" {
+		text += ", held by " + e.Holders
 	}
 	if e.Refused > 0 {
 		text += fmt.Sprintf(", %d vetoed", e.Refused)
@@ -200,7 +194,7 @@ func (f *storeFlags) takenError(e *lease.TakenError) error {
 	if narrowed {
 		other = "ask for others with --within"
 	}
-	list := f.command("snowfence lease list --namespace %s", e.Namespace)
+	list := f.command("snowfence lease list --namespace %s", f.namespace)
 	return fmt.Errorf("%s: wait with --wait 30s, stop a holder (%s), or %s", text, list, other)
 }
 
@@ -219,8 +213,7 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 			return nil, err
 		}
 		_, err = lease.Namespaces(st.Leases).Create(ctx, f.store.namespace, s, nil)
-		var mismatch *lease.MismatchError
-		if errors.As(err, &mismatch) { // another process was first
+		if errors.Is(err, lease.ErrMismatch) { // another process was first
 			return p.namespaceScheme(ctx, st, f)
 		}
 		if err == nil && !st.Local { // whoever shares the store wants to know

@@ -41,7 +41,7 @@ func (s *sim) opened(h *holding, began time.Duration, err error) {
 	case h.p.replaying:
 	case err == nil:
 		s.hasGrant(h, h.l.Status().Grant)
-	case errors.As(err, &taken) && (s.fullAt >= began || s.full(int64(h.p.slot.nodes))):
+	case errors.As(err, &taken) && !taken.Fixed && (s.fullAt >= began || s.full(int64(h.p.slot.nodes))):
 		h.p.slot.crowdedAt = s.now
 	}
 }

@@ -98,7 +98,6 @@ func (h *holding) Bind(seal func() int64) (func(), error) {
 // way there is, closes, and begins again.
 func (p *process) program() {
 	ctx := world.With(context.Background(), p)
-	var mismatch *lease.MismatchError
 	for p.own.IntN(6) > 0 {
 		h := &holding{p: p, acked: map[int64]acked{}, tried: map[int64]int64{}}
 		p.holdings = append(p.holdings, h)
@@ -109,7 +108,7 @@ func (p *process) program() {
 			}
 			p.leave(ctx, h)
 		}
-		if errors.As(err, &mismatch) {
+		if errors.Is(err, lease.ErrMismatch) {
 			break // this program is of an earlier layout
 		}
 		p.sleep(time.Duration(p.own.Int64N(int64(p.s.ttl))))

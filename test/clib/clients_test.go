@@ -344,7 +344,7 @@ func TestLanguagesOverOneFile(t *testing.T) {
 // inGo makes IDs with the library of Go.
 func inGo(t *testing.T, st store.Store, n int) []int64 {
 	t.Helper()
-	g, err := lease.OpenGenerator(t.Context(), st, nil)
+	g, err := lease.Generator(t.Context(), st, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

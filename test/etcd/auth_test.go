@@ -104,7 +104,7 @@ func TestPermissions(t *testing.T) {
 	if !testing.Short() {
 		storetest.Run(t, open)
 	}
-	shared.OneLine(t, openStore(t, c, ""), func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+	shared.OneLine(t, openStore(t, c, ""), func(o *lease.Options) (*snowfence.Generator, error) {
 		return etcdstore.Open(t.Context(), c, o)
 	})
 }

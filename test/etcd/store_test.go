@@ -50,7 +50,7 @@ func TestConformanceCluster(t *testing.T) {
 
 func TestGeneratorInOneLine(t *testing.T) {
 	c := servers.EtcdClient(t, servers.StartEtcd(t))
-	shared.OneLine(t, openStore(t, c, ""), func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+	shared.OneLine(t, openStore(t, c, ""), func(o *lease.Options) (*snowfence.Generator, error) {
 		return etcdstore.Open(t.Context(), c, o)
 	})
 }

@@ -11,9 +11,9 @@ import (
 
 // OneLine starts generators with the one-line function of a store that programs share: in
 // the namespace default, which it makes, and in another one, which has to exist.
-func OneLine(t *testing.T, st store.Store, door func(*lease.GeneratorOptions) (*snowfence.Generator, error)) {
+func OneLine(t *testing.T, st store.Store, door func(*lease.Options) (*snowfence.Generator, error)) {
 	t.Helper()
-	through := func(o *lease.GeneratorOptions) {
+	through := func(o *lease.Options) {
 		t.Helper()
 		g, err := door(o)
 		if err != nil {
@@ -35,7 +35,7 @@ func OneLine(t *testing.T, st store.Store, door func(*lease.GeneratorOptions) (*
 		ns.Layout != snowfence.Default().String() {
 		t.Errorf("it made %+v, %v", ns, err)
 	}
-	orders := &lease.GeneratorOptions{Namespace: "orders"}
+	orders := &lease.Options{Namespace: "orders"}
 	if _, err := door(orders); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Fatalf("without a namespace: %v", err)
 	}

@@ -188,7 +188,7 @@ func TestRights(t *testing.T) {
 	if err := swap(t, user, "a", record(1, "b")); err != nil {
 		t.Error(err)
 	}
-	fleet.OneLine(t, user, func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+	fleet.OneLine(t, user, func(o *lease.Options) (*snowfence.Generator, error) {
 		return sqlstore.Open(t.Context(), db, sqlstore.MySQL(), o)
 	})
 	if _, err := user.Report(t.Context()); err != nil {

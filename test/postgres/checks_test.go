@@ -254,7 +254,7 @@ func TestRights(t *testing.T) {
 	p.SQL(t, "postgres", `CREATE ROLE "Other User" LOGIN`)
 	other, st := connect(t, fmt.Sprintf("postgres://Other%%20User@127.0.0.1:%d/postgres?sslmode=disable", p.Port))
 	p.SQL(t, "postgres", fleet.Statements(t, st))
-	fleet.OneLine(t, st, func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+	fleet.OneLine(t, st, func(o *lease.Options) (*snowfence.Generator, error) {
 		return sqlstore.Open(t.Context(), other, sqlstore.PostgreSQL(), o)
 	})
 	p.SQL(t, "postgres", "REVOKE SELECT, INSERT, UPDATE ON fence.snowfence_lease FROM u")
@@ -373,7 +373,7 @@ func TestGeneratorInOneLine(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
 	db, st := connect(t, p.URL("postgres")+"&default_query_exec_mode=exec") // as behind a pooler
-	fleet.OneLine(t, st, func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+	fleet.OneLine(t, st, func(o *lease.Options) (*snowfence.Generator, error) {
 		return sqlstore.Open(t.Context(), db, sqlstore.PostgreSQL(), o)
 	})
 }

@@ -83,7 +83,7 @@ func TestCluster(t *testing.T) {
 
 func TestGeneratorInOneLine(t *testing.T) {
 	c := single(t, servers.StartRedis(t))
-	shared.OneLine(t, newStore(t, c, nil), func(o *lease.GeneratorOptions) (*snowfence.Generator, error) {
+	shared.OneLine(t, newStore(t, c, nil), func(o *lease.Options) (*snowfence.Generator, error) {
 		return redisstore.Open(t.Context(), c, o)
 	})
 }

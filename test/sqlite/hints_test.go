@@ -29,7 +29,7 @@ func TestHints(t *testing.T) {
 	}
 	_, st = openFile(t, filepath.Join(t.TempDir(), "ids.db"))
 	for name, st := range map[string]store.Store{"a file": st, "store.NewMemory": store.NewMemory()} {
-		g, err := lease.OpenGenerator(ctx, st, nil)
+		g, err := lease.Generator(ctx, st, nil)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -75,7 +75,11 @@ func child(path, node, count string) error {
 		}
 		o.Node = &n
 	}
-	g, err := lease.Generator(ctx, st, "default", s, snowfence.Config{MaxWait: patience}, o)
+	l, err := lease.Open(ctx, st, "default", s, o)
+	if err != nil {
+		return err
+	}
+	g, err := l.Generator(snowfence.Config{MaxWait: patience})
 	if err != nil {
 		return err
 	}

@@ -93,8 +93,7 @@ func namespaceScheme(ctx context.Context, st *open.Store, namespace string, o *o
 			if err != nil {
 				return nil, err
 			}
-			var other *lease.MismatchError
-			if _, err = lease.Namespaces(st.Leases).Create(ctx, namespace, s, nil); errors.As(err, &other) {
+			if _, err = lease.Namespaces(st.Leases).Create(ctx, namespace, s, nil); errors.Is(err, lease.ErrMismatch) {
 				continue // another process was first
 			}
 			return s, err
@@ -111,7 +110,8 @@ func namespaceScheme(ctx context.Context, st *open.Store, namespace string, o *o
 			return nil, fmt.Errorf("namespace %q has a layout that this version does not know: %w", namespace, err)
 		}
 		if o.layout != "" && !have.Equal(wanted) {
-			return nil, &lease.MismatchError{Namespace: namespace, Stored: ns.Layout, Wanted: wanted.String()}
+			return nil, fmt.Errorf("namespace %q has the layout %s, not %s: leave out the layout, or use another "+
+				"namespace (%w)", namespace, ns.Layout, wanted, lease.ErrMismatch)
 		}
 		return o.scheme(have)
 	}

@@ -44,9 +44,6 @@ func (c coded) Unwrap() error { return c.error }
 // StatusOf returns the status that stands for an error.
 func StatusOf(err error) Status {
 	var c coded
-	var taken *lease.TakenError
-	var held *lease.HeldError
-	var mismatch *lease.MismatchError
 	is := func(targets ...error) bool {
 		for _, t := range targets {
 			if errors.Is(err, t) {
@@ -62,7 +59,7 @@ func StatusOf(err error) Status {
 		return c.status
 	case is(snowfence.ErrClosed, sequence.ErrClosed):
 		return Closed
-	case is(snowfence.ErrBound), errors.As(err, &taken), errors.As(err, &held):
+	case is(snowfence.ErrBound, lease.ErrTaken):
 		return Taken
 	case is(snowfence.ErrLifetime):
 		return Lifetime
@@ -75,7 +72,7 @@ func StatusOf(err error) Status {
 	case is(sequence.ErrRolledBack):
 		return RolledBack
 	case is(snowfence.ErrInvalidID, snowfence.ErrInvalidLayout, snowfence.ErrKey, lease.ErrInvalid, open.ErrURL,
-		lease.ErrNoNamespace, sequence.ErrNoSequence, sequence.ErrDated), errors.As(err, &mismatch):
+		lease.ErrNoNamespace, sequence.ErrNoSequence, sequence.ErrDated), errors.Is(err, lease.ErrMismatch):
 		return Invalid
 	}
 	return Store

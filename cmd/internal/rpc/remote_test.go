@@ -370,7 +370,7 @@ func TestRemoteEncrypted(t *testing.T) {
 	if _, err := client(t, keeps).Scheme(t.Context(), "secret"); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("a server that keeps its secrets: %v", err)
 	}
-	g, err := client(t, gives).Open(t.Context(), &lease.GeneratorOptions{Namespace: "secret"})
+	g, err := client(t, gives).Open(t.Context(), &lease.Options{Namespace: "secret"})
 	if err != nil {
 		t.Fatal(err)
 	}

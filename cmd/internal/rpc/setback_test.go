@@ -172,7 +172,7 @@ func TestRotationBehindAServer(t *testing.T) {
 	second := holderOf(t, st, server.Options{HandOut: true, Keys: func(string) ([]*snowfence.Secret, error) {
 		return []*snowfence.Secret{a, b}, nil
 	}})
-	g, err := second.Open(t.Context(), &lease.GeneratorOptions{Namespace: "orders"})
+	g, err := second.Open(t.Context(), &lease.Options{Namespace: "orders"})
 	if err != nil {
 		t.Fatal(err)
 	}

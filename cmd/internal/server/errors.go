@@ -73,9 +73,6 @@ var ErrStopping = Errorf(Unavailable, "the server is stopping: ask another one")
 // KindOf returns the kind of any error that a Service returns.
 func KindOf(err error) Kind {
 	var own kindError
-	var taken *lease.TakenError
-	var held *lease.HeldError
-	var mismatch *lease.MismatchError
 	switch {
 	case errors.As(err, &own):
 		return own.kind
@@ -89,7 +86,7 @@ func KindOf(err error) Kind {
 		return RolledBack
 	case errors.Is(err, sequence.ErrPeriod):
 		return NoPeriod
-	case errors.As(err, &taken), errors.As(err, &held):
+	case errors.Is(err, lease.ErrTaken):
 		return NoNodes
 	case errors.Is(err, snowfence.ErrLifetime):
 		return Lifetime
@@ -98,7 +95,7 @@ func KindOf(err error) Kind {
 	case errors.Is(err, snowfence.ErrFenced), errors.Is(err, snowfence.ErrClosed), errors.Is(err, lease.ErrEnded),
 		errors.Is(err, lease.ErrSkew):
 		return Unavailable // whatever befell the server's own lease is not the caller's business
-	case errors.As(err, &mismatch), errors.Is(err, lease.ErrExists):
+	case errors.Is(err, lease.ErrMismatch), errors.Is(err, lease.ErrExists):
 		return Exists
 	case errors.Is(err, lease.ErrVetoed), errors.Is(err, lease.ErrRefused), errors.Is(err, lease.ErrFull):
 		return Refused
@@ -111,8 +108,8 @@ func KindOf(err error) Kind {
 	return Unavailable // what stores return when they are unreachable has no type of its own
 }
 
-// storeError is an error of a store. Its text is for callers, wherever it is wrapped, because drivers
-// name hosts, users, databases and files.
+// storeError is an error of a store. Its text is for callers, wherever it is wrapped, because
+// drivers name hosts, users, databases and files.
 type storeError struct {
 	err    error
 	text   string
@@ -124,8 +121,8 @@ func (e *storeError) Unwrap() error { return e.err }
 
 const storeFailed = "the store failed, and the server's log says how"
 
-// newStoreError returns what callers may see of an error of the store: what it means to Snowfence, if
-// that is known, and else that there was one.
+// newStoreError returns what callers may see of an error of the store: what it means to Snowfence,
+// if that is known, and else that there was one.
 func newStoreError(err error, hide func(text string) string) *storeError {
 	e := &storeError{err, storeFailed, hide(err.Error())}
 	for _, known := range []error{store.ErrLost, store.ErrReplaced, store.ErrReadOnly, errors.ErrUnsupported} {

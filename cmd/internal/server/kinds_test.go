@@ -101,7 +101,7 @@ func TestKinds(t *testing.T) {
 		{"batch of none", sp.Batch(ctx, 0, nil), Invalid},
 		{"store that is unreachable", fmt.Errorf("dial tcp: connection refused"), Unavailable},
 		{"own lease lost", fmt.Errorf("%w: %w", snowfence.ErrFenced, store.ErrLost), Unavailable},
-		{"own lease for another layout", fmt.Errorf("%w: %w", lease.ErrEnded, &lease.MismatchError{}), Unavailable},
+		{"own lease for another layout", fmt.Errorf("%w: %w", lease.ErrEnded, lease.ErrMismatch), Unavailable},
 		{"lifetime", fmt.Errorf("%w: %w", snowfence.ErrFenced, snowfence.ErrLifetime), Lifetime},
 	} {
 		if c.err == nil || KindOf(c.err) != c.want {

@@ -167,8 +167,7 @@ func withSpace[T any](
 			return zero, nil, err
 		}
 		out, err := do(ctx, sp)
-		var mismatch *lease.MismatchError
-		if errors.As(err, &mismatch) && again {
+		if errors.Is(err, lease.ErrMismatch) && again {
 			s.forget(sp)
 			continue
 		}

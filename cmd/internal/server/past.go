@@ -39,7 +39,7 @@ func (sp *Space) Past(ctx context.Context, at time.Time, node, n int64) ([]snowf
 		delete(sp.pasts.all, node)
 		sp.pasts.mu.Unlock()
 	}
-	if errors.As(err, new(*lease.MismatchError)) {
+	if errors.Is(err, lease.ErrMismatch) {
 		sp.service.forget(sp)
 		return nil, sp.changedError()
 	}

@@ -186,11 +186,10 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 		nodes /= 2
 		l, err = sp.open(ctx, s, nodes)
 	}
-	var mismatch *lease.MismatchError
-	if errors.As(err, &mismatch) || errors.Is(err, lease.ErrNoNamespace) {
+	if errors.Is(err, lease.ErrMismatch) || errors.Is(err, lease.ErrNoNamespace) {
 		sp.service.forget(sp) // it has another layout by now, or is gone
 	}
-	if mismatch != nil {
+	if errors.Is(err, lease.ErrMismatch) {
 		return nil, sp.changedError()
 	}
 	if err != nil {

@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -38,7 +37,7 @@ func testTaken(w *world) {
 		w.Fatalf("Open with all nodes taken: %v", err)
 	}
 	if taken.Held != 16 || taken.NextFree != ttl-time.Minute ||
-		!slices.Equal(taken.Labels, []lease.LabelCount{{Label: "many", Nodes: 10}, {Label: "few", Nodes: 6}}) {
+		taken.Holders != "many (10), few (6)" {
 		w.Errorf("the error says %+v", *taken)
 	}
 	if text := err.Error(); !strings.Contains(text, "many (10)") ||
@@ -93,7 +92,7 @@ func testTakeOver(w *world) {
 		w.Error("the old holder cannot use the rest of what it was granted")
 	}
 	w.sleep(ttl / 3)
-	var held *lease.HeldError
+	var held *lease.TakenError
 	if err := u.refused(until, func(err error) bool { return errors.As(err, &held) }); !errors.As(err, &held) ||
 		!errors.Is(err, snowfence.ErrFenced) {
 		w.Errorf("renewal of a node that was taken over: %v", err)
@@ -119,8 +118,8 @@ func testGuard(w *world) {
 	u := w.open(guarded("one"))
 	w.must(u.grant())
 	_, err := w.try(guarded("two"))
-	var held *lease.HeldError
-	if !errors.As(err, &held) || held.Label != "one" || held.Node != 7 {
+	var held *lease.TakenError
+	if !errors.As(err, &held) || !held.Fixed || held.Holders != "one" || held.Nodes.From != 7 {
 		w.Fatalf("a guarded node that another label holds: %v", err)
 	}
 	u.crash()

@@ -37,7 +37,7 @@ func testWithin(w *world) {
 	var taken *lease.TakenError
 	_, err := w.try(narrowed("late", 4, 8))
 	if !errors.As(err, &taken) || taken.Nodes != (snowfence.NodeRange{From: 4, Until: 8}) || taken.Held != 4 ||
-		!slices.Equal(taken.Labels, []lease.LabelCount{{Label: "inside", Nodes: 4}}) ||
+		taken.Holders != "inside (4)" ||
 		!strings.Contains(err.Error(), "all 4 nodes from 4 to 7 of namespace") ||
 		strings.Contains(err.Error(), "outside") {
 		w.Errorf("with all nodes within held: %v", err)
