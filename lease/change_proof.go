@@ -53,8 +53,8 @@ func (c NamespaceChange) next(ctx context.Context, st store.Store, ns Namespace,
 		}
 		floor = max(floor, unused)
 	}
-	if ns.Reserved.Past > 0 { // each time belongs to the layout of that time
-		floor = max(floor, old.TickOf(now)+1, old.TickFrom(time.UnixMilli(ns.Reserved.Until)))
+	if ns.Reserved.Backfill > 0 { // each time belongs to the layout of that time
+		floor = max(floor, old.TickOf(now)+1, old.TickFrom(time.UnixMilli(ns.ledger.Until)))
 	}
 	at := old.TimeOf(floor)
 	start := max(layout.TickFrom(at), 0)

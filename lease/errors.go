@@ -59,8 +59,8 @@ func invalidf(format string, args ...any) error {
 
 // mismatch says that a namespace is for IDs of another scheme than the one given.
 func mismatch(namespace, stored, wanted string) error {
-	return marked{fmt.Errorf("lease: namespace %q is for the layout %s, not for %s: use its layout, or another namespace",
-		namespace, stored, wanted), ErrMismatch}
+	return marked{fmt.Errorf("lease: namespace %q is for the layout %s, not for %s: use its layout, or another "+
+		"namespace", namespace, stored, wanted), ErrMismatch}
 }
 
 // CollisionError means that a change of a namespace is refused, because a new region can make

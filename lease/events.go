@@ -7,34 +7,30 @@ import (
 
 // Event is something that happened to a lease, for [Options.Events].
 type Event struct {
-	Kind      EventKind
+	Kind      string // the line in the log
 	Namespace string
-	Label     string // of the options
-	Cause     error  // nil if the kind says it all
+	Cause     error // nil if the kind says it all
 }
-
-// EventKind says what happened, as the line in the log does.
-type EventKind string
 
 // The kinds of events.
 const (
 	// EventLost: the grant is lost, and the generator is sealed.
-	EventLost EventKind = "lease lost"
+	EventLost = "lease lost"
 	// EventLate: the grant was not renewed, for the 1st, 2nd, 4th, … time in a row.
-	EventLate EventKind = "lease not renewed"
+	EventLate = "lease not renewed"
 	// EventRolledBack: the store lost writes that it had acknowledged.
-	EventRolledBack EventKind = "the store was rolled back"
+	EventRolledBack = "the store was rolled back"
 	// EventReplaced: the namespace was made in another store.
-	EventReplaced EventKind = "the store is not the one the namespace was made in"
+	EventReplaced = "the store is not the one the namespace was made in"
 	// EventFloorRaised: grants now begin above all that were granted before.
-	EventFloorRaised EventKind = "floor raised"
+	EventFloorRaised = "floor raised"
 )
 
 // reporter keeps what happened until it may be announced. It belongs to the user of the claim.
 type reporter struct{ events []Event }
 
 // report logs an event, and keeps it for announce.
-func (s *setup) report(kind EventKind, cause error, attrs ...any) {
+func (s *setup) report(kind string, cause error, attrs ...any) {
 	level := slog.LevelWarn
 	if kind == EventRolledBack || kind == EventReplaced {
 		level = slog.LevelError
@@ -43,9 +39,9 @@ func (s *setup) report(kind EventKind, cause error, attrs ...any) {
 	if cause != nil {
 		attrs = append(attrs, "cause", cause)
 	}
-	s.opts.Logger.Log(context.Background(), level, string(kind), attrs...)
+	s.opts.Logger.Log(context.Background(), level, kind, attrs...)
 	if s.opts.Events != nil {
-		s.reported.events = append(s.reported.events, Event{kind, s.name, s.opts.Label, cause})
+		s.reported.events = append(s.reported.events, Event{kind, s.name, cause})
 	}
 }
 

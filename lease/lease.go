@@ -240,16 +240,15 @@ type Status struct {
 	Grant   snowfence.Grant // as acknowledged; all zero when there is none
 	Held    bool            // there is a grant
 	Trouble error           // what went wrong at the last attempt to renew or acquire; nil when it succeeded
-	Label   string
-	Renewed time.Time     // when the store last acknowledged a grant
-	Took    time.Duration // from when that renewal was due until then; 0 when there was none yet
+	Renewed time.Time       // when the store last acknowledged a grant
+	Took    time.Duration   // from when that renewal was due until then; 0 when there was none yet
 }
 
 // Status returns what the lease holds now, without asking the store.
 func (l *Lease) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := Status{Trouble: l.trouble, Label: l.opts.Label, Renewed: l.pace.renewed, Took: l.pace.took}
+	s := Status{Trouble: l.trouble, Renewed: l.pace.renewed, Took: l.pace.took}
 	if l.use.cur != nil {
 		s.Grant, s.Held = *l.use.cur, true
 	}

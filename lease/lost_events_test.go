@@ -12,8 +12,8 @@ import (
 )
 
 // heard collects events, each of which calls hear first.
-func (g *stage) heard(hear func(e Event)) func() []EventKind {
-	var kinds []EventKind
+func (g *stage) heard(hear func(e Event)) func() []string {
+	var kinds []string
 	turn := make(chan struct{}, 1) // calls may overlap
 	g.l.opts.Events = func(e Event) {
 		hear(e)
@@ -21,7 +21,7 @@ func (g *stage) heard(hear func(e Event)) func() []EventKind {
 		kinds = append(kinds, e.Kind)
 		<-turn
 	}
-	return func() []EventKind {
+	return func() []string {
 		synctest.Wait()
 		return kinds
 	}
@@ -32,10 +32,10 @@ func (g *stage) heard(hear func(e Event)) func() []EventKind {
 func TestEventsOfALoss(t *testing.T) {
 	for name, c := range map[string]struct {
 		revision int64
-		want     []EventKind
+		want     []string
 	}{
-		"another holder":           {9, []EventKind{EventLost}},
-		"a store that rolled back": {0, []EventKind{EventLost, EventRolledBack, EventFloorRaised}},
+		"another holder":           {9, []string{EventLost}},
+		"a store that rolled back": {0, []string{EventLost, EventRolledBack, EventFloorRaised}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			g := holding(t)
@@ -47,7 +47,7 @@ func TestEventsOfALoss(t *testing.T) {
 			g.must(err)
 			kinds := g.heard(func(e Event) {
 				<-returned
-				if !sealed || e.Namespace != "n" || e.Label != "stage" || (e.Cause == nil) != (e.Kind != EventLost) {
+				if !sealed || e.Namespace != "n" || (e.Cause == nil) != (e.Kind != EventLost) {
 					t.Errorf("%s: sealed %t: %+v", name, sealed, e)
 				}
 				g.l.Status()
@@ -87,7 +87,7 @@ func TestEventsOfFailures(t *testing.T) {
 		for range 5 {
 			g.l.attend()
 		}
-		if got := kinds(); !slices.Equal(got, []EventKind{EventLate, EventLate, EventLate}) {
+		if got := kinds(); !slices.Equal(got, []string{EventLate, EventLate, EventLate}) {
 			t.Errorf("%q", got)
 		}
 	})
@@ -117,7 +117,7 @@ func TestEventsOfAcquiring(t *testing.T) {
 			o := g.l.opts
 			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
 			g.must(acquire(g, &o))
-			if got := kinds(); !slices.Equal(got, []EventKind{EventReplaced, EventFloorRaised}) {
+			if got := kinds(); !slices.Equal(got, []string{EventReplaced, EventFloorRaised}) {
 				t.Errorf("%s: %q", name, got)
 			}
 			for _, want := range []string{

@@ -42,7 +42,7 @@ func (op Operator) Veto(ctx context.Context, namespace string, node int64, reaso
 		return store.Record{}, err
 	}
 	return edit(ctx, op.st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
-		if q, had := ns.FunctionsOf(node); reason == "" && had && q.Layout.String() == ns.Layout {
+		if q, had := ns.functionsAt(node); reason == "" && had && q.Layout.String() == ns.Layout {
 			err := fmt.Errorf("functions in a database make its IDs (%s): drop them there, and retire the node",
 				q.Functions.database())
 			return r, marked{err, ErrRefused}

@@ -50,6 +50,7 @@ type Namespace struct {
 	// signs tickets. It is kept beside the rest, so that whoever prints a namespace does not
 	// print it
 	ticketKey string
+	ledger    ledger
 	record    store.Record
 }
 

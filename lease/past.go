@@ -48,14 +48,16 @@ type witnessed struct {
 	record    store.Record // count that was written last
 }
 
-// Past returns a maker of IDs for times gone by, of one node. It takes no lease. The namespace
-// must allow it ([Operator.AllowBackfill]), and s is the scheme of its present layout.
+// OpenBackfill returns a maker of IDs for times gone by, of one node. It takes no lease. The
+// namespace must allow it ([Operator.AllowBackfill]), and s is the scheme of its present layout.
 //
 // A time gets the layout that the namespace had then, and a time before the first layout gets the
 // first one. That layout must have the node, and reserved numbers. An ID has the second of its
 // time; within it, IDs follow each other from the first tick on. Of a layout with ticks of 1 ms,
 // a node makes 1000 IDs a second with the number 0, and 5000 with 0 to 4.
-func Past(ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, node int64) (*Backfill, error) {
+func OpenBackfill(
+	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, node int64,
+) (*Backfill, error) {
 	if err := check(st, namespace, s); err != nil {
 		return nil, err
 	}
@@ -138,7 +140,7 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 	if err != nil {
 		return nil, err
 	}
-	if ns.Generation != known.Generation || ns.Reserved.Counts != known.Reserved.Counts {
+	if ns.Generation != known.Generation || ns.ledger.Epoch != known.ledger.Epoch {
 		return todo, nil // its layout may be another one
 	}
 	writes := make([]store.Write, 0, len(keys))
@@ -161,7 +163,7 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 		}
 		writes, taken, rest = append(writes, write), append(taken, ids), rest[n:]
 	}
-	if top.UnixMilli() >= ns.Reserved.Until {
+	if top.UnixMilli() >= ns.ledger.Until {
 		if ns, err = b.raise(ctx, ns, now); errors.Is(err, store.ErrLost) {
 			return todo, nil
 		} else if err != nil {
@@ -189,7 +191,7 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 	if err != nil {
 		return nil, err
 	}
-	if after.Generation != ns.Generation || after.Reserved.Counts != ns.Reserved.Counts {
+	if after.Generation != ns.Generation || after.ledger.Epoch != ns.ledger.Epoch {
 		return todo, nil // what was taken may be of a store or a layout that is over
 	}
 	for _, ids := range taken {
@@ -273,7 +275,7 @@ func (b *Backfill) count(
 ) (store.Write, []made, error) {
 	c, full, err := counts{}, false, error(nil)
 	if r.Nonce != "" {
-		c, full, err = parseCounts(r.Data, ns.Reserved.Counts)
+		c, full, err = parseCounts(r.Data, ns.ledger.Epoch)
 	}
 	switch {
 	case err != nil:
@@ -294,7 +296,7 @@ func (b *Backfill) count(
 	world := world.From(ctx)
 	next := store.Record{
 		Key: r.Key, Nonce: world.Text(), Revision: r.Revision + 1, Generation: ns.Generation, Until: pastUntil,
-		Holder: pastHolder, At: world.Now().UnixMilli(), Data: c.text(ns.Reserved.Counts),
+		Holder: pastHolder, At: world.Now().UnixMilli(), Data: c.text(ns.ledger.Epoch),
 	}
 	return store.Write{Old: r.Nonce, New: next}, ids, nil
 }
@@ -316,7 +318,7 @@ func (b *Backfill) raise(ctx context.Context, ns Namespace, now time.Time) (Name
 	if _, err := checkedClock(ctx, b.st, world.From(ctx).Now, pastSkew); err != nil {
 		return ns, err
 	}
-	ns.Reserved.Until = now.UnixMilli() + 1
+	ns.ledger.Until = now.UnixMilli() + 1
 	return ns.write(ctx, b.st)
 }
 
@@ -359,9 +361,9 @@ func (b *Backfill) look(ctx context.Context, keys []store.Key) (Namespace, []sto
 	case added:
 		return fail(fmt.Errorf("lease: namespace %q: %w: it does not know the last secret: create it again with all "+
 			"secrets, which changes nothing else", b.name, snowfence.ErrKey))
-	case ns.Reserved.Past == 0:
+	case ns.Reserved.Backfill == 0:
 		return fail(ns.notAllowed())
-	case id != ns.Reserved.Identity:
+	case id != ns.ledger.Identity:
 		return fail(fmt.Errorf("lease: namespace %q makes no IDs for the past: %w, because it was rolled back or "+
 			"replaced: name nodes that no such ID has (snowfence namespace change --past-nodes)", b.name,
 			ErrRolledBack))
@@ -377,17 +379,17 @@ func (b *Backfill) look(ctx context.Context, keys []store.Key) (Namespace, []sto
 // compare looks for a store that was rolled back behind this Backfill, with or without another
 // identity. It notes that in the namespace, so that nobody uses the counts.
 func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, last store.Record) error {
-	same := seen.namespace.Reserved.Counts == ns.Reserved.Counts
+	same := seen.namespace.ledger.Epoch == ns.ledger.Epoch
 	less := ns.Generation < seen.namespace.Generation
 	was := seen.record
 	older := last.Revision < was.Revision || last.Revision == was.Revision && last.Nonce != was.Nonce
-	gone := ns.Reserved.Counts == "" && !same || same && was.Nonce != "" && older
+	gone := ns.ledger.Epoch == "" && !same || same && was.Nonce != "" && older
 	if !less && !gone {
 		return nil
 	}
 	err := fmt.Errorf("lease: namespace %q makes no IDs for the past: %w that it had acknowledged: name nodes that "+
 		"no such ID has (snowfence namespace change --past-nodes), and then open one of them", b.name, ErrRolledBack)
-	if same || ns.Reserved.Counts == "" {
+	if same || ns.ledger.Epoch == "" {
 		_, noted := editNamespace(ctx, b.st, b.name, func(ns *Namespace) (bool, error) {
 			ns.rolledBack(world.From(ctx).Now())
 			return true, nil
@@ -406,7 +408,7 @@ func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, la
 func (b *Backfill) remember(ns Namespace, written store.Record) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.seen.namespace.Reserved.Counts != ns.Reserved.Counts {
+	if b.seen.namespace.ledger.Epoch != ns.ledger.Epoch {
 		b.seen = witnessed{}
 	}
 	if b.seen.namespace.Generation <= ns.Generation {

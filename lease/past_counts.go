@@ -11,7 +11,7 @@ import (
 
 // An hour of a node has a record of its own: how many IDs each of its seconds has given out.
 // Data is "EPOCH.W" and bits: W is a letter for the width of a count, and base64 the 3,600 counts.
-// The epoch is [Reserved].Counts. With 13 bits, the widest, it has 7,828 bytes.
+// The epoch is ledger.Epoch. With 13 bits, the widest, it has 7,828 bytes.
 
 const (
 	secondsPerHour = 3600

@@ -43,7 +43,7 @@ func TestPastOfADeletedNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.refused(b, at, lease.ErrNoNamespace, "deleted")
-	if _, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrNoNamespace) {
+	if _, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrNoNamespace) {
 		t.Error(err)
 	}
 	if _, err := lease.Namespaces(p.st).Create(p.ctx, "n", p.s, nil); err != nil {
@@ -97,13 +97,13 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 			p.st.restore(backup, id)
 			p.refused(b, late, lease.ErrRolledBack, "--past-nodes")
 			p.refused(b, early, lease.ErrRolledBack, "--past-nodes")
-			if other, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+			if other, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
 				t.Errorf("opened after the backup: %v, %v", other, err)
 			}
 			if _, err := lease.Namespaces(p.st).Confirm(p.ctx, "n"); err != nil {
 				t.Fatal(err)
 			}
-			if other, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+			if other, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
 				t.Errorf("opened after the store was confirmed: %v, %v", other, err)
 			}
 			for range 2 { // the second time nothing changes
@@ -111,7 +111,7 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 			}
 			p.refused(b, late, lease.ErrRolledBack, "open one of them")
 			for _, closed := range []int64{0, 4, 7} {
-				if other, err := lease.Past(p.ctx, p.st, "n", p.s, closed); !errors.Is(err, lease.ErrRefused) ||
+				if other, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, closed); !errors.Is(err, lease.ErrRefused) ||
 					!strings.Contains(err.Error(), "use the nodes 5 to 6") {
 					t.Errorf("node %d: %v, %v", closed, other, err)
 				}
@@ -146,10 +146,10 @@ func TestPastAfterALeaseRaisedTheFloor(t *testing.T) {
 	}
 	defer l.Close()
 	ns := p.namespace()
-	if ns.Identity != "two" || ns.Reserved.Identity != "" || ns.RolledBack == 0 {
+	if ns.Identity != "two" || !ns.Reserved.Stopped || ns.RolledBack == 0 {
 		t.Errorf("%+v", ns.Reserved)
 	}
-	if _, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+	if _, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
 		t.Error(err)
 	}
 	p.nodes(1, 2)
@@ -169,7 +169,7 @@ func TestPastAfterABackupFromBeforeTheChoice(t *testing.T) {
 			t.Errorf("%s: made of forgotten counts", name)
 		}
 		p.allow(0)
-		if other, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+		if other, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
 			t.Errorf("%s: %v, %v", name, other, err)
 		}
 		p.nodes(3, 4)

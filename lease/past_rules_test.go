@@ -272,7 +272,7 @@ func TestPastTimesWithoutAnID(t *testing.T) {
 	p.id(p.open(0), time.Date(3813, 1, 1, 0, 0, 0, 0, time.UTC))
 
 	p = newPast(t, "time=17,node=40,seq=5,epoch=2025-01-01,tick=1h,first=5", 4)
-	if _, err := lease.Past(p.ctx, p.st, "n", p.s, 1<<38); !errors.Is(err, lease.ErrInvalid) {
+	if _, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 1<<38); !errors.Is(err, lease.ErrInvalid) {
 		t.Errorf("a node without room for hours: %v", err)
 	}
 	p.id(p.open(1<<38-1), pastNow)
@@ -292,7 +292,7 @@ func TestPastWithAWrongClock(t *testing.T) {
 func TestPastOpenedInAnotherStore(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	p.st.restore(p.st.backup(), "two")
-	if _, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+	if _, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
 		t.Error(err)
 	}
 }
@@ -396,7 +396,7 @@ func TestAllowPastKeepsOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.allow(0)
-	if r := p.namespace().Reserved; !r.Others || r.Past != 1 || r.Identity != "one" {
+	if r := p.namespace().Reserved; !r.Others || r.Backfill != 1 || r.Stopped {
 		t.Errorf("%+v", r)
 	}
 }
@@ -428,7 +428,7 @@ func TestPastAllowedInAnotherStore(t *testing.T) {
 	p := newPastOf(t, schemeOf(t, pastLayout))
 	p.st.restore(p.st.backup(), "two")
 	p.allow(0)
-	if b, err := lease.Past(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+	if b, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
 		t.Errorf("%v, %v", b, err)
 	}
 }

@@ -136,7 +136,7 @@ func TestPastTimes(t *testing.T) {
 	short.refused(short.open(0), end, snowfence.ErrLifetime, "ended at")
 	short.id(short.open(0), end.Add(-1))
 	for _, node := range []int64{-1, 1024, 1 << 38, math.MaxInt64} {
-		b, err := lease.Past(p.ctx, p.st, "n", p.s, node)
+		b, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, node)
 		if err == nil {
 			_, err = b.NewAt(p.ctx, epoch.Add(time.Hour))
 		}
@@ -174,7 +174,7 @@ func TestAllowPast(t *testing.T) {
 			t.Errorf("%s, 0 to %d: %v; want %v with %q", name, last, err, want, words)
 		}
 	}
-	_, err := lease.Past(ctx, st, "n", s, 0)
+	_, err := lease.OpenBackfill(ctx, st, "n", s, 0)
 	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "--past") {
 		t.Errorf("Past before it is allowed: %v", err)
 	}
@@ -195,10 +195,10 @@ func TestAllowPast(t *testing.T) {
 	if _, err := lease.Namespaces(st).NoteOthers(ctx, "five"); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("others beside 0 to 4: %v", err)
 	}
-	if ns, err := lease.Namespaces(st).NoteOthers(ctx, "n"); err != nil || ns.Reserved.Past != 1 {
+	if ns, err := lease.Namespaces(st).NoteOthers(ctx, "n"); err != nil || ns.Reserved.Backfill != 1 {
 		t.Errorf("others beside 0: %v, %v", ns, err)
 	}
-	if _, err := lease.Past(ctx, st, "n", all, 0); !errors.Is(err, lease.ErrMismatch) {
+	if _, err := lease.OpenBackfill(ctx, st, "n", all, 0); !errors.Is(err, lease.ErrMismatch) {
 		t.Errorf("another scheme: %v", err)
 	}
 }
@@ -457,7 +457,7 @@ func TestPastEncrypted(t *testing.T) {
 	if _, err := lease.Namespaces(st).AllowBackfill(ctx, "n", 4); err != nil {
 		t.Fatal(err)
 	}
-	b, err := lease.Past(ctx, st, "n", s, 7)
+	b, err := lease.OpenBackfill(ctx, st, "n", s, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -472,7 +472,7 @@ func TestPastEncrypted(t *testing.T) {
 		t.Fatal(err)
 	}
 	both := schemeOf(t, s.Layout().String(), secret, second)
-	if _, err := lease.Past(ctx, st, "n", both, 7); !errors.Is(err, snowfence.ErrKey) {
+	if _, err := lease.OpenBackfill(ctx, st, "n", both, 7); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("a secret that the namespace does not know: %v", err)
 	}
 }
@@ -516,7 +516,7 @@ func ExampleBackfill() {
 	lease.Namespaces(st).Create(ctx, "orders", scheme, nil)
 	lease.Namespaces(st).AllowBackfill(ctx, "orders", 0)
 
-	b, err := lease.Past(ctx, st, "orders", scheme, 0)
+	b, err := lease.OpenBackfill(ctx, st, "orders", scheme, 0)
 	if err != nil {
 		panic(err)
 	}

@@ -145,7 +145,7 @@ func newPast(t *testing.T, spec string, last int64) *past {
 
 func (p *past) open(node int64) *lease.Backfill {
 	p.t.Helper()
-	b, err := lease.Past(p.ctx, p.st, "n", p.s, node)
+	b, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, node)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ type Owner string
 const (
 	OwnerLeases    Owner = "leases"    // and numbers given by hand of the same layout
 	OwnerFunctions Owner = "functions" // functions in a database, see [Operator.RecordFunctions]
-	OwnerBackfill  Owner = "backfill"  // see [Past]
+	OwnerBackfill  Owner = "backfill"  // see [Backfill]
 	OwnerOthers    Owner = "others"    // reserved numbers used by hand or by other libraries, see [Operator.NoteOthers]
 )
 
@@ -208,12 +208,12 @@ func ofFunctions(err error) bool {
 // addReserved adds the numbers below the first of a layout, for those who use them.
 func (ns *Namespace) addReserved(r Region, force bool) error {
 	b := r
-	b.Owner, b.First, b.Last = OwnerBackfill, 0, min(ns.Reserved.Past, r.Layout.First)-1
+	b.Owner, b.First, b.Last = OwnerBackfill, 0, min(ns.Reserved.Backfill, r.Layout.First)-1
 	if err := ns.add(b, force); err != nil || !ns.Reserved.Others {
 		return err
 	}
 	o := r
-	o.Owner, o.First, o.Last = OwnerOthers, ns.Reserved.Past, r.Layout.First-1
+	o.Owner, o.First, o.Last = OwnerOthers, ns.Reserved.Backfill, r.Layout.First-1
 	return ns.add(o, force)
 }
 

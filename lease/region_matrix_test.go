@@ -167,7 +167,7 @@ func (m *matrix) lease(s *snowfence.Scheme, node int64) {
 }
 
 func (m *matrix) backfill(s *snowfence.Scheme, node int64) {
-	b, err := lease.Past(m.t.Context(), m.st, "default", s, node)
+	b, err := lease.OpenBackfill(m.t.Context(), m.st, "default", s, node)
 	if !m.expect(err) {
 		return
 	}

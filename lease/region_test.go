@@ -66,11 +66,11 @@ func TestRegionsOfReservedNumbers(t *testing.T) {
 	}{
 		"nobody":            {Reserved{}, []string{"leases 0-16 x 2-7 @0"}},
 		"others":            {Reserved{Others: true}, []string{"leases 0-16 x 2-7 @0", "others 0-16 x 0-1 @0"}},
-		"backfill":          {Reserved{Past: 1}, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-0 @0"}},
-		"both":              {Reserved{Past: 1, Others: true}, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-0 @0", "others 0-16 x 1-1 @0"}},
-		"more than it has":  {Reserved{Past: 5}, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-1 @0"}},
-		"none are left":     {Reserved{Past: 2, Others: true}, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-1 @0"}},
-		"and fewer than it": {Reserved{Past: 5, Others: true}, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-1 @0"}},
+		"backfill":          {Reserved{Backfill: 1}, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-0 @0"}},
+		"both":              {Reserved{Backfill: 1, Others: true}, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-0 @0", "others 0-16 x 1-1 @0"}},
+		"more than it has":  {Reserved{Backfill: 5}, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-1 @0"}},
+		"none are left":     {Reserved{Backfill: 2, Others: true}, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-1 @0"}},
+		"and fewer than it": {Reserved{Backfill: 5, Others: true}, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-1 @0"}},
 	} {
 		ns, l := ofLayout(t, regionSpec, 15)
 		ns.Regions, ns.Reserved = nil, c.r
@@ -83,7 +83,7 @@ func TestRegionsOfReservedNumbers(t *testing.T) {
 // Functions get a node of the leases from a tick on, and the other nodes stay as they are.
 func TestRegionsOfFunctions(t *testing.T) {
 	ns, _ := ofLayout(t, regionSpec, 7)
-	ns.Reserved.Past = 1
+	ns.Reserved.Backfill = 1
 	before := ns
 	ns.give(t, 9, 50)
 	ns.give(t, 15, 60)
@@ -155,7 +155,7 @@ func TestRegionsOfFunctions(t *testing.T) {
 // A forced layout meets what it meets, and no backfill goes on below it.
 func TestForcedRegions(t *testing.T) {
 	ns, l := ofLayout(t, regionSpec, 15)
-	ns.Reserved.Past = 1
+	ns.Reserved.Backfill = 1
 	ns.Regions = nil
 	if err := ns.begin(l, false); err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestForcedRegions(t *testing.T) {
 // A layout that is proven is not forced, and backfills go on.
 func TestForceThatIsNotNeeded(t *testing.T) {
 	ns, l := ofLayout(t, regionSpec, 15)
-	ns.Regions, ns.Reserved = nil, Reserved{Past: 1, Others: true}
+	ns.Regions, ns.Reserved = nil, Reserved{Backfill: 1, Others: true}
 	for ns.Start = range int64(2) {
 		ns.end(ns.Start)
 		if err := ns.begin(l, true); err != nil {

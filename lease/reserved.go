@@ -14,27 +14,35 @@ import (
 // Reserved says who makes IDs with sequence numbers below the first of a layout. No generator
 // of Snowfence does. A namespace keeps what it says for good, also as a tombstone.
 type Reserved struct {
-	// Others says that there are such IDs that [Past] did not make: made by hand, or by
+	// Others says that there are such IDs that no [Backfill] made: made by hand, or by
 	// snow-drift after its clock stepped back.
 	Others bool `json:"others,omitempty"`
-	// Past is how many of these numbers, from 0 up, IDs of [Past] have; 0 means that it makes none.
-	Past int64 `json:"past,omitempty"`
-	// Until is a time in Unix milliseconds: [Past] used no tick that begins then or later.
+	// Backfill is how many of these numbers, from 0 up, a [Backfill] uses; 0 means that there is
+	// none.
+	Backfill int64 `json:"backfill,omitempty"`
+	// Nodes are those that a [Backfill] may use. The zero value means all, as it is until the store
+	// was rolled back.
+	Nodes snowfence.NodeRange `json:"nodes,omitzero"`
+	// Stopped says that the store was rolled back, so that no [Backfill] goes on with these nodes.
+	Stopped bool `json:"-"`
+}
+
+// ledger is what a namespace knows of the counts of its backfills.
+type ledger struct {
+	// Until is a time in Unix milliseconds: no tick that begins then or later was used.
 	Until int64 `json:"until,omitempty"`
 	// Identity is that of the store whose counts are right; "" after it was rolled back.
 	Identity string `json:"identity,omitempty"`
-	// Counts is how right counts begin. Hours with others are full.
-	Counts string `json:"counts,omitempty"`
-	// Nodes are those that [Past] may use. The zero value means all, as it is until the store was
-	// rolled back.
-	Nodes snowfence.NodeRange `json:"nodes,omitzero"`
+	// Epoch is how right counts begin. Hours with others are full.
+	Epoch string `json:"epoch,omitempty"`
 }
 
-// ErrRolledBack means that the store may have lost counts of [Past]: see [Operator.BackfillNodes].
+// ErrRolledBack means that the store may have lost counts of [Backfill]: see
+// [Operator.BackfillNodes].
 var ErrRolledBack = errors.New("the store may have lost counts")
 
-// AllowBackfill lets [Past] make IDs in a namespace: with the reserved number 0 if last is 0, or
-// with 0 to 4 if last is 4. That is chosen once.
+// AllowBackfill lets [Backfill] make IDs in a namespace: with the reserved number 0 if last is 0,
+// or with 0 to 4 if last is 4. That is chosen once.
 //
 // It is the operator's word that nobody else has made or will make an ID with these
 // numbers: none by hand with 0, none by an original snow-drift with 1 to 4.
@@ -55,17 +63,17 @@ func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int
 		switch r := ns.Reserved; {
 		case ns.State != Active:
 			err = ns.notActive()
-		case r.Past == last+1:
+		case r.Backfill == last+1:
 			return false, nil
-		case r.Past != 0:
-			_, err = refuse("IDs for the past have the numbers %s, and that cannot be changed", upTo(r.Past-1))
+		case r.Backfill != 0:
+			_, err = refuse("IDs for the past have the numbers %s, and that cannot be changed", upTo(r.Backfill-1))
 		case last > 0 && r.Others:
 			_, err = refuse("others made IDs with the sequence numbers 1 to 4: choose 0")
 		}
 		if err != nil {
 			return false, err
 		}
-		ns.Reserved.Past = last + 1
+		ns.Reserved.Backfill = last + 1
 		if err := ns.reserve(); err != nil {
 			return false, err
 		}
@@ -77,16 +85,16 @@ func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int
 		if id != ns.Identity {
 			ns.rolledBack(w.Now())
 		}
-		ns.Reserved = Reserved{Others: ns.Reserved.Others, Past: last + 1, Identity: id, Counts: w.Text()}
+		ns.Reserved.Nodes, ns.ledger = snowfence.NodeRange{}, ledger{Identity: id, Epoch: w.Text()}
 		if ns.RolledBack != 0 {
-			ns.Reserved.Identity = ""
+			ns.ledger.Identity = ""
 		}
 		return true, nil
 	})
 }
 
 // NoteOthers notes that a namespace came from snow-drift, or has IDs made by hand with reserved
-// numbers. From then on each change of layout is proven with them, and [Past] may use 0 alone.
+// numbers. From then on each change of layout is proven with them, and [Backfill] may use 0 alone.
 func (op Operator) NoteOthers(ctx context.Context, namespace string) (Namespace, error) {
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		switch {
@@ -94,14 +102,14 @@ func (op Operator) NoteOthers(ctx context.Context, namespace string) (Namespace,
 			return false, nil
 		case ns.State != Active:
 			return false, ns.notActive()
-		case ns.Reserved.Past > 1:
+		case ns.Reserved.Backfill > 1:
 			err := fmt.Errorf("lease: namespace %q: its IDs for the past have the numbers 0 to %d, and those of "+
-				"snow-drift could be the same: use another namespace", ns.Name, ns.Reserved.Past-1)
+				"snow-drift could be the same: use another namespace", ns.Name, ns.Reserved.Backfill-1)
 			return false, marked{err, ErrRefused}
 		}
 		ns.Reserved.Others = true
 		for _, l := range ns.layouts() {
-			l.Owner, l.First, l.Last, l.From = OwnerOthers, ns.Reserved.Past, l.Layout.First-1, 0
+			l.Owner, l.First, l.Last, l.From = OwnerOthers, ns.Reserved.Backfill, l.Layout.First-1, 0
 			if err := ns.add(l, false); err != nil {
 				return false, marked{fmt.Errorf("lease: namespace %q: %w", ns.Name, err), ErrRefused}
 			}
@@ -118,7 +126,7 @@ func upTo(last int64) string {
 	return fmt.Sprintf("0 to %d", last)
 }
 
-// BackfillNodes lets [Past] go on in a store that was rolled back, with these nodes alone. They
+// BackfillNodes lets [Backfill] go on in a store that was rolled back, with these nodes alone. They
 // are the operator's word that no ID for the past ever had one of them: their counts cannot be
 // lost. The nodes before are closed for good, so each call names higher ones.
 //
@@ -136,16 +144,16 @@ func (op Operator) BackfillNodes(ctx context.Context, namespace string, nodes sn
 			return false, fmt.Errorf("lease: reading the store's identity: %w", err)
 		case ns.State != Active:
 			return false, ns.notActive()
-		case r.Past == 0:
+		case r.Backfill == 0:
 			return false, ns.notAllowed()
-		case r.Identity == id && r.Nodes == nodes:
+		case ns.ledger.Identity == id && r.Nodes == nodes:
 			return false, nil
 		case nodes.From < r.Nodes.Until:
 			err := fmt.Errorf("lease: namespace %q: nodes below %d may have IDs for the past already: name higher ones",
 				namespace, r.Nodes.Until)
 			return false, marked{err, ErrRefused}
 		}
-		r.Identity, r.Counts, r.Nodes = id, world.From(ctx).Text(), nodes
+		ns.ledger.Identity, ns.ledger.Epoch, r.Nodes = id, world.From(ctx).Text(), nodes
 		return true, nil
 	})
 }
@@ -158,7 +166,7 @@ func (r Reserved) open(node int64) bool {
 // rolledBack notes that the store may have lost what it acknowledged.
 func (ns *Namespace) rolledBack(now time.Time) {
 	ns.RolledBack = max(ns.RolledBack, now.UnixMilli()+1)
-	ns.Reserved.Identity = ""
+	ns.ledger.Identity = ""
 }
 
 func (ns Namespace) notAllowed() error {
@@ -167,10 +175,10 @@ func (ns Namespace) notAllowed() error {
 	return marked{err, ErrRefused}
 }
 
-// reserve gives reserved numbers of all layouts that the namespace has had to [Past]. Those of
+// reserve gives reserved numbers of all layouts that the namespace has had to [Backfill]. Those of
 // others, if any, are above them.
 func (ns *Namespace) reserve() error {
-	last := ns.Reserved.Past - 1
+	last := ns.Reserved.Backfill - 1
 	ns.each(func(r Region) []Region {
 		if r.Owner == OwnerOthers {
 			r.First = max(r.First, last+1)

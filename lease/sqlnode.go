@@ -69,7 +69,7 @@ func (op Operator) RecordFunctions(
 	if err != nil {
 		return none, 0, err
 	}
-	recorded, _ = ns.FunctionsOf(node)
+	recorded, _ = ns.functionsAt(node)
 	l := recorded.Layout
 	after = max(l.TickOf(now)+1, recorded.From)
 	if again { // the database may be a new one, in place of one that is gone
@@ -116,7 +116,7 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 		return marked{err, ErrRefused}
 	}
 	l, err := snowfence.ParseLayout(ns.Layout)
-	old, had := ns.FunctionsOf(node)
+	old, had := ns.functionsAt(node)
 	start := max(ns.Floor, l.TickOf(now))
 	switch {
 	case err != nil:
@@ -188,7 +188,7 @@ func (op Operator) RetireFunctions(ctx context.Context, namespace string, node i
 		}
 	}
 	ns, err = editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
-		now, had := ns.FunctionsOf(node)
+		now, had := ns.functionsAt(node)
 		if ns.State != Active || !had || now.Functions.Printed != q.Functions.Printed {
 			err := fmt.Errorf("lease: node %d of namespace %q was changed at the same time: try again", node, namespace)
 			return false, marked{err, ErrRefused}
@@ -233,7 +233,7 @@ func raiseRetired(ctx context.Context, st store.Store, namespace string, q Regio
 
 // retiredSQL returns the region of a node that functions have, as it is when they end now.
 func (ns Namespace) retiredSQL(node int64, now time.Time) (Region, error) {
-	q, had := ns.FunctionsOf(node)
+	q, had := ns.functionsAt(node)
 	switch {
 	case ns.State != Active:
 		return Region{}, ns.notActive()
@@ -244,8 +244,8 @@ func (ns Namespace) retiredSQL(node int64, now time.Time) (Region, error) {
 	return q.ended(max(q.From, q.Layout.TickOf(now.Add(q.Functions.Lead+sqlSkew))) + 1), nil
 }
 
-// FunctionsOf returns the region of a node while functions in a database have it.
-func (ns Namespace) FunctionsOf(node int64) (Region, bool) {
+// functionsAt returns the region of a node while functions in a database have it.
+func (ns Namespace) functionsAt(node int64) (Region, bool) {
 	i := slices.IndexFunc(ns.Regions, func(r Region) bool { return r.functionsOf(node) })
 	if i < 0 {
 		return Region{}, false

@@ -15,6 +15,7 @@ type storedNamespace struct {
 	Layouts   []string       `json:"layouts"`
 	Regions   []storedRegion `json:"regions"`
 	TicketKey string         `json:"ticket_key,omitempty"`
+	Ledger    ledger         `json:"ledger,omitzero"`
 }
 
 func readNamespace(ctx context.Context, st store.Store, name string) (Namespace, error) {
@@ -48,14 +49,15 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 			"restore a backup, and wait the longest ttl and twice the skew before one starts "+
 			"(docs/operate/operations.md, Backup): %w", r.Namespace, err)
 	}
-	ns.ticketKey = stored.TicketKey
+	ns.ticketKey, ns.ledger = stored.TicketKey, stored.Ledger
+	ns.Reserved.Stopped = ns.Reserved.Backfill > 0 && ns.ledger.Identity != ns.Identity
 	return ns, nil
 }
 
 // write stores the namespace, or is [ErrLost] if somebody wrote it since it was read.
 func (ns Namespace) write(ctx context.Context, st store.Store) (Namespace, error) {
 	layouts, regions := storedRegions(ns.Regions)
-	data, err := json.Marshal(storedNamespace{&ns, layouts, regions, ns.ticketKey})
+	data, err := json.Marshal(storedNamespace{&ns, layouts, regions, ns.ticketKey, ns.ledger})
 	if err != nil {
 		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
 	}

@@ -64,7 +64,7 @@ func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Name
 		if l, err := snowfence.ParseLayout(ns.Layout); err == nil && l.First > 0 && l.First <= last {
 			return ns, usagef("--past 0-4: the layout makes sequence numbers from %d on itself: take --past 0", l.First)
 		}
-		if !f.nobodyElse && ns.Reserved.Past != last+1 {
+		if !f.nobodyElse && ns.Reserved.Backfill != last+1 {
 			return ns, usagef("somebody else may make IDs with the sequence numbers %s, by hand or with snow-drift: "+
 				"say that nobody does or did, if that is so: --nobody-else", f.past)
 		}
@@ -85,14 +85,14 @@ func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Name
 
 // reservedRows show who makes IDs with reserved numbers, if anybody does.
 func reservedRows(r lease.Reserved) (rows [][2]string) {
-	if r.Past > 0 {
+	if r.Backfill > 0 {
 		numbers := "0"
-		if r.Past > 1 {
-			numbers = nodeRange(0, r.Past-1)
+		if r.Backfill > 1 {
+			numbers = nodeRange(0, r.Backfill-1)
 		}
 		text := "IDs for the past have the sequence numbers " + numbers
 		switch {
-		case r.Identity == "":
+		case r.Stopped:
 			text += "; the store was rolled back: name other nodes with --past-nodes"
 		case r.Nodes.Until > 0:
 			text += ", of the nodes " + nodeRange(r.Nodes.From, r.Nodes.Until-1)

@@ -61,7 +61,7 @@ func (p *program) newPast(ctx context.Context, f *newFlags, format *formatter) (
 			return err
 		}
 	}
-	b, err := lease.Past(ctx, st.Leases, f.store.namespace, s, node)
+	b, err := lease.OpenBackfill(ctx, st.Leases, f.store.namespace, s, node)
 	if err != nil {
 		return p.explainPast(f, err)
 	}

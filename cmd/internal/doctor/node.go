@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -73,8 +74,9 @@ func (c *Case) nodes(ns lease.Namespace, l snowfence.Layout, records []store.Rec
 // hasFunctions reports whether functions in a database make the IDs of a node. Their veto is
 // meant, and stays until they are dropped.
 func hasFunctions(ns lease.Namespace, node int64) bool {
-	_, had := ns.FunctionsOf(node)
-	return had
+	return slices.ContainsFunc(ns.Regions, func(r lease.Region) bool {
+		return r.Owner == lease.OwnerFunctions && !r.Ended && r.Nodes.From == node
+	})
 }
 
 // holder judges when a holder wrote its grant last. It renews when a third of it has passed.

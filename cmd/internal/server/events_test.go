@@ -16,7 +16,7 @@ import (
 func TestTroubleOfLeasesIsAnEvent(t *testing.T) {
 	s := New(store.NewMemory(), Options{})
 	driver := &storeError{errors.New("dial tcp"), storeFailed, "dial tcp"}
-	for kind, want := range map[lease.EventKind]Event{
+	for kind, want := range map[string]Event{
 		lease.EventLost: {Kind: "lost", Text: "lease lost: the store failed, and the server's log says how"},
 		lease.EventLate: {
 			Kind: "late",

@@ -57,7 +57,7 @@ func (sp *Space) backfill(ctx context.Context, node int64) (*lease.Backfill, err
 	if b != nil {
 		return b, nil
 	}
-	b, err := lease.Past(ctx, sp.service.store, sp.Name, sp.Scheme(), node)
+	b, err := lease.OpenBackfill(ctx, sp.service.store, sp.Name, sp.Scheme(), node)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
 	out := &pb.Namespace{
 		Name: ns.Name, Layout: ns.Layout, Fingerprint: ns.Fingerprint, FirstNode: ns.First, LastNode: ns.Last,
 		State: string(ns.State), Generation: ns.Generation, EndOfLife: moment(l.EndOfLife()), Floor: ns.Floor,
-		PastNumbers: ns.Reserved.Past,
+		PastNumbers: ns.Reserved.Backfill,
 	}
 	for _, r := range ns.History() {
 		from, until := r.Times()
@@ -43,8 +43,8 @@ func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
 	return out, nil
 }
 
-// Current returns the record of a node without what an earlier layout granted: its ticks are those of
-// that layout, and the namespace's floor is above them.
+// Current returns the record of a node without what an earlier layout granted: its ticks are those
+// of that layout, and the namespace's floor is above them.
 func Current(r store.Record, ns lease.Namespace) store.Record {
 	if r.Generation < ns.Since {
 		r.Holder, r.From, r.Until, r.SkipUntil = "", ns.Floor, ns.Floor, 0

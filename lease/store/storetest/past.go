@@ -33,7 +33,7 @@ func testPast(w *world) {
 	var all []snowfence.ID
 	var wg sync.WaitGroup
 	make1 := func(node int64, times []time.Time) error {
-		b, err := lease.Past(w.ctx, w.st.Store, space, s, node)
+		b, err := lease.OpenBackfill(w.ctx, w.st.Store, space, s, node)
 		if err != nil {
 			return err
 		}
