@@ -181,7 +181,7 @@ func (p *program) exitCode(cmd *cobra.Command, err error) int {
 		p.message("interrupted")
 		return exitInterrupted
 	}
-	p.message("%s", withoutPackage(err))
+	p.say(slog.LevelError, "%s", withoutPackage(err))
 	if p.permissionAdvice != nil {
 		if advice := p.permissionAdvice(err); advice != "" {
 			p.message("%s", advice)
@@ -216,7 +216,10 @@ func withoutPackage(err error) string {
 
 // message writes a text to standard error, behind the name of the program. Further lines
 // stand bare, for people to copy.
-func (p *program) message(format string, args ...any) {
+func (p *program) message(format string, args ...any) { p.say(slog.LevelInfo, format, args...) }
+
+// say is message at a level of the log.
+func (p *program) say(level slog.Level, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	lacks := p.lacksPassword && strings.Contains(text, p.storeArgs)
 	if p.hide != nil {
@@ -224,7 +227,7 @@ func (p *program) message(format string, args ...any) {
 	}
 	text = escaped(text, "\n\t")
 	if p.log != nil {
-		p.log.Info(strings.TrimRight(text, "\n"))
+		p.log.Log(context.Background(), level, strings.TrimRight(text, "\n"))
 		return
 	}
 	fmt.Fprintln(p.stderr, "snowfence: "+strings.TrimRight(text, "\n"))

@@ -173,9 +173,10 @@ func (p *program) serve(
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.Stop)
 	defer cancel()
 	if err = errors.Join(err, s.Stop(stop)); err != nil {
-		err = errors.New(server.LogText(err))
+		return errors.New(server.LogText(err))
 	}
-	return err
+	p.message("stopped")
+	return nil
 }
 
 // checkService refuses what a lease or a generator would only refuse at the first request.

@@ -122,6 +122,9 @@ func (p *Process) handler(l listener) http.Handler {
 	h = p.sameOrigin(l, h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.service.Meter(wireOf(r)).Requests.Add(1)
+		if r.TLS != nil {
+			w.Header().Set("Strict-Transport-Security", "max-age=31536000") // for browsers, on the dashboard
+		}
 		h.ServeHTTP(w, r)
 	})
 }

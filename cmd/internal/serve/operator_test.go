@@ -73,6 +73,13 @@ func TestManagedActionsLeaveALine(t *testing.T) {
 	line(`request="DELETE /v1/{namespace}"`, "namespace=orders", "token=boss", "result=refused")
 	send(t, "PATCH", base+"/v1/orders", "secret-shop", `{"last_node":3}`)
 	line(`request="PATCH /v1/{namespace}"`, "token=shop", "result=denied")
+	for range 3 { // strangers filled the log, with names of their choice
+		send(t, "PATCH", base+"/v1/stranger", "none", `{"last_node":3}`)
+	}
+	if text := logs.String(); strings.Contains(text, "result=unauthenticated") ||
+		strings.Count(text, `level=WARN msg="a request was refused" kind=unauthenticated`) != 1 {
+		t.Errorf("a stranger left other lines than one:\n%s", text)
+	}
 	send(t, "PUT", base+"/v1/bills/sequence", "secret-boss", "{}")
 	line(`request="PUT /v1/{name}/sequence"`, "sequence=bills", "token=boss")
 	send(t, "POST", base+"/snowfence.v1.NamespaceService/Delete", "secret-boss", "") // of no type that it takes

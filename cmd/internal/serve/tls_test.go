@@ -49,6 +49,9 @@ func TestCertificates(t *testing.T) {
 		if res.StatusCode != http.StatusOK {
 			return "", fmt.Errorf("status %d", res.StatusCode)
 		}
+		if res.Header.Get("Strict-Transport-Security") == "" {
+			t.Error("a browser may come back without TLS")
+		}
 		return res.TLS.PeerCertificates[0].SerialNumber.String(), nil
 	}
 	known := client(ca)

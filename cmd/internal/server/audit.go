@@ -9,10 +9,14 @@ import (
 	"net/http"
 )
 
-// Managed logs an action of somebody who manages: who, from where, what, and the result.
+// Managed logs an action of somebody who manages: who, from where, what, and the result. Callers
+// without a token are in the line about refused requests, once a minute.
 func (s *Service) Managed(w Wire, q Request, err error) {
 	attrs := []slog.Attr{slog.String("result", "done")}
 	if err != nil {
+		if KindOf(err) == Anonymous {
+			return
+		}
 		attrs = []slog.Attr{slog.String("result", KindOf(err).Name()), slog.Any("cause", err)}
 	}
 	s.logRequest(slog.LevelInfo, "managed", w, 0, q, attrs...)

@@ -85,6 +85,10 @@ func (s *Service) Acquire(
 	if err != nil {
 		return Granted{}, nil, err
 	}
+	if others, ok := s.leased.allow(s.now(), refusalInterval); ok {
+		s.opts.Logger.Info("a client leased a node", "namespace", namespace, "label", r.Label, "node", g.Grant.Node,
+			"others", others)
+	}
 	return g, sp, nil
 }
 
@@ -116,7 +120,7 @@ func (s *Service) acquire(ctx context.Context, namespace string, r wire.Request)
 // leases serves those of a namespace.
 func (s *Service) leases(sp *Space) wire.Server {
 	return lease.Serve(s.store, sp.Scheme(),
-		&lease.Options{Time: s.anchored, Logger: s.opts.Logger, Events: s.onLeaseEvent})
+		&lease.Options{Time: s.anchored, Logger: store.Warnings(s.opts.Logger), Events: s.onLeaseEvent})
 }
 
 // Renew renews a lease. One that has ended counts as a new one, for the limit of

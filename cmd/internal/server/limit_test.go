@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
 	"strings"
 	"sync"
@@ -135,6 +136,26 @@ func TestTwoServersDoubledALimit(t *testing.T) {
 	t.Cleanup(func() { _ = s.Close(context.Background()) })
 	if n := heldIn(t, s); kept.Load() > 1 || int64(n) != kept.Load() {
 		t.Errorf("%d grants were kept, and %d nodes are held", kept.Load(), n)
+	}
+}
+
+// A line for each lease of a client filled the log.
+func TestLeasesOfClientsAreInTheLogOnceAMinute(t *testing.T) {
+	var text strings.Builder
+	s := New(newStore(t, "n"), Options{Logger: slog.New(slog.NewTextHandler(&text, nil))})
+	t.Cleanup(func() { _ = s.Close(context.Background()) })
+	now := time.Now()
+	s.now = func() time.Time { return now }
+	for i := range 4 {
+		if i == 3 {
+			now = now.Add(refusalInterval)
+		}
+		if err := hold(t, s, limited(t, 9, VerbLease), fmt.Sprint("program-", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := text.String(); strings.Count(got, "\n") != 2 || !strings.Contains(got, "others=2") {
+		t.Errorf("four leases in two minutes:\n%s", got)
 	}
 }
 

@@ -105,6 +105,7 @@ type Service struct {
 	endLife   context.CancelFunc
 	watches   watches
 	meters    [wires]Meter
+	leased    throttle                     // lines about leases of clients
 	readiness atomic.Pointer[func() error] // see SetReady
 
 	// Draw makes a picture of a view for the dashboard: once, for all who watch. before is nil for
