@@ -101,6 +101,27 @@ func TestLeaseIsClosed(t *testing.T) {
 	}
 }
 
+// Another lease takes the node when it has begun, and begins in the next second. One that is over
+// takes nothing.
+func TestAnotherLeaseTakesTheNode(t *testing.T) {
+	now := int64(noon + 15)
+	a := generator(t, 7, noon, noon+20, &now)
+	generate(t, a)
+	c := generator(t, 7, noon+16, noon+30, &now)
+	refuses(t, c, ErrInvalidLease)
+	generate(t, a)
+	now++
+	generate(t, a)
+	refuses(t, c, ErrConsistencyViolation)
+	refuses(t, a, snowfence.ErrClosed)
+	now++
+	if m := generate(t, c); m != (made{noon + 17, 7, 0}) {
+		t.Errorf("%+v", m)
+	}
+	refuses(t, generator(t, 7, noon, noon+16, &now), ErrInvalidLease)
+	generate(t, c)
+}
+
 // The original makes IDs of the earlier second again.
 func TestClockGoesBack(t *testing.T) {
 	now := int64(noon + 5)
