@@ -58,9 +58,12 @@ var checks = [...]check{
 	{names: []string{ClockOffset}, run: clockOffset, store: true},
 	{names: []string{StoreVersion, StoreDurability, StoreRights}, run: storeSettings, store: true},
 	{names: []string{StoreFileSystem}, run: fileSystem, store: true},
-	{names: []string{StoreIdentity}, run: identity, store: true},
-	{names: []string{NamespaceChanging, NamespaceWaits, NamespaceRolledBack, LayoutEnds}, run: namespaces, store: true},
-	{names: []string{NodesLeft, NodeVetoed, HolderLate, HolderClock}, run: nodes, store: true},
+	{names: []string{StoreIdentity}, run: eachNamespace(identity), store: true},
+	{
+		names: []string{NamespaceChanging, NamespaceWaits, NamespaceRolledBack, LayoutEnds},
+		run:   eachNamespace(namespace), store: true,
+	},
+	{names: []string{NodesLeft, NodeVetoed, HolderLate, HolderClock}, run: eachNamespace(nodes), store: true},
 	{names: []string{SequenceRolledBack, SequenceEnds}, run: sequences, store: true},
 	{names: []string{Settings, CertificateEnds, TokenEnds}, run: settings},
 	{names: []string{FileReadable}, run: readable},
@@ -81,7 +84,7 @@ func Look(ctx context.Context, c *Case, leftOut []string) []Result {
 	}
 	var all []Result
 	for _, check := range checks {
-		r := &report{}
+		r := &report{names: check.names}
 		if check.store && c.Store == nil {
 			r.unchecked(check.names, "", "the store could not be opened")
 		} else {
@@ -98,7 +101,10 @@ func Look(ctx context.Context, c *Case, leftOut []string) []Result {
 }
 
 // report gathers the results of a check.
-type report struct{ results []Result }
+type report struct {
+	names   []string // of the check
+	results []Result
+}
 
 func (r *report) good(name, about, format string, args ...any) {
 	r.results = append(r.results, Result{Name: name, State: Good, About: about, Text: fmt.Sprintf(format, args...)})

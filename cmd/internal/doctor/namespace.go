@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"time"
 
@@ -14,30 +15,36 @@ const (
 	recently = 7 * 24 * time.Hour   // how long a mark of a rollback is a finding
 )
 
-// namespaces looks at the records of the namespaces.
-func namespaces(_ context.Context, c *Case, r *report) {
-	all := []string{NamespaceChanging, NamespaceWaits, NamespaceRolledBack, LayoutEnds}
-	if c.listErr != nil {
-		r.unchecked(all, "", "%v", c.listErr)
-		return
-	}
-	if len(c.namespaces) == 0 {
-		r.unchecked(all, "", "there is no namespace")
-	}
-	for _, ns := range c.namespaces {
-		if ns.State == lease.Deleted {
-			continue
+// eachNamespace makes a check of what looks at a namespace and its layout.
+func eachNamespace(
+	look func(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout, r *report) error,
+) func(context.Context, *Case, *report) {
+	return func(ctx context.Context, c *Case, r *report) {
+		switch {
+		case c.listErr != nil:
+			r.unchecked(r.names, "", "%v", c.listErr)
+		case len(c.namespaces) == 0:
+			r.unchecked(r.names, "", "there is no namespace")
 		}
-		l, err := snowfence.ParseLayout(ns.Layout)
-		if err != nil {
-			r.unchecked(all, ns.Name, "its layout %q: %v", ns.Layout, err)
-			continue
+		for _, ns := range c.namespaces {
+			if ns.State == lease.Deleted {
+				continue
+			}
+			l, err := snowfence.ParseLayout(ns.Layout)
+			if err != nil {
+				err = fmt.Errorf("its layout %q: %w", ns.Layout, err)
+			} else {
+				err = look(ctx, c, ns, l, r)
+			}
+			if err != nil {
+				r.unchecked(r.names, ns.Name, "%v", err)
+			}
 		}
-		c.namespace(ns, l, r)
 	}
 }
 
-func (c *Case) namespace(ns lease.Namespace, l snowfence.Layout, r *report) {
+// namespace looks at the record of a namespace.
+func namespace(_ context.Context, c *Case, ns lease.Namespace, l snowfence.Layout, r *report) error {
 	now := c.Now()
 	if ns.State == lease.Changing {
 		r.found(NamespaceChanging, ns.Name, "run the change again: it goes on where it stopped",
@@ -71,6 +78,7 @@ func (c *Case) namespace(ns lease.Namespace, l snowfence.Layout, r *report) {
 	default:
 		r.good(LayoutEnds, ns.Name, "%d days are left: its layout ends at %s", days, stamp(end))
 	}
+	return nil
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

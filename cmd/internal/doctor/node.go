@@ -11,35 +11,12 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// nodes looks at the nodes of all namespaces and at who holds them.
-func nodes(ctx context.Context, c *Case, r *report) {
-	all := []string{NodesLeft, NodeVetoed, HolderLate, HolderClock}
-	if c.listErr != nil {
-		r.unchecked(all, "", "%v", c.listErr)
-		return
+// nodes looks at the nodes of a namespace and at who holds them.
+func nodes(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout, r *report) error {
+	records, err := lease.Namespaces(c.Store.Leases).Leases(ctx, ns.Name)
+	if err != nil {
+		return err
 	}
-	if len(c.namespaces) == 0 {
-		r.unchecked(all, "", "there is no namespace")
-	}
-	for _, ns := range c.namespaces {
-		if ns.State == lease.Deleted {
-			continue
-		}
-		l, err := snowfence.ParseLayout(ns.Layout)
-		if err != nil {
-			r.unchecked(all, ns.Name, "its layout %q: %v", ns.Layout, err)
-			continue
-		}
-		records, err := lease.Namespaces(c.Store.Leases).Leases(ctx, ns.Name)
-		if err != nil {
-			r.unchecked(all, ns.Name, "%v", err)
-			continue
-		}
-		c.nodes(ns, l, records, r)
-	}
-}
-
-func (c *Case) nodes(ns lease.Namespace, l snowfence.Layout, records []store.Record, r *report) {
 	now := c.Now()
 	free := ns.Last - ns.First + 1
 	total := free
@@ -69,6 +46,7 @@ func (c *Case) nodes(ns lease.Namespace, l snowfence.Layout, records []store.Rec
 	default:
 		r.good(NodesLeft, ns.Name, "%d of %d nodes are free", free, total)
 	}
+	return nil
 }
 
 // hasFunctions reports whether functions in a database make the IDs of a node. Their veto is
