@@ -25,10 +25,10 @@ type sampler struct {
 	cfg      Config
 	service  *server.Service
 	latency  *server.StoreLatency
-	reading  chan struct{} // holds a value while the store is asked for the namespaces
-	listing  chan struct{} // and for the sequences
-	counting chan struct{} // and for the nodes that are held
-	asking   chan struct{} // and for the servers
+	reading  gate // holds a value while the store is asked for the namespaces
+	listing  gate // and for the sequences
+	counting gate // and for the nodes that are held
+	asking   gate // and for the servers
 
 	mu       sync.Mutex
 	times    []int64 // of the samples, in Unix milliseconds
@@ -83,9 +83,9 @@ type storeState struct {
 func newSampler(cfg Config) *sampler {
 	sm := &sampler{
 		cfg: cfg, service: cfg.Service, latency: cfg.Latency, rates: map[string]*series{}, now: map[string]spaceState{},
-		next: make(chan struct{}), reading: make(chan struct{}, 1), lastAt: time.Now(),
-		listing: make(chan struct{}, 1), wires: map[server.Wire]*meter{}, store: newMeter(server.LatencyCounts{}),
-		counting: make(chan struct{}, 1), used: map[string]nodeUsage{}, asking: make(chan struct{}, 1),
+		next: make(chan struct{}), reading: make(gate, 1), lastAt: time.Now(),
+		listing: make(gate, 1), wires: map[server.Wire]*meter{}, store: newMeter(server.LatencyCounts{}),
+		counting: make(gate, 1), used: map[string]nodeUsage{}, asking: make(gate, 1),
 	}
 	if sm.latency != nil {
 		sm.store = newMeter(sm.latency.Counts())
@@ -193,31 +193,6 @@ func stateOf(sp *server.Space) spaceState {
 	return s
 }
 
-// readNamespaces reads the namespaces, which also tells whether the store answers. One
-// question at a time.
-func (sm *sampler) readNamespaces(ctx context.Context) {
-	select {
-	case sm.reading <- struct{}{}:
-		defer func() { <-sm.reading }()
-	default:
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	list, err := sm.service.ListNamespaces(all(ctx), nil)
-	sm.mu.Lock()
-	defer sm.mu.Unlock()
-	sm.askedAt = time.Now()
-	if err == nil { // otherwise the outage shows
-		sm.names = list.Namespaces
-	}
-}
-
-// all lets a call see everything; what a page gets of it is what its token may see.
-func all(ctx context.Context) context.Context {
-	return server.WithCaller(ctx, &server.Caller{Identity: server.Open().Anyone()})
-}
-
 // watch counts a page that wants to see what goes on, and reads the namespaces for the first one.
 func (sm *sampler) watch(ctx context.Context) (stop func()) {
 	sm.mu.Lock()
@@ -250,7 +225,7 @@ type snapshot struct {
 	used   map[string]nodeUsage
 	spaces []spaceState
 
-	servers []serverState
+	servers *pb.ListServersResponse
 	next    <-chan struct{}
 
 	minutes   map[string]recent

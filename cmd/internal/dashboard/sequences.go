@@ -1,12 +1,10 @@
 package dashboard
 
 import (
-	"context"
 	"math"
 	"math/big"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -68,27 +66,6 @@ func lasting(seconds float64) int64 {
 	return 0
 }
 
-// readSequences reads the sequences of the store, one question at a time. After a failure those
-// that are known stay.
-func (sm *sampler) readSequences(ctx context.Context) {
-	select {
-	case sm.listing <- struct{}{}:
-		defer func() { <-sm.listing }()
-	default:
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	list, err := sm.service.ListSequences(all(ctx), nil)
-	if err != nil {
-		return // a store that is unreachable shows already
-	}
-	sm.mu.Lock()
-	defer sm.mu.Unlock()
-	sm.listed, sm.listedAt = list.Sequences, time.Now()
-	sm.sampleSequences()
-}
-
 // sampleSequences looks at all sequences. mu is held.
 func (sm *sampler) sampleSequences() {
 	open := map[string]*server.Sequence{}
@@ -103,23 +80,22 @@ func (sm *sampler) sampleSequences() {
 	}
 }
 
-// changedSequences returns the sequences that are not as the page knows them, and those that are
-// gone.
-func (p *client) changedSequences(now []sequenceState) (changed []sequenceState, gone []string) {
+// changed returns what is not as the page knows it, by name, and the names that are gone.
+func changed[T comparable](known map[string]T, now []T, name func(T) string) (news []T, gone []string) {
 	there := map[string]bool{}
-	for _, s := range now {
-		there[s.Name] = true
-		if old, ok := p.sequences[s.Name]; !ok || old != s {
-			p.sequences[s.Name] = s
-			changed = append(changed, s)
+	for _, one := range now {
+		there[name(one)] = true
+		if old, ok := known[name(one)]; !ok || old != one {
+			known[name(one)] = one
+			news = append(news, one)
 		}
 	}
-	for name := range p.sequences {
+	for name := range known {
 		if !there[name] {
-			delete(p.sequences, name)
+			delete(known, name)
 			gone = append(gone, name)
 		}
 	}
 	slices.Sort(gone)
-	return changed, gone
+	return news, gone
 }

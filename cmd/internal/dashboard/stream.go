@@ -193,21 +193,8 @@ func (p *client) update(v snapshot) error {
 	if !slices.Equal(v.failures, p.last.failures) {
 		out.Failures = v.failures
 	}
-	open := map[string]bool{}
-	for _, st := range v.spaces {
-		open[st.Name] = true
-		if old, ok := p.known[st.Name]; !ok || old != st {
-			p.known[st.Name] = st
-			out.Spaces = append(out.Spaces, st)
-		}
-	}
-	for name := range p.known {
-		if !open[name] {
-			delete(p.known, name)
-			out.Gone = append(out.Gone, name)
-		}
-	}
-	out.Sequences, out.GoneSequences = p.changedSequences(v.sequences)
+	out.Spaces, out.Gone = changed(p.known, v.spaces, func(s spaceState) string { return s.Name })
+	out.Sequences, out.GoneSequences = changed(p.sequences, v.sequences, func(s sequenceState) string { return s.Name })
 	var errs []error
 	if p.next != nil && !proto.Equal(v.names, p.last.names) {
 		errs = append(errs, p.send("namespaces", v.names))

@@ -12,42 +12,6 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
-// code is the table from kinds of errors to the first word of an error reply. TRYAGAIN is
-// one that Redis clients know, and some repeat by themselves.
-func code(k server.Kind) string {
-	switch k {
-	case server.NoNamespace:
-		return "NONAMESPACE"
-	case server.NoNodes:
-		return "NONODES"
-	case server.Exhausted, server.Unavailable:
-		return "TRYAGAIN"
-	case server.Anonymous:
-		return "NOAUTH"
-	case server.Denied:
-		return "NOPERM"
-	case server.TooMuch:
-		return "LIMIT"
-	case server.Refused:
-		return "REFUSED"
-	case server.Lifetime:
-		return "LIFETIME"
-	case server.NoSequence:
-		return "NOSEQUENCE"
-	case server.Ended:
-		return "ENDED"
-	case server.RolledBack:
-		return "ROLLEDBACK"
-	case server.NoPeriod:
-		return "PERIOD"
-	case server.Lost:
-		return "LOST"
-	case server.Exists:
-		return "EXISTS"
-	}
-	return "ERR"
-}
-
 func (c *conn) fail(err error) {
 	if c.srv.life.Err() != nil && errors.Is(err, context.Canceled) {
 		err = server.ErrStopping // by us, not by the client
@@ -59,7 +23,7 @@ func (c *conn) fail(err error) {
 		}
 		return q
 	})
-	c.out = appendError(c.out, code(kind), err.Error())
+	c.out = appendError(c.out, kind.Word(), err.Error())
 }
 
 // requestInfo is what the log says of a request.

@@ -138,7 +138,7 @@ func (c *conn) runCommands() error {
 		c.commands++
 		c.lastCommand = c.lastCommand[:0]
 		if c.refuses {
-			c.out = appendError(c.out, code(server.Unavailable), server.ErrStopping.Error())
+			c.out = appendError(c.out, server.Unavailable.Word(), server.ErrStopping.Error())
 		} else if c.run(args, raw) {
 			c.rememberCommand(raw)
 		}

@@ -19,5 +19,5 @@ func TestClientAtAStopIsToldWhy(t *testing.T) {
 	defer ours.Close()
 	s.handle(theirs)
 	p := &peer{t, ours, bufio.NewReader(ours)}
-	p.fails(p.reply(), code(server.Unavailable))
+	p.fails(p.reply(), server.Unavailable.Word())
 }

@@ -114,7 +114,7 @@ func (s *Server) handle(nc net.Conn) {
 		s.Refused.Add(1)
 		why := []byte("-ERR max number of clients reached\r\n")
 		if ended {
-			why = appendError(nil, code(server.Unavailable), server.ErrStopping.Error())
+			why = appendError(nil, server.Unavailable.Word(), server.ErrStopping.Error())
 		}
 		go func() { // a TLS handshake may come first
 			_ = nc.SetDeadline(time.Now().Add(s.cfg.Slow))

@@ -154,29 +154,6 @@ func (h *rest) notFound(mux *http.ServeMux, w http.ResponseWriter, r *http.Reque
 	writeProblem(w, http.StatusMethodNotAllowed, server.Invalid, what+": this path takes "+strings.Join(allowed, ", "))
 }
 
-// status is the table from kinds of errors to those of HTTP.
-func status(k server.Kind) int {
-	switch k {
-	case server.Invalid:
-		return http.StatusBadRequest
-	case server.NoNamespace, server.NoSequence:
-		return http.StatusNotFound
-	case server.Exists, server.Lost:
-		return http.StatusConflict
-	case server.NoNodes, server.Exhausted, server.Unavailable:
-		return http.StatusServiceUnavailable
-	case server.Refused, server.Lifetime, server.Ended, server.RolledBack, server.NoPeriod:
-		return http.StatusUnprocessableEntity
-	case server.Anonymous:
-		return http.StatusUnauthorized
-	case server.Denied:
-		return http.StatusForbidden
-	case server.TooMuch:
-		return http.StatusTooManyRequests
-	}
-	return http.StatusInternalServerError
-}
-
 // problem is an error as RFC 9457 has it.
 type problem struct {
 	Type   string `json:"type"`
@@ -189,7 +166,7 @@ type problem struct {
 // Problem writes an error as application/problem+json.
 func Problem(w http.ResponseWriter, err error) {
 	kind := server.KindOf(err)
-	code := status(kind)
+	code := kind.Status()
 	var large *http.MaxBytesError
 	if errors.As(err, &large) {
 		code = http.StatusRequestEntityTooLarge

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -66,6 +65,9 @@ func (e *exchange) nextParams() (nextParams, error) {
 func (h *rest) next(e *exchange) error {
 	w, r := e.w, e.r
 	want, err := e.nextParams()
+	if err == nil && want.runs && r.Method != http.MethodHead {
+		return e.makeCall()
+	}
 	n := want.n
 	sp, err2 := h.s.SpaceFor(r.Context(), e.caller.Identity, server.VerbIDs, e.subject(), max(n, 1))
 	if err2 != nil { // who may not ask is told that first
@@ -74,14 +76,7 @@ func (h *rest) next(e *exchange) error {
 	if err != nil {
 		return err
 	}
-	if want.runs {
-		if r.Method == http.MethodHead {
-			h.setHeaders(w, false)
-			return nil
-		}
-		return h.runs(w, r, sp, n)
-	}
-	text := prefersText(r.Header)
+	text := prefersText(r.Header) && !want.runs
 	if r.Method == http.MethodHead { // nobody would see the IDs
 		h.setHeaders(w, text)
 		return nil
@@ -175,26 +170,6 @@ func (e *idEncoder) end(b []byte) []byte {
 		return b
 	}
 	return append(b, "\"]}\n"...)
-}
-
-func (h *rest) runs(w http.ResponseWriter, r *http.Request, sp *server.Space, n int64) error {
-	runs, err := sp.Runs(r.Context(), n)
-	for _, run := range runs {
-		sp.Made.Add(run.Len())
-	}
-	if err != nil {
-		return err
-	}
-	b := append([]byte(nil), `{"runs":[`...)
-	for i, run := range runs {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = fmt.Appendf(b, `{"first":"%d","last":"%d","step":"%d"}`, int64(run.First), int64(run.Last), run.Step)
-	}
-	h.setHeaders(w, false)
-	_, _ = w.Write(append(b, "]}\n"...))
-	return nil
 }
 
 // stream is GET /v1/{namespace}/stream?format=base58&prefix=ord: a line for each ID until

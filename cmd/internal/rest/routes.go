@@ -165,6 +165,9 @@ func (e *exchange) makeCall() error {
 		return server.NewError(server.Internal, err)
 	}
 	e.w.Header().Set("Content-Type", "application/json")
+	if e.consumes() {
+		e.w.Header().Set("Cache-Control", "no-store")
+	}
 	if e.caller.Made {
 		e.w.WriteHeader(http.StatusCreated)
 	}

@@ -159,31 +159,6 @@ func reserve(ctx context.Context, s *server.Service, n int64) error {
 	return nil
 }
 
-// code is the table from kinds of errors to the codes of gRPC and Connect.
-func code(k server.Kind) connect.Code {
-	switch k {
-	case server.Invalid:
-		return connect.CodeInvalidArgument
-	case server.NoNamespace, server.NoSequence:
-		return connect.CodeNotFound
-	case server.Exists:
-		return connect.CodeAlreadyExists
-	case server.Lost:
-		return connect.CodeAborted
-	case server.NoNodes, server.TooMuch, server.Exhausted:
-		return connect.CodeResourceExhausted
-	case server.Unavailable:
-		return connect.CodeUnavailable
-	case server.Refused, server.Lifetime, server.Ended, server.RolledBack, server.NoPeriod:
-		return connect.CodeFailedPrecondition
-	case server.Anonymous:
-		return connect.CodeUnauthenticated
-	case server.Denied:
-		return connect.CodePermissionDenied
-	}
-	return connect.CodeInternal
-}
-
 // errorInterceptor turns what the service returns into errors of the wire, with the kind
 // as a detail that programs can compare.
 type errorInterceptor struct{ *rpc }
@@ -198,7 +173,7 @@ func (i errorInterceptor) translate(ctx context.Context, procedure string, err e
 		return connect.NewError(connect.CodeCanceled, err)
 	}
 	kind := i.s.Failed(server.RPC, err, func() server.Request { return server.CallerOf(ctx).Request(procedure) })
-	out := connect.NewError(code(kind), err)
+	out := connect.NewError(kind.Code(), err)
 	detail, detailErr := connect.NewErrorDetail(&errdetails.ErrorInfo{Reason: kind.Name(), Domain: "snowfence"})
 	if detailErr == nil {
 		out.AddDetail(detail)

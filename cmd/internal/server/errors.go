@@ -3,16 +3,17 @@ package server
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 
+	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// Kind says what a caller can do about an error. Each wire has one table from kinds to
-// its own statuses.
+// Kind says what a caller can do about an error.
 type Kind int
 
 // The kinds of errors.
@@ -37,19 +38,45 @@ const (
 	kinds
 )
 
+// kindTable has the name of each kind, and what an error of it becomes on each wire. TRYAGAIN is a
+// word that clients of Redis know, and some repeat by themselves.
+var kindTable = [kinds]struct {
+	name   string
+	status int
+	code   connect.Code
+	word   string
+}{
+	Internal:    {"internal", http.StatusInternalServerError, connect.CodeInternal, "ERR"},
+	Invalid:     {"invalid", http.StatusBadRequest, connect.CodeInvalidArgument, "ERR"},
+	NoNamespace: {"no-namespace", http.StatusNotFound, connect.CodeNotFound, "NONAMESPACE"},
+	Exists:      {"exists", http.StatusConflict, connect.CodeAlreadyExists, "EXISTS"},
+	Lost:        {"lost", http.StatusConflict, connect.CodeAborted, "LOST"},
+	NoNodes:     {"no-nodes", http.StatusServiceUnavailable, connect.CodeResourceExhausted, "NONODES"},
+	Exhausted:   {"exhausted", http.StatusServiceUnavailable, connect.CodeResourceExhausted, "TRYAGAIN"},
+	Unavailable: {"unavailable", http.StatusServiceUnavailable, connect.CodeUnavailable, "TRYAGAIN"},
+	Refused:     {"refused", http.StatusUnprocessableEntity, connect.CodeFailedPrecondition, "REFUSED"},
+	Anonymous:   {"unauthenticated", http.StatusUnauthorized, connect.CodeUnauthenticated, "NOAUTH"},
+	Denied:      {"denied", http.StatusForbidden, connect.CodePermissionDenied, "NOPERM"},
+	TooMuch:     {"limit", http.StatusTooManyRequests, connect.CodeResourceExhausted, "LIMIT"},
+	Lifetime:    {"lifetime", http.StatusUnprocessableEntity, connect.CodeFailedPrecondition, "LIFETIME"},
+	NoSequence:  {"no-sequence", http.StatusNotFound, connect.CodeNotFound, "NOSEQUENCE"},
+	Ended:       {"ended", http.StatusUnprocessableEntity, connect.CodeFailedPrecondition, "ENDED"},
+	RolledBack:  {"rolled-back", http.StatusUnprocessableEntity, connect.CodeFailedPrecondition, "ROLLEDBACK"},
+	NoPeriod:    {"period", http.StatusUnprocessableEntity, connect.CodeFailedPrecondition, "PERIOD"},
+}
+
 // Name is the kind in words that programs can compare: those of the problem documents and
 // error details.
-func (k Kind) Name() string {
-	names := [...]string{
-		"internal", "invalid", "no-namespace", "exists", "lost", "no-nodes", "exhausted", "unavailable",
-		"refused", "unauthenticated", "denied", "limit", "lifetime", "no-sequence", "ended", "rolled-back",
-		"period",
-	}
-	if k < 0 || int(k) >= len(names) {
-		return "internal"
-	}
-	return names[k]
-}
+func (k Kind) Name() string { return kindTable[k].name }
+
+// Status is the kind over HTTP.
+func (k Kind) Status() int { return kindTable[k].status }
+
+// Code is the kind over gRPC and Connect.
+func (k Kind) Code() connect.Code { return kindTable[k].code }
+
+// Word is the first word of an error over the Redis protocol.
+func (k Kind) Word() string { return kindTable[k].word }
 
 // kindError is an error of the server itself.
 type kindError struct {

@@ -2,6 +2,8 @@ package server
 
 import (
 	"fmt"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,5 +112,20 @@ func TestKinds(t *testing.T) {
 	}
 	if err := create("n", "twitter", 0, 0); err != nil {
 		t.Errorf("created again as it is: %v", err)
+	}
+}
+
+// docs/reference/errors.md says what each kind becomes on each wire.
+func TestPageOfErrors(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/reference/errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range kinds {
+		want := fmt.Sprintf(" | %d | `%s` | `%s` |\n", k.Status(), k.Code(), k.Word())
+		_, row, ok := strings.Cut(string(page), "| `"+k.Name()+"` | ")
+		if row, _, _ = strings.Cut(row, "\n"); !ok || !strings.HasSuffix(row+"\n", want) {
+			t.Errorf("%s is%sand the page says %s", k.Name(), want, row)
+		}
 	}
 }

@@ -76,7 +76,7 @@ export function connect(change) {
     namespaces: (d) => update({ namespaces: d.namespaces.map((n) => ({ ...n, first_node: Number(n.first_node), last_node: Number(n.last_node) })) }),
     store: (d) => update({ store: d }),
     ready: (d) => update({ ready: d }),
-    servers: (d) => update({ servers: d }),
+    servers: (d) => update({ servers: d.servers }),
     used: (d) => update({ used: d }),
     history: (d) => update({ series: fromHistory(d) }),
     events: (d) => update({ events: [...d.reverse(), ...s.events].slice(0, 200) }),

@@ -27,9 +27,9 @@ export function Servers({ servers, now }) {
                 </td>
                 <td>{s.version || 'unknown'}</td>
                 <td class="num">
-                  {local(s.since)} <span class="muted">({span(now - s.since)})</span>
+                  {local(Date.parse(s.since))} <span class="muted">({span(now - Date.parse(s.since))})</span>
                 </td>
-                <td class="num">{s.nodes === 0 ? 'no nodes' : `${count(s.nodes)} nodes in ${count(s.namespaces)} ${s.namespaces === 1 ? 'namespace' : 'namespaces'}`}</td>
+                <td class="num">{holds(s.nodes)}</td>
               </tr>
             ))}
           </tbody>
@@ -37,4 +37,10 @@ export function Servers({ servers, now }) {
       </div>
     </section>
   )
+}
+
+function holds(nodes) {
+  const all = nodes.reduce((n, h) => n + Number(h.last_node) - Number(h.first_node) + 1, 0)
+  const spaces = new Set(nodes.map((h) => h.namespace)).size
+  return all === 0 ? 'no nodes' : `${count(all)} nodes in ${count(spaces)} ${spaces === 1 ? 'namespace' : 'namespaces'}`
 }
