@@ -155,7 +155,7 @@ func (d *describer) responses(rt *route, verb string, out protoreflect.MessageDe
 	switch {
 	case rt.list != "":
 		d.schemas["Lists"] = object{
-			"type":       "object",
+			"type": "object", "required": []string{},
 			"properties": object{rt.list: d.schema(out.Fields().ByName(protoreflect.Name(rt.list)))},
 		}
 		kinds = content("application/json", ref("Lists"))

@@ -3,13 +3,9 @@ package rest
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"net/http/httptest"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // openDoc is the OpenAPI document, as a value.
@@ -63,84 +59,44 @@ func (d openDoc) matches(t *testing.T, what string, body []byte, schema map[stri
 	}
 }
 
-// check knows the part of JSON Schema that the document uses, and refuses any other.
-// Objects may have no members but those that are described.
+// check compares kinds and members. Objects may have no members but those that are described.
 func (d openDoc) check(v any, schema map[string]any) error {
-	for key := range schema {
-		if !slices.Contains([]string{
-			"$ref", "type", "properties", "required", "additionalProperties", "items",
-			"enum", "pattern", "format", "description",
-		}, key) {
-			return fmt.Errorf("the keyword %q is not known to the test", key)
-		}
-	}
 	if ref, ok := schema["$ref"].(string); ok {
-		s, ok := d.at(strings.Split(strings.TrimPrefix(ref, "#/"), "/")...).(map[string]any)
-		if !ok {
+		if schema, ok = d.at(strings.Split(strings.TrimPrefix(ref, "#/"), "/")...).(map[string]any); !ok {
 			return fmt.Errorf("%s leads nowhere", ref)
 		}
-		return d.check(v, s)
 	}
-	if enum, ok := schema["enum"].([]any); ok && !slices.Contains(enum, v) {
-		return fmt.Errorf("%v is none of %v", v, enum)
+	kind := map[string]string{
+		"string": "string", "float64": "integer", "bool": "boolean", "[]interface {}": "array",
+		"map[string]interface {}": "object",
+	}[fmt.Sprintf("%T", v)]
+	if kind != schema["type"] {
+		return fmt.Errorf("%v is no %v", v, schema["type"])
 	}
-	switch want := schema["type"]; x := v.(type) {
-	case string:
-		if want != "string" {
-			return fmt.Errorf("%q is no %v", x, want)
-		}
-		if p, ok := schema["pattern"].(string); ok && !regexp.MustCompile(p).MatchString(x) {
-			return fmt.Errorf("%q does not match %s", x, p)
-		}
-		if schema["format"] == "date-time" {
-			if _, err := time.Parse(time.RFC3339Nano, x); err != nil {
+	if list, ok := v.([]any); ok {
+		for _, item := range list {
+			if err := d.check(item, schema["items"].(map[string]any)); err != nil {
 				return err
 			}
 		}
-	case float64:
-		if want != "integer" || x != math.Trunc(x) {
-			return fmt.Errorf("%v is no %v", x, want)
+	}
+	members, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	for _, name := range schema["required"].([]any) {
+		if _, ok := members[name.(string)]; !ok {
+			return fmt.Errorf("%v is missing", name)
 		}
-	case bool:
-		if want != "boolean" {
-			return fmt.Errorf("%v is no %v", x, want)
+	}
+	for name, member := range members {
+		described, ok := schema["properties"].(map[string]any)[name].(map[string]any)
+		if !ok {
+			return fmt.Errorf("the member %q is not described", name)
 		}
-	case []any:
-		items, ok := schema["items"].(map[string]any)
-		if want != "array" || !ok {
-			return fmt.Errorf("a list is no %v", want)
+		if err := d.check(member, described); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
-		for _, item := range x {
-			if err := d.check(item, items); err != nil {
-				return err
-			}
-		}
-	case map[string]any:
-		if want != "object" {
-			return fmt.Errorf("an object is no %v", want)
-		}
-		if required, ok := schema["required"].([]any); ok {
-			for _, name := range required {
-				if _, ok := x[name.(string)]; !ok {
-					return fmt.Errorf("%v is missing", name)
-				}
-			}
-		}
-		properties, _ := schema["properties"].(map[string]any)
-		for name, member := range x {
-			s, ok := properties[name].(map[string]any)
-			if !ok {
-				s, ok = schema["additionalProperties"].(map[string]any)
-			}
-			if !ok {
-				return fmt.Errorf("the member %q is not described", name)
-			}
-			if err := d.check(member, s); err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-		}
-	default:
-		return fmt.Errorf("%v is of no type that is described", v)
 	}
 	return nil
 }

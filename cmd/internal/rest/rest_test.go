@@ -33,7 +33,8 @@ func start(t testing.TB) *face {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(context.Background(), "default", s, nil); err != nil {
+	leasable := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 1000}} // tests name others
+	if _, err := lease.Namespaces(st).Create(context.Background(), "default", s, leasable); err != nil {
 		t.Fatal(err)
 	}
 	f := &face{TB: t, mux: http.NewServeMux(), service: server.New(st, server.Options{}), who: server.Open().Anyone()}

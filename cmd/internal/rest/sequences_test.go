@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease/store"
 )
 
 // make makes a sequence.
@@ -143,108 +142,31 @@ func TestSerials(t *testing.T) {
 	document(t).answers(t, "a dated sequence", "/v1/{name}/sequence", "get", f.do("GET", "/v1/bills/sequence", ""))
 }
 
-// What a token may do with a sequence goes by its verbs and by the name, as with namespaces.
-func TestRightsOfSequences(t *testing.T) {
+// Numbers are for tokens with the verb, in the names of the token.
+func TestRightsToNumbers(t *testing.T) {
 	f := start(t)
 	f.make("orders", `{}`)
 	f.make("other", `{}`)
-	every := f.who
-	for _, c := range []struct {
-		method, path, body string
-		verb               server.Verb
-	}{
-		{"GET", "", "", server.VerbRead},
-		{"PUT", "", "{}", server.VerbManage},
-		{"PATCH", "", `{"max":"99999"}`, server.VerbManage},
-		{"POST", "/confirm", `{"floor":"5"}`, server.VerbManage},
-		{"GET", "/next", "", server.VerbIDs},
-		{"POST", "/next", "", server.VerbIDs},
-		{"HEAD", "/next", "", server.VerbIDs},
-		{"DELETE", "?confirm=NAME", "", server.VerbManage},
-	} {
-		for _, verb := range []server.Verb{
-			server.VerbIDs, server.VerbRead, server.VerbLease, server.VerbManage,
-		} {
-			a, err := server.NewAuth([]server.Token{{
-				Name: "t", SHA256: sumOfSecret, Verbs: []server.Verb{verb}, Namespaces: []string{"ord*"},
-			}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.who, _ = a.Identify("secret")
+	for _, verb := range []server.Verb{server.VerbIDs, server.VerbRead, server.VerbManage} {
+		a, err := server.NewAuth([]server.Token{{
+			Name: "t", SHA256: sumOfSecret, Verbs: []server.Verb{verb}, Namespaces: []string{"ord*"},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.who, _ = a.Identify("secret")
+		for _, method := range []string{"GET", "POST", "HEAD"} {
 			for _, name := range []string{"orders", "other"} {
-				code := f.do(c.method, "/v1/"+name+"/sequence"+strings.ReplaceAll(c.path, "NAME", name), c.body).Code
-				if may := verb == c.verb && name == "orders"; may != (code/100 == 2) || !may && code != 403 {
-					t.Errorf("%s %s%s with %s: %d", c.method, name, c.path, verb, code)
+				code := f.do(method, "/v1/"+name+"/sequence/next", "").Code
+				if may := verb == server.VerbIDs && name == "orders"; may != (code == 200) || !may && code != 403 {
+					t.Errorf("%s %s with %s: %d", method, name, verb, code)
 				}
 			}
-			f.who = every
-			f.do("PUT", "/v1/orders/sequence", "{}") // after it was deleted
 		}
-	}
-	a, err := server.NewAuth([]server.Token{{Name: "t", SHA256: sumOfSecret, Namespaces: []string{"ord*"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.who, _ = a.Identify("secret")
-	var v struct{ Sequences []struct{ Name string } }
-	w := f.do("GET", "/v1?list=sequences", "")
-	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil || len(v.Sequences) != 1 ||
-		v.Sequences[0].Name != "orders" {
-		t.Errorf("the list of one who sees some: %s, %v", w.Body, err)
 	}
 	f.who = nil
-	for _, path := range []string{"", "/next"} {
-		if w := f.do("GET", "/v1/orders/sequence"+path, ""); w.Code != 401 {
-			t.Errorf("nobody: %d", w.Code)
-		}
-	}
-}
-
-// No path reaches the record of a sequence by the name that it has in the store, and sequences are
-// no namespaces.
-func TestNoPathReachesRecordsOfSequences(t *testing.T) {
-	f := start(t)
-	f.make("orders", `{"mode":"strict"}`)
-	key := []store.Key{{Namespace: "#orders", Node: -2}}
-	before, err := f.service.Store().Get(t.Context(), key)
-	if err != nil || before[0].Nonce == "" {
-		t.Fatalf("%v, %v", before, err)
-	}
-	for _, rt := range (&rest{}).bound() {
-		method, path, _ := strings.Cut(rt.pattern, " ")
-		if path == "/v1" || rt.streams {
-			continue
-		}
-		for _, name := range []string{"%23orders", "%23%23orders", "%23orders.20261122", "orders%00", "%2Forders"} {
-			target := strings.NewReplacer("{namespace}", name, "{name}", name, "{id}", "1", "{node}", "1").Replace(path)
-			query, body := "?from=1&to=2", "{}"
-			switch {
-			case strings.Contains(path, "{node}"):
-				query, body = "", `{"reason":"x"}`
-			case method == "DELETE":
-				query = "?confirm=" + name
-			case strings.HasSuffix(path, "/confirm"):
-				query, body = "", `{"floor":"1"}`
-			case method == "PATCH":
-				query, body = "", `{"max":"5"}`
-				if path == "/v1/{namespace}" {
-					body = `{"layout":"twitter"}`
-				}
-			case !strings.HasSuffix(path, "/range"):
-				query = ""
-			}
-			if w := f.do(method, target+query, body); w.Code != 400 {
-				t.Errorf("%s %s: %d %s", method, target+query, w.Code, w.Body)
-			}
-		}
-	}
-	if w := f.do("GET", "/v1", ""); strings.Contains(w.Body.String(), "orders") {
-		t.Errorf("among the namespaces: %s", w.Body)
-	}
-	after, err := f.service.Store().Get(t.Context(), key)
-	if err != nil || after[0] != before[0] {
-		t.Errorf("%v, not %v: %v", after, before, err)
+	if w := f.do("GET", "/v1/orders/sequence/next", ""); w.Code != 401 {
+		t.Errorf("nobody: %d", w.Code)
 	}
 }
 
@@ -260,35 +182,6 @@ func TestRateOfNumbers(t *testing.T) {
 	for _, c := range []struct{ n, code int }{{11, 429}, {8, 200}, {3, 429}, {2, 200}, {1, 429}} {
 		if w := f.do("GET", "/v1/orders/sequence/next?n="+strconv.Itoa(c.n), ""); w.Code != c.code {
 			t.Errorf("%d numbers: %d %s", c.n, w.Code, w.Body)
-		}
-	}
-}
-
-// What a PATCH does not mention stays as it is.
-func TestAbsentInASequenceIsUnchanged(t *testing.T) {
-	f := start(t)
-	f.make("orders", `{"max":"5000","min_range":10,"max_range":100,"after_failover":"trust"}`)
-	want := map[string]any{"max": "5000", "min_range": "10", "max_range": "100", "after_failover": "trust"}
-	for _, c := range []struct {
-		member, value string
-		is            any
-	}{
-		{"max", `"6000"`, "6000"},
-		{"min_range", "20", "20"},
-		{"max_range", "200", "200"},
-		{"after_failover", `"7"`, "7"},
-		{"after_failover", `"stop"`, "stop"},
-	} {
-		want[c.member] = c.is
-		w := f.do("PATCH", "/v1/orders/sequence", fmt.Sprintf(`{%q:%s}`, c.member, c.value))
-		var got map[string]any
-		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
-			t.Fatal(err)
-		}
-		for member, is := range want {
-			if got[member] != is {
-				t.Errorf("after %s: %s is %v, not %v", c.member, member, got[member], is)
-			}
 		}
 	}
 }

@@ -100,6 +100,10 @@ func TestManagedActionsLeaveALine(t *testing.T) {
 	line("NamespaceService/Delete", "namespace=orders", "token=boss", "result=done", "wire=rpc", "from=127.0.0.1")
 	call("/snowfence.v1.SequenceService/Delete", `{"name":"bills"}`)
 	line("SequenceService/Delete", "sequence=bills", "token=boss")
+	send(t, "PUT", base+"/v1/default/leases/5/veto", "secret-boss", `{"reason":"its rack is on fire"}`)
+	line(`request="PUT /v1/{namespace}/leases/{node}/veto"`, "namespace=default", "node=5", "token=boss")
+	call("/snowfence.v1.LeaseService/ReleaseNode", `{"namespace":"default","node":"5"}`)
+	line("LeaseService/ReleaseNode", "namespace=default", "node=5", "token=boss")
 	events, _, stop := p.Service().Events.Watch()
 	stop()
 	for _, ev := range events {
@@ -107,8 +111,8 @@ func TestManagedActionsLeaveALine(t *testing.T) {
 			t.Errorf("an event does not say who it was: %+v", ev)
 		}
 	}
-	if n := strings.Count(logs.String(), "msg=managed"); n != 6 {
-		t.Errorf("%d lines, not 6", n)
+	if n := strings.Count(logs.String(), "msg=managed"); n != 8 {
+		t.Errorf("%d lines, not 8", n)
 	}
 }
 
