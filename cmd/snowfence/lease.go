@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -52,29 +53,18 @@ func (p *program) leaseList() *cobra.Command {
 			return err
 		}
 		now := p.now()
-		rows := [][]string{{"NODE", "STATE", "UNTIL", "HOLDER"}}
+		var list []*pb.LeaseInfo
 		for _, r := range records {
-			l := view.Lease(r, ns.Namespace, ns.layout, now)
-			switch {
-			case !all && !l.Held:
-			case asJSON:
-				if err := writeMessage(out, l); err != nil {
-					return err
-				}
-			default:
-				node, until := strconv.FormatInt(l.Node, 10), l.UntilTime.AsTime().Format(time.RFC3339)
-				rows = append(rows, []string{node, leaseState(l, now), until, l.Label})
+			if l := view.Lease(r, ns.Namespace, ns.layout, now); all || l.Held {
+				list = append(list, l)
 			}
 		}
-		if asJSON {
-			return nil
-		}
-		if len(rows) == 1 {
-			p.message("no node of namespace %q is held", f.namespace)
-			return nil
-		}
-		_, err = out.Write(appendTable(nil, rows))
-		return err
+		none := fmt.Sprintf("no node of namespace %q is held", f.namespace)
+		header := []string{"NODE", "STATE", "UNTIL", "HOLDER"}
+		return writeTable(p, out, list, asJSON, none, header, func(l *pb.LeaseInfo) []string {
+			until := l.UntilTime.AsTime().Format(time.RFC3339)
+			return []string{strconv.FormatInt(l.Node, 10), leaseState(l, now), until, l.Label}
+		})
 	})
 	return cmd
 }

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"regexp"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
@@ -26,46 +28,27 @@ and the nodes that can be leased.`,
 }
 
 func (p *program) namespaceList() *cobra.Command {
-	var f storeFlags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the namespaces of a store", Args: cobra.NoArgs,
 		Example: "  snowfence namespace list\n  snowfence namespace list --json --store sqlite:ids.db",
 	}
-	f.registerStore(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
-	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
-		st, err := p.lookStore(cmd.Context(), &f)
+	return p.listCommand(cmd, func(ctx context.Context, st *open.Store, asJSON bool, out *bufio.Writer) error {
+		all, err := lease.Namespaces(st.Leases).List(ctx)
 		if err != nil {
 			return err
 		}
-		defer st.Close()
-		list, err := lease.Namespaces(st.Leases).List(cmd.Context())
-		if err != nil {
-			return err
-		}
-		rows := [][]string{{"NAMESPACE", "NODES", "STATE", "LAYOUT"}}
-		for _, ns := range list {
-			if asJSON {
-				if err := writeNamespace(out, ns, true); err != nil {
-					return err
-				}
-				continue
+		list := make([]*pb.Namespace, len(all))
+		for i, ns := range all {
+			if list[i], err = view.Namespace(ns); err != nil {
+				return err
 			}
-			nodes := nodeRange(ns.First, ns.Last)
-			rows = append(rows, []string{ns.Name, nodes, string(ns.State), layoutText(ns.Layout)})
 		}
-		if asJSON {
-			return nil
-		}
-		if len(list) == 0 {
-			p.message("no namespace is in %s: \"snowfence namespace create NAME%s\" makes one", st.Name, p.storeArgs)
-			return nil
-		}
-		_, err = out.Write(appendTable(nil, rows))
-		return err
+		none := fmt.Sprintf("no namespace is in %s: \"snowfence namespace create NAME%s\" makes one", st.Name, p.storeArgs)
+		header := []string{"NAMESPACE", "NODES", "STATE", "LAYOUT"}
+		return writeTable(p, out, list, asJSON, none, header, func(n *pb.Namespace) []string {
+			return []string{n.Name, nodeRange(n.FirstNode, n.LastNode), n.State, layoutText(n.Layout)}
+		})
 	})
-	return cmd
 }
 
 func (p *program) namespaceShow() *cobra.Command {
@@ -146,32 +129,6 @@ func layoutText(spec string) string {
 }
 
 func nodeRange(first, last int64) string { return fmt.Sprintf("%d-%d", first, last) }
-
-// appendTable appends rows with their columns aligned.
-func appendTable(b []byte, rows [][]string) []byte {
-	var widths []int
-	for _, r := range rows {
-		for i, cell := range r {
-			cell = escaped(cell, "")
-			r[i] = cell
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], len(cell))
-		}
-	}
-	for _, r := range rows {
-		for i, cell := range r {
-			if i == len(r)-1 {
-				b = append(b, cell...)
-				continue
-			}
-			b = fmt.Appendf(b, "%-*s  ", widths[i], cell)
-		}
-		b = append(b, '\n')
-	}
-	return b
-}
 
 var validName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,64}$`)
 

@@ -10,9 +10,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/library"
 	"github.com/snowfence/snowfence/cmd/internal/plan"
 	"github.com/snowfence/snowfence/cmd/internal/show"
-	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/proto"
 )
 
 // planFlags are the flags of plan, which answers several questions.
@@ -161,16 +159,6 @@ func writeJSON(out *bufio.Writer, v any) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
-}
-
-// writeMessage writes one line of JSON, as a server answers.
-func writeMessage(out *bufio.Writer, m proto.Message) error {
-	line, err := view.JSON(m)
-	if err != nil {
-		return err
-	}
-	_, err = out.Write(append(line, '\n'))
-	return err
 }
 
 // parseTime reads a time as people write it to a flag.

@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
 // TestDocumentedCommands looks for each command in docs/reference/cli.md.
@@ -25,20 +23,6 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 	if n < 10 {
 		t.Errorf("only %d commands", n)
-	}
-}
-
-// TestDocumentedKinds looks for each kind of error in docs/reference/errors.md.
-func TestDocumentedKinds(t *testing.T) {
-	page := pages(t)["../../docs/reference/errors.md"]
-	n := 0
-	for k := server.Internal; k == server.Internal || k.Name() != server.Internal.Name(); k++ {
-		if n++; !strings.Contains(page, "\n| `"+k.Name()+"` | ") {
-			t.Errorf("the page does not name %q", k.Name())
-		}
-	}
-	if n < 10 {
-		t.Errorf("only %d kinds", n)
 	}
 }
 

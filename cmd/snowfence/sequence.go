@@ -41,51 +41,29 @@ as you ask for; a program that uses the library takes ranges, and makes millions
 }
 
 func (p *program) sequenceList() *cobra.Command {
-	var f storeFlags
-	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the sequences of a store", Args: cobra.NoArgs,
 		Example: "  snowfence sequence list\n  snowfence sequence list --json --store sqlite:ids.db",
 	}
-	f.registerStore(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
-	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
-		st, err := p.lookStore(cmd.Context(), &f)
+	return p.listCommand(cmd, func(ctx context.Context, st *open.Store, asJSON bool, out *bufio.Writer) error {
+		list, err := sequence.List(ctx, st.Leases)
 		if err != nil {
 			return err
 		}
-		defer st.Close()
-		list, err := sequence.List(cmd.Context(), st.Leases)
-		if err != nil {
-			return err
-		}
-		if len(list) == 0 && !asJSON {
-			p.message("no sequence is in %s: \"snowfence sequence create NAME%s\" makes one", st.Name, p.storeArgs)
-			return nil
-		}
-		return writeSequences(out, list, asJSON)
+		none := fmt.Sprintf("no sequence is in %s: \"snowfence sequence create NAME%s\" makes one", st.Name, p.storeArgs)
+		return p.writeSequences(out, list, asJSON, none)
 	})
-	return cmd
 }
 
-// writeSequences writes a table, or a line of JSON for each.
-func writeSequences(out *bufio.Writer, list []sequence.Info, asJSON bool) error {
-	rows := [][]string{{"SEQUENCE", "MODE", "NEXT", "LEFT", "STATE"}}
-	for _, i := range list {
-		s := view.Sequence(i)
-		if asJSON {
-			if err := writeMessage(out, s); err != nil {
-				return err
-			}
-			continue
-		}
-		rows = append(rows, []string{s.Name, s.Mode, cmp.Or(s.NextNumber, "none"), show.Thousands(s.Left), s.State})
+func (p *program) writeSequences(out *bufio.Writer, list []sequence.Info, asJSON bool, none string) error {
+	all := make([]*pb.Sequence, len(list))
+	for i, one := range list {
+		all[i] = view.Sequence(one)
 	}
-	if asJSON {
-		return nil
-	}
-	_, err := out.Write(appendTable(nil, rows))
-	return err
+	header := []string{"SEQUENCE", "MODE", "NEXT", "LEFT", "STATE"}
+	return writeTable(p, out, all, asJSON, none, header, func(s *pb.Sequence) []string {
+		return []string{s.Name, s.Mode, cmp.Or(s.NextNumber, "none"), show.Thousands(s.Left), s.State}
+	})
 }
 
 func (p *program) sequenceShow() *cobra.Command {

@@ -152,7 +152,7 @@ func (p *program) confirmAll(
 		done = append(done, i)
 	}
 	if len(done) > 0 {
-		if writeErr := writeSequences(out, done, asJSON); writeErr != nil {
+		if writeErr := p.writeSequences(out, done, asJSON, ""); writeErr != nil {
 			return writeErr
 		}
 	}
