@@ -46,7 +46,7 @@ const fields = 14
 
 // remedy is what to do about a damaged record. A backup alone is not safe: it is older than
 // the last renewal.
-const remedy = "stop its programs, restore a backup, and wait the longest ttl and twice the skew before one " +
+const remedy = "stop its programs, restore a backup, and wait the longest ttl and twice the largest skew before one " +
 	"starts (docs/operate/operations.md, Backup)"
 
 // decode returns the record of a value, and the mark of the call that wrote it.

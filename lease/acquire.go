@@ -59,11 +59,11 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 		}
 		c.suspect = nil
 	}
-	now, err := c.clock(ctx)
+	ns, err := c.usable(ctx)
 	if err != nil {
 		return none, err
 	}
-	ns, err := c.usable(ctx)
+	now, err := c.clock(ctx)
 	if err != nil {
 		return none, err
 	}
@@ -177,7 +177,7 @@ func (c *storeClaim) take(
 	}
 	h.pending = false
 	clear(h.unanswered)
-	g, err := c.confirm(ctx, until)
+	g, err := c.confirm(ctx, until, now)
 	if err != nil {
 		return none, err
 	}

@@ -100,7 +100,6 @@ func TestTakeWrites(t *testing.T) {
 func TestTakeWithoutAnswers(t *testing.T) {
 	ready := func() *stage {
 		g := empty(t, withRollback)
-		g.rename(func(ns *Namespace) { ns.LongestTTL = g.c.reach() })
 		g.st.swaps = 0
 		return g
 	}
@@ -232,7 +231,6 @@ func TestSettle(t *testing.T) {
 		"without id": {true, func(g *stage) { g.st.idErr = errSilent }, errSilent, false},
 	} {
 		g := empty(t, withRollback)
-		g.rename(func(ns *Namespace) { ns.LongestTTL = g.c.reach() })
 		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 			g.st.onSwap = nil
 			if c.written {

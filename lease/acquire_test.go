@@ -24,7 +24,7 @@ func TestSuspectWantsARaisedFloor(t *testing.T) {
 		{3, 4, 100, 100, "two", 5},
 	} {
 		g := empty(t, withRollback)
-		g.rename(func(ns *Namespace) { ns.Generation, ns.Floor, ns.LongestTTL = c.generation, c.floor, g.c.reach() })
+		g.rename(func(ns *Namespace) { ns.Generation, ns.Floor = c.generation, c.floor })
 		g.st.id, g.c.reached, g.c.suspect = c.id, c.known, &c.saw
 		g.must(g.do(g.c.acquire(t.Context(), false)))
 		raised := c.then != c.generation
@@ -89,7 +89,6 @@ func TestAcquireWithoutAnswers(t *testing.T) {
 		"used up": {func(g *stage) { g.now = g.now.Add(100 * 365 * 24 * time.Hour) }, snowfence.ErrLifetime},
 	} {
 		g := empty(t, withRollback)
-		g.rename(func(ns *Namespace) { ns.LongestTTL = g.c.reach() })
 		c.hurt(g)
 		suspect, swaps := g.c.suspect, g.st.swaps
 		if err := g.do(g.c.acquire(t.Context(), false)); err == nil || c.want != nil && !errors.Is(err, c.want) ||
@@ -107,7 +106,7 @@ func TestAcquireWithoutAnswers(t *testing.T) {
 func anyNode(t *testing.T, change func(g *stage, node int64)) *stage {
 	g := empty(t, withRollback)
 	g.l.opts.Node = nil
-	g.rename(func(ns *Namespace) { ns.LongestTTL, ns.First, ns.Last = g.c.reach(), 5, 6 })
+	g.rename(func(ns *Namespace) { ns.First, ns.Last = 5, 6 })
 	for node := range int64(2) {
 		g.change(node+5, func(r *store.Record) { r.Generation, r.Revision = 1, 7 })
 	}

@@ -31,10 +31,15 @@ type NamespaceChange struct {
 	// Force skips the proof, for namespaces of which nobody kept
 	// an ID. The namespace remembers the layout all the same.
 	Force bool
+
+	// MaxTTL and MaxSkew are the limits of leases from now on: [NamespaceOptions]. After a raise, a
+	// backup from before it has the smaller ones: if you restore it, wait for the larger ones. A
+	// lease with a longer ttl goes on, and begins anew with it only if that is allowed.
+	MaxTTL, MaxSkew time.Duration
 }
 
-// Change gives a namespace another layout, or other nodes that can be
-// leased. If it has them already, nothing changes, and no lease is disturbed.
+// Change gives a namespace another layout, other nodes that can be
+// leased, or other limits. If it has them already, nothing changes, and no lease is disturbed.
 //
 // With another layout all holders lose their grants, and programs of the old
 // scheme end. Programs of the new one start above everything that can have been
@@ -53,8 +58,8 @@ func (op Operator) Change(ctx context.Context, name string, c NamespaceChange) (
 	switch {
 	case op.st == nil:
 		return Namespace{}, errors.New("lease: the Store is nil")
-	case c.Scheme == nil && c.Nodes == snowfence.NodeRange{}:
-		return Namespace{}, invalidf("lease: namespace %q: the change names neither a layout nor nodes: name "+
+	case c.Scheme == nil && c.Nodes == snowfence.NodeRange{} && c.MaxTTL == 0 && c.MaxSkew == 0:
+		return Namespace{}, invalidf("lease: namespace %q: the change names no layout, no nodes and no limits: name "+
 			"what is to change", name)
 	}
 	if err := CheckName(name); err != nil {
@@ -81,7 +86,11 @@ func (c NamespaceChange) apply(ctx context.Context, st store.Store, name string,
 			return c.relayout(ctx, st, name, now)
 		}
 		next, err := c.renode(ns, now)
-		if err != nil || next.First == ns.First && next.Last == ns.Last {
+		if err == nil {
+			err = next.limit(c.MaxTTL, c.MaxSkew, now)
+		}
+		if err != nil || next.First == ns.First && next.Last == ns.Last &&
+			next.MaxTTL == ns.MaxTTL && next.MaxSkew == ns.MaxSkew {
 			return next, err
 		}
 		next, err = next.write(ctx, st)

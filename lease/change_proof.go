@@ -29,7 +29,7 @@ func (c NamespaceChange) next(ctx context.Context, st store.Store, ns Namespace,
 		return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
 	}
 	if id != ns.Identity { // it lost grants, and nobody has raised the floor yet
-		floor = max(floor, old.TickOf(now.Add(2*max(ns.LongestTTL, usualReach)))+1)
+		floor = max(floor, ns.above(old, now))
 	}
 	layout := c.Scheme.Layout()
 	refuse := func(err error) (Namespace, error) {
@@ -43,6 +43,9 @@ func (c NamespaceChange) next(ctx context.Context, st store.Store, ns Namespace,
 		return refuse(err)
 	}
 	next := ns
+	if err := next.limit(c.MaxTTL, c.MaxSkew, now); err != nil {
+		return Namespace{}, err
+	}
 	if next.First, next.Last, err = c.nodes(ns, old, layout); err != nil {
 		return Namespace{}, err
 	}

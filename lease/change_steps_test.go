@@ -97,7 +97,7 @@ func TestChangeWithoutAnswers(t *testing.T) {
 		g := holding(t)
 		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 			g.st.onSwap = nil
-			g.rename(func(ns *Namespace) { ns.LongestTTL++ })
+			g.rename(func(ns *Namespace) { ns.MaxTTL++ })
 			return do(ws)
 		}
 		if err := act(g); err != nil {
@@ -195,8 +195,8 @@ func TestStartOfAChangedLayout(t *testing.T) {
 		"after the past":         {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Reserved.Backfill = 1 }, floor: 1, from: 1},
 		"by hand":                {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Last = 9 }, floor: 7, from: 7},
 		"by hand, later":         {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Last = 9 }, floor: 1, from: 1},
-		"of another store":       {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity = "x" }, floor: 60_001, from: 60_001},
-		"and a longer ttl":       {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity, ns.LongestTTL = "x", 2*time.Minute }, floor: 240_001, from: 240_001},
+		"of another store":       {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity = "x" }, floor: 45_003, from: 45_003},
+		"and a longer ttl":       {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity, ns.MaxTTL = "x", 2*time.Minute }, floor: 150_003, from: 150_003},
 		"granted further":        {to: same, until: 900_000, hurt: func(_ *stage, ns *Namespace) { ns.Identity = "x" }, floor: 900_000, from: 900_000},
 		"of earlier generations": {to: same, until: 7, hurt: func(g *stage, ns *Namespace) { ns.Since, ns.Floor = 9, g.tick(0)+2 }, floor: 2, from: 2, force: true},
 		"that is over":           {to: "time=24,node=4,seq=12,epoch=2025-12-31T23:59:50Z,tick=1ms", until: 16_767_217, refused: true},
@@ -204,7 +204,6 @@ func TestStartOfAChangedLayout(t *testing.T) {
 	} {
 		g := empty(t, old)
 		ns := g.namespace()
-		ns.LongestTTL = 0
 		if c.hurt != nil {
 			c.hurt(g, &ns)
 		}

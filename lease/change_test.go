@@ -216,8 +216,8 @@ func TestDeletedAndMadeAgainWithOtherNodes(t *testing.T) {
 // how far the layout was used: the new one begins above all that can have been.
 func TestChangeInAStoreThatWasReplaced(t *testing.T) {
 	for name, c := range map[string]struct{ before, lost time.Duration }{
-		"that knew of no lease":   {0, 20 * time.Second},
-		"that knew of a long ttl": {2 * time.Minute, 2 * time.Minute},
+		"that knew of no lease": {0, 2 * time.Minute},
+		"that knew of one":      {2 * time.Minute, 2 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestChangeInAStoreThatWasReplaced(t *testing.T) {
 				open := func(st store.Store, ttl, ahead time.Duration) snowfence.Grant {
 					node := int64(7)
 					l, err := lease.Open(t.Context(), st, "default", a, &lease.Options{
-						TTL: ttl, Node: &node,
+						TTL: ttl, MaxSkew: ttl, Node: &node,
 						Time: clockOff(c.lost + ahead),
 					})
 					if err != nil {
@@ -239,7 +239,8 @@ func TestChangeInAStoreThatWasReplaced(t *testing.T) {
 				}
 				st, backup := &timed{store.NewMemory(), "one", now}, &timed{store.NewMemory(), "one", now}
 				for _, st := range []*timed{st, backup} {
-					if _, err := lease.Namespaces(st).Create(t.Context(), "default", a, nil); err != nil {
+					if _, err := lease.Namespaces(st).Create(t.Context(), "default", a,
+						&lease.NamespaceOptions{MaxTTL: c.lost, MaxSkew: c.lost}); err != nil {
 						t.Fatal(err)
 					}
 					if c.before > 0 {

@@ -114,6 +114,7 @@ type hold struct {
 	confirmed  bool  // a grant counted: the floor is compared no more
 	found      bool  // by an earlier attempt, whose answer a copy of the holder may have
 	from       int64 // of the grant
+	until      int64 // up to where it may be used: the highest that a confirmation allowed
 	pending    bool  // it is not known whether the acquisition was written
 }
 
@@ -148,12 +149,22 @@ func keys(rs []store.Record) []store.Key {
 }
 
 // register makes sure that the namespace exists, is for this
-// scheme, and knows how far ahead this lease may write.
+// scheme, and allows this lease's ttl and skew.
 func (c *storeClaim) register(ctx context.Context) error {
 	if err := c.create(ctx); err != nil {
 		return err // the next read would ask for a namespace that we may create
 	}
 	_, err := c.usable(ctx)
+	return err
+}
+
+// settle gives the lease the ttl and the skew of the namespace where its options name none: at its
+// first use, when no keeper runs yet. It refuses larger ones.
+func (c *storeClaim) settle(ns Namespace) error {
+	l, err := ns.fit(c.opts)
+	if c.opts.TTL == 0 || c.opts.MaxSkew == 0 {
+		c.opts.TTL, c.opts.MaxSkew, c.ticks.ttl = l.ttl, l.skew, l.ttl
+	}
 	return err
 }
 
@@ -164,14 +175,14 @@ func (c *storeClaim) create(ctx context.Context) error {
 	}
 	_, err := readNamespace(ctx, c.st, c.name)
 	if errors.Is(err, ErrNoNamespace) {
-		_, err = Namespaces(c.st).Create(ctx, c.name, c.scheme, nil)
+		_, err = Namespaces(c.st).Create(ctx, c.name, c.scheme, c.opts.creation())
 	}
 	return err
 }
 
 // usable returns the namespace if it gives grants to this lease: active, for this
-// scheme, in the store it was made in. It adds to the namespace a longer ttl, new
-// keys, and the identity of a store that was moved, which raises the floor.
+// scheme, in the store it was made in. It adds to the namespace new keys, and the
+// identity of a store that was moved, which raises the floor.
 func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, c.st, c.name)
@@ -179,6 +190,9 @@ func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
 			return Namespace{}, err
 		}
 		if err := ns.usable(c.scheme); err != nil {
+			return Namespace{}, err
+		}
+		if err := c.settle(ns); err != nil {
 			return Namespace{}, err
 		}
 		id, err := c.st.Identity(ctx, c.name)
@@ -199,16 +213,13 @@ func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
 				return Namespace{}, err
 			}
 			continue
-		case !added && ns.LongestTTL >= c.reach():
+		case !added:
 			return ns, nil
 		}
-		ns.Keys, ns.LongestTTL = keys, max(ns.LongestTTL, c.reach())
+		ns.Keys = keys
 		ns, err = ns.write(ctx, c.st)
 		if !errors.Is(err, store.ErrLost) {
 			return ns, err
 		}
 	}
 }
-
-// reach is that of this lease's options.
-func (c *storeClaim) reach() time.Duration { return reach(c.opts.TTL, c.opts.MaxSkew) }

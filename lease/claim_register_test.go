@@ -38,17 +38,17 @@ func TestBlocksFitAmongLeasableNodes(t *testing.T) {
 	}
 }
 
-// What a lease adds to its namespace makes nothing smaller.
-func TestLongestTTLIsKept(t *testing.T) {
+// A lease adds its keys to a namespace, and changes nothing else.
+func TestLeaseAddsItsKeys(t *testing.T) {
 	one, two := snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	g := empty(t, "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1", one)
-	g.rename(func(ns *Namespace) { ns.LongestTTL = time.Hour })
+	g.rename(func(ns *Namespace) { ns.MaxTTL = time.Hour })
 	scheme, err := snowfence.NewScheme(g.l.scheme.Layout(), one, two)
 	g.must(err)
 	g.l.scheme = scheme
 	ns, err := g.c.usable(t.Context())
 	g.must(err)
-	if ns.LongestTTL != time.Hour || len(ns.Keys) != 2 {
+	if ns.MaxTTL != time.Hour || len(ns.Keys) != 2 {
 		t.Errorf("%+v", ns)
 	}
 }
@@ -58,11 +58,11 @@ func TestLongestTTLIsKept(t *testing.T) {
 func TestOtherStoreRaisesTheFloorFirst(t *testing.T) {
 	g := empty(t, withRollback)
 	g.st.id = "two"
-	g.rename(func(ns *Namespace) { ns.LongestTTL = time.Hour })
+	g.rename(func(ns *Namespace) { ns.MaxTTL = time.Hour })
 	ns, err := g.c.usable(t.Context())
 	g.must(err)
-	want := g.l.ticks.layout.TickOf(g.now.Add(time.Hour+g.l.opts.MaxSkew)) + 1
-	if ns.Identity != "two" || ns.Floor != want || ns.Generation != 2 || ns.LongestTTL != time.Hour {
+	want := g.l.ticks.layout.TickOf(g.now.Add(time.Hour+30*time.Second)) + 3
+	if ns.Identity != "two" || ns.Floor != want || ns.Generation != 2 || ns.MaxTTL != time.Hour {
 		t.Errorf("the floor is to be %d: %+v", want, ns)
 	}
 }
@@ -78,20 +78,15 @@ func TestRaisedFloorIsNotLowered(t *testing.T) {
 	}
 }
 
-// A lease says how far ahead it may write, and
-// writes the namespace only if that says less.
-func TestReachIsRegisteredOnce(t *testing.T) {
+// A lease that has all keys writes no namespace, and no floor is raised twice.
+func TestUsableWritesNothing(t *testing.T) {
 	g := empty(t, withRollback)
-	for range 2 {
-		ns, err := g.c.usable(t.Context())
-		g.must(err)
-		if want := g.l.opts.TTL + g.l.opts.MaxSkew; ns.LongestTTL != want || g.namespace().LongestTTL != want {
-			t.Errorf("the longest ttl is %v, not %v", ns.LongestTTL, want)
-		}
-	}
+	g.st.swaps = 0
+	_, err := g.c.usable(t.Context())
+	g.must(err)
 	g.must(g.c.raiseFloor(t.Context(), func(Namespace, string) bool { return true }))
-	if g.st.swaps != 2 {
-		t.Errorf("%d writes, not that of the namespace and that of its longest ttl", g.st.swaps)
+	if g.st.swaps != 0 {
+		t.Errorf("%d writes", g.st.swaps)
 	}
 }
 
@@ -148,13 +143,17 @@ func TestRegisterWithoutAnswers(t *testing.T) {
 		}
 	}
 	// The write of what a lease adds.
-	g := empty(t, withRollback)
+	one := snowfence.GenerateSecret()
+	g := empty(t, "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1", one)
+	scheme, err := snowfence.NewScheme(g.l.scheme.Layout(), one, snowfence.GenerateSecret())
+	g.must(err)
+	g.l.scheme = scheme
 	g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error {
 		g.st.onSwap = nil
 		return silent(len(ws))
 	}
 	if _, err := g.c.usable(t.Context()); !errors.Is(err, errSilent) {
-		t.Errorf("a longer ttl that was perhaps not written: %v", err)
+		t.Errorf("a key that was perhaps not written: %v", err)
 	}
 }
 
@@ -177,7 +176,6 @@ func TestClockOffByMoreThanAllowed(t *testing.T) {
 // A lease with another key than the namespace's gets nothing.
 func TestKeysOfALease(t *testing.T) {
 	g := empty(t, "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1", snowfence.GenerateSecret())
-	g.rename(func(ns *Namespace) { ns.LongestTTL = g.c.reach() })
 	scheme, err := snowfence.NewScheme(g.l.scheme.Layout(), snowfence.GenerateSecret())
 	g.must(err)
 	g.l.scheme = scheme
@@ -197,7 +195,7 @@ func TestFloorIsRaisedOnceForAll(t *testing.T) {
 		g := empty(t, withRollback)
 		var log strings.Builder
 		g.l.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		g.rename(func(ns *Namespace) { ns.Generation, ns.LongestTTL = c.now, time.Millisecond })
+		g.rename(func(ns *Namespace) { ns.Generation = c.now })
 		g.c.suspect = &c.saw
 		g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error {
 			g.st.onSwap = nil
@@ -208,8 +206,8 @@ func TestFloorIsRaisedOnceForAll(t *testing.T) {
 			t.Errorf("without an answer: %v, %s", err, log.String())
 		}
 		g.must(g.c.raiseFloor(t.Context(), never))
-		floor := g.l.ticks.layout.TickOf(g.now.Add(g.c.reach()+g.l.opts.MaxSkew)) + 1
-		if ns := g.namespace(); ns.Generation != c.then || ns.Floor != floor || ns.LongestTTL != g.c.reach() {
+		floor := g.l.ticks.layout.TickOf(g.now.Add(45*time.Second)) + 3
+		if ns := g.namespace(); ns.Generation != c.then || ns.Floor != floor {
 			t.Errorf("%+v, and a floor of %d: %+v", c, floor, ns)
 		}
 		if !strings.Contains(log.String(), "floor raised") {

@@ -74,11 +74,12 @@ func (l *Lease) plan() time.Duration {
 	switch now, _ := l.opts.Time(); {
 	case l.use.cur == nil:
 		at = l.pace.earliest
-	case l.demand.need >= l.use.cur.Until:
-		// The grant is used up: renew once one ttl reaches past it.
+	case max(l.demand.need, l.use.cur.From) >= l.use.cur.Until:
+		// The grant is used up, or begins ahead of the clock: renew once one ttl reaches past it.
+		need := max(l.demand.need, l.use.cur.From)
 		ready := l.world.Now()
-		if ahead := l.demand.need - l.ticks.target(now) + 1; ahead > 0 {
-			ready = ready.Add(l.ticks.layout.TimeOf(l.demand.need + 1).Sub(now.Add(l.opts.TTL)))
+		if ahead := need - l.ticks.target(now) + 1; ahead > 0 {
+			ready = ready.Add(l.ticks.layout.TimeOf(need + 1).Sub(now.Add(l.opts.TTL)))
 		}
 		if ready.Before(l.pace.earliest) {
 			ready = l.pace.earliest

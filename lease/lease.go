@@ -176,7 +176,7 @@ func (l *Lease) Held(after int64) (snowfence.Grant, bool) {
 // hand notes the demand for a grant past after, and gives it out if there is one. mu is held.
 func (l *Lease) hand(after int64) (snowfence.Grant, bool) {
 	l.demand.used, l.demand.want = l.world.Now(), true
-	if l.use.cur == nil || l.use.cur.Until <= after {
+	if g := l.use.cur; g == nil || g.Until <= max(after, g.From) {
 		return snowfence.Grant{}, false
 	}
 	l.use.handed = true
@@ -213,6 +213,14 @@ func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 }
 
 func (l *Lease) fenced(trouble, ctxErr error) error {
+	l.mu.Lock()
+	g := l.use.cur
+	l.mu.Unlock()
+	if trouble == nil && g != nil && g.Until <= g.From {
+		return fmt.Errorf("lease: namespace %q: %w: node %d has its first tick at %s, because a clock was ahead, the "+
+			"layout was changed, or the store was rolled back or moved: wait until then: %w", l.name,
+			snowfence.ErrFenced, g.Node, l.ticks.layout.TimeOf(g.From).UTC().Format(time.RFC3339), ctxErr)
+	}
 	if trouble == nil {
 		return fmt.Errorf("lease: namespace %q: %w: the store has not acknowledged a later grant yet: %w", l.name,
 			snowfence.ErrFenced, ctxErr)
@@ -238,7 +246,7 @@ func (l *Lease) Err() error { return context.Cause(l.life) }
 // Status is a look at a lease.
 type Status struct {
 	Grant   snowfence.Grant // as acknowledged; all zero when there is none
-	Held    bool            // there is a grant
+	Held    bool            // there is a grant, and it has a tick that may be used
 	Trouble error           // what went wrong at the last attempt to renew or acquire; nil when it succeeded
 	Renewed time.Time       // when the store last acknowledged a grant
 	Took    time.Duration   // from when that renewal was due until then; 0 when there was none yet
@@ -250,7 +258,7 @@ func (l *Lease) Status() Status {
 	defer l.mu.Unlock()
 	s := Status{Trouble: l.trouble, Renewed: l.pace.renewed, Took: l.pace.took}
 	if l.use.cur != nil {
-		s.Grant, s.Held = *l.use.cur, true
+		s.Grant, s.Held = *l.use.cur, l.use.cur.Until > l.use.cur.From
 	}
 	return s
 }

@@ -86,6 +86,10 @@ func TestRaisedFloorIsAboveKnownTicks(t *testing.T) {
 func TestFloorRaisedByAnotherIsAboveKnownTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := store.NewMemory(), newScheme(t, "time=41,rollback=2,node=8,seq=12,epoch=1999-01-01,tick=1ms")
+		if _, err := lease.Namespaces(st).Create(t.Context(), "default", s,
+			&lease.NamespaceOptions{MaxTTL: 4 * ttl}); err != nil {
+			t.Fatal(err)
+		}
 		node := int64(3)
 		l := open(t, st, s, lease.Options{Node: &node})
 		if err := l.Close(); err != nil {

@@ -145,8 +145,8 @@ func edit(
 
 // Confirm accepts a store that was moved on purpose, with all its data and
 // while nobody used it. Without it, the next lease sees another identity, and
-// grants start above now + the longest ttl + twice the allowed skew
-// ([Options.AfterRollback]).
+// grants start above now + the longest ttl + twice the largest skew
+// ([Namespace.AfterRollback]).
 func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, op.st, namespace)

@@ -167,7 +167,7 @@ func TestConfirmStoreOnce(t *testing.T) {
 	g.st.id = "two"
 	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 		g.st.onSwap = nil
-		g.rename(func(ns *Namespace) { ns.LongestTTL++ })
+		g.rename(func(ns *Namespace) { ns.MaxTTL++ })
 		return do(ws)
 	}
 	if ns, err := Namespaces(g.st).Confirm(t.Context(), "n"); err != nil || ns.Identity != "two" ||

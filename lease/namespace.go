@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,9 +39,11 @@ type Namespace struct {
 	Floor int64 `json:"floor"` // no grant starts below this tick
 	// Regions have all IDs that were ever made, and can be made now.
 	Regions []Region `json:"-"`
-	// the longest any lease used, in nanoseconds: how far ahead a grant can reach
-	LongestTTL time.Duration `json:"longest_ttl"`
-	Identity   string        `json:"identity"` // of the store, where it has one
+	// MaxTTL and MaxSkew bound the ttl of leases and the error of their clocks, in nanoseconds.
+	MaxTTL  time.Duration `json:"max_ttl"`
+	MaxSkew time.Duration `json:"max_skew"`
+	// Identity is that of the store, where it has one.
+	Identity string `json:"identity"`
 	// RolledBack is when somebody noticed last that the store may have lost writes, in Unix
 	// milliseconds.
 	RolledBack int64    `json:"rolled_back,omitempty"`
@@ -51,6 +54,7 @@ type Namespace struct {
 	// print it
 	ticketKey string
 	ledger    ledger
+	before    lowered
 	record    store.Record
 }
 
@@ -60,11 +64,17 @@ type Operator struct{ st store.Store }
 // Namespaces returns the [Operator] of a store. It asks the store nothing.
 func Namespaces(st store.Store) Operator { return Operator{st} }
 
-// NamespaceOptions says which nodes of a namespace can be leased.
-// Nil and the zero value mean all nodes of the layout. For a
-// deleted namespace that comes back, they mean its earlier nodes.
+// NamespaceOptions says what leases of a namespace may do. Nil and the
+// zero value are right for most.
 type NamespaceOptions struct {
+	// Nodes can be leased. The zero value means all nodes of the layout. For a
+	// deleted namespace that comes back, it means its earlier nodes.
 	Nodes snowfence.NodeRange
+
+	// MaxTTL is the longest ttl of a lease, and MaxSkew how far a clock may be off. After a backup
+	// was restored, IDs go on after MaxTTL and twice MaxSkew. 0 means 15 s, or what a
+	// namespace that exists has.
+	MaxTTL, MaxSkew time.Duration
 }
 
 // Create makes a namespace for IDs of the scheme. If there is one
@@ -83,10 +93,10 @@ func (op Operator) Create(
 		return Namespace{}, err
 	}
 	now, layout := world.From(ctx).Now(), s.Layout()
-	c := NamespaceChange{Unused: now}
-	if o != nil {
-		c.Nodes = o.Nodes
+	if o == nil {
+		o = &NamespaceOptions{}
 	}
+	c := NamespaceChange{Unused: now, Nodes: o.Nodes}
 	for {
 		ns, err := readNamespace(ctx, op.st, name)
 		switch {
@@ -106,6 +116,11 @@ func (op Operator) Create(
 			return Namespace{}, ns.notActive()
 		}
 		ns.Layout, ns.Fingerprint = layout.String(), s.Fingerprint()
+		if ns.record.Nonce == "" || ns.State == Deleted {
+			if err := ns.limit(cmp.Or(o.MaxTTL, ns.MaxTTL, usual.ttl), cmp.Or(o.MaxSkew, ns.MaxSkew, usual.skew), now); err != nil {
+				return Namespace{}, err
+			}
+		}
 		if ns.Regions == nil {
 			if err := ns.begin(layout, false); err != nil {
 				return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
@@ -118,6 +133,10 @@ func (op Operator) Create(
 		case ns.State == Active && (ns.First != next.First || ns.Last != next.Last):
 			err := fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d",
 				name, ns.First, ns.Last, next.First, next.Last)
+			return Namespace{}, marked{err, ErrExists}
+		case ns.State == Active && (cmp.Or(o.MaxTTL, ns.MaxTTL) != ns.MaxTTL || cmp.Or(o.MaxSkew, ns.MaxSkew) != ns.MaxSkew):
+			err := fmt.Errorf("lease: namespace %q exists with a longest ttl of %v and a largest skew of %v: "+
+				"change it to have others", name, ns.MaxTTL, ns.MaxSkew)
 			return Namespace{}, marked{err, ErrExists}
 		}
 		keys, added, err := ns.rotated(s, true)

@@ -26,7 +26,7 @@ func TestDamagedNamespaceSaysWhatIsSafe(t *testing.T) {
 	}
 	_, err = lease.Namespaces(st).Show(t.Context(), "orders")
 	if err == nil || !strings.Contains(err.Error(),
-		"stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts") {
+		"stop its programs, restore a backup, and wait its longest ttl and twice its largest skew before one starts") {
 		t.Errorf("%v", err)
 	}
 }

@@ -64,7 +64,8 @@ func (c *counting) tell(f func([]store.Write)) {
 func TestOpenAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &counting{Memory: store.NewMemory()}, newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms")
-		if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
+		if _, err := lease.Namespaces(st).Create(t.Context(), "default", s,
+			&lease.NamespaceOptions{MaxTTL: time.Minute}); err != nil {
 			t.Fatal(err)
 		}
 		node := int64(77)

@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"math"
@@ -36,8 +35,8 @@ type Options struct {
 
 	// TTL is how far ahead of the clock grants are written. So it is how long IDs are
 	// made while the store is unreachable, and how long a node stays taken after a
-	// crash. 0 means [DefaultTTL], 15 s; the least is 10 ms. A lease renews every
-	// third of it.
+	// crash. A lease renews every third of it. It is at least 10 ms, and at most the
+	// namespace's MaxTTL. 0 means [DefaultTTL], 15 s, or that MaxTTL if it is less.
 	TTL time.Duration
 
 	// Node is the one node to lease, for example from snowfence.Scheme.Node. nil
@@ -79,7 +78,8 @@ type Options struct {
 	Create bool
 
 	// MaxSkew is how far the clock may be off from the store's clock.
-	// If it is further off, the lease is not renewed. 0 means the TTL.
+	// If it is further off, the lease is not renewed. It is at most the namespace's
+	// MaxSkew. 0 means 15 s, or that MaxSkew if it is less.
 	MaxSkew time.Duration
 
 	// Idle is how long a lease is renewed after the last call of Grant.
@@ -116,7 +116,6 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 	if o != nil {
 		n = *o
 	}
-	n.TTL, n.MaxSkew = o.spans()
 	if n.Nodes == 0 {
 		n.Nodes = 1
 	}
@@ -143,8 +142,8 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 		n.Logger = slog.New(slog.DiscardHandler)
 	}
 	switch k := int64(n.Nodes); {
-	case n.TTL < 10*time.Millisecond || n.TTL > 24*time.Hour:
-		return n, invalidf("lease: Options.TTL is %v; it must be from 10ms to 24h", n.TTL)
+	case n.TTL != 0 && (n.TTL < minTTL || n.TTL > maxTTL):
+		return n, invalidf("lease: Options.TTL is %v; it must be from %v to %v", n.TTL, minTTL, maxTTL)
 	case n.MaxSkew < 0:
 		return n, invalidf("lease: Options.MaxSkew is %v; it must be positive", n.MaxSkew)
 	case len(n.Label) > longestLabel:
@@ -171,31 +170,16 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 	return n, nil
 }
 
-// DefaultTTL is Options.TTL where that is 0. Options.MaxSkew is the same as the ttl where it is 0.
+// DefaultTTL is Options.TTL and Options.MaxSkew where they are 0 and the namespace allows it.
 const DefaultTTL = 15 * time.Second
 
-// usualReach is how far ahead of the true time leases write by
-// default. It is the reach of a namespace that knows no other.
-const usualReach = DefaultTTL + DefaultTTL
+// The least and the greatest ttl of a lease.
+const (
+	minTTL = 10 * time.Millisecond
+	maxTTL = 24 * time.Hour
+)
 
-// AfterRollback returns how long grants with these options can last after a store was
-// rolled back: the ttl and twice MaxSkew. The clock of the last holder may have been
-// ahead, and the clock of the next one may be behind. If the rollback is noticed, new
-// grants start later than that. If it cannot be seen, wait that long before the first
-// program starts. Use the options with the longest.
-func (o *Options) AfterRollback() time.Duration {
-	ttl, maxSkew := o.spans()
-	return reach(ttl, maxSkew) + maxSkew
+// creation returns what a namespace that the lease makes is given: room for its options.
+func (o Options) creation() *NamespaceOptions {
+	return &NamespaceOptions{MaxTTL: max(usual.ttl, o.TTL), MaxSkew: max(usual.skew, o.MaxSkew)}
 }
-
-// spans returns TTL and MaxSkew with their defaults.
-func (o *Options) spans() (ttl, maxSkew time.Duration) {
-	if o == nil {
-		return DefaultTTL, DefaultTTL
-	}
-	ttl = cmp.Or(o.TTL, DefaultTTL)
-	return ttl, cmp.Or(o.MaxSkew, ttl)
-}
-
-// reach is how far ahead of the true time a lease with an allowed skew may write.
-func reach(ttl, maxSkew time.Duration) time.Duration { return ttl + maxSkew }

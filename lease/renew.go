@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
@@ -65,7 +66,7 @@ func (c *storeClaim) renew(ctx context.Context) (none snowfence.Grant, err error
 		return none, err
 	}
 	h.from = from
-	return c.confirm(ctx, until)
+	return c.confirm(ctx, until, now)
 }
 
 // write swaps all records of the hold for
@@ -147,9 +148,10 @@ func (h *hold) noteReply(nonce string, unknown error) {
 	}
 }
 
-// confirm decides whether an acknowledged write may be used:
-// only if it was made for the present namespace and store.
-func (c *storeClaim) confirm(ctx context.Context, until int64) (none snowfence.Grant, err error) {
+// confirm decides whether an acknowledged write may be used: only if it was made for the present
+// namespace and store. Its ticks may be used up to where the namespace's limits reach from now, the
+// time before the write. A later confirmation never allows less.
+func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (none snowfence.Grant, err error) {
 	h := c.held
 	ns, err := readNamespace(ctx, c.st, c.name)
 	if errors.Is(err, ErrNoNamespace) {
@@ -185,6 +187,7 @@ func (c *storeClaim) confirm(ctx context.Context, until int64) (none snowfence.G
 		return none, c.lose(fmt.Errorf("the store was %q and is %q now", ns.Identity, id))
 	}
 	h.confirmed = true
-	c.reached = max(c.reached, until)
-	return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: until, Nodes: int64(len(h.records))}, nil
+	h.until = max(h.until, h.from, min(until, c.ticks.reach(ns, now)))
+	c.reached = max(c.reached, h.until)
+	return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: h.until, Nodes: int64(len(h.records))}, nil
 }

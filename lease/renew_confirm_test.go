@@ -2,6 +2,7 @@ package lease
 
 import (
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -9,8 +10,10 @@ import (
 // The highest tick that any grant reached is remembered over grants that reach less far.
 func TestKnownTicksNeverFall(t *testing.T) {
 	g := holding(t)
-	for _, c := range []struct{ until, known int64 }{{1 << 40, 1 << 40}, {1<<40 - 1, 1 << 40}, {1<<40 + 1, 1<<40 + 1}} {
-		grant, err := g.c.confirm(t.Context(), c.until)
+	top := g.c.reached + 100
+	for _, c := range []struct{ until, known int64 }{{top, top}, {top - 1, top}, {top + 1, top + 1}} {
+		g.c.held.until = 0 // as of another grant
+		grant, err := g.c.confirm(t.Context(), c.until, g.now.Add(time.Second))
 		if err != nil || grant.Until != c.until || g.c.reached != c.known {
 			t.Errorf("%+v: %+v, known %d, %v", c, grant, g.c.reached, err)
 		}

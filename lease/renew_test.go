@@ -111,6 +111,10 @@ func empty(t *testing.T, spec string, keys ...*snowfence.Secret) *stage {
 		t.Fatal(err)
 	}
 	g.c = newClaim(newSetup(world.Real(), "n", s, opts), g.st)
+	if err := g.c.register(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g.st.swaps = 0
 	g.l = newLease(g.c.setup, g.c)
 	return g
 }

@@ -79,16 +79,16 @@ func (c *storeClaim) raiseIfSuspected(ctx context.Context) error {
 	return c.raiseSuspected(ctx)
 }
 
-// raiseFloor makes all grants from now on start above everything that can have
-// been granted in a store that was rolled back: now + the longest ttl + twice the
-// allowed skew, as in [Options.AfterRollback]. The new generation ends all grants.
+// raiseFloor makes all grants from now on start above everything that can have been
+// used in a store that was rolled back ([Namespace.AfterRollback]). The new generation ends
+// all grants.
 // It does nothing if done says, from namespace and identity, that somebody else
 // has raised it.
 func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
 	for {
 		ns, err := readNamespace(ctx, c.st, c.name)
 		if errors.Is(err, ErrNoNamespace) && c.opts.Create { // not a deleted one
-			ns, err = Namespaces(c.st).Create(ctx, c.name, c.scheme, nil)
+			ns, err = Namespaces(c.st).Create(ctx, c.name, c.scheme, c.opts.creation())
 		}
 		if err != nil {
 			return err
@@ -107,11 +107,8 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 		if err != nil {
 			return err
 		}
-		longest := max(ns.LongestTTL, c.reach())
-		// longest allows for a writer whose clock was
-		// ahead; MaxSkew for our own being behind.
-		ns.Floor = max(ns.Floor, c.ticks.layout.TickOf(now.Add(longest+c.opts.MaxSkew))+1, c.reached)
-		ns.LongestTTL, ns.Identity = longest, id
+		ns.Floor = max(ns.Floor, ns.above(c.ticks.layout, now), c.reached)
+		ns.Identity = id
 		ns.rolledBack(now)
 		if c.suspect != nil {
 			ns.Generation = max(ns.Generation, *c.suspect) // tells all who saw the same that it was done

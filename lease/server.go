@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,14 +39,18 @@ func Keep(ctx context.Context, server wire.Server, namespace string, s *snowfenc
 func keepNear(
 	ctx context.Context, server wire.Server, namespace string, s *snowfence.Scheme, opts Options, node *int64,
 ) (*Lease, error) {
+	asked := opts.TTL
+	opts.TTL, opts.MaxSkew = cmp.Or(asked, usual.ttl), cmp.Or(opts.MaxSkew, usual.skew)
 	c := &serverClaim{
-		setup: newSetup(world.From(ctx), namespace, s, opts), server: server, near: node, avoid: map[int64]bool{},
+		setup: newSetup(world.From(ctx), namespace, s, opts), server: server, asked: asked, near: node,
+		avoid: map[int64]bool{},
 	}
 	g, err := firstGrant(ctx, c.setup, c)
 	c.announce()
 	if err != nil {
 		return nil, err
 	}
+	c.opts.TTL, c.ticks.ttl = c.ttl, c.ttl // nothing reads them before the lease begins
 	l := newLease(c.setup, c)
 	l.begin(g)
 	return l, nil
@@ -90,7 +95,9 @@ func KeepAll(
 type serverClaim struct {
 	*setup
 	server wire.Server
-	near   *int64 // the node to ask for at first; nil for none
+	asked  time.Duration // the ttl; 0 leaves it to the server
+	ttl    time.Duration // that the server gives
+	near   *int64        // the node to ask for at first; nil for none
 
 	ticket  wire.Ticket     // nil when nothing is held
 	grant   snowfence.Grant // of ticket
@@ -187,7 +194,7 @@ func (c *serverClaim) persist(ctx context.Context) (g snowfence.Grant, err error
 func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error) {
 	o := c.opts
 	r := wire.Request{
-		TTL: o.TTL, Node: o.Node, Guard: o.Guard, Within: o.Within, Nodes: o.Nodes, Label: o.Label,
+		TTL: c.asked, Node: o.Node, Guard: o.Guard, Within: o.Within, Nodes: o.Nodes, Label: o.Label,
 		Attempt: c.world.Text(), Earlier: slices.Clone(c.earlier), Lost: c.lost, Free: c.last.Until > 0,
 		Avoid: slices.Sorted(maps.Keys(c.avoid)), Fingerprint: c.scheme.Fingerprint(),
 	}
@@ -285,12 +292,12 @@ func (c *serverClaim) send(attempt string) {
 // heard takes over what the server acknowledged.
 func (c *serverClaim) heard(a wire.Lease) error {
 	g := a.Grant
-	if len(a.Ticket) == 0 || g.Until <= g.From || g.Nodes != int64(c.opts.Nodes) ||
+	if len(a.Ticket) == 0 || g.Until < g.From || g.Nodes != int64(c.opts.Nodes) ||
 		c.ticket != nil && (g.Node != c.grant.Node || g.From < c.grant.From) {
 		return fmt.Errorf("lease: namespace %q: the server answers with %d nodes from %d on and the ticks %d to %d, "+
 			"which were not asked for", c.name, g.Nodes, g.Node, g.From, g.Until)
 	}
-	c.ticket, c.grant, c.earlier = a.Ticket, g, nil
+	c.ticket, c.grant, c.earlier, c.ttl = a.Ticket, g, nil, cmp.Or(a.TTL, c.opts.TTL)
 	c.kept.Store(&kept{g.Node, g.Until})
 	return nil
 }

@@ -296,7 +296,7 @@ func TestFoundAttempts(t *testing.T) {
 	} {
 		g := empty(t, withRollback)
 		g.l.opts.Node = nil
-		g.rename(func(ns *Namespace) { ns.Floor, ns.LongestTTL = g.tick(-time.Hour), g.c.reach() })
+		g.rename(func(ns *Namespace) { ns.Floor = g.tick(-time.Hour) })
 		from := g.tick(0)
 		g.change(7, func(r *store.Record) {
 			r.Nonce, r.Holder, r.Label, r.Generation = attempt+".1", fmt.Sprintf("who.%d", from), "stage", 1

@@ -314,7 +314,7 @@ func TestKeepComparesClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()
 		d := newDesk(t)
-		off := func(a *wire.Lease) { a.Now = a.Now.Add(-keptTTL - time.Second) }
+		off := func(a *wire.Lease) { a.Now = a.Now.Add(-lease.DefaultTTL - time.Second) }
 		d.set(func() { d.change = off })
 		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, kept()); !errors.Is(err, lease.ErrSkew) ||
 			len(d.held()) != 0 {
@@ -377,7 +377,7 @@ func TestKeepOfAnotherScheme(t *testing.T) {
 func TestKeepBelievesNoNonsense(t *testing.T) {
 	for name, change := range map[string]func(*wire.Lease){
 		"no ticket":   func(a *wire.Lease) { a.Ticket = nil },
-		"no ticks":    func(a *wire.Lease) { a.Grant.Until = a.Grant.From },
+		"no ticks":    func(a *wire.Lease) { a.Grant.Until = a.Grant.From - 1 },
 		"two nodes":   func(a *wire.Lease) { a.Grant.Nodes = 2 },
 		"node 9":      func(a *wire.Lease) { a.Grant.Node = 9 },
 		"early ticks": func(a *wire.Lease) { a.Grant.From-- },

@@ -20,7 +20,7 @@ const sqlSpec = "time=41,node=3,seq=2,epoch=1999-01-01T00:00:00Z,tick=1ms"
 func sqlStage(t *testing.T) (store.Store, *snowfence.Scheme) {
 	t.Helper()
 	st, s := store.NewMemory(), newScheme(t, sqlSpec)
-	o := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 6}}
+	o := &lease.NamespaceOptions{MaxTTL: time.Minute, Nodes: snowfence.NodeRange{Until: 6}}
 	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, o); err != nil {
 		t.Fatal(err)
 	}

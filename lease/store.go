@@ -16,6 +16,7 @@ type storedNamespace struct {
 	Regions   []storedRegion `json:"regions"`
 	TicketKey string         `json:"ticket_key,omitempty"`
 	Ledger    ledger         `json:"ledger,omitzero"`
+	Before    lowered        `json:"before,omitzero"`
 }
 
 func readNamespace(ctx context.Context, st store.Store, name string) (Namespace, error) {
@@ -46,10 +47,10 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 	}
 	if err != nil {
 		return Namespace{}, fmt.Errorf("lease: the record of namespace %q is damaged: stop its programs, "+
-			"restore a backup, and wait the longest ttl and twice the skew before one starts "+
+			"restore a backup, and wait its longest ttl and twice its largest skew before one starts "+
 			"(docs/operate/operations.md, Backup): %w", r.Namespace, err)
 	}
-	ns.ticketKey, ns.ledger = stored.TicketKey, stored.Ledger
+	ns.ticketKey, ns.ledger, ns.before = stored.TicketKey, stored.Ledger, stored.Before
 	ns.Reserved.Stopped = ns.Reserved.Backfill > 0 && ns.ledger.Identity != ns.Identity
 	return ns, nil
 }
@@ -57,7 +58,7 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 // write stores the namespace, or is [ErrLost] if somebody wrote it since it was read.
 func (ns Namespace) write(ctx context.Context, st store.Store) (Namespace, error) {
 	layouts, regions := storedRegions(ns.Regions)
-	data, err := json.Marshal(storedNamespace{&ns, layouts, regions, ns.ticketKey, ns.ledger})
+	data, err := json.Marshal(storedNamespace{&ns, layouts, regions, ns.ticketKey, ns.ledger, ns.before})
 	if err != nil {
 		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
 	}

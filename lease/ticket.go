@@ -277,7 +277,10 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (ke
 		return "", err
 	}
 	stored = stored[:last]
-	h := &hold{unanswered: map[string]bool{}, generation: t.Generation, confirmed: true, from: t.From}
+	_ = c.settle(ns) // a ttl that the namespace does not allow any more is cut by each confirmation
+	h := &hold{
+		unanswered: map[string]bool{}, generation: t.Generation, confirmed: true, from: t.From, until: t.Until,
+	}
 	for _, r := range stored {
 		r.Revision = t.Revision
 		h.records = append(h.records, r)
@@ -324,7 +327,7 @@ func (c *storeClaim) answer(key string) wire.Lease {
 	now, _ := c.opts.Time()
 	t := ticket{
 		// as JSON keeps it
-		Namespace: c.name, Node: r.Node, Nodes: len(h.records), From: h.from, Until: r.Until, TTL: c.opts.TTL,
+		Namespace: c.name, Node: r.Node, Nodes: len(h.records), From: h.from, Until: h.until, TTL: c.opts.TTL,
 		Label:  strings.ToValidUTF8(c.opts.Label, "\uFFFD"),
 		Holder: r.Holder, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
 	}

@@ -19,7 +19,7 @@
 //   - A holder whose record vanished, went back or was changed is sealed at its next
 //     renewal, and everybody's next grants start above all earlier ones.
 //   - Data that may have been rolled back has another identity (see below). Whoever takes a
-//     node then starts above now + the longest ttl + twice the allowed skew. That is also
+//     node then starts above now + the longest ttl + twice the largest skew. That is also
 //     how long no IDs are made after a restart or a failover, about 45 s with the defaults;
 //     a shorter TTL makes it shorter. lease.Operator.Confirm spares it where surely nothing was
 //     lost.

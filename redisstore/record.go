@@ -46,7 +46,7 @@ func encode(r store.Record) string {
 }
 
 var errDamaged = errors.New("the record is damaged: " +
-	"stop its programs, restore a backup, and wait the longest ttl and twice the skew before one starts " +
+	"stop its programs, restore a backup, and wait the longest ttl and twice the largest skew before one starts " +
 	"(docs/operate/operations.md, Backup)")
 
 // decode is the inverse of encode.

@@ -37,7 +37,7 @@ import (
 //
 // Without a running program, two things cannot be seen: a copy of the data folder that is
 // put back with the dates of its files, and deleted rows of a namespace that is made again.
-// Then wait for the longest ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless
+// Then wait for the longest ttl and twice the largest skew of the namespace (45 s unless
 // set) before the first program starts. The triggers were tested on MariaDB only.
 func MySQL() Dialect {
 	return Dialect{

@@ -38,7 +38,7 @@ import (
 //
 // Without a connected program, two things cannot be seen: a copy of the data folder, or a
 // base backup, that is put back and started without recovery.signal. Then wait for the
-// longest ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless set) before the
+// longest ttl and twice the largest skew of the namespace (45 s unless set) before the
 // first program starts. Wait as long for a namespace that a restored dump lacks and that is
 // made again. A connected program notices both, because it remembers how far the server's
 // log was.

@@ -39,7 +39,7 @@ import (
 //
 // Two things cannot be seen: a file that is put back together with its witness (by cp, tar
 // or a snapshot), and a namespace that a restored dump lacks and that is made again. Then
-// wait for the longest ttl in use (lease.Options.TTL and twice MaxSkew, 45 s unless set)
+// wait for the longest ttl and twice the largest skew of the namespace (45 s unless set)
 // before the first program starts.
 func SQLite() Dialect {
 	return Dialect{

@@ -56,8 +56,8 @@ func joined(text string) string {
 
 var (
 	above   = regexp.MustCompile(`above now.{0,60}`)
-	formula = regexp.MustCompile(`^above now \+ the longest ttl \+ twice the allowed skew\b`)
-	waiting = regexp.MustCompile(`(?i)twice the allowed skew|twice (the )?.?MaxSkew|longest ttl|set.back|first ID can be made`)
+	formula = regexp.MustCompile(`^above now \+ the longest ttl \+ twice the largest skew\b`)
+	waiting = regexp.MustCompile(`(?i)twice the largest skew|twice (the )?.?MaxSkew|longest ttl (?:\+|plus|and) |set.back|first ID can be made`)
 	figure  = regexp.MustCompile(`(?i)\b(\d+) ?(?:s|seconds)\b|(half a minute|a minute|\d+ minutes)`)
 	ttls    = regexp.MustCompile(`(?i:ttl)[^.]{0,250}\b0 means (?:\[DefaultTTL\], )?(\d+) s\b|[Dd]efault ttl of (\d+)\b|lease \(at most (\d+) s\)|ttl \((\d+) s\)|lease \((\d+) seconds by default\)|default is (\d+) s\b|\*\*ttl\*\*: (\d+) s\b`)
 	own     = regexp.MustCompile("snowfence new` (?:uses )?(\\d+) s|[Tt]he program uses (\\d+) s")
@@ -67,11 +67,9 @@ var (
 // s were needed. Every such figure, and the rule that it is from, is that of the package
 // lease.
 func TestWaitingTimes(t *testing.T) {
-	usual := new(lease.Options).AfterRollback()
-	ours := (&lease.Options{TTL: localTTL}).AfterRollback() // of a file that nobody but the program used
-	most := (&lease.Options{TTL: 10 * time.Minute}).AfterRollback()
-	if usual != 45*time.Second || ours != 15*time.Second {
-		t.Errorf("the pages say 45 and 15 seconds, the rule %v and %v", usual, ours)
+	usual := lease.Namespace{MaxTTL: lease.DefaultTTL, MaxSkew: lease.DefaultTTL}.AfterRollback(time.Now())
+	if usual != 45*time.Second {
+		t.Errorf("the pages say 45 seconds, the rule %v", usual)
 	}
 	rules, waits, lengths, locals := 0, 0, 0, 0
 	// How soon a holder notices is another figure, in the same sentences.
@@ -88,13 +86,9 @@ func TestWaitingTimes(t *testing.T) {
 				continue // that page has what was measured with other times
 			}
 			for _, m := range figure.FindAllStringSubmatch(sentence, -1) {
-				if m[2] == "30 minutes" && strings.Contains(path, "serve.md") && most == 30*time.Minute {
-					continue // what a client may bring it to, by the longest ttl that servers lease for
-				}
 				n, err := strconv.Atoi(m[1])
-				if waits++; err != nil || time.Duration(n)*time.Second != usual &&
-					time.Duration(n)*time.Second != ours {
-					t.Errorf("%s: %q is neither %v nor %v in: %.300s", path, m[0], usual, ours, sentence)
+				if waits++; err != nil || time.Duration(n)*time.Second != usual {
+					t.Errorf("%s: %q is not %v in: %.300s", path, m[0], usual, sentence)
 				}
 			}
 		}

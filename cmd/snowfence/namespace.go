@@ -90,6 +90,7 @@ func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
 		{"layout", layoutText(n.Layout)},
 		{"nodes", nodeRange(n.FirstNode, n.LastNode)},
 		{"state", fmt.Sprintf("%s, generation %d", n.State, n.Generation)},
+		{"leases", fmt.Sprintf("a ttl of at most %v, clocks off by at most %v", ns.MaxTTL, ns.MaxSkew)},
 	}
 	rows = append(rows, reservedRows(ns.Reserved)...)
 	for _, f := range n.Functions {

@@ -14,14 +14,18 @@ func (p *program) namespaceChange() *cobra.Command {
 	var f namespaceFlags
 	cmd := &cobra.Command{
 		Use: "change NAME", Short: "Give a namespace another layout, if no ID can come twice", Args: cobra.ExactArgs(1),
-		Long: `Change gives a namespace another layout, or other nodes that can be leased. What you do not
-name stays as it is.
+		Long: `Change gives a namespace another layout, other nodes that can be leased, or other limits of
+leases. What you do not name stays as it is.
 
 With another layout, all holders lose their leases: programs of the old layout end, those of
 the new one start above all that was granted. It proves first, as "snowfence plan --change"
 does, that no ID of the new layout can equal one of any layout that the namespace has had. If
 one can, it shows that ID, changes nothing, and ends with 3. If it is interrupted, run it
 again: until then nobody gets a lease in the namespace.
+
+A larger --max-ttl or --max-skew counts at once. A smaller one counts when the grants of before
+have ended. A backup from before a raise has the smaller ones: after you restored it, wait for
+the larger ttl plus twice the skew.
 
 With fewer nodes, holders of the others lose their leases. For more of them see
 "snowfence namespace widen".
@@ -33,14 +37,16 @@ these numbers.`,
   snowfence namespace change users --leasable 0-511
   snowfence namespace change orders --past 0 --nobody-else`,
 	}
-	f.register(cmd, "", "as before")
+	f.register(cmd, "", "as before", "as before")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.namespace = args[0]
 		if err := f.reserved.check(); err != nil {
 			return err
 		}
-		if f.layout == "" && f.leasable == "" && !f.reserved.named() {
-			return usagef("what is to change in namespace %q: add --layout, --leasable, or --past", args[0])
+		named := f.layout != "" || f.leasable != "" || f.limits() != ""
+		if !named && !f.reserved.named() {
+			return usagef("what is to change in namespace %q: add --layout, --leasable, --max-ttl, --max-skew, or --past",
+				args[0])
 		}
 		st, ns, err := p.openNamespace(cmd.Context(), &f.store)
 		if err != nil {
@@ -51,7 +57,7 @@ these numbers.`,
 		if err != nil {
 			return err
 		}
-		if f.layout == "" && f.leasable == "" {
+		if !named {
 			return writeNamespace(out, before, f.json)
 		}
 		change, err := f.change(p)
@@ -80,9 +86,12 @@ func (f *namespaceFlags) change(p *program) (c lease.NamespaceChange, err error)
 		if c.Scheme, c.Nodes, err = f.scheme(p); err != nil {
 			return c, err
 		}
-	} else if c.Nodes, err = parseRange("leasable", f.leasable); err != nil {
-		return c, err
+	} else if f.leasable != "" {
+		if c.Nodes, err = parseRange("leasable", f.leasable); err != nil {
+			return c, err
+		}
 	}
+	c.MaxTTL, c.MaxSkew = f.maxTTL, f.maxSkew
 	return c, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
@@ -20,20 +21,36 @@ type namespaceFlags struct {
 	secret   secretFlag
 	layout   string
 	leasable string
+	maxTTL   time.Duration
+	maxSkew  time.Duration
 	reserved reservedFlags
 	json     bool
 }
 
-// register adds the flags, with the defaults of the layout and, in words, of the nodes.
-func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes string) {
+// register adds the flags, with the defaults of the layout and, in words, of the nodes and limits.
+func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes, limits string) {
 	f.store.registerStore(cmd.Flags())
 	f.secret.register(cmd.Flags())
 	cmd.Flags().StringVar(&f.layout, "layout", layout, "`name` or spec of the layout")
 	completeLayouts(cmd, "layout")
 	cmd.Flags().StringVar(&f.leasable, "leasable", "", "the `range` of nodes that can be leased, as in 512-1023 "+
 		"(default: "+nodes+")")
+	cmd.Flags().DurationVar(&f.maxTTL, "max-ttl", 0, "the longest `ttl` of a lease (default: "+limits+")")
+	cmd.Flags().DurationVar(&f.maxSkew, "max-skew", 0, "how `far` a clock may be off (default: "+limits+")")
 	f.reserved.register(cmd)
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object")
+}
+
+// limits returns the flags of the limits, as a command has them.
+func (f *namespaceFlags) limits() string {
+	text := ""
+	if f.maxTTL != 0 {
+		text += " --max-ttl " + f.maxTTL.String()
+	}
+	if f.maxSkew != 0 {
+		text += " --max-skew " + f.maxSkew.String()
+	}
+	return text
 }
 
 // scheme returns the scheme of the flags, and the nodes that can be leased.
@@ -65,12 +82,15 @@ and nodes, nothing changes.
 With --leasable, only those nodes can be leased. You can give the numbers of the others to
 programs by hand.
 
+A lease makes IDs at most --max-ttl ahead of its clock, which may be off by --max-skew. After a
+backup was restored, IDs go on after the first plus twice the second: 45 s by default.
+
 To rotate the secrets of a layout with a key field, run create again with the files of all
 secrets, the new one last. The namespace then adds the secret that it does not know yet.`,
 		Example: `  snowfence namespace create orders --layout snowfence
   snowfence namespace create users --layout twitter --leasable 512-1023`,
 	}
-	f.register(cmd, "snowfence", "all")
+	f.register(cmd, "snowfence", "all", lease.DefaultTTL.String())
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.namespace = args[0]
 		if err := f.reserved.check(); err != nil {
@@ -85,7 +105,9 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 			return err
 		}
 		defer st.Close()
-		ns, err := lease.Namespaces(st.Leases).Create(cmd.Context(), args[0], s, &lease.NamespaceOptions{Nodes: nodes})
+		ns, err := lease.Namespaces(st.Leases).Create(cmd.Context(), args[0], s, &lease.NamespaceOptions{
+			Nodes: nodes, MaxTTL: f.maxTTL, MaxSkew: f.maxSkew,
+		})
 		if err != nil {
 			return f.explainExists(cmd.Context(), p, st, s.Layout(), nodes, err)
 		}
@@ -126,6 +148,11 @@ func (f *namespaceFlags) explainExists(
 	case errors.Is(err, lease.ErrMismatch):
 		return usagef("namespace %q has this layout with other secrets: give its own with --secret-file, or make "+
 			"another namespace", ns.Name)
+	case errors.Is(err, lease.ErrExists) && (nodes == snowfence.NodeRange{} ||
+		nodes.From == ns.First && nodes.Until == ns.Last+1):
+		return usagef("namespace %q has a longest ttl of %v and a largest skew of %v: leave --max-ttl and --max-skew "+
+			"out, or change them:\n  %s", ns.Name, ns.MaxTTL, ns.MaxSkew,
+			f.store.command("snowfence namespace change %s%s", ns.Name, f.limits()))
 	case errors.Is(err, lease.ErrExists):
 		wanted := nodeRange(nodes.From, nodes.Until-1)
 		command := f.store.command("snowfence namespace change %s --leasable %s", ns.Name, wanted)

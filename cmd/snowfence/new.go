@@ -9,6 +9,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/kinds"
 	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
 )
 
@@ -136,13 +137,21 @@ func (p *program) newIDs(ctx context.Context, f *newFlags) (err error) {
 	if err := layout.CheckSpread(f.spread); err != nil {
 		return usagef("--spread: %w", err)
 	}
+	leased, ok := src.fence.(*lease.Lease)
+	if ok { // a grant that begins far ahead is used later, and the generator waits for it
+		if err := p.explainWait(ctx, leased.Status().Grant, src, lead); err != nil {
+			return err
+		}
+	}
 	g, err := snowfence.New(snowfence.Config{Fence: src.fence, Lead: lead, Spread: f.spread, MaxWait: maxWait})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
-	if err := p.explainWait(ctx, g, src, lead); err != nil {
-		return err
+	if grant, granted := g.Grant(); granted && !ok {
+		if err := p.explainWait(ctx, grant, src, lead); err != nil {
+			return err
+		}
 	}
 	p.explainRate(layout, f)
 	return p.print(ctx, g, format, f.count)

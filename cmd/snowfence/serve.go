@@ -133,7 +133,7 @@ func (p *program) serve(
 		return adviseUnreachable(err)
 	}
 	defer st.Close()
-	if err := p.firstNamespace(ctx, st); err != nil {
+	if err := p.firstNamespace(ctx, st, c.TTL); err != nil {
 		return err
 	}
 	if err := p.checkSpread(ctx, st, c.Spread); err != nil {

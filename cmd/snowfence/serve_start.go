@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
@@ -28,8 +29,8 @@ func adviseUnreachable(err error) error {
 	return err
 }
 
-// firstNamespace makes the namespace default where it is missing, and says so.
-func (p *program) firstNamespace(ctx context.Context, st *open.Store) error {
+// firstNamespace makes the namespace default where it is missing, for leases of the ttl, and says so.
+func (p *program) firstNamespace(ctx context.Context, st *open.Store, ttl time.Duration) error {
 	_, err := lease.Namespaces(st.Leases).Show(ctx, lease.DefaultNamespace)
 	if !errors.Is(err, lease.ErrNoNamespace) {
 		return err
@@ -39,7 +40,9 @@ func (p *program) firstNamespace(ctx context.Context, st *open.Store) error {
 	if err != nil {
 		return err
 	}
-	_, err = lease.Namespaces(st.Leases).Create(ctx, lease.DefaultNamespace, s, nil)
+	_, err = lease.Namespaces(st.Leases).Create(ctx, lease.DefaultNamespace, s, &lease.NamespaceOptions{
+		MaxTTL: max(ttl, lease.DefaultTTL),
+	})
 	if errors.Is(err, lease.ErrMismatch) { // another process was first
 		return nil
 	}

@@ -13,14 +13,10 @@ import (
 )
 
 // explainWait says why nothing happens for a while, and ends a run that would wait for nothing.
-func (p *program) explainWait(ctx context.Context, g *snowfence.Generator, src *source, lead int64) error {
-	grant, ok := g.Grant()
-	if !ok {
-		return nil
-	}
+func (p *program) explainWait(ctx context.Context, grant snowfence.Grant, src *source, lead int64) error {
 	layout := src.fence.Scheme().Layout()
 	ahead := layout.TimeOf(grant.From - lead).Sub(p.now())
-	if ahead <= time.Second {
+	if ahead <= time.Second || p.now().Before(layout.TimeOf(0)) { // the generator says that the epoch is ahead
 		return nil
 	}
 	left, why := show.Approximately(ahead.Seconds()), src.whyLater(ctx, grant)

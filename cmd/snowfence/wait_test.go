@@ -95,7 +95,7 @@ func TestExplainWait(t *testing.T) {
 		) string {
 			return "it is cold"
 		}}
-		err := p.explainWait(t.Context(), g, src, 0)
+		err := p.explainWait(t.Context(), grant, src, 0)
 		if said.String() != c.said || (err == nil) != (c.err == "") || err != nil && err.Error() != c.err {
 			t.Errorf("%v ahead: %q, %v", c.ahead, said.String(), err)
 		}

@@ -192,16 +192,16 @@ func (s *sim) eraFor(p *process) int {
 	return p.era
 }
 
-// near checks that a grant reaches no further than one ttl ahead of the fastest clock
-// there was, and with a store that has a clock, of the allowed skew; or one tick past its
-// floor. Otherwise restarts and bad clocks would run away with the ticks.
+// near checks that a grant reaches no further than one ttl and two ticks ahead of the fastest clock
+// there was, and with a store that has a clock, of the allowed skew. A floor that is raised after a
+// rollback relies on it.
 func (s *sim) near(c *claim, until int64) {
 	ahead := s.ahead
 	if s.store.clock {
 		ahead = min(ahead, s.skew)
 	}
 	l := s.schemes[c.era].Layout()
-	if most := l.TickOf(start().Add(s.now+ahead+s.ttl+time.Second)) + 1; until > max(most, c.from+1) {
+	if most := l.TickOf(start().Add(s.now+ahead+s.ttl+time.Second)) + 2; until > most {
 		s.violate("%s uses node %d from tick %d until %d, and the clocks allow %d",
 			c.owner.name, c.node, c.from, until, most)
 	}

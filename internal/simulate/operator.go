@@ -122,7 +122,9 @@ func (s *sim) restoreNode(ctx context.Context, st store.Store, rs []store.Record
 }
 
 func (s *sim) leasable() *lease.NamespaceOptions {
-	return &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: s.first, Until: s.last + 1}}
+	return &lease.NamespaceOptions{
+		Nodes: snowfence.NodeRange{From: s.first, Until: s.last + 1}, MaxTTL: s.ttl, MaxSkew: s.skew,
+	}
 }
 
 // shown is the namespace as it stands in the store.

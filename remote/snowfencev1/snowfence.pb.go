@@ -676,6 +676,8 @@ type Namespace struct {
 	Floor         int64                  `protobuf:"varint,11,opt,name=floor,proto3" json:"floor,omitempty"`                                // no grant starts below this tick
 	PastNumbers   int64                  `protobuf:"varint,12,opt,name=past_numbers,json=pastNumbers,proto3" json:"past_numbers,omitempty"` // how many sequence numbers, from 0 up, are for IDs of the past
 	Functions     []*Functions           `protobuf:"bytes,13,rep,name=functions,proto3" json:"functions,omitempty"`                         // in databases, that make or made IDs
+	MaxTtl        *durationpb.Duration   `protobuf:"bytes,14,opt,name=max_ttl,json=maxTtl,proto3" json:"max_ttl,omitempty"`                 // the longest ttl of a lease
+	MaxSkew       *durationpb.Duration   `protobuf:"bytes,15,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`              // how far a clock may be off
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -797,6 +799,20 @@ func (x *Namespace) GetPastNumbers() int64 {
 func (x *Namespace) GetFunctions() []*Functions {
 	if x != nil {
 		return x.Functions
+	}
+	return nil
+}
+
+func (x *Namespace) GetMaxTtl() *durationpb.Duration {
+	if x != nil {
+		return x.MaxTtl
+	}
+	return nil
+}
+
+func (x *Namespace) GetMaxSkew() *durationpb.Duration {
+	if x != nil {
+		return x.MaxSkew
 	}
 	return nil
 }
@@ -953,6 +969,8 @@ type CreateNamespaceRequest struct {
 	Layout        string                 `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"`                               // name or spec; "" means the default, snowfence
 	FirstNode     *int64                 `protobuf:"varint,3,opt,name=first_node,json=firstNode,proto3,oneof" json:"first_node,omitempty"` // the layout's first without it
 	LastNode      *int64                 `protobuf:"varint,4,opt,name=last_node,json=lastNode,proto3,oneof" json:"last_node,omitempty"`    // the layout's last without it
+	MaxTtl        *durationpb.Duration   `protobuf:"bytes,5,opt,name=max_ttl,json=maxTtl,proto3" json:"max_ttl,omitempty"`                 // the longest ttl of a lease; 15 s without it
+	MaxSkew       *durationpb.Duration   `protobuf:"bytes,6,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`              // how far a clock may be off; 15 s without it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1013,6 +1031,20 @@ func (x *CreateNamespaceRequest) GetLastNode() int64 {
 		return *x.LastNode
 	}
 	return 0
+}
+
+func (x *CreateNamespaceRequest) GetMaxTtl() *durationpb.Duration {
+	if x != nil {
+		return x.MaxTtl
+	}
+	return nil
+}
+
+func (x *CreateNamespaceRequest) GetMaxSkew() *durationpb.Duration {
+	if x != nil {
+		return x.MaxSkew
+	}
+	return nil
 }
 
 type ShowNamespaceRequest struct {
@@ -1155,6 +1187,8 @@ type ChangeNamespaceRequest struct {
 	LastNode      *int64                 `protobuf:"varint,4,opt,name=last_node,json=lastNode,proto3,oneof" json:"last_node,omitempty"`
 	Widen         bool                   `protobuf:"varint,5,opt,name=widen,proto3" json:"widen,omitempty"`  // lease nodes, too, that were left to numbers given by hand, and that no process uses any more
 	Unused        *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=unused,proto3" json:"unused,omitempty"` // later than the timestamp of every ID that was made with numbers given by hand; now without it
+	MaxTtl        *durationpb.Duration   `protobuf:"bytes,7,opt,name=max_ttl,json=maxTtl,proto3" json:"max_ttl,omitempty"`
+	MaxSkew       *durationpb.Duration   `protobuf:"bytes,8,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1227,6 +1261,20 @@ func (x *ChangeNamespaceRequest) GetWiden() bool {
 func (x *ChangeNamespaceRequest) GetUnused() *timestamppb.Timestamp {
 	if x != nil {
 		return x.Unused
+	}
+	return nil
+}
+
+func (x *ChangeNamespaceRequest) GetMaxTtl() *durationpb.Duration {
+	if x != nil {
+		return x.MaxTtl
+	}
+	return nil
+}
+
+func (x *ChangeNamespaceRequest) GetMaxSkew() *durationpb.Duration {
+	if x != nil {
+		return x.MaxSkew
 	}
 	return nil
 }
@@ -3350,7 +3398,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x02to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\"5\n" +
 	"\rRangeResponse\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x10R\x03low\x12\x12\n" +
-	"\x04high\x18\x02 \x01(\x10R\x04high\"\xbf\x03\n" +
+	"\x04high\x18\x02 \x01(\x10R\x04high\"\xa9\x04\n" +
 	"\tNamespace\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12 \n" +
@@ -3368,7 +3416,9 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	" \x03(\fR\asecrets\x12\x14\n" +
 	"\x05floor\x18\v \x01(\x03R\x05floor\x12!\n" +
 	"\fpast_numbers\x18\f \x01(\x03R\vpastNumbers\x125\n" +
-	"\tfunctions\x18\r \x03(\v2\x17.snowfence.v1.FunctionsR\tfunctions\"\xd3\x01\n" +
+	"\tfunctions\x18\r \x03(\v2\x17.snowfence.v1.FunctionsR\tfunctions\x122\n" +
+	"\amax_ttl\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\x06maxTtl\x124\n" +
+	"\bmax_skew\x18\x0f \x01(\v2\x19.google.protobuf.DurationR\amaxSkew\"\xd3\x01\n" +
 	"\tFunctions\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\x03R\x04node\x12\x18\n" +
 	"\adialect\x18\x02 \x01(\tR\adialect\x12\x14\n" +
@@ -3380,13 +3430,15 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"PastLayout\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12.\n" +
 	"\x04from\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x120\n" +
-	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\xa7\x01\n" +
+	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\x91\x02\n" +
 	"\x16CreateNamespaceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12\"\n" +
 	"\n" +
 	"first_node\x18\x03 \x01(\x03H\x00R\tfirstNode\x88\x01\x01\x12 \n" +
-	"\tlast_node\x18\x04 \x01(\x03H\x01R\blastNode\x88\x01\x01B\r\n" +
+	"\tlast_node\x18\x04 \x01(\x03H\x01R\blastNode\x88\x01\x01\x122\n" +
+	"\amax_ttl\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x06maxTtl\x124\n" +
+	"\bmax_skew\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\amaxSkewB\r\n" +
 	"\v_first_nodeB\f\n" +
 	"\n" +
 	"_last_node\"D\n" +
@@ -3397,7 +3449,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x16ListNamespacesResponse\x127\n" +
 	"\n" +
 	"namespaces\x18\x01 \x03(\v2\x17.snowfence.v1.NamespaceR\n" +
-	"namespaces\"\xf1\x01\n" +
+	"namespaces\"\xdb\x02\n" +
 	"\x16ChangeNamespaceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12\"\n" +
@@ -3405,7 +3457,9 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"first_node\x18\x03 \x01(\x03H\x00R\tfirstNode\x88\x01\x01\x12 \n" +
 	"\tlast_node\x18\x04 \x01(\x03H\x01R\blastNode\x88\x01\x01\x12\x14\n" +
 	"\x05widen\x18\x05 \x01(\bR\x05widen\x122\n" +
-	"\x06unused\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x06unusedB\r\n" +
+	"\x06unused\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x06unused\x122\n" +
+	"\amax_ttl\x18\a \x01(\v2\x19.google.protobuf.DurationR\x06maxTtl\x124\n" +
+	"\bmax_skew\x18\b \x01(\v2\x19.google.protobuf.DurationR\amaxSkewB\r\n" +
 	"\v_first_nodeB\f\n" +
 	"\n" +
 	"_last_node\"F\n" +
@@ -3694,87 +3748,93 @@ var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
 	49, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
 	12, // 7: snowfence.v1.Namespace.past:type_name -> snowfence.v1.PastLayout
 	11, // 8: snowfence.v1.Namespace.functions:type_name -> snowfence.v1.Functions
-	49, // 9: snowfence.v1.Functions.printed:type_name -> google.protobuf.Timestamp
-	49, // 10: snowfence.v1.Functions.retired:type_name -> google.protobuf.Timestamp
-	49, // 11: snowfence.v1.PastLayout.from:type_name -> google.protobuf.Timestamp
-	49, // 12: snowfence.v1.PastLayout.until:type_name -> google.protobuf.Timestamp
-	10, // 13: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
-	49, // 14: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
-	50, // 15: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	49, // 16: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
-	50, // 17: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
-	49, // 18: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
-	22, // 19: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
-	25, // 20: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
-	21, // 21: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
-	33, // 22: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
-	49, // 23: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
-	49, // 24: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
-	49, // 25: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
-	49, // 26: snowfence.v1.LeaseInfo.skip_from_time:type_name -> google.protobuf.Timestamp
-	49, // 27: snowfence.v1.LeaseInfo.skip_until_time:type_name -> google.protobuf.Timestamp
-	36, // 28: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
-	49, // 29: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
-	49, // 30: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
-	37, // 31: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
-	40, // 32: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
-	0,  // 33: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
-	1,  // 34: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
-	4,  // 35: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
-	5,  // 36: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
-	8,  // 37: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
-	13, // 38: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
-	14, // 39: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
-	15, // 40: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
-	17, // 41: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
-	18, // 42: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
-	20, // 43: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
-	22, // 44: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
-	23, // 45: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
-	26, // 46: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
-	30, // 47: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
-	28, // 48: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
-	29, // 49: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
-	31, // 50: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
-	34, // 51: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
-	38, // 52: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
-	41, // 53: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
-	42, // 54: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
-	43, // 55: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
-	45, // 56: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
-	46, // 57: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
-	47, // 58: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
-	2,  // 59: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
-	2,  // 60: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
-	2,  // 61: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
-	6,  // 62: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
-	9,  // 63: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
-	10, // 64: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
-	10, // 65: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
-	16, // 66: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
-	10, // 67: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
-	19, // 68: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
-	21, // 69: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
-	21, // 70: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
-	24, // 71: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
-	27, // 72: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
-	32, // 73: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
-	33, // 74: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
-	33, // 75: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
-	32, // 76: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
-	35, // 77: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
-	39, // 78: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
-	40, // 79: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
-	40, // 80: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
-	44, // 81: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
-	40, // 82: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
-	40, // 83: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
-	48, // 84: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
-	59, // [59:85] is the sub-list for method output_type
-	33, // [33:59] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	50, // 9: snowfence.v1.Namespace.max_ttl:type_name -> google.protobuf.Duration
+	50, // 10: snowfence.v1.Namespace.max_skew:type_name -> google.protobuf.Duration
+	49, // 11: snowfence.v1.Functions.printed:type_name -> google.protobuf.Timestamp
+	49, // 12: snowfence.v1.Functions.retired:type_name -> google.protobuf.Timestamp
+	49, // 13: snowfence.v1.PastLayout.from:type_name -> google.protobuf.Timestamp
+	49, // 14: snowfence.v1.PastLayout.until:type_name -> google.protobuf.Timestamp
+	50, // 15: snowfence.v1.CreateNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
+	50, // 16: snowfence.v1.CreateNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
+	10, // 17: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
+	49, // 18: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
+	50, // 19: snowfence.v1.ChangeNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
+	50, // 20: snowfence.v1.ChangeNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
+	50, // 21: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	49, // 22: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
+	50, // 23: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
+	49, // 24: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
+	22, // 25: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
+	25, // 26: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
+	21, // 27: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
+	33, // 28: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
+	49, // 29: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
+	49, // 30: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
+	49, // 31: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
+	49, // 32: snowfence.v1.LeaseInfo.skip_from_time:type_name -> google.protobuf.Timestamp
+	49, // 33: snowfence.v1.LeaseInfo.skip_until_time:type_name -> google.protobuf.Timestamp
+	36, // 34: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
+	49, // 35: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
+	49, // 36: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
+	37, // 37: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
+	40, // 38: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
+	0,  // 39: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
+	1,  // 40: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
+	4,  // 41: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
+	5,  // 42: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
+	8,  // 43: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
+	13, // 44: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
+	14, // 45: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
+	15, // 46: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
+	17, // 47: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
+	18, // 48: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
+	20, // 49: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
+	22, // 50: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
+	23, // 51: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
+	26, // 52: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
+	30, // 53: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
+	28, // 54: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
+	29, // 55: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
+	31, // 56: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
+	34, // 57: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
+	38, // 58: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
+	41, // 59: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
+	42, // 60: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
+	43, // 61: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
+	45, // 62: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
+	46, // 63: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
+	47, // 64: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
+	2,  // 65: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
+	2,  // 66: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
+	2,  // 67: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
+	6,  // 68: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
+	9,  // 69: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
+	10, // 70: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
+	10, // 71: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
+	16, // 72: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
+	10, // 73: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
+	19, // 74: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
+	21, // 75: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
+	21, // 76: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
+	24, // 77: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
+	27, // 78: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
+	32, // 79: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
+	33, // 80: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
+	33, // 81: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
+	32, // 82: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
+	35, // 83: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
+	39, // 84: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
+	40, // 85: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
+	40, // 86: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
+	44, // 87: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
+	40, // 88: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
+	40, // 89: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
+	48, // 90: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
+	65, // [65:91] is the sub-list for method output_type
+	39, // [39:65] is the sub-list for method input_type
+	39, // [39:39] is the sub-list for extension type_name
+	39, // [39:39] is the sub-list for extension extendee
+	0,  // [0:39] is the sub-list for field type_name
 }
 
 func init() { file_snowfence_v1_snowfence_proto_init() }

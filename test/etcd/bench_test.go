@@ -25,7 +25,7 @@ func fill(b *testing.B, st store.Store, nodes, last int64) (*snowfence.Scheme, [
 		b.Fatal(err)
 	}
 	ns, err := lease.Namespaces(st).Create(b.Context(), "default", s,
-		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}})
+		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}, MaxTTL: time.Hour})
 	if err != nil {
 		b.Fatal(err)
 	}

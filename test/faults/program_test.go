@@ -47,7 +47,7 @@ func stream(t testing.TB, tg *target) *streams {
 		"--store", tg.programURL(),
 	}}
 	fleet.Eventually(t, "the namespace of the streams", func() error { // a busy machine answers late
-		_, err := lease.Namespaces(tg.store).Create(t.Context(), "streams", p.scheme, nil)
+		_, err := lease.Namespaces(tg.store).Create(t.Context(), "streams", p.scheme, limited())
 		return err
 	})
 	runs := 1

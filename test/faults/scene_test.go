@@ -63,12 +63,17 @@ type scene struct {
 	vacancy time.Duration // how long a node was without IDs in the last fault, where another process took it over
 }
 
+// limited returns options of a namespace whose floor is raised by seconds after a rollback.
+func limited() *lease.NamespaceOptions {
+	return &lease.NamespaceOptions{MaxTTL: max(ttl, 5*time.Second), MaxSkew: ttl}
+}
+
 // open sets a scene with some workers, each of which has made IDs.
 func open(t testing.TB, tg *target, workers int) *scene {
 	t.Helper()
 	sc := &scene{target: tg, t: t, scheme: twitter(t)}
 	fleet.Eventually(t, "the namespace", func() error { // a busy machine answers late
-		_, err := lease.Namespaces(tg.store).Create(t.Context(), namespace, sc.scheme, nil)
+		_, err := lease.Namespaces(tg.store).Create(t.Context(), namespace, sc.scheme, limited())
 		return err
 	})
 	for range workers {

@@ -88,7 +88,9 @@ func (f *Fleet) Store(dsn string) (*sql.DB, *sqlstore.Store) {
 func (f *Fleet) Namespace(dsn string) {
 	f.t.Helper()
 	_, st := f.Store(dsn)
-	if _, err := lease.Namespaces(st).Create(f.t.Context(), "default", f.scheme, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(f.t.Context(), "default", f.scheme, &lease.NamespaceOptions{
+		MaxTTL: TTL, MaxSkew: TTL,
+	}); err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -80,7 +80,7 @@ func start(t testing.TB, store string, l snowfence.Layout) *pair {
 		p.ready(t, i)
 		addresses = append(addresses, "http://"+p.http[i])
 	}
-	body := strings.NewReader(fmt.Sprintf(`{"layout":%q}`, p.scheme.Layout().String()))
+	body := strings.NewReader(fmt.Sprintf(`{"layout":%q,"max_ttl":"60s"}`, p.scheme.Layout().String()))
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, addresses[0]+"/v1/"+namespace, body)
 	if err != nil {
 		t.Fatal(err)

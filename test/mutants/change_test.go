@@ -19,9 +19,6 @@ var changeMutants = []mutant{
 		swap("if _, err", `if err != nil {
 return Namespace{}, err
 }`)),
-	m("its grants may have reached as far as two clocks are off", "lease.NamespaceChange.next",
-		"TestChangeInAStoreThatWasReplaced",
-		swap("2 * max(ns.LongestTTL, usualReach)", "max(ns.LongestTTL, usualReach)")),
 	m("what is granted of a new layout begins with it", "lease.NamespaceChange.next",
 		"TestMemory/change_of_layout_during",
 		swap("start (4)", "ns.Floor")),

@@ -34,7 +34,7 @@ func full(b *testing.B, o *redisstore.Options,
 		b.Fatal(err)
 	}
 	ns, err := lease.Namespaces(st).Create(b.Context(), namespace, s,
-		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}})
+		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}, MaxTTL: time.Hour})
 	if err != nil {
 		b.Fatal(err)
 	}

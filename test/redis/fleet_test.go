@@ -61,7 +61,9 @@ func newFleet(t testing.TB, st store.Store) *fleet {
 func (f *fleet) create() {
 	f.t.Helper()
 	f.until("the namespace", func() error {
-		_, err := lease.Namespaces(f.st).Create(f.t.Context(), namespace, f.scheme, nil)
+		_, err := lease.Namespaces(f.st).Create(f.t.Context(), namespace, f.scheme, &lease.NamespaceOptions{
+			MaxTTL: 5 * ttl, MaxSkew: ttl,
+		})
 		return err
 	})
 }

@@ -24,7 +24,7 @@ func TestLastNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	ns, err := lease.Namespaces(st).Create(t.Context(), "default", s,
-		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: nodes}})
+		&lease.NamespaceOptions{MaxTTL: time.Hour, Nodes: snowfence.NodeRange{Until: nodes}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -456,7 +456,7 @@ func TestStores(t *testing.T) {
 	wantStatus(t, err, Store)
 	_, err = l.OpenSequence(path, "bills")
 	wantStatus(t, err, Invalid)
-	h, err = l.Open(path, "small", "layout=time=41,node=1,seq=12,node=1,ttl=1m")
+	h, err = l.Open(path, "small", "layout=time=41,node=1,seq=12,node=1,ttl=10s")
 	wantStatus(t, err, OK)
 	id, err := l.Next(h)
 	wantStatus(t, err, OK)

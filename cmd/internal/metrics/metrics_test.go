@@ -45,7 +45,7 @@ func TestRequestsAreTimed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "default", scheme, nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), "default", scheme, &lease.NamespaceOptions{MaxTTL: time.Minute}); err != nil {
 		t.Fatal(err)
 	}
 	p, err := serve.Start(t.Context(), serve.Config{HTTP: "127.0.0.1:0", RESP: "127.0.0.1:0", TTL: time.Minute}, st)

@@ -217,9 +217,12 @@ func (d *describer) schema(f protoreflect.FieldDescriptor) object {
 	case protoreflect.BytesKind:
 		one["format"] = "byte"
 	case protoreflect.MessageKind:
-		if f.Message().FullName() == "google.protobuf.Timestamp" {
+		switch f.Message().FullName() {
+		case "google.protobuf.Timestamp":
 			one["format"] = "date-time"
-		} else {
+		case "google.protobuf.Duration":
+			one["pattern"] = `^-?[0-9]+([.][0-9]+)?s$`
+		default:
 			one = d.refTo(f.Message())
 		}
 	}

@@ -50,7 +50,7 @@ type Config struct {
 	Block   int              `name:"block" help:"how many <nodes> to lease in each namespace, a power of two (default: a 64th of them, at most 16)"`
 	Lead    int64            `name:"lead" help:"how many <ticks> IDs may run ahead of the clock in a burst"`
 	Spread  map[string]int64 `name:"spread" help:"begin each tick of a namespace at a random one of N sequence numbers, as <NAMESPACE=N>, so that id % N is even where few IDs are made"`
-	TTL     time.Duration    `name:"ttl" default:"15s" help:"how far ahead the server leases its nodes: how long IDs go on while the store is unreachable"`
+	TTL     time.Duration    `name:"ttl" default:"15s" help:"how far ahead the server leases its nodes: how long IDs go on while the store is unreachable; the longest ttl of a namespace bounds it"`
 	MaxWait time.Duration    `name:"max-wait" default:"1s" help:"how long a request waits for the clock or a lease"`
 	Label   string           `name:"label" help:"<name> that people see as the holder of the server's nodes (default: host and process)"`
 	HandOut bool             `name:"hand-out-secrets" help:"give the secrets of encrypted namespaces to those who may hold leases in them"`

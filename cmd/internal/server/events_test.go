@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
@@ -69,11 +70,11 @@ func TestEventsHearOfLeases(t *testing.T) {
 		hear("a ticket", 2)
 		st.id = "a third"
 		sp, err := s.Space(t.Context(), "n")
-		if err == nil {
-			_, err = sp.Generator(t.Context())
-		}
 		if err != nil {
 			t.Fatal(err)
+		}
+		if _, err := sp.Generator(t.Context()); !errors.Is(err, snowfence.ErrFenced) {
+			t.Errorf("the floor was raised, and there is a generator: %v", err)
 		}
 		hear("the server's own", 4)
 	})

@@ -4,18 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
-)
-
-// How far ahead callers may lease: a node of a caller that is gone stays taken for so long.
-const (
-	minTTL = 10 * time.Millisecond
-	maxTTL = 10 * time.Minute
 )
 
 // maxNodes bounds the block of one ticket, all of whose records are written at each renewal.
@@ -37,9 +30,6 @@ type Granted struct {
 func (s *Service) Acquire(
 	ctx context.Context, id *Identity, namespace string, r wire.Request,
 ) (g Granted, sp *Space, err error) {
-	if r.TTL != 0 && (r.TTL < minTTL || r.TTL > maxTTL) {
-		return Granted{}, nil, Errorf(Invalid, "a ttl of %v: ask for %v to %v", r.TTL, minTTL, maxTTL)
-	}
 	if r.Label == "" {
 		return Granted{}, nil, Errorf(Invalid, "the label is missing: say who will hold the node, for the people who "+
 			"look after it")
@@ -182,7 +172,7 @@ func withSpace[T any](
 // ReadTicket reads what a caller sends as its ticket. Nobody has verified it yet.
 func ReadTicket(b []byte) (wire.Lease, error) {
 	l, err := lease.ReadTicket(b[:min(len(b), 4096)])
-	if err == nil && (l.TTL > maxTTL || l.Grant.Nodes > maxNodes) {
+	if err == nil && l.Grant.Nodes > maxNodes {
 		err = Errorf(Invalid, "the ticket is damaged: send back the bytes of the last answer as they are")
 	}
 	return l, err

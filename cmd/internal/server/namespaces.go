@@ -110,7 +110,9 @@ func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequ
 	if err != nil {
 		return nil, err
 	}
-	ns, err := lease.Namespaces(s.store).Create(ctx, m.Name, sc, &lease.NamespaceOptions{Nodes: nodes})
+	ns, err := lease.Namespaces(s.store).Create(ctx, m.Name, sc, &lease.NamespaceOptions{
+		Nodes: nodes, MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration(),
+	})
 	if err == nil && (have == nil || have.Generation != ns.Generation) {
 		CallerOf(ctx).Made = true
 		s.namespaceEvent(ctx, m.Name, "created with the layout "+ns.Layout)
@@ -127,7 +129,7 @@ func (s *Service) findNamespace(ctx context.Context, name string) (*lease.Namesp
 	return &ns, err
 }
 
-// ChangeNamespace gives one another layout or other nodes. It proves first that no ID of
+// ChangeNamespace gives one another layout, other nodes or other limits. It proves first that no ID of
 // the new layout can equal one that was made. What is so already is no change.
 func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequest) (*pb.Namespace, error) {
 	name := m.Name
@@ -142,7 +144,7 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	if err != nil {
 		return nil, Errorf(Internal, "namespace %q: %w", name, err)
 	}
-	var c lease.NamespaceChange
+	c := lease.NamespaceChange{MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration()}
 	switch {
 	case m.Unused != nil:
 		c.Unused = m.Unused.AsTime()
@@ -170,6 +172,9 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 		s.namespaceEvent(ctx, name, "changed to the layout "+ns.Layout)
 	case ns.First != have.First || ns.Last != have.Last:
 		text := fmt.Sprintf("its nodes %d to %d can be leased now", ns.First, ns.Last)
+		s.namespaceEvent(ctx, name, text)
+	case ns.MaxTTL != have.MaxTTL || ns.MaxSkew != have.MaxSkew:
+		text := fmt.Sprintf("its leases may have a ttl of %v and a skew of %v now", ns.MaxTTL, ns.MaxSkew)
 		s.namespaceEvent(ctx, name, text)
 	}
 	return describe(ns, err)

@@ -94,7 +94,9 @@ func scheme(t *testing.T, layout string) *snowfence.Scheme {
 
 func create(t *testing.T, st store.Store, name, layout string) {
 	t.Helper()
-	if _, err := lease.Namespaces(st).Create(t.Context(), name, scheme(t, layout), nil); err != nil {
+	if _, err := lease.Namespaces(st).Create(t.Context(), name, scheme(t, layout), &lease.NamespaceOptions{
+		MaxTTL: 10 * time.Minute,
+	}); err != nil {
 		t.Fatal(err)
 	}
 }

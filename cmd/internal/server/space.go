@@ -179,12 +179,12 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 	}
 	o, s := sp.service.opts, sp.scheme.Load()
 	nodes := blockSize(o.Block, ns)
-	l, err := sp.open(ctx, s, nodes)
+	l, err := sp.open(ctx, s, ns, nodes)
 	// Single leases of others may leave no block of that length although most nodes are
 	// free. Fewer nodes make fewer IDs a tick, but they make some.
 	for o.Block == 0 && nodes > 1 && errors.As(err, new(*lease.TakenError)) {
 		nodes /= 2
-		l, err = sp.open(ctx, s, nodes)
+		l, err = sp.open(ctx, s, ns, nodes)
 	}
 	if errors.Is(err, lease.ErrMismatch) || errors.Is(err, lease.ErrNoNamespace) {
 		sp.service.forget(sp) // it has another layout by now, or is gone
@@ -228,11 +228,13 @@ func (sp *Space) spread(s *snowfence.Scheme) int64 {
 	return n
 }
 
-// open leases a block of nodes.
-func (sp *Space) open(ctx context.Context, s *snowfence.Scheme, nodes int) (*lease.Lease, error) {
+// open leases a block of nodes, with the ttl of the settings or the longest of the namespace.
+func (sp *Space) open(
+	ctx context.Context, s *snowfence.Scheme, ns lease.Namespace, nodes int,
+) (*lease.Lease, error) {
 	o := sp.service.opts
 	return lease.Open(ctx, sp.service.store, sp.Name, s, &lease.Options{
-		TTL: o.TTL, Nodes: nodes, Label: o.Label, Logger: o.Logger, Events: sp.service.onLeaseEvent,
+		TTL: min(o.TTL, ns.MaxTTL), Nodes: nodes, Label: o.Label, Logger: o.Logger, Events: sp.service.onLeaseEvent,
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // Namespace returns a namespace.
@@ -19,7 +20,7 @@ func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
 	out := &pb.Namespace{
 		Name: ns.Name, Layout: ns.Layout, Fingerprint: ns.Fingerprint, FirstNode: ns.First, LastNode: ns.Last,
 		State: string(ns.State), Generation: ns.Generation, EndOfLife: moment(l.EndOfLife()), Floor: ns.Floor,
-		PastNumbers: ns.Reserved.Backfill,
+		PastNumbers: ns.Reserved.Backfill, MaxTtl: durationpb.New(ns.MaxTTL), MaxSkew: durationpb.New(ns.MaxSkew),
 	}
 	for _, r := range ns.History() {
 		from, until := r.Times()

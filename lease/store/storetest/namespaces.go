@@ -125,7 +125,7 @@ func testChangeUnseen(w *world) {
 	node := int64(4)
 	open := func(s *snowfence.Scheme) (snowfence.Grant, error) {
 		l, err := lease.Open(w.ctx, w.through, name, s, &lease.Options{
-			TTL: ttl, Node: &node, Label: "test",
+			TTL: ttl, MaxSkew: ttl, Node: &node, Label: "test",
 			Idle: -1, Time: w.source(0),
 		})
 		if err != nil {
@@ -215,7 +215,7 @@ func testDeleted(w *world) {
 	if _, err := w.try(o); !errors.Is(err, lease.ErrNoNamespace) {
 		w.Errorf("Open in a deleted namespace: %v", err)
 	}
-	_, err = lease.Namespaces(w.st).Create(w.ctx, name, w.scheme, nil)
+	_, err = lease.Namespaces(w.st).Create(w.ctx, name, w.scheme, wide())
 	w.must(err)
 	for range 15 { // all but the one whose holder has not run out
 		v := w.open(nil)
@@ -239,7 +239,7 @@ func testMismatch(w *world) {
 		w.Errorf("Open of a namespace that is not there: %v", err)
 	}
 	ns, err := lease.Namespaces(w.st).Create(w.ctx, "second", other,
-		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}})
+		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}, MaxTTL: 24 * time.Hour, MaxSkew: ttl})
 	w.must(err)
 	for range 5 {
 		l, err := lease.Open(w.ctx, w.through, "second", other, w.options(0))

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -69,13 +68,12 @@ func testSetBack(w *world) {
 	w.restore(backup)
 	w.sleep(ttl / 6)
 	now := w.tick()
-	for i, y := range []*user{u, v, x} {
-		ctx, cancel := context.WithTimeout(w.ctx, w.patience())
-		w.must(y.ask(ctx, y.holds().until))
-		cancel()
-		if y.sealed() == 0 {
-			w.Errorf("holder %d was not sealed when the store was rolled back", i)
-		}
+	for _, y := range []*user{u, v, x} {
+		y.noticed()
+	}
+	w.raised()
+	for _, y := range []*user{u, v, x} {
+		w.must(y.grant())
 	}
 	for range 8 {
 		y := w.open(nil)
@@ -103,7 +101,12 @@ func testSetBackRestart(w *world) {
 	u.crash()
 	w.restore(backup)
 	w.st.be(func() (string, error) { return "restored", nil })
-	v := w.on(4)
+	node := int64(4)
+	o := w.options(0)
+	o.Node = &node
+	v := w.open(o)
+	w.raised()
+	w.must(v.grant())
 	if ns, err := lease.Namespaces(w.st).Show(w.ctx, name); err != nil || ns.Identity != "restored" {
 		w.Errorf("the namespace after it: %+v, %v", ns, err)
 	}
@@ -132,9 +135,9 @@ func testSetBackRecreated(w *world) {
 	w.st.be(func() (string, error) { return "restored", nil })
 	_, err := lease.Namespaces(w.st).Delete(w.ctx, name)
 	w.must(err)
-	_, err = lease.Namespaces(w.st).Create(w.ctx, name, w.scheme, nil)
+	_, err = lease.Namespaces(w.st).Create(w.ctx, name, w.scheme, wide())
 	w.must(err)
-	w.on(4)
+	w.open(nil)
 	if ns, err := lease.Namespaces(w.st).Show(w.ctx, name); err != nil || ns.Floor < top || ns.Identity != "restored" {
 		w.Errorf("granted were ticks to %d, and grants begin at the floor of %+v, %v", top, ns, err)
 	}
@@ -146,11 +149,14 @@ func testVanished(w *world) {
 	top := w.ledger.top(-1)
 	w.st.vanish(w.record(4))
 	w.sleep(ttl / 3)
+	before := w.tick()
+	u.noticed()
+	w.raised()
 	w.must(u.grant())
 	if u.sealed() != 1 {
 		w.Errorf("sealed %d times when its record vanished", u.sealed())
 	}
-	if c := u.holds(); c.from < top || c.from < w.tick()+ttl.Milliseconds() {
+	if c := u.holds(); c.from < top || c.from < before+ttl.Milliseconds() {
 		w.Errorf("the next grant begins at %d; granted were ticks to %d", c.from, top)
 	}
 }
@@ -172,6 +178,8 @@ func (w *world) vanishedNamespace(last int64) {
 		}
 	}
 	w.sleep(ttl / 3)
+	u.noticed()
+	w.raised()
 	w.must(u.grant())
 	if u.sealed() != 1 {
 		w.Errorf("sealed %d times when everything vanished", u.sealed())
@@ -191,11 +199,14 @@ func testOtherStore(w *world) {
 	top := w.ledger.top(-1)
 	w.sleep(ttl / 3)
 	w.st.be(func() (string, error) { return "promoted", nil })
+	before := w.tick()
+	u.noticed()
+	w.raised()
 	w.must(u.grant())
 	if u.sealed() != 1 {
 		w.Errorf("sealed %d times when the store became another one", u.sealed())
 	}
-	if c := u.holds(); c.from < top || c.from < w.tick()+ttl.Milliseconds() {
+	if c := u.holds(); c.from < top || c.from < before+ttl.Milliseconds() {
 		w.Errorf("the next grant begins at %d; granted were ticks to %d", c.from, top)
 	}
 }

@@ -24,9 +24,14 @@ type user struct {
 	callsAt int // calls the store had seen when the seal came
 }
 
+// wide returns options of a namespace whose grants may be used far ahead of the clock.
+func wide() *lease.NamespaceOptions {
+	return &lease.NamespaceOptions{MaxTTL: 24 * time.Hour, MaxSkew: ttl}
+}
+
 // options of a lease in this world whose clock is off by skew.
 func (w *world) options(skew time.Duration) *lease.Options {
-	return &lease.Options{TTL: ttl, Label: "test", Idle: -1, Time: w.source(skew)}
+	return &lease.Options{TTL: ttl, MaxSkew: ttl, Label: "test", Idle: -1, Time: w.source(skew)}
 }
 
 func (w *world) try(o *lease.Options) (*user, error) {
@@ -124,6 +129,25 @@ func (u *user) refused(after int64, kind func(error) bool) error {
 	}()
 	return u.ask(ctx, after)
 }
+
+// noticed asks until the holder was sealed and keeps a node again, whose grant may begin ahead.
+func (u *user) noticed() {
+	u.w.Helper()
+	for deadline := time.Now().Add(u.w.patience()); ; {
+		ctx, cancel := context.WithTimeout(u.w.ctx, 10*time.Millisecond)
+		_ = u.ask(ctx, u.l.Status().Grant.Until)
+		cancel()
+		if u.sealed() > 0 && u.l.Status().Grant.Until > 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			u.w.Fatalf("not sealed, or no other node: %+v", u.l.Status())
+		}
+	}
+}
+
+// raised waits until a floor that was raised now has come.
+func (w *world) raised() { w.sleep(24*time.Hour + 2*ttl + time.Second) }
 
 func anyTrouble(err error) bool { return err != nil }
 

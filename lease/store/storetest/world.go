@@ -40,7 +40,7 @@ func newWorld(t *testing.T, st store.Store, through func(store.Store, func() tim
 	w.ctx = ctx
 	w.through = through(w.st, w.time)
 	w.scheme = w.layout("time=41,node=4,seq=10,epoch=2025-01-01,tick=1ms")
-	if _, err := lease.Namespaces(w.st).Create(ctx, name, w.scheme, nil); err != nil {
+	if _, err := lease.Namespaces(w.st).Create(ctx, name, w.scheme, wide()); err != nil {
 		t.Fatal(err)
 	}
 	return w

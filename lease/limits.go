@@ -1,0 +1,91 @@
+package lease
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// limits say how far ahead of the true time a lease of a namespace may use ticks: a ttl by its own
+// clock, which may be off by the skew.
+type limits struct{ ttl, skew time.Duration }
+
+// usual are the limits of a namespace, and of a lease, that names no others.
+var usual = limits{DefaultTTL, DefaultTTL}
+
+// limits returns those that hold at time now. Larger ones from before a change hold until the
+// grants of that time have ended.
+func (ns Namespace) limits(now time.Time) limits {
+	l := limits{ns.MaxTTL, ns.MaxSkew}
+	if b := ns.before; now.UnixMilli() < b.Ends {
+		l.ttl, l.skew = max(l.ttl, b.MaxTTL), max(l.skew, b.MaxSkew)
+	}
+	return l
+}
+
+// lowered are limits that a namespace had before, until the grants of that time have ended.
+type lowered struct {
+	MaxTTL  time.Duration `json:"max_ttl"`
+	MaxSkew time.Duration `json:"max_skew"`
+	Ends    int64         `json:"ends"` // in Unix milliseconds
+}
+
+// rollback returns how long grants can be used after a store was rolled back. It has the skew twice:
+// the clock of the last holder may be ahead, and the clock that decides may be behind.
+func (l limits) rollback() time.Duration { return l.ttl + 2*l.skew }
+
+// AfterRollback returns how long grants of the namespace can be used after its store was rolled
+// back. If the rollback is noticed, new grants start later than that. If it cannot be seen, wait
+// that long before the first program starts.
+func (ns Namespace) AfterRollback(now time.Time) time.Duration { return ns.limits(now).rollback() }
+
+// limit replaces the limits; a zero one stays.
+func (ns *Namespace) limit(ttl, skew time.Duration, now time.Time) error {
+	next := limits{cmp.Or(ttl, ns.MaxTTL), cmp.Or(skew, ns.MaxSkew)}
+	if err := next.check(); err != nil {
+		return fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
+	}
+	if before := ns.limits(now); next.ttl < before.ttl || next.skew < before.skew {
+		ns.before = lowered{before.ttl, before.skew, now.Add(before.rollback()).UnixMilli()}
+	}
+	ns.MaxTTL, ns.MaxSkew = next.ttl, next.skew
+	return nil
+}
+
+func (l limits) check() error {
+	if l.ttl < minTTL || l.ttl > maxTTL {
+		return invalidf("the longest ttl is %v; it must be from %v to %v", l.ttl, minTTL, maxTTL)
+	}
+	if l.skew < time.Millisecond || l.skew > maxTTL {
+		return invalidf("the largest skew is %v; it must be from 1ms to %v", l.skew, maxTTL)
+	}
+	return nil
+}
+
+// fit returns the ttl and the skew of a lease with these options, or why the namespace refuses them.
+func (ns Namespace) fit(o Options) (l limits, err error) {
+	l = limits{cmp.Or(o.TTL, min(usual.ttl, ns.MaxTTL)), cmp.Or(o.MaxSkew, min(usual.skew, ns.MaxSkew))}
+	switch {
+	case l.ttl > ns.MaxTTL:
+		return l, invalidf("lease: namespace %q: a ttl of %v is more than its longest, %v: take that one, or raise it "+
+			"(snowfence namespace change %s --max-ttl %v)", ns.Name, l.ttl, ns.MaxTTL, ns.Name, l.ttl)
+	case l.skew > ns.MaxSkew:
+		return l, invalidf("lease: namespace %q: a skew of %v is more than its largest, %v: take that one, or raise it "+
+			"(snowfence namespace change %s --max-skew %v)", ns.Name, l.skew, ns.MaxSkew, ns.Name, l.skew)
+	}
+	return l, nil
+}
+
+// reach returns the first tick that no lease of the namespace may use at time now: a ttl ahead, and
+// two where ticks are longer or the layout has not begun.
+func (t ticks) reach(ns Namespace, now time.Time) int64 {
+	return max(t.layout.TickOf(now.Add(ns.MaxTTL)), 0) + 2
+}
+
+// above returns the first tick that nobody can have used before now, however the store was rolled
+// back: above the reach of a clock that is ahead, seen from one that is behind.
+func (ns Namespace) above(l snowfence.Layout, now time.Time) int64 {
+	return max(l.TickOf(now.Add(ns.limits(now).rollback())), 0) + 3
+}
