@@ -35,7 +35,7 @@ type member struct {
 	source
 	number int // from 1, for errors
 
-	// Guarded by the mutex of several. What source has is that of who asks while the store is busy.
+	// Guarded by the mutex of several. The goroutine that asks a busy store alone uses its source.
 	unpin func() // nil until the sequence is open
 	way   course // without its count, which can change
 	busy  bool   // it is asked
@@ -234,7 +234,8 @@ func (a *several) take(ctx context.Context, n int64) (Range, int64, error) {
 			if asked[m] = true; m.err != nil { // it is in trouble
 				timeout = 0
 			}
-			a.run(m, func(ctx context.Context) (span, error) { return a.takeOf(ctx, m, n) })
+			halted := final(m.err)
+			a.run(m, func(ctx context.Context) (span, error) { return a.takeOf(ctx, m, halted, n) })
 		}
 		news := a.news
 		a.mu.Unlock()
@@ -254,13 +255,14 @@ func (a *several) take(ctx context.Context, n int64) (Range, int64, error) {
 	}
 }
 
-// takeOf takes up to n ordinals of a store, which may have to be opened.
-func (a *several) takeOf(ctx context.Context, m *member, n int64) (span, error) {
+// takeOf takes up to n ordinals of a store. It opens the sequence first where it must, and reads it
+// again after an error that no waiting mends.
+func (a *several) takeOf(ctx context.Context, m *member, halted bool, n int64) (span, error) {
 	if m.unpin == nil {
 		if err := a.join(ctx, m); err != nil {
 			return span{}, err
 		}
-	} else if final(m.err) {
+	} else if halted {
 		if err := m.resume(ctx); err != nil {
 			return span{}, err
 		}
