@@ -107,6 +107,11 @@ func TestSerialsByName(t *testing.T) {
 			}
 		}
 	}
+	for _, o := range []*Options{{}, {Exact: true}, {AnyPeriod: true}} {
+		if s := j.open(o); s.exact != o.Exact || s.anyPeriod != o.AnyPeriod {
+			t.Errorf("%+v: %t, %t", o, s.exact, s.anyPeriod)
+		}
+	}
 	any := j.open(&Options{AnyPeriod: true})
 	j.takesIn(any, 20000229, "20000229-001")
 	j.takesIn(j.s, 20000229, "20000229-002") // it was begun
@@ -440,5 +445,20 @@ func TestPeriodFarFromTheStoresClock(t *testing.T) {
 		}
 		cancel()
 		_ = s.Close()
+	}
+}
+
+// A fast sequence keeps what it took ahead of a period that ended, for calls by name.
+func TestFastPeriodKeepsItsRange(t *testing.T) {
+	j := opened(t, "2026-11-22T23:59:59Z", Definition{Pattern: daily})
+	j.takes(j.s, "20261122-001")
+	j.goes.Wait()
+	j.set(t, "2026-11-23T00:00:00Z")
+	j.takes(j.s, "20261123-001")
+	j.goes.Wait()
+	j.st.count("add")
+	j.takesIn(j.s, 20261122, "20261122-002")
+	if n := j.st.count("add"); n > 0 {
+		t.Errorf("%d takes", n)
 	}
 }
