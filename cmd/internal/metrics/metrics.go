@@ -212,7 +212,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		put(d.waits, float64(sp.Waits.Load()), name)
 		put(d.days, l.EndOfLife().Sub(now).Hours()/24, name)
 		if h, ok := sp.Health(now); ok {
-			if h.Held || h.Trouble != nil {
+			if !sp.Lapsed(now) {
 				put(d.leaseHeld, boolValue(h.Left > 0), name)
 			}
 			put(d.leaseLeft, h.Left.Seconds(), name)

@@ -106,6 +106,9 @@ func (p *Process) openLease(ctx context.Context, name string) error {
 	if err == nil {
 		_, err = sp.Generator(ctx)
 	}
+	if err == nil && sp.Lapsed(time.Now()) { // a server that is ready has a lease, wanted or not
+		_, err = sp.Next(ctx)
+	}
 	if err != nil {
 		return fmt.Errorf("namespace %q: no lease is held: %w", name, err)
 	}

@@ -1,0 +1,47 @@
+package serve
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+)
+
+// After an hour in which nobody asked for IDs, a server was ready without a lease, and stayed so
+// when it could get none.
+func TestReadyServersHaveALease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(30 * 365 * 24 * time.Hour) // the clock of a bubble begins before the epoch
+		st := newStore(t)
+		p := &Process{cfg: Config{}.normal(), service: server.New(st, server.Options{})}
+		defer func() {
+			if err := p.service.Close(context.Background()); err != nil {
+				t.Error(err)
+			}
+		}()
+		for range 2 {
+			if err := p.readyError(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			sp := p.service.Spaces()[0]
+			if h, ok := sp.Health(time.Now()); !ok || h.Left == 0 {
+				t.Errorf("ready with the lease %+v", h)
+			}
+			time.Sleep(3 * time.Hour)
+			if !sp.Lapsed(time.Now()) {
+				t.Fatal("the lease goes on")
+			}
+		}
+		for node := range int64(1024) {
+			if _, err := lease.Namespaces(st).Veto(t.Context(), "default", node, "for a test"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if p.readyError(t.Context()) == nil {
+			t.Error("ready, and no node is free")
+		}
+	})
+}
