@@ -233,3 +233,27 @@ func TestSchemesAndKeysFit(t *testing.T) {
 		t.Error("a range of encrypted IDs")
 	}
 }
+
+// A second's sequence that is used up is waited for, also right after a renewal.
+func TestRandflakeWaitsForTheNextSecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testScheme(t, "time=30,node=17,seq=6,epoch=1999-01-01,tick=1s,cipher=sparx")
+		now := s.Layout().TickOf(time.Now())
+		f := newScript(s, Grant{Node: 7, Until: now + 3})
+		g := newGenerator(t, Config{Fence: f, MaxWait: 2 * time.Second})
+		defer g.Close()
+		var ids []ID
+		for i := range int64(640) {
+			if i%64 == 0 {
+				f.set(Grant{Node: 7, Until: now + i/64 + 2}, nil)
+			}
+			id, err := g.Next(t.Context())
+			if err != nil {
+				t.Fatalf("ID %d: %v", i, err)
+			}
+			ids = append(ids, id)
+		}
+		checkUnique(t, ids)
+		checkInside(t, s, ids, f.grants())
+	})
+}
