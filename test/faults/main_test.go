@@ -9,10 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"runtime"
 	"syscall"
 	"testing"
+
+	"github.com/snowfence/snowfence/test/servers"
 )
 
 var (
@@ -39,8 +40,8 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	code := m.Run()
-	if err := errors.Join(programs.remove(), seen.write(*table)); err != nil {
+	code := servers.Main(m)
+	if err := seen.write(*table); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = max(code, 1)
 	}
@@ -83,49 +84,19 @@ func again() (int, error) {
 	return 0, err
 }
 
-// built are the programs that the tests start, each built once. It is guarded by temporary.
-type built struct {
-	dir string
-	ok  map[string]string
-}
-
-var programs built
-
-// path builds the program of a package, if that was not done, and returns where it is.
-func (b *built) path(t testing.TB, pkg string) string {
+// program is [servers.Program], for which the compiler needs room.
+func program(t testing.TB, pkg string) string {
 	t.Helper()
-	temporary.Lock() // the compiler needs room
+	temporary.Lock()
 	defer temporary.Unlock()
-	if p := b.ok[pkg]; p != "" {
-		return p
-	}
-	if b.ok == nil {
-		dir, err := os.MkdirTemp("", "snowfence-faults")
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.dir, b.ok = dir, map[string]string{}
-	}
-	path := filepath.Join(b.dir, filepath.Base(pkg))
-	if out, err := exec.Command("go", "build", "-ldflags=-s", "-o", path, pkg).CombinedOutput(); err != nil {
-		t.Fatalf("go build %s: %v\n%s", pkg, err, out)
-	}
-	b.ok[pkg] = path
-	return path
-}
-
-func (b *built) remove() error {
-	if b.dir == "" {
-		return nil
-	}
-	return os.RemoveAll(b.dir)
+	return servers.Program(t, pkg)
 }
 
 // The programs that make IDs: one over the library, and the one that users run.
 func holderPath(t testing.TB) string {
-	return programs.path(t, "github.com/snowfence/snowfence/test/faults/holder")
+	return program(t, "github.com/snowfence/snowfence/test/faults/holder")
 }
 
 func snowfencePath(t testing.TB) string {
-	return programs.path(t, "github.com/snowfence/snowfence/cmd/snowfence")
+	return program(t, servers.Snowfence)
 }

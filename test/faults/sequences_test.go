@@ -147,7 +147,7 @@ func (c *counting) hire(s *counted) {
 	if len(s.all)%2 == 1 && !s.tx {
 		url = "http://" + servers.Address(c.port)
 	}
-	path := programs.path(c.t, "github.com/snowfence/snowfence/test/faults/taker")
+	path := program(c.t, "github.com/snowfence/snowfence/test/faults/taker")
 	w := launch(c.t, name, nil, path, "-store", url, "-name", s.name, fmt.Sprint("-tx=", s.tx))
 	s.takers, s.all = append(s.takers, w), append(s.all, w)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/test/servers"
 )
 
 var long = flag.Bool("long", false, "a million IDs in each database, and all mutants of the texts")
@@ -21,47 +22,15 @@ var long = flag.Bool("long", false, "a million IDs in each database, and all mut
 // node is that of the databases in these tests.
 const node = 5
 
-var binDir string
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	dir, err := os.MkdirTemp("", "snowfence-insql-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	binDir = dir
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 
 // noFlush lets MariaDB wait for no disk. A kill of its process loses nothing of what was written.
 var noFlush = []string{"--innodb-flush-method=nosync", "--debug-no-sync"}
 
-// built is the path of the program, or what the compiler said.
-var built = sync.OnceValues(func() (string, error) {
-	dir, err := filepath.Abs("../../cmd")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(binDir, "snowfence")
-	cmd := exec.Command("go", "build", "-ldflags=-s", "-o", path, "./snowfence")
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return string(out), err
-	}
-	return path, nil
-})
-
 // program runs snowfence, which must not fail, and returns what it prints.
 func program(t testing.TB, args ...string) string {
 	t.Helper()
-	path, err := built()
-	if err != nil {
-		t.Fatalf("building the program: %v\n%s", err, path)
-	}
-	out, err := exec.Command(path, args...).CombinedOutput()
+	out, err := exec.Command(servers.Program(t, servers.Snowfence), args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("snowfence %s: %v\n%s", strings.Join(args, " "), err, out)
 	}

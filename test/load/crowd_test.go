@@ -91,7 +91,7 @@ type crowded struct {
 // wait are for machines that have other things to do.
 func startCrowded(t *testing.T) *crowded {
 	t.Helper()
-	s := &crowded{t: t, Process: servers.Start(t, "snowfence", program, []string{
+	s := &crowded{t: t, Process: servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence), []string{
 		"serve", "--store", "sqlite:" + t.TempDir() + "/ids.db", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0", "--admin", "127.0.0.1:0",
 		"--pprof",
 		"--slow", patienceWithSlow.String(), "--ttl", "5m", "--max-wait", "30s",

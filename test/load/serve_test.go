@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,24 +14,7 @@ import (
 	"github.com/snowfence/snowfence/test/servers"
 )
 
-var program string // path of it
-
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "snowfence-load")
-	if err == nil {
-		program = filepath.Join(dir, "snowfence")
-		cmd := exec.Command("go", "build", "-ldflags=-s", "-o", program, "github.com/snowfence/snowfence/cmd/snowfence")
-		cmd.Stderr = os.Stderr
-		err = cmd.Run()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 
 // kinds are the stores behind the servers, by what the program calls them.
 var kinds = []struct {
@@ -73,7 +55,7 @@ func start(t testing.TB, store string, l snowfence.Layout) *pair {
 	var addresses []string
 	for i, port := range servers.Ports(t, 2) {
 		p.http[i] = servers.Address(port)
-		p.servers[i] = servers.Start(t, fmt.Sprint("snowfence", i), program, []string{
+		p.servers[i] = servers.Start(t, fmt.Sprint("snowfence", i), servers.Program(t, servers.Snowfence), []string{
 			"serve", "--store", store,
 			"--http", p.http[i], "--resp", "",
 		}, []string{"HOME=" + t.TempDir()})

@@ -49,10 +49,7 @@ func TestComposeFile(t *testing.T) {
 	if err := yaml.Unmarshal(data, &c); err != nil {
 		t.Fatal(err)
 	}
-	path, err := build()
-	if err != nil {
-		t.Fatalf("building the program: %v\n%s", err, path)
-	}
+	path := servers.Program(t, servers.Snowfence)
 	ctx, cancel := context.WithTimeout(t.Context(), fleet.Patience())
 	defer cancel()
 	dir := t.TempDir()

@@ -3,7 +3,6 @@ package program
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -14,10 +13,7 @@ import (
 // runAs runs the program over a store, and returns its exit code and what it printed.
 func runAs(t *testing.T, url string, args ...string) (code int, out string) {
 	t.Helper()
-	if path, err := build(); err != nil {
-		t.Fatalf("building the program: %v\n%s", err, path)
-	}
-	cmd := exec.Command(filepath.Join(binDir, "snowfence"), args...)
+	cmd := exec.Command(servers.Program(t, servers.Snowfence), args...)
 	cmd.Env = append(os.Environ(), "SNOWFENCE_STORE="+url, "SNOWFENCE_IGNORE=clock-sync")
 	text, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {

@@ -23,10 +23,7 @@ import (
 // make IDs in the same database with one line.
 func firstMinutes(t *testing.T, url, driver, dsn string, dialect sqlstore.Dialect) {
 	t.Helper()
-	path, err := build()
-	if err != nil {
-		t.Fatalf("building the program: %v\n%s", err, path)
-	}
+	path := servers.Program(t, servers.Snowfence)
 	address := servers.Address(servers.Ports(t, 1)[0])
 	server := servers.Start(t, "snowfence", path, []string{"serve", "--store", url, "--http", address, "--resp", ""},
 		[]string{"HOME=" + t.TempDir()})

@@ -12,10 +12,7 @@ import (
 
 // TestImport runs the commands that move a counter of Leaf, with a password that nothing shows.
 func TestImport(t *testing.T) {
-	path, err := build()
-	if err != nil {
-		t.Fatalf("building the program: %v\n%s", err, path)
-	}
+	path := servers.Program(t, servers.Snowfence)
 	m := servers.StartMariaDB(t)
 	database := m.NewDatabase(t)
 	m.SQL(t, database, "CREATE USER app IDENTIFIED BY '"+password+"'; GRANT ALL ON "+database+".* TO app;"+

@@ -2,11 +2,10 @@
 package program
 
 import (
-	"os/exec"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -20,28 +19,12 @@ const password = "Zq9/Xk7&w"
 // escaped is the password as it stands in a URL.
 const escaped = "Zq9%2FXk7%26w"
 
-var build = sync.OnceValues(func() (string, error) {
-	dir, err := filepath.Abs("../../cmd")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(binDir, "snowfence")
-	cmd := exec.Command("go", "build", "-ldflags=-s", "-o", path, "./snowfence")
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return string(out), err
-	}
-	return path, nil
-})
+func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 
 // play runs the scripts on a store.
 func play(t *testing.T, url string) {
 	t.Helper()
-	path, err := build()
-	if err != nil {
-		t.Fatalf("building the program: %v\n%s", err, path)
-	}
+	path := servers.Program(t, servers.Snowfence)
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata",
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"asked": asked},

@@ -29,10 +29,7 @@ func TestStartServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, err := build()
-	if err != nil {
-		t.Fatalf("building the program: %v\n%s", err, path)
-	}
+	path := servers.Program(t, servers.Snowfence)
 	ports := servers.Ports(t, 2)
 	web, resp := servers.Address(ports[0]), servers.Address(ports[1])
 	home := t.TempDir()

@@ -34,7 +34,7 @@ func sequences(t *testing.T) (store string) {
 // command runs the program.
 func command(t *testing.T, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd := exec.CommandContext(t.Context(), servers.Program(t, servers.Snowfence), args...)
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
 	out, err := cmd.CombinedOutput()
 	if err != nil {

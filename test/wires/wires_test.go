@@ -24,24 +24,7 @@ import (
 	"github.com/snowfence/snowfence/test/servers"
 )
 
-var program string // path of it
-
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "snowfence-wires")
-	if err == nil {
-		program = filepath.Join(dir, "snowfence")
-		cmd := exec.Command("go", "build", "-ldflags=-s", "-o", program, "github.com/snowfence/snowfence/cmd/snowfence")
-		cmd.Stderr = os.Stderr
-		err = cmd.Run()
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 
 const secret = "wires-secret-of-the-test"
 
@@ -68,7 +51,7 @@ func serveWith(t *testing.T, store, scheme string, client *http.Client, args ...
 	}
 	ports := servers.Ports(t, 2)
 	s := &served{http: servers.Address(ports[0]), resp: servers.Address(ports[1])}
-	s.Process = servers.Start(t, "snowfence", program, append([]string{
+	s.Process = servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence), append([]string{
 		"serve", "--store", store, "--http", s.http,
 		"--resp", s.resp, "--tokens", tokens, "--max-wait", "1m", // a busy disk answers late
 	}, args...), []string{"HOME=" + dir})
