@@ -10,40 +10,25 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// firstGrant acquires for the one who opens a lease. It waits for a free node if it may.
-func firstGrant(ctx context.Context, s *setup, c claim) (none snowfence.Grant, _ error) {
-	var before error // that all nodes were taken
-	for failures := 0; ; failures++ {
-		g, err := c.next(ctx)
-		if err == nil {
-			return g, nil
-		}
-		if before != nil && ctx.Err() != nil {
-			return none, fmt.Errorf("%w (%w)", before, ctx.Err())
-		}
-		wait := s.backoff(failures)
-		var taken *TakenError
-		switch {
-		case errors.Is(err, ErrTaken):
-			if !s.opts.Wait {
-				return none, err
-			}
-			before, failures = err, 0
-			wait = s.opts.TTL/10 + s.backoff(8) // somebody may give back any time
-			if errors.As(err, &taken) && taken.NextFree > 0 {
-				wait = min(wait, taken.NextFree+s.backoff(0))
-			}
-			s.opts.Logger.Info("waiting for a free node", "namespace", s.name, "label", s.opts.Label, "cause", err)
-		case !lost(err) && !errors.Is(err, store.ErrLost) || failures > 20:
-			if ctx.Err() == nil {
-				err = errors.Join(err, c.giveBack(ctx, nil)) // what it may have left in the store
-			}
-			return none, err
-		}
-		if s.world.Wait(wait, ctx.Done()) == 0 {
-			return none, fmt.Errorf("%w (%w)", err, ctx.Err())
-		}
+// next implements [claim].
+func (c *storeClaim) next(ctx context.Context) (snowfence.Grant, error) {
+	g, err := c.proceed(ctx)
+	if err != nil && !lost(err) && c.own != nil {
+		err = c.replaced(ctx, err)
 	}
+	return g, err
+}
+
+// proceed takes the next step: it acquires, settles an acquisition, or renews. One that had a grant
+// before takes no node over, or two leases would do so for ever.
+func (c *storeClaim) proceed(ctx context.Context) (snowfence.Grant, error) {
+	switch {
+	case c.held == nil:
+		return c.acquire(ctx, c.own != nil || c.free)
+	case c.held.pending:
+		return c.settleAcquire(ctx)
+	}
+	return c.renew(ctx)
 }
 
 // acquire gets a grant of another node, or a later one of the same node.

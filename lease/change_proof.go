@@ -4,11 +4,39 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
 )
+
+// NamespaceChange says how a namespace
+// changes. What is nil or zero stays as it is.
+type NamespaceChange struct {
+	// Scheme is the scheme of its IDs from now on. The leasable
+	// nodes stay the same, if the new layout has them.
+	Scheme *snowfence.Scheme
+
+	// Nodes are the nodes that can be leased from now on.
+	Nodes snowfence.NodeRange
+
+	// Unused is the word that no process uses numbers given by hand any more, and
+	// later than the timestamp of every ID that was made with these. It may be an
+	// hour after now at most. Grants of the change begin after it, so that a clock that
+	// was ahead, or a lead, makes no ID twice. Without it, Nodes that could not be
+	// leased are refused, and a change of layout assumes now.
+	Unused time.Time
+
+	// Force skips the proof, for namespaces of which nobody kept
+	// an ID. The namespace remembers the layout all the same.
+	Force bool
+
+	// MaxTTL and MaxSkew are the limits of leases from now on: [NamespaceOptions]. After a raise, a
+	// backup from before it has the smaller ones: if you restore it, wait for the larger ones. A
+	// lease with a longer ttl goes on, and begins anew with it only if that is allowed.
+	MaxTTL, MaxSkew time.Duration
+}
 
 // next returns the namespace as it will be after
 // a change of layout, or why that is refused.
@@ -81,3 +109,105 @@ func (c NamespaceChange) next(ctx context.Context, st store.Store, ns Namespace,
 	}
 	return next, nil
 }
+
+// keepsLayout reports whether the namespace has the scheme already.
+func (c NamespaceChange) keepsLayout(ns Namespace) bool {
+	return c.Scheme == nil || c.Scheme.Fingerprint() == ns.Fingerprint
+}
+
+// nodes returns the nodes that can be leased after
+// a change of layout. Both layouts may be the same.
+func (c NamespaceChange) nodes(ns Namespace, old, to snowfence.Layout) (first, last int64, err error) {
+	all := !reserves(ns, old)
+	switch count := nodeCount(to); {
+	case c.Nodes != snowfence.NodeRange{}:
+		first, last = c.Nodes.From, c.Nodes.Until-1
+		if first < 0 || first > last || last >= count {
+			return 0, 0, invalidf("lease: namespace %q: nodes %d to %d: the layout has nodes 0 to %d",
+				ns.Name, first, last, count-1)
+		}
+	case all:
+		return 0, count - 1, nil
+	case ns.Last >= count:
+		return 0, 0, invalidf("lease: namespace %q: its nodes %d to %d can be leased, "+
+			"and the new layout has nodes 0 to %d: say which can be leased then",
+			ns.Name, ns.First, ns.Last, count-1)
+	default:
+		return ns.First, ns.Last, nil
+	}
+	if c.Unused.IsZero() && !all && (first < ns.First || last > ns.Last) {
+		err := fmt.Errorf("lease: namespace %q: its nodes %d to %d can be leased, "+
+			"and the others are left to numbers given by hand: "+
+			"to lease %d to %d, make sure that no process uses such a number, and ask to widen it",
+			ns.Name, ns.First, ns.Last, first, last)
+		return 0, 0, marked{err, ErrRefused}
+	}
+	return first, last, nil
+}
+
+// renode returns the namespace with the nodes of a change and its present layout.
+func (c NamespaceChange) renode(ns Namespace, now time.Time) (Namespace, error) {
+	layout, err := snowfence.ParseLayout(ns.Layout)
+	if err != nil {
+		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
+	}
+	next := ns
+	if next.First, next.Last, err = c.nodes(ns, layout, layout); err != nil {
+		return Namespace{}, err
+	}
+	fewer := next.First > ns.First || next.Last < ns.Last
+	if next.First < ns.First || next.Last > ns.Last {
+		unused, err := c.afterUnused(layout, now)
+		if err != nil {
+			return Namespace{}, marked{fmt.Errorf("lease: namespace %q: %w", ns.Name, err), ErrRefused}
+		}
+		next.Floor = max(ns.Floor, unused)
+		for {
+			r := next.region(layout, next.Floor)
+			if r.Nodes = next.uncovered(next.leasable()); r.empty() {
+				break
+			}
+			if err := next.add(r, false); err != nil {
+				return Namespace{}, marked{fmt.Errorf("lease: namespace %q: %w", ns.Name, err), ErrRefused}
+			}
+		}
+	}
+	if fewer {
+		next.Generation++ // ends leases of nodes that can no longer be leased
+	}
+	return next, nil
+}
+
+// afterUnused returns the first tick after all that was made with numbers given by hand.
+func (c NamespaceChange) afterUnused(l snowfence.Layout, now time.Time) (int64, error) {
+	unused := c.Unused
+	if unused.IsZero() {
+		unused = now
+	}
+	if unused.After(now.Add(maxWiden)) {
+		return 0, fmt.Errorf("unused is %s, more than %v ahead of now: "+
+			"wait until then, or correct the time", unused.UTC().Format(time.RFC3339), maxWiden)
+	}
+	return l.TickOf(unused) + 1, nil
+}
+
+// reserves reports whether the namespace leaves nodes to numbers given by hand.
+func reserves(ns Namespace, l snowfence.Layout) bool { return ns.First > 0 || ns.Last < nodeCount(l)-1 }
+
+// highest returns the tick below which everything that was granted lies.
+func highest(ctx context.Context, st store.Store, ns Namespace) (int64, error) {
+	top := ns.Floor
+	for r, err := range store.Records(ctx, st, ns.Name, snowfence.NodeRange{Until: math.MaxInt64}) {
+		if err != nil {
+			return 0, fmt.Errorf("lease: listing the leases of namespace %q: %w", ns.Name, err)
+		}
+		if r.Generation >= ns.Since {
+			top = max(top, r.Until, r.SkipUntil)
+		}
+	}
+	return top, nil
+}
+
+// maxWiden is how far after now Unused may be. A slip
+// of the keyboard must not stop a namespace for years.
+const maxWiden = time.Hour

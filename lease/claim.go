@@ -2,10 +2,11 @@ package lease
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -148,16 +149,6 @@ func keys(rs []store.Record) []store.Key {
 	return out
 }
 
-// register makes sure that the namespace exists, is for this
-// scheme, and allows this lease's ttl and skew.
-func (c *storeClaim) register(ctx context.Context) error {
-	if err := c.create(ctx); err != nil {
-		return err // the next read would ask for a namespace that we may create
-	}
-	_, err := c.usable(ctx)
-	return err
-}
-
 // settle gives the lease the ttl and the skew of the namespace where its options name none: at its
 // first use, when no keeper runs yet. It refuses larger ones.
 func (c *storeClaim) settle(ns Namespace) error {
@@ -168,58 +159,80 @@ func (c *storeClaim) settle(ns Namespace) error {
 	return err
 }
 
-// create makes the namespace if it is missing, and the options say so.
-func (c *storeClaim) create(ctx context.Context) error {
-	if !c.opts.Create {
-		return nil
-	}
-	_, err := readNamespace(ctx, c.st, c.name)
-	if errors.Is(err, ErrNoNamespace) {
-		_, err = Namespaces(c.st).Create(ctx, c.name, c.scheme, c.opts.creation())
-	}
-	return err
+// offers are blocks that were free when they were read, for leases
+// that are opened together. They are hints, like all that a finder
+// finds: the records are read again, and the swap decides.
+type offers struct {
+	want  int
+	start time.Time
+
+	mu    sync.Mutex
+	read  bool
+	free  []int64 // first nodes, in their order
+	drawn int
 }
 
-// usable returns the namespace if it gives grants to this lease: active, for this
-// scheme, in the store it was made in. It adds to the namespace new keys, and the
-// identity of a store that was moved, which raises the floor.
-func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
-	for {
-		ns, err := readNamespace(ctx, c.st, c.name)
-		if err != nil {
-			return Namespace{}, err
-		}
-		if err := ns.usable(c.scheme); err != nil {
-			return Namespace{}, err
-		}
-		if err := c.settle(ns); err != nil {
-			return Namespace{}, err
-		}
-		id, err := c.st.Identity(ctx, c.name)
-		if err != nil {
-			return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
-		}
-		if n := c.opts.Node; n == nil && (ns.Last-ns.First+1 < int64(c.opts.Nodes)) {
-			return Namespace{}, invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d",
-				c.name, ns.Last-ns.First+1, c.opts.Nodes)
-		}
-		keys, added, err := ns.rotated(c.scheme, false)
-		switch {
-		case err != nil:
-			return Namespace{}, err
-		case id != ns.Identity:
-			c.report(EventReplaced, nil, "was", ns.Identity, "is", id)
-			if err := c.raiseFloor(ctx, func(ns Namespace, id string) bool { return ns.Identity == id }); err != nil {
-				return Namespace{}, err
-			}
-			continue
-		case !added:
-			return ns, nil
-		}
-		ns.Keys = keys
-		ns, err = ns.write(ctx, c.st)
-		if !errors.Is(err, store.ErrLost) {
-			return ns, err
-		}
+// known reports whether the first lease has read
+// the offers. Then the namespace is usable, too.
+func (o *offers) known() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.read
+}
+
+// owed is a grant that nobody uses any more, to be given back
+// while the lease has its hold. All its IDs have ticks below used.
+//
+// Invariant: nothing of the grant is handed out after owed was set (spent). Node and from tell it
+// from all others of the lease: each grant of a node starts above those before.
+type owed struct {
+	node, from int64
+	used       int64
+}
+
+// clock returns the time for leasing ticks. It is [ErrSkew]
+// if the clock and the store's differ by more than allowed.
+func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
+	return checkedClock(ctx, c.st, func() time.Time { now, _ := c.opts.Time(); return now }, c.opts.MaxSkew)
+}
+
+// report logs an event, and keeps it for announce.
+func (s *setup) report(kind string, cause error, attrs ...any) {
+	level := slog.LevelWarn
+	if kind == EventRolledBack || kind == EventReplaced {
+		level = slog.LevelError
 	}
+	attrs = append([]any{"namespace", s.name}, attrs...)
+	if cause != nil {
+		attrs = append(attrs, "cause", cause)
+	}
+	s.opts.Logger.Log(context.Background(), level, kind, attrs...)
+	if s.opts.Events != nil {
+		s.reported.events = append(s.reported.events, Event{kind, s.name, cause})
+	}
+}
+
+// announce passes reported events to Options.Events, at the
+// end of an operation, so after the seal. Its goroutine
+// holds no lock, and a slow callback delays no renewal.
+func (s *setup) announce() {
+	events := s.reported.events
+	if s.reported.events = nil; len(events) == 0 {
+		return
+	}
+	s.world.Go(func() {
+		for _, e := range events {
+			s.opts.Events(e)
+		}
+	})
+}
+
+// backoff returns the wait after failures in a row: short at first, because callers wait.
+func (l *setup) backoff(failures int) time.Duration {
+	d := min(10*time.Millisecond<<min(failures, 8), time.Second, l.opts.TTL/3)
+	return d/2 + l.random(d/2+1)
+}
+
+func (l *setup) random(n time.Duration) time.Duration {
+	return time.Duration(world.Rand(l.world).Int64N(int64(n)))
 }

@@ -12,16 +12,6 @@ import (
 // closeWait bounds how long Close gives back.
 const closeWait = 5 * time.Second
 
-// owed is a grant that nobody uses any more, to be given back
-// while the lease has its hold. All its IDs have ticks below used.
-//
-// Invariant: nothing of the grant is handed out after owed was set (spent). Node and from tell it
-// from all others of the lease: each grant of a node starts above those before.
-type owed struct {
-	node, from int64
-	used       int64
-}
-
 // Release implements [snowfence.Fence]: it gives the node back, with used as the
 // floor for the next holder. The lease stays open, and the next call of Grant
 // acquires again. A grant that the lease no longer has is left alone. An error

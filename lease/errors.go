@@ -63,31 +63,6 @@ func mismatch(namespace, stored, wanted string) error {
 		"namespace", namespace, stored, wanted), ErrMismatch}
 }
 
-// CollisionError means that a change of a namespace is refused, because a new region can make
-// an ID that an earlier one can.
-type CollisionError struct {
-	Earlier, Later Region
-	Collision      snowfence.Collision // From is the reading of the earlier region
-}
-
-func (e *CollisionError) Error() string {
-	x, q := e.Collision, e.Earlier
-	use := "in use"
-	if q.Ended {
-		_, until := q.Times()
-		use += " until " + until.Format(time.RFC3339Nano)
-	}
-	text := fmt.Sprintf("ID %d can be made by both: as tick %d of node %d of the layout %s (%s, %s), "+
-		"and as tick %d of node %d of the layout %s (%s)",
-		int64(x.ID), x.From.Tick, x.From.Node, q.Layout, q.Owner, use, x.To.Tick, x.To.Node, e.Later.Layout,
-		e.Later.Owner)
-	if f := q.Functions; f != nil && !q.Ended && e.Later.Owner == OwnerLeases {
-		text += fmt.Sprintf(": functions in a database make the IDs of node %d (%s): drop them and retire the node "+
-			"first", q.Nodes.From, f.database())
-	}
-	return text
-}
-
 // TakenError means that no node is free of those that were asked for.
 type TakenError struct {
 	Nodes    snowfence.NodeRange // that were asked for: those that can be leased, narrowed by Options.Within

@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -12,21 +11,6 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
 )
-
-const (
-	probed  = 64   // blocks that a probe reads
-	most    = 1024 // records that it reads, unless one block has more
-	pointed = 4    // one in so many of its blocks is one that the label points to
-)
-
-// finder finds free blocks. Lists are hints: each block is read again, and the swap decides.
-type finder struct {
-	c     *storeClaim
-	ns    Namespace // with the leasable nodes narrowed to those this lease may have
-	now   int64
-	seen  map[int64]bool // blocks offered or found taken, by first node
-	check error          // what Options.Check said last
-}
 
 // candidates yields the records of free blocks, until one is taken: the block held last,
 // that of the sticky file, the best of a probe, and then any. A lease that waits for a
@@ -88,22 +72,12 @@ func (f *finder) offer(ctx context.Context, nodes []int64, wait int64, yield fun
 	}
 }
 
-// readable is how many blocks are read in one go.
-func (f *finder) readable() int { return min(max(most/f.c.opts.Nodes, 1), probed) }
-
 // own is the block that this lease held last.
 func (f *finder) own() []int64 {
 	if f.c.own == nil {
 		return nil
 	}
 	return []int64{f.c.own[0].Node}
-}
-
-// whole returns the first node of the first whole block, and how many there are.
-func (f *finder) whole() (first, count int64) {
-	k := int64(f.c.opts.Nodes)
-	first = f.block(f.ns.First + k - 1)
-	return first, max(f.block(f.ns.Last+1)-first, 0) / k
 }
 
 // probe returns blocks that the label points to, in any order, and then random ones. So a
@@ -136,9 +110,6 @@ func (f *finder) probe() []int64 {
 	return nodes
 }
 
-// block returns the first node of the block around a node.
-func (f *finder) block(node int64) int64 { return node &^ (int64(f.c.opts.Nodes) - 1) }
-
 // free returns the records of free blocks around the nodes that rank at most as wait, the
 // best first and none twice.
 func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store.Record, error) {
@@ -170,59 +141,6 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store
 	}
 	slices.SortStableFunc(blocks, func(a, b []store.Record) int { return f.rank(a).compare(f.rank(b)) })
 	return blocks, nil
-}
-
-// rank orders free blocks. First come those that the label held last, the latest first. Then
-// come those that were never leased, those that are free for longest, and those whose floor is
-// ahead.
-type rank struct{ class, order int64 }
-
-func (r rank) compare(o rank) int {
-	return cmp.Or(cmp.Compare(r.class, o.class), cmp.Compare(r.order, o.order))
-}
-
-func (f *finder) rank(rs []store.Record) rank {
-	var last int64
-	labelled := false
-	for _, r := range rs {
-		last = max(last, floor(f.ns, r))
-		labelled = labelled || r.Label == f.c.opts.Label
-	}
-	switch wait := f.wait(rs); {
-	case wait > 1:
-		return rank{3, wait}
-	case labelled:
-		return rank{0, -last}
-	case wait == 0:
-		return rank{1, 0}
-	}
-	return rank{2, last}
-}
-
-// wait ranks a block: 0 if it was never leased, 1 if its floor is not ahead or
-// this lease's own, and otherwise by how far it is ahead.
-func (f *finder) wait(rs []store.Record) int64 {
-	var w int64
-	for _, r := range rs {
-		if f.c.mine(r) {
-			w = max(w, 1)
-		} else if r.Nonce != "" {
-			w = max(w, 1, 1+floor(f.ns, r)-max(f.now, f.ns.Floor))
-		}
-	}
-	return w
-}
-
-// unavailable reports whether a node cannot be leased now. A floor more than one
-// lease ahead makes a node unavailable too.
-func (f *finder) unavailable(r store.Record) bool {
-	if r.Veto != "" {
-		return true
-	}
-	if r.Generation < f.ns.Since || f.c.mine(r) { // one that was never leased has generation 0
-		return false
-	}
-	return r.Held(f.now) || r.Until > f.c.ticks.target(f.c.ticks.layout.TimeOf(f.now)) && floor(f.ns, r) > f.ns.Floor
 }
 
 // allowed asks Options.Check about a node, once in a lease's life if it refuses.

@@ -3,6 +3,7 @@ package lease
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -14,6 +15,34 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
 )
+
+const (
+	probed  = 64   // blocks that a probe reads
+	most    = 1024 // records that it reads, unless one block has more
+	pointed = 4    // one in so many of its blocks is one that the label points to
+)
+
+// finder finds free blocks. Lists are hints: each block is read again, and the swap decides.
+type finder struct {
+	c     *storeClaim
+	ns    Namespace // with the leasable nodes narrowed to those this lease may have
+	now   int64
+	seen  map[int64]bool // blocks offered or found taken, by first node
+	check error          // what Options.Check said last
+}
+
+// whole returns the first node of the first whole block, and how many there are.
+func (f *finder) whole() (first, count int64) {
+	k := int64(f.c.opts.Nodes)
+	first = f.block(f.ns.First + k - 1)
+	return first, max(f.block(f.ns.Last+1)-first, 0) / k
+}
+
+// block returns the first node of the block around a node.
+func (f *finder) block(node int64) int64 { return node &^ (int64(f.c.opts.Nodes) - 1) }
+
+// readable is how many blocks are read in one go.
+func (f *finder) readable() int { return min(max(most/f.c.opts.Nodes, 1), probed) }
 
 // paged is how many records are read in one go when all are read.
 const paged = 4096
@@ -163,4 +192,102 @@ func (t *tally) error(f *finder) *TakenError {
 func (f *finder) scannedLately() bool {
 	c := f.c
 	return c.taken != nil && f.ns.Last-f.ns.First >= most && c.world.Now().Sub(c.scanned) < c.opts.TTL
+}
+
+// rank orders free blocks. First come those that the label held last, the latest first. Then
+// come those that were never leased, those that are free for longest, and those whose floor is
+// ahead.
+type rank struct{ class, order int64 }
+
+func (r rank) compare(o rank) int {
+	return cmp.Or(cmp.Compare(r.class, o.class), cmp.Compare(r.order, o.order))
+}
+
+func (f *finder) rank(rs []store.Record) rank {
+	var last int64
+	labelled := false
+	for _, r := range rs {
+		last = max(last, floor(f.ns, r))
+		labelled = labelled || r.Label == f.c.opts.Label
+	}
+	switch wait := f.wait(rs); {
+	case wait > 1:
+		return rank{3, wait}
+	case labelled:
+		return rank{0, -last}
+	case wait == 0:
+		return rank{1, 0}
+	}
+	return rank{2, last}
+}
+
+// wait ranks a block: 0 if it was never leased, 1 if its floor is not ahead or
+// this lease's own, and otherwise by how far it is ahead.
+func (f *finder) wait(rs []store.Record) int64 {
+	var w int64
+	for _, r := range rs {
+		if f.c.mine(r) {
+			w = max(w, 1)
+		} else if r.Nonce != "" {
+			w = max(w, 1, 1+floor(f.ns, r)-max(f.now, f.ns.Floor))
+		}
+	}
+	return w
+}
+
+// unavailable reports whether a node cannot be leased now. A floor more than one
+// lease ahead makes a node unavailable too.
+func (f *finder) unavailable(r store.Record) bool {
+	if r.Veto != "" {
+		return true
+	}
+	if r.Generation < f.ns.Since || f.c.mine(r) { // one that was never leased has generation 0
+		return false
+	}
+	return r.Held(f.now) || r.Until > f.c.ticks.target(f.c.ticks.layout.TimeOf(f.now)) && floor(f.ns, r) > f.ns.Floor
+}
+
+// errDrained means that all offers were taken up.
+var errDrained = errors.New("no more nodes were free")
+
+// offered takes a block out of the offers, and a time for
+// its renewals. The first lease reads the offers. Leases
+// that are opened together need no other step of a finder.
+func (f *finder) offered(ctx context.Context) ([]int64, error) {
+	o := f.c.offers
+	if !o.known() { // only the first lease, before the others are opened
+		free, err := f.vacancies(ctx, o.want)
+		if err != nil {
+			return nil, err
+		}
+		o.mu.Lock()
+		o.read, o.free = true, free
+		o.mu.Unlock()
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.drawn == len(o.free) {
+		return nil, errDrained
+	}
+	b := o.free[o.drawn]
+	third := f.c.opts.TTL / 3
+	f.c.slot = o.start.Add(time.Duration(float64(third) * float64(o.drawn) / float64(o.want)))
+	o.drawn++
+	return []int64{b}, nil
+}
+
+// vacancies reads all records and returns up to n free blocks, the best ones in the order of
+// nodes.
+func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
+	var all []ranked
+	for blocks, err := range f.pages(ctx, n) {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, blocks...)
+	}
+	slices.SortStableFunc(all, func(a, b ranked) int { return a.compare(b.rank) })
+	out := firsts(all[:min(n, len(all))])
+	slices.Sort(out)
+	return out, nil
 }

@@ -113,12 +113,6 @@ func granted(ns Namespace, r store.Record, from, until int64) store.Record {
 	return r
 }
 
-// clock returns the time for leasing ticks. It is [ErrSkew]
-// if the clock and the store's differ by more than allowed.
-func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
-	return checkedClock(ctx, c.st, func() time.Time { now, _ := c.opts.Time(); return now }, c.opts.MaxSkew)
-}
-
 // checkedClock returns what a clock says. It
 // is [ErrSkew] if the store's clock disagrees.
 func checkedClock(ctx context.Context, st store.Store, read func() time.Time, skew time.Duration) (time.Time, error) {

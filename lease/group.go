@@ -47,16 +47,6 @@ func Group(st store.Store) store.Store {
 	return g
 }
 
-const (
-	// groupLimit bounds the writes or keys of a round trip, so that
-	// the first of very many are answered while the last ones wait.
-	groupLimit = 1000
-
-	// groupPatience is how long a round trip keeps others waiting. A
-	// connection that hangs then costs no more than without a Group.
-	groupPatience = time.Second
-)
-
 // group is a store over which calls are gathered.
 type group struct {
 	store.Store

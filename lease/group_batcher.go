@@ -9,6 +9,16 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
+const (
+	// groupLimit bounds the writes or keys of a round trip, so that
+	// the first of very many are answered while the last ones wait.
+	groupLimit = 1000
+
+	// groupPatience is how long a round trip keeps others waiting. A
+	// connection that hangs then costs no more than without a Group.
+	groupPatience = time.Second
+)
+
 // batcher gathers calls of one kind into round trips. Calls wait in a queue, and a goroutine
 // that runs only while there are any takes as many as fit. No mutex is held meanwhile.
 type batcher[Q, A any] struct {

@@ -8,7 +8,29 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
 )
+
+// newLease returns a lease that has no grant yet.
+func newLease(s *setup, c claim) *Lease {
+	l := &Lease{
+		setup: s, claim: c, ops: make(chan struct{}, 1),
+		done: make(chan struct{}), kicked: make(chan struct{}, 1), changed: make(chan struct{}),
+		demand: demand{want: true, need: -1, used: s.world.Now()},
+		unpin:  func() {},
+	}
+	l.unlock()
+	l.life, l.end = context.WithCancelCause(world.With(context.Background(), s.world))
+	return l
+}
+
+// begin keeps a lease from its first grant on.
+func (l *Lease) begin(g snowfence.Grant) {
+	l.publish(g)
+	l.pace.renewed = l.world.Now()
+	l.pace.renewAt = l.next(l.pace.renewed)
+	l.world.Go(l.keep)
+}
 
 // next returns when to renew: a third of the ttl later, give or take a tenth,
 // so that holders do not fall into step. Leases opened together have fixed
@@ -21,24 +43,6 @@ func (l *Lease) next(now time.Time) time.Time {
 	}
 	latest := now.Add(third + third/10)
 	return latest.Add(-(latest.Sub(slot) % third))
-}
-
-// backoff returns the wait after failures in a row: short at first, because callers wait.
-func (l *setup) backoff(failures int) time.Duration {
-	d := min(10*time.Millisecond<<min(failures, 8), time.Second, l.opts.TTL/3)
-	return d/2 + l.random(d/2+1)
-}
-
-func (l *setup) random(n time.Duration) time.Duration {
-	return time.Duration(world.Rand(l.world).Int64N(int64(n)))
-}
-
-// kick wakes the keeper.
-func (l *Lease) kick() {
-	select {
-	case l.kicked <- struct{}{}:
-	default:
-	}
 }
 
 // keep renews and heals the lease until its life ends. The store
@@ -190,41 +194,34 @@ func (l *Lease) failed(err error) {
 	}
 }
 
-// publish keeps the new grant for the generator, which asks for it before the old one
-// ends (askAhead in refresh.go).
-func (l *Lease) publish(g snowfence.Grant) {
+// heal acquires again after a loss, and returns what is still wrong. It needs ops.
+func (l *Lease) heal(ctx context.Context, err error) error {
+	if lost(err) && !fatal(err) {
+		err = l.attempt(ctx)
+	}
+	return err
+}
+
+// sealIfLost seals the generator after a loss, before anything else happens.
+func (l *Lease) sealIfLost(err error) error {
+	if !lost(err) {
+		return err
+	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	u := &l.use
-	if u.spent {
-		return
+	seal, had := l.seal, l.use.cur != nil
+	l.drop(err)
+	l.mu.Unlock()
+	if seal != nil {
+		seal()
 	}
-	if u.cur == nil || u.cur.Node != g.Node || u.cur.From != g.From {
-		u.handed = false
+	if had {
+		l.report(EventLost, err, "label", l.opts.Label)
 	}
-	u.cur = &g
-	if g.Until > l.demand.need {
-		l.demand.need = -1
-	}
-	l.wakeWaiters()
+	return err
 }
 
-// drop forgets the grant in memory. mu is held.
-func (l *Lease) drop(cause error) {
-	l.use.cur, l.use.handed = nil, false
-	if cause != nil {
-		l.trouble = cause
-	}
-	l.wakeWaiters()
-}
-
-// wakeWaiters wakes all who wait for a change. mu is held.
-func (l *Lease) wakeWaiters() {
-	close(l.changed)
-	l.changed = make(chan struct{})
-}
-
-func (l *Lease) unlock() {
-	l.announce()
-	l.ops <- struct{}{}
+// fatal reports whether a lease cannot heal from err.
+func fatal(err error) bool {
+	return errors.Is(err, ErrMismatch) || errors.Is(err, store.ErrReplaced) || errors.Is(err, snowfence.ErrLifetime) ||
+		errors.Is(err, errDeleted) || errors.Is(err, ErrExists)
 }

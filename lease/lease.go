@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/internal/world"
-	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Lease is a fence kept in a store. It renews a node in the background, and gets
@@ -66,71 +64,6 @@ type pace struct {
 	took     time.Duration // from when that one was due until then
 	earliest time.Time     // no attempt before, whatever the need
 	failures int           // in a row
-}
-
-// Open acquires a lease in a namespace of a store and keeps it. The namespace must
-// exist unless Options.Create is set. Open waits for a free node only with
-// Options.Wait. Errors worth telling apart are [TakenError],
-// [ErrMismatch], [ErrNoNamespace], [ErrSkew] and snowfence.ErrLifetime. ctx
-// bounds Open alone.
-func Open(ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, o *Options) (*Lease, error) {
-	if err := check(st, namespace, s); err != nil {
-		return nil, err
-	}
-	opts, err := o.normal(s)
-	if err != nil {
-		return nil, err
-	}
-	return open(ctx, st, namespace, s, opts, nil)
-}
-
-func open(
-	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, opts Options, together *offers,
-) (_ *Lease, err error) {
-	c := newClaim(newSetup(world.From(ctx), namespace, s, opts), st)
-	unpin, err := pin(ctx, st, namespace)
-	if err != nil {
-		return nil, err
-	}
-	c.offers = together
-	if together == nil || !together.known() {
-		err = c.register(ctx)
-	}
-	var g snowfence.Grant
-	if err == nil {
-		g, err = firstGrant(ctx, c.setup, c)
-	}
-	c.announce()
-	if err != nil {
-		unpin()
-		return nil, err
-	}
-	c.offers = nil
-	l := newLease(c.setup, c)
-	l.unpin, l.slot = unpin, c.slot
-	l.begin(g)
-	return l, nil
-}
-
-// begin keeps a lease from its first grant on.
-func (l *Lease) begin(g snowfence.Grant) {
-	l.publish(g)
-	l.pace.renewed = l.world.Now()
-	l.pace.renewAt = l.next(l.pace.renewed)
-	l.world.Go(l.keep)
-}
-
-// newLease returns a lease that has no grant yet.
-func newLease(s *setup, c claim) *Lease {
-	l := &Lease{
-		setup: s, claim: c, ops: make(chan struct{}, 1),
-		done: make(chan struct{}), kicked: make(chan struct{}, 1), changed: make(chan struct{}),
-		demand: demand{want: true, need: -1, used: s.world.Now()},
-		unpin:  func() {},
-	}
-	l.unlock()
-	l.life, l.end = context.WithCancelCause(world.With(context.Background(), s.world))
-	return l
 }
 
 // Scheme implements [snowfence.Fence].
@@ -261,4 +194,51 @@ func (l *Lease) Status() Status {
 		s.Grant, s.Held = *l.use.cur, l.use.cur.Until > l.use.cur.From
 	}
 	return s
+}
+
+// drop forgets the grant in memory. mu is held.
+func (l *Lease) drop(cause error) {
+	l.use.cur, l.use.handed = nil, false
+	if cause != nil {
+		l.trouble = cause
+	}
+	l.wakeWaiters()
+}
+
+// wakeWaiters wakes all who wait for a change. mu is held.
+func (l *Lease) wakeWaiters() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+func (l *Lease) unlock() {
+	l.announce()
+	l.ops <- struct{}{}
+}
+
+// kick wakes the keeper.
+func (l *Lease) kick() {
+	select {
+	case l.kicked <- struct{}{}:
+	default:
+	}
+}
+
+// publish keeps the new grant for the generator, which asks for it before the old one
+// ends (askAhead in refresh.go).
+func (l *Lease) publish(g snowfence.Grant) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	u := &l.use
+	if u.spent {
+		return
+	}
+	if u.cur == nil || u.cur.Node != g.Node || u.cur.From != g.From {
+		u.handed = false
+	}
+	u.cur = &g
+	if g.Until > l.demand.need {
+		l.demand.need = -1
+	}
+	l.wakeWaiters()
 }

@@ -8,6 +8,12 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
+// The least and the greatest ttl of a lease.
+const (
+	minTTL = 10 * time.Millisecond
+	maxTTL = 24 * time.Hour
+)
+
 // limits say how far ahead of the true time a lease of a namespace may use ticks: a ttl by its own
 // clock, which may be off by the skew.
 type limits struct{ ttl, skew time.Duration }
@@ -25,15 +31,8 @@ func (ns Namespace) limits(now time.Time) limits {
 	return l
 }
 
-// lowered are limits that a namespace had before, until the grants of that time have ended.
-type lowered struct {
-	MaxTTL  time.Duration `json:"max_ttl"`
-	MaxSkew time.Duration `json:"max_skew"`
-	Ends    int64         `json:"ends"` // in Unix milliseconds
-}
-
-// rollback returns how long grants can be used after a store was rolled back. It has the skew twice:
-// the clock of the last holder may be ahead, and the clock that decides may be behind.
+// rollback returns how long grants can be used after a store was rolled back. It has the skew
+// twice: the clock of the last holder may be ahead, and the clock that decides may be behind.
 func (l limits) rollback() time.Duration { return l.ttl + 2*l.skew }
 
 // AfterRollback returns how long grants of the namespace can be used after its store was rolled
@@ -64,20 +63,6 @@ func (l limits) check() error {
 	return nil
 }
 
-// fit returns the ttl and the skew of a lease with these options, or why the namespace refuses them.
-func (ns Namespace) fit(o Options) (l limits, err error) {
-	l = limits{cmp.Or(o.TTL, min(usual.ttl, ns.MaxTTL)), cmp.Or(o.MaxSkew, min(usual.skew, ns.MaxSkew))}
-	switch {
-	case l.ttl > ns.MaxTTL:
-		return l, invalidf("lease: namespace %q: a ttl of %v is more than its longest, %v: take that one, or raise it "+
-			"(snowfence namespace change %s --max-ttl %v)", ns.Name, l.ttl, ns.MaxTTL, ns.Name, l.ttl)
-	case l.skew > ns.MaxSkew:
-		return l, invalidf("lease: namespace %q: a skew of %v is more than its largest, %v: take that one, or raise it "+
-			"(snowfence namespace change %s --max-skew %v)", ns.Name, l.skew, ns.MaxSkew, ns.Name, l.skew)
-	}
-	return l, nil
-}
-
 // reach returns the first tick that no lease of the namespace may use at time now: a ttl ahead, and
 // two where ticks are longer or the layout has not begun.
 func (t ticks) reach(ns Namespace, now time.Time) int64 {
@@ -89,3 +74,6 @@ func (t ticks) reach(ns Namespace, now time.Time) int64 {
 func (ns Namespace) above(l snowfence.Layout, now time.Time) int64 {
 	return max(l.TickOf(now.Add(ns.limits(now).rollback())), 0) + 3
 }
+
+// DefaultTTL is Options.TTL and Options.MaxSkew where they are 0 and the namespace allows it.
+const DefaultTTL = 15 * time.Second

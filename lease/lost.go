@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -39,38 +38,6 @@ func (c *storeClaim) lose(cause error) error {
 func (c *storeClaim) loseHold(met []store.Record, cause error) error {
 	c.lostHold, c.foundInstead = c.held, met
 	return c.lose(cause)
-}
-
-// sealIfLost seals the generator after a loss, before anything else happens.
-func (l *Lease) sealIfLost(err error) error {
-	if !lost(err) {
-		return err
-	}
-	l.mu.Lock()
-	seal, had := l.seal, l.use.cur != nil
-	l.drop(err)
-	l.mu.Unlock()
-	if seal != nil {
-		seal()
-	}
-	if had {
-		l.report(EventLost, err, "label", l.opts.Label)
-	}
-	return err
-}
-
-// heal acquires again after a loss, and returns what is still wrong. It needs ops.
-func (l *Lease) heal(ctx context.Context, err error) error {
-	if lost(err) && !fatal(err) {
-		err = l.attempt(ctx)
-	}
-	return err
-}
-
-// fatal reports whether a lease cannot heal from err.
-func fatal(err error) bool {
-	return errors.Is(err, ErrMismatch) || errors.Is(err, store.ErrReplaced) || errors.Is(err, snowfence.ErrLifetime) ||
-		errors.Is(err, errDeleted) || errors.Is(err, ErrExists)
 }
 
 // resolve reads what is stored after lost replies. It takes an unanswered

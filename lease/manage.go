@@ -142,30 +142,3 @@ func edit(
 		}
 	}
 }
-
-// Confirm accepts a store that was moved on purpose, with all its data and
-// while nobody used it. Without it, the next lease sees another identity, and
-// grants start above now + the longest ttl + twice the largest skew
-// ([Namespace.AfterRollback]).
-func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, error) {
-	for {
-		ns, err := readNamespace(ctx, op.st, namespace)
-		if err != nil {
-			return Namespace{}, err
-		}
-		id, err := op.st.Identity(ctx, namespace)
-		if err != nil {
-			return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
-		}
-		w := world.From(ctx)
-		if ns.Identity == id {
-			return ns, nil
-		}
-		ns.rolledBack(w.Now())
-		ns.Identity = id
-		ns, err = ns.write(ctx, op.st)
-		if !errors.Is(err, store.ErrLost) {
-			return ns, err
-		}
-	}
-}

@@ -1,15 +1,11 @@
 package lease
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -58,150 +54,9 @@ type Namespace struct {
 	record    store.Record
 }
 
-// Operator does what operators do with the namespaces of a store, and with their nodes.
-type Operator struct{ st store.Store }
-
-// Namespaces returns the [Operator] of a store. It asks the store nothing.
-func Namespaces(st store.Store) Operator { return Operator{st} }
-
-// NamespaceOptions says what leases of a namespace may do. Nil and the
-// zero value are right for most.
-type NamespaceOptions struct {
-	// Nodes can be leased. The zero value means all nodes of the layout. For a
-	// deleted namespace that comes back, it means its earlier nodes.
-	Nodes snowfence.NodeRange
-
-	// MaxTTL is the longest ttl of a lease, and MaxSkew how far a clock may be off. After a backup
-	// was restored, IDs go on after MaxTTL and twice MaxSkew. 0 means 15 s, or what a
-	// namespace that exists has.
-	MaxTTL, MaxSkew time.Duration
-}
-
-// Create makes a namespace for IDs of the scheme. If there is one
-// already, it must be the same: then nothing changes. A deleted namespace comes
-// back above its floor, with the same layout. Nodes that could not be leased
-// before, and that o names, count as used by hand until now. A layout whose time
-// has run out is refused.
-//
-// If the layout has a key field, the namespace remembers from
-// the beginning which secret has which key number. It adds secrets
-// that it does not know yet: this is how secrets are rotated.
-func (op Operator) Create(
-	ctx context.Context, name string, s *snowfence.Scheme, o *NamespaceOptions,
-) (Namespace, error) {
-	if err := check(op.st, name, s); err != nil {
-		return Namespace{}, err
-	}
-	now, layout := world.From(ctx).Now(), s.Layout()
-	if o == nil {
-		o = &NamespaceOptions{}
-	}
-	c := NamespaceChange{Unused: now, Nodes: o.Nodes}
-	for {
-		ns, err := readNamespace(ctx, op.st, name)
-		switch {
-		case errors.Is(err, ErrNoNamespace):
-			ns = Namespace{
-				Name: name, Since: 1, Last: nodeCount(layout) - 1,
-				ticketKey: world.From(ctx).Text(), record: store.Record{Key: store.Key{
-					Namespace: name,
-					Node:      store.NamespaceNode,
-				}},
-			}
-		case err != nil:
-			return Namespace{}, err
-		case ns.Fingerprint != s.Fingerprint():
-			return Namespace{}, mismatch(name, ns.Fingerprint, s.Fingerprint())
-		case ns.State == Changing:
-			return Namespace{}, ns.notActive()
-		}
-		ns.Layout, ns.Fingerprint = layout.String(), s.Fingerprint()
-		if ns.record.Nonce == "" || ns.State == Deleted {
-			if err := ns.limit(cmp.Or(o.MaxTTL, ns.MaxTTL, usual.ttl), cmp.Or(o.MaxSkew, ns.MaxSkew, usual.skew), now); err != nil {
-				return Namespace{}, err
-			}
-		}
-		if ns.Regions == nil {
-			if err := ns.begin(layout, false); err != nil {
-				return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
-			}
-		}
-		next, err := c.renode(ns, now)
-		switch {
-		case err != nil:
-			return Namespace{}, err
-		case ns.State == Active && (ns.First != next.First || ns.Last != next.Last):
-			err := fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d",
-				name, ns.First, ns.Last, next.First, next.Last)
-			return Namespace{}, marked{err, ErrExists}
-		case ns.State == Active && (cmp.Or(o.MaxTTL, ns.MaxTTL) != ns.MaxTTL || cmp.Or(o.MaxSkew, ns.MaxSkew) != ns.MaxSkew):
-			err := fmt.Errorf("lease: namespace %q exists with a longest ttl of %v and a largest skew of %v: "+
-				"change it to have others", name, ns.MaxTTL, ns.MaxSkew)
-			return Namespace{}, marked{err, ErrExists}
-		}
-		keys, added, err := ns.rotated(s, true)
-		switch {
-		case err != nil:
-			return Namespace{}, err
-		case ns.State == Active && !added:
-			return ns, nil
-		case ns.State == Active: // a secret that it did not know
-			ns.Keys = keys
-			if ns, err = ns.write(ctx, op.st); !errors.Is(err, store.ErrLost) {
-				return ns, err
-			}
-			continue
-		case layout.TickOf(now) > s.MaxTick():
-			return Namespace{}, invalidf("lease: namespace %q: the time of the layout ran out on %v: "+
-				"nobody could make an ID (%w)",
-				name, layout.TimeOf(s.MaxTick()).Format(time.RFC3339), snowfence.ErrLifetime)
-		}
-		next.Generation, next.State, next.Keys = ns.Generation+1, Active, keys
-		ns = next
-		if ns.record.Nonce == "" {
-			if ns.Identity, err = op.st.Identity(ctx, name); err != nil {
-				return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
-			}
-		}
-		// A namespace that comes back keeps the identity of its earlier store.
-		// If the store is another one by now, the first lease raises the floor.
-		ns, err = ns.write(ctx, op.st)
-		if !errors.Is(err, store.ErrLost) {
-			return ns, err
-		}
-	}
-}
-
 // leasable returns the nodes that can be leased.
 func (ns Namespace) leasable() snowfence.NodeRange {
 	return snowfence.NodeRange{From: ns.First, Until: ns.Last + 1}
-}
-
-// Show returns a namespace, also a deleted one.
-// It is [ErrNoNamespace] if there is none of the name.
-func (op Operator) Show(ctx context.Context, name string) (Namespace, error) {
-	return readNamespace(ctx, op.st, name)
-}
-
-// List returns all namespaces of a store
-// in the order of their names, also deleted ones.
-func (op Operator) List(ctx context.Context) ([]Namespace, error) {
-	heads, err := op.st.Heads(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("lease: listing namespaces: %w", err)
-	}
-	var out []Namespace
-	for _, r := range heads {
-		if r.Node != store.NamespaceNode {
-			continue
-		}
-		ns, err := decodeNamespace(r)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, ns)
-	}
-	return out, nil
 }
 
 // usable is an error if the namespace gives no grants for a scheme.
@@ -256,39 +111,101 @@ func CheckName(name string) error {
 	return nil
 }
 
-// rotated returns the secret IDs of the namespace and of a scheme. IDs under
-// different numbers never collide, even if a program rotates late. So there is one
-// rule: a number means the same secret for everybody, for ever. The operator who
-// creates the namespace names its first secrets. A lease only adds secrets after those.
-func (n Namespace) rotated(s *snowfence.Scheme, operator bool) (keys []string, added bool, err error) {
-	if s.Layout().Bits(snowfence.FieldKey) == 0 {
-		return n.Keys, false, nil
+// Functions are functions in a database that make the IDs of a node ("snowfence sql"). The node
+// has no lease, so nothing ends its layout: until it is retired, they make IDs of this layout.
+type Functions struct {
+	Dialect string        `json:"dialect"`         // of the database
+	Label   string        `json:"label,omitempty"` // for people: which database
+	Lead    time.Duration `json:"lead"`            // how far its IDs run ahead of the database's clock
+	Printed int64         `json:"printed"`         // when they were made, in Unix milliseconds; RecordFunctions sets it
+}
+
+// database names the database, for people.
+func (f Functions) database() string {
+	if f.Label == "" {
+		return f.Dialect
 	}
-	fail := func(format string, args ...any) ([]string, bool, error) {
-		args = append([]any{n.Name, snowfence.ErrKey}, args...)
-		return nil, false, fmt.Errorf("lease: namespace %q: %w: "+format, args...)
-	}
-	keys = slices.Clone(n.Keys)
-	for i, id := range s.KeyIDs() {
-		known := ""
-		if i < len(keys) {
-			known = keys[i]
-		}
-		switch {
-		case known != "" && (id == "" || id == known):
-		case known != "":
-			return fail("key number %d is secret %s there and %s here: "+
-				"give the secrets in the order in which they came into use, and a new one last", i, known, id)
-		case id == "":
-			return fail("it does not know the secret of key number %d, and none is given: give it too", i)
-		case !operator && i < max(len(n.Keys), 1):
-			return fail("it was made without key number %d: "+
-				"create it again with its secrets, which changes nothing else", i)
-		case i < len(keys):
-			keys[i], added = id, true
-		default:
-			keys, added = append(keys, id), true
-		}
-	}
-	return keys, added, nil
+	return f.Dialect + ", " + f.Label
+}
+
+// The owners of regions.
+const (
+	OwnerLeases    Owner = "leases"    // and numbers given by hand of the same layout
+	OwnerFunctions Owner = "functions" // functions in a database, see [Operator.RecordFunctions]
+	OwnerBackfill  Owner = "backfill"  // see [Backfill]
+	OwnerOthers    Owner = "others"    // reserved numbers used by hand or by other libraries, see [Operator.NoteOthers]
+)
+
+// Region is a part of a namespace: a set of IDs, and who makes them. A namespace is a list
+// of regions. No two of them have an ID in common, unless one is forced.
+type Region struct {
+	snowfence.Region
+	Owner     Owner
+	Ended     bool       // its owner has stopped; only a backfill still makes IDs of its times
+	Forced    bool       // it may meet earlier regions; later ones are proven against it
+	Functions *Functions // which, if functions own it
+}
+
+// Owner says who makes the IDs of a region.
+type Owner string
+
+// Times returns the times of the region's ticks: the start of the first, and the end of the last.
+func (r Region) Times() (from, until time.Time) {
+	return r.Layout.TimeOf(r.From), r.Layout.TimeOf(r.Until)
+}
+
+// empty reports whether the region has no ID.
+func (r Region) empty() bool {
+	return r.From >= r.Until || r.First > r.Last || r.Nodes.From >= r.Nodes.Until
+}
+
+// ended returns the region as it is when it ends before a tick.
+func (r Region) ended(tick int64) Region {
+	r.Until, r.Ended = min(tick, r.Until), true
+	return r
+}
+
+// nodeCount returns how many nodes a layout has.
+func nodeCount(l snowfence.Layout) int64 { return int64(1) << min(l.Bits(snowfence.FieldNode), 62) }
+
+// maxTick is the last tick of a layout.
+func maxTick(l snowfence.Layout) int64 { return int64(1)<<l.Bits(snowfence.FieldTime) - 1 }
+
+// Reserved says who makes IDs with sequence numbers below the first of a layout. No generator
+// of Snowfence does. A namespace keeps what it says for good, also as a tombstone.
+type Reserved struct {
+	// Others says that there are such IDs that no [Backfill] made: made by hand, or by
+	// snow-drift after its clock stepped back.
+	Others bool `json:"others,omitempty"`
+	// Backfill is how many of these numbers, from 0 up, a [Backfill] uses; 0 means that there is
+	// none.
+	Backfill int64 `json:"backfill,omitempty"`
+	// Nodes are those that a [Backfill] may use. The zero value means all, as it is until the store
+	// was rolled back.
+	Nodes snowfence.NodeRange `json:"nodes,omitzero"`
+	// Stopped says that the store was rolled back, so that no [Backfill] goes on with these nodes.
+	Stopped bool `json:"-"`
+}
+
+// ledger is what a namespace knows of the counts of its backfills.
+type ledger struct {
+	// Until is a time in Unix milliseconds: no tick that begins then or later was used.
+	Until int64 `json:"until,omitempty"`
+	// Identity is that of the store whose counts are right; "" after it was rolled back.
+	Identity string `json:"identity,omitempty"`
+	// Epoch is how right counts begin. Hours with others are full.
+	Epoch string `json:"epoch,omitempty"`
+}
+
+// rolledBack notes that the store may have lost what it acknowledged.
+func (ns *Namespace) rolledBack(now time.Time) {
+	ns.RolledBack = max(ns.RolledBack, now.UnixMilli()+1)
+	ns.ledger.Identity = ""
+}
+
+// lowered are limits that a namespace had before, until the grants of that time have ended.
+type lowered struct {
+	MaxTTL  time.Duration `json:"max_ttl"`
+	MaxSkew time.Duration `json:"max_skew"`
+	Ends    int64         `json:"ends"` // in Unix milliseconds
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
@@ -140,70 +139,4 @@ func each(n, most int, do func(i int) error) error {
 	}
 	wg.Wait()
 	return cmp.Or(errs...)
-}
-
-// offers are blocks that were free when they were read, for leases
-// that are opened together. They are hints, like all that a finder
-// finds: the records are read again, and the swap decides.
-type offers struct {
-	want  int
-	start time.Time
-
-	mu    sync.Mutex
-	read  bool
-	free  []int64 // first nodes, in their order
-	drawn int
-}
-
-// known reports whether the first lease has read
-// the offers. Then the namespace is usable, too.
-func (o *offers) known() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.read
-}
-
-// errDrained means that all offers were taken up.
-var errDrained = errors.New("no more nodes were free")
-
-// offered takes a block out of the offers, and a time for
-// its renewals. The first lease reads the offers. Leases
-// that are opened together need no other step of a finder.
-func (f *finder) offered(ctx context.Context) ([]int64, error) {
-	o := f.c.offers
-	if !o.known() { // only the first lease, before the others are opened
-		free, err := f.vacancies(ctx, o.want)
-		if err != nil {
-			return nil, err
-		}
-		o.mu.Lock()
-		o.read, o.free = true, free
-		o.mu.Unlock()
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.drawn == len(o.free) {
-		return nil, errDrained
-	}
-	b := o.free[o.drawn]
-	third := f.c.opts.TTL / 3
-	f.c.slot = o.start.Add(time.Duration(float64(third) * float64(o.drawn) / float64(o.want)))
-	o.drawn++
-	return []int64{b}, nil
-}
-
-// vacancies reads all records and returns up to n free blocks, the best ones in the order of
-// nodes.
-func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
-	var all []ranked
-	for blocks, err := range f.pages(ctx, n) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, blocks...)
-	}
-	slices.SortStableFunc(all, func(a, b ranked) int { return a.compare(b.rank) })
-	out := firsts(all[:min(n, len(all))])
-	slices.Sort(out)
-	return out, nil
 }

@@ -170,15 +170,6 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 	return n, nil
 }
 
-// DefaultTTL is Options.TTL and Options.MaxSkew where they are 0 and the namespace allows it.
-const DefaultTTL = 15 * time.Second
-
-// The least and the greatest ttl of a lease.
-const (
-	minTTL = 10 * time.Millisecond
-	maxTTL = 24 * time.Hour
-)
-
 // creation returns what a namespace that the lease makes is given: room for its options.
 func (o Options) creation() *NamespaceOptions {
 	return &NamespaceOptions{MaxTTL: max(usual.ttl, o.TTL), MaxSkew: max(usual.skew, o.MaxSkew)}

@@ -11,27 +11,6 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Owner says who makes the IDs of a region.
-type Owner string
-
-// The owners of regions.
-const (
-	OwnerLeases    Owner = "leases"    // and numbers given by hand of the same layout
-	OwnerFunctions Owner = "functions" // functions in a database, see [Operator.RecordFunctions]
-	OwnerBackfill  Owner = "backfill"  // see [Backfill]
-	OwnerOthers    Owner = "others"    // reserved numbers used by hand or by other libraries, see [Operator.NoteOthers]
-)
-
-// Region is a part of a namespace: a set of IDs, and who makes them. A namespace is a list
-// of regions. No two of them have an ID in common, unless one is forced.
-type Region struct {
-	snowfence.Region
-	Owner     Owner
-	Ended     bool       // its owner has stopped; only a backfill still makes IDs of its times
-	Forced    bool       // it may meet earlier regions; later ones are proven against it
-	Functions *Functions // which, if functions own it
-}
-
 // A record has at most 60,000 bytes, also for other things.
 const (
 	maxLayouts     = 64
@@ -41,32 +20,6 @@ const (
 	// maxProbes bounds the search for nodes that functions leave to a new layout.
 	maxProbes = 1024
 )
-
-// maxTick is the last tick of a layout.
-func maxTick(l snowfence.Layout) int64 { return int64(1)<<l.Bits(snowfence.FieldTime) - 1 }
-
-// region returns what all nodes of the present layout can make from a tick on, with the numbers
-// that generators use.
-func (ns Namespace) region(l snowfence.Layout, from int64) Region {
-	r := snowfence.Region{
-		Layout: l, Nodes: snowfence.NodeRange{Until: nodeCount(l)}, First: l.First, Last: l.Last, From: from,
-		Until: maxTick(l) + 1,
-	}
-	r.Key = ns.key(l)
-	return Region{Region: r, Owner: OwnerLeases}
-}
-
-// key tells the secrets of the present layout from those of others. Where IDs have the number
-// of their secret, the numbers begin anew with each layout.
-func (ns Namespace) key(l snowfence.Layout) string {
-	switch {
-	case l.Cipher == snowfence.Plain:
-		return ""
-	case ns.Fingerprint != ns.Layout:
-		return ns.Fingerprint
-	}
-	return fmt.Sprint("secrets since generation ", ns.Since)
-}
 
 // add adds a region, if it is not empty. This is the only way in: it proves that the region
 // meets none of the namespace. Otherwise the error is a [CollisionError] or
@@ -95,6 +48,29 @@ func (ns *Namespace) add(r Region, force bool) error {
 	return ns.fits()
 }
 
+// region returns what all nodes of the present layout can make from a tick on, with the numbers
+// that generators use.
+func (ns Namespace) region(l snowfence.Layout, from int64) Region {
+	r := snowfence.Region{
+		Layout: l, Nodes: snowfence.NodeRange{Until: nodeCount(l)}, First: l.First, Last: l.Last, From: from,
+		Until: maxTick(l) + 1,
+	}
+	r.Key = ns.key(l)
+	return Region{Region: r, Owner: OwnerLeases}
+}
+
+// key tells the secrets of the present layout from those of others. Where IDs have the number
+// of their secret, the numbers begin anew with each layout.
+func (ns Namespace) key(l snowfence.Layout) string {
+	switch {
+	case l.Cipher == snowfence.Plain:
+		return ""
+	case ns.Fingerprint != ns.Layout:
+		return ns.Fingerprint
+	}
+	return fmt.Sprint("secrets since generation ", ns.Since)
+}
+
 // fits reports why the namespace cannot remember so much.
 func (ns Namespace) fits() error {
 	layouts, regions := storedRegions(ns.Regions)
@@ -121,17 +97,6 @@ func (ns *Namespace) each(f func(Region) []Region) {
 		}
 	}
 	ns.Regions = out
-}
-
-// empty reports whether the region has no ID.
-func (r Region) empty() bool {
-	return r.From >= r.Until || r.First > r.Last || r.Nodes.From >= r.Nodes.Until
-}
-
-// ended returns the region as it is when it ends before a tick.
-func (r Region) ended(tick int64) Region {
-	r.Until, r.Ended = min(tick, r.Until), true
-	return r
 }
 
 // end ends the present layout before a tick. Functions go on.
@@ -264,62 +229,73 @@ func (ns Namespace) History() []Region {
 	return slices.DeleteFunc(ns.layouts(), func(r Region) bool { return !r.Ended })
 }
 
-// Times returns the times of the region's ticks: the start of the first, and the end of the last.
-func (r Region) Times() (from, until time.Time) {
-	return r.Layout.TimeOf(r.From), r.Layout.TimeOf(r.Until)
+// CollisionError means that a change of a namespace is refused, because a new region can make
+// an ID that an earlier one can.
+type CollisionError struct {
+	Earlier, Later Region
+	Collision      snowfence.Collision // From is the reading of the earlier region
 }
 
-// storedRegion is a region as a record keeps it: its layout is stored once.
-type storedRegion struct {
-	Owner     Owner      `json:"owner"`
-	Layout    int        `json:"layout"` // index
-	Key       string     `json:"key,omitempty"`
-	Nodes     [2]int64   `json:"nodes"`   // half-open
-	Numbers   [2]int64   `json:"numbers"` // both included
-	Ticks     [2]int64   `json:"ticks"`   // half-open
-	Ended     bool       `json:"ended,omitempty"`
-	Forced    bool       `json:"forced,omitempty"`
-	Functions *Functions `json:"functions,omitempty"`
+func (e *CollisionError) Error() string {
+	x, q := e.Collision, e.Earlier
+	use := "in use"
+	if q.Ended {
+		_, until := q.Times()
+		use += " until " + until.Format(time.RFC3339Nano)
+	}
+	text := fmt.Sprintf("ID %d can be made by both: as tick %d of node %d of the layout %s (%s, %s), "+
+		"and as tick %d of node %d of the layout %s (%s)",
+		int64(x.ID), x.From.Tick, x.From.Node, q.Layout, q.Owner, use, x.To.Tick, x.To.Node, e.Later.Layout,
+		e.Later.Owner)
+	if f := q.Functions; f != nil && !q.Ended && e.Later.Owner == OwnerLeases {
+		text += fmt.Sprintf(": functions in a database make the IDs of node %d (%s): drop them and retire the node "+
+			"first", q.Nodes.From, f.database())
+	}
+	return text
 }
 
-func storedRegions(rs []Region) (layouts []string, stored []storedRegion) {
-	for _, r := range rs {
-		spec := r.Layout.String()
-		i := slices.Index(layouts, spec)
-		if i < 0 {
-			i, layouts = len(layouts), append(layouts, spec)
-		}
-		stored = append(stored, storedRegion{
-			r.Owner, i, r.Key,
-			[2]int64{r.Nodes.From, r.Nodes.Until},
-			[2]int64{r.First, r.Last},
-			[2]int64{r.From, r.Until},
-			r.Ended, r.Forced, r.Functions,
-		})
+// functionsAt returns the region of a node while functions in a database have it.
+func (ns Namespace) functionsAt(node int64) (Region, bool) {
+	i := slices.IndexFunc(ns.Regions, func(r Region) bool { return r.functionsOf(node) })
+	if i < 0 {
+		return Region{}, false
 	}
-	return layouts, stored
+	return ns.Regions[i], true
 }
 
-func readRegions(specs []string, stored []storedRegion) ([]Region, error) {
-	layouts := make([]snowfence.Layout, len(specs))
-	for i, spec := range specs {
-		var err error
-		if layouts[i], err = snowfence.ParseLayout(spec); err != nil {
-			return nil, err
+func (r Region) functionsOf(node int64) bool {
+	return r.Owner == OwnerFunctions && !r.Ended && r.Nodes.From == node
+}
+
+// ofLeases returns why a lease may not have nodes. Those that can be leased are its own.
+func (ns Namespace) ofLeases(first, count int64) error {
+	if first >= ns.First && first+count-1 <= ns.Last {
+		return nil
+	}
+	missing := ns.uncovered(snowfence.NodeRange{From: first, Until: first + count})
+	if missing.From >= missing.Until {
+		return nil
+	}
+	l, err := snowfence.ParseLayout(ns.Layout)
+	if err != nil {
+		return fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
+	}
+	r := ns.region(l, ns.Start)
+	r.Nodes = snowfence.NodeRange{From: missing.From, Until: missing.From + 1}
+	if err = ns.add(r, false); err == nil {
+		err = errors.New("it was left to functions in a database: make it leasable")
+	}
+	return marked{fmt.Errorf("lease: node %d of namespace %q: %w", missing.From, ns.Name, err), ErrVetoed}
+}
+
+// withoutFunctions refuses the end of a namespace whose functions go on.
+func (ns Namespace) withoutFunctions() error {
+	for _, q := range ns.Regions {
+		if q.Owner == OwnerFunctions && !q.Ended {
+			err := fmt.Errorf("lease: namespace %q: functions in a database make the IDs of node %d (%s): "+
+				"drop them and retire the node first", ns.Name, q.Nodes.From, q.Functions.database())
+			return marked{err, ErrRefused}
 		}
 	}
-	var out []Region
-	for _, s := range stored {
-		if s.Layout < 0 || s.Layout >= len(layouts) {
-			return nil, fmt.Errorf("a region has the layout %d of %d", s.Layout, len(layouts))
-		}
-		out = append(out, Region{
-			Region: snowfence.Region{
-				Layout: layouts[s.Layout], Key: s.Key, Nodes: snowfence.NodeRange{From: s.Nodes[0], Until: s.Nodes[1]},
-				First: s.Numbers[0], Last: s.Numbers[1], From: s.Ticks[0], Until: s.Ticks[1],
-			},
-			Owner: s.Owner, Ended: s.Ended, Forced: s.Forced, Functions: s.Functions,
-		})
-	}
-	return out, nil
+	return nil
 }

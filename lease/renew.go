@@ -10,27 +10,6 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// next implements [claim].
-func (c *storeClaim) next(ctx context.Context) (snowfence.Grant, error) {
-	g, err := c.proceed(ctx)
-	if err != nil && !lost(err) && c.own != nil {
-		err = c.replaced(ctx, err)
-	}
-	return g, err
-}
-
-// proceed takes the next step: it acquires, settles an acquisition, or renews. One that had a grant
-// before takes no node over, or two leases would do so for ever.
-func (c *storeClaim) proceed(ctx context.Context) (snowfence.Grant, error) {
-	switch {
-	case c.held == nil:
-		return c.acquire(ctx, c.own != nil || c.free)
-	case c.held.pending:
-		return c.settleAcquire(ctx)
-	}
-	return c.renew(ctx)
-}
-
 // renew moves the until of the hold ahead. The order is
 // the rule: write, then read the namespace, then use.
 func (c *storeClaim) renew(ctx context.Context) (none snowfence.Grant, err error) {

@@ -8,34 +8,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
-	"github.com/snowfence/snowfence/lease/store"
 )
-
-// Reserved says who makes IDs with sequence numbers below the first of a layout. No generator
-// of Snowfence does. A namespace keeps what it says for good, also as a tombstone.
-type Reserved struct {
-	// Others says that there are such IDs that no [Backfill] made: made by hand, or by
-	// snow-drift after its clock stepped back.
-	Others bool `json:"others,omitempty"`
-	// Backfill is how many of these numbers, from 0 up, a [Backfill] uses; 0 means that there is
-	// none.
-	Backfill int64 `json:"backfill,omitempty"`
-	// Nodes are those that a [Backfill] may use. The zero value means all, as it is until the store
-	// was rolled back.
-	Nodes snowfence.NodeRange `json:"nodes,omitzero"`
-	// Stopped says that the store was rolled back, so that no [Backfill] goes on with these nodes.
-	Stopped bool `json:"-"`
-}
-
-// ledger is what a namespace knows of the counts of its backfills.
-type ledger struct {
-	// Until is a time in Unix milliseconds: no tick that begins then or later was used.
-	Until int64 `json:"until,omitempty"`
-	// Identity is that of the store whose counts are right; "" after it was rolled back.
-	Identity string `json:"identity,omitempty"`
-	// Epoch is how right counts begin. Hours with others are full.
-	Epoch string `json:"epoch,omitempty"`
-}
 
 // ErrRolledBack means that the store may have lost counts of [Backfill]: see
 // [Operator.BackfillNodes].
@@ -163,12 +136,6 @@ func (r Reserved) open(node int64) bool {
 	return r.Nodes == (snowfence.NodeRange{}) || node >= r.Nodes.From && node < r.Nodes.Until
 }
 
-// rolledBack notes that the store may have lost what it acknowledged.
-func (ns *Namespace) rolledBack(now time.Time) {
-	ns.RolledBack = max(ns.RolledBack, now.UnixMilli()+1)
-	ns.ledger.Identity = ""
-}
-
 func (ns Namespace) notAllowed() error {
 	err := fmt.Errorf("lease: namespace %q makes no IDs for the past: an operator has to allow it, and to choose "+
 		"reserved numbers that nobody else uses (snowfence namespace change --past)", ns.Name)
@@ -204,35 +171,6 @@ func (ns *Namespace) reserve() error {
 		return marked{err, ErrRefused}
 	}
 	return nil
-}
-
-// editNamespace changes the record of a namespace, and
-// writes it if change says that there is anything to write.
-func editNamespace(
-	ctx context.Context, st store.Store, name string, change func(*Namespace) (bool, error),
-) (Namespace, error) {
-	if st == nil {
-		return Namespace{}, errors.New("lease: the Store is nil")
-	}
-	if err := CheckName(name); err != nil {
-		return Namespace{}, err
-	}
-	for {
-		ns, err := readNamespace(ctx, st, name)
-		if err != nil {
-			return Namespace{}, err
-		}
-		write, err := change(&ns)
-		if err != nil {
-			return Namespace{}, err
-		}
-		if !write {
-			return ns, nil
-		}
-		if ns, err = ns.write(ctx, st); !errors.Is(err, store.ErrLost) {
-			return ns, err
-		}
-	}
 }
 
 func showMilli(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }

@@ -3,32 +3,13 @@ package lease
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
 )
-
-// Functions are functions in a database that make the IDs of a node ("snowfence sql"). The node
-// has no lease, so nothing ends its layout: until it is retired, they make IDs of this layout.
-type Functions struct {
-	Dialect string        `json:"dialect"`         // of the database
-	Label   string        `json:"label,omitempty"` // for people: which database
-	Lead    time.Duration `json:"lead"`            // how far its IDs run ahead of the database's clock
-	Printed int64         `json:"printed"`         // when they were made, in Unix milliseconds; RecordFunctions sets it
-}
-
-// database names the database, for people.
-func (f Functions) database() string {
-	if f.Label == "" {
-		return f.Dialect
-	}
-	return f.Dialect + ", " + f.Label
-}
 
 const (
 	// sqlSkew is how far a database's clock may be off that of whoever retires its functions.
@@ -242,50 +223,4 @@ func (ns Namespace) retiredSQL(node int64, now time.Time) (Region, error) {
 		return Region{}, marked{err, ErrRefused}
 	}
 	return q.ended(max(q.From, q.Layout.TickOf(now.Add(q.Functions.Lead+sqlSkew))) + 1), nil
-}
-
-// functionsAt returns the region of a node while functions in a database have it.
-func (ns Namespace) functionsAt(node int64) (Region, bool) {
-	i := slices.IndexFunc(ns.Regions, func(r Region) bool { return r.functionsOf(node) })
-	if i < 0 {
-		return Region{}, false
-	}
-	return ns.Regions[i], true
-}
-
-func (r Region) functionsOf(node int64) bool {
-	return r.Owner == OwnerFunctions && !r.Ended && r.Nodes.From == node
-}
-
-// ofLeases returns why a lease may not have nodes. Those that can be leased are its own.
-func (ns Namespace) ofLeases(first, count int64) error {
-	if first >= ns.First && first+count-1 <= ns.Last {
-		return nil
-	}
-	missing := ns.uncovered(snowfence.NodeRange{From: first, Until: first + count})
-	if missing.From >= missing.Until {
-		return nil
-	}
-	l, err := snowfence.ParseLayout(ns.Layout)
-	if err != nil {
-		return fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
-	}
-	r := ns.region(l, ns.Start)
-	r.Nodes = snowfence.NodeRange{From: missing.From, Until: missing.From + 1}
-	if err = ns.add(r, false); err == nil {
-		err = errors.New("it was left to functions in a database: make it leasable")
-	}
-	return marked{fmt.Errorf("lease: node %d of namespace %q: %w", missing.From, ns.Name, err), ErrVetoed}
-}
-
-// withoutFunctions refuses the end of a namespace whose functions go on.
-func (ns Namespace) withoutFunctions() error {
-	for _, q := range ns.Regions {
-		if q.Owner == OwnerFunctions && !q.Ended {
-			err := fmt.Errorf("lease: namespace %q: functions in a database make the IDs of node %d (%s): "+
-				"drop them and retire the node first", ns.Name, q.Nodes.From, q.Functions.database())
-			return marked{err, ErrRefused}
-		}
-	}
-	return nil
 }

@@ -27,7 +27,7 @@ var others = []string{"storetest", "rig", "libsnowfence"}
 // something in Go.
 var told = regexp.MustCompile(`snowfence (new|namespace|lease|serve|token|secret|plan|audit|help|decode) |` +
 	`\b(GRANT|ALTER TABLE|SET GLOBAL|SREM|SELECT IS_USED_LOCK|etcdctl|redis-cli|fuser|chgrp|chmod)\b|` +
-	`\b(lease|snowfence|sqlstore|Options|SourceOptions|Config)\.[A-Z][A-Za-z]+|\bSet[A-Z][A-Za-z]+\b|(: |, |or )(use|see|set|give|add|leave|take|read|call) (a |the )?--?[a-z]`)
+	`\b(lease|store|snowfence|sqlstore|Options|SourceOptions|Config)\.[A-Z][A-Za-z]+|\bSet[A-Z][A-Za-z]+\b|(: |, |or )(use|see|set|give|add|leave|take|read|call) (a |the )?--?[a-z]`)
 
 // set finds advice about settings in the texts of stores.
 var set = regexp.MustCompile(`(: |, |; |, and |: then )(set|raise|open the file with) |make room|SET GLOBAL `)

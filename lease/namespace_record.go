@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -32,7 +34,9 @@ func namespaceOf(st store.Store, r store.Record) (Namespace, error) {
 	if r.Nonce == "" {
 		return Namespace{}, fmt.Errorf("lease: namespace %q: %w in this store: create it", r.Namespace, ErrNoNamespace)
 	}
-	if g, ok := st.(*group); ok {
+	if g, ok := st.(interface {
+		decode(r store.Record) (Namespace, error)
+	}); ok {
 		return g.decode(r)
 	}
 	return decodeNamespace(r)
@@ -74,4 +78,59 @@ func (ns Namespace) write(ctx context.Context, st store.Store) (Namespace, error
 		return Namespace{}, fmt.Errorf("lease: writing namespace %q: %w", ns.Name, err)
 	}
 	return ns, nil
+}
+
+// storedRegion is a region as a record keeps it: its layout is stored once.
+type storedRegion struct {
+	Owner     Owner      `json:"owner"`
+	Layout    int        `json:"layout"` // index
+	Key       string     `json:"key,omitempty"`
+	Nodes     [2]int64   `json:"nodes"`   // half-open
+	Numbers   [2]int64   `json:"numbers"` // both included
+	Ticks     [2]int64   `json:"ticks"`   // half-open
+	Ended     bool       `json:"ended,omitempty"`
+	Forced    bool       `json:"forced,omitempty"`
+	Functions *Functions `json:"functions,omitempty"`
+}
+
+func storedRegions(rs []Region) (layouts []string, stored []storedRegion) {
+	for _, r := range rs {
+		spec := r.Layout.String()
+		i := slices.Index(layouts, spec)
+		if i < 0 {
+			i, layouts = len(layouts), append(layouts, spec)
+		}
+		stored = append(stored, storedRegion{
+			r.Owner, i, r.Key,
+			[2]int64{r.Nodes.From, r.Nodes.Until},
+			[2]int64{r.First, r.Last},
+			[2]int64{r.From, r.Until},
+			r.Ended, r.Forced, r.Functions,
+		})
+	}
+	return layouts, stored
+}
+
+func readRegions(specs []string, stored []storedRegion) ([]Region, error) {
+	layouts := make([]snowfence.Layout, len(specs))
+	for i, spec := range specs {
+		var err error
+		if layouts[i], err = snowfence.ParseLayout(spec); err != nil {
+			return nil, err
+		}
+	}
+	var out []Region
+	for _, s := range stored {
+		if s.Layout < 0 || s.Layout >= len(layouts) {
+			return nil, fmt.Errorf("a region has the layout %d of %d", s.Layout, len(layouts))
+		}
+		out = append(out, Region{
+			Region: snowfence.Region{
+				Layout: layouts[s.Layout], Key: s.Key, Nodes: snowfence.NodeRange{From: s.Nodes[0], Until: s.Nodes[1]},
+				First: s.Numbers[0], Last: s.Numbers[1], From: s.Ticks[0], Until: s.Ticks[1],
+			},
+			Owner: s.Owner, Ended: s.Ended, Forced: s.Forced, Functions: s.Functions,
+		})
+	}
+	return out, nil
 }

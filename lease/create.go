@@ -1,0 +1,123 @@
+package lease
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// NamespaceOptions says what leases of a namespace may do. Nil and the
+// zero value are right for most.
+type NamespaceOptions struct {
+	// Nodes can be leased. The zero value means all nodes of the layout. For a
+	// deleted namespace that comes back, it means its earlier nodes.
+	Nodes snowfence.NodeRange
+
+	// MaxTTL is the longest ttl of a lease, and MaxSkew how far a clock may be off. After a backup
+	// was restored, IDs go on after MaxTTL and twice MaxSkew. 0 means 15 s, or what a
+	// namespace that exists has.
+	MaxTTL, MaxSkew time.Duration
+}
+
+// Create makes a namespace for IDs of the scheme. If there is one
+// already, it must be the same: then nothing changes. A deleted namespace comes
+// back above its floor, with the same layout. Nodes that could not be leased
+// before, and that o names, count as used by hand until now. A layout whose time
+// has run out is refused.
+//
+// If the layout has a key field, the namespace remembers from
+// the beginning which secret has which key number. It adds secrets
+// that it does not know yet: this is how secrets are rotated.
+func (op Operator) Create(
+	ctx context.Context, name string, s *snowfence.Scheme, o *NamespaceOptions,
+) (Namespace, error) {
+	if err := check(op.st, name, s); err != nil {
+		return Namespace{}, err
+	}
+	now, layout := world.From(ctx).Now(), s.Layout()
+	if o == nil {
+		o = &NamespaceOptions{}
+	}
+	c := NamespaceChange{Unused: now, Nodes: o.Nodes}
+	for {
+		ns, err := readNamespace(ctx, op.st, name)
+		switch {
+		case errors.Is(err, ErrNoNamespace):
+			ns = Namespace{
+				Name: name, Since: 1, Last: nodeCount(layout) - 1,
+				ticketKey: world.From(ctx).Text(), record: store.Record{Key: store.Key{
+					Namespace: name,
+					Node:      store.NamespaceNode,
+				}},
+			}
+		case err != nil:
+			return Namespace{}, err
+		case ns.Fingerprint != s.Fingerprint():
+			return Namespace{}, mismatch(name, ns.Fingerprint, s.Fingerprint())
+		case ns.State == Changing:
+			return Namespace{}, ns.notActive()
+		}
+		ns.Layout, ns.Fingerprint = layout.String(), s.Fingerprint()
+		if ns.record.Nonce == "" || ns.State == Deleted {
+			if err := ns.limit(cmp.Or(o.MaxTTL, ns.MaxTTL, usual.ttl), cmp.Or(o.MaxSkew, ns.MaxSkew, usual.skew),
+				now); err != nil {
+				return Namespace{}, err
+			}
+		}
+		if ns.Regions == nil {
+			if err := ns.begin(layout, false); err != nil {
+				return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
+			}
+		}
+		next, err := c.renode(ns, now)
+		switch {
+		case err != nil:
+			return Namespace{}, err
+		case ns.State == Active && (ns.First != next.First || ns.Last != next.Last):
+			err := fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d",
+				name, ns.First, ns.Last, next.First, next.Last)
+			return Namespace{}, marked{err, ErrExists}
+		case ns.State == Active && (cmp.Or(o.MaxTTL, ns.MaxTTL) != ns.MaxTTL || cmp.Or(o.MaxSkew,
+			ns.MaxSkew) != ns.MaxSkew):
+			err := fmt.Errorf("lease: namespace %q exists with a longest ttl of %v and a largest skew of %v: "+
+				"change it to have others", name, ns.MaxTTL, ns.MaxSkew)
+			return Namespace{}, marked{err, ErrExists}
+		}
+		keys, added, err := ns.rotated(s, true)
+		switch {
+		case err != nil:
+			return Namespace{}, err
+		case ns.State == Active && !added:
+			return ns, nil
+		case ns.State == Active: // a secret that it did not know
+			ns.Keys = keys
+			if ns, err = ns.write(ctx, op.st); !errors.Is(err, store.ErrLost) {
+				return ns, err
+			}
+			continue
+		case layout.TickOf(now) > s.MaxTick():
+			return Namespace{}, invalidf("lease: namespace %q: the time of the layout ran out on %v: "+
+				"nobody could make an ID (%w)",
+				name, layout.TimeOf(s.MaxTick()).Format(time.RFC3339), snowfence.ErrLifetime)
+		}
+		next.Generation, next.State, next.Keys = ns.Generation+1, Active, keys
+		ns = next
+		if ns.record.Nonce == "" {
+			if ns.Identity, err = op.st.Identity(ctx, name); err != nil {
+				return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
+			}
+		}
+		// A namespace that comes back keeps the identity of its earlier store.
+		// If the store is another one by now, the first lease raises the floor.
+		ns, err = ns.write(ctx, op.st)
+		if !errors.Is(err, store.ErrLost) {
+			return ns, err
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// Operator does what operators do with the namespaces of a store, and with their nodes.
+type Operator struct{ st store.Store }
+
+// Namespaces returns the [Operator] of a store. It asks the store nothing.
+func Namespaces(st store.Store) Operator { return Operator{st} }
+
+// Show returns a namespace, also a deleted one.
+// It is [ErrNoNamespace] if there is none of the name.
+func (op Operator) Show(ctx context.Context, name string) (Namespace, error) {
+	return readNamespace(ctx, op.st, name)
+}
+
+// List returns all namespaces of a store
+// in the order of their names, also deleted ones.
+func (op Operator) List(ctx context.Context) ([]Namespace, error) {
+	heads, err := op.st.Heads(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("lease: listing namespaces: %w", err)
+	}
+	var out []Namespace
+	for _, r := range heads {
+		if r.Node != store.NamespaceNode {
+			continue
+		}
+		ns, err := decodeNamespace(r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, ns)
+	}
+	return out, nil
+}
+
+// editNamespace changes the record of a namespace, and
+// writes it if change says that there is anything to write.
+func editNamespace(
+	ctx context.Context, st store.Store, name string, change func(*Namespace) (bool, error),
+) (Namespace, error) {
+	if st == nil {
+		return Namespace{}, errors.New("lease: the Store is nil")
+	}
+	if err := CheckName(name); err != nil {
+		return Namespace{}, err
+	}
+	for {
+		ns, err := readNamespace(ctx, st, name)
+		if err != nil {
+			return Namespace{}, err
+		}
+		write, err := change(&ns)
+		if err != nil {
+			return Namespace{}, err
+		}
+		if !write {
+			return ns, nil
+		}
+		if ns, err = ns.write(ctx, st); !errors.Is(err, store.ErrLost) {
+			return ns, err
+		}
+	}
+}
+
+// Confirm accepts a store that was moved on purpose, with all its data and
+// while nobody used it. Without it, the next lease sees another identity, and
+// grants start above now + the longest ttl + twice the largest skew
+// ([Namespace.AfterRollback]).
+func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, error) {
+	for {
+		ns, err := readNamespace(ctx, op.st, namespace)
+		if err != nil {
+			return Namespace{}, err
+		}
+		id, err := op.st.Identity(ctx, namespace)
+		if err != nil {
+			return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
+		}
+		w := world.From(ctx)
+		if ns.Identity == id {
+			return ns, nil
+		}
+		ns.rolledBack(w.Now())
+		ns.Identity = id
+		ns, err = ns.write(ctx, op.st)
+		if !errors.Is(err, store.ErrLost) {
+			return ns, err
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package lease
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// register makes sure that the namespace exists, is for this
+// scheme, and allows this lease's ttl and skew.
+func (c *storeClaim) register(ctx context.Context) error {
+	if err := c.create(ctx); err != nil {
+		return err // the next read would ask for a namespace that we may create
+	}
+	_, err := c.usable(ctx)
+	return err
+}
+
+// create makes the namespace if it is missing, and the options say so.
+func (c *storeClaim) create(ctx context.Context) error {
+	if !c.opts.Create {
+		return nil
+	}
+	_, err := readNamespace(ctx, c.st, c.name)
+	if errors.Is(err, ErrNoNamespace) {
+		_, err = Namespaces(c.st).Create(ctx, c.name, c.scheme, c.opts.creation())
+	}
+	return err
+}
+
+// usable returns the namespace if it gives grants to this lease: active, for this
+// scheme, in the store it was made in. It adds to the namespace new keys, and the
+// identity of a store that was moved, which raises the floor.
+func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
+	for {
+		ns, err := readNamespace(ctx, c.st, c.name)
+		if err != nil {
+			return Namespace{}, err
+		}
+		if err := ns.usable(c.scheme); err != nil {
+			return Namespace{}, err
+		}
+		if err := c.settle(ns); err != nil {
+			return Namespace{}, err
+		}
+		id, err := c.st.Identity(ctx, c.name)
+		if err != nil {
+			return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
+		}
+		if n := c.opts.Node; n == nil && (ns.Last-ns.First+1 < int64(c.opts.Nodes)) {
+			return Namespace{}, invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d",
+				c.name, ns.Last-ns.First+1, c.opts.Nodes)
+		}
+		keys, added, err := ns.rotated(c.scheme, false)
+		switch {
+		case err != nil:
+			return Namespace{}, err
+		case id != ns.Identity:
+			c.report(EventReplaced, nil, "was", ns.Identity, "is", id)
+			if err := c.raiseFloor(ctx, func(ns Namespace, id string) bool { return ns.Identity == id }); err != nil {
+				return Namespace{}, err
+			}
+			continue
+		case !added:
+			return ns, nil
+		}
+		ns.Keys = keys
+		ns, err = ns.write(ctx, c.st)
+		if !errors.Is(err, store.ErrLost) {
+			return ns, err
+		}
+	}
+}
+
+// fit returns the ttl and the skew of a lease with these options, or why the namespace refuses
+// them.
+func (ns Namespace) fit(o Options) (l limits, err error) {
+	l = limits{cmp.Or(o.TTL, min(usual.ttl, ns.MaxTTL)), cmp.Or(o.MaxSkew, min(usual.skew, ns.MaxSkew))}
+	switch {
+	case l.ttl > ns.MaxTTL:
+		return l, invalidf("lease: namespace %q: a ttl of %v is more than its longest, %v: take that one, or raise it "+
+			"(snowfence namespace change %s --max-ttl %v)", ns.Name, l.ttl, ns.MaxTTL, ns.Name, l.ttl)
+	case l.skew > ns.MaxSkew:
+		return l,
+			invalidf("lease: namespace %q: a skew of %v is more than its largest, %v: take that one, or raise it "+
+				"(snowfence namespace change %s --max-skew %v)", ns.Name, l.skew, ns.MaxSkew, ns.Name, l.skew)
+	}
+	return l, nil
+}
