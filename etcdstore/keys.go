@@ -3,7 +3,6 @@ package etcdstore
 import (
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/snowfence/snowfence"
@@ -21,13 +20,13 @@ type keyspace string
 func (p keyspace) id() string { return string(p) + "id" }
 
 func (p keyspace) record(k store.Key) string {
-	return string(p) + "r/" + escape(k.Namespace) + "/" + sortable(k.Node)
+	return string(p) + "r/" + escape(k.Namespace) + "/" + store.NodeText(k.Node)
 }
 
-// records returns the range of the records of nodes first to last.
-func (p keyspace) records(namespace string, nodes snowfence.NodeRange) (from, end string) {
-	base := string(p) + "r/" + escape(namespace) + "/"
-	return base + sortable(nodes.From), base + sortable(nodes.Until)
+// records returns how the keys of a namespace begin, and the range of those of the nodes.
+func (p keyspace) records(namespace string, nodes snowfence.NodeRange) (base, from, end string) {
+	base = string(p) + "r/" + escape(namespace) + "/"
+	return base, base + store.NodeText(nodes.From), base + store.NodeText(nodes.Until)
 }
 
 // after returns where the records begin of the namespaces that sort after one.
@@ -43,18 +42,6 @@ func (p keyspace) namespaceOf(key string) (string, error) {
 	}
 	return "", fmt.Errorf("the key %q is none of this program's: give leases a prefix of their own", key)
 }
-
-// nodeOf returns the node at the end of a key.
-func nodeOf(key string) (int64, error) {
-	text := key[strings.LastIndexByte(key, '/')+1:]
-	if n, err := strconv.ParseUint(text, 16, 64); err == nil && sortable(int64(n^1<<63)) == text {
-		return int64(n ^ 1<<63), nil
-	}
-	return 0, fmt.Errorf("the key %q is none of this program's: give leases a prefix of their own", key)
-}
-
-// sortable writes a number as 16 digits that sort as the numbers do.
-func sortable(n int64) string { return fmt.Sprintf("%016x", uint64(n)^1<<63) }
 
 // escape percent-encodes all but letters, digits, '-', '_' and '.'. It must never change,
 // because stored keys are compared with it.

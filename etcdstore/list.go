@@ -3,6 +3,7 @@ package etcdstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -60,7 +61,7 @@ func (l *listing) get(ctx context.Context, from, end string, limit int, opts ...
 func (l *listing) nodes(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
 ) (out []store.Record, err error) {
-	from, end := l.s.keys.records(namespace, nodes)
+	base, from, end := l.s.keys.records(namespace, nodes)
 	for {
 		page := min(paged, limit-len(out))
 		a, err := l.get(ctx, from, end, page)
@@ -69,11 +70,11 @@ func (l *listing) nodes(
 		}
 		kvs := a.ranges[0].Kvs
 		for _, kv := range kvs {
-			node, err := nodeOf(string(kv.Key))
+			node, err := store.ParseNodeText(strings.TrimPrefix(string(kv.Key), base))
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("etcdstore: the key %q: %w", kv.Key, err)
 			}
-			r, _, err := decode(store.Key{Namespace: namespace, Node: node}, kv.Value)
+			r, _, err := store.Decode(store.Key{Namespace: namespace, Node: node}, string(kv.Value))
 			if err != nil {
 				return nil, err
 			}

@@ -156,7 +156,7 @@ func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 		for i, k := range rest[:n] {
 			r := store.Record{Key: k}
 			if kvs := resp.ranges[i].Kvs; len(kvs) > 0 {
-				if r, _, err = decode(k, kvs[0].Value); err != nil {
+				if r, _, err = store.Decode(k, string(kvs[0].Value)); err != nil {
 					return nil, fmt.Errorf("etcdstore: %w", err)
 				}
 			}

@@ -28,7 +28,7 @@ const (
 // repeats one, it is recognized.
 func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
-	err := store.Distinct(writes)
+	err := store.Check(writes)
 	if s.looks {
 		err = fmt.Errorf("etcdstore: %w", store.ErrReadOnly)
 	}
@@ -121,14 +121,19 @@ func (b *batch) txnOf(w store.Write) (cmps []clientv3.Cmp, then, other []clientv
 	if w.Old == "" {
 		cmps = []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(record), "=", 0)}
 	} else {
-		old := prefix(w.Old)
+		// A swap compares no other field and no revision: etcd compares values as bytes, and those that
+		// begin with a nonce lie between its front and the next greater text of that length.
+		old := store.Front(w.Old)
 		cmps = []clientv3.Cmp{
 			clientv3.Compare(clientv3.Value(record), ">", old),
 			clientv3.Compare(clientv3.Value(record), "<", beyond(old)),
 		}
 	}
-	return cmps, []clientv3.Op{clientv3.OpPut(record, encode(w.New, b.mark))}, []clientv3.Op{clientv3.OpGet(record)}
+	return cmps, []clientv3.Op{clientv3.OpPut(record, store.Encode(w.New, b.mark))}, []clientv3.Op{clientv3.OpGet(record)}
 }
+
+// beyond returns the least text greater than all that begin with a front, which ends in a tab.
+func beyond(front string) string { return front[:len(front)-1] + "\n" } // a tab is 9, a newline 10
 
 // results reads the answer to a transaction.
 func (b *batch) results(before seen, writes []store.Write, resp *clientv3.TxnResponse, errs []error) error {
@@ -161,7 +166,7 @@ func (b *batch) judgeConflict(w store.Write, found *pb.RangeResponse) error {
 	if len(found.Kvs) == 0 {
 		return store.ErrLost
 	}
-	r, mark, err := decode(w.New.Key, found.Kvs[0].Value)
+	r, mark, err := store.Decode(w.New.Key, string(found.Kvs[0].Value))
 	switch {
 	case err != nil:
 		return fmt.Errorf("etcdstore: %w", err)

@@ -69,7 +69,7 @@ func (g *group) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 
 // Swap implements [Store].
 func (g *group) Swap(ctx context.Context, writes []store.Write) []error {
-	if err := store.Distinct(writes); err != nil { // of all who would share the round trip
+	if err := store.Check(writes); err != nil { // of all who would share the round trip
 		return slices.Repeat([]error{err}, len(writes))
 	}
 	errs, err := g.swaps.ask(ctx, slices.Clone(writes))

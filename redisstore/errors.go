@@ -9,21 +9,17 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// rights are what an ACL user needs, as in the package comment.
-const rights = "~snowfence:* +eval +evalsha +info +hset +hmget +zadd +zrangebylex +sadd " +
-	"+smembers +time +wait +config|get"
+// lacksRight says what an ACL user needs, as in the package comment.
+const lacksRight = "the user lacks a right: ACL SETUSER name ~snowfence:* +eval +evalsha +info +hset +hmget +zadd " +
+	"+zrangebylex +sadd +smembers +time +wait +config|get (with your Options.Prefix)"
 
 // hints say what to do about an error of Redis that contains a text.
 var hints = []struct{ text, hint string }{
 	{"NOAUTH", "the server wants a password: give the client a user name and password"},
 	{"WRONGPASS", "the user name or the password is wrong, or the user is disabled"},
-	{"NOPERM", "the user lacks a right: ACL SETUSER name " + rights + " (with your Options.Prefix)"},
-	{
-		"can't run this command or subcommand",
-		"the user lacks a right: ACL SETUSER name " + rights + " (with your Options.Prefix)",
-	},
-	{"No permissions to access a key", "the user lacks a right: ACL SETUSER name " + rights +
-		" (with your Options.Prefix)"},
+	{"NOPERM", lacksRight},
+	{"can't run this command or subcommand", lacksRight},
+	{"No permissions to access a key", lacksRight},
 	{"READONLY", "the client talks to a replica: connect to the master, through Sentinel or as a cluster; after " +
 		"a failover this passes"},
 	{"OOM", "the server is out of memory: raise maxmemory or delete other keys, and leases go on by themselves"},
@@ -50,36 +46,27 @@ func advise(err error) error {
 	if !ok {
 		return err
 	}
-	text := e.Error()
+	text, _, _ := strings.Cut(e.Error(), ", with args beginning with")
 	if strings.Contains(text, "not allowed from read-only scripts") {
 		return fmt.Errorf("nobody has used the store since the server was started, and the first use writes: %w",
 			store.ErrReadOnly)
 	}
 	for _, h := range hints {
 		if strings.Contains(text, h.text) {
-			return &serverError{h.hint, shorten(text), err}
+			text = h.hint + ": " + text
+			break
 		}
 	}
-	return &serverError{"", shorten(text), err}
+	return &serverError{text, err}
 }
 
-func shorten(text string) string {
-	text, _, _ = strings.Cut(text, ", with args beginning with")
-	return text
-}
-
-// serverError is an error of the server with advice.
+// serverError is an error of the server with advice, and without the arguments.
 type serverError struct {
-	hint, text string
-	err        error
+	text string
+	err  error
 }
 
-func (e *serverError) Error() string {
-	if e.hint == "" {
-		return e.text
-	}
-	return fmt.Sprintf("%s: %s", e.hint, e.text)
-}
+func (e *serverError) Error() string { return e.text }
 
 // Unwrap returns what rueidis returned.
 func (e *serverError) Unwrap() error { return e.err }

@@ -21,4 +21,4 @@ if not id or known[2] ~= run or (second ~= known[3] and not cleared) then
 elseif second ~= known[3] then
   redis.call('HSET', KEYS[1], 'second', second)
 end
-local head = {id, run, field(replication, 'master_replid'), field(replication, 'master_repl_offset')}
+local head = {id, run}

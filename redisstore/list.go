@@ -16,7 +16,7 @@ func (s *Store) List(
 	if nodes.From >= nodes.Until {
 		return nil, nil
 	}
-	low, high := "["+sortable(nodes.From), "("+sortable(nodes.Until)
+	low, high := "["+store.NodeText(nodes.From), "("+store.NodeText(nodes.Until)
 	for {
 		page := min(chunk, limit-len(out))
 		a, err := s.read(ctx, namespace, "range", low, high, strconv.Itoa(page))
@@ -31,9 +31,9 @@ func (s *Store) List(
 			return nil, s.fail(namespace, err)
 		}
 		for i, m := range members {
-			node, err := parseSortable(m)
+			node, err := store.ParseNodeText(m)
 			if err != nil {
-				return nil, s.fail(namespace, errDamaged)
+				return nil, s.fail(namespace, err)
 			}
 			r, err := a.record(i, store.Key{Namespace: namespace, Node: node})
 			if err != nil {
@@ -63,11 +63,8 @@ func (s *Store) Heads(ctx context.Context) (out []store.Record, err error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range rs {
-			if r.Nonce != "" {
-				out = append(out, r)
-			}
-		}
+		out = append(out, rs...)
 	}
+	out = slices.DeleteFunc(out, func(r store.Record) bool { return r.Nonce == "" })
 	return out, nil
 }

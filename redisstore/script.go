@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha1"
@@ -8,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/redis/rueidis"
 
@@ -64,13 +66,11 @@ func noScript(err error) bool {
 	return ok && e.IsNoScript()
 }
 
-// answer is what a script returned.
+// reply is what a script returned.
 type reply struct {
-	id     string // the name of the data
-	run    string // of the server's process
-	replID string
-	offset string
-	body   []rueidis.RedisMessage
+	id   string // the name of the data
+	run  string // of the server's process
+	body []rueidis.RedisMessage
 }
 
 var errShort = errors.New("a script answered with fewer values than it should: something between here and the " +
@@ -81,16 +81,12 @@ func parse(res rueidis.RedisResult) (a reply, err error) {
 	if err != nil {
 		return a, err
 	}
-	if len(all) < 5 {
+	if len(all) < 3 {
 		return a, errShort
 	}
-	for i, to := range []*string{&a.id, &a.run, &a.replID, &a.offset} {
-		if *to, err = all[i].ToString(); err != nil {
-			return a, err
-		}
-	}
-	a.body = all[4:]
-	return a, nil
+	id, err := all[0].ToString()
+	run, failed := all[1].ToString()
+	return reply{id, run, all[2:]}, cmp.Or(err, failed)
 }
 
 // record decodes the i-th record of an answer.
@@ -103,11 +99,8 @@ func (a reply) record(i int, k store.Key) (store.Record, error) {
 	if rueidis.IsRedisNil(err) {
 		return store.Record{Key: k}, nil
 	}
-	var r store.Record
-	if err == nil {
-		r, err = decode(k, value)
-	}
-	if err != nil {
+	r, failed := decode(k, value)
+	if err = cmp.Or(err, failed); err != nil {
 		return r, fmt.Errorf("redisstore: node %d of namespace %q: %w", k.Node, k.Namespace, err)
 	}
 	return r, nil
@@ -139,10 +132,9 @@ func (s *Store) read(ctx context.Context, namespace string, args ...string) (rep
 		return reply{}, err
 	}
 	started := s.start()
-	a, err := parse(s.client.Do(ctx, s.call(readScript, true, namespace, args).ToRetryable()))
-	if noScript(err) {
-		a, err = parse(s.client.Do(ctx, s.call(readScript, false, namespace, args).ToRetryable()))
-	}
+	a, err := parse(s.send(ctx, s.client, func(known bool) []rueidis.Completed {
+		return []rueidis.Completed{s.call(readScript, known, namespace, args).ToRetryable()}
+	})[0])
 	if err != nil {
 		return a, s.fail(namespace, err)
 	}
@@ -151,10 +143,8 @@ func (s *Store) read(ctx context.Context, namespace string, args ...string) (rep
 
 // checkName refuses names that would end the hash tag early.
 func checkName(namespace string) error {
-	for _, c := range namespace {
-		if c == '{' || c == '}' {
-			return fmt.Errorf("redisstore: namespace %q: a name has no braces", namespace)
-		}
+	if strings.ContainsAny(namespace, "{}") {
+		return fmt.Errorf("redisstore: namespace %q: a name has no braces", namespace)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +17,7 @@ type Server struct {
 	AOF     bool   // appendonly yes
 	Fsync   string // appendfsync; "" when it may not be asked for, as with most hosted servers
 
-	run, replID string // of its process, and of its stream of replication
+	run string // of its process
 }
 
 // Loses says which acknowledged writes a crash of the server loses, by its persistence; ""
@@ -30,22 +29,17 @@ func (v Server) Loses() string {
 			"and appendfsync always"
 	case v.Fsync == "always":
 		return ""
+	case v.Fsync == "everysec" && v.waits():
+		return "appendfsync is everysec: a crash loses up to two seconds of grants: set appendfsync always, or use " +
+			"Options.AOF"
 	case v.Fsync == "everysec":
-		return "appendfsync is everysec: a crash loses up to two seconds of grants: set appendfsync always" + v.orAOF()
+		return "appendfsync is everysec: a crash loses up to two seconds of grants: set appendfsync always"
 	case v.Fsync == "no":
 		return "appendfsync is no: a crash of the machine loses what its system had not written, often 30 s: " +
 			"set appendfsync always"
 	}
 	return "appendfsync is not known (CONFIG GET is not allowed): unless it is always, a crash may lose seconds " +
 		"of grants"
-}
-
-// orAOF names the option that helps too, on servers that know it.
-func (v Server) orAOF() string {
-	if v.waits() {
-		return ", or use Options.AOF"
-	}
-	return ""
 }
 
 // checked is what is known about a server, and since when.
@@ -99,10 +93,9 @@ func (s *Store) check(ctx context.Context, namespace, run string) error {
 func (s *Store) inspect(ctx context.Context, namespace string) (v Server, err error) {
 	c, release := s.client.Dedicate()
 	defer release()
-	build := func(known bool) []rueidis.Completed {
+	a, err := parse(s.send(ctx, c, func(known bool) []rueidis.Completed {
 		return []rueidis.Completed{s.call(readScript, known, namespace, []string{"server"})}
-	}
-	a, err := parse(s.resendUnknown(ctx, c, c.DoMulti(ctx, build(true)...), build)[0])
+	})[0])
 	if err != nil {
 		return v, err
 	}
@@ -116,7 +109,7 @@ func (s *Store) inspect(ctx context.Context, namespace string) (v Server, err er
 		facts[name] = value
 	}
 	v = Server{
-		run: a.run, replID: a.replID, Version: facts["redis_version"], Policy: facts["maxmemory_policy"],
+		run: a.run, Version: facts["redis_version"], Policy: facts["maxmemory_policy"],
 		AOF: facts["aof_enabled"] == "1",
 	}
 	fsync, err := c.Do(ctx, s.client.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
@@ -149,9 +142,7 @@ func (s *Store) inspect(ctx context.Context, namespace string) (v Server, err er
 
 // waits reports whether the server knows WAITAOF.
 func (v Server) waits() bool {
-	major, rest, _ := strings.Cut(v.Version, ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	a, err1 := strconv.Atoi(major)
-	b, err2 := strconv.Atoi(minor)
-	return err1 == nil && err2 == nil && (a > 7 || a == 7 && b >= 2)
+	var major, minor int
+	_, err := fmt.Sscanf(v.Version, "%d.%d", &major, &minor)
+	return err == nil && (major > 7 || major == 7 && minor >= 2)
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -114,7 +113,7 @@ func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 			n := min(chunk, len(at))
 			args := []string{"get"}
 			for _, i := range at[:n] {
-				args = append(args, sortable(keys[i].Node))
+				args = append(args, store.NodeText(keys[i].Node))
 			}
 			a, err := s.read(ctx, namespace, args...)
 			if err != nil {
@@ -150,7 +149,7 @@ func (s *Store) Identity(ctx context.Context, namespace string) (string, error) 
 	last := s.seen[namespace]
 	s.mu.Unlock()
 	if last.id == "" {
-		a, err := s.read(ctx, namespace, "get", sortable(0))
+		a, err := s.read(ctx, namespace, "get", store.NodeText(0))
 		if err != nil {
 			return "", err
 		}
@@ -161,19 +160,14 @@ func (s *Store) Identity(ctx context.Context, namespace string) (string, error) 
 
 // Now implements [store.Store]. In a cluster it is the time of any of its servers.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	t, err := s.client.Do(ctx, s.client.B().Time().Build().ToRetryable()).AsStrSlice()
+	t, err := s.client.Do(ctx, s.client.B().Time().Build().ToRetryable()).AsIntSlice()
+	if err == nil && len(t) != 2 {
+		err = fmt.Errorf("TIME answered %v", t)
+	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("redisstore: %w", advise(err))
 	}
-	if len(t) != 2 {
-		return time.Time{}, fmt.Errorf("redisstore: TIME answered %q", t)
-	}
-	sec, err1 := strconv.ParseInt(t[0], 10, 64)
-	micro, err2 := strconv.ParseInt(t[1], 10, 64)
-	if err1 != nil || err2 != nil {
-		return time.Time{}, fmt.Errorf("redisstore: TIME answered %q", t)
-	}
-	return time.Unix(sec, micro*1000), nil
+	return time.Unix(t[0], t[1]*1000), nil
 }
 
 // fail says where an error comes from and what to do about it.

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 // script. Results are nil only with the acknowledgements that [Options] asks for.
 func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
-	if err := store.Distinct(writes); err != nil {
+	if err := store.Check(writes); err != nil {
 		return slices.Repeat([]error{err}, len(writes))
 	}
 	for namespace, at := range byNamespace(writes, func(w store.Write) string { return w.New.Namespace }) {
@@ -55,10 +56,7 @@ func (s *Store) registerNamespace(ctx context.Context, namespace string) error {
 	results, err := s.commit(ctx, listName, func(bool) []rueidis.Completed {
 		return []rueidis.Completed{s.client.B().Sadd().Key(s.namespaces()).Member(namespace).Build()}
 	})
-	if failed := results[0].Error(); failed != nil {
-		err = failed
-	}
-	if err != nil {
+	if err = cmp.Or(results[0].Error(), err); err != nil {
 		return s.fail(namespace, fmt.Errorf("putting it on the list of namespaces: %w", advise(err)))
 	}
 	s.mu.Lock()
@@ -77,30 +75,26 @@ const window = 8
 
 // swap writes one namespace: the writes at those places.
 func (s *Store) swap(ctx context.Context, namespace string, writes []store.Write, at []int, errs []error) {
-	var calls [][]string
-	parts := slices.Collect(slices.Chunk(at, chunk))
-	for _, part := range parts {
-		args := make([]string, 0, 3*len(part))
-		for _, i := range part {
-			w := writes[i]
-			args = append(args, sortable(w.New.Node), w.Old, encode(w.New))
-		}
-		calls = append(calls, args)
-	}
-	for len(calls) > 0 {
-		n := min(window, len(calls))
+	for together := range slices.Chunk(at, window*chunk) {
+		parts := slices.Collect(slices.Chunk(together, chunk))
 		started := s.start()
-		results, unacknowledged := s.commit(ctx, namespace, func(known bool) []rueidis.Completed {
-			cmds := make([]rueidis.Completed, n)
-			for i, args := range calls[:n] {
-				cmds[i] = s.call(swapScript, known, namespace, args)
+		results, unacknowledged := s.commit(ctx, namespace, func(known bool) (cmds []rueidis.Completed) {
+			for _, part := range parts {
+				args := make([]string, 0, 3*len(part))
+				for _, i := range part {
+					w, old := writes[i], ""
+					if w.Old != "" {
+						old = store.Front(w.Old)
+					}
+					args = append(args, store.NodeText(w.New.Node), old, encode(w.New))
+				}
+				cmds = append(cmds, s.call(swapScript, known, namespace, args))
 			}
 			return cmds
 		})
-		for i, part := range parts[:n] {
+		for i, part := range parts {
 			s.setResults(ctx, namespace, started, results[i], unacknowledged, part, errs)
 		}
-		calls, parts = calls[n:], parts[n:]
 	}
 }
 
@@ -143,12 +137,11 @@ func (s *Store) commit(ctx context.Context, namespace string, build func(known b
 	}
 	s.mu.Unlock()
 	if s.opts.Replicas == 0 && !aof {
-		results := s.client.DoMulti(ctx, build(true)...)
-		return s.resendUnknown(ctx, s.client, results, build), nil
+		return s.send(ctx, s.client, build), nil
 	}
 	c, release := s.client.Dedicate()
 	defer release()
-	results := s.resendUnknown(ctx, c, c.DoMulti(ctx, build(true)...), build)
+	results := s.send(ctx, c, build)
 	for _, r := range results {
 		if r.NonRedisError() != nil {
 			return results, nil // the connection is gone, and each result says so
@@ -161,26 +154,20 @@ type doer interface {
 	DoMulti(ctx context.Context, multi ...rueidis.Completed) []rueidis.RedisResult
 }
 
-// resendUnknown resends commands that did not run, because the server did not know the
-// script.
-func (s *Store) resendUnknown(ctx context.Context, c doer, results []rueidis.RedisResult,
-	build func(known bool) []rueidis.Completed,
-) []rueidis.RedisResult {
-	var cmds, all []rueidis.Completed
+// send sends commands, and those again that did not run because the server did not know the script.
+func (s *Store) send(ctx context.Context, c doer, build func(known bool) []rueidis.Completed) []rueidis.RedisResult {
+	results := c.DoMulti(ctx, build(true)...)
+	var again []rueidis.Completed
 	var at []int
 	for i, r := range results {
 		if noScript(r.Error()) {
-			if all == nil {
-				all = build(false)
-			}
-			cmds, at = append(cmds, all[i]), append(at, i)
+			again, at = append(again, build(false)[i]), append(at, i)
 		}
 	}
-	if len(cmds) == 0 {
-		return results
-	}
-	for j, r := range c.DoMulti(ctx, cmds...) {
-		results[at[j]] = r
+	if len(again) > 0 {
+		for j, r := range c.DoMulti(ctx, again...) {
+			results[at[j]] = r
+		}
 	}
 	return results
 }
@@ -189,30 +176,24 @@ var errUnacknowledged = errors.New("fewer acknowledgements than asked for")
 
 // wait asks how far the writes have got, on the connection that wrote. On another one the
 // answer would be about nothing.
-func (s *Store) wait(ctx context.Context, c rueidis.DedicatedClient, aof bool) error {
+func (s *Store) wait(ctx context.Context, c rueidis.DedicatedClient, aof bool) (err error) {
 	b, n, ms := s.client.B(), int64(s.opts.Replicas), int64((s.opts.Timeout+time.Millisecond-1)/time.Millisecond)
+	got, has := []int64{1, 0}, "have"
 	if aof {
-		got, err := c.Do(ctx, b.Waitaof().Numlocal(1).Numreplicas(n).Timeout(ms).Build()).AsIntSlice()
-		switch {
-		case err != nil:
-			return fmt.Errorf("waiting for the append-only file: %w", advise(err))
-		case len(got) != 2:
-			return fmt.Errorf("WAITAOF answered %v", got)
-		case got[0] < 1:
-			return fmt.Errorf("%w: the master has not synced its append-only file within %v",
-				errUnacknowledged, s.opts.Timeout)
-		case got[1] < n:
-			return fmt.Errorf("%w: %d of %d replicas have synced the write within %v",
-				errUnacknowledged, got[1], n, s.opts.Timeout)
-		}
-		return nil
+		has = "have synced"
+		got, err = c.Do(ctx, b.Waitaof().Numlocal(1).Numreplicas(n).Timeout(ms).Build()).AsIntSlice()
+	} else {
+		got[1], err = c.Do(ctx, b.Wait().Numreplicas(n).Timeout(ms).Build()).AsInt64()
 	}
-	got, err := c.Do(ctx, b.Wait().Numreplicas(n).Timeout(ms).Build()).AsInt64()
-	if err != nil {
-		return fmt.Errorf("waiting for replicas: %w", advise(err))
-	}
-	if got < n {
-		return fmt.Errorf("%w: %d of %d replicas have the write within %v", errUnacknowledged, got, n, s.opts.Timeout)
+	switch {
+	case err != nil:
+		return fmt.Errorf("waiting for acknowledgements: %w", advise(err))
+	case len(got) != 2:
+		return fmt.Errorf("WAITAOF answered %v", got)
+	case got[0] < 1:
+		return fmt.Errorf("%w: the master has not synced its append-only file within %v", errUnacknowledged, s.opts.Timeout)
+	case got[1] < n:
+		return fmt.Errorf("%w: %d of %d replicas %s the write within %v", errUnacknowledged, got[1], n, has, s.opts.Timeout)
 	}
 	return nil
 }

@@ -1,11 +1,11 @@
--- ARGV from 2 on: NODE, OLD NONCE, NEW VALUE of each write. The answer has a 1 for each that was done and a 0 for each that was lost.
+-- ARGV from 2 on: NODE, OLD NONCE with its tab, NEW VALUE of each write. The answer has a 1 for each that was done and a 0 for each that was lost.
 
--- What a swap compares of a value; see record.go.
-local function nonceOf(value)
-  if string.sub(value, 1, 1) ~= '2' then
+-- The nonce of a value and the tab after it, which a swap compares; see record.go.
+local function frontOf(value)
+  if string.sub(value, 1, 1) ~= '3' then
     error({err = 'ERR a record has a format that this program does not know: use its program, or another prefix'})
   end
-  return string.sub(value, 10, 9 + tonumber(string.sub(value, 2, 9), 16))
+  return string.sub(value, 2, string.find(value, '\t', 1, true))
 end
 
 -- This changes nothing. Where memory or a right is missing, it fails before anything is written.
@@ -16,7 +16,7 @@ for i = 2, #ARGV, 3 do table.insert(nodes, ARGV[i]) end
 local stored = redis.call('HMGET', KEYS[2], unpack(nodes))
 for i, node in ipairs(nodes) do
   local old = ARGV[3 * i]
-  if (stored[i] and nonceOf(stored[i]) or '') ~= old then
+  if (stored[i] and frontOf(stored[i]) or '') ~= old then
     done[i] = '0'
   else
     table.insert(records, node)
@@ -30,5 +30,5 @@ for i, node in ipairs(nodes) do
 end
 if #records > 0 then redis.call('HSET', KEYS[2], unpack(records)) end
 if #fresh > 0 then redis.call('ZADD', KEYS[3], unpack(fresh)) end
-head[5] = table.concat(done)
+head[3] = table.concat(done)
 return head

@@ -9,77 +9,68 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Dialect is a kind of database: [SQLite], [PostgreSQL] or [MySQL].
 type Dialect struct {
-	name      string
-	embedded  bool     // one machine's, so the first use may make namespaces
-	schema    []string // makes the tables
-	versioned string   // added to the statement that makes snowfence_meta
-	optional  []string // makes reloads visible, where the user has the right
-	mark      string   // query for what changes with new tables, if nothing else tells
-	probe     string   // SELECT of a serverInfo, if the database is not a file
-	reloaded  string   // column: 1 where something other than a swap wrote the record
-	now       string   // SELECT of the server's microseconds; "" means this machine's
+	name     string
+	embedded bool     // one machine's, so the first use may make namespaces
+	schema   []string // makes the tables
+	optional []string // makes reloads visible, where the user has the right
+	probe    string   // SELECT of a serverInfo
+	reloaded string   // column: 1 where something other than a swap wrote the record
+	now      string   // SELECT of the server's microseconds; "" means this machine's
+	share    string   // after a SELECT: locks the rows against changes; "" where nobody else writes
+	settings []string // SELECTs of what the store depends on, by name
+	errors   errorTexts
+
+	// changed is a SELECT of whether rows were put back or are gone, the identity, and the
+	// position; "" where nothing shows it.
+	changed string
+
+	// lock keeps others from adding rows until the transaction ends. The statements of renewed
+	// then give the data the identity ?, and mark all rows as its own.
+	lock    string
+	renewed []string
 
 	// bind writes a query with '?' as the driver wants it.
 	bind func(query string, args []any) (string, []any)
 
 	// exclusive runs do in a transaction that excludes others at the same work.
-	exclusive func(ctx context.Context, c *sql.Conn, do func() error) error
+	exclusive func(ctx context.Context, c querier, do func() error) error
 
 	// open checks a database at its first use.
 	open func(context.Context, *sql.Conn) (*file, error)
 
-	// askServer reads the serverInfo where that is a question of its own.
-	askServer func(context.Context, querier) (serverInfo, error)
-
-	// lock keeps others from adding rows until the transaction ends.
-	lock func(context.Context, *sql.Conn) error
-
-	// findReload looks for rows that were put back or are gone; nil where nothing shows it.
-	findReload func(context.Context, *sql.Conn, *file) (bool, error)
-
-	// newIdentity gives the data another identity and marks all rows as its own.
-	newIdentity func(ctx context.Context, c querier, f *file, id string) error
+	// openTx looks at a file in a caller's transaction; nil where a statement that writes tells all.
+	openTx func(context.Context, querier) (*file, serverInfo, error)
 
 	// swap writes, but not to data that is older than the view of it.
-	swap   func(ctx context.Context, c *sql.Conn, v view, writes []store.Write, errs []error) (serverInfo, error)
-	report func(context.Context, *sql.Conn) ([]Finding, error)
+	swap func(ctx context.Context, c querier, v view, writes []store.Write, errs []error) (serverInfo, error)
 
 	// add carries out an addition. The record has no nonce if the statement met no row.
 	add func(ctx context.Context, c querier, v view, a store.Addition) (store.Record, serverInfo, error)
 
-	busy    func(error) bool  // nothing was done because others are at work
-	noTable func(error) bool  // the tables do not exist
-	denied  func(error) bool  // the user lacks a right; nil where users have none
-	advice  func(error) error // an error with what to do about it
+	// stamp makes a record that was written in a savepoint look like every other: it looks like one
+	// that was put back. It is nil where there is nothing to it.
+	stamp func(ctx context.Context, c querier, r store.Record) error
 
-	tx txDialect
+	// judge says what follows from a setting, given all of them.
+	judge func(name, value string, all map[string]string) string
 
-	// rights returns the user, and what somebody else must run around the schema to make
-	// the tables for it.
-	rights func(ctx context.Context, c *sql.Conn) (user string, before, after []string, err error)
+	// rights is a SELECT of the user, and of what an administrator must run before and after the
+	// schema to make the tables for it; "" where users have no rights.
+	rights string
 }
 
-// txDialect is what is done in a transaction of the caller.
-type txDialect struct {
-	share string // after a SELECT: it locks the rows against changes; "" where nobody else writes
-
-	// open looks at a file; nil where a statement that writes tells all.
-	open func(context.Context, querier) (*file, serverInfo, error)
-
-	// add carries out an addition, as Dialect.add does. What the record does not have is as it was.
-	add func(ctx context.Context, c querier, v view, a store.Addition) (store.Record, serverInfo, error)
-
-	// swap carries out one write.
-	swap func(ctx context.Context, c querier, v view, writes []store.Write, errs []error) (serverInfo, error)
-
-	// stamp makes a record that was written in a savepoint look like every other, or reports false;
-	// nil where there is nothing to it.
-	stamp func(ctx context.Context, c querier, r store.Record) (bool, error)
+// check refuses the zero value.
+func (d Dialect) check() error {
+	if d.name == "" {
+		return fmt.Errorf("sqlstore: the Dialect is empty: use SQLite(), PostgreSQL() or MySQL() (%w)", lease.ErrInvalid)
+	}
+	return nil
 }
 
 // version is that of the schema. A program refuses tables of another one.
@@ -88,16 +79,22 @@ const version = "3"
 const metaTable = "CREATE TABLE IF NOT EXISTS snowfence_meta" +
 	" (name VARCHAR(80) NOT NULL PRIMARY KEY, value VARCHAR(255) NOT NULL)"
 
-// prepare checks the database and makes missing tables.
+// prepare checks the database and makes missing tables, unless that was done.
 func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
+	s.mu.Lock()
+	ready := s.ready
+	s.mu.Unlock()
+	if ready {
+		return nil
+	}
 	f, err := s.dialect.open(ctx, c)
 	if err != nil {
 		return err
 	}
-	if err := s.makeTables(ctx, c); err != nil {
-		return s.explainDenied(ctx, c, err)
+	if err = s.makeTables(ctx, c); err == nil {
+		err = s.newIdentity(ctx, c, f, "")
 	}
-	if err := s.identify(ctx, c, f); err != nil {
+	if err != nil {
 		return s.explainDenied(ctx, c, err)
 	}
 	s.mu.Lock()
@@ -108,11 +105,25 @@ func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
-// makeTables makes the tables where there are none.
+// unless returns the check of a server by a SELECT of why it must not be used; "" means that it may.
+func unless(unfit string) func(context.Context, *sql.Conn) (*file, error) {
+	return func(ctx context.Context, c *sql.Conn) (*file, error) {
+		var refusal string
+		err := c.QueryRowContext(ctx, unfit).Scan(&refusal)
+		if err == nil && refusal != "" {
+			err = errors.New(refusal)
+		}
+		return nil, err
+	}
+}
+
+// makeTables makes the tables where there are none, unless an administrator did, and the database's
+// random identity, unless another program was faster. The table that is asked for comes last.
 func (s *Store) makeTables(ctx context.Context, c *sql.Conn) error {
 	id, err := s.meta(ctx, c, "id")
+	missing := s.dialect.errors.is(err, s.dialect.errors.noTable)
 	switch {
-	case err != nil && !s.dialect.noTable(err):
+	case err != nil && !missing:
 		return err
 	case id != "":
 		found, err := s.meta(ctx, c, "version")
@@ -122,106 +133,33 @@ func (s *Store) makeTables(ctx context.Context, c *sql.Conn) error {
 		}
 		return err
 	}
-	tablesExist, err := s.tablesExist(ctx, c)
-	if err == nil {
-		err = s.dialect.exclusive(ctx, c, func() error { return s.create(ctx, c, tablesExist) })
-	}
-	if err != nil {
-		return fmt.Errorf("making the tables: %w", noTables(err))
-	}
-	return nil
-}
-
-// create makes the tables, unless an administrator did, and the database's random identity.
-func (s *Store) create(ctx context.Context, c *sql.Conn, tablesExist bool) error {
-	for _, step := range slices.Concat([]string{metaTable + s.dialect.versioned}, s.dialect.schema) {
-		if tablesExist {
-			break
-		}
-		if _, err := c.ExecContext(ctx, step); err != nil {
-			return err
-		}
-	}
-	for _, row := range [][2]string{{"version", version}, {"id", rand.Text()}} {
-		old, err := s.meta(ctx, c, row[0])
-		if err != nil {
-			return err
-		}
-		if old == "" {
-			err := s.exec(ctx, c, "INSERT INTO snowfence_meta (name, value) VALUES (?, ?)", row[0], row[1])
-			if err != nil {
+	err = s.dialect.exclusive(ctx, c, func() error {
+		for _, step := range s.dialect.schema {
+			if !missing {
+				break
+			}
+			if _, err := c.ExecContext(ctx, step); err != nil {
 				return err
 			}
 		}
-	}
-	return nil
-}
-
-// identify gives the data another identity where rows were put back or are gone, or the
-// tables are others than before: then grants were forgotten.
-func (s *Store) identify(ctx context.Context, c *sql.Conn, f *file) error {
-	if s.dialect.findReload != nil {
-		reloaded, err := s.dialect.findReload(ctx, c, f)
-		if err == nil && reloaded {
-			err = s.newIdentity(ctx, c, f, "")
-		}
-		if err != nil {
+		if id, err := s.meta(ctx, c, "id"); err != nil || id != "" {
 			return err
 		}
-	}
-	if s.dialect.mark == "" {
-		return nil
-	}
-	id, err := s.meta(ctx, c, "id")
-	if err != nil {
+		for _, step := range s.dialect.optional {
+			_, _ = c.ExecContext(ctx, step) // Report says whether it is there
+		}
+		query, args := s.dialect.bind("INSERT INTO snowfence_meta (name, value) VALUES ('version', ?), ('id', ?)",
+			[]any{version, rand.Text()})
+		_, err := c.ExecContext(ctx, query, args...)
 		return err
-	}
-	var mark string
-	if err := c.QueryRowContext(ctx, s.dialect.mark).Scan(&mark); err != nil {
-		return fmt.Errorf("looking at the tables: %w", err)
-	}
-	if _, of, marked := strings.Cut(id, "@"); marked && of == mark {
-		return nil
-	}
-	err = s.dialect.exclusive(ctx, c, func() error {
-		s.runOptional(ctx, c)
-		return s.exec(ctx, c, "UPDATE snowfence_meta SET value = ? WHERE name = ? AND value = ?",
-			rand.Text()+"@"+mark, "id", id)
 	})
-	if err != nil {
-		return fmt.Errorf("marking the tables, which are not the ones of %s: %w", id, err)
+	switch {
+	case errors.Is(err, store.ErrReadOnly):
+		return fmt.Errorf("making the tables: %w: %w", ErrNoTables, err)
+	case err != nil:
+		return fmt.Errorf("making the tables: %w", err)
 	}
 	return nil
-}
-
-// runOptional runs what may fail; Report says whether it worked.
-func (s *Store) runOptional(ctx context.Context, c *sql.Conn) {
-	for _, step := range s.dialect.optional {
-		_, _ = c.ExecContext(ctx, step) // it is there already, or this user lacks the right
-	}
-}
-
-// newIdentity gives the data another identity if rows were put back or are gone, or if it
-// still has the suspect one. It is one transaction, so everybody notices once.
-func (s *Store) newIdentity(ctx context.Context, c *sql.Conn, f *file, suspect string) error {
-	err := s.dialect.exclusive(ctx, c, func() error {
-		if err := s.dialect.lock(ctx, c); err != nil {
-			return err
-		}
-		id, err := s.meta(ctx, c, "id")
-		if err != nil {
-			return err
-		}
-		reloaded, err := s.dialect.findReload(ctx, c, f)
-		if err != nil || !reloaded && (suspect == "" || id != suspect) {
-			return err // somebody else has seen to it
-		}
-		return s.dialect.newIdentity(ctx, c, f, rand.Text())
-	})
-	if err != nil && !s.dialect.busy(err) {
-		err = fmt.Errorf("giving restored data another identity: %w", err)
-	}
-	return err
 }
 
 func (s *Store) meta(ctx context.Context, c *sql.Conn, name string) (value string, err error) {
@@ -233,8 +171,20 @@ func (s *Store) meta(ctx context.Context, c *sql.Conn, name string) (value strin
 	return value, err
 }
 
-func (s *Store) exec(ctx context.Context, c *sql.Conn, query string, args ...any) error {
-	query, args = s.dialect.bind(query, args)
-	_, err := c.ExecContext(ctx, query, args...)
-	return err
+// explainDenied adds to a missing right the statements by which an administrator makes the
+// tables for the user. Other errors stay as they are.
+func (s *Store) explainDenied(ctx context.Context, c *sql.Conn, err error) error {
+	if !s.dialect.errors.is(err, s.dialect.errors.denied) {
+		return err
+	}
+	var user, before, after string
+	if c.QueryRowContext(ctx, s.dialect.rights).Scan(&user, &before, &after) != nil {
+		return err
+	}
+	var b strings.Builder
+	for _, step := range slices.Concat([]string{before}, s.dialect.schema, s.dialect.optional, []string{after}) {
+		b.WriteString(strings.Join(strings.Fields(step), " ") + ";\n") // one line each
+	}
+	return fmt.Errorf("the user %s may not make the tables, or use them (%v): let an administrator run these "+
+		"statements, and start again:\n%s", user, err, b.String())
 }

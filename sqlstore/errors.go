@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/snowfence/snowfence/sequence"
 )
 
 // commitError is a failed commit, which may have worked: it is never tried again.
@@ -12,189 +15,158 @@ type commitError struct{ err error }
 
 func (e *commitError) Error() string { return fmt.Sprintf("committing: %v", e.err) }
 
-// Primary result codes of SQLite that say what is wrong.
-const (
-	codeBusy     = 5
-	codeLocked   = 6
-	codeReadOnly = 8
-	codeIO       = 10
-	codeCorrupt  = 11
-	codeFull     = 13
-	codeCantOpen = 14
-	codeNotADB   = 26
-)
+// errorTexts says what the errors of a database mean.
+type errorTexts struct {
+	code    func(error) string // what names its kind; "" if it is not known
+	busy    []string           // nothing was done, because others are at work
+	noTable []string           // the tables do not exist
+	denied  []string           // the user lacks a right
+	advice  map[string]string  // what to do, by code
+}
 
-// codeNoIndex is the extended code of an index beside the file that cannot grow. SQLite calls that
-// an I/O error.
-const codeNoIndex = codeIO | 19<<8
+// is reports whether an error has one of the codes. What a failed commit says does not count.
+func (e errorTexts) is(err error, codes []string) bool {
+	var undone *commitError
+	return err != nil && !errors.As(err, &undone) && slices.Contains(codes, e.code(err))
+}
 
-// sqliteErrors says what to do about a result code, or about a text where a driver's errors
-// have no Code method.
-var sqliteErrors = []struct {
-	code   int
-	text   string
-	advice string
-}{
-	{codeBusy, "database is locked", "another program keeps the file locked: find it (fuser FILE), and end the " +
-		"transaction that it holds open"},
-	{codeLocked, "database table is locked", "another connection of this program keeps a table locked: end the " +
-		"transaction that it holds open"},
-	{codeReadOnly, "attempt to write a readonly database", "this user may not write the file: allow it, and " +
-		"writing into its folder too, where SQLite makes files beside it"},
-	{codeIO, "disk I/O error", "the disk fails, or the file was changed by something else than SQLite: see the " +
-		"system's log, and end all programs that use the file before it is touched"},
-	{codeCorrupt, "database disk image is malformed", "the file is damaged: end all programs that use it, and " +
-		"replace it by a backup; grants then start above all earlier ones; keep the damaged file"},
-	{codeFull, "database or disk is full", "the disk is full: make room, and leases go on by themselves"},
-	{codeCantOpen, "unable to open database file", "the file cannot be opened: its folder must exist, and this " +
-		"user must be allowed to write there"},
-	{
-		codeNotADB, "file is not a database",
-		"the file is something else than an SQLite database, or encrypted: name another path",
+// failed says where an error comes from and what to do about it.
+func (s *Store) failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	explained, e := err, s.dialect.errors
+	if advice := e.advice[e.code(err)]; advice != "" {
+		explained = fmt.Errorf("%s: %w", advice, err)
+	}
+	switch {
+	case s.tx != nil && e.is(err, e.busy):
+		explained = fmt.Errorf("%w: %w", sequence.ErrRetry, err)
+	case s.tx != nil && e.is(err, e.noTable):
+		explained = fmt.Errorf("%w: there are no tables yet: create it: %w", sequence.ErrNoSequence, err)
+	}
+	return fmt.Errorf("sqlstore: %s: %w", s.dialect.name, explained)
+}
+
+// sqliteErrors go by the messages of SQLite, around which drivers put more.
+var sqliteErrors = errorTexts{
+	code:    sqliteCode,
+	busy:    []string{"database is locked", "database table is locked"},
+	noTable: []string{"no such table"},
+	advice:  sqliteAdvice,
+}
+
+var sqliteAdvice = map[string]string{
+	"no such table": "",
+	"database is locked": "another program keeps the file locked: find it (fuser FILE), and end the " +
+		"transaction that it holds open",
+	"database table is locked": "another connection of this program keeps a table locked: end the " +
+		"transaction that it holds open",
+	"attempt to write a readonly database": "this user may not write the file: allow it, and " +
+		"writing into its folder too, where SQLite makes files beside it",
+	"disk I/O error": "the disk fails, or the file was changed by something else than SQLite: see the " +
+		"system's log, and end all programs that use the file before it is touched",
+	"database disk image is malformed": "the file is damaged: end all programs that use it, and " +
+		"replace it by a backup; grants then start above all earlier ones; keep the damaged file",
+	"database or disk is full": "the disk is full: make room, and leases go on by themselves",
+	"unable to open database file": "the file cannot be opened: its folder must exist, and this " +
+		"user must be allowed to write there",
+	"file is not a database": "the file is something else than an SQLite database, or encrypted: name another path",
+	"deadline": "another program keeps the file locked: find it (fuser FILE), and end the transaction " +
+		"that it holds open; or the disk is too slow",
+}
+
+// sqliteCode returns the first message in an error. An index beside the file that cannot grow
+// (4874) is an I/O error to SQLite.
+func sqliteCode(err error) (code string) {
+	text := err.Error()
+	if strings.Contains(text, "(4874)") {
+		return "database or disk is full"
+	}
+	first := len(text)
+	for message := range sqliteAdvice {
+		if at := strings.Index(text, message); at >= 0 && at < first {
+			code, first = message, at
+		}
+	}
+	if code == "" && errors.Is(err, context.DeadlineExceeded) {
+		return "deadline" // SQLite waits for a lock longer than the lease could
+	}
+	return code
+}
+
+// poolerDrops is what transaction pooling does to a driver.
+const poolerDrops = "a pooler between this program and the server drops or mixes up prepared statements: for pgx set " +
+	"default_query_exec_mode=exec in the URL"
+
+// postgresErrors go by SQLSTATE. Busy are serialization failure, deadlock, lock not available.
+var postgresErrors = errorTexts{
+	code: func(err error) string {
+		var coded interface{ SQLState() string }
+		if errors.As(err, &coded) {
+			return coded.SQLState()
+		}
+		return ""
+	},
+	busy:    []string{"40001", "40P01", "55P03"},
+	noTable: []string{"42P01"},
+	denied:  []string{"42501"},
+	advice: map[string]string{
+		"25006": "the server or the connection is read-only: connect to the primary, and leave " +
+			"default_transaction_read_only off",
+		"42501": "this user lacks a right: GRANT SELECT, INSERT, UPDATE ON snowfence_lease, snowfence_meta to it",
+		"42P01": "the tables are not there: the search_path is another one, or they were dropped: then stop all " +
+			"programs and restore or make them as docs/operate/operations.md says (Backup)",
+		"42703": "a table of the name snowfence_lease is another program's: use a schema of your own (search_path)",
+		"42809": "something that is no table has the name of one of the tables: use a schema of your own (search_path)",
+		"53100": "the disk is full: make room, and leases go on by themselves",
+		"53300": "the server has too many connections: let this program use fewer (SetMaxOpenConns), or allow more",
+		"26000": poolerDrops,
+		"08P01": "perhaps " + poolerDrops,
+		"42P05": poolerDrops,
+		"57P01": "the server is being shut down: what was written last is not known, and is asked for when it is back",
 	},
 }
 
-// sqliteCode returns the primary result code, or 0 for one not listed above.
-func sqliteCode(err error) int {
-	var coded interface{ Code() int }
-	if errors.As(err, &coded) {
-		if coded.Code() == codeNoIndex {
-			return codeFull
-		}
-		return coded.Code() & 0xff // without what extended codes add
-	}
-	text := err.Error()
-	for _, e := range sqliteErrors {
-		if strings.Contains(text, e.text) {
-			return e.code
-		}
-	}
-	return 0
+const mysqlGrant = "this user lacks a right: GRANT SELECT, INSERT, UPDATE on the tables snowfence_lease and " +
+	"snowfence_meta to it"
+
+// mysqlErrors go by the number of an error. Busy are deadlock, lock wait timeout, snapshot too old.
+var mysqlErrors = errorTexts{
+	code:    mysqlCode,
+	busy:    []string{"1213", "1205", "1020"},
+	noTable: []string{"1146"},
+	denied:  []string{"1044", "1142", "1143"},
+	advice: map[string]string{
+		"1044": mysqlGrant,
+		"1142": mysqlGrant,
+		"1054": "a table of the name snowfence_lease is another program's: use a database of your own",
+		"1146": "the tables are not there: they were dropped: stop all programs, and restore or make them as " +
+			"docs/operate/operations.md says (Backup)",
+		"1290": "the server is read_only, as replicas are: connect to the primary",
+		"1836": "the server is read-only: connect to the primary",
+		"1021": "the disk is full: make room, and leases go on by themselves",
+		"1114": "the disk is full: make room, and leases go on by themselves",
+		"1040": "the server has too many connections: let this program use fewer (SetMaxOpenConns), or allow more",
+		"1053": "the server is being shut down: what was written last is not known, and is asked for when it is back",
+	},
 }
 
-// sqliteBusy reports whether nothing was done because another connection was at work.
-func sqliteBusy(err error) bool {
-	var undone *commitError
-	if errors.As(err, &undone) {
-		return false
-	}
-	code := sqliteCode(err)
-	return code == codeBusy || code == codeLocked
-}
-
-// sqliteAdvice puts what to do before an error, if known.
-func sqliteAdvice(err error) error {
-	code := sqliteCode(err)
-	for _, e := range sqliteErrors {
-		if e.code == code {
-			return fmt.Errorf("%s: %w", e.advice, err)
-		}
-	}
-	if errors.Is(err, context.DeadlineExceeded) { // SQLite waits for a lock longer than the lease could
-		return fmt.Errorf("another program keeps the file locked: find it (fuser FILE), and end the transaction "+
-			"that it holds open; or the disk is too slow: %w", err)
-	}
-	return err
-}
-
-// sqlState returns the SQLSTATE of a PostgreSQL error, "" where it has none.
-func sqlState(err error) string {
-	var coded interface{ SQLState() string }
-	if errors.As(err, &coded) {
-		return coded.SQLState()
-	}
-	return ""
-}
-
-// postgresBusy reports whether a transaction was rolled back for others.
-func postgresBusy(err error) bool {
-	var undone *commitError
-	if errors.As(err, &undone) {
-		return false
-	}
-	switch sqlState(err) {
-	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock not available
-		return true
-	}
-	return false
-}
-
-var postgresErrors = map[string]string{
-	"25006": "the server or the connection is read-only: connect to the primary, and leave " +
-		"default_transaction_read_only off",
-	"42501": "this user lacks a right: GRANT SELECT, INSERT, UPDATE ON snowfence_lease, snowfence_meta to it",
-	"42P01": "the tables are not there: the search_path is another one, or they were dropped: then stop all " +
-		"programs and restore or make them as docs/operate/operations.md says (Backup)",
-	"42703": "a table of the name snowfence_lease is another program's: use a schema of your own (search_path)",
-	"42809": "something that is no table has the name of one of the tables: use a schema of your own (search_path)",
-	"53100": "the disk is full: make room, and leases go on by themselves",
-	"53300": "the server has too many connections: let this program use fewer (SetMaxOpenConns), or allow more",
-	"26000": "a pooler between this program and the server drops prepared statements: for pgx set " +
-		"default_query_exec_mode=exec in the URL",
-	"08P01": "perhaps a pooler between this program and the server drops prepared statements: for pgx set " +
-		"default_query_exec_mode=exec in the URL",
-	"42P05": "a pooler between this program and the server mixes up prepared statements: for pgx set " +
-		"default_query_exec_mode=exec in the URL",
-	"57P01": "the server is being shut down: what was written last is not known, and is asked for when it is back",
-}
-
-// postgresAdvice puts what to do before an error, if known.
-func postgresAdvice(err error) error {
-	if advice := postgresErrors[sqlState(err)]; advice != "" {
-		return fmt.Errorf("%s: %w", advice, err)
-	}
-	return err
-}
-
-// mysqlCode returns the number that begins the text of a MySQL error, or 0.
-func mysqlCode(err error) (code int) {
+// mysqlCode returns the number that begins the text of an error, or of one that it wraps.
+func mysqlCode(err error) (code string) {
 	for err != nil {
-		if n, _ := fmt.Sscanf(err.Error(), "Error %d", &code); n == 1 {
-			return code
+		if rest, ok := strings.CutPrefix(err.Error(), "Error "); ok && len(rest) >= 4 {
+			return rest[:4]
 		}
-		if sideFilesFor, ok := err.(interface{ Unwrap() []error }); ok {
-			for _, e := range sideFilesFor.Unwrap() {
-				if code := mysqlCode(e); code != 0 {
+		if joined, ok := err.(interface{ Unwrap() []error }); ok {
+			for _, e := range joined.Unwrap() {
+				if code := mysqlCode(e); code != "" {
 					return code
 				}
 			}
-			return 0
+			return ""
 		}
 		err = errors.Unwrap(err)
 	}
-	return 0
-}
-
-// mysqlBusy reports whether a statement was rolled back for others.
-func mysqlBusy(err error) bool {
-	var undone *commitError
-	if errors.As(err, &undone) {
-		return false
-	}
-	code := mysqlCode(err)
-	return code == 1213 || code == 1205 || code == 1020 // deadlock, lock wait timeout, snapshot too old
-}
-
-var mysqlErrors = map[int]string{
-	1044: "this user lacks a right: GRANT SELECT, INSERT, UPDATE on the tables snowfence_lease and " +
-		"snowfence_meta to it",
-	1142: "this user lacks a right: GRANT SELECT, INSERT, UPDATE on the tables snowfence_lease and " +
-		"snowfence_meta to it",
-	1054: "a table of the name snowfence_lease is another program's: use a database of your own",
-	1146: "the tables are not there: they were dropped: stop all programs, and restore or make them as " +
-		"docs/operate/operations.md says (Backup)",
-	1290: "the server is read_only, as replicas are: connect to the primary",
-	1836: "the server is read-only: connect to the primary",
-	1021: "the disk is full: make room, and leases go on by themselves",
-	1114: "the disk is full: make room, and leases go on by themselves",
-	1040: "the server has too many connections: let this program use fewer (SetMaxOpenConns), or allow more",
-	1053: "the server is being shut down: what was written last is not known, and is asked for when it is back",
-}
-
-// mysqlAdvice puts what to do before an error, if known.
-func mysqlAdvice(err error) error {
-	if advice := mysqlErrors[mysqlCode(err)]; advice != "" {
-		return fmt.Errorf("%s: %w", advice, err)
-	}
-	return err
+	return ""
 }

@@ -8,45 +8,62 @@ import (
 	"testing"
 )
 
-// coded is an error as drivers have them: the number says what happened, in a text of their own.
-type coded int
+// state is an error as drivers of PostgreSQL have them.
+type state string
 
-func (c coded) Error() string { return fmt.Sprintf("driver: failed (%d)", int(c)) }
-func (c coded) Code() int     { return int(c) }
+func (s state) Error() string    { return "ERROR: something (SQLSTATE " + string(s) + ")" }
+func (s state) SQLState() string { return string(s) }
 
-func TestAdvice(t *testing.T) {
+func TestErrors(t *testing.T) {
+	lost := errors.New("unexpected EOF")
+	deadlock := errors.New("Error 1213 (40001): Deadlock found when trying to get lock")
+	locked, full := errors.New("database is locked (5) (SQLITE_BUSY)"), errors.New("database or disk is full (13)")
 	for _, c := range []struct {
+		d    Dialect
 		err  error
-		want string
 		busy bool
+		want string // in the advice
 	}{
-		{coded(5), "keeps the file locked", true},
-		{coded(517), "keeps the file locked", true}, // SQLITE_BUSY_SNAPSHOT
-		{coded(6), "keeps a table locked", true},
-		{coded(8), "may not write the file", false},
-		{coded(10), "the disk fails", false},
-		{coded(522), "the disk fails", false}, // SQLITE_IOERR_SHORT_READ
+		{SQLite(), locked, true, "keeps the file locked"},
+		{SQLite(), errors.New("database is locked (517)"), true, "keeps the file locked"}, // SQLITE_BUSY_SNAPSHOT
+		{SQLite(), errors.New("sqlite3: database table is locked"), true, "keeps a table locked"},
+		{SQLite(), errors.New("attempt to write a readonly database (8)"), false, "may not write the file"},
+		{SQLite(), errors.New("disk I/O error (522)"), false, "the disk fails"},
 		// A file that exists, on a full disk: the index beside it cannot grow.
-		{coded(4874), "the disk is full: make room", false},
-		{coded(11), "replace it by a backup", false},
-		{coded(13), "the disk is full: make room", false},
-		{coded(14), "its folder must exist", false},
-		{coded(26), "name another path", false},
-		{errors.New("database or disk is full"), "the disk is full: make room", false},
-		{errors.New("database is locked"), "keeps the file locked", true},
-		{&commitError{errors.New("database is locked (5) (SQLITE_BUSY)")}, "keeps the file locked", false},
-		{&commitError{errors.New("disk I/O error")}, "the disk fails", false},
-		{fmt.Errorf("making the tables: %w", coded(13)), "the disk is full: make room", false},
-		{context.DeadlineExceeded, "keeps the file locked", false}, // what becomes of a long wait for the lock
-		{coded(1), "driver: failed (1)", false},
-		{errors.New("no such table"), "no such table", false},
+		{SQLite(), errors.New("disk I/O error (4874)"), false, "the disk is full: make room"},
+		{SQLite(), errors.New("database disk image is malformed (11)"), false, "replace it by a backup"},
+		{SQLite(), full, false, "the disk is full: make room"},
+		{SQLite(), errors.New("unable to open database file (14)"), false, "its folder must exist"},
+		{SQLite(), errors.New("file is not a database (26)"), false, "name another path"},
+		{SQLite(), &commitError{locked}, false, "keeps the file locked"},
+		{SQLite(), errors.Join(full, locked), false, "the disk is full"}, // the first one counts
+		{SQLite(), fmt.Errorf("making the tables: %w", full), false, "the disk is full: make room"},
+		{SQLite(), context.DeadlineExceeded, false, "keeps the file locked"}, // what becomes of a long wait for the lock
+		{SQLite(), errors.New("no such table"), false, "no such table"},
+		{PostgreSQL(), state("40001"), true, ""},
+		{PostgreSQL(), fmt.Errorf("making the tables: %w", state("40P01")), true, ""},
+		{PostgreSQL(), errors.Join(state("55P03"), lost), true, ""}, // the rollback had no answer
+		{PostgreSQL(), &commitError{state("40001")}, false, ""},
+		{PostgreSQL(), errors.Join(&commitError{lost}, state("40001")), false, ""},
+		{PostgreSQL(), state("57P01"), false, "shut down"},
+		{PostgreSQL(), state("25006"), false, "connect to the primary"},
+		{PostgreSQL(), lost, false, "unexpected EOF"},
+		{PostgreSQL(), deadlock, false, ""},
+		{MySQL(), deadlock, true, ""},
+		{MySQL(), errors.New("Error 1205: Lock wait timeout exceeded"), true, ""},
+		{MySQL(), fmt.Errorf("making the tables: %w", errors.Join(deadlock, lost)), true, ""},
+		{MySQL(), &commitError{deadlock}, false, ""},
+		{MySQL(), errors.Join(&commitError{lost}, deadlock), false, ""},
+		{MySQL(), errors.New("Error 1290 (HY000): read-only"), false, "connect to the primary"},
+		{MySQL(), errors.New("invalid connection: Error 1213"), false, ""},
+		{MySQL(), lost, false, "unexpected EOF"},
 	} {
-		got := sqliteAdvice(c.err)
+		if got := c.d.errors.is(c.err, c.d.errors.busy); got != c.busy {
+			t.Errorf("%s: %v: busy is %v", c.d.name, c.err, got)
+		}
+		got := (&Store{dialect: c.d}).failed(c.err)
 		if !strings.Contains(got.Error(), c.want) || !errors.Is(got, c.err) {
 			t.Errorf("%v becomes %v, which should say %q", c.err, got, c.want)
-		}
-		if busy := sqliteBusy(c.err); busy != c.busy {
-			t.Errorf("%v: busy is %v", c.err, busy)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 
 	"github.com/snowfence/snowfence/internal/disk"
 	"github.com/snowfence/snowfence/lease/store"
@@ -15,14 +16,20 @@ type file struct {
 	path string // with symbolic links resolved, as SQLite does it: the names of the side files come from it
 	info os.FileInfo
 
-	number  string   // that tells it from a copy
-	witness *witness // of its swaps; nil for connections that never write
+	number string // its inode, which tells it from a copy
+
+	blind bool // connections never write, and the witness is not read
+	looks bool // the witness is read and never written; see [NewReadOnly]
+
+	mu     sync.Mutex
+	open   *os.File // the witness; nil when there is none
+	denied error    // why this user may not write it: he may only read the database
 }
 
-// sideFiles are the log and the shared memory beside a database. A nil one did not exist.
-type sideFiles [2]os.FileInfo
+// files are a database, its log and its shared memory. A nil one did not exist.
+type files [3]os.FileInfo
 
-var suffixes = [len(sideFiles{})]string{"-wal", "-shm"}
+var suffixes = [len(files{})]string{"", "-wal", "-shm"}
 
 func openFile(path string) (*file, error) {
 	// Never opened: closing a second descriptor would drop SQLite's locks in this process.
@@ -44,20 +51,11 @@ func openFile(path string) (*file, error) {
 	if err := oneName(path, disk.Links(info), disk.Mounted(path)); err != nil {
 		return nil, err
 	}
-	f := &file{path: path, info: info}
-	f.number = f.identity()
-	return f, nil
+	return newFile(path, info), nil
 }
 
-// floor returns how many swaps the witness knows of, and whether it knows the database.
-func (f *file) floor(id string) (count int64, known bool, err error) {
-	if f == nil || f.witness == nil || id == "" {
-		return 0, true, nil
-	}
-	if count, known, err = f.witness.floor(id); err != nil {
-		err = fmt.Errorf("reading the witness beside the database: %w", err)
-	}
-	return count, known, err
+func newFile(path string, info os.FileInfo) *file {
+	return &file{path: path, info: info, number: fmt.Sprintf(":%d", disk.Inode(info))}
 }
 
 // oneName refuses a file with several names, because each name has side files of its own.
@@ -77,32 +75,26 @@ func oneName(path string, names uint64, mounted bool) error {
 	return nil
 }
 
-// sideFiles returns those that the path leads to now.
-func (f *file) sideFiles() (s sideFiles, err error) {
+// now returns the files that the path leads to.
+func (f *file) now() (now files, err error) {
 	for i, suffix := range suffixes {
-		if s[i], err = os.Stat(f.path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return s, err
+		if now[i], err = os.Stat(f.path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return now, err
 		}
 	}
-	return s, nil
+	return now, nil
 }
 
 // check reports whether the path still leads to the same files. Grants written into others
 // protect nobody, because those who open the path do not see them.
-func (f *file) check(s sideFiles) error {
-	info, err := os.Stat(f.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := unchanged(f.path, f.info, info); err != nil {
-		return err
-	}
-	now, err := f.sideFiles()
+func (f *file) check(used files) error {
+	now, err := f.now()
 	if err != nil {
 		return err
 	}
+	used[0] = f.info // which is the same for all connections
 	for i, suffix := range suffixes {
-		if err := unchanged(f.path+suffix, s[i], now[i]); err != nil {
+		if err := unchanged(f.path+suffix, used[i], now[i]); err != nil {
 			return err
 		}
 	}

@@ -29,31 +29,31 @@ func TestFileCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := f.identity()
-	if err := f.check(sideFiles{}); err != nil {
+	id := f.number
+	if err := f.check(files{}); err != nil {
 		t.Errorf("the same file: %v", err)
 	}
-	if again, err := openFile(path); err != nil || again.identity() != id {
-		t.Errorf("the same file has the identities %s and %s, %v", id, again.identity(), err)
+	if again, err := openFile(path); err != nil || again.number != id {
+		t.Errorf("the same file has the identities %s and %s, %v", id, again.number, err)
 	}
 	if err := os.WriteFile(path, []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.check(sideFiles{}); err != nil || f.identity() != id {
-		t.Errorf("the same file with other content: %v, identity %s, was %s", err, f.identity(), id)
+	if err := f.check(files{}); err != nil || f.number != id {
+		t.Errorf("the same file with other content: %v, identity %s, was %s", err, f.number, id)
 	}
 	write()
-	err = f.check(sideFiles{})
+	err = f.check(files{})
 	if !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), "another one") {
 		t.Errorf("another file at the path: %v", err)
 	}
-	if g, err := openFile(path); err != nil || g.identity() == id {
+	if g, err := openFile(path); err != nil || g.number == id {
 		t.Errorf("another file has the same identity %s, %v", id, err)
 	}
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.check(sideFiles{}); !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), "deleted") {
+	if err := f.check(files{}); !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), "deleted") {
 		t.Errorf("no file at the path: %v", err)
 	}
 }
@@ -69,8 +69,8 @@ func TestSides(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, suffix := range suffixes {
-		used, err := f.sideFiles()
+	for _, suffix := range suffixes[1:] {
+		used, err := f.now()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,12 +1,12 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -22,8 +22,6 @@ type serverInfo struct {
 
 	dataID   string // random ID of the data, a part of id: Label
 	position int64  // grows with what is written, and never falls: Generation; 0 where nothing tells
-	floor    int64  // what the position must not be below, by the witness beside a file
-	unknown  bool   // the witness does not know the data
 	reloaded bool   // a row that was read was not written by a swap
 	idBack   bool   // the one with the identity was not
 }
@@ -33,23 +31,18 @@ type serverInfo struct {
 var errReloaded = errors.New("the data was restored by another program, from a dump or by hand; " +
 	"it now has another identity: try again")
 
-// rolledBack reports whether data of the same identity lost something.
-func (a serverInfo) rolledBack(before serverInfo) bool {
-	return a.reloaded || a.refusal == "" && a.id == before.id && a.position < before.position
-}
-
 // Identity implements [store.Store]: all namespaces share one. It costs nothing, because
 // each statement tells it. A database file that was deleted or replaced is a
 // [store.ErrReplaced], here and in all other methods.
 func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	s.mu.Lock()
-	id := s.id
+	known := s.told.id != ""
 	s.mu.Unlock()
 	var err error
 	switch {
-	case id == "":
+	case !known:
 		_, err = s.Get(ctx, []store.Key{{Namespace: "-", Node: store.NamespaceNode}})
-	case s.dialect.embedded:
+	case s.dialect.embedded && s.tx == nil:
 		err = s.checkPinned(ctx)
 	}
 	if err != nil {
@@ -57,64 +50,104 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.id, nil
+	return s.dialect.name + ":" + s.told.id, nil
 }
 
-// nothing is a use for what comes with each.
-func nothing(*sql.Conn) (serverInfo, error) { return serverInfo{}, nil }
+// wentBack completes what a server said, and reports whether data of the identity that was known
+// has lost something.
+func (v view) wentBack(info *serverInfo) (bool, error) {
+	if v.file != nil && info.dataID != "" {
+		info.id = info.dataID + v.file.number
+		if info.dataID != v.told.dataID || !v.known {
+			_, known, err := v.file.floor(info.dataID)
+			if err != nil {
+				return false, err
+			}
+			info.reloaded = info.reloaded || !known
+		}
+	}
+	return info.reloaded || info.refusal == "" && info.id == v.told.id && info.position < v.told.position, nil
+}
 
 // noteServer keeps what a server said in a use that began as the given one. After an error
-// its result must not be used. mu is held.
+// its result must not be used.
 func (s *Store) noteServer(info serverInfo, began int64) error {
-	id := s.dialect.name + ":" + info.id
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
 	case info == serverInfo{}:
 		return nil
 	case info.refusal != "":
 		return errors.New(info.refusal)
-	case id == s.id:
-		s.position = max(s.position, info.position)
+	case info.id == s.told.id:
+		s.told.position = max(s.told.position, info.position)
 		return nil
-	case began < s.idSince:
-		return fmt.Errorf("the server changed from %s to %s meanwhile: try again", id, s.id)
-	case info.system == s.system && info.term < s.term:
+	case began < s.toldSince:
+		return fmt.Errorf("the server changed from %s to %s meanwhile: try again", info.id, s.told.id)
+	case info.system == s.told.system && info.term < s.told.term:
 		return fmt.Errorf("a server of timeline %d answers (%s), after one of timeline %d (%s): stop the old "+
-			"one, or, if it was rolled back on purpose, restart this program", info.term, id, s.term, s.id)
+			"one, or, if it was rolled back on purpose, restart this program", info.term, info.id, s.told.term, s.told.id)
 	}
-	s.id, s.idSince, s.dataID = id, s.uses+1, info.dataID
-	s.system, s.term, s.position = info.system, info.term, info.position
+	s.told, s.toldSince = info, s.uses+1
 	return nil
 }
 
-// These bound texts, in bytes: a database that cuts longer ones would keep another record.
-const (
-	longestName  = 64
-	longestLabel = 255
-	longestText  = 60_000
-)
+// putBack reports whether rows were put back or are gone, as far as the database shows it.
+func (s *Store) putBack(ctx context.Context, c querier, f *file) (back bool, err error) {
+	if s.dialect.changed == "" || f != nil && f.blind {
+		return false, nil // nothing shows it, or these connections never write
+	}
+	var info serverInfo
+	if err := c.QueryRowContext(ctx, s.dialect.changed).Scan(&back, &info.dataID, &info.position); err != nil {
+		return false, err
+	}
+	floor, known, err := f.floor(info.dataID)
+	return back || !known || info.position < floor, err
+}
 
-func checkLengths(writes []store.Write) error {
-	for _, w := range writes {
-		r := w.New
-		if max(len(r.Namespace), len(r.Nonce), len(r.Holder)) > longestName || len(r.Label) > longestLabel ||
-			max(len(r.Veto), len(r.Data)) > longestText {
-			return fmt.Errorf("sqlstore: node %d of namespace %.80q: a text of the record is too long: names "+
-				"and nonces may have %d bytes, labels %d, all else %d",
-				r.Node, r.Namespace, longestName, longestLabel, longestText)
+// newIdentity gives the data another identity if rows were put back or are gone, or if it
+// still has the suspect one. It is one transaction, so everybody notices once.
+func (s *Store) newIdentity(ctx context.Context, c *sql.Conn, f *file, suspect string) error {
+	if back, err := s.putBack(ctx, c, f); err != nil || !back && suspect == "" {
+		return err
+	}
+	err := s.dialect.exclusive(ctx, c, func() error {
+		if s.dialect.lock != "" {
+			if _, err := c.ExecContext(ctx, s.dialect.lock); err != nil {
+				return err
+			}
+		}
+		id, err := s.meta(ctx, c, "id")
+		if err != nil {
+			return err
+		}
+		back, err := s.putBack(ctx, c, f)
+		if err != nil || !back && (suspect == "" || id != suspect) {
+			return err // somebody else has seen to it
+		}
+		return s.dialect.renew(ctx, c, f)
+	})
+	if err != nil && !s.dialect.errors.is(err, s.dialect.errors.busy) {
+		err = fmt.Errorf("giving restored data another identity: %w", err)
+	}
+	return err
+}
+
+// renew gives the data another identity. It writes the witness before the commit: a program that
+// sees the new identity finds it there.
+func (d Dialect) renew(ctx context.Context, c querier, f *file) error {
+	id := rand.Text() // has no quotes
+	for _, step := range d.renewed {
+		if _, err := c.ExecContext(ctx, strings.ReplaceAll(step, "?", "'"+id+"'")); err != nil {
+			return err
 		}
 	}
-	return nil
-}
-
-// lockOrder returns the indexes of the writes by key: locks in one order cannot deadlock.
-func lockOrder(writes []store.Write) []int {
-	order := make([]int, len(writes))
-	for i := range order {
-		order[i] = i
+	if f == nil {
+		return nil
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		x, y := writes[a].New, writes[b].New
-		return cmp.Or(cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Node, y.Node))
-	})
-	return order
+	_, info, err := records(c.QueryContext(ctx, d.probe))
+	if err == nil {
+		err = f.begin(id, info.position)
+	}
+	return err
 }

@@ -2,10 +2,8 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,8 +27,8 @@ import (
 // In a Galera cluster and in group replication, connect all programs to the same member,
 // because others may answer with old data.
 //
-// A restored dump is noticed, because the tables were made in another second. Data that is
-// put back into the same tables is noticed by a trigger on each table, and in MariaDB also
+// A restored dump is noticed, because the table was made in another second, and so is a table
+// that was renamed, also by programs that run. Data that is put back into the same tables is noticed by a trigger on each table, and in MariaDB also
 // by the time of the identity's row (snowfence_meta has system versioning, which dumps
 // leave out). Without the right to make triggers (Report says so), a reload of
 // snowfence_lease alone is not noticed, and in MySQL no reload of data alone.
@@ -50,55 +48,50 @@ func MySQL() Dialect {
 				"skip_from BIGINT NOT NULL, skip_until BIGINT NOT NULL, " +
 				"holder VARBINARY(64) NOT NULL, label VARBINARY(255) NOT NULL, veto BLOB NOT NULL, " +
 				"written_at BIGINT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (namespace, node)) ENGINE=InnoDB",
+			metaTable + " /*M!100600 WITH SYSTEM VERSIONING */",
 		},
-		versioned: " /*M!100600 WITH SYSTEM VERSIONING */",
-		optional:  mysqlTriggers,
-		mark: "SELECT CONCAT(MAX(create_time), '') FROM information_schema.tables" +
-			" WHERE table_schema = DATABASE() AND table_name = 'snowfence_lease'",
-		probe:     mysqlProbe,
-		now:       "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
-		reloaded:  "0",
+		optional: mysqlTriggers,
+		probe:    mysqlProbe,
+		reloaded: "0",
+		now:      "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
+		share:    " LOCK IN SHARE MODE",
+		settings: []string{
+			"SHOW VARIABLES WHERE variable_name IN ('version', 'innodb_flush_log_at_trx_commit'," +
+				" 'sync_binlog', 'log_bin', 'innodb_doublewrite', 'innodb_flush_method', 'read_only', 'super_read_only'," +
+				" 'transaction_isolation', 'tx_isolation', 'wsrep_on', 'server_id', 'server_uuid')",
+			"SELECT 'triggers', COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()" +
+				" AND trigger_name IN ('snowfence_lease_reload', 'snowfence_meta_reload')",
+		},
+		errors: mysqlErrors,
+
 		bind:      mysqlBind,
 		exclusive: mysqlExclusive,
-		open:      mysqlOpen,
+		open:      unless(mysqlUnfit),
 		swap:      mysqlSwap,
 		add:       addMySQL,
-		tx:        txDialect{share: " LOCK IN SHARE MODE", add: addMySQL, swap: mysqlSwapTx},
-		report:    mysqlReport,
-		busy:      mysqlBusy,
-		noTable:   func(err error) bool { return mysqlCode(err) == 1146 },
-		denied:    func(err error) bool { return slices.Contains([]int{1044, 1142, 1143}, mysqlCode(err)) },
+		judge:     mysqlJudge,
 		rights:    mysqlRights,
-		advice:    mysqlAdvice,
 	}
 }
 
 // mysqlTriggers make another identity when something other than a swap inserts a row of a
-// lease or the row with the identity. The text after the @ is the mark of the tables. No
-// row has the name ”, so swaps do not wait for each other's lock of the identity.
+// lease or the row with the identity. No row has the name ”, so swaps do not wait for each
+// other's lock of the identity.
 var mysqlTriggers = []string{
 	"CREATE TRIGGER snowfence_lease_reload AFTER INSERT ON snowfence_lease FOR EACH ROW UPDATE snowfence_meta" +
-		" SET value = CONCAT(UUID(), '@', SUBSTRING_INDEX(value, '@', -1)) WHERE name =" +
-		" IF(@snowfence_swap IS NULL, 'id', '')",
+		" SET value = CONCAT(UUID()) WHERE name = IF(@snowfence_swap IS NULL, 'id', '')",
 	"CREATE TRIGGER snowfence_meta_reload BEFORE INSERT ON snowfence_meta FOR EACH ROW" +
-		" SET NEW.value = IF(NEW.name = 'id', CONCAT(UUID(), '@', SUBSTRING_INDEX(NEW.value, '@', -1)), NEW.value)",
-}
-
-// mysqlOwn tells the triggers that this connection's inserts are swaps.
-func mysqlOwn(ctx context.Context, c querier, writes []store.Write) error {
-	if !slices.ContainsFunc(writes, func(w store.Write) bool { return w.Old == "" }) {
-		return nil
-	}
-	_, err := c.ExecContext(ctx, "SET @snowfence_swap = 1")
-	return err
+		" SET NEW.value = IF(NEW.name = 'id', CONCAT(UUID()), NEW.value)",
 }
 
 // mysqlProbe reads a serverInfo. Comments are for MySQL alone, which has a server_uuid, or
-// for MariaDB alone, which knows when a row was written.
-const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0, " + mysqlID + ", '', " + mysqlRefusal + ", 0, '', 0"
-
-const mysqlID = "CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':', COALESCE((SELECT CONCAT(value" +
-	" /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */) FROM snowfence_meta WHERE name = 'id'), 'no id'))"
+// for MariaDB alone, which knows when a row was written. A restored table was made in another
+// second, which is the same number in every time zone, and not known while the table changes.
+const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0, CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':'," +
+	" COALESCE((SELECT CONCAT(value /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */) FROM snowfence_meta" +
+	" WHERE name = 'id'), 'no id'), ':', t.made), '', CASE WHEN t.made IS NULL THEN 'somebody is changing the table " +
+	"snowfence_lease: try again' ELSE " + mysqlRefusal + " END, 0, '', 0 FROM (SELECT (SELECT" +
+	" UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'snowfence_lease') AS made) t"
 
 const mysqlRefusal = "CASE" +
 	" WHEN CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN 'the server is read_only, as replicas are, which " +
@@ -137,12 +130,12 @@ func mysqlBind(query string, args []any) (string, []any) {
 
 // mysqlItems is a batch as a table.
 const mysqlItems = "JSON_TABLE(CONVERT(? USING utf8mb4), '$[*]' COLUMNS (" +
-	"o VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.O', s VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.S'," +
-	" n BIGINT PATH '$.N', c VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.C'," +
-	" r BIGINT PATH '$.R', g BIGINT PATH '$.G', f BIGINT PATH '$.F', u BIGINT PATH '$.U'," +
-	" p BIGINT PATH '$.P', x BIGINT PATH '$.X', y BIGINT PATH '$.Y'," +
-	" h VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.H', l VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.L'," +
-	" v TEXT CHARACTER SET utf8mb4 PATH '$.V', t BIGINT PATH '$.T', d TEXT CHARACTER SET utf8mb4 PATH '$.D')) w"
+	"o VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.Old', s VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.Namespace'," +
+	" n BIGINT PATH '$.Node', c VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.Nonce'," +
+	" r BIGINT PATH '$.Revision', g BIGINT PATH '$.Generation', f BIGINT PATH '$.From', u BIGINT PATH '$.Until'," +
+	" p BIGINT PATH '$.PrevUntil', x BIGINT PATH '$.SkipFrom', y BIGINT PATH '$.SkipUntil'," +
+	" h VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.Holder', l VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.Label'," +
+	" v TEXT CHARACTER SET utf8mb4 PATH '$.Veto', t BIGINT PATH '$.At', d TEXT CHARACTER SET utf8mb4 PATH '$.Data')) w"
 
 // The join goes through the array from its start, so locks have its order.
 const mysqlUpdate = "UPDATE " + mysqlItems + " STRAIGHT_JOIN snowfence_lease l FORCE INDEX (PRIMARY)" +
@@ -156,20 +149,28 @@ const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
 	" SELECT s, n, c, r, g, f, u, p, x, y, h, l, v, t, d FROM " + mysqlItems +
 	" ON DUPLICATE KEY UPDATE node = snowfence_lease.node"
 
+// mysqlSwap tells the triggers that what it inserts is a swap, and leaves the connection as it was:
+// what its owner puts back later has to be noticed.
 func mysqlSwap(
-	ctx context.Context, c *sql.Conn, _ view, writes []store.Write, errs []error,
+	ctx context.Context, c querier, _ view, writes []store.Write, errs []error,
 ) (info serverInfo, err error) {
-	if err := mysqlOwn(ctx, c, writes); err != nil {
-		return info, err
+	if slices.ContainsFunc(writes, func(w store.Write) bool { return w.Old == "" }) {
+		if _, err := c.ExecContext(ctx, "SET @snowfence_swap = 1"); err != nil {
+			return info, err
+		}
+		defer func() {
+			_, reset := c.ExecContext(ctx, "SET @snowfence_swap = NULL")
+			err = errors.Join(err, reset)
+		}()
 	}
 	if len(writes) == 1 {
 		if errs[0], err = mysqlSwapOne(ctx, c, writes[0]); err != nil {
 			return info, err
 		}
-		_, info, err = records(ctx, c, mysqlProbe, nil)
+		_, info, err = records(c.QueryContext(ctx, mysqlProbe))
 		return info, err
 	}
-	return info, transaction(ctx, c, "START TRANSACTION", func() error {
+	err = transaction(ctx, c, func() error {
 		done, err := mysqlBatch(ctx, c, mysqlUpdate, writes, false)
 		if err != nil {
 			return err
@@ -177,20 +178,28 @@ func mysqlSwap(
 		// This holds whether the connection counts found rows or changed ones.
 		if done == int64(len(writes)) {
 			clear(errs)
-			_, info, err = records(ctx, c, mysqlProbe, nil)
+			_, info, err = records(c.QueryContext(ctx, mysqlProbe))
 			return err
 		}
 		if _, err := mysqlBatch(ctx, c, mysqlInsert, writes, true); err != nil {
 			return err
 		}
-		info, err = mysqlDone(ctx, c, writes, errs)
+		// Counts of affected rows depend on the connection's settings, nonces do not.
+		keys := make([]store.Key, len(writes))
+		for i, w := range writes {
+			keys[i] = w.New.Key
+		}
+		var rs []store.Record
+		rs, info, err = mysqlRead(ctx, c, keys...)
+		confirm(writes, rs, errs)
 		return err
-	})
+	}, "START TRANSACTION")
+	return info, err
 }
 
 // mysqlBatch runs a statement with the writes that are the first of their record, or with
 // the others, and returns how many rows it says were affected.
-func mysqlBatch(ctx context.Context, c *sql.Conn, query string, writes []store.Write, first bool) (int64, error) {
+func mysqlBatch(ctx context.Context, c querier, query string, writes []store.Write, first bool) (int64, error) {
 	writes = slices.DeleteFunc(slices.Clone(writes), func(w store.Write) bool { return (w.Old == "") != first })
 	if len(writes) == 0 {
 		return 0, nil
@@ -207,34 +216,15 @@ func mysqlBatch(ctx context.Context, c *sql.Conn, query string, writes []store.W
 	return res.RowsAffected()
 }
 
-// mysqlDone finds out by the nonces which writes were done: counts of affected rows depend
-// on the connection's settings.
-func mysqlDone(ctx context.Context, c *sql.Conn, writes []store.Write, errs []error) (serverInfo, error) {
-	var b strings.Builder
-	b.WriteString("(SELECT " + columns + ", 0 FROM snowfence_lease WHERE (namespace, node) IN (")
+// mysqlRead reads records with the probe.
+func mysqlRead(ctx context.Context, c querier, keys ...store.Key) ([]store.Record, serverInfo, error) {
 	var args []any
-	for i, w := range writes {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString("(?, ?)")
-		args = append(args, w.New.Namespace, w.New.Node)
+	for _, k := range keys {
+		args = append(args, k.Namespace, k.Node)
 	}
-	query, _ := mysqlBind(b.String()+")) UNION ALL "+mysqlProbe, args)
-	rs, info, err := records(ctx, c, query, nil)
-	if err != nil {
-		return info, err
-	}
-	nonces := make(map[store.Key]string, len(rs))
-	for _, r := range rs {
-		nonces[r.Key] = r.Nonce
-	}
-	for i, w := range writes {
-		if errs[i] = nil; nonces[w.New.Key] != w.New.Nonce {
-			errs[i] = store.ErrLost
-		}
-	}
-	return info, nil
+	query, _ := mysqlBind("(SELECT "+columns+", 0 FROM snowfence_lease WHERE (namespace, node) IN ((?, ?)"+
+		strings.Repeat(", (?, ?)", len(keys)-1)+")) UNION ALL "+mysqlProbe, args)
+	return records(c.QueryContext(ctx, query))
 }
 
 // mysqlSwapOne needs no transaction. The nonce is new, so a row that is found is also
@@ -246,32 +236,15 @@ func mysqlSwapOne(ctx context.Context, c querier, w store.Write) (result, err er
 	}
 	query, _ = mysqlBind(query, args)
 	res, err := c.ExecContext(ctx, query)
-	if w.Old == "" && mysqlCode(err) == 1062 {
+	if w.Old == "" && err != nil && mysqlCode(err) == "1062" {
 		return store.ErrLost, nil // there is a record
 	}
 	return outcome(res, err)
 }
 
-// mysqlSwapTx leaves the connection as it was: what its owner puts back later has to be noticed.
-func mysqlSwapTx(
-	ctx context.Context, c querier, _ view, writes []store.Write, errs []error,
-) (info serverInfo, err error) {
-	if err := mysqlOwn(ctx, c, writes); err != nil {
-		return info, err
-	}
-	if errs[0], err = mysqlSwapOne(ctx, c, writes[0]); err != nil {
-		return info, err
-	}
-	if _, err := c.ExecContext(ctx, "SET @snowfence_swap = NULL"); err != nil {
-		return info, err
-	}
-	_, info, err = records(ctx, c, mysqlProbe, nil)
-	return info, err
-}
-
 // mysqlExclusive uses no transaction, because CREATE TABLE would end it. DDL is atomic
-// here.
-func mysqlExclusive(ctx context.Context, c *sql.Conn, do func() error) (err error) {
+// here, and waits for open transactions for 30 s at most.
+func mysqlExclusive(ctx context.Context, c querier, do func() error) (err error) {
 	var got int
 	if err := c.QueryRowContext(ctx, "SELECT COALESCE(GET_LOCK('snowfence_schema', 30), 0)").Scan(&got); err != nil {
 		return err
@@ -282,80 +255,50 @@ func mysqlExclusive(ctx context.Context, c *sql.Conn, do func() error) (err erro
 	}
 	defer func() {
 		_, unlock := c.ExecContext(ctx, "DO RELEASE_LOCK('snowfence_schema')")
-		err = errors.Join(err, unlock)
+		_, reset := c.ExecContext(ctx, "SET SESSION lock_wait_timeout = DEFAULT")
+		err = errors.Join(err, unlock, reset)
 	}()
+	if _, err := c.ExecContext(ctx, "SET SESSION lock_wait_timeout = 30"); err != nil {
+		return err
+	}
 	return do()
 }
 
-func mysqlOpen(ctx context.Context, c *sql.Conn) (*file, error) {
-	var version string
-	var schema, engine sql.NullString
-	err := c.QueryRowContext(ctx, "SELECT VERSION(), DATABASE(), (SELECT engine FROM information_schema.tables"+
-		" WHERE table_schema = DATABASE() AND table_name = 'snowfence_lease')").Scan(&version, &schema, &engine)
-	switch {
-	case err != nil:
-		return nil, err
-	case !schema.Valid:
-		return nil, errors.New("the connection has no database: name one in the DSN (user@tcp(host)/database)")
-	case !newEnough(version):
-		return nil, fmt.Errorf("the server has version %s, and MySQL 8.0 or MariaDB 10.6 is needed, or a later one",
-			version)
-	case engine.Valid && engine.String != "InnoDB":
-		return nil, fmt.Errorf("the table snowfence_lease has the engine %s, which forgets grants: ALTER TABLE "+
-			"snowfence_lease ENGINE=InnoDB", engine.String)
-	}
-	var isolation, value string
-	const ask = "SHOW VARIABLES WHERE variable_name IN ('transaction_isolation', 'tx_isolation')"
-	if err := c.QueryRowContext(ctx, ask).Scan(&isolation, &value); err != nil {
-		return nil, err
-	}
-	if value == "READ-UNCOMMITTED" {
-		return nil, fmt.Errorf("the connection has %s=%s, and reads what may never be committed: set "+
-			"REPEATABLE-READ", isolation, value)
-	}
-	return nil, nil
-}
+const mysqlEngine = "(SELECT engine FROM information_schema.tables WHERE table_schema = DATABASE()" +
+	" AND table_name = 'snowfence_lease')"
 
-func newEnough(version string) bool {
-	var major, minor int
-	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
-		return false
-	}
-	if strings.Contains(version, "MariaDB") {
-		return major > 10 || major == 10 && minor >= 6
-	}
-	return major >= 8
-}
+const mysqlUnfit = "SELECT CASE" +
+	" WHEN DATABASE() IS NULL THEN 'the connection has no database: name one in the DSN (user@tcp(host)/database)'" +
+	" WHEN 0 /*!80000 + 1 */ /*M!100600 + 1 */ = 0 THEN CONCAT('the server has version ', VERSION(), ', and MySQL 8.0 " +
+	"or MariaDB 10.6 is needed, or a later one')" +
+	" WHEN " + mysqlEngine + " <> 'InnoDB' THEN CONCAT('the table snowfence_lease has the engine ', " + mysqlEngine +
+	", ', which forgets grants: ALTER TABLE snowfence_lease ENGINE=InnoDB')" +
+	" WHEN /*!80000 @@transaction_isolation */ /*M!100600 @@tx_isolation */ = 'READ-UNCOMMITTED' THEN 'the " +
+	"connection has transaction_isolation=READ-UNCOMMITTED, and reads what may never be committed: set REPEATABLE-READ'" +
+	" ELSE " + mysqlRefusal + " END"
 
-func mysqlReport(ctx context.Context, c *sql.Conn) ([]Finding, error) {
-	triggers := Finding{Name: "triggers"}
-	const count = "SELECT COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()" +
-		" AND trigger_name IN ('snowfence_lease_reload', 'snowfence_meta_reload')"
-	if err := c.QueryRowContext(ctx, count).Scan(&triggers.Value); err != nil {
-		return nil, err
-	}
-	if triggers.Value != "2" {
-		triggers.Advice = "this user cannot see all triggers that notice restored data: " +
+func mysqlJudge(name, value string, _ map[string]string) string {
+	switch value = strings.ToLower(value); {
+	case name == "innodb_doublewrite" && value == "off":
+		return "a power failure may damage pages, and so forget grants, unless the file system writes pages " +
+			"whole (ZFS): set it to on elsewhere"
+	case name == "innodb_flush_method" && value == "nosync":
+		return "nothing is written to the disk, and a power failure forgets grants: leave " +
+			"innodb_flush_method at its default"
+	case name == "wsrep_on" && value == "on":
+		return "this is a Galera cluster: let all programs connect to the same member"
+	case name == "log_bin" && value == "on":
+		return "replicas that read the binary log are behind, unless replication is semi-synchronous: a " +
+			"failover may forget grants, which is noticed and keeps everybody from new IDs for a ttl"
+	case name == "triggers" && value != "2":
+		return "this user cannot see all triggers that notice restored data: " +
 			"let an administrator run: " + strings.Join(mysqlTriggers, "; ")
 	}
-	const query = "SHOW VARIABLES WHERE variable_name IN ('version', 'innodb_flush_log_at_trx_commit'," +
-		" 'sync_binlog', 'log_bin', 'innodb_doublewrite', 'innodb_flush_method', 'read_only', 'super_read_only'," +
-		" 'transaction_isolation', 'tx_isolation', 'wsrep_on', 'server_id', 'server_uuid')"
-	found, err := findings(ctx, c, query, func(name, value string) string {
-		switch {
-		case name == "innodb_doublewrite" && strings.EqualFold(value, "off"):
-			return "a power failure may damage pages, and so forget grants, unless the file system writes pages " +
-				"whole (ZFS): set it to on elsewhere"
-		case name == "innodb_flush_method" && strings.EqualFold(value, "nosync"):
-			return "nothing is written to the disk, and a power failure forgets grants: leave " +
-				"innodb_flush_method at its default"
-		case name == "wsrep_on" && strings.EqualFold(value, "on"):
-			return "this is a Galera cluster: let all programs connect to the same member"
-		case name == "log_bin" && strings.EqualFold(value, "on"):
-			return "replicas that read the binary log are behind, unless replication is semi-synchronous: a " +
-				"failover may forget grants, which is noticed and keeps everybody from new IDs for a ttl"
-		}
-		return ""
-	})
-	return append(found, triggers), err
+	return ""
 }
+
+// mysqlRights minds that a user's name may have an @, and a host's none.
+const mysqlRights = "SELECT u, CONCAT('USE ', d), CONCAT('GRANT SELECT, INSERT, UPDATE ON ', d," +
+	" '.snowfence_meta TO ', u, '; GRANT SELECT, INSERT, UPDATE ON ', d, '.snowfence_lease TO ', u) FROM (SELECT CONCAT(QUOTE(LEFT(c," +
+	" CHAR_LENGTH(c) - CHAR_LENGTH(h) - 1)), '@', QUOTE(h)) AS u, CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`') AS d" +
+	" FROM (SELECT CURRENT_USER() AS c, SUBSTRING_INDEX(CURRENT_USER(), '@', -1) AS h) x) y"

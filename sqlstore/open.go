@@ -3,9 +3,11 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Open leases a node from db and returns a generator on it. It makes missing tables,
@@ -23,4 +25,30 @@ func Open(ctx context.Context, db *sql.DB, d Dialect, o *lease.Options) (*snowfe
 	}
 	opts.Create = opts.Create || d.embedded
 	return lease.Generator(ctx, st, &opts)
+}
+
+// ErrNoTables is the error of a store of [NewReadOnly] in a database without the tables.
+var ErrNoTables = errors.New("the database has no tables of Snowfence")
+
+// NewReadOnly returns a store that changes nothing, for tools that look at the store of others. It
+// needs the right to read, and no other. Where another store would write, also because it read
+// that the data was restored, it returns a [store.ErrReadOnly].
+func NewReadOnly(db *sql.DB, d Dialect) (*Store, error) {
+	open := d.open
+	d.open = func(ctx context.Context, c *sql.Conn) (*file, error) {
+		f, err := open(ctx, c)
+		if f != nil {
+			// Also beside connections that cannot write: the witness tells of a restored file.
+			f.blind, f.looks = false, true
+		}
+		return f, err
+	}
+	d.exclusive = func(context.Context, querier, func() error) error { return store.ErrReadOnly }
+	d.swap = func(context.Context, querier, view, []store.Write, []error) (serverInfo, error) {
+		return serverInfo{}, store.ErrReadOnly
+	}
+	d.add = func(context.Context, querier, view, store.Addition) (store.Record, serverInfo, error) {
+		return store.Record{}, serverInfo{}, store.ErrReadOnly
+	}
+	return New(db, d)
 }

@@ -3,9 +3,11 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
-	"reflect"
 	"sync"
+
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // The last connection of all processes that closes deletes the side files, and the next one
@@ -20,12 +22,12 @@ const maxSeen = 16
 // Pin implements [store.Store]: it keeps one connection open. A pool without a spare one
 // goes without: each connection is then compared with itself.
 func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
-	if err := s.use(ctx, toRead, nothing); err != nil {
+	if _, err := s.Identity(ctx, ""); err != nil {
 		return nil, err
 	}
 	c, err := s.db.Conn(ctx) // before mu, which is taken by those who have one
 	if err != nil {
-		return nil, fmt.Errorf("sqlstore: %s: %w", s.dialect.name, s.dialect.advice(err))
+		return nil, s.failed(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -38,12 +40,14 @@ func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 		_ = c.Close()
 		return func() {}, nil
 	default:
-		used, err := s.firstSideFiles(ctx, c)
+		if err = sqliteDurable(ctx, c); err == nil { // nobody else can change that
+			s.sideFiles, err = s.firstSideFiles(ctx, c)
+		}
 		if err != nil {
 			_ = c.Close()
-			return nil, fmt.Errorf("sqlstore: %s: %w", s.dialect.name, s.dialect.advice(err))
+			return nil, s.failed(err)
 		}
-		s.pinned, s.sideFiles = &pinned{conn: c, statements: map[string]*sql.Stmt{}}, used
+		s.pinned = &pinned{conn: c, statements: map[string]*sql.Stmt{}}
 	}
 	s.pins++
 	return sync.OnceFunc(s.unpin), nil
@@ -61,17 +65,17 @@ func (s *Store) unpin() {
 
 // sideFilesFor returns the side files of a connection, and [store.ErrReplaced] before a
 // write if they are no longer at the path.
-func (s *Store) sideFilesFor(ctx context.Context, c *sql.Conn, why purpose) (sideFiles, error) {
+func (s *Store) sideFilesFor(ctx context.Context, c *sql.Conn, why purpose) (files, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil || s.replaced != nil {
-		return sideFiles{}, s.replaced
+		return files{}, s.replaced
 	}
 	used := s.sideFiles
 	if s.pinned == nil {
 		var err error
 		if used, err = s.firstSideFiles(ctx, c); err != nil {
-			return sideFiles{}, err
+			return files{}, err
 		}
 	}
 	if why == toRead {
@@ -81,28 +85,26 @@ func (s *Store) sideFilesFor(ctx context.Context, c *sql.Conn, why purpose) (sid
 }
 
 // firstSideFiles returns the side files from when a connection was first used. mu is held.
-func (s *Store) firstSideFiles(ctx context.Context, c *sql.Conn) (used sideFiles, err error) {
-	var id any
+func (s *Store) firstSideFiles(ctx context.Context, c *sql.Conn) (used files, err error) {
+	var id string
 	err = c.Raw(func(conn any) error {
-		if reflect.TypeOf(conn).Comparable() {
-			id = conn
-		}
+		id = fmt.Sprintf("%p", conn)
 		return nil
 	})
 	if err != nil {
-		return sideFiles{}, err
+		return files{}, err
 	}
-	if used, ok := s.seen[id]; ok && id != nil {
+	if used, ok := s.seen[id]; ok {
 		return used, nil
 	}
 	if _, err := s.meta(ctx, c, "id"); err != nil { // the first read opens the side files
-		return sideFiles{}, err
+		return files{}, err
 	}
-	if used, err = s.file.sideFiles(); err != nil {
-		return sideFiles{}, err
+	if used, err = s.file.now(); err != nil {
+		return files{}, err
 	}
-	if s.seen == nil || len(s.seen) >= maxSeen {
-		s.seen = map[any]sideFiles{}
+	if len(s.seen) >= maxSeen {
+		s.seen = map[string]files{}
 	}
 	s.seen[id] = used
 	return used, nil
@@ -113,25 +115,67 @@ func (s *Store) checkPinned(ctx context.Context) error {
 	s.mu.Lock()
 	if s.pinned == nil {
 		s.mu.Unlock()
-		return s.use(ctx, toRead, nothing)
+		return s.use(ctx, toRead, func(querier, view) (serverInfo, error) { return serverInfo{}, nil })
 	}
 	defer s.mu.Unlock()
-	if err := s.checkFiles(s.sideFiles); err != nil {
-		return fmt.Errorf("sqlstore: %s: %w", s.dialect.name, s.dialect.advice(err))
-	}
-	return nil
+	return s.failed(s.checkFiles(s.sideFiles))
 }
 
 // checkFiles compares the files with a connection's side files. A replaced file stays
 // replaced: nobody sees what its connections write, whatever comes in its place. mu is
 // held.
-func (s *Store) checkFiles(used sideFiles) error {
+func (s *Store) checkFiles(used files) error {
 	if s.file == nil || s.replaced != nil {
 		return s.replaced
 	}
 	err := s.file.check(used)
-	if isReplaced(err) {
+	if errors.Is(err, store.ErrReplaced) {
 		s.replaced = err
 	}
 	return err
+}
+
+// pinned is the connection that stays open while there are leases. Reads and renewals use
+// it when it is free: prepared statements halve their cost, and its own last write saves
+// reading the file again.
+//
+// It begins no transaction, because a failed one may cost the connection.
+type pinned struct {
+	conn *sql.Conn
+
+	mu         sync.Mutex           // held while it is in use
+	statements map[string]*sql.Stmt // by their text; nil when the connection is closed
+}
+
+// statement returns a prepared one and what ends its use, or nil when the connection is in use or
+// gone. There are about 15: keys are asked for in powers of two.
+func (p *pinned) statement(ctx context.Context, query string) (*sql.Stmt, func()) {
+	if p == nil || !p.mu.TryLock() {
+		return nil, nil
+	}
+	st := p.statements[query]
+	if st == nil && p.statements != nil {
+		if made, err := p.conn.PrepareContext(ctx, query); err == nil {
+			st, p.statements[query] = made, made
+		}
+	}
+	if st == nil {
+		p.mu.Unlock()
+		return nil, nil
+	}
+	return st, p.mu.Unlock
+}
+
+// close gives the connection back to the pool.
+func (p *pinned) close() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, statement := range p.statements {
+		_ = statement.Close()
+	}
+	p.statements = nil
+	_ = p.conn.Close()
 }

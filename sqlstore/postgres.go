@@ -3,9 +3,7 @@ package sqlstore
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,38 +49,39 @@ func PostgreSQL() Dialect {
 				run_from BIGINT NOT NULL, until BIGINT NOT NULL, prev_until BIGINT NOT NULL, skip_from BIGINT NOT NULL, skip_until BIGINT NOT NULL,
 				holder TEXT COLLATE "C" NOT NULL, label TEXT COLLATE "C" NOT NULL, veto TEXT NOT NULL, written_at BIGINT NOT NULL, data TEXT NOT NULL,
 				xid XID NOT NULL DEFAULT '0', PRIMARY KEY (namespace, node))`,
+			metaTable,
 			`ALTER TABLE snowfence_meta ADD COLUMN IF NOT EXISTS xid XID NOT NULL DEFAULT '0'`,
 		},
-		probe:       postgresProbe,
-		reloaded:    "(xmin <> xid)::int",
-		lock:        postgresLock,
-		findReload:  postgresFindReload,
-		newIdentity: postgresNewIdentity,
-		now:         `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
-		bind:        postgresBind,
-		exclusive:   postgresExclusive,
-		open:        postgresOpen,
-		swap: func(ctx context.Context, c *sql.Conn, v view, w []store.Write, errs []error) (serverInfo, error) {
-			return postgresSwap(ctx, c, v, w, errs)
-		},
-		add:     addPostgres,
-		tx:      txDialect{share: " FOR SHARE", add: addPostgres, swap: postgresSwap, stamp: postgresStamp},
-		report:  postgresReport,
-		busy:    postgresBusy,
-		noTable: func(err error) bool { return sqlState(err) == "42P01" },
-		denied:  func(err error) bool { return sqlState(err) == "42501" },
-		rights:  postgresRights,
-		advice:  postgresAdvice,
+		probe:    postgresProbe,
+		reloaded: "(xmin <> xid)::int",
+		now:      `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
+		share:    " FOR SHARE",
+		changed:  postgresChanged,
+		lock:     "SELECT FROM snowfence_meta ORDER BY name FOR UPDATE", // every insert changes the count of rows
+		renewed:  postgresRenewed,
+		settings: []string{postgresSettings},
+		errors:   postgresErrors,
+
+		bind:      postgresBind,
+		exclusive: postgresExclusive,
+		open:      unless(postgresUnfit),
+		swap:      postgresSwap,
+		add:       addPostgres,
+		stamp:     postgresStamp,
+		judge:     postgresJudge,
+		rights:    postgresRights,
 	}
 }
+
+const postgresRefusals = `WHEN pg_is_in_recovery() THEN 'this server is a standby: connect to the primary (target_session_attrs=read-write with several hosts)'
+		WHEN current_setting('transaction_read_only') = 'on' THEN 'the connection is read-only: connect to the primary, and leave default_transaction_read_only off'`
 
 // postgresProbe reads a serverInfo. It takes the timeline that is written to: the control
 // file still has the old one after a promotion. It reads the oids each time: a copied
 // database (TEMPLATE) has others. What is flushed of the log survives a crash.
 const postgresProbe = `SELECT '', 0::bigint, i.system, i.timeline, i.flushed, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint,
 	i.system || ':' || i.timeline || ':' || i.db || '.' || coalesce(m.tableoid, 0) || ':' || coalesce(m.value, 'no id'), coalesce(m.value, ''), CASE
-		WHEN pg_is_in_recovery() THEN 'this server is a standby, and does not know what was granted last: connect to the primary (target_session_attrs=read-write with several hosts)'
-		WHEN current_setting('transaction_read_only') = 'on' THEN 'the connection is read-only: connect to the primary, and leave default_transaction_read_only off'
+		` + postgresRefusals + `
 		WHEN current_setting('fsync') = 'off' THEN 'the server runs with fsync=off, and a power failure forgets grants: set fsync=on'
 		ELSE '' END, 0::bigint, '', coalesce((m.xmin <> m.xid)::int, 0)
 	FROM (SELECT (SELECT system_identifier FROM pg_control_system())::text AS system, CASE WHEN pg_is_in_recovery() THEN 0
@@ -96,20 +95,25 @@ const (
 	// have its own.
 	postgresXID = `(txid_current() & 4294967295)::text::xid`
 
-	postgresItems = `w AS MATERIALIZED (SELECT * FROM json_to_recordset(?::json) AS w("O" text, "S" text, "N" bigint, "C" text, "R" bigint, "G" bigint,
-		"F" bigint, "U" bigint, "P" bigint, "X" bigint, "Y" bigint, "H" text, "L" text, "V" text, "T" bigint, "D" text))`
+	// postgresChanged is one statement, so the rows and their count are of one moment.
+	postgresChanged = `SELECT l.back + m.back > 0 OR l.rows <> coalesce(m.rows, -1), '', 0
+		FROM (SELECT count(*) AS rows, count(*) FILTER (WHERE xmin <> xid) AS back FROM snowfence_lease) l,
+		(SELECT max(CASE name WHEN 'rows' THEN value END)::bigint AS rows, count(*) FILTER (WHERE xmin <> xid) AS back FROM snowfence_meta) m`
+
+	postgresItems = `w AS MATERIALIZED (SELECT * FROM json_to_recordset(?::json) AS w("Old" text, "Namespace" text, "Node" bigint, "Nonce" text, "Revision" bigint, "Generation" bigint,
+		"From" bigint, "Until" bigint, "PrevUntil" bigint, "SkipFrom" bigint, "SkipUntil" bigint, "Holder" text, "Label" text, "Veto" text, "At" bigint, "Data" text))`
 
 	// postgresUpdate skips rows that something else wrote: they would look like ours
 	// afterwards.
-	postgresUpdate = `u AS (UPDATE snowfence_lease l SET nonce = w."C", revision = w."R", generation = w."G", run_from = w."F", until = w."U", prev_until = w."P",
-			skip_from = w."X", skip_until = w."Y", holder = w."H", label = w."L", veto = w."V", written_at = w."T", data = w."D", xid = ` + postgresXID + `
-		FROM w WHERE w."O" <> '' AND l.namespace = w."S" AND l.node = w."N" AND l.nonce = w."O" AND l.xmin = l.xid RETURNING l.namespace, l.node)`
+	postgresUpdate = `u AS (UPDATE snowfence_lease l SET nonce = w."Nonce", revision = w."Revision", generation = w."Generation", run_from = w."From", until = w."Until", prev_until = w."PrevUntil",
+			skip_from = w."SkipFrom", skip_until = w."SkipUntil", holder = w."Holder", label = w."Label", veto = w."Veto", written_at = w."At", data = w."Data", xid = ` + postgresXID + `
+		FROM w WHERE w."Old" <> '' AND l.namespace = w."Namespace" AND l.node = w."Node" AND l.nonce = w."Old" AND l.xmin = l.xid RETURNING l.namespace, l.node, l.nonce)`
 
 	// postgresInsert counts rows and remembers namespaces and sequences. A namespace that is made
 	// again after its rows are gone gives the data another identity.
 	postgresInsert = `i AS (INSERT INTO snowfence_lease (` + columns + `, xid)
-		SELECT "S", "N", "C", "R", "G", "F", "U", "P", "X", "Y", "H", "L", "V", "T", "D", ` + postgresXID + ` FROM w WHERE "O" = ''
-		ON CONFLICT DO NOTHING RETURNING namespace, node),
+		SELECT "Namespace", "Node", "Nonce", "Revision", "Generation", "From", "Until", "PrevUntil", "SkipFrom", "SkipUntil", "Holder", "Label", "Veto", "At", "Data", ` + postgresXID + ` FROM w WHERE "Old" = ''
+		ON CONFLICT DO NOTHING RETURNING namespace, node, nonce),
 	n AS (INSERT INTO snowfence_meta (name, value, xid) SELECT 'namespace ' || namespace, '', ` + postgresXID + ` FROM i WHERE node IN (-1, -2)
 		ON CONFLICT DO NOTHING RETURNING name),
 	m AS (UPDATE snowfence_meta m SET xid = ` + postgresXID + `, value = CASE m.name WHEN 'rows' THEN (m.value::bigint + a.added)::text ELSE ? END
@@ -122,7 +126,7 @@ const (
 	// postgresDone returns the keys that were written, as records, and the serverInfo.
 	// synchronous_commit counts when the statement commits.
 	postgresDone = `d AS (` + postgresLevel + `)
-	SELECT k.namespace, k.node, '', 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, '', '', '', 0::bigint, '', 0 FROM k
+	SELECT k.namespace, k.node, k.nonce, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, '', '', '', 0::bigint, '', 0 FROM k
 	UNION ALL SELECT p.* FROM (` + postgresProbe + `) p, d WHERE d.level IS NOT NULL`
 
 	// Both swap a JSON array in the order of the keys, which is that of the locks. Renewals
@@ -154,124 +158,78 @@ func postgresSwap(ctx context.Context, c querier, _ view, writes []store.Write, 
 	if slices.ContainsFunc(writes, func(w store.Write) bool { return w.Old == "" }) {
 		query, args = postgresBind(postgresSwapAll, []any{items, rand.Text()})
 	}
-	rs, info, err := records(ctx, c, query, args)
+	rs, info, err := records(c.QueryContext(ctx, query, args...))
 	if err != nil {
 		return serverInfo{}, err
 	}
-	done := make(map[store.Key]bool, len(rs))
-	for _, r := range rs {
-		done[r.Key] = true
-	}
-	for i, w := range writes {
-		if errs[i] = store.ErrLost; done[w.New.Key] {
-			errs[i] = nil
-		}
-	}
+	confirm(writes, rs, errs)
 	return info, nil
 }
 
 // postgresStamp writes the record once more: the row that it replaces names the savepoint, and so
 // the new one does. So do the counts of rows, which were written with a new record.
-func postgresStamp(ctx context.Context, c querier, r store.Record) (ok bool, err error) {
-	err = c.QueryRowContext(ctx, "UPDATE snowfence_lease SET xid = xmin WHERE namespace = $1 AND node = $2"+
+func postgresStamp(ctx context.Context, c querier, r store.Record) error {
+	var ok bool
+	err := c.QueryRowContext(ctx, "UPDATE snowfence_lease SET xid = xmin WHERE namespace = $1 AND node = $2"+
 		" AND nonce = $3 RETURNING xmin = xid", r.Namespace, r.Node, r.Nonce).Scan(&ok)
+	if err == nil && !ok {
+		err = errors.New("the connection puts a savepoint around each statement, so that what it writes looks " +
+			"like rows that were put back: turn that off")
+	}
 	if err == nil {
 		_, err = c.ExecContext(ctx, "UPDATE snowfence_meta m SET xid = m.xmin FROM snowfence_lease l"+
 			" WHERE l.namespace = $1 AND l.node = $2 AND m.xmin = l.xmin AND m.xmin <> m.xid", r.Namespace, r.Node)
 	}
-	return ok, err
-}
-
-// postgresLock locks the count of rows, which every insert changes, and the rows beside it.
-func postgresLock(ctx context.Context, c *sql.Conn) error {
-	_, err := c.ExecContext(ctx, "SELECT FROM snowfence_meta ORDER BY name FOR UPDATE")
 	return err
 }
 
-// postgresFindReload is one statement, so the rows and their count are of one moment.
-func postgresFindReload(ctx context.Context, c *sql.Conn, _ *file) (reloaded bool, err error) {
-	err = c.QueryRowContext(ctx, `SELECT l.back + m.back > 0 OR l.rows <> coalesce(m.rows, -1)
-		FROM (SELECT count(*) AS rows, count(*) FILTER (WHERE xmin <> xid) AS back FROM snowfence_lease) l,
-		(SELECT max(CASE name WHEN 'rows' THEN value END)::bigint AS rows, count(*) FILTER (WHERE xmin <> xid) AS back FROM snowfence_meta) m`).Scan(&reloaded)
-	return reloaded, err
-}
-
-func postgresNewIdentity(ctx context.Context, c querier, _ *file, id string) error {
-	for _, step := range []string{
-		"UPDATE snowfence_lease SET xid = " + postgresXID + " WHERE xmin <> xid",
-		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, ''" +
-			" FROM snowfence_lease WHERE node IN (-1, -2) ON CONFLICT DO NOTHING",
-		"INSERT INTO snowfence_meta (name, value) VALUES ('rows', '') ON CONFLICT DO NOTHING",
-		"UPDATE snowfence_meta SET xid = " + postgresXID + ", value = CASE name" +
-			" WHEN 'id' THEN '" + id + "' WHEN 'rows' THEN (SELECT count(*) FROM snowfence_lease)::text ELSE value END",
-	} {
-		if _, err := c.ExecContext(ctx, step); err != nil {
-			return err
-		}
-	}
-	return nil
+var postgresRenewed = []string{
+	"UPDATE snowfence_lease SET xid = " + postgresXID + " WHERE xmin <> xid",
+	"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, ''" +
+		" FROM snowfence_lease WHERE " + heads + " ON CONFLICT DO NOTHING",
+	"INSERT INTO snowfence_meta (name, value) VALUES ('rows', '') ON CONFLICT DO NOTHING",
+	"UPDATE snowfence_meta SET xid = " + postgresXID + ", value = CASE name" +
+		" WHEN 'id' THEN ? WHEN 'rows' THEN (SELECT count(*) FROM snowfence_lease)::text ELSE value END",
 }
 
 // postgresExclusive takes a lock, because concurrent CREATE TABLE IF NOT EXISTS fails.
-func postgresExclusive(ctx context.Context, c *sql.Conn, do func() error) error {
-	return transaction(ctx, c, "BEGIN", func() error {
-		if _, err := c.ExecContext(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
-			return err
-		}
-		if _, err := c.ExecContext(ctx, "SELECT pg_advisory_xact_lock(7598812366131129701)"); err != nil {
-			return err
-		}
-		return do()
-	})
+func postgresExclusive(ctx context.Context, c querier, do func() error) error {
+	return transaction(ctx, c, do, "BEGIN", "SET LOCAL synchronous_commit = on",
+		"SELECT pg_advisory_xact_lock(7598812366131129701)")
 }
 
-// postgresOpen refuses what would fail later with less clear errors.
-func postgresOpen(ctx context.Context, c *sql.Conn) (*file, error) {
-	var number int
-	var name, refusal string
-	err := c.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_version'), CASE
-		WHEN pg_is_in_recovery() THEN 'this server is a standby: connect to the primary (target_session_attrs=read-write with several hosts)'
-		WHEN current_setting('transaction_read_only') = 'on' THEN 'the connection is read-only: connect to the primary, and leave default_transaction_read_only off'
-		WHEN current_schema() IS NULL THEN 'the search_path names no schema that exists: set it, or create the schema'
-		ELSE '' END`).Scan(&number, &name, &refusal)
+// postgresUnfit names what would fail later with less clear errors.
+const postgresUnfit = `SELECT CASE WHEN current_setting('server_version_num')::int < 120000
+	THEN 'the server has version ' || current_setting('server_version') || ', and 12 or later is needed'
+	` + postgresRefusals + `
+	WHEN current_schema() IS NULL THEN 'the search_path names no schema that exists: set it, or create the schema'
+	ELSE '' END`
+
+const postgresRights = `SELECT quote_ident(current_user), 'SET search_path = ' || quote_ident(current_schema()),
+	'GRANT SELECT, INSERT, UPDATE ON snowfence_meta, snowfence_lease TO ' || quote_ident(current_user)`
+
+const postgresSettings = `SELECT name, setting FROM pg_settings WHERE name IN ('server_version', 'synchronous_commit', 'fsync', 'full_page_writes', 'synchronous_standby_names')
+	UNION ALL SELECT 'schema', current_schema() UNION ALL SELECT 'rights', concat_ws(', ', CASE WHEN has_table_privilege('snowfence_lease', 'SELECT') THEN 'SELECT' END,
+		CASE WHEN has_table_privilege('snowfence_lease', 'INSERT') THEN 'INSERT' END, CASE WHEN has_table_privilege('snowfence_lease', 'UPDATE') THEN 'UPDATE' END)
+	UNION ALL SELECT 'replicas', count(*)::text FROM pg_stat_replication ORDER BY 1`
+
+func postgresJudge(name, value string, all map[string]string) string {
+	standbys := all["synchronous_standby_names"] != ""
 	switch {
-	case err != nil:
-		return nil, err
-	case number < 120000:
-		return nil, fmt.Errorf("the server has version %s, and 12 or later is needed", name)
-	case refusal != "":
-		return nil, errors.New(refusal)
+	case name == "synchronous_commit" && value == "off":
+		return "it is on for the transactions of the store, so that a crash forgets no grant"
+	case name == "synchronous_commit" && value == "local" && standbys:
+		return "commits do not wait for the synchronous standbys: a failover may forget grants, which is " +
+			"noticed and keeps everybody from new IDs for a ttl"
+	case name == "synchronous_commit" && value == "remote_write" && standbys:
+		return "commits do not wait until the standby's disk has them: when primary and standby fail at " +
+			"once, grants may be forgotten; set it to on"
+	case name == "full_page_writes" && value == "off":
+		return "a power failure may damage pages, and so forget grants, unless the file system writes pages " +
+			"whole (ZFS): set it to on elsewhere"
+	case name == "replicas" && value != "0" && !standbys:
+		return "the replicas are asynchronous: a failover may forget grants, which is noticed and keeps " +
+			"everybody from new IDs for a ttl; set synchronous_standby_names to avoid it"
 	}
-	return nil, nil
-}
-
-func postgresReport(ctx context.Context, c *sql.Conn) ([]Finding, error) {
-	const query = `SELECT name, setting FROM pg_settings WHERE name IN ('server_version', 'synchronous_commit', 'fsync', 'full_page_writes', 'synchronous_standby_names')
-		UNION ALL SELECT 'schema', current_schema() UNION ALL SELECT 'rights', concat_ws(', ', CASE WHEN has_table_privilege('snowfence_lease', 'SELECT') THEN 'SELECT' END,
-			CASE WHEN has_table_privilege('snowfence_lease', 'INSERT') THEN 'INSERT' END, CASE WHEN has_table_privilege('snowfence_lease', 'UPDATE') THEN 'UPDATE' END)
-		UNION ALL SELECT 'replicas', count(*)::text FROM pg_stat_replication ORDER BY 1`
-	var standbys string
-	err := c.QueryRowContext(ctx, "SELECT current_setting('synchronous_standby_names')").Scan(&standbys)
-	if err != nil {
-		return nil, err
-	}
-	return findings(ctx, c, query, func(name, value string) string {
-		switch {
-		case name == "synchronous_commit" && value == "off":
-			return "it is on for the transactions of the store, so that a crash forgets no grant"
-		case name == "synchronous_commit" && value == "local" && standbys != "":
-			return "commits do not wait for the synchronous standbys: a failover may forget grants, which is " +
-				"noticed and keeps everybody from new IDs for a ttl"
-		case name == "synchronous_commit" && value == "remote_write" && standbys != "":
-			return "commits do not wait until the standby's disk has them: when primary and standby fail at " +
-				"once, grants may be forgotten; set it to on"
-		case name == "full_page_writes" && value == "off":
-			return "a power failure may damage pages, and so forget grants, unless the file system writes pages " +
-				"whole (ZFS): set it to on elsewhere"
-		case name == "replicas" && value != "0" && standbys == "":
-			return "the replicas are asynchronous: a failover may forget grants, which is noticed and keeps " +
-				"everybody from new IDs for a ttl; set synchronous_standby_names to avoid it"
-		}
-		return ""
-	})
+	return ""
 }

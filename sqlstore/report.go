@@ -2,7 +2,7 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
+	"errors"
 )
 
 // Finding is one thing that a store depends on, as found in the database.
@@ -16,34 +16,34 @@ type Finding struct {
 // a crash or a failover. Settings that break the store's promise are errors of all methods;
 // findings with an Advice are for you to judge.
 func (s *Store) Report(ctx context.Context) (found []Finding, err error) {
-	err = s.use(ctx, toRead, func(c *sql.Conn) (serverInfo, error) {
-		found, err = s.dialect.report(ctx, c)
-		return serverInfo{}, err
+	all := map[string]string{}
+	err = s.use(ctx, toRead, func(c querier, _ view) (serverInfo, error) {
+		found = nil
+		for _, query := range s.dialect.settings {
+			rows, err := c.QueryContext(ctx, query)
+			if err != nil {
+				return serverInfo{}, err
+			}
+			defer rows.Close()
+			for rows.Next() {
+				var f Finding
+				if err := rows.Scan(&f.Name, &f.Value); err != nil {
+					return serverInfo{}, err
+				}
+				found, all[f.Name] = append(found, f), f.Value
+			}
+			if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+				return serverInfo{}, err
+			}
+		}
+		return serverInfo{}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	for i, f := range found {
+		found[i].Advice = s.dialect.judge(f.Name, f.Value, all)
+	}
 	id, err := s.Identity(ctx, "")
 	return append(found, Finding{Name: "identity", Value: id}), err
-}
-
-// findings runs a query for names and values, and lets judge advise on each.
-func findings(
-	ctx context.Context, c *sql.Conn, query string, judge func(name, value string) string,
-) ([]Finding, error) {
-	rows, err := c.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var found []Finding
-	for rows.Next() {
-		var f Finding
-		if err := rows.Scan(&f.Name, &f.Value); err != nil {
-			return nil, err
-		}
-		f.Advice = judge(f.Name, f.Value)
-		found = append(found, f)
-	}
-	return found, rows.Err()
 }

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -52,28 +51,42 @@ func SQLite() Dialect {
 				holder TEXT NOT NULL, label TEXT NOT NULL, veto TEXT NOT NULL, written_at INTEGER NOT NULL, data TEXT NOT NULL,
 				seq INTEGER NOT NULL, swaps INTEGER NOT NULL, PRIMARY KEY (namespace, node)) WITHOUT ROWID`,
 			"CREATE INDEX IF NOT EXISTS snowfence_lease_seq ON snowfence_lease (seq)",
+			metaTable,
 		},
-		askServer:   sqliteServer,
-		reloaded:    "0",
-		lock:        func(context.Context, *sql.Conn) error { return nil }, // the transaction excludes all others
-		findReload:  sqliteFindReload,
-		newIdentity: sqliteNewIdentity,
-		bind:        func(query string, args []any) (string, []any) { return query, args },
-		exclusive:   sqliteExclusive,
-		open:        sqliteOpen,
-		swap:        sqliteSwap,
-		add:         addSQLite,
-		tx:          txDialect{open: sqliteOpenTx, add: addSQLiteTx, swap: sqliteSwapTx},
-		report:      sqliteReport,
-		busy:        sqliteBusy,
-		noTable:     func(err error) bool { return strings.Contains(err.Error(), "no such table") },
-		advice:      sqliteAdvice,
+		probe:    sqliteProbe,
+		reloaded: "0",
+		changed: "SELECT " + sqliteDistance + " IS NOT (SELECT CAST(value AS INTEGER) FROM snowfence_meta" +
+			" WHERE name = 'distance'), " + sqliteID + ", " + sqliteCount,
+		renewed: []string{
+			"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, ''" +
+				" FROM snowfence_lease WHERE " + heads + " ON CONFLICT DO NOTHING",
+			"INSERT INTO snowfence_meta (name, value) SELECT 'distance', " + sqliteDistance +
+				" WHERE true ON CONFLICT DO UPDATE SET value = excluded.value",
+			"UPDATE snowfence_meta SET value = ? WHERE name = 'id'",
+		},
+		settings: []string{"SELECT 'journal_mode', journal_mode FROM pragma_journal_mode" +
+			" UNION ALL SELECT 'synchronous', synchronous FROM pragma_synchronous" +
+			" UNION ALL SELECT 'busy_timeout', timeout FROM pragma_busy_timeout"},
+		errors:    sqliteErrors,
+		bind:      func(query string, args []any) (string, []any) { return query, args },
+		exclusive: sqliteExclusive,
+		open:      sqliteOpen,
+		openTx:    sqliteOpenTx,
+		swap:      sqliteSwap,
+		add:       addSQLite,
+		judge: func(name, value string, _ map[string]string) string {
+			if name == "busy_timeout" && value == "0" {
+				return "connections do not wait for each other, and ask again instead: open the file with " +
+					"busy_timeout(10000)"
+			}
+			return ""
+		},
 	}
 }
 
 func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 	var seq int
-	var name, path string
+	var name, path, mode string
 	if err := c.QueryRowContext(ctx, "PRAGMA database_list").Scan(&seq, &name, &path); err != nil {
 		return nil, fmt.Errorf("asking for the file's path: %w", err)
 	}
@@ -85,20 +98,13 @@ func sqliteOpen(ctx context.Context, c *sql.Conn) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	var mode string
-	var looks bool // such connections never write, and with immutable=1 know no journal
-	if err := c.QueryRowContext(ctx, "PRAGMA query_only").Scan(&looks); err != nil || looks {
+	// Connections that never write, with immutable=1, know no journal.
+	if err := c.QueryRowContext(ctx, "PRAGMA query_only").Scan(&f.blind); err != nil || f.blind {
 		return f, err
 	}
-	if err := c.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
-		return nil, err
+	if err := c.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
+		return nil, fmt.Errorf("turning WAL mode on: %w", err)
 	}
-	if mode != "wal" {
-		if err := c.QueryRowContext(ctx, "PRAGMA journal_mode = WAL").Scan(&mode); err != nil {
-			return nil, fmt.Errorf("turning WAL mode on: %w", err)
-		}
-	}
-	f.witness = &witness{path: path + "-witness", like: f.info}
 	if mode != "wal" {
 		return nil, fmt.Errorf("file %s has the journal mode %s and refuses WAL: put it on a local file system "+
 			"that can be written", path, mode)
@@ -123,31 +129,25 @@ func sqliteOpenTx(ctx context.Context, c querier) (f *file, info serverInfo, err
 	if err != nil {
 		return nil, info, fmt.Errorf("looking at the file of the database: %w", err)
 	}
-	f = &file{path: path, info: stat, witness: &witness{path: path + "-witness", like: stat}}
-	f.number = f.identity()
-	return f, info, nil
+	f = newFile(path, stat)
+	floor, _, err := f.floor(info.dataID)
+	info.reloaded = info.position < floor
+	return f, info, err
 }
 
 // sqliteDurable makes commits of the connection wait for the disk. It asks before each
 // write, because a pool may open a connection at any time.
 func sqliteDurable(ctx context.Context, c querier) error {
 	var level int
-	if err := c.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&level); err != nil {
-		return err
+	for range 2 {
+		if err := c.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&level); err != nil || level >= 2 {
+			return err
+		}
+		if _, err := c.ExecContext(ctx, "PRAGMA synchronous = FULL"); err != nil {
+			return err
+		}
 	}
-	if level >= 2 {
-		return nil
-	}
-	if _, err := c.ExecContext(ctx, "PRAGMA synchronous = FULL"); err != nil {
-		return err
-	}
-	if err := c.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&level); err != nil {
-		return err
-	}
-	if level < 2 {
-		return notDurable(level)
-	}
-	return nil
+	return notDurable(level)
 }
 
 func notDurable(level int) error {
@@ -155,26 +155,21 @@ func notDurable(level int) error {
 		"it with synchronous(FULL)", level)
 }
 
-func sqliteExclusive(ctx context.Context, c *sql.Conn, do func() error) error {
+func sqliteExclusive(ctx context.Context, c querier, do func() error) error {
 	if err := sqliteDurable(ctx, c); err != nil {
 		return err
 	}
-	return transaction(ctx, c, "BEGIN IMMEDIATE", do)
+	return transaction(ctx, c, do, "BEGIN IMMEDIATE")
 }
 
 // The count of swaps is the highest seq of a row: each swap gives its row the next number.
-// Each row also counts its own swaps, so one row that was put back shows below a later swap
-// of another: the distance of the highest seq and the sum of swaps never changes.
+// Each row also counts its own swaps, so a row that was put back or is gone shows below a later
+// swap of another: the distance of the highest seq and the sum of swaps never changes.
 const (
 	sqliteCount    = "(SELECT COALESCE(MAX(seq), 0) FROM snowfence_lease)"
 	sqliteDistance = "(SELECT COALESCE(MAX(seq) - SUM(swaps), 0) FROM snowfence_lease)"
 	sqliteID       = "COALESCE((SELECT value FROM snowfence_meta WHERE name = 'id'), 'no id')"
-
-	// sqliteProbe reads the identity inside the file.
-	sqliteProbe = "SELECT value, (SELECT MAX(seq) FROM snowfence_lease) FROM snowfence_meta WHERE name = 'id'"
-
-	// sqliteInfo is the same as a record.
-	sqliteInfo = "SELECT '', 0, '', 0, " + sqliteCount + ", 0, 0, 0, 0, 0, '', " + sqliteID + ", '', 0, '', 0"
+	sqliteProbe    = "SELECT '', 0, '', 0, " + sqliteCount + ", 0, 0, 0, 0, 0, '', " + sqliteID + ", '', 0, '', 0"
 
 	sqliteUpdate = updateSet + ", swaps = swaps + 1, seq = ?" + updateWhere
 	sqliteInsert = "INSERT INTO snowfence_lease (" + insertColumns + ", swaps, seq)" +
@@ -187,49 +182,85 @@ var sqliteUpdateOne = strings.NewReplacer(
 	"UPDATE", "UPDATE OR IGNORE",
 	"seq = ?", "seq = (SELECT MAX(seq) FROM snowfence_lease WHERE seq >= ?) + 1").Replace(sqliteUpdate)
 
-// sqliteSwap looks first for a rolled back file, because later numbers would hide it.
+// sqliteSwap looks first for a rolled back file, because later numbers would hide it. It counts what
+// it writes, and remembers namespaces and sequences: one that is made again after its rows are gone
+// gives the data another identity.
 func sqliteSwap(
-	ctx context.Context, c *sql.Conn, v view, writes []store.Write, errs []error,
+	ctx context.Context, c querier, v view, writes []store.Write, errs []error,
 ) (info serverInfo, err error) {
-	if v.file.witness != nil {
-		if err := v.file.witness.writable(); err != nil {
-			return info, fmt.Errorf("the witness beside the database: %w", err)
-		}
-	}
-	if len(writes) == 1 && writes[0].Old != "" && writes[0].New.Node >= 0 {
+	_, own := c.(*sql.Conn) // in a caller's transaction the next write needs to know the count
+	if own && v.known && len(writes) == 1 && writes[0].Old != "" && writes[0].New.Node >= 0 {
 		if done, err := sqliteSwapOne(ctx, c, v, writes[0]); done || err != nil {
 			return info, err
 		}
 	}
-	return info, sqliteExclusive(ctx, c, func() error {
-		if info, err = sqliteServer(ctx, c); err != nil {
+	err = sqliteExclusive(ctx, c, func() error {
+		if _, info, err = records(c.QueryContext(ctx, sqliteProbe)); err != nil {
 			return err
 		}
 		floor, known, err := v.file.floor(info.dataID)
 		if err != nil {
 			return err
 		}
-		if info.dataID == v.dataID {
-			floor = max(floor, v.position)
+		if info.dataID == v.told.dataID {
+			floor = max(floor, v.told.position)
 		}
-		if info.floor, info.unknown = floor, !known; info.unknown || info.position < floor {
-			fill(errs, errReloaded)
+		if info.reloaded = !known || info.position < floor; info.reloaded {
 			return nil
 		}
-		return sqliteSwapAll(ctx, c, v.file, writes, errs, &info)
+		update, err := c.PrepareContext(ctx, sqliteUpdate)
+		if err != nil {
+			return err
+		}
+		defer update.Close()
+		again := false
+		for i, w := range writes {
+			next := info.position + 1
+			if w.Old == "" {
+				errs[i], err = outcome(c.ExecContext(ctx, sqliteInsert, append(values(w), next)...))
+			} else {
+				errs[i], err = outcome(update.ExecContext(ctx, updated(w, next)...))
+			}
+			if err != nil {
+				return err
+			}
+			if errs[i] != nil {
+				continue
+			}
+			info.position = next
+			if k := w.New.Key; w.Old == "" && (k.Node == store.NamespaceNode || k.Node == store.SequenceNode) {
+				const insert = "INSERT INTO snowfence_meta (name, value) VALUES (?, '') ON CONFLICT DO NOTHING"
+				known, err := outcome(c.ExecContext(ctx, insert, "namespace "+k.Namespace))
+				if err != nil {
+					return err
+				}
+				again = again || known != nil
+			}
+		}
+		if !again {
+			return nil
+		}
+		if err := SQLite().renew(ctx, c, v.file); err != nil {
+			return err
+		}
+		_, info, err = records(c.QueryContext(ctx, sqliteProbe))
+		return err
 	})
+	return info, err
 }
 
 // sqliteSwapOne renews one lease, the most frequent swap, or does nothing and reports
 // false. The read of the namespace between a renewal and its use notes it.
-func sqliteSwapOne(ctx context.Context, c *sql.Conn, v view, w store.Write) (bool, error) {
-	floor, known, err := v.file.floor(v.dataID)
-	if err != nil || !known {
-		return false, err
+func sqliteSwapOne(ctx context.Context, c querier, v view, w store.Write) (bool, error) {
+	args := updated(w, v.told.position)
+	var res sql.Result
+	var err error
+	st, done := v.pinned.statement(ctx, sqliteUpdateOne)
+	if st != nil {
+		res, err = st.ExecContext(ctx, args...)
+		done()
 	}
-	args := updated(w, max(floor, v.position))
-	res, ok, err := v.pinned.exec(ctx, sqliteUpdateOne, args)
-	if !ok {
+	if st == nil || errors.Is(err, sql.ErrConnDone) { // nothing was done
 		if err = sqliteDurable(ctx, c); err == nil {
 			res, err = c.ExecContext(ctx, sqliteUpdateOne, args...)
 		}
@@ -238,157 +269,8 @@ func sqliteSwapOne(ctx context.Context, c *sql.Conn, v view, w store.Write) (boo
 	return err == nil && lost == nil, err
 }
 
-func sqliteSwapTx(
-	ctx context.Context, c querier, v view, writes []store.Write, errs []error,
-) (info serverInfo, err error) {
-	if info, err = sqliteServer(ctx, c); err != nil {
-		return info, err
-	}
-	err = sqliteSwapAll(ctx, c, v.file, writes, errs, &info)
-	return info, err
-}
-
 // updated are the values of a swap, as sqliteUpdate orders them.
 func updated(w store.Write, seq int64) []any {
 	v := values(w)
 	return append(slices.Insert(v, len(v)-2, any(seq)), w.Old)
-}
-
-// sqliteSwapAll writes in a transaction, and counts what it wrote.
-func sqliteSwapAll(
-	ctx context.Context, c querier, f *file, writes []store.Write, errs []error, info *serverInfo,
-) error {
-	update, err := c.PrepareContext(ctx, sqliteUpdate)
-	if err != nil {
-		return err
-	}
-	defer update.Close()
-	var added []store.Key
-	for i, w := range writes {
-		next := info.position + 1
-		if w.Old == "" {
-			errs[i], err = outcome(c.ExecContext(ctx, sqliteInsert, append(values(w), next)...))
-		} else {
-			errs[i], err = outcome(update.ExecContext(ctx, updated(w, next)...))
-		}
-		if err != nil {
-			return err
-		}
-		if errs[i] != nil {
-			continue
-		}
-		info.position = next
-		if w.Old == "" {
-			added = append(added, w.New.Key)
-		}
-	}
-	if len(added) == 0 {
-		return nil
-	}
-	if err := sqliteAdded(ctx, c, f, added); err != nil {
-		return err
-	}
-	floor := info.floor
-	*info, err = sqliteServer(ctx, c) // which may have another identity now
-	info.floor = floor
-	return err
-}
-
-func sqliteServer(ctx context.Context, c querier) (info serverInfo, err error) {
-	var count sql.NullInt64 // there are no rows at first
-	err = c.QueryRowContext(ctx, sqliteProbe).Scan(&info.dataID, &count)
-	if errors.Is(err, sql.ErrNoRows) {
-		return serverInfo{dataID: "no id"}, nil
-	}
-	info.position = count.Int64
-	return info, err
-}
-
-// sqliteAdded counts new rows and remembers namespaces and sequences. One that is made again
-// after its rows are gone gives the data another identity.
-func sqliteAdded(ctx context.Context, c querier, f *file, added []store.Key) error {
-	again := false
-	for _, k := range added {
-		if k.Node != store.NamespaceNode && k.Node != store.SequenceNode {
-			continue
-		}
-		const insert = "INSERT INTO snowfence_meta (name, value) VALUES (?, '') ON CONFLICT DO NOTHING"
-		res, err := c.ExecContext(ctx, insert, "namespace "+k.Namespace)
-		if err != nil {
-			return err
-		}
-		n, err := res.RowsAffected()
-		if err != nil {
-			return err
-		}
-		again = again || n == 0
-	}
-	if again {
-		return sqliteNewIdentity(ctx, c, f, rand.Text())
-	}
-	const count = "UPDATE snowfence_meta SET value = CAST(value AS INTEGER) + ? WHERE name = 'rows'"
-	_, err := c.ExecContext(ctx, count, len(added))
-	return err
-}
-
-// sqliteFindReload compares the database with the witness, and the rows with their counts.
-func sqliteFindReload(ctx context.Context, c *sql.Conn, f *file) (reloaded bool, err error) {
-	if f.witness == nil {
-		return false, nil // these connections never write
-	}
-	var id string
-	var count, rows, counted int64
-	var torn bool
-	err = c.QueryRowContext(ctx, "SELECT "+sqliteID+", "+sqliteCount+", (SELECT COUNT(*) FROM snowfence_lease),"+
-		" COALESCE((SELECT CAST(value AS INTEGER) FROM snowfence_meta WHERE name = 'rows'), -1),"+
-		" "+sqliteDistance+" IS NOT (SELECT CAST(value AS INTEGER) FROM snowfence_meta WHERE name = 'distance')",
-	).Scan(&id, &count, &rows, &counted, &torn)
-	if err != nil {
-		return false, err
-	}
-	floor, known, err := f.floor(id)
-	return !known || count < floor || rows != counted || torn, err
-}
-
-// sqliteNewIdentity writes the witness before the commit: whoever sees the new identity
-// finds it there.
-func sqliteNewIdentity(ctx context.Context, c querier, f *file, id string) error {
-	for _, step := range []string{
-		"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, ''" +
-			" FROM snowfence_lease WHERE " + heads + " ON CONFLICT DO NOTHING",
-		"INSERT INTO snowfence_meta (name, value) SELECT 'rows', COUNT(*) FROM snowfence_lease" +
-			" WHERE true ON CONFLICT DO UPDATE SET value = excluded.value",
-		"INSERT INTO snowfence_meta (name, value) SELECT 'distance', " + sqliteDistance +
-			" WHERE true ON CONFLICT DO UPDATE SET value = excluded.value",
-		"UPDATE snowfence_meta SET value = '" + id + "' WHERE name = 'id'",
-	} {
-		if _, err := c.ExecContext(ctx, step); err != nil {
-			return err
-		}
-	}
-	var count int64
-	if err := c.QueryRowContext(ctx, "SELECT "+sqliteCount).Scan(&count); err != nil {
-		return err
-	}
-	if err := f.witness.begin(id, count); err != nil {
-		return fmt.Errorf("writing the witness beside the database: %w", err)
-	}
-	return nil
-}
-
-func sqliteReport(ctx context.Context, c *sql.Conn) ([]Finding, error) {
-	var found []Finding
-	for _, name := range []string{"journal_mode", "synchronous", "busy_timeout"} {
-		var value string
-		if err := c.QueryRowContext(ctx, "PRAGMA "+name).Scan(&value); err != nil {
-			return nil, err
-		}
-		f := Finding{Name: name, Value: value}
-		if name == "busy_timeout" && value == "0" {
-			f.Advice = "connections do not wait for each other, and ask again instead: open the file with " +
-				"busy_timeout(10000)"
-		}
-		found = append(found, f)
-	}
-	return found, nil
 }

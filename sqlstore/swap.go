@@ -1,12 +1,14 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,24 +36,32 @@ func values(w store.Write) []any {
 	}
 }
 
-// batch is some writes as a JSON array, which servers take as a table. Names are short,
-// because there are many.
+// batch is some writes as a JSON array, which servers take as a table.
 func batch(writes []store.Write) (string, error) {
 	type item struct {
-		O, S, C, H, L, V, D       string
-		N, R, G, F, U, P, X, Y, T int64
+		Old string
+		store.Record
 	}
 	items := make([]item, len(writes))
 	for i, w := range writes {
-		r := w.New
-		items[i] = item{
-			O: w.Old, S: r.Namespace, N: r.Node, C: r.Nonce, R: r.Revision, G: r.Generation,
-			F: r.From, U: r.Until, P: r.PrevUntil, X: r.SkipFrom, Y: r.SkipUntil,
-			H: r.Holder, L: r.Label, V: r.Veto, T: r.At, D: r.Data,
-		}
+		items[i] = item{w.Old, w.New}
 	}
 	text, err := json.Marshal(items)
 	return string(text), err
+}
+
+// confirm sets the results of a batch by the records that its statement returned: a write is done
+// if its nonce is there.
+func confirm(writes []store.Write, found []store.Record, errs []error) {
+	nonces := make(map[store.Key]string, len(found))
+	for _, r := range found {
+		nonces[r.Key] = r.Nonce
+	}
+	for i, w := range writes {
+		if errs[i] = nil; nonces[w.New.Key] != w.New.Nonce {
+			errs[i] = store.ErrLost
+		}
+	}
 }
 
 // outcome returns the result of a statement that writes one record or none.
@@ -70,84 +80,76 @@ func outcome(res sql.Result, err error) (result, _ error) {
 }
 
 // Swap implements [store.Store]. It splits a batch into transactions; each is durable
-// before one of its results is nil.
+// before one of its results is nil. It writes in the order of the keys: locks in one order cannot
+// deadlock.
 func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
-	errs := make([]error, len(writes))
-	err := store.Distinct(writes)
-	if err == nil {
-		err = checkLengths(writes)
+	if err := store.Check(writes); err != nil {
+		return slices.Repeat([]error{err}, len(writes))
 	}
-	if err != nil {
-		fill(errs, err)
-		return errs
-	}
-	order := lockOrder(writes)
-	for len(order) > 0 {
-		n := min(chunk, len(order))
-		part, results := make([]store.Write, n), make([]error, n)
-		for i, at := range order[:n] {
-			part[i] = writes[at]
-		}
-		err := s.use(ctx, toWrite, func(c *sql.Conn) (serverInfo, error) {
-			return s.dialect.swap(ctx, c, s.view(), part, results)
+	sorted := slices.SortedFunc(slices.Values(writes), func(a, b store.Write) int {
+		return compareKeys(a.New.Key, b.New.Key)
+	})
+	by := make(map[store.Key]error, len(writes))
+	for part := range slices.Chunk(sorted, chunk) {
+		results := make([]error, len(part))
+		err := s.use(ctx, toWrite, func(c querier, v view) (serverInfo, error) {
+			return s.dialect.swap(ctx, c, v, part, results)
 		})
 		if err != nil {
-			fill(results, err)
+			results = slices.Repeat([]error{err}, len(part))
 		}
-		s.recheckLost(ctx, part, results)
-		for i, at := range order[:n] {
-			errs[at] = results[i]
+		s.settle(ctx, part, results)
+		for i, w := range part {
+			by[w.New.Key] = results[i]
 		}
-		order = order[n:]
+	}
+	errs := make([]error, len(writes))
+	for i, w := range writes {
+		errs[i] = by[w.New.Key]
 	}
 	return errs
 }
 
-// recheckLost reads the records of lost writes: a swap skips one that was put back, which
-// must not look like another program's work.
-func (s *Store) recheckLost(ctx context.Context, writes []store.Write, results []error) {
-	if s.dialect.reloaded == "0" {
+// settle looks again where rows tell who wrote them. A lost write is read: a swap skips a record
+// that was put back, which must not look like another program's work. One that was done in a
+// savepoint of the caller is stamped, because it looks so, too.
+func (s *Store) settle(ctx context.Context, writes []store.Write, results []error) {
+	if s.dialect.stamp == nil {
 		return
 	}
-	var keys []store.Key
-	var at []int
-	for i, err := range results {
-		if errors.Is(err, store.ErrLost) {
-			keys, at = append(keys, writes[i].New.Key), append(at, i)
+	for i, w := range writes {
+		if results[i] == nil && s.tx != nil {
+			results[i] = s.failed(s.dialect.stamp(ctx, s.tx, w.New))
 		}
-	}
-	if len(keys) == 0 {
-		return
-	}
-	found, err := s.Get(ctx, keys)
-	for n, i := range at {
-		switch {
-		case err != nil:
-			results[i] = err
-		case found[n].Nonce == writes[i].Old:
-			results[i] = fmt.Errorf("sqlstore: %s: %w", s.dialect.name, errReloaded)
+		if !errors.Is(results[i], store.ErrLost) {
+			continue
 		}
+		found, err := s.Get(ctx, []store.Key{w.New.Key})
+		if err == nil && found[0].Nonce == w.Old {
+			err = s.failed(errReloaded)
+		}
+		results[i] = cmp.Or(err, results[i])
 	}
 }
 
-func fill(errs []error, err error) {
-	for i := range errs {
-		errs[i] = err
+// transaction runs do between the statements that begin it and COMMIT. A BEGIN may fail late, when
+// its ctx is done: its transaction must not go back to the pool, where it would swallow the next
+// write. That of a caller has begun, and the caller ends it.
+func transaction(ctx context.Context, c querier, do func() error, begin ...string) (err error) {
+	own, ok := c.(*sql.Conn)
+	if !ok {
+		return do()
 	}
-}
-
-// transaction runs do between begin and COMMIT. A BEGIN may fail late, when its ctx is done: its
-// transaction must not go back to the pool, where it would swallow the next write.
-func transaction(ctx context.Context, c *sql.Conn, begin string, do func() error) error {
-	_, err := c.ExecContext(ctx, begin)
-	if err == nil {
-		err = do()
+	for _, step := range begin {
+		if _, err = own.ExecContext(ctx, step); err != nil {
+			return errors.Join(err, rollback(ctx, own))
+		}
 	}
-	if err != nil {
-		return errors.Join(err, rollback(ctx, c))
+	if err = do(); err != nil {
+		return errors.Join(err, rollback(ctx, own))
 	}
-	if _, err := c.ExecContext(ctx, "COMMIT"); err != nil {
-		return errors.Join(&commitError{err}, rollback(ctx, c))
+	if _, err = own.ExecContext(ctx, "COMMIT"); err != nil {
+		return errors.Join(&commitError{err}, rollback(ctx, own))
 	}
 	return nil
 }

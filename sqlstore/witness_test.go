@@ -16,16 +16,16 @@ func TestWitnessKeepsTheHighest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, other := &witness{path: path + "-witness", like: info}, &witness{path: path + "-witness", like: info}
+	w, other := newFile(path, info), newFile(path, info)
 	check := func(id string, want int64, wantKnown bool) {
 		t.Helper()
-		for _, w := range []*witness{w, other} {
+		for _, w := range []*file{w, other} {
 			if count, known, err := w.floor(id); count != want || known != wantKnown || err != nil {
 				t.Errorf("%d, %v, %v; it should be %d, %v", count, known, err, want, wantKnown)
 			}
 		}
 	}
-	note := func(w *witness, id string, count int64) {
+	note := func(w *file, id string, count int64) {
 		t.Helper()
 		if err := w.note(id, count); err != nil {
 			t.Fatal(err)

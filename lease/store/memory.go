@@ -78,7 +78,7 @@ func (m *Memory) Swap(ctx context.Context, writes []Write) []error {
 	errs := make([]error, len(writes))
 	err := ctx.Err()
 	if err == nil {
-		err = Distinct(writes)
+		err = Check(writes)
 	}
 	if err != nil {
 		for i := range errs {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/snowfence/snowfence"
@@ -128,8 +129,14 @@ func TestRecordsEnd(t *testing.T) {
 	}
 }
 
-// A batch that writes a record twice is refused.
-func TestDistinctWrites(t *testing.T) {
+// with is a write of a record that is changed.
+func with(change func(*store.Record)) (w store.Write) {
+	change(&w.New)
+	return w
+}
+
+// A batch that writes a record twice is refused, and a text that some databases would cut.
+func TestCheckedWrites(t *testing.T) {
 	a, b := store.Write{New: store.Record{Key: store.Key{"n", 1}}},
 		store.Write{New: store.Record{Key: store.Key{"n", 2}}}
 	for _, c := range []struct {
@@ -141,8 +148,17 @@ func TestDistinctWrites(t *testing.T) {
 		{[]store.Write{a, b}, true},
 		{[]store.Write{a, a}, false},
 		{[]store.Write{a, b, a}, false},
+		{[]store.Write{with(func(r *store.Record) { r.Holder = strings.Repeat("x", 64) })}, true},
+		{[]store.Write{with(func(r *store.Record) { r.Holder = strings.Repeat("x", 65) })}, false},
+		{[]store.Write{with(func(r *store.Record) { r.Nonce = strings.Repeat("x", 65) })}, false},
+		{[]store.Write{with(func(r *store.Record) { r.Namespace = strings.Repeat("x", 65) })}, false},
+		{[]store.Write{with(func(r *store.Record) { r.Label = strings.Repeat("x", 255) })}, true},
+		{[]store.Write{with(func(r *store.Record) { r.Label = strings.Repeat("x", 256) })}, false},
+		{[]store.Write{with(func(r *store.Record) { r.Data = strings.Repeat("x", 60_000) })}, true},
+		{[]store.Write{with(func(r *store.Record) { r.Data = strings.Repeat("x", 60_001) })}, false},
+		{[]store.Write{with(func(r *store.Record) { r.Veto = strings.Repeat("x", 60_001) })}, false},
 	} {
-		if err := store.Distinct(slices.Clone(c.ws)); (err == nil) != c.ok {
+		if err := store.Check(slices.Clone(c.ws)); (err == nil) != c.ok {
 			t.Errorf("%d writes: %v", len(c.ws), err)
 		}
 	}

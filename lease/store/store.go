@@ -143,19 +143,33 @@ var (
 	ErrReadOnly = errors.New("the store is open for reading only")
 )
 
-// Distinct returns an error if one batch writes a key twice,
-// because no order would be right. Stores call it first.
-func Distinct(writes []Write) error {
-	if len(writes) < 2 {
-		return nil
+// These bound the texts of a record, in bytes: a database that cuts longer ones would keep another.
+const (
+	longestName  = 64
+	longestLabel = 255
+	longestText  = 60_000
+)
+
+// Check returns an error if one batch writes a key twice, because no order would be right, or a
+// text that is too long. Stores call it first.
+func Check(writes []Write) error {
+	var seen map[Key]bool
+	if len(writes) > 1 {
+		seen = make(map[Key]bool, len(writes))
 	}
-	seen := make(map[Key]bool, len(writes))
 	for _, w := range writes {
-		if seen[w.New.Key] {
-			return fmt.Errorf("lease: node %d of namespace %q is written twice in one batch",
-				w.New.Node, w.New.Namespace)
+		r := w.New
+		if seen[r.Key] {
+			return fmt.Errorf("lease: node %d of namespace %q is written twice in one batch", r.Node, r.Namespace)
 		}
-		seen[w.New.Key] = true
+		if max(len(r.Namespace), len(r.Nonce), len(r.Holder)) > longestName || len(r.Label) > longestLabel ||
+			max(len(r.Veto), len(r.Data)) > longestText {
+			return fmt.Errorf("lease: node %d of namespace %.80q: a text of the record is too long: names and nonces "+
+				"may have %d bytes, labels %d, all else %d", r.Node, r.Namespace, longestName, longestLabel, longestText)
+		}
+		if seen != nil {
+			seen[r.Key] = true
+		}
 	}
 	return nil
 }

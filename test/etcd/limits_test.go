@@ -138,7 +138,7 @@ func TestLargeRequests(t *testing.T) {
 	}
 	swap(t, st, writes)
 	tooLarge := records(100, 1)
-	tooLarge[0].New.Data = strings.Repeat("d", 100000)
+	tooLarge[0].New.Data, tooLarge[0].New.Veto = strings.Repeat("d", 60_000), strings.Repeat("v", 40_000)
 	if err := st.Swap(t.Context(), tooLarge)[0]; err == nil || !strings.Contains(err.Error(), "--max-request-bytes") {
 		t.Errorf("a record that is too large: %v", err)
 	}

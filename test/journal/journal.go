@@ -174,7 +174,7 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	errs := make([]error, len(writes))
-	if err := errors.Join(ctx.Err(), s.broken, store.Distinct(writes)); err != nil {
+	if err := errors.Join(ctx.Err(), s.broken, store.Check(writes)); err != nil {
 		return fill(errs, err)
 	}
 	var lines []line

@@ -196,24 +196,6 @@ func TestGoneRowsAreNoticed(t *testing.T) {
 	}
 }
 
-// TestLastRowGoneIsNoticed deletes the row that came last, after a crash that forgot that it was
-// noted: the numbers of swaps are as they should be, and only the count of rows is not.
-func TestLastRowGoneIsNoticed(t *testing.T) {
-	path, _, before := scene(t)
-	old, err := os.ReadFile(path + "-witness")
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, st := openFile(t, path)
-	swap(t, st, "", record(3, "a"))
-	_ = db.Close()
-	if err := os.WriteFile(path+"-witness", old, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	execute(t, path, "DELETE FROM snowfence_lease WHERE node = 3")
-	alarmed(t, path, before)
-}
-
 // alarmed checks that a file has another identity than before, and keeps that one.
 func alarmed(t *testing.T, path, before string) {
 	t.Helper()

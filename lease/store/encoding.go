@@ -1,0 +1,79 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Tabs, newlines and backslashes in texts are escaped, so no field has a tab.
+var (
+	textEncoder = strings.NewReplacer("\\", `\\`, "\t", `\t`, "\n", `\n`)
+	textDecoder = strings.NewReplacer(`\\`, "\\", `\t`, "\t", `\n`, "\n")
+)
+
+// Front returns how the encoded records with a nonce begin, and no other: with the nonce and a tab.
+func Front(nonce string) string { return textEncoder.Replace(nonce) + "\t" }
+
+// Encode returns a record without its key as one text, for stores that keep texts: a line of fields,
+// separated by tabs. [Front] is at its beginning, so a store can compare the nonce and know nothing
+// else of it. The mark is for the store, which may tell its calls apart by it. The encoding must
+// never change, because stored texts are compared with it.
+func Encode(r Record, mark string) string {
+	b := []byte(Front(r.Nonce) + textEncoder.Replace(mark))
+	for _, n := range []int64{
+		r.Revision, r.Generation, r.From, r.Until, r.PrevUntil, r.SkipFrom, r.SkipUntil, r.At,
+	} {
+		b = strconv.AppendInt(append(b, '\t'), n, 10)
+	}
+	for _, text := range []string{r.Holder, r.Label, r.Veto, r.Data} {
+		b = append(append(b, '\t'), textEncoder.Replace(text)...)
+	}
+	return string(b)
+}
+
+const fields = 14
+
+// Decode is the inverse of [Encode], for the record of a key.
+func Decode(k Key, text string) (r Record, mark string, err error) {
+	r.Key = k
+	part := strings.Split(text, "\t")
+	if len(part) != fields {
+		return r, "", damaged(k, fmt.Errorf("it has %d fields, not %d", len(part), fields))
+	}
+	texts := [fields]*string{0: &r.Nonce, 1: &mark, 10: &r.Holder, 11: &r.Label, 12: &r.Veto, 13: &r.Data}
+	ints := [...]*int64{
+		2: &r.Revision, 3: &r.Generation, 4: &r.From, 5: &r.Until, 6: &r.PrevUntil, 7: &r.SkipFrom,
+		8: &r.SkipUntil, 9: &r.At,
+	}
+	for i, text := range part {
+		if texts[i] != nil {
+			*texts[i] = textDecoder.Replace(text)
+		} else if *ints[i], err = strconv.ParseInt(text, 10, 64); err != nil {
+			return r, "", damaged(k, err)
+		}
+	}
+	if r.Nonce == "" {
+		return r, "", damaged(k, errors.New("it has no nonce"))
+	}
+	return r, mark, nil
+}
+
+// damaged says what to do. A backup alone is not safe: it is older than the last renewal.
+func damaged(k Key, err error) error {
+	return fmt.Errorf("the record of node %d of namespace %q is damaged: stop its programs, restore a backup, and wait "+
+		"the longest ttl and twice the largest skew before one starts (docs/operate/operations.md, Backup): %w",
+		k.Node, k.Namespace, err)
+}
+
+// NodeText writes a node as 16 digits that sort as the nodes do.
+func NodeText(node int64) string { return fmt.Sprintf("%016x", uint64(node)^1<<63) }
+
+// ParseNodeText is the inverse of [NodeText].
+func ParseNodeText(text string) (int64, error) {
+	if n, err := strconv.ParseUint(text, 16, 64); err == nil && NodeText(int64(n^1<<63)) == text {
+		return int64(n ^ 1<<63), nil
+	}
+	return 0, fmt.Errorf("%q is no node of this program: give leases a prefix of their own", text)
+}
