@@ -17,8 +17,8 @@
 // grants, and go on by themselves when the majority is back.
 //
 // Choose it if you already run etcd, and the loss of one machine must not stop renewals.
-// 131,072 leases were renewed in batches in 8 s, on two cores shared with the server
-// (test/etcd, BenchmarkRenew).
+// It renews 131,072 leases every 20 s on two cores, shared with their process
+// (docs/prove/figures.md).
 //
 // # What it notices, and what it cannot
 //

@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
+	"reflect"
 	"sync"
 
 	"github.com/snowfence/snowfence/lease/store"
@@ -86,15 +86,17 @@ func (s *Store) sideFilesFor(ctx context.Context, c *sql.Conn, why purpose) (fil
 
 // firstSideFiles returns the side files from when a connection was first used. mu is held.
 func (s *Store) firstSideFiles(ctx context.Context, c *sql.Conn) (used files, err error) {
-	var id string
+	var id any // the connection itself, so that no later one has its address
 	err = c.Raw(func(conn any) error {
-		id = fmt.Sprintf("%p", conn)
+		if reflect.TypeOf(conn).Comparable() {
+			id = conn
+		}
 		return nil
 	})
 	if err != nil {
 		return files{}, err
 	}
-	if used, ok := s.seen[id]; ok {
+	if used, ok := s.seen[id]; ok && id != nil {
 		return used, nil
 	}
 	if _, err := s.meta(ctx, c, "id"); err != nil { // the first read opens the side files
@@ -104,7 +106,7 @@ func (s *Store) firstSideFiles(ctx context.Context, c *sql.Conn) (used files, er
 		return files{}, err
 	}
 	if len(s.seen) >= maxSeen {
-		s.seen = map[string]files{}
+		s.seen = map[any]files{}
 	}
 	s.seen[id] = used
 	return used, nil

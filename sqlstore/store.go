@@ -46,15 +46,15 @@ type Store struct {
 	mu sync.Mutex // guards what follows, not the database
 
 	ready     bool
-	told      serverInfo       // by the server that was asked last, with the highest position
-	toldSince int64            // the first use that was told its id
-	uses      int64            // begun so far
-	file      *file            // nil for databases that are no file
-	pinned    *pinned          // nil without leases, or without a spare connection
-	pins      int              // leases that pinned it
-	sideFiles files            // of the pinned connection, and so of all
-	seen      map[string]files // without one: by the driver's connection
-	replaced  error            // once noticed, it stays
+	told      serverInfo    // by the server that was asked last, with the highest position
+	toldSince int64         // the first use that was told its id
+	uses      int64         // begun so far
+	file      *file         // nil for databases that are no file
+	pinned    *pinned       // nil without leases, or without a spare connection
+	pins      int           // leases that pinned it
+	sideFiles files         // of the pinned connection, and so of all
+	seen      map[any]files // without one: by the driver's connection
+	replaced  error         // once noticed, it stays
 }
 
 // New returns a store over db, which you close after all leases. It does no I/O: errors of
@@ -63,7 +63,7 @@ func New(db *sql.DB, d Dialect) (*Store, error) {
 	if db == nil {
 		return nil, errors.New("sqlstore: the *sql.DB is nil")
 	}
-	return &Store{db: db, dialect: d, seen: map[string]files{}}, d.check()
+	return &Store{db: db, dialect: d, seen: map[any]files{}}, d.check()
 }
 
 const columns = "namespace, node, nonce, revision, generation, run_from, until, prev_until," +

@@ -3,42 +3,10 @@
 package etcd
 
 import (
-	"syscall"
 	"testing"
 
 	"github.com/snowfence/snowfence/test/servers"
 )
-
-// TestLeaderKilled kills the leader again and again while generators renew: they go on
-// with what they have, and renew with the next leader.
-func TestLeaderKilled(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, servers.StartEtcdCluster(t, 3)...)
-	f.start(6)
-	for range 3 {
-		leader, _ := f.leader()
-		leader.Kill()
-		f.renewed()
-		leader.Restart(t)
-		leader.AwaitHealthy(t)
-	}
-	f.renewed()
-}
-
-// TestStoppedMember stops members without ending them: connections stay open and nobody answers.
-func TestStoppedMember(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, servers.StartEtcdCluster(t, 3)...)
-	f.start(4)
-	leader, others := f.leader()
-	for _, m := range []*servers.Etcd{others[0], leader} {
-		m.Signal(t, syscall.SIGSTOP)
-		f.renewed()
-		m.Signal(t, syscall.SIGCONT)
-		m.AwaitHealthy(t)
-	}
-	f.renewed()
-}
 
 // TestMajorityLost ends two of three members: holders run to the end of what was
 // acknowledged, not further, and go on when one is back.

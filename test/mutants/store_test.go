@@ -77,7 +77,7 @@ var storeMutants = []mutant{
 		"TestMadeAgainUnderConnectedStore", swap("again || known != nil", "again")).in("./test/sqlite"),
 	m("the witness has the rights of the file", "sqlstore.file.create", "TestWitnessHasTheRightsOfTheFile",
 		swap("f.open.Chmod(f.info.Mode().Perm())", "nil")).in("./test/sqlite"),
-	m("a promoted server is another one", "sqlstore.postgresProbe", "TestRecoveredBetweenRuns",
+	m("a promoted server is another one", "sqlstore.postgresProbe", "TestPromotion",
 		inText(`i.system || ':' || i.timeline ||`, `i.system ||`)).in("./test/postgres"),
 	m("a server of an older timeline is not heard", "sqlstore.Store.noteServer", "TestNoteServer",
 		never("info.system == s.told.system && info.term < s.told.term")),

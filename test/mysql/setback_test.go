@@ -153,27 +153,3 @@ func TestFolderRestored(t *testing.T) {
 	third.More()
 	f.Raised(dsn, granted)
 }
-
-// TestKilled kills the server while many write, and starts it again. Holders go on, and
-// no ID appears twice.
-func TestKilled(t *testing.T) {
-	t.Parallel()
-	m, f, dsn := start(t)
-	var holders []*fleet.Holder
-	for i := range 8 {
-		node := int64(-1)
-		if i < 2 {
-			node = 5 // two that take it from each other
-		}
-		holders = append(holders, f.Start(fmt.Sprint("holder ", i), dsn, node))
-	}
-	for range 3 {
-		holders[2].Renewed()
-		m.Kill()
-		m.Restart(t)
-		m.Up(t)
-	}
-	for _, h := range holders[2:] {
-		h.More()
-	}
-}

@@ -9,10 +9,8 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
-	"github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
 
@@ -420,28 +418,6 @@ func TestBaseBackupWithoutRecovery(t *testing.T) {
 	}
 }
 
-// TestDataReloadedBetweenRuns puts the data back into the same tables while nobody runs.
-func TestDataReloadedBetweenRuns(t *testing.T) {
-	t.Parallel()
-	p, f, url := start(t)
-	first := f.Start("first", url, 7)
-	first.Renewed()
-	data := dump(t, p, "db1", "--data-only")
-	first.Renewed()
-	first.More()
-	granted := first.Grant()
-	first.Stop()
-	p.SQL(t, "db1", "TRUNCATE snowfence_lease, snowfence_meta")
-	p.Load(t, "db1", data)
-	second := f.Start("second", url, 7)
-	second.More()
-	f.Raised(url, granted)
-	second.Renewed()
-	other := f.Start("other", url, -1)
-	other.More()
-	second.More()
-}
-
 // TestNamespaceMadeAgain empties the table of leases, and makes the namespace again: its
 // first lease starts above all that was granted.
 func TestNamespaceMadeAgain(t *testing.T) {
@@ -455,36 +431,4 @@ func TestNamespaceMadeAgain(t *testing.T) {
 	second := f.Start("second", url, 7)
 	second.More()
 	f.Raised(url, granted)
-}
-
-// TestOneLineAfterReload is what a program does that knows nothing of all this.
-func TestOneLineAfterReload(t *testing.T) {
-	t.Parallel()
-	p := servers.StartPostgres(t)
-	name := p.NewDatabase(t)
-	db, st := connect(t, p.URL(name))
-	if _, err := lease.Namespaces(st).Create(t.Context(), "default", fleet.Default(t), nil); err != nil {
-		t.Fatal(err)
-	}
-	data := dump(t, p, name, "--data-only")
-	before, err := lease.Namespaces(st).Show(t.Context(), "default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.SQL(t, name, "TRUNCATE snowfence_lease, snowfence_meta")
-	p.Load(t, name, data)
-	again, err := sqlstore.New(db, sqlstore.PostgreSQL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	node := int64(3)
-	l, err := lease.Open(t.Context(), again, "default", fleet.Default(t), &lease.Options{Node: &node})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Orphan()
-	after, err := lease.Namespaces(again).Show(t.Context(), "default")
-	if err != nil || after.Floor <= before.Floor || after.Generation <= before.Generation {
-		t.Errorf("before %+v, after %+v, %v", before, after, err)
-	}
 }

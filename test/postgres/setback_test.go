@@ -2,9 +2,6 @@ package postgres
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/snowfence/snowfence/sqlstore"
@@ -90,80 +87,4 @@ func TestDumpRestoredWhileHeld(t *testing.T) {
 	f.Raised(url, before)
 	second.Stop()
 	first.More()
-}
-
-// TestFolderRestoredWhileHeld puts a copy of the data folder back while a holder runs,
-// who notices that the store has forgotten renewals.
-func TestFolderRestoredWhileHeld(t *testing.T) {
-	t.Parallel()
-	p, f, url := start(t)
-	first := f.Start("first", url, 7)
-	first.Renewed()
-	p.StopCleanly(t)
-	copied := filepath.Join(filepath.Dir(p.Dir), "copy")
-	p.Files(t, "cp", "-a", p.Dir, copied)
-	p.Restart(t)
-	p.Up(t)
-	first.Renewed()
-	first.More()
-	before := first.Grant()
-	p.Kill()
-	if err := os.RemoveAll(p.Dir); err != nil {
-		t.Fatal(err)
-	}
-	p.Files(t, "cp", "-a", copied, p.Dir)
-	p.Restart(t)
-	p.Up(t)
-	first.Renewed()
-	first.More()
-	second := f.Start("second", url, 7)
-	second.More()
-	f.Raised(url, before)
-}
-
-// TestRecoveredBetweenRuns puts a base backup back by recovery, as point-in-time recovery
-// does: the server is on another timeline.
-func TestRecoveredBetweenRuns(t *testing.T) {
-	t.Parallel()
-	p, f, url := start(t)
-	first := f.Start("first", url, 7)
-	first.Renewed()
-	s := p.Standby(t)
-	s.StopCleanly(t)
-	first.Renewed()
-	first.More()
-	granted := first.Grant()
-	first.Stop()
-	p.Kill()
-	s.Restart(t)
-	s.Up(t)
-	s.Promote(t)
-	second := f.Start("second", s.URL("db1"), 7)
-	second.More()
-	f.Raised(s.URL("db1"), granted)
-}
-
-// TestKilled kills the server while many write, and starts it again. Holders go on, and
-// no ID appears twice.
-func TestKilled(t *testing.T) {
-	t.Parallel()
-	p, f, url := start(t)
-	var holders []*fleet.Holder
-	for i := range 8 {
-		node := int64(-1)
-		if i < 2 {
-			node = 5 // two that take it from each other
-		}
-		holders = append(holders, f.Start(fmt.Sprint("holder ", i), url, node))
-	}
-	for range 3 {
-		holders[2].Renewed()
-		p.Signal(t, syscall.SIGQUIT) // backends end at once, without a checkpoint; SIGKILL would leave them to find out
-		p.Kill()
-		p.Restart(t)
-		p.Up(t)
-	}
-	for _, h := range holders[2:] {
-		h.More()
-	}
 }

@@ -95,32 +95,6 @@ func swapsThatMakeUp(t *testing.T, pinned, batch bool, who string) {
 	same(t, path, after, "the swap")
 }
 
-// TestSwapsOfLabels changes labels, which renewals leave as they are: it counts like each swap.
-func TestSwapsOfLabels(t *testing.T) {
-	path, _, before := scene(t)
-	db, st := openFile(t, path)
-	nonce := "a"
-	for _, batch := range []bool{false, true} {
-		for _, label := range []string{"x", "y", ""} {
-			r := record(2, nonce+"b")
-			r.Label = label
-			writes := []store.Write{{Old: nonce, New: r}}
-			if batch {
-				writes = append(writes, store.Write{Old: "gone", New: record(1, "z")})
-			}
-			if err := st.Swap(t.Context(), writes); err[0] != nil || batch && !errors.Is(err[1], store.ErrLost) {
-				t.Fatal(err)
-			}
-			if rs, err := st.Get(t.Context(), []store.Key{r.Key}); err != nil || rs[0] != r {
-				t.Errorf("with the label %q there are %+v, %v", label, rs, err)
-			}
-			nonce = r.Nonce
-		}
-	}
-	_ = db.Close()
-	same(t, path, before, "swaps of labels")
-}
-
 // pin keeps a connection open, as a lease does.
 func pin(t *testing.T, st *sqlstore.Store) {
 	t.Helper()
