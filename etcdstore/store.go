@@ -38,8 +38,9 @@
 //
 // # What it needs
 //
-// etcd 3.4 or later. With authentication, a role that may read and write the keys of the
-// prefix, and nothing else:
+// etcd 3.4.21, 3.5.5 or later: earlier ones may lose what a cluster of one member
+// acknowledged, and 3.5.0 to 3.5.2 more. With authentication, a role that may read and write
+// the keys of the prefix, and nothing else:
 //
 //	etcdctl role add snowfence
 //	etcdctl role grant-permission snowfence readwrite --prefix=true snowfence/

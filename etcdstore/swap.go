@@ -121,15 +121,16 @@ func (b *batch) txnOf(w store.Write) (cmps []clientv3.Cmp, then, other []clientv
 	if w.Old == "" {
 		cmps = []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(record), "=", 0)}
 	} else {
-		// A swap compares no other field and no revision: etcd compares values as bytes, and those that
-		// begin with a nonce lie between its front and the next greater text of that length.
+		// A swap compares no other field and no revision: etcd compares values as bytes, and those
+		// that begin with a nonce lie between its front and the next greater text of that length.
 		old := store.Front(w.Old)
 		cmps = []clientv3.Cmp{
 			clientv3.Compare(clientv3.Value(record), ">", old),
 			clientv3.Compare(clientv3.Value(record), "<", beyond(old)),
 		}
 	}
-	return cmps, []clientv3.Op{clientv3.OpPut(record, store.Encode(w.New, b.mark))}, []clientv3.Op{clientv3.OpGet(record)}
+	put := clientv3.OpPut(record, store.Encode(w.New, b.mark))
+	return cmps, []clientv3.Op{put}, []clientv3.Op{clientv3.OpGet(record)}
 }
 
 // beyond returns the least text greater than all that begin with a front, which ends in a tab.

@@ -17,8 +17,8 @@ func encode(r store.Record) string { return format + store.Encode(r, "") }
 func decode(k store.Key, text string) (store.Record, error) {
 	rest, ok := strings.CutPrefix(text, format)
 	if !ok {
-		return store.Record{}, fmt.Errorf("the record has the format %.1q, and this program knows %q: use its program, or "+
-			"another prefix", text, format)
+		return store.Record{}, fmt.Errorf("the record has the format %.1q, and this program knows %q: use its "+
+			"program, or another prefix", text, format)
 	}
 	r, _, err := store.Decode(k, rest)
 	return r, err

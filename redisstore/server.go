@@ -17,7 +17,8 @@ type Server struct {
 	AOF     bool   // appendonly yes
 	Fsync   string // appendfsync; "" when it may not be asked for, as with most hosted servers
 
-	run string // of its process
+	run    string // of its process
+	pauses bool   // no-appendfsync-on-rewrite yes
 }
 
 // Loses says which acknowledged writes a crash of the server loses, by its persistence; ""
@@ -27,6 +28,9 @@ func (v Server) Loses() string {
 	case !v.AOF:
 		return "appendonly is no: a restart goes back to the last snapshot, or to nothing: set appendonly yes " +
 			"and appendfsync always"
+	case v.pauses:
+		return "no-appendfsync-on-rewrite is yes: a crash while Redis rewrites its file loses what its system had " +
+			"not written, often 30 s: set it to no, and appendfsync always"
 	case v.Fsync == "always":
 		return ""
 	case v.Fsync == "everysec" && v.waits():
@@ -112,19 +116,19 @@ func (s *Store) inspect(ctx context.Context, namespace string) (v Server, err er
 		run: a.run, Version: facts["redis_version"], Policy: facts["maxmemory_policy"],
 		AOF: facts["aof_enabled"] == "1",
 	}
-	fsync, err := c.Do(ctx, s.client.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
+	fsync, err := c.Do(ctx, s.client.B().ConfigGet().Parameter("*appendfsync*").Build()).AsStrMap()
 	if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {
 		return v, err
 	}
-	v.Fsync = fsync["appendfsync"] // hosted servers do not allow CONFIG
+	v.Fsync, v.pauses = fsync["appendfsync"], fsync["no-appendfsync-on-rewrite"] == "yes" // hosted servers do not tell
 	if v.Policy != "noeviction" {
 		err = fmt.Errorf("maxmemory-policy is %q, with which Redis may throw grants away: set it to noeviction, "+
 			"or use another server", v.Policy)
 	} else if err = nil; s.opts.AOF && !v.AOF {
 		err = errors.New("appendonly is no, and Options.AOF asks for it: set appendonly yes")
-	} else if s.opts.AOF && !v.waits() && v.Fsync != "always" {
-		err = fmt.Errorf("Options.AOF needs WAITAOF, of Redis 7.2 or later, or appendfsync always; this is "+
-			"Redis %s with appendfsync %q", v.Version, v.Fsync)
+	} else if s.opts.AOF && !v.waits() && (v.Fsync != "always" || v.pauses) {
+		err = fmt.Errorf("Options.AOF needs WAITAOF, of Redis 7.2 or later, or appendfsync always and "+
+			"no-appendfsync-on-rewrite no; this is Redis %s with appendfsync %q", v.Version, v.Fsync)
 	}
 	s.mu.Lock()
 	before := s.servers[v.run]

@@ -178,7 +178,7 @@ var errUnacknowledged = errors.New("fewer acknowledgements than asked for")
 // answer would be about nothing.
 func (s *Store) wait(ctx context.Context, c rueidis.DedicatedClient, aof bool) (err error) {
 	b, n, ms := s.client.B(), int64(s.opts.Replicas), int64((s.opts.Timeout+time.Millisecond-1)/time.Millisecond)
-	got, has := []int64{1, 0}, "have"
+	got, has, within := []int64{1, 0}, "have", s.opts.Timeout
 	if aof {
 		has = "have synced"
 		got, err = c.Do(ctx, b.Waitaof().Numlocal(1).Numreplicas(n).Timeout(ms).Build()).AsIntSlice()
@@ -191,9 +191,9 @@ func (s *Store) wait(ctx context.Context, c rueidis.DedicatedClient, aof bool) (
 	case len(got) != 2:
 		return fmt.Errorf("WAITAOF answered %v", got)
 	case got[0] < 1:
-		return fmt.Errorf("%w: the master has not synced its append-only file within %v", errUnacknowledged, s.opts.Timeout)
+		return fmt.Errorf("%w: the master has not synced its append-only file within %v", errUnacknowledged, within)
 	case got[1] < n:
-		return fmt.Errorf("%w: %d of %d replicas %s the write within %v", errUnacknowledged, got[1], n, has, s.opts.Timeout)
+		return fmt.Errorf("%w: %d of %d replicas %s the write within %v", errUnacknowledged, got[1], n, has, within)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ type Dialect struct {
 	// open checks a database at its first use.
 	open func(context.Context, *sql.Conn) (*file, error)
 
-	// openTx looks at a file in a caller's transaction; nil where a statement that writes tells all.
+	// openTx looks at a file in a caller's transaction; nil where statements that write tell all.
 	openTx func(context.Context, querier) (*file, serverInfo, error)
 
 	// swap writes, but not to data that is older than the view of it.
@@ -68,7 +68,8 @@ type Dialect struct {
 // check refuses the zero value.
 func (d Dialect) check() error {
 	if d.name == "" {
-		return fmt.Errorf("sqlstore: the Dialect is empty: use SQLite(), PostgreSQL() or MySQL() (%w)", lease.ErrInvalid)
+		return fmt.Errorf("sqlstore: the Dialect is empty: use SQLite(), PostgreSQL() or MySQL() (%w)",
+			lease.ErrInvalid)
 	}
 	return nil
 }
@@ -105,7 +106,7 @@ func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
-// unless returns the check of a server by a SELECT of why it must not be used; "" means that it may.
+// unless returns the check of a server, by a SELECT of why it must not be used; "" if it may.
 func unless(unfit string) func(context.Context, *sql.Conn) (*file, error) {
 	return func(ctx context.Context, c *sql.Conn) (*file, error) {
 		var refusal string

@@ -86,7 +86,8 @@ func (s *Store) noteServer(info serverInfo, began int64) error {
 		return fmt.Errorf("the server changed from %s to %s meanwhile: try again", info.id, s.told.id)
 	case info.system == s.told.system && info.term < s.told.term:
 		return fmt.Errorf("a server of timeline %d answers (%s), after one of timeline %d (%s): stop the old "+
-			"one, or, if it was rolled back on purpose, restart this program", info.term, info.id, s.told.term, s.told.id)
+			"one, or, if it was rolled back on purpose, restart this program", info.term, info.id, s.told.term,
+			s.told.id)
 	}
 	s.told, s.toldSince = info, s.uses+1
 	return nil

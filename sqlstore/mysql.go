@@ -28,10 +28,11 @@ import (
 // because others may answer with old data.
 //
 // A restored dump is noticed, because the table was made in another second, and so is a table
-// that was renamed, also by programs that run. Data that is put back into the same tables is noticed by a trigger on each table, and in MariaDB also
-// by the time of the identity's row (snowfence_meta has system versioning, which dumps
-// leave out). Without the right to make triggers (Report says so), a reload of
-// snowfence_lease alone is not noticed, and in MySQL no reload of data alone.
+// that was renamed, also by programs that run. Data that is put back into the same tables is
+// noticed by a trigger on each table, and in MariaDB also by the time of the identity's row
+// (snowfence_meta has system versioning, which dumps leave out). Without the right to make triggers
+// (Report says so), a reload of snowfence_lease alone is not noticed, and in MySQL no reload of
+// data alone.
 //
 // Without a running program, two things cannot be seen: a copy of the data folder that is
 // put back with the dates of its files, and deleted rows of a namespace that is made again.
@@ -57,8 +58,8 @@ func MySQL() Dialect {
 		share:    " LOCK IN SHARE MODE",
 		settings: []string{
 			"SHOW VARIABLES WHERE variable_name IN ('version', 'innodb_flush_log_at_trx_commit'," +
-				" 'sync_binlog', 'log_bin', 'innodb_doublewrite', 'innodb_flush_method', 'read_only', 'super_read_only'," +
-				" 'transaction_isolation', 'tx_isolation', 'wsrep_on', 'server_id', 'server_uuid')",
+				" 'sync_binlog', 'log_bin', 'innodb_doublewrite', 'innodb_flush_method', 'read_only'," +
+				" 'super_read_only', 'transaction_isolation', 'tx_isolation', 'wsrep_on', 'server_id', 'server_uuid')",
 			"SELECT 'triggers', COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()" +
 				" AND trigger_name IN ('snowfence_lease_reload', 'snowfence_meta_reload')",
 		},
@@ -91,7 +92,8 @@ const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0, CONCAT(@@server_id /*
 	" COALESCE((SELECT CONCAT(value /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */) FROM snowfence_meta" +
 	" WHERE name = 'id'), 'no id'), ':', t.made), '', CASE WHEN t.made IS NULL THEN 'somebody is changing the table " +
 	"snowfence_lease: try again' ELSE " + mysqlRefusal + " END, 0, '', 0 FROM (SELECT (SELECT" +
-	" UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'snowfence_lease') AS made) t"
+	" UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = DATABASE()" +
+	" AND table_name = 'snowfence_lease') AS made) t"
 
 const mysqlRefusal = "CASE" +
 	" WHEN CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN 'the server is read_only, as replicas are, which " +
@@ -269,12 +271,13 @@ const mysqlEngine = "(SELECT engine FROM information_schema.tables WHERE table_s
 
 const mysqlUnfit = "SELECT CASE" +
 	" WHEN DATABASE() IS NULL THEN 'the connection has no database: name one in the DSN (user@tcp(host)/database)'" +
-	" WHEN 0 /*!80000 + 1 */ /*M!100600 + 1 */ = 0 THEN CONCAT('the server has version ', VERSION(), ', and MySQL 8.0 " +
-	"or MariaDB 10.6 is needed, or a later one')" +
+	" WHEN 0 /*!80000 + 1 */ /*M!100600 + 1 */ = 0 THEN CONCAT('the server has version ', VERSION(), ', and " +
+	"MySQL 8.0 or MariaDB 10.6 is needed, or a later one')" +
 	" WHEN " + mysqlEngine + " <> 'InnoDB' THEN CONCAT('the table snowfence_lease has the engine ', " + mysqlEngine +
 	", ', which forgets grants: ALTER TABLE snowfence_lease ENGINE=InnoDB')" +
 	" WHEN /*!80000 @@transaction_isolation */ /*M!100600 @@tx_isolation */ = 'READ-UNCOMMITTED' THEN 'the " +
-	"connection has transaction_isolation=READ-UNCOMMITTED, and reads what may never be committed: set REPEATABLE-READ'" +
+	"connection has transaction_isolation=READ-UNCOMMITTED, and reads what may never be committed: set " +
+	"REPEATABLE-READ'" +
 	" ELSE " + mysqlRefusal + " END"
 
 func mysqlJudge(name, value string, _ map[string]string) string {
@@ -299,6 +302,7 @@ func mysqlJudge(name, value string, _ map[string]string) string {
 
 // mysqlRights minds that a user's name may have an @, and a host's none.
 const mysqlRights = "SELECT u, CONCAT('USE ', d), CONCAT('GRANT SELECT, INSERT, UPDATE ON ', d," +
-	" '.snowfence_meta TO ', u, '; GRANT SELECT, INSERT, UPDATE ON ', d, '.snowfence_lease TO ', u) FROM (SELECT CONCAT(QUOTE(LEFT(c," +
-	" CHAR_LENGTH(c) - CHAR_LENGTH(h) - 1)), '@', QUOTE(h)) AS u, CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`') AS d" +
+	" '.snowfence_meta TO ', u, '; GRANT SELECT, INSERT, UPDATE ON ', d," +
+	" '.snowfence_lease TO ', u) FROM (SELECT CONCAT(QUOTE(LEFT(c, CHAR_LENGTH(c) - CHAR_LENGTH(h) - 1)), '@'," +
+	" QUOTE(h)) AS u, CONCAT('`', REPLACE(DATABASE(), '`', '``'), '`') AS d" +
 	" FROM (SELECT CURRENT_USER() AS c, SUBSTRING_INDEX(CURRENT_USER(), '@', -1) AS h) x) y"

@@ -203,6 +203,8 @@ const postgresUnfit = `SELECT CASE WHEN current_setting('server_version_num')::i
 	THEN 'the server has version ' || current_setting('server_version') || ', and 12 or later is needed'
 	` + postgresRefusals + `
 	WHEN current_schema() IS NULL THEN 'the search_path names no schema that exists: set it, or create the schema'
+	WHEN EXISTS (SELECT FROM pg_class WHERE oid IN (to_regclass('snowfence_lease'), to_regclass('snowfence_meta')) AND relpersistence <> 'p')
+	THEN 'a table is UNLOGGED, and a crash empties it: ALTER TABLE snowfence_lease SET LOGGED; ALTER TABLE snowfence_meta SET LOGGED'
 	ELSE '' END`
 
 const postgresRights = `SELECT quote_ident(current_user), 'SET search_path = ' || quote_ident(current_schema()),

@@ -182,14 +182,13 @@ var sqliteUpdateOne = strings.NewReplacer(
 	"UPDATE", "UPDATE OR IGNORE",
 	"seq = ?", "seq = (SELECT MAX(seq) FROM snowfence_lease WHERE seq >= ?) + 1").Replace(sqliteUpdate)
 
-// sqliteSwap looks first for a rolled back file, because later numbers would hide it. It counts what
-// it writes, and remembers namespaces and sequences: one that is made again after its rows are gone
-// gives the data another identity.
+// sqliteSwap looks first for a rolled back file, because later numbers would hide it. It counts
+// what it writes, and remembers namespaces and sequences: one that is made again after its rows are
+// gone gives the data another identity.
 func sqliteSwap(
 	ctx context.Context, c querier, v view, writes []store.Write, errs []error,
 ) (info serverInfo, err error) {
-	_, own := c.(*sql.Conn) // in a caller's transaction the next write needs to know the count
-	if own && v.known && len(writes) == 1 && writes[0].Old != "" && writes[0].New.Node >= 0 {
+	if v.known && len(writes) == 1 && writes[0].Old != "" && writes[0].New.Node >= 0 {
 		if done, err := sqliteSwapOne(ctx, c, v, writes[0]); done || err != nil {
 			return info, err
 		}

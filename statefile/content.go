@@ -15,6 +15,7 @@ import (
 
 // fileState is the content of a state file.
 type fileState struct {
+	name   string // random: that of the file and its lock; "" for one that was never written
 	layout string
 	node   int64
 	keys   []string  // of a layout with a key field: Secret.ID by number, "" for one that is not known
@@ -34,15 +35,15 @@ func newState(s *snowfence.Scheme, node int64) fileState {
 
 // The file is lines of text and their CRC-32C, so that a person can read it and a
 // torn or edited one is noticed.
-const stateHeader = "snowfence state 1"
+const stateHeader = "snowfence state 2"
 
 func (s fileState) encode() []byte {
 	keys := "none"
 	if len(s.keys) > 0 {
 		keys = strings.Join(s.keys, ",")
 	}
-	body := fmt.Appendf(nil, "%s\nlayout %s\nnode %d\nkeys %s\nslices %s\nuntil %d\nwrites %d\n",
-		stateHeader, s.layout, s.node, keys, listNumbers(s.slices), s.until, s.writes)
+	body := fmt.Appendf(nil, "%s\nname %s\nlayout %s\nnode %d\nkeys %s\nslices %s\nuntil %d\nwrites %d\n",
+		stateHeader, s.name, s.layout, s.node, keys, listNumbers(s.slices), s.until, s.writes)
 	return fmt.Appendf(body, "sum %08x\n", crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
 }
 
@@ -54,15 +55,16 @@ func decodeState(data []byte) (s fileState, err error) {
 	if lines[0] != stateHeader {
 		return s, fmt.Errorf("it starts with %.40q, not with %q", lines[0], stateHeader)
 	}
-	if len(lines) != 9 {
+	if len(lines) != 10 {
 		return s, errors.New("it is cut off or damaged")
 	}
-	s.layout = strings.TrimPrefix(lines[1], "layout ")
-	if keys := strings.TrimPrefix(lines[3], "keys "); keys != "none" {
+	s.name = strings.TrimPrefix(lines[1], "name ")
+	s.layout = strings.TrimPrefix(lines[2], "layout ")
+	if keys := strings.TrimPrefix(lines[4], "keys "); keys != "none" {
 		s.keys = strings.Split(keys, ",")
 	}
-	s.slices = parseSlices(strings.TrimPrefix(lines[4], "slices "))
-	_, err = fmt.Sscanf(strings.Join([]string{lines[2], lines[5], lines[6]}, "\n"),
+	s.slices = parseSlices(strings.TrimPrefix(lines[5], "slices "))
+	_, err = fmt.Sscanf(strings.Join([]string{lines[3], lines[6], lines[7]}, "\n"),
 		"node %d\nuntil %d\nwrites %d", &s.node, &s.until, &s.writes)
 	// Every byte must be as we would write it, the sum included.
 	if err != nil || s.until < 0 || s.writes < 0 || !bytes.Equal(s.encode(), data) {
@@ -98,9 +100,15 @@ func (f *Fence) read() error {
 	if err := f.compare(s); err != nil {
 		return err
 	}
-	if f.state.writes = max(s.writes, counted); s.writes < counted {
+	f.state.writes = max(s.writes, counted)
+	switch {
+	case s.writes < counted:
 		return f.unknown("it is an older copy: it is write %d, and the last one was write %d", s.writes, counted)
+	case s.name != nameIn(f.lock):
+		return f.unknown("it has lost its lock file %s.lock, which is another one now, so it may be an older copy",
+			f.path)
 	}
+	f.state.name = s.name
 	return nil
 }
 

@@ -135,7 +135,7 @@ func TestFolderHasOneLayout(t *testing.T) {
 func TestFolderDamaged(t *testing.T) {
 	s := testScheme(t, "twitter")
 	for name, harm := range map[string]func(path string) error{
-		"flipped": func(path string) error { return os.WriteFile(path, []byte("snowfence state 1\nx"), 0o644) },
+		"flipped": func(path string) error { return os.WriteFile(path, []byte("snowfence state 2\nx"), 0o644) },
 		"empty":   func(path string) error { return os.WriteFile(path, nil, 0o644) },
 		"deleted": os.Remove,
 		"renamed": func(path string) error { return os.Rename(path, path+"0") },

@@ -1,7 +1,10 @@
 package statefile
 
 import (
+	"errors"
+	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -115,4 +118,18 @@ func checkUnique(t testing.TB, ids []snowfence.ID) {
 	t.Helper()
 	slices.Sort(ids)
 	checkIncreasing(t, ids)
+}
+
+// named gives a state and the lock file at its path a name, and returns the content of the file.
+func named(t *testing.T, path string, s fileState) []byte {
+	t.Helper()
+	s.name = strings.Repeat("N", nameLen)
+	lock, err := os.Create(path + ".lock")
+	if err == nil {
+		err = errors.Join(writeName(lock, s.name), lock.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.encode()
 }

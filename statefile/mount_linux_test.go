@@ -23,7 +23,7 @@ func TestFileMountedAlone(t *testing.T) {
 	}
 	dir := t.TempDir()
 	inside, outside := filepath.Join(dir, "inside"), filepath.Join(dir, "outside")
-	putFile(t, inside, fileState{layout: testScheme(t, "twitter").Fingerprint(), node: 5, keys: nil, until: 7}.encode())
+	putFile(t, inside, named(t, inside, fileState{layout: testScheme(t, "twitter").Fingerprint(), node: 5, until: 7}))
 	putFile(t, outside, takeFile(t, inside))
 	cmd := again("-test.run=^TestFileMountedChild$", "-test.v", "--", outside, inside)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}

@@ -10,6 +10,7 @@ package statefile
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,8 +41,9 @@ var ErrUnusable = errors.New("unusable state file")
 // process. No file means that the node was never used. A file that is damaged, of
 // another layout, node or secret, or older than the last one written is an
 // [ErrUnusable] that says what to do ([Reset]). The lock file counts
-// the writes, and so notices a deleted or older file, unless it is restored too:
-// keep both on a local disk and out of backups.
+// the writes and has the file's random name, and so notices a deleted or older file, and a
+// file without its lock. Both restored together are not noticed: keep both on a local disk and
+// out of backups. A folder that is moved away while it is used is noticed before the next write.
 func File(path string, s *snowfence.Scheme, node int64) (*Fence, error) {
 	f, err := lockState(path, s, node)
 	if err != nil {
@@ -254,7 +256,12 @@ func (f *Fence) write(next fileState) error {
 	if err := sameFile(f.lock); err != nil {
 		return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrUnusable, err)
 	}
-	next.writes++
+	if next.writes++; next.name == "" {
+		next.name = rand.Text()
+		if err := writeName(f.lock, next.name); err != nil {
+			return fmt.Errorf("snowfence: writing the lock of state file %s: %w", f.path, err)
+		}
+	}
 	if err := replaceFile(f.path, next.encode()); err != nil {
 		return fmt.Errorf("snowfence: writing state file %s: %w", f.path, err)
 	}

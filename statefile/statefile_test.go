@@ -219,8 +219,8 @@ func TestFileChild(t *testing.T) {
 // Every way in which a file can be torn or damaged is an error, and never the floor 0.
 func TestFileDamaged(t *testing.T) {
 	s := testScheme(t, "twitter")
-	good := fileState{layout: s.Fingerprint(), node: 5, until: 123456789}.encode()
 	path := filepath.Join(t.TempDir(), "node")
+	good := named(t, path, fileState{layout: s.Fingerprint(), node: 5, until: 123456789})
 	try := func(data []byte) error {
 		t.Helper()
 		if err := os.WriteFile(path, data, 0o644); err != nil {
@@ -306,6 +306,9 @@ func TestFileWriteFails(t *testing.T) {
 	os.Remove(path + ".lock")
 	if g, err := f.Grant(ctx, 1<<40); !errors.Is(err, ErrUnusable) {
 		t.Errorf("without its lock file: %+v, %v", g, err)
+	}
+	if err := Reset(path, s, 5, time.UnixMilli(0)); err != nil {
+		t.Fatal(err)
 	}
 	other := openState(t, path, s, 5)
 	if g, err := f.Grant(ctx, 1<<40); !errors.Is(err, ErrUnusable) {

@@ -53,25 +53,44 @@ func replaceFile(path string, data []byte) error {
 
 // The lock file counts the writes of its state file. An older copy does not
 // replace it, so that is noticed. It is written after the state file and not
-// synced: it may be behind, never ahead.
-const countLen = 20
+// synced: it may be behind, never ahead. The name that both files have follows, and is synced
+// before the state file has it. So a state file without its lock is noticed.
+const (
+	countLen = 20
+	nameAt   = countLen + 1
+	nameLen  = 26 // of rand.Text
+	holderAt = nameAt + nameLen + 1
+)
 
-// writeHolder says in a lock file who has it, after the count. An error only means
+// writeName writes the name to a lock file, durably; its folder is synced with the state file.
+func writeName(lock *os.File, name string) error {
+	_, err := lock.WriteAt([]byte(name+"\n"), nameAt)
+	return errors.Join(err, lock.Sync())
+}
+
+// nameIn returns the name in a lock file; what is no name is none that a state file has.
+func nameIn(lock *os.File) string {
+	text := make([]byte, nameLen)
+	_, _ = lock.ReadAt(text, nameAt)
+	return string(text)
+}
+
+// writeHolder says in a lock file who has it, after the name. An error only means
 // that a message says less.
 func writeHolder(lock *os.File) {
 	host, _ := os.Hostname()
 	holder := fmt.Appendf(nil, "process %d (%s) on %s\n", os.Getpid(), filepath.Base(os.Args[0]), host)
-	_ = lock.Truncate(countLen + 1)
-	_, _ = lock.WriteAt(holder, countLen+1)
+	_ = lock.Truncate(holderAt)
+	_, _ = lock.WriteAt(holder, holderAt)
 }
 
 // holderOf returns who wrote last that it has the lock of a state file.
 func holderOf(path string) string {
 	data, _ := os.ReadFile(path + ".lock")
-	if len(data) <= countLen+1 {
+	if len(data) <= holderAt {
 		return "a process"
 	}
-	line, _, _ := strings.Cut(string(data[countLen+1:]), "\n")
+	line, _, _ := strings.Cut(string(data[holderAt:]), "\n")
 	return line
 }
 

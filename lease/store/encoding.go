@@ -16,10 +16,10 @@ var (
 // Front returns how the encoded records with a nonce begin, and no other: with the nonce and a tab.
 func Front(nonce string) string { return textEncoder.Replace(nonce) + "\t" }
 
-// Encode returns a record without its key as one text, for stores that keep texts: a line of fields,
-// separated by tabs. [Front] is at its beginning, so a store can compare the nonce and know nothing
-// else of it. The mark is for the store, which may tell its calls apart by it. The encoding must
-// never change, because stored texts are compared with it.
+// Encode returns a record without its key as one text, for stores that keep texts: a line of
+// fields, separated by tabs. [Front] is at its beginning, so a store can compare the nonce and know
+// nothing else of it. The mark is for the store, which may tell its calls apart by it. The encoding
+// must never change, because stored texts are compared with it.
 func Encode(r Record, mark string) string {
 	b := []byte(Front(r.Nonce) + textEncoder.Replace(mark))
 	for _, n := range []int64{
@@ -62,8 +62,8 @@ func Decode(k Key, text string) (r Record, mark string, err error) {
 
 // damaged says what to do. A backup alone is not safe: it is older than the last renewal.
 func damaged(k Key, err error) error {
-	return fmt.Errorf("the record of node %d of namespace %q is damaged: stop its programs, restore a backup, and wait "+
-		"the longest ttl and twice the largest skew before one starts (docs/operate/operations.md, Backup): %w",
+	return fmt.Errorf("the record of node %d of namespace %q is damaged: stop its programs, restore a backup, and "+
+		"wait the longest ttl and twice the largest skew before one starts (docs/operate/operations.md, Backup): %w",
 		k.Node, k.Namespace, err)
 }
 

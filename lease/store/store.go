@@ -165,7 +165,8 @@ func Check(writes []Write) error {
 		if max(len(r.Namespace), len(r.Nonce), len(r.Holder)) > longestName || len(r.Label) > longestLabel ||
 			max(len(r.Veto), len(r.Data)) > longestText {
 			return fmt.Errorf("lease: node %d of namespace %.80q: a text of the record is too long: names and nonces "+
-				"may have %d bytes, labels %d, all else %d", r.Node, r.Namespace, longestName, longestLabel, longestText)
+				"may have %d bytes, labels %d, all else %d", r.Node, r.Namespace, longestName, longestLabel,
+				longestText)
 		}
 		if seen != nil {
 			seen[r.Key] = true

@@ -84,8 +84,8 @@ func TestReloadIsNoticed(t *testing.T) {
 	}
 }
 
-// TestTableMadeAgainWhileHeld puts another table in the place of the leases below a store that is in
-// use, and restores one. It is noticed at the next statement.
+// TestTableMadeAgainWhileHeld puts another table in the place of the leases below a store that is
+// in use, and restores one. It is noticed at the next statement.
 func TestTableMadeAgainWhileHeld(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)

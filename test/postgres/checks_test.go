@@ -298,6 +298,16 @@ func TestTables(t *testing.T) {
 	if err := swap(t, st, "", record(1, "a")); err != nil {
 		t.Fatal(err)
 	}
+	for _, table := range []string{"snowfence_lease", "snowfence_meta"} { // a crash empties it
+		p.SQL(t, name, "ALTER TABLE "+table+" SET UNLOGGED")
+		_, later := connect(t, p.URL(name))
+		refused(t, later, "ALTER TABLE snowfence_lease SET LOGGED; ALTER TABLE snowfence_meta SET LOGGED")
+		p.SQL(t, name, "ALTER TABLE "+table+" SET LOGGED")
+		_, later = connect(t, p.URL(name))
+		if _, err := later.Heads(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
 	p.SQL(t, name, "DROP TABLE snowfence_lease")
 	refused(t, st, "the tables are not there")
 }

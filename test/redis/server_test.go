@@ -128,6 +128,16 @@ func TestPersistence(t *testing.T) {
 			t.Errorf("AOF with appendfsync %s and Redis %s: %v", fsync, v.Version, err)
 		}
 	}
+	// While Redis rewrites its file, it syncs nothing then.
+	r := servers.StartRedis(t, "--no-appendfsync-on-rewrite", "yes")
+	v, err := newStore(t, single(t, r), nil).Server(t.Context(), namespace)
+	if err != nil || v.Fsync != "always" || !strings.Contains(v.Loses(), "no-appendfsync-on-rewrite is yes") {
+		t.Errorf("%+v loses %q, %v", v, v.Loses(), err)
+	}
+	_, err = newStore(t, single(t, r), &redisstore.Options{AOF: true}).Server(t.Context(), namespace)
+	if waits := !strings.HasPrefix(v.Version, "7.0"); waits != (err == nil) {
+		t.Errorf("AOF with Redis %s: %v", v.Version, err)
+	}
 }
 
 // TestPersistenceHints sets what the errors and warnings about persistence say.

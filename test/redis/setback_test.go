@@ -73,6 +73,11 @@ func TestFlushBetweenRuns(t *testing.T) {
 	if err != nil || after == before {
 		t.Errorf("the identity was %s and is %s, %v", before, after, err)
 	}
+	// As docs/choose/stores.md says, the namespace that is made again knows of nothing.
+	f.create()
+	if ns := described(t, st); ns.Floor != 0 || ns.Generation != 1 {
+		t.Errorf("the namespace was made again as %+v: docs/choose/stores.md says that it cannot be noticed", ns)
+	}
 }
 
 // TestOldFile puts an append-only file back that is older than what holders and newcomers know.
@@ -134,6 +139,15 @@ func TestKeysPutBack(t *testing.T) {
 		"COPY": {
 			func(r *servers.Redis, key string) string { r.Do(t, "COPY", key, key+".copy"); return key + ".copy" },
 			func(r *servers.Redis, key, saved string) string { return r.Do(t, "COPY", saved, key, "REPLACE") },
+		},
+		"SWAPDB": {
+			func(r *servers.Redis, key string) string { return r.Do(t, "COPY", key, key, "DB", "1") },
+			func(r *servers.Redis, key, _ string) string {
+				if !strings.HasSuffix(key, ":meta") || strings.Contains(key, "@") { // once is enough
+					return ""
+				}
+				return r.Do(t, "SWAPDB", "0", "1")
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,95 @@
+package statefile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+)
+
+// Backups often leave lock files out. An older copy of a state file that is restored without its
+// lock is refused, and so is every file whose lock is another one, until it is begun anew.
+func TestFileWithoutItsLock(t *testing.T) {
+	s := testScheme(t, "twitter")
+	for name, harm := range map[string]func(path string) error{
+		"no lock": func(path string) error { return os.Remove(path + ".lock") },
+		"the lock of another file": func(path string) error {
+			f := openState(t, path+"2", s, 5)
+			grant(t, f, 1)
+			kill(t, f)
+			return os.Rename(path+"2.lock", path+".lock")
+		},
+	} {
+		path := filepath.Join(t.TempDir(), "node")
+		f := openState(t, path, s, 5)
+		grant(t, f, 1000)
+		older, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := grant(t, f, 50_000)
+		kill(t, f)
+		if err := errors.Join(os.WriteFile(path, older, 0o644), harm(path)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the lock is there after the first time
+			f, err := File(path, s, 5)
+			if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "--state-after") {
+				t.Fatalf("%s: %v, %v", name, f, err)
+			}
+		}
+		if err := Reset(path, s, 5, s.Layout().TimeOf(last.Until)); err != nil {
+			t.Fatal(err)
+		}
+		f = openState(t, path, s, 5)
+		if g := grant(t, f, 1); g.From < last.Until {
+			t.Errorf("%s: granted from %d, and until %d before", name, g.From, last.Until)
+		}
+	}
+}
+
+// A folder that is moved away while it is used, and made anew, is noticed before the next write.
+func TestFolderMovedAway(t *testing.T) {
+	s := testScheme(t, "twitter")
+	dir := filepath.Join(t.TempDir(), "ids")
+	open := func() *Fence {
+		f, err := Folder(dir, s, snowfence.NodeRange{Until: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	first := open()
+	g := grant(t, first, 1000)
+	if err := os.Rename(dir, dir+".old"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.Grant(t.Context(), g.Until); !errors.Is(err, ErrUnusable) {
+		t.Errorf("after the folder was moved: %v", err)
+	}
+	grant(t, open(), 1)
+	if _, err := first.Grant(t.Context(), g.Until); !errors.Is(err, ErrUnusable) {
+		t.Errorf("beside another folder in its place: %v", err)
+	}
+}
+
+// A name that cannot be written into the lock is no name: nothing is granted.
+func TestLockThatCannotBeWritten(t *testing.T) {
+	f := openState(t, filepath.Join(t.TempDir(), "node"), testScheme(t, "twitter"), 5)
+	writable := f.lock
+	defer writable.Close()
+	var err error
+	if f.lock, err = os.Open(writable.Name()); err != nil {
+		t.Fatal(err)
+	}
+	if g, err := f.Grant(t.Context(), 1); err == nil {
+		t.Errorf("granted %+v", g)
+	}
+	if _, err := os.Stat(f.path); err == nil {
+		t.Error("the state file was written")
+	}
+}
