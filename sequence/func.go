@@ -50,7 +50,7 @@ func (s *Sequence) askFor(least, n int64) (span, error) {
 		return span{}, err
 	}
 	way := s.known.course
-	if r.Step != s.step || way.number(way.ordinal(r.First)) != r.First || r.Count < 1 || s.ofProgram() && r.Count != n {
+	if r.Step != s.step || way.number(way.ordinal(r.First)) != r.First || s.ofProgram() && r.Count != n {
 		return span{}, errors.New("the numbers are others than were asked for")
 	}
 	s.mu.Lock()

@@ -66,10 +66,9 @@ func TestFuncTakesRangesAhead(t *testing.T) {
 		s := k.open(t, Definition{}, nil)
 		use := func(lasts time.Duration) {
 			p := s.cur.Load()
-			for p == s.cur.Load() {
-				_, err := s.Next(t.Context())
-				if err != nil {
-					t.Fatal(err)
+			for i := 0; p == s.cur.Load(); i++ {
+				if n, err := s.Next(t.Context()); err != nil || i > 100 {
+					t.Fatal(n, err)
 				}
 			}
 			synctest.Wait()
@@ -130,7 +129,42 @@ func TestFuncTakesNothingAhead(t *testing.T) {
 			if _, err := s.TryNext(); !errors.Is(err, ErrNotReady) {
 				t.Error(err)
 			}
+			k.set(func() { k.asked = nil })
+			for range 20 {
+				if n, err := s.Next(t.Context()); err != nil {
+					t.Fatal(n, err)
+				}
+				synctest.Wait()
+			}
+			if !slices.Equal(k.asked, slices.Repeat([]int64{1}, 20)) {
+				t.Errorf("%s: for 20 numbers it asked for %v", c.mode, k.asked)
+			}
 		})
+	}
+}
+
+// Where so many numbers may not be had at once, fewer are asked for, once.
+func TestFuncAsksForFewer(t *testing.T) {
+	for _, c := range []struct {
+		err      error
+		least, n int64
+		want     []int64
+		size     int64
+	}{
+		{errFault, 1, 8, []int64{8, 1}, 2},
+		{errFault, 2, 16, []int64{16, 2}, 3},
+		{errFault, 8, 8, []int64{8}, 3},
+		{ErrNotReady, 1, 8, []int64{8}, 3},
+	} {
+		k := &keeper{}
+		s := k.open(t, Definition{}, nil)
+		k.err, s.size = c.err, 3
+		if got, err := s.askFor(c.least, c.n); !errors.Is(err, c.err) || !slices.Equal(k.asked, c.want) {
+			t.Errorf("%+v: %+v, %v; it asked for %v", c, got, err, k.asked)
+		}
+		if s.size != c.size {
+			t.Errorf("%+v: the next range has %d", c, s.size)
+		}
 	}
 }
 

@@ -2,17 +2,14 @@ package sequence
 
 import "sync/atomic"
 
-// span is ordinals [from, until) of a course that begins at start. Programs take from courses of one
-// step.
+// span is ordinals [from, until) of a course that begins at start. One that a program or one of
+// several stores gave is a course of its own, from 0 on. All courses have one step.
 type span struct{ start, from, until int64 }
 
 func (s span) len() int64 { return s.until - s.from }
 
 // first returns the first number.
 func (s span) first(step int64) int64 { return s.start + step*s.from }
-
-// follows reports whether o goes on where s ends.
-func (s span) follows(o span) bool { return s.start == o.start && s.until == o.from }
 
 // split returns the first n ordinals and the others.
 func (s span) split(n int64) (first, rest span) {

@@ -91,7 +91,7 @@ func (s *Sequence) atHand(n int64, row bool) (got span, ok bool) {
 // follow ends the piece in use and returns a later range, with the rest of the piece where the
 // range continues it. mu is held.
 func (s *Sequence) follow(later span) span {
-	if rest := s.cur.Load().seal(); rest.follows(later) {
+	if rest := s.cur.Load().seal(); rest.until == later.from {
 		later.from = rest.from
 	}
 	return later
