@@ -2423,6 +2423,7 @@ type ServerInfo struct {
 	Seen          *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=seen,proto3" json:"seen,omitempty"`   // when it last wrote, by the clock of the store if that has one
 	This          bool                   `protobuf:"varint,5,opt,name=this,proto3" json:"this,omitempty"`  // the one that answers
 	Nodes         []*HeldNodes           `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"` // of its own leases, in the namespaces that the token sees
+	Id            string                 `protobuf:"bytes,7,opt,name=id,proto3" json:"id,omitempty"`       // another one after each start
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2497,6 +2498,13 @@ func (x *ServerInfo) GetNodes() []*HeldNodes {
 		return x.Nodes
 	}
 	return nil
+}
+
+func (x *ServerInfo) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
 }
 
 type HeldNodes struct {
@@ -3555,7 +3563,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\rskipUntilTime\"\x14\n" +
 	"\x12ListServersRequest\"I\n" +
 	"\x13ListServersResponse\x122\n" +
-	"\aservers\x18\x01 \x03(\v2\x18.snowfence.v1.ServerInfoR\aservers\"\xe1\x01\n" +
+	"\aservers\x18\x01 \x03(\v2\x18.snowfence.v1.ServerInfoR\aservers\"\xf1\x01\n" +
 	"\n" +
 	"ServerInfo\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\tR\x05label\x12\x18\n" +
@@ -3563,7 +3571,8 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x05since\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x12.\n" +
 	"\x04seen\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04seen\x12\x12\n" +
 	"\x04this\x18\x05 \x01(\bR\x04this\x12-\n" +
-	"\x05nodes\x18\x06 \x03(\v2\x17.snowfence.v1.HeldNodesR\x05nodes\"e\n" +
+	"\x05nodes\x18\x06 \x03(\v2\x17.snowfence.v1.HeldNodesR\x05nodes\x12\x0e\n" +
+	"\x02id\x18\a \x01(\tR\x02id\"e\n" +
 	"\tHeldNodes\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1d\n" +
 	"\n" +

@@ -72,7 +72,7 @@ func (h *rest) bound() []*route {
 	}
 	list := h.routes()
 	for _, rt := range list {
-		rt.method = methods[rt.call]
+		rt.bind(methods[rt.call])
 	}
 	return list
 }

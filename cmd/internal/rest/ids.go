@@ -195,30 +195,18 @@ func (h *rest) stream(e *exchange) error {
 	var b []byte
 	enc := idEncoder{form: form, text: true}
 	for started := false; ; started = true {
-		if err := context.Cause(r.Context()); err != nil && started { // the client is gone, or the server stops
-			return nil
-		}
-		err := id.May(server.VerbIDs, sp.Name) // the token may have lost that right by now
-		n := int64(chunk)
-		if err == nil {
-			n, err = id.Pace(r.Context(), n)
-		}
-		if err == nil {
-			err = sp.Batch(r.Context(), int(n), func(ids []snowfence.ID) {
-				b = enc.append(b[:0], ids)
-			})
-		}
-		if err != nil && !started {
+		_, err := h.s.Piece(r.Context(), id, sp.Name, chunk, func(ids []snowfence.ID) { b = enc.append(b[:0], ids) })
+		switch {
+		case err != nil && !started:
 			return err
-		}
-		if err != nil {
+		case err != nil && context.Cause(r.Context()) != nil: // the client is gone, or the server stops
+			return nil
+		case err != nil:
 			panic(http.ErrAbortHandler) // breaks the stream off, so that its end is not taken for a good one
 		}
 		if !started {
-			w.Header()["Content-Type"] = h.text
-			w.Header()["Cache-Control"] = h.noStore
+			h.setHeaders(w, true)
 		}
-		sp.Made.Add(n)
 		if _, err := w.Write(b); err != nil {
 			return nil
 		}

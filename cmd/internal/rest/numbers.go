@@ -7,32 +7,20 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/cmd/internal/view"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
-
-// numbersParams reads ?n=10&period=20261122&runs=true.
-func (e *exchange) numbersParams() (n, period int64, runs bool, err error) {
-	q, err := e.params()
-	if err != nil {
-		return 0, 0, false, err
-	}
-	if n, err = intParam("n", q.Get("n"), 1); err != nil {
-		return 0, 0, false, err
-	}
-	if period, err = intParam("period", q.Get("period"), 0); err != nil {
-		return 0, 0, false, err
-	}
-	if runs, err = boolParam("runs", q.Get("runs")); err != nil {
-		return 0, 0, false, err
-	}
-	return n, period, runs, server.CheckNumbers(n)
-}
 
 // numbers is GET /v1/{name}/sequence/next?n=10: a SequenceNextResponse, without the numbers with
 // runs=true, or lines.
 func (h *rest) numbers(e *exchange) error {
 	w, r, id, name := e.w, e.r, e.caller.Identity, e.subject()
-	n, period, runs, err := e.numbersParams()
-	text := prefersText(r.Header) && !runs
+	in := &pb.SequenceNextRequest{}
+	err := e.fill(in)
+	n := max(int64(in.Count), 1)
+	if err == nil {
+		err = server.CheckNumbers(n)
+	}
+	text := prefersText(r.Header) && !in.WithoutNumbers
 	if err != nil || r.Method == http.MethodHead {
 		if err2 := id.Authorize(server.VerbIDs, name, 1); err2 != nil { // who may not ask is told that first
 			return err2
@@ -45,7 +33,7 @@ func (h *rest) numbers(e *exchange) error {
 		}
 		return err
 	}
-	got, err := h.s.TakeNumbers(r.Context(), id, name, period, n)
+	got, err := h.s.TakeNumbers(r.Context(), id, name, in.Period, n)
 	if err != nil {
 		return err
 	}
@@ -58,7 +46,7 @@ func (h *rest) numbers(e *exchange) error {
 		b = b[:len(b)-len("]}")] // the numbers are the last member
 	}
 	h.setHeaders(w, text)
-	if runs {
+	if in.WithoutNumbers {
 		_, _ = w.Write(append(b, end...)) // the client may be gone; its numbers are used up
 		return nil
 	}

@@ -93,7 +93,7 @@ func (d *describer) add(rt *route) {
 	}
 	if rt.body != "" {
 		name := string(method.Input().Name())
-		d.schemas[name] = d.object(method.Input(), rt.inPath())
+		d.schemas[name] = d.object(method.Input(), rt.inPath)
 		operation["requestBody"] = object{"required": true, "content": content("application/json", ref(name))}
 	}
 	methods[verb] = operation
@@ -122,10 +122,10 @@ func (d *describer) parameters(rt *route, in protoreflect.MessageDescriptor) []a
 			"name": p.name, "in": where, "required": where == "path", "schema": schema, "description": about,
 		})
 	}
-	for _, p := range rt.inPath() {
+	for _, p := range rt.inPath {
 		add(p, "path")
 	}
-	for _, p := range rt.inQuery() {
+	for _, p := range rt.inQuery {
 		add(p, "query")
 	}
 	return list

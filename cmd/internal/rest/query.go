@@ -2,11 +2,9 @@ package rest
 
 import (
 	"math"
-	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
@@ -15,21 +13,23 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// queryParams returns the parameters of a request. Each has to be one of those named, once: a
-// misspelled one that nobody looks at would be a request for something else.
-func queryParams(r *http.Request, names ...string) (url.Values, error) {
-	if r.URL.RawQuery == "" {
+// params returns the parameters of a request. Each has to be one of the route's, once: a misspelled
+// one that nobody looks at would be a request for something else.
+func (e *exchange) params() (url.Values, error) {
+	if e.r.URL.RawQuery == "" {
 		return nil, nil
 	}
-	q, err := url.ParseQuery(r.URL.RawQuery)
+	q, err := url.ParseQuery(e.r.URL.RawQuery)
 	if err != nil {
-		return nil, server.Errorf(server.Invalid, "the query %s: %w", server.Clip(r.URL.RawQuery), err)
+		return nil, server.Errorf(server.Invalid, "the query %s: %w", server.Clip(e.r.URL.RawQuery), err)
 	}
 	for name, values := range q {
-		if !slices.Contains(names, name) {
+		if !slices.ContainsFunc(e.inQuery, func(p param) bool { return p.name == name }) {
 			known := "none"
-			if len(names) > 0 {
-				known = strings.Join(names, ", ")
+			for i, p := range e.inQuery {
+				if known += ", " + p.name; i == 0 {
+					known = p.name
+				}
 			}
 			return nil, server.Errorf(server.Invalid, "there is no parameter %s here; known: %s",
 				server.Clip(name), known)
@@ -88,7 +88,10 @@ func setField(m proto.Message, p param, text string) (err error) {
 		var n int64
 		n, err = intParam(p.name, text, 0)
 		if v = protoreflect.ValueOfInt64(n); f.Kind() == protoreflect.Uint32Kind {
-			v = protoreflect.ValueOfUint32(uint32(min(max(n, 0), math.MaxUint32)))
+			v = protoreflect.ValueOfUint32(uint32(min(n, math.MaxUint32)))
+			if err == nil && n < 1 {
+				err = server.Errorf(server.Invalid, "%s=%d: give a number from 1 up", p.name, n)
+			}
 		}
 	}
 	if err == nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
 	"path"
 	"regexp"
 	"strings"
@@ -30,7 +29,9 @@ type route struct {
 	lines   bool                  // it can answer lines of text
 	streams bool                  // until the client has enough
 
-	method *rpc.Method
+	method  *rpc.Method
+	inPath  []param
+	inQuery []param
 }
 
 // routes are all paths.
@@ -94,49 +95,35 @@ func (rt *route) consumes() bool {
 // wildcards are the parameters of a path.
 var wildcards = regexp.MustCompile(`\{(\w+)\}`)
 
-// inPath returns the parameters of the path, and the fields that they fill.
-func (rt *route) inPath() (list []param) {
-	for _, found := range wildcards.FindAllStringSubmatch(rt.pattern, -1) {
-		name, field := found[1], protoreflect.Name(found[1])
-		switch name {
-		case "namespace", "name": // the request may have either
-			field = rt.method.Subject().Name()
-		case "id":
-			field = "text"
-		}
-		list = append(list, param{name, field})
-	}
-	return list
-}
-
 // param is a parameter of a path or a query, and the field that it fills.
 type param struct {
 	name  string
 	field protoreflect.Name
 }
 
-// inQuery returns the parameters of the query, and the fields that they fill.
-func (rt *route) inQuery() (list []param) {
+// bind finds the method of a route, and the fields that its parameters fill.
+func (rt *route) bind(m *rpc.Method) {
+	rt.method = m
+	for _, found := range wildcards.FindAllStringSubmatch(rt.pattern, -1) {
+		p := param{found[1], protoreflect.Name(found[1])}
+		switch p.name {
+		case "namespace", "name": // the request may have either
+			p.field = m.Subject().Name()
+		case "id":
+			p.field = "text"
+		}
+		rt.inPath = append(rt.inPath, p)
+	}
 	for _, text := range strings.Fields(rt.query) {
 		name, field, ok := strings.Cut(text, "=")
 		if !ok {
 			field = name
 		}
-		list = append(list, param{name, protoreflect.Name(field)})
+		rt.inQuery = append(rt.inQuery, param{name, protoreflect.Name(field)})
 	}
 	if rt.list != "" {
-		list = append(list, param{"list", ""})
+		rt.inQuery = append(rt.inQuery, param{"list", ""})
 	}
-	return list
-}
-
-// params returns the query of a request, which has no others than those of the route.
-func (e *exchange) params() (url.Values, error) {
-	var names []string
-	for _, p := range e.inQuery() {
-		names = append(names, p.name)
-	}
-	return queryParams(e.r, names...)
 }
 
 // makeCall makes the call of a route, and writes what it returns.
@@ -184,13 +171,12 @@ func (e *exchange) fill(in proto.Message) error {
 	if err != nil {
 		return err
 	}
-	path := e.inPath()
-	for _, p := range path {
+	for _, p := range e.inPath {
 		if err := setField(in, p, e.r.PathValue(p.name)); err != nil {
 			return err
 		}
 	}
-	for _, p := range e.inQuery() {
+	for _, p := range e.inQuery {
 		if err := setField(in, p, q.Get(p.name)); err != nil {
 			return err
 		}
@@ -204,7 +190,7 @@ func (e *exchange) fill(in proto.Message) error {
 		err = view.Read(b, said)
 	}
 	fields := said.ProtoReflect().Descriptor().Fields()
-	for _, p := range path {
+	for _, p := range e.inPath {
 		if err == nil && said.ProtoReflect().Has(fields.ByName(p.field)) {
 			err = errors.New(string(p.field) + " is in the path, and not in the body")
 		}

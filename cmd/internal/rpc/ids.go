@@ -39,9 +39,10 @@ func (r ids) Next(ctx context.Context, m *pb.NextRequest) (*pb.NextResponse, err
 	if err := reserve(ctx, r.s, n); err != nil {
 		return nil, err
 	}
-	if err := fill(ctx, sp, res, int(n)); err != nil {
+	if err := sp.Batch(ctx, int(n), put(res)); err != nil {
 		return nil, err
 	}
+	sp.Made.Add(n)
 	return res, nil
 }
 
@@ -68,22 +69,19 @@ func (r ids) NextAt(ctx context.Context, m *pb.NextAtRequest) (*pb.NextResponse,
 	if err != nil {
 		return nil, err
 	}
-	res := &pb.NextResponse{Ids: make([]int64, n)}
-	for i, id := range made {
-		res.Ids[i] = int64(id)
-	}
+	res := &pb.NextResponse{}
+	put(res)(made)
 	return res, nil
 }
 
-// fill puts n new IDs into an answer.
-func fill(ctx context.Context, sp *server.Space, res *pb.NextResponse, n int) error {
-	return sp.Batch(ctx, n, func(ids []snowfence.ID) {
-		sp.Made.Add(int64(n))
-		res.Ids = slices.Grow(res.Ids[:0], n)[:n]
+// put returns what puts IDs into an answer.
+func put(res *pb.NextResponse) func([]snowfence.ID) {
+	return func(ids []snowfence.ID) {
+		res.Ids = slices.Grow(res.Ids[:0], len(ids))[:len(ids)]
 		for i, id := range ids {
 			res.Ids[i] = int64(id)
 		}
-	})
+	}
 }
 
 func (r ids) Stream(
@@ -112,18 +110,7 @@ func (r ids) Stream(
 		if m.Count > 0 {
 			n = int64(min(uint64(n), left))
 		}
-		err := context.Cause(ctx) // the client is gone, or the server stops
-		if err != nil {
-			return err
-		}
-		// Each time, because the layout or the rights may change.
-		sp, err := r.s.SpaceFor(ctx, id, server.VerbIDs, name, 0)
-		if err == nil {
-			n, err = id.Pace(ctx, n)
-		}
-		if err == nil {
-			err = fill(ctx, sp, res, int(n))
-		}
+		n, err := r.s.Piece(ctx, id, name, n, put(res))
 		if err == nil {
 			err = out.Send(res)
 		}

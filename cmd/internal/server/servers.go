@@ -4,15 +4,16 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -27,21 +28,6 @@ const (
 	maxServers    = 1024
 	maxAnnounced  = 256 // namespaces in a record
 )
-
-// heldNodes are the nodes of a server's own lease in a namespace.
-type heldNodes struct {
-	Namespace string `json:"namespace"`
-	First     int64  `json:"first_node"`
-	Last      int64  `json:"last_node"`
-}
-
-// announced is what the record of a server says, beside its label.
-type announced struct {
-	ID      string      `json:"id"`
-	Version string      `json:"version"`
-	Since   time.Time   `json:"since"`
-	Nodes   []heldNodes `json:"nodes"`
-}
 
 // ListServers lists the servers over the store, with the namespaces that the caller may see.
 func (s *Service) ListServers(ctx context.Context, _ *pb.ListServersRequest) (*pb.ListServersResponse, error) {
@@ -69,18 +55,10 @@ func listServers(ctx context.Context, st store.Store, own string) ([]*pb.ServerI
 	}
 	var out []*pb.ServerInfo
 	for _, r := range records {
-		a, ok := serverOf(r, now)
-		if !ok {
-			continue
+		if one, there := serverOf(r, now); there {
+			one.This = one.Id == own
+			out = append(out, one)
 		}
-		one := &pb.ServerInfo{
-			Label: r.Label, Version: a.Version, Since: timestamppb.New(a.Since),
-			Seen: timestamppb.New(time.UnixMilli(r.At)), This: a.ID == own,
-		}
-		for _, h := range a.Nodes {
-			one.Nodes = append(one.Nodes, &pb.HeldNodes{Namespace: h.Namespace, FirstNode: h.First, LastNode: h.Last})
-		}
-		out = append(out, one)
 	}
 	slices.SortStableFunc(out, func(a, b *pb.ServerInfo) int { return cmp.Compare(a.Label, b.Label) })
 	return out, nil
@@ -102,10 +80,13 @@ func readServers(ctx context.Context, st store.Store) ([]store.Record, time.Time
 	return out, now, nil
 }
 
-// serverOf reads the record of a server, and reports whether that server still runs.
-func serverOf(r store.Record, now time.Time) (a announced, there bool) {
-	there = r.At > now.Add(-goneAfter).UnixMilli() && json.Unmarshal([]byte(r.Data), &a) == nil
-	return a, there
+// serverOf reads the record of a server, and reports whether that server still runs. A newer one may
+// say more of itself.
+func serverOf(r store.Record, now time.Time) (one *pb.ServerInfo, there bool) {
+	one = &pb.ServerInfo{}
+	err := protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal([]byte(r.Data), one)
+	one.Label, one.Seen = r.Label, timestamppb.New(time.UnixMilli(r.At))
+	return one, r.At > now.Add(-goneAfter).UnixMilli() && err == nil
 }
 
 // Announce keeps the record of this server until ctx ends. A failure only hides it from the list.
@@ -136,7 +117,9 @@ type announcer struct {
 // look writes the record if it is time to, or if the server holds other nodes.
 func (a *announcer) look(ctx context.Context) {
 	s := a.service
-	data, err := json.Marshal(announced{s.id, s.opts.Version, a.since, s.heldNodes()})
+	data, err := view.JSON(&pb.ServerInfo{
+		Id: s.id, Version: s.opts.Version, Since: timestamppb.New(a.since), Nodes: s.heldNodes(),
+	})
 	if err != nil || s.now().Before(a.next) && (a.failed || a.record.Data == string(data)) {
 		return
 	}
@@ -196,7 +179,7 @@ func (a *announcer) place(ctx context.Context) (store.Record, time.Time, error) 
 	for _, r := range records {
 		other, there := serverOf(r, now)
 		switch {
-		case there && other.ID == a.service.id: // a write whose answer was lost
+		case there && other.Id == a.service.id: // a write whose answer was lost
 			return r, now, nil
 		case there && free.Nonce == "":
 			free.Node = r.Node + 1
@@ -230,15 +213,15 @@ func (s *Service) storeNow(ctx context.Context) (time.Time, error) {
 }
 
 // heldNodes returns the nodes of this server's own leases.
-func (s *Service) heldNodes() []heldNodes {
-	out := []heldNodes{}
+func (s *Service) heldNodes() (out []*pb.HeldNodes) {
 	for _, sp := range s.Spaces() {
 		g := sp.gen.Load()
 		if g == nil {
 			continue
 		}
 		if gr, ok := g.Grant(); ok && len(out) < maxAnnounced {
-			out = append(out, heldNodes{sp.Name, gr.Node, gr.Node + max(gr.Nodes, 1) - 1})
+			last := gr.Node + max(gr.Nodes, 1) - 1
+			out = append(out, &pb.HeldNodes{Namespace: sp.Name, FirstNode: gr.Node, LastNode: last})
 		}
 	}
 	return out
