@@ -13,7 +13,7 @@ import (
 // next implements [claim].
 func (c *storeClaim) next(ctx context.Context) (snowfence.Grant, error) {
 	g, err := c.proceed(ctx)
-	if err != nil && !lost(err) && c.own != nil {
+	if err != nil && !isLost(err) && c.own != nil {
 		err = c.replaced(ctx, err)
 	}
 	return g, err

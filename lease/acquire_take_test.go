@@ -195,7 +195,7 @@ func TestRecordOfALaterGeneration(t *testing.T) {
 		}
 		g.st.gets = 0
 		err := g.c.outdated(t.Context(), ns, []store.Record{{}, {Generation: c.record}, {Generation: c.record}})
-		is := map[bool]string{err == nil: "taken", lost(err): "lost", errors.Is(err, errSilent): "silent"}[true]
+		is := map[bool]string{err == nil: "taken", isLost(err): "lost", errors.Is(err, errSilent): "silent"}[true]
 		if is != c.want || g.st.gets != c.reads {
 			t.Errorf("%s: %d reads, %v", name, g.st.gets, err)
 		}

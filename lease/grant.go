@@ -26,8 +26,8 @@ func (t ticks) target(now time.Time) int64 {
 // that steps back. Older ticks stay ungranted, so that a node can be restored.
 func (t ticks) back(now time.Time) int64 { return t.layout.TickOf(now.Add(-t.ttl)) }
 
-// floor returns the first tick that a grant from r may have.
-func floor(ns Namespace, r store.Record) int64 {
+// floorOf returns the first tick that a grant from r may have.
+func floorOf(ns Namespace, r store.Record) int64 {
 	f := ns.Floor
 	if r.Nonce != "" && r.Generation >= ns.Since {
 		f = max(f, r.Until)
@@ -51,7 +51,7 @@ func skip(r store.Record, tick int64) (from, limit int64) {
 func (t ticks) grant(ns Namespace, rs []store.Record, now time.Time) (from, until int64, err error) {
 	from = max(0, t.back(now))
 	for _, r := range rs {
-		from = max(from, floor(ns, r))
+		from = max(from, floorOf(ns, r))
 	}
 	for range rs { // a skipped range of one record may end in that of another
 		for _, r := range rs {
@@ -102,7 +102,7 @@ func (t ticks) renewal(rs []store.Record, now time.Time) int64 {
 
 // granted returns r as it is written when [from, until) is granted out of it.
 func granted(ns Namespace, r store.Record, from, until int64) store.Record {
-	f := floor(ns, r)
+	f := floorOf(ns, r)
 	if r.Nonce == "" || r.Generation < ns.Since {
 		r.From, r.PrevUntil, r.SkipFrom, r.SkipUntil = f, f, 0, 0
 	}

@@ -196,7 +196,7 @@ func (l *Lease) failed(err error) {
 
 // heal acquires again after a loss, and returns what is still wrong. It needs ops.
 func (l *Lease) heal(ctx context.Context, err error) error {
-	if lost(err) && !fatal(err) {
+	if isLost(err) && !fatal(err) {
 		err = l.attempt(ctx)
 	}
 	return err
@@ -204,7 +204,7 @@ func (l *Lease) heal(ctx context.Context, err error) error {
 
 // sealIfLost seals the generator after a loss, before anything else happens.
 func (l *Lease) sealIfLost(err error) error {
-	if !lost(err) {
+	if !isLost(err) {
 		return err
 	}
 	l.mu.Lock()

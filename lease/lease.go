@@ -30,7 +30,7 @@ type Lease struct {
 	once   sync.Once     // of stop
 
 	mu           sync.Mutex // of what follows
-	use          use
+	use          usage
 	demand       demand
 	pace         pace
 	seal         func() int64  // of the bound generator; nil when there is none
@@ -42,8 +42,8 @@ type Lease struct {
 	result       error         // of the first Close
 }
 
-// use says how the claim's grant is used.
-type use struct {
+// usage says how the claim's grant is used.
+type usage struct {
 	cur    *snowfence.Grant // what may be used; nil when nothing
 	owed   *owed            // the last grant that was sealed and waits to be given back; nil when there was none
 	handed bool             // cur was given to somebody

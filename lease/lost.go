@@ -21,7 +21,7 @@ func (e *lostError) Error() string { return e.cause.Error() }
 
 func (e *lostError) Unwrap() error { return e.cause }
 
-func lost(err error) bool {
+func isLost(err error) bool {
 	var e *lostError
 	return errors.As(err, &e)
 }

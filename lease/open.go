@@ -78,7 +78,7 @@ func firstGrant(ctx context.Context, s *setup, c claim) (none snowfence.Grant, _
 				wait = min(wait, taken.NextFree+s.backoff(0))
 			}
 			s.opts.Logger.Info("waiting for a free node", "namespace", s.name, "label", s.opts.Label, "cause", err)
-		case !lost(err) && !errors.Is(err, store.ErrLost) || failures > 20:
+		case !isLost(err) && !errors.Is(err, store.ErrLost) || failures > 20:
 			if ctx.Err() == nil {
 				err = errors.Join(err, c.giveBack(ctx, nil)) // what it may have left in the store
 			}

@@ -115,10 +115,10 @@ func (b *Backfill) FillAt(ctx context.Context, dst []snowfence.ID, times []time.
 	return nil
 }
 
-// wanted is an ID that is still to be made.
-type wanted struct {
+// wantedID is an ID that is still to be made.
+type wantedID struct {
 	i int // which
-	slot
+	pastSecond
 }
 
 // round makes the IDs of the first hours, and returns those that are left.
@@ -131,7 +131,7 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 	if err != nil {
 		return nil, err
 	}
-	hours := slices.CompactFunc(slices.Clone(wants), func(x, y wanted) bool { return x.hour() == y.hour() })
+	hours := slices.CompactFunc(slices.Clone(wants), func(x, y wantedID) bool { return x.hour() == y.hour() })
 	keys := make([]store.Key, len(hours))
 	for i, h := range hours {
 		keys[i] = pastKey(b.name, b.node, h.hour())
@@ -144,7 +144,7 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 		return todo, nil // its layout may be another one
 	}
 	writes := make([]store.Write, 0, len(keys))
-	taken := make([][]made, 0, len(keys))
+	taken := make([][]madeID, 0, len(keys))
 	rest := wants
 	top := time.Time{}
 	for _, r := range stored {
@@ -206,13 +206,13 @@ func (b *Backfill) round(ctx context.Context, dst []snowfence.ID, times []time.T
 }
 
 // locate finds the seconds of the first hours. todo is sorted by time.
-func (b *Backfill) locate(ns Namespace, times []time.Time, todo []int, now time.Time) ([]wanted, []int, error) {
+func (b *Backfill) locate(ns Namespace, times []time.Time, todo []int, now time.Time) ([]wantedID, []int, error) {
 	eras, err := pastEras(ns, b.scheme)
 	if err != nil {
 		return nil, nil, err
 	}
-	var wants []wanted
-	var s slot
+	var wants []wantedID
+	var s pastSecond
 	hours := map[int64]bool{}
 	for n, i := range todo {
 		t := times[i]
@@ -227,17 +227,17 @@ func (b *Backfill) locate(ns Namespace, times []time.Time, todo []int, now time.
 			return wants, slices.Clone(todo[n:]), nil
 		}
 		hours[s.hour()] = true
-		wants = append(wants, wanted{i, s})
+		wants = append(wants, wantedID{i, s})
 	}
 	slices.SortStableFunc(wants, byHour)
 	return wants, nil, nil
 }
 
 // byHour orders what is wanted; ticks longer than a second leave it out of the order of time.
-func byHour(a, b wanted) int { return cmp.Compare(a.hour(), b.hour()) }
+func byHour(a, b wantedID) int { return cmp.Compare(a.hour(), b.hour()) }
 
 // servable returns why a time gets no ID, whatever its counts say.
-func (b *Backfill) servable(ns Namespace, s slot, t, now time.Time) error {
+func (b *Backfill) servable(ns Namespace, s pastSecond, t, now time.Time) error {
 	fail := func(format string, args ...any) error {
 		return invalidf("lease: namespace %q makes no ID of %s: "+format,
 			append([]any{b.name, showTime(t)}, args...)...)
@@ -263,16 +263,16 @@ func (b *Backfill) servable(ns Namespace, s slot, t, now time.Time) error {
 	return nil
 }
 
-// made is an ID that a swap makes.
-type made struct {
-	wanted
+// madeID is an ID that a swap makes.
+type madeID struct {
+	wantedID
 	parts snowfence.Parts
 }
 
 // count returns the record of an hour with the IDs that are wanted of it, and these IDs.
 func (b *Backfill) count(
-	ctx context.Context, ns Namespace, r store.Record, wants []wanted,
-) (store.Write, []made, error) {
+	ctx context.Context, ns Namespace, r store.Record, wants []wantedID,
+) (store.Write, []madeID, error) {
 	c, full, err := counts{}, false, error(nil)
 	if r.Nonce != "" {
 		c, full, err = parseCounts(r.Data, ns.ledger.Epoch)
@@ -284,14 +284,14 @@ func (b *Backfill) count(
 		return store.Write{}, nil, b.fullError(wants[0],
 			"were counted before the store was rolled back: take a time of another hour")
 	}
-	var ids []made
+	var ids []madeID
 	for _, w := range wants {
 		n := int64(c[w.index()])
 		if n >= w.capacity() {
 			return store.Write{}, nil, b.fullError(w, "")
 		}
 		c[w.index()]++
-		ids = append(ids, made{w, w.parts(n, b.node)})
+		ids = append(ids, madeID{w, w.parts(n, b.node)})
 	}
 	world := world.From(ctx)
 	next := store.Record{
@@ -301,10 +301,10 @@ func (b *Backfill) count(
 	return store.Write{Old: r.Nonce, New: next}, ids, nil
 }
 
-func (w wanted) shown() string { return showTime(time.Unix(w.second-beforeUnix, 0)) }
+func (w wantedID) shown() string { return showTime(time.Unix(w.second-beforeUnix, 0)) }
 
 // fullError says what to do about a second, or with why about an hour, that has no ID left.
-func (b *Backfill) fullError(w wanted, why string) error {
+func (b *Backfill) fullError(w wantedID, why string) error {
 	if why != "" {
 		return fmt.Errorf("lease: namespace %q, node %d: %w for the hour of %s: its IDs %s",
 			b.name, b.node, ErrFull, w.shown(), why)

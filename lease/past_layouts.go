@@ -45,34 +45,34 @@ func pastEras(ns Namespace, s *snowfence.Scheme) ([]pastEra, error) {
 // holds reports whether a time after the layouts before belongs to this one.
 func (e *pastEra) holds(t time.Time) bool { return e.until.IsZero() || t.Before(e.until) }
 
-// slot is a second of a layout: the ticks that begin in it.
-type slot struct {
+// pastSecond is a second of a layout: the ticks that begin in it.
+type pastSecond struct {
 	era         *pastEra
 	second      int64 // since 1900
 	first, last int64 // ticks; none if last is lower
 }
 
-func (s slot) hour() int64 { return s.second / secondsPerHour }
-func (s slot) index() int  { return int(s.second % secondsPerHour) }
+func (s pastSecond) hour() int64 { return s.second / secondsPerHour }
+func (s pastSecond) index() int  { return int(s.second % secondsPerHour) }
 
 // holds reports whether a later time belongs to it too.
-func (s slot) holds(t time.Time) bool {
+func (s pastSecond) holds(t time.Time) bool {
 	return t.Unix()+beforeUnix == s.second && s.era.holds(t) // one tick, where it is longer than that
 }
 
 // capacity is how many IDs a node makes in it.
-func (s slot) capacity() int64 {
+func (s pastSecond) capacity() int64 {
 	return min((s.last-s.first+1)*s.era.numbers, maxCount)
 }
 
 // parts are those of the n-th ID, from 0 up.
-func (s slot) parts(n, node int64) snowfence.Parts {
+func (s pastSecond) parts(n, node int64) snowfence.Parts {
 	return snowfence.Parts{Tick: s.first + n/s.era.numbers, Node: node, Sequence: n % s.era.numbers}
 }
 
 // slotOf returns the second of a time. Where ticks are longer than a second, it is the one in which
 // the tick of that time begins.
-func slotOf(eras []pastEra, t, now time.Time) slot {
+func slotOf(eras []pastEra, t, now time.Time) pastSecond {
 	e := &eras[0]
 	for i := range eras {
 		if e = &eras[i]; e.holds(t) {
@@ -85,7 +85,7 @@ func slotOf(eras []pastEra, t, now time.Time) slot {
 	}
 	from := e.layout.TickFrom(time.Unix(unix, 0))
 	until := e.layout.TickFrom(time.Unix(unix+1, 0))
-	return slot{
+	return pastSecond{
 		era: e, second: unix + beforeUnix,
 		first: max(from, e.first), last: min(until, e.floor, e.layout.TickOf(now)+1) - 1,
 	}

@@ -23,7 +23,7 @@ func (c *storeClaim) giveBack(ctx context.Context, o *owed) error {
 	}
 	for range 3 {
 		if len(h.unanswered) > 0 {
-			if err := c.resolve(ctx); lost(err) {
+			if err := c.resolve(ctx); isLost(err) {
 				break
 			} else if err != nil {
 				return err

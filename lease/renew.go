@@ -73,7 +73,7 @@ func (c *storeClaim) write(ctx context.Context, records []store.Record, until in
 			h.noteReply(nonce, unknown)
 		}
 		if err := c.resolve(ctx); err != nil {
-			if !lost(err) {
+			if !isLost(err) {
 				err = c.lose(fmt.Errorf("node %d was changed, but the store does not answer who changed it: %w",
 					h.records[0].Node, err))
 			}

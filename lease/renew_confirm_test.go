@@ -29,7 +29,7 @@ func TestRollbackThatOthersHide(t *testing.T) {
 	lostAt, old := r.Revision, r.Nonce
 	r.Nonce, r.Revision = "restored", lostAt-1
 	g.must(g.st.Memory.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0])
-	if _, err := g.c.renew(t.Context()); !lost(err) {
+	if _, err := g.c.renew(t.Context()); !isLost(err) {
 		t.Fatal(err)
 	}
 	r.Nonce, r.Revision = "a successor", lostAt+5

@@ -193,7 +193,7 @@ func TestRenewalAfterLateWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	g.now = g.now.Add(time.Second)
-	if err := g.do(g.c.renew(t.Context())); err == nil || lost(err) {
+	if err := g.do(g.c.renew(t.Context())); err == nil || isLost(err) {
 		t.Fatalf("a write of our own came in between: %v", err)
 	}
 	if *g.l.use.cur != before {
@@ -222,7 +222,7 @@ func TestRenewalInDoubtAndSomebodyElse(t *testing.T) {
 			}
 			return do(ws)
 		}
-		if err := g.do(g.c.renew(t.Context())); !lost(err) {
+		if err := g.do(g.c.renew(t.Context())); !isLost(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if g.l.use.cur != nil || g.c.held != nil {
@@ -319,7 +319,7 @@ func TestConfirmReadsTheNamespace(t *testing.T) {
 			return errs
 		}
 		err := act()
-		if (err == nil) != c.ok || err != nil && !lost(err) || (g.l.use.cur != nil) != c.ok {
+		if (err == nil) != c.ok || err != nil && !isLost(err) || (g.l.use.cur != nil) != c.ok {
 			t.Errorf("%s changed after the swap: %v, and %+v is used", name, err, g.l.use.cur)
 		}
 		if (g.c.suspect != nil) != c.suspect {
@@ -335,7 +335,7 @@ func TestDiagnosisOfAnotherHolder(t *testing.T) {
 		g.change(5, func(r *store.Record) { r.Revision++ })
 		return do(ws)
 	}
-	if err := g.do(g.c.renew(t.Context())); !lost(err) {
+	if err := g.do(g.c.renew(t.Context())); !isLost(err) {
 		t.Fatal(err)
 	}
 	g.must(g.c.diagnose(t.Context()))
@@ -360,7 +360,7 @@ func TestDiagnosisIsRepeated(t *testing.T) {
 		g.change(5, func(r *store.Record) { r.Revision-- })
 		return do(ws)
 	}
-	if err := g.do(g.c.renew(t.Context())); !lost(err) {
+	if err := g.do(g.c.renew(t.Context())); !isLost(err) {
 		t.Fatal(err)
 	}
 	g.st.onGet = func([]store.Key) error { return errSilent }

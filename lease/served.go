@@ -56,9 +56,9 @@ func keepNear(
 	return l, nil
 }
 
-// together is how many leases are opened over a server at a time. A server puts those of one round
-// trip together, and more would wait for it longer than their requests may.
-const together = 256
+// servedTogether is how many leases are opened over a server at a time. A server puts those of one
+// round trip together, and more would wait for it longer than their requests may.
+const servedTogether = 256
 
 // KeepAll is for servers, as [Keep] is, and acquires n leases with the same options, many at a
 // time. It asks for the nodes that follow the first one, because a server reads one record to see
@@ -75,7 +75,7 @@ func KeepAll(
 	leases[0] = first
 	if err == nil {
 		g := first.Status().Grant
-		err = each(n-1, together, func(i int) (err error) {
+		err = each(n-1, servedTogether, func(i int) (err error) {
 			node := (g.Node + int64(i+1)*g.Nodes) % s.Nodes()
 			leases[i+1], err = keepNear(ctx, server, namespace, s, first.opts, &node)
 			return err

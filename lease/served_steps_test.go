@@ -130,14 +130,14 @@ func TestServedReleasesInDoubt(t *testing.T) {
 func TestServedRenews(t *testing.T) {
 	for _, err := range []error{store.ErrLost, ErrNoNamespace} {
 		x, _ := served(t, true, err)
-		if _, got := x.next(t.Context()); !lost(got) || !errors.Is(got, err) || x.ticket != nil ||
+		if _, got := x.next(t.Context()); !isLost(got) || !errors.Is(got, err) || x.ticket != nil ||
 			string(x.lost) != "0" || x.last.Until != 100 {
 			t.Errorf("%v: %v, %+v", err, got, x)
 		}
 	}
 	x, k := served(t, true, slices.Repeat([]error{errSilent}, maxUnanswered+2)...)
 	for range maxUnanswered + 2 {
-		if _, err := x.next(t.Context()); !errors.Is(err, errSilent) || lost(err) || x.ticket == nil {
+		if _, err := x.next(t.Context()); !errors.Is(err, errSilent) || isLost(err) || x.ticket == nil {
 			t.Fatalf("%v, %+v", err, x)
 		}
 	}

@@ -65,7 +65,7 @@ func (op Operator) RecordFunctions(
 	if err != nil {
 		return none, 0, err
 	}
-	return recorded, max(after, floor(ns, r), r.SkipUntil), nil
+	return recorded, max(after, floorOf(ns, r), r.SkipUntil), nil
 }
 
 // vacant refuses a node that a lease holds.

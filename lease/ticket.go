@@ -200,7 +200,7 @@ func (v server) Renew(
 		return c.answer(key), nil
 	}
 	err = errors.Join(err, c.diagnose(ctx))
-	if lost(err) {
+	if isLost(err) {
 		err = fmt.Errorf("lease: node %d of namespace %q: %w: %w", t.Node, t.Namespace, store.ErrLost, err)
 	}
 	return none, errors.Join(err, c.raiseIfSuspected(ctx))
@@ -217,7 +217,7 @@ func (v server) Release(ctx context.Context, b wire.Ticket, used int64) error {
 		return err
 	}
 	defer end()
-	if _, err := c.adopt(ctx, t, nil); lost(err) {
+	if _, err := c.adopt(ctx, t, nil); isLost(err) {
 		return nil
 	} else if err != nil {
 		return err
@@ -400,12 +400,12 @@ func parseTicket(b wire.Ticket) (ticket, error) {
 	return t, nil
 }
 
-// letters are what an attempt is made of.
-const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+// attemptLetters are what an attempt is made of.
+const attemptLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 func checkAttempt(s string) error {
 	// with what is added it is a nonce of less than 64
-	if len(s) < 16 || len(s) > 32 || strings.Trim(s, letters) != "" {
+	if len(s) < 16 || len(s) > 32 || strings.Trim(s, attemptLetters) != "" {
 		return invalidf("lease: the attempt must be 16 to 32 random letters, digits, '-' and '_'")
 	}
 	return nil

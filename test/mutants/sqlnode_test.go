@@ -20,7 +20,7 @@ var sqlNodeMutants = []mutant{
 		never("r.Generation >= ns.Since")),
 	m("a lease that came in between is evicted, and its ticks counted", "lease.Operator.RecordFunctions",
 		"TestFunctionsBeginAboveALease",
-		swap("max(after, floor(ns, r), r.SkipUntil)", "max(after, r.SkipUntil)")),
+		swap("max(after, floorOf(ns, r), r.SkipUntil)", "max(after, r.SkipUntil)")),
 	m("a namespace with functions does not end", "lease.Namespace.withoutFunctions", "TestNamespaceOfFunctions",
 		never("q.Owner == OwnerFunctions && !q.Ended")),
 	m("the longest lead of functions counts", "lease.Namespace.recordSQL", "TestNodeIsRecordedForOneDatabase",

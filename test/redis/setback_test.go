@@ -291,7 +291,10 @@ func TestClusterFailover(t *testing.T) {
 		}
 	}
 	f.until("the other namespace", func() error {
-		_, err := lease.Namespaces(st).Create(t.Context(), other, f.scheme, &lease.NamespaceOptions{MaxTTL: ttl, MaxSkew: ttl})
+		_, err := lease.Namespaces(st).Create(t.Context(), other, f.scheme, &lease.NamespaceOptions{
+			MaxTTL:  ttl,
+			MaxSkew: ttl,
+		})
 		return err
 	})
 	identity := func(name string) (id string) {
