@@ -59,6 +59,7 @@ func TestFailedStoreIsNotDescribed(t *testing.T) {
 		},
 	} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel() // it mostly waits
 			store, stop := start(t)
 			u, err := url.Parse(store)
 			if err != nil {
@@ -98,6 +99,7 @@ func TestFailedStoreIsNotDescribed(t *testing.T) {
 				var asks sync.WaitGroup
 				for _, ask := range []string{
 					"GET /v1/default/next", "GET /v1/other/next", "GET /v1", "GET /v1?list=servers", "GET /v1/default/leases",
+					"PUT /v1/other {}", `PATCH /v1/default {"max_ttl":"20s"}`, "DELETE /v1/default?confirm=default",
 					"GET /v1/orders/sequence", "POST /v1/default/leases {\"label\":\"x\"}",
 					`POST /snowfence.v1.IDService/Next {"namespace":"default"}`,
 					`POST /snowfence.v1.LeaseService/Acquire {"namespace":"default","label":"x"}`,

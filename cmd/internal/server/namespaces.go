@@ -94,6 +94,8 @@ func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequ
 	if err := lease.CheckName(m.Name); err != nil {
 		return nil, err
 	}
+	ctx, cancel := withStoreTimeout(ctx)
+	defer cancel()
 	have, err := s.findNamespace(ctx, m.Name)
 	if err != nil {
 		return nil, err
@@ -136,6 +138,8 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	if err := lease.CheckName(name); err != nil {
 		return nil, err
 	}
+	ctx, cancel := withStoreTimeout(ctx)
+	defer cancel()
 	have, err := lease.Namespaces(s.store).Show(ctx, name)
 	if err != nil {
 		return nil, err
@@ -190,6 +194,8 @@ func (s *Service) DeleteNamespace(
 	if m.Confirm != name {
 		return nil, Errorf(Refused, "deleting namespace %q needs its name as confirmation", name)
 	}
+	ctx, cancel := withStoreTimeout(ctx)
+	defer cancel()
 	s.mu.Lock()
 	own := s.all[name]
 	s.mu.Unlock()
