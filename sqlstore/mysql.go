@@ -59,7 +59,7 @@ func MySQL() Dialect {
 		settings: []string{
 			"SHOW VARIABLES WHERE variable_name IN ('version', 'innodb_flush_log_at_trx_commit'," +
 				" 'sync_binlog', 'log_bin', 'innodb_doublewrite', 'innodb_flush_method', 'read_only'," +
-				" 'super_read_only', 'transaction_isolation', 'tx_isolation', 'wsrep_on', 'server_id', 'server_uuid')",
+				" 'super_read_only', 'binlog_format', 'transaction_isolation', 'tx_isolation', 'wsrep_on', 'server_id', 'server_uuid')",
 			"SELECT 'triggers', COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()" +
 				" AND trigger_name IN ('snowfence_lease_reload', 'snowfence_meta_reload')",
 		},
@@ -288,6 +288,9 @@ func mysqlJudge(name, value string, _ map[string]string) string {
 	case name == "innodb_flush_method" && value == "nosync":
 		return "nothing is written to the disk, and a power failure forgets grants: leave " +
 			"innodb_flush_method at its default"
+	case name == "binlog_format" && value == "statement":
+		return "replicas run statements again, for which functions of \"snowfence sql\" make other IDs, and so " +
+			"refuse: SET GLOBAL binlog_format = ROW, and in the configuration"
 	case name == "wsrep_on" && value == "on":
 		return "this is a Galera cluster: let all programs connect to the same member"
 	case name == "log_bin" && value == "on":

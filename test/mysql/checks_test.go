@@ -74,11 +74,17 @@ func TestSettings(t *testing.T) {
 	if err := swap(t, clean, "", record(20, "a")); err != nil {
 		t.Errorf("with REPEATABLE-READ: %v", err)
 	}
-	found, err := st.Report(t.Context())
-	if err != nil || !slices.ContainsFunc(found, func(f sqlstore.Finding) bool {
-		return f.Name == "log_bin" && f.Advice != ""
-	}) {
-		t.Errorf("%+v, %v", found, err)
+	for _, format := range []string{"ROW", "STATEMENT"} {
+		m.SQL(t, "", "SET GLOBAL binlog_format = "+format)
+		_, st := connect(t, m.DSN(name))
+		found, err := st.Report(t.Context())
+		advised := map[string]bool{}
+		for _, f := range found {
+			advised[f.Name] = f.Advice != ""
+		}
+		if err != nil || !advised["log_bin"] || advised["binlog_format"] != (format == "STATEMENT") {
+			t.Errorf("%s: %+v, %v", format, found, err)
+		}
 	}
 }
 
