@@ -50,7 +50,8 @@ func (p *program) sequenceList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		none := fmt.Sprintf("no sequence is in %s: \"snowfence sequence create NAME%s\" makes one", st.Name, p.storeArgs)
+		none := fmt.Sprintf("no sequence is in %s: \"snowfence sequence create NAME%s\" makes one", st.Name,
+			p.storeArgs)
 		return p.writeSequences(out, list, asJSON, none)
 	})
 }

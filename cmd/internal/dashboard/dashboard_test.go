@@ -75,7 +75,8 @@ func newBench(t *testing.T, tokens ...server.Token) *bench {
 
 func (b *bench) namespace(t *testing.T, name, layout string) {
 	t.Helper()
-	if _, err := b.service.CreateNamespace(t.Context(), &pb.CreateNamespaceRequest{Name: name, Layout: layout}); err != nil {
+	m := &pb.CreateNamespaceRequest{Name: name, Layout: layout}
+	if _, err := b.service.CreateNamespace(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
 }

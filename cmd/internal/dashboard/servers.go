@@ -13,8 +13,8 @@ import (
 // gate lets one question at a time through to the store.
 type gate chan struct{}
 
-// ask puts a question to the store as somebody who sees everything, unless the same one is under way,
-// and hands the answer over with mu held. What a page gets of it is what its token may see.
+// ask puts a question to the store as a caller who sees everything, unless the same one is under
+// way, and hands the answer over with mu held. A page gets what its token may see.
 func ask[Q, A any](
 	ctx context.Context, sm *sampler, g gate, question func(context.Context, *Q) (*A, error), keep func(*A, error),
 ) {

@@ -110,7 +110,7 @@ func (h *rest) handler(routes []*route) http.HandlerFunc {
 
 // answer answers a request, by the one of several routes that it means.
 func (e *exchange) answer(routes []*route, site *http.CrossOriginProtection) error {
-	if e.consumes() && e.r.Method == http.MethodGet {
+	if e.consumes() && e.r.Method != http.MethodPost {
 		// The tag of an image asks with GET, which browsers allow everywhere.
 		post := *e.r
 		post.Method = http.MethodPost
@@ -124,6 +124,9 @@ func (e *exchange) answer(routes []*route, site *http.CrossOriginProtection) err
 	if want := e.r.URL.Query().Get("list"); len(routes) > 1 && want != "" {
 		i := slices.IndexFunc(routes, func(rt *route) bool { return rt.list == want })
 		if i < 0 {
+			if err := e.caller.Authorize(server.VerbRead, "", 1); err != nil {
+				return err
+			}
 			return server.Errorf(server.Invalid, "list=%s: list namespaces, sequences or servers", server.Clip(want))
 		}
 		e.route = routes[i]

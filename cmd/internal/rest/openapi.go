@@ -49,8 +49,8 @@ func openAPI(routes []*route) ([]byte, error) {
 		"openapi": "3.1.0",
 		"info": object{
 			"title": "Snowfence", "version": "1", "license": object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
-			"description": "Unique 64-bit IDs, and numbers of durable sequences. Numbers of 64 bits are strings in JSON, " +
-				"because JavaScript's numbers round them.",
+			"description": "Unique 64-bit IDs, and numbers of durable sequences. Numbers of 64 bits are strings in " +
+				"JSON, because JavaScript's numbers round them.",
 		},
 		"paths": d.paths, "security": []any{object{"token": []any{}}, object{}},
 		"components": object{
@@ -81,7 +81,8 @@ func (d *describer) add(rt *route) {
 	}
 	methods := d.paths[path].(object)
 	verb = strings.ToLower(verb)
-	method := d.file.Services().ByName(rt.method.Descriptor.Parent().Name()).Methods().ByName(rt.method.Descriptor.Name())
+	called := rt.method.Descriptor
+	method := d.file.Services().ByName(called.Parent().Name()).Methods().ByName(called.Name())
 	if rt.list != "" && methods[verb] != nil {
 		lists := d.schemas["Lists"].(object)["properties"].(object)
 		lists[rt.list] = d.schema(method.Output().Fields().ByName(protoreflect.Name(rt.list)))

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// route is a path, and the call of the protocol that it makes. The path, the query and the body fill
-// the fields of the request; OpenAPI says so in the same words.
+// route is a path, and the call of the protocol that it makes. The path, the query and the body
+// fill the fields of the request. OpenAPI says so in the same words.
 type route struct {
 	pattern string
 	call    string // service and method
@@ -40,7 +40,7 @@ func (h *rest) routes() []*route {
 		space, numbers = "/v1/{namespace}", "/v1/{name}/sequence"
 		node           = space + "/leases/{node}"
 		next           = "n=count runs format prefix at node"
-		some           = "n=count period runs=without_numbers"
+		take, some     = "SequenceService/Next", "n=count period runs=without_numbers"
 		nodes          = `{"layout":"snowfence","first_node":0,"last_node":1023}`
 		part           = `{"max":"999999"}, with max, min_range, max_range or after_failover, because nothing else of a ` +
 			`sequence changes`
@@ -78,8 +78,8 @@ func (h *rest) routes() []*route {
 		{pattern: "PATCH " + numbers, call: "SequenceService/Change", body: part},
 		{pattern: "DELETE " + numbers, call: "SequenceService/Delete", query: "confirm"},
 		{pattern: "POST " + numbers + "/confirm", call: "SequenceService/Confirm", body: from},
-		{pattern: "GET " + numbers + "/next", call: "SequenceService/Next", query: some, serve: h.numbers, lines: true},
-		{pattern: "POST " + numbers + "/next", call: "SequenceService/Next", query: some, serve: h.numbers, lines: true},
+		{pattern: "GET " + numbers + "/next", call: take, query: some, serve: h.numbers, lines: true},
+		{pattern: "POST " + numbers + "/next", call: take, query: some, serve: h.numbers, lines: true},
 	}
 }
 

@@ -50,7 +50,7 @@ func TestRateOfAllRequests(t *testing.T) {
 	f := start(t)
 	for _, path := range []string{
 		"/v1/default/next", "/v1/missing/next", "/v1/default/decode/1",
-		"/v1/default/range?from=1&to=2", "/v1/default/leases", "/v1/default", "/v1", "/v1?list=sequences",
+		"/v1/default/range?from=1&to=2", "/v1/default/leases", "/v1/default", "/v1", "/v1?list=sequences", "/v1?list=x",
 		"/v1/orders/sequence", "/v1/orders/sequence/next", "/v1/orders/sequence/next?n=x",
 	} {
 		a, err := server.NewAuth([]server.Token{{Name: "t", SHA256: sumOfSecret, Rate: 1e-9, Burst: 2}})

@@ -48,8 +48,9 @@ func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming
 	opts ...connect.HandlerOption,
 ) {
 	r := &rpc{s: s, who: who, manages: map[string]*Method{}}
-	own := append(slices.Clone(opts), connect.WithInterceptors(errorInterceptor{r}), connect.WithReadMaxBytes(maxRequest),
-		connect.WithCodec(jsonCodec{"json"}), connect.WithCodec(jsonCodec{"json; charset=utf-8"}), uncompressed())
+	own := append(slices.Clone(opts), connect.WithInterceptors(errorInterceptor{r}),
+		connect.WithReadMaxBytes(maxRequest), connect.WithCodec(jsonCodec{"json"}),
+		connect.WithCodec(jsonCodec{"json; charset=utf-8"}), uncompressed())
 	r.errors = connect.NewErrorWriter(own...)
 	for _, m := range Methods(s) {
 		if m.Verb == server.VerbManage {
@@ -211,8 +212,8 @@ func (i errorInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc
 	}
 }
 
-// authorize checks that the caller may do something in a namespace, whose default name is "default".
-// The request counts as n IDs.
+// authorize checks that the caller may do something in a namespace, whose default name is
+// "default". The request counts as n IDs.
 func authorize(ctx context.Context, v server.Verb, namespace string, n int64) (string, *server.Identity, error) {
 	id := server.CallerOf(ctx).Identity
 	namespace = cmp.Or(namespace, lease.DefaultNamespace)

@@ -43,6 +43,7 @@ func TestPagesOfOtherSites(t *testing.T) {
 		"another site's image":    {open, "GET", "/v1/default/next?n=1000000", headers{"Sec-Fetch-Site": "cross-site"}, 403, 0},
 		"another port's image":    {open, "GET", "/v1/default/next", headers{"Sec-Fetch-Site": "same-site"}, 403, 0},
 		"another site's video":    {open, "GET", "/v1/default/stream", headers{"Sec-Fetch-Site": "cross-site"}, 403, 0},
+		"another site's question": {open, "HEAD", "/v1/bills/sequence/next", headers{"Sec-Fetch-Site": "cross-site"}, 403, 0},
 		"another site's number":   {open, "GET", "/v1/bills/sequence/next", headers{"Origin": "http://evil.example"}, 403, 0},
 		"the address bar":         {open, "GET", "/v1/default/next", headers{"Sec-Fetch-Site": "none"}, 200, 0},
 		"a link to an ID":         {open, "GET", "/v1/default/decode/1", headers{"Sec-Fetch-Site": "cross-site"}, 200, 0},

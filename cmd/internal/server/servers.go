@@ -80,8 +80,8 @@ func readServers(ctx context.Context, st store.Store) ([]store.Record, time.Time
 	return out, now, nil
 }
 
-// serverOf reads the record of a server, and reports whether that server still runs. A newer one may
-// say more of itself.
+// serverOf reads the record of a server, and reports whether that server still runs. A newer one
+// may say more of itself.
 func serverOf(r store.Record, now time.Time) (one *pb.ServerInfo, there bool) {
 	one = &pb.ServerInfo{}
 	err := protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal([]byte(r.Data), one)

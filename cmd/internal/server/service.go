@@ -2,7 +2,8 @@
 // store, for callers that are somewhere else.
 //
 // The wires (HTTP, gRPC and Connect, the Redis protocol) are packages of their own. They
-// read requests, call a [Service], and answer an error by its [Kind]. No rule about IDs or leases is theirs.
+// read requests, call a [Service], and answer an error by its [Kind]. No rule about IDs or
+// leases is theirs.
 package server
 
 import (
