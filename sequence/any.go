@@ -290,10 +290,9 @@ func (a *several) giveBack(ctx context.Context, rests []Range) error {
 	var errs []error
 	for _, m := range a.members {
 		a.mu.Lock()
-		free := !m.busy && m.unpin != nil
-		of := []span{m.late}
+		opened, of := m.unpin != nil, []span{m.late}
 		a.mu.Unlock()
-		if !free {
+		if !opened {
 			continue
 		}
 		for _, r := range rests {
@@ -301,7 +300,7 @@ func (a *several) giveBack(ctx context.Context, rests []Range) error {
 				of = append(of, span{m.way.start, from, from + r.Count})
 			}
 		}
-		errs = append(errs, m.giveBack(ctx, of)) // nobody else asks: the sequence is closed
+		errs = append(errs, m.giveBack(ctx, of))
 	}
 	return errors.Join(errs...)
 }

@@ -138,8 +138,8 @@ func TestAnyEnds(t *testing.T) {
 func TestAnyWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all, a := trio(t, Definition{MinRange: 1, MaxRange: 1})
-		all[0].become("another")
-		for _, st := range all[1:] {
+		all[2].become("another")
+		for _, st := range all[:2] {
 			st.fail(always("add", errFault), nil)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -157,11 +157,11 @@ func TestAnyWaits(t *testing.T) {
 		}
 		go func() { // mended while a call waits
 			time.Sleep(time.Minute)
-			if err := Confirm(t.Context(), all[0], name, Confirmation{Floor: new(int64(100))}); err != nil {
+			if err := Confirm(t.Context(), all[2], name, Confirmation{Floor: new(int64(100))}); err != nil {
 				t.Error(err)
 			}
 		}()
-		expectAny(t, a, 101)
+		expectAny(t, a, 103)
 	})
 }
 

@@ -129,7 +129,7 @@ func TestFuncTakesNothingAhead(t *testing.T) {
 			if _, err := s.TryNext(); !errors.Is(err, ErrNotReady) {
 				t.Error(err)
 			}
-			k.set(func() { k.asked = nil })
+			k.set(func() { k.asked, k.left = nil, 1_000_000 })
 			for range 20 {
 				if n, err := s.Next(t.Context()); err != nil {
 					t.Fatal(n, err)

@@ -85,7 +85,7 @@ func TestOpenAnyWithoutSomeStores(t *testing.T) {
 	for _, silent := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			all := newStores(3)
-			createAny(t, 5, Definition{}, all...)
+			createAny(t, 5, Definition{Mode: Dense}, all...)
 			for _, st := range all[:2] {
 				st.fail(func(string) error {
 					if silent {
