@@ -63,7 +63,7 @@ func (k *keeper) open(t *testing.T, d Definition, o *Options) *Sequence {
 func TestFuncTakesRangesAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &keeper{}
-		s := k.open(t, Definition{}, nil)
+		s := k.open(t, Definition{}, &Options{})
 		use := func(lasts time.Duration) {
 			p := s.cur.Load()
 			for i := 0; p == s.cur.Load(); i++ {
