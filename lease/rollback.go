@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -107,9 +109,8 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 		if err != nil {
 			return err
 		}
-		ns.Floor = max(ns.Floor, ns.above(c.ticks.layout, now), c.reached)
-		ns.Identity = id
-		ns.rolledBack(now)
+		ns.raise(c.ticks.layout, now, id)
+		ns.Floor = max(ns.Floor, c.reached)
 		if c.suspect != nil {
 			ns.Generation = max(ns.Generation, *c.suspect) // tells all who saw the same that it was done
 		}
@@ -121,4 +122,12 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 			return err
 		}
 	}
+}
+
+// raise has grants begin above everything that can have been used before now, in a store that may
+// have lost writes and has this identity. The caller begins another generation.
+func (ns *Namespace) raise(l snowfence.Layout, now time.Time, id string) {
+	ns.Floor = max(ns.Floor, ns.above(l, now))
+	ns.Identity = id
+	ns.rolledBack(now)
 }

@@ -51,6 +51,23 @@ func Confirm(ctx context.Context, st store.Store, name string, c Confirmation) e
 	return err
 }
 
+// Restored says that older data was put under a sequence: by a backup, a copy, a stale replica or by
+// hand. It then does what AfterFailover says: it stops until it is confirmed, skips numbers at the
+// next take, or trusts the store. Call it before programs start. It may be repeated.
+func Restored(ctx context.Context, st store.Store, name string) (Info, error) {
+	_, err := update(ctx, st, name, func(s *state, missing error) (bool, error) {
+		if missing != nil {
+			return false, missing
+		}
+		s.Identity = "restored at " + world.From(ctx).Now().UTC().Format(time.RFC3339Nano) // no store has it
+		return true, s.live()
+	})
+	if err != nil {
+		return Info{}, err
+	}
+	return Show(ctx, st, name)
+}
+
 // floor returns the first ordinal that nobody has.
 func (c Confirmation) floor(s state) int64 {
 	if c.Floor != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -98,8 +99,8 @@ func TestWaitingTimes(t *testing.T) {
 			}
 		}
 		for _, m := range own.FindAllStringSubmatch(text, -1) {
-			if locals++; strings.Join(m[1:], "") != strconv.Itoa(int(localTTL/time.Second)) {
-				t.Errorf("%s: %q, and the program's ttl is %v", path, m[0], localTTL)
+			if locals++; strings.Join(m[1:], "") != strconv.Itoa(int(open.LocalTTL/time.Second)) {
+				t.Errorf("%s: %q, and the program's ttl is %v", path, m[0], open.LocalTTL)
 			}
 		}
 	}

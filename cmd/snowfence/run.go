@@ -98,7 +98,7 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 			p.newCommand(), p.decodeCommand(), p.auditCommand(), p.sequenceCommand(),
 		}},
 		{"store", "Stores:", []*cobra.Command{
-			p.namespaceCommand(), p.leaseCommand(), p.sqlCommand(), p.doctorCommand(),
+			p.namespaceCommand(), p.leaseCommand(), p.storeCommand(), p.sqlCommand(), p.doctorCommand(),
 		}},
 		{"server", "Servers:", []*cobra.Command{p.serveCommand(), p.serversCommand(), p.tokenCommand()}},
 		{"plan", "Before you start:", []*cobra.Command{p.planCommand(), p.secretCommand(), p.simulateCommand()}},

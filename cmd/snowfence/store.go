@@ -108,10 +108,6 @@ func parseLayout(spec string) (snowfence.Layout, error) {
 	return l, nil
 }
 
-// localTTL is the ttl of leases from a file: that does not go away, and what a killed
-// process held is free the sooner.
-const localTTL = 5 * time.Second
-
 // openLease leases a node of the namespace. With a fixed node it also returns its record
 // from before, nil without one.
 func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*lease.Lease, *store.Record, error) {
@@ -123,10 +119,11 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 		return nil, nil, usagef("--block %d: a power of two, at most the %s of the layout", f.block,
 			show.Plural(s.Nodes(), "node"))
 	}
-	o := lease.Options{Nodes: f.block, Wait: f.wait > 0}
-	if st.Local {
-		o.TTL = localTTL
+	ttl, err := st.TTL(ctx, f.store.namespace)
+	if err != nil {
+		return nil, nil, err
 	}
+	o := lease.Options{Nodes: f.block, Wait: f.wait > 0, TTL: ttl}
 	var before *store.Record
 	if err := f.node.options(ctx, s, &o); err != nil {
 		return nil, nil, err

@@ -7,17 +7,12 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/statefile"
 )
-
-// localTTL is the ttl of leases from a file, as in the program: a file does not go away, and what a
-// killed process held is free the sooner.
-const localTTL = 5 * time.Second
 
 // openStore opens a store as the program does: "" is SNOWFENCE_STORE, and without that the file of
 // this machine or of this user.
@@ -60,8 +55,10 @@ func (l *Library) openOn(ctx context.Context, st *open.Store, namespace string, 
 		return 0, errors.Join(err, st.Close())
 	}
 	lo := o.lease.Options
-	if st.Local && lo.TTL == 0 {
-		lo.TTL = localTTL
+	if lo.TTL == 0 {
+		if lo.TTL, err = st.TTL(ctx, namespace); err != nil {
+			return 0, errors.Join(err, st.Close())
+		}
 	}
 	if o.lease.wait > 0 {
 		lo.Wait = true

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
+	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -33,6 +35,22 @@ type Store struct {
 	secrets  secrets
 	findings func(ctx context.Context, namespace string) ([]Finding, error)
 	close    func() error
+}
+
+// LocalTTL is the ttl of leases from a file: a file does not go away, and what a killed process held
+// is free the sooner.
+const LocalTTL = 5 * time.Second
+
+// TTL returns the ttl of leases in a namespace, if it depends on the store, and else 0.
+func (s *Store) TTL(ctx context.Context, namespace string) (time.Duration, error) {
+	if !s.Local {
+		return 0, nil
+	}
+	ns, err := lease.Namespaces(s.Leases).Show(ctx, namespace)
+	if errors.Is(err, lease.ErrNoNamespace) {
+		return LocalTTL, nil
+	}
+	return min(LocalTTL, ns.MaxTTL), err
 }
 
 // Finding is one thing that a store's promise depends on, as it was found.

@@ -1,0 +1,83 @@
+package lease_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// A backup under a store that looks as before: IDs repeat, unless an operator says so first. A lease
+// of the longest ttl, with a clock as far ahead as is allowed, was granted after the backup; that of
+// the next holder is as far behind.
+func TestRestored(t *testing.T) {
+	for _, said := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			const ttl, skew = time.Minute, 10 * time.Second
+			st, s := store.NewMemory(), newScheme(t, "time=41,node=8,seq=12,epoch=1999-01-01,tick=1ms")
+			op := lease.Namespaces(st)
+			if _, err := op.Create(t.Context(), "default", s,
+				&lease.NamespaceOptions{MaxTTL: ttl, MaxSkew: skew}); err != nil {
+				t.Fatal(err)
+			}
+			node := int64(3)
+			first, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &node})
+			if err == nil {
+				err = first.Close()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			take := func(off time.Duration) snowfence.Grant {
+				o := &lease.Options{TTL: ttl, Node: &node, Time: clockOff(off)}
+				l, err := lease.Open(t.Context(), st, "default", s, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Orphan()
+				return l.Status().Grant
+			}
+			restore := setBack(t, st)
+			lost := take(skew)
+			restore()
+			if said {
+				for range 2 { // it may be repeated
+					if _, err := op.Restored(t.Context(), "default"); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			next := take(-skew)
+			if repeats := next.From < lost.Until; repeats == said {
+				t.Errorf("said %t: %+v after %+v", said, next, lost)
+			}
+		})
+	}
+}
+
+// Without an answer, or with a clock that is off, nothing is raised.
+func TestRestoredInDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScheme(t, "time=41,node=8,seq=12,epoch=1999-01-01,tick=1ms")
+		st := &timed{store.NewMemory(), "one", time.Now()}
+		op := lease.Namespaces(st)
+		if _, err := op.Restored(t.Context(), "default"); !errors.Is(err, lease.ErrNoNamespace) {
+			t.Errorf("no namespace: %v", err)
+		}
+		before, err := op.Create(t.Context(), "default", s, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.now = time.Now().Add(time.Hour)
+		if _, err := op.Restored(t.Context(), "default"); !errors.Is(err, lease.ErrSkew) {
+			t.Errorf("a clock that is off: %v", err)
+		}
+		if ns, err := op.Show(t.Context(), "default"); err != nil || ns.Floor != before.Floor {
+			t.Errorf("%+v, %v", ns, err)
+		}
+	})
+}
