@@ -69,6 +69,10 @@ func (f *fleet) start(n int) {
 		w := &worker{st: st, done: make(chan struct{})}
 		o := &lease.Options{TTL: ttl, Create: true, Wait: true, Label: fmt.Sprint("worker", len(f.workers))}
 		shared.Eventually(f, "a lease", func() (err error) { // a busy machine answers late
+			limits := &lease.NamespaceOptions{MaxTTL: ttl, MaxSkew: ttl}
+			if _, err := lease.Namespaces(st).Create(f.Context(), "default", f.scheme, limits); err != nil && !errors.Is(err, lease.ErrExists) {
+				return err
+			}
 			w.l, err = lease.Open(f.Context(), st, "default", f.scheme, o)
 			return err
 		})
