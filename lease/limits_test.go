@@ -2,6 +2,7 @@ package lease
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -110,5 +111,27 @@ func TestConfirmedReach(t *testing.T) {
 	g.must(err)
 	if want := max(before.Until, g.tick(time.Second)+2); grant.Until != want {
 		t.Errorf("%d after the ttl was lowered, not %d", grant.Until, want)
+	}
+}
+
+// The errors about limits name the change that allows the lease.
+func TestLimitsAreRaisedAsAdvised(t *testing.T) {
+	for what, o := range map[string]Options{
+		"--max-ttl 1m0s": {TTL: time.Minute}, "--max-skew 1m0s": {MaxSkew: time.Minute},
+	} {
+		g := empty(t, withRollback)
+		op := Namespaces(g.st)
+		_, err := Open(t.Context(), g.st, "n", g.l.scheme, &o)
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "(snowfence namespace change n "+what+")") {
+			t.Errorf("%s: %v", what, err)
+		}
+		if _, err := op.Change(t.Context(), "n", NamespaceChange{MaxTTL: o.TTL, MaxSkew: o.MaxSkew}); err != nil {
+			t.Fatal(err)
+		}
+		l, err := Open(t.Context(), g.st, "n", g.l.scheme, &o)
+		if err != nil {
+			t.Fatalf("%s: as advised: %v", what, err)
+		}
+		l.Orphan()
 	}
 }
