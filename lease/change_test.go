@@ -17,54 +17,6 @@ func change(t *testing.T, st store.Store, spec string) (lease.Namespace, error) 
 	return lease.Namespaces(st).Change(t.Context(), "default", lease.NamespaceChange{Scheme: newScheme(t, spec)})
 }
 
-// must returns the data of the namespace default.
-func must(t *testing.T, st store.Store) []byte {
-	t.Helper()
-	rs, err := st.Get(t.Context(), []store.Key{{Namespace: "default", Node: store.NamespaceNode}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return []byte(rs[0].Data)
-}
-
-// What is so already is no change: nothing is written, and nobody loses a lease.
-func TestChangeToWhatIsSoAlready(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const a = "time=41,node=10,seq=12,epoch=1999-01-01"
-		st := store.NewMemory()
-		some := snowfence.NodeRange{From: 8, Until: 32}
-		want, err := lease.Namespaces(st).Create(t.Context(), "default", newScheme(t, a),
-			&lease.NamespaceOptions{Nodes: some})
-		if err != nil {
-			t.Fatal(err)
-		}
-		r := leased(t, st, newScheme(t, a), lease.Options{}, 0)
-		r.next()
-		before, held := must(t, st), r.began()
-		for name, c := range map[string]lease.NamespaceChange{
-			"layout": {Scheme: newScheme(t, a)},
-			"nodes":  {Nodes: some},
-			"both":   {Scheme: newScheme(t, a), Nodes: some, Unused: time.Now().Add(time.Minute)},
-		} {
-			ns, err := lease.Namespaces(st).Change(t.Context(), "default", c)
-			if err != nil || ns.Generation != want.Generation || ns.First != 8 || ns.Last != 31 ||
-				string(must(t, st)) != string(before) {
-				t.Errorf("%s: %+v, %v", name, ns, err)
-			}
-		}
-		if _, err := lease.Namespaces(st).Change(t.Context(), "default",
-			lease.NamespaceChange{Unused: time.Now()}); !errors.Is(err, lease.ErrInvalid) {
-			t.Errorf("a change that names nothing: %v", err)
-		}
-		time.Sleep(time.Minute)
-		r.next()
-		if now := r.began(); now != held {
-			t.Errorf("the holder had %v and has %v", held, now)
-		}
-		r.stop()
-	})
-}
-
 // began is where a grant began: its node and tick.
 func (r *running) began() [2]int64 {
 	g, _ := r.g.Grant()
@@ -174,41 +126,6 @@ func TestFewerNodesEndLeases(t *testing.T) {
 		}
 		_ = low.g.Close()
 		other.stop()
-	})
-}
-
-// A namespace that is made again keeps the nodes that it had. Others than these count as
-// used by hand until now.
-func TestDeletedAndMadeAgainWithOtherNodes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const a = "time=41,node=10,seq=12,epoch=1999-01-01"
-		st, s := store.NewMemory(), newScheme(t, a)
-		again := func(o *lease.NamespaceOptions) lease.Namespace {
-			t.Helper()
-			ns, err := lease.Namespaces(st).Create(t.Context(), "default", s, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return ns
-		}
-		again(&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 32}})
-		byHand := static(t, s, 944, 0)
-		_, last := byHand.next()
-		for _, o := range []*lease.NamespaceOptions{nil, {}, {Nodes: snowfence.NodeRange{Until: 32}}} {
-			if _, err := lease.Namespaces(st).Delete(t.Context(), "default"); err != nil {
-				t.Fatal(err)
-			}
-			if ns := again(o); ns.First != 0 || ns.Last != 31 || ns.Floor != 0 {
-				t.Errorf("%+v became %+v", o, ns)
-			}
-		}
-		if _, err := lease.Namespaces(st).Delete(t.Context(), "default"); err != nil {
-			t.Fatal(err)
-		}
-		if ns := again(&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 1024}}); ns.Last != 1023 ||
-			ns.Floor <= last.Tick {
-			t.Errorf("node 944 made an ID of tick %d by hand, and the floor is %d", last.Tick, ns.Floor)
-		}
 	})
 }
 

@@ -190,12 +190,6 @@ type owed struct {
 	used       int64
 }
 
-// clock returns the time for leasing ticks. It is [ErrSkew]
-// if the clock and the store's differ by more than allowed.
-func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
-	return checkedClock(ctx, c.st, func() time.Time { now, _ := c.opts.Time(); return now }, c.opts.MaxSkew)
-}
-
 // report logs an event, and keeps it for announce.
 func (s *setup) report(kind string, cause error, attrs ...any) {
 	level := slog.LevelWarn

@@ -12,32 +12,6 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A datacenter that the platform gives, and a leased worker below it.
-func TestWithinDatacenter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := store.NewMemory(), newScheme(t, "time=41,datacenter=5,worker=5,seq=12,epoch=1999-01-01")
-		within, err := s.NodesWith(map[string]int64{"datacenter": 3})
-		if err != nil {
-			t.Fatal(err)
-		}
-		workers := map[int64]bool{}
-		for range 32 {
-			l := open(t, st, s, lease.Options{Within: within})
-			defer l.Orphan()
-			parts := s.NodeParts(l.Status().Grant.Node)
-			if parts[0] != 3 || workers[parts[1]] {
-				t.Errorf("leased datacenter %d, worker %d", parts[0], parts[1])
-			}
-			workers[parts[1]] = true
-		}
-		_, err = lease.Open(t.Context(), st, "default", s, &lease.Options{Within: within})
-		if err == nil || !strings.Contains(err.Error(), `all 32 nodes from 96 to 127 of namespace "default" are taken: 32 are held`) || !strings.Contains(err.Error(), "Options.Within") {
-			t.Errorf("the 33rd worker: %v", err)
-		}
-		open(t, st, s, lease.Options{}).Orphan() // other datacenters have some
-	})
-}
-
 // Node 0 alone is a range of nodes, in a namespace and of a lease. It never means all nodes.
 func TestNodeZeroAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -80,27 +80,6 @@ func (o *outage) Swap(ctx context.Context, writes []store.Write) []error {
 	return o.Store.Swap(ctx, writes)
 }
 
-func TestRenewsByItself(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := store.NewMemory(), thousand(t)
-		l := open(t, st, s, lease.Options{})
-		defer l.Close()
-		first := l.Status().Grant
-		writes := records(t, st)[0].Revision
-		for range 600 {
-			time.Sleep(time.Second)
-			now := s.Layout().TickOf(time.Now())
-			if g := l.Status().Grant; g.From != first.From || g.Until < now+ttl.Milliseconds()/2 {
-				t.Fatalf("at tick %d the grant is %+v; the first was %+v", now, g, first)
-			}
-		}
-		// 600 s are 120 thirds of 15 s, give or take a tenth.
-		if n := records(t, st)[0].Revision - writes; n < 108 || n > 134 {
-			t.Errorf("%d renewals in 600 s", n)
-		}
-	})
-}
-
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := store.NewMemory(), thousand(t)
@@ -125,49 +104,6 @@ func TestIdle(t *testing.T) {
 			t.Fatalf("the first use after idling: %+v, %v; now is %d", g, err, now)
 		}
 	})
-}
-
-// TestCrashLoopAtOnce starts processes that crash at once.
-func TestCrashLoopAtOnce(t *testing.T) {
-	node := int64(5)
-	for name, c := range map[string]struct {
-		spec string
-		node *int64
-	}{
-		"any of 1024 nodes": {"time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms", nil},
-		"any of 64 nodes":   {"time=41,node=6,seq=12,epoch=1999-01-01,tick=1ms", nil},
-		"one node":          {"time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms", &node},
-		"ticks of a second": {"time=31,node=10,seq=12,epoch=1999-01-01,tick=1s", &node},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				st, s := store.NewMemory(), newScheme(t, c.spec)
-				for range 50 {
-					l := open(t, st, s, lease.Options{Node: c.node})
-					if c.node == nil {
-						if g := l.Status().Grant; g.From > s.Layout().TickOf(time.Now()) {
-							t.Fatalf("a fresh process has to wait for its first tick: %+v", g)
-						}
-					}
-					time.Sleep(50 * time.Millisecond)
-					l.Orphan()
-				}
-				limit := s.Layout().TickOf(time.Now().Add(ttl)) + 50 // each start takes at least one tick
-				for _, r := range records(t, st) {
-					if r.Until > limit {
-						t.Errorf("node %d has the floor %d, more than one ttl ahead, %d", r.Node, r.Until, limit)
-					}
-				}
-				l := open(t, st, s, lease.Options{Node: c.node})
-				time.Sleep(ttl + 50*s.Layout().Tick)
-				now := s.Layout().TickOf(time.Now())
-				if g := l.Status().Grant; g.From > now || g.Until <= now {
-					t.Errorf("one ttl after the last crash the grant is %+v, and now is %d", g, now)
-				}
-				l.Orphan()
-			})
-		})
-	}
 }
 
 func TestOpenWaits(t *testing.T) {

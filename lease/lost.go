@@ -1,9 +1,7 @@
 package lease
 
 import (
-	"context"
 	"errors"
-	"fmt"
 
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -38,26 +36,4 @@ func (c *storeClaim) lose(cause error) error {
 func (c *storeClaim) loseHold(met []store.Record, cause error) error {
 	c.lostHold, c.foundInstead = c.held, met
 	return c.lose(cause)
-}
-
-// resolve reads what is stored after lost replies. It takes an unanswered
-// write of our own as the base of the next one, and uses it only after
-// that one is acknowledged. A write of somebody else is a loss.
-func (c *storeClaim) resolve(ctx context.Context) error {
-	h := c.held
-	stored, err := c.st.Get(ctx, keys(h.records))
-	if err != nil {
-		return fmt.Errorf("lease: reading node %d: %w", h.records[0].Node, err)
-	}
-	for i, r := range stored {
-		if r.Nonce != h.records[i].Nonce && !h.unanswered[r.Nonce] {
-			return c.loseHold(stored,
-				fmt.Errorf("node %d was changed by somebody else while the store did not answer", r.Node))
-		}
-	}
-	h.records = stored
-	for _, r := range stored {
-		h.from = max(h.from, r.From) // after a lapsed grant, the ticks between are left out
-	}
-	return nil
 }

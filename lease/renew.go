@@ -170,3 +170,25 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	c.reached = max(c.reached, h.until)
 	return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: h.until, Nodes: int64(len(h.records))}, nil
 }
+
+// resolve reads what is stored after lost replies. It takes an unanswered
+// write of our own as the base of the next one, and uses it only after
+// that one is acknowledged. A write of somebody else is a loss.
+func (c *storeClaim) resolve(ctx context.Context) error {
+	h := c.held
+	stored, err := c.st.Get(ctx, keys(h.records))
+	if err != nil {
+		return fmt.Errorf("lease: reading node %d: %w", h.records[0].Node, err)
+	}
+	for i, r := range stored {
+		if r.Nonce != h.records[i].Nonce && !h.unanswered[r.Nonce] {
+			return c.loseHold(stored,
+				fmt.Errorf("node %d was changed by somebody else while the store did not answer", r.Node))
+		}
+	}
+	h.records = stored
+	for _, r := range stored {
+		h.from = max(h.from, r.From) // after a lapsed grant, the ticks between are left out
+	}
+	return nil
+}

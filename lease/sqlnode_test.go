@@ -343,27 +343,3 @@ func TestRetiredNodeIsLeasedAboveItsIDs(t *testing.T) {
 		}
 	})
 }
-
-// TestReservedNumbersBesideFunctions checks that IDs for the past and those of functions of an
-// earlier layout stay apart.
-func TestReservedNumbersBesideFunctions(t *testing.T) {
-	const low = "time=41,node=3,seq=2,epoch=1999-01-01T00:00:00Z,tick=1ms,first=1"
-	synctest.Test(t, func(t *testing.T) {
-		for _, retire := range []bool{false, true} {
-			st, _ := sqlStage(t)
-			recordSQL(t, st, 6)
-			if _, err := change(t, st, low); err != nil {
-				t.Fatal(err)
-			}
-			if retire {
-				if _, err := lease.Namespaces(st).RetireFunctions(t.Context(), "default", 6); err != nil {
-					t.Fatal(err)
-				}
-			}
-			_, err := lease.Namespaces(st).AllowBackfill(t.Context(), "default", 0)
-			refused(t, fmt.Sprint("IDs for the past, retired ", retire), err, "(functions")
-			_, err = lease.Namespaces(st).NoteOthers(t.Context(), "default")
-			refused(t, fmt.Sprint("reserved numbers of others, retired ", retire), err, "can be made by both")
-		}
-	})
-}

@@ -65,26 +65,6 @@ func (w *ticketWorld) renew(t ticket, attempt string) ticket {
 	return next
 }
 
-func TestTicketLife(t *testing.T) {
-	w := newTicketWorld(t)
-	a := w.acquire()
-	if a.Until-a.From != 20_000 { // one ttl back, one ahead
-		t.Errorf("ticket %+v", a)
-	}
-	w.past.Add(int64(5 * time.Second))
-	b := w.renew(a, rand.Text())
-	if b.Node != a.Node || b.From != a.From || b.Until != a.Until+5000 {
-		t.Errorf("renewed from %+v to %+v", a, b)
-	}
-	if err := b.Release(t.Context(), w.st, w.scheme, a.Until-9000, w.options()); err != nil {
-		t.Fatal(err)
-	}
-	c := w.acquire()
-	if c.Node != a.Node || c.From != a.Until-9000 {
-		t.Errorf("after the release of node %d with ticks up to %d used: %+v", a.Node, a.Until-9000, c)
-	}
-}
-
 // A lost reply costs nothing: the holder repeats the same attempt.
 func TestTicketAttemptRepeated(t *testing.T) {
 	w := newTicketWorld(t)

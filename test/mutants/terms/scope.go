@@ -29,6 +29,7 @@ var Path = []Scope{
 	{File: "statefile/write.go"},
 	{File: "statefile/flock.go"},
 	{File: "lease/grant.go"},
+	{File: "lease/clock.go"},
 	{File: "lease/limits.go"},
 	{File: "lease/acquire.go"},
 	{File: "lease/store/add.go"},

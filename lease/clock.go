@@ -1,0 +1,49 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// clock returns the time for leasing ticks. It is [ErrSkew]
+// if the clock and the store's differ by more than allowed.
+func (c *storeClaim) clock(ctx context.Context) (time.Time, error) {
+	return checkedClock(ctx, c.st, func() time.Time { now, _ := c.opts.Time(); return now }, c.opts.MaxSkew)
+}
+
+// checkedClock returns what a clock says. It
+// is [ErrSkew] if the store's clock disagrees.
+func checkedClock(ctx context.Context, st store.Store, read func() time.Time, skew time.Duration) (time.Time, error) {
+	before := read()
+	theirs, err := st.Now(ctx)
+	if err != nil {
+		return before, fmt.Errorf("lease: asking the store for its time: %w", err)
+	}
+	after := read()
+	if err := compareClocks(before, theirs, after, skew, "the store's"); err != nil {
+		return after, err
+	}
+	if theirs.IsZero() {
+		return after, nil
+	}
+	return before, nil // the clock may have jumped ahead before the second reading
+}
+
+// compareClocks is [ErrSkew] if a clock that was read between two readings of ours is further off
+// than allowed. One that does not exist is the zero time.
+func compareClocks(before, theirs, after time.Time, skew time.Duration, whose string) error {
+	ahead, behind := before.Sub(theirs), theirs.Sub(after)
+	off := max(ahead, behind)
+	if theirs.IsZero() || off <= skew {
+		return nil
+	}
+	word := "ahead of"
+	if behind > ahead {
+		word = "behind"
+	}
+	return fmt.Errorf("lease: %w: this machine's clock is %v %s %s, more than %v: set it right", ErrSkew,
+		off.Round(time.Millisecond), word, whose, skew)
+}
