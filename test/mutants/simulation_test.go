@@ -56,7 +56,7 @@ h.records[i].Nonce = seen[i].Nonce
 	m("store: until is written before it is used", "lease.storeClaim.renew", "",
 		swap("err != nil (5)", "isLost(err)")).seeds(200, ""),
 	m("store: the namespace is read after the swap", "lease.storeClaim.renew", "",
-		swap("return c.confirm(ctx, until)", "return snowfence.Grant{Node: h.records[0].Node, From: h.from, "+
+		swap("return c.confirm(ctx, until, now)", "return snowfence.Grant{Node: h.records[0].Node, From: h.from, "+
 			"Until: until, Nodes: int64(len(h.records))}, nil")).seeds(200, ""),
 	m("store: a grant of another generation does not count", "lease.storeClaim.confirm", "",
 		swap("ns.Generation != h.generation || ns.State != Active", "ns.State != Active")).seeds(200, ""),
