@@ -63,7 +63,7 @@ var limitMutants = []mutant{
 		swap("context.WithoutCancel(ctx)", "ctx")),
 	m("limit: nodes whose leases have ended are free", "cmd/internal/server.Service.nodesOf",
 		"^TestEndedTicketsWereRenewedBeyondALimit$",
-		swap("l.Held", "l.Taken")),
+		swap("l.Held", `l.Holder != ""`)),
 	m("limit: those of other tokens do not count", "cmd/internal/server.Service.nodesOf",
 		"^TestOneTokenTookAllNodes$",
 		swap("l.Held && id.owns(l.Label)", "l.Held")),

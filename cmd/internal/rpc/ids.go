@@ -141,14 +141,10 @@ func (r ids) Decode(ctx context.Context, m *pb.DecodeRequest) (*pb.DecodeRespons
 	if err != nil {
 		return nil, err
 	}
-	res := &pb.DecodeResponse{
+	return &pb.DecodeResponse{
 		Id: int64(id), Time: timestamppb.New(p.Time), Tick: p.Tick, Node: p.Node, Sequence: p.Sequence,
-		Layout: sp.Scheme().Layout().String(),
-	}
-	for _, f := range sp.Fields(p) {
-		res.Fields = append(res.Fields, &pb.FieldValue{Name: f.Name, Value: f.Value})
-	}
-	return res, nil
+		Layout: sp.Scheme().Layout().String(), Fields: sp.Fields(p),
+	}, nil
 }
 
 func (r ids) Range(ctx context.Context, m *pb.RangeRequest) (*pb.RangeResponse, error) {

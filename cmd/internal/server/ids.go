@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/show"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // Next returns a new ID.
@@ -124,27 +125,24 @@ func (s *Service) idBuffer(n int) (ids []snowfence.ID, done func()) {
 // maxWaiting bounds the memory of batches, 8 bytes an ID.
 const maxWaiting = 32 * MaxBatch
 
-// FieldValue is one field of an ID.
-type FieldValue struct {
-	Name  string
-	Value int64
-}
-
 // Fields returns the parts of an ID but for its time, by the names that the layout gives them.
-func (sp *Space) Fields(p snowfence.Parts) []FieldValue {
+func (sp *Space) Fields(p snowfence.Parts) (fields []*pb.FieldValue) {
+	add := func(name string, value int64) { fields = append(fields, &pb.FieldValue{Name: name, Value: value}) }
 	l := sp.Scheme().Layout()
-	fields := []FieldValue{{"unix_ms", p.Time.UnixMilli()}, {"tick", p.Tick}, {snowfence.FieldNode, p.Node}}
+	add("unix_ms", p.Time.UnixMilli())
+	add("tick", p.Tick)
+	add(snowfence.FieldNode, p.Node)
 	if parts := l.NodeParts(); len(parts) != 1 || parts[0].Name != snowfence.FieldNode {
 		for i, v := range sp.Scheme().NodeParts(p.Node) {
-			fields = append(fields, FieldValue{parts[i].Name, v})
+			add(parts[i].Name, v)
 		}
 	}
-	fields = append(fields, FieldValue{snowfence.FieldSequence, p.Sequence})
+	add(snowfence.FieldSequence, p.Sequence)
 	if l.Bits(snowfence.FieldKey) > 0 {
-		fields = append(fields, FieldValue{snowfence.FieldKey, int64(p.Key)})
+		add(snowfence.FieldKey, int64(p.Key))
 	}
 	if l.Bits(snowfence.FieldRollback) > 0 {
-		fields = append(fields, FieldValue{snowfence.FieldRollback, p.Rollback})
+		add(snowfence.FieldRollback, p.Rollback)
 	}
 	return fields
 }

@@ -79,7 +79,7 @@ func TestOneTokenTookAllNodes(t *testing.T) {
 	if n := heldIn(t, s); n != 3 {
 		t.Errorf("%d nodes are held", n)
 	}
-	other := tokensOf(t, Token{Name: "shop2", SHA256: sum("2"), Verbs: []Verb{VerbLease}, Nodes: 1})
+	other := tokensOf(t, Token{Name: "sho", SHA256: sum("2"), Verbs: []Verb{VerbLease}, Nodes: 1})
 	if _, _, err := s.Acquire(t.Context(), other.tokens[0], "n", wire.Request{Label: "x"}); err != nil {
 		t.Errorf("another token: %v", err)
 	}
