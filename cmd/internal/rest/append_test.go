@@ -37,31 +37,3 @@ func TestIDEncoder(t *testing.T) {
 		}
 	}
 }
-
-// What a thousand IDs cost as JSON, each: by this package, and by encoding/json of their texts.
-func BenchmarkJSON(b *testing.B) {
-	ids := make([]snowfence.ID, 1000)
-	for i := range ids {
-		ids[i] = snowfence.ID(2104672976770170879 + i)
-	}
-	b.Run("append", func(b *testing.B) {
-		var buf []byte
-		for b.Loop() {
-			var enc idEncoder
-			buf = enc.end(enc.append(buf[:0], ids))
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/ID")
-	})
-	b.Run("encoding", func(b *testing.B) {
-		for b.Loop() {
-			texts := make([]string, len(ids))
-			for i, id := range ids {
-				texts[i] = strconv.FormatInt(int64(id), 10)
-			}
-			if _, err := json.Marshal(map[string][]string{"ids": texts}); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/ID")
-	})
-}
