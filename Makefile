@@ -64,7 +64,7 @@ RACY = . ./lease/... ./sequence ./compat/... ./internal/world
 ALONE = TestCheckTellsForgedFromReal|TestRotatedKeysDoNotCollide|TestEncodingChunkDivision|TestBlocksOfNodes|TestOracle|TestCheckCharacterFinds|TestPastOtherNumbersUnseen|TestPastOfLongLayoutsFitsIntoARecord|TestPastTicksOfEachLayout|TestGrantsOfSmallRecords|TestQueryOfEachRecord|TestSQLNodesWalk|TestPastKeepsWhatWasMade
 
 # Tests that make full runs and make test does not: each takes long, and one beside it sees the same kind of fault.
-LATER = TestConformanceCluster|TestSetBackBetween|TestPutBackBetween|TestEtcdCluster|TestBaseBackupWithoutRecovery|TestColdCopyUnderConnectedProgram|TestDataReloadedBetweenRuns|TestDumpRestoredBetweenRuns|TestRecoveredBetweenRuns|TestUpkeepIsNoReload|TestLanguagesOverOneFile|TestKilledClients|TestSignalsOfLanguages|TestPreload|TestValgrind|TestThreadSanitizer|TestRedisTLS|TestRedisSentinel|TestEtcdTLS
+LATER = TestConformanceCluster|TestSetBackBetween|TestPutBackBetween|TestEtcdCluster|TestBaseBackupWithoutRecovery|TestColdCopyUnderConnectedProgram|TestDumpRestoredBetweenRuns|TestUpkeepIsNoReload|TestLanguagesOverOneFile|TestKilledClients|TestSignalsOfLanguages|TestPreload|TestValgrind|TestThreadSanitizer|TestRedisTLS|TestRedisSentinel|TestEtcdTLS
 
 # The newest release of Go. go.mod names the one before it.
 NEWEST_GO = go1.27.1

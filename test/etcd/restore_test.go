@@ -10,8 +10,33 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/snowfence/snowfence/etcdstore"
+	"github.com/snowfence/snowfence/lease/store"
+	shared "github.com/snowfence/snowfence/test/fleet"
 	"github.com/snowfence/snowfence/test/servers"
 )
+
+// fleet is some holders of leases in one member.
+type fleet struct {
+	*shared.Fleet
+	member *servers.Etcd
+}
+
+func newFleet(t *testing.T) fleet {
+	t.Helper()
+	m := servers.StartEtcd(t)
+	f := fleet{shared.New(t, func(string) store.Store {
+		t.Helper()
+		o := &etcdstore.Options{Prefix: "fleet", Timeout: shared.TTL / 2}
+		st, err := etcdstore.New(servers.EtcdClient(t, m), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
+	}), m}
+	f.Namespace("")
+	return f
+}
 
 // snapshot saves a member's data, as an operator would.
 func snapshot(t *testing.T, m *servers.Etcd) string {
@@ -97,19 +122,19 @@ func TestSetBackWhileHeld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, servers.StartEtcd(t))
-			f.start(4)
-			f.renewed()
-			before := f.identity()
-			finish := back(t, f.members[0])
-			f.renewed()
-			f.start(1) // not in the backup
-			f.renewed()
+			f := newFleet(t)
+			f.Grow(4, "")
+			f.Renewed()
+			before := f.Show("").Identity
+			finish := back(t, f.member)
+			f.Renewed()
+			f.Grow(1, "") // not in the backup
+			f.Renewed()
 			finish()
-			f.renewed()
-			f.start(2)
-			f.renewed()
-			if after := f.identity(); after == before {
+			f.Renewed()
+			f.Grow(2, "")
+			f.Renewed()
+			if after := f.Show("").Identity; after == before {
 				t.Errorf("it is still the store %q", before)
 			}
 		})
@@ -129,20 +154,20 @@ func TestSetBackBetween(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, servers.StartEtcd(t))
-			f.start(8)
-			file := snapshot(t, f.members[0])
-			before := f.identity()
-			f.renewed()
-			f.crash()
-			f.members[0].Kill()
-			restore(t, f.members[0], file, c.token)
-			f.members[0].Restart(t)
-			f.members[0].AwaitHealthy(t)
-			c.after(t, f.members[0])
-			f.start(8)
-			f.renewed()
-			if after := f.identity(); after == before {
+			f := newFleet(t)
+			f.Grow(8, "")
+			file := snapshot(t, f.member)
+			before := f.Show("").Identity
+			f.Renewed()
+			f.Crash()
+			f.member.Kill()
+			restore(t, f.member, file, c.token)
+			f.member.Restart(t)
+			f.member.AwaitHealthy(t)
+			c.after(t, f.member)
+			f.Grow(8, "")
+			f.Renewed()
+			if after := f.Show("").Identity; after == before {
 				t.Errorf("it is still the store %q", before)
 			}
 		})
@@ -181,23 +206,23 @@ func putAgain(t *testing.T, m *servers.Etcd, key string) {
 // TestPutBackBetween puts copies of all keys back while no process runs, after the last renewals.
 func TestPutBackBetween(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, servers.StartEtcd(t))
-	f.start(4)
-	finish := putBack(t, f.members[0])
-	before := f.identity()
-	f.renewed()
-	f.crash()
+	f := newFleet(t)
+	f.Grow(4, "")
+	finish := putBack(t, f.member)
+	before := f.Show("").Identity
+	f.Renewed()
+	f.Crash()
 	finish()
-	f.start(4)
-	f.renewed()
-	after := f.identity()
+	f.Grow(4, "")
+	f.Renewed()
+	after := f.Show("").Identity
 	if after == before {
 		t.Errorf("it is still the store %q", before)
 	}
-	f.crash()
-	f.start(4)
-	f.renewed()
-	if again := f.identity(); again != after {
+	f.Crash()
+	f.Grow(4, "")
+	f.Renewed()
+	if again := f.Show("").Identity; again != after {
 		t.Errorf("it is %q, after %q", again, after)
 	}
 }
@@ -207,5 +232,22 @@ func remove(t *testing.T, m *servers.Etcd, key string, opts ...clientv3.OpOption
 	resp, err := servers.EtcdClient(t, m).Delete(t.Context(), key, opts...)
 	if err != nil || resp.Deleted == 0 {
 		t.Fatalf("deleting %q: %d keys, %v", key, resp.Deleted, err)
+	}
+}
+
+// TestSingleRestarted kills a cluster of one member and starts it again: nothing
+// acknowledged is gone, and it is the same store.
+func TestSingleRestarted(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t)
+	f.Grow(4, "")
+	before := f.Show("").Identity
+	for range 3 {
+		f.member.Kill()
+		f.member.Restart(t)
+		f.Renewed()
+	}
+	if after := f.Show("").Identity; after != before {
+		t.Errorf("a restart made another store of it: %q, then %q", before, after)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
@@ -49,50 +50,94 @@ func Eventually(t testing.TB, what string, try func() error) {
 
 // Fleet is some holders of leases and the IDs they made. It is safe for concurrent use.
 type Fleet struct {
-	t       testing.TB
-	scheme  *snowfence.Scheme
-	dialect sqlstore.Dialect
-	driver  string
+	t      testing.TB
+	scheme *snowfence.Scheme
+	open   func(dsn string) store.Store
 
-	mu    sync.Mutex
-	made  map[snowfence.ID]string // by whom
-	count map[string]int
+	mu      sync.Mutex
+	holders []*Holder
+	made    map[snowfence.ID]string // by whom
+	count   map[string]int
 }
 
-// New returns a fleet without holders, whose stores are opened by a driver.
-func New(t testing.TB, driver string, d sqlstore.Dialect) *Fleet {
+// New returns a fleet without holders. Each opens a store of its own, as another process would.
+func New(t testing.TB, open func(dsn string) store.Store) *Fleet {
 	t.Helper()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Fleet{t: t, scheme: s, dialect: d, driver: driver, made: map[snowfence.ID]string{}, count: map[string]int{}}
+	return &Fleet{t: t, scheme: s, open: open, made: map[snowfence.ID]string{}, count: map[string]int{}}
 }
 
-// Store opens a store with connections of its own, as another process would.
-func (f *Fleet) Store(dsn string) (*sql.DB, *sqlstore.Store) {
-	f.t.Helper()
-	db, err := sql.Open(f.driver, dsn)
-	if err != nil {
-		f.t.Fatal(err)
+// SQL opens stores by a driver of databases.
+func SQL(t testing.TB, driver string, d sqlstore.Dialect) func(dsn string) store.Store {
+	return func(dsn string) store.Store {
+		t.Helper()
+		db, err := sql.Open(driver, dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { db.Close() })
+		st, err := sqlstore.New(db, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st
 	}
-	f.t.Cleanup(func() { db.Close() })
-	st, err := sqlstore.New(db, f.dialect)
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return db, st
 }
 
-// Namespace makes the namespace that the holders use.
+// Namespace makes the namespace that the holders use. Floors are raised by little, so that nobody
+// waits for long.
 func (f *Fleet) Namespace(dsn string) {
 	f.t.Helper()
-	_, st := f.Store(dsn)
-	if _, err := lease.Namespaces(st).Create(f.t.Context(), "default", f.scheme, &lease.NamespaceOptions{
-		MaxTTL: TTL, MaxSkew: TTL,
-	}); err != nil {
+	o := &lease.NamespaceOptions{MaxTTL: 2 * TTL, MaxSkew: TTL}
+	if _, err := lease.Namespaces(f.open(dsn)).Create(f.t.Context(), "default", f.scheme, o); err != nil {
 		f.t.Fatal(err)
 	}
+}
+
+// Show reads the namespace, as soon as the store lets it.
+func (f *Fleet) Show(dsn string) (ns lease.Namespace) {
+	f.t.Helper()
+	st := f.open(dsn)
+	Eventually(f.t, "the namespace", func() (err error) {
+		ns, err = lease.Namespaces(st).Show(f.t.Context(), "default")
+		return err
+	})
+	return ns
+}
+
+// Grow starts holders of any nodes.
+func (f *Fleet) Grow(n int, dsn string) {
+	f.t.Helper()
+	for range n {
+		f.mu.Lock()
+		name := fmt.Sprint("holder ", len(f.holders), " of ", len(f.count))
+		f.mu.Unlock()
+		f.Start(name, dsn, -1)
+	}
+}
+
+// Renewed waits until each holder was renewed twice, and has made IDs since.
+func (f *Fleet) Renewed() {
+	f.t.Helper()
+	for range 2 {
+		for _, h := range f.holders {
+			h.Renewed()
+		}
+	}
+	for _, h := range f.holders {
+		h.More()
+	}
+}
+
+// Crash ends all holders as a crash does: nothing is given back.
+func (f *Fleet) Crash() {
+	for _, h := range f.holders {
+		h.crash()
+	}
+	f.holders = nil
 }
 
 // Holder is a lease whose generator makes IDs all the time.
@@ -109,8 +154,8 @@ type Holder struct {
 // Failures to make one are part of the test.
 func (f *Fleet) Start(name, dsn string, node int64) *Holder {
 	f.t.Helper()
-	_, st := f.Store(dsn)
-	o := &lease.Options{TTL: TTL, Label: name, Wait: true}
+	st := f.open(dsn)
+	o := &lease.Options{TTL: TTL, Label: name, Wait: true, Create: true}
 	if node >= 0 {
 		o.Node = &node
 	}
@@ -118,9 +163,10 @@ func (f *Fleet) Start(name, dsn string, node int64) *Holder {
 	defer cancel()
 	h := &Holder{f: f, name: name, done: make(chan struct{})}
 	var err error
-	if h.l, err = lease.Open(ctx, st, "default", f.scheme, o); err != nil {
-		f.t.Fatalf("%s: %v", name, err)
-	}
+	Eventually(f.t, name+" has a lease", func() (err error) { // a busy machine answers late
+		h.l, err = lease.Open(ctx, st, "default", f.scheme, o)
+		return err
+	})
 	if h.g, err = snowfence.New(snowfence.Config{Fence: h.l, MaxWait: Patience()}); err != nil {
 		f.t.Fatalf("%s: %v", name, err)
 	}
@@ -135,12 +181,17 @@ func (f *Fleet) Start(name, dsn string, node int64) *Holder {
 			time.Sleep(2 * time.Millisecond)
 		}
 	}()
-	f.t.Cleanup(func() {
-		h.stop()
-		<-h.done
-		h.l.Orphan()
-	})
+	f.t.Cleanup(h.crash)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.holders = append(f.holders, h)
 	return h
+}
+
+func (h *Holder) crash() {
+	h.stop()
+	<-h.done
+	h.l.Orphan()
 }
 
 func (f *Fleet) add(name string, ids []snowfence.ID) {
@@ -205,11 +256,7 @@ func (h *Holder) Stop() {
 // slow test leaves time in between.
 func (f *Fleet) Raised(dsn string, g snowfence.Grant) {
 	f.t.Helper()
-	_, st := f.Store(dsn)
-	ns, err := lease.Namespaces(st).Show(f.t.Context(), "default")
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	ns := f.Show(dsn)
 	if ns.Floor < g.Until {
 		f.t.Errorf("the floor is %d, and %d was granted", ns.Floor, g.Until)
 	}

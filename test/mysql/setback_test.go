@@ -17,7 +17,7 @@ import (
 func start(t *testing.T, settings ...string) (*servers.MariaDB, *fleet.Fleet, string) {
 	t.Helper()
 	m := servers.StartMariaDB(t, settings...)
-	f := fleet.New(t, "mysql", sqlstore.MySQL())
+	f := fleet.New(t, fleet.SQL(t, "mysql", sqlstore.MySQL()))
 	dsn := m.DSN(m.NewDatabase(t))
 	f.Namespace(dsn)
 	return m, f, dsn
@@ -94,25 +94,6 @@ func TestDumpRestoredBetweenRuns(t *testing.T) {
 	second := f.Start("second", dsn, 7)
 	second.More()
 	f.Raised(dsn, granted)
-}
-
-// TestDumpRestoredWhileHeld does it under a holder: a dump drops the tables that it makes.
-func TestDumpRestoredWhileHeld(t *testing.T) {
-	t.Parallel()
-	m, f, dsn := start(t)
-	first := f.Start("first", dsn, 7)
-	first.Renewed()
-	dump := m.Dump(t, "db1")
-	first.Renewed()
-	first.More()
-	before := first.Grant()
-	older(t, m)
-	m.Load(t, "db1", dump)
-	second := f.Start("second", dsn, 7)
-	second.More()
-	f.Raised(dsn, before)
-	second.Stop()
-	first.More()
 }
 
 // TestFolderRestored puts a copy of the data folder back, while a holder runs, and again

@@ -13,7 +13,7 @@ import (
 func start(t *testing.T, settings ...string) (*servers.Postgres, *fleet.Fleet, string) {
 	t.Helper()
 	p := servers.StartPostgres(t, settings...)
-	f := fleet.New(t, "pgx", sqlstore.PostgreSQL())
+	f := fleet.New(t, fleet.SQL(t, "pgx", sqlstore.PostgreSQL()))
 	url := p.URL(p.NewDatabase(t))
 	f.Namespace(url)
 	return p, f, url
@@ -68,23 +68,4 @@ func TestDumpRestoredBetweenRuns(t *testing.T) {
 	second := f.Start("second", url, 7)
 	second.More()
 	f.Raised(url, granted)
-}
-
-// TestDumpRestoredWhileHeld does it under a holder.
-func TestDumpRestoredWhileHeld(t *testing.T) {
-	t.Parallel()
-	p, f, url := start(t)
-	first := f.Start("first", url, 7)
-	first.Renewed()
-	dump := p.Dump(t, "db1")
-	first.Renewed()
-	first.More()
-	before := first.Grant()
-	// In one step: what the holder writes into tables without their keys would end the load.
-	p.Load(t, "db1", "BEGIN; DROP TABLE snowfence_lease, snowfence_meta;\n"+dump+"COMMIT;")
-	second := f.Start("second", url, 7)
-	second.More()
-	f.Raised(url, before)
-	second.Stop()
-	first.More()
 }

@@ -12,10 +12,8 @@ import (
 	modernc "modernc.org/sqlite"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
-	"github.com/snowfence/snowfence/test/fleet"
 )
 
 // record is one to write.
@@ -276,22 +274,6 @@ func TestUpkeepIsNoReload(t *testing.T) {
 	_ = copied
 }
 
-// TestReloadBetweenRuns puts old rows back between leases: grants start above all that was granted.
-func TestReloadBetweenRuns(t *testing.T) {
-	for name, reload := range reloads {
-		t.Run(name, func(t *testing.T) {
-			granted, path := grantedAfter(t, reload)
-			raised(t, path, granted)
-		})
-	}
-}
-
-// TestNamespaceMadeAgain deletes all leases with their namespace, which the next lease makes again.
-func TestNamespaceMadeAgain(t *testing.T) {
-	granted, path := grantedAfter(t, func(t *testing.T, path, _ string) { execute(t, path, clearLeases) })
-	raised(t, path, granted)
-}
-
 // TestMadeAgainUnderConnectedStore does so under a store that is open.
 func TestMadeAgainUnderConnectedStore(t *testing.T) {
 	path, _, before := scene(t)
@@ -304,44 +286,6 @@ func TestMadeAgainUnderConnectedStore(t *testing.T) {
 	swap(t, st, "", record(store.NamespaceNode, "z"))
 	if id := identity(t, st); id == before {
 		t.Errorf("it is still %s", id)
-	}
-}
-
-func grantedAfter(t *testing.T, harm func(t *testing.T, path, copied string)) (until int64, path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "ids.db")
-	copied := path + ".backup"
-	db, st := openFile(t, path)
-	node := int64(7)
-	l, err := lease.Open(t.Context(), st, "default", fleet.Default(t), &lease.Options{Create: true, Node: &node})
-	if err == nil {
-		_, err = db.Exec("VACUUM INTO '" + copied + "'")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Orphan()
-	again, err := lease.Open(t.Context(), st, "default", fleet.Default(t), &lease.Options{}) // not in the copy
-	if err != nil {
-		t.Fatal(err)
-	}
-	until = max(l.Status().Grant.Until, again.Status().Grant.Until)
-	again.Orphan()
-	_ = db.Close()
-	harm(t, path, copied)
-	return until, path
-}
-
-func raised(t *testing.T, path string, until int64) {
-	t.Helper()
-	_, st := openFile(t, path)
-	l, err := lease.Open(t.Context(), st, "default", fleet.Default(t), &lease.Options{Create: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Orphan()
-	if from := l.Status().Grant.From; from < until {
-		t.Errorf("granted from tick %d, and %d was granted", from, until)
 	}
 }
 
