@@ -59,7 +59,8 @@ func MySQL() Dialect {
 		settings: []string{
 			"SHOW VARIABLES WHERE variable_name IN ('version', 'innodb_flush_log_at_trx_commit'," +
 				" 'sync_binlog', 'log_bin', 'innodb_doublewrite', 'innodb_flush_method', 'read_only'," +
-				" 'super_read_only', 'binlog_format', 'transaction_isolation', 'tx_isolation', 'wsrep_on', 'server_id', 'server_uuid')",
+				" 'super_read_only', 'binlog_format', 'transaction_isolation', 'tx_isolation', 'wsrep_on'," +
+				" 'server_id', 'server_uuid')",
 			"SELECT 'triggers', COUNT(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()" +
 				" AND trigger_name IN ('snowfence_lease_reload', 'snowfence_meta_reload')",
 		},

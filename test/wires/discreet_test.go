@@ -112,7 +112,9 @@ func TestFailedStoreIsNotDescribed(t *testing.T) {
 						hear(ask, body, code >= 500)
 					})
 				}
-				for _, ask := range [][]any{{"SNOWFENCE.NEXT", "default"}, {"SNOWFENCE.NEXT", "other"}, {"INCR", "orders"}} {
+				for _, ask := range [][]any{
+					{"SNOWFENCE.NEXT", "default"}, {"SNOWFENCE.NEXT", "other"}, {"INCR", "orders"},
+				} {
 					asks.Go(func() {
 						if err := wire.Do(t.Context(), ask...).Err(); err != nil {
 							hear(fmt.Sprint(ask), err.Error(), true)

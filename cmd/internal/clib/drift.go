@@ -114,8 +114,8 @@ func (d *Drift) set(s settings) error {
 	}
 	fence, err := fenceOf(int32(s.worker), scheme)
 	if err != nil {
-		return invalid(fmt.Errorf("%w (this process takes its numbers from Redis; for another number or other lengths call "+
-			"RegisterOne again, and then SetOptions)", err))
+		return invalid(fmt.Errorf("%w (this process takes its numbers from Redis; for another number or other lengths "+
+			"call RegisterOne again, and then SetOptions)", err))
 	}
 	if err := idgen.SetFence(fence, int64(o.TopOverCostCount)); err != nil {
 		return invalid(errors.Join(err, fence.Close()))

@@ -91,7 +91,7 @@ func describe() descriptions {
 			"Requests for one ID that had to wait for the clock or a grant.", "namespace"),
 		failures: newMetric(counter, "failures_total", "Errors that went to callers.", "wire", "kind"),
 		leaseHeld: newMetric(gauge, "lease_held",
-			"1 while this server can make IDs of the namespace, 0 while its lease is lost; none while nobody wants one.",
+			"1 while this server can make IDs of the namespace, 0 while its lease is lost; none while nobody wants it.",
 			"namespace"),
 		leaseLeft: newMetric(gauge, "lease_left_seconds",
 			"How long IDs could still be made if the store became unreachable now.", "namespace"),

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// NodeCount is how many nodes of a namespace nobody else can lease now, of those that can be leased.
+// NodeCount is how many nodes of a namespace are taken, of those that can be leased.
 type NodeCount struct {
 	// Held or vetoed. Both leave out the reserved range, whose nodes programs lease by number only.
 	Held, Leasable int64
