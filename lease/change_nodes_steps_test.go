@@ -49,13 +49,6 @@ func TestNodesAfterAChange(t *testing.T) {
 	}
 }
 
-// A layout that nobody can read keeps its nodes.
-func TestNodesOfALayoutThatCannotBeRead(t *testing.T) {
-	if ns, err := (NamespaceChange{}).renode(Namespace{Layout: "x"}, time.Now()); err == nil {
-		t.Errorf("%+v", ns)
-	}
-}
-
 // The end of numbers given by hand is an hour ahead at most.
 func TestUnusedAnHourAhead(t *testing.T) {
 	g := holding(t)

@@ -44,10 +44,7 @@ func (c NamespaceChange) next(ctx context.Context, st store.Store, ns Namespace,
 	if c.keepsLayout(ns) {
 		return c.renode(ns, now)
 	}
-	old, err := snowfence.ParseLayout(ns.Layout)
-	if err != nil {
-		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
-	}
+	old := ns.Layout
 	floor, err := highest(ctx, st, ns)
 	if err != nil {
 		return Namespace{}, err
@@ -92,7 +89,7 @@ func (c NamespaceChange) next(ctx context.Context, st store.Store, ns Namespace,
 	if start > c.Scheme.MaxTick() {
 		return refuse(fmt.Errorf("%w: it would have no tick left at %s", snowfence.ErrLifetime, at))
 	}
-	next.Layout, next.Fingerprint, next.Identity = layout.String(), c.Scheme.Fingerprint(), id
+	next.Layout, next.Fingerprint, next.Identity = layout, c.Scheme.Fingerprint(), id
 	if ns.Identity != id {
 		next.rolledBack(now)
 	}
@@ -147,11 +144,7 @@ func (c NamespaceChange) nodes(ns Namespace, old, to snowfence.Layout) (first, l
 
 // renode returns the namespace with the nodes of a change and its present layout.
 func (c NamespaceChange) renode(ns Namespace, now time.Time) (Namespace, error) {
-	layout, err := snowfence.ParseLayout(ns.Layout)
-	if err != nil {
-		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
-	}
-	next := ns
+	layout, next, err := ns.Layout, ns, error(nil)
 	if next.First, next.Last, err = c.nodes(ns, layout, layout); err != nil {
 		return Namespace{}, err
 	}

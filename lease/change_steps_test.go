@@ -57,7 +57,7 @@ func TestChangeOfNothing(t *testing.T) {
 	}
 	before := g.namespace()
 	if ns, err := g.apply(NamespaceChange{Nodes: snowfence.NodeRange{Until: 257}}); !errors.Is(err, ErrInvalid) ||
-		ns.Layout != "" || g.namespace().record != before.record {
+		ns.Name != "" || g.namespace().record != before.record {
 		t.Errorf("nodes that are not there: %+v, %v", ns, err)
 	}
 }
@@ -167,7 +167,7 @@ func TestChangeThatIsRefusedHalfWay(t *testing.T) {
 		c.hurt(g)
 		ns, err := c.change.relayout(t.Context(), g.st, "n", g.now)
 		now := g.namespace()
-		if !errors.Is(err, c.want) || now.State != c.state || now.Layout != before.Layout ||
+		if !errors.Is(err, c.want) || now.State != c.state || !now.Layout.Equal(before.Layout) ||
 			now.Generation <= before.Generation {
 			t.Errorf("%s: %+v, and stored is %+v: %v", name, ns, now, err)
 		}
@@ -248,7 +248,6 @@ func TestChangeThatIsNotPossible(t *testing.T) {
 		change NamespaceChange
 		hurt   func(ns *Namespace)
 	}{
-		"no layout": {NamespaceChange{}, func(ns *Namespace) { ns.Layout = "x" }},
 		"too much": {NamespaceChange{}, func(ns *Namespace) {
 			ns.Regions[0].Ended, ns.Regions[0].Until = true, 1
 			ns.Regions = slices.Repeat(ns.Regions, maxRegions)
@@ -260,7 +259,7 @@ func TestChangeThatIsNotPossible(t *testing.T) {
 		ns := g.namespace()
 		c.hurt(&ns)
 		c.change.Scheme, c.change.Force = g.scheme("time=42,node=4,seq=12,epoch=2025-01-01,tick=1ms"), true
-		if next, err := c.change.next(t.Context(), g.st, ns, g.now); err == nil || next.Layout != "" {
+		if next, err := c.change.next(t.Context(), g.st, ns, g.now); err == nil || next.Name != "" {
 			t.Errorf("%s: %+v, %v", name, next, err)
 		}
 	}

@@ -63,7 +63,7 @@ func (op Operator) Create(
 		case ns.State == Changing:
 			return Namespace{}, ns.notActive()
 		}
-		ns.Layout, ns.Fingerprint = layout.String(), s.Fingerprint()
+		ns.Layout, ns.Fingerprint = layout, s.Fingerprint()
 		if ns.record.Nonce == "" || ns.State == Deleted {
 			if err := ns.limit(cmp.Or(o.MaxTTL, ns.MaxTTL, usual.ttl), cmp.Or(o.MaxSkew, ns.MaxSkew, usual.skew),
 				now); err != nil {

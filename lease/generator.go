@@ -88,16 +88,11 @@ func (o *Options) scheme(ctx context.Context, st store.Store) (*snowfence.Scheme
 	if err != nil {
 		return nil, err
 	}
-	l, err := snowfence.ParseLayout(ns.Layout)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("lease: namespace %q has a layout that this program does not know: "+
-			"use the version that made it, or a later one: %w", ns.Name, err)
-	case named && !l.Equal(o.Layout):
+	if named && !ns.Layout.Equal(o.Layout) {
 		return nil, fmt.Errorf("%w; without a Layout in the options its own is used",
-			mismatch(ns.Name, ns.Layout, o.Layout.String()))
+			mismatch(ns.Name, ns.Layout.String(), o.Layout.String()))
 	}
-	return o.schemeOf(l)
+	return o.schemeOf(ns.Layout)
 }
 
 // schemeOf returns the scheme of a layout with the secrets of the options.

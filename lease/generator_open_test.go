@@ -50,7 +50,7 @@ func TestGenerator(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return ns.Layout
+			return ns.Layout.String()
 		}
 		if l := layout("default"); l != snowfence.Default().String() {
 			t.Errorf("default has the layout %s", l)

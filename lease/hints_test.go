@@ -137,5 +137,5 @@ func layoutOf(t *testing.T, st store.Store, namespace string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ns.Layout
+	return ns.Layout.String()
 }

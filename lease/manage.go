@@ -42,7 +42,7 @@ func (op Operator) Veto(ctx context.Context, namespace string, node int64, reaso
 		return store.Record{}, err
 	}
 	return edit(ctx, op.st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
-		if q, had := ns.functionsAt(node); reason == "" && had && q.Layout.String() == ns.Layout {
+		if q, had := ns.functionsAt(node); reason == "" && had && q.Layout.Equal(ns.Layout) {
 			err := fmt.Errorf("functions in a database make its IDs (%s): drop them there, and retire the node",
 				q.Functions.database())
 			return r, marked{err, ErrRefused}
@@ -61,10 +61,7 @@ func (op Operator) Restore(
 	ctx context.Context, namespace string, node int64, now time.Time,
 ) (store.Record, error) {
 	return edit(ctx, op.st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
-		l, err := snowfence.ParseLayout(ns.Layout)
-		if err != nil {
-			return r, err
-		}
+		l := ns.Layout
 		tick := l.TickOf(now)
 		switch {
 		case r.Nonce == "":
@@ -113,7 +110,7 @@ func edit(
 		if err != nil {
 			return store.Record{}, err
 		}
-		if l, err := snowfence.ParseLayout(ns.Layout); err == nil && (node < 0 || node >= nodeCount(l)) {
+		if node < 0 || node >= nodeCount(ns.Layout) {
 			return fail(fmt.Errorf("the layout %s has no such node", ns.Layout))
 		}
 		rs, err := st.Get(ctx, []store.Key{{Namespace: namespace, Node: node}})

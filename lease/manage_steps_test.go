@@ -146,15 +146,6 @@ func TestRestoreAtTheEdge(t *testing.T) {
 	if _, err := Namespaces(g.st).Restore(t.Context(), "n", 3, g.now); err == nil {
 		t.Error("a node was restored that was never leased")
 	}
-	g = holding(t)
-	g.change(5, func(r *store.Record) { r.PrevUntil, r.From, r.Until = 5, g.tick(1e9), g.tick(2e9) })
-	g.rename(func(ns *Namespace) { ns.Layout = "x" })
-	if _, err := Namespaces(g.st).Restore(t.Context(), "n", 5, g.now); err == nil {
-		t.Error("a node was restored in a layout that cannot be read")
-	}
-	if r, err := Namespaces(g.st).Release(t.Context(), "n", 5); err != nil || r.Holder != "" {
-		t.Errorf("released in a layout that cannot be read: %+v, %v", r, err)
-	}
 }
 
 // A store that was moved is confirmed once, in its namespace.

@@ -22,13 +22,13 @@ const (
 // Namespace is the scope of uniqueness: which IDs
 // its leases are for, and which nodes can be leased.
 type Namespace struct {
-	Name        string `json:"-"`
-	Generation  int64  `json:"-"`           // grants of another generation do not count
-	Layout      string `json:"layout"`      // spec, for snowfence.ParseLayout
-	Fingerprint string `json:"fingerprint"` // of the scheme
-	First       int64  `json:"first"`       // first node that can be leased
-	Last        int64  `json:"last"`        // last one; the others are for numbers given by hand
-	State       State  `json:"state"`
+	Name        string           `json:"-"`
+	Generation  int64            `json:"-"` // grants of another generation do not count
+	Layout      snowfence.Layout `json:"layout"`
+	Fingerprint string           `json:"fingerprint"` // of the scheme
+	First       int64            `json:"first"`       // first node that can be leased
+	Last        int64            `json:"last"`        // last one; the others are for numbers given by hand
+	State       State            `json:"state"`
 	// Since is the generation of the layout: older records have ticks of another one.
 	Since int64 `json:"since"`
 	Start int64 `json:"start"` // tick with which the layout began

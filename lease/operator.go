@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -101,18 +100,16 @@ func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, er
 
 // Restored says that older data was put under a namespace: by a backup, a copy, a stale replica or
 // by hand. All leases end. Grants then begin above everything that can have been used until now
-// ([Namespace.AfterRollback]), and IDs for the past go on only after [Operator.BackfillNodes]. Call it
-// before programs start. To repeat it only makes them wait longer. A wrong clock is an [ErrSkew].
+// ([Namespace.AfterRollback]), and IDs for the past go on only after [Operator.BackfillNodes].
+// Call it before programs start. To repeat it only makes them wait longer. A wrong clock is an
+// [ErrSkew].
 func (op Operator) Restored(ctx context.Context, namespace string) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, op.st, namespace)
 		if err != nil {
 			return Namespace{}, err
 		}
-		l, err := snowfence.ParseLayout(ns.Layout)
-		if err != nil {
-			return Namespace{}, fmt.Errorf("lease: namespace %q: %w", namespace, err)
-		}
+		l := ns.Layout
 		id, err := op.st.Identity(ctx, namespace)
 		if err != nil {
 			return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)

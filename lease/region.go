@@ -65,7 +65,7 @@ func (ns Namespace) key(l snowfence.Layout) string {
 	switch {
 	case l.Cipher == snowfence.Plain:
 		return ""
-	case ns.Fingerprint != ns.Layout:
+	case ns.Fingerprint != ns.Layout.String():
 		return ns.Fingerprint
 	}
 	return fmt.Sprint("secrets since generation ", ns.Since)
@@ -276,13 +276,10 @@ func (ns Namespace) ofLeases(first, count int64) error {
 	if missing.From >= missing.Until {
 		return nil
 	}
-	l, err := snowfence.ParseLayout(ns.Layout)
-	if err != nil {
-		return fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
-	}
-	r := ns.region(l, ns.Start)
+	r := ns.region(ns.Layout, ns.Start)
 	r.Nodes = snowfence.NodeRange{From: missing.From, Until: missing.From + 1}
-	if err = ns.add(r, false); err == nil {
+	err := ns.add(r, false)
+	if err == nil {
 		err = errors.New("it was left to functions in a database: make it leasable")
 	}
 	return marked{fmt.Errorf("lease: node %d of namespace %q: %w", missing.From, ns.Name, err), ErrVetoed}

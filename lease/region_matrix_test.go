@@ -83,7 +83,7 @@ func (m *matrix) namespace() (lease.Namespace, *snowfence.Scheme) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	return ns, newScheme(m.t, ns.Layout)
+	return ns, newScheme(m.t, ns.Layout.String())
 }
 
 // expect accepts what operators are told, and nothing else.

@@ -20,7 +20,7 @@ func ofLayout(t *testing.T, spec string, last int64) (Namespace, snowfence.Layou
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns := Namespace{Name: "n", Layout: l.String(), Fingerprint: l.String(), Last: last}
+	ns := Namespace{Name: "n", Layout: l, Fingerprint: l.String(), Last: last}
 	if err := ns.begin(l, false); err != nil {
 		t.Fatal(err)
 	}
@@ -48,10 +48,7 @@ func outlines(ns Namespace) (all []string) {
 
 func (ns *Namespace) give(t *testing.T, node, tick int64) {
 	t.Helper()
-	l, err := snowfence.ParseLayout(ns.Layout)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := ns.Layout
 	ns.State = Active
 	if err := ns.recordSQL(node, Functions{Dialect: "postgres"}, false, l.TimeOf(tick)); err != nil {
 		t.Fatal(err)
@@ -301,7 +298,7 @@ func TestEncryptedRegions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns := Namespace{Name: "n", Layout: l.String(), Fingerprint: "a", Last: 9, Since: 1}
+	ns := Namespace{Name: "n", Layout: l, Fingerprint: "a", Last: 9, Since: 1}
 	if err := ns.begin(l, false); err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +320,7 @@ func TestEncryptedRegions(t *testing.T) {
 		t.Errorf("%d layouts", n)
 	}
 	// A layout with numbers of secrets begins them anew each time.
-	ns.Fingerprint, ns.Since = ns.Layout, 2
+	ns.Fingerprint, ns.Since = ns.Layout.String(), 2
 	one := ns.key(l)
 	ns.Since = 3
 	if two := ns.key(l); one == two || one == "" {

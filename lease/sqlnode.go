@@ -56,7 +56,7 @@ func (op Operator) RecordFunctions(
 	if again { // the database may be a new one, in place of one that is gone
 		after = max(after, l.TickOf(now.Add(recorded.Functions.Lead+sqlSkew))+1)
 	}
-	if l.String() != ns.Layout {
+	if !l.Equal(ns.Layout) {
 		return recorded, after, nil
 	}
 	// Whoever took the node before it was recorded is in its record now, and evicted.
@@ -74,10 +74,7 @@ func vacant(ctx context.Context, st store.Store, namespace string, node int64, n
 	if err != nil {
 		return err
 	}
-	l, err := snowfence.ParseLayout(ns.Layout)
-	if err != nil {
-		return fmt.Errorf("lease: namespace %q: %w", namespace, err)
-	}
+	l := ns.Layout
 	rs, err := st.Get(ctx, []store.Key{{Namespace: namespace, Node: node}})
 	if err != nil {
 		return fmt.Errorf("lease: reading node %d of namespace %q: %w", node, namespace, err)
@@ -96,12 +93,10 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 		err := fmt.Errorf("lease: node %d of namespace %q: "+format, append([]any{node, ns.Name}, args...)...)
 		return marked{err, ErrRefused}
 	}
-	l, err := snowfence.ParseLayout(ns.Layout)
+	l := ns.Layout
 	old, had := ns.functionsAt(node)
 	start := max(ns.Floor, l.TickOf(now))
 	switch {
-	case err != nil:
-		return fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
 	case ns.State != Active:
 		return ns.notActive()
 	case again && !had:
@@ -161,7 +156,7 @@ func (op Operator) RetireFunctions(ctx context.Context, namespace string, node i
 	if err != nil {
 		return Region{}, err
 	}
-	present := q.Layout.String() == ns.Layout
+	present := q.Layout.Equal(ns.Layout)
 	if present {
 		// The record comes first: whoever may lease the node again finds it raised.
 		if err := raiseRetired(ctx, op.st, namespace, q); err != nil {
@@ -180,7 +175,7 @@ func (op Operator) RetireFunctions(ctx context.Context, namespace string, node i
 			}
 			back := r
 			back.Owner, back.Functions, back.From = OwnerLeases, nil, q.Until
-			if r.Layout.String() != ns.Layout {
+			if !r.Layout.Equal(ns.Layout) {
 				return []Region{q}
 			}
 			return []Region{q, back}

@@ -107,10 +107,7 @@ func (p *program) decodeNamespace(ctx context.Context, st *open.Store, d *decode
 func namespaceViews(ns lease.Namespace, f *decodeFlags,
 	scheme func(snowfence.Layout) (*snowfence.Scheme, error),
 ) ([]*show.View, error) {
-	l, err := snowfence.ParseLayout(ns.Layout)
-	if err != nil {
-		return nil, err
-	}
+	l := ns.Layout
 	if f.layout != "" {
 		wanted, err := parseLayout(f.layout)
 		if err != nil {

@@ -52,7 +52,7 @@ func TestOneDefault(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	for _, ns := range list {
-		if ns.Layout != snowfence.Default().String() {
+		if !ns.Layout.Equal(snowfence.Default()) {
 			t.Errorf("namespace %s has the layout %s", ns.Name, ns.Layout)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/cmd/internal/view"
@@ -55,7 +54,7 @@ func (p *program) leaseList() *cobra.Command {
 		now := p.now()
 		var list []*pb.LeaseInfo
 		for _, r := range records {
-			if l := view.Lease(r, ns.Namespace, ns.layout, now); all || l.Held {
+			if l := view.Lease(r, ns, ns.Layout, now); all || l.Held {
 				list = append(list, l)
 			}
 		}
@@ -69,25 +68,19 @@ func (p *program) leaseList() *cobra.Command {
 	return cmd
 }
 
-// openedNamespace is a namespace with its layout.
-type openedNamespace struct {
-	lease.Namespace
-	layout snowfence.Layout
-}
-
 // openNamespace opens the store of the flags and reads their namespace. The caller closes
 // the store if there is no error.
-func (p *program) openNamespace(ctx context.Context, f *storeFlags) (*open.Store, openedNamespace, error) {
+func (p *program) openNamespace(ctx context.Context, f *storeFlags) (*open.Store, lease.Namespace, error) {
 	return namespaceOf(ctx, f, p.openStore)
 }
 
 // lookNamespace is openNamespace for a command that only reads.
-func (p *program) lookNamespace(ctx context.Context, f *storeFlags) (*open.Store, openedNamespace, error) {
+func (p *program) lookNamespace(ctx context.Context, f *storeFlags) (*open.Store, lease.Namespace, error) {
 	return namespaceOf(ctx, f, p.lookStore)
 }
 
-func namespaceOf(ctx context.Context, f *storeFlags, opener opener) (*open.Store, openedNamespace, error) {
-	var ns openedNamespace
+func namespaceOf(ctx context.Context, f *storeFlags, opener opener) (*open.Store, lease.Namespace, error) {
+	var ns lease.Namespace
 	if err := checkName(f.namespace); err != nil {
 		return nil, ns, err
 	}
@@ -95,10 +88,7 @@ func namespaceOf(ctx context.Context, f *storeFlags, opener opener) (*open.Store
 	if err != nil {
 		return nil, ns, err
 	}
-	if ns.Namespace, err = lease.Namespaces(st.Leases).Show(ctx, f.namespace); err == nil {
-		ns.layout, err = snowfence.ParseLayout(ns.Layout)
-	}
-	if err != nil {
+	if ns, err = lease.Namespaces(st.Leases).Show(ctx, f.namespace); err != nil {
 		return nil, ns, errors.Join(err, st.Close())
 	}
 	return st, ns, nil

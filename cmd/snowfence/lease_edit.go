@@ -39,14 +39,14 @@ func (p *program) leaseEdit(
 			return err
 		}
 		defer st.Close()
-		if nodes := ns.layout.Capacity().Nodes; uint64(node) >= nodes {
+		if nodes := ns.Layout.Capacity().Nodes; uint64(node) >= nodes {
 			return usagef("node %d: the layout of namespace %q has nodes 0 to %d", node, f.namespace, nodes-1)
 		}
 		r, err := edit(lease.Namespaces(st.Leases), cmd.Context(), f.namespace, node)
 		if err != nil {
 			return err
 		}
-		l := view.Lease(r, ns.Namespace, ns.layout, p.now())
+		l := view.Lease(r, ns, ns.Layout, p.now())
 		text, err := message(r, l)
 		if err != nil {
 			return err

@@ -102,9 +102,7 @@ func ahead(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ns, err := lease.Namespaces(st.Leases).Show(ctx, args[0])
 	ts.Check(err)
-	layout, err := snowfence.ParseLayout(ns.Layout)
-	ts.Check(err)
-	s, err := snowfence.NewScheme(layout)
+	s, err := snowfence.NewScheme(ns.Layout)
 	ts.Check(err)
 	source := func() (time.Time, time.Duration) { return time.Now().Add(time.Hour), time.Since(began) }
 	l, err := lease.Open(ctx, st.Leases, args[0], s, &lease.Options{Node: &node, Time: source})

@@ -73,7 +73,7 @@ func (p *program) namespaceShow() *cobra.Command {
 			return err
 		}
 		defer st.Close()
-		return writeNamespace(out, ns.Namespace, asJSON)
+		return writeNamespace(out, ns, asJSON)
 	})
 	return cmd
 }

@@ -53,7 +53,7 @@ these numbers.`,
 			return err
 		}
 		defer st.Close()
-		before, err := f.reserved.apply(cmd.Context(), st, ns.Namespace) // it counts for the proof
+		before, err := f.reserved.apply(cmd.Context(), st, ns) // it counts for the proof
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ these numbers.`,
 		if err != nil {
 			return f.explainRefused(p, ns, change, err, out)
 		}
-		if change.Scheme == nil || changed.Layout == ns.Layout {
+		if change.Scheme == nil || changed.Layout.Equal(ns.Layout) {
 			return writeNamespace(out, changed, f.json)
 		}
 		if ahead := change.Scheme.Layout().TimeOf(changed.Floor).Sub(p.now()); ahead > time.Second {
@@ -97,7 +97,7 @@ func (f *namespaceFlags) change(p *program) (c lease.NamespaceChange, err error)
 
 // explainRefused shows the ID that was made before, if that is why a change is refused, or says
 // it in the words of the command line.
-func (f *namespaceFlags) explainRefused(p *program, ns openedNamespace, change lease.NamespaceChange, err error,
+func (f *namespaceFlags) explainRefused(p *program, ns lease.Namespace, change lease.NamespaceChange, err error,
 	out *bufio.Writer,
 ) error {
 	var collision *lease.CollisionError
@@ -105,7 +105,7 @@ func (f *namespaceFlags) explainRefused(p *program, ns openedNamespace, change l
 	switch {
 	case errors.As(err, &collision) && (collision.Earlier.Functions == nil || collision.Earlier.Ended):
 	case errors.Is(err, lease.ErrRefused) && more:
-		return usagef("%w:\n  %s", err, f.widen(ns.Namespace, change.Nodes))
+		return usagef("%w:\n  %s", err, f.widen(ns, change.Nodes))
 	case errors.Is(err, lease.ErrRefused), errors.Is(err, lease.ErrInvalid):
 		return usageError{err}
 	default:

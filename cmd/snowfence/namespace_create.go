@@ -129,10 +129,7 @@ func (f *namespaceFlags) explainExists(
 	if showErr != nil {
 		return err // it is not the namespace that is in the way
 	}
-	have, parseErr := snowfence.ParseLayout(ns.Layout)
-	if parseErr != nil {
-		return err
-	}
+	have := ns.Layout
 	switch {
 	case errors.Is(err, lease.ErrMismatch) && !have.Equal(want):
 		name := show.LayoutName(want)

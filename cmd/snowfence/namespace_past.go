@@ -61,7 +61,7 @@ func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Name
 		if f.past == "0-4" {
 			last = 4
 		}
-		if l, err := snowfence.ParseLayout(ns.Layout); err == nil && l.First > 0 && l.First <= last {
+		if l := ns.Layout; l.First > 0 && l.First <= last {
 			return ns, usagef("--past 0-4: the layout makes sequence numbers from %d on itself: take --past 0", l.First)
 		}
 		if !f.nobodyElse && ns.Reserved.Backfill != last+1 {

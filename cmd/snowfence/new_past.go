@@ -42,7 +42,7 @@ func (p *program) newPast(ctx context.Context, f *newFlags, format *formatter) (
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	l := ns.layout
+	l := ns.Layout
 	if f.layout != "" {
 		if l, err = parseLayout(f.layout); err != nil {
 			return err

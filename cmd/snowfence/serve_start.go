@@ -29,7 +29,8 @@ func adviseUnreachable(err error) error {
 	return err
 }
 
-// firstNamespace makes the namespace default where it is missing, for leases of the ttl, and says so.
+// firstNamespace makes the namespace default where it is missing, for leases of the ttl, and says
+// so.
 func (p *program) firstNamespace(ctx context.Context, st *open.Store, ttl time.Duration) error {
 	_, err := lease.Namespaces(st.Leases).Show(ctx, lease.DefaultNamespace)
 	if !errors.Is(err, lease.ErrNoNamespace) {
@@ -77,10 +78,7 @@ func (p *program) checkSpread(ctx context.Context, st *open.Store, spreads map[s
 		if err != nil {
 			return err
 		}
-		l, err := snowfence.ParseLayout(ns.Layout)
-		if err != nil {
-			return fmt.Errorf("namespace %q: %w", name, err)
-		}
+		l := ns.Layout
 		if err := l.CheckSpread(spreads[name]); err != nil {
 			return usagef("--spread %s=%d: %w", name, spreads[name], err)
 		}

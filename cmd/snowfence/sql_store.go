@@ -45,8 +45,8 @@ func (p *program) sqlRecorded(ctx context.Context, cmd *cobra.Command, f *sqlFla
 
 // recordedLayout returns the layout of the functions: that of the namespace, or an earlier one with
 // which they were printed before.
-func (f *sqlFlags) recordedLayout(ctx context.Context, ns openedNamespace) (snowfence.Layout, error) {
-	l := ns.layout
+func (f *sqlFlags) recordedLayout(ctx context.Context, ns lease.Namespace) (snowfence.Layout, error) {
+	l := ns.Layout
 	for _, q := range ns.Regions {
 		if !f.again || q.Ended || q.Functions == nil {
 			continue
@@ -75,12 +75,12 @@ func leadTime(l snowfence.Layout, ticks int64) time.Duration {
 }
 
 // explainSQL gives an error the commands that help.
-func (f *sqlFlags) explainSQL(ns openedNamespace, node int64, err error) error {
+func (f *sqlFlags) explainSQL(ns lease.Namespace, node int64, err error) error {
 	if !errors.Is(err, lease.ErrRefused) && !errors.Is(err, lease.ErrInvalid) {
 		return err
 	}
 	if node >= ns.First && node <= ns.Last && node > 0 && ns.Last > ns.First {
-		s, schemeErr := snowfence.NewScheme(ns.layout)
+		s, schemeErr := snowfence.NewScheme(ns.Layout)
 		if schemeErr != nil {
 			return schemeErr
 		}

@@ -229,10 +229,7 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 	case err != nil:
 		return nil, err
 	}
-	l, err := snowfence.ParseLayout(ns.Layout)
-	if err != nil {
-		return nil, fmt.Errorf("namespace %q: %w", ns.Name, err)
-	}
+	l := ns.Layout
 	if f.layout != "" && !l.Equal(wanted) {
 		return nil, f.mismatch(p, st, l, wanted)
 	}

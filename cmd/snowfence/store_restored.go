@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
@@ -67,10 +66,7 @@ func restoreNamespaces(ctx context.Context, st *open.Store, asJSON bool, out *bu
 		if ns, err = op.Restored(ctx, ns.Name); err != nil {
 			return fmt.Errorf("%w\nthe namespaces and sequences after it are as they were: run the command again", err)
 		}
-		l, err := snowfence.ParseLayout(ns.Layout)
-		if err != nil {
-			return err
-		}
+		l := ns.Layout
 		if asJSON {
 			m, err := view.Namespace(ns)
 			if err == nil {

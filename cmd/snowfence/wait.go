@@ -38,10 +38,7 @@ func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlag
 	if err != nil {
 		return unknown
 	}
-	l, err := snowfence.ParseLayout(ns.Layout)
-	if err != nil {
-		return unknown
-	}
+	l := ns.Layout
 	now := p.now()
 	until := formatTime(l.TimeOf(g.From))
 	switch {

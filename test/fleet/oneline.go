@@ -32,7 +32,7 @@ func OneLine(t *testing.T, st store.Store, door func(*lease.Options) (*snowfence
 	}
 	through(nil)
 	if ns, err := lease.Namespaces(st).Show(t.Context(), "default"); err != nil ||
-		ns.Layout != snowfence.Default().String() {
+		!ns.Layout.Equal(snowfence.Default()) {
 		t.Errorf("it made %+v, %v", ns, err)
 	}
 	orders := &lease.Options{Namespace: "orders"}

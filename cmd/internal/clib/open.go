@@ -102,10 +102,7 @@ func namespaceScheme(ctx context.Context, st *open.Store, namespace string, o *o
 		if err != nil {
 			return nil, err
 		}
-		have, err := snowfence.ParseLayout(ns.Layout)
-		if err != nil {
-			return nil, fmt.Errorf("namespace %q has a layout that this version does not know: %w", namespace, err)
-		}
+		have := ns.Layout
 		if o.layout != "" && !have.Equal(wanted) {
 			return nil, fmt.Errorf("namespace %q has the layout %s, not %s: leave out the layout, or use another "+
 				"namespace (%w)", namespace, ns.Layout, wanted, lease.ErrMismatch)

@@ -229,7 +229,7 @@ const maxFenced = 5
 
 // fenced returns an event for each lease that ran out without being given back since the last look.
 func (l *nodeMap) fenced(before *nodeMap) (events []server.Event) {
-	if before == nil || l.Namespace.Layout != before.Namespace.Layout {
+	if before == nil || !l.Layout.Equal(before.Layout) {
 		return nil
 	}
 	event := func(actor, text string) {

@@ -72,7 +72,7 @@ func lookAt(t testing.TB, layout string, at time.Time, rs ...store.Record) *node
 	}
 	nodes := int64(1) << l.Bits(snowfence.FieldNode)
 	v := &server.View{
-		Namespace: lease.Namespace{Layout: l.String(), Last: nodes - 1}, Layout: l, From: at,
+		Namespace: lease.Namespace{Layout: l, Last: nodes - 1}, Layout: l, From: at,
 		At: at.Add(100 * time.Millisecond),
 	}
 	for _, r := range rs {

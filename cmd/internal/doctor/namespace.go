@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -30,13 +29,7 @@ func eachNamespace(
 			if ns.State == lease.Deleted {
 				continue
 			}
-			l, err := snowfence.ParseLayout(ns.Layout)
-			if err != nil {
-				err = fmt.Errorf("its layout %q: %w", ns.Layout, err)
-			} else {
-				err = look(ctx, c, ns, l, r)
-			}
-			if err != nil {
+			if err := look(ctx, c, ns, ns.Layout, r); err != nil {
 				r.unchecked(r.names, ns.Name, "%v", err)
 			}
 		}

@@ -102,7 +102,7 @@ func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequ
 	}
 	layout := m.Layout
 	if have != nil && layout == "" {
-		layout = have.Layout
+		layout = have.Layout.String()
 	}
 	sc, err := s.scheme(m.Name, layout)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequ
 	})
 	if err == nil && (have == nil || have.Generation != ns.Generation) {
 		CallerOf(ctx).Made = true
-		s.namespaceEvent(ctx, m.Name, "created with the layout "+ns.Layout)
+		s.namespaceEvent(ctx, m.Name, "created with the layout "+ns.Layout.String())
 	}
 	return describe(ns, err)
 }
@@ -131,8 +131,8 @@ func (s *Service) findNamespace(ctx context.Context, name string) (*lease.Namesp
 	return &ns, err
 }
 
-// ChangeNamespace gives one another layout, other nodes or other limits. It proves first that no ID of
-// the new layout can equal one that was made. What is so already is no change.
+// ChangeNamespace gives one another layout, other nodes or other limits. It proves first that no
+// ID of the new layout can equal one that was made. What is so already is no change.
 func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequest) (*pb.Namespace, error) {
 	name := m.Name
 	if err := lease.CheckName(name); err != nil {
@@ -144,10 +144,7 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	if err != nil {
 		return nil, err
 	}
-	layout, err := snowfence.ParseLayout(have.Layout)
-	if err != nil {
-		return nil, Errorf(Internal, "namespace %q: %w", name, err)
-	}
+	layout := have.Layout
 	c := lease.NamespaceChange{MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration()}
 	switch {
 	case m.Unused != nil:
@@ -171,9 +168,9 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	ns, err := lease.Namespaces(s.store).Change(ctx, name, c)
 	switch { // with other nodes, leases go on or find others by themselves
 	case err != nil:
-	case ns.Layout != have.Layout:
+	case !ns.Layout.Equal(have.Layout):
 		s.reopen(name)
-		s.namespaceEvent(ctx, name, "changed to the layout "+ns.Layout)
+		s.namespaceEvent(ctx, name, "changed to the layout "+ns.Layout.String())
 	case ns.First != have.First || ns.Last != have.Last:
 		text := fmt.Sprintf("its nodes %d to %d can be leased now", ns.First, ns.Last)
 		s.namespaceEvent(ctx, name, text)

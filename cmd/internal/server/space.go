@@ -79,10 +79,7 @@ func (sp *Space) read(ctx context.Context) (*snowfence.Scheme, error) {
 	if ns.State == lease.Deleted {
 		return nil, fmt.Errorf("namespace %q: %w: it was deleted", sp.Name, lease.ErrNoNamespace)
 	}
-	l, err := snowfence.ParseLayout(ns.Layout)
-	if err != nil {
-		return nil, Errorf(Internal, "namespace %q: %w", sp.Name, err)
-	}
+	l := ns.Layout
 	var keys []*snowfence.Secret
 	if l.Cipher != snowfence.Plain && sp.service.opts.Keys != nil {
 		if keys, err = sp.service.opts.Keys(sp.Name); err != nil {

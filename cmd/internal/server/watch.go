@@ -69,10 +69,8 @@ func (s *Service) newView(ctx context.Context, namespace string) (v *View, err e
 	if v.Namespace, err = lease.Namespaces(s.store).Show(ctx, namespace); err != nil {
 		return nil, err
 	}
-	if v.Layout, err = snowfence.ParseLayout(v.Namespace.Layout); err != nil {
-		err = Errorf(Internal, "namespace %q: %w", namespace, err)
-	}
-	return v, err
+	v.Layout = v.Namespace.Layout
+	return v, nil
 }
 
 // View reads the leases of a namespace.

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -13,12 +12,9 @@ import (
 
 // Namespace returns a namespace.
 func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
-	l, err := snowfence.ParseLayout(ns.Layout)
-	if err != nil {
-		return nil, fmt.Errorf("namespace %q: %w", ns.Name, err)
-	}
+	l := ns.Layout
 	out := &pb.Namespace{
-		Name: ns.Name, Layout: ns.Layout, Fingerprint: ns.Fingerprint, FirstNode: ns.First, LastNode: ns.Last,
+		Name: ns.Name, Layout: l.String(), Fingerprint: ns.Fingerprint, FirstNode: ns.First, LastNode: ns.Last,
 		State: string(ns.State), Generation: ns.Generation, EndOfLife: moment(l.EndOfLife()), Floor: ns.Floor,
 		PastNumbers: ns.Reserved.Backfill, MaxTtl: durationpb.New(ns.MaxTTL), MaxSkew: durationpb.New(ns.MaxSkew),
 	}

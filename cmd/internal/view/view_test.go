@@ -16,7 +16,7 @@ func TestLeaseOfAnEarlierLayout(t *testing.T) {
 	l := snowfence.MustLayout("twitter")
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	floor := l.TickOf(now.Add(-time.Minute))
-	ns := lease.Namespace{Layout: l.String(), Since: 2, Floor: floor}
+	ns := lease.Namespace{Layout: l, Since: 2, Floor: floor}
 	r := store.Record{
 		Generation: 1, Nonce: "n", Holder: "h", Until: l.TickOf(now.Add(time.Hour)), SkipUntil: l.TickOf(now),
 	}

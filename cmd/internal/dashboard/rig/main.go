@@ -216,10 +216,7 @@ func (r *rig) fill(namespace string, first, n int64) error {
 	if err != nil {
 		return err
 	}
-	l, err := snowfence.ParseLayout(ns.Layout)
-	if err != nil {
-		return err
-	}
+	l := ns.Layout
 	r.store.mu.Lock()
 	r.store.large = namespace
 	r.store.mu.Unlock()
@@ -249,10 +246,7 @@ func (r *rig) writeAt(key store.Key, h holder, now time.Time, ttl time.Duration)
 	if err != nil {
 		return err
 	}
-	l, err := snowfence.ParseLayout(ns.Layout)
-	if err != nil {
-		return err
-	}
+	l := ns.Layout
 	old, err := r.store.Memory.Get(ctx, []store.Key{key})
 	if err != nil {
 		return err
