@@ -168,5 +168,5 @@ var pastMutants = []mutant{
 	m("past: named nodes leave room for hours", "lease.Operator.BackfillNodes", "TestPastNodes",
 		swap("nodes.Until > maxNode+1", "false")),
 	m("past: what was counted before has other counts", "lease.Operator.BackfillNodes", "TestPastBeforeUse",
-		swap("world.From(ctx).Text()", "r.Counts")),
+		swap("world.From(ctx).Text()", "ns.ledger.Epoch")),
 }
