@@ -59,7 +59,15 @@ func TestLoweredLimits(t *testing.T) {
 	is(140 * time.Second)
 	now = now.Add(time.Second)
 	is(4 * time.Second)
-	for _, l := range []limits{{ttl: time.Millisecond}, {ttl: 25 * time.Hour}, {skew: time.Microsecond}, {skew: 25 * time.Hour}} {
+	must(time.Second, 0)
+	must(time.Minute, 2*time.Second) // larger than the limits that still count
+	is(64 * time.Second)
+	must(2*time.Second, time.Second)
+	now = now.Add(time.Hour)
+	is(4 * time.Second)
+	for _, l := range []limits{
+		{ttl: time.Millisecond}, {ttl: 25 * time.Hour}, {skew: time.Microsecond}, {skew: 25 * time.Hour},
+	} {
 		if err := ns.limit(l.ttl, l.skew, now); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%v: %v", l, err)
 		}

@@ -53,8 +53,8 @@ func (c *Client) definition(ctx context.Context, name string) (sequence.Definiti
 	}
 	m := res.Msg
 	if m.State == "deleted" {
-		return sequence.Definition{}, fmt.Errorf("remote: sequence %q: %w: it was deleted: create it again, with the same "+
-			"definition, and it goes on", name, sequence.ErrNoSequence)
+		return sequence.Definition{}, fmt.Errorf("remote: sequence %q: %w: it was deleted: create it again, with the "+
+			"same definition, and it goes on", name, sequence.ErrNoSequence)
 	}
 	return sequence.Definition{
 		Mode: sequence.Mode(m.Mode), Start: &m.Start, Step: m.Step, Max: &m.Max, MinRange: m.MinRange,

@@ -160,8 +160,8 @@ func (a *several) join(ctx context.Context, m *member) error {
 	defer a.mu.Unlock()
 	m.unpin, m.way = unpin, m.known.course
 	if m.known.Mode == Strict || m.known.Pattern != "" {
-		err = fmt.Errorf("sequence %q: store %d has a strict or dated one, and numbers of several stores have no order: "+
-			"use Open with one store (%w)", a.name, m.number, lease.ErrRefused)
+		err = fmt.Errorf("sequence %q: store %d has a strict or dated one, and numbers of several stores have no "+
+			"order: use Open with one store (%w)", a.name, m.number, lease.ErrRefused)
 	}
 	for _, other := range a.members {
 		if other == m || other.unpin == nil || other.out {

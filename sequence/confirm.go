@@ -51,8 +51,8 @@ func Confirm(ctx context.Context, st store.Store, name string, c Confirmation) e
 	return err
 }
 
-// Restored says that older data was put under a sequence: by a backup, a copy, a stale replica or by
-// hand. It then does what AfterFailover says: it stops until it is confirmed, skips numbers at the
+// Restored says that older data was put under a sequence: by a backup, a copy, a stale replica or
+// by hand. It then does what AfterFailover says: it stops until it is confirmed, skips numbers at the
 // next take, or trusts the store. Call it before programs start. It may be repeated.
 func Restored(ctx context.Context, st store.Store, name string) (Info, error) {
 	_, err := update(ctx, st, name, func(s *state, missing error) (bool, error) {

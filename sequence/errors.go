@@ -26,8 +26,8 @@ var (
 	// one.
 	ErrDated = errors.New("dated and plain sequences are opened in different ways")
 
-	// ErrPeriod means that a period gives no numbers: it is no date, is more than one ahead, was closed
-	// by [Confirm], or has none yet and is more than a year away.
+	// ErrPeriod means that a period gives no numbers: it is no date, is more than one ahead, was
+	// closed by [Confirm], or has none yet and is more than a year away.
 	ErrPeriod = errors.New("the period gives no numbers")
 
 	// ErrClosed means that the sequence was closed.

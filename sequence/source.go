@@ -189,8 +189,8 @@ func (s *source) near(ctx context.Context) error {
 	for _, t := range []time.Time{s.world.Now(), at} {
 		c := s.of.calendar
 		if !t.IsZero() && (s.period < c.at(t.AddDate(-1, 0, 0)) || s.period > c.at(t.AddDate(1, 0, 0))) {
-			return fmt.Errorf("sequence %q: %w: period %d has no number yet, and is more than a year away from %s: set the "+
-				"clock right, or allow it (Options.AnyPeriod, --any-period)", s.name, ErrPeriod, s.period,
+			return fmt.Errorf("sequence %q: %w: period %d has no number yet, and is more than a year away from %s: "+
+				"set the clock right, or allow it (Options.AnyPeriod, --any-period)", s.name, ErrPeriod, s.period,
 				t.In(c.zone).Format(time.DateOnly))
 		}
 	}

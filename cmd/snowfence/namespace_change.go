@@ -45,8 +45,8 @@ these numbers.`,
 		}
 		named := f.layout != "" || f.leasable != "" || f.limits() != ""
 		if !named && !f.reserved.named() {
-			return usagef("what is to change in namespace %q: add --layout, --leasable, --max-ttl, --max-skew, or --past",
-				args[0])
+			return usagef("what is to change in namespace %q: add --layout, --leasable, --max-ttl, --max-skew, or "+
+				"--past", args[0])
 		}
 		st, ns, err := p.openNamespace(cmd.Context(), &f.store)
 		if err != nil {

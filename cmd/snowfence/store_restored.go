@@ -103,7 +103,8 @@ func (f *storeFlags) restoreSequences(ctx context.Context, st *open.Store, asJSO
 		what := fmt.Sprintf("skips %d numbers", s.Definition.AfterFailover)
 		switch s.Definition.AfterFailover {
 		case sequence.Stop:
-			what = "stops until you confirm it:\n  " + f.command("snowfence sequence confirm %s --used N --programs P", s.Name)
+			confirm := f.command("snowfence sequence confirm %s --used N --programs P", s.Name)
+			what = "stops until you confirm it:\n  " + confirm
 		case sequence.Trust:
 			what = "trusts the store"
 		}

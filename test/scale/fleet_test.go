@@ -28,7 +28,8 @@ func newFleet(t testing.TB, st store.Store, ttl time.Duration) *fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), namespace, s, &lease.NamespaceOptions{MaxTTL: ttl}); err != nil {
+	limits := &lease.NamespaceOptions{MaxTTL: ttl}
+	if _, err := lease.Namespaces(st).Create(t.Context(), namespace, s, limits); err != nil {
 		t.Fatal(err)
 	}
 	return &fleet{TB: t, st: lease.Group(st), scheme: s, opts: lease.Options{TTL: ttl, Label: "fleet"}}

@@ -45,7 +45,8 @@ func TestRequestsAreTimed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lease.Namespaces(st).Create(t.Context(), "default", scheme, &lease.NamespaceOptions{MaxTTL: time.Minute}); err != nil {
+	limits := &lease.NamespaceOptions{MaxTTL: time.Minute}
+	if _, err := lease.Namespaces(st).Create(t.Context(), "default", scheme, limits); err != nil {
 		t.Fatal(err)
 	}
 	p, err := serve.Start(t.Context(), serve.Config{HTTP: "127.0.0.1:0", RESP: "127.0.0.1:0", TTL: time.Minute}, st)

@@ -37,8 +37,8 @@ type Store struct {
 	close    func() error
 }
 
-// LocalTTL is the ttl of leases from a file: a file does not go away, and what a killed process held
-// is free the sooner.
+// LocalTTL is the ttl of leases from a file: a file does not go away, and what a killed process
+// held is free the sooner.
 const LocalTTL = 5 * time.Second
 
 // TTL returns the ttl of leases in a namespace, if it depends on the store, and else 0.

@@ -131,8 +131,8 @@ func (s *Service) findNamespace(ctx context.Context, name string) (*lease.Namesp
 	return &ns, err
 }
 
-// ChangeNamespace gives one another layout, other nodes or other limits. It proves first that no
-// ID of the new layout can equal one that was made. What is so already is no change.
+// ChangeNamespace gives one another layout, other nodes or other limits. It proves first that no ID
+// of the new layout can equal one that was made. What is so already is no change.
 func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequest) (*pb.Namespace, error) {
 	name := m.Name
 	if err := lease.CheckName(name); err != nil {
