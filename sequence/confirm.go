@@ -52,8 +52,8 @@ func Confirm(ctx context.Context, st store.Store, name string, c Confirmation) e
 }
 
 // Restored says that older data was put under a sequence: by a backup, a copy, a stale replica or
-// by hand. It then does what AfterFailover says: it stops until it is confirmed, skips numbers at the
-// next take, or trusts the store. Call it before programs start. It may be repeated.
+// by hand. It then does what AfterFailover says: it stops until it is confirmed, skips numbers at
+// the next take, or trusts the store. Call it before programs start. It may be repeated.
 func Restored(ctx context.Context, st store.Store, name string) (Info, error) {
 	_, err := update(ctx, st, name, func(s *state, missing error) (bool, error) {
 		if missing != nil {
