@@ -20,7 +20,7 @@ func laterStore(t *testing.T) *cutStore {
 	if err != nil {
 		t.Fatal(err)
 	}
-	few := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 16}}
+	few := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 16}, MaxTTL: time.Hour}
 	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, few); err != nil {
 		t.Fatal(err)
 	}
