@@ -1,11 +1,13 @@
 package lease
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -47,6 +49,10 @@ func TestLoweredLimits(t *testing.T) {
 		}
 	}
 	is(80 * time.Second)
+	must(0, 0)
+	if ns.before != (lowered{}) {
+		t.Errorf("nothing was lowered, and %+v are kept", ns.before)
+	}
 	must(2*time.Minute, 0)
 	is(140 * time.Second)
 	must(time.Second, 0)
@@ -62,9 +68,20 @@ func TestLoweredLimits(t *testing.T) {
 	must(time.Second, 0)
 	must(time.Minute, 2*time.Second) // larger than the limits that still count
 	is(64 * time.Second)
-	must(2*time.Second, time.Second)
+	must(0, time.Second) // the skew alone
+	is(64 * time.Second)
+	must(2*time.Second, 0)
+	is(64 * time.Second)
+	must(0, time.Minute)
+	is(180 * time.Second)
+	must(0, time.Second)
 	now = now.Add(time.Hour)
 	is(4 * time.Second)
+	for _, edge := range []limits{{minTTL, time.Millisecond}, {maxTTL, maxTTL}} {
+		must(edge.ttl, edge.skew)
+	}
+	must(2*time.Second, time.Second)
+	now = now.Add(100 * time.Hour)
 	for _, l := range []limits{
 		{ttl: time.Millisecond}, {ttl: 25 * time.Hour}, {skew: time.Microsecond}, {skew: 25 * time.Hour},
 	} {
@@ -141,5 +158,69 @@ func TestLimitsAreRaisedAsAdvised(t *testing.T) {
 			t.Fatalf("%s: as advised: %v", what, err)
 		}
 		l.Orphan()
+	}
+}
+
+// Before its epoch a layout has two ticks that may be used. A raised floor is above them.
+func TestLimitsBeforeTheEpoch(t *testing.T) {
+	l := snowfence.MustLayout("time=41,node=4,seq=12,epoch=2100-01-01")
+	ns, now := Namespace{MaxTTL: time.Second, MaxSkew: time.Second}, time.Unix(0, 0)
+	if reach, above := (ticks{layout: l}).reach(ns, now), ns.above(l, now); reach != 2 || above != 3 {
+		t.Errorf("used are ticks below %d, and a floor is %d", reach, above)
+	}
+}
+
+// What the options do not name is the namespace's, and what they name stays.
+func TestSettledLimits(t *testing.T) {
+	ns := Namespace{Name: "n", MaxTTL: 3 * time.Second, MaxSkew: 2 * time.Second}
+	for _, asked := range []limits{{}, {ttl: time.Second}, {skew: time.Second}, {time.Second, time.Second}} {
+		c := &storeClaim{setup: &setup{opts: Options{TTL: asked.ttl, MaxSkew: asked.skew}}}
+		c.ticks.ttl = asked.ttl
+		want := limits{cmp.Or(asked.ttl, ns.MaxTTL), cmp.Or(asked.skew, ns.MaxSkew)}
+		if err := c.settle(ns); err != nil || c.opts.TTL != want.ttl || c.opts.MaxSkew != want.skew ||
+			c.ticks.ttl != want.ttl {
+			t.Errorf("%v: %v, %v, ticks %v, %v", asked, c.opts.TTL, c.opts.MaxSkew, c.ticks.ttl, err)
+		}
+	}
+}
+
+// A lease whose grant begins ahead renews it when its first tick is near.
+func TestPlanOfAGrantAhead(t *testing.T) {
+	g := holding(t)
+	for ahead, want := range map[time.Duration]time.Duration{
+		time.Minute:      45*time.Second + time.Millisecond,
+		16 * time.Second: time.Second + time.Millisecond,
+		15 * time.Second: time.Millisecond,
+	} {
+		from := g.tick(ahead)
+		g.l.use.cur = &snowfence.Grant{Node: 5, From: from, Until: from}
+		g.l.demand.need, g.l.demand.used = -1, g.l.world.Now()
+		g.l.pace.renewAt, g.l.pace.earliest = g.l.world.Now().Add(time.Hour), g.l.world.Now()
+		if wait := g.l.plan(); wait > want || wait < want-time.Second/2 {
+			t.Errorf("%v ahead: renewed in %v, not %v", ahead, wait, want)
+		}
+	}
+}
+
+// A namespace that exists has its limits, and one that comes back may have others.
+func TestLimitsAtTheCreation(t *testing.T) {
+	g := empty(t, withRollback)
+	op := Namespaces(g.st)
+	for _, o := range []*NamespaceOptions{{MaxTTL: time.Minute}, {MaxSkew: time.Minute}} {
+		if _, err := op.Create(t.Context(), "n", g.l.scheme, o); !errors.Is(err, ErrExists) {
+			t.Errorf("%+v of a namespace that has others: %v", o, err)
+		}
+	}
+	if _, err := op.Create(t.Context(), "n", g.l.scheme, &NamespaceOptions{MaxTTL: usual.ttl}); err != nil {
+		t.Error(err)
+	}
+	if _, err := op.Create(t.Context(), "m", g.l.scheme, &NamespaceOptions{MaxTTL: 1}); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a ttl of a nanosecond: %v", err)
+	}
+	_, err := op.Delete(t.Context(), "n")
+	g.must(err)
+	ns, err := op.Create(t.Context(), "n", g.l.scheme, &NamespaceOptions{MaxTTL: time.Minute})
+	if err != nil || ns.MaxTTL != time.Minute || ns.MaxSkew != usual.skew {
+		t.Errorf("%+v, %v", ns, err)
 	}
 }
