@@ -65,7 +65,8 @@ func TestBesideAutoIncrement(t *testing.T) {
 			}
 			// Rows that are archived or deleted took their numbers with them.
 			run(db, "DELETE FROM orders")
-			// An old program goes on over it all, on connections that it had before.
+			// An old program goes on over it all, on connections that it had before: those of MariaDB
+			// count in ones, so it ends before the first new program.
 			moved, wrote := make(chan struct{}), make(chan int)
 			go func() {
 				for n := 0; t.Context().Err() == nil; n++ {
@@ -100,6 +101,11 @@ func TestBesideAutoIncrement(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer old.Close()
+			written := 0
+			end := func() { close(moved); written = <-wrote }
+			if name == "mariadb" {
+				end()
+			}
 			var programs sync.WaitGroup
 			for range 2 {
 				programs.Go(func() {
@@ -120,8 +126,10 @@ func TestBesideAutoIncrement(t *testing.T) {
 				})
 			}
 			programs.Wait()
-			close(moved)
-			all := 4*each + <-wrote
+			if name != "mariadb" {
+				end()
+			}
+			all := 4*each + written
 			var rows int
 			if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM orders").Scan(&rows); err != nil {
 				t.Fatal(err)
