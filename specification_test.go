@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -275,7 +276,7 @@ func TestSpecificationOfCiphers(t *testing.T) {
 // stage is a fence that has the grant of a scene.
 type stage struct {
 	scheme *snowfence.Scheme
-	grant  snowfence.Grant
+	grant  atomic.Pointer[snowfence.Grant] // never nil; a generator also asks beside its calls
 	seal   func() int64
 }
 
@@ -288,7 +289,10 @@ func (f *stage) Bind(seal func() int64) (func(), error) {
 	return func() {}, nil
 }
 
-func (f *stage) Held(after int64) (snowfence.Grant, bool) { return f.grant, f.grant.Until > after }
+func (f *stage) Held(after int64) (snowfence.Grant, bool) {
+	g := *f.grant.Load()
+	return g, g.Until > after
+}
 
 func (f *stage) Grant(_ context.Context, after int64) (snowfence.Grant, error) {
 	if gr, ok := f.Held(after); ok {
@@ -311,29 +315,31 @@ func TestSpecificationOfGrants(t *testing.T) {
 		}
 	}](t, "grants.json") {
 		f := &stage{scheme: scheme(t, c.Layout, nil)}
-		var now int64
+		f.grant.Store(&snowfence.Grant{})
+		var now atomic.Int64
 		clock := func() (time.Time, time.Duration) {
-			return f.scheme.Layout().TimeOf(now), time.Duration(now) * f.scheme.Layout().Tick
+			tick := now.Load()
+			return f.scheme.Layout().TimeOf(tick), time.Duration(tick) * f.scheme.Layout().Tick
 		}
 		var g *snowfence.Generator
 		for i, step := range c.Steps {
 			switch {
 			case step.Lost:
-				f.grant = snowfence.Grant{}
+				f.grant.Store(&snowfence.Grant{})
 				f.seal()
 			case step.Until != "":
 				gr := snowfence.Grant{
 					Node: number(t, step.Node), From: number(t, step.From), Until: number(t, step.Until),
 				}
-				if g != nil && gr.From != f.grant.From { // else the generator goes on with its grant while it lasts
+				if g != nil && gr.From != f.grant.Load().From { // else the generator goes on with its grant while it lasts
 					f.seal()
 				}
-				f.grant = gr
-			case number(t, step.Now) < now:
+				f.grant.Store(&gr)
+			case number(t, step.Now) < now.Load():
 			default:
-				now = number(t, step.Now)
+				now.Store(number(t, step.Now))
 				got := ""
-				if g == nil && f.grant.Until > 0 {
+				if g == nil && f.grant.Load().Until > 0 {
 					var err error
 					g, err = snowfence.New(snowfence.Config{Fence: f, Lead: c.Lead, Time: clock, MaxWait: -1})
 					if err != nil {
@@ -346,7 +352,7 @@ func TestSpecificationOfGrants(t *testing.T) {
 					}
 				}
 				if got != step.ID {
-					t.Errorf("%s: step %d at %d is %q, want %q", c.Name, i, now, got, step.ID)
+					t.Errorf("%s: step %d at %d is %q, want %q", c.Name, i, now.Load(), got, step.ID)
 				}
 			}
 		}
