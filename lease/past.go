@@ -295,8 +295,8 @@ func (b *Backfill) count(
 	}
 	world := world.From(ctx)
 	next := store.Record{
-		Key: r.Key, Nonce: world.Text(), Revision: r.Revision + 1, Generation: ns.Generation, Until: pastUntil,
-		Holder: pastHolder, At: world.Now().UnixMilli(), Data: c.text(ns.ledger.Epoch),
+		Key: r.Key, Nonce: world.Text(), Revision: r.Revision + 1, Generation: ns.Generation,
+		At: world.Now().UnixMilli(), Data: c.text(ns.ledger.Epoch),
 	}
 	return store.Write{Old: r.Nonce, New: next}, ids, nil
 }

@@ -17,11 +17,6 @@ const (
 	secondsPerHour = 3600
 	countBits      = 13
 	maxCount       = 1<<countBits - 1 // in a second: ticks finer than a millisecond could give more
-
-	// pastHolder keeps these records out of the index of nodes without a holder, and pastUntil
-	// puts them at the end of that of ends.
-	pastHolder = "past"
-	pastUntil  = 1 << 62
 )
 
 // hours counts from 1900, because no epoch is earlier. There are numbers until the year 3813.
