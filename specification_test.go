@@ -331,7 +331,8 @@ func TestSpecificationOfGrants(t *testing.T) {
 				gr := snowfence.Grant{
 					Node: number(t, step.Node), From: number(t, step.From), Until: number(t, step.Until),
 				}
-				if g != nil && gr.From != f.grant.Load().From { // else the generator goes on with its grant while it lasts
+				// With the same first tick the generator goes on with its grant while it lasts.
+				if g != nil && gr.From != f.grant.Load().From {
 					f.seal()
 				}
 				f.grant.Store(&gr)

@@ -65,8 +65,8 @@ func TestBesideAutoIncrement(t *testing.T) {
 			}
 			// Rows that are archived or deleted took their numbers with them.
 			run(db, "DELETE FROM orders")
-			// An old program goes on over it all, on connections that it had before: those of MariaDB
-			// count in ones, so it ends before the first new program.
+			// An old program goes on over it all, on connections that it had before: those of
+			// MariaDB count in ones, so it ends before the first new program.
 			moved, wrote := make(chan struct{}), make(chan int)
 			go func() {
 				for n := 0; t.Context().Err() == nil; n++ {
