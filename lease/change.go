@@ -21,7 +21,7 @@ import (
 // store tells programs that have a number of the old layout by hand: stop them
 // before, and start those of the new one after the time of Namespace.Floor. If ctx
 // ends or the store fails half-way, nothing is granted until you call
-// Change again. Each step can be repeated.
+// Change again. Each step can be repeated. A wrong clock is an [ErrSkew].
 //
 // With fewer nodes, all holders lose their grants and get new ones of the
 // nodes that are left. With more nodes, leases go on. That is the last step from
@@ -48,6 +48,12 @@ func (c NamespaceChange) apply(ctx context.Context, st store.Store, name string,
 			return Namespace{}, err
 		case ns.State == Deleted, ns.State == Changing && c.Scheme == nil:
 			return Namespace{}, ns.notActive()
+		}
+		// With a wrong clock, floors would be too low, and limits that were lowered end too soon.
+		if _, err := checkedClock(ctx, st, world.From(ctx).Now, ns.MaxSkew); err != nil {
+			return Namespace{}, err
+		}
+		switch {
 		case ns.State == Changing: // one that was interrupted
 			return c.relayout(ctx, st, name, now)
 		case !c.keepsLayout(ns):

@@ -59,7 +59,7 @@ func TestRestored(t *testing.T) {
 	}
 }
 
-// Without an answer, or with a clock that is off, nothing is raised.
+// With a clock that is off, nothing is raised, and nothing lowered.
 func TestRestoredInDoubt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScheme(t, "time=41,node=8,seq=12,epoch=1999-01-01,tick=1ms")
@@ -76,7 +76,12 @@ func TestRestoredInDoubt(t *testing.T) {
 		if _, err := op.Restored(t.Context(), "default"); !errors.Is(err, lease.ErrSkew) {
 			t.Errorf("a clock that is off: %v", err)
 		}
-		if ns, err := op.Show(t.Context(), "default"); err != nil || ns.Floor != before.Floor {
+		if _, err := op.Change(t.Context(), "default", lease.NamespaceChange{MaxTTL: time.Second}); !errors.Is(err,
+			lease.ErrSkew) {
+			t.Errorf("limits that are lowered with a clock that is off: %v", err)
+		}
+		if ns, err := op.Show(t.Context(), "default"); err != nil || ns.Floor != before.Floor ||
+			ns.MaxTTL != before.MaxTTL {
 			t.Errorf("%+v, %v", ns, err)
 		}
 	})
