@@ -152,7 +152,7 @@ func New(c Config) (*Generator, error) {
 }
 
 // first takes the first grant.
-func (g *Generator) first(wait time.Duration) error {
+func (g *Generator) first(wait time.Duration) (err error) {
 	if wait <= 0 {
 		wait = time.Second // a file has to be written before the first ID, whatever later calls wait for
 	}
@@ -165,9 +165,22 @@ func (g *Generator) first(wait time.Duration) error {
 			l.TimeOf(now).Format(time.RFC3339), l.Epoch.Format(time.RFC3339))
 	}
 	now = max(now, 0)
+	for again := true; again; {
+		if again, err = g.begin(ctx, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin puts the first grant to use. again means that the fence revoked a grant since it was asked.
+func (g *Generator) begin(ctx context.Context, now int64) (again bool, err error) {
+	g.mu.Lock()
+	revoked := g.revoked
+	g.mu.Unlock()
 	gr, err := g.fence.Grant(ctx, now)
 	if err != nil {
-		return fmt.Errorf("snowfence: no first grant: %w", err)
+		return false, fmt.Errorf("snowfence: no first grant: %w", err)
 	}
 	gr = gr.norm(g.scheme.layout)
 	h, err := newHold(g.scheme, gr, gr.From, now, g.lead)
@@ -175,17 +188,20 @@ func (g *Generator) first(wait time.Duration) error {
 		err = checkGrant(gr, int64(g.spread.size))
 	}
 	if err != nil {
-		return errors.Join(err, g.fence.Release(ctx, gr, gr.From))
+		return false, errors.Join(err, g.fence.Release(ctx, gr, gr.From))
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.revoked > 0 {
-		cause := errors.New("the fence took its first grant back at once")
-		return &WaitError{Reason: ErrFenced, Node: gr.Node, Cause: cause}
+	switch {
+	case g.revoked == revoked:
+		g.held = h
+		g.cur.Store(h.tracks[0])
+		return false, nil
+	case ctx.Err() != nil:
+		cause := errors.New("the fence took its first grant back")
+		return false, &WaitError{Reason: ErrFenced, Node: gr.Node, Cause: cause}
 	}
-	g.held = h
-	g.cur.Store(h.tracks[0])
-	return nil
+	return true, nil
 }
 
 // Scheme returns the scheme of the generator's fence.

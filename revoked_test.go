@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 )
 
 // seized is a fence that takes a grant back while it hands it over.
 type seized struct {
 	*script
-	at   int // which grant; 1 is the first
+	at   int // which grant; 1 is the first, 0 means each
 	asks int // grants handed over
 }
 
@@ -18,7 +19,7 @@ func (f *seized) Grant(ctx context.Context, after int64) (Grant, error) {
 	if err == nil {
 		f.asks++
 	}
-	if err == nil && f.asks == f.at {
+	if err == nil && (f.at == 0 || f.asks == f.at) {
 		f.seal()
 		// What is handed over is gone by now; the next one is another.
 		next := gr
@@ -31,16 +32,17 @@ func (f *seized) Grant(ctx context.Context, after int64) (Grant, error) {
 func (f *seized) Held(after int64) (Grant, bool) { return atHand(f, after) }
 
 // TestRevokedBetweenBindAndInstall: a first grant that is taken back before the generator has it is
-// not used.
+// not used, and the generator asks again, as long as it may wait.
 func TestRevokedBetweenBindAndInstall(t *testing.T) {
 	clock, s := newFakeClock(), testScheme(t, "twitter")
 	now := s.Layout().TickOf(clock.wall)
 	f := &seized{script: newScript(s, Grant{Node: 1, From: now, Until: now + 1000}), at: 1}
-	g, err := New(Config{Fence: f, Time: clock.now})
-	if err == nil {
-		id, err := g.TryNext()
-		t.Fatalf("a generator uses a grant that was taken back: %v, %v", id, err)
+	g := newGenerator(t, Config{Fence: f, Time: clock.now})
+	if gr, ok := g.Grant(); !ok || gr.From != now+1000 || f.asks != 2 {
+		t.Fatalf("after %d grants the generator uses %+v, %v", f.asks, gr, ok)
 	}
+	f = &seized{script: newScript(s, Grant{Node: 1, From: now, Until: now + 1000})}
+	_, err := New(Config{Fence: f, Time: clock.now, MaxWait: time.Millisecond})
 	var w *WaitError
 	if !errors.As(err, &w) || !errors.Is(err, ErrFenced) {
 		t.Errorf("the error is %v", err)
