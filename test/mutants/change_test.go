@@ -16,7 +16,7 @@ var changeMutants = []mutant{
 	m("matrix: others and the leases of another layout", "lease.Namespace.add", "TestMatrixOfFeatures",
 		swap("x != nil", "x != nil && (q.Owner != OwnerOthers || r.Owner != OwnerLeases)")),
 	m("a refused change disturbs nobody", "lease.NamespaceChange.apply", "TestMemory/refused_change",
-		swap("if _, err", `if err != nil {
+		swap("if _, err := c.next(", `if err != nil {
 return Namespace{}, err
 }`)),
 	m("what is granted of a new layout begins with it", "lease.NamespaceChange.next",
