@@ -223,9 +223,8 @@ func TestKitsOfManyGoroutines(t *testing.T) {
 	close(stop)
 	faults.Wait()
 	k.Restore()
-	k.ID()
-	if len(seen) == 0 {
-		t.Error("there was no ID")
+	if id := k.ID(); seen[id] { // perhaps the only one: faults may win each time
+		t.Errorf("%d came twice", id)
 	}
 }
 
