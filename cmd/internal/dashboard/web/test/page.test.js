@@ -179,21 +179,21 @@ test('sequences show what was given last, how fast, and how long the rest lasts'
   assert.match(await card('invoices').innerText(), /RE-\{year\}\{month\}-\{n:6\}[^]*999,999 left in \d{6}/)
 })
 
-/** Nodes of default that are held: the server itself leases some at random. */
-async function held() {
-  const { leases } = await (await fetch(`${rig.url}/v1/default/leases?held=true`)).json()
-  return leases.map((l) => l.node)
+/** Nodes of default that were leased: the server leases some at random, and others after a loss. */
+async function leased() {
+  const { leases } = await (await fetch(`${rig.url}/v1/default/leases`)).json()
+  return leases.map((l) => Number(l.node))
 }
 
-/** Nodes of default that nobody holds. */
+/** Nodes of default that were never leased. */
 async function others() {
-  const taken = await held()
-  return [421, 33, 422, 34].filter((node) => !taken.includes(node))
+  const taken = await leased()
+  return [421, 33, 422, 34, 423, 35].filter((node) => !taken.includes(node))
 }
 
-/** Where 8 nodes in a row are free. */
+/** Where 8 nodes in a row were never leased. */
 async function blocks() {
-  const taken = await held()
+  const taken = await leased()
   return [256, 640, 832].filter((first) => !taken.some((n) => n >= first && n < first + 8))
 }
 
@@ -219,11 +219,12 @@ test('a lease appears in the map and the list, its clock is judged, and its end 
   const page = await at('ns/default')
   const map = page.locator('canvas[role=slider]')
   await map.waitFor()
-  const shows = async (name) => {
+  const square = async () => {
     const columns = Number((await page.locator('.map .hover').innerText()).match(/^(\d+) nodes a row/)[1])
-    return String(await colour(page, node, columns, 1024 / columns)) === String(await variable(page, name))
+    return String(await colour(page, node, columns, 1024 / columns))
   }
-  await until('an empty square', () => shows('--cell-never'))
+  const shows = async (name) => (await square()) === String(await variable(page, name))
+  await until(`an empty square of node ${node}`, () => shows('--cell-never'))
   await rig.do('hold', 'default', node, 'web-7', 40000)
   await until('a marked square', () => shows('--cell-held'))
   const row = page.getByRole('row', { name: /web-7/ })
