@@ -109,13 +109,28 @@ func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
 // unless returns the check of a server, by a SELECT of why it must not be used; "" if it may.
 func unless(unfit string) func(context.Context, *sql.Conn) (*file, error) {
 	return func(ctx context.Context, c *sql.Conn) (*file, error) {
-		var refusal string
+		var version, refusal string
+		if err := c.QueryRowContext(ctx, "SELECT version()").Scan(&version); err != nil {
+			return nil, err
+		}
+		for _, o := range lookalikes {
+			if strings.Contains(version, o.mark) {
+				return nil, fmt.Errorf("the server is %s, which does not show that it was restored: use PostgreSQL, "+
+					"MySQL, MariaDB or etcd", o.name)
+			}
+		}
 		err := c.QueryRowContext(ctx, unfit).Scan(&refusal)
 		if err == nil && refusal != "" {
 			err = errors.New(refusal)
 		}
 		return nil, err
 	}
+}
+
+// lookalikes speak the protocol of a dialect, and have a mark in their version. They lack what
+// shows a restore: xmin, the position of a log, or triggers.
+var lookalikes = []struct{ mark, name string }{
+	{"CockroachDB", "CockroachDB"}, {"-YB-", "YugabyteDB"}, {"TiDB", "TiDB"},
 }
 
 // makeTables makes the tables where there are none, unless an administrator did, and the database's

@@ -237,6 +237,18 @@ func TestTables(t *testing.T) {
 	refused(t, st, "the tables are not there")
 }
 
+// TestLookalikes refuses a server that speaks the protocol alone: here by the version that it names.
+func TestLookalikes(t *testing.T) {
+	t.Parallel()
+	m := servers.StartMariaDB(t, "--version=8.0.11-TiDB-v8.5.1")
+	name := m.NewDatabase(t)
+	_, st := connect(t, m.DSN(name))
+	refused(t, st, "the server is TiDB")
+	if n := m.SQL(t, name, "SHOW TABLES"); n != "" {
+		t.Errorf("tables were made: %s", n)
+	}
+}
+
 // TestEngine does what the error says.
 func TestEngine(t *testing.T) {
 	t.Parallel()

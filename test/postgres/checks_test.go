@@ -312,6 +312,24 @@ func TestTables(t *testing.T) {
 	refused(t, st, "the tables are not there")
 }
 
+// TestLookalikes refuses servers that speak the protocol alone: here by a version() that hides the server's.
+func TestLookalikes(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	for _, c := range []struct{ version, want string }{
+		{"CockroachDB CCL v25.2.1 (x86_64-pc-linux-gnu, built 2025/06/01 00:00:00, go1.23.7)", "the server is CockroachDB"},
+		{"PostgreSQL 15.12-YB-2.25.2.0-b0 on x86_64-pc-linux-gnu, compiled by clang", "the server is YugabyteDB"},
+	} {
+		name := p.NewDatabase(t)
+		p.SQL(t, name, "CREATE SCHEMA fence; CREATE FUNCTION fence.version() RETURNS text LANGUAGE sql AS $$ SELECT '"+c.version+"' $$")
+		_, st := connect(t, p.URL(name)+"&search_path=fence,pg_catalog")
+		refused(t, st, c.want)
+		if n := p.SQL(t, name, "SELECT count(*) FROM pg_tables WHERE tablename LIKE 'snowfence%'"); n != "0" {
+			t.Errorf("%s: %s tables were made", c.want, n)
+		}
+	}
+}
+
 // TestBytes keeps texts apart that a collation may take for the same.
 func TestBytes(t *testing.T) {
 	t.Parallel()
