@@ -73,6 +73,7 @@ require (
 	github.com/snowfence/snowfence/etcdstore v0.1.0
 	github.com/snowfence/snowfence/internal/audit v0.1.0
 	github.com/snowfence/snowfence/internal/simulate v0.1.0
+	github.com/snowfence/snowfence/kubestore v0.1.0
 	github.com/snowfence/snowfence/redisstore v0.1.0
 	github.com/snowfence/snowfence/remote v0.1.0
 	go.yaml.in/yaml/v3 v3.0.6

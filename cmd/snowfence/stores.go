@@ -26,6 +26,8 @@ func storesTopic() *cobra.Command {
   redis+cluster://HOST,HOST,HOST:6379           Redis Cluster
   rediss:, rediss+sentinel:, rediss+cluster:    the same over TLS
   etcd://HOST,HOST,HOST:2379                    etcd
+  kubernetes:///NAMESPACE                       Lease objects of a cluster; in a pod,
+                                                kubernetes:// is its own namespace
 
 The namespace "default" is made at its first use; in sqlite: and mem: all others are, too. On
 servers make the others with "snowfence namespace create" first.
@@ -66,6 +68,7 @@ Parameters stand behind '?', with '&' between them.
                   used), aof=no (they must have synced it), ack_timeout=1s
   redis+sentinel  sentinel_user=, sentinel_password=, sentinel_password_file=
   etcd            prefix=snowfence/, timeout=3s (of one request)
+  kubernetes      kubeconfig=FILE (outside of a pod), timeout=3s (of one request)
 
 "snowfence lease list -v" shows what a store is set up for. A role that may only read can list
 and show, too. On Redis it needs version 7 and +eval_ro +evalsha_ro.`,

@@ -14,7 +14,7 @@ import (
 )
 
 // Schemes are the kinds of stores there are, for help texts.
-const Schemes = "sqlite:PATH, postgres:, mysql:, redis:, etcd: or mem:"
+const Schemes = "sqlite:PATH, postgres:, mysql:, redis:, etcd:, kubernetes: or mem:"
 
 // ErrURL means that a store URL cannot be understood.
 var ErrURL = errors.New("store URL")
@@ -85,7 +85,7 @@ var servers = map[string]struct {
 	"redis": {"6379", openRedis}, "rediss": {"6379", openRedis},
 	"redis+sentinel": {"26379", openRedis}, "rediss+sentinel": {"26379", openRedis},
 	"redis+cluster": {"6379", openRedis}, "rediss+cluster": {"6379", openRedis},
-	"etcd": {"2379", openEtcd},
+	"etcd": {"2379", openEtcd}, "kubernetes": {"", openKubernetes},
 }
 
 // OnServer reports whether a URL names a store on a server.

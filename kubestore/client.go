@@ -1,0 +1,176 @@
+package kubestore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// client speaks to the API server. It sends each request once: a repeated write could not tell its
+// own first attempt from another program's.
+type client struct {
+	http    *http.Client
+	leases  string // URL of the collection
+	token   func() (string, error)
+	timeout time.Duration
+}
+
+// longestAnswer bounds what is read of an answer: a page of 500 objects with the longest texts.
+const longestAnswer = 64 << 20
+
+func newClient(c *Config, timeout time.Duration) (*client, error) {
+	t, err := c.tls()
+	if err != nil {
+		return nil, err
+	}
+	base, err := url.Parse(c.Server)
+	if err != nil || base.Host == "" || base.Scheme != "https" {
+		return nil, errors.New("kubestore: Config.Server is no https URL")
+	}
+	return &client{
+		http: &http.Client{
+			Transport: &http.Transport{
+				TLSClientConfig:     t,
+				ForceAttemptHTTP2:   true,
+				MaxIdleConnsPerHost: parallel,
+				TLSHandshakeTimeout: timeout,
+				// An API server that vanished is noticed before a lease ends.
+				HTTP2: &http.HTTP2Config{SendPingTimeout: 3 * time.Second, PingTimeout: 2 * time.Second},
+			},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		leases:  base.JoinPath("/apis/coordination.k8s.io/v1/namespaces", c.Namespace, "leases").String(),
+		token:   c.Token,
+		timeout: timeout,
+	}, nil
+}
+
+// status is what the API server answers in place of an object.
+type status struct {
+	Message string `json:"message"`
+	Reason  string `json:"reason"`
+	code    int
+}
+
+func (s *status) Error() string {
+	text := fmt.Sprintf("kubestore: the API server answered %d %s: %s", s.code, s.Reason, s.Message)
+	switch s.code {
+	case http.StatusUnauthorized:
+		text += "; it does not accept the token or certificate: get a new one"
+	case http.StatusForbidden:
+		text += "; the account needs get, list, create and update on leases of this namespace: kubectl create role " +
+			"snowfence --verb=get,list,create,update --resource=leases.coordination.k8s.io, and a rolebinding"
+	case http.StatusTooManyRequests:
+		text += "; it is busy, and did nothing: leases try again by themselves"
+	}
+	return text
+}
+
+// is reports whether the API server answered with a code.
+func is(err error, code int) bool {
+	var s *status
+	return errors.As(err, &s) && s.code == code
+}
+
+// do sends a request and reads the answer. It returns the time of the server, with a resolution of a
+// second. A *status means that the server answered; after a write, any other error leaves open
+// whether it was done.
+func (c *client) do(ctx context.Context, method, path string, body, answer any) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return time.Time{}, err
+		}
+		content = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.leases+path, content)
+	if err != nil {
+		return time.Time{}, err
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", "snowfence")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != nil {
+		token, err := c.token()
+		if err != nil {
+			return time.Time{}, fmt.Errorf("kubestore: reading the token: %w", err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("kubestore: %w", err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, longestAnswer))
+	if err != nil {
+		return time.Time{}, fmt.Errorf("kubestore: reading the answer: %w", err)
+	}
+	if resp.StatusCode/100 != 2 {
+		s := &status{code: resp.StatusCode}
+		if json.Unmarshal(text, s) != nil || s.Message == "" {
+			s.Message = strings.ToValidUTF8(string(text[:min(len(text), 200)]), "")
+		}
+		return time.Time{}, s
+	}
+	if err := json.Unmarshal(text, answer); err != nil {
+		return time.Time{}, fmt.Errorf("kubestore: the answer is no JSON: %w", err)
+	}
+	now, _ := http.ParseTime(resp.Header.Get("Date"))
+	return now, nil
+}
+
+// get returns an object by its name, or nil.
+func (c *client) get(ctx context.Context, name string) (*object, time.Time, error) {
+	var o object
+	now, err := c.do(ctx, http.MethodGet, "/"+name, nil, &o)
+	if is(err, http.StatusNotFound) {
+		return nil, now, nil
+	}
+	if err != nil {
+		return nil, now, err
+	}
+	return &o, now, nil
+}
+
+// put writes an object: a new one, or one that still has the UID and version that it was read with.
+// Without the UID, the API server would make a deleted Lease again. A conflict is a *status of 409.
+func (c *client) put(ctx context.Context, o object) (written object, err error) {
+	if o.Metadata.UID == "" {
+		_, err = c.do(ctx, http.MethodPost, "", o, &written)
+	} else {
+		_, err = c.do(ctx, http.MethodPut, "/"+o.Metadata.Name, o, &written)
+	}
+	return written, err
+}
+
+// list returns the objects with a label, in pages, and the version of the collection.
+func (c *client) list(ctx context.Context, selector string) (items []object, version string, err error) {
+	query := url.Values{"labelSelector": {selector}, "limit": {"500"}}
+	for {
+		var page struct {
+			Metadata struct{ ResourceVersion, Continue string }
+			Items    []object
+		}
+		if _, err := c.do(ctx, http.MethodGet, "?"+query.Encode(), nil, &page); err != nil {
+			return nil, "", err
+		}
+		items = append(items, page.Items...)
+		if page.Metadata.Continue == "" {
+			return items, page.Metadata.ResourceVersion, nil
+		}
+		query.Set("continue", page.Metadata.Continue)
+	}
+}

@@ -1,0 +1,102 @@
+package kubestore
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// version is what Kubernetes calls a resource version: of objects of one kind, a later one is a
+// greater number (since Kubernetes 1.35 by documentation, and always with etcd).
+type version uint64
+
+func (s *Store) highest() version {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seen
+}
+
+// note takes in the version of a write, which is above all that were seen before it was sent, unless
+// etcd was restored in between.
+func (s *Store) note(before version, text string) error {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return fmt.Errorf("kubestore: the API server gave the version %q, which is no number", text)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch v := version(n); {
+	case v <= before:
+		s.back = true
+	case v > s.seen:
+		s.seen = v
+	}
+	return nil
+}
+
+// ready makes the object that has the identity, where there is none.
+func (s *Store) ready(ctx context.Context) error {
+	if s.highest() > 0 {
+		return nil
+	}
+	_, _, err := s.identity(ctx)
+	return err
+}
+
+// Identity implements [store.Store]: one for all namespaces.
+func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
+	id, _, err := s.identity(ctx)
+	return id, err
+}
+
+// Now implements [store.Store]. The answer is half a second off at most, and the way of a request.
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	_, now, err := s.identity(ctx)
+	if err != nil || now.IsZero() {
+		return time.Time{}, err
+	}
+	return now.Add(time.Second / 2), nil
+}
+
+// identity reads the object that has the identity, makes it where it is missing, and changes it after
+// a version fell.
+func (s *Store) identity(ctx context.Context) (string, time.Time, error) {
+	for {
+		o, now, err := s.api.get(ctx, idName)
+		if err != nil {
+			return "", now, err
+		}
+		s.mu.Lock()
+		back, seen := s.back, s.seen
+		s.mu.Unlock()
+		if o != nil && !back {
+			id := o.Metadata.UID + "." + o.Metadata.Annotations[noteIdentity]
+			return id, now, s.note(0, o.Metadata.ResourceVersion)
+		}
+		if s.looks {
+			return "", now, fmt.Errorf("kubestore: the namespace has no object %s, or it was restored: let a program "+
+				"write first: %w", idName, store.ErrReadOnly)
+		}
+		next := object{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
+			Name: idName, Annotations: map[string]string{noteIdentity: rand.Text()},
+		}}
+		if o != nil {
+			next.Metadata.UID, next.Metadata.ResourceVersion = o.Metadata.UID, o.Metadata.ResourceVersion
+		}
+		switch _, err := s.api.put(ctx, next); {
+		case err == nil:
+			s.mu.Lock()
+			if s.seen == seen { // what was seen of the state before the restore counts no longer
+				s.seen, s.back = 0, false
+			}
+			s.mu.Unlock()
+		case !is(err, http.StatusConflict): // by another program, which was faster
+			return "", now, err
+		}
+	}
+}

@@ -1,0 +1,251 @@
+// Package kubestore keeps leases in the Kubernetes API: a [store.Store] of Lease objects of
+// coordination.k8s.io/v1. A cluster needs no other database for its IDs.
+//
+//	config, err := kubestore.InCluster()
+//	ids, err := kubestore.Open(ctx, config, nil)
+//
+// # What it promises
+//
+// The API server keeps objects in etcd, and answers reads of single objects and lists without a
+// resource version from a majority of it. A write names the UID and the version of the object that it
+// replaces, so it is a compare-and-swap. IDs are unique within one namespace of one cluster. While
+// the API server is away nothing is renewed: holders run to the end of their grants, and go on by
+// themselves when it is back.
+//
+// Each renewal is one write and two reads of the API server. Keep to 50 renewals a second in a
+// cluster: longer ttls and "snowfence serve" let more programs share them.
+//
+// # What it notices, and what it cannot
+//
+// The store's identity is the UID and a random text of the object "snowfence.id". When it is deleted,
+// grants start above all earlier ones. Versions of a cluster rise with each write. A running
+// program that sees one fall knows that etcd was restored, and changes the identity for all.
+//
+// While no program runs, a restored etcd is not noticed: run "snowfence store restored" before
+// programs start. The API server's clock has a resolution of a second.
+//
+// # What it needs
+//
+// The verbs get, list, create and update on leases in one namespace. Objects have no owner, because
+// Kubernetes would delete them, and the floors of later grants, with it. Do not change or delete
+// them by hand; kubectl get leases -l snowfence/namespace shows holders.
+package kubestore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// Options says how leases are kept. A nil *Options uses the defaults.
+type Options struct {
+	// Timeout bounds one request; 0 means 3 s. Keep it well below a third of the ttl.
+	Timeout time.Duration
+
+	// ReadOnly makes the store change nothing. All methods fail if no program has used the namespace.
+	ReadOnly bool
+}
+
+// Store keeps leases in a namespace of a cluster. It is safe for concurrent use.
+type Store struct {
+	store.Basic
+
+	api   *client
+	looks bool // Options.ReadOnly
+
+	mu       sync.Mutex             // guards what follows
+	versions map[store.Key]metadata // of objects that were read or written last
+	nonces   map[store.Key]string   // of the records in them
+	seen     version
+	back     bool // a version fell, and the identity was not changed yet
+}
+
+// parallel is how many requests a batch has under way, and remembered how many objects are known by
+// their versions. An object that is not known is read before it is written.
+const (
+	parallel   = 8
+	remembered = 4096
+)
+
+// Open leases a node, and returns a generator on it. It makes the namespace "default" where it is
+// missing. Closing the generator ends the lease. Nil options use the defaults.
+func Open(ctx context.Context, c *Config, o *lease.Options) (*snowfence.Generator, error) {
+	st, err := New(c, nil)
+	if err != nil {
+		return nil, err
+	}
+	return lease.Generator(ctx, st, o)
+}
+
+// New returns a store. It does no I/O: errors of the cluster show at the first use.
+func New(c *Config, o *Options) (*Store, error) {
+	o = cmp.Or(o, &Options{})
+	switch {
+	case c == nil || c.Server == "" || c.Namespace == "":
+		return nil, errors.New("kubestore: the Config names no server or no namespace")
+	case o.Timeout < 0:
+		return nil, fmt.Errorf("kubestore: Options.Timeout is %v; it must be positive", o.Timeout)
+	}
+	api, err := newClient(c, cmp.Or(o.Timeout, 3*time.Second))
+	if err != nil {
+		return nil, err
+	}
+	return &Store{api: api, looks: o.ReadOnly, versions: map[store.Key]metadata{}, nonces: map[store.Key]string{}}, nil
+}
+
+// each runs do for the numbers below n, some at the same time.
+func each(n int, do func(int)) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, parallel)
+	for i := range n {
+		slots <- struct{}{}
+		wg.Go(func() {
+			do(i)
+			<-slots
+		})
+	}
+	wg.Wait()
+}
+
+// Get implements [store.Store]. Each key takes a request.
+func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+	records, errs := make([]store.Record, len(keys)), make([]error, len(keys))
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	each(len(keys), func(i int) { records[i], errs[i] = s.read(ctx, keys[i]) })
+	return records, errors.Join(errs...)
+}
+
+// read gets one record and remembers the version of its object.
+func (s *Store) read(ctx context.Context, k store.Key) (store.Record, error) {
+	o, _, err := s.api.get(ctx, objectName(k))
+	if err != nil {
+		return store.Record{}, err
+	}
+	if o == nil {
+		s.remember(k, "", metadata{})
+		return store.Record{Key: k}, nil
+	}
+	r, err := o.record()
+	if err == nil {
+		s.remember(k, r.Nonce, o.Metadata)
+	}
+	return r, err
+}
+
+func (s *Store) remember(k store.Key, nonce string, m metadata) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.nonces) >= remembered {
+		clear(s.nonces)
+		clear(s.versions)
+	}
+	s.nonces[k], s.versions[k] = nonce, metadata{UID: m.UID, ResourceVersion: m.ResourceVersion}
+}
+
+// known returns the version of the object that has a nonce, if it was that when last seen.
+func (s *Store) known(k store.Key, nonce string) (metadata, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, ok := s.nonces[k]
+	return s.versions[k], ok && last == nonce
+}
+
+// List implements [store.Store]. It reads the whole namespace.
+func (s *Store) List(ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int) ([]store.Record, error) {
+	all, err := s.list(ctx, labelNamespace+"="+labelOf(namespace))
+	all = slices.DeleteFunc(all, func(r store.Record) bool {
+		return r.Namespace != namespace || r.Node < nodes.From || r.Node >= nodes.Until
+	})
+	slices.SortFunc(all, func(a, b store.Record) int { return cmp.Compare(a.Node, b.Node) })
+	return all[:min(len(all), limit)], err
+}
+
+// Heads implements [store.Store].
+func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
+	all, err := s.list(ctx, labelHead)
+	slices.SortFunc(all, func(a, b store.Record) int { return cmp.Compare(a.Namespace, b.Namespace) })
+	return all, err
+}
+
+func (s *Store) list(ctx context.Context, selector string) ([]store.Record, error) {
+	if err := s.ready(ctx); err != nil {
+		return nil, err
+	}
+	items, _, err := s.api.list(ctx, selector)
+	records := make([]store.Record, 0, len(items))
+	for _, o := range items {
+		r, recordErr := o.record()
+		if recordErr != nil {
+			return nil, recordErr
+		}
+		records = append(records, r)
+	}
+	return records, err
+}
+
+// Swap implements [store.Store]. Each write is a request, and another one if the object is not known.
+func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
+	errs := make([]error, len(writes))
+	err := store.Check(writes)
+	if err == nil {
+		err = s.ready(ctx)
+	}
+	each(len(writes), func(i int) {
+		if errs[i] = err; err == nil {
+			errs[i] = s.swap(ctx, writes[i])
+		}
+	})
+	return errs
+}
+
+// swap writes one record. A conflict with an object that still has the old nonce was with a change
+// of something else, such as a label: the write is tried with the new version.
+func (s *Store) swap(ctx context.Context, w store.Write) error {
+	for sent := false; ; sent = true {
+		known, ok := s.known(w.New.Key, w.Old)
+		if !ok {
+			r, err := s.read(ctx, w.New.Key)
+			switch {
+			case err != nil:
+				return err
+			case sent && r.Nonce == w.New.Nonce:
+				return nil // a proxy sent the write twice, and the first one was done
+			case r.Nonce != w.Old:
+				return store.ErrLost
+			}
+			known, _ = s.known(w.New.Key, w.Old)
+		}
+		o := objectOf(w.New)
+		o.Metadata.UID, o.Metadata.ResourceVersion = known.UID, known.ResourceVersion
+		before := s.highest()
+		written, err := s.api.put(ctx, o)
+		if is(err, http.StatusConflict) {
+			s.forget(w.New.Key)
+			continue
+		}
+		if err != nil {
+			s.forget(w.New.Key)
+			return err
+		}
+		s.remember(w.New.Key, w.New.Nonce, written.Metadata)
+		return s.note(before, written.Metadata.ResourceVersion)
+	}
+}
+
+func (s *Store) forget(k store.Key) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.nonces, k)
+	delete(s.versions, k)
+}

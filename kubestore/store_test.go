@@ -1,0 +1,293 @@
+package kubestore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/store/storetest"
+)
+
+func open(t *testing.T, s *server) *Store {
+	t.Helper()
+	st, err := New(s.config(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	each := func(t *testing.T) store.Store { return open(t, newServer(t)) }
+	storetest.Run(t, each)
+	storetest.RunCounts(t, each)
+}
+
+func record(nonce string) store.Record {
+	return store.Record{Key: store.Key{Namespace: "Max_1", Node: 5}, Nonce: nonce, Revision: 1, Holder: "h", Label: "pod-7"}
+}
+
+func swap(t *testing.T, st store.Store, old string, r store.Record) error {
+	t.Helper()
+	return st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]
+}
+
+// on returns a condition that holds once, for a method on the record's object.
+func on(method string) func(*http.Request) bool {
+	done := false
+	return func(r *http.Request) bool {
+		hit := !done && r.Method == method && (method == http.MethodPost || strings.HasSuffix(r.URL.Path, objectName(record("").Key)))
+		done = done || hit
+		return hit
+	}
+}
+
+// What a person changes beside the record does not make a write fail; what another program writes does.
+func TestConflicts(t *testing.T) {
+	s := newServer(t)
+	st := open(t, s)
+	if err := swap(t, st, "", record("a")); err != nil {
+		t.Fatal(err)
+	}
+	s.touch(t, func(o *object) { o.Metadata.Labels["seen-by"] = "me" })
+	if err := swap(t, st, "a", record("b")); err != nil {
+		t.Error("after another label: ", err)
+	}
+	if err := swap(t, open(t, s), "b", record("c")); err != nil {
+		t.Error("of another program: ", err)
+	}
+	if err := swap(t, st, "b", record("d")); !errors.Is(err, store.ErrLost) {
+		t.Error("after another program: ", err)
+	}
+	if err := swap(t, st, "", record("e")); !errors.Is(err, store.ErrLost) {
+		t.Error("a new record where there is one: ", err)
+	}
+}
+
+// touch changes the record's object behind the store's back.
+func (s *server) touch(t *testing.T, change func(*object)) {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o := s.objects[objectName(record("").Key)]
+	change(&o)
+	if _, refusal := s.write(o, false); refusal != nil {
+		t.Fatal(refusal)
+	}
+}
+
+// A deleted object does not come back with the version that the store remembers, as a PUT without UID would do.
+func TestDeletedObject(t *testing.T) {
+	s := newServer(t)
+	st := open(t, s)
+	if err := swap(t, st, "", record("a")); err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	delete(s.objects, objectName(record("").Key))
+	s.mu.Unlock()
+	if err := swap(t, st, "a", record("b")); !errors.Is(err, store.ErrLost) {
+		t.Error(err)
+	}
+}
+
+// An answer that is lost leaves open whether the write was done. A proxy that sends a write twice does not make it a loss.
+func TestLostAnswers(t *testing.T) {
+	for _, method := range []string{http.MethodPost, http.MethodPut} {
+		s := newServer(t)
+		st := open(t, s)
+		if _, err := st.Identity(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		old := ""
+		if method == http.MethodPut {
+			if err := swap(t, st, "", record("a")); err != nil {
+				t.Fatal(err)
+			}
+			old = "a"
+		}
+		s.set(func() { s.lose = on(method) })
+		if err := swap(t, st, old, record("b")); err == nil || errors.Is(err, store.ErrLost) {
+			t.Errorf("%s: the answer was lost: %v", method, err)
+		}
+		r, err := st.Get(t.Context(), []store.Key{record("").Key})
+		if err != nil || r[0].Nonce != "b" {
+			t.Errorf("%s: %+v, %v", method, r, err)
+		}
+		s.set(func() { s.answer = twice(s, on(http.MethodPut)) })
+		if err := swap(t, st, "b", record("c")); err != nil {
+			t.Errorf("%s: sent twice: %v", method, err)
+		}
+	}
+}
+
+func (s *server) set(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change()
+}
+
+// twice carries out a write before it is carried out, as a proxy that sends it again.
+func twice(s *server, hit func(*http.Request) bool) func(*http.Request) *status {
+	return func(r *http.Request) *status {
+		if !hit(r) {
+			return nil
+		}
+		var first bytes.Buffer
+		_, _ = first.ReadFrom(r.Body)
+		r.Body = http.NoBody
+		var o object
+		if err := json.Unmarshal(first.Bytes(), &o); err != nil {
+			return &status{code: 400, Message: err.Error()}
+		}
+		if _, refusal := s.write(o, false); refusal != nil {
+			return refusal
+		}
+		_, refusal := s.write(o, false)
+		return refusal
+	}
+}
+
+// A version that falls means that etcd was restored: the identity changes for all, once.
+func TestVersionFalls(t *testing.T) {
+	s := newServer(t)
+	st, other := open(t, s), open(t, s)
+	before := identity(t, st)
+	if err := swap(t, st, "", record("a")); err != nil {
+		t.Fatal(err)
+	}
+	if id := identity(t, other); id != before {
+		t.Errorf("two programs see %q and %q", before, id)
+	}
+	s.set(func() { s.version -= 500 })
+	if err := swap(t, st, "a", record("b")); err != nil {
+		t.Fatal(err)
+	}
+	after := identity(t, st)
+	if after == before {
+		t.Error("the identity stayed over a fallen version")
+	}
+	if id := identity(t, other); id != after {
+		t.Errorf("the other program sees %q, not %q", id, after)
+	}
+	if err := swap(t, st, "b", record("c")); err != nil {
+		t.Fatal(err)
+	}
+	if id := identity(t, st); id != after {
+		t.Error("the identity changed twice")
+	}
+	s.set(func() { delete(s.objects, idName) })
+	if id := identity(t, other); id == after {
+		t.Error("the identity stayed after its object was deleted")
+	}
+}
+
+func identity(t *testing.T, st *Store) string {
+	t.Helper()
+	id, err := st.Identity(t.Context(), "")
+	if err != nil || id == "" {
+		t.Fatal(id, err)
+	}
+	return id
+}
+
+// A program that only looks writes nothing.
+func TestReadOnly(t *testing.T) {
+	s := newServer(t)
+	looks, err := New(s.config(), &Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := looks.Get(t.Context(), []store.Key{record("").Key}); !errors.Is(err, store.ErrReadOnly) {
+		t.Error(err)
+	}
+	st := open(t, s)
+	if err := swap(t, st, "", record("a")); err != nil {
+		t.Fatal(err)
+	}
+	s.set(func() { s.sent = nil })
+	if r, err := looks.Get(t.Context(), []store.Key{record("").Key}); err != nil || r[0].Label != "pod-7" {
+		t.Error(r, err)
+	}
+	if _, err := looks.Heads(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s.set(func() {
+		for _, request := range s.sent {
+			if !strings.HasPrefix(request, "GET") {
+				t.Error("a program that looks sent ", request)
+			}
+		}
+	})
+}
+
+// The errors of the API server say what to do.
+func TestRefusals(t *testing.T) {
+	s := newServer(t)
+	st := open(t, s)
+	for want, answer := range map[string]status{
+		"get a new one":                        {code: 401, Reason: "Unauthorized", Message: "Unauthorized"},
+		"--verb=get,list,create,update":        {code: 403, Reason: "Forbidden", Message: `leases is forbidden: User "u" cannot get`},
+		"did nothing":                          {code: 429, Reason: "TooManyRequests", Message: "too many requests"},
+		"503 ServiceUnavailable: etcd is gone": {code: 503, Reason: "ServiceUnavailable", Message: "etcd is gone"},
+	} {
+		s.set(func() { s.answer = func(*http.Request) *status { return &answer } })
+		if err := swap(t, st, "", record("a")); err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, which should say %q", err, want)
+		}
+	}
+	s.Close()
+	if _, err := st.Heads(context.Background()); err == nil {
+		t.Error("a server that is gone answered")
+	}
+}
+
+// An object of another program under a name of ours is an error, and is not written over.
+func TestForeignObject(t *testing.T) {
+	s := newServer(t)
+	st := open(t, s)
+	if err := swap(t, st, "", record("a")); err != nil {
+		t.Fatal(err)
+	}
+	s.touch(t, func(o *object) { o.Metadata.Annotations = nil })
+	for _, err := range []error{swap(t, open(t, s), "a", record("b")), swap(t, open(t, s), "", record("b"))} {
+		if err == nil || !strings.Contains(err.Error(), "was not made by this store") {
+			t.Error(err)
+		}
+	}
+}
+
+// What Kubernetes allows: k8s.io/apimachinery/pkg/util/validation.
+var (
+	subdomain  = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+	labelValue = regexp.MustCompile(`^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`)
+)
+
+// Names of objects and labels are what Kubernetes allows, and differ where keys do.
+func TestNames(t *testing.T) {
+	seen := map[string]string{}
+	for _, ns := range []string{"default", "x", "X", "x58", "-", "a-", "a-b", "a.b", "a_b", "#orders", strings.Repeat("Z", 64), strings.Repeat("-", 64), "ä"} {
+		for _, node := range []int64{0, 1, -1, -2, 1 << 40, -1 << 50} {
+			k := store.Key{Namespace: ns, Node: node}
+			name, label := objectName(k), labelOf(ns)
+			if other, ok := seen[name]; ok {
+				t.Errorf("%v and %s are %s", k, other, name)
+			}
+			seen[name] = ns
+			if len(name) > 253 || !subdomain.MatchString(name) || len(label) > 63 || !labelValue.MatchString(label) {
+				t.Errorf("%v: name %q, label %q", k, name, label)
+			}
+			r := store.Record{Key: k, Nonce: "n"}
+			if got, err := objectOf(r).record(); err != nil || got != r {
+				t.Errorf("%+v became %+v, %v", r, got, err)
+			}
+		}
+	}
+}
