@@ -45,7 +45,11 @@ secret:
 {{- end }}
 
 {{- define "snowfence.pod" -}}
+{{- if .Values.store.secret }}
 automountServiceAccountToken: false
+{{- else }}
+serviceAccountName: {{ include "snowfence.name" . }}
+{{- end }}
 enableServiceLinks: false # a service named snowfence-store would set SNOWFENCE_STORE_PORT and the like
 {{- with .Values.image.pullSecrets }}
 imagePullSecrets:
@@ -82,9 +86,13 @@ securityContext:
 {{- end }}
 
 {{- define "snowfence.store" -}}
+{{- if .Values.store.secret }}
 - name: SNOWFENCE_STORE
   valueFrom:
     secretKeyRef: {name: {{ .Values.store.secret | quote }}, key: {{ .Values.store.key | quote }}}
+{{- else }}
+- {name: SNOWFENCE_STORE, value: "kubernetes://"}
+{{- end }}
 {{- with .Values.env }}
 {{ toYaml . }}
 {{- end }}
