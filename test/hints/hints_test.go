@@ -18,7 +18,7 @@ import (
 const root = "../.."
 
 // product are the folders whose texts people meet.
-var product = []string{".", "nodes", "lease", "sqlstore", "etcdstore", "redisstore", "remote", "cmd"}
+var product = []string{".", "nodes", "lease", "sqlstore", "etcdstore", "kubestore", "redisstore", "remote", "cmd"}
 
 // others are folders in them whose texts are for developers.
 var others = []string{"storetest", "rig", "libsnowfence"}
@@ -33,7 +33,7 @@ var told = regexp.MustCompile(`snowfence (new|namespace|lease|serve|token|secret
 var set = regexp.MustCompile(`(: |, |; |, and |: then )(set|raise|open the file with) |make room|SET GLOBAL `)
 
 // stores are the folders of stores.
-var stores = regexp.MustCompile(`(sqlstore|etcdstore|redisstore)/[a-z_]+\.go$`)
+var stores = regexp.MustCompile(`(sqlstore|etcdstore|kubestore|redisstore)/[a-z_]+\.go$`)
 
 // statement is SQL that the product runs itself.
 var statement = regexp.MustCompile(`^(SELECT|ALTER TABLE|GRANT) [^:]*`)
