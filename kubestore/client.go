@@ -79,9 +79,9 @@ func is(err error, code int) bool {
 	return errors.As(err, &s) && s.code == code
 }
 
-// do sends a request and reads the answer. It returns the time of the server, with a resolution of a
-// second. A *status means that the server answered; after a write, any other error leaves open
-// whether it was done.
+// do sends a request and reads the answer. It returns the time of the server, with a resolution
+// of a second. A *status means that the server answered; after a write, any other error leaves
+// open whether it was done.
 func (c *client) do(ctx context.Context, method, path string, body, answer any) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -156,20 +156,20 @@ func (c *client) put(ctx context.Context, o object) (written object, err error) 
 	return written, err
 }
 
-// list returns the objects with a label, in pages, and the version of the collection.
-func (c *client) list(ctx context.Context, selector string) (items []object, version string, err error) {
+// list returns the objects with a label, which it reads in pages.
+func (c *client) list(ctx context.Context, selector string) (items []object, err error) {
 	query := url.Values{"labelSelector": {selector}, "limit": {"500"}}
 	for {
 		var page struct {
-			Metadata struct{ ResourceVersion, Continue string }
+			Metadata struct{ Continue string }
 			Items    []object
 		}
 		if _, err := c.do(ctx, http.MethodGet, "?"+query.Encode(), nil, &page); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		items = append(items, page.Items...)
 		if page.Metadata.Continue == "" {
-			return items, page.Metadata.ResourceVersion, nil
+			return items, nil
 		}
 		query.Set("continue", page.Metadata.Continue)
 	}

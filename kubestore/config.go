@@ -14,15 +14,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Config says where the API server is, and who the client is. [InCluster] and [Kubeconfig] make one.
+// Config says where the API server is, and who the client is. [InCluster] and [Kubeconfig] make
+// one.
 type Config struct {
 	Server     string // its URL
 	ServerName string // in its certificate, if that is not the host of the URL
 	Namespace  string // of the cluster, in which the objects are
 	CA         []byte // certificates in PEM; nil means those of the system
 
-	// Token returns the bearer token. It is called before each request, because tokens of pods change
-	// every hour. Nil means no token.
+	// Token returns the bearer token. It is called before each request, because tokens of pods
+	// change every hour. Nil means no token.
 	Token func() (string, error)
 
 	// Certificate is the client's, for [tls.Config.Certificates]; nil means none.
@@ -136,7 +137,8 @@ func (c *Config) setCluster(f *kubeconfig, name, dir string) (err error) {
 			continue
 		}
 		if x.Cluster.Insecure || x.Cluster.Proxy != "" {
-			return errors.New("insecure-skip-tls-verify and proxy-url are not supported: give the certificate-authority")
+			return errors.New("insecure-skip-tls-verify and proxy-url are not supported: give the " +
+				"certificate-authority")
 		}
 		c.Server, c.ServerName = x.Cluster.Server, x.Cluster.ServerName
 		c.CA, err = content(x.Cluster.CAData, x.Cluster.CA, dir)

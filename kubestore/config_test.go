@@ -23,12 +23,16 @@ func TestInCluster(t *testing.T) {
 	s, dir := newServer(t), t.TempDir()
 	host, port, _ := strings.Cut(strings.TrimPrefix(s.URL, "https://"), ":")
 	env := map[string]string{"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
-	if _, err := inCluster(func(string) string { return "" }, dir); err == nil || !strings.Contains(err.Error(), "name a kubeconfig file") {
-		t.Error(err)
+	says := func(err error, want string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, which should say %q", err, want)
+		}
 	}
-	if _, err := inCluster(func(n string) string { return env[n] }, dir); err == nil || !strings.Contains(err.Error(), "automountServiceAccountToken") {
-		t.Error(err)
-	}
+	_, err := inCluster(func(string) string { return "" }, dir)
+	says(err, "name a kubeconfig file")
+	_, err = inCluster(func(n string) string { return env[n] }, dir)
+	says(err, "automountServiceAccountToken")
 	write(t, filepath.Join(dir, "ca.crt"), string(s.config().CA))
 	write(t, filepath.Join(dir, "namespace"), "ids\n")
 	write(t, filepath.Join(dir, "token"), "old\n")
@@ -40,9 +44,7 @@ func TestInCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := swap(t, st, "", record("a")); err == nil || !strings.Contains(err.Error(), "401") {
-		t.Error(err)
-	}
+	says(swap(t, st, "", record("a")), "401")
 	write(t, filepath.Join(dir, "token"), "token\n")
 	if err := swap(t, st, "", record("a")); err != nil {
 		t.Error(err)

@@ -21,8 +21,8 @@ func (s *Store) highest() version {
 	return s.seen
 }
 
-// note takes in the version of a write, which is above all that were seen before it was sent, unless
-// etcd was restored in between.
+// note takes in the version of a write, which is above all that were seen before it was sent,
+// unless etcd was restored in between.
 func (s *Store) note(before version, text string) error {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
@@ -63,8 +63,8 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	return now.Add(time.Second / 2), nil
 }
 
-// identity reads the object that has the identity, makes it where it is missing, and changes it after
-// a version fell.
+// identity reads the object that has the identity, makes it where it is missing, and changes it
+// after a version fell.
 func (s *Store) identity(ctx context.Context) (string, time.Time, error) {
 	for {
 		o, now, err := s.api.get(ctx, idName)

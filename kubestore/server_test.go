@@ -80,14 +80,14 @@ func (s *server) handle(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if refusal != nil {
-		body = map[string]any{"kind": "Status", "status": "Failure", "message": refusal.Message, "reason": refusal.Reason, "code": refusal.code}
+		body = map[string]any{"kind": "Status", "message": refusal.Message, "reason": refusal.Reason}
 		w.WriteHeader(refusal.code)
 	}
 	_ = json.NewEncoder(w).Encode(body)
 }
 
 func notFound(name string) *status {
-	return &status{code: 404, Reason: "NotFound", Message: fmt.Sprintf("leases.coordination.k8s.io %q not found", name)}
+	return &status{code: 404, Reason: "NotFound", Message: fmt.Sprintf("leases %q not found", name)}
 }
 
 // write makes or replaces an object. A PUT makes a missing one, unless it names a UID.
@@ -95,15 +95,15 @@ func (s *server) write(o object, create bool) (any, *status) {
 	name := o.Metadata.Name
 	old, exists := s.objects[name]
 	conflict := func(why string) *status {
-		return &status{code: 409, Reason: "Conflict", Message: fmt.Sprintf("Operation cannot be fulfilled on leases.coordination.k8s.io %q: %s", name, why)}
+		return &status{code: 409, Reason: "Conflict", Message: fmt.Sprintf("leases %q: %s", name, why)}
 	}
 	switch {
 	case create && exists:
-		return nil, &status{code: 409, Reason: "AlreadyExists", Message: fmt.Sprintf("leases.coordination.k8s.io %q already exists", name)}
+		return nil, &status{code: 409, Reason: "AlreadyExists", Message: fmt.Sprintf("leases %q already exists", name)}
 	case !exists && o.Metadata.UID != "", exists && o.Metadata.UID != "" && o.Metadata.UID != old.Metadata.UID:
-		return nil, conflict("Precondition failed: UID in precondition: " + o.Metadata.UID + ", UID in object meta: " + old.Metadata.UID)
+		return nil, conflict("Precondition failed: UID in precondition: " + o.Metadata.UID)
 	case exists && o.Metadata.ResourceVersion != old.Metadata.ResourceVersion:
-		return nil, conflict("the object has been modified; please apply your changes to the latest version and try again")
+		return nil, conflict("the object has been modified")
 	}
 	s.version++
 	o.Metadata.Namespace = "ids"
@@ -113,7 +113,8 @@ func (s *server) write(o object, create bool) (any, *status) {
 	return o, nil
 }
 
-// list returns a page of two objects, because a page that is shorter than the limit may have a next one.
+// list returns a page of two objects, because a page that is shorter than the limit may have a
+// next one.
 func (s *server) list(r *http.Request) any {
 	label, value, equal := strings.Cut(r.URL.Query().Get("labelSelector"), "=")
 	var names []string
@@ -133,5 +134,5 @@ func (s *server) list(r *http.Request) any {
 	for _, name := range names {
 		items = append(items, s.objects[name])
 	}
-	return map[string]any{"items": items, "metadata": map[string]string{"resourceVersion": strconv.Itoa(s.version), "continue": next}}
+	return map[string]any{"items": items, "metadata": map[string]string{"continue": next}}
 }

@@ -7,19 +7,20 @@
 // # What it promises
 //
 // The API server keeps objects in etcd, and answers reads of single objects and lists without a
-// resource version from a majority of it. A write names the UID and the version of the object that it
-// replaces, so it is a compare-and-swap. IDs are unique within one namespace of one cluster. While
-// the API server is away nothing is renewed: holders run to the end of their grants, and go on by
-// themselves when it is back.
+// resource version from a majority of it. A write names the UID and the version of the object
+// that it replaces, so it is a compare-and-swap. IDs are unique within one namespace of one
+// cluster. While the API server is away nothing is renewed: holders run to the end of their
+// grants, and go on by themselves when it is back.
 //
 // Each renewal is one write and two reads of the API server. Keep to 50 renewals a second in a
 // cluster: longer ttls and "snowfence serve" let more programs share them.
 //
 // # What it notices, and what it cannot
 //
-// The store's identity is the UID and a random text of the object "snowfence.id". When it is deleted,
-// grants start above all earlier ones. Versions of a cluster rise with each write. A running
-// program that sees one fall knows that etcd was restored, and changes the identity for all.
+// The store's identity is the UID and a random text of the object "snowfence.id". When it is
+// deleted, grants start above all earlier ones. Versions of a cluster rise with each write. A
+// running program that sees one fall knows that etcd was restored, and changes the identity for
+// all.
 //
 // While no program runs, a restored etcd is not noticed: run "snowfence store restored" before
 // programs start. The API server's clock has a resolution of a second.
@@ -51,7 +52,8 @@ type Options struct {
 	// Timeout bounds one request; 0 means 3 s. Keep it well below a third of the ttl.
 	Timeout time.Duration
 
-	// ReadOnly makes the store change nothing. All methods fail if no program has used the namespace.
+	// ReadOnly makes the store change nothing. All methods fail if no program has used the
+	// namespace.
 	ReadOnly bool
 }
 
@@ -162,7 +164,9 @@ func (s *Store) known(k store.Key, nonce string) (metadata, bool) {
 }
 
 // List implements [store.Store]. It reads the whole namespace.
-func (s *Store) List(ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int) ([]store.Record, error) {
+func (s *Store) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]store.Record, error) {
 	all, err := s.list(ctx, labelNamespace+"="+labelOf(namespace))
 	all = slices.DeleteFunc(all, func(r store.Record) bool {
 		return r.Namespace != namespace || r.Node < nodes.From || r.Node >= nodes.Until
@@ -182,7 +186,7 @@ func (s *Store) list(ctx context.Context, selector string) ([]store.Record, erro
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	items, _, err := s.api.list(ctx, selector)
+	items, err := s.api.list(ctx, selector)
 	records := make([]store.Record, 0, len(items))
 	for _, o := range items {
 		r, recordErr := o.record()
@@ -194,7 +198,8 @@ func (s *Store) list(ctx context.Context, selector string) ([]store.Record, erro
 	return records, err
 }
 
-// Swap implements [store.Store]. Each write is a request, and another one if the object is not known.
+// Swap implements [store.Store]. Each write is a request, and another one if the object is not
+// known.
 func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
 	err := store.Check(writes)

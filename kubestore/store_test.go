@@ -31,7 +31,8 @@ func TestConformance(t *testing.T) {
 }
 
 func record(nonce string) store.Record {
-	return store.Record{Key: store.Key{Namespace: "Max_1", Node: 5}, Nonce: nonce, Revision: 1, Holder: "h", Label: "pod-7"}
+	k := store.Key{Namespace: "Max_1", Node: 5}
+	return store.Record{Key: k, Nonce: nonce, Revision: 1, Holder: "h", Label: "pod-7"}
 }
 
 func swap(t *testing.T, st store.Store, old string, r store.Record) error {
@@ -43,13 +44,15 @@ func swap(t *testing.T, st store.Store, old string, r store.Record) error {
 func on(method string) func(*http.Request) bool {
 	done := false
 	return func(r *http.Request) bool {
-		hit := !done && r.Method == method && (method == http.MethodPost || strings.HasSuffix(r.URL.Path, objectName(record("").Key)))
+		hit := !done && r.Method == method &&
+			(method == http.MethodPost || strings.HasSuffix(r.URL.Path, objectName(record("").Key)))
 		done = done || hit
 		return hit
 	}
 }
 
-// What a person changes beside the record does not make a write fail; what another program writes does.
+// What a person changes beside the record does not make a write fail; what another program writes
+// does.
 func TestConflicts(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
@@ -83,7 +86,8 @@ func (s *server) touch(t *testing.T, change func(*object)) {
 	}
 }
 
-// A deleted object does not come back with the version that the store remembers, as a PUT without UID would do.
+// A deleted object does not come back with the version that the store remembers, as a PUT without
+// UID would do.
 func TestDeletedObject(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
@@ -98,7 +102,8 @@ func TestDeletedObject(t *testing.T) {
 	}
 }
 
-// An answer that is lost leaves open whether the write was done. A proxy that sends a write twice does not make it a loss.
+// An answer that is lost leaves open whether the write was done. A proxy that sends a write twice
+// does not make it a loss.
 func TestLostAnswers(t *testing.T) {
 	for _, method := range []string{http.MethodPost, http.MethodPut} {
 		s := newServer(t)
@@ -239,7 +244,8 @@ func TestRefusals(t *testing.T) {
 		"503 ServiceUnavailable: etcd is gone": {code: 503, Reason: "ServiceUnavailable", Message: "etcd is gone"},
 	} {
 		s.set(func() { s.answer = func(*http.Request) *status { return &answer } })
-		if err := swap(t, st, "", record("a")); err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), want) {
+		err := swap(t, st, "", record("a"))
+		if err == nil || errors.Is(err, store.ErrLost) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, which should say %q", err, want)
 		}
 	}
@@ -273,7 +279,10 @@ var (
 // Names of objects and labels are what Kubernetes allows, and differ where keys do.
 func TestNames(t *testing.T) {
 	seen := map[string]string{}
-	for _, ns := range []string{"default", "x", "X", "x58", "-", "a-", "a-b", "a.b", "a_b", "#orders", strings.Repeat("Z", 64), strings.Repeat("-", 64), "ä"} {
+	for _, ns := range []string{
+		"default", "x", "X", "x58", "-", "a-", "a-b", "a.b", "a_b", "#orders", "ä",
+		strings.Repeat("Z", 64), strings.Repeat("-", 64),
+	} {
 		for _, node := range []int64{0, 1, -1, -2, 1 << 40, -1 << 50} {
 			k := store.Key{Namespace: ns, Node: node}
 			name, label := objectName(k), labelOf(ns)

@@ -237,7 +237,8 @@ func TestTables(t *testing.T) {
 	refused(t, st, "the tables are not there")
 }
 
-// TestLookalikes refuses a server that speaks the protocol alone: here by the version that it names.
+// TestLookalikes refuses a server that speaks the protocol alone: here by the version that it
+// names.
 func TestLookalikes(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t, "--version=8.0.11-TiDB-v8.5.1")

@@ -312,7 +312,8 @@ func TestTables(t *testing.T) {
 	refused(t, st, "the tables are not there")
 }
 
-// TestLookalikes refuses servers that speak the protocol alone: here by a version() that hides the server's.
+// TestLookalikes refuses servers that speak the protocol alone: here by a version() that hides
+// the server's.
 func TestLookalikes(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -321,7 +322,8 @@ func TestLookalikes(t *testing.T) {
 		{"PostgreSQL 15.12-YB-2.25.2.0-b0 on x86_64-pc-linux-gnu, compiled by clang", "the server is YugabyteDB"},
 	} {
 		name := p.NewDatabase(t)
-		p.SQL(t, name, "CREATE SCHEMA fence; CREATE FUNCTION fence.version() RETURNS text LANGUAGE sql AS $$ SELECT '"+c.version+"' $$")
+		p.SQL(t, name, "CREATE SCHEMA fence; CREATE FUNCTION fence.version() RETURNS text LANGUAGE sql"+
+			" AS $$ SELECT '"+c.version+"' $$")
 		_, st := connect(t, p.URL(name)+"&search_path=fence,pg_catalog")
 		refused(t, st, c.want)
 		if n := p.SQL(t, name, "SELECT count(*) FROM pg_tables WHERE tablename LIKE 'snowfence%'"); n != "0" {
