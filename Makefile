@@ -152,7 +152,7 @@ image: ## build the image IMAGE (localhost/snowfence) for amd64 and arm64 from b
 	@scripts/setup.sh buildah
 	@scripts/image.sh bin/release "$(IMAGE)"
 
-platforms: ## check the table of platforms in README.md, run tests emulated, print the sizes of the program (PLATFORMS: such as "linux/arm64 tags")
+platforms: ## check the table in docs/prove/platforms.md, run tests emulated, print the sizes of the program (PLATFORMS: such as "linux/arm64 tags")
 	@scripts/setup.sh qemu-user
 	@scripts/platforms.sh $(PLATFORMS)
 

@@ -5,8 +5,8 @@
 //		DialKeepAliveTime:    5 * time.Second, // notices a machine that vanished before a request times out
 //		DialKeepAliveTimeout: 3 * time.Second,
 //	})
-//	st, err := etcdstore.New(client, nil)
-//	l, err := lease.Open(ctx, st, "default", scheme, nil)
+//	ids, err := etcdstore.Open(ctx, client, nil)
+//	id, err := ids.Next(ctx)
 //
 // # What it promises
 //

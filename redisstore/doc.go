@@ -1,8 +1,8 @@
 // Package redisstore keeps leases in Redis: a [store.Store] over your rueidis client.
 //
 //	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{"127.0.0.1:6379"}})
-//	st, err := redisstore.New(client, nil)
-//	l, err := lease.Open(ctx, st, "default", scheme, nil)
+//	ids, err := redisstore.Open(ctx, client, nil)
+//	id, err := ids.Next(ctx)
 //
 // The same client type speaks to a single server, to servers behind Sentinel, and to a
 // cluster, with TLS and users. With ClientOption.Sentinel set TopologyRefreshInterval to

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# platforms.sh [PART...]: checks the table of platforms in README.md, row by row: builds and vets what a row names, and runs tests where it says "tested" or
+# platforms.sh [PART...]: checks the table in docs/prove/platforms.md, row by row: builds and vets what a row names, and runs tests where it says "tested" or
 # "emulated". A part is a platform, such as linux/arm64, or `tags`, which builds the program without each driver and prints the sizes. Without a part,
 # it checks all.
 #
@@ -46,13 +46,13 @@ tests() { # tests GOOS GOARCH WORD: runs what the word promises
 		SNOWFENCE_EMULATOR=$emulator GOOS=$1 GOARCH=$2 "$work/strict" -exec "$emulator" -short -count=1 -vet=off -timeout="$limit" -run="$chosen" -skip="$left_out" "${words[@]}"
 		;;
 	"built only") ;;
-	*) echo "README.md says \"$3\", which is neither tested, emulated nor built only" >&2 && return 1 ;;
+	*) echo "docs/prove/platforms.md says \"$3\", which is neither tested, emulated nor built only" >&2 && return 1 ;;
 	esac
 }
 
 # The rows of the table, as GOOS, GOARCH, and what is promised of the library and of the program.
 rows() {
-	sed -n '/^| system |/,/^$/p' README.md | awk -F ' *[|] *' 'NR > 2 && NF > 4 {
+	sed -n '/^| system |/,/^$/p' docs/prove/platforms.md | awk -F ' *[|] *' 'NR > 2 && NF > 4 {
 		n = split($2, systems, ", "); m = split($3, archs, ", ")
 		for (i = 1; i <= n; i++) for (j = 1; j <= m; j++) {
 			s = tolower(systems[i]); sub(/^macos$/, "darwin", s); print s "\t" archs[j] "\t" $4 "\t" $5
@@ -83,7 +83,7 @@ size() { # size NAME TAGS: builds the program, and refuses one that is larger th
 wanted() { [ ${#parts[@]} -eq 0 ] || [[ " ${parts[*]} " == *" $1 "* ]]; }
 
 parts=("$@") failed=0 seen=0
-[ "$(rows | wc -l)" -ge 16 ] || { echo "README.md has no table of platforms, or not all of them" >&2 && exit 1; }
+[ "$(rows | wc -l)" -ge 16 ] || { echo "docs/prove/platforms.md has no table of platforms, or not all of them" >&2 && exit 1; }
 while IFS=$'\t' read -r os arch library whole; do
 	wanted "$os/$arch" || continue
 	seen=$((seen + 1)) began=$SECONDS

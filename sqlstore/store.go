@@ -4,13 +4,13 @@
 // processes of one machine share, with modernc.org/sqlite:
 //
 //	db, err := sql.Open("sqlite", "file:/var/lib/app/ids.db?_pragma=busy_timeout(10000)&_txlock=immediate")
-//	g, err := sqlstore.Open(ctx, db, sqlstore.SQLite(), nil)
-//	id, err := g.Next(ctx)
+//	ids, err := sqlstore.Open(ctx, db, sqlstore.SQLite(), nil)
+//	id, err := ids.Next(ctx)
 //
 // For a server that many machines share, with jackc/pgx or go-sql-driver/mysql:
 //
 //	db, err := sql.Open("pgx", "postgres://app@db.example/app")
-//	g, err := sqlstore.Open(ctx, db, sqlstore.PostgreSQL(), nil)
+//	ids, err := sqlstore.Open(ctx, db, sqlstore.PostgreSQL(), nil)
 //
 // IDs are unique within one database. [SQLite], [PostgreSQL] and [MySQL] say what each
 // needs for that; [Store.Report] says what was found. A program with many leases puts

@@ -109,8 +109,8 @@ func TestWaitingTimes(t *testing.T) {
 	}
 }
 
-// What is excused as unseen is said in README, the package comment, the help text and the
-// design page: as many cases as the ledger of the simulation has, by the same words.
+// TestUnseenCases: the argument, the package comment, the help and the design page have as many
+// cases of IDs that come twice unseen as the ledger of the simulation, in the same words.
 func TestUnseenCases(t *testing.T) {
 	read := func(path, from, to string) string {
 		data, err := os.ReadFile(path)
@@ -128,7 +128,7 @@ func TestUnseenCases(t *testing.T) {
 	excuses := read("../../internal/simulate/ledger.go", "// excused reports", "func (s *sim) excused")
 	want := len(item.FindAllString(excuses, -1))
 	for name, text := range map[string]string{
-		"README":      read("../../README.md", "four things that no lease can see", "**Proof.**"),
+		"argument":    read("../../docs/prove/argument.md", "four things that no lease can see", "In practice"),
 		"lease":       read("../../lease/doc.go", "# What no lease can see", "package lease"),
 		"design.md":   read("../../docs/decide/design.md", "**What no lease can see is counted", "\n- **"),
 		"the help":    read("simulate.go", "Counted as unseen", "One seed is one run"),
