@@ -21,8 +21,8 @@ ALL = $$(go list -m -f '{{.Path}}/...')
 
 # The same without what takes long and has a verb of its own: the examples over ORMs (make full), the model, the
 # measurements of scale, and crowds of clients. TESTS are those of servers, which begin first.
-QUICK = $$(go list $(ALL) | grep -vE '/integrations(/internal/.*)?$$|/test/')
-TESTS = $$(go list github.com/snowfence/snowfence/test/... | grep -vE '/test/(model|scale|load)$$')
+QUICK = $$(go list $(ALL) | grep -vE '/integrations(/internal/.*)?$$|/test/|/lab/model$$')
+TESTS = $$(go list github.com/snowfence/snowfence/test/... | grep -vE '/(scale|load)$$')
 
 # Limits. FUZZTIME is for one target; SMOKETIME is the same for the short pass over the library inside `make test`, in
 # inputs. TIMEOUT is for one package in `make test`, whose longest take about two minutes on an idle machine; LONG is for
@@ -128,7 +128,7 @@ smoke:
 	@scripts/fuzz.sh $(SMOKETIME) ./... ./internal/audit/... # of the library; to build the program and its drivers for fuzzing takes ten minutes of processor time
 
 mutants: ## break every rule of leases, stores and generators in copies of the code, one at a time: each has to be noticed
-	@cd test && go run ../scripts/strict -count=1 -timeout=$(LONG) ./mutants -long
+	@cd lab && go run ../scripts/strict -count=1 -timeout=$(LONG) ./mutants -long
 
 cross: ## the cipher's tests on other architectures, emulated (installs qemu-user-static)
 	@scripts/setup.sh qemu-user-static
@@ -161,11 +161,11 @@ race: ## the tests of all modules in short form, under the race detector
 
 faults: ## hurt real stores and processes in every way, for some minutes, and print what was seen as a table
 	@scripts/setup.sh $(PACKAGES)
-	@seen=$$(mktemp); ended=0; (cd test && go test ./faults -count=1 -timeout=60m -long -table "$$seen") || ended=$$?; cat "$$seen"; rm -f "$$seen"; exit $$ended
+	@seen=$$(mktemp); ended=0; (cd test && go test ./stores/faults -count=1 -timeout=60m -long -table "$$seen") || ended=$$?; cat "$$seen"; rm -f "$$seen"; exit $$ended
 
 model: ## search the Promela model of the lease rules completely, and with each rule broken (many minutes), and print a table
 	@scripts/setup.sh $(PACKAGES)
-	@seen=$$(mktemp); ended=0; (cd test && go test ./model -count=1 -timeout=120m -long -table "$$seen") || ended=$$?; cat "$$seen"; rm -f "$$seen"; exit $$ended
+	@seen=$$(mktemp); ended=0; (cd lab && go test ./model -count=1 -timeout=120m -long -table "$$seen") || ended=$$?; cat "$$seen"; rm -f "$$seen"; exit $$ended
 
 fuzz: ## fuzz every target for FUZZTIME (30s)
 	@scripts/fuzz.sh $(FUZZTIME)
@@ -190,11 +190,11 @@ scale: ## hold all 131,072 nodes of Randflake in each store (STORE: which), for 
 	@scripts/scale.sh "$(STORE)"
 
 crowd: ## 10,000 idle connections, 1,000 slow clients, damaged requests and a million resets on one server, and print the table for docs/prove/figures.md
-	@seen=$$(mktemp); ended=0; (cd test && go test ./load -run '^Test(Crowd|Resets)$$' -count=1 -timeout=20m -long -table "$$seen") || ended=$$?; cat "$$seen"; rm -f "$$seen"; exit $$ended
+	@seen=$$(mktemp); ended=0; (cd test && go test ./server/load -run '^Test(Crowd|Resets)$$' -count=1 -timeout=20m -long -table "$$seen") || ended=$$?; cat "$$seen"; rm -f "$$seen"; exit $$ended
 
 sql: ## make a million IDs inside PostgreSQL and MariaDB, and break every term of the functions that `snowfence sql` prints: each has to be noticed
 	@scripts/setup.sh $(PACKAGES)
-	@cd test && go run ../scripts/strict -count=1 -timeout=$(LONG) ./insql -long
+	@cd test && go run ../scripts/strict -count=1 -timeout=$(LONG) ./stores/insql -long
 
 lib: ## build the C library into build/ (TAGS: drivers to leave out, as in TAGS=snowfence_no_etcd,snowfence_no_redis)
 	@scripts/lib.sh build "$(TAGS)"

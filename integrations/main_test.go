@@ -12,7 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/public"
-	"github.com/snowfence/snowfence/test/servers"
+	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
 // TestPostgres runs all drivers and ORMs on one server, each in a database of its own.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the benchmarks in rounds and makes docs/prove/benchmarks.md of them: of the library beside others (bench/), of a server beside redis-server and bare
-# net/http (bench/served), of many holders behind a server over each store (test/load), of sequences (bench/, test/sequences), of the layers in compat/ beside their originals (bench/), and of the languages over the C library (test/clib).
+# Runs the benchmarks in rounds and makes docs/prove/benchmarks.md of them: of the library beside others (lab/bench), of a server beside redis-server and bare
+# net/http (lab/bench/served), of many holders behind a server over each store (test/server/load), of sequences (lab/bench, test/stores/sequences), of the layers in compat/ beside their originals (lab/bench), and of the languages over the C library (test/clients/clib).
 #
 # Each round measures every row once, so that a minute in which the machine was busy with something else touches all
 # rows and not one: the ratios between rows are the point. ROUNDS and TIME are for trying things out; fewer than 6
@@ -13,8 +13,8 @@ mkdir -p bin docs
 library() {
 	local raw=$PWD/bin/bench.txt
 	(
-		cd bench
-		go test -c -o ../bin/bench.test .
+		cd lab
+		go test -c -o ../bin/bench.test ./bench
 
 		# The facts beside the figures: which libraries repeat IDs after a restart.
 		rm -f "$raw"
@@ -29,14 +29,14 @@ library() {
 
 server() {
 	(cd cmd && go build -o ../bin/snowfence ./snowfence)
-	(cd bench && go build -o ../bin/bare ./bare && go build -o ../bin/served ./served)
+	(cd lab && go build -o ../bin/bare ./bench/bare && go build -o ../bin/served ./bench/served)
 	bin/served -snowfence "$PWD/bin/snowfence" -bare "$PWD/bin/bare" -rounds "${SERVER_ROUNDS:-5}" -time "${SERVER_TIME:-2s}" >bin/served.txt
 }
 
 holders() {
 	local log
 	log=$(mktemp)
-	(cd test && go test ./load -run '^$' -bench '^BenchmarkHolders$' -benchtime 1x -timeout 30m -figures "$PWD/../bin/holders.txt" >"$log") || { cat "$log" >&2 && exit 1; }
+	(cd test && go test ./server/load -run '^$' -bench '^BenchmarkHolders$' -benchtime 1x -timeout 30m -figures "$PWD/../bin/holders.txt" >"$log") || { cat "$log" >&2 && exit 1; }
 	if grep -q -- '--- SKIP' "$log"; then
 		cat "$log" >&2
 		exit 1
@@ -47,26 +47,26 @@ holders() {
 sequences() {
 	local raw=$PWD/bin/sequences
 	rm -f "$raw"-*.txt
-	(cd bench && go test . -run '^$' -bench '^BenchmarkSequence$' -benchtime 1x -timeout 30m -rounds "$rounds" -figures "$raw-numbers.txt") >&2
+	(cd lab && go test ./bench -run '^$' -bench '^BenchmarkSequence$' -benchtime 1x -timeout 30m -rounds "$rounds" -figures "$raw-numbers.txt") >&2
 	for name in Strict SequenceTx; do
-		(cd test && go test ./sequences -run '^$' -bench "^Benchmark$name\$" -benchtime 1x -timeout 30m -rounds "$rounds" -figures "$raw-$name.txt") >&2
+		(cd test && go test ./stores/sequences -run '^$' -bench "^Benchmark$name\$" -benchtime 1x -timeout 30m -rounds "$rounds" -figures "$raw-$name.txt") >&2
 	done
 	cat "$raw-numbers.txt" "$raw-Strict.txt" "$raw-SequenceTx.txt" >"$raw.txt"
 }
 
 compat() {
 	rm -f bin/compat.txt
-	(cd bench && go test . -run '^$' -bench '^BenchmarkCompat$' -benchtime 1x -timeout 30m -rounds "$rounds" -figures "$PWD/../bin/compat.txt") >&2
+	(cd lab && go test ./bench -run '^$' -bench '^BenchmarkCompat$' -benchtime 1x -timeout 30m -rounds "$rounds" -figures "$PWD/../bin/compat.txt") >&2
 }
 
 btree() {
-	(cd test && go test ./btree -run '^$' -bench '^BenchmarkKeys$' -benchtime 1x -timeout 12h -rows "${ROWS:-5000000}" -figures "$PWD/../bin/keys.json" -page "$PWD/../docs/prove/keys.md") >&2
+	(cd test && go test ./stores/btree -run '^$' -bench '^BenchmarkKeys$' -benchtime 1x -timeout 12h -rows "${ROWS:-5000000}" -figures "$PWD/../bin/keys.json" -page "$PWD/../docs/prove/keys.md") >&2
 	echo "make bench: wrote docs/prove/keys.md and its pictures" >&2
 }
 
 clib() {
 	rm -f bin/languages.txt
-	(cd test && go test ./clib -run '^$' -bench '^BenchmarkLanguages$' -benchtime 1x -timeout 60m -rounds "$rounds" -figures "$PWD/../bin/languages.txt") >&2
+	(cd test && go test ./clients/clib -run '^$' -bench '^BenchmarkLanguages$' -benchtime 1x -timeout 60m -rounds "$rounds" -figures "$PWD/../bin/languages.txt") >&2
 	[ -s bin/languages.txt ] || { echo "bench: the languages were not measured: make setup installs them" >&2 && exit 1; }
 }
 
@@ -74,7 +74,7 @@ clib() {
 sql() {
 	local log
 	log=$(mktemp)
-	(cd test && go test ./insql -run '^$' -bench '^BenchmarkInserts$' -benchtime 1x -timeout 30m -rounds "${ROUNDS:-5}") | tee "$log"
+	(cd test && go test ./stores/insql -run '^$' -bench '^BenchmarkInserts$' -benchtime 1x -timeout 30m -rounds "${ROUNDS:-5}") | tee "$log"
 	[ "$(grep -c 'median of' "$log")" = 4 ] || { echo "bench: a database was not measured: make setup installs it" >&2 && exit 1; }
 	rm -f "$log"
 }
@@ -88,5 +88,5 @@ done
 [[ $parts != btree && $parts != sql ]] || exit 0 # they have no table on the page
 raw=(../bin/bench.txt ../bin/served.txt ../bin/holders.txt ../bin/sequences.txt ../bin/compat.txt ../bin/languages.txt)
 [[ $parts != clib ]] || raw=(../bin/languages.txt) # its part is put into the page that is there
-(cd bench && go run ./table -o ../docs/prove/benchmarks.md "${raw[@]}")
+(cd lab && go run ./bench/table -o ../docs/prove/benchmarks.md "${raw[@]}")
 echo "make bench: wrote docs/prove/benchmarks.md" >&2

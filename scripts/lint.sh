@@ -40,7 +40,7 @@ listed() {
 # emulates, and without assembly. To compile the standard library for each is most of the work.
 elsewhere() {
 	local arch bad=0
-	CGO_ENABLED=0 GOARCH=386 go vet ./... ./internal/audit/... ./internal/simulate/... || bad=1
+	CGO_ENABLED=0 GOARCH=386 go vet ./... ./internal/audit/... ./lab/simulate/... || bad=1
 	for arch in arm64 s390x arm; do
 		CGO_ENABLED=0 GOARCH=$arch go vet ./internal/sparx || bad=1
 	done

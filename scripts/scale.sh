@@ -6,7 +6,7 @@ set -euo pipefail
 cd test
 raw=$(mktemp)
 trap 'rm -f "$raw"' EXIT
-go test ./scale -run '^$' -bench "^BenchmarkScale\$/${1:-.}" -benchtime 1x -timeout 30m >"$raw" || { cat "$raw" >&2 && exit 1; }
+go test ./stores/scale -run '^$' -bench "^BenchmarkScale\$/${1:-.}" -benchtime 1x -timeout 30m >"$raw" || { cat "$raw" >&2 && exit 1; }
 if grep -q -- '--- SKIP' "$raw"; then
 	cat "$raw" >&2
 	exit 1

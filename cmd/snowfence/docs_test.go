@@ -238,7 +238,7 @@ func TestDocumentedGoGet(t *testing.T) {
 }
 
 // TestDocumentedGo looks for each line of Go on the pages among the lines that are compiled. What
-// begins with a package clause is a program, which test/program builds.
+// begins with a package clause is a program, which test/server/program builds.
 func TestDocumentedGo(t *testing.T) {
 	compiled := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {

@@ -125,7 +125,7 @@ func TestUnseenCases(t *testing.T) {
 		return text
 	}
 	item := regexp.MustCompile(`(?m)^\s*(//\s+- |[0-9]\. |  - )|\([0-9]\) `)
-	excuses := read("../../internal/simulate/ledger.go", "// excused reports", "func (s *sim) excused")
+	excuses := read("../../lab/simulate/ledger.go", "// excused reports", "func (s *sim) excused")
 	want := len(item.FindAllString(excuses, -1))
 	for name, text := range map[string]string{
 		"argument":    read("../../docs/prove/argument.md", "four things that no lease can see", "In practice"),

@@ -6,7 +6,7 @@ import (
 	"runtime"
 
 	"github.com/snowfence/snowfence/cmd/internal/show"
-	"github.com/snowfence/snowfence/internal/simulate"
+	"github.com/snowfence/snowfence/lab/simulate"
 	"github.com/spf13/cobra"
 )
 

@@ -25,7 +25,7 @@ const root = "github.com/snowfence/snowfence"
 
 // unreleased lists the modules that nobody outside of this repository imports. They get no tag.
 var unreleased = map[string]bool{
-	root + "/bench":               true,
+	root + "/lab":                 true,
 	root + "/integrations":        true, // examples, compiled and run
 	root + "/internal/sparx/_asm": true,
 	root + "/scripts":             true,

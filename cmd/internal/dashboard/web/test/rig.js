@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { chromium } from 'playwright-core'
 
 const program = process.env.RIG
-if (!program) throw new Error('RIG is the path of the program of cmd/internal/dashboard/rig: go test ./test/dashboard sets it')
+if (!program) throw new Error('RIG is the path of the program of cmd/internal/dashboard/rig: go test ./test/server/dashboard sets it')
 
 export const patience = 300000 // machines may be busy
 

@@ -1,0 +1,172 @@
+package bench
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	sonyflake2 "github.com/sony/sonyflake/v2"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/compat/snowflake"
+)
+
+// A layer is another library's API over our generator, beside Generator.Next of the same
+// layout and beside the original.
+type layer struct {
+	name                  string // of the library and the setting: "bwmarrin/default"
+	ids                   int    // in one slice, some milliseconds
+	waits                 bool   // the layout caps the rate: wall time counts, and else the processor's
+	next, layer, original func(b *testing.B) slicer
+}
+
+// next makes one ID. All three of a row pay for the same call of a function value.
+type next func() (int64, error)
+
+// slicer begins a slice: it returns what makes its IDs.
+type slicer func() (next, error)
+
+// one begins each slice with one generator.
+func one(n next, err error) slicer { return func() (next, error) { return n, err } }
+
+// nextOf is Generator.Next of a layout on a node.
+func nextOf(b *testing.B, l snowfence.Layout, c snowfence.Config, node int64, keys ...*snowfence.Secret) (next, error) {
+	s, err := snowfence.NewScheme(l, keys...)
+	if err != nil {
+		return nil, err
+	}
+	c.Fence = snowfence.Unguarded(s, node)
+	g, err := snowfence.New(c)
+	if err != nil {
+		return nil, err
+	}
+	b.Cleanup(func() { g.Close() })
+	ctx := b.Context()
+	return func() (int64, error) {
+		id, err := g.Next(ctx)
+		return int64(id), err
+	}, nil
+}
+
+// layers has the rows of the table; lab/bench/table/compat.go has their titles and targets.
+var layers = []layer{
+	snowflakeLayer(10, 12).as("bwmarrin/default", 20*bwmarrinBurst, true),
+	snowflakeLayer(1, 21).as("bwmarrin/wide", 500_000, false),
+	sonyflakeLayerV1().as("sonyflake1/default", 6*sonyflakeBurst, true),
+	sonyflakeLayer(sonyflake2.Settings{}).as("sonyflake2/default", 6*sonyflakeBurst, true),
+	sonyflakeLayer(sonyflakeWide).as("sonyflake2/wide", 500_000, false),
+	driftLayer(6, 6).as("yitter/default", driftTop*driftTick, false),
+	driftLayer(6, 10).as("yitter/10-bits", driftIDs, false),
+	driftLayer(1, 21).as("yitter/wide", driftIDs, false),
+	randflakeLayer(nil).as("randflake/default", randflakeSlice, false),
+	randflakeLayer(unixTime).as("randflake/source", randflakeSlice, false),
+	{
+		name: "randflake/fence", ids: randflakeSlice,
+		next: randflakeNext, layer: randflakeOn, original: randflakeLayer(nil).original,
+	},
+}
+
+func (l layer) as(name string, ids int, waits bool) layer {
+	l.name, l.ids, l.waits = name, ids, waits
+	return l
+}
+
+// A line of figures is a name, a space and a number.
+func TestLayerNames(t *testing.T) {
+	for _, l := range layers {
+		if strings.ContainsAny(l.name, " \t\n") {
+			t.Errorf("%q has a space", l.name)
+		}
+	}
+}
+
+// BenchmarkCompat measures slicer of the three in turn, because what counts are the ratios
+// within one run. Where nothing waits, processor time counts: so the ratios hold on a
+// machine that does something else, too.
+func BenchmarkCompat(b *testing.B) {
+	for range *rounds {
+		for _, l := range layers {
+			b.Run("name="+l.name, func(b *testing.B) {
+				var took [3]time.Duration
+				var sides [3]slicer
+				for i, start := range []func(*testing.B) slicer{l.next, l.layer, l.original} {
+					sides[i] = start(b)
+					l.slice(b, sides[i]) // what a fresh generator has in store
+				}
+				for turn := range turns * len(sides) {
+					i := turn % len(sides)
+					took[i] += l.slice(b, sides[i])
+				}
+				ns := func(i int) float64 { return float64(took[i]) / float64(turns*l.ids) }
+				row := "compat/" + l.name
+				writeFigures(b, map[string]float64{
+					row + "/ns": ns(1), row + "/next": ns(0), row + "/original": ns(2),
+					row + "/times-next": ns(1) / ns(0), row + "/times-original": ns(1) / ns(2),
+				})
+				b.ReportMetric(ns(1)/ns(0), "×next")
+				b.ReportMetric(ns(1)/ns(2), "×original")
+				b.ReportMetric(ns(1), "ns/ID")
+			})
+		}
+	}
+}
+
+// slice returns how long a slice of IDs took.
+func (l *layer) slice(b *testing.B, begin slicer) time.Duration {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	began, used := time.Now(), processorTime()
+	next, err := begin()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var x int64
+	for range l.ids {
+		id, err := next()
+		if err != nil {
+			b.Fatal(err)
+		}
+		x ^= id
+	}
+	sink.Store(uint64(x))
+	if l.waits {
+		return time.Since(began)
+	}
+	return processorTime() - used
+}
+
+// setSnowflake sets the package variables that are this API's configuration, for as long
+// as it takes.
+func setSnowflake(nodeBits, stepBits uint8) (reset func()) {
+	node, step := snowflake.NodeBits, snowflake.StepBits
+	snowflake.NodeBits, snowflake.StepBits = nodeBits, stepBits
+	return func() { snowflake.NodeBits, snowflake.StepBits = node, step }
+}
+
+// snowflakeLayer has the three ways to make IDs with these widths.
+func snowflakeLayer(nodeBits, stepBits uint8) layer {
+	return layer{
+		next: func(b *testing.B) slicer {
+			defer setSnowflake(nodeBits, stepBits)()
+			s, err := snowflake.Scheme()
+			if err != nil {
+				return one(nil, err)
+			}
+			return one(nextOf(b, s.Layout(), snowfence.Config{}, 1))
+		},
+		layer: func(b *testing.B) slicer {
+			defer setSnowflake(nodeBits, stepBits)()
+			node, err := snowflake.NewNode(1)
+			if err != nil {
+				return one(nil, err)
+			}
+			b.Cleanup(func() { node.Close() }) // other widths come next
+			return one(func() (int64, error) { return int64(node.Generate()), nil }, nil)
+		},
+		original: func(*testing.B) slicer {
+			node, err := newBwmarrin(nodeBits, stepBits)
+			return one(func() (int64, error) { return int64(node.Generate()), nil }, err)
+		},
+	}
+}

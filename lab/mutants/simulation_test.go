@@ -1,0 +1,110 @@
+package mutants
+
+// simulationMutants are rules that the simulation of fleets has to see broken, within so
+// many seeds: those of the word, of grants and of stores.
+var simulationMutants = []mutant{
+	m("word: a renewal raises the bound no further than was acknowledged", "Generator.install", "",
+		swap("gr.Until", "gr.Until+500")).seeds(200, ""),
+	m("word: a new grant starts above what the old one gave", "Generator.install", "",
+		never("g.scheme.rollBits == 0 || old.overlaps(gr)"),
+		never("old.renewedBy(gr) && !old.sealed() && old.raise(gr.Until, now)")).seeds(200, ""),
+	m("word: sealing swaps the word", "hold.seal", "", swap("t.word.Swap(sealed)", "t.word.Load()")).seeds(200, ""),
+	m("word: what sealing returns is the end of all that was taken", "hold.seal", "",
+		swap("t.from + int64((end-1)/t.span) + 1", "t.from+int64((end-1)/t.span)")).seeds(200, ""),
+	m("word: the clock is read inside the step", "Generator.attempt", "",
+		swap("before := t.word.Load()", "before := early"),
+		before("tick, sure := g.clock.Read()", "early := t.word.Load()"),
+		swap("if !t.word.CompareAndSwap(w, pos+k) {",
+			"if w >= now { if !t.word.CompareAndSwap(w, pos+k) { continue } } else if !t.hold.gone.Load() { t.word.Store(pos + k) } else { continue }")).seeds(200, ""),
+	m("word: it never goes back", "Generator.attempt", "", swap("max(w, now)", "now")).seeds(200, ""),
+	m("word: a step back takes a rollback value whose word is behind", "Generator.switchRollback", "",
+		inText(`if s := tracks[(i+j)%n]; s.word.Load() <= now {
+				s.halt()`, `if s := tracks[i]; s.word.Load() > 0 {
+				s.word.Store(now)
+				s.halt()`)).seeds(200, "rollback"),
+	m("word: handles drop their block with the grant", "Local.current", "",
+		never("l.t.hold.gone.Load()")).seeds(200, ""),
+	m("word: handles drop their block with the tick", "Local.current", "TestHandleOfAnEarlierTick",
+		swap("if tick-l.t.from <= l.tick { l.sure = sure return true }", `if _ = tick; true {
+l.sure = sure // of another tick it would make a block that is over look current
+return true
+}`)),
+	m("word: one fence serves one generator", "lease.Lease.Bind", "", never("l.seal != nil")).seeds(200, ""),
+	m("store: a renewal has a token", "lease.storeClaim.write", "",
+		before("for i, r", `seen, err := c.st.Get(ctx, keys(h.records))
+if err != nil {
+return err
+}
+for i := range seen {
+h.records[i].Nonce = seen[i].Nonce
+}`)).seeds(200, ""),
+	m("store: a lost swap is no success", "lease.storeClaim.swap", "",
+		swap("gone++", "h.records[i] = writes[i].New")).seeds(200, ""),
+	m("store: a lost swap seals at once", "lease.Lease.sealIfLost", "",
+		swap("if seal != nil { seal() }", "_ = seal")).seeds(200, ""),
+	m("store: only an own nonce is adopted", "lease.storeClaim.resolve", "",
+		never("r.Nonce != h.records[i].Nonce && !h.unanswered[r.Nonce]")).seeds(200, ""),
+	m("store: what was adopted is used only after a swap on top of it", "lease.storeClaim.renew", "",
+		inText(`		if err := c.resolve(ctx); err != nil {
+			return none, err
+		}
+`, `		if err := c.resolve(ctx); err != nil {
+			return none, err
+		}
+		return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: h.records[0].Until, Nodes: int64(len(h.records))}, nil
+`)).seeds(200, ""),
+	m("store: until is written before it is used", "lease.storeClaim.renew", "",
+		swap("err != nil (5)", "isLost(err)")).seeds(200, ""),
+	m("store: the namespace is read after the swap", "lease.storeClaim.renew", "",
+		swap("return c.confirm(ctx, until, now)", "return snowfence.Grant{Node: h.records[0].Node, From: h.from, "+
+			"Until: until, Nodes: int64(len(h.records))}, nil")).seeds(200, ""),
+	m("store: a grant of another generation does not count", "lease.storeClaim.confirm", "",
+		swap("ns.Generation != h.generation || ns.State != Active", "ns.State != Active")).seeds(200, ""),
+	m("store: a new layout begins above the floors", "lease.highest", "",
+		swap("max(top, r.Until, r.SkipUntil)", "max(top, r.From)")).seeds(200, ""),
+	m("store: the layouts before the last count in a proof", "lease.Namespace.add", "",
+		swap("ns.Regions (1)", "ns.Regions[max(0, len(ns.Regions)-1):]")).seeds(100, "snowfence"),
+	m("store: only who sealed lowers until", "lease.storeClaim.giveBack", "",
+		always("o != nil && o.node == h.records[0].Node && o.from == h.from"),
+		swap("o.used", "h.from")).seeds(200, ""),
+	m("store: until is not lowered below what was used", "lease.storeClaim.giveBack", "",
+		swap("max(o.used, h.from)", "h.from")).seeds(200, ""),
+	m("store: a release does not delete the record", "lease.storeClaim.giveBack", "",
+		before("if !h.confirmed", `w = Record{Key: r.Key, Revision: r.Revision + 1, Generation: r.Generation}
+w.Nonce, o = nonce, nil`)).seeds(200, ""),
+	m("store: an operator's release leaves until alone", "lease.edit", "",
+		before("if old ==", "r.Until = r.From")).seeds(200, ""),
+	m("store: a veto keeps a node from being leased", "lease.finder.unavailable", "",
+		never(`r.Veto != ""`)).seeds(200, ""),
+	m("store: a grant starts at the floor", "lease.ticks.grant", "",
+		swap("from (3)", "_"),
+		swap("max(from, floorOf(ns, r))", "r")).seeds(200, ""),
+	m("store: a record without a holder is still a floor", "lease.floorOf", "",
+		swap("r.Nonce", "r.Holder")).seeds(200, ""),
+	m("store: a raised floor is one for all nodes", "lease.floorOf", "",
+		swap("ns.Floor", "min(ns.Floor, 0)")).seeds(200, ""),
+	m("store: an acquisition takes no more than max(floor + 1, now + ttl)", "lease.ticks.grant", "",
+		swap("from + 1", "from+t.target(now)-t.layout.TickOf(now)")).seeds(200, ""),
+	m("store: a renewal never lowers until", "lease.ticks.renewal", "",
+		swap("until (2)", "_"),
+		swap("max(until, r.Until)", "r")).seeds(200, ""),
+	m("store: a clock that is off stops renewals", "lease.compareClocks", "",
+		always("off <= skew")).seeds(200, ""),
+	m("store: its identity is compared", "lab/simulate.medium.name", "",
+		swap("st.identity", "0 * st.identity")).seeds(200, ""),
+	m("store: a record that vanished or went back is noticed", "lease.storeClaim.noticeRollback", "",
+		never(`r.Nonce == "" || r.Revision < h.records[i].Revision`)).seeds(200, ""),
+	m("store: also by who gives back", "lease.storeClaim.giveBack", "",
+		swap("c.lostHold, c.foundInstead = h, nil", "_ = h")).seeds(150, "rollback"),
+	m("store: after a set-back grants start above all that can have been granted", "lease.Namespace.raise", "",
+		inText("ns.above(l, now)", "l.TickOf(now)"),
+		also("lease.storeClaim.raiseFloor", swap("max(ns.Floor, c.reached)", "ns.Floor"))).seeds(200, ""),
+	m("store: a restored node leaves out what was used ahead", "lease.Operator.Restore", "",
+		swap("r.SkipFrom, r.SkipUntil = ahead, r.Until", "_ = ahead")).seeds(200, ""),
+	m("store: so does one that is restored twice", "lease.Operator.Restore", "TestRestoreTwice",
+		drop("ahead = r.SkipFrom")),
+	m("store: an acquisition in doubt is settled first", "lease.storeClaim.proceed", "",
+		swap("c.settleAcquire", "c.renew")).seeds(200, ""),
+	m("store: a block is lost with each of its nodes", "lease.storeClaim.write", "",
+		before("case gone > 0 &&", "case gone > 0 && gone < len(records):")).seeds(200, ""),
+}

@@ -1,0 +1,97 @@
+package terms
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Built are the tests of some packages, with all mutants in them.
+type Built struct {
+	root, dir string
+	packages  []string
+	size      int // more than the highest number of a mutant
+}
+
+// Packages are the folders whose tests are asked, the nearest first.
+var Packages = []string{".", stalled, "statefile", "lease", "lease/store", "sequence", simulation}
+
+const (
+	simulation = "lab/simulate"
+
+	// stalled is not a folder: the root package's tests that stop goroutines between two atomic
+	// steps, which a build tag turns on.
+	stalled = "stalled"
+)
+
+// folderOf returns the folder of a package.
+func folderOf(pkg string) string {
+	if pkg == stalled {
+		return "."
+	}
+	return pkg
+}
+
+// Build compiles the tests of the packages with all mutants, in a folder.
+func Build(root, dir string, packages []string, found []Mutant, copies map[string][]byte) (*Built, error) {
+	replace := map[string]string{}
+	for path, code := range copies {
+		to := filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(to, code, 0o644); err != nil {
+			return nil, err
+		}
+		replace[filepath.Join(root, path)] = to
+	}
+	data, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return nil, err
+	}
+	overlay := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(overlay, data, 0o644); err != nil {
+		return nil, err
+	}
+	b := &Built{root: root, dir: dir, packages: packages, size: len(found) + 2}
+	for _, pkg := range packages {
+		if err := b.folder(pkg); err != nil {
+			return nil, err
+		}
+		args := []string{"test", "-c", "-vet=off", "-ldflags=-s", "-overlay=" + overlay, "-o", b.binary(pkg)}
+		if pkg == stalled {
+			args = append(args, "-tags=snowfence_stall")
+		}
+		cmd := exec.Command("go", append(args, "./"+folderOf(pkg))...)
+		cmd.Dir = root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("terms: compiling the mutants: %w\n%s", err, out)
+		}
+	}
+	return b, nil
+}
+
+func (b *Built) binary(pkg string) string {
+	return filepath.Join(b.dir, filepath.Base(filepath.Join(b.root, pkg))+".test")
+}
+
+// work is the folder in which the tests of a package run: with a mutant they may write where they
+// should not.
+func (b *Built) work(pkg string) string { return filepath.Join(b.dir, "work", pkg, "folder") }
+
+// folder makes the folder of a package's tests, with links to all that is in the package's own.
+func (b *Built) folder(pkg string) error {
+	if err := os.MkdirAll(b.work(pkg), 0o755); err != nil {
+		return err
+	}
+	from := filepath.Join(b.root, folderOf(pkg))
+	entries, err := os.ReadDir(from)
+	for _, e := range entries {
+		if err == nil {
+			err = os.Symlink(filepath.Join(from, e.Name()), filepath.Join(b.work(pkg), e.Name()))
+		}
+	}
+	return err
+}

@@ -1,0 +1,158 @@
+package mutants
+
+import (
+	_ "embed"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/snowfence/snowfence/lab/mutants/terms"
+)
+
+var (
+	//go:embed equivalent.txt
+	equivalentList string
+	//go:embed sample.txt
+	sampleList string
+
+	table = flag.String("table", "", "with -long: a file for the row of docs/prove/figures.md")
+)
+
+// unfit are tests that do not run in a copy.
+var unfit = map[string]string{
+	"TestRootModuleNeedsOnlyTheStandardLibrary":   "it asks the go command about the module",
+	"TestOnlyPinnedModulesImportInternalPackages": "a copy has no other modules",
+	"TestEveryExportedNameHasAReason":             "a copy has neither the page nor the other modules",
+	"TestNoCallHasParametersThatCanBeSwapped":     "it reads the sources, and not what they do",
+	"TestOptionsAreAPointerAndLast":               "it reads the sources, and not what they do",
+	"TestDocNamesEachFile":                        "it reads the sources, and not what they do",
+}
+
+// TestTerms breaks each term of the code on the path of a grant alone: those of a sample with the
+// test that notices each, and with -long all of them. The list of those that nothing can notice has
+// to be true and complete.
+func TestTerms(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, copies, err := terms.Find(root, terms.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons, err := terms.Reasons(equivalentList)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sample, err := terms.Sample(sampleList)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const stale = "%s has a mutant that is not there any more: remove it, or correct it where the code was changed:\n%s"
+	for _, key := range terms.Stale(reasons, found) {
+		t.Errorf(stale, "equivalent.txt", key)
+	}
+	for _, key := range terms.Stale(sample, found) {
+		t.Errorf(stale, "sample.txt", key)
+	}
+	packages := terms.Packages
+	if !*long {
+		packages = slices.DeleteFunc(slices.Clone(packages), func(pkg string) bool {
+			return !slices.ContainsFunc(slices.Collect(maps.Values(sample)),
+				func(u *terms.Unit) bool { return u.Pkg == pkg })
+		})
+	}
+	b, err := terms.Build(root, t.TempDir(), packages, found, copies)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *long {
+		all(t, b, found, reasons)
+		return
+	}
+	if err := b.Passes(slices.Collect(maps.Values(sample))); err != nil {
+		t.Fatal(err)
+	}
+	each(found, func(m terms.Mutant) {
+		u := sample[m.Key]
+		if u == nil {
+			return
+		}
+		v, err := b.TryOne(m, u)
+		if err != nil || !v.Killed {
+			t.Errorf("%s does not notice the mutant at %s (%v):\n%s", u.Name, m.Line, err, m.Key)
+		}
+	})
+}
+
+// each calls f for all mutants, as many at once as there are processors.
+func each(found []terms.Mutant, f func(terms.Mutant)) {
+	work := make(chan terms.Mutant)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for m := range work {
+				f(m)
+			}
+		})
+	}
+	for _, m := range found {
+		work <- m
+	}
+	close(work)
+	wg.Wait()
+}
+
+// all tries every mutant with every test that reaches it.
+func all(t *testing.T, b *terms.Built, found []terms.Mutant, reasons map[string]string) {
+	units, err := b.Units(unfit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range units {
+		if err := b.Record(u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var mu sync.Mutex
+	var killed, endless, equivalent int
+	each(found, func(m terms.Mutant) {
+		reason := reasons[m.Key]
+		noEnd := strings.HasPrefix(reason, "endless")
+		v, err := b.Try(m, units, noEnd)
+		mu.Lock()
+		defer mu.Unlock()
+		t.Logf("%s: killed %t by %s: %s", m.Line, v.Killed, v.By, m.Key)
+		switch {
+		case err != nil:
+			t.Error(err)
+		case v.Killed && v.By == terms.Endless && !noEnd:
+			t.Errorf("no test ends with the mutant at %s, and equivalent.txt does not say why:\n%s", m.Line, m.Key)
+		case v.Killed && v.By == terms.Endless:
+			endless++
+		case v.Killed && reason != "" && !noEnd:
+			t.Errorf("%s notices the mutant at %s: take it out of equivalent.txt:\n%s", v.By, m.Line, m.Key)
+		case v.Killed:
+			killed++
+		case reason == "" || noEnd:
+			t.Errorf("nothing notices the mutant at %s: write a test, or say in equivalent.txt why none can:\n%s",
+				m.Line, m.Key)
+		default:
+			equivalent++
+		}
+	})
+	row := fmt.Sprintf("| %d | %d | %d | %d |\n", len(found), killed, endless, equivalent)
+	t.Log(row)
+	if *table != "" {
+		if err := os.WriteFile(*table, []byte(row), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+}

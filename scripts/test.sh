@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# test.sh [full]: runs what every change must pass, in short form; with full, the tests of all modules at their full length, and go vet over the
+# examples that make lint leaves out.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# For one package: it ends what hangs, also on a machine that is several times slower.
+timeout=40m
+
+# Every package of every module, by import path: patterns of folders leave out those that begin with _.
+mapfile -t all < <(go list -m -f '{{.Path}}/...')
+
+scripts/setup.sh tests
+if [ "${1:-}" = full ]; then
+	go vet "${all[@]}"
+	scripts/setup.sh languages
+	exec go run ./scripts/strict -count=1 -vet=off -ldflags=-s -timeout=6h "${all[@]}"
+fi
+
+# Left out: the examples over ORMs (make full), the model, measurements of scale, crowds of clients (make prove). Tests of servers begin first, because
+# they take longest, and more packages than cores at once, because they mostly wait.
+echo "== tests, in short form"
+mapfile -t quick < <(go list "${all[@]}" | grep -vE '/integrations(/internal/.*)?$|/lab/model$|/test/stores/scale$|/test/server/load$')
+mapfile -t first < <(printf '%s\n' "${quick[@]}" | grep /test/)
+mapfile -t then < <(printf '%s\n' "${quick[@]}" | grep -v /test/)
+# Without symbols it links in half the time, and make lint vets.
+TMPDIR=$(scripts/tmp.sh) go run ./scripts/strict -count=1 -vet=off -ldflags=-s -short -p=4 -timeout=$timeout "${first[@]}" "${then[@]}"
+
+# Beside each other, because the first has one thread.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+(
+	echo "== tests behind build tags, in short form"
+	scripts/tagged.sh test -short -timeout=$timeout
+) >"$work/tagged" 2>&1 &
+tagged=$!
+(
+	echo "== race detector, in short form: the packages whose goroutines share words"
+	CGO_ENABLED=1 go run ./scripts/strict -race -short -count=1 -vet=off -timeout=$timeout . ./lease/... ./sequence ./compat/... ./internal/world
+	echo "== fuzz smoke of the library" # to build the program and its drivers for fuzzing takes ten minutes of processor time
+	scripts/fuzz.sh 2000x ./... ./internal/audit/...
+) >"$work/race" 2>&1 &
+race=$!
+failed=0
+wait $tagged || failed=1
+cat "$work/tagged"
+wait $race || failed=1
+cat "$work/race"
+[ $failed -eq 0 ] || { echo "make test: failed" >&2 && exit 1; }
+echo "make test: passed"

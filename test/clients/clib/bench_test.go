@@ -1,0 +1,98 @@
+package clib
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+var (
+	figures = flag.String("figures", "", "write the figures of BenchmarkLanguages to this file")
+	rounds  = flag.Int("rounds", 3, "how many rounds BenchmarkLanguages has")
+)
+
+// wide has so many IDs in a tick that nobody waits for the next one.
+const wide = "time=38,node=2,seq=23,epoch=2025-01-01T00:00:00Z,tick=1ms"
+
+// secondLibrary builds another Go library.
+func secondLibrary(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "bare.so")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildmode=c-shared", "-ldflags=-s -w", "-o", path, ".")
+	cmd.Dir = "testdata/bare"
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return path
+}
+
+// Two Go libraries live in one process. (The figures are those of a busy machine, and say nothing.)
+func TestTwoGoLibraries(t *testing.T) {
+	t.Parallel()
+	dir := build(t)
+	path := compile(t, "testdata/bench.c", "-L"+dir, "-lsnowfence", "-Wl,-rpath,"+dir, "-ldl")
+	if out := run(t, path, secondLibrary(t), wide, "3"); !strings.Contains(string(out), "ring ") {
+		t.Errorf("%s", out)
+	}
+}
+
+// besides are what a figure is compared with, by name. lab/bench/table has the titles and targets.
+var besides = map[string]string{
+	"ring": "bare", "next": "bare", "fill": "go-fill", "py-take": "py-uuid4", "py-next": "py-uuid4",
+	"py-iterate": "py-uuid4", "js-next": "js-uuid", "java-next": "java-snowflake",
+}
+
+// BenchmarkLanguages prints what an ID costs in each language, beside what it is compared with:
+// go test ./clib -run '^$' -bench Languages -benchtime 1x
+func BenchmarkLanguages(b *testing.B) {
+	servers.Need(b, "java", "gcc", "python3", "node", "javac", "java", "jar")
+	dir := build(b)
+	path := filepath.Join(b.TempDir(), "bench")
+	if err := gcc(path, "testdata/bench.c", "-L"+dir, "-lsnowfence", "-Wl,-rpath,"+dir, "-ldl"); err != nil {
+		b.Fatal(err)
+	}
+	jars, bare := b.TempDir(), secondLibrary(b)
+	must(b, in(b, "java", "./build.sh", jars))
+	must(b, in(b, "java", "javac", "-cp", jars+"/snowfence.jar", "-d", jars, script(b, "Bench.java")))
+	var out strings.Builder
+	for range *rounds {
+		ns := map[string]float64{}
+		for _, line := range [][]string{
+			{path, bare, wide, "300"},
+			{"python3", script(b, "bench.py"), wide},
+			{"node", script(b, "bench.js"), folder(b, "node"), wide},
+			{"java", "-Djava.library.path=" + jars, "-cp", jars + "/snowfence.jar:" + jars, "Bench", wide},
+		} {
+			text, err := in(b, "java", line...).CombinedOutput()
+			if err != nil {
+				b.Fatalf("%q: %v\n%s", line, err, text)
+			}
+			fields := strings.Fields(string(text))
+			for i := 0; i+1 < len(fields); i += 2 {
+				if ns[fields[i]], err = strconv.ParseFloat(fields[i+1], 64); err != nil {
+					b.Fatalf("%q: %s", line, text)
+				}
+			}
+		}
+		for of, beside := range besides {
+			if ns[of] == 0 || ns[beside] == 0 {
+				b.Fatalf("%s or %s was not measured: %v", of, beside, ns)
+			}
+			for what, x := range map[string]float64{"ns": ns[of], "beside": ns[beside], "times": ns[of] / ns[beside]} {
+				fmt.Fprintf(&out, "languages/%s/%s %.6g\n", of, what, x)
+			}
+		}
+	}
+	if *figures == "" {
+		fmt.Print(out.String())
+	} else if err := os.WriteFile(*figures, []byte(out.String()), 0o644); err != nil {
+		b.Fatal(err)
+	}
+}

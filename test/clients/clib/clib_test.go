@@ -1,0 +1,317 @@
+package clib
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/sequence"
+	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/servers"
+	_ "modernc.org/sqlite"
+)
+
+// idsIn reads IDs of 8 bytes each.
+func idsIn(data []byte) []int64 {
+	ids := make([]int64, 0, len(data)/8)
+	for ; len(data) >= 8; data = data[8:] {
+		ids = append(ids, int64(binary.NativeEndian.Uint64(data)))
+	}
+	return ids
+}
+
+// unique fails if an ID is there twice, or if there are fewer than least.
+func unique(t *testing.T, least int, lists ...[]int64) {
+	t.Helper()
+	all := slices.Concat(lists...)
+	if len(all) < least {
+		t.Errorf("%d IDs, want at least %d", len(all), least)
+	}
+	slices.Sort(all)
+	twice := 0
+	for i := 1; i < len(all); i++ {
+		if all[i] == all[i-1] {
+			twice++
+		}
+	}
+	if twice > 0 {
+		t.Errorf("%d of %d IDs were made twice", twice, len(all))
+	}
+}
+
+// newStore returns the URL of a new SQLite file, and the store in it.
+func newStore(t *testing.T) (string, store.Store) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ids.db")
+	db, err := sql.Open("sqlite", "file:"+path+
+		"?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	st, err := sqlstore.New(db, sqlstore.SQLite())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "sqlite:" + path, st
+}
+
+// Scenes without a store of their own: handles that are NULL, foreign, closed, closed twice or of
+// the other kind are a status; a process is forked in every way while its rings run, and the child
+// gets nothing, also from the ring of its own thread, but keeps locks; when close has returned, no
+// ring gives out an ID; threads of Go block the program's signals; threads have small stacks. At
+// full length they run over the archive too, which starts with the program.
+func TestScenes(t *testing.T) {
+	t.Parallel()
+	kinds := map[string]string{"shared": check(t)}
+	if !testing.Short() {
+		dir, err := lib("archive", tags)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds["archive"] = compile(t, "testdata/check.c", filepath.Join(dir, "libsnowfence.a"), "-lpthread", "-ldl",
+			"-lresolv")
+		run(t, kinds["archive"], "early", t.TempDir())
+	}
+	for kind, path := range kinds {
+		scenes := []string{"handles", "forks", "heirs", "closes"}
+		if kind == "shared" {
+			scenes = append(scenes, "masks")
+		}
+		for _, scene := range scenes {
+			t.Run(kind+"/"+scene, func(t *testing.T) {
+				t.Parallel()
+				run(t, path, scene, t.TempDir())
+			})
+		}
+		t.Run(kind+"/stacks", func(t *testing.T) {
+			t.Parallel()
+			run(t, path, "stacks", "65536")
+		})
+	}
+}
+
+// Copies of the library in one process have handles of their own, or are refused.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	dir, same, other := build(t), t.TempDir(), t.TempDir()
+	copyTo := func(to string, names ...string) {
+		for _, name := range names {
+			data, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(to, name), data, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	const shim, part = "libsnowfence.so.1", "libsnowfence-go.so"
+	copyTo(same, shim)
+	copyTo(other, shim, part)
+	if err := os.Symlink(filepath.Join(dir, part), filepath.Join(same, part)); err != nil {
+		t.Fatal(err)
+	}
+	run(t, check(t), "copies", filepath.Join(dir, shim), filepath.Join(same, shim), filepath.Join(other, shim))
+}
+
+// A parent loads the library, and each child opens.
+func TestForkBeforeOpen(t *testing.T) {
+	t.Parallel()
+	url, _ := newStore(t)
+	unique(t, 10_001, idsIn(run(t, check(t), "prefork", url)))
+}
+
+// 64 threads make IDs by rings, while the process is forked.
+func TestThreads(t *testing.T) {
+	t.Parallel()
+	each := 1_000_000
+	if testing.Short() {
+		each = 20_000
+	}
+	url, _ := newStore(t)
+	unique(t, 64*each, idsIn(run(t, check(t), "threads", url, "64", fmt.Sprint(each))))
+}
+
+// A lease is lost while 64 rings run: when the loss was seen and the beat rose, no ring gives out
+// an ID. Its namespace is deleted, or, at full length, its server is killed, or answers no more.
+func TestLossWhileRingsRun(t *testing.T) {
+	t.Parallel()
+	url, st := newStore(t)
+	lose(t, check(t), url, "shop", func() {
+		if _, err := lease.Namespaces(st).Delete(t.Context(), "shop"); err != nil {
+			t.Error(err)
+		}
+	})
+	if !testing.Short() {
+		t.Run("servers", lostServers)
+	}
+}
+
+func lostServers(t *testing.T) {
+	path, err := compileCheck(whole(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, signal := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "silent": syscall.SIGSTOP} {
+		t.Run("redis/"+name, func(t *testing.T) {
+			t.Parallel()
+			s := servers.StartRedis(t)
+			lose(t, path, s.URL(), "default", func() { s.Signal(t, signal) })
+		})
+	}
+	t.Run("postgres/killed", func(t *testing.T) {
+		t.Parallel()
+		s := servers.StartPostgres(t)
+		lose(t, path, s.URL(s.NewDatabase(t)), "default", func() { s.Signal(t, syscall.SIGKILL) })
+	})
+}
+
+// lose runs the scene of a loss, which end causes.
+func lose(t *testing.T, path, url, namespace string, end func()) {
+	t.Helper()
+	c := start(t, path, "loss", url, namespace)
+	if _, err := c.stdout.Read(make([]byte, 1)); err != nil {
+		t.Fatalf("%v\n%s", err, c.stderr.Bytes())
+	}
+	end()
+	c.wait(t)
+}
+
+// A process with rings is stopped past its lease, and another one takes its node over.
+func TestStopPastTheLease(t *testing.T) {
+	t.Parallel()
+	url, _ := newStore(t)
+	path := check(t)
+	const options = "node=3,ttl=4s,lead=10" // a busy machine renews late
+	first := start(t, path, "rings", url, options, "16")
+	first.made(t, 10_000)
+	first.stop(t)
+	second := start(t, path, "rings", url, options, "16")
+	second.made(t, 10_000)
+	first.goOn(t)
+	second.made(t, second.count()+10_000)
+	b := second.end(t) // so that the first gets the node again
+	first.made(t, first.count()+10_000)
+	unique(t, 40_000, first.end(t), b)
+}
+
+// A killed process keeps its node until its lease ends, and no longer.
+func TestKilledProcess(t *testing.T) {
+	t.Parallel()
+	url, _ := newStore(t)
+	path := check(t)
+	first := start(t, path, "rings", url, "node=3,ttl=4s", "4")
+	first.made(t, 5_000)
+	first.kill(t)
+	second := start(t, path, "rings", url, "node=3,guard=1,ttl=4s,wait=60s,label=other", "4")
+	second.made(t, 5_000)
+	unique(t, 10_000, idsIn(first.bytes()), second.end(t))
+}
+
+// Timers interrupt threads in C and in Go, with handlers of the program.
+func TestSignals(t *testing.T) {
+	t.Parallel()
+	seconds := "10"
+	if testing.Short() {
+		seconds = "1"
+	}
+	for _, when := range []string{"after", "before"} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			run(t, check(t), "signals", seconds, when)
+		})
+	}
+	t.Run("python", func(t *testing.T) {
+		t.Parallel()
+		python := servers.Need(t, "python", "python3")[0]
+		cmd := exec.CommandContext(t.Context(), python, "../../test/clients/clib/testdata/signals.py", seconds)
+		cmd.Dir, cmd.Env = "../../../clients/python", environment(t)
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != "ok\n" {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+}
+
+// Without its Go part the library says what is missing.
+func TestMissingGoPart(t *testing.T) {
+	t.Parallel()
+	path := check(t)
+	dir := t.TempDir()
+	shim, err := os.ReadFile(filepath.Join(build(t), "libsnowfence.so.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "libsnowfence.so.1"), shim, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "/usr/bin/env", "LD_PRELOAD="+filepath.Join(dir, "libsnowfence.so.1"), path, "unloaded")
+}
+
+// dlclose is harmless: handles go on, also of a library that is opened again.
+func TestDlclose(t *testing.T) {
+	t.Parallel()
+	run(t, check(t), "reload", filepath.Join(build(t), "libsnowfence.so.1"))
+}
+
+// The shared vectors are decoded as in Go.
+func TestDecodeVectors(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../../../testdata/layouts.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var layouts map[string]struct{ Vectors []map[string]any }
+	if err := json.Unmarshal(data, &layouts); err != nil {
+		t.Fatal(err)
+	}
+	decoded := 0
+	for name, l := range layouts {
+		args := []string{"decode", name}
+		for _, v := range l.Vectors {
+			args = append(args, v["id"].(string))
+		}
+		lines := strings.Fields(string(run(t, check(t), args...)))
+		if len(lines) != 4*len(l.Vectors) {
+			t.Fatalf("%s: %q", name, lines)
+		}
+		for i, v := range l.Vectors {
+			for k, field := range []string{"tick", "node", "sequence", "rollback"} {
+				want, ok := v[field]
+				if n, isNumber := want.(float64); isNumber {
+					want = fmt.Sprint(int64(n))
+				}
+				if ok && lines[4*i+k] != want {
+					t.Errorf("%s, ID %s: %s is %s, want %v", name, v["id"], field, lines[4*i+k], want)
+				}
+				decoded++
+			}
+		}
+	}
+	if decoded < 100 {
+		t.Errorf("only %d fields", decoded)
+	}
+}
+
+func TestSequence(t *testing.T) {
+	t.Parallel()
+	url, st := newStore(t)
+	if err := sequence.Create(context.Background(), st, "bills", sequence.Definition{Max: new(int64(5))}); err != nil {
+		t.Fatal(err)
+	}
+	const want = "1\n2\n3\n4\n5\nstatus 12\n"
+	if got := string(run(t, check(t), "sequence", url, "bills", "9")); got != want {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,361 @@
+package clib
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+// client is a language. The functions build what its folder has, and return the command that
+// runs it.
+type client struct {
+	folder  string
+	need    []string
+	example func(t *testing.T) []string // prints IDs: STORE N
+	test    func(t *testing.T) []string // checks the client: STORE VECTORS; C has tests of its own
+}
+
+// environment is that of a client, which finds the library.
+func environment(t testing.TB) []string {
+	dir := build(t)
+	return append(os.Environ(), "SNOWFENCE_LIBRARY="+filepath.Join(dir, "libsnowfence.so.1"), "LD_LIBRARY_PATH="+dir,
+		"LIBRARY_PATH="+dir,
+		"CPATH="+dir, "SNOWFENCE_LIB_DIR="+dir, "MONO_THREADS_SUSPEND=hybrid",
+		"PYTHONPATH="+folder(t, "python"), "PYTHONDONTWRITEBYTECODE=1")
+}
+
+// folder returns the path of a client.
+func folder(t testing.TB, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("../../../clients", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// script returns the path of a file of testdata.
+func script(t testing.TB, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// in returns a command in the folder of a client.
+func in(t testing.TB, name string, line ...string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
+	cmd.Dir, cmd.Env = folder(t, name), environment(t)
+	return cmd
+}
+
+// must runs a command that prepares something.
+func must(t testing.TB, cmd *exec.Cmd) {
+	t.Helper()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%q: %v\n%s", cmd.Args, err, out)
+	}
+}
+
+// command returns the command line of a client.
+func command(args ...string) func(*testing.T) []string {
+	return func(*testing.T) []string { return args }
+}
+
+// built returns the command of a program that a compiler makes: OUT in its line is the program.
+func built(name string, line ...string) func(*testing.T) []string {
+	return func(t *testing.T) []string {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "program")
+		args := slices.Clone(line)
+		for i := range args {
+			args[i] = strings.NewReplacer("OUT", path, "DIR", dir, "LIB", build(t)).Replace(args[i])
+		}
+		must(t, in(t, name, args...))
+		return []string{path}
+	}
+}
+
+// mono returns the command of a program of C#.
+func mono(class string) func(*testing.T) []string {
+	compile := built("csharp", "mcs", "-warnaserror", "-out:OUT", class+".cs", "Snowfence.cs")
+	return func(t *testing.T) []string { return append([]string{"mono"}, compile(t)...) }
+}
+
+// node returns the command of a script, which needs koffi.
+func node(script string) func(*testing.T) []string {
+	return func(t *testing.T) []string {
+		if _, err := os.Stat("../../../clients/node/node_modules/koffi"); err != nil {
+			t.Skip("make setup installs koffi: ", err)
+		}
+		return []string{"node", script}
+	}
+}
+
+// java builds the jar and what the JVM loads, and returns the command of a class.
+func java(class string) func(*testing.T) []string {
+	return func(t *testing.T) []string {
+		out := t.TempDir()
+		must(t, in(t, "java", "./build.sh", out))
+		return []string{"java", "-Djava.library.path=" + out, "-cp", out + "/snowfence.jar:" + out, class}
+	}
+}
+
+// rust runs the tests of the crate, and returns the command of an example.
+func rust(example string) func(*testing.T) []string {
+	return func(t *testing.T) []string {
+		out := t.TempDir()
+		for _, verb := range [][]string{{"test"}, {"build", "--examples"}} {
+			line := append(append([]string{"cargo"}, verb...), "--release", "--offline", "--target-dir", out)
+			must(t, in(t, "rust", line...))
+		}
+		return []string{filepath.Join(out, "release/examples", example)}
+	}
+}
+
+// clients returns the languages of make test, and in full length those of make prove too.
+func clients() []client {
+	c := []string{"gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", "OUT"}
+	cpp := []string{"g++", "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-o", "OUT"}
+	d := []string{"gdc", "-O2", "-Wall", "-Werror", "-o", "OUT", "snowfence.d"}
+	pascal := []string{"fpc", "-O2", "-vew", "-FlLIB", "-FUDIR", "-oOUT"}
+	php := []string{"php", "-d", "ffi.enable=1"}
+	with := func(line []string, more ...string) []string { return append(slices.Clone(line), more...) }
+	all := []client{
+		{"c", []string{"gcc"}, built("c", with(c, "example.c", "-lsnowfence")...), nil},
+		{
+			"cpp",
+			[]string{"g++"},
+			built("cpp", with(cpp, "example.cpp", "-lsnowfence")...),
+			built("cpp", with(cpp, "test.cpp", "-lsnowfence")...),
+		},
+		{"python", []string{"python3"}, command("python3", "example.py"), command("python3", "test.py")},
+		{"node", []string{"node"}, node("example.js"), node("test.js")},
+	}
+	if testing.Short() {
+		return all
+	}
+	return append(all,
+		client{"java", []string{"javac", "java", "jar", "gcc"}, java("Example"), java("Test")},
+		client{"rust", []string{"cargo"}, rust("example"), rust("check")},
+		client{"php", []string{"php"}, command(with(php, "example.php")...), command(with(php, "test.php")...)},
+		client{"perl", []string{"perl"}, command("perl", "example.pl"), command("perl", "test.pl")},
+		client{"csharp", []string{"mcs", "mono"}, mono("Example"), mono("Test")},
+		client{
+			"pascal",
+			[]string{"fpc"},
+			built("pascal", with(pascal, "example.pas")...),
+			built("pascal", with(pascal, "test.pas")...),
+		},
+		client{
+			"d",
+			[]string{"gdc"},
+			built("d", with(d, "example.d", "-lsnowfence")...),
+			built("d", with(d, "test.d", "-lsnowfence")...),
+		},
+	)
+}
+
+// vectors writes the shared vectors as lines of layout, ID, tick, node, sequence and rollback, with
+// "-" for what a layout has under another name.
+func vectors(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile("../../../testdata/layouts.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var layouts map[string]struct{ Vectors []map[string]any }
+	if err := json.Unmarshal(data, &layouts); err != nil {
+		t.Fatal(err)
+	}
+	var lines []byte
+	for name, l := range layouts {
+		for _, v := range l.Vectors {
+			lines = fmt.Appendf(lines, "%s\t%s", name, v["id"])
+			for _, field := range []string{"tick", "node", "sequence", "rollback"} {
+				if n, ok := v[field].(float64); ok {
+					lines = fmt.Appendf(lines, "\t%d", int64(n))
+				} else {
+					lines = append(lines, "\t-"...)
+				}
+			}
+			lines = append(lines, '\n')
+		}
+	}
+	path := filepath.Join(t.TempDir(), "vectors.tsv")
+	if err := os.WriteFile(path, lines, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Each client decodes the shared vectors, and keeps its own promises.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	for _, c := range clients() {
+		if c.test == nil {
+			continue
+		}
+		t.Run(c.folder, func(t *testing.T) {
+			t.Parallel()
+			servers.Need(t, c.folder, c.need...)
+			url, _ := newStore(t)
+			cmd := in(t, c.folder, append(c.test(t), url, vectors(t))...)
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.HasSuffix(string(out), "ok\n") {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// A killed client keeps its node until its lease ends, and no longer.
+func TestKilledClients(t *testing.T) {
+	t.Parallel()
+	path := check(t)
+	for _, c := range clients() {
+		t.Run(c.folder, func(t *testing.T) {
+			t.Parallel()
+			servers.Need(t, c.folder, c.need...)
+			url, _ := newStore(t)
+			cmd := in(t, c.folder, append(c.example(t), url, "1000000000000")...)
+			stdout, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var ids []int64
+			lines := bufio.NewScanner(stdout)
+			for len(ids) < 30_000 && lines.Scan() {
+				ids = append(ids, number(t, lines.Text()))
+			}
+			if err := cmd.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			for lines.Scan() && lines.Err() == nil {
+				if line := lines.Text(); len(line) == len(fmt.Sprint(ids[0])) { // the last one is torn
+					ids = append(ids, number(t, line))
+				}
+			}
+			cmd.Wait()
+			scheme, err := snowfence.NewScheme(snowfence.Default())
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts, err := scheme.Decode(snowfence.ID(ids[0]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			options := fmt.Sprintf("node=%d,guard=1,wait=120s,label=other", parts.Node)
+			second := start(t, path, "rings", url, options, "1")
+			second.made(t, 5_000)
+			unique(t, 35_000, ids, second.end(t))
+		})
+	}
+}
+
+func number(t *testing.T, text string) int64 {
+	t.Helper()
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// All languages and Go make IDs over one SQLite file at the same time, and none comes twice. At
+// full length the program makes some too, and its audit reads all.
+func TestLanguagesOverOneFile(t *testing.T) {
+	t.Parallel()
+	each := 1_000_000
+	if testing.Short() {
+		each = 50_000
+	}
+	url, st := newStore(t)
+	dir := t.TempDir()
+	commands := map[string]*exec.Cmd{}
+	for _, c := range clients() {
+		servers.Need(t, c.folder, c.need...)
+		commands[c.folder] = in(t, c.folder, append(c.example(t), url, fmt.Sprint(each))...)
+	}
+	var program string
+	if !testing.Short() {
+		program = filepath.Join(dir, "snowfence")
+		must(t, exec.CommandContext(t.Context(), "go", "build", "-o", program,
+			"github.com/snowfence/snowfence/cmd/snowfence"))
+		commands["program"] = exec.CommandContext(t.Context(), program, "new", "--store", url, "-n", fmt.Sprint(each))
+	}
+	var wg sync.WaitGroup
+	for name, cmd := range commands {
+		file, err := os.Create(filepath.Join(dir, name+".ids"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = file, &stderr
+		wg.Go(func() {
+			if err := errors.Join(cmd.Run(), file.Close()); err != nil {
+				t.Errorf("%s: %v\n%s", name, err, stderr.Bytes())
+			}
+		})
+	}
+	own := inGo(t, st, each)
+	wg.Wait()
+	lists, files := [][]int64{own}, []string{}
+	for name := range commands {
+		path := filepath.Join(dir, name+".ids")
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []int64
+		for line := range strings.Lines(string(data)) {
+			ids = append(ids, number(t, strings.TrimSpace(line)))
+		}
+		if len(ids) != each {
+			t.Errorf("%s made %d IDs", name, len(ids))
+		}
+		lists, files = append(lists, ids), append(files, path)
+	}
+	unique(t, each*len(lists), lists...)
+	if program != "" {
+		must(t, exec.CommandContext(t.Context(), program, append([]string{"audit"}, files...)...))
+	}
+}
+
+// inGo makes IDs with the library of Go.
+func inGo(t *testing.T, st store.Store, n int) []int64 {
+	t.Helper()
+	g, err := lease.Generator(t.Context(), st, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	ids := make([]int64, n)
+	for i := range ids {
+		id, err := g.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[i] = int64(id)
+	}
+	return ids
+}

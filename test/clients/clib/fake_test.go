@@ -1,0 +1,86 @@
+package clib
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+// fake builds the shim and rings over a Go part that is none, from sources in a folder.
+func fake(t *testing.T, sources string, flags ...string) string {
+	t.Helper()
+	servers.Need(t, "gcc", "gcc")
+	return compile(t, append(flags, "-I"+sources, "-DSNOWFENCE_ARCHIVE", "testdata/fakecheck.c", "testdata/fake.c",
+		filepath.Join(sources, "shim.c"), filepath.Join(sources, "calls.c"), "-lpthread", "-ldl")...)
+}
+
+const sources = "../../../cmd/libsnowfence/c"
+
+func TestFake(t *testing.T) {
+	t.Parallel()
+	run(t, fake(t, sources), "forks")
+}
+
+func TestThreadSanitizer(t *testing.T) {
+	t.Parallel()
+	run(t, fake(t, sources, "-fsanitize=thread"))
+}
+
+func TestValgrind(t *testing.T) {
+	t.Parallel()
+	valgrind := servers.Need(t, "valgrind", "valgrind")[0]
+	path := fake(t, sources, "-DEACH=2000")
+	run(t, valgrind, "-q", "--error-exitcode=9", "--leak-check=full", "--show-leak-kinds=definite", path)
+	run(t, valgrind, "-q", "--error-exitcode=9", "--leak-check=no", path, "forks")
+}
+
+// Each check of the shim and the ring is needed: without it the scenes over the fake fail.
+func TestEachCheckIsNeeded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ file, old, new string }{
+		"the ring compares the beat": {
+			"snowfence.h", "ring->ids == ids && __atomic_load_n(ring->beat, __ATOMIC_ACQUIRE) == ring->seen",
+			"ring->ids == ids",
+		},
+		"the ring compares the handle": {"snowfence.h", "ring->at != ring->end && ring->ids == ids &&", "ring->at != ring->end &&"},
+		"the beat is read before the IDs are made": {
+			"snowfence.h", "	ring->at = 1;\n", "	ring->at = 1;\n	ring->seen = __atomic_load_n(ring->beat, __ATOMIC_ACQUIRE);\n",
+		},
+		"every call looks at the page": {
+			"shim.c", "return p != NULL && __atomic_load_n(p, __ATOMIC_ACQUIRE) == 0 ? forked() : SNOWFENCE_OK;",
+			"(void)p; return SNOWFENCE_OK;",
+		},
+		"open looks at the page":     {"shim.c", "return __atomic_load_n(page, __ATOMIC_ACQUIRE) == 0 ? forked() : SNOWFENCE_OK;", "return SNOWFENCE_OK;"},
+		"the page is wiped":          {"shim.c", "madvise(p, size, MADV_WIPEONFORK);", ""},
+		"Go's threads block signals": {"shim.c", "sigfillset(&all);", "sigemptyset(&all);"},
+		"and they are free again":    {"shim.c", "	pthread_sigmask(SIG_SETMASK, &old, NULL);\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for _, file := range []string{"snowfence.h", "part.h", "shim.h", "shim.c", "calls.c"} {
+				text, err := os.ReadFile(filepath.Join(sources, file))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if file == c.file {
+					if strings.Count(string(text), c.old) != 1 {
+						t.Fatalf("%s has %q %d times", file, c.old, strings.Count(string(text), c.old))
+					}
+					text = []byte(strings.Replace(string(text), c.old, c.new, 1))
+				}
+				if err := os.WriteFile(filepath.Join(dir, file), text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			path := fake(t, dir)
+			if out, err := exec.CommandContext(t.Context(), path, "forks").CombinedOutput(); err == nil {
+				t.Errorf("nothing noticed it: %s", out)
+			}
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package clib
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+// Languages that use signals go on doing so: Python runs handlers, also of timers, Node.js handlers
+// and V8's profiler, and the JVM finds null pointers, full stacks and safepoints by SIGSEGV.
+func TestSignalsOfLanguages(t *testing.T) {
+	t.Parallel()
+	seconds := "10"
+	if testing.Short() {
+		seconds = "1"
+	}
+	profile := []string{"--cpu-prof", "--cpu-prof-interval=200", "--cpu-prof-dir=" + t.TempDir()}
+	needs := map[string][]string{
+		"python": {"python3"}, "node": {"node"}, "java": {"javac", "java", "jar", "gcc"},
+	}
+	for name, line := range map[string]func(*testing.T) []string{
+		"python": command("python3", script(t, "storm.py"), seconds),
+		"node": func(t *testing.T) []string {
+			line := append(append(node("")(t)[:1], profile...), script(t, "signals.js"))
+			return append(line, folder(t, "node"), seconds)
+		},
+		"java": func(t *testing.T) []string {
+			line := java("Signals")(t)
+			jar, classes, _ := strings.Cut(line[3], ":")
+			must(t, in(t, "java", "javac", "-cp", jar, "-d", classes, script(t, "Signals.java")))
+			// Compiled by C1 alone, because C2 finds frequent null pointers without signals.
+			return append(append(line[:1:1], "-XX:TieredStopAtLevel=1", "-Xss512k"), append(line[1:], seconds)...)
+		},
+	} {
+		if name == "java" && testing.Short() {
+			continue // make prove installs a JDK
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			servers.Need(t, name, needs[name]...)
+			cmd := in(t, name, line(t)...)
+			if out, err := cmd.CombinedOutput(); err != nil || !strings.HasSuffix(string(out), "ok\n") {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// Types are checked by mypy and by the compiler of TypeScript.
+func TestTypes(t *testing.T) {
+	if testing.Short() {
+		return // make prove installs mypy and TypeScript
+	}
+	t.Parallel()
+	mypy := servers.Need(t, "mypy", "mypy")[0]
+	must(t, in(t, "python", mypy, "--strict", "--cache-dir="+t.TempDir(), "snowfence"))
+	must(t, in(t, "node", "node_modules/.bin/tsc", "--strict", "--noEmit", "--target", "es2022", "--module", "node16",
+		"types.ts"))
+}
+
+// A server of PHP forks its workers after a preload script. When the script only loads the library,
+// each worker makes IDs; when it opened, each is told.
+func TestPreload(t *testing.T) {
+	if testing.Short() {
+		return // make prove installs PHP
+	}
+	t.Parallel()
+	php := servers.Need(t, "php", "php")[0]
+	url, _ := newStore(t)
+	const load = `<?php require '%s'; Snowfence\Generator::load(); %s`
+	const answer = `<?php
+		try {
+			$ids = Snowfence\Generator::open('%s');
+			echo implode("\n", $ids->take(100)), "\nworker ", getmypid();
+		} catch (Snowfence\Error $e) {
+			echo $e->getCode();
+		}`
+	for name, c := range map[string]struct{ more, want string }{
+		"loads": {"", "worker "}, "opens": {"$GLOBALS['ids'] = Snowfence\\Generator::open('mem:');", "6"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for file, text := range map[string]string{
+				"preload.php": fmt.Sprintf(load, folder(t, "php/Snowfence.php"), c.more), "index.php": fmt.Sprintf(answer, url),
+			} {
+				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			address := servers.Address(servers.Ports(t, 1)[0])
+			cmd := exec.CommandContext(t.Context(), php, "-d", "ffi.enable=1", "-d", "opcache.enable=1", "-d",
+				"opcache.enable_cli=1", "-d", "opcache.preload="+dir+"/preload.php", "-d", "opcache.preload_user=root",
+				"-S", address, "-t", dir)
+			cmd.Env = append(environment(t), "PHP_CLI_SERVER_WORKERS=4")
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the workers too
+			all := map[string]bool{}
+			for len(all) < 500 {
+				var text string
+				fleet.Eventually(t, "an answer", func() error {
+					r, err := http.Get("http://" + address)
+					if err != nil {
+						return err
+					}
+					defer r.Body.Close()
+					data, err := io.ReadAll(r.Body)
+					text = string(data)
+					return err
+				})
+				if !strings.Contains(text, c.want) {
+					t.Fatalf("%q", text)
+				}
+				if name == "opens" {
+					break
+				}
+				ids := strings.Fields(text)
+				for _, id := range ids[:100] {
+					if all[id] {
+						t.Fatalf("%s came twice", id)
+					}
+					all[id] = true
+				}
+			}
+		})
+	}
+}

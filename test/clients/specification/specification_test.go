@@ -1,0 +1,100 @@
+// Package specification has readers of IDs in Python and TypeScript that know
+// docs/reference/specification.md only, and runs them on the vectors that the page names.
+package specification
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+const vectors = "../../../testdata/specification"
+
+func TestPythonReader(t *testing.T) {
+	t.Parallel()
+	python := servers.Need(t, "python", "python3")[0]
+	short(t, "python/*.py")
+	agree(t, func(folder string) *exec.Cmd {
+		return exec.CommandContext(t.Context(), python, "-B", "python/vectors.py", folder)
+	})
+}
+
+func TestTypeScriptReader(t *testing.T) {
+	t.Parallel()
+	programs := servers.Need(t, "node", "node", "npm")
+	short(t, "typescript/*.ts")
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS("typescript")); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{programs[1], "ci", "--no-audit", "--no-fund", "--ignore-scripts"},
+		{filepath.Join(dir, "node_modules", ".bin", "tsc")}, // types are checked, too
+	} {
+		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	agree(t, func(folder string) *exec.Cmd {
+		return exec.CommandContext(t.Context(), programs[0], filepath.Join(dir, "out", "vectors.js"), folder)
+	})
+}
+
+// short checks that the page's promise holds: a reader has files of less than 200 lines.
+func short(t *testing.T, pattern string) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) < 4 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if n := bytes.Count(text, []byte("\n")); err != nil || n >= 200 {
+			t.Errorf("%s has %d lines, %v", name, n, err)
+		}
+	}
+}
+
+// agree runs a reader on the vectors, and on vectors that are wrong in five places.
+func agree(t *testing.T, reader func(folder string) *exec.Cmd) {
+	t.Helper()
+	if out, err := reader(vectors).CombinedOutput(); err != nil || !strings.Contains(string(out), " 0 failed") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	dir := t.TempDir()
+	for name, change := range map[string][2]string{
+		"layouts.json": {`"tick_ns": "10000000"`, `"tick_ns": "10000001"`},
+		"ids.json":     {`"raw": "`, `"raw": "1`},
+		"texts.json":   {`"zbase32": "y"`, `"zbase32": "b"`},
+		"ciphers.json": {`"2bbef15201f55f98"`, `"2bbef15201f55f99"`},
+		"grants.json":  {`"id": "6412"`, `"id": "6413"`},
+	} {
+		text, err := os.ReadFile(filepath.Join(vectors, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong := strings.Replace(string(text), change[0], change[1], 1)
+		if wrong == string(text) {
+			t.Fatalf("%s has no %s", name, change[0])
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(wrong), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, err := reader(dir).CombinedOutput()
+	if err == nil {
+		t.Errorf("wrong vectors pass\n%s", out)
+	}
+	for _, want := range []string{"tick=10ms:", " composed:", "\nzbase32 of 0:", "\nsparx:", ", step 1:"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}

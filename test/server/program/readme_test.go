@@ -1,0 +1,130 @@
+package program
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+var (
+	goBlock  = regexp.MustCompile("(?s)```go\n(.*?)```")
+	openCall = regexp.MustCompile("`([a-z]+\\.Open\\([^`]*)`")
+)
+
+func readPage(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../../" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestReadme builds the programs of the first pages as they stand there, and runs each twice: in
+// an empty folder, and on a new store. README shows lines and calls of these programs only.
+func TestReadme(t *testing.T) {
+	pg, maria := servers.StartPostgres(t), servers.StartMariaDB(t)
+	etcd, redis := servers.StartEtcd(t), servers.StartRedis(t)
+	database := pg.NewDatabase(t)
+	pg.SQL(t, database, "CREATE USER app; GRANT CREATE ON SCHEMA public TO app")
+	var programs strings.Builder
+	for page, setting := range map[string]string{
+		"go-folder":     "",
+		"go-sqlite":     "",
+		"go-postgresql": "DATABASE_URL=" + strings.Replace(pg.URL(database), "postgres@", "app@", 1),
+		"go-mysql":      "DATABASE_DSN=" + maria.DSN(maria.NewDatabase(t)),
+		"go-etcd":       "ETCD_ENDPOINTS=" + etcd.URL(),
+		"go-redis":      "REDIS_URL=" + redis.URL(),
+	} {
+		blocks := goBlock.FindAllStringSubmatch(readPage(t, "docs/start/"+page+".md"), -1)
+		if len(blocks) != 1 {
+			t.Fatalf("%s has %d programs", page, len(blocks))
+		}
+		programs.WriteString(blocks[0][1])
+		t.Run(page, func(t *testing.T) { runsTwice(t, blocks[0][1], setting) })
+	}
+	readme := readPage(t, "README.md")
+	var shown []string
+	for _, block := range goBlock.FindAllStringSubmatch(readme, -1) {
+		shown = append(shown, strings.Split(strings.TrimSuffix(block[1], "\n"), "\n")...)
+	}
+	calls := openCall.FindAllStringSubmatch(readme, -1)
+	for _, call := range calls {
+		shown = append(shown, call[1])
+	}
+	if len(calls) != 6 || len(shown) < 16 {
+		t.Errorf("README shows %d calls, and %d lines and calls", len(calls), len(shown))
+	}
+	for _, line := range shown {
+		if !strings.Contains(programs.String(), line) {
+			t.Errorf("in no program: %s", line)
+		}
+	}
+}
+
+// runsTwice builds a program and runs it twice: each run prints one ID, the second a higher one.
+func runsTwice(t *testing.T, program, setting string) {
+	scheme, err := snowfence.NewScheme(snowfence.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	source, path := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
+	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s", "-o", path, source)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var last int64
+	for range 2 {
+		cmd := exec.CommandContext(t.Context(), path)
+		cmd.Dir, cmd.Env = dir, []string{setting}
+		out, err := cmd.CombinedOutput()
+		id, parseErr := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 64)
+		if err != nil || parseErr != nil || id <= last {
+			t.Fatalf("%v, %v\n%s", err, parseErr, out)
+		}
+		last = id
+		if p, err := scheme.Decode(snowfence.ID(id)); err != nil || time.Since(p.Time).Abs() > time.Hour {
+			t.Errorf("%d is of %v, %v", id, p.Time, err)
+		}
+	}
+}
+
+// TestReadmeTry runs what README says under "Try it" in a fresh clone. The last command runs this
+// test, so here it only has to be what continuous integration runs.
+func TestReadmeTry(t *testing.T) {
+	git := servers.Need(t, "git", "git")[0]
+	_, text, _ := strings.Cut(readPage(t, "README.md"), "## Try it\n")
+	_, text, _ = strings.Cut(text, "```sh\n")
+	text, _, _ = strings.Cut(text, "```")
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	const clone = "git clone https://github.com/snowfence/snowfence && cd snowfence"
+	if len(lines) != 3 || lines[0] != clone || lines[2] != "make test" {
+		t.Fatalf("README says: %q", lines)
+	}
+	if !regexp.MustCompile(`\bmake( \w+)* test\b`).MatchString(readPage(t, ".ci/run")) {
+		t.Error("continuous integration does not run make test")
+	}
+	dir := filepath.Join(t.TempDir(), "snowfence")
+	if out, err := exec.CommandContext(t.Context(), git, "clone", "-q", "../../..", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	run := exec.CommandContext(t.Context(), "sh", "-c", lines[1])
+	run.Dir, run.Env = dir, append(os.Environ(), "GOWORK=", "XDG_STATE_HOME="+t.TempDir())
+	out, err := run.Output()
+	ids := strings.Fields(string(out))
+	if err != nil || len(ids) != 2 || ids[0] >= ids[1] {
+		t.Errorf("%s: %q, %v", lines[1], out, err)
+	}
+}

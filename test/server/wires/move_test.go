@@ -1,0 +1,105 @@
+package wires
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+var blockOfShell = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+
+// TestMoveFromRedis runs the commands of docs/move/redis-incr.md, while old programs count in
+// Redis and new ones on a server. No number comes twice.
+func TestMoveFromRedis(t *testing.T) {
+	cli := servers.Need(t, "redis", "redis-cli")[0]
+	page, err := os.ReadFile("../../../docs/move/redis-incr.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := blockOfShell.FindAllStringSubmatch(string(page), -1)
+	if len(blocks) != 4 {
+		t.Fatalf("%d blocks of commands", len(blocks))
+	}
+	old := servers.StartRedis(t)
+	_, oldPort, _ := strings.Cut(old.Address(), ":")
+	store := "sqlite:" + filepath.Join(t.TempDir(), "sequences.db")
+	run := func(block int) (printed string) {
+		t.Helper()
+		for line := range strings.Lines(blocks[block][1]) {
+			args := strings.Fields(line)
+			if args[0] == "snowfence" {
+				command(t, append(args[1:], "--store", store)...)
+				continue
+			}
+			args = append([]string{"-p", oldPort}, args[1:]...)
+			out, err := exec.CommandContext(t.Context(), cli, args...).CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", line, err, out)
+			}
+			printed = strings.TrimSpace(string(out))
+		}
+		return printed
+	}
+
+	ctx := t.Context()
+	was := goRedis(t, old.Address(), goredis.Options{})
+	if err := was.Set(ctx, "orders", 4_000_000, 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if end := run(0); end != "5000000" {
+		t.Fatalf("the block ends at %s", end)
+	}
+	run(1)
+	s := serve(t, store)
+	now := goRedis(t, s.resp, goredis.Options{Password: secret})
+
+	var mu sync.Mutex
+	seen := map[int64]bool{}
+	count := func(c *goredis.Client, n int) {
+		for range n {
+			got, err := c.Incr(ctx, "orders").Result()
+			mu.Lock()
+			if err != nil || seen[got] {
+				t.Errorf("%d, %v: it came before", got, err)
+			}
+			seen[got] = true
+			mu.Unlock()
+		}
+	}
+	var programs sync.WaitGroup
+	for range 2 {
+		programs.Go(func() { count(was, 1000) })
+		programs.Go(func() { count(now, 1000) })
+	}
+	programs.Wait()
+	if err := was.IncrBy(ctx, "orders", 7_000_000-5_000_000-2000).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if last := run(2); last != "7000000" {
+		t.Fatalf("the old counter ended at %s", last)
+	}
+	if err := was.Incr(ctx, "orders").Err(); err == nil {
+		t.Error("a forgotten program goes on")
+	}
+	run(3)
+	count(now, 3000)
+	for range 4 { // through what the server held
+		if err := now.IncrBy(ctx, "orders", 1_000_000).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count(now, 10)
+	for n := range seen {
+		if n > 5_002_000 && n <= 7_000_000 {
+			t.Fatalf("%d was of the old counter", n)
+		}
+	}
+}

@@ -1,0 +1,192 @@
+package wires
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/remote"
+	"github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+// maker makes IDs one after the other, and notes the longest time without one.
+type maker struct {
+	next func(context.Context) (snowfence.ID, error)
+	ids  []snowfence.ID
+	made atomic.Int64
+	gap  time.Duration
+}
+
+func (m *maker) run(ctx context.Context) error {
+	for last := time.Now(); ; {
+		id, err := m.next(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		now := time.Now()
+		m.gap, last = max(m.gap, now.Sub(last)), now
+		m.ids = append(m.ids, id)
+		m.made.Add(1)
+		time.Sleep(200 * time.Microsecond) // what is tested is not the speed
+	}
+}
+
+// The Go client as it is used between machines: TLS with an authority of one's own, a
+// token, and three addresses, of which nobody is at the first, and the server at the
+// second is killed while IDs are made and leases renewed. Every ID is made once, and
+// neither the generator nor the source fails.
+func TestRemote(t *testing.T) {
+	certs := servers.NewCerts(t)
+	secure := certs.Client()
+	store := "sqlite:" + filepath.Join(t.TempDir(), "remote.db")
+	plain := serve(t, store)
+	if code, body := plain.do(t, "PUT", "/v1/default", "{}"); code != 200 { // the server made it
+		t.Fatal(code, body)
+	}
+	plain.Kill()
+	overTLS := &http.Client{Transport: &http.Transport{TLSClientConfig: secure, DisableKeepAlives: true}}
+	start := func() *served {
+		return serveWith(t, store, "https", overTLS, "--tls-cert", certs.Cert, "--tls-key", certs.Key)
+	}
+	dying, staying := start(), start()
+	nobody := servers.Address(servers.Ports(t, 1)[0])
+	addresses := []string{"https://" + nobody, "https://" + dying.http, "https://" + staying.http}
+	o := remote.Options{Token: secret, TLS: secure, Timeout: time.Minute} // a busy machine answers late
+	dial := func(change func(o *remote.Options)) *remote.Client {
+		with := o
+		change(&with)
+		c, err := remote.Dial(addresses, &with)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	_, err := dial(func(o *remote.Options) { o.Token = "wrong-" + secret }).Scheme(t.Context(), "default")
+	if err == nil || !strings.Contains(err.Error(), "unauthenticated") || strings.Contains(err.Error(), secret) {
+		t.Errorf("a wrong token: %v", err)
+	}
+	_, err = dial(func(o *remote.Options) { o.TLS = nil }).Scheme(t.Context(), "default")
+	if err == nil || !strings.Contains(err.Error(), "certificate") || strings.Contains(err.Error(), secret) {
+		t.Errorf("an authority that is not known: %v", err)
+	}
+
+	c := dial(func(*remote.Options) {})
+	scheme, err := c.Scheme(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	patient := snowfence.Config{MaxWait: time.Minute}
+	l, err := c.Lease(t.Context(), "default", scheme, &lease.Options{TTL: 3 * time.Second, Label: "remote"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := l.Generator(patient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Source("default", &remote.SourceOptions{Batch: 50, MaxAge: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	makers := map[string]*maker{"generator": {next: g.Next}, "source": {next: s.Next}}
+	var all sync.WaitGroup
+	for name, m := range makers {
+		all.Go(func() {
+			if err := m.run(ctx); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+	wait := func(what string, ok func() bool) {
+		t.Helper()
+		fleet.Eventually(t, what, func() error {
+			if !ok() && !t.Failed() {
+				return errors.New("no")
+			}
+			return nil
+		})
+	}
+	more := func(what string) {
+		var before [2]int64
+		before[0], before[1] = makers["generator"].made.Load(), makers["source"].made.Load()
+		wait(what, func() bool {
+			return makers["generator"].made.Load() > before[0]+200 && makers["source"].made.Load() > before[1]+200
+		})
+	}
+	more("IDs come")
+	until, _ := g.Grant()
+	dying.Kill()
+	more("IDs come from the server that is left")
+	wait("the lease is renewed by the server that is left", func() bool {
+		now, _ := g.Grant()
+		return now.Until > until.Until
+	})
+	more("IDs come after the renewal")
+	cancel()
+	all.Wait()
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+	s.Close()
+	if _, err := s.Next(t.Context()); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	seen := map[snowfence.ID]string{}
+	for name, m := range makers {
+		t.Logf("%s: %d IDs, the longest time without one %v", name, len(m.ids), m.gap.Round(time.Millisecond))
+		for _, id := range m.ids {
+			if who := seen[id]; who != "" {
+				t.Fatalf("%d came from %s, and from %s", id, who, name)
+			}
+			seen[id] = name
+		}
+	}
+}
+
+// TestRemoteHints does what the errors of Dial say.
+func TestRemoteHints(t *testing.T) {
+	server := serve(t, "mem:")
+	_, err := remote.Dial(nil, nil)
+	if err == nil || !strings.Contains(err.Error(), "give at least one address, as in http://127.0.0.1:8080") {
+		t.Fatal(err)
+	}
+	if _, err := remote.Dial([]string{"http://" + server.http}, &remote.Options{Timeout: -1}); err == nil {
+		t.Error("a negative timeout was accepted")
+	}
+	for _, wrong := range []string{server.http, "http://" + secret + "@" + server.http} {
+		_, err = remote.Dial([]string{wrong}, nil)
+		if err == nil || !strings.Contains(err.Error(),
+			"write it as http://host:port or https://host:port, and give the token in Options.Token") ||
+			strings.Contains(err.Error(), secret) {
+			t.Fatal(err)
+		}
+	}
+	c, err := remote.Dial([]string{"http://" + server.http}, &remote.Options{Token: secret, Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	g, err := c.Open(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	if _, err := g.Next(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

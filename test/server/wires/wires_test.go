@@ -1,0 +1,294 @@
+// Package wires runs the server as it is built, and talks to it as users do: with the
+// clients of Redis in several languages, over servers that are killed.
+package wires
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
+
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
+
+const secret = "wires-secret-of-the-test"
+
+// served is a running server.
+type served struct {
+	*servers.Process
+	http, resp string
+}
+
+// serve starts a server over a store, with one token that may do everything.
+func serve(t *testing.T, store string) *served {
+	return serveWith(t, store, "http", http.DefaultClient)
+}
+
+// serveWith is serve with more arguments, for clients that speak a scheme.
+func serveWith(t *testing.T, store, scheme string, client *http.Client, args ...string) *served {
+	t.Helper()
+	dir := t.TempDir()
+	tokens := filepath.Join(dir, "tokens.yaml")
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(secret)))
+	if err := os.WriteFile(tokens, []byte("tokens:\n- name: all\n  sha256: "+sum+
+		"\n  verbs: [ids, read, lease, manage]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ports := servers.Ports(t, 2)
+	s := &served{http: servers.Address(ports[0]), resp: servers.Address(ports[1])}
+	s.Process = servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence), append([]string{
+		"serve", "--store", store, "--http", s.http,
+		"--resp", s.resp, "--tokens", tokens, "--max-wait", "1m", // a busy disk answers late
+	}, args...), []string{"HOME=" + dir})
+	s.Ready(t, func() error {
+		res, err := client.Get(scheme + "://" + s.http + "/healthz")
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			return errors.New(res.Status)
+		}
+		return nil
+	})
+	return s
+}
+
+func (s *served) do(t *testing.T, method, path, body string) (int, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+s.http+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+secret)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(b)
+}
+
+// one starts a server with an embedded file, which has the namespace default.
+func one(t *testing.T) *served {
+	s := serve(t, "sqlite:"+filepath.Join(t.TempDir(), "wires.db"))
+	if code, body := s.do(t, "PUT", "/v1/default", "{}"); code != 200 { // the server made it
+		t.Fatal(code, body)
+	}
+	return s
+}
+
+func TestRedisCLI(t *testing.T) {
+	cli := servers.Need(t, "redis", "redis-cli")[0]
+	s := one(t)
+	_, port, _ := strings.Cut(s.resp, ":")
+	run := func(stdin string, args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(),
+			cli, append([]string{"-p", port, "--no-auth-warning", "-a", secret}, args...)...)
+		cmd.Stdin = strings.NewReader(stdin)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	for _, version := range []string{"-2", "-3"} {
+		if id, err := strconv.ParseInt(run("", version, "SNOWFENCE.NEXT", "default"), 10, 64); err != nil || id <= 0 {
+			t.Errorf("%d, %v", id, err)
+		}
+		if got := run("", version, "SNOWFENCE.DECODE", "default", "249887800817025024"); !strings.Contains(got,
+			"2026-11-21T13:24:54.405Z") {
+			t.Error(got)
+		}
+		if lines := strings.Count(run("", version, "SNOWFENCE.NEXT", "default", "COUNT", "1000"), "\n"); lines != 999 {
+			t.Errorf("%d line ends of 1000 IDs", lines)
+		}
+	}
+	if got := run("PING\nSNOWFENCE.NEXT nowhere\nWATCH x\nSELECT 1\nINFO\nQUIT\n"); !strings.HasPrefix(got, "PONG") ||
+		!strings.Contains(got, "NONAMESPACE") || !strings.Contains(got, "nothing to watch") ||
+		!strings.Contains(got, "out of range") || !strings.Contains(got, "snowfence_version") {
+		t.Error(got)
+	}
+	if got := run("", "-a", "wrong", "PING"); !strings.Contains(got, "WRONGPASS") && !strings.Contains(got, "NOAUTH") {
+		t.Error(got)
+	}
+}
+
+// goRedis asks each command once, and waits for a busy machine: a command that is sent twice takes
+// two numbers.
+func goRedis(t *testing.T, address string, o goredis.Options) *goredis.Client {
+	o.Addr, o.ReadTimeout, o.WriteTimeout, o.MaxRetries = address, time.Minute, time.Minute, -1
+	c := goredis.NewClient(&o)
+	t.Cleanup(func() { _ = c.Close() }) // the server may be gone
+	return c
+}
+
+func TestGoRedis(t *testing.T) {
+	s := one(t)
+	for _, version := range []int{2, 3} {
+		c := goRedis(t, s.resp, goredis.Options{Password: secret, Protocol: version, ClientName: "wires"})
+		id, err := c.Do(t.Context(), "SNOWFENCE.NEXT", "default").Int64()
+		if err != nil || id <= 0 {
+			t.Fatalf("%d, %v", id, err)
+		}
+		list, err := c.Do(t.Context(), "SNOWFENCE.NEXT", "default", "COUNT", 100_000).Int64Slice()
+		if err != nil || len(list) != 100_000 || list[0] <= id {
+			t.Errorf("%d IDs, %v", len(list), err)
+		}
+		replies, err := c.Pipelined(t.Context(), func(p goredis.Pipeliner) error {
+			for range 1000 {
+				p.Do(t.Context(), "SNOWFENCE.NEXT", "default")
+			}
+			return nil
+		})
+		seen := map[any]bool{}
+		for _, r := range replies {
+			seen[r.(*goredis.Cmd).Val()] = true
+		}
+		if err != nil || len(seen) != 1000 {
+			t.Errorf("%d IDs of a pipeline, %v", len(seen), err)
+		}
+		if err := c.Do(t.Context(), "SNOWFENCE.NEXT", "nowhere").Err(); err == nil ||
+			!strings.HasPrefix(err.Error(), "NONAMESPACE") {
+			t.Error(err)
+		}
+	}
+}
+
+func TestRueidis(t *testing.T) {
+	s := one(t)
+	c, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{s.resp}, Password: secret,
+		DisableCache: true, ClientName: "wires",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	cmds := make(rueidis.Commands, 1000)
+	for i := range cmds {
+		cmds[i] = c.B().Arbitrary("SNOWFENCE.NEXT").Args("default").Build()
+	}
+	seen := map[string]bool{}
+	for _, r := range c.DoMulti(t.Context(), cmds...) {
+		id, err := r.ToString()
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen[id] = true
+	}
+	if len(seen) != len(cmds) {
+		t.Errorf("%d IDs", len(seen))
+	}
+	m, err := c.Do(t.Context(),
+		c.B().Arbitrary("SNOWFENCE.DECODE").Args("default", "249887800817025024").Build()).AsMap()
+	if node := m["node"]; err != nil || node.String() == "" {
+		t.Errorf("%v, %v", m, err)
+	}
+}
+
+func TestIORedis(t *testing.T) { runNode(t, "ids.mjs", one(t).resp) }
+
+// runNode runs a program of the folder node against a server.
+func runNode(t *testing.T, script, address string) {
+	t.Helper()
+	programs := servers.Need(t, "node", "node", "npm")
+	dir := t.TempDir()
+	for _, name := range []string{"package.json", "package-lock.json", script} {
+		b, err := os.ReadFile(filepath.Join("node", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	host, port, _ := strings.Cut(address, ":")
+	for _, args := range [][]string{
+		{programs[1], "ci", "--no-audit", "--no-fund", "--ignore-scripts"},
+		{programs[0], script, host, port, secret},
+	} {
+		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args[1:], err, out)
+		}
+	}
+}
+
+// A ticket is of the store, not of the server: after the first server is killed, the
+// second one renews it, over an embedded file and over PostgreSQL.
+func TestTicketAtAnotherServer(t *testing.T) {
+	for name, store := range map[string]func() string{
+		"sqlite": func() string { return "sqlite:" + filepath.Join(t.TempDir(), "tickets.db") },
+		"postgres": func() string {
+			p := servers.StartPostgres(t)
+			return p.URL(p.NewDatabase(t))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := store()
+			a := serve(t, url)
+			if code, body := a.do(t, "PUT", "/v1/default", "{}"); code != 200 { // the server made it
+				t.Fatal(code, body)
+			}
+			b := serve(t, url)
+			code, body := a.do(t, "POST", "/snowfence.v1.LeaseService/Acquire", `{"label":"elsewhere"}`)
+			if code != 200 {
+				t.Fatal(code, body)
+			}
+			ticket := field(body, "ticket")
+			renew := func(s *served, attempt string) (int, string) {
+				return s.do(t, "POST", "/snowfence.v1.LeaseService/Renew", `{"ticket":"`+ticket+`","attempt":"`+attempt+`"}`)
+			}
+			if code, body := renew(a, "attempt-0123456789"); code != 200 { // its answer does not arrive
+				t.Fatal(code, body)
+			}
+			a.Kill()
+			code, body = renew(b, "attempt-0123456789")
+			if code != 200 {
+				t.Fatal(code, body)
+			}
+			old := ticket
+			ticket = field(body, "ticket")
+			if code, body := renew(b, "attempt-9876543210"); code != 200 {
+				t.Fatal(code, body)
+			}
+			ticket = old
+			if code, body := renew(b, "attempt-of-a-clone"); code != 409 || !strings.Contains(body, "aborted") {
+				t.Errorf("a clone: %d %s", code, body)
+			}
+			b.Stop(t, syscall.SIGTERM)
+		})
+	}
+}
+
+// field returns a text out of a JSON object.
+func field(body, name string) string {
+	_, rest, _ := strings.Cut(body, `"`+name+`":"`)
+	value, _, _ := strings.Cut(rest, `"`)
+	return value
+}

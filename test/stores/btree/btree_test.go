@@ -1,0 +1,143 @@
+package btree
+
+import (
+	"database/sql"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"testing"
+
+	_ "github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+var (
+	rows    = flag.Int("rows", 0, "how many rows BenchmarkKeys inserts in each table")
+	figures = flag.String("figures", "", "write the figures of BenchmarkKeys to this file")
+	page    = flag.String("page", "", "write the tables and pictures of -figures into this page and its folder")
+)
+
+func postgres(t testing.TB) *database {
+	p := servers.StartPostgres(t, "shared_buffers=32MB", "max_wal_size=4GB")
+	db, err := sql.Open("pgx", p.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	db.SetMaxIdleConns(writers)
+	return &database{
+		name: "PostgreSQL", db: db, column: func(k kind) string { return k.postgres },
+		create:   "CREATE TABLE orders (id %s PRIMARY KEY, customer int, made_at timestamp(3), note text)",
+		log:      "SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn",
+		reads:    "SELECT sum(heap_blks_read + idx_blks_read) FROM pg_statio_user_tables",
+		settle:   []string{"VACUUM ANALYZE orders", "CREATE EXTENSION IF NOT EXISTS pgstattuple"},
+		flush:    []string{"SELECT pg_stat_force_next_flush()"},
+		keyBytes: "SELECT pg_relation_size('orders_pkey')", indexBytes: "SELECT pg_relation_size('orders_made')",
+		fill: "SELECT avg_leaf_density FROM pgstatindex('orders_pkey')",
+		restart: func() {
+			db.SetMaxIdleConns(0)
+			p.StopCleanly(t)
+			p.Restart(t)
+			p.Up(t)
+			db.SetMaxIdleConns(writers)
+		},
+	}
+}
+
+func mariadb(t testing.TB) *database {
+	m := servers.StartMariaDB(t, "--innodb-buffer-pool-size=32M", "--innodb-monitor-enable=index_page_splits",
+		"--innodb-buffer-pool-load-at-startup=0", "--innodb-log-file-size=512M")
+	name := m.NewDatabase(t)
+	db, err := sql.Open("mysql", m.DSN(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	db.SetMaxIdleConns(writers)
+	status := func(name string) string {
+		return "SELECT variable_value FROM information_schema.global_status WHERE variable_name = '" + name + "'"
+	}
+	size := func(index string) string {
+		return "SELECT stat_value * @@innodb_page_size FROM mysql.innodb_index_stats " +
+			"WHERE database_name = DATABASE() AND table_name = 'orders' AND index_name = '" + index + "' AND stat_name = 'size'"
+	}
+	return &database{
+		name: "MariaDB", db: db, column: func(k kind) string { return k.mariadb },
+		create: "CREATE TABLE orders (id %s PRIMARY KEY, customer INT, made_at DATETIME(3), note VARCHAR(100)) " +
+			"ENGINE = InnoDB STATS_SAMPLE_PAGES = 20",
+		log:      status("innodb_os_log_written"),
+		splits:   "SELECT count FROM information_schema.innodb_metrics WHERE name = 'index_page_splits'",
+		reads:    status("innodb_buffer_pool_reads"),
+		settle:   []string{"ANALYZE TABLE orders"},
+		keyBytes: size("PRIMARY"), indexBytes: size("orders_made"),
+		restart: func() {
+			db.SetMaxIdleConns(0)
+			m.StopCleanly(t)
+			m.Restart(t)
+			m.Up(t)
+			db.SetMaxIdleConns(writers)
+		},
+	}
+}
+
+// TestKeys runs the measurement with few rows: each figure is there.
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	all, err := kinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := postgres(t)
+	for _, k := range []kind{all[2], all[5]} {
+		r, err := d.measure(t.Context(), k, 2000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.PerSecond <= 0 || r.LogBytes <= 0 || r.KeyBytes <= 0 || r.IndexBytes <= 0 || r.Fill <= 0 || r.Read <= 0 ||
+			r.ReadPages <= 0 {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// BenchmarkKeys measures all kinds of keys in both databases.
+func BenchmarkKeys(b *testing.B) {
+	if *figures == "" {
+		b.Skip("needs -figures, and -rows to measure them")
+	}
+	if *rows < 1 { // draw those of the last time
+		if err := again(*figures, *page); err != nil {
+			b.Fatal(err)
+		}
+		return
+	}
+	all, err := kinds()
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := measurement{Rows: *rows}
+	for _, start := range []func(testing.TB) *database{postgres, mariadb} {
+		d := start(b)
+		for _, k := range all {
+			r, err := d.measure(b.Context(), k, *rows)
+			if err != nil {
+				b.Fatal(fmt.Errorf("%s, %s: %w", d.name, k.name, err))
+			}
+			fmt.Fprintf(os.Stderr, "%+v\n", r)
+			m.Results = append(m.Results, r)
+		}
+	}
+	text, err := json.MarshalIndent(m, "", "\t")
+	if err == nil {
+		err = os.WriteFile(*figures, text, 0o644)
+	}
+	if err == nil && *page != "" {
+		err = m.write(*page)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+}

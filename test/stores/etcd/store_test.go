@@ -1,0 +1,56 @@
+//go:build unix
+
+package etcd
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/etcdstore"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/store/storetest"
+	shared "github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+// stores returns a function that opens empty stores: each has a prefix of its own.
+func stores(c *clientv3.Client) func(*testing.T) store.Store {
+	var n atomic.Int64
+	return func(t *testing.T) store.Store { return openStore(t, c, fmt.Sprint("test", n.Add(1))) }
+}
+
+func openStore(t testing.TB, c *clientv3.Client, prefix string) *etcdstore.Store {
+	t.Helper()
+	st, err := etcdstore.New(c, &etcdstore.Options{Prefix: prefix, Timeout: shared.Patience()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func TestConformance(t *testing.T) {
+	open := stores(servers.EtcdClient(t, servers.StartEtcd(t)))
+	storetest.Run(t, open)
+	storetest.RunCounts(t, open)
+}
+
+// calm are flags with which members of a busy machine do not take their leader for dead.
+var calm = []string{"--heartbeat-interval=500", "--election-timeout=5000"}
+
+func TestConformanceCluster(t *testing.T) {
+	open := stores(servers.EtcdClient(t, servers.StartEtcdCluster(t, 3, calm...)...))
+	storetest.Run(t, open)
+	storetest.RunCounts(t, open)
+}
+
+func TestGeneratorInOneLine(t *testing.T) {
+	c := servers.EtcdClient(t, servers.StartEtcd(t))
+	shared.OneLine(t, openStore(t, c, ""), func(o *lease.Options) (*snowfence.Generator, error) {
+		return etcdstore.Open(t.Context(), c, o)
+	})
+}

@@ -1,0 +1,75 @@
+//go:build linux
+
+package faults
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/Shopify/toxiproxy/v2"
+	"github.com/rs/zerolog"
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+// link is the network between workers and a server.
+type link struct {
+	address string // where workers connect to
+	proxy   *toxiproxy.Proxy
+}
+
+func newLink(t testing.TB, server string) *link {
+	t.Helper()
+	l := &link{address: servers.Address(servers.Ports(t, 1)[0])}
+	s := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
+	l.proxy = toxiproxy.NewProxy(s, "link", l.address, server)
+	if err := s.Collection.Add(l.proxy, true); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.proxy.Stop)
+	return l
+}
+
+// cut ends all connections and refuses new ones.
+func (l *link) cut(t testing.TB) (mend func()) {
+	t.Helper()
+	l.proxy.Stop()
+	return func() {
+		if err := l.proxy.Start(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// swallow lets packets vanish: "upstream" the requests, "downstream" the replies.
+// Connections stay open.
+func (l *link) swallow(t testing.TB, directions ...string) (mend func()) {
+	t.Helper()
+	return l.poison(t, "timeout", `{"timeout": 0}`, directions)
+}
+
+// delay lets packets take a while, each way.
+func (l *link) delay(t testing.TB, ms, jitter int) (mend func()) {
+	t.Helper()
+	return l.poison(t, "latency", fmt.Sprintf(`{"latency": %d, "jitter": %d}`, ms, jitter), []string{"upstream", "downstream"})
+}
+
+func (l *link) poison(t testing.TB, kind, attributes string, directions []string) (mend func()) {
+	t.Helper()
+	var names []string
+	for _, d := range directions {
+		names = append(names, kind+"_"+d)
+		toxic := fmt.Sprintf(`{"name": %q, "type": %q, "stream": %q, "attributes": %s}`, kind+"_"+d, kind, d, attributes)
+		if _, err := l.proxy.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return func() {
+		for _, name := range names {
+			if err := l.proxy.Toxics.RemoveToxic(context.Background(), name); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

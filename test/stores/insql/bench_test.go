@@ -1,0 +1,103 @@
+package insql
+
+import (
+	"context"
+	"database/sql"
+	"flag"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+var (
+	period = flag.Duration("period", 2*time.Second, "how long BenchmarkInserts measures each side of a round")
+	rounds = flag.Int("rounds", 5, "how many rounds BenchmarkInserts has")
+)
+
+// BenchmarkInserts compares inserts of one row a transaction, whose IDs the functions make, with
+// those whose numbers the database counts. The two sides take turns; commits wait for the disk.
+func BenchmarkInserts(b *testing.B) {
+	b.Run("PostgreSQL", func(b *testing.B) {
+		p := servers.StartPostgres(b)
+		base := pgBase{p, p.NewDatabase(b), pgText(b)}
+		p.SQL(b, base.name, "CREATE TABLE orders (id bigint PRIMARY KEY, item int); CREATE SEQUENCE counted; "+
+			"CREATE TABLE counted_orders (id bigint PRIMARY KEY DEFAULT nextval('counted'), item int)")
+		if err := base.load(base.text); err != nil {
+			b.Fatal(err)
+		}
+		db, err := sql.Open("pgx", p.URL(base.name))
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer db.Close()
+		compare(b, db, "nextval")
+	})
+	b.Run("MariaDB", func(b *testing.B) {
+		m := servers.StartMariaDB(b)
+		base, err := newMariadbBase(b, m, mariadbText(b))
+		if err != nil {
+			b.Fatal(err)
+		}
+		m.SQL(b, base.name, "CREATE TABLE counted_orders (id BIGINT PRIMARY KEY AUTO_INCREMENT, item INT NOT NULL)")
+		db, err := sql.Open("mysql", m.DSN(base.name))
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer db.Close()
+		compare(b, db, "AUTO_INCREMENT")
+	})
+}
+
+// compare prints how many rows a second each side inserts, and the median of their ratios.
+func compare(b *testing.B, db *sql.DB, counted string) {
+	db.SetMaxIdleConns(16)
+	for _, connections := range []int{1, 16} {
+		var times []float64
+		for range *rounds {
+			ours := insert(b, db, "INSERT INTO orders (item) VALUES (1)", connections)
+			theirs := insert(b, db, "INSERT INTO counted_orders (item) VALUES (1)", connections)
+			if b.Failed() {
+				return
+			}
+			times = append(times, ours/theirs)
+			fmt.Printf("%s, %d connections: %.0f rows a second with snowfence_next(), %.0f with %s: %.2f\n",
+				b.Name(), connections, ours, theirs, counted, ours/theirs)
+		}
+		slices.Sort(times)
+		fmt.Printf("%s, %d connections: %.2f × %s (median of %d pairs of runs, %.2f–%.2f)\n", b.Name(), connections,
+			times[len(times)/2], counted, len(times), times[0], times[len(times)-1])
+	}
+}
+
+// insert returns how many rows a second all connections insert.
+func insert(b *testing.B, db *sql.DB, statement string, connections int) float64 {
+	var rows atomic.Int64
+	var all sync.WaitGroup
+	began := time.Now()
+	for range connections {
+		all.Go(func() {
+			c, err := db.Conn(context.Background())
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			defer c.Close()
+			for time.Since(began) < *period {
+				if _, err := c.ExecContext(b.Context(), statement); err != nil {
+					b.Error(err)
+					return
+				}
+				rows.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	return float64(rows.Load()) / time.Since(began).Seconds()
+}

@@ -1,0 +1,409 @@
+package postgres
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+// record is one to write.
+func record(node int64, nonce string) store.Record {
+	return store.Record{Key: store.Key{Namespace: "n", Node: node}, Nonce: nonce, Revision: 1, Label: "läbel"}
+}
+
+func swap(t *testing.T, st store.Store, old string, r store.Record) error {
+	t.Helper()
+	return st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]
+}
+
+// refused checks that a store refuses reads and writes with a text.
+func refused(t *testing.T, st store.Store, want string) {
+	t.Helper()
+	_, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a read: %v, which should say %q", err, want)
+	}
+	if err := swap(t, st, "", record(99, "x")); err == nil || errors.Is(err, store.ErrLost) ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("a write: %v, which should say %q", err, want)
+	}
+}
+
+// TestDurable has the server killed, with a log that is written every ten seconds only,
+// right after a swap over a connection with synchronous_commit=off. A statement past the
+// store shows that this forgets.
+func TestDurable(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t, "wal_writer_delay=10s", "synchronous_commit=off")
+	db, st := connect(t, p.URL("postgres"))
+	db.SetMaxOpenConns(1)
+	for _, batch := range [][]store.Write{
+		{{New: record(1, "a")}},
+		{{New: record(2, "a")}, {New: record(3, "a")}},
+	} {
+		for _, err := range st.Swap(t.Context(), batch) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := db.Exec("UPDATE snowfence_lease SET label = 'not durable'"); err != nil {
+			t.Fatal(err)
+		}
+		p.Signal(t, syscall.SIGQUIT)
+		p.Kill()
+		p.Restart(t)
+		p.Up(t)
+		for _, w := range batch {
+			var rs []store.Record
+			fleet.Eventually(t, "a read after a crash", func() (err error) { // connections of before end late
+				rs, err = st.Get(t.Context(), []store.Key{w.New.Key})
+				return err
+			})
+			if rs[0].Nonce != "a" || rs[0].Label != "läbel" {
+				t.Errorf("after a crash: %+v", rs)
+			}
+		}
+	}
+	found, err := st.Report(t.Context())
+	if err != nil || !slices.ContainsFunc(found,
+		func(f sqlstore.Finding) bool { return f.Name == "synchronous_commit" && f.Advice != "" }) {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// until waits for what the server does a moment later.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	fleet.Eventually(t, what, func() error {
+		if !ok() {
+			return errors.New("no")
+		}
+		return nil
+	})
+}
+
+// TestSettings changes settings under a store in use.
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	_, st := connect(t, p.URL("postgres"))
+	if err := swap(t, st, "", record(1, "a")); err != nil {
+		t.Fatal(err)
+	}
+	set := func(what string) {
+		p.SQL(t, "postgres", "ALTER SYSTEM SET "+what)
+		p.SQL(t, "postgres", "SELECT pg_reload_conf()")
+	}
+	swaps := func(node int64, refused bool) { // backends take the configuration up a moment later
+		for start := time.Now(); time.Since(start) < fleet.Patience(); node++ {
+			if err := swap(t, st, "", record(node, "a")); (err != nil) == refused {
+				return
+			}
+		}
+		t.Errorf("refused is not %v", refused)
+	}
+	set("fsync = off")
+	swaps(1<<20, true)
+	refused(t, st, "fsync=off, and a power failure forgets grants: set fsync=on")
+	set("fsync = on")
+	swaps(2<<20, false)
+	set("full_page_writes = off")
+	set("synchronous_commit = local")
+	swaps(3<<20, false)
+	reports := func(when string, advised bool) {
+		t.Helper()
+		until(t, when, func() bool {
+			found, err := st.Report(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return advised == slices.ContainsFunc(found, func(f sqlstore.Finding) bool {
+				return f.Name == "full_page_writes" && strings.HasSuffix(f.Advice, ": set it to on elsewhere")
+			})
+		})
+	}
+	reports("off", true)
+	set("full_page_writes = on")
+	reports("on", false)
+}
+
+// TestStandby uses a standby, and connections that may not write.
+func TestStandby(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	_, st := connect(t, p.URL("postgres"))
+	if err := swap(t, st, "", record(1, "a")); err != nil {
+		t.Fatal(err)
+	}
+	s := p.Standby(t)
+	_, standby := connect(t, s.URL("postgres"))
+	refused(t, standby, "standby: connect to the primary")
+	_, readOnly := connect(t, p.URL("postgres")+"&default_transaction_read_only=on")
+	refused(t, readOnly, "read-only: connect to the primary")
+	reports := func(when string, advised bool) {
+		t.Helper()
+		until(t, when, func() bool {
+			found, err := st.Report(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return advised == slices.ContainsFunc(found, func(f sqlstore.Finding) bool {
+				return f.Name == "replicas" && strings.HasPrefix(f.Advice, "the replicas are asynchronous: ") &&
+					strings.HasSuffix(f.Advice, "; set synchronous_standby_names to avoid it") ||
+					f.Name == "synchronous_commit" && strings.HasSuffix(f.Advice, "; set it to on")
+			})
+		})
+	}
+	set := func(what string) {
+		t.Helper()
+		p.SQL(t, "postgres", "ALTER SYSTEM SET "+what)
+		p.SQL(t, "postgres", "SELECT pg_reload_conf()")
+	}
+	reports("a standby", true) // it may answer before it has connected to the primary
+	set("synchronous_standby_names = '*'")
+	reports("a synchronous standby", false)
+	set("synchronous_commit = remote_write")
+	reports("a standby whose disk nobody waits for", true)
+	set("synchronous_commit = on")
+	reports("a standby whose disk the primary waits for", false)
+	if _, err := st.Identity(t.Context(), ""); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLostAnswer loses the answer to a commit: it is not known what became of it, which
+// is neither done nor lost.
+func TestLostAnswer(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	c := fleet.NewCutter(t, servers.Address(p.Port))
+	_, direct := connect(t, p.URL("postgres"))
+	db, st := connect(t, fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", c.Port))
+	db.SetMaxOpenConns(1)
+	if err := swap(t, st, "", record(1, "a")); err != nil {
+		t.Fatal(err)
+	}
+	c.Cut("secondnonce")
+	if err := swap(t, st, "a", record(1, "secondnonce")); err == nil || errors.Is(err, store.ErrLost) {
+		t.Errorf("a swap without an answer: %v", err)
+	}
+	if c.Cuts() != 1 {
+		t.Fatal("nothing was cut")
+	}
+	// It was done, if perhaps a moment later: a lock of the row is only had after it.
+	if err := swap(t, direct, "secondnonce", record(1, "third")); err != nil {
+		t.Errorf("what was written without an answer: %v", err)
+	}
+}
+
+// TestFirstUse has many processes use an empty database at the same time.
+func TestFirstUse(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	for range 3 {
+		name := p.NewDatabase(t)
+		var wg sync.WaitGroup
+		ids := make([]string, 16)
+		for i := range ids {
+			_, st := connect(t, p.URL(name))
+			wg.Go(func() {
+				if err := swap(t, st, "", record(int64(i), "a")); err != nil {
+					t.Error(err)
+				}
+				var err error
+				if ids[i], err = st.Identity(t.Context(), ""); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if ids = slices.Compact(ids); len(ids) != 1 || ids[0] == "" {
+			t.Errorf("identities %q", ids)
+		}
+	}
+}
+
+// TestRights uses the tables as a user who cannot make them, in a schema of its own and
+// in public, as PostgreSQL 15 has it. It does what the errors say.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	p.SQL(t, "postgres", "CREATE USER u; CREATE SCHEMA fence; GRANT USAGE ON SCHEMA fence TO u")
+	user := fmt.Sprintf("postgres://u@127.0.0.1:%d/postgres?sslmode=disable&search_path=fence", p.Port)
+	_, early := connect(t, user)
+	p.SQL(t, "postgres", fleet.Statements(t, early))
+	if err := swap(t, early, "", record(1, "a")); err != nil {
+		t.Error(err)
+	}
+	p.SQL(t, "postgres", `CREATE ROLE "Other User" LOGIN`)
+	other, st := connect(t, fmt.Sprintf("postgres://Other%%20User@127.0.0.1:%d/postgres?sslmode=disable", p.Port))
+	p.SQL(t, "postgres", fleet.Statements(t, st))
+	fleet.OneLine(t, st, func(o *lease.Options) (*snowfence.Generator, error) {
+		return sqlstore.Open(t.Context(), other, sqlstore.PostgreSQL(), o)
+	})
+	p.SQL(t, "postgres", "REVOKE SELECT, INSERT, UPDATE ON fence.snowfence_lease FROM u")
+	refused(t, early, "GRANT SELECT, INSERT, UPDATE ON snowfence_lease, snowfence_meta to it")
+	_, late := connect(t, user) // which finds the tables
+	p.SQL(t, "postgres", fleet.Statements(t, late))
+	if err := swap(t, early, "a", record(1, "b")); err != nil {
+		t.Error(err)
+	}
+	if _, err := early.Report(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := p.SQL(t, "postgres", "SELECT count(*) FROM fence.snowfence_lease"); n != "1" {
+		t.Errorf("%s records in the schema", n)
+	}
+	_, nowhere := connect(t, p.URL("postgres")+"&search_path=nowhere")
+	refused(t, nowhere, "search_path names no schema that exists: set it, or create the schema")
+	p.SQL(t, "postgres", "CREATE SCHEMA nowhere")
+	if err := swap(t, nowhere, "", record(1, "a")); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTables finds tables that are not the ones it needs.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	for _, c := range []struct{ setup, want string }{
+		{"CREATE TABLE snowfence_lease (id int)", "another program's"},
+		{"CREATE TABLE snowfence_meta (id int)", "does not exist"},
+		{"CREATE TABLE snowfence_meta (name text primary key, value text); INSERT INTO snowfence_meta VALUES ('id', 'x'), ('version', '99');" +
+			" CREATE TABLE snowfence_lease (id int)", "use the program that made them"},
+	} {
+		name := p.NewDatabase(t)
+		p.SQL(t, name, c.setup)
+		_, st := connect(t, p.URL(name))
+		refused(t, st, c.want)
+	}
+	name := p.NewDatabase(t)
+	_, st := connect(t, p.URL(name))
+	if err := swap(t, st, "", record(1, "a")); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"snowfence_lease", "snowfence_meta"} { // a crash empties it
+		p.SQL(t, name, "ALTER TABLE "+table+" SET UNLOGGED")
+		_, later := connect(t, p.URL(name))
+		refused(t, later, "ALTER TABLE snowfence_lease SET LOGGED; ALTER TABLE snowfence_meta SET LOGGED")
+		p.SQL(t, name, "ALTER TABLE "+table+" SET LOGGED")
+		_, later = connect(t, p.URL(name))
+		if _, err := later.Heads(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	p.SQL(t, name, "DROP TABLE snowfence_lease")
+	refused(t, st, "the tables are not there")
+}
+
+// TestLookalikes refuses servers that speak the protocol alone: here by a version() that hides
+// the server's.
+func TestLookalikes(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	for _, c := range []struct{ version, want string }{
+		{"CockroachDB CCL v25.2.1 (x86_64-pc-linux-gnu, built 2025/06/01 00:00:00, go1.23.7)", "the server is CockroachDB"},
+		{"PostgreSQL 15.12-YB-2.25.2.0-b0 on x86_64-pc-linux-gnu, compiled by clang", "the server is YugabyteDB"},
+	} {
+		name := p.NewDatabase(t)
+		p.SQL(t, name, "CREATE SCHEMA fence; CREATE FUNCTION fence.version() RETURNS text LANGUAGE sql"+
+			" AS $$ SELECT '"+c.version+"' $$")
+		_, st := connect(t, p.URL(name)+"&search_path=fence,pg_catalog")
+		refused(t, st, c.want)
+		if n := p.SQL(t, name, "SELECT count(*) FROM pg_tables WHERE tablename LIKE 'snowfence%'"); n != "0" {
+			t.Errorf("%s: %s tables were made", c.want, n)
+		}
+	}
+}
+
+// TestBytes keeps texts apart that a collation may take for the same.
+func TestBytes(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	_, st := connect(t, p.URL("postgres"))
+	var keys []store.Key
+	for i, namespace := range []string{"a", "A", "á", "a ", "ä", "a\u0308"} {
+		r := record(1, fmt.Sprint("nonce ", i))
+		r.Namespace = namespace
+		keys = append(keys, r.Key)
+		if err := swap(t, st, "", r); err != nil {
+			t.Errorf("%q: %v", namespace, err)
+		}
+		if err := swap(t, st, fmt.Sprint("NONCE ", i), r); !errors.Is(err, store.ErrLost) {
+			t.Errorf("another nonce: %v", err)
+		}
+		if err := swap(t, st, fmt.Sprint("nonce ", i, " "), r); !errors.Is(err, store.ErrLost) {
+			t.Errorf("a longer nonce: %v", err)
+		}
+	}
+	rs, err := st.Get(t.Context(), keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range rs {
+		if r.Key != keys[i] || r.Nonce != fmt.Sprint("nonce ", i) {
+			t.Errorf("record %d: %+v", i, r)
+		}
+	}
+}
+
+// TestPassword looks for a password in errors.
+func TestPassword(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	p.SQL(t, "postgres", "CREATE USER u PASSWORD 'right'")
+	hba := filepath.Join(p.Dir, "pg_hba.conf")
+	rules, err := os.ReadFile(hba)
+	if err == nil {
+		err = os.WriteFile(hba, append([]byte("host all u 127.0.0.1/32 scram-sha-256\n"), rules...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.SQL(t, "postgres", "SELECT pg_reload_conf()")
+	port := servers.Ports(t, 1)[0]
+	for _, at := range []string{
+		fmt.Sprintf("127.0.0.1:%d/postgres", p.Port), fmt.Sprintf("127.0.0.1:%d/nothing", p.Port),
+		fmt.Sprintf("127.0.0.1:%d/postgres", port),
+	} {
+		const secret = "s3cr3t/%&"
+		db, err := sql.Open("pgx", "postgres://u:"+url.QueryEscape(secret)+"@"+at+"?sslmode=disable")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		st, err := sqlstore.New(db, sqlstore.PostgreSQL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = swap(t, st, "", record(1, "a"))
+		if err == nil || strings.Contains(err.Error(), "s3cr3t") {
+			t.Errorf("at %s: %v", at, err)
+		}
+	}
+}
+
+func TestGeneratorInOneLine(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	db, st := connect(t, p.URL("postgres")+"&default_query_exec_mode=exec") // as behind a pooler
+	fleet.OneLine(t, st, func(o *lease.Options) (*snowfence.Generator, error) {
+		return sqlstore.Open(t.Context(), db, sqlstore.PostgreSQL(), o)
+	})
+}

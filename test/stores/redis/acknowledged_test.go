@@ -1,0 +1,209 @@
+//go:build unix
+
+package redis
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/redisstore"
+	shared "github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+func record(node, revision int64) store.Record {
+	return store.Record{
+		Key: store.Key{Namespace: namespace, Node: node}, Nonce: fmt.Sprint("nonce", node, "/", revision),
+		Revision: revision,
+		Until:    1000 * revision, Holder: "holder", Label: "label",
+	}
+}
+
+// known reports whether the result of a swap says what became of it.
+func known(err error) bool { return err == nil || errors.Is(err, store.ErrLost) }
+
+// TestUnacknowledged stops the replica whose acknowledgement a swap needs.
+func TestUnacknowledged(t *testing.T) {
+	master, replica := servers.StartRedis(t), servers.StartRedis(t)
+	replica.Follow(t, master)
+	st := newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: shared.Patience()})
+	hasty := newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: 100 * time.Millisecond})
+	one, two, three := record(1, 1), record(1, 2), record(1, 3)
+	swap(t, st, store.Write{New: one})
+	wrong := store.Write{Old: "wrong", New: record(2, 1)}
+	shared.Eventually(t, "the hasty store puts the namespace on the list", func() error {
+		if err := hasty.Swap(t.Context(), []store.Write{wrong})[0]; !errors.Is(err, store.ErrLost) {
+			return err
+		}
+		return nil
+	})
+	replica.Signal(t, syscall.SIGSTOP)
+	errs := hasty.Swap(t.Context(), []store.Write{{Old: one.Nonce, New: two}, wrong})
+	if known(errs[0]) || !strings.Contains(errs[0].Error(), "0 of 1 replicas") {
+		t.Errorf("a swap that no replica has: %v", errs[0])
+	}
+	if !errors.Is(errs[1], store.ErrLost) { // nothing was done and nothing will be, whoever is promoted
+		t.Errorf("a swap with a wrong nonce: %v", errs[1])
+	}
+	rs, err := st.Get(t.Context(), []store.Key{one.Key})
+	if err != nil || rs[0] != two {
+		t.Errorf("stored is %+v, %v", rs, err)
+	}
+	replica.Signal(t, syscall.SIGCONT)
+	swap(t, st, store.Write{Old: two.Nonce, New: three})
+}
+
+// swap makes one write, which must be done.
+func swap(t testing.TB, st store.Store, w store.Write) {
+	t.Helper()
+	if err := st.Swap(t.Context(), []store.Write{w})[0]; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRenewalsNeedTheReplica stops the replica while a generator runs: it goes to the end of
+// what was acknowledged and no further, though the master has more.
+func TestRenewalsNeedTheReplica(t *testing.T) {
+	master, replica := servers.StartRedis(t), servers.StartRedis(t)
+	replica.Follow(t, master)
+	f := newFleet(t, newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: ttl / 2}))
+	f.create()
+	l := f.open(lease.Options{TTL: 5 * ttl}) // a renewal has time for several tries
+	f.run(l)
+	f.working()
+	replica.Signal(t, syscall.SIGSTOP)
+	f.until("a renewal that is not used", func() error {
+		if s := l.Status(); s.Trouble == nil || !strings.Contains(s.Trouble.Error(), "replicas have the write") {
+			return fmt.Errorf("trouble is %v", s.Trouble)
+		}
+		return nil
+	})
+	var until int64
+	f.until("the end of the grant, and a later one that is stored", func() error {
+		until = l.Status().Grant.Until // an acknowledgement under way may have come at first
+		rs, err := f.st.Get(t.Context(), []store.Key{{Namespace: namespace, Node: l.Status().Grant.Node}})
+		if now := f.scheme.Layout().TickOf(time.Now()); err != nil || rs[0].Until <= until || now <= until+200 {
+			return fmt.Errorf("now is %d, %d are acknowledged, stored is %+v, %w", now, until, rs, err)
+		}
+		return nil
+	})
+	if s := l.Status(); s.Grant.Until != until {
+		t.Errorf("granted are ticks to %d, and acknowledged to %d", s.Grant.Until, until)
+	}
+	f.mu.Lock()
+	for id := range f.from {
+		if p, err := f.scheme.Decode(id); err != nil || p.Tick >= until {
+			t.Errorf("an ID of tick %d, and acknowledged are ticks to %d, %v", p.Tick, until, err)
+		}
+	}
+	f.mu.Unlock()
+	replica.Signal(t, syscall.SIGCONT)
+	f.working()
+}
+
+// TestLostReply closes the connection when the server has swapped and before anybody
+// learns of it. It must not be sent again: the second try would be lost to the first.
+func TestLostReply(t *testing.T) {
+	r, replica := servers.StartRedis(t), servers.StartRedis(t)
+	replica.Follow(t, r)
+	for _, o := range []*redisstore.Options{nil, {Replicas: 1, Timeout: shared.Patience()}} {
+		t.Run(fmt.Sprint("dedicated ", o != nil), func(t *testing.T) {
+			r.Do(t, "FLUSHALL")
+			way := newRelay(t, r.Address())
+			st := newStore(t, client(t, rueidis.ClientOption{
+				InitAddress:       []string{way.address()},
+				ForceSingleClient: true,
+			}), o)
+			one, two := record(1, 1), record(1, 2)
+			if err := st.Swap(t.Context(), []store.Write{{New: one}})[0]; err != nil {
+				t.Fatal(err)
+			}
+			way.deafen()
+			if err := st.Swap(short(t), []store.Write{{Old: one.Nonce, New: two}})[0]; known(err) {
+				t.Errorf("a swap without an answer: %v", err)
+			}
+			rs, err := st.Get(short(t), []store.Key{one.Key})
+			if err != nil || rs[0] != two {
+				t.Errorf("stored is %+v, %v", rs, err)
+			}
+		})
+	}
+}
+
+func TestForgottenScripts(t *testing.T) {
+	r := servers.StartRedis(t)
+	st := newStore(t, single(t, r), nil)
+	for i := range int64(3) {
+		r.Do(t, "SCRIPT", "FLUSH")
+		var writes []store.Write
+		for node := range int64(1500) { // several scripts
+			writes = append(writes, store.Write{New: record(node+2000*i, 1)})
+		}
+		for _, err := range st.Swap(t.Context(), writes) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.Do(t, "SCRIPT", "FLUSH")
+		all := snowfence.NodeRange{Until: 1 << 62}
+		if rs, err := st.List(t.Context(), namespace, all, 1<<20); err != nil || int64(len(rs)) != 1500*(i+1) {
+			t.Errorf("%d records, %v", len(rs), err)
+		}
+	}
+}
+
+// TestWaitAOF plays a Redis 7.2, which this test cannot count on: WAITAOF is answered in its stead.
+func TestWaitAOF(t *testing.T) {
+	r := servers.StartRedis(t, "--appendfsync", "everysec")
+	version := regexp.MustCompile(`redis_version:[0-9.]+`)
+	var reply atomic.Pointer[string]
+	var asked atomic.Int64
+	way := newRelay(t, r.Address())
+	way.answer = func(b []byte) []byte {
+		if !strings.Contains(string(b), "$7\r\nWAITAOF\r\n$1\r\n1\r\n$1\r\n1\r\n$2\r\n50\r\n") {
+			return nil
+		}
+		asked.Add(1)
+		return []byte(*reply.Load())
+	}
+	way.alter = func(b []byte) []byte {
+		return version.ReplaceAllFunc(b, func(v []byte) []byte { return []byte("redis_version:7.2.9999999")[:len(v)] })
+	}
+	say := func(text string) { reply.Store(&text) }
+	say("*2\r\n:1\r\n:1\r\n")
+	c := client(t, rueidis.ClientOption{InitAddress: []string{way.address()}, ForceSingleClient: true})
+	st := newStore(t, c, &redisstore.Options{AOF: true, Replicas: 1, Timeout: 50 * time.Millisecond})
+	last := record(1, 1)
+	if err := st.Swap(t.Context(), []store.Write{{New: last}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct{ reply, want string }{
+		{"*2\r\n:0\r\n:1\r\n", "the master has not synced"},
+		{"*2\r\n:1\r\n:0\r\n", "0 of 1 replicas have synced"},
+		{"-ERR unknown command 'WAITAOF', with args beginning with: 'secret'\r\n", "unknown command 'WAITAOF'"},
+		{"*2\r\n:1\r\n:2\r\n", ""},
+	} {
+		say(c.reply)
+		next := record(1, int64(i+2))
+		err := st.Swap(t.Context(), []store.Write{{Old: last.Nonce, New: next}})[0]
+		last = next
+		if c.want == "" && err != nil || c.want != "" && (known(err) || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "secret")) {
+			t.Errorf("answered %q: %v", c.reply, err)
+		}
+	}
+	if asked.Load() != 6 { // the list of namespaces, and five swaps
+		t.Errorf("WAITAOF was asked %d times", asked.Load())
+	}
+}

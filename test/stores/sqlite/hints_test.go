@@ -1,0 +1,149 @@
+package sqlite
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+// TestHints does what errors say.
+func TestHints(t *testing.T) {
+	ctx := t.Context()
+	memory, st := openFile(t, ":memory:")
+	memory.SetMaxOpenConns(1)
+	_, err := lease.Namespaces(st).List(ctx)
+	if err == nil || !strings.Contains(err.Error(), "give it a file, or use store.NewMemory") {
+		t.Fatal(err)
+	}
+	_, st = openFile(t, filepath.Join(t.TempDir(), "ids.db"))
+	for name, st := range map[string]store.Store{"a file": st, "store.NewMemory": store.NewMemory()} {
+		g, err := lease.Generator(ctx, st, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, err := g.Next(ctx); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := g.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+
+	l, err := lease.Open(ctx, st, "default", twitter(t), nil)
+	if err == nil || !strings.Contains(err.Error(), "use its layout, or another namespace") {
+		t.Fatal(l, err)
+	}
+	if l, err = lease.Open(ctx, st, "leased", twitter(t), &lease.Options{Create: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestBusyTimeoutHint opens a file without a time to wait, and then as the advice says.
+func TestBusyTimeoutHint(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids.db")
+	for options, want := range map[string]string{
+		"":                             "connections do not wait for each other, and ask again instead: open the file with busy_timeout(10000)",
+		"?_pragma=busy_timeout(10000)": "",
+	} {
+		db, err := sql.Open("sqlite", "file:"+path+options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		st, err := sqlstore.New(db, sqlstore.SQLite())
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := st.Report(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range found {
+			if f.Name == "busy_timeout" && f.Advice != want {
+				t.Errorf("%s: %+v", options, f)
+			}
+		}
+	}
+}
+
+// TestLockedFile has another program lock the file: the error says how to find it, and
+// when it is gone, writes go on.
+func TestLockedFile(t *testing.T) {
+	const advice = "another program keeps the file locked: find it (fuser FILE), and end the transaction that it " +
+		"holds open"
+	for _, c := range []struct{ name, options, advice string }{
+		{"SQLite refuses at once", "", advice},
+		{"SQLite waits for longer than the caller", "?_pragma=busy_timeout(1000)", advice + "; or the disk is too slow"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			fuser := servers.Need(t, "psmisc", "fuser")[0]
+			path := filepath.Join(t.TempDir(), "ids.db")
+			db, err := sql.Open("sqlite", "file:"+path+c.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			st, err := sqlstore.New(db, sqlstore.SQLite())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := lease.Namespaces(st).Create(t.Context(), "first", twitter(t), nil); err != nil {
+				t.Fatal(err)
+			}
+			holder := exec.Command(os.Args[0])
+			holder.Env = append(os.Environ(), "SNOWFENCE_TEST_LOCK="+path)
+			out, err := holder.StdoutPipe()
+			if err == nil {
+				err = holder.Start()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _, _ = holder.Process.Kill(), holder.Wait() }()
+			if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "<nil>\n" {
+				t.Fatal(line, err)
+			}
+			short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			_, err = lease.Namespaces(st).Create(short, "second", twitter(t), nil)
+			if err == nil || !strings.Contains(err.Error(), c.advice) {
+				t.Fatal(err)
+			}
+			found, err := exec.Command(fuser, path).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, pid := range strings.Fields(string(found)) {
+				if n, err := strconv.Atoi(pid); err != nil {
+					t.Fatal(err)
+				} else if n == os.Getpid() {
+					continue
+				} else if n != holder.Process.Pid {
+					t.Fatalf("fuser names %d, and %d holds the lock", n, holder.Process.Pid)
+				} else if err := holder.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = holder.Wait() // for ever, if fuser did not name it
+			if _, err := lease.Namespaces(st).Create(t.Context(), "second", twitter(t), nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,182 @@
+package sqlite
+
+import (
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/fleet"
+)
+
+// TestSideFilesComeAndGo has other processes open and close the file, and a checkpoint
+// that begins the log anew: none of it ends a lease.
+func TestSideFilesComeAndGo(t *testing.T) {
+	for name, set := range map[string]func(*sql.DB){
+		"pool":                func(*sql.DB) {},
+		"one connection":      func(db *sql.DB) { db.SetMaxOpenConns(1) },
+		"two connections":     func(db *sql.DB) { db.SetMaxOpenConns(2) },
+		"none kept":           func(db *sql.DB) { db.SetMaxIdleConns(0) },
+		"one, none kept":      func(db *sql.DB) { db.SetMaxOpenConns(1); db.SetMaxIdleConns(0) },
+		"short-lived":         func(db *sql.DB) { db.SetConnMaxLifetime(20 * time.Millisecond) },
+		"one and short-lived": func(db *sql.DB) { db.SetMaxOpenConns(1); db.SetConnMaxLifetime(20 * time.Millisecond) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "ids.db")
+			db, st := openFile(t, path)
+			set(db)
+			scheme, err := snowfence.NewScheme(snowfence.Default()) // that of the other processes
+			if err != nil {
+				t.Fatal(err)
+			}
+			other, err := sqlstore.New(db, sqlstore.SQLite()) // of the same pool
+			if err != nil {
+				t.Fatal(err)
+			}
+			var leases []*lease.Lease
+			for _, st := range []store.Store{st, st, other} {
+				l, err := lease.Open(t.Context(), st, "default", scheme, &lease.Options{
+					Create: true,
+					TTL:    300 * time.Millisecond,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				leases = append(leases, l)
+			}
+			for range 3 {
+				_, out := start(t, path, "9", 2000)
+				if ids := <-out; len(ids) == 0 {
+					t.Error("another process made no IDs")
+				}
+				if _, err := db.ExecContext(t.Context(), "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+					t.Error(err)
+				}
+				for _, l := range leases {
+					renewed(t, l)
+				}
+			}
+			for _, l := range leases {
+				closed(t, l)
+			}
+			fleet.Eventually(t, "connections are in use after all leases were closed", func() error {
+				if n := db.Stats().InUse; n != 0 {
+					return fmt.Errorf("%d connections", n)
+				}
+				return nil
+			})
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			noLog(t, path)
+		})
+	}
+}
+
+// renewed waits until a lease has been renewed from now on, and is well.
+func renewed(t *testing.T, l *lease.Lease) {
+	t.Helper()
+	began := time.Now()
+	for ; ; time.Sleep(time.Millisecond) {
+		s := l.Status()
+		if err := l.Err(); err != nil {
+			t.Fatalf("the lease ended: %v", err)
+		}
+		if s.Renewed.After(began) && s.Held && s.Trouble == nil {
+			return
+		}
+		if time.Since(began) > patience {
+			t.Fatalf("the lease: %+v", s)
+		}
+	}
+}
+
+// TestGivenUpConnection has the only connection of a pool given up after a failure,
+// whereupon SQLite removes the side files: the store goes on.
+func TestGivenUpConnection(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids.db")
+	db, st := openFile(t, path)
+	db.SetMaxOpenConns(1)
+	l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{
+		Create: true,
+		TTL:    300 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		c, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Raw(func(any) error { return driver.ErrBadConn }); !errors.Is(err, driver.ErrBadConn) {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(path + "-wal"); err == nil {
+			t.Error("the log is still there: the test shows nothing")
+		}
+		renewed(t, l)
+	}
+	closed(t, l)
+}
+
+// closed closes a lease of so short a ttl that its grant may run out on a busy machine while the
+// node is given back. Then the second call has nothing to do.
+func closed(t *testing.T, l *lease.Lease) {
+	t.Helper()
+	if err := l.Shutdown(t.Context()); err != nil {
+		if err := l.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestPin: with a pool that keeps no connections, the side files are still there while a lease is.
+func TestPin(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ids.db")
+	db, st := openFile(t, path)
+	db.SetMaxIdleConns(0)
+	l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{Create: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if _, err := os.Stat(path + suffix); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	noLog(t, path)
+}
+
+// noLog waits until nobody has the file open: a connection that comes then is the last one, and
+// takes the log away. Two that close at the same time leave it, and one of them may be closed by a
+// goroutine of database/sql that Close does not wait for.
+func noLog(t *testing.T, path string) {
+	t.Helper()
+	fleet.Eventually(t, "a connection is still open", func() error {
+		db, err := sql.Open("sqlite", dsn(path))
+		if err != nil {
+			return err
+		}
+		_, err = db.Exec("SELECT count(*) FROM sqlite_schema")
+		if err := errors.Join(err, db.Close()); err != nil {
+			return err
+		}
+		if _, err := os.Stat(path + "-wal"); err == nil {
+			return errors.New("the log is there")
+		}
+		return nil
+	})
+}
