@@ -98,9 +98,10 @@ func (p *program) audit(ctx context.Context, f *auditFlags, n *numbering, files 
 		}
 		o.Scheme = v.Scheme
 	}
-	bar := &auditProgress{w: p.stderr}
-	defer bar.end()
-	o.Progress = bar.checking
+	read, checked := &tally{noun: "bytes"}, &tally{}
+	o.Progress = func(done, total int64) {
+		checked.done.Store(int64(float64(done) / float64(total) * float64(checked.total)))
+	}
 	defer limitHeap(o.Memory)()
 	a, err := audit.New(o)
 	if err != nil {
@@ -109,10 +110,12 @@ func (p *program) audit(ctx context.Context, f *auditFlags, n *numbering, files 
 	defer a.Close()
 
 	add := func(b *audit.Batch) error { return a.Add(b.IDs...) }
-	in := &auditInput{p: p, format: format, add: add, progress: bar}
+	in := &auditInput{p: p, format: format, add: add, read: read}
 	if err := in.readAll(ctx, files); err != nil {
 		return err
 	}
+	checked.total = in.places.n
+	bar := p.showProgress(checked)
 	result, err := a.Result(ctx)
 	bar.end()
 	if err != nil {
@@ -131,7 +134,7 @@ func (p *program) audit(ctx context.Context, f *auditFlags, n *numbering, files 
 	if f.json {
 		err = r.writeJSON(out)
 	} else {
-		r.writeText(out, isTerminal(p.stdout))
+		r.writeText(out)
 	}
 	return codeOf(err, result.Duplicates.IDs > 0, in.bad)
 }

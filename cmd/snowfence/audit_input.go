@@ -19,21 +19,20 @@ import (
 
 // auditInput reads files into an audit.
 type auditInput struct {
-	p        *program
-	format   audit.Format
-	add      func(b *audit.Batch) error
-	progress *auditProgress
-	places   places
-	bad      int64
-	shown    int64 // bad lines that were reported
-	hint     string
+	p      *program
+	format audit.Format
+	add    func(b *audit.Batch) error
+	read   *tally
+	places places
+	bad    int64
+	shown  int64 // bad lines that were reported
+	hint   string
 }
 
 // maxShownBad is how many bad lines are reported one by one.
 const maxShownBad = 20
 
-// readAll reads all files one after the other. When ctx ends it does not wait for a pipe
-// that has nothing to give.
+// readAll reads all files one after the other.
 func (in *auditInput) readAll(ctx context.Context, files []string) error {
 	if len(files) == 0 {
 		files = []string{"-"}
@@ -47,29 +46,20 @@ func (in *auditInput) readAll(ctx context.Context, files []string) error {
 			break
 		}
 	}
-	in.progress.start(total)
-	done := make(chan error, 1)
-	go func() {
-		for _, name := range files {
-			if err := in.read(ctx, name); err != nil {
-				done <- err
-				return
-			}
+	in.read.total = total
+	defer in.p.showProgress(in.read).end()
+	for _, name := range files {
+		if err := in.readOne(ctx, name); err != nil {
+			return err
 		}
-		done <- nil
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
 	}
+	return nil
 }
 
-func (in *auditInput) read(ctx context.Context, name string) error {
-	stream := in.p.stdin
+func (in *auditInput) readOne(ctx context.Context, name string) error {
+	var stream io.Reader
 	if name == "-" {
-		name = "standard input"
+		name, stream = "standard input", interruptible(ctx, in.p.stdin)
 	} else {
 		f, err := os.Open(name)
 		if err != nil {
@@ -81,7 +71,7 @@ func (in *auditInput) read(ctx context.Context, name string) error {
 		}
 		stream = f
 	}
-	plain, closeStream, err := decompress(&countingReader{stream, &in.progress.bytes})
+	plain, closeStream, err := decompress(&countingReader{stream, &in.read.done})
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -93,7 +83,6 @@ func (in *auditInput) read(ctx context.Context, name string) error {
 		}
 		in.places.add(b)
 		in.count(name, b)
-		in.progress.ids.Add(int64(len(b.IDs)))
 		return in.add(b)
 	})
 	if err != nil {

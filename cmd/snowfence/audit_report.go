@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -54,6 +55,16 @@ func writeFile(name string, write func(io.Writer) error) error {
 		return err
 	}
 	return f.Close()
+}
+
+// writeText writes the findings for people. A failure to write shows when out is flushed.
+func (r *auditReport) writeText(out *bufio.Writer) {
+	_, _ = out.Write(show.AppendRows(nil, r.rows()))
+	list := r.duplicates()
+	for _, row := range list {
+		row[0] = "  " + row[0]
+	}
+	writeList(out, "duplicates", list, r.result.Duplicates.IDs)
 }
 
 // duplicates are the listed duplicates, for people.

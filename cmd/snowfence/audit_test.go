@@ -155,36 +155,4 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-func TestTextHistogram(t *testing.T) {
-	lines := drawBars([]int64{0, 1, 8, 16, 1000}, 2)
-	if want := "    █ 1,000\n ▁▁▁█"; strings.Join(lines, "\n") != want {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(lines, "\n"), want)
-	}
-	bars, each := mergeBars([]int64{1, 2, 3, 4, 5}, 2)
-	if fmt.Sprint(bars, each) != "[6 9] 3" {
-		t.Errorf("got %v, %d", bars, each)
-	}
-}
-
-func TestAuditProgressLine(t *testing.T) {
-	p := &auditProgress{w: io.Discard}
-	p.ids.Store(2000)
-	if got := p.line(2 * time.Second); got != "reading 2,000, 1,000 IDs/s" {
-		t.Error(got)
-	}
-	p.total = 400
-	p.bytes.Store(100)
-	if got := p.line(2 * time.Second); got != "reading  25% ███████░░░░░░░░░░░░░░░░░░░░░░░ 6s left, 2,000, 1,000 "+
-		"IDs/s" {
-		t.Error(got)
-	}
-	p.checking(50, 100)
-	if got := p.line(2 * time.Second); !strings.HasPrefix(got, "checking  50% ███████████████░") ||
-		!strings.HasSuffix(got, " of 2,000") {
-		t.Error(got)
-	}
-	p.end()
-	p.end()
-}
-
 func ids(n int) []snowfence.ID { return make([]snowfence.ID, n) }

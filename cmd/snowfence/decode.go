@@ -64,7 +64,7 @@ of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is
 		if len(ids) > 0 {
 			return p.decodeArgs(&d, ids)
 		}
-		p.stdin = &interruptible{ctx: cmd.Context(), r: p.stdin}
+		p.stdin = interruptible(cmd.Context(), p.stdin)
 		return p.decodeStdin(&d)
 	})
 	return cmd

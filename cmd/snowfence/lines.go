@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,3 +47,15 @@ func (l *lines) next() ([]byte, error) {
 
 // idle reports whether the next call may have to wait for input.
 func (l *lines) idle() bool { return l.r.Buffered() == 0 }
+
+// interruptible is a reader that ends with a context, while a read of a terminal or a pipe goes on:
+// nothing else ends that.
+func interruptible(ctx context.Context, r io.Reader) io.Reader {
+	in, out := io.Pipe()
+	context.AfterFunc(ctx, func() { _ = out.CloseWithError(ctx.Err()) })
+	go func() {
+		_, err := io.Copy(out, r)
+		_ = out.CloseWithError(err)
+	}()
+	return in
+}

@@ -4,6 +4,9 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -160,10 +163,40 @@ func (p *program) newIDs(ctx context.Context, f *newFlags) (err error) {
 // print streams IDs to standard output, with a bar where one can be seen.
 func (p *program) print(ctx context.Context, g *snowfence.Generator, format *formatter, n int64) error {
 	made := tally{total: n}
-	if n > 100_000 && isTerminal(p.stderr) && !isTerminal(p.stdout) {
-		defer startProgress(p.stderr, made.line).end()
+	if n > 100_000 && !isTerminal(p.stdout) {
+		defer p.showProgress(&made).end()
 	}
 	return stream(ctx, g, format, p.stdout, n, &made.done)
+}
+
+// streamBatch is how many IDs are made and written at once.
+const streamBatch = 4096
+
+// filler is the part of a generator that stream uses.
+type filler interface {
+	Fill(ctx context.Context, dst []snowfence.ID) (int, error)
+}
+
+// stream writes n IDs, also those that were made before an error.
+func stream(ctx context.Context, g filler, f *formatter, w io.Writer, n int64, done *atomic.Int64) error {
+	ids := make([]snowfence.ID, min(n, streamBatch))
+	var text []byte
+	for n > 0 && ctx.Err() == nil {
+		got, err := g.Fill(ctx, ids[:min(n, streamBatch)])
+		text = f.append(text[:0], ids[:got])
+		if _, writeErr := w.Write(text); writeErr != nil {
+			return fmt.Errorf("standard output: %w", writeErr)
+		}
+		n -= int64(got)
+		done.Add(int64(got))
+		if err != nil {
+			return err
+		}
+	}
+	if n > 0 {
+		return ctx.Err()
+	}
+	return nil
 }
 
 // defaultLead lets a tick's worth of IDs be made before its time, so that short runs need

@@ -66,10 +66,18 @@ func (p *progress) end() {
 	}
 }
 
+// showProgress draws a bar where a person looks.
+func (p *program) showProgress(t *tally) *progress {
+	if !isTerminal(p.stderr) {
+		return nil
+	}
+	return startProgress(p.stderr, t.line)
+}
+
 // tally is how many of some things are done.
 type tally struct {
 	done  atomic.Int64
-	total int64
+	total int64  // 0 if it is not known
 	noun  string // what they are; "" means IDs
 }
 
@@ -83,13 +91,12 @@ func (t *tally) line(took time.Duration) string {
 		left = show.Approximately(math.Ceil(float64(t.total-done) / rate))
 	}
 	speed := strings.Replace(show.PerSecond(rate), "IDs", cmp.Or(t.noun, "IDs"), 1)
-	return fmt.Sprintf("%s %s of %s, %s, %s left", barOf(share), show.Thousands(done), show.Thousands(t.total), speed,
-		left)
-}
-
-// barOf is a bar that is filled to a share.
-func barOf(share float64) string {
+	if t.total == 0 {
+		return show.Thousands(done) + ", " + speed
+	}
 	const width = 30
 	filled := min(int(share*width), width)
-	return fmt.Sprintf("%3.0f%% %s%s", share*100, strings.Repeat("█", filled), strings.Repeat("░", width-filled))
+	bar := strings.Repeat("█", filled) + strings.Repeat("░", width-filled)
+	return fmt.Sprintf("%3.0f%% %s %s of %s, %s, %s left", share*100, bar, show.Thousands(done),
+		show.Thousands(t.total), speed, left)
 }

@@ -76,8 +76,8 @@ func (p *program) takeNumbers(
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	made := tally{total: f.count, noun: "numbers"}
-	if f.count > 1_000_000 && isTerminal(p.stderr) && !isTerminal(p.stdout) {
-		defer startProgress(p.stderr, made.line).end()
+	if f.count > 1_000_000 && !isTerminal(p.stdout) {
+		defer p.showProgress(&made).end()
 	}
 	var text []byte
 	for left := f.count; left > 0 && ctx.Err() == nil; left = f.count - made.done.Load() {

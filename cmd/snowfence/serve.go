@@ -125,9 +125,6 @@ func (p *program) serve(
 		return nil
 	}
 	p.warnFiles(&c)
-	if c.Notify, err = serve.NewNotifier(func(name string) string { return p.env[name] }); err != nil {
-		return err
-	}
 	st, err := p.openStore(ctx, &storeFlags{store: c.Store})
 	if err != nil {
 		return adviseUnreachable(err)

@@ -65,9 +65,7 @@ code is 3.`,
 		}
 		runs := tally{total: int64(simulate.Seeds(f.hours))}
 		told := func(t simulate.Figures) { runs.done.Store(int64(t.Seeds)) }
-		if isTerminal(p.stderr) {
-			defer startProgress(p.stderr, runs.line).end()
-		}
+		defer p.showProgress(&runs).end()
 		figures, bad, err := simulate.Fleets(cmd.Context(), f.seed, f.hours, runtime.GOMAXPROCS(0), told)
 		if err != nil {
 			return err

@@ -17,15 +17,11 @@ func (a *Auditor) assemble(t *tidy, u *uniform) *Result {
 	r.Duplicates.IDs, r.Duplicates.Extra = t.repeated, t.n-t.distinct
 	r.Duplicates.List = []Duplicate{}
 	if t.n > 0 {
-		r.Lowest, r.Highest = snowfence.ID(s.total.min^a.flip), snowfence.ID(s.total.max^a.flip)
+		r.Lowest, r.Highest = snowfence.ID(s.min^a.flip), snowfence.ID(s.max^a.flip)
 	}
 	r.Order = a.order()
 	r.Gaps = a.gaps(t)
-	var all ones
-	for _, o := range s.ones {
-		all.join(o)
-	}
-	r.Uniformity = u.result(t.n, &s.total.serial, &all)
+	r.Uniformity = u.result(t.n, &s.serial, &s.ones)
 	if a.fields != nil && t.n > 0 {
 		r.Fields = a.takenApart(t)
 	}
@@ -33,9 +29,9 @@ func (a *Auditor) assemble(t *tidy, u *uniform) *Result {
 }
 
 func (a *Auditor) order() Order {
-	o := a.survey.total.words
+	o := a.survey.words
 	if a.fields != nil && a.fields.encrypted {
-		o = a.survey.total.plain
+		o = a.survey.plain
 	}
 	r := Order{Violations: o.falls, Deepest: o.deepest, List: []Step{}}
 	for _, f := range o.list {
@@ -75,11 +71,8 @@ func duration(ticks uint64, tick time.Duration) time.Duration {
 // takenApart makes the result of the fields.
 func (a *Auditor) takenApart(t *tidy) *Fields {
 	f := a.fields
-	sum := a.survey.tally[0]
-	for _, other := range a.survey.tally[1:] {
-		sum.join(other)
-	}
-	r := &Fields{Layout: f.layout, Foreign: a.survey.total.foreign}
+	sum := a.survey.tally
+	r := &Fields{Layout: f.layout, Foreign: a.survey.foreign}
 	at := func(tick uint64) time.Time { return f.layout.TimeOf(int64(min(tick, math.MaxInt64))) }
 	if left, right, _, _ := sum.series.used(); right >= 0 {
 		x := sum.series.x
@@ -90,8 +83,8 @@ func (a *Auditor) takenApart(t *tidy) *Fields {
 		}
 		r.First, r.Last = at(sum.first), at(sum.last)
 	}
-	if unit := f.second(); t.peak.count > 0 {
-		r.Peak = &Peak{Start: at(t.peak.key * unit), Width: duration(unit, f.layout.Tick), Count: t.peak.count}
+	if t.peak.count > 0 {
+		r.Peak = &Peak{Start: at(t.peak.key * t.unit), Width: duration(t.unit, f.layout.Tick), Count: t.peak.count}
 	}
 	if left, right, low, high := sum.heat.used(); right >= 0 {
 		x, y := sum.heat.x, sum.heat.y

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/snowfence/snowfence"
@@ -18,12 +17,11 @@ var errDone = errors.New("audit: the audit has ended")
 type Auditor struct {
 	mu     sync.Mutex
 	o      Options
-	size   sizes
 	fields *fields // nil when nothing is known of the bits
 	flip   uint64  // makes IDs words that are in order as unsigned numbers
 	store  *store
 	survey *survey
-	fresh  []uint64 // words that are not in the store yet
+	words  []uint64 // of a call to Add
 	err    error    // of the store; all that follows fails with it
 	done   bool
 }
@@ -34,11 +32,12 @@ func New(o Options) (*Auditor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newAuditor(o, o.sizes())
+	return newAuditor(o, 1<<20)
 }
 
-func newAuditor(o Options, size sizes) (*Auditor, error) {
-	a := &Auditor{o: o, size: size}
+// newAuditor takes how many IDs are written and read at once: with few, few IDs take every path.
+func newAuditor(o Options, chunk int) (*Auditor, error) {
+	a := &Auditor{o: o}
 	if o.Scheme == nil {
 		// Without a layout, IDs are in order as signed numbers are.
 		a.flip = 1 << 63
@@ -48,9 +47,9 @@ func newAuditor(o Options, size sizes) (*Auditor, error) {
 			return nil, err
 		}
 	}
-	// A quarter is left for sorting.
-	a.store = newStore(o.TempDir, size.memory/4*3)
-	a.survey = newSurvey(a.fields, a.flip, size.piece, o.Limit)
+	// A half is left for sorting.
+	a.store = &store{dir: o.TempDir, limit: int(o.Memory / 8 / 2), chunk: chunk}
+	a.survey = newSurvey(a.fields, a.flip, o.Limit)
 	return a, nil
 }
 
@@ -61,42 +60,18 @@ func (a *Auditor) Add(ids ...snowfence.ID) error {
 	if a.done {
 		return errDone
 	}
-	for len(ids) > 0 && a.err == nil {
-		n := min(len(ids), a.size.chunk-len(a.fresh))
-		a.grow(n)
-		start := len(a.fresh)
-		a.fresh = a.fresh[:start+n]
-		for i, id := range ids[:n] {
-			a.fresh[start+i] = uint64(id) ^ a.flip
-		}
-		ids = ids[n:]
-		if len(a.fresh) == a.size.chunk {
-			a.flush()
-		}
+	if a.err != nil {
+		return a.err
+	}
+	a.words = a.words[:0]
+	for _, id := range ids {
+		a.words = append(a.words, uint64(id)^a.flip)
+	}
+	a.survey.add(a.store.n, a.words)
+	if err := a.store.add(a.words); err != nil {
+		a.err = fmt.Errorf("audit: %w", err)
 	}
 	return a.err
-}
-
-// grow makes room for n more words, in steps while the audit is small.
-func (a *Auditor) grow(n int) {
-	if len(a.fresh)+n <= cap(a.fresh) {
-		return
-	}
-	if a.store.n > 0 {
-		a.fresh = a.store.newChunk(a.size.chunk)
-		return
-	}
-	a.fresh = slices.Grow(a.fresh, n)
-	if cap(a.fresh) > a.size.chunk {
-		a.fresh = a.fresh[:len(a.fresh):a.size.chunk]
-	}
-}
-
-// flush looks at the fresh words and stores them.
-func (a *Auditor) flush() {
-	a.survey.add(a.store.n, a.fresh)
-	a.err = a.store.put(a.fresh)
-	a.fresh = nil
 }
 
 // Result ends the audit and returns what it found. It stops when ctx ends.
@@ -106,15 +81,15 @@ func (a *Auditor) Result(ctx context.Context) (*Result, error) {
 	if a.done {
 		return nil, errDone
 	}
-	if a.err == nil && len(a.fresh) > 0 {
-		a.flush()
-	}
 	if a.err != nil {
 		return nil, a.err
 	}
 	a.done = true
 	r, err := a.finish(ctx)
-	return r, errors.Join(err, a.store.close())
+	if err = errors.Join(err, a.store.close()); err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	return r, nil
 }
 
 // Close frees what the audit holds. Without Result before it, the IDs are lost.
@@ -122,23 +97,26 @@ func (a *Auditor) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.done = true
-	a.fresh = nil
 	return a.store.close()
 }
 
 // finish reads the stored words again, with their range known.
 func (a *Auditor) finish(ctx context.Context) (*Result, error) {
-	s := &sorter{ctx: ctx, auditor: a, progress: newProgress(a.o.Progress, 2*a.store.n)}
-	s.uniform = newUniform(a.survey.width(), a.flip)
-	total, err := s.run()
-	if err != nil {
-		return nil, fmt.Errorf("audit: %w", err)
+	if err := a.store.end(); err != nil {
+		return nil, err
 	}
-	r := a.assemble(total, s.uniform)
-	if len(total.list) > 0 {
-		if r.Duplicates.List, err = a.positions(ctx, total.list); err != nil {
-			return nil, fmt.Errorf("audit: %w", err)
-		}
+	u := newUniform(a.survey.width(), a.flip)
+	t := newTidy(a.fields, a.o.Limit, counter(a.o.Counts))
+	s := &sorter{ctx: ctx, auditor: a, uniform: u, total: 2 * a.store.n}
+	if err := s.run(t); err != nil {
+		return nil, err
 	}
-	return r, nil
+	t.close()
+	r := a.assemble(t, u)
+	if len(t.list) == 0 {
+		return r, nil
+	}
+	var err error
+	r.Duplicates.List, err = a.positions(ctx, t.list)
+	return r, err
 }

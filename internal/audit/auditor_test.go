@@ -130,7 +130,7 @@ func TestEncrypted(t *testing.T) {
 	}
 }
 
-// Some IDs more than fit into the least memory, so that a real file is written, divided
+// Some IDs more than fit into the least memory, so that a real file is written, sorted
 // and removed.
 func TestLeastMemory(t *testing.T) {
 	dir := t.TempDir()
@@ -201,7 +201,7 @@ func TestFailures(t *testing.T) {
 		t.Errorf("one byte of memory: %v", err)
 	}
 	missing := filepath.Join(t.TempDir(), "missing")
-	a, err := newAuditor(Options{TempDir: missing}, sizes{chunk: 4, piece: 2, memory: 8, scratch: 4, heavy: 4})
+	a, err := newAuditor(Options{TempDir: missing, Memory: 64}, 4)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,11 +12,10 @@
 // # Exact, in bounded memory
 //
 // Every answer is exact; nothing is sampled. An [Auditor] keeps the IDs, 8 bytes each, in
-// the order in which they came: in memory up to three quarters of [Options.Memory], and
-// in a temporary file beyond. IDs that came in order, the usual case, are checked by one
-// look at them. Others are divided by their highest bits into parts that fit the memory
-// that is left, and each part is copied out and radix-sorted. Sorting finds which IDs are
-// there more than once, and how often. Since the order of arrival was kept and not sorted
-// away, their positions follow from a second look that searches for just those few IDs,
-// also when the IDs came from a pipe that nobody can read twice.
+// the order in which they came: in memory up to half of [Options.Memory], and in a temporary
+// file beyond. IDs that came in order, the usual case, are checked by one look at them.
+// Others are sorted in parts that fit the memory, and the sorted parts are merged. Sorting
+// finds which IDs are there more than once, and how often. Since the order of arrival was
+// kept and not sorted away, their positions follow from a second look that searches for just
+// those few IDs, also when the IDs came from a pipe that nobody can read twice.
 package audit

@@ -11,14 +11,13 @@ type axis struct {
 
 func (a axis) start(bin int) uint64 { return (a.base + uint64(bin)) << a.shift }
 
-// fit returns the axis with bins for numbers from v to w, and for bins lo to hi
-// of a (none if lo > hi), at least 2^shift wide.
-func (a axis) fit(v, w uint64, lo, hi int, shift int) axis {
-	first, last := v>>a.shift, w>>a.shift
+// fit returns the axis with a bin for v, and for bins lo to hi of a (none if lo > hi).
+func (a axis) fit(v uint64, lo, hi int) axis {
+	first, last := v>>a.shift, v>>a.shift
 	if lo <= hi {
 		first, last = min(first, a.base+uint64(lo)), max(last, a.base+uint64(hi))
 	}
-	for a.shift < shift || last-first >= a.bins {
+	for last-first >= a.bins {
 		first, last = first>>1, last>>1
 		a.shift++
 	}
@@ -38,32 +37,24 @@ func newGrid(columns, rows int) *grid {
 	return &grid{x: axis{bins: uint64(columns)}, y: axis{bins: uint64(rows)}, cells: make([]int64, columns*rows)}
 }
 
-func (g *grid) add(x, y uint64, n int64) {
+func (g *grid) add(x, y uint64) {
 	i, j := x>>g.x.shift-g.x.base, y>>g.y.shift-g.y.base
 	if i >= g.x.bins || j >= g.y.bins {
 		left, right, low, high := g.used()
-		g.resize(g.x.fit(x, x, left, right, 0), g.y.fit(y, y, low, high, 0))
+		g.resize(g.x.fit(x, left, right), g.y.fit(y, low, high))
 		i, j = x>>g.x.shift-g.x.base, y>>g.y.shift-g.y.base
 	}
-	g.cells[j*g.x.bins+i] += n
+	g.cells[j*g.x.bins+i]++
 }
 
 // resize changes the axes to others that have bins for all counts.
 func (g *grid) resize(x, y axis) {
-	if g.x == x && g.y == y {
-		return
-	}
 	old := *g
 	g.x, g.y = x, y
 	g.cells = make([]int64, len(old.cells))
-	g.copy(&old)
-}
-
-// copy adds the counts of a grid with room for them and bins no wider.
-func (g *grid) copy(q *grid) {
-	for k, n := range q.cells {
+	for k, n := range old.cells {
 		if n != 0 {
-			x, y := q.x.start(k%int(q.x.bins)), q.y.start(k/int(q.x.bins))
+			x, y := old.x.start(k%int(x.bins)), old.y.start(k/int(x.bins))
 			g.cells[(y>>g.y.shift-g.y.base)*g.x.bins+x>>g.x.shift-g.x.base] += n
 		}
 	}
@@ -83,17 +74,4 @@ func (g *grid) used() (left, right, low, high int) {
 		return 0, -1, 0, -1
 	}
 	return left, right, low, high
-}
-
-func (g *grid) join(q *grid) {
-	left, right, low, high := q.used()
-	if right < 0 {
-		return
-	}
-	l, r, lo, hi := g.used()
-	g.resize(
-		g.x.fit(q.x.start(left), q.x.start(right), l, r, q.x.shift),
-		g.y.fit(q.y.start(low), q.y.start(high), lo, hi, q.y.shift),
-	)
-	g.copy(q)
 }

@@ -3,151 +3,104 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"io"
 
 	"github.com/snowfence/snowfence"
 )
 
-// lineFunc reads the ID of a line without its end and outer white space.
-type lineFunc func(line []byte) (snowfence.ID, error)
+// block is whole lines on their way to IDs.
+type block struct {
+	text    []byte
+	dropped bool // a line that was too long followed
+	batch   Batch
+	lines   int64
+	done    chan struct{}
+}
 
-// blockFunc reads a block of whole lines and returns how many. Lines count from
-// 1.
-type blockFunc func(block []byte, b *Batch) int64
+// readLines reads a stream of lines and hands on their IDs in order. Goroutines turn text into
+// IDs in between.
+func (f Format) readLines(in *blocks, yield func(*Batch) error) error {
+	var open, free []*block // open in the order of the stream
+	lines := int64(0)
+	take := func() error {
+		b := open[0]
+		open, free = open[1:], append(free, b)
+		<-b.done
+		b.batch.shift(lines)
+		lines += b.lines
+		if b.dropped {
+			lines++
+			b.batch.bad(lines, fmt.Errorf("the line is longer than %d bytes", maxLine))
+		}
+		return yield(&b.batch)
+	}
+	for {
+		b := &block{done: make(chan struct{}, 1)}
+		if n := len(free); n > 0 {
+			b, free = free[n-1], free[:n-1]
+		}
+		text, dropped, err := in.next(b.text)
+		for len(open) > 0 && (err != nil || len(open) == 2*workers()) {
+			if err := take(); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		b.text, b.dropped = text, dropped
+		open = append(open, b)
+		go func() {
+			f.parseLines(b)
+			b.done <- struct{}{}
+		}()
+	}
+}
 
-// parser returns how to read blocks, for all formats but raw and columns.
-func (f Format) parser() blockFunc {
-	one := lineFunc(f.parse)
+// parseLines takes the lines of a block. Empty ones are neither IDs nor mistakes.
+func (f Format) parseLines(b *block) {
+	b.batch.reset()
+	b.lines = 0
+	parse := f.parse
 	if f.Field != "" {
-		one = f.jsonLine
-	} else if f.Encoding == snowfence.Decimal && f.Parse == nil {
-		return func(block []byte, b *Batch) int64 { return decimals(block, b, one) }
+		parse = f.parseJSON
 	}
-	return func(block []byte, b *Batch) int64 { return eachLine(block, b, one) }
+	for line := range bytes.Lines(b.text) {
+		b.lines++
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if id, err := parse(line); err != nil {
+			b.batch.bad(b.lines, err)
+		} else {
+			b.batch.add(id, b.lines)
+		}
+	}
 }
 
-func eachLine(block []byte, b *Batch, one lineFunc) (lines int64) {
-	for len(block) > 0 {
-		lines++
-		line, rest, _ := bytes.Cut(block, []byte{'\n'})
-		addLine(b, line, lines, one)
-		block = rest
+// parseJSON takes the ID out of a JSON object.
+func (f Format) parseJSON(line []byte) (snowfence.ID, error) {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(line, &object); err != nil {
+		return 0, fmt.Errorf("is no JSON object: %w", err)
 	}
-	return lines
-}
-
-// addLine takes one line. Empty lines are neither IDs nor mistakes.
-func addLine(b *Batch, line []byte, number int64, one lineFunc) {
-	line = bytes.TrimSpace(line)
-	if len(line) == 0 {
-		return
-	}
-	id, err := one(line)
-	if err != nil {
-		b.bad(number, err)
-		return
-	}
-	b.add(id, number)
-}
-
-// jsonLine takes the ID out of a JSON object.
-func (f Format) jsonLine(line []byte) (snowfence.ID, error) {
-	value, err := jsonField(line, f.Field)
-	if err != nil {
-		return 0, err
-	}
-	if value[0] != '"' {
+	value, ok := object[f.Field]
+	switch {
+	case !ok:
+		return 0, fmt.Errorf("has no field %q", f.Field)
+	case value[0] == '-' || value[0] >= '0' && value[0] <= '9':
 		// A number is decimal whatever the form of strings is.
 		return Format{Parse: f.Parse}.parse(value)
+	case value[0] != '"':
+		return 0, fmt.Errorf("field %q is neither a string nor a number", f.Field)
 	}
-	text := value[1 : len(value)-1]
-	if bytes.IndexByte(text, '\\') >= 0 {
-		var s string
-		if err := json.Unmarshal(value, &s); err != nil {
-			return 0, err
-		}
-		text = []byte(s)
+	var text string
+	if err := json.Unmarshal(value, &text); err != nil {
+		return 0, err
 	}
-	return f.parse(text)
-}
-
-// jsonField returns a string or number field of a JSON object: the last of that
-// name, as in encoding/json.
-func jsonField(line []byte, name string) ([]byte, error) {
-	if !json.Valid(line) {
-		return nil, errors.New("is not JSON")
-	}
-	if line[0] != '{' {
-		return nil, errors.New("is not a JSON object")
-	}
-	// The text is valid: it is enough to find the ends of strings, objects and
-	// arrays.
-	var found []byte
-	i := skipSpace(line, 1)
-	for line[i] != '}' {
-		end := skipValue(line, i)
-		key := line[i+1 : end-1]
-		if bytes.IndexByte(key, '\\') >= 0 {
-			var s string
-			if err := json.Unmarshal(line[i:end], &s); err != nil {
-				return nil, err
-			}
-			key = []byte(s)
-		}
-		i = skipSpace(line, skipSpace(line, end)+1) // the colon
-		end = skipValue(line, i)
-		if string(key) == name {
-			found = line[i:end]
-		}
-		if i = skipSpace(line, end); line[i] == ',' {
-			i = skipSpace(line, i+1)
-		}
-	}
-	switch {
-	case found == nil:
-		return nil, fmt.Errorf("has no field %q", name)
-	case found[0] != '"' && found[0] != '-' && (found[0] < '0' || found[0] > '9'):
-		return nil, fmt.Errorf("field %q is neither a string nor a number", name)
-	}
-	return found, nil
-}
-
-func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\r' || b[i] == '\n') {
-		i++
-	}
-	return i
-}
-
-// skipValue returns the end of the valid JSON value at i.
-func skipValue(b []byte, i int) int {
-	depth := 0
-	for ; i < len(b); i++ {
-		switch b[i] {
-		case '"':
-			for i++; b[i] != '"'; i++ {
-				if b[i] == '\\' {
-					i++
-				}
-			}
-			if depth == 0 {
-				return i + 1
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth == 0 {
-				return i // of what surrounds a number
-			}
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		case ',', ' ', '\t', '\r', '\n':
-			if depth == 0 {
-				return i
-			}
-		}
-	}
-	return i
+	return f.parse([]byte(text))
 }

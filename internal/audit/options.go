@@ -3,7 +3,6 @@ package audit
 import (
 	"fmt"
 	"os"
-	"runtime"
 
 	"github.com/snowfence/snowfence"
 )
@@ -31,8 +30,7 @@ type Options struct {
 	// Zero means 20, negative none.
 	Limit int
 
-	// Progress, if not nil, gets the share that is done now and then, from
-	// several goroutines.
+	// Progress, if not nil, gets the share that is done now and then.
 	Progress func(done, total int64)
 }
 
@@ -40,24 +38,7 @@ const (
 	defaultMemory = 2 << 30
 	minMemory     = 16 << 20
 	defaultLimit  = 20
-
-	// maxWorkers bounds the goroutines, because each has its own tables.
-	maxWorkers = 8
 )
-
-// sizes are the granularities of an audit, in IDs. With small ones in tests, few
-// IDs take every path.
-type sizes struct {
-	chunk   int // stored at once
-	piece   int // handed to one worker at once; a chunk is whole pieces
-	memory  int // IDs that fit into memory
-	scratch int // a worker's room for sorting
-	heavy   int // a bucket with fewer is not worth another look to divide it
-}
-
-func (o Options) sizes() sizes {
-	return sizes{chunk: 1 << 20, piece: 1 << 16, memory: int(o.Memory / 8), scratch: 1 << 18, heavy: 1 << 21}
-}
 
 // norm returns o with its defaults filled in.
 func (o Options) norm() (Options, error) {
@@ -78,5 +59,3 @@ func (o Options) norm() (Options, error) {
 	}
 	return o, nil
 }
-
-func workers() int { return min(runtime.GOMAXPROCS(0), maxWorkers) }

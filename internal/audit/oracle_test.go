@@ -79,7 +79,7 @@ func countUp(ids []snowfence.ID, bits int) {
 }
 
 // drawIDs draws IDs of many kinds: those that come from one generator, from several, from
-// none, and such as make trouble when words are divided by their highest bits.
+// none, and such as lie far apart or close together.
 func drawIDs(t *draw.T) []snowfence.ID {
 	n := t.Int(0, 3000)
 	r := rand.New(rand.NewPCG(t.Word(), 1))
@@ -100,11 +100,11 @@ func drawIDs(t *draw.T) []snowfence.ID {
 			v = base
 		case "few":
 			v = base + r.Uint64N(3)<<50
-		case "skewed": // all in one bucket of one bucket, but for a few far away
+		case "skewed":
 			if v = 1<<61 + r.Uint64N(1<<20); r.IntN(100) == 0 {
 				v = r.Uint64()
 			}
-		case "clumps": // buckets that do not fit, and are still no large part of all
+		case "clumps":
 			v = r.Uint64N(12)<<50 + r.Uint64N(1000)
 		case "merged":
 			v = 1<<60 + uint64(i/2)<<12 + uint64(i%2)<<40
@@ -122,25 +122,26 @@ func drawIDs(t *draw.T) []snowfence.ID {
 func TestAgainstOracle(t *testing.T) {
 	dir := t.TempDir()
 	for _, size := range []struct {
-		name string
-		sizes
+		name          string
+		chunk, memory int
 	}{
-		{"memory", sizes{chunk: 64, piece: 16, memory: 1 << 20, scratch: 32, heavy: 20}},
-		{"memory in rounds", sizes{chunk: 64, piece: 16, memory: 4200, scratch: 32, heavy: 20}},
-		{"file", sizes{chunk: 64, piece: 16, memory: 128, scratch: 32, heavy: 20}},
-		{"file, large parts", sizes{chunk: 128, piece: 16, memory: 1200, scratch: 1 << 10, heavy: 1 << 10}},
+		{"memory", 64, 1 << 20},
+		{"file", 64, 128},
+		{"file, few runs", 128, 1200},
+		{"file, a chunk at a time", 64, 1},
 	} {
 		for _, layout := range []string{"", "time=41,node=10,seq=12,first=1000", "discord"} {
 			t.Run(size.name+" "+layout, func(t *testing.T) {
 				draw.Check(t, func(t *draw.T) {
 					ids := drawIDs(t)
-					o := Options{TempDir: dir, Limit: draw.One(t, []int{0, 1, 20, 5000})}
+					o := Options{TempDir: dir, Memory: 8 * int64(size.memory)}
+					o.Limit = draw.One(t, []int{0, 1, 20, 5000})
 					if layout != "" {
 						o.Scheme = schemeOf(t, layout)
 					} else if o.Counts = draw.One(t, []int{0, 0, 4, 40, 63}); o.Counts > 0 {
 						countUp(ids, o.Counts)
 					}
-					a, err := newAuditor(o, size.sizes)
+					a, err := newAuditor(o, size.chunk)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -340,4 +341,23 @@ func compareFields(t *draw.T, got *Fields, ids []snowfence.ID) {
 			t.Fatalf("node %d made %d; want %d", n.Node, n.Count, nodes[n.Node])
 		}
 	}
+}
+
+func TestOnes(t *testing.T) {
+	draw.Check(t, func(t *draw.T) {
+		words := make([]uint64, t.Int(0, 5000))
+		r := rand.New(rand.NewPCG(t.Word(), 4))
+		var want ones
+		for i := range words {
+			words[i] = r.Uint64() | r.Uint64()
+			for bit := range want {
+				want[bit] += int64(words[i] >> bit & 1)
+			}
+		}
+		var got ones
+		got.add(words)
+		if got != want {
+			t.Fatalf("got %v; want %v", got, want)
+		}
+	})
 }

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"slices"
 
 	"github.com/snowfence/snowfence"
 )
@@ -10,14 +9,8 @@ import (
 // maxPositions is how many positions of one ID are listed.
 const maxPositions = 16
 
-// seen is a word of interest and where it is.
-type seen struct {
-	which int
-	at    int64
-}
-
 // positions looks for a few words among all, in their original order.
-func (a *Auditor) positions(ctx context.Context, list []run) ([]Duplicate, error) {
+func (a *Auditor) positions(ctx context.Context, list []repeat) ([]Duplicate, error) {
 	found := make([]Duplicate, len(list))
 	index := make(map[uint64]int, len(list))
 	// A table by their bits rejects nearly all words without the map.
@@ -29,28 +22,16 @@ func (a *Auditor) positions(ctx context.Context, list []run) ([]Duplicate, error
 		index[r.key] = i
 		filter[slot(r.key)] = true
 	}
-	p := newPieces(a.store, a.size.piece)
-	hits := make([][]seen, p.count())
-	err := p.each(ctx, func(_, piece int, at int64, words []uint64) error {
-		counts := map[int]int{}
+	err := a.store.each(func(at int64, words []uint64) error {
 		for i, w := range words {
 			if !filter[slot(w)] {
 				continue
 			}
-			if which, ok := index[w]; ok && counts[which] < maxPositions {
-				counts[which]++
-				hits[piece] = append(hits[piece], seen{which, at + int64(i)})
+			if which, ok := index[w]; ok && len(found[which].Positions) < maxPositions {
+				found[which].Positions = append(found[which].Positions, at+int64(i))
 			}
 		}
-		return nil
+		return ctx.Err()
 	})
-	if err != nil {
-		return nil, err
-	}
-	for _, hit := range slices.Concat(hits...) {
-		if d := &found[hit.which]; len(d.Positions) < maxPositions {
-			d.Positions = append(d.Positions, hit.at)
-		}
-	}
-	return found, nil
+	return found, err
 }

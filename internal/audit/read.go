@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -24,12 +26,14 @@ func Read(r io.Reader, f Format, yield func(*Batch) error) error {
 	if f.Raw {
 		return readRaw(r, yield)
 	}
-	in := &blocks{r: r}
+	in := bufio.NewReaderSize(r, 64<<10)
+	if start, _ := in.Peek(3); bytes.Equal(start, []byte("\xef\xbb\xbf")) { // the mark of UTF-8
+		_, _ = in.Discard(3)
+	}
 	if f.Column != "" {
 		return f.readTable(in, yield)
 	}
-	_, err := readBlocks(in, f.parser(), 0, yield)
-	return err
+	return f.readLines(&blocks{r: in}, yield)
 }
 
 // readRaw reads 8 bytes an ID. What is left at the end counts as a line without an ID.

@@ -213,22 +213,3 @@ func TestReadManyBlocks(t *testing.T) {
 		}
 	})
 }
-
-// The fast way to read decimal lines agrees with the plain one.
-func FuzzDecimals(f *testing.F) {
-	for _, s := range []string{
-		"1\n2\n", "-5\r\n18446744073709551615\n\n x\n",
-		"00000000000000000001\n9999999999999999999\n-9223372036854775808", "12345678\n123456789\n1234567\n",
-	} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		var fast, slow Batch
-		n := decimals(text, &fast, Format{}.parse)
-		m := eachLine(text, &slow, Format{}.parse)
-		if n != m || !slices.Equal(fast.IDs, slow.IDs) ||
-			!slices.Equal(fast.Lines, slow.Lines) || fast.BadN != slow.BadN {
-			t.Fatalf("%q: %d lines, %v, %d bad; want %d, %v, %d", text, n, fast.IDs, fast.BadN, m, slow.IDs, slow.BadN)
-		}
-	})
-}

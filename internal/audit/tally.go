@@ -16,7 +16,6 @@ const (
 // tally counts the fields of IDs.
 type tally struct {
 	f      *fields
-	n      int64
 	first  uint64 // lowest and highest tick
 	last   uint64
 	series *grid // ticks
@@ -62,13 +61,13 @@ func (t *tally) add(words []uint64) (foreign int64) {
 	return foreign
 }
 
+// one counts a word of the layout.
 func (t *tally) one(w uint64) {
 	f := t.f
 	tick, seq, node := f.tick(w), f.seq(w), f.nodeOf(w)
-	t.n++
 	t.first, t.last = min(t.first, tick), max(t.last, tick)
-	t.series.add(tick, 0, 1)
-	t.heat.add(tick, node, 1)
+	t.series.add(tick, 0)
+	t.heat.add(tick, node)
 	t.seqs[seq>>t.seqShift]++
 	t.seqMax = max(t.seqMax, seq)
 	if seq == uint64(f.layout.Last) {
@@ -79,35 +78,9 @@ func (t *tally) one(w uint64) {
 	}
 	if t.dense != nil {
 		t.dense[node]++
-		return
+	} else if _, ok := t.sparse[node]; ok || len(t.sparse) < maxNodes {
+		t.sparse[node]++
+	} else {
+		t.otherNode++
 	}
-	t.addSparse(node, 1)
-}
-
-func (t *tally) addSparse(node uint64, n int64) {
-	if _, ok := t.sparse[node]; !ok && len(t.sparse) >= maxNodes {
-		t.otherNode += n
-		return
-	}
-	t.sparse[node] += n
-}
-
-func (t *tally) join(q *tally) {
-	t.n += q.n
-	t.first, t.last = min(t.first, q.first), max(t.last, q.last)
-	t.series.join(q.series)
-	t.heat.join(q.heat)
-	for i, n := range q.seqs {
-		t.seqs[i] += n
-	}
-	t.seqMax = max(t.seqMax, q.seqMax)
-	t.full += q.full
-	t.reserved += q.reserved
-	for i, n := range q.dense {
-		t.dense[i] += n
-	}
-	for node, n := range q.sparse {
-		t.addSparse(node, n)
-	}
-	t.otherNode += q.otherNode
 }

@@ -11,48 +11,38 @@ type uniform struct {
 	flip   uint64
 	bits   int // of a table: 16, or as many as IDs have
 	shifts [3]int
-	counts []*[3][]int64 // by worker
+	counts [3][]int64
 }
 
 func newUniform(width int, flip uint64) *uniform {
 	u := &uniform{width: width, flip: flip, bits: min(wide, width)}
 	u.shifts = [3]int{width - u.bits, (width - u.bits) / 2, 0}
-	return u
-}
-
-// tables makes tables for the given number of workers.
-func (u *uniform) tables(workers int) {
-	for range workers {
-		t := &[3][]int64{}
-		for i := range t {
-			t[i] = make([]int64, 1<<u.bits)
-		}
-		u.counts = append(u.counts, t)
+	for i := range u.counts {
+		u.counts[i] = make([]int64, 1<<u.bits)
 	}
+	return u
 }
 
 // add counts words. The mask leaves out bits above the width, of IDs of other
 // layouts.
-func (u *uniform) add(worker int, words []uint64) {
-	t := u.counts[worker]
-	high, middle, low := t[0], t[1], t[2]
+func (u *uniform) add(words []uint64) {
 	mask := uint64(1)<<u.bits - 1
 	for _, w := range words {
 		id := w ^ u.flip
-		high[id>>u.shifts[0]&mask]++
-		middle[id>>u.shifts[1]&mask]++
-		low[id&mask]++
+		for i, shift := range u.shifts {
+			u.counts[i][id>>shift&mask]++
+		}
 	}
 }
 
-// table returns a table over all workers, by the given number of its highest
-// bits.
+// table returns a table by fewer bits: its lowest for the low bits, else its highest.
 func (u *uniform) table(which, bits int) []int64 {
 	sum := make([]int64, 1<<bits)
-	for _, t := range u.counts {
-		for i, n := range t[which] {
-			sum[i>>(u.bits-bits)] += n
+	for i, n := range u.counts[which] {
+		if which < 2 {
+			i >>= u.bits - bits
 		}
+		sum[i&(1<<bits-1)] += n
 	}
 	return sum
 }
@@ -68,14 +58,11 @@ func (u *uniform) result(n int64, serial *serial, ones *ones) Uniformity {
 			continue
 		}
 		for which, name := range []string{"high", "middle", "low"} {
-			// The table's own highest bits, 8 of 16. For low bits it is the
-			// lowest that are wanted.
-			table := u.table(which, bits)
 			lowest := u.shifts[which] + u.bits - bits
-			if which == 2 && bits < u.bits {
-				table, lowest = u.lowest(bits), 0
+			if which == 2 {
+				lowest = 0
 			}
-			r.ChiSquare = append(r.ChiSquare, chiSquare(name, lowest, bits, n, table))
+			r.ChiSquare = append(r.ChiSquare, chiSquare(name, lowest, n, u.table(which, bits)))
 		}
 	}
 	r.Histogram = u.table(0, min(8, u.bits))
@@ -84,18 +71,7 @@ func (u *uniform) result(n int64, serial *serial, ones *ones) Uniformity {
 	return r
 }
 
-// lowest is the table of the lowest bits of IDs.
-func (u *uniform) lowest(bits int) []int64 {
-	sum := make([]int64, 1<<bits)
-	for _, t := range u.counts {
-		for i, n := range t[2] {
-			sum[i&(1<<bits-1)] += n
-		}
-	}
-	return sum
-}
-
-func chiSquare(name string, lowest, bits int, n int64, table []int64) ChiSquare {
+func chiSquare(name string, lowest int, n int64, table []int64) ChiSquare {
 	expected := float64(n) / float64(len(table))
 	sum := 0.0
 	for _, have := range table {

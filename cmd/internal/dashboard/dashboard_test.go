@@ -174,19 +174,6 @@ func TestPage(t *testing.T) {
 		if strings.HasPrefix(name, "assets/") && !strings.Contains(resp.Header.Get("Cache-Control"), "immutable") {
 			t.Errorf("%s may not be cached: %s", name, resp.Header.Get("Cache-Control"))
 		}
-		r, err := http.NewRequestWithContext(t.Context(), "GET", b.URL+"/dashboard/"+name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Header.Set("If-None-Match", resp.Header.Get("ETag"))
-		again, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again.Body.Close()
-		if again.StatusCode != http.StatusNotModified {
-			t.Errorf("%s: asked for again: %s", name, again.Status)
-		}
 		found++
 	}
 	if found < 3 {

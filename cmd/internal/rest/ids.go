@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/munnerz/goautoneg"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
@@ -60,6 +62,15 @@ func (e *exchange) nextParams() (nextParams, error) {
 	}
 	return want, server.CheckCount(n)
 }
+
+// prefersText reports whether a client would rather have lines of text than JSON.
+func prefersText(h http.Header) bool {
+	accept := h["Accept"]
+	return len(accept) > 0 && goautoneg.Negotiate(strings.Join(accept, ","), kinds) == "text/plain"
+}
+
+// kinds are the forms of answers; the first is for clients that do not care.
+var kinds = []string{"application/json", "text/plain"}
 
 // next is GET /v1/{namespace}/next?n=10: {"ids":["…"]}, or lines, or with runs=true {"runs":[…]}.
 func (h *rest) next(e *exchange) error {

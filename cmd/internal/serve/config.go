@@ -70,7 +70,6 @@ type Config struct {
 	Connections int                                                 // of the store; 0 means any number
 	Logger      *slog.Logger                                        // nil means silence
 	Version     string
-	Notify      *Notifier                // told when the server is ready and stops; nil means nobody is
 	Tracing     bool                     // send traces to where the variables OTEL_EXPORTER_OTLP_… say
 	Hide        func(text string) string // takes passwords out of errors
 

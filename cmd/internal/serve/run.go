@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/snowfence/snowfence/cmd/internal/dashboard"
 	"github.com/snowfence/snowfence/cmd/internal/metrics"
 	"github.com/snowfence/snowfence/cmd/internal/resp"
@@ -88,6 +89,10 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
+	within, err := daemon.SdWatchdogEnabled(false)
+	if err != nil {
+		return nil, fmt.Errorf("systemd: %w", err)
+	}
 	p := &Process{cfg: cfg, started: time.Now(), failed: make(chan error, 3)}
 	if p.certificates, err = newCertificates(&cfg); err != nil {
 		return nil, err
@@ -145,8 +150,8 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 	p.background.Go(func() { p.watch(p.watching) })
 	p.background.Go(func() { p.metrics.Watch(p.watching) })
 	p.background.Go(func() { p.service.Announce(p.watching) })
-	if n := cfg.Notify; n != nil && n.Watchdog > 0 {
-		p.background.Go(func() { p.watchdog(p.watching) })
+	if within > 0 {
+		p.background.Go(func() { p.watchdog(p.watching, within) })
 	}
 	p.notify("READY=1")
 	return p, nil

@@ -3,9 +3,11 @@ package serve
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
@@ -29,11 +31,11 @@ func (p *Process) watch(ctx context.Context) {
 
 // watchdog tells systemd that the service is alive, for as long as watch goes round: a
 // look at a store that hangs ends by itself within seconds.
-func (p *Process) watchdog(ctx context.Context) {
-	every := time.NewTicker(max(p.cfg.Notify.Watchdog/3, time.Millisecond))
+func (p *Process) watchdog(ctx context.Context, within time.Duration) {
+	every := time.NewTicker(max(within/3, time.Millisecond))
 	defer every.Stop()
 	for {
-		if time.Since(*p.lastCheck.Load()) < max(p.cfg.Notify.Watchdog, 10*time.Second) {
+		if time.Since(*p.lastCheck.Load()) < max(within, 10*time.Second) {
 			p.notify("WATCHDOG=1")
 		}
 		select {
@@ -44,9 +46,9 @@ func (p *Process) watchdog(ctx context.Context) {
 	}
 }
 
-// notify tells systemd.
+// notify tells systemd, if it started this program.
 func (p *Process) notify(states ...string) {
-	if err := p.cfg.Notify.Notify(states...); err != nil {
+	if _, err := daemon.SdNotify(false, strings.Join(states, "\n")); err != nil {
 		p.cfg.Logger.Debug("telling systemd", "cause", err)
 	}
 }
