@@ -84,7 +84,7 @@ func TestFirstGivesBackWhatItLeaves(t *testing.T) {
 func waiting(t *testing.T, before func(g *stage, look int) error) (*stage, *[]time.Duration) {
 	g := empty(t, withRollback)
 	g.l.opts.Wait, g.l.opts.Node = true, nil
-	g.rename(func(ns *Namespace) { ns.First, ns.Last = 5, 5 })
+	g.rename(func(ns *Namespace) { ns.Nodes.From, ns.Nodes.Until = 5, 6 })
 	g.change(5, func(r *store.Record) { r.Holder, r.Generation, r.Until = "other.1", 1, g.tick(10*time.Second) })
 	looks, begin := new([]time.Duration), time.Now()
 	g.st.onGet = func(keys []store.Key) error {

@@ -46,7 +46,8 @@ func TestWhoGetsAFixedNode(t *testing.T) {
 			c.change(g, r)
 		})
 		g.l.opts.Guard = c.guard
-		rs, err := g.c.fixedBlock(t.Context(), Namespace{Name: "n", Since: 3, Generation: 5, Last: 255}, g.now,
+		ns := Namespace{Name: "n", Since: 3, Generation: 5, Nodes: snowfence.NodeRange{Until: 256}}
+		rs, err := g.c.fixedBlock(t.Context(), ns, g.now,
 			c.healing)
 		if (err == nil) != c.ok || c.ok && (len(rs) != 1 || rs[0] != g.record(5)) {
 			t.Errorf("%s: %+v, %v", name, rs, err)

@@ -78,11 +78,11 @@ func TestAcquireWithoutAnswers(t *testing.T) {
 		"no node within": {func(g *stage) {
 			free(g)
 			g.l.opts.Within = snowfence.NodeRange{From: 10, Until: 12}
-			g.rename(func(ns *Namespace) { ns.Last = 9 })
+			g.rename(func(ns *Namespace) { ns.Nodes.Until = 10 })
 		}, nil},
 		"free nodes": {func(g *stage) {
 			free(g)
-			g.rename(func(ns *Namespace) { ns.Last = ns.First })
+			g.rename(func(ns *Namespace) { ns.Nodes.Until = ns.Nodes.From + 1 })
 			g.change(0, func(r *store.Record) { r.Veto = "broken" })
 			g.st.listErr = errSilent
 		}, errSilent},
@@ -106,7 +106,7 @@ func TestAcquireWithoutAnswers(t *testing.T) {
 func anyNode(t *testing.T, change func(g *stage, node int64)) *stage {
 	g := empty(t, withRollback)
 	g.l.opts.Node = nil
-	g.rename(func(ns *Namespace) { ns.First, ns.Last = 5, 6 })
+	g.rename(func(ns *Namespace) { ns.Nodes = snowfence.NodeRange{From: 5, Until: 7} })
 	for node := range int64(2) {
 		g.change(node+5, func(r *store.Record) { r.Generation, r.Revision = 1, 7 })
 	}

@@ -10,8 +10,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Change gives a namespace another layout, other nodes that can be
-// leased, or other limits. If it has them already, nothing changes, and no lease is disturbed.
+// Change gives a namespace another scheme, if s is not nil, other nodes that can be leased, or
+// other limits. If it has them already, nothing changes, and no lease is disturbed. The leasable
+// nodes stay the same, if o names none and the new layout has them.
 //
 // With another layout all holders lose their grants, and programs of the old
 // scheme end. Programs of the new one start above everything that can have been
@@ -25,28 +26,31 @@ import (
 //
 // With fewer nodes, all holders lose their grants and get new ones of the
 // nodes that are left. With more nodes, leases go on. That is the last step from
-// numbers given by hand to leased ones ([NamespaceChange].Unused).
-func (op Operator) Change(ctx context.Context, name string, c NamespaceChange) (Namespace, error) {
+// numbers given by hand to leased ones ([NamespaceOptions].Unused).
+func (op Operator) Change(
+	ctx context.Context, name string, s *snowfence.Scheme, o *NamespaceOptions,
+) (Namespace, error) {
+	c := change{scheme: s}
+	if o != nil {
+		c.NamespaceOptions = *o
+	}
 	switch {
 	case op.st == nil:
 		return Namespace{}, errors.New("lease: the Store is nil")
-	case c.Scheme == nil && c.Nodes == snowfence.NodeRange{} && c.MaxTTL == 0 && c.MaxSkew == 0:
+	case s == nil && c.Nodes == snowfence.NodeRange{} && c.MaxTTL == 0 && c.MaxSkew == 0:
 		return Namespace{}, invalidf("lease: namespace %q: the change names no layout, no nodes and no limits: name "+
 			"what is to change", name)
-	}
-	if err := CheckName(name); err != nil {
-		return Namespace{}, err
 	}
 	return c.apply(ctx, op.st, name, world.From(ctx).Now())
 }
 
-func (c NamespaceChange) apply(ctx context.Context, st store.Store, name string, now time.Time) (Namespace, error) {
+func (c change) apply(ctx context.Context, st store.Store, name string, now time.Time) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, st, name)
 		switch {
 		case err != nil:
 			return Namespace{}, err
-		case ns.State == Deleted, ns.State == Changing && c.Scheme == nil:
+		case ns.State == Deleted, ns.State == Changing && c.scheme == nil:
 			return Namespace{}, ns.notActive()
 		}
 		// With a wrong clock, floors would be too low, and limits that were lowered end too soon.
@@ -67,8 +71,7 @@ func (c NamespaceChange) apply(ctx context.Context, st store.Store, name string,
 		if err == nil {
 			err = next.limit(c.MaxTTL, c.MaxSkew, now)
 		}
-		if err != nil || next.First == ns.First && next.Last == ns.Last &&
-			next.MaxTTL == ns.MaxTTL && next.MaxSkew == ns.MaxSkew {
+		if err != nil || next.Nodes == ns.Nodes && next.MaxTTL == ns.MaxTTL && next.MaxSkew == ns.MaxSkew {
 			return next, err
 		}
 		next, err = next.write(ctx, st)
@@ -79,7 +82,7 @@ func (c NamespaceChange) apply(ctx context.Context, st store.Store, name string,
 }
 
 // relayout changes the layout. A renewal before freeze is in the floors that next reads.
-func (c NamespaceChange) relayout(ctx context.Context, st store.Store, name string, now time.Time) (Namespace, error) {
+func (c change) relayout(ctx context.Context, st store.Store, name string, now time.Time) (Namespace, error) {
 	ns, err := freeze(ctx, st, name, func(Namespace) error { return nil })
 	if err != nil {
 		return Namespace{}, err

@@ -20,31 +20,37 @@ func TestNodesAfterAChange(t *testing.T) {
 		return l
 	}
 	old, to := layout("5"), layout("4") // 32 nodes, and 16
+	among := func(from, until int64) snowfence.NodeRange { return snowfence.NodeRange{From: from, Until: until} }
+	none := snowfence.NodeRange{}
 	for name, c := range map[string]struct {
-		first, last int64 // that can be leased
-		change      NamespaceChange
-		to          snowfence.Layout
-		want        [2]int64
-		err         error
+		leasable, named snowfence.NodeRange
+		unused          bool
+		to              snowfence.Layout
+		want            snowfence.NodeRange
+		err             error
 	}{
-		"all become all":                    {0, 31, NamespaceChange{}, to, [2]int64{0, 15}, nil},
-		"some stay":                         {3, 15, NamespaceChange{}, to, [2]int64{3, 15}, nil},
-		"one that the new layout has not":   {3, 16, NamespaceChange{}, to, [2]int64{}, ErrInvalid},
-		"all, and more are named":           {0, 15, NamespaceChange{Nodes: snowfence.NodeRange{Until: 32}}, old, [2]int64{0, 31}, ErrRefused},
-		"all of a layout, and more of this": {0, 31, NamespaceChange{Nodes: snowfence.NodeRange{Until: 64}}, layout("6"), [2]int64{0, 63}, nil},
-		"one below":                         {3, 15, NamespaceChange{Nodes: snowfence.NodeRange{From: 2, Until: 16}}, old, [2]int64{}, ErrRefused},
-		"one above":                         {3, 15, NamespaceChange{Nodes: snowfence.NodeRange{From: 3, Until: 17}}, old, [2]int64{}, ErrRefused},
-		"the same":                          {3, 15, NamespaceChange{Nodes: snowfence.NodeRange{From: 3, Until: 16}}, old, [2]int64{3, 15}, nil},
-		"one below, in words":               {3, 15, NamespaceChange{Nodes: snowfence.NodeRange{From: 2, Until: 16}, Unused: time.Now()}, old, [2]int64{2, 15}, nil},
-		"up to the last":                    {0, 31, NamespaceChange{Nodes: snowfence.NodeRange{Until: 16}}, to, [2]int64{0, 15}, nil},
-		"one after the last":                {0, 31, NamespaceChange{Nodes: snowfence.NodeRange{Until: 17}}, to, [2]int64{}, ErrInvalid},
-		"none":                              {0, 31, NamespaceChange{Nodes: snowfence.NodeRange{From: 5, Until: 5}}, to, [2]int64{}, ErrInvalid},
-		"one":                               {0, 31, NamespaceChange{Nodes: snowfence.NodeRange{From: 5, Until: 6}}, to, [2]int64{5, 5}, nil},
-		"below all":                         {0, 31, NamespaceChange{Nodes: snowfence.NodeRange{From: -1, Until: 6}}, to, [2]int64{}, ErrInvalid},
+		"all become all":                    {among(0, 32), none, false, to, among(0, 16), nil},
+		"some stay":                         {among(3, 16), none, false, to, among(3, 16), nil},
+		"one that the new layout has not":   {among(3, 17), none, false, to, none, ErrInvalid},
+		"all, and more are named":           {among(0, 16), among(0, 32), false, old, among(0, 32), ErrRefused},
+		"all of a layout, and more of this": {among(0, 32), among(0, 64), false, layout("6"), among(0, 64), nil},
+		"one below":                         {among(3, 16), among(2, 16), false, old, none, ErrRefused},
+		"one above":                         {among(3, 16), among(3, 17), false, old, none, ErrRefused},
+		"the same":                          {among(3, 16), among(3, 16), false, old, among(3, 16), nil},
+		"one below, in words":               {among(3, 16), among(2, 16), true, old, among(2, 16), nil},
+		"up to the last":                    {among(0, 32), among(0, 16), false, to, among(0, 16), nil},
+		"one after the last":                {among(0, 32), among(0, 17), false, to, none, ErrInvalid},
+		"none":                              {among(0, 32), among(5, 5), false, to, none, ErrInvalid},
+		"one":                               {among(0, 32), among(5, 6), false, to, among(5, 6), nil},
+		"below all":                         {among(0, 32), among(-1, 6), false, to, none, ErrInvalid},
 	} {
-		first, last, err := c.change.nodes(Namespace{First: c.first, Last: c.last}, old, c.to)
-		if !errors.Is(err, c.err) || err == nil && [2]int64{first, last} != c.want {
-			t.Errorf("%s: %d to %d, %v", name, first, last, err)
+		o := NamespaceOptions{Nodes: c.named}
+		if c.unused {
+			o.Unused = time.Now()
+		}
+		nodes, err := change{NamespaceOptions: o}.nodes(Namespace{Nodes: c.leasable}, old, c.to)
+		if !errors.Is(err, c.err) || err == nil && nodes != c.want {
+			t.Errorf("%s: %+v, %v", name, nodes, err)
 		}
 	}
 }
@@ -54,7 +60,7 @@ func TestUnusedAnHourAhead(t *testing.T) {
 	g := holding(t)
 	l := g.l.ticks.layout
 	for d, ok := range map[time.Duration]bool{0: true, maxWiden: true, maxWiden + 1: false, -time.Hour: true} {
-		tick, err := (NamespaceChange{Unused: g.now.Add(d)}).afterUnused(l, g.now)
+		tick, err := (change{NamespaceOptions: NamespaceOptions{Unused: g.now.Add(d)}}).afterUnused(l, g.now)
 		if (err == nil) != ok || ok && tick != l.TickOf(g.now.Add(d))+1 {
 			t.Errorf("%v from now: tick %d, %v", d, tick, err)
 		}

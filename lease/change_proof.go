@@ -11,36 +11,15 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// NamespaceChange says how a namespace
-// changes. What is nil or zero stays as it is.
-type NamespaceChange struct {
-	// Scheme is the scheme of its IDs from now on. The leasable
-	// nodes stay the same, if the new layout has them.
-	Scheme *snowfence.Scheme
-
-	// Nodes are the nodes that can be leased from now on.
-	Nodes snowfence.NodeRange
-
-	// Unused is the word that no process uses numbers given by hand any more, and
-	// later than the timestamp of every ID that was made with these. It may be an
-	// hour after now at most. Grants of the change begin after it, so that a clock that
-	// was ahead, or a lead, makes no ID twice. Without it, Nodes that could not be
-	// leased are refused, and a change of layout assumes now.
-	Unused time.Time
-
-	// Force skips the proof, for namespaces of which nobody kept
-	// an ID. The namespace remembers the layout all the same.
-	Force bool
-
-	// MaxTTL and MaxSkew are the limits of leases from now on: [NamespaceOptions]. After a raise, a
-	// backup from before it has the smaller ones: if you restore it, wait for the larger ones. A
-	// lease with a longer ttl goes on, and begins anew with it only if that is allowed.
-	MaxTTL, MaxSkew time.Duration
+// change is what [Operator.Change] is asked for. A nil scheme stays as it is.
+type change struct {
+	scheme *snowfence.Scheme
+	NamespaceOptions
 }
 
 // next returns the namespace as it will be after
 // a change of layout, or why that is refused.
-func (c NamespaceChange) next(ctx context.Context, st store.Store, ns Namespace, now time.Time) (Namespace, error) {
+func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time.Time) (Namespace, error) {
 	if c.keepsLayout(ns) {
 		return c.renode(ns, now)
 	}
@@ -56,7 +35,7 @@ func (c NamespaceChange) next(ctx context.Context, st store.Store, ns Namespace,
 	if id != ns.Identity { // it lost grants, and nobody has raised the floor yet
 		floor = max(floor, ns.above(old, now))
 	}
-	layout := c.Scheme.Layout()
+	layout := c.scheme.Layout()
 	refuse := func(err error) (Namespace, error) {
 		err = fmt.Errorf("lease: namespace %q keeps its layout %s: the change to %s is refused: %w",
 			ns.Name, old, layout, err)
@@ -71,7 +50,7 @@ func (c NamespaceChange) next(ctx context.Context, st store.Store, ns Namespace,
 	if err := next.limit(c.MaxTTL, c.MaxSkew, now); err != nil {
 		return Namespace{}, err
 	}
-	if next.First, next.Last, err = c.nodes(ns, old, layout); err != nil {
+	if next.Nodes, err = c.nodes(ns, old, layout); err != nil {
 		return Namespace{}, err
 	}
 	if reserves(ns, old) {
@@ -81,15 +60,15 @@ func (c NamespaceChange) next(ctx context.Context, st store.Store, ns Namespace,
 		}
 		floor = max(floor, unused)
 	}
-	if ns.Reserved.Backfill > 0 { // each time belongs to the layout of that time
+	if ns.Backfill > 0 { // each time belongs to the layout of that time
 		floor = max(floor, old.TickOf(now)+1, old.TickFrom(time.UnixMilli(ns.ledger.Until)))
 	}
 	at := old.TimeOf(floor)
 	start := max(layout.TickFrom(at), 0)
-	if start > c.Scheme.MaxTick() {
+	if start > c.scheme.MaxTick() {
 		return refuse(fmt.Errorf("%w: it would have no tick left at %s", snowfence.ErrLifetime, at))
 	}
-	next.Layout, next.Fingerprint, next.Identity = layout, c.Scheme.Fingerprint(), id
+	next.Layout, next.Fingerprint, next.Identity = layout, c.scheme.Fingerprint(), id
 	if ns.Identity != id {
 		next.rolledBack(now)
 	}
@@ -101,55 +80,54 @@ func (c NamespaceChange) next(ctx context.Context, st store.Store, ns Namespace,
 	if !old.Equal(layout) {
 		next.Keys = nil // the numbers of secrets begin anew with the layout
 	}
-	if next.Keys, _, err = next.rotated(c.Scheme, true); err != nil {
+	if next.Keys, _, err = next.rotated(c.scheme, true); err != nil {
 		return refuse(err)
 	}
 	return next, nil
 }
 
 // keepsLayout reports whether the namespace has the scheme already.
-func (c NamespaceChange) keepsLayout(ns Namespace) bool {
-	return c.Scheme == nil || c.Scheme.Fingerprint() == ns.Fingerprint
+func (c change) keepsLayout(ns Namespace) bool {
+	return c.scheme == nil || c.scheme.Fingerprint() == ns.Fingerprint
 }
 
 // nodes returns the nodes that can be leased after
 // a change of layout. Both layouts may be the same.
-func (c NamespaceChange) nodes(ns Namespace, old, to snowfence.Layout) (first, last int64, err error) {
-	all := !reserves(ns, old)
+func (c change) nodes(ns Namespace, old, to snowfence.Layout) (snowfence.NodeRange, error) {
+	has, none, all := ns.Nodes, snowfence.NodeRange{}, !reserves(ns, old)
 	switch count := nodeCount(to); {
-	case c.Nodes != snowfence.NodeRange{}:
-		first, last = c.Nodes.From, c.Nodes.Until-1
-		if first < 0 || first > last || last >= count {
-			return 0, 0, invalidf("lease: namespace %q: nodes %d to %d: the layout has nodes 0 to %d",
-				ns.Name, first, last, count-1)
+	case c.Nodes != none:
+		if c.Nodes.From < 0 || c.Nodes.From >= c.Nodes.Until || c.Nodes.Until > count {
+			return none, invalidf("lease: namespace %q: nodes %d to %d: the layout has nodes 0 to %d",
+				ns.Name, c.Nodes.From, c.Nodes.Until-1, count-1)
 		}
 	case all:
-		return 0, count - 1, nil
-	case ns.Last >= count:
-		return 0, 0, invalidf("lease: namespace %q: its nodes %d to %d can be leased, "+
+		return snowfence.NodeRange{Until: count}, nil
+	case has.Until > count:
+		return none, invalidf("lease: namespace %q: its nodes %d to %d can be leased, "+
 			"and the new layout has nodes 0 to %d: say which can be leased then",
-			ns.Name, ns.First, ns.Last, count-1)
+			ns.Name, has.From, has.Until-1, count-1)
 	default:
-		return ns.First, ns.Last, nil
+		return has, nil
 	}
-	if c.Unused.IsZero() && !all && (first < ns.First || last > ns.Last) {
+	if c.Unused.IsZero() && !all && (c.Nodes.From < has.From || c.Nodes.Until > has.Until) {
 		err := fmt.Errorf("lease: namespace %q: its nodes %d to %d can be leased, "+
 			"and the others are left to numbers given by hand: "+
 			"to lease %d to %d, make sure that no process uses such a number, and ask to widen it",
-			ns.Name, ns.First, ns.Last, first, last)
-		return 0, 0, marked{err, ErrRefused}
+			ns.Name, has.From, has.Until-1, c.Nodes.From, c.Nodes.Until-1)
+		return none, marked{err, ErrRefused}
 	}
-	return first, last, nil
+	return c.Nodes, nil
 }
 
 // renode returns the namespace with the nodes of a change and its present layout.
-func (c NamespaceChange) renode(ns Namespace, now time.Time) (Namespace, error) {
+func (c change) renode(ns Namespace, now time.Time) (Namespace, error) {
 	layout, next, err := ns.Layout, ns, error(nil)
-	if next.First, next.Last, err = c.nodes(ns, layout, layout); err != nil {
+	if next.Nodes, err = c.nodes(ns, layout, layout); err != nil {
 		return Namespace{}, err
 	}
-	fewer := next.First > ns.First || next.Last < ns.Last
-	if next.First < ns.First || next.Last > ns.Last {
+	fewer := next.Nodes.From > ns.Nodes.From || next.Nodes.Until < ns.Nodes.Until
+	if next.Nodes.From < ns.Nodes.From || next.Nodes.Until > ns.Nodes.Until {
 		unused, err := c.afterUnused(layout, now)
 		if err != nil {
 			return Namespace{}, marked{fmt.Errorf("lease: namespace %q: %w", ns.Name, err), ErrRefused}
@@ -157,7 +135,7 @@ func (c NamespaceChange) renode(ns Namespace, now time.Time) (Namespace, error) 
 		next.Floor = max(ns.Floor, unused)
 		for {
 			r := next.region(layout, next.Floor)
-			if r.Nodes = next.uncovered(next.leasable()); r.empty() {
+			if r.Nodes = next.uncovered(next.Nodes); r.empty() {
 				break
 			}
 			if err := next.add(r, false); err != nil {
@@ -172,7 +150,7 @@ func (c NamespaceChange) renode(ns Namespace, now time.Time) (Namespace, error) 
 }
 
 // afterUnused returns the first tick after all that was made with numbers given by hand.
-func (c NamespaceChange) afterUnused(l snowfence.Layout, now time.Time) (int64, error) {
+func (c change) afterUnused(l snowfence.Layout, now time.Time) (int64, error) {
 	unused := c.Unused
 	if unused.IsZero() {
 		unused = now
@@ -185,7 +163,9 @@ func (c NamespaceChange) afterUnused(l snowfence.Layout, now time.Time) (int64, 
 }
 
 // reserves reports whether the namespace leaves nodes to numbers given by hand.
-func reserves(ns Namespace, l snowfence.Layout) bool { return ns.First > 0 || ns.Last < nodeCount(l)-1 }
+func reserves(ns Namespace, l snowfence.Layout) bool {
+	return ns.Nodes != snowfence.NodeRange{Until: nodeCount(l)}
+}
 
 // highest returns the tick below which everything that was granted lies.
 func highest(ctx context.Context, st store.Store, ns Namespace) (int64, error) {

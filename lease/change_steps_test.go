@@ -22,9 +22,14 @@ func (g *stage) scheme(spec string) *snowfence.Scheme {
 }
 
 // apply changes the namespace of the stage.
-func (g *stage) apply(c NamespaceChange) (Namespace, error) {
+func (g *stage) apply(c change) (Namespace, error) {
 	g.Helper()
 	return c.apply(g.Context(), g.st, "n", g.now)
+}
+
+// nodes is a change of those that can be leased.
+func nodes(from, until int64) change {
+	return change{NamespaceOptions: NamespaceOptions{Nodes: snowfence.NodeRange{From: from, Until: until}}}
 }
 
 const wider = "time=42,node=10,seq=12,epoch=2024-01-01"
@@ -32,31 +37,31 @@ const wider = "time=42,node=10,seq=12,epoch=2024-01-01"
 // A change needs a store, a name and something to change.
 func TestChangeOfNothing(t *testing.T) {
 	g := holding(t)
-	some := NamespaceChange{Nodes: snowfence.NodeRange{Until: 5}}
-	if _, err := Namespaces(nil).Change(t.Context(), "n", some); err == nil {
+	some := &NamespaceOptions{Nodes: snowfence.NodeRange{Until: 5}}
+	if _, err := Namespaces(nil).Change(t.Context(), "n", nil, some); err == nil {
 		t.Error("without a store")
 	}
-	if _, err := Namespaces(g.st).Change(t.Context(), "a name with spaces", some); !errors.Is(err, ErrInvalid) {
+	if _, err := Namespaces(g.st).Change(t.Context(), "a name with spaces", nil, some); !errors.Is(err, ErrInvalid) {
 		t.Errorf("without a name: %v", err)
 	}
-	if _, err := Namespaces(g.st).Change(t.Context(), "n", NamespaceChange{}); !errors.Is(err, ErrInvalid) {
+	if _, err := Namespaces(g.st).Change(t.Context(), "n", nil, nil); !errors.Is(err, ErrInvalid) {
 		t.Errorf("of nothing: %v", err)
 	}
 	g.st.swaps = 0
 	if _, err := Namespaces(g.st).Change(t.Context(), "n",
-		NamespaceChange{Nodes: snowfence.NodeRange{Until: 256}}); err != nil || g.st.swaps != 0 {
+		nil, &NamespaceOptions{Nodes: snowfence.NodeRange{Until: 256}}); err != nil || g.st.swaps != 0 {
 		t.Errorf("what is so already is written %d times: %v", g.st.swaps, err)
 	}
-	if ns, err := g.apply(NamespaceChange{Nodes: snowfence.NodeRange{From: 1, Until: 256}}); err != nil ||
-		ns.First != 1 || g.namespace().First != 1 {
+	if ns, err := g.apply(nodes(1, 256)); err != nil ||
+		ns.Nodes.From != 1 || g.namespace().Nodes != ns.Nodes {
 		t.Errorf("another first node: %+v, %v", ns, err)
 	}
-	if ns, err := g.apply(NamespaceChange{Nodes: snowfence.NodeRange{From: 1, Until: 255}}); err != nil ||
-		ns.Last != 254 || g.namespace().Last != 254 {
+	if ns, err := g.apply(nodes(1, 255)); err != nil ||
+		ns.Nodes.Until != 255 || g.namespace().Nodes != ns.Nodes {
 		t.Errorf("another last node: %+v, %v", ns, err)
 	}
 	before := g.namespace()
-	if ns, err := g.apply(NamespaceChange{Nodes: snowfence.NodeRange{Until: 257}}); !errors.Is(err, ErrInvalid) ||
+	if ns, err := g.apply(nodes(0, 257)); !errors.Is(err, ErrInvalid) ||
 		ns.Name != "" || g.namespace().record != before.record {
 		t.Errorf("nodes that are not there: %+v, %v", ns, err)
 	}
@@ -66,12 +71,12 @@ func TestChangeOfNothing(t *testing.T) {
 // it was, and by nothing else.
 func TestChangeThatWasInterrupted(t *testing.T) {
 	for name, c := range map[string]struct {
-		change NamespaceChange
+		change change
 		ends   bool
 	}{
-		"nodes":              {NamespaceChange{Nodes: snowfence.NodeRange{Until: 5}}, false},
-		"the layout it had":  {NamespaceChange{Scheme: holding(t).scheme(withRollback)}, true},
-		"the layout to come": {NamespaceChange{Scheme: holding(t).scheme(wider), Force: true}, true},
+		"nodes":              {nodes(0, 5), false},
+		"the layout it had":  {change{scheme: holding(t).scheme(withRollback)}, true},
+		"the layout to come": {change{holding(t).scheme(wider), NamespaceOptions{Force: true}}, true},
 	} {
 		g := holding(t)
 		g.rename(func(ns *Namespace) { ns.State, ns.Generation = Changing, ns.Generation+1 })
@@ -87,8 +92,8 @@ func TestChangeThatWasInterrupted(t *testing.T) {
 // Who changes a namespace at the same time as somebody else looks again; any other error ends the
 // change.
 func TestChangeWithoutAnswers(t *testing.T) {
-	few := NamespaceChange{Nodes: snowfence.NodeRange{Until: 5}}
-	to := func(g *stage) NamespaceChange { return NamespaceChange{Scheme: g.scheme(wider), Force: true} }
+	few := nodes(0, 5)
+	to := func(g *stage) change { return change{g.scheme(wider), NamespaceOptions{Force: true}} }
 	for name, act := range map[string]func(g *stage) error{
 		"nodes":  func(g *stage) error { _, err := g.apply(few); return err },
 		"layout": func(g *stage) error { _, err := g.apply(to(g)); return err },
@@ -139,29 +144,29 @@ func TestChangeWithoutAnswers(t *testing.T) {
 // store does not answer leaves it to be changed again.
 func TestChangeThatIsRefusedHalfWay(t *testing.T) {
 	for name, c := range map[string]struct {
-		change NamespaceChange
+		change change
 		hurt   func(g *stage)
 		want   error
-		state  State
+		state  string
 	}{
 		"refused": {
-			NamespaceChange{},
+			change{},
 			func(g *stage) { g.change(5, func(r *store.Record) { r.Until = 1 << 41 }) },
 			ErrRefused, Active,
 		},
 		"invalid": {
-			NamespaceChange{Nodes: snowfence.NodeRange{Until: 1025}},
+			nodes(0, 1025),
 			func(*stage) {},
 			ErrInvalid, Active,
 		},
 		"silent": {
-			NamespaceChange{},
+			change{},
 			func(g *stage) { g.st.idErr = errSilent },
 			errSilent, Changing,
 		},
 	} {
 		g := holding(t)
-		c.change.Scheme = g.scheme("time=41,node=10,seq=12,epoch=2024-01-01")
+		c.change.scheme = g.scheme("time=41,node=10,seq=12,epoch=2024-01-01")
 		c.change.Force = true
 		before := g.namespace()
 		c.hurt(g)
@@ -191,10 +196,10 @@ func TestStartOfAChangedLayout(t *testing.T) {
 		"in longer ticks":        {to: "time=41,node=4,seq=12,epoch=2025-01-01,tick=10ms", until: 7, floor: 7, from: 10, force: true},
 		"at their beginning":     {to: "time=41,node=4,seq=12,epoch=2025-01-01,tick=10ms", until: 20, floor: 20, from: 20, force: true},
 		"a floor above grants":   {to: same, until: 7, hurt: func(g *stage, ns *Namespace) { ns.Floor = g.tick(0) + 9 }, floor: 9, from: 9},
-		"beside the past":        {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Reserved.Backfill = 1 }, floor: 7, from: 7},
-		"after the past":         {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Reserved.Backfill = 1 }, floor: 1, from: 1},
-		"by hand":                {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Last = 9 }, floor: 7, from: 7},
-		"by hand, later":         {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Last = 9 }, floor: 1, from: 1},
+		"beside the past":        {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Backfill = 1 }, floor: 7, from: 7},
+		"after the past":         {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Backfill = 1 }, floor: 1, from: 1},
+		"by hand":                {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Nodes.Until = 10 }, floor: 7, from: 7},
+		"by hand, later":         {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Nodes.Until = 10 }, floor: 1, from: 1},
 		"of another store":       {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity = "x" }, floor: 45_003, from: 45_003},
 		"and a longer ttl":       {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity, ns.MaxTTL = "x", 2*time.Minute }, floor: 150_003, from: 150_003},
 		"granted further":        {to: same, until: 900_000, hurt: func(_ *stage, ns *Namespace) { ns.Identity = "x" }, floor: 900_000, from: 900_000},
@@ -213,7 +218,7 @@ func TestStartOfAChangedLayout(t *testing.T) {
 		}
 		g.must(g.st.Memory.Swap(t.Context(), []store.Write{{New: r}})[0])
 		to := g.scheme(c.to)
-		next, err := NamespaceChange{Scheme: to, Force: c.force || c.refused}.next(t.Context(), g.st, ns, g.now)
+		next, err := change{to, NamespaceOptions{Force: c.force || c.refused}}.next(t.Context(), g.st, ns, g.now)
 		if (err != nil) != c.refused {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -236,7 +241,7 @@ func (g *stage) tick(later time.Duration) int64 { return g.l.ticks.layout.TickOf
 // A layout whose time begins later starts with its first tick.
 func TestLayoutThatBeginsLater(t *testing.T) {
 	g := empty(t, "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms")
-	c := NamespaceChange{Scheme: g.scheme("time=41,node=4,seq=12,epoch=2027-01-01,tick=1ms"), Force: true}
+	c := change{g.scheme("time=41,node=4,seq=12,epoch=2027-01-01,tick=1ms"), NamespaceOptions{Force: true}}
 	if next, err := c.next(t.Context(), g.st, g.namespace(), g.now); err != nil || next.Start != 0 || next.Floor != 0 {
 		t.Errorf("%+v, %v", next, err)
 	}
@@ -245,20 +250,20 @@ func TestLayoutThatBeginsLater(t *testing.T) {
 // What cannot be read, remembered or said of numbers given by hand is no change.
 func TestChangeThatIsNotPossible(t *testing.T) {
 	for name, c := range map[string]struct {
-		change NamespaceChange
+		change change
 		hurt   func(ns *Namespace)
 	}{
-		"too much": {NamespaceChange{}, func(ns *Namespace) {
+		"too much": {change{}, func(ns *Namespace) {
 			ns.Regions[0].Ended, ns.Regions[0].Until = true, 1
 			ns.Regions = slices.Repeat(ns.Regions, maxRegions)
 		}},
-		"used for hours": {NamespaceChange{Unused: time.Now().AddDate(100, 0, 0)}, func(ns *Namespace) { ns.Last = 9 }},
-		"no such nodes":  {NamespaceChange{Nodes: snowfence.NodeRange{Until: 17}}, func(*Namespace) {}},
+		"used for hours": {change{NamespaceOptions: NamespaceOptions{Unused: time.Now().AddDate(100, 0, 0)}}, func(ns *Namespace) { ns.Nodes.Until = 10 }},
+		"no such nodes":  {nodes(0, 17), func(*Namespace) {}},
 	} {
 		g := empty(t, "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms")
 		ns := g.namespace()
 		c.hurt(&ns)
-		c.change.Scheme, c.change.Force = g.scheme("time=42,node=4,seq=12,epoch=2025-01-01,tick=1ms"), true
+		c.change.scheme, c.change.Force = g.scheme("time=42,node=4,seq=12,epoch=2025-01-01,tick=1ms"), true
 		if next, err := c.change.next(t.Context(), g.st, ns, g.now); err == nil || next.Name != "" {
 			t.Errorf("%s: %+v, %v", name, next, err)
 		}
@@ -276,11 +281,11 @@ func TestChangeOfTheKeyAlone(t *testing.T) {
 	g := empty(t, "randflake", snowfence.GenerateSecret())
 	s, err := snowfence.NewScheme(l, key)
 	g.must(err)
-	if _, err := g.apply(NamespaceChange{Scheme: s}); !errors.Is(err, ErrRefused) ||
+	if _, err := g.apply(change{scheme: s}); !errors.Is(err, ErrRefused) ||
 		!strings.Contains(err.Error(), "another secret") {
 		t.Error(err)
 	}
-	if ns, err := g.apply(NamespaceChange{Scheme: s, Force: true}); err != nil || ns.Fingerprint != s.Fingerprint() {
+	if ns, err := g.apply(change{s, NamespaceOptions{Force: true}}); err != nil || ns.Fingerprint != s.Fingerprint() {
 		t.Errorf("%+v, %v", ns, err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // change gives the namespace default another layout.
 func change(t *testing.T, st store.Store, spec string) (lease.Namespace, error) {
 	t.Helper()
-	return lease.Namespaces(st).Change(t.Context(), "default", lease.NamespaceChange{Scheme: newScheme(t, spec)})
+	return lease.Namespaces(st).Change(t.Context(), "default", newScheme(t, spec), nil)
 }
 
 // began is where a grant began: its node and tick.
@@ -38,7 +38,7 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 		byHand := static(t, newScheme(t, a), 944, 0)
 		_, last := byHand.next()
 		ns, err := change(t, st, b)
-		if err != nil || ns.First != 0 || ns.Last != 31 {
+		if err != nil || ns.Nodes != (snowfence.NodeRange{Until: 32}) {
 			t.Fatalf("another layout: %+v, %v", ns, err)
 		}
 		// Nobody ever leased a node, and still the first layout was in use, by hand.
@@ -46,33 +46,35 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 			newScheme(t, b).Layout().TimeOf(ns.Floor).Before(last.Time) {
 			t.Errorf("an ID of tick %d was made by hand, and the past is %+v", last.Tick, ns.History())
 		}
-		for name, c := range map[string]lease.NamespaceChange{
-			"more nodes":                    {Nodes: nodes(0, 1024)},
-			"others":                        {Nodes: nodes(31, 33)},
-			"more nodes of a new layout":    {Scheme: newScheme(t, a), Nodes: nodes(0, 1024)},
-			"numbers used in two hours yet": {Nodes: nodes(0, 1024), Unused: time.Now().Add(2 * time.Hour)},
+		for name, c := range map[string]struct {
+			to   *snowfence.Scheme
+			o    lease.NamespaceOptions
+			want error
+		}{
+			"more nodes":                 {nil, lease.NamespaceOptions{Nodes: nodes(0, 1024)}, lease.ErrRefused},
+			"others":                     {nil, lease.NamespaceOptions{Nodes: nodes(31, 33)}, lease.ErrRefused},
+			"more nodes of a new layout": {newScheme(t, a), lease.NamespaceOptions{Nodes: nodes(0, 1024)}, lease.ErrRefused},
+			"numbers used in two hours yet": {
+				nil,
+				lease.NamespaceOptions{Nodes: nodes(0, 1024), Unused: time.Now().Add(2 * time.Hour)},
+				lease.ErrRefused,
+			},
+			"none that are there": {
+				nil, lease.NamespaceOptions{Nodes: nodes(0, 1025), Unused: time.Now()}, lease.ErrInvalid,
+			},
+			"backwards":        {nil, lease.NamespaceOptions{Nodes: nodes(5, 4)}, lease.ErrInvalid},
+			"no room for them": {newScheme(t, narrow), lease.NamespaceOptions{}, lease.ErrInvalid},
 		} {
-			if ns, err := lease.Namespaces(st).Change(t.Context(), "default", c); !errors.Is(err, lease.ErrRefused) {
-				t.Errorf("%s: %+v, %v", name, ns, err)
-			}
-		}
-		for name, c := range map[string]lease.NamespaceChange{
-			"none that are there": {Nodes: nodes(0, 1025), Unused: time.Now()},
-			"backwards":           {Nodes: nodes(5, 4)},
-			"no room for them":    {Scheme: newScheme(t, narrow)},
-		} {
-			if ns, err := lease.Namespaces(st).Change(t.Context(), "default", c); !errors.Is(err, lease.ErrInvalid) {
+			if ns, err := lease.Namespaces(st).Change(t.Context(), "default", c.to, &c.o); !errors.Is(err, c.want) {
 				t.Errorf("%s: %+v, %v", name, ns, err)
 			}
 		}
 		r := leased(t, st, newScheme(t, b), lease.Options{}, 0)
 		held := r.began()
 		unused := time.Now().Add(10 * time.Second)
-		ns, err = lease.Namespaces(st).Change(t.Context(), "default", lease.NamespaceChange{
-			Nodes:  nodes(0, 1024),
-			Unused: unused,
-		})
-		if err != nil || ns.Last != 1023 || ns.Floor != newScheme(t, b).Layout().TickOf(unused)+1 {
+		ns, err = lease.Namespaces(st).Change(t.Context(), "default", nil,
+			&lease.NamespaceOptions{Nodes: nodes(0, 1024), Unused: unused})
+		if err != nil || ns.Nodes.Until != 1024 || ns.Floor != newScheme(t, b).Layout().TickOf(unused)+1 {
 			t.Fatalf("widened: %+v, %v", ns, err)
 		}
 		r.next() // who holds a lease goes on
@@ -80,11 +82,11 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 			t.Errorf("the holder had %v and has %v", held, now)
 		}
 		r.stop()
-		if ns, err = change(t, st, narrow); err != nil || ns.First != 0 || ns.Last != 15 {
+		if ns, err = change(t, st, narrow); err != nil || ns.Nodes != (snowfence.NodeRange{Until: 16}) {
 			t.Errorf("all nodes of a layout become all of the next: %+v, %v", ns, err)
 		}
-		ns, err = lease.Namespaces(st).Change(t.Context(), "default", lease.NamespaceChange{Nodes: nodes(0, 1)})
-		if err != nil || ns.First != 0 || ns.Last != 0 {
+		ns, err = lease.Namespaces(st).Change(t.Context(), "default", nil, &lease.NamespaceOptions{Nodes: nodes(0, 1)})
+		if err != nil || ns.Nodes != (snowfence.NodeRange{Until: 1}) {
 			t.Errorf("node 0 alone: %+v, %v", ns, err)
 		}
 	})
@@ -102,7 +104,7 @@ func TestFewerNodesEndLeases(t *testing.T) {
 		low := leased(t, st, newScheme(t, a), lease.Options{Within: snowfence.NodeRange{Until: 1}}, 0)
 		other := leased(t, st, newScheme(t, a), lease.Options{Within: snowfence.NodeRange{From: 1, Until: 2}}, 0)
 		if _, err := lease.Namespaces(st).Change(t.Context(), "default",
-			lease.NamespaceChange{Nodes: snowfence.NodeRange{Until: 2}}); err != nil {
+			nil, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 2}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -114,7 +116,7 @@ func TestFewerNodesEndLeases(t *testing.T) {
 		}
 		_ = r.g.Close()
 		if _, err := lease.Namespaces(st).Change(t.Context(), "default",
-			lease.NamespaceChange{Nodes: snowfence.NodeRange{From: 1, Until: 2}}); err != nil {
+			nil, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 1, Until: 2}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -166,7 +168,7 @@ func TestChangeInAStoreThatWasReplaced(t *testing.T) {
 				}
 				lost := open(st, c.lost, c.lost)
 				backup.id = "two"
-				ns, err := lease.Namespaces(backup).Change(t.Context(), "default", lease.NamespaceChange{Scheme: b})
+				ns, err := lease.Namespaces(backup).Change(t.Context(), "default", b, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -200,14 +202,14 @@ func TestChangeCountsLeasesAndNumbersGivenByHand(t *testing.T) {
 				}
 				until := l.Status().Grant.Until // 15 seconds ahead
 				l.Orphan()
-				ns, err := lease.Namespaces(st).Change(t.Context(), "default", lease.NamespaceChange{Scheme: b})
+				ns, err := lease.Namespaces(st).Change(t.Context(), "default", b, nil)
 				if err != nil || len(ns.History()) != 1 || ns.History()[0].Until < until {
 					t.Fatalf("leased until %d: %+v, %v", until, ns.History(), err)
 				}
 				time.Sleep(time.Minute)
 				now := time.Now()
 				ns, err = lease.Namespaces(st).Change(t.Context(), "default",
-					lease.NamespaceChange{Scheme: newScheme(t, "time=42,node=11,seq=11,epoch=1997-01-01")})
+					newScheme(t, "time=42,node=11,seq=11,epoch=1997-01-01"), nil)
 				if err != nil || len(ns.History()) != 2 || ns.History()[1].Until <= b.Layout().TickOf(now) {
 					t.Errorf("by hand until %d: %+v, %v", b.Layout().TickOf(now), ns.History(), err)
 				}
@@ -227,10 +229,10 @@ func TestWidenKeepsAHigherFloor(t *testing.T) {
 		}
 		for i, r := range []snowfence.NodeRange{{From: 9, Until: 20}, {From: 9, Until: 21}} {
 			if _, err := lease.Namespaces(st).Change(t.Context(), "default",
-				lease.NamespaceChange{Nodes: r}); !errors.Is(err, lease.ErrRefused) {
+				nil, &lease.NamespaceOptions{Nodes: r}); !errors.Is(err, lease.ErrRefused) {
 				t.Errorf("%+v without a word: %v", r, err)
 			}
-			ns, err := lease.Namespaces(st).Change(t.Context(), "default", lease.NamespaceChange{
+			ns, err := lease.Namespaces(st).Change(t.Context(), "default", nil, &lease.NamespaceOptions{
 				Nodes: r, Unused: time.Now().Add(time.Minute - time.Duration(i)*time.Second),
 			})
 			if err != nil || ns.Floor <= s.Layout().TickOf(time.Now().Add(59*time.Second)) || ns.Floor < want.Floor {

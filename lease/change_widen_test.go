@@ -115,7 +115,7 @@ func TestFromStaticToLeased(t *testing.T) {
 		}
 		// 3. Nobody has a number given by hand any more: they become leasable, above what
 		//    they were used for.
-		if _, err := lease.Namespaces(st).Change(t.Context(), "default", lease.NamespaceChange{
+		if _, err := lease.Namespaces(st).Change(t.Context(), "default", nil, &lease.NamespaceOptions{
 			Nodes: snowfence.NodeRange{Until: 64}, Unused: last.Add(time.Millisecond),
 		}); err != nil {
 			t.Fatal(err)
@@ -140,7 +140,7 @@ func TestWidenRefused(t *testing.T) {
 	now := time.Now()
 	widen := func(first, last int64, unused time.Time) error {
 		_, err := lease.Namespaces(st).Change(t.Context(), "default",
-			lease.NamespaceChange{Nodes: snowfence.NodeRange{From: first, Until: last + 1}, Unused: unused})
+			nil, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: first, Until: last + 1}, Unused: unused})
 		return err
 	}
 	if err := widen(0, 63, now); !errors.Is(err, lease.ErrNoNamespace) {
@@ -159,7 +159,8 @@ func TestWidenRefused(t *testing.T) {
 			t.Errorf("got %v, want %q in it", err, want)
 		}
 	}
-	if ns, err := lease.Namespaces(st).Show(t.Context(), "default"); err != nil || ns.First != 30 || ns.Last != 40 ||
+	if ns, err := lease.Namespaces(st).Show(t.Context(), "default"); err != nil ||
+		ns.Nodes != (snowfence.NodeRange{From: 30, Until: 41}) ||
 		ns.Floor != 0 {
 		t.Errorf("a refused call changed the namespace: %+v, %v", ns, err)
 	}
@@ -167,7 +168,7 @@ func TestWidenRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	ns, err := lease.Namespaces(st).Show(t.Context(), "default")
-	if err != nil || ns.First != 20 || ns.Last != 40 || ns.Floor <= s.Layout().TickOf(now) {
+	if err != nil || ns.Nodes != (snowfence.NodeRange{From: 20, Until: 41}) || ns.Floor <= s.Layout().TickOf(now) {
 		t.Errorf("%+v, %v", ns, err)
 	}
 	if _, err := lease.Namespaces(st).Delete(t.Context(), "default"); err != nil {

@@ -27,7 +27,7 @@ func TestBlocksFitAmongLeasableNodes(t *testing.T) {
 		fixed, ok   bool
 	}{{0, 7, false, true}, {0, 6, false, false}, {4, 8, false, false}, {0, 6, true, true}} {
 		g := empty(t, withRollback)
-		g.rename(func(ns *Namespace) { ns.First, ns.Last = c.first, c.last })
+		g.rename(func(ns *Namespace) { ns.Nodes = snowfence.NodeRange{From: c.first, Until: c.last + 1} })
 		g.l.opts.Nodes = 8
 		if !c.fixed {
 			g.l.opts.Node = nil

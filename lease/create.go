@@ -12,7 +12,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// NamespaceOptions says what leases of a namespace may do. Nil and the
+// NamespaceOptions says what leases of a namespace may do, when it is made or changed. Nil and the
 // zero value are right for most.
 type NamespaceOptions struct {
 	// Nodes can be leased. The zero value means all nodes of the layout. For a
@@ -21,8 +21,21 @@ type NamespaceOptions struct {
 
 	// MaxTTL is the longest ttl of a lease, and MaxSkew how far a clock may be off. After a backup
 	// was restored, IDs go on after MaxTTL and twice MaxSkew. 0 means 15 s, or what a
-	// namespace that exists has.
+	// namespace that exists has. After a raise, a backup from before it has the smaller ones: if
+	// you restore it, wait for the larger ones. A lease with a longer ttl goes on, and begins
+	// anew with it only if that is allowed.
 	MaxTTL, MaxSkew time.Duration
+
+	// Unused is for [Operator.Change]: the word that no process uses numbers given by hand any
+	// more, and later than the timestamp of every ID that was made with these. It may be an
+	// hour after now at most. Grants of the change begin after it, so that a clock that
+	// was ahead, or a lead, makes no ID twice. Without it, Nodes that could not be
+	// leased are refused, and a change of layout assumes now.
+	Unused time.Time
+
+	// Force has [Operator.Change] skip the proof, for namespaces of which nobody kept
+	// an ID. The namespace remembers the layout all the same.
+	Force bool
 }
 
 // Create makes a namespace for IDs of the scheme. If there is one
@@ -44,13 +57,13 @@ func (op Operator) Create(
 	if o == nil {
 		o = &NamespaceOptions{}
 	}
-	c := NamespaceChange{Unused: now, Nodes: o.Nodes}
+	c := change{NamespaceOptions: NamespaceOptions{Unused: now, Nodes: o.Nodes}}
 	for {
 		ns, err := readNamespace(ctx, op.st, name)
 		switch {
 		case errors.Is(err, ErrNoNamespace):
 			ns = Namespace{
-				Name: name, Since: 1, Last: nodeCount(layout) - 1,
+				Name: name, Since: 1, Nodes: snowfence.NodeRange{Until: nodeCount(layout)},
 				ticketKey: world.From(ctx).Text(), record: store.Record{Key: store.Key{
 					Namespace: name,
 					Node:      store.NamespaceNode,
@@ -79,9 +92,9 @@ func (op Operator) Create(
 		switch {
 		case err != nil:
 			return Namespace{}, err
-		case ns.State == Active && (ns.First != next.First || ns.Last != next.Last):
+		case ns.State == Active && ns.Nodes != next.Nodes:
 			err := fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d",
-				name, ns.First, ns.Last, next.First, next.Last)
+				name, ns.Nodes.From, ns.Nodes.Until-1, next.Nodes.From, next.Nodes.Until-1)
 			return Namespace{}, marked{err, ErrExists}
 		case ns.State == Active && (cmp.Or(o.MaxTTL, ns.MaxTTL) != ns.MaxTTL || cmp.Or(o.MaxSkew,
 			ns.MaxSkew) != ns.MaxSkew):

@@ -50,7 +50,7 @@
 //     can be granted ticks again that the store has forgotten. The forgotten holder
 //     notices this when it renews, after a third of the ttl (5 s). Then it ends, because
 //     grants start above everything that can have been granted. If that holder is gone, it
-//     ends when all earlier grants have ended ([Namespace.AfterRollback]).
+//     ends when all earlier grants have ended: after the longest ttl and twice the largest skew.
 //   - The layout is changed on a store that was rolled back in this way: the proof of the
 //     change does not know the last grants, with the same bound.
 package lease

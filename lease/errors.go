@@ -3,10 +3,12 @@ package lease
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 var (
@@ -124,3 +126,11 @@ func (e *TakenError) Unwrap() []error {
 
 // maxLabels is how many labels a TakenError names.
 const maxLabels = 5
+
+// shown is a text of a record for an error: one with control characters is quoted.
+func shown(s string) string {
+	if store.Plain(s) {
+		return s
+	}
+	return strconv.Quote(s)
+}

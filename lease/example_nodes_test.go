@@ -113,12 +113,12 @@ func ExampleOperator_Change() {
 
 	ns, err := op.Create(ctx, "orders", scheme,
 		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}})
-	fmt.Println(ns.First, ns.Last, err)
+	fmt.Println(ns.Nodes.From, ns.Nodes.Until-1, err)
 	// … all processes lease by now, and the last one with a number of its own has stopped:
 	stopped := time.Now()
-	ns, err = op.Change(ctx, "orders",
-		lease.NamespaceChange{Nodes: snowfence.NodeRange{Until: 64}, Unused: stopped.Add(time.Second)})
-	fmt.Println(ns.First, ns.Last, err)
+	ns, err = op.Change(ctx, "orders", nil,
+		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 64}, Unused: stopped.Add(time.Second)})
+	fmt.Println(ns.Nodes.From, ns.Nodes.Until-1, err)
 	// Output:
 	// 30 63 <nil>
 	// 0 63 <nil>

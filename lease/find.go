@@ -118,7 +118,7 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store
 	asked := map[int64]bool{}
 	for _, n := range nodes {
 		b := f.block(n)
-		if f.seen[b] || asked[b] || b < f.ns.First || b+k-1 > f.ns.Last {
+		if f.seen[b] || asked[b] || b < f.ns.Nodes.From || b+k > f.ns.Nodes.Until {
 			continue
 		}
 		asked[b] = true
@@ -172,12 +172,12 @@ func (c *storeClaim) within(ns Namespace) (Namespace, error) {
 	if w == (snowfence.NodeRange{}) {
 		return ns, nil
 	}
-	first, last := max(ns.First, w.From), min(ns.Last, w.Until-1)
-	if k := int64(c.opts.Nodes); last-first+1 < k {
+	among := snowfence.NodeRange{From: max(ns.Nodes.From, w.From), Until: min(ns.Nodes.Until, w.Until)}
+	if k := int64(c.opts.Nodes); among.Until-among.From < k {
 		return ns, fmt.Errorf("lease: namespace %q can lease the nodes %d to %d, "+
 			"and fewer than %d of them are in %d to %d, as Options.Within asks: make more leasable, or ask for others",
-			c.name, ns.First, ns.Last, k, w.From, w.Until-1)
+			c.name, ns.Nodes.From, ns.Nodes.Until-1, k, w.From, w.Until-1)
 	}
-	ns.First, ns.Last = first, last
+	ns.Nodes = among
 	return ns, nil
 }

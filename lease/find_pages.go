@@ -34,8 +34,8 @@ type finder struct {
 // whole returns the first node of the first whole block, and how many there are.
 func (f *finder) whole() (first, count int64) {
 	k := int64(f.c.opts.Nodes)
-	first = f.block(f.ns.First + k - 1)
-	return first, max(f.block(f.ns.Last+1)-first, 0) / k
+	first = f.block(f.ns.Nodes.From + k - 1)
+	return first, max(f.block(f.ns.Nodes.Until)-first, 0) / k
 }
 
 // block returns the first node of the block around a node.
@@ -74,8 +74,8 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 		who := tally{labels: map[string]int{}}
 		limit := max(paged, c.opts.Nodes)
 		for _, nodes := range []snowfence.NodeRange{
-			{From: start, Until: f.ns.Last + 1},
-			{From: f.ns.First, Until: start},
+			{From: start, Until: f.ns.Nodes.Until},
+			{From: f.ns.Nodes.From, Until: start},
 		} {
 			for nodes.From < nodes.Until {
 				rs, err := c.st.List(ctx, c.name, nodes, limit)
@@ -168,7 +168,7 @@ func (t *tally) count(f *finder, r store.Record) {
 func (t *tally) error(f *finder) *TakenError {
 	c := f.c
 	e := &TakenError{
-		Nodes: f.ns.leasable(), Block: c.opts.Nodes, Held: t.held, Refused: t.vetoed + int64(len(c.refused)),
+		Nodes: f.ns.Nodes, Block: c.opts.Nodes, Held: t.held, Refused: t.vetoed + int64(len(c.refused)),
 		namespace: c.name, narrowed: c.opts.Within != snowfence.NodeRange{}, cause: f.check,
 	}
 	labels := slices.SortedFunc(maps.Keys(t.labels), func(a, b string) int {
@@ -191,7 +191,7 @@ func (t *tally) error(f *finder) *TakenError {
 // A few nodes are read each time.
 func (f *finder) scannedLately() bool {
 	c := f.c
-	return c.taken != nil && f.ns.Last-f.ns.First >= most && c.world.Now().Sub(c.scanned) < c.opts.TTL
+	return c.taken != nil && f.ns.Nodes.Until-f.ns.Nodes.From > most && c.world.Now().Sub(c.scanned) < c.opts.TTL
 }
 
 // rank orders free blocks. First come those that the label held last, the latest first. Then

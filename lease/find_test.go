@@ -37,15 +37,15 @@ func TestNodesWithin(t *testing.T) {
 	} {
 		g := empty(t, withRollback)
 		g.l.opts.Within, g.l.opts.Nodes = snowfence.NodeRange{From: c.from, Until: c.until}, c.block
-		ns, err := g.c.within(Namespace{Name: "n", First: 10, Last: 20})
+		ns, err := g.c.within(Namespace{Name: "n", Nodes: snowfence.NodeRange{From: 10, Until: 21}})
 		if c.first == 0 {
 			if err == nil {
-				t.Errorf("%+v: nodes %d to %d", c, ns.First, ns.Last)
+				t.Errorf("%+v: nodes %d to %d", c, ns.Nodes.From, ns.Nodes.Until-1)
 			}
 			continue
 		}
-		if err != nil || ns.First != c.first || ns.Last != c.last {
-			t.Errorf("%+v: nodes %d to %d, %v", c, ns.First, ns.Last, err)
+		if err != nil || ns.Nodes != (snowfence.NodeRange{From: c.first, Until: c.last + 1}) {
+			t.Errorf("%+v: nodes %d to %d, %v", c, ns.Nodes.From, ns.Nodes.Until-1, err)
 		}
 	}
 }
@@ -53,7 +53,8 @@ func TestNodesWithin(t *testing.T) {
 // found returns a finder over a namespace whose present layout began with generation 3.
 func found(t *testing.T, now, floor int64) (*stage, *finder) {
 	g := empty(t, withRollback)
-	return g, &finder{c: g.c, now: now, ns: Namespace{Name: "n", Since: 3, Generation: 5, Floor: floor, Last: 255}}
+	ns := Namespace{Name: "n", Since: 3, Generation: 5, Floor: floor, Nodes: snowfence.NodeRange{Until: 256}}
+	return g, &finder{c: g.c, now: now, ns: ns}
 }
 
 // The node whose grant begins soonest comes first.
@@ -205,7 +206,7 @@ func TestProbe(t *testing.T) {
 		"of none":       {16, 0, 0, 1, 30},
 	} {
 		g, f := found(t, 0, 0)
-		g.c.opts.Nodes, f.ns.First, f.ns.Last = c.block, c.first, c.last
+		g.c.opts.Nodes, f.ns.Nodes = c.block, snowfence.NodeRange{From: c.first, Until: c.last + 1}
 		again := map[int64]bool{}
 		for range 3 {
 			nodes := f.probe()
@@ -233,7 +234,7 @@ func TestPagesFindTheLastBlock(t *testing.T) {
 	for _, free := range []int64{-1, 0, 4092, 4096, 8188, 9996} {
 		for range 4 { // from different places on
 			g, f := found(t, 1000, 0)
-			g.c.opts.Nodes, f.ns.First, f.ns.Last = 4, 0, 9999
+			g.c.opts.Nodes, f.ns.Nodes = 4, snowfence.NodeRange{Until: 10_000}
 			var writes []store.Write
 			for node := range int64(10_000) {
 				if node%4 == 1 || node&^3 == free {
@@ -265,7 +266,7 @@ func TestWaitingReadsAllOnceATTL(t *testing.T) {
 	for last, want := range map[int64]int{1023: 6, 1024: 2} {
 		synctest.Test(t, func(t *testing.T) {
 			g, f := found(t, 1000, 0)
-			f.ns.Last = last
+			f.ns.Nodes.Until = last + 1
 			for node := range last + 1 {
 				r := store.Record{
 					Key: store.Key{Namespace: "n", Node: node}, Nonce: "x", Generation: 5, Holder: "other.1",

@@ -26,8 +26,8 @@ func TestNodeZeroAlone(t *testing.T) {
 		} {
 			st, s := store.NewMemory(), thousand(t)
 			ns, err := lease.Namespaces(st).Create(t.Context(), "default", s, c.space)
-			if err != nil || c.space != nil && (ns.First != 0 || ns.Last != 0) {
-				t.Errorf("%s: nodes %d to %d, %v", name, ns.First, ns.Last, err)
+			if err != nil || c.space != nil && (ns.Nodes != (snowfence.NodeRange{Until: 1})) {
+				t.Errorf("%s: nodes %d to %d, %v", name, ns.Nodes.From, ns.Nodes.Until-1, err)
 			}
 			l := open(t, st, s, lease.Options{Within: c.within})
 			defer l.Orphan()

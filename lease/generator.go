@@ -50,9 +50,6 @@ func Generator(ctx context.Context, st store.Store, o *Options) (*snowfence.Gene
 	if st == nil {
 		return nil, errors.New("lease: the Store is nil")
 	}
-	if err := CheckName(opts.Namespace); err != nil {
-		return nil, err
-	}
 	s, err := opts.scheme(ctx, st)
 	if err != nil {
 		return nil, err

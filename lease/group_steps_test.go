@@ -102,7 +102,7 @@ func TestGroupDecodesANamespaceOnce(t *testing.T) {
 	g := Group(stage.st).(*group)
 	first := stage.record(store.NamespaceNode)
 	for range 2 {
-		if ns, err := g.decode(first); err != nil || ns.Last != 255 || ns.record != first {
+		if ns, err := g.decode(first); err != nil || ns.Nodes.Until != 256 || ns.record != first {
 			t.Errorf("%+v, %v", ns, err)
 		}
 	}
@@ -110,8 +110,8 @@ func TestGroupDecodesANamespaceOnce(t *testing.T) {
 	if _, err := g.decode(first); err != nil || g.decoded.Load() != kept {
 		t.Errorf("decoded again: %v", err)
 	}
-	stage.rename(func(ns *Namespace) { ns.Last = 99 })
-	if ns, err := g.decode(stage.record(store.NamespaceNode)); err != nil || ns.Last != 99 {
+	stage.rename(func(ns *Namespace) { ns.Nodes.Until = 100 })
+	if ns, err := g.decode(stage.record(store.NamespaceNode)); err != nil || ns.Nodes.Until != 100 {
 		t.Errorf("after a change: %+v, %v", ns, err)
 	}
 	kept = g.decoded.Load()

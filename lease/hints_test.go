@@ -68,7 +68,9 @@ func TestHints(t *testing.T) {
 		_, err = open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}})
 		says(err, "as Options.Within asks: make more leasable, or ask for others")
 		if _, err := lease.Namespaces(st).Change(t.Context(), "orders",
-			lease.NamespaceChange{Nodes: snowfence.NodeRange{From: 1, Until: 4}, Unused: time.Now()}); err != nil {
+			nil, &lease.NamespaceOptions{
+				Nodes: snowfence.NodeRange{From: 1, Until: 4}, Unused: time.Now(),
+			}); err != nil {
 			t.Fatal(err)
 		}
 		works(open(&lease.Options{Within: snowfence.NodeRange{From: 2, Until: 4}}))

@@ -31,14 +31,10 @@ func (ns Namespace) limits(now time.Time) limits {
 	return l
 }
 
-// rollback returns how long grants can be used after a store was rolled back. It has the skew
-// twice: the clock of the last holder may be ahead, and the clock that decides may be behind.
+// rollback returns how long grants can be used after a store was rolled back. New grants start
+// later than that, if it is noticed; else programs have to. It has the skew twice: the clock of the
+// last holder may be ahead, and the clock that decides may be behind.
 func (l limits) rollback() time.Duration { return l.ttl + 2*l.skew }
-
-// AfterRollback returns how long grants of the namespace can be used after its store was rolled
-// back. If the rollback is noticed, new grants start later than that. If it cannot be seen, wait
-// that long before the first program starts.
-func (ns Namespace) AfterRollback(now time.Time) time.Duration { return ns.limits(now).rollback() }
 
 // limit replaces the limits; a zero one stays.
 func (ns *Namespace) limit(ttl, skew time.Duration, now time.Time) error {

@@ -44,7 +44,7 @@ func TestLoweredLimits(t *testing.T) {
 	}
 	is := func(want time.Duration) {
 		t.Helper()
-		if got := ns.AfterRollback(now); got != want {
+		if got := ns.limits(now).rollback(); got != want {
 			t.Errorf("%v, not %v", got, want)
 		}
 	}
@@ -150,7 +150,8 @@ func TestLimitsAreRaisedAsAdvised(t *testing.T) {
 		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "(snowfence namespace change n "+what+")") {
 			t.Errorf("%s: %v", what, err)
 		}
-		if _, err := op.Change(t.Context(), "n", NamespaceChange{MaxTTL: o.TTL, MaxSkew: o.MaxSkew}); err != nil {
+		more := &NamespaceOptions{MaxTTL: o.TTL, MaxSkew: o.MaxSkew}
+		if _, err := op.Change(t.Context(), "n", nil, more); err != nil {
 			t.Fatal(err)
 		}
 		l, err := Open(t.Context(), g.st, "n", g.l.scheme, &o)

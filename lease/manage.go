@@ -38,8 +38,9 @@ func (op Operator) Release(ctx context.Context, namespace string, node int64) (s
 // holder as [Operator.Release] does. An empty reason lifts the veto; it is refused
 // while functions in a database make the node's IDs.
 func (op Operator) Veto(ctx context.Context, namespace string, node int64, reason string) (store.Record, error) {
-	if err := CheckText(reason); err != nil {
-		return store.Record{}, err
+	if !store.Plain(reason) {
+		return store.Record{}, invalidf("lease: the reason %.100q is not UTF-8, or has control characters: leave them "+
+			"out", reason)
 	}
 	return edit(ctx, op.st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
 		if q, had := ns.functionsAt(node); reason == "" && had && q.Layout.Equal(ns.Layout) {

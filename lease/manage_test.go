@@ -40,7 +40,7 @@ func TestHighestCountsSkippedTicks(t *testing.T) {
 		s := thousand(t)
 		st, used := skipped(t, s, 4*time.Second)
 		ns, err := lease.Namespaces(st).Change(t.Context(), "default",
-			lease.NamespaceChange{Scheme: newScheme(t, "time=42,node=10,seq=12,epoch=1999-01-01,tick=1ms")})
+			newScheme(t, "time=42,node=10,seq=12,epoch=1999-01-01,tick=1ms"), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,14 +9,11 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// State is what a namespace is doing.
-type State string
-
 // The states of a namespace. Grants are given out in Active ones only.
 const (
-	Active   State = "active"
-	Changing State = "changing" // its layout is being changed, or it is being deleted
-	Deleted  State = "deleted"  // a tombstone: the record stays for its floor
+	Active   = "active"
+	Changing = "changing" // its layout is being changed, or it is being deleted
+	Deleted  = "deleted"  // a tombstone: the record stays for its floor
 )
 
 // Namespace is the scope of uniqueness: which IDs
@@ -26,9 +23,9 @@ type Namespace struct {
 	Generation  int64            `json:"-"` // grants of another generation do not count
 	Layout      snowfence.Layout `json:"layout"`
 	Fingerprint string           `json:"fingerprint"` // of the scheme
-	First       int64            `json:"first"`       // first node that can be leased
-	Last        int64            `json:"last"`        // last one; the others are for numbers given by hand
-	State       State            `json:"state"`
+	// Nodes can be leased; the others are for numbers given by hand.
+	Nodes snowfence.NodeRange `json:"nodes"`
+	State string              `json:"state"`
 	// Since is the generation of the layout: older records have ticks of another one.
 	Since int64 `json:"since"`
 	Start int64 `json:"start"` // tick with which the layout began
@@ -42,8 +39,17 @@ type Namespace struct {
 	Identity string `json:"identity"`
 	// RolledBack is when somebody noticed last that the store may have lost writes, in Unix
 	// milliseconds.
-	RolledBack int64    `json:"rolled_back,omitempty"`
-	Reserved   Reserved `json:"reserved,omitzero"` // sequence numbers below the layout's first
+	RolledBack int64 `json:"rolled_back,omitempty"`
+	// Others says that IDs with sequence numbers below the first of a layout were made by hand, or
+	// by snow-drift after its clock stepped back. That stays for good, also of a tombstone.
+	Others bool `json:"others,omitempty"`
+	// Backfill is how many of these numbers, from 0 up, a [Backfill] uses; 0 means that there is
+	// none. It may use BackfillNodes: the zero value means all, until the store was rolled back.
+	Backfill      int64               `json:"backfill,omitempty"`
+	BackfillNodes snowfence.NodeRange `json:"backfill_nodes,omitzero"`
+	// BackfillStopped says that the store was rolled back, so that no [Backfill] goes on with these
+	// nodes.
+	BackfillStopped bool `json:"-"`
 	// of a layout with a key field: snowfence.Secret.ID of each, by number
 	Keys []string `json:"keys,omitempty"`
 	// signs tickets. It is kept beside the rest, so that whoever prints a namespace does not
@@ -52,11 +58,6 @@ type Namespace struct {
 	ledger    ledger
 	before    lowered
 	record    store.Record
-}
-
-// leasable returns the nodes that can be leased.
-func (ns Namespace) leasable() snowfence.NodeRange {
-	return snowfence.NodeRange{From: ns.First, Until: ns.Last + 1}
 }
 
 // usable is an error if the namespace gives no grants for a scheme.
@@ -89,24 +90,12 @@ func check(st store.Store, name string, s *snowfence.Scheme) error {
 	case s == nil:
 		return errors.New("lease: the Scheme is nil")
 	}
-	return CheckName(name)
+	return checkName(name)
 }
 
-// CheckName returns what is wrong with the name of a
-// namespace, for servers. The error matches [ErrInvalid].
-func CheckName(name string) error {
-	if name == "" || len(name) > 64 {
-		return invalidf("lease: namespace %q: a name has 1 to 64 characters", clip(name))
-	}
-	if name == "." || name == ".." || name == "-" {
-		return invalidf("lease: namespace %q: paths, shells and programs take it for something else: use another name",
-			name)
-	}
-	for _, c := range []byte(name) {
-		ok := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.'
-		if !ok {
-			return invalidf("lease: namespace %q: a name has only letters, digits, '-', '_' and '.'", name)
-		}
+func checkName(name string) error {
+	if err := store.CheckName(name); err != nil {
+		return marked{fmt.Errorf("lease: %w", err), ErrInvalid}
 	}
 	return nil
 }
@@ -130,28 +119,20 @@ func (f Functions) database() string {
 
 // The owners of regions.
 const (
-	OwnerLeases    Owner = "leases"    // and numbers given by hand of the same layout
-	OwnerFunctions Owner = "functions" // functions in a database, see [Operator.RecordFunctions]
-	OwnerBackfill  Owner = "backfill"  // see [Backfill]
-	OwnerOthers    Owner = "others"    // reserved numbers used by hand or by other libraries, see [Operator.NoteOthers]
+	OwnerLeases    = "leases"    // and numbers given by hand of the same layout
+	OwnerFunctions = "functions" // functions in a database, see [Operator.RecordFunctions]
+	OwnerBackfill  = "backfill"  // see [Backfill]
+	OwnerOthers    = "others"    // reserved numbers used by hand or by other libraries, see [Operator.NoteOthers]
 )
 
 // Region is a part of a namespace: a set of IDs, and who makes them. A namespace is a list
 // of regions. No two of them have an ID in common, unless one is forced.
 type Region struct {
 	snowfence.Region
-	Owner     Owner
+	Owner     string     // who makes its IDs
 	Ended     bool       // its owner has stopped; only a backfill still makes IDs of its times
-	Forced    bool       // it may meet earlier regions; later ones are proven against it
 	Functions *Functions // which, if functions own it
-}
-
-// Owner says who makes the IDs of a region.
-type Owner string
-
-// Times returns the times of the region's ticks: the start of the first, and the end of the last.
-func (r Region) Times() (from, until time.Time) {
-	return r.Layout.TimeOf(r.From), r.Layout.TimeOf(r.Until)
+	forced    bool       // it may meet earlier regions; later ones are proven against it
 }
 
 // empty reports whether the region has no ID.
@@ -170,22 +151,6 @@ func nodeCount(l snowfence.Layout) int64 { return int64(1) << min(l.Bits(snowfen
 
 // maxTick is the last tick of a layout.
 func maxTick(l snowfence.Layout) int64 { return int64(1)<<l.Bits(snowfence.FieldTime) - 1 }
-
-// Reserved says who makes IDs with sequence numbers below the first of a layout. No generator
-// of Snowfence does. A namespace keeps what it says for good, also as a tombstone.
-type Reserved struct {
-	// Others says that there are such IDs that no [Backfill] made: made by hand, or by
-	// snow-drift after its clock stepped back.
-	Others bool `json:"others,omitempty"`
-	// Backfill is how many of these numbers, from 0 up, a [Backfill] uses; 0 means that there is
-	// none.
-	Backfill int64 `json:"backfill,omitempty"`
-	// Nodes are those that a [Backfill] may use. The zero value means all, as it is until the store
-	// was rolled back.
-	Nodes snowfence.NodeRange `json:"nodes,omitzero"`
-	// Stopped says that the store was rolled back, so that no [Backfill] goes on with these nodes.
-	Stopped bool `json:"-"`
-}
 
 // ledger is what a namespace knows of the counts of its backfills.
 type ledger struct {

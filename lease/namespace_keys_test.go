@@ -34,10 +34,10 @@ func TestAnotherSecretIsRefused(t *testing.T) {
 	if _, err := lease.Open(ctx, st, "users", b, nil); !errors.Is(err, lease.ErrMismatch) {
 		t.Errorf("opened with another secret: %v", err)
 	}
-	if ns, err := lease.Namespaces(st).Change(ctx, "users", lease.NamespaceChange{Scheme: b}); err == nil {
+	if ns, err := lease.Namespaces(st).Change(ctx, "users", b, nil); err == nil {
 		t.Errorf("the same layout under another secret: %+v", ns)
 	}
-	if _, err := lease.Namespaces(st).Change(ctx, "users", lease.NamespaceChange{Scheme: a}); err != nil {
+	if _, err := lease.Namespaces(st).Change(ctx, "users", a, nil); err != nil {
 		t.Errorf("the same layout under the same secret: %v", err)
 	}
 	l, err := lease.Open(ctx, st, "users", a, nil)
@@ -133,16 +133,13 @@ func TestKeysAreKnownFromTheCreation(t *testing.T) {
 		t.Fatal(err)
 	}
 	const wider = "key=3,time=33,node=8,seq=10,tick=1s,cipher=ff1"
-	if _, err := lease.Namespaces(st).Change(ctx, "orders", lease.NamespaceChange{
-		Scheme: encrypted(t, wider, nil, c),
-		Force:  true,
-	}); !errors.Is(err, snowfence.ErrKey) {
+	force := &lease.NamespaceOptions{Force: true}
+	if _, err := lease.Namespaces(st).Change(ctx, "orders", encrypted(t, wider, nil, c), force); !errors.Is(err,
+		snowfence.ErrKey) {
 		t.Errorf("changed with key 0 left out: %v", err)
 	}
-	if ns, err = lease.Namespaces(st).Change(ctx, "orders", lease.NamespaceChange{
-		Scheme: encrypted(t, wider, c),
-		Force:  true,
-	}); err != nil || len(ns.Keys) != 1 || ns.Keys[0] != c.ID() {
+	if ns, err = lease.Namespaces(st).Change(ctx, "orders", encrypted(t, wider, c), force); err != nil ||
+		len(ns.Keys) != 1 || ns.Keys[0] != c.ID() {
 		t.Errorf("changed: %q, %v", ns.Keys, err)
 	}
 }

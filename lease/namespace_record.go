@@ -22,6 +22,9 @@ type storedNamespace struct {
 }
 
 func readNamespace(ctx context.Context, st store.Store, name string) (Namespace, error) {
+	if err := checkName(name); err != nil {
+		return Namespace{}, err
+	}
 	rs, err := st.Get(ctx, []store.Key{{Namespace: name, Node: store.NamespaceNode}})
 	if err != nil {
 		return Namespace{}, fmt.Errorf("lease: reading namespace %q: %w", name, err)
@@ -55,7 +58,7 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 			"(docs/operate/operations.md, Backup): %w", r.Namespace, err)
 	}
 	ns.ticketKey, ns.ledger, ns.before = stored.TicketKey, stored.Ledger, stored.Before
-	ns.Reserved.Stopped = ns.Reserved.Backfill > 0 && ns.ledger.Identity != ns.Identity
+	ns.BackfillStopped = ns.Backfill > 0 && ns.ledger.Identity != ns.Identity
 	return ns, nil
 }
 
@@ -82,7 +85,7 @@ func (ns Namespace) write(ctx context.Context, st store.Store) (Namespace, error
 
 // storedRegion is a region as a record keeps it: its layout is stored once.
 type storedRegion struct {
-	Owner     Owner      `json:"owner"`
+	Owner     string     `json:"owner"`
 	Layout    int        `json:"layout"` // index
 	Key       string     `json:"key,omitempty"`
 	Nodes     [2]int64   `json:"nodes"`   // half-open
@@ -105,7 +108,7 @@ func storedRegions(rs []Region) (layouts []string, stored []storedRegion) {
 			[2]int64{r.Nodes.From, r.Nodes.Until},
 			[2]int64{r.First, r.Last},
 			[2]int64{r.From, r.Until},
-			r.Ended, r.Forced, r.Functions,
+			r.Ended, r.forced, r.Functions,
 		})
 	}
 	return layouts, stored
@@ -129,7 +132,7 @@ func readRegions(specs []string, stored []storedRegion) ([]Region, error) {
 				Layout: layouts[s.Layout], Key: s.Key, Nodes: snowfence.NodeRange{From: s.Nodes[0], Until: s.Nodes[1]},
 				First: s.Numbers[0], Last: s.Numbers[1], From: s.Ticks[0], Until: s.Ticks[1],
 			},
-			Owner: s.Owner, Ended: s.Ended, Forced: s.Forced, Functions: s.Functions,
+			Owner: s.Owner, Ended: s.Ended, forced: s.Forced, Functions: s.Functions,
 		})
 	}
 	return out, nil

@@ -301,7 +301,7 @@ func TestVacantBlocks(t *testing.T) {
 		for range 5 { // from different places on
 			g, f := found(t, now, 0)
 			g.c.opts.Node, g.c.opts.Nodes = nil, c.block
-			f.ns.First, f.ns.Last = c.first, c.last
+			f.ns.Nodes = snowfence.NodeRange{From: c.first, Until: c.last + 1}
 			for _, r := range c.records {
 				r.Nonce, r.Revision, r.Generation = "x", 1, 4
 				g.must(g.st.Memory.Swap(t.Context(), []store.Write{{New: r}})[0])

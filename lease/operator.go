@@ -50,9 +50,6 @@ func editNamespace(
 	if st == nil {
 		return Namespace{}, errors.New("lease: the Store is nil")
 	}
-	if err := CheckName(name); err != nil {
-		return Namespace{}, err
-	}
 	for {
 		ns, err := readNamespace(ctx, st, name)
 		if err != nil {
@@ -73,8 +70,7 @@ func editNamespace(
 
 // Confirm accepts a store that was moved on purpose, with all its data and
 // while nobody used it. Without it, the next lease sees another identity, and
-// grants start above now + the longest ttl + twice the largest skew
-// ([Namespace.AfterRollback]).
+// grants start above now + the longest ttl + twice the largest skew.
 func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, op.st, namespace)
@@ -99,8 +95,8 @@ func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, er
 }
 
 // Restored says that older data was put under a namespace: by a backup, a copy, a stale replica or
-// by hand. All leases end. Grants then begin above everything that can have been used until now
-// ([Namespace.AfterRollback]), and IDs for the past go on only after [Operator.BackfillNodes].
+// by hand. All leases end. Grants then begin above everything that can have been used until now,
+// and IDs for the past go on only after [Operator.BackfillNodes].
 // Call it before programs start. To repeat it only makes them wait longer. A wrong clock is an
 // [ErrSkew].
 func (op Operator) Restored(ctx context.Context, namespace string) (Namespace, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/clock"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Options says how a lease is held, and what [Generator] and Open of each store make. Nil and the
@@ -148,7 +149,7 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 		return n, invalidf("lease: Options.MaxSkew is %v; it must be positive", n.MaxSkew)
 	case len(n.Label) > longestLabel:
 		return n, invalidf("lease: Options.Label has %d bytes, more than 128", len(n.Label))
-	case !plain(n.Label):
+	case !store.Plain(n.Label):
 		return n, invalidf("lease: Options.Label %q is not UTF-8, or has control characters: leave them out", n.Label)
 	case k < 0 || k&(k-1) != 0 || k > s.Nodes():
 		return n, invalidf("lease: Options.Nodes is %d; it must be a power of two, at most the %d nodes of the layout",

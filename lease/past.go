@@ -72,47 +72,35 @@ func OpenBackfill(
 	return b, nil
 }
 
-// NewAt returns an ID of time t. It swaps one record of the store: for many IDs use
-// [Backfill.FillAt].
-func (b *Backfill) NewAt(ctx context.Context, t time.Time) (snowfence.ID, error) {
-	var id [1]snowfence.ID
-	err := b.FillAt(ctx, id[:], []time.Time{t})
-	return id[0], err
-}
-
-// FillAt fills dst with an ID of each time. It swaps one record for each hour. If it
-// returns an error, no ID of dst may be used.
+// NewAt returns an ID of each time. It swaps one record of the store for each hour, so ask for many
+// at once.
 //
 // A time that is yet to come, or before the epoch of its layout, is an [ErrInvalid]. A second
 // whose IDs are used up is an [ErrFull]: take another node or time. After a store was rolled back,
 // it is an [ErrRolledBack] until an operator names other nodes ([Operator.BackfillNodes]).
-func (b *Backfill) FillAt(ctx context.Context, dst []snowfence.ID, times []time.Time) error {
-	if len(dst) != len(times) {
-		return invalidf("lease: %d times for %d IDs: give each ID a time", len(times), len(dst))
-	}
+func (b *Backfill) NewAt(ctx context.Context, times ...time.Time) ([]snowfence.ID, error) {
 	w := world.From(ctx)
+	ids := make([]snowfence.ID, len(times))
 	todo := make([]int, len(times))
 	for i := range todo {
 		todo[i] = i
 	}
 	slices.SortStableFunc(todo, func(i, j int) int { return times[i].Compare(times[j]) })
 	for attempt := 0; len(todo) > 0; {
-		left, err := b.round(ctx, dst, times, todo)
+		left, err := b.round(ctx, ids, times, todo)
 		switch {
 		case err != nil:
-			clear(dst)
-			return err
+			return nil, err
 		case len(left) < len(todo):
 			attempt = 0
 		case w.Wait(jitter(w, attempt), ctx.Done()) == 0:
-			clear(dst)
-			return fmt.Errorf("lease: others were always faster: %w", ctx.Err())
+			return nil, fmt.Errorf("lease: others were always faster: %w", ctx.Err())
 		default:
 			attempt++
 		}
 		todo = left
 	}
-	return nil
+	return ids, nil
 }
 
 // wantedID is an ID that is still to be made.
@@ -361,15 +349,15 @@ func (b *Backfill) look(ctx context.Context, keys []store.Key) (Namespace, []sto
 	case added:
 		return fail(fmt.Errorf("lease: namespace %q: %w: it does not know the last secret: create it again with all "+
 			"secrets, which changes nothing else", b.name, snowfence.ErrKey))
-	case ns.Reserved.Backfill == 0:
+	case ns.Backfill == 0:
 		return fail(ns.notAllowed())
 	case id != ns.ledger.Identity:
 		return fail(fmt.Errorf("lease: namespace %q makes no IDs for the past: %w, because it was rolled back or "+
 			"replaced: name nodes that no such ID has (snowfence namespace change --past-nodes)", b.name,
 			ErrRolledBack))
-	case !ns.Reserved.open(b.node):
+	case !ns.fills(b.node):
 		err := fmt.Errorf("lease: namespace %q: node %d makes no more IDs for the past, because the store was rolled "+
-			"back: use the nodes %d to %d", b.name, b.node, ns.Reserved.Nodes.From, ns.Reserved.Nodes.Until-1)
+			"back: use the nodes %d to %d", b.name, b.node, ns.BackfillNodes.From, ns.BackfillNodes.Until-1)
 		return fail(marked{err, ErrRefused})
 	}
 	b.remember(ns, store.Record{})

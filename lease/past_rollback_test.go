@@ -24,11 +24,11 @@ func TestPastDuringAChange(t *testing.T) {
 		}
 		done = true
 		p.clock.now = p.clock.now.Add(time.Second)
-		if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", lease.NamespaceChange{Scheme: next}); err != nil {
+		if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", next, nil); err != nil {
 			t.Error(err)
 		}
 	}
-	if id, err := b.NewAt(p.ctx, pastNow.Add(-time.Hour)); !errors.Is(err, lease.ErrMismatch) || id != 0 {
+	if id, err := newAt(p.ctx, b, pastNow.Add(-time.Hour)); !errors.Is(err, lease.ErrMismatch) || id != 0 {
 		t.Errorf("an ID of a layout that was changed meanwhile: %d, %v", id, err)
 	}
 }
@@ -61,7 +61,7 @@ func TestPastLostAnswer(t *testing.T) {
 	first := p.id(b, at)
 	p.st.fail = errors.New("the connection broke")
 	for range 2 {
-		if id, err := b.NewAt(p.ctx, at); !errors.Is(err, p.st.fail) || id != 0 {
+		if id, err := newAt(p.ctx, b, at); !errors.Is(err, p.st.fail) || id != 0 {
 			t.Errorf("%d, %v", id, err)
 		}
 	}
@@ -146,8 +146,8 @@ func TestPastAfterALeaseRaisedTheFloor(t *testing.T) {
 	}
 	defer l.Close()
 	ns := p.namespace()
-	if ns.Identity != "two" || !ns.Reserved.Stopped || ns.RolledBack == 0 {
-		t.Errorf("%+v", ns.Reserved)
+	if ns.Identity != "two" || !ns.BackfillStopped || ns.RolledBack == 0 {
+		t.Errorf("%+v", ns)
 	}
 	if _, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
 		t.Error(err)
@@ -165,7 +165,7 @@ func TestPastAfterABackupFromBeforeTheChoice(t *testing.T) {
 		b, at := p.open(0), pastNow.Add(-time.Hour)
 		p.id(b, at)
 		p.st.restore(backup, id)
-		if _, err := b.NewAt(p.ctx, at); err == nil {
+		if _, err := newAt(p.ctx, b, at); err == nil {
 			t.Errorf("%s: made of forgotten counts", name)
 		}
 		p.allow(0)
@@ -233,7 +233,7 @@ func TestPastDamagedCount(t *testing.T) {
 			if err := p.st.Swap(p.ctx, []store.Write{{Old: r.Nonce, New: next}})[0]; err != nil {
 				t.Fatal(err)
 			}
-			if id, err := b.NewAt(p.ctx, at); err == nil || !strings.Contains(err.Error(), "damaged") {
+			if id, err := newAt(p.ctx, b, at); err == nil || !strings.Contains(err.Error(), "damaged") {
 				t.Errorf("%q: %d, %v", data, id, err)
 			}
 			r = next
@@ -257,7 +257,7 @@ func TestPastSwaps(t *testing.T) {
 		times[i] = from.Add(time.Duration(float64(i) / float64(rows) * float64(hours) * float64(time.Hour)))
 	}
 	for i := 0; i < rows; i += batch {
-		if err := b.FillAt(p.ctx, ids[i:i+batch], times[i:i+batch]); err != nil {
+		if err := fillAt(p.ctx, b, ids[i:i+batch], times[i:i+batch]); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -37,8 +37,7 @@ func (p *past) allow(last int64) {
 // force changes the layout without a proof.
 func (p *past) force(s *snowfence.Scheme) {
 	p.t.Helper()
-	c := lease.NamespaceChange{Scheme: s, Force: true}
-	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", c); err != nil {
+	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", s, &lease.NamespaceOptions{Force: true}); err != nil {
 		p.t.Error(err)
 	}
 	p.s = s
@@ -48,7 +47,7 @@ func (p *past) force(s *snowfence.Scheme) {
 func (p *past) change(spec string) {
 	p.t.Helper()
 	s := schemeOf(p.t, spec)
-	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", lease.NamespaceChange{Scheme: s}); err != nil {
+	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", s, nil); err != nil {
 		p.t.Fatal(err)
 	}
 	p.s = s
@@ -58,7 +57,7 @@ func (p *past) change(spec string) {
 func (p *past) all(b *lease.Backfill, at time.Time) {
 	p.t.Helper()
 	for range 10_000 {
-		id, err := b.NewAt(p.ctx, at)
+		id, err := newAt(p.ctx, b, at)
 		if errors.Is(err, lease.ErrFull) {
 			return
 		}
@@ -113,7 +112,7 @@ func TestPastTicksThatBeginWithinASecond(t *testing.T) {
 	at := l.TimeOf(l.TickOf(pastNow) - 5)
 	times := []time.Time{at.Add(-time.Millisecond), at}
 	ids := make([]snowfence.ID, 2)
-	if err := p.open(0).FillAt(p.ctx, ids, times); err != nil {
+	if err := fillAt(p.ctx, p.open(0), ids, times); err != nil {
 		t.Fatal(err)
 	}
 	for i, id := range ids {
@@ -136,7 +135,7 @@ func TestPastTimesAroundAChange(t *testing.T) {
 	p.clock.now = pastNow.Add(time.Hour)
 	times := []time.Time{change.Add(9 * time.Millisecond), change.Add(-time.Millisecond), pastNow}
 	ids := make([]snowfence.ID, len(times))
-	if err := p.open(1).FillAt(p.ctx, ids, times); err != nil {
+	if err := fillAt(p.ctx, p.open(1), ids, times); err != nil {
 		t.Fatal(err)
 	}
 	for i, s := range []*snowfence.Scheme{p.s, old, old} {
@@ -156,7 +155,7 @@ func TestPastErrorOfALaterHour(t *testing.T) {
 	}
 	times = append(times, slices.Repeat([]time.Time{times[198]}, 1000)...)
 	ids := make([]snowfence.ID, len(times))
-	if err := p.open(0).FillAt(p.ctx, ids, times); !errors.Is(err, lease.ErrFull) || p.st.swaps == 0 {
+	if err := fillAt(p.ctx, p.open(0), ids, times); !errors.Is(err, lease.ErrFull) || p.st.swaps == 0 {
 		t.Errorf("after %d swaps: %v", p.st.swaps, err)
 	}
 	if slices.Max(ids) != 0 {
@@ -206,7 +205,7 @@ func TestPastLostSwap(t *testing.T) {
 		}
 	}
 	ids := make([]snowfence.ID, 2)
-	if err := b.FillAt(p.ctx, ids, []time.Time{at, at}); err != nil {
+	if err := fillAt(p.ctx, b, ids, []time.Time{at, at}); err != nil {
 		t.Fatal(err)
 	}
 	p.new(ids[0], at)
@@ -242,7 +241,7 @@ func TestPastBeforeUse(t *testing.T) {
 					c.event(p, backup)
 				}
 			}
-			id, err := b.NewAt(p.ctx, at)
+			id, err := newAt(p.ctx, b, at)
 			if !errors.Is(err, c.want) {
 				t.Fatal(err)
 			}
@@ -320,7 +319,7 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	b = p.open(0)
 	p.id(b, at)
 	p.st.restore(backup, "one")
-	if _, err := p.open(0).NewAt(p.ctx, at); err != nil {
+	if _, err := newAt(p.ctx, p.open(0), at); err != nil {
 		t.Fatal(err)
 	}
 	p.refused(b, at, lease.ErrRolledBack, "--past-nodes") // another write in place of its own
@@ -396,7 +395,7 @@ func TestAllowPastKeepsOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.allow(0)
-	if r := p.namespace().Reserved; !r.Others || r.Backfill != 1 || r.Stopped {
+	if r := p.namespace(); !r.Others || r.Backfill != 1 || r.BackfillStopped {
 		t.Errorf("%+v", r)
 	}
 }

@@ -51,7 +51,7 @@ func TestPastSecond(t *testing.T) {
 		ids := make([]snowfence.ID, c.want)
 		for node := range int64(2) {
 			b := p.open(node)
-			if err := b.FillAt(p.ctx, ids, times); err != nil {
+			if err := fillAt(p.ctx, b, ids, times); err != nil {
 				t.Errorf("%s: %v", c.spec, err)
 				continue
 			}
@@ -82,7 +82,7 @@ func TestPastFullHour(t *testing.T) {
 		times = append(times, slices.Repeat([]time.Time{hour.Add(time.Duration(second) * time.Second)}, 5000)...)
 	}
 	ids := make([]snowfence.ID, len(times))
-	if err := b.FillAt(p.ctx, ids, times); err != nil {
+	if err := fillAt(p.ctx, b, ids, times); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.IsSorted(ids) || len(slices.Compact(ids)) != len(times) {
@@ -92,7 +92,7 @@ func TestPastFullHour(t *testing.T) {
 		t.Errorf("%d swaps, and a record of %d bytes", p.st.swaps, p.st.largest)
 	}
 	for _, at := range slices.CompactFunc(times, time.Time.Equal) {
-		if _, err := b.NewAt(p.ctx, at); !errors.Is(err, lease.ErrFull) {
+		if _, err := newAt(p.ctx, b, at); !errors.Is(err, lease.ErrFull) {
 			t.Errorf("%v: %v", at, err)
 		}
 	}
@@ -124,11 +124,8 @@ func TestPastTimes(t *testing.T) {
 			t.Errorf("an ID of %v for %v", parts.Time, at)
 		}
 	}
-	if err := b.FillAt(p.ctx, make([]snowfence.ID, 2), []time.Time{pastNow}); !errors.Is(err, lease.ErrInvalid) {
-		t.Errorf("one time for two IDs: %v", err)
-	}
-	if err := b.FillAt(p.ctx, nil, nil); err != nil {
-		t.Errorf("no time: %v", err)
+	if ids, err := b.NewAt(p.ctx); err != nil || len(ids) != 0 {
+		t.Errorf("no time: %v, %v", ids, err)
 	}
 	short := newPast(t, "time=20,node=10,seq=12,epoch=2026-06-01T11:50:00Z,first=1", 0)
 	end := short.s.Layout().EndOfLife()
@@ -138,7 +135,7 @@ func TestPastTimes(t *testing.T) {
 	for _, node := range []int64{-1, 1024, 1 << 38, math.MaxInt64} {
 		b, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, node)
 		if err == nil {
-			_, err = b.NewAt(p.ctx, epoch.Add(time.Hour))
+			_, err = newAt(p.ctx, b, epoch.Add(time.Hour))
 		}
 		if !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("node %d: %v", node, err)
@@ -152,7 +149,7 @@ func TestPastErrorTakesNothing(t *testing.T) {
 	b := p.open(0)
 	at := pastNow.Add(-time.Hour)
 	ids := make([]snowfence.ID, 3)
-	err := b.FillAt(p.ctx, ids, []time.Time{at, at.Add(-2 * time.Hour), pastNow.Add(time.Hour)})
+	err := fillAt(p.ctx, b, ids, []time.Time{at, at.Add(-2 * time.Hour), pastNow.Add(time.Hour)})
 	if !errors.Is(err, lease.ErrInvalid) || p.st.swaps != 0 || ids[0] != 0 {
 		t.Errorf("%v after %d swaps: %v", err, p.st.swaps, ids)
 	}
@@ -195,7 +192,7 @@ func TestAllowPast(t *testing.T) {
 	if _, err := lease.Namespaces(st).NoteOthers(ctx, "five"); !errors.Is(err, lease.ErrRefused) {
 		t.Errorf("others beside 0 to 4: %v", err)
 	}
-	if ns, err := lease.Namespaces(st).NoteOthers(ctx, "n"); err != nil || ns.Reserved.Backfill != 1 {
+	if ns, err := lease.Namespaces(st).NoteOthers(ctx, "n"); err != nil || ns.Backfill != 1 {
 		t.Errorf("others beside 0: %v, %v", ns, err)
 	}
 	if _, err := lease.OpenBackfill(ctx, st, "n", all, 0); !errors.Is(err, lease.ErrMismatch) {
@@ -224,10 +221,10 @@ func TestPastLayouts(t *testing.T) {
 		change := p.clock.now.Add(time.Duration(i+1) * 777 * time.Millisecond)
 		p.clock.now = change
 		s := schemeOf(t, spec)
-		if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", lease.NamespaceChange{Scheme: s}); err != nil {
+		if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", s, nil); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.NewAt(p.ctx, moments[0].at); !errors.Is(err, lease.ErrMismatch) {
+		if _, err := newAt(p.ctx, b, moments[0].at); !errors.Is(err, lease.ErrMismatch) {
 			t.Errorf("a maker of the layout before: %v", err)
 		}
 		p.s = s
@@ -252,7 +249,7 @@ func TestPastLayouts(t *testing.T) {
 			var err error
 			for _, size := range []int{500, 50, 5, 1} {
 				ids, times := make([]snowfence.ID, size), slices.Repeat([]time.Time{at}, size)
-				for err = b.FillAt(p.ctx, ids, times); err == nil; err = b.FillAt(p.ctx, ids, times) {
+				for err = fillAt(p.ctx, b, ids, times); err == nil; err = fillAt(p.ctx, b, ids, times) {
 					for _, id := range ids {
 						p.new(id, at)
 					}
@@ -289,7 +286,7 @@ func TestReservedNumbersInChanges(t *testing.T) {
 		if err := errors.Join(l.Close(), c.use(p)); err != nil {
 			t.Fatal(err)
 		}
-		_, err = lease.Namespaces(p.st).Change(p.ctx, "n", lease.NamespaceChange{Scheme: schemeOf(t, next)})
+		_, err = lease.Namespaces(p.st).Change(p.ctx, "n", schemeOf(t, next), nil)
 		if got := errors.As(err, new(*lease.CollisionError)); got != c.collide || !got && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -329,7 +326,7 @@ func TestReservedNumbersOfLayoutsBefore(t *testing.T) {
 			if i == 0 {
 				_, err = lease.Namespaces(st).Create(ctx, "n", s, nil)
 			} else {
-				_, err = lease.Namespaces(st).Change(ctx, "n", lease.NamespaceChange{Scheme: s})
+				_, err = lease.Namespaces(st).Change(ctx, "n", s, nil)
 			}
 			if err != nil {
 				t.Fatalf("%s: %s: %v", name, spec, err)
@@ -372,7 +369,7 @@ func TestPastBeforeAChangeWithAClockBehind(t *testing.T) {
 	p.id(p.open(0), last) // the tick that begins as the noted time ends
 	p.clock.now = pastNow.Add(-time.Hour)
 	next := schemeOf(t, "time=42,node=9,seq=12,epoch=2020-01-01,first=5")
-	ns, err := lease.Namespaces(p.st).Change(p.ctx, "n", lease.NamespaceChange{Scheme: next})
+	ns, err := lease.Namespaces(p.st).Change(p.ctx, "n", next, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -395,7 +392,7 @@ func TestPastShared(t *testing.T) {
 				for i := range times { // out of order, two hours
 					times[i] = pastNow.Add(-3 * time.Hour).Add(time.Duration((i*37+n*11+m)%90) * time.Minute)
 				}
-				if err := b.FillAt(p.ctx, ids, times); err != nil {
+				if err := fillAt(p.ctx, b, ids, times); err != nil {
 					t.Error(err)
 					return
 				}
@@ -422,20 +419,16 @@ func TestPastBeforeAForcedChange(t *testing.T) {
 	p.id(p.open(0), pastNow)
 	p.clock.now = pastNow.Add(time.Minute)
 	worse := schemeOf(t, "time=41,node=10,seq=12,epoch=2025-01-02,first=5")
-	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", lease.NamespaceChange{Scheme: worse}); err == nil {
+	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", worse, nil); err == nil {
 		t.Fatal("the layouts of the test do not meet")
 	}
-	c := lease.NamespaceChange{Scheme: worse, Force: true}
-	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", c); err != nil {
-		t.Fatal(err)
-	}
-	p.s = worse
+	p.force(worse)
 	b := p.open(0)
 	p.clock.now = pastNow.Add(time.Hour)
 	p.refused(b, pastNow, lease.ErrInvalid, "take a later one")
 	p.id(b, pastNow.Add(2*time.Minute))
 	good := schemeOf(t, "time=42,node=9,seq=12,epoch=2010-01-01,first=5")
-	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", lease.NamespaceChange{Scheme: good}); err != nil {
+	if _, err := lease.Namespaces(p.st).Change(p.ctx, "n", good, nil); err != nil {
 		t.Fatal(err)
 	}
 	p.s = good
@@ -462,7 +455,7 @@ func TestPastEncrypted(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := pastNow.Add(-time.Hour)
-	id, err := b.NewAt(ctx, at)
+	id, err := newAt(ctx, b, at)
 	parts, bad := s.Decode(id)
 	if err := errors.Join(err, bad); err != nil || !parts.Time.Equal(at) || parts.Node != 7 || parts.Sequence != 0 {
 		t.Errorf("%+v, %v", parts, err)
@@ -520,7 +513,7 @@ func ExampleBackfill() {
 	if err != nil {
 		panic(err)
 	}
-	id, err := b.NewAt(ctx, time.Date(2019, 5, 17, 8, 30, 0, 0, time.UTC))
-	fmt.Println(id, err)
-	// Output: 1129303036523446272 <nil>
+	ids, err := b.NewAt(ctx, time.Date(2019, 5, 17, 8, 30, 0, 0, time.UTC))
+	fmt.Println(ids, err)
+	// Output: [1129303036523446272] <nil>
 }

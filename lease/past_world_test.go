@@ -152,10 +152,24 @@ func (p *past) open(node int64) *lease.Backfill {
 	return b
 }
 
+// newAt makes one ID, which is 0 with an error.
+func newAt(ctx context.Context, b *lease.Backfill, at time.Time) (snowfence.ID, error) {
+	var id [1]snowfence.ID
+	err := fillAt(ctx, b, id[:], []time.Time{at})
+	return id[0], err
+}
+
+// fillAt fills ids with one of each time. They stay as they are with an error.
+func fillAt(ctx context.Context, b *lease.Backfill, ids []snowfence.ID, times []time.Time) error {
+	made, err := b.NewAt(ctx, times...)
+	copy(ids, made)
+	return err
+}
+
 // id makes one that was never made before.
 func (p *past) id(b *lease.Backfill, at time.Time) snowfence.ID {
 	p.t.Helper()
-	id, err := b.NewAt(p.ctx, at)
+	id, err := newAt(p.ctx, b, at)
 	if err != nil {
 		p.t.Fatalf("%v: %v", at, err)
 	}
@@ -174,7 +188,7 @@ func (p *past) new(id snowfence.ID, at time.Time) {
 // refused expects an error that matches, with the words.
 func (p *past) refused(b *lease.Backfill, at time.Time, want error, words string) {
 	p.t.Helper()
-	id, err := b.NewAt(p.ctx, at)
+	id, err := newAt(p.ctx, b, at)
 	if !errors.Is(err, want) || !strings.Contains(err.Error(), words) || id != 0 {
 		p.t.Errorf("%v: ID %d, %v; want %v with %q", at, id, err, want, words)
 	}

@@ -42,7 +42,7 @@ func (ns *Namespace) add(r Region, force bool) error {
 		if !force || q.Owner == OwnerBackfill || !q.Ended {
 			return err
 		}
-		r.Forced = true
+		r.forced = true
 	}
 	ns.Regions = append(slices.Clip(ns.Regions), r)
 	return ns.fits()
@@ -141,11 +141,11 @@ func (ns *Namespace) addLeases(r Region, force bool) error {
 		return err
 	}
 	leasable := r
-	leasable.Nodes = ns.leasable()
+	leasable.Nodes = ns.Nodes
 	if err := ns.add(leasable, force); err != nil {
 		return err
 	}
-	rest := []snowfence.NodeRange{{Until: ns.First}, {From: ns.Last + 1, Until: r.Nodes.Until}}
+	rest := []snowfence.NodeRange{{Until: ns.Nodes.From}, {From: ns.Nodes.Until, Until: r.Nodes.Until}}
 	for probes := 1; len(rest) > 0; probes++ {
 		r.Nodes, rest = rest[0], rest[1:]
 		err := ns.add(r, force)
@@ -173,12 +173,12 @@ func ofFunctions(err error) bool {
 // addReserved adds the numbers below the first of a layout, for those who use them.
 func (ns *Namespace) addReserved(r Region, force bool) error {
 	b := r
-	b.Owner, b.First, b.Last = OwnerBackfill, 0, min(ns.Reserved.Backfill, r.Layout.First)-1
-	if err := ns.add(b, force); err != nil || !ns.Reserved.Others {
+	b.Owner, b.First, b.Last = OwnerBackfill, 0, min(ns.Backfill, r.Layout.First)-1
+	if err := ns.add(b, force); err != nil || !ns.Others {
 		return err
 	}
 	o := r
-	o.Owner, o.First, o.Last = OwnerOthers, ns.Reserved.Backfill, r.Layout.First-1
+	o.Owner, o.First, o.Last = OwnerOthers, ns.Backfill, r.Layout.First-1
 	return ns.add(o, force)
 }
 
@@ -240,8 +240,7 @@ func (e *CollisionError) Error() string {
 	x, q := e.Collision, e.Earlier
 	use := "in use"
 	if q.Ended {
-		_, until := q.Times()
-		use += " until " + until.Format(time.RFC3339Nano)
+		use += " until " + q.Layout.TimeOf(q.Until).Format(time.RFC3339Nano)
 	}
 	text := fmt.Sprintf("ID %d can be made by both: as tick %d of node %d of the layout %s (%s, %s), "+
 		"and as tick %d of node %d of the layout %s (%s)",
@@ -269,7 +268,7 @@ func (r Region) functionsOf(node int64) bool {
 
 // ofLeases returns why a lease may not have nodes. Those that can be leased are its own.
 func (ns Namespace) ofLeases(first, count int64) error {
-	if first >= ns.First && first+count-1 <= ns.Last {
+	if first >= ns.Nodes.From && first+count <= ns.Nodes.Until {
 		return nil
 	}
 	missing := ns.uncovered(snowfence.NodeRange{From: first, Until: first + count})

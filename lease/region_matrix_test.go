@@ -19,9 +19,9 @@ type matrix struct {
 	t     *testing.T
 	r     *rand.Rand
 	st    store.Store
-	seen  map[snowfence.ID]lease.Owner
-	fresh []snowfence.ID      // since the last look at the regions
-	made  map[lease.Owner]int // over all walks
+	seen  map[snowfence.ID]string
+	fresh []snowfence.ID // since the last look at the regions
+	made  map[string]int // over all walks
 	bases []*database
 }
 
@@ -48,7 +48,7 @@ var matrixLayouts = []string{
 }
 
 // add judges an ID: it is new.
-func (m *matrix) add(who lease.Owner, id snowfence.ID) {
+func (m *matrix) add(who string, id snowfence.ID) {
 	m.t.Helper()
 	if other, ok := m.seen[id]; ok {
 		m.t.Fatalf("%d was made by %s and by %s", id, other, who)
@@ -138,7 +138,7 @@ func (m *matrix) database(b *database) {
 	}
 }
 
-func (m *matrix) compose(who lease.Owner, s *snowfence.Scheme, tick, node, seq int64) {
+func (m *matrix) compose(who string, s *snowfence.Scheme, tick, node, seq int64) {
 	m.t.Helper()
 	id, err := s.Compose(snowfence.Parts{Tick: tick, Node: node, Sequence: seq})
 	if err != nil {
@@ -172,7 +172,7 @@ func (m *matrix) backfill(s *snowfence.Scheme, node int64) {
 		return
 	}
 	for range 4 {
-		id, err := b.NewAt(m.t.Context(), time.Now().Add(-time.Duration(m.r.IntN(40))*time.Second))
+		id, err := newAt(m.t.Context(), b, time.Now().Add(-time.Duration(m.r.IntN(40))*time.Second))
 		if m.expect(err) {
 			m.add(lease.OwnerBackfill, id)
 		}
@@ -182,7 +182,7 @@ func (m *matrix) backfill(s *snowfence.Scheme, node int64) {
 // others make IDs with reserved numbers but 0, where that was noted: it may be for the past.
 func (m *matrix) others(s *snowfence.Scheme) {
 	ns, _ := m.namespace()
-	if !ns.Reserved.Others {
+	if !ns.Others {
 		return
 	}
 	l := s.Layout()
@@ -201,7 +201,7 @@ func (m *matrix) apart() {
 	ns, _ := m.namespace()
 	for i, r := range ns.Regions {
 		for _, q := range ns.Regions[:i] {
-			if x, err := snowfence.Meet(q.Region, r.Region); x != nil || err != nil || r.Forced {
+			if x, err := snowfence.Meet(q.Region, r.Region); x != nil || err != nil {
 				m.t.Fatalf("regions meet: %+v and %+v: %+v, %v", q, r, x, err)
 			}
 		}
@@ -229,14 +229,14 @@ var steps = map[string]func(m *matrix, nodes snowfence.NodeRange) error{
 		return err
 	},
 	"nodes": func(m *matrix, nodes snowfence.NodeRange) error {
-		c := lease.NamespaceChange{Nodes: nodes, Unused: time.Now()}
-		_, err := lease.Namespaces(m.st).Change(m.t.Context(), "default", c)
+		o := &lease.NamespaceOptions{Nodes: nodes, Unused: time.Now()}
+		_, err := lease.Namespaces(m.st).Change(m.t.Context(), "default", nil, o)
 		return err
 	},
 	"layout": func(m *matrix, nodes snowfence.NodeRange) error {
 		s := newScheme(m.t, matrixLayouts[m.r.IntN(len(matrixLayouts))])
-		c := lease.NamespaceChange{Scheme: s, Nodes: nodes, Unused: time.Now()}
-		_, err := lease.Namespaces(m.st).Change(m.t.Context(), "default", c)
+		o := &lease.NamespaceOptions{Nodes: nodes, Unused: time.Now()}
+		_, err := lease.Namespaces(m.st).Change(m.t.Context(), "default", s, o)
 		return err
 	},
 	"delete": func(m *matrix, nodes snowfence.NodeRange) error {
@@ -303,7 +303,7 @@ var before = [][]string{
 // after each. No ID comes twice, whatever the operators ask for, and each is in a region.
 func TestMatrixOfFeatures(t *testing.T) {
 	names := slices.Sorted(maps.Keys(steps))
-	made, done := map[lease.Owner]int{}, map[string]int{}
+	made, done := map[string]int{}, map[string]int{}
 	rounds := 5
 	if testing.Short() {
 		rounds = 1
@@ -317,7 +317,7 @@ func TestMatrixOfFeatures(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			m := &matrix{
 				t: t, r: r, st: store.NewMemory(),
-				seen: map[snowfence.ID]lease.Owner{}, made: made,
+				seen: map[snowfence.ID]string{}, made: made,
 			}
 			s := newScheme(t, matrixLayouts[m.r.IntN(len(matrixLayouts))])
 			o := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 3}}
@@ -345,7 +345,7 @@ func TestMatrixOfFeatures(t *testing.T) {
 			t.Errorf("%s was done %d times", name, done[name])
 		}
 	}
-	for _, who := range []lease.Owner{
+	for _, who := range []string{
 		lease.OwnerLeases, lease.OwnerFunctions, lease.OwnerBackfill, lease.OwnerOthers,
 	} {
 		if made[who] < 100 {

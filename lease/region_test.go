@@ -20,7 +20,7 @@ func ofLayout(t *testing.T, spec string, last int64) (Namespace, snowfence.Layou
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns := Namespace{Name: "n", Layout: l, Fingerprint: l.String(), Last: last}
+	ns := Namespace{Name: "n", Layout: l, Fingerprint: l.String(), Nodes: snowfence.NodeRange{Until: last + 1}}
 	if err := ns.begin(l, false); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func outline(r Region) string {
 	if r.Ended {
 		text += fmt.Sprint("-", r.Until)
 	}
-	if r.Forced {
+	if r.forced {
 		text += " forced"
 	}
 	return text
@@ -58,19 +58,20 @@ func (ns *Namespace) give(t *testing.T, node, tick int64) {
 // Reserved numbers are regions of those who use them, and no two of these meet.
 func TestRegionsOfReservedNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
-		r    Reserved
-		want []string
+		backfill int64
+		others   bool
+		want     []string
 	}{
-		"nobody":            {Reserved{}, []string{"leases 0-16 x 2-7 @0"}},
-		"others":            {Reserved{Others: true}, []string{"leases 0-16 x 2-7 @0", "others 0-16 x 0-1 @0"}},
-		"backfill":          {Reserved{Backfill: 1}, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-0 @0"}},
-		"both":              {Reserved{Backfill: 1, Others: true}, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-0 @0", "others 0-16 x 1-1 @0"}},
-		"more than it has":  {Reserved{Backfill: 5}, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-1 @0"}},
-		"none are left":     {Reserved{Backfill: 2, Others: true}, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-1 @0"}},
-		"and fewer than it": {Reserved{Backfill: 5, Others: true}, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-1 @0"}},
+		"nobody":            {0, false, []string{"leases 0-16 x 2-7 @0"}},
+		"others":            {0, true, []string{"leases 0-16 x 2-7 @0", "others 0-16 x 0-1 @0"}},
+		"backfill":          {1, false, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-0 @0"}},
+		"both":              {1, true, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-0 @0", "others 0-16 x 1-1 @0"}},
+		"more than it has":  {5, false, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-1 @0"}},
+		"none are left":     {2, true, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-1 @0"}},
+		"and fewer than it": {5, true, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-1 @0"}},
 	} {
 		ns, l := ofLayout(t, regionSpec, 15)
-		ns.Regions, ns.Reserved = nil, c.r
+		ns.Regions, ns.Backfill, ns.Others = nil, c.backfill, c.others
 		if err := ns.begin(l, false); err != nil || !slices.Equal(outlines(ns), c.want) {
 			t.Errorf("%s: %q, %v; want %q", name, outlines(ns), err, c.want)
 		}
@@ -80,7 +81,7 @@ func TestRegionsOfReservedNumbers(t *testing.T) {
 // Functions get a node of the leases from a tick on, and the other nodes stay as they are.
 func TestRegionsOfFunctions(t *testing.T) {
 	ns, _ := ofLayout(t, regionSpec, 7)
-	ns.Reserved.Backfill = 1
+	ns.Backfill = 1
 	before := ns
 	ns.give(t, 9, 50)
 	ns.give(t, 15, 60)
@@ -137,7 +138,7 @@ func TestRegionsOfFunctions(t *testing.T) {
 		t.Errorf("after that %q", fresh)
 	}
 	// A leasable node among theirs is refused, with force too.
-	ns.Last = 9
+	ns.Nodes.Until = 10
 	ns.end(200)
 	ns.Start = 200
 	for _, force := range []bool{false, true} {
@@ -152,7 +153,7 @@ func TestRegionsOfFunctions(t *testing.T) {
 // A forced layout meets what it meets, and no backfill goes on below it.
 func TestForcedRegions(t *testing.T) {
 	ns, l := ofLayout(t, regionSpec, 15)
-	ns.Reserved.Backfill = 1
+	ns.Backfill = 1
 	ns.Regions = nil
 	if err := ns.begin(l, false); err != nil {
 		t.Fatal(err)
@@ -185,7 +186,7 @@ func TestForcedRegions(t *testing.T) {
 // A layout that is proven is not forced, and backfills go on.
 func TestForceThatIsNotNeeded(t *testing.T) {
 	ns, l := ofLayout(t, regionSpec, 15)
-	ns.Regions, ns.Reserved = nil, Reserved{Backfill: 1, Others: true}
+	ns.Regions, ns.Backfill, ns.Others = nil, 1, true
 	for ns.Start = range int64(2) {
 		ns.end(ns.Start)
 		if err := ns.begin(l, true); err != nil {
@@ -240,7 +241,7 @@ func TestLayoutBesideFunctions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns.Last = 2047
+	ns.Nodes.Until = 2048
 	if err := ns.begin(many, false); !ofFunctions(err) {
 		t.Errorf("too many nodes: %v", err)
 	}
@@ -298,7 +299,7 @@ func TestEncryptedRegions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ns := Namespace{Name: "n", Layout: l, Fingerprint: "a", Last: 9, Since: 1}
+	ns := Namespace{Name: "n", Layout: l, Fingerprint: "a", Nodes: snowfence.NodeRange{Until: 10}, Since: 1}
 	if err := ns.begin(l, false); err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +314,7 @@ func TestEncryptedRegions(t *testing.T) {
 	if err := other.begin(l, false); !errors.Is(err, snowfence.ErrUnproven) {
 		t.Errorf("another secret: %v", err)
 	}
-	if err := other.begin(l, true); err != nil || !other.Regions[1].Forced {
+	if err := other.begin(l, true); err != nil || !other.Regions[1].forced {
 		t.Errorf("forced: %q, %v", outlines(other), err)
 	}
 	if n := len(other.layouts()); n != 2 || len(other.History()) != 1 {
@@ -372,7 +373,7 @@ func TestRegionsFitIntoARecord(t *testing.T) {
 // A layout goes on while any node of it does, whichever region comes first.
 func TestLayoutsGoOnWithTheirLastNode(t *testing.T) {
 	ns, _ := ofLayout(t, regionSpec, 7)
-	ns.First = 2
+	ns.Nodes.From = 2
 	ns.give(t, 1, 50)
 	ns.give(t, 0, 60)
 	if h := ns.History(); len(h) != 0 || !ns.Regions[0].Ended {

@@ -50,9 +50,9 @@ func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
 		if err != nil {
 			return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
 		}
-		if n := c.opts.Node; n == nil && (ns.Last-ns.First+1 < int64(c.opts.Nodes)) {
+		if n := ns.Nodes.Until - ns.Nodes.From; c.opts.Node == nil && n < int64(c.opts.Nodes) {
 			return Namespace{}, invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d",
-				c.name, ns.Last-ns.First+1, c.opts.Nodes)
+				c.name, n, c.opts.Nodes)
 		}
 		keys, added, err := ns.rotated(c.scheme, false)
 		switch {

@@ -33,20 +33,20 @@ func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int
 	}
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		err := error(nil)
-		switch r := ns.Reserved; {
+		switch {
 		case ns.State != Active:
 			err = ns.notActive()
-		case r.Backfill == last+1:
+		case ns.Backfill == last+1:
 			return false, nil
-		case r.Backfill != 0:
-			_, err = refuse("IDs for the past have the numbers %s, and that cannot be changed", upTo(r.Backfill-1))
-		case last > 0 && r.Others:
+		case ns.Backfill != 0:
+			_, err = refuse("IDs for the past have the numbers %s, and that cannot be changed", upTo(ns.Backfill-1))
+		case last > 0 && ns.Others:
 			_, err = refuse("others made IDs with the sequence numbers 1 to 4: choose 0")
 		}
 		if err != nil {
 			return false, err
 		}
-		ns.Reserved.Backfill = last + 1
+		ns.Backfill = last + 1
 		if err := ns.reserve(); err != nil {
 			return false, err
 		}
@@ -58,7 +58,7 @@ func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int
 		if id != ns.Identity {
 			ns.rolledBack(w.Now())
 		}
-		ns.Reserved.Nodes, ns.ledger = snowfence.NodeRange{}, ledger{Identity: id, Epoch: w.Text()}
+		ns.BackfillNodes, ns.ledger = snowfence.NodeRange{}, ledger{Identity: id, Epoch: w.Text()}
 		if ns.RolledBack != 0 {
 			ns.ledger.Identity = ""
 		}
@@ -71,18 +71,18 @@ func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int
 func (op Operator) NoteOthers(ctx context.Context, namespace string) (Namespace, error) {
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		switch {
-		case ns.Reserved.Others:
+		case ns.Others:
 			return false, nil
 		case ns.State != Active:
 			return false, ns.notActive()
-		case ns.Reserved.Backfill > 1:
+		case ns.Backfill > 1:
 			err := fmt.Errorf("lease: namespace %q: its IDs for the past have the numbers 0 to %d, and those of "+
-				"snow-drift could be the same: use another namespace", ns.Name, ns.Reserved.Backfill-1)
+				"snow-drift could be the same: use another namespace", ns.Name, ns.Backfill-1)
 			return false, marked{err, ErrRefused}
 		}
-		ns.Reserved.Others = true
+		ns.Others = true
 		for _, l := range ns.layouts() {
-			l.Owner, l.First, l.Last, l.From = OwnerOthers, ns.Reserved.Backfill, l.Layout.First-1, 0
+			l.Owner, l.First, l.Last, l.From = OwnerOthers, ns.Backfill, l.Layout.First-1, 0
 			if err := ns.add(l, false); err != nil {
 				return false, marked{fmt.Errorf("lease: namespace %q: %w", ns.Name, err), ErrRefused}
 			}
@@ -111,29 +111,29 @@ func (op Operator) BackfillNodes(ctx context.Context, namespace string, nodes sn
 	}
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		id, err := op.st.Identity(ctx, namespace)
-		r := &ns.Reserved
 		switch {
 		case err != nil:
 			return false, fmt.Errorf("lease: reading the store's identity: %w", err)
 		case ns.State != Active:
 			return false, ns.notActive()
-		case r.Backfill == 0:
+		case ns.Backfill == 0:
 			return false, ns.notAllowed()
-		case ns.ledger.Identity == id && r.Nodes == nodes:
+		case ns.ledger.Identity == id && ns.BackfillNodes == nodes:
 			return false, nil
-		case nodes.From < r.Nodes.Until:
+		case nodes.From < ns.BackfillNodes.Until:
 			err := fmt.Errorf("lease: namespace %q: nodes below %d may have IDs for the past already: name higher ones",
-				namespace, r.Nodes.Until)
+				namespace, ns.BackfillNodes.Until)
 			return false, marked{err, ErrRefused}
 		}
-		ns.ledger.Identity, ns.ledger.Epoch, r.Nodes = id, world.From(ctx).Text(), nodes
+		ns.ledger.Identity, ns.ledger.Epoch, ns.BackfillNodes = id, world.From(ctx).Text(), nodes
 		return true, nil
 	})
 }
 
-// open reports whether a node may make IDs for the past.
-func (r Reserved) open(node int64) bool {
-	return r.Nodes == (snowfence.NodeRange{}) || node >= r.Nodes.From && node < r.Nodes.Until
+// fills reports whether a node may make IDs for the past.
+func (ns Namespace) fills(node int64) bool {
+	r := ns.BackfillNodes
+	return r == (snowfence.NodeRange{}) || node >= r.From && node < r.Until
 }
 
 func (ns Namespace) notAllowed() error {
@@ -145,7 +145,7 @@ func (ns Namespace) notAllowed() error {
 // reserve gives reserved numbers of all layouts that the namespace has had to [Backfill]. Those of
 // others, if any, are above them.
 func (ns *Namespace) reserve() error {
-	last := ns.Reserved.Backfill - 1
+	last := ns.Backfill - 1
 	ns.each(func(r Region) []Region {
 		if r.Owner == OwnerOthers {
 			r.First = max(r.First, last+1)
@@ -155,7 +155,7 @@ func (ns *Namespace) reserve() error {
 	some := false
 	for i, l := range ns.layouts() {
 		some = some || l.Layout.First > 0
-		l.Owner, l.First, l.Last, l.Forced = OwnerBackfill, 0, min(last, l.Layout.First-1), false
+		l.Owner, l.First, l.Last, l.forced = OwnerBackfill, 0, min(last, l.Layout.First-1), false
 		if i == 0 {
 			l.From = 1 // times before belong to the first layout; tick 0 could give the ID 0
 		}

@@ -76,7 +76,8 @@ func TestRestoredInDoubt(t *testing.T) {
 		if _, err := op.Restored(t.Context(), "default"); !errors.Is(err, lease.ErrSkew) {
 			t.Errorf("a clock that is off: %v", err)
 		}
-		if _, err := op.Change(t.Context(), "default", lease.NamespaceChange{MaxTTL: time.Second}); !errors.Is(err,
+		less := &lease.NamespaceOptions{MaxTTL: time.Second}
+		if _, err := op.Change(t.Context(), "default", nil, less); !errors.Is(err,
 			lease.ErrSkew) {
 			t.Errorf("limits that are lowered with a clock that is off: %v", err)
 		}

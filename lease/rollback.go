@@ -82,8 +82,7 @@ func (c *storeClaim) raiseIfSuspected(ctx context.Context) error {
 }
 
 // raiseFloor makes all grants from now on start above everything that can have been
-// used in a store that was rolled back ([Namespace.AfterRollback]). The new generation ends
-// all grants.
+// used in a store that was rolled back. The new generation ends all grants.
 // It does nothing if done says, from namespace and identity, that somebody else
 // has raised it.
 func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {

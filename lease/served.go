@@ -15,27 +15,54 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// Keep acquires a lease from a server and keeps it, as [Open] does from a store. It is for servers
-// that package remote does not reach. s is the scheme of the namespace. Options.Create means
-// nothing here: servers make no namespace.
-func Keep(ctx context.Context, server wire.Server, namespace string, s *snowfence.Scheme, o *Options) (*Lease, error) {
+// Keep is for servers that package remote does not reach. It acquires n leases with the same
+// options, and keeps each, as [OpenAll] does from a store: all or none. s is the scheme of the
+// namespace. Options.Create means nothing here: servers make no namespace.
+//
+// It asks for the nodes that follow the first one, because a server reads one record to see
+// that such a node is free, and 64 to find any.
+func Keep(
+	ctx context.Context, server wire.Server, namespace string, s *snowfence.Scheme, n int, o *Options,
+) ([]*Lease, error) {
 	switch {
 	case server == nil:
 		return nil, errors.New("lease: the Server is nil")
 	case s == nil:
 		return nil, errors.New("lease: the Scheme is nil")
 	}
-	if err := CheckName(namespace); err != nil {
+	if err := checkName(namespace); err != nil {
 		return nil, err
 	}
 	opts, err := o.normal(s)
-	if err != nil {
+	if err == nil {
+		err = o.many(n)
+	}
+	if err != nil || n == 0 {
 		return nil, err
 	}
-	return keepNear(ctx, server, namespace, s, opts, nil)
+	leases := make([]*Lease, n)
+	if leases[0], err = keepNear(ctx, server, namespace, s, opts, nil); err == nil {
+		g := leases[0].Status().Grant
+		err = each(n-1, servedTogether, func(i int) (err error) {
+			node := (g.Node + int64(i+1)*g.Nodes) % s.Nodes()
+			leases[i+1], err = keepNear(ctx, server, namespace, s, leases[0].opts, &node)
+			return err
+		})
+	}
+	if err != nil {
+		leases = slices.DeleteFunc(leases, func(l *Lease) bool { return l == nil })
+		closing, cancel := world.From(ctx).WithTimeout(context.WithoutCancel(ctx), closeWait)
+		defer cancel()
+		return nil, errors.Join(err, ShutdownAll(closing, leases))
+	}
+	return leases, nil
 }
 
-// keepNear is Keep with the node that is asked for first; nil means none.
+// servedTogether is how many leases are opened over a server at a time. A server puts those of one
+// round trip together, and more would wait for it longer than their requests may.
+const servedTogether = 256
+
+// keepNear keeps one lease, and asks for a node first; nil means none.
 func keepNear(
 	ctx context.Context, server wire.Server, namespace string, s *snowfence.Scheme, opts Options, node *int64,
 ) (*Lease, error) {
@@ -54,40 +81,6 @@ func keepNear(
 	l := newLease(c.setup, c)
 	l.begin(g)
 	return l, nil
-}
-
-// servedTogether is how many leases are opened over a server at a time. A server puts those of one
-// round trip together, and more would wait for it longer than their requests may.
-const servedTogether = 256
-
-// KeepAll is for servers, as [Keep] is, and acquires n leases with the same options, many at a
-// time. It asks for the nodes that follow the first one, because a server reads one record to see
-// that such a node is free, and 64 to find any. It keeps all or none: after an error it closes
-// those that it has.
-func KeepAll(
-	ctx context.Context, server wire.Server, namespace string, s *snowfence.Scheme, n int, o *Options,
-) ([]*Lease, error) {
-	if err := o.many(n); err != nil || n == 0 {
-		return nil, err
-	}
-	leases := make([]*Lease, n)
-	first, err := Keep(ctx, server, namespace, s, o)
-	leases[0] = first
-	if err == nil {
-		g := first.Status().Grant
-		err = each(n-1, servedTogether, func(i int) (err error) {
-			node := (g.Node + int64(i+1)*g.Nodes) % s.Nodes()
-			leases[i+1], err = keepNear(ctx, server, namespace, s, first.opts, &node)
-			return err
-		})
-	}
-	if err != nil {
-		leases = slices.DeleteFunc(leases, func(l *Lease) bool { return l == nil })
-		closing, cancel := world.From(ctx).WithTimeout(context.WithoutCancel(ctx), closeWait)
-		defer cancel()
-		return nil, errors.Join(err, ShutdownAll(closing, leases))
-	}
-	return leases, nil
 }
 
 // serverClaim is a claim over a server, which applies the rules of the store. The claim repeats

@@ -251,21 +251,21 @@ func TestServedChecks(t *testing.T) {
 // Wrong arguments are told before a server is asked.
 func TestKeepArguments(t *testing.T) {
 	x, k := served(t, false)
-	for name, keep := range map[string]func() (*Lease, error){
-		"no server": func() (*Lease, error) { return Keep(t.Context(), nil, "n", x.scheme, nil) },
-		"no scheme": func() (*Lease, error) { return Keep(t.Context(), k, "n", nil, nil) },
-		"no name":   func() (*Lease, error) { return Keep(t.Context(), k, "", x.scheme, nil) },
-		"no ttl":    func() (*Lease, error) { return Keep(t.Context(), k, "n", x.scheme, &Options{TTL: -1}) },
+	for name, keep := range map[string]func() ([]*Lease, error){
+		"no server": func() ([]*Lease, error) { return Keep(t.Context(), nil, "n", x.scheme, 1, nil) },
+		"no scheme": func() ([]*Lease, error) { return Keep(t.Context(), k, "n", nil, 1, nil) },
+		"no name":   func() ([]*Lease, error) { return Keep(t.Context(), k, "", x.scheme, 1, nil) },
+		"no ttl":    func() ([]*Lease, error) { return Keep(t.Context(), k, "n", x.scheme, 1, &Options{TTL: -1}) },
 	} {
 		if l, err := keep(); err == nil || l != nil || len(k.calls) != 0 {
 			t.Errorf("%s: %v after %q", name, err, k.calls)
 		}
 	}
-	if all, err := KeepAll(t.Context(), k, "n", x.scheme, -1, nil); !errors.Is(err, ErrInvalid) || len(all) != 0 {
+	if all, err := Keep(t.Context(), k, "n", x.scheme, -1, nil); !errors.Is(err, ErrInvalid) || len(all) != 0 {
 		t.Errorf("-1 leases: %v, %v", all, err)
 	}
 	node := int64(1)
-	if all, err := KeepAll(t.Context(), k, "n", x.scheme, 2, &Options{Node: &node}); !errors.Is(err, ErrInvalid) ||
+	if all, err := Keep(t.Context(), k, "n", x.scheme, 2, &Options{Node: &node}); !errors.Is(err, ErrInvalid) ||
 		len(all)+len(k.calls) != 0 {
 		t.Errorf("two leases of one node: %v, %v after %q", all, err, k.calls)
 	}

@@ -110,11 +110,11 @@ func (d *desk) called() (calls []string, last wire.Request) {
 
 func (d *desk) keep(o *lease.Options) *lease.Lease {
 	d.Helper()
-	l, err := lease.Keep(d.Context(), d, "n", d.scheme, o)
+	all, err := lease.Keep(d.Context(), d, "n", d.scheme, 1, o)
 	if err != nil {
 		d.Fatal(err)
 	}
-	return l
+	return all[0]
 }
 
 // held returns the nodes that have a holder.
@@ -210,7 +210,7 @@ func TestKeepWithoutAnswers(t *testing.T) {
 			t.Errorf("%v, and %v are held", err, d.held())
 		}
 		d.set(func() { d.lost = 100 })
-		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, kept()); !errors.Is(err, errDesk) {
+		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, 1, kept()); !errors.Is(err, errDesk) {
 			t.Errorf("opened without an answer: %v", err)
 		}
 	})
@@ -297,12 +297,12 @@ func TestKeepChecksNodes(t *testing.T) {
 		o.Node = new(int64(0))
 		l.Orphan()
 		n := len(d.calls)
-		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, o); !errors.Is(err, lease.ErrVetoed) ||
+		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, 1, o); !errors.Is(err, lease.ErrVetoed) ||
 			len(d.calls) != n {
 			t.Errorf("a fixed node: %v after %q", err, d.calls[n:])
 		}
 		o.Node, o.Check = nil, func(context.Context, int64) error { return errors.New("all are") }
-		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, o); !errors.Is(err, lease.ErrTaken) ||
+		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, 1, o); !errors.Is(err, lease.ErrTaken) ||
 			len(d.held()) != 1 {
 			t.Errorf("none is good: %v, and %v are held", err, d.held())
 		}
@@ -316,7 +316,7 @@ func TestKeepComparesClocks(t *testing.T) {
 		d := newDesk(t)
 		off := func(a *wire.Lease) { a.Now = a.Now.Add(-lease.DefaultTTL - time.Second) }
 		d.set(func() { d.change = off })
-		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, kept()); !errors.Is(err, lease.ErrSkew) ||
+		if _, err := lease.Keep(t.Context(), d, "n", d.scheme, 1, kept()); !errors.Is(err, lease.ErrSkew) ||
 			len(d.held()) != 0 {
 			t.Errorf("%v, and %v are held", err, d.held())
 		}
@@ -338,7 +338,7 @@ func TestKeepOfAnotherScheme(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()
 		d := newDesk(t)
-		if _, err := lease.Keep(t.Context(), d, "n", d.schemeOf("bwmarrin"), kept()); !errors.Is(err,
+		if _, err := lease.Keep(t.Context(), d, "n", d.schemeOf("bwmarrin"), 1, kept()); !errors.Is(err,
 			lease.ErrMismatch) {
 			t.Errorf("another layout: %v", err)
 		}
@@ -348,7 +348,7 @@ func TestKeepOfAnotherScheme(t *testing.T) {
 		next := d.schemeOf("time=42,node=10,seq=12,epoch=2025-01-01")
 		d.set(func() { d.scheme = next })
 		if _, err := lease.Namespaces(d.st).Change(t.Context(), "n",
-			lease.NamespaceChange{Scheme: d.scheme}); err != nil {
+			d.scheme, nil); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(keptTTL)
@@ -361,7 +361,7 @@ func TestKeepOfAnotherScheme(t *testing.T) {
 		const rotating = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"
 		d.st, d.scheme = store.NewMemory(), d.schemeOf(rotating, a)
 		d.namespace(3)
-		if _, err := lease.Keep(t.Context(), d, "n", d.schemeOf(rotating, a, b), kept()); !errors.Is(err,
+		if _, err := lease.Keep(t.Context(), d, "n", d.schemeOf(rotating, a, b), 1, kept()); !errors.Is(err,
 			lease.ErrRefused) ||
 			!strings.Contains(err.Error(), "number 1") {
 			t.Errorf("a secret that the server lacks: %v", err)
@@ -449,7 +449,7 @@ func TestKeepAll(t *testing.T) {
 		afterEpoch()
 		d := newDesk(t)
 		one := &single{desk: d, free: make(chan struct{}, 1)}
-		all, err := lease.KeepAll(t.Context(), one, "n", d.scheme, 3, kept())
+		all, err := lease.Keep(t.Context(), one, "n", d.scheme, 3, kept())
 		if err != nil || len(all) != 3 || len(d.held()) != 3 {
 			t.Fatalf("%d leases, %v; %v are held", len(all), err, d.held())
 		}
@@ -461,7 +461,7 @@ func TestKeepAll(t *testing.T) {
 		if err := lease.ShutdownAll(t.Context(), all); err != nil {
 			t.Error(err)
 		}
-		if all, err := lease.KeepAll(t.Context(), one, "n", d.scheme, 4, kept()); !errors.Is(err, lease.ErrTaken) ||
+		if all, err := lease.Keep(t.Context(), one, "n", d.scheme, 4, kept()); !errors.Is(err, lease.ErrTaken) ||
 			len(all) != 0 || len(d.held()) != 0 {
 			t.Errorf("four of three: %v, %v; %v are held", all, err, d.held())
 		}

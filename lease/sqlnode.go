@@ -31,7 +31,7 @@ func (op Operator) RecordFunctions(
 ) (recorded Region, after int64, err error) {
 	none := Region{}
 	switch {
-	case len(f.Label) > longestLabel || !plain(f.Label) || len(f.Dialect) > longestLabel || !plain(f.Dialect):
+	case max(len(f.Label), len(f.Dialect)) > longestLabel || !store.Plain(f.Label+" "+f.Dialect):
 		return none, 0, invalidf("lease: namespace %q: the label %.200q is no text of at most %d bytes", namespace,
 			f.Label, longestLabel)
 	case f.Lead < 0 || f.Lead > maxSQLLead:
@@ -118,8 +118,9 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 	case node < 0 || node >= nodeCount(l):
 		return invalidf("lease: node %d of namespace %q: the layout %s has the nodes 0 to %d", node, ns.Name,
 			ns.Layout, nodeCount(l)-1)
-	case node >= ns.First && node <= ns.Last:
-		return refuse("it can be leased, as all from %d to %d can: take one that cannot", ns.First, ns.Last)
+	case node >= ns.Nodes.From && node < ns.Nodes.Until:
+		return refuse("it can be leased, as all from %d to %d can: take one that cannot", ns.Nodes.From,
+			ns.Nodes.Until-1)
 	case l.Cipher != snowfence.Plain:
 		return refuse("the layout %s is encrypted, and its secret must not be in a database", ns.Layout)
 	case start > maxTick(l):

@@ -266,18 +266,17 @@ func TestNamespaceOfFunctions(t *testing.T) {
 			t.Errorf("after that: %+v, %v", ns, err)
 		}
 		_, err = lease.Namespaces(st).Change(ctx, "default",
-			lease.NamespaceChange{Nodes: snowfence.NodeRange{Until: 7}, Unused: time.Now()})
+			nil, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 7}, Unused: time.Now()})
 		refused(t, "leases of its node", err, "retire the node first")
 		aligned := newScheme(t, "time=41,node=2,seq=3,epoch=1999-01-01T00:00:00Z,tick=1ms")
 		for _, force := range []bool{false, true} {
-			_, err = lease.Namespaces(st).Change(ctx, "default", lease.NamespaceChange{
-				Scheme: aligned, Nodes: snowfence.NodeRange{Until: 4}, Force: force,
-			})
+			o := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 4}, Force: force}
+			_, err = lease.Namespaces(st).Change(ctx, "default", aligned, o)
 			refused(t, fmt.Sprint("a layout with its IDs, force ", force), err, "retire the node first")
 		}
 		// Its nodes 0 to 2 are 0 to 5 before: the functions go on beside them for ever.
-		c := lease.NamespaceChange{Scheme: aligned, Nodes: snowfence.NodeRange{Until: 3}}
-		if _, err := lease.Namespaces(st).Change(ctx, "default", c); err != nil {
+		fewer := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 3}}
+		if _, err := lease.Namespaces(st).Change(ctx, "default", aligned, fewer); err != nil {
 			t.Fatal(err)
 		}
 		node := int64(3)
@@ -294,12 +293,12 @@ func TestNamespaceOfFunctions(t *testing.T) {
 		_, err = lease.Namespaces(st).RetireFunctions(ctx, "default", 6)
 		refused(t, "retired twice", err, "no functions")
 		// Back to the first layout: its own IDs are those of the functions, until these are past.
-		all := lease.NamespaceChange{Scheme: s, Nodes: snowfence.NodeRange{Until: 8}, Unused: time.Now()}
-		_, err = lease.Namespaces(st).Change(ctx, "default", all)
+		all := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 8}, Unused: time.Now()}
+		_, err = lease.Namespaces(st).Change(ctx, "default", s, all)
 		refused(t, "the layout of functions that made IDs a moment ago", err, "can be made by both")
 		time.Sleep(32 * time.Second)
 		all.Unused = time.Now()
-		ns, err := lease.Namespaces(st).Change(ctx, "default", all)
+		ns, err := lease.Namespaces(st).Change(ctx, "default", s, all)
 		if err != nil || ns.Start < q.Until {
 			t.Errorf("and half a minute later: %+v, %v", ns, err)
 		}
@@ -327,7 +326,7 @@ func TestRetiredNodeIsLeasedAboveItsIDs(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := lease.Namespaces(st).Change(ctx, "default",
-			lease.NamespaceChange{Nodes: snowfence.NodeRange{Until: 7}, Unused: time.Now()}); err != nil {
+			nil, &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 7}, Unused: time.Now()}); err != nil {
 			t.Fatal(err)
 		}
 		o := &lease.Options{Node: &node}

@@ -157,8 +157,8 @@ func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 	case err != nil:
 		return err
 	case t.Namespace != ns.Name:
-		return invalidf("lease: namespace %q: the lost ticket is of namespace %q: leave it out", ns.Name,
-			clip(t.Namespace))
+		return invalidf("lease: namespace %q: the lost ticket is of namespace %.100q: leave it out", ns.Name,
+			t.Namespace)
 	case t.verify(ns) != nil || t.Generation < ns.Since:
 		return nil
 	}
@@ -394,7 +394,7 @@ func ReadTicket(b wire.Ticket) (wire.Lease, error) {
 
 func parseTicket(b wire.Ticket) (ticket, error) {
 	var t ticket
-	if json.Unmarshal(b, &t) != nil || CheckName(t.Namespace) != nil {
+	if json.Unmarshal(b, &t) != nil || checkName(t.Namespace) != nil {
 		return ticket{}, invalidf("lease: the ticket is damaged: send back the bytes of the last answer as they are")
 	}
 	return t, nil

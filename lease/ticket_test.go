@@ -116,7 +116,7 @@ func TestTicketIsLost(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = Namespaces(w.st).Change(ctx, "n", NamespaceChange{Scheme: to})
+			_, err = Namespaces(w.st).Change(ctx, "n", to, nil)
 			return err
 		},
 	} {
@@ -272,7 +272,7 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Namespaces(w.st).Change(t.Context(), "n", NamespaceChange{Scheme: to}); err != nil {
+		if _, err := Namespaces(w.st).Change(t.Context(), "n", to, nil); err != nil {
 			t.Fatal(err)
 		}
 		before := w.generation()

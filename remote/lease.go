@@ -164,12 +164,16 @@ func leased(m *pb.Lease) wire.Lease {
 func (c *Client) Lease(
 	ctx context.Context, namespace string, s *snowfence.Scheme, o *lease.Options,
 ) (*lease.Lease, error) {
-	return lease.Keep(ctx, c.leases, namespace, s, o)
+	all, err := lease.Keep(ctx, c.leases, namespace, s, 1, o)
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
 }
 
 // Leases opens n leases with the same options, as [Client.Lease] does: all or none.
 func (c *Client) Leases(
 	ctx context.Context, namespace string, s *snowfence.Scheme, n int, o *lease.Options,
 ) ([]*lease.Lease, error) {
-	return lease.KeepAll(ctx, c.leases, namespace, s, n, o)
+	return lease.Keep(ctx, c.leases, namespace, s, n, o)
 }

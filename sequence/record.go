@@ -31,7 +31,7 @@ func checkName(name string) error {
 		return fmt.Errorf("sequence %q: paths, shells and programs take it for something else: use another name (%w)",
 			name, lease.ErrInvalid)
 	}
-	if err := lease.CheckName(name); err != nil {
+	if err := store.CheckName(name); err != nil {
 		return fmt.Errorf("sequence %.80q: a name has 1 to 63 letters, digits, '-', '_' and '.' (%w)", name,
 			lease.ErrInvalid)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/spf13/cobra"
 )
@@ -93,7 +94,7 @@ func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
 		{"state", fmt.Sprintf("%s, generation %d", n.State, n.Generation)},
 		{"leases", fmt.Sprintf("a ttl of at most %v, clocks off by at most %v", ns.MaxTTL, ns.MaxSkew)},
 	}
-	rows = append(rows, reservedRows(ns.Reserved)...)
+	rows = append(rows, reservedRows(ns)...)
 	for _, f := range n.Functions {
 		rows = append(rows, [2]string{"sql", functionsText(f)})
 	}
@@ -140,7 +141,7 @@ func checkName(name string) error {
 	if !validName.MatchString(name) {
 		return usagef("namespace %q: a name has 1 to 64 letters, digits, '-', '_' and '.'", name)
 	}
-	if err := lease.CheckName(name); err != nil { // such as ".."
+	if err := store.CheckName(name); err != nil { // such as ".."
 		return usageError{err}
 	}
 	return nil

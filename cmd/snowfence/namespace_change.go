@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
@@ -60,18 +61,18 @@ these numbers.`,
 		if !named {
 			return writeNamespace(out, before, f.json)
 		}
-		change, err := f.change(p)
+		to, change, err := f.change(p)
 		if err != nil {
 			return err
 		}
-		changed, err := lease.Namespaces(st.Leases).Change(cmd.Context(), args[0], change)
+		changed, err := lease.Namespaces(st.Leases).Change(cmd.Context(), args[0], to, change)
 		if err != nil {
-			return f.explainRefused(p, ns, change, err, out)
+			return f.explainRefused(p, ns, to, change, err, out)
 		}
-		if change.Scheme == nil || changed.Layout.Equal(ns.Layout) {
+		if to == nil || changed.Layout.Equal(ns.Layout) {
 			return writeNamespace(out, changed, f.json)
 		}
-		if ahead := change.Scheme.Layout().TimeOf(changed.Floor).Sub(p.now()); ahead > time.Second {
+		if ahead := to.Layout().TimeOf(changed.Floor).Sub(p.now()); ahead > time.Second {
 			p.message("the first ID of the new layout can be made in %s, because a node was leased up to there",
 				show.Approximately(ahead.Seconds()))
 		}
@@ -81,27 +82,23 @@ these numbers.`,
 }
 
 // change returns what the flags name.
-func (f *namespaceFlags) change(p *program) (c lease.NamespaceChange, err error) {
+func (f *namespaceFlags) change(p *program) (to *snowfence.Scheme, o *lease.NamespaceOptions, err error) {
+	o = &lease.NamespaceOptions{MaxTTL: f.maxTTL, MaxSkew: f.maxSkew}
 	if f.layout != "" {
-		if c.Scheme, c.Nodes, err = f.scheme(p); err != nil {
-			return c, err
-		}
+		to, o.Nodes, err = f.scheme(p)
 	} else if f.leasable != "" {
-		if c.Nodes, err = parseRange("leasable", f.leasable); err != nil {
-			return c, err
-		}
+		o.Nodes, err = parseRange("leasable", f.leasable)
 	}
-	c.MaxTTL, c.MaxSkew = f.maxTTL, f.maxSkew
-	return c, nil
+	return to, o, err
 }
 
 // explainRefused shows the ID that was made before, if that is why a change is refused, or says
 // it in the words of the command line.
-func (f *namespaceFlags) explainRefused(p *program, ns lease.Namespace, change lease.NamespaceChange, err error,
-	out *bufio.Writer,
+func (f *namespaceFlags) explainRefused(p *program, ns lease.Namespace, to *snowfence.Scheme,
+	change *lease.NamespaceOptions, err error, out *bufio.Writer,
 ) error {
 	var collision *lease.CollisionError
-	more := change.Scheme == nil && (change.Nodes.From < ns.First || change.Nodes.Until > ns.Last+1)
+	more := to == nil && (change.Nodes.From < ns.Nodes.From || change.Nodes.Until > ns.Nodes.Until)
 	switch {
 	case errors.As(err, &collision) && (collision.Earlier.Functions == nil || collision.Earlier.Ended):
 	case errors.Is(err, lease.ErrRefused) && more:

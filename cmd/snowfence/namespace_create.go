@@ -146,19 +146,19 @@ func (f *namespaceFlags) explainExists(
 		return usagef("namespace %q has this layout with other secrets: give its own with --secret-file, or make "+
 			"another namespace", ns.Name)
 	case errors.Is(err, lease.ErrExists) && (nodes == snowfence.NodeRange{} ||
-		nodes.From == ns.First && nodes.Until == ns.Last+1):
+		nodes == ns.Nodes):
 		return usagef("namespace %q has a longest ttl of %v and a largest skew of %v: leave --max-ttl and --max-skew "+
 			"out, or change them:\n  %s", ns.Name, ns.MaxTTL, ns.MaxSkew,
 			f.store.command("snowfence namespace change %s%s", ns.Name, f.limits()))
 	case errors.Is(err, lease.ErrExists):
 		wanted := nodeRange(nodes.From, nodes.Until-1)
 		command := f.store.command("snowfence namespace change %s --leasable %s", ns.Name, wanted)
-		if nodes.From < ns.First || nodes.Until > ns.Last+1 {
+		if nodes.From < ns.Nodes.From || nodes.Until > ns.Nodes.Until {
 			command = f.widen(ns, nodes)
 		}
 		return usagef("namespace %q has the leasable nodes %s, not %s: leave --leasable out, or change them:\n  %s",
 			ns.Name,
-			nodeRange(ns.First, ns.Last), wanted, command)
+			nodeRange(ns.Nodes.From, ns.Nodes.Until-1), wanted, command)
 	}
 	return err
 }
@@ -166,7 +166,7 @@ func (f *namespaceFlags) explainExists(
 // widen returns the command that leases these nodes too, besides those that can be
 // leased: it takes none away.
 func (f *namespaceFlags) widen(ns lease.Namespace, more snowfence.NodeRange) string {
-	nodes := nodeRange(min(ns.First, more.From), max(ns.Last, more.Until-1))
+	nodes := nodeRange(min(ns.Nodes.From, more.From), max(ns.Nodes.Until, more.Until)-1)
 	return f.store.command("snowfence namespace widen %s --leasable %s", ns.Name, nodes)
 }
 

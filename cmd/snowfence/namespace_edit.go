@@ -90,14 +90,14 @@ after --unused. So set --unused later than every ID made by hand, if a clock was
 	p.namespaceEdit(cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
 		op := lease.Namespaces(st.Leases)
 		ns, err := op.Show(ctx, name)
-		if err == nil && (nodes.From > ns.First || nodes.Until <= ns.Last) {
+		if err == nil && (nodes.From > ns.Nodes.From || nodes.Until < ns.Nodes.Until) {
 			err = fmt.Errorf("the leasable nodes of namespace %q are %d to %d, and %s would take some away: "+
-				"veto those instead", name, ns.First, ns.Last, leasable)
+				"veto those instead", name, ns.Nodes.From, ns.Nodes.Until-1, leasable)
 		}
 		if err != nil {
 			return ns, err
 		}
-		return op.Change(ctx, name, lease.NamespaceChange{Nodes: nodes, Unused: at})
+		return op.Change(ctx, name, nil, &lease.NamespaceOptions{Nodes: nodes, Unused: at})
 	})
 	work := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {

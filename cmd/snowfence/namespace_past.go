@@ -64,7 +64,7 @@ func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Name
 		if l := ns.Layout; l.First > 0 && l.First <= last {
 			return ns, usagef("--past 0-4: the layout makes sequence numbers from %d on itself: take --past 0", l.First)
 		}
-		if !f.nobodyElse && ns.Reserved.Backfill != last+1 {
+		if !f.nobodyElse && ns.Backfill != last+1 {
 			return ns, usagef("somebody else may make IDs with the sequence numbers %s, by hand or with snow-drift: "+
 				"say that nobody does or did, if that is so: --nobody-else", f.past)
 		}
@@ -84,22 +84,22 @@ func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Name
 }
 
 // reservedRows show who makes IDs with reserved numbers, if anybody does.
-func reservedRows(r lease.Reserved) (rows [][2]string) {
-	if r.Backfill > 0 {
+func reservedRows(ns lease.Namespace) (rows [][2]string) {
+	if ns.Backfill > 0 {
 		numbers := "0"
-		if r.Backfill > 1 {
-			numbers = nodeRange(0, r.Backfill-1)
+		if ns.Backfill > 1 {
+			numbers = nodeRange(0, ns.Backfill-1)
 		}
 		text := "IDs for the past have the sequence numbers " + numbers
 		switch {
-		case r.Stopped:
+		case ns.BackfillStopped:
 			text += "; the store was rolled back: name other nodes with --past-nodes"
-		case r.Nodes.Until > 0:
-			text += ", of the nodes " + nodeRange(r.Nodes.From, r.Nodes.Until-1)
+		case ns.BackfillNodes.Until > 0:
+			text += ", of the nodes " + nodeRange(ns.BackfillNodes.From, ns.BackfillNodes.Until-1)
 		}
 		rows = append(rows, [2]string{"reserved", text})
 	}
-	if r.Others {
+	if ns.Others {
 		rows = append(rows, [2]string{"reserved", "others made IDs with sequence numbers below the first"})
 	}
 	return rows

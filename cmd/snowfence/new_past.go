@@ -75,8 +75,8 @@ func (p *program) newPast(ctx context.Context, f *newFlags, format *formatter) (
 		if err != nil || len(times) == 0 {
 			return err
 		}
-		ids := make([]snowfence.ID, len(times))
-		if err := b.FillAt(ctx, ids, times); err != nil {
+		ids, err := b.NewAt(ctx, times...)
+		if err != nil {
 			return p.explainPast(f, err)
 		}
 		text = format.append(text[:0], ids)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/nodes"
 	"github.com/spf13/pflag"
 )
@@ -54,7 +55,7 @@ func (f *nodeFlags) check() error {
 		return usagef("--guard refuses what --take-over takes: leave one of them out")
 	case len(f.label) > 128:
 		return usagef("--label has %d bytes, more than 128", len(f.label))
-	case lease.CheckText(f.label) != nil:
+	case !store.Plain(f.label):
 		return usagef("--label %q is not UTF-8, or has control characters: leave them out", f.label)
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/spf13/cobra"
 )
 
@@ -189,7 +189,7 @@ func checkService(c *serve.Config) error {
 		return usagef("--max-wait %v: more than 0", c.MaxWait)
 	case len(c.Label) > 128:
 		return usagef("--label: it has %d bytes, more than 128", len(c.Label))
-	case lease.CheckText(c.Label) != nil:
+	case !store.Plain(c.Label):
 		return usagef("--label %q is not UTF-8, or has control characters: leave them out", c.Label)
 	case c.Stop <= 0:
 		return usagef("--stop-timeout %v: more than 0", c.Stop)

@@ -79,14 +79,15 @@ func (f *sqlFlags) explainSQL(ns lease.Namespace, node int64, err error) error {
 	if !errors.Is(err, lease.ErrRefused) && !errors.Is(err, lease.ErrInvalid) {
 		return err
 	}
-	if node >= ns.First && node <= ns.Last && node > 0 && ns.Last > ns.First {
+	if node >= ns.Nodes.From && node < ns.Nodes.Until && node > 0 && ns.Nodes.Until-ns.Nodes.From > 1 {
 		s, schemeErr := snowfence.NewScheme(ns.Layout)
 		if schemeErr != nil {
 			return schemeErr
 		}
 		last := s.Nodes() - 1
 		return usagef("%w; or take the last node, %d, from the leases, whose holders get others:\n  %s", err, last,
-			f.store.command("snowfence namespace change %s --leasable %d-%d", ns.Name, ns.First, min(ns.Last, last-1)))
+			f.store.command("snowfence namespace change %s --leasable %d-%d", ns.Name, ns.Nodes.From,
+				min(ns.Nodes.Until, last)-1))
 	}
 	return usageError{err}
 }

@@ -15,11 +15,11 @@ var changeMutants = []mutant{
 		swap("x != nil", "x != nil && (q.Owner != OwnerBackfill || r.Owner != OwnerLeases)")),
 	m("matrix: others and the leases of another layout", "lease.Namespace.add", "TestMatrixOfFeatures",
 		swap("x != nil", "x != nil && (q.Owner != OwnerOthers || r.Owner != OwnerLeases)")),
-	m("a refused change disturbs nobody", "lease.NamespaceChange.apply", "TestMemory/refused_change",
+	m("a refused change disturbs nobody", "lease.change.apply", "TestMemory/refused_change",
 		swap("if _, err := c.next(", `if err != nil {
 return Namespace{}, err
 }`)),
-	m("what is granted of a new layout begins with it", "lease.NamespaceChange.next",
+	m("what is granted of a new layout begins with it", "lease.change.next",
 		"TestMemory/change_of_layout_during",
 		swap("start (4)", "ns.Floor")),
 	m("neighbors make the numbers below their first", "RegionOf", "TestRegionsOfNeighbors",

@@ -132,7 +132,7 @@ func (s *sim) shown() (lease.Namespace, error) {
 	return lease.Namespaces(direct{s: s}).Show(context.Background(), namespace)
 }
 
-func (s *sim) namespaceState() lease.State {
+func (s *sim) namespaceState() string {
 	ns, err := s.shown()
 	if err != nil {
 		return ""
@@ -167,7 +167,7 @@ func (s *sim) repair() {
 		}
 		ns, err := lease.Namespaces(st).Show(ctx, namespace)
 		if err == nil && ns.State == lease.Changing {
-			_, err = lease.Namespaces(st).Change(ctx, namespace, lease.NamespaceChange{Scheme: s.schemes[s.era]})
+			_, err = lease.Namespaces(st).Change(ctx, namespace, s.schemes[s.era], nil)
 		}
 		if err == nil && ns.State == lease.Deleted {
 			_, err = lease.Namespaces(st).Create(ctx, namespace, s.schemes[s.era], s.leasable())

@@ -134,7 +134,10 @@ func (p *process) open(ctx context.Context, h *holding) error {
 	st := link{p: p, h: h}
 	if sl.served {
 		v := server{st, p, scheme, h, func() bool { return p.own.IntN(16) == 0 }}
-		h.l, err = lease.Keep(octx, v, namespace, scheme, o)
+		var all []*lease.Lease
+		if all, err = lease.Keep(octx, v, namespace, scheme, 1, o); err == nil {
+			h.l = all[0]
+		}
 	} else {
 		h.l, err = lease.Open(octx, st, namespace, scheme, o)
 	}

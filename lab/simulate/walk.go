@@ -67,7 +67,7 @@ func (s *sim) draw(chance *rand.Rand) *snowfence.Scheme {
 func (s *sim) change(ctx context.Context, st store.Store, to *snowfence.Scheme) {
 	s.targets = append(s.targets, to)
 	for range 5 {
-		_, err := lease.Namespaces(st).Change(ctx, namespace, lease.NamespaceChange{Scheme: to})
+		_, err := lease.Namespaces(st).Change(ctx, namespace, to, nil)
 		if err == nil || s.namespaceState() != lease.Changing {
 			return
 		}

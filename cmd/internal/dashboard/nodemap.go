@@ -164,7 +164,7 @@ func (l *nodeMap) paint() {
 		l.per *= 2
 	}
 	l.cells = make([]byte, (l.nodes-1)/l.per+1)
-	first, last := l.Namespace.First, l.Namespace.Last
+	first, last := l.Namespace.Nodes.From, l.Namespace.Nodes.Until-1
 	for i := range l.cells {
 		if at := int64(i) * l.per; at+l.per-1 < first || at > last {
 			l.cells[i] = cellReserved

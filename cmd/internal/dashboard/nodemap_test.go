@@ -72,7 +72,7 @@ func lookAt(t testing.TB, layout string, at time.Time, rs ...store.Record) *node
 	}
 	nodes := int64(1) << l.Bits(snowfence.FieldNode)
 	v := &server.View{
-		Namespace: lease.Namespace{Layout: l, Last: nodes - 1}, Layout: l, From: at,
+		Namespace: lease.Namespace{Layout: l, Nodes: snowfence.NodeRange{Until: nodes}}, Layout: l, From: at,
 		At: at.Add(100 * time.Millisecond),
 	}
 	for _, r := range rs {
@@ -100,7 +100,7 @@ func TestCellsSayWhatNodesAre(t *testing.T) {
 	ahead.Holder = ""
 	look := lookAt(t, "twitter", now, record(l, 1, now.Add(-time.Second), 15*time.Second, "held"), late, over,
 		vetoed, ahead, record(l, 6, now, 15*time.Second, "me"), over1(over, 9))
-	look.own, look.Namespace.First, look.Namespace.Last = [2]int64{6, 8}, 1, 7
+	look.own, look.Namespace.Nodes = [2]int64{6, 8}, snowfence.NodeRange{From: 1, Until: 8}
 	look.paint()
 	want := []byte{
 		cellReserved, cellHeld, cellLate, cellFree, cellVetoed, cellAhead, cellOwn, cellNever,

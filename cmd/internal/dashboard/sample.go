@@ -261,7 +261,7 @@ func (sm *sampler) snapshot(id *server.Identity) snapshot {
 		}
 	}
 	for _, ns := range sm.names {
-		if id.Sees(ns.Name) && ns.State != string(lease.Deleted) {
+		if id.Sees(ns.Name) && ns.State != lease.Deleted {
 			v.names.Namespaces = append(v.names.Namespaces, ns)
 		}
 	}

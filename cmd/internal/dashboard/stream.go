@@ -290,8 +290,8 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 
 func cellsSince(l, known *nodeMap) cells {
 	c := cells{
-		At: l.At.UnixMilli(), Cells: len(l.cells), Per: l.per, Nodes: l.nodes, First: l.Namespace.First,
-		Last: l.Namespace.Last, Counts: l.counts,
+		At: l.At.UnixMilli(), Cells: len(l.cells), Per: l.per, Nodes: l.nodes, First: l.Namespace.Nodes.From,
+		Last: l.Namespace.Nodes.Until - 1, Counts: l.counts,
 	}
 	if known == nil || len(known.cells) != len(l.cells) {
 		c.Full, c.Runs = true, encodeRuns(l.cells, nil)

@@ -35,7 +35,7 @@ func (sm *sampler) countNodes(ctx context.Context) {
 	}
 	there := map[string]bool{}
 	for _, ns := range names {
-		if ns.State == string(lease.Deleted) || ctx.Err() != nil {
+		if ns.State == lease.Deleted || ctx.Err() != nil {
 			continue
 		}
 		there[ns.Name] = true

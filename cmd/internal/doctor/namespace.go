@@ -50,7 +50,7 @@ func namespace(_ context.Context, c *Case, ns lease.Namespace, l snowfence.Layou
 	lookBack := "look for what happened then: a backup put back, a failover, a server that lost its disk"
 	at := time.UnixMilli(ns.RolledBack)
 	switch {
-	case ns.Reserved.Stopped:
+	case ns.BackfillStopped:
 		r.found(NamespaceRolledBack, ns.Name, "name nodes that no such ID has: see docs/move/past.md",
 			"the store may have lost writes, and IDs for the past wait until somebody names other nodes")
 	case ns.RolledBack > 0 && now.Sub(at) < recently:

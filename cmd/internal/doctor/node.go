@@ -18,11 +18,11 @@ func nodes(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout,
 		return err
 	}
 	now := c.Now()
-	free := ns.Last - ns.First + 1
+	free := ns.Nodes.Until - ns.Nodes.From
 	total := free
 	for _, rec := range records {
 		about := fmt.Sprintf("%s/%d", ns.Name, rec.Node)
-		leasable := rec.Node >= ns.First && rec.Node <= ns.Last
+		leasable := rec.Node >= ns.Nodes.From && rec.Node < ns.Nodes.Until
 		held := rec.Generation >= ns.Since && rec.Held(l.TickOf(now))
 		if leasable && (held || rec.Veto != "") {
 			free--

@@ -26,7 +26,7 @@ func laterStore(t *testing.T) *cutStore {
 	}
 	all, unused := snowfence.NodeRange{Until: s.Nodes()}, time.Now().Add(30*time.Minute)
 	if _, err := lease.Namespaces(st).Change(t.Context(), "default",
-		lease.NamespaceChange{Nodes: all, Unused: unused}); err != nil {
+		nil, &lease.NamespaceOptions{Nodes: all, Unused: unused}); err != nil {
 		t.Fatal(err)
 	}
 	return st

@@ -19,7 +19,7 @@ func (s *Service) CountNodes(ctx context.Context, namespace string) (NodeCount, 
 	if err != nil {
 		return NodeCount{}, err
 	}
-	first, last := v.Namespace.First, v.Namespace.Last
+	first, last := v.Namespace.Nodes.From, v.Namespace.Nodes.Until-1
 	n := NodeCount{Leasable: last - first + 1, Owners: map[string]int64{}, At: v.At}
 	for i := range v.Leases {
 		l := &v.Leases[i]

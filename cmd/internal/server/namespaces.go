@@ -50,9 +50,6 @@ func (s *Service) ListNamespaces(
 
 // ShowNamespace returns one, and its secrets to a caller who could lease nodes.
 func (s *Service) ShowNamespace(ctx context.Context, m *pb.ShowNamespaceRequest) (*pb.Namespace, error) {
-	if err := lease.CheckName(m.Name); err != nil {
-		return nil, err
-	}
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	out, err := describe(lease.Namespaces(s.store).Show(ctx, m.Name))
@@ -74,7 +71,7 @@ func wantedNodes(first, last *int64, have *lease.Namespace, all int64) (snowfenc
 	}
 	r := snowfence.NodeRange{Until: all}
 	if have != nil {
-		r = snowfence.NodeRange{From: have.First, Until: have.Last + 1}
+		r = have.Nodes
 	}
 	if first != nil {
 		r.From = *first
@@ -91,9 +88,6 @@ func wantedNodes(first, last *int64, have *lease.Namespace, all int64) (snowfenc
 
 // CreateNamespace makes one: where there is one already, it is as asked for, or that is an error.
 func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequest) (*pb.Namespace, error) {
-	if err := lease.CheckName(m.Name); err != nil {
-		return nil, err
-	}
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	have, err := s.findNamespace(ctx, m.Name)
@@ -135,9 +129,6 @@ func (s *Service) findNamespace(ctx context.Context, name string) (*lease.Namesp
 // of the new layout can equal one that was made. What is so already is no change.
 func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequest) (*pb.Namespace, error) {
 	name := m.Name
-	if err := lease.CheckName(name); err != nil {
-		return nil, err
-	}
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	have, err := lease.Namespaces(s.store).Show(ctx, name)
@@ -145,34 +136,35 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 		return nil, err
 	}
 	layout := have.Layout
-	c := lease.NamespaceChange{MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration()}
+	o := &lease.NamespaceOptions{MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration()}
 	switch {
 	case m.Unused != nil:
-		c.Unused = m.Unused.AsTime()
+		o.Unused = m.Unused.AsTime()
 	case m.Widen:
-		c.Unused = s.now()
+		o.Unused = s.now()
 	}
 	known, all := &have, int64(1)<<min(layout.Bits(snowfence.FieldNode), 62)
-	if have.First == 0 && have.Last == all-1 {
+	if have.Nodes == (snowfence.NodeRange{Until: all}) {
 		known = nil // all nodes, also of another layout
 	}
+	var to *snowfence.Scheme
 	if m.Layout != "" {
-		if c.Scheme, err = s.scheme(name, m.Layout); err != nil {
+		if to, err = s.scheme(name, m.Layout); err != nil {
 			return nil, err
 		}
-		all = c.Scheme.Nodes()
+		all = to.Nodes()
 	}
-	if c.Nodes, err = wantedNodes(m.FirstNode, m.LastNode, known, all); err != nil {
+	if o.Nodes, err = wantedNodes(m.FirstNode, m.LastNode, known, all); err != nil {
 		return nil, err
 	}
-	ns, err := lease.Namespaces(s.store).Change(ctx, name, c)
+	ns, err := lease.Namespaces(s.store).Change(ctx, name, to, o)
 	switch { // with other nodes, leases go on or find others by themselves
 	case err != nil:
 	case !ns.Layout.Equal(have.Layout):
 		s.reopen(name)
 		s.namespaceEvent(ctx, name, "changed to the layout "+ns.Layout.String())
-	case ns.First != have.First || ns.Last != have.Last:
-		text := fmt.Sprintf("its nodes %d to %d can be leased now", ns.First, ns.Last)
+	case ns.Nodes != have.Nodes:
+		text := fmt.Sprintf("its nodes %d to %d can be leased now", ns.Nodes.From, ns.Nodes.Until-1)
 		s.namespaceEvent(ctx, name, text)
 	case ns.MaxTTL != have.MaxTTL || ns.MaxSkew != have.MaxSkew:
 		text := fmt.Sprintf("its leases may have a ttl of %v and a skew of %v now", ns.MaxTTL, ns.MaxSkew)

@@ -32,8 +32,7 @@ func (sp *Space) Past(ctx context.Context, at time.Time, node, n int64) ([]snowf
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]snowfence.ID, n)
-	err = b.FillAt(ctx, ids, slices.Repeat([]time.Time{at}, int(n)))
+	ids, err := b.NewAt(ctx, slices.Repeat([]time.Time{at}, int(n))...)
 	if errors.Is(err, lease.ErrRolledBack) { // a new one goes on after an operator confirmed
 		sp.pasts.mu.Lock()
 		delete(sp.pasts.all, node)

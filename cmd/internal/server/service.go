@@ -21,7 +21,6 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/clock"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -162,9 +161,6 @@ func (s *Service) Store() store.Store { return s.store }
 func (s *Service) Space(ctx context.Context, name string) (*Space, error) {
 	if sp := (*s.ready.Load())[name]; sp != nil && sp.current() {
 		return sp, nil
-	}
-	if err := lease.CheckName(name); err != nil {
-		return nil, err
 	}
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()

@@ -241,7 +241,7 @@ func blockSize(want int, ns lease.Namespace) int {
 		return want
 	}
 	n := 1
-	for n < 16 && int64(n)*2*64 <= ns.Last-ns.First+1 {
+	for n < 16 && int64(n)*2*64 <= ns.Nodes.Until-ns.Nodes.From {
 		n *= 2
 	}
 	return n

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/show"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Verb is a group of requests that a token may be allowed to make.
@@ -82,7 +82,7 @@ func (t *Token) check() (sum []byte, err error) {
 	refuse := func(format string, args ...any) ([]byte, error) {
 		return nil, fmt.Errorf("token %.100q: "+format, append([]any{t.Name}, args...)...)
 	}
-	if lease.CheckText(t.Name) != nil || len(t.Name) > 64 || strings.Contains(t.Name, "/") {
+	if !store.Plain(t.Name) || len(t.Name) > 64 || strings.Contains(t.Name, "/") {
 		// labels begin with it and a slash
 		return refuse("a name has at most 64 bytes, in UTF-8, without slashes and control characters")
 	}
@@ -94,7 +94,7 @@ func (t *Token) check() (sum []byte, err error) {
 		return refuse("it has both sha256 and certificate: leave one out, or make two tokens")
 	case t.Certificate == "" && (err != nil || len(sum) != sha256.Size):
 		return refuse("sha256 must be 64 hexadecimal digits, as \"snowfence token new\" prints them")
-	case lease.CheckText(t.Certificate) != nil:
+	case !store.Plain(t.Certificate):
 		return refuse("the name of a certificate is UTF-8 without control characters")
 	case !(t.Rate >= 0) || t.Rate > 1e15 || t.Burst < 0:
 		return refuse("rate and burst must be numbers from 0 up")

@@ -62,9 +62,6 @@ type Lease struct {
 
 // newView returns a view that has no leases yet.
 func (s *Service) newView(ctx context.Context, namespace string) (v *View, err error) {
-	if err := lease.CheckName(namespace); err != nil {
-		return nil, err
-	}
 	v = &View{From: s.now(), version: 1}
 	if v.Namespace, err = lease.Namespaces(s.store).Show(ctx, namespace); err != nil {
 		return nil, err

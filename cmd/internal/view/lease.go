@@ -14,14 +14,15 @@ import (
 func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
 	l := ns.Layout
 	out := &pb.Namespace{
-		Name: ns.Name, Layout: l.String(), Fingerprint: ns.Fingerprint, FirstNode: ns.First, LastNode: ns.Last,
-		State: string(ns.State), Generation: ns.Generation, EndOfLife: moment(l.EndOfLife()), Floor: ns.Floor,
-		PastNumbers: ns.Reserved.Backfill, MaxTtl: durationpb.New(ns.MaxTTL), MaxSkew: durationpb.New(ns.MaxSkew),
+		Name: ns.Name, Layout: l.String(), Fingerprint: ns.Fingerprint, FirstNode: ns.Nodes.From,
+		LastNode: ns.Nodes.Until - 1, State: ns.State, Generation: ns.Generation,
+		EndOfLife: moment(l.EndOfLife()), Floor: ns.Floor,
+		PastNumbers: ns.Backfill, MaxTtl: durationpb.New(ns.MaxTTL), MaxSkew: durationpb.New(ns.MaxSkew),
 	}
 	for _, r := range ns.History() {
-		from, until := r.Times()
-		past := &pb.PastLayout{Layout: r.Layout.String(), From: moment(from), Until: moment(until)}
-		out.Past = append(out.Past, past)
+		out.Past = append(out.Past, &pb.PastLayout{
+			Layout: r.Layout.String(), From: moment(r.Layout.TimeOf(r.From)), Until: moment(r.Layout.TimeOf(r.Until)),
+		})
 	}
 	for _, r := range ns.Regions {
 		if r.Functions == nil {
@@ -32,8 +33,7 @@ func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
 			Printed: moment(time.UnixMilli(r.Functions.Printed)),
 		}
 		if r.Ended {
-			_, end := r.Times()
-			f.Retired = moment(end)
+			f.Retired = moment(r.Layout.TimeOf(r.Until))
 		}
 		out.Functions = append(out.Functions, f)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // Built are the tests of some packages, with all mutants in them.
@@ -73,8 +74,9 @@ func Build(root, dir string, packages []string, found []Mutant, copies map[strin
 	return b, nil
 }
 
+// binary is where the tests of a package are, whatever the folder of the repository is called.
 func (b *Built) binary(pkg string) string {
-	return filepath.Join(b.dir, filepath.Base(filepath.Join(b.root, pkg))+".test")
+	return filepath.Join(b.dir, "tests-"+strings.ReplaceAll(pkg, "/", "-"))
 }
 
 // work is the folder in which the tests of a package run: with a mutant they may write where they

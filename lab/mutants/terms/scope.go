@@ -52,6 +52,7 @@ var Path = []Scope{
 	{File: "lease/namespace_record.go"},
 	{File: "lease/store/records.go"},
 	{File: "lease/store/store.go"},
+	{File: "lease/store/text.go"},
 	{File: "lease/namespace.go"},
 	{File: "lease/keys.go"},
 	{File: "lease/create.go"},

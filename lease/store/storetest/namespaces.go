@@ -34,7 +34,7 @@ func testChange(w *world) {
 		})
 	}
 	time.Sleep(20 * time.Millisecond)
-	ns, err := lease.Namespaces(w.st).Change(w.ctx, name, lease.NamespaceChange{Scheme: to, Force: true})
+	ns, err := lease.Namespaces(w.st).Change(w.ctx, name, to, &lease.NamespaceOptions{Force: true})
 	w.must(err)
 	wg.Wait()
 	for _, u := range users {
@@ -72,7 +72,7 @@ func testChangeBetween(w *world) {
 		if op == "swap" {
 			hit.Do(func() {
 				w.st.fail(nil, nil)
-				ns, err = lease.Namespaces(w.st).Change(w.ctx, name, lease.NamespaceChange{Scheme: to, Force: true})
+				ns, err = lease.Namespaces(w.st).Change(w.ctx, name, to, &lease.NamespaceOptions{Force: true})
 			})
 		}
 		return err
@@ -108,7 +108,7 @@ func testChangeFloors(w *world) {
 		}
 		return nil
 	})
-	ns, err := lease.Namespaces(w.st).Change(w.ctx, name, lease.NamespaceChange{Scheme: to, Force: true})
+	ns, err := lease.Namespaces(w.st).Change(w.ctx, name, to, &lease.NamespaceOptions{Force: true})
 	w.must(err)
 	if u.sealed() != 1 {
 		w.Errorf("sealed %d times", u.sealed())
@@ -144,10 +144,8 @@ func testChangeUnseen(w *world) {
 			}
 			if gets++; gets == nth {
 				w.st.fail(nil, nil)
-				if _, err = lease.Namespaces(w.st).Change(w.ctx, name, lease.NamespaceChange{
-					Scheme: to,
-					Force:  true,
-				}); err == nil {
+				force := &lease.NamespaceOptions{Force: true}
+				if _, err = lease.Namespaces(w.st).Change(w.ctx, name, to, force); err == nil {
 					second, err = open(to)
 				}
 			}
@@ -175,7 +173,7 @@ func testRefusedChange(w *world) {
 	u := w.on(4)
 	u.produce(10)
 	to := w.layout("time=41,node=4,seq=10,epoch=2025-06-01,tick=1ms") // a later epoch: the same IDs again
-	_, err := lease.Namespaces(w.st).Change(w.ctx, name, lease.NamespaceChange{Scheme: to})
+	_, err := lease.Namespaces(w.st).Change(w.ctx, name, to, nil)
 	if err == nil || !strings.Contains(err.Error(), "can be made by both") {
 		w.Fatalf("a change that repeats IDs: %v", err)
 	}
@@ -189,7 +187,7 @@ func testRefusedChange(w *world) {
 		w.Errorf("a refused change ended a lease")
 	}
 	older := w.layout("time=41,node=4,seq=10,epoch=2024-01-01,tick=1ms")
-	_, err = lease.Namespaces(w.st).Change(w.ctx, name, lease.NamespaceChange{Scheme: older})
+	_, err = lease.Namespaces(w.st).Change(w.ctx, name, older, nil)
 	w.must(err)
 }
 
@@ -244,8 +242,8 @@ func testMismatch(w *world) {
 	for range 5 {
 		l, err := lease.Open(w.ctx, w.through, "second", other, w.options(0))
 		w.must(err)
-		if n := l.Status().Grant.Node; n < ns.First || n > ns.Last {
-			w.Errorf("leased node %d outside %d to %d", n, ns.First, ns.Last)
+		if n := l.Status().Grant.Node; n < ns.Nodes.From || n >= ns.Nodes.Until {
+			w.Errorf("leased node %d outside %d to %d", n, ns.Nodes.From, ns.Nodes.Until-1)
 		}
 		w.must(l.Shutdown(w.ctx))
 	}

@@ -37,8 +37,7 @@ func testPast(w *world) {
 		if err != nil {
 			return err
 		}
-		ids := make([]snowfence.ID, len(times))
-		err = b.FillAt(w.ctx, ids, times)
+		ids, err := b.NewAt(w.ctx, times...)
 		mu.Lock()
 		defer mu.Unlock()
 		all = append(all, ids...)
@@ -65,7 +64,6 @@ func testPast(w *world) {
 		if err := make1(node, full[:1]); !errors.Is(err, lease.ErrFull) {
 			w.Errorf("a full second: %v", err)
 		}
-		all = all[:len(all)-1]
 	}
 	made := len(all)
 	slices.Sort(all)
