@@ -4,7 +4,7 @@ package mutants
 var sqlNodeMutants = []mutant{
 	m("a node of functions lies outside the leasable ones", "lease.Namespace.recordSQL",
 		"TestNodeIsRecordedForOneDatabase",
-		never("node >= ns.First && node <= ns.Last")),
+		never("node >= ns.Nodes.From && node < ns.Nodes.Until")),
 	m("a node of functions belongs to one database", "lease.Namespace.recordSQL", "TestNodeIsRecordedForOneDatabase",
 		never("had (3)")),
 	m("functions printed again begin above the ones before", "lease.Operator.RecordFunctions",
