@@ -58,11 +58,27 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	if _, err := s.ready(ctx); err != nil {
 		return "", err
 	}
+	return s.lastSeen().identity(), nil
+}
+
+func (now seen) identity() string {
+	id := now.id
+	text := strings.TrimPrefix(id.value, version+" ")
+	return fmt.Sprintf("etcd:%x:%s:%d.%d", now.cluster, text, id.created, id.change)
+}
+
+// Suspect implements [store.Store], as if the revision had fallen.
+func (s *Store) Suspect(ctx context.Context, identity string) error {
+	if _, err := s.ready(ctx); err != nil {
+		return err
+	}
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	id := s.seen.id
-	return fmt.Sprintf("etcd:%x:%s:%d.%d",
-		s.seen.cluster, strings.TrimPrefix(id.value, version+" "), id.created, id.change), nil
+	if s.seen.identity() == identity {
+		s.seen.rolledBack, s.seen.ready = true, false
+	}
+	s.mu.Unlock()
+	_, err := s.ready(ctx)
+	return err
 }
 
 // ready returns what was seen so far. At the first use, and after a rollback, it finds or

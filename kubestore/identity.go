@@ -75,20 +75,13 @@ func (s *Store) identity(ctx context.Context) (string, time.Time, error) {
 		back, seen := s.back, s.seen
 		s.mu.Unlock()
 		if o != nil && !back {
-			id := o.Metadata.UID + "." + o.Metadata.Annotations[noteIdentity]
-			return id, now, s.note(0, o.Metadata.ResourceVersion)
+			return o.identity(), now, s.note(0, o.Metadata.ResourceVersion)
 		}
 		if s.looks {
 			return "", now, fmt.Errorf("kubestore: the namespace has no object %s, or it was restored: let a program "+
 				"write first: %w", idName, store.ErrReadOnly)
 		}
-		next := object{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
-			Name: idName, Annotations: map[string]string{noteIdentity: rand.Text()},
-		}}
-		if o != nil {
-			next.Metadata.UID, next.Metadata.ResourceVersion = o.Metadata.UID, o.Metadata.ResourceVersion
-		}
-		switch _, err := s.api.put(ctx, next); {
+		switch _, err := s.api.put(ctx, another(o)); {
 		case err == nil:
 			s.mu.Lock()
 			if s.seen == seen { // what was seen of the state before the restore counts no longer
@@ -99,4 +92,35 @@ func (s *Store) identity(ctx context.Context) (string, time.Time, error) {
 			return "", now, err
 		}
 	}
+}
+
+// Suspect implements [store.Store].
+func (s *Store) Suspect(ctx context.Context, identity string) error {
+	if s.looks {
+		return fmt.Errorf("kubestore: %w", store.ErrReadOnly)
+	}
+	o, _, err := s.api.get(ctx, idName)
+	if err != nil || o == nil || o.identity() != identity {
+		return err
+	}
+	if _, err = s.api.put(ctx, another(o)); is(err, http.StatusConflict) {
+		return nil // another program was faster
+	}
+	return err
+}
+
+// identity is what the object with the identity says.
+func (o *object) identity() string {
+	return o.Metadata.UID + "." + o.Metadata.Annotations[noteIdentity]
+}
+
+// another is the object with another identity, in place of o if there is one.
+func another(o *object) object {
+	next := object{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
+		Name: idName, Annotations: map[string]string{noteIdentity: rand.Text()},
+	}}
+	if o != nil {
+		next.Metadata.UID, next.Metadata.ResourceVersion = o.Metadata.UID, o.Metadata.ResourceVersion
+	}
+	return next
 }

@@ -9,8 +9,8 @@
 // The API server keeps objects in etcd, and answers reads of single objects and lists without a
 // resource version from a majority of it. A write names the UID and the version of the object
 // that it replaces, so it is a compare-and-swap. IDs are unique within one namespace of one
-// cluster. While the API server is away nothing is renewed: holders run to the end of their
-// grants, and go on by themselves when it is back.
+// cluster. While the API server is unreachable nothing is renewed: holders run to the end of their
+// grants, and go on by themselves when it answers again.
 //
 // Each renewal is one write and two reads of the API server. Keep to 50 renewals a second in a
 // cluster: longer ttls and "snowfence serve" let more programs share them.

@@ -42,7 +42,7 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 		if err != nil {
 			return none, err
 		}
-		c.suspect = nil
+		c.suspect, c.proven = nil, false
 	}
 	ns, err := c.usable(ctx)
 	if err != nil {
@@ -136,7 +136,7 @@ func (c *storeClaim) take(
 	nonce := c.nonce()
 	h := &hold{
 		unanswered: map[string]bool{nonce: true},
-		generation: ns.Generation, floor: ns.Floor, from: from, pending: true,
+		generation: ns.Generation, floor: ns.Floor, from: from, pending: true, acked: make([]int64, len(rs)),
 	}
 	writes := make([]store.Write, len(rs))
 	for i, r := range rs {

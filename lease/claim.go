@@ -91,10 +91,12 @@ type storeClaim struct {
 	free    bool   // takes no node over
 	prefer  []int64
 
-	held    *hold       // nil when nothing is held
-	own     []store.Key // held last, and perhaps still
-	suspect *int64      // generation that the store rolled back behind; nil if it did not
-	reached int64       // highest tick of any grant of this claim
+	held     *hold       // nil when nothing is held
+	own      []store.Key // held last, and perhaps still
+	suspect  *int64      // generation that the store rolled back behind; nil if it did not
+	identity string      // of the store at the last confirmation
+	proven   bool        // it lost a write that it had acknowledged to this claim
+	reached  int64       // highest tick of any grant of this claim
 
 	lostHold     *hold          // lost to another holder or to a rollback, not known yet to which
 	foundInstead []store.Record // what stood in place of lostHold; nil when that was not read
@@ -109,6 +111,7 @@ type storeClaim struct {
 // hold is what the store is known to keep of ours.
 type hold struct {
 	records    []store.Record // of the block, as last acknowledged or adopted
+	acked      []int64        // revision of each that was acknowledged; 0 if none was
 	unanswered map[string]bool
 	generation int64 // of the namespace
 	floor      int64 // of the namespace when the grant was computed

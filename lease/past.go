@@ -375,6 +375,11 @@ func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, la
 	if !less && !gone {
 		return nil
 	}
+	if gone && ns.Generation <= seen.namespace.Generation {
+		if err := b.st.Suspect(ctx, ns.Identity); err != nil {
+			return fmt.Errorf("lease: giving the store another identity: %w", err)
+		}
+	}
 	err := fmt.Errorf("lease: namespace %q makes no IDs for the past: %w that it had acknowledged: name nodes that "+
 		"no such ID has (snowfence namespace change --past-nodes), and then open one of them", b.name, ErrRolledBack)
 	if same || ns.ledger.Epoch == "" {

@@ -97,6 +97,9 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 			p.st.restore(backup, id)
 			p.refused(b, late, lease.ErrRolledBack, "--past-nodes")
 			p.refused(b, early, lease.ErrRolledBack, "--past-nodes")
+			if told := p.st.suspected; told != map[string]int{"one": 1}[id] {
+				t.Errorf("the store got another identity %d times", told)
+			}
 			if other, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
 				t.Errorf("opened after the backup: %v, %v", other, err)
 			}

@@ -30,15 +30,17 @@ func (w *pastWorld) source() snowfence.TimeSource {
 // pastStore is a [store.Memory] that counts swaps of hours and can be rolled back.
 type pastStore struct {
 	*store.Memory
-	mu      sync.Mutex
-	id      string
-	swaps   int
-	largest int                        // of Data
-	before  func(w []store.Write)      // each swap
-	after   func(w []store.Write)      // each swap
-	clock   func() time.Time           // of the store; nil for none
-	fail    error                      // of each swap, which is done all the same
-	written map[store.Key]store.Record // since keep
+	mu    sync.Mutex
+	id    string
+	swaps int
+	// identities that it got since, from those who saw a loss
+	suspected int
+	largest   int                        // of Data
+	before    func(w []store.Write)      // each swap
+	after     func(w []store.Write)      // each swap
+	clock     func() time.Time           // of the store; nil for none
+	fail      error                      // of each swap, which is done all the same
+	written   map[store.Key]store.Record // since keep
 }
 
 func newPastStore() *pastStore {
@@ -49,6 +51,15 @@ func (s *pastStore) Identity(context.Context, string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.id, nil
+}
+
+func (s *pastStore) Suspect(_ context.Context, identity string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.id == identity {
+		s.id, s.suspected = s.id+" again", s.suspected+1
+	}
+	return nil
 }
 
 func (s *pastStore) Now(ctx context.Context) (time.Time, error) {

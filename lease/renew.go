@@ -102,7 +102,7 @@ func (c *storeClaim) swap(ctx context.Context, h *hold, writes []store.Write) (g
 	for i, err := range c.st.Swap(ctx, writes) {
 		switch {
 		case err == nil:
-			h.records[i] = writes[i].New
+			h.records[i], h.acked[i] = writes[i].New, writes[i].New.Revision
 		case errors.Is(err, store.ErrLost):
 			gone++
 		default:
@@ -134,7 +134,7 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	h := c.held
 	ns, err := readNamespace(ctx, c.st, c.name)
 	if errors.Is(err, ErrNoNamespace) {
-		c.suspect = &h.generation
+		c.suspect, c.proven = &h.generation, true
 		return none, c.lose(err)
 	}
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	}
 	if ns.Generation != h.generation || ns.State != Active {
 		if ns.Generation < h.generation {
-			c.suspect = &h.generation
+			c.suspect, c.proven = &h.generation, true
 		}
 		return none, c.lose(fmt.Errorf("namespace %q was changed: it is %s in generation %d, no longer %d",
 			c.name, ns.State, ns.Generation, h.generation))
@@ -165,7 +165,7 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 		c.suspect = &h.generation
 		return none, c.lose(fmt.Errorf("the store was %q and is %q now", ns.Identity, id))
 	}
-	h.confirmed = true
+	h.confirmed, c.identity = true, id
 	h.until = max(h.until, h.from, min(until, c.ticks.reach(ns, now)))
 	c.reached = max(c.reached, h.until)
 	return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: h.until, Nodes: int64(len(h.records))}, nil

@@ -25,6 +25,8 @@ type scripted struct {
 	onSwap      func(writes []store.Write, do func([]store.Write) []error) []error
 	listErr     error
 	gets, swaps int
+	suspected   int // identities since
+	suspectErr  error
 }
 
 func (s *scripted) Heads(ctx context.Context) ([]store.Record, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -28,18 +29,19 @@ func (c *storeClaim) diagnose(ctx context.Context) error {
 	}
 	last := len(stored) - 1
 	if stored[last].Generation < h.generation {
-		c.suspect = &h.generation // the namespace itself was rolled back
+		c.suspect, c.proven = &h.generation, slices.Max(h.acked) > 0 // the namespace itself was rolled back
 	}
 	c.noticeRollback(h, stored[:last])
 	c.lostHold = nil
 	return nil
 }
 
-// noticeRollback suspects a store that lost a write which it had acknowledged.
+// noticeRollback suspects a store that lost a write. It is proven where this holder was told that
+// the write is durable: one that was only read may be gone after a crash.
 func (c *storeClaim) noticeRollback(h *hold, stored []store.Record) {
 	for i, r := range stored {
 		if r.Nonce == "" || r.Revision < h.records[i].Revision {
-			c.suspect = &h.generation
+			c.suspect, c.proven = &h.generation, c.proven || r.Revision < h.acked[i]
 			c.report(EventRolledBack, nil, "node", r.Node, "revision", r.Revision,
 				"acknowledged", h.records[i].Revision)
 		}
@@ -91,6 +93,10 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 		if errors.Is(err, ErrNoNamespace) && c.opts.Create { // not a deleted one
 			ns, err = Namespaces(c.st).Create(ctx, c.name, c.scheme, c.opts.creation())
 		}
+		if errors.Is(err, ErrNoNamespace) && c.proven {
+			_, told := c.tellAll(ctx, c.identity)
+			return errors.Join(err, told)
+		}
 		if err != nil {
 			return err
 		}
@@ -103,6 +109,11 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 		}
 		if done(ns, id) {
 			return nil
+		}
+		if c.proven && ns.Floor < c.reached { // nobody has raised it since
+			if id, err = c.tellAll(ctx, ns.Identity); err != nil {
+				return err
+			}
 		}
 		now, err := c.clock(ctx) // a wrong clock must not move everybody's floor
 		if err != nil {
@@ -121,6 +132,19 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 			return err
 		}
 	}
+}
+
+// tellAll gives a store that lost writes another identity, and returns it. Holders of other
+// namespaces see it at their next renewal. All who saw the loss name the identity of before, so it
+// changes once.
+func (c *storeClaim) tellAll(ctx context.Context, was string) (id string, err error) {
+	if err := c.st.Suspect(ctx, was); err != nil {
+		return "", fmt.Errorf("lease: giving the store another identity: %w", err)
+	}
+	if id, err = c.st.Identity(ctx, c.name); err != nil {
+		return "", fmt.Errorf("lease: reading the store's identity: %w", err)
+	}
+	return id, nil
 }
 
 // raise has grants begin above everything that can have been used before now, in a store that may

@@ -128,7 +128,7 @@ func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) e
 		if r.Holder != "" && r.Generation == ns.Generation && r.Label == c.opts.Label &&
 			attempted(r.Nonce, earlier) {
 			if blocks[r.Nonce] = append(blocks[r.Nonce], r); len(blocks[r.Nonce]) == c.opts.Nodes {
-				h.records = blocks[r.Nonce]
+				h.records, h.acked = blocks[r.Nonce], make([]int64, c.opts.Nodes)
 				break
 			}
 		}
@@ -164,7 +164,8 @@ func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 	}
 	h := &hold{generation: t.Generation}
 	for _, k := range blockKeys(t.Namespace, t.Node, t.Nodes) {
-		h.records = append(h.records, store.Record{Key: k, Revision: t.Revision})
+		h.records = append(h.records, store.Record{Key: k, Revision: t.revision(k.Node)})
+		h.acked = append(h.acked, t.revision(k.Node))
 	}
 	c.lostHold, c.reached = h, t.Until
 	return nil
@@ -282,8 +283,8 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (ke
 		unanswered: map[string]bool{}, generation: t.Generation, confirmed: true, from: t.From, until: t.Until,
 	}
 	for _, r := range stored {
-		r.Revision = t.Revision
-		h.records = append(h.records, r)
+		r.Revision = t.revision(r.Node)
+		h.records, h.acked = append(h.records, r), append(h.acked, r.Revision)
 	}
 	c.held = h
 	for _, r := range stored {
@@ -346,10 +347,18 @@ type ticket struct {
 	TTL        time.Duration `json:"ttl"`
 	Label      string        `json:"label"`
 	Holder     string        `json:"holder"`
-	Nonce      string        `json:"nonce"` // of the last write
-	Revision   int64         `json:"revision"`
+	Nonce      string        `json:"nonce"`    // of the last write
+	Revision   int64         `json:"revision"` // of the first node; others of a block may have another
 	Generation int64         `json:"generation"`
 	MAC        string        `json:"mac"` // of all the others, by the key in the namespace's record
+}
+
+// revision returns the one that the store had acknowledged of a node, as far as the ticket says it.
+func (t ticket) revision(node int64) int64 {
+	if node == t.Node {
+		return t.Revision
+	}
+	return 1
 }
 
 // verify is an error unless the namespace's key signed the ticket.

@@ -52,11 +52,10 @@ func (s *Store) List(
 
 // Heads implements [store.Store], by the list of all namespaces that were ever written to.
 func (s *Store) Heads(ctx context.Context) (out []store.Record, err error) {
-	names, err := s.client.Do(ctx, s.client.B().Smembers().Key(s.namespaces()).Build()).AsStrSlice()
+	names, err := s.names(ctx)
 	if err != nil {
-		return nil, s.fail(listName, err)
+		return nil, err
 	}
-	slices.Sort(names)
 	for _, name := range names {
 		rs, err := s.Get(ctx,
 			[]store.Key{{Namespace: name, Node: store.SequenceNode}, {Namespace: name, Node: store.NamespaceNode}})
@@ -67,4 +66,14 @@ func (s *Store) Heads(ctx context.Context) (out []store.Record, err error) {
 	}
 	out = slices.DeleteFunc(out, func(r store.Record) bool { return r.Nonce == "" })
 	return out, nil
+}
+
+// names returns the list of all namespaces that were ever written to, in their order.
+func (s *Store) names(ctx context.Context) ([]string, error) {
+	names, err := s.client.Do(ctx, s.client.B().Smembers().Key(s.namespaces()).Build()).AsStrSlice()
+	if err != nil {
+		return nil, s.fail(listName, err)
+	}
+	slices.Sort(names)
+	return names, nil
 }

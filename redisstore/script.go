@@ -25,9 +25,13 @@ var readBody string
 //go:embed swap.lua
 var swapBody string
 
+//go:embed suspect.lua
+var suspectBody string
+
 var (
-	readScript = newScript(head + readBody)
-	swapScript = newScript(head + swapBody)
+	readScript    = newScript(head + readBody)
+	swapScript    = newScript(head + swapBody)
+	suspectScript = newScript(head + suspectBody)
 )
 
 // script is a Lua script, which servers keep by the SHA-1 of its text.
@@ -125,15 +129,19 @@ func (s *Store) noteReply(ctx context.Context, namespace string, started uint64,
 	return s.check(ctx, namespace, a.run)
 }
 
-// read runs the script that reads. It may be resent: all it writes is what it would then
-// find.
+// read runs the script that reads.
 func (s *Store) read(ctx context.Context, namespace string, args ...string) (reply, error) {
+	return s.ask(ctx, readScript, namespace, args...)
+}
+
+// ask runs a script that may be resent: all it writes is what it would then find.
+func (s *Store) ask(ctx context.Context, sc script, namespace string, args ...string) (reply, error) {
 	if err := checkName(namespace); err != nil {
 		return reply{}, err
 	}
 	started := s.start()
 	a, err := parse(s.send(ctx, s.client, func(known bool) []rueidis.Completed {
-		return []rueidis.Completed{s.call(readScript, known, namespace, args).ToRetryable()}
+		return []rueidis.Completed{s.call(sc, known, namespace, args).ToRetryable()}
 	})[0])
 	if err != nil {
 		return a, s.fail(namespace, err)

@@ -158,6 +158,33 @@ func (s *Store) Identity(ctx context.Context, namespace string) (string, error) 
 	return "redis:" + last.id, nil
 }
 
+// Suspect implements [store.Store], namespace by namespace: who asks in between may still find the
+// identity of before.
+func (s *Store) Suspect(ctx context.Context, identity string) error {
+	names, err := s.names(ctx)
+	if err != nil {
+		return err
+	}
+	names = append(names, listName) // which has the identity of the whole store
+	ids, found := make([]string, len(names)), false
+	for i, name := range names {
+		a, err := s.read(ctx, name, "get", store.NodeText(0))
+		if err != nil {
+			return err
+		}
+		ids[i], found = a.id, found || "redis:"+a.id == identity
+	}
+	for i, name := range names {
+		if !found {
+			break // it has another one already
+		}
+		if _, err := s.ask(ctx, suspectScript, name, ids[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Now implements [store.Store]. In a cluster it is the time of any of its servers.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	t, err := s.client.Do(ctx, s.client.B().Time().Build().ToRetryable()).AsIntSlice()

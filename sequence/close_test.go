@@ -132,6 +132,8 @@ func TestDenseGivesBack(t *testing.T) {
 		}, 21},
 		"the store went back": {func(t *testing.T, st *shaky, s *Sequence) {
 			was := st.record(t, name)
+			id, _ := st.Identity(t.Context(), "")
+			st.become(id) // whoever sees a loss
 			reserve(t, s, 10, 1)
 			synctest.Wait()
 			expect(t, s, 11)

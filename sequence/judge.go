@@ -22,6 +22,9 @@ func (s *source) refresh(ctx context.Context) error {
 		back := s.wentBack(now)
 		if back {
 			s.doubt()
+			if err := s.tellAll(ctx, now.counter.Revision); err != nil {
+				return err
+			}
 		}
 		err = s.judge(ctx, now, back)
 		if err == nil {
@@ -45,6 +48,22 @@ func (s *source) wentBack(now state) bool {
 		now.counter.Revision < k.counter.Revision
 	return max(now.counter.From, now.floor(s.period)) < s.own || now.Confirmed < s.leastConfirmed() ||
 		older && now.Confirmed <= k.Confirmed
+}
+
+// tellAll gives the store another identity, for all that is in it, if the revision of a record is
+// below that of the last take: it lost this take, which it had acknowledged. A lower count alone is
+// no proof, because a copy of this program may have given numbers back.
+func (s *source) tellAll(ctx context.Context, revision int64) error {
+	s.mu.Lock()
+	lost := revision < s.last.Revision
+	s.mu.Unlock()
+	if !lost {
+		return nil
+	}
+	if err := s.store.Suspect(ctx, s.known.Identity); err != nil {
+		return fmt.Errorf("sequence %q: giving the store another identity: %w", s.name, err)
+	}
+	return nil
 }
 
 // leastConfirmed returns which confirmation the definition must have, over all periods.

@@ -49,6 +49,24 @@ func TestAnotherStoreStops(t *testing.T) {
 	expect(t, open(t, st, nil), 51)
 }
 
+// A take that was acknowledged and is gone gives the store another identity, for all that is in it,
+// and only once: until a confirmation the program names the identity of before.
+func TestLostTakeIsToldToAll(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict})
+	was := st.record(t, name)
+	expect(t, s, 1, 2)
+	before, _ := st.Identity(t.Context(), "")
+	st.put(t, was)
+	refused(t, s, ErrRolledBack)
+	after, _ := st.Identity(t.Context(), "")
+	refused(t, s, ErrRolledBack)
+	confirm(t, st, Confirmation{Floor: new(int64(50))})
+	expect(t, s, 50)
+	if id, _ := st.Identity(t.Context(), ""); after == before || id != after {
+		t.Errorf("the store was %q, then %q, and is %q", before, after, id)
+	}
+}
+
 // Trust: a store with another identity has lost nothing.
 func TestAnotherStoreIsTrusted(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict, AfterFailover: Trust})

@@ -51,6 +51,9 @@ func (s *source) take(ctx context.Context, n int64) (span, error) {
 	back := k.Confirmed < s.leastConfirmed() || r.Revision <= k.counter.Revision || r.PrevUntil < s.own
 	if back { // at once, because what follows may fail, and later takes may hide it
 		s.doubt()
+		if err := s.tellAll(ctx, r.Revision-1); err != nil {
+			return span{}, err
+		}
 	} else { // even if it cannot be used
 		s.saw(r.Revision)
 	}

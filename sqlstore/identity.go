@@ -53,6 +53,27 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	return s.dialect.name + ":" + s.told.id, nil
 }
 
+// Suspect implements [store.Store].
+func (s *Store) Suspect(ctx context.Context, identity string) error {
+	if id, err := s.Identity(ctx, ""); err != nil || id != identity {
+		return err
+	}
+	s.mu.Lock()
+	suspect := s.told.dataID
+	s.mu.Unlock()
+	return s.use(ctx, toWrite, func(c querier, v view) (info serverInfo, err error) {
+		own, ok := c.(*sql.Conn)
+		if !ok {
+			return info, errPutBack // a caller's transaction may be rolled back
+		}
+		if err := s.newIdentity(ctx, own, v.file, suspect); err != nil {
+			return info, err
+		}
+		_, info, err = records(c.QueryContext(ctx, s.dialect.probe))
+		return info, err
+	})
+}
+
 // wentBack completes what a server said, and reports whether data of the identity that was known
 // has lost something.
 func (v view) wentBack(info *serverInfo) (bool, error) {

@@ -54,6 +54,7 @@ func MySQL() Dialect {
 		optional: mysqlTriggers,
 		probe:    mysqlProbe,
 		reloaded: "0",
+		renewed:  []string{"UPDATE snowfence_meta SET value = ? WHERE name = 'id'"},
 		now:      "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
 		share:    " LOCK IN SHARE MODE",
 		settings: []string{
@@ -90,11 +91,11 @@ var mysqlTriggers = []string{
 // for MariaDB alone, which knows when a row was written. A restored table was made in another
 // second, which is the same number in every time zone, and not known while the table changes.
 const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0, CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':'," +
-	" COALESCE((SELECT CONCAT(value /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */) FROM snowfence_meta" +
-	" WHERE name = 'id'), 'no id'), ':', t.made), '', CASE WHEN t.made IS NULL THEN 'somebody is changing the table " +
+	" COALESCE(CONCAT(value /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */), 'no id'), ':', t.made)," +
+	" COALESCE(value, ''), CASE WHEN t.made IS NULL THEN 'somebody is changing the table " +
 	"snowfence_lease: try again' ELSE " + mysqlRefusal + " END, 0, '', 0 FROM (SELECT (SELECT" +
 	" UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = DATABASE()" +
-	" AND table_name = 'snowfence_lease') AS made) t"
+	" AND table_name = 'snowfence_lease') AS made) t LEFT JOIN snowfence_meta ON name = 'id'"
 
 const mysqlRefusal = "CASE" +
 	" WHEN CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN 'the server is read_only, as replicas are, which " +

@@ -237,6 +237,12 @@ func (k link) Identity(ctx context.Context, _ string) (string, error) {
 	return out.(string), nil
 }
 
+// Suspect implements store.Store.
+func (k link) Suspect(ctx context.Context, identity string) error {
+	_, err := k.ask(ctx, "suspect", func() any { k.p.s.suspect(k.p, identity); return nil }, nil)
+	return err
+}
+
 // Now implements store.Store.
 func (k link) Now(ctx context.Context) (time.Time, error) {
 	if !k.p.s.store.clock {

@@ -118,10 +118,10 @@ func (s *sim) strikeStore(f Fault, chance float64) {
 	case faultOutage:
 		st.down = max(st.down, s.now+time.Duration(chance*chance*float64(2*s.ttl)))
 	case faultPromoted:
-		st.identity++
+		st.become()
 	case faultMoved: // another server with the data of an older moment
-		st.identity++
 		s.setBack()
+		st.become()
 		s.silence(func(c *counter) bool { return c.lossy(st) })
 	case faultSetBack:
 		before := maps.Clone(st.records)
@@ -141,6 +141,7 @@ func (s *sim) strikeStore(f Fault, chance float64) {
 		for _, r := range st.nodes() {
 			if chance -= 1 / float64(s.last+1); chance < 0 {
 				delete(st.records, r.Key)
+				st.lost = true
 				s.forget(&r.Node)
 				s.gone[r.Nonce] = setBack{s.now, s.raises()}
 				return

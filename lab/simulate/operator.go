@@ -46,6 +46,26 @@ func (d direct) Swap(_ context.Context, writes []store.Write) []error {
 
 func (d direct) Identity(context.Context, string) (string, error) { return d.s.store.name(), nil }
 
+func (d direct) Suspect(_ context.Context, identity string) error {
+	d.s.suspect(d.s.operator, identity)
+	return nil
+}
+
+// suspect gives the store another identity, for one who says that it lost a write. It must have:
+// once for each loss, whoever comes late.
+func (s *sim) suspect(p *process, identity string) {
+	st := s.store
+	if st.name() != identity {
+		return
+	}
+	if !st.lost {
+		s.violate("%s suspects a store that lost nothing since it had another identity", p.name)
+	}
+	st.become()
+	s.figures.Suspected++
+	s.trace("%s suspects the store, which is %s now", p.name, st.name())
+}
+
 // swap is a write that has reached the store.
 func (s *sim) swap(p *process, w store.Write) error {
 	veto := s.store.get([]store.Key{w.New.Key})[0].Veto

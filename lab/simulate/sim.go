@@ -66,6 +66,7 @@ type Figures struct {
 	Calls     int64            `json:"store_calls"` // to the store
 	IDs       int64            `json:"ids"`         // made and checked
 	Layouts   int64            `json:"-"`           // changes of layout that were carried out
+	Suspected int64            `json:"-"`           // changes of the store's identity by those who saw a loss
 	Unseen    int64            `json:"unseen"`      // made twice where no lease can see it: see excused
 	Takes     int64            `json:"takes"`       // of sequences, that were answered
 	Numbers   int64            `json:"numbers"`     // of sequences, given out and checked
@@ -92,6 +93,7 @@ func (f *Figures) add(o *Figures) {
 	f.Calls += o.Calls
 	f.IDs += o.IDs
 	f.Layouts += o.Layouts
+	f.Suspected += o.Suspected
 	f.Unseen += o.Unseen
 	f.Takes += o.Takes
 	f.Numbers += o.Numbers

@@ -33,6 +33,10 @@ func TestNothingCollides(t *testing.T) {
 		"can see it, in %v, seeds 1 to %d",
 		f.Grants, f.Renewals, f.Calls, f.Injected(), f.Layouts, f.IDs, f.Unseen, f.Virtual, f.Seeds)
 	t.Logf("%d takes of sequences, %d numbers, %d of them where nobody can see it", f.Takes, f.Numbers, f.Repeated)
+	t.Logf("%d times the store got another identity, because somebody saw that it lost a write", f.Suspected)
+	if f.Suspected == 0 {
+		t.Error("nobody told the others of a loss")
+	}
 	if f.Takes == 0 || f.Numbers == 0 {
 		t.Error("no program took numbers")
 	}

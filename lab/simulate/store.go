@@ -17,6 +17,7 @@ import (
 type medium struct {
 	records  map[store.Key]store.Record
 	identity int
+	lost     bool // it lost a write after it got its identity
 	clock    bool // it has a time of its own, the true one
 	down     time.Duration
 	backup   map[store.Key]store.Record
@@ -92,9 +93,12 @@ func (st *medium) add(a store.Addition) (store.Record, error) {
 	return r, nil
 }
 
+// become gives the store another identity.
+func (st *medium) become() { st.identity, st.lost = st.identity+1, false }
+
 func (st *medium) name() string { return "store " + strconv.Itoa(st.identity) }
 
 // save takes a backup, and restore goes back to it.
 func (st *medium) save() { st.backup = maps.Clone(st.records) }
 
-func (st *medium) restore() { st.records = maps.Clone(st.backup) }
+func (st *medium) restore() { st.records, st.lost = maps.Clone(st.backup), true }

@@ -21,8 +21,10 @@ type Memory struct {
 	records map[Key]Record
 }
 
-// NewMemory returns an empty
-func NewMemory() *Memory { return &Memory{id: "memory:" + rand.Text(), records: map[Key]Record{}} }
+// NewMemory returns an empty store.
+func NewMemory() *Memory { return &Memory{id: newID(), records: map[Key]Record{}} }
+
+func newID() string { return "memory:" + rand.Text() }
 
 // Get implements [Store].
 func (m *Memory) Get(ctx context.Context, keys []Key) ([]Record, error) {
@@ -99,4 +101,18 @@ func (m *Memory) Swap(ctx context.Context, writes []Write) []error {
 }
 
 // Identity implements [Store].
-func (m *Memory) Identity(context.Context, string) (string, error) { return m.id, nil }
+func (m *Memory) Identity(context.Context, string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.id, nil
+}
+
+// Suspect implements [Store].
+func (m *Memory) Suspect(_ context.Context, identity string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.id == identity {
+		m.id = newID()
+	}
+	return nil
+}

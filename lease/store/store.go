@@ -104,6 +104,11 @@ type Store interface {
 	// other method, ends the lease. After any other error the grant is not used yet.
 	Identity(ctx context.Context, namespace string) (string, error)
 
+	// Suspect gives the store another identity, of all namespaces, if it has the given one. A
+	// caller saw that the store lost a write under that identity. After a nil the store has another
+	// one for everybody, now or before the call.
+	Suspect(ctx context.Context, identity string) error
+
 	// Now returns the store's time, or the zero time if it has no clock. It
 	// helps to choose nodes and to notice wrong clocks. It never decides safety.
 	Now(ctx context.Context) (time.Time, error)
@@ -122,6 +127,9 @@ func (Basic) Add(context.Context, Addition) (Record, error) { return Record{}, e
 
 // Identity returns "": the store has none.
 func (Basic) Identity(context.Context, string) (string, error) { return "", nil }
+
+// Suspect has no identity to change.
+func (Basic) Suspect(context.Context, string) error { return nil }
 
 // Now returns the zero time: the store has no clock.
 func (Basic) Now(context.Context) (time.Time, error) { return time.Time{}, nil }

@@ -100,6 +100,9 @@ func (s *Service) acquire(ctx context.Context, namespace string, r wire.Request)
 		if r.Within != (snowfence.NodeRange{}) {
 			r.Within.Until = min(r.Within.Until, sp.Scheme().Nodes())
 		}
+		if err = s.look(ctx); err != nil {
+			return Granted{}, err
+		}
 		if g.Lease, err = s.leases(sp).Acquire(ctx, namespace, r); err != nil {
 			return Granted{}, err
 		}

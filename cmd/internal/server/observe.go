@@ -103,6 +103,11 @@ func (s *observed) Identity(ctx context.Context, namespace string) (string, erro
 	return id, s.wrapError(err)
 }
 
+// Suspect implements [store.Store].
+func (s *observed) Suspect(ctx context.Context, identity string) error {
+	return s.wrapError(s.Store.Suspect(ctx, identity))
+}
+
 // Now implements [store.Store].
 func (s *observed) Now(ctx context.Context) (time.Time, error) {
 	now, err := s.Store.Now(ctx)

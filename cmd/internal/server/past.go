@@ -56,6 +56,9 @@ func (sp *Space) backfill(ctx context.Context, node int64) (*lease.Backfill, err
 	if b != nil {
 		return b, nil
 	}
+	if err := sp.service.look(ctx); err != nil {
+		return nil, err
+	}
 	b, err := lease.OpenBackfill(ctx, sp.service.store, sp.Name, sp.Scheme(), node)
 	if err != nil {
 		return nil, err

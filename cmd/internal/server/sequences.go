@@ -144,7 +144,11 @@ func (s *Service) Sequence(ctx context.Context, name string) (*Sequence, error) 
 func (s *Service) openSequence(name string, o *opening) {
 	ctx, cancel := withStoreTimeout(s.life)
 	defer cancel()
-	open, err := openNumbers(ctx, s.counts, name, &sequence.Options{Logger: s.opts.Logger})
+	var open source
+	err := s.look(ctx)
+	if err == nil {
+		open, err = openNumbers(ctx, s.counts, name, &sequence.Options{Logger: s.opts.Logger})
+	}
 	if err != nil {
 		switch err = sequenceError(name, err); {
 		case s.life.Err() != nil:

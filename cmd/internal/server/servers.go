@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/view"
+	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -89,6 +90,36 @@ func serverOf(r store.Record, now time.Time) (one *pb.ServerInfo, there bool) {
 	return one, r.At > now.Add(-goneAfter).UnixMilli() && err == nil
 }
 
+// witness is the last write of a server's record that the store acknowledged.
+type witness struct {
+	record   store.Record
+	identity string // of the store then
+}
+
+// look gives a store another identity if it lost the record of this server, or has an older one. A
+// server looks before it hands out what such a store would hand out again. Another server may have
+// taken the record: then it is a later one.
+func (s *Service) look(ctx context.Context) error {
+	w := s.witness.Load()
+	if w == nil {
+		return nil
+	}
+	rs, err := s.store.Get(ctx, []store.Key{w.record.Key})
+	if err != nil {
+		return fmt.Errorf("looking for the record of this server: %w", err)
+	}
+	if r := rs[0]; r.Revision > w.record.Revision || r.Nonce == w.record.Nonce {
+		return nil
+	}
+	if err := s.store.Suspect(ctx, w.identity); err != nil {
+		return fmt.Errorf("giving the store another identity: %w", err)
+	}
+	if s.witness.CompareAndSwap(w, nil) {
+		s.opts.Logger.Error(lease.EventRolledBack, "revision", rs[0].Revision, "acknowledged", w.record.Revision)
+	}
+	return nil
+}
+
 // Announce keeps the record of this server until ctx ends. A failure only hides it from the list.
 func (s *Service) Announce(ctx context.Context) {
 	a := &announcer{service: s, since: s.now().UTC()}
@@ -125,7 +156,10 @@ func (a *announcer) look(ctx context.Context) {
 	}
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	if err = a.write(ctx, string(data)); err != nil {
+	if err = s.look(ctx); err == nil {
+		err = a.write(ctx, string(data))
+	}
+	if err != nil {
 		a.record, a.next = store.Record{}, s.now().Add(announceAgain)
 		if !a.failed {
 			s.opts.Logger.Debug("this server is not in the list of servers", "cause", err)
@@ -157,8 +191,7 @@ func (a *announcer) write(ctx context.Context, data string) error {
 			At: now.UnixMilli(), Data: data,
 		}
 		if err = a.service.store.Swap(ctx, []store.Write{{Old: old.Nonce, New: r}})[0]; err == nil {
-			a.record = r
-			return nil
+			return a.keep(ctx, r)
 		}
 		a.record = store.Record{}
 		if !errors.Is(err, store.ErrLost) {
@@ -166,6 +199,17 @@ func (a *announcer) write(ctx context.Context, data string) error {
 		}
 	}
 	return err
+}
+
+// keep remembers a record that the store acknowledged.
+func (a *announcer) keep(ctx context.Context, r store.Record) error {
+	id, err := a.service.store.Identity(ctx, serversName)
+	if err != nil {
+		return fmt.Errorf("reading the store's identity: %w", err)
+	}
+	a.record = r
+	a.service.witness.Store(&witness{r, id})
+	return nil
 }
 
 // place returns the record that is this server's, or that of a server that is gone, or the first

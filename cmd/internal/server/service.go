@@ -97,6 +97,7 @@ type Service struct {
 	ended bool
 
 	sequences sequences
+	witness   atomic.Pointer[witness] // nil before the server has a record
 
 	waiting   atomic.Int64    // IDs of batches that are on their way to callers
 	buffers   sync.Pool       // of *[]snowfence.ID, for such batches

@@ -167,6 +167,9 @@ func (sp *Space) Generator(ctx context.Context) (*snowfence.Generator, error) {
 
 // start leases nodes and makes a generator on them.
 func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
+	if err := sp.service.look(ctx); err != nil {
+		return nil, err
+	}
 	ns, err := lease.Namespaces(sp.service.store).Show(ctx, sp.Name)
 	if err != nil {
 		if errors.Is(err, lease.ErrNoNamespace) {

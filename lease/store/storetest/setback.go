@@ -161,6 +161,34 @@ func testVanished(w *world) {
 	}
 }
 
+// testVanishedBeside has a record vanish in one namespace. The leases of another one begin above
+// what was granted there, too.
+func testVanishedBeside(w *world) {
+	const beside = "beside"
+	if id, err := w.st.Store.Identity(w.ctx, beside); err != nil || id == "" {
+		w.must(err)
+		return // others cannot hear of it
+	}
+	op := lease.Namespaces(w.st)
+	_, err := op.Create(w.ctx, beside, w.scheme, wide())
+	w.must(err)
+	open := func() *lease.Lease {
+		l, err := lease.Open(w.ctx, w.st, beside, w.scheme, w.options(0))
+		w.must(err)
+		w.Cleanup(l.Orphan)
+		return l
+	}
+	top := open().Status().Grant.Until
+	u := w.on(4)
+	w.st.vanish(w.record(4))
+	w.sleep(ttl / 3)
+	u.noticed()
+	open()
+	if ns, err := op.Show(w.ctx, beside); err != nil || ns.Generation != 2 || ns.Floor < top {
+		w.Errorf("granted were ticks to %d, and grants begin at the floor of %+v, %v", top, ns, err)
+	}
+}
+
 func testVanishedNamespace(w *world)  { w.vanishedNamespace(store.NamespaceNode) }
 func testVanishedEverything(w *world) { w.vanishedNamespace(15) }
 

@@ -131,6 +131,49 @@ func testAnswers(w *world) {
 	w.record(0)
 }
 
+// testSuspect gives the store another identity, once: who comes later names the one of before.
+func testSuspect(w *world) {
+	other := sample("other", store.NamespaceNode, 1)
+	w.swapAll(store.Write{New: other})
+	names := []string{"", name, "other"}
+	identities := func() (ids []string) {
+		w.Helper()
+		for _, n := range names {
+			id, err := w.st.Store.Identity(w.ctx, n)
+			w.must(err)
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	for i, n := range names {
+		before := identities()
+		if before[i] == "" {
+			return // it has none
+		}
+		w.must(w.st.Store.Suspect(w.ctx, "not "+before[i]))
+		if after := identities(); !slices.Equal(after, before) {
+			w.Errorf("Suspect of an identity that the store has not: it was %q, and is %q", before, after)
+		}
+		w.must(w.st.Store.Suspect(w.ctx, before[i]))
+		after := identities()
+		for j := range names {
+			if after[j] == before[j] {
+				w.Errorf("Suspect of the identity of %q: that of %q is still %q", n, names[j], after[j])
+			}
+		}
+		w.must(w.st.Store.Suspect(w.ctx, before[i]))
+		if again := identities(); !slices.Equal(again, after) {
+			w.Errorf("Suspect of an identity of before: it was %q, and is %q", after, again)
+		}
+	}
+	rs, err := w.st.Store.Get(w.ctx, []store.Key{other.Key})
+	w.must(err)
+	if rs[0] != other {
+		w.Errorf("Suspect left %+v, want %+v", rs[0], other)
+	}
+	w.swapAll(store.Write{Old: other.Nonce, New: sample("other", store.NamespaceNode, 2)})
+}
+
 func testSwap(w *world) {
 	first, second := sample("swap", 1, 1), sample("swap", 1, 2)
 	second.Holder, second.Data = "", ""

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ type told struct {
 	*store.Memory
 	err         error
 	pins, unpin int
+	suspected   []string
 }
 
 var toldTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -36,6 +38,11 @@ func (s *told) Add(_ context.Context, a store.Addition) (store.Record, error) {
 
 func (s *told) Identity(_ context.Context, namespace string) (string, error) {
 	return "identity of " + namespace, s.err
+}
+
+func (s *told) Suspect(_ context.Context, identity string) error {
+	s.suspected = append(s.suspected, identity)
+	return s.err
 }
 
 func (s *told) Now(context.Context) (time.Time, error) { return toldTime, s.err }
@@ -67,6 +74,8 @@ func swallowed(ctx context.Context, wrap func(store.Store) store.Store) (faults 
 		}
 		id, err := st.Identity(ctx, "a")
 		check("Identity", err, id == "identity of a")
+		err = st.Suspect(ctx, "one")
+		check("Suspect", err, slices.Equal(inner.suspected, []string{"one"}))
 		now, err := st.Now(ctx)
 		check("Now", err, now.Equal(toldTime))
 		unpin, err := st.Pin(ctx)

@@ -51,6 +51,10 @@ func (o oneIdentity) Identity(ctx context.Context, _ string) (string, error) {
 	return o.Store.Identity(ctx, "")
 }
 
+type noSuspicion struct{ store.Store }
+
+func (noSuspicion) Suspect(context.Context, string) error { return nil }
+
 type noClock struct{ store.Store }
 
 func (noClock) Now(context.Context) (time.Time, error) { return time.Time{}, nil }
@@ -86,10 +90,11 @@ func TestWrapperThatSwallowsIsFound(t *testing.T) {
 		"the store itself":  {func(st store.Store) store.Store { return st }, "[]"},
 		"a group":           {lease.Group, "[]"},
 		"a faulty store":    {func(st store.Store) store.Store { return newFaulty(st) }, "[Now Now]"}, // on purpose
-		"embeds Basic":      {func(st store.Store) store.Store { return basic{st: st} }, "[Add Identity Now Pin Add Identity Now Pin]"},
+		"embeds Basic":      {func(st store.Store) store.Store { return basic{st: st} }, "[Add Identity Suspect Now Pin Add Identity Suspect Now Pin]"},
 		"no addition":       {func(st store.Store) store.Store { return noAdd{st} }, "[Add Add]"},
 		"no identity":       {func(st store.Store) store.Store { return noIdentity{st} }, "[Identity Identity]"},
 		"no namespace":      {func(st store.Store) store.Store { return oneIdentity{st} }, "[Identity]"},
+		"no suspicion":      {func(st store.Store) store.Store { return noSuspicion{st} }, "[Suspect Suspect]"},
 		"no clock":          {func(st store.Store) store.Store { return noClock{st} }, "[Now Now]"},
 		"no pin":            {func(st store.Store) store.Store { return noPin{st} }, "[Pin Pin]"},
 		"a pin that stays":  {func(st store.Store) store.Store { return keepsPin{st} }, "[Pin]"},

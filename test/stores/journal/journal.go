@@ -218,5 +218,21 @@ func (s *Store) Identity(context.Context, string) (string, error) {
 	return s.id, nil
 }
 
+// Suspect implements store.Store: the last line with an ID counts.
+func (s *Store) Suspect(_ context.Context, identity string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken != nil || s.id != identity {
+		return s.broken
+	}
+	id := rand.Text()
+	if err := errors.Join(s.add(line{ID: id}), s.f.Sync()); err != nil {
+		s.broken = fmt.Errorf("journal: %s: it is not known what is on the disk: open it again: %w", s.path, err)
+		return s.broken
+	}
+	s.id = id
+	return nil
+}
+
 // Close closes the file. What was acknowledged is in it.
 func (s *Store) Close() error { return s.f.Close() }

@@ -1,0 +1,122 @@
+package server
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
+)
+
+// putBack writes a record by other means; one without a nonce is gone.
+func putBack(t *testing.T, st store.Store, r store.Record) {
+	t.Helper()
+	rs, err := st.Get(t.Context(), []store.Key{r.Key})
+	if err == nil {
+		err = st.Swap(t.Context(), []store.Write{{Old: rs[0].Nonce, New: r}})[0]
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A server whose record is gone, or older than the one that was acknowledged, gives the store
+// another identity at its next heartbeat, once. That another server took the record says nothing,
+// and an error in between does not let it forget.
+func TestRecordIsAWitness(t *testing.T) {
+	for name, c := range map[string]struct {
+		harm func(first, last store.Record) store.Record
+		want bool
+	}{
+		"gone":        {func(_, last store.Record) store.Record { return store.Record{Key: last.Key} }, true},
+		"older":       {func(first, _ store.Record) store.Record { return first }, true},
+		"replaced":    {func(_, last store.Record) store.Record { last.Nonce = "other"; return last }, true},
+		"as it was":   {func(_, last store.Record) store.Record { return last }, false},
+		"another's":   {func(_, last store.Record) store.Record { last.Nonce, last.Revision = "other", 9; return last }, false},
+		"another's 2": {func(_, last store.Record) store.Record { last.Nonce, last.Revision = "other", 3; return last }, false},
+	} {
+		for _, failed := range []bool{false, true} {
+			st := &slowStore{Store: store.NewMemory()}
+			s := New(st, Options{Label: "a"})
+			a := &announcer{service: s}
+			beat := func() {
+				a.next = time.Time{}
+				a.record.Data = "" // as if it held other nodes
+				a.look(t.Context())
+			}
+			beat()
+			first := s.witness.Load().record
+			beat()
+			last := s.witness.Load().record
+			if failed {
+				st.fail(errors.New("away"))
+				beat()
+				st.fail(nil)
+			}
+			before, _ := st.Identity(t.Context(), "")
+			putBack(t, st.Store, c.harm(first, last))
+			beat()
+			after, _ := st.Identity(t.Context(), "")
+			if (after != before) != c.want {
+				t.Errorf("%s, failed before: %t: the store was %q and is %q", name, failed, before, after)
+			}
+			for range 3 {
+				beat()
+			}
+			if id, _ := st.Identity(t.Context(), ""); id != after || s.witness.Load() == nil {
+				t.Errorf("%s: afterwards it was %q and is %q", name, after, id)
+			}
+		}
+	}
+}
+
+// A server whose store was rolled back since its last heartbeat looks before it hands out a node:
+// what it grants begins above what the store has forgotten.
+func TestServerLooksBeforeItGrants(t *testing.T) {
+	st := store.NewMemory()
+	l, err := snowfence.ParseLayout("snowfence")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scheme, err := snowfence.NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.Namespaces(st).Create(t.Context(), "n", scheme, nil); err != nil {
+		t.Fatal(err)
+	}
+	s := New(st, Options{Label: "a"})
+	a := &announcer{service: s}
+	a.look(t.Context())
+	node := int64(3)
+	acquire := func() snowfence.Grant {
+		t.Helper()
+		g, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: "b", Node: &node})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return g.Grant
+	}
+	acquire()
+	var backup []store.Record
+	for _, n := range []string{"n", serversName} {
+		rs, err := st.List(t.Context(), n, snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		backup = append(backup, rs...)
+	}
+	a.next = time.Time{}
+	a.look(t.Context()) // a heartbeat after the backup
+	lost := acquire()
+	for _, r := range backup {
+		putBack(t, st, r)
+	}
+	if g := acquire(); g.From < lost.Until {
+		t.Errorf("%+v is granted after %+v", g, lost)
+	}
+}

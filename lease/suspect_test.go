@@ -1,0 +1,236 @@
+package lease
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
+)
+
+// Suspect gives the stage's store another identity.
+func (s *scripted) Suspect(_ context.Context, identity string) error {
+	if s.id == identity {
+		s.id += " and another"
+		s.suspected++
+	}
+	return s.suspectErr
+}
+
+// gone lets a record vanish.
+func (g *stage) gone(node int64) {
+	g.Helper()
+	g.change(node, func(r *store.Record) { *r = store.Record{Key: r.Key} })
+}
+
+// A record that was acknowledged, and is gone or older, gives the store another identity. One that
+// was only read says nothing: a database may show what a crash then undoes.
+func TestWhatShowsALoss(t *testing.T) {
+	swapOnce := func(g *stage, before func()) {
+		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+			g.st.onSwap = nil
+			before()
+			return do(ws)
+		}
+	}
+	for name, c := range map[string]struct {
+		harm func(g *stage)
+		want int
+	}{
+		"a record is gone":           {func(g *stage) { g.gone(5) }, 1},
+		"a record is older":          {func(g *stage) { g.change(5, func(r *store.Record) { r.Revision-- }) }, 1},
+		"a record is another's":      {func(g *stage) { g.change(5, func(r *store.Record) { r.Revision++ }) }, 0},
+		"the namespace is older":     {func(g *stage) { g.rename(func(ns *Namespace) { ns.Generation-- }) }, 1},
+		"the namespace is another's": {func(g *stage) { g.rename(func(ns *Namespace) { ns.Generation++ }) }, 0},
+		"the namespace is gone":      {func(g *stage) { g.gone(store.NamespaceNode) }, 1},
+		"the store is another one":   {func(g *stage) { g.st.id = "two" }, 0},
+		"somebody has seen to it": {func(g *stage) {
+			g.gone(5)
+			g.rename(func(ns *Namespace) { ns.Generation, ns.Floor = ns.Generation+1, g.c.reached })
+		}, 0},
+		"it has another identity by now": {func(g *stage) { g.gone(5); g.st.id = "two" }, 0},
+		"a write that was only read": {func(g *stage) {
+			before := g.record(5)
+			g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+				do(ws)
+				return silent(len(ws))
+			}
+			_, _ = g.c.renew(t.Context()) // has no answer
+			swapOnce(g, func() { g.change(5, func(r *store.Record) { *r = before }) })
+		}, 0},
+	} {
+		g := holding(t)
+		c.harm(g)
+		for range 3 {
+			_ = g.do(g.c.next(t.Context()))
+		}
+		if g.st.suspected != c.want {
+			t.Errorf("%s: the store got another identity %d times, want %d", name, g.st.suspected, c.want)
+		}
+	}
+	g := empty(t, withRollback)
+	swapOnce(g, func() { g.gone(5) })
+	g.change(5, func(r *store.Record) { r.Revision = 3 })
+	if err := g.do(g.c.next(t.Context())); err == nil || g.st.suspected != 0 {
+		t.Errorf("an acquisition that was never acknowledged: %v, %d", err, g.st.suspected)
+	}
+}
+
+// A store that does not answer is asked again, and grants nothing until it does.
+func TestLossIsToldAgain(t *testing.T) {
+	g := holding(t)
+	g.gone(5)
+	g.st.suspectErr = errSilent
+	for range 3 {
+		if err := g.do(g.c.next(t.Context())); err == nil {
+			t.Fatal("a store that lost a write granted another node before all were told")
+		}
+	}
+	g.st.suspectErr = nil
+	g.must(g.do(g.c.next(t.Context())))
+	if ns, err := readNamespace(t.Context(), g.st, "n"); err != nil || ns.Identity != g.st.id || g.st.suspected != 1 {
+		t.Errorf("%+v, %v; the store is %q", ns, err, g.st.id)
+	}
+}
+
+// turns counts the identities of a store.
+type turns struct {
+	*store.Memory
+	mu sync.Mutex
+	n  int
+}
+
+func (s *turns) Suspect(ctx context.Context, identity string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if id, _ := s.Identity(ctx, ""); id == identity {
+		s.n++
+	}
+	return s.Memory.Suspect(ctx, identity)
+}
+
+// apart is a store that does not answer until it is let go.
+type apart struct {
+	store.Store
+	gone *atomic.Bool
+}
+
+func (a apart) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+	if a.gone.Load() {
+		return nil, errSilent
+	}
+	return a.Store.Get(ctx, keys)
+}
+
+func (a apart) Swap(ctx context.Context, ws []store.Write) []error {
+	if a.gone.Load() {
+		return silent(len(ws))
+	}
+	return a.Store.Swap(ctx, ws)
+}
+
+// Two rows are deleted under 100 holders of two namespaces. One holder notices, and all of both
+// begin above what was granted, once. The other one comes late, and nothing happens again.
+func TestDeletedRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		layout, err := snowfence.ParseLayout("time=41,node=8,seq=12,epoch=1999-01-01,tick=1ms")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := snowfence.NewScheme(layout)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, late := &turns{Memory: store.NewMemory()}, new(atomic.Bool)
+		var all []*Lease
+		var top int64
+		for i := range int64(100) {
+			name, through := fmt.Sprint("n", i%2), store.Store(st)
+			if i == 98 {
+				through = apart{st, late}
+			}
+			l, err := Open(t.Context(), through, name, s, &Options{Create: true, Node: &i})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Orphan()
+			all, top = append(all, l), max(top, l.Status().Grant.Until)
+		}
+		late.Store(true)
+		for _, node := range []int64{1, 98} {
+			key := store.Key{Namespace: fmt.Sprint("n", node%2), Node: node}
+			rs, err := st.Get(t.Context(), []store.Key{key})
+			if err == nil {
+				err = st.Swap(t.Context(), []store.Write{{Old: rs[0].Nonce, New: store.Record{Key: key}}})[0]
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		look := func(when string) {
+			t.Helper()
+			for i := range 2 {
+				ns, err := Namespaces(st).Show(t.Context(), fmt.Sprint("n", i))
+				if err != nil || ns.Generation != 2 || ns.Floor < top || st.n != 1 {
+					t.Errorf("%s: %d identities since, floor %d after %d, generation %d, %v", when, st.n, ns.Floor,
+						top, ns.Generation, err)
+				}
+			}
+			for i, l := range all {
+				if g := l.Status().Grant; (i != 98 || !late.Load()) && g.From < top {
+					t.Errorf("%s: node %d is granted %+v, and %d was", when, i, g, top)
+				}
+			}
+		}
+		time.Sleep(DefaultTTL)
+		look("all but one")
+		late.Store(false)
+		time.Sleep(4 * DefaultTTL)
+		look("the last")
+		if slices.ContainsFunc(all, func(l *Lease) bool { return !l.Status().Held }) {
+			t.Error("a lease makes no IDs")
+		}
+	})
+}
+
+// The nodes of a block may have been written unequally often before it was leased. A ticket that
+// was lost to another holder of such a block shows no rollback.
+func TestLostTicketOfABlock(t *testing.T) {
+	w := newTicketWorld(t)
+	node := int64(8)
+	o := w.options()
+	o.Node = &node
+	for range 5 {
+		if _, err := acquired(t.Context(), w.st, "n", w.scheme, wire.Request{}, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.Nodes = 2
+	var tickets [2]ticket
+	for i := range tickets {
+		var err error
+		if tickets[i], err = acquired(t.Context(), w.st, "n", w.scheme, wire.Request{}, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, _ := w.st.Identity(t.Context(), "n")
+	if _, err := tickets[0].Renew(t.Context(), w.st, w.scheme, rand.Text(), nil, o); !errors.Is(err, store.ErrLost) {
+		t.Error(err)
+	}
+	r := wire.Request{Lost: tickets[0].bytes()}
+	if _, err := acquired(t.Context(), w.st, "n", w.scheme, r, o); err != nil {
+		t.Error(err)
+	}
+	if id, _ := w.st.Identity(t.Context(), "n"); id != before || w.generation() != 1 {
+		t.Errorf("the store was %q and is %q, in generation %d", before, id, w.generation())
+	}
+}
