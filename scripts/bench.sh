@@ -6,6 +6,10 @@
 # rows and not one: the ratios between rows are the point. ROUNDS and TIME are for trying things out; fewer than 6
 # rounds have no 95 % confidence interval. PARTS says what is measured; of the rest the last results in bin/ stand.
 set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/setup.sh tests
+scripts/setup.sh wrk openjdk-17-jdk-headless
 
 rounds=${ROUNDS:-10} time=${TIME:-100ms} parts=${PARTS:-library server holders sequences compat clib}
 mkdir -p bin docs
@@ -67,7 +71,7 @@ btree() {
 clib() {
 	rm -f bin/languages.txt
 	(cd test && go test ./clients/clib -run '^$' -bench '^BenchmarkLanguages$' -benchtime 1x -timeout 60m -rounds "$rounds" -figures "$PWD/../bin/languages.txt") >&2
-	[ -s bin/languages.txt ] || { echo "bench: the languages were not measured: make setup installs them" >&2 && exit 1; }
+	[ -s bin/languages.txt ] || { echo "bench: the languages were not measured: make test installs them" >&2 && exit 1; }
 }
 
 # The databases print their ratios, and have no table.
@@ -75,7 +79,7 @@ sql() {
 	local log
 	log=$(mktemp)
 	(cd test && go test ./stores/insql -run '^$' -bench '^BenchmarkInserts$' -benchtime 1x -timeout 30m -rounds "${ROUNDS:-5}") | tee "$log"
-	[ "$(grep -c 'median of' "$log")" = 4 ] || { echo "bench: a database was not measured: make setup installs it" >&2 && exit 1; }
+	[ "$(grep -c 'median of' "$log")" = 4 ] || { echo "bench: a database was not measured: make test installs it" >&2 && exit 1; }
 	rm -f "$log"
 }
 

@@ -14,7 +14,7 @@ go build -o bin/strict ./scripts/strict
 run() { # run GOARCH EMULATOR [FLAG...]
 	local arch=$1 emulator=$2
 	shift 2
-	command -v "${emulator%% *}" >/dev/null || { echo "make cross: ${emulator%% *} is missing (Debian: qemu-user-static)" >&2 && exit 1; }
+	command -v "${emulator%% *}" >/dev/null || { echo "make prove PART=cross: ${emulator%% *} is missing (Debian: qemu-user-static)" >&2 && exit 1; }
 	echo "-- $arch, $emulator"
 	CGO_ENABLED=0 GOARCH=$arch bin/strict -exec "$emulator" -count=1 "$@" "${packages[@]}"
 }

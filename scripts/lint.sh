@@ -26,7 +26,7 @@ narrow() { git ls-files --cached --others --exclude-standard -z '*.go' | xargs -
 merged() { ! git grep -nE '^(<{7}|>{7}) '; }
 
 # A module outside go.work would be checked by nothing. docs, clients, deploy and site have no Go code: a go.mod keeps
-# them out of the zip. packaging has the tools of a release. make chart checks the chart, which takes minutes to compile.
+# them out of the zip. packaging has the tools of a release. make prove PART=chart checks the chart, which takes minutes to compile.
 outside='docs clients deploy site packaging deploy/chart'
 listed() {
 	local found known
@@ -36,7 +36,7 @@ listed() {
 	diff <(echo "$found") <(echo "$known") || { echo "go.work does not list exactly the modules of this repository" && return 1; }
 }
 
-# What is compiled elsewhere only: the library, the audit and the simulation where int has 32 bits, the cipher on the architectures that make cross
+# What is compiled elsewhere only: the library, the audit and the simulation where int has 32 bits, the cipher on the architectures that make prove PART=cross
 # emulates, and without assembly. To compile the standard library for each is most of the work.
 elsewhere() {
 	local arch bad=0

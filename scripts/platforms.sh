@@ -19,7 +19,7 @@ stores=("$ours"/{redisstore,etcdstore,remote}/...)
 program=("$ours"/cmd/snowfence)
 wasm=(. ./lease/... ./sqlstore/...) # what a program in a browser can use
 
-# Tests of what depends on the order of bytes or the size of a word: texts, ciphers, files, records, arithmetic at the edges of a layout. `make cross` runs
+# Tests of what depends on the order of bytes or the size of a word: texts, ciphers, files, records, arithmetic at the edges of a layout. `make prove PART=cross` runs
 # those of the cipher.
 words=(. ./internal/ff1 ./internal/disk ./sequence)
 chosen='Encod|^TestID|Layout|StateFile|Vectors|Mask|Decimal|Prefix|Typed|Compose|Count64|Ticks|Reciprocal|GraphQL|Record|Serial|Period|Oracle|EveryLength|Permutation'
@@ -41,7 +41,7 @@ tests() { # tests GOOS GOARCH WORD: runs what the word promises
 	tested) GOOS=$1 GOARCH=$2 "$work/strict" -short -count=1 -vet=off -timeout="$limit" ./... ;;
 	emulated)
 		emulator=qemu-${2/arm64/aarch64}
-		command -v "$emulator" >/dev/null || { echo "make platforms: $emulator is missing (Debian: qemu-user)" >&2 && return 1; }
+		command -v "$emulator" >/dev/null || { echo "make prove PART=platforms: $emulator is missing (Debian: qemu-user)" >&2 && return 1; }
 		# A test that runs its own binary again does so in the emulator.
 		SNOWFENCE_EMULATOR=$emulator GOOS=$1 GOARCH=$2 "$work/strict" -exec "$emulator" -short -count=1 -vet=off -timeout="$limit" -run="$chosen" -skip="$left_out" "${words[@]}"
 		;;

@@ -7,7 +7,7 @@ out=${1:-remote}
 comments=${1:-cmd/internal/rest}
 
 tool() { GOWORK=off go tool -n -modfile=tools.mod "$1"; }
-command -v protoc >/dev/null || { echo "proto.sh: protoc is missing: make setup installs it" >&2 && exit 1; }
+command -v protoc >/dev/null || { echo "proto.sh: protoc is missing: make test installs it" >&2 && exit 1; }
 protoc -I proto --plugin="$(tool protoc-gen-go)" --plugin="$(tool protoc-gen-connect-go)" \
 	--go_out="$out" --go_opt=module=github.com/snowfence/snowfence/remote \
 	--descriptor_set_out="$comments/definition.binpb" --include_source_info \

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# reproduce.sh OUT PLATFORM...: builds the files of a release twice, in clones in different folders, the second time with an empty build cache, another
+# reproduce.sh OUT [PLATFORM...]: builds the files of a release twice, in clones in different folders, the second time with an empty build cache, another
 # umask, time zone and language. Compares both byte for byte, keeps one in OUT, and looks into the archives, packages, lists of parts and images.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-out=${1:?usage: reproduce.sh OUT PLATFORM...}
+out=${1:?usage: reproduce.sh OUT [PLATFORM...]}
 shift
 fail() { echo "reproduce.sh: $*" >&2 && exit 1; }
 [ -z "$(git status --porcelain)" ] || fail "the folder has changes, and a clone has only what is committed: commit them first"
@@ -101,4 +101,4 @@ scripts/image.sh "$out" "$image" | tee "$work/once"
 scripts/image.sh "$work/files" "$image" | diff "$work/once" - || fail "two images of one commit differ"
 container=$(buildah from --pull-never --arch amd64 "$image")
 says amd64 chroot --userspec=65532:65532 "$(buildah mount "$container")" /snowfence
-echo "make reproduce: passed"
+echo "make prove PART=reproduce: passed"

@@ -1,31 +1,44 @@
 #!/usr/bin/env bash
-# Makes sure that the Debian packages named as arguments are installed: as root by itself, otherwise by saying what to
-# type. Elsewhere than on Debian the list may be emptied by whoever has installed the same things:
-# make test PACKAGES=
+# setup.sh tests | languages | NAME...: makes sure that Debian packages are installed: as root by itself, otherwise by saying what to type. Beyond
+# Go, `tests` are what make test needs (the race detector links against libc, hence a C compiler), `languages` the clients that only make full runs.
+# Elsewhere than on Debian, install the same things, and empty the list: PACKAGES= make test
 set -euo pipefail
+cd "$(dirname "$0")/.."
 
-[ $# -gt 0 ] || exit 0
+tests=${PACKAGES-gcc g++ libc6-dev valgrind python3 protobuf-compiler libprotobuf-dev redis-server redis-sentinel python3-redis postgresql mariadb-server etcd-server etcd-client spin qemu-user libfaketime strace prometheus chromium}
+languages=${PACKAGES-openjdk-17-jdk-headless cargo php-cli libffi-platypus-perl mono-mcs mono-runtime fpc gdc mypy}
+
+case $* in
+tests) wanted=($tests) ;;
+languages) wanted=($languages) ;;
+*) wanted=("$@") ;;
+esac
+[ ${#wanted[@]} -gt 0 ] || exit 0
 
 if ! command -v dpkg-query >/dev/null; then
-	echo "make test: this is no Debian machine. Install the equivalents of: $*" >&2
+	echo "make test: this is no Debian machine. Install the equivalents of: ${wanted[*]}" >&2
 	echo "make test: then run: make test PACKAGES=" >&2
 	exit 1
 fi
 
 missing=()
-for p in "$@"; do
+for p in "${wanted[@]}"; do
 	status=$(dpkg-query -W -f '${db:Status-Abbrev}' "$p" 2>/dev/null || true)
 	[[ $status == ii* || $status == hi* ]] || missing+=("$p")
 done
-[ ${#missing[@]} -gt 0 ] || exit 0
-
-if [ "$(id -u)" -ne 0 ]; then
-	echo "make test: missing: ${missing[*]}" >&2
-	echo "make test: run: sudo apt-get update && sudo apt-get install -y --no-install-recommends ${missing[*]}" >&2
-	exit 1
+if [ ${#missing[@]} -gt 0 ]; then
+	if [ "$(id -u)" -ne 0 ]; then
+		echo "make test: missing: ${missing[*]}" >&2
+		echo "make test: run: sudo apt-get update && sudo apt-get install -y --no-install-recommends ${missing[*]}" >&2
+		exit 1
+	fi
+	echo "== installing ${missing[*]}"
+	export DEBIAN_FRONTEND=noninteractive
+	apt-get update -qq
+	apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 fi
 
-echo "== installing ${missing[*]}"
-export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq
-apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+case $* in
+tests) scripts/node.sh && cd clients/node && npm ci --omit=dev --no-audit --no-fund --silent ;;
+languages) cd clients/node && npm ci --no-audit --no-fund --silent ;;
+esac

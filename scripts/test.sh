@@ -10,41 +10,46 @@ timeout=40m
 # Every package of every module, by import path: patterns of folders leave out those that begin with _.
 mapfile -t all < <(go list -m -f '{{.Path}}/...')
 
-scripts/setup.sh tests
-if [ "${1:-}" = full ]; then
+# Without symbols it links in half the time, and make lint vets.
+strict() { go run ./scripts/strict -count=1 -vet=off -ldflags=-s "$@"; }
+
+case ${1:-} in
+full)
+	scripts/setup.sh tests
 	go vet "${all[@]}"
 	scripts/setup.sh languages
-	exec go run ./scripts/strict -count=1 -vet=off -ldflags=-s -timeout=6h "${all[@]}"
-fi
+	strict -timeout=6h "${all[@]}"
+	exit
+	;;
+tagged)
+	echo "== tests behind build tags, in short form"
+	scripts/tagged.sh test -short -timeout=$timeout
+	exit
+	;;
+race)
+	echo "== race detector, in short form: the packages whose goroutines share words"
+	CGO_ENABLED=1 go run ./scripts/strict -race -short -count=1 -vet=off -timeout=$timeout . ./lease/... ./sequence ./compat/... ./internal/world
+	echo "== fuzz smoke of the library" # to build the program and its drivers for fuzzing takes ten minutes of processor time
+	scripts/fuzz.sh 2000x ./... ./internal/audit/...
+	exit
+	;;
+esac
+
+scripts/setup.sh tests
 
 # Left out: the examples over ORMs (make full), the model, measurements of scale, crowds of clients (make prove). Tests of servers begin first, because
 # they take longest, and more packages than cores at once, because they mostly wait.
 echo "== tests, in short form"
 mapfile -t quick < <(go list "${all[@]}" | grep -vE '/integrations(/internal/.*)?$|/lab/model$|/test/stores/scale$|/test/server/load$')
-mapfile -t first < <(printf '%s\n' "${quick[@]}" | grep /test/)
-mapfile -t then < <(printf '%s\n' "${quick[@]}" | grep -v /test/)
-# Without symbols it links in half the time, and make lint vets.
-TMPDIR=$(scripts/tmp.sh) go run ./scripts/strict -count=1 -vet=off -ldflags=-s -short -p=4 -timeout=$timeout "${first[@]}" "${then[@]}"
+mapfile -t first < <(printf '%s\n' "${quick[@]}" | grep -E '/(test|lab)/')
+mapfile -t later < <(printf '%s\n' "${quick[@]}" | grep -vE '/(test|lab)/')
+TMPDIR=$(scripts/tmp.sh) strict -short -p=4 -timeout=$timeout "${first[@]}" "${later[@]}"
 
 # Beside each other, because the first has one thread.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-(
-	echo "== tests behind build tags, in short form"
-	scripts/tagged.sh test -short -timeout=$timeout
-) >"$work/tagged" 2>&1 &
-tagged=$!
-(
-	echo "== race detector, in short form: the packages whose goroutines share words"
-	CGO_ENABLED=1 go run ./scripts/strict -race -short -count=1 -vet=off -timeout=$timeout . ./lease/... ./sequence ./compat/... ./internal/world
-	echo "== fuzz smoke of the library" # to build the program and its drivers for fuzzing takes ten minutes of processor time
-	scripts/fuzz.sh 2000x ./... ./internal/audit/...
-) >"$work/race" 2>&1 &
-race=$!
 failed=0
-wait $tagged || failed=1
-cat "$work/tagged"
-wait $race || failed=1
-cat "$work/race"
+printf 'tagged\nrace\n' | xargs -P 2 -I% sh -c 'scripts/test.sh % >"$0/%" 2>&1' "$work" || failed=1
+cat "$work"/*
 [ $failed -eq 0 ] || { echo "make test: failed" >&2 && exit 1; }
 echo "make test: passed"

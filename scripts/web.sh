@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../cmd/internal/dashboard/web"
 command -v npm >/dev/null || {
-	echo "make web: npm is missing: install Node.js 20.19 or later" >&2
+	echo "make gen: npm is missing: install Node.js 20.19 or later" >&2
 	exit 1
 }
 npm ci --no-audit --no-fund --ignore-scripts

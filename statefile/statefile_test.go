@@ -114,7 +114,7 @@ func TestFileCostsOfARestart(t *testing.T) {
 	take(t, g, 10)
 }
 
-// again runs this test binary once more, where make platforms emulates it by the same emulator.
+// again runs this test binary once more: by the same emulator, where scripts/platforms.sh has one.
 func again(args ...string) *exec.Cmd {
 	if emulator := os.Getenv("SNOWFENCE_EMULATOR"); emulator != "" {
 		return exec.Command(emulator, append([]string{os.Args[0]}, args...)...)

@@ -62,7 +62,7 @@ func (s search) build(t *testing.T, options ...string) string {
 	t.Helper()
 	for _, program := range []string{"spin", "gcc"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("%v: make setup installs it", err)
+			t.Skipf("%v: make test installs it", err)
 		}
 	}
 	source, err := filepath.Abs("lease.pml")

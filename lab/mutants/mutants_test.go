@@ -32,6 +32,7 @@ type mutant struct {
 	layout   string // of all its runs; "" for one that each draws
 	tags     string
 	limit    string // on its time; 100s when empty
+	whole    bool   // the test runs at full length only
 }
 
 func m(rule, function, test string, ops ...op) mutant {
@@ -40,6 +41,9 @@ func m(rule, function, test string, ops ...op) mutant {
 
 // in says in which package the test is.
 func (m mutant) in(pkg string) mutant { m.pkg = pkg; return m }
+
+// full has a test notice the mutant that -short leaves out.
+func (m mutant) full() mutant { m.whole = true; return m }
 
 // stalled has the tests notice that stop goroutines between two atomic steps.
 func (m mutant) stalled() mutant {
@@ -157,8 +161,8 @@ func (m mutant) check(t *testing.T, root string) {
 		t.Fatal(err)
 	}
 	args := []string{
-		"test", "-vet=off", "-ldflags=-s", "-short", "-count=1", "-timeout=" + cmp.Or(m.limit, "100s"),
-		"-overlay=" + overlayPath, "-run=" + m.test, m.folder(root),
+		"test", "-vet=off", "-ldflags=-s", "-short=" + strconv.FormatBool(!m.whole), "-count=1",
+		"-timeout=" + cmp.Or(m.limit, "100s"), "-overlay=" + overlayPath, "-run=" + m.test, m.folder(root),
 	}
 	if m.tags != "" {
 		args = append(args, "-tags="+m.tags)

@@ -1,8 +1,8 @@
 // Strict runs go test with the arguments given and is content only when every test ran
-// and passed: a test that skipped itself fails the run, unless SNOWFENCE_LEAVE_OUT asks
-// for it. It prints one line a package, in full what the failed and skipped tests wrote,
-// and of a package that was stopped everything that had not ended, which tests those
-// were, and why.
+// and passed: a test that skipped itself fails the run, unless SNOWFENCE_LEAVE_OUT asks for
+// it, or -short leaves it to make full. It prints one line a package, in full what the failed
+// and skipped tests wrote, and of a package that was stopped everything that had not ended,
+// which tests those were, and why.
 //
 // Plain go test is for machines with nothing installed, where tests may skip; this is for
 // make test, where nothing may.
@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -30,6 +31,7 @@ func main() {
 		os.Exit(1)
 	}
 	r := newReport(os.Stdout)
+	r.short = slices.Contains(os.Args, "-short")
 	go func() {
 		stop := make(chan os.Signal, 1)
 		signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
@@ -43,6 +45,9 @@ func main() {
 	r.end(time.Now())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "strict:", err)
+	}
+	if r.later > 0 {
+		fmt.Printf("strict: %d test(s) left to make full\n", r.later)
 	}
 	if r.skipped > 0 {
 		fmt.Fprintf(os.Stderr, "strict: %d test(s) skipped themselves; nothing may be skipped here\n", r.skipped)

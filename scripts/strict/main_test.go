@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -46,6 +47,20 @@ func TestLeftOut(t *testing.T) {
 		if err != nil || r.skipped != want || !strings.Contains(got.String(), "left out") {
 			t.Errorf("SNOWFENCE_LEAVE_OUT=%q: report = %d, %v, %q; want %d skipped and the reason",
 				value, r.skipped, err, got.String(), want)
+		}
+	}
+}
+
+// TestLeftToFull: -short alone may leave tests out.
+func TestLeftToFull(t *testing.T) {
+	const stream = `{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:3: left to make full\n"}
+{"Action":"skip","Package":"p","Test":"TestA"}
+`
+	for short, want := range map[bool]int{true: 0, false: 1} {
+		r := newReport(io.Discard)
+		r.short = short
+		if err := r.read(strings.NewReader(stream)); err != nil || r.skipped != want || r.later != 1-want {
+			t.Errorf("short %t: %d skipped, %d left to make full, %v", short, r.skipped, r.later, err)
 		}
 	}
 }

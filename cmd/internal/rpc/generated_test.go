@@ -14,7 +14,7 @@ import (
 // The generated code is what the definition says now.
 func TestGenerated(t *testing.T) {
 	if _, err := exec.LookPath("protoc"); err != nil {
-		t.Skip("protoc is not installed: make setup installs it")
+		t.Skip("protoc is not installed: make test installs it")
 	}
 	dir := t.TempDir()
 	if out, err := exec.Command("../../../scripts/proto.sh", dir).CombinedOutput(); err != nil {

@@ -103,7 +103,7 @@ func mono(class string) func(*testing.T) []string {
 func node(script string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		if _, err := os.Stat("../../../clients/node/node_modules/koffi"); err != nil {
-			t.Skip("make setup installs koffi: ", err)
+			t.Skip("make test installs koffi: ", err)
 		}
 		return []string{"node", script}
 	}
@@ -227,6 +227,7 @@ func TestClients(t *testing.T) {
 
 // A killed client keeps its node until its lease ends, and no longer.
 func TestKilledClients(t *testing.T) {
+	servers.Later(t)
 	t.Parallel()
 	path := check(t)
 	for _, c := range clients() {
@@ -281,14 +282,12 @@ func number(t *testing.T, text string) int64 {
 	return id
 }
 
-// All languages and Go make IDs over one SQLite file at the same time, and none comes twice. At
-// full length the program makes some too, and its audit reads all.
+// All languages, Go and the program make IDs over one SQLite file at the same time, and none comes
+// twice. The program's audit reads all.
 func TestLanguagesOverOneFile(t *testing.T) {
+	servers.Later(t)
 	t.Parallel()
-	each := 1_000_000
-	if testing.Short() {
-		each = 50_000
-	}
+	const each = 1_000_000
 	url, st := newStore(t)
 	dir := t.TempDir()
 	commands := map[string]*exec.Cmd{}
@@ -296,13 +295,9 @@ func TestLanguagesOverOneFile(t *testing.T) {
 		servers.Need(t, c.folder, c.need...)
 		commands[c.folder] = in(t, c.folder, append(c.example(t), url, fmt.Sprint(each))...)
 	}
-	var program string
-	if !testing.Short() {
-		program = filepath.Join(dir, "snowfence")
-		must(t, exec.CommandContext(t.Context(), "go", "build", "-o", program,
-			"github.com/snowfence/snowfence/cmd/snowfence"))
-		commands["program"] = exec.CommandContext(t.Context(), program, "new", "--store", url, "-n", fmt.Sprint(each))
-	}
+	program := filepath.Join(dir, "snowfence")
+	must(t, exec.CommandContext(t.Context(), "go", "build", "-o", program, servers.Snowfence))
+	commands["program"] = exec.CommandContext(t.Context(), program, "new", "--store", url, "-n", fmt.Sprint(each))
 	var wg sync.WaitGroup
 	for name, cmd := range commands {
 		file, err := os.Create(filepath.Join(dir, name+".ids"))
@@ -336,9 +331,7 @@ func TestLanguagesOverOneFile(t *testing.T) {
 		lists, files = append(lists, ids), append(files, path)
 	}
 	unique(t, each*len(lists), lists...)
-	if program != "" {
-		must(t, exec.CommandContext(t.Context(), program, append([]string{"audit"}, files...)...))
-	}
+	must(t, exec.CommandContext(t.Context(), program, append([]string{"audit"}, files...)...))
 }
 
 // inGo makes IDs with the library of Go.

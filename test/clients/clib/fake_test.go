@@ -26,11 +26,13 @@ func TestFake(t *testing.T) {
 }
 
 func TestThreadSanitizer(t *testing.T) {
+	servers.Later(t)
 	t.Parallel()
 	run(t, fake(t, sources, "-fsanitize=thread"))
 }
 
 func TestValgrind(t *testing.T) {
+	servers.Later(t)
 	t.Parallel()
 	valgrind := servers.Need(t, "valgrind", "valgrind")[0]
 	path := fake(t, sources, "-DEACH=2000")

@@ -18,11 +18,9 @@ import (
 // Languages that use signals go on doing so: Python runs handlers, also of timers, Node.js handlers
 // and V8's profiler, and the JVM finds null pointers, full stacks and safepoints by SIGSEGV.
 func TestSignalsOfLanguages(t *testing.T) {
+	servers.Later(t)
 	t.Parallel()
-	seconds := "10"
-	if testing.Short() {
-		seconds = "1"
-	}
+	const seconds = "10"
 	profile := []string{"--cpu-prof", "--cpu-prof-interval=200", "--cpu-prof-dir=" + t.TempDir()}
 	needs := map[string][]string{
 		"python": {"python3"}, "node": {"node"}, "java": {"javac", "java", "jar", "gcc"},
@@ -41,9 +39,6 @@ func TestSignalsOfLanguages(t *testing.T) {
 			return append(append(line[:1:1], "-XX:TieredStopAtLevel=1", "-Xss512k"), append(line[1:], seconds)...)
 		},
 	} {
-		if name == "java" && testing.Short() {
-			continue // make prove installs a JDK
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			servers.Need(t, name, needs[name]...)
@@ -57,9 +52,7 @@ func TestSignalsOfLanguages(t *testing.T) {
 
 // Types are checked by mypy and by the compiler of TypeScript.
 func TestTypes(t *testing.T) {
-	if testing.Short() {
-		return // make prove installs mypy and TypeScript
-	}
+	servers.Later(t) // which installs mypy and TypeScript
 	t.Parallel()
 	mypy := servers.Need(t, "mypy", "mypy")[0]
 	must(t, in(t, "python", mypy, "--strict", "--cache-dir="+t.TempDir(), "snowfence"))
@@ -70,9 +63,7 @@ func TestTypes(t *testing.T) {
 // A server of PHP forks its workers after a preload script. When the script only loads the library,
 // each worker makes IDs; when it opened, each is told.
 func TestPreload(t *testing.T) {
-	if testing.Short() {
-		return // make prove installs PHP
-	}
+	servers.Later(t)
 	t.Parallel()
 	php := servers.Need(t, "php", "php")[0]
 	url, _ := newStore(t)

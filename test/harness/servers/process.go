@@ -32,11 +32,19 @@ func Need(t testing.TB, server string, programs ...string) []string {
 	for i, p := range programs {
 		path, err := exec.LookPath(p)
 		if err != nil {
-			t.Skipf("%s: %v; make setup installs it, %s=%s leaves it out", server, err, LeaveOut, server)
+			t.Skipf("%s: %v; make test installs it, %s=%s leaves it out", server, err, LeaveOut, server)
 		}
 		paths[i] = path
 	}
 	return paths
+}
+
+// Later leaves a test to make full: it takes long, and a quicker one sees the same kind of fault.
+func Later(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("left to make full")
+	}
 }
 
 // Ports returns n ports on loopback that are free, and no other test's until this one ends.

@@ -98,7 +98,7 @@ func (m *maker) checkSums(known string) error {
 	}
 	for line := range strings.Lines(string(text)) {
 		if path, _, _ := strings.Cut(line, " "); !release.Ours(path) && !strings.Contains(known, line) {
-			return fmt.Errorf("cmd/go.sum does not name %s: run make tidy", line)
+			return fmt.Errorf("cmd/go.sum does not name %s: run scripts/tidy.sh", line)
 		}
 	}
 	return nil

@@ -94,7 +94,7 @@ func Bundled(dir string) ([]Module, error) {
 		modules = append(modules, m)
 	}
 	if len(modules) == 0 {
-		return nil, fmt.Errorf("%s names no package: run make web", page)
+		return nil, fmt.Errorf("%s names no package: run make gen", page)
 	}
 	return modules, nil
 }

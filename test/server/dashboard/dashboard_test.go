@@ -51,7 +51,7 @@ func run(t *testing.T, program string, env []string, args ...string) string {
 	return string(out)
 }
 
-// The files that are built into the program are those that its sources give: "make web" makes them.
+// The files that are built into the program are those that its sources give: "make gen" makes them.
 func TestBuiltFilesAreOfTheirSources(t *testing.T) {
 	paths := tools(t, "node")
 	fresh := t.TempDir()
@@ -59,12 +59,12 @@ func TestBuiltFilesAreOfTheirSources(t *testing.T) {
 	built, want := files(t, filepath.Join(web, "dist")), files(t, fresh)
 	for name := range want {
 		if built[name] != want[name] {
-			t.Errorf("%s is not what the sources give: make web", name)
+			t.Errorf("%s is not what the sources give: make gen", name)
 		}
 	}
 	for name := range built {
 		if _, ok := want[name]; !ok {
-			t.Errorf("%s is left over: make web", name)
+			t.Errorf("%s is left over: make gen", name)
 		}
 	}
 }

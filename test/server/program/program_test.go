@@ -107,11 +107,13 @@ func TestRedis(t *testing.T) {
 }
 
 func TestRedisTLS(t *testing.T) {
+	servers.Later(t)
 	r := servers.StartRedisTLS(t)
 	play(t, r.URL()+"?tls_ca="+r.Certs().CA)
 }
 
 func TestRedisSentinel(t *testing.T) {
+	servers.Later(t)
 	play(t, servers.StartSentinel(t, 1).URL()+"?replicas=1")
 }
 
@@ -128,6 +130,7 @@ func TestEtcd(t *testing.T) {
 }
 
 func TestEtcdTLS(t *testing.T) {
+	servers.Later(t)
 	c := servers.NewCerts(t)
 	_, host, _ := strings.Cut(servers.StartEtcdTLS(t, c), "://")
 	play(t, "etcd://"+host+"?tls_ca="+c.CA)

@@ -143,6 +143,7 @@ func TestSetBackWhileHeld(t *testing.T) {
 
 // TestSetBackBetween restores old data while no process runs.
 func TestSetBackBetween(t *testing.T) {
+	servers.Later(t)
 	t.Parallel()
 	for name, c := range map[string]struct {
 		token string
@@ -205,6 +206,7 @@ func putAgain(t *testing.T, m *servers.Etcd, key string) {
 
 // TestPutBackBetween puts copies of all keys back while no process runs, after the last renewals.
 func TestPutBackBetween(t *testing.T) {
+	servers.Later(t)
 	t.Parallel()
 	f := newFleet(t)
 	f.Grow(4, "")

@@ -43,6 +43,7 @@ func TestConformance(t *testing.T) {
 var calm = []string{"--heartbeat-interval=500", "--election-timeout=5000"}
 
 func TestConformanceCluster(t *testing.T) {
+	servers.Later(t)
 	open := stores(servers.EtcdClient(t, servers.StartEtcdCluster(t, 3, calm...)...))
 	storetest.Run(t, open)
 	storetest.RunCounts(t, open)

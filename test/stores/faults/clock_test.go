@@ -33,7 +33,7 @@ func launchStepped(t testing.TB, name string, args ...string) *stepped {
 	qemu := servers.Need(t, "qemu", "qemu-"+machine)[0]
 	lib, err := filepath.Glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
 	if err != nil || len(lib) == 0 {
-		t.Skipf("libfaketime is not installed; make setup installs it")
+		t.Skipf("libfaketime is not installed; make test installs it")
 	}
 	p := &stepped{file: filepath.Join(tempDir(t), "offset")}
 	p.step(t, 0)

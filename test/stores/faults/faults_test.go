@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
 func always(*target) bool { return true }
@@ -125,6 +126,9 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	for k, kind := range slices.Sorted(maps.Keys(targets)) {
 		t.Run(kind, func(t *testing.T) {
+			if kind == "etcd" || kind == "MariaDB" {
+				servers.Later(t)
+			}
 			t.Parallel()
 			tg := targets[kind](t)
 			if tg.fresh != nil {

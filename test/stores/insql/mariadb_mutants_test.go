@@ -76,7 +76,7 @@ var mariadbMutants = []mutant{
 // TestMutantsOfMariaDB breaks each term of the text, with -long only: it takes minutes.
 func TestMutantsOfMariaDB(t *testing.T) {
 	if !*long {
-		return // make sql
+		return // make prove PART=sql
 	}
 	t.Parallel()
 	m := servers.StartMariaDB(t, noFlush...)

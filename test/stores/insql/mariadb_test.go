@@ -87,7 +87,7 @@ func mariadbCrowd(t *testing.T, m *servers.MariaDB) {
 func mariadbKilled(t *testing.T, m *servers.MariaDB) {
 	lib, err := filepath.Glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
 	if err != nil || len(lib) == 0 {
-		t.Skip("libfaketime is not installed; make setup installs it")
+		t.Skip("libfaketime is not installed; make test installs it")
 	}
 	b, err := newMariadbBase(t, m, mariadbText(t, "--lead", "172800000"))
 	if err != nil {

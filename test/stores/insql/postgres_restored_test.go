@@ -144,7 +144,7 @@ func pgKill(p *servers.Postgres) error {
 // TestPostgreSQLStaleReplica promotes a replica that lacks the last IDs.
 func TestPostgreSQLStaleReplica(t *testing.T) {
 	if !*long {
-		return // make sql: takes too long for each change
+		return // make prove PART=sql: takes too long for each change
 	}
 	t.Parallel()
 	p := servers.StartPostgres(t, "wal_level=replica", "fsync=off")

@@ -141,6 +141,7 @@ func TestEtcd(t *testing.T) {
 
 // TestEtcdCluster kills members of three in turn, the leader among them.
 func TestEtcdCluster(t *testing.T) {
+	servers.Later(t)
 	t.Parallel()
 	var urls []string
 	var faults []fault

@@ -79,6 +79,7 @@ func older(t *testing.T, m *servers.MariaDB) {
 
 // TestDumpRestoredBetweenRuns puts a dump back while nobody runs.
 func TestDumpRestoredBetweenRuns(t *testing.T) {
+	servers.Later(t)
 	t.Parallel()
 	m, f, dsn := start(t)
 	first := f.Start("first", dsn, 7)

@@ -170,6 +170,7 @@ func TestGoneRowsAreNoticed(t *testing.T) {
 // TestUpkeepIsNoReload does what administrators do with tables: nothing was put back, and
 // the identity stays.
 func TestUpkeepIsNoReload(t *testing.T) {
+	servers.Later(t)
 	t.Parallel()
 	p := servers.StartPostgres(t)
 	s := newScene(t, p)
@@ -344,6 +345,7 @@ func (s scene) reconnected(t *testing.T) string {
 // TestColdCopyUnderConnectedProgram puts a copy of the data folder back while a program
 // is connected that holds nothing: it remembers how far the log was.
 func TestColdCopyUnderConnectedProgram(t *testing.T) {
+	servers.Later(t)
 	t.Parallel()
 	p := servers.StartPostgres(t)
 	s := newScene(t, p)
@@ -376,6 +378,7 @@ func TestColdCopyUnderConnectedProgram(t *testing.T) {
 // timeline. As docs/choose/stores.md says, nothing in it shows that writes are gone: only
 // a program that stayed connected remembers how far the log was.
 func TestBaseBackupWithoutRecovery(t *testing.T) {
+	servers.Later(t)
 	t.Parallel()
 	p := servers.StartPostgres(t)
 	s := newScene(t, p)

@@ -53,6 +53,7 @@ func TestPromotion(t *testing.T) {
 // TestDumpRestoredBetweenRuns puts a dump back while nobody runs: nothing but the tables
 // themselves can tell.
 func TestDumpRestoredBetweenRuns(t *testing.T) {
+	servers.Later(t)
 	t.Parallel()
 	p, f, url := start(t)
 	first := f.Start("first", url, 7)
