@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/snowfence/snowfence/internal/clock"
 )
 
 // flight is one question to the fence. All who need its answer wait for done.
@@ -13,10 +15,10 @@ type flight struct {
 	stop context.CancelFunc
 }
 
-// refusal is why the fence granted nothing. It is nil if somebody cancelled the
-// question because they could wait no longer: ask again.
+// refusal is why the fence granted nothing. It is nil where asking again helps: it was
+// cancelled by a caller that could wait no longer, or it named a tick of a clock that was ahead.
 func (f *flight) refusal() error {
-	if errors.Is(f.err, context.Canceled) {
+	if errors.Is(f.err, context.Canceled) || errors.Is(f.err, clock.ErrCorrected) {
 		return nil
 	}
 	return f.err
@@ -42,7 +44,10 @@ func (e stoppedError) As(target any) bool { return errors.As(e.error, target) }
 // ask asks the fence for a grant past the tick after, unless it is being asked,
 // and returns the question. What the fence holds ready is in use when ask
 // returns.
-func (g *Generator) ask(t *track, after int64) *flight {
+//
+// corrections is that of the clock when after was read: a tick of a clock that was ahead would be
+// waited for until it comes.
+func (g *Generator) ask(t *track, after, corrections int64) *flight {
 	g.mu.Lock()
 	if f := g.flight; f != nil {
 		g.mu.Unlock()
@@ -51,8 +56,8 @@ func (g *Generator) ask(t *track, after int64) *flight {
 	f := &flight{done: make(chan struct{})}
 	var ctx context.Context
 	ctx, f.stop = context.WithCancel(g.life)
-	if g.life.Err() != nil || t.hold != g.held {
-		// Closed, or there is another grant since the caller looked.
+	if g.life.Err() != nil || t.hold != g.held || corrections != g.clock.Corrections() {
+		// Closed, or there is another grant or another time since the caller looked.
 		if g.life.Err() != nil {
 			f.err = ErrClosed
 		}
@@ -96,6 +101,9 @@ func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) erro
 		revoked := g.revoked
 		g.mu.Unlock()
 		gr, err := get()
+		if errors.Is(err, clock.ErrCorrected) {
+			g.clock.Correct()
+		}
 		if err != nil {
 			return err
 		}
@@ -170,6 +178,6 @@ func (g *Generator) askAhead(t *track, tick int64, pos uint64) {
 	t.soft.Store(until)
 	g.mu.Unlock()
 	if after := t.from + int64(until); after <= g.scheme.MaxTick() {
-		g.world.Go(func() { g.ask(t, after) })
+		g.world.Go(func() { g.ask(t, after, g.clock.Corrections()) })
 	}
 }

@@ -132,23 +132,26 @@ func TestOneQuestionAtATime(t *testing.T) {
 		f := &counted{script: newScript(s, Grant{Node: 1, From: now, Until: now + 10})}
 		g := newGenerator(t, Config{Fence: f})
 		tr := g.cur.Load()
-		one := g.ask(tr, now+20)
-		two := g.ask(tr, now+20)
+		one := g.ask(tr, now+20, 1)
+		two := g.ask(tr, now+20, 1)
 		synctest.Wait()
 		if asks := f.asks.Load(); one != two || asks != 3 { // New, at once, and in the background
 			t.Errorf("the fence was asked %d times, as one question: %t", asks, one == two)
 		}
 		f.set(Grant{Node: 2, From: now, Until: now + 50}, nil)
 		<-one.done
-		if late := g.ask(tr, now+20); !isDone(late) || late.err != nil || f.asks.Load() != 3 {
+		if late := g.ask(tr, now+20, 1); !isDone(late) || late.err != nil || f.asks.Load() != 3 {
 			t.Errorf("a question for a grant that is not in use any more: %v, asked %d times", late.err, f.asks.Load())
 		}
 		if len(f.released) != 0 {
 			t.Errorf("a grant that came into use was given back: %+v", f.released)
 		}
 		tr = g.cur.Load()
+		if stale := g.ask(tr, now+60, 0); !isDone(stale) || stale.err != nil || f.asks.Load() != 3 {
+			t.Errorf("a tick of a clock that was corrected since: %v, asked %d times", stale.err, f.asks.Load())
+		}
 		g.Close()
-		if closed := g.ask(tr, now+60); !isDone(closed) || !errors.Is(closed.err, ErrClosed) || f.asks.Load() != 3 {
+		if closed := g.ask(tr, now+60, 1); !isDone(closed) || !errors.Is(closed.err, ErrClosed) || f.asks.Load() != 3 {
 			t.Errorf("a question after Close: %v, asked %d times", closed.err, f.asks.Load())
 		}
 		gr := Grant{Node: 2, From: now, Until: now + 90}.norm(s.layout)

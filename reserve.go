@@ -49,7 +49,7 @@ func (g *Generator) reserve(
 func (g *Generator) refuse(t *track, why *obstacle) error {
 	var cause error
 	if why.ask {
-		f := g.ask(t, why.after)
+		f := g.ask(t, why.after, why.corrections)
 		select {
 		case <-f.done:
 			if f.err == nil {
@@ -64,12 +64,13 @@ func (g *Generator) refuse(t *track, why *obstacle) error {
 
 // obstacle is why there is no position now.
 type obstacle struct {
-	err    error         // final: closed, or the end of the layout's life
-	ask    bool          // the grant is used up, over, or gone: ask the fence …
-	after  int64         // … for a grant that reaches past this tick
-	need   int64         // otherwise: the tick the clock has to reach …
-	wait   time.Duration // … and how long that takes
-	behind bool          // the clock is behind the grant, not just in a tick that is used up
+	err         error         // final: closed, or the end of the layout's life
+	ask         bool          // the grant is used up, over, or gone: ask the fence …
+	after       int64         // … for a grant that reaches past this tick
+	corrections int64         // Clock.Corrections before after was read
+	need        int64         // otherwise: the tick the clock has to reach …
+	wait        time.Duration // … and how long that takes
+	behind      bool          // the clock is behind the grant, not just in a tick that is used up
 }
 
 func (o *obstacle) error(t *track, waited time.Duration, cause error) error {
@@ -91,7 +92,7 @@ func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline
 	wait := deadline.Sub(g.world.Now())
 	var f *flight
 	if why.ask {
-		f = g.ask(t, why.after)
+		f = g.ask(t, why.after, why.corrections)
 		answer = f.done
 	} else {
 		wait = min(wait, why.wait, lookAgain)
@@ -131,6 +132,7 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 	if t.hold == nil {
 		return t, 0, 0, obstacle{err: ErrClosed}
 	}
+	corrections := g.clock.Corrections()
 	tick, sure := g.clock.Read()
 	stall(afterClock)
 	end := t.end.Load()
@@ -166,7 +168,9 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 	stall(afterTake)
 	if count == 0 {
 		t.halt() // or whoever tries again and again without waiting carries the word away
-		return t, 0, 0, g.obstacle(t, tick, now, end)
+		why = g.obstacle(t, tick, now, end)
+		why.corrections = corrections
+		return t, 0, 0, why
 	}
 	g.askAhead(t, tick, pos+count)
 	if g.coarse {

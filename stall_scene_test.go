@@ -120,7 +120,7 @@ var roles = map[string]func(s *scene, p *player){
 func (s *scene) ask() {
 	if t := s.g.cur.Load(); t.hold != nil {
 		s.c.stop(afterTrack)
-		s.g.ask(t, s.g.clock.Tick())
+		s.g.ask(t, s.g.clock.Tick(), s.g.clock.Corrections())
 	}
 }
 

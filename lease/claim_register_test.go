@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/clock"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -221,11 +222,13 @@ func TestFloorIsRaisedOnceForAll(t *testing.T) {
 func TestClockStepsBackWhileAsked(t *testing.T) {
 	g := empty(t, withRollback)
 	g.st.clock = g.now
-	read := g.now.Add(time.Hour)
-	g.l.opts.Time = func() (time.Time, time.Duration) {
-		defer func() { read = read.Add(-2 * time.Hour) }()
+	read, jump := g.now, time.Duration(0)
+	g.l.opts.clock = clock.Steady(func() (time.Time, time.Duration) {
+		defer func() { read = read.Add(-2 * jump) }()
 		return read, 0
-	}
+	}, true)
+	jump = time.Hour
+	read = read.Add(jump)
 	if _, err := g.c.clock(t.Context()); !errors.Is(err, ErrSkew) || !strings.Contains(err.Error(), "ahead of") {
 		t.Error(err)
 	}

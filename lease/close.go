@@ -129,7 +129,7 @@ func (l *Lease) inTime(ctx context.Context, do func(context.Context) error) erro
 	if kept == nil {
 		return nil
 	}
-	now, _ := l.opts.Time()
+	now := l.now()
 	end := l.ticks.layout.TimeOf(kept.until)
 	if !now.Before(end) {
 		return nil

@@ -18,6 +18,7 @@ func newLease(s *setup, c claim) *Lease {
 		done: make(chan struct{}), kicked: make(chan struct{}, 1), changed: make(chan struct{}),
 		demand: demand{want: true, need: -1, used: s.world.Now()},
 		unpin:  func() {},
+		told:   s.opts.clock.Corrections(),
 	}
 	l.unlock()
 	l.life, l.end = context.WithCancelCause(world.With(context.Background(), s.world))
@@ -75,7 +76,7 @@ func (l *Lease) plan() time.Duration {
 		return time.Hour
 	}
 	at := l.pace.renewAt
-	switch now, _ := l.opts.Time(); {
+	switch now := l.now(); {
 	case l.use.cur == nil:
 		at = l.pace.earliest
 	case max(l.demand.need, l.use.cur.From) >= l.use.cur.Until:

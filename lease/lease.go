@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/clock"
 )
 
 // Lease is a fence kept in a store. It renews a node in the background, and gets
@@ -33,6 +34,7 @@ type Lease struct {
 	use          usage
 	demand       demand
 	pace         pace
+	told         int64         // Clock.Corrections when the generator was told last
 	seal         func() int64  // of the bound generator; nil when there is none
 	oneGenerator bool          // the lease is closed with its generator
 	trouble      error         // what went wrong last; nil after a success
@@ -76,7 +78,7 @@ func (l *Lease) Bind(seal func() int64) (func(), error) {
 	if l.seal != nil {
 		return nil, snowfence.ErrBound
 	}
-	l.seal = seal
+	l.seal, l.told = seal, l.opts.clock.Corrections()
 	l.retire()
 	return sync.OnceFunc(func() {
 		l.mu.Lock()
@@ -109,7 +111,7 @@ func (l *Lease) Held(after int64) (snowfence.Grant, bool) {
 // hand notes the demand for a grant past after, and gives it out if there is one. mu is held.
 func (l *Lease) hand(after int64) (snowfence.Grant, bool) {
 	l.demand.used, l.demand.want = l.world.Now(), true
-	if g := l.use.cur; g == nil || g.Until <= max(after, g.From) {
+	if g := l.use.cur; g == nil || g.Until <= max(after, g.From) || l.told != l.opts.clock.Corrections() {
 		return snowfence.Grant{}, false
 	}
 	l.use.handed = true
@@ -130,6 +132,12 @@ func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 		if g, ok := l.hand(after); ok {
 			l.mu.Unlock()
 			return g, nil
+		}
+		corrections := l.opts.clock.Corrections()
+		if l.told != corrections { // the clock that after is from, too
+			l.told, l.demand.need = corrections, -1
+			l.mu.Unlock()
+			return snowfence.Grant{}, l.fenced(nil, clock.ErrCorrected)
 		}
 		l.demand.need = max(l.demand.need, after)
 		changed, trouble := l.changed, l.trouble

@@ -190,8 +190,8 @@ type serverTime struct{ store.Store }
 
 func (serverTime) Now(context.Context) (time.Time, error) { return time.Now(), nil }
 
-// TestSkewAfterStepBack: what is held against the store's clock is the clock that stamps
-// IDs, which does not go back.
+// TestSkewAfterStepBack: what is held against the store's clock is the clock that stamps IDs, which
+// does not go back as long as it is off by less than allowed.
 func TestSkewAfterStepBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock, step := stepped()
@@ -208,14 +208,99 @@ func TestSkewAfterStepBack(t *testing.T) {
 		if err := l.Status().Trouble; !errors.Is(err, lease.ErrSkew) {
 			t.Errorf("20 s ahead: %v", err)
 		}
-		step(-20 * time.Second)
-		time.Sleep(time.Second)
-		if err := l.Status().Trouble; !errors.Is(err, lease.ErrSkew) {
-			t.Errorf("the clock is right again, and IDs would be stamped 20 s ahead: %v", err)
+	})
+}
+
+const second = time.Second
+
+// TestClockGlitch lets the clock of a holder, or of the server that it asks, be wrong for three
+// seconds. When it is right again, IDs go on within a ttl, with the right time, and in order.
+func TestClockGlitch(t *testing.T) {
+	for _, long := range []time.Duration{ttl, 4 * ttl} {
+		for _, by := range []time.Duration{
+			5 * second, 14 * second, 16 * second, 18 * second, 50 * second, 58 * second, 61 * second, 120 * second,
+			time.Hour, 24 * time.Hour,
+		} {
+			for _, who := range []string{"holder", "client", "server"} {
+				glitch(t, who, long, by)
+				glitch(t, who, long, -by)
+			}
 		}
-		time.Sleep(time.Minute)
-		if err := l.Status().Trouble; err != nil {
-			t.Errorf("when IDs are stamped right again: %v", err)
+	}
+}
+
+func glitch(t *testing.T, who string, long, by time.Duration) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		right := func() (time.Time, time.Duration) { return time.Now(), time.Duration(time.Now().UnixNano()) }
+		ours, step := stepped()
+		theirs := snowfence.TimeSource(right)
+		if who == "server" {
+			ours, theirs = theirs, ours
+		}
+		st, s := serverTime{store.NewMemory()}, thousand(t)
+		o := lease.Options{TTL: long, MaxSkew: long / 4, Time: ours}
+		_, err := lease.Namespaces(st).Create(t.Context(), "default", s,
+			&lease.NamespaceOptions{MaxTTL: o.TTL, MaxSkew: o.MaxSkew})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var l *lease.Lease
+		if who == "holder" {
+			l = open(t, st, s, o)
+		} else {
+			server := lease.Serve(st, s, &lease.Options{MaxSkew: o.MaxSkew, Time: theirs})
+			ls, err := lease.Keep(t.Context(), server, "default", s, 1, &o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l = ls[0]
+		}
+		g, err := l.Generator(snowfence.Config{Time: ours})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		var last snowfence.ID
+		run := func(d time.Duration) (first time.Duration) {
+			first = -1
+			for start := time.Now(); time.Since(start) < d; time.Sleep(10 * time.Millisecond) {
+				id, err := g.TryNext()
+				if err != nil {
+					continue
+				}
+				if first < 0 {
+					first = time.Since(start)
+				}
+				if id <= last {
+					t.Fatalf("ID %d after %d", id, last)
+				}
+				last = id
+			}
+			return first
+		}
+		run(time.Minute + second)
+		step(by)
+		run(3 * second)
+		asked := make(chan time.Duration)
+		back := time.Now()
+		go func() { // one who waits does so no longer
+			_, err := g.Fill(context.WithoutCancel(t.Context()), make([]snowfence.ID, 1))
+			for err != nil {
+				_, err = g.Fill(context.WithoutCancel(t.Context()), make([]snowfence.ID, 1))
+			}
+			asked <- time.Since(back)
+		}()
+		step(-by)
+		if first := run(2 * long); first < 0 || first > long {
+			t.Errorf("%s's clock was %v ahead with a ttl of %v: no ID for %v", who, by, long, first)
+		}
+		if waited := <-asked; waited > long {
+			t.Errorf("%s's clock was %v ahead with a ttl of %v: a caller waited %v", who, by, long, waited)
+		}
+		p, err := s.Decode(last)
+		if err != nil || p.Time.Sub(time.Now()).Abs() > long {
+			t.Errorf("after %s's clock was %v ahead: %v is stamped %v: %v", who, by, time.Now(), p.Time, err)
 		}
 	})
 }

@@ -93,10 +93,11 @@ type Options struct {
 
 	// Time replaces the system's clock in deciding which ticks to lease, for tests.
 	// The generator then needs the same one. Nil means the system's. As a generator
-	// does, the lease never lets it go back. Layouts with
-	// rollback bits are the exception: they stamp the wall clock itself. The pace of
-	// renewals always follows the system.
-	Time snowfence.TimeSource
+	// does, the lease does not let it go back, until the store's clock says that it was
+	// ahead. Layouts with rollback bits are the exception: they stamp the wall clock
+	// itself. The pace of renewals always follows the system.
+	Time  snowfence.TimeSource
+	clock *clock.Clock // of Time
 
 	// Logger is told what happens to the lease; nil means silence, and for [Generator] that
 	// slog.Default is told of trouble.
@@ -133,11 +134,8 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 		}
 		n.Label = host[:min(len(host), 100)] + "/" + strconv.Itoa(os.Getpid())
 	}
-	switch start := time.Now(); {
-	case s.Layout().Bits(snowfence.FieldRollback) == 0:
-		n.Time = clock.Steady(n.Time)
-	case n.Time == nil:
-		n.Time = func() (time.Time, time.Duration) { return time.Now(), time.Since(start) }
+	if n.clock == nil {
+		n.clock = clockOf(n.Time, s)
 	}
 	if n.Logger == nil {
 		n.Logger = slog.New(slog.DiscardHandler)
@@ -169,6 +167,11 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 		return n, invalidf("lease: Options.Guard needs Options.Node")
 	}
 	return n, nil
+}
+
+// clockOf returns the clock of leases of a scheme.
+func clockOf(source snowfence.TimeSource, s *snowfence.Scheme) *clock.Clock {
+	return clock.Steady(clock.Source(source), s.Layout().Bits(snowfence.FieldRollback) > 0)
 }
 
 // creation returns what a namespace that the lease makes is given: room for its options.

@@ -337,15 +337,16 @@ func (c *serverClaim) giveBack(ctx context.Context, o *owed) error {
 	return nil
 }
 
-func (c *serverClaim) now() time.Time {
-	now, _ := c.opts.Time()
-	return now
-}
-
 // target is up to where a server may grant now.
 func (c *serverClaim) target() int64 { return c.ticks.target(c.now()) }
 
 // skew is [ErrSkew] if the server's clock and this one's differ by more than allowed.
 func (c *serverClaim) skew(before, theirs time.Time) error {
-	return compareClocks(before, theirs, c.now(), c.opts.MaxSkew, "the server's")
+	now, wall := c.now(), c.opts.clock.Wall()
+	err := compareClocks(before, theirs, now, c.opts.MaxSkew, "the server's")
+	if err != nil && compareClocks(wall.Add(before.Sub(now)), theirs, wall, c.opts.MaxSkew, "") == nil {
+		c.correct(now.Sub(wall))
+		return nil
+	}
+	return err
 }

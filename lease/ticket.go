@@ -19,7 +19,7 @@ import (
 )
 
 // Serve is for servers: it leases nodes of a store to holders elsewhere, in namespaces of a
-// scheme. o has the server's own MaxSkew, Time, Logger and Events. The server keeps nothing.
+// scheme. o has the server's own MaxSkew, Time, Logger and Events. The server keeps only its clock.
 //
 // A holder must do what a [Lease] does: renew every third of the TTL, stop at the end of its grant,
 // and stop at once when a renewal is a [store.ErrLost]. A copy of the holder is noticed as for a
@@ -32,6 +32,9 @@ func Serve(st store.Store, s *snowfence.Scheme, o *Options) wire.Server {
 	v := server{st: st, scheme: s}
 	if o != nil {
 		v.opts = *o
+	}
+	if s != nil {
+		v.opts.clock = clockOf(v.opts.Time, s)
 	}
 	return v
 }
@@ -325,7 +328,7 @@ func (c *storeClaim) signing(ctx context.Context) (Namespace, error) {
 func (c *storeClaim) answer(key string) wire.Lease {
 	h := c.held
 	r := h.records[0]
-	now, _ := c.opts.Time()
+	now := c.now()
 	t := ticket{
 		// as JSON keeps it
 		Namespace: c.name, Node: r.Node, Nodes: len(h.records), From: h.from, Until: h.until, TTL: c.opts.TTL,

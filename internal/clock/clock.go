@@ -2,6 +2,7 @@
 package clock
 
 import (
+	"errors"
 	"math"
 	"math/bits"
 	"sync/atomic"
@@ -12,18 +13,42 @@ import (
 // steps. nil means the system's clocks.
 type Source = func() (wall time.Time, mono time.Duration)
 
-// Steady returns the wall time of a Clock: it never goes back, follows source forward
-// within 10 ms, and runs at half speed while source is behind. A fence that uses it
-// grants the ticks that its generator is at after a step back. Safe for concurrent use.
-func Steady(source Source) Source {
-	epoch := time.Unix(0, 0)
+// ErrCorrected tells a generator that its wall clock was ahead, and is right by another clock.
+var ErrCorrected = errors.New("the clock was ahead, and is right again")
+
+// Steady returns a Clock for a fence: it grants the ticks that its generator is at after a step
+// back. raw is as for Init.
+func Steady(source Source, raw bool) *Clock {
 	c := &Clock{}
-	c.Init(epoch, time.Microsecond, source, false)
-	return func() (time.Time, time.Duration) {
-		ns, _, e, _ := c.now()
-		return epoch.Add(time.Duration(ns)), time.Duration(e)
-	}
+	c.Init(time.Unix(0, 0), time.Microsecond, source, raw)
+	return c
 }
+
+// Time is a Source: the time of the clock.
+func (c *Clock) Time() (now time.Time, mono time.Duration) {
+	ns, _, e, _ := c.now()
+	return c.epoch.Add(time.Duration(ns)), time.Duration(e)
+}
+
+// Wall returns what the wall clock says.
+func (c *Clock) Wall() time.Time {
+	_, wall := c.both()
+	return c.epoch.Add(time.Duration(wall))
+}
+
+// Correct makes the wall clock the time at once. It is for a wall clock that was ahead, and agrees
+// with another clock now: until the time had slowed down to it, no store would grant a tick.
+func (c *Clock) Correct() {
+	a := &anchor{fresh: int64(SyncEvery)}
+	if a.at, a.ns = c.both(); a.ns < 0 {
+		a.fresh = 0
+	}
+	c.anchor.Store(a)
+	c.corrections.Add(1)
+}
+
+// Corrections returns a number that grows with each Correct.
+func (c *Clock) Corrections() int64 { return c.corrections.Load() }
 
 const (
 	// SyncEvery is how often an anchored clock reads the wall clock, and so how
@@ -38,7 +63,7 @@ const (
 // Clock tells the tick of a layout. It reads the wall clock once and then adds
 // monotonic time, which costs one clock read instead of two and does not step.
 // Every SyncEvery it compares: it follows the wall clock forward at once, and
-// runs at half speed while that is behind. So it never goes back.
+// runs at half speed while that is behind. So it never goes back by itself.
 //
 // A raw clock is the wall clock itself, for layouts with rollback bits.
 type Clock struct {
@@ -54,7 +79,8 @@ type Clock struct {
 	Base     time.Time     // start of elapsed time, with its monotonic part
 	baseMono time.Duration // the same of a Source
 
-	anchor atomic.Pointer[anchor]
+	anchor      atomic.Pointer[anchor]
+	corrections atomic.Int64
 }
 
 // anchor is where a clock compared itself with the wall clock.
@@ -74,11 +100,7 @@ func (c *Clock) Init(epoch time.Time, tick time.Duration, source Source, raw boo
 	if source != nil {
 		_, c.baseMono = source()
 	}
-	a := &anchor{fresh: int64(SyncEvery)}
-	if a.at, a.ns = c.both(); a.ns < 0 {
-		a.fresh = 0
-	}
-	c.anchor.Store(a)
+	c.Correct()
 }
 
 // Reciprocal returns the numbers with which n / d = floor(n × magic / 2^(64+shift)),

@@ -130,7 +130,8 @@ func TestClockFarFromItsEpoch(t *testing.T) {
 
 func TestSteady(t *testing.T) {
 	fake := newFakeClock()
-	now := Steady(fake.now)
+	c := Steady(fake.now, false)
+	now := c.Time
 	wall, mono := now()
 	if !wall.Equal(fake.wall) {
 		t.Fatalf("starts at %v, not at %v", wall, fake.wall)
@@ -145,5 +146,18 @@ func TestSteady(t *testing.T) {
 	fake.advance(SyncEvery)
 	if wall, _ = now(); !wall.Equal(fake.wall) {
 		t.Errorf("after a step forward it is %v, not %v", wall, fake.wall)
+	}
+	corrections := c.Corrections()
+	fake.step(-2 * time.Hour)
+	if wall, _ = now(); !wall.After(fake.wall.Add(time.Hour)) || !c.Wall().Equal(fake.wall) {
+		t.Errorf("after a step back it is %v, and the wall clock says %v", wall, c.Wall())
+	}
+	c.Correct()
+	if wall, _ = now(); !wall.Equal(fake.wall) || c.Corrections() == corrections {
+		t.Errorf("corrected it is %v, not %v", wall, fake.wall)
+	}
+	fake.advance(time.Second)
+	if wall, _ = now(); !wall.Equal(fake.wall) {
+		t.Errorf("a second later it is %v, not %v", wall, fake.wall)
 	}
 }

@@ -49,7 +49,7 @@ var limitMutants = []mutant{
 		swap("sp.Scheme().Layout().TickOf(s.now()) >= l.Grant.Until",
 			"sp.Scheme().Layout().TickOf(s.now()) > l.Grant.Until")),
 	m("limit: a ticket beyond it is taken back", "cmd/internal/server.Service.keep", "^TestTwoServersDoubledALimit$",
-		swap("errors.Join(err, s.leases(sp).Release(ctx, l.Ticket, used))", "errors.Join(err)")),
+		swap("errors.Join(err, sp.leases.Release(ctx, l.Ticket, used))", "errors.Join(err)")),
 	m("limit: nodes up to it, and not one more", "cmd/internal/server.Service.checkHeld",
 		"^TestTwoServersDoubledALimit$",
 		swap("len(held) > limit", "len(held) > limit+1")),

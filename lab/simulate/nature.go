@@ -12,6 +12,9 @@ import (
 func (s *sim) safeguard() {
 	switch {
 	case s.store.clock:
+		if s.jump == time.Hour {
+			s.jump = 24 * time.Hour
+		}
 	case s.chance.IntN(2) == 0:
 		s.jump = min(s.jump, s.skew/2)
 		s.rates[faultFreeze] = 0

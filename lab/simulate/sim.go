@@ -349,10 +349,15 @@ func (s *sim) begin() error {
 
 // bound is how long after the last fault generation may take to resume, in every process:
 // until the floors that a fast clock or a floor raised for all have left ahead are
-// reached, plus what it takes to notice and to acquire.
+// reached, plus what it takes to notice and to acquire. A store with a clock grants no
+// tick to a clock that is off by more than the skew, and lets one that is right again go on.
 func (s *sim) bound() time.Duration {
 	tick := s.schemes[s.era].Layout().Tick
-	d := s.ahead + 4*s.ttl + 2*s.skew + 4*tick + 10*time.Second
+	ahead := s.ahead
+	if s.store.clock {
+		ahead = min(ahead, s.ttl+s.skew)
+	}
+	d := ahead + 4*s.ttl + 2*s.skew + 4*tick + 10*time.Second
 	if s.hostile != nil {
 		d += 4 * (s.ttl + s.skew) // for what it took last, and what that pushed ahead
 	}

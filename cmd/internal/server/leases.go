@@ -103,17 +103,11 @@ func (s *Service) acquire(ctx context.Context, namespace string, r wire.Request)
 		if err = s.look(ctx); err != nil {
 			return Granted{}, err
 		}
-		if g.Lease, err = s.leases(sp).Acquire(ctx, namespace, r); err != nil {
+		if g.Lease, err = sp.leases.Acquire(ctx, namespace, r); err != nil {
 			return Granted{}, err
 		}
 		return g, nil
 	})
-}
-
-// leases serves those of a namespace.
-func (s *Service) leases(sp *Space) wire.Server {
-	return lease.Serve(s.store, sp.Scheme(),
-		&lease.Options{Time: s.anchored, Logger: store.Warnings(s.opts.Logger), Events: s.onLeaseEvent})
 }
 
 // Renew renews a lease. One that has ended counts as a new one, for the limit of
@@ -129,7 +123,7 @@ func (s *Service) Renew(
 		return l, nil, err
 	}
 	next, sp, err := withSpace(ctx, s, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
-		return s.leases(sp).Renew(ctx, l.Ticket, attempt, earlier)
+		return sp.leases.Renew(ctx, l.Ticket, attempt, earlier)
 	})
 	if errors.Is(err, store.ErrLost) {
 		text := fmt.Sprintf("node %d: its holder lost the lease", l.Grant.Node)
@@ -145,7 +139,7 @@ func (s *Service) Renew(
 // grant counts as used.
 func (s *Service) Release(ctx context.Context, l wire.Lease, used int64) error {
 	_, _, err := withSpace(ctx, s, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
-		return l, s.leases(sp).Release(ctx, l.Ticket, used)
+		return l, sp.leases.Release(ctx, l.Ticket, used)
 	})
 	return err
 }

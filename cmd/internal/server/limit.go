@@ -139,5 +139,5 @@ func (s *Service) keep(
 	if err == nil {
 		return nil
 	}
-	return errors.Join(err, s.leases(sp).Release(ctx, l.Ticket, used))
+	return errors.Join(err, sp.leases.Release(ctx, l.Ticket, used))
 }

@@ -20,7 +20,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/internal/clock"
+	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -88,8 +88,6 @@ type Service struct {
 	id     string // of this server among those over the store
 	now    func() time.Time
 
-	anchored snowfence.TimeSource // by which tickets are leased: it does not go back
-
 	ready atomic.Pointer[map[string]*Space] // what the fast path reads; replaced, never changed
 	mu    sync.Mutex                        // guards what follows, and is never held while the store is asked
 	all   map[string]*Space
@@ -132,7 +130,7 @@ func New(st store.Store, o Options) *Service {
 		o.Label = fmt.Sprintf("server %s/%d", host[:min(len(host), 80)], os.Getpid())
 	}
 	s := &Service{
-		store: st, opts: o, id: rand.Text(), now: time.Now, anchored: clock.Steady(nil), all: map[string]*Space{},
+		store: st, opts: o, id: rand.Text(), now: time.Now, all: map[string]*Space{},
 		tally:     map[string]*tally{},
 		sequences: newSequences(), Events: newEvents(),
 	}
@@ -147,12 +145,6 @@ func New(st store.Store, o Options) *Service {
 
 // Label is what people see as the holder of this server's nodes.
 func (s *Service) Label() string { return s.opts.Label }
-
-// Now is the time by the clock that leases go by.
-func (s *Service) Now() time.Time {
-	now, _ := s.anchored()
-	return now
-}
 
 // Store returns the store.
 func (s *Service) Store() store.Store { return s.store }
@@ -222,6 +214,8 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 		return nil, Errorf(TooMuch, "the server makes IDs for %d namespaces, its limit: ask another one, or raise "+
 			"the limit", s.opts.Spaces)
 	}
+	sp.leases = lease.Serve(s.store, sp.Scheme(),
+		&lease.Options{Logger: store.Warnings(s.opts.Logger), Events: s.onLeaseEvent})
 	if sp.tally = s.tally[name]; sp.tally == nil {
 		sp.tally = &tally{}
 		s.tally[name] = sp.tally

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // Space is a namespace that the server knows, and makes IDs for when it is asked to.
@@ -18,6 +19,7 @@ type Space struct {
 	*tally // of all Spaces of this name
 
 	service *Service
+	leases  wire.Server // for clients
 	scheme  atomic.Pointer[snowfence.Scheme]
 	gen     atomic.Pointer[snowfence.Generator] // nil until the first ID
 	stale   atomic.Bool                         // open it anew
