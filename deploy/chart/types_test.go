@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
@@ -33,6 +34,9 @@ type release struct {
 	budget     policyv1.PodDisruptionBudget
 	policies   []networkingv1.NetworkPolicy
 	monitor    object
+	account    corev1.ServiceAccount
+	role       rbacv1.Role
+	binding    rbacv1.RoleBinding
 }
 
 // load decodes all objects strictly: a field that Kubernetes does not have fails.
@@ -50,6 +54,12 @@ func load(t *testing.T, name string, v values) *release {
 			into(t, id, o, &r.deployment)
 		case "batch/v1 Job":
 			into(t, id, o, &r.job)
+		case "v1 ServiceAccount":
+			into(t, id, o, &r.account)
+		case "rbac.authorization.k8s.io/v1 Role":
+			into(t, id, o, &r.role)
+		case "rbac.authorization.k8s.io/v1 RoleBinding":
+			into(t, id, o, &r.binding)
 		case "v1 Service":
 			r.services = append(r.services, corev1.Service{})
 			into(t, id, o, &r.services[len(r.services)-1])
@@ -104,7 +114,8 @@ func TestSelectors(t *testing.T) {
 		job := r.job.Spec.Template.Labels
 		choose := func(what string, s *metav1.LabelSelector) {
 			m, err := metav1.LabelSelectorAsSelector(s)
-			if reaches := strings.HasSuffix(what, "egress"); err == nil && reaches != m.Matches(labels.Set(job)) {
+			reaches := strings.HasSuffix(what, "egress")
+			if err == nil && job != nil && reaches != m.Matches(labels.Set(job)) {
 				t.Errorf("%s: %v: pods of the job have %v", what, m, job)
 			}
 			if err != nil || !m.Matches(labels.Set(pod.Labels)) || m.Matches(labels.Set(other)) || m.Empty() {
@@ -123,10 +134,36 @@ func TestSelectors(t *testing.T) {
 	})
 }
 
+// Without a secret, the pods have an account that may keep leases in their namespace, and nothing
+// else. With one, they have no token.
+func TestAccount(t *testing.T) {
+	both(t, func(t *testing.T, v values, r *release) {
+		pod, want := r.deployment.Spec.Template.Spec, r.account.Name
+		if v["store"] != nil {
+			if want != "" || pod.AutomountServiceAccountToken == nil || *pod.AutomountServiceAccountToken {
+				t.Errorf("pods over another store have the account %q, or a token", want)
+			}
+			return
+		}
+		of := rbacv1.Subject{Kind: "ServiceAccount", Name: want, Namespace: "ids"}
+		ref := rbacv1.RoleRef{APIGroup: "rbac.authorization.k8s.io", Kind: "Role", Name: r.role.Name}
+		bound := slices.Equal(r.binding.Subjects, []rbacv1.Subject{of}) && r.binding.RoleRef == ref
+		if pod.ServiceAccountName != want || !bound {
+			t.Errorf("pods have the account %q, which is %q, and %v binds it", pod.ServiceAccountName, want, r.binding)
+		}
+		if len(r.role.Rules) != 1 || !slices.Equal(r.role.Rules[0].Resources, []string{"leases"}) ||
+			!slices.Equal(r.role.Rules[0].Verbs, []string{"get", "list", "create", "update"}) {
+			t.Errorf("the account may do %v", r.role.Rules)
+		}
+	})
+}
+
 // Every port and volume that is named is there, and each is named once.
 func TestNamesInPods(t *testing.T) {
 	both(t, func(t *testing.T, _ values, r *release) {
-		checkVolumes(t, &r.job.Spec.Template.Spec)
+		if r.job.Name != "" {
+			checkVolumes(t, &r.job.Spec.Template.Spec)
+		}
 		pod := r.deployment.Spec.Template.Spec
 		checkVolumes(t, &pod)
 		ports := map[string]bool{}
@@ -192,7 +229,11 @@ func TestPodSecurity(t *testing.T) {
 	}
 	level := podsecurity.LevelVersion{Level: podsecurity.LevelRestricted, Version: podsecurity.LatestVersion()}
 	both(t, func(t *testing.T, _ values, r *release) {
-		for _, pod := range []corev1.PodTemplateSpec{r.deployment.Spec.Template, r.job.Spec.Template} {
+		pods := []corev1.PodTemplateSpec{r.deployment.Spec.Template, r.job.Spec.Template}
+		if r.job.Name == "" {
+			pods = pods[:1]
+		}
+		for _, pod := range pods {
 			for _, result := range checks.EvaluatePod(level, &pod.ObjectMeta, &pod.Spec) {
 				if !result.Allowed {
 					t.Errorf("%s: %s", result.ForbiddenReason, result.ForbiddenDetail)
