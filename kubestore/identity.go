@@ -31,7 +31,7 @@ func (s *Store) note(before version, text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch v := version(n); {
-	case v <= before:
+	case v <= before && before <= s.seen: // before is of this state of the cluster
 		s.back = true
 	case v > s.seen:
 		s.seen = v
@@ -72,25 +72,22 @@ func (s *Store) identity(ctx context.Context) (string, time.Time, error) {
 			return "", now, err
 		}
 		s.mu.Lock()
-		back, seen := s.back, s.seen
+		back := s.back
 		s.mu.Unlock()
-		if o != nil && !back {
-			return o.identity(), now, s.note(0, o.Metadata.ResourceVersion)
-		}
-		if s.looks {
-			return "", now, fmt.Errorf("kubestore: the namespace has no object %s, or it was restored: let a program "+
-				"write first: %w", idName, store.ErrReadOnly)
-		}
-		switch _, err := s.api.put(ctx, another(o)); {
-		case err == nil:
-			s.mu.Lock()
-			if s.seen == seen { // what was seen of the state before the restore counts no longer
-				s.seen, s.back = 0, false
+		if o == nil || back {
+			if s.looks {
+				return "", now, fmt.Errorf("kubestore: the namespace has no object %s, or it was restored: let a "+
+					"program write first: %w", idName, store.ErrReadOnly)
 			}
-			s.mu.Unlock()
-		case !is(err, http.StatusConflict): // by another program, which was faster
-			return "", now, err
+			o, err = s.newIdentity(ctx, o)
+			if is(err, http.StatusConflict) {
+				continue // another program was faster
+			}
+			if err != nil {
+				return "", now, err
+			}
 		}
+		return o.identity(), now, s.note(0, o.Metadata.ResourceVersion)
 	}
 }
 
@@ -103,7 +100,7 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 	if err != nil || o == nil || o.identity() != identity {
 		return err
 	}
-	if _, err = s.api.put(ctx, another(o)); is(err, http.StatusConflict) {
+	if _, err = s.newIdentity(ctx, o); is(err, http.StatusConflict) {
 		return nil // another program was faster
 	}
 	return err
@@ -114,13 +111,20 @@ func (o *object) identity() string {
 	return o.Metadata.UID + "." + o.Metadata.Annotations[noteIdentity]
 }
 
-// another is the object with another identity, in place of o if there is one.
-func another(o *object) object {
-	next := object{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
+// newIdentity makes or replaces the object that has the identity.
+func (s *Store) newIdentity(ctx context.Context, old *object) (*object, error) {
+	o := object{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
 		Name: idName, Annotations: map[string]string{noteIdentity: rand.Text()},
 	}}
-	if o != nil {
-		next.Metadata.UID, next.Metadata.ResourceVersion = o.Metadata.UID, o.Metadata.ResourceVersion
+	if old != nil {
+		o.Metadata.UID, o.Metadata.ResourceVersion = old.Metadata.UID, old.Metadata.ResourceVersion
 	}
-	return next
+	written, err := s.api.put(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen, s.back = 0, false // what was seen of an earlier state of the cluster counts no longer
+	return &written, nil
 }

@@ -59,6 +59,9 @@ func TestConflicts(t *testing.T) {
 	if err := swap(t, st, "", record("a")); err != nil {
 		t.Fatal(err)
 	}
+	if err := swap(t, st, "other", record("b")); !errors.Is(err, store.ErrLost) {
+		t.Error("of another nonce: ", err)
+	}
 	s.touch(t, func(o *object) { o.Metadata.Labels["seen-by"] = "me" })
 	if err := swap(t, st, "a", record("b")); err != nil {
 		t.Error("after another label: ", err)
@@ -183,6 +186,9 @@ func TestVersionFalls(t *testing.T) {
 		t.Errorf("the other program sees %q, not %q", id, after)
 	}
 	if err := swap(t, st, "b", record("c")); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.note(version(1400), "1300"); err != nil { // a write that was sent before the restore ends late
 		t.Fatal(err)
 	}
 	if id := identity(t, st); id != after {
