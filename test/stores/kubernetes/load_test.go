@@ -1,0 +1,53 @@
+package kubernetes
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// BenchmarkRenewal does what a lease does at each renewal, and prints how much processor time the
+// API server and its etcd need for it.
+func BenchmarkRenewal(b *testing.B) {
+	c := start(b)
+	st := open(b, c.config("admin", c.namespace()))
+	r := store.Record{Key: store.Key{Namespace: "default", Node: 1}, Label: "pod", Holder: "h"}
+	head := []store.Key{{Namespace: "default", Node: store.NamespaceNode}}
+	before := [2]float64{ticks(b, c.api), ticks(b, c.etcd)}
+	for i := 0; b.Loop(); i++ {
+		old := r.Nonce
+		r.Nonce = strconv.Itoa(i)
+		if err := st.Swap(b.Context(), []store.Write{{Old: old, New: r}})[0]; err != nil {
+			b.Fatal(err)
+		}
+		if _, err := st.Get(b.Context(), head); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := st.Identity(b.Context(), "default"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric((ticks(b, c.api)-before[0])/float64(b.N), "api-ms/op")
+	b.ReportMetric((ticks(b, c.etcd)-before[1])/float64(b.N), "etcd-ms/op")
+}
+
+// ticks returns the milliseconds of processor time that a process used, from Linux's proc(5).
+func ticks(b *testing.B, cmd *exec.Cmd) float64 {
+	b.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	user, err1 := strconv.Atoi(string(fields[11]))
+	system, err2 := strconv.Atoi(string(fields[12]))
+	if err1 != nil || err2 != nil {
+		b.Fatal(err1, err2)
+	}
+	return float64(user+system) * 10 // a tick is 10 ms
+}
