@@ -122,22 +122,12 @@ func (op Operator) Delete(ctx context.Context, namespace string) (Namespace, err
 // freeze ends all grants first. The floors that are read afterwards include
 // each earlier renewal. A later one sees the new generation before it is used.
 func freeze(ctx context.Context, st store.Store, namespace string, allowed func(Namespace) error) (Namespace, error) {
-	for {
-		ns, err := readNamespace(ctx, st, namespace)
-		if err != nil {
-			return Namespace{}, err
-		}
+	return editNamespace(ctx, st, namespace, func(ns *Namespace) (bool, error) {
 		if ns.State == Deleted {
-			return Namespace{}, ns.notActive()
-		}
-		if err := allowed(ns); err != nil {
-			return Namespace{}, err
+			return false, ns.notActive()
 		}
 		ns.State = Changing
 		ns.Generation++
-		ns, err = ns.write(ctx, st)
-		if !errors.Is(err, store.ErrLost) {
-			return ns, err
-		}
-	}
+		return true, allowed(*ns)
+	})
 }

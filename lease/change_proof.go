@@ -37,9 +37,8 @@ func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time
 	}
 	layout := c.scheme.Layout()
 	refuse := func(err error) (Namespace, error) {
-		err = fmt.Errorf("lease: namespace %q keeps its layout %s: the change to %s is refused: %w",
-			ns.Name, old, layout, err)
-		return Namespace{}, marked{err, ErrRefused}
+		return Namespace{}, refusedf("lease: namespace %q keeps its layout %s: the change to %s is refused: %w", ns.Name,
+			old, layout, err)
 	}
 	if old.Equal(layout) && !c.Force {
 		err := errors.New("it has this layout with another secret, " +
@@ -111,11 +110,10 @@ func (c change) nodes(ns Namespace, old, to snowfence.Layout) (snowfence.NodeRan
 		return has, nil
 	}
 	if c.Unused.IsZero() && !all && (c.Nodes.From < has.From || c.Nodes.Until > has.Until) {
-		err := fmt.Errorf("lease: namespace %q: its nodes %d to %d can be leased, "+
+		return none, refusedf("lease: namespace %q: its nodes %d to %d can be leased, "+
 			"and the others are left to numbers given by hand: "+
 			"to lease %d to %d, make sure that no process uses such a number, and ask to widen it",
 			ns.Name, has.From, has.Until-1, c.Nodes.From, c.Nodes.Until-1)
-		return none, marked{err, ErrRefused}
 	}
 	return c.Nodes, nil
 }
@@ -130,7 +128,7 @@ func (c change) renode(ns Namespace, now time.Time) (Namespace, error) {
 	if next.Nodes.From < ns.Nodes.From || next.Nodes.Until > ns.Nodes.Until {
 		unused, err := c.afterUnused(layout, now)
 		if err != nil {
-			return Namespace{}, marked{fmt.Errorf("lease: namespace %q: %w", ns.Name, err), ErrRefused}
+			return Namespace{}, refusedf("lease: namespace %q: %w", ns.Name, err)
 		}
 		next.Floor = max(ns.Floor, unused)
 		for {
@@ -139,7 +137,7 @@ func (c change) renode(ns Namespace, now time.Time) (Namespace, error) {
 				break
 			}
 			if err := next.add(r, false); err != nil {
-				return Namespace{}, marked{fmt.Errorf("lease: namespace %q: %w", ns.Name, err), ErrRefused}
+				return Namespace{}, refusedf("lease: namespace %q: %w", ns.Name, err)
 			}
 		}
 	}

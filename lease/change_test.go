@@ -68,6 +68,10 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 			if ns, err := lease.Namespaces(st).Change(t.Context(), "default", c.to, &c.o); !errors.Is(err, c.want) {
 				t.Errorf("%s: %+v, %v", name, ns, err)
 			}
+			now, err := lease.Namespaces(st).Show(t.Context(), "default")
+			if err != nil || now.Generation != ns.Generation {
+				t.Errorf("%s: leases are disturbed: %+v, %v", name, now, err)
+			}
 		}
 		r := leased(t, st, newScheme(t, b), lease.Options{}, 0)
 		held := r.began()

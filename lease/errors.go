@@ -59,6 +59,10 @@ func invalidf(format string, args ...any) error {
 	return marked{fmt.Errorf(format, args...), ErrInvalid}
 }
 
+func refusedf(format string, args ...any) error {
+	return marked{fmt.Errorf(format, args...), ErrRefused}
+}
+
 // mismatch says that a namespace is for IDs of another scheme than the one given.
 func mismatch(namespace, stored, wanted string) error {
 	return marked{fmt.Errorf("lease: namespace %q is for the layout %s, not for %s: use its layout, or another "+

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -292,5 +293,39 @@ func TestWaitingReadsAllOnceATTL(t *testing.T) {
 				t.Errorf("%d nodes: all were read %d times, not %d", last+1, scans, want)
 			}
 		})
+	}
+}
+
+// Who finds no node learns which programs hold them, most nodes first, and why others were refused.
+func TestNobodyIsFree(t *testing.T) {
+	g := empty(t, "time=41,node=3,seq=12,epoch=2025-01-01")
+	for i, label := range []string{"many", "many", "b", "c", "d", "e", "f"} {
+		node := int64(i)
+		l, err := Open(t.Context(), g.st, "n", g.l.scheme, &Options{Node: &node, Label: label})
+		g.must(err)
+		t.Cleanup(l.Orphan)
+	}
+	broken := errors.New("a broken rack")
+	for _, c := range []struct {
+		o    Options
+		want []string
+	}{
+		{Options{Nodes: 2}, []string{"no 2 contiguous ones of the 8 nodes", "7 are held by many (2), b (1), c (1), d (1), e (1) and others;"}},
+		{
+			Options{Check: func(context.Context, int64) error { return broken }},
+			[]string{"all 8 nodes", "7 are held", "1 are refused", "make more nodes leasable (a broken rack)"},
+		},
+		{Options{Within: snowfence.NodeRange{Until: 3}}, []string{"all 3 nodes from 0 to 2", "3 are held by many (2), b (1);", "or widen Options.Within"}},
+	} {
+		_, err := Open(t.Context(), g.st, "n", g.l.scheme, &c.o)
+		var taken *TakenError
+		if !errors.As(err, &taken) || !errors.Is(err, ErrTaken) || errors.Is(err, broken) != (c.o.Check != nil) {
+			t.Fatalf("%v", err)
+		}
+		for _, text := range c.want {
+			if !strings.Contains(err.Error(), text) {
+				t.Errorf("%q is not in: %v", text, err)
+			}
+		}
 	}
 }

@@ -75,25 +75,20 @@ func (l *Lease) plan() time.Duration {
 	if !l.demand.want || l.world.Now().Sub(l.demand.used) >= l.opts.Idle {
 		return time.Hour
 	}
-	at := l.pace.renewAt
-	switch now := l.now(); {
-	case l.use.cur == nil:
-		at = l.pace.earliest
-	case max(l.demand.need, l.use.cur.From) >= l.use.cur.Until:
-		// The grant is used up, or begins ahead of the clock: renew once one ttl reaches past it.
-		need := max(l.demand.need, l.use.cur.From)
-		ready := l.world.Now()
-		if ahead := need - l.ticks.target(now) + 1; ahead > 0 {
-			ready = ready.Add(l.ticks.layout.TimeOf(need + 1).Sub(now.Add(l.opts.TTL)))
-		}
-		if ready.Before(l.pace.earliest) {
-			ready = l.pace.earliest
-		}
-		if ready.Before(at) {
-			at = ready
-		}
+	if l.use.cur == nil {
+		return l.pace.earliest.Sub(l.world.Now())
 	}
-	return at.Sub(l.world.Now())
+	wait := l.pace.renewAt.Sub(l.world.Now())
+	if need := max(l.demand.need, l.use.cur.From); need >= l.use.cur.Until {
+		// The grant is used up, or begins ahead of the clock: renew once one ttl reaches past it.
+		now := l.now()
+		ready := max(l.pace.earliest.Sub(l.world.Now()), 0)
+		if need >= l.ticks.target(now) {
+			ready = max(ready, l.ticks.layout.TimeOf(need+1).Sub(now.Add(l.opts.TTL)))
+		}
+		wait = min(wait, ready)
+	}
+	return wait
 }
 
 // attend renews what is held, or acquires what is not, once.

@@ -71,8 +71,17 @@ func TestOneGeneratorAtATime(t *testing.T) {
 		t.Errorf("a second generator: %v", err)
 	}
 	unbind()
+	unbind, err = g.l.Bind(func() int64 { return 0 })
+	g.must(err)
+	if _, ok := g.l.Held(-1); !ok {
+		t.Error("the grant that nobody had is not given out")
+	}
+	unbind() // without giving it back
 	_, err = g.l.Bind(func() int64 { return 0 })
 	g.must(err)
+	if gr, ok := g.l.Held(-1); ok {
+		t.Errorf("a second generator gets the grant of the first: %+v", gr)
+	}
 }
 
 // pinned is a store that is kept open for its leases.

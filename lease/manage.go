@@ -44,9 +44,8 @@ func (op Operator) Veto(ctx context.Context, namespace string, node int64, reaso
 	}
 	return edit(ctx, op.st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
 		if q, had := ns.functionsAt(node); reason == "" && had && q.Layout.Equal(ns.Layout) {
-			err := fmt.Errorf("functions in a database make its IDs (%s): drop them there, and retire the node",
+			return r, refusedf("functions in a database make its IDs (%s): drop them there, and retire the node",
 				q.Functions.database())
-			return r, marked{err, ErrRefused}
 		}
 		r.Veto = reason
 		return r, nil

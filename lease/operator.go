@@ -72,26 +72,18 @@ func editNamespace(
 // while nobody used it. Without it, the next lease sees another identity, and
 // grants start above now + the longest ttl + twice the largest skew.
 func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, error) {
-	for {
-		ns, err := readNamespace(ctx, op.st, namespace)
-		if err != nil {
-			return Namespace{}, err
-		}
+	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		id, err := op.st.Identity(ctx, namespace)
 		if err != nil {
-			return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
+			return false, fmt.Errorf("lease: reading the store's identity: %w", err)
 		}
-		w := world.From(ctx)
 		if ns.Identity == id {
-			return ns, nil
+			return false, nil
 		}
-		ns.rolledBack(w.Now())
+		ns.rolledBack(world.From(ctx).Now())
 		ns.Identity = id
-		ns, err = ns.write(ctx, op.st)
-		if !errors.Is(err, store.ErrLost) {
-			return ns, err
-		}
-	}
+		return true, nil
+	})
 }
 
 // Restored says that older data was put under a namespace: by a backup, a copy, a stale replica or
@@ -100,25 +92,17 @@ func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, er
 // Call it before programs start. To repeat it only makes them wait longer. A wrong clock is an
 // [ErrSkew].
 func (op Operator) Restored(ctx context.Context, namespace string) (Namespace, error) {
-	for {
-		ns, err := readNamespace(ctx, op.st, namespace)
-		if err != nil {
-			return Namespace{}, err
-		}
-		l := ns.Layout
+	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		id, err := op.st.Identity(ctx, namespace)
 		if err != nil {
-			return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
+			return false, fmt.Errorf("lease: reading the store's identity: %w", err)
 		}
 		now, err := checkedClock(ctx, op.st, world.From(ctx).Now, ns.MaxSkew)
 		if err != nil {
-			return Namespace{}, err
+			return false, err
 		}
-		ns.raise(l, now, id)
+		ns.raise(ns.Layout, now, id)
 		ns.Generation++
-		ns, err = ns.write(ctx, op.st)
-		if !errors.Is(err, store.ErrLost) {
-			return ns, err
-		}
-	}
+		return true, nil
+	})
 }

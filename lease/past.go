@@ -93,7 +93,7 @@ func (b *Backfill) NewAt(ctx context.Context, times ...time.Time) ([]snowfence.I
 			return nil, err
 		case len(left) < len(todo):
 			attempt = 0
-		case w.Wait(jitter(w, attempt), ctx.Done()) == 0:
+		case w.Wait(world.Jitter(w, attempt), ctx.Done()) == 0:
 			return nil, fmt.Errorf("lease: others were always faster: %w", ctx.Err())
 		default:
 			attempt++
@@ -356,9 +356,8 @@ func (b *Backfill) look(ctx context.Context, keys []store.Key) (Namespace, []sto
 			"replaced: name nodes that no such ID has (snowfence namespace change --past-nodes)", b.name,
 			ErrRolledBack))
 	case !ns.fills(b.node):
-		err := fmt.Errorf("lease: namespace %q: node %d makes no more IDs for the past, because the store was rolled "+
-			"back: use the nodes %d to %d", b.name, b.node, ns.BackfillNodes.From, ns.BackfillNodes.Until-1)
-		return fail(marked{err, ErrRefused})
+		return fail(refusedf("lease: namespace %q: node %d makes no more IDs for the past, because the store was rolled "+
+			"back: use the nodes %d to %d", b.name, b.node, ns.BackfillNodes.From, ns.BackfillNodes.Until-1))
 	}
 	b.remember(ns, store.Record{})
 	return ns, rs[1 : 1+len(keys)], nil
@@ -417,9 +416,4 @@ func showTime(t time.Time) string {
 		return fmt.Sprintf("the Unix second %d", min(max(t.Unix(), math.MinInt64), math.MaxInt64))
 	}
 	return t.UTC().Format(time.RFC3339Nano)
-}
-
-// jitter is how long to wait after a swap that was lost, so that not all come at once again.
-func jitter(w world.World, attempt int) time.Duration {
-	return time.Duration(w.Uint64() % uint64(250*time.Microsecond<<min(attempt, 6)))
 }

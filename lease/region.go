@@ -288,9 +288,8 @@ func (ns Namespace) ofLeases(first, count int64) error {
 func (ns Namespace) withoutFunctions() error {
 	for _, q := range ns.Regions {
 		if q.Owner == OwnerFunctions && !q.Ended {
-			err := fmt.Errorf("lease: namespace %q: functions in a database make the IDs of node %d (%s): "+
+			return refusedf("lease: namespace %q: functions in a database make the IDs of node %d (%s): "+
 				"drop them and retire the node first", ns.Name, q.Nodes.From, q.Functions.database())
-			return marked{err, ErrRefused}
 		}
 	}
 	return nil

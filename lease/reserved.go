@@ -24,8 +24,7 @@ var ErrRolledBack = errors.New("the store may have lost counts")
 // been lost before: then [Operator.BackfillNodes] has to follow.
 func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int64) (Namespace, error) {
 	refuse := func(format string, args ...any) (Namespace, error) {
-		err := fmt.Errorf("lease: namespace %q: "+format, append([]any{namespace}, args...)...)
-		return Namespace{}, marked{err, ErrRefused}
+		return Namespace{}, refusedf("lease: namespace %q: "+format, append([]any{namespace}, args...)...)
 	}
 	if last != 0 && last != 4 {
 		return Namespace{}, invalidf("lease: namespace %q: the last number for the past is %d: choose 0, or 4 "+
@@ -76,15 +75,14 @@ func (op Operator) NoteOthers(ctx context.Context, namespace string) (Namespace,
 		case ns.State != Active:
 			return false, ns.notActive()
 		case ns.Backfill > 1:
-			err := fmt.Errorf("lease: namespace %q: its IDs for the past have the numbers 0 to %d, and those of "+
+			return false, refusedf("lease: namespace %q: its IDs for the past have the numbers 0 to %d, and those of "+
 				"snow-drift could be the same: use another namespace", ns.Name, ns.Backfill-1)
-			return false, marked{err, ErrRefused}
 		}
 		ns.Others = true
 		for _, l := range ns.layouts() {
 			l.Owner, l.First, l.Last, l.From = OwnerOthers, ns.Backfill, l.Layout.First-1, 0
 			if err := ns.add(l, false); err != nil {
-				return false, marked{fmt.Errorf("lease: namespace %q: %w", ns.Name, err), ErrRefused}
+				return false, refusedf("lease: namespace %q: %w", ns.Name, err)
 			}
 		}
 		return true, nil
@@ -121,9 +119,8 @@ func (op Operator) BackfillNodes(ctx context.Context, namespace string, nodes sn
 		case ns.ledger.Identity == id && ns.BackfillNodes == nodes:
 			return false, nil
 		case nodes.From < ns.BackfillNodes.Until:
-			err := fmt.Errorf("lease: namespace %q: nodes below %d may have IDs for the past already: name higher ones",
+			return false, refusedf("lease: namespace %q: nodes below %d may have IDs for the past already: name higher ones",
 				namespace, ns.BackfillNodes.Until)
-			return false, marked{err, ErrRefused}
 		}
 		ns.ledger.Identity, ns.ledger.Epoch, ns.BackfillNodes = id, world.From(ctx).Text(), nodes
 		return true, nil
@@ -137,9 +134,8 @@ func (ns Namespace) fills(node int64) bool {
 }
 
 func (ns Namespace) notAllowed() error {
-	err := fmt.Errorf("lease: namespace %q makes no IDs for the past: an operator has to allow it, and to choose "+
+	return refusedf("lease: namespace %q makes no IDs for the past: an operator has to allow it, and to choose "+
 		"reserved numbers that nobody else uses (snowfence namespace change --past)", ns.Name)
-	return marked{err, ErrRefused}
 }
 
 // reserve gives reserved numbers of all layouts that the namespace has had to [Backfill]. Those of
@@ -160,15 +156,13 @@ func (ns *Namespace) reserve() error {
 			l.From = 1 // times before belong to the first layout; tick 0 could give the ID 0
 		}
 		if err := ns.add(l, false); err != nil {
-			err = fmt.Errorf("lease: namespace %q makes no IDs for the past: with reserved numbers, layouts that it "+
-				"has had meet: %w", ns.Name, err)
-			return marked{err, ErrRefused}
+			return refusedf("lease: namespace %q makes no IDs for the past: with reserved numbers, layouts that it has "+
+				"had meet: %w", ns.Name, err)
 		}
 	}
 	if !some {
-		err := fmt.Errorf("lease: namespace %q makes no IDs for the past: its layout %s uses all sequence numbers: "+
+		return refusedf("lease: namespace %q makes no IDs for the past: its layout %s uses all sequence numbers: "+
 			"give it one with first=%d, which reserves 0 to %d", ns.Name, ns.Layout, last+1, last)
-		return marked{err, ErrRefused}
 	}
 	return nil
 }

@@ -80,9 +80,8 @@ func vacant(ctx context.Context, st store.Store, namespace string, node int64, n
 		return fmt.Errorf("lease: reading node %d of namespace %q: %w", node, namespace, err)
 	}
 	if r := rs[0]; r.Held(l.TickOf(now)) && r.Generation >= ns.Since {
-		err := fmt.Errorf("lease: node %d of namespace %q is held by %q: stop that process, or take another node",
+		return refusedf("lease: node %d of namespace %q is held by %q: stop that process, or take another node",
 			node, namespace, r.Label)
-		return marked{err, ErrRefused}
 	}
 	return nil
 }
@@ -90,8 +89,7 @@ func vacant(ctx context.Context, st store.Store, namespace string, node int64, n
 // recordSQL gives a node of the leases to functions, or notes that functions were printed again.
 func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Time) error {
 	refuse := func(format string, args ...any) error {
-		err := fmt.Errorf("lease: node %d of namespace %q: "+format, append([]any{node, ns.Name}, args...)...)
-		return marked{err, ErrRefused}
+		return refusedf("lease: node %d of namespace %q: "+format, append([]any{node, ns.Name}, args...)...)
 	}
 	l := ns.Layout
 	old, had := ns.functionsAt(node)
@@ -167,8 +165,7 @@ func (op Operator) RetireFunctions(ctx context.Context, namespace string, node i
 	ns, err = editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		now, had := ns.functionsAt(node)
 		if ns.State != Active || !had || now.Functions.Printed != q.Functions.Printed {
-			err := fmt.Errorf("lease: node %d of namespace %q was changed at the same time: try again", node, namespace)
-			return false, marked{err, ErrRefused}
+			return false, refusedf("lease: node %d of namespace %q was changed at the same time: try again", node, namespace)
 		}
 		ns.each(func(r Region) []Region {
 			if !r.functionsOf(node) {
@@ -215,8 +212,7 @@ func (ns Namespace) retiredSQL(node int64, now time.Time) (Region, error) {
 	case ns.State != Active:
 		return Region{}, ns.notActive()
 	case !had:
-		err := fmt.Errorf("lease: node %d of namespace %q: no functions in a database have it", node, ns.Name)
-		return Region{}, marked{err, ErrRefused}
+		return Region{}, refusedf("lease: node %d of namespace %q: no functions in a database have it", node, ns.Name)
 	}
 	return q.ended(max(q.From, q.Layout.TickOf(now.Add(q.Functions.Lead+sqlSkew))) + 1), nil
 }

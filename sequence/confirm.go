@@ -35,10 +35,7 @@ func Confirm(ctx context.Context, st store.Store, name string, c Confirmation) e
 		return fmt.Errorf("sequence %q: give a floor, or the last number used and how many programs there are (%w)",
 			name, lease.ErrInvalid)
 	}
-	_, err := update(ctx, st, name, func(s *state, missing error) (bool, error) {
-		if missing != nil {
-			return false, missing
-		}
+	return update(ctx, st, name, false, func(s *state) (bool, error) {
 		if err := s.live(); err != nil {
 			return false, err
 		}
@@ -48,17 +45,13 @@ func Confirm(ctx context.Context, st store.Store, name string, c Confirmation) e
 		}
 		return true, s.confirm(ctx, st, id, c.floor(*s))
 	})
-	return err
 }
 
 // Restored says that older data was put under a sequence: by a backup, a copy, a stale replica or
 // by hand. It then does what AfterFailover says: it stops until it is confirmed, skips numbers at
 // the next take, or trusts the store. Call it before programs start. It may be repeated.
 func Restored(ctx context.Context, st store.Store, name string) (Info, error) {
-	_, err := update(ctx, st, name, func(s *state, missing error) (bool, error) {
-		if missing != nil {
-			return false, missing
-		}
+	err := update(ctx, st, name, false, func(s *state) (bool, error) {
 		s.Identity = "restored at " + world.From(ctx).Now().UTC().Format(time.RFC3339Nano) // no store has it
 		return true, s.live()
 	})

@@ -19,9 +19,8 @@ func Create(ctx context.Context, st store.Store, name string, d Definition) erro
 	if err != nil {
 		return fmt.Errorf("sequence %q: %w", name, err)
 	}
-	_, err = update(ctx, st, name, func(s *state, missing error) (bool, error) {
-		if missing != nil {
-			s.record.Key = keyOf(name)
+	return update(ctx, st, name, true, func(s *state) (bool, error) {
+		if s.record.Nonce == "" {
 			s.Definition = full
 			s.Identity, err = st.Identity(ctx, s.record.Namespace)
 			return true, err
@@ -35,7 +34,6 @@ func Create(ctx context.Context, st store.Store, name string, d Definition) erro
 		s.Deleted = false
 		return revived, nil
 	})
-	return err
 }
 
 // Changes says what [Update] changes. What is nil or 0 stays.
@@ -51,10 +49,7 @@ type Changes struct {
 
 // Update changes a sequence while programs use it. Max may not be below what was given out.
 func Update(ctx context.Context, st store.Store, name string, c Changes) error {
-	_, err := update(ctx, st, name, func(s *state, missing error) (bool, error) {
-		if missing != nil {
-			return false, missing
-		}
+	return update(ctx, st, name, false, func(s *state) (bool, error) {
 		next := s.Definition
 		givenOut, err := s.highest(ctx, st, 0)
 		if err != nil {
@@ -91,19 +86,14 @@ func Update(ctx context.Context, st store.Store, name string, c Changes) error {
 		s.Definition, s.course = next, way
 		return true, s.live()
 	})
-	return err
 }
 
 // Delete ends a sequence: programs that use it get no more ranges. Its record stays, so that no
 // number comes twice if the name comes back.
 func Delete(ctx context.Context, st store.Store, name string) error {
-	_, err := update(ctx, st, name, func(s *state, missing error) (bool, error) {
-		if missing != nil {
-			return false, missing
-		}
+	return update(ctx, st, name, false, func(s *state) (bool, error) {
 		ended := s.Deleted
 		s.Deleted = true
 		return !ended, nil
 	})
-	return err
 }

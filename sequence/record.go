@@ -146,20 +146,19 @@ func (s state) data() string {
 }
 
 // update reads the sequence, lets change set what is new, and writes it, until nobody was faster.
-// change is told why there is none, if so, and reports whether there is anything to write.
-func update(ctx context.Context, st store.Store, name string, change func(s *state, missing error) (bool, error),
-) (state, error) {
+// change reports whether there is anything to write. Only orNone lets it begin with no record.
+func update(ctx context.Context, st store.Store, name string, orNone bool, change func(*state) (bool, error)) error {
 	for {
 		s, err := read(ctx, st, name)
-		if err != nil && !errors.Is(err, ErrNoSequence) {
-			return s, err
+		if err != nil && !(orNone && errors.Is(err, ErrNoSequence)) {
+			return err
 		}
-		changed, err := change(&s, err)
+		changed, err := change(&s)
 		if err != nil || !changed {
-			return s, err
+			return err
 		}
-		if s, err = s.write(ctx, st); !errors.Is(err, store.ErrLost) {
-			return s, err
+		if _, err = s.write(ctx, st); !errors.Is(err, store.ErrLost) {
+			return err
 		}
 	}
 }

@@ -91,3 +91,8 @@ func From(ctx context.Context) World {
 
 // Rand returns a source for math/rand/v2, safe for concurrent use.
 func Rand(w World) *mrand.Rand { return mrand.New(w) }
+
+// Jitter returns how long to wait after a swap that was lost, so that not all come at once again.
+func Jitter(w World, attempt int) time.Duration {
+	return time.Duration(w.Uint64() % uint64(250*time.Microsecond<<min(attempt, 6)))
+}

@@ -14,7 +14,7 @@ var leaseMutants = []mutant{
 	m("nothing is granted while the floors are read", "lease.freeze", "TestMemory/renewal_while_the_floors",
 		drop("ns.State = Changing"),
 		drop("ns.Generation++")),
-	m("a tombstone keeps the floors", "lease.Operator.Delete", "TestMemory/deleted_namespace", swap("ns.Floor", "_")),
+	m("a tombstone keeps the floors", "lease.Operator.Delete", "TestHighestCountsSkippedTicks", swap("ns.Floor", "_")),
 	m("grants follow the clock that stamps IDs after a step back", "lease.clockOf", "TestGeneratorStepsBack",
 		swap("s.Layout().Bits(snowfence.FieldRollback) > 0", "true")),
 	m("with rollback bits it is the wall clock", "lease.clockOf", "TestRollbackHeals",

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
 )
@@ -57,13 +56,8 @@ func Add(ctx context.Context, st Store, a Addition) (Record, error) {
 		if !errors.Is(err, ErrLost) {
 			return Record{}, err
 		}
-		if w.Wait(jitter(w, attempt), ctx.Done()) == 0 {
+		if w.Wait(world.Jitter(w, attempt), ctx.Done()) == 0 {
 			return Record{}, fmt.Errorf("lease: others were always faster: %w", ctx.Err())
 		}
 	}
-}
-
-// jitter is how long to wait after a swap that was lost, so that not all come at once again.
-func jitter(w world.World, attempt int) time.Duration {
-	return time.Duration(w.Uint64() % uint64(250*time.Microsecond<<min(attempt, 6)))
 }

@@ -3,7 +3,6 @@ package storetest
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"time"
 
@@ -124,7 +123,7 @@ func testChangeFloors(w *world) {
 func testChangeUnseen(w *world) {
 	node := int64(4)
 	open := func(s *snowfence.Scheme) (snowfence.Grant, error) {
-		l, err := lease.Open(w.ctx, w.through, name, s, &lease.Options{
+		l, err := lease.Open(w.ctx, w.st, name, s, &lease.Options{
 			TTL: ttl, MaxSkew: ttl, Node: &node, Label: "test",
 			Idle: -1, Time: w.source(0),
 		})
@@ -166,90 +165,5 @@ func testChangeUnseen(w *world) {
 				third.From, second.Until)
 		}
 		from, to = to, from
-	}
-}
-
-func testRefusedChange(w *world) {
-	u := w.on(4)
-	u.produce(10)
-	to := w.layout("time=41,node=4,seq=10,epoch=2025-06-01,tick=1ms") // a later epoch: the same IDs again
-	_, err := lease.Namespaces(w.st).Change(w.ctx, name, to, nil)
-	if err == nil || !strings.Contains(err.Error(), "can be made by both") {
-		w.Fatalf("a change that repeats IDs: %v", err)
-	}
-	ns, err := lease.Namespaces(w.st).Show(w.ctx, name)
-	w.must(err)
-	if ns.State != lease.Active || ns.Fingerprint != w.scheme.Fingerprint() || ns.Generation != 1 {
-		w.Errorf("after a refused change: %+v", ns)
-	}
-	w.sleep(ttl / 3)
-	if w.must(u.grant()); u.sealed() != 0 {
-		w.Errorf("a refused change ended a lease")
-	}
-	older := w.layout("time=41,node=4,seq=10,epoch=2024-01-01,tick=1ms")
-	_, err = lease.Namespaces(w.st).Change(w.ctx, name, older, nil)
-	w.must(err)
-}
-
-func testDeleted(w *world) {
-	u := w.on(4)
-	u.produce(10)
-	until := u.holds().until
-	ns, err := lease.Namespaces(w.st).Delete(w.ctx, name)
-	w.must(err)
-	if ns.Floor < until {
-		w.Errorf("the tombstone's floor is %d, granted were ticks to %d", ns.Floor, until)
-	}
-	w.sleep(ttl / 3)
-	if err := u.grant(); !errors.Is(err, lease.ErrNoNamespace) || !errors.Is(err, lease.ErrEnded) {
-		w.Errorf("a renewal in a deleted namespace: %v", err)
-	}
-	<-u.l.Done()
-	if u.sealed() != 1 {
-		w.Errorf("sealed %d times", u.sealed())
-	}
-	o := w.options(0)
-	o.Create = true
-	if _, err := w.try(o); !errors.Is(err, lease.ErrNoNamespace) {
-		w.Errorf("Open in a deleted namespace: %v", err)
-	}
-	_, err = lease.Namespaces(w.st).Create(w.ctx, name, w.scheme, wide())
-	w.must(err)
-	for range 15 { // all but the one whose holder has not run out
-		v := w.open(nil)
-		w.must(v.ask(w.ctx, ns.Floor))
-		if v.holds().from < until {
-			w.Errorf("a grant in the new namespace begins at %d, below %d", v.holds().from, until)
-		}
-	}
-}
-
-func testMismatch(w *world) {
-	other := w.layout("twitter")
-	if _, err := lease.Open(w.ctx, w.through, name, other, w.options(0)); !errors.Is(err, lease.ErrMismatch) ||
-		!strings.Contains(err.Error(), w.scheme.Fingerprint()) {
-		w.Errorf("Open with another layout: %v", err)
-	}
-	if _, err := lease.Namespaces(w.st).Create(w.ctx, name, other, nil); !errors.Is(err, lease.ErrMismatch) {
-		w.Errorf("Create with another layout: %v", err)
-	}
-	if _, err := lease.Open(w.ctx, w.through, "missing", other, w.options(0)); !errors.Is(err, lease.ErrNoNamespace) {
-		w.Errorf("Open of a namespace that is not there: %v", err)
-	}
-	ns, err := lease.Namespaces(w.st).Create(w.ctx, "second", other,
-		&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}, MaxTTL: 24 * time.Hour, MaxSkew: ttl})
-	w.must(err)
-	for range 5 {
-		l, err := lease.Open(w.ctx, w.through, "second", other, w.options(0))
-		w.must(err)
-		if n := l.Status().Grant.Node; n < ns.Nodes.From || n >= ns.Nodes.Until {
-			w.Errorf("leased node %d outside %d to %d", n, ns.Nodes.From, ns.Nodes.Until-1)
-		}
-		w.must(l.Shutdown(w.ctx))
-	}
-	list, err := lease.Namespaces(w.st).List(w.ctx)
-	w.must(err)
-	if len(list) != 2 || list[0].Name != name || list[1].Name != "second" {
-		w.Errorf("List: %+v", list)
 	}
 }

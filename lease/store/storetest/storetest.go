@@ -8,7 +8,6 @@ package storetest
 
 import (
 	"testing"
-	"time"
 
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -17,24 +16,6 @@ import (
 // closes it; the subtests run at the same time. Leases in the suite have a clock of their
 // own, so that nothing waits for real time except short pauses after faults.
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
-	run(t, open, func(st store.Store, _ func() time.Time) store.Store { return st })
-}
-
-// RunThrough runs the suite with leases that do not reach the store itself, as those of a
-// server's clients do not: through returns what they see of it ([lease.Holders]), by the
-// clock of the suite. What operators do goes to the store. Left out is what such leases
-// cannot do: make a namespace that vanished, and write with a clock that is hours off.
-func RunThrough(
-	t *testing.T, open func(t *testing.T) store.Store, through func(store.Store, func() time.Time) store.Store,
-) {
-	run(t, open, through)
-}
-
-func run(t *testing.T, open func(t *testing.T) store.Store, through func(store.Store, func() time.Time) store.Store) {
-	alone := map[string]bool{
-		"skewed clocks": true, "clock far ahead": true, "vanished namespace": true,
-		"vanished everything": true,
-	}
 	for _, c := range []struct {
 		name string
 		test func(w *world)
@@ -51,36 +32,18 @@ func run(t *testing.T, open func(t *testing.T) store.Store, through func(store.S
 		// What a lease makes of it.
 		{"renewal and give-back", testLife},
 		{"restart after a crash", testCrash},
-		{"skewed clocks", testSkew},
-		{"clock that steps back", testStepBack},
-		{"clock against the store's", testStoreClock},
 		{"lapsed grant", testLapsed},
 		{"lost reply of a renewal", testLostReply},
-		{"lost reply and another holder", testLostReplyOther},
-		{"late write of a renewal", testLateRenewal},
-		{"late write after the give-back", testLateAfterGiveBack},
-		{"lost reply of a give-back", testLostGiveBack},
 		{"lost and late acquisition", testAcquisitionInDoubt},
 		{"errors at every step", testEveryStep},
 		{"errors at every step of a block", testEveryStepOfBlock},
 		{"renewals racing with give-back", testRace},
 		{"two holders of one token", testTwoHolders},
 		{"clone that lowers the floor", testClone},
-		{"generators one after another", testSecondGenerator},
-		{"all nodes taken", testTaken},
-		{"take-over of a fixed node", testTakeOver},
-		{"guarded node", testGuard},
-		{"release and veto by an operator", testOperator},
-		{"check of nodes", testCheck},
-		{"blocks", testBlocks},
-		{"nodes narrowed by the lease", testWithin},
 		{"change of layout during renewals", testChange},
 		{"change of layout between swap and use", testChangeBetween},
 		{"renewal while the floors are read", testChangeFloors},
 		{"change of layout that was not seen", testChangeUnseen},
-		{"refused change of layout", testRefusedChange},
-		{"deleted namespace", testDeleted},
-		{"namespace mismatch", testMismatch},
 		{"store set back", testSetBack},
 		{"store set back before a restart", testSetBackRestart},
 		{"vanished record", testVanished},
@@ -90,16 +53,11 @@ func run(t *testing.T, open func(t *testing.T) store.Store, through func(store.S
 		{"other store", testOtherStore},
 		{"replaced store", testReplacedStore},
 		{"set back, deleted and made again", testSetBackRecreated},
-		{"clock far ahead", testFarAhead},
-		{"end of the layout's life", testLifetime},
 		{"everything at once", testStorm},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, open(t), through)
-			if !w.direct() && alone[c.name] {
-				return
-			}
+			w := newWorld(t, open(t))
 			c.test(w)
 			w.ledger.check(t)
 		})
@@ -120,7 +78,7 @@ func RunCounts(t *testing.T, open func(t *testing.T) store.Store) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			c.test(newWorld(t, open(t), func(st store.Store, _ func() time.Time) store.Store { return st }))
+			c.test(newWorld(t, open(t)))
 		})
 	}
 }

@@ -38,7 +38,7 @@ func (w *world) try(o *lease.Options) (*user, error) {
 	if o == nil {
 		o = w.options(0)
 	}
-	l, err := lease.Open(w.ctx, w.through, name, w.scheme, o)
+	l, err := lease.Open(w.ctx, w.st, name, w.scheme, o)
 	if err != nil {
 		return nil, err
 	}

@@ -22,32 +22,27 @@ const (
 // it is moved, and a ledger of all grants.
 type world struct {
 	*testing.T
-	ctx     context.Context
-	st      *faulty
-	through store.Store // what leases see of st
-	scheme  *snowfence.Scheme
-	ledger  ledger
+	ctx    context.Context
+	st     *faulty
+	scheme *snowfence.Scheme
+	ledger ledger
 
 	mu   sync.Mutex
 	now  time.Time
 	mono time.Duration // how long the world exists
 }
 
-func newWorld(t *testing.T, st store.Store, through func(store.Store, func() time.Time) store.Store) *world {
+func newWorld(t *testing.T, st store.Store) *world {
 	w := &world{T: t, st: newFaulty(st), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
 	ctx, cancel := context.WithTimeout(context.Background(), w.share(2, 10*time.Minute))
 	t.Cleanup(cancel)
 	w.ctx = ctx
-	w.through = through(w.st, w.time)
 	w.scheme = w.layout("time=41,node=4,seq=10,epoch=2025-01-01,tick=1ms")
 	if _, err := lease.Namespaces(w.st).Create(ctx, name, w.scheme, wide()); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
-
-// direct reports whether leases reach the store itself.
-func (w *world) direct() bool { return w.through == store.Store(w.st) }
 
 func (w *world) layout(spec string) *snowfence.Scheme {
 	w.Helper()
@@ -70,13 +65,6 @@ func (w *world) sleep(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now, w.mono = w.now.Add(d), w.mono+d
-}
-
-// step sets the wall clock.
-func (w *world) step(d time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.now = w.now.Add(d)
 }
 
 // source is a clock of the world that is off by skew.
