@@ -37,8 +37,8 @@ func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time
 	}
 	layout := c.scheme.Layout()
 	refuse := func(err error) (Namespace, error) {
-		return Namespace{}, refusedf("lease: namespace %q keeps its layout %s: the change to %s is refused: %w", ns.Name,
-			old, layout, err)
+		return Namespace{}, refusedf("lease: namespace %q keeps its layout %s: the change to %s is refused: %w",
+			ns.Name, old, layout, err)
 	}
 	if old.Equal(layout) && !c.Force {
 		err := errors.New("it has this layout with another secret, " +

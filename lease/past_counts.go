@@ -1,11 +1,16 @@
 package lease
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"math/bits"
 	"strings"
+	"time"
 
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -77,4 +82,54 @@ func parseCounts(data, epoch string) (c counts, full bool, err error) {
 		}
 	}
 	return c, false, nil
+}
+
+// madeID is an ID that a swap makes.
+type madeID struct {
+	wantedID
+	parts snowfence.Parts
+}
+
+// count returns the record of an hour with the IDs that are wanted of it, and these IDs.
+func (b *Backfill) count(
+	ctx context.Context, ns Namespace, r store.Record, wants []wantedID,
+) (store.Write, []madeID, error) {
+	c, full, err := counts{}, false, error(nil)
+	if r.Nonce != "" {
+		c, full, err = parseCounts(r.Data, ns.ledger.Epoch)
+	}
+	switch {
+	case err != nil:
+		return store.Write{}, nil, fmt.Errorf("lease: namespace %q: the hour of %s: %w", b.name, wants[0].shown(), err)
+	case full:
+		return store.Write{}, nil, b.fullError(wants[0],
+			"were counted before the store was rolled back: take a time of another hour")
+	}
+	var ids []madeID
+	for _, w := range wants {
+		n := int64(c[w.index()])
+		if n >= w.capacity() {
+			return store.Write{}, nil, b.fullError(w, "")
+		}
+		c[w.index()]++
+		ids = append(ids, madeID{w, w.parts(n, b.node)})
+	}
+	world := world.From(ctx)
+	next := store.Record{
+		Key: r.Key, Nonce: world.Text(), Revision: r.Revision + 1, Generation: ns.Generation,
+		At: world.Now().UnixMilli(), Data: c.text(ns.ledger.Epoch),
+	}
+	return store.Write{Old: r.Nonce, New: next}, ids, nil
+}
+
+func (w wantedID) shown() string { return showTime(time.Unix(w.second-beforeUnix, 0)) }
+
+// fullError says what to do about a second, or with why about an hour, that has no ID left.
+func (b *Backfill) fullError(w wantedID, why string) error {
+	if why != "" {
+		return fmt.Errorf("lease: namespace %q, node %d: %w for the hour of %s: its IDs %s",
+			b.name, b.node, ErrFull, w.shown(), why)
+	}
+	return fmt.Errorf("lease: namespace %q, node %d: %w for the second of %s, which had %d: "+
+		"ask for fewer, or take another node or time", b.name, b.node, ErrFull, w.shown(), w.capacity())
 }

@@ -90,3 +90,30 @@ func slotOf(eras []pastEra, t, now time.Time) pastSecond {
 		first: max(from, e.first), last: min(until, e.floor, e.layout.TickOf(now)+1) - 1,
 	}
 }
+
+// servable returns why a time gets no ID, whatever its counts say.
+func (b *Backfill) servable(ns Namespace, s pastSecond, t, now time.Time) error {
+	fail := func(format string, args ...any) error {
+		return invalidf("lease: namespace %q makes no ID of %s: "+format,
+			append([]any{b.name, showTime(t)}, args...)...)
+	}
+	switch l := s.era.layout; {
+	case t.After(now):
+		return fail("it is %s, and that time is yet to come: use a generator for new IDs", showTime(now))
+	case t.Before(l.Epoch):
+		return fail("the layout %s begins with its epoch: take a later time", l)
+	case l.TickOf(t) > s.era.scheme.MaxTick():
+		return fmt.Errorf("lease: namespace %q makes no ID of %s: %w: the time of the layout %s ended at %s",
+			b.name, showTime(t), snowfence.ErrLifetime, l, showTime(l.EndOfLife()))
+	case !s.era.holds(t):
+		return fail("the layouts since %s use all sequence numbers: take an earlier time", showTime(s.era.until))
+	case b.node >= s.era.scheme.Nodes():
+		return fail("its layout then, %s, has the nodes 0 to %d, not %d: take another node",
+			l, s.era.scheme.Nodes()-1, b.node)
+	case s.hour() >= 1<<hourBits:
+		return fail("hours are counted from 1900 to 3813")
+	case s.last < s.first:
+		return fail("no tick of a layout with reserved numbers begins in that second: take a later one")
+	}
+	return nil
+}

@@ -119,7 +119,8 @@ func (op Operator) BackfillNodes(ctx context.Context, namespace string, nodes sn
 		case ns.ledger.Identity == id && ns.BackfillNodes == nodes:
 			return false, nil
 		case nodes.From < ns.BackfillNodes.Until:
-			return false, refusedf("lease: namespace %q: nodes below %d may have IDs for the past already: name higher ones",
+			return false, refusedf("lease: namespace %q: nodes below %d may have IDs for the past already: name "+
+				"higher ones",
 				namespace, ns.BackfillNodes.Until)
 		}
 		ns.ledger.Identity, ns.ledger.Epoch, ns.BackfillNodes = id, world.From(ctx).Text(), nodes
@@ -156,8 +157,8 @@ func (ns *Namespace) reserve() error {
 			l.From = 1 // times before belong to the first layout; tick 0 could give the ID 0
 		}
 		if err := ns.add(l, false); err != nil {
-			return refusedf("lease: namespace %q makes no IDs for the past: with reserved numbers, layouts that it has "+
-				"had meet: %w", ns.Name, err)
+			return refusedf("lease: namespace %q makes no IDs for the past: with reserved numbers, layouts that it "+
+				"has had meet: %w", ns.Name, err)
 		}
 	}
 	if !some {

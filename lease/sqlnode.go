@@ -165,7 +165,8 @@ func (op Operator) RetireFunctions(ctx context.Context, namespace string, node i
 	ns, err = editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		now, had := ns.functionsAt(node)
 		if ns.State != Active || !had || now.Functions.Printed != q.Functions.Printed {
-			return false, refusedf("lease: node %d of namespace %q was changed at the same time: try again", node, namespace)
+			return false, refusedf("lease: node %d of namespace %q was changed at the same time: try again", node,
+				namespace)
 		}
 		ns.each(func(r Region) []Region {
 			if !r.functionsOf(node) {

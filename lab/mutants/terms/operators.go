@@ -134,7 +134,8 @@ func (f *finder) extremum(n *ast.CallExpr) {
 // tells reports whether a call only makes a text for people.
 func (f *finder) tells(n *ast.CallExpr) bool {
 	switch name := f.text(n.Fun); {
-	case name == "errors.New", name == "fmt.Errorf", name == "invalidf", name == "refusedf", name == "refuse", name == "fail":
+	case name == "errors.New", name == "fmt.Errorf", name == "invalidf", name == "refusedf", name == "refuse",
+		name == "fail":
 		return true
 	default:
 		return strings.Contains(name, "Logger.")

@@ -1,0 +1,57 @@
+package lease
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/snowfence/snowfence"
+)
+
+// ofFunctions reports whether a region meets one of functions in a database.
+func ofFunctions(err error) bool {
+	var c *CollisionError
+	return errors.As(err, &c) && c.Earlier.Owner == OwnerFunctions
+}
+
+// functionsAt returns the region of a node while functions in a database have it.
+func (ns Namespace) functionsAt(node int64) (Region, bool) {
+	i := slices.IndexFunc(ns.Regions, func(r Region) bool { return r.functionsOf(node) })
+	if i < 0 {
+		return Region{}, false
+	}
+	return ns.Regions[i], true
+}
+
+func (r Region) functionsOf(node int64) bool {
+	return r.Owner == OwnerFunctions && !r.Ended && r.Nodes.From == node
+}
+
+// ofLeases returns why a lease may not have nodes. Those that can be leased are its own.
+func (ns Namespace) ofLeases(first, count int64) error {
+	if first >= ns.Nodes.From && first+count <= ns.Nodes.Until {
+		return nil
+	}
+	missing := ns.uncovered(snowfence.NodeRange{From: first, Until: first + count})
+	if missing.From >= missing.Until {
+		return nil
+	}
+	r := ns.region(ns.Layout, ns.Start)
+	r.Nodes = snowfence.NodeRange{From: missing.From, Until: missing.From + 1}
+	err := ns.add(r, false)
+	if err == nil {
+		err = errors.New("it was left to functions in a database: make it leasable")
+	}
+	return marked{fmt.Errorf("lease: node %d of namespace %q: %w", missing.From, ns.Name, err), ErrVetoed}
+}
+
+// withoutFunctions refuses the end of a namespace whose functions go on.
+func (ns Namespace) withoutFunctions() error {
+	for _, q := range ns.Regions {
+		if q.Owner == OwnerFunctions && !q.Ended {
+			return refusedf("lease: namespace %q: functions in a database make the IDs of node %d (%s): "+
+				"drop them and retire the node first", ns.Name, q.Nodes.From, q.Functions.database())
+		}
+	}
+	return nil
+}

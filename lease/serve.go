@@ -1,0 +1,161 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
+)
+
+// Serve is for servers: it leases nodes of a store to holders elsewhere, in namespaces of a
+// scheme. o has the server's own MaxSkew, Time, Logger and Events. The server keeps only its clock.
+//
+// A holder must do what a [Lease] does: renew every third of the TTL, stop at the end of its grant,
+// and stop at once when a renewal is a [store.ErrLost]. A copy of the holder is noticed as for a
+// [Lease].
+//
+// A ticket is signed with a key from the record of the namespace. A ticket that was changed is
+// refused as lost. So a holder decides only about the ticks that were granted to it. If it lies
+// about what it used, it makes duplicates of its own IDs, and of nobody else's.
+func Serve(st store.Store, s *snowfence.Scheme, o *Options) wire.Server {
+	v := server{st: st, scheme: s}
+	if o != nil {
+		v.opts = *o
+	}
+	if s != nil {
+		v.opts.clock = clockOf(v.opts.Time, s)
+	}
+	return v
+}
+
+// server is one over a store.
+type server struct {
+	st     store.Store
+	scheme *snowfence.Scheme
+	opts   Options
+}
+
+// Acquire implements [wire.Server].
+func (v server) Acquire(ctx context.Context, namespace string, r wire.Request) (none wire.Lease, _ error) {
+	if r.Attempt != "" {
+		if err := checkAttempt(r.Attempt); err != nil {
+			return none, err
+		}
+	}
+	o := v.opts
+	o.TTL, o.Node, o.Guard, o.Within, o.Nodes, o.Label = r.TTL, r.Node, r.Guard, r.Within, r.Nodes, r.Label
+	c, end, err := v.claim(ctx, namespace, o)
+	if err != nil {
+		return none, err
+	}
+	defer end()
+	if err = c.create(ctx); err != nil {
+		return none, err
+	}
+	ns, err := c.signing(ctx)
+	if err == nil {
+		err = c.heed(ctx, r, ns)
+	}
+	if err == nil {
+		_, err = firstGrant(ctx, c.setup, c)
+	}
+	if err != nil {
+		return none, err
+	}
+	return c.answer(ns.ticketKey), nil
+}
+
+// Renew implements [wire.Server].
+func (v server) Renew(
+	ctx context.Context, b wire.Ticket, attempt string, earlier []string,
+) (none wire.Lease, _ error) {
+	t, err := parseTicket(b)
+	if err == nil {
+		err = checkAttempt(attempt)
+	}
+	if err != nil {
+		return none, err
+	}
+	if strings.HasPrefix(t.Nonce, attempt+".") {
+		// If all renewals had one attempt, a write
+		// of a copy would count as the holder's.
+		return none, invalidf("lease: node %d of namespace %q: the attempt is that of the renewal before: take a "+
+			"new random one for each", t.Node, t.Namespace)
+	}
+	c, end, err := v.resume(ctx, t, attempt)
+	if err != nil {
+		return none, err
+	}
+	defer end()
+	key, err := c.adopt(ctx, t, slices.Concat(earlier, []string{attempt}))
+	if err == nil {
+		_, err = c.renew(ctx)
+	}
+	if err == nil {
+		return c.answer(key), nil
+	}
+	err = errors.Join(err, c.diagnose(ctx))
+	if isLost(err) {
+		err = fmt.Errorf("lease: node %d of namespace %q: %w: %w", t.Node, t.Namespace, store.ErrLost, err)
+	}
+	return none, errors.Join(err, c.raiseIfSuspected(ctx))
+}
+
+// Release implements [wire.Server].
+func (v server) Release(ctx context.Context, b wire.Ticket, used int64) error {
+	t, err := parseTicket(b)
+	if err != nil {
+		return err
+	}
+	c, end, err := v.resume(ctx, t, "")
+	if err != nil {
+		return err
+	}
+	defer end()
+	if _, err := c.adopt(ctx, t, nil); isLost(err) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	var sealed *owed
+	if used >= 0 {
+		sealed = &owed{t.Node, c.held.from, used}
+	}
+	return c.giveBack(ctx, sealed)
+}
+
+// claim returns a claim that nobody keeps. end ends it.
+func (v server) claim(ctx context.Context, namespace string, o Options) (_ *storeClaim, end func(), _ error) {
+	if err := check(v.st, namespace, v.scheme); err != nil {
+		return nil, nil, err
+	}
+	opts, err := o.normal(v.scheme)
+	if err != nil {
+		return nil, nil, err
+	}
+	unpin, err := pin(ctx, v.st, namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := newClaim(newSetup(world.From(ctx), namespace, v.scheme, opts), v.st)
+	return c, func() { unpin(); c.announce() }, nil
+}
+
+// resume returns the claim of a ticket. Its nonces begin with the attempt, if there is one.
+func (v server) resume(ctx context.Context, t ticket, attempt string) (_ *storeClaim, end func(), _ error) {
+	o := v.opts
+	o.TTL, o.Nodes, o.Label, o.Node = t.TTL, t.Nodes, t.Label, &t.Node
+	c, end, err := v.claim(ctx, t.Namespace, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.who, _, _ = strings.Cut(t.Holder, ".")
+	c.reached, c.attempt = t.Until, attempt
+	return c, end, nil
+}

@@ -1,0 +1,187 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
+)
+
+// heed has a new claim know what its holder asks for.
+func (c *storeClaim) heed(ctx context.Context, r wire.Request, ns Namespace) error {
+	if err := ns.suits(c.scheme, r); err != nil {
+		return err
+	}
+	for _, node := range r.Avoid {
+		c.refused[node] = errAvoided
+	}
+	c.attempt, c.free = r.Attempt, r.Free
+	if r.Prefer != nil {
+		c.prefer = []int64{*r.Prefer}
+	}
+	if len(r.Lost) > 0 {
+		if err := c.remind(r.Lost, ns); err != nil {
+			return err
+		}
+	}
+	if len(r.Earlier) > 0 {
+		return c.find(ctx, ns, r.Earlier)
+	}
+	return nil
+}
+
+// errAvoided is why a node that the holder refuses is not leased.
+var errAvoided = errors.New("its holder refuses it")
+
+// suits is an error unless the holder has the scheme of the namespace, and no secret that it lacks.
+func (ns Namespace) suits(s *snowfence.Scheme, r wire.Request) error {
+	if r.Fingerprint != "" && r.Fingerprint != s.Fingerprint() {
+		return mismatch(ns.Name, s.Fingerprint(), r.Fingerprint)
+	}
+	for number, id := range r.Keys {
+		if id != "" && (number >= len(ns.Keys) || ns.Keys[number] != id) {
+			return refusedf("lease: namespace %q: %w: the server has not the secret with the number %d: give it "+
+				"that one first", ns.Name, snowfence.ErrKey, number)
+		}
+	}
+	return nil
+}
+
+// find adopts what an attempt without an answer got. It looks at all nodes, which is rare. What it
+// finds is used only after one more write, with another attempt: so a copy of the holder finds
+// nothing.
+func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) error {
+	h := &hold{unanswered: map[string]bool{}, generation: ns.Generation, floor: ns.Floor, found: true}
+	nodes := snowfence.NodeRange{From: 0, Until: nodeCount(c.ticks.layout)}
+	blocks := map[string][]store.Record{} // by their nonce
+	for r, err := range store.Records(ctx, c.st, c.name, nodes) {
+		if err != nil {
+			return fmt.Errorf("lease: reading nodes of namespace %q: %w", c.name, err)
+		}
+		if r.Holder != "" && r.Generation == ns.Generation && r.Label == c.opts.Label &&
+			attempted(r.Nonce, earlier) {
+			if blocks[r.Nonce] = append(blocks[r.Nonce], r); len(blocks[r.Nonce]) == c.opts.Nodes {
+				h.records, h.acked = blocks[r.Nonce], make([]int64, c.opts.Nodes)
+				break
+			}
+		}
+	}
+	for _, r := range h.records { // none, if others took a part of it: that runs out by itself
+		who, from := startOf(r.Holder)
+		if from < ns.Floor { // it was computed before the floor was raised
+			return nil
+		}
+		c.who, h.from = who, max(h.from, r.From, from)
+	}
+	if h.records != nil {
+		c.held = h
+	}
+	return nil
+}
+
+// remind has a new claim know what an earlier one of its holder was granted. Its acquisition
+// then begins as that of a [Lease] after a loss: it looks for a rollback, and raises the floor.
+//
+// Only what the namespace's key signed counts, so that no holder raises the floor of others at
+// will. Ticks of an earlier layout say nothing about those of the present one.
+func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
+	t, err := parseTicket(lost)
+	switch {
+	case err != nil:
+		return err
+	case t.Namespace != ns.Name:
+		return invalidf("lease: namespace %q: the lost ticket is of namespace %.100q: leave it out", ns.Name,
+			t.Namespace)
+	case t.verify(ns) != nil || t.Generation < ns.Since:
+		return nil
+	}
+	h := &hold{generation: t.Generation}
+	for _, k := range blockKeys(t.Namespace, t.Node, t.Nodes) {
+		h.records = append(h.records, store.Record{Key: k, Revision: t.revision(k.Node)})
+		h.acked = append(h.acked, t.revision(k.Node))
+	}
+	c.lostHold, c.reached = h, t.Until
+	return nil
+}
+
+// adopt takes over what the ticket's holder has in the store: its last write, or one
+// of these attempts whose reply was lost. The latter is used only after one more write,
+// as for a lost reply of a Lease. It returns the key that signs the next ticket.
+func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (key string, _ error) {
+	stored, err := c.st.Get(ctx,
+		append(blockKeys(t.Namespace, t.Node, t.Nodes), store.Key{Namespace: t.Namespace, Node: store.NamespaceNode}))
+	if err != nil {
+		return "", fmt.Errorf("lease: reading node %d: %w", t.Node, err)
+	}
+	last := len(stored) - 1
+	ns, err := namespaceOf(c.st, stored[last])
+	if err != nil {
+		return "", err
+	}
+	if err := t.verify(ns); err != nil {
+		return "", err
+	}
+	stored = stored[:last]
+	_ = c.settle(ns) // a ttl that the namespace does not allow any more is cut by each confirmation
+	h := &hold{
+		unanswered: map[string]bool{}, generation: t.Generation, confirmed: true, from: t.From, until: t.Until,
+	}
+	for _, r := range stored {
+		r.Revision = t.revision(r.Node)
+		h.records, h.acked = append(h.records, r), append(h.acked, r.Revision)
+	}
+	c.held = h
+	for _, r := range stored {
+		own := r.Nonce == t.Nonce || r.Holder == t.Holder && attempted(r.Nonce, attempts)
+		if !own {
+			return "", c.loseHold(stored, fmt.Errorf("node %d was changed by somebody else", r.Node))
+		}
+	}
+	h.records = stored
+	for _, r := range stored {
+		h.from = max(h.from, r.From)
+	}
+	return ns.ticketKey, nil
+}
+
+// attempted reports whether one of the attempts wrote a nonce.
+func attempted(nonce string, attempts []string) bool {
+	begin, _, _ := strings.Cut(nonce, ".") // a nonce without an attempt is no attempt
+	return slices.Contains(attempts, begin)
+}
+
+// signing returns the namespace with the key that signs
+// its tickets. The first ticket makes it.
+func (c *storeClaim) signing(ctx context.Context) (Namespace, error) {
+	for {
+		ns, err := c.usable(ctx)
+		if err != nil || ns.ticketKey != "" {
+			return ns, err
+		}
+		ns.ticketKey = c.world.Text()
+		if ns, err = ns.write(ctx, c.st); !errors.Is(err, store.ErrLost) {
+			return ns, err
+		}
+	}
+}
+
+// answer is what the holder gets of a grant: the ticket, signed, and what it stands for.
+func (c *storeClaim) answer(key string) wire.Lease {
+	h := c.held
+	r := h.records[0]
+	now := c.now()
+	t := ticket{
+		// as JSON keeps it
+		Namespace: c.name, Node: r.Node, Nodes: len(h.records), From: h.from, Until: h.until, TTL: c.opts.TTL,
+		Label:  strings.ToValidUTF8(c.opts.Label, "\uFFFD"),
+		Holder: r.Holder, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
+	}
+	out := t.sign(key).lease()
+	out.Now = now
+	return out
+}

@@ -1,0 +1,155 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/wire"
+)
+
+// maxRefused bounds how many nodes of a server Options.Check refuses in one go.
+const maxRefused = 64
+
+func (c *serverClaim) acquire(ctx context.Context) (none snowfence.Grant, err error) {
+	if err := c.checkFixed(ctx); err != nil {
+		return none, err
+	}
+	for range maxRefused {
+		tried := len(c.avoid)
+		g, err := c.persist(ctx)
+		if err != nil {
+			return none, err
+		}
+		refused := c.check(ctx, g)
+		if refused == nil {
+			return g, nil
+		}
+		if err := c.giveBack(ctx, c.unused()); err != nil {
+			return none, errors.Join(refused, err)
+		}
+		if len(c.avoid) == tried {
+			return none, refused // another node would be no better
+		}
+	}
+	return none, fmt.Errorf("lease: namespace %q: %w: the holder refused the last %d", c.name,
+		ErrTaken, maxRefused)
+}
+
+// checkFixed asks Options.Check about a fixed node before it is taken from anybody.
+func (c *serverClaim) checkFixed(ctx context.Context) error {
+	if c.opts.Node == nil || c.opts.Check == nil {
+		return nil
+	}
+	return c.vetoed(*c.opts.Node, c.opts.Check(ctx, *c.opts.Node))
+}
+
+func (c *serverClaim) vetoed(node int64, why error) error {
+	if why == nil {
+		return nil
+	}
+	return fmt.Errorf("lease: node %d of namespace %q: %w: %w", node, c.name, ErrVetoed, why)
+}
+
+// check refuses a grant that the holder must not use.
+func (c *serverClaim) check(ctx context.Context, g snowfence.Grant) error {
+	if g.Node == c.last.Node && g.From < c.last.Until {
+		return fmt.Errorf("lease: node %d of namespace %q: the server grants ticks from %d on, and those below %d "+
+			"were granted before: its store was rolled back, and this lease waits for later ones",
+			g.Node, c.name, g.From, c.last.Until)
+	}
+	if c.opts.Node == nil && c.opts.Check != nil {
+		if err := c.opts.Check(ctx, g.Node); err != nil {
+			if ctx.Err() == nil {
+				c.avoid[g.Node] = true
+			}
+			return c.vetoed(g.Node, err)
+		}
+	}
+	return nil
+}
+
+// maxAsked is how often a lease asks for a node in one go: the next call goes to another server.
+const maxAsked = 4
+
+// persist asks until there is an answer.
+func (c *serverClaim) persist(ctx context.Context) (g snowfence.Grant, err error) {
+	for range maxAsked {
+		if g, err = c.ask(ctx); len(c.earlier) == 0 {
+			break
+		}
+	}
+	return g, err
+}
+
+// ask acquires, or finds what an attempt without an answer got.
+func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error) {
+	o := c.opts
+	r := wire.Request{
+		TTL: c.asked, Node: o.Node, Guard: o.Guard, Within: o.Within, Nodes: o.Nodes, Label: o.Label,
+		Attempt: c.world.Text(), Earlier: slices.Clone(c.earlier), Lost: c.lost, Free: c.last.Until > 0,
+		Avoid: slices.Sorted(maps.Keys(c.avoid)), Fingerprint: c.scheme.Fingerprint(),
+	}
+	if c.scheme.Layout().Bits(snowfence.FieldKey) > 0 {
+		r.Keys = c.scheme.KeyIDs()
+	}
+	if c.last.Until > 0 {
+		r.Prefer = &c.last.Node
+	} else if node := c.stickyNode(); len(node) > 0 {
+		r.Prefer = &node[0]
+	} else {
+		r.Prefer = c.near
+	}
+	node := int64(-1)
+	if c.opts.Node != nil {
+		node = *c.opts.Node
+		r.Prefer = nil
+	}
+	if err := c.noteSend(ctx, node, c.target()); err != nil {
+		return none, err
+	}
+	c.send(r.Attempt)
+	before := c.now()
+	a, err := c.server.Acquire(ctx, c.name, r)
+	if err != nil {
+		if definite(err) {
+			c.earlier = nil
+			c.kept.Store(nil)
+		}
+		return none, err
+	}
+	if err := c.heard(a); err != nil {
+		return none, err
+	}
+	c.noteSticky(a.Grant.Node)
+	c.fresh = len(r.Earlier) == 0
+	if err := c.skew(before, a.Now); err != nil {
+		return none, errors.Join(err, c.giveBack(ctx, c.unused()))
+	}
+	c.lost = nil
+	c.opts.Logger.Info("lease acquired", "namespace", c.name, "label", c.opts.Label,
+		"node", a.Grant.Node, "nodes", a.Grant.Nodes, "from", a.Grant.From, "until", a.Grant.Until)
+	return a.Grant, nil
+}
+
+// unused is what is given back of a grant that this holder refuses. If an earlier attempt may have
+// got it, a copy of this holder may have the answer, and use it.
+func (c *serverClaim) unused() *owed {
+	if !c.fresh {
+		return nil
+	}
+	return &owed{c.grant.Node, c.grant.From, c.grant.From}
+}
+
+// definite reports whether an acquisition that ended so took no node.
+func definite(err error) bool {
+	for _, known := range []error{ErrTaken, ErrRefused, ErrVetoed, ErrInvalid, ErrNoNamespace, ErrExists} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
