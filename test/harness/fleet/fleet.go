@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"flag"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -87,14 +88,15 @@ func SQL(t testing.TB, driver string, d sqlstore.Dialect) func(dsn string) store
 	}
 }
 
-// Namespace makes the namespace that the holders use. Floors are raised by little, so that nobody
-// waits for long.
+// Namespace makes the namespace that the holders use, if it is not there. Floors are raised by
+// little, so that no test waits for long.
 func (f *Fleet) Namespace(dsn string) {
 	f.t.Helper()
-	o := &lease.NamespaceOptions{MaxTTL: 2 * TTL, MaxSkew: TTL}
-	if _, err := lease.Namespaces(f.open(dsn)).Create(f.t.Context(), "default", f.scheme, o); err != nil {
-		f.t.Fatal(err)
-	}
+	st, o := f.open(dsn), &lease.NamespaceOptions{MaxTTL: 2 * TTL, MaxSkew: TTL}
+	Eventually(f.t, "the namespace", func() error {
+		_, err := lease.Namespaces(st).Create(f.t.Context(), "default", f.scheme, o)
+		return err
+	})
 }
 
 // Show reads the namespace, as soon as the store lets it.
@@ -132,6 +134,11 @@ func (f *Fleet) Renewed() {
 	}
 }
 
+// Forget lets Renewed no longer wait for a holder, whose node another one has.
+func (f *Fleet) Forget(h *Holder) {
+	f.holders = slices.DeleteFunc(f.holders, func(o *Holder) bool { return o == h })
+}
+
 // Crash ends all holders as a crash does: nothing is given back.
 func (f *Fleet) Crash() {
 	for _, h := range f.holders {
@@ -155,7 +162,7 @@ type Holder struct {
 func (f *Fleet) Start(name, dsn string, node int64) *Holder {
 	f.t.Helper()
 	st := f.open(dsn)
-	o := &lease.Options{TTL: TTL, Label: name, Wait: true, Create: true}
+	o := &lease.Options{TTL: TTL, Label: name, Wait: true}
 	if node >= 0 {
 		o.Node = &node
 	}
@@ -236,6 +243,21 @@ func (h *Holder) Renewed() snowfence.Grant {
 		return nil
 	})
 	return h.l.Status().Grant
+}
+
+// Status is that of the holder's lease.
+func (h *Holder) Status() lease.Status { return h.l.Status() }
+
+// Last is the highest tick of which the holder made an ID.
+func (h *Holder) Last() (tick int64) {
+	h.f.mu.Lock()
+	defer h.f.mu.Unlock()
+	for id, by := range h.f.made {
+		if p, err := h.f.scheme.Decode(id); err == nil && by == h.name {
+			tick = max(tick, p.Tick)
+		}
+	}
+	return tick
 }
 
 // Grant is what the holder was granted last.

@@ -1,16 +1,12 @@
 package compat
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	sony2 "github.com/sony/sonyflake/v2"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/sonyflake"
-	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Programs from the issues of sony/sonyflake, and close relatives. What repeats IDs with the
@@ -64,38 +60,6 @@ func TestSonyflakeDuplicates(t *testing.T) {
 		if d := duplicates(program.run(layer)); d != 0 {
 			t.Errorf("%s: %d duplicates", name, d)
 		}
-	}
-}
-
-// #63 and zitadel#10484: the lowest 16 bits of an address, which two machines can share. Leases
-// give each its own number.
-func TestSonyflakeOnLeases(t *testing.T) {
-	scheme, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake-v2"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	store := store.NewMemory()
-	ids := atOnce(4, func() (ids []int64) {
-		l, err := lease.Open(context.Background(), store, "default", scheme, &lease.Options{Create: true})
-		if err != nil {
-			t.Error(err)
-			return nil
-		}
-		defer l.Close()
-		sf, err := sonyflake.NewOn(l)
-		if err != nil {
-			t.Error(err)
-			return nil
-		}
-		defer sf.Close()
-		make := next(t, sf, nil)
-		for range 2000 {
-			ids = append(ids, make())
-		}
-		return ids
-	})
-	if d := duplicates(ids); d != 0 || len(ids) != 8000 {
-		t.Errorf("%d IDs, %d duplicates", len(ids), d)
 	}
 }
 

@@ -1,107 +1,14 @@
 package wires
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
-
-	"github.com/snowfence/snowfence/remote"
-	"github.com/snowfence/snowfence/test/harness/fleet"
-	"github.com/snowfence/snowfence/test/harness/servers"
 )
-
-// Programs take numbers over HTTP and with the Go client, and the server that the client asks first
-// is killed. Nobody fails, and no number comes twice.
-func TestSequenceOfTwoServers(t *testing.T) {
-	for _, mode := range []string{"fast", "strict"} {
-		t.Run(mode, func(t *testing.T) {
-			store := "sqlite:" + filepath.Join(t.TempDir(), "numbers.db")
-			dying, staying := serve(t, store), serve(t, store)
-			if code, body := staying.do(t, "PUT", "/v1/orders/sequence", fmt.Sprintf(`{"mode":%q}`, mode)); code != 201 {
-				t.Fatal(code, body)
-			}
-			nobody := servers.Address(servers.Ports(t, 1)[0])
-			c, err := remote.Dial([]string{"http://" + nobody, "http://" + dying.http, "http://" + staying.http},
-				&remote.Options{Token: secret, Timeout: time.Minute}) // a busy machine answers late
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer c.Close()
-			s, err := c.Sequence(t.Context(), "orders")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close()
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			var (
-				mu   sync.Mutex
-				seen = map[string]string{}
-				made [2]atomic.Int64
-				all  sync.WaitGroup
-			)
-			use := func(i int, who, number string) {
-				mu.Lock()
-				defer mu.Unlock()
-				if other, twice := seen[number]; twice {
-					t.Errorf("%s came from %s and from %s", number, other, who)
-				}
-				seen[number] = who
-				made[i].Add(1)
-			}
-			all.Go(func() {
-				for ctx.Err() == nil {
-					n, err := s.Next(ctx)
-					switch {
-					case err == nil:
-						use(0, "the client", fmt.Sprint(n))
-					case ctx.Err() == nil:
-						t.Errorf("the client: %v", err)
-						return
-					}
-				}
-			})
-			all.Go(func() {
-				for ctx.Err() == nil {
-					code, body := staying.do(t, "GET", "/v1/orders/sequence/next?n=3", "")
-					_, list, _ := strings.Cut(body, `"numbers":`)
-					numbers := regexp.MustCompile(`\d+`).FindAllString(list, -1)
-					if code != 200 || len(numbers) != 3 {
-						t.Errorf("HTTP: %d %s", code, body)
-						return
-					}
-					for _, n := range numbers {
-						use(1, "HTTP", n)
-					}
-				}
-			})
-			more := func(what string) {
-				client, plain := made[0].Load(), made[1].Load()
-				fleet.Eventually(t, what, func() error {
-					if !t.Failed() && (made[0].Load() < client+200 || made[1].Load() < plain+60) {
-						return errors.New("no")
-					}
-					return nil
-				})
-			}
-			more("numbers come")
-			dying.Kill()
-			more("numbers come from the server that is left")
-			cancel()
-			all.Wait()
-		})
-	}
-}
 
 // curl sends a request as curl would.
 func (s *served) curl(t *testing.T, command string) string {

@@ -5,11 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
-
-	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
@@ -88,77 +84,4 @@ func TestRedisPyCounts(t *testing.T) {
 func TestIORedisCounts(t *testing.T) {
 	s := serve(t, sequences(t))
 	runNode(t, "counts.mjs", s.resp)
-}
-
-// Clients of two servers over one store share the numbers: none comes twice, those of one server
-// rise, and those of a strict sequence rise over both. What a dense one holds goes back when its
-// server stops.
-func TestCountersOfTwoServers(t *testing.T) {
-	store := sequences(t)
-	all := []*served{serve(t, store), serve(t, store)}
-	const each = 2000
-	got := map[string][2][]int64{}
-	var mu sync.Mutex
-	var clients sync.WaitGroup
-	var clientsOf [2]*goredis.Client
-	for i, s := range all {
-		c := goRedis(t, s.resp, goredis.Options{Password: secret})
-		clientsOf[i] = c
-		for _, name := range []string{"orders", "strict"} {
-			clients.Go(func() {
-				var numbers []int64
-				for len(numbers) < each {
-					replies, err := c.Pipelined(t.Context(), func(p goredis.Pipeliner) error {
-						for range 100 {
-							p.Incr(t.Context(), name)
-						}
-						return nil
-					})
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					for _, r := range replies {
-						numbers = append(numbers, r.(*goredis.IntCmd).Val())
-					}
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				both := got[name]
-				both[i] = numbers
-				got[name] = both
-			})
-		}
-	}
-	clients.Wait()
-	for name, both := range got {
-		seen := map[int64]bool{}
-		for _, numbers := range both {
-			for i, n := range numbers {
-				if seen[n] || i > 0 && n <= numbers[i-1] {
-					t.Fatalf("%s: %d comes twice, or does not rise", name, n)
-				}
-				seen[n] = true
-			}
-		}
-		if len(seen) != 2*each {
-			t.Errorf("%s: %d numbers", name, len(seen))
-		}
-	}
-	before := int64(0)
-	for i := range 20 {
-		n, err := clientsOf[i%2].Incr(t.Context(), "strict").Result()
-		if err != nil || n <= before {
-			t.Fatalf("%d after %d, %v", n, before, err)
-		}
-		before = n
-	}
-	highest, err := clientsOf[0].IncrBy(t.Context(), "dense", 7).Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all[0].Stop(t, syscall.SIGTERM)
-	if next, err := clientsOf[1].Incr(t.Context(), "dense").Result(); err != nil || next != highest+1 {
-		t.Errorf("after a clean stop %d comes after %d, %v", next, highest, err)
-	}
 }

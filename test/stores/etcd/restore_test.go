@@ -131,6 +131,7 @@ func TestSetBackWhileHeld(t *testing.T) {
 			f.Grow(1, "") // not in the backup
 			f.Renewed()
 			finish()
+			f.Namespace("") // where it is gone
 			f.Renewed()
 			f.Grow(2, "")
 			f.Renewed()

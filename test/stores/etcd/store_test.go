@@ -9,9 +9,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/etcdstore"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
 	shared "github.com/snowfence/snowfence/test/harness/fleet"
@@ -47,11 +45,4 @@ func TestConformanceCluster(t *testing.T) {
 	open := stores(servers.EtcdClient(t, servers.StartEtcdCluster(t, 3, calm...)...))
 	storetest.Run(t, open)
 	storetest.RunCounts(t, open)
-}
-
-func TestGeneratorInOneLine(t *testing.T) {
-	c := servers.EtcdClient(t, servers.StartEtcd(t))
-	shared.OneLine(t, openStore(t, c, ""), func(o *lease.Options) (*snowfence.Generator, error) {
-		return etcdstore.Open(t.Context(), c, o)
-	})
 }

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/snowfence/snowfence"
@@ -138,33 +137,6 @@ func TestLostAnswer(t *testing.T) {
 			if err := swap(t, direct, "b", record(n, "c")); err != nil {
 				t.Errorf("what was written without an answer: %v", err)
 			}
-		}
-	}
-}
-
-// TestFirstUse has many processes use an empty database at the same time.
-func TestFirstUse(t *testing.T) {
-	t.Parallel()
-	m := servers.StartMariaDB(t)
-	for range 3 {
-		name := m.NewDatabase(t)
-		var wg sync.WaitGroup
-		ids := make([]string, 16)
-		for i := range ids {
-			_, st := connect(t, m.DSN(name))
-			wg.Go(func() {
-				if err := swap(t, st, "", record(int64(i), "a")); err != nil {
-					t.Error(err)
-				}
-				var err error
-				if ids[i], err = st.Identity(t.Context(), ""); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		if ids = slices.Compact(ids); len(ids) != 1 || ids[0] == "" {
-			t.Errorf("identities %q", ids)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package mysql
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -62,39 +61,6 @@ func TestPromotion(t *testing.T) {
 	unheard.More()
 	fresh.Stop()
 	old.More()
-}
-
-// older waits until tables that are made now can be told from the ones there are, by the
-// second in which they were made.
-func older(t *testing.T, m *servers.MariaDB) {
-	t.Helper()
-	m.Ready(t, func() error {
-		const older = "SELECT MAX(create_time) < NOW() FROM information_schema.tables WHERE table_schema = 'db1'"
-		if m.SQL(t, "", older) != "1" {
-			return errors.New("the tables were made this second")
-		}
-		return nil
-	})
-}
-
-// TestDumpRestoredBetweenRuns puts a dump back while nobody runs.
-func TestDumpRestoredBetweenRuns(t *testing.T) {
-	servers.Later(t)
-	t.Parallel()
-	m, f, dsn := start(t)
-	first := f.Start("first", dsn, 7)
-	first.Renewed()
-	dump := m.Dump(t, "db1")
-	first.Renewed()
-	first.More()
-	granted := first.Grant()
-	first.Stop()
-	older(t, m)
-	m.SQL(t, "", "DROP DATABASE db1; CREATE DATABASE db1")
-	m.Load(t, "db1", dump)
-	second := f.Start("second", dsn, 7)
-	second.More()
-	f.Raised(dsn, granted)
 }
 
 // TestFolderRestored puts a copy of the data folder back, while a holder runs, and again

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -212,33 +211,6 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestFirstUse has many processes use an empty database at the same time.
-func TestFirstUse(t *testing.T) {
-	t.Parallel()
-	p := servers.StartPostgres(t)
-	for range 3 {
-		name := p.NewDatabase(t)
-		var wg sync.WaitGroup
-		ids := make([]string, 16)
-		for i := range ids {
-			_, st := connect(t, p.URL(name))
-			wg.Go(func() {
-				if err := swap(t, st, "", record(int64(i), "a")); err != nil {
-					t.Error(err)
-				}
-				var err error
-				if ids[i], err = st.Identity(t.Context(), ""); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		if ids = slices.Compact(ids); len(ids) != 1 || ids[0] == "" {
-			t.Errorf("identities %q", ids)
-		}
-	}
-}
-
 // TestRights uses the tables as a user who cannot make them, in a schema of its own and
 // in public, as PostgreSQL 15 has it. It does what the errors say.
 func TestRights(t *testing.T) {
@@ -332,37 +304,6 @@ func TestLookalikes(t *testing.T) {
 	}
 }
 
-// TestBytes keeps texts apart that a collation may take for the same.
-func TestBytes(t *testing.T) {
-	t.Parallel()
-	p := servers.StartPostgres(t)
-	_, st := connect(t, p.URL("postgres"))
-	var keys []store.Key
-	for i, namespace := range []string{"a", "A", "á", "a ", "ä", "a\u0308"} {
-		r := record(1, fmt.Sprint("nonce ", i))
-		r.Namespace = namespace
-		keys = append(keys, r.Key)
-		if err := swap(t, st, "", r); err != nil {
-			t.Errorf("%q: %v", namespace, err)
-		}
-		if err := swap(t, st, fmt.Sprint("NONCE ", i), r); !errors.Is(err, store.ErrLost) {
-			t.Errorf("another nonce: %v", err)
-		}
-		if err := swap(t, st, fmt.Sprint("nonce ", i, " "), r); !errors.Is(err, store.ErrLost) {
-			t.Errorf("a longer nonce: %v", err)
-		}
-	}
-	rs, err := st.Get(t.Context(), keys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, r := range rs {
-		if r.Key != keys[i] || r.Nonce != fmt.Sprint("nonce ", i) {
-			t.Errorf("record %d: %+v", i, r)
-		}
-	}
-}
-
 // TestPassword looks for a password in errors.
 func TestPassword(t *testing.T) {
 	t.Parallel()
@@ -397,13 +338,4 @@ func TestPassword(t *testing.T) {
 			t.Errorf("at %s: %v", at, err)
 		}
 	}
-}
-
-func TestGeneratorInOneLine(t *testing.T) {
-	t.Parallel()
-	p := servers.StartPostgres(t)
-	db, st := connect(t, p.URL("postgres")+"&default_query_exec_mode=exec") // as behind a pooler
-	fleet.OneLine(t, st, func(o *lease.Options) (*snowfence.Generator, error) {
-		return sqlstore.Open(t.Context(), db, sqlstore.PostgreSQL(), o)
-	})
 }

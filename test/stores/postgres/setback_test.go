@@ -49,24 +49,3 @@ func TestPromotion(t *testing.T) {
 	fresh.Stop()
 	old.More() // it takes its node over again, or another
 }
-
-// TestDumpRestoredBetweenRuns puts a dump back while nobody runs: nothing but the tables
-// themselves can tell.
-func TestDumpRestoredBetweenRuns(t *testing.T) {
-	servers.Later(t)
-	t.Parallel()
-	p, f, url := start(t)
-	first := f.Start("first", url, 7)
-	first.Renewed()
-	dump := p.Dump(t, "db1")
-	first.Renewed()
-	first.More()
-	granted := first.Grant()
-	first.Stop()
-	p.SQL(t, "postgres", "DROP DATABASE db1 WITH (FORCE)")
-	p.SQL(t, "postgres", "CREATE DATABASE db1")
-	p.Load(t, "db1", dump)
-	second := f.Start("second", url, 7)
-	second.More()
-	f.Raised(url, granted)
-}

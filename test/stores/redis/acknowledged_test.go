@@ -15,7 +15,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	shared "github.com/snowfence/snowfence/test/harness/fleet"
@@ -77,39 +76,35 @@ func swap(t testing.TB, st store.Store, w store.Write) {
 func TestRenewalsNeedTheReplica(t *testing.T) {
 	master, replica := servers.StartRedis(t), servers.StartRedis(t)
 	replica.Follow(t, master)
-	f := newFleet(t, newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: ttl / 2}))
-	f.create()
-	l := f.open(lease.Options{TTL: 5 * ttl}) // a renewal has time for several tries
-	f.run(l)
-	f.working()
+	st := newStore(t, single(t, master), &redisstore.Options{Replicas: 1, Timeout: shared.TTL / 3})
+	f := newFleet(t, st)
+	h := f.Start("holder", "", -1)
+	h.More()
 	replica.Signal(t, syscall.SIGSTOP)
-	f.until("a renewal that is not used", func() error {
-		if s := l.Status(); s.Trouble == nil || !strings.Contains(s.Trouble.Error(), "replicas have the write") {
+	shared.Eventually(t, "a renewal that is not used", func() error {
+		if s := h.Status(); s.Trouble == nil || !strings.Contains(s.Trouble.Error(), "replicas have the write") {
 			return fmt.Errorf("trouble is %v", s.Trouble)
 		}
 		return nil
 	})
 	var until int64
-	f.until("the end of the grant, and a later one that is stored", func() error {
-		until = l.Status().Grant.Until // an acknowledgement under way may have come at first
-		rs, err := f.st.Get(t.Context(), []store.Key{{Namespace: namespace, Node: l.Status().Grant.Node}})
-		if now := f.scheme.Layout().TickOf(time.Now()); err != nil || rs[0].Until <= until || now <= until+200 {
+	shared.Eventually(t, "the end of the grant, and a later one that is stored", func() error {
+		until = h.Grant().Until // an acknowledgement under way may have come at first
+		rs, err := st.Get(t.Context(), []store.Key{{Namespace: "default", Node: h.Grant().Node}})
+		now := snowfence.MustLayout("twitter").TickOf(time.Now())
+		if err != nil || rs[0].Until <= until || now <= until+200 {
 			return fmt.Errorf("now is %d, %d are acknowledged, stored is %+v, %w", now, until, rs, err)
 		}
 		return nil
 	})
-	if s := l.Status(); s.Grant.Until != until {
-		t.Errorf("granted are ticks to %d, and acknowledged to %d", s.Grant.Until, until)
+	if g := h.Grant(); g.Until != until {
+		t.Errorf("granted are ticks to %d, and acknowledged to %d", g.Until, until)
 	}
-	f.mu.Lock()
-	for id := range f.from {
-		if p, err := f.scheme.Decode(id); err != nil || p.Tick >= until {
-			t.Errorf("an ID of tick %d, and acknowledged are ticks to %d, %v", p.Tick, until, err)
-		}
+	if last := h.Last(); last == 0 || last >= until {
+		t.Errorf("an ID of tick %d, and acknowledged are ticks to %d", last, until)
 	}
-	f.mu.Unlock()
 	replica.Signal(t, syscall.SIGCONT)
-	f.working()
+	h.More()
 }
 
 // TestLostReply closes the connection when the server has swapped and before anybody

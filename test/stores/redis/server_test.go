@@ -3,7 +3,6 @@
 package redis
 
 import (
-	"crypto/tls"
 	"errors"
 	"strings"
 	"testing"
@@ -111,35 +110,6 @@ func TestEviction(t *testing.T) {
 	refused("Get", err)
 }
 
-func TestPersistence(t *testing.T) {
-	for fsync, loses := range map[string]string{"always": "", "everysec": "two seconds", "no": "30 s"} {
-		r := servers.StartRedis(t, "--appendfsync", fsync)
-		v, err := newStore(t, single(t, r), nil).Server(t.Context(), namespace)
-		if err != nil || v.Fsync != fsync || !strings.Contains(v.Loses(), loses) || loses == "" && v.Loses() != "" {
-			t.Errorf("appendfsync %s: %+v loses %q, %v", fsync, v, v.Loses(), err)
-		}
-		err = newStore(t, single(t, r), &redisstore.Options{AOF: true}).Swap(t.Context(),
-			[]store.Write{{New: record(1, 1)}})[0]
-		if waits := !strings.HasPrefix(v.Version, "7.0"); waits || fsync == "always" {
-			if err != nil {
-				t.Errorf("AOF with appendfsync %s and Redis %s: %v", fsync, v.Version, err)
-			}
-		} else if err == nil || !strings.Contains(err.Error(), "WAITAOF") {
-			t.Errorf("AOF with appendfsync %s and Redis %s: %v", fsync, v.Version, err)
-		}
-	}
-	// While Redis rewrites its file, it syncs nothing then.
-	r := servers.StartRedis(t, "--no-appendfsync-on-rewrite", "yes")
-	v, err := newStore(t, single(t, r), nil).Server(t.Context(), namespace)
-	if err != nil || v.Fsync != "always" || !strings.Contains(v.Loses(), "no-appendfsync-on-rewrite is yes") {
-		t.Errorf("%+v loses %q, %v", v, v.Loses(), err)
-	}
-	_, err = newStore(t, single(t, r), &redisstore.Options{AOF: true}).Server(t.Context(), namespace)
-	if waits := !strings.HasPrefix(v.Version, "7.0"); waits != (err == nil) {
-		t.Errorf("AOF with Redis %s: %v", v.Version, err)
-	}
-}
-
 // TestPersistenceHints sets what the errors and warnings about persistence say.
 func TestPersistenceHints(t *testing.T) {
 	r := servers.StartRedis(t, "--appendonly", "no", "--appendfsync", "everysec")
@@ -179,6 +149,16 @@ func TestPersistenceHints(t *testing.T) {
 		t.Error(err)
 	}
 	r.Do(t, "CONFIG", "SET", "appendfsync", "always")
+	r.Do(t, "CONFIG", "SET", "no-appendfsync-on-rewrite", "yes") // it syncs nothing while it rewrites its file
+	v, err = st.Server(t.Context(), namespace)
+	if err != nil || !strings.Contains(v.Loses(), "no-appendfsync-on-rewrite is yes") {
+		t.Errorf("%+v loses %q, %v", v, v.Loses(), err)
+	}
+	_, err = strict.Server(t.Context(), namespace)
+	if waits := !strings.HasPrefix(v.Version, "7.0"); waits != (err == nil) {
+		t.Errorf("AOF with Redis %s: %v", v.Version, err)
+	}
+	r.Do(t, "CONFIG", "SET", "no-appendfsync-on-rewrite", "no")
 	for _, st := range []*redisstore.Store{st, strict} {
 		if v, err := st.Server(t.Context(), namespace); err != nil || v.Loses() != "" {
 			t.Errorf("after all was set: %+v loses %q, %v", v, v.Loses(), err)
@@ -217,11 +197,8 @@ func TestUser(t *testing.T) {
 	defer c.Close()
 	st := newStore(t, c, nil)
 	f := newFleet(t, st)
-	f.create()
-	l := f.open(lease.Options{})
-	f.run(l)
-	f.working()
-	f.end()
+	f.Start("user", "", -1).More()
+	f.Crash()
 	if _, err := lease.Namespaces(st).List(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -275,28 +252,6 @@ func TestUser(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "password") {
 			t.Errorf("without a password: %v", err)
 		}
-	}
-}
-
-func TestTLS(t *testing.T) {
-	r := servers.StartRedisTLS(t)
-	open := func(config *tls.Config) (rueidis.Client, error) {
-		return rueidis.NewClient(rueidis.ClientOption{
-			InitAddress: []string{r.Address()}, ForceSingleClient: true,
-			DisableCache: true, TLSConfig: config,
-		})
-	}
-	c, err := open(r.Certs().Client())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	f := newFleet(t, newStore(t, c, nil))
-	f.create()
-	f.run(f.open(lease.Options{}))
-	f.working()
-	if _, err := open(&tls.Config{MinVersion: tls.VersionTLS12}); err == nil {
-		t.Error("a server with a certificate of nobody was trusted")
 	}
 }
 

@@ -18,36 +18,29 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// described reads the namespace. Its generation goes up when its floor is raised.
-func described(t testing.TB, st store.Store) lease.Namespace {
+// raised waits until a holder has raised the floor, with which the generation goes up.
+func raised(t testing.TB, f *shared.Fleet) {
 	t.Helper()
-	ns, err := lease.Namespaces(st).Show(t.Context(), namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ns
+	shared.Eventually(t, "another generation", func() error {
+		if ns := f.Show(""); ns.Generation < 2 {
+			return errors.New("no holder raised the floor")
+		}
+		return nil
+	})
 }
 
 func TestFlushWhileHeld(t *testing.T) {
 	r := servers.StartRedis(t)
-	f := newFleet(t, newStore(t, single(t, r), nil))
-	f.create()
-	for range 6 {
-		f.run(f.open(lease.Options{Create: true}))
-	}
-	f.working()
+	st := newStore(t, single(t, r), nil)
+	f := newFleet(t, st)
+	f.Grow(6, "")
+	f.Renewed()
 	r.Do(t, "FLUSHALL")
-	f.until("another generation", func() error {
-		if ns, err := lease.Namespaces(f.st).Show(t.Context(), namespace); err != nil || ns.Generation < 2 {
-			return errors.Join(err, errors.New("nobody raised the floor"))
-		}
-		return nil
-	})
-	f.working()
-	f.run(f.open(lease.Options{}))
-	f.working()
-	f.end()
-	if got, err := lease.Namespaces(f.st).List(t.Context()); err != nil || len(got) != 1 {
+	f.Namespace("") // with short limits
+	raised(t, f)
+	f.Grow(1, "")
+	f.Renewed()
+	if got, err := lease.Namespaces(st).List(t.Context()); err != nil || len(got) != 1 {
 		t.Errorf("namespaces after all was flushed: %+v, %v", got, err)
 	}
 }
@@ -56,26 +49,25 @@ func TestFlushBetweenRuns(t *testing.T) {
 	r := servers.StartRedis(t)
 	st := newStore(t, single(t, r), nil)
 	f := newFleet(t, st)
-	f.create()
-	f.run(f.open(lease.Options{}))
-	f.working()
-	f.end()
-	before, err := st.Identity(t.Context(), namespace)
+	f.Grow(1, "")
+	f.Renewed()
+	f.Crash()
+	before, err := st.Identity(t.Context(), "default")
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Do(t, "FLUSHALL")
-	_, err = lease.Open(t.Context(), st, namespace, f.scheme, nil)
+	_, err = lease.Open(t.Context(), st, "default", shared.Default(t), nil)
 	if !errors.Is(err, lease.ErrNoNamespace) || !strings.Contains(err.Error(), "create it") {
 		t.Fatalf("a lease in a store that was flushed: %v", err)
 	}
-	after, err := st.Identity(t.Context(), namespace)
+	after, err := st.Identity(t.Context(), "default")
 	if err != nil || after == before {
 		t.Errorf("the identity was %s and is %s, %v", before, after, err)
 	}
 	// As docs/choose/stores.md says, the namespace that is made again knows of nothing.
-	f.create()
-	if ns := described(t, st); ns.Floor != 0 || ns.Generation != 1 {
+	f.Namespace("")
+	if ns := f.Show(""); ns.Floor != 0 || ns.Generation != 1 {
 		t.Errorf("the namespace was made again as %+v: docs/choose/stores.md says that it cannot be noticed", ns)
 	}
 }
@@ -84,32 +76,27 @@ func TestFlushBetweenRuns(t *testing.T) {
 func TestOldFile(t *testing.T) {
 	r := servers.StartRedis(t)
 	f := newFleet(t, newStore(t, single(t, r), nil))
-	f.create()
-	for range 4 {
-		f.run(f.open(lease.Options{}))
-	}
-	f.working()
+	f.Grow(4, "")
+	f.Renewed()
 	old := t.TempDir()
 	r.End(t)
 	copyDir(t, r.Dir, old)
 	r.Again(t)
-	f.working()
-	node := int64(50) // leased by nobody when the copy was made
-	holder := f.run(f.open(lease.Options{Node: &node}))
-	f.working()
-	before := described(t, f.st).Identity
+	f.Renewed()
+	holder := f.Start("holder", "", 50) // a node that was free when the copy was made
+	f.Renewed()
+	before := f.Show("").Identity
 	r.Kill()
 	if err := os.RemoveAll(r.Dir); err != nil {
 		t.Fatal(err)
 	}
 	copyDir(t, old, r.Dir)
 	r.Again(t)
-	// Whoever takes the same node does not know of its holder, who has not renewed yet.
-	f.run(f.open(lease.Options{Node: &node}))
-	f.excuse(holder)
-	f.run(f.open(lease.Options{}))
-	f.working()
-	if after := described(t, f.st).Identity; after == before {
+	f.Start("who knows of no holder", "", 50)
+	f.Forget(holder)
+	f.Grow(1, "")
+	f.Renewed()
+	if after := f.Show("").Identity; after == before {
 		t.Errorf("an old file was put back, and the identity is still %s", before)
 	}
 }
@@ -219,11 +206,8 @@ func TestStalePromotion(t *testing.T) {
 		InitAddress:       []string{way.address()},
 		ForceSingleClient: true,
 	}), nil))
-	f.create()
-	for range 3 {
-		f.run(f.open(lease.Options{}))
-	}
-	f.working()
+	f.Grow(3, "")
+	f.Renewed()
 	shared.Eventually(t, "the replica has all", func() error {
 		if master.Field("master_repl_offset") != replica.Field("slave_repl_offset") {
 			return errors.New("it lags")
@@ -231,15 +215,14 @@ func TestStalePromotion(t *testing.T) {
 		return nil
 	})
 	replica.Do(t, "REPLICAOF", "NO", "ONE") // and nobody knows
-	node := int64(50)
-	holder := f.run(f.open(lease.Options{Node: &node}))
-	f.working()
+	holder := f.Start("holder", "", 50)
+	f.Renewed()
 	way.turn(replica.Address())
-	f.run(f.open(lease.Options{Node: &node}))
-	f.excuse(holder)
-	f.run(f.open(lease.Options{}))
-	f.working()
-	if g := described(t, f.st).Generation; g < 2 {
+	f.Start("who knows of no holder", "", 50)
+	f.Forget(holder)
+	f.Grow(1, "")
+	f.Renewed()
+	if g := f.Show("").Generation; g < 2 {
 		t.Errorf("a stale replica was promoted, and the generation is %d", g)
 	}
 }
@@ -253,21 +236,16 @@ func TestFailover(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := servers.StartSentinel(t, 2)
 			f := newFleet(t, newStore(t, sentinel(t, s), &c.o))
-			f.create()
-			for range 8 {
-				f.run(f.open(lease.Options{}))
-			}
-			f.working()
+			f.Grow(8, "")
+			f.Renewed()
 			first := s.Master(t)
 			first.Signal(t, syscall.SIGKILL)
-			for range 4 { // newcomers, while nobody answers
-				f.run(f.open(lease.Options{}))
-			}
+			f.Grow(4, "") // while no server answers
 			if s.Master(t) == first {
 				t.Fatal("no failover")
 			}
-			f.working()
-			if g := described(t, f.st).Generation; g < 2 {
+			f.Renewed()
+			if g := f.Show("").Generation; g < 2 {
 				t.Errorf("the master changed, and the generation is %d", g)
 			}
 		})
@@ -280,8 +258,7 @@ func TestClusterFailover(t *testing.T) {
 	c := servers.StartRedisCluster(t, "--cluster-node-timeout", "5000")
 	st := newStore(t, client(t, rueidis.ClientOption{InitAddress: c.Addresses()}), &redisstore.Options{Replicas: 1})
 	f := newFleet(t, st)
-	f.create()
-	key := "snowfence:{" + namespace + "}:meta"
+	const key = "snowfence:{default}:meta"
 	owner := c.Owner(key)
 	other := ""
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
@@ -290,15 +267,12 @@ func TestClusterFailover(t *testing.T) {
 			break
 		}
 	}
-	f.until("the other namespace", func() error {
-		_, err := lease.Namespaces(st).Create(t.Context(), other, f.scheme, &lease.NamespaceOptions{
-			MaxTTL:  ttl,
-			MaxSkew: ttl,
-		})
+	shared.Eventually(t, "the other namespace", func() error {
+		_, err := lease.Namespaces(st).Create(t.Context(), other, shared.Default(t), nil)
 		return err
 	})
 	identity := func(name string) (id string) {
-		f.until("the identity", func() error {
+		shared.Eventually(t, "the identity", func() error {
 			_, err := st.Get(t.Context(), []store.Key{{Namespace: name, Node: 1}})
 			if err == nil {
 				id, err = st.Identity(t.Context(), name)
@@ -307,28 +281,21 @@ func TestClusterFailover(t *testing.T) {
 		})
 		return id
 	}
-	here, there := identity(namespace), identity(other)
-	for range 4 {
-		f.run(f.open(lease.Options{}))
-	}
-	f.working()
+	here, there := identity("default"), identity(other)
+	f.Grow(4, "")
+	f.Renewed()
 	owner.Kill()
-	f.until("a failover", func() error {
+	shared.Eventually(t, "a failover", func() error {
 		if c.Owner(key) == nil {
 			return errors.New("no master has the slot")
 		}
 		return nil
 	})
 	owner.Again(t) // as a replica: writes count with one only
-	f.until("another generation", func() error {
-		if ns, err := lease.Namespaces(st).Show(short(t), namespace); err != nil || ns.Generation < 2 {
-			return errors.Join(err, errors.New("nobody raised the floor"))
-		}
-		return nil
-	})
-	f.run(f.open(lease.Options{}))
-	f.working()
-	if now := identity(namespace); now == here {
+	raised(t, f)
+	f.Grow(1, "")
+	f.Renewed()
+	if now := identity("default"); now == here {
 		t.Errorf("after the failover the identity is still %s", now)
 	}
 	if now := identity(other); now != there {

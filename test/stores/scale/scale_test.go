@@ -9,11 +9,11 @@ import (
 	"github.com/snowfence/snowfence/lease/store/storetest"
 )
 
-// TestConformance runs the suite over a group over each store. A group is the same over all of
-// them, so that the short form leaves the servers out, which pass the suite without a group.
+// TestConformance runs the suite over a group over a store. A group is the same over all of them,
+// so the servers, which pass the suite without one, are left out.
 func TestConformance(t *testing.T) {
 	for _, k := range kinds {
-		if k.server && testing.Short() {
+		if k.server {
 			continue
 		}
 		t.Run(k.name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
 // TestAdvice provokes errors of the database: each says what to do.
@@ -26,7 +27,7 @@ func TestAdvice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), fleet.Patience())
 		defer cancel()
 		if _, err := lease.Namespaces(st).Create(ctx, "default", twitter(t), nil); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
 func twitter(t *testing.T) *snowfence.Scheme {
@@ -25,11 +26,12 @@ func twitter(t *testing.T) *snowfence.Scheme {
 	return s
 }
 
-// TestReplacedFile deletes or replaces the file under a lease: the next renewal seals the
-// generator and ends the lease.
+// TestReplacedFile deletes or replaces the file or one beside it under a lease: the next renewal
+// seals the generator and ends the lease, and the store works no more, whatever comes in its place.
 func TestReplacedFile(t *testing.T) {
 	for name, replace := range map[string]func(path string) error{
-		"deleted": os.Remove,
+		"deleted":            os.Remove,
+		"beside it, deleted": func(path string) error { return os.Remove(path + "-shm") },
 		"copied over": func(path string) error {
 			data, err := os.ReadFile(path)
 			return errors.Join(err, os.WriteFile(path+".new", data, 0o600), os.Rename(path+".new", path))
@@ -46,7 +48,7 @@ func TestReplacedFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Orphan()
-			g, err := snowfence.New(snowfence.Config{Fence: l, MaxWait: patience})
+			g, err := snowfence.New(snowfence.Config{Fence: l, MaxWait: fleet.Patience()})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +60,7 @@ func TestReplacedFile(t *testing.T) {
 			}
 			select {
 			case <-l.Done():
-			case <-time.After(patience):
+			case <-time.After(fleet.Patience()):
 				t.Fatal("the lease lives on in a file that nobody else sees")
 			}
 			if err := l.Err(); !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), path) {
@@ -67,51 +69,13 @@ func TestReplacedFile(t *testing.T) {
 			if id, err := g.Next(t.Context()); err == nil {
 				t.Errorf("ID %d was made after the file was %s", id, name)
 			}
+			if err := os.WriteFile(path+"-shm", nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := lease.Namespaces(st).List(t.Context()); !errors.Is(err, store.ErrReplaced) {
+				t.Errorf("the store goes on: %v", err)
+			}
 		})
-	}
-}
-
-// TestMovedFile opens a copy of a file whose original was used further: grants start
-// above what the original can have given.
-func TestMovedFile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "ids.db")
-	node := int64(5)
-	const ttl = time.Second
-	run := func(path string) (snowfence.Grant, error) {
-		db, st := openFile(t, path)
-		defer db.Close()
-		l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{
-			Create: true, TTL: ttl,
-			Node: &node,
-		})
-		if err != nil {
-			return snowfence.Grant{}, err
-		}
-		defer l.Orphan()
-		return l.Status().Grant, nil
-	}
-	if _, err := run(path); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := run(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	restored := filepath.Join(dir, "restored.db")
-	if err := os.WriteFile(restored, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	g, err := run(restored)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if g.From < after.Until {
-		t.Errorf("the restored file grants from %d; the original had granted to %d", g.From, after.Until)
 	}
 }
 
@@ -198,46 +162,10 @@ func TestRefusedDatabases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), fleet.Patience())
 		defer cancel()
 		if _, err := lease.Namespaces(st).List(ctx); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is %v; it should say %q", err, want)
 		}
-	}
-}
-
-// TestBusy holds the file's lock for a while: the store waits and then does its work.
-func TestBusy(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ids.db")
-	db, st := openFile(t, path)
-	if _, err := lease.Namespaces(st).Create(t.Context(), "default", twitter(t), nil); err != nil {
-		t.Fatal(err)
-	}
-	impatient, err := sql.Open("sqlite", "file:"+path) // without a busy timeout
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer impatient.Close()
-	st, err = sqlstore.New(impatient, sqlstore.SQLite())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if _, err := c.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
-	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if _, err := lease.Namespaces(st).Create(short, "second", twitter(t), nil); !errors.Is(err,
-		context.DeadlineExceeded) {
-		t.Errorf("a write into a locked file: %v", err)
-	}
-	time.AfterFunc(200*time.Millisecond, func() { _, _ = c.ExecContext(context.Background(), "COMMIT") })
-	if _, err := lease.Namespaces(st).Create(t.Context(), "second", twitter(t), nil); err != nil {
-		t.Errorf("a write when the lock was let go: %v", err)
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
 // TestDeletedSideFiles deletes files of a database that a process has open, and starts a
@@ -43,7 +43,7 @@ func TestDeletedSideFiles(t *testing.T) {
 			var a printed
 			select {
 			case a = <-out:
-			case <-time.After(patience):
+			case <-time.After(fleet.Patience()):
 				first.kill()
 				t.Fatal("the first process lives on with files that nobody else sees")
 			}
@@ -125,41 +125,6 @@ func TestNames(t *testing.T) {
 		t.Fatalf("with one name again: %v", err)
 	}
 	l.Orphan()
-}
-
-// TestReplacedForGood: a store that noticed once works no more, whoever puts other files
-// in the place of those that are gone.
-func TestReplacedForGood(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ids.db")
-	db, st := openFile(t, path)
-	db.SetMaxOpenConns(1)
-	l, err := lease.Open(t.Context(), st, "default", twitter(t), &lease.Options{
-		Create: true,
-		TTL:    300 * time.Millisecond,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := snowfence.New(snowfence.Config{Fence: l})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(path + "-shm"); err != nil {
-		t.Fatal(err)
-	}
-	<-l.Done()
-	if err := l.Err(); !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), "-shm") {
-		t.Errorf("the lease ended with %v", err)
-	}
-	if id, err := g.Next(t.Context()); err == nil {
-		t.Errorf("ID %d was made after the file was gone", id)
-	}
-	if err := os.WriteFile(path+"-shm", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := lease.Namespaces(st).List(t.Context()); !errors.Is(err, store.ErrReplaced) {
-		t.Errorf("the store goes on: %v", err)
-	}
 }
 
 // TestComparedBeforeWrites: nothing is written into files that nobody else sees.

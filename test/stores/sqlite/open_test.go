@@ -1,4 +1,4 @@
-// Package sqlite tests leases on real SQLite files, with one process and with many.
+// Package sqlite tests leases on real SQLite files, with one process and with others.
 package sqlite
 
 import (

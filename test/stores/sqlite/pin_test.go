@@ -94,7 +94,7 @@ func renewed(t *testing.T, l *lease.Lease) {
 		if s.Renewed.After(began) && s.Held && s.Trouble == nil {
 			return
 		}
-		if time.Since(began) > patience {
+		if time.Since(began) > fleet.Patience() {
 			t.Fatalf("the lease: %+v", s)
 		}
 	}

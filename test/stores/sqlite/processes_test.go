@@ -6,10 +6,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,10 +17,8 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 )
-
-// patience is how long anything may take that has to come.
-const patience = 3 * time.Minute
 
 // TestMain is also the program that the tests start many times: it leases a node and
 // prints IDs, one a line, as it makes them. With the name of a file to lock it holds a
@@ -52,7 +48,7 @@ func lock(path string) error {
 }
 
 func child(path, node, count string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*fleet.Patience())
 	defer cancel()
 	db, err := sql.Open("sqlite", dsn(path))
 	if err != nil {
@@ -79,7 +75,7 @@ func child(path, node, count string) error {
 	if err != nil {
 		return err
 	}
-	g, err := l.Generator(snowfence.Config{MaxWait: patience})
+	g, err := l.Generator(snowfence.Config{MaxWait: fleet.Patience()})
 	if err != nil {
 		return err
 	}
@@ -178,59 +174,4 @@ func startFailing(t *testing.T, path, node string, count int) (*process, chan pr
 		out <- printed{ids, errs.String()}
 	}()
 	return &process{cmd, began}, out
-}
-
-// TestProcesses lets many processes make IDs from one file at once. Some are killed
-// half-way and started again. No ID appears twice.
-func TestProcesses(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ids.db")
-	each, restarts := 100_000, 4
-	if testing.Short() {
-		each, restarts = 20_000, 2
-	}
-	seen := map[int64]bool{}
-	var mu sync.Mutex
-	total, kills := 0, 0
-	var wg sync.WaitGroup
-	for p := range 8 {
-		wg.Go(func() {
-			node := ""
-			if p < 2 {
-				node = "7" // two of them want the same node all the time
-			}
-			for r := range restarts {
-				n := each
-				if node != "" {
-					n = 2000
-				}
-				kill := p%2 == 1 && r < restarts-1
-				if kill {
-					n = 1 << 30 // until then
-				}
-				cmd, out := start(t, path, node, n)
-				if kill {
-					time.Sleep(50*time.Millisecond + rand.N(400*time.Millisecond))
-					cmd.kill()
-				}
-				ids := <-out
-				mu.Lock()
-				for _, id := range ids {
-					if seen[id] {
-						t.Errorf("ID %d was made twice", id)
-					}
-					seen[id] = true
-				}
-				total += len(ids)
-				if !cmd.ProcessState.Success() {
-					kills++
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	wg.Wait()
-	t.Logf("%d IDs of 8 processes, %d of %d runs killed", total, kills, 8*restarts)
-	if want := 4 * (restarts - 1); kills != want || total == 0 {
-		t.Errorf("%d IDs, and %d processes were killed, not %d", total, kills, want)
-	}
 }
