@@ -55,6 +55,7 @@ type Namespace struct {
 	// signs tickets. It is kept beside the rest, so that whoever prints a namespace does not
 	// print it
 	ticketKey string
+	format    int // see store.Format
 	ledger    ledger
 	before    lowered
 	record    store.Record

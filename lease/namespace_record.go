@@ -14,6 +14,7 @@ import (
 // storedNamespace is what the record of a namespace keeps as JSON.
 type storedNamespace struct {
 	*Namespace
+	Format    int            `json:"format"`
 	Layouts   []string       `json:"layouts"`
 	Regions   []storedRegion `json:"regions"`
 	TicketKey string         `json:"ticket_key,omitempty"`
@@ -49,6 +50,9 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 	ns := Namespace{Name: r.Namespace, Generation: r.Generation, record: r}
 	stored := storedNamespace{Namespace: &ns}
 	err := json.Unmarshal([]byte(r.Data), &stored)
+	if ns.format = stored.Format; ns.known() != nil { // whatever else it has
+		return Namespace{}, ns.known()
+	}
 	if err == nil {
 		ns.Regions, err = readRegions(stored.Layouts, stored.Regions)
 	}
@@ -64,8 +68,12 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 
 // write stores the namespace, or is [ErrLost] if somebody wrote it since it was read.
 func (ns Namespace) write(ctx context.Context, st store.Store) (Namespace, error) {
+	if err := ns.upgradable(ctx, st); err != nil {
+		return Namespace{}, err
+	}
+	ns.format = store.Format
 	layouts, regions := storedRegions(ns.Regions)
-	data, err := json.Marshal(storedNamespace{&ns, layouts, regions, ns.ticketKey, ns.ledger, ns.before})
+	data, err := json.Marshal(storedNamespace{&ns, ns.format, layouts, regions, ns.ticketKey, ns.ledger, ns.before})
 	if err != nil {
 		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
 	}

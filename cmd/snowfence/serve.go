@@ -18,6 +18,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/spf13/cobra"
 )
@@ -130,6 +131,9 @@ func (p *program) serve(
 		return adviseUnreachable(err)
 	}
 	defer st.Close()
+	if err := lease.Namespaces(st.Leases).Upgrade(ctx); err != nil {
+		return err
+	}
 	if err := p.firstNamespace(ctx, st, c.TTL); err != nil {
 		return err
 	}

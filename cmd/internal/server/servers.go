@@ -22,7 +22,6 @@ import (
 // is under a name that neither a namespace nor a sequence can have. A server takes the record of
 // one that is gone, so that there are never more than there were servers at a time.
 const (
-	serversName   = "##servers"
 	announceEvery = 20 * time.Second // how often a server writes its record if nothing changes
 	announceAgain = 5 * time.Second  // after a failure
 	goneAfter     = 3 * announceEvery
@@ -72,7 +71,7 @@ func readServers(ctx context.Context, st store.Store) ([]store.Record, time.Time
 		now = time.Now()
 	}
 	var out []store.Record
-	for r, err := range store.Records(ctx, st, serversName, snowfence.NodeRange{Until: maxServers}) {
+	for r, err := range store.Records(ctx, st, store.Servers, snowfence.NodeRange{Until: maxServers}) {
 		if err != nil {
 			return nil, now, fmt.Errorf("listing the servers: %w", err)
 		}
@@ -188,7 +187,7 @@ func (a *announcer) write(ctx context.Context, data string) error {
 		}
 		r := store.Record{
 			Key: old.Key, Nonce: rand.Text(), Revision: old.Revision + 1, Label: a.service.opts.Label,
-			At: now.UnixMilli(), Data: data,
+			At: now.UnixMilli(), Data: data, Generation: store.Format,
 		}
 		if err = a.service.store.Swap(ctx, []store.Write{{Old: old.Nonce, New: r}})[0]; err == nil {
 			return a.keep(ctx, r)
@@ -203,7 +202,7 @@ func (a *announcer) write(ctx context.Context, data string) error {
 
 // keep remembers a record that the store acknowledged.
 func (a *announcer) keep(ctx context.Context, r store.Record) error {
-	id, err := a.service.store.Identity(ctx, serversName)
+	id, err := a.service.store.Identity(ctx, store.Servers)
 	if err != nil {
 		return fmt.Errorf("reading the store's identity: %w", err)
 	}
@@ -219,7 +218,7 @@ func (a *announcer) place(ctx context.Context) (store.Record, time.Time, error) 
 	if err != nil {
 		return store.Record{}, now, err
 	}
-	free := store.Record{Key: store.Key{Namespace: serversName}}
+	free := store.Record{Key: store.Key{Namespace: store.Servers}}
 	for _, r := range records {
 		other, there := serverOf(r, now)
 		switch {

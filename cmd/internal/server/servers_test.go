@@ -32,7 +32,7 @@ func announce(ctx context.Context, st store.Store, n int) (stop func()) {
 // records returns how many records of servers a store keeps.
 func records(t *testing.T, st store.Store) int {
 	t.Helper()
-	rs, err := st.List(t.Context(), serversName, snowfence.NodeRange{Until: 1 << 40}, 1<<20)
+	rs, err := st.List(t.Context(), store.Servers, snowfence.NodeRange{Until: 1 << 40}, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}

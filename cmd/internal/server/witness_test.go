@@ -103,7 +103,7 @@ func TestServerLooksBeforeItGrants(t *testing.T) {
 	}
 	acquire()
 	var backup []store.Record
-	for _, n := range []string{"n", serversName} {
+	for _, n := range []string{"n", store.Servers} {
 		rs, err := st.List(t.Context(), n, snowfence.NodeRange{From: math.MinInt64, Until: math.MaxInt64}, 100)
 		if err != nil {
 			t.Fatal(err)
