@@ -271,4 +271,16 @@ func TestProceed(t *testing.T) {
 	if r := g.record(5); r.Holder != g.c.holderOf(g.l.use.cur.From) {
 		t.Errorf("acquired anew: %+v", r)
 	}
+	others(g, 5)
+	if err := g.do(g.c.proceed(t.Context())); !isLost(err) {
+		t.Errorf("another holder: %v", err)
+	}
+	if err := g.do(g.c.proceed(t.Context())); !errors.Is(err, ErrTaken) || g.record(5).Holder != "other.1" {
+		t.Errorf("the node is taken back from its holder: %+v, %v", g.record(5), err)
+	}
+	g = empty(t, withRollback)
+	g.st.idErr = store.ErrReplaced
+	if _, err := g.c.next(t.Context()); !errors.Is(err, store.ErrReplaced) || isLost(err) {
+		t.Errorf("a lease that had nothing lost it: %v", err)
+	}
 }

@@ -109,9 +109,10 @@ func TestChangeWithoutAnswers(t *testing.T) {
 			t.Errorf("%s: written at the same time: %v", name, err)
 		}
 		g = holding(t)
+		g.st.swaps = 0
 		g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
-		if err := act(g); !errors.Is(err, errSilent) {
-			t.Errorf("%s: without an answer: %v", name, err)
+		if err := act(g); !errors.Is(err, errSilent) || g.st.swaps != 1 {
+			t.Errorf("%s: without an answer, after %d writes: %v", name, g.st.swaps, err)
 		}
 		// The last write of a change of layout, and of an end.
 		g = holding(t)

@@ -172,6 +172,12 @@ func TestClockOffByMoreThanAllowed(t *testing.T) {
 			t.Errorf("a clock that is %s the store's: %v", word, err)
 		}
 	}
+	g.st.clock = time.Time{}
+	last := g.now
+	read := func() time.Time { last = last.Add(1); return last }
+	if now, err := checkedClock(t.Context(), g.st, read, time.Second); err != nil || now != last {
+		t.Errorf("beside a store without a clock: %v, not %v, %v", now, last, err)
+	}
 }
 
 // A lease with another key than the namespace's gets nothing.

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -139,52 +137,6 @@ func (f *finder) listed(rs []store.Record, nodes snowfence.NodeRange, n *int) []
 	}
 	slices.SortStableFunc(out, func(a, b ranked) int { return a.compare(b.rank) })
 	return out
-}
-
-// tally counts who has the nodes.
-type tally struct {
-	held, vetoed int64
-	labels       map[string]int
-	next         int64 // when the next grant ends; 0 when none is known
-}
-
-func (t *tally) count(f *finder, r store.Record) {
-	switch {
-	case f.c.refused[r.Node] != nil: // counted apart
-	case r.Veto != "":
-		t.vetoed++
-	case r.Held(f.now) && r.Generation >= f.ns.Since:
-		t.held++
-		t.labels[r.Label]++
-		fallthrough
-	case r.Until > f.now:
-		if t.next == 0 || r.Until < t.next {
-			t.next = r.Until
-		}
-	}
-}
-
-// error says who has the nodes.
-func (t *tally) error(f *finder) *TakenError {
-	c := f.c
-	e := &TakenError{
-		Nodes: f.ns.Nodes, Block: c.opts.Nodes, Held: t.held, Refused: t.vetoed + int64(len(c.refused)),
-		namespace: c.name, narrowed: c.opts.Within != snowfence.NodeRange{}, cause: f.check,
-	}
-	labels := slices.SortedFunc(maps.Keys(t.labels), func(a, b string) int {
-		return cmp.Or(cmp.Compare(t.labels[b], t.labels[a]), cmp.Compare(a, b))
-	})
-	var most []string
-	for _, label := range labels[:min(maxLabels, len(labels))] {
-		most = append(most, fmt.Sprintf("%s (%d)", shown(label), t.labels[label]))
-	}
-	if e.Holders = strings.Join(most, ", "); len(labels) > maxLabels {
-		e.Holders += " and others"
-	}
-	if t.next > f.now {
-		e.NextFree = min(c.ticks.layout.TimeOf(t.next).Sub(c.ticks.layout.TimeOf(f.now)), 24*time.Hour)
-	}
-	return e
 }
 
 // scannedLately reports whether all records were read less than a ttl ago, and no node was free.

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -40,10 +41,24 @@ func TestGrantFromMemory(t *testing.T) {
 			t.Errorf("past tick %d: %v", c.after, err)
 		}
 	}
-	g.l.trouble = errSilent
-	if _, err := g.l.Grant(over(t), until); !errors.Is(err, snowfence.ErrFenced) || !errors.Is(err, errSilent) {
-		t.Errorf("without an answer: %v", err)
+	from := g.l.use.cur.From
+	for _, c := range []struct {
+		from    int64
+		trouble error
+		says    string
+	}{
+		{until - 1, nil, "has not acknowledged a later grant yet"},
+		{until, nil, "node 5 has its first tick at"},
+		{until, errSilent, errSilent.Error()},
+	} {
+		g.l.use.cur.From, g.l.trouble = c.from, c.trouble
+		_, err := g.l.Grant(over(t), until)
+		if !errors.Is(err, snowfence.ErrFenced) || !errors.Is(err, cmp.Or(c.trouble, context.Canceled)) ||
+			!strings.Contains(err.Error(), c.says) {
+			t.Errorf("with a grant from tick %d on, and %v: %v", c.from, c.trouble, err)
+		}
 	}
+	g.l.use.cur.From = from
 	last := g.l.scheme.MaxTick()
 	g.l.use.cur.Until = last + 1
 	if grant, err := g.l.Grant(over(t), last); err != nil || grant.Until != last+1 {

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/snowfence/snowfence/lease/store"
@@ -79,6 +80,9 @@ func TestOperatorsOfNodes(t *testing.T) {
 	if err != nil || r.From != 77 || r.Until != 77 || r.PrevUntil != 77 || r.Generation != g.namespace().Generation {
 		t.Errorf("a veto of a node that was never leased: %+v, %v", r, err)
 	}
+	if r, err := Namespaces(g.st).Veto(t.Context(), "n", 9, ""); err != nil || r.Veto != "" {
+		t.Errorf("a veto that is lifted: %+v, %v", r, err)
+	}
 	if r, err := Namespaces(g.st).Release(t.Context(), "n", 10); err != nil || r.Nonce != "" ||
 		g.record(10).Nonce != "" {
 		t.Errorf("released, and was never leased: %+v, %v", r, err)
@@ -143,8 +147,9 @@ func TestRestoreAtTheEdge(t *testing.T) {
 		}
 	}
 	g := empty(t, "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms")
-	if _, err := Namespaces(g.st).Restore(t.Context(), "n", 3, g.now); err == nil {
-		t.Error("a node was restored that was never leased")
+	if _, err := Namespaces(g.st).Restore(t.Context(), "n", 3, g.now); err == nil ||
+		!strings.Contains(err.Error(), "it was never leased") {
+		t.Errorf("a node was restored that was never leased: %v", err)
 	}
 }
 

@@ -1,0 +1,121 @@
+package lease
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// TakenError means that no node is free of those that were asked for.
+type TakenError struct {
+	Nodes    snowfence.NodeRange // that were asked for: those that can be leased, narrowed by Options.Within
+	Fixed    bool                // Options.Node asked for it, and another label holds it (Options.Guard)
+	Block    int                 // how many contiguous nodes were asked for
+	Held     int64               // nodes that have a holder
+	Refused  int64               // nodes that are vetoed, or that Options.Check refused
+	Holders  string              // for people: the labels that hold most, at most five
+	NextFree time.Duration       // until the next lease ends if it is not renewed; 0 when not known
+
+	namespace string
+	narrowed  bool      // by Options.Within
+	until     time.Time // of the fixed node
+	cause     error     // what Options.Check said last; may be nil
+}
+
+func (e *TakenError) Error() string {
+	if e.Fixed {
+		return fmt.Sprintf("lease: node %d of namespace %q is held by %q until %s: "+
+			"stop that process, take another node, or take this one over (without Guard)",
+			e.Nodes.From, e.namespace, e.Holders, e.until.Format(time.RFC3339Nano))
+	}
+	var b strings.Builder
+	among := fmt.Sprintf("%d nodes", e.Nodes.Until-e.Nodes.From)
+	more := "make more nodes leasable"
+	if e.narrowed {
+		among += fmt.Sprintf(" from %d to %d", e.Nodes.From, e.Nodes.Until-1)
+		more += ", or widen Options.Within"
+	}
+	if e.Block > 1 {
+		fmt.Fprintf(&b, "lease: no %d contiguous ones of the %s of namespace %q are free: %d are held",
+			e.Block, among, e.namespace, e.Held)
+	} else {
+		fmt.Fprintf(&b, "lease: all %s of namespace %q are taken: %d are held", among, e.namespace, e.Held)
+	}
+	if e.Holders != "" {
+		b.WriteString(" by " + e.Holders)
+	}
+	if e.Refused > 0 {
+		fmt.Fprintf(&b, ", %d are refused", e.Refused)
+	}
+	if e.NextFree > 0 {
+		fmt.Fprintf(&b, "; the next one is free in %v if it is not renewed", e.NextFree.Round(time.Millisecond))
+	}
+	b.WriteString(": wait (Options.Wait), stop a holder, or " + more)
+	if e.cause != nil {
+		fmt.Fprintf(&b, " (%v)", e.cause)
+	}
+	return b.String()
+}
+
+// Unwrap returns [ErrTaken], and what Options.Check said last.
+func (e *TakenError) Unwrap() []error {
+	if e.cause == nil {
+		return []error{ErrTaken}
+	}
+	return []error{ErrTaken, e.cause}
+}
+
+// maxLabels is how many labels a TakenError names.
+const maxLabels = 5
+
+// tally counts who has the nodes.
+type tally struct {
+	held, vetoed int64
+	labels       map[string]int
+	next         int64 // when the next grant ends; 0 when none is known
+}
+
+func (t *tally) count(f *finder, r store.Record) {
+	switch {
+	case f.c.refused[r.Node] != nil: // counted apart
+	case r.Veto != "":
+		t.vetoed++
+	case r.Held(f.now) && r.Generation >= f.ns.Since:
+		t.held++
+		t.labels[r.Label]++
+		fallthrough
+	case r.Until > f.now:
+		if t.next == 0 || r.Until < t.next {
+			t.next = r.Until
+		}
+	}
+}
+
+// error says who has the nodes.
+func (t *tally) error(f *finder) *TakenError {
+	c := f.c
+	e := &TakenError{
+		Nodes: f.ns.Nodes, Block: c.opts.Nodes, Held: t.held, Refused: t.vetoed + int64(len(c.refused)),
+		namespace: c.name, narrowed: c.opts.Within != snowfence.NodeRange{}, cause: f.check,
+	}
+	labels := slices.SortedFunc(maps.Keys(t.labels), func(a, b string) int {
+		return cmp.Or(cmp.Compare(t.labels[b], t.labels[a]), cmp.Compare(a, b))
+	})
+	var most []string
+	for _, label := range labels[:min(maxLabels, len(labels))] {
+		most = append(most, fmt.Sprintf("%s (%d)", shown(label), t.labels[label]))
+	}
+	if e.Holders = strings.Join(most, ", "); len(labels) > maxLabels {
+		e.Holders += " and others"
+	}
+	if t.next > f.now {
+		e.NextFree = min(c.ticks.layout.TimeOf(t.next).Sub(c.ticks.layout.TimeOf(f.now)), 24*time.Hour)
+	}
+	return e
+}
