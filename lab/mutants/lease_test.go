@@ -27,8 +27,6 @@ var leaseMutants = []mutant{
 		never("!errors.Is(err, ErrSkew)")),
 	m("the generator learns that the clock was corrected", "lease.Lease.Grant", "TestClockGlitch",
 		never("l.told != corrections")),
-	m("also when a later grant is there", "lease.Lease.hand", "TestClockGlitch",
-		never("l.told != l.opts.clock.Corrections()")),
 	m("and asks for no tick from before that", "Generator.ask", "TestOneQuestionAtATime",
 		swap("corrections != g.clock.Corrections()", "false")).in("."),
 	m("and sets its own clock back", "Generator.fetch", "TestClockGlitch",
