@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -237,58 +236,4 @@ func runNode(t *testing.T, script, address string) {
 			t.Fatalf("%v: %v\n%s", args[1:], err, out)
 		}
 	}
-}
-
-// A ticket is of the store, not of the server: after the first server is killed, the
-// second one renews it, over an embedded file and over PostgreSQL.
-func TestTicketAtAnotherServer(t *testing.T) {
-	for name, store := range map[string]func() string{
-		"sqlite": func() string { return "sqlite:" + filepath.Join(t.TempDir(), "tickets.db") },
-		"postgres": func() string {
-			p := servers.StartPostgres(t)
-			return p.URL(p.NewDatabase(t))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			url := store()
-			a := serve(t, url)
-			if code, body := a.do(t, "PUT", "/v1/default", "{}"); code != 200 { // the server made it
-				t.Fatal(code, body)
-			}
-			b := serve(t, url)
-			code, body := a.do(t, "POST", "/snowfence.v1.LeaseService/Acquire", `{"label":"elsewhere"}`)
-			if code != 200 {
-				t.Fatal(code, body)
-			}
-			ticket := field(body, "ticket")
-			renew := func(s *served, attempt string) (int, string) {
-				return s.do(t, "POST", "/snowfence.v1.LeaseService/Renew", `{"ticket":"`+ticket+`","attempt":"`+attempt+`"}`)
-			}
-			if code, body := renew(a, "attempt-0123456789"); code != 200 { // its answer does not arrive
-				t.Fatal(code, body)
-			}
-			a.Kill()
-			code, body = renew(b, "attempt-0123456789")
-			if code != 200 {
-				t.Fatal(code, body)
-			}
-			old := ticket
-			ticket = field(body, "ticket")
-			if code, body := renew(b, "attempt-9876543210"); code != 200 {
-				t.Fatal(code, body)
-			}
-			ticket = old
-			if code, body := renew(b, "attempt-of-a-clone"); code != 409 || !strings.Contains(body, "aborted") {
-				t.Errorf("a clone: %d %s", code, body)
-			}
-			b.Stop(t, syscall.SIGTERM)
-		})
-	}
-}
-
-// field returns a text out of a JSON object.
-func field(body, name string) string {
-	_, rest, _ := strings.Cut(body, `"`+name+`":"`)
-	value, _, _ := strings.Cut(rest, `"`)
-	return value
 }

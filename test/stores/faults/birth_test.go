@@ -42,14 +42,7 @@ func birth(t *testing.T, tg *target) {
 		}
 		kills.Wait()
 		second := ten("worker")
-		for _, w := range second {
-			within(t, patience, w.name+" makes IDs", func() bool {
-				if !w.alive() {
-					t.Fatalf("%s ended: %s", w.name, last(w.log, 5))
-				}
-				return w.since(mark{}).ids > 0
-			})
-		}
+		working(t, second)
 		for _, w := range second {
 			w.signal(t, syscall.SIGTERM)
 		}

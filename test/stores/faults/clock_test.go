@@ -88,14 +88,7 @@ func TestClockSteps(t *testing.T) {
 			ahead := launchStepped(t, "ahead", args...)
 			behind := launchStepped(t, "behind", args...)
 			ws := []*worker{right, ahead.worker, behind.worker}
-			for _, w := range ws {
-				within(t, patience, w.name+" makes IDs", func() bool {
-					if !w.alive() {
-						t.Fatalf("%s ended: %s", w.name, last(w.log, 5))
-					}
-					return w.since(mark{}).ids > 0
-				})
-			}
+			working(t, ws)
 			for _, d := range []time.Duration{time.Second, 30 * time.Second, time.Hour} {
 				for _, offset := range []time.Duration{d, 0} {
 					before := map[*worker]mark{}
@@ -211,14 +204,7 @@ func TestClockOff(t *testing.T) {
 				steps[p] = d
 				ws = append(ws, p.worker)
 			}
-			for _, w := range ws {
-				within(t, patience, w.name+" makes IDs", func() bool {
-					if !w.alive() {
-						t.Fatalf("%s ended: %s", w.name, last(w.log, 5))
-					}
-					return w.since(mark{}).ids > 0
-				})
-			}
+			working(t, ws)
 			before := map[*worker]mark{}
 			for p, d := range steps {
 				before[p.worker] = p.mark()

@@ -209,6 +209,19 @@ func (w *worker) found(m mark, words *regexp.Regexp) (string, bool) {
 	return "", false
 }
 
+// working waits until each of the programs has made an ID.
+func working(t testing.TB, ws []*worker) {
+	t.Helper()
+	for _, w := range ws {
+		within(t, patience, w.name+" makes IDs", func() bool {
+			if !w.alive() {
+				t.Fatalf("%s ended: %s", w.name, last(w.log, 5))
+			}
+			return w.since(mark{}).ids > 0
+		})
+	}
+}
+
 // within waits until a condition holds. The deadline is for a machine that is busy with
 // much else; what is waited for takes seconds.
 func within(t testing.TB, limit time.Duration, what string, condition func() bool) {

@@ -259,30 +259,25 @@ func TestSavepoint(t *testing.T) {
 	s.alarmed(t)
 }
 
-// TestLeaseWrittenBetweenRuns writes the row of a lease by hand while nobody runs, and
-// TestDescriptionReloadedBetweenRuns one of what describes them.
-func TestLeaseWrittenBetweenRuns(t *testing.T) {
+// TestWrittenBetweenRuns writes a row by hand while no process runs: of a lease, or of what
+// describes them.
+func TestWrittenBetweenRuns(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
-	s := newScene(t, p)
-	p.SQL(t, s.name, "UPDATE snowfence_lease SET label = 'by hand' WHERE node = 1")
-	id := opens(t, s)
-	if id == s.id {
-		t.Errorf("still %s", id)
+	for name, write := range map[string]string{
+		"lease":       "UPDATE snowfence_lease SET label = 'by hand' WHERE node = 1",
+		"description": "UPDATE snowfence_meta SET value = value WHERE name = 'version'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, p)
+			p.SQL(t, s.name, write)
+			id := opens(t, s)
+			if id == s.id {
+				t.Errorf("still %s", id)
+			}
+			s.once(t, id)
+		})
 	}
-	s.once(t, id)
-}
-
-func TestDescriptionReloadedBetweenRuns(t *testing.T) {
-	t.Parallel()
-	p := servers.StartPostgres(t)
-	s := newScene(t, p)
-	p.SQL(t, s.name, "UPDATE snowfence_meta SET value = value WHERE name = 'version'")
-	id := opens(t, s)
-	if id == s.id {
-		t.Errorf("still %s", id)
-	}
-	s.once(t, id)
 }
 
 // opens returns the identity of the database for a program that opens it and reads nothing.
