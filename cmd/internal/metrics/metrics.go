@@ -74,7 +74,7 @@ type descriptions struct {
 	build, ready                                                            metric
 	ids, waits, failures                                                    metric
 	leaseHeld, leaseLeft, leaseBegins, lead, nodesHeld, nodesLeasable, days metric
-	stepsSeen, lastStep, requests, connections, refused, storeError         metric
+	stepsSeen, lastStep, requests, connections, refused, storeError, oldest metric
 	leaseTTL, reloadFailed, certificateEnd                                  metric
 	tokenSpent, tokenRefused, tokenNodes, tokenLimit, tokenEnd              metric
 	numbers, last, reserve, numbersLeft, trouble                            metric
@@ -143,6 +143,8 @@ func describe() descriptions {
 		refused:     newMetric(counter, "connections_refused_total", "Connections beyond the limit.", "wire"),
 		storeError: newMetric(counter, "store_errors_total",
 			"Round trips to the store that ended with an error.", "op"),
+		oldest: newMetric(gauge, "store_oldest_seconds",
+			"How long the oldest round trip to the store has had no answer; 0 while none is under way."),
 		store: prometheus.NewDesc("snowfence_store_seconds", "How long round trips to the store took that "+
 			"succeeded, those shared by many callers counted once.", []string{"op"}, nil),
 		request: prometheus.NewDesc("snowfence_request_seconds", "How long requests took, from when they were "+
@@ -184,6 +186,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		out <- histogram(d.store, n, storeFirst, o.Name())
 		put(d.storeError, float64(failed), o.Name())
 	})
+	put(d.oldest, s.Latency.Oldest(time.Now()).Seconds())
 	s.Service.RequestLatency(func(w server.Wire, n server.LatencyCounts) {
 		out <- histogram(d.request, n, requestFirst, w.Name())
 	})

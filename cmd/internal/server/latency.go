@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/bits"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -123,6 +124,34 @@ type StoreLatency struct {
 		failed atomic.Int64
 	}
 	outage outage
+
+	mu    sync.Mutex
+	under map[*time.Time]struct{} // when those began that are under way
+}
+
+// begin notes a round trip that is under way, until end is called.
+func (l *StoreLatency) begin(at time.Time) (end func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.under == nil {
+		l.under = map[*time.Time]struct{}{}
+	}
+	l.under[&at] = struct{}{}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.under, &at)
+	}
+}
+
+// Oldest returns how long the oldest round trip has had no answer; 0 when none is under way.
+func (l *StoreLatency) Oldest(now time.Time) (age time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for at := range l.under {
+		age = max(age, now.Sub(*at))
+	}
+	return age
 }
 
 func (l *StoreLatency) add(o Op, began time.Time, err error) {

@@ -47,3 +47,23 @@ func TestLatencyQuantiles(t *testing.T) {
 		t.Errorf("99th percentile %v", q)
 	}
 }
+
+func TestOldest(t *testing.T) {
+	var l StoreLatency
+	now := time.Now()
+	if age := l.Oldest(now); age != 0 {
+		t.Errorf("nothing is under way for %v", age)
+	}
+	older, younger := l.begin(now.Add(-time.Minute)), l.begin(now.Add(-time.Second))
+	if age := l.Oldest(now); age != time.Minute {
+		t.Errorf("the older one is under way for %v", age)
+	}
+	older()
+	if age := l.Oldest(now); age != time.Second {
+		t.Errorf("the younger one is under way for %v", age)
+	}
+	younger()
+	if age := l.Oldest(now); age != 0 {
+		t.Errorf("both ended, and one is under way for %v", age)
+	}
+}

@@ -40,6 +40,7 @@ func observe[A any](
 	ctx context.Context, s *observed, o Op, records int, call func(context.Context) (A, error),
 ) (A, error) {
 	began := time.Now()
+	defer s.latency.begin(began)()
 	ctx, end := s.trace(ctx, o, records)
 	answer, err := call(ctx)
 	err = s.wrapError(err)

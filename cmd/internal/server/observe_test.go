@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
@@ -53,6 +54,11 @@ func TestObservedRoundTrips(t *testing.T) {
 				}
 			})
 		key := store.Key{Namespace: "a", Node: 1}
+		defer func() {
+			if age := l.Oldest(time.Now()); age != 0 {
+				t.Errorf("all have ended, and one is under way for %v", age)
+			}
+		}()
 		write := func(old, nonce string) store.Write {
 			return store.Write{Old: old, New: store.Record{Key: key, Nonce: nonce}}
 		}
