@@ -201,6 +201,7 @@ func TestStartOfAChangedLayout(t *testing.T) {
 		"after the past":         {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Backfill = 1 }, floor: 1, from: 1},
 		"by hand":                {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Nodes.Until = 10 }, floor: 7, from: 7},
 		"by hand, later":         {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Nodes.Until = 10 }, floor: 1, from: 1},
+		"by hand below, later":   {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Nodes.From = 3 }, floor: 1, from: 1},
 		"of another store":       {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity = "x" }, floor: 45_003, from: 45_003},
 		"and a longer ttl":       {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity, ns.MaxTTL = "x", 2*time.Minute }, floor: 150_003, from: 150_003},
 		"granted further":        {to: same, until: 900_000, hurt: func(_ *stage, ns *Namespace) { ns.Identity = "x" }, floor: 900_000, from: 900_000},
