@@ -95,8 +95,8 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 			p.id(b, early)
 			p.id(b, late)
 			p.st.restore(backup, id)
-			p.refused(b, late, lease.ErrRolledBack, "--past-nodes")
-			p.refused(b, early, lease.ErrRolledBack, "--past-nodes")
+			p.refused(b, late, lease.ErrRolledBack, "--backfill-nodes")
+			p.refused(b, early, lease.ErrRolledBack, "--backfill-nodes")
 			if told := p.st.suspected; told != map[string]int{"one": 1}[id] {
 				t.Errorf("the store got another identity %d times", told)
 			}

@@ -312,7 +312,7 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	var cancel context.CancelFunc
 	p.ctx, cancel = context.WithTimeout(p.ctx, 30*time.Second) // it must not try for ever
 	defer cancel()
-	p.refused(b, at, lease.ErrRolledBack, "--past-nodes") // an older namespace
+	p.refused(b, at, lease.ErrRolledBack, "--backfill-nodes") // an older namespace
 
 	p = newPast(t, pastLayout, 0)
 	backup = p.st.backup()
@@ -322,7 +322,7 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	if _, err := newAt(p.ctx, p.open(0), at); err != nil {
 		t.Fatal(err)
 	}
-	p.refused(b, at, lease.ErrRolledBack, "--past-nodes") // another write in place of its own
+	p.refused(b, at, lease.ErrRolledBack, "--backfill-nodes") // another write in place of its own
 
 	p = newPast(t, pastLayout, 0)
 	b = p.open(0)
@@ -331,7 +331,7 @@ func TestPastOfAnOlderStore(t *testing.T) {
 	p.id(b, at)
 	p.id(b, at)
 	p.st.restore(backup, "one")
-	p.refused(b, at, lease.ErrRolledBack, "--past-nodes") // writes before it
+	p.refused(b, at, lease.ErrRolledBack, "--backfill-nodes") // writes before it
 }
 
 // The layout before had another secret. The change was forced, so earlier times get no ID.

@@ -63,7 +63,7 @@ func (b *Backfill) look(ctx context.Context, keys []store.Key) (Namespace, []sto
 		return fail(ns.notAllowed())
 	case id != ns.ledger.Identity:
 		return fail(fmt.Errorf("lease: namespace %q makes no IDs for the past: %w, because it was rolled back or "+
-			"replaced: name nodes that no such ID has (snowfence namespace change --past-nodes)", b.name,
+			"replaced: name nodes that no such ID has (snowfence namespace change --backfill-nodes)", b.name,
 			ErrRolledBack))
 	case !ns.fills(b.node):
 		return fail(refusedf("lease: namespace %q: node %d makes no more IDs for the past, because the store was "+
@@ -90,7 +90,8 @@ func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, la
 		}
 	}
 	err := fmt.Errorf("lease: namespace %q makes no IDs for the past: %w that it had acknowledged: name nodes that "+
-		"no such ID has (snowfence namespace change --past-nodes), and then open one of them", b.name, ErrRolledBack)
+		"no such ID has (snowfence namespace change --backfill-nodes), and then open one of them", b.name,
+		ErrRolledBack)
 	if same || ns.ledger.Epoch == "" {
 		_, noted := editNamespace(ctx, b.st, b.name, func(ns *Namespace) (bool, error) {
 			ns.rolledBack(world.From(ctx).Now())

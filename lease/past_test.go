@@ -172,7 +172,7 @@ func TestAllowPast(t *testing.T) {
 		}
 	}
 	_, err := lease.OpenBackfill(ctx, st, "n", s, 0)
-	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "--past") {
+	if !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(), "--backfill") {
 		t.Errorf("Past before it is allowed: %v", err)
 	}
 	allow("n", 1, lease.ErrInvalid, "choose 0")

@@ -136,7 +136,7 @@ func (ns Namespace) fills(node int64) bool {
 
 func (ns Namespace) notAllowed() error {
 	return refusedf("lease: namespace %q makes no IDs for the past: an operator has to allow it, and to choose "+
-		"reserved numbers that nobody else uses (snowfence namespace change --past)", ns.Name)
+		"reserved numbers that nobody else uses (snowfence namespace change --backfill)", ns.Name)
 }
 
 // reserve gives reserved numbers of all layouts that the namespace has had to [Backfill]. Those of

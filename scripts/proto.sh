@@ -13,3 +13,4 @@ protoc -I proto --plugin="$(tool protoc-gen-go)" --plugin="$(tool protoc-gen-con
 	--descriptor_set_out="$comments/definition.binpb" --include_source_info \
 	--connect-go_out="$out" --connect-go_opt=module=github.com/snowfence/snowfence/remote \
 	snowfence/v1/snowfence.proto
+"$(tool gofumpt)" -w "$out"/snowfencev1/*.pb.go "$out"/snowfencev1/*/*.go

@@ -98,10 +98,10 @@ func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
 	for _, f := range n.Functions {
 		rows = append(rows, [2]string{"sql", functionsText(f)})
 	}
-	for _, p := range n.Past {
+	for _, p := range n.History {
 		from, until := p.From.AsTime().Format(time.RFC3339Nano), p.Until.AsTime().Format(time.RFC3339Nano)
 		text := fmt.Sprintf("%s, ticks from %s until %s", layoutText(p.Layout), from, until)
-		rows = append(rows, [2]string{"past", text})
+		rows = append(rows, [2]string{"earlier", text})
 	}
 	_, err = out.Write(show.AppendRows(nil, rows))
 	return err

@@ -31,12 +31,12 @@ the larger ttl plus twice the skew.
 With fewer nodes, holders of the others lose their leases. For more of them see
 "snowfence namespace widen".
 
-With --past, the namespace makes IDs for times gone by ("snowfence new --at"), from sequence
+With --backfill, the namespace makes IDs for times gone by ("snowfence new --at"), from sequence
 numbers below the layout's first. That stays so for good, and later changes are proven with
 these numbers.`,
 		Example: `  snowfence namespace change orders --layout time=42,node=10,seq=12,epoch=2025-01-01
   snowfence namespace change users --leasable 0-511
-  snowfence namespace change orders --past 0 --nobody-else`,
+  snowfence namespace change orders --backfill 0 --nobody-else`,
 	}
 	f.register(cmd, "", "as before", "as before")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
@@ -47,7 +47,7 @@ these numbers.`,
 		named := f.layout != "" || f.leasable != "" || f.limits() != ""
 		if !named && !f.reserved.named() {
 			return usagef("what is to change in namespace %q: add --layout, --leasable, --max-ttl, --max-skew, or "+
-				"--past", args[0])
+				"--backfill", args[0])
 		}
 		st, ns, err := p.openNamespace(cmd.Context(), &f.store)
 		if err != nil {

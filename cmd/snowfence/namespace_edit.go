@@ -65,7 +65,7 @@ store was rolled back. IDs then start later, above everything that may have been
 since the backup.
 
 Never confirm a store that was restored from a backup: IDs would repeat. IDs for the past
-go on with other nodes: see --past-nodes of namespace change.`,
+go on with other nodes: see --backfill-nodes of namespace change.`,
 		Example: "  snowfence namespace confirm orders",
 	}
 	return p.namespaceEdit(cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {

@@ -82,7 +82,7 @@ node, and only chance keeps them apart. The kinds are uuidv4, uuidv7 and xid.`,
 	fs.StringVar(&f.slice, "slice", "", "with --state-file: only the sequence `numbers` from A to B, as in 32-63, so "+
 		"that several machines share a node; nobody sees overlaps between machines")
 	fs.StringVar(&f.at, "at", "", "IDs for this `time` gone by (RFC 3339), or with - for each line of standard input; "+
-		"the namespace must allow it (\"snowfence namespace change --past\"), and no node is leased")
+		"the namespace must allow it (\"snowfence namespace change --backfill\"), and no node is leased")
 	fs.StringVar(&f.after, "state-after", "", "replace a damaged, missing or old state file; its IDs start "+
 		"after this `time` (RFC 3339, or from now on, as in 3s), which must be later than all its old IDs")
 	fs.Int64Var(&f.lead, "lead", -1, "how many `ticks` IDs may run ahead of the clock (default: 10 ms of them; "+
@@ -122,7 +122,7 @@ func (p *program) newIDs(ctx context.Context, f *newFlags) (err error) {
 		return usageError{err}
 	}
 	if f.at != "" {
-		return p.newPast(ctx, f, format)
+		return p.newBackfill(ctx, f, format)
 	}
 	src, err := p.openSource(ctx, f)
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -32,9 +31,9 @@ type besideSide struct {
 
 // besideCollision is one ID in both readings, each an object as decode prints it.
 type besideCollision struct {
-	ID string          `json:"id"`
-	A  json.RawMessage `json:"a"`
-	B  json.RawMessage `json:"b"`
+	ID snowfence.ID `json:"id"`
+	A  show.Decoded `json:"a"`
+	B  show.Decoded `json:"b"`
 }
 
 // planBeside proves that two layouts that are in use at the same time have no ID in common, or
@@ -181,9 +180,7 @@ func newBesideResult(b neighbors, views [2]*show.View, x *snowfence.Collision) b
 	}
 	if x != nil {
 		r.Collision = &besideCollision{
-			ID: snowfence.Decimal.Encode(x.ID),
-			A:  views[0].AppendJSON(nil, x.ID, x.From),
-			B:  views[1].AppendJSON(nil, x.ID, x.To),
+			x.ID, views[0].Decoded(x.ID, x.From), views[1].Decoded(x.ID, x.To),
 		}
 	}
 	return r

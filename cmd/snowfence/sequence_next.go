@@ -3,13 +3,14 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 
-	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/spf13/cobra"
 )
@@ -126,29 +127,27 @@ func openNumbers(
 	return takePlain(plain, f), plain.Close, nil
 }
 
+// appendNumberLine appends a number as a text, or as the answer that a server gives for it.
+func appendNumberLine(b []byte, f *nextFlags, text string, n, period int64, d sequence.Definition, left int64) []byte {
+	if !f.json {
+		return append(append(b, text...), '\n')
+	}
+	line, _ := view.JSON(&pb.SequenceNextResponse{ // texts and numbers always have one
+		First: n, Last: n, Step: d.Step, Left: left, Period: period, Numbers: []string{text},
+	})
+	return append(append(b, line...), '\n')
+}
+
 func takePlain(s *sequence.Sequence, f *nextFlags) takeLines {
 	numbers := make([]int64, min(f.count, mostTaken))
 	return func(ctx context.Context, b []byte, most int64) ([]byte, int64, error) {
 		n, err := s.Fill(ctx, numbers[:most])
+		left := s.Status().Left
 		for _, number := range numbers[:n] {
-			if f.json {
-				b = append(b, `{"number":"`...)
-			}
-			b = snowfence.Decimal.Append(b, snowfence.ID(number))
-			if f.json {
-				b = append(b, `"}`...)
-			}
-			b = append(b, '\n')
+			b = appendNumberLine(b, f, strconv.FormatInt(number, 10), number, 0, s.Definition(), left)
 		}
 		return b, int64(n), err
 	}
-}
-
-// serialJSON is a number of a dated sequence as sequence next prints it.
-type serialJSON struct {
-	Number string `json:"number"`
-	Period int64  `json:"period,string"`
-	N      int64  `json:"n,string"`
 }
 
 func takeDated(s *sequence.Dated, f *nextFlags) takeLines {
@@ -157,15 +156,10 @@ func takeDated(s *sequence.Dated, f *nextFlags) takeLines {
 		if err != nil {
 			return b, 0, err
 		}
+		left := s.Status().Left
 		for i := range most {
-			serial := got.At(i)
-			if f.json {
-				line, _ := json.Marshal(serialJSON{serial.Text, serial.Period, serial.N}) // texts and numbers do
-				b = append(b, line...)
-			} else {
-				b = append(b, serial.Text...)
-			}
-			b = append(b, '\n')
+			one := got.At(i)
+			b = appendNumberLine(b, f, one.Text, one.N, one.Period, s.Definition(), left)
 		}
 		return b, most, nil
 	}

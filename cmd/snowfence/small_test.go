@@ -22,14 +22,15 @@ func TestAdviceThatWasMissing(t *testing.T) {
 	}
 	small := "time=41,node=10,seq=12,first=1,epoch=2015-01-01"
 	run("", 0, "", "namespace", "create", "orders", "--layout", small, "--store", store)
-	run("", 2, "take --past 0", "namespace", "change", "orders", "--past", "0-4", "--nobody-else", "--store", store)
-	run("", 2, "the sequence numbers 0, by hand", "namespace", "change", "orders", "--past", "0", "--store", store)
-	run("", 0, "", "namespace", "change", "orders", "--past", "0", "--nobody-else", "--store", store)
+	run("", 2, "take --backfill 0", "namespace", "change", "orders", "--backfill", "0-4", "--nobody-else",
+		"--store", store)
+	run("", 2, "the sequence numbers 0, by hand", "namespace", "change", "orders", "--backfill", "0", "--store", store)
+	run("", 0, "", "namespace", "change", "orders", "--backfill", "0", "--nobody-else", "--store", store)
 	at := []string{"new", "--namespace", "orders", "--store", store, "--at"}
 	run("", 0, "", append(at, "2019-05-17 08:30:00+00", "-n", "1000")...)
 	run("", 1, "no ID is left", append(at, "2019-05-17 08:30:00+00", "-n", "1000")...)
 	run("2019-05-17\nyesterday\n", 2, "line 2 of standard input", append(at, "-")...)
-	run("", 0, "512-1023", "namespace", "change", "orders", "--past-nodes", "512-1023", "--store", store)
+	run("", 0, "512-1023", "namespace", "change", "orders", "--backfill-nodes", "512-1023", "--store", store)
 	run("", 0, "512-1023", "namespace", "show", "orders", "--store", store)
 	run("id,name\n1,a\n2,b\n", 2, "--column NAME", "audit", "-")
 	run("{\"id\":1}\n{\"id\":2}\n", 2, "--field NAME", "audit", "-")

@@ -33,7 +33,7 @@ an UPDATE by hand.
 
 All leases of all namespaces end. New IDs are later than all that can have been made: they go on
 after the longest ttl plus twice the largest skew, 45 s by default. IDs for the past stop until
-you name other nodes (snowfence namespace change NAME --past-nodes A-B). Each sequence does what
+you name other nodes (snowfence namespace change NAME --backfill-nodes A-B). Each sequence does what
 its --after-failover says: it stops until "snowfence sequence confirm", skips numbers, or trusts
 the store. Functions in a database do not hear of it: print them again (snowfence sql --again).
 

@@ -11,13 +11,14 @@
 package snowfencev1
 
 import (
+	reflect "reflect"
+	sync "sync"
+	unsafe "unsafe"
+
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
-	reflect "reflect"
-	sync "sync"
-	unsafe "unsafe"
 )
 
 const (
@@ -662,24 +663,24 @@ func (x *RangeResponse) GetHigh() int64 {
 }
 
 type Namespace struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Layout        string                 `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"`                         // spec
-	Fingerprint   string                 `protobuf:"bytes,3,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`               // of the layout and the keys
-	FirstNode     int64                  `protobuf:"varint,4,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"` // first node that can be leased
-	LastNode      int64                  `protobuf:"varint,5,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"`
-	State         string                 `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"` // active, changing or deleted
-	Generation    int64                  `protobuf:"varint,7,opt,name=generation,proto3" json:"generation,omitempty"`
-	EndOfLife     *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=end_of_life,json=endOfLife,proto3" json:"end_of_life,omitempty"`
-	Past          []*PastLayout          `protobuf:"bytes,9,rep,name=past,proto3" json:"past,omitempty"`                                    // oldest first
-	Secrets       [][]byte               `protobuf:"bytes,10,rep,name=secrets,proto3" json:"secrets,omitempty"`                             // where they were asked for and the server hands them out; oldest first
-	Floor         int64                  `protobuf:"varint,11,opt,name=floor,proto3" json:"floor,omitempty"`                                // no grant starts below this tick
-	PastNumbers   int64                  `protobuf:"varint,12,opt,name=past_numbers,json=pastNumbers,proto3" json:"past_numbers,omitempty"` // how many sequence numbers, from 0 up, are for IDs of the past
-	Functions     []*Functions           `protobuf:"bytes,13,rep,name=functions,proto3" json:"functions,omitempty"`                         // in databases, that make or made IDs
-	MaxTtl        *durationpb.Duration   `protobuf:"bytes,14,opt,name=max_ttl,json=maxTtl,proto3" json:"max_ttl,omitempty"`                 // the longest ttl of a lease
-	MaxSkew       *durationpb.Duration   `protobuf:"bytes,15,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`              // how far a clock may be off
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Name            string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Layout          string                 `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"`                         // spec
+	Fingerprint     string                 `protobuf:"bytes,3,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`               // of the layout and the keys
+	FirstNode       int64                  `protobuf:"varint,4,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"` // first node that can be leased
+	LastNode        int64                  `protobuf:"varint,5,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"`
+	State           string                 `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"` // active, changing or deleted
+	Generation      int64                  `protobuf:"varint,7,opt,name=generation,proto3" json:"generation,omitempty"`
+	EndOfLife       *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=end_of_life,json=endOfLife,proto3" json:"end_of_life,omitempty"`
+	History         []*EarlierLayout       `protobuf:"bytes,9,rep,name=history,proto3" json:"history,omitempty"`                                          // oldest first
+	Secrets         [][]byte               `protobuf:"bytes,10,rep,name=secrets,proto3" json:"secrets,omitempty"`                                         // where they were asked for and the server hands them out; oldest first
+	Floor           int64                  `protobuf:"varint,11,opt,name=floor,proto3" json:"floor,omitempty"`                                            // no grant starts below this tick
+	BackfillNumbers int64                  `protobuf:"varint,12,opt,name=backfill_numbers,json=backfillNumbers,proto3" json:"backfill_numbers,omitempty"` // how many sequence numbers, from 0 up, are for IDs of the past
+	Functions       []*Functions           `protobuf:"bytes,13,rep,name=functions,proto3" json:"functions,omitempty"`                                     // in databases, that make or made IDs
+	MaxTtl          *durationpb.Duration   `protobuf:"bytes,14,opt,name=max_ttl,json=maxTtl,proto3" json:"max_ttl,omitempty"`                             // the longest ttl of a lease
+	MaxSkew         *durationpb.Duration   `protobuf:"bytes,15,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`                          // how far a clock may be off
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Namespace) Reset() {
@@ -768,9 +769,9 @@ func (x *Namespace) GetEndOfLife() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *Namespace) GetPast() []*PastLayout {
+func (x *Namespace) GetHistory() []*EarlierLayout {
 	if x != nil {
-		return x.Past
+		return x.History
 	}
 	return nil
 }
@@ -789,9 +790,9 @@ func (x *Namespace) GetFloor() int64 {
 	return 0
 }
 
-func (x *Namespace) GetPastNumbers() int64 {
+func (x *Namespace) GetBackfillNumbers() int64 {
 	if x != nil {
-		return x.PastNumbers
+		return x.BackfillNumbers
 	}
 	return 0
 }
@@ -902,8 +903,8 @@ func (x *Functions) GetRetired() *timestamppb.Timestamp {
 	return nil
 }
 
-// PastLayout is a layout that a namespace had. It stamped ticks that began at from or later, and before until.
-type PastLayout struct {
+// EarlierLayout is a layout that a namespace had. It stamped ticks that began at from or later, and before until.
+type EarlierLayout struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Layout        string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"` // spec
 	From          *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=from,proto3" json:"from,omitempty"`
@@ -912,20 +913,20 @@ type PastLayout struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *PastLayout) Reset() {
-	*x = PastLayout{}
+func (x *EarlierLayout) Reset() {
+	*x = EarlierLayout{}
 	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *PastLayout) String() string {
+func (x *EarlierLayout) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*PastLayout) ProtoMessage() {}
+func (*EarlierLayout) ProtoMessage() {}
 
-func (x *PastLayout) ProtoReflect() protoreflect.Message {
+func (x *EarlierLayout) ProtoReflect() protoreflect.Message {
 	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -937,26 +938,26 @@ func (x *PastLayout) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use PastLayout.ProtoReflect.Descriptor instead.
-func (*PastLayout) Descriptor() ([]byte, []int) {
+// Deprecated: Use EarlierLayout.ProtoReflect.Descriptor instead.
+func (*EarlierLayout) Descriptor() ([]byte, []int) {
 	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{12}
 }
 
-func (x *PastLayout) GetLayout() string {
+func (x *EarlierLayout) GetLayout() string {
 	if x != nil {
 		return x.Layout
 	}
 	return ""
 }
 
-func (x *PastLayout) GetFrom() *timestamppb.Timestamp {
+func (x *EarlierLayout) GetFrom() *timestamppb.Timestamp {
 	if x != nil {
 		return x.From
 	}
 	return nil
 }
 
-func (x *PastLayout) GetUntil() *timestamppb.Timestamp {
+func (x *EarlierLayout) GetUntil() *timestamppb.Timestamp {
 	if x != nil {
 		return x.Until
 	}
@@ -3406,7 +3407,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x02to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\"5\n" +
 	"\rRangeResponse\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x10R\x03low\x12\x12\n" +
-	"\x04high\x18\x02 \x01(\x10R\x04high\"\xa9\x04\n" +
+	"\x04high\x18\x02 \x01(\x10R\x04high\"\xba\x04\n" +
 	"\tNamespace\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12 \n" +
@@ -3418,12 +3419,12 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\a \x01(\x03R\n" +
 	"generation\x12:\n" +
-	"\vend_of_life\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tendOfLife\x12,\n" +
-	"\x04past\x18\t \x03(\v2\x18.snowfence.v1.PastLayoutR\x04past\x12\x18\n" +
+	"\vend_of_life\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\tendOfLife\x125\n" +
+	"\ahistory\x18\t \x03(\v2\x1b.snowfence.v1.EarlierLayoutR\ahistory\x12\x18\n" +
 	"\asecrets\x18\n" +
 	" \x03(\fR\asecrets\x12\x14\n" +
-	"\x05floor\x18\v \x01(\x03R\x05floor\x12!\n" +
-	"\fpast_numbers\x18\f \x01(\x03R\vpastNumbers\x125\n" +
+	"\x05floor\x18\v \x01(\x03R\x05floor\x12)\n" +
+	"\x10backfill_numbers\x18\f \x01(\x03R\x0fbackfillNumbers\x125\n" +
 	"\tfunctions\x18\r \x03(\v2\x17.snowfence.v1.FunctionsR\tfunctions\x122\n" +
 	"\amax_ttl\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\x06maxTtl\x124\n" +
 	"\bmax_skew\x18\x0f \x01(\v2\x19.google.protobuf.DurationR\amaxSkew\"\xd3\x01\n" +
@@ -3433,9 +3434,8 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x05label\x18\x03 \x01(\tR\x05label\x12\x16\n" +
 	"\x06layout\x18\x04 \x01(\tR\x06layout\x124\n" +
 	"\aprinted\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\aprinted\x124\n" +
-	"\aretired\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\aretired\"\x86\x01\n" +
-	"\n" +
-	"PastLayout\x12\x16\n" +
+	"\aretired\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\aretired\"\x89\x01\n" +
+	"\rEarlierLayout\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12.\n" +
 	"\x04from\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x120\n" +
 	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\x91\x02\n" +
@@ -3693,60 +3693,63 @@ func file_snowfence_v1_snowfence_proto_rawDescGZIP() []byte {
 	return file_snowfence_v1_snowfence_proto_rawDescData
 }
 
-var file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
-var file_snowfence_v1_snowfence_proto_goTypes = []any{
-	(*NextRequest)(nil),             // 0: snowfence.v1.NextRequest
-	(*NextAtRequest)(nil),           // 1: snowfence.v1.NextAtRequest
-	(*NextResponse)(nil),            // 2: snowfence.v1.NextResponse
-	(*Run)(nil),                     // 3: snowfence.v1.Run
-	(*StreamRequest)(nil),           // 4: snowfence.v1.StreamRequest
-	(*DecodeRequest)(nil),           // 5: snowfence.v1.DecodeRequest
-	(*DecodeResponse)(nil),          // 6: snowfence.v1.DecodeResponse
-	(*FieldValue)(nil),              // 7: snowfence.v1.FieldValue
-	(*RangeRequest)(nil),            // 8: snowfence.v1.RangeRequest
-	(*RangeResponse)(nil),           // 9: snowfence.v1.RangeResponse
-	(*Namespace)(nil),               // 10: snowfence.v1.Namespace
-	(*Functions)(nil),               // 11: snowfence.v1.Functions
-	(*PastLayout)(nil),              // 12: snowfence.v1.PastLayout
-	(*CreateNamespaceRequest)(nil),  // 13: snowfence.v1.CreateNamespaceRequest
-	(*ShowNamespaceRequest)(nil),    // 14: snowfence.v1.ShowNamespaceRequest
-	(*ListNamespacesRequest)(nil),   // 15: snowfence.v1.ListNamespacesRequest
-	(*ListNamespacesResponse)(nil),  // 16: snowfence.v1.ListNamespacesResponse
-	(*ChangeNamespaceRequest)(nil),  // 17: snowfence.v1.ChangeNamespaceRequest
-	(*DeleteNamespaceRequest)(nil),  // 18: snowfence.v1.DeleteNamespaceRequest
-	(*DeleteNamespaceResponse)(nil), // 19: snowfence.v1.DeleteNamespaceResponse
-	(*AcquireRequest)(nil),          // 20: snowfence.v1.AcquireRequest
-	(*Lease)(nil),                   // 21: snowfence.v1.Lease
-	(*RenewRequest)(nil),            // 22: snowfence.v1.RenewRequest
-	(*RenewAllRequest)(nil),         // 23: snowfence.v1.RenewAllRequest
-	(*RenewAllResponse)(nil),        // 24: snowfence.v1.RenewAllResponse
-	(*Renewal)(nil),                 // 25: snowfence.v1.Renewal
-	(*ReleaseRequest)(nil),          // 26: snowfence.v1.ReleaseRequest
-	(*ReleaseResponse)(nil),         // 27: snowfence.v1.ReleaseResponse
-	(*ReleaseNodeRequest)(nil),      // 28: snowfence.v1.ReleaseNodeRequest
-	(*VetoRequest)(nil),             // 29: snowfence.v1.VetoRequest
-	(*ListLeasesRequest)(nil),       // 30: snowfence.v1.ListLeasesRequest
-	(*WatchLeasesRequest)(nil),      // 31: snowfence.v1.WatchLeasesRequest
-	(*ListLeasesResponse)(nil),      // 32: snowfence.v1.ListLeasesResponse
-	(*LeaseInfo)(nil),               // 33: snowfence.v1.LeaseInfo
-	(*ListServersRequest)(nil),      // 34: snowfence.v1.ListServersRequest
-	(*ListServersResponse)(nil),     // 35: snowfence.v1.ListServersResponse
-	(*ServerInfo)(nil),              // 36: snowfence.v1.ServerInfo
-	(*HeldNodes)(nil),               // 37: snowfence.v1.HeldNodes
-	(*SequenceNextRequest)(nil),     // 38: snowfence.v1.SequenceNextRequest
-	(*SequenceNextResponse)(nil),    // 39: snowfence.v1.SequenceNextResponse
-	(*Sequence)(nil),                // 40: snowfence.v1.Sequence
-	(*SequenceCreateRequest)(nil),   // 41: snowfence.v1.SequenceCreateRequest
-	(*SequenceShowRequest)(nil),     // 42: snowfence.v1.SequenceShowRequest
-	(*SequenceListRequest)(nil),     // 43: snowfence.v1.SequenceListRequest
-	(*SequenceListResponse)(nil),    // 44: snowfence.v1.SequenceListResponse
-	(*SequenceChangeRequest)(nil),   // 45: snowfence.v1.SequenceChangeRequest
-	(*SequenceConfirmRequest)(nil),  // 46: snowfence.v1.SequenceConfirmRequest
-	(*SequenceDeleteRequest)(nil),   // 47: snowfence.v1.SequenceDeleteRequest
-	(*SequenceDeleteResponse)(nil),  // 48: snowfence.v1.SequenceDeleteResponse
-	(*timestamppb.Timestamp)(nil),   // 49: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),     // 50: google.protobuf.Duration
-}
+var (
+	file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+	file_snowfence_v1_snowfence_proto_goTypes  = []any{
+		(*NextRequest)(nil),             // 0: snowfence.v1.NextRequest
+		(*NextAtRequest)(nil),           // 1: snowfence.v1.NextAtRequest
+		(*NextResponse)(nil),            // 2: snowfence.v1.NextResponse
+		(*Run)(nil),                     // 3: snowfence.v1.Run
+		(*StreamRequest)(nil),           // 4: snowfence.v1.StreamRequest
+		(*DecodeRequest)(nil),           // 5: snowfence.v1.DecodeRequest
+		(*DecodeResponse)(nil),          // 6: snowfence.v1.DecodeResponse
+		(*FieldValue)(nil),              // 7: snowfence.v1.FieldValue
+		(*RangeRequest)(nil),            // 8: snowfence.v1.RangeRequest
+		(*RangeResponse)(nil),           // 9: snowfence.v1.RangeResponse
+		(*Namespace)(nil),               // 10: snowfence.v1.Namespace
+		(*Functions)(nil),               // 11: snowfence.v1.Functions
+		(*EarlierLayout)(nil),           // 12: snowfence.v1.EarlierLayout
+		(*CreateNamespaceRequest)(nil),  // 13: snowfence.v1.CreateNamespaceRequest
+		(*ShowNamespaceRequest)(nil),    // 14: snowfence.v1.ShowNamespaceRequest
+		(*ListNamespacesRequest)(nil),   // 15: snowfence.v1.ListNamespacesRequest
+		(*ListNamespacesResponse)(nil),  // 16: snowfence.v1.ListNamespacesResponse
+		(*ChangeNamespaceRequest)(nil),  // 17: snowfence.v1.ChangeNamespaceRequest
+		(*DeleteNamespaceRequest)(nil),  // 18: snowfence.v1.DeleteNamespaceRequest
+		(*DeleteNamespaceResponse)(nil), // 19: snowfence.v1.DeleteNamespaceResponse
+		(*AcquireRequest)(nil),          // 20: snowfence.v1.AcquireRequest
+		(*Lease)(nil),                   // 21: snowfence.v1.Lease
+		(*RenewRequest)(nil),            // 22: snowfence.v1.RenewRequest
+		(*RenewAllRequest)(nil),         // 23: snowfence.v1.RenewAllRequest
+		(*RenewAllResponse)(nil),        // 24: snowfence.v1.RenewAllResponse
+		(*Renewal)(nil),                 // 25: snowfence.v1.Renewal
+		(*ReleaseRequest)(nil),          // 26: snowfence.v1.ReleaseRequest
+		(*ReleaseResponse)(nil),         // 27: snowfence.v1.ReleaseResponse
+		(*ReleaseNodeRequest)(nil),      // 28: snowfence.v1.ReleaseNodeRequest
+		(*VetoRequest)(nil),             // 29: snowfence.v1.VetoRequest
+		(*ListLeasesRequest)(nil),       // 30: snowfence.v1.ListLeasesRequest
+		(*WatchLeasesRequest)(nil),      // 31: snowfence.v1.WatchLeasesRequest
+		(*ListLeasesResponse)(nil),      // 32: snowfence.v1.ListLeasesResponse
+		(*LeaseInfo)(nil),               // 33: snowfence.v1.LeaseInfo
+		(*ListServersRequest)(nil),      // 34: snowfence.v1.ListServersRequest
+		(*ListServersResponse)(nil),     // 35: snowfence.v1.ListServersResponse
+		(*ServerInfo)(nil),              // 36: snowfence.v1.ServerInfo
+		(*HeldNodes)(nil),               // 37: snowfence.v1.HeldNodes
+		(*SequenceNextRequest)(nil),     // 38: snowfence.v1.SequenceNextRequest
+		(*SequenceNextResponse)(nil),    // 39: snowfence.v1.SequenceNextResponse
+		(*Sequence)(nil),                // 40: snowfence.v1.Sequence
+		(*SequenceCreateRequest)(nil),   // 41: snowfence.v1.SequenceCreateRequest
+		(*SequenceShowRequest)(nil),     // 42: snowfence.v1.SequenceShowRequest
+		(*SequenceListRequest)(nil),     // 43: snowfence.v1.SequenceListRequest
+		(*SequenceListResponse)(nil),    // 44: snowfence.v1.SequenceListResponse
+		(*SequenceChangeRequest)(nil),   // 45: snowfence.v1.SequenceChangeRequest
+		(*SequenceConfirmRequest)(nil),  // 46: snowfence.v1.SequenceConfirmRequest
+		(*SequenceDeleteRequest)(nil),   // 47: snowfence.v1.SequenceDeleteRequest
+		(*SequenceDeleteResponse)(nil),  // 48: snowfence.v1.SequenceDeleteResponse
+		(*timestamppb.Timestamp)(nil),   // 49: google.protobuf.Timestamp
+		(*durationpb.Duration)(nil),     // 50: google.protobuf.Duration
+	}
+)
+
 var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
 	49, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
 	3,  // 1: snowfence.v1.NextResponse.runs:type_name -> snowfence.v1.Run
@@ -3755,14 +3758,14 @@ var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
 	49, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
 	49, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
 	49, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
-	12, // 7: snowfence.v1.Namespace.past:type_name -> snowfence.v1.PastLayout
+	12, // 7: snowfence.v1.Namespace.history:type_name -> snowfence.v1.EarlierLayout
 	11, // 8: snowfence.v1.Namespace.functions:type_name -> snowfence.v1.Functions
 	50, // 9: snowfence.v1.Namespace.max_ttl:type_name -> google.protobuf.Duration
 	50, // 10: snowfence.v1.Namespace.max_skew:type_name -> google.protobuf.Duration
 	49, // 11: snowfence.v1.Functions.printed:type_name -> google.protobuf.Timestamp
 	49, // 12: snowfence.v1.Functions.retired:type_name -> google.protobuf.Timestamp
-	49, // 13: snowfence.v1.PastLayout.from:type_name -> google.protobuf.Timestamp
-	49, // 14: snowfence.v1.PastLayout.until:type_name -> google.protobuf.Timestamp
+	49, // 13: snowfence.v1.EarlierLayout.from:type_name -> google.protobuf.Timestamp
+	49, // 14: snowfence.v1.EarlierLayout.until:type_name -> google.protobuf.Timestamp
 	50, // 15: snowfence.v1.CreateNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
 	50, // 16: snowfence.v1.CreateNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
 	10, // 17: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace

@@ -61,8 +61,7 @@ func (d *Dashboard) viewOf(r *http.Request, id *server.Identity, namespace strin
 	if err != nil {
 		return nil, err
 	}
-	v, err := show.ViewOf(namespace, sp.Scheme())
-	return []*show.View{v}, err
+	return []*show.View{show.ViewOf(namespace, sp.Scheme())}, nil
 }
 
 // viewOfLayout returns a layout that is not encrypted.
@@ -83,11 +82,7 @@ func (d *Dashboard) knownViews(id *server.Identity) (list []*show.View, err erro
 		if !id.Sees(sp.Name) {
 			continue
 		}
-		v, err := show.ViewOf(sp.Name, sp.Scheme())
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, v)
+		list = append(list, show.ViewOf(sp.Name, sp.Scheme()))
 	}
 	presets, err := show.Presets()
 	return append(list, presets...), err

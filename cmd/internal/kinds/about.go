@@ -24,9 +24,9 @@ type About struct {
 
 // Fact is one of the other parts of an ID. Value is a text or an int64.
 type Fact struct {
-	Name  string
-	Value any
-	Note  string // for people
+	Name  string `json:"name"`
+	Value any    `json:"value"`
+	Note  string `json:"-"` // for people
 }
 
 // Recognize says what a text is: a UUID in any of its forms, or an xid. Decimal digits alone are

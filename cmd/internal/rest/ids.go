@@ -96,7 +96,7 @@ func (h *rest) next(e *exchange) error {
 	defer h.bufs.Put(buf)
 	enc := idEncoder{form: want.form, text: text}
 	if want.past {
-		ids, err := sp.Past(r.Context(), want.at, want.node, n)
+		ids, err := sp.Backfill(r.Context(), want.at, want.node, n)
 		if err != nil {
 			return err
 		}

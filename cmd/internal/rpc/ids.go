@@ -65,7 +65,7 @@ func (r ids) NextAt(ctx context.Context, m *pb.NextAtRequest) (*pb.NextResponse,
 	if err := reserve(ctx, r.s, n); err != nil {
 		return nil, err
 	}
-	made, err := sp.Past(ctx, m.At.AsTime(), m.Node, n)
+	made, err := sp.Backfill(ctx, m.At.AsTime(), m.Node, n)
 	if err != nil {
 		return nil, err
 	}

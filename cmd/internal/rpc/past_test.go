@@ -26,7 +26,7 @@ func TestPastOverRPC(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := client(t, serve(t, st, server.Options{}))
-	want := remote.Past{Namespace: "orders", At: time.Date(2019, 5, 17, 8, 30, 0, 0, time.UTC), Node: 5}
+	want := remote.Backfill{Namespace: "orders", At: time.Date(2019, 5, 17, 8, 30, 0, 0, time.UTC), Node: 5}
 	ids := make([]snowfence.ID, 3)
 	if err := c.FillAt(t.Context(), ids, want); err == nil {
 		t.Error("IDs for the past of a namespace that does not allow them")
@@ -50,7 +50,7 @@ func TestPastOverRPC(t *testing.T) {
 			seen[id] = true
 		}
 	}
-	for name, p := range map[string]remote.Past{
+	for name, p := range map[string]remote.Backfill{
 		"a time to come":         {Namespace: "orders", At: time.Now().Add(time.Hour)},
 		"a time before all":      {Namespace: "orders", At: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)},
 		"a node that is none":    {Namespace: "orders", At: want.At, Node: 1024},

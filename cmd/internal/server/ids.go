@@ -127,22 +127,8 @@ const maxWaiting = 32 * MaxBatch
 
 // Fields returns the parts of an ID but for its time, by the names that the layout gives them.
 func (sp *Space) Fields(p snowfence.Parts) (fields []*pb.FieldValue) {
-	add := func(name string, value int64) { fields = append(fields, &pb.FieldValue{Name: name, Value: value}) }
-	l := sp.Scheme().Layout()
-	add("unix_ms", p.Time.UnixMilli())
-	add("tick", p.Tick)
-	add(snowfence.FieldNode, p.Node)
-	if parts := l.NodeParts(); len(parts) != 1 || parts[0].Name != snowfence.FieldNode {
-		for i, v := range sp.Scheme().NodeParts(p.Node) {
-			add(parts[i].Name, v)
-		}
-	}
-	add(snowfence.FieldSequence, p.Sequence)
-	if l.Bits(snowfence.FieldKey) > 0 {
-		add(snowfence.FieldKey, int64(p.Key))
-	}
-	if l.Bits(snowfence.FieldRollback) > 0 {
-		add(snowfence.FieldRollback, p.Rollback)
+	for _, f := range show.Fields(sp.Scheme(), p) {
+		fields = append(fields, &pb.FieldValue{Name: f.Name, Value: f.Value})
 	}
 	return fields
 }

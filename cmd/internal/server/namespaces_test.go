@@ -101,7 +101,7 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 
 	other := &pb.ChangeNamespaceRequest{Name: "hand", Layout: "bwmarrin"}
 	if want, err = s.ChangeNamespace(ctx, other); err != nil || want.FirstNode != 0 || want.LastNode != 31 ||
-		len(want.Past) != 1 {
+		len(want.History) != 1 {
 		t.Fatalf("another layout: %+v, %v", want, err)
 	}
 	wide.Widen = true

@@ -30,7 +30,7 @@ type Space struct {
 	lease   *lease.Lease
 	failed  failure
 
-	pasts pasts
+	backfills backfills
 }
 
 // tally counts what was made in a namespace since the server began. It outlives a Space, because a

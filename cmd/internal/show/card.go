@@ -16,39 +16,36 @@ type Card struct {
 	More   string      `json:"more,omitempty"`
 }
 
-// Cards returns what Append writes for people.
-func (d *Decoder) Cards(s []byte) ([]Card, error) {
-	texts, err := d.texts(s)
-	if err != nil {
-		a, err := d.kind(s, err)
-		if err != nil {
-			return nil, err
-		}
-		return []Card{{Title: a.Text, Note: a.Name, Rows: kindRows(a, d.Now)}}, nil
+// append appends an answer as lines:
+//
+//	2104672976770170879  twitter
+//	┌─┬─────────────────────────────────────────┬─────┬─────┬────────────┐
+//	│0│00111010011010101110001110001110001110001│11111│11111│111111111111│
+//	└─┴─────────────────────────────────────────┴─────┴─────┴────────────┘
+//	time        2026-09-28T20:01:55.251Z  (8 weeks ago, tick 501793140594)
+//	datacenter  31
+func (c Card) append(b []byte) []byte {
+	b = append(b, c.Title...)
+	if c.Note != "" {
+		b = append(b, "  "+c.Note...)
 	}
-	if d.Guess {
-		c := Card{Title: snowfence.Decimal.Encode(texts[0].id)}
-		if texts[0].guessed {
-			c.Note = "read as " + texts[0].form.Name() + ", a guess"
-		}
-		if c.Rows = guessRows(d.guesses(texts[0].id)); len(c.Rows) == 0 {
-			c.More = noGuess
-		}
-		return []Card{c}, nil
+	b = append(b, '\n')
+	if len(c.Groups) > 0 {
+		b = appendBoxes(b, c.Groups)
 	}
-	list, err := d.readings(s, texts)
-	if err != nil {
-		return nil, err
+	b = AppendRows(b, c.Rows)
+	if c.More != "" {
+		b = append(b, c.More+"\n"...)
 	}
-	r := list[0]
-	c := r.view.card(r.id, r.parts, d.Now, d.about(r)...)
-	if others := otherReadings(list); len(others) > 0 {
-		c.More = "also fits: " + strings.Join(others, ", ")
-	}
-	return []Card{c}, nil
+	return b
 }
 
-// card is AppendPicture for a page.
+// AppendPicture appends an ID for people. Notes stand in the first line.
+func (v *View) AppendPicture(b []byte, id snowfence.ID, p snowfence.Parts, now time.Time, notes ...string) []byte {
+	return v.card(id, p, now, notes...).append(b)
+}
+
+// card describes an ID.
 func (v *View) card(id snowfence.ID, p snowfence.Parts, now time.Time, notes ...string) Card {
 	c := Card{Title: snowfence.Decimal.Encode(id), Note: v.Name, Groups: v.Groups(id), Rows: v.Rows(p, now)}
 	if len(notes) > 0 {
@@ -56,6 +53,7 @@ func (v *View) card(id snowfence.ID, p snowfence.Parts, now time.Time, notes ...
 	}
 	if len(c.Groups) == 0 {
 		c.Note += ", encrypted"
+		c.Rows = append([][2]string{{"text", snowfence.Base32Hex.Encode(id)}}, c.Rows...)
 	}
 	return c
 }

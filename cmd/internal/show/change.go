@@ -184,9 +184,9 @@ type changeResult struct {
 
 // collisionPair is one ID in both readings, each an object as decode prints it.
 type collisionPair struct {
-	ID   string          `json:"id"`
-	From json.RawMessage `json:"from"`
-	To   json.RawMessage `json:"to"`
+	ID   snowfence.ID `json:"id"`
+	From Decoded      `json:"from"`
+	To   Decoded      `json:"to"`
 }
 
 // MarshalJSON returns what was found as one object.
@@ -200,9 +200,7 @@ func (p *Proof) MarshalJSON() ([]byte, error) {
 	}
 	if x := p.Collision; x != nil {
 		r.Collision = &collisionPair{
-			ID:   snowfence.Decimal.Encode(x.ID),
-			From: p.by.View.AppendJSON(nil, x.ID, x.From),
-			To:   p.New.View.AppendJSON(nil, x.ID, x.To),
+			x.ID, p.by.View.Decoded(x.ID, x.From), p.New.View.Decoded(x.ID, x.To),
 		}
 	}
 	return json.Marshal(r)

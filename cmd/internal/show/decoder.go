@@ -1,6 +1,8 @@
 package show
 
 import (
+	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -34,23 +36,54 @@ const (
 
 // Append appends what a text is, as lines or as one line of JSON.
 func (d *Decoder) Append(b, s []byte) ([]byte, error) {
-	texts, err := d.texts(s)
-	if err != nil {
-		return d.appendKind(b, s, err)
-	}
-	if d.Guess {
-		return d.appendGuesses(b, texts[0]), nil
-	}
-	list, err := d.readings(s, texts)
+	c, object, err := d.answer(s)
 	if err != nil {
 		return b, err
 	}
-	if d.JSON {
-		return append(d.appendReading(b, list), '\n'), nil
+	if !d.JSON {
+		return c.append(b), nil
+	}
+	line, err := json.Marshal(object)
+	return append(append(b, line...), '\n'), err
+}
+
+// Cards returns what Append writes for people.
+func (d *Decoder) Cards(s []byte) ([]Card, error) {
+	c, _, err := d.answer(s)
+	if err != nil {
+		return nil, err
+	}
+	return []Card{c}, nil
+}
+
+// answer says what a text is, for people and for programs.
+func (d *Decoder) answer(s []byte) (c Card, object any, err error) {
+	texts, err := d.texts(s)
+	if err != nil {
+		a, err := d.kind(s, err)
+		return Card{Title: a.Text, Note: a.Name, Rows: kindRows(a, d.Now)}, ofKind{a.Text, a.Kind, a.Time, a.Facts}, err
+	}
+	if d.Guess {
+		t := texts[0]
+		c := Card{Title: snowfence.Decimal.Encode(t.id), Rows: guessRows(d.guesses(t.id))}
+		if t.guessed {
+			c.Note = "read as " + t.form.Name() + ", a guess"
+		}
+		if len(c.Rows) == 0 {
+			c.More = noGuess
+		}
+		return c, d.guessed(t), nil
+	}
+	list, err := d.readings(s, texts)
+	if err != nil {
+		return c, nil, err
 	}
 	r := list[0]
-	b = r.view.AppendPicture(b, r.id, r.parts, d.Now, d.about(r)...)
-	return appendOthers(b, list), nil
+	c = r.view.card(r.id, r.parts, d.Now, d.about(r)...)
+	if others := otherReadings(list); len(others) > 0 {
+		c.More = "also fits: " + strings.Join(others, ", ")
+	}
+	return c, d.decoded(list), nil
 }
 
 func (d *Decoder) parts(v *View, id snowfence.ID) (snowfence.Parts, error) {

@@ -29,11 +29,7 @@ func Presets() ([]*View, error) {
 		if err != nil {
 			return nil, err
 		}
-		v, err := ViewOf(preset.Name, s)
-		if err != nil {
-			return nil, err
-		}
-		views = append(views, v)
+		views = append(views, ViewOf(preset.Name, s))
 	}
 	return views, nil
 }
@@ -108,39 +104,6 @@ func falseFirst(a, b bool) int {
 		return 1
 	}
 	return -1
-}
-
-// appendGuesses appends what the layouts known make of an ID.
-func (d *Decoder) appendGuesses(b []byte, t text) []byte {
-	list := d.guesses(t.id)
-	if d.JSON {
-		b = fmt.Appendf(b, `{"id":"%d"`, int64(t.id))
-		b = append(appendText(b, t), `,"guesses":[`...)
-		for i, g := range list {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = g.view.appendJSONParts(append(b, '{'), g.parts)
-			if len(g.view.same) > 0 {
-				b = fmt.Appendf(b, `,"same_bits":["%s"]`, strings.Join(g.view.same, `","`))
-			}
-			b = append(b, '}')
-		}
-		return append(b, "]}\n"...)
-	}
-	b = fmt.Appendf(b, "%d", int64(t.id))
-	if t.guessed {
-		b = fmt.Appendf(b, "  (read as %s, a guess)", t.form.Name())
-	}
-	b = append(b, '\n')
-	if len(list) == 0 {
-		b = append(b, "  "+noGuess+"\n"...)
-	}
-	rows := guessRows(list)
-	for i := range rows {
-		rows[i][0] = "  " + rows[i][0]
-	}
-	return AppendRows(b, rows)
 }
 
 const noGuess = "no layout known gives it a time between its epoch and now"

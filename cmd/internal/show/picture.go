@@ -10,31 +10,6 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// AppendPicture appends an ID for people: its bits, each group under its name, and a line
-// for each field.
-//
-//	2104672976770170879  twitter
-//	┌─┬─────────────────────────────────────────┬─────┬─────┬────────────┐
-//	│0│00111010011010101110001110001110001110001│11111│11111│111111111111│
-//	└─┴─────────────────────────────────────────┴─────┴─────┴────────────┘
-//	time        2026-09-28T20:01:55.251Z  (8 weeks ago, tick 501793140594)
-//	datacenter  31
-//
-// Notes stand in the first line.
-func (v *View) AppendPicture(b []byte, id snowfence.ID, p snowfence.Parts, now time.Time, notes ...string) []byte {
-	b = fmt.Appendf(b, "%d  %s", int64(id), v.Name)
-	if len(notes) > 0 {
-		b = fmt.Appendf(b, "  (%s)", strings.Join(notes, "; "))
-	}
-	b = append(b, '\n')
-	if groups := v.Groups(id); len(groups) > 0 {
-		b = appendBoxes(b, groups)
-	} else {
-		b = fmt.Appendf(b, "%s, encrypted\n", snowfence.Base32Hex.Encode(id))
-	}
-	return AppendRows(b, v.Rows(p, now))
-}
-
 // Rows returns a line for each field of an ID: its name and its value.
 func (v *View) Rows(p snowfence.Parts, now time.Time) [][2]string {
 	rows := [][2]string{{"time", fmt.Sprintf("%s  (%s, tick %d)", p.Time.Format(time.RFC3339Nano), Ago(p.Time, now),

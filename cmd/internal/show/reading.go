@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -106,15 +105,7 @@ func (d *Decoder) about(r reading) []string {
 	return notes
 }
 
-// appendOthers appends a line for people with the other ways to take a text apart.
-func appendOthers(b []byte, list []reading) []byte {
-	others := otherReadings(list)
-	if len(others) == 0 {
-		return b
-	}
-	return fmt.Appendf(b, "also fits: %s\n", strings.Join(others, ", "))
-}
-
+// otherReadings are the other ways to take a text apart, for people.
 func otherReadings(list []reading) (others []string) {
 	for _, r := range list[1:min(len(list), mostOthers+1)] {
 		what := r.view.Name
@@ -128,45 +119,3 @@ func otherReadings(list []reading) (others []string) {
 
 // mostOthers is how many other ways are shown.
 const mostOthers = 8
-
-// appendReading appends one object: the first reading, where its layout is from, and the others.
-func (d *Decoder) appendReading(b []byte, list []reading) []byte {
-	r := list[0]
-	b = r.view.AppendJSON(b, r.id, r.parts)
-	b = b[:len(b)-1]
-	source := d.Source
-	if source == ByDefault && r.view != d.Views[0] {
-		source = Guessed
-	}
-	b = fmt.Appendf(b, `,"source":"%s"`, source)
-	b = appendText(b, r.text)
-	for i, o := range list[1:min(len(list), mostOthers+1)] {
-		if i == 0 {
-			b = append(b, `,"others":[`...)
-		} else {
-			b = append(b, ',')
-		}
-		b = snowfence.Decimal.Append(append(b, `{"id":"`...), o.id)
-		b = append(append(b, `","layout":`...), o.view.jsonID...)
-		b = o.parts.Time.AppendFormat(append(b, `,"time":"`...), time.RFC3339Nano)
-		b = append(appendText(append(b, '"'), o.text), '}')
-	}
-	if len(list) > 1 {
-		b = append(b, ']')
-	}
-	return append(b, '}')
-}
-
-// appendText appends how an ID was written, where it was no decimal.
-func appendText(b []byte, t text) []byte {
-	if t.form != snowfence.Decimal {
-		b = fmt.Appendf(b, `,"encoding":"%s"`, t.form.Name())
-	}
-	if t.guessed {
-		b = append(b, `,"encoding_guessed":true`...)
-	}
-	if t.prefix != "" {
-		b = fmt.Appendf(b, `,"prefix":"%s"`, strings.TrimSuffix(t.prefix, "_"))
-	}
-	return b
-}

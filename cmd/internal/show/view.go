@@ -3,11 +3,7 @@
 package show
 
 import (
-	"encoding/json"
-	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/snowfence/snowfence"
 )
@@ -20,9 +16,8 @@ type View struct {
 	From   int64 // first tick that a namespace had this layout for
 	Until  int64 // first tick after the last; 0 for no end
 
-	parts  []snowfence.Field // named parts of the node; none when the node has no parts but itself
-	jsonID string            // the layout's name, quoted
-	same   []string          // other presets with the same bits, in a list of guesses
+	parts []snowfence.Field // named parts of the node; none when the node has no parts but itself
+	same  []string          // other presets with the same bits, in a list of guesses
 }
 
 // NewView returns the view of a layout that may be encrypted: it then has a random
@@ -49,18 +44,16 @@ func NewViewWith(spec string, scheme func(snowfence.Layout) (*snowfence.Scheme, 
 	if err != nil {
 		return nil, err
 	}
-	return ViewOf(spec, s)
+	return ViewOf(spec, s), nil
 }
 
 // ViewOf returns the view of a scheme, by the name that people know.
-func ViewOf(name string, s *snowfence.Scheme) (*View, error) {
+func ViewOf(name string, s *snowfence.Scheme) *View {
 	v := &View{Name: name, Scheme: s, Layout: s.Layout()}
 	if parts := v.Layout.NodeParts(); len(parts) != 1 || parts[0].Name != snowfence.FieldNode {
 		v.parts = parts
 	}
-	quoted, err := json.Marshal(name)
-	v.jsonID = string(quoted)
-	return v, err
+	return v
 }
 
 // LayoutName returns the name of a preset, or the spec of another layout.
@@ -71,60 +64,6 @@ func LayoutName(l snowfence.Layout) string {
 		}
 	}
 	return l.String()
-}
-
-// AppendJSON appends one object. Numbers that can pass 2^53 only in theory (ticks, nodes)
-// are numbers; the ID is a string.
-func (v *View) AppendJSON(b []byte, id snowfence.ID, p snowfence.Parts) []byte {
-	b = append(b, `{"id":"`...)
-	b = snowfence.Decimal.Append(b, id)
-	b = append(b, `",`...)
-	b = v.appendJSONParts(b, p)
-	return append(b, '}')
-}
-
-func (v *View) appendJSONParts(b []byte, p snowfence.Parts) []byte {
-	b = append(b, `"layout":`...)
-	b = append(b, v.jsonID...)
-	b = appendNumber(b, "unix_ms", p.Time.UnixMilli())
-	b = append(b, `,"time":"`...)
-	b = p.Time.AppendFormat(b, time.RFC3339Nano)
-	b = append(b, '"')
-	b = appendNumber(b, "tick", p.Tick)
-	b = appendNumber(b, snowfence.FieldNode, p.Node)
-	values := v.Scheme.NodeParts(p.Node)
-	for i, f := range v.parts {
-		b = appendNumber(b, jsonKey(f.Name), values[i])
-	}
-	b = appendNumber(b, snowfence.FieldSequence, p.Sequence)
-	if v.reserved(p) {
-		b = append(b, `,"reserved":true`...)
-	}
-	if v.Layout.Bits(snowfence.FieldKey) > 0 {
-		b = appendNumber(b, snowfence.FieldKey, int64(p.Key))
-	}
-	if v.Layout.Bits(snowfence.FieldRollback) > 0 {
-		b = appendNumber(b, snowfence.FieldRollback, p.Rollback)
-	}
-	return b
-}
-
-func appendNumber(b []byte, key string, n int64) []byte {
-	b = append(b, `,"`...)
-	b = append(b, key...)
-	b = append(b, `":`...)
-	return strconv.AppendInt(b, n, 10)
-}
-
-// jsonKey is the key of a part of the node: its name, out of the way of the keys of every object.
-func jsonKey(name string) string {
-	if slices.Contains([]string{
-		"id", "layout", "unix_ms", "node", "source", "encoding", "encoding_guessed",
-		"prefix", "others", "reserved",
-	}, name) {
-		return "part-" + name
-	}
-	return name
 }
 
 // unused reports whether a sequence number is one that nobody makes with the layout.

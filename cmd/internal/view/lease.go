@@ -17,10 +17,10 @@ func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
 		Name: ns.Name, Layout: l.String(), Fingerprint: ns.Fingerprint, FirstNode: ns.Nodes.From,
 		LastNode: ns.Nodes.Until - 1, State: ns.State, Generation: ns.Generation,
 		EndOfLife: moment(l.EndOfLife()), Floor: ns.Floor,
-		PastNumbers: ns.Backfill, MaxTtl: durationpb.New(ns.MaxTTL), MaxSkew: durationpb.New(ns.MaxSkew),
+		BackfillNumbers: ns.Backfill, MaxTtl: durationpb.New(ns.MaxTTL), MaxSkew: durationpb.New(ns.MaxSkew),
 	}
 	for _, r := range ns.History() {
-		out.Past = append(out.Past, &pb.PastLayout{
+		out.History = append(out.History, &pb.EarlierLayout{
 			Layout: r.Layout.String(), From: moment(r.Layout.TimeOf(r.From)), Until: moment(r.Layout.TimeOf(r.Until)),
 		})
 	}

@@ -9,12 +9,13 @@
 package snowfencev1connect
 
 import (
-	connect "connectrpc.com/connect"
 	context "context"
 	errors "errors"
-	snowfencev1 "github.com/snowfence/snowfence/remote/snowfencev1"
 	http "net/http"
 	strings "strings"
+
+	connect "connectrpc.com/connect"
+	snowfencev1 "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // This is a compile-time assertion to ensure that this generated file and the connect package are

@@ -11,17 +11,17 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Past is a time gone by for which IDs are wanted.
-type Past struct {
+// Backfill is a time gone by for which IDs are wanted.
+type Backfill struct {
 	Namespace string // "" means lease.DefaultNamespace
 	At        time.Time
 	Node      int64 // no client needs to hold it
 }
 
 // FillAt writes IDs for a time gone by to dst: all, or none and an error. The namespace must allow
-// them (snowfence namespace change --past). The token needs the verb ids. A request without an
+// them (snowfence namespace change --backfill). The token needs the verb ids. A request without an
 // answer is made again, and uses up others.
-func (c *Client) FillAt(ctx context.Context, dst []snowfence.ID, p Past) error {
+func (c *Client) FillAt(ctx context.Context, dst []snowfence.ID, p Backfill) error {
 	switch n := len(dst); {
 	case n == 0:
 		return nil

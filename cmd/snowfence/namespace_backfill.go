@@ -13,7 +13,7 @@ import (
 
 // reservedFlags say who makes IDs with sequence numbers below the layout's first.
 type reservedFlags struct {
-	past       string
+	backfill   string
 	nobodyElse bool
 	nodes      string
 	library    string
@@ -21,12 +21,12 @@ type reservedFlags struct {
 
 func (f *reservedFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.past, "past", "", "let \"snowfence new --at\" make IDs for the past, with these reserved sequence "+
-		"`numbers`: 0, or 0-4 for five times as many; chosen once")
-	fs.BoolVar(&f.nobodyElse, "nobody-else", false, "with --past: your word that nobody else makes or made IDs with "+
-		"these numbers, by hand (0) or with an original snow-drift (1 to 4)")
-	fs.StringVar(&f.nodes, "past-nodes", "", "after the store was rolled back: your word that no ID for the past has "+
-		"a node of this `range`, as in 512-1023; the nodes before make no more")
+	fs.StringVar(&f.backfill, "backfill", "", "let \"snowfence new --at\" make IDs for the past, with these reserved "+
+		"sequence `numbers`: 0, or 0-4 for five times as many; chosen once")
+	fs.BoolVar(&f.nobodyElse, "nobody-else", false, "with --backfill: your word that nobody else makes or made IDs "+
+		"with these numbers, by hand (0) or with an original snow-drift (1 to 4)")
+	fs.StringVar(&f.nodes, "backfill-nodes", "", "after the store was rolled back: your word that no ID for the past "+
+		"has a node of this `range`, as in 512-1023; the nodes before make no more")
 	fs.StringVar(&f.library, "from-library", "", "the `library` that made the first IDs: with yitter (snow-drift), "+
 		"changes of layout are proven with its reserved numbers too")
 }
@@ -34,12 +34,12 @@ func (f *reservedFlags) register(cmd *cobra.Command) {
 // check refuses what is wrong whatever the namespace is.
 func (f *reservedFlags) check() error {
 	switch {
-	case f.past != "" && f.past != "0" && f.past != "0-4":
-		return usagef("--past %q: choose 0, or 0-4", f.past)
-	case f.past == "" && f.nobodyElse:
-		return usagef("--nobody-else is about the numbers of --past: add --past 0")
-	case f.past == "0-4" && f.library != "":
-		return usagef("--past 0-4 needs the numbers 1 to 4, which %s makes: take --past 0", f.library)
+	case f.backfill != "" && f.backfill != "0" && f.backfill != "0-4":
+		return usagef("--backfill %q: choose 0, or 0-4", f.backfill)
+	case f.backfill == "" && f.nobodyElse:
+		return usagef("--nobody-else is about the numbers of --backfill: add --backfill 0")
+	case f.backfill == "0-4" && f.library != "":
+		return usagef("--backfill 0-4 needs the numbers 1 to 4, which %s makes: take --backfill 0", f.library)
 	case f.library != "" && !strings.HasPrefix(f.library, "yitter"):
 		return usagef("--from-library %s: only yitter and yitter-csharp make IDs with reserved numbers: leave it out",
 			f.library)
@@ -48,7 +48,7 @@ func (f *reservedFlags) check() error {
 }
 
 // named reports whether there is anything to do.
-func (f *reservedFlags) named() bool { return f.past != "" || f.library != "" || f.nodes != "" }
+func (f *reservedFlags) named() bool { return f.backfill != "" || f.library != "" || f.nodes != "" }
 
 // apply does what the flags name in a namespace that there is.
 func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Namespace) (lease.Namespace, error) {
@@ -56,23 +56,24 @@ func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Name
 	if f.library != "" {
 		ns, err = lease.Namespaces(st.Leases).NoteOthers(ctx, ns.Name)
 	}
-	if err == nil && f.past != "" {
+	if err == nil && f.backfill != "" {
 		last := int64(0)
-		if f.past == "0-4" {
+		if f.backfill == "0-4" {
 			last = 4
 		}
 		if l := ns.Layout; l.First > 0 && l.First <= last {
-			return ns, usagef("--past 0-4: the layout makes sequence numbers from %d on itself: take --past 0", l.First)
+			return ns, usagef("--backfill 0-4: the layout makes sequence numbers from %d on itself: take "+
+				"--backfill 0", l.First)
 		}
 		if !f.nobodyElse && ns.Backfill != last+1 {
 			return ns, usagef("somebody else may make IDs with the sequence numbers %s, by hand or with snow-drift: "+
-				"say that nobody does or did, if that is so: --nobody-else", f.past)
+				"say that nobody does or did, if that is so: --nobody-else", f.backfill)
 		}
 		ns, err = lease.Namespaces(st.Leases).AllowBackfill(ctx, ns.Name, last)
 	}
 	if err == nil && f.nodes != "" {
 		var nodes snowfence.NodeRange
-		if nodes, err = parseRange("past-nodes", f.nodes); err != nil {
+		if nodes, err = parseRange("backfill-nodes", f.nodes); err != nil {
 			return ns, err
 		}
 		ns, err = lease.Namespaces(st.Leases).BackfillNodes(ctx, ns.Name, nodes)
@@ -93,7 +94,7 @@ func reservedRows(ns lease.Namespace) (rows [][2]string) {
 		text := "IDs for the past have the sequence numbers " + numbers
 		switch {
 		case ns.BackfillStopped:
-			text += "; the store was rolled back: name other nodes with --past-nodes"
+			text += "; the store was rolled back: name other nodes with --backfill-nodes"
 		case ns.BackfillNodes.Until > 0:
 			text += ", of the nodes " + nodeRange(ns.BackfillNodes.From, ns.BackfillNodes.Until-1)
 		}

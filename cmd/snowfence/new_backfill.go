@@ -32,11 +32,11 @@ func (p *program) checkAt(cmd *cobra.Command, f *newFlags) error {
 	return nil
 }
 
-// pastBatch is how many times are read at once. IDs of one hour cost one write.
-const pastBatch = 10_000
+// backfillBatch is how many times are read at once. IDs of one hour cost one write.
+const backfillBatch = 10_000
 
-// newPast prints IDs for a time gone by, or for each time of standard input.
-func (p *program) newPast(ctx context.Context, f *newFlags, format *formatter) (err error) {
+// newBackfill prints IDs for a time gone by, or for each time of standard input.
+func (p *program) newBackfill(ctx context.Context, f *newFlags, format *formatter) (err error) {
 	st, ns, err := p.openNamespace(ctx, &f.store)
 	if err != nil {
 		return err
@@ -63,7 +63,7 @@ func (p *program) newPast(ctx context.Context, f *newFlags, format *formatter) (
 	}
 	b, err := lease.OpenBackfill(ctx, st.Leases, f.store.namespace, s, node)
 	if err != nil {
-		return p.explainPast(f, err)
+		return p.explainBackfill(f, err)
 	}
 	next, err := p.timesOf(f)
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *program) newPast(ctx context.Context, f *newFlags, format *formatter) (
 		}
 		ids, err := b.NewAt(ctx, times...)
 		if err != nil {
-			return p.explainPast(f, err)
+			return p.explainBackfill(f, err)
 		}
 		text = format.append(text[:0], ids)
 		if _, err := p.stdout.Write(text); err != nil {
@@ -92,14 +92,14 @@ func (p *program) timesOf(f *newFlags) (func() ([]time.Time, error), error) {
 		at, err := parseTime("at", f.at)
 		left := f.count
 		return func() ([]time.Time, error) {
-			n := min(left, pastBatch)
+			n := min(left, backfillBatch)
 			left -= n
 			return slices.Repeat([]time.Time{at}, int(n)), nil
 		}, err
 	}
 	lines, number := bufio.NewScanner(p.stdin), 0
 	return func() (times []time.Time, err error) {
-		for len(times) < pastBatch && lines.Scan() {
+		for len(times) < backfillBatch && lines.Scan() {
 			number++
 			at, err := parseTime(fmt.Sprintf("at -: line %d of standard input", number), lines.Text())
 			if err != nil {
@@ -114,11 +114,11 @@ func (p *program) timesOf(f *newFlags) (func() ([]time.Time, error), error) {
 	}, nil
 }
 
-// explainPast gives an error the commands that help.
-func (p *program) explainPast(f *newFlags, err error) error {
+// explainBackfill gives an error the commands that help.
+func (p *program) explainBackfill(f *newFlags, err error) error {
 	switch {
 	case errors.Is(err, lease.ErrRolledBack):
-		return fmt.Errorf("%w:\n  %s", err, f.store.command("snowfence namespace change %s --past-nodes RANGE",
+		return fmt.Errorf("%w:\n  %s", err, f.store.command("snowfence namespace change %s --backfill-nodes RANGE",
 			f.store.namespace))
 	case (errors.Is(err, lease.ErrRefused) || errors.Is(err, lease.ErrInvalid)) && !errors.Is(err, lease.ErrFull):
 		return usageError{err}

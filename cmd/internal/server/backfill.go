@@ -11,32 +11,32 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// pasts are the makers of IDs for the past, by node. They notice a store that was rolled back, so
-// some are kept.
-type pasts struct {
+// backfills are the makers of IDs for the past, by node. They notice a store that was rolled back,
+// so some are kept.
+type backfills struct {
 	mu  sync.Mutex
 	all map[int64]*lease.Backfill
 }
 
-// maxPasts is how many nodes are kept; nobody needs many.
-const maxPasts = 64
+// maxBackfills is how many nodes are kept; nobody needs many.
+const maxBackfills = 64
 
-// Past returns n IDs for a time gone by, of a node, which nobody holds.
-func (sp *Space) Past(ctx context.Context, at time.Time, node, n int64) ([]snowfence.ID, error) {
+// Backfill returns n IDs for a time gone by, of a node, which nobody holds.
+func (sp *Space) Backfill(ctx context.Context, at time.Time, node, n int64) ([]snowfence.ID, error) {
 	if err := CheckCount(n); err != nil {
 		return nil, err
 	}
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	b, err := sp.backfill(ctx, node)
+	b, err := sp.openBackfill(ctx, node)
 	if err != nil {
 		return nil, err
 	}
 	ids, err := b.NewAt(ctx, slices.Repeat([]time.Time{at}, int(n))...)
 	if errors.Is(err, lease.ErrRolledBack) { // a new one goes on after an operator confirmed
-		sp.pasts.mu.Lock()
-		delete(sp.pasts.all, node)
-		sp.pasts.mu.Unlock()
+		sp.backfills.mu.Lock()
+		delete(sp.backfills.all, node)
+		sp.backfills.mu.Unlock()
 	}
 	if errors.Is(err, lease.ErrMismatch) {
 		sp.service.forget(sp)
@@ -49,10 +49,10 @@ func (sp *Space) Past(ctx context.Context, at time.Time, node, n int64) ([]snowf
 	return ids, nil
 }
 
-func (sp *Space) backfill(ctx context.Context, node int64) (*lease.Backfill, error) {
-	sp.pasts.mu.Lock()
-	b := sp.pasts.all[node]
-	sp.pasts.mu.Unlock()
+func (sp *Space) openBackfill(ctx context.Context, node int64) (*lease.Backfill, error) {
+	sp.backfills.mu.Lock()
+	b := sp.backfills.all[node]
+	sp.backfills.mu.Unlock()
 	if b != nil {
 		return b, nil
 	}
@@ -63,11 +63,11 @@ func (sp *Space) backfill(ctx context.Context, node int64) (*lease.Backfill, err
 	if err != nil {
 		return nil, err
 	}
-	sp.pasts.mu.Lock()
-	defer sp.pasts.mu.Unlock()
-	if sp.pasts.all == nil || len(sp.pasts.all) >= maxPasts {
-		sp.pasts.all = map[int64]*lease.Backfill{}
+	sp.backfills.mu.Lock()
+	defer sp.backfills.mu.Unlock()
+	if sp.backfills.all == nil || len(sp.backfills.all) >= maxBackfills {
+		sp.backfills.all = map[int64]*lease.Backfill{}
 	}
-	sp.pasts.all[node] = b
+	sp.backfills.all[node] = b
 	return b, nil
 }

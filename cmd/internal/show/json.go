@@ -1,0 +1,137 @@
+package show
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/kinds"
+)
+
+// Decoded is an ID taken apart, with the names that the protocol has for its parts, and what speaks
+// for this layout.
+type Decoded struct {
+	ID       snowfence.ID `json:"id"`
+	Time     time.Time    `json:"time"`
+	Tick     int64        `json:"tick,string"`
+	Node     int64        `json:"node,string"`
+	Sequence int64        `json:"sequence,string"`
+	Fields   []Field      `json:"fields"`
+	Layout   string       `json:"layout"`
+	Name     string       `json:"name,omitempty"` // of the layout, if it has one
+	SameBits []string     `json:"same_bits,omitempty"`
+	Reserved bool         `json:"reserved,omitempty"`
+	Source   Source       `json:"source,omitempty"`
+	written
+	Others []other `json:"others,omitempty"`
+}
+
+// Field is a value in an ID.
+type Field struct {
+	Name  string `json:"name"`
+	Value int64  `json:"value,string"`
+}
+
+// written says how an ID was written, where that was not in decimals.
+type written struct {
+	Encoding string `json:"encoding,omitempty"`
+	Guessed  bool   `json:"encoding_guessed,omitempty"`
+	Prefix   string `json:"prefix,omitempty"`
+}
+
+// other is a reading that is as likely.
+type other struct {
+	ID     snowfence.ID `json:"id"`
+	Layout string       `json:"layout"`
+	Name   string       `json:"name,omitempty"`
+	Time   time.Time    `json:"time"`
+	written
+}
+
+// Fields lists the values in an ID, parts of its node too.
+func Fields(s *snowfence.Scheme, p snowfence.Parts) (list []Field) {
+	add := func(name string, value int64) { list = append(list, Field{name, value}) }
+	l := s.Layout()
+	add("unix_ms", p.Time.UnixMilli())
+	add("tick", p.Tick)
+	add(snowfence.FieldNode, p.Node)
+	if parts := l.NodeParts(); len(parts) != 1 || parts[0].Name != snowfence.FieldNode {
+		for i, v := range s.NodeParts(p.Node) {
+			add(parts[i].Name, v)
+		}
+	}
+	add(snowfence.FieldSequence, p.Sequence)
+	if l.Bits(snowfence.FieldKey) > 0 {
+		add(snowfence.FieldKey, int64(p.Key))
+	}
+	if l.Bits(snowfence.FieldRollback) > 0 {
+		add(snowfence.FieldRollback, p.Rollback)
+	}
+	return list
+}
+
+// preset is the name of the layout; "" if it has none.
+func (v *View) preset() string {
+	if strings.Contains(v.Name, "=") {
+		return ""
+	}
+	return v.Name
+}
+
+// Decoded describes an ID for programs.
+func (v *View) Decoded(id snowfence.ID, p snowfence.Parts) Decoded {
+	return Decoded{
+		ID: id, Time: p.Time, Tick: p.Tick, Node: p.Node, Sequence: p.Sequence, Fields: Fields(v.Scheme, p),
+		Layout: v.Layout.String(), Name: v.preset(), Reserved: v.reserved(p),
+	}
+}
+
+func (t text) written() (w written) {
+	w.Guessed, w.Prefix = t.guessed, strings.TrimSuffix(t.prefix, "_")
+	if t.form != snowfence.Decimal {
+		w.Encoding = t.form.Name()
+	}
+	return w
+}
+
+// decoded describes the first reading, with the others that are as likely.
+func (d *Decoder) decoded(list []reading) Decoded {
+	r := list[0]
+	out := r.view.Decoded(r.id, r.parts)
+	out.written = r.text.written()
+	if out.Source = d.Source; d.Source == ByDefault && r.view != d.Views[0] {
+		out.Source = Guessed
+	}
+	for _, o := range list[1:min(len(list), mostOthers+1)] {
+		out.Others = append(out.Others, other{
+			o.id, o.view.Layout.String(), o.view.preset(), o.parts.Time, o.text.written(),
+		})
+	}
+	return out
+}
+
+// guessed are the layouts under which an ID is plausible.
+type guessed struct {
+	ID snowfence.ID `json:"id"`
+	written
+	Guesses []Decoded `json:"guesses"`
+}
+
+func (d *Decoder) guessed(t text) guessed {
+	out := guessed{t.id, t.written(), []Decoded{}}
+	for _, g := range d.guesses(t.id) {
+		one := g.view.Decoded(t.id, g.parts)
+		one.SameBits = slices.Clone(g.view.same)
+		out.Guesses = append(out.Guesses, one)
+	}
+	return out
+}
+
+// ofKind is an ID of another kind.
+type ofKind struct {
+	ID     string       `json:"id"`
+	Kind   string       `json:"kind"`
+	Time   *time.Time   `json:"time,omitempty"`
+	Fields []kinds.Fact `json:"fields"`
+}
