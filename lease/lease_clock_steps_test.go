@@ -299,7 +299,7 @@ func glitch(t *testing.T, who string, long, by time.Duration) {
 			t.Errorf("%s's clock was %v ahead with a ttl of %v: a caller waited %v", who, by, long, waited)
 		}
 		p, err := s.Decode(last)
-		if err != nil || p.Time.Sub(time.Now()).Abs() > long {
+		if err != nil || time.Until(p.Time).Abs() > long {
 			t.Errorf("after %s's clock was %v ahead: %v is stamped %v: %v", who, by, time.Now(), p.Time, err)
 		}
 	})
