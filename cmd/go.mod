@@ -72,8 +72,8 @@ require (
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
 	github.com/snowfence/snowfence/etcdstore v0.1.0
 	github.com/snowfence/snowfence/internal/audit v0.1.0
-	github.com/snowfence/snowfence/lab/simulate v0.1.0
 	github.com/snowfence/snowfence/kubestore v0.1.0
+	github.com/snowfence/snowfence/lab/simulate v0.1.0
 	github.com/snowfence/snowfence/redisstore v0.1.0
 	github.com/snowfence/snowfence/remote v0.1.0
 	go.yaml.in/yaml/v3 v3.0.6
