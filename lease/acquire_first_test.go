@@ -137,25 +137,6 @@ func TestFirstWaitsForANode(t *testing.T) {
 	}
 }
 
-// Open without Wait says at once who has the nodes.
-func TestFirstDoesNotWait(t *testing.T) {
-	fixed := int64(5)
-	for _, node := range []*int64{nil, &fixed} {
-		synctest.Test(t, func(t *testing.T) {
-			g, looks := waiting(t, func(_ *stage, look int) error {
-				if look > 1 {
-					return errSilent
-				}
-				return nil
-			})
-			g.l.opts.Wait, g.l.opts.Node, g.l.opts.Guard = false, node, node != nil
-			if err := g.do(firstGrant(t.Context(), g.c.setup, g.c)); !takenAs(err, node != nil) || len(*looks) != 1 {
-				t.Errorf("looked %d times: %v", len(*looks), err)
-			}
-		})
-	}
-}
-
 // The end of its context ends a wait at once. The error says
 // why it waited, not that the store was not asked to the end.
 func TestFirstWaitsUntilTheEndOfItsContext(t *testing.T) {

@@ -79,18 +79,6 @@ func TestRaisedFloorIsNotLowered(t *testing.T) {
 	}
 }
 
-// A lease that has all keys writes no namespace, and no floor is raised twice.
-func TestUsableWritesNothing(t *testing.T) {
-	g := empty(t, withRollback)
-	g.st.swaps = 0
-	_, err := g.c.usable(t.Context())
-	g.must(err)
-	g.must(g.c.raiseFloor(t.Context(), func(Namespace, string) bool { return true }))
-	if g.st.swaps != 0 {
-		t.Errorf("%d writes", g.st.swaps)
-	}
-}
-
 // If the store does not answer, that is an
 // error, and nothing is written on a guess.
 func TestRegisterWithoutAnswers(t *testing.T) {

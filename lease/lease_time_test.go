@@ -106,24 +106,6 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-func TestOpenWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := store.NewMemory(), newScheme(t, "time=41,node=2,seq=12,epoch=1999-01-01,tick=1ms")
-		for range 4 {
-			open(t, st, s, lease.Options{}).Orphan()
-		}
-		start := time.Now()
-		l := open(t, st, s, lease.Options{Wait: true})
-		defer l.Close()
-		if d := time.Since(start); d < ttl-time.Second || d > ttl+2*time.Second {
-			t.Errorf("waited %v for nodes that free in %v", d, ttl)
-		}
-		if g, now := l.Status().Grant, s.Layout().TickOf(time.Now()); g.From > now {
-			t.Errorf("the grant begins at %d, now is %d", g.From, now)
-		}
-	})
-}
-
 // TestStoreAway takes the store away for less than the ttl, which nobody notices, and for longer.
 func TestStoreAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -174,24 +174,6 @@ func TestGiveBackOfATakenAcquisition(t *testing.T) {
 	}
 }
 
-// An acquisition in doubt that cannot be read is kept until it can.
-func TestGiveBackOfAnUnreadableAcquisition(t *testing.T) {
-	g := holding(t)
-	g.must(g.c.giveBack(t.Context(), g.owed(0, true)))
-	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error { do(ws); return silent(len(ws)) }
-	_ = g.do(g.c.acquire(t.Context(), false))
-	g.st.onSwap = nil
-	g.st.onGet = func([]store.Key) error { return errSilent }
-	if err := g.c.giveBack(t.Context(), g.owed(0, true)); !errors.Is(err, errSilent) || g.c.held == nil {
-		t.Errorf("without an answer: %v", err)
-	}
-	g.st.onGet = nil
-	g.must(g.c.giveBack(t.Context(), g.owed(0, true)))
-	if r := g.record(5); r.Holder != "" {
-		t.Errorf("not given back: %+v", r)
-	}
-}
-
 // Of a block that was acquired without an answer, and of which somebody else has a node by now, the
 // others are given back.
 func TestGiveBackOfHalfABlockInDoubt(t *testing.T) {

@@ -330,31 +330,6 @@ func TestConfirmReadsTheNamespace(t *testing.T) {
 	}
 }
 
-// A swap that was lost to another holder says nothing against the store.
-func TestDiagnosisOfAnotherHolder(t *testing.T) {
-	g := holding(t)
-	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
-		g.change(5, func(r *store.Record) { r.Revision++ })
-		return do(ws)
-	}
-	if err := g.do(g.c.renew(t.Context())); !isLost(err) {
-		t.Fatal(err)
-	}
-	g.must(g.c.diagnose(t.Context()))
-	if g.c.suspect != nil {
-		t.Error("the store is thought to have been rolled back")
-	}
-}
-
-// What stands as it was acknowledged says nothing against the store either.
-func TestJudgementOfWhatStands(t *testing.T) {
-	g := holding(t)
-	g.c.noticeRollback(g.c.held, []store.Record{g.record(5)})
-	if g.c.suspect != nil {
-		t.Error("the store is thought to have been rolled back")
-	}
-}
-
 // A lease that lost a swap asks again until it knows to whom.
 func TestDiagnosisIsRepeated(t *testing.T) {
 	g := holding(t)
