@@ -34,10 +34,9 @@ import (
 // (Report says so), a reload of snowfence_lease alone is not noticed, and in MySQL no reload of
 // data alone.
 //
-// Without a running program, two things cannot be seen: a copy of the data folder that is
-// put back with the dates of its files, and deleted rows of a namespace that is made again.
-// Then wait for the longest ttl and twice the largest skew of the namespace (45 s unless
-// set) before the first program starts. The triggers were tested on MariaDB only.
+// What is put back in other ways, such as an UPDATE, a flashback or an imported tablespace, is
+// noticed by programs that run: docs/choose/stores.md has a table. Run "snowfence store
+// restored" before programs start. The triggers were tested on MariaDB only.
 func MySQL() Dialect {
 	return Dialect{
 		name: "mysql",

@@ -34,12 +34,9 @@ import (
 // do the same. VACUUM, CLUSTER, REINDEX and a new
 // tablespace do not.
 //
-// Without a connected program, two things cannot be seen: a copy of the data folder, or a
-// base backup, that is put back and started without recovery.signal. Then wait for the
-// longest ttl and twice the largest skew of the namespace (45 s unless set) before the
-// first program starts. Wait as long for a namespace that a restored dump lacks and that is
-// made again. A connected program notices both, because it remembers how far the server's
-// log was.
+// A copy of the data folder, or a base backup, that is started without recovery.signal is noticed
+// by programs that run. Nothing notices a namespace that a restored dump lacks and that is made
+// again. docs/choose/stores.md has a table. Run "snowfence store restored" before programs start.
 func PostgreSQL() Dialect {
 	return Dialect{
 		name: "postgres",

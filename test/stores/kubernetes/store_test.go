@@ -80,8 +80,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// Generators go on by themselves after the API server was killed, and after its etcd was set back
-// to a copy of its folder they repeat nothing, because versions of objects fell.
+// Generators go on by themselves after the API server was killed. After its etcd was rolled back to
+// a copy of its folder they repeat nothing, because versions of objects fell.
 func TestKilledAndSetBack(t *testing.T) {
 	c := start(t)
 	config, seen := c.config("admin", c.namespace()), map[snowfence.ID]bool{}
@@ -124,7 +124,7 @@ func TestKilledAndSetBack(t *testing.T) {
 	c.up()
 	other := open()
 	take(other, "of another generator")
-	take(ids, "before the etcd is set back")
+	take(ids, "before the etcd is rolled back")
 	c.kill()
 	if err := os.RemoveAll(c.path("etcd")); err != nil {
 		t.Fatal(err)
@@ -136,7 +136,7 @@ func TestKilledAndSetBack(t *testing.T) {
 	time.Sleep(6 * time.Second) // at least one renewal of those that run
 	fresh := open()
 	for range 3 {
-		take(ids, "after the etcd was set back")
+		take(ids, "after the etcd was rolled back")
 		take(other, "of one that the etcd forgot")
 		take(fresh, "of one that began afterwards")
 	}

@@ -1,0 +1,264 @@
+//go:build linux
+
+package faults
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+// way is one in which older data comes under a store. begin starts a store, and returns
+// how it is reached. save keeps its data of this moment, and back puts that under the store.
+type way struct {
+	store, name string
+	begin       func(t testing.TB) (url string, save func() (back func()))
+}
+
+// runs says who looks at the store while it goes back.
+var runs = []string{"a holder runs", "a server runs", "nothing runs"}
+
+// seenBack are the cells of the matrix.
+type seenBack struct {
+	mu    sync.Mutex
+	cells map[[2]string][3]string // by store and way
+}
+
+// TestGoingBack puts older data under stores in every way there is. It prints who notices, and
+// compares that with docs/choose/stores.md. Whoever noticed, "snowfence store restored" has grants
+// begin above what the store has forgotten.
+func TestGoingBack(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/choose/stores.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := seenBack{cells: map[[2]string][3]string{}}
+	t.Run("ways", func(t *testing.T) {
+		for i, w := range ways {
+			short := i == slices.IndexFunc(ways, func(x way) bool { return x.store == w.store })
+			for who := range runs {
+				if !*long && (!short || who == 1) {
+					continue
+				}
+				t.Run(w.store+" "+w.name+" "+runs[who], func(t *testing.T) {
+					t.Parallel()
+					saw := w.saw(t, who)
+					m.mu.Lock()
+					defer m.mu.Unlock()
+					row := m.cells[[2]string{w.store, w.name}]
+					row[who] = saw
+					m.cells[[2]string{w.store, w.name}] = row
+				})
+			}
+		}
+	})
+	var text strings.Builder
+	fmt.Fprintf(&text, "\n| store | what was restored | %s |\n|---|---|---|---|---|\n", strings.Join(runs, " | "))
+	for _, w := range ways {
+		row := m.cells[[2]string{w.store, w.name}]
+		begin := fmt.Sprintf("| %s | %s |", w.store, w.name)
+		fmt.Fprintf(&text, "%s %s |\n", begin, strings.Join(row[:], " | "))
+		for who, saw := range row {
+			if saw != "" && promised(string(page), begin, who) != saw {
+				t.Errorf("%s %s: %s; docs/choose/stores.md says %q", begin, runs[who], saw,
+					promised(string(page), begin, who))
+			}
+		}
+	}
+	t.Log(text.String())
+	seen.matrix = text.String()
+}
+
+// promised returns a cell of the page's matrix.
+func promised(page, begin string, who int) string {
+	for line := range strings.Lines(page) {
+		if rest, ok := strings.CutPrefix(line, begin); ok {
+			if cells := strings.Split(rest, "|"); who < len(cells) {
+				return strings.TrimSpace(cells[who])
+			}
+		}
+	}
+	return ""
+}
+
+const (
+	cell   = "ids" // the namespace: a server holds no lease in it
+	victim = 3     // node whose last grant is forgotten
+	ahead  = 10 * time.Minute
+)
+
+// saw plays one cell. All that was granted lasts for minutes, so how long the steps take decides
+// nothing.
+func (w way) saw(t *testing.T, who int) string {
+	url, save := w.begin(t)
+	makeAgain(t, url)
+	take(t, url, true)
+	var renewed func() bool
+	acquire := func() (snowfence.Grant, error) { return take(t, url, false) }
+	switch who {
+	case 0:
+		renewed = holder(t, url)
+	case 1:
+		renewed, acquire = server(t, url)
+	default:
+		renewed = func() bool { return true }
+	}
+	back := save()
+	renewed() // since when counts from here
+	within(t, patience, runs[who]+" and has written since", renewed)
+	lost, err := acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back()
+	if who == 0 {
+		renewed()
+		within(t, patience, "the holder has asked the store since", renewed)
+	}
+	var next snowfence.Grant
+	within(t, patience, "the store grants again, or is refused", func() bool {
+		next, err = acquire()
+		return err == nil || refused.MatchString(err.Error())
+	})
+	if err != nil {
+		t.Log(err)
+		return "refused"
+	}
+	if out, err := exec.Command(servers.Program(t, servers.Snowfence), "store", "restored", "--store",
+		url).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	later, err := take(t, url, false)
+	if err != nil || later.From < max(lost.Until, next.Until) {
+		t.Errorf("after \"store restored\" %+v is granted, and was %+v, then %+v: %v", later, lost, next, err)
+	}
+	if next.From < lost.Until {
+		return "no"
+	}
+	return "noticed"
+}
+
+// refused are what programs say of a store that they do not use, or no longer.
+var refused = regexp.MustCompile(`UNLOGGED|the store was replaced|no such namespace|changed by something else`)
+
+// opened opens the store of a cell.
+func opened(t testing.TB, url string) (store.Store, func() error) {
+	t.Helper()
+	st, done, err := Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st, done
+}
+
+// makeAgain makes the namespace where it is missing.
+func makeAgain(t testing.TB, url string) {
+	t.Helper()
+	st, done := opened(t, url)
+	defer done()
+	within(t, patience, "the namespace", func() bool {
+		_, err := lease.Namespaces(st).Create(t.Context(), cell, twitter(t),
+			&lease.NamespaceOptions{MaxTTL: ahead, MaxSkew: ahead})
+		return err == nil
+	})
+}
+
+// take leases the victim's node as a new program does, which then is killed, or gives it back.
+func take(t testing.TB, url string, back bool) (snowfence.Grant, error) {
+	t.Helper()
+	st, done := opened(t, url)
+	defer done()
+	node := int64(victim)
+	l, err := lease.Open(t.Context(), st, cell, twitter(t), &lease.Options{Node: &node, TTL: ahead, Label: "worker"})
+	if err != nil {
+		return snowfence.Grant{}, err
+	}
+	g := l.Status().Grant
+	if back {
+		return g, l.Close()
+	}
+	l.Orphan()
+	return g, nil
+}
+
+// holder runs a lease beside. The function that it returns reports whether the lease was renewed,
+// or has ended, after it was called last.
+func holder(t testing.TB, url string) func() bool {
+	st, done := opened(t, url)
+	node := int64(victim + 2)
+	l, err := lease.Open(t.Context(), st, cell, twitter(t), &lease.Options{Node: &node, TTL: ttl})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Orphan(); <-l.Done(); _ = done() })
+	var before time.Time
+	return func() bool {
+		s := l.Status()
+		was := before
+		if gone := l.Err() != nil || !s.Held; gone || s.Trouble == nil && s.Renewed.After(before) {
+			before = time.Now()
+			return gone || !was.IsZero()
+		}
+		return false
+	}
+}
+
+// server runs "snowfence serve". It returns whether the server wrote its own record since the last
+// call, and how a node is leased over it.
+func server(t testing.TB, url string) (func() bool, func() (snowfence.Grant, error)) {
+	st, done := opened(t, url)
+	t.Cleanup(func() { _ = done() })
+	address := servers.Address(servers.Ports(t, 1)[0])
+	servers.Start(t, "serve", servers.Program(t, servers.Snowfence),
+		[]string{"serve", "--store", url, "--http", address, "--resp", ""}, nil)
+	var before int64
+	written := func() bool {
+		rs, err := st.Get(t.Context(), []store.Key{{Namespace: "##servers"}})
+		if err != nil || rs[0].Revision <= before {
+			return false
+		}
+		before = rs[0].Revision
+		return true
+	}
+	within(t, patience, "the server has a record", written)
+	return written, func() (g snowfence.Grant, err error) {
+		body, _ := json.Marshal(map[string]any{
+			"namespace": cell, "label": "worker", "ttl": fmt.Sprintf("%.0fs", ahead.Seconds()), "node": strconv.Itoa(victim),
+		})
+		resp, err := http.Post("http://"+address+"/snowfence.v1.LeaseService/Acquire", "application/json",
+			bytes.NewReader(body))
+		if err != nil {
+			return g, err
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err == nil && resp.StatusCode != http.StatusOK {
+			err = fmt.Errorf("%s: %s", resp.Status, text)
+		}
+		if err != nil {
+			return g, err
+		}
+		var a struct{ From, Until string }
+		err = json.Unmarshal(text, &a)
+		g.From, _ = strconv.ParseInt(a.From, 10, 64)
+		g.Until, _ = strconv.ParseInt(a.Until, 10, 64)
+		return g, err
+	}
+}
