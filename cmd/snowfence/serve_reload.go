@@ -89,4 +89,8 @@ func (p *program) warnFiles(c *serve.Config) {
 			p.message("warning: every user of this machine can read %s: chmod 640 %s", name, name)
 		}
 	}
+	if most := mostFiles(); most < 2*uint64(c.MaxConns) {
+		p.message("warning: the system allows this program %d open files, and HTTP and the Redis protocol may have "+
+			"%d connections each: raise the limit (ulimit -n, LimitNOFILE), or lower max-connections", most, c.MaxConns)
+	}
 }
