@@ -33,6 +33,11 @@ func TestWhenALeaseIsAttended(t *testing.T) {
 		"the last tick is next": {"", func(l *Lease, _ time.Time, _ int64) { l.demand.need = l.use.cur.Until - 1 }, 5 * time.Second},
 		"the grant is used up":  {"", func(l *Lease, _ time.Time, _ int64) { l.demand.need = l.use.cur.Until }, 1 * ms},
 		"and further":           {"", func(l *Lease, _ time.Time, _ int64) { l.demand.need = l.use.cur.Until + 9 }, 10 * ms},
+		"and further, but it failed lately": {
+			"", func(l *Lease, now time.Time, _ int64) {
+				l.demand.need, l.pace.earliest = l.use.cur.Until+9, now.Add(50*ms)
+			}, 50 * ms,
+		},
 		"and as far as a renewal reaches": {
 			"", func(l *Lease, _ time.Time, target int64) { l.use.cur.Until, l.demand.need = target-5, target-1 }, 0,
 		},
