@@ -11,7 +11,7 @@ import (
 const batchSize = 256
 
 // batch is a run of positions, encrypted at once because that is many times
-// faster. It is used only in its own tick, so timestamps are those of the calls,
+// faster. It is used only in its own tick, so timestamps are the times of the calls,
 // and only while its grant is in use.
 //
 // Invariant: an ID is given out at most once, by the add that moved next past it.
@@ -71,7 +71,7 @@ func (g *Generator) newBatch(old *batch) (ID, bool) {
 	g.batchMu.Lock()
 	if g.batch.Load() != old {
 		g.batchMu.Unlock()
-		return g.tryBatch() // somebody else was here
+		return g.tryBatch() // another call was faster
 	}
 	defer g.batchMu.Unlock()
 	size := resize(g.batchLen, old.count-min(old.next.Load(), old.count), batchSize)

@@ -150,7 +150,7 @@ func TestBatchesHaveTheSizeThatFits(t *testing.T) {
 	}
 }
 
-// Who comes late for a new batch takes of the one that somebody else made.
+// A call that is late for a new batch takes from the batch that another call made.
 func TestBatchOfSomebodyElse(t *testing.T) {
 	s, clock := testScheme(t, "time=40,node=2,seq=21,cipher=sparx"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
@@ -186,13 +186,13 @@ func TestBatchesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 		looks("after that", 9, false)
 
 		coarse := newGenerator(t, Config{Fence: Unguarded(s, 2), Coarse: true})
-		coarse.ticking.Store(true) // no ticker: nobody else reads the clock
+		coarse.ticking.Store(true) // no ticker: nothing else reads the clock
 		take(t, coarse, 100)
 		tr := coarse.cur.Load()
 		g = coarse
 		looks("in the middle of a coarse batch", 9, false)
 		tr.halt()
-		looks("when nobody keeps the time", 1, true)
+		looks("when no ticker keeps the time", 1, true)
 	})
 }
 

@@ -12,7 +12,7 @@ const closeWait = 5 * time.Second
 
 // ending is the state of Close and Shutdown.
 type ending struct {
-	turn   chan struct{} // holds one value; whoever has it gives back and may touch what follows
+	turn   chan struct{} // holds one value; its holder gives back and may touch what follows
 	unbind func()        // nil while the fence may serve others
 	back   bool          // the fence has its grant back
 

@@ -75,7 +75,7 @@ func TestTickerKeepsItsPace(t *testing.T) {
 		late := []time.Duration{0, c.period / 4, c.period, c.period * 5 / 4, 0}
 		w.during = func(d time.Duration) int {
 			clock.advance(d)
-			g.cur.Load().word.Add(1) // somebody takes
+			g.cur.Load().word.Add(1) // another call takes
 			if n := len(w.waits); n <= len(late) {
 				w.at = w.at.Add(late[n-1])
 				return -1
@@ -108,7 +108,7 @@ func ticker(t *testing.T, spec string, lead int64) (*Generator, *paced, *fakeClo
 }
 
 // A ticker moves the word to the present tick, and never back. It parks after two rounds in which
-// nobody took anything.
+// no call took anything.
 func TestTickerMovesTheWordAndParks(t *testing.T) {
 	const span = 256
 	g, w, clock := ticker(t, "time=41,node=2,seq=8", 100)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// wide is a layout whose sequence is never used up, so that nobody waits.
+// wide is a layout whose sequence is never used up, so that no call waits.
 const wide = "time=40,node=2,seq=21"
 
 // ways are the ways to take IDs of a generator; each makes n for one goroutine, in the
@@ -63,7 +63,7 @@ func takeLocal(g *Generator, n int) ([]ID, error) {
 	return ids, nil
 }
 
-// runGoroutines takes total IDs with n goroutines, checks that those of each increase,
+// runGoroutines takes total IDs with n goroutines, checks that each one's IDs increase,
 // and returns all.
 func runGoroutines(t *testing.T, g *Generator, n, total int, take func(*Generator, int) ([]ID, error)) []ID {
 	t.Helper()
@@ -258,7 +258,7 @@ func TestCoarseIsExactAfterAPause(t *testing.T) {
 }
 
 // A generator whose layout is used up at full speed is not late: each tick's limit makes
-// somebody read the clock.
+// a call read the clock.
 func TestCoarseKeepsUpWithoutItsTicker(t *testing.T) {
 	s := testScheme(t, wide)
 	clock := newFakeClock()

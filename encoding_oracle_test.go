@@ -162,7 +162,7 @@ func TestEncodingFixedOrder(t *testing.T) {
 }
 
 // Where the alphabet is in order, fixed text is plain text with zeros in front,
-// and no text but that of negative decimals is both plain and fixed.
+// and only texts of negative decimals are both plain and fixed.
 func TestEncodingFixedIsPadded(t *testing.T) {
 	for _, e := range Encodings() {
 		ordered := codecs[e.form].digits == codecs[e.Fixed().form].digits

@@ -117,7 +117,7 @@ func parseDecimal[T string | []byte](c *codec, s T) (ID, *SyntaxError) {
 // parseBase64 reads ten digits of six bits and one of four, see Append.
 func parseBase64[T string | []byte](c *codec, s T) (ID, *SyntaxError) {
 	if len(s) < c.maxLen {
-		return 0, syntaxErrorf(c, s, len(s), "the text has %d bytes, but that of an ID has %d", len(s), c.maxLen)
+		return 0, syntaxErrorf(c, s, len(s), "the text has %d bytes, but the text of an ID has %d", len(s), c.maxLen)
 	}
 	last := len(s) - 1
 	high, err := parseDigits(c, s, 0, last)

@@ -12,8 +12,8 @@ var swappable = map[string]string{
 	"Scheme.Range":       "a time before another one is an error",
 	"Dated.Reserve":      "a usual count is no date, and that is an error",
 	"Fence.SequencePart": "a last number below the first one is an error",
-	"Sonyflake.Compose":  "the parameters are those of sony/sonyflake/v2",
-	"Compose":            "the parameters are those of sony/sonyflake",
+	"Sonyflake.Compose":  "sony/sonyflake/v2 has the same parameters",
+	"Compose":            "sony/sonyflake has the same parameters",
 
 	// Layers have the parameters of the library whose API they are.
 	"NewGenerator":          "gosuda.org/randflake",

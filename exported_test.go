@@ -17,7 +17,7 @@ import (
 
 const exportedPage = "docs/reference/go.md"
 
-// A name stays exported only if somebody can say why a user needs it.
+// A name stays exported only if the page says why a user needs it.
 func TestEveryExportedNameHasAReason(t *testing.T) {
 	page, err := os.ReadFile(exportedPage)
 	if err != nil {

@@ -153,7 +153,7 @@ func TestWaitErrorSaysWhatTheFenceSays(t *testing.T) {
 	})
 }
 
-var errTaken = errors.New("taken by somebody")
+var errTaken = errors.New("taken by another process")
 
 // sayingFence says more than the end of the context when it is stopped.
 type sayingFence struct{ *script }

@@ -118,7 +118,7 @@ func (f *script) Grant(ctx context.Context, after int64) (Grant, error) {
 
 func (f *script) Held(after int64) (Grant, bool) { return atHand(f, after) }
 
-// atHand is Held for fences of tests: what they grant to somebody who does not wait.
+// atHand is Held for fences of tests: what they grant to a caller that does not wait.
 func atHand(f Fence, after int64) (Grant, bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -54,7 +54,7 @@ func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
 		t.base = uint64(s.compose(Parts{Tick: from, Node: gr.Node, Sequence: gr.FirstSeq, Rollback: r}))
 		t.setForm(s, gr)
 		t.coarse.Store(parked)
-		t.word.Store(uint64(max(start, from)-from) * span) // not yet published: nobody else sees it
+		t.word.Store(uint64(max(start, from)-from) * span) // not yet published: no other goroutine sees it
 		h.tracks = append(h.tracks, t)
 	}
 	h.raise(gr.Until, now)

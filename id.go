@@ -17,7 +17,7 @@ import (
 //	|   |                                           | node        | sequence   |
 //	+---+-------------------------------------------+-------------+------------+
 //
-// With the time on top, IDs compare as their times. Encrypted IDs, and those of
+// With the time on top, IDs compare as their times. Encrypted IDs, and IDs of
 // layouts without a sign bit, can be negative. Convert from and to int64 and
 // uint64 freely: the bits stay.
 //

@@ -18,6 +18,7 @@ const (
 	specDefault = "time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms"
 
 	specBwmarrin  = "time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms"
+	specSonyflake = "time=39,seq=8,node=16,epoch=2014-09-01T00:00:00Z,tick=10ms"
 	specRandflake = "time=30,node=17,seq=17,epoch=2024-10-27T03:33:20Z,tick=1s"
 )
 
@@ -32,10 +33,8 @@ func presets() []struct{ name, spec, about string } {
 		},
 		{"bwmarrin", specBwmarrin, "github.com/bwmarrin/snowflake"},
 		{"leaf", specBwmarrin, "Meituan Leaf, snowflake mode"},
-		{
-			"sonyflake", "time=39,seq=8,node=16,epoch=2014-09-01T00:00:00Z,tick=10ms",
-			"github.com/sony/sonyflake v1",
-		},
+		{"sonyflake", specSonyflake, "github.com/sony/sonyflake v1"},
+		{"sonyflake-v1", specSonyflake, "another name of sonyflake"},
 		{
 			"sonyflake-v2", "time=39,seq=8,node=16,epoch=2025-01-01T00:00:00Z,tick=10ms",
 			"github.com/sony/sonyflake v2",

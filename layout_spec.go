@@ -79,7 +79,7 @@ func (l *Layout) UnmarshalText(text []byte) error {
 //
 //   - time, seq, rollback, node, or any other name for a part of the node: the width of
 //     that field in bits. Fields stand from the highest bit down.
-//   - epoch: an RFC 3339 time or a date; that of [Default] when left out.
+//   - epoch: an RFC 3339 time or a date; the epoch of [Default] when left out.
 //   - tick: a duration such as 1ms or 10ms; 1ms when left out.
 //   - first, last: the usable sequence numbers; all when left out.
 //   - cipher: sparx or ff1, for encrypted IDs; key is then the width of the key number.

@@ -11,7 +11,7 @@ const maxBlock = 1024
 
 // Local is a handle on a generator for one goroutine. It takes positions in
 // blocks, so that goroutines do not meet on one word. The IDs of one handle
-// increase; those of several are unique but not in the order of the calls. It is
+// increase; the IDs of several are unique but not in the order of the calls. It is
 // not safe for concurrent use.
 //
 // A handle drops the rest of its block when the tick moves on, so keep one per
@@ -77,7 +77,7 @@ func (l *Local) take() ID {
 
 // current reports whether the tick of the IDs in hand is not over. For a coarse
 // generator the track tells: it says parked, later than any tick, once it is
-// sealed or nobody keeps the time.
+// sealed or no ticker keeps the time.
 func (l *Local) current() bool {
 	if l.t.hold.gone.Load() {
 		return false // what is left is safe to use, but a closed generator should make nothing

@@ -118,7 +118,7 @@ func TestHandlesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 		for _, coarse := range []bool{false, true} {
 			f := newScript(s, Grant{Node: 1, From: now - 9, Until: now + 9})
 			g := newGenerator(t, Config{Fence: f, Coarse: coarse})
-			g.ticking.Store(true) // no ticker: nobody else reads the clock
+			g.ticking.Store(true) // no ticker: nothing else reads the clock
 			l := g.Local()
 			var next int64
 			looks := func(at string, n int, want bool) {

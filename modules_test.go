@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// pinnedModules pin one version of the root; nobody else imports their packages.
+// pinnedModules pin one version of the root; no other module imports their packages.
 var pinnedModules = map[string]bool{
 	"cmd": true, "lab": true, "lab/simulate": true, "test": true, "internal/audit": true,
 }

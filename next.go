@@ -99,7 +99,7 @@ func (t *track) publish(tick, sure int64, bound uint64) {
 }
 
 const (
-	// parked is the coarse tick of a track whose time nobody keeps: later than
+	// parked is the coarse tick of a track without a ticker: later than
 	// any block.
 	parked = math.MaxInt64
 
@@ -137,7 +137,7 @@ func (g *Generator) publishCoarse(t *track, tick int64, before, after, bound uin
 	}
 }
 
-// halt sends all takers to the slow path until somebody publishes again.
+// halt sends all takers to the slow path until a call publishes again.
 func (t *track) halt() {
 	t.coarse.Store(parked)
 	t.limit.Store(0)

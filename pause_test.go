@@ -34,7 +34,7 @@ func (w *paced) Now() time.Time {
 
 func (w *paced) Wait(d time.Duration, _ ...<-chan struct{}) int {
 	if w.waits = append(w.waits, d); d < 0 || len(w.waits) > 50 {
-		w.t.Fatalf("a wait without an end, after those of %v", w.waits)
+		w.t.Fatalf("a wait without an end, after waits of %v", w.waits)
 	}
 	w.at = w.at.Add(d)
 	return w.during(d)

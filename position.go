@@ -57,7 +57,7 @@ type track struct {
 	// Of an exact generator: until this elapsed time the tick of the limit is
 	// current.
 	sure   atomic.Int64
-	coarse atomic.Int64  // of a coarse one: the current tick after from as of the last look; parked when nobody looks
+	coarse atomic.Int64  // of a coarse one: the tick after from at the last look; parked when no ticker looks
 	pubPos atomic.Uint64 // of a coarse one: the word at the last look
 	pubNs  atomic.Int64  // and its time
 

@@ -7,7 +7,7 @@ import (
 	"github.com/snowfence/snowfence/internal/clock"
 )
 
-// A quotient that is wrong by one would be a tick of somebody else, or an ID twice. All
+// A quotient that is wrong by one would be a tick of another grant, or an ID twice. All
 // spans up to 10 bits and those around powers of two; positions around each multiple that
 // matters, up to the highest that can be granted.
 func TestReciprocalIsExact(t *testing.T) {
@@ -46,7 +46,7 @@ func TestReciprocalIsExact(t *testing.T) {
 	}
 }
 
-// The IDs of a generator, one by one, are those of its positions by division.
+// The IDs of a generator, one by one, are its positions taken apart by division.
 func TestLinearIDsAreThoseOfPieces(t *testing.T) {
 	for _, spec := range []string{
 		"drift", "time=47,node=6,seq=10,epoch=2020-02-19T18:20:02Z,first=5",

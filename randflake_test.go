@@ -31,7 +31,7 @@ func TestRandflakeWholeLife(t *testing.T) {
 }
 
 // Encrypted generators make what their raw ones would: decrypted, IDs are unique, inside
-// the grant, and those of one caller increase.
+// the grant, and the IDs of one caller increase.
 func TestEncryptedGenerator(t *testing.T) {
 	specs := []string{
 		"randflake", "time=40,node=2,seq=21,cipher=sparx", "twitter,cipher=ff1",

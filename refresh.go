@@ -144,7 +144,7 @@ func (g *Generator) install(gr Grant, revoked int64) (again bool, err error) {
 	}
 	start := gr.From
 	if g.scheme.rollBits == 0 || old.overlaps(gr) {
-		// Order: IDs of the new grant come after those of the old one, whatever
+		// Order: IDs of the new grant come after IDs of the old one, whatever
 		// its node. Uniqueness needs only From.
 		start = max(start, old.seal())
 	}
@@ -171,7 +171,7 @@ func (g *Generator) askAhead(t *track, tick int64, pos uint64) {
 		return
 	}
 	g.mu.Lock()
-	if t.soft.Load() != soft { // somebody was here, or it was raised
+	if t.soft.Load() != soft { // another call was here, or it was raised
 		g.mu.Unlock()
 		return
 	}

@@ -124,7 +124,7 @@ func TestAsksAheadOnceAndNotPastTheEnd(t *testing.T) {
 }
 
 // Two calls that need a grant share one question. After Close, and after another grant
-// came into use, nobody is asked.
+// came into use, the fence is not asked.
 func TestOneQuestionAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)

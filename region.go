@@ -23,7 +23,7 @@ type Region struct {
 
 // RegionOf returns all that nodes of a layout can make: its sequence numbers, those
 // below its first too, which original libraries make after the clock stepped back,
-// and all of its ticks. The zero range means all nodes. Errors are those of [Meet].
+// and all of its ticks. The zero range means all nodes. Errors are as of [Meet].
 func RegionOf(l Layout, nodes NodeRange) (Region, error) {
 	s, err := NewScheme(l.decrypted())
 	if err != nil {

@@ -82,7 +82,7 @@ func (o *obstacle) error(t *track, waited time.Duration, cause error) error {
 	return &WaitError{Reason: reason, Node: node, Waited: waited, Missing: o.wait, Behind: o.behind, Cause: cause}
 }
 
-// lookAgain bounds one wait for the clock, because somebody may set it right.
+// lookAgain re-checks the clock while a call waits for it, in case the clock is corrected.
 const lookAgain = 50 * time.Millisecond
 
 // pause waits for what removes the obstacle. over means that waiting cannot help
@@ -151,7 +151,7 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 		stall(afterWord)
 		if n == 1 && w == pos {
 			if pos = t.word.Add(1) - 1; pos >= bound {
-				break // others were faster: this position is lost, and nobody else gets it
+				break // others were faster: this position is lost: no call gets it
 			}
 			count = 1
 			break
@@ -167,7 +167,7 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 	}
 	stall(afterTake)
 	if count == 0 {
-		t.halt() // or whoever tries again and again without waiting carries the word away
+		t.halt() // or a caller that retries without waiting carries the word away
 		why = g.obstacle(t, tick, now, end)
 		why.corrections = corrections
 		return t, 0, 0, why

@@ -96,7 +96,7 @@ func TestPublish(t *testing.T) {
 		{119, 99, 25 * 16, 20 * 16},
 		{120, 99, 25 * 16, 7},
 		{125, 99, 25 * 16, 7},
-		{100, 0, 16, 7}, // nobody knows how long the tick lasts
+		{100, 0, 16, 7}, // the length of the tick is unknown
 	} {
 		tr := &track{from: 100, span: 16}
 		tr.soft.Store(20)
@@ -145,7 +145,7 @@ func TestAttempt(t *testing.T) {
 			from := s.Layout().TickOf(clock.wall)
 			f := newScript(s, Grant{Node: 1, From: from, Until: from + until})
 			g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: c.lead, Coarse: coarse, MaxWait: -1})
-			g.ticking.Store(true) // no ticker: nobody else moves the word
+			g.ticking.Store(true) // no ticker: nothing else moves the word
 			tr := g.cur.Load()
 			tr.word.Store(c.word)
 			clock.advance(time.Duration(c.tick) * time.Millisecond)

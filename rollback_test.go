@@ -116,7 +116,7 @@ func TestSwitchRollback(t *testing.T) {
 	const span = 16
 	s := testScheme(t, "time=40,node=3,rollback=2,seq=4")
 	for name, c := range map[string]struct {
-		word, next, last uint64 // the present value's, the next one's, and that of the two others
+		word, next, last uint64 // of the present value, of the next one, and of the two others
 		tick             int64
 		want             int // by how many values it moves
 	}{

@@ -86,7 +86,7 @@ func (s *Scheme) Layout() Layout {
 }
 
 // Fingerprint names all that gives an ID its meaning: the layout, and the secret if
-// there can be only one. Stores and state files keep it, so that nobody continues
+// there can be only one. Stores and state files keep it, so that no program continues
 // with another scheme. Secrets of a layout with a key field come and go: see KeyIDs.
 func (s *Scheme) Fingerprint() string {
 	if len(s.keyIDs) == 1 && s.keyBits == 0 {

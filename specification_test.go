@@ -89,7 +89,7 @@ func TestSpecificationOfLayouts(t *testing.T) {
 	}
 }
 
-// scheme returns that of a spec. An empty text is a secret that is gone.
+// scheme returns the scheme of a spec. An empty text is a secret that is gone.
 func scheme(t *testing.T, spec string, secrets []string) *snowfence.Scheme {
 	t.Helper()
 	l, err := snowfence.ParseLayout(spec)

@@ -36,7 +36,7 @@ func (l *ledger) Bind(seal func() int64) (func(), error) {
 		return nil, ErrBound
 	}
 	l.bound, l.seal = true, seal
-	l.have = false // what nobody gave back runs out by itself
+	l.have = false // what was not given back runs out by itself
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// scene is what a schedule plays: callers, somebody who takes the grant away under their
-// hands, and a clock.
+// scene is what a schedule plays: callers, a fence that revokes the
+// grant under their hands, and a clock.
 type scene struct {
 	g     *Generator
 	l     *ledger

@@ -23,11 +23,11 @@ type conductor struct {
 	mu     sync.Mutex
 	actors []*player
 	byID   map[uint64]*player
-	free   bool // nobody stops any more
-	stuck  bool // somebody waits for a mutex, and synctest's time stands still for that
+	free   bool // no goroutine stops any more
+	stuck  bool // a goroutine waits for a mutex, and synctest's time stands still for that
 
 	calm int             // goroutines when all were last seen to wait, plus those done by then
-	seen *[numPoints]int // how often somebody was stopped there while others ran
+	seen *[numPoints]int // how often a goroutine was stopped there while others ran
 }
 
 // player is one goroutine: of the test, or one that the generator started and that
@@ -221,7 +221,7 @@ func goid() uint64 {
 }
 
 // schedules plays scene under every schedule with at most the given number of
-// preemptions: places where somebody who could go on is stopped for somebody else. It
+// preemptions: places where a goroutine that could go on is stopped for another. It
 // returns how many that were.
 func schedules(t *testing.T, preemptions int, scene func(t *testing.T, choices []int) []decision) (count int) {
 	type prefix struct {

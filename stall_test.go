@@ -124,7 +124,7 @@ func TestStallSchedules(t *testing.T) {
 	t.Logf("%d schedules in all; stopped at the points %v times", total, seen)
 	for p, n := range seen {
 		if n == 0 && played == len(scenes) {
-			t.Errorf("nobody was ever stopped at point %d", p)
+			t.Errorf("no goroutine was ever stopped at point %d", p)
 		}
 	}
 }

@@ -25,8 +25,8 @@ func once(t *testing.T, at point, f func()) (came *bool) {
 	return came
 }
 
-// A call that comes to the word when others took the last position of the tick gets none, and not
-// that of the next tick.
+// A call that comes to the word when others took the last position of the tick gets no position,
+// not even of the next tick.
 func TestStalledBeforeTheLastPosition(t *testing.T) {
 	for _, c := range []struct {
 		at     point

@@ -16,7 +16,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// version is that of the keys and values below the prefix.
+// version is the version of the keys and values below the prefix.
 const version = "2"
 
 // seen is what answers said of the server. An operation that learns of another store fails,
@@ -108,12 +108,12 @@ func (s *Store) ready(ctx context.Context) (seen, error) {
 		found := idVersionOf(resp.Responses[0].GetResponseRange())
 		switch {
 		case s.looks && (found == idVersion{} || now.rolledBack):
-			return seen{}, fmt.Errorf("etcdstore: nobody has used the keys below %q, or they were rolled back: %w",
+			return seen{}, fmt.Errorf("etcdstore: the keys below %q were never used, or they were rolled back: %w",
 				string(s.keys), store.ErrReadOnly)
 		case found == idVersion{}:
 			absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
 			resp, err = s.kv.Txn(ctx).If(absent).Then(put, get).Else(get).Commit()
-		case now.rolledBack && found == now.id: // nobody else has changed it yet
+		case now.rolledBack && found == now.id: // no other process has changed it yet
 			resp, err = s.kv.Txn(ctx).If(s.same(found)...).Then(put, get).Else(get).Commit()
 		}
 	}
@@ -122,7 +122,7 @@ func (s *Store) ready(ctx context.Context) (seen, error) {
 	}
 	last := resp.Responses[len(resp.Responses)-1].GetResponseRange()
 	if len(last.Kvs) == 0 {
-		return seen{}, fmt.Errorf("etcdstore: the key %q vanished: somebody deletes it", key)
+		return seen{}, fmt.Errorf("etcdstore: the key %q vanished: another program deletes it", key)
 	}
 	id := idVersionOf(last)
 	if v, _, _ := strings.Cut(id.value, " "); v != version {
@@ -152,7 +152,7 @@ func (s *Store) observe(before seen, h *pb.ResponseHeader, id idVersion) error {
 	switch {
 	case h.ClusterId != before.cluster:
 		err = fmt.Errorf("etcdstore: the cluster %x answered where %x had: it was restored from a snapshot, or "+
-			"the endpoints are those of two clusters", h.ClusterId, before.cluster)
+			"the endpoints belong to two clusters", h.ClusterId, before.cluster)
 	case h.Revision < before.revision:
 		err = fmt.Errorf("etcdstore: the cluster went back from revision %d to %d: its data was rolled back",
 			before.revision, h.Revision)
@@ -165,7 +165,7 @@ func (s *Store) observe(before seen, h *pb.ResponseHeader, id idVersion) error {
 		return nil
 	}
 	if now.cluster == before.cluster && now.id == before.id {
-		now.ready = false // unless somebody else has seen to it
+		now.ready = false // unless another call did it
 	}
 	return err
 }

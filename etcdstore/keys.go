@@ -23,7 +23,7 @@ func (p keyspace) record(k store.Key) string {
 	return string(p) + "r/" + escape(k.Namespace) + "/" + store.NodeText(k.Node)
 }
 
-// records returns how the keys of a namespace begin, and the range of those of the nodes.
+// records returns how the keys of a namespace begin, and the range of its nodes' keys.
 func (p keyspace) records(namespace string, nodes snowfence.NodeRange) (base, from, end string) {
 	base = string(p) + "r/" + escape(namespace) + "/"
 	return base, base + store.NodeText(nodes.From), base + store.NodeText(nodes.Until)

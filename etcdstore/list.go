@@ -87,7 +87,7 @@ func (l *listing) nodes(
 	}
 }
 
-// heads jumps from the first key of a namespace to that of the next, and orders the names by
+// heads jumps from the first key of a namespace to the next one's, and orders the names by
 // their bytes, as their escaped form does not.
 func (l *listing) heads(ctx context.Context) ([]store.Record, error) {
 	var out []store.Record

@@ -11,7 +11,7 @@ import (
 
 // Open leases a node from a cluster and returns a generator on it. It makes the
 // namespace "default" where it is missing. Closing the generator ends the lease. Nil
-// options are good for most. For another prefix or timeout give the Store of [New] to
+// options use the defaults. For another prefix or timeout give the Store of [New] to
 // lease.Generator.
 func Open(ctx context.Context, c *clientv3.Client, o *lease.Options) (*snowfence.Generator, error) {
 	st, err := New(c, nil)

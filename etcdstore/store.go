@@ -83,7 +83,7 @@ type Options struct {
 	Timeout time.Duration
 
 	// ReadOnly makes the store change nothing, for tools that look at the store of others. It is
-	// an error of all methods where nobody has used the prefix yet.
+	// an error of all methods where the prefix was never used.
 	ReadOnly bool
 }
 
@@ -98,7 +98,7 @@ type Store struct {
 	looks   bool         // Options.ReadOnly
 	limit   atomic.Int64 // operations that the server allows in a transaction
 
-	preparing chan struct{} // holds a value while somebody finds out the identity
+	preparing chan struct{} // holds a value while a call finds out the identity
 	mu        sync.Mutex    // guards what follows
 	seen      seen
 }

@@ -18,19 +18,30 @@ import (
 
 const tables = `CREATE TABLE orders (id bigint PRIMARY KEY, parent bigint, users bigint[], name text)`
 
+func insertOrder(ctx context.Context, db *sql.DB, ids *snowfence.Generator) (snowfence.ID, error) {
+	id, err := ids.Next(ctx)
+	if err != nil {
+		return 0, err
+	}
+	_, err = db.ExecContext(ctx, `INSERT INTO orders (id, parent) VALUES ($1, $2)`, id, nil)
+	return id, err
+}
+
+func parentOf(ctx context.Context, db *sql.DB, id snowfence.ID) (sql.Null[snowfence.ID], error) {
+	var parent sql.Null[snowfence.ID] // an ID alone refuses NULL
+	err := db.QueryRowContext(ctx, `SELECT parent FROM orders WHERE id = $1`, id).Scan(&parent)
+	return parent, err
+}
+
 func testSQL(t *testing.T, url string) {
 	ctx, db, ids := t.Context(), openSQL(t, url), newIDs(t)
 	_, err := db.ExecContext(ctx, tables)
 	check(t, err)
 
-	id, err := ids.Next(ctx)
+	id, err := insertOrder(ctx, db, ids)
 	check(t, err)
-	_, err = db.ExecContext(ctx, `INSERT INTO orders (id, parent) VALUES ($1, $2)`, id, nil)
+	parent, err := parentOf(ctx, db, id)
 	check(t, err)
-	var parent sql.Null[snowfence.ID] // an ID alone refuses NULL
-	err = db.QueryRowContext(ctx, `SELECT parent FROM orders WHERE id = $1`, id).Scan(&parent)
-	check(t, err)
-
 	if parent.Valid {
 		t.Errorf("parent is %v", parent)
 	}
@@ -52,6 +63,20 @@ func testSQL(t *testing.T, url string) {
 	}
 }
 
+func copyOrders(ctx context.Context, conn *pgx.Conn, orders []snowfence.ID) error {
+	rows := pgx.CopyFromSlice(len(orders), func(i int) ([]any, error) { return []any{orders[i], orders[0]}, nil })
+	_, err := conn.CopyFrom(ctx, pgx.Identifier{"orders"}, []string{"id", "parent"}, rows)
+	return err
+}
+
+func findOrders(ctx context.Context, conn *pgx.Conn, orders []snowfence.ID) ([]snowfence.ID, error) {
+	rows, err := conn.Query(ctx, `SELECT id FROM orders WHERE id = ANY($1) ORDER BY id`, orders)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[snowfence.ID])
+}
+
 func testPgx(t *testing.T, url string) {
 	ctx, conn, ids := t.Context(), connect(t, url), newIDs(t)
 	_, err := conn.Exec(ctx, tables)
@@ -60,12 +85,8 @@ func testPgx(t *testing.T, url string) {
 	rows := make([]snowfence.ID, 1000)
 	_, err = ids.Fill(ctx, rows)
 	check(t, err)
-	_, err = conn.CopyFrom(ctx, pgx.Identifier{"orders"}, []string{"id", "parent"},
-		pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{rows[i], rows[0]}, nil }))
-	check(t, err)
-	found, err := conn.Query(ctx, `SELECT id FROM orders WHERE id = ANY($1) ORDER BY id`, rows[:10])
-	check(t, err)
-	few, err := pgx.CollectRows(found, pgx.RowTo[snowfence.ID])
+	check(t, copyOrders(ctx, conn, rows))
+	few, err := findOrders(ctx, conn, rows[:10])
 	check(t, err)
 
 	if !slices.Equal(few, rows[:10]) {
@@ -88,6 +109,18 @@ func testPgx(t *testing.T, url string) {
 	}
 }
 
+func openPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
+		pgxid.Register(c.TypeMap())
+		return nil
+	}
+	return pgxpool.NewWithConfig(ctx, config)
+}
+
 // pgx could not write an ID into a column of text: "cannot find encode plan".
 func testPgxText(t *testing.T, url string) {
 	ctx, ids := t.Context(), newIDs(t)
@@ -106,13 +139,7 @@ func testPgxText(t *testing.T, url string) {
 	_, err = conn.Exec(ctx, `DELETE FROM texts`)
 	check(t, err)
 
-	config, err := pgxpool.ParseConfig(url)
-	check(t, err)
-	config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
-		pgxid.Register(c.TypeMap())
-		return nil
-	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	pool, err := openPool(ctx, url)
 	check(t, err)
 	defer pool.Close()
 	_, err = pool.Exec(ctx, insert, OrderID(id), id) // as decimal numbers
@@ -167,27 +194,37 @@ func testPgxTextSQL(t *testing.T, url string) {
 	}
 }
 
+type orderRow struct {
+	ID     snowfence.ID
+	Parent *snowfence.ID
+}
+
+func addOrder(ctx context.Context, db *sqlx.DB, id snowfence.ID) error {
+	_, err := db.NamedExecContext(ctx, `INSERT INTO orders (id, parent) VALUES (:id, :parent)`, orderRow{ID: id})
+	return err
+}
+
+func ordersIn(ctx context.Context, db *sqlx.DB, ids []snowfence.ID) (rows []orderRow, err error) {
+	query, args, err := sqlx.In(`SELECT id, parent FROM orders WHERE id IN (?)`, ids)
+	if err != nil {
+		return nil, err
+	}
+	err = db.SelectContext(ctx, &rows, db.Rebind(query), args...)
+	return rows, err
+}
+
 func testSqlx(t *testing.T, url string) {
 	ctx, ids := t.Context(), newIDs(t)
 	db := sqlx.NewDb(openSQL(t, url), "pgx")
 	_, err := db.ExecContext(ctx, tables)
 	check(t, err)
 
-	type row struct {
-		ID     OrderID
-		Parent *snowfence.ID
-	}
 	id, err := ids.Next(ctx)
 	check(t, err)
-	_, err = db.NamedExecContext(ctx, `INSERT INTO orders (id, parent) VALUES (:id, :parent)`, row{ID: OrderID(id)})
+	check(t, addOrder(ctx, db, id))
+	rows, err := ordersIn(ctx, db, []snowfence.ID{id, 2})
 	check(t, err)
-	query, args, err := sqlx.In(`SELECT id, parent FROM orders WHERE id IN (?)`, []OrderID{OrderID(id), 2})
-	check(t, err)
-	var rows []row
-	err = db.SelectContext(ctx, &rows, db.Rebind(query), args...)
-	check(t, err)
-
-	if len(rows) != 1 || rows[0].ID != OrderID(id) || rows[0].Parent != nil {
+	if len(rows) != 1 || rows[0].ID != id || rows[0].Parent != nil {
 		t.Errorf("read %+v", rows)
 	}
 }

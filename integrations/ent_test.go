@@ -28,7 +28,7 @@ func testEnt(t *testing.T, url string) {
 			"-droprequire=" + module + "/test",
 		},
 		{"get", "entgo.io/ent@v0.14.5", "entgo.io/ent/cmd/ent@v0.14.5"},
-		{"run", "entgo.io/ent/cmd/ent", "generate", "./schema", "--target", "./entdb"},
+		{"run", "entgo.io/ent/cmd/ent", "generate", "./schema", "--target", "./ent"},
 		{"test", "-count=1", "."},
 	} {
 		cmd := exec.Command("go", args...)

@@ -13,17 +13,22 @@ import (
 	"github.com/snowfence/snowfence/integrations/internal/shop"
 )
 
+func createOrder(ctx context.Context, queries *shop.Queries, ids *snowfence.Generator) (snowfence.ID, error) {
+	id, err := ids.Next(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return id, queries.CreateOrder(ctx, shop.CreateOrderParams{ID: id, Name: "first"})
+}
+
 func testSqlc(t *testing.T, url string) {
 	ctx, conn, ids := t.Context(), connect(t, url), newIDs(t)
 	_, err := conn.Exec(ctx, shop.Schema)
 	check(t, err)
 
 	queries := shop.New(conn)
-	id, err := ids.Next(ctx)
+	id, err := createOrder(ctx, queries, ids)
 	check(t, err)
-	err = queries.CreateOrder(ctx, shop.CreateOrderParams{ID: id, Name: "first"})
-	check(t, err)
-
 	got, err := queries.GetOrder(ctx, id)
 	if err != nil || got.ID != id || got.Parent != nil || got.Name != "first" {
 		t.Errorf("read %+v, %v", got, err)

@@ -2,6 +2,8 @@ package integrations
 
 import (
 	"encoding/json"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -37,13 +39,20 @@ func TestBSON(t *testing.T) {
 	}
 }
 
+func orderJSON(id snowfence.ID) ([]byte, error) {
+	message := &orderpb.Order{Id: int64(id)}
+	return protojson.Marshal(message) // {"id":"249887800817025024"}
+}
+
 func TestProtobuf(t *testing.T) {
 	id := snowfence.ID(-249887800817025024)
-
+	if text, err := orderJSON(-id); err != nil || !strings.Contains(string(text), `"249887800817025024"`) {
+		t.Errorf("%s, %v", text, err)
+	}
 	message := &orderpb.Order{Id: int64(id), Parts: []int64{int64(id), 1}}
 	data, err := proto.Marshal(message)
 	check(t, err)
-	text, err := protojson.Marshal(message) // "id":"-249887800817025024", as JSON has it
+	text, err := protojson.Marshal(message)
 	check(t, err)
 
 	var back orderpb.Order
@@ -58,6 +67,42 @@ func TestProtobuf(t *testing.T) {
 	check(t, json.Unmarshal(text, &fromJSON))
 	if fromJSON.ID != id || fromJSON.Parts[1] != 1 || !strings.Contains(string(text), `"-249887800817025024"`) {
 		t.Errorf("%s is read as %+v", text, fromJSON)
+	}
+}
+
+// orderOut is an order as JSON, and orderNumber for clients that read numbers of 64 bits.
+type orderOut struct {
+	ID     snowfence.ID  `json:"id"`
+	Parent *snowfence.ID `json:"parent,omitempty"`
+}
+
+type orderNumber struct {
+	ID int64 `json:"id"`
+}
+
+// The schema of the page takes what an ID is written as, and the number of the older clients is the
+// same one.
+func TestSchema(t *testing.T) {
+	const id snowfence.ID = 249887800817025024
+	schema, err := os.ReadFile("internal/openapi/id.yaml")
+	check(t, err)
+	pattern := regexp.MustCompile(`pattern: '(.*)'`).FindSubmatch(schema)
+	if pattern == nil {
+		t.Fatalf("%s", schema)
+	}
+	ids := regexp.MustCompile(string(pattern[1]))
+	for text, want := range map[string]bool{
+		id.String(): true, "0": true, "9223372036854775807": true, "": false, "x": false, "1.5": false, "1e3": false,
+	} {
+		if ids.MatchString(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+	text, err := json.Marshal(orderOut{ID: id})
+	number, numberErr := json.Marshal(orderNumber{ID: int64(id)})
+	if err != nil || numberErr != nil || string(text) != `{"id":"249887800817025024"}` ||
+		string(number) != `{"id":249887800817025024}` {
+		t.Errorf("%s, %s, %v, %v", text, number, err, numberErr)
 	}
 }
 

@@ -20,7 +20,7 @@ type Config struct {
 	Server     string // its URL
 	ServerName string // in its certificate, if that is not the host of the URL
 	Namespace  string // of the cluster, in which the objects are
-	CA         []byte // certificates in PEM; nil means those of the system
+	CA         []byte // certificates in PEM; nil means the system's
 
 	// Token returns the bearer token. It is called before each request, because tokens of pods
 	// change every hour. Nil means no token.

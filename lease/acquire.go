@@ -72,7 +72,7 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 		if !errors.Is(err, store.ErrLost) {
 			return g, err
 		}
-		// Somebody else was faster, or the store was rolled back after the read.
+		// Another process was faster, or the store was rolled back after the read.
 		if err := c.diagnose(ctx); err != nil {
 			return none, err
 		}
@@ -119,7 +119,7 @@ func (c *storeClaim) fixedBlock(
 	return rs, nil
 }
 
-// take acquires the block of these records; [ErrLost] means that somebody was faster.
+// take acquires the block of these records; [ErrLost] means that another process was faster.
 func (c *storeClaim) take(
 	ctx context.Context, ns Namespace, rs []store.Record, now time.Time,
 ) (none snowfence.Grant, _ error) {
@@ -202,7 +202,7 @@ func (c *storeClaim) settleAcquire(ctx context.Context) (none snowfence.Grant, _
 	}
 	for _, r := range stored {
 		if !h.unanswered[r.Nonce] {
-			// Not written, or taken by somebody else.
+			// Not written, or taken by another process.
 			// A late write of ours runs out by itself.
 			if err := c.abandonAcquire(ctx); err != nil {
 				return none, err

@@ -18,7 +18,7 @@ func TestFirstRepeatsWhatWasLost(t *testing.T) {
 			left := lost
 			g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 				if left--; left >= 0 && ws[0].New.Node == 5 {
-					g.change(5, func(r *store.Record) { r.Revision++ }) // somebody else was faster
+					g.change(5, func(r *store.Record) { r.Revision++ }) // another process was faster
 				}
 				return do(ws)
 			}

@@ -208,7 +208,7 @@ func TestRecordOfALaterGeneration(t *testing.T) {
 }
 
 // An unanswered acquisition counts if it was written, after a renewal.
-// If not, or if somebody else came since, the node is acquired again.
+// If not, or if another process came since, the node is acquired again.
 func TestSettle(t *testing.T) {
 	for name, c := range map[string]struct {
 		written bool

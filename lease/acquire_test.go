@@ -124,7 +124,7 @@ func others(g *stage, node int64) {
 	g.change(node, func(r *store.Record) { r.Holder, r.Revision, r.Until = "other.1", 8, g.tick(time.Hour) })
 }
 
-// If somebody else was faster, the next free node is tried. If
+// If another process was faster, the next free node is tried. If
 // the store was rolled back instead, the floor is raised first.
 func TestAcquireAfterALoss(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -132,9 +132,9 @@ func TestAcquireAfterALoss(t *testing.T) {
 		generation int64 // of the namespace afterwards
 		want       error
 	}{
-		"somebody else":    {others, 1, nil},
+		"another process":  {others, 1, nil},
 		"a store set back": {func(g *stage, node int64) { g.change(node, func(r *store.Record) { r.Revision = 6 }) }, 2, nil},
-		"nobody knows": {func(g *stage, node int64) {
+		"no answer says": {func(g *stage, node int64) {
 			g.change(node, func(r *store.Record) { r.Revision = 8 })
 			g.st.onGet = func([]store.Key) error { g.st.onGet = nil; return errSilent }
 		}, 1, errSilent},

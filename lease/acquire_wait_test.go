@@ -22,7 +22,7 @@ func (r *reads) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 	return r.Store.Get(ctx, keys)
 }
 
-// All nodes are vetoed, so nobody knows when one frees. Open then asks a few times a
+// All nodes are vetoed, so it is unknown when one frees. Open then asks a few times a
 // second, not all the time.
 func TestWaitingForAVetoedNodeIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

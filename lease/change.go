@@ -20,7 +20,7 @@ import (
 // earlier region of the namespace ([Region]). Otherwise the error
 // matches [ErrRefused] and says which ID, and the namespace stays as it was. No
 // store tells programs that have a number of the old layout by hand: stop them
-// before, and start those of the new one after the time of Namespace.Floor. If ctx
+// before, and start programs of the new one after the time of Namespace.Floor. If ctx
 // ends or the store fails half-way, nothing is granted until you call
 // Change again. Each step can be repeated. A wrong clock is an [ErrSkew].
 //

@@ -9,7 +9,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Which nodes can be leased after a change: those that the change names, or those of before, where
+// Which nodes can be leased after a change: those that the change names, or the earlier ones, where
 // the layout has them.
 func TestNodesAfterAChange(t *testing.T) {
 	layout := func(bits string) snowfence.Layout {

@@ -32,7 +32,7 @@ func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time
 	if err != nil {
 		return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
 	}
-	if id != ns.Identity { // it lost grants, and nobody has raised the floor yet
+	if id != ns.Identity { // it lost grants, and the floor is not raised yet
 		floor = max(floor, ns.above(old, now))
 	}
 	layout := c.scheme.Layout()

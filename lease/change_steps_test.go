@@ -89,7 +89,7 @@ func TestChangeThatWasInterrupted(t *testing.T) {
 	}
 }
 
-// Who changes a namespace at the same time as somebody else looks again; any other error ends the
+// A change that meets another change of the namespace reads it again; any other error ends the
 // change.
 func TestChangeWithoutAnswers(t *testing.T) {
 	few := nodes(0, 5)
@@ -237,7 +237,7 @@ func TestStartOfAChangedLayout(t *testing.T) {
 	}
 }
 
-// tick is that of the time, in the layout of the stage's lease.
+// tick returns the tick of a time, in the layout of the stage's lease.
 func (g *stage) tick(later time.Duration) int64 { return g.l.ticks.layout.TickOf(g.now.Add(later)) }
 
 // A layout whose time begins later starts with its first tick.

@@ -41,7 +41,7 @@ func TestChangeKeepsNumbersGivenByHand(t *testing.T) {
 		if err != nil || ns.Nodes != (snowfence.NodeRange{Until: 32}) {
 			t.Fatalf("another layout: %+v, %v", ns, err)
 		}
-		// Nobody ever leased a node, and still the first layout was in use, by hand.
+		// No node was ever leased, and still the first layout was in use, by hand.
 		if len(ns.History()) != 1 || ns.History()[0].Until <= last.Tick ||
 			newScheme(t, b).Layout().TimeOf(ns.Floor).Before(last.Time) {
 			t.Errorf("an ID of tick %d was made by hand, and the past is %+v", last.Tick, ns.History())

@@ -99,7 +99,7 @@ func TestFromStaticToLeased(t *testing.T) {
 		fleet := []*running{static(t, s, 0, 0), static(t, s, 1, 0), static(t, s, 2, 0), static(t, s, 3, 4*time.Second)}
 		run(fleet, 200)
 
-		// 1. A namespace in which only numbers can be leased that nobody was given.
+		// 1. A namespace in which only numbers can be leased that no program was given.
 		if _, err := lease.Namespaces(st).Create(t.Context(), "default", s,
 			&lease.NamespaceOptions{Nodes: snowfence.NodeRange{From: 30, Until: 64}}); err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func TestFromStaticToLeased(t *testing.T) {
 			}
 			run(fleet, 50)
 		}
-		// 3. Nobody has a number given by hand any more: they become leasable, above what
+		// 3. No program has a number given by hand any more: they become leasable, above what
 		//    they were used for.
 		if _, err := lease.Namespaces(st).Change(t.Context(), "default", nil, &lease.NamespaceOptions{
 			Nodes: snowfence.NodeRange{Until: 64}, Unused: last.Add(time.Millisecond),

@@ -67,7 +67,7 @@ func pin(ctx context.Context, st store.Store, namespace string) (unpin func(), e
 
 // noteSend notes how long a node is kept for us if the
 // coming write arrives. It notes before it looks at ctx, so
-// whoever ended ctx and reads kept knows of every write.
+// the goroutine that ended ctx and reads kept knows of every write.
 func (s *setup) noteSend(ctx context.Context, node, until int64) error {
 	before := s.kept.Load()
 	if before == nil || until > before.until {
@@ -183,7 +183,7 @@ func (o *offers) known() bool {
 	return o.read
 }
 
-// owed is a grant that nobody uses any more, to be given back
+// owed is a grant that is not used any more, to be given back
 // while the lease has its hold. All its IDs have ticks below used.
 //
 // Invariant: nothing of the grant is handed out after owed was set (spent). Node and from tell it

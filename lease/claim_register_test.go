@@ -64,7 +64,7 @@ func TestOtherStoreRaisesTheFloorFirst(t *testing.T) {
 	g.must(err)
 	want := g.l.ticks.layout.TickOf(g.now.Add(time.Hour+30*time.Second)) + 3
 	if ns.Identity != "two" || ns.Floor != want || ns.Generation != 2 || ns.MaxTTL != time.Hour {
-		t.Errorf("the floor is to be %d: %+v", want, ns)
+		t.Errorf("the floor must be %d: %+v", want, ns)
 	}
 }
 

@@ -257,7 +257,7 @@ func (w watcher) Err() error {
 	return context.Canceled
 }
 
-// A write is noted before its context is looked at. So whoever
+// A write is noted before its context is looked at. So the goroutine that
 // ends that context and then reads kept knows of every write
 // that is sent. A write that is not sent leaves no note.
 func TestNotedBeforeItIsSent(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// stuck is a store that answers nobody while it is stuck, not even
+// stuck is a store that answers no call while it is stuck, not even
 // when their ctx ends. It carries out a write of that time afterwards.
 type stuck struct {
 	store.Store
@@ -55,7 +55,7 @@ func (s *stuck) Swap(_ context.Context, writes []store.Write) []error {
 	return s.Store.Swap(context.Background(), writes)
 }
 
-// vacant checks that the only node of a store is nobody's and free from the tick after
+// vacant checks that the only node of a store has no holder and is free from the tick after
 // the last ID on.
 func vacant(t *testing.T, st store.Store, s *snowfence.Scheme, last snowfence.ID) {
 	t.Helper()
@@ -335,7 +335,7 @@ func TestShutdownOfAnAcquisitionWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// A grant that somebody took without a generator may be used up. It
+// A grant that was taken without a generator may be used up. It
 // is not given back as free, whatever the earlier generator did.
 func TestCloseKnowsWhatItDoesNotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

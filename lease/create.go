@@ -33,8 +33,8 @@ type NamespaceOptions struct {
 	// leased are refused, and a change of layout assumes now.
 	Unused time.Time
 
-	// Force has [Operator.Change] skip the proof, for namespaces of which nobody kept
-	// an ID. The namespace remembers the layout all the same.
+	// Force has [Operator.Change] skip the proof, for namespaces whose IDs were
+	// all thrown away. The namespace remembers the layout all the same.
 	Force bool
 }
 
@@ -116,7 +116,7 @@ func (op Operator) Create(
 			continue
 		case layout.TickOf(now) > s.MaxTick():
 			return Namespace{}, invalidf("lease: namespace %q: the time of the layout ran out on %v: "+
-				"nobody could make an ID (%w)",
+				"no program could make an ID (%w)",
 				name, layout.TimeOf(s.MaxTick()).Format(time.RFC3339), snowfence.ErrLifetime)
 		}
 		next.Generation, next.State, next.Keys = ns.Generation+1, Active, keys

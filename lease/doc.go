@@ -22,7 +22,7 @@
 //     IDs are made up to the acknowledged Until. A write without a reply counts as done
 //     only if its own nonce is in the record, and is used only after one more
 //     acknowledged swap.
-//   - If somebody else wrote instead, the generator is sealed at once, before anything
+//   - If another process wrote instead, the generator is sealed at once, before anything
 //     else. Then the lease heals itself with another grant.
 //   - Give back: the holder seals its generator, and then lowers Until to the tick after
 //     the last one that it used. [Operator.Restore] lowers it for an operator, and remembers

@@ -24,7 +24,7 @@ var (
 	// ErrVetoed means that an operator, or Options.Check, does not want the node to be leased.
 	ErrVetoed = errors.New("the node is vetoed")
 
-	// ErrSkew means that the clock of this machine and that of the store differ by more
+	// ErrSkew means that the clocks of this machine and of the store differ by more
 	// than Options.MaxSkew.
 	ErrSkew = errors.New("the clock is off")
 

@@ -22,7 +22,7 @@ func twitter() *snowfence.Scheme {
 	return scheme
 }
 
-// A number that two processes have derived: the second is refused, and told who has it.
+// A number that two processes have derived: the second is refused, and the error names the holder.
 func ExampleOpen_guard() {
 	ctx, st, scheme := context.Background(), store.NewMemory(), twitter()
 	node, err := nodes.Find(ctx, scheme, nodes.Number(7)) // or nodes.FromOrdinal, nodes.FromIPv4, …

@@ -13,7 +13,7 @@ import (
 )
 
 // candidates yields the records of free blocks, until one is taken: the block held last,
-// that of the sticky file, the best of a probe, and then any. A lease that waits for a
+// the block of the sticky file, the best of a probe, and then any. A lease that waits for a
 // node looks at all of them once a ttl. An error ends the sequence.
 func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error] {
 	return func(yield func([]store.Record, error) bool) {

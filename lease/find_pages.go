@@ -61,7 +61,7 @@ func firsts(blocks []ranked) []int64 {
 
 // pages lists all records, from a random block on, and yields the free blocks of each page, the
 // best first: those with records, and in all at most n that were never leased. When all are
-// listed, the claim knows who has the nodes.
+// listed, the claim knows the holders.
 func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 	return func(yield func([]ranked, error) bool) {
 		c := f.c

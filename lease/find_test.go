@@ -103,8 +103,8 @@ func TestWaitForANode(t *testing.T) {
 	}
 }
 
-// A node can be leased if nobody else has it in the present layout,
-// and its grant would not begin much later than that of another node.
+// A node can be leased if it has no other holder in the present layout,
+// and its grant would not begin much later than another node's.
 func TestNodesThatAreTaken(t *testing.T) {
 	g, f := found(t, 0, 0)
 	f.now = g.l.ticks.layout.TickOf(g.now)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
@@ -34,7 +33,7 @@ const DefaultNamespace = "default"
 // to configure nothing. It makes [DefaultNamespace] if it is missing, and uses the
 // layout of a namespace that exists. Closing the generator ends the lease.
 //
-// Errors worth telling apart are those of [Open]. If the namespace has
+// Errors worth telling apart are the same as of [Open]. If the namespace has
 // another layout than Options.Layout, that is an [ErrMismatch].
 func Generator(ctx context.Context, st store.Store, o *Options) (*snowfence.Generator, error) {
 	var opts Options
@@ -43,9 +42,6 @@ func Generator(ctx context.Context, st store.Store, o *Options) (*snowfence.Gene
 	}
 	if opts.Namespace == "" {
 		opts.Namespace = DefaultNamespace
-	}
-	if opts.Logger == nil {
-		opts.Logger = store.Warnings(slog.Default())
 	}
 	if st == nil {
 		return nil, errors.New("lease: the Store is nil")
@@ -58,7 +54,12 @@ func Generator(ctx context.Context, st store.Store, o *Options) (*snowfence.Gene
 	if err != nil {
 		return nil, err
 	}
-	return l.Generator(snowfence.Config{Lead: opts.Lead, Spread: opts.Spread, Time: opts.Time})
+	return l.Generator(opts.config())
+}
+
+// config returns what the options say of a generator.
+func (o *Options) config() snowfence.Config {
+	return snowfence.Config{Lead: o.Lead, Spread: o.Spread, MaxWait: o.MaxWait, Time: o.Time}
 }
 
 // scheme returns the scheme of the namespace, and makes the namespace if allowed.

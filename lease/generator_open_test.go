@@ -107,7 +107,7 @@ func TestGeneratorSpread(t *testing.T) {
 	})
 }
 
-// TestGeneratorDeleted does not bring a namespace back that somebody deleted.
+// TestGeneratorDeleted does not bring a namespace back that an operator deleted.
 func TestGeneratorDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in2026()

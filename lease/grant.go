@@ -52,7 +52,7 @@ func (t ticks) grant(ns Namespace, rs []store.Record, now time.Time) (from, unti
 	for _, r := range rs {
 		from = max(from, floorOf(ns, r))
 	}
-	for range rs { // a skipped range of one record may end in that of another
+	for range rs { // skipped ranges of two records may overlap
 		for _, r := range rs {
 			var limit int64
 			if from, limit = skip(r, from); limit > 0 && limit <= t.layout.TickOf(now) {

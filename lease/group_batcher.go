@@ -29,7 +29,7 @@ type batcher[Q, A any] struct {
 	weigh func(Q) int
 
 	// clash reports whether a call cannot share a round trip that has taken these keys.
-	// Otherwise it takes those of the call. It is nil where all calls can share one.
+	// Otherwise it takes the keys of the call. It is nil where all calls can share one.
 	clash func(asked Q, taken map[store.Key]bool) bool
 
 	mu    sync.Mutex
@@ -52,7 +52,7 @@ type trip[Q, A any] struct {
 	calls   []*call[Q, A]
 	waiting int // callers who have not left
 	cancel  context.CancelFunc
-	slow    bool // it keeps nobody waiting, or has ended
+	slow    bool // no call waits for it, or it has ended
 }
 
 // ask waits for the answer to a call, until ctx ends.
@@ -87,7 +87,7 @@ func (l *batcher[Q, A]) ask(ctx context.Context, asked Q) (A, error) {
 	return none, fmt.Errorf("lease: waiting for the store, together with others: %w", ctx.Err())
 }
 
-// start sees to it that somebody works on the queue. mu is held.
+// start makes sure that a goroutine works on the queue. mu is held.
 func (l *batcher[Q, A]) start() {
 	if !l.busy {
 		l.busy = true
@@ -95,7 +95,7 @@ func (l *batcher[Q, A]) start() {
 	}
 }
 
-// run makes round trips until nobody waits.
+// run makes round trips until no call waits.
 func (l *batcher[Q, A]) run() {
 	for {
 		ctx, cancel := context.WithCancel(context.Background())

@@ -26,7 +26,7 @@ func newRounds() *rounds {
 	rs.batcher.weigh = func(n int) int { return n }
 	rs.batcher.do = func(ctx context.Context, asked []int) ([]int, error) {
 		if len(asked) == 0 {
-			panic("a round trip for nobody") // a loop that has no end
+			panic("a round trip without a call") // a loop that has no end
 		}
 		rs.mu.Lock()
 		rs.trips = append(rs.trips, fmt.Sprint(asked))
@@ -98,7 +98,7 @@ func TestRoundTripHasALimit(t *testing.T) {
 	}
 }
 
-// An error is that of all who shared the round trip, and of nobody else.
+// All calls of a round trip get its error, and no others do.
 func TestErrorOfARoundTrip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rs := newRounds()
@@ -111,7 +111,7 @@ func TestErrorOfARoundTrip(t *testing.T) {
 		rs.expect(t, "[[1] [2] [3]]", "[2: 0 no answer]")
 		rs.pass(nil)
 		rs.expect(t, "[[1] [2] [3]]", "[3: 3 <nil>]")
-		rs.call(t.Context(), 4) // nobody worked on the queue any more
+		rs.call(t.Context(), 4) // no goroutine worked on the queue any more
 		rs.pass(nil)
 		rs.expect(t, "[[1] [2] [3] [4]]", "[4: 4 <nil>]")
 	})
@@ -172,7 +172,7 @@ func TestSlowRoundTripIsOvertakenOnce(t *testing.T) {
 		rs.expect(t, "[[1] [2]]", "[1: 1 <nil>]")
 		rs.pass(nil)
 		rs.expect(t, "[[1] [2] [3]]", "[2: 2 <nil>]")
-		time.Sleep(groupPatience + 1) // nobody waits to overtake
+		time.Sleep(groupPatience + 1) // no call waits to overtake
 		synctest.Wait()
 		rs.call(t.Context(), 4)
 		rs.expect(t, "[[1] [2] [3] [4]]", "[]")

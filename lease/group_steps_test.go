@@ -12,7 +12,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A call of a group that is wrong hurts nobody who would have shared its round trip.
+// A wrong call of a group hurts no call that would have shared its round trip.
 func TestGroupRefusesAKeyTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wait := make(chan struct{})
@@ -80,7 +80,7 @@ func (s short) Get(ctx context.Context, keys []store.Key) ([]store.Record, error
 
 func (s short) Swap(ctx context.Context, ws []store.Write) []error { return s.Memory.Swap(ctx, ws)[1:] }
 
-// An answer to less than was asked is the answer to nobody.
+// An answer to less than was asked answers no call.
 func TestGroupOverAStoreThatAnswersLess(t *testing.T) {
 	g := Group(short{store.NewMemory()})
 	if rs, err := g.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}, {Namespace: "n", Node: 2}}); err == nil {
@@ -135,7 +135,7 @@ func TestGroupPinsAgainAfterAnError(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.err = errSilent // nobody asks for the second lease
+		p.err = errSilent // the second lease is not asked for
 		two, err := g.Pin(t.Context())
 		if err != nil {
 			t.Fatal(err)

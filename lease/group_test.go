@@ -52,7 +52,7 @@ func (g *gate) trips() []string {
 	return append([]string(nil), g.began...)
 }
 
-// Get reads before it waits: the answer is that of the moment at which the round trip began.
+// Get reads before it waits: the answer is of the moment at which the round trip began.
 func (g *gate) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	g.mu.Lock()
 	g.gets = append(g.gets, keys)
@@ -134,7 +134,7 @@ func TestGroupBatches(t *testing.T) {
 	})
 }
 
-// TestGroupFreshness: whoever asks after a round trip has begun gets the answer of a
+// TestGroupFreshness: a call after a round trip has begun gets the answer of a
 // later one: of Get, Identity and Now.
 func TestGroupFreshness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -217,7 +217,7 @@ func TestGroupFreshness(t *testing.T) {
 	})
 }
 
-// TestGroupLeaving: a caller who leaves hurts nobody, and learns neither that its write
+// TestGroupLeaving: a caller that leaves hurts no other, and learns neither that its write
 // was done nor that it was lost.
 func TestGroupLeaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -262,7 +262,7 @@ func TestGroupLeaving(t *testing.T) {
 	})
 }
 
-// TestGroupHangs: a round trip nobody waits for any more is cancelled, and one that hangs
+// TestGroupHangs: a round trip that no call waits for any more is cancelled, and one that hangs
 // does not keep others waiting.
 func TestGroupHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -68,7 +68,7 @@ func (l *Lease) keep() {
 }
 
 // plan returns the wait until the next attempt. It is an hour when
-// nobody needs the lease, because the next Grant wakes the keeper.
+// no caller needs the lease, because the next Grant wakes the keeper.
 func (l *Lease) plan() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// paced is a world in which a test says what time it is; it passes only where somebody waits, and
-// at once.
+// paced is a world in which a test says what time it is; it passes only where a goroutine waits,
+// and at once.
 type paced struct {
 	world.World
 	now    time.Time

@@ -15,7 +15,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A lease is attended when it is due. If somebody needs later
+// A lease is attended when it is due. If a caller needs later
 // ticks, it is attended as soon as a renewal can reach them.
 func TestWhenALeaseIsAttended(t *testing.T) {
 	const ms = time.Millisecond
@@ -26,7 +26,7 @@ func TestWhenALeaseIsAttended(t *testing.T) {
 		want time.Duration
 	}{
 		"in time":               {"", func(*Lease, time.Time, int64) {}, 5 * time.Second},
-		"nobody wants it":       {"", func(l *Lease, _ time.Time, _ int64) { l.demand.want = false }, time.Hour},
+		"no caller wants it":    {"", func(l *Lease, _ time.Time, _ int64) { l.demand.want = false }, time.Hour},
 		"nearly idle":           {"", func(l *Lease, now time.Time, _ int64) { l.demand.used = now.Add(1 - time.Minute) }, 5 * time.Second},
 		"idle":                  {"", func(l *Lease, now time.Time, _ int64) { l.demand.used = now.Add(-time.Minute) }, time.Hour},
 		"nothing held":          {"", func(l *Lease, now time.Time, _ int64) { l.use.cur, l.pace.earliest = nil, now.Add(3*ms) }, 3 * ms},
@@ -117,7 +117,7 @@ func attending(t *testing.T) {
 		ended, healed bool
 	}{
 		"all is well": {func(*stage, *asking) {}, 1, 1, nil, false, true},
-		"nobody wants it": {func(g *stage, _ *asking) {
+		"no caller wants it": {func(g *stage, _ *asking) {
 			g.l.demand.want = false
 			g.st.onGet = func([]store.Key) error { t.Error("the store was asked"); return nil }
 		}, 0, 0, nil, false, true},
@@ -212,7 +212,7 @@ func attending(t *testing.T) {
 	if len(p.limits) != 1 || p.limits[0] != time.Second {
 		t.Errorf("time limits of %v", p.limits)
 	}
-	// A success is one, though somebody else wanted the store.
+	// A success is one, though another call wanted the store.
 	g = holding(t)
 	p = g.pace()
 	g.c.st = &asking{scripted: g.st, after: func() { g.l.stopOp() }}
@@ -233,7 +233,7 @@ func attending(t *testing.T) {
 	if g.l.attend(); g.l.use.cur == nil || g.c.held.pending {
 		t.Errorf("after an acquisition in doubt %+v is used, still in doubt: %t", g.l.use.cur, g.c.held.pending)
 	}
-	// Whoever has the store when the life ends keeps it.
+	// The call that has the store when the life ends keeps it.
 	g = holding(t)
 	<-g.l.ops
 	g.l.end(ErrEnded)
@@ -356,7 +356,7 @@ func TestPublishedGrants(t *testing.T) {
 		g.l.use.spent, g.l.use.cur = true, nil
 		g.l.publish(grant)
 		if g.l.use.cur != nil {
-			t.Errorf("%s: a grant of somebody who is gone is used: %+v", name, g.l.use.cur)
+			t.Errorf("%s: a grant of a caller that is gone is used: %+v", name, g.l.use.cur)
 		}
 	}
 }

@@ -48,14 +48,14 @@ type Lease struct {
 type usage struct {
 	cur    *snowfence.Grant // what may be used; nil when nothing
 	owed   *owed            // the last grant that was sealed and waits to be given back; nil when there was none
-	handed bool             // cur was given to somebody
-	spent  bool             // what is held was given to somebody who is gone: it is never given out again
+	handed bool             // cur was given to a caller
+	spent  bool             // what is held was given to a caller that is gone: it is never given out again
 }
 
 // demand is what callers want of the lease.
 type demand struct {
-	want bool      // somebody needs a grant: keep one
-	need int64     // highest tick somebody waits to get past, −1 when nobody does
+	want bool      // a caller needs a grant: keep one
+	need int64     // highest tick that a caller waits to get past, −1 without one
 	used time.Time // last call of Grant
 }
 
@@ -88,7 +88,7 @@ func (l *Lease) Bind(seal func() int64) (func(), error) {
 	}), nil
 }
 
-// retire drops a grant that somebody may have
+// retire drops a grant that a caller may have
 // used, so no other generator gets it. mu is held.
 func (l *Lease) retire() {
 	if l.use.handed {

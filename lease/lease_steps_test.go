@@ -89,7 +89,7 @@ func TestOneGeneratorAtATime(t *testing.T) {
 	unbind, err = g.l.Bind(func() int64 { return 0 })
 	g.must(err)
 	if _, ok := g.l.Held(-1); !ok {
-		t.Error("the grant that nobody had is not given out")
+		t.Error("the unused grant is not given out")
 	}
 	unbind() // without giving it back
 	_, err = g.l.Bind(func() int64 { return 0 })

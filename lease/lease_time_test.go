@@ -106,7 +106,8 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// TestStoreAway takes the store away for less than the ttl, which nobody notices, and for longer.
+// TestStoreAway takes the store away for less than the ttl, which no caller notices, and for
+// longer.
 func TestStoreAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &outage{Store: store.NewMemory()}, thousand(t)
@@ -155,7 +156,7 @@ func TestStoreAway(t *testing.T) {
 }
 
 // TestSuspend lets the wall clock jump by eight hours, as after a suspend, while another
-// holder takes the node, and while nobody does.
+// holder takes the node, and while none does.
 func TestSuspend(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -65,8 +65,8 @@ func (t ticks) reach(ns Namespace, now time.Time) int64 {
 	return max(t.layout.TickOf(now.Add(ns.MaxTTL)), 0) + 2
 }
 
-// above returns the first tick that nobody can have used before now, however the store was rolled
-// back: above the reach of a clock that is ahead, seen from one that is behind.
+// above returns the first tick that no holder can have used before now, however the store was
+// rolled back: above the reach of a clock that is ahead, seen from one that is behind.
 func (ns Namespace) above(l snowfence.Layout, now time.Time) int64 {
 	return max(l.TickOf(now.Add(ns.limits(now).rollback())), 0) + 3
 }

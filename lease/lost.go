@@ -9,7 +9,7 @@ import (
 // A store swap is lost if the record had another nonce: [ErrLost]. What follows is decided
 // by its sender: claim.write for a renewal, claim.take for an acquisition, claim.giveBack
 // for a release, and the callers of Namespace.write for the record of a namespace.
-// If somebody else wrote instead of a renewal, the lease is lost: this file is about that.
+// If another process wrote instead of a renewal, the lease is lost: this file is about that.
 // Whether the store was rolled back is found out afterwards, in rollback.go.
 
 // lostError says why the grant may not be used any more.

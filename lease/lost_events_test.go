@@ -93,7 +93,7 @@ func TestEventsOfFailures(t *testing.T) {
 	})
 }
 
-// Whoever acquires in a restored store hears of it, with a lease or a ticket.
+// A program that acquires in a restored store is told, with a lease or a ticket.
 // Its log has the store's trouble as an error, and what follows as a warning.
 func TestEventsOfAcquiring(t *testing.T) {
 	for name, acquire := range map[string]func(g *stage, o *Options) error{

@@ -13,7 +13,7 @@ import (
 )
 
 // Leases returns the records of all nodes that were ever leased, in the
-// order of the nodes. Ticks are those of the namespace's layout. Only records
+// order of the nodes. Ticks are counted in the namespace's layout. Only records
 // older than Namespace.Since have others; their floor is Namespace.Floor.
 func (op Operator) Leases(ctx context.Context, namespace string) ([]store.Record, error) {
 	var out []store.Record
@@ -54,7 +54,7 @@ func (op Operator) Veto(ctx context.Context, namespace string, node int64, reaso
 
 // Restore is for a node whose floor lies far ahead, because a holder's clock
 // did. The floor becomes what it was before that holder, who is evicted. Grants
-// then end where those of that holder began, and resume after them when the time
+// then end where the grants of that holder began, and resume after them when the time
 // has come. It refuses if it is not provable that the ticks in between were never
 // granted.
 func (op Operator) Restore(

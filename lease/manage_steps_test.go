@@ -17,7 +17,7 @@ func operators(g *stage) map[string]func(node int64) (store.Record, error) {
 	}
 }
 
-// An operator's write is repeated where somebody else wrote at the same time, and ends with any
+// An operator's write is repeated where another process wrote at the same time, and ends with any
 // other error, without a record.
 func TestOperatorsWithoutAnswers(t *testing.T) {
 	for _, name := range []string{"release", "veto", "restore"} {
@@ -158,7 +158,7 @@ func TestConfirmStoreOnce(t *testing.T) {
 	g := holding(t)
 	g.st.swaps = 0
 	if _, err := Namespaces(g.st).Confirm(t.Context(), "n"); err != nil || g.st.swaps != 0 {
-		t.Errorf("%d writes where nothing is to be done, %v", g.st.swaps, err)
+		t.Errorf("%d writes where there is nothing to do, %v", g.st.swaps, err)
 	}
 	g.st.id = "two"
 	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {

@@ -11,7 +11,7 @@ import (
 )
 
 // skipped returns a store in which node 0 was used by a clock that was far ahead, and then
-// restored. used is the grant of that clock: its ticks lie ahead, and nobody may be granted them
+// restored. used is the grant of that clock: its ticks lie ahead, and they must not be granted
 // again.
 func skipped(t *testing.T, s *snowfence.Scheme, ahead time.Duration) (st store.Store, used snowfence.Grant) {
 	t.Helper()

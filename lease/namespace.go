@@ -35,9 +35,9 @@ type Namespace struct {
 	// MaxTTL and MaxSkew bound the ttl of leases and the error of their clocks, in nanoseconds.
 	MaxTTL  time.Duration `json:"max_ttl"`
 	MaxSkew time.Duration `json:"max_skew"`
-	// Identity is that of the store, where it has one.
+	// Identity is the store's, where it has one.
 	Identity string `json:"identity"`
-	// RolledBack is when somebody noticed last that the store may have lost writes, in Unix
+	// RolledBack is when a program last noticed that the store may have lost writes, in Unix
 	// milliseconds.
 	RolledBack int64 `json:"rolled_back,omitempty"`
 	// Others says that IDs with sequence numbers below the first of a layout were made by hand, or
@@ -52,7 +52,7 @@ type Namespace struct {
 	BackfillStopped bool `json:"-"`
 	// of a layout with a key field: snowfence.Secret.ID of each, by number
 	Keys []string `json:"keys,omitempty"`
-	// signs tickets. It is kept beside the rest, so that whoever prints a namespace does not
+	// signs tickets. It is kept beside the rest, so that a program that prints a namespace does not
 	// print it
 	ticketKey string
 	format    int // see store.Format
@@ -157,7 +157,7 @@ func maxTick(l snowfence.Layout) int64 { return int64(1)<<l.Bits(snowfence.Field
 type ledger struct {
 	// Until is a time in Unix milliseconds: no tick that begins then or later was used.
 	Until int64 `json:"until,omitempty"`
-	// Identity is that of the store whose counts are right; "" after it was rolled back.
+	// Identity is of the store whose counts are right; "" after it was rolled back.
 	Identity string `json:"identity,omitempty"`
 	// Epoch is how right counts begin. Hours with others are full.
 	Epoch string `json:"epoch,omitempty"`

@@ -66,7 +66,7 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 	return ns, nil
 }
 
-// write stores the namespace, or is [ErrLost] if somebody wrote it since it was read.
+// write stores the namespace, or is [ErrLost] if it was written since it was read.
 func (ns Namespace) write(ctx context.Context, st store.Store) (Namespace, error) {
 	if err := ns.upgradable(ctx, st); err != nil {
 		return Namespace{}, err

@@ -178,7 +178,7 @@ func TestNamespaceWithoutAnswers(t *testing.T) {
 			if writes++; writes == 1 {
 				w := ws[0]
 				w.New.Nonce = "other"
-				do([]store.Write{w}) // the same, by somebody else
+				do([]store.Write{w}) // the same, by another process
 			}
 			return do(ws)
 		}

@@ -73,7 +73,7 @@ func firstGrant(ctx context.Context, s *setup, c claim) (none snowfence.Grant, _
 				return none, err
 			}
 			before, failures = err, 0
-			wait = s.opts.TTL/10 + s.backoff(8) // somebody may give back any time
+			wait = s.opts.TTL/10 + s.backoff(8) // a holder may give back any time
 			if errors.As(err, &taken) && taken.NextFree > 0 {
 				wait = min(wait, taken.NextFree+s.backoff(0))
 			}

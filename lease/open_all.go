@@ -14,7 +14,7 @@ import (
 )
 
 // openers is how many leases are opened or closed at a time. Each makes several
-// round trips one after another, so these are enough to fill those of a [Group].
+// round trips one after another, so these are enough to fill the round trips of a [Group].
 const openers = 4 * groupLimit
 
 // OpenAll opens n leases with the same options, as [Open] does, and keeps each by
@@ -70,7 +70,7 @@ func openAll(
 		}
 		if len(more) == 0 {
 			// Nothing is free, or others were faster. One lease alone searches
-			// all nodes. It waits if it may, or says who has the nodes.
+			// all nodes. It waits if it may, or names the holders.
 			l, err := open(ctx, st, namespace, s, opts, nil)
 			if err != nil {
 				return leases, err

@@ -16,13 +16,13 @@ import (
 )
 
 // crowd is a store for many leases. It counts what
-// is listed. Somebody else may be faster at a write.
+// is listed. Another process may be faster at a write.
 type crowd struct {
 	*scripted
 	mu     sync.Mutex
 	lists  int
 	fails  error                  // of the next List
-	faster func(store.Write) bool // says of a write of a node whether somebody else is
+	faster func(store.Write) bool // says of a write of a node whether another process is
 	broken map[int64]bool         // nodes of which nothing can be written
 }
 
@@ -125,14 +125,14 @@ func TestOpenAllOfWhatCannotBe(t *testing.T) {
 	}
 }
 
-// Free nodes are read once. If somebody else was faster, they are read again
+// Free nodes are read once. If another process was faster, they are read again
 // for the missing leases. No more leases are opened than were asked for.
 func TestOpenAllWhereOthersAreFaster(t *testing.T) {
 	for name, c := range map[string]struct {
 		want, lost int // how many writes are lost at first
 		lists      func(n int) bool
 	}{
-		"nobody":   {3, 0, func(n int) bool { return n <= 2 }}, // to the last node, and from the first
+		"no other": {3, 0, func(n int) bool { return n <= 2 }}, // to the last node, and from the first
 		"once":     {3, 1, func(n int) bool { return n > 1 && n <= 4 }},
 		"for all":  {2, 2, func(n int) bool { return n > 1 }}, // one lease looks closer, by itself
 		"for many": {25, 25, func(n int) bool { return n > 1 }},
@@ -254,7 +254,7 @@ func TestOffersAreDrawnInOrder(t *testing.T) {
 }
 
 // First come free blocks that the same label had, the latest
-// first. Then come those that nobody had, then the others.
+// first. Then come blocks without a last holder, then the others.
 func TestVacantBlocks(t *testing.T) {
 	const now = 1_000_000
 	mine := func(node, until int64) store.Record {
@@ -271,10 +271,10 @@ func TestVacantBlocks(t *testing.T) {
 		first, last int64
 		records     []store.Record
 		n           int
-		want        string // a number of free blocks that nobody had may follow, in any order
+		want        string // a number of free blocks without a last holder may follow, in any order
 		fresh       int
 	}{
-		"nobody had any":                  {1, 10, 13, nil, 9, "[10 11 12 13]", 0},
+		"no block had a holder":           {1, 10, 13, nil, 9, "[10 11 12 13]", 0},
 		"some of them":                    {1, 10, 255, nil, 9, "[]", 9},
 		"all are known":                   {1, 10, 12, []store.Record{theirs(10, 5), mine(11, 5), theirs(12, 5)}, 9, "[10 11 12]", 0},
 		"the own first":                   {1, 10, 255, []store.Record{theirs(10, 5), mine(40, 5)}, 1, "[40]", 0},

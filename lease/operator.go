@@ -69,7 +69,7 @@ func editNamespace(
 }
 
 // Confirm accepts a store that was moved on purpose, with all its data and
-// while nobody used it. Without it, the next lease sees another identity, and
+// while no program used it. Without it, the next lease sees another identity, and
 // grants start above now + the longest ttl + twice the largest skew.
 func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, error) {
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {

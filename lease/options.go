@@ -13,19 +13,19 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Options says how a lease is held, and what [Generator] and Open of each store make. Nil and the
-// zero value are good for most.
+// Options says how a lease is held, and what [Generator] and Open of each store make. Nil uses the
+// defaults.
 type Options struct {
-	// Namespace, Layout, Secrets, Lead and Spread are for generators alone: [Open] of a lease has
-	// a namespace and a scheme. Namespace is the name within which IDs are unique; "" means
-	// [DefaultNamespace].
+	// Namespace, Layout, Secrets, Lead, Spread and MaxWait are for generators alone: [Open] of a
+	// lease has a namespace and a scheme. Namespace is the name within which IDs are unique; ""
+	// means [DefaultNamespace].
 	Namespace string
 
 	// Layout is the layout that the namespace must have. The zero value means
 	// the layout in the store. For a new namespace it means snowfence.Default.
 	Layout snowfence.Layout
 
-	// Secrets are those of an encrypted layout, as snowfence.NewScheme takes them.
+	// Secrets are for an encrypted layout, as snowfence.NewScheme takes them.
 	Secrets []*snowfence.Secret
 
 	// Lead is how many ticks IDs may run ahead of the clock: snowfence.Config.Lead.
@@ -34,6 +34,9 @@ type Options struct {
 	// Spread makes id % n even where few IDs are made: snowfence.Config.Spread.
 	Spread int64
 
+	// MaxWait is how long Next and Fill wait for a tick or a grant: snowfence.Config.MaxWait.
+	MaxWait time.Duration
+
 	// TTL is how far ahead of the clock grants are written. So it is how long IDs are
 	// made while the store is unreachable, and how long a node stays taken after a
 	// crash. A lease renews every third of it. It is at least 10 ms, and at most the
@@ -41,7 +44,7 @@ type Options struct {
 	TTL time.Duration
 
 	// Node is the one node to lease, for example from snowfence.Scheme.Node. nil
-	// means any free one. A node that somebody holds is taken over, safely: the
+	// means any free one. A node that has a holder is taken over, safely: the
 	// grant starts where the holder's ends, and the holder loses its renewal.
 	Node *int64
 
@@ -99,8 +102,7 @@ type Options struct {
 	Time  snowfence.TimeSource
 	clock *clock.Clock // of Time
 
-	// Logger is told what happens to the lease; nil means silence, and for [Generator] that
-	// slog.Default is told of trouble.
+	// Logger logs what happens to the lease. Nil logs warnings and errors to slog.Default.
 	Logger *slog.Logger
 
 	// Events is called when there is trouble, soon after the log line. No lock is
@@ -138,7 +140,7 @@ func (o *Options) normal(s *snowfence.Scheme) (Options, error) {
 		n.clock = clockOf(n.Time, s)
 	}
 	if n.Logger == nil {
-		n.Logger = slog.New(slog.DiscardHandler)
+		n.Logger = store.Warnings(slog.Default())
 	}
 	switch k := int64(n.Nodes); {
 	case n.TTL != 0 && (n.TTL < minTTL || n.TTL > maxTTL):

@@ -18,7 +18,7 @@ import (
 // ErrFull means that a second has no ID left for the past, on one node.
 var ErrFull = errors.New("no ID is left")
 
-// pastSkew is how far the clock of this machine may be off that of the store.
+// pastSkew is how far this machine's clock may be off from the store's.
 const pastSkew = 30 * time.Second
 
 // pastRound bounds how many hours are counted in one go.

@@ -37,7 +37,7 @@ func pastKey(namespace string, node, hour int64) store.Key {
 	return store.Key{Namespace: namespace, Node: -1<<48 - node<<hourBits - hour}
 }
 
-// counts are those of the seconds of an hour.
+// counts are for the seconds of an hour.
 type counts [secondsPerHour]uint16
 
 var errCounts = errors.New("its counts are damaged: restore a backup, and confirm the namespace")
@@ -59,8 +59,8 @@ func (c *counts) text(epoch string) string {
 	return epoch + "." + string(rune('a'+width)) + base64.RawStdEncoding.EncodeToString(out)
 }
 
-// parseCounts reads the counts of a record. Those of another epoch are
-// full: the store was rolled back since, and nobody knows them.
+// parseCounts reads the counts of a record. Counts of another epoch are
+// full: the store was rolled back since, and they are unknown.
 func parseCounts(data, epoch string) (c counts, full bool, err error) {
 	was, text, ok := strings.Cut(data, ".")
 	if !ok || text == "" || text[0] < 'a' || text[0] > 'a'+countBits {

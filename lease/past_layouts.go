@@ -65,7 +65,7 @@ func (s pastSecond) capacity() int64 {
 	return min((s.last-s.first+1)*s.era.numbers, maxCount)
 }
 
-// parts are those of the n-th ID, from 0 up.
+// parts returns the parts of the n-th ID, from 0 up.
 func (s pastSecond) parts(n, node int64) snowfence.Parts {
 	return snowfence.Parts{Tick: s.first + n/s.era.numbers, Node: node, Sequence: n % s.era.numbers}
 }

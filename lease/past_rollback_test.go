@@ -82,7 +82,7 @@ func (p *past) nodes(from, until int64) {
 	}
 }
 
-// A backup that was restored has lost counts. Nothing is made until somebody names nodes that no
+// A backup that was restored has lost counts. Nothing is made until an operator names nodes that no
 // such ID has, and then only with these.
 func TestPastAfterABackupWasRestored(t *testing.T) {
 	for name, id := range map[string]string{"another identity": "two", "the same identity": "one"} {

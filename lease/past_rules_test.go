@@ -287,7 +287,7 @@ func TestPastWithAWrongClock(t *testing.T) {
 	p.refused(p.open(0), pastNow, lease.ErrSkew, "ahead")
 }
 
-// A store with another identity is refused, also by who has not seen the one before.
+// A store with another identity is refused, also by a program that has not seen the one before.
 func TestPastOpenedInAnotherStore(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	p.st.restore(p.st.backup(), "two")

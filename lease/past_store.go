@@ -74,7 +74,7 @@ func (b *Backfill) look(ctx context.Context, keys []store.Key) (Namespace, []sto
 }
 
 // compare looks for a store that was rolled back behind this Backfill, with or without another
-// identity. It notes that in the namespace, so that nobody uses the counts.
+// identity. It notes that in the namespace, so that no Backfill uses the counts.
 func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, last store.Record) error {
 	same := seen.namespace.ledger.Epoch == ns.ledger.Epoch
 	less := ns.Generation < seen.namespace.Generation

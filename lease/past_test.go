@@ -360,7 +360,7 @@ func useOnce(t *testing.T, ctx context.Context, st store.Store, s *snowfence.Sch
 	}
 }
 
-// The clock of an operator is behind that of a program that made IDs for the present second.
+// The clock of an operator is behind the clock of a program that made IDs for the present second.
 func TestPastBeforeAChangeWithAClockBehind(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	p.id(p.open(0), pastNow)

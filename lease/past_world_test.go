@@ -102,7 +102,7 @@ func (s *pastStore) backup() map[store.Key]store.Record {
 	return maps.Clone(s.written)
 }
 
-// restore replaces all records by those of a backup.
+// restore replaces all records by a backup's.
 func (s *pastStore) restore(rs map[store.Key]store.Record, id string) {
 	old := store.NewMemory()
 	for _, r := range rs {

@@ -59,7 +59,7 @@ func (ns Namespace) region(l snowfence.Layout, from int64) Region {
 	return Region{Region: r, Owner: OwnerLeases}
 }
 
-// key tells the secrets of the present layout from those of others. Where IDs have the number
+// key tells the secrets of the present layout from the others. Where IDs have the number
 // of their secret, the numbers begin anew with each layout.
 func (ns Namespace) key(l snowfence.Layout) string {
 	switch {

@@ -62,7 +62,7 @@ func TestRegionsOfReservedNumbers(t *testing.T) {
 		others   bool
 		want     []string
 	}{
-		"nobody":            {0, false, []string{"leases 0-16 x 2-7 @0"}},
+		"none":              {0, false, []string{"leases 0-16 x 2-7 @0"}},
 		"others":            {0, true, []string{"leases 0-16 x 2-7 @0", "others 0-16 x 0-1 @0"}},
 		"backfill":          {1, false, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-0 @0"}},
 		"both":              {1, true, []string{"leases 0-16 x 2-7 @0", "backfill 0-16 x 0-0 @0", "others 0-16 x 1-1 @0"}},

@@ -102,7 +102,8 @@ func TestGiveBackWithoutAnswer(t *testing.T) {
 	}
 }
 
-// What somebody else has is left alone, with one write, and looked at before the next acquisition.
+// What another process holds is left alone, with one write, and looked at before the next
+// acquisition.
 func TestGiveBackOfSomebodyElses(t *testing.T) {
 	g := holding(t)
 	h := g.c.held
@@ -114,7 +115,7 @@ func TestGiveBackOfSomebodyElses(t *testing.T) {
 		t.Errorf("%+v, in %d writes", g.record(5), g.st.swaps)
 	}
 	if g.c.lostHold != h || g.c.held != nil {
-		t.Error("nobody looks whether the store was rolled back")
+		t.Error("no look whether the store was rolled back")
 	}
 }
 
@@ -158,7 +159,7 @@ func TestGiveBackOfAnAcquisitionInDoubt(t *testing.T) {
 	}
 }
 
-// An acquisition in doubt that somebody else has taken by now is theirs.
+// An acquisition in doubt that another process has taken by now is its own.
 func TestGiveBackOfATakenAcquisition(t *testing.T) {
 	g := holding(t)
 	g.must(g.c.giveBack(t.Context(), g.owed(0, true)))
@@ -174,8 +175,8 @@ func TestGiveBackOfATakenAcquisition(t *testing.T) {
 	}
 }
 
-// Of a block that was acquired without an answer, and of which somebody else has a node by now, the
-// others are given back.
+// Of a block that was acquired without an answer, and of which another process has a node by now,
+// the others are given back.
 func TestGiveBackOfHalfABlockInDoubt(t *testing.T) {
 	g := empty(t, withRollback)
 	g.l.opts.Node, g.l.opts.Nodes = new(int64(4)), 2

@@ -66,7 +66,7 @@ func (c *storeClaim) write(ctx context.Context, records []store.Record, until in
 	gone, unknown := c.swap(ctx, h, writes)
 	switch {
 	case gone > 0 && !doubt:
-		return c.loseHold(nil, fmt.Errorf("node %d was changed by somebody else", h.records[0].Node))
+		return c.loseHold(nil, fmt.Errorf("another process changed node %d", h.records[0].Node))
 	case gone > 0:
 		// One of our own writes whose reply was lost may have come in between.
 		if unknown != nil {
@@ -113,7 +113,7 @@ func (c *storeClaim) swap(ctx context.Context, h *hold, writes []store.Write) (g
 }
 
 // maxUnanswered bounds the nonces that are remembered.
-// The write of a forgotten one counts as somebody else's.
+// The write of a forgotten one counts as another process's.
 const maxUnanswered = 64
 
 // noteReply keeps a nonce whose write may
@@ -173,7 +173,7 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 
 // resolve reads what is stored after lost replies. It takes an unanswered
 // write of our own as the base of the next one, and uses it only after
-// that one is acknowledged. A write of somebody else is a loss.
+// that one is acknowledged. A write of another process is a loss.
 func (c *storeClaim) resolve(ctx context.Context) error {
 	h := c.held
 	stored, err := c.st.Get(ctx, keys(h.records))
@@ -183,7 +183,7 @@ func (c *storeClaim) resolve(ctx context.Context) error {
 	for i, r := range stored {
 		if r.Nonce != h.records[i].Nonce && !h.unanswered[r.Nonce] {
 			return c.loseHold(stored,
-				fmt.Errorf("node %d was changed by somebody else while the store did not answer", r.Node))
+				fmt.Errorf("another process changed node %d while the store did not answer", r.Node))
 		}
 	}
 	h.records = stored

@@ -36,6 +36,6 @@ func TestRollbackThatOthersHide(t *testing.T) {
 	g.must(g.st.Memory.Swap(t.Context(), []store.Write{{Old: "restored", New: r}})[0])
 	g.must(g.c.diagnose(t.Context()))
 	if g.c.suspect == nil {
-		t.Error("nobody suspects that the store rolled back")
+		t.Error("no suspicion that the store rolled back")
 	}
 }

@@ -72,7 +72,7 @@ func (s *scripted) Now(context.Context) (time.Time, error) { return s.clock, s.c
 
 var errSilent = errors.New("no answer")
 
-// silent is the answer to writes of which nobody knows what became of them.
+// silent is the answer to writes that may be done or not.
 func silent(n int) []error {
 	errs := make([]error, n)
 	for i := range errs {
@@ -210,7 +210,7 @@ func TestRenewalAfterLateWrite(t *testing.T) {
 	}
 }
 
-// A renewal in doubt that meets somebody else's write
+// A renewal in doubt that meets another process's write
 // is a loss, even if it cannot be read whose it is.
 func TestRenewalInDoubtAndSomebodyElse(t *testing.T) {
 	for name, unreadable := range map[string]bool{"read": false, "unreadable": true} {

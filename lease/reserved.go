@@ -17,7 +17,7 @@ var ErrRolledBack = errors.New("the store may have lost counts")
 // AllowBackfill lets [Backfill] make IDs in a namespace: with the reserved number 0 if last is 0,
 // or with 0 to 4 if last is 4. That is chosen once.
 //
-// It is the operator's word that nobody else has made or will make an ID with these
+// The operator promises that no other program has made or will make an ID with these
 // numbers: none by hand with 0, none by an original snow-drift with 1 to 4.
 // It is refused where the layouts that the namespace has had could make one
 // ID twice with these numbers. In a store that was ever rolled back, the choice itself may have
@@ -75,8 +75,8 @@ func (op Operator) NoteOthers(ctx context.Context, namespace string) (Namespace,
 		case ns.State != Active:
 			return false, ns.notActive()
 		case ns.Backfill > 1:
-			return false, refusedf("lease: namespace %q: its IDs for the past have the numbers 0 to %d, and those of "+
-				"snow-drift could be the same: use another namespace", ns.Name, ns.Backfill-1)
+			return false, refusedf("lease: namespace %q: its IDs for the past have the numbers 0 to %d, and "+
+				"numbers of snow-drift could be the same: use another namespace", ns.Name, ns.Backfill-1)
 		}
 		ns.Others = true
 		for _, l := range ns.layouts() {
@@ -139,8 +139,8 @@ func (ns Namespace) notAllowed() error {
 		"reserved numbers that nobody else uses (snowfence namespace change --backfill)", ns.Name)
 }
 
-// reserve gives reserved numbers of all layouts that the namespace has had to [Backfill]. Those of
-// others, if any, are above them.
+// reserve gives reserved numbers of all layouts that the namespace has had to [Backfill]. Numbers
+// of others, if any, are above them.
 func (ns *Namespace) reserve() error {
 	last := ns.Backfill - 1
 	ns.each(func(r Region) []Region {

@@ -64,9 +64,9 @@ func (c *storeClaim) replaced(ctx context.Context, err error) error {
 }
 
 // raiseSuspected raises the floor after a
-// rollback, unless somebody else has done so.
+// rollback, unless another process has done so.
 func (c *storeClaim) raiseSuspected(ctx context.Context) error {
-	// A later generation than that of our last
+	// A later generation than our last
 	// grant was written after the rollback.
 	after := *c.suspect
 	return c.raiseFloor(ctx, func(ns Namespace, _ string) bool {
@@ -85,7 +85,7 @@ func (c *storeClaim) raiseIfSuspected(ctx context.Context) error {
 
 // raiseFloor makes all grants from now on start above everything that can have been
 // used in a store that was rolled back. The new generation ends all grants.
-// It does nothing if done says, from namespace and identity, that somebody else
+// It does nothing if done says, from namespace and identity, that another process
 // has raised it.
 func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
 	for {
@@ -110,7 +110,7 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 		if done(ns, id) {
 			return nil
 		}
-		if c.proven && ns.Floor < c.reached { // nobody has raised it since
+		if c.proven && ns.Floor < c.reached { // it was not raised since
 			if id, err = c.tellAll(ctx, ns.Identity); err != nil {
 				return err
 			}

@@ -22,7 +22,7 @@ import (
 //
 // A ticket is signed with a key from the record of the namespace. A ticket that was changed is
 // refused as lost. So a holder decides only about the ticks that were granted to it. If it lies
-// about what it used, it makes duplicates of its own IDs, and of nobody else's.
+// about what it used, it makes duplicates of its own IDs only.
 func Serve(st store.Store, s *snowfence.Scheme, o *Options) wire.Server {
 	v := server{st: st, scheme: s}
 	if o != nil {
@@ -85,7 +85,7 @@ func (v server) Renew(
 	if strings.HasPrefix(t.Nonce, attempt+".") {
 		// If all renewals had one attempt, a write
 		// of a copy would count as the holder's.
-		return none, invalidf("lease: node %d of namespace %q: the attempt is that of the renewal before: take a "+
+		return none, invalidf("lease: node %d of namespace %q: the renewal before had the same attempt: take a "+
 			"new random one for each", t.Node, t.Namespace)
 	}
 	c, end, err := v.resume(ctx, t, attempt)
@@ -130,7 +130,7 @@ func (v server) Release(ctx context.Context, b wire.Ticket, used int64) error {
 	return c.giveBack(ctx, sealed)
 }
 
-// claim returns a claim that nobody keeps. end ends it.
+// claim returns a claim that no goroutine keeps. end ends it.
 func (v server) claim(ctx context.Context, namespace string, o Options) (_ *storeClaim, end func(), _ error) {
 	if err := check(v.st, namespace, v.scheme); err != nil {
 		return nil, nil, err

@@ -85,10 +85,10 @@ func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) e
 }
 
 // remind has a new claim know what an earlier one of its holder was granted. Its acquisition
-// then begins as that of a [Lease] after a loss: it looks for a rollback, and raises the floor.
+// then begins as a [Lease] does after a loss: it looks for a rollback, and raises the floor.
 //
 // Only what the namespace's key signed counts, so that no holder raises the floor of others at
-// will. Ticks of an earlier layout say nothing about those of the present one.
+// will. Ticks of an earlier layout say nothing about the present one.
 func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 	t, err := parseTicket(lost)
 	switch {
@@ -139,7 +139,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (ke
 	for _, r := range stored {
 		own := r.Nonce == t.Nonce || r.Holder == t.Holder && attempted(r.Nonce, attempts)
 		if !own {
-			return "", c.loseHold(stored, fmt.Errorf("node %d was changed by somebody else", r.Node))
+			return "", c.loseHold(stored, fmt.Errorf("another process changed node %d", r.Node))
 		}
 	}
 	h.records = stored

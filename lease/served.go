@@ -57,8 +57,8 @@ func Keep(
 	return leases, nil
 }
 
-// servedTogether is how many leases are opened over a server at a time. A server puts those of one
-// round trip together, and more would wait for it longer than their requests may.
+// servedTogether is how many leases are opened over a server at a time. A server puts the requests
+// of one round trip together, and more would wait for it longer than their requests may.
 const servedTogether = 256
 
 // keepNear keeps one lease, and asks for a node first; nil means none.
@@ -94,7 +94,7 @@ type serverClaim struct {
 	ticket  wire.Ticket     // nil when nothing is held
 	grant   snowfence.Grant // of ticket
 	earlier []string        // attempts that may have worked, and had no answer
-	fresh   bool            // no attempt before that of grant was without an answer
+	fresh   bool            // each attempt before the grant's had an answer
 	lost    wire.Ticket     // the last ticket, after a loss
 	last    snowfence.Grant // the highest grant of its node; Until 0 when there was none
 	avoid   map[int64]bool  // nodes that Options.Check refused

@@ -200,7 +200,7 @@ func TestServedAcquires(t *testing.T) {
 	}
 }
 
-// Ticks of the last grant are never granted again, and those of other nodes may be.
+// Ticks of the last grant are never granted again, and ticks of other nodes may be.
 func TestServedTicksOfBefore(t *testing.T) {
 	for name, c := range map[string]struct {
 		node, until int64

@@ -418,7 +418,7 @@ func TestKeepBelievesNoNonsense(t *testing.T) {
 	})
 }
 
-// A lease would like its last node, or that of its sticky file, and keeps within its part.
+// A lease would like its last node, or its sticky file's, and keeps within its part.
 func TestKeepPrefersANode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()

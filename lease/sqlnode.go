@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// sqlSkew is how far a database's clock may be off that of whoever retires its functions.
+	// sqlSkew is how far a database's clock may be off from the operator's clock.
 	sqlSkew = 30 * time.Second
 
 	// maxSQLLead is more than any layout's lead needs, and keeps times apart from overflows.
@@ -24,8 +24,8 @@ const (
 // outside those that can be leased, and a second record of it is refused: again is the operator's
 // word that the functions are for the same database.
 //
-// From then on nobody leases the node. A change that could make an ID of it is refused, and so is
-// the end of the namespace, until [Operator.RetireFunctions].
+// From then on no program leases the node. A change that could make an ID of it is refused, and so
+// is the end of the namespace, until [Operator.RetireFunctions].
 func (op Operator) RecordFunctions(
 	ctx context.Context, namespace string, node int64, f Functions, again bool,
 ) (recorded Region, after int64, err error) {
@@ -59,7 +59,7 @@ func (op Operator) RecordFunctions(
 	if !l.Equal(ns.Layout) {
 		return recorded, after, nil
 	}
-	// Whoever took the node before it was recorded is in its record now, and evicted.
+	// A holder that took the node before it was recorded is in its record now, and evicted.
 	r, err := Namespaces(op.st).Veto(ctx, namespace, node,
 		"functions in a database make its IDs: "+recorded.Functions.database())
 	if err != nil {
@@ -157,7 +157,7 @@ func (op Operator) RetireFunctions(ctx context.Context, namespace string, node i
 	}
 	present := q.Layout.Equal(ns.Layout)
 	if present {
-		// The record comes first: whoever may lease the node again finds it raised.
+		// The record comes first: a program that leases the node again finds it raised.
 		if err := raiseRetired(ctx, op.st, namespace, q); err != nil {
 			return Region{}, err
 		}

@@ -102,8 +102,8 @@ func (b *between) Swap(ctx context.Context, ws []store.Write) []error {
 	return b.Store.Swap(ctx, ws)
 }
 
-// TestLeaseOfANodeOfFunctions checks that nobody leases such a node: not when its veto was lifted,
-// and not in the moment in which it is recorded.
+// TestLeaseOfANodeOfFunctions checks that no program leases such a node: not when its veto was
+// lifted, and not in the moment in which it is recorded.
 func TestLeaseOfANodeOfFunctions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := sqlStage(t)
@@ -118,7 +118,7 @@ func TestLeaseOfANodeOfFunctions(t *testing.T) {
 		if err := held.Shutdown(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		// Somebody takes the node after the look, and before it is recorded.
+		// Another process takes the node after the look, and before it is recorded.
 		racing := &between{Store: st}
 		racing.before = func() { recordSQL(t, st, 6) }
 		if _, err := lease.Open(t.Context(), racing, "default", s, o); !errors.Is(err, lease.ErrVetoed) {
@@ -178,7 +178,7 @@ func (c crashing) Swap(ctx context.Context, ws []store.Write) []error {
 }
 
 // TestRecordedNodeIsNotLeasedAfterACrash records a node for functions right before a lease takes or
-// renews it. Then the program ends, and evicts nobody: the lease ends by what it reads itself.
+// renews it. Then the program ends, and evicts no holder: the lease ends by what it reads itself.
 func TestRecordedNodeIsNotLeasedAfterACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, taken := range []bool{false, true} {
@@ -292,7 +292,7 @@ func TestNamespaceOfFunctions(t *testing.T) {
 		}
 		_, err = lease.Namespaces(st).RetireFunctions(ctx, "default", 6)
 		refused(t, "retired twice", err, "no functions")
-		// Back to the first layout: its own IDs are those of the functions, until these are past.
+		// Back to the first layout: its own IDs equal the functions' IDs, until these are past.
 		all := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 8}, Unused: time.Now()}
 		_, err = lease.Namespaces(st).Change(ctx, "default", s, all)
 		refused(t, "the layout of functions that made IDs a moment ago", err, "can be made by both")

@@ -53,7 +53,7 @@ func TestWhatShowsALoss(t *testing.T) {
 		"the namespace is another's": {func(g *stage) { g.rename(func(ns *Namespace) { ns.Generation++ }) }, 0},
 		"the namespace is gone":      {func(g *stage) { g.gone(store.NamespaceNode) }, 1},
 		"the store is another one":   {func(g *stage) { g.st.id = "two" }, 0},
-		"somebody has seen to it": {func(g *stage) {
+		"another did it": {func(g *stage) {
 			g.gone(5)
 			g.rename(func(ns *Namespace) { ns.Generation, ns.Floor = ns.Generation+1, g.c.reached })
 		}, 0},

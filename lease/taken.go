@@ -74,7 +74,7 @@ func (e *TakenError) Unwrap() []error {
 // maxLabels is how many labels a TakenError names.
 const maxLabels = 5
 
-// tally counts who has the nodes.
+// tally counts the nodes of each holder.
 type tally struct {
 	held, vetoed int64
 	labels       map[string]int
@@ -97,7 +97,7 @@ func (t *tally) count(f *finder, r store.Record) {
 	}
 }
 
-// error says who has the nodes.
+// error names the holders of the nodes.
 func (t *tally) error(f *finder) *TakenError {
 	c := f.c
 	e := &TakenError{

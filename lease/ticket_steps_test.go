@@ -66,7 +66,7 @@ func (g *stage) renewed(t ticket, attempt string, o *Options) ticket {
 	return next
 }
 
-// unanswered makes writes of a namespace, or those of nodes, unanswered.
+// unanswered makes writes of a namespace, or of nodes, unanswered.
 func (g *stage) unanswered(namespace bool) {
 	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 		if (ws[0].New.Node == store.NamespaceNode) == namespace {
@@ -127,7 +127,7 @@ func TestAcquireOrNot(t *testing.T) {
 	}
 }
 
-// Nil options are those of everybody, for all that a ticket does not say.
+// Nil options are the defaults, for all that a ticket does not say.
 func TestTicketWithoutOptions(t *testing.T) {
 	g, _ := remote(t)
 	ticket := g.ticket(nil)
@@ -138,7 +138,7 @@ func TestTicketWithoutOptions(t *testing.T) {
 	}
 }
 
-// The first ticket of a namespace without a key makes one. If somebody else is faster,
+// The first ticket of a namespace without a key makes one. If another process is faster,
 // theirs stays.
 func TestFirstTicketMakesTheKey(t *testing.T) {
 	for _, faster := range []string{"", "their key"} {
@@ -156,7 +156,7 @@ func TestFirstTicketMakesTheKey(t *testing.T) {
 		ticket := g.ticket(o)
 		key := g.namespace().ticketKey
 		if key == "" || faster != "" && key != faster {
-			t.Errorf("the key is %q, and somebody else made %q", key, faster)
+			t.Errorf("the key is %q, and another process made %q", key, faster)
 		}
 		g.renewed(ticket, attempt1, o)
 		g.ticket(o)

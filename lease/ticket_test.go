@@ -376,7 +376,7 @@ func TestTicketGivesBackItsOwn(t *testing.T) {
 	}
 }
 
-// A ticket proves who has a lease, so no log has it.
+// A ticket proves who holds a lease, so no log has it.
 func TestTicketsAreNotPrinted(t *testing.T) {
 	w := newTicketWorld(t)
 	said := w.renew(w.acquire(), rand.Text())

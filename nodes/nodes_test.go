@@ -221,3 +221,35 @@ func TestSourceCheck(t *testing.T) {
 		t.Errorf("what the hook said is lost: %v", err)
 	}
 }
+
+func TestParseAndWithin(t *testing.T) {
+	s := twitterScheme(t)
+	t.Setenv("ZONE", "3")
+	for text, want := range map[string]string{
+		"7": "number 7", "-7": "number -7", "env:ZONE": "environment variable ZONE", "file:/etc/node": "file /etc/node",
+		"ordinal": "", "ipv4:16": "", "env:": "no", "file:": "no", "ipv4:x": "no", "seven": "no", "": "no",
+	} {
+		src, err := Parse(text)
+		if (err != nil) != (want == "no") || err == nil && want != "" && src.String() != want {
+			t.Errorf("%q: %s, %v", text, src, err)
+		}
+	}
+	for text, want := range map[string]snowfence.NodeRange{
+		"30-63": {From: 30, Until: 64}, "5": {From: 5, Until: 6}, "0-1023": {Until: 1024},
+		"datacenter=3": {From: 96, Until: 128}, "datacenter=env:ZONE": {From: 96, Until: 128},
+		"datacenter=3, worker=2": {From: 98, Until: 99},
+	} {
+		if got, err := Within(t.Context(), s, text); err != nil || got != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"0-1024": "the layout has nodes 0 to 1023", "5-4": "neither a range", "-5": "neither a range", "x": "neither a range",
+		"datacenter=x": "not a part and its number", "datacenter=32": "hold 0 to 31", "zone=3": "has no part zone",
+		"worker=1": "datacenter stands above it", "datacenter=env:SNOWFENCE_TEST_NOT_SET": "datacenter from environment",
+	} {
+		if got, err := Within(t.Context(), s, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+}

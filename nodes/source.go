@@ -3,7 +3,7 @@
 //
 //	node, err := nodes.Find(ctx, scheme, nodes.FromEnv("WORKER"))
 //
-// A source only finds a number; nothing makes sure that nobody else has it,
+// A source only finds a number; nothing makes sure that no other process has it,
 // unless it is leased as well (Options.Node and Options.Guard of the package
 // lease). A fence such as statefile.File keeps IDs unique over restarts.
 package nodes
@@ -91,7 +91,7 @@ func Find(ctx context.Context, s *snowfence.Scheme, sources ...Source) (int64, e
 }
 
 // Number asks the source alone, for example for the datacenter of
-// [snowfence.Scheme.NodesWith]. Errors are as those of [Find].
+// [snowfence.Scheme.NodesWith]. Errors are as of [Find].
 func (s Source) Number(ctx context.Context) (int64, error) {
 	n, err := s.number(ctx, nil)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 type Kind interface{ Prefix() Prefix }
 
 // ID is an ID of one kind of thing. Text and JSON have the prefix of the kind,
-// and the compiler keeps kinds apart, so nobody passes the ID of a user for that
-// of an order:
+// and the compiler keeps kinds apart, so no code passes the ID of a user as
+// the ID of an order:
 //
 //	type order struct{}
 //

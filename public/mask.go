@@ -14,7 +14,7 @@ import (
 // public ID and no private one. Safe for concurrent use.
 type Mask struct{ c *sparx.Cipher }
 
-// NewMask returns the mask of a secret, which must not be that of an encrypted
+// NewMask returns the mask of a secret, which must not be the secret of an encrypted
 // layout.
 func NewMask(k *snowfence.Secret) (*Mask, error) {
 	secret, err := hex.DecodeString(string(k.AppendSecret(nil)))

@@ -17,8 +17,8 @@
 // far as that can be noticed:
 //
 //   - A holder whose record vanished, went back or was changed is sealed at its next
-//     renewal, and everybody's next grants start above all earlier ones.
-//   - Data that may have been rolled back has another identity (see below). Whoever takes a
+//     renewal, and all next grants start above all earlier ones.
+//   - Data that may have been rolled back has another identity (see below). A program that takes a
 //     node then starts above now + the longest ttl + twice the largest skew. That is also
 //     how long no IDs are made after a restart or a failover, about 45 s with the defaults;
 //     a shorter TTL makes it shorter. lease.Operator.Confirm spares it where surely nothing was
@@ -33,7 +33,7 @@
 //     replicas that can be promoted if the new master must know every grant that was used.
 //   - Old data under a process that did not end, as after the snapshot of a virtual
 //     machine, until a holder's next renewal.
-//   - Keys that somebody deletes or edits by hand. After a FLUSHALL, make the namespace
+//   - Keys that are deleted or edited by hand. After a FLUSHALL, make the namespace
 //     again only when the last holder's ttl is over; otherwise old and new holders both go
 //     on until the old ones' next renewal.
 //
@@ -72,7 +72,7 @@
 // replica in between, with data from elsewhere). master_replid alone will not do: it also
 // changes when the first replica comes, and an hour after the last one went. Nor can a
 // restart with appendfsync always be trusted: an old file put back looks the same. Not seen
-// is a process that was demoted and promoted again if nobody looked for an hour
+// is a process that was demoted and promoted again if no program looked for an hour
 // (repl-backlog-ttl) after that.
 //
 // # Results that are not known
@@ -82,6 +82,6 @@
 // MOVED, and so does this package with NOSCRIPT.) So [store.ErrLost] always means that the
 // write was not done and never will be. After a failed connection, or too few
 // acknowledgements, the result is another error, and the record may be either. A repeated
-// swap that finds its own nonce must not answer "done": somebody else may have swapped in
+// swap that finds its own nonce must not answer "done": another process may have swapped in
 // between, and a write that was done would then be reported as lost.
 package redisstore

@@ -48,7 +48,7 @@ func advise(err error) error {
 	}
 	text, _, _ := strings.Cut(e.Error(), ", with args beginning with")
 	if strings.Contains(text, "not allowed from read-only scripts") {
-		return fmt.Errorf("nobody has used the store since the server was started, and the first use writes: %w",
+		return fmt.Errorf("the store was not used since the server was started, and the first use writes: %w",
 			store.ErrReadOnly)
 	}
 	for _, h := range hints {

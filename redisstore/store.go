@@ -36,12 +36,12 @@ type Options struct {
 	Timeout time.Duration
 
 	// ReadOnly makes the store change nothing, for tools that look at the store of others. It
-	// needs Redis 7. Reads fail on a server that nobody has used since it was started, because the
+	// needs Redis 7. Reads fail on a server that was not used since it was started, because the
 	// first use writes.
 	ReadOnly bool
 
-	// Logger is told what a server that is new to the store loses in a crash; nil means
-	// silence. See [Store.Server].
+	// Logger logs what a new server loses in a crash ([Store.Server]). Nil logs warnings and errors
+	// to slog.Default.
 	Logger *slog.Logger
 }
 
@@ -81,7 +81,7 @@ func New(c rueidis.Client, o *Options) (*Store, error) {
 		opts.Timeout = time.Second
 	}
 	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
+		opts.Logger = store.Warnings(slog.Default())
 	}
 	switch {
 	case c == nil:
@@ -141,7 +141,7 @@ func byNamespace[T any](of []T, namespace func(T) string) map[string][]int {
 }
 
 // Identity implements [store.Store]. In a cluster each namespace has its own; the whole
-// store has that of the server with the list of namespaces. It is what the script that was
+// store has the identity of the server with the list of namespaces. It is what the script that was
 // started last answered, so it costs no round trip after a swap.
 func (s *Store) Identity(ctx context.Context, namespace string) (string, error) {
 	namespace = cmp.Or(namespace, listName)

@@ -125,7 +125,7 @@ func isAway(err error) bool {
 	return reason(err) == "" // no server of ours says so: it is a proxy, or something else has the address
 }
 
-// explain names the server, and marks errors of the wire with those of lease and snowfence.
+// explain names the server, and marks errors of the wire with the errors of lease and snowfence.
 func (p *peer) explain(err error) error {
 	if err == nil {
 		return nil

@@ -3,18 +3,16 @@ package remote
 import (
 	"context"
 	"fmt"
-	"log/slog"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Open leases a node of a namespace through the servers and returns a generator on it.
 // While no server answers, it goes on as long as its grant lasts. Closing the generator
 // ends the lease. The token needs the verbs read and lease, which make no namespace: the
 // servers have "default", and managers make others. Missing secrets come from a server that
-// hands them out. Nil options are good for most.
+// hands them out. Nil options use the defaults.
 func (c *Client) Open(ctx context.Context, o *lease.Options) (*snowfence.Generator, error) {
 	var opts lease.Options
 	if o != nil {
@@ -22,9 +20,6 @@ func (c *Client) Open(ctx context.Context, o *lease.Options) (*snowfence.Generat
 	}
 	if opts.Namespace == "" {
 		opts.Namespace = lease.DefaultNamespace
-	}
-	if opts.Logger == nil {
-		opts.Logger = store.Warnings(slog.Default())
 	}
 	s, err := c.scheme(ctx, opts.Namespace, opts.Secrets)
 	if err != nil {
@@ -39,5 +34,5 @@ func (c *Client) Open(ctx context.Context, o *lease.Options) (*snowfence.Generat
 	if err != nil {
 		return nil, err
 	}
-	return l.Generator(snowfence.Config{Lead: opts.Lead, Spread: opts.Spread, Time: opts.Time})
+	return l.Generator(snowfence.Config{Lead: opts.Lead, Spread: opts.Spread, MaxWait: opts.MaxWait, Time: opts.Time})
 }

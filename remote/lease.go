@@ -158,8 +158,8 @@ func leased(m *pb.Lease) wire.Lease {
 	return l
 }
 
-// Lease leases a node of a namespace through the servers and keeps it. Nil options are good for
-// most. The scheme is that of the namespace ([Client.Scheme]). The token
+// Lease leases a node of a namespace through the servers and keeps it. Nil options use the
+// defaults. The scheme is the namespace's ([Client.Scheme]). The token
 // needs the verb lease. While no server answers, the lease can be used as long as its grant lasts.
 func (c *Client) Lease(
 	ctx context.Context, namespace string, s *snowfence.Scheme, o *lease.Options,

@@ -3,7 +3,7 @@
 # 32 bits, and this one without vector instructions, with AVX2 alone, and without assembly. A test that skips itself fails the run.
 #
 # It takes the emulators by name, so binfmt_misc need not be set up. What is left out under x86_64 compares the emulated CPU with /proc/cpuinfo,
-# which is that of the real one.
+# which is the real one's.
 set -euo pipefail
 
 [ $# -gt 0 ] || { echo "usage: cross.sh PACKAGE..." >&2 && exit 1; }

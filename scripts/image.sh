@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # image.sh FILES NAME: builds the image NAME from the archives for Linux in the folder FILES, and prints what is in it for each architecture:
 # the checksum of the files, and the settings. It needs buildah, but no registry: the last stage of deploy/docker/Dockerfile begins FROM scratch, and a
-# folder takes the place of the stage before. The format is Docker's, because that of OCI has no health check.
+# folder takes the place of the stage before. The format is Docker's, because OCI's has no health check.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -20,7 +20,7 @@ program=("$ours"/cmd/snowfence)
 wasm=(. ./lease/... ./sqlstore/...) # what a program in a browser can use
 
 # Tests of what depends on the order of bytes or the size of a word: texts, ciphers, files, records, arithmetic at the edges of a layout. `make prove PART=cross` runs
-# those of the cipher.
+# the cipher's.
 words=(. ./internal/ff1 ./internal/disk ./sequence)
 chosen='Encod|^TestID|Layout|StateFile|Vectors|Mask|Decimal|Prefix|Typed|Compose|Count64|Ticks|Reciprocal|GraphQL|Record|Serial|Period|Oracle|EveryLength|Permutation'
 # Not these: they go through all IDs of a layout, which takes an emulator minutes, or mount a file for a child.

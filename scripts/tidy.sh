@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tidy.sh [-diff]: runs go mod tidy in every module of go.work. go mod tidy does not look at go.work, and asks the proxy for versions of our own
-# modules that nobody has tagged yet. So it works on a copy of go.mod that finds them in their folders. With -diff it changes nothing and fails.
+# modules without a tag. So it works on a copy of go.mod that finds them in their folders. With -diff it changes nothing and fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -150,7 +150,7 @@ func (a *several) run(m *member, ask func(ctx context.Context) (span, error)) {
 }
 
 // join opens the sequence of a store, if its numbers are none of the others'. Two stores that meet
-// are both left out, because nobody knows which of them is the right one.
+// are both left out, because it is unknown which of them is the right one.
 func (a *several) join(ctx context.Context, m *member) error {
 	unpin, err := m.source.open(ctx)
 	if err != nil {
@@ -246,7 +246,7 @@ func (a *several) take(ctx context.Context, n int64) (Range, int64, error) {
 				err = fmt.Errorf("%v (%w)", err, ErrNotReady)
 			}
 			return Range{}, 0, err
-		case len(idle) < 2: // nobody else can be asked
+		case len(idle) < 2: // no other store can be asked
 			timeout = -1
 		}
 		if a.seq.world.Wait(timeout, news, ctx.Done()) == 1 {

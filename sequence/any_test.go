@@ -255,7 +255,7 @@ func TestAnyEndsWithoutAStore(t *testing.T) {
 }
 
 // When the store in use is known to be in trouble, the others are asked at once; trouble of another
-// store lets nobody ask more than the one in use.
+// store lets no program ask more than the one in use.
 func TestAnyAsksOthersInTrouble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all, a := trio(t, Definition{MinRange: 1, MaxRange: 1})

@@ -63,8 +63,8 @@ func (p *pattern) date(period int64) (y int, m time.Month, d int) {
 // at returns the period of an instant.
 func (c *calendar) at(t time.Time) int64 { return c.period(t.In(c.zone).Date()) }
 
-// noon returns the period of a date. Days that a zone left out have no noon: it is that of the day
-// before or after.
+// noon returns the period of a date. Days that a zone left out have no noon: it is the noon of the
+// day before or after.
 func (c *calendar) noon(y int, m time.Month, d int) int64 {
 	return c.at(time.Date(y, m, d, 12, 0, 0, 0, c.zone))
 }

@@ -63,7 +63,7 @@ func (s *Sequence) returnAll(ctx context.Context, rest span) error {
 	return s.giveBack(ctx, rests)
 }
 
-// giveBack lowers what was given out to the lowest ordinal that nobody used, if all above it is
+// giveBack lowers what was given out to the lowest ordinal that was not used, if all above it is
 // this program's and nothing was written since its last take. Else it is a gap.
 //
 // Invariant: Reached tells where the count was. A replica that was promoted may lack what others

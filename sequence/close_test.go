@@ -95,7 +95,7 @@ func TestDenseGivesBack(t *testing.T) {
 			}
 			st.fail(nil, nil)
 		}, 21},
-		"somebody took before the range ahead": {func(t *testing.T, st *shaky, s *Sequence) {
+		"another took before the range ahead": {func(t *testing.T, st *shaky, s *Sequence) {
 			entered, through := gate(st)
 			go s.Next(t.Context())
 			<-entered
@@ -108,12 +108,12 @@ func TestDenseGivesBack(t *testing.T) {
 			synctest.Wait()
 			st.fail(nil, nil)
 		}, 16},
-		"somebody took after us": {func(t *testing.T, st *shaky, s *Sequence) {
+		"another took after us": {func(t *testing.T, st *shaky, s *Sequence) {
 			expect(t, s, 1)
 			synctest.Wait()
 			expect(t, open(t, st, &Options{Exact: true}), 21)
 		}, 22},
-		"somebody took, and gave back": {func(t *testing.T, st *shaky, s *Sequence) {
+		"another took, and gave back": {func(t *testing.T, st *shaky, s *Sequence) {
 			expect(t, s, 1)
 			synctest.Wait()
 			other := open(t, st, nil)
@@ -133,7 +133,7 @@ func TestDenseGivesBack(t *testing.T) {
 		"the store went back": {func(t *testing.T, st *shaky, s *Sequence) {
 			was := st.record(t, name)
 			id, _ := st.Identity(t.Context(), "")
-			st.become(id) // whoever sees a loss
+			st.become(id) // the one that sees a loss
 			reserve(t, s, 10, 1)
 			synctest.Wait()
 			expect(t, s, 11)

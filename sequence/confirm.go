@@ -61,7 +61,7 @@ func Restored(ctx context.Context, st store.Store, name string) (Info, error) {
 	return Show(ctx, st, name)
 }
 
-// floor returns the first ordinal that nobody has.
+// floor returns the first ordinal that no program has.
 func (c Confirmation) floor(s state) int64 {
 	if c.Floor != nil {
 		return s.course.ordinal(*c.Floor)
@@ -93,7 +93,7 @@ func (s *state) confirm(ctx context.Context, st store.Store, identity string, fl
 }
 
 // confirmPeriods closes the periods that were over an hour ago. Those that can be open begin at the
-// floor: up to the one after that of a clock that is a day ahead.
+// floor: up to the one after the period of a clock that is a day ahead.
 func (s *state) confirmPeriods(ctx context.Context, st store.Store, floor int64) error {
 	c, err := s.calendar()
 	if err != nil {
@@ -105,7 +105,7 @@ func (s *state) confirmPeriods(ctx context.Context, st store.Store, floor int64)
 		return fmt.Errorf("sequence %q: asking the store for its time: %w", s.name, err)
 	}
 	if off := now.Sub(at); !at.IsZero() && off.Abs() > clockBehind {
-		return fmt.Errorf("sequence %q: this clock and that of the store differ by %v, so it is not certain which "+
+		return fmt.Errorf("sequence %q: this clock and the store's differ by %v, so it is not certain which "+
 			"period it is: set them right, and confirm again (%w)", s.name, off.Round(time.Second), lease.ErrRefused)
 	}
 	s.Open = max(s.Open, c.at(now.Add(-clockBehind)))

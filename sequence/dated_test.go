@@ -194,7 +194,7 @@ func TestSerialThatWaitsOverMidnight(t *testing.T) {
 		j.st.fail(nil, nil)
 		j.set(t, "2026-11-24T23:59:59Z")
 		ctx, cancel := context.WithCancel(j.ctx)
-		j.st.fail(func(op string) error { // it fails, and nobody waits for the new day
+		j.st.fail(func(op string) error { // it fails, and no call waits for the new day
 			if op != "add" {
 				return nil
 			}
@@ -421,7 +421,7 @@ type dial struct {
 
 func (d dial) Now(context.Context) (time.Time, error) { return d.at, d.err }
 
-// A program whose clock is more than a year from that of the store begins no period.
+// A program whose clock is more than a year from the store's begins no period.
 func TestPeriodFarFromTheStoresClock(t *testing.T) {
 	ctx, _ := clockAt(t, "2026-11-22T12:00:00Z")
 	for at, want := range map[string]error{

@@ -7,9 +7,9 @@
 //	defer s.Close()
 //	n, err := s.Next(ctx)
 //
-// The store is any [store.Store] that is no server's: a database, over sqlstore, etcdstore or
-// redisstore, or [store.NewMemory] in tests. A sequence is one record beside those of leases, and
-// needs no table of its own. Open it once in a program: each Sequence takes ranges of its own.
+// The store is any [store.Store] but a server's: a database, over sqlstore, etcdstore or
+// redisstore, or [store.NewMemory] in tests. A sequence is one record beside the leases' records,
+// and needs no table of its own. Open it once in a program: each Sequence takes ranges of its own.
 //
 // [OpenDated] is for numbers that begin again each year, month or day, and have the date in their
 // text. [OpenAny] takes numbers of several independent stores, of which one that answers is enough.

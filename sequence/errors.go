@@ -2,8 +2,8 @@ package sequence
 
 import "errors"
 
-// Test for these with [errors.Is]. Names, definitions and refusals match those of package lease:
-// ErrInvalid, ErrExists, ErrRefused.
+// Test for these with [errors.Is]. Names, definitions and refusals match the errors of package
+// lease: ErrInvalid, ErrExists, ErrRefused.
 var (
 	// ErrNoSequence means that the store has no such sequence, or that it was deleted.
 	ErrNoSequence = errors.New("no such sequence")
@@ -11,7 +11,7 @@ var (
 	// ErrEnded means that all numbers up to Max were given out.
 	ErrEnded = errors.New("all numbers were given out")
 
-	// ErrBlock means that the numbers after Max are those of another program: see
+	// ErrBlock means that the numbers after Max belong to another program: see
 	// [Definition.BlockOf].
 	ErrBlock = errors.New("the numbers are a block of another counter")
 

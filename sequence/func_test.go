@@ -169,7 +169,7 @@ func TestFuncAsksForFewer(t *testing.T) {
 }
 
 // What waiting mends is waited out; every other error goes to the callers, and the next call asks
-// again. Numbers that were not asked for are given to nobody.
+// again. Numbers that were not asked for are given to no caller.
 func TestFuncErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := &keeper{err: ErrNotReady}

@@ -24,7 +24,7 @@ type shaky struct {
 	under  int                   // calls under way
 	most   int                   // highest number of them
 	before func(op string) error // an error: nothing is done
-	after  func(op string) error // an error: it is done, and nobody learns of it
+	after  func(op string) error // an error: it is done, and the caller is not told
 	pins   int
 }
 

@@ -51,7 +51,7 @@ func (s *source) wentBack(now state) bool {
 }
 
 // tellAll gives the store another identity, for all that is in it, if the revision of a record is
-// below that of the last take: it lost this take, which it had acknowledged. A lower count alone is
+// below the last take's: it lost this take, which it had acknowledged. A lower count alone is
 // no proof, because a copy of this program may have given numbers back.
 func (s *source) tellAll(ctx context.Context, revision int64) error {
 	s.mu.Lock()

@@ -112,7 +112,7 @@ func TestNumbersAreSkippedByOneOfTwo(t *testing.T) {
 	}, nil)
 	expect(t, s, 104)
 	if !skipped {
-		t.Error("nobody skipped")
+		t.Error("no number was skipped")
 	}
 }
 

@@ -6,9 +6,9 @@ import "context"
 const maxBlock = 1024
 
 // Local is a handle on a sequence for one goroutine. It takes numbers in blocks, so that
-// goroutines do not meet on one word. The numbers of one handle rise, those of several come in
-// any order. It is not safe for concurrent use, and needs no Close. What it holds stays good when
-// the sequence is closed, and is a gap when the handle is dropped.
+// goroutines do not meet on one word. The numbers of one handle rise, the numbers of several come
+// in any order. It is not safe for concurrent use, and needs no Close. What it holds stays good
+// when the sequence is closed, and is a gap when the handle is dropped.
 type Local struct {
 	at, last, step int64 // the number given out last, and the last one of the block
 	size           int64 // of the last block
@@ -18,8 +18,8 @@ type Local struct {
 	_ [64]byte // handles of different goroutines stay off each other's cache lines
 }
 
-// Local returns a new handle. Only a fast sequence gives it blocks: in other modes its Next is that
-// of the sequence.
+// Local returns a new handle. Only a fast sequence gives it blocks: in other modes its Next is the
+// sequence's.
 func (s *Sequence) Local() *Local {
 	l := &Local{step: s.step, most: 1, s: s}
 	if s.mode == Fast && !s.exact {

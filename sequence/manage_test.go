@@ -141,7 +141,7 @@ func TestChange(t *testing.T) {
 
 // Above a confirmed floor that lies beyond max, any max that was given out before is refused, and a
 // higher one gives no number below the floor.
-// While old programs give the numbers after a block, nobody raises its end by mistake.
+// While old programs give the numbers after a block, no program raises its end by mistake.
 func TestEndOfABlock(t *testing.T) {
 	const counter = "counter 1 of old programs"
 	st, s := made(t, Definition{Mode: Strict, Max: new(int64(2)), BlockOf: counter})

@@ -198,7 +198,7 @@ func TestLateStoreThatDoesNotBelong(t *testing.T) {
 	}
 }
 
-// A store that was left out is in nobody's way.
+// A store that was left out is in no program's way.
 func TestStoreBesideOneThatIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := newStores(3)

@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// The next range is asked for when one begins, and not before: two at most are held, and nobody
+// The next range is asked for when one begins, and not before: two at most are held, and no call
 // waits for the store.
 func TestTwoRangesAtMost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -116,8 +116,8 @@ func TestConfirmPeriodsAgain(t *testing.T) {
 	j.refuses(j.s, ErrEnded) // 100 programs hold more than there is
 }
 
-// A take that was under way when the sequence was confirmed is dropped, although nobody wrote the
-// record of its period.
+// A take that was under way when the sequence was confirmed is dropped, although the record of its
+// period was not written.
 func TestTakeDuringAConfirmation(t *testing.T) {
 	for what, change := range map[string]func(j *diary){
 		"confirmed": func(j *diary) { j.confirms(Confirmation{Floor: new(int64(50))}) },
@@ -542,7 +542,7 @@ func TestShowPeriods(t *testing.T) {
 	show(20261124, 500, 50)
 	j.set(t, "2026-11-25T12:00:00Z")
 	show(20261125, 10, 99)
-	if _, err := Periods(j.ctx, j.st, "nobody"); !errors.Is(err, ErrNoSequence) {
+	if _, err := Periods(j.ctx, j.st, "nothing"); !errors.Is(err, ErrNoSequence) {
 		t.Error(err)
 	}
 	if _, err := Periods(j.ctx, listless{j.st}, name); !errors.Is(err, errFault) {

@@ -17,7 +17,8 @@ func (s span) split(n int64) (first, rest span) {
 	return span{s.start, s.from, at}, span{s.start, at, s.until}
 }
 
-// piece is a span that is being given out. Whoever adds to next owns what it was raised by.
+// piece is a span that is being given out. A goroutine that adds to next owns what it was raised
+// by.
 //
 // Invariant: an index below count becomes a number at most once, because only the add or swap that
 // moved next past it may use it.

@@ -16,7 +16,7 @@ import (
 // was never given out, and Data the rest. Until stays 0, because stores have an index of it.
 //
 // Each period of a dated sequence has a record of its own, with the period as its node, a From of
-// its own, and no Data. Takes compare its generation, so it follows that of the definition.
+// its own, and no Data. Takes compare its generation, so it follows the definition's.
 const recordNode = -2
 
 func keyOf(name string) store.Key { return store.Key{Namespace: "#" + name, Node: recordNode} }
@@ -49,7 +49,7 @@ func checkName(name string) error {
 type state struct {
 	name    string
 	record  store.Record // with the definition
-	counter store.Record // whose From counts: the same one, or that of a period
+	counter store.Record // whose From counts: the same one, or a period's
 	stored
 	course course
 }
@@ -124,7 +124,7 @@ func (s state) floor(period int64) int64 {
 	return s.Floor
 }
 
-// write stores the state, which is a [store.ErrLost] if somebody wrote since it was read. Takes
+// write stores the state, which is a [store.ErrLost] if it was written since it was read. Takes
 // that are under way fail by the generation.
 func (s state) write(ctx context.Context, st store.Store) (state, error) {
 	w, old := world.From(ctx), s.record.Nonce
@@ -145,8 +145,9 @@ func (s state) data() string {
 	return string(text)
 }
 
-// update reads the sequence, lets change set what is new, and writes it, until nobody was faster.
-// change reports whether there is anything to write. Only orNone lets it begin with no record.
+// update reads the sequence, lets change set what is new, and writes it, until no other process was
+// faster. change reports whether there is anything to write. Only orNone lets it begin with no
+// record.
 func update(ctx context.Context, st store.Store, name string, orNone bool, change func(*state) (bool, error)) error {
 	for {
 		s, err := read(ctx, st, name)

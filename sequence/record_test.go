@@ -56,7 +56,7 @@ func TestRecordOfALaterVersion(t *testing.T) {
 	}
 }
 
-// A write that somebody else was faster than is done again, on top of theirs.
+// A write that comes after another process's is done again, on top of it.
 func TestWritesThatAreLostAreRepeated(t *testing.T) {
 	st := newShaky()
 	st.fail(first("swap", store.ErrLost), nil)

@@ -90,7 +90,7 @@ func TestRowThatJustFits(t *testing.T) {
 	})
 }
 
-// Who comes to the slow path after somebody else has set the next range takes of that.
+// A call that comes to the slow path after another has set the next range takes from that range.
 func TestRangeThatSomebodyElseSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, s := made(t, Definition{MinRange: 10, MaxRange: 10})
@@ -242,7 +242,7 @@ func TestLocal(t *testing.T) {
 	}
 }
 
-// Nobody is served with nothing: a handle would take the number of somebody else for its own.
+// No caller gets an empty range: a handle would take another's number for its own.
 func TestServe(t *testing.T) {
 	waits := func(n int64, row bool) *waiter { return &waiter{n: n, row: row, done: make(chan struct{})} }
 	part, row, rest, late := waits(3, false), waits(9, true), waits(9, false), waits(1, false)

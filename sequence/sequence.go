@@ -20,7 +20,7 @@ type Options struct {
 	// AnyPeriod lets a dated sequence begin periods that are more than a year away.
 	AnyPeriod bool
 
-	// Logger is told of trouble with the store; nil means silence.
+	// Logger logs trouble with the store. Nil logs warnings and errors to slog.Default.
 	Logger *slog.Logger
 }
 
@@ -46,7 +46,7 @@ type Sequence struct {
 	began   time.Time     // when the first number of the range was taken; zero before any
 	queue   []*waiter     // who waits for the next take
 	inTake  []*waiter     // where nothing is taken ahead: who waits for the take under way
-	asked   bool          // somebody wanted numbers without waiting
+	asked   bool          // a caller wanted numbers without waiting
 	taking  chan struct{} // closed when the store is asked no more; nil when it is not asked
 	halted  error         // why the record is read before the next take; nil when it is not
 	trouble error         // what the store said last, while it fails
@@ -97,7 +97,7 @@ func (s *source) open(ctx context.Context) (unpin func(), err error) {
 
 // use says where the record is.
 func (s *source) use(ctx context.Context, st store.Store, name string, o *Options) {
-	s.name, s.store, s.world, s.log = name, st, world.From(ctx), slog.New(slog.DiscardHandler)
+	s.name, s.store, s.world, s.log = name, st, world.From(ctx), store.Warnings(slog.Default())
 	if o != nil && o.Logger != nil {
 		s.log = o.Logger
 	}

@@ -90,7 +90,7 @@ func (s state) whole(ctx context.Context, st store.Store) (Info, error) {
 	}, nil
 }
 
-// of adds what the record of a period says, or that of a plain sequence.
+// of adds what the record of a period says, or of a plain sequence.
 func (s state) of(i Info, period int64) Info {
 	i.Period, i.Closed = period, period < s.Open
 	i.Next, i.Left = s.left(period)

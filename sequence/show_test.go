@@ -101,7 +101,7 @@ func TestListSequences(t *testing.T) {
 	}
 }
 
-// The highest number that anybody may have is that of the counter, or below the floor of a period.
+// The highest number that a program may have is the counter's, or below the floor of a period.
 func TestHighest(t *testing.T) {
 	ctx := t.Context()
 	st := store.NewMemory()

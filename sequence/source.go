@@ -125,8 +125,8 @@ func (s *source) admit(now state) error {
 	return now.live()
 }
 
-// reread reads the record with the definition, and first that of the period: then the definition is
-// never the older one.
+// reread reads the record with the definition, and first the record of the period: then the
+// definition is never the older one.
 func (s *source) reread(ctx context.Context) (state, error) {
 	var counter store.Record
 	if s.of != nil {
@@ -155,8 +155,8 @@ func (s *source) admitPeriod(now state) error {
 }
 
 // enter makes the record of a period one of this definition: it has its generation, and counts from
-// the floor on. It is a [store.ErrLost] if somebody was faster. The record of a plain sequence is
-// always so.
+// the floor on. It is a [store.ErrLost] if another process was faster. The record of a plain
+// sequence is always so.
 func (s *source) enter(ctx context.Context, now state) (state, error) {
 	r := now.counter
 	if r.Generation == now.record.Generation { // it is 0 where there is no record

@@ -2,7 +2,7 @@ package sequence
 
 // Status is how a program does with a sequence.
 type Status struct {
-	Held    int64 // numbers that the program took from the store, and gave to nobody yet
+	Held    int64 // numbers that the program took from the store, and has not given out yet
 	Left    int64 // numbers that no program had when the store answered last
 	Trouble error // why the store gives no numbers at present; nil while it does
 }
@@ -22,7 +22,7 @@ func (s *Sequence) Status() Status {
 // Definition returns the definition, with every default written out, as it was read last.
 func (s *Sequence) Definition() Definition { return s.definition() }
 
-// Definition is that of [Sequence.Definition].
+// Definition is as of [Sequence.Definition].
 func (d *Dated) Definition() Definition { return d.definition() }
 
 func (s *source) definition() Definition {

@@ -136,7 +136,7 @@ func (s *Sequence) note(err error) {
 	s.trouble = err
 }
 
-// final reports whether nobody waits for the end of an error.
+// final reports whether waiting cannot end an error.
 func (s *Sequence) final(err error) bool {
 	if s.ask != nil {
 		return !errors.Is(err, ErrNotReady)
@@ -144,7 +144,7 @@ func (s *Sequence) final(err error) bool {
 	return final(err)
 }
 
-// final reports whether nobody waits for the end of a store's error.
+// final reports whether waiting cannot end a store's error.
 func final(err error) bool {
 	for _, kind := range []error{
 		ErrEnded, ErrRolledBack, ErrNoSequence, ErrPeriod, store.ErrReplaced, lease.ErrRefused,

@@ -229,14 +229,14 @@ func TestStrictServesThoseWhoWaited(t *testing.T) {
 	})
 }
 
-// addition is that of another program.
+// addition is another program's.
 func addition(st *shaky, t *testing.T, n int64) store.Addition {
 	r := st.record(t, name)
 	return store.Addition{Key: r.Key, N: n, Limit: 1 << 53, Generation: r.Generation, Nonce: r.Nonce + "'"}
 }
 
-// A caller who leaves costs nobody anything: before the take nothing, and after it numbers of his
-// own.
+// A caller that leaves costs other callers nothing: before the take nothing, and after it numbers
+// of its own.
 func TestCallerWhoLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := made(t, Definition{Mode: Strict})
@@ -278,7 +278,7 @@ func TestCallerWhoLeaves(t *testing.T) {
 	})
 }
 
-// A store that fails is asked again, ever more rarely, as long as somebody waits. The caller learns
+// A store that fails is asked again, ever more rarely, as long as a call waits. The caller learns
 // at its timeout what was wrong.
 func TestStoreThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -298,7 +298,7 @@ func TestStoreThatFails(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if n := st.count("add"); n > 1 {
-			t.Errorf("the store was asked %d times while nobody waited", n)
+			t.Errorf("the store was asked %d times while no call waited", n)
 		}
 		time.AfterFunc(time.Minute, func() { st.fail(nil, nil) })
 		began := time.Now()
@@ -313,7 +313,7 @@ func TestStoreThatFails(t *testing.T) {
 	})
 }
 
-// The first pause is short, and a store that fails is not asked for a range that nobody has begun.
+// The first pause is short, and a store that fails is not asked for a range that no call has begun.
 func TestStoreThatFailsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := made(t, Definition{})
@@ -333,7 +333,7 @@ func TestStoreThatFailsOnce(t *testing.T) {
 		st.count("add")
 		time.Sleep(time.Hour)
 		if n := st.count("add"); n > 1 {
-			t.Errorf("the store was asked %d times while nobody waited", n)
+			t.Errorf("the store was asked %d times while no call waited", n)
 		}
 	})
 }

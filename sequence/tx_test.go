@@ -46,7 +46,7 @@ func TestNextTx(t *testing.T) {
 	ctx, st := strict(t, Definition{Start: new(int64(10)), Step: -5, Max: new(int64(0))})
 	wantTx(t, ctx, st, "10")
 	if gets, adds, swaps := st.count("get"), st.count("add"), st.count("swap"); gets != 2 || adds != 1 || swaps != 1 {
-		t.Errorf("%d reads, %d additions, %d swaps, with those of Create", gets, adds, swaps)
+		t.Errorf("%d reads, %d additions, %d swaps, with Create's", gets, adds, swaps)
 	}
 	if s, err := NextTx(ctx, st, name); err != nil || s != (Serial{"5", 0, 5}) {
 		t.Errorf("%+v, %v", s, err)

@@ -22,7 +22,7 @@ type clock struct {
 }
 
 // bubbleBefore is later than the time of any bubble, which begins in 2000, and
-// earlier than that of any machine.
+// earlier than the time of any machine.
 var bubbleBefore = time.Date(2015, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func newClock(start time.Time) *clock {

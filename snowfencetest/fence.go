@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// ttl is how far a grant reaches: that of a lease.
+// ttl is how far a grant reaches, as a lease's.
 const ttl = 15 * time.Second
 
 var (

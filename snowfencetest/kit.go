@@ -103,7 +103,7 @@ func (k *Kit) Advance(d time.Duration) {
 // generator notices 10 ms later, by time that passes.
 func (k *Kit) Step(d time.Duration) { k.clock.step(d) }
 
-// LoseLease takes the node away, as a store does that gave it to somebody else.
+// LoseLease revokes the node, as if another process had taken it.
 // There are no IDs, but [snowfence.ErrFenced], until Restore.
 func (k *Kit) LoseLease() { k.fence.lose() }
 

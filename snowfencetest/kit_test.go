@@ -42,7 +42,7 @@ func TestIDsOfASeedAreTheSame(t *testing.T) {
 	}
 }
 
-// Outside of a bubble nothing waits, and the time of IDs is that of the test.
+// Outside of a bubble nothing waits, and the time of IDs is the test's.
 func TestClockIsTheTests(t *testing.T) {
 	k := snowfencetest.New(t, 1)
 	at := func() time.Time {

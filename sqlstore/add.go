@@ -107,7 +107,7 @@ func addSQLite(
 	if !v.known {
 		return r, v.told, nil
 	}
-	if _, own := c.(*sql.Conn); own { // that of a caller is durable; see sqliteOpenTx
+	if _, own := c.(*sql.Conn); own { // a caller's is durable; see sqliteOpenTx
 		if err := sqliteDurable(ctx, c); err != nil {
 			return r, info, err
 		}

@@ -22,7 +22,7 @@ type Dialect struct {
 	probe    string   // SELECT of a serverInfo
 	reloaded string   // column: 1 where something other than a swap wrote the record
 	now      string   // SELECT of the server's microseconds; "" means this machine's
-	share    string   // after a SELECT: locks the rows against changes; "" where nobody else writes
+	share    string   // after a SELECT: locks the rows against changes; "" where no other process writes
 	settings []string // SELECTs of what the store depends on, by name
 	errors   errorTexts
 
@@ -74,7 +74,7 @@ func (d Dialect) check() error {
 	return nil
 }
 
-// version is that of the schema. A program refuses tables of another one.
+// version is the version of the schema. A program refuses tables of another one.
 const version = "3"
 
 const metaTable = "CREATE TABLE IF NOT EXISTS snowfence_meta" +

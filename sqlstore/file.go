@@ -86,7 +86,7 @@ func (f *file) now() (now files, err error) {
 }
 
 // check reports whether the path still leads to the same files. Grants written into others
-// protect nobody, because those who open the path do not see them.
+// protect nothing, because programs that open the path do not see them.
 func (f *file) check(used files) error {
 	now, err := f.now()
 	if err != nil {

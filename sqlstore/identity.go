@@ -145,7 +145,7 @@ func (s *Store) newIdentity(ctx context.Context, c *sql.Conn, f *file, suspect s
 		}
 		back, err := s.putBack(ctx, c, f)
 		if err != nil || !back && (suspect == "" || id != suspect) {
-			return err // somebody else has seen to it
+			return err // another process did it
 		}
 		return s.dialect.renew(ctx, c, f)
 	})

@@ -91,7 +91,7 @@ var mysqlTriggers = []string{
 // second, which is the same number in every time zone, and not known while the table changes.
 const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0, CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':'," +
 	" COALESCE(CONCAT(value /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */), 'no id'), ':', t.made)," +
-	" COALESCE(value, ''), CASE WHEN t.made IS NULL THEN 'somebody is changing the table " +
+	" COALESCE(value, ''), CASE WHEN t.made IS NULL THEN 'another program is changing the table " +
 	"snowfence_lease: try again' ELSE " + mysqlRefusal + " END, 0, '', 0 FROM (SELECT (SELECT" +
 	" UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = DATABASE()" +
 	" AND table_name = 'snowfence_lease') AS made) t LEFT JOIN snowfence_meta ON name = 'id'"

@@ -13,7 +13,7 @@ import (
 // Open leases a node from db and returns a generator on it. It makes missing tables,
 // and the namespace "default". It makes other namespaces in SQLite only: on a shared
 // server, lease.Operator.Create or "snowfence namespace create" makes them once. Closing
-// the generator ends the lease. Nil options are good for most; see lease.Generator.
+// the generator ends the lease. Nil options use the defaults; see lease.Generator.
 func Open(ctx context.Context, db *sql.DB, d Dialect, o *lease.Options) (*snowfence.Generator, error) {
 	st, err := New(db, d)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // The last connection of all processes that closes deletes the side files, and the next one
-// makes new ones, which does no harm. While we have a connection open, only somebody who
-// deletes or replaces them can change them. Those who come later then use other files, and
+// makes new ones, which does no harm. While we have a connection open, only a program that
+// deletes or replaces them can change them. Programs that come later then use other files, and
 // neither side sees the other's commits. So one connection stays open while there are
 // leases, and each use compares the files.
 
@@ -40,7 +40,7 @@ func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 		_ = c.Close()
 		return func() {}, nil
 	default:
-		if err = sqliteDurable(ctx, c); err == nil { // nobody else can change that
+		if err = sqliteDurable(ctx, c); err == nil { // no other process can change that
 			s.sideFiles, err = s.firstSideFiles(ctx, c)
 		}
 		if err != nil {
@@ -124,7 +124,7 @@ func (s *Store) checkPinned(ctx context.Context) error {
 }
 
 // checkFiles compares the files with a connection's side files. A replaced file stays
-// replaced: nobody sees what its connections write, whatever comes in its place. mu is
+// replaced: no program sees what its connections write, whatever comes in its place. mu is
 // held.
 func (s *Store) checkFiles(used files) error {
 	if s.file == nil || s.replaced != nil {

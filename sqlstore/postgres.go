@@ -12,7 +12,7 @@ import (
 )
 
 // PostgreSQL is the dialect of PostgreSQL 12 and later. The driver's errors must have an
-// SQLState method, as those of jackc/pgx (stdlib) and lib/pq do. Poolers are fine if they
+// SQLState method, as in jackc/pgx (stdlib) and lib/pq. Poolers are fine if they
 // can bear the driver's prepared statements (pgbouncer with pgx:
 // default_query_exec_mode=exec in the URL). Connections must not put savepoints around
 // statements.
@@ -126,7 +126,7 @@ const (
 	SELECT k.namespace, k.node, k.nonce, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, '', '', '', 0::bigint, '', 0 FROM k
 	UNION ALL SELECT p.* FROM (` + postgresProbe + `) p, d WHERE d.level IS NOT NULL`
 
-	// Both swap a JSON array in the order of the keys, which is that of the locks. Renewals
+	// Both swap a JSON array in the order of the keys, which is the order of the locks. Renewals
 	// are updates alone.
 	postgresRenew   = "WITH " + postgresItems + ", " + postgresUpdate + ", k AS (SELECT * FROM u), " + postgresDone
 	postgresSwapAll = "WITH " + postgresItems + ", " + postgresUpdate + ", " + postgresInsert +

@@ -21,7 +21,7 @@ import (
 // because SQLite keeps the last commits in files beside each name (-wal, -shm). Symbolic
 // links are safe.
 //
-// While programs use the file, nobody may delete, move or copy over it or the files beside
+// While programs use the file, do not delete, move or overwrite it or the files beside
 // it. Each use looks for that and ends the lease. Programs that open the file afterwards
 // cannot know: if the file or its -wal was deleted, old and new may make the same IDs until
 // the old one's next renewal, a third of the ttl at most. The lease keeps one connection

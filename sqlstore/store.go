@@ -164,7 +164,7 @@ func (s *Store) read(ctx context.Context, where string, args []any) (out []store
 	return out, err
 }
 
-// records returns those of a query, and takes the row of the probe out.
+// records returns the records of a query, and takes the row of the probe out.
 func records(rows *sql.Rows, err error) (out []store.Record, info serverInfo, _ error) {
 	if err != nil {
 		return nil, info, err

@@ -27,7 +27,7 @@ const (
 		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
-// values are those of a write, as updateSQL and insertSQL order them.
+// values are the values of a write, as updateSQL and insertSQL order them.
 func values(w store.Write) []any {
 	r := w.New
 	return []any{
@@ -134,7 +134,7 @@ func (s *Store) settle(ctx context.Context, writes []store.Write, results []erro
 
 // transaction runs do between the statements that begin it and COMMIT. A BEGIN may fail late, when
 // its ctx is done: its transaction must not go back to the pool, where it would swallow the next
-// write. That of a caller has begun, and the caller ends it.
+// write. A caller's has begun, and the caller ends it.
 func transaction(ctx context.Context, c querier, do func() error, begin ...string) (err error) {
 	own, ok := c.(*sql.Conn)
 	if !ok {

@@ -129,7 +129,7 @@ func (s *Store) inTx(ctx context.Context, why purpose, do func(querier, view) (s
 	return s.noteServer(info, v.use)
 }
 
-// checkAfterUse returns the error of a use, or that its files are no longer those of all.
+// checkAfterUse returns the error of a use, or that other programs use other files by now.
 func (s *Store) checkAfterUse(used files, open bool, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

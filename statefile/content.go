@@ -15,7 +15,7 @@ import (
 
 // fileState is the content of a state file.
 type fileState struct {
-	name   string // random: that of the file and its lock; "" for one that was never written
+	name   string // random: the file and its lock have it; "" for one that was never written
 	layout string
 	node   int64
 	keys   []string  // of a layout with a key field: Secret.ID by number, "" for one that is not known
@@ -73,7 +73,7 @@ func decodeState(data []byte) (s fileState, err error) {
 	return s, nil
 }
 
-// unknownState means that nobody knows how far a node's IDs went, or under which
+// unknownState means that it is unknown how far a node's IDs went, or under which
 // secrets.
 type unknownState struct{ error }
 
@@ -137,12 +137,12 @@ func (f *Fence) unusable(err error) error {
 func (f *Fence) unknown(format string, args ...any) error {
 	return unknownState{f.unusable(fmt.Errorf("%w: use another node with a new file; "+
 		"or stop all processes that used this one, and begin it anew "+
-		"with a time after all their IDs (that of the stop, and their lead): "+
+		"with a time after all their IDs (when they stopped, plus their lead): "+
 		"statefile.Reset, or --state-after 3s of the program, or more where a lead was longer. "+
 		"An older copy of the file, or none, would make IDs twice", fmt.Errorf(format, args...)))}
 }
 
-// rotated returns the secrets of the file and those of a scheme. A key number means one
+// rotated returns the secrets of the file and of a scheme. A key number means one
 // secret for ever: under two, different raw IDs can become one. The last secret makes
 // IDs, so it must be known.
 func (s fileState) rotated(given []string) ([]string, error) {

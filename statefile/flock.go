@@ -26,7 +26,7 @@ func lockFile(path string) (*os.File, error) {
 }
 
 // lockOpen locks an open file and checks that its name still leads to it:
-// somebody may have deleted it since, and locked the next one.
+// another process may have deleted it since, and locked the next one.
 func lockOpen(file *os.File) error {
 	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

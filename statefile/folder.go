@@ -52,7 +52,7 @@ func (f *untilReleased) Release(ctx context.Context, g snowfence.Grant, used int
 	return f.Close()
 }
 
-// Folder returns a state file of a folder whose node nobody uses, so that the
+// Folder returns a state file of a folder whose node is free, so that the
 // processes of one machine need no store and no numbers of their own. It makes
 // the folder, if only that is missing. The zero NodeRange means all nodes.
 //
@@ -177,7 +177,7 @@ func sameLayout(dir string, s *snowfence.Scheme) error {
 		}
 		found, err := decodeState(data)
 		if err != nil {
-			continue // whoever takes its node says what to do
+			continue // the error of taking its node says what to do
 		}
 		f := &Fence{path: path, state: newState(s, node)}
 		if err := f.compare(found); err != nil {

@@ -63,8 +63,8 @@ func TestFolderChildrenDoNotKeepANode(t *testing.T) {
 	openDir(t, dir, s, firstNode)
 }
 
-// Locks of fcntl end when any descriptor of a file is closed, so that whoever reads the lock's file
-// would free it. Those of flock stay.
+// Locks of fcntl end when any descriptor of a file is closed, so that a program that reads the
+// lock's file would free it. Locks of flock stay.
 func TestFolderLockOutlivesReaders(t *testing.T) {
 	dir, s := t.TempDir(), must(snowfence.NewScheme(snowfence.Default()))
 	openDir(t, dir, s, firstNode)

@@ -20,7 +20,7 @@ import (
 //	…
 //	g, err := snowfence.New(snowfence.Config{Fence: part})
 //
-// Between machines nobody sees that slices overlap: prove them with
+// Between machines an overlap of slices is not noticed: prove them with
 // [snowfence.Meet] first. Inside one process, and in one file, an overlap is a
 // [snowfence.ErrBound]. A file keeps its slices: without one it is an [ErrUnusable],
 // and another slice starts above all that the file granted. Numbers below the

@@ -280,7 +280,7 @@ func TestSlicesOfOneProcess(t *testing.T) {
 	defer inProcess.mu.Unlock()
 	for key, list := range inProcess.shares {
 		if strings.Contains(key, "epoch=1995-01-0") {
-			t.Errorf("%s: %v is remembered, and nobody uses it", key, list)
+			t.Errorf("%s: %v is remembered, and not used", key, list)
 		}
 	}
 }

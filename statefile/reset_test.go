@@ -41,7 +41,7 @@ func putFile(t *testing.T, path string, data []byte) {
 	}
 }
 
-// Whatever happened to a state file while nobody ran, its node makes nothing again: the
+// Whatever happened to a state file while no program ran, its node makes nothing again: the
 // file is refused, and begun anew in the way that the error says, it goes on above all
 // IDs.
 func TestFileIsBegunAnew(t *testing.T) {
@@ -76,7 +76,7 @@ func TestFileIsBegunAnew(t *testing.T) {
 			_, err := File(path, s, 1)
 			if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), c.says) ||
 				!strings.Contains(err.Error(),
-					"with a time after all their IDs (that of the stop, and their lead): statefile.Reset") {
+					"with a time after all their IDs (when they stopped, plus their lead): statefile.Reset") {
 				t.Fatalf("%v", err)
 			}
 			if err := Reset(path, s, 1, stopped.Add(900*time.Millisecond)); err != nil {
@@ -130,7 +130,7 @@ func TestResetKeepsWhatIsGood(t *testing.T) {
 	}
 	f := openState(t, path, s, 1)
 	if err := Reset(path, s, 1, at(5000)); !errors.Is(err, snowfence.ErrBound) {
-		t.Errorf("while somebody uses it: %v", err)
+		t.Errorf("while another program uses it: %v", err)
 	}
 	kill(t, f)
 }

@@ -123,7 +123,7 @@ func realPath(path string) (string, error) {
 		return "", err
 	} else if disk.Links(info) > 1 {
 		return "", fmt.Errorf("%w: it has another name too (a hard link), "+
-			"under which somebody else can have it: keep one name", ErrUnusable)
+			"under which another program can have it: keep one name", ErrUnusable)
 	}
 	return filepath.EvalSymlinks(abs)
 }

@@ -302,7 +302,7 @@ func TestFileWriteFails(t *testing.T) {
 	if g, err := f.Grant(ctx, g1.Until+5000); err != nil || g.From != g1.From || g.Until <= g1.Until+5000 {
 		t.Errorf("after the way was free: %+v, %v", g, err)
 	}
-	// Its lock file is gone: somebody else can have the node by now.
+	// Its lock file is gone: another process can have the node by now.
 	os.Remove(path + ".lock")
 	if g, err := f.Grant(ctx, 1<<40); !errors.Is(err, ErrUnusable) {
 		t.Errorf("without its lock file: %+v, %v", g, err)

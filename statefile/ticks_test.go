@@ -68,7 +68,7 @@ func TestFileTicks(t *testing.T) {
 	check(grant(t, f, 100), 1500, 1500+window)
 	release(1400, 1500) // what was used before the grant stays used
 	check(grant(t, f, 100), 1500, 1500+window)
-	release(9999, 1500+window) // nobody can have used more
+	release(9999, 1500+window) // no program can have used more
 	kill(t, f)
 	f = openState(t, path, s, 3)
 	check(grant(t, f, 100), 1500+window, 1500+2*window)

@@ -10,7 +10,7 @@ import (
 )
 
 // sameFile fails if the name of an open file leads to another file, or to none:
-// somebody else may have locked that.
+// another process may have locked that.
 func sameFile(file *os.File) error {
 	mine, err := file.Stat()
 	if err != nil {
@@ -75,7 +75,7 @@ func nameIn(lock *os.File) string {
 	return string(text)
 }
 
-// writeHolder says in a lock file who has it, after the name. An error only means
+// writeHolder names the holder in a lock file, after the name. An error only means
 // that a message says less.
 func writeHolder(lock *os.File) {
 	host, _ := os.Hostname()

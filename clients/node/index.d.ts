@@ -50,7 +50,10 @@ export class Generator implements Iterable<bigint> {
 /** Numbers 1, 2, 3, … of a store. */
 export class Sequence {
   private constructor()
+  /** Takes a number. */
   next(): bigint
+  /** Takes a number as text, such as RE-2026-000017 of a dated sequence. */
+  serial(): string
   close(): void
 }
 

@@ -4,7 +4,17 @@
 
 const koffi = require('koffi')
 
-const lib = koffi.load(process.env.SNOWFENCE_LIBRARY || 'libsnowfence.so.1')
+function load (name) {
+  try {
+    return koffi.load(name)
+  } catch (e) {
+    throw new Error(`the C library cannot be loaded (${e.message}): build and install it in a clone of ` +
+      'https://github.com/snowfence/snowfence with "make lib && sudo make install && sudo ldconfig", ' +
+      'or name its file in SNOWFENCE_LIBRARY')
+  }
+}
+
+const lib = load(process.env.SNOWFENCE_LIBRARY || 'libsnowfence.so.1')
 if (lib.func('int snowfence_abi_version(void)')() !== 1) {
   throw new Error('libsnowfence has another ABI version than this package, which is for 1')
 }
@@ -13,7 +23,7 @@ const partsType = koffi.struct('snowfence_parts', {
   tick: 'int64_t', seconds: 'int64_t', nanoseconds: 'int64_t', node: 'int64_t', sequence: 'int64_t',
   rollback: 'int64_t', key: 'int64_t'
 })
-// A handle is a number, which nobody follows.
+// A handle is a number, which is never followed.
 const c = {
   lastError: lib.func('size_t snowfence_last_error(_Out_ uint8_t *buf, size_t size)'),
   open: lib.func('int snowfence_open(const char *store, const char *ns, const char *options, _Out_ uint64_t *out)'),
@@ -25,6 +35,7 @@ const c = {
   close: lib.func('int snowfence_close(uint64_t ids)'),
   sequenceOpen: lib.func('int snowfence_sequence_open(const char *store, const char *name, _Out_ uint64_t *out)'),
   sequenceNext: lib.func('int snowfence_sequence_next(uint64_t sequence, _Out_ int64_t *number)'),
+  sequenceSerial: lib.func('int snowfence_sequence_serial(uint64_t sequence, _Out_ uint8_t *buf, size_t size, _Out_ size_t *length)'),
   sequenceClose: lib.func('int snowfence_sequence_close(uint64_t sequence)'),
   decode: lib.func('int snowfence_decode(const char *layout, int64_t id, _Out_ snowfence_parts *parts)'),
   decodeOwn: lib.func('int snowfence_decode_own(uint64_t ids, int64_t id, _Out_ snowfence_parts *parts)'),
@@ -171,11 +182,19 @@ class Sequence {
 
   constructor (handle) { this.#handle = handle }
 
-  /** Gives out a number. */
+  /** Takes a number. */
   next () {
     const number = [0n]
     check(c.sequenceNext(this.#handle, number))
     return BigInt(number[0])
+  }
+
+  /** Takes a number as text, such as RE-2026-000017 of a dated sequence. */
+  serial () {
+    const buf = Buffer.alloc(128)
+    const length = [0]
+    check(c.sequenceSerial(this.#handle, buf, buf.length, length))
+    return buf.toString('utf8', 0, Number(length[0]))
   }
 
   close () {
@@ -206,31 +225,40 @@ function opened (Type, call, ...args) {
   return new Type(out[0])
 }
 
-module.exports = {
-  SnowfenceError,
-  Generator,
-  Sequence,
-  open: (store, namespace, options) =>
-    opened(Generator, c.open, text(store, 'store'), text(namespace, 'namespace'), optionText(options)),
-  openStateFile: (path, node, layout, options) =>
-    opened(Generator, c.openStateFile, text(path, 'path'), text(layout, 'layout'), int64(node, 'node'), optionText(options)),
-  openStatic: (node, layout, options) =>
-    opened(Generator, c.openStatic, text(layout, 'layout'), int64(node, 'node'), optionText(options)),
-  openSequence: (name, store) => opened(Sequence, c.sequenceOpen, text(store, 'store'), text(name, 'name')),
-  decode (id, layout) {
-    const parts = {}
-    check(c.decode(text(layout, 'layout'), int64(id, 'id'), parts))
-    return partsOf(parts)
-  },
-  format (id, encoding) {
-    const buf = Buffer.alloc(80)
-    const length = [0]
-    check(c.format(int64(id, 'id'), text(encoding, 'encoding'), buf, buf.length, length))
-    return buf.toString('latin1', 0, Number(length[0]))
-  },
-  parse (value, encoding) {
-    const id = [0n]
-    check(c.parse(text(value, 'text'), text(encoding, 'encoding'), id))
-    return BigInt(id[0])
-  }
+function open (store, namespace, options) {
+  return opened(Generator, c.open, text(store, 'store'), text(namespace, 'namespace'), optionText(options))
 }
+
+function openStateFile (path, node, layout, options) {
+  return opened(Generator, c.openStateFile, text(path, 'path'), text(layout, 'layout'), int64(node, 'node'), optionText(options))
+}
+
+function openStatic (node, layout, options) {
+  return opened(Generator, c.openStatic, text(layout, 'layout'), int64(node, 'node'), optionText(options))
+}
+
+function openSequence (name, store) {
+  return opened(Sequence, c.sequenceOpen, text(store, 'store'), text(name, 'name'))
+}
+
+function decode (id, layout) {
+  const parts = {}
+  check(c.decode(text(layout, 'layout'), int64(id, 'id'), parts))
+  return partsOf(parts)
+}
+
+function format (id, encoding) {
+  const buf = Buffer.alloc(80)
+  const length = [0]
+  check(c.format(int64(id, 'id'), text(encoding, 'encoding'), buf, buf.length, length))
+  return buf.toString('latin1', 0, Number(length[0]))
+}
+
+function parse (value, encoding) {
+  const id = [0n]
+  check(c.parse(text(value, 'text'), text(encoding, 'encoding'), id))
+  return BigInt(id[0])
+}
+
+// Node.js finds the names for import in this form alone.
+module.exports = { SnowfenceError, Generator, Sequence, open, openStateFile, openStatic, openSequence, decode, format, parse }

@@ -14,12 +14,16 @@ const time: Date = parts.time
 const others: Generator[] = [openStateFile('node', 5n, 'sonyflake', { slice: '0-9' }), openStatic(5, null)]
 const numbers: Sequence = openSequence('bills')
 const number: bigint = numbers.next()
+const serial: string = numbers.serial()
 const text: string = format(decode(number).node, 'base58')
 try {
   parse(text)
 } catch (e) {
   if (e instanceof SnowfenceError) console.log(e.code, e.status, time)
 }
+type OrderID = string & { readonly of: 'order' }
+const newer = (a: OrderID, b: OrderID): boolean => BigInt(a) > BigInt(b)
+console.log(newer('2' as OrderID, '10' as OrderID))
 // @ts-expect-error: a number has too few bits
 decode(5)
 // @ts-expect-error: there is no such option
@@ -29,4 +33,4 @@ const wrong: number = ids.next()
 // @ts-expect-error: open makes generators
 new Generator()
 for (const each of others) each.close()
-console.log(wrong)
+console.log(wrong, serial)

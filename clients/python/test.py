@@ -66,7 +66,7 @@ def copies(ids):
         assert "open one in each process" in expect(TypeError, call)
 
 
-# Threads share a generator: no ID comes twice, and those of a thread increase.
+# Threads share a generator: no ID comes twice, and a thread's IDs increase.
 def threads(ids):
     lists = [[] for _ in range(4)]
 
@@ -117,7 +117,7 @@ def forks(store, ids, made):
     assert len(more) == 1000 and next(ids) not in made
 
 
-# What nobody uses any more is closed, and the number is free again; also when a program ends.
+# What is not used any more is closed, and the number is free again; also when a program ends.
 def ends(store):
     number = snowfence.open_static(9)
     expect(snowfence.Error, lambda: snowfence.open_static(9))

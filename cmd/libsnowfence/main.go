@@ -69,7 +69,7 @@ const mostIDs = 1 << 48
 func snowfence_go_begin(page *C.uint64_t, words C.size_t) C.int {
 	words64 := unsafe.Slice((*uint64)(unsafe.Pointer(page)), int(words))
 	if !lib.CompareAndSwap(nil, clib.NewLibrary(words64)) {
-		return C.int(clib.Taken) // its handles would be those of another shim
+		return C.int(clib.Taken) // its handles would be another shim's
 	}
 	return C.int(clib.OK)
 }
@@ -171,6 +171,18 @@ func snowfence_go_sequence_next(h C.uint64_t, number *C.int64_t, msg *C.char, si
 	if err == nil {
 		*number = C.int64_t(n)
 	}
+	return status
+}
+
+//export snowfence_go_sequence_serial
+func snowfence_go_sequence_serial(h C.uint64_t, buf *C.char, room C.size_t, length *C.size_t, msg *C.char,
+	size C.size_t,
+) (status C.int) {
+	var err error
+	defer finish(&status, &err, msg, size)
+	to := unsafe.Slice((*byte)(unsafe.Pointer(buf)), int(min(room, mostText)))
+	n, err := lib.Load().NextSerial(clib.Handle(h), to)
+	*length = C.size_t(n)
 	return status
 }
 

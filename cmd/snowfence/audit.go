@@ -41,6 +41,9 @@ It reads the files, or standard input ("-"): one ID a line, a column of comma- o
 tab-separated values, a field of JSON lines, or raw bytes; compressed by gzip or zstd or
 not, which it sees by itself. What does not fit into --memory goes to a temporary file.
 
+With --namespace it reads the IDs of a namespace with its layout and secrets, in any form of text,
+with a prefix or without one, as decode does.
+
 With --gaps it reads numbers of a sequence, and says which are missing. --start, --step and
 --pattern say which there should be, or --sequence does.
 
@@ -50,6 +53,7 @@ the rest goes on.`,
 		Example: `  snowfence audit --layout twitter ids.txt
   psql -c 'copy (select id from orders) to stdout' | snowfence audit
   snowfence audit --column id --json orders-*.csv.gz
+  snowfence audit --namespace orders --column id orders.csv
   snowfence audit --gaps --pattern 'RE-{year}-{n:6}' --column number invoices.csv
   snowfence audit --raw --memory 12GiB --html report.html ids.bin`,
 	}
@@ -64,7 +68,7 @@ the rest goes on.`,
 	fs.StringVar(&f.svg, "svg", "", "write the pictures to `FILE`, as SVG")
 	fs.StringVar(&f.memory, "memory", "2GiB", "`size` of the memory for IDs")
 	fs.StringVar(&f.tempDir, "temp-dir", "", "`folder` for IDs that do not fit into the memory "+
-		"(default: that of the system)")
+		"(default: the system's)")
 	fs.IntVar(&f.limit, "limit", 20, "list at most so many duplicates, steps back and nodes")
 	f.secret.register(fs)
 	f.numbers.register(cmd)
@@ -74,13 +78,39 @@ the rest goes on.`,
 		if err != nil {
 			return err
 		}
-		return p.audit(cmd.Context(), &f, n, files, out)
+		var d *decoder
+		if n == nil && (p.onCommandLine(cmd, "store") || p.onCommandLine(cmd, "namespace")) {
+			if d, err = p.auditDecoder(cmd, &f); err != nil {
+				return err
+			}
+		}
+		return p.audit(cmd.Context(), &f, n, d, files, out)
 	})
 	return cmd
 }
 
-// audit reads the files. With a numbering they have numbers of a sequence.
-func (p *program) audit(ctx context.Context, f *auditFlags, n *numbering, files []string, out *bufio.Writer) error {
+// auditDecoder returns the decoder of a namespace's IDs, as decode has it.
+func (p *program) auditDecoder(cmd *cobra.Command, f *auditFlags) (*decoder, error) {
+	d := &decoder{Decoder: show.Decoder{Now: p.now()}}
+	df := &decodeFlags{layout: f.layout, secret: f.secret, store: f.numbers.store}
+	if p.onCommandLine(cmd, "from") {
+		df.from = f.from
+	}
+	if err := p.prepareDecoder(cmd, d, df); err != nil {
+		return nil, err
+	}
+	if earlier := len(d.Views) - 1; earlier > 0 {
+		p.message("namespace %q had %s before: times and nodes are by its layout today", d.Namespace,
+			show.Plural(int64(earlier), "other layout"))
+	}
+	return d, nil
+}
+
+// audit reads the files. With a numbering they have numbers of a sequence, with a decoder IDs of a
+// namespace.
+func (p *program) audit(
+	ctx context.Context, f *auditFlags, n *numbering, d *decoder, files []string, out *bufio.Writer,
+) error {
 	o, format, err := f.options()
 	if err != nil {
 		return usageError{err}
@@ -89,6 +119,11 @@ func (p *program) audit(ctx context.Context, f *auditFlags, n *numbering, files 
 	switch {
 	case n != nil:
 		n.options(&o, &format)
+	case d != nil:
+		v = d.Views[0]
+		if o.Scheme = v.Scheme; !f.raw {
+			format.Parse = d.ID
+		}
 	case f.layout != "":
 		v, err = show.NewViewWith(f.layout, func(l snowfence.Layout) (*snowfence.Scheme, error) {
 			return p.scheme(l, &f.secret)

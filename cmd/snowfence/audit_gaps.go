@@ -30,7 +30,7 @@ func (f *gapsFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.pattern, "pattern", "", "with --gaps: the `text` of numbers that begin again each year, month or "+
 		"day, as in RE-{year}-{n:6}")
 	fs.StringVar(&f.name, "sequence", "", "with --gaps: the `name` of a sequence that has start, step and pattern")
-	f.store.registerStore(fs)
+	f.store.register(fs)
 }
 
 // numbering tells the number of a sequence from its ordinal, which the audit counts.
@@ -53,7 +53,7 @@ func (p *program) numbering(cmd *cobra.Command, f *gapsFlags) (*numbering, error
 		}
 		return nil, nil
 	}
-	for _, flag := range []string{"layout", "from", "raw", "html", "svg", "secret-file"} {
+	for _, flag := range []string{"layout", "namespace", "from", "raw", "html", "svg", "secret-file"} {
 		if given(flag) {
 			return nil, usagef("--%s is for IDs, and --gaps for numbers of a sequence: leave one of them out", flag)
 		}

@@ -35,7 +35,7 @@ the rest goes on, and the exit code is 2.
 
 The forms of text, here and for --format of the other commands:
 ` + encodingTable() + `
-base2 and bwmarrin64 (base 64 of the decimal text) are those of github.com/bwmarrin/snowflake.
+base2 and bwmarrin64 (base 64 of the decimal text) are forms of github.com/bwmarrin/snowflake.
 Each of the others with -fixed behind its name has all IDs of one length, and texts in the order
 of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is given.`,
 		Example: `  snowfence decode 249887800817025024
@@ -144,7 +144,7 @@ func (p *program) decodeStdin(d *decoder) error {
 			bad = true
 			p.message("line %d: %v", in.number, err)
 		}
-		if in.idle() { // somebody may be waiting for the answer
+		if in.idle() { // a caller may be waiting for the answer
 			if err := d.out.Flush(); err != nil {
 				return err
 			}

@@ -24,7 +24,7 @@ type decodeFlags struct {
 
 // prepareDecoder finds out which layouts and forms of text are meant.
 func (p *program) prepareDecoder(cmd *cobra.Command, d *decoder, f *decodeFlags) (err error) {
-	// Those of the environment are for commands that need a store.
+	// Flags of the environment are for commands that need a store.
 	inStore := p.onCommandLine(cmd, "store") || p.onCommandLine(cmd, "namespace")
 	if d.Guess && (p.onCommandLine(cmd, "layout") || inStore) {
 		return usagef("--guess looks for the layout: leave --guess out, or --layout, --store and --namespace")

@@ -65,8 +65,8 @@ var (
 )
 
 // A page told people to wait half a minute after a restore that cannot be seen, where 45
-// s were needed. Every such figure, and the rule that it is from, is that of the package
-// lease.
+// s were needed. Every such figure, and the rule that it is from, is the package
+// lease's.
 func TestWaitingTimes(t *testing.T) {
 	usual := 3 * lease.DefaultTTL // the longest ttl and twice the largest skew
 	if usual != 45*time.Second {

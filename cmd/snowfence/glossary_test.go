@@ -1,6 +1,7 @@
 package main
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -114,10 +115,22 @@ func TestGlossary(t *testing.T) {
 	}
 }
 
-// TestGlossaryOfComments looks for the same phrases in the comments of all other files, those of
-// tests too.
+// vague are words in place of the one who acts: the process, the operator, the server, the store.
+var vague = regexp.MustCompile(`(?i)\b(somebody|nobody|whoever|that of|those of|who has|is to be|said in the log)\b`)
+
+// TestGlossaryOfComments looks for the same phrases in the comments of all other files, of tests
+// too. It counts vague words there, in texts of the program and on pages: one in 1,000 lines.
 func TestGlossaryOfComments(t *testing.T) {
-	n := 0
+	n, lines := 0, 0
+	var hidden []string
+	count := func(path, text string) {
+		lines += strings.Count(text, "\n") + 1
+		text = strings.ReplaceAll(joined(text), "nobody-else", "") // a flag
+		for _, at := range vague.FindAllStringIndex(text, -1) {
+			around := text[max(0, at[0]-40):min(len(text), at[1]+20)]
+			hidden = append(hidden, path+": …"+strings.ToValidUTF8(around, "")+"…")
+		}
+	}
 	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
 		if err == nil && e.IsDir() && (e.Name() == ".git" || e.Name() == "node_modules" || e.Name() == "testdata") {
 			return fs.SkipDir
@@ -131,13 +144,30 @@ func TestGlossaryOfComments(t *testing.T) {
 		}
 		for _, group := range file.Comments {
 			n++
+			count(path, group.Text())
 			for _, p := range phrases(banned, path, joined(group.Text())) {
 				t.Error(p)
 			}
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			ast.Inspect(file, func(node ast.Node) bool {
+				if text, ok := node.(*ast.BasicLit); ok && text.Kind == token.STRING {
+					count(path, text.Value)
+				}
+				return true
+			})
 		}
 		return nil
 	})
 	if err != nil || n < 5000 {
 		t.Errorf("only %d comments, %v", n, err)
 	}
+	for path, text := range pages(t) {
+		count(path, text)
+	}
+	if len(hidden)*1000 > lines {
+		t.Errorf("%d vague words in %d lines: name the one who acts\n%s", len(hidden), lines,
+			strings.Join(hidden, "\n"))
+	}
+	t.Logf("%d vague words in %d lines", len(hidden), lines)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -60,9 +61,18 @@ func (p *program) leaseList() *cobra.Command {
 		}
 		none := fmt.Sprintf("no node of namespace %q is held", f.namespace)
 		header := []string{"NODE", "STATE", "UNTIL", "HOLDER"}
+		var before []string // the last row, which stands for the nodes from first to last
+		var first, last int64
 		return writeTable(p, out, list, asJSON, none, header, func(l *pb.LeaseInfo) []string {
 			until := l.UntilTime.AsTime().Format(time.RFC3339)
-			return []string{strconv.FormatInt(l.Node, 10), leaseState(l, now), until, l.Label}
+			cells := []string{strconv.FormatInt(l.Node, 10), leaseState(l, now), until, l.Label}
+			if before != nil && l.Node == last+1 && slices.Equal(cells[1:], before[1:]) {
+				last = l.Node
+				before[0] = fmt.Sprintf("%d-%d", first, last)
+				return nil
+			}
+			first, last, before = l.Node, l.Node, cells
+			return cells
 		})
 	})
 	return cmd

@@ -31,14 +31,16 @@ func (p *program) listCommand(
 }
 
 // writeTable writes a line of JSON for each of a list, or a table. Of an empty list people read why
-// it has none.
+// it has none. A nil row is left out.
 func writeTable[T proto.Message](
 	p *program, out *bufio.Writer, list []T, asJSON bool, none string, header []string, row func(T) []string,
 ) error {
 	rows := [][]string{header}
 	for _, one := range list {
 		if !asJSON {
-			rows = append(rows, row(one))
+			if cells := row(one); cells != nil {
+				rows = append(rows, cells)
+			}
 		} else if err := writeMessage(out, one); err != nil {
 			return err
 		}

@@ -23,7 +23,7 @@ func process(p *program) int {
 	go func() {
 		select {
 		case <-signals:
-			// A second Ctrl-C ends the program at once. This comes first, because whoever sees
+			// A second Ctrl-C ends the program at once. This comes first, because a user who sees
 			// that the program stops may send it right away.
 			signal.Reset(os.Interrupt, syscall.SIGTERM)
 			cancel()

@@ -66,7 +66,7 @@ func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Name
 				"--backfill 0", l.First)
 		}
 		if !f.nobodyElse && ns.Backfill != last+1 {
-			return ns, usagef("somebody else may make IDs with the sequence numbers %s, by hand or with snow-drift: "+
+			return ns, usagef("another program may make IDs with the sequence numbers %s, by hand or with snow-drift: "+
 				"say that nobody does or did, if that is so: --nobody-else", f.backfill)
 		}
 		ns, err = lease.Namespaces(st.Leases).AllowBackfill(ctx, ns.Name, last)

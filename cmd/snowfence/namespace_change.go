@@ -18,11 +18,11 @@ func (p *program) namespaceChange() *cobra.Command {
 		Long: `Change gives a namespace another layout, other nodes that can be leased, or other limits of
 leases. What you do not name stays as it is.
 
-With another layout, all holders lose their leases: programs of the old layout end, those of
+With another layout, all holders lose their leases: programs of the old layout end, programs of
 the new one start above all that was granted. It proves first, as "snowfence plan --change"
 does, that no ID of the new layout can equal one of any layout that the namespace has had. If
 one can, it shows that ID, changes nothing, and ends with 3. If it is interrupted, run it
-again: until then nobody gets a lease in the namespace.
+again: until then no program gets a lease in the namespace.
 
 A larger --max-ttl or --max-skew counts at once. A smaller one counts when the grants of before
 have ended. A backup from before a raise has the smaller ones: after you restored it, wait for

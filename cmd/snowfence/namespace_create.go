@@ -138,7 +138,7 @@ func (f *namespaceFlags) explainExists(
 			more += " --leasable " + f.leasable
 		}
 		return usagef("namespace %q has the layout %s, not %s: make another namespace, whose IDs can equal "+
-			"those of this one, or change this one:\n  %s\n  %s",
+			"the IDs of this one, or change this one:\n  %s\n  %s",
 			ns.Name, show.LayoutName(have), name,
 			f.store.command("snowfence namespace create %s --layout %s", otherName(ns.Name, name), name+more),
 			f.store.command("snowfence namespace change %s --layout %s", ns.Name, name+more))

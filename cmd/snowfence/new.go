@@ -80,7 +80,7 @@ node, and only chance keeps them apart. The kinds are uuidv4, uuidv7 and xid.`,
 	fs.StringVar(&f.stateDir, "state-dir", "", "no store: the processes of this machine share this `folder`, and each "+
 		"takes a node of its own")
 	fs.StringVar(&f.slice, "slice", "", "with --state-file: only the sequence `numbers` from A to B, as in 32-63, so "+
-		"that several machines share a node; nobody sees overlaps between machines")
+		"that several machines share a node; overlaps between machines are not noticed")
 	fs.StringVar(&f.at, "at", "", "IDs for this `time` gone by (RFC 3339), or with - for each line of standard input; "+
 		"the namespace must allow it (\"snowfence namespace change --backfill\"), and no node is leased")
 	fs.StringVar(&f.after, "state-after", "", "replace a damaged, missing or old state file; its IDs start "+
@@ -200,7 +200,7 @@ func stream(ctx context.Context, g filler, f *formatter, w io.Writer, n int64, d
 }
 
 // defaultLead lets a tick's worth of IDs be made before its time, so that short runs need
-// not wait for ticks: nobody sees that a timestamp is 10 ms early.
+// not wait for ticks: it does not matter that a timestamp is 10 ms early.
 func defaultLead(l snowfence.Layout) int64 {
 	if l.Equal(snowfence.MustLayout("drift")) {
 		return 2000 // what generators of this layout do

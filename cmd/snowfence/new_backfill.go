@@ -55,7 +55,7 @@ func (p *program) newBackfill(ctx context.Context, f *newFlags, format *formatte
 	if f.format == "" && l.Cipher != snowfence.Plain && !f.json {
 		format.encodings[0] = snowfence.Base32Hex
 	}
-	node := int64(0) // nobody holds it: any will do
+	node := int64(0) // it has no holder: any will do
 	if f.node.node != "" {
 		if node, _, err = parseNode(ctx, s, f.node.node); err != nil {
 			return err

@@ -65,7 +65,9 @@ func (f *nodeFlags) check() error {
 func (f *nodeFlags) options(ctx context.Context, s *snowfence.Scheme, o *lease.Options) (err error) {
 	o.Label, o.StickyFile = f.label, f.sticky
 	if f.within != "" {
-		o.Within, err = parseWithin(ctx, s, f.within)
+		if o.Within, err = nodes.Within(ctx, s, f.within); err != nil {
+			err = usagef("--within: %s", withoutPackage(err))
+		}
 		return err
 	}
 	if f.node == "" {
@@ -83,7 +85,7 @@ func parseNode(ctx context.Context, s *snowfence.Scheme, text string) (node int6
 	var sources []nodes.Source
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
-		src, err := nodeSource(part)
+		src, err := nodes.Parse(part)
 		if err != nil {
 			return 0, false, usagef("--node: %q is not a number, nor numbers such as 3,7, nor env:NAME, "+
 				"file:PATH, ordinal or ipv4:BITS", text)
@@ -103,57 +105,6 @@ func parseNode(ctx context.Context, s *snowfence.Scheme, text string) (node int6
 		return 0, true, usagef("--node: %s", withoutPackage(err))
 	}
 	return node, true, nil
-}
-
-// nodeSource reads where a number comes from.
-func nodeSource(text string) (nodes.Source, error) {
-	kind, arg, _ := strings.Cut(text, ":")
-	switch {
-	case kind == "env" && arg != "":
-		return nodes.FromEnv(arg), nil
-	case kind == "file" && arg != "":
-		return nodes.FromFile(arg), nil
-	case text == "ordinal":
-		return nodes.FromOrdinal(), nil
-	case kind == "ipv4":
-		bits, err := strconv.Atoi(arg)
-		return nodes.FromIPv4(bits), err
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	return nodes.Number(n), err
-}
-
-// parseWithin reads a range of nodes, or numbers of the highest parts of the node.
-func parseWithin(ctx context.Context, s *snowfence.Scheme, text string) (snowfence.NodeRange, error) {
-	none := snowfence.NodeRange{}
-	if !strings.Contains(text, "=") {
-		nodes, err := parseRange("leasable", text)
-		switch {
-		case err != nil:
-			return none, usagef("--within: %q is neither a range such as 30-63, nor one node, "+
-				"nor a part such as datacenter=3", text)
-		case nodes.Until > s.Nodes():
-			return none, usagef("--within %s: the layout has nodes 0 to %d", text, s.Nodes()-1)
-		}
-		return nodes, nil
-	}
-	parts := map[string]int64{}
-	for pair := range strings.SplitSeq(text, ",") {
-		name, value, _ := strings.Cut(strings.TrimSpace(pair), "=")
-		src, err := nodeSource(value)
-		if err != nil {
-			return none, usagef("--within: %q is not a part and its number, such as datacenter=3 or "+
-				"datacenter=env:ZONE", pair)
-		}
-		if parts[name], err = src.Number(ctx); err != nil {
-			return none, usagef("--within: %s from %s", name, withoutPackage(err))
-		}
-	}
-	within, err := s.NodesWith(parts)
-	if err != nil {
-		return none, usagef("--within: %s", withoutPackage(err))
-	}
-	return within, nil
 }
 
 // leaseError says in the words of the command line what the library says of a node that

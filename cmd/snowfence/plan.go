@@ -37,7 +37,8 @@ func (p *program) planCommand() *cobra.Command {
 		Long: `Plan answers questions about layouts and sequences:
 
   plan --layout L     how long it lasts, how many IDs it allows, how long they get
-  plan --rate …       which layouts hold so many IDs a second, nodes and years
+  plan --rate …       which layouts hold so many IDs a second, nodes, data centers and years,
+                      and what to type to use the first of them
   plan --change A B   whether an ID of layout B can equal one of A; plan proves that none
                       can, or shows such an ID and ends with 3
   plan --change A B C the same for several changes, one after the other; each layout is
@@ -62,6 +63,7 @@ In place of node, name the parts of the node: datacenter=5,worker=5. More keys a
 first and last (the sequence numbers in use), and order=node-first or order=node-last.`,
 		Example: `  snowfence plan --layout twitter
   snowfence plan --rate 500000 --nodes 64 --years 50 --js-safe
+  snowfence plan --rate 500000 --nodes 64 --datacenters 3
   snowfence plan --max 999999 --rate 500/day
   snowfence plan --change twitter sonyflake --at 2027-01-01T00:00:00Z
   snowfence plan --change sonyflake twitter instagram --at 2027-01-01 --at 2028-01-01
@@ -76,6 +78,8 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 		"together; also as in 20/min or 500/day")
 	fs.StringVar(&f.nodes, "nodes", "", "find a layout: `number` of processes that make IDs at one time "+
 		"(default: 1); two layouts: the nodes of A and of B, as in 0-29 30-63 (default: all)")
+	fs.Uint64Var(&f.need.Datacenters, "datacenters", 0, "find a layout: `number` of data centers that share the "+
+		"nodes; the node then has the parts datacenter and worker")
 	fs.Float64Var(&f.need.Years, "years", 50, "find a layout: how many `years` it has to last")
 	fs.BoolVar(&f.need.JSSafe, "js-safe", false, "find a layout: no ID may pass 2^53-1")
 	fs.StringVar(&f.epoch, "epoch", "", "find a layout: its start `time` (default: today)")

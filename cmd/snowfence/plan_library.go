@@ -110,6 +110,7 @@ func (r moveResult) appendText(b []byte, v *show.Proof, now time.Time) []byte {
 	rows := [][2]string{
 		{"library", r.Library},
 		{"layout", r.Layout.String()},
+		{"rate", show.Rate(r.Layout)},
 		{"end of life", show.EndOfLife(r.Layout, now)},
 	}
 	if r.Reserved && r.Layout.First > 0 {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/plan"
@@ -18,6 +19,8 @@ func (p *program) planNeed(f *planFlags, out *bufio.Writer) error {
 		if need.Nodes, err = plan.ParseNodes(f.nodes); err != nil {
 			return usagef("--nodes: %w", err)
 		}
+	} else if need.Datacenters > 1 {
+		need.Nodes = need.Datacenters
 	}
 	need.Epoch = p.now().UTC().Truncate(24 * time.Hour)
 	if f.epoch != "" {
@@ -31,13 +34,29 @@ func (p *program) planNeed(f *planFlags, out *bufio.Writer) error {
 	}
 	proposals, refusals := plan.Propose(need)
 	var err error
+	commands, lines := []string{}, []string{}
+	if len(proposals) > 0 {
+		commands, lines = show.Follow(proposals[0])
+	}
 	if f.json {
 		err = writeJSON(out, struct {
 			Proposals []plan.Proposal `json:"proposals"`
 			Refused   []plan.Refusal  `json:"refused"`
-		}{append([]plan.Proposal{}, proposals...), append([]plan.Refusal{}, refusals...)})
+			Commands  []string        `json:"commands"`
+			Go        []string        `json:"go"`
+		}{
+			append([]plan.Proposal{}, proposals...), append([]plan.Refusal{}, refusals...),
+			append([]string{}, commands...), lines,
+		})
 	} else {
-		_, err = out.Write(appendProposals(nil, proposals, refusals, p.now()))
+		b := appendProposals(nil, proposals, refusals, p.now())
+		if len(proposals) > 0 {
+			b = fmt.Appendf(b, "\nto use %s:\n", proposals[0].Name)
+		}
+		for _, line := range append(commands, lines...) {
+			b = append(b, "  "+line+"\n"...)
+		}
+		_, err = out.Write(b)
 	}
 	if err != nil {
 		return err

@@ -63,7 +63,7 @@ var (
 	typed    = regexp.MustCompile(`(?m)^type (\w+Error) struct`)
 )
 
-// TestDocumentedErrors compares the errors of docs/reference/errors.md with those of the library.
+// TestDocumentedErrors compares the errors of docs/reference/errors.md with the library's.
 func TestDocumentedErrors(t *testing.T) {
 	has, wants := map[string]bool{}, map[string]bool{}
 	for _, m := range named.FindAllStringSubmatch(pages(t)["../../docs/reference/errors.md"], -1) {

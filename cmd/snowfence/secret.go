@@ -31,7 +31,7 @@ func (p *program) scheme(l snowfence.Layout, f *secretFlag) (*snowfence.Scheme, 
 	return p.schemeOf(l, f, "the secret that made these IDs")
 }
 
-// newScheme is scheme for IDs that nobody has made yet.
+// newScheme is scheme for IDs that do not exist yet.
 func (p *program) newScheme(l snowfence.Layout, f *secretFlag) (*snowfence.Scheme, error) {
 	return p.schemeOf(l, f, `"snowfence secret new FILE" makes one`)
 }
@@ -78,7 +78,7 @@ func (p *program) keys(f *secretFlag) ([]*snowfence.Secret, error) {
 }
 
 // secretArgs returns the flag as it was given on the command line, for a command that
-// somebody is told to run.
+// the user is told to run.
 func (p *program) secretArgs(f *secretFlag) (args string) {
 	if p.fromEnv["secret-file"] {
 		return ""

@@ -78,7 +78,7 @@ Confirm never lowers what was given out. You can repeat it.`,
 	fs := cmd.Flags()
 	f.registerStore(fs)
 	fs.BoolVar(&all, "all", false, "confirm all sequences of the store; this flag cannot be set in the environment")
-	fs.Int64Var(&floor, "floor", 0, "the first `number` that nobody has")
+	fs.Int64Var(&floor, "floor", 0, "the first `number` that no program has")
 	fs.Int64Var(&used, "used", 0, "the highest `number` that is known to be used")
 	fs.Int64Var(&programs, "programs", 100, "with --used: how many `programs` took numbers")
 	fs.BoolVar(&asJSON, "json", false, "one JSON object a line")

@@ -71,7 +71,7 @@ func (w *numberWait) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// isAnswer reports whether an error is the store's answer, for which nobody waits.
+// isAnswer reports whether an error is the store's answer, for which no call waits.
 func isAnswer(err error) bool {
 	for _, kind := range []error{
 		sequence.ErrEnded, sequence.ErrRolledBack, sequence.ErrNoSequence, sequence.ErrPeriod,

@@ -20,6 +20,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/nodes"
 	"github.com/spf13/cobra"
 )
 
@@ -156,7 +157,7 @@ func (p *program) serve(
 	}
 	p.announce(s, st, c.TLSClientCA != "")
 	for _, name := range missing {
-		p.message("the namespace %q of ready-for does not exist: the server is not ready before somebody makes it: "+
+		p.message("the namespace %q of ready-for does not exist: the server is not ready before it is made: "+
 			"snowfence namespace create %s%s", name, name, p.storeArgs)
 	}
 	for running := true; running; {
@@ -180,6 +181,21 @@ func (p *program) serve(
 	return nil
 }
 
+// readableWithin tells whether nodes.Within can read a text; what it means depends on the layout.
+func readableWithin(text string) bool {
+	if !strings.Contains(text, "=") {
+		_, _, err := parseNumbers(text)
+		return err == nil
+	}
+	for pair := range strings.SplitSeq(text, ",") {
+		_, value, _ := strings.Cut(pair, "=")
+		if _, err := nodes.Parse(value); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
 // checkService refuses what a lease or a generator would only refuse at the first request.
 func checkService(c *serve.Config) error {
 	switch {
@@ -187,6 +203,8 @@ func checkService(c *serve.Config) error {
 		return usagef("--block %d: a power of two, or 0", c.Block)
 	case c.Lead < 0 || c.Lead > 1<<40:
 		return usagef("--lead %d: a number of ticks from 0 to %d", c.Lead, int64(1)<<40)
+	case c.Within != "" && !readableWithin(c.Within):
+		return usagef("--within %q: a range such as 30-63, one node, or a part such as datacenter=3", c.Within)
 	case c.TTL < 10*time.Millisecond || c.TTL > 24*time.Hour:
 		return usagef("--ttl %v: from 10ms to 24h", c.TTL)
 	case c.MaxWait <= 0:

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// givenSettings returns what reads the settings again: those of the flags given so far, by the
+// givenSettings returns what reads the settings again: the flags given so far, by the
 // command line and the environment, stay as they are; the file may have changed.
 func givenSettings(flags *pflag.FlagSet) func() (serve.Config, error) {
 	var given []func(fs *pflag.FlagSet) error

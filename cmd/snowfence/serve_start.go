@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// adviseUnreachable adds what to do to the error of a store that nobody reaches.
+// adviseUnreachable adds what to do to the error of a store that is unreachable.
 func adviseUnreachable(err error) error {
 	var name *net.DNSError
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &name) {
@@ -53,7 +53,7 @@ func (p *program) firstNamespace(ctx context.Context, st *open.Store, ttl time.D
 	return err
 }
 
-// missingNamespaces returns those of some namespaces that a store does not have.
+// missingNamespaces returns the namespaces that a store does not have.
 func missingNamespaces(ctx context.Context, st *open.Store, names []string) (missing []string, err error) {
 	for _, name := range names {
 		switch ns, err := lease.Namespaces(st.Leases).Show(ctx, name); {
@@ -116,7 +116,7 @@ func (p *program) sayUnknownVariables() {
 	}
 }
 
-// announceNamespace says that a namespace was made that nobody had asked for.
+// announceNamespace says that a namespace was made that was not asked for.
 func (p *program) announceNamespace(name string, s *snowfence.Scheme) {
 	l := s.Layout()
 	p.message("made the namespace %s, with the layout %s: %s nodes, and IDs until %s", name, show.LayoutName(l),

@@ -18,7 +18,7 @@ import (
 
 var writeSettings = flag.Bool("settings", false, "write the reference of settings into its page")
 
-// The reference in docs/operate/settings.md is that of the flags.
+// The reference in docs/operate/settings.md has the flags.
 func TestSettingsAreCurrent(t *testing.T) {
 	const page = "../../docs/operate/settings.md"
 	doc, err := os.ReadFile(page)

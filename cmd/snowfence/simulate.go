@@ -43,7 +43,7 @@ see, each within its bound:
     forgotten holder notices at its next renewal.
   - The layout is changed on a store that was rolled back in this way: the same.
 
-Of sequences, "repeated" counts numbers that came twice where nobody can see it: a machine was
+Of sequences, "repeated" counts numbers that came twice where no program can see it: a machine was
 resumed twice, or a store was rolled back and looks like the one before, or lost more than the
 sequence is told to allow for.
 
@@ -129,7 +129,7 @@ func simulationRows(f *simulateFlags, t *simulate.Figures) [][2]string {
 	add("unseen", t.Unseen, " made twice in the time that no lease can see")
 	add("takes", t.Takes, " of sequences")
 	add("numbers", t.Numbers, ", each checked")
-	add("repeated", t.Repeated, " came twice where nobody can see it")
+	add("repeated", t.Repeated, " came twice where no program can see it")
 	return rows
 }
 

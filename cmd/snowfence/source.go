@@ -68,7 +68,7 @@ type clash struct{ flag, why string }
 var notWithFiles = []clash{
 	{"store", "is used instead of a store"},
 	{"namespace", "is used instead of a store and its namespaces"},
-	{"wait", "waits for nobody, because its node belongs to this machine alone"},
+	{"wait", "does not wait, because its node belongs to this machine alone"},
 	{"block", "keeps one node"},
 	{"within", "keeps one node"},
 	{"sticky-file", "keeps one node"},

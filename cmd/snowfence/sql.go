@@ -51,10 +51,10 @@ time are those WHERE id >= snowfence_from(a) AND id < snowfence_until(b).
 
 The node belongs to this database alone. With --store and --namespace, sql records that first:
 the node must lie outside those that can be leased, and a second print of it is refused. The
-layout is that of the namespace. From then on nobody leases the node, no change of the
+layout is the namespace's. From then on the node is not leased, no change of the
 namespace that could make one of its IDs is accepted, and the namespace is not deleted. With
 --again it prints the functions another time, for the same database only. When you have
-dropped the functions there, --retire records that. Without --store nobody keeps the node.
+dropped the functions there, --retire records that. Without --store nothing keeps the node.
 
 An ID counts from COMMIT. More in docs/choose/ids-in-the-database.md.`,
 		Example: `  snowfence sql --dialect postgres --node 1023 --table orders.id
@@ -136,7 +136,7 @@ func (p *program) sql(ctx context.Context, cmd *cobra.Command, f *sqlFlags) (str
 		return "", err
 	}
 	plan.About = []string{
-		fmt.Sprintf("Nobody keeps node %d for this database: see to it yourself that no other program and no other",
+		fmt.Sprintf("Nothing keeps node %d for this database: see to it yourself that no other program and no other",
 			plan.Node),
 		"database has it, or print this with --store URL --namespace NAME, which does.",
 	}

@@ -43,7 +43,7 @@ func (p *program) sqlRecorded(ctx context.Context, cmd *cobra.Command, f *sqlFla
 	return p.sqlText(f, plan)
 }
 
-// recordedLayout returns the layout of the functions: that of the namespace, or an earlier one with
+// recordedLayout returns the layout of the functions: the namespace's, or an earlier one with
 // which they were printed before.
 func (f *sqlFlags) recordedLayout(ctx context.Context, ns lease.Namespace) (snowfence.Layout, error) {
 	l := ns.Layout

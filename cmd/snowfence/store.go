@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strings"
 	"time"
@@ -123,7 +124,7 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	o := lease.Options{Nodes: f.block, Wait: f.wait > 0, TTL: ttl}
+	o := lease.Options{Nodes: f.block, Wait: f.wait > 0, TTL: ttl, Logger: slog.New(slog.DiscardHandler)}
 	var before *store.Record
 	if err := f.node.options(ctx, s, &o); err != nil {
 		return nil, nil, err
@@ -153,7 +154,7 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 	return l, before, nil
 }
 
-// takenError says in the words of the command line what lease.TakenError says in those of
+// takenError says in the words of the command line what lease.TakenError says in words of
 // the library.
 func (f *storeFlags) takenError(e *lease.TakenError, narrowed bool) error {
 	text := fmt.Sprintf("all %s nodes of namespace %q are taken", show.Thousands(e.Nodes.Until-e.Nodes.From),
@@ -213,7 +214,7 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 		if errors.Is(err, lease.ErrMismatch) { // another process was first
 			return p.namespaceScheme(ctx, st, f)
 		}
-		if err == nil && !st.Local { // whoever shares the store wants to know
+		if err == nil && !st.Local { // other users of the store want to know
 			p.announceNamespace(f.store.namespace, s)
 		}
 		return s, err
@@ -246,6 +247,6 @@ func (f *newFlags) mismatch(p *program, st *open.Store, have, want snowfence.Lay
 		how = f.store.command("snowfence namespace create %s --layout %s", other, name+secrets) + "\n  " + how
 	}
 	return usagef("namespace %q has the layout %s, not %s: leave --layout out, or use another namespace, whose "+
-		"IDs can equal those of this one:\n  %s",
+		"IDs can equal the IDs of this one:\n  %s",
 		f.store.namespace, show.LayoutName(have), name, how)
 }

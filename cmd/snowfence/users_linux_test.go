@@ -15,7 +15,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/open"
 )
 
-// user is somebody who runs programs on this machine.
+// user is a user of this machine who runs programs.
 type user struct {
 	name   string
 	uid    uint32
@@ -191,7 +191,7 @@ func (m *machine) together(n int, users ...user) (twice int) {
 }
 
 // TestUsersShareTheSystemStore had no store to share: root and another user made 159,744
-// equal IDs from a file each. Whoever comes first makes the files beside the database,
+// equal IDs from a file each. The first program makes the files beside the database,
 // with any umask, and the others can use them.
 func TestUsersShareTheSystemStore(t *testing.T) {
 	m := newMachine(t)
@@ -281,7 +281,7 @@ func TestUserWithoutTheTokens(t *testing.T) {
 	m.works(alice, check...) // the group stayed
 }
 
-// A user who may read the file sees what is in it, whether or not somebody else has it
+// A user who may read the file sees what is in it, whether or not another program has it
 // open, and leases nothing.
 func TestReaderOfTheSystemStore(t *testing.T) {
 	m := newMachine(t)
@@ -303,7 +303,7 @@ func TestReaderOfTheSystemStore(t *testing.T) {
 		m.fails(stranger, []string{"namespace", "create", "other"},
 			"the users of group 65533 share this store: join it")
 	}
-	looks("while nobody uses it")
+	looks("while no program uses it")
 	cmd := m.command(bob, "new", "-n", "1000000000")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -315,12 +315,12 @@ func TestReaderOfTheSystemStore(t *testing.T) {
 	if _, err := out.Read(make([]byte, 1)); err != nil { // it has its lease
 		t.Fatal(err)
 	}
-	looks("while somebody leases")
+	looks("while a program leases")
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	looks("after somebody was killed")
+	looks("after a program was killed")
 }
 
 // Who used a store of his own before hears that it is another scope.

@@ -129,14 +129,14 @@ func (d *door) next(ctx context.Context) (int64, error) {
 	return 0, errNotSet
 }
 
-// settled returns the generator that is set when nobody replaces it.
+// settled returns the generator that is set when no call replaces it.
 func (d *door) settled() *worker {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.cur.Load()
 }
 
-// giveBack closes a generator that nobody uses any more.
+// giveBack closes a generator that is not used any more.
 func giveBack(old *worker) {
 	if old == nil {
 		return

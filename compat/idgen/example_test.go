@@ -59,7 +59,7 @@ func fromAFile(path string) error {
 	return idgen.SetFence(file, 2000) // 2000 is TopOverCostCount
 }
 
-// A lease of a database takes a worker that nobody has.
+// A lease of a database takes a free worker.
 func fromADatabase(ctx context.Context, db *sql.DB, scheme *snowfence.Scheme) error {
 	store, err := sqlstore.New(db, sqlstore.PostgreSQL())
 	if err != nil {

@@ -4,7 +4,7 @@
 //
 // [NewOn] makes a generator over a fence, such as a lease in a database. Then no
 // two processes have the same node, whatever their clocks do. [NewGenerator] takes
-// a bare node number, as there: nobody but the caller makes sure that one process
+// a bare node number, as there: only the caller makes sure that one process
 // at a time has it.
 //
 // # What cannot happen here
@@ -16,7 +16,7 @@
 // what was used gets [ErrConsistencyViolation], a second that is used up
 // [ErrResourceExhausted].
 //
-// In a process, a node and secret are a bare number or that of a fence, never both at
+// In a process, a node and secret are a bare number or a fence's, never both at
 // a time: the other is refused with [ErrOverlap], until the first is closed or
 // garbage. Generators that the program makes by [snowfence.New] are not known here.
 //

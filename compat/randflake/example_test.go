@@ -14,7 +14,7 @@ import (
 // processes with one store.
 func ExampleNewOn() {
 	ctx := context.Background()
-	store := store.NewMemory() // that of your database in a program: sqlstore.New, etcdstore.New, …
+	store := store.NewMemory() // over your database in a program: sqlstore.New, etcdstore.New, …
 	secret, err := snowfence.NewSecret([]byte("super-secret-key"))
 	if err != nil {
 		fmt.Println(err)

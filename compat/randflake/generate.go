@@ -111,7 +111,7 @@ func clockOf(source func() int64) snowfence.TimeSource {
 	}
 }
 
-// kindOf returns the error of this package for that of a generator.
+// kindOf returns the error of this package for a generator's.
 func kindOf(err error) error {
 	var wait *snowfence.WaitError
 	switch {
@@ -129,7 +129,7 @@ func kindOf(err error) error {
 
 // GenerateContext is Generate, but waits until ctx ends for what can come back: the next second,
 // a clock that went back, over a fence a grant, too. It returns at once when a lease of
-// [NewGenerator] is over or has not begun. Its errors match those of Generate with [errors.Is],
+// [NewGenerator] is over or has not begun. Its errors match Generate's with [errors.Is],
 // and say more.
 func (g *Generator) GenerateContext(ctx context.Context) (int64, error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {

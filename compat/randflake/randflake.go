@@ -133,7 +133,7 @@ func (g *Generator) Close() error {
 }
 
 // UpdateLease moves the end of the lease and reports whether it did. leaseStart is
-// that of the lease, and leaseEnd is later than its end. Over a fence it is
+// the lease's, and leaseEnd is later than its end. Over a fence it is
 // always false, because the fence renews its grants itself.
 func (g *Generator) UpdateLease(leaseStart, leaseEnd int64) bool {
 	if g.fenced || leaseStart != g.leaseStart || leaseEnd > RANDFLAKE_MAX_TIMESTAMP {

@@ -11,7 +11,7 @@
 // NewNode takes a bare node number, as there. Inside one process that is safe:
 // all nodes of one number share what they used, also when they are made again and
 // again, and when the clock steps back. Between processes, and over a restart,
-// nobody checks it. [NewNodeOn] is the safe door: its fence says which node this
+// nothing checks it. [NewNodeOn] is the safe door: its fence says which node this
 // process has.
 //
 //	scheme, err := snowflake.Scheme()
@@ -22,7 +22,7 @@
 //
 // # What differs
 //
-//   - When all numbers of a millisecond are used, Generate takes those of the next,
+//   - When all numbers of a millisecond are used, Generate takes numbers of the next,
 //     and then waits without a lock and without using the processor. So an ID can
 //     be a millisecond ahead of the clock. Generate panics after the last
 //     millisecond of the layout, instead of starting again with negative IDs.

@@ -16,7 +16,7 @@ import (
 // called, so set them before, at the start of the program: a write beside other
 // calls is a data race.
 var (
-	// Epoch is when the time of IDs begins, in milliseconds of Unix time: that of
+	// Epoch is when the time of IDs begins, in milliseconds of Unix time: the epoch of
 	// Twitter. ID.Time reads it at each call.
 	Epoch int64 = 1288834974657
 
@@ -70,7 +70,7 @@ func present() (*settings, error) {
 	return s, nil
 }
 
-// options are those of all nodes. Systems wake who waits up to a millisecond late.
+// options are for all nodes. Systems wake a waiting thread up to a millisecond late.
 // A lead of one keeps the rate at a full sequence a millisecond all the same.
 func options() process.Options { return process.Options{Lead: 1} }
 
@@ -79,7 +79,7 @@ func options() process.Options { return process.Options{Lead: 1} }
 type Node struct{ handle *process.Handle }
 
 // NewNode returns a node of the present Epoch, NodeBits and StepBits. Nodes of one
-// number in one process share what they used. Nothing else knows who has the
+// number in one process share what they used. Nothing else knows the holder of the
 // number: see [NewNodeOn].
 //
 // An error matching [ErrOverlap] means that this process uses other settings
@@ -101,7 +101,7 @@ func NewNode(node int64) (*Node, error) {
 }
 
 // NewNodeOn returns a node over a fence, which says what its number is and proves
-// that nobody else has it: a state file or a lease, of [Scheme]. Call Close at
+// that no other process has it: a state file or a lease, of [Scheme]. Call Close at
 // the end, to give the number back. A number that this process uses without a fence
 // is an [ErrOverlap]. If a lease gets it later, calls wait until that one is closed.
 func NewNodeOn(f snowfence.Fence) (*Node, error) {

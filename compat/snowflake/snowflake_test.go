@@ -218,7 +218,7 @@ func TestNodeOnRefusesOtherLayouts(t *testing.T) {
 	}
 }
 
-// A million nodes that nobody closes leave no memory behind.
+// A million nodes that are not closed leave no memory behind.
 func TestManyNodesAreBounded(t *testing.T) {
 	n := 1_000_000
 	if testing.Short() {

@@ -14,7 +14,7 @@ func privateAddress() (int, error) {
 	return int(n), addressError(err)
 }
 
-// addressError returns the error of the original: that of the system where it does not
+// addressError returns the error of the original: the system's where it does not
 // say its addresses.
 func addressError(err error) error {
 	var system *net.OpError

@@ -17,7 +17,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// The metadata service of EC2 answers only who has a token. This is version 2 of its
+// The metadata service of EC2 answers only callers with a token. This is version 2 of its
 // protocol, which the awsutil of the original does not speak.
 func ExampleSettings_ec2() {
 	service := metadata() // "http://169.254.169.254" on an instance
@@ -100,7 +100,7 @@ func metadata() *httptest.Server {
 // The machine ID is leased: no other process has it, whatever its address is.
 func ExampleNewOn() {
 	ctx := context.Background()
-	store := store.NewMemory() // that of your database in a program: sqlstore.New, etcdstore.New, …
+	store := store.NewMemory() // over your database in a program: sqlstore.New, etcdstore.New, …
 	scheme, err := snowfence.NewScheme(snowfence.MustLayout("sonyflake-v2"))
 	if err != nil {
 		fmt.Println(err)

@@ -9,7 +9,7 @@ import (
 )
 
 // NewOn returns a Sonyflake whose machine ID comes from a fence, such as a lease or
-// a state file: nobody else has it, over restarts too. Close it to give the fence
+// a state file: no other process has it, over restarts too. Close it to give the fence
 // back. A machine ID that this process uses without a fence is an [ErrOverlap].
 //
 // The layout of the fence, for example [snowfence.SonyflakeV2], has the time, the

@@ -7,7 +7,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Settings are those of the original. The time has the bits that
+// Settings are as in the original. The time has the bits that
 // sequence and machine ID leave of 63, at least 32.
 type Settings struct {
 	BitsSequence  int // 1 to 30; 0 means 8

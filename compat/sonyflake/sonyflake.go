@@ -3,7 +3,7 @@
 // what they are. Package sonyflake/v1 is the same for version 1.
 //
 //	sf, err := sonyflake.New(sonyflake.Settings{})
-//	sf, err := sonyflake.NewOn(lease) // nobody else has its machine ID
+//	sf, err := sonyflake.NewOn(lease) // no other process has its machine ID
 //
 // [New] takes a bare machine ID, as the original does: it cannot know whether
 // another process has the same one, or used it before. [NewOn] takes it from a
@@ -11,10 +11,10 @@
 //
 // These things differ from the original:
 //
-//   - Instances with equal settings share one generator inside a process, those of
+//   - Instances with equal settings share one generator inside a process, with
 //     version 1 too, so they never make an ID twice. New refuses settings whose IDs
-//     could be those of others in use: see [ErrOverlap].
-//   - Nobody waits with a lock held, and [Sonyflake.NextIDContext] waits as long as
+//     could equal IDs of others in use: see [ErrOverlap].
+//   - No call waits with a lock held, and [Sonyflake.NextIDContext] waits as long as
 //     its context. After the clock stepped back IDs go on at half the speed of time
 //     until the clock is there, without a long sleep.
 //   - A StartTime before 1900 is refused.

@@ -50,7 +50,7 @@ func (f *folder) shell(line string) string {
 	return string(out)
 }
 
-// bring has what somebody with these values has already: secrets of namespaces, and certificates of
+// bring has what a user with these values has already: secrets of namespaces, and certificates of
 // clients.
 func (f *folder) bring(r *release) {
 	f.t.Helper()

@@ -98,7 +98,7 @@ func render(release string, v values) (map[string]string, error) {
 	return byFile, nil
 }
 
-// objects are those of a release, by kind and name.
+// objects are the objects of a release, by kind and name.
 func objects(t *testing.T, release string, v values) map[string]object {
 	t.Helper()
 	texts, err := render(release, v)

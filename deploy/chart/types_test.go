@@ -102,7 +102,7 @@ func both(t *testing.T, f func(t *testing.T, v values, r *release)) {
 	}
 }
 
-// Whatever chooses pods chooses those of this release, and not those of another. The pods of the
+// Whatever chooses pods chooses this release's, and not another's. The pods of the
 // job have the rules for what they may reach, and get no requests.
 func TestSelectors(t *testing.T) {
 	both(t, func(t *testing.T, v values, r *release) {
@@ -119,7 +119,7 @@ func TestSelectors(t *testing.T) {
 				t.Errorf("%s: %v: pods of the job have %v", what, m, job)
 			}
 			if err != nil || !m.Matches(labels.Set(pod.Labels)) || m.Matches(labels.Set(other)) || m.Empty() {
-				t.Errorf("%s: %v, %v: pods have %v, those of another release %v", what, m, err, pod.Labels, other)
+				t.Errorf("%s: %v, %v: pods have %v, another release's %v", what, m, err, pod.Labels, other)
 			}
 		}
 		choose("deployment", r.deployment.Spec.Selector)

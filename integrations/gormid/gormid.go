@@ -26,7 +26,7 @@ import (
 
 // New returns a plugin for [gorm.DB.Use]. When rows are created, it sets their keys that are zero
 // to the results of next, usually the Next of a generator. If next fails, nothing is written, and
-// the error is that of the statement.
+// the statement returns the error.
 //
 // A key is the only primary key of a model, if its type is [snowfence.ID] or
 // [public.ID]. The tag `gorm:"snowfence"` adds other fields, such as an int64 or a part of a

@@ -17,5 +17,5 @@
 // Others are sorted in parts that fit the memory, and the sorted parts are merged. Sorting
 // finds which IDs are there more than once, and how often. Since the order of arrival was
 // kept and not sorted away, their positions follow from a second look that searches for just
-// those few IDs, also when the IDs came from a pipe that nobody can read twice.
+// those few IDs, also when the IDs came from a pipe, which cannot be read twice.
 package audit

@@ -117,7 +117,7 @@ type NodeCount struct {
 	Count int64 `json:"count"`
 }
 
-// Heat counts IDs by node and time: Counts[i][j] are those of NodeWidth nodes
+// Heat counts IDs by node and time: Counts[i][j] are of NodeWidth nodes
 // from Node + i·NodeWidth, in Width from Start + j·Width.
 type Heat struct {
 	Start     time.Time     `json:"start"`

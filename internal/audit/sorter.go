@@ -112,7 +112,7 @@ func sortParts(words []uint64) [][]uint64 {
 	return parts
 }
 
-// run is sorted words: those in memory, and then those of a file.
+// run is sorted words: first in memory, and then in a file.
 type run struct {
 	words   []uint64
 	file    *tempFile

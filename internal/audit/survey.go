@@ -53,7 +53,7 @@ func (s *survey) add(at int64, words []uint64) {
 	}
 }
 
-// width is how many bits must look random: those of the layout or the cipher, or
+// width is how many bits must look random: the layout's or the cipher's, or
 // all in use.
 func (s *survey) width() int {
 	if s.fields != nil {

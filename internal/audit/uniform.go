@@ -90,7 +90,7 @@ func chiSquare(name string, lowest int, n int64, table []int64) ChiSquare {
 	return c
 }
 
-// serialTest compares the correlation with that of random numbers: −1/(n−1) on
+// serialTest compares the correlation with the one of random numbers: −1/(n−1) on
 // average, with a deviation close to 1/√n.
 func serialTest(n int64, s *serial) *Serial {
 	r := s.correlation()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The probabilities are those of the incomplete gamma function.
+// The probabilities are as of the incomplete gamma function.
 func TestTails(t *testing.T) {
 	for _, c := range []struct {
 		df      int

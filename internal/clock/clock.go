@@ -143,7 +143,7 @@ func (c *Clock) Tick() int64 {
 }
 
 // Read returns the current tick and the elapsed time until which it stays so for
-// all readers. That is 0 where nobody knows: for a raw clock or a Source.
+// all readers. That is 0 where it is unknown: for a raw clock or a Source.
 func (c *Clock) Read() (tick, sure int64) {
 	ns, slow, e, due := c.now()
 	tick = c.ticks(ns)

@@ -63,9 +63,9 @@
 // key or on a number. The one exception is the check that a number is in range: its error
 // tells that, how many bits the number has, and in a batch which one it was.
 //
-// AES is that of crypto/aes, and takes a constant time where that uses instructions of
+// AES is crypto/aes, and takes a constant time where that uses instructions of
 // the processor: amd64 with AES-NI, arm64 with the AES extension, ppc64, ppc64le, and
 // s390x with its cipher functions. On any other machine, on those without the
 // instructions, and with the build tag purego, it looks up tables at secret places, and
-// somebody who shares the processor's caches can in principle learn the key.
+// a program that shares the processor's caches can in principle learn the key.
 package ff1

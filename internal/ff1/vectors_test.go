@@ -73,7 +73,7 @@ func TestOracleSamples(t *testing.T) {
 	}
 }
 
-// TestBinaryVector is an answer in radix 2 of somebody else: NIST has none. It is from
+// TestBinaryVector is an answer in radix 2 of another library: NIST has none. It is from
 // the tests of Ubiq Security's FPE libraries, as "base2" there.
 func TestBinaryVector(t *testing.T) {
 	const (

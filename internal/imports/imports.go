@@ -96,8 +96,8 @@ func Begin(
 }
 
 // Finish is for when all old programs have stopped. It renames the counter, so that they get
-// nothing more, raises the sequence above all that both gave, and lifts its max to that of the
-// definition. Without a sequence it makes one, which starts above the counter.
+// nothing more, raises the sequence above all that both gave, and lifts its max to the
+// definition's. Without a sequence it makes one, which starts above the counter.
 //
 // Run it again after a crash: each step is done once.
 func Finish(
@@ -128,7 +128,7 @@ func Finish(
 	if err := k.retire(ctx, old); err != nil {
 		return info, err
 	}
-	if now, err = k.look(ctx, old); err != nil { // nobody can have taken anything since
+	if now, err = k.look(ctx, old); err != nil { // no program can have taken anything since
 		return info, err
 	}
 	last, err := c.last(d, now)

@@ -60,7 +60,7 @@ func (r rows) end(ctx context.Context, db *sql.DB) (end int64, retired bool, err
 const full = math.MaxUint64
 
 func errMadeAgain(was string) error {
-	return fmt.Errorf("it was moved away, as %q, and somebody made it again, so that numbers may have come twice: "+
+	return fmt.Errorf("it was moved away, as %q, and was made again, so that numbers may have come twice: "+
 		"stop the old programs, delete what they made, and look for duplicates", was)
 }
 

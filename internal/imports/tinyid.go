@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// tinyid gives those of (max_id − step, max_id] that leave the remainder when they are divided by
-// delta: several databases share the numbers so.
+// tinyid gives the numbers of (max_id − step, max_id] that leave the remainder when they are
+// divided by delta: several databases share the numbers so.
 type tinyid struct{ rows }
 
 // class is which numbers a database gives.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// perBlock reports the time of a block beside that of a call.
+// perBlock reports the time of a block beside the time of a call.
 func perBlock(b *testing.B, blocks int) {
 	b.SetBytes(int64(blocks) * BlockSize)
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(blocks), "ns/block")

@@ -54,7 +54,7 @@
 // and shifts by constants; no tables, no branches and no addresses that depend on
 // secrets. Branches and addresses depend on the number of blocks alone and, in
 // EncryptCounter, on the start and the step, whose low 16 bits decide where a run ends.
-// It must stay so: whoever changes this package keeps to these operations.
+// It must stay so: a change of this package keeps to these operations.
 package sparx
 
 import "math/bits"
@@ -104,7 +104,7 @@ func unround(l, r uint16) (uint16, uint16) {
 	return bits.RotateLeft16(l-r, 7), r
 }
 
-// encrypt encrypts a block whose bytes are those of v, the highest first.
+// encrypt encrypts a block with the bytes of v, the highest first.
 func (w *words) encrypt(v uint64) uint64 {
 	x := split(v)
 	k := w[:]

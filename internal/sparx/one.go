@@ -15,7 +15,7 @@ import "math/bits"
 //
 // swar.go and the vector instructions do the same.
 
-// encryptOne encrypts a block whose bytes are those of v, the highest first.
+// encryptOne encrypts a block with the bytes of v, the highest first.
 func (k *schedule) encryptOne(v uint64) uint64 {
 	w := &k.enc
 	l0, r0 := uint16(v>>48)^uint16(w[0]), uint16(v>>32)^uint16(w[1])

@@ -3,7 +3,7 @@ package sparx
 // stepWords is the number of key words of a step.
 const stepWords = branches * rounds * 2
 
-// schedule holds the keys in the forms of the paths: that of the specification,
+// schedule holds the keys in the forms of the paths: as in the specification,
 // and two with some words folded, which means xored with the word before. Then
 // the second word of a branch takes its key and the first word's at once, and the
 // vector instructions xor three things at once.

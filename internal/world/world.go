@@ -15,7 +15,7 @@ import (
 // safe for concurrent use.
 type World interface {
 	// Now is the time to pace work by, where only differences count and it never goes
-	// back. Its date, which may, is that of dated sequences.
+	// back. Its date, which may, decides for dated sequences.
 	Now() time.Time
 
 	// Uint64 returns 64 random bits for choices that nothing depends on.
@@ -81,7 +81,7 @@ func With(ctx context.Context, w World) context.Context {
 	return context.WithValue(ctx, key{}, w)
 }
 
-// From returns the world of a ctx: the real one, or that of [With].
+// From returns the world of a ctx: the real one, or the one of [With].
 func From(ctx context.Context) World {
 	if w, ok := ctx.Value(key{}).(World); ok {
 		return w

@@ -35,7 +35,7 @@ type work func(n int) error
 // capped reports whether the entry starts with a burst that a steady state does not have.
 func (e entry) capped() bool { return e.layout == "default" && e.perOp > 1 }
 
-// sink keeps the compiler from leaving out work whose result nobody reads.
+// sink keeps the compiler from leaving out work whose result is not read.
 var sink atomic.Uint64
 
 func BenchmarkID(b *testing.B) {

@@ -47,7 +47,7 @@ func sonyflakeLayer(st sonyflake2.Settings) layer {
 	}
 }
 
-// sonyflakeLayerV1 has those of version 1.
+// sonyflakeLayerV1 has the calls of version 1.
 func sonyflakeLayerV1() layer {
 	signed := func(id uint64, err error) (int64, error) { return int64(id), err }
 	return layer{

@@ -188,7 +188,7 @@ func pinned(b *testing.B, workers []work) time.Duration {
 	return all / time.Duration(len(workers))
 }
 
-// processorTime is that of the present thread.
+// processorTime is the time of the present thread.
 func processorTime() time.Duration {
 	const thread = 3 // CLOCK_THREAD_CPUTIME_ID
 	var ts syscall.Timespec

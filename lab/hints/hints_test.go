@@ -23,7 +23,7 @@ var product = []string{".", "nodes", "lease", "sqlstore", "etcdstore", "kubestor
 // others are folders in them whose texts are for developers.
 var others = []string{"storetest", "rig", "libsnowfence"}
 
-// told finds texts that tell somebody to run a command or a statement, or to call or set
+// told finds texts that tell the user to run a command or a statement, or to call or set
 // something in Go.
 var told = regexp.MustCompile(`snowfence (new|namespace|lease|serve|token|secret|plan|audit|help|decode) |` +
 	`\b(GRANT|ALTER TABLE|SET GLOBAL|SREM|SELECT IS_USED_LOCK|etcdctl|redis-cli|fuser|chgrp|chmod)\b|` +

@@ -15,7 +15,7 @@ var changeMutants = []mutant{
 		swap("x != nil", "x != nil && (q.Owner != OwnerBackfill || r.Owner != OwnerLeases)")),
 	m("matrix: others and the leases of another layout", "lease.Namespace.add", "TestMatrixOfFeatures",
 		swap("x != nil", "x != nil && (q.Owner != OwnerOthers || r.Owner != OwnerLeases)")),
-	m("a refused change disturbs nobody", "lease.change.apply", "TestChangeKeepsNumbersGivenByHand",
+	m("a refused change disturbs no program", "lease.change.apply", "TestChangeKeepsNumbersGivenByHand",
 		swap("if _, err := c.next(", `if err != nil {
 return Namespace{}, err
 }`)),

@@ -7,7 +7,7 @@ var closeMutants = []mutant{
 	m("close: the lease seals its generator", "lease.Lease.stop", "TestCloseOfAStoreThatHangs",
 		swap("used (2)", "_"),
 		swap("seal()", "seal")),
-	m("close: what somebody has without a generator may be used up", "lease.Lease.stop",
+	m("close: what was taken without a generator may be used up", "lease.Lease.stop",
 		"TestCloseKnowsWhatItDoesNotKnow",
 		swap("seal != nil || !handed", "seal != nil || !handed || handed")),
 	m("release: a released grant is not handed out again", "lease.Lease.Release", "TestRenewalAfterAFailedClose",

@@ -10,7 +10,7 @@ var leaseMutants = []mutant{
 	m("a swap is lost when the nonce is another", "lease/store.Memory.Swap", "TestMemory/^swap$",
 		never("m.records[w.New.Key].Nonce != w.Old")).in("./lease"),
 	m("a lost swap seals before anything else", "lease.storeClaim.write", "TestMemory/two_holders",
-		before(`return c.loseHold(nil, fmt.Errorf("node`, "_, _ = c.st.Get(ctx, keys(h.records))")),
+		before(`return c.loseHold(nil, fmt.Errorf("another`, "_, _ = c.st.Get(ctx, keys(h.records))")),
 	m("nothing is granted while the floors are read", "lease.freeze", "TestMemory/renewal_while_the_floors",
 		drop("ns.State = Changing"),
 		drop("ns.Generation++")),

@@ -7,9 +7,9 @@ var limitMutants = []mutant{
 		never("err == nil && limit > 0")),
 	m("limit: and not before it is written", "cmd/internal/server.Service.Acquire", "^TestTwoServersDoubledALimit$",
 		inText(`	if g, sp, err = s.acquire(ctx, namespace, r); err == nil && limit > 0 {
-		used := g.Grant.From // nobody has the answer
+		used := g.Grant.From // the answer went to no client
 		if len(r.Earlier) > 0 {
-			used = -1 // a copy of the caller may have that of an earlier attempt
+			used = -1 // a copy of the caller may have an earlier attempt's
 		}
 		err = s.keepWithin(ctx, id, limit, sp, g.Lease, used)
 	}
@@ -64,7 +64,7 @@ var limitMutants = []mutant{
 	m("limit: nodes whose leases have ended are free", "cmd/internal/server.Service.nodesOf",
 		"^TestEndedTicketsWereRenewedBeyondALimit$",
 		swap("l.Held", `l.Holder != ""`)),
-	m("limit: those of other tokens do not count", "cmd/internal/server.Service.nodesOf",
+	m("limit: nodes of other tokens do not count", "cmd/internal/server.Service.nodesOf",
 		"^TestOneTokenTookAllNodes$",
 		swap("l.Held && id.owns(l.Label)", "l.Held")),
 	m("limit: the name of a token ends with the slash", "cmd/internal/server.Identity.owns",

@@ -80,7 +80,7 @@ func TestLeaseMutants(t *testing.T) {
 // TestSimulationMutants checks that simulated fleets collide when a rule is broken.
 func TestSimulationMutants(t *testing.T) { run(t, simulationMutants, sequenceMutants) }
 
-// run checks all mutants with -long, or else those of quick, and of the others that they fit
+// run checks all mutants with -long, or else the quick ones, and of the others that they fit
 // the code.
 func run(t *testing.T, lists ...[]mutant) {
 	root, err := filepath.Abs("../..")
@@ -133,7 +133,7 @@ func (m mutant) fits(root string) error {
 	return nil
 }
 
-// folder returns that of the tests.
+// folder returns the folder of the tests.
 func (m mutant) folder(root string) string {
 	folder, _ := split(root, m.function)
 	return cmp.Or(m.pkg, "./"+folder)

@@ -21,7 +21,7 @@ import (
 type op struct {
 	kind     string
 	at, with string
-	in       string // another function than that of the mutant
+	in       string // another function than the mutant's
 }
 
 // never and always decide a condition.
@@ -45,7 +45,7 @@ func inText(old, with string) op { return op{kind: "text", at: old, with: with} 
 func also(function string, o op) op { o.in = function; return o }
 
 // applied returns the files that the ops change, by path. The function is the package's folder,
-// a dot, the receiver's type and the name: "lease.storeClaim.renew". Those of the root have no
+// a dot, the receiver's type and the name: "lease.storeClaim.renew". Functions of the root have no
 // folder. A function can be a variable, a constant or a type, too. For a file that is not Go, it is
 // the path, and ops are texts of it.
 func applied(root, function string, ops []op) (map[string][]byte, error) {

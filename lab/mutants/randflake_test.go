@@ -29,7 +29,7 @@ var randflakeMutants = []mutant{
 		never("wait.Behind")),
 	m("randflake: a clock that went back uses no batch", "batch.renew", "TestClockGoesBack",
 		never("at < b.tick-g.lead")).in("./compat/randflake"),
-	m("randflake: nobody waits for a lease that only the program renews",
+	m("randflake: no call waits for a lease that only the program renews",
 		"compat/randflake.Generator.GenerateContext", "TestContextWithoutAFence",
 		never("!g.fenced")),
 	m("randflake: an update names the lease", "compat/randflake.Generator.UpdateLease", "TestLeaseIsClosed",

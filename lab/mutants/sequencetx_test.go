@@ -72,7 +72,7 @@ var txMutants = []mutant{
 	m("a block of tinyid leaves its remainder", "internal/imports.class.above", "TestImports/block_ends",
 		swap("(c.remainder - (n+1)%c.delta + c.delta)",
 			"0*(c.remainder-(n+1)%c.delta+c.delta)")).in("./test/moving/imports"),
-	m("it is taken only if nobody was faster", "internal/imports.tinyid.take", "TestImports/faster",
+	m("it is taken only if no other was faster", "internal/imports.tinyid.take", "TestImports/faster",
 		swap(`"UPDATE " + t.table + " SET max_id = ?, update_time = now(), version = version + 1" +`, `"UPDATE "+t.table+
 " SET max_id = ?, update_time = now(), version = version + 1"+
 " WHERE id = ? AND 0 * ? + 0 * ? = 0 AND biz_type = ?"`)).in("./test/moving/imports"),

@@ -1,7 +1,7 @@
 package mutants
 
 // simulationMutants are rules that the simulation of fleets has to see broken, within so
-// many seeds: those of the word, of grants and of stores.
+// many seeds: rules of the word, of grants and of stores.
 var simulationMutants = []mutant{
 	m("word: a renewal raises the bound no further than was acknowledged", "Generator.install", "",
 		swap("gr.Until", "gr.Until+500")).seeds(200, ""),

@@ -10,7 +10,7 @@ var sqlNodeMutants = []mutant{
 	m("functions printed again begin above the ones before", "lease.Operator.RecordFunctions",
 		"TestNodeIsRecordedForOneDatabase",
 		drop("after = max(after,")),
-	m("nobody leases a node of functions by its number", "lease.storeClaim.fixedBlock", "TestNamespaceOfFunctions",
+	m("no program leases a node of functions by its number", "lease.storeClaim.fixedBlock", "TestNamespaceOfFunctions",
 		swap("ns.ofLeases", "(Namespace{}).ofLeases")),
 	m("nor takes or keeps it after a crash", "lease.storeClaim.confirm", "TestRecordedNodeIsNotLeasedAfterACrash",
 		swap("ns.ofLeases", "(Namespace{}).ofLeases")),

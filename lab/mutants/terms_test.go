@@ -35,8 +35,8 @@ var unfit = map[string]string{
 	"TestDocNamesEachFile":                        "it reads the sources, and not what they do",
 }
 
-// TestTerms breaks each term of the code on the path of a grant alone: those of a sample with the
-// test that notices each, and with -long all of them. The list of those that nothing can notice has
+// TestTerms breaks each term of the code on the path of a grant alone: a sample's with the
+// test that notices each, and with -long all of them. The list of terms that nothing can notice has
 // to be true and complete.
 func TestTerms(t *testing.T) {
 	root, err := filepath.Abs("../..")

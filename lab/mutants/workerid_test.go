@@ -68,7 +68,7 @@ w.doubt = max(w.expiry, w.r.expiry(w.seen, time.Now())) // IDs may have been mad
 	m("worker: a give-back knows renewals without an answer", "redisstore/workerid.Worker.giveBack",
 		"TestARenewalWithoutAnAnswer",
 		never("w.doubt != 0")),
-	m("worker: a grant that was handed out is for nobody else", "redisstore/workerid.Fence.unbind",
+	m("worker: a grant that was handed out is for no other caller", "redisstore/workerid.Fence.unbind",
 		"TestAGrantThatWasHandedOutIsForNobodyElse",
 		always("w == nil || !f.handed")),
 	m("worker: without an answer to SET nothing is ours", "redisstore/workerid.Registrar.claim",

@@ -8,7 +8,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// alive is what is known of how a slot gets on. Liveness is that of grants: whether a
+// alive is what is known of how a slot gets on. Liveness is about grants: whether a
 // process makes IDs from them, it decides by its own coin.
 type alive struct {
 	madeAt    time.Duration // last ID

@@ -82,7 +82,7 @@ const manyNumbers = 1 << 24
 
 func (c *counter) key() store.Key { return store.Key{Namespace: "#" + c.name, Node: plain} }
 
-// number is that of an ordinal.
+// number is the number of an ordinal.
 func (c *counter) number(ordinal int64) int64 { return c.start + ordinal*c.step }
 
 // reach is the end of all that the store carried out, in any period.
@@ -233,9 +233,9 @@ func (s *sim) proven(t *taker, a asked, at place) *take {
 // memory then, in a range, or as the answer to a call that was under way.
 func twice(t *taker, k *take, a asked) bool { return k.shared && (!t.exact || a.began <= t.forked) }
 
-// pardoned reports whether numbers of two takes may be the same, or out of order, because nobody
-// can see it: the store was rolled back between them, and says that it is the one before. Who
-// took after that saw no later record: see doubted.
+// pardoned reports whether numbers of two takes may be the same, or out of order, because no
+// program can see it: the store was rolled back between them, and says that it is the one before.
+// Who took after that saw no later record: see doubted.
 func (c *counter) pardoned(a, b *take) bool {
 	lo, hi := min(a.carried, b.carried), max(a.carried, b.carried)
 	return slices.ContainsFunc(c.silent, func(at time.Duration) bool { return lo <= at && at <= hi })

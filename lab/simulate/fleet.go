@@ -17,7 +17,7 @@ func Seeds(hours float64) uint64 { return uint64(max(math.Ceil(hours/stretch), 1
 // Fleets simulates so many virtual hours, as runs with the seeds from seed on, on several
 // goroutines: each run is one goroutine's alone. A shorter run of sequences follows each. It ends
 // with the first broken promise, which it reduces to what is needed for it, or with ctx. told is
-// called after each run with what was done so far; nil is nobody.
+// called after each run with what was done so far; nil tells none.
 func Fleets(
 	ctx context.Context, seed uint64, hours float64, workers int, told func(Figures),
 ) (*Figures, *Collision, error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -28,8 +29,8 @@ type server struct {
 
 func (v server) options() *lease.Options {
 	return &lease.Options{
-		MaxSkew: v.p.s.skew,
-		Time:    func() (time.Time, time.Duration) { return v.p.trueTime(), v.p.now() },
+		MaxSkew: v.p.s.skew, Logger: slog.New(slog.DiscardHandler),
+		Time: func() (time.Time, time.Duration) { return v.p.trueTime(), v.p.now() },
 	}
 }
 

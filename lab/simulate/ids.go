@@ -140,7 +140,7 @@ func (s *sim) member(h *holding, r *reader, id snowfence.ID, first, last snowfen
 			continue
 		}
 		if cl.lost && began > cl.lostAt {
-			s.violate("%s made an ID of node %d, tick %d, after the store had said that somebody else wrote to "+
+			s.violate("%s made an ID of node %d, tick %d, after the store had said that another process wrote to "+
 				"the node", h.p.name, first.Node, first.Tick)
 			return
 		}

@@ -23,7 +23,7 @@ type claim struct {
 	used    int64
 	endedAt time.Duration
 
-	lost   bool // the store said that somebody else wrote: nothing more may be made
+	lost   bool // the store said that another process wrote: nothing more may be made
 	lostAt time.Duration
 
 	forgotten []setBack // when the store was rolled back behind it
@@ -112,10 +112,10 @@ func (s *sim) doubt(h *holding, writes []store.Write) {
 }
 
 // farBack is by how many writes a record has to have gone back for the loser of a swap to
-// be sure to see it, whoever else writes in the meantime.
+// be sure to see it, with other writes in the meantime.
 const farBack = 20
 
-// lost marks the claims of a lease on a node that somebody else wrote to: from now on
+// lost marks the claims of a lease on a node that another process wrote to: from now on
 // nothing may be made from them.
 func (s *sim) lost(h *holding, node int64, a acked) {
 	if h.p.replaying {
@@ -256,7 +256,7 @@ func h2time(s *sim, c *claim) time.Time { return s.schemes[c.era].Layout().TimeO
 //
 //   - One of them was in memory when a snapshot was taken that was resumed twice, and the
 //     ticks lie below the highest until that had been written, or was on its way to the
-//     store, at that moment. The other is its twin, or was granted later. Whoever of the
+//     store, at that moment. The other is its twin, or was granted later. The one of the
 //     two renews second is caught by that (lost), and what it makes afterwards is a
 //     violation in any case.
 //   - Both are what became of one acquisition that was on its way when the snapshot was taken.

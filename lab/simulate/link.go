@@ -101,7 +101,7 @@ func (p *process) send(n int, c *call, what string, do func() any) {
 	})
 }
 
-// answer delivers a reply, unless nobody waits for it any more.
+// answer delivers a reply, unless no call waits for it any more.
 func (p *process) answer(n int, c *call, out any, err error) {
 	switch {
 	case p.dead || c.over:

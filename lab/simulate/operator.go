@@ -52,7 +52,7 @@ func (d direct) Suspect(_ context.Context, identity string) error {
 }
 
 // suspect gives the store another identity, for one who says that it lost a write. It must have:
-// once for each loss, whoever comes late.
+// once for each loss, also for those who come late.
 func (s *sim) suspect(p *process, identity string) {
 	st := s.store
 	if st.name() != identity {
@@ -160,8 +160,8 @@ func (s *sim) namespaceState() string {
 	return ns.State
 }
 
-// confirm moves the store with all its data while nobody uses it, and says so; not where
-// a backup was put in its place a moment ago, which nobody has noticed yet.
+// confirm moves the store with all its data while no program uses it, and says so; not where
+// a backup was put in its place a moment ago, which no program has noticed yet.
 func (s *sim) confirm() {
 	if ns, err := s.shown(); err != nil || ns.Identity != s.store.name() {
 		return

@@ -42,7 +42,7 @@ type scenario struct {
 // maxSlots is the most slots a run has.
 const maxSlots = 8
 
-// layouts that runs are made with. The names are those of snowfence.ParseLayout.
+// layouts that runs are made with. The names are for snowfence.ParseLayout.
 var layouts = [...]string{
 	"twitter", "snowfence", "rollback", "randflake-raw", "sonyflake", "drift", "randflake", "snowfence", "twitter",
 	"time=41,node=6,seq=4", "time=40,tick=10ms,seq=8,node=10",

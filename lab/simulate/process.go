@@ -97,8 +97,8 @@ func (p *process) Text() string {
 	return fmt.Sprintf("%s-%016d", strings.ReplaceAll(p.name, "'", "_"), p.nonces)
 }
 
-// timeout is a context with a deadline in virtual time. Whoever derives from it is told
-// at once, because its Done is that of a standard context.
+// timeout is a context with a deadline in virtual time. A context derived from it is told
+// at once, because its Done is a standard context's.
 type timeout struct {
 	context.Context
 	cancel  context.CancelFunc

@@ -19,6 +19,6 @@ func TestSequenceSeeds(t *testing.T) {
 		}
 		total.add(f)
 	}
-	t.Logf("%d takes, %d numbers, %d of them twice where nobody can see it, %d calls, %d faults, in %v",
+	t.Logf("%d takes, %d numbers, %d of them twice where no program can see it, %d calls, %d faults, in %v",
 		total.Takes, total.Numbers, total.Repeated, total.Calls, total.Injected(), total.Virtual)
 }

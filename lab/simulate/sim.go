@@ -70,7 +70,7 @@ type Figures struct {
 	Unseen    int64            `json:"unseen"`      // made twice where no lease can see it: see excused
 	Takes     int64            `json:"takes"`       // of sequences, that were answered
 	Numbers   int64            `json:"numbers"`     // of sequences, given out and checked
-	Repeated  int64            `json:"repeated"`    // given twice where nobody can see it: see pardoned
+	Repeated  int64            `json:"repeated"`    // given twice where no program can see it: see pardoned
 	Faults    [numFaults]int64 `json:"-"`           // by kind
 
 	numbered int // faults that a plan can leave out
@@ -124,7 +124,7 @@ func (s *sim) violate(format string, args ...any) {
 	}
 }
 
-// about keeps the steps that have to do with a collision: those of the processes and the
+// about keeps the steps that have to do with a collision: steps of the processes and the
 // node that it names, faults, and what concerns all.
 func (c *Collision) about(steps []string) []string {
 	names := map[string]bool{}
@@ -154,7 +154,7 @@ func (c *Collision) about(steps []string) []string {
 	return out
 }
 
-// trace keeps a line of what happens, if somebody wants to read it.
+// trace keeps a line of what happens, if a caller wants to read it.
 func (s *sim) trace(format string, args ...any) {
 	if s.plan.Trace {
 		s.lines = append(s.lines, fmt.Sprintf("%12.6fs  ", s.now.Seconds())+fmt.Sprintf(format, args...))

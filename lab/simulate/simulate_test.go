@@ -32,16 +32,16 @@ func TestNothingCollides(t *testing.T) {
 	t.Logf("%d grants, %d renewals, %d calls, %d faults, %d changes of layout, %d IDs, %d of them where no lease "+
 		"can see it, in %v, seeds 1 to %d",
 		f.Grants, f.Renewals, f.Calls, f.Injected(), f.Layouts, f.IDs, f.Unseen, f.Virtual, f.Seeds)
-	t.Logf("%d takes of sequences, %d numbers, %d of them where nobody can see it", f.Takes, f.Numbers, f.Repeated)
-	t.Logf("%d times the store got another identity, because somebody saw that it lost a write", f.Suspected)
+	t.Logf("%d takes of sequences, %d numbers, %d of them where no program can see it", f.Takes, f.Numbers, f.Repeated)
+	t.Logf("%d times the store got another identity, because a program saw that it lost a write", f.Suspected)
 	if f.Suspected == 0 {
-		t.Error("nobody told the others of a loss")
+		t.Error("no program told the others of a loss")
 	}
 	if f.Takes == 0 || f.Numbers == 0 {
 		t.Error("no program took numbers")
 	}
 	if !testing.Short() && (f.Grants < 200_000 || f.Injected() < 1_000_000 || f.IDs < 100_000_000) {
-		t.Error("that is less than the 200,000 grants, 1,000,000 faults and 100,000,000 IDs it is to be")
+		t.Error("that is less than the 200,000 grants, 1,000,000 faults and 100,000,000 IDs it must be")
 	}
 }
 
@@ -97,7 +97,7 @@ func TestLiveness(t *testing.T) {
 	}
 }
 
-// oneBlock leaves nodes for one lease only, whoever comes first.
+// oneBlock leaves nodes for one lease only, the first.
 func oneBlock(s *sim) {
 	for _, sl := range s.slots {
 		sl.node, sl.guard = nil, false
@@ -131,7 +131,7 @@ func TestHostileClient(t *testing.T) {
 			t.Fatal(bad)
 		}
 		if f.IDs == 0 {
-			t.Errorf("seed %d: nobody made an ID", n+1)
+			t.Errorf("seed %d: no process made an ID", n+1)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -125,7 +126,7 @@ func (p *process) open(ctx context.Context, h *holding) error {
 	h.reader = s.readers[p.era]
 	o := &lease.Options{
 		TTL: s.ttl, Label: sl.label, Node: sl.node, Nodes: sl.nodes, Guard: sl.guard, Wait: p.own.IntN(2) == 0,
-		MaxSkew: s.skew, Idle: sl.idle, Time: p.source(),
+		MaxSkew: s.skew, Idle: sl.idle, Time: p.source(), Logger: slog.New(slog.DiscardHandler),
 	}
 	began := p.now()
 	octx, cancel := p.WithTimeout(ctx, 2*s.ttl)
@@ -145,7 +146,7 @@ func (p *process) open(ctx context.Context, h *holding) error {
 	return err
 }
 
-// spread is that of every third slot. It is not drawn, so that seeds draw the rest as before.
+// spread is the spread of every third slot. It is not drawn, so that seeds draw the rest as before.
 func (sl *slot) spread(l snowfence.Layout) int64 {
 	last := l.Fields[len(l.Fields)-1]
 	if sl.index%3 != 2 || l.Cipher != snowfence.Plain || last.Name != snowfence.FieldSequence {

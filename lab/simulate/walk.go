@@ -75,7 +75,7 @@ func (s *sim) change(ctx context.Context, st store.Store, to *snowfence.Scheme) 
 }
 
 // changed sees whether a write to the namespace was the last step of a change of its
-// layout, which nobody may have been told.
+// layout, which no program may have been told.
 func (s *sim) changed() {
 	ns, err := s.shown()
 	if err != nil || ns.Fingerprint == s.schemes[s.era].Fingerprint() {
@@ -83,7 +83,7 @@ func (s *sim) changed() {
 	}
 	i := slices.IndexFunc(s.targets, func(to *snowfence.Scheme) bool { return to.Fingerprint() == ns.Fingerprint })
 	if i < 0 {
-		s.violate("the namespace has the layout %s, to which nobody changed it", ns.Layout)
+		s.violate("the namespace has the layout %s, to which no operator changed it", ns.Layout)
 		return
 	}
 	to := s.targets[i]

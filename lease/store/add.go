@@ -34,7 +34,7 @@ func (a Addition) apply(r Record) Record {
 }
 
 // Add carries out an addition, as [Store] promises it, on any store: one that cannot add
-// is asked for the record and swaps it, until nobody was faster.
+// is asked for the record and swaps it, until no other process was faster.
 func Add(ctx context.Context, st Store, a Addition) (Record, error) {
 	r, err := st.Add(ctx, a)
 	if !errors.Is(err, errors.ErrUnsupported) {

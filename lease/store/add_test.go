@@ -10,7 +10,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// busy is a store in which somebody else is always faster, or that fails.
+// busy is a store in which another process is always faster, or that fails.
 type busy struct {
 	store.Store
 	swaps int

@@ -15,7 +15,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Records of nodes have numbers from 0 up, and those of backfills numbers far below these two.
+// Records of nodes have numbers from 0 up, and records of backfills numbers far below these two.
 const (
 	NamespaceNode = -1 // of the record that describes a namespace
 	SequenceNode  = -2 // of the record that describes a sequence, whose namespace is "#NAME"
@@ -28,7 +28,7 @@ type Key struct {
 }
 
 // Record is what a store keeps under a [Key]. A store compares Nonce, and an addition changes
-// Nonce, Revision, From and PrevUntil. It only keeps all else. Ticks are those of the
+// Nonce, Revision, From and PrevUntil. It only keeps all else. Ticks are counted in the
 // namespace's layout. Texts are UTF-8 without NUL. Nonce and Holder have at most 64 bytes,
 // Label 255, Veto and Data 60,000.
 type Record struct {
@@ -50,7 +50,7 @@ type Record struct {
 	Data string
 }
 
-// Held reports whether somebody holds the record's node at tick now.
+// Held reports whether the record's node has a holder at tick now.
 func (r Record) Held(now int64) bool { return r.Holder != "" && r.Until > now }
 
 // Write is one compare-and-swap. It replaces the record under New.Key
@@ -139,7 +139,7 @@ func (Basic) Pin(context.Context) (unpin func(), err error) { return func() {}, 
 
 var (
 	// ErrLost is the result of a swap whose record had another nonce.
-	ErrLost = errors.New("the record was changed by somebody else")
+	ErrLost = errors.New("another process changed the record")
 
 	// ErrReplaced means that the store that was opened is out of reach,
 	// and another one is in its place: a file was deleted or replaced.

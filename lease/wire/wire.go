@@ -18,21 +18,21 @@ import (
 // that the lease is lost: its holder stops at once. After other errors of Renew it may have worked,
 // and the old ticket is good until its end. All calls of one lease come one at a time.
 type Server interface {
-	// Acquire leases a node. The errors are those of lease.Open.
+	// Acquire leases a node. The errors are as of lease.Open.
 	Acquire(ctx context.Context, namespace string, r Request) (Lease, error)
 
 	// Renew moves the end of a ticket's grant ahead. attempt is a random text of the holder: 16 to
-	// 32 letters, digits, '-' and '_', a new one for each call. earlier has those of this ticket
-	// that had no answer.
+	// 32 letters, digits, '-' and '_', a new one for each call. earlier has the attempts of this
+	// ticket that had no answer.
 	Renew(ctx context.Context, t Ticket, attempt string, earlier []string) (Lease, error)
 
 	// Release gives the node back, for a holder that has stopped for good. used is the tick after
 	// the last one that it used. A negative one means that it is not known: then the whole grant
-	// counts as used. A lease that somebody else has by now is left alone.
+	// counts as used. A lease that another process has by now is left alone.
 	Release(ctx context.Context, t Ticket, used int64) error
 }
 
-// Request is what a holder asks for. The first fields are those of lease.Options.
+// Request is what a holder asks for. The first fields are as in lease.Options.
 type Request struct {
 	TTL    time.Duration
 	Node   *int64
@@ -41,7 +41,7 @@ type Request struct {
 	Nodes  int
 	Label  string
 
-	// Attempt is a random text of the holder, as that of a renewal; "" means none. Earlier has
+	// Attempt is a random text of the holder, as a renewal has it; "" means none. Earlier has
 	// those that had no answer: the lease that one of them got is found, and no second node taken.
 	Attempt string
 	Earlier []string

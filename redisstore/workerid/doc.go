@@ -10,10 +10,10 @@
 //
 // # Whose a number is
 //
-// The key of a number has the value "Y", whoever holds it: programs of the original take any
+// The key of a number has the value "Y", for every holder: programs of the original take any
 // other value for a free number. So the time at which the key expires says whose it is. We
 // set it by SET NX PXAT to a millisecond of our own. A script renews it, and only if it still
-// expires when we said. Anything else means that somebody has set, renewed or deleted the key.
+// expires when we said. Anything else means that another program set, renewed or deleted the key.
 // Then the generator is sealed at once, the key is left as it is, and the fence takes another
 // number. The same script gives a number back.
 //
@@ -32,7 +32,7 @@
 // # What is promised
 //
 // Programs that use this package never share a tick of a number while Redis keeps its data,
-// nobody else writes these keys, and the clock of Redis does not go back. A program of the
+// no other program writes these keys, and the clock of Redis does not go back. A program of the
 // original that takes, renews or deletes a number of ours is noticed within a third of the
 // TTL, and until then both make IDs. If it sets the very millisecond that we did, which is one
 // case in a thousand, it is noticed when it writes again.

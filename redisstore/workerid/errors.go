@@ -17,7 +17,7 @@ var (
 	ErrShared = errors.New("programs of the original take numbers of this range: use a range that they do not use, " +
 		"or set Shared; if none of them runs any more, delete the key " + indexKey)
 
-	// ErrLost means that somebody else set, renewed or deleted the key of the number, or that
+	// ErrLost means that another program set, renewed or deleted the key of the number, or that
 	// Redis did not acknowledge a renewal within the TTL.
 	ErrLost = errors.New("the worker number is lost")
 
@@ -31,14 +31,14 @@ type closed struct{}
 func (closed) Error() string        { return "the worker number was given back" }
 func (closed) Is(target error) bool { return target == snowfence.ErrClosed }
 
-// foreign is the loss of a number whose key somebody else wrote. found is when the key
+// foreign is the loss of a number whose key another program wrote. found is when the key
 // expires, as Redis says it.
 func foreign(number, found int64) error {
 	what := "set or renewed"
 	if found == gone {
 		what = "deleted"
 	}
-	return fmt.Errorf("workerid: %w: somebody else has %s the key of number %d", ErrLost, what, number)
+	return fmt.Errorf("workerid: %w: another program %s the key of number %d", ErrLost, what, number)
 }
 
 func late(number int64) error {

@@ -49,7 +49,7 @@ func (r *Registrar) fits(s *snowfence.Scheme) error {
 	return nil
 }
 
-// adopt makes the number that of the fence. mu is held.
+// adopt makes the number the fence's. mu is held.
 func (f *Fence) adopt(w *Worker) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,7 +146,7 @@ func (f *Fence) hand(after int64) (snowfence.Grant, bool) {
 }
 
 // grant returns the ticks of a number. The invariant: From is not below the tick of a time at
-// which Redis had no key of another holder, and Until not above that of the expiry that Redis
+// which Redis had no key of another holder, and Until not above the tick of the expiry that Redis
 // acknowledged.
 func (w *Worker) grant(f *Fence) (snowfence.Grant, bool) {
 	w.mu.Lock()
@@ -227,7 +227,7 @@ func (f *Fence) lose(w *Worker, why error) (unused int64) {
 	case handed && seal != nil:
 		unused = f.start(seal())
 	case handed:
-		unused = math.MaxInt64 // whoever has the grant may use all of it
+		unused = math.MaxInt64 // the holder of the grant may use all of it
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -269,7 +269,7 @@ func (f *Fence) find(ctx context.Context) {
 	}
 }
 
-// found adopts a number, or closes it because nobody waits for it any more. It returns false
+// found adopts a number, or closes it because no call waits for it any more. It returns false
 // if the number was lost meanwhile.
 func (f *Fence) found(ctx context.Context, w *Worker) bool {
 	f.mu.Lock()

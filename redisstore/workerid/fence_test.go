@@ -72,7 +72,7 @@ func TestAGrantThatWasHandedOutIsForNobodyElse(t *testing.T) {
 		}
 		unbind()
 		if _, ok := fresh.Held(0); !ok {
-			t.Error("a grant that nobody had is gone")
+			t.Error("a grant that was free is gone")
 		}
 		if err := errors.Join(f.Close(), fresh.Close()); err != nil {
 			t.Error(err)

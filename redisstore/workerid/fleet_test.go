@@ -52,7 +52,7 @@ func (m *machine) move(ctx context.Context, number, expiry int64, ours []int64) 
 	if err := m.way(); err != nil {
 		return sight{}, false, err
 	}
-	if m.odds(2) { // it is on its way for long, and nobody waits for it
+	if m.odds(2) { // it is on its way for long, and no call waits for it
 		time.AfterFunc(time.Duration(m.draw(8000))*time.Millisecond, func() {
 			_, _, _ = m.simulated.move(context.Background(), number, expiry, ours)
 		})

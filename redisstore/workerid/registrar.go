@@ -163,7 +163,7 @@ func (r *Registrar) lose(number int64) {
 	r.lost[number] = time.Now()
 }
 
-// shunned reports whether a number was lost within a TTL: it is left to whoever took it.
+// shunned reports whether a number was lost within a TTL: it is left to the program that took it.
 func (r *Registrar) shunned(number int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

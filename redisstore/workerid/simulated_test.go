@@ -10,7 +10,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// simulated is a Redis server in memory, whose clock is that of the test and an offset.
+// simulated is a Redis server in memory, whose clock is the test's and an offset.
 type simulated struct {
 	mu      sync.Mutex
 	keys    map[int64]int64 // number → when its key expires; −1: never

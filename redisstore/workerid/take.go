@@ -86,13 +86,13 @@ func (r *Registrar) look(ctx context.Context, numbers []int64) ([]sight, error) 
 	return r.server.look(ctx, numbers)
 }
 
-// claim makes the key of a free number. It returns nil if somebody else was faster.
+// claim makes the key of a free number. It returns nil if another program was faster.
 func (r *Registrar) claim(ctx context.Context, number int64, s sight) (*Worker, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.TTL/3)
 	defer cancel()
 	asked := time.Now()
 	expiry := r.expiry(s, asked)
-	// Without an answer the key may be there, and is left to expire: nobody knows whose it is.
+	// Without an answer the key may be there, and is left to expire: its owner is unknown.
 	if ok, err := r.server.take(ctx, number, expiry); !ok {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func TestExhaustionIsAnErrorAfterABoundedWait(t *testing.T) {
 		if d := time.Since(start); d < 16*time.Second || d > 20*time.Second {
 			t.Errorf("gave up after %v", d)
 		}
-		time.AfterFunc(3*time.Second, func() { s.del(1) }) // somebody gives back meanwhile
+		time.AfterFunc(3*time.Second, func() { s.del(1) }) // another program gives back meanwhile
 		got, err = r.RegisterMany(t.Context(), 2)
 		if !errors.Is(err, ErrTaken) || len(got) != 1 || got[0].Number() != 1 || !r.Validate(1) || !r.Validate(3) {
 			t.Fatal(got, err)
@@ -177,7 +177,7 @@ func TestNoNumberIsUsedBeforeItSettled(t *testing.T) {
 	})
 }
 
-// TestAnAnswerThatIsLostTakesNoNumber: nobody can say whose the key is then.
+// TestAnAnswerThatIsLostTakesNoNumber: the owner of the key is unknown then.
 func TestAnAnswerThatIsLostTakesNoNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()

@@ -98,7 +98,7 @@ func (w *Worker) renew() time.Duration {
 }
 
 // wish chooses when the key shall expire. The invariant: while it expires at one of ours,
-// nobody else has written it. A renewal that was not answered is repeated as it was, so that
+// no other program has written it. A renewal that was not answered is repeated as it was, so that
 // there are two such times at most.
 func (w *Worker) wish() (expiry int64, ours []int64, deadline time.Time) {
 	w.mu.Lock()
@@ -181,7 +181,7 @@ func (w *Worker) finish(why error) (unused int64, first bool) {
 
 // Close seals the generator of the number and gives it back, for at most five seconds. What
 // cannot be given back runs out within the TTL. IDs that were made without a fence must be
-// over: nobody knows of them.
+// over: nothing remembers them.
 func (w *Worker) Close() error {
 	unused, first := w.finish(fmt.Errorf("workerid: number %d: %w", w.number, ErrClosed))
 	if !first {
@@ -192,8 +192,8 @@ func (w *Worker) Close() error {
 	return w.giveBack(ctx, unused)
 }
 
-// giveBack makes the key expire at unused, or now. The number is over. A key that somebody
-// else wrote is left alone. It may be repeated after an error.
+// giveBack makes the key expire at unused, or now. The number is over. A key that another program
+// wrote is left alone. It may be repeated after an error.
 func (w *Worker) giveBack(ctx context.Context, unused int64) error {
 	if wait(ctx, w.stopped, nil) != 0 {
 		return w.kept(ctx.Err())

@@ -199,7 +199,7 @@ func TestARenewalWithoutAnAnswer(t *testing.T) {
 }
 
 // TestAGiveBackKeepsTheTicksThatWereUsed: the next holder begins above them, although its clock
-// is right and that of the last one was ahead.
+// is right and the clock of the last one was ahead.
 func TestAGiveBackKeepsTheTicksThatWereUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()
@@ -226,7 +226,7 @@ func TestAGiveBackKeepsTheTicksThatWereUsed(t *testing.T) {
 			t.Error("what was handed out without a generator is given back", err)
 		}
 		if err := fence(t, r).Close(); err != nil || s.expiry(63) != 0 {
-			t.Error("what nobody used is not given back", err)
+			t.Error("unused ticks are not given back", err)
 		}
 	})
 }
@@ -412,7 +412,7 @@ func TestGrantsEndWhereRedisSaid(t *testing.T) {
 			t.Errorf("the grant is %+v, %v, and the key expires at tick %d", g, ok, end)
 		}
 		if err := f.Close(); err == nil {
-			t.Error("the number was given back to nobody")
+			t.Error("the number was not given back")
 		}
 	})
 }

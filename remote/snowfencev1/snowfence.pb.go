@@ -1051,7 +1051,7 @@ func (x *CreateNamespaceRequest) GetMaxSkew() *durationpb.Duration {
 type ShowNamespaceRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Secrets       bool                   `protobuf:"varint,2,opt,name=secrets,proto3" json:"secrets,omitempty"` // with those of an encrypted namespace; it needs the verb lease, too
+	Secrets       bool                   `protobuf:"varint,2,opt,name=secrets,proto3" json:"secrets,omitempty"` // with the secrets of an encrypted namespace; it needs the verb lease, too
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1386,6 +1386,7 @@ type AcquireRequest struct {
 	Keys          []string               `protobuf:"bytes,14,rep,name=keys,proto3" json:"keys,omitempty"`                                   // what identifies each of its secrets, by key number: those that the server lacks are refused
 	FirstNode     *int64                 `protobuf:"varint,15,opt,name=first_node,json=firstNode,proto3,oneof" json:"first_node,omitempty"` // the first node that the holder may have; the namespace's without it
 	LastNode      *int64                 `protobuf:"varint,16,opt,name=last_node,json=lastNode,proto3,oneof" json:"last_node,omitempty"`
+	Within        map[string]int64       `protobuf:"bytes,17,rep,name=within,proto3" json:"within,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"` // in place of both: numbers of the highest parts of the node, such as datacenter
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1532,6 +1533,13 @@ func (x *AcquireRequest) GetLastNode() int64 {
 	return 0
 }
 
+func (x *AcquireRequest) GetWithin() map[string]int64 {
+	if x != nil {
+		return x.Within
+	}
+	return nil
+}
+
 type Lease struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
@@ -1542,7 +1550,7 @@ type Lease struct {
 	UntilTime     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=until_time,json=untilTime,proto3" json:"until_time,omitempty"`
 	RenewAfter    *durationpb.Duration   `protobuf:"bytes,7,opt,name=renew_after,json=renewAfter,proto3" json:"renew_after,omitempty"`
 	Layout        string                 `protobuf:"bytes,8,opt,name=layout,proto3" json:"layout,omitempty"`    // spec, to compose IDs with
-	Ticket        []byte                 `protobuf:"bytes,9,opt,name=ticket,proto3" json:"ticket,omitempty"`    // proves who holds the lease: keep it, send the latest with each renewal, show it to nobody
+	Ticket        []byte                 `protobuf:"bytes,9,opt,name=ticket,proto3" json:"ticket,omitempty"`    // proves who holds the lease: keep it, send the latest with each renewal, keep it secret
 	Secrets       [][]byte               `protobuf:"bytes,10,rep,name=secrets,proto3" json:"secrets,omitempty"` // of an encrypted namespace, where the server hands them out; oldest first
 	Now           *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=now,proto3" json:"now,omitempty"`         // by the server's clock
 	unknownFields protoimpl.UnknownFields
@@ -2069,7 +2077,7 @@ type ListLeasesRequest struct {
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	After         *int64                 `protobuf:"varint,2,opt,name=after,proto3,oneof" json:"after,omitempty"` // nodes above this one; missing for all
 	Limit         uint32                 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`       // 0 means 4096
-	Held          bool                   `protobuf:"varint,4,opt,name=held,proto3" json:"held,omitempty"`         // only those that somebody holds now
+	Held          bool                   `protobuf:"varint,4,opt,name=held,proto3" json:"held,omitempty"`         // only nodes that are held now
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2642,9 +2650,9 @@ type SequenceNextResponse struct {
 	First         int64                  `protobuf:"fixed64,1,opt,name=first,proto3" json:"first,omitempty"`
 	Last          int64                  `protobuf:"fixed64,2,opt,name=last,proto3" json:"last,omitempty"`
 	Step          int64                  `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
-	Left          int64                  `protobuf:"varint,4,opt,name=left,proto3" json:"left,omitempty"`      // about how many numbers nobody has; a caller who keeps some ahead takes few of them
+	Left          int64                  `protobuf:"varint,4,opt,name=left,proto3" json:"left,omitempty"`      // about how many numbers are left; a caller who keeps some ahead takes few of them
 	Period        int64                  `protobuf:"varint,5,opt,name=period,proto3" json:"period,omitempty"`  // of a dated sequence
-	Numbers       []string               `protobuf:"bytes,6,rep,name=numbers,proto3" json:"numbers,omitempty"` // each as people read it: that of a dated sequence has its date
+	Numbers       []string               `protobuf:"bytes,6,rep,name=numbers,proto3" json:"numbers,omitempty"` // each as people read it: with its date in a dated sequence
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2734,10 +2742,10 @@ type Sequence struct {
 	AfterFailover string                 `protobuf:"bytes,9,opt,name=after_failover,json=afterFailover,proto3" json:"after_failover,omitempty"` // stop, trust, or how many numbers are skipped
 	Pattern       string                 `protobuf:"bytes,10,opt,name=pattern,proto3" json:"pattern,omitempty"`                                 // of a dated sequence
 	Zone          string                 `protobuf:"bytes,11,opt,name=zone,proto3" json:"zone,omitempty"`                                       // of its dates; "" is UTC
-	Next          *int64                 `protobuf:"fixed64,12,opt,name=next,proto3,oneof" json:"next,omitempty"`                               // the first number that nobody has; missing if none is left
+	Next          *int64                 `protobuf:"fixed64,12,opt,name=next,proto3,oneof" json:"next,omitempty"`                               // the first number that no program has; missing if none is left
 	Left          int64                  `protobuf:"varint,13,opt,name=left,proto3" json:"left,omitempty"`                                      // how many numbers nobody has
 	Period        int64                  `protobuf:"varint,14,opt,name=period,proto3" json:"period,omitempty"`                                  // of a dated sequence: the present one, which next and left are of
-	NextNumber    string                 `protobuf:"bytes,15,opt,name=next_number,json=nextNumber,proto3" json:"next_number,omitempty"`         // next as people read it: that of a dated sequence has its date; "" if none is left
+	NextNumber    string                 `protobuf:"bytes,15,opt,name=next_number,json=nextNumber,proto3" json:"next_number,omitempty"`         // next as people read it: with its date in a dated sequence; "" if none is left
 	LastNumber    string                 `protobuf:"bytes,16,opt,name=last_number,json=lastNumber,proto3" json:"last_number,omitempty"`         // the highest that anybody may have, as people read it; "" if nobody has one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3474,7 +3482,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x16DeleteNamespaceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aconfirm\x18\x02 \x01(\tR\aconfirm\"\x19\n" +
-	"\x17DeleteNamespaceResponse\"\xf2\x03\n" +
+	"\x17DeleteNamespaceResponse\"\xef\x04\n" +
 	"\x0eAcquireRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12+\n" +
@@ -3493,7 +3501,11 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x04keys\x18\x0e \x03(\tR\x04keys\x12\"\n" +
 	"\n" +
 	"first_node\x18\x0f \x01(\x03H\x02R\tfirstNode\x88\x01\x01\x12 \n" +
-	"\tlast_node\x18\x10 \x01(\x03H\x03R\blastNode\x88\x01\x01B\a\n" +
+	"\tlast_node\x18\x10 \x01(\x03H\x03R\blastNode\x88\x01\x01\x12@\n" +
+	"\x06within\x18\x11 \x03(\v2(.snowfence.v1.AcquireRequest.WithinEntryR\x06within\x1a9\n" +
+	"\vWithinEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01B\a\n" +
 	"\x05_nodeB\t\n" +
 	"\a_preferB\r\n" +
 	"\v_first_nodeB\f\n" +
@@ -3694,7 +3706,7 @@ func file_snowfence_v1_snowfence_proto_rawDescGZIP() []byte {
 }
 
 var (
-	file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+	file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
 	file_snowfence_v1_snowfence_proto_goTypes  = []any{
 		(*NextRequest)(nil),             // 0: snowfence.v1.NextRequest
 		(*NextAtRequest)(nil),           // 1: snowfence.v1.NextAtRequest
@@ -3745,108 +3757,110 @@ var (
 		(*SequenceConfirmRequest)(nil),  // 46: snowfence.v1.SequenceConfirmRequest
 		(*SequenceDeleteRequest)(nil),   // 47: snowfence.v1.SequenceDeleteRequest
 		(*SequenceDeleteResponse)(nil),  // 48: snowfence.v1.SequenceDeleteResponse
-		(*timestamppb.Timestamp)(nil),   // 49: google.protobuf.Timestamp
-		(*durationpb.Duration)(nil),     // 50: google.protobuf.Duration
+		nil,                             // 49: snowfence.v1.AcquireRequest.WithinEntry
+		(*timestamppb.Timestamp)(nil),   // 50: google.protobuf.Timestamp
+		(*durationpb.Duration)(nil),     // 51: google.protobuf.Duration
 	}
 )
 
 var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
-	49, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
+	50, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
 	3,  // 1: snowfence.v1.NextResponse.runs:type_name -> snowfence.v1.Run
-	49, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
+	50, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
 	7,  // 3: snowfence.v1.DecodeResponse.fields:type_name -> snowfence.v1.FieldValue
-	49, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
-	49, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
-	49, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
+	50, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
+	50, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
+	50, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
 	12, // 7: snowfence.v1.Namespace.history:type_name -> snowfence.v1.EarlierLayout
 	11, // 8: snowfence.v1.Namespace.functions:type_name -> snowfence.v1.Functions
-	50, // 9: snowfence.v1.Namespace.max_ttl:type_name -> google.protobuf.Duration
-	50, // 10: snowfence.v1.Namespace.max_skew:type_name -> google.protobuf.Duration
-	49, // 11: snowfence.v1.Functions.printed:type_name -> google.protobuf.Timestamp
-	49, // 12: snowfence.v1.Functions.retired:type_name -> google.protobuf.Timestamp
-	49, // 13: snowfence.v1.EarlierLayout.from:type_name -> google.protobuf.Timestamp
-	49, // 14: snowfence.v1.EarlierLayout.until:type_name -> google.protobuf.Timestamp
-	50, // 15: snowfence.v1.CreateNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
-	50, // 16: snowfence.v1.CreateNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
+	51, // 9: snowfence.v1.Namespace.max_ttl:type_name -> google.protobuf.Duration
+	51, // 10: snowfence.v1.Namespace.max_skew:type_name -> google.protobuf.Duration
+	50, // 11: snowfence.v1.Functions.printed:type_name -> google.protobuf.Timestamp
+	50, // 12: snowfence.v1.Functions.retired:type_name -> google.protobuf.Timestamp
+	50, // 13: snowfence.v1.EarlierLayout.from:type_name -> google.protobuf.Timestamp
+	50, // 14: snowfence.v1.EarlierLayout.until:type_name -> google.protobuf.Timestamp
+	51, // 15: snowfence.v1.CreateNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
+	51, // 16: snowfence.v1.CreateNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
 	10, // 17: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
-	49, // 18: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
-	50, // 19: snowfence.v1.ChangeNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
-	50, // 20: snowfence.v1.ChangeNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
-	50, // 21: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	49, // 22: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
-	50, // 23: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
-	49, // 24: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
-	22, // 25: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
-	25, // 26: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
-	21, // 27: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
-	33, // 28: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
-	49, // 29: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
-	49, // 30: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
-	49, // 31: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
-	49, // 32: snowfence.v1.LeaseInfo.skip_from_time:type_name -> google.protobuf.Timestamp
-	49, // 33: snowfence.v1.LeaseInfo.skip_until_time:type_name -> google.protobuf.Timestamp
-	36, // 34: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
-	49, // 35: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
-	49, // 36: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
-	37, // 37: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
-	40, // 38: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
-	0,  // 39: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
-	1,  // 40: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
-	4,  // 41: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
-	5,  // 42: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
-	8,  // 43: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
-	13, // 44: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
-	14, // 45: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
-	15, // 46: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
-	17, // 47: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
-	18, // 48: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
-	20, // 49: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
-	22, // 50: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
-	23, // 51: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
-	26, // 52: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
-	30, // 53: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
-	28, // 54: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
-	29, // 55: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
-	31, // 56: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
-	34, // 57: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
-	38, // 58: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
-	41, // 59: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
-	42, // 60: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
-	43, // 61: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
-	45, // 62: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
-	46, // 63: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
-	47, // 64: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
-	2,  // 65: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
-	2,  // 66: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
-	2,  // 67: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
-	6,  // 68: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
-	9,  // 69: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
-	10, // 70: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
-	10, // 71: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
-	16, // 72: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
-	10, // 73: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
-	19, // 74: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
-	21, // 75: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
-	21, // 76: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
-	24, // 77: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
-	27, // 78: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
-	32, // 79: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
-	33, // 80: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
-	33, // 81: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
-	32, // 82: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
-	35, // 83: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
-	39, // 84: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
-	40, // 85: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
-	40, // 86: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
-	44, // 87: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
-	40, // 88: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
-	40, // 89: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
-	48, // 90: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
-	65, // [65:91] is the sub-list for method output_type
-	39, // [39:65] is the sub-list for method input_type
-	39, // [39:39] is the sub-list for extension type_name
-	39, // [39:39] is the sub-list for extension extendee
-	0,  // [0:39] is the sub-list for field type_name
+	50, // 18: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
+	51, // 19: snowfence.v1.ChangeNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
+	51, // 20: snowfence.v1.ChangeNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
+	51, // 21: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	49, // 22: snowfence.v1.AcquireRequest.within:type_name -> snowfence.v1.AcquireRequest.WithinEntry
+	50, // 23: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
+	51, // 24: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
+	50, // 25: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
+	22, // 26: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
+	25, // 27: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
+	21, // 28: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
+	33, // 29: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
+	50, // 30: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
+	50, // 31: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
+	50, // 32: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
+	50, // 33: snowfence.v1.LeaseInfo.skip_from_time:type_name -> google.protobuf.Timestamp
+	50, // 34: snowfence.v1.LeaseInfo.skip_until_time:type_name -> google.protobuf.Timestamp
+	36, // 35: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
+	50, // 36: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
+	50, // 37: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
+	37, // 38: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
+	40, // 39: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
+	0,  // 40: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
+	1,  // 41: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
+	4,  // 42: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
+	5,  // 43: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
+	8,  // 44: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
+	13, // 45: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
+	14, // 46: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
+	15, // 47: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
+	17, // 48: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
+	18, // 49: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
+	20, // 50: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
+	22, // 51: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
+	23, // 52: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
+	26, // 53: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
+	30, // 54: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
+	28, // 55: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
+	29, // 56: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
+	31, // 57: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
+	34, // 58: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
+	38, // 59: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
+	41, // 60: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
+	42, // 61: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
+	43, // 62: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
+	45, // 63: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
+	46, // 64: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
+	47, // 65: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
+	2,  // 66: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
+	2,  // 67: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
+	2,  // 68: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
+	6,  // 69: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
+	9,  // 70: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
+	10, // 71: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
+	10, // 72: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
+	16, // 73: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
+	10, // 74: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
+	19, // 75: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
+	21, // 76: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
+	21, // 77: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
+	24, // 78: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
+	27, // 79: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
+	32, // 80: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
+	33, // 81: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
+	33, // 82: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
+	32, // 83: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
+	35, // 84: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
+	39, // 85: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
+	40, // 86: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
+	40, // 87: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
+	44, // 88: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
+	40, // 89: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
+	40, // 90: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
+	48, // 91: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
+	66, // [66:92] is the sub-list for method output_type
+	40, // [40:66] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_snowfence_v1_snowfence_proto_init() }
@@ -3869,7 +3883,7 @@ func file_snowfence_v1_snowfence_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowfence_v1_snowfence_proto_rawDesc), len(file_snowfence_v1_snowfence_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   49,
+			NumMessages:   50,
 			NumExtensions: 0,
 			NumServices:   5,
 		},

@@ -65,7 +65,7 @@ func TestLeftToFull(t *testing.T) {
 	}
 }
 
-// TestStopped: the streams are those of the go command for a package that was stopped in
+// TestStopped: the streams are of the go command for a package that was stopped in
 // eight ways.
 func TestStopped(t *testing.T) {
 	for name, want := range map[string][]string{
@@ -107,7 +107,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestCutOff: a stream that breaks off, and a run that somebody stops, say what was under way.
+// TestCutOff: a stream that breaks off, and a run that is stopped, say what was under way.
 func TestCutOff(t *testing.T) {
 	const stream = `{"Time":"2026-01-01T00:00:00Z","Action":"start","Package":"p"}
 {"Time":"2026-01-01T00:00:00Z","Action":"run","Package":"p","Test":"TestA"}

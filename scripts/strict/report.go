@@ -189,7 +189,7 @@ func (r *report) running(pkg string, now time.Time) string {
 	return strings.Join(which, ", ")
 }
 
-// interrupted says what is under way when somebody stops the run.
+// interrupted says what is under way when the run is stopped.
 func (r *report) interrupted(why string, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -214,7 +214,7 @@ func (r *report) stopped(why string, now time.Time) {
 	}
 }
 
-// leftOut reports whether a test was skipped because whoever runs the tests asked for
+// leftOut reports whether a test was skipped because the user asked for
 // that; see package servers.
 func leftOut(out string) bool {
 	return os.Getenv("SNOWFENCE_LEAVE_OUT") != "" && strings.Contains(out, "left out as asked by SNOWFENCE_LEAVE_OUT")

@@ -43,7 +43,7 @@ const vue = {
   },
 }
 
-// pictures shows a picture with a dark version by the theme of the site, not by that of the system.
+// pictures shows a picture with a dark version by the theme of the site, not by the system's.
 function pictures(tokens) {
   let dark
   for (const t of tokens.filter((t) => t.type === 'html_inline')) {

@@ -59,7 +59,7 @@ test('the vectors of the specification', () => {
   for (const v of refused) assert.ok(ask({ ask: 'decode', text: v.id, layout: v.layout }).error, `${v.layout} ${v.id}`)
 })
 
-test('layouts that nobody can have are refused with a reason', () => {
+test('layouts that cannot exist are refused with a reason', () => {
   const invalid = read('testdata/specification/layouts.json').invalid
   for (const layout of invalid) assert.match(ask({ ask: 'plan', layout }).error ?? '', /layout/, layout)
   assert.ok(invalid.length > 5)

@@ -23,7 +23,7 @@ import (
 // root is the import path of the library, and the beginning of all others.
 const root = "github.com/snowfence/snowfence"
 
-// unreleased lists the modules that nobody outside of this repository imports. They get no tag.
+// unreleased lists the modules that only this repository imports. They get no tag.
 var unreleased = map[string]bool{
 	root + "/lab":                 true,
 	root + "/integrations":        true, // examples, compiled and run
@@ -125,7 +125,7 @@ func order(all []Module) ([]Module, error) {
 
 // Pack writes version v of the modules into the folder proxy, as GOPROXY=file://… reads it, and
 // returns the sizes of the zip files by module path. It takes the files of the repository in dir,
-// also those that nobody has committed yet.
+// also those that are not committed yet.
 func Pack(dir, proxy, v string, modules []Module) (map[string]int64, error) {
 	tree, err := snapshot(dir)
 	if err != nil {

@@ -21,8 +21,8 @@ var (
 
 const repository = "../.."
 
-// user is somebody with an empty module cache, who reaches our modules by a file proxy, and
-// those of others in the module cache of this machine.
+// user is a user with an empty module cache, who reaches our modules by a file proxy, and
+// others' in the module cache of this machine.
 type user struct {
 	version string
 	modules []Module
@@ -198,7 +198,7 @@ func TestInstall(t *testing.T) {
 		return // the program's dependencies take minutes to compile
 	}
 	u := newUser(t)
-	// Nothing is compiled yet, as for who has just installed Go. Without C, as what we release.
+	// Nothing is compiled yet, as for a user who just installed Go. Without C, as what we release.
 	u.env = append(u.env, "GOCACHE="+t.TempDir(), "CGO_ENABLED=0")
 	dir := t.TempDir()
 	at := root + "/cmd/snowfence@" + u.version

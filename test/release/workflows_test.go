@@ -32,7 +32,7 @@ func TestTheNightRunsAllParts(t *testing.T) {
 	}
 }
 
-// Somebody looks for new versions of each module's requirements.
+// Dependabot looks for new versions of each module's requirements.
 func TestDependabotKnowsEachModule(t *testing.T) {
 	var want []string
 	err := filepath.WalkDir(repository, func(path string, e os.DirEntry, err error) error {

@@ -74,7 +74,13 @@ class _Parts(ctypes.Structure):
 
 
 def _load() -> ctypes.CDLL:
-    lib = ctypes.CDLL(os.environ.get("SNOWFENCE_LIBRARY", "libsnowfence.so.1"))
+    name = os.environ.get("SNOWFENCE_LIBRARY", "libsnowfence.so.1")
+    try:
+        lib = ctypes.CDLL(name)
+    except OSError as e:
+        raise ImportError(f"the C library cannot be loaded ({e}): build and install it in a clone of "
+                          "https://github.com/snowfence/snowfence with \"make lib && sudo make install && "
+                          "sudo ldconfig\", or name its file in SNOWFENCE_LIBRARY") from None
     if lib.snowfence_abi_version() != 1:
         raise ImportError("libsnowfence has another ABI version than this package, which is for 1")
     text, number, size, handle = ctypes.c_char_p, ctypes.c_int64, ctypes.c_size_t, ctypes.c_uint64
@@ -90,6 +96,7 @@ def _load() -> ctypes.CDLL:
         "close": (handle,),
         "sequence_open": (text, text, to(handle)),
         "sequence_next": (handle, to(number)),
+        "sequence_serial": (handle, ctypes.c_char_p, size, to(size)),
         "sequence_close": (handle,),
         "decode": (text, number, to(_Parts)),
         "decode_own": (handle, number, to(_Parts)),
@@ -239,7 +246,7 @@ class Generator(_Owner):
 
 
 class Sequence(_Owner):
-    """Numbers 1, 2, 3, ... of a store: next(numbers) or iteration."""
+    """Numbers 1, 2, 3, ... of a store: next(numbers), iteration, or serial() for their text."""
 
     def __init__(self, handle: int) -> None:
         super().__init__(handle, _lib.snowfence_sequence_close)
@@ -255,9 +262,15 @@ class Sequence(_Owner):
         _check(_lib.snowfence_sequence_next(self._handle, ctypes.byref(number)))
         return number.value
 
+    def serial(self) -> str:
+        """Takes a number as text, such as "RE-2026-000017" of a dated sequence."""
+        text = ctypes.create_string_buffer(128)
+        _check(_lib.snowfence_sequence_serial(self._handle, text, len(text), None))
+        return text.value.decode()
+
 
 def open(store: Optional[str] = None, namespace: Optional[str] = None, **options: Option) -> Generator:
-    """Leases a node from a store. Options are those of snowfence_open, such as lead=2000, label="web-1",
+    """Leases a node from a store. Options are as for snowfence_open, such as lead=2000, label="web-1",
     max_wait="2s", secret_file=["old.key", "new.key"]."""
     handle = ctypes.c_uint64()
     _check(_lib.snowfence_open(_bytes(store), _bytes(namespace), _options(options), ctypes.byref(handle)))

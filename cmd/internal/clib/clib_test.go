@@ -103,8 +103,8 @@ func TestTheSameNumberTwiceInOneProcess(t *testing.T) {
 	wantStatus(t, err, OK)
 }
 
-// Close raises the beat, so that what rings hold is dropped; whoever reads the beat from then on
-// gets nothing.
+// Close raises the beat, so that what rings hold is dropped; a ring that reads the beat from then
+// on gets nothing.
 func TestCloseRaisesTheBeat(t *testing.T) {
 	l := newLibrary()
 	h, err := l.OpenStatic("", 1, "")
@@ -335,13 +335,13 @@ func TestOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if o.lead != 2000 || !o.coarse || o.lease.Label != "web-1" || o.maxWait != -1 || o.lease.TTL != time.Second ||
-		o.lease.Within != (snowfence.NodeRange{From: 3, Until: 6}) || o.layout != "time=41,node=10,seq=12,tick=1ms" ||
+		o.lease.within != "3-5" || o.layout != "time=41,node=10,seq=12,tick=1ms" ||
 		len(o.secrets) != 2 || o.lease.Node != nil {
 		t.Errorf("%+v", o)
 	}
-	o, err = parseOptions("within=0", onStore)
-	if err != nil || o.lease.Within != (snowfence.NodeRange{Until: 1}) {
-		t.Errorf("node 0 alone: %+v, %v", o, err)
+	o, err = parseOptions("within=datacenter=3,lead=1", onStore)
+	if err != nil || o.lease.within != "datacenter=3" || o.lead != 1 {
+		t.Errorf("a part of the node: %+v, %v", o, err)
 	}
 	const spec = "time=41,node=10,seq=12"
 	for _, text := range []string{
@@ -367,7 +367,6 @@ func TestOptions(t *testing.T) {
 		"lead=1,lead=2": "given twice",
 		"coarse=yes":    "1 or 0",
 		"max-wait=5":    "such as 5s",
-		"within=5-3":    "32-63",
 		"block=x":       "power of two",
 	} {
 		_, err := parseOptions(text, onStore)
@@ -456,6 +455,19 @@ func TestStores(t *testing.T) {
 	wantStatus(t, err, Store)
 	_, err = l.OpenSequence(path, "bills")
 	wantStatus(t, err, Invalid)
+	for within, want := range map[string]Status{"datacenter=3": OK, "datacenter=32": Invalid, "5-3": Invalid} {
+		h, err := l.Open(path, "zones", "layout=twitter,within="+within)
+		wantStatus(t, err, want)
+		if err != nil {
+			continue
+		}
+		id, err := l.Next(h)
+		wantStatus(t, err, OK)
+		if p, err := l.Decode(h, id); err != nil || p.Node>>5 != 3 {
+			t.Errorf("%+v, %v", p, err)
+		}
+		wantStatus(t, l.Close(h), OK)
+	}
 	h, err = l.Open(path, "small", "layout=time=41,node=1,seq=12,node=1,ttl=10s")
 	wantStatus(t, err, OK)
 	id, err := l.Next(h)

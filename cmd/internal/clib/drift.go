@@ -27,7 +27,7 @@ type Drift struct {
 
 var errNoOptions = InvalidError("no worker number is set: call SetWorkerId or SetOptions first")
 
-// settings are those of SetOptions.
+// settings are what SetOptions set.
 type settings struct {
 	worker             uint32
 	workerBits, seqLen uint8
@@ -39,7 +39,7 @@ type Registration struct {
 	DB, Min, Max, Count, Life     int32
 }
 
-// Register gives back what the process has, and takes worker numbers. Its results are those of
+// Register gives back what the process has, and takes worker numbers. Its results are as in
 // the original: -2 alone for a configuration that cannot be used, -1 for a number that was not got.
 func (d *Drift) Register(r Registration) ([]int32, error) {
 	d.mu.Lock()

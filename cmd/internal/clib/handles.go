@@ -8,7 +8,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Handle is a slot and its generation, which C sees as a pointer that nobody follows:
+// Handle is a slot and its generation, which C sees as a pointer that is never followed:
 // 16 bits of magic, which no address of a program has, 32 of the generation, one of the
 // kind, 15 of the slot. The shim reads the slot, because it is the index of the beat.
 type Handle uint64
@@ -110,7 +110,7 @@ func (l *Library) explain(h Handle, sequence bool) error {
 	return coded{Closed, fmt.Errorf("the handle was closed: open another one")}
 }
 
-// leave ends the use of a handle; false if somebody was first.
+// leave ends the use of a handle; false if another call was first.
 func (l *Library) leave(h Handle, sequence bool) (*entry, error) {
 	e, err := l.find(h, sequence)
 	if err != nil {

@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"runtime"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/nodes"
 	"github.com/snowfence/snowfence/statefile"
 )
 
@@ -55,9 +57,15 @@ func (l *Library) openOn(ctx context.Context, st *open.Store, namespace string, 
 		return 0, errors.Join(err, st.Close())
 	}
 	lo := o.lease.Options
+	lo.Logger = slog.New(slog.DiscardHandler) // the program's stderr is not ours
 	if lo.TTL == 0 {
 		if lo.TTL, err = st.TTL(ctx, namespace); err != nil {
 			return 0, errors.Join(err, st.Close())
+		}
+	}
+	if o.lease.within != "" {
+		if lo.Within, err = nodes.Within(ctx, s, o.lease.within); err != nil {
+			return 0, errors.Join(InvalidError("option within: %s", TextOf(err)), st.Close())
 		}
 	}
 	if o.lease.wait > 0 {

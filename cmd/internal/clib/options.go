@@ -29,7 +29,8 @@ type options struct {
 
 type leaseOptions struct {
 	lease.Options
-	wait time.Duration // for a free node
+	wait   time.Duration // for a free node
+	within string        // the nodes, as nodes.Within reads them
 }
 
 // door is an open call.
@@ -113,9 +114,8 @@ var optionTable = [...]option{
 		return err
 	}},
 	{"within", onStore, func(o *options, v string) error {
-		first, last, err := span(v)
-		o.lease.Within = snowfence.NodeRange{From: first, Until: last + 1}
-		return err
+		o.lease.within = v
+		return nil
 	}},
 }
 

@@ -3,6 +3,9 @@ package clib
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
@@ -11,8 +14,19 @@ import (
 
 // numbers is what a handle of a sequence stands for.
 type numbers struct {
-	seq   *sequence.Sequence
+	seq   *sequence.Sequence // nil of a dated one
+	dated *sequence.Dated
 	store *open.Store
+}
+
+// errSerial is for calls that have no place for the period of a number.
+var errSerial = errors.New("the sequence is dated: take its numbers as text (snowfence_sequence_serial)")
+
+func (n *numbers) close() error {
+	if n.dated != nil {
+		return errors.Join(n.dated.Close(), n.store.Close())
+	}
+	return errors.Join(n.seq.Close(), n.store.Close())
 }
 
 // OpenSequence opens a sequence of a store.
@@ -28,12 +42,16 @@ func (l *Library) OpenSequence(store, name string) (Handle, error) {
 		l.giveBack(slot)
 		return 0, err
 	}
-	seq, err := sequence.Open(ctx, st.Leases, name, nil)
+	n := &numbers{store: st}
+	quiet := &sequence.Options{Logger: slog.New(slog.DiscardHandler)}
+	if n.seq, err = sequence.Open(ctx, st.Leases, name, quiet); errors.Is(err, sequence.ErrDated) {
+		n.dated, err = sequence.OpenDated(ctx, st.Leases, name, quiet)
+	}
 	if err != nil {
 		l.giveBack(slot)
 		return 0, hide(st, errors.Join(err, st.Close()))
 	}
-	return l.enter(slot, &entry{seq: &numbers{seq, st}}), nil
+	return l.enter(slot, &entry{seq: n}), nil
 }
 
 // NextNumber returns a number of a sequence. It waits for the store as long as generators do.
@@ -41,6 +59,9 @@ func (l *Library) NextNumber(h Handle) (int64, error) {
 	e, err := l.find(h, true)
 	if err != nil {
 		return 0, err
+	}
+	if e.seq.dated != nil {
+		return 0, coded{Invalid, errSerial}
 	}
 	if n, err := e.seq.seq.TryNext(); err == nil {
 		return n, nil
@@ -51,14 +72,50 @@ func (l *Library) NextNumber(h Handle) (int64, error) {
 	return n, hide(e.seq.store, err)
 }
 
-// CloseSequence ends the use of a sequence; a dense one gives back the numbers that nobody got.
+// serialRoom is more than the text of any number, with its zero byte.
+const serialRoom = 128
+
+// NextSerial takes a number, and writes its text and a zero byte to buf. It returns the length of
+// the text. No number is taken for a buffer that may be too small.
+func (l *Library) NextSerial(h Handle, buf []byte) (int, error) {
+	if len(buf) < serialRoom {
+		return 0, coded{TooSmall, fmt.Errorf("the text of a number needs a buffer of %d bytes; this one has %d",
+			serialRoom, len(buf))}
+	}
+	e, err := l.find(h, true)
+	if err != nil {
+		return 0, err
+	}
+	var text string
+	if d := e.seq.dated; d != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), defaultMaxWait)
+		defer cancel()
+		serial, err := d.Next(ctx)
+		if err != nil {
+			return 0, hide(e.seq.store, err)
+		}
+		text = serial.Text
+	} else {
+		n, err := l.NextNumber(h)
+		if err != nil {
+			return 0, err
+		}
+		text = strconv.FormatInt(n, 10)
+	}
+	n := copy(buf[:len(buf)-1], text)
+	buf[n] = 0
+	return n, nil
+}
+
+// CloseSequence ends the use of a sequence; a dense one gives back the numbers that were not given
+// out.
 func (l *Library) CloseSequence(h Handle) error {
 	e, err := l.leave(h, true)
 	if err != nil {
 		return err
 	}
 	defer l.drop(e)
-	return hide(e.seq.store, errors.Join(e.seq.seq.Close(), e.seq.store.Close()))
+	return hide(e.seq.store, e.seq.close())
 }
 
 // openWait bounds an open call, beside what the option wait adds.

@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Texts name options of C where those of Go stand.
+// Texts name options of C in place of options of Go.
 func TestTextsNameOptionsOfC(t *testing.T) {
 	for text, want := range map[string]string{
 		"set Options.Wait":       "set option wait=30s",

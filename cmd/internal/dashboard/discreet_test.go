@@ -138,7 +138,7 @@ func TestNothingSecret(t *testing.T) {
 	fmt.Fprintln(&said, body)
 	text := said.String()
 	if !strings.Contains(text, "the server's log says how") {
-		t.Errorf("nobody is told where the cause is: %s", text)
+		t.Errorf("the page does not tell where the cause is: %s", text)
 	}
 	for _, what := range []string{password, host, user, "postgres:", key, token, hash(token)} {
 		if i := strings.Index(text, what); i >= 0 {

@@ -18,7 +18,7 @@ const (
 	cellLate            // held, but its renewal is overdue
 	cellOwn             // held by this server
 	cellVetoed          // an operator keeps it from being leased
-	cellAhead           // nobody holds it, but what was granted lies ahead: it can be leased later
+	cellAhead           // it has no holder, but what was granted lies ahead: it can be leased later
 	cellReserved        // outside the range that can be leased
 	cellKinds
 )
@@ -94,7 +94,7 @@ func (r *row) together(next *row) bool {
 
 // offset is how far a holder's clock is ahead of this server's, in milliseconds, as far
 // as it is known: a record that was written between two looks carries the time of its
-// writer, which lay between those of the looks.
+// writer, which lay between the times of the looks.
 type offset struct {
 	known, bounded bool
 	low, high      int64 // high only when it is bounded

@@ -15,7 +15,7 @@ const (
 	sampleEvery = time.Second
 	maxSamples  = 900  // samples: a quarter of an hour
 	maxSeries   = 1000 // namespaces whose rates are remembered
-	readEvery   = 2    // seconds between two looks at the namespaces, while somebody watches
+	readEvery   = 2    // seconds between two looks at the namespaces, while a page watches
 
 	serversEvery = 5 // and at the servers
 )
@@ -70,6 +70,7 @@ type spaceState struct {
 	Node    int64   `json:"node"`
 	Nodes   int64   `json:"nodes"`
 	Until   int64   `json:"until"`
+	Renewed int64   `json:"renewed"` // when Until was acknowledged
 	Trouble string  `json:"trouble,omitempty"`
 }
 
@@ -185,7 +186,7 @@ func stateOf(sp *server.Space) spaceState {
 	s.Leased, s.Held = true, st.Held
 	if st.Held {
 		s.Node, s.Nodes = st.Grant.Node, max(st.Grant.Nodes, 1)
-		s.Until = millis(sp.Scheme().Layout().TimeOf(st.Grant.Until))
+		s.Until, s.Renewed = millis(sp.Scheme().Layout().TimeOf(st.Grant.Until)), millis(st.Renewed)
 	}
 	if st.Trouble != nil {
 		s.Trouble = st.Trouble.Error()

@@ -11,7 +11,7 @@ import (
 )
 
 // sequencesEvery is how many seconds lie between two looks at the sequences of the store, while
-// somebody watches. Those that the server has open are looked at each second.
+// a page watches. Those that the server has open are looked at each second.
 const sequencesEvery = 10
 
 // sequenceState is a sequence, and what the server itself does with it. Numbers are texts, because
@@ -58,7 +58,7 @@ func sequenceOf(i *pb.Sequence, open *server.Sequence) sequenceState {
 	return s
 }
 
-// lasting is how long numbers last as pages have it; 0 where nobody takes any.
+// lasting is how long numbers last as pages have it; 0 where none are taken.
 func lasting(seconds float64) int64 {
 	if ms := seconds * 1000; ms < 1<<53 {
 		return max(int64(ms), 1)

@@ -62,7 +62,7 @@ func TestStreamTellsOfFailures(t *testing.T) {
 	})
 }
 
-// Nobody saw on the page which of several servers it is, when that began to run, and that it sends
+// The page did not show which of several servers it is, when that began to run, and that it sends
 // requests away. The reason can name namespaces, and is for those who see them all.
 func TestStreamTellsWhichServerAndWhetherItIsReady(t *testing.T) {
 	t.Parallel()
@@ -167,7 +167,7 @@ func TestBlockIsOneRow(t *testing.T) {
 	}
 }
 
-// The page said that an outage began when somebody had looked first.
+// The page said that an outage began when a page had looked first.
 func TestOutageBeganBeforeAnybodyLooked(t *testing.T) {
 	t.Parallel()
 	st := &talkative{Memory: store.NewMemory(), err: errors.New("refused")}

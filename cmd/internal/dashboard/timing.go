@@ -16,7 +16,7 @@ type timing struct {
 
 var noTiming = timing{0, -1, -1}
 
-// timings are those of a quarter of an hour, as long as the samples.
+// timings cover a quarter of an hour, as long as the samples.
 type timings struct {
 	Rate []float32 `json:"rate"`
 	P50  []float32 `json:"p50"`

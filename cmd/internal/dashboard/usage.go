@@ -15,7 +15,7 @@ type nodeUsage struct {
 	At       int64 `json:"at"` // when they were counted
 }
 
-const countEvery = 5 * time.Second // while somebody watches
+const countEvery = 5 * time.Second // while a page watches
 
 // countNodes counts the nodes of all namespaces, one question at a time. What the store does not
 // answer keeps its last numbers, with their time.

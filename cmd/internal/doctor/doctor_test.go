@@ -104,7 +104,7 @@ func TestHolders(t *testing.T) {
 		{start, Good, Good},
 		{start.Add(-6 * time.Second), Good, Good},
 		{start.Add(-11 * time.Second), Found, Good},
-		{start.Add(-16 * time.Second), Good, Good}, // nobody holds it
+		{start.Add(-16 * time.Second), Good, Good}, // it has no holder
 		{start.Add(5 * time.Second), Good, Found},
 	} {
 		st := stored(t)

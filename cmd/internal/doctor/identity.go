@@ -17,7 +17,7 @@ func identity(ctx context.Context, c *Case, ns lease.Namespace, _ snowfence.Layo
 		r.unchecked(r.names, ns.Name, "this store has no identity")
 	case now != ns.Identity:
 		r.found(StoreIdentity, ns.Name, "wait, which is right after a restore or a failover; only if you moved "+
-			"all data while nobody used it: snowfence namespace confirm "+ns.Name+c.Flags,
+			"all data while no program used it: snowfence namespace confirm "+ns.Name+c.Flags,
 			"the namespace was last used in another store: it was restored, moved or failed over, and its "+
 				"first holder waits")
 	default:

@@ -52,10 +52,10 @@ func namespace(_ context.Context, c *Case, ns lease.Namespace, l snowfence.Layou
 	switch {
 	case ns.BackfillStopped:
 		r.found(NamespaceRolledBack, ns.Name, "name nodes that no such ID has: see docs/move/past.md",
-			"the store may have lost writes, and IDs for the past wait until somebody names other nodes")
+			"the store may have lost writes, and IDs for the past wait until an operator names other nodes")
 	case ns.RolledBack > 0 && now.Sub(at) < recently:
 		r.found(NamespaceRolledBack, ns.Name, lookBack, "at %s a program noticed that the store may have lost writes, "+
-			"or somebody confirmed a store that was moved", stamp(at))
+			"or an operator confirmed a store that was moved", stamp(at))
 	}
 	end := l.EndOfLife()
 	// Beyond 292 years a Duration is full.

@@ -43,7 +43,7 @@ func settings(_ context.Context, c *Case, r *report) {
 	for _, name := range ends.Endless {
 		r.found(TokenEnds, "", "give it a line \"until: "+c.Now().AddDate(0, 3, 0).Format(time.DateOnly)+
 			"\", and its clients another token before then",
-			"token %q has no end: anybody who has seen it can use it for ever", name)
+			"token %q has no end: it can be used for ever by those who have seen it", name)
 	}
 }
 

@@ -28,7 +28,7 @@ func storeOpens(_ context.Context, c *Case, r *report) {
 	case errors.Is(err, store.ErrReadOnly): // what is left to write is another identity
 		r.found(StoreRestored, "", "start the programs and let them wait: their IDs begin above all earlier ones; see "+
 			"Confirm, or wait in docs/operate/operations.md", "the data was restored, the server (Redis) restarted, "+
-			"or nobody has used the store yet: the next program gives it another identity (%v)", err)
+			"or the store was never used: the next program gives it another identity (%v)", err)
 	default:
 		r.found(StoreUnusable, "", "do what the error says", "%v", err)
 	}
@@ -121,8 +121,8 @@ func judgeSettings(c *Case, r *report, list []open.Finding) {
 	storeRights(c, r, rights)
 }
 
-// storeRights judges the rights of this role. One that may only read is that of people, not of
-// programs, whose rights nobody has seen then.
+// storeRights judges the rights of this role. A role that may only read belongs to people, not to
+// programs, whose rights are not seen then.
 func storeRights(c *Case, r *report, rights string) {
 	name := []string{StoreRights}
 	switch {

@@ -12,10 +12,11 @@ import (
 // stays.
 func MariaDB(p Plan) (string, error) { return mysql(p, true) }
 
-// MySQL returns the SQL for MySQL 8.0 and later. It is that of MariaDB, and was run only there.
+// MySQL returns the SQL for MySQL 8.0 and later. It is the same as for MariaDB, and was run only
+// there.
 func MySQL(p Plan) (string, error) { return mysql(p, false) }
 
-// mysqlNumbers are those of the template. MariaDB has INSERT … RETURNING.
+// mysqlNumbers are the numbers of the template. MariaDB has INSERT … RETURNING.
 type mysqlNumbers struct {
 	one
 	Returning bool
@@ -55,7 +56,7 @@ type one struct {
 
 func (p Plan) one() (one, error) {
 	if p.Lanes != 0 {
-		return one{}, fmt.Errorf("%w: lanes are those of PostgreSQL: leave them out", ErrPlan)
+		return one{}, fmt.Errorf("%w: only PostgreSQL has lanes: leave them out", ErrPlan)
 	}
 	n, err := p.numbers()
 	if err != nil {

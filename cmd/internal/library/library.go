@@ -27,6 +27,7 @@ func libraries() map[string]func(*settings) Layout {
 		"leaf":          leaf,
 		"randflake":     randflake,
 		"sonyflake":     sonyflake,
+		"sonyflake-v1":  sonyflake,
 		"sonyflake-v2":  sonyflakeV2,
 		"uid-generator": uidGenerator,
 		"yitter":        yitter,

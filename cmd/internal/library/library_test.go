@@ -71,7 +71,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Sonyflake's own arithmetic, beside that of the layout.
+// Sonyflake's own arithmetic, beside the layout's.
 func TestSonyflakeEpoch(t *testing.T) {
 	for _, unit := range []time.Duration{time.Millisecond, 7 * time.Millisecond, 10 * time.Millisecond, time.Minute} {
 		for _, start := range []string{

@@ -8,7 +8,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// csharpBaseTime is the default of the C# port; the other ports have that of snowfence.Drift.
+// csharpBaseTime is the default of the C# port; the other ports have snowfence.Drift's.
 const csharpBaseTime = 1582165202020
 
 // yitter is the Go port of snow-drift.

@@ -45,7 +45,7 @@ type Source struct {
 }
 
 // Handler serves the metrics in the formats of Prometheus, for the namespaces that the
-// caller sees; nil is all, and those of the process.
+// caller sees; nil is all, and the metrics of the process.
 func Handler(s *Source, who *server.Identity) http.Handler {
 	r := prometheus.NewRegistry()
 	c := &collector{s, nil, who == nil || who.SeesAll()}
@@ -91,7 +91,7 @@ func describe() descriptions {
 			"Requests for one ID that had to wait for the clock or a grant.", "namespace"),
 		failures: newMetric(counter, "failures_total", "Errors that went to callers.", "wire", "kind"),
 		leaseHeld: newMetric(gauge, "lease_held",
-			"1 while this server can make IDs of the namespace, 0 while its lease is lost; none while nobody wants it.",
+			"1 while this server can make IDs of the namespace, 0 while its lease is lost; none while it is unused.",
 			"namespace"),
 		leaseLeft: newMetric(gauge, "lease_left_seconds",
 			"How long IDs could still be made if the store became unreachable now.", "namespace"),
@@ -111,7 +111,7 @@ func describe() descriptions {
 		last: newMetric(gauge, "sequence_last_number",
 			"The last number that this server gave out, in whichever period.", "sequence"),
 		reserve: newMetric(gauge, "sequence_reserve_seconds",
-			"How long the numbers that the server holds last at the present rate; +Inf while nobody takes any.",
+			"How long the numbers that the server holds last at the present rate; +Inf while none are taken.",
 			"sequence"),
 		numbersLeft: newMetric(gauge, "sequence_left_numbers",
 			"Numbers up to the last one that no server and no program has.", "sequence"),
@@ -139,7 +139,7 @@ func describe() descriptions {
 		requests: newMetric(counter, "requests_total",
 			"Requests over HTTP (the dashboard too), calls of gRPC and Connect, commands of the Redis protocol.",
 			"wire"),
-		connections: newMetric(gauge, "connections", "Open connections; those of HTTP carry gRPC too.", "wire"),
+		connections: newMetric(gauge, "connections", "Open connections; HTTP's carry gRPC too.", "wire"),
 		refused:     newMetric(counter, "connections_refused_total", "Connections beyond the limit.", "wire"),
 		storeError: newMetric(counter, "store_errors_total",
 			"Round trips to the store that ended with an error.", "op"),

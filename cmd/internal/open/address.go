@@ -39,7 +39,7 @@ var (
 )
 
 // parseAddress takes a URL apart. Errors show nothing of it but its scheme, because
-// nobody knows where in it a password stands.
+// a password may be anywhere in it.
 func parseAddress(scheme, rest, port string) (*address, error) {
 	a := &address{scheme: scheme, params: map[string]string{}}
 	rest, ok := strings.CutPrefix(rest, "//")

@@ -134,7 +134,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// FuzzPassword opens URLs with a password wherever somebody may put one, escaped or not:
+// FuzzPassword opens URLs with a password wherever a user may put one, escaped or not:
 // no text that comes of it shows it.
 func FuzzPassword(f *testing.F) {
 	f.Add(uint8(0), "p/w@x", false, "h", "d", "")
@@ -146,7 +146,7 @@ func FuzzPassword(f *testing.F) {
 		"etcd", "oracle", "sqlite",
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // nobody must be asked
+	cancel() // no server must be asked
 	f.Fuzz(func(t *testing.T, scheme uint8, tail string, escape bool, host, path, params string) {
 		const mark = "Zq9Xk7" // begins each password, and nothing else
 		if strings.Contains(host+path+params+tail, mark) {

@@ -63,7 +63,7 @@ func (p Places) Open(ctx context.Context) (*Store, error) {
 		case !errors.Is(err, fs.ErrNotExist):
 			return nil, permissionError(p.System, fmt.Errorf("whether this machine has a store for all users cannot "+
 				"be seen: %w", err))
-		case own == p.System: // that of a service, which makes it for all
+		case own == p.System: // a service's, which makes it for all
 			return p.openSystem(ctx)
 		}
 	}

@@ -61,7 +61,7 @@ func lookSQLite(ctx context.Context, path string) (*Store, error) {
 	}
 	settings := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)", "query_only(1)"}}
 	if _, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {
-		settings.Set("immutable", "1") // nobody uses it
+		settings.Set("immutable", "1") // no program uses it
 	}
 	db, err := openFile(path, settings)
 	if err != nil {

@@ -122,7 +122,7 @@ func openOrLook(ctx context.Context, rawURL string, env func(name string) string
 		}
 		return openSQLite(ctx, path)
 	case scheme == "mem" && looks:
-		return nil, fmt.Errorf("%w mem: nobody can look at a store in memory from outside of its process", ErrURL)
+		return nil, fmt.Errorf("%w mem: no other process can look at a store in memory", ErrURL)
 	case scheme == "mem" && rest == "":
 		return &Store{
 			Leases: store.NewMemory(), Name: "mem:", Local: true, Volatile: true,

@@ -81,7 +81,7 @@ func (a *address) readPassword(to *string, path, from string) error {
 	return nil
 }
 
-// secrets are texts that are shown to nobody.
+// secrets are texts that are never shown.
 type secrets struct{ texts []string }
 
 // add takes a text, in all forms in which it may come back. Texts of one or two

@@ -4,7 +4,7 @@ package open
 
 import "os"
 
-// groupOf returns "": rights are not those of groups here.
+// groupOf returns "": groups have no rights here.
 func groupOf(os.FileInfo) string { return "" }
 
 func member(os.FileInfo) bool { return true }

@@ -57,8 +57,8 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 		"_txlock": {"immediate"},
 	})
 	if _, side := os.Stat(path + "-wal"); isReadOnly(err) && errors.Is(side, fs.ErrNotExist) {
-		// Nobody uses the file, so it can be read without the files that this user may
-		// not make. The store notices when somebody makes them.
+		// No program uses the file, so it can be read without the files that this user may
+		// not make. The store notices when another program makes them.
 		if idle, idleErr := connect(ctx, path, url.Values{
 			"immutable": {"1"},
 			"_pragma":   {"query_only(1)"},

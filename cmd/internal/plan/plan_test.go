@@ -99,6 +99,9 @@ func TestProposalsMeetTheNeed(t *testing.T) {
 			JSSafe: t.Bool(),
 			Epoch:  time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		}
+		if n.Datacenters = uint64(math.Exp2(t.Float(-4, 8))); n.Datacenters > n.Nodes {
+			n.Datacenters = n.Nodes
+		}
 		if err := n.Check(); err != nil {
 			t.Fatal(err)
 		}
@@ -112,6 +115,9 @@ func TestProposalsMeetTheNeed(t *testing.T) {
 			switch {
 			case p.Nodes < n.Nodes:
 				t.Errorf("%s: %d nodes", p.Name, p.Nodes)
+			case n.Datacenters > 1 && (uint64(1)<<p.Layout.Bits("datacenter") < n.Datacenters ||
+				n.Datacenters<<p.Layout.Bits("worker") < n.Nodes):
+				t.Errorf("%s: %v for %d data centers", p.Name, p.Layout, n.Datacenters)
 			case p.PerNodePerSecond*float64(n.Nodes) < n.Rate*(1-1e-9):
 				t.Errorf("%s: the nodes asked for make %v IDs a second", p.Name, p.PerNodePerSecond*float64(n.Nodes))
 			case p.Until.Before(end):
@@ -213,7 +219,7 @@ func TestProposalsAtTheLimits(t *testing.T) {
 	}
 }
 
-// Figures of the widest layouts are as positive as those of others.
+// Figures of the widest layouts are as positive as others'.
 func TestNoFigureIsNegative(t *testing.T) {
 	var specs []string
 	for seq := 1; seq <= 63; seq++ {

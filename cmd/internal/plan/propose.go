@@ -13,11 +13,13 @@ import (
 
 // Need is what a system asks of its layout.
 type Need struct {
-	Rate   float64   // IDs a second, all nodes together, spread evenly over them
-	Nodes  uint64    // generators at one time
-	Years  float64   // from Epoch
-	JSSafe bool      // no ID may pass 2^53−1
-	Epoch  time.Time // start of tick 0
+	Rate  float64 // IDs a second, all nodes together, spread evenly over them
+	Nodes uint64  // generators at one time
+	// Datacenters share the nodes evenly; above 1, the node has the parts datacenter and worker.
+	Datacenters uint64
+	Years       float64   // from Epoch
+	JSSafe      bool      // no ID may pass 2^53−1
+	Epoch       time.Time // start of tick 0
 }
 
 // Proposal is a layout that meets a need, and what it costs.
@@ -74,6 +76,8 @@ func (n Need) Check() error {
 		return errors.New("the rate must be above 0 and at most 1e18: IDs a second of all nodes together")
 	case n.Nodes < 1 || n.Nodes > 1<<62:
 		return errors.New("the nodes must be 1 or more, and at most 2^62: how many processes make IDs at one time")
+	case n.Datacenters > n.Nodes:
+		return fmt.Errorf("%d nodes are too few for %d data centers: each needs one", n.Nodes, n.Datacenters)
 	case !(n.Years > 0) || n.Years > 7000:
 		return errors.New("the years must be above 0 and at most 7000: how long the layout has to last")
 	}
@@ -142,7 +146,8 @@ func Propose(n Need) ([]Proposal, []Refusal) {
 // smallest is the smallest shape for a tick.
 func (n Need) smallest(tick time.Duration) shape {
 	perTick := math.Ceil(n.Rate / float64(n.Nodes) * tick.Seconds())
-	return shape{tick, bitsFor(n.Nodes), bitsFor(uint64(perTick))}
+	centers := max(n.Datacenters, 1)
+	return shape{tick, bitsFor(centers) + bitsFor((n.Nodes-1)/centers+1), bitsFor(uint64(perTick))}
 }
 
 // timeBits is how many bits of time the years need.
@@ -186,8 +191,13 @@ func (n Need) unused(least, s shape) string {
 
 func (n Need) layout(s shape) snowfence.Layout {
 	fields := []snowfence.Field{{Name: snowfence.FieldTime, Bits: min(n.bits()-s.node-s.seq, maxTimeBits)}}
-	if s.node > 0 {
-		fields = append(fields, snowfence.Field{Name: snowfence.FieldNode, Bits: s.node})
+	name, node := snowfence.FieldNode, s.node
+	if centers := bitsFor(max(n.Datacenters, 1)); centers > 0 {
+		fields = append(fields, snowfence.Field{Name: "datacenter", Bits: centers})
+		name, node = "worker", node-centers
+	}
+	if node > 0 {
+		fields = append(fields, snowfence.Field{Name: name, Bits: node})
 	}
 	if s.seq > 0 {
 		fields = append(fields, snowfence.Field{Name: snowfence.FieldSequence, Bits: s.seq})
@@ -203,7 +213,7 @@ func (n Need) end() time.Time {
 // met reports whether a layout that is there already is enough.
 func (n Need) met(l snowfence.Layout) bool {
 	c := l.Capacity()
-	return !n.JSSafe && !l.Epoch.After(n.Epoch) && !l.EndOfLife().Before(n.end()) &&
+	return !n.JSSafe && n.Datacenters <= 1 && !l.Epoch.After(n.Epoch) && !l.EndOfLife().Before(n.end()) &&
 		c.Nodes >= n.Nodes && c.PerNodePerSecond >= n.Rate/float64(n.Nodes)
 }
 

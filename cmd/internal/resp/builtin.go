@@ -67,7 +67,7 @@ const (
 func (c *conn) login(token []byte) bool {
 	a := c.srv.cfg.Auth()
 	if a.Anyone() != nil {
-		c.err("AUTH called without any token configured: this server knows nobody, and lets everybody in")
+		c.err("AUTH called without any token configured: this server has no tokens, and lets all clients in")
 		return false
 	}
 	id, err := a.Identify(string(token))
@@ -75,7 +75,7 @@ func (c *conn) login(token []byte) bool {
 	if err != nil {
 		c.countRefused(err.Error())
 		c.out = appendError(c.out, "WRONGPASS", "invalid username-password pair or user is disabled.")
-		c.id = nil // who failed to be somebody else is nobody
+		c.id = nil // after a failed AUTH the client is unknown
 		select {
 		case <-time.After(wrongDelay):
 		case <-c.srv.life.Done():

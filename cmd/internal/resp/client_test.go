@@ -270,7 +270,7 @@ func TestTokens(t *testing.T) {
 	}
 	p.id(p.do("SNOWFENCE.NEXT", "default"))
 	p.fails(p.do("AUTH", "any", "wrong"), "WRONGPASS")
-	p.fails(p.do("SNOWFENCE.NEXT", "default"), "NOAUTH") // who failed to be somebody is nobody
+	p.fails(p.do("SNOWFENCE.NEXT", "default"), "NOAUTH") // after a failed AUTH the client is unknown
 
 	if list, ok := p.do("HELLO", "2", "AUTH", "any", "secret-2").([]any); !ok || len(list) != 14 {
 		t.Fatal(list)
@@ -357,7 +357,7 @@ func TestNamespaceChanges(t *testing.T) {
 	if _, err := svc.CreateNamespace(t.Context(), same); err != nil {
 		t.Fatal(err)
 	}
-	// its ticks begin above those of the old one
+	// its ticks begin above the old one's
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		reply := p.do("SNOWFENCE.NEXT", "n")
 		if _, ok := reply.(string); ok {

@@ -61,7 +61,7 @@ const (
 )
 
 // run carries out one command, and reports whether it gave one ID or number. If so, repeat makes
-// those of equal commands that follow it, and they come neither here nor to next.
+// the numbers of equal commands that follow it, and they come neither here nor to next.
 func (c *conn) run(args [][]byte, raw []byte) bool {
 	switch {
 	case c.queue.open:
@@ -132,7 +132,7 @@ func equalFold(b []byte, word string) bool {
 	return true
 }
 
-// authorizedSpace finds the namespace of a command, most often that of the one before,
+// authorizedSpace finds the namespace of a command, most often the namespace of the one before,
 // and checks that the caller may. The command counts as n IDs.
 func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Space, bool) {
 	if c.id == nil {

@@ -28,7 +28,7 @@ type conn struct {
 	number int64
 	name   string
 	proto  version
-	id     *server.Identity // nil when nobody has said who it is
+	id     *server.Identity // nil while the client has not said who it is
 
 	buf         []byte // buf[r:w] has come in and is not carried out
 	r, w        int
@@ -105,7 +105,7 @@ func (c *conn) identify(now time.Time) {
 	}
 }
 
-// certificates returns those of a client of TLS that has shown some.
+// certificates returns the certificates of a client of TLS that has shown some.
 func (c *conn) certificates() []*x509.Certificate {
 	if t, ok := c.c.(interface{ ConnectionState() tls.ConnectionState }); ok {
 		return t.ConnectionState().PeerCertificates

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// shrinkAfter is how long a client has to be silent until its buffers are small again: those of
-// ten thousand clients that each sent a large pipeline once would be a gigabyte.
+// shrinkAfter is how long a client has to be silent until its buffers are small again: the buffers
+// of ten thousand clients that each sent a large pipeline once would be a gigabyte.
 const shrinkAfter = 2 * time.Second
 
 // deadlines is what a connection waits for, and how long it may take. The zero value is for ever.
@@ -112,7 +112,8 @@ func (c *conn) grow() {
 // carried says that commands were carried out since it was called last.
 func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 	w, cfg := &c.deadlines, &c.srv.cfg
-	// Setting a deadline costs as much as a small reply, so that of buffers covers several reads.
+	// Setting a deadline costs as much as a small reply, so the deadline of buffers covers several
+	// reads.
 	if c.w == 0 && c.id != nil && w.idle.IsZero() && w.partial.IsZero() && w.auth.IsZero() {
 		large := len(c.buf) > firstBuffer || cap(c.out) > firstBuffer
 		if large == w.large && (!large || w.current.Sub(now) > shrinkAfter) {

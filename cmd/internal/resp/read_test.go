@@ -94,7 +94,7 @@ func (p *pipe) burst() {
 }
 
 // A client that falls silent has small buffers again, without a setting and with one,
-// over TLS too; one that goes on keeps them, and nobody is cut off for it.
+// over TLS too; one that goes on keeps them, and no client is cut off for it.
 func TestBuffersOfIdleClients(t *testing.T) {
 	for name, idle := range map[string]time.Duration{"for ever": 0, "an hour": time.Hour} {
 		for _, secure := range []bool{false, true} {
@@ -173,7 +173,7 @@ func TestNobodyStays(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 			if d := time.Since(began); d < 10*time.Second || d > 12*time.Second {
-				t.Errorf("%s: nobody stayed for %v", name, d)
+				t.Errorf("%s: no client stayed for %v", name, d)
 			}
 		})
 	}
@@ -192,7 +192,7 @@ func TestNobodyStays(t *testing.T) {
 		}
 		p.fails(p.reply(), "NOAUTH")
 		if !p.closed() {
-			t.Error("nobody stays after RESET")
+			t.Error("no client stays after RESET")
 		}
 	})
 }

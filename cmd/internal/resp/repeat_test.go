@@ -35,7 +35,7 @@ func TestRepeatedCommands(t *testing.T) {
 	}()
 	srv, addr := start(t, Config{Service: svc})
 	p := dial(t, addr)
-	// those of Twitter's layout are above since 2022, Sonyflake's below until 2044
+	// IDs of Twitter's layout are above since 2022, Sonyflake's below until 2044
 	const split = 1_600_000_000_000_000_000
 	words := [][]string{
 		{"SNOWFENCE.NEXT", "a"},

@@ -48,7 +48,7 @@ type counter struct {
 	seq *server.Sequence // nil before any
 }
 
-// sequence finds the sequence of a key, most often that of the command before, and checks that
+// sequence finds the sequence of a key, most often the key of the command before, and checks that
 // the caller may. The command counts as n numbers.
 func (c *conn) sequence(text []byte, v server.Verb, n int64) (*server.Sequence, error) {
 	last := &c.counter
@@ -83,7 +83,7 @@ func (c *conn) take(text []byte, n int64) bool {
 			err = c.needsPeriod(sq)
 		}
 		if err == nil && n > 1 && sq.Step() != 1 {
-			// A client counts back from the last number by 1, and would use those of others.
+			// A client counts back from the last number by 1, and would use numbers of others.
 			err = server.Errorf(server.Invalid, "sequence %q counts in steps of %d, and clients take the %d numbers "+
 				"below the answer of INCRBY for theirs: use INCR", sq.Name, sq.Step(), n-1)
 		}
@@ -152,7 +152,7 @@ func get(c *conn, args [][]byte) {
 }
 
 // expire answers 1 for a period, whose numbers end with it anyway. Anything else would never begin
-// again, and whoever expires it believes that it does.
+// again, and a client that expires it believes that it does.
 func expire(c *conn, args [][]byte) {
 	if _, err := strconv.ParseInt(string(args[2]), 10, 64); err != nil {
 		c.err("value is not an integer or out of range")

@@ -101,7 +101,7 @@ func TestSequences(t *testing.T) {
 	p.says("TTL orders", int64(-1))
 	p.says("PTTL orders", int64(-1))
 	for command, cure := range map[string]string{
-		"SET orders 1": "--start N", "DECR orders": "--step -1", "EVAL x 0": "no scripts", "WATCH orders": "nobody else's",
+		"SET orders 1": "--start N", "DECR orders": "--step -1", "EVAL x 0": "no scripts", "WATCH orders": "no other client's",
 		"DEL orders": "snowfence sequence delete", "INCRBYFLOAT orders 1": "whole", "MGET orders": "sequence list",
 	} {
 		p.says(command, "ERR", cure)

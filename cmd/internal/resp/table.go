@@ -103,7 +103,7 @@ func (s *Server) find(name []byte) *command {
 func noSuchCommand(name string) string {
 	switch strings.ToUpper(name) {
 	case "WATCH", "UNWATCH":
-		return "there is nothing to watch, because a number that INCR answers is nobody else's"
+		return "there is nothing to watch, because a number that INCR answers is no other client's"
 	case "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE", "PUBLISH":
 		return "there are no channels here"
 	case "SET", "GETSET", "SETNX", "SETEX", "PSETEX", "MSET", "MSETNX", "APPEND", "SETRANGE", "SETBIT":

@@ -53,7 +53,7 @@ func appendArray(b []byte, n int) []byte {
 	return append(b, '\r', '\n')
 }
 
-// version is that of the protocol, 2 or 3.
+// version is the version of the protocol, 2 or 3.
 type version int
 
 // appendMap begins a map of n pairs: a list of twice as many in version 2.

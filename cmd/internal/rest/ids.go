@@ -88,7 +88,7 @@ func (h *rest) next(e *exchange) error {
 		return err
 	}
 	text := prefersText(r.Header) && !want.runs
-	if r.Method == http.MethodHead { // nobody would see the IDs
+	if r.Method == http.MethodHead { // no client would see the IDs
 		h.setHeaders(w, text)
 		return nil
 	}

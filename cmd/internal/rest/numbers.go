@@ -25,7 +25,7 @@ func (h *rest) numbers(e *exchange) error {
 		if err2 := id.Authorize(server.VerbIDs, name, 1); err2 != nil { // who may not ask is told that first
 			return err2
 		}
-		if err == nil { // nobody would see the numbers
+		if err == nil { // no client would see the numbers
 			_, err = h.s.Sequence(r.Context(), name)
 		}
 		if err == nil {

@@ -61,7 +61,7 @@ func openAPI(routes []*route) ([]byte, error) {
 	return text, err
 }
 
-// problemSchema is that of problem documents.
+// problemSchema is the schema of problem documents.
 var problemSchema = object{
 	"type": "object", "description": "What went wrong, as RFC 9457 has it.",
 	"required": []string{"type", "title", "status", "detail", "kind"},

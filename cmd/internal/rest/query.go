@@ -14,7 +14,7 @@ import (
 )
 
 // params returns the parameters of a request. Each has to be one of the route's, once: a misspelled
-// one that nobody looks at would be a request for something else.
+// one that was ignored would be a request for something else.
 func (e *exchange) params() (url.Values, error) {
 	if e.r.URL.RawQuery == "" {
 		return nil, nil

@@ -79,7 +79,7 @@ func TestStatuses(t *testing.T) {
 	f := start(t)
 	f.who = nil
 	if w := f.do("GET", "/v1/default/next", ""); w.Code != 401 {
-		t.Errorf("nobody: %d", w.Code)
+		t.Errorf("no token: %d", w.Code)
 	}
 }
 

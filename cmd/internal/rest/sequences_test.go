@@ -166,7 +166,7 @@ func TestRightsToNumbers(t *testing.T) {
 	}
 	f.who = nil
 	if w := f.do("GET", "/v1/orders/sequence/next", ""); w.Code != 401 {
-		t.Errorf("nobody: %d", w.Code)
+		t.Errorf("no token: %d", w.Code)
 	}
 }
 

@@ -41,8 +41,8 @@ type (
 // a remote store sends at once.
 const maxRequest = 4 << 20
 
-// Mount adds the services to a mux; beside them reflection and health checks, which ask nobody who
-// they are: what they tell is in the definition, or on /readyz. Calls that stream are behind
+// Mount adds the services to a mux; beside them reflection and health checks, which need no
+// token: what they tell is in the definition, or on /readyz. Calls that stream are behind
 // streaming.
 func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming func(http.Handler) http.Handler,
 	opts ...connect.HandlerOption,

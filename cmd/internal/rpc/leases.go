@@ -30,6 +30,14 @@ func (r leases) Acquire(ctx context.Context, m *pb.AcquireRequest) (*pb.Lease, e
 			want.Within.Until = *m.LastNode + 1
 		}
 	}
+	if len(m.Within) > 0 {
+		if want.Within != (snowfence.NodeRange{}) {
+			return nil, server.Errorf(server.Invalid, "within and first_node are two ranges of nodes: give one of them")
+		}
+		if want.Within, err = r.s.NodesWith(ctx, name, m.Within); err != nil {
+			return nil, err
+		}
+	}
 	g, sp, err := r.s.Acquire(ctx, id, name, want)
 	if err != nil {
 		return nil, err

@@ -220,3 +220,22 @@ func TestAcquireWithALostTicket(t *testing.T) {
 		t.Errorf("the floor is %d, and ticks up to %d were granted: %v", rs[0].Until, b.Msg.Until, err)
 	}
 }
+
+// A client names a part of the node, and needs no arithmetic for its range.
+func TestAcquireWithin(t *testing.T) {
+	w := start(t, "zones") // of Twitter's layout
+	ctx, c := t.Context(), w.leases()
+	acquire := func(within map[string]int64, first *int64) (*connect.Response[pb.Lease], error) {
+		return c.Acquire(ctx, connect.NewRequest(&pb.AcquireRequest{
+			Namespace: "zones", Label: "me", Within: within, FirstNode: first,
+		}))
+	}
+	l, err := acquire(map[string]int64{"datacenter": 3}, nil)
+	if err != nil || l.Msg.Node < 96 || l.Msg.Node > 127 {
+		t.Errorf("%v, %v", l, err)
+	}
+	_, err = acquire(map[string]int64{"zone": 3}, nil)
+	w.wants("no such part", err, connect.CodeInvalidArgument, "invalid")
+	_, err = acquire(map[string]int64{"datacenter": 3}, proto.Int64(5))
+	w.wants("two ranges", err, connect.CodeInvalidArgument, "invalid")
+}

@@ -98,8 +98,8 @@ func method[Req, Res any, Q message[Req], A message[Res]](
 	return m
 }
 
-// Authorize refuses a request whose caller may not make it, and gives a namespace that has no name
-// that of the default one.
+// Authorize refuses a request whose caller may not make it, and names a namespace without a name
+// "default".
 func (m *Method) Authorize(ctx context.Context, in proto.Message) error {
 	if m.Verb == "" {
 		return nil

@@ -53,7 +53,7 @@ func TestRights(t *testing.T) {
 		w.who.Store(nil)
 		if code := w.post(m.Procedure, "{}"); code != "unauthenticated" && code != "invalid_argument" &&
 			!strings.HasSuffix(m.Procedure, "/RenewAll") {
-			t.Errorf("nobody's %s: %s", m.Procedure, code)
+			t.Errorf("%s without a token: %s", m.Procedure, code)
 		}
 		if verb == "" {
 			continue

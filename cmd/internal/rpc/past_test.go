@@ -54,7 +54,7 @@ func TestPastOverRPC(t *testing.T) {
 		"a time to come":         {Namespace: "orders", At: time.Now().Add(time.Hour)},
 		"a time before all":      {Namespace: "orders", At: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)},
 		"a node that is none":    {Namespace: "orders", At: want.At, Node: 1024},
-		"a namespace that isn't": {Namespace: "nobody", At: want.At},
+		"a namespace that isn't": {Namespace: "nothing", At: want.At},
 	} {
 		if err := c.FillAt(t.Context(), ids, p); err == nil {
 			t.Errorf("no error: %s", name)

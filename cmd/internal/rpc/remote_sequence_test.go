@@ -171,7 +171,7 @@ func TestRemoteSequenceOfAFewNumbers(t *testing.T) {
 }
 
 // Of two servers one is killed while several callers take numbers: they go on with the other, no
-// number comes twice, and those of a strict sequence are in order over all.
+// number comes twice, and numbers of a strict sequence are in order over all.
 func TestRemoteSequenceFailOver(t *testing.T) {
 	for _, mode := range []sequence.Mode{sequence.Fast, sequence.Dense, sequence.Strict} {
 		t.Run(string(mode), func(t *testing.T) {

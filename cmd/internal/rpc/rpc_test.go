@@ -36,7 +36,7 @@ type rig struct {
 	*testing.T
 	url     string
 	service *server.Service
-	who     atomic.Pointer[server.Identity] // of all requests, also those of clients that have gone
+	who     atomic.Pointer[server.Identity] // of all requests, also of clients that have gone
 }
 
 func start(t *testing.T, names ...string) *rig {
@@ -72,7 +72,7 @@ func start(t *testing.T, names ...string) *rig {
 	return w
 }
 
-// as makes all requests those of a token with these verbs, and returns whom the server knows then.
+// as makes all requests with a token with these verbs, and returns whom the server knows then.
 func (w *rig) as(t server.Token) *server.Auth {
 	w.Helper()
 	t.Name = "t"
@@ -312,7 +312,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// A request that is compressed is not unpacked, whoever sends it, and no answer is compressed.
+// A request that is compressed is not unpacked, with any token, and no answer is compressed.
 func TestNothingIsCompressed(t *testing.T) {
 	w := start(t)
 	for _, path := range []string{snowfencev1connect.IDServiceNextProcedure, "/grpc.health.v1.Health/Check"} {

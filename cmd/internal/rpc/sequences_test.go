@@ -57,7 +57,7 @@ func TestSerials(t *testing.T) {
 	}
 }
 
-// No service but that of sequences shows or writes the record of one, whatever the token may do.
+// Only the service of sequences shows or writes the record of one, with any token.
 func TestNoOtherServiceReachesSequences(t *testing.T) {
 	w := start(t)
 	ctx := t.Context()

@@ -18,7 +18,7 @@ import (
 // gives the second one away is the name.
 
 // sameOrigin refuses requests that pages of other sites make. On a listener for this
-// machine alone that asks nobody who they are, it also refuses those for another host
+// machine alone without tokens, it also refuses requests for another host
 // than this machine.
 func (p *Process) sameOrigin(l listener, next http.Handler) http.Handler {
 	named := p.cfg.localOnly(l)
@@ -29,8 +29,8 @@ func (p *Process) sameOrigin(l listener, next http.Handler) http.Handler {
 		case err != nil:
 			err = errors.New("a page of another site must not change anything here")
 		case named && !isLoopbackHost(r.Host):
-			err = fmt.Errorf("host %q: this address is for localhost and 127.0.0.1, because it asks nobody for "+
-				"a token; behind a proxy with a name, let it send that host, give the server tokens, or say "+
+			err = fmt.Errorf("host %q: this address is for localhost and 127.0.0.1, because it needs no "+
+				"token; behind a proxy with a name, let it send that host, give the server tokens, or say "+
 				"--open-to-network=%s", r.Host, l.name)
 		}
 		if err != nil {
@@ -58,7 +58,7 @@ func wireOf(r *http.Request) server.Wire {
 	return server.HTTP
 }
 
-// refuseCrossSite refuses all that pages of other sites ask for: nobody has a reason to link to
+// refuseCrossSite refuses all that pages of other sites ask for: there is no reason to link to
 // the admin address.
 func refuseCrossSite(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -71,7 +71,7 @@ func refuseCrossSite(next http.Handler) http.Handler {
 	})
 }
 
-// localOnly reports whether a listener serves everybody on this machine, and nobody else.
+// localOnly reports whether a listener serves all users of this machine, and no others.
 func (c *Config) localOnly(l listener) bool {
 	if c.openTo(l.name) || l.name != "admin" && c.authenticates() {
 		return false

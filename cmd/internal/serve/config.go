@@ -48,6 +48,7 @@ type Config struct {
 
 	// Options of the service.
 	Block   int              `name:"block" help:"how many <nodes> to lease in each namespace, a power of two (default: a 64th of them, at most 16)"`
+	Within  string           `name:"within" help:"the <nodes> to lease from, as in datacenter=3, datacenter=env:ZONE or 30-63 (default: all; also in a layout without that part)"`
 	Lead    int64            `name:"lead" help:"how many <ticks> IDs may run ahead of the clock in a burst"`
 	Spread  map[string]int64 `name:"spread" help:"begin each tick of a namespace at a random one of N sequence numbers, as <NAMESPACE=N>, so that id % N is even where few IDs are made"`
 	TTL     time.Duration    `name:"ttl" default:"15s" help:"how far ahead the server leases its nodes: how long IDs go on while the store is unreachable; the longest ttl of a namespace bounds it"`
@@ -65,7 +66,7 @@ type Config struct {
 	CheckConfig bool                `name:"check-config" file:"-" help:"check settings, files, certificates and tokens, then end, without listening or asking the store"`
 	CheckHealth bool                `name:"check-health" file:"-" help:"ask the server that runs here with these settings whether it is alive, then end: for containers"`
 
-	// What nobody sets.
+	// What is no setting.
 	Keys        func(namespace string) ([]*snowfence.Secret, error) // see [server.Options]
 	Connections int                                                 // of the store; 0 means any number
 	Logger      *slog.Logger                                        // nil means silence

@@ -8,7 +8,7 @@ import (
 )
 
 // Every combination of listener, address, TLS, tokens, client certificates and
-// permission: other machines reach a listener only with TLS and somebody who is known, or
+// permission: other machines reach a listener only with TLS and a known client, or
 // where it was said in words.
 func TestWhoReachesWhat(t *testing.T) {
 	addresses := map[string]bool{ // whether only this machine reaches them

@@ -38,7 +38,7 @@ func TestMetricsOfDeploy(t *testing.T) {
 	_, more, _ = strings.Cut(more, "# HELP snowfence_certificate")
 	more, _, _ = strings.Cut(more, "# HELP")
 	text += "# HELP snowfence_certificate" + more
-	// Those of tokens need tokens.
+	// Settings of tokens need tokens.
 	k := token("shop", "secret-shop", server.VerbLease)
 	k.Nodes, k.Until.Time = 5, time.Now().Add(time.Hour)
 	known, _ := start(t, Config{Admin: "127.0.0.1:0", TokenList: []server.Token{k}}, newStore(t))
@@ -85,7 +85,7 @@ func TestMetricsOfDeploy(t *testing.T) {
 	}
 	for name := range families {
 		if strings.HasPrefix(name, "snowfence_") && !asked[name] && !asked[name+"_bucket"] {
-			t.Errorf("nobody looks at %s", name)
+			t.Errorf("no test looks at %s", name)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func Explain(err error) error {
 	return err
 }
 
-// explainListen says why nobody can listen on an address, and what to do.
+// explainListen says why the server cannot listen on an address, and what to do.
 func explainListen(l listener, err error) error {
 	var name *net.DNSError
 	switch {
@@ -54,7 +54,7 @@ var (
 )
 
 // ExplainTokens says what is wrong with a list of tokens, in words of the file and not of
-// the program. It shows no value: somebody may have put a token where its hash belongs.
+// the program. It shows no value: a token may stand where its hash belongs.
 func ExplainTokens(err error) error {
 	var types *yaml.TypeError
 	if !errors.As(err, &types) {

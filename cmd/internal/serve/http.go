@@ -129,7 +129,7 @@ func (p *Process) handler(l listener) http.Handler {
 	})
 }
 
-// adminHandler is for those who look after the server: it asks nobody who they are.
+// adminHandler is for those who look after the server: it needs no token.
 func (p *Process) adminHandler(l listener) http.Handler {
 	mux := http.NewServeMux()
 	p.mountHealth(mux, true)

@@ -10,7 +10,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// After an hour in which nobody asked for IDs, a server was ready without a lease, and stayed so
+// After an hour without requests for IDs, a server was ready without a lease, and stayed so
 // when it could get none.
 func TestReadyServersHaveALease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -65,7 +65,7 @@ func TestGrantInTheFutureIsNotReady(t *testing.T) {
 	}
 }
 
-// A namespace that nobody named waits for its grant: the server is ready, and says so once.
+// A namespace that was not named waits for its grant: the server is ready, and says so once.
 func TestGrantInTheFutureOfAnotherNamespace(t *testing.T) {
 	st := laterStore(t)
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))

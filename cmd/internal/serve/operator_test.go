@@ -48,7 +48,7 @@ func metric(t *testing.T, p *Process, series string) string {
 	return m[1]
 }
 
-// Nobody could say afterwards who had deleted a namespace, and from where.
+// The log did not say who had deleted a namespace, and from where.
 func TestManagedActionsLeaveALine(t *testing.T) {
 	boss := token("boss", "secret-boss", server.VerbManage)
 	p, logs := start(t, Config{TokenList: []server.Token{boss, token("shop", "secret-shop", server.VerbIDs)}},
@@ -309,7 +309,7 @@ func TestStopAnswersBusyClients(t *testing.T) {
 					default:
 						t.Errorf("before the stop: %v", err)
 					}
-					// Nobody listens any more, and the kernel resets what nobody has accepted. A
+					// The listener is closed, and the kernel resets what was not accepted. A
 					// connection that was cut says reset or EOF: a stalled client may meet one.
 					text, stalled := err.Error(), time.Since(last) >= silence/2
 					if !stalled && !strings.Contains(text, "refused") && (used || !strings.Contains(text, "reset")) {
@@ -328,7 +328,7 @@ func TestStopAnswersBusyClients(t *testing.T) {
 	}
 	eventually(t, "requests", func() bool { return answered.Load() > 100 })
 	r := dialRESP(t, p)
-	if got := r.ask("PING"); got != "+PONG" { // or nobody might have accepted it before the stop
+	if got := r.ask("PING"); got != "+PONG" { // or it might not have been accepted before the stop
 		t.Fatal(got)
 	}
 	if _, err := fmt.Fprint(r.c, strings.Repeat("SNOWFENCE.NEXT default\r\n", 1000)); err != nil {

@@ -188,7 +188,7 @@ func TestTokenThatEndsSoon(t *testing.T) {
 	}
 }
 
-// Clients without tokens could ask for any number of IDs a second. The rate is that of all
+// Clients without tokens could ask for any number of IDs a second. The rate is for all
 // together, over all wires.
 func TestRateWithoutTokens(t *testing.T) {
 	c := Config{RESP: "127.0.0.1:0", Admin: "127.0.0.1:0", Rate: 10}

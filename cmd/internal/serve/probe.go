@@ -14,8 +14,8 @@ import (
 
 // Probe asks the server that runs on this machine with the same configuration whether it
 // lives, and returns why not. It is for containers, which have no curl. It asks the admin
-// address where there is one, otherwise that of HTTP, otherwise that of the Redis
-// protocol.
+// address where there is one, otherwise HTTP's, otherwise the Redis
+// protocol's.
 func Probe(ctx context.Context, cfg Config) error {
 	scheme, address := "http", cfg.Admin
 	if address == "" && cfg.HTTP != "" {

@@ -12,7 +12,7 @@ import (
 // reloads are what a server reads again, by itself when a file changes, and when it is asked to.
 type reloads struct {
 	mu       sync.Mutex  // held while files are read
-	settings atomic.Bool // those of the last Reload were refused
+	settings atomic.Bool // the settings of the last Reload were refused
 }
 
 // reloadFailed reports for each thing that is read again whether the last try failed, so that the

@@ -40,7 +40,7 @@ type Process struct {
 	readiness  atomic.Pointer[readiness]
 	lastCheck  atomic.Pointer[time.Time]
 	draining   atomic.Bool
-	closed     atomic.Bool     // nobody is let in any more
+	closed     atomic.Bool     // no client is let in any more
 	lastAsked  atomic.Int64    // when a client of HTTP/1.1 sent a request while draining, in Unix nanoseconds
 	stopping   context.Context // ends when streams should
 	endStreams context.CancelFunc
@@ -113,7 +113,8 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 	}
 	observed, latency := server.Observe(st, cfg.Hide, trace)
 	p.service = server.New(lease.Group(observed), server.Options{
-		Block: cfg.Block, Lead: cfg.Lead, Spread: cfg.Spread, TTL: cfg.TTL, MaxWait: cfg.MaxWait, Label: cfg.Label,
+		Block: cfg.Block, Within: cfg.Within, Lead: cfg.Lead, Spread: cfg.Spread, TTL: cfg.TTL, MaxWait: cfg.MaxWait,
+		Label:   cfg.Label,
 		Version: cfg.Version, Keys: cfg.Keys, HandOut: cfg.HandOut, Logger: cfg.Logger, Direct: observed,
 		Connections: cfg.Connections,
 	})
@@ -268,11 +269,11 @@ func (p *Process) Stop(ctx context.Context) error {
 	return err
 }
 
-// silence is how long nobody asks over HTTP before connections are closed at a stop.
+// silence is how long HTTP is without requests before connections are closed at a stop.
 const silence = 50 * time.Millisecond
 
-// turnAway lets in nobody new over HTTP, and waits until clients that keep asking have been told to
-// go. A connection that is closed while a request is on its way answers it by a reset.
+// turnAway lets in no new client over HTTP, and waits until clients that keep asking have been told
+// to go. A connection that is closed while a request is on its way answers it by a reset.
 func (p *Process) turnAway(ctx context.Context) {
 	const most, look = time.Second, 5 * time.Millisecond
 	p.closed.Store(true)

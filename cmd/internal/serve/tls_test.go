@@ -19,7 +19,7 @@ import (
 )
 
 // A renewed certificate is used without a restart, one that cannot be read is not, and
-// who has no certificate of the right authority is nobody.
+// a client without a certificate of the right authority is unknown.
 func TestCertificates(t *testing.T) {
 	ca, others := newAuthority(t, "ours"), newAuthority(t, "theirs")
 	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
@@ -59,7 +59,7 @@ func TestCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]*http.Client{"nobody": client(nil), "somebody else": client(others)} {
+	for name, c := range map[string]*http.Client{"no certificate": client(nil), "another authority": client(others)} {
 		if _, err := serial(c); err == nil {
 			t.Errorf("%s was let in", name)
 		}
@@ -67,7 +67,7 @@ func TestCertificates(t *testing.T) {
 	if c, err := tls.Dial("tcp", p.RESP, &tls.Config{RootCAs: roots}); err == nil {
 		_, _ = c.Write([]byte("PING\r\n"))
 		if n, err := c.Read(make([]byte, 10)); err == nil {
-			t.Errorf("nobody was let in to the redis protocol: %d bytes", n)
+			t.Errorf("a client without a certificate was let in to the redis protocol: %d bytes", n)
 		}
 		c.Close()
 	}

@@ -38,7 +38,7 @@ func (s rpcSpans) WrapStreamingHandler(next connect.StreamingHandlerFunc) connec
 	}
 }
 
-// WrapStreamingClient implements [connect.Interceptor]: a server calls nobody.
+// WrapStreamingClient implements [connect.Interceptor]: a server makes no calls.
 func (s rpcSpans) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }

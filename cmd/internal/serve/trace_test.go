@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Traces of requests and of the store reach a collector, continue those of callers, and
+// Traces of requests and of the store reach a collector, continue the traces of callers, and
 // name patterns instead of paths.
 func TestTraces(t *testing.T) {
 	var mu sync.Mutex
@@ -59,7 +59,7 @@ func TestTraces(t *testing.T) {
 	if _, err := ids.Next(t.Context(), connect.NewRequest(&pb.NextRequest{})); err != nil {
 		t.Fatal(err)
 	}
-	refused := connect.NewRequest(&pb.NextRequest{Namespace: "nobody"})
+	refused := connect.NewRequest(&pb.NextRequest{Namespace: "nothing"})
 	refused.Header().Set("traceparent", "00-"+caller+"-b7ad6b7169203331-01")
 	if _, err := ids.Next(t.Context(), refused); connect.CodeOf(err) != connect.CodeNotFound {
 		t.Fatal(err)

@@ -14,7 +14,8 @@ type validity struct {
 	all  time.Duration
 }
 
-// validityOf returns that of the certificates in PEM form; the zero value where there are none.
+// validityOf returns the validity of the certificates in PEM form; the zero value where there are
+// none.
 func validityOf(data []byte) (first validity) {
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		c, err := x509.ParseCertificate(block.Bytes)

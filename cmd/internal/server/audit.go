@@ -9,7 +9,7 @@ import (
 	"net/http"
 )
 
-// Managed logs an action of somebody who manages: who, from where, what, and the result. Callers
+// Managed logs an action of a manager: who, from where, what, and the result. Callers
 // without a token are in the line about refused requests, once a minute.
 func (s *Service) Managed(w Wire, q Request, err error) {
 	attrs := []slog.Attr{slog.String("result", "done")}
@@ -32,7 +32,7 @@ func CertificateName(chain []*x509.Certificate) string {
 
 // Caller is who makes a request, and what the service says of it beside the answer.
 type Caller struct {
-	*Identity          // nil is nobody
+	*Identity          // nil is an unknown caller
 	From        string // address of the client
 	Certificate string // subject of the client's; "" without one
 	Made        bool   // set by the service: the request made what it asked for
@@ -41,7 +41,7 @@ type Caller struct {
 // Identify returns who makes a request.
 type Identify func(r *http.Request) (*Identity, error)
 
-// Caller returns the caller of a request, who is nobody after an error.
+// Caller returns the caller of a request, who is unknown after an error.
 func (who Identify) Caller(r *http.Request) (*Caller, error) {
 	id, err := who(r)
 	if err != nil {
@@ -61,7 +61,7 @@ func WithCaller(ctx context.Context, c *Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// CallerOf returns who makes a request; nobody where the context does not say.
+// CallerOf returns who makes a request, if the context says.
 func CallerOf(ctx context.Context) *Caller {
 	if c, ok := ctx.Value(callerKey{}).(*Caller); ok {
 		return c

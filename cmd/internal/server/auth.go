@@ -18,7 +18,7 @@ type Auth struct {
 	tokens []*Identity
 }
 
-// anybody is the name of callers where nobody is asked for a token.
+// anybody is the name of callers where no token is needed.
 const anybody = "anyone"
 
 // Open lets everybody do everything, which is for listeners that only this machine reaches.

@@ -88,7 +88,7 @@ func TestBadTokens(t *testing.T) {
 		"verb":        {{Name: "a", SHA256: sum("1"), Verbs: []Verb{"write"}}},
 		"star":        {{Name: "a", SHA256: sum("1"), Namespaces: []string{"a*b"}}},
 		"rate":        {{Name: "a", SHA256: sum("1"), Rate: -1}},
-		"slash":       {{Name: "a/b", SHA256: sum("1")}}, // its labels would be those of a
+		"slash":       {{Name: "a/b", SHA256: sum("1")}}, // its labels would be a's
 		"both":        {{Name: "a", SHA256: sum("1"), Certificate: "x"}},
 		"neither":     {{Name: "a"}},
 		"same name":   {{Name: "a", Certificate: "x"}, {Name: "b", Certificate: "x"}},
@@ -159,7 +159,7 @@ func TestRightsByCertificate(t *testing.T) {
 		}
 	}
 	if a.Unnamed(nil) != nil {
-		t.Error("somebody without a certificate is known")
+		t.Error("a client without a certificate is known")
 	}
 	shop := &x509.Certificate{Subject: pkix.Name{CommonName: "shop"}, NotAfter: time.Now().Add(time.Hour)}
 	before := a.Unnamed([]*x509.Certificate{shop})

@@ -21,7 +21,7 @@ type backfills struct {
 // maxBackfills is how many nodes are kept; nobody needs many.
 const maxBackfills = 64
 
-// Backfill returns n IDs for a time gone by, of a node, which nobody holds.
+// Backfill returns n IDs for a time gone by, of a node without a holder.
 func (sp *Space) Backfill(ctx context.Context, at time.Time, node, n int64) ([]snowfence.ID, error) {
 	if err := CheckCount(n); err != nil {
 		return nil, err

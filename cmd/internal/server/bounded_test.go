@@ -37,7 +37,7 @@ func (p *pool) Swap(ctx context.Context, w []store.Write) []error {
 	return p.keyStore.Swap(ctx, w)
 }
 
-// Rows that somebody has locked leave connections to leases, and soon also to other sequences.
+// Rows that others have locked leave connections to leases, and soon also to other sequences.
 func TestLockedRowsLeaveConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const locked = 8

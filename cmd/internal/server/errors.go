@@ -65,7 +65,7 @@ var kindTable = [kinds]struct {
 	NoPeriod:    {"period", http.StatusUnprocessableEntity, connect.CodeFailedPrecondition, "PERIOD"},
 }
 
-// Name is the kind in words that programs can compare: those of the problem documents and
+// Name is the kind in words that programs can compare, as in the problem documents and
 // error details.
 func (k Kind) Name() string { return kindTable[k].name }
 

@@ -41,7 +41,7 @@ func TestTroubleOfLeasesIsAnEvent(t *testing.T) {
 	}
 }
 
-// The server's own lease, and those of tickets, tell the events what happened in the store.
+// The server's own lease, and the leases of tickets, tell the events what happened in the store.
 func TestEventsHearOfLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(26 * 365 * 24 * time.Hour) // until the layout has begun

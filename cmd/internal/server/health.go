@@ -42,14 +42,14 @@ func (h Health) Waits(now time.Time) time.Duration {
 	return h.Begins.Sub(now)
 }
 
-// Lapsed reports whether the lease ran out since nobody asked for IDs.
+// Lapsed reports whether the lease ran out because no client asked for IDs.
 func (sp *Space) Lapsed(now time.Time) bool {
 	h, ok := sp.Health(now)
 	return ok && h.Left == 0 && h.Begins.IsZero() && h.Trouble == nil
 }
 
-// Err returns why no IDs are made now, of a lease that is wanted. One that ran out since nobody
-// asked for IDs is fine, and so is a grant that begins before requests give up.
+// Err returns why no IDs are made now, of a lease that is wanted. One that ran out because no
+// client asked for IDs is fine, and so is a grant that begins before requests give up.
 func (sp *Space) Err(now time.Time) error {
 	h, ok := sp.Health(now)
 	switch wait := h.Waits(now); {

@@ -46,7 +46,7 @@ func latencyBucket(d time.Duration) int {
 	return min(octave*4+quarter, latencyBuckets-1)
 }
 
-// LatencyEdge returns the upper end of a bucket; that of the last one has none.
+// LatencyEdge returns the upper end of a bucket; the last one has none.
 func LatencyEdge(bucket int) time.Duration {
 	if bucket >= latencyBuckets-1 {
 		return math.MaxInt64
@@ -160,7 +160,7 @@ func (l *StoreLatency) add(o Op, began time.Time, err error) {
 		now := time.Now()
 		l.ops[o].Add(1, now.Sub(began))
 		l.outage.answered(now)
-	case errors.Is(err, context.Canceled): // whoever asked has gone
+	case errors.Is(err, context.Canceled): // the caller has gone
 	default:
 		l.ops[o].failed.Add(1) // with them, a connection that is refused would look like a fast store
 		if KindOf(err) == Unavailable {

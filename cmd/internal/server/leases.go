@@ -44,8 +44,8 @@ func (s *Service) Acquire(
 		return Granted{}, nil, Errorf(Invalid, "%d nodes are refused: name %d at most", n, maxAvoided)
 	}
 	// A client that takes a node from a living holder of another label decides about others: that
-	// is for those who manage the namespace. A label is the caller's word, and everybody who reads
-	// leases knows those of others.
+	// is for those who manage the namespace. A label is the caller's word, and a caller who reads
+	// leases knows the labels of others.
 	if id.May(VerbManage, namespace) != nil {
 		r.Guard, r.Label = r.Node != nil, id.labelOf(r.Label)
 	}
@@ -66,9 +66,9 @@ func (s *Service) Acquire(
 		}
 	}
 	if g, sp, err = s.acquire(ctx, namespace, r); err == nil && limit > 0 {
-		used := g.Grant.From // nobody has the answer
+		used := g.Grant.From // the answer went to no client
 		if len(r.Earlier) > 0 {
-			used = -1 // a copy of the caller may have that of an earlier attempt
+			used = -1 // a copy of the caller may have an earlier attempt's
 		}
 		err = s.keepWithin(ctx, id, limit, sp, g.Lease, used)
 	}
@@ -92,7 +92,7 @@ func checkEarlier(earlier []string) error {
 
 func (s *Service) acquire(ctx context.Context, namespace string, r wire.Request) (Granted, *Space, error) {
 	return withSpace(ctx, s, namespace, func(ctx context.Context, sp *Space) (g Granted, err error) {
-		// What may be refused comes first: a node that nobody can use would stay taken
+		// What may be refused comes first: a node that the caller cannot use would stay taken
 		// until its end.
 		if g.Secrets, err = s.Secrets(sp); err != nil && r.Fingerprint == "" {
 			return Granted{}, err
@@ -108,6 +108,20 @@ func (s *Service) acquire(ctx context.Context, namespace string, r wire.Request)
 		}
 		return g, nil
 	})
+}
+
+// NodesWith returns the nodes of a namespace with the given numbers in their highest parts.
+func (s *Service) NodesWith(
+	ctx context.Context, namespace string, parts map[string]int64,
+) (snowfence.NodeRange, error) {
+	r, _, err := withSpace(ctx, s, namespace, func(_ context.Context, sp *Space) (snowfence.NodeRange, error) {
+		r, err := sp.Scheme().NodesWith(parts)
+		if err != nil {
+			err = kindError{Invalid, err}
+		}
+		return r, err
+	})
+	return r, err
 }
 
 // Renew renews a lease. One that has ended counts as a new one, for the limit of
@@ -166,7 +180,7 @@ func withSpace[T any](
 	}
 }
 
-// ReadTicket reads what a caller sends as its ticket. Nobody has verified it yet.
+// ReadTicket reads what a caller sends as its ticket. It is not verified yet.
 func ReadTicket(b []byte) (wire.Lease, error) {
 	l, err := lease.ReadTicket(b[:min(len(b), 4096)])
 	if err == nil && l.Grant.Nodes > maxNodes {

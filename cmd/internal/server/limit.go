@@ -129,7 +129,7 @@ func (s *Service) keepWithin(
 	})
 }
 
-// keep takes a ticket back that is refused. Nobody has it yet, and its caller may have left.
+// keep takes a ticket back that is refused. No client has it yet, and its caller may have left.
 func (s *Service) keep(
 	ctx context.Context, sp *Space, l wire.Lease, used int64, refused func(context.Context) error,
 ) error {

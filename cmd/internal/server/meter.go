@@ -20,8 +20,8 @@ const (
 // Name is the wire in words, for metrics.
 func (w Wire) Name() string { return [...]string{"http", "rpc", "resp"}[w] }
 
-// Meter counts what comes over a wire. Connections of HTTP are those of gRPC too; requests of HTTP
-// are all others over them, such as those of the dashboard.
+// Meter counts what comes over a wire. Connections of HTTP carry gRPC too; requests of HTTP are
+// all others over them, such as the dashboard's.
 type Meter struct {
 	Requests    atomic.Int64
 	Connections atomic.Int64 // open

@@ -64,7 +64,7 @@ func (s *Service) ShowNamespace(ctx context.Context, m *pb.ShowNamespaceRequest)
 }
 
 // wantedNodes returns the nodes that a request names; the zero value where it names none. have are
-// those that can be leased, or nil, and all those of the layout.
+// the nodes that can be leased, or nil, and all are the layout's.
 func wantedNodes(first, last *int64, have *lease.Namespace, all int64) (snowfence.NodeRange, error) {
 	if first == nil && last == nil {
 		return snowfence.NodeRange{}, nil

@@ -18,7 +18,7 @@ import (
 )
 
 // nodes is a change of which nodes can be leased.
-func nodes(first, last int64) *pb.ChangeNamespaceRequest {
+func nodeRange(first, last int64) *pb.ChangeNamespaceRequest {
 	return &pb.ChangeNamespaceRequest{Name: "hand", FirstNode: &first, LastNode: &last}
 }
 
@@ -28,7 +28,7 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	st := newStore(t, "n")
 	s := newService(t, st, Options{TTL: time.Second})
 	ctx := t.Context()
-	hand, last := nodes(0, 31), int64(31)
+	hand, last := nodeRange(0, 31), int64(31)
 	hand.Layout = "twitter"
 	made := &Caller{}
 	create := func(layout string, first, last *int64) (*pb.Namespace, error) {
@@ -90,7 +90,7 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	if now, err := s.Space(ctx, "hand"); err != nil || now != sp || sp.stale.Load() {
 		t.Errorf("the server's own lease ended, though nothing changed: %v", err)
 	}
-	wide := nodes(0, 1023)
+	wide := nodeRange(0, 1023)
 	if _, err := s.ChangeNamespace(ctx, wide); KindOf(err) != Refused {
 		t.Errorf("wider, without a word: %v", err)
 	}
@@ -109,12 +109,12 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	if err != nil || got.LastNode != 1023 || got.Generation != want.Generation {
 		t.Errorf("widened in words: %+v, %v", got, err)
 	}
-	if got, err = s.ChangeNamespace(ctx, nodes(0, 63)); err != nil || got.FirstNode != 0 ||
+	if got, err = s.ChangeNamespace(ctx, nodeRange(0, 63)); err != nil || got.FirstNode != 0 ||
 		got.LastNode != 63 {
 		t.Errorf("fewer nodes: %+v, %v", got, err)
 	}
 	until(t, "IDs of fewer nodes", func() bool { _, err := s.one(ctx, "hand"); return err == nil })
-	if got, err = s.ChangeNamespace(ctx, nodes(0, 0)); err != nil || got.FirstNode != 0 ||
+	if got, err = s.ChangeNamespace(ctx, nodeRange(0, 0)); err != nil || got.FirstNode != 0 ||
 		got.LastNode != 0 {
 		t.Errorf("node 0 alone: %+v, %v", got, err)
 	}
@@ -212,7 +212,8 @@ func TestRoomForNamespaces(t *testing.T) {
 	}
 }
 
-// A namespace is deleted only when nobody but this server holds nodes, and labels decide nothing.
+// A namespace is deleted only when no process but this server holds nodes, and labels decide
+// nothing.
 func TestDeleteInUse(t *testing.T) {
 	st := newStore(t, "n")
 	s := newService(t, st, Options{Label: "same"})
@@ -225,7 +226,7 @@ func TestDeleteInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.DeleteNamespace(t.Context(), deleteN); KindOf(err) != Refused {
-		t.Errorf("deleted while somebody of the same label holds a node: %v", err)
+		t.Errorf("deleted while a process of the same label holds a node: %v", err)
 	}
 	if err := s.Release(t.Context(), ticket, ticket.Grant.From); err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// An outage begins when the first round trip without an answer began, not when somebody looked or
+// An outage begins when the first round trip without an answer began, not when a page looked or
 // a timeout ended, and never before the last answer.
 func TestOutageHasTheRightTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestOutageHasTheRightTime(t *testing.T) {
 		first := trip(3*time.Second, away)
 		want("one caller may have had no time", time.Time{})
 		trip(3*time.Second, context.Canceled)
-		want("a caller who has gone", time.Time{})
+		want("a caller that has gone", time.Time{})
 		trip(3*time.Second, away)
 		want("two", first)
 		time.Sleep(time.Hour)

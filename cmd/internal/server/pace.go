@@ -42,8 +42,8 @@ const smallBatch = 1000
 
 // Reserve takes room for n IDs on their way to a slow caller. It bounds what answers take
 // in memory; release gives the room back when the answer has gone. Small batches need
-// none, so that some callers who take nothing of large answers keep those from nobody
-// else.
+// none, so that callers who take nothing of large answers keep small ones from no
+// other caller.
 func (s *Service) Reserve(n int64) (release func(), err error) {
 	if n <= smallBatch {
 		return func() {}, nil

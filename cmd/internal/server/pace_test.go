@@ -71,7 +71,7 @@ func TestBatchesOfAllLengths(t *testing.T) {
 	all.Wait()
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := sp.Batch(gone, 10, func([]snowfence.ID) { t.Error("made for nobody") }); err == nil {
+	if err := sp.Batch(gone, 10, func([]snowfence.ID) { t.Error("made for no caller") }); err == nil {
 		t.Error("a batch for who is gone")
 	}
 }

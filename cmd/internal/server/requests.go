@@ -14,7 +14,7 @@ type Request struct {
 	Namespace string // as it was asked for; "" where the wire does not tell, or there is none
 	Sequence  string // the same
 	Node      string // the same, of requests for one node
-	Caller    string // name of the token; "" is nobody
+	Caller    string // name of the token; "" is unknown
 	From      string // address of the client
 
 	Certificate string // subject of the client's; "" without one

@@ -130,7 +130,7 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// held returns how many nodes of a namespace somebody holds.
+// held returns how many nodes of a namespace are held.
 func held(t *testing.T, st store.Store, name string) (n int) {
 	t.Helper()
 	rs, err := lease.Namespaces(st).Leases(context.Background(), name)
@@ -145,7 +145,7 @@ func held(t *testing.T, st store.Store, name string) (n int) {
 	return n
 }
 
-// anyone is the context of a request of somebody who may do everything.
+// anyone is the context of a request with all rights.
 func anyone(ctx context.Context) context.Context {
 	return WithCaller(ctx, &Caller{Identity: Open().Anyone()})
 }

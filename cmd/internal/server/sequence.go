@@ -25,7 +25,7 @@ func (n Numbers) At(i int64) int64 { return n.First + i*n.Step }
 // Last returns the last number.
 func (n Numbers) Last() int64 { return n.At(n.Count - 1) }
 
-// Text returns the number of an index as people read it: that of a dated sequence has its date.
+// Text returns the number of an index as people read it: with its date in a dated sequence.
 func (n Numbers) Text(i int64) string {
 	if n.Period != 0 {
 		return n.Serials.At(i).Text

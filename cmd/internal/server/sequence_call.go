@@ -13,7 +13,7 @@ type call struct {
 	sq              *Sequence
 
 	mu     sync.Mutex
-	waits  context.Context // nil until somebody waits
+	waits  context.Context // nil until a call waits
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 }

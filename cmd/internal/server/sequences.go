@@ -37,15 +37,15 @@ const (
 	// maxOpening bounds the sequences that are opened at a time, and the errors remembered.
 	maxOpening = 1000
 
-	// unusedAfter is how long nobody wanted a sequence that makes room for another one.
+	// unusedAfter is how long a sequence was unused that makes room for another one.
 	unusedAfter = time.Minute
 
 	// maxSequenceName is how long names are that exist.
 	maxSequenceName = 63
 )
 
-// TakeNumbers takes n numbers in a row, 1 to [MaxBatch]. period is 0, or that of a dated sequence
-// such as 20261122; 0 is the present one then. They count as n for the caller's rate.
+// TakeNumbers takes n numbers in a row, 1 to [MaxBatch]. period is 0, or the period of a dated
+// sequence such as 20261122; 0 is the present one then. They count as n for the caller's rate.
 func (s *Service) TakeNumbers(ctx context.Context, id *Identity, name string, period, n int64) (Numbers, error) {
 	if err := CheckNumbers(n); err != nil {
 		return Numbers{}, err
@@ -182,8 +182,8 @@ func (s *Service) openSequence(name string, o *opening) {
 	close(o.done)
 }
 
-// makeRoom sees to it that one more sequence can be kept: the one that nobody used for the longest
-// time is closed. sequences.mu is held.
+// makeRoom makes room for one more sequence: it closes the one that was unused for the longest
+// time. sequences.mu is held.
 func (s *Service) makeRoom() error {
 	q := &s.sequences
 	if len(q.all) < s.opts.Sequences {

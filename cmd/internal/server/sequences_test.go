@@ -297,7 +297,7 @@ func TestSequenceIsDeletedAndComesBack(t *testing.T) {
 	})
 }
 
-// A server keeps a bounded number of sequences. One that nobody uses makes room, gives back what it
+// A server keeps a bounded number of sequences. An unused one makes room, gives back what it
 // holds, and goes on when it is wanted again.
 func TestManySequences(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

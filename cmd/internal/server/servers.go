@@ -211,7 +211,7 @@ func (a *announcer) keep(ctx context.Context, r store.Record) error {
 	return nil
 }
 
-// place returns the record that is this server's, or that of a server that is gone, or the first
+// place returns this server's record, or the record of a server that is gone, or the first
 // that does not exist.
 func (a *announcer) place(ctx context.Context) (store.Record, time.Time, error) {
 	records, now, err := readServers(ctx, a.service.store)
@@ -246,7 +246,7 @@ func (a *announcer) leave(ctx context.Context) {
 	}
 }
 
-// storeNow returns the time of the store, or that of this machine if the store has no clock.
+// storeNow returns the time of the store, or of this machine if the store has no clock.
 func (s *Service) storeNow(ctx context.Context) (time.Time, error) {
 	now, err := s.store.Now(ctx)
 	if err == nil && now.IsZero() {

@@ -128,7 +128,7 @@ func TestStopLeavesNoNewRecord(t *testing.T) {
 	}
 }
 
-// timeless is a store that tells nobody the time.
+// timeless is a store without a clock.
 type timeless struct{ store.Store }
 
 func (timeless) Now(context.Context) (time.Time, error) { return time.Time{}, errors.New("NOPERM") }

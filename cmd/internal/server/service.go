@@ -34,13 +34,17 @@ type Options struct {
 	// fewer where leases of others leave no block of that length.
 	Block int
 
+	// Within narrows the nodes that the server leases, as nodes.Within reads it. A layout without
+	// its part keeps all.
+	Within string
+
 	// Lead is how many ticks IDs may run ahead of the clock in a burst.
 	Lead int64
 
-	// Spread is that of the generator, by namespace: see [snowfence.Config].
+	// Spread is the spread of the generator, by namespace: see [snowfence.Config].
 	Spread map[string]int64
 
-	// TTL is that of the server's own leases; 0 means 15 s.
+	// TTL is the ttl of the server's own leases; 0 means 15 s.
 	TTL time.Duration
 
 	// MaxWait is how long a request waits for the clock or a grant; 0 means a second.
@@ -49,7 +53,7 @@ type Options struct {
 	// Label is what people see as the holder of the server's nodes; "" means the host's name.
 	Label string
 
-	// Version is that of the program, for the list of servers.
+	// Version is the program's, for the list of servers.
 	Version string
 
 	// Keys returns the secrets of an encrypted namespace, oldest first. Nil means that
@@ -64,12 +68,12 @@ type Options struct {
 	// for others fail.
 	Spaces int
 
-	// Sequences bounds how many sequences are kept open; 0 means 10,000. Beyond it, one that nobody
-	// used for a minute is closed for another.
+	// Sequences bounds how many sequences are kept open; 0 means 10,000. Beyond it, one that was
+	// unused for a minute is closed for another.
 	Sequences int
 
 	// Direct is the store without lease.Group, for sequences: leases of the same round trip would
-	// wait for a row that somebody's transaction has locked. Nil means the store.
+	// wait for a row that another transaction has locked. Nil means the store.
 	Direct store.Store
 
 	// Connections is how many calls Direct carries out at a time; 0 means as many as there are.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/wire"
+	"github.com/snowfence/snowfence/nodes"
 )
 
 // Space is a namespace that the server knows, and makes IDs for when it is asked to.
@@ -180,13 +182,20 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 		return nil, err
 	}
 	o, s := sp.service.opts, sp.scheme.Load()
+	within, err := sp.within(ctx, s)
+	if err != nil {
+		return nil, err
+	}
 	nodes := blockSize(o.Block, ns)
-	l, err := sp.open(ctx, s, ns, nodes)
+	for o.Block == 0 && nodes > 1 && within.Until > 0 && int64(nodes) > within.Until-within.From {
+		nodes /= 2
+	}
+	l, err := sp.open(ctx, s, ns, within, nodes)
 	// Single leases of others may leave no block of that length although most nodes are
 	// free. Fewer nodes make fewer IDs a tick, but they make some.
 	for o.Block == 0 && nodes > 1 && errors.As(err, new(*lease.TakenError)) {
 		nodes /= 2
-		l, err = sp.open(ctx, s, ns, nodes)
+		l, err = sp.open(ctx, s, ns, within, nodes)
 	}
 	if errors.Is(err, lease.ErrMismatch) || errors.Is(err, lease.ErrNoNamespace) {
 		sp.service.forget(sp) // it has another layout by now, or is gone
@@ -230,13 +239,24 @@ func (sp *Space) spread(s *snowfence.Scheme) int64 {
 	return n
 }
 
+// within returns the nodes that the settings allow; all of a layout without their part.
+func (sp *Space) within(ctx context.Context, s *snowfence.Scheme) (all snowfence.NodeRange, err error) {
+	text := sp.service.opts.Within
+	part, _, parts := strings.Cut(text, "=")
+	if text == "" || parts && s.Layout().Bits(part) == 0 {
+		return all, nil
+	}
+	return nodes.Within(ctx, s, text)
+}
+
 // open leases a block of nodes, with the ttl of the settings or the longest of the namespace.
 func (sp *Space) open(
-	ctx context.Context, s *snowfence.Scheme, ns lease.Namespace, nodes int,
+	ctx context.Context, s *snowfence.Scheme, ns lease.Namespace, within snowfence.NodeRange, block int,
 ) (*lease.Lease, error) {
 	o := sp.service.opts
 	return lease.Open(ctx, sp.service.store, sp.Name, s, &lease.Options{
-		TTL: min(o.TTL, ns.MaxTTL), Nodes: nodes, Label: o.Label, Logger: o.Logger, Events: sp.service.onLeaseEvent,
+		TTL: min(o.TTL, ns.MaxTTL), Nodes: block, Within: within, Label: o.Label, Logger: o.Logger,
+		Events: sp.service.onLeaseEvent,
 	})
 }
 
@@ -287,7 +307,7 @@ func (sp *Space) end(ctx context.Context) error {
 	return errors.Join(err, sp.lease.Shutdown(ctx))
 }
 
-// holdsNode reports whether a node is one of those of the server's own lease.
+// holdsNode reports whether the server's own lease has a node.
 func (sp *Space) holdsNode(node int64) bool {
 	g := sp.gen.Load()
 	if g == nil {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,35 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/wire"
 )
+
+// Two servers of two data centers made IDs of the same one: --within keeps each to its own, in
+// layouts that have data centers.
+func TestWithinOfAServer(t *testing.T) {
+	t.Setenv("ZONE", "5")
+	st := newStore(t, "zones") // of Twitter's layout
+	create(t, st, "flat", "snowfence")
+	for within, nodes := range map[string][2]int64{
+		"datacenter=3": {96, 127}, "datacenter=env:ZONE": {160, 191},
+		"datacenter=7,worker=9": {233, 233}, "30-33": {30, 33},
+	} {
+		s := newService(t, st, Options{Within: within})
+		id, err := s.one(t.Context(), "zones")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if node := int64(id) >> 12 & 1023; node < nodes[0] || node > nodes[1] {
+			t.Errorf("%s: node %d", within, node)
+		}
+		if _, err := s.one(t.Context(), "flat"); err != nil {
+			t.Errorf("%s: a layout without data centers: %v", within, err)
+		}
+	}
+	s := newService(t, st, Options{Within: "worker=3"})
+	_, err := s.one(t.Context(), "zones")
+	if err == nil || !strings.Contains(err.Error(), "datacenter stands above it") {
+		t.Errorf("nodes that are no range: %v", err)
+	}
+}
 
 // Where leases of others leave no long block free, the server takes a shorter one, unless
 // the length was asked for.

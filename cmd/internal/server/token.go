@@ -39,7 +39,7 @@ type Token struct {
 	Namespaces  []string `yaml:"namespaces,omitempty"`  // names, or beginnings with a * behind; none means all
 	Verbs       []Verb   `yaml:"verbs,omitempty"`       // none means ids and read
 	Rate        float64  `yaml:"rate,omitempty"`        // IDs and other requests a second; 0 means no limit
-	Burst       int      `yaml:"burst,omitempty"`       // how many at once; 0 means those of a second
+	Burst       int      `yaml:"burst,omitempty"`       // how many at once; 0 means as many as in a second
 	Nodes       int      `yaml:"nodes,omitempty"`       // held in each namespace at a time; 0 means no limit
 	Until       End      `yaml:"until,omitempty"`       // when it ends; zero means never
 }
@@ -47,8 +47,8 @@ type Token struct {
 // End is when a token ends. The zero value is never.
 type End struct{ time.Time }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]. Its error does not show the text: somebody
-// may have put a token there.
+// UnmarshalText implements [encoding.TextUnmarshaler]. Its error does not show the text: it
+// may be a token.
 func (e *End) UnmarshalText(text []byte) (err error) {
 	if e.Time, err = show.ReadTime(string(text)); err != nil || e.IsZero() {
 		return errors.New("until: write a time as 2027-01-31T12:00:00Z, or a date, which means its first moment in UTC")

@@ -21,7 +21,7 @@ const (
 	viewTimeout = 30 * time.Second // of one reading
 )
 
-// watches are the namespaces that somebody watches. Each is read once for all its watchers.
+// watches are the namespaces that are watched. Each is read once for all its watchers.
 type watches struct {
 	mu   sync.Mutex
 	n    int // watchers of all of them
@@ -163,7 +163,7 @@ func (s *Service) Watched(namespace string) (w *Watched, leave func(), err error
 	}), nil
 }
 
-// run reads the leases until nobody has wanted them for a while. A namespace that takes long is
+// run reads the leases until no page has wanted them for a while. A namespace that takes long is
 // read less often, so that it has at most a tenth of the store's time.
 func (w *Watched) run() {
 	s := w.service
@@ -188,7 +188,7 @@ func (w *Watched) run() {
 	}
 }
 
-// dropIfUnused forgets a namespace that nobody wants, and reports whether it did.
+// dropIfUnused forgets a namespace that no page wants, and reports whether it did.
 func (w *Watched) dropIfUnused() bool {
 	s := w.service
 	s.watches.mu.Lock()

@@ -104,7 +104,7 @@ func TestWatchersShareReads(t *testing.T) {
 		before = st.lists.Load()
 		time.Sleep(10 * watchEvery)
 		if n := st.lists.Load() - before; n != 0 || len(s.watches.all) != 0 || s.watches.n != 0 {
-			t.Errorf("with nobody watching: %d reads, %d namespaces, %d watchers", n, len(s.watches.all), s.watches.n)
+			t.Errorf("with no page watching: %d reads, %d namespaces, %d watchers", n, len(s.watches.all), s.watches.n)
 		}
 	})
 }

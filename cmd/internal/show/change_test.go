@@ -147,7 +147,7 @@ func TestChangesWithReservedNumbers(t *testing.T) {
 		at, floor int
 		want      int // tick of the lowest ID; 1 for none
 	}{
-		"nobody says so":         {drift, low, [2]bool{}, -9, 0, 1},
+		"not said":               {drift, low, [2]bool{}, -9, 0, 1},
 		"up to the floor":        {drift, low, [2]bool{true}, -9, 0, -9},
 		"the last tick":          {drift, low, [2]bool{true}, -1, 0, -1},
 		"none from the floor on": {drift, low, [2]bool{true}, 0, 0, 1},

@@ -86,6 +86,19 @@ func (d *Decoder) answer(s []byte) (c Card, object any, err error) {
 	return c, d.decoded(list), nil
 }
 
+// ID returns the ID that Append would take apart. It is safe for concurrent use.
+func (d *Decoder) ID(s []byte) (snowfence.ID, error) {
+	texts, err := d.texts(s)
+	if err != nil {
+		return 0, err
+	}
+	list, err := d.readings(s, texts)
+	if err != nil {
+		return 0, err
+	}
+	return list[0].id, nil
+}
+
 func (d *Decoder) parts(v *View, id snowfence.ID) (snowfence.Parts, error) {
 	if d.Check != nil {
 		return d.Check(v, id)

@@ -18,7 +18,7 @@ type Form interface {
 	ParseBytes(s []byte) (snowfence.ID, error)
 }
 
-// OtherForms are those of github.com/bwmarrin/snowflake that are no encodings.
+// OtherForms are forms of github.com/bwmarrin/snowflake that are no encodings.
 func OtherForms() []Form { return []Form{base2{}, bwmarrin64{}} }
 
 // ParseForm returns the form of a name.
@@ -73,7 +73,7 @@ func (bwmarrin64) Append(b []byte, id snowfence.ID) []byte {
 
 func (f bwmarrin64) ParseBytes(s []byte) (snowfence.ID, error) {
 	if len(s) > f.MaxLen() {
-		return 0, syntaxError(f, s, f.MaxLen(), "the text is longer than that of any ID")
+		return 0, syntaxError(f, s, f.MaxLen(), "the text is longer than any ID's")
 	}
 	if i := strings.IndexAny(string(s), "\r\n"); i >= 0 { // the decoder skips them
 		return 0, syntaxError(f, s, i, "it has a line break")

@@ -9,7 +9,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// guessSlack is how far in the future a time may lie and still be listed, after those of
+// guessSlack is how far in the future a time may lie and still be listed, after times of
 // the past: clocks are off, and people make test data.
 const guessSlack = 90 * 24 * time.Hour
 
@@ -69,7 +69,7 @@ type guess struct {
 
 // guesses returns the readings of an ID whose time lies between the layout's epoch and
 // now or soon, the most plausible first: those with a sequence number that generators
-// make, then those of the past, the most recent first, because most IDs one meets are
+// make, then times of the past, the most recent first, because most IDs one meets are
 // young.
 func (d *Decoder) guesses(id snowfence.ID) []guess {
 	var list []guess

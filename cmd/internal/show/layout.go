@@ -27,7 +27,7 @@ func (v *View) Holds(s plan.Summary, now time.Time) (rows [][2]string) {
 	add("epoch", "%s, ticks of %s", s.Epoch.Format(time.RFC3339Nano), s.Tick)
 	add("end of life", "%s", EndOfLife(v.Layout, now))
 	add("nodes", "%s%s", Thousands(s.Nodes), v.partRanges())
-	add("rate", "%s per node, %s in all", PerSecond(s.PerNodePerSecond), PerSecond(s.PerSecond))
+	add("rate", "%s", Rate(v.Layout))
 	if x := s.Spread; x != nil {
 		add("spread", "each tick begins at one of %s numbers, and has %s on average: %s per node where it waits for "+
 			"the next tick, all of the rate with a lead", Thousands(uint64(x.Numbers)),
@@ -56,6 +56,12 @@ func (v *View) Holds(s plan.Summary, now time.Time) (rows [][2]string) {
 		name = ""
 	}
 	return rows
+}
+
+// Rate says how many IDs a second a layout holds.
+func Rate(l snowfence.Layout) string {
+	c := l.Capacity()
+	return fmt.Sprintf("%s per node, %s in all", PerSecond(c.PerNodePerSecond), PerSecond(c.PerSecond))
 }
 
 func (v *View) partRanges() string {
@@ -96,12 +102,32 @@ func Proposal(p plan.Proposal, now time.Time) [][2]string {
 		{p.Name, p.Layout.String()},
 		{"lasts", "until " + EndOfLife(p.Layout, now)},
 		{"nodes", Thousands(p.Nodes)},
-		{"rate", fmt.Sprintf("%s per node, %s in all; %s", PerSecond(p.PerNodePerSecond),
-			PerSecond(p.PerSecond), alone)},
+		{"rate", Rate(p.Layout) + "; " + alone},
 		{"length", fmt.Sprintf("at most %s within the years asked for", Plural(int64(p.Digits), "digit"))},
 		{"for", p.For},
 		{"against", p.Against},
 	}
+}
+
+// Follow returns the commands and the lines of Go that use a proposal.
+func Follow(p plan.Proposal) (commands, lines []string) {
+	options := "nil"
+	var within string
+	if p.Layout.Bits("datacenter") > 0 {
+		within = " --within datacenter=0"
+	}
+	if !p.Layout.Equal(snowfence.Default()) {
+		options = `&lease.Options{Namespace: "orders"}`
+		commands = append(commands, "snowfence namespace create orders --layout "+LayoutName(p.Layout)+" --store URL",
+			"snowfence new --namespace orders --store URL"+within)
+	}
+	if within != "" {
+		options = `&lease.Options{Namespace: "orders", Within: within}`
+		lines = append(lines,
+			fmt.Sprintf("scheme, err := snowfence.NewScheme(snowfence.MustLayout(%q))", LayoutName(p.Layout)),
+			`within, err := scheme.NodesWith(map[string]int64{"datacenter": 0})`)
+	}
+	return commands, append(lines, "ids, err := sqlstore.Open(ctx, db, sqlstore.PostgreSQL(), "+options+")")
 }
 
 // Refusal says why no layout of one tick meets a need.

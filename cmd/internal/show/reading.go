@@ -18,7 +18,7 @@ type reading struct {
 }
 
 // readings returns the ways to take a text apart, the one to show first. There is more
-// than one where nobody named the layout or the form.
+// than one where the layout or the form was not named.
 func (d *Decoder) readings(s []byte, texts []text) ([]reading, error) {
 	var list []reading
 	var first error

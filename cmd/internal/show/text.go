@@ -14,10 +14,10 @@ type text struct {
 	id      snowfence.ID
 	form    Form
 	prefix  string // with the _ behind it
-	guessed bool   // nobody named the encoding
+	guessed bool   // the encoding was not named
 }
 
-// shortestGuess is how long a text must be to be read in a form that nobody named: any
+// shortestGuess is how long a text must be to be read in a form that was not named: any
 // word is an ID in some form.
 const shortestGuess = 8
 
@@ -37,7 +37,7 @@ func guessedEncodings() []Form {
 }
 
 // texts returns what a text can mean: in the form that was named, or else as a decimal,
-// or else in each form that it is written in. The error is that of the first.
+// or else in each form that it is written in. The error is the first one's.
 func (d *Decoder) texts(s []byte) ([]text, error) {
 	form := d.Form
 	if form == nil {
@@ -111,7 +111,7 @@ func readText(f Form, s []byte) (text, error) {
 }
 
 // ReadID reads an ID in an encoding, with a prefix before it or without one. The prefix
-// is returned with its _; the error is that of the text without one.
+// is returned with its _; the error is the one of the text without a prefix.
 func ReadID(e snowfence.Encoding, s []byte) (id snowfence.ID, prefix string, err error) {
 	if id, err = e.ParseBytes(s); err == nil {
 		return id, "", nil

@@ -66,11 +66,11 @@ func LayoutName(l snowfence.Layout) string {
 	return l.String()
 }
 
-// unused reports whether a sequence number is one that nobody makes with the layout.
+// unused reports whether a sequence number is one that no generator of the layout makes.
 func (v *View) unused(p snowfence.Parts) bool { return p.Sequence > v.Layout.Last }
 
 // reserved reports whether a sequence number is below those that generators make. IDs made by
-// hand have it, and those of snow-drift after the clock stepped back.
+// hand have it, and IDs of snow-drift after the clock stepped back.
 func (v *View) reserved(p snowfence.Parts) bool { return p.Sequence < v.Layout.First }
 
 // reservedNote says what a reserved number means.

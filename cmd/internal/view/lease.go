@@ -40,8 +40,8 @@ func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
 	return out, nil
 }
 
-// Current returns the record of a node without what an earlier layout granted: its ticks are those
-// of that layout, and the namespace's floor is above them.
+// Current returns the record of a node without what an earlier layout granted: its ticks are of
+// that layout, and the namespace's floor is above them.
 func Current(r store.Record, ns lease.Namespace) store.Record {
 	if r.Generation < ns.Since {
 		r.Holder, r.From, r.Until, r.SkipUntil = "", ns.Floor, ns.Floor, 0

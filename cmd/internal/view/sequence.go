@@ -65,7 +65,7 @@ func finalNumber(d sequence.Definition) int64 {
 	return *d.Max - int64((uint64(*d.Max)-uint64(*d.Start))%uint64(d.Step))
 }
 
-// lastNumber returns the highest number that anybody may have; "" if nobody has one.
+// lastNumber returns the highest number that a program may have; "" if none has one.
 func lastNumber(i sequence.Info) string {
 	d := i.Definition
 	switch {
@@ -79,7 +79,7 @@ func lastNumber(i sequence.Info) string {
 	return numberText(i, i.Next-d.Step)
 }
 
-// numberText returns a number as people read it: that of a dated sequence has its date.
+// numberText returns a number as people read it: with its date in a dated sequence.
 func numberText(i sequence.Info, n int64) string {
 	if i.Definition.Pattern == "" {
 		return strconv.FormatInt(n, 10)

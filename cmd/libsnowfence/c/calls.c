@@ -17,7 +17,7 @@ EXPORT const char *snowfence_strerror(int status)
 	case SNOWFENCE_CLOSED: return "the handle was closed";
 	case SNOWFENCE_FORKED: return "the process was forked after the library was used";
 	case SNOWFENCE_STORE: return "the store or state file cannot be used";
-	case SNOWFENCE_TAKEN: return "somebody else has it";
+	case SNOWFENCE_TAKEN: return "another process has it";
 	case SNOWFENCE_NOT_LOADED: return "libsnowfence-go.so cannot be loaded";
 	case SNOWFENCE_TOO_SMALL: return "the buffer is too small";
 	case SNOWFENCE_TOO_MANY: return "too many handles are open";
@@ -137,6 +137,16 @@ EXPORT int snowfence_sequence_next(snowfence_sequence_t *sequence, int64_t *numb
 	TRY(enter_with(sequence));
 	NEED(number);
 	return part.sequence_next(NUMBER(sequence), number, last, sizeof last);
+}
+
+EXPORT int snowfence_sequence_serial(snowfence_sequence_t *sequence, char *buf, size_t size, size_t *length)
+{
+	size_t ignored;
+
+	TRY(enter_with(sequence));
+	if (size > 0)
+		NEED(buf);
+	return part.sequence_serial(NUMBER(sequence), buf, size, length != NULL ? length : &ignored, last, sizeof last);
 }
 
 EXPORT int snowfence_sequence_close(snowfence_sequence_t *sequence)

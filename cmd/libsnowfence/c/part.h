@@ -22,6 +22,7 @@
 	X(close, (uint64_t handle, char *err, size_t size))                                                        \
 	X(sequence_open, (const char *store, const char *name, uint64_t *out, char *err, size_t size))             \
 	X(sequence_next, (uint64_t handle, int64_t *number, char *err, size_t size))                               \
+	X(sequence_serial, (uint64_t handle, char *buf, size_t room, size_t *length, char *err, size_t size))       \
 	X(sequence_close, (uint64_t handle, char *err, size_t size))                                               \
 	X(decode, (const char *layout, int64_t id, int64_t *parts, char *err, size_t size))                        \
 	X(decode_own, (uint64_t handle, int64_t id, int64_t *parts, char *err, size_t size))                       \

@@ -65,7 +65,7 @@ static uint64_t *map_page(void)
 	madvise(p, size, MADV_WIPEONFORK);
 	__atomic_store_n(p, 1, __ATOMIC_RELEASE);
 	if (!__atomic_compare_exchange_n(&page, &none, p, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		munmap(p, size); /* another thread was first, and nobody saw this one */
+		munmap(p, size); /* another thread was first, and none saw this one */
 		return none;
 	}
 	pthread_atfork(NULL, NULL, in_child);

@@ -20,7 +20,7 @@ extern "C" {
 
 /* Gives back what this process has, ends its generator, and takes a worker number from Redis. It
  * returns the number, -2 for a configuration that cannot be used, and -1 when no number was got.
- * address is that of the server, or those of sentinels or of a cluster, with commas. master is
+ * address is the server's, or the addresses of sentinels or of a cluster, with commas. master is
  * what the sentinels call the server, or "". life is at least 3 seconds. */
 int32_t RegisterOne(const char *address, const char *password, int32_t db, const char *master, int32_t min,
                     int32_t max, int32_t life);

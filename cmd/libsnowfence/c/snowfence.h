@@ -45,7 +45,7 @@ enum {
 	SNOWFENCE_CLOSED = 5,       /* the handle was closed, or its lease has ended for good: open another one */
 	SNOWFENCE_FORKED = 6,       /* this process was forked from one that used the library: open in the child only */
 	SNOWFENCE_STORE = 7,        /* the store or the state file cannot be used, or does not answer */
-	SNOWFENCE_TAKEN = 8,        /* somebody else has the number, the file, or all the nodes */
+	SNOWFENCE_TAKEN = 8,        /* another process has the number, the file, or all the nodes */
 	SNOWFENCE_NOT_LOADED = 9,   /* libsnowfence-go.so, beside libsnowfence.so, cannot be loaded */
 	SNOWFENCE_TOO_SMALL = 10,   /* the buffer has no room for the text */
 	SNOWFENCE_TOO_MANY = 11,    /* 4095 handles are open */
@@ -80,7 +80,7 @@ size_t snowfence_last_error(char *buf, size_t size);
  *	secret-file=FILE   of an encrypted layout; again for each earlier one, oldest first
  *	label=web-1        who holds the node, for people (host/process ID)
  *	node=N             this node, taken over from its holder; with guard=1 only a free one
- *	within=A-B         any free node from A to B
+ *	within=A-B         any free node from A to B, or of a part of the node: within=datacenter=3
  *	block=N            N nodes together, a power of two, for N times the rate
  *	sticky-file=FILE   remembers the node, which the next open prefers
  *	ttl=15s            how long the node stays taken after a crash (15s; a file: 5s)
@@ -126,6 +126,14 @@ int snowfence_close(snowfence_t *ids);
  * create". */
 int snowfence_sequence_open(const char *store, const char *name, snowfence_sequence_t **out);
 int snowfence_sequence_next(snowfence_sequence_t *sequence, int64_t *number);
+
+/* Room for the text of a number of any sequence. */
+#define SNOWFENCE_SERIAL_SIZE 128
+
+/* Takes a number and writes its text with a zero at its end, such as "RE-2026-000017" of a
+ * dated sequence, or "17". *length, which may be NULL, is the length of the text. A buffer of
+ * fewer than SNOWFENCE_SERIAL_SIZE bytes is SNOWFENCE_TOO_SMALL, and no number is taken. */
+int snowfence_sequence_serial(snowfence_sequence_t *sequence, char *buf, size_t size, size_t *length);
 int snowfence_sequence_close(snowfence_sequence_t *sequence);
 
 /* An ID taken apart. */
@@ -139,7 +147,7 @@ typedef struct {
 	int64_t key;         /* number of the secret, oldest 0 */
 } snowfence_parts_t;
 
-/* Takes an ID apart, with a layout (NULL is "default") or with that of a handle, which
+/* Takes an ID apart, with a layout (NULL is "default") or with a handle's, which
  * has the secrets of an encrypted one. */
 int snowfence_decode(const char *layout, int64_t id, snowfence_parts_t *parts);
 int snowfence_decode_own(snowfence_t *ids, int64_t id, snowfence_parts_t *parts);
@@ -163,7 +171,7 @@ int snowfence_parse(const char *text, const char *encoding, int64_t *id);
  * A ring belongs to one thread. Never copy a ring: both copies would give out the same IDs.
  * NEVER USE A RING, OR ANY CALL, IN A SIGNAL HANDLER: A HANDLER THAT INTERRUPTED THE RING
  * GETS THE SAME ID AS THE THREAD.
- * Its IDs increase; those of two rings are unique only.
+ * Its IDs increase; IDs of two rings are unique only.
  * IDs in it are at most 100 ms old; after a loss or a close was seen, none is given out.
  * What a ring holds when its thread ends is lost.
  */

@@ -5,7 +5,7 @@
 // rectangle: these low bits × all ticks. Layouts of one epoch, tick length, number of low
 // bits and secret are one space, in which rectangles can be compared.
 //
-// Invariant: within a space, no tick and low bits become an ID twice, whoever asks; only two
+// Invariant: within a space, no tick and low bits become an ID twice, for any caller; only two
 // fences that prove their numbers each in a scope of its own, such as two namespaces, may
 // make one ID. It follows from four rules, which the set's mutex keeps together:
 //

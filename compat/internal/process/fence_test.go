@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// A number that a fence granted is nobody's bare number until Close: it repeated all IDs.
+// A number that a fence granted is no bare number until Close: it repeated all IDs.
 func TestBareNumberBesideAFence(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
@@ -96,7 +96,7 @@ func TestLaterGrantOverABareNumber(t *testing.T) {
 	s.add(t, id)
 }
 
-// A grant without an end is a bare number, such as that of Static: nobody proves it.
+// A grant without an end is a bare number, such as Unguarded's: nothing proves it.
 func TestTwoFencesOfOneNumber(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -232,7 +232,7 @@ func (f *takenBack) Grant(ctx context.Context, after int64) (snowfence.Grant, er
 	return gr, err
 }
 
-// A fence that does not answer keeps nobody from the number after Close, also if it
+// A fence that does not answer keeps no caller from the number after Close, also if it
 // answers later.
 func TestCloseOverAFenceThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -272,7 +272,7 @@ func (f *silent) Grant(ctx context.Context, after int64) (snowfence.Grant, error
 func (f *silent) Held(int64) (snowfence.Grant, bool) { return snowfence.Grant{}, false }
 
 // A fence that has the same grant again after a loss uses it above what was used, and
-// nobody else does.
+// no other generator does.
 func TestSameGrantAfterALoss(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
@@ -292,7 +292,7 @@ func TestSameGrantAfterALoss(t *testing.T) {
 	refused(t, "beside it", err)
 }
 
-// A grant far ahead of the clock, of which nothing was used, moves nobody's time.
+// A grant far ahead of the clock, of which nothing was used, moves no other time.
 func TestUnusedGrantRaisesNoFloor(t *testing.T) {
 	r, clk := newSet(), newClock()
 	f := grants(t, bwmarrin, 5, clk)

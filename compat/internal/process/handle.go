@@ -12,7 +12,7 @@ import (
 
 // Options is what a layer chooses for its generator.
 type Options struct {
-	// Lead is that of [snowfence.Config]. Who shares a generator in use gets the
+	// Lead is as in [snowfence.Config]. Who shares a generator in use gets the
 	// lead and the clock with which it was opened.
 	Lead int64
 
@@ -23,7 +23,7 @@ type Options struct {
 	// handles return [snowfence.ErrClosed] from then on.
 	Replace bool
 
-	// Time is that of [snowfence.Config]. It is called with a lock held.
+	// Time is as in [snowfence.Config]. It is called with a lock held.
 	Time snowfence.TimeSource
 }
 
@@ -62,7 +62,7 @@ func (s *set) open(sch *snowfence.Scheme, node int64, o Options) (*Handle, error
 	return h, nil
 }
 
-// On returns a handle on a generator over any fence. Nobody shares it. Close gives the grant
+// On returns a handle on a generator over any fence. It is not shared. Close gives the grant
 // back. A grant that overlaps a bare number in use is an [ErrOverlap], also later.
 func On(f snowfence.Fence, o Options) (*Handle, error) { return shared.on(f, o) }
 

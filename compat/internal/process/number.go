@@ -79,7 +79,7 @@ func (s *set) bare(sch *snowfence.Scheme, node int64, o Options) (*use, error) {
 	return u, nil
 }
 
-// fits reports whether n is what o asks for. Nobody can compare two clocks.
+// fits reports whether n is what o asks for. Two clocks cannot be compared.
 func (n *number) fits(s *snowfence.Scheme, o *Options, used bool) bool {
 	same := n.scheme.MaxTick() == s.MaxTick() && n.opts.From == o.From && n.until.Load() == o.Until
 	return same && (used || n.opts.Lead == o.Lead && n.opts.Time == nil && o.Time == nil)

@@ -96,7 +96,7 @@ func TestPlaceRefuses(t *testing.T) {
 	} {
 		r := newSet()
 		if c.node > 0 {
-			defer open(t, r, c.spec, 0, Options{}).Close() // whose low bits are those of the node that is too high
+			defer open(t, r, c.spec, 0, Options{}).Close() // whose low bits equal the node's that is too high
 		}
 		if h, err := r.open(scheme(t, c.spec), c.node, Options{}); err == nil {
 			t.Errorf("%s: opened node %d: %v", c.spec, c.node, h)

@@ -34,7 +34,7 @@ type space struct {
 	floor int64 // above all ticks that generators used which left
 }
 
-// space returns that of a key. The mutex is held.
+// space returns the space of a key. The mutex is held.
 func (s *set) space(key spaceKey) *space {
 	sp := s.spaces[key]
 	if sp == nil {
@@ -49,7 +49,7 @@ type use struct {
 	space *space // nil outside of the set
 	rects []rectangle
 	name  string       // in errors
-	bare  bool         // nobody proves that no other generator has them
+	bare  bool         // without proof that no other generator has them
 	users int          // handles; 1 over a fence
 	from  int64        // the first tick that it may stamp
 	seal  func() int64 // of its generator; says what that used, also after Close
@@ -60,7 +60,7 @@ type use struct {
 }
 
 // enter adds rectangles of u to a space, for ticks from a first one on, which it raises to the
-// floor. Bare generators in the way leave if nobody uses them, or with replace.
+// floor. Bare generators in the way leave if they are unused, or with replace.
 func (s *set) enter(u *use, sp *space, rects []rectangle, from int64, bare, replace bool) (int64, error) {
 	var old []*use
 	for o := range sp.uses {

@@ -110,7 +110,7 @@ func TestEqualRectanglesShareOneGenerator(t *testing.T) {
 		}
 	}
 	if got := len(parts.Scheme().Layout().Fields); got != 4 {
-		t.Errorf("the scheme of a handle is that of another: %d fields", got)
+		t.Errorf("a handle has another's scheme: %d fields", got)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 		if got := tick(t, h, must(t, h)); got != tick(t, old, last)+1 {
 			t.Errorf("%+v: tick %d after %d", c, got, tick(t, old, last))
 		}
-		if err := old.Close(); err != nil { // counts nobody off the new one
+		if err := old.Close(); err != nil { // counts no user off the new one
 			t.Error(err)
 		}
 		must(t, h)
@@ -183,7 +183,7 @@ func TestOverlapIsRefusedOrReplaced(t *testing.T) {
 	}
 }
 
-// A space remembers the highest tick of all that it let go, not that of the last.
+// A space remembers the highest tick of all that it let go, not of the last.
 func TestFloorIsAboveAllThatWasUsed(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
@@ -261,8 +261,8 @@ func TestNothingIsMadeAboveTheFloorThatIsRead(t *testing.T) {
 	open(t, r, bwmarrin+",first=5", 1, o)
 }
 
-// A call that waits while its generator is let go gets nothing of what comes after. Whoever
-// replaces it begins above all that it used.
+// A call that waits while its generator is let go gets nothing of what comes after. The
+// generator that replaces it begins above all that it used.
 func TestReplaceDuringACall(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen

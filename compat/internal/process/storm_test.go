@@ -143,7 +143,7 @@ func (f *held) Bind(seal func() int64) (func(), error) {
 	return func() {}, nil
 }
 
-// take returns a grant of a few ticks from now on, and pushes out who has the node.
+// take returns a grant of a few ticks from now on, and pushes out the holder of the node.
 func (f *held) take(after int64) snowfence.Grant {
 	s := f.store
 	s.mu.Lock()

@@ -35,7 +35,7 @@ func TestSpareGeneratorGoesOn(t *testing.T) {
 	} else if _, err := g.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
 		t.Errorf("the old one was not closed: %v", err)
 	}
-	// Nobody can compare two clocks.
+	// Two clocks cannot be compared.
 	clk := newClock()
 	for _, o := range [][2]Options{{{Time: clk.now}, {}}, {{}, {Time: clk.now}}} {
 		r := newSet()
@@ -46,7 +46,7 @@ func TestSpareGeneratorGoesOn(t *testing.T) {
 			t.Error("the generator has the clock of another")
 		}
 	}
-	// What nobody uses is in nobody's way.
+	// What is unused is in no one's way.
 	c := open(t, r, bwmarrin, 2, Options{})
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestCloseCountsOnce(t *testing.T) {
 	if got := panicOf(a.Must); got == nil {
 		t.Error("Must of a closed handle did not panic")
 	}
-	for range 5 { // a cleanup that was stopped counts nobody off
+	for range 5 { // a cleanup that was stopped counts no user off
 		runtime.GC()
 		time.Sleep(2 * time.Millisecond)
 	}

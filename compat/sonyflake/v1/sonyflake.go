@@ -27,7 +27,7 @@ const (
 )
 
 // The errors of the original, with its texts, and ErrOverlap. All but the first are
-// those of version 2.
+// the same as in version 2.
 var (
 	ErrStartTimeAhead   = errors.New("start time is ahead of now")
 	ErrNoPrivateAddress = v2.ErrNoPrivateAddress
@@ -37,7 +37,7 @@ var (
 	ErrOverlap          = v2.ErrOverlap
 )
 
-// Settings are those of the original.
+// Settings are as in the original.
 type Settings struct {
 	// StartTime begins the time of IDs, rounded down to 10 ms. It is not in the
 	// future; zero means 2014-09-01.
@@ -56,7 +56,7 @@ type Settings struct {
 type Sonyflake struct{ v2 *v2.Sonyflake }
 
 // New returns a Sonyflake with a bare machine ID. Its errors are [ErrStartTimeAhead],
-// [ErrInvalidMachineID], [ErrNoPrivateAddress], that of Settings.MachineID, and the
+// [ErrInvalidMachineID], [ErrNoPrivateAddress], the error of Settings.MachineID, and the
 // others of version 2.
 func New(st Settings) (*Sonyflake, error) {
 	to := v2.Settings{StartTime: st.StartTime}
@@ -86,14 +86,14 @@ func NewSonyflake(st Settings) *Sonyflake {
 }
 
 // NewOn returns a Sonyflake whose machine ID comes from a fence, such as a lease or
-// a state file: nobody else has it, over restarts too. Close it to give the fence
+// a state file: no other process has it, over restarts too. Close it to give the fence
 // back. The layout of the fence is [snowfence.Sonyflake], with any epoch of whole
 // ticks since 1970.
 func NewOn(f snowfence.Fence) (*Sonyflake, error) {
 	if f != nil && f.Scheme() != nil {
 		if l := f.Scheme().Layout(); l.Tick != tick || l.Bits(snowfence.FieldTime) != BitLenTime ||
 			l.Bits(snowfence.FieldSequence) != BitLenSequence || l.Bits(snowfence.FieldNode) != BitLenMachineID {
-			return nil, fmt.Errorf("sonyflake: the layout %s is not that of version 1: use %s, or package sonyflake "+
+			return nil, fmt.Errorf("sonyflake: the layout %s is not version 1's: use %s, or package sonyflake "+
 				"of version 2", l, snowfence.MustLayout("sonyflake"))
 		}
 	}

@@ -14,10 +14,10 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/snowfence/snowfence"
 
-	"example.com/shop/entdb"
-	"example.com/shop/entdb/hook"
-	entorder "example.com/shop/entdb/order"
-	_ "example.com/shop/entdb/runtime"
+	"example.com/shop/ent"
+	"example.com/shop/ent/hook"
+	entorder "example.com/shop/ent/order"
+	_ "example.com/shop/ent/runtime"
 	"example.com/shop/schema"
 )
 
@@ -29,20 +29,9 @@ func check(t *testing.T, err error) {
 	}
 }
 
-func TestEnt(t *testing.T) {
-	scheme, err := snowfence.NewScheme(snowfence.Default())
-	check(t, err)
-	ids, err := snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(scheme, 7)})
-	check(t, err)
-	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL"))
-	check(t, err)
-	defer db.Close()
-	ctx := t.Context()
-	client := entdb.NewClient(entdb.Driver(entsql.OpenDB(dialect.Postgres, db)))
-	check(t, client.Schema.Create(ctx))
-
-	client.Order.Use(hook.On(func(next entdb.Mutator) entdb.Mutator {
-		return hook.OrderFunc(func(ctx context.Context, m *entdb.OrderMutation) (entdb.Value, error) {
+func fillOrders(client *ent.Client, ids *snowfence.Generator) {
+	client.Order.Use(hook.On(func(next ent.Mutator) ent.Mutator {
+		return hook.OrderFunc(func(ctx context.Context, m *ent.OrderMutation) (ent.Value, error) {
 			if _, given := m.ID(); !given {
 				id, err := ids.Next(ctx)
 				if err != nil {
@@ -52,8 +41,22 @@ func TestEnt(t *testing.T) {
 			}
 			return next.Mutate(ctx, m)
 		})
-	}, entdb.OpCreate))
+	}, ent.OpCreate))
+}
 
+func TestEnt(t *testing.T) {
+	scheme, err := snowfence.NewScheme(snowfence.Default())
+	check(t, err)
+	ids, err := snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(scheme, 7)})
+	check(t, err)
+	db, err := sql.Open("pgx", os.Getenv("DATABASE_URL"))
+	check(t, err)
+	defer db.Close()
+	ctx := t.Context()
+	client := ent.NewClient(ent.Driver(entsql.OpenDB(dialect.Postgres, db)))
+	check(t, client.Schema.Create(ctx))
+
+	fillOrders(client, ids)
 	one, err := client.Order.Create().SetName("one").Save(ctx)
 	check(t, err)
 	bulk, err := client.Order.CreateBulk(

@@ -8,7 +8,7 @@ import (
 type register = reg.VecPhysical
 
 // A group is some blocks on their way, one of their four words in a register each. The
-// steps are those of one.go; how an instruction set does what they need is its own
+// steps are as in one.go; how an instruction set does what they need is its own
 // business.
 type group struct {
 	isa
@@ -129,7 +129,7 @@ func (g *group) count(position register) {
 	g.l0, g.r0, g.l1, g.r1, g.t = g.t, g.r1, g.l0, g.r0, g.l1
 }
 
-// The registers of a counter, above those of the groups.
+// The registers of a counter, above the groups'.
 func positions(m isa) []register { return m.registers()[m.sets()*m.each():][:m.sets()] }
 func stride(m isa) register      { return m.registers()[m.sets()*(m.each()+1)] }
 func added(m isa) register       { return m.registers()[m.sets()*(m.each()+1)+1] }

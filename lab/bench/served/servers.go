@@ -76,7 +76,7 @@ func (p process) kill() {
 	}
 }
 
-// cpu returns the processor time of a process in seconds, with that of the kernel for it.
+// cpu returns the processor time of a process in seconds, with the kernel's for it.
 func (p process) cpu() (float64, error) {
 	// taskset becomes the program: the number stays
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))

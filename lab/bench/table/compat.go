@@ -1,6 +1,6 @@
 package main
 
-// compatTable is that of the layers in compat/, beside Generator.Next of the same layout
+// compatTable is the table of the layers in compat/, beside Generator.Next of the same layout
 // and beside the original.
 func compatTable(s *sheet) {
 	s.line("ns an ID, 1 goroutine", "layer", "`Generator.Next`", "against it (target)", "original",

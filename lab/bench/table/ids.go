@@ -83,7 +83,7 @@ var targets = map[string][2]*target{
 	"randfill":   {{limit: 1.5}, nil},
 }
 
-// idTable is the one of IDs: our own, those of other libraries, and the bare limits.
+// idTable is the table of IDs: our own, other libraries', and the bare limits.
 func idTable(s *sheet) {
 	s.line("ns an ID, wall time", "default, 1 goroutine", "default, 2", "widest, 1 goroutine", "widest, 2", "allocs",
 		"with 1: against (target)", "with 2: against (target)", "repeats after a restart")

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// languageTable is that of the C library, and of the languages over it.
+// languageTable is the table of the C library, and of the languages over it.
 func languageTable(s *sheet) {
 	s.line("ns an ID", "of the C library", "beside", "ns", "against it (target)")
 	s.line("---", "--:", "---", "--:", "---")

@@ -2,7 +2,7 @@ package main
 
 import "strconv"
 
-// sequenceTables are those of the numbers of sequences.
+// sequenceTables are the tables of the numbers of sequences.
 func sequenceTables(s *sheet) {
 	s.line("ns a number", "1 goroutine", "against an atomic add (target)", "2 goroutines",
 		"against an atomic add (target)", "allocs")

@@ -34,7 +34,7 @@ func (s *sheet) singles(row string, least map[int]float64) {
 	}
 }
 
-// serverTables are those of a server over its wires.
+// serverTables are the tables of a server over its wires.
 func serverTables(s *sheet) {
 	s.line("single IDs, 50 connections", "pipeline", "IDs/s", "INCR/s of redis", "rate (target)", "CPU an ID",
 		"CPU an INCR", "CPU (target)", "client's core")

@@ -35,7 +35,7 @@ func Reasons(text string) (map[string]string, error) {
 	return out, nil
 }
 
-// Stale returns the keys of a list that are not those of a mutant any more.
+// Stale returns the keys of a list that no mutant has any more.
 func Stale[V any](list map[string]V, found []Mutant) (stale []string) {
 	there := map[string]bool{}
 	for _, m := range found {

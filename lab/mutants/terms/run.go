@@ -185,7 +185,7 @@ func (b *Built) Passes(units []*Unit) error {
 }
 
 // Try runs the tests that reach a mutant, the quickest first, until one fails. Tests of a group
-// over a store in memory repeat those of the store, so they are for terms of groups only. endless
+// over a store in memory repeat the store's, so they are for terms of groups only. endless
 // says that a test that does not end is expected.
 func (b *Built) Try(m Mutant, units []*Unit, endless bool) (Verdict, error) {
 	var batch []*Unit
@@ -212,7 +212,7 @@ func (b *Built) Try(m Mutant, units []*Unit, endless bool) (Verdict, error) {
 	return Verdict{}, nil
 }
 
-// try runs some tests with a mutant, those of a package together.
+// try runs some tests with a mutant, a package's together.
 func (b *Built) try(m Mutant, batch []*Unit, sum time.Duration, endless bool) (Verdict, error) {
 	for _, pkg := range b.packages {
 		var own []*Unit

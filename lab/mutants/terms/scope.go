@@ -6,8 +6,8 @@ type Scope struct {
 	Funcs []string // with their receivers, as "Type.name"; empty for all
 }
 
-// Path is what decides which ticks are granted, and who has them. A file is added when each of its
-// terms is noticed by a test, or has a reason in the list.
+// Path is what decides which ticks are granted, and to which holder. A file is added when each of
+// its terms is noticed by a test, or has a reason in the list.
 var Path = []Scope{
 	{File: "batch.go"},
 	{File: "close.go"},

@@ -117,7 +117,7 @@ func testRace(w *world) {
 	}
 }
 
-// testTwoHolders has somebody else renew with the same token: the next renewal is lost,
+// testTwoHolders has another process renew with the same token: the next renewal is lost,
 // and the generator is sealed before anything else.
 func testTwoHolders(w *world) {
 	u := w.on(4)
@@ -145,14 +145,14 @@ func testTwoHolders(w *world) {
 	}
 }
 
-// testClone has a clone give the node back: whoever did not seal everything must not
+// testClone has a clone give the node back: a holder that did not seal everything must not
 // lower the floor afterwards.
 func testClone(w *world) {
 	u := w.on(4)
 	u.produce(50)
 	r := w.other(4, 0)
 	if err := u.release(); err != nil {
-		w.Errorf("giving back what somebody else has: %v", err)
+		w.Errorf("giving back what another process has: %v", err)
 	}
 	if got := w.record(4); got != r {
 		w.Errorf("a holder that lost its node changed the record to %+v", got)

@@ -24,7 +24,7 @@ type faulty struct {
 	mu     sync.Mutex
 	calls  int
 	before func(op string, call int) error // an error: nothing is done; nil function: all is well
-	after  func(op string, call int) error // an error: it is done, but nobody learns of it
+	after  func(op string, call int) error // an error: it is done, but the caller is not told
 	late   [][]store.Write
 	gone   map[store.Key]string // records that vanished, with the nonce they had
 	id     func() (string, error)
@@ -211,5 +211,5 @@ func (f *faulty) Identity(ctx context.Context, namespace string) (string, error)
 	return f.Store.Identity(ctx, namespace)
 }
 
-// Now has no answer: the store's own clock is not that of the test.
+// Now has no answer: the store's own clock is not the test's.
 func (f *faulty) Now(context.Context) (time.Time, error) { return time.Time{}, nil }

@@ -8,7 +8,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// claim is a rectangle somebody could make IDs in.
+// claim is a rectangle in which a program could make IDs.
 type claim struct {
 	who         *user
 	node, nodes int64

@@ -91,7 +91,7 @@ func testSetBack(w *world) {
 	}
 }
 
-// testSetBackRestart rolls the store back while nobody looks. Its identity tells.
+// testSetBackRestart rolls the store back while no program looks. Its identity tells.
 func testSetBackRestart(w *world) {
 	u := w.on(4)
 	backup := w.backup()

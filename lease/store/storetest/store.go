@@ -158,7 +158,7 @@ func testSuspect(w *world) {
 		after := identities()
 		for j := range names {
 			if after[j] == before[j] {
-				w.Errorf("Suspect of the identity of %q: that of %q is still %q", n, names[j], after[j])
+				w.Errorf("Suspect of the identity of %q: the identity of %q is still %q", n, names[j], after[j])
 			}
 		}
 		w.must(w.st.Store.Suspect(w.ctx, before[i]))

@@ -65,7 +65,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 }
 
 // RunCounts runs the suite of what sequences and IDs for the past need besides: additions, and
-// keys that leases never have. open is that of [Run].
+// keys that leases never have. open is as in [Run].
 func RunCounts(t *testing.T, open func(t *testing.T) store.Store) {
 	for _, c := range []struct {
 		name string

@@ -481,7 +481,7 @@ func (UnimplementedNamespaceServiceHandler) Delete(context.Context, *connect.Req
 type LeaseServiceClient interface {
 	// Acquire leases nodes.
 	Acquire(context.Context, *connect.Request[snowfencev1.AcquireRequest]) (*connect.Response[snowfencev1.Lease], error)
-	// Renew moves until ahead. Each call has a new random attempt, and after a lost answer those of before as earlier. NOT_FOUND and ABORTED mean that the lease is
+	// Renew moves until ahead. Each call has a new random attempt, and after a lost answer the former attempts as earlier. NOT_FOUND and ABORTED mean that the lease is
 	// lost: stop at once.
 	Renew(context.Context, *connect.Request[snowfencev1.RenewRequest]) (*connect.Response[snowfencev1.Lease], error)
 	// RenewAll renews the leases of one client, with an answer each, in their order.
@@ -617,7 +617,7 @@ func (c *leaseServiceClient) Watch(ctx context.Context, req *connect.Request[sno
 type LeaseServiceHandler interface {
 	// Acquire leases nodes.
 	Acquire(context.Context, *connect.Request[snowfencev1.AcquireRequest]) (*connect.Response[snowfencev1.Lease], error)
-	// Renew moves until ahead. Each call has a new random attempt, and after a lost answer those of before as earlier. NOT_FOUND and ABORTED mean that the lease is
+	// Renew moves until ahead. Each call has a new random attempt, and after a lost answer the former attempts as earlier. NOT_FOUND and ABORTED mean that the lease is
 	// lost: stop at once.
 	Renew(context.Context, *connect.Request[snowfencev1.RenewRequest]) (*connect.Response[snowfencev1.Lease], error)
 	// RenewAll renews the leases of one client, with an answer each, in their order.

@@ -18,7 +18,7 @@ var (
 	rounds  = flag.Int("rounds", 3, "how many rounds BenchmarkLanguages has")
 )
 
-// wide has so many IDs in a tick that nobody waits for the next one.
+// wide has so many IDs in a tick that no call waits for the next one.
 const wide = "time=38,node=2,seq=23,epoch=2025-01-01T00:00:00Z,tick=1ms"
 
 // secondLibrary builds another Go library.
@@ -33,7 +33,7 @@ func secondLibrary(t testing.TB) string {
 	return path
 }
 
-// Two Go libraries live in one process. (The figures are those of a busy machine, and say nothing.)
+// Two Go libraries live in one process. (The figures are of a busy machine, and say nothing.)
 func TestTwoGoLibraries(t *testing.T) {
 	t.Parallel()
 	dir := build(t)

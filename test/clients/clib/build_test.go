@@ -82,7 +82,7 @@ func whole(t *testing.T) string {
 func gcc(path string, args ...string) error {
 	args = append([]string{
 		"-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-o", path,
-	}, append(args, "-I../../cmd/libsnowfence/c")...)
+	}, append(args, "-I../../../cmd/libsnowfence/c")...)
 	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("gcc %v: %w\n%s", args, err, out)
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -313,5 +314,44 @@ func TestSequence(t *testing.T) {
 	const want = "1\n2\n3\n4\n5\nstatus 12\n"
 	if got := string(run(t, check(t), "sequence", url, "bills", "9")); got != want {
 		t.Errorf("%q", got)
+	}
+}
+
+// A number comes as the text of its pattern, in C and in the clients that have sequences. A buffer
+// that is too small takes none.
+func TestSerial(t *testing.T) {
+	t.Parallel()
+	url, st := newStore(t)
+	ctx := context.Background()
+	for name, pattern := range map[string]string{"plain": "", "dated": "RE-{year}-{n:6}"} {
+		if err := sequence.Create(ctx, st, name, sequence.Definition{Pattern: pattern}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := func(got []byte, form string) {
+		t.Helper()
+		if !regexp.MustCompile("^" + form + "$").Match(got) {
+			t.Errorf("%q, not %s", got, form)
+		}
+	}
+	want(run(t, check(t), "serial", url, "plain", "2"), "1\n2\nstatus 0\n")
+	want(run(t, check(t), "serial", url, "dated", "2"), `RE-\d{4}-000001
+RE-\d{4}-000002
+status 4
+`)
+	const py = `import sys, snowfence; s = snowfence.open_sequence("dated", sys.argv[1]); print(s.serial())`
+	const js = `const s = require('./index.js').openSequence('dated', process.argv[1]); console.log(s.serial()); s.close()`
+	for client, line := range map[string][]string{
+		"python": {"python3", "-c", py, url}, "node": {"node", "-e", js, url},
+	} {
+		servers.Need(t, client, line[0])
+		if client == "node" {
+			node("")(t)
+		}
+		out, err := in(t, client, line...).Output()
+		if err != nil {
+			t.Errorf("%s: %v", client, err)
+		}
+		want(out, `RE-\d{4}-\d{6}\n`)
 	}
 }

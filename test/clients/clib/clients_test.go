@@ -30,7 +30,7 @@ type client struct {
 	test    func(t *testing.T) []string // checks the client: STORE VECTORS; C has tests of its own
 }
 
-// environment is that of a client, which finds the library.
+// environment is a client's, which finds the library.
 func environment(t testing.TB) []string {
 	dir := build(t)
 	return append(os.Environ(), "SNOWFENCE_LIBRARY="+filepath.Join(dir, "libsnowfence.so.1"), "LD_LIBRARY_PATH="+dir,
@@ -130,7 +130,7 @@ func rust(example string) func(*testing.T) []string {
 	}
 }
 
-// clients returns the languages of make test, and in full length those of make prove too.
+// clients returns the languages of make test, and in full length also of make prove.
 func clients() []client {
 	c := []string{"gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", "OUT"}
 	cpp := []string{"g++", "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-o", "OUT"}

@@ -85,7 +85,7 @@ func run(ctx context.Context, in net.Listener, st store.Store, pod string) error
 	}
 	last, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
-	// First the requests, then the generator, then the lease: whoever still makes IDs
+	// First the requests, then the generator, then the lease: a request that still makes IDs
 	// keeps the node.
 	return errors.Join(err, srv.Shutdown(last), ids.Shutdown(last), l.Shutdown(last))
 }

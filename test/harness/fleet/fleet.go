@@ -18,7 +18,7 @@ import (
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
-// TTL is that of the fleet's leases: short, so that much happens, and long enough for a
+// TTL is the ttl of the fleet's leases: short, so that much happens, and long enough for a
 // busy machine.
 const TTL = time.Second
 

@@ -8,7 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Statements are those that the error of a user who may not make the tables tells somebody to run.
+// Statements are what the error of a user who may not make the tables tells an administrator to
+// run.
 func Statements(t *testing.T, st store.Store) string {
 	t.Helper()
 	_, err := lease.Namespaces(st).List(t.Context())

@@ -2,6 +2,6 @@
 // data in temporary folders, stopped by themselves.
 //
 // A server that is not installed makes a test skip itself, which the strict runner of
-// make test counts as a failure. Whoever wants to do without one says so:
+// make test counts as a failure. To do without one, set
 // SNOWFENCE_LEAVE_OUT=mysql,etcd.
 package servers

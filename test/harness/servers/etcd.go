@@ -95,7 +95,7 @@ func (e *Etcd) AwaitHealthy(t testing.TB) {
 	e.Ready(t, e.Healthy)
 }
 
-// EtcdConfig is that of a client which soon notices members that come and go.
+// EtcdConfig is the configuration of a client which soon notices members that come and go.
 func EtcdConfig(endpoints ...string) clientv3.Config {
 	return clientv3.Config{
 		// otherwise each attempt of a request is logged

@@ -13,7 +13,7 @@ import (
 )
 
 // MariaDB is a MariaDB server with data in a folder of its own. It has the user root, who
-// needs no password. Restart, Kill and Stop are those of its process; after a restart
+// needs no password. Restart, Kill and Stop are its process's; after a restart
 // wait with Up.
 type MariaDB struct {
 	*Process
@@ -106,12 +106,12 @@ func (m *MariaDB) SQL(t testing.TB, database, statements string) string {
 	return out
 }
 
-// DSN is that of a database, for github.com/go-sql-driver/mysql.
+// DSN is the DSN of a database, for github.com/go-sql-driver/mysql.
 func (m *MariaDB) DSN(database string) string {
 	return fmt.Sprintf("root@tcp(127.0.0.1:%d)/%s", m.Port, database)
 }
 
-// URL is that of a database.
+// URL is the URL of a database.
 func (m *MariaDB) URL(database string) string {
 	return fmt.Sprintf("mysql://root@127.0.0.1:%d/%s", m.Port, database)
 }

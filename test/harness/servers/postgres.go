@@ -15,7 +15,7 @@ import (
 )
 
 // Postgres is a PostgreSQL server with data in a folder of its own. It has the user
-// postgres, who needs no password. Restart, Kill and Stop are those of its process; after
+// postgres, who needs no password. Restart, Kill and Stop are its process's; after
 // a restart wait with Up.
 type Postgres struct {
 	*Process
@@ -47,7 +47,7 @@ func newPostgres(t testing.TB) *Postgres {
 	} else {
 		path = Need(t, "postgres", "postgres")[0]
 	}
-	// Not t.TempDir, which nobody but the user of the test can enter; as root the server
+	// Not t.TempDir, which only the user of the test can enter; as root the server
 	// runs as another one.
 	dir, err := os.MkdirTemp("", "snowfence-postgres-")
 	if err != nil {
@@ -142,7 +142,7 @@ func (p *Postgres) SQL(t testing.TB, database, statements string) string {
 		"-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", "-d", database, "-c", statements))
 }
 
-// URL is that of a database.
+// URL is the URL of a database.
 func (p *Postgres) URL(database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", p.Port, database)
 }

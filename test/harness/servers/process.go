@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// LeaveOut is the environment variable that names the servers, by comma, that whoever
-// runs the tests does without.
+// LeaveOut is the environment variable that names the servers, by comma, that a run
+// of the tests does without.
 const LeaveOut = "SNOWFENCE_LEAVE_OUT"
 
 // Need returns the paths of programs, which belong to a server of the given name. Without

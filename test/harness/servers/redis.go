@@ -68,7 +68,7 @@ func (r *Redis) URL() string {
 	return "redis://" + r.Address()
 }
 
-// Certs are those of a server that speaks TLS, and nil for others.
+// Certs are the certificates of a server that speaks TLS, and nil for others.
 func (r *Redis) Certs() *Certs { return r.tls }
 
 // Again starts the server again after Kill or Stop, with the data that it left, and waits
@@ -196,7 +196,7 @@ type Sentinel struct {
 const SentinelMaster = "ids"
 
 // StartSentinel starts a master, replicas and three sentinels, which take a server for
-// down after two seconds. All know each other when this returns. options are those of
+// down after two seconds. All know each other when this returns. options are for
 // the servers.
 func StartSentinel(t testing.TB, replicas int, options ...string) *Sentinel {
 	t.Helper()
@@ -231,7 +231,7 @@ func StartSentinel(t testing.TB, replicas int, options ...string) *Sentinel {
 	return s
 }
 
-// Addresses are those of the sentinels.
+// Addresses are the sentinels' addresses.
 func (s *Sentinel) Addresses() []string {
 	var out []string
 	for _, p := range s.ports {
@@ -313,7 +313,7 @@ func StartRedisCluster(t testing.TB, options ...string) *RedisCluster {
 	return c
 }
 
-// Addresses are those of all servers.
+// Addresses are the addresses of all servers.
 func (c *RedisCluster) Addresses() []string {
 	var out []string
 	for _, r := range c.Servers {

@@ -25,7 +25,7 @@ func setBwmarrin(t *testing.T, epoch int64, node, step uint8) {
 	})
 }
 
-// Every field, time and text of an ID is the same in both libraries, whoever made it.
+// Every field, time and text of an ID is the same in both libraries, made by either.
 func TestBwmarrinIsEqualBothWays(t *testing.T) {
 	n := 100_000
 	if testing.Short() {

@@ -34,7 +34,7 @@ var (
 
 type driftProgram func(api driftAPI, o idgen.IdGeneratorOptions, add func(ids ...int64))
 
-// driftIssues are programs that people reported as making duplicates, in our words. Those of
+// driftIssues are programs that people reported as making duplicates, in our words. Programs of
 // several processes, of restarts and of clocks that step back are in the tests of the package
 // itself, because they need a state file or a clock that a test moves.
 var driftIssues = []struct {

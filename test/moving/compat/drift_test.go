@@ -131,7 +131,7 @@ func TestDriftOfTheCSharpPort(t *testing.T) {
 			seq := id & (1<<o.SeqBitLength - 1)
 			time, center := id>>shift, int64(o.DataCenterId)<<below
 			if again := time<<shift + center + int64(o.WorkerId)<<o.SeqBitLength + seq; again != id || id <= last {
-				t.Fatalf("setting %d: %d after %d; its parts are those of %d", i, id, last, again)
+				t.Fatalf("setting %d: %d after %d; its parts equal those in %d", i, id, last, again)
 			}
 			if seq < 5 || g.ExtractTime(id).UnixMilli() != o.BaseTime+time*tick {
 				t.Fatalf("setting %d: ID %d has the number %d and the time %v", i, id, seq, g.ExtractTime(id))
@@ -146,7 +146,7 @@ func TestDriftOfTheCSharpPort(t *testing.T) {
 	}
 }
 
-// TestDriftReadsAnyNumber compares the time of numbers that nobody made.
+// TestDriftReadsAnyNumber compares the time of numbers that no generator made.
 func TestDriftReadsAnyNumber(t *testing.T) {
 	for _, o := range driftSettings() {
 		ours, theirs := idgen.NewDefaultIdGenerator(&o), yitter.NewDefaultIdGenerator(driftOriginal(o))

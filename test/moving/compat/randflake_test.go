@@ -61,7 +61,7 @@ func bothRandflakes(t *testing.T, node, start, end int64, secret string, now fun
 	return x, y
 }
 
-// Every field and text of an ID is the same in both libraries, whoever made it.
+// Every field and text of an ID is the same in both libraries, made by either.
 func TestRandflakeIsEqualBothWays(t *testing.T) {
 	n := 100_000
 	if testing.Short() {
@@ -375,7 +375,7 @@ func upTo(g randflakes, n int) (ids []int64) {
 	return ids
 }
 
-// A reader of docs/move/randflake.md changes one import path. The IDs are those of before, and
+// A reader of docs/move/randflake.md changes one import path. The IDs are as before, and
 // programs that were not changed read them.
 func TestMoveFromRandflake(t *testing.T) {
 	printed := follow(t, "randflake.md", `package main

@@ -83,7 +83,7 @@ func importsThatAreRefused(t *testing.T, m *servers.MariaDB) {
 	}
 }
 
-// Somebody makes the counter again after it was moved: nothing is taken from it.
+// A program makes the counter again after it was moved: nothing is taken from it.
 func counterThatIsMadeAgain(t *testing.T, m *servers.MariaDB) {
 	for name, again := range map[string]string{
 		"leaf":   "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('orders', 1, 20)",
@@ -105,7 +105,7 @@ func counterThatIsMadeAgain(t *testing.T, m *servers.MariaDB) {
 			}
 			begin := func() (sequence.Info, error) { return s.begin(10) }
 			for _, do := range []func() (sequence.Info, error){s.finish, begin} {
-				if _, err := do(); err == nil || !strings.Contains(err.Error(), "somebody made it again") {
+				if _, err := do(); err == nil || !strings.Contains(err.Error(), "and was made again") {
 					t.Error(err)
 				}
 			}
@@ -152,7 +152,7 @@ func smallBlocksOfTinyID(t *testing.T, m *servers.MariaDB) {
 	}
 }
 
-// The ends of blocks are those of the originals, which the next segment of an old program touches.
+// The ends of blocks are the originals', which the next segment of an old program touches.
 func blockEnds(t *testing.T, m *servers.MariaDB) {
 	for name, want := range map[string]struct{ first, last, step, next int64 }{
 		"leaf":          {21, 320, 1, 321},

@@ -272,7 +272,7 @@ func TestAPausedOriginalThatWakes(t *testing.T) {
 	lost(t, again)
 }
 
-// TestASetThatComesTooLate: a number that was free when we looked is set by somebody else first.
+// TestASetThatComesTooLate: a number that was free when we looked is set by another program first.
 func TestASetThatComesTooLate(t *testing.T) {
 	t.Parallel()
 	s := servers.StartRedis(t)
@@ -287,7 +287,7 @@ func TestASetThatComesTooLate(t *testing.T) {
 	s.Do(t, "SET", key(7), "Y", "EX", "1000")
 	g.release()
 	if err := <-got; err == nil {
-		t.Error("we got the number of somebody else")
+		t.Error("we got another program's number")
 	}
 	if ms := number(strings.TrimPrefix(s.Do(t, "PTTL", key(7)), ":")); ms < 100_000 {
 		t.Errorf("the key has %d ms left of 1000 s", ms)

@@ -283,7 +283,7 @@ func lost(t testing.TB, w *workerid.Worker) {
 	select {
 	case <-w.Done():
 	case <-time.After(fleet.Patience()):
-		t.Fatalf("nobody noticed that number %d is lost", w.Number())
+		t.Fatalf("no program noticed that number %d is lost", w.Number())
 	}
 	if err := w.Err(); !errors.Is(err, workerid.ErrLost) {
 		t.Fatal(err)

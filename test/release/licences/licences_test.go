@@ -65,7 +65,7 @@ func TestFindLooksBesideThePackages(t *testing.T) {
 		t.Errorf("the licences are %q", got)
 	}
 	if _, err := Find(dir, []string{"c"}); err == nil {
-		t.Error("a licence that nobody knows is not refused")
+		t.Error("an unknown licence is not refused")
 	}
 	if _, err := Find(filepath.Join(dir, "a", "b"), nil); err == nil {
 		t.Error("a module without a licence is not refused")

@@ -69,7 +69,7 @@ func writeTexts(b *strings.Builder, modules []Module) {
 	}
 }
 
-// heading is that of a package in the list that Vite writes.
+// heading is the heading of a package in the list that Vite writes.
 var heading = regexp.MustCompile(`(?m)^## (\S+) - (\S+) \(.*\)\n`)
 
 // Bundled returns the works in the page of the dashboard.

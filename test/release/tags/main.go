@@ -1,4 +1,4 @@
-// Tags prints the tags of the release that go.work names, one a line, each after those of the
+// Tags prints the tags of the release that go.work names, one a line, each after the tags of the
 // modules that it needs. The first is the version.
 package main
 

@@ -286,7 +286,7 @@ func grow(t *testing.T, c *idle) {
 	})
 }
 
-// stillServed asks for an ID on each connection. Those of HTTP end after two minutes of
+// stillServed asks for an ID on each connection. Connections of HTTP end after two minutes of
 // silence, which is a matter of time and not of the crowd.
 func (c *idle) stillServed(t *testing.T) {
 	t.Helper()

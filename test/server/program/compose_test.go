@@ -37,7 +37,7 @@ type composed struct {
 }
 
 // TestComposeFile starts what the compose file says as processes of this machine, in its order: it
-// makes the files by the commands at its top, makes the namespace, starts both servers, and asks
+// makes the files by the commands at its top, starts both servers, and asks
 // their health checks. The store is PostgreSQL, and in short form a file of SQLite.
 func TestComposeFile(t *testing.T) {
 	const folder = "../../../deploy/compose"
@@ -83,11 +83,6 @@ func TestComposeFile(t *testing.T) {
 			c.Services["ids-1"].Environment["SNOWFENCE_STORE"])
 	}
 	env := []string{"SNOWFENCE_STORE=" + store, "HOME=" + dir}
-	first := exec.CommandContext(ctx, path, c.Services["namespaces"].Command...)
-	first.Env = append(os.Environ(), env...)
-	if out, err := first.CombinedOutput(); err != nil {
-		t.Fatalf("namespaces: %v\n%s", err, out)
-	}
 
 	roots := x509.NewCertPool()
 	if pem, err := os.ReadFile(dir + "/tls.crt"); err != nil || !roots.AppendCertsFromPEM(pem) {
@@ -122,7 +117,7 @@ func TestComposeFile(t *testing.T) {
 		if len(s.Configs) != 1 || len(s.Ports) != 2 || s.Hostname != name {
 			t.Fatalf("%s has %v, %v, %s", name, s.Configs, s.Ports, s.Hostname)
 		}
-		for i, p := range s.Ports { // those of the machine differ, those of the containers are in the settings
+		for i, p := range s.Ports { // ports of the machine differ, ports of the containers are in the settings
 			if !strings.HasPrefix(p, "127.0.0.1:") || !strings.HasSuffix(p, []string{":8443", ":6380"}[i]) {
 				t.Errorf("%s: %s", name, p)
 			}
@@ -151,7 +146,7 @@ func TestComposeFile(t *testing.T) {
 			if err != nil {
 				return fmt.Errorf("%q: %w: %s", check, err, out)
 			}
-			_, err = ask(web, "/v1/orders/next")
+			_, err = ask(web, "/v1/default/next")
 			return err
 		})
 		addresses, processes = append(addresses, web), append(processes, p)
@@ -160,21 +155,19 @@ func TestComposeFile(t *testing.T) {
 	seen := map[string]bool{}
 	take := func(address string) {
 		t.Helper()
-		for _, namespace := range []string{"default", "orders"} {
-			text, err := ask(address, "/v1/"+namespace+"/next?n=10")
-			var v struct{ IDs []string }
-			if err == nil {
-				err = json.Unmarshal([]byte(text), &v)
+		text, err := ask(address, "/v1/default/next?n=10")
+		var v struct{ IDs []string }
+		if err == nil {
+			err = json.Unmarshal([]byte(text), &v)
+		}
+		if err != nil || len(v.IDs) != 10 {
+			t.Fatalf("%s: %v", text, err)
+		}
+		for _, id := range v.IDs {
+			if seen[id] {
+				t.Errorf("%s twice", id)
 			}
-			if err != nil || len(v.IDs) != 10 {
-				t.Fatalf("%s: %v", text, err)
-			}
-			for _, id := range v.IDs {
-				if seen[namespace+id] {
-					t.Errorf("%s twice", id)
-				}
-				seen[namespace+id] = true
-			}
+			seen[id] = true
 		}
 	}
 	for _, address := range addresses {

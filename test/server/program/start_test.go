@@ -98,7 +98,7 @@ func TestStartServer(t *testing.T) {
 // spaced is a text with single spaces, because the server aligns its lines.
 func spaced(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// same reports whether an answer is that of a page, but for IDs, for spaces, and for what
+// same reports whether an answer is a page's, but for IDs, for spaces, and for what
 // the page leaves out by "…".
 func same(got, page string) bool {
 	bare := func(s string) string { return strings.Join(strings.Fields(made.ReplaceAllString(s, "ID")), "") }

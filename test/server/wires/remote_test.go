@@ -44,7 +44,7 @@ func (m *maker) run(ctx context.Context) error {
 }
 
 // The Go client as it is used between machines: TLS with an authority of one's own, a
-// token, and three addresses, of which nobody is at the first, and the server at the
+// token, and three addresses, of which the first is unused, and the server at the
 // second is killed while IDs are made and leases renewed. Every ID is made once, and
 // neither the generator nor the source fails.
 func TestRemote(t *testing.T) {
@@ -61,8 +61,8 @@ func TestRemote(t *testing.T) {
 		return serveWith(t, store, "https", overTLS, "--tls-cert", certs.Cert, "--tls-key", certs.Key)
 	}
 	dying, staying := start(), start()
-	nobody := servers.Address(servers.Ports(t, 1)[0])
-	addresses := []string{"https://" + nobody, "https://" + dying.http, "https://" + staying.http}
+	unused := servers.Address(servers.Ports(t, 1)[0])
+	addresses := []string{"https://" + unused, "https://" + dying.http, "https://" + staying.http}
 	o := remote.Options{Token: secret, TLS: secure, Timeout: time.Minute} // a busy machine answers late
 	dial := func(change func(o *remote.Options)) *remote.Client {
 		with := o

@@ -108,7 +108,7 @@ func BenchmarkKeys(b *testing.B) {
 	if *figures == "" {
 		b.Skip("needs -figures, and -rows to measure them")
 	}
-	if *rows < 1 { // draw those of the last time
+	if *rows < 1 { // draw the last time's
 		if err := again(*figures, *page); err != nil {
 			b.Fatal(err)
 		}

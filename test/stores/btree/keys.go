@@ -19,7 +19,7 @@ const writers = 16
 // days is the time that the rows of a table have: row i of n was made at i/n of it.
 const days = 20
 
-// A kind of key. Times are those of the rows, not of the measurement.
+// A kind of key. Times are the rows', not the measurement's.
 type kind struct {
 	name     string
 	postgres string // type of the column
@@ -29,7 +29,7 @@ type kind struct {
 	// key returns the key of a row as SQL has it; "" when the database makes it.
 	key func(made time.Time, writer int, n uint64) string
 
-	// low returns a key below those of a time and above the earlier ones; nil where keys have no
+	// low returns a key below the keys of a time and above the earlier ones; nil where keys have no
 	// order of time.
 	low func(at time.Time) string
 }

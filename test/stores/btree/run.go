@@ -168,7 +168,7 @@ func (d *database) insert(ctx context.Context, k kind, rows int) ([]string, erro
 	return keys, nil
 }
 
-// read restarts the server, and reads rows one by one, and those of a day.
+// read restarts the server, and reads rows one by one, and the rows of a day.
 func (d *database) read(ctx context.Context, k kind, r *result, keys []string) error {
 	d.restart()
 	pages, err := d.number(ctx, d.reads)

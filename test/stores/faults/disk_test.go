@@ -57,8 +57,8 @@ func newDisk(t testing.TB, size string, start func(d *disk)) *disk {
 	return d
 }
 
-// temporary is held while the process's folder for temporary files is that of a test, and
-// by those who make one there.
+// temporary is held while the process's folder for temporary files is a test's, and
+// by tests that make one there.
 var temporary sync.Mutex
 
 // tempDir is t.TempDir on the machine's own disk.

@@ -32,7 +32,7 @@ var faults = []fault{
 	{name: "a holder is stopped (SIGSTOP) for longer than its lease", fits: always, begin: stopHolder},
 	{
 		name: "a holder is stopped, its node is taken over, it goes on", fits: always, begin: takeOver,
-		words: regexp.MustCompile(`lease lost.*changed by somebody else`),
+		words: regexp.MustCompile(`lease lost.*another process changed`),
 	},
 	{
 		name: "another program locks the file", fits: func(tg *target) bool { return tg.lock != nil }, stops: true,

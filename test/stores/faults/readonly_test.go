@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestReadOnlyFile starts programs on a file that nobody can write, because its file
+// TestReadOnlyFile starts programs on a file that cannot be written, because its file
 // system is mounted read-only: they end at once and say why.
 func TestReadOnlyFile(t *testing.T) {
 	t.Parallel()

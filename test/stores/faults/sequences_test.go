@@ -75,7 +75,7 @@ const (
 	serverKilled  = "the server that takers ask is killed (SIGKILL) and started again"
 )
 
-// takerFaults are those of the programs.
+// takerFaults are the faults of the programs.
 var takerFaults = []fault{
 	{name: takersKilled, fits: always},
 	{name: serverKilled, fits: always, holds: 3 * time.Second},

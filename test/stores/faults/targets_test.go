@@ -45,7 +45,7 @@ func (tg *target) reach(t testing.TB, url string) {
 	tg.store = st
 }
 
-// serve fills in what is the same for all servers: url is that of the server at port, up
+// serve fills in what is the same for all servers: url is the URL of the server at port, up
 // waits until it answers.
 func (tg *target) serve(t testing.TB, p *servers.Process, port int, url string, up func(t testing.TB)) *target {
 	t.Helper()
@@ -185,10 +185,10 @@ func redisTarget(t testing.TB) *target {
 	var r *servers.Redis
 	tg := &target{kind: "Redis"}
 	tg.disk = newDisk(t, "32m", func(*disk) { r = servers.StartRedis(t) })
-	nobody := servers.Ports(t, 1)[0]
+	unused := servers.Ports(t, 1)[0]
 	tg.readOnly = func(t testing.TB, on bool) {
 		if on {
-			r.Do(t, "REPLICAOF", "127.0.0.1", strconv.Itoa(nobody)) // a master that is unreachable: the data stays
+			r.Do(t, "REPLICAOF", "127.0.0.1", strconv.Itoa(unused)) // a master that is unreachable: the data stays
 			return
 		}
 		r.Do(t, "REPLICAOF", "NO", "ONE")

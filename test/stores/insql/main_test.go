@@ -19,7 +19,7 @@ import (
 
 var long = flag.Bool("long", false, "a million IDs in each database, and all mutants of the texts")
 
-// node is that of the databases in these tests.
+// node is the node of the databases in these tests.
 const node = 5
 
 func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }

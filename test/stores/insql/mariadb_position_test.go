@@ -29,7 +29,7 @@ func unique(b mariadbBase) error {
 
 // stalled stops two calls of the same tick between their look at the position and the move to
 // now, and lets them go on one after the other, with other calls in between. The first one's
-// transaction stays open: nobody waits for it.
+// transaction stays open: no call waits for it.
 func stalled(b mariadbBase) error {
 	const before = "    INSERT INTO snowfence_position VALUES (moved, CONNECTION_ID());"
 	const stall = "    DO IF(@stall IS NULL, 0, GET_LOCK(@stall, 60) + RELEASE_LOCK(@stall));\n"

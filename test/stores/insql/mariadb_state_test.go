@@ -102,7 +102,7 @@ type quiet struct{ testing.TB }
 
 func (*quiet) Helper() {}
 
-// again checks that the text of the same node runs again, and that of another is refused.
+// again checks that the text of the same node runs again, and the text of another is refused.
 func again(b mariadbBase) error {
 	before, err := b.next(100)
 	if err != nil {

@@ -109,7 +109,7 @@ func decoded(ctx context.Context, c *sql.Conn, s *snowfence.Scheme, id snowfence
 	return nil
 }
 
-// ranged compares the ends of a range with those of the library.
+// ranged compares the ends of a range with the library's.
 func ranged(ctx context.Context, c *sql.Conn, s *snowfence.Scheme, at time.Time) error {
 	var from, until snowfence.ID
 	text := at.UTC().Format("2006-01-02 15:04:05.000000")

@@ -35,7 +35,7 @@ func pgClockBack(b pgBase) error {
 	}
 	first := s.Layout().TickOf(time.Date(2027, 6, 2, 0, 0, 0, 0, time.UTC))
 	if p, err := s.Decode(l.ids[0]); err != nil || p.Tick != first {
-		return fmt.Errorf("the first ID has tick %d, want that of the clock, %d: %w", p.Tick, first, err)
+		return fmt.Errorf("the first ID has tick %d, want the clock's, %d: %w", p.Tick, first, err)
 	}
 	return nil
 }

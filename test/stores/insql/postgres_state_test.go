@@ -107,7 +107,7 @@ func pgRights(b pgBase) error {
 	if err != nil {
 		return err
 	}
-	// What has our names, or those of functions that ours use, comes first on the path.
+	// What has our names, or names of functions that ours use, comes first on the path.
 	hijack := "LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked as %', current_user; END $$"
 	if err := b.do("SET ROLE "+role, "SET search_path = "+role,
 		"CREATE FUNCTION setval(regclass, bigint) RETURNS bigint "+hijack,

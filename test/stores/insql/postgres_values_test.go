@@ -27,7 +27,7 @@ func pgParts(b pgBase) error {
 			return fmt.Errorf("%+v, now is %d: %w", p, now, err)
 		}
 	}
-	// The tick of a new ID is that of the clock, not the one beside it.
+	// The tick of a new ID is the clock's, not the one beside it.
 	at := time.Date(2027, 6, 1, 0, 0, 0, 0, time.UTC)
 	if err := b.do("SET TimeZone = 'UTC'", "UPDATE test_clock SET at = '2027-06-01'"); err != nil {
 		return err

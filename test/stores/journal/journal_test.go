@@ -85,7 +85,7 @@ func TestRefused(t *testing.T) {
 		t.Errorf("a write that failed: %v", err)
 	}
 	if rs, err := s.Get(t.Context(), []store.Key{record(1, "").Key}); err == nil {
-		t.Errorf("read after a write of which nobody knows whether it was done: %+v", rs)
+		t.Errorf("read after a write that may be done or not: %+v", rs)
 	}
 	if err := os.WriteFile(path, []byte("{}\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -183,7 +183,7 @@ func (c *cluster) ask(method, path, body string) error {
 	return err
 }
 
-// config is that of a token in a namespace.
+// config is the configuration of a token in a namespace.
 func (c *cluster) config(token, namespace string) *kubestore.Config {
 	ca, _ := os.ReadFile(c.path("certs/apiserver.crt")) // it is there once the server is up
 	return &kubestore.Config{

@@ -81,7 +81,7 @@ type history struct {
 
 	mu      sync.Mutex
 	ops     []porcupine.Operation
-	written map[string]store.Record // by nonce: what somebody wants to write
+	written map[string]store.Record // by nonce: what a client wants to write
 	count   map[kind]int
 	kills   []int64 // when servers that were killed had ended
 }
@@ -134,8 +134,8 @@ func (h *history) found(client int, began int64, rs []store.Record) {
 
 // operations returns what the checker has to put in order. A swap whose result is unknown
 // was done if its nonce was ever seen, and the checker has to find when. If it was not,
-// then either it was not done, or nobody saw it: what it wrote could be replaced only by
-// somebody who had seen it, and so it stands to this day, or came after the last read of
+// then either it was not done, or no client saw it: what it wrote could be replaced only by
+// a client that had seen it, and so it stands to this day, or came after the last read of
 // the key. In both cases nothing that was seen depends on it. To leave it out is exact,
 // and saves the checker a choice that doubles its work each time.
 func (h *history) operations() []porcupine.Operation {

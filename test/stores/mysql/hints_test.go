@@ -19,7 +19,7 @@ func hold(t *testing.T, db *sql.DB, n int) {
 			c, err = db.Conn(t.Context())
 			return err
 		})
-		t.Cleanup(func() { _ = c.Close() }) // somebody may have ended it
+		t.Cleanup(func() { _ = c.Close() }) // the test may have ended it
 	}
 }
 

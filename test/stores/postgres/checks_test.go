@@ -178,7 +178,7 @@ func TestStandby(t *testing.T) {
 	set("synchronous_standby_names = '*'")
 	reports("a synchronous standby", false)
 	set("synchronous_commit = remote_write")
-	reports("a standby whose disk nobody waits for", true)
+	reports("a standby whose disk is not waited for", true)
 	set("synchronous_commit = on")
 	reports("a standby whose disk the primary waits for", false)
 	if _, err := st.Identity(t.Context(), ""); err != nil {

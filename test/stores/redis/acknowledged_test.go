@@ -52,7 +52,7 @@ func TestUnacknowledged(t *testing.T) {
 	if known(errs[0]) || !strings.Contains(errs[0].Error(), "0 of 1 replicas") {
 		t.Errorf("a swap that no replica has: %v", errs[0])
 	}
-	if !errors.Is(errs[1], store.ErrLost) { // nothing was done and nothing will be, whoever is promoted
+	if !errors.Is(errs[1], store.ErrLost) { // nothing was done and nothing will be, after any promotion
 		t.Errorf("a swap with a wrong nonce: %v", errs[1])
 	}
 	rs, err := st.Get(t.Context(), []store.Key{one.Key})

@@ -65,7 +65,7 @@ func TestBesideAutoIncrement(t *testing.T) {
 			}
 			// Rows that are archived or deleted took their numbers with them.
 			run(db, "DELETE FROM orders")
-			// An old program goes on over it all, on connections that it had before: those of
+			// An old program goes on over it all, on connections that it had before: connections of
 			// MariaDB count in ones, so it ends before the first new program.
 			moved, wrote := make(chan struct{}), make(chan int)
 			go func() {

@@ -95,7 +95,7 @@ func deadlock(t *testing.T, m *met) {
 		if time.Now().After(end) {
 			t.Fatalf("the other transaction does not wait for the row after %v", patience)
 		}
-		// InnoDB shows the same picture until nobody has looked for 100 ms.
+		// InnoDB shows the same picture until no transaction has looked for 100 ms.
 		time.Sleep(200 * time.Millisecond)
 		if err := look.QueryRowContext(t.Context(), waits+strconv.FormatInt(own, 10)).Scan(&n); err != nil {
 			t.Fatal(err)

@@ -157,8 +157,8 @@ func numbers(t testing.TB, db *sql.DB) (all []int64) {
 }
 
 // Sixteen connections write invoices, and some transactions are rolled back or lose their
-// connection: the numbers have no gap, come once, and rise in the order of the commits. Whoever
-// looks meanwhile never sees a gap either.
+// connection: the numbers have no gap, come once, and rise in the order of the commits. A reader
+// never sees a gap either.
 func invoicesWithoutGaps(t *testing.T, on func(testing.TB) database) {
 	const connections, rounds = 16, 12
 	d := on(t)

@@ -61,7 +61,7 @@ func TestReplacedFile(t *testing.T) {
 			select {
 			case <-l.Done():
 			case <-time.After(fleet.Patience()):
-				t.Fatal("the lease lives on in a file that nobody else sees")
+				t.Fatal("the lease lives on in a file that no other program sees")
 			}
 			if err := l.Err(); !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), path) {
 				t.Errorf("the lease ended with %v", err)

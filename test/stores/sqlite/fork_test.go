@@ -45,7 +45,7 @@ func TestDeletedSideFiles(t *testing.T) {
 			case a = <-out:
 			case <-time.After(fleet.Patience()):
 				first.kill()
-				t.Fatal("the first process lives on with files that nobody else sees")
+				t.Fatal("the first process lives on with files that no other program sees")
 			}
 			if !strings.Contains(a.stderr, "deleted") && !strings.Contains(a.stderr, "another one") {
 				t.Errorf("the first process ended with %q", a.stderr)
@@ -127,7 +127,7 @@ func TestNames(t *testing.T) {
 	l.Orphan()
 }
 
-// TestComparedBeforeWrites: nothing is written into files that nobody else sees.
+// TestComparedBeforeWrites: nothing is written into files that no other program sees.
 func TestComparedBeforeWrites(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)

@@ -34,7 +34,7 @@ func TestSideFilesComeAndGo(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ids.db")
 			db, st := openFile(t, path)
 			set(db)
-			scheme, err := snowfence.NewScheme(snowfence.Default()) // that of the other processes
+			scheme, err := snowfence.NewScheme(snowfence.Default()) // the other processes' scheme
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +160,7 @@ func TestPin(t *testing.T) {
 	noLog(t, path)
 }
 
-// noLog waits until nobody has the file open: a connection that comes then is the last one, and
+// noLog waits until no program has the file open: a connection that comes then is the last one, and
 // takes the log away. Two that close at the same time leave it, and one of them may be closed by a
 // goroutine of database/sql that Close does not wait for.
 func noLog(t *testing.T, path string) {

@@ -156,7 +156,7 @@ var reloads = map[string]func(t *testing.T, path, copied string){
 	},
 }
 
-// TestReloadIsNoticed puts old rows back while nobody runs: the data has another
+// TestReloadIsNoticed puts old rows back while no program runs: the data has another
 // identity, which stays.
 func TestReloadIsNoticed(t *testing.T) {
 	for name, reload := range reloads {

@@ -39,7 +39,7 @@ func TestReadsBehindTheWitness(t *testing.T) {
 }
 
 // TestSwapsThatMakeUpForWhatIsGone swaps in a file that was rolled back by as many swaps.
-// Afterwards the numbers are those of before, so a look after the swap is too late: none of these
+// Afterwards the numbers are as before, so a look after the swap is too late: none of these
 // was noticed.
 func TestSwapsThatMakeUpForWhatIsGone(t *testing.T) {
 	for _, pinned := range []bool{false, true} {
@@ -105,7 +105,7 @@ func pin(t *testing.T, st *sqlstore.Store) {
 	t.Cleanup(unpin)
 }
 
-// refused checks that swaps write nothing, and do not say that somebody else was faster.
+// refused checks that swaps write nothing, and do not say that another process was faster.
 func refused(t *testing.T, st *sqlstore.Store, writes []store.Write) {
 	t.Helper()
 	for i, err := range st.Swap(t.Context(), writes) {

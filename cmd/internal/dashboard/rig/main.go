@@ -41,7 +41,7 @@ type rig struct {
 	counts  map[string]int // of sequences
 }
 
-// holder is somebody whose lease the rig renews, with a clock that is off.
+// holder is a program whose lease the rig renews, with a clock that is off.
 type holder struct {
 	label string
 	off   time.Duration

@@ -616,6 +616,27 @@ static void sequence(char **arg)
 	printf("status %d\n", status);
 }
 
+/* serial STORE NAME N: prints numbers as text. */
+static void serial(char **arg)
+{
+	snowfence_sequence_t *s;
+	int64_t number;
+	char text[SNOWFENCE_SERIAL_SIZE];
+	size_t length;
+
+	WANT(snowfence_sequence_open(arg[0], arg[1], &s), SNOWFENCE_OK);
+	WANT(snowfence_sequence_serial(s, text, sizeof text - 1, NULL), SNOWFENCE_TOO_SMALL);
+	WANT(snowfence_sequence_serial(s, NULL, sizeof text, NULL), SNOWFENCE_INVALID);
+	for (int i = 0; i < atoi(arg[2]); i++) {
+		WANT(snowfence_sequence_serial(s, text, sizeof text, &length), SNOWFENCE_OK);
+		WANT((int)length, (int)strlen(text));
+		printf("%s\n", text);
+	}
+	printf("status %d\n", snowfence_sequence_next(s, &number));
+	WANT(snowfence_sequence_close(s), SNOWFENCE_OK);
+	WANT(snowfence_sequence_serial(s, text, sizeof text, NULL), SNOWFENCE_CLOSED);
+}
+
 /* unloaded: the Go part is missing. */
 static void unloaded(char **arg)
 {
@@ -661,7 +682,7 @@ int main(int argc, char **argv)
 	} scenes[] = {
 		{"handles", handles}, {"forks", forks},   {"prefork", prefork},   {"threads", threads},
 		{"closes", closes},   {"loss", loss},     {"rings", rings},       {"decode", decode},
-		{"sequence", sequence}, {"unloaded", unloaded}, {"reload", reload}, {"early", early}, {"signals", signals},
+		{"sequence", sequence}, {"serial", serial}, {"unloaded", unloaded}, {"reload", reload}, {"early", early}, {"signals", signals},
 		{"masks", masks}, {"heirs", heirs}, {"copies", copies}, {"stacks", stacks},
 	};
 

@@ -20,7 +20,7 @@ static pthread_t ticker;
 
 #define HANDLE ((uint64_t)SNOWFENCE_MAGIC << 48 | 1 << 16 | 1)
 
-/* A child of the process has no thread of Go: whoever enters here would wait for ever. */
+/* A child of the process has no thread of Go: a call that enters here would wait for ever. */
 static void no_child(void)
 {
 	if (getpid() == own)
@@ -142,6 +142,12 @@ int snowfence_go_sequence_open(const char *store, const char *name, uint64_t *ou
 int snowfence_go_sequence_next(uint64_t handle, int64_t *number, char *err, size_t size)
 {
 	(void)handle, (void)number;
+	return say(err, size, SNOWFENCE_INVALID);
+}
+
+int snowfence_go_sequence_serial(uint64_t handle, char *buf, size_t room, size_t *length, char *err, size_t size)
+{
+	(void)handle, (void)buf, (void)room, (void)length;
 	return say(err, size, SNOWFENCE_INVALID);
 }
 

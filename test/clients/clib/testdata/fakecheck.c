@@ -76,7 +76,7 @@ static void loss_in_refill(void)
 	WANT(second > first + 1, 1);
 	__atomic_store_n(&fake_loss, 0, __ATOMIC_SEQ_CST);
 
-	for (int i = 0; i < 100; i++) { /* another handle than that of the refill, while the beat is the same */
+	for (int i = 0; i < 100; i++) { /* another handle than the refill's, while the beat is the same */
 		do
 			WANT(snowfence_ring_next(&other, ids, &first), SNOWFENCE_OK);
 		while (other.at == other.end);

@@ -31,9 +31,9 @@ fails("never goes back", lambda: r.incr("orders", 0))
 fails("--step -1", lambda: r.decr("orders"))
 fails("--start N", lambda: r.set("orders", 1))
 fails("no scripts", lambda: r.eval("return 1", 0))
-fails("nobody else's", lambda: r.pipeline().watch("orders"))
+fails("no other client's", lambda: r.pipeline().watch("orders"))
 
-# A dated sequence: the period in the key is that of the number, and ends by itself.
+# A dated sequence: the period in the key is the number's, and ends by itself.
 year = datetime.datetime.now(datetime.timezone.utc).year
 key = f"bills:{year}"
 p = r.pipeline()

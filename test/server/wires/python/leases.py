@@ -85,7 +85,7 @@ assert a.renew(earlier=[attempt]) and a.renew()
 a.make(5000)
 assert call("Renew", {"ticket": old, "attempt": secrets.token_urlsafe(16)})[0] == 409  # a copy with the old ticket
 
-c = Holder("c", node=str(a.node))  # an operator gives the node to somebody else
+c = Holder("c", node=str(a.node))  # an operator gives the node to another program
 assert c.node == a.node and c.start >= a.until
 assert not a.renew() and a.make(1) == 0
 a = Holder("a", lost=a.ticket)

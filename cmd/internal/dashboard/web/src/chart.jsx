@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { clock } from './format.js'
-import { pieces } from './lines.js'
+import { band, columns, pieces } from './lines.js'
 
 const decade = (v) => Math.floor(Math.log10(v) + 1e-9)
 const room = { left: 62, right: 28, top: 10, bottom: 28 }
@@ -59,7 +59,7 @@ function useSize(box) {
 }
 
 /**
- * A chart over time. lines: [{group, label, values, token (of a colour), dash, fill, latest}]; those of a group follow each other and share its name in the
+ * A chart over time. lines: [{group, label, values, token (of a colour), dash, fill, latest}]; the lines of a group follow each other and share its name in the
  * legend. format(v) writes a value. With log the axis is logarithmic. The values at the pointer stand in the heading, where nothing moves; without a pointer
  * the latest, which are of the time that present says. Where these are stale it says when they were. Charts that share a pointer (the time it is at, and what
  * sets it) show the same time.
@@ -105,7 +105,10 @@ function Plot({ size: [width, height], times, lines, format, log, chosen, setAt 
   const y = (v) => (log && !(v > 0) ? null : bottom - share(v) * (bottom - room.top))
   const values = !scale ? (log || lines.length === 0 ? [] : [0]) : log ? powers(low, high) : rounds(0, high, Math.floor((bottom - room.top) / 40))
   const marks = times.length ? rounds(from, to, Math.floor(wide / 70), [1, 2, 5, 10, 15, 30, 60, 120, 300, 600]) : []
-  const drawn = lines.map((l) => ({ ...l, d: pieces(times, l.values, x, y), colour: `var(${l.token})` }))
+  const drawn = lines.map((l) => {
+    const c = columns(times, l.values, x)
+    return { ...l, d: pieces(c.times, c.middle, x, y, c.most), band: band(c, x, y), colour: `var(${l.token})` }
+  })
   const move = (e) => {
     const px = e.clientX - e.currentTarget.getBoundingClientRect().left
     setAt(px < room.left || px > right ? null : from + ((px - room.left) / wide) * (to - from))
@@ -122,6 +125,7 @@ function Plot({ size: [width, height], times, lines, format, log, chosen, setAt 
       ))}
       <svg x={room.left} width={wide} height={bottom} viewBox={`${room.left} 0 ${wide} ${bottom}`}>
         {drawn.map((l) => l.fill && <path key={l.label} d={l.d.map(([d, from]) => `${d}V${bottom}H${from.toFixed(1)}Z`).join('')} fill={l.colour} fill-opacity="0.13" />)}
+        {drawn.map((l) => l.band && <path key={(l.group || '') + l.label} d={l.band} fill={l.colour} fill-opacity="0.22" />)}
         {drawn.map((l) => (
           <path key={(l.group || '') + l.label} class="line" d={l.d.map(([d]) => d).join('')} stroke={l.colour} stroke-width={l.dash ? 1.25 : 2} stroke-dasharray={l.dash?.join(' ')} />
         ))}

@@ -82,7 +82,7 @@ export function Events({ live }) {
           </select>
         </label>
       </div>
-      <p class="muted">The last 200 that this server saw, since it was started. Times are those of your machine.</p>
+      <p class="muted">The last 200 that this server saw, since it was started. Times are your machine's.</p>
       <EventList events={live.events.filter((e) => !kind || e.kind === kind)} />
     </>
   )

@@ -91,7 +91,7 @@ export function Leases({ name, version, skew, held, select }) {
                   </span>
                   {r.veto && <span class="muted sub">{r.veto}</span>}
                 </td>
-                <td class="label">{r.label || <span class="muted">nobody</span>}</td>
+                <td class="label">{r.label || <span class="muted">no holder</span>}</td>
                 <td class="num">
                   {r.until > now ? `${span(r.until - now)} left` : `ended ${span(now - r.until)} ago`}
                   <span class="muted sub">{utc(r.until)} UTC</span>
@@ -102,7 +102,7 @@ export function Leases({ name, version, skew, held, select }) {
             {page && page.rows.length === 0 && (
               <tr>
                 <td colSpan={5} class="empty muted">
-                  {find ? 'No lease matches.' : 'Nobody holds a node. The first ID, or the first program that leases a node, takes one.'}
+                  {find ? 'No lease matches.' : 'No node is held. The first ID, or the first program that leases a node, takes one.'}
                 </td>
               </tr>
             )}

@@ -60,7 +60,7 @@ export function initial() {
   }
 }
 
-/** The server's time; while it does not answer, that of the last figures. */
+/** The server's time; while it does not answer, the time of the last figures. */
 export const present = (live) => (live.connection === 'live' || !live.last ? Date.now() - live.skew : live.last.t)
 
 /** Follows the server and calls change with a new state object, until stop is called. */

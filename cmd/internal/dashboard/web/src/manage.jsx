@@ -82,7 +82,7 @@ export function NodeActions({ name, node, held, veto, label }) {
       )}
       {open === 'veto' && (
         <Ask
-          text={`Nobody can lease node ${number} until the veto ends. A holder loses it at its next renewal and takes another node.`}
+          text={`Node ${number} cannot be leased until the veto ends. A holder loses it at its next renewal and takes another node.`}
           yes={{ name: `Veto node ${number}`, act: () => act('PUT', `${path}/veto`, { reason }, `Node ${number} is vetoed.`) }} cancel={() => show('')}
         >
           <label for="reason">Reason, for the people who see the veto</label>

@@ -205,11 +205,11 @@ function Chosen({ name, node, info, cells, skew, manage, children }) {
     node == null
       ? 'Choose a square, or move to one with the arrow keys; N goes to the next node that is held.'
       : rows?.length > 1
-        ? `${rows.length} leases are in this square; the first is held by ${r.label || 'nobody'}.`
+        ? `${rows.length} leases are in this square; the first is held by ${r.label || 'no program'}.`
         : r
-          ? `${r.label ? `${r.state >= 2 && r.state <= 4 ? 'Held' : 'Held last'} by ${r.label}` : 'Held by nobody'}${r.nodes > 1 ? `, with nodes ${count(r.node)} to ${count(r.node + r.nodes - 1)}` : ''}, ${r.until > Date.now() - skew ? 'until' : 'ended'} ${utc(r.until)} UTC${r.parts ? `, ${r.parts}` : ''}, clock ${offsetText(r)}${r.veto ? `, vetoed: ${r.veto}` : ''}`
+          ? `${r.label ? `${r.state >= 2 && r.state <= 4 ? 'Held' : 'Held last'} by ${r.label}` : 'Not held'}${r.nodes > 1 ? `, with nodes ${count(r.node)} to ${count(r.node + r.nodes - 1)}` : ''}, ${r.until > Date.now() - skew ? 'until' : 'ended'} ${utc(r.until)} UTC${r.parts ? `, ${r.parts}` : ''}, clock ${offsetText(r)}${r.veto ? `, vetoed: ${r.veto}` : ''}`
           : rows
-            ? 'Nobody ever held it.'
+            ? 'It was never held.'
             : '…'
   return (
     <>

@@ -79,7 +79,7 @@ export function RequestChart({ series, minute, pointer, stale }) {
       title="Answers to requests" present="last minute" pointer={pointer} stale={stale} times={series.times} format={ms} log
       lines={used.flatMap(([name, text, token]) => pair(series.wires[name], minute[name], token, text))}
       summary={`Time until requests are answered; ${medians.length ? `median of the last minute: ${medians.join(', ')}` : 'there were none in the last minute'}`}
-      empty="Nobody has asked for anything in the last quarter of an hour."
+      empty="There were no requests in the last quarter of an hour."
     />
   )
 }
@@ -97,6 +97,8 @@ export function Overview({ live }) {
   const ends = (namespaces || []).map((n) => Date.parse(n.end_of_life)).sort((a, b) => a - b)
   const held = [...spaces.values()].filter((s) => s.held)
   const left = held.length > 0 ? Math.min(...held.map((s) => s.until)) - now : null
+  const shortest = held.find((s) => s.until - now === left)
+  const renews = shortest?.renewed > 0 ? Math.round(((shortest.until - shortest.renewed) * 2) / 3000) : 0 // when a third of the ttl has passed
   const wanting = [...spaces.values()].filter((s) => s.leased && !s.held).length
   const failed = sum(live.failures, (f) => f.ours && f.where !== 'store')
   const refused = sum(live.failures, (f) => !f.ours)
@@ -112,11 +114,11 @@ export function Overview({ live }) {
         />
         <Tile
           name="Shortest lease" value={left == null ? '–' : left <= 0 ? 'ended' : Math.round(left / 1000)} unit={left > 0 ? 's left' : ''}
-          note={left <= 0 && held.length > 0 ? 'no IDs until it is renewed' : wanting > 0 ? `${wanting} without a lease` : held.length > 0 ? `of ${count(held.length)} this server holds` : 'taken with the first ID'} warn={wanting > 0 || (left != null && left < 5000)}
+          note={left <= 0 && held.length > 0 ? 'no IDs until it is renewed' : wanting > 0 ? `${wanting} without a lease` : held.length > 0 ? `${renews > 0 ? `renews at ${renews} s; ` : ''}of ${count(held.length)}` : 'taken with the first ID'} warn={wanting > 0 || (left != null && left < 5000)}
         />
         <Tile
           name="Store" value={storeValue} unit={storeUnit} warn={away}
-          note={away ? `no answer for ${span(now - live.store.since)}` : minute.store?.n ? 'median of the last minute' : 'not asked in the last minute'}
+          note={away ? `no answer for ${span(now - live.store.since)}` : minute.store?.n ? `median of a minute; 99 % within ${ms(known(minute.store.p99))}` : 'not asked in the last minute'}
         />
       </dl>
       <div class="charts">

@@ -41,7 +41,7 @@ afterEach(() => {
 })
 after(async () => {
   await browser?.close()
-  await stopRigs() // also those of tests that failed: their pipes would keep this process
+  await stopRigs() // also the rigs of tests that failed: their pipes would keep this process
 })
 
 /** Forgets that the browser complains of answers with status 400: the page shows them. */

@@ -1,4 +1,4 @@
-// Bare is a second Go library for a process. It has the costs that those of the C library are
+// Bare is a second Go library for a process. It has the costs that the C library's are
 // compared with: of a call that does nothing, and of Fill inside Go.
 package main
 

@@ -1,2 +1,0 @@
-// Package entdb is what ent makes of the schema. It is made for each run of the test.
-package entdb
