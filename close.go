@@ -20,11 +20,10 @@ type ending struct {
 	result  error         // of the first Close; valid when closing is closed
 }
 
-// Close ends the generator at once: all waiting and later calls return
-// [ErrClosed], and IDs that were taken stay valid. Then it gives the node back,
-// for at most five seconds and the rest of the grant. The error says until when
-// the node stays taken; [Generator.Shutdown] may try again. A second Close
-// returns the result of the first.
+// Close ends the generator at once: all waiting and later calls return [ErrClosed], and IDs that
+// were taken stay valid. Then it gives the node back, and waits for that at most five seconds, and
+// no longer than the grant lasts. The error says until when the node stays taken; call
+// [Generator.Shutdown] to try again. A second Close returns the result of the first.
 func (g *Generator) Close() error {
 	e := &g.ending
 	g.mu.Lock()
@@ -44,9 +43,8 @@ func (g *Generator) Close() error {
 	return e.result
 }
 
-// Shutdown is Close with your own time limit: it ends the generator at once, even
-// if ctx has ended, and gives the node back until ctx ends. Repeat it after an
-// error.
+// Shutdown is Close with your own time limit: it ends the generator at once, even if ctx has ended.
+// Then it tries to give the node back until ctx ends. Call it again after an error.
 func (g *Generator) Shutdown(ctx context.Context) error {
 	h := g.stop()
 	e := &g.ending

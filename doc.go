@@ -1,5 +1,5 @@
-// Package snowfence makes 64-bit IDs for distributed systems and guarantees that no two
-// of one namespace are ever the same.
+// Package snowfence makes 64-bit IDs for distributed systems and guarantees that no two IDs of one
+// namespace are ever equal.
 //
 // # The idea
 //
@@ -11,11 +11,11 @@
 // pauses, crashes, restarts. Clocks decide only whether IDs can be made now, and how
 // close their timestamps are to the truth.
 //
-// # Three doors
+// # Where to start
 //
-// Most programs lease a node from a database and never think of it again: see the
-// packages lease and sqlstore. On one machine the package statefile needs no database:
-// its processes share a folder, and the promise holds over restarts:
+// Most programs lease a node from a database, and the lease renews itself: see the packages lease
+// and sqlstore. On one machine, package statefile needs no database. The processes share a folder,
+// and IDs stay unique over restarts:
 //
 //	ids, err := statefile.Open("/var/lib/shop/ids")
 //	id, err := ids.Next(ctx)
@@ -23,15 +23,14 @@
 // A [Scheme] alone composes and decodes IDs, with the time as an argument, and needs
 // neither a clock nor a grant.
 //
-// [Config] is the advanced door: run ahead of the clock (Lead), coarse timestamps for
-// speed (Coarse), batches ([Generator.Fill]) and handles for goroutines that should not
-// compete for one atomic number ([Generator.Local]).
+// [Config] is for advanced use: IDs ahead of the clock (Lead) and coarse timestamps for speed
+// (Coarse). [Generator.Fill] makes batches. [Generator.Local] returns a handle for each goroutine,
+// so that they do not compete for one atomic number.
 //
 // # Scope
 //
-// IDs are unique within one namespace of one store (or one state file). Two machines with
-// a file each are two stores. A bare [Unguarded] number cannot keep the promise over
-// restarts.
+// IDs are unique within one namespace of one store (or one state file). Two machines with a file
+// each are two stores. With an [Unguarded] node number, a restart can repeat IDs.
 package snowfence
 
 // Where to find what in this folder:
@@ -45,4 +44,4 @@ package snowfence
 //	spread.go                               where a tick begins
 //	fill.go batch.go local.go               and many at a time
 //	refresh.go close.go                     the next grant; the last is given back
-//	errors.go stall*.go doc.go     what the others need
+//	errors.go stall*.go doc.go              what the others need

@@ -24,10 +24,9 @@ import (
 //	base64url     the 8 bytes of the ID as in RFC 4648      always  11 bytes
 //	crockfordcheck  crockford and a check character         at most 14 bytes
 //
-// All but dec write the unsigned value uint64(id); all but base64url write it as a
-// number, without leading zeros. Parsing takes leading zeros up to the length above, and
-// nothing else beside the digits and, for dec, a '-': no space, plus sign, 0x or
-// separator.
+// All but dec write the unsigned value uint64(id); all but base64url write it as a number, without
+// leading zeros. Parsing takes leading zeros up to the length above, and nothing else besides the
+// digits and, for dec, a '-': no space, plus sign, 0x or separator.
 //
 // For text that sorts as the IDs do, see [Encoding.Fixed].
 type Encoding struct {
@@ -55,9 +54,9 @@ const (
 // The predeclared encodings. Go has no constants of struct type: do not assign to
 // them.
 var (
-	// Decimal writes the signed number. It takes no leading zeros after a '-',
-	// see Fixed, and does not parse 2^63 to 2^64-1, which are negative IDs
-	// written by programs with unsigned ones: read those as a uint64 and convert.
+	// Decimal writes the signed number. Parse refuses zeros after a '-' (see Fixed). It also
+	// refuses 2^63 to 2^64-1, as programs with unsigned IDs write what are negative IDs here: parse
+	// those as a uint64 and convert.
 	Decimal = Encoding{formDecimal}
 
 	// Hex writes base 16 in lower case and parses either case.
@@ -94,9 +93,8 @@ var (
 	// RFC 4648, always 11 characters without padding.
 	Base64URL = Encoding{formBase64URL}
 
-	// CrockfordCheck writes [Crockford] and a check character after it, for IDs that
-	// people type. Parse refuses each text with one wrong character, and each with two
-	// characters that changed places.
+	// CrockfordCheck writes [Crockford] and a check character after it, for IDs that people type.
+	// Parse refuses every text with one wrong character or with two characters swapped.
 	CrockfordCheck = Encoding{formCrockfordCheck}
 )
 
@@ -110,8 +108,8 @@ func Encodings() []Encoding {
 	return all
 }
 
-// ParseEncoding returns the encoding of a name from the table at [Encoding], or
-// of one with -fixed after it.
+// ParseEncoding returns the encoding with a name from the table at [Encoding]. A name that ends in
+// -fixed means its fixed form.
 func ParseEncoding(name string) (Encoding, error) {
 	for form := range codecs {
 		if codecs[form].name == name {
@@ -129,31 +127,29 @@ func ParseEncoding(name string) (Encoding, error) {
 // Name returns the name by which [ParseEncoding] finds e.
 func (e Encoding) Name() string { return codecs[e.form].name }
 
-// MaxLen returns the most bytes of a text of e, for a column or a buffer. All
-// text is ASCII.
+// MaxLen returns the length in bytes of the longest text of e, for a column or a buffer. All text
+// is ASCII.
 func (e Encoding) MaxLen() int { return codecs[e.form].maxLen }
 
-// Fixed returns the fixed-width form of e, whose text sorts bytewise as the IDs do as
-// numbers, negative ones included. The fixed form of a fixed form is itself.
+// Fixed returns the fixed-width form of e. Its text, compared byte by byte, sorts as the signed IDs
+// do. The fixed form of a fixed form is itself.
 //
-// Text of the fixed form is a sign followed by the low 63 bits of the ID, which are id
-// for non-negative IDs and id + 2^63 for negative ones. The sign is '-' for negative IDs;
-// for others it is the zero digit, or '0' where the zero digit is '-' itself. The digits
-// are the characters of the alphabet in ASCII order (not the order of z-base-32, Flickr
-// and base64url), with zero digits in front up to the width of 2^63-1. So all text of one
-// encoding has the same length, which is what Parse demands.
+// Text of the fixed form is a sign followed by the low 63 bits of the ID, which are id for
+// non-negative IDs and id + 2^63 for negative ones. The sign is '-' for negative IDs; for others it
+// is the zero digit, or '0' where the zero digit is '-' itself. The digits are the characters of
+// the alphabet in ASCII order (not the order of z-base-32, Flickr and base64url), with zero digits
+// in front up to the width of 2^63-1. So all text of one encoding has the same length, and Parse
+// refuses any other.
 //
-// Hence, where the alphabet is in ASCII order, the fixed form of a non-negative ID is the
-// plain form with zeros in front: for decimal, %020d. The common way to make signed
-// numbers sort is another, to flip the sign bit and to pad what results. It was not
-// chosen because the two forms would then look alike and mean different things: padded
-// text read as fixed, or fixed text read as plain, would be another ID without a
-// complaint. The sign rules that out, too: it makes fixed text longer than all plain
-// text, and neither parser takes the other's.
+// Hence, where the alphabet is in ASCII order, the fixed form of a non-negative ID is the plain
+// form with zeros in front: for decimal, %020d. The common way to make signed numbers sort is to
+// flip the sign bit and pad the result. Then the plain and the fixed form would look alike, and a
+// parser of one would read text of the other as a different ID, without an error. With the sign,
+// fixed text is longer than all plain text, and each parser refuses the other's.
 //
-// Negative decimals are the exception. Their plain form has a sign as well, so that plain
-// and fixed text can both have 20 bytes, and then only the reader can know which it is:
-// -9223372036854775807 is -1 if it is fixed.
+// Negative decimals are the exception. Their plain form has a sign as well, so plain and fixed text
+// can both have 20 bytes, and the text alone does not say which it is: -9223372036854775807 is -1
+// if it is fixed.
 func (e Encoding) Fixed() Encoding { return Encoding{e.form | formFixed} }
 
 // Append appends the text of id to dst. It does not allocate if dst has room for
@@ -194,8 +190,8 @@ func (e Encoding) Encode(id ID) string {
 	return string(e.Append(buf[:0], id))
 }
 
-// Parse returns the ID of the text s, the whole of it. A [*SyntaxError] says what
-// is wrong and where.
+// Parse returns the ID that the whole text s stands for. A [*SyntaxError] says what is wrong and
+// where.
 func (e Encoding) Parse(s string) (ID, error) {
 	id, err := parse(e, s)
 	if err != nil {

@@ -7,10 +7,9 @@ import (
 	"sync"
 )
 
-// Grant is a rectangle in the plane node × tick: the right to stamp the ticks
-// From ≤ tick < Until with one node, or a block of nodes. Grants of a namespace
-// never overlap, and a grant is durable before anybody has it. So IDs are unique,
-// whatever the clocks do.
+// Grant is a rectangle in the plane node × tick: the right to stamp the ticks From ≤ tick < Until
+// with one node, or a block of nodes. Grants of a namespace never overlap, and a grant is durable
+// before a generator gets it. So IDs are unique, whatever the clocks do.
 type Grant struct {
 	Node     int64 // the node, or the first of a block
 	From     int64 // first tick
@@ -37,29 +36,29 @@ type Fence interface {
 	// Scheme returns the scheme all grants are for.
 	Scheme() *Scheme
 
-	// Grant returns a grant that reaches past the tick after. With the same Node,
-	// From and sequence numbers it renews the old one; any other grant replaces
-	// it, and the generator stops using the old one. It may wait until ctx ends.
+	// Grant returns a grant with Until > after, in ticks. A grant with the same Node, From and
+	// sequence numbers renews the old one. Any other replaces it, and the generator stops using the
+	// old one. Grant may wait until ctx ends.
 	Grant(ctx context.Context, after int64) (Grant, error)
 
 	// Held is Grant without waiting: it returns false when it would have to write
 	// a file or ask a store.
 	Held(after int64) (Grant, bool)
 
-	// Release gives a grant back: its ticks from used on have no ID and never
-	// will. It returns when ctx ends. After an error it may be called again for
-	// the same grant.
+	// Release gives a grant back. The generator made no ID with a tick of used or above, and never
+	// will under this grant. Release returns when ctx ends, at the latest. After an error it may be
+	// called again for the same grant.
 	Release(ctx context.Context, g Grant, used int64) error
 }
 
 // Binder is a [Fence] that knows its one generator, and seals it at once when its
 // grant is lost. All fences of this module are Binders.
 type Binder interface {
-	// Bind claims the fence. The fence may call seal at any time from any
-	// goroutine, but without a lock that Grant or Release needs. After seal
-	// returns, nothing more is taken from the generator's grants, and every ID
-	// made from them has a tick below the result (0 without a grant). The
-	// generator calls unbind after each Release, and Bind before it repeats one.
+	// Bind claims the fence. The fence may call seal at any time and from any goroutine, but not
+	// while it holds a lock that Grant or Release needs. After seal returns, the generator takes no
+	// more IDs from its grants, and every ID it took has a tick below the result (0 without a
+	// grant). The generator calls unbind after each Release, and Bind again before it repeats a
+	// Release.
 	Bind(seal func() (used int64)) (unbind func(), err error)
 }
 
@@ -86,13 +85,12 @@ func (b *binding) Bind(func() int64) (func(), error) {
 	}), nil
 }
 
-// Unguarded returns a fence for a bare node number. It is not safe over restarts: a
-// process that starts again too soon, or after the clock stepped back, repeats
-// IDs. Nor does it know whether another process has the number. Use a
-// lease, or the package statefile, instead.
+// Unguarded returns a fence for a bare node number. It is not safe over restarts: a process that
+// starts again too soon, or after the clock stepped back, repeats IDs. Nor does it know whether
+// another process uses the same number. Use a lease or package statefile instead.
 //
-// Inside one process it is safe, over generators made one after the other too.
-// New reports a node outside the layout.
+// Within one process it is safe, also when a new generator follows an old one on the same fence.
+// New returns an error for a node that the layout does not have.
 func Unguarded(s *Scheme, node int64) Fence { return &static{scheme: s, node: node} }
 
 type static struct {

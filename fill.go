@@ -20,7 +20,7 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) (n int, err error) {
 	return n, nil
 }
 
-// Run is IDs in equal steps, from First to Last: many IDs as three numbers.
+// Run is a series of IDs in equal steps, from First to Last.
 type Run struct {
 	First, Last ID
 	Step        int64 // above 0, also when the run is a single ID
@@ -47,9 +47,9 @@ func (r Run) All() iter.Seq[ID] {
 	}
 }
 
-// Runs appends runs of n new IDs in all to dst, in increasing order. A run ends
-// with its tick and with the sequence of its node. It waits as Fill does; after
-// an error the runs it returns are good. Encrypted IDs have no runs.
+// Runs appends runs of n new IDs in all to dst, in increasing order. A run ends where its tick or
+// its node's sequence ends. It waits as Fill does; after an error the runs it returns are good.
+// Encrypted IDs have no runs.
 func (g *Generator) Runs(ctx context.Context, dst []Run, n int64) ([]Run, error) {
 	if g.scheme.Encrypted() {
 		return dst, fmt.Errorf("snowfence: encrypted IDs come in no runs: use Fill")

@@ -20,7 +20,7 @@ type TimeSource func() (wall time.Time, mono time.Duration)
 
 // Config says how a [Generator] works. Only Fence is required.
 type Config struct {
-	Fence Fence // where the grants come from; it serves this generator alone
+	Fence Fence // where the grants come from; it serves one generator at a time
 
 	// Lead is how many ticks IDs may run ahead of the clock when a tick is used
 	// up, and how far the clock may step back unnoticed. 0 means none, as in
@@ -38,23 +38,24 @@ type Config struct {
 	// it.
 	Coarse bool
 
-	// Spread is for quiet generators whose IDs are divided by id % n: the first ID of
-	// each tick gets a random one of so many lowest sequence numbers, so that all n are
-	// used alike. Without it most IDs have the lowest. It is best a multiple of n. It
-	// costs half of them in each tick, on average. 0 means none. New refuses it where it
-	// has no effect: in encrypted layouts, and where the sequence is not lowest.
+	// Spread makes id % n even for generators that make few IDs, for example to choose a shard.
+	// Without it, most IDs have the lowest sequence number, and some remainders come far more
+	// often. With it, the first ID of each tick has a random one of the Spread lowest sequence
+	// numbers. A multiple of n is best. On average it costs half of these numbers in each tick. 0
+	// means none. New refuses it where it has no effect: in encrypted layouts, and where the
+	// sequence is not in the lowest bits.
 	Spread int64
 
-	// Time replaces the system's clocks, for tests; nil means those.
+	// Time replaces the system's clocks in tests; nil means the system's clocks.
 	Time TimeSource
 }
 
 // Generator makes IDs inside the grants of a fence. It is safe for concurrent
 // use.
 //
-// Its IDs increase in the order in which calls take them. IDs of one node also
-// increase over restarts and from holder to holder. Layouts with rollback bits
-// differ: they stamp the true time after the clock stepped back.
+// Its IDs increase in the order in which calls take them. IDs of one node also increase over
+// restarts and from holder to holder. Layouts with rollback bits are the exception: after the clock
+// stepped back, IDs have the time of the clock.
 type Generator struct {
 	cur    atomic.Pointer[track]
 	mode   mode

@@ -5,8 +5,7 @@ import (
 	"io"
 )
 
-// MarshalGQL writes the decimal text as a GraphQL string: gqlgen takes ID as a
-// scalar by this.
+// MarshalGQL writes the decimal text as a GraphQL string, so that gqlgen accepts ID as a scalar.
 func (id ID) MarshalGQL(w io.Writer) {
 	_, _ = io.WriteString(w, `"`+id.String()+`"`) // errors are left to the writer, as gqlgen does
 }

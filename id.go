@@ -8,8 +8,7 @@ import (
 	"strconv"
 )
 
-// ID is a unique 64-bit number. A [Layout] says what its bits mean; this is
-// Twitter's:
+// ID is a unique 64-bit number. A [Layout] says what its bits mean; Twitter's layout is:
 //
 //	63  62                                       22 21         12 11          0
 //	+---+-------------------------------------------+-------------+------------+
@@ -17,21 +16,18 @@ import (
 //	|   |                                           | node        | sequence   |
 //	+---+-------------------------------------------+-------------+------------+
 //
-// With the time on top, IDs compare as their times. Encrypted IDs, and IDs of
-// layouts without a sign bit, can be negative. Convert from and to int64 and
-// uint64 freely: the bits stay.
+// With the time in the highest bits, IDs sort by time. Encrypted IDs, and IDs of layouts without a
+// sign bit, can be negative. You can convert from and to int64 and uint64: the bits stay the same.
 //
-// JSON and text are a decimal string, because JavaScript rounds numbers beyond
-// 2^53; other forms are an [Encoding], or the package public. Binary is 8 bytes, big
-// endian. SQL is a BIGINT.
+// JSON and text are a decimal string, because JavaScript rounds numbers beyond 2^53. For other
+// forms see [Encoding] and package public. Binary is 8 bytes, big endian. SQL is a BIGINT.
 type ID int64
 
 // String returns the signed decimal number, as [Decimal] writes it.
 func (id ID) String() string { return Encoding{formDecimal}.Encode(id) }
 
-// Format implements [fmt.Formatter], because fmt would write %x of the characters
-// of String. x, X, o, O and b write the unsigned number; d, v and s the signed
-// decimal.
+// Format implements [fmt.Formatter]; without it, %x would write the characters of String in hex.
+// The verbs x, X, o, O and b write the unsigned number; d, v and s write the signed decimal.
 func (id ID) Format(f fmt.State, verb rune) {
 	var value any = int64(id)
 	switch verb {
@@ -98,9 +94,9 @@ func (id *ID) UnmarshalBinary(data []byte) error {
 // Value implements [driver.Valuer]: an ID is an int64 to a database.
 func (id ID) Value() (driver.Value, error) { return int64(id), nil }
 
-// Scan implements sql.Scanner for integers, decimal text, and IDs, which ent gives
-// to it. It refuses floating-point numbers, which may be rounded, and unsigned
-// ones beyond 2^63-1, which Value cannot write. It refuses NULL: use sql.Null[ID].
+// Scan implements sql.Scanner for integers, decimal text, and IDs, which ent passes to it. It
+// refuses floating-point numbers, which may be rounded, and unsigned numbers beyond 2^63-1, which
+// Value cannot write. It refuses NULL: use sql.Null[ID].
 func (id *ID) Scan(src any) error {
 	switch v := src.(type) {
 	case int64:

@@ -8,14 +8,13 @@ import (
 	"github.com/snowfence/snowfence/internal/ff1"
 )
 
-// Names of fields with a meaning. A field of any other name is a part of the
-// node.
+// Names of fields with a fixed meaning. A field with any other name is a part of the node.
 const (
 	FieldTime     = "time"
 	FieldSequence = "sequence"
 	FieldRollback = "rollback"
 	FieldNode     = "node"
-	FieldKey      = "key" // number of the secret, outside of the cipher; see Cipher
+	FieldKey      = "key" // number of the secret, not encrypted; see FF1
 )
 
 // Cipher is how the IDs of a layout are encrypted.
@@ -25,15 +24,15 @@ const (
 	// Plain IDs are not encrypted.
 	Plain Cipher = ""
 
-	// SPARX encrypts all 64 bits with SPARX-64/128, as Randflake does. Half of
-	// all IDs are negative. A namespace keeps one secret for life: under two,
-	// different raw IDs can become one.
+	// SPARX encrypts all 64 bits with SPARX-64/128, as Randflake does. Half of all IDs are
+	// negative. A namespace can never change its secret, because two secrets can encrypt different
+	// IDs to one number.
 	SPARX Cipher = "sparx"
 
-	// FF1 encrypts the layout's own width with NIST's format-preserving FF1 over
-	// AES: IDs stay positive with 63 bits, safe for JavaScript with 53. A key
-	// field stands highest, in plain: it names the secret. So IDs of two secrets never
-	// meet, and secrets can be rotated.
+	// FF1 encrypts the layout's own width with NIST's format-preserving FF1 over AES: IDs stay
+	// positive with 63 bits, safe for JavaScript with 53. A layout may have a key field: the
+	// highest bits, not encrypted, hold the number of the secret. So IDs of two secrets are never
+	// equal, and secrets can be rotated.
 	FF1 Cipher = "ff1"
 )
 

@@ -68,8 +68,7 @@ func presets() []struct{ name, spec, about string } {
 	}
 }
 
-// Presets returns every known layout, in the order of a list to show. The caller
-// owns it.
+// Presets returns every known layout, in the order to show them in. The caller owns the slice.
 func Presets() []Preset {
 	var list []Preset
 	for _, p := range presets() {

@@ -83,8 +83,8 @@ func (l *Layout) UnmarshalText(text []byte) error {
 //   - tick: a duration such as 1ms or 10ms; 1ms when left out.
 //   - first, last: the usable sequence numbers; all when left out.
 //   - cipher: sparx or ff1, for encrypted IDs; key is then the width of the key number.
-//   - order: node-first or node-last, to put the node parts above or below the sequence
-//     whatever their place in the spec.
+//   - order: node-first or node-last, to put the node parts above or below the sequence, wherever
+//     they stand in the spec.
 //
 // The result is valid; errors match [ErrInvalidLayout] and name the key.
 func ParseLayout(spec string) (Layout, error) {

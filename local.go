@@ -9,10 +9,9 @@ import (
 // maxBlock makes a block's atomic step and clock read a small share of each ID.
 const maxBlock = 1024
 
-// Local is a handle on a generator for one goroutine. It takes positions in
-// blocks, so that goroutines do not meet on one word. The IDs of one handle
-// increase; the IDs of several are unique but not in the order of the calls. It is
-// not safe for concurrent use.
+// Local is a handle on a generator for one goroutine. It takes positions in blocks, so that
+// goroutines do not compete for one word of memory. The IDs of one handle increase. IDs of several
+// handles are unique, but not in the order of the calls. It is not safe for concurrent use.
 //
 // A handle drops the rest of its block when the tick moves on, so keep one per
 // worker, not per request. It needs no Close, and outlives renewals and changes
@@ -36,7 +35,7 @@ type Local struct {
 	_ [64]byte // handles of different goroutines stay off each other's cache lines
 }
 
-// Local returns a new handle.
+// Local returns a new handle on the generator, for one goroutine.
 func (g *Generator) Local() *Local {
 	return &Local{g: g, t: g.closed, coarse: &g.closed.coarse, step: 1, size: 1}
 }

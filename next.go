@@ -11,8 +11,8 @@ import (
 // ends, and then returns a [WaitError], [ErrLifetime] or [ErrClosed].
 func (g *Generator) Next(ctx context.Context) (ID, error) { return g.next(ctx, g.maxWait) }
 
-// TryNext returns a new ID without waiting, or [ErrExhausted] or [ErrFenced]. It
-// asks the fence for what the next call needs.
+// TryNext returns a new ID without waiting; if there is none now, it returns [ErrExhausted] or
+// [ErrFenced]. It asks the fence for the grant that the next call needs.
 func (g *Generator) TryNext() (ID, error) { return g.next(context.Background(), -1) }
 
 // next is Next and TryNext, which the compiler inlines into their callers.

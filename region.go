@@ -6,24 +6,24 @@ import (
 	"slices"
 )
 
-// ErrUnproven means that nothing can be proven of two regions, because one has
-// encrypted IDs, which can be any number.
+// ErrUnproven means that [Meet] cannot compare two regions, because one has encrypted IDs, which
+// can be any number.
 var ErrUnproven = errors.New("nothing can be proven of encrypted IDs, which can be any number")
 
 // Region is a set of IDs: a layout's nodes, sequence numbers and ticks, with any
 // rollback value.
 type Region struct {
 	Layout Layout
-	Key    string    // tells secrets apart, if the layout is encrypted
+	Key    string    // names the secret of an encrypted layout
 	Nodes  NodeRange // half-open; the zero value means all
 
 	First, Last int64 // sequence numbers, both included; may be below Layout.First
-	From, Until int64 // ticks, half-open; MaxTick+1 while open; empty if From is not below Until
+	From, Until int64 // ticks, half-open; MaxTick+1 while it has no end; empty if From >= Until
 }
 
-// RegionOf returns all that nodes of a layout can make: its sequence numbers, those
-// below its first too, which original libraries make after the clock stepped back,
-// and all of its ticks. The zero range means all nodes. Errors are as of [Meet].
+// RegionOf returns the region of all IDs that nodes of a layout can make, in all of its ticks. It
+// includes sequence numbers below Layout.First, which original libraries use after the clock
+// stepped back. The zero range means all nodes. It returns the same errors as [Meet].
 func RegionOf(l Layout, nodes NodeRange) (Region, error) {
 	s, err := NewScheme(l.decrypted())
 	if err != nil {
@@ -32,20 +32,19 @@ func RegionOf(l Layout, nodes NodeRange) (Region, error) {
 	return Region{Layout: l, Nodes: nodes, Last: s.layout.Last, Until: s.MaxTick() + 1}, nil
 }
 
-// Collision is an ID with two meanings, one of each region.
+// Collision is an ID that two regions have in common.
 type Collision struct {
 	ID       ID
-	From, To Parts
+	From, To Parts // of the ID, in the first and in the second region
 }
 
-// Meet returns the lowest ID, unsigned, that is in both regions; nil and no error
-// are the proof that there is none. It is exact.
+// Meet returns the lowest ID that is in both regions, compared as unsigned numbers. A nil Collision
+// and a nil error prove that there is none.
 //
-// It compares regions of one encrypted layout and secret before encryption, which
-// gives no two IDs the same number: the ID found is the one before encryption.
-// All other encrypted regions are an [ErrUnproven]. Other errors are an
-// [ErrInvalidLayout], or an [ErrInvalidID] for nodes, numbers or ticks that the
-// layout does not have.
+// Two regions with the same encrypted layout and secret are compared by their IDs before
+// encryption, because encryption keeps different IDs different. The ID it returns is then not
+// encrypted. For all other encrypted regions the error is [ErrUnproven]. Other errors are
+// [ErrInvalidLayout], and [ErrInvalidID] for nodes, numbers or ticks that the layout does not have.
 func Meet(a, b Region) (*Collision, error) {
 	if a.Layout.Cipher != Plain || b.Layout.Cipher != Plain {
 		if a.Key == "" || a.Key != b.Key || !a.Layout.Equal(b.Layout) {

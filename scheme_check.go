@@ -6,20 +6,19 @@ import (
 	"time"
 )
 
-// CheckOptions says which IDs can be real. Nil and the zero value allow all
-// times and nodes.
+// CheckOptions says which IDs [Scheme.Check] accepts. Nil and the zero value allow all times and
+// nodes.
 type CheckOptions struct {
-	Now   time.Time     // real IDs are not younger; the zero time means that any time will do
+	Now   time.Time     // no ID is from a later time; the zero time allows any time
 	Ahead time.Duration // how far clocks and leads may be ahead of Now
 	Nodes NodeRange     // nodes that were ever used, {0, 1} for node 0 alone; an Until of 0 means up to the last one
 }
 
-// Check is Decode, and refuses an ID that cannot be real, as an [ErrInvalidID]:
-// of a later time, of a node never used, or with a sequence number above the
-// layout's last. So it finds forged IDs of encrypted layouts; [Scheme.Odds] says
-// how reliably. Numbers below the layout's first are reserved, not impossible:
-// snow-drift makes them after the clock stepped back, and people make them by
-// hand.
+// Check decodes an ID as Decode does. It returns [ErrInvalidID] for one that no generator can have
+// made: with a later time, a node that was never used, or a sequence number above the layout's
+// last. So it finds forged IDs of encrypted layouts; [Scheme.Odds] says how reliably. It accepts
+// numbers below the layout's first: snow-drift uses them after the clock stepped back, and people
+// use them by hand.
 func (s *Scheme) Check(id ID, o *CheckOptions) (Parts, error) {
 	parts, err := s.Decode(id)
 	if err != nil {
@@ -40,9 +39,9 @@ func (s *Scheme) Check(id ID, o *CheckOptions) (Parts, error) {
 	return parts, nil
 }
 
-// Odds returns the probability that [Scheme.Check] lets a random 64-bit number
-// through, or for FF1 one of the layout's width. An attacker who tries n numbers
-// hits about n × Odds plausible IDs, of which few exist.
+// Odds returns the probability that [Scheme.Check] lets a random 64-bit number through, or for FF1
+// one of the layout's width. An attacker who tries n numbers finds about n × Odds that Check
+// accepts; few of them are IDs that were made.
 func (s *Scheme) Odds(o *CheckOptions) float64 {
 	first, end, ticks := s.plausible(o)
 	real := float64(ticks) * float64(end-first) * float64(s.layout.Last+1) * math.Exp2(float64(s.rollBits))

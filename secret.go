@@ -10,8 +10,8 @@ import (
 	"io"
 )
 
-// ErrKey means that a secret has the wrong form, or that a scheme has the wrong
-// secrets, too few or too many.
+// ErrKey means that a secret has the wrong form, or that a scheme has wrong secrets, or too few or
+// too many of them.
 var ErrKey = errors.New("wrong secret")
 
 // secretSize is the length of a secret in bytes.
@@ -19,9 +19,9 @@ const secretSize = 16
 
 const redacted = "[secret]"
 
-// Secret encrypts IDs. It never shows: not in logs, errors, fmt,
-// JSON or text. [Secret.ID] tells secrets apart. Safe for concurrent
-// use. The zero value has no secret, and nothing takes it.
+// Secret encrypts IDs. Logs, errors, fmt, JSON and text never show it. [Secret.ID] tells secrets
+// apart. A Secret is safe for concurrent use. The zero value holds no secret, and every function
+// refuses it.
 type Secret struct {
 	secret *[secretSize]byte // behind a pointer, because fmt prints what it cannot call a method on
 }
@@ -76,9 +76,8 @@ func (k *Secret) AppendSecret(dst []byte) []byte {
 	return hex.AppendEncode(dst, k.secret[:])
 }
 
-// ID returns 8 hexadecimal digits that name the secret and tell nothing about it:
-// the start of a hash. Stores keep it, to notice another secret. It is "" for the
-// zero value.
+// ID returns 8 hexadecimal digits that name the secret and do not reveal it: the start of a hash.
+// Stores keep it, to notice another secret. It is "" for the zero value.
 func (k *Secret) ID() string {
 	if k.empty() {
 		return ""
@@ -92,6 +91,5 @@ func (k *Secret) ID() string {
 // Format implements [fmt.Formatter]: no verb prints the secret.
 func (k Secret) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }
 
-// MarshalText implements [encoding.TextMarshaler]: JSON, YAML and XML show no
-// secret.
+// MarshalText implements [encoding.TextMarshaler]: JSON, YAML and XML do not show the secret.
 func (k Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }

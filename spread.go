@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// CheckSpread reports why a [Config.Spread] has no use in a layout.
+// CheckSpread returns an error that says why a [Config.Spread] has no effect in a layout, or nil.
 func (l Layout) CheckSpread(spread int64) error {
 	low, why, most := "", "", l.Last-l.First+1
 	if n := len(l.Fields); n > 0 {
