@@ -66,7 +66,8 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 	return ns, nil
 }
 
-// write stores the namespace, or is [ErrLost] if it was written since it was read.
+// write stores the namespace and returns it as a reader finds it, or is [ErrLost] if it was written
+// since it was read.
 func (ns Namespace) write(ctx context.Context, st store.Store) (Namespace, error) {
 	if err := ns.upgradable(ctx, st); err != nil {
 		return Namespace{}, err
@@ -88,7 +89,7 @@ func (ns Namespace) write(ctx context.Context, st store.Store) (Namespace, error
 	if err := st.Swap(ctx, []store.Write{{Old: old, New: ns.record}})[0]; err != nil {
 		return Namespace{}, fmt.Errorf("lease: writing namespace %q: %w", ns.Name, err)
 	}
-	return ns, nil
+	return decodeNamespace(ns.record)
 }
 
 // storedRegion is a region as a record keeps it: its layout is stored once.

@@ -40,7 +40,7 @@ func pastKey(namespace string, node, hour int64) store.Key {
 // counts are for the seconds of an hour.
 type counts [secondsPerHour]uint16
 
-var errCounts = errors.New("its counts are damaged: restore a backup, and confirm the namespace")
+var errCounts = errors.New("its counts are damaged: restore a backup, and run snowfence store restored")
 
 // text is how a record keeps the counts.
 func (c *counts) text(epoch string) string {
