@@ -69,6 +69,15 @@ func tempDir(t testing.TB) string {
 	return t.TempDir()
 }
 
+// ownDisk runs do while temporary folders are on the machine's own disk.
+func ownDisk(t testing.TB, do func()) {
+	t.Helper()
+	temporary.Lock()
+	defer temporary.Unlock()
+	_ = t.TempDir() // all others of this test are beside it
+	do()
+}
+
 // fill leaves no byte of room, until the function that it returns is called.
 func (d *disk) fill(t testing.TB) (free func()) {
 	t.Helper()

@@ -107,7 +107,9 @@ const (
 // saw plays one cell. All that was granted lasts for minutes, so how long the steps take decides
 // nothing.
 func (w way) saw(t *testing.T, who int) string {
-	url, save := w.begin(t)
+	var save func() func()
+	var url string
+	ownDisk(t, func() { url, save = w.begin(t) })
 	makeAgain(t, url)
 	take(t, url, true)
 	var renewed func() bool
@@ -120,7 +122,8 @@ func (w way) saw(t *testing.T, who int) string {
 	default:
 		renewed = func() bool { return true }
 	}
-	back := save()
+	var back func()
+	ownDisk(t, func() { back = save() })
 	renewed() // since when counts from here
 	within(t, patience, runs[who]+" and has written since", renewed)
 	lost, err := acquire()
