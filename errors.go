@@ -38,7 +38,7 @@ type WaitError struct {
 	Node    int64         // the node of the grant that was in use; −1 when there was none
 	Waited  time.Duration // how long this call waited; 0 for TryNext
 	Missing time.Duration // how much longer the clock needs; 0 if the wait is for something else
-	Behind  bool          // the clock is behind the grant: it stepped back, or an earlier holder's grant ended later
+	Behind  bool          // the clock is behind the grant: it stepped back, or the last holder's grant is not over
 	Cause   error         // what the fence said last, or the context's error; may be nil
 }
 

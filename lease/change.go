@@ -11,22 +11,20 @@ import (
 )
 
 // Change gives a namespace another scheme, if s is not nil, other nodes that can be leased, or
-// other limits. If it has them already, nothing changes, and no lease is disturbed. The leasable
-// nodes stay the same, if o names none and the new layout has them.
+// other limits. If it has them already, nothing changes, and leases go on. The leasable nodes stay
+// the same if o names none and the new layout has them.
 //
-// With another layout all holders lose their grants, and programs of the old
-// scheme end. Programs of the new one start above everything that can have been
-// granted. First it is proven that no ID of the new layout can equal one of any
-// earlier region of the namespace ([Region]). Otherwise the error
-// matches [ErrRefused] and says which ID, and the namespace stays as it was. No
-// store tells programs that have a number of the old layout by hand: stop them
-// before, and start programs of the new one after the time of Namespace.Floor. If ctx
-// ends or the store fails half-way, nothing is granted until you call
-// Change again. Each step can be repeated. A wrong clock is an [ErrSkew].
+// With another layout, all holders lose their grants, and their leases end. Programs with the new
+// scheme start above everything that can have been granted. Change first proves that no ID of the
+// new layout can equal one of any earlier region of the namespace ([Region]). If it cannot, the
+// error matches [ErrRefused] and says which ID, and the namespace stays as it was. Programs with
+// node numbers given by hand do not notice the change: stop them first, and start programs with the
+// new layout after the time of Namespace.Floor. If ctx ends or the store fails half-way, nothing is
+// granted until you call Change again. Each step can be repeated. A wrong clock is an [ErrSkew].
 //
-// With fewer nodes, all holders lose their grants and get new ones of the
-// nodes that are left. With more nodes, leases go on. That is the last step from
-// numbers given by hand to leased ones ([NamespaceOptions].Unused).
+// With fewer nodes, all holders lose their grants, and get new ones on the nodes that are left.
+// With more nodes, leases go on: this is the last step from numbers given by hand to leased ones
+// ([NamespaceOptions].Unused).
 func (op Operator) Change(
 	ctx context.Context, name string, s *snowfence.Scheme, o *NamespaceOptions,
 ) (Namespace, error) {

@@ -12,10 +12,10 @@ import (
 // closeWait bounds how long Close gives back.
 const closeWait = 5 * time.Second
 
-// Release implements [snowfence.Fence]: it gives the node back, with used as the
-// floor for the next holder. The lease stays open, and the next call of Grant
-// acquires again. A grant that the lease no longer has is left alone. An error
-// says until when the node stays taken. After one, Release may be repeated.
+// Release implements [snowfence.Fence]: it gives the node back, with used as the floor for the next
+// holder. The lease stays open, and the next call of Grant acquires again. It does nothing for a
+// grant that the lease no longer has. An error says until when the node stays taken, and Release
+// may be called again.
 func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) error {
 	l.mu.Lock()
 	if l.use.cur != nil && l.use.cur.Node == g.Node && l.use.cur.From == g.From {
@@ -40,11 +40,10 @@ func (l *Lease) Release(ctx context.Context, g snowfence.Grant, used int64) erro
 	})
 }
 
-// Close ends the lease at once, whatever the store does. It seals the generator,
-// and nothing is renewed. Then it gives the node back, for five seconds at most
-// and no longer than the grant lasts. The error says until when the node stays
-// taken; [Lease.Shutdown] may try again. A second Close returns the result of the
-// first.
+// Close ends the lease at once, whatever the store does. It seals the generator and stops renewals.
+// Then it gives the node back, and waits for that at most five seconds, and no longer than the
+// grant lasts. The error says until when the node stays taken; call [Lease.Shutdown] to try again.
+// A second Close returns the result of the first.
 func (l *Lease) Close() error {
 	l.mu.Lock()
 	first := l.closing == nil
@@ -63,9 +62,9 @@ func (l *Lease) Close() error {
 	return l.result
 }
 
-// Shutdown is Close with a time limit of your own. It ends the lease at once,
-// also when ctx has ended. It gives the node back until ctx ends or the grant
-// has run out. After an error it may be repeated until the node is back.
+// Shutdown is Close with a time limit of your own. It ends the lease at once, also when ctx has
+// ended. Then it tries to give the node back until ctx ends or the grant has run out. After an
+// error you may call it again.
 func (l *Lease) Shutdown(ctx context.Context) error {
 	l.once.Do(l.stop)
 	err := l.inTime(ctx, func(ctx context.Context) error {

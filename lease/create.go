@@ -12,37 +12,35 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// NamespaceOptions says what leases of a namespace may do, when it is made or changed. Nil and the
-// zero value are right for most.
+// NamespaceOptions says what leases of a namespace may do. Nil and the zero value use the defaults.
 type NamespaceOptions struct {
 	// Nodes can be leased. The zero value means all nodes of the layout. For a
 	// deleted namespace that comes back, it means its earlier nodes.
 	Nodes snowfence.NodeRange
 
 	// MaxTTL is the longest ttl of a lease, and MaxSkew how far a clock may be off. After a backup
-	// was restored, IDs go on after MaxTTL and twice MaxSkew. 0 means 15 s, or what a
-	// namespace that exists has. After a raise, a backup from before it has the smaller ones: if
-	// you restore it, wait for the larger ones. A lease with a longer ttl goes on, and begins
-	// anew with it only if that is allowed.
+	// is restored, no IDs are made for MaxTTL and twice MaxSkew. 0 means 15 s, or the value that an
+	// existing namespace has. A backup from before these were raised has the smaller values: if you
+	// restore it, wait for the larger ones. If they are lowered, a lease with a longer ttl goes on,
+	// but cannot be opened again with that ttl.
 	MaxTTL, MaxSkew time.Duration
 
-	// Unused is for [Operator.Change]: the word that no process uses numbers given by hand any
-	// more, and later than the timestamp of every ID that was made with these. It may be an
-	// hour after now at most. Grants of the change begin after it, so that a clock that
-	// was ahead, or a lead, makes no ID twice. Without it, Nodes that could not be
-	// leased are refused, and a change of layout assumes now.
+	// Unused is for [Operator.Change]. With it the operator states that no process uses numbers
+	// given by hand any more. It is a time after the timestamps of all IDs made with these numbers,
+	// at most an hour from now. Grants begin after it, so that no ID comes twice, even if a clock
+	// was ahead or a process had a lead. Without Unused, Change refuses Nodes that could not be
+	// leased before, and a change of layout assumes now.
 	Unused time.Time
 
-	// Force has [Operator.Change] skip the proof, for namespaces whose IDs were
-	// all thrown away. The namespace remembers the layout all the same.
+	// Force makes [Operator.Change] skip the proof, for namespaces whose IDs were all thrown away.
+	// The namespace remembers the layout all the same.
 	Force bool
 }
 
-// Create makes a namespace for IDs of the scheme. If there is one
-// already, it must be the same: then nothing changes. A deleted namespace comes
-// back above its floor, with the same layout. Nodes that could not be leased
-// before, and that o names, count as used by hand until now. A layout whose time
-// has run out is refused.
+// Create makes a namespace for IDs of the scheme. If it exists, it must be the same, and nothing
+// changes. A deleted namespace comes back with the same layout, and its IDs start above its floor.
+// If o names nodes that could not be leased before, they count as used by hand until now. A layout
+// whose time has run out is refused.
 //
 // If the layout has a key field, the namespace remembers from
 // the beginning which secret has which key number. It adds secrets

@@ -15,8 +15,8 @@
 // holder stops and the next one starts. It is written ahead of use, so a process that
 // dies has nothing to report. Records are never deleted.
 //
-//   - Acquire: the grant is [max(Until, now−ttl), max(Until+1, now+ttl)). Never more than
-//     that is added, so that crash loops do not run away.
+//   - Acquire: the grant is [max(Until, now−ttl), max(Until+1, now+ttl)). It adds no more than
+//     that, so a process that restarts again and again does not push Until far ahead of the clock.
 //   - Renew, every third of the ttl: Until becomes max(Until, now+ttl), by
 //     compare-and-swap on the nonce of the last write. If a renewal fails or is slow,
 //     IDs are made up to the acknowledged Until. A write without a reply counts as done
@@ -40,17 +40,16 @@
 // The promise holds within one namespace of one store that is linearizable and durable.
 // There are four exceptions, each with a bound:
 //
-//   - A machine is resumed twice from one snapshot. Both copies hold the same grant. They
-//     can make the same IDs until the second one renews, after a third of the ttl (5 s) if
-//     the store answers. The end of the grant is the latest time. The copy that renews
-//     second is sealed.
+//   - A machine is resumed twice from one snapshot. Both copies hold the same grant. They can make
+//     the same IDs until the second one renews, after a third of the ttl (5 s) if the store
+//     answers, and at the latest until the grant ends. The copy that renews second is sealed.
 //   - The snapshot was taken while a node was acquired or renewed: both copies can get
 //     the same new grant, with the same bound.
-//   - A store is rolled back and looks like the one before. A program that acquires a node
-//     can be granted ticks again that the store has forgotten. The forgotten holder
-//     notices this when it renews, after a third of the ttl (5 s). Then it ends, because
-//     grants start above everything that can have been granted. If that holder is gone, it
-//     ends when all earlier grants have ended: after the longest ttl and twice the largest skew.
-//   - The layout is changed on a store that was rolled back in this way: the proof of the
-//     change does not know the last grants, with the same bound.
+//   - A store is rolled back, and its identity does not show it. A program that acquires a node can
+//     be granted ticks again that the store has forgotten. The forgotten holder notices this when
+//     it renews, after a third of the ttl (5 s). From then on no ID comes twice, because grants
+//     start above everything that can have been granted. If that holder is gone, no ID comes twice
+//     once all earlier grants have ended: after the longest ttl and twice the largest skew.
+//   - The layout is changed on a store that was rolled back in this way: the proof of the change
+//     does not know the last grants. The bound is the same.
 package lease

@@ -10,37 +10,36 @@ import (
 )
 
 var (
-	// ErrEnded means that the lease was closed or orphaned, or that it cannot heal: see
-	// the error it is wrapped with. It matches [snowfence.ErrClosed], too: waiting is in vain.
+	// ErrEnded means that the lease was closed or orphaned, or that it cannot heal: see the error
+	// it is wrapped with. It also matches [snowfence.ErrClosed], because waiting does not help.
 	ErrEnded error = marked{errors.New("the lease has ended"), snowfence.ErrClosed}
 
-	// ErrNoNamespace means that the store has no such namespace, or no longer.
+	// ErrNoNamespace means that the store has no such namespace, or that it was deleted.
 	ErrNoNamespace = errors.New("no such namespace")
 
-	// ErrTaken means that no node is free, or not the one that was asked for: a [TakenError], or
-	// what a server says of one.
+	// ErrTaken means that no node is free, or that another holder has the guarded Options.Node. The
+	// error is a [TakenError], or the text of one that a server sent.
 	ErrTaken = errors.New("no node is free")
 
-	// ErrVetoed means that an operator, or Options.Check, does not want the node to be leased.
+	// ErrVetoed means that an operator, or Options.Check, refused to lease the node.
 	ErrVetoed = errors.New("the node is vetoed")
 
 	// ErrSkew means that the clocks of this machine and of the store differ by more
 	// than Options.MaxSkew.
 	ErrSkew = errors.New("the clock is off")
 
-	// ErrInvalid means that an argument is wrong (a name, an option, an attempt), so that
-	// no repetition helps.
+	// ErrInvalid means that an argument is wrong (a name, an option, an attempt), so repeating the
+	// call does not help.
 	ErrInvalid = errors.New("invalid argument")
 
-	// ErrExists means that there is a namespace of the name already, with other leasable
-	// nodes.
+	// ErrExists means that there already is a namespace of that name, with other leasable nodes.
 	ErrExists = errors.New("it exists already")
 
 	// ErrMismatch means that the namespace is for IDs of another layout or other secrets.
 	ErrMismatch = errors.New("it is for another layout or other secrets")
 
-	// ErrRefused means that a change is not allowed: of a layout, because it is not
-	// proven safe, or a server does not do what it is asked for.
+	// ErrRefused means that a change is not allowed, such as a change of layout that is not proven
+	// safe, or that a server does not do what a client asks for.
 	ErrRefused = errors.New("the change is refused")
 )
 

@@ -2,9 +2,9 @@ package lease
 
 // Event is something that happened to a lease, for [Options.Events].
 type Event struct {
-	Kind      string // the line in the log
+	Kind      string // one of the Event constants; also the message in the log
 	Namespace string
-	Cause     error // nil if the kind says it all
+	Cause     error // why; nil if Kind says all
 }
 
 // The kinds of events.

@@ -9,9 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Generator starts a generator on the lease, for which the lease is from here on: closing the
-// generator closes the lease. c says how it works; its Fence is set here. An error closes the
-// lease.
+// Generator starts a generator that owns the lease: closing the generator closes the lease. It
+// replaces c.Fence by the lease. If it fails, it closes the lease.
 func (l *Lease) Generator(c snowfence.Config) (*snowfence.Generator, error) {
 	l.mu.Lock()
 	l.oneGenerator = true
@@ -29,12 +28,12 @@ func (l *Lease) Generator(c snowfence.Config) (*snowfence.Generator, error) {
 // one, because a misspelled name would be a second scope of uniqueness.
 const DefaultNamespace = "default"
 
-// Generator leases a node from a store and returns a generator on it. You need
-// to configure nothing. It makes [DefaultNamespace] if it is missing, and uses the
-// layout of a namespace that exists. Closing the generator ends the lease.
+// Generator leases a node from a store and returns a generator on it. It needs no options. It makes
+// [DefaultNamespace] if it is missing, and uses the layout of an existing namespace. Closing the
+// generator ends the lease.
 //
-// Errors worth telling apart are the same as of [Open]. If the namespace has
-// another layout than Options.Layout, that is an [ErrMismatch].
+// It returns the errors of [Open]. If the namespace has another layout than Options.Layout, the
+// error is [ErrMismatch].
 func Generator(ctx context.Context, st store.Store, o *Options) (*snowfence.Generator, error) {
 	var opts Options
 	if o != nil {

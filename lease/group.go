@@ -11,10 +11,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Group returns a store that gathers the calls of many leases into few round
-// trips. Calls that come while a round trip to st is under way share the next one.
-// So one process can hold as many leases as a store can write in large batches. A
-// single lease gains and loses nothing. Use one Group for all leases of a process:
+// Group returns a store that gathers the calls of many leases into few round trips. Calls that come
+// while a round trip to st is under way share the next one. So the number of leases in one process
+// is limited only by how fast the store writes large batches. A single lease is as fast as without
+// a Group. Use one Group for all leases of a process:
 //
 //	st = lease.Group(st)
 //	l, err := lease.Open(ctx, st, "default", scheme, nil)
@@ -33,8 +33,8 @@ import (
 // round trip is cancelled when all its callers have left. One that takes longer
 // than a second no longer keeps others waiting.
 //
-// It is safe for concurrent use. There is nothing to close,
-// because goroutines run only during calls. Nil gives nil.
+// It is safe for concurrent use. There is nothing to close, because its goroutines run only during
+// calls. A nil store gives nil.
 func Group(st store.Store) store.Store {
 	if st == nil {
 		return nil

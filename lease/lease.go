@@ -15,8 +15,8 @@ import (
 // Orphan, or when it cannot heal (Done). All methods are safe for concurrent use.
 // The fence serves one generator at a time.
 //
-// The claim knows how a grant is had: from a store, or from a server. The lease knows when to ask
-// it, who uses the grant, and which generator to seal.
+// Its claim gets grants from a store or a server. The lease decides when to ask for one, which
+// caller uses it, and which generator to seal.
 type Lease struct {
 	*setup
 	ops   chan struct{} // semaphore of one: hold it to use claim
@@ -118,10 +118,9 @@ func (l *Lease) hand(after int64) (snowfence.Grant, bool) {
 	return *l.use.cur, true
 }
 
-// Grant implements [snowfence.Fence]. It answers from memory if the store
-// acknowledged a grant past after. Otherwise it waits for a renewal or another
-// grant. Its error says what prevents one, and matches snowfence.ErrFenced or
-// [ErrEnded].
+// Grant implements [snowfence.Fence]. It answers from memory if the store has acknowledged a grant
+// with Until > after. Otherwise it waits for a renewal or another grant. Its error says what
+// prevents one, and matches snowfence.ErrFenced or [ErrEnded].
 func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error) {
 	if after > l.scheme.MaxTick() {
 		return snowfence.Grant{}, fmt.Errorf("lease: namespace %q: %w: it ended at %s",
@@ -169,8 +168,8 @@ func (l *Lease) fenced(trouble, ctxErr error) error {
 	return fmt.Errorf("lease: namespace %q: %w: %w (%w)", l.name, snowfence.ErrFenced, trouble, ctxErr)
 }
 
-// Orphan stops renewing and leaves the node to run out. The grant
-// may be used until its end, and the node is taken until then.
+// Orphan ends the lease without giving the node back. The generator may use the grant until it
+// ends, and the node stays taken until then.
 func (l *Lease) Orphan() {
 	l.end(fmt.Errorf("lease: namespace %q: %w: it was orphaned", l.name, ErrEnded))
 	l.unpin() // so that the store can be closed at once
@@ -184,13 +183,13 @@ func (l *Lease) Done() <-chan struct{} { return l.done }
 // Err returns why the lease ended, and nil while it has not. The error matches [ErrEnded].
 func (l *Lease) Err() error { return context.Cause(l.life) }
 
-// Status is a look at a lease.
+// Status is the state of a lease at one moment.
 type Status struct {
 	Grant   snowfence.Grant // as acknowledged; all zero when there is none
 	Held    bool            // there is a grant, and it has a tick that may be used
 	Trouble error           // what went wrong at the last attempt to renew or acquire; nil when it succeeded
 	Renewed time.Time       // when the store last acknowledged a grant
-	Took    time.Duration   // from when that renewal was due until then; 0 when there was none yet
+	Took    time.Duration   // from when that renewal was due until Renewed; 0 before the first one
 }
 
 // Status returns what the lease holds now, without asking the store.

@@ -12,9 +12,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Leases returns the records of all nodes that were ever leased, in the
-// order of the nodes. Ticks are counted in the namespace's layout. Only records
-// older than Namespace.Since have others; their floor is Namespace.Floor.
+// Leases returns the records of all nodes that were ever leased, in the order of the nodes. Ticks
+// are counted in the namespace's layout. Records of generations before Namespace.Since are the
+// exception: their floor is Namespace.Floor.
 func (op Operator) Leases(ctx context.Context, namespace string) ([]store.Record, error) {
 	var out []store.Record
 	nodes := snowfence.NodeRange{Until: math.MaxInt64}
@@ -52,11 +52,10 @@ func (op Operator) Veto(ctx context.Context, namespace string, node int64, reaso
 	})
 }
 
-// Restore is for a node whose floor lies far ahead, because a holder's clock
-// did. The floor becomes what it was before that holder, who is evicted. Grants
-// then end where the grants of that holder began, and resume after them when the time
-// has come. It refuses if it is not provable that the ticks in between were never
-// granted.
+// Restore is for a node whose floor lies far ahead, because a holder's clock was. It evicts that
+// holder, and sets the floor to where it was before. New grants end before the ticks of that
+// holder, and go on after them when that time comes. It fails unless the ticks in between were
+// provably never granted.
 func (op Operator) Restore(
 	ctx context.Context, namespace string, node int64, now time.Time,
 ) (store.Record, error) {

@@ -26,11 +26,12 @@ type Namespace struct {
 	// Nodes can be leased; the others are for numbers given by hand.
 	Nodes snowfence.NodeRange `json:"nodes"`
 	State string              `json:"state"`
-	// Since is the generation of the layout: older records have ticks of another one.
+	// Since is the generation in which the layout began. Records of earlier ones have ticks of
+	// another layout.
 	Since int64 `json:"since"`
 	Start int64 `json:"start"` // tick with which the layout began
 	Floor int64 `json:"floor"` // no grant starts below this tick
-	// Regions have all IDs that were ever made, and can be made now.
+	// Regions hold all IDs that were ever made, and all that can be made now.
 	Regions []Region `json:"-"`
 	// MaxTTL and MaxSkew bound the ttl of leases and the error of their clocks, in nanoseconds.
 	MaxTTL  time.Duration `json:"max_ttl"`
@@ -41,7 +42,7 @@ type Namespace struct {
 	// milliseconds.
 	RolledBack int64 `json:"rolled_back,omitempty"`
 	// Others says that IDs with sequence numbers below the first of a layout were made by hand, or
-	// by snow-drift after its clock stepped back. That stays for good, also of a tombstone.
+	// by snow-drift after its clock stepped back. It stays set, also when the namespace is deleted.
 	Others bool `json:"others,omitempty"`
 	// Backfill is how many of these numbers, from 0 up, a [Backfill] uses; 0 means that there is
 	// none. It may use BackfillNodes: the zero value means all, until the store was rolled back.
@@ -50,7 +51,7 @@ type Namespace struct {
 	// BackfillStopped says that the store was rolled back, so that no [Backfill] goes on with these
 	// nodes.
 	BackfillStopped bool `json:"-"`
-	// of a layout with a key field: snowfence.Secret.ID of each, by number
+	// Keys are for a layout with a key field: the snowfence.Secret.ID of each secret, by number.
 	Keys []string `json:"keys,omitempty"`
 	// signs tickets. It is kept beside the rest, so that a program that prints a namespace does not
 	// print it
@@ -101,8 +102,9 @@ func checkName(name string) error {
 	return nil
 }
 
-// Functions are functions in a database that make the IDs of a node ("snowfence sql"). The node
-// has no lease, so nothing ends its layout: until it is retired, they make IDs of this layout.
+// Functions are functions in a database that make the IDs of a node ("snowfence sql"). The node has
+// no lease, so a change of layout does not stop them: they make IDs of this layout until the node
+// is retired.
 type Functions struct {
 	Dialect string        `json:"dialect"`         // of the database
 	Label   string        `json:"label,omitempty"` // for people: which database

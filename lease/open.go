@@ -10,11 +10,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Open acquires a lease in a namespace of a store and keeps it. The namespace must
-// exist unless Options.Create is set. Open waits for a free node only with
-// Options.Wait. Errors worth telling apart are [TakenError],
-// [ErrMismatch], [ErrNoNamespace], [ErrSkew] and snowfence.ErrLifetime. ctx
-// bounds Open alone.
+// Open acquires a lease in a namespace of a store and keeps it. The namespace must exist unless
+// Options.Create is set. Open waits for a free node only with Options.Wait. The errors to tell
+// apart are [TakenError], [ErrMismatch], [ErrNoNamespace], [ErrSkew] and snowfence.ErrLifetime. ctx
+// limits Open, not the lease.
 func Open(ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, o *Options) (*Lease, error) {
 	if err := check(st, namespace, s); err != nil {
 		return nil, err

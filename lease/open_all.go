@@ -17,11 +17,11 @@ import (
 // round trips one after another, so these are enough to fill the round trips of a [Group].
 const openers = 4 * groupLimit
 
-// OpenAll opens n leases with the same options, as [Open] does, and keeps each by
-// itself. It is much faster: it reads once which nodes are free, and the leases share
-// round trips (a [Group], which st need not be yet). It opens all or none: after an
-// error it closes those that it opened. Options.Node and Options.StickyFile are for
-// one lease. ctx bounds OpenAll alone.
+// OpenAll opens n leases with the same options, as [Open] does, and keeps each by itself. It is
+// much faster: it reads once which nodes are free, and the leases share round trips (a [Group],
+// which st need not be yet). It opens all or none: after an error it closes those that it opened.
+// With n above 1, it refuses Options.Node and Options.StickyFile. ctx limits OpenAll, not the
+// leases.
 func OpenAll(
 	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, n int, o *Options,
 ) ([]*Lease, error) {

@@ -9,14 +9,14 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Operator does what operators do with the namespaces of a store, and with their nodes.
+// Operator manages the namespaces of a store and their nodes.
 type Operator struct{ st store.Store }
 
-// Namespaces returns the [Operator] of a store. It asks the store nothing.
+// Namespaces returns the [Operator] of a store. It makes no call to the store.
 func Namespaces(st store.Store) Operator { return Operator{st} }
 
-// Show returns a namespace, also a deleted one.
-// It is [ErrNoNamespace] if there is none of the name.
+// Show returns a namespace, also a deleted one. The error is [ErrNoNamespace] if there is none of
+// that name.
 func (op Operator) Show(ctx context.Context, name string) (Namespace, error) {
 	return readNamespace(ctx, op.st, name)
 }
@@ -86,11 +86,10 @@ func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, er
 	})
 }
 
-// Restored says that older data was put under a namespace: by a backup, a copy, a stale replica or
-// by hand. All leases end. Grants then begin above everything that can have been used until now,
-// and IDs for the past go on only after [Operator.BackfillNodes].
-// Call it before programs start. To repeat it only makes them wait longer. A wrong clock is an
-// [ErrSkew].
+// Restored tells a namespace that its store has older data again: from a backup, a copy, a stale
+// replica or an edit by hand. All leases end. Grants then begin above everything that can have been
+// used until now, and IDs for the past go on only after [Operator.BackfillNodes]. Call it before
+// programs start. It may be repeated, and then they wait longer. A wrong clock is an [ErrSkew].
 func (op Operator) Restored(ctx context.Context, namespace string) (Namespace, error) {
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		id, err := op.st.Identity(ctx, namespace)

@@ -16,9 +16,9 @@ import (
 // Options says how a lease is held, and what [Generator] and Open of each store make. Nil uses the
 // defaults.
 type Options struct {
-	// Namespace, Layout, Secrets, Lead, Spread and MaxWait are for generators alone: [Open] of a
-	// lease has a namespace and a scheme. Namespace is the name within which IDs are unique; ""
-	// means [DefaultNamespace].
+	// Namespace, Layout, Secrets, Lead, Spread and MaxWait are for functions that return a
+	// generator. [Open] ignores them: it has parameters for namespace and scheme. Namespace is the
+	// name within which IDs are unique; "" means [DefaultNamespace].
 	Namespace string
 
 	// Layout is the layout that the namespace must have. The zero value means
@@ -43,17 +43,18 @@ type Options struct {
 	// namespace's MaxTTL. 0 means [DefaultTTL], 15 s, or that MaxTTL if it is less.
 	TTL time.Duration
 
-	// Node is the one node to lease, for example from snowfence.Scheme.Node. nil
-	// means any free one. A node that has a holder is taken over, safely: the
-	// grant starts where the holder's ends, and the holder loses its renewal.
+	// Node is the one node to lease, for example from snowfence.Scheme.Node. nil means any free
+	// one. The lease takes over a node that has a holder, which is safe: the grant starts where the
+	// holder's ends, and the holder cannot renew.
 	Node *int64
 
-	// Guard refuses to take over a fixed Node that another Label holds: a [TakenError].
+	// Guard prevents taking over Node if a holder with another Label has it. The error is a
+	// [TakenError].
 	Guard bool
 
-	// Within narrows the nodes that may be leased to a part of the namespace's:
-	// to the workers of one datacenter, by snowfence.Scheme.NodesWith. The zero
-	// value means all. It is for leases without a fixed Node.
+	// Within limits the lease to some of the namespace's nodes, such as the workers of one
+	// datacenter (snowfence.Scheme.NodesWith). The zero value means all. It is for leases without a
+	// fixed Node.
 	Within snowfence.NodeRange
 
 	// StickyFile is the path of a local file that remembers the last node. The next
@@ -67,13 +68,13 @@ type Options struct {
 	// It is a power of two, and blocks start at a multiple of it. 0 means 1.
 	Nodes int
 
-	// Label tells people who holds the node, in at most 128 bytes. A
-	// lease prefers one of 16 nodes that its label points to. It is no
-	// identity: each lease has a random one. "" means host name and process ID.
+	// Label tells people who holds the node, in at most 128 bytes. A lease prefers one of 16 nodes
+	// that its label points to. Leases may share a label: each also has a random identity. "" means
+	// host name and process ID.
 	Label string
 
-	// Wait makes Open wait until its ctx ends, while all nodes are taken or the
-	// guarded one is held. Otherwise that is a [TakenError].
+	// Wait makes Open wait until its ctx ends, while all nodes are taken or the guarded one is
+	// held. Without Wait, Open returns a [TakenError].
 	Wait bool
 
 	// Create makes the namespace on first use, with all nodes leasable.
@@ -94,20 +95,20 @@ type Options struct {
 	// error is remembered for the node. Nil refuses none.
 	Check func(ctx context.Context, node int64) error
 
-	// Time replaces the system's clock in deciding which ticks to lease, for tests.
-	// The generator then needs the same one. Nil means the system's. As a generator
-	// does, the lease does not let it go back, until the store's clock says that it was
-	// ahead. Layouts with rollback bits are the exception: they stamp the wall clock
-	// itself. The pace of renewals always follows the system.
+	// Time replaces the system's clock in deciding which ticks to lease, for tests. The generator
+	// then needs the same one. Nil means the system's. Like a generator, the lease ignores steps
+	// back of the clock, until the store's clock shows that it was ahead before. Layouts with
+	// rollback bits are the exception: their IDs have the time of the clock. The pace of renewals
+	// always follows the system.
 	Time  snowfence.TimeSource
 	clock *clock.Clock // of Time
 
 	// Logger logs what happens to the lease. Nil logs warnings and errors to slog.Default.
 	Logger *slog.Logger
 
-	// Events is called when there is trouble, soon after the log line. No lock is
-	// held then. If the lease is lost, the generator is sealed before. The lease does
-	// not wait for it: calls may overlap, and come after Close. Nil means no calls.
+	// Events is called when there is trouble, soon after the log line, and without a lock. If the
+	// lease is lost, the generator is sealed first. The lease does not wait for Events to return:
+	// calls may overlap, and may come after Close. Nil means no calls.
 	Events func(Event)
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// ErrFull means that a second has no ID left for the past, on one node.
+// ErrFull means that a node has no ID left for a second of the past.
 var ErrFull = errors.New("no ID is left")
 
 // pastSkew is how far this machine's clock may be off from the store's.
@@ -24,13 +24,13 @@ const pastSkew = 30 * time.Second
 // pastRound bounds how many hours are counted in one go.
 const pastRound = 128
 
-// Backfill makes IDs for times gone by. It is safe for concurrent
-// use, and has nothing to close: it keeps no ID in memory.
+// Backfill makes IDs for times in the past. It is safe for concurrent use, and has nothing to
+// close: it keeps no ID in memory.
 //
-// Such an ID has a sequence number below the first of its layout, which no generator uses. Of
-// each second, a node gives each pair of tick and number out once. A record of the store counts
-// them, and is raised before an ID is used. So many processes may share a node, and a crash
-// only loses what was taken.
+// Such an ID has a sequence number below the first of its layout, which no generator uses. Within a
+// second, a node uses each pair of tick and sequence number once. A record of the store counts
+// them, and is raised before an ID is used. So many processes may share a node, and a crash only
+// loses the IDs that the process had taken.
 type Backfill struct {
 	st     store.Store
 	name   string
@@ -48,13 +48,13 @@ type witnessed struct {
 	record    store.Record // count that was written last
 }
 
-// OpenBackfill returns a maker of IDs for times gone by, of one node. It takes no lease. The
-// namespace must allow it ([Operator.AllowBackfill]), and s is the scheme of its present layout.
+// OpenBackfill returns a Backfill for one node. It takes no lease. The namespace must allow it
+// ([Operator.AllowBackfill]), and s is the scheme of its present layout.
 //
 // A time gets the layout that the namespace had then, and a time before the first layout gets the
 // first one. That layout must have the node, and reserved numbers. An ID has the second of its
-// time; within it, IDs follow each other from the first tick on. Of a layout with ticks of 1 ms,
-// a node makes 1000 IDs a second with the number 0, and 5000 with 0 to 4.
+// time. Within a second, IDs use the ticks in order, from the first one on. With ticks of 1 ms, a
+// node has 1000 IDs for each second with the number 0, and 5000 with 0 to 4.
 func OpenBackfill(
 	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, node int64,
 ) (*Backfill, error) {
@@ -72,12 +72,13 @@ func OpenBackfill(
 	return b, nil
 }
 
-// NewAt returns an ID of each time. It swaps one record of the store for each hour, so ask for many
-// at once.
+// NewAt returns an ID for each time. It swaps one record of the store for each hour, so ask for
+// many at once.
 //
-// A time that is yet to come, or before the epoch of its layout, is an [ErrInvalid]. A second
-// whose IDs are used up is an [ErrFull]: take another node or time. After a store was rolled back,
-// it is an [ErrRolledBack] until an operator names other nodes ([Operator.BackfillNodes]).
+// It returns [ErrInvalid] for a time in the future, or before the epoch of its layout. It returns
+// [ErrFull] when the IDs of a second are used up: take another node or time. After a store was
+// rolled back, it returns [ErrRolledBack] until an operator names other nodes
+// ([Operator.BackfillNodes]).
 func (b *Backfill) NewAt(ctx context.Context, times ...time.Time) ([]snowfence.ID, error) {
 	w := world.From(ctx)
 	ids := make([]snowfence.ID, len(times))

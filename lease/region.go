@@ -227,7 +227,7 @@ func (ns Namespace) History() []Region {
 // an ID that an earlier one can.
 type CollisionError struct {
 	Earlier, Later Region
-	Collision      snowfence.Collision // From is the reading of the earlier region
+	Collision      snowfence.Collision // From has the parts in the earlier region
 }
 
 func (e *CollisionError) Error() string {

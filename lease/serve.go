@@ -13,16 +13,17 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// Serve is for servers: it leases nodes of a store to holders elsewhere, in namespaces of a
-// scheme. o has the server's own MaxSkew, Time, Logger and Events. The server keeps only its clock.
+// Serve returns a [wire.Server], which leases nodes of a store to holders in other processes, in
+// namespaces of a scheme. Of o it uses MaxSkew, Time, Logger and Events, for the server itself. It
+// keeps no state but its clock.
 //
 // A holder must do what a [Lease] does: renew every third of the TTL, stop at the end of its grant,
-// and stop at once when a renewal is a [store.ErrLost]. A copy of the holder is noticed as for a
-// [Lease].
+// and stop at once when a renewal is a [store.ErrLost]. A copied holder is noticed just as a copied
+// [Lease] is.
 //
-// A ticket is signed with a key from the record of the namespace. A ticket that was changed is
-// refused as lost. So a holder decides only about the ticks that were granted to it. If it lies
-// about what it used, it makes duplicates of its own IDs only.
+// A ticket is signed with a key from the record of the namespace. The server refuses a changed
+// ticket as lost. So a holder decides only about the ticks that it was granted: if it lies about
+// what it used, it can only repeat its own IDs.
 func Serve(st store.Store, s *snowfence.Scheme, o *Options) wire.Server {
 	v := server{st: st, scheme: s}
 	if o != nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// Keep is for servers that package remote does not reach. It acquires n leases with the same
-// options, and keeps each, as [OpenAll] does from a store: all or none. s is the scheme of the
-// namespace. Options.Create means nothing here: servers make no namespace.
+// Keep opens n leases from a server, as [OpenAll] does from a store: all or none, with the same
+// options. It is for servers that package remote does not reach. s is the scheme of the namespace.
+// Keep ignores Options.Create, because servers make no namespace.
 //
-// It asks for the nodes that follow the first one, because a server reads one record to see
-// that such a node is free, and 64 to find any.
+// After the first node it asks for the ones that follow: a server reads one record to see that such
+// a node is free, and 64 to find any.
 func Keep(
 	ctx context.Context, server wire.Server, namespace string, s *snowfence.Scheme, n int, o *Options,
 ) ([]*Lease, error) {

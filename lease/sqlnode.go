@@ -19,13 +19,13 @@ const (
 	maxSQLLead = 100 * 365 * 24 * time.Hour
 )
 
-// RecordFunctions gives a node to functions in a database: leases lose its IDs to them. It returns
-// the region of the functions, and the tick above which their IDs have to begin. The node must lie
-// outside those that can be leased, and a second record of it is refused: again is the operator's
-// word that the functions are for the same database.
+// RecordFunctions gives a node to functions in a database. It returns the region of the functions,
+// and the tick above which their IDs have to begin. The node must be outside the leasable nodes. If
+// the node has functions already, again must be true: with it, the operator states that the new
+// ones are for the same database.
 //
-// From then on no program leases the node. A change that could make an ID of it is refused, and so
-// is the end of the namespace, until [Operator.RetireFunctions].
+// From then on no program leases the node. Until [Operator.RetireFunctions], a change that could
+// make an ID of it is refused, and the namespace cannot be deleted.
 func (op Operator) RecordFunctions(
 	ctx context.Context, namespace string, node int64, f Functions, again bool,
 ) (recorded Region, after int64, err error) {

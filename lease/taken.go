@@ -12,7 +12,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// TakenError means that no node is free of those that were asked for.
+// TakenError means that none of the requested nodes is free.
 type TakenError struct {
 	Nodes    snowfence.NodeRange // that were asked for: those that can be leased, narrowed by Options.Within
 	Fixed    bool                // Options.Node asked for it, and another label holds it (Options.Guard)

@@ -68,8 +68,8 @@ func (t ticket) lease() wire.Lease {
 	}
 }
 
-// ReadTicket returns what a ticket says, for servers that look at it before they do what its holder
-// asks. It is not verified. Other bytes are an [ErrInvalid].
+// ReadTicket returns the lease that a ticket stands for, for servers that look at a ticket before
+// they act on it. It does not verify the ticket. Bytes that are no ticket are an [ErrInvalid].
 func ReadTicket(b wire.Ticket) (wire.Lease, error) {
 	t, err := parseTicket(b)
 	if err != nil {

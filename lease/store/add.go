@@ -14,12 +14,13 @@ type Addition struct {
 	Key        Key
 	N          int64  // by how much, at least 1
 	Limit      int64  // the count goes no further
-	Generation int64  // of the record; with another nothing is done
-	Nonce      string // the record's next one begins with it: see NonceAt
+	Generation int64  // of the record; if it has another, nothing is done
+	Nonce      string // how the record's next nonce begins; see NonceAt
 }
 
-// NonceAt returns the nonce of a record that the addition raised to a revision. One that is carried
-// out twice, as a proxy may do, leaves two nonces: no swap takes the later record for the earlier.
+// NonceAt returns the nonce that the addition gives a record with its new revision. If a proxy
+// repeats an addition, the record gets two nonces, one after the other, so no swap takes the later
+// record for the earlier.
 func (a Addition) NonceAt(revision int64) string {
 	return a.Nonce + "." + strconv.FormatInt(revision, 10)
 }
@@ -33,8 +34,8 @@ func (a Addition) apply(r Record) Record {
 	return r
 }
 
-// Add carries out an addition, as [Store] promises it, on any store: one that cannot add
-// is asked for the record and swaps it, until no other process was faster.
+// Add carries out an addition on any store, with the promise of [Store].Add. If the store cannot
+// add, it reads the record and swaps it, again and again until no other process was faster.
 func Add(ctx context.Context, st Store, a Addition) (Record, error) {
 	r, err := st.Add(ctx, a)
 	if !errors.Is(err, errors.ErrUnsupported) {

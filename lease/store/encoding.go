@@ -13,13 +13,14 @@ var (
 	textDecoder = strings.NewReplacer(`\\`, "\\", `\t`, "\t", `\n`, "\n")
 )
 
-// Front returns how the encoded records with a nonce begin, and no other: with the nonce and a tab.
+// Front returns the beginning of all encoded records with a nonce, and of no others: the nonce and
+// a tab.
 func Front(nonce string) string { return textEncoder.Replace(nonce) + "\t" }
 
 // Encode returns a record without its key as one text, for stores that keep texts: a line of
-// fields, separated by tabs. [Front] is at its beginning, so a store can compare the nonce and know
-// nothing else of it. The mark is for the store, which may tell its calls apart by it. The encoding
-// must never change, because stored texts are compared with it.
+// fields, separated by tabs. It begins with [Front], so a store can compare the nonce and need not
+// know the rest. The mark is a text of the store's own, for example to tell its calls apart. The
+// encoding must never change, because stored texts are compared with it.
 func Encode(r Record, mark string) string {
 	b := []byte(Front(r.Nonce) + textEncoder.Replace(mark))
 	for _, n := range []int64{

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// CheckName returns what is wrong with the name of a namespace; names of sequences are such names,
-// too. It has 1 to 64 letters, digits, '-', '_' and '.'.
+// CheckName returns what is wrong with the name of a namespace or sequence. It has 1 to 64 letters,
+// digits, '-', '_' and '.'.
 func CheckName(name string) error {
 	if name == "" || len(name) > longestName {
 		return fmt.Errorf("namespace %.100q: a name has 1 to %d characters", name, longestName)
