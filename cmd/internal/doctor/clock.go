@@ -7,7 +7,7 @@ import (
 
 const synchronise = "run chrony or systemd-timesyncd on this machine (on the host, for a container)"
 
-// offBy is how far a clock may be off before it is a finding. Leases bear their ttl, 15 s.
+// offBy is how far a clock may be off before it is a finding. Leases bear the largest skew, 15 s.
 const offBy = time.Second
 
 func clockSync(_ context.Context, _ *Case, r *report) {
@@ -44,7 +44,7 @@ func clockOffset(ctx context.Context, c *Case, r *report) {
 	text := off.Abs().Round(time.Millisecond)
 	if off.Abs()-took/2 > offBy {
 		r.found(ClockOffset, "", synchronise+", and on the store's", "this machine's clock is %v %s the store's; "+
-			"a lease is not renewed when it is off by more than its ttl, 15s unless set", text, which)
+			"a lease is not renewed when it is off by more than the largest skew, 15s unless set", text, which)
 		return
 	}
 	r.good(ClockOffset, "", "this machine's clock is %v %s the store's, give or take %v", text, which,
