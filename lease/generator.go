@@ -24,8 +24,8 @@ func (l *Lease) Generator(c snowfence.Config) (*snowfence.Generator, error) {
 	return g, nil
 }
 
-// DefaultNamespace is made if it is missing. You must create any other
-// one, because a misspelled name would be a second scope of uniqueness.
+// DefaultNamespace is the one namespace that programs make if it is missing. You must create any
+// other one, because a misspelled name would be a second scope of uniqueness.
 const DefaultNamespace = "default"
 
 // Generator leases a node from a store and returns a generator on it. It needs no options. It makes

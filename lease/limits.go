@@ -71,5 +71,6 @@ func (ns Namespace) above(l snowfence.Layout, now time.Time) int64 {
 	return max(l.TickOf(now.Add(ns.limits(now).rollback())), 0) + 3
 }
 
-// DefaultTTL is Options.TTL and Options.MaxSkew where they are 0 and the namespace allows it.
+// DefaultTTL is the value of Options.TTL and of Options.MaxSkew if they are 0 and the namespace
+// allows so much.
 const DefaultTTL = 15 * time.Second

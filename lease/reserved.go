@@ -18,9 +18,9 @@ var ErrRolledBack = errors.New("the store may have lost counts")
 // or with 0 to 4 if last is 4. You can choose this only once.
 //
 // The operator promises that no other program has made or will make an ID with these numbers: none
-// by hand with 0, none by an original snow-drift with 1 to 4. It fails if two layouts of the
-// namespace, past and present, could make the same ID with these numbers. In a store that was ever
-// rolled back, an earlier choice may have been lost: then call [Operator.BackfillNodes] next.
+// by hand with 0, none by an original snow-drift with 1 to 4. AllowBackfill fails if two layouts of
+// the namespace, past and present, could make the same ID with these numbers. In a store that was
+// ever rolled back, an earlier choice may have been lost: then call [Operator.BackfillNodes] next.
 func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int64) (Namespace, error) {
 	refuse := func(format string, args ...any) (Namespace, error) {
 		return Namespace{}, refusedf("lease: namespace %q: "+format, append([]any{namespace}, args...)...)

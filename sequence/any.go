@@ -52,11 +52,12 @@ const (
 	hedge = 100 * time.Millisecond
 )
 
-// OpenAny opens sequences of one name in several stores that know nothing of each other. Numbers
-// are of one store as long as it answers, and then of another; they are in no order. It refuses
-// stores whose sequences can give out the same number: those with another step, two that meet, and
-// one store given twice. At least one must have the sequence and answer; those that do not are used
-// when they do, and the first one that does is preferred.
+// OpenAny opens sequences of one name in several stores that know nothing of each other. It takes
+// numbers from one store as long as that one answers, and then from another; they are in no order.
+// It refuses stores whose sequences can give out the same number: with different steps, with
+// numbers in common, or one store given twice. At least one store must answer and have the
+// sequence. The sequence begins with the first such store of the list, and uses the others as soon
+// as they answer.
 func OpenAny(ctx context.Context, stores []store.Store, name string, o *Options) (*Sequence, error) {
 	switch {
 	case len(stores) == 0:

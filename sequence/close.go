@@ -13,9 +13,9 @@ import (
 // closeTimeout bounds Close.
 const closeTimeout = 5 * time.Second
 
-// Close ends the sequence at once: calls that wait get an [ErrClosed], and so do later ones. The
-// numbers that a dense sequence holds go back to the store, for which it waits up to 5 seconds; its
-// error says which ones did not.
+// Close ends the sequence at once: calls that wait, and later ones, return [ErrClosed]. A dense
+// sequence gives the numbers that it holds back to the store, and waits for that up to 5 seconds;
+// the error says which numbers did not go back.
 func (s *Sequence) Close() error {
 	s.mu.Lock()
 	if s.closed {

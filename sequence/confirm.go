@@ -13,23 +13,24 @@ import (
 
 // Confirmation says up to where numbers may have been given out. One of Floor and Used is needed.
 type Confirmation struct {
-	// Floor is a number: nothing there or beyond was given to anybody, or is held by a program.
+	// Floor is the first free number: no program gave out, or holds, this number or a later one.
 	Floor *int64
 
-	// Used is the last number that is known to be used, such as the highest one in a table. As many
-	// as Programs can hold beside it are skipped: twice the largest range each. What was given out
-	// to callers counts as used, such as rows of Reserve and blocks of Local handles.
+	// Used is the last number that is known to be used, such as the highest one in a table. After
+	// it, Confirm skips as many numbers as Programs can hold: twice the largest range for each.
+	// Numbers that callers got count as used, such as those of Reserve and the blocks of Local
+	// handles.
 	Used *int64
 
-	// Programs is how many programs took numbers; 0 means 100. It counts with Used alone.
+	// Programs is how many programs took numbers; 0 means 100. It has a meaning only with Used.
 	Programs int64
 }
 
 const usualPrograms = 100
 
-// Confirm lets a sequence go on after its store was rolled back or failed over. It never lowers
-// what was given out. Of a dated one, the periods that were over an hour ago are closed for good,
-// and those that can be open start at the floor or above.
+// Confirm lets a sequence go on after its store was rolled back or failed over. It never lowers the
+// count of numbers given out. In a dated sequence, it closes the periods that ended more than an
+// hour ago for good, and the others start at the floor or above.
 func Confirm(ctx context.Context, st store.Store, name string, c Confirmation) error {
 	if (c.Floor == nil) == (c.Used == nil) || c.Programs < 0 {
 		return fmt.Errorf("sequence %q: give a floor, or the last number used and how many programs there are (%w)",
@@ -47,9 +48,10 @@ func Confirm(ctx context.Context, st store.Store, name string, c Confirmation) e
 	})
 }
 
-// Restored says that older data was put under a sequence: by a backup, a copy, a stale replica or
-// by hand. It then does what AfterFailover says: it stops until it is confirmed, skips numbers at
-// the next take, or trusts the store. Call it before programs start. It may be repeated.
+// Restored tells a sequence that its store has older data again: from a backup, a copy, a stale
+// replica or an edit by hand. The sequence then does what AfterFailover says: it stops until
+// [Confirm], skips numbers at the next take, or trusts the store. Call it before programs start. It
+// may be repeated.
 func Restored(ctx context.Context, st store.Store, name string) (Info, error) {
 	err := update(ctx, st, name, false, func(s *state) (bool, error) {
 		s.Identity = "restored at " + world.From(ctx).Now().UTC().Format(time.RFC3339Nano) // no store has it

@@ -15,7 +15,7 @@ import (
 
 // Dated gives out the numbers of a dated sequence in one program. It is safe for concurrent use.
 //
-// Each period is a Sequence of its own, which never gives a number of another one.
+// Each period has its own Sequence, and so its own numbers.
 type Dated struct {
 	source    // of the definition, which gives no numbers
 	calendar  *calendar
@@ -46,7 +46,7 @@ const (
 // errUnread makes a period read its record before its first take.
 var errUnread = errors.New("the period was not read yet")
 
-// OpenDated is [Open] for a dated sequence. Of a plain one it is an [ErrDated].
+// OpenDated is [Open] for a dated sequence. For a plain one it returns [ErrDated].
 func OpenDated(ctx context.Context, st store.Store, name string, o *Options) (*Dated, error) {
 	d := &Dated{periods: map[int64]*Sequence{}, gone: make(chan struct{})}
 	d.use(ctx, st, name, o)
@@ -65,8 +65,8 @@ func OpenDated(ctx context.Context, st store.Store, name string, o *Options) (*D
 	return d, nil
 }
 
-// Next returns a number: of the period that the zone has when it is taken. It waits as
-// [Sequence.Next] does.
+// Next returns a number of the present period in the sequence's zone. It waits as [Sequence.Next]
+// does.
 func (d *Dated) Next(ctx context.Context) (Serial, error) {
 	r, err := d.Reserve(ctx, 0, 1)
 	if err != nil {
@@ -75,9 +75,9 @@ func (d *Dated) Next(ctx context.Context) (Serial, error) {
 	return r.At(0), nil
 }
 
-// Reserve takes n numbers that follow each other, 1 to 1,000,000, of a period: the present one,
-// which 0 stands for, an earlier one, or the next. Of those that are not the present one, it takes
-// exactly n from the store.
+// Reserve takes n numbers that follow each other, 1 to 1,000,000, of a period: the present one (0),
+// an earlier one, or the next. From a period that is not the present one, it takes exactly n from
+// the store.
 func (d *Dated) Reserve(ctx context.Context, period, n int64) (Serials, error) {
 	if err := d.checkCount(n); err != nil {
 		return Serials{}, err
@@ -195,7 +195,7 @@ func (d *Dated) in(period int64) *Sequence {
 	return p
 }
 
-// Status returns how this program does with the period in use.
+// Status returns the state of the period in use, in this program.
 func (d *Dated) Status() Status {
 	if p := d.present.Load(); p != nil {
 		return p.Status()

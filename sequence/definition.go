@@ -7,7 +7,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Mode is what a sequence promises of its numbers, besides that none comes twice.
+// Mode is what a sequence promises about its numbers, besides that each comes once.
 type Mode string
 
 const (
@@ -15,28 +15,30 @@ const (
 	Fast Mode = "fast"
 
 	// Dense is as fast, takes small ranges, and gives the rest back when it is closed. A crash
-	// leaves a gap, and so does a program that took numbers meanwhile.
+	// leaves a gap. So does a close after another program has taken later numbers.
 	Dense Mode = "dense"
 
 	// Strict numbers rise over all programs: a call that begins after another one ended gets a
-	// higher number. Each call waits for a write to the store, which serves all who wait.
+	// higher number. Each call waits for a write to the store, and one write serves all calls that
+	// wait.
 	Strict Mode = "strict"
 )
 
-// What a sequence does when its store may have lost numbers that were given out: stop, trust the
-// store, or skip so many numbers once (any positive number).
+// Values of [Definition].AfterFailover, for a store that may have lost numbers that were given out.
+// Stop stops the sequence, Trust trusts the store, and a positive value skips that many numbers
+// once.
 const (
 	Stop  = 0
 	Trust = -1
 )
 
 // Definition says which numbers a sequence has. The zero value is 1, 2, 3, … up to 2^53 − 1, beyond
-// which JavaScript rounds. Mode, Start, Step and Pattern never change: for others make another
-// sequence, which starts above.
+// which JavaScript rounds. Mode, Start, Step, Pattern and Zone never change. To have others, make
+// another sequence that starts above this one.
 type Definition struct {
 	Mode  Mode   `json:"mode"`            // "" means Fast
 	Start *int64 `json:"start,omitempty"` // the first number; nil means 1
-	Step  int64  `json:"step"`            // from each number to the next, negative to count down; 0 means 1
+	Step  int64  `json:"step"`            // from a number to the next, negative to count down; 0 means 1
 
 	// Pattern makes the sequence dated: its numbers begin again each year, month or day, and have
 	// texts such as RE-{year}-{n:6}. See [OpenDated]. Zone is the IANA name of the zone whose
@@ -48,17 +50,19 @@ type Definition struct {
 	// 2^53 − 1, or 2^63 − 1 where Start is beyond that; negative if Step is.
 	Max *int64 `json:"max,omitempty"`
 
-	// BlockOf names the counter of another program that the numbers up to Max are a block of, while
-	// that program gives the ones after them. Then Max is raised only with [Changes.BlockOf].
+	// BlockOf names the counter of another program, if the numbers up to Max are a block that this
+	// counter handed out. The other program gives out the numbers after it, so Max can be raised
+	// only with [Changes.BlockOf].
 	BlockOf string `json:"block_of,omitempty"`
 
 	// MinRange and MaxRange bound how many numbers a program takes at once. 0 means 1,000 and
-	// 1,000,000. Within them a range lasts 15 to 30 minutes, and a minute or two where it is Dense.
+	// 1,000,000. Within these bounds a program takes ranges that last 15 to 30 minutes, or a minute
+	// or two if the mode is Dense.
 	MinRange int64 `json:"min_range"`
 	MaxRange int64 `json:"max_range"`
 
-	// AfterFailover is what happens when the store may have lost numbers: [Stop], [Trust], or how
-	// many numbers are skipped.
+	// AfterFailover is what the sequence does when the store may have lost numbers: [Stop],
+	// [Trust], or how many numbers to skip.
 	AfterFailover int64 `json:"after_failover"`
 }
 

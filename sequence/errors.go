@@ -2,8 +2,8 @@ package sequence
 
 import "errors"
 
-// Test for these with [errors.Is]. Names, definitions and refusals match the errors of package
-// lease: ErrInvalid, ErrExists, ErrRefused.
+// Test for these with [errors.Is]. Errors about names, definitions and refused changes match
+// lease.ErrInvalid, lease.ErrExists and lease.ErrRefused.
 var (
 	// ErrNoSequence means that the store has no such sequence, or that it was deleted.
 	ErrNoSequence = errors.New("no such sequence")
@@ -19,21 +19,21 @@ var (
 	// that they could come twice. See [Confirm].
 	ErrRolledBack = errors.New("the store may have lost numbers that were given out")
 
-	// ErrNotReady means that a number would have to be waited for.
+	// ErrNotReady means that the call would have to wait for a number.
 	ErrNotReady = errors.New("no number is ready")
 
 	// ErrDated means that a dated sequence was opened as a plain one, or a plain one as a dated
 	// one.
 	ErrDated = errors.New("dated and plain sequences are opened in different ways")
 
-	// ErrPeriod means that a period gives no numbers: it is no date, is more than one ahead, was
-	// closed by [Confirm], or has none yet and is more than a year away.
+	// ErrPeriod means that a period gives no numbers: it is no date, it is later than the next
+	// period, [Confirm] closed it, or it is new and more than a year away.
 	ErrPeriod = errors.New("the period gives no numbers")
 
 	// ErrClosed means that the sequence was closed.
 	ErrClosed = errors.New("the sequence is closed")
 
-	// ErrRetry means that a transaction that takes a number met others: roll it back, and run all
-	// of it again. See [NextTx].
+	// ErrRetry means that another transaction or program took a number first: roll the transaction
+	// back, and run all of it again. See [NextTx].
 	ErrRetry = errors.New("the transaction met another one: roll it back and run all of it again")
 )

@@ -9,13 +9,13 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// OpenFunc returns a sequence whose numbers take gets from a program that keeps them, such as a
-// server: n numbers, and how many no program has. No number comes twice. Its [ErrNotReady] is
-// waited out. After another error it is asked for no more than callers wait for, and they get what
-// it says to that.
+// OpenFunc returns a sequence that gets its numbers by calling take, for example from a server.
+// take returns n numbers, none of them twice, and how many are left for all programs. After an
+// [ErrNotReady] it is called again. After another error it is called for no more numbers than
+// callers wait for, and they get the error of that call.
 //
-// d is the definition there. Ranges are taken ahead of a fast sequence, and nothing of others. A
-// range that lasts under 10 seconds is followed by a larger one, so a crash loses few numbers.
+// d is the definition of that sequence. A fast sequence takes ranges ahead, others do not. Ranges
+// begin small, and grow while they last less than 10 seconds, so a crash loses few numbers.
 func OpenFunc(name string, d Definition, take func(ctx context.Context, n int64) (r Range, left int64, err error),
 	o *Options,
 ) (*Sequence, error) {

@@ -8,9 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Create makes a sequence. If there is one of the name, it must have the same definition, and
-// nothing changes. A deleted sequence comes back with the same definition, and goes on where it
-// was.
+// Create makes a sequence. If it exists, it must have the same definition, and nothing changes. A
+// deleted sequence comes back with the same definition, and goes on where it ended.
 func Create(ctx context.Context, st store.Store, name string, d Definition) error {
 	full, _, err := d.completed()
 	if err == nil && full.Pattern != "" {
@@ -36,14 +35,14 @@ func Create(ctx context.Context, st store.Store, name string, d Definition) erro
 	})
 }
 
-// Changes says what [Update] changes. What is nil or 0 stays.
+// Changes says what [Update] changes. Fields that are nil or 0 change nothing.
 type Changes struct {
 	Max                *int64
 	MinRange, MaxRange int64
 	AfterFailover      *int64
 
-	// BlockOf lets Max be raised where the numbers are a block: to the end of another block of the
-	// same counter, or, with "", to any number.
+	// BlockOf allows Max to rise when the numbers are a block: to the end of another block of the
+	// counter that it names, or to any number if it is "".
 	BlockOf *string
 }
 
@@ -88,8 +87,8 @@ func Update(ctx context.Context, st store.Store, name string, c Changes) error {
 	})
 }
 
-// Delete ends a sequence: programs that use it get no more ranges. Its record stays, so that no
-// number comes twice if the name comes back.
+// Delete ends a sequence: programs that use it get no more ranges. The store keeps its record, so
+// that no number comes twice if a sequence of this name is created again.
 func Delete(ctx context.Context, st store.Store, name string) error {
 	return update(ctx, st, name, false, func(s *state) (bool, error) {
 		ended := s.Deleted

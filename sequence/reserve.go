@@ -7,7 +7,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Range is some numbers of a sequence that follow each other: First, First + Step, …
+// Range is Count numbers of a sequence that follow each other: First, First + Step, …
 type Range struct {
 	First, Step, Count int64
 }
@@ -19,7 +19,8 @@ func (r Range) Last() int64 { return r.First + (r.Count-1)*r.Step }
 const mostAtOnce = 1_000_000
 
 // Reserve takes n numbers that follow each other, 1 to 1,000,000. It waits as [Sequence.Next] does.
-// What is left of a range that is too short for them is dropped, so that numbers go on rising.
+// If the range in use is too short for them, Reserve drops the rest of it, so that numbers go on
+// rising.
 func (s *Sequence) Reserve(ctx context.Context, n int64) (Range, error) {
 	if err := s.checkCount(n); err != nil {
 		return Range{}, err

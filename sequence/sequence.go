@@ -11,10 +11,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Options says how a program takes numbers. Nil and the zero value take ranges.
+// Options says how a program takes numbers. With nil or the zero value it takes ranges ahead.
 type Options struct {
-	// Exact takes from the store what is asked for and nothing ahead, as a strict sequence always
-	// does: for programs that take few numbers and end.
+	// Exact takes only the numbers that callers ask for, and none ahead, as a strict sequence
+	// always does. It is for programs that take few numbers and end.
 	Exact bool
 
 	// AnyPeriod lets a dated sequence begin periods that are more than a year away.
@@ -66,8 +66,8 @@ type waiter struct {
 	done chan struct{} // closed when got or err is there
 }
 
-// Open opens a plain sequence; for a dated one use [OpenDated]. It is an [ErrNoSequence] if there
-// is none of the name, and an [ErrRolledBack] if the store may have lost numbers.
+// Open opens a plain sequence; for a dated one use [OpenDated]. It returns [ErrNoSequence] if there
+// is none of that name, and [ErrRolledBack] if the store may have lost numbers.
 func Open(ctx context.Context, st store.Store, name string, o *Options) (*Sequence, error) {
 	s := newSequence()
 	s.use(ctx, st, name, o)
@@ -114,8 +114,8 @@ func (s *Sequence) start(life context.Context, exact bool, unpin func()) {
 	s.cur.Store(span{}.piece(s.step))
 }
 
-// Next returns a number. It waits for the store as long as ctx lasts, and returns at once what no
-// waiting mends: [ErrEnded], [ErrRolledBack], [ErrNoSequence], [ErrClosed].
+// Next returns a number. It waits for the store as long as ctx lasts, but returns errors that
+// waiting cannot end at once: [ErrEnded], [ErrRolledBack], [ErrNoSequence], [ErrClosed].
 func (s *Sequence) Next(ctx context.Context) (int64, error) {
 	p := s.cur.Load()
 	before, step, count := p.before, p.step, p.count // loads before the add need not wait for it
@@ -127,8 +127,8 @@ func (s *Sequence) Next(ctx context.Context) (int64, error) {
 
 func (s *Sequence) nextSlow(ctx context.Context) (int64, error) { return s.one(s.wait(ctx, 1, true)) }
 
-// TryNext returns a number if it needs not wait, and else an [ErrNotReady]: then it asks the store
-// for the next call. A strict sequence never has a number ready.
+// TryNext returns a number without waiting. If none is ready, it returns [ErrNotReady], and asks
+// the store for numbers for the next call. A strict sequence never has a number ready.
 func (s *Sequence) TryNext() (int64, error) {
 	p := s.cur.Load()
 	before, step, count := p.before, p.step, p.count

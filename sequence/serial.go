@@ -8,13 +8,13 @@ import (
 
 // Serial is one number of a sequence with its text.
 type Serial struct {
-	Text   string // as the pattern has it; no other period and number has the same
-	Period int64  // 2026, 202611 or 20261122; 0 of a plain sequence, whose text is the number
+	Text   string // in the form of the pattern; each period and number has another one
+	Period int64  // 2026, 202611 or 20261122; 0 for a plain sequence, whose text is the number
 	N      int64
 }
 
-// Serials is numbers of one period that follow each other: First, First + step, …. They are not
-// changed after they were made.
+// Serials is Count numbers of one period that follow each other: First, First + step, … It is
+// immutable.
 type Serials struct {
 	Period, First, Count int64
 
@@ -36,8 +36,8 @@ func (r Serials) At(i int64) Serial {
 	return Serial{r.pattern.format(r.Period, n), r.Period, n}
 }
 
-// Of returns the same numbers with the texts that a definition gives them. It takes nothing: it is
-// for programs that got the numbers in another way, which set Period, First and Count alone.
+// Of returns the same numbers with the texts that a definition gives them. It takes no numbers. It
+// is for programs that got the numbers in another way, and set only Period, First and Count.
 func (r Serials) Of(d Definition) (Serials, error) {
 	c, err := d.calendar()
 	if err == nil {
@@ -53,7 +53,7 @@ func (r Serials) Of(d Definition) (Serials, error) {
 	return r, nil
 }
 
-// Period returns the period of an instant: its date in the zone. It is an [ErrEnded] where the
+// Period returns the period of an instant: its date in the zone. It returns [ErrEnded] if the
 // pattern has no place for the year.
 func (d Definition) Period(t time.Time) (int64, error) {
 	c, err := d.calendar()

@@ -12,19 +12,19 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Info is what a store says of a sequence.
+// Info describes a sequence in a store.
 type Info struct {
 	Name       string
 	Definition Definition // with every default written out
-	Period     int64      // of Next and Left: the present one where [Periods] is not asked
-	Closed     bool       // the period, by [Confirm], for good
-	Next       int64      // the first number that no program has; not if Left is 0
+	Period     int64      // the period of Next and Left: the present one, except in the result of [Periods]
+	Closed     bool       // [Confirm] closed the period for good
+	Next       int64      // the first number that no program has; without meaning if Left is 0
 	Left       int64      // how many numbers no program has
 	Deleted    bool
 	RolledBack bool // the store may have lost numbers: see [Confirm]
 }
 
-// Show returns a sequence, also a deleted one. It is an [ErrNoSequence] if there is none of the
+// Show returns a sequence, also a deleted one. It returns [ErrNoSequence] if there is none of that
 // name.
 func Show(ctx context.Context, st store.Store, name string) (Info, error) {
 	s, err := read(ctx, st, name)
@@ -107,8 +107,8 @@ func (s state) left(period int64) (next, left int64) {
 	return s.course.number(from), left
 }
 
-// Highest returns the highest number that anybody may have, and whether there is one. period is 0
-// of a plain sequence.
+// Highest returns the highest number that a program may have or have given out, and whether there
+// is one. period is 0 for a plain sequence.
 func Highest(ctx context.Context, st store.Store, name string, period int64) (number int64, any bool, err error) {
 	s, err := read(ctx, st, name)
 	if err == nil {
@@ -130,7 +130,7 @@ func Highest(ctx context.Context, st store.Store, name string, period int64) (nu
 	return s.course.number(from - 1), true, nil
 }
 
-// Periods returns the periods of a dated sequence of which numbers were taken, in their order.
+// Periods returns the periods of a dated sequence in which numbers were taken, in order.
 func Periods(ctx context.Context, st store.Store, name string) ([]Info, error) {
 	s, err := read(ctx, st, name)
 	if err != nil {

@@ -1,13 +1,13 @@
 package sequence
 
-// Status is how a program does with a sequence.
+// Status is the state of a sequence in one program.
 type Status struct {
 	Held    int64 // numbers that the program took from the store, and has not given out yet
-	Left    int64 // numbers that no program had when the store answered last
+	Left    int64 // numbers left for all programs when the store answered last
 	Trouble error // why the store gives no numbers at present; nil while it does
 }
 
-// Status returns how this program does with the sequence.
+// Status returns the state of the sequence in this program.
 func (s *Sequence) Status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,7 +22,7 @@ func (s *Sequence) Status() Status {
 // Definition returns the definition, with every default written out, as it was read last.
 func (s *Sequence) Definition() Definition { return s.definition() }
 
-// Definition is as of [Sequence.Definition].
+// Definition returns the definition, as [Sequence.Definition] does.
 func (d *Dated) Definition() Definition { return d.definition() }
 
 func (s *source) definition() Definition {

@@ -9,15 +9,15 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// NextTx takes one number of a strict sequence through a store whose writes are part of a
-// transaction of its caller: a number of a transaction that is rolled back comes again. Programs
-// call sqlstore.SequenceTx, which is this over a *sql.Tx.
+// NextTx takes one number of a strict sequence through a store whose writes are part of its
+// caller's transaction. If that transaction is rolled back, the number comes again. Programs call
+// sqlstore.SequenceTx, which calls NextTx for a *sql.Tx.
 //
-// A number of a dated sequence is of the period that its zone has when it is taken, which may be
-// over when the transaction commits.
+// In a dated sequence, the number is of the present period in its zone, which may be over when the
+// transaction commits.
 //
-// It remembers nothing, and asks once: it is an [ErrRetry] if others were at work. After any error
-// roll the transaction back.
+// It keeps no state and tries once: if another transaction or program took a number first, it
+// returns [ErrRetry]. After any error roll the transaction back.
 func NextTx(ctx context.Context, st store.Store, name string) (Serial, error) {
 	s := &source{}
 	s.use(ctx, st, name, nil)
