@@ -16,26 +16,26 @@ import (
 // (parseTime, clientFoundRows, interpolateParams, collation, …) do not matter. The tables
 // are made in the connection's database, with keys compared byte by byte.
 //
-// Each statement also asks the server who it is and whether it is safe. It is refused while
-// it is read_only, or commits are not on the disk: innodb_flush_log_at_trx_commit must be 1
-// (or MariaDB's 3), and sync_binlog 1 where there is a binary log. READ UNCOMMITTED and
-// autocommit=0 are refused too.
+// Each statement also asks the server for its identity and whether it is safe. The store refuses a
+// server that is read_only, or that does not sync commits to the disk:
+// innodb_flush_log_at_trx_commit must be 1 (or MariaDB's 3), and sync_binlog 1 where there is a
+// binary log. It also refuses READ UNCOMMITTED and autocommit=0.
 //
-// A server is known by server_uuid (MariaDB: server_id, which differs between replicas).
-// After a failover, grants start above all that the old server can have granted. The
-// failover must stop the old server first: two that are written at once make the same IDs.
-// In a Galera cluster and in group replication, connect all programs to the same member,
+// The store identifies a server by server_uuid (MariaDB: server_id, which differs between
+// replicas). After a failover, grants start above all that the old server can have granted. The
+// failover must stop the old server first: with two servers that accept writes, programs make the
+// same IDs. In a Galera cluster and in group replication, connect all programs to the same member,
 // because others may answer with old data.
 //
-// A restored dump is noticed, because the table was made in another second, and so is a table
-// that was renamed, also by programs that run. Data that is put back into the same tables is
-// noticed by a trigger on each table, and in MariaDB also by the time of the identity's row
-// (snowfence_meta has system versioning, which dumps leave out). Without the right to make triggers
-// (Report says so), a reload of snowfence_lease alone is not noticed, and in MySQL no reload of
+// The store notices a restored dump, because its tables were made in another second, and a renamed
+// table, also while programs run. A trigger on each table notices data that is put back into the
+// same tables. In MariaDB the time of the identity's row shows it, too (snowfence_meta has system
+// versioning, which dumps leave out). Without the right to make triggers (Report says so), the
+// store does not notice a reload of snowfence_lease alone; in MySQL it then notices no reload of
 // data alone.
 //
-// What is put back in other ways, such as an UPDATE, a flashback or an imported tablespace, is
-// noticed by programs that run: docs/choose/stores.md has a table. Run "snowfence store
+// Only running programs notice data that is put back in other ways, such as by an UPDATE, a
+// flashback or an imported tablespace: docs/choose/stores.md has a table. Run "snowfence store
 // restored" before programs start. The triggers were tested on MariaDB only.
 func MySQL() Dialect {
 	return Dialect{

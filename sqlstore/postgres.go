@@ -11,31 +11,29 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// PostgreSQL is the dialect of PostgreSQL 12 and later. The driver's errors must have an
-// SQLState method, as in jackc/pgx (stdlib) and lib/pq. Poolers are fine if they
-// can bear the driver's prepared statements (pgbouncer with pgx:
-// default_query_exec_mode=exec in the URL). Connections must not put savepoints around
-// statements.
+// PostgreSQL is the dialect of PostgreSQL 12 and later. The driver's errors must have an SQLState
+// method, as in jackc/pgx (stdlib) and lib/pq. You can use a pooler that works with the driver's
+// prepared statements (pgbouncer with pgx: default_query_exec_mode=exec in the URL). Connections
+// must not put savepoints around statements.
 //
 // The tables are made in the first schema of the search_path. All programs must see the
 // same tables.
 //
-// Each use looks at the server. One that is a standby, read-only or runs with fsync=off is
-// refused. Where synchronous_commit is off, the store's transactions turn it on.
+// Each use checks the server. The store refuses one that is a standby, is read-only or runs with
+// fsync=off. If synchronous_commit is off, the store's transactions turn it on.
 //
-// The timeline shows a failover. Grants then start above all that the old server can have
-// granted. The failover must stop the old primary before it promotes another: two primaries
-// at once make the same IDs.
+// The store notices a failover by the timeline. Grants then start above all that the old server can
+// have granted. The failover must stop the old primary before it promotes another: with two
+// primaries, programs make the same IDs.
 //
-// A restored dump is noticed, whole or data alone, of one table or both: each row names the
-// transaction that wrote it, and PostgreSQL knows the real one. Then, or when rows are gone
-// as a program opens the database, the data gets another identity, and grants start above
-// all earlier ones. An UPDATE by hand, an ALTER TABLE that rewrites the table, and pg_upgrade
-// do the same. VACUUM, CLUSTER, REINDEX and a new
-// tablespace do not.
+// The store notices a restored dump, whole or data alone, of one table or both: each row names the
+// transaction that wrote it, and PostgreSQL knows the real one. Then, or if rows are missing when a
+// program opens the database, the data gets another identity, and grants start above all earlier
+// ones. An UPDATE by hand, an ALTER TABLE that rewrites the table, and pg_upgrade do the same.
+// VACUUM, CLUSTER, REINDEX and a new tablespace do not.
 //
-// A copy of the data folder, or a base backup, that is started without recovery.signal is noticed
-// by programs that run. Nothing notices a namespace that a restored dump lacks and that is made
+// Only running programs notice a copy of the data folder, or a base backup, that is started without
+// recovery.signal. Nothing notices a namespace that a restored dump lacks and that is created
 // again. docs/choose/stores.md has a table. Run "snowfence store restored" before programs start.
 func PostgreSQL() Dialect {
 	return Dialect{

@@ -5,16 +5,16 @@ import (
 	"errors"
 )
 
-// Finding is one thing that a store depends on, as found in the database.
+// Finding is one setting or state that the store depends on, as it is in the database.
 type Finding struct {
 	Name   string // a setting or a state, by the name that the database has for it
 	Value  string
 	Advice string // what follows from it and what to do; "" where it is as it should be
 }
 
-// Report says what the store found: the version, and the settings that decide what survives
-// a crash or a failover. Settings that break the store's promise are errors of all methods;
-// findings with an Advice are for you to judge.
+// Report returns the version of the database, and the settings that decide which writes survive a
+// crash or a failover. With settings that break the store's promise, all methods fail. For all
+// others read the Advice.
 func (s *Store) Report(ctx context.Context) (found []Finding, err error) {
 	all := map[string]string{}
 	err = s.use(ctx, toRead, func(c querier, _ view) (serverInfo, error) {

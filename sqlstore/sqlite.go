@@ -21,25 +21,24 @@ import (
 // because SQLite keeps the last commits in files beside each name (-wal, -shm). Symbolic
 // links are safe.
 //
-// While programs use the file, do not delete, move or overwrite it or the files beside
-// it. Each use looks for that and ends the lease. Programs that open the file afterwards
-// cannot know: if the file or its -wal was deleted, old and new may make the same IDs until
-// the old one's next renewal, a third of the ttl at most. The lease keeps one connection
-// open.
+// While programs use the file, do not delete, move or overwrite it or the files beside it. Each use
+// checks for that, and the lease ends. A program that opens the new file cannot know of the old
+// one: if the file or its -wal was deleted, both programs may make the same IDs until the old one
+// renews, after at most a third of the ttl. The lease keeps one connection open.
 //
-// Data that is put back is noticed: by .restore, by a dump of one table or both, as a copy
-// over the file. The witness beside the database (-witness) says how many swaps the
-// database has seen. A database that has seen fewer, or has lost rows, gets another
-// identity, and grants start above all earlier ones. Rows of one namespace or node that are
-// put back alone are noticed when a program opens the file. A swap is noted without a sync,
-// at the latest by the read between a renewal and its use. A file without its witness may
-// have been put back, so it costs the same wait once: when the witness was deleted or left
-// behind. Nothing is written into a rolled back file.
+// The store notices older data that is put back: by .restore, by a dump of one table or both, or by
+// copying a file over the database. A file beside the database, the witness (-witness), says how
+// many swaps the database has seen. A database that has seen fewer, or has lost rows, gets another
+// identity, and grants start above all earlier ones. If only the rows of one namespace or node are
+// put back, a program notices it when it opens the file. The store writes each swap to the witness
+// without a sync, at the latest in the read between a renewal and its use. A database without its
+// witness may be an old copy, so its grants also start above all earlier ones, once. Nothing is
+// written into a rolled back file.
 //
-// Two things cannot be seen: a file that is put back together with its witness (by cp, tar
-// or a snapshot), and a namespace that a restored dump lacks and that is made again. Then
-// wait for the longest ttl and twice the largest skew of the namespace (45 s unless set)
-// before the first program starts.
+// The store cannot notice two things: a file that is put back together with its witness (by cp, tar
+// or a snapshot), and a namespace that a restored dump lacks and that is created again. Then wait
+// for the longest ttl and twice the largest skew of the namespace (45 s unless set) before the
+// first program starts.
 func SQLite() Dialect {
 	return Dialect{
 		name:     "sqlite",

@@ -1,6 +1,6 @@
 // Package sqlstore keeps leases in an SQL database: a [store.Store] over your *sql.DB.
 //
-// It imports no driver: open the database with the one you have. For a file that the
+// It imports no driver: open the database with a driver of your choice. For a file that the
 // processes of one machine share, with modernc.org/sqlite:
 //
 //	db, err := sql.Open("sqlite", "file:/var/lib/app/ids.db?_pragma=busy_timeout(10000)&_txlock=immediate")
@@ -12,9 +12,9 @@
 //	db, err := sql.Open("pgx", "postgres://app@db.example/app")
 //	ids, err := sqlstore.Open(ctx, db, sqlstore.PostgreSQL(), nil)
 //
-// IDs are unique within one database. [SQLite], [PostgreSQL] and [MySQL] say what each
-// needs for that; [Store.Report] says what was found. A program with many leases puts
-// lease.Group over the store, which writes them in batches.
+// IDs are unique within one database. [SQLite], [PostgreSQL] and [MySQL] say what each database
+// needs for that, and [Store.Report] what the store found. In a program with many leases, put
+// lease.Group over the store: it writes them in batches.
 package sqlstore
 
 import (
@@ -123,7 +123,7 @@ func compareKeys(a, b store.Key) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Node, b.Node))
 }
 
-// Now implements [store.Store]: a server's time. SQLite has none of its own.
+// Now implements [store.Store]. It is the server's time; SQLite has no clock of its own.
 func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
 	if s.dialect.now == "" {
 		return now, nil

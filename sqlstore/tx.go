@@ -9,23 +9,23 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// SequenceTx returns a number of a strict sequence, plain or dated, as part of your transaction:
-// it is
-// taken if tx commits, and comes again if tx is rolled back. So numbers have no gap and rise in the
-// order of the commits, if all are taken so. [sequence.Sequence.Next] may take from the same
-// sequence; an answer that it loses is a gap.
+// SequenceTx takes a number of a strict sequence, plain or dated, as part of your transaction. The
+// number is used if tx commits, and comes again if tx is rolled back. If all programs take numbers
+// in this way, the numbers have no gaps and rise in the order of the commits.
+// [sequence.Sequence.Next] may take from the same sequence, but leaves a gap when it loses an
+// answer.
 //
-// Others who take a number wait until tx ends, so take it last. Make the sequence before, through
-// a [Store], which looks whether the database was rolled back; what SequenceTx can see of that by
-// itself is in docs/choose/invoices.md.
+// Other transactions that take a number wait until tx ends, so take the number last. Create the
+// sequence first, through a [Store], which checks whether the database was rolled back.
+// docs/choose/invoices.md says which rollbacks SequenceTx notices by itself.
 //
-// The first transaction of a period makes its record. The number is of the period that the zone has
-// at this moment, and the transaction may commit in the next one.
+// In a dated sequence, the first transaction of a period makes the record of that period. The
+// number is of the present period in the sequence's zone, even if the transaction commits in the
+// next one.
 //
 // After any error roll tx back. If the error is a [sequence.ErrRetry], run all of the transaction
-// again. In PostgreSQL, MySQL and MariaDB use READ COMMITTED, because the row of a sequence that
-// others take from is newer than what a REPEATABLE READ transaction may see; in SQLite use BEGIN
-// IMMEDIATE.
+// again. In PostgreSQL, MySQL and MariaDB use READ COMMITTED, because a REPEATABLE READ transaction
+// cannot read the row that another one has just written. In SQLite use BEGIN IMMEDIATE.
 func SequenceTx(ctx context.Context, tx *sql.Tx, d Dialect, name string) (sequence.Serial, error) {
 	st, err := beginTx(ctx, tx, d)
 	if err != nil {
