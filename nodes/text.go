@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Parse reads a source as settings write it: a number, env:NAME, file:PATH, ordinal, or ipv4:BITS.
+// Parse reads a source from a text of a setting: a number, env:NAME, file:PATH, ordinal, or
+// ipv4:BITS.
 func Parse(text string) (Source, error) {
 	kind, arg, _ := strings.Cut(text, ":")
 	switch {
@@ -31,7 +32,7 @@ func Parse(text string) (Source, error) {
 	return Source{}, fmt.Errorf("nodes: %q is no number, env:NAME, file:PATH, ordinal or ipv4:BITS", text)
 }
 
-// Within reads nodes of a scheme as settings write them: a range such as 30-63, one node, or the
+// Within reads nodes of a scheme from a text of a setting: a range such as 30-63, one node, or the
 // highest parts of the node, each with a number or a source, as in datacenter=env:ZONE.
 func Within(ctx context.Context, s *snowfence.Scheme, text string) (none snowfence.NodeRange, err error) {
 	if !strings.Contains(text, "=") {

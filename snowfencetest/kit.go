@@ -1,5 +1,5 @@
-// Package snowfencetest is for tests of programs that make IDs: a generator whose
-// clock and faults the test commands, and whose IDs are the same in each run.
+// Package snowfencetest is for tests of programs that make IDs. The test controls the clock and the
+// faults of a generator, and each run makes the same IDs.
 //
 //	func TestOrder(t *testing.T) {
 //		k := snowfencetest.New(t, 1)
@@ -8,9 +8,9 @@
 //		k.LoseLease()
 //		if err := shop.Order(ctx); !errors.Is(err, snowfence.ErrFenced) {
 //
-// Nothing waits: where a generator would wait for the next tick, the clock moves
-// instead. In a bubble of testing/synctest the time of the bubble moves the clock,
-// which does not begin in 2000, and waiting takes the bubble's time.
+// Nothing waits: where a generator would wait for the next tick, the clock moves instead. In a
+// bubble of testing/synctest, the clock moves with the time of the bubble, but does not begin in
+// 2000, and waiting takes time of the bubble.
 package snowfencetest
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Kit is a generator with the clock of a test, and with faults. It is safe for
-// concurrent use.
+// Kit is a generator for a test, which controls its clock and its faults. It is safe for concurrent
+// use.
 type Kit struct {
 	*snowfence.Generator // for the code under test; it ends with the test
 
@@ -32,9 +32,9 @@ type Kit struct {
 	fence *fence
 }
 
-// New returns a kit with the layout [snowfence.Default]. The seed says which node
-// it has and when its clock starts, so that kits of different seeds make different
-// IDs, and a kit of the same seed the same ones.
+// New returns a kit with the layout [snowfence.Default]. The seed decides its node and when its
+// clock starts, so that kits with different seeds make different IDs, and kits with the same seed
+// make the same IDs.
 func New(t testing.TB, seed uint64) *Kit {
 	t.Helper()
 	s, err := snowfence.NewScheme(snowfence.Default())
@@ -74,7 +74,7 @@ func start(s *snowfence.Scheme, seed uint64) time.Time {
 	return first.AddDate(0, 0, int(seed/uint64(s.Nodes())%min(days, 10000)))
 }
 
-// ID returns a new ID, or ends the test.
+// ID returns a new ID. It ends the test if there is none.
 func (k *Kit) ID() snowfence.ID {
 	k.t.Helper()
 	id, err := k.Next(context.Background())
@@ -90,7 +90,7 @@ func (k *Kit) Now() time.Time {
 	return now
 }
 
-// Advance lets so much time pass.
+// Advance moves the clock ahead by d, as if that time had passed.
 func (k *Kit) Advance(d time.Duration) {
 	if d < 0 {
 		k.t.Helper()
@@ -99,21 +99,21 @@ func (k *Kit) Advance(d time.Duration) {
 	k.clock.advance(d)
 }
 
-// Step sets the wall clock ahead or back, as an operator or NTP does. The
-// generator notices 10 ms later, by time that passes.
+// Step sets the wall clock ahead or back, as an operator or NTP does. The generator notices it 10
+// ms later, when time passes.
 func (k *Kit) Step(d time.Duration) { k.clock.step(d) }
 
-// LoseLease revokes the node, as if another process had taken it.
-// There are no IDs, but [snowfence.ErrFenced], until Restore.
+// LoseLease revokes the node, as if another process had taken it. Until Restore, the generator
+// makes no IDs and returns [snowfence.ErrFenced].
 func (k *Kit) LoseLease() { k.fence.lose() }
 
-// StoreUnreachable stops renewals. IDs go on for up to 15 seconds of the time in
-// them, as far as the grant reaches, and then there is [snowfence.ErrFenced], until Restore.
+// StoreUnreachable stops renewals. The generator makes IDs until the grant ends, up to 15 seconds
+// later by the time in the IDs. Then it returns [snowfence.ErrFenced], until Restore.
 func (k *Kit) StoreUnreachable() { k.fence.cut() }
 
-// SequenceFull uses up the sequence and stops the clock: there is
-// [snowfence.ErrExhausted] until Advance or Restore. A [snowfence.Local] keeps what
-// it has in hand.
+// SequenceFull uses up the sequence and stops the clock: the generator returns
+// [snowfence.ErrExhausted] until Advance or Restore. A [snowfence.Local] keeps the IDs that it
+// holds.
 func (k *Kit) SequenceFull() {
 	k.clock.hold(true)
 	over, cancel := context.WithCancel(context.Background())
@@ -133,7 +133,7 @@ func (k *Kit) SequenceFull() {
 	}
 }
 
-// Restore ends all faults. Later IDs are above those before.
+// Restore ends all faults. Later IDs are above earlier ones.
 func (k *Kit) Restore() {
 	k.clock.hold(false)
 	k.fence.restore()

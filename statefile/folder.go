@@ -17,15 +17,14 @@ import (
 // dirWait is how long Folder waits while another process looks for a node.
 const dirWait = 10 * time.Second
 
-// Open returns a generator for a process that shares a folder with others of its
-// machine, with the layout [snowfence.Default]. Each process has a node of its own, which
-// another one takes over when it has ended, in any way. Closing the generator
-// frees the node.
+// Open returns a generator for a process that shares a folder with others of its machine, with the
+// layout [snowfence.Default]. Each process has a node of its own. When a process ends, for any
+// reason, another one can take over its node. Closing the generator frees the node.
 //
 //	ids, err := statefile.Open("/var/lib/app/ids")
 //
-// It is [Folder] over all nodes and [snowfence.New]; use these for another layout, fewer
-// nodes or a [snowfence.Config] of your own.
+// Open calls [Folder] for all nodes, and [snowfence.New]. Call these yourself for another layout,
+// fewer nodes or a [snowfence.Config] of your own.
 func Open(dir string) (*snowfence.Generator, error) {
 	s, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {
@@ -52,18 +51,18 @@ func (f *untilReleased) Release(ctx context.Context, g snowfence.Grant, used int
 	return f.Close()
 }
 
-// Folder returns a state file of a folder whose node is free, so that the
-// processes of one machine need no store and no numbers of their own. It makes
-// the folder, if only that is missing. The zero NodeRange means all nodes.
+// Folder returns the fence of a state file in a folder, with a node that no other process uses. So
+// the processes of one machine need neither a store nor node numbers. Folder makes the folder if
+// its parent exists. The zero NodeRange means all nodes.
 //
-// The folder has a [File] for each node that was ever used, which is named
-// after it. Folder takes the first one that is free, and one whose last IDs are
-// ahead of the clock only if there is no other. If a process ends, in any way, the
-// kernel frees its node. A process that is stopped keeps it.
+// The folder has a [File] for each node that was ever used, named after the node. Folder takes the
+// first one that is free. It takes one whose last IDs are ahead of the clock only if there is no
+// other. When a process ends, for any reason, the kernel frees its node. A suspended process keeps
+// its node.
 //
-// All files of a folder have one layout and one list of secrets. An [ErrUnusable]
-// says which file differs or is damaged, and what to do. The error is an [snowfence.ErrBound]
-// if all nodes are taken, and says by whom. Keep the folder on a local disk, out of
+// All files of a folder have one layout and one list of secrets. An [ErrUnusable] says which file
+// differs or is damaged, and what to do. If all nodes are taken, the error is a
+// [snowfence.ErrBound] that says which processes have them. Keep the folder on a local disk, out of
 // backups and images, and on one machine: two copies make the same IDs.
 func Folder(dir string, s *snowfence.Scheme, nodes snowfence.NodeRange) (f *Fence, err error) {
 	if nodes == (snowfence.NodeRange{}) {

@@ -20,11 +20,10 @@ import (
 //	…
 //	g, err := snowfence.New(snowfence.Config{Fence: part})
 //
-// Between machines an overlap of slices is not noticed: prove them with
-// [snowfence.Meet] first. Inside one process, and in one file, an overlap is a
-// [snowfence.ErrBound]. A file keeps its slices: without one it is an [ErrUnusable],
-// and another slice starts above all that the file granted. Numbers below the
-// layout's first are in no slice.
+// Nothing notices an overlap of slices on different machines: compare them with [snowfence.Meet]
+// first. Inside one process, and in one file, an overlap is a [snowfence.ErrBound]. A file
+// remembers its slices: to use it without a slice is an [ErrUnusable], and another slice starts
+// above all that the file granted. Numbers below the layout's first are in no slice.
 func (f *Fence) SequencePart(first, last int64) (snowfence.Fence, error) {
 	l := f.scheme.Layout()
 	why := ""

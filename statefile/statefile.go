@@ -1,10 +1,9 @@
-// Package statefile makes IDs on one machine without a store: a file for each node
-// says how far its IDs go, and is written ahead of them.
+// Package statefile makes IDs on one machine without a store. For each node, a file says up to
+// which tick IDs may go, and it is written before they are made.
 //
 //	ids, err := statefile.Open("/var/lib/app/ids") // the processes share a folder
 //
-// [Folder] and [File] return fences for a layout, nodes or a [snowfence.Config] of
-// your own.
+// For a layout, nodes or a [snowfence.Config] of your own, use the fences of [Folder] and [File].
 package statefile
 
 import (
@@ -27,23 +26,22 @@ import (
 // how long the successor of a killed process waits at most.
 const stateWindow = time.Second
 
-// ErrUnusable means that a state file cannot be trusted or used. It never counts
-// as empty: that would start again at tick 0.
+// ErrUnusable means that a state file cannot be trusted or used. It never counts as empty, because
+// then IDs would start again at tick 0.
 var ErrUnusable = errors.New("unusable state file")
 
-// File returns a fence for one fixed node on one machine that is safe over
-// restarts: the file keeps the first tick that was never granted, synced before a
-// lower tick is used. The next process begins there, whatever the clock says;
-// after a kill it may wait up to a second. Use the number on no other machine and
-// with no other file.
+// File returns a fence for one fixed node on one machine. It is safe over restarts: the file holds
+// the first tick that was never granted, and is synced before a lower tick is used. The next
+// process begins there, whatever the clock says; after a kill it may wait up to a second. Do not
+// use the node on another machine or with another file.
 //
-// The file is locked by path + ".lock" until [Fence.Close] or the end of the
-// process. No file means that the node was never used. A file that is damaged, of
-// another layout, node or secret, or older than the last one written is an
-// [ErrUnusable] that says what to do ([Reset]). The lock file counts
-// the writes and has the file's random name, and so notices a deleted or older file, and a
-// file without its lock. Both restored together are not noticed: keep both on a local disk and
-// out of backups. A folder that is moved away while it is used is noticed before the next write.
+// The file is locked by path + ".lock" until [Fence.Close] or the end of the process. No file means
+// that the node was never used. File returns an [ErrUnusable] that says what to do (see [Reset]) if
+// the file is damaged, of another layout, node or secret, or older than the last one written. The
+// lock file counts the writes and has the file's random name. So File notices a deleted or older
+// file, and a file without its lock. It does not notice when both are restored together: keep both
+// on a local disk and out of backups. If the folder is moved while it is in use, the fence notices
+// it before the next write.
 func File(path string, s *snowfence.Scheme, node int64) (*Fence, error) {
 	f, err := lockState(path, s, node)
 	if err != nil {
@@ -56,12 +54,12 @@ func File(path string, s *snowfence.Scheme, node int64) (*Fence, error) {
 	return f, nil
 }
 
-// Reset writes a state file that is used up to the time after. It
-// replaces one that is damaged, missing or an older copy, or does not know its
-// secrets. No ID of the node may be later: stop its processes, and take the time
-// of the stop plus their [snowfence.Config.Lead]. The scheme must have the secrets of the
-// node's IDs. A good file keeps what it says where that is later. A damaged one
-// has forgotten its slices: use [Fence.SequencePart] again.
+// Reset writes a state file that counts as used up to a time, which is the parameter after. It
+// replaces a file that is damaged, missing or an older copy, or that does not know its secrets. No
+// ID of the node may be later than that time: stop its processes, and take the time of the stop
+// plus their [snowfence.Config.Lead]. The scheme must have the secrets of the node's IDs. If a good
+// file says a later time, that stays. A damaged file has lost its slices: use [Fence.SequencePart]
+// again.
 func Reset(path string, s *snowfence.Scheme, node int64, after time.Time) error {
 	tick := s.Layout().TickOf(after)
 	if tick >= s.MaxTick() {
@@ -150,13 +148,13 @@ func (f *Fence) Bind(func() int64) (func(), error) { return f.bind(f.own) }
 // Held implements [snowfence.Fence].
 func (f *Fence) Held(after int64) (snowfence.Grant, bool) { return f.heldBy(f.own, after) }
 
-// Grant implements [snowfence.Fence]. It writes the file unless a grant past after is at
-// hand.
+// Grant implements [snowfence.Fence]. It writes the file unless it has a grant with Until > after.
 func (f *Fence) Grant(_ context.Context, after int64) (snowfence.Grant, error) {
 	return f.grantTo(f.own, after)
 }
 
-// Release implements [snowfence.Fence]: it writes that ticks from used on are free again.
+// Release implements [snowfence.Fence]: it writes to the file that ticks from used on are free
+// again.
 func (f *Fence) Release(_ context.Context, _ snowfence.Grant, used int64) error {
 	return f.release(f.own, used)
 }
