@@ -46,17 +46,6 @@ func snapshot(t *testing.T, m *servers.Etcd) string {
 	return file
 }
 
-// restore puts a snapshot in place of a member's data. The member does not run.
-func restore(t *testing.T, m *servers.Etcd, file, token string) {
-	t.Helper()
-	if err := os.RemoveAll(m.Dir); err != nil {
-		t.Fatal(err)
-	}
-	peer := "http://" + servers.Address(m.PeerPort)
-	etcdctl(t, "snapshot", "restore", file, "--data-dir="+m.Dir, "--name=m0", "--initial-cluster=m0="+peer,
-		"--initial-advertise-peer-urls="+peer, "--initial-cluster-token="+token)
-}
-
 // etcdctl runs the command, with time enough on a busy machine, and returns what it printed.
 func etcdctl(t *testing.T, args ...string) string {
 	t.Helper()
@@ -80,11 +69,11 @@ func TestSetBackWhileHeld(t *testing.T) {
 	for name, back := range map[string]func(t *testing.T, m *servers.Etcd) (finish func()){
 		"snapshot of another token": func(t *testing.T, m *servers.Etcd) func() {
 			file := snapshot(t, m)
-			return func() { m.Kill(); restore(t, m, file, "another"); m.Restart(t) }
+			return func() { m.Kill(); m.Restore(t, file, "another"); m.Restart(t) }
 		},
 		"snapshot of the same token": func(t *testing.T, m *servers.Etcd) func() {
 			file := snapshot(t, m)
-			return func() { m.Kill(); restore(t, m, file, defaultToken); m.Restart(t) }
+			return func() { m.Kill(); m.Restore(t, file, defaultToken); m.Restart(t) }
 		},
 		"copied folder": func(t *testing.T, m *servers.Etcd) func() {
 			m.Kill()
@@ -163,7 +152,7 @@ func TestSetBackBetween(t *testing.T) {
 			f.Renewed()
 			f.Crash()
 			f.member.Kill()
-			restore(t, f.member, file, c.token)
+			f.member.Restore(t, file, c.token)
 			f.member.Restart(t)
 			f.member.AwaitHealthy(t)
 			c.after(t, f.member)

@@ -369,10 +369,7 @@ func etcdSnapshot(token string) beginning {
 			ctl("snapshot", "save", kept)
 			return func() {
 				e.Kill()
-				run(t, "rm", "-rf", e.Dir)
-				peer := "http://" + servers.Address(e.PeerPort)
-				ctl("snapshot", "restore", kept, "--name=m0", "--data-dir="+e.Dir, "--initial-cluster=m0="+peer,
-					"--initial-advertise-peer-urls="+peer, "--initial-cluster-token="+token)
+				e.Restore(t, kept, token)
 				e.Restart(t)
 				e.AwaitHealthy(t)
 			}
