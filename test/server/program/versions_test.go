@@ -16,9 +16,7 @@ import (
 // TestVersions starts the program of the next format beside a server of this one, and the other way
 // round: each refuses, names what has to stop, and starts when that has stopped.
 func TestVersions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a second build of the program: part of make full")
-	}
+	servers.Later(t)
 	file, err := filepath.Abs("../../../lease/store/format.go")
 	if err != nil {
 		t.Fatal(err)
