@@ -37,7 +37,7 @@ while old programs run:
 
 Take a block that lasts until then. If it ends before, run the same command again: it takes
 another block. Until --finish max cannot be raised by hand, because above the block are
-numbers of the old programs. Each step can be repeated: what was done is not done again.
+numbers of the old programs. You can repeat each step: while a block lasts, none is taken.
 
   system  its table     --row is
   leaf    leaf_alloc    a biz_tag
