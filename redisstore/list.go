@@ -50,7 +50,7 @@ func (s *Store) List(
 	}
 }
 
-// Heads implements [store.Store], by the list of all namespaces that were ever written to.
+// Heads implements [store.Store]. It reads the set of all namespaces that ever had a record.
 func (s *Store) Heads(ctx context.Context) (out []store.Record, err error) {
 	names, err := s.names(ctx)
 	if err != nil {

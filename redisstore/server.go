@@ -10,19 +10,19 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Server is what was found out about the server that keeps a namespace.
+// Server describes the Redis server that keeps a namespace.
 type Server struct {
 	Version string // of Redis
 	Policy  string // maxmemory-policy
 	AOF     bool   // appendonly yes
-	Fsync   string // appendfsync; "" when it may not be asked for, as with most hosted servers
+	Fsync   string // appendfsync; "" if the user may not read it, as on most hosted servers
 
 	run    string // of its process
 	pauses bool   // no-appendfsync-on-rewrite yes
 }
 
-// Loses says which acknowledged writes a crash of the server loses, by its persistence; ""
-// means none. A failover is another matter: see Options.Replicas.
+// Loses says which acknowledged writes a crash of the server loses, by its persistence; "" means
+// none. For a failover see Options.Replicas.
 func (v Server) Loses() string {
 	switch {
 	case !v.AOF:
@@ -56,7 +56,7 @@ type checked struct {
 // recheck is when to look at a server again, because its settings may change.
 const recheck = time.Minute
 
-// Server returns what the server of a namespace is now.
+// Server asks the server of a namespace for its present settings.
 func (s *Store) Server(ctx context.Context, namespace string) (Server, error) {
 	if err := checkName(namespace); err != nil {
 		return Server{}, err

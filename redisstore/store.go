@@ -15,29 +15,28 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Options says how a store uses Redis. Nil and the zero value are good for a single server
-// that syncs its append-only file.
+// Options says how a store uses Redis. Nil and the zero value use the defaults, which suit a single
+// server that syncs its append-only file.
 type Options struct {
-	// Prefix begins all keys; "" means "snowfence". Stores with other prefixes share
+	// Prefix is the prefix of all keys; "" means "snowfence". Stores with different prefixes share
 	// nothing.
 	Prefix string
 
-	// Replicas is how many replicas must acknowledge a write (WAIT) before it counts. With
-	// fewer the result is an error, and the holder goes on with its last grant. With 0 a
-	// lost master takes the last moments' grants with it.
+	// Replicas is how many replicas must acknowledge a write (WAIT) before it counts. With fewer,
+	// the write fails, and the holder goes on with its last grant. With 0, the grants of the last
+	// moments are lost together with a master.
 	Replicas int
 
-	// AOF makes a write count only when the master, and the Replicas, have it in their
-	// synced append-only files. Redis 7.2 does that with WAITAOF. Before, the master must
-	// have appendfsync always, and replicas only say what they received.
+	// AOF makes a write count only when the master, and the Replicas, have it in their synced
+	// append-only files. Redis 7.2 does that with WAITAOF. Before Redis 7.2, the master must have
+	// appendfsync always, and replicas acknowledge what they received, not what they synced.
 	AOF bool
 
-	// Timeout bounds the wait for the acknowledgements of one write; 0 means a second.
+	// Timeout limits the wait for the acknowledgements of one write; 0 means a second.
 	Timeout time.Duration
 
-	// ReadOnly makes the store change nothing, for tools that look at the store of others. It
-	// needs Redis 7. Reads fail on a server that was not used since it was started, because the
-	// first use writes.
+	// ReadOnly makes the store change nothing, for tools that inspect a store. It needs Redis 7.
+	// Reads fail if no program has used the server since it started, because the first use writes.
 	ReadOnly bool
 
 	// Logger logs what a new server loses in a crash ([Store.Server]). Nil logs warnings and errors
@@ -140,9 +139,9 @@ func byNamespace[T any](of []T, namespace func(T) string) map[string][]int {
 	return out
 }
 
-// Identity implements [store.Store]. In a cluster each namespace has its own; the whole
-// store has the identity of the server with the list of namespaces. It is what the script that was
-// started last answered, so it costs no round trip after a swap.
+// Identity implements [store.Store]. In a cluster each namespace has its own; the whole store has
+// the identity of the server with the set of namespaces. It returns the answer of the script that
+// was started last, so it costs no round trip after a swap.
 func (s *Store) Identity(ctx context.Context, namespace string) (string, error) {
 	namespace = cmp.Or(namespace, listName)
 	s.mu.Lock()
@@ -158,8 +157,8 @@ func (s *Store) Identity(ctx context.Context, namespace string) (string, error) 
 	return "redis:" + last.id, nil
 }
 
-// Suspect implements [store.Store], namespace by namespace: who asks in between may still find the
-// identity of before.
+// Suspect implements [store.Store], one namespace after the other: until it returns, some may still
+// have the old identity.
 func (s *Store) Suspect(ctx context.Context, identity string) error {
 	names, err := s.names(ctx)
 	if err != nil {

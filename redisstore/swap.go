@@ -13,9 +13,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Swap implements [store.Store]. It sends each write at most once to a server that may do
-// it; see the package comment. Writes of a namespace go together, up to 500 in an atomic
-// script. Results are nil only with the acknowledgements that [Options] asks for.
+// Swap implements [store.Store]. It sends each write at most once to a server that may do it; see
+// the package comment. Writes of a namespace go together, up to 500 in an atomic script. A result
+// is nil only after the acknowledgements that [Options] requires.
 func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
 	if err := store.Check(writes); err != nil {

@@ -8,11 +8,11 @@ import (
 )
 
 var (
-	// ErrTaken means that no number was free for as long as the TTL and a second. A number of a
-	// program that died is free again by then.
+	// ErrTaken means that no number became free during the TTL and a second. After that time, the
+	// number of a program that died would be free again.
 	ErrTaken = errors.New("no worker number is free: stop a program, or use a larger range")
 
-	// ErrShared means that programs of the original count in the range, and that
+	// ErrShared means that programs of the original take numbers in the range, and that
 	// [Options.Shared] is not set.
 	ErrShared = errors.New("programs of the original take numbers of this range: use a range that they do not use, " +
 		"or set Shared; if none of them runs any more, delete the key " + indexKey)
@@ -21,8 +21,8 @@ var (
 	// Redis did not acknowledge a renewal within the TTL.
 	ErrLost = errors.New("the worker number is lost")
 
-	// ErrClosed means that the number was given back. It matches [snowfence.ErrClosed], too:
-	// waiting is in vain.
+	// ErrClosed means that the number was given back. It also matches [snowfence.ErrClosed],
+	// because waiting does not help.
 	ErrClosed error = closed{}
 )
 

@@ -286,8 +286,8 @@ func (f *Fence) found(ctx context.Context, w *Worker) bool {
 	return true
 }
 
-// Release implements [snowfence.Fence]. The number expires when its last tick is over. What
-// was lost is left alone.
+// Release implements [snowfence.Fence]. The number expires when its last tick is over. Release does
+// nothing for a number that was lost.
 func (f *Fence) Release(ctx context.Context, g snowfence.Grant, used int64) error {
 	f.mu.Lock()
 	f.rest()
@@ -318,8 +318,8 @@ func (f *Fence) Release(ctx context.Context, g snowfence.Grant, used int64) erro
 	return nil
 }
 
-// Close seals the generator and gives the number back, for at most five seconds. A generator
-// that is closed does the same, so then it is not needed.
+// Close seals the generator and gives the number back, and waits for that at most five seconds.
+// Closing the generator does the same, so then Close is not needed.
 func (f *Fence) Close() error {
 	f.mu.Lock()
 	f.closed = true

@@ -37,16 +37,17 @@ type process struct {
 
 var registered process
 
-// RegisterOne gives back what this process has, and takes a number. It returns −2 for a
-// configuration that cannot be used, and −1 when no number was got; the log says why. The
-// number can be lost: [Validate] tells, and [FenceOf] makes IDs only while it is held.
+// RegisterOne gives back the numbers of this process, and takes one. It returns −2 if the
+// configuration is wrong, and −1 if it got no number; the log says why. The process can lose the
+// number: [Validate] reports that, and generators over [FenceOf] make IDs only while the process
+// holds it.
 func RegisterOne(c RegisterConf) int32 {
 	c.TotalCount = 1
 	return RegisterMany(c)[0]
 }
 
-// RegisterMany gives back what this process has, and takes TotalCount numbers, −1 in place of
-// each that was not got. It returns −2 alone for a configuration that cannot be used, and −1
+// RegisterMany gives back the numbers of this process, and takes TotalCount new ones. The result
+// has −1 in place of each that it did not get. It is −2 alone if the configuration is wrong, and −1
 // alone for a TotalCount below 1.
 func RegisterMany(c RegisterConf) []int32 {
 	ids, err := TryRegisterMany(c)
@@ -56,7 +57,7 @@ func RegisterMany(c RegisterConf) []int32 {
 	return ids
 }
 
-// TryRegisterMany is [RegisterMany] with an error, which the log does not get.
+// TryRegisterMany is [RegisterMany], but returns an error and does not log it.
 func TryRegisterMany(c RegisterConf) ([]int32, error) {
 	if _, err := newRegistrar(nil, c.options()); err != nil {
 		return []int32{-2}, err
@@ -67,11 +68,11 @@ func TryRegisterMany(c RegisterConf) ([]int32, error) {
 	return registered.register(c)
 }
 
-// UnRegister gives back what this process has. It seals generators over [FenceOf] first. IDs
-// that others make with the numbers must be over.
+// UnRegister gives back the numbers of this process. It first seals generators over [FenceOf]. If
+// your program makes IDs from the numbers in another way, stop that before.
 func UnRegister() { registered.unRegister() }
 
-// Validate returns 1 if this process holds the number, and else 0.
+// Validate returns 1 if this process holds the number, and 0 otherwise.
 func Validate(workerId int32) int32 {
 	if r := registered.registrar(); r != nil && r.Validate(int64(workerId)) {
 		return 1

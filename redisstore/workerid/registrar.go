@@ -20,7 +20,7 @@ import (
 // must not expire meanwhile.
 const minTTL = 3 * time.Second
 
-// Options say which numbers may be taken. All but Shared and Logger are required.
+// Options says which numbers a Registrar may take. All fields but Shared and Logger are required.
 type Options struct {
 	// Min and Max are the first and the last number. Programs of the original must use others
 	// unless Shared is set.
@@ -34,7 +34,7 @@ type Options struct {
 	// these are not noticed; see the package comment.
 	Shared bool
 
-	// Logger hears of numbers that are lost. Nil means slog.Default().
+	// Logger logs the loss of numbers. Nil means slog.Default().
 	Logger *slog.Logger
 }
 
@@ -50,7 +50,7 @@ type Registrar struct {
 	lost    map[int64]time.Time // numbers, and when; they are not taken again for a TTL
 }
 
-// New returns a registrar on a client. It asks Redis nothing.
+// New returns a registrar on a client. It does no I/O.
 func New(c rueidis.Client, o *Options) (*Registrar, error) {
 	if c == nil {
 		return nil, errors.New("workerid: the rueidis.Client is nil")
@@ -79,8 +79,8 @@ func newRegistrar(s server, o *Options) (*Registrar, error) {
 	return r, nil
 }
 
-// RegisterOne takes a number. It needs two seconds, and longer if none is free. Close the
-// Worker to give it back.
+// RegisterOne takes a number. That takes two seconds, or longer if none is free. Close the Worker
+// to give the number back.
 func (r *Registrar) RegisterOne(ctx context.Context) (*Worker, error) {
 	ws, err := r.register(ctx, 1)
 	if err != nil {

@@ -15,7 +15,7 @@ const (
 	closeWait    = 5 * time.Second // bounds how long Close gives back
 )
 
-// Worker is a number that this process holds. It is renewed each third of the TTL until it is
+// Worker is a number that this process holds. It renews itself every third of the TTL until it is
 // closed or lost.
 type Worker struct {
 	r      *Registrar
@@ -179,9 +179,9 @@ func (w *Worker) finish(why error) (unused int64, first bool) {
 	return unused, true
 }
 
-// Close seals the generator of the number and gives it back, for at most five seconds. What
-// cannot be given back runs out within the TTL. IDs that were made without a fence must be
-// over: nothing remembers them.
+// Close seals the generator of the number and gives the number back, and waits for that at most
+// five seconds. If that fails, the number expires within the TTL. If your program makes IDs from
+// the number without a fence, stop that before, because the package does not know of these IDs.
 func (w *Worker) Close() error {
 	unused, first := w.finish(fmt.Errorf("workerid: number %d: %w", w.number, ErrClosed))
 	if !first {
