@@ -26,7 +26,7 @@ func (s *Store) List(
 	return s.atOnce(func(l *listing) ([]store.Record, error) { return l.nodes(ctx, namespace, nodes, limit) })
 }
 
-// Heads implements [store.Store], at one revision too.
+// Heads implements [store.Store]. It also reads everything at one revision.
 func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
 	return s.atOnce(func(l *listing) ([]store.Record, error) { return l.heads(ctx) })
 }

@@ -22,10 +22,10 @@ const (
 	inFlight = 4
 )
 
-// Swap implements [store.Store]. It splits a batch into transactions of about 120 writes.
-// Each write is a transaction inside, so a lost one does not undo the others. Nothing sends
-// a write again, except where the server refused a transaction for its length. If a proxy
-// repeats one, it is recognized.
+// Swap implements [store.Store]. It splits a batch into transactions of about 120 writes. Each
+// write is a nested transaction, so one that is lost does not undo the others. The store does not
+// send a write again, unless the server refused a transaction for its length. It recognizes a
+// transaction that a proxy repeated.
 func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
 	err := store.Check(writes)

@@ -14,12 +14,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Config says where the API server is, and who the client is. [InCluster] and [Kubeconfig] make
-// one.
+// Config says where the API server is, and how the client authenticates. [InCluster] and
+// [Kubeconfig] return one.
 type Config struct {
 	Server     string // its URL
 	ServerName string // in its certificate, if that is not the host of the URL
-	Namespace  string // of the cluster, in which the objects are
+	Namespace  string // the Kubernetes namespace of the objects
 	CA         []byte // certificates in PEM; nil means the system's
 
 	// Token returns the bearer token. It is called before each request, because tokens of pods
@@ -33,7 +33,7 @@ type Config struct {
 // serviceAccount is where Kubernetes gives a pod its token, certificate authority and namespace.
 const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// InCluster is the Config of a pod, with the rights of its service account.
+// InCluster returns the Config of a pod, with the rights of its service account.
 func InCluster() (*Config, error) { return inCluster(os.Getenv, serviceAccount) }
 
 func inCluster(env func(string) string, dir string) (*Config, error) {
@@ -96,9 +96,9 @@ type kubeconfig struct {
 	}
 }
 
-// Kubeconfig is the Config of the current context of a kubeconfig file. It reads tokens and client
-// certificates. Users with exec, auth-provider or a password, proxies, and clusters without a
-// verified certificate are errors.
+// Kubeconfig returns the Config of the current context of a kubeconfig file. It supports tokens and
+// client certificates. It refuses users with exec, auth-provider or a password, proxies, and
+// clusters without a verified certificate.
 func Kubeconfig(path string) (*Config, error) {
 	c, err := readKubeconfig(path)
 	if err != nil {

@@ -54,7 +54,7 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	return id, err
 }
 
-// Now implements [store.Store]. The answer is half a second off at most, and the way of a request.
+// Now implements [store.Store]. It can be off by half a second and the duration of a request.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	_, now, err := s.identity(ctx)
 	if err != nil || now.IsZero() {

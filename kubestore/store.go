@@ -6,30 +6,31 @@
 //
 // # What it promises
 //
-// The API server keeps objects in etcd, and answers reads of single objects and lists without a
-// resource version from a majority of it. A write names the UID and the version of the object
-// that it replaces, so it is a compare-and-swap. IDs are unique within one namespace of one
-// cluster. While the API server is unreachable nothing is renewed: holders run to the end of their
-// grants, and go on by themselves when it answers again.
+// The API server keeps objects in etcd. For a read of one object, or a list without a resource
+// version, it asks a majority of etcd. A write names the UID and the version of the object that it
+// replaces, so it is a compare-and-swap. IDs are unique within one namespace of one cluster. While
+// the API server is unreachable, no lease is renewed: holders make IDs to the end of their grants,
+// and go on by themselves when it answers again.
 //
-// Each renewal is one write and two reads of the API server. Keep to 50 renewals a second in a
-// cluster: longer ttls and "snowfence serve" let more programs share them.
+// Each renewal is one write and two reads of the API server. Keep below 50 renewals a second in a
+// cluster. With longer ttls, or with "snowfence serve", these are enough for more programs.
 //
 // # What it notices, and what it cannot
 //
-// The store's identity is the UID and a random text of the object "snowfence.id". When it is
-// deleted, grants start above all earlier ones. Versions of a cluster rise with each write. A
-// running program that sees one fall knows that etcd was restored, and changes the identity for
-// all.
+// The store's identity is the UID and a random text of the object "snowfence.id". When that object
+// is deleted, grants start above all earlier ones. The resource versions of a cluster rise with
+// each write. When a running program sees one fall, etcd was restored, and the program changes the
+// identity for all programs.
 //
-// While no program runs, a restored etcd is not noticed: run "snowfence store restored" before
-// programs start. The API server's clock has a resolution of a second.
+// If etcd is restored while no program runs, the store does not notice it: run "snowfence store
+// restored" before programs start. The API server's clock has a resolution of a second.
 //
 // # What it needs
 //
-// The verbs get, list, create and update on leases in one namespace. Objects have no owner, because
-// Kubernetes would delete them, and the floors of later grants, with it. Do not change or delete
-// them by hand; kubectl get leases -l snowfence/namespace shows holders.
+// It needs the verbs get, list, create and update on leases in one namespace. The objects have no
+// owner: with one, Kubernetes would delete them together with it, and so lose the floors of later
+// grants. Do not change or delete the objects by hand; kubectl get leases -l snowfence/namespace
+// shows holders.
 package kubestore
 
 import (
@@ -49,7 +50,7 @@ import (
 
 // Options says how leases are kept. A nil *Options uses the defaults.
 type Options struct {
-	// Timeout bounds one request; 0 means 3 s. Keep it well below a third of the ttl.
+	// Timeout limits one request; 0 means 3 s. Keep it well below a third of the ttl.
 	Timeout time.Duration
 
 	// ReadOnly makes the store change nothing. All methods fail if no program has used the
@@ -78,7 +79,7 @@ const (
 	remembered = 4096
 )
 
-// Open leases a node, and returns a generator on it. It makes the namespace "default" where it is
+// Open leases a node, and returns a generator on it. It makes the namespace "default" if it is
 // missing. Closing the generator ends the lease. Nil options use the defaults.
 func Open(ctx context.Context, c *Config, o *lease.Options) (*snowfence.Generator, error) {
 	st, err := New(c, nil)
@@ -198,8 +199,8 @@ func (s *Store) list(ctx context.Context, selector string) ([]store.Record, erro
 	return records, err
 }
 
-// Swap implements [store.Store]. Each write is a request, and another one if the object is not
-// known.
+// Swap implements [store.Store]. Each write takes one request, or two if the store has not seen the
+// object before.
 func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
 	err := store.Check(writes)

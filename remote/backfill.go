@@ -11,16 +11,16 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Backfill is a time gone by for which IDs are wanted.
+// Backfill is a time in the past for which a caller wants IDs.
 type Backfill struct {
 	Namespace string // "" means lease.DefaultNamespace
 	At        time.Time
 	Node      int64 // no client needs to hold it
 }
 
-// FillAt writes IDs for a time gone by to dst: all, or none and an error. The namespace must allow
-// them (snowfence namespace change --backfill). The token needs the verb ids. A request without an
-// answer is made again, and uses up others.
+// FillAt fills dst with IDs for a time in the past, or returns an error and no IDs. The namespace
+// must allow them (snowfence namespace change --backfill). The token needs the verb ids. The client
+// repeats a request without an answer, and the repetition uses up other IDs.
 func (c *Client) FillAt(ctx context.Context, dst []snowfence.ID, p Backfill) error {
 	switch n := len(dst); {
 	case n == 0:

@@ -7,10 +7,10 @@
 //	g, err := c.Open(ctx, &lease.Options{Namespace: "orders"})
 //	id, err := g.Next(ctx)
 //
-// The token then needs the verbs read and lease. The server applies the rules of the store, and
-// this process keeps the ticket that says what it has ([Client.Lease]). A process that cannot have
-// a node asks a [Client.Source], which keeps some IDs ahead. [Client.Sequence] gives out numbers of
-// the server's sequences.
+// The token then needs the verbs read and lease. The server applies the rules of the store, and the
+// process keeps a ticket for its lease ([Client.Lease]). A process that should not have a node uses
+// a [Client.Source], which gets IDs from the server, some of them ahead. [Client.Sequence] gives
+// out numbers of the server's sequences.
 package remote
 
 import (
@@ -31,16 +31,16 @@ import (
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 )
 
-// Options says how servers are reached. Nil and the zero value are good for most.
+// Options says how to reach the servers. Nil and the zero value use the defaults.
 type Options struct {
-	// Token says who the client is; "" for servers that do not ask.
+	// Token authenticates the client; "" is for servers without authentication.
 	Token string
 
 	// TLS is the configuration for https; nil means the system's roots.
 	TLS *tls.Config
 
-	// Timeout bounds a request to one server; 0 means 5 s. Requests of many leases get a
-	// millisecond more for each. Give more to a process with little processor time.
+	// Timeout limits a request to one server; 0 means 5 s. A request for many leases gets a
+	// millisecond more for each. Use a longer one in a process that gets little processor time.
 	Timeout time.Duration
 }
 
@@ -62,8 +62,8 @@ type peer struct {
 	leases    snowfencev1connect.LeaseServiceClient
 }
 
-// Dial returns a client of servers over one store, by their addresses: while one does not
-// answer, the others are asked. It does no I/O: errors of a server show at the first request.
+// Dial returns a client of servers that share one store. While one does not answer, the client asks
+// the others. It does no I/O: errors of a server show at the first request.
 func Dial(addresses []string, o *Options) (*Client, error) {
 	var opts Options
 	if o != nil {
@@ -117,8 +117,7 @@ func hide(address string) string {
 	return address
 }
 
-// Close closes unused connections and waits for nothing. Close generators and sources
-// first.
+// Close closes unused connections and does not wait. Close generators and sources first.
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
 	return nil

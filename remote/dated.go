@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// Dated gives out numbers of a dated sequence of a server, each of which is asked for when it is
-// wanted. It is safe for concurrent use.
+// Dated gives out numbers of a dated sequence of a server. It asks for each number when a caller
+// wants it. It is safe for concurrent use.
 type Dated struct {
 	c    *Client
 	name string
@@ -45,7 +45,7 @@ func (d *Dated) Next(ctx context.Context) (sequence.Serial, error) {
 }
 
 // Reserve takes n numbers that follow each other, 1 to 1,000,000, of a period such as 20261122,
-// 202611 or 2026, or of the present one, which 0 stands for. It waits as Next does.
+// 202611 or 2026, or of the present one (0). It waits as Next does.
 func (d *Dated) Reserve(ctx context.Context, period, n int64) (sequence.Serials, error) {
 	if n < 1 || n > mostNumbers {
 		return sequence.Serials{}, fmt.Errorf("remote: sequence %q: %d numbers at once: use 1 to %d (%w)", d.name, n,

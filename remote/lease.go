@@ -159,8 +159,8 @@ func leased(m *pb.Lease) wire.Lease {
 }
 
 // Lease leases a node of a namespace through the servers and keeps it. Nil options use the
-// defaults. The scheme is the namespace's ([Client.Scheme]). The token
-// needs the verb lease. While no server answers, the lease can be used as long as its grant lasts.
+// defaults. s is the scheme of the namespace ([Client.Scheme]). The token needs the verb lease.
+// While no server answers, the lease stays usable until its grant ends.
 func (c *Client) Lease(
 	ctx context.Context, namespace string, s *snowfence.Scheme, o *lease.Options,
 ) (*lease.Lease, error) {

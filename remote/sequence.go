@@ -12,12 +12,13 @@ import (
 
 const mostNumbers = 1_000_000 // in one request
 
-// Sequence opens a plain sequence of the server; for a dated one use [Client.Dated]. It is a
-// [sequence.ErrNoSequence] if there is none of the name. The token needs the verbs ids and read.
+// Sequence opens a plain sequence of the server; for a dated one use [Client.Dated]. It returns
+// [sequence.ErrNoSequence] if there is none of that name. The token needs the verbs ids and read.
 //
-// Of a fast sequence some numbers are asked for ahead. They rise, unless servers take turns, and
-// are a gap at Close. Each number of a dense or strict one is asked for when it is wanted. While no
-// server answers, calls wait as long as their ctx.
+// For a fast sequence, the client asks for some numbers ahead. They rise unless several servers
+// answer in turn, and those that are left at Close are a gap. For a dense or strict sequence, it
+// asks for each number when a caller wants it. While no server answers, calls wait until their ctx
+// ends.
 func (c *Client) Sequence(ctx context.Context, name string) (*sequence.Sequence, error) {
 	d, err := c.definition(ctx, name)
 	if err != nil {

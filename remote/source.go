@@ -12,20 +12,21 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// SourceOptions says how a Source keeps IDs ahead. Nil and the zero value are good for most.
+// SourceOptions says how a Source gets IDs ahead. Nil and the zero value use the defaults.
 type SourceOptions struct {
-	// Batch is the most IDs in one request; 0 means 1000. A source begins with few.
+	// Batch is the largest number of IDs in one request; 0 means 1000. A source begins with small
+	// requests.
 	Batch int
 
-	// MaxAge is how long an ID may wait here before its use; 0 means a second. Older ones
-	// are dropped, because their timestamps would be too far behind.
+	// MaxAge is how long an ID may wait in the source; 0 means a second. The source drops older
+	// ones, because their timestamps would be too far behind.
 	MaxAge time.Duration
 }
 
-// Source gets IDs from a server, some ahead, for processes that should have no node. A
-// [Client.Open] is faster and goes on while no server answers. A server that does not
-// answer in a second and a half is not waited for alone: the next one is asked too. The IDs
-// of a source increase, unless servers take turns. Its methods are safe for concurrent use.
+// Source gets IDs from a server, some of them ahead, for processes that should not have a node. The
+// generator of [Client.Open] is faster, and goes on while no server answers. If a server does not
+// answer within 1.5 seconds, the source also asks the next one. The IDs of a source increase unless
+// several servers answer in turn. Its methods are safe for concurrent use.
 type Source struct {
 	c         *Client
 	namespace string
@@ -50,8 +51,8 @@ type pendingRequest struct {
 	err  error // valid when done
 }
 
-// Source returns a source of IDs of a namespace; nil options are good for most. It sends no
-// request before the first ID. The token needs the verb ids.
+// Source returns a source of IDs of a namespace; nil options use the defaults. It sends no request
+// before the first ID. The token needs the verb ids.
 func (c *Client) Source(namespace string, o *SourceOptions) (*Source, error) {
 	var opts SourceOptions
 	if o != nil {
