@@ -30,8 +30,8 @@ func SetIdGenerator(options *IdGeneratorOptions) {
 	}
 }
 
-// TrySetIdGenerator is [SetIdGenerator] with an error, after which NextId goes on
-// with the options that it has.
+// TrySetIdGenerator is [SetIdGenerator], but returns an error. After an error NextId goes on with
+// its old options.
 func TrySetIdGenerator(options *IdGeneratorOptions) error { return shared.set(options, nil) }
 
 // SetFence is [SetIdGenerator] for a lease, a state file or another fence: see
@@ -48,8 +48,8 @@ func SetFence(f snowfence.Fence, lead int64) error {
 	return nil
 }
 
-// Close ends [NextId], and gives the worker of [SetFence] back. SetIdGenerator and
-// SetFence begin anew.
+// Close ends [NextId], and gives the worker of [SetFence] back. Call SetIdGenerator or SetFence to
+// start again.
 func Close() error {
 	shared.mu.Lock()
 	old := shared.cur.Swap(nil)
@@ -70,7 +70,7 @@ func NextId() int64 {
 	return must(shared.next(context.Background()))
 }
 
-// NextIdContext is [NextId] with an error: it waits until ctx ends.
+// NextIdContext is [NextId], but waits at most until ctx ends, and returns errors.
 func NextIdContext(ctx context.Context) (int64, error) { return shared.next(ctx) }
 
 // ExtractTime returns the time of an ID that was made with the options of NextId.

@@ -4,18 +4,16 @@
 //	idgen.SetIdGenerator(idgen.NewIdGeneratorOptions(1))
 //	id := idgen.NextId()
 //
-// IDs have the same bits, and no two generators of a process make the same ID, however
-// often options are set. After a clock stepped back, time goes on: there are no IDs
-// with the numbers 1 to 4. A bare WorkerId is still not safe over restarts, nor beside
-// a second process that has it. [SetFence] and [NewOn] take a lease or a state file,
-// which are.
+// IDs have the same bits, and no two generators of a process make the same ID, however often you
+// set options. After the clock stepped back, the time in IDs does not: the numbers 1 to 4 stay
+// unused. A bare WorkerId is still not safe over restarts, nor if a second process has it. A lease
+// or a state file is safe: pass one to [SetFence] or [NewOn].
 //
-// Functions without an error wait for what can come back: the next tick, or a fence
-// that lost its grant. They hold no lock meanwhile, and write once a minute to the log.
-// They panic where waiting is in vain: bad options, a generator that was closed or
-// replaced, a lifetime that is over. Those whose names begin with Try or end in
-// Context return errors.
+// Functions that return no error wait for the next tick, or for the next grant of a fence. They
+// hold no lock while they wait, and log it once a minute. They panic if waiting cannot help: with
+// bad options, after a generator was closed or replaced, and after the lifetime. Functions whose
+// names begin with Try or end in Context return errors instead.
 //
-// Options that give other sequence numbers to a worker in use replace its generator:
-// the old one makes no more IDs, and the new one starts above them.
+// New options with other sequence numbers for a worker in use replace its generator: the old one
+// makes no more IDs, and the IDs of the new one start above them.
 package idgen

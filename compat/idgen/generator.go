@@ -10,14 +10,14 @@ import (
 	"github.com/snowfence/snowfence/compat/internal/process"
 )
 
-// ISnowWorker is what makes the IDs of a [DefaultIdGenerator].
+// ISnowWorker makes the IDs of a [DefaultIdGenerator].
 type ISnowWorker interface {
 	NextId() int64
 }
 
-// DefaultIdGenerator makes IDs with options of its own. It is safe for concurrent
-// use, and needs no Close unless it is over a fence. Copies are the same generator.
-// The zero value makes no IDs: NewLong panics and names the constructor.
+// DefaultIdGenerator makes IDs with options of its own. It is safe for concurrent use, and needs no
+// Close unless it is over a fence. Copies share one generator. The zero value makes no IDs: NewLong
+// panics and names the constructor.
 type DefaultIdGenerator struct {
 	Options    *IdGeneratorOptions // a copy; to change it has no effect
 	SnowWorker ISnowWorker         // makes the IDs of NewLong
@@ -36,7 +36,7 @@ func NewDefaultIdGenerator(options *IdGeneratorOptions) *DefaultIdGenerator {
 	return must(TryNewDefaultIdGenerator(options))
 }
 
-// TryNewDefaultIdGenerator is [NewDefaultIdGenerator] with an error.
+// TryNewDefaultIdGenerator is [NewDefaultIdGenerator], but returns an error.
 func TryNewDefaultIdGenerator(options *IdGeneratorOptions) (*DefaultIdGenerator, error) {
 	return open(options, nil)
 }
@@ -52,11 +52,10 @@ func NewSnowWorkerM2(options *IdGeneratorOptions) ISnowWorker {
 	return NewDefaultIdGenerator(options.withDefaults(2)).SnowWorker
 }
 
-// NewOn returns a generator over a lease, a state file or another fence, whose
-// layout is [IdGeneratorOptions.Layout]. The fence says which workers it uses. IDs
-// run up to lead ticks ahead of the clock: that is TopOverCostCount, and 0 is
-// Method 2. Close gives the worker back. A worker that this process uses without a
-// fence is refused.
+// NewOn returns a generator over a lease, a state file or another fence, whose layout is
+// [IdGeneratorOptions.Layout]. The fence decides which worker it uses. IDs run up to lead ticks
+// ahead of the clock, as with TopOverCostCount; a lead of 0 is Method 2. Close gives the worker
+// back. NewOn refuses a worker that this process uses without a fence.
 func NewOn(f snowfence.Fence, lead int64) (*DefaultIdGenerator, error) {
 	w, err := on(f, process.Options{Lead: lead})
 	if err != nil {
@@ -120,8 +119,8 @@ func (dig DefaultIdGenerator) NewLong() int64 {
 var errZero = fmt.Errorf("idgen: a generator without options: make it with NewDefaultIdGenerator or NewOn (%w)",
 	snowfence.ErrClosed)
 
-// NewLongContext is [DefaultIdGenerator.NewLong] with an error: it waits until ctx
-// ends.
+// NewLongContext is [DefaultIdGenerator.NewLong], but waits at most until ctx ends, and returns
+// errors.
 func (dig DefaultIdGenerator) NewLongContext(ctx context.Context) (int64, error) {
 	switch {
 	case dig.worker != nil:
@@ -145,8 +144,8 @@ func (dig DefaultIdGenerator) ExtractTime(id int64) time.Time {
 	return NewIdGeneratorOptions(0).timeOf(id)
 }
 
-// Close ends the use of the generator, and gives the worker of a fence back.
-// NewLong panics from then on. Others with equal options go on.
+// Close ends the use of the generator, and gives the worker of a fence back. After that NewLong
+// panics. Other generators with equal options go on.
 func (dig DefaultIdGenerator) Close() error {
 	if dig.worker == nil {
 		return nil

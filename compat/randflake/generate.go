@@ -10,10 +10,10 @@ import (
 	"github.com/snowfence/snowfence/compat/internal/process"
 )
 
-// Generate returns a new ID. It never waits, but refuses: with [ErrInvalidLease]
-// outside the lease, [ErrResourceExhausted] when the sequence of this second is
-// used up, and [ErrConsistencyViolation] when the clock is behind a second that was used.
-// Over a fence, it refuses also with [ErrRandflakeDead].
+// Generate returns a new ID. It never waits. It returns [ErrInvalidLease] outside the lease,
+// [ErrResourceExhausted] when the sequence of this second is used up, and [ErrConsistencyViolation]
+// when the clock is behind a second that was used. Over a fence, it can also return
+// [ErrRandflakeDead].
 func (g *Generator) Generate() (int64, error) {
 	if on := g.on.Load(); on != nil && g.current() {
 		if id, err := on.TryNext(); err == nil {
@@ -127,10 +127,9 @@ func kindOf(err error) error {
 	return ErrInvalidLease
 }
 
-// GenerateContext is Generate, but waits until ctx ends for what can come back: the next second,
-// a clock that went back, over a fence a grant, too. It returns at once when a lease of
-// [NewGenerator] is over or has not begun. Its errors match Generate's with [errors.Is],
-// and say more.
+// GenerateContext is Generate, but waits until ctx ends: for the next second, for a clock that went
+// back, and over a fence for a grant. It returns at once when a lease of [NewGenerator] is over or
+// has not begun. With [errors.Is] its errors match those of Generate; their texts say more.
 func (g *Generator) GenerateContext(ctx context.Context) (int64, error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
 		id, kind, err := g.attempt()
@@ -157,7 +156,7 @@ func both(kind, err error) error {
 	return fmt.Errorf("%w: %w", kind, err)
 }
 
-// GenerateString is Generate with the ID as text.
+// GenerateString is Generate, but returns the ID as text.
 func (g *Generator) GenerateString() (string, error) {
 	id, err := g.Generate()
 	if err != nil {

@@ -38,8 +38,8 @@ var (
 	ErrInvalidID = errors.New("randflake: invalid id")
 )
 
-// ErrOverlap means that something in use in this process could make the same IDs: a
-// generator of the same secret has the node over a fence, or without one.
+// ErrOverlap means that another generator of this process could make the same IDs: it has the same
+// secret and node, one of the two over a fence and the other without.
 var ErrOverlap = process.ErrOverlap
 
 // Generator makes IDs. It is safe for concurrent use, and must not be copied.
@@ -62,13 +62,13 @@ type Generator struct {
 	closed   bool
 }
 
-// NewGenerator returns a generator of a bare node number for the seconds from
-// leaseStart to leaseEnd, both included, as Unix time. The secret has 16 bytes. A
-// node that this process uses over a fence is an [ErrOverlap].
+// NewGenerator returns a generator for a bare node number and the seconds from leaseStart to
+// leaseEnd, both included, as Unix time. The secret has 16 bytes. If this process uses the node
+// over a fence, the error is [ErrOverlap].
 //
-// Generators of one node, secret and lease share what makes their IDs, with the TimeSource of the
-// first and the latest lease end of all. One with another lease takes the node in its first
-// second; the others return [snowfence.ErrClosed] from then on.
+// Generators with the same node, secret and lease share one underlying generator, with the
+// TimeSource of the first and the latest lease end of all. A generator with another lease takes the
+// node over in its first second; from then on the others return [snowfence.ErrClosed].
 func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator, error) {
 	switch {
 	case leaseEnd < leaseStart:
@@ -95,11 +95,10 @@ func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator
 	return g, nil
 }
 
-// NewOn returns a generator over a fence: a lease, a state file or a static
-// number. The fence serves this generator alone, and its layout is
-// [snowfence.Randflake]. Close gives its grant back. A node that this process uses
-// without a fence is an [ErrOverlap]; if the fence grants it later, Generate returns
-// [ErrInvalidLease] until that generator is closed.
+// NewOn returns a generator over a fence: a lease, a state file or a static number. The fence
+// serves this generator alone, and its layout is [snowfence.Randflake]. Close gives its grant back.
+// If this process uses the node without a fence, the error is [ErrOverlap]. If the fence grants
+// such a node later, Generate returns [ErrInvalidLease] until the other generator is closed.
 func NewOn(f snowfence.Fence) (*Generator, error) {
 	if f == nil {
 		return nil, errors.New("randflake: the fence is nil: use a lease, statefile.File or snowfence.Unguarded")
@@ -119,9 +118,8 @@ func NewOn(f snowfence.Fence) (*Generator, error) {
 	return g, nil
 }
 
-// Close ends the generator: Generate returns [snowfence.ErrClosed] from then on.
-// Over a fence it gives the grant back. Others with the same node and secret go
-// on.
+// Close ends the generator: Generate returns [snowfence.ErrClosed] from then on. Over a fence it
+// gives the grant back. Other generators with the same node and secret go on.
 func (g *Generator) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -132,9 +130,9 @@ func (g *Generator) Close() error {
 	return on.Close()
 }
 
-// UpdateLease moves the end of the lease and reports whether it did. leaseStart is
-// the lease's, and leaseEnd is later than its end. Over a fence it is
-// always false, because the fence renews its grants itself.
+// UpdateLease moves the end of the lease and reports whether it did. leaseStart must be the start
+// of the lease, and leaseEnd later than its end. Over a fence it always returns false, because the
+// fence renews its grants itself.
 func (g *Generator) UpdateLease(leaseStart, leaseEnd int64) bool {
 	if g.fenced || leaseStart != g.leaseStart || leaseEnd > RANDFLAKE_MAX_TIMESTAMP {
 		return false
@@ -159,8 +157,8 @@ type LeaseInfo struct {
 	LeaseEnd   int64
 }
 
-// GetLeaseInfo returns the lease. Over a fence it is the grant in use, and the
-// zero LeaseInfo while there is none.
+// GetLeaseInfo returns the lease. Over a fence it returns the grant in use, or the zero LeaseInfo
+// if there is none.
 func (g *Generator) GetLeaseInfo() LeaseInfo {
 	if !g.fenced {
 		g.mu.Lock()

@@ -1,6 +1,6 @@
-// Package snowflake is the API of github.com/bwmarrin/snowflake, v0.3.0 and what
-// came after it, over Snowfence's generator. Change the import path, and the
-// program makes the same IDs, without the duplicates:
+// Package snowflake has the API of github.com/bwmarrin/snowflake, v0.3.0 and later commits, over
+// Snowfence's generator. Change the import path, and the program makes the same IDs, without the
+// duplicates:
 //
 //	import "github.com/snowfence/snowfence/compat/snowflake"
 //
@@ -8,11 +8,10 @@
 //	…
 //	id := node.Generate()
 //
-// NewNode takes a bare node number, as there. Inside one process that is safe:
-// all nodes of one number share what they used, also when they are made again and
-// again, and when the clock steps back. Between processes, and over a restart,
-// nothing checks it. [NewNodeOn] is the safe door: its fence says which node this
-// process has.
+// NewNode takes a bare node number, as the original does. Within one process that is safe: nodes
+// with the same number never repeat an ID, even if you make them again and again, or the clock
+// steps back. Between processes, and over a restart, nothing checks the number. To be safe there,
+// use [NewNodeOn]: its fence decides which node this process has.
 //
 //	scheme, err := snowflake.Scheme()
 //	…
@@ -30,6 +29,5 @@
 //     could be the same, or if the clock is before Epoch.
 //   - ParseBase32 and ParseBase58 refuse text that is empty, or of more than 64
 //     bits; Base32 and Base58 write negative IDs, as numbers from 2^63 up.
-//   - A Node comes from NewNode or NewNodeOn: its zero value makes nothing, and
-//     says so.
+//   - The zero value of Node makes no IDs, and its errors say so. Use NewNode or NewNodeOn.
 package snowflake

@@ -118,9 +118,8 @@ func (f ID) IntBytes() [8]byte {
 // ParseIntBytes is the opposite of IntBytes.
 func ParseIntBytes(id [8]byte) ID { return ID(binary.BigEndian.Uint64(id[:])) }
 
-// Time returns the Unix time of the ID in milliseconds, with the Epoch of now and
-// the widths of the latest NewNode. For other settings ask a
-// [snowfence.Scheme].
+// Time returns the Unix time of the ID in milliseconds, with the present Epoch and the widths of
+// the latest NewNode. For other settings ask a [snowfence.Scheme].
 func (f ID) Time() int64 {
 	node, step := widths()
 	return int64(f)>>(node+step) + Epoch

@@ -12,9 +12,8 @@ import (
 	"github.com/snowfence/snowfence/compat/internal/process"
 )
 
-// The settings. [NewNode], [NewNodeOn] and [Scheme] read them when they are
-// called, so set them before, at the start of the program: a write beside other
-// calls is a data race.
+// The settings. Set them at the start of the program, because [NewNode], [NewNodeOn] and [Scheme]
+// read them: a write at the same time as other calls is a data race.
 var (
 	// Epoch is when the time of IDs begins, in milliseconds of Unix time: the epoch of
 	// Twitter. ID.Time reads it at each call.
@@ -78,9 +77,9 @@ func options() process.Options { return process.Options{Lead: 1} }
 // value has no number: its calls fail, and Generate panics with that error.
 type Node struct{ handle *process.Handle }
 
-// NewNode returns a node of the present Epoch, NodeBits and StepBits. Nodes of one
-// number in one process share what they used. Nothing else knows the holder of the
-// number: see [NewNodeOn].
+// NewNode returns a node with the present Epoch, NodeBits and StepBits. Nodes with the same number
+// in one process never repeat an ID. Nothing checks whether another process has the number: see
+// [NewNodeOn].
 //
 // An error matching [ErrOverlap] means that this process uses other settings
 // whose IDs could be the same, or a fence with the number.
@@ -100,10 +99,10 @@ func NewNode(node int64) (*Node, error) {
 	return &Node{h}, nil
 }
 
-// NewNodeOn returns a node over a fence, which says what its number is and proves
-// that no other process has it: a state file or a lease, of [Scheme]. Call Close at
-// the end, to give the number back. A number that this process uses without a fence
-// is an [ErrOverlap]. If a lease gets it later, calls wait until that one is closed.
+// NewNodeOn returns a node over a fence, such as a state file or a lease, with the scheme of
+// [Scheme]. The fence decides its number, and makes sure that no other process has it. Call Close
+// at the end, to give the number back. If this process uses the number without a fence, the error
+// is [ErrOverlap]. If a lease gets such a number later, calls wait until the other node is closed.
 func NewNodeOn(f snowfence.Fence) (*Node, error) {
 	s, err := present()
 	if err != nil {
@@ -130,8 +129,8 @@ func Scheme() (*snowfence.Scheme, error) {
 	return s.scheme, nil
 }
 
-// ErrOverlap means that this process makes IDs that could equal those asked for:
-// with other settings, or over a fence.
+// ErrOverlap means that this process already makes IDs that could be the same: with other settings,
+// or with the same number over a fence.
 var ErrOverlap = process.ErrOverlap
 
 // check refuses a fence whose IDs the accessors of ID would show wrong.
@@ -153,9 +152,9 @@ func (s *settings) check(f snowfence.Fence) error {
 	return nil
 }
 
-// Generate returns a new ID. It waits for what can come back: the next
-// millisecond, a clock behind, a fence without a grant; the log says so once a
-// minute. It panics after the last millisecond of the layout, and after Close.
+// Generate returns a new ID. It waits for the next millisecond, for a clock that is behind, or for
+// a fence without a grant, and logs it once a minute. It panics after the last millisecond of the
+// layout, and after Close.
 func (n *Node) Generate() ID {
 	if n.handle == nil {
 		panic(errZeroNode)
@@ -166,7 +165,7 @@ func (n *Node) Generate() ID {
 var errZeroNode = fmt.Errorf("snowflake: a Node without a number: make it with NewNode or NewNodeOn (%w)",
 	snowfence.ErrClosed)
 
-// GenerateContext is Generate until ctx ends, and returns errors.
+// GenerateContext is Generate, but waits at most until ctx ends, and returns errors.
 func (n *Node) GenerateContext(ctx context.Context) (ID, error) {
 	if n.handle == nil {
 		return 0, errZeroNode
@@ -186,8 +185,8 @@ func (n *Node) GenerateN(count int) []ID {
 	return convert(ids)
 }
 
-// GenerateNContext is GenerateN until ctx ends. After an error the IDs it returns
-// are good.
+// GenerateNContext is GenerateN, but waits at most until ctx ends, and returns errors. After an
+// error the IDs it returns are good.
 func (n *Node) GenerateNContext(ctx context.Context, count int) ([]ID, error) {
 	if n.handle == nil {
 		return nil, errZeroNode
@@ -205,8 +204,8 @@ func convert(ids []snowfence.ID) []ID {
 	return out
 }
 
-// Close ends the use of n. Over a fence it gives the node back. Without one it is
-// not needed: a node that is lost is let go.
+// Close ends the use of n. Over a fence it gives the node back. Without one, Close is not needed:
+// the garbage collector frees the number.
 func (n *Node) Close() error {
 	if n.handle == nil {
 		return nil

@@ -8,9 +8,9 @@ import (
 	"github.com/snowfence/snowfence/compat/internal/process"
 )
 
-// NewOn returns a Sonyflake whose machine ID comes from a fence, such as a lease or
-// a state file: no other process has it, over restarts too. Close it to give the fence
-// back. A machine ID that this process uses without a fence is an [ErrOverlap].
+// NewOn returns a Sonyflake whose machine ID comes from a fence, such as a lease or a state file:
+// no other process has it, also over restarts. Close it to give the fence back. If this process
+// uses the machine ID without a fence, the error is [ErrOverlap].
 //
 // The layout of the fence, for example [snowfence.SonyflakeV2], has the time, the
 // sequence and the machine ID in this order, in at most 63 bits, and an epoch of
@@ -55,9 +55,8 @@ func shows(l snowfence.Layout) error {
 		l, why, snowfence.MustLayout("sonyflake-v2"))
 }
 
-// Close ends this instance: later calls return [snowfence.ErrClosed]. It gives a
-// fence back; the error says until when it stays taken. Programs that stay with
-// [New] need no Close.
+// Close ends this instance: later calls return [snowfence.ErrClosed]. It gives a fence back; the
+// error says until when the machine ID stays taken. Programs that use only [New] need no Close.
 func (sf *Sonyflake) Close() error {
 	if sf.ids == nil {
 		return nil

@@ -8,10 +8,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// NextID returns a new ID. It waits for the next time unit when this one is full.
-// Over a fence it waits a second for a grant, then returns the
-// [snowfence.WaitError] that says what is missing. After the lifetime it returns
-// [ErrOverTimeLimit], after Close [snowfence.ErrClosed].
+// NextID returns a new ID. It waits for the next time unit when this one is full. Over a fence it
+// waits up to a second for a grant, and then returns a [snowfence.WaitError] that says why there is
+// none. After the lifetime it returns [ErrOverTimeLimit], and after Close [snowfence.ErrClosed].
 func (sf *Sonyflake) NextID() (int64, error) {
 	if sf.ids == nil {
 		return 0, sf.without()
@@ -23,7 +22,7 @@ func (sf *Sonyflake) NextID() (int64, error) {
 	return int64(id), nil
 }
 
-// NextIDContext is NextID that waits until ctx ends, for a grant too.
+// NextIDContext is NextID, but waits until ctx ends, also for a grant.
 func (sf *Sonyflake) NextIDContext(ctx context.Context) (int64, error) {
 	if sf.ids == nil {
 		return 0, sf.without()

@@ -1,27 +1,26 @@
-// Package sonyflake has the API of github.com/sony/sonyflake/v2 over the generators
-// of Snowfence: change the import path, and settings, fields, errors and IDs stay
-// what they are. Package sonyflake/v1 is the same for version 1.
+// Package sonyflake has the API of github.com/sony/sonyflake/v2 over the generators of Snowfence:
+// change the import path, and settings, fields, errors and IDs stay the same. Package sonyflake/v1
+// does this for version 1.
 //
 //	sf, err := sonyflake.New(sonyflake.Settings{})
 //	sf, err := sonyflake.NewOn(lease) // no other process has its machine ID
 //
-// [New] takes a bare machine ID, as the original does: it cannot know whether
-// another process has the same one, or used it before. [NewOn] takes it from a
-// fence, which knows.
+// [New] takes a bare machine ID, as the original does: it cannot know whether another process has
+// the same one, or used it before. [NewOn] takes it from a fence, which makes sure that none has.
 //
 // These things differ from the original:
 //
-//   - Instances with equal settings share one generator inside a process, with
-//     version 1 too, so they never make an ID twice. New refuses settings whose IDs
-//     could equal IDs of others in use: see [ErrOverlap].
-//   - No call waits with a lock held, and [Sonyflake.NextIDContext] waits as long as
-//     its context. After the clock stepped back IDs go on at half the speed of time
-//     until the clock is there, without a long sleep.
-//   - A StartTime before 1900 is refused.
+//   - Within a process, instances with equal settings share one generator, also those of version 1,
+//     so they never make an ID twice. New refuses settings whose IDs could equal those of other
+//     settings in use: see [ErrOverlap].
+//   - No call holds a lock while it waits, and [Sonyflake.NextIDContext] waits until its context
+//     ends. After the clock stepped back, calls do not sleep until it catches up: the time in IDs
+//     goes on at half speed until then.
+//   - New refuses a StartTime before 1900.
 //
-// Packages types, mock and awsutil of the original are left out. The first two serve
-// its own tests. The last asks for the address of an EC2 instance in a way that most
-// instances refuse today: see the example of MachineID.
+// The packages types, mock and awsutil of the original are left out. The first two are for its own
+// tests. The last asks for the address of an EC2 instance in a way that most instances refuse
+// today: see the example for MachineID.
 package sonyflake
 
 import (
@@ -45,13 +44,13 @@ var (
 	ErrNoPrivateAddress     = errors.New("no private ip address")
 )
 
-// ErrOverlap means that something in use in this process could make the same IDs: other
-// settings with an equal StartTime and TimeUnit and another division of as many low
-// bits, or a fence with the machine ID.
+// ErrOverlap means that this process already makes IDs that could be the same: with an equal
+// StartTime and TimeUnit but another division of the same number of low bits, or with the machine
+// ID over a fence.
 var ErrOverlap = process.ErrOverlap
 
-// Sonyflake makes IDs. It is safe for concurrent use. A copy shares the generator
-// of the original. The zero value has no settings, and its calls fail.
+// Sonyflake makes IDs. It is safe for concurrent use. A copy shares its generator. The zero value
+// has no settings, and its calls fail.
 type Sonyflake struct {
 	ids *process.Handle // nil when the lifetime was over at the start, and in the zero value
 

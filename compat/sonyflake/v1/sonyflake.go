@@ -1,10 +1,9 @@
-// Package sonyflake has the API of github.com/sony/sonyflake, version 1.3, over the
-// generators of Snowfence: change the import path, and settings, fields, errors and
-// IDs stay what they are.
+// Package sonyflake has the API of github.com/sony/sonyflake, version 1.3, over the generators of
+// Snowfence: change the import path, and settings, fields, errors and IDs stay the same.
 //
-// An ID has 39 bits of time in units of 10 ms, 8 of sequence and 16 of machine ID.
-// What differs from the original is what package [sonyflake], for version 2, says.
-// Versions before 1.3 skip link-local addresses (169.254/16), and have no Compose.
+// An ID has 39 bits of time in units of 10 ms, 8 of sequence and 16 of machine ID. Package
+// [sonyflake], for version 2, says what differs from the original. Versions before 1.3 skip
+// link-local addresses (169.254/16), and have no Compose.
 //
 // [sonyflake]: https://pkg.go.dev/github.com/snowfence/snowfence/compat/sonyflake
 package sonyflake
@@ -39,20 +38,19 @@ var (
 
 // Settings are as in the original.
 type Settings struct {
-	// StartTime begins the time of IDs, rounded down to 10 ms. It is not in the
-	// future; zero means 2014-09-01.
+	// StartTime is time 0 of the IDs, rounded down to 10 ms. It must not be in the future; zero
+	// means 2014-09-01.
 	StartTime time.Time
 
 	// MachineID returns a number that no other process has. nil means the lowest
 	// 16 bits of the private IPv4 address, as nodes.FromIPv4(16) finds it.
 	MachineID func() (uint16, error)
 
-	// CheckMachineID may refuse the number by false; nil accepts it.
+	// CheckMachineID returns false to refuse the number; nil accepts any.
 	CheckMachineID func(uint16) bool
 }
 
-// Sonyflake makes IDs. It is safe for concurrent use. A copy shares the generator
-// of the original.
+// Sonyflake makes IDs. It is safe for concurrent use. A copy shares its generator.
 type Sonyflake struct{ v2 *v2.Sonyflake }
 
 // New returns a Sonyflake with a bare machine ID. Its errors are [ErrStartTimeAhead],
@@ -79,16 +77,15 @@ func New(st Settings) (*Sonyflake, error) {
 	return &Sonyflake{sf}, nil
 }
 
-// NewSonyflake is New that returns nil in place of an error.
+// NewSonyflake is New, but returns nil instead of an error.
 func NewSonyflake(st Settings) *Sonyflake {
 	sf, _ := New(st)
 	return sf
 }
 
-// NewOn returns a Sonyflake whose machine ID comes from a fence, such as a lease or
-// a state file: no other process has it, over restarts too. Close it to give the fence
-// back. The layout of the fence is [snowfence.Sonyflake], with any epoch of whole
-// ticks since 1970.
+// NewOn returns a Sonyflake whose machine ID comes from a fence, such as a lease or a state file:
+// no other process has it, also over restarts. Close it to give the fence back. The layout of the
+// fence is [snowfence.Sonyflake], with any epoch of whole ticks since 1970.
 func NewOn(f snowfence.Fence) (*Sonyflake, error) {
 	if f != nil && f.Scheme() != nil {
 		if l := f.Scheme().Layout(); l.Tick != tick || l.Bits(snowfence.FieldTime) != BitLenTime ||
@@ -104,24 +101,22 @@ func NewOn(f snowfence.Fence) (*Sonyflake, error) {
 	return &Sonyflake{sf}, nil
 }
 
-// NextID returns a new ID. It waits for the next 10 ms when these are full. Over a
-// fence it waits a second for a grant, then returns the [snowfence.WaitError]
-// that says what is missing. After the lifetime it returns [ErrOverTimeLimit], after
-// Close [snowfence.ErrClosed].
+// NextID returns a new ID. It waits for the next 10 ms when these are full. Over a fence it waits
+// up to a second for a grant, and then returns a [snowfence.WaitError] that says why there is none.
+// After the lifetime it returns [ErrOverTimeLimit], and after Close [snowfence.ErrClosed].
 func (sf *Sonyflake) NextID() (uint64, error) {
 	id, err := sf.inner().NextID()
 	return uint64(id), err
 }
 
-// NextIDContext is NextID that waits until ctx ends, for a grant too.
+// NextIDContext is NextID, but waits until ctx ends, also for a grant.
 func (sf *Sonyflake) NextIDContext(ctx context.Context) (uint64, error) {
 	id, err := sf.inner().NextIDContext(ctx)
 	return uint64(id), err
 }
 
-// Close ends this instance: later calls return [snowfence.ErrClosed]. It gives a
-// fence back; the error says until when it stays taken. Programs that stay with
-// [New] need no Close.
+// Close ends this instance: later calls return [snowfence.ErrClosed]. It gives a fence back; the
+// error says until when the machine ID stays taken. Programs that use only [New] need no Close.
 func (sf *Sonyflake) Close() error { return sf.inner().Close() }
 
 // inner is the Sonyflake of version 2, whose zero value says what is wrong with ours.
