@@ -24,9 +24,9 @@ type Kind interface{ Prefix() Prefix }
 //
 //	type OrderID = public.ID[order]
 //
-// Convert as between integers: OrderID(id), snowfence.ID(orderID). A database has the plain
-// integer. With the prefix .Masked(mask), text, JSON, logs and fmt show public IDs
-// only, so no handler can forget to mask one.
+// Convert as between integers: OrderID(id), snowfence.ID(orderID). Databases get the plain integer.
+// With a prefix that has a mask (Prefix.Masked), text, JSON, logs and fmt show public IDs only, so
+// no handler can forget to mask one.
 type ID[K Kind] snowfence.ID
 
 func prefixOf[K Kind]() Prefix {
@@ -37,9 +37,9 @@ func prefixOf[K Kind]() Prefix {
 // String returns the text of the ID with its prefix.
 func (t ID[K]) String() string { return prefixOf[K]().Encode(snowfence.ID(t)) }
 
-// Format implements [fmt.Formatter]: v, s and q write the text, x, X, o, O and b
-// the unsigned number, and d the signed one, as [snowfence.ID.Format] does; with a mask the
-// number of the public ID.
+// Format implements [fmt.Formatter]: v, s and q write the text, x, X, o, O and b the unsigned
+// number, and d the signed one, as [snowfence.ID.Format] does. With a mask these are the numbers of
+// the public ID.
 func (t ID[K]) Format(f fmt.State, verb rune) {
 	p := prefixOf[K]()
 	if p.fault() != "" {

@@ -8,10 +8,10 @@ import (
 	"github.com/snowfence/snowfence/internal/sparx"
 )
 
-// Mask makes public IDs of private ones and back, with SPARX-64/128: a
-// permutation of all 64-bit numbers. Inside, IDs stay plain and sorted by time;
-// outside, they tell nothing and cannot be guessed. Another secret changes every
-// public ID and no private one. Safe for concurrent use.
+// Mask turns private IDs into public ones and back, with SPARX-64/128: a permutation of all 64-bit
+// numbers. Private IDs stay plain and sorted by time. Public IDs tell nothing, and people cannot
+// guess them. Another secret changes every public ID and no private one. A Mask is safe for
+// concurrent use.
 type Mask struct{ c *sparx.Cipher }
 
 // NewMask returns the mask of a secret, which must not be the secret of an encrypted
@@ -32,8 +32,8 @@ func NewMask(k *snowfence.Secret) (*Mask, error) {
 // as [snowfence.Base32Hex] or another unsigned form.
 func (m *Mask) Public(id snowfence.ID) snowfence.ID { return snowfence.ID(m.c.Encrypt64(uint64(id))) }
 
-// Private returns the private ID of a public one. Every number has one; only a
-// look-up or [snowfence.Scheme.Check] knows whether it exists.
+// Private returns the private ID of a public one. Every number has one; use a look-up or
+// [snowfence.Scheme.Check] to find out whether it exists.
 func (m *Mask) Private(public snowfence.ID) snowfence.ID {
 	return snowfence.ID(m.c.Decrypt64(uint64(public)))
 }

@@ -1,6 +1,6 @@
-// Package public is how IDs look outside a system: with a prefix that says what they
-// identify (ord_3vgoe12ccb8gh), masked so that people cannot guess others, and with a Go
-// type for each kind. Databases and logs of the inside keep plain IDs.
+// Package public writes IDs for people and programs outside a system: with a prefix that says what
+// they identify (ord_3vgoe12ccb8gh), masked so that people cannot guess others, and with a Go type
+// for each kind. Inside, databases and logs keep plain IDs.
 package public
 
 import (
@@ -11,9 +11,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Prefix is how the IDs of one kind are written: a name, an encoding, and a mask if
-// people must not guess them: ord_3vgoe12ccb8gh. The zero value writes no IDs.
-// Prefixes are comparable and safe for concurrent use.
+// Prefix is the form of the IDs of one kind, such as ord_3vgoe12ccb8gh: a name, an encoding, and a
+// mask if people must not guess IDs. The zero value writes no IDs. Prefixes are comparable and safe
+// for concurrent use.
 //
 // [ID] also lets the compiler tell kinds of IDs apart.
 type Prefix struct {
@@ -62,9 +62,10 @@ func MustPrefix(name string, enc snowfence.Encoding) Prefix {
 // NoPrefix returns the prefix without a name: texts are the ID alone, in an encoding.
 func NoPrefix(enc snowfence.Encoding) Prefix { return Prefix{enc: enc, made: true} }
 
-// Masked returns the prefix with texts of public IDs. Half of these are negative, so
-// choose an unsigned encoding. Any text of the right form is some ID, so look it up;
-// [snowfence.CrockfordCheck] finds typing errors. With a nil mask nothing is written or read.
+// Masked returns the prefix with a mask, so that texts are of public IDs. Half of these are
+// negative, so choose an unsigned encoding. Every text of the right form is some ID, so look it up;
+// [snowfence.CrockfordCheck] finds typing errors. With a nil mask the prefix writes and reads no
+// IDs.
 func (p Prefix) Masked(m *Mask) Prefix {
 	p.mask, p.masked = m, true
 	return p
@@ -96,7 +97,7 @@ func (p Prefix) shown(id snowfence.ID) snowfence.ID {
 	return id
 }
 
-// Append appends the name, _ and the text of id to dst; without a usable prefix the
+// Append appends the name, _ and the text of id to dst. If the prefix is not usable, it appends the
 // reason in brackets.
 func (p Prefix) Append(dst []byte, id snowfence.ID) []byte {
 	if fault := p.fault(); fault != "" {
@@ -105,7 +106,7 @@ func (p Prefix) Append(dst []byte, id snowfence.ID) []byte {
 	return p.enc.Append(append(dst, p.text...), p.shown(id))
 }
 
-// Encode returns what Append appends.
+// Encode returns the text that Append appends.
 func (p Prefix) Encode(id snowfence.ID) string {
 	return string(p.Append(make([]byte, 0, len(p.text)+p.enc.MaxLen()), id))
 }

@@ -1,4 +1,4 @@
-// Package storetest checks that a [store.Store] is one, and that leases kept in it never
+// Package storetest tests a [store.Store]: that it keeps its promises, and that leases in it never
 // overlap, whatever goes wrong between them and the store.
 //
 //	func TestStore(t *testing.T) {
@@ -12,9 +12,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Run runs the suite. open returns a store without records each time, and t.Cleanup
-// closes it; the subtests run at the same time. Leases in the suite have a clock of their
-// own, so that nothing waits for real time except short pauses after faults.
+// Run runs the suite. open must return a new store without records each time, and close it with
+// t.Cleanup; the subtests run in parallel. Leases in the suite have a clock of their own, so the
+// suite waits for real time only in short pauses after faults.
 func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	for _, c := range []struct {
 		name string
@@ -64,8 +64,8 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 	}
 }
 
-// RunCounts runs the suite of what sequences and IDs for the past need besides: additions, and
-// keys that leases never have. open is as in [Run].
+// RunCounts runs the suite for what sequences and IDs for the past also need: additions, and keys
+// that leases never have. open is as in [Run].
 func RunCounts(t *testing.T, open func(t *testing.T) store.Store) {
 	for _, c := range []struct {
 		name string

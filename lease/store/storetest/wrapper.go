@@ -12,9 +12,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Wrapper checks that a store which wraps another passes on what it does not answer itself. A
-// wrapper that embeds [store.Basic] in place of the store inside it fails: leases over it would not
-// notice that the store was replaced.
+// Wrapper checks that a store which wraps another one passes on the calls that it does not answer
+// itself. A wrapper that embeds [store.Basic] in place of the store inside it fails: leases over it
+// would not notice that the store was replaced.
 func Wrapper(t *testing.T, wrap func(store.Store) store.Store) {
 	t.Helper()
 	for _, err := range swallowed(t.Context(), wrap) {
