@@ -13,9 +13,9 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// Serve returns a [wire.Server], which leases nodes of a store to holders in other processes, in
-// namespaces of a scheme. Of o it uses MaxSkew, Time, Logger and Events, for the server itself. It
-// keeps no state but its clock.
+// Serve is for servers: it returns a [wire.Server], which leases nodes of a store to holders in
+// other processes, in namespaces of a scheme. Of o it uses MaxSkew, Time, Logger and Events, for
+// the server itself. It keeps no state but its clock.
 //
 // A holder must do what a [Lease] does: renew every third of the TTL, stop at the end of its grant,
 // and stop at once when a renewal is a [store.ErrLost]. A copied holder is noticed just as a copied
