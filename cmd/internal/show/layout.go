@@ -100,7 +100,7 @@ func Proposal(p plan.Proposal, now time.Time) [][2]string {
 	}
 	return [][2]string{
 		{p.Name, p.Layout.String()},
-		{"lasts", "until " + EndOfLife(p.Layout, now)},
+		{"lasts", "until " + strings.TrimPrefix(EndOfLife(p.Layout, now), "in ")},
 		{"nodes", Thousands(p.Nodes)},
 		{"rate", Rate(p.Layout) + "; " + alone},
 		{"length", fmt.Sprintf("at most %s within the years asked for", Plural(int64(p.Digits), "digit"))},
