@@ -21,17 +21,16 @@ import (
 //
 // [OpenAll] opens many leases, and makes a Group itself.
 //
-// Concurrent swaps become one Swap. A second write of the same key waits for a
-// later batch. Concurrent reads become one Get of distinct keys. Concurrent
-// questions for the identity or the time of the store become one question. A call
-// shares only a round trip that begins after it. So Group keeps the promise of
-// [Store]. Each write gets its own result. An error of a whole round trip goes to
-// all who shared it. List, Heads and Add are passed on.
+// Concurrent swaps become one Swap. A second write of the same key waits for a later batch.
+// Concurrent reads become one Get of distinct keys. Concurrent calls of Identity or Now become one
+// call. A call shares only a round trip that begins after the call. So Group keeps the promise of
+// [Store]. Each write gets its own result. All calls that shared a round trip get its error. List,
+// Heads and Add go to st unchanged.
 //
-// A caller whose ctx ends leaves at once and hurts no other. Its write is dropped
-// if it has not begun. Otherwise its caller does not know whether it was done. A
-// round trip is cancelled when all its callers have left. One that takes longer
-// than a second no longer keeps others waiting.
+// A call whose ctx ends returns at once and does not affect others. If its write has not begun, the
+// group drops it. Otherwise the caller does not know whether it was done. The group cancels a round
+// trip when all its calls have returned. After a second, calls no longer wait for the round trip
+// that is under way.
 //
 // It is safe for concurrent use. There is nothing to close, because its goroutines run only during
 // calls. A nil store gives nil.

@@ -122,9 +122,9 @@ func (f Functions) database() string {
 
 // The owners of regions.
 const (
-	OwnerLeases    = "leases"    // and numbers given by hand of the same layout
+	OwnerLeases    = "leases"    // leases, and node numbers given by hand, of one layout
 	OwnerFunctions = "functions" // functions in a database, see [Operator.RecordFunctions]
-	OwnerBackfill  = "backfill"  // see [Backfill]
+	OwnerBackfill  = "backfill"  // IDs for the past, see [Backfill]
 	OwnerOthers    = "others"    // reserved numbers used by hand or by other libraries, see [Operator.NoteOthers]
 )
 
@@ -132,7 +132,7 @@ const (
 // of regions. No two of them have an ID in common, unless one is forced.
 type Region struct {
 	snowfence.Region
-	Owner     string     // who makes its IDs
+	Owner     string     // who makes its IDs: one of the Owner constants
 	Ended     bool       // its owner has stopped; only a backfill still makes IDs of its times
 	Functions *Functions // which, if functions own it
 	forced    bool       // it may meet earlier regions; later ones are proven against it

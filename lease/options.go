@@ -68,9 +68,9 @@ type Options struct {
 	// It is a power of two, and blocks start at a multiple of it. 0 means 1.
 	Nodes int
 
-	// Label tells people who holds the node, in at most 128 bytes. A lease prefers one of 16 nodes
-	// that its label points to. Leases may share a label: each also has a random identity. "" means
-	// host name and process ID.
+	// Label tells people which process holds the node, in at most 128 bytes. A lease prefers one of
+	// 16 nodes that its label points to. Leases may share a label: each also has a random identity.
+	// "" means host name and process ID.
 	Label string
 
 	// Wait makes Open wait until its ctx ends, while all nodes are taken or the guarded one is

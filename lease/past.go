@@ -95,7 +95,7 @@ func (b *Backfill) NewAt(ctx context.Context, times ...time.Time) ([]snowfence.I
 		case len(left) < len(todo):
 			attempt = 0
 		case w.Wait(world.Jitter(w, attempt), ctx.Done()) == 0:
-			return nil, fmt.Errorf("lease: others were always faster: %w", ctx.Err())
+			return nil, fmt.Errorf("lease: other processes always changed the record first: %w", ctx.Err())
 		default:
 			attempt++
 		}

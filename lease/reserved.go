@@ -64,8 +64,9 @@ func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int
 	})
 }
 
-// NoteOthers notes that a namespace came from snow-drift, or has IDs made by hand with reserved
-// numbers. From then on each change of layout is proven with them, and [Backfill] may use 0 alone.
+// NoteOthers records that a namespace came from snow-drift, or has IDs made by hand with reserved
+// numbers. From then on the proof of each change of layout includes these numbers, and [Backfill]
+// may use only the number 0.
 func (op Operator) NoteOthers(ctx context.Context, namespace string) (Namespace, error) {
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		switch {
@@ -96,11 +97,11 @@ func upTo(last int64) string {
 	return fmt.Sprintf("0 to %d", last)
 }
 
-// BackfillNodes lets [Backfill] go on in a store that was rolled back, with these nodes alone. They
-// are the operator's word that no ID for the past ever had one of them: their counts cannot be
-// lost. The nodes before are closed for good, so each call names higher ones.
+// BackfillNodes lets [Backfill] go on in a store that was rolled back, with these nodes alone. With
+// them the operator states that no ID for the past ever had one of these nodes, so none of their
+// counts can be lost. The earlier nodes are closed for good, so each call names higher ones.
 //
-// It says nothing of leases, so it is safe after a backup was restored.
+// It does not affect leases, so it is safe after a backup was restored.
 func (op Operator) BackfillNodes(ctx context.Context, namespace string, nodes snowfence.NodeRange) (Namespace, error) {
 	if nodes.From < 0 || nodes.From >= nodes.Until || nodes.Until > maxNode+1 {
 		return Namespace{}, invalidf("lease: namespace %q: IDs for the past have the nodes 0 to %d, not %d to %d",

@@ -45,7 +45,7 @@ func (ns Namespace) suits(s *snowfence.Scheme, r wire.Request) error {
 	}
 	for number, id := range r.Keys {
 		if id != "" && (number >= len(ns.Keys) || ns.Keys[number] != id) {
-			return refusedf("lease: namespace %q: %w: the server has not the secret with the number %d: give it "+
+			return refusedf("lease: namespace %q: %w: the server does not have the secret with the number %d: give it "+
 				"that one first", ns.Name, snowfence.ErrKey, number)
 		}
 	}

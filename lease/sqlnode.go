@@ -144,8 +144,8 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 	return nil
 }
 
-// RetireFunctions records that functions in a database were dropped, and returns their region as
-// it ends. A layout, a lease or other functions may have the node after that.
+// RetireFunctions records that functions in a database were dropped, and returns their region with
+// its end. After that, a layout, a lease or other functions may use the node.
 func (op Operator) RetireFunctions(ctx context.Context, namespace string, node int64) (Region, error) {
 	ns, err := readNamespace(ctx, op.st, namespace)
 	if err != nil {

@@ -51,7 +51,7 @@ func (s *Sequence) askFor(least, n int64) (span, error) {
 	}
 	way := s.known.course
 	if r.Step != s.step || way.number(way.ordinal(r.First)) != r.First || s.ofProgram() && r.Count != n {
-		return span{}, errors.New("the numbers are others than were asked for")
+		return span{}, errors.New("the answer has other numbers than were asked for")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

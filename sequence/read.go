@@ -7,8 +7,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Reader returns a function that reads texts of a dated sequence: of which period they are, and
-// which number. It takes nothing, and may be called by several goroutines.
+// Reader returns a function that reads the period and the number from a text of a dated sequence.
+// It takes no numbers, and several goroutines may call it.
 func (d Definition) Reader() (func(text string) (Serial, error), error) {
 	c, err := d.calendar()
 	if err != nil {

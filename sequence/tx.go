@@ -28,7 +28,7 @@ func NextTx(ctx context.Context, st store.Store, name string) (Serial, error) {
 	}
 	switch {
 	case errors.Is(err, store.ErrLost):
-		return Serial{}, fmt.Errorf("sequence %q: %w: others changed it meanwhile: %w", name, ErrRetry, err)
+		return Serial{}, fmt.Errorf("sequence %q: %w: another program changed it: %w", name, ErrRetry, err)
 	case err != nil:
 		return Serial{}, err
 	}

@@ -31,8 +31,7 @@ import (
 // table, also while programs run. A trigger on each table notices data that is put back into the
 // same tables. In MariaDB the time of the identity's row shows it, too (snowfence_meta has system
 // versioning, which dumps leave out). Without the right to make triggers (Report says so), the
-// store does not notice a reload of snowfence_lease alone; in MySQL it then notices no reload of
-// data alone.
+// store does not notice a reload of only snowfence_lease, and in MySQL no reload of only data.
 //
 // Only running programs notice data that is put back in other ways, such as by an UPDATE, a
 // flashback or an imported tablespace: docs/choose/stores.md has a table. Run "snowfence store

@@ -7,9 +7,9 @@ import (
 
 // Finding is one setting or state that the store depends on, as it is in the database.
 type Finding struct {
-	Name   string // a setting or a state, by the name that the database has for it
+	Name   string // a setting or a state, by its name in the database
 	Value  string
-	Advice string // what follows from it and what to do; "" where it is as it should be
+	Advice string // what it means and what to do; "" if it is right
 }
 
 // Report returns the version of the database, and the settings that decide which writes survive a

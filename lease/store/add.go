@@ -58,7 +58,7 @@ func Add(ctx context.Context, st Store, a Addition) (Record, error) {
 			return Record{}, err
 		}
 		if w.Wait(world.Jitter(w, attempt), ctx.Done()) == 0 {
-			return Record{}, fmt.Errorf("lease: others were always faster: %w", ctx.Err())
+			return Record{}, fmt.Errorf("lease: other processes always changed the record first: %w", ctx.Err())
 		}
 	}
 }

@@ -43,7 +43,7 @@ type Record struct {
 	SkipFrom   int64  // ticks of [SkipFrom, SkipUntil) were granted and lie ahead; see Operator.Restore
 	SkipUntil  int64  // 0 when there are none
 	Holder     string // "HASH.TICK" of the lease (claim.go); "" when given back or cleared
-	Label      string // for people: who holds it, or held it last
+	Label      string // for people: the process that holds the node, or held it last
 	Veto       string // why an operator does not want the node to be leased; "" when it may be
 	At         int64  // writer's wall clock, in Unix milliseconds
 	// Data describes, as JSON, what the record stands for: a namespace, a sequence, or
