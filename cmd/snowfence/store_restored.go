@@ -31,7 +31,7 @@ func (p *program) storeRestored() *cobra.Command {
 how: a backup, a dump, a copied folder, file or table, a snapshot, a flashback, a stale replica,
 an UPDATE by hand.
 
-All leases of all namespaces end. New IDs are later than all that can have been made: they go on
+All leases of all namespaces end. New IDs are later than all that leases can have made: they go on
 after the longest ttl plus twice the largest skew, 45 s by default. IDs for the past stop until
 you name other nodes (snowfence namespace change NAME --backfill-nodes A-B). Each sequence does what
 its --after-failover says: it stops until "snowfence sequence confirm", skips numbers, or trusts
@@ -48,23 +48,33 @@ You may run it again: IDs then wait longer, and nothing else changes.`,
 			return err
 		}
 		defer st.Close()
-		if err := restoreNamespaces(cmd.Context(), st, asJSON, out); err != nil {
+		namespaces, err := restoreNamespaces(cmd.Context(), st, asJSON, out)
+		if err != nil {
 			return err
 		}
-		return f.restoreSequences(cmd.Context(), st, asJSON, out)
+		sequences, err := f.restoreSequences(cmd.Context(), st, asJSON, out)
+		if err == nil && namespaces+sequences == 0 {
+			err = usagef("no namespace and no sequence is in %s: "+
+				"name the store whose data you replaced (--store)", st.Name)
+		}
+		return err
 	})
 	return cmd
 }
 
-func restoreNamespaces(ctx context.Context, st *open.Store, asJSON bool, out *bufio.Writer) error {
+// restoreNamespaces returns how many namespaces there are.
+func restoreNamespaces(
+	ctx context.Context, st *open.Store, asJSON bool, out *bufio.Writer,
+) (n int, err error) {
 	op := lease.Namespaces(st.Leases)
 	all, err := op.List(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, ns := range all {
 		if ns, err = op.Restored(ctx, ns.Name); err != nil {
-			return fmt.Errorf("%w\nthe namespaces and sequences after it are as they were: run the command again", err)
+			return 0, fmt.Errorf("%w\nthe namespaces and sequences after it are as they were: "+
+				"run the command again", err)
 		}
 		l := ns.Layout
 		if asJSON {
@@ -73,30 +83,33 @@ func restoreNamespaces(ctx context.Context, st *open.Store, asJSON bool, out *bu
 				err = writeMessage(out, m)
 			}
 			if err != nil {
-				return err
+				return 0, err
 			}
 			continue
 		}
 		fmt.Fprintf(out, "namespace %s: IDs go on at %s\n", ns.Name, l.TimeOf(ns.Floor).UTC().Format(time.RFC3339))
 	}
-	return nil
+	return len(all), nil
 }
 
-func (f *storeFlags) restoreSequences(ctx context.Context, st *open.Store, asJSON bool, out *bufio.Writer) error {
+// restoreSequences returns how many sequences there are, deleted ones too.
+func (f *storeFlags) restoreSequences(
+	ctx context.Context, st *open.Store, asJSON bool, out *bufio.Writer,
+) (n int, err error) {
 	all, err := sequence.List(ctx, st.Leases)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, s := range all {
 		if s.Deleted {
 			continue
 		}
 		if s, err = sequence.Restored(ctx, st.Leases, s.Name); err != nil {
-			return fmt.Errorf("%w\nthe sequences after it are as they were: run the command again", err)
+			return 0, fmt.Errorf("%w\nthe sequences after it are as they were: run the command again", err)
 		}
 		if asJSON {
 			if err := writeMessage(out, view.Sequence(s)); err != nil {
-				return err
+				return 0, err
 			}
 			continue
 		}
@@ -110,5 +123,5 @@ func (f *storeFlags) restoreSequences(ctx context.Context, st *open.Store, asJSO
 		}
 		fmt.Fprintf(out, "sequence %s: %s\n", s.Name, what)
 	}
-	return nil
+	return len(all), nil
 }
