@@ -24,7 +24,7 @@ func (l *Lease) Generator(c snowfence.Config) (*snowfence.Generator, error) {
 	return g, nil
 }
 
-// DefaultNamespace is the one namespace that programs make if it is missing. You must create any
+// DefaultNamespace is the namespace that [Generator] makes if it is missing. You must create any
 // other one, because a misspelled name would be a second scope of uniqueness.
 const DefaultNamespace = "default"
 

@@ -13,7 +13,7 @@ import (
 
 // Confirmation says up to where numbers may have been given out. One of Floor and Used is needed.
 type Confirmation struct {
-	// Floor is the first free number: no program gave out, or holds, this number or a later one.
+	// Floor is the first free number: no program gave out, or holds, this number or one beyond it.
 	Floor *int64
 
 	// Used is the last number that is known to be used, such as the highest one in a table. After
