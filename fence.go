@@ -89,7 +89,8 @@ func (b *binding) Bind(func() int64) (func(), error) {
 // starts again too soon, or after the clock stepped back, repeats IDs. Nor does it know whether
 // another process uses the same number. Use a lease or package statefile instead.
 //
-// Within one process it is safe, also when a new generator follows an old one on the same fence.
+// Within one process a fence is safe, also when a new generator follows an old one on it. Two
+// fences of one number do not know each other, and their generators repeat IDs: share one.
 // New returns an error for a node that the layout does not have.
 func Unguarded(s *Scheme, node int64) Fence { return &static{scheme: s, node: node} }
 

@@ -6,8 +6,8 @@
 //
 // IDs have the same bits, and no two generators of a process make the same ID, however often you
 // set options. After the clock stepped back, the time in IDs does not: the numbers 1 to 4 stay
-// unused. A bare WorkerId is still not safe over restarts, nor if a second process has it. A lease
-// or a state file is safe: pass one to [SetFence] or [NewOn].
+// unused. A bare WorkerId is still not safe over restarts, nor if a second process or a generator
+// of [snowfence.New] has it. A lease or a state file is safe: pass one to [SetFence] or [NewOn].
 //
 // Functions that return no error wait for the next tick, or for the next grant of a fence. They
 // hold no lock while they wait, and log it once a minute. They panic if waiting cannot help: with

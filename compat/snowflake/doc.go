@@ -10,8 +10,9 @@
 //
 // NewNode takes a bare node number, as the original does. Within one process that is safe: nodes
 // with the same number never repeat an ID, even if you make them again and again, or the clock
-// steps back. Between processes, and over a restart, nothing checks the number. To be safe there,
-// use [NewNodeOn]: its fence decides which node this process has.
+// steps back. Generators that the program makes by [snowfence.New] are not known here. Between
+// processes, and over a restart, nothing checks the number. To be safe there, use [NewNodeOn]: its
+// fence decides which node this process has.
 //
 //	scheme, err := snowflake.Scheme()
 //	…
