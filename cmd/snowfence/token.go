@@ -37,9 +37,9 @@ standard error, or into the file that --append names.
 With --certificate, a client needs no token: it shows a certificate with this name (its common
 name, or one of its hosts, URIs or addresses) from an authority of the server's tls-client-ca.
 
-Verbs: ids (new IDs), read (decode, ranges, namespaces, leases, metrics), lease (leases of
-one's own by tickets, for programs that make IDs themselves), store (the same by the Go client's
-own algorithm, which writes the records of its nodes), manage (namespaces, vetoes, releases).`,
+Verbs: ids (new IDs, numbers of sequences), read (decode, ranges, namespaces, leases, metrics),
+lease (leases, for programs that make IDs themselves), manage (namespaces, sequences, vetoes,
+releases).`,
 		Example: `  snowfence token new shop --namespaces orders,cart-* --append /etc/snowfence/tokens.yaml
   snowfence token new prometheus --verbs read --until 90d
   snowfence token new web --verbs lease --nodes 20 --certificate web.example --append tokens.yaml`,
