@@ -9,6 +9,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/spf13/cobra"
 )
@@ -31,11 +32,12 @@ func (p *program) storeRestored() *cobra.Command {
 how: a backup, a dump, a copied folder, file or table, a snapshot, a flashback, a stale replica,
 an UPDATE by hand.
 
-All leases of all namespaces end. New IDs are later than all that leases can have made: they go on
-after the longest ttl plus twice the largest skew, 45 s by default. IDs for the past stop until
-you name other nodes (snowfence namespace change NAME --backfill-nodes A-B). Each sequence does what
-its --after-failover says: it stops until "snowfence sequence confirm", skips numbers, or trusts
-the store. Functions in a database do not hear of it: print them again (snowfence sql --again).
+The store gets another identity, and all leases of all namespaces end. New IDs are later than all
+that leases can have made: they go on after the longest ttl plus twice the largest skew, 45 s by
+default. IDs for the past stop until you name other nodes (snowfence namespace change NAME
+--backfill-nodes A-B). Each sequence does what its --after-failover says: it stops until
+"snowfence sequence confirm", skips numbers, or trusts the store. Functions in a database do not
+hear of it: print them again (snowfence sql --again).
 
 You may run it again: IDs then wait longer, and nothing else changes.`,
 		Example: "  snowfence store restored\n  snowfence store restored --store postgres://snowfence@db.example/ids",
@@ -48,6 +50,9 @@ You may run it again: IDs then wait longer, and nothing else changes.`,
 			return err
 		}
 		defer st.Close()
+		if err := anotherIdentity(cmd.Context(), st.Leases); err != nil {
+			return err
+		}
 		namespaces, err := restoreNamespaces(cmd.Context(), st, asJSON, out)
 		if err != nil {
 			return err
@@ -60,6 +65,18 @@ You may run it again: IDs then wait longer, and nothing else changes.`,
 		return err
 	})
 	return cmd
+}
+
+// anotherIdentity comes first: if what follows is interrupted, leases and sequences see the loss.
+func anotherIdentity(ctx context.Context, st store.Store) error {
+	id, err := st.Identity(ctx, "")
+	if err == nil && id != "" {
+		err = st.Suspect(ctx, id)
+	}
+	if err != nil {
+		return fmt.Errorf("giving the store another identity: %w\nnothing else was changed: run the command again", err)
+	}
+	return nil
 }
 
 // restoreNamespaces returns how many namespaces there are.
