@@ -28,6 +28,10 @@ func killed(p *servers.Process, port int) fault {
 		h.kills = append(h.kills, h.now())
 		pause(rnd, 40)
 		for deadline := time.Now().Add(patience); ; {
+			// A child of the old process that still has its port would be taken for the new one.
+			for accepts(port) && time.Now().Before(deadline) {
+				time.Sleep(time.Millisecond)
+			}
 			p.Restart(t)
 			if listens(p, port) {
 				break
@@ -41,12 +45,17 @@ func killed(p *servers.Process, port int) fault {
 	}}
 }
 
+// accepts reports whether a process accepts connections at a port.
+func accepts(port int) bool {
+	c, err := net.DialTimeout("tcp", servers.Address(port), time.Second)
+	return err == nil && c.Close() == nil
+}
+
 // listens waits until a server accepts connections, and returns false if it ended instead.
 func listens(p *servers.Process, port int) bool {
 	for range 1000 {
-		c, err := net.DialTimeout("tcp", servers.Address(port), time.Second)
-		if err == nil {
-			return c.Close() == nil
+		if accepts(port) {
+			return true
 		}
 		select {
 		case <-p.Done():
