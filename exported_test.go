@@ -36,31 +36,6 @@ func TestEveryExportedNameHasAReason(t *testing.T) {
 	}
 }
 
-func TestListOfExportedNamesNoticesMistakes(t *testing.T) {
-	found := map[string]map[string]string{"p": {"A": "", "A.B": "", "C": "C is for servers."}}
-	const good = "### Package `p`\n| `A`, `A.B` | You need it so. |\n**For servers**\n| `C` | You run a server. |\n"
-	for _, test := range []struct{ old, new, want string }{
-		{"", "", ""},
-		{"`A`, ", "", "package p exports A:"},
-		{"`A.B`", "`A.B`, `A.D`", "does not export A.D"},
-		{"You need it so.", "", "write a sentence"},
-		{"so. |", "so |", "write a sentence"},
-		{"| You run", "You run", "write a sentence"},
-		{"`A`", "`A`, `A`", "list A once"},
-		{"`A`, `A.B`", "`A` and `A.B`", "write the names of a row"},
-		{"**For servers**", "**Others**", "C is for servers"},
-		{"**For servers**\n", "", "C is for servers"},
-		{"### Package `p`\n", "### Package `p`\n**For servers**\n", "write in the comment of A that it is for servers"},
-		{"Package `p`", "Package `q`", "package q does not export A"},
-	} {
-		listed, got := readReasons(strings.Replace(good, test.old, test.new, 1))
-		got = append(got, compareNames(found, listed)...)
-		if all := strings.Join(got, "\n"); (test.want == "") != (all == "") || !strings.Contains(all, test.want) {
-			t.Errorf("%q in place of %q: %q, want %q", test.new, test.old, all, test.want)
-		}
-	}
-}
-
 // reason is a row of the page, and whether it stands in a table for servers.
 type reason struct {
 	text    string

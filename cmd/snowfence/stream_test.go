@@ -109,14 +109,3 @@ func TestStreamStopsWithItsReader(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkStream(b *testing.B) {
-	f, err := newFormatter("dec", false)
-	if err != nil {
-		b.Fatal(err)
-	}
-	var done atomic.Int64
-	if err := stream(b.Context(), &counter{next: 2104672976770170879}, f, io.Discard, int64(b.N), &done); err != nil {
-		b.Fatal(err)
-	}
-}

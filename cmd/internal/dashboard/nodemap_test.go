@@ -213,29 +213,3 @@ func TestMapOfAllNodesIsSmall(t *testing.T) {
 		t.Errorf("a full namespace takes %d bytes", n)
 	}
 }
-
-func BenchmarkMap(b *testing.B) {
-	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	l := snowfence.Randflake()
-	var rs []store.Record
-	for n := range int64(maxCells) {
-		rs = append(rs, record(l, n, now, time.Minute, fmt.Sprint("holder-", n)))
-	}
-	b.Run("look", func(b *testing.B) {
-		for b.Loop() {
-			lookAt(b, "randflake", now, rs...).paint()
-		}
-	})
-	look := lookAt(b, "randflake", now, rs...)
-	look.paint()
-	b.Run("first", func(b *testing.B) {
-		for b.Loop() {
-			cellsSince(look, nil)
-		}
-	})
-	b.Run("again", func(b *testing.B) {
-		for b.Loop() {
-			cellsSince(look, look)
-		}
-	})
-}

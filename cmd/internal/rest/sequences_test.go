@@ -169,19 +169,3 @@ func TestRightsToNumbers(t *testing.T) {
 		t.Errorf("no token: %d", w.Code)
 	}
 }
-
-// n numbers count as n for the rate of a token.
-func TestRateOfNumbers(t *testing.T) {
-	f := start(t)
-	f.make("orders", `{"mode":"strict"}`)
-	a, err := server.NewAuth([]server.Token{{Name: "t", SHA256: sumOfSecret, Rate: 1e-9, Burst: 10}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.who, _ = a.Identify("secret")
-	for _, c := range []struct{ n, code int }{{11, 429}, {8, 200}, {3, 429}, {2, 200}, {1, 429}} {
-		if w := f.do("GET", "/v1/orders/sequence/next?n="+strconv.Itoa(c.n), ""); w.Code != c.code {
-			t.Errorf("%d numbers: %d %s", c.n, w.Code, w.Body)
-		}
-	}
-}

@@ -259,30 +259,6 @@ func TestRemoteRenewalsTravelTogether(t *testing.T) {
 	}
 }
 
-// What a lease costs that is opened through a server, and how often the server is asked.
-func BenchmarkRemoteOpen(b *testing.B) {
-	h := serve(b, memory(b), server.Options{})
-	c := client(b, h)
-	s, err := c.Scheme(b.Context(), "n")
-	if err != nil {
-		b.Fatal(err)
-	}
-	o := &lease.Options{TTL: time.Minute, Label: "many"}
-	asked, n := h.asked.Load(), 0
-	for b.Loop() {
-		leases, err := c.Leases(b.Context(), "n", s, 100, o)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := lease.ShutdownAll(b.Context(), leases); err != nil {
-			b.Fatal(err)
-		}
-		n += len(leases)
-	}
-	b.ReportMetric(float64(h.asked.Load()-asked)/float64(n), "questions/lease")
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(n), "µs/lease")
-}
-
 // The source keeps order, throws old IDs away, and comes back after an outage.
 func TestRemoteSource(t *testing.T) {
 	st := memory(t)

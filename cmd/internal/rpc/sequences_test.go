@@ -1,9 +1,7 @@
 package rpc
 
 import (
-	"fmt"
 	"net/http"
-	"slices"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -15,46 +13,6 @@ import (
 
 func (w *rig) sequences() snowfencev1connect.SequenceServiceClient {
 	return snowfencev1connect.NewSequenceServiceClient(http.DefaultClient, w.url)
-}
-
-// A dated sequence answers with its period, and with texts unless the caller writes them.
-func TestSerials(t *testing.T) {
-	w := start(t)
-	ctx, c := t.Context(), w.sequences()
-	_, err := c.Create(ctx, connect.NewRequest(&pb.SequenceCreateRequest{
-		Name: "bills", Mode: "strict", Pattern: "RE-{year}-{n:4}", Zone: "Asia/Tokyo",
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	next := func(req *pb.SequenceNextRequest) *pb.SequenceNextResponse {
-		t.Helper()
-		req.Name = "bills"
-		res, err := c.Next(ctx, connect.NewRequest(req))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return res.Msg
-	}
-	r := next(&pb.SequenceNextRequest{Count: 2})
-	year := r.Period
-	text := func(n int64) string { return fmt.Sprintf("RE-%d-%04d", year, n) }
-	if year < 2026 || r.First != 1 || r.Last != 2 || !slices.Equal(r.Numbers, []string{text(1), text(2)}) {
-		t.Errorf("two serials: %v", r)
-	}
-	if r := next(&pb.SequenceNextRequest{Period: year + 1}); r.First != 1 || r.Period != year+1 {
-		t.Errorf("of the next year: %v", r)
-	}
-	if r := next(&pb.SequenceNextRequest{Period: year, WithoutNumbers: true}); r.First != 3 || len(r.Numbers) != 0 {
-		t.Errorf("without texts: %v", r)
-	}
-	_, err = c.Next(ctx, connect.NewRequest(&pb.SequenceNextRequest{Name: "bills", Period: year + 2}))
-	w.wants("two years ahead", err, connect.CodeFailedPrecondition, "period")
-	s, err := c.Show(ctx, connect.NewRequest(&pb.SequenceShowRequest{Name: "bills"}))
-	if err != nil || s.Msg.Pattern != "RE-{year}-{n:4}" || s.Msg.Zone != "Asia/Tokyo" || s.Msg.Period != year ||
-		s.Msg.GetNext() != 4 {
-		t.Errorf("%v, %v", s, err)
-	}
 }
 
 // Only the service of sequences shows or writes the record of one, with any token.
