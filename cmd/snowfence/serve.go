@@ -18,7 +18,6 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/nodes"
 	"github.com/spf13/cobra"
@@ -91,12 +90,8 @@ func (p *program) serve(
 	c.Version = readVersion().Version
 	level := new(slog.LevelVar)
 	level.Set(logLevel(&c))
-	c.Hide = func(text string) string {
-		if p.hide != nil {
-			text = p.hide(text)
-		}
-		return text
-	}
+	var st servedStore
+	c.Hide = st.hide
 	c.Logger = p.logger(&c, level)
 	if c.LogJSON {
 		p.log = c.Logger
@@ -127,44 +122,35 @@ func (p *program) serve(
 		return nil
 	}
 	p.warnFiles(&c)
-	st, err := p.openStore(ctx, &storeFlags{store: c.Store})
-	if err != nil {
-		return adviseUnreachable(err)
-	}
-	defer st.Close()
-	if err := lease.Namespaces(st.Leases).Upgrade(ctx); err != nil {
+	if err := p.openServed(ctx, &c, &st); err != nil {
 		return err
 	}
-	if err := p.firstNamespace(ctx, st, c.TTL); err != nil {
-		return err
-	}
-	if err := p.checkSpread(ctx, st, c.Spread); err != nil {
-		return err
-	}
+	defer st.close()
 	// Memory that is never touched, and so takes no room, but counts as in use: with next
 	// to nothing in use the garbage collector would run many times a second, and take a
 	// tenth of the requests.
 	ballast := make([]byte, 32<<20)
 	defer runtime.KeepAlive(ballast)
-	c.Connections = st.Connections
-	s, err := serve.Start(context.WithoutCancel(ctx), c, st.Leases)
+	c.Connections = open.Connections(c.Store)
+	s, err := serve.Start(context.WithoutCancel(ctx), c, &st.leases)
 	if err != nil {
 		return err
 	}
-	missing, err := missingNamespaces(ctx, st, c.ReadyFor)
-	if err != nil {
-		c.Logger.Warn("the namespaces cannot be read", "cause", err)
-	}
-	p.announce(s, st, c.TLSClientCA != "")
-	for _, name := range missing {
-		p.message("the namespace %q of ready-for does not exist: the server is not ready before it is made: "+
-			"snowfence namespace create %s%s", name, name, p.storeArgs)
-	}
+	p.announce(s, c.TLSClientCA != "")
+	p.announceStore(ctx, &st, &c)
 	for running := true; running; {
 		select {
 		case <-hangups:
 			p.reload(s, &c, level, again)
 			continue
+		case <-st.retry:
+			if err = p.openServed(ctx, &c, &st); err == nil {
+				p.announceStore(ctx, &st, &c)
+			}
+			if err == nil || ctx.Err() != nil {
+				err = nil
+				continue
+			}
 		case <-ctx.Done():
 			p.message("stopping; a second signal ends the program at once")
 			s.Drain(context.WithoutCancel(ctx))

@@ -170,3 +170,15 @@ func TestFewFiles(t *testing.T) {
 		}
 	}
 }
+
+// A server whose store does not answer listens, says what to do, and stops when it is told to.
+func TestServeWaitsForItsStore(t *testing.T) {
+	s := serveProcess(t, "", "--store", "redis://127.0.0.1:1")
+	s.start()
+	s.waitFor("HTTP, gRPC and Connect on")
+	s.waitFor("connection refused: start the store, or correct --store")
+	s.signal(syscall.SIGTERM)
+	if err := s.wait(); err != nil {
+		t.Errorf("the program ended with %v", err)
+	}
+}

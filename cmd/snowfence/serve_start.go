@@ -8,7 +8,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -19,15 +18,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// adviseUnreachable adds what to do to the error of a store that is unreachable.
-func adviseUnreachable(err error) error {
-	var name *net.DNSError
-	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &name) {
-		return fmt.Errorf("%w\nstart the store, or correct --store", err)
-	}
-	return err
-}
 
 // firstNamespace makes the namespace default where it is missing, for leases of the ttl, and says
 // so.
@@ -123,9 +113,9 @@ func (p *program) announceNamespace(name string, s *snowfence.Scheme) {
 		show.Thousands(s.Nodes()), l.EndOfLife().Format("2006-01-02"))
 }
 
-// announce says where the server listens, how to try it, whom the promise covers, and who
-// may use it. certified is whether clients need certificates.
-func (p *program) announce(s *serve.Process, st *open.Store, certified bool) {
+// announce says where the server listens, how to try it, and who may use it. certified is whether
+// clients need certificates.
+func (p *program) announce(s *serve.Process, certified bool) {
 	scheme, tls := "http", ""
 	if s.TLS() {
 		scheme, tls = "https", " --cacert CA.pem"
@@ -171,10 +161,6 @@ func (p *program) announce(s *serve.Process, st *open.Store, certified bool) {
 			text += strings.Repeat(" ", width-len(text)) + "    try: " + try[i]
 		}
 		p.message("%s", text)
-	}
-	p.message("IDs are unique within one namespace of %s, whichever program makes them", st.Name)
-	if st.Volatile {
-		p.message("that store is in memory and ends with this process: what is made after a restart is not covered")
 	}
 	if !s.Tokens() {
 		p.message("every program that reaches these addresses%s may do everything: "+

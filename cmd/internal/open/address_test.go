@@ -126,7 +126,7 @@ func TestUnreachable(t *testing.T) {
 				st.Close()
 				t.Fatalf("%s: opened", rawURL)
 			}
-			if ctx.Err() != nil || errors.Is(err, ErrURL) || !strings.Contains(err.Error(),
+			if ctx.Err() != nil || !Unreachable(err) || !strings.Contains(err.Error(),
 				"store "+Redact(rawURL)+": ") || strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("%s: %v", rawURL, err)
 			}

@@ -29,8 +29,6 @@ type Store struct {
 	Made     bool   // its file was made just now
 	OwnFile  string // the user's own file, where it is there beside the system-wide store
 
-	Connections int // at most, to an SQL server; 0 elsewhere
-
 	path     string // of an SQLite file
 	secrets  secrets
 	findings func(ctx context.Context, namespace string) ([]Finding, error)

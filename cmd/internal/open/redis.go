@@ -4,7 +4,6 @@ package open
 
 import (
 	"context"
-	"errors"
 	"net"
 	"strconv"
 	"strings"
@@ -104,8 +103,6 @@ func (a *address) database(text string) (int, error) {
 	}
 	return n, nil
 }
-
-var errNoAnswer = errors.New("it does not answer: is it running, and can it be reached from here? (connect_timeout)")
 
 // dialRedis connects, and gives up after the timeout; several hosts that do not answer
 // would take one each.

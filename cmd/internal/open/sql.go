@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,10 +12,10 @@ import (
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
-const (
-	connectTimeout = 5 * time.Second // of one attempt to reach a store
-	maxConnections = 8               // to an SQL server, at most
-)
+const connectTimeout = 5 * time.Second // of one attempt to reach a store
+
+// connections says how many there may be to an SQL server.
+var connections = number{least: 1, most: 1000, otherwise: 8}
 
 func openMySQL(ctx context.Context, a *address, env func(string) string) (*Store, error) {
 	db, most, timeout, err := a.mySQL(env)
@@ -63,7 +64,7 @@ func (a *address) sqlParams(env func(string) string, own ...string) (timeout tim
 	if timeout, err = a.serverParams(env, append([]string{"connections"}, own...)...); err != nil {
 		return 0, 0, err
 	}
-	most, err = a.number("connections", number{least: 1, most: 1000, otherwise: maxConnections})
+	most, err = a.number("connections", connections)
 	return timeout, most, err
 }
 
@@ -90,11 +91,22 @@ func (a *address) openSQL(ctx context.Context, db *sql.DB, d sqlstore.Dialect, m
 		}
 		return out, err
 	}
-	s, err := a.newStore(ctx, st, timeout, findings, db.Close)
-	if err == nil {
-		s.Connections = most
+	return a.newStore(ctx, st, timeout, findings, db.Close)
+}
+
+// Connections returns how many connections a store has at most to the SQL server of a URL; 0 for
+// stores of other kinds.
+func Connections(rawURL string) int {
+	scheme, rest, _ := strings.Cut(rawURL, ":")
+	if !slices.Contains([]string{"postgres", "postgresql", "mysql", "mariadb"}, scheme) {
+		return 0
 	}
-	return s, err
+	a, err := parseAddress(scheme, rest, servers[scheme].port)
+	if err != nil {
+		return 0 // Open says what is wrong
+	}
+	n, _ := a.number("connections", connections)
+	return n
 }
 
 // newStore asks a store for the first time, so that one that is unreachable or may not be used
@@ -107,8 +119,7 @@ func (a *address) newStore(
 	defer cancel()
 	if _, err := st.Get(asking, []store.Key{{Namespace: "default", Node: store.NamespaceNode}}); err != nil {
 		if asking.Err() != nil && ctx.Err() == nil {
-			err = fmt.Errorf("it does not answer within %v: is it running, and can it be reached from here? "+
-				"(connect_timeout) (%w)", timeout, err)
+			err = fmt.Errorf("%w (%w)", errNoAnswer, err)
 		}
 		_ = closing() // the first error is the one to tell
 		return nil, a.wrap(err)

@@ -1,0 +1,84 @@
+package program
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+// The process ended when its store did not answer, and a pod that ends again and again waits up to
+// five minutes. Now it listens, says why it is not ready, and goes on when the store comes.
+func TestStoreComesLater(t *testing.T) {
+	type server interface {
+		Stop(t testing.TB, s syscall.Signal)
+		Restart(t testing.TB)
+	}
+	for kind, start := range map[string]func(t testing.TB) (server, string){
+		"redis": func(t testing.TB) (server, string) { s := servers.StartRedis(t); return s, s.URL() },
+		"etcd": func(t testing.TB) (server, string) {
+			s := servers.StartEtcd(t)
+			return s, "etcd://" + servers.Address(s.Port)
+		},
+		"postgres": func(t testing.TB) (server, string) {
+			s := servers.StartPostgres(t)
+			return s, s.URL(s.NewDatabase(t))
+		},
+		"mariadb": func(t testing.TB) (server, string) {
+			s := servers.StartMariaDB(t)
+			return s, s.URL(s.NewDatabase(t))
+		},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			st, url := start(t)
+			st.Stop(t, syscall.SIGTERM)
+			ports := servers.Ports(t, 2)
+			web, admin := "http://"+servers.Address(ports[0]), "http://"+servers.Address(ports[1])
+			p := servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence), []string{
+				"serve", "--store", url, "--http", web[7:], "--admin", admin[7:], "--resp", "",
+			}, nil)
+			p.Ready(t, func() error {
+				return answers(admin+"/readyz", http.StatusServiceUnavailable, "start the store")
+			})
+			for url, want := range map[string]int{
+				admin + "/healthz": http.StatusOK, admin + "/metrics": http.StatusOK,
+				web + "/v1/default/next": http.StatusServiceUnavailable, web + "/readyz": http.StatusServiceUnavailable,
+			} {
+				if err := answers(url, want, ""); err != nil {
+					t.Error(err)
+				}
+			}
+			st.Restart(t)
+			p.Ready(t, func() error { return answers(admin+"/readyz", http.StatusOK, "ok") })
+			if err := answers(web+"/v1/default/next", http.StatusOK, ""); err != nil {
+				t.Error(err)
+			}
+			p.Stop(t, syscall.SIGTERM)
+			log, err := os.ReadFile(p.Log)
+			if text := string(log); err != nil || strings.Count(text, "IDs are unique within one namespace of") != 1 ||
+				strings.Count(text, `msg="not ready"`) != 1 || !strings.HasSuffix(text, "snowfence: stopped\n") {
+				t.Errorf("%v\n%s", err, text)
+			}
+		})
+	}
+}
+
+// answers returns an error unless a URL has the status, and the text in its answer.
+func answers(url string, status int, text string) error {
+	res, err := http.Get(url)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != status || !strings.Contains(string(body), text) {
+		return fmt.Errorf("%s: %d, %.300s, %w", url, res.StatusCode, body, err)
+	}
+	return nil
+}
