@@ -211,27 +211,6 @@ func TestUnRegisterEndsAFenceThatLooksForANumber(t *testing.T) {
 	})
 }
 
-// TestAGeneratorThatClosesEndsTheSearch for another number.
-func TestAGeneratorThatClosesEndsTheSearch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSimulated()
-		r := registrar(t, s, Options{})
-		f := fence(t, r)
-		g := generator(t, f, snowfence.Config{}, 0)
-		w := worker(t, f)
-		s.del(63)
-		noticed(t, w)
-		time.Sleep(time.Second)
-		if err := g.Close(); err != nil {
-			t.Error(err)
-		}
-		time.Sleep(time.Minute)
-		if len(r.all()) > 0 || s.taken() > 0 {
-			t.Error("a number is taken")
-		}
-	})
-}
-
 func TestTicksShorterThanAMillisecond(t *testing.T) {
 	l := snowfence.Default()
 	l.Tick = 300 * time.Microsecond

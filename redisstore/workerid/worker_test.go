@@ -313,33 +313,6 @@ func TestANumberThatSettlesIsGivenBackWhenNobodyWaits(t *testing.T) {
 	})
 }
 
-// TestRedisForgetsEverything: all notice, and take numbers again.
-func TestRedisForgetsEverything(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSimulated()
-		var gs []*snowfence.Generator
-		for range 5 {
-			gs = append(gs, generator(t, fence(t, registrar(t, s, Options{})), snowfence.Config{}, 0))
-		}
-		s.mu.Lock()
-		clear(s.keys)
-		s.mu.Unlock()
-		time.Sleep(15 * time.Second)
-		nodes := map[int64]bool{}
-		for _, g := range gs {
-			works(t, g)
-			gr, _ := g.Grant()
-			nodes[gr.Node] = true
-			if err := g.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-		if len(nodes) != 5 {
-			t.Error(nodes)
-		}
-	})
-}
-
 // TestTheClockOfRedisGoesBack: what was granted stays below the expiry, which is not lowered.
 func TestTheClockOfRedisGoesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

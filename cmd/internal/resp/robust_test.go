@@ -2,12 +2,9 @@ package resp
 
 import (
 	"context"
-	"flag"
 	"io"
 	"net"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,8 +14,6 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
-
-var crowd = flag.Int("crowd", 500, "idle connections of TestCrowd; slow ones are a tenth of them")
 
 // A client that asks for much and never reads is let go, the memory it takes is bounded,
 // and others are served meanwhile.
@@ -43,83 +38,6 @@ func TestClientThatNeverReads(t *testing.T) {
 			t.Fatal("a client that never reads is still there")
 		}
 	}
-}
-
-// Idle connections, slow clients, damaged frames and oversized requests at once:
-// everybody else is served, and nothing is left when they have gone. With -crowd 10000 it
-// reports what an idle connection takes.
-func TestCrowd(t *testing.T) {
-	s, addr := start(t, Config{Slow: 20 * time.Second})
-	warm := dial(t, addr)
-	warm.id(warm.do("SNOWFENCE.NEXT", "default"))
-	before := runtime.NumGoroutine()
-	memory := func() uint64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapInuse + m.StackInuse
-	}
-	empty := memory()
-	var conns []net.Conn
-	open := func(text string) {
-		c, err := net.Dial("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		conns = append(conns, c)
-		if _, err := io.WriteString(c, text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range *crowd {
-		open("PING\r\n")
-	}
-	for deadline := time.Now().Add(time.Minute); s.Connections.Load() < int64(*crowd)+1; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d connections of %d", s.Connections.Load(), *crowd)
-		}
-	}
-	t.Logf("%d idle connections take %d bytes each, the client's side of them included", *crowd,
-		(memory()-empty)/uint64(*crowd))
-	for range *crowd / 10 {
-		open("*2\r\n$14\r\nSNOWFENCE.N") // and never the rest
-	}
-	var all sync.WaitGroup
-	for _, text := range []string{
-		"*9999999\r\n", "*2\r\n$99999999\r\n", "\x00\xff\x00\xff\r\n", "*1\r\n$4\r\nPINGxx", "$5\r\nhello\r\n*x\r\n", strings.Repeat("x", 100_000),
-		encode("ECHO", strings.Repeat("y", maxArg)) + "*-5\r\n", "*3\r\n+x\r\n",
-	} {
-		all.Go(func() {
-			for range *crowd / 10 {
-				c, err := net.Dial("tcp", addr)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				_ = c.SetDeadline(time.Now().Add(time.Minute))
-				_, _ = io.WriteString(c, text+"\r\nQUIT\r\n")
-				if _, err := io.Copy(io.Discard, c); err != nil && !strings.Contains(err.Error(), "reset") {
-					t.Errorf("%.20q: %v", text, err)
-				}
-				c.Close()
-			}
-		})
-	}
-	for range 1000 {
-		warm.id(warm.do("SNOWFENCE.NEXT", "default"))
-	}
-	all.Wait()
-	for _, c := range conns {
-		c.Close()
-	}
-	for deadline := time.Now().Add(time.Minute); s.Connections.Load() > 1 ||
-		runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d connections and %d goroutines are left, of %d", s.Connections.Load(),
-				runtime.NumGoroutine(), before)
-		}
-	}
-	t.Logf("memory after: %d bytes more than before", int64(memory())-int64(empty))
 }
 
 // FuzzConnection: whatever bytes come in, the server answers or closes, and goes on.

@@ -4,14 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -264,45 +262,6 @@ func TestMissingGoPart(t *testing.T) {
 func TestDlclose(t *testing.T) {
 	t.Parallel()
 	run(t, check(t), "reload", filepath.Join(build(t), "libsnowfence.so.1"))
-}
-
-// The shared vectors are decoded as in Go.
-func TestDecodeVectors(t *testing.T) {
-	t.Parallel()
-	data, err := os.ReadFile("../../../testdata/layouts.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var layouts map[string]struct{ Vectors []map[string]any }
-	if err := json.Unmarshal(data, &layouts); err != nil {
-		t.Fatal(err)
-	}
-	decoded := 0
-	for name, l := range layouts {
-		args := []string{"decode", name}
-		for _, v := range l.Vectors {
-			args = append(args, v["id"].(string))
-		}
-		lines := strings.Fields(string(run(t, check(t), args...)))
-		if len(lines) != 4*len(l.Vectors) {
-			t.Fatalf("%s: %q", name, lines)
-		}
-		for i, v := range l.Vectors {
-			for k, field := range []string{"tick", "node", "sequence", "rollback"} {
-				want, ok := v[field]
-				if n, isNumber := want.(float64); isNumber {
-					want = fmt.Sprint(int64(n))
-				}
-				if ok && lines[4*i+k] != want {
-					t.Errorf("%s, ID %s: %s is %s, want %v", name, v["id"], field, lines[4*i+k], want)
-				}
-				decoded++
-			}
-		}
-	}
-	if decoded < 100 {
-		t.Errorf("only %d fields", decoded)
-	}
 }
 
 func TestSequence(t *testing.T) {

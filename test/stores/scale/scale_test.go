@@ -3,25 +3,7 @@ package scale
 import (
 	"testing"
 	"time"
-
-	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/store"
-	"github.com/snowfence/snowfence/lease/store/storetest"
 )
-
-// TestConformance runs the suite over a group over a store. A group is the same over all of them,
-// so the servers, which pass the suite without one, are left out.
-func TestConformance(t *testing.T) {
-	for _, k := range kinds {
-		if k.server {
-			continue
-		}
-		t.Run(k.name, func(t *testing.T) {
-			o := k.open(t)
-			storetest.Run(t, func(t *testing.T) store.Store { return lease.Group(o.fresh(t)) })
-		})
-	}
-}
 
 // TestFleet renews two thousand leases of one process twice each. None is lost, no two
 // hold one node, and the records agree.
