@@ -12,7 +12,7 @@
 // the API server is unreachable, no lease is renewed: holders make IDs to the end of their grants,
 // and go on by themselves when it answers again.
 //
-// Each renewal is one write and two reads of the API server. Keep below 50 renewals a second in a
+// Each renewal is one write and three reads of the API server. Keep below 50 renewals a second in a
 // cluster. With longer ttls, or with "snowfence serve", these are enough for more programs.
 //
 // # What it notices, and what it cannot
@@ -65,19 +65,13 @@ type Store struct {
 	api   *client
 	looks bool // Options.ReadOnly
 
-	mu       sync.Mutex             // guards what follows
-	versions map[store.Key]metadata // of objects that were read or written last
-	nonces   map[store.Key]string   // of the records in them
-	seen     version
-	back     bool // a version fell, and the identity was not changed yet
+	mu   sync.Mutex // guards what follows
+	seen version
+	back bool // a version fell, and the identity was not changed yet
 }
 
-// parallel is how many requests a batch has under way, and remembered how many objects are known by
-// their versions. An object that is not known is read before it is written.
-const (
-	parallel   = 8
-	remembered = 4096
-)
+// parallel is how many requests a batch has under way.
+const parallel = 8
 
 // Open leases a node, and returns a generator on it. It makes the namespace "default" if it is
 // missing. Closing the generator ends the lease. Nil options use the defaults.
@@ -102,7 +96,7 @@ func New(c *Config, o *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{api: api, looks: o.ReadOnly, versions: map[store.Key]metadata{}, nonces: map[store.Key]string{}}, nil
+	return &Store{api: api, looks: o.ReadOnly}, nil
 }
 
 // each runs do for the numbers below n, some at the same time.
@@ -125,43 +119,18 @@ func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 	if err := s.ready(ctx); err != nil {
 		return nil, err
 	}
-	each(len(keys), func(i int) { records[i], errs[i] = s.read(ctx, keys[i]) })
+	each(len(keys), func(i int) { records[i], _, errs[i] = s.read(ctx, keys[i]) })
 	return records, errors.Join(errs...)
 }
 
-// read gets one record and remembers the version of its object.
-func (s *Store) read(ctx context.Context, k store.Key) (store.Record, error) {
+// read gets one record, and the object that it is in.
+func (s *Store) read(ctx context.Context, k store.Key) (store.Record, object, error) {
 	o, _, err := s.api.get(ctx, objectName(k))
-	if err != nil {
-		return store.Record{}, err
-	}
-	if o == nil {
-		s.remember(k, "", metadata{})
-		return store.Record{Key: k}, nil
+	if err != nil || o == nil {
+		return store.Record{Key: k}, object{}, err
 	}
 	r, err := o.record()
-	if err == nil {
-		s.remember(k, r.Nonce, o.Metadata)
-	}
-	return r, err
-}
-
-func (s *Store) remember(k store.Key, nonce string, m metadata) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.nonces) >= remembered {
-		clear(s.nonces)
-		clear(s.versions)
-	}
-	s.nonces[k], s.versions[k] = nonce, metadata{UID: m.UID, ResourceVersion: m.ResourceVersion}
-}
-
-// known returns the version of the object that has a nonce, if it was that when last seen.
-func (s *Store) known(k store.Key, nonce string) (metadata, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	last, ok := s.nonces[k]
-	return s.versions[k], ok && last == nonce
+	return r, *o, err
 }
 
 // List implements [store.Store]. It reads the whole namespace.
@@ -199,8 +168,7 @@ func (s *Store) list(ctx context.Context, selector string) ([]store.Record, erro
 	return records, err
 }
 
-// Swap implements [store.Store]. Each write takes one request, or two if the store has not seen the
-// object before.
+// Swap implements [store.Store]. Each write takes two requests.
 func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
 	err := store.Check(writes)
@@ -215,43 +183,30 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
-// swap writes one record. A conflict with an object that still has the old nonce was with a change
-// of something else, such as a label: the write is tried with the new version.
+// swap writes one record. It reads the object's version each time: a version that it remembered can
+// be that of another write after etcd was restored. A conflict with an object that still has the old
+// nonce was with a change of something else, such as a label: the write is tried again.
 func (s *Store) swap(ctx context.Context, w store.Write) error {
 	for sent := false; ; sent = true {
-		known, ok := s.known(w.New.Key, w.Old)
-		if !ok {
-			r, err := s.read(ctx, w.New.Key)
-			switch {
-			case err != nil:
-				return err
-			case sent && r.Nonce == w.New.Nonce:
-				return nil // a proxy sent the write twice, and the first one was done
-			case r.Nonce != w.Old:
-				return store.ErrLost
-			}
-			known, _ = s.known(w.New.Key, w.Old)
+		r, old, err := s.read(ctx, w.New.Key)
+		switch {
+		case err != nil:
+			return err
+		case sent && r.Nonce == w.New.Nonce:
+			return nil // a proxy sent the write twice, and the first one was done
+		case r.Nonce != w.Old:
+			return store.ErrLost
 		}
 		o := objectOf(w.New)
-		o.Metadata.UID, o.Metadata.ResourceVersion = known.UID, known.ResourceVersion
+		o.Metadata.UID, o.Metadata.ResourceVersion = old.Metadata.UID, old.Metadata.ResourceVersion
 		before := s.highest()
 		written, err := s.api.put(ctx, o)
 		if is(err, http.StatusConflict) {
-			s.forget(w.New.Key)
 			continue
 		}
 		if err != nil {
-			s.forget(w.New.Key)
 			return err
 		}
-		s.remember(w.New.Key, w.New.Nonce, written.Metadata)
 		return s.note(before, written.Metadata.ResourceVersion)
 	}
-}
-
-func (s *Store) forget(k store.Key) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.nonces, k)
-	delete(s.versions, k)
 }

@@ -62,45 +62,81 @@ func TestConflicts(t *testing.T) {
 	if err := swap(t, st, "other", record("b")); !errors.Is(err, store.ErrLost) {
 		t.Error("of another nonce: ", err)
 	}
-	s.touch(t, func(o *object) { o.Metadata.Labels["seen-by"] = "me" })
+	s.during(on(http.MethodPut), func(o *object) { o.Metadata.Labels["seen-by"] = "me" })
 	if err := swap(t, st, "a", record("b")); err != nil {
-		t.Error("after another label: ", err)
+		t.Error("while somebody sets another label: ", err)
 	}
-	if err := swap(t, open(t, s), "b", record("c")); err != nil {
-		t.Error("of another program: ", err)
-	}
+	s.during(on(http.MethodPut), func(o *object) { *o = objectOf(record("c")) })
 	if err := swap(t, st, "b", record("d")); !errors.Is(err, store.ErrLost) {
-		t.Error("after another program: ", err)
+		t.Error("while another program writes: ", err)
 	}
 	if err := swap(t, st, "", record("e")); !errors.Is(err, store.ErrLost) {
 		t.Error("a new record where there is one: ", err)
 	}
 }
 
-// touch changes the record's object behind the store's back.
-func (s *server) touch(t *testing.T, change func(*object)) {
-	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	o := s.objects[objectName(record("").Key)]
-	change(&o)
-	if _, refusal := s.write(o, false); refusal != nil {
-		t.Fatal(refusal)
-	}
+// during changes the record's object before the server carries out a request.
+func (s *server) during(hit func(*http.Request) bool, change func(*object)) {
+	s.set(func() {
+		s.answer = func(r *http.Request) *status {
+			if hit(r) {
+				return s.change(change)
+			}
+			return nil
+		}
+	})
 }
 
-// A deleted object does not come back with the version that the store remembers, as a PUT without
-// UID would do.
+// change writes the record's object as another program does.
+func (s *server) change(change func(*object)) *status {
+	o := s.objects[objectName(record("").Key)]
+	old := o.Metadata
+	change(&o)
+	o.Metadata.UID, o.Metadata.ResourceVersion = old.UID, old.ResourceVersion
+	_, refusal := s.write(o, false)
+	return refusal
+}
+
+// An object that is deleted while it is written does not come back, as by a PUT without UID.
 func TestDeletedObject(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
 	if err := swap(t, st, "", record("a")); err != nil {
 		t.Fatal(err)
 	}
-	s.mu.Lock()
-	delete(s.objects, objectName(record("").Key))
-	s.mu.Unlock()
+	name, put := objectName(record("").Key), on(http.MethodPut)
+	s.set(func() {
+		s.answer = func(r *http.Request) *status {
+			if put(r) {
+				delete(s.objects, name)
+			}
+			return nil
+		}
+	})
 	if err := swap(t, st, "a", record("b")); !errors.Is(err, store.ErrLost) {
+		t.Error(err)
+	}
+	s.set(func() {
+		if _, ok := s.objects[name]; ok {
+			t.Error("the deleted object is back")
+		}
+	})
+}
+
+// After etcd was restored, a version can be that of another write.
+func TestVersionOfAnotherWrite(t *testing.T) {
+	s := newServer(t)
+	st := open(t, s)
+	if err := swap(t, st, "", record("a")); err != nil {
+		t.Fatal(err)
+	}
+	s.set(func() {
+		s.version--
+		if refusal := s.change(func(o *object) { *o = objectOf(record("b")) }); refusal != nil {
+			t.Fatal(refusal)
+		}
+	})
+	if err := swap(t, st, "a", record("c")); !errors.Is(err, store.ErrLost) {
 		t.Error(err)
 	}
 }
@@ -268,7 +304,7 @@ func TestForeignObject(t *testing.T) {
 	if err := swap(t, st, "", record("a")); err != nil {
 		t.Fatal(err)
 	}
-	s.touch(t, func(o *object) { o.Metadata.Annotations = nil })
+	s.set(func() { s.change(func(o *object) { o.Metadata.Annotations = nil }) })
 	for _, err := range []error{swap(t, open(t, s), "a", record("b")), swap(t, open(t, s), "", record("b"))} {
 		if err == nil || !strings.Contains(err.Error(), "was not made by this store") {
 			t.Error(err)
