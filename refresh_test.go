@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/snowfence/snowfence/internal/clock"
 )
 
 // counted is a fence that counts its questions.
@@ -272,5 +274,40 @@ func TestOtherGrantsInTheSameTick(t *testing.T) {
 		}
 		checkInside(t, s, ids, f.grants())
 		checkUnique(t, ids)
+	}
+}
+
+// corrected is a fence whose clock is corrected at its next question.
+type corrected struct {
+	*script
+	n atomic.Int64 // of corrections that are to come
+}
+
+func (f *corrected) Grant(ctx context.Context, after int64) (Grant, error) {
+	if f.n.Add(-1) >= 0 {
+		return Grant{}, clock.ErrCorrected
+	}
+	return f.script.Grant(ctx, after)
+}
+
+func (f *corrected) Held(after int64) (Grant, bool) {
+	if f.n.Load() > 0 {
+		return Grant{}, false
+	}
+	return atHand(f.script, after)
+}
+
+// A generator whose clock was corrected while it asked reads the clock anew, and asks again.
+func TestAsksAgainByACorrectedClock(t *testing.T) {
+	s, fake := testScheme(t, "twitter"), newFakeClock()
+	now := s.Layout().TickOf(fake.wall)
+	f := &corrected{script: newScript(s, Grant{Node: 1, From: now, Until: now + 10})}
+	g := newGenerator(t, Config{Fence: f, Time: fake.now})
+	before := g.clock.Corrections()
+	f.n.Store(1)
+	f.set(Grant{Node: 1, From: now, Until: now + 900}, nil)
+	fake.advance(20 * time.Millisecond)
+	if _, err := g.Next(t.Context()); err != nil || g.clock.Corrections() != before+1 {
+		t.Errorf("%v; the clock was corrected %d times", err, g.clock.Corrections()-before)
 	}
 }

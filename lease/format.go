@@ -27,8 +27,8 @@ func (ns Namespace) upgradable(ctx context.Context, st store.Store) error {
 	if ns.format == store.Format || ns.record.Nonce == "" {
 		return nil
 	}
-	now, err := st.Now(ctx)
-	if err != nil || now.IsZero() {
+	now, _ := st.Now(ctx)
+	if now.IsZero() {
 		now = world.From(ctx).Now()
 	}
 	for r, err := range store.Records(ctx, st, store.Servers, snowfence.NodeRange{Until: 1 << 20}) {

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -60,5 +61,90 @@ func TestFormat(t *testing.T) {
 			}
 			g.now = g.now.Add(time.Second)
 		})
+	}
+}
+
+// earlier gives the namespace of a stage the first format.
+func (g *stage) earlier() {
+	g.Helper()
+	r := g.namespace().record
+	r.Data = strings.Replace(r.Data, `"format":1,`, ``, 1)
+	g.put(r)
+}
+
+// A store without a clock, or one that does not answer, is judged by the program's clock.
+func TestFormatWithoutAClock(t *testing.T) {
+	for name, c := range map[string]struct {
+		err error
+		old time.Duration // of the server's record
+	}{
+		"no clock, a server that runs":    {nil, 0},
+		"no clock, one that is gone":      {nil, 2 * serverGone},
+		"no answer, a server that runs":   {errSilent, 0},
+		"no answer, a server that's gone": {errSilent, 2 * serverGone},
+	} {
+		g := empty(t, "twitter")
+		g.st.clockErr = c.err
+		g.put(store.Record{
+			Key: store.Key{Namespace: store.Servers, Node: 3}, Label: "old", Data: "{}",
+			At: time.Now().Add(-c.old).UnixMilli(),
+		})
+		g.earlier()
+		if err := Namespaces(g.st).Upgrade(t.Context()); (err == nil) != (c.old > 0) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A new namespace has this program's format, whatever servers run. An upgrade does not write it.
+func TestFormatOfANewNamespace(t *testing.T) {
+	g := empty(t, "twitter")
+	g.put(store.Record{
+		Key: store.Key{Namespace: store.Servers, Node: 3}, Label: "old", Data: "{}", At: time.Now().UnixMilli(),
+	})
+	ns, err := Namespaces(g.st).Create(t.Context(), "m", g.c.scheme, nil)
+	if err != nil || ns.format != store.Format {
+		t.Errorf("%d, %v", ns.format, err)
+	}
+	g.st.swaps = 0
+	if err := Namespaces(g.st).Upgrade(t.Context()); err != nil || g.st.swaps > 0 {
+		t.Errorf("%v, after %d writes", err, g.st.swaps)
+	}
+}
+
+// An upgrade that fails says why, and leaves the format as it is.
+func TestUpgradeThatFails(t *testing.T) {
+	for name, harm := range map[string]func(st *scripted){
+		"servers cannot be listed": func(st *scripted) {
+			st.onList = func(namespace string) error {
+				if namespace == store.Servers {
+					return errSilent
+				}
+				return nil
+			}
+		},
+		"namespaces cannot be listed": func(st *scripted) { st.listErr = errSilent },
+		"one cannot be written": func(st *scripted) {
+			st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+				if ws[0].New.Namespace == "n" {
+					return silent(len(ws))
+				}
+				return do(ws)
+			}
+		},
+	} {
+		g := empty(t, "twitter")
+		if _, err := Namespaces(g.st).Create(t.Context(), "z", g.c.scheme, nil); err != nil {
+			t.Fatal(err)
+		}
+		g.earlier()
+		harm(g.st)
+		if err := Namespaces(g.st).Upgrade(t.Context()); !errors.Is(err, errSilent) {
+			t.Errorf("%s: %v", name, err)
+		}
+		g.st.listErr = nil
+		if g.namespace().format == store.Format {
+			t.Errorf("%s: it has the format of this program", name)
+		}
 	}
 }

@@ -22,11 +22,13 @@ type scripted struct {
 	clock       time.Time // zero: it has none
 	clockErr    error
 	onGet       func(keys []store.Key) error
+	onList      func(namespace string) error
 	onSwap      func(writes []store.Write, do func([]store.Write) []error) []error
 	listErr     error
 	gets, swaps int
 	suspected   int // identities since
 	suspectErr  error
+	idErrAfter  error // of Identity, after the store was suspected
 }
 
 func (s *scripted) Heads(ctx context.Context) ([]store.Record, error) {
@@ -41,6 +43,11 @@ func (s *scripted) List(
 ) ([]store.Record, error) {
 	if s.listErr != nil {
 		return nil, s.listErr
+	}
+	if s.onList != nil {
+		if err := s.onList(namespace); err != nil {
+			return nil, err
+		}
 	}
 	return s.Memory.List(ctx, namespace, nodes, limit)
 }

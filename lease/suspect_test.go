@@ -23,6 +23,7 @@ func (s *scripted) Suspect(_ context.Context, identity string) error {
 		s.id += " and another"
 		s.suspected++
 	}
+	s.idErr = s.idErrAfter
 	return s.suspectErr
 }
 
@@ -51,8 +52,12 @@ func TestWhatShowsALoss(t *testing.T) {
 		"a record is another's":      {func(g *stage) { g.change(5, func(r *store.Record) { r.Revision++ }) }, 0},
 		"the namespace is older":     {func(g *stage) { g.rename(func(ns *Namespace) { ns.Generation-- }) }, 1},
 		"the namespace is another's": {func(g *stage) { g.rename(func(ns *Namespace) { ns.Generation++ }) }, 0},
-		"the namespace is gone":      {func(g *stage) { g.gone(store.NamespaceNode) }, 1},
-		"the store is another one":   {func(g *stage) { g.st.id = "two" }, 0},
+		"another's record, in an older namespace": {func(g *stage) {
+			g.change(5, func(r *store.Record) { r.Revision++ })
+			g.rename(func(ns *Namespace) { ns.Generation-- })
+		}, 1},
+		"the namespace is gone":    {func(g *stage) { g.gone(store.NamespaceNode) }, 1},
+		"the store is another one": {func(g *stage) { g.st.id = "two" }, 0},
 		"another did it": {func(g *stage) {
 			g.gone(5)
 			g.rename(func(ns *Namespace) { ns.Generation, ns.Floor = ns.Generation+1, g.c.reached })
@@ -81,11 +86,81 @@ func TestWhatShowsALoss(t *testing.T) {
 			t.Errorf("%s: the store got another identity %d times, want %d", name, g.st.suspected, c.want)
 		}
 	}
-	g := empty(t, withRollback)
-	swapOnce(g, func() { g.gone(5) })
-	g.change(5, func(r *store.Record) { r.Revision = 3 })
-	if err := g.do(g.c.next(t.Context())); err == nil || g.st.suspected != 0 {
-		t.Errorf("an acquisition that was never acknowledged: %v, %d", err, g.st.suspected)
+	for name, harm := range map[string]func(g *stage){
+		"an acquisition that was never acknowledged": func(g *stage) { g.gone(5) },
+		"a namespace that is older than one": func(g *stage) {
+			g.change(5, func(r *store.Record) { r.Revision++ })
+			g.rename(func(ns *Namespace) { ns.Generation-- })
+		},
+	} {
+		g := empty(t, withRollback)
+		swapOnce(g, func() { harm(g) })
+		g.change(5, func(r *store.Record) { r.Revision = 3 })
+		if err := g.do(g.c.next(t.Context())); err == nil || g.st.suspected != 0 {
+			t.Errorf("%s: %v, %d", name, err, g.st.suspected)
+		}
+	}
+}
+
+// One acknowledged write of a block that is gone is a loss, whatever is known of the others.
+func TestLossOfABlock(t *testing.T) {
+	for name, c := range map[string]struct {
+		acked []int64
+		want  bool
+	}{
+		"the first was acknowledged": {[]int64{3, 0}, true},
+		"the last was":               {[]int64{0, 3}, true},
+		"an earlier write was":       {[]int64{2, 2}, false},
+		"none was":                   {[]int64{0, 0}, false},
+	} {
+		g := empty(t, withRollback)
+		h := &hold{acked: c.acked, generation: 1, records: []store.Record{{Revision: 3}, {Revision: 3}}}
+		g.c.noticeRollback(h, []store.Record{{Nonce: "a", Revision: 2}, {Nonce: "b", Revision: 2}})
+		if g.c.proven != c.want || g.c.suspect == nil {
+			t.Errorf("%s: proven %t, suspected %v", name, g.c.proven, g.c.suspect)
+		}
+	}
+}
+
+// A namespace that is older than a hold is a proven loss where a write of it was acknowledged.
+func TestOlderNamespace(t *testing.T) {
+	for _, acked := range []int64{0, 1} {
+		g := holding(t)
+		h := *g.c.held
+		h.acked = []int64{acked}
+		g.rename(func(ns *Namespace) { ns.Generation-- })
+		g.c.lostHold = &h
+		if err := g.c.diagnose(t.Context()); err != nil || g.c.suspect == nil || g.c.proven != (acked > 0) {
+			t.Errorf("acknowledged %d: %v, suspected %t, proven %t", acked, err, g.c.suspect != nil, g.c.proven)
+		}
+	}
+}
+
+// A namespace that is gone stays so, and all are told only of a write that was acknowledged.
+func TestSuspicionWithoutNamespace(t *testing.T) {
+	for _, proven := range []bool{true, false} {
+		g := holding(t)
+		g.gone(store.NamespaceNode)
+		g.c.suspect, g.c.proven = &g.c.held.generation, proven
+		err := g.c.raiseIfSuspected(t.Context())
+		if !errors.Is(err, ErrNoNamespace) || g.st.suspected > 0 != proven {
+			t.Errorf("proven %t: %v, %d", proven, err, g.st.suspected)
+		}
+	}
+}
+
+// A namespace whose floor is raised has the identity that the store has after the loss.
+func TestIdentityIsReadAfterALoss(t *testing.T) {
+	g := holding(t)
+	g.gone(5)
+	g.st.idErrAfter = errSilent
+	for range 3 {
+		if err := g.do(g.c.next(t.Context())); err == nil {
+			t.Fatal("a node was granted in a store of unknown identity")
+		}
+	}
+	if ns := g.namespace(); ns.Generation != 1 || g.st.suspected != 1 {
+		t.Errorf("generation %d, %d identities", ns.Generation, g.st.suspected)
 	}
 }
 
