@@ -94,7 +94,7 @@ func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
 		{"state", fmt.Sprintf("%s, generation %d", n.State, n.Generation)},
 		{"leases", fmt.Sprintf("a ttl of at most %v, clocks off by at most %v", ns.MaxTTL, ns.MaxSkew)},
 	}
-	rows = append(rows, reservedRows(ns)...)
+	rows = append(rows, reservedRows(n)...)
 	for _, f := range n.Functions {
 		rows = append(rows, [2]string{"sql", functionsText(f)})
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/spf13/cobra"
 )
 
@@ -85,22 +86,22 @@ func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Name
 }
 
 // reservedRows show who makes IDs with reserved numbers, if anybody does.
-func reservedRows(ns lease.Namespace) (rows [][2]string) {
-	if ns.Backfill > 0 {
+func reservedRows(n *pb.Namespace) (rows [][2]string) {
+	if n.BackfillNumbers > 0 {
 		numbers := "0"
-		if ns.Backfill > 1 {
-			numbers = nodeRange(0, ns.Backfill-1)
+		if n.BackfillNumbers > 1 {
+			numbers = nodeRange(0, n.BackfillNumbers-1)
 		}
 		text := "IDs for the past have the sequence numbers " + numbers
 		switch {
-		case ns.BackfillStopped:
+		case n.BackfillStopped:
 			text += "; the store was rolled back: name other nodes with --backfill-nodes"
-		case ns.BackfillNodes.Until > 0:
-			text += ", of the nodes " + nodeRange(ns.BackfillNodes.From, ns.BackfillNodes.Until-1)
+		case n.BackfillLastNode != nil:
+			text += ", of the nodes " + nodeRange(n.GetBackfillFirstNode(), *n.BackfillLastNode)
 		}
 		rows = append(rows, [2]string{"reserved", text})
 	}
-	if ns.Others {
+	if n.Others {
 		rows = append(rows, [2]string{"reserved", "others made IDs with sequence numbers below the first"})
 	}
 	return rows

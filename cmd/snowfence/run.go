@@ -196,6 +196,9 @@ func (p *program) exitCode(cmd *cobra.Command, err error) int {
 		return exitUsage
 	case errors.Is(err, snowfence.ErrInvalidLayout), errors.Is(err, snowfence.ErrInvalidID):
 		return exitUsage
+	case errors.Is(err, open.ErrNoStore):
+		p.message("if this is the right place, \"snowfence namespace create NAME%s\" or \"snowfence sequence create "+
+			"NAME%s\" makes one", p.storeArgs, p.storeArgs)
 	case errors.Is(err, lease.ErrNoNamespace):
 		p.message("see \"snowfence namespace list%s\"; \"snowfence namespace create NAME%s\" makes one",
 			p.storeArgs, p.storeArgs)

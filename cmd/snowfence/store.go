@@ -38,8 +38,14 @@ func (f *storeFlags) registerStore(fs *pflag.FlagSet) {
 type opener func(ctx context.Context, f *storeFlags) (*open.Store, error)
 
 // lookStore opens the store of the flags for a command that only reads: a role that may only read
-// is enough. Files are opened for reading anyway, where they cannot be written.
+// is enough, and a file that is missing stays so. Files are opened for reading anyway, where they
+// cannot be written.
 func (p *program) lookStore(ctx context.Context, f *storeFlags) (*open.Store, error) {
+	if err := p.places.Missing(f.store); err != nil {
+		f.implied = p.fromEnv["store"]
+		p.storeArgs = f.command("")
+		return nil, err
+	}
 	st, err := p.openStore(ctx, f)
 	if err == nil || !open.OnServer(f.store) || errors.As(err, new(usageError)) || errors.As(err, new(net.Error)) {
 		return st, err

@@ -663,24 +663,28 @@ func (x *RangeResponse) GetHigh() int64 {
 }
 
 type Namespace struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	Name            string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Layout          string                 `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"`                         // spec
-	Fingerprint     string                 `protobuf:"bytes,3,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`               // of the layout and the keys
-	FirstNode       int64                  `protobuf:"varint,4,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"` // first node that can be leased
-	LastNode        int64                  `protobuf:"varint,5,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"`
-	State           string                 `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"` // active, changing or deleted
-	Generation      int64                  `protobuf:"varint,7,opt,name=generation,proto3" json:"generation,omitempty"`
-	EndOfLife       *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=end_of_life,json=endOfLife,proto3" json:"end_of_life,omitempty"`
-	History         []*EarlierLayout       `protobuf:"bytes,9,rep,name=history,proto3" json:"history,omitempty"`                                          // oldest first
-	Secrets         [][]byte               `protobuf:"bytes,10,rep,name=secrets,proto3" json:"secrets,omitempty"`                                         // where they were asked for and the server hands them out; oldest first
-	Floor           int64                  `protobuf:"varint,11,opt,name=floor,proto3" json:"floor,omitempty"`                                            // no grant starts below this tick
-	BackfillNumbers int64                  `protobuf:"varint,12,opt,name=backfill_numbers,json=backfillNumbers,proto3" json:"backfill_numbers,omitempty"` // how many sequence numbers, from 0 up, are for IDs of the past
-	Functions       []*Functions           `protobuf:"bytes,13,rep,name=functions,proto3" json:"functions,omitempty"`                                     // in databases, that make or made IDs
-	MaxTtl          *durationpb.Duration   `protobuf:"bytes,14,opt,name=max_ttl,json=maxTtl,proto3" json:"max_ttl,omitempty"`                             // the longest ttl of a lease
-	MaxSkew         *durationpb.Duration   `protobuf:"bytes,15,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`                          // how far a clock may be off
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	Name              string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Layout            string                 `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"`                         // spec
+	Fingerprint       string                 `protobuf:"bytes,3,opt,name=fingerprint,proto3" json:"fingerprint,omitempty"`               // of the layout and the keys
+	FirstNode         int64                  `protobuf:"varint,4,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"` // first node that can be leased
+	LastNode          int64                  `protobuf:"varint,5,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"`
+	State             string                 `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"` // active, changing or deleted
+	Generation        int64                  `protobuf:"varint,7,opt,name=generation,proto3" json:"generation,omitempty"`
+	EndOfLife         *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=end_of_life,json=endOfLife,proto3" json:"end_of_life,omitempty"`
+	History           []*EarlierLayout       `protobuf:"bytes,9,rep,name=history,proto3" json:"history,omitempty"`                                                        // oldest first
+	Secrets           [][]byte               `protobuf:"bytes,10,rep,name=secrets,proto3" json:"secrets,omitempty"`                                                       // where they were asked for and the server hands them out; oldest first
+	Floor             int64                  `protobuf:"varint,11,opt,name=floor,proto3" json:"floor,omitempty"`                                                          // no grant starts below this tick
+	BackfillNumbers   int64                  `protobuf:"varint,12,opt,name=backfill_numbers,json=backfillNumbers,proto3" json:"backfill_numbers,omitempty"`               // how many sequence numbers, from 0 up, are for IDs of the past
+	Functions         []*Functions           `protobuf:"bytes,13,rep,name=functions,proto3" json:"functions,omitempty"`                                                   // in databases, that make or made IDs
+	MaxTtl            *durationpb.Duration   `protobuf:"bytes,14,opt,name=max_ttl,json=maxTtl,proto3" json:"max_ttl,omitempty"`                                           // the longest ttl of a lease
+	MaxSkew           *durationpb.Duration   `protobuf:"bytes,15,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`                                        // how far a clock may be off
+	BackfillFirstNode *int64                 `protobuf:"varint,16,opt,name=backfill_first_node,json=backfillFirstNode,proto3,oneof" json:"backfill_first_node,omitempty"` // of the nodes for IDs of the past; missing where these are all nodes
+	BackfillLastNode  *int64                 `protobuf:"varint,17,opt,name=backfill_last_node,json=backfillLastNode,proto3,oneof" json:"backfill_last_node,omitempty"`
+	BackfillStopped   bool                   `protobuf:"varint,18,opt,name=backfill_stopped,json=backfillStopped,proto3" json:"backfill_stopped,omitempty"` // the store was rolled back: IDs of the past need other nodes
+	Others            bool                   `protobuf:"varint,19,opt,name=others,proto3" json:"others,omitempty"`                                          // other programs made IDs with sequence numbers below the first
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Namespace) Reset() {
@@ -816,6 +820,34 @@ func (x *Namespace) GetMaxSkew() *durationpb.Duration {
 		return x.MaxSkew
 	}
 	return nil
+}
+
+func (x *Namespace) GetBackfillFirstNode() int64 {
+	if x != nil && x.BackfillFirstNode != nil {
+		return *x.BackfillFirstNode
+	}
+	return 0
+}
+
+func (x *Namespace) GetBackfillLastNode() int64 {
+	if x != nil && x.BackfillLastNode != nil {
+		return *x.BackfillLastNode
+	}
+	return 0
+}
+
+func (x *Namespace) GetBackfillStopped() bool {
+	if x != nil {
+		return x.BackfillStopped
+	}
+	return false
+}
+
+func (x *Namespace) GetOthers() bool {
+	if x != nil {
+		return x.Others
+	}
+	return false
 }
 
 // Functions are those in a database that make the IDs of one node.
@@ -3415,7 +3447,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x02to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\"5\n" +
 	"\rRangeResponse\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x10R\x03low\x12\x12\n" +
-	"\x04high\x18\x02 \x01(\x10R\x04high\"\xba\x04\n" +
+	"\x04high\x18\x02 \x01(\x10R\x04high\"\x94\x06\n" +
 	"\tNamespace\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12 \n" +
@@ -3435,7 +3467,13 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x10backfill_numbers\x18\f \x01(\x03R\x0fbackfillNumbers\x125\n" +
 	"\tfunctions\x18\r \x03(\v2\x17.snowfence.v1.FunctionsR\tfunctions\x122\n" +
 	"\amax_ttl\x18\x0e \x01(\v2\x19.google.protobuf.DurationR\x06maxTtl\x124\n" +
-	"\bmax_skew\x18\x0f \x01(\v2\x19.google.protobuf.DurationR\amaxSkew\"\xd3\x01\n" +
+	"\bmax_skew\x18\x0f \x01(\v2\x19.google.protobuf.DurationR\amaxSkew\x123\n" +
+	"\x13backfill_first_node\x18\x10 \x01(\x03H\x00R\x11backfillFirstNode\x88\x01\x01\x121\n" +
+	"\x12backfill_last_node\x18\x11 \x01(\x03H\x01R\x10backfillLastNode\x88\x01\x01\x12)\n" +
+	"\x10backfill_stopped\x18\x12 \x01(\bR\x0fbackfillStopped\x12\x16\n" +
+	"\x06others\x18\x13 \x01(\bR\x06othersB\x16\n" +
+	"\x14_backfill_first_nodeB\x15\n" +
+	"\x13_backfill_last_node\"\xd3\x01\n" +
 	"\tFunctions\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\x03R\x04node\x12\x18\n" +
 	"\adialect\x18\x02 \x01(\tR\adialect\x12\x14\n" +
@@ -3868,6 +3906,7 @@ func file_snowfence_v1_snowfence_proto_init() {
 	if File_snowfence_v1_snowfence_proto != nil {
 		return
 	}
+	file_snowfence_v1_snowfence_proto_msgTypes[10].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[13].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[17].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[20].OneofWrappers = []any{}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"strings"
 
 	"github.com/snowfence/snowfence/sqlstore"
 )
@@ -23,25 +24,49 @@ func Look(ctx context.Context, rawURL string, env func(name string) string) (*St
 // Look opens the system-wide store where its file is there, or else the user's own, and changes
 // nothing.
 func (p Places) Look(ctx context.Context) (*Store, error) {
+	path, err := p.find()
+	if err != nil {
+		return nil, err
+	}
+	st, err := lookSQLite(ctx, path)
+	if err != nil || path != p.System {
+		return st, err
+	}
+	st.System = true
+	if info, err := os.Stat(p.Own); p.Own != p.System && err == nil && info.Mode().IsRegular() {
+		st.OwnFile = p.Own
+	}
+	return st, nil
+}
+
+// find returns the file of the system-wide store, or else the user's own.
+func (p Places) find() (string, error) {
 	for _, path := range []string{p.System, p.Own} {
 		if path == "" {
 			continue
 		}
-		_, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return path, nil
 		}
-		st, err := lookSQLite(ctx, path)
-		if err != nil || path != p.System {
-			return st, err
-		}
-		st.System = true
-		if info, err := os.Stat(p.Own); p.Own != p.System && err == nil && info.Mode().IsRegular() {
-			st.OwnFile = p.Own
-		}
-		return st, nil
 	}
-	return nil, fmt.Errorf("%w: neither %q nor %q is there", ErrNoStore, p.System, p.Own)
+	return "", fmt.Errorf("%w: neither %q nor %q is there", ErrNoStore, p.System, p.Own)
+}
+
+// Missing returns ErrNoStore if a URL, or without one a place, is that of a file that is not there.
+func (p Places) Missing(rawURL string) error {
+	if rawURL == "" {
+		_, err := p.find()
+		return err
+	}
+	scheme, rest, _ := strings.Cut(rawURL, ":")
+	path, err := sqlitePath(rest)
+	if scheme != "sqlite" || err != nil {
+		return nil
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("store sqlite:%s: %w", path, ErrNoStore)
+	}
+	return nil
 }
 
 // lookSQLite opens a file without the side files that a writer has beside it, unless they are

@@ -7,6 +7,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
@@ -17,7 +18,11 @@ func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
 		Name: ns.Name, Layout: l.String(), Fingerprint: ns.Fingerprint, FirstNode: ns.Nodes.From,
 		LastNode: ns.Nodes.Until - 1, State: ns.State, Generation: ns.Generation,
 		EndOfLife: moment(l.EndOfLife()), Floor: ns.Floor,
-		BackfillNumbers: ns.Backfill, MaxTtl: durationpb.New(ns.MaxTTL), MaxSkew: durationpb.New(ns.MaxSkew),
+		BackfillNumbers: ns.Backfill, BackfillStopped: ns.BackfillStopped, Others: ns.Others,
+		MaxTtl: durationpb.New(ns.MaxTTL), MaxSkew: durationpb.New(ns.MaxSkew),
+	}
+	if nodes := ns.BackfillNodes; nodes.Until > 0 {
+		out.BackfillFirstNode, out.BackfillLastNode = proto.Int64(nodes.From), proto.Int64(nodes.Until-1)
 	}
 	for _, r := range ns.History() {
 		out.History = append(out.History, &pb.EarlierLayout{
