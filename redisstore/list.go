@@ -13,9 +13,6 @@ import (
 func (s *Store) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
 ) (out []store.Record, err error) {
-	if nodes.From >= nodes.Until {
-		return nil, nil
-	}
 	low, high := "["+store.NodeText(nodes.From), "("+store.NodeText(nodes.Until)
 	for {
 		page := min(chunk, limit-len(out))
@@ -56,16 +53,13 @@ func (s *Store) Heads(ctx context.Context) (out []store.Record, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		rs, err := s.Get(ctx,
-			[]store.Key{{Namespace: name, Node: store.SequenceNode}, {Namespace: name, Node: store.NamespaceNode}})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, rs...)
+	var keys []store.Key
+	for _, n := range names {
+		keys = append(keys,
+			store.Key{Namespace: n, Node: store.SequenceNode}, store.Key{Namespace: n, Node: store.NamespaceNode})
 	}
-	out = slices.DeleteFunc(out, func(r store.Record) bool { return r.Nonce == "" })
-	return out, nil
+	out, err = s.Get(ctx, keys)
+	return slices.DeleteFunc(out, func(r store.Record) bool { return r.Nonce == "" }), err
 }
 
 // names returns the list of all namespaces that were ever written to, in their order.

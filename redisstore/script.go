@@ -5,10 +5,11 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha1"
-	_ "embed"
+	"embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/redis/rueidis"
@@ -16,30 +17,25 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-//go:embed head.lua
-var head string
-
-//go:embed read.lua
-var readBody string
-
-//go:embed swap.lua
-var swapBody string
-
-//go:embed suspect.lua
-var suspectBody string
+//go:embed *.lua
+var lua embed.FS
 
 var (
-	readScript    = newScript(head + readBody)
-	swapScript    = newScript(head + swapBody)
-	suspectScript = newScript(head + suspectBody)
+	readScript    = newScript("read.lua")
+	swapScript    = newScript("swap.lua")
+	suspectScript = newScript("suspect.lua")
 )
 
 // script is a Lua script, which servers keep by the SHA-1 of its text.
 type script struct{ text, sha string }
 
-func newScript(text string) script {
-	sum := sha1.Sum([]byte(text))
-	return script{text, hex.EncodeToString(sum[:])}
+// newScript reads a script, before which comes what all begin with.
+func newScript(file string) script {
+	head, _ := lua.ReadFile("head.lua") // both are embedded
+	body, _ := lua.ReadFile(file)
+	text := append(head, body...)
+	sum := sha1.Sum(text)
+	return script{string(text), hex.EncodeToString(sum[:])}
 }
 
 // keys returns the keys of a namespace. The braces keep them on one server of a cluster.
@@ -50,24 +46,16 @@ func (s *Store) keys(namespace string) []string {
 
 // call builds the command that runs a script, with its text if the server does not know it.
 func (s *Store) call(sc script, known bool, namespace string, args []string) rueidis.Completed {
-	keys := s.keys(namespace)
-	args = append([]string{rand.Text()}, args...)
-	n := int64(len(keys))
-	switch {
-	case known && s.opts.ReadOnly:
-		return s.client.B().EvalshaRo().Sha1(sc.sha).Numkeys(n).Key(keys...).Arg(args...).Build()
-	case s.opts.ReadOnly:
-		return s.client.B().EvalRo().Script(sc.text).Numkeys(n).Key(keys...).Arg(args...).Build()
-	case known:
-		return s.client.B().Evalsha().Sha1(sc.sha).Numkeys(n).Key(keys...).Arg(args...).Build()
+	verb, text := "EVAL", sc.text
+	if known {
+		verb, text = "EVALSHA", sc.sha
 	}
-	return s.client.B().Eval().Script(sc.text).Numkeys(n).Key(keys...).Arg(args...).Build()
-}
-
-// noScript reports whether a server did not know a script, so that nothing was done.
-func noScript(err error) bool {
-	e, ok := rueidis.IsRedisErr(err)
-	return ok && e.IsNoScript()
+	if s.opts.ReadOnly {
+		verb += "_RO"
+	}
+	keys := s.keys(namespace)
+	return s.client.B().Arbitrary(verb).Args(text, strconv.Itoa(len(keys))).Keys(keys...).
+		Args(rand.Text()).Args(args...).Build()
 }
 
 // reply is what a script returned.
@@ -110,14 +98,6 @@ func (a reply) record(i int, k store.Key) (store.Record, error) {
 	return r, nil
 }
 
-// start numbers a call before it is sent.
-func (s *Store) start() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.started++
-	return s.started
-}
-
 // noteReply keeps what a reply says of the data and the server. Of replies that cross, that
 // to the later call counts: its caller knows that its earlier calls were answered before.
 func (s *Store) noteReply(ctx context.Context, namespace string, started uint64, a reply) error {
@@ -139,7 +119,7 @@ func (s *Store) ask(ctx context.Context, sc script, namespace string, args ...st
 	if err := checkName(namespace); err != nil {
 		return reply{}, err
 	}
-	started := s.start()
+	started := s.started.Add(1)
 	a, err := parse(s.send(ctx, s.client, func(known bool) []rueidis.Completed {
 		return []rueidis.Completed{s.call(sc, known, namespace, args).ToRetryable()}
 	})[0])

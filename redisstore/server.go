@@ -63,9 +63,9 @@ func (s *Store) Server(ctx context.Context, namespace string) (Server, error) {
 	}
 	v, err := s.inspect(ctx, namespace)
 	if err != nil {
-		return v, s.fail(namespace, err)
+		err = s.fail(namespace, err)
 	}
-	return v, nil
+	return v, err
 }
 
 // check looks at the server with a run ID unless that was done, and refuses one that

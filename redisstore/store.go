@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -52,8 +53,9 @@ type Store struct {
 	client rueidis.Client
 	opts   Options
 
+	started atomic.Uint64 // calls of a script, numbered before they are sent
+
 	mu      sync.Mutex
-	started uint64              // calls of a script
 	seen    map[string]seen     // by namespace
 	listed  map[string]string   // namespaces that were put on the list, with what they were then
 	servers map[string]*checked // by run ID
@@ -62,8 +64,7 @@ type Store struct {
 // seen is what the answer of the latest started call said.
 type seen struct {
 	started uint64
-	id      string
-	run     string
+	id, run string
 }
 
 // New returns a store over c, which you close after all leases. It does no I/O: errors of
@@ -73,15 +74,8 @@ func New(c rueidis.Client, o *Options) (*Store, error) {
 	if o != nil {
 		opts = *o
 	}
-	if opts.Prefix == "" {
-		opts.Prefix = "snowfence"
-	}
-	if opts.Timeout == 0 {
-		opts.Timeout = time.Second
-	}
-	if opts.Logger == nil {
-		opts.Logger = store.Warnings(slog.Default())
-	}
+	opts.Prefix, opts.Timeout = cmp.Or(opts.Prefix, "snowfence"), cmp.Or(opts.Timeout, time.Second)
+	opts.Logger = cmp.Or(opts.Logger, store.Warnings(slog.Default()))
 	switch {
 	case c == nil:
 		return nil, errors.New("redisstore: the rueidis.Client is nil")
@@ -173,10 +167,10 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 		}
 		ids[i], found = a.id, found || "redis:"+a.id == identity
 	}
+	if !found {
+		return nil // it has another one already
+	}
 	for i, name := range names {
-		if !found {
-			break // it has another one already
-		}
 		if _, err := s.ask(ctx, suspectScript, name, ids[i]); err != nil {
 			return err
 		}
@@ -200,5 +194,3 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 func (s *Store) fail(namespace string, err error) error {
 	return fmt.Errorf("redisstore: namespace %q: %w", namespace, advise(err))
 }
-
-var _ store.Store = (*Store)(nil)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -70,31 +71,26 @@ const listName = "@"
 
 func (s *Store) namespaces() string { return s.opts.Prefix + ":{" + listName + "}:namespaces" }
 
-// window is how many scripts of a large batch are sent in one go.
-const window = 8
-
 // swap writes one namespace: the writes at those places.
 func (s *Store) swap(ctx context.Context, namespace string, writes []store.Write, at []int, errs []error) {
-	for together := range slices.Chunk(at, window*chunk) {
-		parts := slices.Collect(slices.Chunk(together, chunk))
-		started := s.start()
-		results, unacknowledged := s.commit(ctx, namespace, func(known bool) (cmds []rueidis.Completed) {
-			for _, part := range parts {
-				args := make([]string, 0, 3*len(part))
-				for _, i := range part {
-					w, old := writes[i], ""
-					if w.Old != "" {
-						old = store.Front(w.Old)
-					}
-					args = append(args, store.NodeText(w.New.Node), old, encode(w.New))
+	parts := slices.Collect(slices.Chunk(at, chunk))
+	started := s.started.Add(1)
+	results, unacknowledged := s.commit(ctx, namespace, func(known bool) (cmds []rueidis.Completed) {
+		for _, part := range parts {
+			args := make([]string, 0, 3*len(part))
+			for _, i := range part {
+				w, old := writes[i], ""
+				if w.Old != "" {
+					old = store.Front(w.Old)
 				}
-				cmds = append(cmds, s.call(swapScript, known, namespace, args))
+				args = append(args, store.NodeText(w.New.Node), old, encode(w.New))
 			}
-			return cmds
-		})
-		for i, part := range parts {
-			s.setResults(ctx, namespace, started, results[i], unacknowledged, part, errs)
+			cmds = append(cmds, s.call(swapScript, known, namespace, args))
 		}
+		return cmds
+	})
+	for i, part := range parts {
+		s.setResults(ctx, namespace, started, results[i], unacknowledged, part, errs)
 	}
 }
 
@@ -150,23 +146,15 @@ func (s *Store) commit(ctx context.Context, namespace string, build func(known b
 	return results, s.wait(ctx, c, aof)
 }
 
-type doer interface {
-	DoMulti(ctx context.Context, multi ...rueidis.Completed) []rueidis.RedisResult
-}
-
 // send sends commands, and those again that did not run because the server did not know the script.
-func (s *Store) send(ctx context.Context, c doer, build func(known bool) []rueidis.Completed) []rueidis.RedisResult {
+func (s *Store) send(
+	ctx context.Context, c rueidis.CoreClient, build func(known bool) []rueidis.Completed,
+) []rueidis.RedisResult {
 	results := c.DoMulti(ctx, build(true)...)
-	var again []rueidis.Completed
-	var at []int
+	again := sync.OnceValue(func() []rueidis.Completed { return build(false) })
 	for i, r := range results {
-		if noScript(r.Error()) {
-			again, at = append(again, build(false)[i]), append(at, i)
-		}
-	}
-	if len(again) > 0 {
-		for j, r := range c.DoMulti(ctx, again...) {
-			results[at[j]] = r
+		if e, ok := rueidis.IsRedisErr(r.Error()); ok && e.IsNoScript() {
+			results[i] = c.DoMulti(ctx, again()[i])[0]
 		}
 	}
 	return results
