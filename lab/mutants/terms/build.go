@@ -17,7 +17,9 @@ type Built struct {
 }
 
 // Packages are the folders whose tests are asked, the nearest first.
-var Packages = []string{".", stalled, "statefile", "lease", "lease/store", "sequence", simulation}
+var Packages = []string{
+	".", stalled, "statefile", "lease", "lease/store", "lease/store/storetest", "sequence", simulation,
+}
 
 const (
 	simulation = "lab/simulate"

@@ -27,7 +27,6 @@ type faulty struct {
 	after  func(op string, call int) error // an error: it is done, but the caller is not told
 	late   [][]store.Write
 	gone   map[store.Key]string // records that vanished, with the nonce they had
-	id     func() (string, error)
 }
 
 func newFaulty(st store.Store) *faulty { return &faulty{Store: st, gone: map[store.Key]string{}} }
@@ -37,27 +36,6 @@ func (f *faulty) fail(before, after func(op string, call int) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.before, f.after = before, after
-}
-
-// once returns a fault that happens at the next operation of the kind and then never again.
-func once(op string, err error) func(string, int) error {
-	var done sync.Once
-	return func(o string, _ int) (out error) {
-		if o == op {
-			done.Do(func() { out = err })
-		}
-		return out
-	}
-}
-
-// always returns a fault that happens at each operation of the kind.
-func always(op string, err error) func(string, int) error {
-	return func(o string, _ int) error {
-		if o == op {
-			return err
-		}
-		return nil
-	}
 }
 
 func (f *faulty) count() int {
@@ -191,24 +169,6 @@ func (f *faulty) vanished(r store.Record) bool {
 	defer f.mu.Unlock()
 	nonce, ok := f.gone[r.Key]
 	return ok && nonce == r.Nonce
-}
-
-// be sets the store's identity; nil means its own.
-func (f *faulty) be(id func() (string, error)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.id = id
-}
-
-// Identity is what the test wants, or else what the store says.
-func (f *faulty) Identity(ctx context.Context, namespace string) (string, error) {
-	f.mu.Lock()
-	id := f.id
-	f.mu.Unlock()
-	if id != nil {
-		return id()
-	}
-	return f.Store.Identity(ctx, namespace)
 }
 
 // Now has no answer: the store's own clock is not the test's.

@@ -21,7 +21,6 @@ type ledger struct {
 	mu       sync.Mutex
 	claims   []*claim
 	problems []string
-	clones   bool // the test makes two holders of one grant: overlaps are what it is about
 }
 
 func (l *ledger) begin(u *user, g snowfence.Grant) *claim {
@@ -79,9 +78,6 @@ func (l *ledger) check(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.clones {
-		return
-	}
 	for _, p := range l.problems[:min(5, len(l.problems))] {
 		t.Error(p)
 	}

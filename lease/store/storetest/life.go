@@ -70,24 +70,3 @@ func testLife(w *world) {
 		w.Errorf("second Close: %v", err)
 	}
 }
-
-// testCrash restarts a process over and over, on one node: floors never run away.
-func testCrash(w *world) {
-	var top int64
-	for i := range 20 {
-		u := w.on(5)
-		c := u.holds()
-		if c.from < top {
-			w.Fatalf("start %d: the grant begins at %d, below %d", i, c.from, top)
-		}
-		if limit := w.tick() + ttl.Milliseconds() + 20; c.until > limit {
-			w.Fatalf("start %d: the grant reaches to %d, more than one ttl ahead, %d", i, c.until, limit)
-		}
-		u.produce(100)
-		u.crash()
-		top = c.until
-		if i%5 == 4 {
-			w.sleep(time.Second)
-		}
-	}
-}

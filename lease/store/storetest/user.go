@@ -16,12 +16,12 @@ type user struct {
 	l    *lease.Lease
 	skew time.Duration
 
-	mu      sync.Mutex
-	claim   *claim // what it may use; nil when nothing
-	next    int64  // tick of the next ID
-	seals   int
-	unbind  func()
-	callsAt int // calls the store had seen when the seal came
+	mu       sync.Mutex
+	claim    *claim // what it may use; nil when nothing
+	next     int64  // tick of the next ID
+	seals    int
+	sealedAt int // calls to the store when the last seal came
+	unbind   func()
 }
 
 // wide returns options of a namespace whose grants may be used far ahead of the clock.
@@ -75,8 +75,7 @@ func (u *user) bind() (err error) {
 func (u *user) seal() int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.seals++
-	u.callsAt = u.w.st.count()
+	u.seals, u.sealedAt = u.seals+1, u.w.st.count()
 	if u.claim == nil {
 		return 0
 	}
@@ -112,24 +111,6 @@ func (u *user) grant() error {
 	return u.ask(ctx, after)
 }
 
-// refused asks for a grant past a tick until the lease has tried since and met a trouble of
-// the kind, and returns what it is told then. A trouble of before may still be shown.
-func (u *user) refused(after int64, kind func(error) bool) error {
-	ctx, cancel := context.WithTimeout(u.w.ctx, u.w.patience())
-	defer cancel()
-	before := u.l.Status().Trouble
-	go func() {
-		defer cancel()
-		for ctx.Err() == nil {
-			if met := u.l.Status().Trouble; met != before && kind(met) {
-				return
-			}
-			time.Sleep(time.Millisecond)
-		}
-	}()
-	return u.ask(ctx, after)
-}
-
 // noticed asks until the holder was sealed and keeps a node again, whose grant may begin ahead.
 func (u *user) noticed() {
 	u.w.Helper()
@@ -148,8 +129,6 @@ func (u *user) noticed() {
 
 // raised waits until a floor that was raised now has come.
 func (w *world) raised() { w.sleep(24*time.Hour + 2*ttl + time.Second) }
-
-func anyTrouble(err error) bool { return err != nil }
 
 func (u *user) ask(ctx context.Context, after int64) error {
 	for {
