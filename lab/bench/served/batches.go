@@ -8,82 +8,103 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
+	"strconv"
 	"syscall"
 	"time"
 )
 
-// batches measures how many IDs one connection carries. The clients are processes of
-// their own on the second core: this program again.
+// batch is a row: requests for so many IDs each on one connection.
+type batch struct {
+	name  string
+	wire  string // resp, connect or grpc
+	count int
+	runs  bool
+}
+
+// batches are measured in this order.
+var batches = []batch{
+	{"resp-1000", "resp", 1000, false},
+	{"resp-100000", "resp", 100_000, false},
+	{"connect-1000", "connect", 1000, false},
+	{"grpc-1000", "grpc", 1000, false},
+	{"grpc-100000", "grpc", 100_000, false},
+	{"resp-runs", "resp", 1_000_000, true},
+	{"grpc-runs", "grpc", 1_000_000, true},
+}
+
+// batches measures how many IDs one connection carries. The clients run on the second core.
 func (b *bench) batches(s *servers) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	for _, name := range clientNames {
-		address := fmt.Sprint("127.0.0.1:", s.resp)
-		if clients[name].http {
-			address = s.http
+	for _, row := range batches {
+		ask := b.rpc
+		if row.wire == "resp" {
+			ask = b.resp
 		}
 		before, err := s.snowfence.cpu()
 		if err != nil {
 			return err
 		}
 		start := time.Now()
-		c := on(1, true, self, "-client", name, "-address", address, "-time", b.time.String())
-		cmd := exec.CommandContext(b.ctx, c.Path, c.Args[1:]...)
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		out, err := cmd.Output()
+		rate, client, err := ask(s, row)
 		if err != nil {
-			return fmt.Errorf("client %s: %w: %s", name, err, stderr.Bytes())
+			return err
 		}
+		took := time.Since(start).Seconds()
 		after, err := s.snowfence.cpu()
 		if err != nil {
 			return err
 		}
-		var rate, client float64
-		if _, err := fmt.Sscan(string(out), &rate, &client); err != nil {
-			return fmt.Errorf("client %s wrote %q", name, out)
-		}
-		sample(rate, "batch/%s/rate", name)
-		sample(client, "batch/%s/client", name)
-		sample((after-before)/time.Since(start).Seconds(), "batch/%s/server", name)
+		sample(rate, "batch/%s/rate", row.name)
+		sample(client, "batch/%s/client", row.name)
+		sample((after-before)/took, "batch/%s/server", row.name)
 	}
 	return nil
 }
 
-// client asks for IDs until the time is over and returns how many came. It checks that
-// they increase.
-type client struct {
-	http bool
-	run  func(ctx context.Context, address string, until time.Time) (int64, error)
+// resp asks by redis-benchmark, with two requests under way, so that neither side waits for the
+// other's answer.
+func (b *bench) resp(s *servers, row batch) (rate, client float64, err error) {
+	command := []string{"SNOWFENCE.NEXT", "wide", "COUNT", strconv.Itoa(row.count)}
+	if row.runs {
+		command = append(command, "RUNS")
+	}
+	side := side{"batch", "snowfence", s.snowfence, s.resp, command}
+	short, _, err := b.redisBenchmark(side, true, 1, 2, max(20, 1_000_000/row.count))
+	if err != nil {
+		return 0, 0, err
+	}
+	rate, client, err = b.redisBenchmark(side, true, 1, 2, max(20, int(short*b.time.Seconds())))
+	return rate * float64(row.count), client, err
 }
 
-// clients by the names of their rows, which are measured in this order.
-var (
-	clientNames = []string{
-		"resp-1000", "resp-100000", "connect-1000", "grpc-1000", "grpc-100000", "resp-runs",
-		"grpc-runs",
+// rpc asks by this program again, as a process of its own.
+func (b *bench) rpc(s *servers, row batch) (rate, client float64, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, 0, err
 	}
-	clients = map[string]client{
-		"resp-1000":    {run: respBatches(1000)},
-		"resp-100000":  {run: respBatches(100_000)},
-		"resp-runs":    {run: respRuns},
-		"connect-1000": {true, rpcBatches(false, 1000, false)},
-		"grpc-1000":    {true, rpcBatches(true, 1000, false)},
-		"grpc-100000":  {true, rpcBatches(true, 100_000, false)},
-		"grpc-runs":    {true, rpcBatches(true, 1_000_000, true)},
+	c := on(1, true, self, "-client", row.name, "-address", s.http, "-time", b.time.String())
+	cmd := exec.CommandContext(b.ctx, c.Path, c.Args[1:]...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return 0, 0, fmt.Errorf("client %s: %w: %s", row.name, err, stderr.Bytes())
 	}
-)
+	if _, err := fmt.Sscan(string(out), &rate, &client); err != nil {
+		return 0, 0, fmt.Errorf("client %s wrote %q", row.name, out)
+	}
+	return rate, client, nil
+}
 
 // beClient is one client, which writes its IDs a second and how much of a core it used.
 func beClient(ctx context.Context, name, address string, d time.Duration) error {
-	c, ok := clients[name]
-	if !ok {
+	i := slices.IndexFunc(batches, func(row batch) bool { return row.name == name && row.wire != "resp" })
+	if i < 0 {
 		return fmt.Errorf("there is no client %q", name)
 	}
 	start := time.Now()
-	n, err := c.run(ctx, address, start.Add(d))
+	n, err := batches[i].ask(ctx, address, start.Add(d))
 	if err != nil {
 		return err
 	}
@@ -95,33 +116,4 @@ func beClient(ctx context.Context, name, address string, d time.Duration) error 
 	took := time.Since(start)
 	fmt.Println(float64(n)/took.Seconds(), used.Seconds()/took.Seconds())
 	return nil
-}
-
-// expand writes the IDs of a run to memory, as a client would that hands them out, and
-// checks the ends.
-func expand(dst []int64, first, last, step int64) ([]int64, error) {
-	if step <= 0 || last < first {
-		return nil, fmt.Errorf("a run from %d to %d by %d", first, last, step)
-	}
-	n := (last-first)/step + 1
-	if int64(cap(dst)) < n {
-		dst = make([]int64, n)
-	}
-	dst = dst[:n]
-	id, all := first, dst
-	for len(all) >= 8 {
-		d := (*[8]int64)(all)
-		d[0], d[1], d[2], d[3] = id, id+step, id+2*step, id+3*step
-		d[4], d[5], d[6], d[7] = id+4*step, id+5*step, id+6*step, id+7*step
-		id += 8 * step
-		all = all[8:]
-	}
-	for i := range all {
-		all[i] = id
-		id += step
-	}
-	if dst[n-1] != last {
-		return nil, fmt.Errorf("a run from %d by %d ends with %d, not %d", first, step, dst[n-1], last)
-	}
-	return dst, nil
 }

@@ -68,7 +68,7 @@ func (b *bench) one(side side, where string, depth, n int) (rate, cpu float64, e
 	if err != nil {
 		return 0, 0, err
 	}
-	rate, client, err := b.redisBenchmark(side, where == "pinned", depth, n)
+	rate, client, err := b.redisBenchmark(side, where == "pinned", 50, depth, n)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -86,16 +86,19 @@ func (b *bench) one(side side, where string, depth, n int) (rate, cpu float64, e
 // howMany returns how many commands take about half the time of a row. The short run also
 // warms the server up.
 func (b *bench) howMany(side side, pinned bool, depth int) (int, error) {
-	rate, _, err := b.redisBenchmark(side, pinned, depth, 20_000*depth)
+	rate, _, err := b.redisBenchmark(side, pinned, 50, depth, 20_000*depth)
 	return max(20_000, int(rate*b.time.Seconds()/2)), err
 }
 
 var rps = regexp.MustCompile(`([0-9.]+) requests per second`)
 
 // redisBenchmark returns the commands a second, and how much of a core the client used.
-func (b *bench) redisBenchmark(side side, pinned bool, depth, n int) (rate, client float64, err error) {
+func (b *bench) redisBenchmark(
+	side side, pinned bool, connections, depth, n int,
+) (rate, client float64, err error) {
 	args := append([]string{
-		"-p", strconv.Itoa(side.port), "-c", "50", "-n", strconv.Itoa(n), "-P", strconv.Itoa(depth), "-q", "-e",
+		"-p", strconv.Itoa(side.port), "-c", strconv.Itoa(connections), "-n", strconv.Itoa(n),
+		"-P", strconv.Itoa(depth), "-q", "-e",
 	}, side.command...)
 	if side.name == "snowfence" {
 		args = append([]string{"-a", token}, args...)
