@@ -88,8 +88,7 @@ func (l *Lease) Bind(seal func() int64) (func(), error) {
 	}), nil
 }
 
-// retire drops a grant that a caller may have
-// used, so no other generator gets it. mu is held.
+// retire drops a grant that a caller may have used: no other generator gets it. mu is held.
 func (l *Lease) retire() {
 	if l.use.handed {
 		l.spend()

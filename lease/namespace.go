@@ -120,19 +120,19 @@ func (f Functions) database() string {
 	return f.Dialect + ", " + f.Label
 }
 
-// The owners of regions.
+// OwnerLeases is the owner of the regions of leases. Of the others a tool shows the text.
 const (
 	OwnerLeases    = "leases"    // leases, and node numbers given by hand, of one layout
-	OwnerFunctions = "functions" // functions in a database, see [Operator.RecordFunctions]
-	OwnerBackfill  = "backfill"  // IDs for the past, see [Backfill]
-	OwnerOthers    = "others"    // reserved numbers used by hand or by other libraries, see [Operator.NoteOthers]
+	ownerFunctions = "functions" // functions in a database, see [Operator.RecordFunctions]
+	ownerBackfill  = "backfill"  // IDs for the past, see [Backfill]
+	ownerOthers    = "others"    // reserved numbers used by hand or by other libraries, see [Operator.NoteOthers]
 )
 
 // Region is a part of a namespace: a set of IDs, and who makes them. A namespace is a list
 // of regions. No two of them have an ID in common, unless one is forced.
 type Region struct {
 	snowfence.Region
-	Owner     string     // who makes its IDs: one of the Owner constants
+	Owner     string     // who makes its IDs: "leases", "functions", "backfill" or "others"
 	Ended     bool       // its owner has stopped; only a backfill still makes IDs of its times
 	Functions *Functions // which, if functions own it
 	forced    bool       // it may meet earlier regions; later ones are proven against it

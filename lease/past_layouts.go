@@ -21,7 +21,7 @@ type pastEra struct {
 func pastEras(ns Namespace, s *snowfence.Scheme) ([]pastEra, error) {
 	var eras []pastEra
 	for _, r := range ns.Regions {
-		if r.Owner != OwnerBackfill {
+		if r.Owner != ownerBackfill {
 			continue
 		}
 		e := pastEra{scheme: s, layout: r.Layout, numbers: r.Last + 1, first: r.From, floor: r.Until}

@@ -39,7 +39,7 @@ func (ns *Namespace) add(r Region, force bool) error {
 		case !errors.Is(err, snowfence.ErrUnproven):
 			return err
 		}
-		if !force || q.Owner == OwnerBackfill || !q.Ended {
+		if !force || q.Owner == ownerBackfill || !q.Ended {
 			return err
 		}
 		r.forced = true
@@ -102,7 +102,7 @@ func (ns *Namespace) each(f func(Region) []Region) {
 // end ends the present layout before a tick. Functions go on.
 func (ns *Namespace) end(tick int64) {
 	ns.each(func(r Region) []Region {
-		if r.Ended || r.Owner == OwnerFunctions {
+		if r.Ended || r.Owner == ownerFunctions {
 			return []Region{r}
 		}
 		return []Region{r.ended(tick)}
@@ -122,8 +122,8 @@ func (ns *Namespace) begin(l snowfence.Layout, force bool) error {
 	}
 	ns.Regions = ended
 	ns.each(func(r Region) []Region {
-		if r.Owner == OwnerBackfill {
-			r.Owner = OwnerOthers
+		if r.Owner == ownerBackfill {
+			r.Owner = ownerOthers
 		}
 		return []Region{r}
 	})
@@ -167,12 +167,12 @@ func (ns *Namespace) addLeases(r Region, force bool) error {
 // addReserved adds the numbers below the first of a layout, for those who use them.
 func (ns *Namespace) addReserved(r Region, force bool) error {
 	b := r
-	b.Owner, b.First, b.Last = OwnerBackfill, 0, min(ns.Backfill, r.Layout.First)-1
+	b.Owner, b.First, b.Last = ownerBackfill, 0, min(ns.Backfill, r.Layout.First)-1
 	if err := ns.add(b, force); err != nil || !ns.Others {
 		return err
 	}
 	o := r
-	o.Owner, o.First, o.Last = OwnerOthers, ns.Backfill, r.Layout.First-1
+	o.Owner, o.First, o.Last = ownerOthers, ns.Backfill, r.Layout.First-1
 	return ns.add(o, force)
 }
 

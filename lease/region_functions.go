@@ -11,7 +11,7 @@ import (
 // ofFunctions reports whether a region meets one of functions in a database.
 func ofFunctions(err error) bool {
 	var c *CollisionError
-	return errors.As(err, &c) && c.Earlier.Owner == OwnerFunctions
+	return errors.As(err, &c) && c.Earlier.Owner == ownerFunctions
 }
 
 // functionsAt returns the region of a node while functions in a database have it.
@@ -24,7 +24,7 @@ func (ns Namespace) functionsAt(node int64) (Region, bool) {
 }
 
 func (r Region) functionsOf(node int64) bool {
-	return r.Owner == OwnerFunctions && !r.Ended && r.Nodes.From == node
+	return r.Owner == ownerFunctions && !r.Ended && r.Nodes.From == node
 }
 
 // ofLeases returns why a lease may not have nodes. Those that can be leased are its own.
@@ -48,7 +48,7 @@ func (ns Namespace) ofLeases(first, count int64) error {
 // withoutFunctions refuses the end of a namespace whose functions go on.
 func (ns Namespace) withoutFunctions() error {
 	for _, q := range ns.Regions {
-		if q.Owner == OwnerFunctions && !q.Ended {
+		if q.Owner == ownerFunctions && !q.Ended {
 			return refusedf("lease: namespace %q: functions in a database make the IDs of node %d (%s): "+
 				"drop them and retire the node first", ns.Name, q.Nodes.From, q.Functions.database())
 		}

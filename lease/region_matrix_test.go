@@ -133,7 +133,7 @@ func (m *matrix) database(b *database) {
 		}
 		b.last = tick
 		for seq := l.First; seq <= l.Last; seq++ {
-			m.compose(lease.OwnerFunctions, b.s, tick, b.region.Nodes.From, seq)
+			m.compose("functions", b.s, tick, b.region.Nodes.From, seq)
 		}
 	}
 }
@@ -174,7 +174,7 @@ func (m *matrix) backfill(s *snowfence.Scheme, node int64) {
 	for range 4 {
 		id, err := newAt(m.t.Context(), b, time.Now().Add(-time.Duration(m.r.IntN(40))*time.Second))
 		if m.expect(err) {
-			m.add(lease.OwnerBackfill, id)
+			m.add("backfill", id)
 		}
 	}
 }
@@ -188,10 +188,10 @@ func (m *matrix) others(s *snowfence.Scheme) {
 	l := s.Layout()
 	tick := max(ns.Start, l.TickOf(time.Now())-m.r.Int64N(10))
 	for seq := int64(1); seq < l.First && tick <= l.TickOf(time.Now()); seq++ {
-		if id, _ := s.Compose(snowfence.Parts{Tick: tick, Node: 3, Sequence: seq}); m.seen[id] == lease.OwnerOthers {
+		if id, _ := s.Compose(snowfence.Parts{Tick: tick, Node: 3, Sequence: seq}); m.seen[id] == "others" {
 			return
 		}
-		m.compose(lease.OwnerOthers, s, tick, 3, seq)
+		m.compose("others", s, tick, 3, seq)
 	}
 }
 
@@ -346,7 +346,7 @@ func TestMatrixOfFeatures(t *testing.T) {
 		}
 	}
 	for _, who := range []string{
-		lease.OwnerLeases, lease.OwnerFunctions, lease.OwnerBackfill, lease.OwnerOthers,
+		lease.OwnerLeases, "functions", "backfill", "others",
 	} {
 		if made[who] < 100 {
 			t.Errorf("%s made %d IDs", who, made[who])

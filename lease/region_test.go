@@ -259,7 +259,7 @@ func TestForceStopsAtWhatGoesOn(t *testing.T) {
 		t.Errorf("functions that go on: %v", err)
 	}
 	with.each(func(q Region) []Region {
-		if q.Owner == OwnerFunctions {
+		if q.Owner == ownerFunctions {
 			q = q.ended(100)
 		}
 		return []Region{q}
@@ -268,7 +268,7 @@ func TestForceStopsAtWhatGoesOn(t *testing.T) {
 		t.Errorf("functions that ended: %v", err)
 	}
 	back := ns.region(l, 0)
-	back.Owner, back.First, back.Last = OwnerBackfill, 0, 0
+	back.Owner, back.First, back.Last = ownerBackfill, 0, 0
 	if err := ns.add(back, false); err != nil {
 		t.Fatal(err)
 	}

@@ -80,7 +80,7 @@ func (op Operator) NoteOthers(ctx context.Context, namespace string) (Namespace,
 		}
 		ns.Others = true
 		for _, l := range ns.layouts() {
-			l.Owner, l.First, l.Last, l.From = OwnerOthers, ns.Backfill, l.Layout.First-1, 0
+			l.Owner, l.First, l.Last, l.From = ownerOthers, ns.Backfill, l.Layout.First-1, 0
 			if err := ns.add(l, false); err != nil {
 				return false, refusedf("lease: namespace %q: %w", ns.Name, err)
 			}
@@ -144,7 +144,7 @@ func (ns Namespace) notAllowed() error {
 func (ns *Namespace) reserve() error {
 	last := ns.Backfill - 1
 	ns.each(func(r Region) []Region {
-		if r.Owner == OwnerOthers {
+		if r.Owner == ownerOthers {
 			r.First = max(r.First, last+1)
 		}
 		return []Region{r}
@@ -152,7 +152,7 @@ func (ns *Namespace) reserve() error {
 	some := false
 	for i, l := range ns.layouts() {
 		some = some || l.Layout.First > 0
-		l.Owner, l.First, l.Last, l.forced = OwnerBackfill, 0, min(last, l.Layout.First-1), false
+		l.Owner, l.First, l.Last, l.forced = ownerBackfill, 0, min(last, l.Layout.First-1), false
 		if i == 0 {
 			l.From = 1 // times before belong to the first layout; tick 0 could give the ID 0
 		}

@@ -135,7 +135,7 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 		below, above, before, mine := r, r, r.ended(start), r
 		below.Nodes.Until, above.Nodes.From = node, node+1
 		before.Nodes = snowfence.NodeRange{From: node, Until: node + 1}
-		mine.Nodes, mine.From, mine.Owner, mine.Functions = before.Nodes, max(start, r.From), OwnerFunctions, &f
+		mine.Nodes, mine.From, mine.Owner, mine.Functions = before.Nodes, max(start, r.From), ownerFunctions, &f
 		return []Region{below, above, before, mine}
 	})
 	if err := ns.fits(); err != nil {

@@ -22,7 +22,7 @@ var sqlNodeMutants = []mutant{
 		"TestFunctionsBeginAboveALease",
 		swap("max(after, floorOf(ns, r), r.SkipUntil)", "max(after, r.SkipUntil)")),
 	m("a namespace with functions does not end", "lease.Namespace.withoutFunctions", "TestNamespaceOfFunctions",
-		never("q.Owner == OwnerFunctions && !q.Ended")),
+		never("q.Owner == ownerFunctions && !q.Ended")),
 	m("the longest lead of functions counts", "lease.Namespace.recordSQL", "TestNodeIsRecordedForOneDatabase",
 		swap("max(was.Lead, f.Lead)", "f.Lead")),
 	m("IDs of retired functions end after their lead and the skew", "lease.Namespace.retiredSQL",

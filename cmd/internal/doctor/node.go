@@ -53,7 +53,7 @@ func nodes(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout,
 // meant, and stays until they are dropped.
 func hasFunctions(ns lease.Namespace, node int64) bool {
 	return slices.ContainsFunc(ns.Regions, func(r lease.Region) bool {
-		return r.Owner == lease.OwnerFunctions && !r.Ended && r.Nodes.From == node
+		return r.Functions != nil && !r.Ended && r.Nodes.From == node
 	})
 }
 
