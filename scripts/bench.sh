@@ -91,6 +91,5 @@ for part in $parts; do
 done
 [[ $parts != btree && $parts != sql ]] || exit 0 # they have no table on the page
 raw=(../bin/bench.txt ../bin/served.txt ../bin/holders.txt ../bin/sequences.txt ../bin/compat.txt ../bin/languages.txt)
-[[ $parts != clib ]] || raw=(../bin/languages.txt) # its part is put into the page that is there
 (cd lab && go run ./bench/table -o ../docs/prove/benchmarks.md "${raw[@]}")
 echo "make bench: wrote docs/prove/benchmarks.md" >&2

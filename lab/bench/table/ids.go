@@ -135,11 +135,8 @@ func (s *sheet) compare(name string, goroutines int, t *target) string {
 		got /= s.wide(t.of, t.goroutines)
 		what = "× " + t.ofTitle
 	}
-	verdict := "met"
-	if got > t.limit {
-		verdict = "**missed**"
-	}
-	return fmt.Sprintf("%s %s (≤ %s, %s)", figure(got), what, strconv.FormatFloat(t.limit, 'f', -1, 64), verdict)
+	limit := strconv.FormatFloat(t.limit, 'f', -1, 64)
+	return fmt.Sprintf("%s %s (≤ %s, %s)", figure(got), what, limit, verdict(got <= t.limit))
 }
 
 // idle reports whether the machine had two cores to spare: reading the clock shares

@@ -1,11 +1,5 @@
 package main
 
-import (
-	"fmt"
-	"os"
-	"strings"
-)
-
 // languageTable is the table of the C library, and of the languages over it.
 func languageTable(s *sheet) {
 	s.line("ns an ID", "of the C library", "beside", "ns", "against it (target)")
@@ -32,30 +26,4 @@ func languageTable(s *sheet) {
 		cell += s.spread("languages/%s/times", row.name)
 		s.line(row.title, figure(at("ns")), row.beside, figure(at("beside")), cell)
 	}
-}
-
-const (
-	languagesBegin = "## Languages\n"
-	languagesEnd   = "## Versions\n"
-)
-
-// withLanguages returns the page in a file, which has the other parts already, with this table.
-func withLanguages(path, table string) (string, error) {
-	page, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	before, rest, ok := strings.Cut(string(page), languagesEnd)
-	if !ok {
-		return "", fmt.Errorf("%s has no part %q: run make bench for the whole page", path, languagesEnd)
-	}
-	before, _, _ = strings.Cut(before, languagesBegin)
-	part, err := languagesPart(table)
-	return before + part + "\n" + languagesEnd + rest, err
-}
-
-func languagesPart(table string) (string, error) {
-	var part strings.Builder
-	err := languagesText.Execute(&part, table)
-	return part.String(), err
 }

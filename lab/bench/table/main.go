@@ -2,12 +2,11 @@
 // tables in it.
 //
 //	table -o ../docs/prove/benchmarks.md IDS SERVED HOLDERS SEQUENCES COMPAT LANGUAGES
-//	table -o ../docs/prove/benchmarks.md LANGUAGES
 //
 // Each file has lines of a name and a number, from benchmarks of lab/bench, lab/bench/served,
-// test/server/load, test/stores/sequences and test/clients/clib; see scripts/bench.sh. LANGUAGES
-// alone is put into the page that is there. Every figure in the page comes from there: this program
-// knows the names of the rows and the targets, and no measurement.
+// test/server/load, test/stores/sequences and test/clients/clib; see scripts/bench.sh. Every
+// figure in the page comes from there: this program knows the names of the rows and the targets,
+// and no measurement.
 package main
 
 import (
@@ -39,13 +38,8 @@ var parts = []struct {
 }
 
 func run(out string, files []string) error {
-	part := parts
-	switch len(files) {
-	case len(parts):
-	case 1:
-		part = parts[len(parts)-1:]
-	default:
-		return fmt.Errorf("want one or %d files of figures, got %d", len(parts), len(files))
+	if len(files) != len(parts) {
+		return fmt.Errorf("want %d files of figures, got %d", len(parts), len(files))
 	}
 	tables, ids := map[string]any{}, figures{}
 	for i, file := range files {
@@ -56,22 +50,17 @@ func run(out string, files []string) error {
 		if i == 0 {
 			ids = f
 		}
-		text, err := tableOf(f, part[i].write)
+		text, err := tableOf(f, parts[i].write)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		tables[part[i].name] = text
+		tables[parts[i].name] = text
 		fmt.Println(text)
 	}
 	if out == "" {
 		return nil
 	}
-	text, err := "", error(nil)
-	if len(files) == 1 {
-		text, err = withLanguages(out, tables["Languages"].(string))
-	} else {
-		text, err = page(ids, tables)
-	}
+	text, err := page(ids, tables)
 	if err != nil {
 		return err
 	}

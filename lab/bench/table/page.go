@@ -12,17 +12,8 @@ import (
 	"time"
 )
 
-var (
-	//go:embed page.md.tmpl
-	pageSource string
-	//go:embed languages.md.tmpl
-	languagesSource string
-
-	pageText = template.Must(template.New("page").Parse(pageSource))
-
-	// languagesText is a part that can be made alone, too.
-	languagesText = template.Must(template.New("languages").Parse(languagesSource))
-)
+//go:embed page.md.tmpl
+var pageSource string
 
 // page is the whole page: its tables, and what was measured where.
 func page(ids figures, tables map[string]any) (string, error) {
@@ -38,17 +29,17 @@ func page(ids figures, tables map[string]any) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	languages, err := languagesPart(tables["Languages"].(string))
-	if err != nil {
-		return "", err
-	}
 	maps.Copy(tables, map[string]any{
 		"CPU": cpu, "Cores": runtime.NumCPU(), "System": system, "Go": runtime.Version(),
 		"Date": time.Now().UTC().Format(time.DateOnly), "Rounds": len(ids["id/since/wide/1/ns"]), "Idle": idle(ids),
-		"Languages": languages, "Modules": modules,
+		"Modules": modules,
 	})
+	text, err := template.New("page").Parse(pageSource)
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
-	err = pageText.Execute(&b, tables)
+	err = text.Execute(&b, tables)
 	return b.String(), err
 }
 

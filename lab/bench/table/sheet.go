@@ -93,11 +93,14 @@ func against(x float64, least bool, limit float64) string {
 	if least {
 		sign, met = "≥", x >= limit
 	}
-	verdict := "met"
-	if !met {
-		verdict = "**missed**"
+	return fmt.Sprintf("%s × (%s %s, %s)", figure(x), sign, strconv.FormatFloat(limit, 'f', -1, 64), verdict(met))
+}
+
+func verdict(met bool) string {
+	if met {
+		return "met"
 	}
-	return fmt.Sprintf("%s × (%s %s, %s)", figure(x), sign, strconv.FormatFloat(limit, 'f', -1, 64), verdict)
+	return "**missed**"
 }
 
 // many writes a large number with the word for its size.

@@ -141,35 +141,3 @@ func TestFiguresAreNumbers(t *testing.T) {
 		}
 	}
 }
-
-// The part is written into a page that has it, or has not got it yet; the rest stays as it is.
-func TestWithLanguages(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "page.md")
-	with := func(page, table string) string {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(page), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		text, err := withLanguages(path, table)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}
-	const page = "# Benchmarks\n\n## Layers\n\n| a |\n\n## Versions\n\n- go\n"
-	once := with(page, "| first |\n")
-	if got, want := with(once, "| second |\n"), strings.Replace(once, "first", "second", 1); got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-	before, rest, _ := strings.Cut(once, languagesBegin)
-	_, after, _ := strings.Cut(rest, languagesEnd)
-	if before+languagesEnd+after != page {
-		t.Errorf("the rest of the page changed: %q", once)
-	}
-	if err := os.WriteFile(path, []byte("# Benchmarks\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := withLanguages(path, ""); err == nil {
-		t.Error("a page that make bench did not write is accepted")
-	}
-}
