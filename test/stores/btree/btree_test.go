@@ -2,7 +2,6 @@ package btree
 
 import (
 	"database/sql"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -15,9 +14,8 @@ import (
 )
 
 var (
-	rows    = flag.Int("rows", 0, "how many rows BenchmarkKeys inserts in each table")
-	figures = flag.String("figures", "", "write the figures of BenchmarkKeys to this file")
-	page    = flag.String("page", "", "write the tables and pictures of -figures into this page and its folder")
+	rows = flag.Int("rows", 0, "how many rows BenchmarkKeys inserts in each table")
+	page = flag.String("page", "", "write the table of BenchmarkKeys into this page")
 )
 
 func postgres(t testing.TB) *database {
@@ -105,14 +103,8 @@ func TestKeys(t *testing.T) {
 
 // BenchmarkKeys measures all kinds of keys in both databases.
 func BenchmarkKeys(b *testing.B) {
-	if *figures == "" {
-		b.Skip("needs -figures, and -rows to measure them")
-	}
-	if *rows < 1 { // draw the last time's
-		if err := again(*figures, *page); err != nil {
-			b.Fatal(err)
-		}
-		return
+	if *rows < 1 || *page == "" {
+		b.Skip("needs -rows and -page")
 	}
 	all, err := kinds()
 	if err != nil {
@@ -130,14 +122,7 @@ func BenchmarkKeys(b *testing.B) {
 			m.Results = append(m.Results, r)
 		}
 	}
-	text, err := json.MarshalIndent(m, "", "\t")
-	if err == nil {
-		err = os.WriteFile(*figures, text, 0o644)
-	}
-	if err == nil && *page != "" {
-		err = m.write(*page)
-	}
-	if err != nil {
+	if err := m.write(*page); err != nil {
 		b.Fatal(err)
 	}
 }
