@@ -20,10 +20,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/servers"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
 	_ "modernc.org/sqlite" // the driver
 )
 
@@ -107,18 +105,7 @@ func overEtcd(rawURL string) (store.Store, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := clientv3.New(clientv3.Config{
-		Endpoints: strings.Split(u.Host, ","), DialTimeout: 5 * time.Second, DialKeepAliveTime: 5 * time.Second,
-		DialKeepAliveTimeout: 3 * time.Second,
-		Logger:               zap.NewNop(),
-		// Without it, a client that could not connect for some minutes waits for up to two more.
-		DialOptions: []grpc.DialOption{grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff: backoff.Config{
-				BaseDelay: 50 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2,
-				MaxDelay: time.Second,
-			}, MinConnectTimeout: 2 * time.Second,
-		})},
-	})
+	c, err := clientv3.New(servers.EtcdConfig(strings.Split(u.Host, ",")...))
 	if err != nil {
 		return nil, nil, err
 	}
