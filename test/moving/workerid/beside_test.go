@@ -163,7 +163,7 @@ func strangers(t *testing.T, s *servers.Redis, c rueidis.Client) {
 	}
 	for i, command := range commands {
 		lost(t, ws[i])
-		if answer := s.Do(t, "EXISTS", key(ws[i].Number())); (answer == ":1") == (command[0] == "DEL") {
+		if answer := s.Do(t, "EXISTS", key(ws[i].Number())); (answer == "1") == (command[0] == "DEL") {
 			t.Errorf("%s: the key was written: %s", command[0], answer)
 		}
 	}
@@ -184,7 +184,7 @@ func TestNeededRights(t *testing.T) {
 			InitAddress: []string{s.Address()}, ForceSingleClient: true, Username: "ids", Password: "secret",
 		})
 		w := one(t, registrar(t, c, workerid.Options{Max: 31}))
-		if err := w.Close(); err != nil || s.Do(t, "EXISTS", key(w.Number())) != ":0" {
+		if err := w.Close(); err != nil || s.Do(t, "EXISTS", key(w.Number())) != "0" {
 			t.Error(command, err)
 		}
 	}
@@ -261,7 +261,7 @@ func TestAPausedOriginalThatWakes(t *testing.T) {
 	}
 	p.signal(syscall.SIGCONT)
 	lost(t, w)
-	if s.Do(t, "EXISTS", key(7)) != ":1" {
+	if s.Do(t, "EXISTS", key(7)) != "1" {
 		t.Error("the key of the original was deleted")
 	}
 	// Deleted by it: its list still has the number.
@@ -289,7 +289,7 @@ func TestASetThatComesTooLate(t *testing.T) {
 	if err := <-got; err == nil {
 		t.Error("we got another program's number")
 	}
-	if ms := number(strings.TrimPrefix(s.Do(t, "PTTL", key(7)), ":")); ms < 100_000 {
+	if ms := number(s.Do(t, "PTTL", key(7))); ms < 100_000 {
 		t.Errorf("the key has %d ms left of 1000 s", ms)
 	}
 }

@@ -104,7 +104,7 @@ func TestAsInTheOriginal(t *testing.T) {
 	if _, err := workerid.FenceOf(many[0], fleet.Default(t)); err == nil {
 		t.Error("a number that was given back has a fence")
 	}
-	if keys := s.Do(t, "EVAL", "redis.call('SELECT', 4) return #redis.call('KEYS', '*')", "0"); keys != ":0" {
+	if keys := s.Do(t, "EVAL", "redis.call('SELECT', 4) return #redis.call('KEYS', '*')", "0"); keys != "0" {
 		t.Error("keys are left", keys)
 	}
 	if err := g.Close(); err != nil {
