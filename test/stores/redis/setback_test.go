@@ -118,9 +118,22 @@ func TestKeysPutBack(t *testing.T) {
 	}
 	for name, do := range map[string]way{
 		"DUMP and RESTORE": {
-			func(r *servers.Redis, key string) string { return r.Do(t, "DUMP", key) },
+			func(r *servers.Redis, key string) string { // not by redis-cli: the value has any bytes
+				c := single(t, r)
+				saved, err := c.Do(t.Context(), c.B().Dump().Key(key).Build()).ToString()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return saved
+			},
 			func(r *servers.Redis, key, saved string) string {
-				return r.Do(t, "RESTORE", key, "0", saved, "REPLACE")
+				c := single(t, r)
+				restore := c.B().Restore().Key(key).Ttl(0).SerializedValue(saved).Replace().Build()
+				answer, err := c.Do(t.Context(), restore).ToString()
+				if err != nil {
+					t.Fatal(err)
+				}
+				return answer
 			},
 		},
 		"COPY": {
