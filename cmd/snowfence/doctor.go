@@ -21,14 +21,14 @@ const doctorTimeout = 30 * time.Second
 
 func (p *program) doctorCommand() *cobra.Command {
 	var f storeFlags
-	var config string
+	var config, stateDir string
 	var ignore []string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look for common problems, and name the cure", Args: cobra.NoArgs,
-		Long: `Doctor looks at this machine's clock, the store, its namespaces, nodes, holders and
-sequences, and with --config at the settings of a server. It prints what it found with the
-cure, and ends with exit code 3 if it found something.
+		Long: `Doctor looks at this machine's clock, the store and its disk, namespaces, nodes, holders,
+servers and sequences, and with --config at a server and its settings. It prints what it found
+with the cure, and ends with exit code 3 if it found something.
 
 It changes nothing, and a role that may only read is enough. What it could not look at is "not
 checked", never good. Names are for scripts (docs/operate/doctor.md); with --json what is good
@@ -38,6 +38,7 @@ has a line of its own, too.`,
   snowfence doctor --config /etc/snowfence/serve.yaml --ignore clock-sync`,
 	}
 	f.registerStore(cmd.Flags())
+	cmd.Flags().StringVar(&stateDir, "state-dir", "", "`folder` of state files, whose disk to look at too")
 	cmd.Flags().StringVar(&config, "config", "", "`file` of settings of a server, to look at too")
 	cmd.Flags().StringSliceVar(&ignore, "ignore", nil, "`names` of results to leave out, with commas between them")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
@@ -51,6 +52,7 @@ has a line of its own, too.`,
 		if err != nil {
 			return err
 		}
+		c.StateDir = stateDir
 		if c.Store != nil {
 			defer c.Store.Close()
 		}

@@ -31,15 +31,19 @@ func (p *program) leaseList() *cobra.Command {
 	var f storeFlags
 	var asJSON, all, verbose bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the nodes that are held", Args: cobra.NoArgs,
-		Example: "  snowfence lease list\n  snowfence lease list --all --json",
+		Use: "list [NODE]", Short: "List the nodes that are held, or one node", Args: cobra.MaximumNArgs(1),
+		Example: "  snowfence lease list\n  snowfence lease list 7\n  snowfence lease list --all --json",
 	}
 	f.register(cmd.Flags())
 	cmd.Flags().BoolVar(&all, "all", false, "also list nodes that were held earlier")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "say how the store is set up, as far as its promise "+
 		"depends on it")
-	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
+	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+		node, err := nodeArgument(args)
+		if err != nil {
+			return err
+		}
 		st, ns, err := p.lookNamespace(cmd.Context(), &f)
 		if err != nil {
 			return err
@@ -55,11 +59,14 @@ func (p *program) leaseList() *cobra.Command {
 		now := p.now()
 		var list []*pb.LeaseInfo
 		for _, r := range records {
-			if l := view.Lease(r, ns, ns.Layout, now); all || l.Held {
+			if l := view.Lease(r, ns, ns.Layout, now); node < 0 && (all || l.Held) || node == r.Node {
 				list = append(list, l)
 			}
 		}
 		none := fmt.Sprintf("no node of namespace %q is held", f.namespace)
+		if node >= 0 {
+			none = fmt.Sprintf("node %d of namespace %q was never leased or vetoed", node, f.namespace)
+		}
 		header := []string{"NODE", "STATE", "UNTIL", "HOLDER"}
 		var before []string // the last row, which stands for the nodes from first to last
 		var first, last int64

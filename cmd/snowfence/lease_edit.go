@@ -30,9 +30,9 @@ func (p *program) leaseEdit(
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
-		node, err := strconv.ParseInt(args[0], 10, 64)
-		if err != nil || node < 0 {
-			return usagef("%q is not a node number", args[0])
+		node, err := nodeArgument(args)
+		if err != nil {
+			return err
 		}
 		st, ns, err := p.openNamespace(cmd.Context(), &f)
 		if err != nil {
@@ -58,6 +58,18 @@ func (p *program) leaseEdit(
 		return err
 	})
 	return cmd
+}
+
+// nodeArgument reads the number of a node; -1 without one.
+func nodeArgument(args []string) (int64, error) {
+	if len(args) == 0 {
+		return -1, nil
+	}
+	node, err := strconv.ParseInt(args[0], 10, 64)
+	if err != nil || node < 0 {
+		return 0, usagef("%q is not a node number", args[0])
+	}
+	return node, nil
 }
 
 // nextIDs says where the next holder of a node begins.

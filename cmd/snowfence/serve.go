@@ -78,7 +78,7 @@ func (p *program) serve(
 	if c.CheckHealth {
 		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 		defer cancel()
-		if err := serve.Probe(ctx, c); err != nil {
+		if err := serve.Probe(ctx, c, "/healthz"); err != nil {
 			return err
 		}
 		fmt.Fprintln(out, "ok")

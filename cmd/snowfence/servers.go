@@ -3,11 +3,13 @@ package main
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/spf13/cobra"
 )
@@ -16,8 +18,9 @@ func (p *program) serversCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "servers", Short: "List the servers over a store", Args: cobra.NoArgs,
 		Long: `Servers lists the servers that use a store: label, version, start, and the nodes of each
-server's own leases. Each server writes a record every 20 s. A server that was killed stays in
-the list for a minute.`,
+server's own leases, and when the server was last seen, whether it is ready, and how long its
+leases last if they are not renewed. Each server writes a record every 20 s. One that was killed
+is not called ready after half a minute, and leaves the list after a minute.`,
 		Example: "  snowfence servers --store postgres://reader@db.example/ids",
 	}
 	return p.listCommand(cmd, func(ctx context.Context, st *open.Store, asJSON bool, out *bufio.Writer) error {
@@ -25,13 +28,25 @@ the list for a minute.`,
 		if err != nil {
 			return err
 		}
-		header := []string{"SERVER", "VERSION", "SINCE", "NODES"}
+		now := p.now()
+		header := []string{"SERVER", "VERSION", "SINCE", "SEEN", "READY", "NODES"}
 		return writeTable(p, out, list, asJSON, "no server uses "+st.Name, header, func(s *pb.ServerInfo) []string {
 			var nodes []string
 			for _, h := range s.Nodes {
-				nodes = append(nodes, h.Namespace+" "+nodeRange(h.FirstNode, h.LastNode))
+				ends := "ended"
+				if h.Until != nil {
+					ends = "ends " + show.Ago(h.Until.AsTime(), now)
+				}
+				nodes = append(nodes, fmt.Sprintf("%s %s (%s)", h.Namespace, nodeRange(h.FirstNode, h.LastNode), ends))
 			}
-			return []string{s.Label, s.Version, s.Since.AsTime().Format(time.RFC3339), strings.Join(nodes, ", ")}
+			for _, name := range s.Failing {
+				nodes = append(nodes, name+" (no lease)")
+			}
+			ready := map[bool]string{true: "yes", false: "no"}[s.Ready]
+			return []string{
+				s.Label, s.Version, s.Since.AsTime().Format(time.RFC3339), show.Ago(s.Seen.AsTime(), now), ready,
+				strings.Join(nodes, ", "),
+			}
 		})
 	})
 }

@@ -43,7 +43,7 @@ func TestServersOfAStoreAreListed(t *testing.T) {
 		}
 	}
 	code = run(t.Context(), []string{"servers", "--store", url}, nil, &out, &said, nil)
-	if code != 0 || !regexp.MustCompile(`(?m)^web\\x1b\[2J-1 +v1\.2\.3 +\d{4}-`).Match(out.Bytes()) {
+	if code != 0 || !regexp.MustCompile(`(?m)^web\\x1b\[2J-1 +v1\.2\.3 +\d{4}-\S+ +.*(now|ago) +yes +$`).Match(out.Bytes()) {
 		t.Errorf("%d %q %s", code, &out, &said)
 	}
 	out.Reset()

@@ -2110,6 +2110,7 @@ type ListLeasesRequest struct {
 	After         *int64                 `protobuf:"varint,2,opt,name=after,proto3,oneof" json:"after,omitempty"` // nodes above this one; missing for all
 	Limit         uint32                 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`       // 0 means 4096
 	Held          bool                   `protobuf:"varint,4,opt,name=held,proto3" json:"held,omitempty"`         // only nodes that are held now
+	Node          *int64                 `protobuf:"varint,5,opt,name=node,proto3,oneof" json:"node,omitempty"`   // only this one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2170,6 +2171,13 @@ func (x *ListLeasesRequest) GetHeld() bool {
 		return x.Held
 	}
 	return false
+}
+
+func (x *ListLeasesRequest) GetNode() int64 {
+	if x != nil && x.Node != nil {
+		return *x.Node
+	}
+	return 0
 }
 
 type WatchLeasesRequest struct {
@@ -2460,11 +2468,13 @@ type ServerInfo struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Label         string                 `protobuf:"bytes,1,opt,name=label,proto3" json:"label,omitempty"`
 	Version       string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
-	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"` // when it started, by its clock
-	Seen          *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=seen,proto3" json:"seen,omitempty"`   // when it last wrote, by the clock of the store if that has one
-	This          bool                   `protobuf:"varint,5,opt,name=this,proto3" json:"this,omitempty"`  // the one that answers
-	Nodes         []*HeldNodes           `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"` // of its own leases, in the namespaces that the token sees
-	Id            string                 `protobuf:"bytes,7,opt,name=id,proto3" json:"id,omitempty"`       // another one after each start
+	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`     // when it started, by its clock
+	Seen          *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=seen,proto3" json:"seen,omitempty"`       // when it last wrote, by the clock of the store if that has one
+	This          bool                   `protobuf:"varint,5,opt,name=this,proto3" json:"this,omitempty"`      // the one that answers
+	Nodes         []*HeldNodes           `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"`     // of its own leases, in the namespaces that the token sees
+	Id            string                 `protobuf:"bytes,7,opt,name=id,proto3" json:"id,omitempty"`           // another one after each start
+	Ready         bool                   `protobuf:"varint,8,opt,name=ready,proto3" json:"ready,omitempty"`    // as it last said; false if it has not written for half a minute
+	Failing       []string               `protobuf:"bytes,9,rep,name=failing,proto3" json:"failing,omitempty"` // namespaces that it makes no IDs of now, because its renewals fail or its grant begins later
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2548,11 +2558,26 @@ func (x *ServerInfo) GetId() string {
 	return ""
 }
 
+func (x *ServerInfo) GetReady() bool {
+	if x != nil {
+		return x.Ready
+	}
+	return false
+}
+
+func (x *ServerInfo) GetFailing() []string {
+	if x != nil {
+		return x.Failing
+	}
+	return nil
+}
+
 type HeldNodes struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	FirstNode     int64                  `protobuf:"varint,2,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"`
 	LastNode      int64                  `protobuf:"varint,3,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"`
+	Until         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=until,proto3" json:"until,omitempty"` // when the lease ends if it is not renewed; missing if it has ended
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2606,6 +2631,13 @@ func (x *HeldNodes) GetLastNode() int64 {
 		return x.LastNode
 	}
 	return 0
+}
+
+func (x *HeldNodes) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
 }
 
 type SequenceNextRequest struct {
@@ -3587,13 +3619,15 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\vVetoRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\x03R\x04node\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x80\x01\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xa2\x01\n" +
 	"\x11ListLeasesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x19\n" +
 	"\x05after\x18\x02 \x01(\x03H\x00R\x05after\x88\x01\x01\x12\x14\n" +
 	"\x05limit\x18\x03 \x01(\rR\x05limit\x12\x12\n" +
-	"\x04held\x18\x04 \x01(\bR\x04heldB\b\n" +
-	"\x06_after\"2\n" +
+	"\x04held\x18\x04 \x01(\bR\x04held\x12\x17\n" +
+	"\x04node\x18\x05 \x01(\x03H\x01R\x04node\x88\x01\x01B\b\n" +
+	"\x06_afterB\a\n" +
+	"\x05_node\"2\n" +
 	"\x12WatchLeasesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"E\n" +
 	"\x12ListLeasesResponse\x12/\n" +
@@ -3613,7 +3647,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\rskipUntilTime\"\x14\n" +
 	"\x12ListServersRequest\"I\n" +
 	"\x13ListServersResponse\x122\n" +
-	"\aservers\x18\x01 \x03(\v2\x18.snowfence.v1.ServerInfoR\aservers\"\xf1\x01\n" +
+	"\aservers\x18\x01 \x03(\v2\x18.snowfence.v1.ServerInfoR\aservers\"\xa1\x02\n" +
 	"\n" +
 	"ServerInfo\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\tR\x05label\x12\x18\n" +
@@ -3622,12 +3656,15 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x04seen\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x04seen\x12\x12\n" +
 	"\x04this\x18\x05 \x01(\bR\x04this\x12-\n" +
 	"\x05nodes\x18\x06 \x03(\v2\x17.snowfence.v1.HeldNodesR\x05nodes\x12\x0e\n" +
-	"\x02id\x18\a \x01(\tR\x02id\"e\n" +
+	"\x02id\x18\a \x01(\tR\x02id\x12\x14\n" +
+	"\x05ready\x18\b \x01(\bR\x05ready\x12\x18\n" +
+	"\afailing\x18\t \x03(\tR\afailing\"\x97\x01\n" +
 	"\tHeldNodes\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1d\n" +
 	"\n" +
 	"first_node\x18\x02 \x01(\x03R\tfirstNode\x12\x1b\n" +
-	"\tlast_node\x18\x03 \x01(\x03R\blastNode\"\x80\x01\n" +
+	"\tlast_node\x18\x03 \x01(\x03R\blastNode\x120\n" +
+	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\x80\x01\n" +
 	"\x13SequenceNextRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x16\n" +
@@ -3841,64 +3878,65 @@ var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
 	50, // 36: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
 	50, // 37: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
 	37, // 38: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
-	40, // 39: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
-	0,  // 40: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
-	1,  // 41: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
-	4,  // 42: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
-	5,  // 43: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
-	8,  // 44: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
-	13, // 45: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
-	14, // 46: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
-	15, // 47: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
-	17, // 48: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
-	18, // 49: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
-	20, // 50: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
-	22, // 51: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
-	23, // 52: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
-	26, // 53: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
-	30, // 54: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
-	28, // 55: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
-	29, // 56: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
-	31, // 57: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
-	34, // 58: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
-	38, // 59: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
-	41, // 60: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
-	42, // 61: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
-	43, // 62: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
-	45, // 63: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
-	46, // 64: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
-	47, // 65: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
-	2,  // 66: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
-	2,  // 67: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
-	2,  // 68: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
-	6,  // 69: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
-	9,  // 70: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
-	10, // 71: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
-	10, // 72: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
-	16, // 73: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
-	10, // 74: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
-	19, // 75: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
-	21, // 76: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
-	21, // 77: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
-	24, // 78: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
-	27, // 79: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
-	32, // 80: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
-	33, // 81: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
-	33, // 82: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
-	32, // 83: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
-	35, // 84: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
-	39, // 85: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
-	40, // 86: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
-	40, // 87: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
-	44, // 88: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
-	40, // 89: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
-	40, // 90: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
-	48, // 91: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
-	66, // [66:92] is the sub-list for method output_type
-	40, // [40:66] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	50, // 39: snowfence.v1.HeldNodes.until:type_name -> google.protobuf.Timestamp
+	40, // 40: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
+	0,  // 41: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
+	1,  // 42: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
+	4,  // 43: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
+	5,  // 44: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
+	8,  // 45: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
+	13, // 46: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
+	14, // 47: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
+	15, // 48: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
+	17, // 49: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
+	18, // 50: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
+	20, // 51: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
+	22, // 52: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
+	23, // 53: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
+	26, // 54: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
+	30, // 55: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
+	28, // 56: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
+	29, // 57: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
+	31, // 58: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
+	34, // 59: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
+	38, // 60: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
+	41, // 61: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
+	42, // 62: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
+	43, // 63: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
+	45, // 64: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
+	46, // 65: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
+	47, // 66: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
+	2,  // 67: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
+	2,  // 68: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
+	2,  // 69: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
+	6,  // 70: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
+	9,  // 71: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
+	10, // 72: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
+	10, // 73: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
+	16, // 74: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
+	10, // 75: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
+	19, // 76: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
+	21, // 77: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
+	21, // 78: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
+	24, // 79: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
+	27, // 80: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
+	32, // 81: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
+	33, // 82: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
+	33, // 83: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
+	32, // 84: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
+	35, // 85: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
+	39, // 86: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
+	40, // 87: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
+	40, // 88: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
+	44, // 89: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
+	40, // 90: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
+	40, // 91: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
+	48, // 92: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
+	67, // [67:93] is the sub-list for method output_type
+	41, // [41:67] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_snowfence_v1_snowfence_proto_init() }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
@@ -66,7 +65,7 @@ func (sm *sampler) readServers(ctx context.Context) {
 func (sm *sampler) serversFor(id *server.Identity) *pb.ListServersResponse {
 	out := proto.CloneOf(&pb.ListServersResponse{Servers: sm.servers})
 	for _, s := range out.Servers {
-		s.Nodes = slices.DeleteFunc(s.Nodes, func(h *pb.HeldNodes) bool { return !id.Sees(h.Namespace) })
+		server.OnlySeen(id, s)
 	}
 	return out
 }

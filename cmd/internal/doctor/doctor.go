@@ -40,6 +40,7 @@ type Case struct {
 	Flags    string      // what makes a command use the same store, behind a space
 	Config   *serve.Config
 	Secrets  []string // files with secrets that settings name
+	StateDir string   // a folder of state files; "" for none
 
 	namespaces []lease.Namespace
 	listErr    error
@@ -63,7 +64,12 @@ var checks = [...]check{
 		names: []string{NamespaceChanging, NamespaceWaits, NamespaceRolledBack, LayoutEnds},
 		run:   eachNamespace(namespace), store: true,
 	},
-	{names: []string{NodesLeft, NodeVetoed, HolderLate, HolderClock}, run: eachNamespace(nodes), store: true},
+	{
+		names: []string{NodesLeft, NodeVetoed, HolderLate, HolderClock, RenewalsFail},
+		run:   eachNamespace(nodes), store: true,
+	},
+	{names: []string{ServerNotReady}, run: servers},
+	{names: []string{DiskFull}, run: space},
 	{names: []string{SequenceRolledBack, SequenceEnds}, run: sequences, store: true},
 	{names: []string{Settings, CertificateEnds, TokenEnds}, run: settings},
 	{names: []string{FileReadable}, run: readable},

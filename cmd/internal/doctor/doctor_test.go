@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -193,5 +195,74 @@ func TestPageListsAllNames(t *testing.T) {
 	}
 	if n := strings.Count(string(page), "\n| `"); n != len(Names()) {
 		t.Errorf("the page has %d names, and there are %d", n, len(Names()))
+	}
+}
+
+// A namespace whose holders all lost their leases looked as if nobody had used it.
+func TestRenewalsFail(t *testing.T) {
+	l := snowfence.Default()
+	for _, test := range []struct {
+		ended time.Duration // before now; negative is not yet
+		state State
+	}{{-time.Second, Good}, {time.Second, Found}, {59 * time.Minute, Found}, {time.Hour, Good}} {
+		st := stored(t)
+		write(t, st, store.Record{At: start.UnixMilli(), Until: l.TickOf(start.Add(-test.ended))})
+		if got := look(t, st, start, RenewalsFail); len(got) != 1 || got[0].State != test.state {
+			t.Errorf("ended %v ago: %+v", test.ended, got)
+		}
+	}
+}
+
+// What servers say of themselves is seen, and so is silence.
+func TestServers(t *testing.T) {
+	st := stored(t)
+	expect(t, look(t, st, start, ServerNotReady), Good, "no server")
+	now := time.Now()
+	r := store.Record{Key: store.Key{Namespace: store.Servers}, Label: "web"}
+	for _, test := range []struct {
+		ago   time.Duration
+		data  string
+		state State
+		text  string
+	}{
+		{time.Second, `{"ready":true}`, Good, "it is ready"},
+		{time.Second, `{}`, Found, "says that it is not ready"},
+		{40 * time.Second, `{"ready":true}`, Found, "s ago and writes every 20 s"},
+		{2 * time.Minute, `{"ready":true}`, Good, "no server"},
+	} {
+		old := r.Nonce
+		r.Nonce, r.At, r.Data = test.data+test.ago.String(), now.Add(-test.ago).UnixMilli(), test.data
+		if err := st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]; err != nil {
+			t.Fatal(err)
+		}
+		expect(t, look(t, st, now, ServerNotReady), test.state, test.text)
+	}
+	old := r.Nonce
+	r.Nonce, r.At, r.Data = "f", now.UnixMilli(), `{"ready":true,"failing":["orders"]}`
+	if err := st.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0]; err != nil {
+		t.Fatal(err)
+	}
+	got := look(t, st, now, ServerNotReady)
+	if len(got) != 2 || got[1].State != Found || !strings.Contains(got[1].Text, `namespace "orders"`) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A disk that was full was seen in the error of a program only.
+func TestDiskFull(t *testing.T) {
+	for free, state := range map[int64]State{leastFree: Good, leastFree - 1: Found} {
+		r := &report{}
+		judgeSpace("ids.db", free, r)
+		if len(r.results) != 1 || r.results[0].State != state {
+			t.Errorf("%d: %+v", free, r.results)
+		}
+	}
+	r := &report{}
+	space(t.Context(), &Case{StateDir: filepath.Join(t.TempDir(), "missing")}, r)
+	expect(t, r.results, NotChecked, "")
+	r = &report{}
+	space(t.Context(), &Case{StateDir: t.TempDir()}, r)
+	if runtime.GOOS == "linux" && r.results[0].State == NotChecked {
+		t.Errorf("%+v", r.results)
 	}
 }

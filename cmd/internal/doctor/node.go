@@ -11,6 +11,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
+// lately is how long a holder that is gone is a finding.
+const lately = time.Hour
+
 // nodes looks at the nodes of a namespace and at who holds them.
 func nodes(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout, r *report) error {
 	records, err := lease.Namespaces(c.Store.Leases).Leases(ctx, ns.Name)
@@ -19,7 +22,8 @@ func nodes(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout,
 	}
 	now := c.Now()
 	free := ns.Nodes.Until - ns.Nodes.From
-	total := free
+	total, anyHeld := free, false
+	var ended store.Record // the last grant that was not given back
 	for _, rec := range records {
 		about := fmt.Sprintf("%s/%d", ns.Name, rec.Node)
 		leasable := rec.Node >= ns.Nodes.From && rec.Node < ns.Nodes.Until
@@ -33,8 +37,16 @@ func nodes(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout,
 			r.found(NodeVetoed, about, lift, "the node is vetoed: %s", rec.Veto)
 		}
 		if held {
+			anyHeld = true
 			c.holder(rec, l, about, r)
+		} else if rec.Holder != "" && rec.Generation >= ns.Since && rec.Until > ended.Until {
+			ended = rec
 		}
+	}
+	if at := l.TimeOf(ended.Until); !anyHeld && ended.Holder != "" && now.Sub(at) < lately {
+		r.found(RenewalsFail, ns.Name, "look whether its programs run, and into their logs", "nobody holds "+
+			"a node, and the last holder, %q, did not give it back: it was killed, or its renewals failed; its lease "+
+			"ended at %s", ended.Label, stamp(at))
 	}
 	widen := "stop a holder, or lease more nodes: snowfence namespace widen " + ns.Name + " --leasable RANGE" + c.Flags
 	switch {

@@ -73,9 +73,9 @@ func newMetric(kind prometheus.ValueType, name, help string, labels ...string) m
 type descriptions struct {
 	build, ready                                                            metric
 	ids, waits, failures                                                    metric
-	leaseHeld, leaseLeft, leaseBegins, lead, nodesHeld, nodesLeasable, days metric
+	leaseHeld, leaseLeft, leaseBegins, lead, nodesHeld, nodesLeasable       metric
 	stepsSeen, lastStep, requests, connections, refused, storeError, oldest metric
-	leaseTTL, reloadFailed, certificateEnd                                  metric
+	leaseTTL, layoutLeft, reloadFailed, certificateEnd                      metric
 	tokenSpent, tokenRefused, tokenNodes, tokenLimit, tokenEnd              metric
 	numbers, last, reserve, numbersLeft, trouble                            metric
 	store, request                                                          *prometheus.Desc
@@ -105,8 +105,8 @@ func describe() descriptions {
 			"How far IDs are ahead of the clock: in a burst, or after the clock stepped back.", "namespace"),
 		nodesHeld:     newMetric(gauge, "nodes_held", "Nodes that are leased, by anybody, or vetoed.", "namespace"),
 		nodesLeasable: newMetric(gauge, "nodes_leasable", "Nodes that can be leased.", "namespace"),
-		days: newMetric(gauge, "layout_left_days",
-			"Days until the time bits of the layout run out.", "namespace"),
+		layoutLeft: newMetric(gauge, "layout_left_seconds",
+			"How long until the time bits of the layout run out.", "namespace"),
 		numbers: newMetric(counter, "sequence_numbers_total", "Numbers that this server gave out.", "sequence"),
 		last: newMetric(gauge, "sequence_last_number",
 			"The last number that this server gave out, in whichever period.", "sequence"),
@@ -213,7 +213,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		name, l := strings.ToValidUTF8(sp.Name, "?"), sp.Scheme().Layout()
 		put(d.ids, float64(sp.Made.Load()), name)
 		put(d.waits, float64(sp.Waits.Load()), name)
-		put(d.days, l.EndOfLife().Sub(now).Hours()/24, name)
+		put(d.layoutLeft, float64(l.EndOfLife().Unix()-now.Unix()), name)
 		if h, ok := sp.Health(now); ok {
 			if !sp.Lapsed(now) {
 				put(d.leaseHeld, boolValue(h.Left > 0), name)

@@ -65,7 +65,7 @@ func (h *rest) routes() []*route {
 		{pattern: "GET " + space + "/decode/{id}", call: "IDService/Decode", query: "format prefix"},
 		{pattern: "GET " + space + "/range", call: "IDService/Range", query: "from to"},
 
-		{pattern: "GET " + space + "/leases", call: "LeaseService/List", query: "after limit held"},
+		{pattern: "GET " + space + "/leases", call: "LeaseService/List", query: "after limit held node"},
 		{pattern: "DELETE " + node, call: "LeaseService/ReleaseNode"},
 		{
 			pattern: "PUT " + node + "/veto", call: "LeaseService/Veto", needs: "reason",

@@ -12,11 +12,13 @@ import (
 	"strings"
 )
 
-// Probe asks the server that runs on this machine with the same configuration whether it
-// lives, and returns why not. It is for containers, which have no curl. It asks the admin
-// address where there is one, otherwise HTTP's, otherwise the Redis
-// protocol's.
-func Probe(ctx context.Context, cfg Config) error {
+// ErrNotReady means that a server answers, and that it is not well.
+var ErrNotReady = errors.New("not ready")
+
+// Probe asks the server that runs on this machine with the same configuration by a path of its
+// health, and returns why it is not well. It asks the admin address where there is one, otherwise
+// HTTP's. Where only the Redis protocol is spoken, it asks whether the server lives.
+func Probe(ctx context.Context, cfg Config, path string) error {
 	scheme, address := "http", cfg.Admin
 	if address == "" && cfg.HTTP != "" {
 		address = cfg.HTTP
@@ -31,7 +33,7 @@ func Probe(ctx context.Context, cfg Config) error {
 		return errors.New("the server wants certificates of its clients: give it an admin address on loopback; " +
 			"the check then asks that address")
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+dialAddress(address)+"/healthz", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+dialAddress(address)+path, nil)
 	if err != nil {
 		return err
 	}
@@ -46,7 +48,8 @@ func Probe(ctx context.Context, cfg Config) error {
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, 300)) // for people
-		return fmt.Errorf("%s answers %s: %s", req.URL, res.Status, strings.TrimSpace(string(text)))
+		why := strings.TrimPrefix(strings.TrimSpace(string(text)), ErrNotReady.Error()+": ")
+		return fmt.Errorf("%s answers %s: %w: %s", req.URL, res.Status, ErrNotReady, why)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func TestAsk(t *testing.T) {
 		if strings.HasPrefix(name, "resp") {
 			c.HTTP = ""
 		}
-		if err := Probe(t.Context(), c); err != nil {
+		if err := Probe(t.Context(), c, "/healthz"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), patienceOfTests)
@@ -37,11 +37,12 @@ func TestAsk(t *testing.T) {
 		if err := p.Stop(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if err := Probe(t.Context(), c); err == nil {
+		if err := Probe(t.Context(), c, "/healthz"); err == nil {
 			t.Errorf("%s: alive after its end", name)
 		}
 	}
-	if err := Probe(t.Context(), Config{HTTP: "127.0.0.1:1", TLSCert: cert, TLSClientCA: ca.file}); err == nil ||
+	closed := Config{HTTP: "127.0.0.1:1", TLSCert: cert, TLSClientCA: ca.file}
+	if err := Probe(t.Context(), closed, "/healthz"); err == nil ||
 		!strings.Contains(err.Error(), "admin address") {
 		t.Errorf("client certificates: %v", err)
 	}
@@ -62,7 +63,7 @@ func TestAsk(t *testing.T) {
 	}()
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
 	for _, c := range []Config{{HTTP: ":" + port}, {RESP: "0.0.0.0:" + port}} {
-		if err := Probe(t.Context(), c); err == nil {
+		if err := Probe(t.Context(), c, "/healthz"); err == nil {
 			t.Errorf("%+v: another program is taken for a server", c)
 		}
 	}

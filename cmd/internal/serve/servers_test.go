@@ -68,8 +68,8 @@ func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 				t.Errorf("%+v", s)
 			}
 			if len(s.Nodes) != 1 || s.Nodes[0].Namespace != "default" ||
-				s.Nodes[0].LastNode-s.Nodes[0].FirstNode != 15 {
-				return false // it has no lease yet
+				s.Nodes[0].LastNode-s.Nodes[0].FirstNode != 15 || s.Nodes[0].Until == nil || !s.Ready {
+				return false // it has no lease yet, or has not said so
 			}
 		}
 		return !proto.Equal(l[0].Nodes[0], l[1].Nodes[0])

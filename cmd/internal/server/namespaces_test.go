@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"math"
 	"strconv"
 	"sync"
 	"testing"
@@ -233,5 +234,27 @@ func TestDeleteInUse(t *testing.T) {
 	}
 	if _, err := s.DeleteNamespace(t.Context(), deleteN); err != nil {
 		t.Error(err)
+	}
+}
+
+// To see one node, people read the list of all.
+func TestOneNodeOfTheLeases(t *testing.T) {
+	st := newStore(t, "orders")
+	s := newService(t, st, Options{})
+	for node := range int64(3) {
+		if _, err := lease.Namespaces(st).Veto(t.Context(), "orders", node, "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		node  int64
+		after *int64
+		want  int
+	}{{1, nil, 1}, {7, nil, 0}, {-1, nil, 0}, {math.MaxInt64, nil, 0}, {1, new(int64(0)), 1}, {1, new(int64(1)), 0}} {
+		m := &pb.ListLeasesRequest{Namespace: "orders", Node: &c.node, After: c.after}
+		l, err := s.ListLeases(t.Context(), m)
+		if err != nil || len(l.Leases) != c.want || c.want > 0 && l.Leases[0].Node != c.node {
+			t.Errorf("%v: %v, %v", m, l, err)
+		}
 	}
 }

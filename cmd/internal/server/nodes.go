@@ -31,6 +31,9 @@ func (s *Service) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.
 	if m.After != nil {
 		nodes.From = max(*m.After, -1) + 1
 	}
+	if m.Node != nil { // above all nodes there is none
+		nodes = snowfence.NodeRange{From: max(*m.Node, nodes.From), Until: min(*m.Node, math.MaxInt64-1) + 1}
+	}
 	for r, err := range store.Records(ctx, s.store, m.Namespace, nodes) {
 		if err != nil {
 			return nil, err

@@ -29,6 +29,9 @@ const (
 	maxAnnounced  = 256 // namespaces in a record
 )
 
+// LateAfter is when a server that has not written its record is not called ready any more.
+const LateAfter = 30 * time.Second
+
 // ListServers lists the servers over the store, with the namespaces that the caller may see.
 func (s *Service) ListServers(ctx context.Context, _ *pb.ListServersRequest) (*pb.ListServersResponse, error) {
 	ctx, cancel := withStoreTimeout(ctx)
@@ -38,9 +41,15 @@ func (s *Service) ListServers(ctx context.Context, _ *pb.ListServersRequest) (*p
 		return nil, err
 	}
 	for _, one := range list {
-		one.Nodes = slices.DeleteFunc(one.Nodes, func(h *pb.HeldNodes) bool { return !CallerOf(ctx).Sees(h.Namespace) })
+		OnlySeen(CallerOf(ctx).Identity, one)
 	}
 	return &pb.ListServersResponse{Servers: list}, nil
+}
+
+// OnlySeen takes out of a server what a caller may not know.
+func OnlySeen(id *Identity, one *pb.ServerInfo) {
+	one.Nodes = slices.DeleteFunc(one.Nodes, func(h *pb.HeldNodes) bool { return !id.Sees(h.Namespace) })
+	one.Failing = slices.DeleteFunc(one.Failing, func(name string) bool { return !id.Sees(name) })
 }
 
 // ListServers lists the servers over a store that wrote their records within the last minute.
@@ -59,6 +68,9 @@ func listServers(ctx context.Context, st store.Store, own string) ([]*pb.ServerI
 			one.This = one.Id == own
 			out = append(out, one)
 		}
+	}
+	if err := addEnds(ctx, st, now, out); err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(out, func(a, b *pb.ServerInfo) int { return cmp.Compare(a.Label, b.Label) })
 	return out, nil
@@ -86,6 +98,7 @@ func serverOf(r store.Record, now time.Time) (one *pb.ServerInfo, there bool) {
 	one = &pb.ServerInfo{}
 	err := protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal([]byte(r.Data), one)
 	one.Label, one.Seen = r.Label, timestamppb.New(time.UnixMilli(r.At))
+	one.Ready = one.Ready && r.At > now.Add(-LateAfter).UnixMilli()
 	return one, r.At > now.Add(-goneAfter).UnixMilli() && err == nil
 }
 
@@ -144,11 +157,13 @@ type announcer struct {
 	failed  bool
 }
 
-// look writes the record if it is time to, or if the server holds other nodes.
+// look writes the record if it is time to, or if the server holds other nodes or is ready again.
 func (a *announcer) look(ctx context.Context) {
 	s := a.service
+	nodes, failing := s.heldNodes()
 	data, err := view.JSON(&pb.ServerInfo{
-		Id: s.id, Version: s.opts.Version, Since: timestamppb.New(a.since), Nodes: s.heldNodes(),
+		Id: s.id, Version: s.opts.Version, Since: timestamppb.New(a.since), Nodes: nodes,
+		Ready: s.Ready(ctx) == nil, Failing: failing,
 	})
 	if err != nil || s.now().Before(a.next) && (a.failed || a.record.Data == string(data)) {
 		return
@@ -255,10 +270,14 @@ func (s *Service) storeNow(ctx context.Context) (time.Time, error) {
 	return now, err
 }
 
-// heldNodes returns the nodes of this server's own leases.
-func (s *Service) heldNodes() (out []*pb.HeldNodes) {
+// heldNodes returns the nodes of this server's own leases, and the namespaces that it makes no IDs
+// of although they are wanted.
+func (s *Service) heldNodes() (out []*pb.HeldNodes, failing []string) {
 	for _, sp := range s.Spaces() {
 		g := sp.gen.Load()
+		if len(failing) < maxAnnounced && sp.Err(s.now()) != nil {
+			failing = append(failing, sp.Name)
+		}
 		if g == nil {
 			continue
 		}
@@ -267,5 +286,5 @@ func (s *Service) heldNodes() (out []*pb.HeldNodes) {
 			out = append(out, &pb.HeldNodes{Namespace: sp.Name, FirstNode: gr.Node, LastNode: last})
 		}
 	}
-	return out
+	return out, failing
 }

@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // announce makes servers known until stop, which waits until they have gone.
@@ -141,4 +143,63 @@ func TestServersAreListedWithoutTheTimeOfTheStore(t *testing.T) {
 	if n := known(t, timeless{st}); n != 1 {
 		t.Errorf("%d servers", n)
 	}
+}
+
+// The list did not say that a server had no lease, and that one was not seen for a while.
+func TestServersThatAreNotWell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const ready, gone = 30 * time.Second, time.Minute
+		st := store.NewMemory()
+		create(t, st, "orders", "time=41,node=10,seq=12,epoch=1999-01-01")
+		s := New(st, Options{Label: "a", TTL: 5 * time.Second})
+		s.SetReady(func() error { return nil })
+		sp, err := s.Space(t.Context(), "orders")
+		if err == nil {
+			_, err = sp.Next(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := &announcer{service: s}
+		look := func() *pb.ServerInfo {
+			t.Helper()
+			l, err := ListServers(t.Context(), st)
+			if err != nil || len(l) != 1 {
+				t.Fatalf("%v, %v", l, err)
+			}
+			return l[0]
+		}
+		a.look(t.Context())
+		if one := look(); !one.Ready || len(one.Failing) > 0 || one.Nodes[0].Until == nil {
+			t.Errorf("well: %v", one)
+		}
+		for node := range int64(1024) {
+			if _, err := lease.Namespaces(st).Veto(t.Context(), "orders", node, "test"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(6 * time.Second)
+		s.SetReady(func() error { return errDeaf })
+		a.look(t.Context())
+		if one := look(); one.Ready || len(one.Failing) != 1 {
+			t.Errorf("without nodes: %v", one)
+		}
+		s.SetReady(func() error { return nil })
+		a.look(t.Context())
+		time.Sleep(ready - time.Second)
+		if !look().Ready {
+			t.Error("late")
+		}
+		time.Sleep(2 * time.Second)
+		if look().Ready {
+			t.Error("not seen for half a minute, and ready")
+		}
+		time.Sleep(gone - ready)
+		if l, err := ListServers(t.Context(), st); err != nil || len(l) > 0 {
+			t.Errorf("%v, %v", l, err)
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
