@@ -107,34 +107,41 @@ func sameBwmarrin(t *testing.T, a theirs.ID, b ours.ID) {
 			t.Errorf("%d: %s: theirs %v, ours %v", a, p.name, p.a, p.b)
 		}
 	}
-	back := func(name string, fromOurs theirs.ID, errA error, fromTheirs ours.ID, errB error) {
-		if errA != nil || errB != nil || fromOurs != a || fromTheirs != b {
-			t.Errorf("%d: %s: they read %d (%v), we read %d (%v)", a, name, fromOurs, errA, fromTheirs, errB)
+	for _, p := range [...]struct {
+		name string
+		a, b string // as theirs and ours write it
+		x    func([]byte) (theirs.ID, error)
+		y    func([]byte) (ours.ID, error)
+	}{
+		{"ParseBase32", a.Base32(), b.Base32(), theirs.ParseBase32, ours.ParseBase32},
+		{"ParseBase58", a.Base58(), b.Base58(), theirs.ParseBase58, ours.ParseBase58},
+		{"ParseBytes", string(a.Bytes()), string(b.Bytes()), theirs.ParseBytes, ours.ParseBytes},
+		{"ParseString", a.String(), b.String(), ofText(theirs.ParseString), ofText(ours.ParseString)},
+		{"ParseBase2", a.Base2(), b.Base2(), ofText(theirs.ParseBase2), ofText(ours.ParseBase2)},
+		{"ParseBase36", a.Base36(), b.Base36(), ofText(theirs.ParseBase36), ofText(ours.ParseBase36)},
+		{"ParseBase64", a.Base64(), b.Base64(), ofText(theirs.ParseBase64), ofText(ours.ParseBase64)},
+		{"UnmarshalJSON", string(jsonA), string(jsonB), theirJSON, ourJSON},
+	} {
+		x, errX := p.x([]byte(p.b))
+		y, errY := p.y([]byte(p.a))
+		if errX != nil || errY != nil || x != a || y != b {
+			t.Errorf("%d: %s: they read %d (%v), we read %d (%v)", a, p.name, x, errX, y, errY)
 		}
 	}
-	x, errA := theirs.ParseString(b.String())
-	y, errB := ours.ParseString(a.String())
-	back("ParseString", x, errA, y, errB)
-	x, errA = theirs.ParseBase2(b.Base2())
-	y, errB = ours.ParseBase2(a.Base2())
-	back("ParseBase2", x, errA, y, errB)
-	x, errA = theirs.ParseBase32([]byte(b.Base32()))
-	y, errB = ours.ParseBase32([]byte(a.Base32()))
-	back("ParseBase32", x, errA, y, errB)
-	x, errA = theirs.ParseBase36(b.Base36())
-	y, errB = ours.ParseBase36(a.Base36())
-	back("ParseBase36", x, errA, y, errB)
-	x, errA = theirs.ParseBase58([]byte(b.Base58()))
-	y, errB = ours.ParseBase58([]byte(a.Base58()))
-	back("ParseBase58", x, errA, y, errB)
-	x, errA = theirs.ParseBase64(b.Base64())
-	y, errB = ours.ParseBase64(a.Base64())
-	back("ParseBase64", x, errA, y, errB)
-	x, errA = theirs.ParseBytes(b.Bytes())
-	y, errB = ours.ParseBytes(a.Bytes())
-	back("ParseBytes", x, errA, y, errB)
-	errA, errB = x.UnmarshalJSON(jsonB), y.UnmarshalJSON(jsonA)
-	back("UnmarshalJSON", x, errA, y, errB)
+}
+
+func ofText[T any](read func(string) (T, error)) func([]byte) (T, error) {
+	return func(text []byte) (T, error) { return read(string(text)) }
+}
+
+func theirJSON(text []byte) (id theirs.ID, err error) {
+	err = id.UnmarshalJSON(text)
+	return id, err
+}
+
+func ourJSON(text []byte) (id ours.ID, err error) {
+	err = id.UnmarshalJSON(text)
+	return id, err
 }
 
 // What the two libraries do with what is no ID, or no setting.
@@ -158,42 +165,22 @@ func TestBwmarrinRefusals(t *testing.T) {
 			return node(0, a), node(0, b)
 		}
 	}
-	base32 := func(text string) func() (string, string) {
-		return func() (string, string) {
-			a, errA := theirs.ParseBase32([]byte(text))
-			b, errB := ours.ParseBase32([]byte(text))
-			return parsed(int64(a), errA), parsed(int64(b), errB)
+	reads := func(a func(string) (theirs.ID, error), b func(string) (ours.ID, error)) func(string) func() (string, string) {
+		return func(text string) func() (string, string) {
+			return func() (string, string) {
+				x, errX := a(text)
+				y, errY := b(text)
+				return parsed(int64(x), errX), parsed(int64(y), errY)
+			}
 		}
 	}
-	base58 := func(text string) func() (string, string) {
-		return func() (string, string) {
-			a, errA := theirs.ParseBase58([]byte(text))
-			b, errB := ours.ParseBase58([]byte(text))
-			return parsed(int64(a), errA), parsed(int64(b), errB)
-		}
-	}
-	base64 := func(text string) func() (string, string) {
-		return func() (string, string) {
-			a, errA := theirs.ParseBase64(text)
-			b, errB := ours.ParseBase64(text)
-			return parsed(int64(a), errA), parsed(int64(b), errB)
-		}
-	}
-	decimal := func(text string) func() (string, string) {
-		return func() (string, string) {
-			a, errA := theirs.ParseString(text)
-			b, errB := ours.ParseString(text)
-			return parsed(int64(a), errA), parsed(int64(b), errB)
-		}
-	}
-	object := func(text string) func() (string, string) {
-		return func() (string, string) {
-			var a theirs.ID
-			var b ours.ID
-			errA, errB := a.UnmarshalJSON([]byte(text)), b.UnmarshalJSON([]byte(text))
-			return parsed(int64(a), errA), parsed(int64(b), errB)
-		}
-	}
+	base32 := reads(func(s string) (theirs.ID, error) { return theirs.ParseBase32([]byte(s)) },
+		func(s string) (ours.ID, error) { return ours.ParseBase32([]byte(s)) })
+	base58 := reads(func(s string) (theirs.ID, error) { return theirs.ParseBase58([]byte(s)) },
+		func(s string) (ours.ID, error) { return ours.ParseBase58([]byte(s)) })
+	base64, decimal := reads(theirs.ParseBase64, ours.ParseBase64), reads(theirs.ParseString, ours.ParseString)
+	object := reads(func(s string) (theirs.ID, error) { return theirJSON([]byte(s)) },
+		func(s string) (ours.ID, error) { return ourJSON([]byte(s)) })
 	const same = "the same"
 	for _, c := range []struct {
 		what         string

@@ -3,13 +3,11 @@ package compat
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"math"
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence"
 	ours "github.com/snowfence/snowfence/compat/randflake"
 	theirs "gosuda.org/randflake"
 )
@@ -411,30 +409,5 @@ func main() {
 	second, node, _, err := g.InspectString(printed)
 	if err != nil || node != 42 || time.Since(time.Unix(second, 0)).Abs() > time.Hour {
 		t.Errorf("%q: node %d at %v, %v", printed, node, time.Unix(second, 0), err)
-	}
-
-	secret, err := snowfence.NewSecret([]byte("super-secret-key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	scheme, err := snowfence.NewScheme(snowfence.Randflake(), secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	on, err := ours.NewOn(snowfence.Unguarded(scheme, 43))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := on.Close(); err != nil && !errors.Is(err, snowfence.ErrClosed) {
-			t.Error(err)
-		}
-	}()
-	id, err := on.Generate()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, node, _, err := g.Inspect(id); err != nil || node != 43 {
-		t.Errorf("node %d, %v", node, err)
 	}
 }
