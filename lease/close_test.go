@@ -196,86 +196,6 @@ func shutGenerator(g *snowfence.Generator, _ *lease.Lease) error {
 	return g.Shutdown(context.Background())
 }
 
-// A Shutdown that failed is repeated until the node is back; with a ctx that has ended it
-// seals all the same.
-func TestShutdownIsRepeated(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := &outage{Store: store.NewMemory()}, thousand(t)
-		g, err := generator(t.Context(), st, "default", s, snowfence.Config{}, &lease.Options{Create: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		id := next(t, g)
-		over, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := g.Shutdown(over); !errors.Is(err, context.Canceled) {
-			t.Errorf("with a ctx that has ended: %v", err)
-		}
-		if _, err := g.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
-			t.Errorf("after Shutdown: %v", err)
-		}
-		st.away.Store(true)
-		for range 3 {
-			if err := g.Shutdown(t.Context()); !errors.Is(err, errAway) ||
-				!strings.Contains(err.Error(), "stays taken until") {
-				t.Errorf("while the store is unreachable: %v", err)
-			}
-			time.Sleep(time.Second)
-		}
-		st.away.Store(false)
-		if err := g.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		vacant(t, st, s, id)
-		revision := records(t, st)[0].Revision
-		if err := errors.Join(g.Shutdown(t.Context()), g.Close()); err != nil ||
-			records(t, st)[0].Revision != revision {
-			t.Errorf("once more: %v, %+v", err, records(t, st)[0])
-		}
-	})
-}
-
-// After a Close that failed, the lease may serve another
-// generator. The first one's Shutdown takes nothing away from
-// it, even if both grants begin at one tick of one node.
-func TestShutdownSparesTheNextGenerator(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := &outage{Store: store.NewMemory()}, thousand(t)
-		node := int64(7)
-		l := open(t, st, s, lease.Options{Node: &node})
-		defer l.Close()
-		first, err := snowfence.New(snowfence.Config{Fence: l})
-		if err != nil {
-			t.Fatal(err)
-		}
-		st.away.Store(true)
-		if err := first.Close(); !errors.Is(err, errAway) {
-			t.Fatal(err)
-		}
-		st.away.Store(false)
-		second, err := snowfence.New(snowfence.Config{Fence: l, MaxWait: time.Minute, Lead: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
-		id := next(t, second)
-		if err := first.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if r := records(t, st)[0]; r.Holder == "" {
-			t.Errorf("the node of the second was given back: %+v", r)
-		}
-		if again := next(t, second); again <= id {
-			t.Errorf("%d after %d", again, id)
-		}
-		if err := second.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := first.Shutdown(t.Context()); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 // lossy is a store that carries out a swap and loses the answer, when it is told to.
 type lossy struct {
 	store.Store
@@ -360,41 +280,6 @@ func TestCloseKnowsWhatItDoesNotKnow(t *testing.T) {
 			if r.Node == gr.Node && (r.Holder != "" || r.Until < gr.Until) {
 				t.Errorf("%+v was granted, and the record is %+v", gr, r)
 			}
-		}
-	})
-}
-
-func TestCloseOfALeaseThatNobodyUsed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := store.NewMemory(), thousand(t)
-		l := open(t, st, s, lease.Options{})
-		from := l.Status().Grant.From
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if r := records(t, st)[0]; r.Holder != "" || r.Until != from {
-			t.Errorf("%+v; the grant began at %d", r, from)
-		}
-	})
-}
-
-// Only the grant that the lease has is given back.
-func TestReleaseOfAnotherGrant(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := store.NewMemory(), thousand(t)
-		l := open(t, st, s, lease.Options{})
-		defer l.Close()
-		own := l.Status().Grant
-		other, later := own, own
-		other.Node++
-		later.From++
-		for _, g := range []snowfence.Grant{other, later} {
-			if err := l.Release(t.Context(), g, g.From); err != nil || records(t, st)[0].Holder == "" {
-				t.Errorf("%+v was given back for %+v: %v", own, g, err)
-			}
-		}
-		if err := l.Release(t.Context(), own, own.From); err != nil || records(t, st)[0].Holder != "" {
-			t.Errorf("%+v was not given back: %v", own, err)
 		}
 	})
 }
@@ -485,30 +370,6 @@ func TestCloseLetsGoOfTheStore(t *testing.T) {
 		}
 		<-l.Done()
 	})
-}
-
-// Such a lease returned from Close before it let go of the store.
-// A program that closed its SQLite file then and ended left files
-// beside it. A user who may only read cannot use these.
-func TestCloseAfterItsGeneratorLetsGoOfTheStore(t *testing.T) {
-	s := newScheme(t, "snowfence")
-	for range 200 {
-		p := &pinned{Store: store.NewMemory()}
-		l, err := lease.Open(t.Context(), p, "default", s, &lease.Options{Create: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := snowfence.New(snowfence.Config{Fence: l})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(g.Close(), l.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if p.unpins.Load() == 0 {
-			t.Fatal("the store is still kept open")
-		}
-	}
 }
 
 // generator opens a lease and starts a generator on it.

@@ -1,64 +1,14 @@
 package lease_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
-
-// Node 0 alone is a range of nodes, in a namespace and of a lease. It never means all nodes.
-func TestNodeZeroAlone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		zero := snowfence.NodeRange{Until: 1}
-		for name, c := range map[string]struct {
-			space  *lease.NamespaceOptions
-			within snowfence.NodeRange
-		}{
-			"namespace": {space: &lease.NamespaceOptions{Nodes: zero}},
-			"within":    {within: zero},
-			"both":      {&lease.NamespaceOptions{Nodes: zero}, zero},
-		} {
-			st, s := store.NewMemory(), thousand(t)
-			ns, err := lease.Namespaces(st).Create(t.Context(), "default", s, c.space)
-			if err != nil || c.space != nil && (ns.Nodes != (snowfence.NodeRange{Until: 1})) {
-				t.Errorf("%s: nodes %d to %d, %v", name, ns.Nodes.From, ns.Nodes.Until-1, err)
-			}
-			l := open(t, st, s, lease.Options{Within: c.within})
-			defer l.Orphan()
-			if node := l.Status().Grant.Node; node != 0 {
-				t.Errorf("%s: leased node %d", name, node)
-			}
-			more, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Within: c.within})
-			var taken *lease.TakenError
-			if !errors.As(err, &taken) {
-				t.Errorf("%s: a second lease: %v, %v", name, more, err)
-			}
-		}
-	})
-}
-
-// A lease that is lost heals inside its range.
-func TestWithinHeals(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := store.NewMemory(), thousand(t)
-		l := open(t, st, s, lease.Options{Within: snowfence.NodeRange{From: 500, Until: 502}})
-		defer l.Orphan()
-		before := l.Status().Grant
-		if _, err := lease.Namespaces(st).Veto(t.Context(), "default", before.Node, "maintenance"); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(ttl)
-		if g := l.Status().Grant; g.Node == before.Node || g.Node < 500 || g.Node > 501 {
-			t.Errorf("healed from node %d with node %d", before.Node, g.Node)
-		}
-	})
-}
 
 // A few nodes of a namespace as large as Randflake's are found by counting, whatever is
 // leased elsewhere.

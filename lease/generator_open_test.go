@@ -107,23 +107,6 @@ func TestGeneratorSpread(t *testing.T) {
 	})
 }
 
-// TestGeneratorDeleted does not bring a namespace back that an operator deleted.
-func TestGeneratorDeleted(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in2026()
-		st := store.NewMemory()
-		if err := opened(t, st, nil); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := lease.Namespaces(st).Delete(t.Context(), "default"); err != nil {
-			t.Fatal(err)
-		}
-		if err := opened(t, st, nil); !errors.Is(err, lease.ErrNoNamespace) {
-			t.Errorf("a deleted namespace: %v", err)
-		}
-	})
-}
-
 // TestGeneratorEncrypted does what the error says: it gives the secrets.
 func TestGeneratorEncrypted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

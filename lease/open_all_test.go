@@ -3,7 +3,6 @@ package lease_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -211,47 +210,6 @@ func TestOpenAllOrNone(t *testing.T) {
 		}
 		if ls, err := lease.OpenAll(t.Context(), st, "default", s, 0, nil); err != nil || len(ls) != 0 {
 			t.Errorf("no leases: %v, %v", ls, err)
-		}
-	})
-}
-
-// TestOpenAllAtOnce lets several processes take all nodes together: each gets what it
-// asked for, and no node is taken twice.
-func TestOpenAllAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := &counting{Memory: store.NewMemory()}, newScheme(t, "time=41,node=10,seq=12,epoch=1999-01-01,tick=1ms")
-		if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, nil); err != nil {
-			t.Fatal(err)
-		}
-		type result struct {
-			leases []*lease.Lease
-			err    error
-		}
-		results := make(chan result)
-		for i := range 4 {
-			go func() {
-				ls, err := lease.OpenAll(t.Context(), st, "default", s, 256,
-					&lease.Options{Label: fmt.Sprint("process ", i)})
-				results <- result{ls, err}
-			}()
-		}
-		var all []*lease.Lease
-		nodes := map[int64]bool{}
-		for range 4 {
-			r := <-results
-			if r.err != nil {
-				t.Error(r.err)
-			}
-			all = append(all, r.leases...)
-		}
-		for _, l := range all {
-			nodes[l.Status().Grant.Node] = true
-		}
-		if len(nodes) != 1024 {
-			t.Errorf("%d nodes are held, want 1024", len(nodes))
-		}
-		if err := lease.ShutdownAll(t.Context(), all); err != nil {
-			t.Error(err)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -87,3 +88,51 @@ func TestRestoredInDoubt(t *testing.T) {
 		}
 	})
 }
+
+// setBack puts the records of a store back to their
+// present state when it is called. Later records vanish.
+func setBack(t *testing.T, st *store.Memory) (restore func()) {
+	t.Helper()
+	list := func() []store.Record {
+		heads, err := st.Heads(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []store.Record
+		for _, head := range heads {
+			among := snowfence.NodeRange{From: head.Node, Until: 1<<63 - 1}
+			rs, err := st.List(context.Background(), head.Namespace, among, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, rs...)
+		}
+		return all
+	}
+	backup := map[store.Key]store.Record{}
+	for _, r := range list() {
+		backup[r.Key] = r
+	}
+	return func() {
+		for _, r := range list() {
+			old := r.Nonce
+			if r = backup[r.Key]; r.Nonce == old {
+				continue
+			}
+			if err := st.Swap(context.Background(), []store.Write{{Old: old, New: r}})[0]; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// timed is a store with a time and an identity of its own.
+type timed struct {
+	*store.Memory
+	id  string
+	now time.Time
+}
+
+func (s *timed) Now(context.Context) (time.Time, error) { return s.now, nil }
+
+func (s *timed) Identity(context.Context, string) (string, error) { return s.id, nil }

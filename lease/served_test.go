@@ -216,23 +216,6 @@ func TestKeepWithoutAnswers(t *testing.T) {
 	})
 }
 
-// A renewal without an answer is settled before the node is given back.
-func TestKeepClosesInDoubt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		afterEpoch()
-		d := newDesk(t)
-		l := d.keep(kept())
-		d.set(func() { d.lost = 1 })
-		for left := 1; left > 0; {
-			time.Sleep(time.Millisecond)
-			d.set(func() { left = d.lost })
-		}
-		if err := l.Close(); err != nil || len(d.held()) != 0 {
-			t.Errorf("%v, and %v are held", err, d.held())
-		}
-	})
-}
-
 // After a loss the lease shows its last ticket, and takes no node over.
 func TestKeepHeals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

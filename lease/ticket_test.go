@@ -65,21 +65,6 @@ func (w *ticketWorld) renew(t ticket, attempt string) ticket {
 	return next
 }
 
-// A lost reply costs nothing: the holder repeats the same attempt.
-func TestTicketAttemptRepeated(t *testing.T) {
-	w := newTicketWorld(t)
-	a, attempt := w.acquire(), rand.Text()
-	for range 3 {
-		w.past.Add(int64(time.Second))
-		w.renew(a, attempt) // the answer is lost
-	}
-	b := w.renew(a, attempt)
-	if b.Node != a.Node || b.From != a.From || b.Until != a.Until+3000 {
-		t.Errorf("renewed from %+v to %+v", a, b)
-	}
-	w.renew(b, rand.Text())
-}
-
 // Two holders have one ticket. The one who renews later learns that it is lost.
 func TestTicketOfAClone(t *testing.T) {
 	w := newTicketWorld(t)
@@ -348,32 +333,6 @@ func (w *ticketWorld) records() []store.Record {
 		w.Fatal(err)
 	}
 	return rs
-}
-
-// A holder cannot lower the floor below its own grant,
-// even if the earlier holder had the ticks right below.
-func TestTicketGivesBackItsOwn(t *testing.T) {
-	w := newTicketWorld(t)
-	o := w.options()
-	o.Node = new(int64)
-	a, err := acquired(t.Context(), w.st, "n", w.scheme, wire.Request{}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Label = "next"
-	b, err := acquired(t.Context(), w.st, "n", w.scheme, wire.Request{}, o) // takes the node over: one run of ticks
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.From != a.Until {
-		t.Fatalf("taken over from %+v by %+v", a, b)
-	}
-	if err := b.Release(t.Context(), w.st, w.scheme, 0, o); err != nil {
-		t.Fatal(err)
-	}
-	if c, err := acquired(t.Context(), w.st, "n", w.scheme, wire.Request{}, o); err != nil || c.From < a.Until {
-		t.Errorf("ticks of %+v are granted again: %+v, %v", a, c, err)
-	}
 }
 
 // A ticket proves who holds a lease, so no log has it.
