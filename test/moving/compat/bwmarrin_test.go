@@ -165,7 +165,9 @@ func TestBwmarrinRefusals(t *testing.T) {
 			return node(0, a), node(0, b)
 		}
 	}
-	reads := func(a func(string) (theirs.ID, error), b func(string) (ours.ID, error)) func(string) func() (string, string) {
+	reads := func(
+		a func(string) (theirs.ID, error), b func(string) (ours.ID, error),
+	) func(string) func() (string, string) {
 		return func(text string) func() (string, string) {
 			return func() (string, string) {
 				x, errX := a(text)
