@@ -28,6 +28,8 @@ func storesTopic() *cobra.Command {
   etcd://HOST,HOST,HOST:2379                    etcd
   kubernetes:///NAMESPACE                       Lease objects of a cluster; in a pod,
                                                 kubernetes:// is its own namespace
+  dynamodb://TABLE                              Amazon DynamoDB, with the build tag
+  s3://BUCKET/PREFIX                            Amazon S3         snowfence_amazon
 
 The namespace "default" is made at its first use; in sqlite: and mem: all others are, too. On
 servers make the others with "snowfence namespace create" first.

@@ -71,7 +71,7 @@ var quick = []string{
 
 func TestLeaseMutants(t *testing.T) {
 	run(t,
-		leaseMutants, storeMutants, closeMutants, stateFileMutants, changeMutants, txMutants,
+		leaseMutants, storeMutants, amazonMutants, closeMutants, stateFileMutants, changeMutants, txMutants,
 		compatMutants, sonyflakeMutants, randflakeMutants, driftMutants,
 		workerMutants, pastMutants, clibMutants, spreadMutants, wordMutants, sqlNodeMutants,
 		limitMutants)

@@ -14,7 +14,7 @@ import (
 )
 
 // Schemes are the kinds of stores there are, for help texts.
-const Schemes = "sqlite:PATH, postgres:, mysql:, redis:, etcd:, kubernetes: or mem:"
+const Schemes = "sqlite:PATH, postgres:, mysql:, redis:, etcd:, kubernetes:, dynamodb:, s3: or mem:"
 
 // ErrURL means that a store URL cannot be understood.
 var ErrURL = errors.New("store URL")
@@ -84,6 +84,7 @@ var servers = map[string]struct {
 	"redis+sentinel": {"26379", openRedis}, "rediss+sentinel": {"26379", openRedis},
 	"redis+cluster": {"6379", openRedis}, "rediss+cluster": {"6379", openRedis},
 	"etcd": {"2379", openEtcd}, "kubernetes": {"", openKubernetes},
+	"dynamodb": {"", openDynamoDB}, "s3": {"", openS3},
 }
 
 // OnServer reports whether a URL names a store on a server.

@@ -99,6 +99,8 @@ func TestOpenErrors(t *testing.T) {
 		"etcd://app@h":                                   "a user and a password belong together",
 		"etcd://":                                        "the hosts are missing",
 		"etcd://h?timeout=0":                             "timeout is a time",
+		"dynamodb://ids":                                 "build the program with -tags snowfence_amazon",
+		"s3://ids/a":                                     "build the program with -tags snowfence_amazon",
 	} {
 		_, err := Open(t.Context(), rawURL)
 		if !errors.Is(err, ErrURL) || !strings.Contains(err.Error(), want) {

@@ -14,10 +14,13 @@ import (
 	"github.com/redis/rueidis"
 	_ "modernc.org/sqlite"
 
+	"github.com/snowfence/snowfence/dynamostore"
 	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
+	"github.com/snowfence/snowfence/s3store"
 	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/amazon"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -170,4 +173,40 @@ func openEtcd(t *testing.T, urls ...string) store.Store {
 		t.Fatal(err)
 	}
 	return st
+}
+
+// TestDynamoDB and TestS3 ask stand-ins in memory, which are never killed: it is about what the
+// stores make of answers that are late, lost, or of another write.
+func TestDynamoDB(t *testing.T) {
+	t.Parallel()
+	address := amazon.StartDynamoDB(t)
+	amazon.NewTable(t, amazon.DynamoDB(address, nil), "ids")
+	l := newLink(t, address)
+	check(t, subject{
+		open: func(t *testing.T) store.Store {
+			t.Helper()
+			st, err := dynamostore.New(amazon.DynamoDB(l.address, nil), "ids", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return st
+		},
+		faults: l.faults(),
+	})
+}
+
+func TestS3(t *testing.T) {
+	t.Parallel()
+	l := newLink(t, amazon.StartS3(t))
+	check(t, subject{
+		open: func(t *testing.T) store.Store {
+			t.Helper()
+			st, err := s3store.New(amazon.S3(l.address, nil), amazon.Bucket, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return st
+		},
+		faults: l.faults(),
+	})
 }

@@ -1,0 +1,19 @@
+//go:build !snowfence_amazon
+
+package open
+
+import "context"
+
+func openDynamoDB(_ context.Context, a *address, _ func(string) string) (*Store, error) {
+	return nil, a.withoutAmazon()
+}
+
+func openS3(_ context.Context, a *address, _ func(string) string) (*Store, error) {
+	return nil, a.withoutAmazon()
+}
+
+// withoutAmazon is an error, because Amazon's SDK is a third of a program that few use with it.
+func (a *address) withoutAmazon() error {
+	return a.errorf("this build has no driver for it: build the program with -tags snowfence_amazon " +
+		"(docs/start/install.md)")
+}

@@ -1,0 +1,33 @@
+package mutants
+
+var amazonMutants = []mutant{
+	m("an item is written only where there is none", "dynamostore.Store.put", "TestConformance/^swap$",
+		inText("attribute_not_exists(#r)", "attribute_not_exists(#r) OR attribute_exists(#r)")).
+		in("./test/stores/dynamodb"),
+	m("or over the one with the old nonce", "dynamostore.Store.put", "TestConformance/^swap$",
+		swap(`item{":old": text(store.Front(w.Old))}`, `item{":old": text("")}`)).in("./test/stores/dynamodb"),
+	m("an item is written once", "dynamostore.Store.put", "TestLostAnswer",
+		swap("aws.NopRetryer{}", "o.Retryer")).in("./test/stores/dynamodb"),
+	m("keys that DynamoDB leaves are asked for again", "dynamostore.Store.getPart", "TestKeysLeftForLater",
+		swap("out.UnprocessedKeys", "map[string]types.KeysAndAttributes(nil)")).in("./test/stores/dynamodb"),
+	m("a restored table is another one", "dynamostore.Store.identity", "TestRestoredTable",
+		swap("out.Table.TableId", "nil")).in("./test/stores/dynamodb"),
+	m("a table with replicas is refused", "dynamostore.Store.identity", "TestReplicas",
+		never("n > 0")).in("./test/stores/dynamodb"),
+	m("an object is written only where there is none", "s3store.Store.put", "^TestErrors",
+		drop("in.IfNoneMatch, in.IfMatch = nil, &tag")).in("./test/stores/s3"),
+	m("an object is written once", "s3store.Store.put", "TestLostAnswer",
+		swap("aws.NopRetryer{}", "o.Retryer")).in("./test/stores/s3"),
+	m("a conflict of objects is looked into", "s3store.refused", "TestConflicts",
+		never("answered(err, http.StatusConflict)")).in("./test/stores/s3"),
+	m("so is a refused condition", "s3store.refused", "TestConflicts",
+		never("answered(err, http.StatusPreconditionFailed)")).in("./test/stores/s3"),
+	m("an object with another nonce is a loss", "s3store.Store.swap", "TestConflicts",
+		never("r.Nonce != w.Old")).in("./test/stores/s3"),
+	m("but not where the write was repeated", "s3store.Store.swap", "TestConflicts",
+		never("sent && r.Nonce == w.New.Nonce")).in("./test/stores/s3"),
+	m("a server that ignores a condition is refused", "s3store.Store.ready", "TestServerThatIgnoresConditions",
+		never("err == nil")).in("./test/stores/s3"),
+	m("a copy of a bucket is another store", "s3store.object.identity", "TestCopiedBucket",
+		swap("o.at.Unix()", "0")).in("./test/stores/s3"),
+}

@@ -1,0 +1,129 @@
+package s3store
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/smithy-go"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// idName is the object whose text and time are the identity. It is in no folder of a namespace.
+func (s *Store) idName() string { return s.prefix + "identity" }
+
+// ready makes the object that has the identity, where there is none. Then it tries two writes that
+// have to fail, because some servers ignore conditions.
+func (s *Store) ready(ctx context.Context) error {
+	if s.tried.Load() {
+		return nil
+	}
+	if _, err := s.Identity(ctx, ""); err != nil {
+		return err
+	}
+	for _, tag := range []string{"", `"00000000000000000000000000000000"`} {
+		if s.looks {
+			break
+		}
+		switch err := s.put(ctx, s.idName(), rand.Text(), tag); {
+		case err == nil:
+			return fmt.Errorf("s3store: bucket %q: the server ignores the condition of a write, so two holders could "+
+				"get one node: use Amazon's S3, or another store", s.bucket)
+		case !refused(err):
+			return s.wrap(err)
+		}
+	}
+	s.tried.Store(true)
+	return nil
+}
+
+// Identity implements [store.Store]: one for all namespaces.
+func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
+	for {
+		o, err := s.get(ctx, s.idName())
+		if err != nil || o.tag != "" {
+			return o.identity(), err
+		}
+		if s.looks {
+			return "", fmt.Errorf("s3store: bucket %q: no program has used the prefix %q: %w", s.bucket, s.prefix,
+				store.ErrReadOnly)
+		}
+		if err := s.put(ctx, s.idName(), rand.Text(), ""); err != nil && !refused(err) {
+			return "", s.wrap(err)
+		}
+	}
+}
+
+// identity is what the object with the identity says.
+func (o object) identity() string { return o.text + "." + strconv.FormatInt(o.at.Unix(), 10) }
+
+// Suspect implements [store.Store].
+func (s *Store) Suspect(ctx context.Context, identity string) error {
+	if s.looks {
+		return fmt.Errorf("s3store: %w", store.ErrReadOnly)
+	}
+	for {
+		o, err := s.get(ctx, s.idName())
+		if err != nil || o.tag == "" || o.identity() != identity {
+			return err
+		}
+		if err = s.put(ctx, s.idName(), rand.Text(), o.tag); !refused(err) {
+			return s.wrap(err)
+		}
+	}
+}
+
+// Now implements [store.Store]. It can be off by half a second and the duration of a request.
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	o, err := s.get(ctx, s.idName())
+	if err != nil || o.now.IsZero() {
+		return time.Time{}, err
+	}
+	return o.now.Add(time.Second / 2), nil
+}
+
+// name is what the object of a record is called: its namespace, escaped, and its node.
+func (s *Store) name(k store.Key) string {
+	return s.prefix + escape(k.Namespace) + "/" + store.NodeText(k.Node)
+}
+
+// escape writes a namespace with characters that S3 calls safe. It must never change, because
+// objects are found by it.
+func escape(namespace string) string {
+	return "n-" + strings.ReplaceAll(url.PathEscape(namespace), "%", "!")
+}
+
+func unescape(folder string) (string, error) {
+	text, ok := strings.CutPrefix(folder, "n-")
+	namespace, err := url.PathUnescape(strings.ReplaceAll(text, "!", "%"))
+	if !ok || err != nil || escape(namespace) != folder {
+		return "", fmt.Errorf("s3store: the folder %q is not of this store: use another prefix", folder)
+	}
+	return namespace, nil
+}
+
+// noBucket reports whether the bucket is missing.
+func noBucket(err error) bool {
+	var answer smithy.APIError
+	return errors.As(err, &answer) && answer.ErrorCode() == "NoSuchBucket"
+}
+
+// wrap says what to do about an error of S3.
+func (s *Store) wrap(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case noBucket(err):
+		return fmt.Errorf("s3store: there is no bucket %q in this region: aws s3 mb s3://%[1]s: %[2]w", s.bucket, err)
+	case answered(err, http.StatusForbidden):
+		return fmt.Errorf("s3store: bucket %q: the account needs s3:GetObject and s3:PutObject on %[1]s/%s*, and "+
+			"s3:ListBucket on %[1]s: %[3]w", s.bucket, s.prefix, err)
+	}
+	return fmt.Errorf("s3store: bucket %q: %w", s.bucket, err)
+}
