@@ -22,11 +22,11 @@ type nodeEdit func(op lease.Operator, ctx context.Context, namespace string, nod
 // work. Its message is for people, about the record as it is now; one without a nonce was
 // never written.
 func (p *program) leaseEdit(
-	cmd *cobra.Command, edit nodeEdit, message func(store.Record, *pb.LeaseInfo) (string, error),
+	cmd *cobra.Command, f *storeFlags, edit nodeEdit, message func(store.Record, *pb.LeaseInfo) (string, error),
 ) *cobra.Command {
-	var f storeFlags
 	var asJSON bool
 	f.register(cmd.Flags())
+	f.manage(cmd.Flags(), "lease "+cmd.Name())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
@@ -34,7 +34,7 @@ func (p *program) leaseEdit(
 		if err != nil {
 			return err
 		}
-		st, ns, err := p.openNamespace(cmd.Context(), &f)
+		st, ns, err := p.openNamespace(cmd.Context(), f)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (p *program) leaseRelease() *cobra.Command {
 gone. It is safe if the holder still runs, too: the next holder starts above everything the old
 one was granted. The old one loses its lease at its next renewal, and takes another node.`,
 		Example: "  snowfence lease release 5",
-	}, lease.Operator.Release, func(r store.Record, l *pb.LeaseInfo) (string, error) {
+	}, new(storeFlags), lease.Operator.Release, func(r store.Record, l *pb.LeaseInfo) (string, error) {
 		switch {
 		case r.Nonce == "":
 			return "", fmt.Errorf("node %d of namespace %q was never leased", r.Node, r.Namespace)
@@ -96,7 +96,7 @@ one was granted. The old one loses its lease at its next renewal, and takes anot
 }
 
 func (p *program) leaseVeto() *cobra.Command {
-	var reason string
+	var f storeFlags
 	var lift bool
 	cmd := &cobra.Command{
 		Use: "veto NODE", Short: "Keep a node from being leased",
@@ -105,16 +105,19 @@ next renewal and takes another one. Others see the reason.`,
 		Example: `  snowfence lease veto 5 --reason "its number was given to the old cluster"
   snowfence lease veto 5 --lift`,
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, as a `text` for people")
 	cmd.Flags().BoolVar(&lift, "lift", false, "allow the node to be leased again")
 	veto := func(op lease.Operator, ctx context.Context, namespace string, node int64) (store.Record, error) {
+		reason := f.reason
+		if lift {
+			reason = ""
+		}
 		r, err := op.Veto(ctx, namespace, node, reason)
 		if errors.Is(err, lease.ErrRefused) {
 			return r, usagef("%w: snowfence sql --retire --node %d", err, node)
 		}
 		return r, err
 	}
-	cmd = p.leaseEdit(cmd, veto, func(r store.Record, l *pb.LeaseInfo) (string, error) {
+	cmd = p.leaseEdit(cmd, &f, veto, func(r store.Record, l *pb.LeaseInfo) (string, error) {
 		switch {
 		case r.Nonce == "":
 			return "", fmt.Errorf("node %d of namespace %q was never vetoed", r.Node, r.Namespace)
@@ -125,12 +128,7 @@ next renewal and takes another one. Others see the reason.`,
 	})
 	work := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		switch {
-		case lift && p.onCommandLine(cmd, "reason"):
-			return usagef("--lift ends a veto and needs no --reason: leave one of them out")
-		case lift:
-			reason = ""
-		case reason == "":
+		if !lift && f.reason == "" {
 			return usagef("a veto needs --reason TEXT, so that others see why; --lift ends one")
 		}
 		return work(cmd, args)
@@ -147,7 +145,9 @@ are skipped later. The present holder loses the node.
 
 It refuses when it cannot prove that the ticks in between were never granted.`,
 		Example: "  snowfence lease restore 7",
-	}, func(op lease.Operator, ctx context.Context, namespace string, node int64) (store.Record, error) {
+	}, new(storeFlags), func(
+		op lease.Operator, ctx context.Context, namespace string, node int64,
+	) (store.Record, error) {
 		return op.Restore(ctx, namespace, node, p.now())
 	}, func(_ store.Record, l *pb.LeaseInfo) (string, error) {
 		text := "starts again: " + nextIDs(l)

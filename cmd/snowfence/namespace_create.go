@@ -30,6 +30,7 @@ type namespaceFlags struct {
 // register adds the flags, with the defaults of the layout and, in words, of the nodes and limits.
 func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes, limits string) {
 	f.store.registerStore(cmd.Flags())
+	f.store.manage(cmd.Flags(), "namespace "+cmd.Name())
 	f.secret.register(cmd.Flags())
 	cmd.Flags().StringVar(&f.layout, "layout", layout, "`name` or spec of the layout")
 	completeLayouts(cmd, "layout")

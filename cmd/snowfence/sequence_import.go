@@ -54,6 +54,7 @@ that SNOWFENCE_DSN_PASSWORD_FILE names.`,
 	}
 	fs := cmd.Flags()
 	f.store.registerStore(fs)
+	f.store.manage(fs, "sequence import")
 	fs.StringVar(&f.from, "from", "", "the `system` that the counter belongs to: leaf, tinyid, cosid or wuid")
 	fs.StringVar(&f.dsn, "dsn", "", "`URL` of the old database, as in mysql://app@db:3306/leaf")
 	fs.StringVar(&f.counter.Name, "row", "", "`name` of the counter in the old table")

@@ -94,6 +94,7 @@ func (f *sqlFlags) explainSQL(ns lease.Namespace, node int64, err error) error {
 
 // sqlRetire records that the functions of a node were dropped.
 func (p *program) sqlRetire(ctx context.Context, f *sqlFlags) error {
+	f.store.action = "sql --retire"
 	st, ns, err := p.openNamespace(ctx, &f.store)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/cmd/internal/trail"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/spf13/pflag"
@@ -22,6 +23,8 @@ type storeFlags struct {
 	store     string
 	namespace string
 	implied   bool // the environment names the store, so that commands need not
+
+	action, reason string // of a command that manages
 }
 
 func (f *storeFlags) register(fs *pflag.FlagSet) {
@@ -73,9 +76,21 @@ func (p *program) openURL(
 	return st, err
 }
 
-// openStore opens the store of the flags, or else the system-wide one or the user's own,
-// and says which.
+// openStore opens the store of the flags. What a command that manages does leaves an event.
 func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, error) {
+	if err := trail.CheckReason(f.reason); err != nil {
+		return nil, usagef("--reason: %w", err)
+	}
+	st, err := p.openAny(ctx, f)
+	if err == nil && f.action != "" {
+		p.record(ctx, st, f)
+	}
+	return st, err
+}
+
+// openAny opens the store of the flags, or else the system-wide one or the user's own,
+// and says which.
+func (p *program) openAny(ctx context.Context, f *storeFlags) (*open.Store, error) {
 	if f.store != "" {
 		return p.openURL(ctx, f, open.OpenEnv)
 	}

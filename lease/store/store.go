@@ -15,11 +15,12 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// A Key.Node from 0 up is a node. These two are other records, and backfills have numbers far below
+// A Key.Node from 0 up is a node. These are other records, and backfills have numbers far below
 // them.
 const (
 	NamespaceNode = -1 // the record that describes a namespace
 	SequenceNode  = -2 // the record that describes a sequence; its Namespace is "#NAME"
+	EventsNode    = -3 // who managed either, and how, for people; no lease depends on it
 )
 
 // Key names a record.
@@ -46,7 +47,7 @@ type Record struct {
 	Label      string // for people: the process that holds the node, or held it last
 	Veto       string // why an operator does not want the node to be leased; "" when it may be
 	At         int64  // writer's wall clock, in Unix milliseconds
-	// Data describes, as JSON, what the record stands for: a namespace, a sequence, or
+	// Data describes, as JSON, what the record stands for: a namespace, a sequence, events, or
 	// a server, which has a record under a name that no namespace can have.
 	Data string
 }

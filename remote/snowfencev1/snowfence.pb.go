@@ -2640,6 +2640,280 @@ func (x *HeldNodes) GetUntil() *timestamppb.Timestamp {
 	return nil
 }
 
+type ListEventsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Subject       string                 `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"` // name of a namespace or sequence; "" means all that the caller may see
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEventsRequest) Reset() {
+	*x = ListEventsRequest{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEventsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEventsRequest) ProtoMessage() {}
+
+func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
+func (*ListEventsRequest) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ListEventsRequest) GetSubject() string {
+	if x != nil {
+		return x.Subject
+	}
+	return ""
+}
+
+type ListEventsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Events        []*Event               `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEventsResponse) Reset() {
+	*x = ListEventsResponse{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEventsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEventsResponse) ProtoMessage() {}
+
+func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
+func (*ListEventsResponse) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *ListEventsResponse) GetEvents() []*Event {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+// Event is a change that somebody made through a server or by a command. Clients send the reason in the header Snowfence-Reason.
+type Event struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`               // random
+	At            *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`               // by the clock of the store, if it has one
+	Action        string                 `protobuf:"bytes,3,opt,name=action,proto3" json:"action,omitempty"`       // as the command that does the same: namespace change
+	Namespace     string                 `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"` // "" for a sequence
+	Sequence      string                 `protobuf:"bytes,5,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	Who           string                 `protobuf:"bytes,6,opt,name=who,proto3" json:"who,omitempty"`   // the subject of a certificate, the name of a token, or anyone; of a command, the user and host
+	From          string                 `protobuf:"bytes,7,opt,name=from,proto3" json:"from,omitempty"` // the address of the client; of a command, the host
+	Reason        string                 `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
+	Changes       []*Change              `protobuf:"bytes,9,rep,name=changes,proto3" json:"changes,omitempty"`
+	Done          bool                   `protobuf:"varint,10,opt,name=done,proto3" json:"done,omitempty"`       // false while it is under way, and where it is not known whether all of it was done
+	Node          *int64                 `protobuf:"varint,11,opt,name=node,proto3,oneof" json:"node,omitempty"` // that was released, vetoed, restored, or has functions in a database
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Event) Reset() {
+	*x = Event{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Event) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Event) ProtoMessage() {}
+
+func (x *Event) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Event.ProtoReflect.Descriptor instead.
+func (*Event) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *Event) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Event) GetAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.At
+	}
+	return nil
+}
+
+func (x *Event) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
+func (x *Event) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+func (x *Event) GetSequence() string {
+	if x != nil {
+		return x.Sequence
+	}
+	return ""
+}
+
+func (x *Event) GetWho() string {
+	if x != nil {
+		return x.Who
+	}
+	return ""
+}
+
+func (x *Event) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
+}
+
+func (x *Event) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Event) GetChanges() []*Change {
+	if x != nil {
+		return x.Changes
+	}
+	return nil
+}
+
+func (x *Event) GetDone() bool {
+	if x != nil {
+		return x.Done
+	}
+	return false
+}
+
+func (x *Event) GetNode() int64 {
+	if x != nil && x.Node != nil {
+		return *x.Node
+	}
+	return 0
+}
+
+// Change is a field of the namespace, the sequence or the node as it was before and after; "" where there was none.
+type Change struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Field         string                 `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"` // of Namespace, Sequence or LeaseInfo, or as in "token shop"
+	Before        string                 `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`
+	After         string                 `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Change) Reset() {
+	*x = Change{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Change) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Change) ProtoMessage() {}
+
+func (x *Change) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Change.ProtoReflect.Descriptor instead.
+func (*Change) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *Change) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *Change) GetBefore() string {
+	if x != nil {
+		return x.Before
+	}
+	return ""
+}
+
+func (x *Change) GetAfter() string {
+	if x != nil {
+		return x.After
+	}
+	return ""
+}
+
 type SequenceNextRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Name           string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -2652,7 +2926,7 @@ type SequenceNextRequest struct {
 
 func (x *SequenceNextRequest) Reset() {
 	*x = SequenceNextRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2664,7 +2938,7 @@ func (x *SequenceNextRequest) String() string {
 func (*SequenceNextRequest) ProtoMessage() {}
 
 func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2677,7 +2951,7 @@ func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceNextRequest.ProtoReflect.Descriptor instead.
 func (*SequenceNextRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SequenceNextRequest) GetName() string {
@@ -2723,7 +2997,7 @@ type SequenceNextResponse struct {
 
 func (x *SequenceNextResponse) Reset() {
 	*x = SequenceNextResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2735,7 +3009,7 @@ func (x *SequenceNextResponse) String() string {
 func (*SequenceNextResponse) ProtoMessage() {}
 
 func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2748,7 +3022,7 @@ func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceNextResponse.ProtoReflect.Descriptor instead.
 func (*SequenceNextResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SequenceNextResponse) GetFirst() int64 {
@@ -2817,7 +3091,7 @@ type Sequence struct {
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2829,7 +3103,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2842,7 +3116,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Sequence) GetName() string {
@@ -2975,7 +3249,7 @@ type SequenceCreateRequest struct {
 
 func (x *SequenceCreateRequest) Reset() {
 	*x = SequenceCreateRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2987,7 +3261,7 @@ func (x *SequenceCreateRequest) String() string {
 func (*SequenceCreateRequest) ProtoMessage() {}
 
 func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3000,7 +3274,7 @@ func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceCreateRequest.ProtoReflect.Descriptor instead.
 func (*SequenceCreateRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SequenceCreateRequest) GetName() string {
@@ -3082,7 +3356,7 @@ type SequenceShowRequest struct {
 
 func (x *SequenceShowRequest) Reset() {
 	*x = SequenceShowRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3094,7 +3368,7 @@ func (x *SequenceShowRequest) String() string {
 func (*SequenceShowRequest) ProtoMessage() {}
 
 func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3107,7 +3381,7 @@ func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceShowRequest.ProtoReflect.Descriptor instead.
 func (*SequenceShowRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SequenceShowRequest) GetName() string {
@@ -3125,7 +3399,7 @@ type SequenceListRequest struct {
 
 func (x *SequenceListRequest) Reset() {
 	*x = SequenceListRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3137,7 +3411,7 @@ func (x *SequenceListRequest) String() string {
 func (*SequenceListRequest) ProtoMessage() {}
 
 func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3150,7 +3424,7 @@ func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceListRequest.ProtoReflect.Descriptor instead.
 func (*SequenceListRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
 }
 
 type SequenceListResponse struct {
@@ -3162,7 +3436,7 @@ type SequenceListResponse struct {
 
 func (x *SequenceListResponse) Reset() {
 	*x = SequenceListResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3174,7 +3448,7 @@ func (x *SequenceListResponse) String() string {
 func (*SequenceListResponse) ProtoMessage() {}
 
 func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3187,7 +3461,7 @@ func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceListResponse.ProtoReflect.Descriptor instead.
 func (*SequenceListResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SequenceListResponse) GetSequences() []*Sequence {
@@ -3210,7 +3484,7 @@ type SequenceChangeRequest struct {
 
 func (x *SequenceChangeRequest) Reset() {
 	*x = SequenceChangeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3222,7 +3496,7 @@ func (x *SequenceChangeRequest) String() string {
 func (*SequenceChangeRequest) ProtoMessage() {}
 
 func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3235,7 +3509,7 @@ func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceChangeRequest.ProtoReflect.Descriptor instead.
 func (*SequenceChangeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *SequenceChangeRequest) GetName() string {
@@ -3286,7 +3560,7 @@ type SequenceConfirmRequest struct {
 
 func (x *SequenceConfirmRequest) Reset() {
 	*x = SequenceConfirmRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3298,7 +3572,7 @@ func (x *SequenceConfirmRequest) String() string {
 func (*SequenceConfirmRequest) ProtoMessage() {}
 
 func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3311,7 +3585,7 @@ func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceConfirmRequest.ProtoReflect.Descriptor instead.
 func (*SequenceConfirmRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SequenceConfirmRequest) GetName() string {
@@ -3352,7 +3626,7 @@ type SequenceDeleteRequest struct {
 
 func (x *SequenceDeleteRequest) Reset() {
 	*x = SequenceDeleteRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3364,7 +3638,7 @@ func (x *SequenceDeleteRequest) String() string {
 func (*SequenceDeleteRequest) ProtoMessage() {}
 
 func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3377,7 +3651,7 @@ func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceDeleteRequest.ProtoReflect.Descriptor instead.
 func (*SequenceDeleteRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SequenceDeleteRequest) GetName() string {
@@ -3402,7 +3676,7 @@ type SequenceDeleteResponse struct {
 
 func (x *SequenceDeleteResponse) Reset() {
 	*x = SequenceDeleteResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3414,7 +3688,7 @@ func (x *SequenceDeleteResponse) String() string {
 func (*SequenceDeleteResponse) ProtoMessage() {}
 
 func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3427,7 +3701,7 @@ func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceDeleteResponse.ProtoReflect.Descriptor instead.
 func (*SequenceDeleteResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{48}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{52}
 }
 
 var File_snowfence_v1_snowfence_proto protoreflect.FileDescriptor
@@ -3664,7 +3938,29 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\n" +
 	"first_node\x18\x02 \x01(\x03R\tfirstNode\x12\x1b\n" +
 	"\tlast_node\x18\x03 \x01(\x03R\blastNode\x120\n" +
-	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\x80\x01\n" +
+	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"-\n" +
+	"\x11ListEventsRequest\x12\x18\n" +
+	"\asubject\x18\x01 \x01(\tR\asubject\"A\n" +
+	"\x12ListEventsResponse\x12+\n" +
+	"\x06events\x18\x01 \x03(\v2\x13.snowfence.v1.EventR\x06events\"\xb9\x02\n" +
+	"\x05Event\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12*\n" +
+	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
+	"\x06action\x18\x03 \x01(\tR\x06action\x12\x1c\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x1a\n" +
+	"\bsequence\x18\x05 \x01(\tR\bsequence\x12\x10\n" +
+	"\x03who\x18\x06 \x01(\tR\x03who\x12\x12\n" +
+	"\x04from\x18\a \x01(\tR\x04from\x12\x16\n" +
+	"\x06reason\x18\b \x01(\tR\x06reason\x12.\n" +
+	"\achanges\x18\t \x03(\v2\x14.snowfence.v1.ChangeR\achanges\x12\x12\n" +
+	"\x04done\x18\n" +
+	" \x01(\bR\x04done\x12\x17\n" +
+	"\x04node\x18\v \x01(\x03H\x00R\x04node\x88\x01\x01B\a\n" +
+	"\x05_node\"L\n" +
+	"\x06Change\x12\x14\n" +
+	"\x05field\x18\x01 \x01(\tR\x05field\x12\x16\n" +
+	"\x06before\x18\x02 \x01(\tR\x06before\x12\x14\n" +
+	"\x05after\x18\x03 \x01(\tR\x05after\"\x80\x01\n" +
 	"\x13SequenceNextRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x16\n" +
@@ -3758,7 +4054,9 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x04Veto\x12\x19.snowfence.v1.VetoRequest\x1a\x17.snowfence.v1.LeaseInfo\x12M\n" +
 	"\x05Watch\x12 .snowfence.v1.WatchLeasesRequest\x1a .snowfence.v1.ListLeasesResponse0\x012a\n" +
 	"\rServerService\x12P\n" +
-	"\x04List\x12 .snowfence.v1.ListServersRequest\x1a!.snowfence.v1.ListServersResponse\"\x03\x90\x02\x012\xa8\x04\n" +
+	"\x04List\x12 .snowfence.v1.ListServersRequest\x1a!.snowfence.v1.ListServersResponse\"\x03\x90\x02\x012^\n" +
+	"\fEventService\x12N\n" +
+	"\x04List\x12\x1f.snowfence.v1.ListEventsRequest\x1a .snowfence.v1.ListEventsResponse\"\x03\x90\x02\x012\xa8\x04\n" +
 	"\x0fSequenceService\x12M\n" +
 	"\x04Next\x12!.snowfence.v1.SequenceNextRequest\x1a\".snowfence.v1.SequenceNextResponse\x12E\n" +
 	"\x06Create\x12#.snowfence.v1.SequenceCreateRequest\x1a\x16.snowfence.v1.Sequence\x12F\n" +
@@ -3781,7 +4079,7 @@ func file_snowfence_v1_snowfence_proto_rawDescGZIP() []byte {
 }
 
 var (
-	file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
+	file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
 	file_snowfence_v1_snowfence_proto_goTypes  = []any{
 		(*NextRequest)(nil),             // 0: snowfence.v1.NextRequest
 		(*NextAtRequest)(nil),           // 1: snowfence.v1.NextAtRequest
@@ -3821,122 +4119,131 @@ var (
 		(*ListServersResponse)(nil),     // 35: snowfence.v1.ListServersResponse
 		(*ServerInfo)(nil),              // 36: snowfence.v1.ServerInfo
 		(*HeldNodes)(nil),               // 37: snowfence.v1.HeldNodes
-		(*SequenceNextRequest)(nil),     // 38: snowfence.v1.SequenceNextRequest
-		(*SequenceNextResponse)(nil),    // 39: snowfence.v1.SequenceNextResponse
-		(*Sequence)(nil),                // 40: snowfence.v1.Sequence
-		(*SequenceCreateRequest)(nil),   // 41: snowfence.v1.SequenceCreateRequest
-		(*SequenceShowRequest)(nil),     // 42: snowfence.v1.SequenceShowRequest
-		(*SequenceListRequest)(nil),     // 43: snowfence.v1.SequenceListRequest
-		(*SequenceListResponse)(nil),    // 44: snowfence.v1.SequenceListResponse
-		(*SequenceChangeRequest)(nil),   // 45: snowfence.v1.SequenceChangeRequest
-		(*SequenceConfirmRequest)(nil),  // 46: snowfence.v1.SequenceConfirmRequest
-		(*SequenceDeleteRequest)(nil),   // 47: snowfence.v1.SequenceDeleteRequest
-		(*SequenceDeleteResponse)(nil),  // 48: snowfence.v1.SequenceDeleteResponse
-		nil,                             // 49: snowfence.v1.AcquireRequest.WithinEntry
-		(*timestamppb.Timestamp)(nil),   // 50: google.protobuf.Timestamp
-		(*durationpb.Duration)(nil),     // 51: google.protobuf.Duration
+		(*ListEventsRequest)(nil),       // 38: snowfence.v1.ListEventsRequest
+		(*ListEventsResponse)(nil),      // 39: snowfence.v1.ListEventsResponse
+		(*Event)(nil),                   // 40: snowfence.v1.Event
+		(*Change)(nil),                  // 41: snowfence.v1.Change
+		(*SequenceNextRequest)(nil),     // 42: snowfence.v1.SequenceNextRequest
+		(*SequenceNextResponse)(nil),    // 43: snowfence.v1.SequenceNextResponse
+		(*Sequence)(nil),                // 44: snowfence.v1.Sequence
+		(*SequenceCreateRequest)(nil),   // 45: snowfence.v1.SequenceCreateRequest
+		(*SequenceShowRequest)(nil),     // 46: snowfence.v1.SequenceShowRequest
+		(*SequenceListRequest)(nil),     // 47: snowfence.v1.SequenceListRequest
+		(*SequenceListResponse)(nil),    // 48: snowfence.v1.SequenceListResponse
+		(*SequenceChangeRequest)(nil),   // 49: snowfence.v1.SequenceChangeRequest
+		(*SequenceConfirmRequest)(nil),  // 50: snowfence.v1.SequenceConfirmRequest
+		(*SequenceDeleteRequest)(nil),   // 51: snowfence.v1.SequenceDeleteRequest
+		(*SequenceDeleteResponse)(nil),  // 52: snowfence.v1.SequenceDeleteResponse
+		nil,                             // 53: snowfence.v1.AcquireRequest.WithinEntry
+		(*timestamppb.Timestamp)(nil),   // 54: google.protobuf.Timestamp
+		(*durationpb.Duration)(nil),     // 55: google.protobuf.Duration
 	}
 )
 
 var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
-	50, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
+	54, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
 	3,  // 1: snowfence.v1.NextResponse.runs:type_name -> snowfence.v1.Run
-	50, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
+	54, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
 	7,  // 3: snowfence.v1.DecodeResponse.fields:type_name -> snowfence.v1.FieldValue
-	50, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
-	50, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
-	50, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
+	54, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
+	54, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
+	54, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
 	12, // 7: snowfence.v1.Namespace.history:type_name -> snowfence.v1.EarlierLayout
 	11, // 8: snowfence.v1.Namespace.functions:type_name -> snowfence.v1.Functions
-	51, // 9: snowfence.v1.Namespace.max_ttl:type_name -> google.protobuf.Duration
-	51, // 10: snowfence.v1.Namespace.max_skew:type_name -> google.protobuf.Duration
-	50, // 11: snowfence.v1.Functions.printed:type_name -> google.protobuf.Timestamp
-	50, // 12: snowfence.v1.Functions.retired:type_name -> google.protobuf.Timestamp
-	50, // 13: snowfence.v1.EarlierLayout.from:type_name -> google.protobuf.Timestamp
-	50, // 14: snowfence.v1.EarlierLayout.until:type_name -> google.protobuf.Timestamp
-	51, // 15: snowfence.v1.CreateNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
-	51, // 16: snowfence.v1.CreateNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
+	55, // 9: snowfence.v1.Namespace.max_ttl:type_name -> google.protobuf.Duration
+	55, // 10: snowfence.v1.Namespace.max_skew:type_name -> google.protobuf.Duration
+	54, // 11: snowfence.v1.Functions.printed:type_name -> google.protobuf.Timestamp
+	54, // 12: snowfence.v1.Functions.retired:type_name -> google.protobuf.Timestamp
+	54, // 13: snowfence.v1.EarlierLayout.from:type_name -> google.protobuf.Timestamp
+	54, // 14: snowfence.v1.EarlierLayout.until:type_name -> google.protobuf.Timestamp
+	55, // 15: snowfence.v1.CreateNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
+	55, // 16: snowfence.v1.CreateNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
 	10, // 17: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
-	50, // 18: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
-	51, // 19: snowfence.v1.ChangeNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
-	51, // 20: snowfence.v1.ChangeNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
-	51, // 21: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	49, // 22: snowfence.v1.AcquireRequest.within:type_name -> snowfence.v1.AcquireRequest.WithinEntry
-	50, // 23: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
-	51, // 24: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
-	50, // 25: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
+	54, // 18: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
+	55, // 19: snowfence.v1.ChangeNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
+	55, // 20: snowfence.v1.ChangeNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
+	55, // 21: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	53, // 22: snowfence.v1.AcquireRequest.within:type_name -> snowfence.v1.AcquireRequest.WithinEntry
+	54, // 23: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
+	55, // 24: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
+	54, // 25: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
 	22, // 26: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
 	25, // 27: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
 	21, // 28: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
 	33, // 29: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
-	50, // 30: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
-	50, // 31: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
-	50, // 32: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
-	50, // 33: snowfence.v1.LeaseInfo.skip_from_time:type_name -> google.protobuf.Timestamp
-	50, // 34: snowfence.v1.LeaseInfo.skip_until_time:type_name -> google.protobuf.Timestamp
+	54, // 30: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
+	54, // 31: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
+	54, // 32: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
+	54, // 33: snowfence.v1.LeaseInfo.skip_from_time:type_name -> google.protobuf.Timestamp
+	54, // 34: snowfence.v1.LeaseInfo.skip_until_time:type_name -> google.protobuf.Timestamp
 	36, // 35: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
-	50, // 36: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
-	50, // 37: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
+	54, // 36: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
+	54, // 37: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
 	37, // 38: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
-	50, // 39: snowfence.v1.HeldNodes.until:type_name -> google.protobuf.Timestamp
-	40, // 40: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
-	0,  // 41: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
-	1,  // 42: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
-	4,  // 43: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
-	5,  // 44: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
-	8,  // 45: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
-	13, // 46: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
-	14, // 47: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
-	15, // 48: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
-	17, // 49: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
-	18, // 50: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
-	20, // 51: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
-	22, // 52: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
-	23, // 53: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
-	26, // 54: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
-	30, // 55: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
-	28, // 56: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
-	29, // 57: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
-	31, // 58: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
-	34, // 59: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
-	38, // 60: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
-	41, // 61: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
-	42, // 62: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
-	43, // 63: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
-	45, // 64: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
-	46, // 65: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
-	47, // 66: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
-	2,  // 67: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
-	2,  // 68: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
-	2,  // 69: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
-	6,  // 70: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
-	9,  // 71: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
-	10, // 72: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
-	10, // 73: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
-	16, // 74: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
-	10, // 75: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
-	19, // 76: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
-	21, // 77: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
-	21, // 78: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
-	24, // 79: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
-	27, // 80: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
-	32, // 81: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
-	33, // 82: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
-	33, // 83: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
-	32, // 84: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
-	35, // 85: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
-	39, // 86: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
-	40, // 87: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
-	40, // 88: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
-	44, // 89: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
-	40, // 90: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
-	40, // 91: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
-	48, // 92: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
-	67, // [67:93] is the sub-list for method output_type
-	41, // [41:67] is the sub-list for method input_type
-	41, // [41:41] is the sub-list for extension type_name
-	41, // [41:41] is the sub-list for extension extendee
-	0,  // [0:41] is the sub-list for field type_name
+	54, // 39: snowfence.v1.HeldNodes.until:type_name -> google.protobuf.Timestamp
+	40, // 40: snowfence.v1.ListEventsResponse.events:type_name -> snowfence.v1.Event
+	54, // 41: snowfence.v1.Event.at:type_name -> google.protobuf.Timestamp
+	41, // 42: snowfence.v1.Event.changes:type_name -> snowfence.v1.Change
+	44, // 43: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
+	0,  // 44: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
+	1,  // 45: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
+	4,  // 46: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
+	5,  // 47: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
+	8,  // 48: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
+	13, // 49: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
+	14, // 50: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
+	15, // 51: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
+	17, // 52: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
+	18, // 53: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
+	20, // 54: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
+	22, // 55: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
+	23, // 56: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
+	26, // 57: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
+	30, // 58: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
+	28, // 59: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
+	29, // 60: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
+	31, // 61: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
+	34, // 62: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
+	38, // 63: snowfence.v1.EventService.List:input_type -> snowfence.v1.ListEventsRequest
+	42, // 64: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
+	45, // 65: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
+	46, // 66: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
+	47, // 67: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
+	49, // 68: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
+	50, // 69: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
+	51, // 70: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
+	2,  // 71: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
+	2,  // 72: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
+	2,  // 73: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
+	6,  // 74: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
+	9,  // 75: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
+	10, // 76: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
+	10, // 77: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
+	16, // 78: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
+	10, // 79: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
+	19, // 80: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
+	21, // 81: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
+	21, // 82: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
+	24, // 83: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
+	27, // 84: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
+	32, // 85: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
+	33, // 86: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
+	33, // 87: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
+	32, // 88: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
+	35, // 89: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
+	39, // 90: snowfence.v1.EventService.List:output_type -> snowfence.v1.ListEventsResponse
+	43, // 91: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
+	44, // 92: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
+	44, // 93: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
+	48, // 94: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
+	44, // 95: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
+	44, // 96: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
+	52, // 97: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
+	71, // [71:98] is the sub-list for method output_type
+	44, // [44:71] is the sub-list for method input_type
+	44, // [44:44] is the sub-list for extension type_name
+	44, // [44:44] is the sub-list for extension extendee
+	0,  // [0:44] is the sub-list for field type_name
 }
 
 func init() { file_snowfence_v1_snowfence_proto_init() }
@@ -3951,18 +4258,19 @@ func file_snowfence_v1_snowfence_proto_init() {
 	file_snowfence_v1_snowfence_proto_msgTypes[26].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[30].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[40].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[41].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[44].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[45].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[46].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[49].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[50].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowfence_v1_snowfence_proto_rawDesc), len(file_snowfence_v1_snowfence_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   50,
+			NumMessages:   54,
 			NumExtensions: 0,
-			NumServices:   5,
+			NumServices:   6,
 		},
 		GoTypes:           file_snowfence_v1_snowfence_proto_goTypes,
 		DependencyIndexes: file_snowfence_v1_snowfence_proto_depIdxs,

@@ -95,9 +95,6 @@ func (h *rest) handler(routes []*route) http.HandlerFunc {
 		if e.caller, err = h.who.Caller(r); err == nil {
 			err = e.answer(routes, site)
 		}
-		if e.manages() {
-			h.s.Managed(server.HTTP, about(), err)
-		}
 		if err == nil {
 			return
 		}
@@ -127,7 +124,8 @@ func (e *exchange) answer(routes []*route, site *http.CrossOriginProtection) err
 			if err := e.caller.Authorize(server.VerbRead, "", 1); err != nil {
 				return err
 			}
-			return server.Errorf(server.Invalid, "list=%s: list namespaces, sequences or servers", server.Clip(want))
+			return server.Errorf(server.Invalid, "list=%s: list namespaces, sequences, servers or events",
+				server.Clip(want))
 		}
 		e.route = routes[i]
 	}

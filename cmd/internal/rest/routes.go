@@ -50,6 +50,7 @@ func (h *rest) routes() []*route {
 		{pattern: "GET /v1", call: "NamespaceService/List", list: "namespaces"},
 		{pattern: "GET /v1", call: "SequenceService/List", list: "sequences"},
 		{pattern: "GET /v1", call: "ServerService/List", list: "servers"},
+		{pattern: "GET /v1", call: "EventService/List", list: "events", query: "subject"},
 
 		{pattern: "GET " + space, call: "NamespaceService/Show"},
 		{pattern: "PUT " + space, call: "NamespaceService/Create", body: nodes},
@@ -82,9 +83,6 @@ func (h *rest) routes() []*route {
 		{pattern: "POST " + numbers + "/next", call: take, query: some, serve: h.numbers, lines: true},
 	}
 }
-
-// manages reports whether a route is for those who manage, whose actions are logged.
-func (rt *route) manages() bool { return rt.method.Verb == server.VerbManage }
 
 // consumes reports whether a route uses up IDs or numbers.
 func (rt *route) consumes() bool {

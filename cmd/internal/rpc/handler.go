@@ -25,10 +25,9 @@ import (
 
 // rpc implements the methods of the definition that are more than a call of the service.
 type rpc struct {
-	s       *server.Service
-	who     server.Identify
-	errors  *connect.ErrorWriter // of what is refused before it is read
-	manages map[string]*Method   // those that only managers may call, by procedure
+	s      *server.Service
+	who    server.Identify
+	errors *connect.ErrorWriter // of what is refused before it is read
 }
 
 // ids and leases tell methods of the same name apart.
@@ -47,15 +46,12 @@ const maxRequest = 4 << 20
 func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming func(http.Handler) http.Handler,
 	opts ...connect.HandlerOption,
 ) {
-	r := &rpc{s: s, who: who, manages: map[string]*Method{}}
+	r := &rpc{s: s, who: who}
 	own := append(slices.Clone(opts), connect.WithInterceptors(errorInterceptor{r}),
 		connect.WithReadMaxBytes(maxRequest), connect.WithCodec(jsonCodec{"json"}),
 		connect.WithCodec(jsonCodec{"json; charset=utf-8"}), uncompressed())
 	r.errors = connect.NewErrorWriter(own...)
 	for _, m := range Methods(s) {
-		if m.Verb == server.VerbManage {
-			r.manages[m.Procedure] = m
-		}
 		mux.Handle(m.Procedure, r.authenticate(r.withCall(m.handler(own...))))
 	}
 	stream := func(procedure string, h http.Handler) {
@@ -83,7 +79,7 @@ func Names() []string {
 	return []string{
 		snowfencev1connect.IDServiceName, snowfencev1connect.NamespaceServiceName,
 		snowfencev1connect.LeaseServiceName, snowfencev1connect.SequenceServiceName,
-		snowfencev1connect.ServerServiceName,
+		snowfencev1connect.ServerServiceName, snowfencev1connect.EventServiceName,
 	}
 }
 
@@ -193,12 +189,8 @@ func (i errorInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		if q, ok := ctx.Value(callKey{}).(*call); ok {
 			q.unary = true
 		}
-		procedure := req.Spec().Procedure
 		res, err := next(ctx, req)
-		if m := i.manages[procedure]; m != nil {
-			i.s.Managed(server.RPC, m.request(ctx, req.Any()), err)
-		}
-		return res, i.translate(ctx, procedure, err)
+		return res, i.translate(ctx, req.Spec().Procedure, err)
 	}
 }
 

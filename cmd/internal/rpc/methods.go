@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"connectrpc.com/connect"
@@ -57,6 +56,7 @@ func Methods(s *server.Service) []*Method {
 		method(api.SequenceServiceConfirmProcedure, server.VerbManage, s.ConfirmSequence),
 		method(api.SequenceServiceDeleteProcedure, server.VerbManage, s.DeleteSequence),
 		method(api.ServerServiceListProcedure, server.VerbRead, s.ListServers),
+		method(api.EventServiceListProcedure, server.VerbRead, s.ListEvents),
 	}
 }
 
@@ -127,24 +127,4 @@ func (m *Method) Subject() protoreflect.FieldDescriptor {
 		return f
 	}
 	return fields.ByName("name")
-}
-
-// request is what the log says of a request.
-func (m *Method) request(ctx context.Context, in any) server.Request {
-	q := server.CallerOf(ctx).Request(m.Procedure)
-	p, ok := in.(proto.Message)
-	if !ok {
-		return q
-	}
-	r := p.ProtoReflect()
-	name := server.Clip(r.Get(m.Subject()).String())
-	if m.Descriptor.Parent().Name() == "SequenceService" {
-		q.Sequence = name
-	} else {
-		q.Namespace = name
-	}
-	if f := r.Descriptor().Fields().ByName("node"); f != nil {
-		q.Node = strconv.FormatInt(r.Get(f).Int(), 10)
-	}
-	return q
 }

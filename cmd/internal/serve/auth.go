@@ -26,6 +26,7 @@ type tokens struct {
 	warned    string // what was said of a file that cannot be read
 	failed    atomic.Bool
 	auth      atomic.Pointer[server.Auth]
+	changed   func(before, after []server.Token) // is told of tokens that were read again; or nil
 }
 
 // newTokens reads the file; no tokens at all are everybody.
@@ -128,8 +129,7 @@ func (t *tokens) reload() {
 		return
 	}
 	t.warned = ""
-	a.Replace(t.auth.Load())
-	t.auth.Store(a)
+	t.become(a)
 	t.logger.Info("tokens read again", "file", t.path, "tokens", len(a.Tokens()))
 	t.warnOfEnd(time.Now())
 }
@@ -138,10 +138,18 @@ func (t *tokens) reload() {
 func (t *tokens) replace(next *tokens) {
 	t.path, t.fixed, t.seen, t.warned = next.path, next.fixed, next.seen, ""
 	t.failed.Store(false)
-	a := next.current()
+	t.become(next.current())
+	t.warnOfEnd(time.Now())
+}
+
+// become lets callers be those of a.
+func (t *tokens) become(a *server.Auth) {
+	before := t.current().Tokens()
 	a.Replace(t.current())
 	t.auth.Store(a)
-	t.warnOfEnd(time.Now())
+	if t.changed != nil {
+		t.changed(before, a.Tokens())
+	}
 }
 
 // current returns who callers may be.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/cmd/internal/view"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 )
@@ -48,71 +50,104 @@ func metric(t *testing.T, p *Process, series string) string {
 	return m[1]
 }
 
-// The log did not say who had deleted a namespace, and from where.
-func TestManagedActionsLeaveALine(t *testing.T) {
-	boss := token("boss", "secret-boss", server.VerbManage)
-	p, logs := start(t, Config{TokenList: []server.Token{boss, token("shop", "secret-shop", server.VerbIDs)}},
-		newStore(t))
+// Nobody could tell who had deleted a namespace, and from where: the log of one server said it.
+func TestManagedActionsLeaveEvents(t *testing.T) {
+	boss, shop := token("boss", "secret-boss", server.VerbManage, server.VerbRead), token("shop", "secret-shop", "read")
+	shop.Namespaces = []string{"bills"}
+	st := newStore(t)
+	p, logs := start(t, Config{TokenList: []server.Token{boss, shop}}, st)
 	base := "http://" + p.HTTP
-	line := func(words ...string) {
+	call := func(method, path, body, why string) {
 		t.Helper()
-		for l := range strings.Lines(logs.String()) {
-			all := strings.Contains(l, "level=INFO msg=managed")
-			for _, w := range words {
-				all = all && strings.Contains(l, w)
-			}
-			if all {
-				return
-			}
-		}
-		t.Errorf("no line has %q:\n%s", words, logs)
-	}
-	send(t, "PUT", base+"/v1/orders", "secret-boss", "{}")
-	line(`request="PUT /v1/{namespace}"`, "namespace=orders", "token=boss", "from=127.0.0.1", "result=done", "wire=http")
-	send(t, "DELETE", base+"/v1/orders?confirm=wrong", "secret-boss", "")
-	line(`request="DELETE /v1/{namespace}"`, "namespace=orders", "token=boss", "result=refused")
-	send(t, "PATCH", base+"/v1/orders", "secret-shop", `{"last_node":3}`)
-	line(`request="PATCH /v1/{namespace}"`, "token=shop", "result=denied")
-	for range 3 { // strangers filled the log, with names of their choice
-		send(t, "PATCH", base+"/v1/stranger", "none", `{"last_node":3}`)
-	}
-	if text := logs.String(); strings.Contains(text, "result=unauthenticated") ||
-		strings.Count(text, `level=WARN msg="a request was refused" kind=unauthenticated`) != 1 {
-		t.Errorf("a stranger left other lines than one:\n%s", text)
-	}
-	send(t, "PUT", base+"/v1/bills/sequence", "secret-boss", "{}")
-	line(`request="PUT /v1/{name}/sequence"`, "sequence=bills", "token=boss")
-	send(t, "POST", base+"/snowfence.v1.NamespaceService/Delete", "secret-boss", "") // of no type that it takes
-	call := func(path, body string) {
-		req, err := http.NewRequestWithContext(t.Context(), "POST", base+path, strings.NewReader(body))
+		req, err := http.NewRequestWithContext(t.Context(), method, base+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Authorization", "Bearer secret-boss")
+		req.Header.Set("Snowfence-Reason", why)
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
 		res.Body.Close()
 	}
-	call("/snowfence.v1.NamespaceService/Delete", `{"name":"orders","confirm":"orders"}`)
-	line("NamespaceService/Delete", "namespace=orders", "token=boss", "result=done", "wire=rpc", "from=127.0.0.1")
-	call("/snowfence.v1.SequenceService/Delete", `{"name":"bills"}`)
-	line("SequenceService/Delete", "sequence=bills", "token=boss")
-	send(t, "PUT", base+"/v1/default/leases/5/veto", "secret-boss", `{"reason":"its rack is on fire"}`)
-	line(`request="PUT /v1/{namespace}/leases/{node}/veto"`, "namespace=default", "node=5", "token=boss")
-	call("/snowfence.v1.LeaseService/ReleaseNode", `{"namespace":"default","node":"5"}`)
-	line("LeaseService/ReleaseNode", "namespace=default", "node=5", "token=boss")
-	events, _, stop := p.Service().Events.Watch()
-	stop()
-	for _, ev := range events {
-		if managed := ev.Kind == "namespace" || ev.Kind == "sequence"; managed && ev.Actor != "boss" {
-			t.Errorf("an event does not say who it was: %+v", ev)
-		}
+	const rpc = "/snowfence.v1."
+	call("PUT", "/v1/orders", "{}", "a new shop")
+	call("PUT", "/v1/orders", "{}", "once more") // there it is
+	call("PATCH", "/v1/orders", `{"last_node":3}`, "")
+	call("PATCH", "/v1/orders", `{"last_node":2}`, strings.Repeat("x", 1001))
+	call("DELETE", "/v1/orders?confirm=wrong", "", "")
+	call("POST", rpc+"NamespaceService/Delete", `{"name":"orders","confirm":"orders"}`, "closed")
+	call("PUT", "/v1/bills/sequence", "{}", "")
+	call("PATCH", "/v1/bills/sequence", `{"max":"99"}`, "")
+	call("POST", "/v1/bills/sequence/confirm", `{"floor":"5"}`, "")
+	call("POST", rpc+"SequenceService/Delete", `{"name":"bills","confirm":"bills"}`, "")
+	call("PUT", "/v1/default/leases/5/veto", `{"reason":"its rack is on fire"}`, "")
+	call("DELETE", "/v1/default/leases/5/veto", "", "it is out")
+	call("POST", rpc+"LeaseService/ReleaseNode", `{"namespace":"default","node":"5"}`, "")
+	for range 2000 { // strangers and tokens without rights filled the log, with names of their choice
+		send(t, "PATCH", base+"/v1/stranger", "none", `{"last_node":3}`)
+		send(t, "PATCH", base+"/v1/stranger", "secret-shop", `{"last_node":3}`)
 	}
-	if n := strings.Count(logs.String(), "msg=managed"); n != 8 {
-		t.Errorf("%d lines, not 8", n)
+	if n := strings.Count(logs.String(), `level=WARN msg="a request was refused"`); n < 2 || n > 4 {
+		t.Errorf("%d lines about requests that were refused", n)
+	}
+	events := func(secret, subject string) (list []string) {
+		t.Helper()
+		code, text := get(t, base+"/v1?list=events&subject="+subject, secret)
+		m := new(pb.ListEventsResponse)
+		if err := view.Read([]byte(text), m); err != nil || code != 200 {
+			t.Fatalf("%d %s: %v", code, text, err)
+		}
+		for _, e := range m.Events {
+			what := ""
+			for _, c := range e.Changes {
+				if c.Before != "" && c.Field != "left" && c.Field != "next_number" && c.Field != "floor" {
+					what += " " + c.Field + "=" + c.Before + ">" + c.After
+				}
+			}
+			if e.From != "127.0.0.1" || time.Since(e.At.AsTime()).Abs() > time.Hour || !e.Done {
+				t.Errorf("%v", e)
+			}
+			list = append(list, fmt.Sprintf("%s %s %s: %s%s", e.Who, e.Action, e.Namespace+e.Sequence, e.Reason, what))
+			if secret != "secret-boss" {
+				continue
+			}
+			for _, word := range []string{e.Action, "who=boss", "from=127.0.0.1", e.Reason} {
+				if !strings.Contains(logs.String(), word) {
+					t.Errorf("the log has no %q", word)
+				}
+			}
+		}
+		return list
+	}
+	want := []string{
+		"boss namespace create orders: a new shop",
+		"boss namespace change orders:  generation=1>2 last_node=1023>3",
+		"boss namespace delete orders: closed generation=2>4 state=active>deleted",
+		"boss sequence create bills: ",
+		"boss sequence change bills:  max=9007199254740991>99",
+		"boss sequence confirm bills:  next=1>5",
+		"boss sequence delete bills:  state=active>deleted",
+		"boss lease veto default: its rack is on fire",
+		"boss lease veto default: it is out veto=its rack is on fire>",
+		"boss lease release default: ",
+	}
+	if got := events("secret-boss", ""); !slices.Equal(got, want) {
+		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if got := events("secret-boss", "orders"); !slices.Equal(got, want[:3]) {
+		t.Errorf("of one: %q", got)
+	}
+	if got := events("secret-shop", ""); !slices.Equal(got, want[3:7]) {
+		t.Errorf("of another token: %q", got)
+	}
+	client := snowfencev1connect.NewEventServiceClient(http.DefaultClient, base)
+	req := connect.NewRequest(&pb.ListEventsRequest{Subject: "bills"})
+	req.Header().Set("Authorization", "Bearer secret-shop")
+	if res, err := client.List(t.Context(), req); err != nil || len(res.Msg.Events) != 4 {
+		t.Errorf("over gRPC: %v, %v", res, err)
 	}
 }
 

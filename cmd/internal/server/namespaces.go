@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -106,12 +105,13 @@ func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequ
 	if err != nil {
 		return nil, err
 	}
-	ns, err := lease.Namespaces(s.store).Create(ctx, m.Name, sc, &lease.NamespaceOptions{
+	st, done := s.manage(ctx, s.store, "namespace create")
+	defer done()
+	ns, err := lease.Namespaces(st).Create(ctx, m.Name, sc, &lease.NamespaceOptions{
 		Nodes: nodes, MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration(),
 	})
 	if err == nil && (have == nil || have.Generation != ns.Generation) {
 		CallerOf(ctx).Made = true
-		s.namespaceEvent(ctx, m.Name, "created with the layout "+ns.Layout.String())
 	}
 	return describe(ns, err)
 }
@@ -157,18 +157,11 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	if o.Nodes, err = wantedNodes(m.FirstNode, m.LastNode, known, all); err != nil {
 		return nil, err
 	}
-	ns, err := lease.Namespaces(s.store).Change(ctx, name, to, o)
-	switch { // with other nodes, leases go on or find others by themselves
-	case err != nil:
-	case !ns.Layout.Equal(have.Layout):
+	st, done := s.manage(ctx, s.store, "namespace change")
+	defer done()
+	ns, err := lease.Namespaces(st).Change(ctx, name, to, o)
+	if err == nil && !ns.Layout.Equal(have.Layout) { // with other nodes, leases find others by themselves
 		s.reopen(name)
-		s.namespaceEvent(ctx, name, "changed to the layout "+ns.Layout.String())
-	case ns.Nodes != have.Nodes:
-		text := fmt.Sprintf("its nodes %d to %d can be leased now", ns.Nodes.From, ns.Nodes.Until-1)
-		s.namespaceEvent(ctx, name, text)
-	case ns.MaxTTL != have.MaxTTL || ns.MaxSkew != have.MaxSkew:
-		text := fmt.Sprintf("its leases may have a ttl of %v and a skew of %v now", ns.MaxTTL, ns.MaxSkew)
-		s.namespaceEvent(ctx, name, text)
 	}
 	return describe(ns, err)
 }
@@ -198,16 +191,13 @@ func (s *Service) DeleteNamespace(
 				name, l.Node, l.Label)
 		}
 	}
-	if _, err := lease.Namespaces(s.store).Delete(ctx, name); err != nil {
+	st, done := s.manage(ctx, s.store, "namespace delete")
+	defer done()
+	if _, err := lease.Namespaces(st).Delete(ctx, name); err != nil {
 		return nil, err
 	}
 	s.reopen(name)
-	s.namespaceEvent(ctx, name, "deleted")
 	return &pb.DeleteNamespaceResponse{}, nil
-}
-
-func (s *Service) namespaceEvent(ctx context.Context, name, text string) {
-	s.Events.Add(Event{Kind: "namespace", Namespace: name, Actor: actorOf(ctx), Text: text})
 }
 
 // reopen makes the next request read a namespace anew.

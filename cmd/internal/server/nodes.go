@@ -1,11 +1,12 @@
 package server
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"math"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/trail"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -48,43 +49,30 @@ func (s *Service) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.
 	return out, nil
 }
 
-// longestReason is how many bytes the reason of a veto has at most.
-const longestReason = 1000
-
 // ReleaseNode frees a node whose holder is gone. A holder that lives loses it at its next renewal
 // and takes another; the ticks that it was granted stay its own. See [lease.Operator.Release].
 func (s *Service) ReleaseNode(ctx context.Context, m *pb.ReleaseNodeRequest) (*pb.LeaseInfo, error) {
-	l, err := s.editNode(ctx, m.Namespace, m.Node, lease.Namespaces(s.store).Release)
-	if err == nil {
-		s.nodeEvent(ctx, "released", m.Namespace, m.Node, "")
-	}
-	return l, err
+	return s.editNode(ctx, "lease release", m.Namespace, m.Node, lease.Operator.Release)
 }
 
 // Veto keeps a node from being leased, and takes it from its holder as ReleaseNode does. An empty
 // reason ends the veto.
 func (s *Service) Veto(ctx context.Context, m *pb.VetoRequest) (*pb.LeaseInfo, error) {
-	if len(m.Reason) > longestReason {
-		return nil, Errorf(Invalid, "the reason has %d bytes: say it in %d at most", len(m.Reason), longestReason)
+	if err := trail.CheckReason(m.Reason); err != nil {
+		return nil, NewError(Invalid, err)
 	}
-	l, err := s.editNode(ctx, m.Namespace, m.Node, func(
-		ctx context.Context, namespace string, node int64,
+	c := CallerOf(ctx)
+	c.Reason = cmp.Or(c.Reason, m.Reason)
+	return s.editNode(ctx, "lease veto", m.Namespace, m.Node, func(
+		op lease.Operator, ctx context.Context, namespace string, node int64,
 	) (store.Record, error) {
-		return lease.Namespaces(s.store).Veto(ctx, namespace, node, m.Reason)
+		return op.Veto(ctx, namespace, node, m.Reason)
 	})
-	switch {
-	case err != nil:
-	case m.Reason == "":
-		s.nodeEvent(ctx, "allowed again", m.Namespace, m.Node, "")
-	default:
-		s.nodeEvent(ctx, "vetoed", m.Namespace, m.Node, ": "+m.Reason)
-	}
-	return l, err
 }
 
 // editNode changes the record of a node, and returns it as it is then.
-func (s *Service) editNode(ctx context.Context, namespace string, node int64,
-	edit func(context.Context, string, int64) (store.Record, error),
+func (s *Service) editNode(ctx context.Context, action, namespace string, node int64,
+	edit func(lease.Operator, context.Context, string, int64) (store.Record, error),
 ) (*pb.LeaseInfo, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
@@ -95,7 +83,9 @@ func (s *Service) editNode(ctx context.Context, namespace string, node int64,
 	if last := v.Layout.Capacity().Nodes - 1; node < 0 || uint64(node) > last {
 		return nil, Errorf(Invalid, "node %d: the layout of namespace %q has nodes 0 to %d", node, namespace, last)
 	}
-	r, err := edit(ctx, namespace, node)
+	st, done := s.manage(ctx, s.store, action)
+	defer done()
+	r, err := edit(lease.Namespaces(st), ctx, namespace, node)
 	switch {
 	case err != nil:
 		return nil, err
@@ -103,9 +93,4 @@ func (s *Service) editNode(ctx context.Context, namespace string, node int64,
 		return nil, Errorf(Refused, "node %d of namespace %q was never leased or vetoed", node, namespace)
 	}
 	return v.Message(v.lease(r)), nil
-}
-
-func (s *Service) nodeEvent(ctx context.Context, what, namespace string, node int64, why string) {
-	text := fmt.Sprintf("node %d was %s%s", node, what, why)
-	s.Events.Add(Event{Kind: "node", Namespace: namespace, Actor: actorOf(ctx), Text: text})
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/snowfence/snowfence/cmd/internal/view"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -66,7 +65,9 @@ func (s *Service) CreateSequence(ctx context.Context, m *pb.SequenceCreateReques
 	if err != nil && !made {
 		return nil, err
 	}
-	if err := sequence.Create(ctx, s.counts, m.Name, d); err != nil {
+	st, done := s.manage(ctx, s.counts, "sequence create")
+	defer done()
+	if err := sequence.Create(ctx, st, m.Name, d); err != nil {
 		return nil, err
 	}
 	out, err := s.showSequence(ctx, m.Name)
@@ -75,7 +76,7 @@ func (s *Service) CreateSequence(ctx context.Context, m *pb.SequenceCreateReques
 	}
 	if made {
 		CallerOf(ctx).Made = true
-		s.sequenceEvent(ctx, m.Name, fmt.Sprintf("created: %s, from %d to %d", out.Mode, out.Start, out.Max))
+		s.SequenceChanged(m.Name)
 	}
 	// A definition cannot tell "stop" from what is not mentioned.
 	if after != nil && out.AfterFailover != m.AfterFailover {
@@ -110,10 +111,12 @@ func (s *Service) ChangeSequence(ctx context.Context, m *pb.SequenceChangeReques
 		return nil, Errorf(Invalid, "sequence %q: nothing is to change: name max, min_range, max_range or "+
 			"after_failover", m.Name)
 	}
-	if err := sequence.Update(ctx, s.counts, m.Name, c); err != nil {
+	st, done := s.manage(ctx, s.counts, "sequence change")
+	defer done()
+	if err := sequence.Update(ctx, st, m.Name, c); err != nil {
 		return nil, err
 	}
-	s.sequenceEvent(ctx, m.Name, "changed")
+	s.SequenceChanged(m.Name)
 	return s.showSequence(ctx, m.Name)
 }
 
@@ -122,14 +125,13 @@ func (s *Service) ConfirmSequence(ctx context.Context, m *pb.SequenceConfirmRequ
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	c := sequence.Confirmation{Floor: m.Floor, Used: m.Used, Programs: m.Programs}
-	if err := sequence.Confirm(ctx, s.counts, m.Name, c); err != nil {
+	st, done := s.manage(ctx, s.counts, "sequence confirm")
+	defer done()
+	if err := sequence.Confirm(ctx, st, m.Name, c); err != nil {
 		return nil, err
 	}
-	out, err := s.showSequence(ctx, m.Name)
-	if err == nil && out.Next != nil {
-		s.sequenceEvent(ctx, m.Name, fmt.Sprintf("confirmed: it goes on at %d", *out.Next))
-	}
-	return out, err
+	s.SequenceChanged(m.Name)
+	return s.showSequence(ctx, m.Name)
 }
 
 // DeleteSequence ends one, with its name as confirmation. Other servers give out the numbers that
@@ -142,11 +144,13 @@ func (s *Service) DeleteSequence(
 	if m.Confirm != m.Name {
 		return nil, Errorf(Refused, "deleting sequence %q needs its name as confirmation", Clip(m.Name))
 	}
-	if err := sequence.Delete(ctx, s.counts, m.Name); err != nil {
+	st, done := s.manage(ctx, s.counts, "sequence delete")
+	defer done()
+	if err := sequence.Delete(ctx, st, m.Name); err != nil {
 		return nil, err
 	}
 	s.dropSequence(m.Name)
-	s.sequenceEvent(ctx, m.Name, "deleted")
+	s.SequenceChanged(m.Name)
 	return &pb.SequenceDeleteResponse{}, nil
 }
 
@@ -172,10 +176,4 @@ func (s *Service) Numbers(name string, got Numbers) *pb.SequenceNextResponse {
 		out.Left = sq.numbers.Status().Left
 	}
 	return out
-}
-
-// sequenceEvent tells those who may see the sequence, as they see a namespace of that name.
-func (s *Service) sequenceEvent(ctx context.Context, name, text string) {
-	s.SequenceChanged(name)
-	s.Events.Add(Event{Kind: "sequence", Namespace: name, Actor: actorOf(ctx), Text: text})
 }

@@ -9,9 +9,7 @@ const names = {
   fenced: ['▮', 'fenced'],
   clock: ['◷', 'clock'],
   store: ['◆', 'store'],
-  namespace: ['◇', 'namespace'],
-  node: ['▪', 'node'],
-  sequence: ['#', 'sequence'],
+  managed: ['◇', 'managed'],
 }
 const grave = new Set(['lost', 'fenced', 'clock', 'store', 'late', 'ended'])
 
@@ -26,7 +24,7 @@ export function gather(events) {
   return out
 }
 
-export function EventList({ events, most = 200 }) {
+export function EventList({ events, most = 400 }) {
   const all = gather(events)
   if (events.length === 0) return <p class="card empty muted">Nothing has happened yet: no clock step, no lost lease, no change of a namespace.</p>
   return (
@@ -43,7 +41,7 @@ export function EventList({ events, most = 200 }) {
                 <span aria-hidden="true">{mark}</span> {name}
               </span>
               <span class="what">
-                {e.kind === 'sequence' ? <b>{e.namespace}</b> : e.namespace && <a href={`#/ns/${encodeURIComponent(e.namespace)}`}>{e.namespace}</a>} {e.text}
+                {e.sequence ? <b>{e.namespace}</b> : e.namespace && <a href={`#/ns/${encodeURIComponent(e.namespace)}`}>{e.namespace}</a>} {e.text}
                 {e.times > 1 && <b> ({e.times} times)</b>}
               </span>
               <span class="who muted">
@@ -82,7 +80,7 @@ export function Events({ live }) {
           </select>
         </label>
       </div>
-      <p class="muted">The last 200 that this server saw, since it was started. Times are your machine's.</p>
+      <p class="muted">What people did, through any server or by a command, and the last 200 things that this server saw since it was started. Times are your machine's.</p>
       <EventList events={live.events.filter((e) => !kind || e.kind === kind)} />
     </>
   )

@@ -140,11 +140,11 @@ test('a namespace shows how many nodes are held, and a block of nodes is one row
 })
 
 test('an event says on which day it was, and who did it', async () => {
+  await fetch(`${rig.url}/v1/extra`, { method: 'PUT', body: '{}', headers: { 'Snowfence-Reason': 'a new shop' } })
   const page = await at('events')
-  await fetch(`${rig.url}/v1/extra`, { method: 'PUT', body: '{}' })
-  const event = page.locator('.events li', { hasText: 'extra created' })
+  const event = page.locator('.events li', { hasText: 'extra namespace create' })
   await event.waitFor()
-  assert.match(await event.innerText(), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s[^]*by\s127\.0\.0\.1$/)
+  assert.match(await event.innerText(), /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\s[^]*last_node 1023[^]*: a new shop\s[^]*by\sanyone from 127\.0\.0\.1$/)
   assert.match(await page.locator('.events li', { hasText: 'clock stepped' }).innerText(), /by\sthis server$/)
 })
 
@@ -424,7 +424,7 @@ test('who may manage releases and vetoes a node and widens a namespace; others s
   await page.getByRole('button', { name: 'Widen', exact: true }).click()
   await page.getByText('Nodes 0 to 499 can be leased now.').waitFor()
   await page.goto(`${guarded.url}/dashboard/#/events`)
-  await until('events with the name of the token', async () => (await page.locator('.events li', { hasText: /node 33 was|can be leased now/ }).locator('.who').allInnerTexts()).every((who) => /boss$/.test(who)) && (await page.locator('.events li', { hasText: /node 33 was/ }).count()) === 3)
+  await until('events with the name of the token', async () => (await page.locator('.events li', { hasText: /lease (release|veto) node 33|namespace change/ }).locator('.who').allInnerTexts()).every((who) => /boss from 127\.0\.0\.1$/.test(who)) && (await page.locator('.events li', { hasText: /lease (release|veto) node 33/ }).count()) === 3)
   assert.deepEqual(page.complaints.filter((c) => !/status of 401/.test(c)), []) // it was refused without a token
   await page.context().close()
   await guarded.stop()
