@@ -2,7 +2,9 @@ package open
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
+	"io"
 	"net"
 	"slices"
 )
@@ -24,6 +26,8 @@ func Unreachable(err error) bool {
 		return redis.IsLoading() || redis.IsClusterDown()
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, errNoAnswer):
 		return true
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, driver.ErrBadConn):
+		return true // what is before the store, such as a proxy, hung up
 	case errors.As(err, new(*net.DNSError)): // a name may come with its server, as in a cluster
 		return true
 	}

@@ -2,8 +2,10 @@ package open
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"testing"
@@ -24,7 +26,7 @@ func TestStoresToWaitFor(t *testing.T) {
 	for want, list := range map[bool][]error{
 		true: {
 			&net.DNSError{IsNotFound: true}, errNoAnswer, sqlError("57P03"),
-			sqlError("53300"),
+			sqlError("53300"), io.EOF, io.ErrUnexpectedEOF, driver.ErrBadConn,
 			redisError{errors.New("LOADING")},
 		},
 		false: {
