@@ -27,6 +27,7 @@ type report struct {
 	mu     sync.Mutex
 	rows   []row
 	matrix string // who notices what, see TestGoingBack
+	day    string // what is said of troubles, see TestOperatorsDay
 }
 
 // seen is what the tests of this run saw.
@@ -49,7 +50,7 @@ func (r *report) add(x row) {
 func (r *report) write(path string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if path == "" || len(r.rows) == 0 && r.matrix == "" {
+	if path == "" || len(r.rows) == 0 && r.matrix+r.day == "" {
 		return nil
 	}
 	order := map[string]int{} // faults in the order in which they were first seen
@@ -68,7 +69,7 @@ func (r *report) write(path string) error {
 		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %s | %s | %s |\n", x.fault, x.store,
 			x.processes, x.ids, x.twice, seconds(x.silence), seconds(x.healed), strings.ReplaceAll(x.said, "|", "\\|"))
 	}
-	b.WriteString(r.matrix)
+	b.WriteString(r.matrix + r.day)
 	return os.WriteFile(path, []byte(b.String()), 0o644)
 }
 

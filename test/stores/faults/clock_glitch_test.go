@@ -1,0 +1,84 @@
+//go:build linux
+
+package faults
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+// TestClockGlitch steps the clock of a running server for three seconds, ahead and behind by up to
+// a day, over a store that has a clock. IDs go on at most a ttl after the clock is right again.
+func TestClockGlitch(t *testing.T) {
+	servers.Later(t)
+	t.Parallel()
+	tg := targets["PostgreSQL"](t)
+	s := slowLayout(t)
+	if _, err := lease.Namespaces(tg.store).Create(t.Context(), namespace, s, nil); err != nil {
+		t.Fatal(err)
+	}
+	web := servers.Address(servers.Ports(t, 1)[0])
+	p := launchStepped(t, "a server", "serve", "--store", tg.programURL(), "--http", web, "--resp", "",
+		"--ready-for", namespace)
+	ask := func() { // a request that fails counts as no ID
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+web+"/v1/"+namespace+"/next", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", "text/plain")
+		resp, err := (&http.Client{Timeout: time.Second}).Do(req)
+		if err != nil {
+			return
+		}
+		defer resp.Body.Close()
+		text, err := io.ReadAll(resp.Body)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			return
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if err := p.line(strings.TrimSpace(string(text)), time.Now().UnixMicro()); err != nil {
+			t.Error(err)
+		}
+	}
+	// goesOn returns how long it takes until there is an ID.
+	goesOn := func(what string) time.Duration {
+		began, m := time.Now(), p.mark()
+		within(t, patience, what, func() bool {
+			ask()
+			return p.since(m).ids > 0
+		})
+		return time.Since(began)
+	}
+	goesOn("the server makes IDs")
+	for _, d := range []time.Duration{5 * time.Second, 2 * time.Minute, time.Hour, 24 * time.Hour} {
+		for _, by := range []time.Duration{d, -d} {
+			before := p.mark()
+			p.step(t, by)
+			for began := time.Now(); time.Since(began) < 3*time.Second; {
+				ask()
+			}
+			p.step(t, 0)
+			healed := goesOn("IDs go on")
+			if healed > lease.DefaultTTL {
+				t.Errorf("%s for three seconds: IDs go on after %v, a ttl is %v", signed(by), healed, lease.DefaultTTL)
+			}
+			v := judge(t, s, []*worker{p.worker})
+			for _, x := range v.wrong {
+				t.Error(x)
+			}
+			seen.add(row{
+				fault: "the clock of a server is off by " + signed(by) + " for three seconds, the store has one",
+				store: tg.kind, processes: 1, ids: int64(p.since(before).ids), twice: v.duplicates,
+				silence: p.silence(before), healed: healed, said: last(p.log[before.log:], 1),
+			})
+			t.Logf("%s: IDs go on after %v", signed(by), healed)
+		}
+	}
+}
