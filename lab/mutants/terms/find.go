@@ -3,6 +3,7 @@ package terms
 import (
 	"fmt"
 	"go/ast"
+	"go/importer"
 	"go/token"
 	"path/filepath"
 	"slices"
@@ -40,12 +41,14 @@ func Find(root string, scope []Scope) ([]Mutant, map[string][]byte, error) {
 	var found []Mutant
 	copies, pkgs := map[string][]byte{}, map[string]*loaded{}
 	keys := map[string]int{}
+	fset := token.NewFileSet()
+	from := importer.ForCompiler(fset, "source", nil)
 	for _, s := range scope {
 		dir := filepath.Dir(s.File)
 		p := pkgs[dir]
 		if p == nil {
 			var err error
-			if p, err = load(root, dir); err != nil {
+			if p, err = load(root, dir, fset, from); err != nil {
 				return nil, nil, err
 			}
 			pkgs[dir] = p
