@@ -109,7 +109,7 @@ func (x *hostile) act() {
 	}
 	s.after(time.Duration(x.chance.Int64N(int64(s.ttl))), x.act)
 	ctx := world.With(context.Background(), s.operator)
-	v := server{direct{s: s}, s.operator, s.schemes[s.era], nil, func() bool { return false }}
+	v := server{s.direct(), s.operator, s.schemes[s.era], nil, func() bool { return false }}
 	for range 1 + x.chance.IntN(6) {
 		if len(x.tickets) == 0 || x.chance.IntN(4) == 0 {
 			x.acquire(ctx, v)

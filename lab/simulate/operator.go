@@ -15,41 +15,11 @@ func keysOf(node int64) []store.Key { return []store.Key{{Namespace: namespace, 
 // calmly runs f in the operator's process as if the store were at hand: nothing fails and
 // no time passes. It is how a run begins and is put right at its end.
 func (s *sim) calmly(f func(ctx context.Context, st store.Store) error) error {
-	return f(world.With(context.Background(), s.operator), direct{s: s})
+	return f(world.With(context.Background(), s.operator), s.direct())
 }
 
 // direct is the store without a network.
-type direct struct {
-	store.Basic
-	s *sim
-}
-
-func (d direct) Get(_ context.Context, keys []store.Key) ([]store.Record, error) {
-	return d.s.store.get(keys), nil
-}
-
-func (d direct) List(
-	_ context.Context, namespace string, nodes snowfence.NodeRange, limit int,
-) ([]store.Record, error) {
-	return d.s.store.list(namespace, nodes, limit), nil
-}
-
-func (d direct) Heads(context.Context) ([]store.Record, error) { return d.s.store.heads(), nil }
-
-func (d direct) Swap(_ context.Context, writes []store.Write) []error {
-	errs := make([]error, len(writes))
-	for i, w := range writes {
-		errs[i] = d.s.swap(d.s.operator, w)
-	}
-	return errs
-}
-
-func (d direct) Identity(context.Context, string) (string, error) { return d.s.store.name(), nil }
-
-func (d direct) Suspect(_ context.Context, identity string) error {
-	d.s.suspect(d.s.operator, identity)
-	return nil
-}
+func (s *sim) direct() link { return link{p: s.operator, near: true} }
 
 // suspect gives the store another identity, for one who says that it lost a write. It must have:
 // once for each loss, also for those who come late.
@@ -149,7 +119,7 @@ func (s *sim) leasable() *lease.NamespaceOptions {
 
 // shown is the namespace as it stands in the store.
 func (s *sim) shown() (lease.Namespace, error) {
-	return lease.Namespaces(direct{s: s}).Show(context.Background(), namespace)
+	return lease.Namespaces(s.direct()).Show(context.Background(), namespace)
 }
 
 func (s *sim) namespaceState() string {

@@ -97,7 +97,7 @@ func (s *sim) admit(ctx context.Context, st store.Store, c *counter) error {
 func (s *sim) mend() {
 	ctx := world.With(context.Background(), s.operator)
 	for _, c := range s.counters {
-		st := direct{s: s}
+		st := s.direct()
 		for range 2 {
 			err := errors.Join(s.again(ctx, st, c), s.widen(ctx, st, c), s.admit(ctx, st, c))
 			if err != nil {
