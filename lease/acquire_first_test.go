@@ -189,5 +189,6 @@ func TestFirstWaitsUntilTheEndOfItsContext(t *testing.T) {
 // takenAs reports whether an error is of a node that was asked for, or of all nodes.
 func takenAs(err error, fixed bool) bool {
 	var e *TakenError
-	return errors.As(err, &e) && errors.Is(err, ErrTaken) && e.Fixed == fixed
+	return errors.As(err, &e) && errors.Is(err, ErrTaken) && e.Fixed == fixed &&
+		(!fixed || e.Nodes.Until == e.Nodes.From+1)
 }

@@ -30,7 +30,6 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"one swap of many wins", testContention},
 		{"concurrent batches", testConcurrentBatches},
 		// What a lease makes of it.
-		{"renewal and give-back", testLife},
 		{"errors at every step", testEveryStep},
 		{"errors at every step of a block", testEveryStepOfBlock},
 		{"change of layout during renewals", testChange},
