@@ -68,7 +68,7 @@ func parseAddress(scheme, rest, port string) (*address, error) {
 			return nil, a.errorf("a host is not HOST or HOST:PORT; in a password write '/' as %%2F, '?' as %%3F " +
 				"and '@' as %%40")
 		}
-		if !strings.Contains(host[strings.LastIndexByte(host, ']')+1:], ":") {
+		if port != "" && !strings.Contains(host[strings.LastIndexByte(host, ']')+1:], ":") {
 			host += ":" + port
 		}
 		a.hosts = append(a.hosts, host)

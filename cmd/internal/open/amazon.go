@@ -44,7 +44,7 @@ func (a *address) amazon(ctx context.Context) (name string, c aws.Config, timeou
 	if c.Region == "" {
 		return "", c, 0, a.errorf("the region is missing: add ?region=eu-central-1, or set AWS_REGION")
 	}
-	return strings.TrimSuffix(a.hosts[0], ":"), c, timeout, nil
+	return a.hosts[0], c, timeout, nil
 }
 
 // openDynamoDB opens a table.
