@@ -91,7 +91,7 @@ func (c *storeClaim) fixedBlock(
 	ctx context.Context, ns Namespace, now time.Time, healing bool,
 ) ([]store.Record, error) {
 	first := *c.opts.Node
-	rs, err := c.st.Get(ctx, blockKeys(c.name, first, c.opts.Nodes))
+	rs, err := c.st.Get(ctx, c.blockKeys(first))
 	if err != nil {
 		return nil, fmt.Errorf("lease: reading node %d: %w", first, err)
 	}
@@ -103,7 +103,8 @@ func (c *storeClaim) fixedBlock(
 		if held && !c.mine(r) && (healing || c.opts.Guard && r.Label != c.opts.Label) {
 			until := c.ticks.layout.TimeOf(r.Until)
 			return nil, &TakenError{
-				Nodes: snowfence.NodeRange{From: r.Node, Until: r.Node + 1}, Fixed: true, Block: c.opts.Nodes, Held: 1,
+				Nodes: snowfence.NodeRange{From: r.Node, Until: r.Node + c.unit}, Fixed: true,
+				Block: c.opts.Nodes, Held: c.unit,
 				Holders: r.Label, NextFree: until.Sub(now), namespace: c.name, until: until,
 			}
 		}
@@ -169,7 +170,7 @@ func (c *storeClaim) take(
 	c.own, c.taken = keys(h.records), nil
 	c.noteSticky(rs[0].Node)
 	c.opts.Logger.Info("lease acquired", "namespace", c.name, "label", c.opts.Label,
-		"node", rs[0].Node, "nodes", len(rs), "from", from, "until", until)
+		"node", rs[0].Node, "nodes", c.nodes(h), "from", from, "until", until)
 	return g, nil
 }
 

@@ -147,7 +147,7 @@ func TestTakeOfABlockThatIsLost(t *testing.T) {
 		node := int64(4)
 		g.l.opts.Node, g.l.opts.Nodes = &node, c.nodes
 		ns := g.namespace()
-		rs, err := g.st.Memory.Get(t.Context(), blockKeys("n", 4, c.nodes))
+		rs, err := g.st.Memory.Get(t.Context(), blockKeys("n", 4, c.nodes, 1))
 		g.must(err)
 		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
 			g.st.onSwap, g.st.gets = nil, 0

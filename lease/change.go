@@ -10,9 +10,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Change gives a namespace another scheme, if s is not nil, other nodes that can be leased, or
-// other limits. If it has them already, nothing changes, and leases go on. The leasable nodes stay
-// the same if o names none and the new layout has them.
+// Change gives a namespace another scheme, if s is not nil, other nodes that can be leased, another
+// unit, or other limits. If it has them already, nothing changes, and leases go on. The leasable
+// nodes stay the same if o names none and the new layout has them.
 //
 // With another layout, all holders lose their grants, and their leases end. Programs with the new
 // scheme start above everything that can have been granted. Change first proves that no ID of the
@@ -21,6 +21,9 @@ import (
 // node numbers given by hand do not notice the change: stop them first, and start programs with the
 // new layout after the time of Namespace.Floor. If ctx ends or the store fails half-way, nothing is
 // granted until you call Change again. Each step can be repeated. A wrong clock is an [ErrSkew].
+//
+// With another unit, all holders lose their grants, and their leases end: open them again. It is
+// refused while a node has a veto or functions, because those stand in records of the old unit.
 //
 // With fewer nodes, all holders lose their grants, and get new ones on the nodes that are left.
 // With more nodes, leases go on: this is the last step from numbers given by hand to leased ones
@@ -35,9 +38,9 @@ func (op Operator) Change(
 	switch {
 	case op.st == nil:
 		return Namespace{}, errors.New("lease: the Store is nil")
-	case s == nil && c.Nodes == snowfence.NodeRange{} && c.MaxTTL == 0 && c.MaxSkew == 0:
-		return Namespace{}, invalidf("lease: namespace %q: the change names no layout, no nodes and no limits: name "+
-			"what is to change", name)
+	case s == nil && c.Nodes == snowfence.NodeRange{} && c.Unit == 0 && c.MaxTTL == 0 && c.MaxSkew == 0:
+		return Namespace{}, invalidf("lease: namespace %q: the change names no layout, no nodes, no unit and no "+
+			"limits: name what is to change", name)
 	}
 	return c.apply(ctx, op.st, name, world.From(ctx).Now())
 }
@@ -48,7 +51,7 @@ func (c change) apply(ctx context.Context, st store.Store, name string, now time
 		switch {
 		case err != nil:
 			return Namespace{}, err
-		case ns.State == Deleted, ns.State == Changing && c.scheme == nil:
+		case ns.State == Deleted, ns.State == Changing && c.scheme == nil && c.Unit == 0:
 			return Namespace{}, ns.notActive()
 		}
 		// With a wrong clock, floors would be too low, and limits that were lowered end too soon.
@@ -58,7 +61,7 @@ func (c change) apply(ctx context.Context, st store.Store, name string, now time
 		switch {
 		case ns.State == Changing: // one that was interrupted
 			return c.relayout(ctx, st, name, now)
-		case !c.keepsLayout(ns):
+		case !c.keepsLayout(ns) || !c.keepsUnit(ns):
 			// A change that is refused disturbs no lease.
 			if _, err := c.next(ctx, st, ns, now); err != nil {
 				return Namespace{}, err

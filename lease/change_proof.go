@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +21,13 @@ type change struct {
 // next returns the namespace as it will be after
 // a change of layout, or why that is refused.
 func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time.Time) (Namespace, error) {
-	if c.keepsLayout(ns) {
+	if c.keepsLayout(ns) && c.keepsUnit(ns) {
 		return c.renode(ns, now)
+	}
+	if !c.keepsUnit(ns) {
+		if err := ns.unmarked(ctx, st); err != nil {
+			return Namespace{}, err
+		}
 	}
 	old := ns.Layout
 	floor, err := highest(ctx, st, ns)
@@ -34,6 +40,9 @@ func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time
 	}
 	if id != ns.Identity { // it lost grants, and the floor is not raised yet
 		floor = max(floor, ns.above(old, now))
+	}
+	if c.keepsLayout(ns) {
+		return c.reunit(ns, floor, id, now)
 	}
 	layout := c.scheme.Layout()
 	refuse := func(err error) (Namespace, error) {
@@ -52,6 +61,10 @@ func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time
 	if next.Nodes, err = c.nodes(ns, old, layout); err != nil {
 		return Namespace{}, err
 	}
+	next.Layout, next.Unit = layout, cmp.Or(c.Unit, ns.Unit)
+	if err := next.inUnits(); err != nil {
+		return Namespace{}, err
+	}
 	if reserves(ns, old) {
 		unused, err := c.afterUnused(old, now)
 		if err != nil {
@@ -67,7 +80,7 @@ func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time
 	if start > c.scheme.MaxTick() {
 		return refuse(fmt.Errorf("%w: it would have no tick left at %s", snowfence.ErrLifetime, at))
 	}
-	next.Layout, next.Fingerprint, next.Identity = layout, c.scheme.Fingerprint(), id
+	next.Fingerprint, next.Identity = c.scheme.Fingerprint(), id
 	if ns.Identity != id {
 		next.rolledBack(now)
 	}
@@ -88,6 +101,45 @@ func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time
 // keepsLayout reports whether the namespace has the scheme already.
 func (c change) keepsLayout(ns Namespace) bool {
 	return c.scheme == nil || c.scheme.Fingerprint() == ns.Fingerprint
+}
+
+// keepsUnit reports whether the namespace has the unit already.
+func (c change) keepsUnit(ns Namespace) bool { return cmp.Or(c.Unit, ns.Unit) == ns.Unit }
+
+// reunit returns the namespace with another unit and its present layout. Records of the old unit
+// count no more: the floor is above all that they granted.
+func (c change) reunit(ns Namespace, floor int64, id string, now time.Time) (Namespace, error) {
+	ns.Unit, ns.Floor = c.Unit, floor
+	ns.Since = ns.Generation + 1
+	if ns.Identity != id {
+		ns.Identity = id
+		ns.rolledBack(now)
+	}
+	if err := ns.limit(c.MaxTTL, c.MaxSkew, now); err != nil {
+		return Namespace{}, err
+	}
+	return c.renode(ns, now)
+}
+
+// unmarked is an error if a record says more of a node than what was granted: another unit would
+// have it stand for other nodes.
+func (ns Namespace) unmarked(ctx context.Context, st store.Store) error {
+	for _, r := range ns.Regions {
+		if r.Owner == ownerFunctions && !r.Ended && r.Layout.Equal(ns.Layout) {
+			return refusedf("lease: namespace %q keeps its unit: functions in a database have node %d: drop them and "+
+				"retire the node first", ns.Name, r.Nodes.From)
+		}
+	}
+	for r, err := range store.Records(ctx, st, ns.Name, snowfence.NodeRange{Until: math.MaxInt64}) {
+		if err != nil {
+			return fmt.Errorf("lease: listing the leases of namespace %q: %w", ns.Name, err)
+		}
+		if r.Veto != "" {
+			return refusedf("lease: namespace %q keeps its unit: node %d has a veto (%s): lift it first", ns.Name,
+				r.Node, shown(r.Veto))
+		}
+	}
+	return nil
 }
 
 // nodes returns the nodes that can be leased after
@@ -122,6 +174,9 @@ func (c change) nodes(ns Namespace, old, to snowfence.Layout) (snowfence.NodeRan
 func (c change) renode(ns Namespace, now time.Time) (Namespace, error) {
 	layout, next, err := ns.Layout, ns, error(nil)
 	if next.Nodes, err = c.nodes(ns, layout, layout); err != nil {
+		return Namespace{}, err
+	}
+	if err := next.inUnits(); err != nil {
 		return Namespace{}, err
 	}
 	fewer := next.Nodes.From > ns.Nodes.From || next.Nodes.Until < ns.Nodes.Until

@@ -86,6 +86,7 @@ func (s *setup) noteSend(ctx context.Context, node, until int64) error {
 type storeClaim struct {
 	*setup
 	st      store.Store
+	unit    int64  // of the namespace
 	who     string // random: the identity of this holder
 	attempt string // of a ticket: its nonces begin with it
 	free    bool   // takes no node over
@@ -110,7 +111,7 @@ type storeClaim struct {
 
 // hold is what the store is known to keep of ours.
 type hold struct {
-	records    []store.Record // of the block, as last acknowledged or adopted
+	records    []store.Record // of the block's units, as last acknowledged or adopted
 	acked      []int64        // revision of each that was acknowledged; 0 if none was
 	unanswered map[string]bool
 	generation int64 // of the namespace
@@ -122,8 +123,14 @@ type hold struct {
 	pending    bool  // it is not known whether the acquisition was written
 }
 
+// nodes returns how many nodes the records of a hold stand for.
+func (c *storeClaim) nodes(h *hold) int64 { return int64(len(h.records)) * c.unit }
+
+// perBlock returns how many records a block has.
+func (c *storeClaim) perBlock() int { return c.opts.Nodes / int(c.unit) }
+
 func newClaim(s *setup, st store.Store) *storeClaim {
-	return &storeClaim{setup: s, st: st, who: s.world.Text(), refused: map[int64]error{}}
+	return &storeClaim{setup: s, st: st, unit: 1, who: s.world.Text(), refused: map[int64]error{}}
 }
 
 // holderOf is the Holder of a record that the claim acquires, with ticks from the given one on: no
@@ -152,10 +159,14 @@ func keys(rs []store.Record) []store.Key {
 	return out
 }
 
-// settle gives the lease the ttl and the skew of the namespace where its options name none: at its
-// first use, when no keeper runs yet. It refuses larger ones.
+// settle gives the lease the ttl and the skew of the namespace where its options name none, and a
+// whole unit where they ask for less: at its first use, when no keeper runs yet. It refuses what
+// the namespace does not allow.
 func (c *storeClaim) settle(ns Namespace) error {
 	l, err := ns.fit(c.opts)
+	if c.held == nil && c.own == nil {
+		c.unit, c.opts.Nodes = ns.Unit, max(c.opts.Nodes, int(ns.Unit))
+	}
 	if c.opts.TTL == 0 || c.opts.MaxSkew == 0 {
 		c.opts.TTL, c.opts.MaxSkew, c.ticks.ttl = l.ttl, l.skew, l.ttl
 	}

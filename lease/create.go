@@ -18,6 +18,11 @@ type NamespaceOptions struct {
 	// deleted namespace that comes back, it means its earlier nodes.
 	Nodes snowfence.NodeRange
 
+	// Unit is how many nodes one record stands for: a power of two. A lease takes whole units, and
+	// [Lease.Sublet] hands their nodes out from memory. 0 means 1, or the unit that an existing
+	// namespace has. Another unit ends all leases, as another layout does.
+	Unit int64
+
 	// MaxTTL is the longest ttl of a lease, and MaxSkew how far a clock may be off. After a backup
 	// is restored, no IDs are made for MaxTTL and twice MaxSkew. 0 means 15 s, or the value that an
 	// existing namespace has. A backup from before these were raised has the smaller values: if you
@@ -61,7 +66,7 @@ func (op Operator) Create(
 		switch {
 		case errors.Is(err, ErrNoNamespace):
 			ns = Namespace{
-				Name: name, Since: 1, Nodes: snowfence.NodeRange{Until: nodeCount(layout)},
+				Name: name, Since: 1, Nodes: snowfence.NodeRange{Until: nodeCount(layout)}, Unit: cmp.Or(o.Unit, 1),
 				ticketKey: world.From(ctx).Text(), record: store.Record{Key: store.Key{
 					Namespace: name,
 					Node:      store.NamespaceNode,
@@ -93,6 +98,10 @@ func (op Operator) Create(
 		case ns.State == Active && ns.Nodes != next.Nodes:
 			err := fmt.Errorf("lease: namespace %q exists with the leasable nodes %d to %d, not %d to %d",
 				name, ns.Nodes.From, ns.Nodes.Until-1, next.Nodes.From, next.Nodes.Until-1)
+			return Namespace{}, marked{err, ErrExists}
+		case cmp.Or(o.Unit, ns.Unit) != ns.Unit:
+			err := fmt.Errorf("lease: namespace %q exists with a unit of %d nodes, not %d: change it to have another",
+				name, ns.Unit, o.Unit)
 			return Namespace{}, marked{err, ErrExists}
 		case ns.State == Active && (cmp.Or(o.MaxTTL, ns.MaxTTL) != ns.MaxTTL || cmp.Or(o.MaxSkew,
 			ns.MaxSkew) != ns.MaxSkew):

@@ -122,7 +122,7 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store
 			continue
 		}
 		asked[b] = true
-		ks = append(ks, blockKeys(c.name, b, c.opts.Nodes)...)
+		ks = append(ks, c.blockKeys(b)...)
 	}
 	if len(ks) == 0 {
 		return nil, nil
@@ -132,7 +132,7 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store
 		return nil, fmt.Errorf("lease: reading nodes of namespace %q: %w", c.name, err)
 	}
 	var blocks [][]store.Record
-	for b := range slices.Chunk(rs, int(k)) {
+	for b := range slices.Chunk(rs, c.perBlock()) {
 		if slices.ContainsFunc(b, f.unavailable) {
 			f.seen[b[0].Node] = true
 		} else if f.wait(b) <= wait {
@@ -158,10 +158,15 @@ func (f *finder) allowed(ctx context.Context, node int64) bool {
 	return err == nil
 }
 
-func blockKeys(namespace string, first int64, n int) []store.Key {
-	ks := make([]store.Key, n)
+func (c *storeClaim) blockKeys(first int64) []store.Key {
+	return blockKeys(c.name, first, c.opts.Nodes, c.unit)
+}
+
+// blockKeys returns the keys of the units from first on that n nodes are.
+func blockKeys(namespace string, first int64, n int, unit int64) []store.Key {
+	ks := make([]store.Key, n/int(unit))
 	for i := range ks {
-		ks[i] = store.Key{Namespace: namespace, Node: first + int64(i)}
+		ks[i] = store.Key{Namespace: namespace, Node: first + int64(i)*unit}
 	}
 	return ks
 }

@@ -40,7 +40,7 @@ func (f *finder) whole() (first, count int64) {
 func (f *finder) block(node int64) int64 { return node &^ (int64(f.c.opts.Nodes) - 1) }
 
 // readable is how many blocks are read in one go.
-func (f *finder) readable() int { return min(max(most/f.c.opts.Nodes, 1), probed) }
+func (f *finder) readable() int { return min(max(most/f.c.perBlock(), 1), probed) }
 
 // paged is how many records are read in one go when all are read.
 const paged = 4096
@@ -70,7 +70,7 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 			start += world.Rand(c.world).Int64N(count) * int64(c.opts.Nodes)
 		}
 		who := tally{labels: map[string]int{}}
-		limit := max(paged, c.opts.Nodes)
+		limit := max(paged, c.perBlock())
 		for _, nodes := range []snowfence.NodeRange{
 			{From: start, Until: f.ns.Nodes.Until},
 			{From: f.ns.Nodes.From, Until: start},
@@ -85,7 +85,9 @@ func (f *finder) pages(ctx context.Context, n int) iter.Seq2[[]ranked, error] {
 				if len(rs) >= limit { // with its last block perhaps in part
 					next = min(next, max(f.block(rs[len(rs)-1].Node+1), nodes.From+1))
 				}
-				rs = slices.DeleteFunc(rs, func(r store.Record) bool { return r.Node >= next })
+				rs = slices.DeleteFunc(rs, func(r store.Record) bool {
+					return r.Node >= next || r.Node != f.ns.whole(r.Node)
+				})
 				for _, r := range rs {
 					who.count(f, r)
 				}

@@ -12,7 +12,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Leases returns the records of all nodes that were ever leased, in the order of the nodes. Ticks
+// Leases returns the records of all units that were ever leased, in the order of the nodes. Ticks
 // are counted in the namespace's layout. Records of generations before Namespace.Since are the
 // exception: their floor is Namespace.Floor.
 func (op Operator) Leases(ctx context.Context, namespace string) ([]store.Record, error) {
@@ -27,14 +27,14 @@ func (op Operator) Leases(ctx context.Context, namespace string) ([]store.Record
 	return out, nil
 }
 
-// Release clears the holder of a node and leaves its floor alone. A
+// Release clears the holder of a node's unit and leaves its floor alone. A
 // living holder is sealed at its next renewal and heals itself with another
 // grant. Granted ticks stay granted: the next holder starts above them.
 func (op Operator) Release(ctx context.Context, namespace string, node int64) (store.Record, error) {
 	return edit(ctx, op.st, namespace, node, func(_ Namespace, r store.Record) (store.Record, error) { return r, nil })
 }
 
-// Veto keeps a node from being leased, and evicts its
+// Veto keeps a node's unit from being leased, and evicts its
 // holder as [Operator.Release] does. An empty reason lifts the veto; it is refused
 // while functions in a database make the node's IDs.
 func (op Operator) Veto(ctx context.Context, namespace string, node int64, reason string) (store.Record, error) {
@@ -52,9 +52,9 @@ func (op Operator) Veto(ctx context.Context, namespace string, node int64, reaso
 	})
 }
 
-// Restore is for a node whose floor lies far ahead, because a holder's clock was. It evicts that
-// holder, and sets the floor to where it was before. New grants end before the ticks of that
-// holder, and go on after them when that time comes. It fails unless the ticks in between were
+// Restore is for a node whose unit's floor lies far ahead, because a holder's clock was. It
+// evicts that holder, and sets the floor to where it was before. New grants end before the ticks of
+// that holder, and go on after them when that time comes. It fails unless the ticks in between were
 // provably never granted.
 func (op Operator) Restore(
 	ctx context.Context, namespace string, node int64, now time.Time,
@@ -96,7 +96,7 @@ func (op Operator) Restore(
 	})
 }
 
-// edit rewrites a node's record, without a holder.
+// edit rewrites the record of a node's unit, without a holder.
 func edit(
 	ctx context.Context, st store.Store, namespace string, node int64, change func(Namespace,
 		store.Record) (store.Record, error),
@@ -112,7 +112,7 @@ func edit(
 		if node < 0 || node >= nodeCount(ns.Layout) {
 			return fail(fmt.Errorf("the layout %s has no such node", ns.Layout))
 		}
-		rs, err := st.Get(ctx, []store.Key{{Namespace: namespace, Node: node}})
+		rs, err := st.Get(ctx, []store.Key{{Namespace: namespace, Node: ns.whole(node)}})
 		if err != nil {
 			return fail(err)
 		}

@@ -25,9 +25,11 @@ type Namespace struct {
 	Fingerprint string           `json:"fingerprint"` // of the scheme
 	// Nodes can be leased; the others are for numbers given by hand.
 	Nodes snowfence.NodeRange `json:"nodes"`
-	State string              `json:"state"`
-	// Since is the generation in which the layout began. Records of earlier ones have ticks of
-	// another layout.
+	// Unit is how many nodes one record stands for, under the first of them: a power of two.
+	Unit  int64  `json:"unit"`
+	State string `json:"state"`
+	// Since is the generation in which the layout or the unit began. Records of earlier ones have
+	// ticks of another layout, or other nodes.
 	Since int64 `json:"since"`
 	Start int64 `json:"start"` // tick with which the layout began
 	Floor int64 `json:"floor"` // no grant starts below this tick
@@ -69,6 +71,22 @@ func (ns Namespace) usable(s *snowfence.Scheme) error {
 		return ns.notActive()
 	case ns.Fingerprint != s.Fingerprint():
 		return mismatch(ns.Name, ns.Fingerprint, s.Fingerprint())
+	}
+	return nil
+}
+
+// whole returns the first node of the unit around a node: its record is the unit's.
+func (ns Namespace) whole(node int64) int64 { return node &^ (max(ns.Unit, 1) - 1) }
+
+// inUnits is an error unless the unit is one, and the leasable nodes are whole units.
+func (ns Namespace) inUnits() error {
+	switch u := ns.Unit; {
+	case u < 1 || u&(u-1) != 0 || u > nodeCount(ns.Layout):
+		return invalidf("lease: namespace %q: a unit of %d nodes; it must be a power of two, at most the %d nodes of "+
+			"the layout", ns.Name, u, nodeCount(ns.Layout))
+	case ns.whole(ns.Nodes.From) != ns.Nodes.From || ns.whole(ns.Nodes.Until) != ns.Nodes.Until:
+		return invalidf("lease: namespace %q: the nodes %d to %d are not whole units of %d nodes: choose a first node "+
+			"that is a multiple of it, and as many nodes", ns.Name, ns.Nodes.From, ns.Nodes.Until-1, u)
 	}
 	return nil
 }

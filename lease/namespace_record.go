@@ -62,6 +62,7 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 			"(docs/operate/operations.md, Backup): %w", r.Namespace, err)
 	}
 	ns.ticketKey, ns.ledger, ns.before = stored.TicketKey, stored.Ledger, stored.Before
+	ns.Unit = max(ns.Unit, 1)
 	ns.BackfillStopped = ns.Backfill > 0 && ns.ledger.Identity != ns.Identity
 	return ns, nil
 }

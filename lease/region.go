@@ -68,6 +68,11 @@ func (ns Namespace) key(l snowfence.Layout) string {
 	case ns.Fingerprint != ns.Layout.String():
 		return ns.Fingerprint
 	}
+	for _, r := range ns.Regions { // another unit begins another generation, with the same secrets
+		if r.Owner == OwnerLeases && !r.Ended && r.Layout.Equal(l) {
+			return r.Key
+		}
+	}
 	return fmt.Sprint("secrets since generation ", ns.Since)
 }
 

@@ -50,6 +50,14 @@ func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
 		if err != nil {
 			return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
 		}
+		if c.unit != ns.Unit {
+			return Namespace{}, fmt.Errorf("lease: namespace %q: %w: it has a unit of %d nodes now, no longer %d: "+
+				"open the lease again", c.name, ErrMismatch, ns.Unit, c.unit)
+		}
+		if n := c.opts.Node; n != nil && *n != ns.whole(*n) {
+			return Namespace{}, invalidf("lease: namespace %q: node %d is inside a unit: a lease has all nodes %d "+
+				"to %d of it, so ask for its first one", c.name, *n, ns.whole(*n), ns.whole(*n)+ns.Unit-1)
+		}
 		if n := ns.Nodes.Until - ns.Nodes.From; c.opts.Node == nil && n < int64(c.opts.Nodes) {
 			return Namespace{}, invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d",
 				c.name, n, c.opts.Nodes)

@@ -154,7 +154,7 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 			c.name, ns.State, ns.Generation, h.generation))
 	}
 	// A node is recorded first, and its holder evicted then: who took it in between learns it here.
-	if err := ns.ofLeases(h.records[0].Node, int64(len(h.records))); err != nil {
+	if err := ns.ofLeases(h.records[0].Node, c.nodes(h)); err != nil {
 		return none, c.lose(err)
 	}
 	id, err := c.st.Identity(ctx, c.name)
@@ -168,7 +168,7 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	h.confirmed, c.identity = true, id
 	h.until = max(h.until, h.from, min(until, c.ticks.reach(ns, now)))
 	c.reached = max(c.reached, h.until)
-	return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: h.until, Nodes: int64(len(h.records))}, nil
+	return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: h.until, Nodes: c.nodes(h)}, nil
 }
 
 // resolve reads what is stored after lost replies. It takes an unanswered

@@ -65,8 +65,8 @@ func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) e
 		}
 		if r.Holder != "" && r.Generation == ns.Generation && r.Label == c.opts.Label &&
 			attempted(r.Nonce, earlier) {
-			if blocks[r.Nonce] = append(blocks[r.Nonce], r); len(blocks[r.Nonce]) == c.opts.Nodes {
-				h.records, h.acked = blocks[r.Nonce], make([]int64, c.opts.Nodes)
+			if blocks[r.Nonce] = append(blocks[r.Nonce], r); len(blocks[r.Nonce]) == c.perBlock() {
+				h.records, h.acked = blocks[r.Nonce], make([]int64, c.perBlock())
 				break
 			}
 		}
@@ -101,7 +101,7 @@ func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 		return nil
 	}
 	h := &hold{generation: t.Generation}
-	for _, k := range blockKeys(t.Namespace, t.Node, t.Nodes) {
+	for _, k := range blockKeys(t.Namespace, t.Node, t.Nodes, t.Unit) {
 		h.records = append(h.records, store.Record{Key: k, Revision: t.revision(k.Node)})
 		h.acked = append(h.acked, t.revision(k.Node))
 	}
@@ -114,7 +114,8 @@ func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 // as for a lost reply of a Lease. It returns the key that signs the next ticket.
 func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (key string, _ error) {
 	stored, err := c.st.Get(ctx,
-		append(blockKeys(t.Namespace, t.Node, t.Nodes), store.Key{Namespace: t.Namespace, Node: store.NamespaceNode}))
+		append(blockKeys(t.Namespace, t.Node, t.Nodes, t.Unit),
+			store.Key{Namespace: t.Namespace, Node: store.NamespaceNode}))
 	if err != nil {
 		return "", fmt.Errorf("lease: reading node %d: %w", t.Node, err)
 	}
@@ -177,7 +178,8 @@ func (c *storeClaim) answer(key string) wire.Lease {
 	now := c.now()
 	t := ticket{
 		// as JSON keeps it
-		Namespace: c.name, Node: r.Node, Nodes: len(h.records), From: h.from, Until: h.until, TTL: c.opts.TTL,
+		Namespace: c.name, Node: r.Node, Nodes: int(c.nodes(h)), Unit: c.unit, From: h.from,
+		Until: h.until, TTL: c.opts.TTL,
 		Label:  strings.ToValidUTF8(c.opts.Label, "\uFFFD"),
 		Holder: r.Holder, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
 	}

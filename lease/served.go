@@ -141,8 +141,8 @@ func (c *serverClaim) send(attempt string) {
 // heard takes over what the server acknowledged.
 func (c *serverClaim) heard(a wire.Lease) error {
 	g := a.Grant
-	if len(a.Ticket) == 0 || g.Until < g.From || g.Nodes != int64(c.opts.Nodes) ||
-		c.ticket != nil && (g.Node != c.grant.Node || g.From < c.grant.From) {
+	if len(a.Ticket) == 0 || g.Until < g.From || g.Nodes < int64(c.opts.Nodes) ||
+		c.ticket != nil && (g.Node != c.grant.Node || g.Nodes != c.grant.Nodes || g.From < c.grant.From) {
 		return fmt.Errorf("lease: namespace %q: the server answers with %d nodes from %d on and the ticks %d to %d, "+
 			"which were not asked for", c.name, g.Nodes, g.Node, g.From, g.Until)
 	}

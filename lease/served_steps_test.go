@@ -194,9 +194,17 @@ func TestServedAcquires(t *testing.T) {
 		}
 	}
 	x, k := served(t, false)
-	k.grant.Nodes = 2
+	x.opts.Nodes = 2
 	if _, err := x.next(t.Context()); err == nil || x.ticket != nil {
-		t.Errorf("two nodes in place of one: %v", err)
+		t.Errorf("one node in place of two: %v", err)
+	}
+	k.grant.Nodes = 4 // a unit
+	if g, err := x.next(t.Context()); err != nil || g.Nodes != 4 {
+		t.Errorf("four in place of two: %+v, %v", g, err)
+	}
+	k.grant.Nodes = 2
+	if _, err := x.next(t.Context()); err == nil {
+		t.Error("a renewal with fewer than were granted")
 	}
 }
 

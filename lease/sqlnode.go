@@ -75,7 +75,7 @@ func vacant(ctx context.Context, st store.Store, namespace string, node int64, n
 		return err
 	}
 	l := ns.Layout
-	rs, err := st.Get(ctx, []store.Key{{Namespace: namespace, Node: node}})
+	rs, err := st.Get(ctx, []store.Key{{Namespace: namespace, Node: ns.whole(node)}})
 	if err != nil {
 		return fmt.Errorf("lease: reading node %d of namespace %q: %w", node, namespace, err)
 	}

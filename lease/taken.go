@@ -85,9 +85,9 @@ func (t *tally) count(f *finder, r store.Record) {
 	switch {
 	case f.c.refused[r.Node] != nil: // counted apart
 	case r.Veto != "":
-		t.vetoed++
+		t.vetoed += f.c.unit
 	case r.Held(f.now) && r.Generation >= f.ns.Since:
-		t.held++
+		t.held += f.c.unit
 		t.labels[r.Label]++
 		fallthrough
 	case r.Until > f.now:
@@ -101,7 +101,7 @@ func (t *tally) count(f *finder, r store.Record) {
 func (t *tally) error(f *finder) *TakenError {
 	c := f.c
 	e := &TakenError{
-		Nodes: f.ns.Nodes, Block: c.opts.Nodes, Held: t.held, Refused: t.vetoed + int64(len(c.refused)),
+		Nodes: f.ns.Nodes, Block: c.opts.Nodes, Held: t.held, Refused: t.vetoed + int64(len(c.refused))*c.unit,
 		namespace: c.name, narrowed: c.opts.Within != snowfence.NodeRange{}, cause: f.check,
 	}
 	labels := slices.SortedFunc(maps.Keys(t.labels), func(a, b string) int {

@@ -19,6 +19,7 @@ type ticket struct {
 	Namespace  string        `json:"namespace"`
 	Node       int64         `json:"node"`
 	Nodes      int           `json:"nodes"` // length of the block
+	Unit       int64         `json:"unit"`  // of the namespace
 	From       int64         `json:"from"`  // first tick granted
 	Until      int64         `json:"until"` // first tick not granted
 	TTL        time.Duration `json:"ttl"`
@@ -80,7 +81,8 @@ func ReadTicket(b wire.Ticket) (wire.Lease, error) {
 
 func parseTicket(b wire.Ticket) (ticket, error) {
 	var t ticket
-	if json.Unmarshal(b, &t) != nil || checkName(t.Namespace) != nil {
+	if json.Unmarshal(b, &t) != nil || checkName(t.Namespace) != nil ||
+		t.Nodes < 1 || t.Unit < 1 || int64(t.Nodes)%t.Unit != 0 {
 		return ticket{}, invalidf("lease: the ticket is damaged: send back the bytes of the last answer as they are")
 	}
 	return t, nil

@@ -90,7 +90,7 @@ func (p *program) decodeNamespace(ctx context.Context, st *open.Store, d *decode
 		return err
 	}
 	c := namespaceCheck{regions: ns.Regions, now: d.Now}
-	if c.leased, err = leasedNodes(ctx, st, ns.Name); err != nil {
+	if c.leased, err = leasedNodes(ctx, st, ns); err != nil {
 		return err
 	}
 	d.Check = c.check
@@ -187,13 +187,13 @@ func (c *namespaceCheck) options(v *show.View) *snowfence.CheckOptions {
 }
 
 // leasedNodes returns the range of nodes that were ever leased.
-func leasedNodes(ctx context.Context, st *open.Store, namespace string) (nodes snowfence.NodeRange, err error) {
-	leases, err := lease.Namespaces(st.Leases).Leases(ctx, namespace)
+func leasedNodes(ctx context.Context, st *open.Store, ns lease.Namespace) (nodes snowfence.NodeRange, err error) {
+	leases, err := lease.Namespaces(st.Leases).Leases(ctx, ns.Name)
 	for i, r := range leases {
 		if i == 0 {
 			nodes.From = r.Node
 		}
-		nodes.From, nodes.Until = min(nodes.From, r.Node), max(nodes.Until, r.Node+1)
+		nodes.From, nodes.Until = min(nodes.From, r.Node), max(nodes.Until, r.Node+ns.Unit)
 	}
 	return nodes, err
 }

@@ -72,17 +72,25 @@ func (p *program) leaseList() *cobra.Command {
 		var first, last int64
 		return writeTable(p, out, list, asJSON, none, header, func(l *pb.LeaseInfo) []string {
 			until := l.UntilTime.AsTime().Format(time.RFC3339)
-			cells := []string{strconv.FormatInt(l.Node, 10), leaseState(l, now), until, l.Label}
+			cells := []string{nodesText(l.Node, l.Node+ns.Unit-1), leaseState(l, now), until, l.Label}
 			if before != nil && l.Node == last+1 && slices.Equal(cells[1:], before[1:]) {
-				last = l.Node
-				before[0] = fmt.Sprintf("%d-%d", first, last)
+				last = l.Node + ns.Unit - 1
+				before[0] = nodesText(first, last)
 				return nil
 			}
-			first, last, before = l.Node, l.Node, cells
+			first, last, before = l.Node, l.Node+ns.Unit-1, cells
 			return cells
 		})
 	})
 	return cmd
+}
+
+// nodesText is one node, or the first and the last of several.
+func nodesText(first, last int64) string {
+	if first == last {
+		return strconv.FormatInt(first, 10)
+	}
+	return nodeRange(first, last)
 }
 
 // openNamespace opens the store of the flags and reads their namespace. The caller closes

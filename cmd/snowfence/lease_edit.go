@@ -54,7 +54,11 @@ func (p *program) leaseEdit(
 		if asJSON {
 			return writeMessage(out, l)
 		}
-		_, err = fmt.Fprintf(out, "node %d of namespace %q %s\n", l.Node, f.namespace, escaped(text, ""))
+		what := fmt.Sprintf("node %d", l.Node)
+		if ns.Unit > 1 {
+			what = fmt.Sprintf("the unit of nodes %s", nodesText(l.Node, l.Node+ns.Unit-1))
+		}
+		_, err = fmt.Fprintf(out, "%s of namespace %q %s\n", what, f.namespace, escaped(text, ""))
 		return err
 	})
 	return cmd

@@ -90,7 +90,7 @@ func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
 	rows := [][2]string{
 		{"namespace", n.Name},
 		{"layout", layoutText(n.Layout)},
-		{"nodes", nodeRange(n.FirstNode, n.LastNode)},
+		{"nodes", nodeRange(n.FirstNode, n.LastNode) + unitText(n.Unit)},
 		{"state", fmt.Sprintf("%s, generation %d", n.State, n.Generation)},
 		{"leases", fmt.Sprintf("a ttl of at most %v, clocks off by at most %v", ns.MaxTTL, ns.MaxSkew)},
 	}
@@ -129,6 +129,14 @@ func layoutText(spec string) string {
 		return name + "  " + spec
 	}
 	return spec
+}
+
+// unitText says how many nodes a lease has, if it is not one.
+func unitText(unit int64) string {
+	if unit == 1 {
+		return ""
+	}
+	return fmt.Sprintf(", leased in units of %d", unit)
 }
 
 func nodeRange(first, last int64) string { return fmt.Sprintf("%d-%d", first, last) }

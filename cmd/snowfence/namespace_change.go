@@ -28,6 +28,8 @@ A larger --max-ttl or --max-skew counts at once. A smaller one counts when the g
 have ended. A backup from before a raise has the smaller ones: after you restored it, wait for
 the larger ttl plus twice the skew.
 
+With another --unit, all leases end, as with another layout: start their programs again.
+
 With fewer nodes, holders of the others lose their leases. For more of them see
 "snowfence namespace widen".
 
@@ -38,7 +40,7 @@ these numbers.`,
   snowfence namespace change users --leasable 0-511
   snowfence namespace change orders --backfill 0 --nobody-else`,
 	}
-	f.register(cmd, "", "as before", "as before")
+	f.register(cmd, "", "as before", "as before", "as before")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.namespace = args[0]
 		if err := f.reserved.check(); err != nil {
@@ -46,8 +48,8 @@ these numbers.`,
 		}
 		named := f.layout != "" || f.leasable != "" || f.limits() != ""
 		if !named && !f.reserved.named() {
-			return usagef("what is to change in namespace %q: add --layout, --leasable, --max-ttl, --max-skew, or "+
-				"--backfill", args[0])
+			return usagef("what is to change in namespace %q: add --layout, --leasable, --unit, --max-ttl, "+
+				"--max-skew, or --backfill", args[0])
 		}
 		st, ns, err := p.openNamespace(cmd.Context(), &f.store)
 		if err != nil {
@@ -83,7 +85,7 @@ these numbers.`,
 
 // change returns what the flags name.
 func (f *namespaceFlags) change(p *program) (to *snowfence.Scheme, o *lease.NamespaceOptions, err error) {
-	o = &lease.NamespaceOptions{MaxTTL: f.maxTTL, MaxSkew: f.maxSkew}
+	o = &lease.NamespaceOptions{Unit: f.unit, MaxTTL: f.maxTTL, MaxSkew: f.maxSkew}
 	if f.layout != "" {
 		to, o.Nodes, err = f.scheme(p)
 	} else if f.leasable != "" {

@@ -21,14 +21,16 @@ type namespaceFlags struct {
 	secret   secretFlag
 	layout   string
 	leasable string
+	unit     int64
 	maxTTL   time.Duration
 	maxSkew  time.Duration
 	reserved reservedFlags
 	json     bool
 }
 
-// register adds the flags, with the defaults of the layout and, in words, of the nodes and limits.
-func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes, limits string) {
+// register adds the flags, with the defaults of the layout and, in words, of nodes, unit and
+// limits.
+func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes, unit, limits string) {
 	f.store.registerStore(cmd.Flags())
 	f.store.manage(cmd.Flags(), "namespace "+cmd.Name())
 	f.secret.register(cmd.Flags())
@@ -36,15 +38,20 @@ func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes, limits stri
 	completeLayouts(cmd, "layout")
 	cmd.Flags().StringVar(&f.leasable, "leasable", "", "the `range` of nodes that can be leased, as in 512-1023 "+
 		"(default: "+nodes+")")
+	cmd.Flags().Int64Var(&f.unit, "unit", 0, "how many `nodes` one record stands for, a power of two "+
+		"(default: "+unit+")")
 	cmd.Flags().DurationVar(&f.maxTTL, "max-ttl", 0, "the longest `ttl` of a lease (default: "+limits+")")
 	cmd.Flags().DurationVar(&f.maxSkew, "max-skew", 0, "how `far` a clock may be off (default: "+limits+")")
 	f.reserved.register(cmd)
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object")
 }
 
-// limits returns the flags of the limits, as a command has them.
+// limits returns the flags of the unit and the limits, as a command has them.
 func (f *namespaceFlags) limits() string {
 	text := ""
+	if f.unit != 0 {
+		text += fmt.Sprintf(" --unit %d", f.unit)
+	}
 	if f.maxTTL != 0 {
 		text += " --max-ttl " + f.maxTTL.String()
 	}
@@ -83,6 +90,8 @@ and nodes, nothing changes.
 With --leasable, only those nodes can be leased. You can give the numbers of the others to
 programs by hand.
 
+With --unit, a lease has that many nodes. A server leases them with one record of the store.
+
 A lease makes IDs at most --max-ttl ahead of its clock, which may be off by --max-skew. After a
 backup was restored, IDs go on after the first plus twice the second: 45 s by default.
 
@@ -91,7 +100,7 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 		Example: `  snowfence namespace create orders --layout snowfence
   snowfence namespace create users --layout twitter --leasable 512-1023`,
 	}
-	f.register(cmd, "snowfence", "all", lease.DefaultTTL.String())
+	f.register(cmd, "snowfence", "all", "1", lease.DefaultTTL.String())
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.namespace = args[0]
 		if err := f.reserved.check(); err != nil {
@@ -107,7 +116,7 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 		}
 		defer st.Close()
 		ns, err := lease.Namespaces(st.Leases).Create(cmd.Context(), args[0], s, &lease.NamespaceOptions{
-			Nodes: nodes, MaxTTL: f.maxTTL, MaxSkew: f.maxSkew,
+			Nodes: nodes, Unit: f.unit, MaxTTL: f.maxTTL, MaxSkew: f.maxSkew,
 		})
 		if err != nil {
 			return f.explainExists(cmd.Context(), p, st, s.Layout(), nodes, err)
@@ -126,6 +135,9 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 func (f *namespaceFlags) explainExists(
 	ctx context.Context, p *program, st *open.Store, want snowfence.Layout, nodes snowfence.NodeRange, err error,
 ) error {
+	if errors.Is(err, lease.ErrInvalid) {
+		return usageError{err}
+	}
 	ns, showErr := lease.Namespaces(st.Leases).Show(ctx, f.store.namespace)
 	if showErr != nil {
 		return err // it is not the namespace that is in the way
@@ -148,8 +160,8 @@ func (f *namespaceFlags) explainExists(
 			"another namespace", ns.Name)
 	case errors.Is(err, lease.ErrExists) && (nodes == snowfence.NodeRange{} ||
 		nodes == ns.Nodes):
-		return usagef("namespace %q has a longest ttl of %v and a largest skew of %v: leave --max-ttl and --max-skew "+
-			"out, or change them:\n  %s", ns.Name, ns.MaxTTL, ns.MaxSkew,
+		return usagef("namespace %q has a unit of %d, a longest ttl of %v and a largest skew of %v: leave --unit, "+
+			"--max-ttl and --max-skew out, or change them:\n  %s", ns.Name, ns.Unit, ns.MaxTTL, ns.MaxSkew,
 			f.store.command("snowfence namespace change %s%s", ns.Name, f.limits()))
 	case errors.Is(err, lease.ErrExists):
 		wanted := nodeRange(nodes.From, nodes.Until-1)

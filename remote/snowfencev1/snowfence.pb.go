@@ -683,6 +683,7 @@ type Namespace struct {
 	BackfillLastNode  *int64                 `protobuf:"varint,17,opt,name=backfill_last_node,json=backfillLastNode,proto3,oneof" json:"backfill_last_node,omitempty"`
 	BackfillStopped   bool                   `protobuf:"varint,18,opt,name=backfill_stopped,json=backfillStopped,proto3" json:"backfill_stopped,omitempty"` // the store was rolled back: IDs of the past need other nodes
 	Others            bool                   `protobuf:"varint,19,opt,name=others,proto3" json:"others,omitempty"`                                          // other programs made IDs with sequence numbers below the first
+	Unit              int64                  `protobuf:"varint,20,opt,name=unit,proto3" json:"unit,omitempty"`                                              // how many nodes a lease has at least
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -850,6 +851,13 @@ func (x *Namespace) GetOthers() bool {
 	return false
 }
 
+func (x *Namespace) GetUnit() int64 {
+	if x != nil {
+		return x.Unit
+	}
+	return 0
+}
+
 // Functions are those in a database that make the IDs of one node.
 type Functions struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1004,6 +1012,7 @@ type CreateNamespaceRequest struct {
 	LastNode      *int64                 `protobuf:"varint,4,opt,name=last_node,json=lastNode,proto3,oneof" json:"last_node,omitempty"`    // the layout's last without it
 	MaxTtl        *durationpb.Duration   `protobuf:"bytes,5,opt,name=max_ttl,json=maxTtl,proto3" json:"max_ttl,omitempty"`                 // the longest ttl of a lease; 15 s without it
 	MaxSkew       *durationpb.Duration   `protobuf:"bytes,6,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`              // how far a clock may be off; 15 s without it
+	Unit          int64                  `protobuf:"varint,7,opt,name=unit,proto3" json:"unit,omitempty"`                                  // how many nodes a lease has at least, a power of two; 1 without it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1078,6 +1087,13 @@ func (x *CreateNamespaceRequest) GetMaxSkew() *durationpb.Duration {
 		return x.MaxSkew
 	}
 	return nil
+}
+
+func (x *CreateNamespaceRequest) GetUnit() int64 {
+	if x != nil {
+		return x.Unit
+	}
+	return 0
 }
 
 type ShowNamespaceRequest struct {
@@ -1222,6 +1238,7 @@ type ChangeNamespaceRequest struct {
 	Unused        *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=unused,proto3" json:"unused,omitempty"` // later than the timestamp of every ID that was made with numbers given by hand; now without it
 	MaxTtl        *durationpb.Duration   `protobuf:"bytes,7,opt,name=max_ttl,json=maxTtl,proto3" json:"max_ttl,omitempty"`
 	MaxSkew       *durationpb.Duration   `protobuf:"bytes,8,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`
+	Unit          int64                  `protobuf:"varint,9,opt,name=unit,proto3" json:"unit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1310,6 +1327,13 @@ func (x *ChangeNamespaceRequest) GetMaxSkew() *durationpb.Duration {
 		return x.MaxSkew
 	}
 	return nil
+}
+
+func (x *ChangeNamespaceRequest) GetUnit() int64 {
+	if x != nil {
+		return x.Unit
+	}
+	return 0
 }
 
 type DeleteNamespaceRequest struct {
@@ -3753,7 +3777,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x02to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\"5\n" +
 	"\rRangeResponse\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x10R\x03low\x12\x12\n" +
-	"\x04high\x18\x02 \x01(\x10R\x04high\"\x94\x06\n" +
+	"\x04high\x18\x02 \x01(\x10R\x04high\"\xa8\x06\n" +
 	"\tNamespace\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12 \n" +
@@ -3777,7 +3801,8 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x13backfill_first_node\x18\x10 \x01(\x03H\x00R\x11backfillFirstNode\x88\x01\x01\x121\n" +
 	"\x12backfill_last_node\x18\x11 \x01(\x03H\x01R\x10backfillLastNode\x88\x01\x01\x12)\n" +
 	"\x10backfill_stopped\x18\x12 \x01(\bR\x0fbackfillStopped\x12\x16\n" +
-	"\x06others\x18\x13 \x01(\bR\x06othersB\x16\n" +
+	"\x06others\x18\x13 \x01(\bR\x06others\x12\x12\n" +
+	"\x04unit\x18\x14 \x01(\x03R\x04unitB\x16\n" +
 	"\x14_backfill_first_nodeB\x15\n" +
 	"\x13_backfill_last_node\"\xd3\x01\n" +
 	"\tFunctions\x12\x12\n" +
@@ -3790,7 +3815,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\rEarlierLayout\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12.\n" +
 	"\x04from\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x120\n" +
-	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\x91\x02\n" +
+	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\xa5\x02\n" +
 	"\x16CreateNamespaceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12\"\n" +
@@ -3798,7 +3823,8 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"first_node\x18\x03 \x01(\x03H\x00R\tfirstNode\x88\x01\x01\x12 \n" +
 	"\tlast_node\x18\x04 \x01(\x03H\x01R\blastNode\x88\x01\x01\x122\n" +
 	"\amax_ttl\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x06maxTtl\x124\n" +
-	"\bmax_skew\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\amaxSkewB\r\n" +
+	"\bmax_skew\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\amaxSkew\x12\x12\n" +
+	"\x04unit\x18\a \x01(\x03R\x04unitB\r\n" +
 	"\v_first_nodeB\f\n" +
 	"\n" +
 	"_last_node\"D\n" +
@@ -3809,7 +3835,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x16ListNamespacesResponse\x127\n" +
 	"\n" +
 	"namespaces\x18\x01 \x03(\v2\x17.snowfence.v1.NamespaceR\n" +
-	"namespaces\"\xdb\x02\n" +
+	"namespaces\"\xef\x02\n" +
 	"\x16ChangeNamespaceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12\"\n" +
@@ -3819,7 +3845,8 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x05widen\x18\x05 \x01(\bR\x05widen\x122\n" +
 	"\x06unused\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x06unused\x122\n" +
 	"\amax_ttl\x18\a \x01(\v2\x19.google.protobuf.DurationR\x06maxTtl\x124\n" +
-	"\bmax_skew\x18\b \x01(\v2\x19.google.protobuf.DurationR\amaxSkewB\r\n" +
+	"\bmax_skew\x18\b \x01(\v2\x19.google.protobuf.DurationR\amaxSkew\x12\x12\n" +
+	"\x04unit\x18\t \x01(\x03R\x04unitB\r\n" +
 	"\v_first_nodeB\f\n" +
 	"\n" +
 	"_last_node\"F\n" +

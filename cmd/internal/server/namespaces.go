@@ -108,7 +108,7 @@ func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequ
 	st, done := s.manage(ctx, s.store, "namespace create")
 	defer done()
 	ns, err := lease.Namespaces(st).Create(ctx, m.Name, sc, &lease.NamespaceOptions{
-		Nodes: nodes, MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration(),
+		Nodes: nodes, Unit: m.Unit, MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration(),
 	})
 	if err == nil && (have == nil || have.Generation != ns.Generation) {
 		CallerOf(ctx).Made = true
@@ -136,7 +136,7 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 		return nil, err
 	}
 	layout := have.Layout
-	o := &lease.NamespaceOptions{MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration()}
+	o := &lease.NamespaceOptions{Unit: m.Unit, MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration()}
 	switch {
 	case m.Unused != nil:
 		o.Unused = m.Unused.AsTime()
@@ -160,7 +160,8 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	st, done := s.manage(ctx, s.store, "namespace change")
 	defer done()
 	ns, err := lease.Namespaces(st).Change(ctx, name, to, o)
-	if err == nil && !ns.Layout.Equal(have.Layout) { // with other nodes, leases find others by themselves
+	if err == nil && (!ns.Layout.Equal(have.Layout) || ns.Unit != have.Unit) {
+		// with other nodes, leases find others by themselves
 		s.reopen(name)
 	}
 	return describe(ns, err)

@@ -17,7 +17,7 @@ func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
 	out := &pb.Namespace{
 		Name: ns.Name, Layout: l.String(), Fingerprint: ns.Fingerprint, FirstNode: ns.Nodes.From,
 		LastNode: ns.Nodes.Until - 1, State: ns.State, Generation: ns.Generation,
-		EndOfLife: moment(l.EndOfLife()), Floor: ns.Floor,
+		EndOfLife: moment(l.EndOfLife()), Floor: ns.Floor, Unit: ns.Unit,
 		BackfillNumbers: ns.Backfill, BackfillStopped: ns.BackfillStopped, Others: ns.Others,
 		MaxTtl: durationpb.New(ns.MaxTTL), MaxSkew: durationpb.New(ns.MaxSkew),
 	}

@@ -1,0 +1,258 @@
+package lease_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// inUnits returns a store with the namespace default of 16 nodes in units.
+func inUnits(t *testing.T, unit int64) (*store.Memory, *snowfence.Scheme) {
+	t.Helper()
+	st, s := store.NewMemory(), newScheme(t, "time=41,node=4,seq=3,epoch=1999-01-01,tick=1ms")
+	o := &lease.NamespaceOptions{Unit: unit}
+	if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, o); err != nil {
+		t.Fatal(err)
+	}
+	return st, s
+}
+
+// A lease has whole units, with one record each under its first node.
+func TestLeaseHasWholeUnits(t *testing.T) {
+	for _, c := range []struct {
+		unit         int64
+		asked        int
+		fixed        int64 // −1: any
+		nodes, wrote int64
+	}{
+		{1, 0, -1, 1, 1},
+		{1, 4, -1, 4, 4},
+		{4, 0, -1, 4, 1},
+		{4, 2, 8, 4, 1},
+		{4, 8, -1, 8, 2},
+		{16, 1, 0, 16, 1},
+		{4, 1, 9, 0, 0},
+		{4, 2, 10, 0, 0},
+	} {
+		st, s := inUnits(t, c.unit)
+		o := lease.Options{Nodes: c.asked, MaxSkew: time.Second}
+		if c.fixed >= 0 {
+			o.Node = &c.fixed
+		}
+		l, err := lease.Open(t.Context(), st, "default", s, &o)
+		if c.nodes == 0 {
+			if !errors.Is(err, lease.ErrInvalid) {
+				t.Errorf("%+v: %v", c, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := l.Status().Grant
+		rs := records(t, st)
+		if g.Nodes != c.nodes || g.Node%c.nodes != 0 || int64(len(rs)) != c.wrote || rs[0].Node != g.Node ||
+			c.fixed >= 0 && g.Node != c.fixed {
+			t.Errorf("%+v: granted %+v with %d records", c, g, len(rs))
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Units are powers of two that the layout has, and the leasable nodes are whole ones.
+func TestUnitsOfANamespace(t *testing.T) {
+	st, s := inUnits(t, 4)
+	op := lease.Namespaces(st)
+	for name, o := range map[string]lease.NamespaceOptions{
+		"no power of two": {Unit: 3},
+		"negative":        {Unit: -4},
+		"too large":       {Unit: 32},
+		"a part of one":   {Unit: 4, Nodes: snowfence.NodeRange{From: 2, Until: 8}},
+		"and at the end":  {Unit: 4, Nodes: snowfence.NodeRange{From: 4, Until: 9}},
+	} {
+		if _, err := op.Create(t.Context(), "other", s, &o); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("%s: created: %v", name, err)
+		}
+		if _, err := op.Change(t.Context(), "default", nil, &o); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("%s: changed: %v", name, err)
+		}
+		smaller := newScheme(t, "time=41,node=1,seq=3,epoch=1999-01-01,tick=1ms")
+		if _, err := op.Change(t.Context(), "default", smaller, nil); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("a layout with fewer nodes: %v", err)
+		}
+	}
+	o := &lease.NamespaceOptions{Unit: 8}
+	if _, err := op.Create(t.Context(), "default", s, o); !errors.Is(err, lease.ErrExists) {
+		t.Errorf("created with another unit: %v", err)
+	}
+	before, err := op.Show(t.Context(), "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ns, err := op.Change(t.Context(), "default", nil, &lease.NamespaceOptions{Unit: 4}); err != nil ||
+		ns.Generation != before.Generation || ns.Unit != 4 {
+		t.Errorf("the unit that it has: %+v, %v", ns, err)
+	}
+}
+
+// A node's veto is its unit's, so another unit waits until it is lifted.
+func TestUnitStaysWhileRecordsSayMore(t *testing.T) {
+	st, s := inUnits(t, 4)
+	op := lease.Namespaces(st)
+	r, err := op.Veto(t.Context(), "default", 6, "broken")
+	if err != nil || r.Node != 4 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	node := int64(4)
+	o := &lease.Options{Node: &node}
+	if _, err := lease.Open(t.Context(), st, "default", s, o); !errors.Is(err, lease.ErrVetoed) {
+		t.Errorf("a unit with a veto: %v", err)
+	}
+	to := &lease.NamespaceOptions{Unit: 1}
+	if _, err := op.Change(t.Context(), "default", nil, to); !errors.Is(err, lease.ErrRefused) {
+		t.Errorf("with a veto: %v", err)
+	}
+	if _, err := op.Veto(t.Context(), "default", 5, ""); err != nil {
+		t.Fatal(err)
+	}
+	fewer := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 8}}
+	if _, err := op.Change(t.Context(), "default", nil, fewer); err != nil {
+		t.Fatal(err)
+	}
+	f := lease.Functions{Dialect: "postgres"}
+	if _, _, err := op.RecordFunctions(t.Context(), "default", 9, f, false); err != nil {
+		t.Fatal(err)
+	}
+	if rs := records(t, st); rs[len(rs)-1].Node != 8 || rs[len(rs)-1].Veto == "" {
+		t.Errorf("functions in node 9: %+v", rs)
+	}
+	for _, node := range []int64{8, 9} {
+		if _, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &node}); err == nil {
+			t.Errorf("node %d can be leased, and functions have node 9", node)
+		}
+	}
+	if _, err := op.Veto(t.Context(), "default", 8, ""); err != nil { // of the unit, and not of node 9
+		t.Fatal(err)
+	}
+	if _, err := op.Change(t.Context(), "default", nil, to); !errors.Is(err, lease.ErrRefused) {
+		t.Errorf("with functions: %v", err)
+	}
+	if _, err := op.RetireFunctions(t.Context(), "default", 9); err != nil {
+		t.Fatal(err)
+	}
+	if ns, err := op.Change(t.Context(), "default", nil, to); err != nil || ns.Unit != 1 {
+		t.Errorf("without: %+v, %v", ns, err)
+	}
+}
+
+// Whatever the units were, no ID comes twice: leases come, go and are killed, clocks are off, and
+// an operator changes the unit and restores nodes.
+func TestUnitsRepeatNoID(t *testing.T) {
+	for seed := range uint64(12) {
+		synctest.Test(t, func(t *testing.T) {
+			in2026()
+			chance := rand.New(rand.NewPCG(seed, 1))
+			st, s := inUnits(t, 1)
+			op := lease.Namespaces(st)
+			made := map[snowfence.ID]bool{}
+			var live []*snowfence.Generator
+			var leases []*lease.Lease
+			changes := 0
+			for range 600 {
+				switch node := chance.Int64N(16); chance.IntN(10) {
+				case 0, 1, 2:
+					off := time.Duration(chance.Int64N(int64(4*time.Second))) - 2*time.Second
+					o := &lease.Options{Nodes: 1 << chance.IntN(3), TTL: time.Second, Time: clockOff(off)}
+					l, err := lease.Open(t.Context(), st, "default", s, o)
+					if err != nil {
+						continue // all are taken
+					}
+					g, err := l.Generator(snowfence.Config{Time: o.Time, MaxWait: time.Millisecond})
+					if err != nil {
+						_ = l.Close()
+						continue
+					}
+					live, leases = append(live, g), append(leases, l)
+				case 3:
+					if len(live) > 0 {
+						_ = live[0].Close()
+						live, leases = live[1:], leases[1:]
+					}
+				case 4:
+					if len(live) > 0 {
+						leases[0].Orphan()
+					}
+				case 5:
+					if chance.IntN(3) == 0 {
+						if _, err := op.Change(t.Context(), "default", nil,
+							&lease.NamespaceOptions{Unit: 1 << chance.IntN(4)}); err != nil {
+							t.Fatal(err)
+						}
+						changes++
+					}
+				case 6:
+					_, _ = op.Restore(t.Context(), "default", node, time.Now())
+				case 7:
+					time.Sleep(time.Duration(chance.Int64N(int64(2 * time.Second))))
+				default:
+					time.Sleep(time.Duration(chance.Int64N(int64(20 * time.Millisecond))))
+				}
+				for _, g := range live {
+					for range 3 {
+						id, err := g.TryNext()
+						if err != nil {
+							break
+						}
+						if made[id] {
+							t.Fatalf("seed %d: ID %d twice", seed, id)
+						}
+						made[id] = true
+					}
+				}
+			}
+			for _, g := range live {
+				_ = g.Close()
+			}
+			if len(made) < 500 || changes < 5 {
+				t.Errorf("seed %d: %d IDs and %d changes are no test", seed, len(made), changes)
+			}
+		})
+	}
+}
+
+// What was never granted of a node may have been granted of others that are in its unit now, so an
+// operator cannot go back to it.
+func TestUnitForgetsWhatWasSkipped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in2026()
+		st, s := inUnits(t, 1)
+		op, node := lease.Namespaces(st), int64(0)
+		fast := &lease.Options{Node: &node, TTL: time.Second, Time: clockOff(20 * time.Second)}
+		g, err := generator(t.Context(), st, "default", s, snowfence.Config{Time: fast.Time}, fast)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next(t, g)
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := op.Change(t.Context(), "default", nil, &lease.NamespaceOptions{Unit: 4}); err != nil {
+			t.Fatal(err)
+		}
+		unit := open(t, st, s, lease.Options{Node: &node, TTL: time.Second})
+		if err := unit.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := op.Restore(t.Context(), "default", node, time.Now()); err == nil {
+			t.Errorf("restored: %+v", r)
+		}
+	})
+}
