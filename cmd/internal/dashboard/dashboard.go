@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/internal/rest"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/cmd/internal/view"
 )
 
 // Config is what a dashboard shows, and to whom.
@@ -100,7 +101,7 @@ func (d *Dashboard) recheck(r *http.Request, namespace string) (*server.Identity
 
 // writeJSON writes a value as JSON.
 func writeJSON(w http.ResponseWriter, v any) error {
-	body, err := json.Marshal(v)
+	body, err := view.JSON(v)
 	if err != nil {
 		return server.NewError(server.Internal, err)
 	}

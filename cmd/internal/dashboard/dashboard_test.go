@@ -16,6 +16,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -408,11 +409,11 @@ func TestLeaseShows(t *testing.T) {
 	})
 	resp, body := b.ask(t, "GET", "/dashboard/api/leases?namespace=orders&held=true&find=WEB", "", "")
 	page := decodeJSON[leasePage](t, body)
-	if resp.StatusCode != http.StatusOK || page.Total != 1 || page.Rows[0].Node != 37 ||
-		page.Rows[0].Label != "web <1>" || page.Rows[0].Parts != "datacenter 1, worker 5" {
+	if resp.StatusCode != http.StatusOK || page.Total != 1 || leaseOf(t, page.Rows[0]).Node != 37 ||
+		leaseOf(t, page.Rows[0]).Label != "web <1>" || page.Rows[0].Parts != "datacenter 1, worker 5" {
 		t.Errorf("%s %s", resp.Status, body)
 	}
-	if page.Rows[0].Until < time.Now().UnixMilli() {
+	if leaseOf(t, page.Rows[0]).UntilTime.AsTime().Before(time.Now()) {
 		t.Error("its time is over:", body)
 	}
 	for _, bad := range []string{"node=x", "limit=-1", "offset=1e9"} {
@@ -445,4 +446,14 @@ func TestPlan(t *testing.T) {
 		long); resp.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Errorf("a long body: %s %s", resp.Status, body)
 	}
+}
+
+// leaseOf returns the lease of a row.
+func leaseOf(t *testing.T, r leaseRow) *pb.LeaseInfo {
+	t.Helper()
+	l := &pb.LeaseInfo{}
+	if err := view.Read(r.Lease, l); err != nil {
+		t.Fatal(err)
+	}
+	return l
 }

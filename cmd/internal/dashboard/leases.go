@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -9,19 +10,16 @@ import (
 	"strings"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/cmd/internal/view"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // leaseRow is a node in a list, or a block of nodes that one lease took together.
 type leaseRow struct {
-	Node    int64  `json:"node"`
-	Nodes   int64  `json:"nodes"`
-	Parts   string `json:"parts,omitempty"` // of a node that has several
-	State   byte   `json:"state"`
-	Label   string `json:"label"`
-	Until   int64  `json:"until"`
-	Written int64  `json:"written"`
-	Veto    string `json:"veto,omitempty"`
+	Lease json.RawMessage `json:"lease"` // of the first, as all wires have it
+	Nodes int64           `json:"nodes"`
+	Parts string          `json:"parts,omitempty"` // of a node that has several
+	State byte            `json:"state"`
 	// How far the holder's clock is ahead, in milliseconds; a lower bound when Within is missing.
 	Offset *int64 `json:"offset,omitempty"`
 	Within *int64 `json:"within,omitempty"`
@@ -77,7 +75,11 @@ func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 	to := min(from+int(min(number["limit"], maxRows)), len(list))
 	out := leasePage{Total: len(list), Rows: []leaseRow{}}
 	for _, r := range list[from:to] {
-		out.Rows = append(out.Rows, l.describe(r))
+		row, err := l.describe(r)
+		if err != nil {
+			return server.NewError(server.Internal, err)
+		}
+		out.Rows = append(out.Rows, row)
 	}
 	return writeJSON(w, out)
 }
@@ -146,10 +148,10 @@ func (o offset) distance() int64 {
 	return 0
 }
 
-func (l *nodeMap) describe(r block) leaseRow {
-	out := leaseRow{
-		Node: r.Node, Nodes: r.nodes(), State: r.state, Label: r.Label, Until: millis(r.until),
-		Written: r.At, Veto: r.Veto,
+func (l *nodeMap) describe(r block) (out leaseRow, err error) {
+	out.Nodes, out.State = r.nodes(), r.state
+	if out.Lease, err = view.JSON(l.Message(*r.Lease)); err != nil {
+		return out, err
 	}
 	if o := r.offset; o.known {
 		middle, within := o.low, int64(0)
@@ -161,7 +163,7 @@ func (l *nodeMap) describe(r block) leaseRow {
 	}
 	parts := l.Layout.NodeParts()
 	if len(parts) < 2 || r.row != r.last {
-		return out
+		return out, nil
 	}
 	var texts []string
 	rest := r.Node
@@ -171,5 +173,5 @@ func (l *nodeMap) describe(r block) leaseRow {
 	}
 	slices.Reverse(texts)
 	out.Parts = strings.Join(texts, ", ")
-	return out
+	return out, nil
 }

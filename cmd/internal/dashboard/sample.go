@@ -15,9 +15,7 @@ const (
 	sampleEvery = time.Second
 	maxSamples  = 900  // samples: a quarter of an hour
 	maxSeries   = 1000 // namespaces whose rates are remembered
-	readEvery   = 2    // seconds between two looks at the namespaces, while a page watches
-
-	serversEvery = 5 // and at the servers
+	readEvery   = 5    // seconds between two looks at the store, while a page watches
 )
 
 // sampler looks at the service once a second and remembers a quarter of an hour.
@@ -25,10 +23,8 @@ type sampler struct {
 	cfg      Config
 	service  *server.Service
 	latency  *server.StoreLatency
-	reading  gate // holds a value while the store is asked for the namespaces
-	listing  gate // and for the sequences
-	counting gate // and for the nodes that are held
-	asking   gate // and for the servers
+	reading  gate // holds a value while the store is read
+	counting gate // and while the nodes are counted that are held
 
 	mu       sync.Mutex
 	times    []int64 // of the samples, in Unix milliseconds
@@ -38,7 +34,7 @@ type sampler struct {
 	rates    map[string]*series
 	now      map[string]spaceState
 	names    []*pb.Namespace
-	askedAt  time.Time // when the store was asked for them last
+	readAt   time.Time // when the store was read last
 	away     storeState
 	back     time.Time // since when the store answers after an outage that is not over yet
 	unready  error     // why requests should go to another server; nil while they need not
@@ -47,8 +43,7 @@ type sampler struct {
 	servers  []*pb.ServerInfo
 	watching int
 
-	listed    []*pb.Sequence // as the store had them at listedAt
-	listedAt  time.Time
+	listed    []*pb.Sequence // as the store had them
 	sequences []sequenceState
 	next      chan struct{} // closed and replaced at each sample
 	lastAt    time.Time
@@ -67,11 +62,12 @@ type spaceState struct {
 	Made    int64   `json:"made"`
 	Leased  bool    `json:"leased"` // it has a lease, or wants one
 	Held    bool    `json:"held"`
-	Node    int64   `json:"node"`
-	Nodes   int64   `json:"nodes"`
-	Until   int64   `json:"until"`
-	Renewed int64   `json:"renewed"` // when Until was acknowledged
 	Trouble string  `json:"trouble,omitempty"`
+
+	FirstNode int64     `json:"first_node,string"`
+	LastNode  int64     `json:"last_node,string"`
+	Until     time.Time `json:"until_time,omitzero"`
+	Renewed   int64     `json:"renewed"` // when Until was acknowledged
 }
 
 // storeState says whether the store answers.
@@ -84,9 +80,8 @@ type storeState struct {
 func newSampler(cfg Config) *sampler {
 	sm := &sampler{
 		cfg: cfg, service: cfg.Service, latency: cfg.Latency, rates: map[string]*series{}, now: map[string]spaceState{},
-		next: make(chan struct{}), reading: make(gate, 1), lastAt: time.Now(),
-		listing: make(gate, 1), wires: map[server.Wire]*meter{}, store: newMeter(server.LatencyCounts{}),
-		counting: make(gate, 1), used: map[string]nodeUsage{}, asking: make(gate, 1),
+		next: make(chan struct{}), reading: make(gate, 1), counting: make(gate, 1), lastAt: time.Now(),
+		wires: map[server.Wire]*meter{}, store: newMeter(server.LatencyCounts{}), used: map[string]nodeUsage{},
 	}
 	if sm.latency != nil {
 		sm.store = newMeter(sm.latency.Counts())
@@ -111,16 +106,10 @@ func (sm *sampler) run(ctx context.Context) {
 		watched := sm.watching > 0
 		sm.mu.Unlock()
 		if watched && n%readEvery == 0 {
-			asks.Go(func() { sm.readNamespaces(ctx) })
-		}
-		if watched && n%sequencesEvery == 0 {
-			asks.Go(func() { sm.readSequences(ctx) })
+			asks.Go(func() { sm.read(ctx) })
 		}
 		if watched {
 			asks.Go(func() { sm.countNodes(ctx) })
-		}
-		if watched && n%serversEvery == 0 {
-			asks.Go(func() { sm.readServers(ctx) })
 		}
 	}
 }
@@ -185,8 +174,8 @@ func stateOf(sp *server.Space) spaceState {
 	}
 	s.Leased, s.Held = true, st.Held
 	if st.Held {
-		s.Node, s.Nodes = st.Grant.Node, max(st.Grant.Nodes, 1)
-		s.Until, s.Renewed = millis(sp.Scheme().Layout().TimeOf(st.Grant.Until)), millis(st.Renewed)
+		s.FirstNode, s.LastNode = st.Grant.Node, st.Grant.Node+max(st.Grant.Nodes, 1)-1
+		s.Until, s.Renewed = sp.Scheme().Layout().TimeOf(st.Grant.Until).UTC(), millis(st.Renewed)
 	}
 	if st.Trouble != nil {
 		s.Trouble = st.Trouble.Error()
@@ -194,18 +183,14 @@ func stateOf(sp *server.Space) spaceState {
 	return s
 }
 
-// watch counts a page that wants to see what goes on, and reads the namespaces for the first one.
+// watch counts a page that wants to see what goes on, and reads the store for the first one.
 func (sm *sampler) watch(ctx context.Context) (stop func()) {
 	sm.mu.Lock()
 	sm.watching++
-	stale := time.Since(sm.askedAt) > 5*time.Second
-	staleSequences := time.Since(sm.listedAt) > 2*sequencesEvery*time.Second
+	stale := time.Since(sm.readAt) > readEvery*time.Second
 	sm.mu.Unlock()
 	if stale {
-		sm.readNamespaces(ctx)
-	}
-	if staleSequences {
-		sm.readSequences(ctx)
+		sm.read(ctx)
 	}
 	return func() {
 		sm.mu.Lock()
@@ -216,23 +201,16 @@ func (sm *sampler) watch(ctx context.Context) (stop func()) {
 
 // snapshot is what one caller may see of the present.
 type snapshot struct {
-	time   int64
-	total  float64
-	store  timing
-	wires  map[string]timing
+	sample // but for what is news to one page
 	away   storeState
 	ready  readyState
 	names  *pb.ListNamespacesResponse
 	used   map[string]nodeUsage
 	spaces []spaceState
 
-	servers *pb.ListServersResponse
-	next    <-chan struct{}
-
-	minutes   map[string]recent
+	servers   *pb.ListServersResponse
+	next      <-chan struct{}
 	failures  []failure
-	ours      float32
-	theirs    float32
 	sequences []sequenceState
 }
 
@@ -240,20 +218,20 @@ func (sm *sampler) snapshot(id *server.Identity) snapshot {
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
 	v := snapshot{
-		away: sm.away, next: sm.next, names: &pb.ListNamespacesResponse{}, store: sm.store.latest(),
-		time: time.Now().UnixMilli(), wires: map[string]timing{}, ready: readyOf(sm.unready, id),
-		failures: sm.failures.latest(), used: map[string]nodeUsage{},
-		minutes: map[string]recent{inStore: sm.store.minute()}, servers: sm.serversFor(id),
+		away: sm.away, next: sm.next, names: &pb.ListNamespacesResponse{}, ready: readyOf(sm.unready, id),
+		failures: sm.failures.latest(), used: map[string]nodeUsage{}, servers: sm.serversFor(id),
 	}
+	v.Time, v.Store, v.Wires = time.Now().UnixMilli(), sm.store.latest(), map[string]timing{}
+	v.Minute = map[string]recent{inStore: sm.store.minute()}
 	if n := len(sm.times); n > 0 {
-		v.time, v.ours, v.theirs = sm.times[n-1], sm.failures.ours[n-1], sm.failures.theirs[n-1]
+		v.Time, v.Failed, v.Refused = sm.times[n-1], sm.failures.ours[n-1], sm.failures.theirs[n-1]
 	}
 	for w, m := range sm.wires {
 		if t := m.latest(); t.Rate > 0 {
-			v.wires[w.Name()] = t
+			v.Wires[w.Name()] = t
 		}
 		if r := m.minute(); r.N > 0 {
-			v.minutes[w.Name()] = r
+			v.Minute[w.Name()] = r
 		}
 	}
 	for name, u := range sm.used {
@@ -269,7 +247,7 @@ func (sm *sampler) snapshot(id *server.Identity) snapshot {
 	for name, st := range sm.now {
 		if id.Sees(name) {
 			v.spaces = append(v.spaces, st)
-			v.total += st.Rate
+			v.Total += st.Rate
 		}
 	}
 	for _, s := range sm.sequences {

@@ -10,10 +10,6 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// sequencesEvery is how many seconds lie between two looks at the sequences of the store, while
-// a page watches. Those that the server has open are looked at each second.
-const sequencesEvery = 10
-
 // sequenceState is a sequence, and what the server itself does with it. Numbers are texts, because
 // JavaScript rounds large ones.
 type sequenceState struct {
@@ -21,9 +17,9 @@ type sequenceState struct {
 	State   string  `json:"state"`
 	Mode    string  `json:"mode"`
 	Pattern string  `json:"pattern,omitempty"`
-	Period  int64   `json:"period,omitempty"`
-	Last    string  `json:"last,omitempty"` // given out
-	Own     bool    `json:"own"`            // Last is this server's; else it is the highest that anybody may have
+	Period  int64   `json:"period,string,omitempty"`
+	Last    string  `json:"last_number,omitempty"` // given out
+	Own     bool    `json:"own"`                   // Last is this server's; else it is the highest that anybody may have
 	Rate    float64 `json:"rate"`
 	Held    int64   `json:"held"`    // numbers in this server's memory
 	Reserve int64   `json:"reserve"` // how many milliseconds these last; 0 if that is not known

@@ -71,7 +71,7 @@ func TestStreamTellsOfSequences(t *testing.T) {
 				return true
 			}
 			deleted = true
-			b.d.sampler.readSequences(t.Context()) // which it does every few seconds
+			b.d.sampler.read(t.Context()) // which it does every few seconds
 		}
 		return deleted && len(seen) == 2 || t.Failed()
 	})

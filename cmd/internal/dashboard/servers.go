@@ -12,53 +12,34 @@ import (
 // gate lets one question at a time through to the store.
 type gate chan struct{}
 
-// ask puts a question to the store as a caller who sees everything, unless the same one is under
-// way, and hands the answer over with mu held. A page gets what its token may see.
-func ask[Q, A any](
-	ctx context.Context, sm *sampler, g gate, question func(context.Context, *Q) (*A, error), keep func(*A, error),
-) {
+// read asks the store for the namespaces, the sequences and the servers, as a caller who sees
+// everything: a page gets what its token may see. What the store does not answer stays as it was.
+func (sm *sampler) read(ctx context.Context) {
 	select {
-	case g <- struct{}{}:
-		defer func() { <-g }()
+	case sm.reading <- struct{}{}:
+		defer func() { <-sm.reading }()
 	default:
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	everything := server.WithCaller(ctx, &server.Caller{Identity: server.Open().Anyone()})
-	answer, err := question(everything, nil)
+	ctx = server.WithCaller(ctx, &server.Caller{Identity: server.Open().Anyone()})
+	namespaces, err := sm.service.ListNamespaces(ctx, nil)
+	sequences, err2 := sm.service.ListSequences(ctx, nil)
+	servers, err3 := sm.service.ListServers(ctx, nil)
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
-	keep(answer, err)
-}
-
-// readNamespaces reads the namespaces, which also tells whether the store answers. After a failure
-// those that are known stay, here and below: a store that is unreachable shows already.
-func (sm *sampler) readNamespaces(ctx context.Context) {
-	ask(ctx, sm, sm.reading, sm.service.ListNamespaces, func(list *pb.ListNamespacesResponse, err error) {
-		if sm.askedAt = time.Now(); err == nil {
-			sm.names = list.Namespaces
-		}
-	})
-}
-
-// readSequences reads the sequences.
-func (sm *sampler) readSequences(ctx context.Context) {
-	ask(ctx, sm, sm.listing, sm.service.ListSequences, func(list *pb.SequenceListResponse, err error) {
-		if err == nil {
-			sm.listed, sm.listedAt = list.Sequences, time.Now()
-			sm.sampleSequences()
-		}
-	})
-}
-
-// readServers reads the servers.
-func (sm *sampler) readServers(ctx context.Context) {
-	ask(ctx, sm, sm.asking, sm.service.ListServers, func(list *pb.ListServersResponse, err error) {
-		if err == nil {
-			sm.servers = list.Servers
-		}
-	})
+	sm.readAt = time.Now()
+	if err == nil {
+		sm.names = namespaces.Namespaces
+	}
+	if err2 == nil {
+		sm.listed = sequences.Sequences
+		sm.sampleSequences()
+	}
+	if err3 == nil {
+		sm.servers = servers.Servers
+	}
 }
 
 // serversFor returns the servers as a caller may see them. mu is held.

@@ -91,7 +91,7 @@ func TestStreamTellsWhichServerAndWhetherItIsReady(t *testing.T) {
 			switch kind {
 			case "hello":
 				h := decodeJSON[hello](t, data)
-				if h.Server != "here" || h.Started != started.UnixMilli() || h.Manage != (token == "some") {
+				if h.Label != "here" || !h.Since.Equal(started) || h.Manage != (token == "some") {
 					t.Errorf("%s", data)
 				}
 			case "ready":
@@ -156,12 +156,12 @@ func TestBlockIsOneRow(t *testing.T) {
 		_, body := b.ask(t, "GET", "/dashboard/api/leases?namespace=orders&"+query, "", "")
 		return decodeJSON[leasePage](t, body)
 	}
-	if page := ask("held=true&order=label"); page.Total != 2 || page.Rows[0].Node != first ||
-		page.Rows[0].Nodes != 64 || page.Rows[1].Node != single || page.Rows[1].Nodes != 1 {
+	if page := ask("held=true&order=label"); page.Total != 2 || leaseOf(t, page.Rows[0]).Node != first ||
+		page.Rows[0].Nodes != 64 || leaseOf(t, page.Rows[1]).Node != single || page.Rows[1].Nodes != 1 {
 		t.Errorf("%+v", page)
 	}
 	for _, query := range []string{fmt.Sprint("find=", first+63), fmt.Sprint("node=", first+63), "find=BLOCK"} {
-		if page := ask(query); len(page.Rows) != 1 || page.Rows[0].Node != first || page.Rows[0].Nodes != 64 {
+		if page := ask(query); len(page.Rows) != 1 || leaseOf(t, page.Rows[0]).Node != first || page.Rows[0].Nodes != 64 {
 			t.Errorf("%s: %+v", query, page)
 		}
 	}

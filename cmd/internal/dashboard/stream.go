@@ -3,7 +3,6 @@ package dashboard
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -43,12 +42,7 @@ func (d *Dashboard) openStream(w http.ResponseWriter) (*sender, func(), error) {
 
 // send writes an event.
 func (s *sender) send(kind string, v any) error {
-	body, err := []byte(nil), error(nil)
-	if m, ok := v.(proto.Message); ok {
-		body, err = view.JSON(m)
-	} else {
-		body, err = json.Marshal(v)
-	}
+	body, err := view.JSON(v)
 	if err != nil {
 		return err
 	}
@@ -62,12 +56,12 @@ func (s *sender) send(kind string, v any) error {
 
 // hello is the first event of a stream.
 type hello struct {
-	Version string `json:"version"`
-	Server  string `json:"server"`
-	Started int64  `json:"started"`
-	Name    string `json:"name"`   // of the token
-	Manage  bool   `json:"manage"` // whether it may release and veto nodes, and widen namespaces
-	Now     int64  `json:"now"`
+	Version string    `json:"version"`
+	Label   string    `json:"label"`
+	Since   time.Time `json:"since,omitzero"`
+	Name    string    `json:"name"`   // of the token
+	Manage  bool      `json:"manage"` // whether it may release and veto nodes, and widen namespaces
+	Now     int64     `json:"now"`
 
 	Presets []preset `json:"presets"`
 }
@@ -116,7 +110,7 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer done()
 	greeting := hello{
-		Version: d.cfg.Version, Server: d.cfg.Service.Label(), Started: millis(d.cfg.Started), Name: id.Name,
+		Version: d.cfg.Version, Label: d.cfg.Service.Label(), Since: d.cfg.Started.UTC(), Name: id.Name,
 		Now: time.Now().UnixMilli(), Presets: presets(), Manage: id.May(server.VerbManage, "") == nil,
 	}
 	if s.send("hello", greeting) != nil {
@@ -186,10 +180,7 @@ func (p *client) start(v snapshot, h history, events []server.Event) error {
 
 // update sends what is new.
 func (p *client) update(v snapshot) error {
-	out := sample{
-		Time: v.time, Total: v.total, Store: v.store, Wires: v.wires, Minute: v.minutes, Failed: v.ours,
-		Refused: v.theirs,
-	}
+	out := v.sample
 	if !slices.Equal(v.failures, p.last.failures) {
 		out.Failures = v.failures
 	}
@@ -220,8 +211,8 @@ type cells struct {
 	Cells  int              `json:"cells"`
 	Per    int64            `json:"per"` // nodes in a cell
 	Nodes  int64            `json:"nodes"`
-	First  int64            `json:"first"`
-	Last   int64            `json:"last"`
+	First  int64            `json:"first_node,string"`
+	Last   int64            `json:"last_node,string"`
 	Runs   []byte           `json:"runs"`
 	Counts [cellKinds]int64 `json:"counts"`
 }

@@ -14,14 +14,21 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// JSON returns a message as one line, with the names of the protocol. Numbers of 64 bits are texts.
-func JSON(m proto.Message) ([]byte, error) {
-	loose, err := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.Marshal(m)
-	if err != nil {
-		return nil, err
+// JSON returns a message as one line, with the names of the protocol, and anything else by its tags.
+// Numbers of 64 bits in a message are texts.
+func JSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	m, ok := v.(proto.Message)
+	if !ok {
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		err := enc.Encode(v)
+		return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 	}
-	var b bytes.Buffer // protojson puts spaces where it likes
-	err = json.Compact(&b, loose)
+	loose, err := protojson.MarshalOptions{UseProtoNames: true, EmitDefaultValues: true}.Marshal(m)
+	if err == nil {
+		err = json.Compact(&b, loose) // protojson puts spaces where it likes
+	}
 	return b.Bytes(), err
 }
 

@@ -175,7 +175,7 @@ func (r *rig) work() {
 		}
 		if n%20 == 0 {
 			for key, h := range r.holders {
-				_ = r.write(key, h, 15*time.Second)
+				_ = r.write(key, 1, h, 15*time.Second)
 			}
 		}
 		r.mu.Unlock()
@@ -209,54 +209,32 @@ func (r *rig) numbers(name string, n int64) error {
 	return err
 }
 
-// fill writes leases of an hour.
-func (r *rig) fill(namespace string, first, n int64) error {
-	ctx := context.Background()
-	ns, err := lease.Namespaces(r.store.Memory).Show(ctx, namespace)
+// write is what a holder with a clock that is off writes at a renewal of n nodes. A label may have the
+// place for an index.
+func (r *rig) write(first store.Key, n int64, h holder, ttl time.Duration) error {
+	ctx, now := context.Background(), time.Now().Add(h.off)
+	ns, err := lease.Namespaces(r.store.Memory).Show(ctx, first.Namespace)
 	if err != nil {
 		return err
 	}
-	l := ns.Layout
-	r.store.mu.Lock()
-	r.store.large = namespace
-	r.store.mu.Unlock()
-	now := time.Now()
-	rec := store.Record{
-		Holder: "rig", Generation: ns.Generation, Revision: 1, At: now.UnixMilli(),
-		From: l.TickOf(now), Until: l.TickOf(now.Add(time.Hour)),
-	}
 	for i := range n {
-		rec.Key = store.Key{Namespace: namespace, Node: first + i}
-		rec.Nonce, rec.Label = fmt.Sprint("rig-", i), fmt.Sprintf("worker-%05d", i)
-		if err := r.store.Memory.Swap(ctx, []store.Write{{New: rec}})[0]; err != nil {
+		key := store.Key{Namespace: first.Namespace, Node: first.Node + i}
+		old, err := r.store.Memory.Get(ctx, []store.Key{key})
+		if err != nil {
+			return err
+		}
+		next := old[0]
+		next.Key, next.Holder, next.Label, next.Generation, next.At = key, "rig", h.label, ns.Generation, now.UnixMilli()
+		if strings.Contains(h.label, "%") {
+			next.Label = fmt.Sprintf(h.label, i)
+		}
+		next.Nonce, next.Revision = fmt.Sprint("rig-", next.Revision+1), next.Revision+1
+		next.PrevUntil, next.From, next.Until = old[0].Until, ns.Layout.TickOf(now), ns.Layout.TickOf(now.Add(ttl))
+		if err := r.store.Memory.Swap(ctx, []store.Write{{Old: old[0].Nonce, New: next}})[0]; err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// write is what a holder with a clock that is off writes at a renewal.
-func (r *rig) write(key store.Key, h holder, ttl time.Duration) error {
-	return r.writeAt(key, h, time.Now(), ttl)
-}
-
-func (r *rig) writeAt(key store.Key, h holder, now time.Time, ttl time.Duration) error {
-	ctx := context.Background()
-	ns, err := lease.Namespaces(r.store.Memory).Show(ctx, key.Namespace)
-	if err != nil {
-		return err
-	}
-	l := ns.Layout
-	old, err := r.store.Memory.Get(ctx, []store.Key{key})
-	if err != nil {
-		return err
-	}
-	now = now.Add(h.off)
-	next := old[0]
-	next.Key, next.Holder, next.Label, next.Generation, next.At = key, "rig", h.label, ns.Generation, now.UnixMilli()
-	next.Nonce, next.Revision = fmt.Sprint("rig-", next.Revision+1), next.Revision+1
-	next.PrevUntil, next.From, next.Until = old[0].Until, l.TickOf(now), l.TickOf(now.Add(ttl))
-	return r.store.Memory.Swap(ctx, []store.Write{{Old: old[0].Nonce, New: next}})[0]
 }
 
 func (r *rig) do(words []string) error {
@@ -328,21 +306,18 @@ func (r *rig) do(words []string) error {
 	case "hold": // NAMESPACE NODE LABEL MS-OFF
 		h := holder{arg(3), time.Duration(number(4)) * time.Millisecond}
 		r.holders[key] = h
-		return r.write(key, h, 15*time.Second)
+		return r.write(key, 1, h, 15*time.Second)
 	case "leave": // NAMESPACE NODE: it is not renewed any more
 		delete(r.holders, key)
 	case "once": // NAMESPACE NODE LABEL MS: held for so long, and never renewed
-		return r.write(key, holder{label: arg(3)}, time.Duration(number(4))*time.Millisecond)
+		return r.write(key, 1, holder{label: arg(3)}, time.Duration(number(4))*time.Millisecond)
 	case "fill": // NAMESPACE FIRST COUNT: held for an hour
-		return r.fill(arg(1), number(2), number(3))
+		r.store.mu.Lock()
+		r.store.large = arg(1)
+		r.store.mu.Unlock()
+		return r.write(key, number(3), holder{label: "worker-%05d"}, time.Hour)
 	case "block": // NAMESPACE FIRST COUNT LABEL: nodes that one lease holds for an hour
-		now := time.Now()
-		for n := range number(3) {
-			k := store.Key{Namespace: arg(1), Node: number(2) + n}
-			if err := r.writeAt(k, holder{label: arg(4)}, now, time.Hour); err != nil {
-				return err
-			}
-		}
+		return r.write(key, number(3), holder{label: arg(4)}, time.Hour)
 	case "veto": // NAMESPACE NODE REASON
 		_, err := lease.Namespaces(r.store.Memory).Veto(ctx, arg(1), number(2), strings.Join(words[3:], " "))
 		return err

@@ -44,10 +44,10 @@ export function App() {
   const title = view === 'ns' ? route.path[1] : views.find(([v]) => v === view)?.[1] || 'Overview'
   const shown = useRef(null)
   useEffect(() => {
-    document.title = `${title} · ${live.hello?.server || 'Snowfence'}`
+    document.title = `${title} · ${live.hello?.label || 'Snowfence'}`
     if (shown.current !== null && shown.current !== title) main.current?.focus({ preventScroll: true }) // keyboards and readers go on at the new view
     shown.current = title
-  }, [title, live.hello?.server])
+  }, [title, live.hello?.label])
 
   const leave = () => {
     setToken('')

@@ -5,6 +5,13 @@ import { count, digits, span, utc } from './format.js'
 
 const pageRows = 25
 
+/** A page of leases. Numbers and times of the protocol are texts. */
+export async function leases(query, signal) {
+  const page = await get('leases', query, signal)
+  const row = ({ lease, ...own }) => ({ ...own, ...lease, node: Number(lease.node), until: Date.parse(lease.until_time) })
+  return { ...page, rows: page.rows.map(row) }
+}
+
 /** How far a holder's clock is off, in words. The server learns it from when records were written, as closely as it looks. */
 export function offsetText(r) {
   if (r.offset == null) return 'not known yet'
@@ -31,7 +38,7 @@ export function Leases({ name, version, skew, held, select }) {
   const [error, setError] = useState(null)
   useEffect(() => {
     const end = new AbortController()
-    get('leases', { namespace: name, find, held: String(!all), order, offset: from, limit: pageRows }, end.signal)
+    leases({ namespace: name, find, held: String(!all), order, offset: from, limit: pageRows }, end.signal)
       .then((p) => (setPage(p), setError(null)))
       .catch((err) => !end.signal.aborted && setError(err.message))
     return () => end.abort()

@@ -102,7 +102,7 @@ export function connect(change) {
     sample: (d) => {
       const spaces = new Map(s.spaces)
       for (const name of d.gone || []) spaces.delete(name)
-      for (const sp of d.spaces || []) spaces.set(sp.name, sp)
+      for (const sp of d.spaces || []) spaces.set(sp.name, { ...sp, until: Date.parse(sp.until_time) })
       if (s.series.times.at(-1) !== d.t / 1000) push(s.series, d, d.total)
       const sequences = new Map(s.sequences)
       for (const name of d.gone_sequences || []) sequences.delete(name)

@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { follow, get } from './api.js'
+import { follow } from './api.js'
 import { Bits } from './bits.jsx'
 import { applyRuns, kinds } from './cells.js'
 import { NodeMap } from './nodemap.jsx'
 import { Life, RateChart, Tile } from './overview.jsx'
-import { Leases, offsetText } from './leases.jsx'
+import { Leases, leases, offsetText } from './leases.jsx'
 import { NodeActions, Widen } from './manage.jsx'
 import { emptySeries, fromHistory, present, push } from './live.js'
 import { parseSpec } from './layout.js'
@@ -75,9 +75,9 @@ export function Namespace({ name, live, theme }) {
         <Tile name="IDs a second" value={rate} unit={`${unit}/s`} note={`${made}${madeUnit && ` ${madeUnit}`} since the start`} />
         <Tile
           name="This server's lease" value={left == null ? '–' : left > 0 ? left : 'over'} unit={left > 0 ? 's left' : ''} warn={(space?.leased && !space.held) || (left != null && left <= 0)}
-          note={left != null ? (space.nodes > 1 ? `nodes ${space.node} to ${space.node + space.nodes - 1}` : `node ${space.node}`) : space?.leased ? 'none held' : 'taken with the first ID'}
+          note={left != null ? (space.first_node !== space.last_node ? `nodes ${space.first_node} to ${space.last_node}` : `node ${space.first_node}`) : space?.leased ? 'none held' : 'taken with the first ID'}
         />
-        <Tile name="Nodes held" value={heldCount == null ? '–' : short(heldCount)[0]} unit={heldCount == null ? '' : short(heldCount)[1]} note={nodes.trouble ? `at ${nodes.info ? clock(nodes.info.at) : '–'}` : nodes.info ? `of ${large(nodes.info.last - nodes.info.first + 1)} that can be leased` : ''} />
+        <Tile name="Nodes held" value={heldCount == null ? '–' : short(heldCount)[0]} unit={heldCount == null ? '' : short(heldCount)[1]} note={nodes.trouble ? `at ${nodes.info ? clock(nodes.info.at) : '–'}` : nodes.info ? `of ${large(nodes.info.last_node - nodes.info.first_node + 1)} that can be leased` : ''} />
         <Tile name="Renewals overdue" value={counts ? count(counts[3]) : '–'} unit="" note={counts && counts[5] ? `${count(counts[5])} vetoed` : ''} warn={counts?.[3] > 0} />
       </dl>
       {space?.trouble && (
@@ -136,7 +136,7 @@ export function Namespace({ name, live, theme }) {
             <Chosen name={name} node={selected} info={nodes.info} cells={nodes.cells} skew={live.skew} manage={live.hello?.manage}>
               {(text) => (
                 <NodeMap
-                  cells={nodes.cells} version={nodes.version} per={nodes.info.per} first={nodes.info.first} text={text}
+                  cells={nodes.cells} version={nodes.version} per={nodes.info.per} first={nodes.info.first_node} text={text}
                   selected={selected} select={select} theme={theme}
                 />
               )}
@@ -192,7 +192,7 @@ function Chosen({ name, node, info, cells, skew, manage, children }) {
     const n = ++asked.current
     const timer = setTimeout(async () => {
       try {
-        const page = await get('leases', { namespace: name, node: node * info.per }, end.signal)
+        const page = await leases({ namespace: name, node: node * info.per }, end.signal)
         if (n === asked.current) set(page.rows)
       } catch {
         // the next change asks again; the kind stays known

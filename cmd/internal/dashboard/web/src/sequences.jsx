@@ -33,8 +33,8 @@ function SequenceCard({ s }) {
       {s.state !== 'active' && <span class="flag">{s.state === 'rolled-back' ? 'rolled back: confirm it' : s.state}</span>}
       <dl class="facts">
         <div class="last">
-          <dt>{s.own || !s.last ? 'Last given' : 'Given so far, at most'}</dt>
-          <dd class="num">{s.last ? grouped(s.last) : 'none yet'}</dd>
+          <dt>{s.own || !s.last_number ? 'Last given' : 'Given so far, at most'}</dt>
+          <dd class="num">{s.last_number ? grouped(s.last_number) : 'none yet'}</dd>
         </div>
         <div>
           <dt>Numbers a second</dt>

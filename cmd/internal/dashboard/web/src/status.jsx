@@ -16,17 +16,17 @@ export function Status({ live }) {
       <dl>
         <div>
           <dt>Server</dt>
-          <dd>{hello.server || 'without a name'}</dd>
+          <dd>{hello.label || 'without a name'}</dd>
         </div>
         <div>
           <dt>Version</dt>
           <dd>{hello.version || 'unknown'}</dd>
         </div>
-        {hello.started > 0 && (
+        {hello.since && (
           <div>
             <dt>Since</dt>
             <dd class="num">
-              {local(hello.started)} <span class="muted">({span(present(live) - hello.started)})</span>
+              {local(Date.parse(hello.since))} <span class="muted">({span(present(live) - Date.parse(hello.since))})</span>
             </dd>
           </div>
         )}
