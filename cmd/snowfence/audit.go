@@ -8,9 +8,8 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
-	"strconv"
-	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/internal/audit"
@@ -167,7 +166,10 @@ func (p *program) audit(
 		return err
 	}
 	if f.json {
-		err = r.writeJSON(out)
+		err = writeJSON(out, struct {
+			*audit.Result
+			BadLines int64 `json:"bad_lines"`
+		}{result, in.bad})
 	} else {
 		r.writeText(out)
 	}
@@ -196,9 +198,11 @@ func (f *auditFlags) options() (o audit.Options, format audit.Format, err error)
 	if err := format.Validate(); err != nil {
 		return o, format, fmt.Errorf("--column, --field, --raw: %w", err)
 	}
-	if o.Memory, err = parseSize(f.memory); err != nil {
-		return o, format, fmt.Errorf("--memory: %w", err)
+	memory, err := humanize.ParseBytes(f.memory)
+	if err != nil || memory > math.MaxInt64 {
+		return o, format, fmt.Errorf("--memory: %q is no size such as 512MiB or 12GiB", f.memory)
 	}
+	o.Memory = int64(memory)
 	if f.limit < 0 {
 		return o, format, errors.New("--limit: a number from 0 up")
 	}
@@ -213,33 +217,6 @@ func (f *auditFlags) options() (o audit.Options, format audit.Format, err error)
 		}
 	}
 	return o, format, nil
-}
-
-// parseSize reads a number of bytes such as 12GiB, 12G (the same) or 12GB (of 1000 each).
-func parseSize(text string) (int64, error) {
-	s := strings.ToLower(strings.TrimSpace(text))
-	number := strings.TrimRight(s, "kmgtib")
-	unit := s[len(number):]
-	n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	base, power := 1024.0, 0
-	if unit != "" && unit != "b" {
-		power = 1 + strings.IndexByte("kmgt", unit[0])
-		switch unit[1:] {
-		case "", "ib":
-		case "b":
-			base = 1000
-		default:
-			power = 0
-		}
-		if power == 0 {
-			err = strconv.ErrSyntax
-		}
-	}
-	bytes := n * math.Pow(base, float64(power))
-	if err != nil || !(bytes >= 0 && bytes < 1<<62) {
-		return 0, fmt.Errorf("%q is no size such as 512MiB or 12GiB", text)
-	}
-	return int64(bytes), nil
 }
 
 // limitHeap makes the garbage collector keep the program near the memory that IDs may

@@ -70,31 +70,28 @@ func (r *gapsReport) write(out *bufio.Writer, asJSON bool) error {
 	if asJSON {
 		return writeJSON(out, r)
 	}
-	rows := [][2]string{{"numbers", show.Thousands(r.Numbers)}}
-	add := func(name, format string, args ...any) {
-		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
-	}
+	rows := show.Rows{{"numbers", show.Thousands(r.Numbers)}}
 	if r.BadLines > 0 {
-		add("bad lines", "%s", show.Thousands(r.BadLines))
+		rows.Add("bad lines", "%s", show.Thousands(r.BadLines))
 	}
 	if r.Numbers > 0 {
-		add("from, to", "%s, %s", r.First, r.Last)
+		rows.Add("from, to", "%s, %s", r.First, r.Last)
 	}
 	if m := r.Missing; m.Numbers == 0 {
-		add("missing", "none")
+		rows.Add("missing", "none")
 	} else {
-		add("missing", "%s, in %s", show.Plural(m.Numbers, "number"), show.Plural(m.Places, "place"))
+		rows.Add("missing", "%s, in %s", show.Plural(m.Numbers, "number"), show.Plural(m.Places, "place"))
 	}
 	if d := r.Duplicates; d.Numbers == 0 {
-		add("duplicates", "none")
+		rows.Add("duplicates", "none")
 	} else {
-		add("duplicates", "%s came more than once, %s too many", show.Plural(d.Numbers, "number"),
+		rows.Add("duplicates", "%s came more than once, %s too many", show.Plural(d.Numbers, "number"),
 			show.Thousands(d.Extra))
 	}
 	if r.StepsBack > 0 {
-		add("order", "%s back", show.Plural(r.StepsBack, "step"))
+		rows.Add("order", "%s back", show.Plural(r.StepsBack, "step"))
 	}
-	_, err := out.Write(show.AppendRows(nil, rows))
+	_, err := out.Write(rows.Append(nil))
 	lines := make([][]string, 0, len(r.Missing.List))
 	for _, m := range r.Missing.List {
 		numbers := m.First

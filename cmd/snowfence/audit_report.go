@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -20,13 +19,6 @@ type auditReport struct {
 	view   *show.View // nil without a layout
 	bad    int64
 	now    time.Time
-}
-
-func (r *auditReport) writeJSON(w io.Writer) error {
-	return json.NewEncoder(w).Encode(struct {
-		*audit.Result
-		BadLines int64 `json:"bad_lines"`
-	}{r.result, r.bad})
 }
 
 // writeFiles writes the reports with pictures that are asked for.
@@ -59,7 +51,7 @@ func writeFile(name string, write func(io.Writer) error) error {
 
 // writeText writes the findings for people. A failure to write shows when out is flushed.
 func (r *auditReport) writeText(out *bufio.Writer) {
-	_, _ = out.Write(show.AppendRows(nil, r.rows()))
+	_, _ = out.Write(r.rows().Append(nil))
 	list := r.duplicates()
 	for _, row := range list {
 		row[0] = "  " + row[0]

@@ -12,38 +12,35 @@ import (
 )
 
 // rows are the findings in a table of two columns.
-func (r *auditReport) rows() [][2]string {
+func (r *auditReport) rows() show.Rows {
 	a := r.result
-	rows := [][2]string{{"IDs", show.Thousands(a.Count)}}
-	add := func(name, format string, args ...any) {
-		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
-	}
+	rows := show.Rows{{"IDs", show.Thousands(a.Count)}}
 	if r.bad > 0 {
-		add("bad lines", "%s", show.Thousands(r.bad))
+		rows.Add("bad lines", "%s", show.Thousands(r.bad))
 	}
 	if a.Count == 0 {
 		return rows
 	}
 	if d := a.Duplicates; d.IDs == 0 {
-		add("duplicates", "none")
+		rows.Add("duplicates", "none")
 	} else {
-		add("duplicates", "%s came more than once, %s too many", show.Plural(d.IDs, "ID"), show.Thousands(d.Extra))
+		rows.Add("duplicates", "%s came more than once, %s too many", show.Plural(d.IDs, "ID"), show.Thousands(d.Extra))
 	}
 	if o := a.Order; o.Violations == 0 {
-		add("order", "never falls")
+		rows.Add("order", "never falls")
 	} else {
 		text := show.Plural(o.Violations, "step") + " back"
 		if len(o.List) > 0 {
 			text += ", the first at " + o.List[0].Place
 		}
-		add("order", "%s", text)
+		rows.Add("order", "%s", text)
 	}
-	add("from, to", "%d, %d", int64(a.Lowest), int64(a.Highest))
+	rows.Add("from, to", "%d, %d", int64(a.Lowest), int64(a.Highest))
 	if a.Fields != nil {
 		rows = append(rows, fieldRows(a.Fields)...)
 	}
 	if gap := gapText(a); gap != "" {
-		add("gaps", "%s", gap)
+		rows.Add("gaps", "%s", gap)
 	}
 	if a.Timed() {
 		return rows
@@ -51,40 +48,36 @@ func (r *auditReport) rows() [][2]string {
 	return append(rows, evenRows(a.Uniformity)...)
 }
 
-func fieldRows(f *audit.Fields) [][2]string {
-	var rows [][2]string
-	add := func(name, format string, args ...any) {
-		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
-	}
+func fieldRows(f *audit.Fields) (rows show.Rows) {
 	if f.Foreign > 0 {
-		add("foreign", "%s not of the layout", show.Plural(f.Foreign, "ID"))
+		rows.Add("foreign", "%s not of the layout", show.Plural(f.Foreign, "ID"))
 	}
 	if len(f.Series.Counts) == 0 {
 		return rows
 	}
-	add("time", "%s to %s", f.First.Format(time.RFC3339Nano), f.Last.Format(time.RFC3339Nano))
+	rows.Add("time", "%s to %s", f.First.Format(time.RFC3339Nano), f.Last.Format(time.RFC3339Nano))
 	total := int64(0)
 	for _, n := range f.Series.Counts {
 		total += n
 	}
 	if sec := f.Last.Sub(f.First).Seconds(); sec > 1 {
-		add("rate", "%s on average", show.PerSecond(math.Round(float64(total)/sec)))
+		rows.Add("rate", "%s on average", show.PerSecond(math.Round(float64(total)/sec)))
 	}
 	if p := f.Peak; p != nil {
-		add("peak", "%s IDs in %v from %s on", show.Thousands(p.Count), p.Width, p.Start.Format(time.RFC3339Nano))
+		rows.Add("peak", "%s IDs in %v from %s on", show.Thousands(p.Count), p.Width, p.Start.Format(time.RFC3339Nano))
 	}
 	if f.Layout.Bits(snowfence.FieldNode) > 0 {
-		add("nodes", "%s of %s", show.Thousands(f.Nodes.Seen), show.Thousands(f.Nodes.Of)+busiest(f.Nodes, total))
+		rows.Add("nodes", "%s of %s", show.Thousands(f.Nodes.Seen), show.Thousands(f.Nodes.Of)+busiest(f.Nodes, total))
 	}
 	if f.Layout.Bits(snowfence.FieldSequence) > 0 {
 		text := fmt.Sprintf("highest %s of %s", show.Thousands(f.Sequence.Highest), show.Thousands(f.Sequence.Last))
 		if f.Sequence.Full > 0 {
 			text += fmt.Sprintf("; %s used up", show.Plural(f.Sequence.Full, "tick"))
 		}
-		add("sequence", "%s", text)
+		rows.Add("sequence", "%s", text)
 	}
 	if n := f.Sequence.Reserved; n > 0 {
-		add("reserved", "%s with a number below %d, as made by hand or after the clock stepped back",
+		rows.Add("reserved", "%s with a number below %d, as made by hand or after the clock stepped back",
 			show.Plural(n, "ID"), f.Layout.First)
 	}
 	return rows
@@ -127,27 +120,26 @@ func gapText(a *audit.Result) string {
 // fail about once in a hundred thousand audits.
 const evenAlpha = 1e-6
 
-func evenRows(u audit.Uniformity) [][2]string {
+func evenRows(u audit.Uniformity) show.Rows {
 	if !u.Tested() {
-		return [][2]string{{"evenness", "too few IDs to tell"}}
+		return show.Rows{{"evenness", "too few IDs to tell"}}
 	}
 	text := fmt.Sprintf("the %d bits look random", u.Width)
 	if !u.Even(evenAlpha) {
 		text = fmt.Sprintf("the %d bits do not look random, which is right for IDs that hold a time or count", u.Width)
 	}
-	rows := [][2]string{{"evenness", text}}
-	add := func(format string, args ...any) { rows = append(rows, [2]string{"", fmt.Sprintf(format, args...)}) }
+	rows := show.Rows{{"evenness", text}}
 	for _, c := range u.ChiSquare {
 		if c.Weak() {
 			continue
 		}
-		add("%s bits, %s buckets: chi-square %.6g, p %.3g", c.Bits, show.Thousands(c.Buckets), c.Value, c.P)
+		rows.Add("", "%s bits, %s buckets: chi-square %.6g, p %.3g", c.Bits, show.Thousands(c.Buckets), c.Value, c.P)
 	}
 	if u.Serial != nil {
-		add("serial correlation %.3g, p %.3g", u.Serial.Correlation, u.Serial.P)
+		rows.Add("", "serial correlation %.3g, p %.3g", u.Serial.Correlation, u.Serial.P)
 	}
 	if u.Bits != nil {
-		add("bit balance: farthest is bit %d, set in %.6g%%, p %.3g",
+		rows.Add("", "bit balance: farthest is bit %d, set in %.6g%%, p %.3g",
 			u.Bits.Worst, 100*u.Bits.Shares[u.Bits.Worst], u.Bits.P)
 	}
 	return rows

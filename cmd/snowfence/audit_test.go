@@ -125,22 +125,6 @@ func TestAuditInterrupted(t *testing.T) {
 	}
 }
 
-func TestParseSize(t *testing.T) {
-	for text, want := range map[string]int64{
-		"0": 0, "512": 512, "1k": 1024, "16MiB": 16 << 20, "12GiB": 12 << 30,
-		"12g": 12 << 30, "1.5 GB": 1_500_000_000, "2TiB": 2 << 40, "7b": 7,
-	} {
-		if got, err := parseSize(text); got != want || err != nil {
-			t.Errorf("%q: %d, %v; want %d", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "x", "1x", "-1", "1GiBB", "1bb", "1bg", "inf", "nan", "1e30", "GiB"} {
-		if got, err := parseSize(text); err == nil {
-			t.Errorf("%q is %d", text, got)
-		}
-	}
-}
-
 func TestPlaces(t *testing.T) {
 	var p places
 	p.open("a")

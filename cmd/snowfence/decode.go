@@ -4,8 +4,9 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/spf13/cobra"
 )
@@ -74,27 +75,15 @@ of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is
 func encodingNames() string { return "dec, hex, base32hex … (all: snowfence decode --help)" }
 
 // encodingTable lists the forms of text, several in a line.
-func encodingTable() string {
-	text, width := "", 0
+func encodingTable() (text string) {
 	var names []string
-	for _, e := range snowfence.Encodings() {
-		names = append(names, e.Name())
-	}
-	for _, f := range show.OtherForms() {
+	for _, f := range show.Forms() {
 		names = append(names, f.Name())
 	}
-	for i, name := range names {
-		switch {
-		case i == 0:
-			text, width = "  ", 2
-		case width+len(name) > 85:
-			text, width = text+",\n  ", 2
-		default:
-			text, width = text+", ", width+2
-		}
-		text, width = text+name, width+len(name)
+	for line := range slices.Chunk(names, 8) {
+		text += "  " + strings.Join(line, ", ") + "\n"
 	}
-	return text + "\n"
+	return text
 }
 
 func (p *program) decodeArgs(d *decoder, ids []string) error {

@@ -10,10 +10,8 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/internal/doctor"
 	"github.com/snowfence/snowfence/cmd/internal/open"
-	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // doctorTimeout bounds all questions to the store together.
@@ -70,12 +68,12 @@ has a line of its own, too.`,
 // doctorCase opens what there is to look at. Only mistakes of the command line are errors.
 func (p *program) doctorCase(ctx context.Context, f *storeFlags, config string) (*doctor.Case, error) {
 	c := &doctor.Case{Now: p.now}
-	settings, err := p.serverSettings(config)
-	if err != nil {
-		return nil, err
-	}
 	if config != "" {
-		c.Config = settings
+		settings, err := p.settings([]string{"--config", config})
+		if err != nil {
+			return nil, err
+		}
+		c.Config = &settings
 		if f.store == "" {
 			f.store = settings.Store
 		}
@@ -106,32 +104,6 @@ func (p *program) doctorCase(ctx context.Context, f *storeFlags, config string) 
 		p.hide = c.Store.Hide
 	}
 	return c, ctx.Err()
-}
-
-// serverSettings reads the settings of a server from the environment and from a file.
-func (p *program) serverSettings(config string) (*serve.Config, error) {
-	c := &serve.Config{}
-	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-	bindSettings(fs, c)
-	if config == "" {
-		return c, nil
-	}
-	var wrong error
-	fs.VisitAll(func(s *pflag.Flag) {
-		if value := p.env[envName(s.Name)]; value != "" && s.Name != "config" && s.Name != "store" {
-			if err := fs.Set(s.Name, value); err != nil && wrong == nil {
-				wrong = usagef("environment variable %s: %w", envName(s.Name), err)
-			}
-		}
-	})
-	if wrong != nil {
-		return nil, wrong
-	}
-	c.File = config
-	if err := readSettings(fs, c); err != nil {
-		return nil, err
-	}
-	return c, nil
 }
 
 // writeResults writes findings first, because people look for them, and what is good in one line.

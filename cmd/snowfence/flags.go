@@ -16,14 +16,14 @@ func envName(flag string) string {
 
 // applyEnv gives flags that are not on the command line their values from the
 // environment. An empty variable counts as unset.
-func (p *program) applyEnv(cmd *cobra.Command) error {
+func (p *program) applyEnv(fs *pflag.FlagSet) error {
 	var err error
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+	fs.VisitAll(func(f *pflag.Flag) {
 		value := p.env[envName(f.Name)]
 		if err != nil || f.Changed || value == "" || f.Name == "help" || f.Name == "version" {
 			return
 		}
-		if setErr := cmd.Flags().Set(f.Name, value); setErr != nil {
+		if setErr := fs.Set(f.Name, value); setErr != nil {
 			err = fmt.Errorf("environment variable %s: %w", envName(f.Name), setErr)
 			return
 		}

@@ -52,7 +52,7 @@ func (p *program) leaseEdit(
 			return err
 		}
 		if asJSON {
-			return writeMessage(out, l)
+			return writeJSON(out, l)
 		}
 		what := fmt.Sprintf("node %d", l.Node)
 		if ns.Unit > 1 {

@@ -2,13 +2,15 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/proto"
 )
 
 // listCommand gives a command that lists something of a store its flags and its work.
@@ -32,7 +34,7 @@ func (p *program) listCommand(
 
 // writeTable writes a line of JSON for each of a list, or a table. Of an empty list people read why
 // it has none. A nil row is left out.
-func writeTable[T proto.Message](
+func writeTable[T any](
 	p *program, out *bufio.Writer, list []T, asJSON bool, none string, header []string, row func(T) []string,
 ) error {
 	rows := [][]string{header}
@@ -41,7 +43,7 @@ func writeTable[T proto.Message](
 			if cells := row(one); cells != nil {
 				rows = append(rows, cells)
 			}
-		} else if err := writeMessage(out, one); err != nil {
+		} else if err := writeJSON(out, one); err != nil {
 			return err
 		}
 	}
@@ -56,9 +58,9 @@ func writeTable[T proto.Message](
 	return err
 }
 
-// writeMessage writes one line of JSON, as a server answers.
-func writeMessage(out *bufio.Writer, m proto.Message) error {
-	line, err := view.JSON(m)
+// writeJSON writes one line of JSON: a message as a server answers.
+func writeJSON(out *bufio.Writer, v any) error {
+	line, err := view.JSON(v)
 	if err != nil {
 		return err
 	}
@@ -68,26 +70,14 @@ func writeMessage(out *bufio.Writer, m proto.Message) error {
 
 // appendTable appends rows with their columns aligned.
 func appendTable(b []byte, rows [][]string) []byte {
-	var widths []int
+	var text bytes.Buffer
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
 		for i, cell := range r {
-			cell = escaped(cell, "")
-			r[i] = cell
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], len(cell))
+			r[i] = escaped(cell, "")
 		}
+		fmt.Fprintln(w, strings.Join(r, "\t"))
 	}
-	for _, r := range rows {
-		for i, cell := range r {
-			if i == len(r)-1 {
-				b = append(b, cell...)
-				continue
-			}
-			b = fmt.Appendf(b, "%-*s  ", widths[i], cell)
-		}
-		b = append(b, '\n')
-	}
-	return b
+	_ = w.Flush() // a buffer takes everything
+	return append(b, text.Bytes()...)
 }

@@ -85,9 +85,9 @@ func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return writeMessage(out, n)
+		return writeJSON(out, n)
 	}
-	rows := [][2]string{
+	rows := show.Rows{
 		{"namespace", n.Name},
 		{"layout", layoutText(n.Layout)},
 		{"nodes", nodeRange(n.FirstNode, n.LastNode) + unitText(n.Unit)},
@@ -96,14 +96,13 @@ func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
 	}
 	rows = append(rows, reservedRows(n)...)
 	for _, f := range n.Functions {
-		rows = append(rows, [2]string{"sql", functionsText(f)})
+		rows.Add("sql", "%s", functionsText(f))
 	}
 	for _, p := range n.History {
 		from, until := p.From.AsTime().Format(time.RFC3339Nano), p.Until.AsTime().Format(time.RFC3339Nano)
-		text := fmt.Sprintf("%s, ticks from %s until %s", layoutText(p.Layout), from, until)
-		rows = append(rows, [2]string{"earlier", text})
+		rows.Add("earlier", "%s, ticks from %s until %s", layoutText(p.Layout), from, until)
 	}
-	_, err = out.Write(show.AppendRows(nil, rows))
+	_, err = out.Write(rows.Append(nil))
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/lease"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/spf13/cobra"
@@ -86,7 +87,7 @@ func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Name
 }
 
 // reservedRows show who makes IDs with reserved numbers, if anybody does.
-func reservedRows(n *pb.Namespace) (rows [][2]string) {
+func reservedRows(n *pb.Namespace) (rows show.Rows) {
 	if n.BackfillNumbers > 0 {
 		numbers := "0"
 		if n.BackfillNumbers > 1 {
@@ -99,10 +100,10 @@ func reservedRows(n *pb.Namespace) (rows [][2]string) {
 		case n.BackfillLastNode != nil:
 			text += ", of the nodes " + nodeRange(n.GetBackfillFirstNode(), *n.BackfillLastNode)
 		}
-		rows = append(rows, [2]string{"reserved", text})
+		rows.Add("reserved", "%s", text)
 	}
 	if n.Others {
-		rows = append(rows, [2]string{"reserved", "others made IDs with sequence numbers below the first"})
+		rows.Add("reserved", "others made IDs with sequence numbers below the first")
 	}
 	return rows
 }

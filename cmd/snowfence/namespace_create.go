@@ -70,7 +70,7 @@ func (f *namespaceFlags) scheme(p *program) (s *snowfence.Scheme, nodes snowfenc
 	if err != nil {
 		return nil, nodes, err
 	}
-	s, err = p.newScheme(l, &f.secret)
+	s, err = p.scheme(l, &f.secret)
 	if err != nil || f.leasable == "" {
 		return s, nodes, err
 	}

@@ -110,8 +110,8 @@ after --unused. So set --unused later than every ID made by hand, if a clock was
 		}
 		at = p.now()
 		if unused != "" {
-			if at, err = time.Parse(time.RFC3339, unused); err != nil {
-				return usagef("--unused: %q is not a time such as 2026-08-02T12:00:00Z", unused)
+			if at, err = p.parseMoment("unused", unused); err != nil {
+				return err
 			}
 		}
 		return work(cmd, args)

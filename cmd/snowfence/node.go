@@ -107,18 +107,27 @@ func parseNode(ctx context.Context, s *snowfence.Scheme, text string) (node int6
 	return node, true, nil
 }
 
-// leaseError says in the words of the command line what the library says of a node that
-// cannot be leased.
-func (f *storeFlags) leaseError(err error, narrowed bool) error {
+// inFlags has the words of the command line for those of package lease.
+var inFlags = strings.NewReplacer(
+	"Options.Wait", "--wait 30s", "Options.Within", "--within", "(without Guard)", "(--take-over)",
+)
+
+// leaseError says in the words of the command line what the library says of nodes that cannot be
+// leased.
+func (f *storeFlags) leaseError(err error) error {
 	var taken *lease.TakenError
-	switch {
+	switch text := inFlags.Replace(withoutPackage(err)); {
 	case !errors.As(err, &taken):
+		return err
 	case taken.Fixed:
-		return fmt.Errorf("node %d of namespace %q is held by %q until %s: stop that process, use another node, "+
-			"or take this one over with --take-over", taken.Nodes.From, f.namespace, taken.Holders,
-			time.Now().Add(taken.NextFree).UTC().Format(time.RFC3339))
+		return errors.New(text)
+	case taken.Held == 0 && taken.NextFree > 0: // used up ahead of time by clocks that were ahead, and given back
+		return fmt.Errorf("no node of namespace %q can be used before %v from now, though none is held: the "+
+			"clock was ahead when they were leased, or is behind now; if it is right, choose a node and bring it "+
+			"back:\n  %s\n  %s", f.namespace, taken.NextFree.Round(time.Second),
+			f.command("snowfence lease list --all --namespace %s", f.namespace),
+			f.command("snowfence lease restore NODE --namespace %s", f.namespace))
 	default:
-		return f.takenError(taken, narrowed)
+		return fmt.Errorf("%s; who holds which:\n  %s", text, f.command("snowfence lease list --namespace %s", f.namespace))
 	}
-	return err
 }

@@ -2,7 +2,7 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -67,8 +67,8 @@ first and last (the sequence numbers in use), and order=node-first or order=node
   snowfence plan --max 999999 --rate 500/day
   snowfence plan --change twitter sonyflake --at 2027-01-01T00:00:00Z
   snowfence plan --change sonyflake twitter instagram --at 2027-01-01 --at 2028-01-01
-  snowfence plan --beside drift drift --nodes 0-29 30-63
-  snowfence plan --beside drift drift --nodes 7 7 --slice 5-31 32-63
+  snowfence plan --beside drift drift --nodes 0-29,30-63
+  snowfence plan --beside drift drift --nodes 7,7 --slice 5-31,32-63
   snowfence plan --from-library yitter --set SeqBitLength=10 --set WorkerIdBitLength=6`,
 	}
 	fs := cmd.Flags()
@@ -77,7 +77,7 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 	fs.Var(&f.rate, "rate", "find a layout, or see when a sequence ends: `IDs` or numbers a second, of all nodes "+
 		"together; also as in 20/min or 500/day")
 	fs.StringVar(&f.nodes, "nodes", "", "find a layout: `number` of processes that make IDs at one time "+
-		"(default: 1); two layouts: the nodes of A and of B, as in 0-29 30-63 (default: all)")
+		"(default: 1); two layouts: the nodes of A and of B, as in 0-29,30-63 (default: all)")
 	fs.Uint64Var(&f.need.Datacenters, "datacenters", 0, "find a layout: `number` of data centers that share the "+
 		"nodes; the node then has the parts datacenter and worker")
 	fs.Float64Var(&f.need.Years, "years", 50, "find a layout: how many `years` it has to last")
@@ -94,7 +94,7 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 		"below their first: old, new, both or none")
 	fs.StringVar(&f.beside, "beside", "", "check whether layout `A` and the layout in the argument can be used at "+
 		"the same time")
-	fs.StringVar(&f.slice, "slice", "", "two layouts: the sequence `numbers` of A and of B, as in 5-31 32-63 "+
+	fs.StringVar(&f.slice, "slice", "", "two layouts: the sequence `numbers` of A and of B, as in 5-31,32-63 "+
 		"(default: all)")
 	fs.StringVar(&f.until, "until", "", "two layouts: the `time` up to which both are used (default: as long as "+
 		"they last)")
@@ -131,12 +131,11 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 }
 
 func presetTable() string {
-	var b []byte
-	var rows [][2]string
+	var rows show.Rows
 	for _, preset := range snowfence.Presets() {
-		rows = append(rows, [2]string{"  " + preset.Name, preset.About})
+		rows.Add("  "+preset.Name, "%s", preset.About)
 	}
-	return string(show.AppendRows(b, rows))
+	return string(rows.Append(nil))
 }
 
 func (p *program) planLayout(f *planFlags, out *bufio.Writer) error {
@@ -155,14 +154,8 @@ func (p *program) planLayout(f *planFlags, out *bufio.Writer) error {
 			plan.Summary
 		}{v.Name, s})
 	}
-	_, err = out.Write(show.AppendRows(nil, v.Holds(s, p.now())))
+	_, err = out.Write(v.Holds(s, p.now()).Append(nil))
 	return err
-}
-
-func writeJSON(out *bufio.Writer, v any) error {
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }
 
 // parseTime reads a time as people write it to a flag.
@@ -172,4 +165,21 @@ func parseTime(flag, text string) (time.Time, error) {
 		return t, usagef("--%s: %w", flag, err)
 	}
 	return t, nil
+}
+
+// parseMoment reads a time, or how long it is until then.
+func (p *program) parseMoment(flag, text string) (time.Time, error) {
+	days, ok := strings.CutSuffix(text, "d")
+	if n, err := strconv.ParseUint(days, 10, 16); ok && err == nil {
+		return p.now().AddDate(0, 0, int(n)), nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return p.now().Add(d), nil
+	}
+	t, err := show.ReadTime(text)
+	if err != nil {
+		err = usagef("--%s %q: write a time as 2027-01-31T12:00:00Z or 2027-01-31, or how long from now, as 90d or 12h",
+			flag, text)
+	}
+	return t, err
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -119,7 +118,7 @@ func plannedBeside(f *planFlags, args []string) (b neighbors, views [2]*show.Vie
 func parseRanges(flag, text string) (ranges [2][2]int64, err error) {
 	list := strings.Split(text, ",")
 	if len(list) != 2 {
-		return ranges, usagef("--%s %s: give two ranges, of A and of B: --%s 0-29 30-63", flag, text, flag)
+		return ranges, usagef("--%s %s: give two ranges, of A and of B: --%s 0-29,30-63", flag, text, flag)
 	}
 	for i, r := range list {
 		if ranges[i][0], ranges[i][1], err = parseNumbers(r); err != nil {
@@ -143,31 +142,6 @@ func parseNumbers(text string) (first, last int64, err error) {
 		return 0, 0, fmt.Errorf("%q is not a range such as 30-63, nor one number", text)
 	}
 	return first, last, nil
-}
-
-var rangeText = regexp.MustCompile(`^\d+(-\d+)?$`)
-
-// joinRanges makes "--nodes 0-29 30-63" mean what it says: a flag has one value.
-func joinRanges(args []string) []string {
-	if len(args) == 0 || args[0] != "plan" {
-		return args
-	}
-	var out []string
-	for _, arg := range args {
-		n := len(out)
-		if rangeText.MatchString(arg) && n > 0 {
-			name, value, joined := strings.Cut(out[n-1], "=")
-			if !joined && n > 1 {
-				name, value = out[n-2], out[n-1]
-			}
-			if (name == "--nodes" || name == "--slice") && rangeText.MatchString(value) {
-				out[n-1] += "," + arg
-				continue
-			}
-		}
-		out = append(out, arg)
-	}
-	return out
 }
 
 func newBesideResult(b neighbors, views [2]*show.View, x *snowfence.Collision) besideResult {
@@ -219,9 +193,9 @@ func appendBeside(b []byte, beside neighbors, views [2]*show.View, x *snowfence.
 		return b
 	}
 	b = fmt.Appendf(b, "SAFE: no ID of A equals one of B, each made %s\n\n", when)
-	return show.AppendRows(b, [][2]string{
+	return show.Rows{
 		{"A", newBesideSide(views[0], beside.regions[0]).String()},
 		{"B", newBesideSide(views[1], beside.regions[1]).String()},
 		{"proof", "all 64 bits, all these times, nodes and sequence numbers of both were compared"},
-	})
+	}.Append(b)
 }

@@ -107,28 +107,27 @@ func cutOver(from, to *show.View, floor time.Time, reserved bool) (at time.Time,
 }
 
 func (r moveResult) appendText(b []byte, v *show.Proof, now time.Time) []byte {
-	rows := [][2]string{
+	rows := show.Rows{
 		{"library", r.Library},
 		{"layout", r.Layout.String()},
 		{"rate", show.Rate(r.Layout)},
 		{"end of life", show.EndOfLife(r.Layout, now)},
 	}
 	if r.Reserved && r.Layout.First > 0 {
-		rows = append(rows, [2]string{"reserved", fmt.Sprintf("numbers below %d count too, in all ticks before the "+
-			"cut-over: made by hand, or after the clock stepped back", r.Layout.First)})
+		rows.Add("reserved", "numbers below %d count too, in all ticks before the cut-over: made by hand, or after the "+
+			"clock stepped back", r.Layout.First)
 	}
 	for i, note := range r.Notes {
 		name := ""
 		if i == 0 {
 			name = "know"
 		}
-		rows = append(rows, [2]string{name, note})
+		rows.Add(name, "%s", note)
 	}
-	rows = append(rows,
-		[2]string{"to", r.To.String()},
-		[2]string{"last ID", "before " + r.Floor.Format(time.RFC3339Nano) + ", when all its processes have stopped"})
+	rows.Add("to", "%s", r.To)
+	rows.Add("last ID", "before %s, when all its processes have stopped", r.Floor.Format(time.RFC3339Nano))
 	if x := v.Collision; x != nil {
-		b = show.AppendRows(b, rows)
+		b = rows.Append(b)
 		return fmt.Appendf(b, "\nREFUSED: both can make the ID %d, at %s and at %s; no later time is safe\n",
 			int64(x.ID), x.From.Time.Format(time.RFC3339Nano), x.To.Time.Format(time.RFC3339Nano))
 	}
@@ -136,9 +135,8 @@ func (r moveResult) appendText(b []byte, v *show.Proof, now time.Time) []byte {
 	if !v.Ordered() {
 		order = "NO: new IDs begin below old ones, so sorting by ID is no longer sorting by time"
 	}
-	rows = append(rows,
-		[2]string{"cut over", r.CutOver.Format(time.RFC3339Nano) + ", or later"},
-		[2]string{"in order", order},
-		[2]string{"proof", "all 64 bits, all times, nodes and sequence numbers of both were compared"})
-	return show.AppendRows(b, rows)
+	rows.Add("cut over", "%s, or later", r.CutOver.Format(time.RFC3339Nano))
+	rows.Add("in order", "%s", order)
+	rows.Add("proof", "all 64 bits, all times, nodes and sequence numbers of both were compared")
+	return rows.Append(b)
 }

@@ -77,7 +77,7 @@ func appendProposals(b []byte, proposals []plan.Proposal, refusals []plan.Refusa
 		for i := range rows[1:] {
 			rows[i+1][0] = "  " + rows[i+1][0]
 		}
-		b = show.AppendRows(b, rows)
+		b = rows.Append(b)
 	}
 	for i, r := range refusals {
 		if i == 0 && len(proposals) > 0 {

@@ -77,7 +77,7 @@ func (p *program) planSequence(ctx context.Context, f *planFlags, out *bufio.Wri
 			plan.Numbers
 		}{f.sequence.name, info.Definition.Pattern, n})
 	} else {
-		_, err = out.Write(show.AppendRows(nil, p.runOutRows(info, n, f.rate.text)))
+		_, err = out.Write(p.runOutRows(info, n, f.rate.text).Append(nil))
 	}
 	if err == nil && !n.Enough {
 		return errFindings
@@ -85,8 +85,8 @@ func (p *program) planSequence(ctx context.Context, f *planFlags, out *bufio.Wri
 	return err
 }
 
-func (p *program) runOutRows(info sequence.Info, n plan.Numbers, rate string) [][2]string {
-	rows := [][2]string{{"numbers", numbersText(view.Sequence(info))}}
+func (p *program) runOutRows(info sequence.Info, n plan.Numbers, rate string) show.Rows {
+	rows := show.Rows{{"numbers", numbersText(view.Sequence(info))}}
 	if n.Period == "" {
 		ends := "after the year 9998"
 		if n.RunsOut != nil {

@@ -32,6 +32,7 @@ type program struct {
 	stdin            io.Reader
 	stdout, stderr   io.Writer
 	env              map[string]string
+	args             []string // of this run
 	now              func() time.Time
 	fromEnv          map[string]bool          // flags of this run that were set by the environment
 	log              *slog.Logger             // where messages go when all lines have to be JSON; else nil
@@ -60,7 +61,8 @@ func newProgram(stdin io.Reader, stdout, stderr io.Writer, environ []string) *pr
 // run is the whole program but for its signals. It returns the exit code.
 func (p *program) run(ctx context.Context, args []string) int {
 	root := p.root()
-	root.SetArgs(joinRanges(p.moveIDsLast(root, args)))
+	p.args = p.moveIDsLast(root, args)
+	root.SetArgs(p.args)
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
@@ -85,7 +87,7 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 		Version:           readVersion().Version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.applyEnv(cmd) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.applyEnv(cmd.Flags()) },
 	}
 	root.SetVersionTemplate("snowfence {{.Version}}\n")
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages ", "FlagUsagesWrapped 100 "))

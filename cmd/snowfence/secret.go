@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -26,17 +28,8 @@ func (f *secretFlag) register(fs *pflag.FlagSet) {
 		"rotated secrets, all their files, oldest first")
 }
 
-// scheme makes the scheme of a layout with the secrets of the flag: those that made IDs.
+// scheme makes the scheme of a layout with the secrets of the flag.
 func (p *program) scheme(l snowfence.Layout, f *secretFlag) (*snowfence.Scheme, error) {
-	return p.schemeOf(l, f, "the secret that made these IDs")
-}
-
-// newScheme is scheme for IDs that do not exist yet.
-func (p *program) newScheme(l snowfence.Layout, f *secretFlag) (*snowfence.Scheme, error) {
-	return p.schemeOf(l, f, `"snowfence secret new FILE" makes one`)
-}
-
-func (p *program) schemeOf(l snowfence.Layout, f *secretFlag, which string) (*snowfence.Scheme, error) {
 	keys, err := p.keys(f)
 	if err != nil {
 		return nil, err
@@ -44,7 +37,8 @@ func (p *program) schemeOf(l snowfence.Layout, f *secretFlag, which string) (*sn
 	s, err := snowfence.NewScheme(l, keys...)
 	switch {
 	case errors.Is(err, snowfence.ErrKey) && len(keys) == 0:
-		return nil, usagef("%w: add --secret-file FILE, %s", err, which)
+		return nil, usagef("%w: add --secret-file FILE, with the secret that made these IDs; for new IDs "+
+			"\"snowfence secret new FILE\" makes one", err)
 	case errors.Is(err, snowfence.ErrKey):
 		return nil, usageError{err}
 	}
@@ -55,21 +49,12 @@ func (p *program) keys(f *secretFlag) ([]*snowfence.Secret, error) {
 	var keys []*snowfence.Secret
 	flag := cmp.Or(f.name, "--secret-file")
 	for _, name := range f.files {
-		info, err := os.Stat(name)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", flag, err)
-		}
-		if info.Size() > 1024 {
-			return nil, usagef("%s %s: it has %d bytes, too many for a secret", flag, name, info.Size())
-		}
 		p.warnReadable(name)
-		data, err := os.ReadFile(name)
-		if err != nil {
+		key, err := open.Secret(name)
+		switch {
+		case errors.As(err, new(*fs.PathError)): // it has the name
 			return nil, fmt.Errorf("%s: %w", flag, err)
-		}
-		key, err := snowfence.ParseSecret(data)
-		clear(data)
-		if err != nil {
+		case err != nil:
 			return nil, usagef("%s %s: %w", flag, name, err)
 		}
 		keys = append(keys, key)

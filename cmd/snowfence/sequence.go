@@ -126,11 +126,12 @@ func (p *program) onSequence(cmd *cobra.Command, prepare func(name string) (sequ
 func writeSequence(out *bufio.Writer, i sequence.Info, asJSON bool) error {
 	s := view.Sequence(i)
 	if asJSON {
-		return writeMessage(out, s)
+		return writeJSON(out, s)
 	}
-	rows := [][2]string{{"sequence", s.Name}, {"numbers", numbersText(s)}}
+	rows := show.Rows{{"sequence", s.Name}, {"numbers", numbersText(s)}}
 	if s.Pattern != "" {
-		rows = append(rows, [2]string{"pattern", s.Pattern}, [2]string{"zone", cmp.Or(s.Zone, "UTC")})
+		rows.Add("pattern", "%s", s.Pattern)
+		rows.Add("zone", "%s", cmp.Or(s.Zone, "UTC"))
 	}
 	left := show.Thousands(s.Left)
 	if s.Period != 0 {
@@ -144,7 +145,7 @@ func writeSequence(out *bufio.Writer, i sequence.Info, asJSON bool) error {
 		{"failover", failoverText(s)},
 		{"state", s.State},
 	}...)
-	_, err := out.Write(show.AppendRows(nil, rows))
+	_, err := out.Write(rows.Append(nil))
 	return err
 }
 

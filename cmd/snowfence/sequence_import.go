@@ -99,7 +99,7 @@ func (p *program) importSequence(cmd *cobra.Command, name string, f *importFlags
 		return err
 	}
 	defer st.Close()
-	old, err := open.MySQL(ctx, f.dsn, func(name string) string {
+	old, hideOld, err := open.MySQL(ctx, f.dsn, func(name string) string {
 		return p.env[strings.Replace(name, "_STORE_", "_DSN_", 1)]
 	})
 	if errors.Is(err, open.ErrURL) {
@@ -114,13 +114,13 @@ func (p *program) importSequence(cmd *cobra.Command, name string, f *importFlags
 		if hide != nil {
 			text = hide(text)
 		}
-		return old.Hide(text)
+		return hideOld(text)
 	}
 	var info sequence.Info
 	if f.finish {
-		info, err = imports.Finish(ctx, old.DB, f.counter, st.Leases, name, d)
+		info, err = imports.Finish(ctx, old, f.counter, st.Leases, name, d)
 	} else {
-		info, err = imports.Begin(ctx, old.DB, f.counter, st.Leases, name, f.block, d)
+		info, err = imports.Begin(ctx, old, f.counter, st.Leases, name, f.block, d)
 	}
 	switch {
 	case errors.Is(err, lease.ErrExists):

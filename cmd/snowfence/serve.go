@@ -24,7 +24,6 @@ import (
 )
 
 func (p *program) serveCommand() *cobra.Command {
-	c := &serve.Config{}
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve IDs and leases over HTTP, gRPC and the Redis protocol", Args: cobra.NoArgs,
 		Long: `Serve makes IDs for programs in any language, and leases nodes to those that make IDs
@@ -60,14 +59,18 @@ and names settings that need a restart. With OTEL_EXPORTER_OTLP_ENDPOINT set, it
   curl http://127.0.0.1:8080/v1/default/next
   redis-cli -p 6380 SNOWFENCE.NEXT default`,
 	}
-	fs := cmd.Flags()
-	bindSettings(fs, c)
+	bindSettings(cmd.Flags(), &serve.Config{})
 	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
-		again := givenSettings(fs)
-		if err := readSettings(fs, c); err != nil {
+		_, args, err := cmd.Root().Find(p.args)
+		if err != nil {
 			return err
 		}
-		return p.serve(cmd.Context(), *c, again, out)
+		again := func() (serve.Config, error) { return p.settings(args) }
+		c, err := again()
+		if err != nil {
+			return err
+		}
+		return p.serve(cmd.Context(), c, again, out)
 	})
 	return cmd
 }

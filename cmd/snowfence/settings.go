@@ -9,6 +9,23 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// settings returns those of a server, from arguments, the environment and the file of --config: the
+// first of these that has one counts.
+func (p *program) settings(args []string) (c serve.Config, err error) {
+	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	bindSettings(fs, &c)
+	if err = fs.Parse(args); err == nil {
+		err = p.applyEnv(fs)
+	}
+	if err == nil {
+		err = readSettings(fs, &c)
+	}
+	if err != nil {
+		err = usageError{err}
+	}
+	return c, err
+}
+
 //go:generate go test . -run ^TestSettingsAreCurrent$ -settings
 
 // bindSettings makes flags of the settings, with their defaults.

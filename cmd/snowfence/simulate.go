@@ -81,7 +81,7 @@ func writeSimulation(out *bufio.Writer, f *simulateFlags, t *simulate.Figures, b
 		err = writeJSON(out, newSimulation(f, t, bad))
 	} else {
 		fmt.Fprintf(out, "%s\n\n", verdict(t, bad))
-		_, err = out.Write(show.AppendRows(nil, simulationRows(f, t)))
+		_, err = out.Write(simulationRows(f, t).Append(nil))
 		if bad != nil {
 			fmt.Fprintf(out, "\nThe steps that are left of it:\n")
 			for _, step := range bad.Steps {
@@ -107,13 +107,13 @@ func verdict(t *simulate.Figures, bad *simulate.Collision) string {
 	return text
 }
 
-func simulationRows(f *simulateFlags, t *simulate.Figures) [][2]string {
-	rows := [][2]string{
+func simulationRows(f *simulateFlags, t *simulate.Figures) show.Rows {
+	rows := show.Rows{
 		{"seeds", fmt.Sprintf("%d to %d", f.seed, f.seed+uint64(max(t.Seeds, 1))-1)},
 		{"virtual time", fmt.Sprintf("%.1f h", t.Virtual.Hours())},
 	}
 	add := func(name string, n int64, about string) {
-		rows = append(rows, [2]string{name, show.Thousands(n) + about})
+		rows.Add(name, "%s%s", show.Thousands(n), about)
 	}
 	add("processes", t.Processes, "")
 	add("grants", t.Grants, "")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
@@ -148,19 +147,6 @@ func (p *program) openSource(ctx context.Context, f *newFlags) (*source, error) 
 	}, nil
 }
 
-// parseAfter reads a point of time, or how long it is until then.
-func parseAfter(text string, now time.Time) (time.Time, error) {
-	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
-		return now.Add(d), nil
-	}
-	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return at, usagef("--state-after %q: write a time as in 2026-11-22T04:00:00Z, "+
-			"or how long from now as in 3s", text)
-	}
-	return at, nil
-}
-
 // openFiles opens a state file, or one of a folder.
 func (p *program) openFiles(ctx context.Context, f *newFlags) (*source, error) {
 	l, err := parseLayout(f.layout)
@@ -204,7 +190,7 @@ func (p *program) openStateFile(ctx context.Context, s *snowfence.Scheme, f *new
 		return nil, err
 	}
 	if f.after != "" {
-		after, err := parseAfter(f.after, time.Now())
+		after, err := p.parseMoment("state-after", f.after)
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"strings"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
@@ -170,51 +169,9 @@ func (p *program) openLease(ctx context.Context, st *open.Store, f *newFlags) (*
 	}
 	l, err := lease.Open(acquire, st.Leases, f.store.namespace, s, &o)
 	if err != nil {
-		return nil, nil, f.store.leaseError(err, o.Within != snowfence.NodeRange{})
+		return nil, nil, f.store.leaseError(err)
 	}
 	return l, before, nil
-}
-
-// takenError says in the words of the command line what lease.TakenError says in words of
-// the library.
-func (f *storeFlags) takenError(e *lease.TakenError, narrowed bool) error {
-	text := fmt.Sprintf("all %s nodes of namespace %q are taken", show.Thousands(e.Nodes.Until-e.Nodes.From),
-		f.namespace)
-	first, last := e.Nodes.From, e.Nodes.Until-1
-	switch {
-	case narrowed && e.Block > 1:
-		text = fmt.Sprintf("no block of %d nodes from %d to %d of namespace %q is free",
-			e.Block, first, last, f.namespace)
-	case narrowed:
-		text = fmt.Sprintf("all nodes from %d to %d of namespace %q are taken", first, last, f.namespace)
-	case e.Block > 1:
-		text = fmt.Sprintf("no block of %d nodes of namespace %q is free", e.Block, f.namespace)
-	case first == last:
-		text = fmt.Sprintf("node %d of namespace %q, the only one that can be leased, is taken", first, f.namespace)
-	}
-	if e.Held == 0 && e.NextFree > 0 { // used up ahead of time by clocks that were ahead, and given back
-		return fmt.Errorf("no node of namespace %q can be used before %v from now, though none is held: the "+
-			"clock was ahead when they were leased, or is behind now; if it is right, choose a node and bring it "+
-			"back:\n  %s\n  %s", f.namespace, e.NextFree.Round(time.Second),
-			f.command("snowfence lease list --all --namespace %s", f.namespace),
-			f.command("snowfence lease restore NODE --namespace %s", f.namespace))
-	}
-	if e.Holders != "" {
-		text += ", held by " + e.Holders
-	}
-	if e.Refused > 0 {
-		text += fmt.Sprintf(", %d vetoed", e.Refused)
-	}
-	if e.NextFree > 0 {
-		text += fmt.Sprintf("; the next one is free in %v, unless it is renewed",
-			e.NextFree.Round(100*time.Millisecond))
-	}
-	other := "use a layout with more nodes in another namespace"
-	if narrowed {
-		other = "ask for others with --within"
-	}
-	list := f.command("snowfence lease list --namespace %s", f.namespace)
-	return fmt.Errorf("%s: wait with --wait 30s, stop a holder (%s), or %s", text, list, other)
 }
 
 // namespaceScheme returns the scheme of the namespace, and makes the namespace on first
@@ -227,7 +184,7 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 	ns, err := lease.Namespaces(st.Leases).Show(ctx, f.store.namespace)
 	switch {
 	case errors.Is(err, lease.ErrNoNamespace) && (st.Local || f.store.namespace == lease.DefaultNamespace):
-		s, err := p.newScheme(wanted, &f.secret)
+		s, err := p.scheme(wanted, &f.secret)
 		if err != nil {
 			return nil, err
 		}
@@ -240,7 +197,7 @@ func (p *program) namespaceScheme(ctx context.Context, st *open.Store, f *newFla
 		}
 		return s, err
 	case errors.Is(err, lease.ErrNoNamespace):
-		if _, err := p.newScheme(wanted, &f.secret); err != nil {
+		if _, err := p.scheme(wanted, &f.secret); err != nil {
 			return nil, err // create would fail because of it, too
 		}
 		return nil, fmt.Errorf("namespace %q does not exist in %s: if the name is wrong, see which there are; "+

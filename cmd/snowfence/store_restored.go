@@ -98,7 +98,7 @@ func restoreNamespaces(
 		if asJSON {
 			m, err := view.Namespace(ns)
 			if err == nil {
-				err = writeMessage(out, m)
+				err = writeJSON(out, m)
 			}
 			if err != nil {
 				return 0, err
@@ -126,7 +126,7 @@ func (f *storeFlags) restoreSequences(
 			return 0, fmt.Errorf("%w\nthe sequences after it are as they were: run the command again", err)
 		}
 		if asJSON {
-			if err := writeMessage(out, view.Sequence(s)); err != nil {
+			if err := writeJSON(out, view.Sequence(s)); err != nil {
 				return 0, err
 			}
 			continue

@@ -10,13 +10,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 )
@@ -64,37 +63,19 @@ releases).`,
 		for _, v := range verbs {
 			token.Verbs = append(token.Verbs, server.Verb(v))
 		}
-		var err error
-		if token.Until.Time, err = parseEnd(until, p.now()); err != nil {
-			return err
+		if until != "" {
+			end, err := p.parseMoment("until", until)
+			if err != nil {
+				return err
+			}
+			if token.Until.Time = end.UTC().Truncate(time.Second); !token.Until.After(p.now()) {
+				return usagef("--until %s is in the past: name a later time", until)
+			}
 		}
 		return p.newToken(token, file, out)
 	})
 	return group(&cobra.Command{Use: "token", Short: "Make and list tokens for clients of a server"}, create,
 		p.tokenListCommand())
-}
-
-// parseEnd reads when a token ends; "" is never.
-func parseEnd(text string, now time.Time) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	t, err := show.ReadTime(text)
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err2 := strconv.ParseUint(days, 10, 16); err2 == nil {
-			t, err = now.AddDate(0, 0, int(n)), nil
-		}
-	} else if d, err2 := time.ParseDuration(text); err2 == nil {
-		t, err = now.Add(d), nil
-	}
-	switch {
-	case err != nil:
-		return t, usagef("--until %q: write a time as 2027-01-31T12:00:00Z or 2027-01-31, or how long from now, as "+
-			"90d or 12h", text)
-	case !t.After(now):
-		return t, usagef("--until %s is in the past: name a later time", text)
-	}
-	return t.UTC().Truncate(time.Second), nil
 }
 
 func (p *program) newToken(token server.Token, file string, out *bufio.Writer) error {
@@ -112,13 +93,13 @@ func (p *program) newToken(token server.Token, file string, out *bufio.Writer) e
 	if _, err := server.NewAuth([]server.Token{token}); err != nil {
 		return usageError{err}
 	}
-	entry, err := yaml.Marshal(map[string][]server.Token{"tokens": {token}})
+	text, err := yaml.Marshal([]server.Token{token})
 	if err != nil {
 		return err
 	}
-	if file == "" {
-		fmt.Fprintf(p.stderr, "%s", entry)
-	} else if err := appendToken(file, token, string(entry)); err != nil {
+	if entry := string(text); file == "" {
+		fmt.Fprint(p.stderr, withEntry("", entry))
+	} else if err := appendToken(file, token, entry); err != nil {
 		return err
 	}
 	if secret != "" {
@@ -149,14 +130,9 @@ func appendToken(file string, token server.Token, entry string) error {
 		if _, err := server.NewAuth(append(old, token)); err != nil {
 			return usagef("%s: %w", file, err)
 		}
-		_, entry, _ = strings.Cut(entry, "\n") // without the first line, "tokens:"
-		if text := string(before); !strings.HasSuffix(text, "\n") {
-			entry = "\n" + entry
-		}
-		entry = indentLike(string(before), entry)
 	}
 	temp := file + ".new"
-	if err := os.WriteFile(temp, append(before, entry...), mode); err != nil {
+	if err := os.WriteFile(temp, []byte(withEntry(string(before), entry)), mode); err != nil {
 		return err
 	}
 	after, err := serve.ReadTokens(temp)
@@ -176,21 +152,19 @@ func appendToken(file string, token server.Token, entry string) error {
 	return nil
 }
 
-// indentLike gives the lines of an entry the indent that the list in a file has.
-func indentLike(file, entry string) string {
-	for line := range strings.Lines(file) {
-		rest := strings.TrimLeft(line, " ")
-		if !strings.HasPrefix(rest, "- ") {
-			continue
-		}
-		want := line[:len(line)-len(rest)]
-		have := entry[:strings.Index(entry, "- ")]
-		have = strings.TrimPrefix(have, "\n")
-		var out strings.Builder
-		for l := range strings.Lines(entry) {
-			out.WriteString(strings.Replace(l, have, want, 1))
-		}
-		return out.String()
+// firstEntry is the indent of a list.
+var firstEntry = regexp.MustCompile(`(?m)^( *)- `)
+
+// withEntry returns the text of a file with one more entry, indented as its list is.
+func withEntry(file, entry string) string {
+	indent := "    "
+	if strings.TrimSpace(file) == "" {
+		file += "tokens:\n"
+	} else if found := firstEntry.FindStringSubmatch(file); found != nil {
+		indent = found[1]
 	}
-	return entry
+	if !strings.HasSuffix(file, "\n") {
+		file += "\n"
+	}
+	return file + indent + strings.ReplaceAll(strings.TrimSpace(entry), "\n", "\n"+indent) + "\n"
 }

@@ -6,25 +6,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/spf13/cobra"
 )
-
-// tokenJSON is what people may see of a token.
-type tokenJSON struct {
-	Name        string        `json:"name"`
-	Certificate string        `json:"certificate,omitempty"`
-	Verbs       []server.Verb `json:"verbs"`
-	Namespaces  []string      `json:"namespaces,omitempty"` // none means all
-	Rate        float64       `json:"rate,omitempty"`
-	Burst       int           `json:"burst,omitempty"`
-	Nodes       int           `json:"nodes,omitempty"`
-	Until       *time.Time    `json:"until,omitempty"` // none means never
-	Ended       bool          `json:"ended"`
-}
 
 func (p *program) tokenListCommand() *cobra.Command {
 	var file, config string
@@ -44,7 +30,7 @@ ends. It never shows the secrets or their hashes.`,
 		if err != nil {
 			return err
 		}
-		return writeTokens(out, list, asJSON, p.now())
+		return p.writeTokens(out, list, asJSON)
 	})
 	return cmd
 }
@@ -52,7 +38,7 @@ ends. It never shows the secrets or their hashes.`,
 // tokensOf returns the tokens of a file, or of the settings of a server.
 func (p *program) tokensOf(file, config string) (list []server.Token, err error) {
 	if config != "" {
-		c, err := p.serverSettings(config)
+		c, err := p.settings([]string{"--config", config})
 		if err != nil {
 			return nil, err
 		}
@@ -76,46 +62,39 @@ func (p *program) tokensOf(file, config string) (list []server.Token, err error)
 	return a.Tokens(), nil
 }
 
-func writeTokens(out *bufio.Writer, list []server.Token, asJSON bool, now time.Time) error {
-	rows := [][]string{{"NAME", "VERBS", "NAMESPACES", "RATE", "NODES", "CERTIFICATE", "UNTIL"}}
-	for _, t := range list {
-		j := tokenJSON{
-			Name: t.Name, Certificate: t.Certificate, Verbs: t.Verbs, Namespaces: t.Namespaces, Rate: t.Rate,
-			Burst: t.Burst, Nodes: t.Nodes,
-		}
-		until := "never"
-		if !t.Until.IsZero() {
-			at := t.Until.UTC()
-			j.Until, j.Ended = &at, !now.Before(at)
-			if until = at.Format(time.RFC3339); j.Ended {
-				until += " (ended)"
-			}
-		}
-		if asJSON {
-			if err := writeJSON(out, j); err != nil {
-				return err
-			}
-			continue
-		}
+// listedToken is what people may see of a token.
+type listedToken struct {
+	server.Token
+	Ended bool `json:"ended"`
+}
+
+func (p *program) writeTokens(out *bufio.Writer, tokens []server.Token, asJSON bool) error {
+	list := make([]listedToken, len(tokens))
+	for i, t := range tokens {
+		list[i] = listedToken{t, !t.Until.IsZero() && !p.now().Before(t.Until.Time)}
+	}
+	header := []string{"NAME", "VERBS", "NAMESPACES", "RATE", "NODES", "CERTIFICATE", "UNTIL"}
+	return writeTable(p, out, list, asJSON, "", header, func(t listedToken) []string {
 		verbs := make([]string, len(t.Verbs))
 		for i, v := range t.Verbs {
 			verbs[i] = string(v)
 		}
-		row := []string{
-			t.Name, strings.Join(verbs, ","), cmp.Or(strings.Join(t.Namespaces, ","), "all"), "-", "-",
-			cmp.Or(t.Certificate, "-"), until,
-		}
+		rate, nodes, until := "-", "-", "never"
 		if t.Rate > 0 {
-			row[3] = strconv.FormatFloat(t.Rate, 'g', -1, 64)
+			rate = strconv.FormatFloat(t.Rate, 'g', -1, 64)
 		}
 		if t.Nodes > 0 {
-			row[4] = strconv.Itoa(t.Nodes)
+			nodes = strconv.Itoa(t.Nodes)
 		}
-		rows = append(rows, row)
-	}
-	if asJSON {
-		return nil
-	}
-	_, err := out.Write(appendTable(nil, rows))
-	return err
+		if !t.Until.IsZero() {
+			until = formatTime(t.Until.Time)
+		}
+		if t.Ended {
+			until += " (ended)"
+		}
+		return []string{
+			t.Name, strings.Join(verbs, ","), cmp.Or(strings.Join(t.Namespaces, ","), "all"), rate, nodes,
+			cmp.Or(t.Certificate, "-"), until,
+		}
+	})
 }

@@ -1,14 +1,15 @@
 package clib
 
 import (
+	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -42,81 +43,67 @@ const (
 	onStatic
 )
 
-// option reads one key.
+// option says where the value of a key goes, and what it is.
 type option struct {
 	name  string
 	doors door
-	set   func(o *options, value string) error
+	what  string
+	to    func(o *options) any
 }
 
-const anyDoor = onStore | onStateFile | onStatic
+const (
+	anyDoor = onStore | onStateFile | onStatic
+	aTime   = "a time such as 5s or 200ms"
+)
 
 // optionTable has the options by name.
 var optionTable = [...]option{
-	{"block", onStore, func(o *options, v string) (err error) {
-		o.lease.Nodes, err = strconv.Atoi(v)
-		return wrong(err, "a power of two")
-	}},
-	{"coarse", anyDoor, func(o *options, v string) (err error) {
-		o.coarse, err = yes(v)
-		return err
-	}},
-	{"guard", onStore, func(o *options, v string) (err error) {
-		o.lease.Guard, err = yes(v)
-		return err
-	}},
-	{"label", onStore, func(o *options, v string) error {
-		o.lease.Label = v
-		return nil
-	}},
-	{"layout", onStore, func(o *options, v string) error {
-		o.layout = v
-		return nil
-	}},
-	{"lead", anyDoor, func(o *options, v string) (err error) {
-		o.lead, err = strconv.ParseInt(v, 10, 64)
-		return wrong(err, "a number of ticks")
-	}},
-	{"max-wait", anyDoor, func(o *options, v string) (err error) {
-		if o.maxWait, err = length(v); err == nil && o.maxWait == 0 {
-			o.maxWait = -1 // not at all
+	{"block", onStore, "a power of two", func(o *options) any { return &o.lease.Nodes }},
+	{"coarse", anyDoor, "1 or 0", func(o *options) any { return &o.coarse }},
+	{"guard", onStore, "1 or 0", func(o *options) any { return &o.lease.Guard }},
+	{"label", onStore, "a text", func(o *options) any { return &o.lease.Label }},
+	{"layout", onStore, "a layout", func(o *options) any { return &o.layout }},
+	{"lead", anyDoor, "a number of ticks", func(o *options) any { return &o.lead }},
+	{"max-wait", anyDoor, aTime, func(o *options) any { return &o.maxWait }},
+	{"node", onStore, "a number", func(o *options) any { o.lease.Node = new(int64); return o.lease.Node }},
+	{"secret-file", anyDoor, "a file", func(o *options) any { return &o.secrets }},
+	{"slice", onStateFile, "a range such as 32-63, or one number", func(o *options) any { return &o.slice }},
+	{"spread", anyDoor, "a number of sequence numbers", func(o *options) any { return &o.spread }},
+	{"sticky-file", onStore, "a file", func(o *options) any { return &o.lease.StickyFile }},
+	{"ttl", onStore, aTime, func(o *options) any { return &o.lease.TTL }},
+	{"wait", onStore, aTime, func(o *options) any { return &o.lease.wait }},
+	{"within", onStore, "a range of nodes", func(o *options) any { return &o.lease.within }},
+}
+
+// set reads a value.
+func set(to any, value string) (err error) {
+	switch to := to.(type) {
+	case *string:
+		*to = value
+	case *[]string:
+		*to = append(*to, value)
+	case *bool:
+		*to, err = strconv.ParseBool(value)
+	case *int:
+		*to, err = strconv.Atoi(value)
+	case *int64:
+		*to, err = strconv.ParseInt(value, 10, 64)
+	case *time.Duration:
+		if *to, err = time.ParseDuration(value); *to < 0 {
+			err = strconv.ErrRange
 		}
-		return err
-	}},
-	{"node", onStore, func(o *options, v string) error {
-		node, err := strconv.ParseInt(v, 10, 64)
-		o.lease.Node = &node
-		return wrong(err, "a number")
-	}},
-	{"secret-file", anyDoor, func(o *options, v string) error {
-		o.secrets = append(o.secrets, v)
-		return nil
-	}},
-	{"slice", onStateFile, func(o *options, v string) error {
-		first, last, err := span(v)
-		o.slice = &[2]int64{first, last}
-		return err
-	}},
-	{"spread", anyDoor, func(o *options, v string) (err error) {
-		o.spread, err = strconv.ParseInt(v, 10, 64)
-		return wrong(err, "a number of sequence numbers")
-	}},
-	{"sticky-file", onStore, func(o *options, v string) error {
-		o.lease.StickyFile = v
-		return nil
-	}},
-	{"ttl", onStore, func(o *options, v string) (err error) {
-		o.lease.TTL, err = length(v)
-		return err
-	}},
-	{"wait", onStore, func(o *options, v string) (err error) {
-		o.lease.wait, err = length(v)
-		return err
-	}},
-	{"within", onStore, func(o *options, v string) error {
-		o.lease.within = v
-		return nil
-	}},
+	case **[2]int64:
+		first, last, two := strings.Cut(value, "-")
+		if !two {
+			last = first
+		}
+		*to = &[2]int64{}
+		err = errors.Join(set(&(*to)[0], first), set(&(*to)[1], last))
+		if r := *to; r[0] < 0 || r[1] < r[0] {
+			err = strconv.ErrRange
+		}
+	}
+	return err
 }
 
 // parseOptions reads key=value pairs with commas between them.
@@ -135,9 +122,12 @@ func parseOptions(text string, d door) (*options, error) {
 			return nil, InvalidError("option %s is given twice: leave one out", name)
 		}
 		seen[name] = true
-		if err := optionTable[i].set(o, value); err != nil {
-			return nil, InvalidError("option %s=%s: %w", name, value, err)
+		if set(optionTable[i].to(o), value) != nil {
+			return nil, InvalidError("option %s=%s: it is %s", name, value, optionTable[i].what)
 		}
+	}
+	if o.maxWait == 0 {
+		o.maxWait = -1 // not at all
 	}
 	if o.lead < 0 {
 		return nil, InvalidError("option lead=%d: it is a number of ticks from 0 up", o.lead)
@@ -183,45 +173,6 @@ func known(d door) string {
 	return strings.Join(names, ", ")
 }
 
-func wrong(err error, want string) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("it is %s", want)
-}
-
-func yes(text string) (bool, error) {
-	switch text {
-	case "1":
-		return true, nil
-	case "0":
-		return false, nil
-	}
-	return false, fmt.Errorf("it is 1 or 0")
-}
-
-func length(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, fmt.Errorf("it is a time such as 5s or 200ms")
-	}
-	return d, nil
-}
-
-// span reads two numbers such as 32-63.
-func span(text string) (first, last int64, err error) {
-	a, b, two := strings.Cut(text, "-")
-	if !two {
-		b = a
-	}
-	first, err1 := strconv.ParseInt(a, 10, 64)
-	last, err2 := strconv.ParseInt(b, 10, 64)
-	if err1 != nil || err2 != nil || first < 0 || last < first {
-		return 0, 0, fmt.Errorf("it is a range such as 32-63, or one number")
-	}
-	return first, last, nil
-}
-
 // schemeOf returns the scheme of the text of a layout; "" is the default one.
 func (o *options) schemeOf(text string) (*snowfence.Scheme, error) {
 	if text == "" {
@@ -238,9 +189,9 @@ func (o *options) schemeOf(text string) (*snowfence.Scheme, error) {
 func (o *options) scheme(l snowfence.Layout) (*snowfence.Scheme, error) {
 	var secrets []*snowfence.Secret
 	for _, name := range o.secrets {
-		secret, err := readSecret(name)
+		secret, err := open.Secret(name)
 		if err != nil {
-			return nil, err
+			return nil, InvalidError("option secret-file=%s: %w", name, err)
 		}
 		secrets = append(secrets, secret)
 	}
@@ -249,26 +200,4 @@ func (o *options) scheme(l snowfence.Layout) (*snowfence.Scheme, error) {
 		return nil, fmt.Errorf("%w: add secret-file=FILE to the options", err)
 	}
 	return s, err
-}
-
-// readSecret reads a file as the program does.
-func readSecret(name string) (*snowfence.Secret, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, InvalidError("option secret-file: %w", err)
-	}
-	if info.Size() > 1024 {
-		return nil, InvalidError("option secret-file=%s: it has %d bytes, too many for a secret", name,
-			info.Size())
-	}
-	data, err := os.ReadFile(name)
-	if err != nil {
-		return nil, InvalidError("option secret-file: %w", err)
-	}
-	secret, err := snowfence.ParseSecret(data)
-	clear(data)
-	if err != nil {
-		return nil, InvalidError("option secret-file=%s: %w", name, err)
-	}
-	return secret, nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net"
-	"strconv"
 	"strings"
 	"time"
 
@@ -125,12 +124,4 @@ func (a *About) addNode(node []byte) {
 	}
 	a.add("node", net.HardwareAddr(node).String(), note)
 	a.add("node is", kind, "")
-}
-
-// Format writes a value.
-func (f Fact) Format() string {
-	if n, ok := f.Value.(int64); ok {
-		return strconv.FormatInt(n, 10)
-	}
-	return fmt.Sprint(f.Value)
 }

@@ -48,7 +48,7 @@ func TestPublishedVectors(t *testing.T) {
 		}
 		facts := map[string]string{}
 		for _, f := range a.Facts {
-			facts[f.Name] = f.Format()
+			facts[f.Name] = fmt.Sprint(f.Value)
 		}
 		if !ok || a.Kind != c.kind || when != c.when || !maps.Equal(facts, c.facts) {
 			t.Errorf("%s: %t, %s, %s, %v", c.text, ok, a.Kind, when, facts)

@@ -96,25 +96,17 @@ func (a *address) parseUser(text string) error {
 }
 
 func (a *address) parseQuery(query string) error {
-	for pair := range strings.SplitSeq(query, "&") {
-		if pair == "" {
-			continue
-		}
-		rawName, rawValue, _ := strings.Cut(pair, "=")
-		name, err1 := url.QueryUnescape(rawName)
-		value, err2 := url.QueryUnescape(rawValue)
-		_, twice := a.params[name]
-		if slices.Contains(passwordParams[:], name) {
-			a.secrets.add(rawValue)
-			a.secrets.add(value)
-		}
-		switch {
-		case err1 != nil || err2 != nil:
-			return a.errorf("a parameter has a '%%' without two hexadecimal digits: write '%%' as %%25")
-		case twice:
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return a.errorf("a parameter has a '%%' without two hexadecimal digits, or a ';': write ';' as %%3B, and '%%' as %%25")
+	}
+	for name, list := range values {
+		if len(list) > 1 {
 			return a.errorf("a parameter is given twice")
 		}
-		a.params[name] = value
+		if a.params[name] = list[0]; slices.Contains(passwordParams[:], name) {
+			a.secrets.add(list[0])
+		}
 	}
 	return nil
 }

@@ -53,35 +53,62 @@ const remedies = "name one with --store sqlite:/path/to/ids.db, or go without: "
 // Open opens the system-wide store where its file is there, or else the user's own, which
 // it makes on first use. A system-wide store that this user may not use is an error: the
 // user's own would be another scope, and its IDs could be the same.
-func (p Places) Open(ctx context.Context) (*Store, error) {
-	own := p.Own
+func (p Places) Open(ctx context.Context) (*Store, error) { return p.open(ctx, false) }
+
+// Look is Open that changes nothing.
+func (p Places) Look(ctx context.Context) (*Store, error) { return p.open(ctx, true) }
+
+func (p Places) open(ctx context.Context, looks bool) (*Store, error) {
 	if p.System != "" {
 		_, err := os.Stat(p.System)
 		switch {
-		case err == nil:
-			return p.openSystem(ctx)
-		case !errors.Is(err, fs.ErrNotExist):
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return nil, permissionError(p.System, fmt.Errorf("whether this machine has a store for all users cannot "+
 				"be seen: %w", err))
-		case own == p.System: // a service's, which makes it for all
-			return p.openSystem(ctx)
+		case err == nil, p.Own == p.System: // a service's own, which makes it for all
+			return p.openSystem(ctx, looks)
 		}
 	}
-	if own == "" {
+	if looks {
+		if err := p.Missing(""); err != nil {
+			return nil, err
+		}
+		return openSQLite(ctx, p.Own, true)
+	}
+	if p.Own == "" {
 		return nil, errors.New("there is no place for the store, because HOME is not set: " + remedies)
 	}
-	if err := os.MkdirAll(filepath.Dir(own), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(p.Own), 0o700); err != nil {
 		return nil, fmt.Errorf("the store in the state folder cannot be made (%w): %s", err, remedies)
 	}
-	st, err := openSQLite(ctx, own)
+	st, err := openSQLite(ctx, p.Own, false)
 	if errors.Is(err, fs.ErrPermission) {
 		return nil, fmt.Errorf("%w: %s", err, remedies)
 	}
 	return st, err
 }
 
-func (p Places) openSystem(ctx context.Context) (*Store, error) {
-	st, err := openSQLite(ctx, p.System)
+// Missing returns ErrNoStore if a URL, or without one a place, is that of a file that is not there.
+func (p Places) Missing(rawURL string) error {
+	err := fmt.Errorf("%w: neither %q nor %q is there", ErrNoStore, p.System, p.Own)
+	files := []string{p.System, p.Own}
+	if rawURL != "" {
+		at, parseErr := parse(rawURL)
+		if parseErr != nil || at.file == "" {
+			return nil
+		}
+		err, files = fmt.Errorf("store sqlite:%s: %w", at.file, ErrNoStore), []string{at.file}
+	}
+	for _, file := range files {
+		if _, err := os.Stat(file); file != "" && !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return err
+}
+
+func (p Places) openSystem(ctx context.Context, looks bool) (*Store, error) {
+	st, err := openSQLite(ctx, p.System, looks)
 	if err != nil {
 		return nil, err
 	}

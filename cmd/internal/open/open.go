@@ -12,6 +12,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/trail"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/sqlstore"
 )
 
 // Schemes are the kinds of stores there are, for help texts.
@@ -53,11 +54,7 @@ func (s *Store) TTL(ctx context.Context, namespace string) (time.Duration, error
 }
 
 // Finding is one thing that a store's promise depends on, as it was found.
-type Finding struct {
-	Name   string
-	Value  string
-	Advice string // what follows and what to do; "" where it is as it should be
-}
+type Finding = sqlstore.Finding
 
 // Close closes the store. Close leases on it first.
 func (s *Store) Close() error { return s.close() }
@@ -103,11 +100,58 @@ var servers = map[string]struct {
 	"dynamodb": {"", openDynamoDB}, "s3": {"", openS3},
 }
 
+// place is what a URL names: one of these.
+type place struct {
+	memory  bool
+	file    string // of SQLite
+	address *address
+	open    func(ctx context.Context, a *address, env func(string) string) (*Store, error) // the address
+}
+
+// parse reads a URL, and asks nothing.
+func parse(rawURL string) (p place, err error) {
+	scheme, rest, ok := strings.Cut(rawURL, ":")
+	kind, known := servers[scheme]
+	switch {
+	case !ok && strings.ContainsAny(rawURL, "@/?&= "):
+		return p, fmt.Errorf("%w has no scheme: write %s", ErrURL, Schemes)
+	case !ok:
+		return p, fmt.Errorf("%w %q has no scheme: write %s", ErrURL, rawURL, Schemes)
+	case scheme == "sqlite":
+		p.file, err = sqlitePath(rest)
+		return p, err
+	case scheme == "mem" && rest != "":
+		return p, fmt.Errorf("%w mem:…: write mem: alone, because a store in memory has no name", ErrURL)
+	case scheme == "mem":
+		return place{memory: true}, nil
+	case scheme == "http" || scheme == "https":
+		return p, fmt.Errorf("%w %s:…: a server of Snowfence is no store: give the URL of the store behind it, "+
+			"which is the server's own --store, or ask the server itself, as in curl %s://HOST:PORT/v1/default/next, "+
+			"or …/v1/NAME/sequence/next for the numbers of a sequence", ErrURL, scheme, scheme)
+	case !known && (!validScheme.MatchString(scheme) || strings.Contains(rest, "@") && !strings.HasPrefix(rest, "//")):
+		// What stands before the colon may be a user, or worse.
+		return p, fmt.Errorf("%w has no scheme: write %s", ErrURL, Schemes)
+	case !known:
+		return p, fmt.Errorf("%w %s:…: there is no kind of store called %q: use %s", ErrURL, scheme, scheme, Schemes)
+	}
+	p.open = kind.open
+	p.address, err = parseAddress(scheme, rest, kind.port)
+	return p, err
+}
+
+// Check returns what is wrong with the form of a URL. "" is the user's own file.
+func Check(rawURL string) error {
+	if rawURL == "" {
+		return nil
+	}
+	_, err := parse(rawURL)
+	return err
+}
+
 // OnServer reports whether a URL names a store on a server.
 func OnServer(rawURL string) bool {
-	scheme, _, _ := strings.Cut(rawURL, ":")
-	_, ok := servers[scheme]
-	return ok
+	p, err := parse(rawURL)
+	return err == nil && p.address != nil
 }
 
 // Open opens the store that a URL names, with what the process's environment says of its
@@ -117,66 +161,45 @@ func Open(ctx context.Context, rawURL string) (*Store, error) { return OpenEnv(c
 
 // OpenEnv is Open with another environment.
 func OpenEnv(ctx context.Context, rawURL string, env func(name string) string) (*Store, error) {
-	return openOrLook(ctx, rawURL, env, false)
+	return openPlace(ctx, rawURL, env, false)
 }
 
-func openOrLook(ctx context.Context, rawURL string, env func(name string) string, looks bool) (*Store, error) {
-	scheme, rest, ok := strings.Cut(rawURL, ":")
+// Look is OpenEnv that changes nothing: it makes no file, no table and no identity. It needs the
+// right to read, and no other.
+func Look(ctx context.Context, rawURL string, env func(name string) string) (*Store, error) {
+	return openPlace(ctx, rawURL, env, true)
+}
+
+func openPlace(ctx context.Context, rawURL string, env func(name string) string, looks bool) (*Store, error) {
+	p, err := parse(rawURL)
 	switch {
-	case !ok && strings.ContainsAny(rawURL, "@/?&= "):
-		return nil, fmt.Errorf("%w has no scheme: write %s", ErrURL, Schemes)
-	case !ok:
-		return nil, fmt.Errorf("%w %q has no scheme: write %s", ErrURL, rawURL, Schemes)
-	case scheme == "sqlite":
-		path, err := sqlitePath(rest)
-		if err != nil {
-			return nil, err
-		}
-		if looks {
-			return lookSQLite(ctx, path)
-		}
-		return openSQLite(ctx, path)
-	case scheme == "mem" && looks:
+	case err != nil:
+		return nil, err
+	case p.file != "":
+		return openSQLite(ctx, p.file, looks)
+	case p.memory && looks:
 		return nil, fmt.Errorf("%w mem: no other process can look at a store in memory", ErrURL)
-	case scheme == "mem" && rest == "":
+	case p.memory:
 		return &Store{
 			Leases: store.NewMemory(), Name: "mem:", Local: true, Volatile: true,
 			close: func() error { return nil },
 		}, nil
-	case scheme == "mem":
-		return nil, fmt.Errorf("%w mem:…: write mem: alone, because a store in memory has no name", ErrURL)
 	}
-	kind, ok := servers[scheme]
-	if scheme == "http" || scheme == "https" {
-		return nil, fmt.Errorf("%w %s:…: a server of Snowfence is no store: give the URL of the store behind it, "+
-			"which is the server's own --store, or ask the server itself, as in curl %s://HOST:PORT/v1/default/next, "+
-			"or …/v1/NAME/sequence/next for the numbers of a sequence", ErrURL, scheme, scheme)
-	}
-	if !ok {
-		if !validScheme.MatchString(scheme) || strings.Contains(rest, "@") && !strings.HasPrefix(rest, "//") {
-			// What stands before the colon may be a user, or worse.
-			return nil, fmt.Errorf("%w has no scheme: write %s", ErrURL, Schemes)
-		}
-		return nil, fmt.Errorf("%w %s:…: there is no kind of store called %q: use %s", ErrURL, scheme, scheme, Schemes)
-	}
-	a, err := parseAddress(scheme, rest, kind.port)
-	if err != nil {
-		return nil, err
-	}
-	a.looks = looks
-	return kind.open(ctx, a, env)
+	p.address.looks = looks
+	return p.open(ctx, p.address, env)
 }
 
 // Redact returns a URL without its passwords.
 func Redact(rawURL string) string {
-	scheme, rest, ok := strings.Cut(rawURL, ":")
-	if scheme == "sqlite" || scheme == "mem" {
+	p, err := parse(rawURL)
+	scheme, _, _ := strings.Cut(rawURL, ":")
+	_, known := servers[scheme]
+	switch {
+	case err == nil && p.address != nil:
+		return p.address.name()
+	case scheme == "sqlite", scheme == "mem":
 		return rawURL
-	}
-	if kind, known := servers[scheme]; ok && known {
-		if a, err := parseAddress(scheme, rest, kind.port); err == nil {
-			return a.name()
-		}
+	case known:
 		return scheme + ":…"
 	}
 	return "…" // whatever it is, it may hold a password

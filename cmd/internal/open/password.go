@@ -43,17 +43,12 @@ func (a *address) findPassword(env func(string) string) error {
 
 // SecretFiles returns the files with passwords and keys that a URL and the environment name.
 func SecretFiles(rawURL string, env func(string) string) (files []string) {
-	scheme, rest, _ := strings.Cut(rawURL, ":")
-	kind, ok := servers[scheme]
-	if !ok {
-		return nil
-	}
-	a, err := parseAddress(scheme, rest, kind.port)
-	if err != nil {
+	p, err := parse(rawURL)
+	if err != nil || p.address == nil {
 		return nil
 	}
 	for _, name := range []string{"password_file", "sentinel_password_file", "tls_key", "sslkey"} {
-		files = append(files, a.params[name])
+		files = append(files, p.address.params[name])
 	}
 	files = append(files, env(PasswordFileEnv))
 	return slices.DeleteFunc(files, func(name string) bool { return name == "" })

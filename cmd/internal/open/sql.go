@@ -25,38 +25,31 @@ func openMySQL(ctx context.Context, a *address, env func(string) string) (*Store
 	return a.openSQL(ctx, db, sqlstore.MySQL(), most, timeout)
 }
 
-// Database is a database of another program.
-type Database struct {
-	*sql.DB
-	secrets secrets
-}
-
-// Hide returns a text, such as an error of the driver, without the database's passwords.
-func (d *Database) Hide(text string) string { return d.secrets.hide(text) }
-
 // MySQL opens the database of another program, by a URL as stores have it. env knows its password
-// by the name that a store's has.
-func MySQL(ctx context.Context, rawURL string, env func(name string) string) (*Database, error) {
-	scheme, rest, _ := strings.Cut(rawURL, ":")
-	if scheme != "mysql" && scheme != "mariadb" {
-		return nil, fmt.Errorf("%w of the old database: write mysql://USER@HOST:3306/DATABASE", ErrURL)
+// by the name that a store's has. hide takes passwords out of texts, such as errors of the driver.
+func MySQL(ctx context.Context, rawURL string, env func(name string) string) (
+	db *sql.DB, hide func(text string) string, err error,
+) {
+	if scheme, _, _ := strings.Cut(rawURL, ":"); scheme != "mysql" && scheme != "mariadb" {
+		return nil, nil, fmt.Errorf("%w of the old database: write mysql://USER@HOST:3306/DATABASE", ErrURL)
 	}
-	a, err := parseAddress(scheme, rest, servers[scheme].port)
+	p, err := parse(rawURL)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	a := p.address
 	db, most, timeout, err := a.mySQL(env)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	db.SetMaxOpenConns(most)
 	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if err := db.PingContext(asking); err != nil {
 		_ = db.Close() // the first error is the one to tell
-		return nil, a.wrap(err)
+		return nil, nil, a.wrap(err)
 	}
-	return &Database{db, a.secrets}, nil
+	return db, a.secrets.hide, nil
 }
 
 // sqlParams reads what both kinds of servers have, and refuses what neither has.
@@ -83,29 +76,19 @@ func (a *address) openSQL(ctx context.Context, db *sql.DB, d sqlstore.Dialect, m
 		db.Close()
 		return nil, a.wrap(err)
 	}
-	findings := func(ctx context.Context, _ string) ([]Finding, error) {
-		found, err := st.Report(ctx)
-		out := make([]Finding, len(found))
-		for i, f := range found {
-			out[i] = Finding(f)
-		}
-		return out, err
-	}
+	findings := func(ctx context.Context, _ string) ([]Finding, error) { return st.Report(ctx) }
 	return a.newStore(ctx, st, timeout, findings, db.Close)
 }
 
 // Connections returns how many connections a store has at most to the SQL server of a URL; 0 for
 // stores of other kinds.
 func Connections(rawURL string) int {
-	scheme, rest, _ := strings.Cut(rawURL, ":")
-	if !slices.Contains([]string{"postgres", "postgresql", "mysql", "mariadb"}, scheme) {
-		return 0
-	}
-	a, err := parseAddress(scheme, rest, servers[scheme].port)
-	if err != nil {
+	sql := []string{"postgres", "postgresql", "mysql", "mariadb"}
+	p, err := parse(rawURL)
+	if err != nil || p.address == nil || !slices.Contains(sql, p.address.scheme) {
 		return 0 // Open says what is wrong
 	}
-	n, _ := a.number("connections", connections)
+	n, _ := p.address.number("connections", connections)
 	return n
 }
 

@@ -35,42 +35,68 @@ func sqlitePath(rest string) (string, error) {
 	return filepath.Abs(rest)
 }
 
-// openSQLite opens the SQLite file at path. An acknowledged write must outlive a power
-// failure, hence synchronous=FULL, and many processes write at once, hence WAL, a busy
-// timeout, and transactions that take the write lock when they begin.
-func openSQLite(ctx context.Context, path string) (*Store, error) {
-	if !hasSQLite {
-		return nil, fmt.Errorf("store sqlite:%s: this build has no driver for it (build tag snowfence_no_sqlite)", path)
+// ErrNoStore means that there is no store yet at the place that was looked at.
+var ErrNoStore = errors.New("there is no store yet")
+
+// openSQLite opens the SQLite file at path, to read it only if looks.
+func openSQLite(ctx context.Context, path string, looks bool) (*Store, error) {
+	var st *Store
+	info, err := os.Stat(path)
+	switch {
+	case !hasSQLite:
+		err = errors.New("this build has no driver for it (build tag snowfence_no_sqlite)")
+	case err == nil && info.IsDir():
+		err = errors.New("that is a folder: add the name of the file")
+	case looks && errors.Is(err, fs.ErrNotExist):
+		err = ErrNoStore
+	case looks:
+		st, err = lookFile(ctx, path)
+	default:
+		st, err = openFile(ctx, path)
 	}
+	if err != nil {
+		return nil, permissionError(path, fmt.Errorf("store sqlite:%s: %w", path, err))
+	}
+	return st, nil
+}
+
+// openFile opens a file to write. An acknowledged write must outlive a power failure, hence
+// synchronous=FULL, and many processes write at once, hence WAL, a busy timeout, and transactions
+// that take the write lock when they begin.
+func openFile(ctx context.Context, path string) (*Store, error) {
 	if _, err := os.Stat(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("store sqlite:%s: its folder does not exist: make it, or correct the path", path)
-	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("store sqlite:%s: that is a folder: add the name of the file", path)
+		return nil, errors.New("its folder does not exist: make it, or correct the path")
 	}
 	made, err := create(path)
 	if err != nil {
-		return nil, permissionError(path, fmt.Errorf("store sqlite:%s: the file cannot be made: %w", path, err))
+		return nil, fmt.Errorf("the file cannot be made: %w", err)
 	}
-	st, err := connect(ctx, path, url.Values{
+	st, err := connect(ctx, path, sqlstore.New, url.Values{
 		"_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)"},
 		"_txlock": {"immediate"},
 	})
 	if _, side := os.Stat(path + "-wal"); isReadOnly(err) && errors.Is(side, fs.ErrNotExist) {
 		// No program uses the file, so it can be read without the files that this user may
 		// not make. The store notices when another program makes them.
-		if idle, idleErr := connect(ctx, path, url.Values{
-			"immutable": {"1"},
-			"_pragma":   {"query_only(1)"},
-		}); idleErr == nil {
-			st, err = idle, nil
+		idle := url.Values{"immutable": {"1"}, "_pragma": {"query_only(1)"}}
+		if st, idleErr := connect(ctx, path, sqlstore.New, idle); idleErr == nil {
+			return st, nil
 		}
 	}
 	if err != nil {
-		return nil, permissionError(path, fmt.Errorf("store sqlite:%s: %w", path, err))
+		return nil, err
 	}
 	st.Made = made
 	return st, nil
+}
+
+// lookFile opens a file without the side files that a writer has beside it, unless they are there.
+func lookFile(ctx context.Context, path string) (*Store, error) {
+	settings := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)", "query_only(1)"}}
+	if _, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) {
+		settings.Set("immutable", "1") // no program uses it
+	}
+	return connect(ctx, path, sqlstore.NewReadOnly, settings)
 }
 
 // create makes an empty file, which is an empty database, where there is none. In a
@@ -97,29 +123,24 @@ func create(path string) (made bool, err error) {
 
 // connect opens a file with some settings, and reads it: the first read finds out whether
 // this is a store, and makes one of an empty file.
-func connect(ctx context.Context, path string, settings url.Values) (*Store, error) {
-	db, err := openFile(path, settings)
+func connect(
+	ctx context.Context, path string, newStore func(*sql.DB, sqlstore.Dialect) (*sqlstore.Store, error),
+	settings url.Values,
+) (*Store, error) {
+	dsn := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
+	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
 		return nil, err
 	}
-	return connected(ctx, path, db, sqlstore.New)
-}
-
-func openFile(path string, settings url.Values) (*sql.DB, error) {
-	dsn := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
-	return sql.Open("sqlite", dsn.String())
-}
-
-// connected reads the database of a file for the first time, by a store that newStore makes.
-func connected(
-	ctx context.Context, path string, db *sql.DB, newStore func(*sql.DB, sqlstore.Dialect) (*sqlstore.Store, error),
-) (*Store, error) {
 	st, err := newStore(db, sqlstore.SQLite())
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
+	if err == nil {
+		_, err = st.Get(ctx, []store.Key{{Namespace: "default", Node: store.NamespaceNode}})
 	}
-	if _, err := st.Get(ctx, []store.Key{{Namespace: "default", Node: store.NamespaceNode}}); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return &Store{Leases: st, Name: "sqlite:" + path, Local: true, path: path, close: db.Close}, nil
 }
+
+// File returns the path of an SQLite file; "" for other stores.
+func (s *Store) File() string { return s.path }

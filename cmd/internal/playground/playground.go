@@ -91,10 +91,7 @@ func layouts() (a Answer) {
 			plan.Of(p.Layout, p.Layout.Epoch).Fields,
 		})
 	}
-	for _, e := range snowfence.Encodings() {
-		a.Forms = append(a.Forms, e.Name())
-	}
-	for _, f := range show.OtherForms() {
+	for _, f := range show.Forms() {
 		a.Forms = append(a.Forms, f.Name())
 	}
 	return a

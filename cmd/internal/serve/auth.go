@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"os"
 	"slices"
@@ -21,17 +20,16 @@ type tokens struct {
 	path      string
 	fixed     []server.Token
 	certified bool // clients show certificates
-	logger    *slog.Logger
-	seen      stamps
-	warned    string // what was said of a file that cannot be read
-	failed    atomic.Bool
-	auth      atomic.Pointer[server.Auth]
-	changed   func(before, after []server.Token) // is told of tokens that were read again; or nil
+	reloader
+	auth    atomic.Pointer[server.Auth]
+	changed func(before, after []server.Token) // is told of tokens that were read again; or nil
 }
 
 // newTokens reads the file; no tokens at all are everybody.
 func newTokens(c *Config) (*tokens, error) {
-	t := &tokens{path: c.Tokens, fixed: c.TokenList, certified: c.TLSClientCA != "", logger: c.Logger}
+	t := &tokens{path: c.Tokens, fixed: c.TokenList, certified: c.TLSClientCA != ""}
+	t.reloader = reloader{logger: c.Logger, text: "the file of tokens was changed and cannot be read: the old ones stay " +
+		"in use"}
 	if t.path == "" && len(t.fixed) == 0 {
 		t.auth.Store(server.OpenAt(c.Rate))
 		return t, nil
@@ -50,12 +48,6 @@ func (t *tokens) warnings(now time.Time) (list []string) {
 		}
 	}
 	return list
-}
-
-func (t *tokens) warnOfEnd(now time.Time) {
-	for _, text := range t.warnings(now) {
-		t.logger.Warn(text)
-	}
 }
 
 func (t *tokens) read() (*server.Auth, error) {
@@ -115,31 +107,25 @@ func readFile(path string) ([]byte, error) {
 
 // reload reads the file again if it changed. One that cannot be read leaves the old tokens in use.
 func (t *tokens) reload() {
-	if t.path == "" || !t.seen.changed(t.path) {
+	var a *server.Auth
+	read := func() (err error) {
+		a, err = t.read()
+		return err
+	}
+	if t.path == "" || !t.again(read, t.path) {
 		return
 	}
-	a, err := t.read()
-	t.failed.Store(err != nil)
-	if err != nil {
-		t.seen = nil
-		if text := err.Error(); text != t.warned {
-			t.warned = text
-			t.logger.Warn("the file of tokens was changed and cannot be read: the old ones stay in use", "cause", err)
-		}
-		return
-	}
-	t.warned = ""
 	t.become(a)
 	t.logger.Info("tokens read again", "file", t.path, "tokens", len(a.Tokens()))
-	t.warnOfEnd(time.Now())
+	t.warn(t.warnings)
 }
 
 // replace takes over what was read for other settings.
 func (t *tokens) replace(next *tokens) {
-	t.path, t.fixed, t.seen, t.warned = next.path, next.fixed, next.seen, ""
-	t.failed.Store(false)
+	t.path, t.fixed = next.path, next.fixed
+	t.succeeded(next.seen)
 	t.become(next.current())
-	t.warnOfEnd(time.Now())
+	t.warn(t.warnings)
 }
 
 // become lets callers be those of a.

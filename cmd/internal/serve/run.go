@@ -98,12 +98,12 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 		return nil, err
 	}
 	if p.certificates != nil {
-		p.certificates.warnOfEnd(time.Now())
+		p.certificates.warn(p.certificates.warnings)
 	}
 	if p.tokens, err = newTokens(&cfg); err != nil {
 		return nil, err
 	}
-	p.tokens.warnOfEnd(time.Now())
+	p.tokens.warn(p.tokens.warnings)
 	var trace server.Trace
 	if cfg.Tracing {
 		if p.tracing, err = startTracing(ctx, cfg.Version, cfg.Logger); err != nil {

@@ -5,22 +5,16 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
 	"sync/atomic"
-	"time"
 )
 
 // certificates are the files of TLS, read again when they change, so that a renewed
 // certificate needs no restart.
 type certificates struct {
 	cert, key, ca string
-	logger        *slog.Logger
-	seen          stamps
-	warned        string // what was said of files that cannot be read
-	failed        atomic.Bool
-	ends          atomic.Pointer[map[string]validity] // by "server" and "client-ca"
-	loaded        atomic.Pointer[tls.Config]
+	reloader
+	ends   atomic.Pointer[map[string]validity] // by "server" and "client-ca"
+	loaded atomic.Pointer[tls.Config]
 }
 
 // newCertificates reads the files; nil without TLS.
@@ -28,7 +22,8 @@ func newCertificates(c *Config) (*certificates, error) {
 	if c.TLSCert == "" {
 		return nil, nil
 	}
-	t := &certificates{cert: c.TLSCert, key: c.TLSKey, ca: c.TLSClientCA, logger: c.Logger}
+	t := &certificates{cert: c.TLSCert, key: c.TLSKey, ca: c.TLSClientCA}
+	t.reloader = reloader{logger: c.Logger, text: "the certificate was changed and cannot be read: the old one stays in use"}
 	t.seen.changed(t.cert, t.key, t.ca) // before they are read, so that no change in between is missed
 	return t, t.read()
 }
@@ -66,32 +61,19 @@ func (t *certificates) read() error {
 // each other, leave the old ones in use: both are rarely written at once, and what is not
 // seen as changed yet is looked at again.
 func (t *certificates) reload() {
-	if !t.seen.changed(t.cert, t.key, t.ca) {
-		return
+	if t.again(t.read, t.cert, t.key, t.ca) {
+		t.logger.Info("certificate read again", "file", t.cert)
+		t.warn(t.warnings)
 	}
-	err := t.read()
-	t.failed.Store(err != nil)
-	if err != nil {
-		t.seen = nil
-		if text := err.Error(); text != t.warned {
-			t.warned = text
-			t.logger.Warn("the certificate was changed and cannot be read: the old one stays in use",
-				"file", t.cert, "cause", err)
-		}
-		return
-	}
-	t.warned = ""
-	t.logger.Info("certificate read again", "file", t.cert)
-	t.warnOfEnd(time.Now())
 }
 
 // replace takes over what was read for other settings.
 func (t *certificates) replace(next *certificates) {
-	t.cert, t.key, t.ca, t.seen, t.warned = next.cert, next.key, next.ca, next.seen, ""
-	t.failed.Store(false)
+	t.cert, t.key, t.ca = next.cert, next.key, next.ca
+	t.succeeded(next.seen)
 	t.ends.Store(next.ends.Load())
 	t.loaded.Store(next.loaded.Load())
-	t.warnOfEnd(time.Now())
+	t.warn(t.warnings)
 }
 
 // config returns the configuration of a listener for the protocols, the first one preferred.
@@ -105,29 +87,4 @@ func (t *certificates) config(protocols ...string) *tls.Config {
 			return conf, nil
 		},
 	}
-}
-
-// stamps tell whether files were changed.
-type stamps []stamp
-
-type stamp struct {
-	at   int64
-	size int64
-}
-
-// changed reports whether one of the files is another than at the last call. A file that
-// is not there is not a change that can be read.
-func (s *stamps) changed(files ...string) bool {
-	now := make(stamps, len(files))
-	for i, name := range files {
-		if info, err := os.Stat(name); err == nil {
-			now[i] = stamp{info.ModTime().UnixNano(), info.Size()}
-		}
-	}
-	same := len(*s) == len(now)
-	for i := range now {
-		same = same && (*s)[i] == now[i]
-	}
-	*s = now
-	return !same
 }

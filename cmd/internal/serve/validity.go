@@ -58,12 +58,6 @@ func (t *certificates) warnings(now time.Time) (list []string) {
 	return list
 }
 
-func (t *certificates) warnOfEnd(now time.Time) {
-	for _, text := range t.warnings(now) {
-		t.logger.Warn(text)
-	}
-}
-
 // report calls each with the first end of the certificates in use.
 func (t *certificates) report(each func(which string, end time.Time)) {
 	if t == nil {

@@ -33,15 +33,15 @@ var verbs = [...]Verb{VerbIDs, VerbRead, VerbLease, VerbManage}
 // Token says what a client may do that knows a secret, or has a certificate with a name. No file
 // has the secret itself.
 type Token struct {
-	Name        string   `yaml:"name"`                  // for logs, metrics and labels of nodes
-	SHA256      string   `yaml:"sha256,omitempty"`      // of the secret, as 64 hexadecimal digits
-	Certificate string   `yaml:"certificate,omitempty"` // in place of a secret: a name in a client's certificate
-	Namespaces  []string `yaml:"namespaces,omitempty"`  // names, or beginnings with a * behind; none means all
-	Verbs       []Verb   `yaml:"verbs,omitempty"`       // none means ids and read
-	Rate        float64  `yaml:"rate,omitempty"`        // IDs and other requests a second; 0 means no limit
-	Burst       int      `yaml:"burst,omitempty"`       // how many at once; 0 means as many as in a second
-	Nodes       int      `yaml:"nodes,omitempty"`       // held in each namespace at a time; 0 means no limit
-	Until       End      `yaml:"until,omitempty"`       // when it ends; zero means never
+	Name        string   `yaml:"name" json:"name"`                                   // for logs, metrics and labels
+	SHA256      string   `yaml:"sha256,omitempty" json:"-"`                          // of the secret, hexadecimal
+	Certificate string   `yaml:"certificate,omitempty" json:"certificate,omitempty"` // or a name in a certificate
+	Namespaces  []string `yaml:"namespaces,omitempty" json:"namespaces,omitempty"`   // or beginnings and *; none is all
+	Verbs       []Verb   `yaml:"verbs,omitempty" json:"verbs"`                       // none means ids and read
+	Rate        float64  `yaml:"rate,omitempty" json:"rate,omitempty"`               // requests a second; 0 is no limit
+	Burst       int      `yaml:"burst,omitempty" json:"burst,omitempty"`             // at once; 0 is as many as Rate
+	Nodes       int      `yaml:"nodes,omitempty" json:"nodes,omitempty"`             // held in a namespace; 0 is any
+	Until       End      `yaml:"until,omitempty" json:"until,omitzero"`              // when it ends; zero means never
 }
 
 // End is when a token ends. The zero value is never.

@@ -9,11 +9,11 @@ import (
 
 // Card is an answer in parts, for a page.
 type Card struct {
-	Title  string      `json:"title"`
-	Note   string      `json:"note,omitempty"`
-	Groups []Group     `json:"groups,omitempty"` // the bits of an ID, or of a layout without digits
-	Rows   [][2]string `json:"rows,omitempty"`
-	More   string      `json:"more,omitempty"`
+	Title  string  `json:"title"`
+	Note   string  `json:"note,omitempty"`
+	Groups []Group `json:"groups,omitempty"` // the bits of an ID, or of a layout without digits
+	Rows   Rows    `json:"rows,omitempty"`
+	More   string  `json:"more,omitempty"`
 }
 
 // append appends an answer as lines:
@@ -33,7 +33,7 @@ func (c Card) append(b []byte) []byte {
 	if len(c.Groups) > 0 {
 		b = appendBoxes(b, c.Groups)
 	}
-	b = AppendRows(b, c.Rows)
+	b = c.Rows.Append(b)
 	if c.More != "" {
 		b = append(b, c.More+"\n"...)
 	}
@@ -53,7 +53,7 @@ func (v *View) card(id snowfence.ID, p snowfence.Parts, now time.Time, notes ...
 	}
 	if len(c.Groups) == 0 {
 		c.Note += ", encrypted"
-		c.Rows = append([][2]string{{"text", snowfence.Base32Hex.Encode(id)}}, c.Rows...)
+		c.Rows = append(Rows{{"text", snowfence.Base32Hex.Encode(id)}}, c.Rows...)
 	}
 	return c
 }

@@ -210,7 +210,7 @@ func (p *Proof) MarshalJSON() ([]byte, error) {
 func (p *Proof) Append(b []byte, now time.Time) []byte {
 	b = fmt.Appendf(b, "%s\n\n", p.title())
 	if p.Collision == nil {
-		return AppendRows(b, p.rows())
+		return p.rows().Append(b)
 	}
 	for i, r := range p.readings() {
 		if i > 0 {
@@ -249,39 +249,35 @@ func (p *Proof) readings() [2]collisionReading {
 }
 
 // rows says what a safe change does.
-func (p *Proof) rows() (rows [][2]string) {
+func (p *Proof) rows() (rows Rows) {
 	name, reserved := "old", false
 	for _, u := range p.Old {
 		reserved = reserved || u.reserved
 		if !u.reserved {
-			rows = append(rows, [2]string{name, u.View.Name + ", ticks before " + u.End.Format(time.RFC3339Nano)})
+			rows.Add(name, "%s, ticks before %s", u.View.Name, u.End.Format(time.RFC3339Nano))
 			name = "before"
 		}
 	}
 	slices.Reverse(rows)
-	rows = append(rows,
-		[2]string{"new", p.New.View.Name + ", ticks from " + p.New.Begin.Format(time.RFC3339Nano)})
+	rows.Add("new", "%s, ticks from %s", p.New.View.Name, p.New.Begin.Format(time.RFC3339Nano))
 	if start := p.New.View.Layout.TimeOf(0); start.After(p.New.Begin) {
-		rows = append(rows, [2]string{"", "its epoch is " + start.Format(time.RFC3339Nano) + ": it makes " +
-			"nothing before"})
+		rows.Add("", "its epoch is %s: it makes nothing before", start.Format(time.RFC3339Nano))
 	}
 	if p.started() {
-		rows = append(rows, [2]string{"last old ID", snowfence.Decimal.Encode(p.LastOld)})
+		rows.Add("last old ID", "%d", int64(p.LastOld))
 	} else {
-		rows = append(rows, [2]string{"last old ID", "none: the epoch of the old layout lies after the change"})
+		rows.Add("last old ID", "none: the epoch of the old layout lies after the change")
 	}
 	order := "yes: new IDs are above all old ones"
 	if !p.Ordered() {
 		order = "NO: new IDs begin below old ones, so sorting by ID is no longer sorting by time"
 	}
 	if !reserved && p.meetsReserved() {
-		rows = append(rows, [2]string{
-			"reserved", "NOT with numbers below first of the old layouts: if there are such IDs, made by hand or by " +
-				"snow-drift after the clock stepped back, new ones can equal them (--reserved old)",
-		})
+		rows.Add("reserved", "NOT with numbers below first of the old layouts: if there are such IDs, made by hand or by "+
+			"snow-drift after the clock stepped back, new ones can equal them (--reserved old)")
 	}
-	return append(rows,
-		[2]string{"first new ID", snowfence.Decimal.Encode(p.FirstNew)},
-		[2]string{"in order", order},
-		[2]string{"proof", "all 64 bits, all times, nodes and sequence numbers of all these layouts were compared"})
+	rows.Add("first new ID", "%d", int64(p.FirstNew))
+	rows.Add("in order", "%s", order)
+	rows.Add("proof", "all 64 bits, all times, nodes and sequence numbers of all these layouts were compared")
+	return rows
 }

@@ -18,17 +18,22 @@ type Form interface {
 	ParseBytes(s []byte) (snowfence.ID, error)
 }
 
-// OtherForms are forms of github.com/bwmarrin/snowflake that are no encodings.
-func OtherForms() []Form { return []Form{base2{}, bwmarrin64{}} }
+// Forms returns all forms: the encodings, and those of github.com/bwmarrin/snowflake that are none.
+func Forms() (list []Form) {
+	for _, e := range snowfence.Encodings() {
+		list = append(list, e)
+	}
+	return append(list, base2{}, bwmarrin64{})
+}
 
 // ParseForm returns the form of a name.
 func ParseForm(name string) (Form, error) {
-	for _, f := range OtherForms() {
+	for _, f := range Forms() {
 		if f.Name() == name {
 			return f, nil
 		}
 	}
-	e, err := snowfence.ParseEncoding(name)
+	e, err := snowfence.ParseEncoding(name) // of fixed length, too
 	if err != nil {
 		return nil, fmt.Errorf("%w; or base2 or bwmarrin64", err)
 	}

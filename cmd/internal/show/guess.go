@@ -109,7 +109,7 @@ func falseFirst(a, b bool) int {
 const noGuess = "no layout known gives it a time between its epoch and now"
 
 // guessRows returns a line for each guess: the names of layouts, and what the ID says under them.
-func guessRows(list []guess) (rows [][2]string) {
+func guessRows(list []guess) (rows Rows) {
 	for _, g := range list {
 		text := fmt.Sprintf("%-24s  node %d", g.parts.Time.Format(time.RFC3339Nano), g.parts.Node)
 		values := g.view.Scheme.NodeParts(g.parts.Node)
@@ -123,7 +123,7 @@ func guessRows(list []guess) (rows [][2]string) {
 		case g.reserved:
 			text += " (" + reservedNote + ")"
 		}
-		rows = append(rows, [2]string{strings.Join(append([]string{g.view.Name}, g.view.same...), ", "), text})
+		rows.Add(strings.Join(append([]string{g.view.Name}, g.view.same...), ", "), "%s", text)
 	}
 	return rows
 }

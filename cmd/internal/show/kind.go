@@ -22,17 +22,16 @@ func (d *Decoder) kind(s []byte, err error) (kinds.About, error) {
 	return a, nil
 }
 
-func kindRows(a kinds.About, now time.Time) (rows [][2]string) {
+func kindRows(a kinds.About, now time.Time) (rows Rows) {
 	if a.Time != nil {
-		text := fmt.Sprintf("%s  (%s)", a.Time.Format(time.RFC3339Nano), Ago(*a.Time, now))
-		rows = append(rows, [2]string{"time", text})
+		rows.Add("time", "%s  (%s)", a.Time.Format(time.RFC3339Nano), Ago(*a.Time, now))
 	}
 	for _, f := range a.Facts {
-		text := f.Format()
+		note := ""
 		if f.Note != "" {
-			text += "  (" + f.Note + ")"
+			note = "  (" + f.Note + ")"
 		}
-		rows = append(rows, [2]string{f.Name, text})
+		rows.Add(f.Name, "%v%s", f.Value, note)
 	}
 	return rows
 }

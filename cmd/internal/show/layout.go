@@ -11,40 +11,37 @@ import (
 )
 
 // Holds returns what a layout holds and for how long, a line for each fact.
-func (v *View) Holds(s plan.Summary, now time.Time) (rows [][2]string) {
-	add := func(name, format string, args ...any) {
-		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
-	}
+func (v *View) Holds(s plan.Summary, now time.Time) (rows Rows) {
 	if v.Name != s.Spec {
-		add("layout", "%s", v.Name)
+		rows.Add("layout", "%s", v.Name)
 	}
-	add("spec", "%s", s.Spec)
+	rows.Add("spec", "%s", s.Spec)
 	var fields []string
 	for _, f := range s.Fields {
 		fields = append(fields, fmt.Sprintf("%s %d", f.Name, f.Bits))
 	}
-	add("bits", "%d: %s", s.Bits, strings.Join(fields, ", "))
-	add("epoch", "%s, ticks of %s", s.Epoch.Format(time.RFC3339Nano), s.Tick)
-	add("end of life", "%s", EndOfLife(v.Layout, now))
-	add("nodes", "%s%s", Thousands(s.Nodes), v.partRanges())
-	add("rate", "%s", Rate(v.Layout))
+	rows.Add("bits", "%d: %s", s.Bits, strings.Join(fields, ", "))
+	rows.Add("epoch", "%s, ticks of %s", s.Epoch.Format(time.RFC3339Nano), s.Tick)
+	rows.Add("end of life", "%s", EndOfLife(v.Layout, now))
+	rows.Add("nodes", "%s%s", Thousands(s.Nodes), v.partRanges())
+	rows.Add("rate", "%s", Rate(v.Layout))
 	if x := s.Spread; x != nil {
-		add("spread", "each tick begins at one of %s numbers, and has %s on average: %s per node where it waits for "+
+		rows.Add("spread", "each tick begins at one of %s numbers, and has %s on average: %s per node where it waits for "+
 			"the next tick, all of the rate with a lead", Thousands(uint64(x.Numbers)),
 			strconv.FormatFloat(x.PerTick, 'f', -1, 64), PerSecond(x.PerNodePerSecond))
 	}
 	switch {
 	case s.JSUnsafeFrom == nil:
-		add("past 2^53", "never: IDs are exact in JavaScript")
+		rows.Add("past 2^53", "never: IDs are exact in JavaScript")
 	default:
-		add("past 2^53", "%s (%s): from then on JavaScript needs IDs as strings",
+		rows.Add("past 2^53", "%s (%s): from then on JavaScript needs IDs as strings",
 			Instant(*s.JSUnsafeFrom), Ago(*s.JSUnsafeFrom, now))
 	}
 	switch {
 	case s.NegativeFrom == nil:
-		add("negative", "never")
+		rows.Add("negative", "never")
 	default:
-		add("negative", "%s (%s): from then on signed IDs are below 0",
+		rows.Add("negative", "%s (%s): from then on signed IDs are below 0",
 			Instant(*s.NegativeFrom), Ago(*s.NegativeFrom, now))
 	}
 	name := "digits"
@@ -52,7 +49,7 @@ func (v *View) Holds(s plan.Summary, now time.Time) (rows [][2]string) {
 		if i+1 < len(s.Lengths) && s.Lengths[i+1].From.Sub(l.From) < 24*time.Hour {
 			continue // IDs of the first hours are for JSON
 		}
-		add(name, "%2d from %s (%s)", l.Digits, Instant(l.From), Ago(l.From, now))
+		rows.Add(name, "%2d from %s (%s)", l.Digits, Instant(l.From), Ago(l.From, now))
 		name = ""
 	}
 	return rows
@@ -93,12 +90,12 @@ func Instant(t time.Time) string {
 }
 
 // Proposal returns what a layout that meets a need holds. The first line has its name and spec.
-func Proposal(p plan.Proposal, now time.Time) [][2]string {
+func Proposal(p plan.Proposal, now time.Time) Rows {
 	alone := "one node alone does not reach the rate"
 	if p.OneNode {
 		alone = "one node alone reaches the rate"
 	}
-	return [][2]string{
+	return Rows{
 		{p.Name, p.Layout.String()},
 		{"lasts", "until " + strings.TrimPrefix(EndOfLife(p.Layout, now), "in ")},
 		{"nodes", Thousands(p.Nodes)},

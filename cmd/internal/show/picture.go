@@ -2,7 +2,6 @@ package show
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -11,28 +10,27 @@ import (
 )
 
 // Rows returns a line for each field of an ID: its name and its value.
-func (v *View) Rows(p snowfence.Parts, now time.Time) [][2]string {
-	rows := [][2]string{{"time", fmt.Sprintf("%s  (%s, tick %d)", p.Time.Format(time.RFC3339Nano), Ago(p.Time, now),
-		p.Tick)}}
+func (v *View) Rows(p snowfence.Parts, now time.Time) (rows Rows) {
+	rows.Add("time", "%s  (%s, tick %d)", p.Time.Format(time.RFC3339Nano), Ago(p.Time, now), p.Tick)
 	values := v.Scheme.NodeParts(p.Node)
 	for i, f := range v.parts {
-		rows = append(rows, [2]string{f.Name, strconv.FormatInt(values[i], 10)})
+		rows.Add(f.Name, "%d", values[i])
 	}
 	if v.Layout.Bits(snowfence.FieldNode) > 0 && len(v.parts) != 1 {
-		rows = append(rows, [2]string{"node", strconv.FormatInt(p.Node, 10)})
+		rows.Add("node", "%d", p.Node)
 	}
 	if v.Layout.Bits(snowfence.FieldRollback) > 0 {
-		rows = append(rows, [2]string{"rollback", strconv.FormatInt(p.Rollback, 10)})
+		rows.Add("rollback", "%d", p.Rollback)
 	}
 	if v.Layout.Bits(snowfence.FieldKey) > 0 {
-		rows = append(rows, [2]string{"key", strconv.Itoa(p.Key)})
+		rows.Add("key", "%d", p.Key)
 	}
 	if v.Layout.Bits(snowfence.FieldSequence) > 0 {
-		text := strconv.FormatInt(p.Sequence, 10)
+		note := ""
 		if v.reserved(p) {
-			text += "  (" + reservedNote + ")"
+			note = "  (" + reservedNote + ")"
 		}
-		rows = append(rows, [2]string{"sequence", text})
+		rows.Add("sequence", "%d%s", p.Sequence, note)
 	}
 	return rows
 }
@@ -83,14 +81,22 @@ func appendBoxes(b []byte, groups []Group) []byte {
 	return b
 }
 
-// AppendRows appends a table of two columns.
-func AppendRows(b []byte, rows [][2]string) []byte {
+// Rows is a table of two columns.
+type Rows [][2]string
+
+// Add adds a row.
+func (r *Rows) Add(name, format string, args ...any) {
+	*r = append(*r, [2]string{name, fmt.Sprintf(format, args...)})
+}
+
+// Append appends the table as lines.
+func (r Rows) Append(b []byte) []byte {
 	width := 0
-	for _, r := range rows {
-		width = max(width, utf8.RuneCountInString(r[0]))
+	for _, row := range r {
+		width = max(width, utf8.RuneCountInString(row[0]))
 	}
-	for _, r := range rows {
-		b = fmt.Appendf(b, "%-*s  %s\n", width, r[0], r[1])
+	for _, row := range r {
+		b = fmt.Appendf(b, "%-*s  %s\n", width, row[0], row[1])
 	}
 	return b
 }

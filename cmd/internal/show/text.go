@@ -3,6 +3,7 @@ package show
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/snowfence/snowfence"
@@ -21,19 +22,20 @@ type text struct {
 // word is an ID in some form.
 const shortestGuess = 8
 
-// guessedEncodings returns the forms that are tried on a text that is no decimal, those first
-// that people use most.
-func guessedEncodings() []Form {
-	return []Form{
+// guessedForms returns the forms that are tried on a text that is no decimal, those first that
+// people use most.
+func guessedForms() (list []Form) {
+	often := []snowfence.Encoding{
 		snowfence.Hex, snowfence.Base32Hex, snowfence.Base58, snowfence.Base62, snowfence.Base36,
 		snowfence.Crockford, snowfence.ZBase32, snowfence.Base58Flickr, snowfence.Base64URL, snowfence.CrockfordCheck,
-		snowfence.Decimal.Fixed(), snowfence.Hex.Fixed(), snowfence.Base32Hex.Fixed(), snowfence.Base58.Fixed(),
-		snowfence.Base62.Fixed(), snowfence.Base36.Fixed(), snowfence.Crockford.Fixed(),
-		snowfence.ZBase32.Fixed(), snowfence.Base58Flickr.Fixed(), snowfence.Base64URL.Fixed(),
-		snowfence.CrockfordCheck.Fixed(),
-		bwmarrin64{},
-		base2{},
 	}
+	for _, e := range often {
+		list = append(list, e)
+	}
+	for _, e := range append([]snowfence.Encoding{snowfence.Decimal}, often...) {
+		list = append(list, e.Fixed())
+	}
+	return append(list, bwmarrin64{}, base2{})
 }
 
 // texts returns what a text can mean: in the form that was named, or else as a decimal,
@@ -56,7 +58,7 @@ func (d *Decoder) texts(s []byte) ([]text, error) {
 		}
 	}
 	var list []text
-	for _, e := range guessedEncodings() {
+	for _, e := range guessedForms() {
 		t, otherErr := readText(e, s)
 		digits := s[len(t.prefix):]
 		if otherErr != nil || len(digits) < shortestGuess || !bytes.Equal(e.Append(nil, t.id), digits) {
@@ -75,15 +77,8 @@ func (d *Decoder) texts(s []byte) ([]text, error) {
 // for one of them.
 func unreadableError(s []byte, err error) error {
 	var forms []string
-	for _, e := range snowfence.Encodings() {
-		for _, e := range []snowfence.Encoding{e, e.Fixed()} {
-			if _, readErr := readText(e, s); readErr == nil {
-				forms = append(forms, e.Name())
-			}
-		}
-	}
-	for _, f := range OtherForms() {
-		if _, readErr := readText(f, s); readErr == nil {
+	for _, f := range append(Forms(), guessedForms()...) {
+		if _, readErr := readText(f, s); readErr == nil && !slices.Contains(forms, f.Name()) {
 			forms = append(forms, f.Name())
 		}
 	}
