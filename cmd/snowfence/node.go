@@ -128,6 +128,7 @@ func (f *storeFlags) leaseError(err error) error {
 			f.command("snowfence lease list --all --namespace %s", f.namespace),
 			f.command("snowfence lease restore NODE --namespace %s", f.namespace))
 	default:
-		return fmt.Errorf("%s; who holds which:\n  %s", text, f.command("snowfence lease list --namespace %s", f.namespace))
+		list := f.command("snowfence lease list --namespace %s", f.namespace)
+		return fmt.Errorf("%s; who holds which:\n  %s", text, list)
 	}
 }

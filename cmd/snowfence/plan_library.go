@@ -114,8 +114,8 @@ func (r moveResult) appendText(b []byte, v *show.Proof, now time.Time) []byte {
 		{"end of life", show.EndOfLife(r.Layout, now)},
 	}
 	if r.Reserved && r.Layout.First > 0 {
-		rows.Add("reserved", "numbers below %d count too, in all ticks before the cut-over: made by hand, or after the "+
-			"clock stepped back", r.Layout.First)
+		rows.Add("reserved", "numbers below %d count too, in all ticks before the cut-over: made by hand, or after "+
+			"the clock stepped back", r.Layout.First)
 	}
 	for i, note := range r.Notes {
 		name := ""

@@ -161,7 +161,8 @@ func TestBlockIsOneRow(t *testing.T) {
 		t.Errorf("%+v", page)
 	}
 	for _, query := range []string{fmt.Sprint("find=", first+63), fmt.Sprint("node=", first+63), "find=BLOCK"} {
-		if page := ask(query); len(page.Rows) != 1 || leaseOf(t, page.Rows[0]).Node != first || page.Rows[0].Nodes != 64 {
+		page := ask(query)
+		if len(page.Rows) != 1 || leaseOf(t, page.Rows[0]).Node != first || page.Rows[0].Nodes != 64 {
 			t.Errorf("%s: %+v", query, page)
 		}
 	}

@@ -142,7 +142,8 @@ func (c *collector) collectSpaces(to sink, used map[string]server.NodeCount, now
 		}
 		of := []string{"namespace", strings.ToValidUTF8(sp.Name, "?")}
 		to.counter("ids_total", "IDs made by this server.", sp.Made.Load(), of...)
-		to.counter("waits_total", "Requests for one ID that had to wait for the clock or a grant.", sp.Waits.Load(), of...)
+		to.counter("waits_total", "Requests for one ID that had to wait for the clock or a grant.", sp.Waits.Load(),
+			of...)
 		to.gauge("layout_left_seconds", "How long until the time bits of the layout run out.",
 			float64(sp.Scheme().Layout().EndOfLife().Unix()-now.Unix()), of...)
 		if h, ok := sp.Health(now); ok {
@@ -178,8 +179,8 @@ func (c *collector) collectSequences(to sink) {
 			to.gauge("sequence_last_number", "The last number that this server gave out, in whichever period.",
 				float64(st.Last), of...)
 		}
-		to.gauge("sequence_reserve_seconds", "How long the numbers that the server holds last at the present rate; +Inf "+
-			"while none are taken.", st.Reserve, of...)
+		to.gauge("sequence_reserve_seconds", "How long the numbers that the server holds last at the present rate; "+
+			"+Inf while none are taken.", st.Reserve, of...)
 		to.gauge("sequence_left_numbers", "Numbers up to the last one that no server and no program has.",
 			float64(st.Left), of...)
 		to.gauge("sequence_in_trouble", "1 while the store gives no numbers: held ones go on.",
@@ -208,7 +209,8 @@ func (c *collector) collectTokens(to sink, used map[string]server.NodeCount) {
 				float64(t.Nodes), of...)
 		}
 		if !t.Until.IsZero() {
-			to.gauge("token_expiry_timestamp_seconds", "When a token ends, in Unix time.", float64(t.Until.Unix()), of...)
+			to.gauge("token_expiry_timestamp_seconds", "When a token ends, in Unix time.", float64(t.Until.Unix()),
+				of...)
 		}
 	})
 }

@@ -28,8 +28,8 @@ type tokens struct {
 // newTokens reads the file; no tokens at all are everybody.
 func newTokens(c *Config) (*tokens, error) {
 	t := &tokens{path: c.Tokens, fixed: c.TokenList, certified: c.TLSClientCA != ""}
-	t.reloader = reloader{logger: c.Logger, text: "the file of tokens was changed and cannot be read: the old ones stay " +
-		"in use"}
+	t.reloader = reloader{logger: c.Logger, text: "the file of tokens was changed and cannot be read: the old ones " +
+		"stay in use"}
 	if t.path == "" && len(t.fixed) == 0 {
 		t.auth.Store(server.OpenAt(c.Rate))
 		return t, nil

@@ -23,7 +23,8 @@ func newCertificates(c *Config) (*certificates, error) {
 		return nil, nil
 	}
 	t := &certificates{cert: c.TLSCert, key: c.TLSKey, ca: c.TLSClientCA}
-	t.reloader = reloader{logger: c.Logger, text: "the certificate was changed and cannot be read: the old one stays in use"}
+	t.reloader = reloader{logger: c.Logger, text: "the certificate was changed and cannot be read: the old one " +
+		"stays in use"}
 	t.seen.changed(t.cert, t.key, t.ca) // before they are read, so that no change in between is missed
 	return t, t.read()
 }

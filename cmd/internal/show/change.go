@@ -273,8 +273,8 @@ func (p *Proof) rows() (rows Rows) {
 		order = "NO: new IDs begin below old ones, so sorting by ID is no longer sorting by time"
 	}
 	if !reserved && p.meetsReserved() {
-		rows.Add("reserved", "NOT with numbers below first of the old layouts: if there are such IDs, made by hand or by "+
-			"snow-drift after the clock stepped back, new ones can equal them (--reserved old)")
+		rows.Add("reserved", "NOT with numbers below first of the old layouts: if there are such IDs, made by hand or "+
+			"by snow-drift after the clock stepped back, new ones can equal them (--reserved old)")
 	}
 	rows.Add("first new ID", "%d", int64(p.FirstNew))
 	rows.Add("in order", "%s", order)

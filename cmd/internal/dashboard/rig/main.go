@@ -209,8 +209,8 @@ func (r *rig) numbers(name string, n int64) error {
 	return err
 }
 
-// write is what a holder with a clock that is off writes at a renewal of n nodes. A label may have the
-// place for an index.
+// write is what a holder with a clock that is off writes at a renewal of n nodes. A label may have
+// the place for an index.
 func (r *rig) write(first store.Key, n int64, h holder, ttl time.Duration) error {
 	ctx, now := context.Background(), time.Now().Add(h.off)
 	ns, err := lease.Namespaces(r.store.Memory).Show(ctx, first.Namespace)
@@ -224,7 +224,8 @@ func (r *rig) write(first store.Key, n int64, h holder, ttl time.Duration) error
 			return err
 		}
 		next := old[0]
-		next.Key, next.Holder, next.Label, next.Generation, next.At = key, "rig", h.label, ns.Generation, now.UnixMilli()
+		next.Key, next.Holder, next.Label, next.Generation = key, "rig", h.label, ns.Generation
+		next.At = now.UnixMilli()
 		if strings.Contains(h.label, "%") {
 			next.Label = fmt.Sprintf(h.label, i)
 		}
