@@ -98,8 +98,8 @@ func (a *address) parseUser(text string) error {
 func (a *address) parseQuery(query string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return a.errorf("a parameter has a '%%' without two hexadecimal digits, or a ';': write '%%' as %%25, and ';' " +
-			"as %%3B")
+		return a.errorf("a parameter has a '%%' without two hexadecimal digits, or a ';': write '%%' as %%25, and " +
+			"';' as %%3B")
 	}
 	for name, list := range values {
 		if len(list) > 1 {
