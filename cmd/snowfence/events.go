@@ -57,7 +57,7 @@ before.`,
 		}
 		for _, e := range list {
 			if err == nil && asJSON {
-				err = writeMessage(out, e)
+				err = writeJSON(out, e)
 			} else if err == nil {
 				_, err = out.WriteString(eventText(e))
 			}
