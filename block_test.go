@@ -5,34 +5,6 @@ import (
 	"testing"
 )
 
-// Several machines that share a node each have a slice of its sequence.
-func TestSlicesOfTheSequence(t *testing.T) {
-	s := testScheme(t, "twitter")
-	clock := newFakeClock()
-	var all []ID
-	for _, c := range []Grant{
-		{FirstSeq: 0, LastSeq: 1023},
-		{FirstSeq: 1024, LastSeq: 1999},
-		{FirstSeq: 2000, LastSeq: 2000},
-		{FirstSeq: 2001, LastSeq: 4095},
-	} {
-		c.Node, c.Until = 6, 1<<41
-		f := newScript(s, c)
-		g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 2})
-		ids, err := takeAll(t, g, 1<<14)
-		if want := 3 * int(c.LastSeq-c.FirstSeq+1); len(ids) != want || !errors.Is(err, ErrExhausted) {
-			t.Fatalf("%+v: %d IDs in three ticks, want %d; %v", c, len(ids), want, err)
-		}
-		checkIncreasing(t, ids)
-		checkInside(t, s, ids, f.grants())
-		all = append(all, ids...)
-	}
-	checkUnique(t, all)
-	if len(all) != 3*4096 {
-		t.Errorf("%d IDs from all slices, want 3 × 4096", len(all))
-	}
-}
-
 // One generator over a block of nodes: as many more IDs in a tick, increasing, all inside.
 func TestBlocksOfNodes(t *testing.T) {
 	for _, c := range []struct {

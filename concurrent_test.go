@@ -3,8 +3,6 @@ package snowfence
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -61,51 +59,6 @@ func takeLocal(g *Generator, n int) ([]ID, error) {
 		ids[i] = id
 	}
 	return ids, nil
-}
-
-// runGoroutines takes total IDs with n goroutines, checks that each one's IDs increase,
-// and returns all.
-func runGoroutines(t *testing.T, g *Generator, n, total int, take func(*Generator, int) ([]ID, error)) []ID {
-	t.Helper()
-	parts := make([][]ID, n)
-	errs := make([]error, n)
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() { parts[i], errs[i] = take(g, total/n) })
-	}
-	wg.Wait()
-	for i := range n {
-		if errs[i] != nil {
-			t.Fatal(errs[i])
-		}
-		checkIncreasing(t, parts[i])
-	}
-	return slices.Concat(parts...)
-}
-
-// 50 million IDs by 1, 4 and 64 goroutines, in every way there is; fewer under -short.
-// The layout is wide, so that the machine and not the sequence is the limit, and the
-// goroutines meet on the word as often as they can.
-func TestManyGoroutines(t *testing.T) {
-	total := 50_000_000
-	if testing.Short() {
-		total = 1_000_000
-	}
-	for _, w := range ways {
-		for _, n := range []int{1, 4, 64} {
-			t.Run(fmt.Sprintf("%s/%d", w.name, n), func(t *testing.T) {
-				s := testScheme(t, wide)
-				f := newScript(s, Grant{Node: 2, Until: s.MaxTick()})
-				g := newGenerator(t, Config{Fence: f, Coarse: w.coarse, MaxWait: time.Minute})
-				ids := runGoroutines(t, g, n, total/len(ways), w.take)
-				if len(ids) != total/len(ways)/n*n {
-					t.Fatalf("%d IDs", len(ids))
-				}
-				checkUnique(t, ids)
-				checkInside(t, s, slices.Concat(ids[:1000], ids[len(ids)-1000:]), f.grants())
-			})
-		}
-	}
 }
 
 // The same with a narrow sequence and a lead, where every tick overflows, while the grant
@@ -255,29 +208,6 @@ func TestCoarseIsExactAfterAPause(t *testing.T) {
 			t.Error("the ticker runs on while nothing is made")
 		}
 	})
-}
-
-// A generator whose layout is used up at full speed is not late: each tick's limit makes
-// a call read the clock.
-func TestCoarseKeepsUpWithoutItsTicker(t *testing.T) {
-	s := testScheme(t, wide)
-	clock := newFakeClock()
-	g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.now, Coarse: true})
-	g.ticking.Store(true) // as if it got no processor
-	ids := take(t, g, 1)
-	for i := 0; ; i++ {
-		if i > 2*maxQuota {
-			t.Fatalf("%d IDs without a look at the clock", i)
-		}
-		if i == 10 {
-			clock.advance(time.Minute)
-		}
-		ids = append(ids, take(t, g, 1)...)
-		if p, _ := s.Decode(ids[len(ids)-1]); !p.Time.Before(clock.wall.Truncate(time.Millisecond)) && i > 10 {
-			break
-		}
-	}
-	checkIncreasing(t, ids)
 }
 
 func TestHandlesEndWithTheirGenerator(t *testing.T) {

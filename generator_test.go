@@ -258,28 +258,6 @@ func TestLostGrantHeals(t *testing.T) {
 	}
 }
 
-// A fence that answers with a shorter grant of the same rectangle still hears how far the
-// longer one was used.
-func TestShorterGrantForgetsNothing(t *testing.T) {
-	s := testScheme(t, "twitter")
-	clock := newFakeClock()
-	now := s.Layout().TickOf(clock.wall)
-	f := newScript(s, Grant{Node: 5, From: now - 9, Until: now + 1000})
-	g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 50})
-	dst := make([]ID, 30*4096)
-	if n, err := g.Fill(t.Context(), dst); n != len(dst) {
-		t.Fatal(n, err)
-	}
-	last, _ := s.Decode(dst[len(dst)-1])
-	if _, err := g.install(Grant{Node: 5, From: now - 9, Until: now + 3}.norm(s.layout), 0); err != nil {
-		t.Fatal(err)
-	}
-	g.Close()
-	if used := f.released[0].used; used <= last.Tick {
-		t.Errorf("given back from tick %d; the last ID has tick %d", used, last.Tick)
-	}
-}
-
 func TestClose(t *testing.T) {
 	s := testScheme(t, "twitter")
 	for _, taken := range []int{0, 1, 4096, 4097, 20000} {

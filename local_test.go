@@ -86,30 +86,6 @@ func TestHandlesTakeBlocksThatFit(t *testing.T) {
 	}
 }
 
-// A block that reaches over several ticks is used in them, also when one of them was skipped.
-func TestHandlesUseTheirBlockInLaterTicks(t *testing.T) {
-	s, clock := testScheme(t, "time=41,node=10,seq=2"), newFakeClock()
-	now := s.Layout().TickOf(clock.wall)
-	f := newScript(s, Grant{Node: 1, From: now, Until: now + 90})
-	g := newGenerator(t, Config{Fence: f, Time: clock.now, Lead: 50})
-	l := g.Local()
-	var last ID
-	for i := range int64(16) { // the block of eight reaches into tick 3
-		if i == 11 {
-			clock.advance(3 * time.Millisecond) // from tick 0, while the handle is in tick 2
-		}
-		id, err := l.TryNext()
-		want := i
-		if i >= 11 {
-			want++
-		}
-		if tick, seq := inTick(t, s, now, id, err); tick != want/4 || seq != want%4 || id <= last {
-			t.Errorf("ID %d is number %d of tick %d", i, seq, tick)
-		}
-		last = id
-	}
-}
-
 // A handle keeps its block until its tick is over, and looks at the clock only when that may be so.
 func TestHandlesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

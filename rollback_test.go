@@ -1,7 +1,6 @@
 package snowfence
 
 import (
-	"errors"
 	"testing"
 	"time"
 )
@@ -44,45 +43,6 @@ func TestRollbackStampsTheTrueTime(t *testing.T) {
 		t.Errorf("%+v, want the next value", p)
 	}
 	checkUnique(t, append(all, ids...))
-}
-
-func TestRollbackNeverGoesBelowTheGrant(t *testing.T) {
-	s := testScheme(t, "rollback")
-	clock := newFakeClock()
-	now := s.Layout().TickOf(clock.wall)
-	f := newScript(s, Grant{Node: 1, From: now, Until: now + 10000})
-	g := newGenerator(t, Config{Fence: f, Time: clock.now, MaxWait: -1})
-	ids := take(t, g, 5)
-	clock.step(-time.Millisecond)
-	if _, err := g.TryNext(); !errors.Is(err, ErrExhausted) {
-		t.Errorf("below from: %v", err)
-	}
-	clock.step(time.Second)
-	ids = append(ids, take(t, g, 5)...)
-	clock.step(-500 * time.Millisecond)
-	ids = append(ids, take(t, g, 5)...)
-	clock.step(-100 * time.Millisecond)
-	ids = append(ids, take(t, g, 5)...)
-	checkInside(t, s, ids, f.grants())
-	checkUnique(t, ids)
-	g.Close()
-	// The give-back takes the highest of all values, not the present one.
-	if used, want := f.released[0].used, now+999+1; used != want {
-		t.Errorf("given back from tick %d, want %d", used, want)
-	}
-}
-
-func TestRollbackIgnoresAStepInsideTheLead(t *testing.T) {
-	s := testScheme(t, "rollback")
-	clock := newFakeClock()
-	g := newGenerator(t, Config{Fence: Unguarded(s, 1), Time: clock.now, Lead: 50})
-	ids := take(t, g, 5)
-	clock.step(-40 * time.Millisecond)
-	ids = append(ids, take(t, g, 5)...)
-	checkIncreasing(t, ids)
-	if p, _ := s.Decode(ids[9]); p.Rollback != 0 {
-		t.Errorf("%+v: a rollback value was spent on a step the lead covers", p)
-	}
 }
 
 func TestRollbackAfterALossStartsAboveAllValues(t *testing.T) {

@@ -160,28 +160,6 @@ func TestTickerBeginsATickOnce(t *testing.T) {
 	}
 }
 
-// At the end of its grant and after it a generator begins no tick that it may not use.
-func TestSpreadEndsWithTheGrant(t *testing.T) {
-	for _, coarse := range []bool{false, true} {
-		s, clock := testScheme(t, "time=41,node=3,seq=4,epoch=1999-01-01"), newFakeClock()
-		now := s.Layout().TickOf(clock.wall)
-		f := newScript(s, Grant{Node: 1, From: now, Until: now + 2})
-		g := newGenerator(t, Config{Fence: seeded{f}, Time: clock.now, Spread: 16, Coarse: coarse, MaxWait: -1})
-		for range 5 {
-			ids, _ := takeAll(t, g, 100)
-			for _, id := range ids {
-				if p, err := s.Decode(id); err != nil || p.Tick >= now+2 {
-					t.Errorf("%+v, %v", p, err)
-				}
-			}
-			clock.advance(time.Millisecond)
-		}
-		if used := g.cur.Load().hold.seal(); used > now+2 {
-			t.Errorf("tick %d counts as used, granted until %d", used-1, now+2)
-		}
-	}
-}
-
 // Callers, batches and handles together repeat nothing.
 func TestSpreadForMany(t *testing.T) {
 	for _, coarse := range []bool{false, true} {

@@ -96,44 +96,6 @@ func TestTakeWrites(t *testing.T) {
 	}
 }
 
-// A grant that was perhaps written is not used, nor one that cannot
-// be confirmed. After the end of the context nothing is sent.
-func TestTakeWithoutAnswers(t *testing.T) {
-	ready := func() *stage {
-		g := empty(t, withRollback)
-		g.st.swaps = 0
-		return g
-	}
-	g := ready()
-	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error { do(ws); return silent(len(ws)) }
-	if err := g.do(g.c.acquire(t.Context(), false)); !errors.Is(err, errSilent) || g.l.use.cur != nil ||
-		g.c.held == nil || !g.c.held.pending {
-		t.Errorf("no answer: %+v is held, %v", g.c.held, err)
-	}
-	g = ready()
-	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
-		g.st.idErr = errSilent
-		return do(ws)
-	}
-	if err := g.do(g.c.acquire(t.Context(), false)); !errors.Is(err, errSilent) || g.l.use.cur != nil ||
-		g.c.own != nil || g.c.held == nil || g.c.held.pending {
-		t.Errorf("not confirmed: %+v is held, %v", g.c.held, err)
-	}
-	g = ready()
-	ctx, cancel := context.WithCancel(t.Context())
-	ns, rs := g.namespace(), []store.Record{g.record(5)}
-	cancel()
-	if err := g.do(g.c.take(ctx, ns, rs, g.now)); !errors.Is(err, context.Canceled) || g.st.swaps != 0 ||
-		g.c.held != nil {
-		t.Errorf("after the end: %d writes, %v", g.st.swaps, err)
-	}
-	g = ready()
-	g.now = g.now.Add(100 * 365 * 24 * time.Hour)
-	if err := g.do(g.c.take(t.Context(), ns, rs, g.now)); !errors.Is(err, snowfence.ErrLifetime) || g.st.swaps != 0 {
-		t.Errorf("after the last tick: %d writes, %v", g.st.swaps, err)
-	}
-}
-
 // If one record of a block was lost, the others are
 // given back. The loss of a single record needs no look.
 func TestTakeOfABlockThatIsLost(t *testing.T) {

@@ -55,18 +55,6 @@ func TestNodesAfterAChange(t *testing.T) {
 	}
 }
 
-// The end of numbers given by hand is an hour ahead at most.
-func TestUnusedAnHourAhead(t *testing.T) {
-	g := holding(t)
-	l := g.l.ticks.layout
-	for d, ok := range map[time.Duration]bool{0: true, maxWiden: true, maxWiden + 1: false, -time.Hour: true} {
-		tick, err := (change{NamespaceOptions: NamespaceOptions{Unused: g.now.Add(d)}}).afterUnused(l, g.now)
-		if (err == nil) != ok || ok && tick != l.TickOf(g.now.Add(d))+1 {
-			t.Errorf("%v from now: tick %d, %v", d, tick, err)
-		}
-	}
-}
-
 // A lease only adds the key after those that are known; a layout without a field for the number of
 // a key has none to add.
 func TestKeysThatALeaseAdds(t *testing.T) {

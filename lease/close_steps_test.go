@@ -136,30 +136,6 @@ func TestGiveBackWaitsForTheStore(t *testing.T) {
 	}
 }
 
-// The first Close gives back, and each later one says what the first said.
-func TestCloseSaysWhatTheFirstSaid(t *testing.T) {
-	for _, fails := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			g := stopped(t)
-			if fails {
-				g.st.onSwap = func(ws []store.Write,
-					_ func([]store.Write) []error,
-				) []error {
-					g.st.onSwap = nil
-					return silent(len(ws))
-				}
-			}
-			first := g.l.Close()
-			if errors.Is(first, errSilent) != fails || (g.record(5).Holder == "") == fails {
-				t.Errorf("%v, and %+v", first, g.record(5))
-			}
-			if second := g.l.Close(); !errors.Is(second, first) || (second == nil) != (first == nil) {
-				t.Errorf("%v after %v", second, first)
-			}
-		})
-	}
-}
-
 // The unused part is given back only where it is known which it is.
 func TestUnusedPartOfAGrant(t *testing.T) {
 	const used = 7

@@ -183,25 +183,6 @@ func TestOpenAllWithoutAnAnswer(t *testing.T) {
 	})
 }
 
-// Of many leases all that can be are given back, and the error of one is returned.
-func TestShutdownOfAll(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, st, o := newCrowd(t, 1)
-		leases, err := OpenAll(t.Context(), st, "n", g.l.scheme, 3, o)
-		g.must(err)
-		node := leases[1].Status().Grant.Node
-		st.broken[node] = true
-		if err := ShutdownAll(t.Context(), leases); !errors.Is(err, errSilent) {
-			t.Errorf("one was not given back: %v", err)
-		}
-		if held := g.held(); len(held) != 1 || held[0] != node {
-			t.Errorf("still held: %d", held)
-		}
-		st.broken[node] = false
-		g.must(ShutdownAll(t.Context(), leases))
-	})
-}
-
 // Calls begin until one returns an error. It is returned when all have ended.
 func TestEachUntilAnError(t *testing.T) {
 	const n = openers + 10

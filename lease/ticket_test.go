@@ -2,7 +2,6 @@ package lease
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -79,43 +78,6 @@ func TestTicketOfAClone(t *testing.T) {
 	rs, err := w.st.Get(t.Context(), []store.Key{{Namespace: "n", Node: a.Node}})
 	if err != nil || rs[0].Until < a.Until || rs[0].Holder == "" {
 		t.Errorf("a clone gave back what it did not hold: %+v, %v", rs, err)
-	}
-}
-
-func TestTicketIsLost(t *testing.T) {
-	for name, hurt := range map[string]func(ctx context.Context, w *ticketWorld, a ticket) error{
-		"released by an operator": func(ctx context.Context, w *ticketWorld, a ticket) error {
-			_, err := Namespaces(w.st).Release(ctx, "n", a.Node)
-			return err
-		},
-		"vetoed": func(ctx context.Context, w *ticketWorld, a ticket) error {
-			_, err := Namespaces(w.st).Veto(ctx, "n", a.Node, "broken")
-			return err
-		},
-		"layout changed": func(ctx context.Context, w *ticketWorld, a ticket) error {
-			l, err := snowfence.ParseLayout("time=42,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms")
-			if err != nil {
-				return err
-			}
-			to, err := snowfence.NewScheme(l)
-			if err != nil {
-				return err
-			}
-			_, err = Namespaces(w.st).Change(ctx, "n", to, nil)
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newTicketWorld(t)
-			a := w.acquire()
-			if err := hurt(t.Context(), w, a); err != nil {
-				t.Fatal(err)
-			}
-			_, err := a.Renew(t.Context(), w.st, w.scheme, rand.Text(), nil, w.options())
-			if !errors.Is(err, store.ErrLost) {
-				t.Errorf("renewed: %v", err)
-			}
-		})
 	}
 }
 

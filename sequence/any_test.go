@@ -20,27 +20,6 @@ func trio(t testing.TB, d Definition) ([]*shaky, *Sequence) {
 	return all, openAny(t, all...)
 }
 
-func TestAny(t *testing.T) {
-	all, a := trio(t, Definition{})
-	expectAny(t, a, 1, 6, 11, 16)
-	for _, st := range all[1:] {
-		if n := st.count("add"); n != 0 {
-			t.Errorf("a store that is not needed was asked %d times", n)
-		}
-	}
-	var numbers [3000]int64
-	if n, err := a.Fill(t.Context(), numbers[:]); err != nil || n != len(numbers) {
-		t.Fatal(n, err)
-	}
-	seen := map[int64]bool{1: true, 6: true, 11: true, 16: true}
-	for _, n := range numbers {
-		if seen[n] || n%5 < 1 || n%5 > 3 {
-			t.Fatalf("%d is twice there, or of no store", n)
-		}
-		seen[n] = true
-	}
-}
-
 // Whatever store fails, and in which way, calls go on with the others.
 func TestAnyGoesOnWithAnotherStore(t *testing.T) {
 	for _, c := range []struct {
@@ -63,11 +42,11 @@ func TestAnyGoesOnWithAnotherStore(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				all, a := trio(t, Definition{MinRange: 1, MaxRange: 1})
-				expectAny(t, a, 1)
+				expect(t, a, 1)
 				synctest.Wait()
 				c.fail(t, all[0])
 				began := time.Now()
-				expectAny(t, a, 6) // it was taken ahead
+				expect(t, a, 6) // it was taken ahead
 				for i := range 100 {
 					n, err := a.Next(t.Context())
 					if err != nil || n%5 == 1 || n%5 > 3 {
@@ -131,7 +110,7 @@ func TestAnyEnds(t *testing.T) {
 	if err := Update(t.Context(), all[1], name, Changes{Max: new(int64(17))}); err != nil {
 		t.Fatal(err)
 	}
-	expectAny(t, a, 17)
+	expect(t, a, 17)
 }
 
 // A call waits as long as its ctx for stores that do not answer, and says what each said.
@@ -161,27 +140,7 @@ func TestAnyWaits(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		expectAny(t, a, 103)
-	})
-}
-
-func TestAnyTryNext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		all, a := trio(t, Definition{})
-		all[0].fail(always("add", errFault), nil)
-		if _, err := a.TryNext(); !errors.Is(err, ErrNotReady) {
-			t.Fatalf("%v", err)
-		}
-		synctest.Wait()
-		for _, want := range []int64{2, 7} {
-			if n, err := a.TryNext(); err != nil || n != want {
-				t.Fatalf("%d, %v", n, err)
-			}
-		}
-		a.Close()
-		if _, err := a.TryNext(); !errors.Is(err, ErrClosed) {
-			t.Fatalf("%v", err)
-		}
+		expect(t, a, 103)
 	})
 }
 
@@ -189,7 +148,7 @@ func TestAnyTryNext(t *testing.T) {
 func TestAnyClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all, a := trio(t, Definition{Mode: Dense})
-		expectAny(t, a, 1)
+		expect(t, a, 1)
 		synctest.Wait()
 		if n := all[0].record(t, name).From; n != 2000 {
 			t.Fatalf("%d are taken", n)
@@ -227,7 +186,7 @@ func TestAnyClose(t *testing.T) {
 			}
 		}
 		_, c := trio(t, Definition{Mode: Dense})
-		expectAny(t, c, 1)
+		expect(t, c, 1)
 		synctest.Wait()
 		for _, m := range c.stores.members {
 			m.store.(*shaky).fail(always("swap", errFault), nil)
@@ -236,50 +195,6 @@ func TestAnyClose(t *testing.T) {
 			if err := c.Close(); !errors.Is(err, errFault) {
 				t.Errorf("%v", err)
 			}
-		}
-	})
-}
-
-// A store without the sequence keeps no call waiting when the others have ended.
-func TestAnyEndsWithoutAStore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		all := newStores(2)
-		createAny(t, 2, Definition{Max: new(int64(2))}, all[0])
-		a := openAny(t, all...)
-		expectAny(t, a, 1)
-		began := time.Now()
-		if _, err := a.Next(t.Context()); !errors.Is(err, ErrEnded) || time.Since(began) != 0 {
-			t.Errorf("%v after %v", err, time.Since(began))
-		}
-	})
-}
-
-// When the store in use is known to be in trouble, the others are asked at once; trouble of another
-// store lets no program ask more than the one in use.
-func TestAnyAsksOthersInTrouble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		all, a := trio(t, Definition{MinRange: 1, MaxRange: 1})
-		expectAny(t, a, 1)
-		synctest.Wait()
-		all[0].fail(always("add", errFault), nil)
-		expectAny(t, a, 6)
-		synctest.Wait()
-		began := time.Now()
-		if _, err := a.Next(t.Context()); err != nil || time.Since(began) != 0 {
-			t.Errorf("%v after %v", err, time.Since(began))
-		}
-	})
-	synctest.Test(t, func(t *testing.T) {
-		all, a := trio(t, Definition{MinRange: 1, MaxRange: 1})
-		a.stores.members[1].err = errFault
-		all[0].fail(func(string) error { time.Sleep(hedge / 10); return nil }, nil)
-		for range 5 {
-			if _, err := a.Next(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if n := all[2].count("add"); n != 0 {
-			t.Errorf("a store that is not needed was asked %d times", n)
 		}
 	})
 }

@@ -168,26 +168,6 @@ func TestDenseGivesBack(t *testing.T) {
 	}
 }
 
-// A take that is under way at the end is waited for, and given back.
-func TestDenseGivesBackWhatIsOnItsWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := made(t, Definition{Mode: Dense, MinRange: 10, MaxRange: 10})
-		entered, through := gate(st)
-		go s.Next(t.Context())
-		<-entered
-		through <- struct{}{}
-		<-entered
-		synctest.Wait()
-		time.AfterFunc(time.Second, func() { through <- struct{}{} })
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		if r := st.record(t, name); r.From != 1 {
-			t.Errorf("the store is at %d", r.From)
-		}
-	})
-}
-
 // What TryNext asked for before the end is not given out after it.
 func TestTryNextBeforeTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -241,24 +221,4 @@ func TestDenseWithoutAStore(t *testing.T) {
 		}
 		cancel()
 	})
-}
-
-// A sequence that waits to try again ends at once.
-func TestCloseWhileTheStoreFails(t *testing.T) {
-	for _, mode := range []Mode{Fast, Dense, Strict} {
-		synctest.Test(t, func(t *testing.T) {
-			st, s := made(t, Definition{Mode: mode})
-			st.fail(always("add", errFault), nil)
-			go s.Next(t.Context())
-			time.Sleep(time.Minute)
-			synctest.Wait()
-			began := time.Now()
-			if err := s.Close(); err != nil {
-				t.Error(err)
-			}
-			if d := time.Since(began); d != 0 {
-				t.Errorf("%s: it took %v", mode, d)
-			}
-		})
-	}
 }

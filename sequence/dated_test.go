@@ -13,31 +13,6 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Numbers begin again with each period, at the start and in steps of the sequence.
-func TestNumbersBeginAgain(t *testing.T) {
-	j := opened(t, "2026-11-22T23:59:59Z", Definition{Pattern: "RE-" + daily, Start: new(int64(10)), Step: 5})
-	j.takes(j.s, "RE-20261122-010", "RE-20261122-015")
-	j.set(t, "2026-11-23T00:00:00Z")
-	j.takes(j.s, "RE-20261123-010", "RE-20261123-015")
-	other := j.open(nil)
-	got, err := other.Reserve(j.ctx, 0, 3)
-	if err != nil || got.Period != 20261123 || got.Count != 3 || got.At(2).N != got.First+10 {
-		t.Errorf("%+v, %v", got, err)
-	}
-	j.set(t, "2026-11-24T00:00:00Z")
-	if got, err := other.Next(j.ctx); err != nil || got != (Serial{"RE-20261124-010", 20261124, 10}) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	for pattern, want := range map[string][2]string{
-		monthly: {"202611-001", "202612-001"}, "{yy}/{n}": {"26/1", "26/2"},
-	} {
-		j := opened(t, "2026-11-30T23:59:59Z", Definition{Pattern: pattern})
-		j.takes(j.s, want[0])
-		j.set(t, "2026-12-01T00:00:00Z")
-		j.takes(j.s, want[1])
-	}
-}
-
 // A clock that steps back by up to an hour changes nothing. One that is further behind has the
 // earlier period again, where numbers go on.
 func TestClockThatStepsBack(t *testing.T) {

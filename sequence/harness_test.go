@@ -252,16 +252,6 @@ func openAny(t testing.TB, all ...*shaky) *Sequence {
 	return a
 }
 
-// expectAny takes numbers and compares them.
-func expectAny(t testing.TB, a *Sequence, want ...int64) {
-	t.Helper()
-	for _, w := range want {
-		if n, err := a.Next(t.Context()); err != nil || n != w {
-			t.Fatalf("got %d, %v, want %d", n, err, w)
-		}
-	}
-}
-
 // newStores returns stores that know nothing of each other.
 func newStores(n int) (all []*shaky) {
 	for range n {

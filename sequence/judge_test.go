@@ -97,25 +97,6 @@ func TestNumbersAreSkippedOnce(t *testing.T) {
 	expect(t, s, 209)
 }
 
-// A program that finds the numbers skipped by another one in the same moment skips none.
-func TestNumbersAreSkippedByOneOfTwo(t *testing.T) {
-	st, s := made(t, Definition{Mode: Strict, AfterFailover: 100})
-	expect(t, s, 1)
-	st.become("promoted")
-	var skipped bool
-	st.fail(func(op string) error {
-		if op == "swap" && !skipped {
-			skipped = true
-			expect(t, open(t, st, nil), 103)
-		}
-		return nil
-	}, nil)
-	expect(t, s, 104)
-	if !skipped {
-		t.Error("no number was skipped")
-	}
-}
-
 // A record that is older than one that the program saw stops it, whatever the store says that it
 // is, and is never trusted.
 func TestRecordThatWentBackStops(t *testing.T) {
@@ -173,16 +154,6 @@ func TestRecordThatWentBackStops(t *testing.T) {
 			}
 		}
 	}
-}
-
-// With N, a record that went back skips numbers above what the program itself took.
-func TestRecordThatWentBackSkips(t *testing.T) {
-	st, s := made(t, Definition{Mode: Strict, AfterFailover: 100})
-	expect(t, s, 1, 2)
-	was := st.record(t, name)
-	expect(t, s, 3, 4, 5, 6, 7, 8)
-	st.put(t, was)
-	expect(t, s, 109)
 }
 
 // A record with an earlier confirmation was put back, even if all else in it has grown.

@@ -99,7 +99,7 @@ func TestOpenAnyWithoutSomeStores(t *testing.T) {
 			if took := time.Since(began); took != 0 && !silent || silent && took != latecomers {
 				t.Errorf("opened after %v", took)
 			}
-			expectAny(t, a, 3)
+			expect(t, a, 3)
 			all[0].fail(nil, nil)
 			all[2].fail(always("add", errFault), nil)
 			time.Sleep(2 * time.Minute)
@@ -167,7 +167,7 @@ func TestLateStoreThatDoesNotBelong(t *testing.T) {
 				return map[bool]error{true: errFault}[adds > 1]
 			}, nil)
 			all[1].fail(always("add", errFault), nil)
-			expectAny(t, a, 1)
+			expect(t, a, 1)
 			synctest.Wait()
 			all[0].fail(nil, nil)
 			all[1].fail(nil, nil)
@@ -219,7 +219,7 @@ func TestStoreBesideOneThatIsLeftOut(t *testing.T) {
 			time.Sleep(time.Minute)
 			all[2].fail(nil, nil)
 		}()
-		expectAny(t, a, 3)
+		expect(t, a, 3)
 		for i := range all { // not at each attempt
 			if n := strings.Count(log.String(), fmt.Sprintf("store=%d", i+1)); n != 1 {
 				t.Errorf("store %d is in the log %d times:\n%s", i+1, n, &log)
@@ -236,7 +236,7 @@ func TestSequenceThatWasReplaced(t *testing.T) {
 			all := newStores(2)
 			createAny(t, 5, Definition{}, all...)
 			a := openAny(t, all[0])
-			expectAny(t, a, 1)
+			expect(t, a, 1)
 			synctest.Wait()
 			was := all[0].record(t, name)
 			all[0].empty()
@@ -257,20 +257,4 @@ func TestSequenceThatWasReplaced(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Without an answer OpenAny waits as long as its ctx, and longer than for latecomers.
-func TestOpenAnyOfSlowStores(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		all := newStores(2)
-		createAny(t, 5, Definition{}, all...)
-		for _, st := range all {
-			st.fail(func(string) error { time.Sleep(latecomers); return nil }, nil)
-		}
-		a := openAny(t, all...)
-		for _, st := range all {
-			st.fail(nil, nil)
-		}
-		expectAny(t, a, 1)
-	})
 }

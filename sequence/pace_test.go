@@ -1,7 +1,6 @@
 package sequence
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -10,33 +9,6 @@ import (
 
 	"github.com/snowfence/snowfence/lease/store"
 )
-
-// The next range is asked for when one begins, and not before: two at most are held, and no call
-// waits for the store.
-func TestTwoRangesAtMost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := made(t, Definition{MinRange: 10, MaxRange: 10})
-		synctest.Wait()
-		if r := st.record(t, name); r.From != 0 {
-			t.Errorf("%d numbers were taken before anybody asked", r.From)
-		}
-		for n := int64(1); n < 100; n++ {
-			expect(t, s, n)
-			synctest.Wait()
-			if r := st.record(t, name); r.From != (n-1)/10*10+20 {
-				t.Fatalf("at number %d the store is at %d", n, r.From)
-			}
-		}
-		st.fail(always("add", errFault), nil)
-		for n := int64(100); n <= 110; n++ { // of the range ahead
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			if got, err := s.Next(ctx); err != nil || got != n {
-				t.Fatalf("%d, %v, want %d", got, err, n)
-			}
-		}
-	})
-}
 
 // A range that lasted under 15 minutes is followed by one of twice the size, one over 30 minutes by
 // half, and one between by the same; between the bounds. In dense mode these are 1 and 2 minutes.
@@ -87,56 +59,6 @@ func TestRangesFitTheirPace(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A range is at most 1/64 of what is left: the first of two programs does not take all.
-func TestRangesNearTheEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := made(t, Definition{Max: new(int64(999))})
-		expect(t, s, 1)
-		synctest.Wait()
-		if r := st.record(t, name); r.From != 999/64+(999-15)/64 {
-			t.Errorf("the first program took %d", r.From)
-		}
-		longer, l := made(t, Definition{Max: new(int64(6400))})
-		expect(t, l, 1)
-		synctest.Wait()
-		if r := longer.record(t, name); r.From != 100+98 {
-			t.Errorf("of 6400 numbers the first program took %d", r.From)
-		}
-		other := open(t, st, nil)
-		for got := 1; got < 999; got++ {
-			programs := []*Sequence{s, other}
-			_, err := programs[got%2].Next(t.Context())
-			if errors.Is(err, ErrEnded) { // the last numbers are held by the other one
-				_, err = programs[(got+1)%2].Next(t.Context())
-			}
-			if err != nil {
-				t.Fatalf("number %d: %v", got+1, err)
-			}
-		}
-		refused(t, s, ErrEnded)
-		refused(t, other, ErrEnded)
-	})
-}
-
-// Changed bounds count from the next take on.
-func TestRangesThatAreChanged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := made(t, Definition{MinRange: 10, MaxRange: 10})
-		expect(t, s, 1)
-		synctest.Wait()
-		if err := Update(t.Context(), st, name, Changes{MinRange: 50, MaxRange: 60}); err != nil {
-			t.Fatal(err)
-		}
-		for n := int64(2); n <= 21; n++ {
-			expect(t, s, n)
-		}
-		synctest.Wait()
-		if r := st.record(t, name); r.From < 80 {
-			t.Errorf("the store is at %d", r.From)
-		}
-	})
 }
 
 // Exact takes what is asked for: two programs in a row print 1 and 2.

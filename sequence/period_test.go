@@ -59,31 +59,6 @@ func TestConfirmPeriods(t *testing.T) {
 	}
 }
 
-// Which periods are closed and which have a floor, in the hours around midnight.
-func TestConfirmAroundMidnight(t *testing.T) {
-	for at, want := range map[string][2]int64{
-		"2026-11-22T00:00:00Z": {20261121, 20261124},
-		"2026-11-22T00:59:59Z": {20261121, 20261124},
-		"2026-11-22T01:00:00Z": {20261122, 20261124},
-		"2026-11-22T23:59:59Z": {20261122, 20261124},
-		"2026-12-30T12:00:00Z": {20261230, 20270101},
-	} {
-		j := opened(t, at, Definition{Pattern: daily})
-		j.confirms(Confirmation{Floor: new(int64(7))})
-		s, err := read(j.ctx, j.st, name)
-		if err != nil || s.Open != want[0] || s.Through != want[1] || s.Floor != 6 {
-			t.Errorf("%s: open from %d, through %d at %d, %v, want %v", at, s.Open, s.Through, s.Floor, err, want)
-		}
-	}
-	for pattern, want := range map[string][2]int64{monthly: {202611, 202612}, yearly: {2026, 2027}} {
-		j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: pattern})
-		j.confirms(Confirmation{Floor: new(int64(7))})
-		if s, err := read(j.ctx, j.st, name); err != nil || s.Open != want[0] || s.Through != want[1] {
-			t.Errorf("%s: open from %d, through %d, %v, want %v", pattern, s.Open, s.Through, err, want)
-		}
-	}
-}
-
 // A confirmation never lowers the floor of an earlier one, and opens no period that was closed. A
 // floor of long ago is no floor of today.
 func TestConfirmPeriodsAgain(t *testing.T) {
@@ -156,20 +131,6 @@ func TestTakeDuringAConfirmation(t *testing.T) {
 		}
 	}))
 	j.refuses(j.s, ErrNoSequence)
-}
-
-// A take of before a confirmation that reaches the store late does not count.
-func TestLateTakeOfAPeriodFails(t *testing.T) {
-	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
-	j.takes(j.s, "20261122-001")
-	r := j.record(20261122)
-	j.confirms(Confirmation{Floor: new(int64(1))})
-	j.takes(j.open(nil), "20261122-002")
-	late := store.Addition{Key: r.Key, N: 5, Limit: 100, Generation: r.Generation, Nonce: "late"}
-	if _, err := store.Add(j.ctx, j.st.Store, late); !errors.Is(err, store.ErrLost) {
-		t.Errorf("a take of before the confirmation: %v", err)
-	}
-	j.takes(j.s, "20261122-003")
 }
 
 // A record of a period that is older than one that the program saw stops all periods, and no other
@@ -286,58 +247,6 @@ func TestDefinitionOfPeriodsThatWentBack(t *testing.T) {
 	now = j.st.record(t, name)
 	now.Nonce, now.Revision, now.Generation = "x", now.Revision-1, now.Generation+1
 	j.st.put(t, now)
-	j.refuses(j.s, ErrRolledBack)
-}
-
-// A period that was not used for long has seen an earlier confirmation than others. What it doubts
-// lowers nothing.
-func TestDoubtOfAnIdlePeriod(t *testing.T) {
-	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
-	j.takesIn(j.s, 20261123, "20261123-001")
-	was := j.record(20261123)
-	j.takesIn(j.s, 20261123, "20261123-002")
-	j.confirms(Confirmation{Floor: new(int64(5))})
-	j.takes(j.s, "20261122-005")
-	first := j.st.record(t, name)
-	j.confirms(Confirmation{Floor: new(int64(10))})
-	j.takes(j.s, "20261122-010")
-	j.puts(was)
-	ctx, cancel := context.WithCancel(j.ctx)
-	j.st.fail(func(op string) error {
-		if op == "get" {
-			cancel()
-			return errFault
-		}
-		return nil
-	}, nil)
-	if _, err := j.s.Reserve(ctx, 20261123, 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("the definition cannot be read: %v", err)
-	}
-	j.goes.Wait()
-	j.st.fail(nil, nil)
-	now := j.st.record(t, name)
-	now.Nonce, now.Data, now.Revision, now.Generation = "x", first.Data, now.Revision+9, now.Generation+9
-	j.st.put(t, now)
-	j.refuses(j.s, ErrRolledBack)
-}
-
-// One period doubts while another one reads that all is well.
-func TestDoubtWhileAnotherPeriodReads(t *testing.T) {
-	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
-	j.takes(j.s, "20261122-001")
-	was := j.record(20261122)
-	j.takes(j.s, "20261122-002", "20261122-003")
-	j.st.fail(first("swap", nil, func() { // of the record of a new period
-		j.puts(was)
-		j.refuses(j.s, ErrRolledBack)
-	}), nil)
-	got, err := j.s.Reserve(j.ctx, 20261121, 1)
-	if !errors.Is(err, ErrRolledBack) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	if _, err := OpenDated(j.ctx, j.st, name, nil); !errors.Is(err, ErrRolledBack) { // all hear of it
-		t.Error(err)
-	}
 	j.refuses(j.s, ErrRolledBack)
 }
 

@@ -109,22 +109,6 @@ func TestRangeThatSomebodyElseSet(t *testing.T) {
 	})
 }
 
-// Where fewer numbers will do, those at hand are taken without the store.
-func TestFillTakesWhatIsAtHand(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, s := made(t, Definition{MinRange: 10, MaxRange: 10})
-		reserve(t, s, 10, 1)
-		synctest.Wait()
-		st.fail(always("add", errFault), nil)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		dst := make([]int64, 50)
-		if n, err := s.Fill(ctx, dst); n != 10 || dst[9] != 20 || !errors.Is(err, context.Canceled) {
-			t.Errorf("%d, %v, want 10 numbers", n, err)
-		}
-	})
-}
-
 func TestRowsThatAreRefused(t *testing.T) {
 	st, s := made(t, Definition{})
 	ctx, cancel := context.WithCancel(t.Context())

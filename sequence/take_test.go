@@ -403,31 +403,3 @@ func TestEnd(t *testing.T) {
 		refused(t, s, ErrEnded)
 	}
 }
-
-// Who needs more than is left gets nothing, and others get what is left.
-func TestEndForThoseWhoNeedMore(t *testing.T) {
-	_, s := made(t, Definition{Max: new(int64(5))})
-	if _, err := s.Reserve(t.Context(), 6); !errors.Is(err, ErrEnded) {
-		t.Errorf("%v", err)
-	}
-	expect(t, s, 1, 2, 3, 4, 5)
-	refused(t, s, ErrEnded)
-	synctest.Test(t, func(t *testing.T) {
-		st, s := made(t, Definition{Mode: Strict, Max: new(int64(12))})
-		entered, through := gate(st)
-		go s.Next(t.Context())
-		<-entered
-		errs := make([]error, 3)
-		for i, n := range []int64{9, 4, 2} {
-			go func() { _, errs[i] = s.Reserve(t.Context(), n) }()
-			synctest.Wait()
-		}
-		through <- struct{}{}
-		<-entered
-		through <- struct{}{}
-		synctest.Wait()
-		if errs[0] != nil || !errors.Is(errs[1], ErrEnded) || errs[2] != nil {
-			t.Errorf("9, 4 and 2 of 11: %v", errs)
-		}
-	})
-}

@@ -152,38 +152,6 @@ func TestNextTxThatMeetsOthers(t *testing.T) {
 	}
 }
 
-func TestNextTxOfAnotherStore(t *testing.T) {
-	for _, c := range []struct {
-		d     Definition
-		texts []string // before the store is another one, and after
-	}{
-		{Definition{AfterFailover: Trust}, []string{"1", "2", "3"}},
-		{Definition{AfterFailover: 100}, []string{"1", "103", "104"}},
-		{Definition{AfterFailover: 100, Pattern: "{year}-{n}"}, []string{"2026-1", "2026-103", "2026-104"}},
-	} {
-		ctx, st := strict(t, c.d)
-		wantTx(t, ctx, st, c.texts[0])
-		st.become("another")
-		st.fail(first("identity", errFault), nil)
-		wantErrTx(t, ctx, st, errFault, name)
-		st.fail(nil, nil)
-		ctx, st = strict(t, c.d)
-		wantTx(t, ctx, st, c.texts[0])
-		st.become("another")
-		wantTx(t, ctx, st, c.texts[1:]...)
-	}
-	ctx, st := strict(t, Definition{AfterFailover: 100, Max: new(int64(50))})
-	st.become("another")
-	wantErrTx(t, ctx, st, ErrEnded, "raise max")
-	ctx, st = strict(t, Definition{AfterFailover: 100})
-	st.become("another")
-	st.fail(first("swap", store.ErrLost), nil)
-	wantErrTx(t, ctx, st, ErrRetry, name)
-	ctx, st = strict(t, Definition{})
-	st.become("another")
-	wantErrTx(t, ctx, st, ErrRolledBack, "confirm the sequence with it")
-}
-
 // A transaction ends at whichever call the store does not answer.
 func TestNextTxOfAStoreThatFails(t *testing.T) {
 	for _, op := range []string{"get 1", "get 2", "get 3", "get 4", "swap 1", "swap 2", "add 1", "identity 1"} {
