@@ -70,46 +70,6 @@ func TestClockBehindIsWaitedFor(t *testing.T) {
 	})
 }
 
-// A goroutine that read the clock, and is stalled before it uses it, repeats nothing. Nor is it
-// told that the clock went back, because it did not. It may have an ID of the earlier second at
-// hand.
-func TestStalledAfterTheClock(t *testing.T) {
-	var now atomic.Int64
-	now.Store(noon)
-	var stall atomic.Bool
-	reading, goOn, done := make(chan bool), make(chan bool), make(chan made)
-	g := generator(t, 7, noon, noon+100, new(int64))
-	g.TimeSource = func() int64 {
-		at := now.Load()
-		if stall.CompareAndSwap(true, false) {
-			reading <- true
-			<-goOn
-		}
-		return at
-	}
-	seen := map[made]bool{generate(t, g): true}
-	for range 50 {
-		stall.Store(true)
-		go func() {
-			id, err := g.Generate()
-			if err != nil {
-				t.Error(err)
-			}
-			second, node, sequence, _ := g.Inspect(id)
-			done <- made{second, node, sequence}
-		}()
-		<-reading
-		now.Add(1)
-		m := generate(t, g)
-		goOn <- true
-		late := <-done
-		if m.second != now.Load() || m == late || seen[m] || seen[late] {
-			t.Fatalf("%+v and %+v", m, late)
-		}
-		seen[m], seen[late] = true, true
-	}
-}
-
 // The clock jumps while many goroutines look at it: each ID once, inside the lease.
 func TestGoroutinesWhileTheClockJumps(t *testing.T) {
 	var ids sync.Map

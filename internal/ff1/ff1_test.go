@@ -85,69 +85,6 @@ func TestEveryLength(t *testing.T) {
 	}
 }
 
-// TestPermutation encrypts all numbers there are, of an even and of an odd length.
-func TestPermutation(t *testing.T) {
-	for _, bits := range []int{20, 21} {
-		c := mustCipher(t, []byte("0123456789abcdef"), bits, []byte("all"))
-		x := make([]uint64, 1<<bits)
-		for i := range x {
-			x[i] = uint64(i)
-		}
-		if err := c.EncryptAll(x, x); err != nil {
-			t.Fatal(err)
-		}
-		seen, fixed := make([]bool, len(x)), 0
-		for i, y := range x {
-			if y >= uint64(len(seen)) || seen[y] {
-				t.Fatalf("%d bits: %d is too large or came twice", bits, y)
-			}
-			seen[y] = true
-			if y == uint64(i) {
-				fixed++
-			}
-		}
-		// A random permutation has one fixed point on average, and more than 20 once in 10^20.
-		if fixed > 20 {
-			t.Errorf("%d bits: %d numbers encrypt to themselves", bits, fixed)
-		}
-		if err := c.DecryptAll(x, x); err != nil {
-			t.Fatal(err)
-		}
-		for i, y := range x {
-			if y != uint64(i) {
-				t.Fatalf("%d bits: %d came back as %d", bits, i, y)
-			}
-		}
-	}
-}
-
-// TestSeparation: another tweak, key or length is another permutation.
-func TestSeparation(t *testing.T) {
-	key := make([]byte, 16)
-	other := append(make([]byte, 15), 1)
-	ciphers := map[string]*Cipher{
-		"no tweak":        mustCipher(t, key, 40, nil),
-		"a zero":          mustCipher(t, key, 40, []byte{0}),
-		"two zeros":       mustCipher(t, key, 40, []byte{0, 0}),
-		"another key":     mustCipher(t, other, 40, nil),
-		"a longer key":    mustCipher(t, make([]byte, 32), 40, nil),
-		"another length":  mustCipher(t, key, 41, nil),
-		"16 bytes":        mustCipher(t, key, 40, make([]byte, 16)),
-		"the last byte 1": mustCipher(t, key, 40, append(make([]byte, 15), 1)),
-	}
-	seen := map[uint64]string{}
-	for name, c := range ciphers {
-		y, err := c.Encrypt(12345)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if was, ok := seen[y]; ok {
-			t.Errorf("%s and %s are the same", name, was)
-		}
-		seen[y] = name
-	}
-}
-
 func TestNewErrors(t *testing.T) {
 	for _, v := range []struct {
 		key, bits, tweak int

@@ -15,25 +15,6 @@ func labels(ticks []tick) string {
 	return strings.Join(list, " ")
 }
 
-func TestAmount(t *testing.T) {
-	for v, want := range map[float64]string{
-		0: "0", 4095: "4,095", 9999: "9,999", 12500: "12.5k", 3e6: "3M", 1.5e9: "1.5G", 2e15: "2P",
-		9.2e18: "9.2E", 0.25: "0.25",
-	} {
-		if got := amount(v); got != want {
-			t.Errorf("%v: %s; want %s", v, got, want)
-		}
-	}
-	for n, want := range map[uint64]string{
-		0: "0", 999: "999", 1000: "1,000", 131072: "131,072", 1e6: "1M", 2550000: "2.55M", 1234567: "1,234,567",
-		1 << 62: "4,611,686,018,427,387,904", 5e18: "5E",
-	} {
-		if got := whole(n); got != want {
-			t.Errorf("%d: %s; want %s", n, got, want)
-		}
-	}
-}
-
 func TestWholeAxis(t *testing.T) {
 	for _, c := range []struct {
 		first, count, width uint64

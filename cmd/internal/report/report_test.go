@@ -6,8 +6,6 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -182,58 +180,6 @@ func TestLabelsHaveRoom(t *testing.T) {
 					t.Errorf("%s: %d letters do not fit: %s", c.layout, n, text)
 				}
 			}
-		}
-	}
-}
-
-// Pictures and page have the colours of the dashboard, whose tests measure the contrast.
-func TestColoursAreThoseOfTheDashboard(t *testing.T) {
-	dashboard, err := os.ReadFile("../dashboard/web/src/style.css")
-	if err != nil {
-		t.Fatal(err)
-	}
-	root, dark, _ := strings.Cut(string(dashboard), ":root[data-theme='dark'] {")
-	dark, _, _ = strings.Cut(dark, "}")
-	names := regexp.MustCompile(`--([a-z0-9-]+): (#[0-9a-f]{6});`)
-	colours := map[string][2]string{}
-	for _, m := range names.FindAllStringSubmatch(root, -1) {
-		colours[m[1]] = [2]string{m[2], m[2]}
-	}
-	for _, m := range names.FindAllStringSubmatch(dark, -1) {
-		colours[m[1]] = [2]string{colours[m[1]][0], m[2]}
-	}
-	used := map[string]string{ // class: what the dashboard calls its colour
-		"text": "muted", "grid": "grid", "base": "control", "data": "line-1", "even": "line-2",
-		"ground": "card", "title": "ink", "about": "muted",
-	}
-	parts := func(name string) [2]string {
-		text, err := templates.ReadFile("templates/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		light, dark, _ := strings.Cut(string(text), "@media (prefers-color-scheme: dark)")
-		return [2]string{light, dark}
-	}
-	for mode, text := range parts("chart.css") {
-		rules := regexp.MustCompile(`([a-z]+) \{[^}#]*(#[0-9a-f]{6})`).FindAllStringSubmatch(text, -1)
-		for _, m := range rules {
-			if want := colours[used[m[1]]][mode]; m[2] != want {
-				t.Errorf("%s, mode %d: %s; the dashboard has %q", m[1], mode, m[2], want)
-			}
-		}
-		if len(rules) < len(used)-1 { // text and about share a rule
-			t.Errorf("mode %d: only %d rules have colours", mode, len(rules))
-		}
-	}
-	for mode, text := range parts("page.html") {
-		own := names.FindAllStringSubmatch(text, -1)
-		for _, m := range own {
-			if want := colours[m[1]][mode]; m[2] != want {
-				t.Errorf("page, %s, mode %d: %s; the dashboard has %q", m[1], mode, m[2], want)
-			}
-		}
-		if len(own) < 5 {
-			t.Errorf("page, mode %d: only %d colours", mode, len(own))
 		}
 	}
 }
