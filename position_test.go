@@ -45,3 +45,36 @@ func TestReciprocalIsExact(t *testing.T) {
 		check(d, last-1)
 	}
 }
+
+// The IDs of a generator, one by one, are its positions taken apart by division.
+func TestLinearIDsAreThoseOfPieces(t *testing.T) {
+	for _, spec := range []string{
+		"drift", "time=47,node=6,seq=10,epoch=2020-02-19T18:20:02Z,first=5",
+		"time=39,seq=8,node=16,first=1,tick=10ms", "time=41,node=10,seq=12,first=7,last=9",
+		"time=41,node=10,rollback=2,seq=10,last=1000",
+	} {
+		l, err := ParseLayout(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := NewScheme(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := newHold(s, Grant{Node: 3, From: 1000, Until: s.MaxTick() + 1}.norm(s.layout), 1000, 1000, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tr := range h.tracks {
+			if tr.form != linear {
+				t.Fatalf("%s: form %d", spec, tr.form)
+			}
+			for range 10_000 {
+				pos := rand.Uint64N(tr.end.Load())
+				if want, _, _ := tr.piece(pos, 1); tr.pieceID(pos) != want {
+					t.Fatalf("%s: position %d is %d, want %d", spec, pos, tr.pieceID(pos), want)
+				}
+			}
+		}
+	}
+}
