@@ -322,7 +322,7 @@ func TestNotesOfALease(t *testing.T) {
 // A lease ends for what it cannot heal from, and for nothing else.
 func TestFatalErrors(t *testing.T) {
 	for err, is := range map[error]bool{
-		ErrMismatch: true, store.ErrReplaced: true, snowfence.ErrLifetime: true, errDeleted: true,
+		ErrMismatch: true, store.ErrReplaced: true, snowfence.ErrLifetime: true, errDeleted: true, ErrExists: true,
 		ErrNoNamespace: false, ErrSkew: false, errSilent: false, store.ErrLost: false,
 	} {
 		if fatal(fmt.Errorf("so it is: %w", err)) != is {
