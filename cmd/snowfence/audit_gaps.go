@@ -45,18 +45,15 @@ type numbering struct {
 // numbering returns what the flags say of the numbers; nil without --gaps.
 func (p *program) numbering(cmd *cobra.Command, f *gapsFlags) (*numbering, error) {
 	given := func(flag string) bool { return p.onCommandLine(cmd, flag) }
-	if !f.gaps {
-		for _, flag := range []string{"start", "step", "pattern", "sequence"} {
-			if given(flag) {
-				return nil, usagef("--%s is for the numbers of a sequence: add --gaps", flag)
-			}
-		}
+	ofNumbers := p.firstGiven(cmd, "start", "step", "pattern", "sequence")
+	ofIDs := p.firstGiven(cmd, "layout", "namespace", "from", "raw", "html", "svg", "secret-file")
+	switch {
+	case !f.gaps && ofNumbers != "":
+		return nil, usagef("--%s is for the numbers of a sequence: add --gaps", ofNumbers)
+	case !f.gaps:
 		return nil, nil
-	}
-	for _, flag := range []string{"layout", "namespace", "from", "raw", "html", "svg", "secret-file"} {
-		if given(flag) {
-			return nil, usagef("--%s is for IDs, and --gaps for numbers of a sequence: leave one of them out", flag)
-		}
+	case ofIDs != "":
+		return nil, usagef("--%s is for IDs, and --gaps for numbers of a sequence: leave one of them out", ofIDs)
 	}
 	n := &numbering{d: sequence.Definition{Start: &f.start, Step: f.step, Pattern: f.pattern}, bits: 63}
 	dated := f.pattern != ""

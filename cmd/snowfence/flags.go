@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/snowfence/snowfence"
@@ -35,6 +36,15 @@ func (p *program) applyEnv(fs *pflag.FlagSet) error {
 // onCommandLine reports whether a flag is on the command line itself.
 func (p *program) onCommandLine(cmd *cobra.Command, flag string) bool {
 	return cmd.Flags().Changed(flag) && !p.fromEnv[flag]
+}
+
+// firstGiven returns the first of some flags that is on the command line itself; "" if none is.
+func (p *program) firstGiven(cmd *cobra.Command, flags ...string) string {
+	i := slices.IndexFunc(flags, func(flag string) bool { return p.onCommandLine(cmd, flag) })
+	if i < 0 {
+		return ""
+	}
+	return flags[i]
 }
 
 // completeLayouts lets the shell complete the names of layouts behind flags.

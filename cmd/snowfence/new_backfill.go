@@ -21,10 +21,8 @@ var notWithAt = [...]string{
 }
 
 func (p *program) checkAt(cmd *cobra.Command, f *newFlags) error {
-	for _, flag := range notWithAt {
-		if f.at != "" && p.onCommandLine(cmd, flag) {
-			return usagef("--at makes IDs for the past without a lease: leave one of --at and --%s out", flag)
-		}
+	if flag := p.firstGiven(cmd, notWithAt[:]...); f.at != "" && flag != "" {
+		return usagef("--at makes IDs for the past without a lease: leave one of --at and --%s out", flag)
 	}
 	if f.at == "-" && p.onCommandLine(cmd, "count") {
 		return usagef("--at - makes an ID for each line of standard input: leave -n out")

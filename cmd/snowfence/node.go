@@ -107,7 +107,7 @@ func parseNode(ctx context.Context, s *snowfence.Scheme, text string) (node int6
 	return node, true, nil
 }
 
-// inFlags has the words of the command line for those of package lease.
+// inFlags replaces words of package lease by words of the command line.
 var inFlags = strings.NewReplacer(
 	"Options.Wait", "--wait 30s", "Options.Within", "--within", "(without Guard)", "(--take-over)",
 )

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// settings returns those of a server, from arguments, the environment and the file of --config: the
-// first of these that has one counts.
+// settings returns the settings of a server, from arguments, the environment and the file of
+// --config: the first of these that has one counts.
 func (p *program) settings(args []string) (c serve.Config, err error) {
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	bindSettings(fs, &c)

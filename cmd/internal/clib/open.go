@@ -128,12 +128,9 @@ func (l *Library) OpenStateFile(path, layout string, node int64, optionText stri
 	if path == "" {
 		return 0, InvalidError("the path of the state file is missing")
 	}
-	s, err := o.schemeOf(layout)
+	s, err := o.schemeOf(layout, node)
 	if err != nil {
 		return 0, err
-	}
-	if node < 0 || node >= s.Nodes() {
-		return 0, InvalidError("node %d: the layout has nodes 0 to %d", node, s.Nodes()-1)
 	}
 	file, err := statefile.File(path, s, node)
 	if err != nil {
@@ -155,12 +152,9 @@ func (l *Library) OpenStatic(layout string, node int64, optionText string) (Hand
 	if err != nil {
 		return 0, err
 	}
-	s, err := o.schemeOf(layout)
+	s, err := o.schemeOf(layout, node)
 	if err != nil {
 		return 0, err
-	}
-	if node < 0 || node >= s.Nodes() {
-		return 0, InvalidError("node %d: the layout has nodes 0 to %d", node, s.Nodes()-1)
 	}
 	key := fmt.Sprintf("%d %s", node, s.Layout())
 	l.mu.Lock()

@@ -173,16 +173,20 @@ func known(d door) string {
 	return strings.Join(names, ", ")
 }
 
-// schemeOf returns the scheme of the text of a layout; "" is the default one.
-func (o *options) schemeOf(text string) (*snowfence.Scheme, error) {
-	if text == "" {
-		return o.scheme(snowfence.Default())
+// schemeOf returns the scheme of the text of a layout, "" for the default one, that has a node.
+func (o *options) schemeOf(text string, node int64) (*snowfence.Scheme, error) {
+	l, err := snowfence.Default(), error(nil)
+	if text != "" {
+		l, err = snowfence.ParseLayout(text)
 	}
-	l, err := snowfence.ParseLayout(text)
 	if err != nil {
 		return nil, err
 	}
-	return o.scheme(l)
+	s, err := o.scheme(l)
+	if err == nil && (node < 0 || node >= s.Nodes()) {
+		err = InvalidError("node %d: the layout has nodes 0 to %d", node, s.Nodes()-1)
+	}
+	return s, err
 }
 
 // scheme returns the scheme of a layout with the secrets of the options.

@@ -40,7 +40,10 @@ func (d *Dashboard) decode(w http.ResponseWriter, r *http.Request) error {
 		dec.Views, err = d.viewOf(r, id, q.Namespace)
 	case q.Layout != "":
 		dec.Source = show.Given
-		dec.Views, err = viewOfLayout(q.Layout)
+		dec.Views = make([]*show.View, 1)
+		if dec.Views[0], err = show.NewPlainView(q.Layout); err != nil {
+			err = server.NewError(server.Invalid, err)
+		}
 	default:
 		dec.Source = show.ByDefault
 		dec.Views, err = d.knownViews(id)
@@ -62,17 +65,6 @@ func (d *Dashboard) viewOf(r *http.Request, id *server.Identity, namespace strin
 		return nil, err
 	}
 	return []*show.View{show.ViewOf(namespace, sp.Scheme())}, nil
-}
-
-// viewOfLayout returns a layout that is not encrypted.
-func viewOfLayout(layout string) ([]*show.View, error) {
-	v, err := show.NewViewWith(layout, func(l snowfence.Layout) (*snowfence.Scheme, error) {
-		return snowfence.NewScheme(l)
-	})
-	if err != nil {
-		return nil, server.NewError(server.Invalid, err)
-	}
-	return []*show.View{v}, nil
 }
 
 // knownViews returns the layouts of the namespaces that are open, because no store is asked for a

@@ -116,7 +116,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	c.collectSequences(to)
 }
 
-// collectWires puts what came over each wire. That of gRPC has the connections of HTTP.
+// collectWires puts what came over each wire. gRPC has the connections of HTTP.
 func (c *collector) collectWires(to sink) {
 	wires := c.s.Wires
 	if slices.Contains(wires, server.HTTP) {

@@ -88,7 +88,8 @@ func (p Places) open(ctx context.Context, looks bool) (*Store, error) {
 	return st, err
 }
 
-// Missing returns ErrNoStore if a URL, or without one a place, is that of a file that is not there.
+// Missing returns ErrNoStore if the file of a URL, or without a URL the file of both places, is
+// missing.
 func (p Places) Missing(rawURL string) error {
 	err := fmt.Errorf("%w: neither %q nor %q is there", ErrNoStore, p.System, p.Own)
 	files := []string{p.System, p.Own}

@@ -115,9 +115,7 @@ func (q *question) decode(now time.Time) (a Answer, err error) {
 	}
 	if q.Layout != "" && !d.Guess {
 		a.Command = append(a.Command, "--layout", q.Layout)
-		v, err := show.NewViewWith(q.Layout, func(l snowfence.Layout) (*snowfence.Scheme, error) {
-			return snowfence.NewScheme(l)
-		})
+		v, err := show.NewPlainView(q.Layout)
 		if err != nil {
 			return a, err
 		}

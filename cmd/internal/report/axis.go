@@ -3,6 +3,8 @@ package report
 import (
 	"math"
 	"strconv"
+
+	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
 // axis goes from low to high, in units that its maker chooses.
@@ -96,14 +98,10 @@ func amount(v float64) string {
 
 // whole writes a number with all its digits, unless it is a round one of many: 131,072, 2M.
 func whole(n uint64) string {
-	digits := strconv.FormatUint(n, 10)
-	if n >= 1e6 && n%uint64(math.Pow10(len(digits)-3)) == 0 {
+	if n >= 1e6 && n%uint64(math.Pow10(len(strconv.FormatUint(n, 10))-3)) == 0 {
 		return amount(float64(n))
 	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
+	return show.Thousands(n)
 }
 
 // brief is for sentences, which have room for nine digits.

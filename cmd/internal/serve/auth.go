@@ -128,7 +128,7 @@ func (t *tokens) replace(next *tokens) {
 	t.warn(t.warnings)
 }
 
-// become lets callers be those of a.
+// become lets a say who callers are.
 func (t *tokens) become(a *server.Auth) {
 	before := t.current().Tokens()
 	a.Replace(t.current())

@@ -58,7 +58,7 @@ type Config struct {
 
 	// What the program does before it starts a server, or in place of that.
 	File        string              `name:"config" file:"-" help:"<file> of settings, in YAML"`
-	Store       string              `name:"store" help:"<URL> of the store: sqlite:PATH, postgres:, mysql:, redis:, etcd:, kubernetes: or mem: (see snowfence help stores; default: a file of this machine or of this user)"`
+	Store       string              `name:"store" help:"<URL> of the store: sqlite:PATH, postgres:, mysql:, redis:, etcd:, kubernetes:, dynamodb:, s3: or mem: (see snowfence help stores; default: a file of this machine or of this user)"`
 	SecretFiles map[string]string   `name:"secret" help:"secrets of encrypted namespaces, as <NAMESPACE=FILE>; with rotated secrets FILE1:FILE2, oldest first"`
 	Secrets     map[string][]string `file:"secrets" help:"the secrets of encrypted namespaces, by namespace. With rotated secrets it is a list, the oldest first"`
 	LogJSON     bool                `name:"log-json" help:"log JSON"`

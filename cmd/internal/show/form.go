@@ -18,7 +18,7 @@ type Form interface {
 	ParseBytes(s []byte) (snowfence.ID, error)
 }
 
-// Forms returns all forms: the encodings, and those of github.com/bwmarrin/snowflake that are none.
+// Forms returns all forms: the encodings, and two of github.com/bwmarrin/snowflake.
 func Forms() (list []Form) {
 	for _, e := range snowfence.Encodings() {
 		list = append(list, e)

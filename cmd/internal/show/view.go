@@ -31,6 +31,11 @@ func NewView(spec string) (*View, error) {
 	})
 }
 
+// NewPlainView returns the view of a layout that is not encrypted.
+func NewPlainView(spec string) (*View, error) {
+	return NewViewWith(spec, func(l snowfence.Layout) (*snowfence.Scheme, error) { return snowfence.NewScheme(l) })
+}
+
 // NewViewWith returns the view of a layout whose scheme the caller makes.
 func NewViewWith(spec string, scheme func(snowfence.Layout) (*snowfence.Scheme, error)) (*View, error) {
 	l, err := snowfence.ParseLayout(spec)

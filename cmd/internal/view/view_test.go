@@ -33,7 +33,7 @@ func TestLeaseOfAnEarlierLayout(t *testing.T) {
 // bits as texts; what is read has no other names.
 func TestJSON(t *testing.T) {
 	got, err := JSON(&pb.CreateNamespaceRequest{Name: "orders", FirstNode: new(int64(1<<60 + 1))})
-	if want := `{"name":"orders","layout":"","first_node":"1152921504606846977"}`; err != nil || string(got) != want {
+	if want := `{"name":"orders","layout":"","first_node":"1152921504606846977","unit":"0"}`; err != nil || string(got) != want {
 		t.Errorf("%s, %v, want %s", got, err, want)
 	}
 	var m pb.CreateNamespaceRequest
