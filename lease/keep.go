@@ -219,5 +219,5 @@ func (l *Lease) sealIfLost(err error) error {
 // fatal reports whether a lease cannot heal from err.
 func fatal(err error) bool {
 	return errors.Is(err, ErrMismatch) || errors.Is(err, store.ErrReplaced) || errors.Is(err, snowfence.ErrLifetime) ||
-		errors.Is(err, errDeleted) || errors.Is(err, ErrExists)
+		errors.Is(err, errDeleted) || errors.Is(err, ErrExists) || errors.Is(err, store.ErrMoved)
 }

@@ -175,8 +175,8 @@ func (l *Lease) Orphan() {
 }
 
 // Done returns a channel that is closed when the lease has ended: it was
-// closed or orphaned, its namespace was deleted or got another layout,
-// or its store was replaced. A lease that is lost but heals is not done.
+// closed or orphaned, its namespace was deleted, moved to another store or got another layout, or
+// its store was replaced. A lease that is lost but heals is not done.
 func (l *Lease) Done() <-chan struct{} { return l.done }
 
 // Err returns why the lease ended, and nil while it has not. The error matches [ErrEnded].

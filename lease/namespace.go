@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/move"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -61,6 +62,7 @@ type Namespace struct {
 	format    int // see store.Format
 	ledger    ledger
 	before    lowered
+	moved     move.Moved
 	record    store.Record
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/move"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -20,6 +21,7 @@ type storedNamespace struct {
 	TicketKey string         `json:"ticket_key,omitempty"`
 	Ledger    ledger         `json:"ledger,omitzero"`
 	Before    lowered        `json:"before,omitzero"`
+	Moved     move.Moved     `json:"moved,omitzero"`
 }
 
 func readNamespace(ctx context.Context, st store.Store, name string) (Namespace, error) {
@@ -50,6 +52,9 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 	ns := Namespace{Name: r.Namespace, Generation: r.Generation, record: r}
 	stored := storedNamespace{Namespace: &ns}
 	err := json.Unmarshal([]byte(r.Data), &stored)
+	if why := stored.Moved.Err(); why != nil {
+		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", r.Namespace, why)
+	}
 	if ns.format = stored.Format; ns.known() != nil { // whatever else it has
 		return Namespace{}, ns.known()
 	}
@@ -61,7 +66,7 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 			"restore a backup, and wait its longest ttl and twice its largest skew before one starts "+
 			"(docs/operate/operations.md, Backup): %w", r.Namespace, err)
 	}
-	ns.ticketKey, ns.ledger, ns.before = stored.TicketKey, stored.Ledger, stored.Before
+	ns.ticketKey, ns.ledger, ns.before, ns.moved = stored.TicketKey, stored.Ledger, stored.Before, stored.Moved
 	ns.Unit = max(ns.Unit, 1)
 	ns.BackfillStopped = ns.Backfill > 0 && ns.ledger.Identity != ns.Identity
 	return ns, nil
@@ -73,24 +78,31 @@ func (ns Namespace) write(ctx context.Context, st store.Store) (Namespace, error
 	if err := ns.upgradable(ctx, st); err != nil {
 		return Namespace{}, err
 	}
-	ns.format = store.Format
-	layouts, regions := storedRegions(ns.Regions)
-	data, err := json.Marshal(storedNamespace{&ns, ns.format, layouts, regions, ns.ticketKey, ns.ledger, ns.before})
-	if err != nil {
-		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
-	}
 	old := ns.record.Nonce
+	r, err := ns.encode()
+	if err != nil {
+		return Namespace{}, err
+	}
 	w := world.From(ctx)
-	ns.record.Nonce = w.Text()
-	ns.record.Revision++
-	ns.record.Generation = ns.Generation
-	ns.record.Until = ns.Floor
-	ns.record.At = w.Now().UnixMilli()
-	ns.record.Data = string(data)
-	if err := st.Swap(ctx, []store.Write{{Old: old, New: ns.record}})[0]; err != nil {
+	r.Nonce, r.Revision, r.At = w.Text(), r.Revision+1, w.Now().UnixMilli()
+	if err := st.Swap(ctx, []store.Write{{Old: old, New: r}})[0]; err != nil {
 		return Namespace{}, fmt.Errorf("lease: writing namespace %q: %w", ns.Name, err)
 	}
-	return decodeNamespace(ns.record)
+	return decodeNamespace(r)
+}
+
+// encode returns the record as it is when it keeps the namespace.
+func (ns Namespace) encode() (store.Record, error) {
+	layouts, regions := storedRegions(ns.Regions)
+	data, err := json.Marshal(storedNamespace{
+		&ns, store.Format, layouts, regions, ns.ticketKey, ns.ledger, ns.before, ns.moved,
+	})
+	if err != nil {
+		return store.Record{}, fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
+	}
+	r := ns.record
+	r.Generation, r.Until, r.Data = ns.Generation, ns.Floor, string(data)
+	return r, nil
 }
 
 // storedRegion is a region as a record keeps it: its layout is stored once.

@@ -22,7 +22,7 @@ func (op Operator) Show(ctx context.Context, name string) (Namespace, error) {
 }
 
 // List returns all namespaces of a store
-// in the order of their names, also deleted ones.
+// in the order of their names, also deleted ones, but none that was moved away.
 func (op Operator) List(ctx context.Context) ([]Namespace, error) {
 	heads, err := op.st.Heads(ctx)
 	if err != nil {
@@ -34,6 +34,9 @@ func (op Operator) List(ctx context.Context) ([]Namespace, error) {
 			continue
 		}
 		ns, err := decodeNamespace(r)
+		if errors.Is(err, store.ErrMoved) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/snowfence/snowfence/internal/move"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
@@ -63,6 +64,8 @@ type stored struct {
 	Reached   int64  `json:"reached,omitempty"` // highest From that a give-back lowered
 	Largest   int64  `json:"largest,omitempty"` // highest MaxRange that a change lowered
 
+	Moved move.Moved `json:"moved,omitzero"`
+
 	// The last confirmation of a dated sequence closed the periods before Open. Those from Open to
 	// Through begin at ordinal Floor.
 	Open    int64 `json:"open,omitempty"`
@@ -93,6 +96,9 @@ func decode(name string, r store.Record) (state, error) {
 	s := state{name: name, record: r, counter: r}
 	if r.Nonce == "" {
 		return s, fmt.Errorf("sequence %q: %w in this store: create it", name, ErrNoSequence)
+	}
+	if moved, err := move.Of(r); err == nil && moved.Err() != nil {
+		return s, fmt.Errorf("sequence %q: %w", name, moved.Err())
 	}
 	d := json.NewDecoder(strings.NewReader(r.Data))
 	d.DisallowUnknownFields()

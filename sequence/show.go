@@ -2,6 +2,7 @@ package sequence
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -34,7 +35,8 @@ func Show(ctx context.Context, st store.Store, name string) (Info, error) {
 	return s.info(ctx, st)
 }
 
-// List returns all sequences of a store in the order of their names, also deleted ones.
+// List returns all sequences of a store in the order of their names, also deleted ones, but none
+// that was moved away.
 func List(ctx context.Context, st store.Store) ([]Info, error) {
 	var out []Info
 	heads, err := st.Heads(ctx)
@@ -47,6 +49,9 @@ func List(ctx context.Context, st store.Store) ([]Info, error) {
 			continue
 		}
 		s, err := decode(name, r)
+		if errors.Is(err, store.ErrMoved) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -147,7 +147,7 @@ func (s *Sequence) final(err error) bool {
 // final reports whether waiting cannot end a store's error.
 func final(err error) bool {
 	for _, kind := range []error{
-		ErrEnded, ErrRolledBack, ErrNoSequence, ErrPeriod, store.ErrReplaced, lease.ErrRefused,
+		ErrEnded, ErrRolledBack, ErrNoSequence, ErrPeriod, store.ErrReplaced, store.ErrMoved, lease.ErrRefused,
 	} {
 		if errors.Is(err, kind) {
 			return true

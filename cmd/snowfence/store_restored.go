@@ -3,13 +3,14 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/spf13/cobra"
 )
@@ -17,10 +18,10 @@ import (
 func (p *program) storeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
-		Short: "Say that the data of a store was restored",
+		Short: "Move a store, or say that its data was restored",
 		Long:  `The commands of this group are about a whole store: all its namespaces and sequences.`,
 	}
-	return group(cmd, p.storeRestored())
+	return group(cmd, p.storeRestored(), p.storeMove())
 }
 
 func (p *program) storeRestored() *cobra.Command {
@@ -54,16 +55,21 @@ You may run it again: IDs then wait longer, and nothing else changes.`,
 		if err := anotherIdentity(cmd.Context(), st.Leases); err != nil {
 			return err
 		}
-		namespaces, err := restoreNamespaces(cmd.Context(), st, asJSON, out)
-		if err != nil {
-			return err
+		w := &walk{st: st.Leases, json: asJSON, out: out}
+		w.namespace = func(name string) (*pb.Namespace, string, error) {
+			return restoreNamespace(cmd.Context(), st.Leases, name)
 		}
-		sequences, err := f.restoreSequences(cmd.Context(), st, asJSON, out)
-		if err == nil && namespaces+sequences == 0 {
-			err = usagef("no namespace and no sequence is in %s: "+
+		w.sequence = func(name string) (*pb.Sequence, string, error) {
+			return f.restoreSequence(cmd.Context(), st.Leases, name)
+		}
+		if err := w.all(cmd.Context()); err != nil {
+			return fmt.Errorf("%w\nthe namespaces and sequences after it are as they were: run the command again", err)
+		}
+		if len(w.seen) == 0 {
+			return usagef("no namespace and no sequence is in %s: "+
 				"name the store whose data you replaced (--store)", st.Name)
 		}
-		return err
+		return nil
 	})
 	return cmd
 }
@@ -80,66 +86,37 @@ func anotherIdentity(ctx context.Context, st store.Store) error {
 	return nil
 }
 
-// restoreNamespaces returns how many namespaces there are.
-func restoreNamespaces(
-	ctx context.Context, st *open.Store, asJSON bool, out *bufio.Writer,
-) (n int, err error) {
-	op := lease.Namespaces(st.Leases)
-	all, err := op.List(ctx)
-	if err != nil {
-		return 0, err
+// unlessGone leaves out what a program cannot use here: deleted sequences, and what was moved.
+func unlessGone(err error) error {
+	if errors.Is(err, sequence.ErrNoSequence) || errors.Is(err, store.ErrMoved) {
+		return nil
 	}
-	for _, ns := range all {
-		if ns, err = op.Restored(ctx, ns.Name); err != nil {
-			return 0, fmt.Errorf("%w\nthe namespaces and sequences after it are as they were: "+
-				"run the command again", err)
-		}
-		l := ns.Layout
-		if asJSON {
-			m, err := view.Namespace(ns)
-			if err == nil {
-				err = writeJSON(out, m)
-			}
-			if err != nil {
-				return 0, err
-			}
-			continue
-		}
-		fmt.Fprintf(out, "namespace %s: IDs go on at %s\n", ns.Name, l.TimeOf(ns.Floor).UTC().Format(time.RFC3339))
-	}
-	return len(all), nil
+	return err
 }
 
-// restoreSequences returns how many sequences there are, deleted ones too.
-func (f *storeFlags) restoreSequences(
-	ctx context.Context, st *open.Store, asJSON bool, out *bufio.Writer,
-) (n int, err error) {
-	all, err := sequence.List(ctx, st.Leases)
+func restoreNamespace(ctx context.Context, st store.Store, name string) (*pb.Namespace, string, error) {
+	ns, err := lease.Namespaces(st).Restored(ctx, name)
 	if err != nil {
-		return 0, err
+		return nil, "", unlessGone(err)
 	}
-	for _, s := range all {
-		if s.Deleted {
-			continue
-		}
-		if s, err = sequence.Restored(ctx, st.Leases, s.Name); err != nil {
-			return 0, fmt.Errorf("%w\nthe sequences after it are as they were: run the command again", err)
-		}
-		if asJSON {
-			if err := writeJSON(out, view.Sequence(s)); err != nil {
-				return 0, err
-			}
-			continue
-		}
-		what := fmt.Sprintf("skips %d numbers", s.Definition.AfterFailover)
-		switch s.Definition.AfterFailover {
-		case sequence.Stop:
-			confirm := f.command("snowfence sequence confirm %s --used N --programs P", s.Name)
-			what = "stops until you confirm it:\n  " + confirm
-		case sequence.Trust:
-			what = "trusts the store"
-		}
-		fmt.Fprintf(out, "sequence %s: %s\n", s.Name, what)
+	m, err := view.Namespace(ns)
+	return m, "IDs go on at " + ns.Layout.TimeOf(ns.Floor).UTC().Format(time.RFC3339), err
+}
+
+func (f *storeFlags) restoreSequence(
+	ctx context.Context, st store.Store, name string,
+) (*pb.Sequence, string, error) {
+	s, err := sequence.Restored(ctx, st, name)
+	if err != nil {
+		return nil, "", unlessGone(err)
 	}
-	return len(all), nil
+	text := fmt.Sprintf("skips %d numbers", s.Definition.AfterFailover)
+	switch s.Definition.AfterFailover {
+	case sequence.Stop:
+		confirm := f.command("snowfence sequence confirm %s --used N --programs P", name)
+		text = "stops until you confirm it:\n  " + confirm
+	case sequence.Trust:
+		text = "trusts the store"
+	}
+	return view.Sequence(s), text, nil
 }

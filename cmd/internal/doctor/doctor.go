@@ -59,6 +59,7 @@ var checks = [...]check{
 	{names: []string{ClockOffset}, run: clockOffset, store: true},
 	{names: []string{StoreVersion, StoreDurability, StoreRights}, run: storeSettings, store: true},
 	{names: []string{StoreFileSystem}, run: fileSystem, store: true},
+	{names: []string{StoreMoved}, run: storeMoved, store: true},
 	{names: []string{StoreIdentity}, run: eachNamespace(identity), store: true},
 	{
 		names: []string{NamespaceChanging, NamespaceWaits, NamespaceRolledBack, LayoutEnds},

@@ -11,6 +11,7 @@ const (
 	StoreDurability     = "store-durability"
 	StoreRights         = "store-rights"
 	StoreFileSystem     = "store-file-system"
+	StoreMoved          = "store-moved"
 	StoreIdentity       = "store-identity"
 	NamespaceChanging   = "namespace-changing"
 	NamespaceWaits      = "namespace-waits"

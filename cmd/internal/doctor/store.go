@@ -1,12 +1,14 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/internal/move"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
@@ -139,5 +141,26 @@ func storeRights(c *Case, r *report, rights string) {
 			"the role has %s on the tables, and programs need SELECT, INSERT and UPDATE", rights)
 	default:
 		r.good(StoreRights, "", "the role has %s on the tables", rights)
+	}
+}
+
+// storeMoved names where the data is that was moved away, and what waits for its data.
+func storeMoved(ctx context.Context, c *Case, r *report) {
+	heads, err := c.Store.Leases.Heads(ctx)
+	if err != nil {
+		r.unchecked(r.names, "", "%v", err)
+		return
+	}
+	for _, h := range heads {
+		switch m, err := move.Of(h); {
+		case err != nil:
+			r.unchecked(r.names, h.Namespace, "%v", err)
+		case m.From != "" || m.Into != "":
+			r.found(StoreMoved, h.Namespace, "run it again: snowfence store move FROM TO",
+				"a move from %s to %s has begun and not ended", cmp.Or(m.From, c.Store.Name),
+				cmp.Or(m.To, c.Store.Name))
+		case m.To != "":
+			r.found(StoreMoved, h.Namespace, "give its programs that store", "it was moved to %s", m.To)
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 // written down is not done.
 type Recorder struct {
 	store.Store
+	Copies store.Store // to which the events are copied meanwhile; nil for none
 	actor  Actor
 	seen   map[store.Key]store.Record // as they were last read or written
 	events map[string]*entry          // by namespace, or sequence with a # before it
@@ -113,7 +114,7 @@ func (s *Recorder) End(ctx context.Context) (list []*pb.Event, err error) {
 		if !nothing {
 			list = append(list, e.Event)
 		}
-		err = errors.Join(err, edit(ctx, s.Store, subject, func(list []*pb.Event) []*pb.Event {
+		end := func(list []*pb.Event) []*pb.Event {
 			i := slices.IndexFunc(list, func(o *pb.Event) bool { return o.Id == e.Id })
 			switch {
 			case i < 0: // a hundred later ones
@@ -123,7 +124,11 @@ func (s *Recorder) End(ctx context.Context) (list []*pb.Event, err error) {
 				list[i] = e.Event
 			}
 			return list
-		}))
+		}
+		err = errors.Join(err, edit(ctx, s.Store, subject, end))
+		if s.Copies != nil {
+			err = errors.Join(err, edit(ctx, s.Copies, subject, end))
+		}
 	}
 	clear(s.events)
 	return list, err

@@ -1,0 +1,82 @@
+package move
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// closed is the format of a namespace that was moved away, so that programs that know no moves
+// refuse it too.
+const closed = 1 << 30
+
+// incomplete is an [store.ErrMoved] of the store that data is moved to.
+type incomplete struct{}
+
+func (incomplete) Error() string {
+	return "its data is being moved to this store: wait, or run snowfence store move again"
+}
+
+func (incomplete) Is(target error) bool { return target == store.ErrMoved }
+
+// Moved says where the data of a namespace or a sequence is. It is part of the Data of the record
+// that heads it. The one with the highest N is the real one, and all others are closed.
+type Moved struct {
+	ID   string `json:"id"`             // of the data, the same in all stores; "" if it was never moved
+	N    int64  `json:"n,omitempty"`    // how often it was moved
+	To   string `json:"to,omitempty"`   // where it is now: the name of a store, for people
+	Into string `json:"into,omitempty"` // nonce of the record there that waits for it; "" when it is complete
+	From string `json:"from,omitempty"` // where it is copied from, until it is complete here
+}
+
+// Err is an [store.ErrMoved] if no program may use the data.
+func (m Moved) Err() error {
+	switch {
+	case m.To != "":
+		return store.ErrMoved
+	case m.From != "":
+		return incomplete{}
+	}
+	return nil
+}
+
+// Of returns what a record says that heads a namespace or a sequence.
+func Of(r store.Record) (Moved, error) {
+	var data struct{ Moved Moved }
+	if r.Nonce == "" {
+		return data.Moved, nil
+	}
+	if err := json.Unmarshal([]byte(r.Data), &data); err != nil {
+		return Moved{}, damaged(r, err)
+	}
+	return data.Moved, nil
+}
+
+// marked returns the head r as it is written when it says m.
+func marked(ctx context.Context, r store.Record, m Moved) (store.Record, error) {
+	data := map[string]json.RawMessage{}
+	if r.Nonce != "" {
+		if err := json.Unmarshal([]byte(r.Data), &data); err != nil {
+			return r, damaged(r, err)
+		}
+	}
+	data["moved"], _ = json.Marshal(m) // texts and a number always have a JSON
+	if r.Node == store.NamespaceNode {
+		format := store.Format
+		if m.Err() != nil {
+			format = closed
+		}
+		data["format"], _ = json.Marshal(format)
+	}
+	text, err := json.Marshal(data)
+	w := world.From(ctx)
+	r.Data, r.Nonce, r.Revision, r.At = string(text), w.Text(), r.Revision+1, w.Now().UnixMilli()
+	return r, err
+}
+
+func damaged(r store.Record, err error) error {
+	return fmt.Errorf("the record of %q is damaged: %w", r.Namespace, err)
+}

@@ -1,0 +1,193 @@
+// Package move moves a namespace or a sequence from one store to another.
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// Run moves what a record heads, a namespace or a sequence, from a store to another one. It may be
+// repeated, and goes on where it was interrupted.
+//
+// Invariant: a program uses what it wrote only if it finds the head open afterwards, or if the
+// write compared the head's generation. So what programs may use was written before the head was
+// closed, and is copied after that. The copy is closed until it is complete. Only the data with the
+// highest Moved.N is ever opened.
+func Run(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt) error {
+	for {
+		err := once(ctx, from, to, head, adopt)
+		if !errors.Is(err, store.ErrLost) || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// Adopt makes the head r one of a store with the identity is. It was one of a store with the
+// identity was.
+type Adopt func(ctx context.Context, r store.Record, was, is string) (store.Record, error)
+
+func once(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt) error {
+	m, err := plan(ctx, from, to, head)
+	if err == nil && m.was.ID == "" { // it has to be the same one at a later attempt
+		err = m.mark(ctx, from, Moved{ID: world.From(ctx).Text()})
+	}
+	if err == nil && !m.opened {
+		err = m.complete(ctx, from, to, head, adopt)
+	}
+	if err != nil || m.was.To != "" && m.was.Into == "" {
+		return err
+	}
+	// From now on, older data in the target is not taken for an interrupted move.
+	return m.mark(ctx, from, Moved{ID: m.was.ID, N: m.n, To: to.Name})
+}
+
+// complete has the target open, with all that the source has.
+func (m *move) complete(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt) error {
+	if !m.reserved {
+		if err := m.reserve(ctx, to, from.Name); err != nil {
+			return err
+		}
+	}
+	if m.was.To == "" {
+		away := Moved{ID: m.was.ID, N: m.n, To: to.Name, Into: m.target.Nonce}
+		if err := m.mark(ctx, from, away); err != nil {
+			return err
+		}
+	}
+	if err := copyRecords(ctx, from, to, head); err != nil {
+		return err
+	}
+	r, err := m.adopted(ctx, from, to, adopt)
+	if err != nil {
+		return err
+	}
+	// A source that was rolled back meanwhile may be open again.
+	if again, err := headOf(ctx, from, head); err != nil || again.Nonce != m.source.Nonce {
+		return errors.Join(err, fmt.Errorf("%s: %w", from.Name, store.ErrLost))
+	}
+	return swap(ctx, to, m.target.Nonce, r)
+}
+
+// Check returns why a move is refused. It changes nothing.
+func Check(ctx context.Context, from, to store.Place, head store.Key) error {
+	_, err := plan(ctx, from, to, head)
+	return err
+}
+
+// move is how far the move of a head is.
+type move struct {
+	source, target store.Record
+	was            Moved // of the source
+	n              int64 // that the target has in the end
+	reserved       bool  // the target waits for this data
+	opened         bool  // the target has it already
+}
+
+// plan finds out how far the move is, or why it is refused.
+func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, err error) {
+	var there Moved
+	if m.source, err = headOf(ctx, from, head); err == nil {
+		m.was, err = Of(m.source)
+	}
+	if err == nil {
+		m.target, err = headOf(ctx, to, head)
+	}
+	if err == nil {
+		there, err = Of(m.target)
+	}
+	if err != nil {
+		return m, err
+	}
+	open := m.was.To == ""
+	if m.n = m.was.N; open {
+		m.n++
+	}
+	same := there.ID == m.was.ID
+	m.reserved = same && there.From != "" && there.N == m.n && (open || m.target.Nonce == m.was.Into)
+	m.opened = same && there.Err() == nil && there.N >= m.n
+	older := same && there.Err() != nil && there.N < m.n
+	switch {
+	case m.was.From != "":
+		return m, fmt.Errorf("%s: %w", from.Name, incomplete{})
+	case m.reserved, m.opened, open && (m.target.Nonce == "" || older):
+		return m, nil
+	case open:
+		return m, fmt.Errorf("%s has records of its own under this name, and nothing was changed: take an empty store",
+			to.Name)
+	}
+	return m, fmt.Errorf("it was moved from %s to %s, and %s does not have it: name the store that it was moved to; "+
+		"if that has older data again, put a backup from after the move back", from.Name, m.was.To, to.Name)
+}
+
+// mark has the head of the source say next. Takes of a sequence may write it at the same time. One
+// that is closed has another generation, so that they fail.
+func (m *move) mark(ctx context.Context, from store.Place, next Moved) (err error) {
+	for {
+		old := m.source.Nonce
+		r := m.source
+		if m.was.To == "" && next.To != "" {
+			r.Generation++
+		}
+		if r, err = marked(ctx, r, next); err == nil {
+			err = swap(ctx, from, old, r)
+		}
+		if !errors.Is(err, store.ErrLost) {
+			m.source, m.was = r, next
+			return err
+		}
+		if m.source, err = headOf(ctx, from, r.Key); err != nil {
+			return err
+		}
+		if now, err := Of(m.source); err != nil || now != m.was {
+			return errors.Join(err, fmt.Errorf("%s: %w", from.Name, store.ErrLost))
+		}
+	}
+}
+
+// reserve closes the target, so that no program makes the name there.
+func (m *move) reserve(ctx context.Context, to store.Place, from string) error {
+	old := m.target.Nonce
+	r, err := marked(ctx, m.target, Moved{ID: m.was.ID, N: m.n, From: from})
+	if err == nil {
+		err = swap(ctx, to, old, r)
+	}
+	m.target = r
+	return err
+}
+
+// adopted returns the head as the target gets it. Nothing was ever granted in its generation, which
+// is that of the close.
+func (m *move) adopted(ctx context.Context, from, to store.Place, adopt Adopt) (store.Record, error) {
+	was, err := from.Identity(ctx, m.source.Namespace)
+	if err != nil {
+		return store.Record{}, fmt.Errorf("%s: reading its identity: %w", from.Name, err)
+	}
+	is, err := to.Identity(ctx, m.source.Namespace)
+	if err != nil {
+		return store.Record{}, fmt.Errorf("%s: reading its identity: %w", to.Name, err)
+	}
+	r, err := marked(ctx, m.source, Moved{ID: m.was.ID, N: m.n})
+	if err != nil {
+		return store.Record{}, err
+	}
+	return adopt(ctx, r, was, is)
+}
+
+func headOf(ctx context.Context, p store.Place, head store.Key) (store.Record, error) {
+	rs, err := p.Get(ctx, []store.Key{head})
+	if err != nil {
+		return store.Record{}, fmt.Errorf("reading %s: %w", p.Name, err)
+	}
+	return rs[0], nil
+}
+
+func swap(ctx context.Context, p store.Place, old string, r store.Record) error {
+	if err := p.Swap(ctx, []store.Write{{Old: old, New: r}})[0]; err != nil {
+		return fmt.Errorf("writing %s: %w", p.Name, err)
+	}
+	return nil
+}

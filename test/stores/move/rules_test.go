@@ -1,0 +1,352 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/internal/move"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/sequence"
+)
+
+var orders = store.Key{Namespace: "orders", Node: store.NamespaceNode}
+
+// all returns everything in a store.
+func all(t *testing.T, p store.Place) (out []store.Record) {
+	t.Helper()
+	heads, err := p.Heads(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range heads {
+		rs, err := p.List(t.Context(), h.Namespace, everyNode, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, rs...)
+	}
+	return out
+}
+
+// put writes a record over the one that is there, as a restored backup does.
+func put(t *testing.T, p store.Place, r store.Record) {
+	t.Helper()
+	if err := p.Swap(t.Context(), []store.Write{{Old: get(t, p, r.Key).Nonce, New: r}})[0]; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get(t *testing.T, p store.Place, k store.Key) store.Record {
+	t.Helper()
+	rs, err := p.Get(t.Context(), []store.Key{k})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rs[0]
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func places(t *testing.T) (s *scene, from, to, third store.Place) {
+	s = newScene(t, store.NewMemory(), store.NewMemory())
+	t.Cleanup(s.end)
+	return s, s.stores[0], s.stores[1], store.Place{Store: store.NewMemory(), Name: "THIRD"}
+}
+
+// A move that is refused changes nothing.
+func TestMoveRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		before func(t *testing.T, s *scene, from, to, third store.Place)
+		want   string
+	}{
+		"the target has its own": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			_, err := lease.Namespaces(to.Store).Create(t.Context(), "orders", s.scheme, nil)
+			must(t, err)
+		}, "take an empty store"},
+		"the target has a deleted one": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			_, err := lease.Namespaces(to.Store).Create(t.Context(), "orders", s.scheme, nil)
+			must(t, err)
+			_, err = lease.Namespaces(to.Store).Delete(t.Context(), "orders")
+			must(t, err)
+		}, "take an empty store"},
+		"the target moved its own away": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			_, err := lease.Namespaces(to.Store).Create(t.Context(), "orders", s.scheme, nil)
+			must(t, err, moveAll(t.Context(), to, third))
+		}, "take an empty store"},
+		"the target waits for another": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			_, err := lease.Namespaces(third.Store).Create(t.Context(), "orders", s.scheme, nil)
+			must(t, err)
+			d := &death{at: 2, how: 0} // the second write there completes it
+			if err := moveAll(t.Context(), third, mortalPlace(to, d)); err == nil || get(t, to, orders).Nonce == "" {
+				t.Fatalf("%v, %+v", err, get(t, to, orders))
+			}
+		}, "take an empty store"},
+		"it was moved elsewhere": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			must(t, moveAll(t.Context(), from, third))
+		}, "was moved from FROM to THIRD"},
+		"the target lost it": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			must(t, moveAll(t.Context(), from, store.Place{Store: store.NewMemory(), Name: "TO"}))
+		}, "TO does not have it"},
+		"the target has older data again": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			if err := lease.Move(t.Context(), "orders", from, mortalPlace(to, &death{at: 2})); err == nil {
+				t.Fatal("it was not interrupted")
+			}
+			waits := get(t, to, orders)
+			must(t, lease.Move(t.Context(), "orders", from, to))
+			put(t, to, waits)
+		}, "put a backup from after the move back"},
+		"the source waits for its data": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			must(t, moveAll(t.Context(), from, third))
+			a, b := third, mortalPlace(from, &death{at: 2, how: 0}) // the second write there completes it
+			if err := lease.Move(t.Context(), "orders", a, b); err == nil {
+				t.Fatal("it was not interrupted")
+			}
+		}, "being moved to this store"},
+		"the target has it too, and less of it": {func(t *testing.T, s *scene, from, to, third store.Place) {
+			before := get(t, from, orders)
+			must(t, moveAll(t.Context(), from, third))
+			must(t, moveAll(t.Context(), third, from))
+			before.Data = strings.Replace(get(t, from, orders).Data, `"n":2`, `"n":1`, 1)
+			put(t, to, before)
+		}, "take an empty store"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, from, to, third := places(t)
+			c.before(t, s, from, to, third)
+			was := slices.Concat(all(t, from), all(t, to), all(t, third))
+			for range 2 {
+				errs := []error{lease.Move(t.Context(), "orders", from, to), move.Check(t.Context(), from, to, orders)}
+				for _, err := range errs {
+					if err == nil || !strings.Contains(err.Error(), c.want) {
+						t.Errorf("%v", err)
+					}
+				}
+			}
+			if now := slices.Concat(all(t, from), all(t, to), all(t, third)); !slices.Equal(was, now) {
+				t.Errorf("was\n%+v\nis\n%+v", was, now)
+			}
+		})
+	}
+}
+
+func mortalPlace(p store.Place, d *death) store.Place {
+	p.Store = mortal{p.Store, d}
+	return p
+}
+
+// A store that is moved into itself stays as it is.
+func TestMoveIntoItself(t *testing.T) {
+	_, from, _, _ := places(t)
+	was := all(t, from)
+	if err := moveAll(t.Context(), from, from); err == nil || !slices.Equal(was, all(t, from)) {
+		t.Error(err)
+	}
+}
+
+// Data that went around comes back to where it began.
+func TestMoveAround(t *testing.T) {
+	s, from, to, third := places(t)
+	must(t, moveAll(t.Context(), from, to), moveAll(t.Context(), to, third), moveAll(t.Context(), third, from))
+	s.begin()
+	s.alive(0)
+	for _, p := range []store.Place{to, third} {
+		if _, err := lease.Namespaces(p.Store).Show(t.Context(), "orders"); !errors.Is(err, store.ErrMoved) {
+			t.Errorf("%s: %v", p.Name, err)
+		}
+	}
+}
+
+// The source has older data again after the move: it is closed again, and the target stays as it
+// is.
+func TestMoveOfASourceThatWasPutBack(t *testing.T) {
+	for _, moves := range []int{1, 3} {
+		_, from, to, third := places(t)
+		var old []store.Record
+		for i := range moves {
+			if i == 0 {
+				// as an interrupted attempt left it
+				a, b := (&death{at: 3}).pair(from, to)
+				if err := lease.Move(t.Context(), "orders", a, b); err == nil {
+					t.Fatal("it was not interrupted")
+				}
+				old = all(t, from)
+			}
+			must(t, lease.Move(t.Context(), "orders", from, to))
+			if i+1 < moves {
+				must(t, lease.Move(t.Context(), "orders", to, third), lease.Move(t.Context(), "orders", third, from))
+			}
+		}
+		was := all(t, to)
+		for _, r := range old {
+			put(t, from, r)
+		}
+		must(t, lease.Move(t.Context(), "orders", from, to))
+		if now := all(t, to); !slices.Equal(was, now) {
+			t.Errorf("was\n%+v\nis\n%+v", was, now)
+		}
+		if _, err := lease.Namespaces(from.Store).Show(t.Context(), "orders"); !errors.Is(err, store.ErrMoved) {
+			t.Error(err)
+		}
+	}
+}
+
+func (d *death) pair(a, b store.Place) (store.Place, store.Place) {
+	return mortalPlace(a, d), mortalPlace(b, d)
+}
+
+// meanwhile does something once, before the first call of List.
+type meanwhile struct {
+	store.Store
+	do func()
+}
+
+func (m *meanwhile) Identity(ctx context.Context, namespace string) (string, error) {
+	if do := m.do; do != nil {
+		m.do = nil
+		do()
+	}
+	return m.Store.Identity(ctx, namespace)
+}
+
+// The source goes back behind its close while it is copied, and a program gets a grant there.
+func TestMoveOfASourceThatIsRolledBackMeanwhile(t *testing.T) {
+	s, from, to, _ := places(t)
+	if err := lease.Move(t.Context(), "orders", from, mortalPlace(to, &death{at: 1})); err == nil {
+		t.Fatal("it was not interrupted")
+	}
+	open := get(t, from, orders)
+	var until int64
+	a := from
+	a.Store = &meanwhile{from.Store, func() {
+		put(t, from, open)
+		l, err := lease.Open(t.Context(), from, "orders", s.scheme, &lease.Options{TTL: ttl, MaxSkew: ttl})
+		must(t, err)
+		until = l.Status().Grant.Until
+		l.Orphan()
+	}}
+	must(t, lease.Move(t.Context(), "orders", a, to))
+	top := int64(0)
+	for _, r := range all(t, to) {
+		if r.Node >= 0 {
+			top = max(top, r.Until)
+		}
+	}
+	if top < until || until == 0 {
+		t.Errorf("what was granted until %d is in no record below %d", until, top)
+	}
+	if _, err := lease.Namespaces(from.Store).Show(t.Context(), "orders"); !errors.Is(err, store.ErrMoved) {
+		t.Error(err)
+	}
+}
+
+// Two operators move a store to two others at the same time.
+func TestTwoMovers(t *testing.T) {
+	_, from, to, third := places(t)
+	slow := to
+	slow.Store = &before{to.Store, func() { must(t, lease.Move(t.Context(), "orders", from, third)) }}
+	if err := lease.Move(t.Context(), "orders", from, slow); err == nil || !strings.Contains(err.Error(), "to THIRD") {
+		t.Error(err)
+	}
+	if _, err := lease.Namespaces(third.Store).Show(t.Context(), "orders"); err != nil {
+		t.Error(err)
+	}
+	if _, err := lease.Namespaces(to.Store).Show(t.Context(), "orders"); !errors.Is(err, store.ErrMoved) {
+		t.Error(err)
+	}
+}
+
+// before does something once, after the first write.
+type before struct {
+	store.Store
+	do func()
+}
+
+func (b *before) Swap(ctx context.Context, writes []store.Write) []error {
+	errs := b.Store.Swap(ctx, writes)
+	if do := b.do; do != nil {
+		b.do = nil
+		do()
+	}
+	return errs
+}
+
+// A store that lost writes is moved before a program raised the floors.
+func TestMoveAfterALoss(t *testing.T) {
+	_, from, to, _ := places(t)
+	must(t, sequence.Create(t.Context(), from, "skips", sequence.Definition{AfterFailover: 1000}))
+	id, err := from.Identity(t.Context(), "")
+	must(t, err, from.Suspect(t.Context(), id), moveAll(t.Context(), from, to))
+	ns, err := lease.Namespaces(to.Store).Show(t.Context(), "orders")
+	must(t, err)
+	if at := ns.Layout.TimeOf(ns.Floor); at.Before(time.Now().Add(2 * ttl)) {
+		t.Errorf("IDs go on at %v", at)
+	}
+	is, err := to.Identity(t.Context(), "orders")
+	must(t, err)
+	if ns.Identity != is || !ns.BackfillStopped || ns.RolledBack == 0 {
+		t.Errorf("%+v", ns)
+	}
+	if _, err := take(t, to, "fast"); !errors.Is(err, sequence.ErrRolledBack) {
+		t.Error(err)
+	}
+	if n, err := take(t, to, "skips"); err != nil || n != 1001 {
+		t.Errorf("%d, %v", n, err)
+	}
+}
+
+// nameless is a store that has no identity.
+type nameless struct{ store.Store }
+
+func (nameless) Identity(context.Context, string) (string, error) { return "", nil }
+
+// Whether counts for the past are right is not known of a store without an identity.
+func TestMoveWithoutAnIdentity(t *testing.T) {
+	s := newScene(t, nameless{store.NewMemory()}, store.NewMemory())
+	t.Cleanup(s.end)
+	must(t, moveAll(t.Context(), s.stores[0], s.stores[1]))
+	ns, err := lease.Namespaces(s.stores[1].Store).Show(t.Context(), "orders")
+	if err != nil || !ns.BackfillStopped || ns.Identity == "" {
+		t.Errorf("%+v, %v", ns, err)
+	}
+	if n, err := take(t, s.stores[1], "fast"); err != nil || n != 1 {
+		t.Errorf("%d, %v", n, err)
+	}
+}
+
+func take(t *testing.T, p store.Place, name string) (int64, error) {
+	t.Helper()
+	q, err := sequence.Open(t.Context(), p, name, &sequence.Options{Logger: silent})
+	if err != nil {
+		return 0, err
+	}
+	defer q.Close()
+	return q.Next(t.Context())
+}
+
+// Programs of a version that knows no moves refuse what was moved away, too.
+func TestMovedIsALaterFormat(t *testing.T) {
+	_, from, to, _ := places(t)
+	must(t, moveAll(t.Context(), from, to))
+	if r := get(t, from, orders); !strings.Contains(r.Data, `"format":1073741824`) {
+		t.Error(r.Data)
+	}
+	if r := get(t, to, orders); !strings.Contains(r.Data, `"format":1,`) {
+		t.Error(r.Data)
+	}
+	if list, err := lease.Namespaces(from.Store).List(t.Context()); err != nil || len(list) > 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if list, err := sequence.List(t.Context(), from); err != nil || len(list) > 0 {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
