@@ -56,7 +56,11 @@ func (e *TakenError) Error() string {
 	if e.NextFree > 0 {
 		fmt.Fprintf(&b, "; the next one is free in %v if it is not renewed", e.NextFree.Round(time.Millisecond))
 	}
-	b.WriteString(": wait (Options.Wait), stop a holder, or " + more)
+	if e.Held == 0 && e.Refused > 0 && e.NextFree == 0 && e.cause == nil { // waiting does not help
+		b.WriteString(": end a veto, or " + more)
+	} else {
+		b.WriteString(": wait (Options.Wait), stop a holder, or " + more)
+	}
 	if e.cause != nil {
 		fmt.Fprintf(&b, " (%v)", e.cause)
 	}
