@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -184,6 +185,9 @@ func (p *program) exitCode(cmd *cobra.Command, err error) int {
 		p.message("interrupted")
 		return exitInterrupted
 	}
+	if p.log == nil && p.logsJSON(cmd) {
+		p.log = slog.New(slog.NewJSONHandler(p.stderr, nil))
+	}
 	p.say(slog.LevelError, "%s", withoutPackage(err))
 	if p.permissionAdvice != nil {
 		if advice := p.permissionAdvice(err); advice != "" {
@@ -207,6 +211,15 @@ func (p *program) exitCode(cmd *cobra.Command, err error) int {
 			p.storeArgs, p.storeArgs)
 	}
 	return exitFailed
+}
+
+// logsJSON reports whether a command wants its messages as JSON, also where its line is wrong.
+func (p *program) logsJSON(cmd *cobra.Command) bool {
+	if cmd == nil || cmd.Flags().Lookup("log-json") == nil {
+		return false
+	}
+	env, err := strconv.ParseBool(p.env[envName("log-json")])
+	return cmd.Flags().Lookup("log-json").Value.String() == "true" || err == nil && env
 }
 
 // withoutPackage is the text of an error without the name of the package it comes from.

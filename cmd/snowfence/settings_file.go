@@ -48,8 +48,13 @@ func setSettings(fs *pflag.FlagSet, c *serve.Config, data []byte) error {
 		fields[cmp.Or(tag.Get("file"), tag.Get("name"))] = field
 	}
 	delete(fields, "-")
-	for _, key := range slices.Sorted(maps.Keys(file)) {
-		node, flag := file[key], fs.Lookup(key)
+	// log-json comes first, because an error of another setting is JSON then.
+	for _, key := range append([]string{"log-json"}, slices.Sorted(maps.Keys(file))...) {
+		node, there := file[key]
+		if !there {
+			continue
+		}
+		flag := fs.Lookup(key)
 		field := fields[key]
 		if key == "tokens" && node.Kind == yaml.ScalarNode {
 			field = &c.Tokens // a path

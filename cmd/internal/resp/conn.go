@@ -73,7 +73,7 @@ func (c *conn) serve() {
 		// client on another processor once, where each alone would wake it anew. At 16
 		// commands a pipeline that is a third more commands a second.
 		runtime.Gosched()
-		there := c.flush(began)
+		there := c.flush(time.Now()) // commands may have waited for the store
 		if ran > 0 {
 			about := func() server.Request { return c.requestInfo(strconv.FormatInt(ran, 10) + " commands") }
 			// All of them were answered at the end.
@@ -168,7 +168,7 @@ func (c *conn) countMade() {
 	}
 }
 
-// flush sends the replies and reports whether the client is still there. now may be a moment ago.
+// flush sends the replies and reports whether the client is still there.
 func (c *conn) flush(now time.Time) bool {
 	if len(c.out) == 0 {
 		return true

@@ -221,6 +221,20 @@ func TestEndlessPipeline(t *testing.T) {
 	})
 }
 
+// Commands that waited long for the store had no reply: the time for their client to take it was
+// over.
+func TestRepliesAfterALongWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := server.Open()
+		wait := func() *server.Auth { time.Sleep(20 * time.Second); return a }
+		p := pipeTo(t, Config{Slow: 10 * time.Second, Auth: wait}, nil)
+		p.send(encode("PING"))
+		if got := p.reply(); got != "PONG" {
+			t.Error(got)
+		}
+	})
+}
+
 func selfSigned(t *testing.T) *tls.Config {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

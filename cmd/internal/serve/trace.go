@@ -37,8 +37,25 @@ func startTracing(ctx context.Context, version string, logger *slog.Logger) (*tr
 	if err != nil {
 		logger.Warn("tracing: some attributes of this process are unknown", "cause", err)
 	}
-	p := sdk.NewTracerProvider(sdk.WithBatcher(exporter), sdk.WithResource(about))
-	return newTracing(p), nil
+	sent := sdk.WithBatcher(&logged{SpanExporter: exporter, logger: logger})
+	return newTracing(sdk.NewTracerProvider(sent, sdk.WithResource(about))), nil
+}
+
+// logged sends traces, and says in the log that it cannot. The library would write its own lines.
+type logged struct {
+	sdk.SpanExporter
+	logger *slog.Logger
+	failed bool // the last time; the library sends one batch at a time
+}
+
+// ExportSpans implements [sdk.SpanExporter].
+func (l *logged) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	err := l.SpanExporter.ExportSpans(ctx, spans)
+	if err != nil && !l.failed {
+		l.logger.Warn("traces cannot be sent, and are lost until they can", "cause", err)
+	}
+	l.failed = err != nil
+	return nil
 }
 
 func newTracing(p *sdk.TracerProvider) *tracing {

@@ -15,25 +15,7 @@ import (
 // The process ended when its store did not answer, and a pod that ends again and again waits up to
 // five minutes. Now it listens, says why it is not ready, and goes on when the store comes.
 func TestStoreComesLater(t *testing.T) {
-	type server interface {
-		Stop(t testing.TB, s syscall.Signal)
-		Restart(t testing.TB)
-	}
-	for kind, start := range map[string]func(t testing.TB) (server, string){
-		"redis": func(t testing.TB) (server, string) { s := servers.StartRedis(t); return s, s.URL() },
-		"etcd": func(t testing.TB) (server, string) {
-			s := servers.StartEtcd(t)
-			return s, "etcd://" + servers.Address(s.Port)
-		},
-		"postgres": func(t testing.TB) (server, string) {
-			s := servers.StartPostgres(t)
-			return s, s.URL(s.NewDatabase(t))
-		},
-		"mariadb": func(t testing.TB) (server, string) {
-			s := servers.StartMariaDB(t)
-			return s, s.URL(s.NewDatabase(t))
-		},
-	} {
+	for kind, start := range stores() {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			st, url := start(t)
@@ -66,6 +48,31 @@ func TestStoreComesLater(t *testing.T) {
 				t.Errorf("%v\n%s", err, text)
 			}
 		})
+	}
+}
+
+// stopped is a store that can be stopped.
+type stopped interface {
+	Stop(t testing.TB, s syscall.Signal)
+	Restart(t testing.TB)
+}
+
+// stores start a store of each kind, and return it with its URL.
+func stores() map[string]func(t testing.TB) (stopped, string) {
+	return map[string]func(t testing.TB) (stopped, string){
+		"redis": func(t testing.TB) (stopped, string) { s := servers.StartRedis(t); return s, s.URL() },
+		"etcd": func(t testing.TB) (stopped, string) {
+			s := servers.StartEtcd(t)
+			return s, "etcd://" + servers.Address(s.Port)
+		},
+		"postgres": func(t testing.TB) (stopped, string) {
+			s := servers.StartPostgres(t)
+			return s, s.URL(s.NewDatabase(t))
+		},
+		"mariadb": func(t testing.TB) (stopped, string) {
+			s := servers.StartMariaDB(t)
+			return s, s.URL(s.NewDatabase(t))
+		},
 	}
 }
 
