@@ -269,56 +269,6 @@ func TestFileDamaged(t *testing.T) {
 	}
 }
 
-// A write that fails changes nothing, in memory or in the file; a crash between its steps
-// leaves the old or the new content.
-func TestFileWriteFails(t *testing.T) {
-	s := testScheme(t, "twitter")
-	dir := t.TempDir()
-	path := filepath.Join(dir, "node")
-	f := openState(t, path, s, 5)
-	ctx := t.Context()
-	g1, err := f.Grant(ctx, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, _ := os.ReadFile(path)
-	if err := os.Mkdir(path+".new", 0o755); err != nil { // what is in the way of the temporary file
-		t.Fatal(err)
-	}
-	if g, err := f.Grant(ctx, g1.Until+5000); err == nil {
-		t.Errorf("a grant that was not written: %+v", g)
-	}
-	if g, err := f.Grant(ctx, g1.Until-1); err != nil || g != g1 {
-		t.Errorf("what was granted before: %+v, %v", g, err)
-	}
-	if after, _ := os.ReadFile(path); string(after) != string(before) {
-		t.Errorf("the file changed from %q to %q", before, after)
-	}
-	os.Remove(path + ".new")
-	// A crash before the rename leaves a temporary file of any content.
-	if err := os.WriteFile(path+".new", []byte("half"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if g, err := f.Grant(ctx, g1.Until+5000); err != nil || g.From != g1.From || g.Until <= g1.Until+5000 {
-		t.Errorf("after the way was free: %+v, %v", g, err)
-	}
-	// Its lock file is gone: another process can have the node by now.
-	os.Remove(path + ".lock")
-	if g, err := f.Grant(ctx, 1<<40); !errors.Is(err, ErrUnusable) {
-		t.Errorf("without its lock file: %+v, %v", g, err)
-	}
-	if err := Reset(path, s, 5, time.UnixMilli(0)); err != nil {
-		t.Fatal(err)
-	}
-	other := openState(t, path, s, 5)
-	if g, err := f.Grant(ctx, 1<<40); !errors.Is(err, ErrUnusable) {
-		t.Errorf("with another's lock file: %+v, %v", g, err)
-	}
-	if g, err := other.Grant(ctx, 10); err != nil || g.From <= g1.Until {
-		t.Errorf("the other starts at %+v, %v; below what was granted", g, err)
-	}
-}
-
 func TestFileAnswersAtOnce(t *testing.T) {
 	s := testScheme(t, "twitter")
 	f := openState(t, filepath.Join(t.TempDir(), "node"), s, 5)

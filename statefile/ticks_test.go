@@ -100,21 +100,6 @@ func TestFileOfLongTicks(t *testing.T) {
 	}
 }
 
-// A new file that gives everything back says 0, and can be used again.
-func TestFileOfNothingUsed(t *testing.T) {
-	s := testScheme(t, "twitter")
-	path := filepath.Join(t.TempDir(), "node")
-	f := openState(t, path, s, 3)
-	grant(t, f, 0)
-	if err := f.Release(t.Context(), snowfence.Grant{}, 0); err != nil {
-		t.Fatal(err)
-	}
-	kill(t, f)
-	if g := grant(t, openState(t, path, s, 3), 0); g.From != 0 {
-		t.Errorf("granted %+v, and nothing was used", g)
-	}
-}
-
 // What keeps a state file from being opened or written is in the error, and nothing is granted.
 func TestFileErrorsNameTheCause(t *testing.T) {
 	s := testScheme(t, "twitter")

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -163,38 +162,6 @@ func TestLeasesOfClientsAreInTheLogOnceAMinute(t *testing.T) {
 func hold(t *testing.T, s *Service, id *Identity, label string) error {
 	_, _, err := s.Acquire(t.Context(), id, "n", wire.Request{Label: label, TTL: time.Minute})
 	return err
-}
-
-// Many programs ask two servers at once, again and again: no more grants than the limit are kept,
-// and in the end there are as many.
-func TestLimitUnderRaces(t *testing.T) {
-	const limit = 5
-	st := lease.Group(newStore(t, "n"))
-	var all sync.WaitGroup
-	var kept atomic.Int64
-	for i := range 2 {
-		s, id := New(st, Options{}), limited(t, limit, VerbLease)
-		t.Cleanup(func() { _ = s.Close(context.Background()) })
-		for j := range 8 {
-			all.Go(func() {
-				for range 3 {
-					err := hold(t, s, id, fmt.Sprint(i, "-", j))
-					if err == nil && kept.Add(1) > limit {
-						t.Errorf("more than %d grants", limit)
-					}
-					if err != nil && KindOf(err) != TooMuch {
-						t.Errorf("%v", err)
-					}
-				}
-			})
-		}
-	}
-	all.Wait()
-	s := New(st, Options{})
-	t.Cleanup(func() { _ = s.Close(context.Background()) })
-	if n := heldIn(t, s); int64(n) != kept.Load() {
-		t.Errorf("%d grants were kept, and %d nodes are held", kept.Load(), n)
-	}
 }
 
 // afterEpoch lets the clock of a test pass the epochs of layouts: it begins in the year 2000.

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"math"
 	"strconv"
 	"sync"
@@ -118,27 +117,6 @@ func TestChangeKeepsWhatItDoesNotMention(t *testing.T) {
 	if got, err = s.ChangeNamespace(ctx, nodeRange(0, 0)); err != nil || got.FirstNode != 0 ||
 		got.LastNode != 0 {
 		t.Errorf("node 0 alone: %+v, %v", got, err)
-	}
-}
-
-// A change that is refused ends no lease of anybody.
-func TestRefusedChangeDisturbsNobody(t *testing.T) {
-	s := newService(t, newStore(t, "n"), Options{})
-	if _, err := s.one(t.Context(), "n"); err != nil {
-		t.Fatal(err)
-	}
-	sp, err := s.Space(t.Context(), "n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var collision *lease.CollisionError
-	_, err = s.ChangeNamespace(t.Context(),
-		&pb.ChangeNamespaceRequest{Name: "n", Layout: "time=41,node=10,seq=12,epoch=2026-01-01T00:00:00Z,tick=1ms"})
-	if KindOf(err) != Refused || !errors.As(err, &collision) {
-		t.Errorf("%v", err)
-	}
-	if now, err := s.Space(t.Context(), "n"); err != nil || now != sp || sp.stale.Load() {
-		t.Errorf("the server's own lease ended: %v", err)
 	}
 }
 

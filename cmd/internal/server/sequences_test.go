@@ -51,31 +51,6 @@ func (s *Service) lastIs(t *testing.T, name string, want int64, there bool) {
 	}
 }
 
-// A server's answers always rise: a block that does not fit drops the rest of the range.
-func TestNumbersOfAServerRise(t *testing.T) { synctest.Test(t, testNumbersOfAServerRise) }
-
-func testNumbersOfAServerRise(t *testing.T) {
-	st := newStore(t)
-	numbered(t, st, "orders", sequence.Definition{MinRange: 10, MaxRange: 10})
-	numbered(t, st, "down", sequence.Definition{Start: new(int64(-5)), Step: -5})
-	s, other := newService(t, st, Options{}), newService(t, st, Options{})
-	s.lastIs(t, "orders", 0, false)
-	s.takes(t, "orders", 1, 1)
-	s.takes(t, "orders", 5, 2)
-	s.lastIs(t, "orders", 6, true)
-	synctest.Wait()
-	other.lastIs(t, "orders", 20, true) // the highest that anybody may have: the first range, and one ahead
-	other.takes(t, "orders", 1, 21)
-	synctest.Wait()
-	s.takes(t, "orders", 5, 7)
-	s.lastIs(t, "orders", 11, true)
-	s.takes(t, "orders", 100, 41)
-	s.takes(t, "orders", 1, 141)
-	s.takes(t, "down", 2, -5)
-	s.takes(t, "down", 1, -15)
-	s.lastIs(t, "down", -15, true)
-}
-
 func TestNumbersToTheEnd(t *testing.T) {
 	st := newStore(t)
 	numbered(t, st, "few", sequence.Definition{

@@ -86,14 +86,22 @@ func TestDurable(t *testing.T) {
 	}
 }
 
-// until waits for what the server does a moment later.
-func until(t *testing.T, what string, ok func() bool) {
+// set changes a setting of a server.
+func set(t *testing.T, p *servers.Postgres, what string) {
 	t.Helper()
-	fleet.Eventually(t, what, func() error {
-		if !ok() {
-			return errors.New("no")
+	p.SQL(t, "postgres", "ALTER SYSTEM SET "+what)
+	p.SQL(t, "postgres", "SELECT pg_reload_conf()")
+}
+
+// reports waits until a report has such a finding, or has none: the server is a moment late.
+func reports(t *testing.T, st *sqlstore.Store, when string, has bool, finding func(sqlstore.Finding) bool) {
+	t.Helper()
+	fleet.Eventually(t, when, func() error {
+		found, err := st.Report(t.Context())
+		if err == nil && slices.ContainsFunc(found, finding) != has {
+			err = fmt.Errorf("%+v", found)
 		}
-		return nil
+		return err
 	})
 }
 
@@ -105,10 +113,6 @@ func TestSettings(t *testing.T) {
 	if err := swap(t, st, "", record(1, "a")); err != nil {
 		t.Fatal(err)
 	}
-	set := func(what string) {
-		p.SQL(t, "postgres", "ALTER SYSTEM SET "+what)
-		p.SQL(t, "postgres", "SELECT pg_reload_conf()")
-	}
 	swaps := func(node int64, refused bool) { // backends take the configuration up a moment later
 		for start := time.Now(); time.Since(start) < fleet.Patience(); node++ {
 			if err := swap(t, st, "", record(node, "a")); (err != nil) == refused {
@@ -117,29 +121,20 @@ func TestSettings(t *testing.T) {
 		}
 		t.Errorf("refused is not %v", refused)
 	}
-	set("fsync = off")
+	set(t, p, "fsync = off")
 	swaps(1<<20, true)
 	refused(t, st, "fsync=off, and a power failure forgets grants: set fsync=on")
-	set("fsync = on")
+	set(t, p, "fsync = on")
 	swaps(2<<20, false)
-	set("full_page_writes = off")
-	set("synchronous_commit = local")
+	set(t, p, "full_page_writes = off")
+	set(t, p, "synchronous_commit = local")
 	swaps(3<<20, false)
-	reports := func(when string, advised bool) {
-		t.Helper()
-		until(t, when, func() bool {
-			found, err := st.Report(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			return advised == slices.ContainsFunc(found, func(f sqlstore.Finding) bool {
-				return f.Name == "full_page_writes" && strings.HasSuffix(f.Advice, ": set it to on elsewhere")
-			})
-		})
+	pages := func(f sqlstore.Finding) bool {
+		return f.Name == "full_page_writes" && strings.HasSuffix(f.Advice, ": set it to on elsewhere")
 	}
-	reports("off", true)
-	set("full_page_writes = on")
-	reports("on", false)
+	reports(t, st, "off", true, pages)
+	set(t, p, "full_page_writes = on")
+	reports(t, st, "on", false, pages)
 }
 
 // TestStandby uses a standby, and connections that may not write.
@@ -155,32 +150,18 @@ func TestStandby(t *testing.T) {
 	refused(t, standby, "standby: connect to the primary")
 	_, readOnly := connect(t, p.URL("postgres")+"&default_transaction_read_only=on")
 	refused(t, readOnly, "read-only: connect to the primary")
-	reports := func(when string, advised bool) {
-		t.Helper()
-		until(t, when, func() bool {
-			found, err := st.Report(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			return advised == slices.ContainsFunc(found, func(f sqlstore.Finding) bool {
-				return f.Name == "replicas" && strings.HasPrefix(f.Advice, "the replicas are asynchronous: ") &&
-					strings.HasSuffix(f.Advice, "; set synchronous_standby_names to avoid it") ||
-					f.Name == "synchronous_commit" && strings.HasSuffix(f.Advice, "; set it to on")
-			})
-		})
+	replicas := func(f sqlstore.Finding) bool {
+		return f.Name == "replicas" && strings.HasPrefix(f.Advice, "the replicas are asynchronous: ") &&
+			strings.HasSuffix(f.Advice, "; set synchronous_standby_names to avoid it") ||
+			f.Name == "synchronous_commit" && strings.HasSuffix(f.Advice, "; set it to on")
 	}
-	set := func(what string) {
-		t.Helper()
-		p.SQL(t, "postgres", "ALTER SYSTEM SET "+what)
-		p.SQL(t, "postgres", "SELECT pg_reload_conf()")
-	}
-	reports("a standby", true) // it may answer before it has connected to the primary
-	set("synchronous_standby_names = '*'")
-	reports("a synchronous standby", false)
-	set("synchronous_commit = remote_write")
-	reports("a standby whose disk is not waited for", true)
-	set("synchronous_commit = on")
-	reports("a standby whose disk the primary waits for", false)
+	reports(t, st, "a standby", true, replicas) // it may answer before it has connected to the primary
+	set(t, p, "synchronous_standby_names = '*'")
+	reports(t, st, "a synchronous standby", false, replicas)
+	set(t, p, "synchronous_commit = remote_write")
+	reports(t, st, "a standby whose disk is not waited for", true, replicas)
+	set(t, p, "synchronous_commit = on")
+	reports(t, st, "a standby whose disk the primary waits for", false, replicas)
 	if _, err := st.Identity(t.Context(), ""); err != nil {
 		t.Error(err)
 	}
