@@ -4,7 +4,6 @@ package main
 
 import (
 	"io/fs"
-	"math"
 	"os"
 	"syscall"
 )
@@ -23,13 +22,4 @@ func keepOwner(path string, before fs.FileInfo) error {
 		return nil
 	}
 	return os.Chown(path, int(st.Uid), int(st.Gid))
-}
-
-// mostFiles returns how many files and connections this process may have open at a time.
-func mostFiles() uint64 {
-	var l syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
-		return math.MaxUint64 // no limit is known
-	}
-	return uint64(l.Cur)
 }

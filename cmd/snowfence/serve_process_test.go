@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -180,5 +181,54 @@ func TestServeWaitsForItsStore(t *testing.T) {
 	s.signal(syscall.SIGTERM)
 	if err := s.wait(); err != nil {
 		t.Errorf("the program ended with %v", err)
+	}
+}
+
+// Clients took all files that the system allows, so that nobody could ask for health.
+func TestFilesAreKeptForHealth(t *testing.T) {
+	s := serveProcess(t, "", "--resp", "127.0.0.1:0", "--admin", "127.0.0.1:0")
+	s.cmd.Args = append([]string{"sh", "-c", `ulimit -n 200 && exec "$@"`, "sh"}, s.cmd.Args...)
+	s.cmd.Path = "/bin/sh"
+	const web, resp, admin = "gRPC and Connect on http://", "Redis protocol on ", "metrics and health on http://"
+	said := map[string]string{}
+	s.heard = func(line string) {
+		for _, what := range []string{web, resp, admin} {
+			if _, rest, ok := strings.Cut(line, what); ok {
+				said[what], _, _ = strings.Cut(rest, " ")
+			}
+		}
+	}
+	s.start()
+	s.waitFor("IDs are unique")
+	var clients []net.Conn
+	for _, what := range []string{web, resp} {
+		for i := range 200 {
+			c, err := net.Dial("tcp", said[what])
+			if err != nil {
+				t.Fatal(err)
+			}
+			clients = append(clients, c)
+			if i == 199 { // it is told that there are too many
+				if _, err := c.Read(make([]byte, 1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	for range 20 {
+		client := &http.Client{Transport: &http.Transport{}}
+		defer client.CloseIdleConnections()
+		res, err := client.Get("http://" + said[admin] + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+	}
+	for _, c := range clients {
+		c.Close()
+	}
+	s.signal(syscall.SIGTERM)
+	if err := s.wait(); err != nil {
+		t.Error(err)
 	}
 }

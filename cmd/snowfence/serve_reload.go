@@ -42,8 +42,9 @@ func (p *program) warnFiles(c *serve.Config) {
 			p.message("warning: every user of this machine can read %s: chmod 640 %s", name, name)
 		}
 	}
-	if most := mostFiles(); most < 2*uint64(c.MaxConns) {
-		p.message("warning: the system allows this program %d open files, and HTTP and the Redis protocol may have "+
-			"%d connections each: raise the limit (ulimit -n, LimitNOFILE), or lower max-connections", most, c.MaxConns)
+	if each, _ := serve.Connections(c.MaxConns); each < c.MaxConns {
+		p.message("warning: the system allows this program too few open files: HTTP and the Redis protocol get %d "+
+			"connections each, not %d: raise the limit (ulimit -n, LimitNOFILE), or lower max-connections", each,
+			c.MaxConns)
 	}
 }

@@ -85,7 +85,7 @@ func (c *conn) login(token []byte) bool {
 		return false
 	}
 	c.id, c.wrong = id, 0
-	return true
+	return c.claim()
 }
 
 // hello is HELLO [version [AUTH user token] [SETNAME name]].

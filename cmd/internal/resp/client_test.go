@@ -299,6 +299,33 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// A token whose connections leave no place for others gets no more; those that it has go on.
+func TestShareOfATokenOfConnections(t *testing.T) {
+	a, err := server.NewAuth([]server.Token{token("shop", "secret-1", nil), token("cart", "secret-2", nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, addr := start(t, Config{Auth: func() *server.Auth { return a }, MaxConns: 5})
+	first := dial(t, addr)
+	for range 3 {
+		if got := dial(t, addr).do("AUTH", "secret-1"); got != "OK" {
+			t.Fatal(got)
+		}
+	}
+	if got := first.do("AUTH", "secret-1"); got != "OK" { // the fourth of five
+		t.Fatal(got)
+	}
+	one := dial(t, addr)
+	one.fails(one.do("AUTH", "secret-1"), "LIMIT")
+	if rest, err := io.ReadAll(one.r); len(rest) > 0 || err != nil {
+		t.Errorf("the connection stays: %q, %v", rest, err)
+	}
+	first.id(first.do("SNOWFENCE.NEXT", "default"))
+	if got := first.do("AUTH", "secret-2"); got != "OK" {
+		t.Errorf("another token: %v", got)
+	}
+}
+
 func TestLimitOfConnections(t *testing.T) {
 	s, addr := start(t, Config{MaxConns: 2})
 	a, b := dial(t, addr), dial(t, addr)

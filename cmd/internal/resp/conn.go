@@ -29,6 +29,7 @@ type conn struct {
 	name   string
 	proto  version
 	id     *server.Identity // nil while the client has not said who it is
+	place  *server.Place
 
 	buf         []byte // buf[r:w] has come in and is not carried out
 	r, w        int
@@ -99,10 +100,22 @@ func (c *conn) identify(now time.Time) {
 		return
 	}
 	chain := c.certificates()
-	c.id, c.judge.by = auth.Unnamed(chain), auth
+	if c.id, c.judge.by = auth.Unnamed(chain), auth; c.id != nil {
+		c.claim()
+	}
 	if len(chain) > 0 {
 		c.judge.ends = chain[0].NotAfter
 	}
+}
+
+// claim counts the connection for the client's token. One whose token has its share has to go.
+func (c *conn) claim() bool {
+	err := c.place.Claim(c.id)
+	if err != nil {
+		c.id, c.quit = nil, true
+		c.out = appendError(c.out, server.TooMuch.Word(), err.Error())
+	}
+	return err == nil
 }
 
 // certificates returns the certificates of a client of TLS that has shown some.

@@ -86,12 +86,13 @@ func FuzzConnection(f *testing.F) {
 	f.Add([]byte("multi\r\nincr orders\r\nincr orders\r\nget orders\r\nexec\r\nincr orders\r\n"))
 	f.Add([]byte("multi\r\nmulti\r\nset orders 1\r\nexec\r\nexec\r\nmulti\r\nincr strict\r\nreset\r\n"))
 	f.Add([]byte("snowfence.next default\r\nsnowfence.next default\r\nclient\r\n"))
+	place := s.Enter(nil, 1)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		theirs, ours := net.Pipe()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			(&conn{srv: s, c: theirs, proto: 2, id: a.Anyone()}).serve()
+			(&conn{srv: s, c: theirs, proto: 2, id: a.Anyone(), place: place}).serve()
 		}()
 		go func() {
 			_, _ = ours.Write(b)

@@ -102,32 +102,36 @@ func (s *Server) Serve(ln net.Listener) error {
 
 // handle serves a connection in a goroutine of its own, or refuses it.
 func (s *Server) handle(nc net.Conn) {
-	c := &conn{srv: s, c: nc, proto: 2, id: s.cfg.Auth().Anyone(), number: s.lastID.Add(1)}
+	c := &conn{
+		srv: s, c: nc, proto: 2, id: s.cfg.Auth().Anyone(), number: s.lastID.Add(1),
+		place: s.Enter(nc.RemoteAddr(), s.cfg.MaxConns),
+	}
 	s.mu.Lock()
-	full, ended := len(s.conns) >= s.cfg.MaxConns, s.life.Err() != nil
-	if !full && !ended {
+	ended := s.life.Err() != nil
+	if c.place != nil && !ended {
 		s.conns[c] = struct{}{}
 		s.done.Add(1)
 	}
 	s.mu.Unlock()
-	if full || ended {
-		s.Refused.Add(1)
+	if c.place == nil || ended {
 		why := []byte("-ERR max number of clients reached\r\n")
 		if ended {
 			why = appendError(nil, server.Unavailable.Word(), server.ErrStopping.Error())
 		}
 		go func() { // a TLS handshake may come first
+			if c.place != nil {
+				c.place.Leave()
+			}
 			_ = nc.SetDeadline(time.Now().Add(s.cfg.Slow))
 			_, _ = nc.Write(why)
 			_ = nc.Close()
 		}()
 		return
 	}
-	s.Connections.Add(1)
 	go func() {
 		defer s.done.Done()
 		c.serve()
-		s.Connections.Add(-1)
+		c.place.Leave()
 		s.mu.Lock()
 		delete(s.conns, c)
 		s.mu.Unlock()

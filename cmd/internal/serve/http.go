@@ -45,13 +45,13 @@ func (p *Process) listen(ctx context.Context, l listener) (net.Listener, error) 
 // serveHTTP serves HTTP/1.1 and HTTP/2, the latter also without TLS, for gRPC on
 // loopback. It returns the address that it listens on.
 func (p *Process) serveHTTP(
-	ctx context.Context, l listener, m *server.Meter, encrypt bool, h http.Handler,
+	ctx context.Context, l listener, m *server.Meter, most int, encrypt bool, h http.Handler,
 ) (string, error) {
 	inner, err := p.listen(ctx, l)
 	if err != nil {
 		return "", err
 	}
-	g := &limitListener{Listener: inner, Meter: m, limit: int64(p.cfg.MaxConns)}
+	g := &limitListener{Listener: inner, Meter: m, limit: most}
 	var ln net.Listener = g
 	if encrypt {
 		ln = tls.NewListener(g, p.certificates.config("h2", "http/1.1"))
@@ -59,7 +59,7 @@ func (p *Process) serveHTTP(
 		g.refusal = busyResponse
 	}
 	s := &http.Server{
-		Handler:           p.withDeadlines(h),
+		Handler: p.withDeadlines(h), ConnContext: withPlace,
 		ReadHeaderTimeout: p.cfg.Slow, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		ErrorLog: log.New(lineLogger{p.cfg.Logger}, "", 0), Protocols: new(http.Protocols),
 	}
@@ -122,6 +122,12 @@ func (p *Process) handler(l listener) http.Handler {
 	h = p.sameOrigin(l, h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.service.Meter(wireOf(r)).Requests.Add(1)
+		if err := p.tokens.claim(r); err != nil {
+			w.Header().Set("Connection", "close")
+			p.countRefused(r, err)
+			rest.Problem(w, err)
+			return
+		}
 		if r.TLS != nil {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000") // for browsers, on the dashboard
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
-	"sync"
+	"net/http"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
@@ -15,7 +15,7 @@ import (
 type limitListener struct {
 	net.Listener
 	*server.Meter
-	limit   int64
+	limit   int
 	refusal []byte // to those who are refused; nil where TLS comes first
 }
 
@@ -26,11 +26,9 @@ func (g *limitListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if g.Connections.Add(1) <= g.limit {
-			return &countedConn{Conn: c, release: sync.OnceFunc(func() { g.Connections.Add(-1) })}, nil
+		if place := g.Enter(c.RemoteAddr(), g.limit); place != nil {
+			return &placedConn{c, place}, nil
 		}
-		g.Connections.Add(-1)
-		g.Refused.Add(1)
 		if g.refusal != nil {
 			_ = c.SetWriteDeadline(time.Now().Add(time.Second)) // it fits into the socket's buffer, so nothing waits
 			_, _ = c.Write(g.refusal)
@@ -39,16 +37,40 @@ func (g *limitListener) Accept() (net.Conn, error) {
 	}
 }
 
-// countedConn is a connection that counts until it is closed.
-type countedConn struct {
+// placedConn is a connection that has a place until it is closed.
+type placedConn struct {
 	net.Conn
-	release func()
+	place *server.Place
 }
 
 // Close implements [net.Conn].
-func (c *countedConn) Close() error {
-	c.release()
+func (c *placedConn) Close() error {
+	c.place.Leave()
 	return c.Conn.Close()
+}
+
+type placeKey struct{}
+
+// withPlace lets the requests of a connection find its place.
+func withPlace(ctx context.Context, c net.Conn) context.Context {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	return context.WithValue(ctx, placeKey{}, c.(*placedConn).place)
+}
+
+// claim counts the connection of a request for the token of its first one, and returns why that
+// token has too many.
+func (t *tokens) claim(r *http.Request) error {
+	place, ok := r.Context().Value(placeKey{}).(*server.Place)
+	if !ok || place.Claimed() {
+		return nil
+	}
+	id, err := t.identify(r)
+	if err != nil {
+		return nil // whoever answers says so
+	}
+	return place.Claim(id)
 }
 
 // busyResponse is what a client of HTTP/1.1 understands.

@@ -163,21 +163,23 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 
 func (p *Process) listenAll(ctx context.Context) error {
 	l := p.cfg.listeners()
+	each, admin := Connections(p.cfg.MaxConns)
 	if p.cfg.HTTP != "" {
 		m, encrypt := p.service.Meter(server.HTTP), p.certificates != nil
 		var err error
-		if p.HTTP, err = p.serveHTTP(ctx, l[0], m, encrypt, p.handler(l[0])); err != nil {
+		if p.HTTP, err = p.serveHTTP(ctx, l[0], m, each, encrypt, p.handler(l[0])); err != nil {
 			return err
 		}
 	}
 	if p.cfg.RESP != "" {
-		if err := p.serveRESP(ctx, l[1]); err != nil {
+		if err := p.serveRESP(ctx, l[1], each); err != nil {
 			return err
 		}
 	}
 	if p.cfg.Admin != "" { // last, so that what it shows is complete
 		var err error
-		if p.Admin, err = p.serveHTTP(ctx, l[2], new(server.Meter), false, p.adminHandler(l[2])); err != nil {
+		h := p.adminHandler(l[2])
+		if p.Admin, err = p.serveHTTP(ctx, l[2], new(server.Meter), admin, false, h); err != nil {
 			return err
 		}
 	}
@@ -196,7 +198,7 @@ func (p *Process) Tokens() bool { return p.tokens.current().Anyone() == nil }
 // Failed delivers the error of a listener that ended by itself.
 func (p *Process) Failed() <-chan error { return p.failed }
 
-func (p *Process) serveRESP(ctx context.Context, l listener) error {
+func (p *Process) serveRESP(ctx context.Context, l listener, most int) error {
 	ln, err := p.listen(ctx, l) // the server of this wire has a limit of its own, and words for those who are refused
 	if err != nil {
 		return err
@@ -206,7 +208,7 @@ func (p *Process) serveRESP(ctx context.Context, l listener) error {
 		ln = &tlsListener{ln, p.certificates.config(), p.cfg.Slow}
 	}
 	p.resp = resp.New(resp.Config{
-		Service: p.service, Auth: p.tokens.current, Version: p.cfg.Version, MaxConns: p.cfg.MaxConns,
+		Service: p.service, Auth: p.tokens.current, Version: p.cfg.Version, MaxConns: most,
 		Slow: p.cfg.Slow, Idle: p.cfg.Idle, Logger: p.cfg.Logger,
 	})
 	p.wait.Go(func() {

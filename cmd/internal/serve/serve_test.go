@@ -356,3 +356,42 @@ func TestClockSteps(t *testing.T) {
 		t.Errorf("a step of %v", step)
 	}
 }
+
+// One token took all connections of HTTP. Now its next one is refused and closed, and another token
+// finds a place.
+func TestShareOfATokenOverHTTP(t *testing.T) {
+	tokens := []server.Token{token("shop", "secret-shop"), token("cart", "secret-cart")}
+	p, _ := start(t, Config{TokenList: tokens, MaxConns: 5}, newStore(t))
+	eventually(t, "ready", func() bool { return p.Ready() == nil })
+	one := func(secret string) *http.Response {
+		t.Helper()
+		client := &http.Client{Transport: &http.Transport{}} // each has a connection of its own
+		t.Cleanup(client.CloseIdleConnections)
+		req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+p.HTTP+"/v1/default", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+secret)
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, res.Body); err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res
+	}
+	for range 4 {
+		if res := one("secret-shop"); res.StatusCode != 200 {
+			t.Fatal(res.Status)
+		}
+	}
+	if res := one("secret-shop"); res.StatusCode != 429 || !res.Close {
+		t.Errorf("%s, closed: %v", res.Status, res.Close)
+	}
+	eventually(t, "the place is free", func() bool { return openHTTP(p) == 4 })
+	if res := one("secret-cart"); res.StatusCode != 200 {
+		t.Errorf("another token: %s", res.Status)
+	}
+}

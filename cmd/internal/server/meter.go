@@ -25,8 +25,9 @@ func (w Wire) Name() string { return [...]string{"http", "rpc", "resp"}[w] }
 type Meter struct {
 	Requests    atomic.Int64
 	Connections atomic.Int64 // open
-	Refused     atomic.Int64 // connections beyond the limit
+	Refused     atomic.Int64 // connections beyond the limit, or beyond their client's share
 
+	places places
 	took   Latency
 	slow   throttle
 	failed [kinds]struct {
