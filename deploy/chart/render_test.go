@@ -46,7 +46,6 @@ encrypted:
   secret: ids-secrets
   namespaces: {users: [users.key], orders: [old.key, new.key]}
 settings: {ready-for: [default, users], ttl: 30s, drain: 5s, hand-out-secrets: true}
-terminationGracePeriodSeconds: 60
 resources: {limits: {memory: 1Gi}}
 goMemoryLimit: 900MiB
 service: {type: LoadBalancer, annotations: {example.com/internal: "true"}}

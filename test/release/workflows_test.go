@@ -55,6 +55,26 @@ func TestDependabotKnowsEachModule(t *testing.T) {
 	}
 }
 
+// A tag of an action can be moved to other code. A digest cannot; Dependabot raises both.
+func TestActionsAreByDigest(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(repository, ".github/workflows/*.yml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	pinned := regexp.MustCompile(`uses: [a-z/-]+@[0-9a-f]{40} # v[0-9]+\.[0-9]+\.[0-9]+$`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			if line = strings.TrimSpace(line); strings.Contains(line, "uses:") && !pinned.MatchString(line) {
+				t.Errorf("%s: %s", file, line)
+			}
+		}
+	}
+}
+
 // What a workflow runs can be tried here: a verb of the Makefile, or a script.
 func TestWorkflowsCallVerbsThatExist(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(repository, "Makefile"))

@@ -1,11 +1,13 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -87,5 +89,39 @@ func TestMetricsOfDeploy(t *testing.T) {
 		if strings.HasPrefix(name, "snowfence_") && !asked[name] && !asked[name+"_bucket"] {
 			t.Errorf("no test looks at %s", name)
 		}
+	}
+}
+
+// The chart took misspelled settings, and the pods did not start.
+func TestSettingsOfTheChart(t *testing.T) {
+	data, err := os.ReadFile("../../../deploy/chart/snowfence/values.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Properties struct {
+			Settings struct{ Properties map[string]any }
+		}
+	}
+	if err := json.Unmarshal(data, &schema); err != nil {
+		t.Fatal(err)
+	}
+	have := schema.Properties.Settings.Properties
+	written := []string{ // by the chart, or by the pod
+		"http", "resp", "admin", "open-to-network", "tls-cert", "tls-key", "tls-client-ca", "tokens", "secret", "secrets",
+		"store", "label",
+	}
+	for tag := range new(Config).Settings() {
+		name := cmp.Or(tag.Get("file"), tag.Get("name"))
+		if name == "-" { // no line of the file
+			continue
+		}
+		if _, ok := have[name]; ok == slices.Contains(written, name) {
+			t.Errorf("%s: in the schema %v", name, ok)
+		}
+		delete(have, name)
+	}
+	if len(have) > 0 {
+		t.Errorf("no settings of a server: %v", have)
 	}
 }

@@ -44,6 +44,12 @@ secret:
 {{- end }}
 {{- end }}
 
+{{- define "snowfence.grace" -}}
+{{- $drain := get .Values.settings "drain" | default "0s" | trimSuffix "s" | atoi }}
+{{- $stop := get .Values.settings "stop-timeout" | default "10s" | trimSuffix "s" | atoi }}
+{{- add $drain $stop 15 }}
+{{- end }}
+
 {{- define "snowfence.pod" -}}
 {{- if .Values.store.secret }}
 automountServiceAccountToken: false
