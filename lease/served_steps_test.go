@@ -269,6 +269,9 @@ func TestKeepArguments(t *testing.T) {
 			t.Errorf("%s: %v after %q", name, err, k.calls)
 		}
 	}
+	if all, err := Keep(t.Context(), k, "n", x.scheme, 0, nil); err != nil || len(all)+len(k.calls) != 0 {
+		t.Errorf("no lease: %v, %v after %q", all, err, k.calls)
+	}
 	if all, err := Keep(t.Context(), k, "n", x.scheme, -1, nil); !errors.Is(err, ErrInvalid) || len(all) != 0 {
 		t.Errorf("-1 leases: %v, %v", all, err)
 	}

@@ -1,0 +1,50 @@
+package lease
+
+import (
+	"crypto/rand"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/wire"
+)
+
+// What a server cannot read it calls damaged, and asks the store nothing with it.
+func TestDamagedTickets(t *testing.T) {
+	w := newTicketWorld(t)
+	v := Serve(w.st, w.scheme, w.options())
+	_, lost := v.Acquire(t.Context(), "n", wire.Request{Attempt: rand.Text(), Lost: wire.Ticket("{")})
+	for name, err := range map[string]error{"released": v.Release(t.Context(), wire.Ticket("{"), 0), "lost": lost} {
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "the ticket is damaged") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A server without a scheme is an error of each call, and no panic.
+func TestServerWithoutAScheme(t *testing.T) {
+	w := newTicketWorld(t)
+	if l, err := Serve(w.st, nil, nil).Acquire(t.Context(), "n", wire.Request{Attempt: rand.Text()}); err == nil {
+		t.Errorf("it leased %+v", l)
+	}
+}
+
+// A grant that has no tick yet begins ahead of the clock, and is the holder's all the same.
+func TestServedGrantWithoutTicks(t *testing.T) {
+	c := &serverClaim{setup: &setup{name: "n", opts: Options{Nodes: 1}}}
+	a := wire.Lease{Ticket: wire.Ticket("{}"), Grant: snowfence.Grant{Node: 3, Nodes: 1, From: 9, Until: 9}}
+	if err := c.heard(a); err != nil || c.grant != a.Grant {
+		t.Errorf("%+v, %v", c.grant, err)
+	}
+}
+
+func TestNamesOfDatabases(t *testing.T) {
+	for want, f := range map[string]Functions{
+		"mysql": {Dialect: "mysql"}, "mysql, orders": {Dialect: "mysql", Label: "orders"},
+	} {
+		if got := f.database(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
