@@ -1,10 +1,12 @@
 package lease
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/wire"
@@ -46,5 +48,31 @@ func TestNamesOfDatabases(t *testing.T) {
 		if got := f.database(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// A clock that agrees with the server's is left as it is.
+func TestClockThatAgreesIsNotCorrected(t *testing.T) {
+	c, _ := served(t, false)
+	c.opts.MaxSkew = time.Minute
+	before := c.opts.clock.Corrections()
+	if err := c.skew(c.now(), c.now()); err != nil || c.opts.clock.Corrections() != before {
+		t.Errorf("%v, and %d corrections", err, c.opts.clock.Corrections()-before)
+	}
+}
+
+// Who does not wait is told at once that all nodes are taken.
+func TestTakenNodesAreNotWaitedFor(t *testing.T) {
+	w := newTicketWorld(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	o := &Options{Within: snowfence.NodeRange{Until: 1}}
+	first, err := Open(ctx, w.st, "n", w.scheme, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Orphan()
+	if _, err := Open(ctx, w.st, "n", w.scheme, o); !errors.Is(err, ErrTaken) || ctx.Err() != nil {
+		t.Errorf("%v, and the context: %v", err, ctx.Err())
 	}
 }
