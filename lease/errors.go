@@ -38,6 +38,10 @@ var (
 	// ErrMismatch means that the namespace is for IDs of another layout or other secrets.
 	ErrMismatch = errors.New("it is for another layout or other secrets")
 
+	// ErrElsewhere means that another server handed the node out, from its memory: the holder uses
+	// its grant to the end, and takes another node.
+	ErrElsewhere = errors.New("another server has handed it out")
+
 	// ErrRefused means that a change is not allowed, such as a change of layout that is not proven
 	// safe, or that a server does not do what a client asks for.
 	ErrRefused = errors.New("the change is refused")

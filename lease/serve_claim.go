@@ -97,7 +97,7 @@ func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 	case t.Namespace != ns.Name:
 		return invalidf("lease: namespace %q: the lost ticket is of namespace %.100q: leave it out", ns.Name,
 			t.Namespace)
-	case t.verify(ns) != nil || t.Generation < ns.Since:
+	case t.verify(ns.ticketKey) != nil || t.Generation < ns.Since:
 		return nil
 	}
 	h := &hold{generation: t.Generation}
@@ -124,7 +124,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (ke
 	if err != nil {
 		return "", err
 	}
-	if err := t.verify(ns); err != nil {
+	if err := t.verify(ns.ticketKey); err != nil {
 		return "", err
 	}
 	stored = stored[:last]

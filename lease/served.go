@@ -121,6 +121,9 @@ func (c *serverClaim) renew(ctx context.Context) (none snowfence.Grant, err erro
 		c.lost = c.ticket
 		c.ended()
 		return none, &lostError{err}
+	case errors.Is(err, ErrElsewhere): // the grant goes on to its end, and another one takes its place
+		c.ended()
+		return c.acquire(ctx)
 	case err != nil:
 		return none, err
 	}
@@ -183,7 +186,7 @@ func (c *serverClaim) giveBack(ctx context.Context, o *owed) error {
 		used = o.used
 	}
 	err := c.server.Release(ctx, c.ticket, used)
-	if err != nil && !errors.Is(err, ErrNoNamespace) {
+	if err != nil && !errors.Is(err, ErrNoNamespace) && !errors.Is(err, ErrElsewhere) {
 		return fmt.Errorf("lease: giving node %d of namespace %q back: %w", c.grant.Node, c.name, err)
 	}
 	if used >= 0 {

@@ -39,9 +39,9 @@ func (t ticket) revision(node int64) int64 {
 	return 1
 }
 
-// verify is an error unless the namespace's key signed the ticket.
-func (t ticket) verify(ns Namespace) error {
-	if ns.ticketKey == "" || !hmac.Equal([]byte(t.MAC), []byte(t.sign(ns.ticketKey).MAC)) {
+// verify is an error unless the key signed the ticket.
+func (t ticket) verify(key string) error {
+	if key == "" || !hmac.Equal([]byte(t.MAC), []byte(t.sign(key).MAC)) {
 		return fmt.Errorf("lease: node %d of namespace %q: %w: the ticket was changed, or is from another store",
 			t.Node, t.Namespace, store.ErrLost)
 	}

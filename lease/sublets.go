@@ -1,0 +1,205 @@
+package lease
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
+)
+
+// Sublets hands out the nodes of a lease one by one, from memory: it is a [wire.Server] whose store
+// is the lease. An acquisition, a renewal or a release of a node costs no call to the store. A
+// holder keeps such a node as any other, with [Keep].
+//
+// Subleases end with the grant of the lease at the latest. When the lease is lost or has ended,
+// renewals are a [store.ErrLost]. A ticket of another Sublets is an [ErrElsewhere]: its holder uses
+// its grant to the end, and takes another node. It is safe for concurrent use.
+type Sublets struct {
+	lease *Lease
+	life  string // random: names these subleases in tickets
+	key   string // random: signs the tickets
+
+	mu     sync.Mutex // of what follows
+	serial int64
+	d      *division // nil when nothing of the lease is handed out
+}
+
+// Sublet hands out the nodes of the lease from memory, in place of a generator. It ends with the
+// lease. The error is snowfence.ErrBound if the lease has a generator.
+func (l *Lease) Sublet() (*Sublets, error) {
+	s := &Sublets{lease: l, life: l.world.Text(), key: l.world.Text()}
+	if _, err := l.Bind(s.seal); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// seal ends all subleases, as far as this lease has a say, and returns what they can have used.
+func (s *Sublets) seal() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.d == nil {
+		return 0
+	}
+	end := s.d.end()
+	s.serial, s.d = s.d.serial, nil
+	return end
+}
+
+// refresh goes on with what the lease holds now, and reports whether that is anything. mu is held.
+//
+// The lease drops a grant before it seals, so a grant that is here was not given back.
+func (s *Sublets) refresh() bool {
+	g, ok := s.lease.Held(-1)
+	switch {
+	case !ok:
+		return false
+	case s.d == nil:
+		s.d = divide(g, s.serial)
+	case !s.d.sameNodes(g): // a lessor that is a holder of another one took other nodes
+		s.d = divide(g, s.d.serial)
+	default:
+		s.d.extend(g)
+	}
+	return true
+}
+
+// Acquire implements [wire.Server]. It sublets single nodes only, and none that is asked for by its
+// number. A ttl is cut to two thirds of the lease's.
+func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (none wire.Lease, _ error) {
+	l := s.lease
+	if err := checkAttempt(r.Attempt); err != nil {
+		return none, err
+	}
+	if namespace != l.name || r.Node != nil || r.Nodes > 1 {
+		return none, invalidf("lease: namespace %q: only single nodes of namespace %q are here, and none by its "+
+			"number: ask the store for others", namespace, l.name)
+	}
+	if err := (Namespace{Name: l.name, Keys: l.scheme.KeyIDs()}).suits(l.scheme, r); err != nil {
+		return none, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.refresh() {
+		return none, s.unavailable()
+	}
+	t, now := l.ticks, l.now()
+	if t.ttl = t.ttl * 2 / 3; r.TTL > 0 {
+		t.ttl = min(t.ttl, r.TTL)
+	}
+	i := s.d.found(r.Earlier)
+	if i >= 0 {
+		s.d.renew(i, t, now, r.Attempt)
+		return s.answer(i, t, r.Label), nil
+	}
+	if i = s.d.free(t, now, s.wanted(r)); i < 0 {
+		g := s.d.grant
+		return none, &TakenError{
+			Nodes: snowfence.NodeRange{From: g.Node, Until: g.Node + g.Nodes}, Block: 1, Held: s.d.held(),
+			namespace: l.name,
+		}
+	}
+	s.d.begin(i, t, now, r.Attempt)
+	return s.answer(i, t, r.Label), nil
+}
+
+// wanted returns which nodes a request allows.
+func (s *Sublets) wanted(r wire.Request) func(node int64) bool {
+	return func(node int64) bool {
+		in := r.Within == snowfence.NodeRange{} || node >= r.Within.From && node < r.Within.Until
+		return in && !slices.Contains(r.Avoid, node)
+	}
+}
+
+// Renew implements [wire.Server].
+func (s *Sublets) Renew(
+	_ context.Context, b wire.Ticket, attempt string, earlier []string,
+) (none wire.Lease, _ error) {
+	k, err := s.read(b)
+	if err == nil {
+		err = checkAttempt(attempt)
+	}
+	if err != nil {
+		return none, err
+	}
+	if k.Nonce == attempt { // as in server.Renew
+		return none, invalidf("lease: node %d of namespace %q: the renewal before had the same attempt: take a new "+
+			"random one for each", k.Node, k.Namespace)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	held := s.refresh()
+	i := s.holds(k, append(slices.Clone(earlier), attempt))
+	if i < 0 {
+		return none, fmt.Errorf("lease: node %d of namespace %q: %w: its sublease has ended", k.Node, k.Namespace,
+			store.ErrLost)
+	}
+	if !held {
+		return none, s.unavailable()
+	}
+	t := s.lease.ticks
+	t.ttl = k.TTL
+	s.d.renew(i, t, s.lease.now(), attempt)
+	return s.answer(i, t, k.Label), nil
+}
+
+// Release implements [wire.Server].
+func (s *Sublets) Release(_ context.Context, b wire.Ticket, used int64) error {
+	k, err := s.read(b)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.holds(k, nil); i >= 0 {
+		s.d.release(i, used)
+	}
+	return nil
+}
+
+// read returns what a ticket says, if it is from here. A changed one is lost.
+func (s *Sublets) read(b wire.Ticket) (ticket, error) {
+	k, err := parseTicket(b)
+	if err != nil {
+		return k, err
+	}
+	if life, _ := startOf(k.Holder); life != s.life {
+		return k, fmt.Errorf("lease: node %d of namespace %q: %w", k.Node, k.Namespace, ErrElsewhere)
+	}
+	return k, k.verify(s.key)
+}
+
+// holds returns the slot of a ticket, or −1. mu is held.
+func (s *Sublets) holds(k ticket, attempts []string) int {
+	if s.d == nil {
+		return -1
+	}
+	_, tenancy := startOf(k.Holder)
+	return s.d.holds(k.Node, tenancy, k.Revision, attempts)
+}
+
+func (s *Sublets) answer(i int, t ticks, label string) wire.Lease {
+	x := s.d.slots[i]
+	out := ticket{
+		Namespace: s.lease.name, Node: s.d.grant.Node + int64(i), Nodes: 1, Unit: 1, From: x.from,
+		Until: x.until, TTL: t.ttl, Label: strings.ToValidUTF8(label, "\uFFFD"),
+		Holder: s.life + "." + strconv.FormatInt(x.tenancy, 10), Nonce: x.attempt, Revision: x.serial,
+	}.sign(s.key).lease()
+	out.Now = s.lease.now()
+	return out
+}
+
+// unavailable says why nothing can be handed out now.
+func (s *Sublets) unavailable() error {
+	if err := s.lease.Err(); err != nil {
+		return fmt.Errorf("lease: subleases of namespace %q: %w", s.lease.name, err)
+	}
+	return fmt.Errorf("lease: subleases of namespace %q: %w: their lessor has no grant now: try again", s.lease.name,
+		snowfence.ErrFenced)
+}

@@ -1,0 +1,417 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
+)
+
+// lessor opens a lease of a unit, and sublets it.
+func lessor(t *testing.T, st store.Store, s *snowfence.Scheme) (*lease.Lease, *lease.Sublets) {
+	t.Helper()
+	l := open(t, st, s, lease.Options{TTL: 3 * time.Second})
+	sub, err := l.Sublet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, sub
+}
+
+// holder keeps a sublease with a generator.
+func holder(t *testing.T, server wire.Server, s *snowfence.Scheme) (*lease.Lease, *snowfence.Generator) {
+	t.Helper()
+	ls, err := lease.Keep(t.Context(), server, "default", s, 1, &lease.Options{TTL: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := ls[0].Generator(snowfence.Config{MaxWait: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ls[0], g
+}
+
+// attempts counts, so that each is another.
+type attempts int
+
+func (a *attempts) next() string {
+	*a++
+	return "attempt-number-" + strconv.Itoa(1000+int(*a))
+}
+
+// A unit's nodes are handed out from memory, each to one holder, until there is none; what a holder
+// gives back, the next one gets from there on. The store is asked for nothing.
+func TestSublets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in2026()
+		st, s := inUnits(t, 4)
+		l, sub := lessor(t, st, s)
+		if _, err := snowfence.New(snowfence.Config{Fence: l}); !errors.Is(err, snowfence.ErrBound) {
+			t.Errorf("a generator of the lessor: %v", err)
+		}
+		if _, err := l.Sublet(); !errors.Is(err, snowfence.ErrBound) {
+			t.Errorf("twice: %v", err)
+		}
+		before := records(t, st)
+		unit, seen := l.Status().Grant, map[int64]bool{}
+		var try attempts
+		var tickets []wire.Lease
+		for range 4 {
+			q := wire.Request{Attempt: try.next(), TTL: time.Minute, Label: "x"}
+			a, err := sub.Acquire(t.Context(), "default", q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := a.Grant
+			if seen[g.Node] || g.Node < unit.Node || g.Node >= unit.Node+4 || g.Nodes != 1 || g.From < unit.From ||
+				g.Until > unit.Until || a.TTL != 2*time.Second || a.Label != "x" || a.Namespace != "default" {
+				t.Errorf("%+v of %+v", a, unit)
+			}
+			seen[g.Node] = true
+			tickets = append(tickets, a)
+		}
+		var taken *lease.TakenError
+		if _, err := sub.Acquire(t.Context(), "default", wire.Request{Attempt: try.next()}); !errors.As(err, &taken) ||
+			taken.Held != 4 {
+			t.Errorf("a fifth: %v", err)
+		}
+		a, used := tickets[2], tickets[2].Grant.From+7
+		if err := sub.Release(t.Context(), a.Ticket, used); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		b, err := sub.Acquire(t.Context(), "default", wire.Request{Attempt: try.next(), Label: "y", TTL: time.Second})
+		if err != nil || b.Grant.Node != a.Grant.Node || b.Grant.From < used || b.TTL != time.Second {
+			t.Errorf("after a release: %+v, %v", b, err)
+		}
+		if _, err := sub.Renew(t.Context(), a.Ticket, try.next(), nil); !errors.Is(err, store.ErrLost) {
+			t.Errorf("a renewal after a release: %v", err)
+		}
+		if err := sub.Release(t.Context(), a.Ticket, 0); err != nil {
+			t.Error(err)
+		}
+		if c, err := sub.Renew(t.Context(), b.Ticket, try.next(), nil); err != nil || c.Grant.From != b.Grant.From {
+			t.Errorf("a release by the holder before: %+v, %v", c, err)
+		}
+		for _, r := range []wire.Request{
+			{},
+			{Attempt: try.next(), Node: &b.Grant.Node},
+			{Attempt: try.next(), Nodes: 2},
+			{Attempt: try.next(), Fingerprint: "another"},
+		} {
+			if _, err := sub.Acquire(t.Context(), "default", r); err == nil || errors.Is(err, lease.ErrTaken) {
+				t.Errorf("%+v: %v", r, err)
+			}
+		}
+		q := wire.Request{Attempt: try.next()}
+		if _, err := sub.Acquire(t.Context(), "other", q); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("of another namespace: %v", err)
+		}
+		if after := records(t, st); after[0].Revision > before[0].Revision+1 { // the lessor's own renewal
+			t.Errorf("the store was written %d times", after[0].Revision-before[0].Revision)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		end := tickets[0].Grant.Until
+		for _, k := range tickets {
+			end = max(end, k.Grant.Until)
+		}
+		if r := records(t, st)[0]; r.Until < end || r.Until >= unit.Until+3000 || r.Holder != "" {
+			t.Errorf("given back at %d, and subleases reach %d: %+v", r.Until, end, r)
+		}
+		if _, err := sub.Renew(t.Context(), b.Ticket, try.next(), nil); !errors.Is(err, store.ErrLost) {
+			t.Errorf("renewed after the lessor had given its nodes back: %v", err)
+		}
+		q.Attempt = try.next()
+		if _, err := sub.Acquire(t.Context(), "default", q); !errors.Is(err, lease.ErrEnded) {
+			t.Errorf("acquired from a lessor that ended: %v", err)
+		}
+	})
+}
+
+// A lost answer is asked for again, and gets the same sublease; a copy of the holder gets nothing.
+func TestSubletsOfLostAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in2026()
+		st, s := inUnits(t, 4)
+		l, sub := lessor(t, st, s)
+		defer l.Close()
+		var try attempts
+		ctx, lost, again := t.Context(), try.next(), try.next()
+		a, err := sub.Acquire(ctx, "default", wire.Request{Attempt: lost})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := sub.Acquire(ctx, "default", wire.Request{Attempt: again, Earlier: []string{lost}})
+		if err != nil || b.Grant.Node != a.Grant.Node || b.Grant.From != a.Grant.From {
+			t.Errorf("asked again: %+v after %+v, %v", b, a, err)
+		}
+		copied := wire.Request{Attempt: try.next(), Earlier: []string{lost}}
+		if c, err := sub.Acquire(ctx, "default", copied); err != nil ||
+			c.Grant.Node == a.Grant.Node {
+			t.Errorf("a copy asks again: %+v, %v", c, err)
+		}
+		if _, err := sub.Renew(ctx, a.Ticket, try.next(), nil); !errors.Is(err, store.ErrLost) {
+			t.Errorf("a ticket that was replaced: %v", err)
+		}
+		if _, err := sub.Renew(ctx, b.Ticket, again, nil); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("the attempt of the last answer: %v", err)
+		}
+		first := try.next()
+		if _, err := sub.Renew(ctx, b.Ticket, first, nil); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := sub.Renew(ctx, b.Ticket, first, nil); err != nil {
+			t.Errorf("the same request twice: %v", err)
+		}
+		d, err := sub.Renew(ctx, b.Ticket, try.next(), []string{first})
+		if err != nil {
+			t.Errorf("another after a lost answer: %v", err)
+		}
+		if _, err := sub.Renew(ctx, b.Ticket, try.next(), []string{first}); !errors.Is(err, store.ErrLost) {
+			t.Errorf("a copy of the holder: %v", err)
+		}
+		if _, err := sub.Renew(ctx, d.Ticket, try.next(), nil); err != nil {
+			t.Errorf("the holder itself: %v", err)
+		}
+		other, sub2 := lessor(t, st, s)
+		defer other.Close()
+		if _, err := sub2.Renew(ctx, d.Ticket, try.next(), nil); !errors.Is(err, lease.ErrElsewhere) {
+			t.Errorf("a ticket of another lessor: %v", err)
+		}
+		if err := sub2.Release(ctx, d.Ticket, 0); !errors.Is(err, lease.ErrElsewhere) {
+			t.Errorf("a release at another lessor: %v", err)
+		}
+		for _, at := range []string{`"node"`, `"from"`, `"until"`, `"revision"`, `"mac"`} {
+			text := string(d.Ticket)
+			i := strings.Index(text, at) + len(at) + 1 + strings.Count(at, "mac")
+			digit := "1"
+			if text[i] == '1' {
+				digit = "2"
+			}
+			forged := wire.Ticket(text[:i] + digit + text[i+1:])
+			if _, err := sub.Renew(ctx, forged, try.next(), nil); !errors.Is(err, store.ErrLost) {
+				t.Errorf("a ticket with another %s: %v", at, err)
+			}
+			if err := sub.Release(ctx, forged, 0); !errors.Is(err, store.ErrLost) {
+				t.Errorf("a release with another %s: %v", at, err)
+			}
+		}
+	})
+}
+
+// Holders of a lessor that is gone, lost its unit, or is another one make no ID twice, and go on.
+func TestSubletsRepeatNoID(t *testing.T) {
+	for seed := range uint64(8) {
+		synctest.Test(t, func(t *testing.T) {
+			in2026()
+			chance := rand.New(rand.NewPCG(seed, 1))
+			st, s := inUnits(t, 4)
+			op := lease.Namespaces(st)
+			r := &router{}
+			var lessors []*lease.Lease
+			add := func() {
+				l, err := lease.Open(t.Context(), st, "default", s, &lease.Options{TTL: 3 * time.Second})
+				if err != nil {
+					return // all units are held
+				}
+				sub, err := l.Sublet()
+				if err != nil {
+					t.Fatal(err)
+				}
+				lessors, r.all = append(lessors, l), append(r.all, sub)
+			}
+			drop := func(i int) *lease.Lease {
+				l := lessors[i]
+				lessors = append(lessors[:i:i], lessors[i+1:]...)
+				r.all = append(r.all[:i:i], r.all[i+1:]...)
+				return l
+			}
+			add()
+			add()
+			var gs []*snowfence.Generator
+			for range 3 {
+				_, g := holder(t, r, s)
+				gs = append(gs, g)
+			}
+			made := map[snowfence.ID]bool{}
+			for range 400 {
+				switch chance.IntN(12) {
+				case 0:
+					if len(lessors) > 1 {
+						_ = drop(chance.IntN(len(lessors))).Close()
+					}
+				case 1:
+					if len(lessors) > 1 { // it crashes: no holder asks it any more
+						drop(chance.IntN(len(lessors))).Orphan()
+					}
+				case 2, 3:
+					add()
+				case 4:
+					_, _ = op.Release(t.Context(), "default", chance.Int64N(16))
+				case 5:
+					if len(gs) > 0 && chance.IntN(3) == 0 {
+						_ = gs[0].Close()
+						gs = gs[1:]
+					}
+				case 6:
+					r.lose = chance.IntN(4)
+				case 7:
+					if len(gs) < 6 {
+						ls, err := lease.Keep(t.Context(), r, "default", s, 1, &lease.Options{TTL: time.Second})
+						if err == nil {
+							g, err := ls[0].Generator(snowfence.Config{MaxWait: time.Minute})
+							if err != nil {
+								t.Fatal(err)
+							}
+							gs = append(gs, g)
+						}
+					}
+				default:
+					time.Sleep(time.Duration(chance.Int64N(int64(700 * time.Millisecond))))
+				}
+				for _, g := range gs {
+					id, err := g.TryNext()
+					if err == nil && made[id] {
+						t.Fatalf("seed %d: ID %d twice", seed, id)
+					}
+					made[id] = true
+				}
+			}
+			for _, g := range gs {
+				_ = g.Close()
+			}
+			for _, l := range lessors {
+				_ = l.Close()
+			}
+			time.Sleep(time.Minute)
+			if len(made) < 300 {
+				t.Errorf("seed %d: %d IDs are no test", seed, len(made))
+			}
+		})
+	}
+}
+
+// router sends a request to the lessor that knows its ticket, and a new one to any.
+type router struct {
+	all  []*lease.Sublets
+	lose int // so many of the next answers get lost
+}
+
+func (r *router) answer(a wire.Lease, err error) (wire.Lease, error) {
+	if r.lose > 0 {
+		r.lose--
+		return wire.Lease{}, errDesk
+	}
+	return a, err
+}
+
+func (r *router) Acquire(ctx context.Context, name string, q wire.Request) (a wire.Lease, err error) {
+	err = lease.ErrTaken
+	for _, s := range r.all {
+		if a, err = s.Acquire(ctx, name, q); err == nil {
+			break
+		}
+	}
+	return r.answer(a, err)
+}
+
+func (r *router) Renew(ctx context.Context, t wire.Ticket, attempt string, earlier []string) (
+	a wire.Lease, err error,
+) {
+	err = lease.ErrElsewhere
+	for _, s := range r.all {
+		if a, err = s.Renew(ctx, t, attempt, earlier); !errors.Is(err, lease.ErrElsewhere) {
+			break
+		}
+	}
+	return r.answer(a, err)
+}
+
+func (r *router) Release(ctx context.Context, t wire.Ticket, used int64) (err error) {
+	for _, s := range r.all {
+		if err = s.Release(ctx, t, used); !errors.Is(err, lease.ErrElsewhere) {
+			return err
+		}
+	}
+	return err
+}
+
+// When its lessor is gone, a holder uses its grant to the end, and takes a node of another lessor.
+func TestHolderOfALessorThatIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in2026()
+		st, s := inUnits(t, 4)
+		one, first := lessor(t, st, s)
+		two, second := lessor(t, st, s)
+		r := &router{all: []*lease.Sublets{first}}
+		l, g := holder(t, r, s)
+		before := l.Status().Grant
+		next(t, g)
+		r.all[0] = second
+		time.Sleep(500 * time.Millisecond)
+		after := l.Status()
+		if unit := two.Status().Grant; after.Trouble != nil || after.Grant.Node < unit.Node ||
+			after.Grant.Node >= unit.Node+unit.Nodes || before.Node == after.Grant.Node {
+			t.Errorf("%+v, then %+v of %+v", before, after, unit)
+		}
+		next(t, g)
+		r.all = nil
+		time.Sleep(500 * time.Millisecond)
+		if st := l.Status(); !st.Held || st.Grant.Node != after.Grant.Node || st.Trouble == nil {
+			t.Errorf("no lessor is left: %+v", st)
+		}
+		for _, c := range []interface{ Close() error }{g, one, two} {
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// After its lessor lost the unit, a holder's ticket stays lost, also when the lessor has the same
+// nodes again.
+func TestSubletsAfterALoss(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in2026()
+		st, s := inUnits(t, 16)
+		l, sub := lessor(t, st, s)
+		defer l.Close()
+		var try attempts
+		a, err := sub.Acquire(t.Context(), "default", wire.Request{Attempt: try.next()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := l.Status().Grant
+		if _, err := lease.Namespaces(st).Release(t.Context(), "default", 0); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		if g := l.Status().Grant; g.Node != before.Node || g.From < before.Until {
+			t.Fatalf("%+v after %+v", g, before)
+		}
+		time.Sleep(3 * time.Second)
+		for range 16 {
+			if _, err := sub.Acquire(t.Context(), "default", wire.Request{Attempt: try.next()}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := sub.Renew(t.Context(), a.Ticket, try.next(), nil); !errors.Is(err, store.ErrLost) {
+			t.Errorf("a renewal: %v", err)
+		}
+		if err := sub.Release(t.Context(), a.Ticket, 0); err != nil {
+			t.Error(err)
+		}
+	})
+}
