@@ -18,7 +18,7 @@ var moveMutants = []mutant{
 	moved("the target waits for this data", "plan", "TestMoveRefused/the_target_waits_for_another",
 		swap("there.ID == m.was.ID", "true")),
 	moved("a target with other data is refused", "plan", "TestMoveRefused/the_target_has_its_own",
-		swap(`m.target.Nonce == "" || older`, "true")),
+		swap(`m.target.Nonce == "" || older`, "older || !older")),
 	moved("the source says which target waits", "plan", "TestTwoMovers",
 		swap("(open || m.target.Nonce == m.was.Into)", "true")),
 	moved("a target that is open has the data", "plan", "TestMoveOfASourceThatWasPutBack",
