@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -63,11 +64,7 @@ var troubles = []trouble{
 		name: "all nodes are vetoed", store: "SQLite", quick: true,
 		begin: func(t testing.TB, d *day) func() {
 			for node := range leasable {
-				out, err := exec.CommandContext(t.Context(), snowfencePath(t), "lease", "veto", fmt.Sprint(node),
-					"--reason", "its rack is on fire", "--store", d.programURL()).CombinedOutput()
-				if err != nil {
-					t.Fatalf("%v\n%s", err, out)
-				}
+				d.run(t, "lease", "veto", fmt.Sprint(node), "--reason", "its rack burns", "--store", d.programURL())
 			}
 			return nil
 		},
@@ -86,6 +83,13 @@ var troubles = []trouble{
 				r.Nonce, r.Revision = rand.Text(), r.Revision+1
 				return d.store.Swap(t.Context(), []store.Write{{Old: old, New: r}})[0] == nil && r.Data != rs[0].Data
 			})
+			return nil
+		},
+	},
+	{
+		name: "the store was moved to another one", store: "SQLite", quick: true,
+		begin: func(t testing.TB, d *day) func() {
+			d.run(t, "store", "move", d.programURL(), "sqlite:"+filepath.Join(d.dir, "next.db"))
 			return nil
 		},
 	},
@@ -115,6 +119,14 @@ var troubles = []trouble{
 			}
 		},
 	},
+}
+
+// run runs a command of the program.
+func (d *day) run(t testing.TB, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), snowfencePath(t), args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, out)
+	}
 }
 
 // guess sends wrong passwords over the Redis protocol, until the server hangs up or ctx ends.
