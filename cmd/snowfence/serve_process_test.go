@@ -184,7 +184,7 @@ func TestServeWaitsForItsStore(t *testing.T) {
 	}
 }
 
-// Clients took all files that the system allows, so that nobody could ask for health.
+// Clients took all files that the system allows, so that no probe got an answer.
 func TestFilesAreKeptForHealth(t *testing.T) {
 	s := serveProcess(t, "", "--resp", "127.0.0.1:0", "--admin", "127.0.0.1:0")
 	s.cmd.Args = append([]string{"sh", "-c", `ulimit -n 200 && exec "$@"`, "sh"}, s.cmd.Args...)

@@ -38,8 +38,8 @@ func (s *servedStore) close() {
 	}
 }
 
-// openServed opens the store of a server, and makes it ready for one. If nobody answers there, the
-// server begins without it, and this is called again when retry says so. Other errors stay.
+// openServed opens the store of a server, and makes it ready for one. If the store does not answer,
+// the server begins without it, and this is called again when retry says so. Other errors stay.
 func (p *program) openServed(ctx context.Context, c *serve.Config, s *servedStore) error {
 	trying, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()

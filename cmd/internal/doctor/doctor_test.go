@@ -198,7 +198,7 @@ func TestPageListsAllNames(t *testing.T) {
 	}
 }
 
-// A namespace whose holders all lost their leases looked as if nobody had used it.
+// A namespace whose holders all lost their leases looked unused.
 func TestRenewalsFail(t *testing.T) {
 	l := snowfence.Default()
 	for _, test := range []struct {

@@ -44,8 +44,8 @@ func nodes(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout,
 		}
 	}
 	if at := l.TimeOf(ended.Until); !anyHeld && ended.Holder != "" && now.Sub(at) < lately {
-		r.found(RenewalsFail, ns.Name, "look whether its programs run, and into their logs", "nobody holds "+
-			"a node, and the last holder, %q, did not give it back: it was killed, or its renewals failed; its lease "+
+		r.found(RenewalsFail, ns.Name, "look whether its programs run, and into their logs", "no node "+
+			"is held, and the last holder, %q, did not give it back: it was killed, or its renewals failed; its lease "+
 			"ended at %s", ended.Label, stamp(at))
 	}
 	widen := "stop a holder, or lease more nodes: snowfence namespace widen " + ns.Name + " --leasable RANGE" + c.Flags

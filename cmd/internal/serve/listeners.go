@@ -68,7 +68,7 @@ func (t *tokens) claim(r *http.Request) error {
 	}
 	id, err := t.identify(r)
 	if err != nil {
-		return nil // whoever answers says so
+		return nil // the handler says so
 	}
 	return place.Claim(id)
 }

@@ -19,7 +19,7 @@ type places struct {
 // very end.
 const fairShare = 3
 
-// Place is a connection's place among those of its wire. All methods are safe for concurrent use.
+// Place is a connection's place on its wire. All methods are safe for concurrent use.
 type Place struct {
 	meter   *Meter
 	most    int
