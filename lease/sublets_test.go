@@ -130,7 +130,7 @@ func TestSublets(t *testing.T) {
 		if r := records(t, st)[0]; r.Until < end || r.Until >= unit.Until+3000 || r.Holder != "" {
 			t.Errorf("given back at %d, and subleases reach %d: %+v", r.Until, end, r)
 		}
-		if _, err := sub.Renew(t.Context(), b.Ticket, try.next(), nil); !errors.Is(err, store.ErrLost) {
+		if _, err := sub.Renew(t.Context(), tickets[0].Ticket, try.next(), nil); !errors.Is(err, store.ErrLost) {
 			t.Errorf("renewed after the lessor had given its nodes back: %v", err)
 		}
 		q.Attempt = try.next()

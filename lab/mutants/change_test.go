@@ -25,7 +25,7 @@ return Namespace{}, err
 	m("neighbors make the numbers below their first", "RegionOf", "TestRegionsOfNeighbors",
 		swap("Last: s.layout.Last", "First: s.layout.First, Last: s.layout.Last")),
 	m("unit: grants begin above all of the old unit", "lease.change.reunit", "^TestUnitsRepeatNoID$",
-		swap("ns.Unit, ns.Floor", "ns.Unit, _")),
+		swap("ns.Unit, ns.Floor = c.Unit, floor", "ns.Unit = c.Unit")),
 	m("unit: a record of the old unit says nothing of the new one", "lease.change.reunit",
 		"^TestUnitForgetsWhatWasSkipped$",
 		drop("ns.Since =")),
