@@ -68,6 +68,9 @@ and names settings that need a restart. With OTEL_EXPORTER_OTLP_ENDPOINT set, it
 		again := func() (serve.Config, error) { return p.settings(args) }
 		c, err := again()
 		if err != nil {
+			if c.LogJSON {
+				p.log = slog.New(slog.NewJSONHandler(p.stderr, nil))
+			}
 			return err
 		}
 		return p.serve(cmd.Context(), c, again, out)
