@@ -113,6 +113,15 @@ func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 // of these attempts whose reply was lost. The latter is used only after one more write,
 // as for a lost reply of a Lease. It returns the key that signs the next ticket.
 func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (key string, _ error) {
+	if int64(t.Nodes)/t.Unit > most { // who did not get it from a server must not have it read so much
+		ns, err := readNamespace(ctx, c.st, t.Namespace)
+		if err != nil {
+			return "", err
+		}
+		if err := t.verify(ns.ticketKey); err != nil {
+			return "", err
+		}
+	}
 	stored, err := c.st.Get(ctx,
 		append(blockKeys(t.Namespace, t.Node, t.Nodes, t.Unit),
 			store.Key{Namespace: t.Namespace, Node: store.NamespaceNode}))

@@ -289,3 +289,23 @@ func TestAttemptsThatArePossible(t *testing.T) {
 		}
 	}
 }
+
+// A ticket that no server signed does not have it read all nodes that it names.
+func TestForgedTicketOfManyNodes(t *testing.T) {
+	g, o := empty(t, "time=41,node=13,seq=9"), &Options{}
+	real, longest := g.ticket(o), 0
+	g.st.onGet = func(keys []store.Key) error {
+		longest = max(longest, len(keys))
+		return nil
+	}
+	forged := real
+	forged.Node, forged.Nodes = 0, 8192
+	_, err := forged.Renew(t.Context(), g.st, g.c.scheme, attempt1, nil, o)
+	released := forged.Release(t.Context(), g.st, g.c.scheme, 0, o)
+	if !errors.Is(err, store.ErrLost) || !errors.Is(released, store.ErrLost) || longest > 2 {
+		t.Errorf("%v, %v; %d records were read at once", err, released, longest)
+	}
+	if r := g.record(real.Node); r.Holder == "" {
+		t.Error("the node was given back")
+	}
+}
