@@ -41,7 +41,7 @@ func TestReloadIsNoticed(t *testing.T) {
 		"all rows, without triggers":            {"DROP TRIGGER snowfence_lease_reload; DROP TRIGGER snowfence_meta_reload; TRUNCATE snowfence_lease; DELETE FROM snowfence_meta", "leases, meta", false},
 		"the description, without triggers":     {"DROP TRIGGER snowfence_lease_reload; DROP TRIGGER snowfence_meta_reload; DELETE FROM snowfence_meta", "meta", false},
 		"the leases, without triggers: not yet": {"DROP TRIGGER snowfence_lease_reload; TRUNCATE snowfence_lease", "leases", true},
-		"upkeep":                                {"ANALYZE TABLE snowfence_lease, snowfence_meta; ALTER TABLE snowfence_lease ADD COLUMN note TEXT; OPTIMIZE TABLE snowfence_meta", "", true},
+		"upkeep":                                {"ANALYZE TABLE snowfence_lease, snowfence_meta; OPTIMIZE TABLE snowfence_meta", "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,7 +76,7 @@ func TestReloadIsNoticed(t *testing.T) {
 			}
 			for range 2 {
 				_, again := connect(t, m.DSN(database))
-				if id := identity(t, again); id != after && name != "upkeep" { // a copying ALTER makes the table anew
+				if id := identity(t, again); id != after {
 					t.Errorf("it is %s, after %s", id, after)
 				}
 			}
