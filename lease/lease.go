@@ -34,7 +34,7 @@ type Lease struct {
 	use          usage
 	demand       demand
 	pace         pace
-	told         int64         // Clock.Corrections when the generator was told last
+	told         int64         // the tick of which the generator was told that its clock was ahead; 0 when of none
 	seal         func() int64  // of the bound generator; nil when there is none
 	oneGenerator bool          // the lease is closed with its generator
 	trouble      error         // what went wrong last; nil after a success
@@ -78,7 +78,7 @@ func (l *Lease) Bind(seal func() int64) (func(), error) {
 	if l.seal != nil {
 		return nil, snowfence.ErrBound
 	}
-	l.seal, l.told = seal, l.opts.clock.Corrections()
+	l.seal = seal
 	l.retire()
 	return sync.OnceFunc(func() {
 		l.mu.Lock()
@@ -113,7 +113,7 @@ func (l *Lease) hand(after int64) (snowfence.Grant, bool) {
 	if g := l.use.cur; g == nil || g.Until <= max(after, g.From) {
 		return snowfence.Grant{}, false
 	}
-	l.use.handed = true
+	l.use.handed, l.told = true, 0
 	return *l.use.cur, true
 }
 
@@ -131,9 +131,8 @@ func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 			l.mu.Unlock()
 			return g, nil
 		}
-		corrections := l.opts.clock.Corrections()
-		if l.told != corrections { // the clock that after is from, too
-			l.told, l.demand.need = corrections, -1
+		if l.ahead(after) {
+			l.told, l.demand.need = after, -1
 			l.mu.Unlock()
 			return snowfence.Grant{}, l.fenced(nil, clock.ErrCorrected)
 		}

@@ -27,6 +27,7 @@ func over(t *testing.T) context.Context {
 func TestGrantFromMemory(t *testing.T) {
 	g := holding(t)
 	g.pace()
+	g.now = g.now.Add(time.Minute) // a renewal could reach all ticks here
 	until := g.l.use.cur.Until
 	if grant, err := g.l.Grant(over(t), until-1); err != nil || grant.Until != until || g.l.demand.need != -1 ||
 		!g.l.use.handed {

@@ -26,7 +26,7 @@ var leaseMutants = []mutant{
 	m("and not for the skew that is allowed", "lease.storeClaim.clock", "TestGeneratorStepsBack|TestClockGlitch",
 		never("!errors.Is(err, ErrSkew)")),
 	m("the generator learns that the clock was corrected", "lease.Lease.Grant", "TestClockGlitch",
-		never("l.told != corrections")),
+		never("l.ahead(after)")),
 	m("and asks for no tick from before that", "Generator.ask", "TestOneQuestionAtATime",
 		swap("corrections != g.clock.Corrections()", "false")).in("."),
 	m("and sets its own clock back", "Generator.fetch", "TestClockGlitch",
