@@ -29,8 +29,8 @@ func (p *program) storeMove() *cobra.Command {
 nodes and counts for the past, and sequences with their periods. FROM and TO are URLs of stores.
 
 Each namespace and each sequence is closed in FROM first. Programs that use FROM make IDs until
-their grants end, and no more. Then start them with TO: their IDs and numbers are later than all
-that FROM gave out.
+their grants end, and no more. Then start them with TO: each node begins after all that was
+granted of it in FROM, and numbers go on after all that was taken.
 
 If the command is interrupted, run it again: it goes on where it stopped. Until then, neither
 store gives grants for what was being moved. TO must not have any of the names, unless they came
