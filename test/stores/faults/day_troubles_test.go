@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"io"
 	"net"
 	"os/exec"
 	"path/filepath"
@@ -106,6 +107,17 @@ var troubles = []trouble{
 		},
 	},
 	{
+		name: "one token takes all the connections it gets", store: "SQLite", quick: true,
+		args: []string{"--max-connections", "40"},
+		begin: func(t testing.TB, d *day) func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			for range 50 {
+				go d.hoard(ctx)
+			}
+			return cancel
+		},
+	},
+	{
 		name: "a server is stopped under load", store: "SQLite", quick: true, args: []string{"--drain", "30s"},
 		begin: func(t testing.TB, d *day) func() {
 			words := make(chan string, 1)
@@ -141,6 +153,21 @@ func (d *day) guess(ctx context.Context) {
 		if _, err = fmt.Fprintf(conn, "AUTH %s\r\n", rand.Text()); err == nil {
 			_, err = in.ReadString('\n')
 		}
+	}
+}
+
+// hoard keeps a connection of a token that wants them all, and tries to get one until ctx ends.
+func (d *day) hoard(ctx context.Context) {
+	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", d.resp)
+		if err != nil {
+			continue
+		}
+		stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+		fmt.Fprint(conn, "AUTH greedy\r\n")
+		_, _ = io.Copy(io.Discard, conn) // until the server hangs up
+		stop()
+		_ = conn.Close()
 	}
 }
 
