@@ -2,6 +2,7 @@ package lease
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -150,20 +151,21 @@ func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 	}
 }
 
-func (l *Lease) fenced(trouble, ctxErr error) error {
+// fenced says what prevents a grant. It matches why the wait ended, and does not show it.
+func (l *Lease) fenced(trouble, ended error) error {
 	l.mu.Lock()
 	g := l.use.cur
 	l.mu.Unlock()
-	if trouble == nil && g != nil && g.Until <= g.From {
-		return fmt.Errorf("lease: namespace %q: %w: node %d has its first tick at %s, because a clock was ahead, the "+
-			"layout was changed, or the store was rolled back or moved: wait until then: %w", l.name,
-			snowfence.ErrFenced, g.Node, l.ticks.layout.TimeOf(g.From).UTC().Format(time.RFC3339), ctxErr)
+	switch {
+	case trouble != nil:
+	case g != nil && g.Until <= g.From:
+		trouble = fmt.Errorf("node %d has its first tick at %s, because a clock was ahead, the layout was changed, or "+
+			"the store was rolled back or moved: wait until then",
+			g.Node, l.ticks.layout.TimeOf(g.From).UTC().Format(time.RFC3339))
+	default:
+		trouble = errors.New("the store has not acknowledged a later grant yet")
 	}
-	if trouble == nil {
-		return fmt.Errorf("lease: namespace %q: %w: the store has not acknowledged a later grant yet: %w", l.name,
-			snowfence.ErrFenced, ctxErr)
-	}
-	return fmt.Errorf("lease: namespace %q: %w: %w (%w)", l.name, snowfence.ErrFenced, trouble, ctxErr)
+	return marked{fmt.Errorf("lease: namespace %q: %w: %w", l.name, snowfence.ErrFenced, trouble), ended}
 }
 
 // Orphan ends the lease without giving the node back. The generator may use the grant until it
