@@ -116,6 +116,7 @@ var inFlags = strings.NewReplacer(
 // leased.
 func (f *storeFlags) leaseError(err error) error {
 	var taken *lease.TakenError
+	list := f.command("snowfence lease list --all --namespace %s", f.namespace)
 	switch text := inFlags.Replace(withoutPackage(err)); {
 	case !errors.As(err, &taken):
 		return err
@@ -124,11 +125,9 @@ func (f *storeFlags) leaseError(err error) error {
 	case taken.Held == 0 && taken.NextFree > 0: // used up ahead of time by clocks that were ahead, and given back
 		return fmt.Errorf("no node of namespace %q can be used before %v from now, though none is held: the "+
 			"clock was ahead when they were leased, or is behind now; if it is right, choose a node and bring it "+
-			"back:\n  %s\n  %s", f.namespace, taken.NextFree.Round(time.Second),
-			f.command("snowfence lease list --all --namespace %s", f.namespace),
+			"back:\n  %s\n  %s", f.namespace, taken.NextFree.Round(time.Second), list,
 			f.command("snowfence lease restore NODE --namespace %s", f.namespace))
 	default:
-		list := f.command("snowfence lease list --namespace %s", f.namespace)
-		return fmt.Errorf("%s; who holds which:\n  %s", text, list)
+		return fmt.Errorf("%s; who holds which, and what is vetoed:\n  %s", text, list)
 	}
 }

@@ -48,7 +48,12 @@ func nodes(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout,
 			"is held, and the last holder, %q, did not give it back: it was killed, or its renewals failed; its lease "+
 			"ended at %s", ended.Label, stamp(at))
 	}
-	widen := "stop a holder, or lease more nodes: snowfence namespace widen " + ns.Name + " --leasable RANGE" + c.Flags
+	widen := "lease more nodes: snowfence namespace widen " + ns.Name + " --leasable RANGE" + c.Flags
+	if anyHeld {
+		widen = "stop a holder, or " + widen
+	} else {
+		widen = "end a veto, or " + widen
+	}
 	switch {
 	case free == 0:
 		r.found(NodesLeft, ns.Name, widen,

@@ -23,7 +23,7 @@ const (
 	NoNamespace             // there is no such namespace: create it
 	Exists                  // there is one already, and it is different
 	Lost                    // a lease that is no longer the caller's: acquire another
-	NoNodes                 // all nodes are taken: wait, or stop a holder
+	NoNodes                 // all nodes are taken: wait, stop a holder, or end a veto
 	Exhausted               // no ID can be made right now: ask again in a moment
 	Unavailable             // the store is unreachable, or the server has no grant: ask again, or another server
 	Refused                 // the server will not: a plan check, a missing secret, a veto
