@@ -136,6 +136,10 @@ func (c *collector) collectWires(to sink) {
 
 // collectSpaces puts what there is of each namespace that is open.
 func (c *collector) collectSpaces(to sink, used map[string]server.NodeCount, now time.Time) {
+	held := map[string]bool{} // of the namespaces that are used
+	for _, name := range c.s.Service.Moved() {
+		held[name] = false
+	}
 	for _, sp := range c.s.Service.Spaces() {
 		if c.sees != nil && !c.sees(sp.Name) || sp.Scheme() == nil {
 			continue
@@ -148,8 +152,7 @@ func (c *collector) collectSpaces(to sink, used map[string]server.NodeCount, now
 			float64(sp.Scheme().Layout().EndOfLife().Unix()-now.Unix()), of...)
 		if h, ok := sp.Health(now); ok {
 			if !sp.Lapsed(now) {
-				to.gauge("lease_held", "1 while this server can make IDs of the namespace, 0 while its lease is lost; "+
-					"none while it is unused.", boolValue(h.Left > 0), of...)
+				held[sp.Name] = h.Left > 0
 			}
 			to.gauge("lease_left_seconds", "How long IDs could still be made if the store became unreachable now.",
 				h.Left.Seconds(), of...)
@@ -163,6 +166,13 @@ func (c *collector) collectSpaces(to sink, used map[string]server.NodeCount, now
 		if u, ok := used[sp.Name]; ok {
 			to.gauge("nodes_held", "Nodes that are leased, by anybody, or vetoed.", float64(u.Held), of...)
 			to.gauge("nodes_leasable", "Nodes that can be leased.", float64(u.Leasable), of...)
+		}
+	}
+	for name, is := range held {
+		if c.sees == nil || c.sees(name) {
+			to.gauge("lease_held", "1 while this server can make IDs of the namespace, 0 while its lease is lost, or "+
+				"after the namespace was moved to another store; none while it is unused.", boolValue(is),
+				"namespace", strings.ToValidUTF8(name, "?"))
 		}
 	}
 }

@@ -285,6 +285,18 @@ func (s *Service) Spaces() []*Space {
 	return out
 }
 
+// Moved returns the namespaces whose lease ended because they were moved to another store.
+func (s *Service) Moved() (out []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, t := range s.tally {
+		if t.moved.Load() {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // Ping asks the store for something small. The error says why it is unreachable.
 func (s *Service) Ping(ctx context.Context) error {
 	_, err := s.store.Get(ctx, []store.Key{{Namespace: "default", Node: store.NamespaceNode}})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 	"github.com/snowfence/snowfence/nodes"
 )
@@ -43,6 +44,8 @@ type tally struct {
 
 	// Waits counts the requests for one ID that had to wait for the clock or a grant.
 	Waits atomic.Int64
+
+	moved atomic.Bool // the lease ended because of a move to another store, and none came after it
 }
 
 // failure is why the last attempt failed. It is told again for a moment, so that many
@@ -213,9 +216,12 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 		return nil, errors.Join(err, l.Close())
 	}
 	sp.lease = l
+	sp.moved.Store(false)
 	go func() {
 		<-l.Done()
-		if err := l.Err(); !sp.stale.Load() {
+		err := l.Err()
+		sp.moved.Store(errors.Is(err, store.ErrMoved))
+		if !sp.stale.Load() {
 			sp.service.opts.Logger.Warn("a namespace ended", "namespace", sp.Name, "cause", err)
 			sp.service.Events.Add(Event{Kind: "ended", Namespace: sp.Name, Text: err.Error()})
 		}
