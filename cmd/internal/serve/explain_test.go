@@ -23,6 +23,7 @@ func TestAddressThatIsTaken(t *testing.T) {
 		{Config{HTTP: ln.Addr().String()}, "http: another program listens on " + ln.Addr().String() + ": stop it (ss -ltnp names it), or give --http another port"},
 		{Config{HTTP: "127.0.0.1:0", RESP: ln.Addr().String()}, "resp: another program listens on " + ln.Addr().String()},
 		{Config{HTTP: "203.0.113.1:1", OpenToNetwork: []string{"http"}}, "203.0.113.1:1 is no address of this machine"},
+		{Config{HTTP: "a..b:0", OpenToNetwork: []string{"http"}}, "a..b:0: this machine does not know that name: give --http an address"},
 		{Config{HTTP: "127.0.0.1:x"}, `"x" is no port`},
 	} {
 		_, err := Start(t.Context(), c.conf, store.NewMemory())
