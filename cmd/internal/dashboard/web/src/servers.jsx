@@ -1,4 +1,4 @@
-import { count, local, span } from './format.js'
+import { ago, count, local, span } from './format.js'
 
 /** The servers over the store, where there are several. */
 export function Servers({ servers, now }) {
@@ -16,6 +16,9 @@ export function Servers({ servers, now }) {
               <th scope="col">Server</th>
               <th scope="col">Version</th>
               <th scope="col">Since</th>
+              <th scope="col">Seen</th>
+              <th scope="col">Ready</th>
+              <th scope="col">Lease left</th>
               <th scope="col">Holds</th>
             </tr>
           </thead>
@@ -29,7 +32,12 @@ export function Servers({ servers, now }) {
                 <td class="num">
                   {local(Date.parse(s.since))} <span class="muted">({span(now - Date.parse(s.since))})</span>
                 </td>
-                <td class="num">{holds(s.nodes)}</td>
+                <td class="num">{ago(Math.max(0, now - Date.parse(s.seen)))}</td>
+                <td>{s.ready ? 'yes' : <b class="bad">no</b>}</td>
+                <td class="num">{left(s.nodes, now)}</td>
+                <td class="num">
+                  {holds(s.nodes)} {s.failing.length > 0 && <b class="bad">no lease in {s.failing.join(', ')}</b>}
+                </td>
               </tr>
             ))}
           </tbody>
@@ -37,6 +45,12 @@ export function Servers({ servers, now }) {
       </div>
     </section>
   )
+}
+
+/** How long the lease lasts that ends first. */
+function left(nodes, now) {
+  const until = Math.min(...nodes.map((h) => (h.until ? Date.parse(h.until) : 0)))
+  return nodes.length === 0 ? '–' : until > now ? span(until - now) : 'ended'
 }
 
 function holds(nodes) {

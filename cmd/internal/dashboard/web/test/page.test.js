@@ -157,6 +157,7 @@ test('the servers over the store are listed as soon as there are several', async
   const rows = list.locator('tbody tr')
   await until('both of them', async () => (await rows.count()) === 2)
   assert.match(await rows.nth(0).innerText(), /^ids-1\s+this one\s+rig\s[^]*\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/)
+  await until('both are ready', async () => /\s\d+ s ago\s+yes\s+\d+ s\s+16 nodes in \d namespaces?$/.test(await rows.nth(1).innerText()))
   assert.match(await rows.nth(1).innerText(), /^ids-2\s+rig\s/)
 })
 
