@@ -78,7 +78,9 @@ func TestLeaseMutants(t *testing.T) {
 }
 
 // TestSimulationMutants checks that simulated fleets collide when a rule is broken.
-func TestSimulationMutants(t *testing.T) { run(t, simulationMutants, sequenceMutants) }
+func TestSimulationMutants(t *testing.T) {
+	run(t, simulationMutants, sequenceMutants, simulatedSubleases())
+}
 
 // run checks all mutants with -long, or else the quick ones, and of the others that they fit
 // the code.

@@ -1,5 +1,7 @@
 package mutants
 
+import "strings"
+
 // simulationMutants are rules that the simulation of fleets has to see broken, within so
 // many seeds: rules of the word, of grants and of stores.
 var simulationMutants = []mutant{
@@ -107,4 +109,20 @@ w.Nonce, o = nonce, nil`)).seeds(200, ""),
 		swap("c.settleAcquire", "c.renew")).seeds(200, ""),
 	m("store: a block is lost with each of its nodes", "lease.storeClaim.write", "",
 		before("case gone > 0 &&", "case gone > 0 && gone < len(records):")).seeds(200, ""),
+}
+
+// simulatedSubleases are rules of subleases that have tests of their own, and that lessors in the
+// simulation have to break, too.
+func simulatedSubleases() (out []mutant) {
+	for _, m := range leaseMutants {
+		switch strings.TrimPrefix(m.rule, "sublease: ") {
+		case "it ends with the grant", "it begins at the end of the one before", "it begins inside the grant",
+			"a lapse leaves ticks out", "only its present holder renews and releases",
+			"a release frees no ticks of the holder before", "the lessor gives back above all of them",
+			"what a seal returns is their end":
+			m.test = "^TestSublets$"
+			out = append(out, m.seeds(60, ""))
+		}
+	}
+	return out
 }

@@ -52,7 +52,7 @@ func (s *sim) full(nodes int64) bool {
 	for first := (s.first + nodes - 1) / nodes * nodes; first+nodes-1 <= s.last; first += nodes {
 		held := false
 		for n := first; n < first+nodes && !held; n++ {
-			held = s.store.get(keysOf(n))[0].Held(now)
+			held = s.store.get(s.record(n))[0].Held(now)
 		}
 		if !held {
 			return false
@@ -70,7 +70,7 @@ func (s *sim) sessionEnded(h *holding, began time.Duration) {
 	if sl.dry++; sl.madeAt >= began {
 		sl.dry = 0
 	}
-	if sl.dry > mostDry && !s.shared(sl) {
+	if sl.dry > mostDry && !s.mayStarve(sl) {
 		s.violate("%s made no ID in %d sessions after all faults had ended", sl.label, sl.dry)
 	}
 }
@@ -78,7 +78,7 @@ func (s *sim) sessionEnded(h *holding, began time.Duration) {
 // living checks that every slot was granted ticks since it was due, unless others held all nodes.
 func (s *sim) living() {
 	for _, sl := range s.slots {
-		if max(sl.madeAt, sl.grantedAt, sl.crowdedAt) < s.due && !s.plan.noSlots[sl.index] && !s.shared(sl) {
+		if max(sl.madeAt, sl.grantedAt, sl.crowdedAt) < s.due && !s.plan.noSlots[sl.index] && !s.mayStarve(sl) {
 			s.violate("%s was granted nothing in %v after all faults had ended %v before; its last grant was at "+
 				"%v, its last ID at %v",
 				sl.label, s.now-s.due, s.bound(), sl.grantedAt, sl.madeAt)
@@ -86,8 +86,12 @@ func (s *sim) living() {
 	}
 }
 
-// shared reports whether two slots are configured with the same node: only one of them can have it.
-func (s *sim) shared(sl *slot) bool {
+// mayStarve reports whether two slots are configured with the same node, or others may have all
+// nodes that lessors have. A lessor itself needs no grant until it is asked for a node.
+func (s *sim) mayStarve(sl *slot) bool {
+	if sl.role != direct {
+		return true
+	}
 	for _, o := range s.slots {
 		if o != sl && o.node != nil && sl.node != nil && *o.node == *sl.node {
 			return true

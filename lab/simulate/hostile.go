@@ -57,7 +57,7 @@ func (v server) Renew(ctx context.Context, t wire.Ticket, attempt string, earlie
 	l, err := v.serve().Renew(ctx, t, attempt, earlier)
 	if errors.Is(err, store.ErrLost) { // the client knows it from here on
 		g := said(t).Grant
-		for n := g.Node; n < g.Node+g.Nodes; n++ {
+		for n := g.Node; n < g.Node+g.Nodes; n += v.p.s.unit {
 			v.p.s.lost(v.h, n, v.h.acked[n])
 		}
 	}
@@ -117,8 +117,8 @@ func (x *hostile) act() {
 		}
 		t := x.lie(x.some())
 		if x.chance.IntN(3) == 0 {
-			_ = v.Release(ctx, t, x.tick())
-		} else if next, err := v.serve().Renew(ctx, t, x.attempt(), x.tries); err == nil {
+			_ = x.server(v).Release(ctx, t, x.tick())
+		} else if next, err := x.server(v).Renew(ctx, t, x.attempt(), x.tries); err == nil {
 			x.keep(next.Ticket)
 		}
 	}
@@ -143,7 +143,7 @@ func (x *hostile) acquire(ctx context.Context, v server) {
 		node := x.chance.Int64N(s.last + 1)
 		r.Node, r.Guard = &node, true
 	}
-	if l, err := v.serve().Acquire(ctx, namespace, r); err == nil {
+	if l, err := x.server(v).Acquire(ctx, namespace, r); err == nil {
 		x.keep(l.Ticket)
 	}
 }

@@ -32,6 +32,17 @@ type claim struct {
 	twin   *claim // the same grant in the hands of the other process that was resumed from one snapshot
 	shared int64  // its until at the snapshot, 0 if it comes from none
 	forked time.Duration
+
+	sublet bool   // its holder makes no IDs of it, and hands out parts
+	lessor *claim // of which it is a part; nil for one of the store's
+}
+
+// root is the grant of the store's that a claim is or is a part of.
+func (c *claim) root() *claim {
+	if c.lessor != nil {
+		return c.lessor
+	}
+	return c
 }
 
 // setBack is a moment at which the store was rolled back behind a write.
@@ -133,15 +144,15 @@ func (s *sim) lost(h *holding, node int64, a acked) {
 	}
 }
 
-// granted is told of each grant that a lease hands to its generator.
-func (s *sim) granted(h *holding, g snowfence.Grant) {
+// granted is told of each grant that a lease hands to its generator, and returns its claim.
+func (s *sim) granted(h *holding, g snowfence.Grant) *claim {
 	s.hasGrant(h, g)
 	nodes := max(g.Nodes, 1)
 	for _, c := range h.claims {
 		if c.node == g.Node && c.from == g.From && !c.ended {
 			if g.Until > c.until {
 				s.near(c, g.Until)
-				c.until = g.Until
+				c.until, c.lessor = g.Until, h.parts[g]
 				s.recall(h, c)
 				s.figures.Renewals++
 				s.mark("renewed", h.p.name, g.Node, g.Until)
@@ -149,12 +160,12 @@ func (s *sim) granted(h *holding, g snowfence.Grant) {
 				s.compare(c)
 			}
 			s.written(h, c)
-			return
+			return c
 		}
 	}
 	c := &claim{
 		owner: h.p, era: s.eraFor(h.p), node: g.Node, nodes: nodes, from: g.From, until: g.Until,
-		first: g.Until, begun: s.now, raises: s.raises(),
+		first: g.Until, begun: s.now, raises: s.raises(), sublet: h.sublets != nil, lessor: h.parts[g],
 	}
 	if until := h.snapshot[g.Node]; g.From < until { // perhaps it was in the lease's memory already
 		c.shared, c.forked = until, h.forked
@@ -173,6 +184,9 @@ func (s *sim) granted(h *holding, g snowfence.Grant) {
 	}
 	h.behind = 0
 	s.figures.Grants++
+	if c.lessor != nil {
+		s.figures.Subleases++
+	}
 	s.mark("granted", h.p.name, g.Node, g.From)
 	s.trace("%s granted node %d (%d nodes), ticks %d to %d", h.p.name, g.Node, nodes, g.From, g.Until)
 	s.written(h, c)
@@ -181,6 +195,7 @@ func (s *sim) granted(h *holding, g snowfence.Grant) {
 		s.claims[n] = append(s.claims[n], c)
 	}
 	s.compare(c)
+	return c
 }
 
 // eraFor returns the era of a grant: the present one if the process's layout is the
@@ -207,9 +222,16 @@ func (s *sim) near(c *claim, until int64) {
 	}
 }
 
-// written checks that the store had acknowledged what a generator is given.
+// written checks that the store had acknowledged what a generator is given, to it or its lessor.
 func (s *sim) written(h *holding, c *claim) {
-	for n := c.node; n < c.node+c.nodes; n++ {
+	if o := c.lessor; o != nil {
+		if c.from < o.from || c.until > o.until {
+			s.violate("%s uses node %d in ticks %d to %d, and its lessor %s was granted %d to %d", h.p.name, c.node,
+				c.from, c.until, o.owner.name, o.from, o.until)
+		}
+		return
+	}
+	for n := c.node; n < c.node+c.nodes; n += s.unit {
 		if a := h.acked[n]; a.until < c.until {
 			s.violate("%s uses node %d until tick %d, and the store acknowledged %d", h.p.name, n, c.until, a.until)
 		}
@@ -218,16 +240,19 @@ func (s *sim) written(h *holding, c *claim) {
 
 // compare checks a claim against all others of its nodes.
 func (s *sim) compare(c *claim) {
+	if c.sublet {
+		return
+	}
 	for n := c.node; n < c.node+c.nodes; n++ {
 		for _, o := range s.claims[n] {
 			lo, hi := max(c.from, o.from), min(c.end(), o.end())
-			if o != c && lo < hi && s.alike(o.era, c.era) && !s.excused(c, o, hi) {
+			if o != c && !o.sublet && lo < hi && s.alike(o.era, c.era) && !s.excused(c, o, hi) {
 				s.violate("two grants of node %d overlap in ticks %d to %d: of %s [%d, %d) and of %s [%d, %d)",
 					n, lo, hi, o.owner.name, o.from, o.end(), c.owner.name, c.from, c.end())
 			}
 		}
 	}
-	if floor := s.floors[c.era:]; len(floor) > 0 && len(c.forgotten) == 0 {
+	if floor := s.floors[c.era:]; len(floor) > 0 && len(c.root().forgotten) == 0 {
 		// The layout was changed: what is granted of the old one must lie before the new
 		// one's beginning.
 		if end := h2time(s, c); end.After(floor[0]) {
@@ -265,7 +290,12 @@ func h2time(s *sim, c *claim) time.Time { return s.schemes[c.era].Layout().TimeO
 //     write afterwards and before anybody raised the floor.
 //   - They are of two layouts, and the store was rolled back in this way behind the
 //     earlier one: the change was proven with its floor of then.
+//
+// Of subleases, the grants of their lessors are meant. Two of one such grant may never overlap.
 func (s *sim) excused(a, b *claim, hi int64) bool {
+	if a, b = a.root(), b.root(); a == b {
+		return false
+	}
 	if a.era != b.era {
 		if a.era > b.era {
 			a = b

@@ -21,6 +21,7 @@ type link struct {
 	p    *process
 	h    *holding // whose lease uses it; nil for the operator and for takers of numbers
 	near bool     // nothing fails, and no time passes
+	peer bool     // it leads to a lessor, not to the store
 }
 
 // call is one request of a process.
@@ -45,7 +46,7 @@ func (k link) ask(ctx context.Context, what string, do func() any, got func(any)
 	n := len(p.calls)
 	p.calls = append(p.calls, c)
 	if !p.replaying {
-		p.send(n, c, what, do)
+		k.send(n, c, what, do)
 	}
 	ended := p.Wait(-1, c.done, ctx.Done())
 	p.calls[n] = nil
@@ -58,9 +59,10 @@ func (k link) ask(ctx context.Context, what string, do func() any, got func(any)
 	return c.out, c.err
 }
 
-// send is the way of a request to the store and back.
-func (p *process) send(n int, c *call, what string, do func() any) {
-	s := p.s
+// send is the way of a request and back.
+func (k link) send(n int, c *call, what string, do func() any) {
+	p, s := k.p, k.p.s
+	down := func() bool { return !k.peer && s.store.down > s.now }
 	s.figures.Calls++
 	there, back := p.latency(), p.latency()
 	answer := func(after time.Duration, out any, err error) {
@@ -68,7 +70,7 @@ func (p *process) send(n int, c *call, what string, do func() any) {
 	}
 	fail := func() { answer(p.patience(), nil, fmt.Errorf("%s: %w", what, errUnanswered)) }
 	switch {
-	case p.apart > s.now || s.store.down > s.now:
+	case p.apart > s.now || down():
 		s.hit(faultRefused, p)
 		fail()
 		return
@@ -86,7 +88,7 @@ func (p *process) send(n int, c *call, what string, do func() any) {
 		s.after(there+time.Duration(p.env.Int64N(int64(s.ttl))), func() { do() })
 	}
 	s.after(there, func() {
-		if s.store.down > s.now {
+		if down() {
 			fail()
 			return
 		}

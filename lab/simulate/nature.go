@@ -142,7 +142,7 @@ func (s *sim) strikeStore(f Fault, chance float64) {
 			return
 		}
 		for _, r := range st.nodes() {
-			if chance -= 1 / float64(s.last+1); chance < 0 {
+			if chance -= float64(s.unit) / float64(s.last+1); chance < 0 {
 				delete(st.records, r.Key)
 				st.lost = true
 				s.forget(&r.Node)
@@ -167,7 +167,7 @@ func (s *sim) forget(node *int64) {
 		if node != nil && n != *node {
 			continue
 		}
-		r := s.store.get(keysOf(n))[0]
+		r := s.store.get(s.record(n))[0]
 		for _, c := range cs {
 			if r.Until < c.until {
 				c.forgotten = append(c.forgotten, setBack{s.now, s.raises()})

@@ -114,6 +114,7 @@ func (s *sim) restoreNode(ctx context.Context, st store.Store, rs []store.Record
 func (s *sim) leasable() *lease.NamespaceOptions {
 	return &lease.NamespaceOptions{
 		Nodes: snowfence.NodeRange{From: s.first, Until: s.last + 1}, MaxTTL: s.ttl, MaxSkew: s.skew,
+		Unit: s.unit,
 	}
 }
 

@@ -20,6 +20,7 @@ type Plan struct {
 	noSlots   map[int]bool
 	sequences bool       // programs take numbers of sequences, instead of leases
 	hostile   bool       // one of the clients is, in any case
+	sublets   bool       // some programs sublet what they lease, in any case
 	layout    string     // of the run, instead of one that is drawn
 	tampered  func(*sim) // tests of the simulation itself break something with it
 }
@@ -34,6 +35,7 @@ type scenario struct {
 	schemes     []*snowfence.Scheme // the first one, and what the layout is changed to
 	readers     []*reader
 	first, last int64 // leasable nodes
+	unit        int64 // of the namespace
 	slots       []*slot
 	nature      time.Duration // mean time between two of the larger faults
 	unsafe      bool          // the store may be rolled back while it keeps its identity

@@ -32,6 +32,7 @@ type sim struct {
 	procs    []*process
 	operator *process
 	hostile  *hostile // nil in most runs
+	lessors  []*holding
 	era      int
 	targets  []*snowfence.Scheme // of all changes of layout that were tried
 	saved    int                 // era of the backup
@@ -63,6 +64,7 @@ type Figures struct {
 	Processes int64            `json:"processes"`   // started
 	Grants    int64            `json:"grants"`      // each a rectangle of its own
 	Renewals  int64            `json:"renewals"`    // of grants
+	Subleases int64            `json:"-"`           // of the grants, those of lessors
 	Calls     int64            `json:"store_calls"` // to the store
 	IDs       int64            `json:"ids"`         // made and checked
 	Layouts   int64            `json:"-"`           // changes of layout that were carried out
@@ -90,6 +92,7 @@ func (f *Figures) add(o *Figures) {
 	f.Processes += o.Processes
 	f.Grants += o.Grants
 	f.Renewals += o.Renewals
+	f.Subleases += o.Subleases
 	f.Calls += o.Calls
 	f.IDs += o.IDs
 	f.Layouts += o.Layouts
@@ -252,6 +255,7 @@ func newSim(plan Plan) (*sim, error) {
 	s.figures.Seeds = 1
 	s.store.clock = chance.IntN(2) == 0
 	s.safeguard()
+	s.divide()
 	s.haunt()
 	return s, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // slot is where a process runs, again and again: what its configuration says.
@@ -24,6 +25,7 @@ type slot struct {
 	guard   bool
 	idle    time.Duration
 	served  bool // through a server
+	role    role
 	process *process
 	clock   clock // of its machine
 	starts  int
@@ -47,6 +49,9 @@ type holding struct {
 	forked   time.Duration
 
 	tried map[int64]int64 // by node: the highest until that was written, acknowledged or not
+
+	sublets *lease.Sublets             // of a lessor
+	parts   map[snowfence.Grant]*claim // answers of lessors, and the grants that they are parts of
 }
 
 // World lets the generator run in the simulation.
@@ -100,10 +105,14 @@ func (h *holding) Bind(seal func() int64) (func(), error) {
 func (p *process) program() {
 	ctx := world.With(context.Background(), p)
 	for p.own.IntN(6) > 0 {
-		h := &holding{p: p, acked: map[int64]acked{}, tried: map[int64]int64{}}
+		h := &holding{p: p, acked: map[int64]acked{}, tried: map[int64]int64{}, parts: map[snowfence.Grant]*claim{}}
 		p.holdings = append(p.holdings, h)
 		err := p.open(ctx, h)
-		if err == nil {
+		switch {
+		case err != nil:
+		case p.slot.role == lessor:
+			p.sublet(ctx, h)
+		default:
 			for p.own.IntN(3) > 0 && !p.s.shy() {
 				p.session(ctx, h)
 			}
@@ -133,8 +142,12 @@ func (p *process) open(ctx context.Context, h *holding) error {
 	defer cancel()
 	var err error
 	st := link{p: p, h: h}
-	if sl.served {
-		v := server{st, p, scheme, h, func() bool { return p.own.IntN(16) == 0 }}
+	if sl.served || sl.role == tenant {
+		var v wire.Server = server{st, p, scheme, h, func() bool { return p.own.IntN(16) == 0 }}
+		if sl.role == tenant {
+			st.peer = true
+			v = &lessors{link: st}
+		}
 		var all []*lease.Lease
 		if all, err = lease.Keep(octx, v, namespace, scheme, 1, o); err == nil {
 			h.l = all[0]
