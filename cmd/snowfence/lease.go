@@ -59,7 +59,8 @@ func (p *program) leaseList() *cobra.Command {
 		now := p.now()
 		var list []*pb.LeaseInfo
 		for _, r := range records {
-			if l := view.Lease(r, ns, ns.Layout, now); node < 0 && (all || l.Held) || node == r.Node {
+			asked := r.Node <= node && node < r.Node+ns.Unit
+			if l := view.Lease(r, ns, ns.Layout, now); node < 0 && (all || l.Held) || asked {
 				list = append(list, l)
 			}
 		}

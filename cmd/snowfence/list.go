@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/view"
+	"github.com/snowfence/snowfence/internal/move"
 	"github.com/spf13/cobra"
 )
 
@@ -56,6 +57,18 @@ func writeTable[T any](
 	}
 	_, err := out.Write(appendTable(nil, rows))
 	return err
+}
+
+// noneIn says that a store has no namespace or sequence. Of one that was moved away, it does not
+// advise to make another, whose IDs could equal those in the other store.
+func (p *program) noneIn(ctx context.Context, st *open.Store, kind string) string {
+	heads, _ := st.Leases.Heads(ctx) // the list was read: this only says more
+	for _, r := range heads {
+		if m, err := move.Of(r); err == nil && m.To != "" {
+			return fmt.Sprintf("no %s is in %s any more: its data was moved to %s", kind, st.Name, m.To)
+		}
+	}
+	return fmt.Sprintf("no %s is in %s: \"snowfence %[1]s create NAME%[3]s\" makes one", kind, st.Name, p.storeArgs)
 }
 
 // writeJSON writes one line of JSON: a message as a server answers.

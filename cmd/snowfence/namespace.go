@@ -44,8 +44,7 @@ func (p *program) namespaceList() *cobra.Command {
 				return err
 			}
 		}
-		none := fmt.Sprintf("no namespace is in %s: \"snowfence namespace create NAME%s\" makes one", st.Name,
-			p.storeArgs)
+		none := p.noneIn(ctx, st, "namespace")
 		header := []string{"NAMESPACE", "NODES", "STATE", "LAYOUT"}
 		return writeTable(p, out, list, asJSON, none, header, func(n *pb.Namespace) []string {
 			return []string{n.Name, nodeRange(n.FirstNode, n.LastNode), n.State, layoutText(n.Layout)}

@@ -50,9 +50,7 @@ func (p *program) sequenceList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		none := fmt.Sprintf("no sequence is in %s: \"snowfence sequence create NAME%s\" makes one", st.Name,
-			p.storeArgs)
-		return p.writeSequences(out, list, asJSON, none)
+		return p.writeSequences(out, list, asJSON, p.noneIn(ctx, st, "sequence"))
 	})
 }
 
