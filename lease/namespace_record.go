@@ -78,13 +78,16 @@ func (ns Namespace) write(ctx context.Context, st store.Store) (Namespace, error
 	if err := ns.upgradable(ctx, st); err != nil {
 		return Namespace{}, err
 	}
-	old := ns.record.Nonce
+	w, old := world.From(ctx), ns.record.Nonce
+	nonce := w.Text()
+	if old == "" {
+		ns.moved.ID = nonce
+	}
 	r, err := ns.encode()
 	if err != nil {
 		return Namespace{}, err
 	}
-	w := world.From(ctx)
-	r.Nonce, r.Revision, r.At = w.Text(), r.Revision+1, w.Now().UnixMilli()
+	r.Nonce, r.Revision, r.At = nonce, r.Revision+1, w.Now().UnixMilli()
 	if err := st.Swap(ctx, []store.Write{{Old: old, New: r}})[0]; err != nil {
 		return Namespace{}, fmt.Errorf("lease: writing namespace %q: %w", ns.Name, err)
 	}

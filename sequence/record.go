@@ -135,6 +135,9 @@ func (s state) floor(period int64) int64 {
 func (s state) write(ctx context.Context, st store.Store) (state, error) {
 	w, old := world.From(ctx), s.record.Nonce
 	s.record.Nonce = w.Text()
+	if old == "" {
+		s.Moved.ID = s.record.Nonce
+	}
 	s.record.Revision++
 	s.record.Generation++
 	s.record.At = w.Now().UnixMilli()

@@ -25,7 +25,7 @@ func (incomplete) Is(target error) bool { return target == store.ErrMoved }
 // Moved says where the data of a namespace or a sequence is. It is part of the Data of the record
 // that heads it. The one with the highest N is the real one, and all others are closed.
 type Moved struct {
-	ID   string `json:"id"`             // of the data, the same in all stores; "" if it was never moved
+	ID   string `json:"id"`             // of the data, the same in all stores and backups: its first nonce
 	N    int64  `json:"n,omitempty"`    // how often it was moved
 	To   string `json:"to,omitempty"`   // where it is now: the name of a store, for people
 	Into string `json:"into,omitempty"` // nonce of the record there that waits for it; "" when it is complete

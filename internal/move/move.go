@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -32,9 +31,6 @@ type Adopt func(ctx context.Context, r store.Record, was, is string) (store.Reco
 
 func once(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt) error {
 	m, err := plan(ctx, from, to, head)
-	if err == nil && m.was.ID == "" { // it has to be the same one at a later attempt
-		err = m.mark(ctx, from, Moved{ID: world.From(ctx).Text()})
-	}
 	if err == nil && !m.opened {
 		err = m.complete(ctx, from, to, head, adopt)
 	}
@@ -111,7 +107,7 @@ func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, er
 	m.opened = same && there.Err() == nil && there.N >= m.n
 	older := same && there.Err() != nil && there.N < m.n
 	switch {
-	case m.was.From != "":
+	case m.was.From != "" && !m.opened:
 		return m, fmt.Errorf("%s: %w", from.Name, incomplete{})
 	case m.reserved, m.opened, open && (m.target.Nonce == "" || older):
 		return m, nil
@@ -129,7 +125,7 @@ func (m *move) mark(ctx context.Context, from store.Place, next Moved) (err erro
 	for {
 		old := m.source.Nonce
 		r := m.source
-		if m.was.To == "" && next.To != "" {
+		if m.was.To == "" {
 			r.Generation++
 		}
 		if r, err = marked(ctx, r, next); err == nil {

@@ -166,42 +166,52 @@ func TestMoveAround(t *testing.T) {
 	}
 }
 
-// The source has older data again after the move: it is closed again, and the target stays as it
-// is.
+// The source has older data again after the move, from before the move or while it waited for its
+// data: it is closed again, and the target stays as it is.
 func TestMoveOfASourceThatWasPutBack(t *testing.T) {
-	for _, moves := range []int{1, 3} {
-		_, from, to, third := places(t)
-		var old []store.Record
-		for i := range moves {
-			if i == 0 {
-				// as an interrupted attempt left it
-				a, b := (&death{at: 3}).pair(from, to)
-				if err := lease.Move(t.Context(), "orders", a, b); err == nil {
-					t.Fatal("it was not interrupted")
-				}
-				old = all(t, from)
+	_, from, to, third := places(t)
+	backups := [][]store.Record{all(t, from)}
+	_, err := lease.Namespaces(from.Store).Restored(t.Context(), "orders")
+	must(t, err, sequence.Update(t.Context(), from, "fast", sequence.Changes{MaxRange: 50}))
+	for moves := range 2 {
+		must(t, moveAll(t.Context(), from, to))
+		if moves == 0 {
+			must(t, moveAll(t.Context(), to, third))
+			if err := moveAll(t.Context(), third, mortalPlace(from, &death{at: 2})); err == nil {
+				t.Fatal("it was not interrupted")
 			}
-			must(t, lease.Move(t.Context(), "orders", from, to))
-			if i+1 < moves {
-				must(t, lease.Move(t.Context(), "orders", to, third), lease.Move(t.Context(), "orders", third, from))
-			}
+			backups = append(backups, all(t, from))
+			must(t, moveAll(t.Context(), third, from), moveAll(t.Context(), from, to))
 		}
 		was := all(t, to)
-		for _, r := range old {
-			put(t, from, r)
+		for _, old := range backups {
+			for _, r := range old {
+				put(t, from, r)
+			}
+			must(t, moveAll(t.Context(), from, to))
+			if now := all(t, to); !slices.Equal(was, now) {
+				t.Errorf("was\n%+v\nis\n%+v", was, now)
+			}
+			for _, r := range all(t, from) {
+				if m, err := move.Of(r); r.Data != "" && (err != nil || m.To != "TO") {
+					t.Errorf("%+v, %v", r, err)
+				}
+			}
 		}
-		must(t, lease.Move(t.Context(), "orders", from, to))
-		if now := all(t, to); !slices.Equal(was, now) {
-			t.Errorf("was\n%+v\nis\n%+v", was, now)
-		}
-		if _, err := lease.Namespaces(from.Store).Show(t.Context(), "orders"); !errors.Is(err, store.ErrMoved) {
-			t.Error(err)
-		}
+		must(t, moveAll(t.Context(), to, from))
 	}
 }
 
-func (d *death) pair(a, b store.Place) (store.Place, store.Place) {
-	return mortalPlace(a, d), mortalPlace(b, d)
+// The target waits for another sequence of the same name.
+func TestMoveOfAnotherSequence(t *testing.T) {
+	_, from, to, third := places(t)
+	must(t, sequence.Create(t.Context(), third, "fast", sequence.Definition{}))
+	if err := sequence.Move(t.Context(), "fast", third, mortalPlace(to, &death{at: 2})); err == nil {
+		t.Fatal("it was not interrupted")
+	}
+	if err := sequence.Move(t.Context(), "fast", from, to); err == nil || !strings.Contains(err.Error(), "take an empty") {
+		t.Error(err)
+	}
 }
 
 // meanwhile does something once, before the first call of List.
