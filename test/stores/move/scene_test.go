@@ -43,7 +43,7 @@ type scene struct {
 
 	ctx    context.Context
 	cancel context.CancelFunc
-	wg     sync.WaitGroup
+	groups [3]group // of programs: those of each store, and that of the server
 
 	mu     sync.Mutex
 	made   map[string]string   // what was made, and by whom
@@ -51,6 +51,16 @@ type scene struct {
 	why    [2]map[string]error // the last error of each kind
 	ended  atomic.Int64        // leases that ended with ErrMoved
 	times  []time.Time         // of IDs for the past
+}
+
+// theServer is the group of the program that names a server.
+const theServer = 2
+
+// group is programs that are stopped together.
+type group struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
 }
 
 // switched is a server that its operator starts again with another store.
@@ -112,28 +122,44 @@ func newScene(t *testing.T, from, to store.Store) *scene {
 
 // begin starts the programs.
 func (s *scene) begin() {
-	for i := range s.stores {
-		for range 2 {
-			s.program(i, "IDs", s.leased)
-		}
-		s.program(i, "IDs for the past", s.past)
-		for _, name := range []string{"fast", "dense", "strict"} {
-			s.program(i, name, func(ctx context.Context, i int) error { return s.numbers(ctx, i, name) })
-		}
-		s.program(i, "days", s.days)
+	for i := range s.groups {
+		s.start(i)
 	}
-	s.program(0, "IDs over a server", s.served)
+}
+
+// start starts a group of programs.
+func (s *scene) start(i int) {
+	g := &s.groups[i]
+	g.ctx, g.cancel = context.WithCancel(s.ctx)
+	if i == theServer {
+		g.program(s, 0, "IDs over a server", s.served)
+		return
+	}
+	for range 2 {
+		g.program(s, i, "IDs", s.leased)
+	}
+	g.program(s, i, "IDs for the past", s.past)
+	for _, name := range []string{"fast", "dense", "strict"} {
+		g.program(s, i, name, func(ctx context.Context, i int) error { return s.numbers(ctx, i, name) })
+	}
+	g.program(s, i, "days", s.days)
+}
+
+// stop ends a group of programs.
+func (s *scene) stop(i int) {
+	s.groups[i].cancel()
+	s.groups[i].wg.Wait()
 }
 
 // program runs f again and again, as a supervisor does.
-func (s *scene) program(i int, kind string, f func(ctx context.Context, i int) error) {
-	s.wg.Go(func() {
-		for s.ctx.Err() == nil {
-			err := f(s.ctx, i)
+func (g *group) program(s *scene, i int, kind string, f func(ctx context.Context, i int) error) {
+	g.wg.Go(func() {
+		for g.ctx.Err() == nil {
+			err := f(g.ctx, i)
 			s.mu.Lock()
 			s.why[i][kind] = err
 			s.mu.Unlock()
-			wait(s.ctx, 50*time.Millisecond)
+			wait(g.ctx, 50*time.Millisecond)
 		}
 	})
 }
@@ -373,5 +399,7 @@ func (s *scene) over(start time.Time) bool {
 
 func (s *scene) end() {
 	s.cancel()
-	s.wg.Wait()
+	for i := range s.groups {
+		s.groups[i].wg.Wait()
+	}
 }
