@@ -67,9 +67,10 @@ func (op Operator) Restore(
 			return r, errors.New("it was never leased")
 		case r.Generation < ns.Since:
 			return r, errors.New("it was not leased since the layout was changed, so there is nothing to restore")
-		case r.Until <= tick && r.Veto != "":
-			return r, fmt.Errorf("there is nothing to restore, and it stays vetoed: %s", shown(r.Veto))
 		case r.Until <= tick:
+			if r.Veto != "" {
+				return r, fmt.Errorf("there is nothing to restore, and it stays vetoed: %s", shown(r.Veto))
+			}
 			return r, fmt.Errorf("there is nothing to restore: it can be leased now, and its next IDs begin above %s",
 				l.TimeOf(r.Until).Format(time.RFC3339))
 		case r.From <= tick:

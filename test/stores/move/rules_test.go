@@ -209,7 +209,8 @@ func TestMoveOfAnotherSequence(t *testing.T) {
 	if err := sequence.Move(t.Context(), "fast", third, mortalPlace(to, &death{at: 2})); err == nil {
 		t.Fatal("it was not interrupted")
 	}
-	if err := sequence.Move(t.Context(), "fast", from, to); err == nil || !strings.Contains(err.Error(), "take an empty") {
+	err := sequence.Move(t.Context(), "fast", from, to)
+	if err == nil || !strings.Contains(err.Error(), "take an empty") {
 		t.Error(err)
 	}
 }

@@ -65,8 +65,8 @@ func (w *walk) move(from int, died func()) {
 	}
 }
 
-// leg moves the data to the other store. Backups are put back under the source, on the way and after
-// it, and the move is repeated before programs start.
+// leg moves the data to the other store. Backups are put back under the source, on the way and
+// after it, and the move is repeated before programs start.
 func (w *walk) leg() {
 	source, target := w.at, 1-w.at
 	stopped := false
