@@ -114,7 +114,7 @@ func (w *walk) confirm() {
 	for what := range w.made {
 		name, number, plain := strings.Cut(what, " ")
 		if !plain {
-			name, number, _ = strings.Cut(what, "-")
+			_, number, _ = strings.Cut(what, "-")
 			name = "days"
 		}
 		n, _ := strconv.ParseInt(number, 10, 64)
