@@ -39,15 +39,6 @@ func (s *setup) correct(by time.Duration) {
 		"namespace", s.name, "label", s.opts.Label, "ahead", by.Round(time.Millisecond))
 }
 
-// ahead reports whether a tick is of a generator whose clock was ahead: no renewal could reach the
-// tick now, and the wall clock agrees with the time that leases go by. A generator may also be
-// ahead by its lead, or have another clock, so it is told once a ttl at most. mu is held.
-func (l *Lease) ahead(tick int64) bool {
-	wall := l.opts.clock.Wall()
-	return tick >= l.ticks.target(wall) && tick >= l.ticks.target(l.ticks.layout.TimeOf(l.told)) &&
-		l.now().Sub(wall) <= l.opts.MaxSkew
-}
-
 // checkedClock returns what a clock says. It
 // is [ErrSkew] if the store's clock disagrees.
 func checkedClock(ctx context.Context, st store.Store, read func() time.Time, skew time.Duration) (time.Time, error) {

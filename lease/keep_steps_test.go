@@ -434,34 +434,12 @@ func TestNothingIsLoggedBeforeTheSeal(t *testing.T) {
 	}
 }
 
-// A generator whose clock was ahead is told so where the lease's agrees with the wall clock, and
-// once a ttl at most.
-func TestTicksOfAClockThatWasAhead(t *testing.T) {
+// A generator that waits may have seen its clock leap ahead. The lease looks at its own at once, so
+// that both are corrected later.
+func TestWhoWaitsLooksAtTheClock(t *testing.T) {
 	g := empty(t, "twitter")
-	ttl, skew := g.l.opts.TTL, g.l.opts.MaxSkew
-	for name, c := range map[string]struct {
-		after, told int64
-		behind      time.Duration // the wall clock
-		want        bool
-	}{
-		"no renewal reaches it":           {g.tick(ttl), 0, 0, true},
-		"one does":                        {g.tick(ttl) - 1, 0, 0, false},
-		"it was told":                     {g.tick(ttl), g.tick(ttl), 0, false},
-		"one was told, a ttl before it":   {g.tick(2 * ttl), g.tick(ttl), 0, true},
-		"one was told, a bit less before": {g.tick(2*ttl) - 1, g.tick(ttl), 0, false},
-		"the wall clock is behind":        {g.tick(ttl), 0, skew, true},
-		"further than is allowed":         {g.tick(ttl), 0, skew + time.Millisecond, false},
-	} {
-		now := g.now
-		g.now, g.l.told = now.Add(-c.behind), c.told
-		if got := g.l.ahead(c.after); got != c.want {
-			t.Errorf("%s: %t", name, got)
-		}
-		g.now = now
-	}
-	g.must(g.do(g.c.acquire(t.Context(), false)))
-	g.l.told = g.tick(ttl)
-	if _, ok := g.l.Held(g.tick(0)); !ok || g.l.told != 0 {
-		t.Errorf("a grant: %t, and %d was told", ok, g.l.told)
+	g.now = g.now.Add(time.Hour)
+	if _, err := g.l.Grant(over(t), g.tick(0)); err == nil || !g.l.now().Equal(g.now) {
+		t.Errorf("%v; the lease's time is %v, want %v", err, g.l.now(), g.now)
 	}
 }

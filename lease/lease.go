@@ -35,7 +35,7 @@ type Lease struct {
 	use          usage
 	demand       demand
 	pace         pace
-	told         int64         // the tick of which the generator was told that its clock was ahead; 0 when of none
+	told         int64         // Clock.Corrections when the generator was told last
 	seal         func() int64  // of the bound generator; nil when there is none
 	oneGenerator bool          // the lease is closed with its generator
 	trouble      error         // what went wrong last; nil after a success
@@ -79,7 +79,7 @@ func (l *Lease) Bind(seal func() int64) (func(), error) {
 	if l.seal != nil {
 		return nil, snowfence.ErrBound
 	}
-	l.seal = seal
+	l.seal, l.told = seal, l.opts.clock.Corrections()
 	l.retire()
 	return sync.OnceFunc(func() {
 		l.mu.Lock()
@@ -114,7 +114,7 @@ func (l *Lease) hand(after int64) (snowfence.Grant, bool) {
 	if g := l.use.cur; g == nil || g.Until <= max(after, g.From) {
 		return snowfence.Grant{}, false
 	}
-	l.use.handed, l.told = true, 0
+	l.use.handed = true
 	return *l.use.cur, true
 }
 
@@ -132,8 +132,10 @@ func (l *Lease) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 			l.mu.Unlock()
 			return g, nil
 		}
-		if l.ahead(after) {
-			l.told, l.demand.need = after, -1
+		l.opts.clock.Sync() // what the generator's clock saw, so that both are corrected
+		corrections := l.opts.clock.Corrections()
+		if l.told != corrections { // the clock that after is from, too
+			l.told, l.demand.need = corrections, -1
 			l.mu.Unlock()
 			return snowfence.Grant{}, l.fenced(nil, clock.ErrCorrected)
 		}

@@ -47,6 +47,13 @@ func (c *Clock) Correct() {
 	c.corrections.Add(1)
 }
 
+// Sync compares with the wall clock at once, which a reading does every SyncEvery.
+func (c *Clock) Sync() {
+	if !c.Raw {
+		c.sync(c.anchor.Load())
+	}
+}
+
 // Corrections returns a number that grows with each Correct.
 func (c *Clock) Corrections() int64 { return c.corrections.Load() }
 
