@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -230,12 +232,13 @@ func TestSubletsRepeatNoID(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				lessors, r.all = append(lessors, l), append(r.all, sub)
+				lessors = append(lessors, l)
+				r.change(func() { r.all = append(r.all, sub) })
 			}
 			drop := func(i int) *lease.Lease {
 				l := lessors[i]
 				lessors = append(lessors[:i:i], lessors[i+1:]...)
-				r.all = append(r.all[:i:i], r.all[i+1:]...)
+				r.change(func() { r.all = append(r.all[:i:i], r.all[i+1:]...) })
 				return l
 			}
 			add()
@@ -266,7 +269,8 @@ func TestSubletsRepeatNoID(t *testing.T) {
 						gs = gs[1:]
 					}
 				case 6:
-					r.lose = chance.IntN(4)
+					n := chance.IntN(4)
+					r.change(func() { r.lose = n })
 				case 7:
 					if len(gs) < 6 {
 						ls, err := lease.Keep(t.Context(), r, "default", s, 1, &lease.Options{TTL: time.Second})
@@ -305,11 +309,26 @@ func TestSubletsRepeatNoID(t *testing.T) {
 
 // router sends a request to the lessor that knows its ticket, and a new one to any.
 type router struct {
+	mu   sync.Mutex // guards what follows
 	all  []*lease.Sublets
 	lose int // so many of the next answers get lost
 }
 
+func (r *router) change(what func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	what()
+}
+
+func (r *router) lessors() []*lease.Sublets {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.all)
+}
+
 func (r *router) answer(a wire.Lease, err error) (wire.Lease, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.lose > 0 {
 		r.lose--
 		return wire.Lease{}, errDesk
@@ -319,7 +338,7 @@ func (r *router) answer(a wire.Lease, err error) (wire.Lease, error) {
 
 func (r *router) Acquire(ctx context.Context, name string, q wire.Request) (a wire.Lease, err error) {
 	err = lease.ErrTaken
-	for _, s := range r.all {
+	for _, s := range r.lessors() {
 		if a, err = s.Acquire(ctx, name, q); err == nil {
 			break
 		}
@@ -331,7 +350,7 @@ func (r *router) Renew(ctx context.Context, t wire.Ticket, attempt string, earli
 	a wire.Lease, err error,
 ) {
 	err = lease.ErrElsewhere
-	for _, s := range r.all {
+	for _, s := range r.lessors() {
 		if a, err = s.Renew(ctx, t, attempt, earlier); !errors.Is(err, lease.ErrElsewhere) {
 			break
 		}
@@ -340,7 +359,7 @@ func (r *router) Renew(ctx context.Context, t wire.Ticket, attempt string, earli
 }
 
 func (r *router) Release(ctx context.Context, t wire.Ticket, used int64) (err error) {
-	for _, s := range r.all {
+	for _, s := range r.lessors() {
 		if err = s.Release(ctx, t, used); !errors.Is(err, lease.ErrElsewhere) {
 			return err
 		}
@@ -359,7 +378,7 @@ func TestHolderOfALessorThatIsGone(t *testing.T) {
 		l, g := holder(t, r, s)
 		before := l.Status().Grant
 		next(t, g)
-		r.all[0] = second
+		r.change(func() { r.all = []*lease.Sublets{second} })
 		time.Sleep(500 * time.Millisecond)
 		after := l.Status()
 		if unit := two.Status().Grant; after.Trouble != nil || after.Grant.Node < unit.Node ||
@@ -367,7 +386,7 @@ func TestHolderOfALessorThatIsGone(t *testing.T) {
 			t.Errorf("%+v, then %+v of %+v", before, after, unit)
 		}
 		next(t, g)
-		r.all = nil
+		r.change(func() { r.all = nil })
 		time.Sleep(500 * time.Millisecond)
 		if st := l.Status(); !st.Held || st.Grant.Node != after.Grant.Node || st.Trouble == nil {
 			t.Errorf("no lessor is left: %+v", st)

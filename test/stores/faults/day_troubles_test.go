@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -120,8 +121,9 @@ var troubles = []trouble{
 	{
 		name: "a server is stopped under load", store: "SQLite", quick: true, args: []string{"--drain", "30s"},
 		begin: func(t testing.TB, d *day) func() {
-			words := make(chan string, 1)
-			go func() { words <- d.load() }()
+			words, begun := make(chan string, 1), make(chan struct{})
+			go func() { words <- d.load(sync.OnceFunc(func() { close(begun) })) }()
+			<-begun
 			d.server.signal(t, syscall.SIGTERM)
 			return func() {
 				<-d.server.gone
@@ -172,8 +174,9 @@ func (d *day) hoard(ctx context.Context) {
 }
 
 // load asks for IDs over the Redis protocol without a pause, until the server hangs up, and returns
-// the different errors that it read.
-func (d *day) load() string {
+// the different errors that it read. It calls begun when it has read an answer, or cannot.
+func (d *day) load(begun func()) string {
+	defer begun()
 	conn, err := net.Dial("tcp", d.resp)
 	if err != nil {
 		return err.Error()
@@ -187,10 +190,13 @@ func (d *day) load() string {
 		}
 	}()
 	var errs []string
-	for in := bufio.NewScanner(conn); in.Scan(); {
-		if text, wrong := strings.CutPrefix(in.Text(), "-"); wrong && !slices.Contains(errs, text) {
+	for in := bufio.NewReader(conn); ; begun() {
+		line, err := in.ReadString('\n')
+		if err != nil { // what was cut off is no line
+			return strings.Join(errs, "\n")
+		}
+		if text, wrong := strings.CutPrefix(strings.TrimSpace(line), "-"); wrong && !slices.Contains(errs, text) {
 			errs = append(errs, text)
 		}
 	}
-	return strings.Join(errs, "\n")
 }
