@@ -13,9 +13,8 @@
 // IDs to the end of their grants.
 //
 // This is about Amazon's S3. Other servers speak its protocol, and may ignore the conditions: the
-// store tries one that has to fail before its first use, and refuses such a server. That shows no
-// more than this one case, so use none whose documentation does not say that conditional writes are
-// atomic.
+// store tries one that has to fail before its first use, and refuses such a server. This tests one
+// case only. Use another server only if its documentation says that conditional writes are atomic.
 //
 // # What it notices, and what it cannot
 //

@@ -12,7 +12,7 @@ func openS3(_ context.Context, a *address, _ func(string) string) (*Store, error
 	return nil, a.withoutAmazon()
 }
 
-// withoutAmazon is an error, because Amazon's SDK is a third of a program that few use with it.
+// withoutAmazon is an error, because Amazon's SDK makes the program a quarter larger.
 func (a *address) withoutAmazon() error {
 	return a.errorf("this build has no driver for it: build the program with -tags snowfence_amazon " +
 		"(docs/start/install.md)")
