@@ -70,8 +70,8 @@ func TestFuncTakesRangesAhead(t *testing.T) {
 				if n, err := s.Next(t.Context()); err != nil || i > 100 {
 					t.Fatal(n, err)
 				}
+				synctest.Wait() // what is taken ahead arrives before the next number
 			}
-			synctest.Wait()
 			time.Sleep(lasts)
 		}
 		use(0)
