@@ -19,6 +19,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -49,7 +50,7 @@ type Client struct {
 	servers []*peer
 	timeout time.Duration
 	good    atomic.Int64 // index of the server that answered last
-	http    *http.Transport
+	http    []*http.Transport
 	leases  *tickets
 }
 
@@ -63,7 +64,8 @@ type peer struct {
 }
 
 // Dial returns a client of servers that share one store. While one does not answer, the client asks
-// the others. It does no I/O: errors of a server show at the first request.
+// the others. An address is http://host:port, https://host:port, or unix:/path for a socket of this
+// host. It does no I/O: errors of a server show at the first request.
 func Dial(addresses []string, o *Options) (*Client, error) {
 	var opts Options
 	if o != nil {
@@ -77,36 +79,57 @@ func Dial(addresses []string, o *Options) (*Client, error) {
 	}
 	c := &Client{timeout: cmp.Or(opts.Timeout, 5*time.Second)}
 	c.leases = &tickets{c: c}
-	c.http = http.DefaultTransport.(*http.Transport).Clone()
-	c.http.TLSClientConfig = opts.TLS.Clone()
-	c.http.MaxIdleConnsPerHost = 64
-	c.http.Protocols = new(http.Protocols)
-	c.http.Protocols.SetHTTP2(true)
-	c.http.Protocols.SetUnencryptedHTTP2(true) // many requests share one connection
-	// Pings notice a server that vanished, and the next request makes a new connection.
-	c.http.HTTP2 = &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second}
-	client := &http.Client{
-		Transport: c.http,
-		// the token is for the servers that were named
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	tcp := c.client(opts.TLS)
 	for _, address := range addresses {
+		client, base := tcp, strings.TrimSuffix(address, "/")
+		path, socket := strings.CutPrefix(address, "unix:")
 		u, err := url.Parse(address)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-			return nil, fmt.Errorf("remote: server %q: write it as http://host:port or https://host:port, and "+
-				"give the token in Options.Token", hide(address))
+		switch {
+		case socket && strings.HasPrefix(path, "/"):
+			client, base = c.socket(path), "http://localhost"
+		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil:
+			return nil, fmt.Errorf("remote: server %q: write it as http://host:port, https://host:port or unix:/path, "+
+				"and give the token in Options.Token", hide(address))
 		}
-		address = strings.TrimSuffix(address, "/")
 		opt := connect.WithInterceptors(&header{token: opts.Token})
 		c.servers = append(c.servers, &peer{
-			address:   address,
-			ids:       snowfencev1connect.NewIDServiceClient(client, address, opt),
-			names:     snowfencev1connect.NewNamespaceServiceClient(client, address, opt),
-			sequences: snowfencev1connect.NewSequenceServiceClient(client, address, opt),
-			leases:    snowfencev1connect.NewLeaseServiceClient(client, address, opt),
+			address:   strings.TrimSuffix(address, "/"),
+			ids:       snowfencev1connect.NewIDServiceClient(client, base, opt),
+			names:     snowfencev1connect.NewNamespaceServiceClient(client, base, opt),
+			sequences: snowfencev1connect.NewSequenceServiceClient(client, base, opt),
+			leases:    snowfencev1connect.NewLeaseServiceClient(client, base, opt),
 		})
 	}
 	return c, nil
+}
+
+// client returns a client of HTTP with connections of its own.
+func (c *Client) client(conf *tls.Config) *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = conf.Clone()
+	t.MaxIdleConnsPerHost = 64
+	t.Protocols = new(http.Protocols)
+	t.Protocols.SetHTTP2(true)
+	t.Protocols.SetUnencryptedHTTP2(true) // many requests share one connection
+	// Pings notice a server that vanished, and the next request makes a new connection.
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second}
+	c.http = append(c.http, t)
+	return &http.Client{
+		Transport: t,
+		// the token is for the servers that were named
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// socket is client for a socket of this host.
+func (c *Client) socket(path string) *http.Client {
+	h := c.client(nil)
+	t := h.Transport.(*http.Transport)
+	t.Proxy = nil
+	t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}
+	return h
 }
 
 // hide leaves what may be a password out of an address.
@@ -119,7 +142,9 @@ func hide(address string) string {
 
 // Close closes unused connections and does not wait. Close generators and sources first.
 func (c *Client) Close() error {
-	c.http.CloseIdleConnections()
+	for _, t := range c.http {
+		t.CloseIdleConnections()
+	}
 	return nil
 }
 

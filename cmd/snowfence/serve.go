@@ -18,6 +18,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/nodes"
 	"github.com/spf13/cobra"
@@ -142,7 +143,7 @@ func (p *program) serve(
 	if err != nil {
 		return err
 	}
-	p.announce(s, c.TLSClientCA != "")
+	p.announce(s, lease.DefaultNamespace, c.TLSClientCA != "")
 	p.announceStore(ctx, &st, &c)
 	for running := true; running; {
 		select {

@@ -113,9 +113,9 @@ func (p *program) announceNamespace(name string, s *snowfence.Scheme) {
 		show.Thousands(s.Nodes()), l.EndOfLife().Format("2006-01-02"))
 }
 
-// announce says where the server listens, how to try it, and who may use it. certified is whether
-// clients need certificates.
-func (p *program) announce(s *serve.Process, certified bool) {
+// announce says where the server listens, how to try it with a namespace, and who may use it.
+// certified is whether clients need certificates.
+func (p *program) announce(s *serve.Process, namespace string, certified bool) {
 	scheme, tls := "http", ""
 	if s.TLS() {
 		scheme, tls = "https", " --cacert CA.pem"
@@ -129,26 +129,40 @@ func (p *program) announce(s *serve.Process, certified bool) {
 		if s.Tokens() {
 			header = ` -H "Authorization: Bearer $TOKEN"`
 		}
-		base := scheme + "://" + dialable(s.HTTP)
-		where = append(where, "HTTP, gRPC and Connect on "+scheme+"://"+s.HTTP, "dashboard on "+base+"/dashboard/")
-		try = append(try, fmt.Sprintf("curl%s%s %s/v1/default/next", tls, header, base), "")
+		at, base, socket := scheme+"://"+s.HTTP, scheme+"://"+dialable(s.HTTP), ""
+		if path, ok := strings.CutPrefix(s.HTTP, "unix:"); ok {
+			at, base, socket = s.HTTP, scheme+"://localhost", " --unix-socket "+path
+		}
+		where = append(where, "HTTP, gRPC and Connect on "+at)
+		try = append(try, fmt.Sprintf("curl%s%s%s %s/v1/%s/next", tls, header, socket, base, namespace))
+		if socket == "" {
+			where, try = append(where, "dashboard on "+base+"/dashboard/"), append(try, "")
+		}
 	}
 	if host, port, err := net.SplitHostPort(dialable(s.RESP)); err == nil {
 		before, flags := "", " -p "+port
 		if s.Tokens() {
 			before = `REDISCLI_AUTH="$TOKEN" `
 		}
-		if host != "127.0.0.1" {
+		switch host {
+		case "127.0.0.1":
+		case "unix":
+			flags = " -s " + port
+		default:
 			flags = " -h " + host + flags
 		}
 		if s.TLS() {
 			flags += " --tls" + tls
 		}
 		where = append(where, "Redis protocol on "+s.RESP)
-		try = append(try, before+"redis-cli"+flags+" SNOWFENCE.NEXT default")
+		try = append(try, before+"redis-cli"+flags+" SNOWFENCE.NEXT "+namespace)
 	}
 	if s.Admin != "" {
-		where, try = append(where, "metrics and health on http://"+s.Admin), append(try, "")
+		at := "http://" + s.Admin
+		if strings.HasPrefix(s.Admin, "unix:") {
+			at = s.Admin
+		}
+		where, try = append(where, "metrics and health on "+at), append(try, "")
 	}
 	width := 0
 	for i, text := range where {

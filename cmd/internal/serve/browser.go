@@ -76,8 +76,9 @@ func (c *Config) localOnly(l listener) bool {
 	if c.openTo(l.name) || l.name != "admin" && c.authenticates() {
 		return false
 	}
+	_, socket := socketPath(l.address) // no browser asks there
 	local, err := isLoopback(l.address)
-	return err == nil && local
+	return err == nil && local && !socket
 }
 
 // isLoopbackHost reports whether the host of a request, with or without a port, is a name of

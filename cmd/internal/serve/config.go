@@ -23,7 +23,7 @@ import (
 // line of the file; "file" alone is a line of the file only, and file "-" is none. Help texts
 // name their value between < and >.
 type Config struct {
-	HTTP  string `name:"http" default:"127.0.0.1:8080" help:"<address> of HTTP and gRPC; empty for none"`
+	HTTP  string `name:"http" default:"127.0.0.1:8080" help:"<address> of HTTP and gRPC, as in 127.0.0.1:8080 or unix:/run/snowfence/ids.sock; empty for none"`
 	RESP  string `name:"resp" default:"127.0.0.1:6380" help:"<address> of the Redis protocol; empty for none"`
 	Admin string `name:"admin" help:"<address> of metrics and health, open to everybody who reaches it (default: none)"`
 	Pprof bool   `name:"pprof" help:"profiles of the program below /debug/pprof/ of the admin address, with parts of its memory"`
@@ -196,6 +196,9 @@ func (c Config) normal() Config {
 // isLoopback reports whether only this machine reaches an address. What a name stands for
 // is seen when it is listened on.
 func isLoopback(address string) (bool, error) {
+	if path, ok := socketPath(address); ok {
+		return true, checkSocket(path)
+	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return false, fmt.Errorf("address %q: write it as 127.0.0.1:8080: %w", address, err)

@@ -31,7 +31,12 @@ func Explain(err error) error {
 // explainListen says why the server cannot listen on an address, and what to do.
 func explainListen(l listener, err error) error {
 	var name *net.DNSError
+	_, socket := socketPath(l.address)
 	switch {
+	case socket && errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: %s: its folder is missing: make it: %w", l.name, l.address, err)
+	case socket && errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s: %s: this user may not write in its folder: take another one: %w", l.name, l.address, err)
 	case errors.Is(err, syscall.EADDRINUSE):
 		return fmt.Errorf("%s: another program listens on %s: stop it (ss -ltnp names it), or give --%s another "+
 			"port, 0 for any that is free: %w", l.name, l.address, l.name, syscall.EADDRINUSE)

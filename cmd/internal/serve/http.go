@@ -23,6 +23,13 @@ import (
 // listen listens on an address. An address that was taken for one of this machine alone
 // has to be one: names can be anything.
 func (p *Process) listen(ctx context.Context, l listener) (net.Listener, error) {
+	if path, ok := socketPath(l.address); ok {
+		ln, err := listenSocket(path)
+		if err != nil {
+			return nil, explainListen(l, err)
+		}
+		return ln, nil
+	}
 	var lc net.ListenConfig
 	network := "tcp"
 	if host, _, err := net.SplitHostPort(l.address); err == nil && net.ParseIP(host).To4() != nil {

@@ -33,14 +33,24 @@ func Probe(ctx context.Context, cfg Config, path string) error {
 		return errors.New("the server wants certificates of its clients: give it an admin address on loopback; " +
 			"the check then asks that address")
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+dialAddress(address)+path, nil)
+	network, at := dialAddress(address)
+	host := at
+	if network == "unix" {
+		host = "localhost"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+host+path, nil)
 	if err != nil {
 		return err
 	}
 	// It asks itself, tells no secret, and believes nothing but "alive": the certificate
 	// is for other names than this address.
 	insecure := &tls.Config{InsecureSkipVerify: true}
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: insecure, DisableKeepAlives: true}}
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: insecure, DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, at)
+		},
+	}}
 	res, err := client.Do(req)
 	if err != nil {
 		return fmt.Errorf("no server: %w", err)
@@ -49,7 +59,7 @@ func Probe(ctx context.Context, cfg Config, path string) error {
 	if res.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, 300)) // for people
 		why := strings.TrimPrefix(strings.TrimSpace(string(text)), ErrNotReady.Error()+": ")
-		return fmt.Errorf("%s answers %s: %w: %s", req.URL, res.Status, ErrNotReady, why)
+		return fmt.Errorf("%s answers %s: %w: %s", address, res.Status, ErrNotReady, why)
 	}
 	return nil
 }
@@ -62,7 +72,8 @@ func probeRESP(ctx context.Context, cfg *Config) error {
 	if cfg.TLSCert != "" {
 		dial = &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}} // as above
 	}
-	c, err := dial.DialContext(ctx, "tcp", dialAddress(cfg.RESP))
+	network, at := dialAddress(cfg.RESP)
+	c, err := dial.DialContext(ctx, network, at)
 	if err != nil {
 		return fmt.Errorf("no server: %w", err)
 	}
@@ -79,10 +90,13 @@ func probeRESP(ctx context.Context, cfg *Config) error {
 }
 
 // dialAddress is where this machine reaches a listener.
-func dialAddress(address string) string {
+func dialAddress(address string) (network, at string) {
+	if path, ok := socketPath(address); ok {
+		return "unix", path
+	}
 	host, port, err := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
-		return net.JoinHostPort("127.0.0.1", port)
+		return "tcp", net.JoinHostPort("127.0.0.1", port)
 	}
-	return address
+	return "tcp", address
 }

@@ -171,7 +171,7 @@ func TestRemoteHints(t *testing.T) {
 	for _, wrong := range []string{server.http, "http://" + secret + "@" + server.http} {
 		_, err = remote.Dial([]string{wrong}, nil)
 		if err == nil || !strings.Contains(err.Error(),
-			"write it as http://host:port or https://host:port, and give the token in Options.Token") ||
+			"write it as http://host:port, https://host:port or unix:/path, and give the token in Options.Token") ||
 			strings.Contains(err.Error(), secret) {
 			t.Fatal(err)
 		}

@@ -1,0 +1,109 @@
+//go:build unix
+
+package serve
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/remote"
+)
+
+// A server listens on sockets, for its user and group, and the file of a socket goes with it.
+func TestSockets(t *testing.T) {
+	dir := t.TempDir()
+	http, redis := filepath.Join(dir, "http"), filepath.Join(dir, "redis")
+	for _, path := range []string{http, http + newSocket} { // servers were killed
+		ln, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ln.SetUnlinkOnClose(false)
+		if err := ln.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := Config{HTTP: "unix:" + http, RESP: "unix:" + redis}
+	p, _ := start(t, c, newStore(t))
+	for _, path := range []string{http, redis} {
+		if info, err := os.Stat(path); err != nil || info.Mode() != fs.ModeSocket|0o660 {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+	}
+	r, err := remote.Dial([]string{p.HTTP}, &remote.Options{Timeout: patienceOfTests})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	g, err := r.Open(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Next(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := g.Close(); err != nil {
+		t.Error(err)
+	}
+	conn, err := net.Dial("unix", redis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if got := newRESPClient(t, conn).ask("SNOWFENCE.NEXT default"); !strings.HasPrefix(got, "$") {
+		t.Errorf("the Redis protocol: %s", got)
+	}
+	resp := Config{RESP: p.RESP}
+	for _, probed := range []Config{c, resp} {
+		if err := Probe(t.Context(), probed, "/healthz"); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := Start(t.Context(), c, newStore(t)); err == nil ||
+		!strings.Contains(err.Error(), "another program listens on "+http) {
+		t.Errorf("a second one: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patienceOfTests)
+	defer cancel()
+	if err := p.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{http, redis} {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is still there: %v", path, err)
+		}
+	}
+	if err := Probe(t.Context(), c, "/healthz"); err == nil {
+		t.Error("it lives after its end")
+	}
+}
+
+// A socket replaces nothing but a socket, and says what is wrong with its path.
+func TestWrongSockets(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		file:                                 "is no socket",
+		filepath.Join(dir, "none", "s"):      "its folder is missing",
+		"s":                                  "write its whole path",
+		"":                                   "write its whole path",
+		"/" + strings.Repeat("a", 2*maxPath): "take one of at most",
+	} {
+		_, err := Start(t.Context(), Config{HTTP: "unix:" + path}, newStore(t))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if data, err := os.ReadFile(file); err != nil || string(data) != "mine" {
+		t.Errorf("the file has %q now: %v", data, err)
+	}
+}
