@@ -104,7 +104,9 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 			p.namespaceCommand(), p.leaseCommand(), p.storeCommand(), p.eventsCommand(), p.sqlCommand(),
 			p.doctorCommand(),
 		}},
-		{"server", "Servers:", []*cobra.Command{p.serveCommand(), p.serversCommand(), p.tokenCommand()}},
+		{"server", "Servers:", []*cobra.Command{
+			p.serveCommand(), p.serversCommand(), p.tokenCommand(), p.conformCommand(),
+		}},
 		{"plan", "Before you start:", []*cobra.Command{p.planCommand(), p.secretCommand(), p.simulateCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})

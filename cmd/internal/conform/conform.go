@@ -1,0 +1,67 @@
+// Package conform is a referee between a client and a server. For each of its rules it starts the
+// client's adapter, plays answers that a server or a network can give, and compares each ID with
+// the grants that it gave.
+//
+// The rules come from docs/reference/specification.md. No verdict depends on how fast the
+// machine is: what a client did not get to do is not seen, and not an offence.
+package conform
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Row is the verdict about one rule.
+type Row struct {
+	Name    string   `json:"name"`
+	Rule    string   `json:"rule"`
+	Section string   `json:"section"` // of the specification
+	Verdict Verdict  `json:"verdict"`
+	IDs     int64    `json:"ids"`
+	Grants  int64    `json:"grants"` // answers with a grant that reached the client
+	Found   []string `json:"found,omitempty"`
+	Missed  string   `json:"missed,omitempty"` // what did not happen
+}
+
+// Verdict says how a client did.
+type Verdict string
+
+// The verdicts. NotSeen means that the client broke no rule, and did not come to the point.
+const (
+	Green   Verdict = "green"
+	Red     Verdict = "red"
+	NotSeen Verdict = "not seen"
+)
+
+// atOnce is how many clients run beside each other. They mostly wait.
+const atOnce = 8
+
+// Patience is how long a step may take before it counts as not seen. It only ends a hang.
+const Patience = 90 * time.Second
+
+// Run plays all rules against an adapter, which is started by a command once or more for each. If
+// only has names of rules, it plays these. told hears of each rule that was played. Errors are of
+// the referee itself.
+func Run(ctx context.Context, command, only []string, told func()) ([]Row, error) {
+	list := chosen(only)
+	rows := make([]Row, len(list))
+	errs := make([]error, len(list))
+	slots := make(chan struct{}, atOnce)
+	var all sync.WaitGroup
+	for i, r := range list {
+		all.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			rows[i], errs[i] = play(ctx, r, command)
+			told()
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rows, ctx.Err()
+}

@@ -1,0 +1,65 @@
+package conform
+
+import (
+	"os"
+	"testing"
+)
+
+// check plays rules against an adapter of this test program.
+func check(t *testing.T, adapter string, only ...string) []Row {
+	t.Helper()
+	rows, err := Run(t.Context(), []string{os.Args[0], adapterArg, adapter}, only, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		t.Logf("%-14s %-9s %5d IDs %3d grants %s %q", r.Name, r.Verdict, r.IDs, r.Grants, r.Missed, r.Found)
+	}
+	return rows
+}
+
+// The Go client follows all rules, and so does one that plays the protocol by hand.
+func TestClients(t *testing.T) {
+	for _, adapter := range []string{"go", "none"} {
+		t.Run(adapter, func(t *testing.T) {
+			t.Parallel()
+			for _, r := range check(t, adapter) {
+				if r.Verdict != Green {
+					t.Errorf("%s is %s", r.Name, r.Verdict)
+				}
+			}
+		})
+	}
+}
+
+// Each mistake breaks the rule that is there for it.
+func TestMistakes(t *testing.T) {
+	for mistake, name := range map[string]string{
+		"begins anew with each renewal": "renew",
+		"repeats its attempt":           "renew",
+		"keeps the first ticket":        "renew",
+		"gives back what it used":       "renew",
+		"ignores last":                  "sequence",
+		"repeats a number":              "sequence",
+		"has a layout of its own":       "sequence",
+		"forgets earlier attempts":      "lost-renewal",
+		"takes a second node":           "lost-acquire",
+		"follows redirects":             "damaged",
+		"takes every error for a loss":  "damaged",
+		"ignores until":                 "outage",
+		"trusts a renewal that it sent": "late",
+		"goes on after a loss":          "taken",
+		"forgets what it lost":          "taken",
+		"goes on after 404":             "gone",
+		"forgets what it stamped":       "again",
+		"keeps the first from":          "raised",
+		"keeps its ticket on disk":      "killed",
+	} {
+		t.Run(mistake, func(t *testing.T) {
+			t.Parallel()
+			if r := check(t, mistake, name)[0]; r.Verdict != Red {
+				t.Errorf("%s is %s", r.Name, r.Verdict)
+			}
+		})
+	}
+}

@@ -1,0 +1,252 @@
+package conform
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// handClient is a client as docs/reference/specification.md has it, with one mistake or none.
+type handClient struct {
+	mistake string
+
+	mu             sync.Mutex // guards what follows
+	layout         snowfence.Layout
+	ticket         string // "" without a lease
+	node           int64
+	from, until    int64
+	tick, sequence int64 // of the last ID
+	past           int64 // the tick after the last one that was stamped of this node
+	earlier        []string
+	lost           string // the last ticket, after a loss
+	renewAt        time.Time
+	busy           bool // a call is under way
+	trouble        error
+}
+
+// grantOf is the answer with a lease.
+type grantJSON struct {
+	Node, From, Until string
+	RenewAfter        string `json:"renew_after"`
+	Layout, Ticket    string
+}
+
+func (c *handClient) is(mistake string) bool { return c.mistake == mistake }
+
+func (c *handClient) next() (snowfence.ID, error) {
+	for range 20 {
+		c.mu.Lock()
+		if !c.busy && time.Now().After(c.renewAt) {
+			c.busy = true
+			go c.work()
+		}
+		id, err := c.stamp()
+		c.mu.Unlock()
+		if err == nil {
+			return id, nil
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return 0, errors.Join(errors.New("there is no ID now"), c.trouble)
+}
+
+// stamp is the function next of the page.
+func (c *handClient) stamp() (snowfence.ID, error) {
+	none := errors.New("none")
+	if c.ticket == "" {
+		return 0, none
+	}
+	l, now := c.layout, c.layout.TickOf(time.Now())
+	last := l.Last
+	if c.is("ignores last") {
+		last = 1<<l.Bits(snowfence.FieldSequence) - 1
+	}
+	t, s := c.tick, c.sequence+1
+	if s > last {
+		t, s = t+1, l.First
+	}
+	begin := max(now, c.from)
+	if begin > t {
+		t, s = begin, l.First
+	}
+	if t > now || t >= c.until && !c.is("ignores until") {
+		return 0, none
+	}
+	c.tick, c.sequence, c.past = t, s, t+1
+	if c.is("repeats a number") && s == l.First+1 {
+		s--
+	}
+	scheme, err := snowfence.NewScheme(l)
+	if err != nil {
+		return 0, err
+	}
+	return scheme.Compose(snowfence.Parts{Tick: t, Node: c.node, Sequence: s})
+}
+
+// work renews or acquires once.
+func (c *handClient) work() {
+	c.mu.Lock()
+	ticket, attempt, earlier := c.ticket, rand.Text(), c.earlier
+	if c.is("repeats its attempt") {
+		attempt = "the-same-attempt"
+	}
+	body := map[string]any{"attempt": attempt, "earlier": earlier}
+	method := "Renew"
+	if ticket == "" {
+		method = "Acquire"
+		body["namespace"], body["label"] = os.Getenv("SNOWFENCE_NAMESPACE"), "by hand"
+		body["ttl"] = strconv.FormatFloat(ttlOf().Seconds(), 'f', -1, 64) + "s"
+		if c.lost != "" && !c.is("forgets what it lost") {
+			body["lost"], body["free"] = c.lost, true
+		}
+		if c.is("takes a second node") {
+			delete(body, "attempt")
+			delete(body, "earlier")
+		}
+	} else {
+		body["ticket"] = ticket
+	}
+	if !c.is("forgets earlier attempts") {
+		c.earlier = append(c.earlier, attempt)
+	}
+	if c.is("trusts a renewal that it sent") && ticket != "" {
+		c.until += int64(ttlOf() / c.layout.Tick)
+	}
+	c.mu.Unlock()
+	var g grantJSON
+	status, err := c.call(method, body, &g)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.busy = false
+	switch {
+	case err == nil && status == http.StatusOK && g.Ticket != "":
+		c.take(method, g)
+	case method == "Renew" && c.ends(status, err):
+		c.lost, c.ticket, c.earlier, c.renewAt = c.ticket, "", nil, time.Now()
+	default:
+		c.trouble = fmt.Errorf("%s: status %d: %w", method, status, err)
+		c.renewAt = time.Now().Add(100 * time.Millisecond)
+	}
+}
+
+// ends reports whether an answer to Renew means that the lease is lost.
+func (c *handClient) ends(status int, err error) bool {
+	if c.is("takes every error for a loss") {
+		return err != nil || status != http.StatusOK
+	}
+	if c.is("goes on after 404") && status == http.StatusNotFound || c.is("goes on after a loss") {
+		return false
+	}
+	return status == http.StatusNotFound || status == http.StatusConflict
+}
+
+func (c *handClient) take(method string, g grantJSON) {
+	l, err := snowfence.ParseLayout(g.Layout)
+	if c.is("has a layout of its own") {
+		l, err = snowfence.ParseLayout("time=40,node=7,seq=3,epoch=2010-11-04T01:42:54.657Z,tick=20ms,first=1,last=5")
+	}
+	if err != nil {
+		c.trouble = err
+		return
+	}
+	node, from := number(g.Node), number(g.From)
+	other := node != c.node || c.is("forgets what it stamped")
+	if method == "Acquire" && other || c.is("begins anew with each renewal") {
+		c.tick, c.sequence, c.past = -1, l.Last, from
+	}
+	if method == "Acquire" || !c.is("keeps the first from") {
+		c.from = from
+	}
+	if method == "Acquire" || !c.is("keeps the first ticket") {
+		c.ticket = g.Ticket
+	}
+	c.layout, c.node, c.until, c.earlier, c.lost = l, node, number(g.Until), nil, ""
+	after, _ := time.ParseDuration(g.RenewAfter)
+	c.renewAt = time.Now().Add(after)
+	if c.is("keeps its ticket on disk") {
+		b, _ := json.Marshal(g)
+		_ = os.WriteFile(c.file(), b, 0o600)
+	}
+}
+
+func newHandClient(mistake string) *handClient {
+	c := &handClient{mistake: mistake, node: -1}
+	if b, err := os.ReadFile(c.file()); err == nil {
+		var g grantJSON
+		_ = os.Remove(c.file())
+		if json.Unmarshal(b, &g) == nil {
+			c.take("Acquire", g)
+		}
+	}
+	return c
+}
+
+// file is where a client keeps its ticket that must not.
+func (c *handClient) file() string {
+	return filepath.Join(os.TempDir(), "conform-ticket-"+filepath.Base(os.Getenv("SNOWFENCE_SERVER")))
+}
+
+func number(s string) int64 {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	return n
+}
+
+func (c *handClient) call(method string, body map[string]any, out any) (int, error) {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost,
+		os.Getenv("SNOWFENCE_SERVER")+"/snowfence.v1.LeaseService/"+method, bytes.NewReader(b))
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if c.is("follows redirects") {
+		client.CheckRedirect = nil
+	}
+	res, err := client.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusOK && !strings.HasPrefix(res.Header.Get("Content-Type"), "application/json") {
+		return 0, errors.New("an answer that is no JSON")
+	}
+	if res.StatusCode != http.StatusOK {
+		return res.StatusCode, nil
+	}
+	return res.StatusCode, json.NewDecoder(res.Body).Decode(out)
+}
+
+func (c *handClient) close() {
+	c.mu.Lock()
+	ticket, used := c.ticket, c.past
+	c.ticket = ""
+	c.mu.Unlock()
+	if ticket == "" {
+		return
+	}
+	if c.is("gives back what it used") {
+		used--
+	}
+	var none struct{}
+	_, _ = c.call("Release", map[string]any{"ticket": ticket, "used": strconv.FormatInt(used, 10)}, &none)
+}

@@ -1,0 +1,224 @@
+package conform
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+)
+
+// judge knows what the client of a scene was granted, and compares what it makes and asks
+// with that. It knows nothing of how leases work.
+type judge struct {
+	scheme *snowfence.Scheme
+
+	mu        sync.Mutex
+	grants    []*grant
+	made      map[snowfence.ID]bool
+	attempts  map[string]bool
+	counts    map[string]int // of calls, by method
+	handed    int64          // answers with a grant
+	acquiring []string       // attempts to acquire that had no answer since the last one
+	taken     []int64        // nodes that the server took for them
+	offences  []string       // what was found
+	kinds     map[string]bool
+}
+
+// grant is an acquisition of the client with its renewals, as far as they reached it.
+type grant struct {
+	node, nodes, from, until int64
+	first                    int64 // until of the acquisition
+	highest                  int64 // tick of its IDs; from-1 before the first
+	tickets                  [][]byte
+	attempt                  string   // whose answer had the last ticket
+	unanswered               []string // attempts with the last ticket
+
+	floor      int64     // from of the last answer
+	floorKnown time.Time // when the client is known to have it
+
+	lost      bool      // an answer says so
+	lostBy    string    // the attempt that it answered
+	lostAt    time.Time // when it was sent
+	lostKnown time.Time // when the client is known to have it
+	since     int       // IDs since lostAt
+	over      string    // why it is over without a loss
+	elsewhere bool      // another server has it: it cannot be renewed
+}
+
+func newJudge(s *snowfence.Scheme) *judge {
+	return &judge{
+		scheme: s, made: map[snowfence.ID]bool{}, attempts: map[string]bool{}, counts: map[string]int{},
+		kinds: map[string]bool{},
+	}
+}
+
+// found notes an offence, the first of each kind.
+func (j *judge) found(format string, args ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.find(format, args...)
+}
+
+func (j *judge) find(format string, args ...any) {
+	if !j.kinds[format] {
+		j.kinds[format] = true
+		j.offences = append(j.offences, fmt.Sprintf(format, args...))
+	}
+}
+
+// guilty reports whether an offence was found.
+func (j *judge) guilty() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.offences) > 0
+}
+
+// A client that goes on so long, and makes so many IDs, after the answer that its lease is lost has
+// read it. Before, another thread may not have come to that.
+const (
+	surelyRead = 3 * time.Second
+	surelyMade = 100
+)
+
+// id judges an ID that the client made after it was asked at a time.
+func (j *judge) id(id snowfence.ID, asked time.Time) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.made[id] {
+		j.find("ID %d was made twice", id)
+		return
+	}
+	j.made[id] = true
+	p, err := j.scheme.Decode(id)
+	if err != nil {
+		j.find("%d is no ID of the layout %s: %v", id, j.scheme.Layout(), err)
+		return
+	}
+	if l := j.scheme.Layout(); p.Sequence < l.First || p.Sequence > l.Last {
+		j.find("ID %d has the sequence number %d; the layout has %d to %d", id, p.Sequence, l.First, l.Last)
+	}
+	why := "no grant has this node"
+	for _, g := range slices.Backward(j.grants) {
+		if p.Node < g.node || p.Node >= g.node+g.nodes {
+			continue
+		}
+		if text := g.refuses(p.Tick, asked); text != "" {
+			why = text
+			continue
+		}
+		g.highest = max(g.highest, p.Tick)
+		return
+	}
+	j.find("ID %d has node %d and tick %d: %s", id, p.Node, p.Tick, why)
+}
+
+// refuses says why a tick must not be stamped any more by a client that was asked at a time.
+func (g *grant) refuses(tick int64, asked time.Time) string {
+	switch {
+	case tick < g.from || tick >= g.until:
+		return fmt.Sprintf("its grant has the ticks %d to %d", g.from, g.until-1)
+	case g.over != "":
+		return g.over
+	case g.lost && !g.lostKnown.IsZero() && asked.After(g.lostKnown):
+		return "the client knew that this lease was lost"
+	case tick < g.floor && !g.floorKnown.IsZero() && asked.After(g.floorKnown):
+		return fmt.Sprintf("a renewal had raised from to %d, and the client knew it", g.floor)
+	}
+	if g.lost {
+		if g.since++; g.since > surelyMade && time.Since(g.lostAt) > surelyRead {
+			return fmt.Sprintf("the server had said %v before that the lease was lost",
+				time.Since(g.lostAt).Round(time.Second))
+		}
+	}
+	return ""
+}
+
+// granted notes an answer with a grant, before it is sent.
+func (j *judge) granted(c *call, l *pb.Lease) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.handed++
+	nodes := max(int64(l.Nodes), 1)
+	if c.acquire != nil {
+		j.acquiring, j.taken = nil, nil
+		j.grants = append(j.grants, &grant{
+			node: l.Node, nodes: nodes, from: l.From, until: l.Until, first: l.Until, floor: l.From,
+			highest: l.From - 1, tickets: [][]byte{l.Ticket}, attempt: c.acquire.Attempt,
+		})
+		return
+	}
+	g := j.of(c.renew.Ticket)
+	if g == nil {
+		return // it was found before
+	}
+	g.until = max(g.until, l.Until)
+	if l.From > g.floor {
+		g.floor, g.floorKnown = l.From, time.Time{}
+	}
+	g.tickets = append(g.tickets, l.Ticket)
+	g.attempt, g.unanswered = c.renew.Attempt, nil
+}
+
+// took notes what the server did for an acquisition, whether its answer arrives or not.
+func (j *judge) took(l *pb.Lease) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.taken) > 0 && !slices.Contains(j.taken, l.Node) {
+		j.find("the answer of an Acquire was lost, and the next one took node %d in place of node %d", l.Node,
+			j.taken[0])
+	}
+	j.taken = append(j.taken, l.Node)
+}
+
+// of returns the grant of a ticket that the client got.
+func (j *judge) of(ticket []byte) *grant {
+	for _, g := range slices.Backward(j.grants) {
+		for _, t := range g.tickets {
+			if bytes.Equal(t, ticket) {
+				return g
+			}
+		}
+	}
+	return nil
+}
+
+// last returns the latest grant, or one that never was.
+func (j *judge) last() grant {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.grants) == 0 {
+		return grant{}
+	}
+	return *j.grants[len(j.grants)-1]
+}
+
+// end ends all grants, because their holder is gone.
+func (j *judge) end(why string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, g := range j.grants {
+		g.over = why
+	}
+	j.acquiring, j.taken = nil, nil
+}
+
+// size returns how many acquisitions reached the client.
+func (j *judge) size() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.grants)
+}
+
+// grantOf returns an acquisition by its number, or one that never was.
+func (j *judge) grantOf(n int) grant {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if n < 0 || n >= len(j.grants) {
+		return grant{}
+	}
+	return *j.grants[n]
+}

@@ -1,0 +1,159 @@
+package conform
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+)
+
+func playRenew(s *scene) {
+	s.on(func(*call) answer {
+		s.proxy.restart()
+		return answer{}
+	})
+	s.until("IDs beyond the first grant, and three renewals", func() bool {
+		return s.renewed() && s.calls("Renew") >= 3
+	})
+}
+
+func playSequence(s *scene) {
+	s.asking("2,000 IDs and a renewal", 0, func() bool { return s.ids >= 2000 && s.renewed() })
+}
+
+func playZero(s *scene) {
+	s.on(func(*call) answer {
+		return answer{hold: func(ctx context.Context) { wait(ctx, 200*time.Millisecond) }}
+	})
+	s.until("IDs beyond the first grant", s.renewed)
+}
+
+func playLostRenewal(s *scene) {
+	const lost = 3
+	s.on(func(c *call) answer { return answer{dropped: c.renew != nil && c.n <= lost} })
+	s.until("a renewal that names the attempts of three others", func() bool {
+		return s.calls("Renew") > lost && s.renewed()
+	})
+}
+
+func playLostAcquire(s *scene) {
+	s.on(func(c *call) answer { return answer{dropped: c.acquire != nil && c.n <= 2} })
+	s.until("an ID after the third Acquire", func() bool { return s.made(0) })
+}
+
+// damages are answers that are none.
+var damages = []func(w http.ResponseWriter){
+	func(w http.ResponseWriter) { http.Error(w, "no healthy upstream", http.StatusBadGateway) },
+	func(w http.ResponseWriter) { http.Error(w, `{"code":"internal"`, http.StatusInternalServerError) },
+	func(w http.ResponseWriter) { text(w, "text/html", "<html><body>Please log in</body></html>") },
+	func(w http.ResponseWriter) { text(w, "application/json", `{"namespace":"conform","node":"7","fro`) },
+	func(w http.ResponseWriter) { text(w, "application/json", `{}`) },
+	func(w http.ResponseWriter) { text(w, "application/json", "") },
+	func(w http.ResponseWriter) { http.Error(w, "slow down", http.StatusTooManyRequests) },
+	func(w http.ResponseWriter) {
+		w.Header().Set("Content-Length", "1000") // and the connection breaks
+		text(w, "application/json", `{"node":"1",`)
+		panic(http.ErrAbortHandler)
+	},
+}
+
+func text(w http.ResponseWriter, kind, body string) {
+	w.Header().Set("Content-Type", kind)
+	_, _ = io.WriteString(w, body) // the client may be gone
+}
+
+func playDamaged(s *scene) {
+	steps := len(damages) + 3
+	s.on(func(c *call) answer {
+		switch {
+		case c.renew == nil || c.n > steps:
+			return answer{}
+		case c.n <= len(damages):
+			return answer{bytes: damages[c.n-1]}
+		case c.n == len(damages)+1:
+			return answer{bytes: s.redirect(http.StatusFound)}
+		case c.n == len(damages)+2:
+			return answer{bytes: s.redirect(http.StatusTemporaryRedirect)}
+		}
+		return answer{fail: unavailable}
+	})
+	s.until("IDs after all damaged answers", func() bool {
+		return s.calls("Renew") > steps && s.judge.last().until > s.judge.last().first && s.made(s.judge.last().first)
+	})
+}
+
+// redirect sends a client to a place that must not get its ticket.
+func (s *scene) redirect(status int) func(http.ResponseWriter) {
+	return func(w http.ResponseWriter) {
+		w.Header().Set("Location", "http://"+s.proxy.listen.Addr().String()+otherPlace)
+		w.WriteHeader(status)
+	}
+}
+
+func playOutage(s *scene) {
+	if !s.until("IDs beyond the first grant", s.renewed) {
+		return
+	}
+	s.away.Store(true)
+	if !s.until("the end of the grant", func() bool { return s.tick(-500*time.Millisecond) > s.judge.last().until }) {
+		return
+	}
+	s.away.Store(false)
+	end := s.judge.last().until
+	s.until("IDs after the server was back", func() bool { return s.made(end) })
+}
+
+func playLate(s *scene) {
+	s.on(func(c *call) answer {
+		if c.renew == nil || c.n > 1 {
+			return answer{}
+		}
+		end := s.layout.TimeOf(s.judge.last().until)
+		return answer{hold: func(ctx context.Context) { wait(ctx, time.Until(end)+500*time.Millisecond) }}
+	})
+	s.until("an ID after the answer", func() bool { return s.calls("Renew") > 1 && s.made(s.judge.grantOf(0).first) })
+}
+
+func playEmpty(s *scene) {
+	s.on(func(c *call) answer {
+		return answer{change: func(l *pb.Lease) {
+			if c.acquire != nil && c.n == 1 {
+				l.Until = l.From
+			}
+		}}
+	})
+	s.until("an ID after a renewal", func() bool { return s.made(0) })
+}
+
+func playRepeated(s *scene) {
+	var first atomic.Pointer[pb.Lease]
+	s.on(func(c *call) answer {
+		if c.renew == nil || c.n > 2 {
+			return answer{}
+		}
+		return answer{change: func(l *pb.Lease) {
+			if c.n == 1 {
+				first.Store(&pb.Lease{Ticket: l.Ticket, From: l.From, Until: l.Until})
+			} else if was := first.Load(); was != nil {
+				l.Ticket, l.From, l.Until = was.Ticket, was.From, was.Until
+			}
+		}}
+	})
+	s.until("IDs after the repeated answer", func() bool {
+		end := s.judge.grantOf(0).until
+		return s.calls("Renew") > 2 && s.tick(0) > end && s.made(end)
+	})
+}
+
+// wait waits, or until the client hangs up.
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,163 @@
+package conform
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+)
+
+// direct makes a request to the server as another client, or an operator.
+func (s *scene) direct(method string, body map[string]any) error {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	r := httptest.NewRequest(http.MethodPost, leaseService+method, bytes.NewReader(b)).WithContext(s.ctx)
+	r.Header.Set("Content-Type", "application/json")
+	if w := s.proxy.ask(r, b); w.Code != http.StatusOK {
+		return fmt.Errorf("%s: %d %s", method, w.Code, w.Body)
+	}
+	return nil
+}
+
+func playTaken(s *scene) {
+	if !s.until("the first ID", func() bool { return s.made(0) }) {
+		return
+	}
+	node := s.judge.last().node
+	rival := map[string]any{"namespace": namespace, "label": "a rival", "node": fmt.Sprint(node)}
+	if err := s.direct("Acquire", rival); err != nil {
+		s.miss(err.Error())
+		return
+	}
+	s.recovers("an ID of another node")
+}
+
+// recovers waits until the client has lost what it has, and acquired again.
+func (s *scene) recovers(what string) {
+	had := s.judge.size()
+	s.until(what, func() bool {
+		g := s.judge.grantOf(had - 1)
+		return s.judge.size() > had && s.made(0) && g.lost && !g.lostKnown.IsZero() && s.tick(0) > g.until
+	})
+}
+
+func playGone(s *scene) {
+	if !s.until("the first ID", func() bool { return s.made(0) }) {
+		return
+	}
+	acquired := s.calls("Acquire")
+	s.on(func(c *call) answer {
+		if c.renew != nil || c.acquire != nil && c.n <= acquired+2 {
+			return answer{unreached: true, fail: noNamespace}
+		}
+		s.on(nil)
+		return answer{}
+	})
+	s.recovers("an ID after the namespace was there again")
+}
+
+func playAgain(s *scene) {
+	if !s.until("IDs in the first half of a tick", func() bool {
+		now := time.Now()
+		return s.made(s.tick(0)) && now.Sub(s.layout.TimeOf(s.layout.TickOf(now))) < s.ttl/3
+	}) {
+		return
+	}
+	g, acquired := s.judge.last(), s.calls("Acquire")
+	if err := s.direct("ReleaseNode", map[string]any{"namespace": namespace, "node": fmt.Sprint(g.node)}); err != nil {
+		s.miss(err.Error())
+		return
+	}
+	s.on(func(c *call) answer {
+		return answer{change: func(l *pb.Lease) {
+			if c.acquire != nil && c.n == acquired+1 { // as a store does that lost its last writes
+				l.From = g.from
+			}
+		}}
+	})
+	had := s.judge.size()
+	s.until("IDs of the node again", func() bool { return s.judge.size() > had && s.made(s.judge.grantOf(had).from+1) })
+}
+
+func playRaised(s *scene) {
+	var raised int64
+	s.on(func(c *call) answer {
+		return answer{change: func(l *pb.Lease) {
+			if c.renew == nil {
+				return
+			}
+			if c.n == 1 {
+				raised = s.tick(s.ttl/3 + 2*time.Second)
+			}
+			l.From = max(l.From, raised)
+			l.Until = max(l.Until, l.From)
+		}}
+	})
+	s.until("an ID above the raised from", func() bool {
+		g := s.judge.last()
+		return !g.floorKnown.IsZero() && g.floor > g.from && s.made(g.floor)
+	})
+}
+
+func playClock(s *scene) {
+	const off = time.Hour
+	wrong := 0
+	s.on(func(c *call) answer {
+		return answer{change: func(l *pb.Lease) {
+			ticks := int64(off / s.layout.Tick)
+			l.From, l.Until = l.From+ticks, l.Until+ticks
+			l.Now.Seconds += int64(off / time.Second)
+		}}
+	})
+	s.until("a hundred answers", func() bool { wrong++; return wrong > 100 && s.judge.size() > 0 })
+}
+
+func playEnd(s *scene) {
+	l := s.layout
+	end := l.TimeOf(1 << l.Bits("time"))
+	after := 0
+	s.until("an error after the end of the layout", func() bool {
+		if time.Now().After(end) {
+			after++
+		}
+		return after > 100
+	})
+	if s.ids == 0 {
+		s.miss("an ID before the end of the layout")
+	}
+}
+
+func playKilled(s *scene) {
+	if !s.until("IDs beyond the first grant", s.renewed) {
+		return
+	}
+	s.child.kill()
+	s.judge.end("its process was killed")
+	had := s.judge.size()
+	if s.start() {
+		s.until("IDs of another process", func() bool { return s.judge.size() > had && s.made(0) })
+	}
+}
+
+func playStopped(s *scene) {
+	if !s.until("IDs beyond the first grant", s.renewed) {
+		return
+	}
+	end := s.judge.last().until
+	err := suspend(s.child.cmd.Process)
+	if err == nil {
+		wait(s.ctx, time.Until(s.layout.TimeOf(end))+time.Second)
+		err = resume(s.child.cmd.Process)
+	}
+	if err != nil {
+		s.miss(err.Error())
+		return
+	}
+	s.until("IDs of later ticks", func() bool { return s.made(end) })
+}
