@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -17,6 +18,7 @@ func newLease(s *setup, c claim) *Lease {
 		setup: s, claim: c, ops: make(chan struct{}, 1),
 		done: make(chan struct{}), kicked: make(chan struct{}, 1), changed: make(chan struct{}),
 		demand: demand{want: true, need: -1, used: s.world.Now()},
+		pace:   pace{most: math.MaxInt64},
 		unpin:  func() {},
 		told:   s.opts.clock.Corrections(),
 	}
@@ -37,7 +39,7 @@ func (l *Lease) begin(g snowfence.Grant) {
 // so that holders do not fall into step. Leases opened together have fixed
 // slots in the order of their nodes, because a store writes neighbours faster.
 func (l *Lease) next(now time.Time) time.Time {
-	third := l.opts.TTL / 3
+	third := min(l.opts.TTL/3, l.pace.most)
 	slot := l.slot
 	if slot.IsZero() {
 		return now.Add(third - third/10 + l.random(third/5+1))

@@ -63,6 +63,7 @@ type demand struct {
 // pace is when the lease renews.
 type pace struct {
 	renewAt  time.Time     // when the next renewal is due
+	most     time.Duration // between renewals, whatever the ttl
 	renewed  time.Time     // when the store acknowledged the last one
 	took     time.Duration // from when that one was due until then
 	earliest time.Time     // no attempt before, whatever the need

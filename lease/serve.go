@@ -76,7 +76,7 @@ func (v server) Acquire(ctx context.Context, namespace string, r wire.Request) (
 func (v server) Renew(
 	ctx context.Context, b wire.Ticket, attempt string, earlier []string,
 ) (none wire.Lease, _ error) {
-	t, err := parseTicket(b)
+	t, err := ofStore(b)
 	if err == nil {
 		err = checkAttempt(attempt)
 	}
@@ -110,7 +110,7 @@ func (v server) Renew(
 
 // Release implements [wire.Server].
 func (v server) Release(ctx context.Context, b wire.Ticket, used int64) error {
-	t, err := parseTicket(b)
+	t, err := ofStore(b)
 	if err != nil {
 		return err
 	}

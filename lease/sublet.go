@@ -26,6 +26,7 @@ type slot struct {
 	tenancy     int64  // serial of its first answer; 0 while the node has no holder
 	serial      int64  // of its last answer
 	attempt     string // that this one answered
+	label       string // of the holder
 }
 
 // divide begins to hand a grant out; serial is the last one before.
@@ -69,13 +70,13 @@ func (d *division) free(t ticks, now time.Time, allowed func(node int64) bool) i
 
 // begin sublets a node: from the end of its last sublease, or of what was used if that was
 // released, and inside one unbroken grant.
-func (d *division) begin(i int, t ticks, now time.Time, attempt string) {
+func (d *division) begin(i int, t ticks, now time.Time, attempt, label string) {
 	s := &d.slots[i]
 	s.from = max(s.until, d.grant.From, t.back(now))
 	s.until = s.from
 	d.next = i + 1
 	d.serial++
-	s.tenancy = d.serial
+	s.tenancy, s.label = d.serial, label
 	d.answer(i, t, now, attempt)
 }
 
@@ -118,10 +119,11 @@ func (d *division) release(i int, used int64) {
 	s.tenancy = 0
 }
 
-// held returns how many nodes have a holder.
-func (d *division) held() (n int64) {
+// held returns how many nodes have a holder now whose label is such a one.
+func (d *division) held(t ticks, now time.Time, such func(label string) bool) (n int64) {
+	tick := t.layout.TickOf(now)
 	for _, s := range d.slots {
-		if s.tenancy != 0 {
+		if s.tenancy != 0 && s.until > tick && such(s.label) {
 			n++
 		}
 	}

@@ -94,7 +94,7 @@ func TestDivisionRepeatsNoTick(t *testing.T) {
 			switch chance.IntN(10) {
 			case 0, 1, 2:
 				if i := b.d.free(tt, now, func(int64) bool { return true }); i >= 0 {
-					b.d.begin(i, tt, now, attempt)
+					b.d.begin(i, tt, now, attempt, "")
 					keep(i)
 					counts["begun"]++
 				}

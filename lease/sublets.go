@@ -1,12 +1,14 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
@@ -22,7 +24,7 @@ import (
 // its grant to the end, and takes another node. It is safe for concurrent use.
 type Sublets struct {
 	lease *Lease
-	life  string // random: names these subleases in tickets
+	life  string // names these subleases in tickets
 	key   string // random: signs the tickets
 
 	mu     sync.Mutex // of what follows
@@ -31,13 +33,40 @@ type Sublets struct {
 }
 
 // Sublet hands out the nodes of the lease from memory, in place of a generator. It ends with the
-// lease. The error is snowfence.ErrBound if the lease has a generator.
-func (l *Lease) Sublet() (*Sublets, error) {
-	s := &Sublets{lease: l, life: l.world.Text(), key: l.world.Text()}
+// lease, which it renews every five seconds, or more often. life is what tickets name it by, and no
+// other Sublets may ever have the same: "" makes a random text. The error is snowfence.ErrBound if
+// the lease has a generator.
+func (l *Lease) Sublet(life string) (*Sublets, error) {
+	s := &Sublets{lease: l, life: cmp.Or(life, l.world.Text()), key: l.world.Text()}
 	if _, err := l.Bind(s.seal); err != nil {
 		return nil, err
 	}
+	l.mu.Lock()
+	l.pace.most = heartbeat
+	l.pace.renewAt = l.next(l.world.Now())
+	l.mu.Unlock()
+	l.kick()
 	return s, nil
+}
+
+// heartbeat is how often a lessor writes to the store, whatever its ttl, so that it notices a loss
+// or a rollback before its holders have gone on for long.
+const heartbeat = 5 * time.Second
+
+// Lease returns the lease whose nodes are handed out.
+func (s *Sublets) Lease() *Lease { return s.lease }
+
+// Held returns how many nodes have a holder now, of those with such a label; nil means any.
+func (s *Sublets) Held(such func(label string) bool) int64 {
+	if such == nil {
+		such = func(string) bool { return true }
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.d == nil {
+		return 0
+	}
+	return s.d.held(s.lease.ticks, s.lease.now(), such)
 }
 
 // seal ends all subleases, as far as this lease has a say, and returns what they can have used.
@@ -71,9 +100,11 @@ func (s *Sublets) refresh() bool {
 }
 
 // Acquire implements [wire.Server]. It sublets single nodes only, and none that is asked for by its
-// number. A ttl is cut to two thirds of the lease's.
+// number. The ttl is [DefaultTTL] unless the request names one, and is cut to two thirds of the
+// lease's.
 func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (none wire.Lease, _ error) {
 	l := s.lease
+	r.Attempt = cmp.Or(r.Attempt, l.world.Text())
 	if err := checkAttempt(r.Attempt); err != nil {
 		return none, err
 	}
@@ -84,15 +115,17 @@ func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (
 	if err := (Namespace{Name: l.name, Keys: l.scheme.KeyIDs()}).suits(l.scheme, r); err != nil {
 		return none, err
 	}
+	o := Options{TTL: r.TTL, Label: r.Label, Within: r.Within, clock: l.opts.clock, Logger: l.opts.Logger}
+	if _, err := o.normal(l.scheme); err != nil {
+		return none, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.refresh() {
 		return none, s.unavailable()
 	}
 	t, now := l.ticks, l.now()
-	if t.ttl = t.ttl * 2 / 3; r.TTL > 0 {
-		t.ttl = min(t.ttl, r.TTL)
-	}
+	t.ttl = min(t.ttl*2/3, cmp.Or(r.TTL, DefaultTTL))
 	i := s.d.found(r.Earlier)
 	if i >= 0 {
 		s.d.renew(i, t, now, r.Attempt)
@@ -100,12 +133,16 @@ func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (
 	}
 	if i = s.d.free(t, now, s.wanted(r)); i < 0 {
 		g := s.d.grant
+		if g.From > t.layout.TickOf(now) { // nodes of other leases would begin as late
+			return none, fmt.Errorf("lease: subleases of namespace %q: %w: the grant of their lessor begins at %s",
+				namespace, snowfence.ErrFenced, t.layout.TimeOf(g.From).UTC().Format(time.RFC3339))
+		}
 		return none, &TakenError{
-			Nodes: snowfence.NodeRange{From: g.Node, Until: g.Node + g.Nodes}, Block: 1, Held: s.d.held(),
-			namespace: l.name,
+			Nodes: snowfence.NodeRange{From: g.Node, Until: g.Node + g.Nodes}, Block: 1, namespace: l.name,
+			Held: s.d.held(t, now, func(string) bool { return true }),
 		}
 	}
-	s.d.begin(i, t, now, r.Attempt)
+	s.d.begin(i, t, now, r.Attempt, r.Label)
 	return s.answer(i, t, r.Label), nil
 }
 
@@ -169,7 +206,7 @@ func (s *Sublets) read(b wire.Ticket) (ticket, error) {
 	if err != nil {
 		return k, err
 	}
-	if life, _ := startOf(k.Holder); life != s.life {
+	if k.Lessor != s.life {
 		return k, fmt.Errorf("lease: node %d of namespace %q: %w", k.Node, k.Namespace, ErrElsewhere)
 	}
 	return k, k.verify(s.key)
@@ -180,7 +217,7 @@ func (s *Sublets) holds(k ticket, attempts []string) int {
 	if s.d == nil {
 		return -1
 	}
-	_, tenancy := startOf(k.Holder)
+	tenancy, _ := strconv.ParseInt(k.Holder, 10, 64) // as answer wrote it
 	return s.d.holds(k.Node, tenancy, k.Revision, attempts)
 }
 
@@ -189,7 +226,7 @@ func (s *Sublets) answer(i int, t ticks, label string) wire.Lease {
 	out := ticket{
 		Namespace: s.lease.name, Node: s.d.grant.Node + int64(i), Nodes: 1, Unit: 1, From: x.from,
 		Until: x.until, TTL: t.ttl, Label: strings.ToValidUTF8(label, "\uFFFD"),
-		Holder: s.life + "." + strconv.FormatInt(x.tenancy, 10), Nonce: x.attempt, Revision: x.serial,
+		Lessor: s.life, Holder: strconv.FormatInt(x.tenancy, 10), Nonce: x.attempt, Revision: x.serial,
 	}.sign(s.key).lease()
 	out.Now = s.lease.now()
 	return out

@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -22,7 +23,7 @@ import (
 func lessor(t *testing.T, st store.Store, s *snowfence.Scheme) (*lease.Lease, *lease.Sublets) {
 	t.Helper()
 	l := open(t, st, s, lease.Options{TTL: 3 * time.Second})
-	sub, err := l.Sublet()
+	sub, err := l.Sublet("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +62,7 @@ func TestSublets(t *testing.T) {
 		if _, err := snowfence.New(snowfence.Config{Fence: l}); !errors.Is(err, snowfence.ErrBound) {
 			t.Errorf("a generator of the lessor: %v", err)
 		}
-		if _, err := l.Sublet(); !errors.Is(err, snowfence.ErrBound) {
+		if _, err := l.Sublet(""); !errors.Is(err, snowfence.ErrBound) {
 			t.Errorf("twice: %v", err)
 		}
 		before := records(t, st)
@@ -106,7 +107,7 @@ func TestSublets(t *testing.T) {
 			t.Errorf("a release by the holder before: %+v, %v", c, err)
 		}
 		for _, r := range []wire.Request{
-			{},
+			{Attempt: "short"},
 			{Attempt: try.next(), Node: &b.Grant.Node},
 			{Attempt: try.next(), Nodes: 2},
 			{Attempt: try.next(), Fingerprint: "another"},
@@ -195,6 +196,13 @@ func TestSubletsOfLostAnswers(t *testing.T) {
 		if err := sub2.Release(ctx, d.Ticket, 0); !errors.Is(err, lease.ErrElsewhere) {
 			t.Errorf("a release at another lessor: %v", err)
 		}
+		overStore := lease.Serve(st, s, nil)
+		if _, err := overStore.Renew(ctx, d.Ticket, try.next(), nil); !errors.Is(err, lease.ErrElsewhere) {
+			t.Errorf("a ticket of a lessor at the store: %v", err)
+		}
+		if err := overStore.Release(ctx, d.Ticket, 0); !errors.Is(err, lease.ErrElsewhere) {
+			t.Errorf("a release at the store: %v", err)
+		}
 		for _, at := range []string{`"node"`, `"from"`, `"until"`, `"revision"`, `"mac"`} {
 			text := string(d.Ticket)
 			i := strings.Index(text, at) + len(at) + 1 + strings.Count(at, "mac")
@@ -228,7 +236,7 @@ func TestSubletsRepeatNoID(t *testing.T) {
 				if err != nil {
 					return // all units are held
 				}
-				sub, err := l.Sublet()
+				sub, err := l.Sublet("")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -431,6 +439,73 @@ func TestSubletsAfterALoss(t *testing.T) {
 		}
 		if err := sub.Release(t.Context(), a.Ticket, 0); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A lessor writes every five seconds, whatever its ttl; another lease follows its ttl. A holder
+// that names no ttl gets the usual one.
+func TestLessorsBeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in2026()
+		st, s := store.NewMemory(), newScheme(t, "time=41,node=4,seq=3,epoch=1999-01-01,tick=1ms")
+		o := &lease.NamespaceOptions{Unit: 4, MaxTTL: time.Hour}
+		if _, err := lease.Namespaces(st).Create(t.Context(), "default", s, o); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			ttl         time.Duration
+			sublet      bool
+			least, most int64 // writes in a minute
+		}{{time.Hour, false, 0, 0}, {time.Hour, true, 10, 14}, {3 * time.Second, true, 50, 70}} {
+			l := open(t, st, s, lease.Options{TTL: c.ttl, Label: "lessor"})
+			var sub *lease.Sublets
+			if c.sublet {
+				var err error
+				if sub, err = l.Sublet("here"); err != nil || sub.Lease() != l {
+					t.Fatal(err)
+				}
+			}
+			revision := func() int64 {
+				rs := records(t, st)
+				i := slices.IndexFunc(rs, func(r store.Record) bool { return r.Node == l.Status().Grant.Node })
+				return rs[i].Revision
+			}
+			before := revision()
+			time.Sleep(time.Minute)
+			if n := revision() - before; n < c.least || n > c.most {
+				t.Errorf("%v, sublet: %v: %d writes in a minute", c.ttl, c.sublet, n)
+			}
+			var try attempts
+			if sub != nil && c.ttl == time.Hour {
+				for _, ttl := range []time.Duration{0, time.Second, 2 * time.Hour} {
+					want := map[time.Duration]time.Duration{0: lease.DefaultTTL, 2 * time.Hour: 40 * time.Minute}
+					a, err := sub.Acquire(t.Context(), "default",
+						wire.Request{TTL: ttl, Label: ttl.String()})
+					if err != nil || a.TTL != cmp.Or(want[ttl], ttl) || a.Lessor != "here" {
+						t.Errorf("%+v, %v", a, err)
+					}
+				}
+				time.Sleep(2 * time.Second)
+				ofOne := func(label string) bool { return label == "2h0m0s" }
+				if sub.Held(nil) != 2 || sub.Held(ofOne) != 1 {
+					t.Errorf("%d are held, %d of one label", sub.Held(nil), sub.Held(ofOne))
+				}
+				for _, r := range []wire.Request{{TTL: 1}, {Label: "a\nb"}} {
+					if r.Attempt = try.next(); !errors.Is(func() error {
+						_, err := sub.Acquire(t.Context(), "default", r)
+						return err
+					}(), lease.ErrInvalid) {
+						t.Errorf("%+v is allowed", r)
+					}
+				}
+			}
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if sub != nil && sub.Held(nil) != 0 {
+				t.Errorf("%d are held of a lease that has ended", sub.Held(nil))
+			}
 		}
 	})
 }

@@ -24,6 +24,7 @@ type ticket struct {
 	Until      int64         `json:"until"` // first tick not granted
 	TTL        time.Duration `json:"ttl"`
 	Label      string        `json:"label"`
+	Lessor     string        `json:"lessor"` // who handed the node out from memory; "" for a ticket of the store
 	Holder     string        `json:"holder"`
 	Nonce      string        `json:"nonce"`    // of the last write
 	Revision   int64         `json:"revision"` // of the first node; others of a block may have another
@@ -64,7 +65,7 @@ func (t ticket) bytes() wire.Ticket {
 
 func (t ticket) lease() wire.Lease {
 	return wire.Lease{
-		Ticket: t.bytes(), Namespace: t.Namespace, Label: t.Label, TTL: t.TTL,
+		Ticket: t.bytes(), Namespace: t.Namespace, Label: t.Label, TTL: t.TTL, Lessor: t.Lessor,
 		Grant: snowfence.Grant{Node: t.Node, From: t.From, Until: t.Until, Nodes: int64(t.Nodes)},
 	}
 }
@@ -77,6 +78,15 @@ func ReadTicket(b wire.Ticket) (wire.Lease, error) {
 		return wire.Lease{}, err
 	}
 	return t.lease(), nil
+}
+
+// ofStore parses a ticket of the store. One of a lessor is an [ErrElsewhere].
+func ofStore(b wire.Ticket) (ticket, error) {
+	t, err := parseTicket(b)
+	if err == nil && t.Lessor != "" {
+		err = fmt.Errorf("lease: node %d of namespace %q: %w", t.Node, t.Namespace, ErrElsewhere)
+	}
+	return t, err
 }
 
 func parseTicket(b wire.Ticket) (ticket, error) {

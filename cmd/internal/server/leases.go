@@ -24,7 +24,7 @@ type Granted struct {
 }
 
 // Acquire leases a node to a caller, who renews it with the ticket. The service keeps nothing of
-// it.
+// it, except in a namespace with units, where it sublets single nodes from memory.
 // In an encrypted namespace whose secrets stay on the server, it refuses a caller who does not show
 // that it has them, and no node is taken.
 func (s *Service) Acquire(
@@ -60,7 +60,7 @@ func (s *Service) Acquire(
 		}
 		defer leave()
 		if len(r.Earlier) == 0 { // what it got is there already, and counts afterwards
-			if err := s.checkRoom(ctx, id, limit, namespace, r.Node, r.Nodes); err != nil {
+			if err := s.checkRoom(ctx, id, limit, namespace, r); err != nil {
 				return Granted{}, nil, err
 			}
 		}
@@ -99,9 +99,6 @@ func (s *Service) acquire(ctx context.Context, namespace string, r wire.Request)
 		}
 		if r.Within != (snowfence.NodeRange{}) {
 			r.Within.Until = min(r.Within.Until, sp.Scheme().Nodes())
-		}
-		if err = s.look(ctx); err != nil {
-			return Granted{}, err
 		}
 		if g.Lease, err = sp.leases.Acquire(ctx, namespace, r); err != nil {
 			return Granted{}, err

@@ -18,6 +18,8 @@ import (
 //
 // Servers that take the last free place at the same time may both take it back: the caller asks
 // again. A grant is kept without a count only if its server dies, or its store fails, in between.
+//
+// Subleases are not in the store. Each server counts its own, so the limit holds for each server.
 
 // labelOf is the label of a node that a caller without the verb manage holds.
 func (id *Identity) labelOf(label string) string { return id.Name + "/" + label }
@@ -73,17 +75,27 @@ func (id *Identity) beyond(limit int, namespace string) error {
 		"until the lease of a program that is gone has ended", id.Name, limit, namespace))
 }
 
-// checkRoom returns why a caller may not take nodes: any, or those from first on.
+// checkRoom returns why a caller may not take the nodes that it asks for.
 func (s *Service) checkRoom(
-	ctx context.Context, id *Identity, limit int, namespace string, first *int64, nodes int,
+	ctx context.Context, id *Identity, limit int, namespace string, r wire.Request,
 ) error {
+	sp, err := s.Space(ctx, namespace)
+	switch {
+	case err != nil:
+		return err
+	case !sp.sublets(r):
+	case sp.lessor.Held(id.owns) >= int64(limit):
+		return id.beyond(limit, namespace)
+	default:
+		return nil
+	}
 	held, err := s.nodesOf(ctx, id, namespace)
 	if err != nil {
 		return err
 	}
-	more := max(nodes, 1)
-	for i := range max(nodes, 1) {
-		if first != nil && held[*first+int64(i)] { // a restarted program takes its own node again
+	more := max(r.Nodes, 1)
+	for i := range max(r.Nodes, 1) {
+		if r.Node != nil && held[*r.Node+int64(i)] { // a restarted program takes its own node again
 			more--
 		}
 	}
@@ -95,7 +107,14 @@ func (s *Service) checkRoom(
 
 // checkHeld returns why nodes that were just taken are too many. The request may have been broken
 // off: the nodes are there all the same.
-func (s *Service) checkHeld(ctx context.Context, id *Identity, limit int, namespace string) error {
+func (s *Service) checkHeld(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease) error {
+	namespace := l.Namespace
+	if l.Lessor != "" {
+		if sp.lessor.Held(id.owns) > int64(limit) {
+			return id.beyond(limit, namespace)
+		}
+		return nil
+	}
 	held, err := s.nodesOf(ctx, id, namespace)
 	if err == nil && len(held) > limit {
 		err = id.beyond(limit, namespace)
@@ -125,7 +144,7 @@ func (s *Service) keepWithin(
 	ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease, used int64,
 ) error {
 	return s.keep(ctx, sp, l, used, func(ctx context.Context) error {
-		return s.checkHeld(ctx, id, limit, l.Namespace)
+		return s.checkHeld(ctx, id, limit, sp, l)
 	})
 }
 

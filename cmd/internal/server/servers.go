@@ -270,20 +270,25 @@ func (s *Service) storeNow(ctx context.Context) (time.Time, error) {
 	return now, err
 }
 
-// heldNodes returns the nodes of this server's own leases, and the namespaces that it makes no IDs
-// of although they are wanted.
+// heldNodes returns the nodes of this server's leases, of units too, and the namespaces that it
+// makes no IDs of although they are wanted.
 func (s *Service) heldNodes() (out []*pb.HeldNodes, failing []string) {
 	for _, sp := range s.Spaces() {
 		g := sp.gen.Load()
 		if len(failing) < maxAnnounced && sp.Err(s.now()) != nil {
 			failing = append(failing, sp.Name)
 		}
-		if g == nil {
-			continue
+		held := sp.lessor.Units()
+		if g != nil {
+			if own, ok := g.Grant(); ok {
+				held = append(held, own)
+			}
 		}
-		if gr, ok := g.Grant(); ok && len(out) < maxAnnounced {
-			last := gr.Node + max(gr.Nodes, 1) - 1
-			out = append(out, &pb.HeldNodes{Namespace: sp.Name, FirstNode: gr.Node, LastNode: last})
+		for _, gr := range held {
+			if len(out) < maxAnnounced {
+				last := gr.Node + max(gr.Nodes, 1) - 1
+				out = append(out, &pb.HeldNodes{Namespace: sp.Name, FirstNode: gr.Node, LastNode: last})
+			}
 		}
 	}
 	return out, failing

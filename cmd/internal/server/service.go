@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/lessor"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -203,6 +204,7 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 	s.mu.Unlock()
 	// It is added only when it is known to exist, so that wrong names cost no memory.
 	sp = &Space{Name: name, service: s, opening: make(chan struct{}, 1)}
+	sp.lessor = lessor.New(s.id, sp.openUnit, sp.lostUnit)
 	if err := sp.load(ctx); err != nil {
 		return nil, err
 	}
@@ -218,8 +220,8 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 		return nil, Errorf(TooMuch, "the server makes IDs for %d namespaces, its limit: ask another one, or raise "+
 			"the limit", s.opts.Spaces)
 	}
-	sp.leases = lease.Serve(s.store, sp.Scheme(),
-		&lease.Options{Logger: store.Warnings(s.opts.Logger), Events: s.onLeaseEvent})
+	sp.leases = &leases{sp, lease.Serve(s.store, sp.Scheme(),
+		&lease.Options{Logger: store.Warnings(s.opts.Logger), Events: s.onLeaseEvent})}
 	if sp.tally = s.tally[name]; sp.tally == nil {
 		sp.tally = &tally{}
 		s.tally[name] = sp.tally
@@ -235,13 +237,15 @@ func (s *Service) evict() bool {
 	for name, sp := range s.all {
 		select {
 		case sp.opening <- struct{}{}:
-			idle := sp.lease == nil
+			_, sublet := sp.lessor.Count()
+			idle := sp.lease == nil && sublet == 0
 			if idle {
 				sp.stale.Store(true) // before anybody opens a lease in it
 			}
 			<-sp.opening
 			if idle {
 				delete(s.all, name)
+				sp.endLessor()
 				if sp.Made.Load()+sp.Waits.Load() == 0 {
 					delete(s.tally, name)
 				}
@@ -265,7 +269,9 @@ func (s *Service) publish() {
 // forget drops a namespace whose lease has ended: it was deleted, or has another layout
 // now. The next request opens it anew.
 func (s *Service) forget(sp *Space) {
-	sp.stale.Store(true)
+	if !sp.stale.Swap(true) {
+		sp.endLessor()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all[sp.Name] == sp {

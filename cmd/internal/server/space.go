@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/lessor"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
@@ -23,6 +24,8 @@ type Space struct {
 
 	service *Service
 	leases  wire.Server // for clients
+	lessor  *lessor.Lessor
+	unit    atomic.Int64 // of the namespace
 	scheme  atomic.Pointer[snowfence.Scheme]
 	gen     atomic.Pointer[snowfence.Generator] // nil until the first ID
 	stale   atomic.Bool                         // open it anew
@@ -62,13 +65,15 @@ const failureTTL = 200 * time.Millisecond
 // layout than the one known ends the Space.
 func (sp *Space) load(ctx context.Context) error {
 	known := sp.scheme.Load()
-	s, err := sp.read(ctx)
+	s, unit, err := sp.read(ctx)
 	switch {
 	case known == nil && err == nil:
 		sp.scheme.Store(s)
+		sp.unit.Store(unit)
 	case known == nil:
 		return err
-	case err == nil && s.Fingerprint() != known.Fingerprint(), errors.Is(err, lease.ErrNoNamespace):
+	case err == nil && (s.Fingerprint() != known.Fingerprint() || unit != sp.unit.Load()),
+		errors.Is(err, lease.ErrNoNamespace):
 		sp.service.forget(sp)
 		return sp.changedError()
 	}
@@ -77,32 +82,33 @@ func (sp *Space) load(ctx context.Context) error {
 	return nil
 }
 
-// read returns the scheme of the namespace as the store has it.
-func (sp *Space) read(ctx context.Context) (*snowfence.Scheme, error) {
+// read returns the scheme of the namespace as the store has it, and its unit.
+func (sp *Space) read(ctx context.Context) (_ *snowfence.Scheme, unit int64, _ error) {
 	ns, err := lease.Namespaces(sp.service.store).Show(ctx, sp.Name)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if ns.State == lease.Deleted {
-		return nil, fmt.Errorf("namespace %q: %w: it was deleted", sp.Name, lease.ErrNoNamespace)
+		return nil, 0, fmt.Errorf("namespace %q: %w: it was deleted", sp.Name, lease.ErrNoNamespace)
 	}
 	l := ns.Layout
 	var keys []*snowfence.Secret
 	if l.Cipher != snowfence.Plain && sp.service.opts.Keys != nil {
 		if keys, err = sp.service.opts.Keys(sp.Name); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 	s, err := snowfence.NewScheme(l, keys...)
 	if errors.Is(err, snowfence.ErrKey) {
-		return nil, Errorf(Refused, "namespace %q is encrypted, and the server does not have its secrets: %w",
+		return nil, 0, Errorf(Refused, "namespace %q is encrypted, and the server does not have its secrets: %w",
 			sp.Name, err)
 	}
 	if err != nil {
-		return nil, Errorf(Internal, "namespace %q: %w", sp.Name, err)
+		return nil, 0, Errorf(Internal, "namespace %q: %w", sp.Name, err)
 	}
 	if s.Fingerprint() != ns.Fingerprint {
-		return nil, Errorf(Refused, "namespace %q is encrypted with other secrets than the server has for it", sp.Name)
+		return nil, 0, Errorf(Refused, "namespace %q is encrypted with other secrets than the server has for it",
+			sp.Name)
 	}
 	if l.Bits(snowfence.FieldKey) > 0 && ns.State == lease.Active {
 		// A secret that is new among the server's secrets is made known, so that holders
@@ -112,13 +118,15 @@ func (sp *Space) read(ctx context.Context) (*snowfence.Scheme, error) {
 			err = kindError{Refused, err}
 		}
 	}
-	return s, err
+	return s, ns.Unit, err
 }
 
 // current reports whether the Space may be used without another look at the store. One
-// that makes IDs learns of a change from its lease.
+// that makes IDs, or sublets nodes, learns of a change from its leases.
 func (sp *Space) current() bool {
-	return !sp.stale.Load() && (sp.gen.Load() != nil || sp.service.now().UnixNano()-sp.readAt.Load() < int64(schemeTTL))
+	_, sublet := sp.lessor.Count()
+	return !sp.stale.Load() && (sp.gen.Load() != nil || sublet > 0 ||
+		sp.service.now().UnixNano()-sp.readAt.Load() < int64(schemeTTL))
 }
 
 // schemeTTL is how long a layout is taken for what the store has, where no lease would
@@ -295,6 +303,13 @@ func (sp *Space) Status() (lease.Status, bool) {
 // close gives the nodes back.
 func (sp *Space) close(ctx context.Context) error {
 	sp.stale.Store(true)
+	given := make(chan error, 1)
+	go func() { given <- sp.lessor.Close(ctx) }()
+	return errors.Join(sp.closeOwn(ctx), <-given)
+}
+
+// closeOwn gives back the nodes with which the server makes IDs.
+func (sp *Space) closeOwn(ctx context.Context) error {
 	select {
 	case sp.opening <- struct{}{}:
 		defer func() { <-sp.opening }()

@@ -1,0 +1,193 @@
+// Package lessor hands out single nodes from memory: it leases whole units ahead of demand, sublets
+// their nodes, and gives empty units back. It is for servers and agents.
+package lessor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
+)
+
+// Open leases a unit within a range of nodes; the zero range means any. The lease must not idle.
+type Open func(ctx context.Context, within snowfence.NodeRange) (*lease.Lease, error)
+
+// Lessor is a [wire.Server] of single nodes, from units that it leases as it needs them. Nothing
+// in its memory has to survive: [lease.Sublets] has the rules. It is safe for concurrent use.
+type Lessor struct {
+	id    string // of this process: no other lessor has or had it
+	open  Open
+	onEnd func(error)
+	gate  chan struct{} // semaphore of one: hold it to lease a unit
+	life  context.Context
+	end   context.CancelFunc
+	work  sync.WaitGroup
+
+	last  atomic.Int64 // the unit where a node was free last
+	used  atomic.Int64 // nodes with a holder at the last look, and those sublet since
+	all   atomic.Int64 // nodes of all units
+	ahead atomic.Bool  // a unit is being leased ahead of demand
+
+	mu     sync.RWMutex // of what follows; held for reading while a node is sublet, so that its unit stays
+	units  []*unit
+	byLife map[string]*unit
+	opened int // units ever
+	failed error
+	until  time.Time // up to when failed is told
+	looks  bool      // a goroutine looks at the units
+	ended  bool
+}
+
+// unit is a lease whose nodes are sublet.
+type unit struct {
+	*lease.Sublets
+	life  string
+	nodes int64
+	empty time.Time // since when it has no holder; zero while it has one
+}
+
+var errEnded = fmt.Errorf("the lessor is stopping: %w", lease.ErrEnded)
+
+// New returns a lessor without units. id must be a text that no lessor had before, without a dot.
+// onEnd is told of a unit whose lease ended by itself: the namespace was deleted, changed or moved.
+func New(id string, open Open, onEnd func(error)) *Lessor {
+	l := &Lessor{id: id, open: open, onEnd: onEnd, gate: make(chan struct{}, 1), byLife: map[string]*unit{}}
+	l.life, l.end = context.WithCancel(context.Background())
+	return l
+}
+
+// IDOf returns the id of the lessor that a lease is of; "" for a lease of the store.
+func IDOf(l wire.Lease) string {
+	id, _, _ := strings.Cut(l.Lessor, ".")
+	return id
+}
+
+// Acquire implements [wire.Server]: it sublets a node, and leases another unit if none is free.
+func (l *Lessor) Acquire(ctx context.Context, namespace string, r wire.Request) (wire.Lease, error) {
+	for {
+		a, seen, err := l.sublet(ctx, namespace, r)
+		if !errors.Is(err, lease.ErrTaken) {
+			return a, err
+		}
+		if err := l.more(ctx, r.Within, seen); err != nil {
+			return wire.Lease{}, err
+		}
+	}
+}
+
+// sublet tries all units, from the one on that had a free node last. It is a [lease.ErrTaken] if
+// another unit may help. seen is how many there were.
+func (l *Lessor) sublet(
+	ctx context.Context, namespace string, r wire.Request,
+) (none wire.Lease, seen int, err error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if l.ended {
+		return none, 0, errEnded
+	}
+	err = lease.ErrTaken
+	for k := range l.units {
+		i := (int(l.last.Load()) + k) % len(l.units)
+		a, failed := l.units[i].Acquire(ctx, namespace, r)
+		switch {
+		case failed == nil:
+			l.last.Store(int64(i))
+			l.sublets(1)
+			return a, l.opened, nil
+		case errors.Is(failed, lease.ErrTaken), errors.Is(failed, lease.ErrEnded):
+		default:
+			err = failed // another unit would begin as late, or could not be leased
+		}
+	}
+	return none, l.opened, err
+}
+
+// Renew implements [wire.Server].
+func (l *Lessor) Renew(
+	ctx context.Context, t wire.Ticket, attempt string, earlier []string,
+) (none wire.Lease, _ error) {
+	u, err := l.of(t)
+	if err != nil {
+		return none, err
+	}
+	return u.Renew(ctx, t, attempt, earlier)
+}
+
+// Release implements [wire.Server].
+func (l *Lessor) Release(ctx context.Context, t wire.Ticket, used int64) error {
+	u, err := l.of(t)
+	switch {
+	case errors.Is(err, store.ErrLost):
+		return nil
+	case err != nil:
+		return err
+	}
+	return u.Release(ctx, t, used)
+}
+
+// of returns the unit of a ticket. The unit decides whether the ticket is good.
+func (l *Lessor) of(b wire.Ticket) (*unit, error) {
+	t, err := lease.ReadTicket(b)
+	if err != nil {
+		return nil, err
+	}
+	if IDOf(t) != l.id {
+		return nil, fmt.Errorf("node %d of namespace %q: %w", t.Grant.Node, t.Namespace, lease.ErrElsewhere)
+	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if u := l.byLife[t.Lessor]; u != nil {
+		return u, nil
+	}
+	return nil, fmt.Errorf("node %d of namespace %q: %w: its unit was lost or given back", t.Grant.Node,
+		t.Namespace, store.ErrLost)
+}
+
+// Held returns how many nodes have a holder now, of those with such a label.
+func (l *Lessor) Held(such func(label string) bool) (n int64) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for _, u := range l.units {
+		n += u.Held(such)
+	}
+	return n
+}
+
+// Count returns how many nodes have a holder, as of the last second, and how many nodes the units
+// have.
+func (l *Lessor) Count() (held, nodes int64) { return l.used.Load(), l.all.Load() }
+
+// Units returns what the leases of the units hold.
+func (l *Lessor) Units() (out []snowfence.Grant) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for _, u := range l.units {
+		if s := u.Lease().Status(); s.Held {
+			out = append(out, s.Grant)
+		}
+	}
+	return out
+}
+
+// Close seals all units, and gives them back as far as the store answers until ctx ends.
+func (l *Lessor) Close(ctx context.Context) error {
+	l.mu.Lock()
+	l.ended = true
+	leases := make([]*lease.Lease, len(l.units))
+	for i, u := range l.units {
+		leases[i] = u.Lease()
+	}
+	l.mu.Unlock()
+	l.end()
+	err := lease.ShutdownAll(ctx, leases)
+	l.work.Wait()
+	return err
+}

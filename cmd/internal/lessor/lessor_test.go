@@ -1,0 +1,294 @@
+package lessor_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/lessor"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
+)
+
+// rig is a lessor of units of ten nodes and more, over a store in memory.
+type rig struct {
+	*testing.T
+	*lessor.Lessor
+	st     store.Store
+	s      *snowfence.Scheme
+	opened atomic.Int64 // attempts to lease a unit
+	fail   error
+	ended  chan error
+}
+
+func newRig(t *testing.T, unit int64) *rig {
+	t.Helper()
+	time.Sleep(27 * 365 * 24 * time.Hour) // synctest begins in 2000
+	l := must(snowfence.ParseLayout("time=41,node=6,seq=10,epoch=2020-01-01,tick=1ms"))
+	r := &rig{T: t, st: store.NewMemory(), s: must(snowfence.NewScheme(l)), ended: make(chan error, 10)}
+	o := &lease.NamespaceOptions{Unit: unit}
+	if _, err := lease.Namespaces(r.st).Create(t.Context(), "n", r.s, o); err != nil {
+		t.Fatal(err)
+	}
+	r.Lessor = lessor.New("me", r.open, func(err error) { r.ended <- err })
+	return r
+}
+
+func (r *rig) open(ctx context.Context, within snowfence.NodeRange) (*lease.Lease, error) {
+	if r.opened.Add(1); r.fail != nil {
+		return nil, r.fail
+	}
+	return lease.Open(ctx, r.st, "n", r.s, &lease.Options{Idle: -1, Within: within, Label: "lessor"})
+}
+
+func (r *rig) take(label string) (wire.Lease, error) {
+	return r.Acquire(r.Context(), "n", wire.Request{Attempt: rand.Text(), Label: label})
+}
+
+// units returns how many units are held in the store.
+func (r *rig) units() (n int) {
+	r.Helper()
+	rs, err := lease.Namespaces(r.st).Leases(r.Context(), "n")
+	if err != nil {
+		r.Fatal(err)
+	}
+	for _, one := range rs {
+		if one.Holder != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// Units are leased ahead of demand, and the empty ones are given back; a node comes once.
+func TestUnitsFollowDemand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 8)
+		defer r.Close(t.Context())
+		if r.units() != 0 || r.Units() != nil {
+			t.Fatal("a unit was leased before anybody asked")
+		}
+		seen, all := map[int64]bool{}, []wire.Lease{}
+		for i := range 33 {
+			a, err := r.take("x")
+			if err != nil || seen[a.Grant.Node] || a.Grant.Nodes != 1 || lessor.IDOf(a) != "me" {
+				t.Fatalf("%+v, %v", a, err)
+			}
+			seen[a.Grant.Node] = true
+			all = append(all, a)
+			synctest.Wait()
+			want := i/8 + 1
+			if (i+1)*5 > want*8*4 { // more than four fifths
+				want++
+			}
+			held, nodes := r.Count()
+			if n := r.units(); n != want || held != int64(i+1) || nodes != int64(8*want) || len(r.Units()) != want {
+				t.Fatalf("%d nodes: %d units, want %d; %d of %d are counted", i+1, n, want, held, nodes)
+			}
+		}
+		renew := func(a wire.Lease) wire.Lease {
+			b, err := r.Renew(t.Context(), a.Ticket, rand.Text(), nil)
+			if err != nil || b.Grant.Node != a.Grant.Node {
+				t.Fatalf("%+v, %v", b, err)
+			}
+			return b
+		}
+		for _, a := range all[1:] {
+			if err := r.Release(t.Context(), a.Ticket, a.Grant.From+1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 30 {
+			time.Sleep(3 * time.Second)
+			all[0] = renew(all[0])
+		}
+		if n := r.units(); n != 1 || r.Held(nil) != 1 {
+			t.Errorf("%d units for %d nodes", n, r.Held(nil))
+		}
+		if _, err := r.Renew(t.Context(), all[1].Ticket, rand.Text(), nil); !errors.Is(err, store.ErrLost) {
+			t.Errorf("a node that was released: %v", err)
+		}
+		if err := r.Release(t.Context(), all[32].Ticket, 0); err != nil {
+			t.Errorf("a release after the unit was given back: %v", err)
+		}
+		time.Sleep(2 * time.Minute) // the last holder is gone
+		if n := r.units(); n != 0 || r.Units() != nil {
+			t.Errorf("%d units for nobody", n)
+		}
+		if _, err := r.take("x"); err != nil || r.units() != 1 {
+			t.Errorf("%d units: %v", r.units(), err)
+		}
+	})
+}
+
+// What prevents another unit is told; it does not end with callers who leave, and none is asked for
+// again and again.
+func TestUnitsThatCannotBeLeased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 64)
+		defer r.Close(t.Context())
+		r.fail = errors.New("away")
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				if _, err := r.take("x"); !errors.Is(err, r.fail) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if n := r.opened.Load(); n != 1 {
+			t.Errorf("100 callers asked the store %d times", n)
+		}
+		r.fail = nil
+		time.Sleep(time.Second)
+		for range 64 {
+			if _, err := r.take("x"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := r.take("x"); !errors.Is(err, lease.ErrTaken) {
+			t.Errorf("all nodes are held: %v", err)
+		}
+		before := r.opened.Load()
+		time.Sleep(5 * time.Second)
+		if n := r.opened.Load() - before; n > 6 {
+			t.Errorf("asked for a unit %d times in 5 s", n)
+		}
+		out := snowfence.NodeRange{From: 3, Until: 9}
+		q := wire.Request{Attempt: rand.Text(), Within: out}
+		if _, err := r.Acquire(t.Context(), "n", q); err == nil {
+			t.Error("a range that has no unit")
+		}
+		q = wire.Request{Attempt: rand.Text(), Fingerprint: "another"}
+		if _, err := r.Acquire(t.Context(), "n", q); !errors.Is(err, lease.ErrMismatch) {
+			t.Errorf("of another layout: %v", err)
+		}
+		if _, err := r.Renew(t.Context(), wire.Ticket("{}"), rand.Text(), nil); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("no ticket: %v", err)
+		}
+	})
+}
+
+// A grant that begins later is no reason to lease all units.
+func TestUnitsThatBeginLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 8)
+		defer r.Close(t.Context())
+		if err := r.st.Suspect(t.Context(), must(r.st.Identity(t.Context(), "n"))); err != nil {
+			t.Fatal(err)
+		}
+		for range 5 {
+			if _, err := r.take("x"); !errors.Is(err, snowfence.ErrFenced) {
+				t.Fatalf("%v", err)
+			}
+			time.Sleep(8 * time.Second) // in the end a part of the grant may be used, and it begins later
+		}
+		if _, err := r.take("x"); !errors.Is(err, snowfence.ErrFenced) || !strings.Contains(err.Error(), "begins at") {
+			t.Fatalf("%v", err)
+		}
+		if n := r.units(); n != 1 {
+			t.Errorf("%d units", n)
+		}
+		time.Sleep(time.Minute)
+		if _, err := r.take("x"); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Tickets of another lessor are elsewhere, and those of a lessor that has ended are lost, as are
+// those of a unit whose namespace is gone.
+func TestLessorsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 8)
+		a, err := r.take("x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := lessor.New("other", r.open, func(error) {})
+		defer other.Close(t.Context())
+		if _, err := other.Renew(t.Context(), a.Ticket, rand.Text(), nil); !errors.Is(err, lease.ErrElsewhere) {
+			t.Error(err)
+		}
+		if err := other.Release(t.Context(), a.Ticket, 0); !errors.Is(err, lease.ErrElsewhere) {
+			t.Error(err)
+		}
+		if _, err := lease.Namespaces(r.st).Delete(t.Context(), "n"); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-r.ended; !errors.Is(err, lease.ErrNoNamespace) {
+			t.Errorf("the namespace is gone: %v", err)
+		}
+		if _, err := r.Renew(t.Context(), a.Ticket, rand.Text(), nil); !errors.Is(err, store.ErrLost) {
+			t.Error(err)
+		}
+		if err := r.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if _, err := r.take("x"); !errors.Is(err, lease.ErrEnded) {
+			t.Error(err)
+		}
+	})
+}
+
+// Many callers at once get a node each, while units come and go and the lessor is closed.
+func TestCallersAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 4)
+		var mu sync.Mutex
+		used := map[string]bool{} // node and tick
+		var all sync.WaitGroup
+		for i := range 40 {
+			all.Go(func() {
+				for range 20 {
+					a, err := r.take(fmt.Sprint(i))
+					if err != nil {
+						if !errors.Is(err, lease.ErrTaken) && !errors.Is(err, lease.ErrEnded) {
+							t.Error(err)
+						}
+						time.Sleep(time.Second)
+						continue
+					}
+					mu.Lock()
+					for tick := a.Grant.From; tick < a.Grant.From+5; tick++ {
+						at := fmt.Sprint(a.Grant.Node, "/", tick)
+						if used[at] {
+							t.Errorf("twice: %s", at)
+						}
+						used[at] = true
+					}
+					mu.Unlock()
+					time.Sleep(time.Duration(i) * 100 * time.Millisecond)
+					if err := r.Release(t.Context(), a.Ticket, a.Grant.From+5); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		time.Sleep(30 * time.Second)
+		if err := r.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		all.Wait()
+		if n := r.units(); n != 0 || len(used) == 0 {
+			t.Errorf("%d units are held after Close; %d ticks", n, len(used))
+		}
+	})
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -1,0 +1,175 @@
+package lessor
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+)
+
+const (
+	lookEvery = time.Second            // how often a lessor looks at its units
+	emptyFor  = time.Minute            // how long a unit has no holder before it is given back
+	failedFor = 200 * time.Millisecond // how long a failure is told again, so that not each caller asks the store
+	openWait  = 10 * time.Second       // for a unit that is leased ahead of demand, or given back
+)
+
+// most reports whether so many nodes are too many for units of that many: more than four fifths.
+// Then another unit is leased, so that callers do not wait for it.
+func most(used, nodes int64) bool { return used*5 > nodes*4 }
+
+// sublets notes that more nodes have a holder.
+func (l *Lessor) sublets(n int64) {
+	if most(l.used.Add(n), l.all.Load()) && l.ahead.CompareAndSwap(false, true) {
+		l.work.Go(l.leaseAhead)
+	}
+}
+
+// leaseAhead leases another unit. After a failure it waits, because callers ask by themselves.
+func (l *Lessor) leaseAhead() {
+	defer l.ahead.Store(false)
+	ctx, cancel := context.WithTimeout(l.life, openWait)
+	defer cancel()
+	l.mu.RLock()
+	seen := l.opened
+	l.mu.RUnlock()
+	if err := l.more(ctx, snowfence.NodeRange{}, seen); err != nil {
+		wait := time.NewTimer(lookEvery)
+		defer wait.Stop()
+		select {
+		case <-wait.C:
+		case <-l.life.Done():
+		}
+	}
+}
+
+// more leases another unit, unless there is one that the caller has not seen.
+func (l *Lessor) more(ctx context.Context, within snowfence.NodeRange, seen int) error {
+	select {
+	case l.gate <- struct{}{}:
+		defer func() { <-l.gate }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	l.mu.RLock()
+	opened, ended, failed, until := l.opened, l.ended, l.failed, l.until
+	l.mu.RUnlock()
+	anywhere := within == snowfence.NodeRange{}
+	switch {
+	case ended:
+		return errEnded
+	case opened != seen:
+		return nil
+	case anywhere && time.Now().Before(until):
+		return failed
+	}
+	one, err := l.open(ctx, within)
+	if err == nil {
+		if err = l.add(one); err != nil {
+			l.giveBack(one)
+		}
+		return err
+	}
+	if ctx.Err() == nil && anywhere {
+		l.mu.Lock()
+		l.failed, l.until = err, time.Now().Add(failedFor)
+		l.mu.Unlock()
+	}
+	return err
+}
+
+// add sublets the nodes of a lease. The caller has the gate.
+func (l *Lessor) add(one *lease.Lease) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	life := l.id + "." + rand.Text()
+	sub, err := one.Sublet(life)
+	switch {
+	case err != nil:
+		return err
+	case l.ended:
+		return errEnded
+	}
+	l.opened++
+	u := &unit{Sublets: sub, life: life, nodes: one.Status().Grant.Nodes, empty: time.Now()}
+	l.units, l.byLife[life] = append(l.units, u), u
+	l.last.Store(int64(len(l.units) - 1))
+	l.all.Add(u.nodes)
+	if !l.looks {
+		l.looks = true
+		l.work.Go(l.look)
+	}
+	return nil
+}
+
+// look counts the holders every second, and lets go of what is not needed, until there is no unit.
+func (l *Lessor) look() {
+	ticks := time.NewTicker(lookEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+		case <-l.life.Done():
+			return
+		}
+		gone, why, done := l.sort(time.Now())
+		for _, one := range gone {
+			l.work.Go(func() { l.giveBack(one) })
+		}
+		if why != nil {
+			l.onEnd(why)
+		}
+		if done {
+			return
+		}
+		l.sublets(0)
+	}
+}
+
+// sort takes out the units that are not needed, and returns their leases, and those whose lease has
+// ended by itself, and returns why. done means that there is none left.
+func (l *Lessor) sort(now time.Time) (gone []*lease.Lease, why error, done bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	used, all := int64(0), int64(0)
+	held := map[*unit]int64{}
+	for _, u := range l.units {
+		held[u] = u.Held(nil)
+		if held[u] > 0 {
+			u.empty = time.Time{}
+		} else if u.empty.IsZero() {
+			u.empty = now
+		}
+		used, all = used+held[u], all+u.nodes
+	}
+	l.units = slices.DeleteFunc(l.units, func(u *unit) bool {
+		err := u.Lease().Err()
+		long := !u.empty.IsZero() && now.Sub(u.empty) >= emptyFor
+		if err == nil && (!long || most(used, all-u.nodes)) {
+			return false
+		}
+		used, all = used-held[u], all-u.nodes
+		delete(l.byLife, u.life)
+		if err == nil {
+			gone = append(gone, u.Lease())
+		} else {
+			why = errors.Join(why, err)
+		}
+		return true
+	})
+	l.used.Store(used)
+	l.all.Store(all)
+	l.looks = len(l.units) > 0
+	return gone, why, !l.looks
+}
+
+// giveBack ends the lease of a unit that no holder has.
+func (l *Lessor) giveBack(one *lease.Lease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.life), openWait)
+	defer cancel()
+	_ = one.Shutdown(ctx) // otherwise it runs out
+}

@@ -1,0 +1,199 @@
+package server
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
+)
+
+// inUnits is a store whose namespace n has units of 8 nodes.
+func inUnits(t *testing.T) *slowStore {
+	t.Helper()
+	st := newStore(t)
+	o := &lease.NamespaceOptions{Unit: 8, MaxTTL: 90 * time.Second}
+	if _, err := lease.Namespaces(st).Create(t.Context(), "n", scheme(t, "twitter"), o); err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// Single nodes of a namespace with units are sublet, and cost the store nothing, also while it is
+// away; whole units and fixed nodes are leased from the store.
+func TestSingleNodesAreSublet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterEpoch()
+		st, id := inUnits(t), limited(t, 0, VerbLease)
+		s := newService(t, st, Options{})
+		acquire := func(r wire.Request) Granted {
+			t.Helper()
+			r.Label, r.Attempt = "x", rand.Text()
+			g, _, err := s.Acquire(t.Context(), id, "n", r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g
+		}
+		var all []wire.Lease
+		for range 5 {
+			g := acquire(wire.Request{TTL: 2 * time.Minute})
+			if g.Lessor == "" || g.Grant.Nodes != 1 || g.TTL != time.Minute {
+				t.Errorf("%+v", g)
+			}
+			all = append(all, g.Lease)
+		}
+		if n := heldIn(t, s); n != 1 {
+			t.Errorf("%d records are held for 5 nodes", n)
+		}
+		first := int64(64)
+		for _, r := range []wire.Request{{Nodes: 8}, {Nodes: 2}, {Node: &first}} {
+			if g := acquire(r); g.Lessor != "" || g.Grant.Nodes != 8 {
+				t.Errorf("%+v: %+v", r, g)
+			}
+		}
+		st.fail(errors.New("away"))
+		before := st.swaps.Load()
+		for range 3 {
+			time.Sleep(20 * time.Second)
+			for i, l := range all {
+				next, _, err := s.Renew(t.Context(), id, l, rand.Text())
+				if err != nil || next.Grant.Node != l.Grant.Node {
+					t.Fatalf("without the store: %+v, %v", next, err)
+				}
+				all[i] = next
+			}
+		}
+		if g := acquire(wire.Request{}); g.Lessor == "" {
+			t.Errorf("%+v", g)
+		}
+		if st.swaps.Load() == before {
+			t.Error("the lessor did not look at its store for a minute")
+		}
+		time.Sleep(time.Minute)
+		if _, _, err := s.Renew(t.Context(), id, all[0], rand.Text()); KindOf(err) != Unavailable {
+			t.Errorf("after the end of the grant: %v", err)
+		}
+		st.fail(nil)
+		time.Sleep(10 * time.Second)
+		if err := s.Release(t.Context(), all[0], all[0].Grant.From+1); err != nil {
+			t.Error(err)
+		}
+		if _, _, err := s.Renew(t.Context(), id, all[0], rand.Text()); KindOf(err) != Lost {
+			t.Errorf("after a release: %v", err)
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for _, r := range leasesOf(t, st) {
+			if r.Label == s.Label() && r.Holder != "" {
+				t.Errorf("not given back: %+v", r)
+			}
+		}
+	})
+}
+
+func leasesOf(t *testing.T, st store.Store) []store.Record {
+	t.Helper()
+	rs, err := lease.Namespaces(st).Leases(t.Context(), "n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rs
+}
+
+// A server counts the nodes that it sublets against the limit of a token, also those of a ticket
+// that had ended.
+func TestLimitOfSubleases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterEpoch()
+		st, id := inUnits(t), limited(t, 2, VerbLease)
+		s, second := newService(t, st, Options{}), newService(t, st, Options{})
+		take := func(s *Service, id *Identity) (wire.Lease, error) {
+			g, _, err := s.Acquire(t.Context(), id, "n", wire.Request{Label: "x", Attempt: rand.Text()})
+			return g.Lease, err
+		}
+		var all []wire.Lease
+		for i := range 3 {
+			l, err := take(s, id)
+			if (err == nil) != (i < 2) || err != nil && KindOf(err) != TooMuch {
+				t.Errorf("node %d: %v", i, err)
+			}
+			all = append(all, l)
+		}
+		if _, err := take(second, id); err != nil {
+			t.Errorf("at another server: %v", err)
+		}
+		if err := s.Release(t.Context(), all[0], all[0].Grant.From); err != nil {
+			t.Fatal(err)
+		}
+		l, err := take(s, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute) // all have ended
+		for range 2 {
+			if _, err := take(s, id); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, _, err := s.Renew(t.Context(), id, l, rand.Text()); KindOf(err) != TooMuch && KindOf(err) != Lost {
+			t.Errorf("a ticket that had ended: %v", err)
+		}
+	})
+}
+
+// Another layout or unit ends the subleases, and the next ones follow it.
+func TestSubleasesFollowTheNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterEpoch()
+		st, id := inUnits(t), limited(t, 0, VerbLease)
+		s := newService(t, st, Options{})
+		take := func() (g Granted, err error) {
+			g, _, err = s.Acquire(t.Context(), id, "n", wire.Request{Label: "x", Attempt: rand.Text()})
+			return g, err
+		}
+		g, err := take()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := lease.Namespaces(st).Change(t.Context(), "n", nil, &lease.NamespaceOptions{Unit: 1}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if _, _, err := s.Renew(t.Context(), id, g.Lease, rand.Text()); KindOf(err) != Lost {
+			t.Errorf("after a change of unit: %v", err)
+		}
+		time.Sleep(3 * time.Minute) // grants begin above those before
+		if g, err = take(); err != nil || g.Lessor != "" || g.Grant.Nodes != 1 {
+			t.Errorf("%+v, %v", g, err)
+		}
+	})
+}
+
+// Within a range there are only its nodes, and a server that was told to use some sublets those.
+func TestSubleasesWithin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterEpoch()
+		s, id := newService(t, inUnits(t), Options{Within: "512-1023"}), limited(t, 0, VerbLease)
+		for i, within := range []snowfence.NodeRange{{}, {From: 16, Until: 32}, {From: 504, Until: 520}, {}} {
+			for range 12 {
+				g, _, err := s.Acquire(t.Context(), id, "n",
+					wire.Request{Label: fmt.Sprint(i), Attempt: rand.Text(), Within: within})
+				if err != nil {
+					t.Fatal(err)
+				}
+				n := g.Grant.Node
+				if within.Until > 0 && (n < within.From || n >= within.Until) || i == 0 && n < 512 {
+					t.Errorf("node %d is not within %+v", n, within)
+				}
+			}
+		}
+	})
+}
