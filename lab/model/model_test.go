@@ -1,5 +1,5 @@
-// Package model searches lease.pml, the rules of leases in Promela, with spin:
-// completely, and once more for each rule with that rule broken.
+// Package model searches lease.pml and sublet.pml, the rules of leases and of subleases in Promela,
+// with spin: completely, and once more for each rule with that rule broken.
 package model
 
 import (
@@ -19,8 +19,9 @@ var (
 	table = flag.String("table", "", "file for the results, as a table")
 )
 
-// search is one model: what is switched on in lease.pml, and what that adds up to.
+// search is one model: what is switched on in a file, and what that adds up to.
 type search struct {
+	file  string
 	name  string // as in the table of mutants
 	defs  []string
 	about string
@@ -28,30 +29,35 @@ type search struct {
 }
 
 var searches = []search{
-	{"base", []string{"-DN=2"}, "2 holders: renewals, give-backs, crashes, lost replies, a late write, changes of layout, an operator", false},
-	{"base", []string{"-DN=3", "-DLATE=2"}, "the same, 3 holders, two late writes at a time", true},
-	{"base", []string{"-DN=4"}, "the same, 4 holders, one", true},
-	{"plain", []string{"-DN=2", "-DLATE=0", "-DPLAIN"}, "2 holders, no late write, without the third idea", true},
-	{"ticks", []string{"-DN=1", "-DTICKS=5"}, "1 holder, and 5 ticks as numbers", false},
-	{"ticks", []string{"-DN=3", "-DTICKS=5", "-DSTILL"}, "3 holders, 5 ticks as numbers, no change of layout", true},
-	{"calm", []string{"-DN=2", "-DLATE=0", "-DCALM=12"}, "2 holders, then faults end: each, if alone, gets a grant within 12 accesses to the store", false},
-	{"wayback", []string{"-DN=2", "-DLATE=0", "-DSTILL", "-DWAYBACK", "-DTICKS=5"}, "2 holders, 5 ticks as numbers, and an operator who restores a node after a clock that was far ahead", true},
-	{"restored", []string{"-DN=2", "-DLATE=0", "-DCHANGES=0", "-DSETBACK=1"}, "2 holders, and a store that is rolled back to a backup, with another identity", true},
-	{"restored", []string{"-DN=3", "-DLATE=0", "-DCHANGES=0", "-DSETBACK=1"}, "the same, 3 holders", true},
-	{"silent", []string{"-DN=2", "-DLATE=0", "-DCHANGES=0", "-DSETBACK=2"}, "2 holders, and a store that is rolled back with the same identity", true},
-	{"vanished", []string{"-DN=2", "-DLATE=0", "-DCHANGES=0", "-DSETBACK=3"}, "2 holders, and a record that vanishes", true},
+	{"lease.pml", "base", []string{"-DN=2"}, "2 holders: renewals, give-backs, crashes, lost replies, a late write, changes of layout, an operator", false},
+	{"lease.pml", "base", []string{"-DN=3", "-DLATE=2"}, "the same, 3 holders, two late writes at a time", true},
+	{"lease.pml", "base", []string{"-DN=4"}, "the same, 4 holders, one", true},
+	{"lease.pml", "plain", []string{"-DN=2", "-DLATE=0", "-DPLAIN"}, "2 holders, no late write, without the third idea", true},
+	{"lease.pml", "ticks", []string{"-DN=1", "-DTICKS=5"}, "1 holder, and 5 ticks as numbers", false},
+	{"lease.pml", "ticks", []string{"-DN=3", "-DTICKS=5", "-DSTILL"}, "3 holders, 5 ticks as numbers, no change of layout", true},
+	{"lease.pml", "calm", []string{"-DN=2", "-DLATE=0", "-DCALM=12"}, "2 holders, then faults end: each, if alone, gets a grant within 12 accesses to the store", false},
+	{"lease.pml", "wayback", []string{"-DN=2", "-DLATE=0", "-DSTILL", "-DWAYBACK", "-DTICKS=5"}, "2 holders, 5 ticks as numbers, and an operator who restores a node after a clock that was far ahead", true},
+	{"lease.pml", "restored", []string{"-DN=2", "-DLATE=0", "-DCHANGES=0", "-DSETBACK=1"}, "2 holders, and a store that is rolled back to a backup, with another identity", true},
+	{"lease.pml", "restored", []string{"-DN=3", "-DLATE=0", "-DCHANGES=0", "-DSETBACK=1"}, "the same, 3 holders", true},
+	{"lease.pml", "silent", []string{"-DN=2", "-DLATE=0", "-DCHANGES=0", "-DSETBACK=2"}, "2 holders, and a store that is rolled back with the same identity", true},
+	{"lease.pml", "vanished", []string{"-DN=2", "-DLATE=0", "-DCHANGES=0", "-DSETBACK=3"}, "2 holders, and a record that vanishes", true},
+	{"sublet.pml", "sublet", []string{"-DNODES=1"}, "2 lessors divide a node, one after the other, among 2 holders: renewals, give-backs, lapses, crashes, lost replies, lies", false},
+	{"sublet.pml", "sublets", []string{"-DNODES=2"}, "the same, a unit of 2 nodes", true},
 }
 
-// mutants reads the table of rules in lease.pml: number, model, rule.
-func mutants(t *testing.T) [][]string {
+// mutants reads the tables of rules: number, model, rule.
+func mutants(t *testing.T) (all [][]string) {
 	t.Helper()
-	b, err := os.ReadFile("lease.pml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := regexp.MustCompile(`(?m)^#mutant (\d+) (\w+) (.+)$`).FindAllStringSubmatch(string(b), -1)
-	if len(all) < 20 {
-		t.Fatalf("lease.pml has a table of %d rules", len(all))
+	for file, least := range map[string]int{"lease.pml": 20, "sublet.pml": 10} {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rules := regexp.MustCompile(`(?m)^#mutant (\d+) (\w+) (.+)$`).FindAllStringSubmatch(string(b), -1)
+		if len(rules) < least {
+			t.Fatalf("%s has a table of %d rules", file, len(rules))
+		}
+		all = append(all, rules...)
 	}
 	return all
 }
@@ -65,7 +71,7 @@ func (s search) build(t *testing.T, options ...string) string {
 			t.Skipf("%v: make test installs it", err)
 		}
 	}
-	source, err := filepath.Abs("lease.pml")
+	source, err := filepath.Abs(s.file)
 	if err != nil {
 		t.Fatal(err)
 	}
