@@ -9,5 +9,5 @@ fi
 install -d -m 0750 -o root -g snowfence /etc/snowfence
 if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload
-	systemctl try-restart snowfence.service # where it runs already: it gives its nodes back first
+	systemctl try-restart snowfence.service snowfence-agent.service # where it runs already: it gives its nodes back first
 fi

@@ -3,6 +3,6 @@
 set -e
 case ${1:-} in
 remove | 0)
-	[ ! -d /run/systemd/system ] || systemctl --no-reload disable --now snowfence.service
+	[ ! -d /run/systemd/system ] || systemctl --no-reload disable --now snowfence.service snowfence-agent.service
 	;;
 esac

@@ -159,9 +159,9 @@ func (c *Client) scheme(ctx context.Context, namespace string, keys []*snowfence
 	if err != nil {
 		return nil, err
 	}
-	l, err := snowfence.ParseLayout(ns.Msg.Layout)
+	l, err := layoutOf(namespace, ns.Msg)
 	if err != nil {
-		return nil, fmt.Errorf("remote: namespace %q has a layout that this program does not know: %w", namespace, err)
+		return nil, err
 	}
 	if l.Cipher != snowfence.Plain && len(keys) == 0 {
 		if ns, err = c.show(ctx, namespace, true); err != nil {
@@ -181,6 +181,32 @@ func (c *Client) scheme(ctx context.Context, namespace string, keys []*snowfence
 		return nil, fmt.Errorf("remote: namespace %q: %w", namespace, err)
 	}
 	return s, nil
+}
+
+// Namespace is what a program has to know that leases nodes and hands them out itself, by
+// lease.Lease.Sublet.
+type Namespace struct {
+	Layout snowfence.Layout
+	Unit   int64         // how many nodes a lease has at least
+	MaxTTL time.Duration // the longest ttl of a lease
+}
+
+// Namespace returns what the server says of a namespace. The token needs the verb read.
+func (c *Client) Namespace(ctx context.Context, name string) (Namespace, error) {
+	ns, err := c.show(ctx, name, false)
+	if err != nil {
+		return Namespace{}, err
+	}
+	l, err := layoutOf(name, ns.Msg)
+	return Namespace{l, max(ns.Msg.Unit, 1), ns.Msg.MaxTtl.AsDuration()}, err
+}
+
+func layoutOf(namespace string, m *pb.Namespace) (snowfence.Layout, error) {
+	l, err := snowfence.ParseLayout(m.Layout)
+	if err != nil {
+		err = fmt.Errorf("remote: namespace %q has a layout that this program does not know: %w", namespace, err)
+	}
+	return l, err
 }
 
 func (c *Client) show(ctx context.Context, namespace string, secrets bool) (*connect.Response[pb.Namespace], error) {

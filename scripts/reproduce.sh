@@ -68,7 +68,7 @@ for platform in "$@"; do
 	rpm --root "$work/rpm-$arch" --install --nodeps --noscripts --nosignature --ignorearch "$rpm" # a folder without programs
 	for tree in "$work/deb-$arch" "$work/rpm-$arch"; do
 		cmp "$tree/usr/bin/snowfence" "$folder/snowfence"
-		cmp "$tree/usr/lib/systemd/system/snowfence.service" deploy/systemd/snowfence.service
+		for unit in snowfence snowfence-agent; do cmp "$tree/usr/lib/systemd/system/$unit.service" "deploy/systemd/$unit.service"; done
 		[ "$(find "$tree/usr/share/man/man1" -name '*.1.gz' | wc -l)" -ge 20 ] || fail "$tree lacks man pages"
 		for file in copyright NOTICE THIRD-PARTY-NOTICES.txt; do [ -s "$tree/usr/share/doc/snowfence/$file" ] || fail "$tree lacks $file"; done
 	done

@@ -65,6 +65,15 @@ func TestCommandsOfDeploy(t *testing.T) {
 	if got := setting("RestartPreventExitStatus"); got != "2" || exitUsage != 2 {
 		t.Errorf("wrong settings end the program with %d, and the unit knows %s", exitUsage, got)
 	}
+	agent := regexp.MustCompile(`(?m)^ExecStart=/usr/bin/snowfence agent (.*)$`).FindStringSubmatch(
+		read("systemd/snowfence-agent.service"))
+	if agent == nil {
+		t.Fatal("the unit of the agent starts no agent")
+	}
+	p := newProgram(nil, nil, nil, nil)
+	if err := p.agentCommand().ParseFlags(strings.Fields(agent[1])); err != nil {
+		t.Error(err)
+	}
 	if !strings.Contains(image, "\nFROM scratch\n") || !strings.Contains(image, "\nUSER 65532:65532\n") {
 		t.Error("the image is not the program alone, of a user who is not root")
 	}

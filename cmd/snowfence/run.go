@@ -105,7 +105,7 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 			p.doctorCommand(),
 		}},
 		{"server", "Servers:", []*cobra.Command{
-			p.serveCommand(), p.serversCommand(), p.tokenCommand(), p.conformCommand(),
+			p.serveCommand(), p.agentCommand(), p.serversCommand(), p.tokenCommand(), p.conformCommand(),
 		}},
 		{"plan", "Before you start:", []*cobra.Command{p.planCommand(), p.secretCommand(), p.simulateCommand()}},
 	} {

@@ -47,7 +47,7 @@ func (s *sim) divide() {
 	s.rates[faultTwins] = 0
 }
 
-// record returns the key of a node's record: that of the first node of its unit.
+// record returns the key of the record of a node: the first node of its unit.
 func (s *sim) record(node int64) []store.Key { return keysOf(node &^ (s.unit - 1)) }
 
 // sublet is the life of a lessor.

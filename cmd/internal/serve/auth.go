@@ -30,6 +30,10 @@ func newTokens(c *Config) (*tokens, error) {
 	t := &tokens{path: c.Tokens, fixed: c.TokenList, certified: c.TLSClientCA != ""}
 	t.reloader = reloader{logger: c.Logger, text: "the file of tokens was changed and cannot be read: the old ones " +
 		"stay in use"}
+	if c.Unit != nil {
+		t.auth.Store(server.NewHostAuth(c.Quota))
+		return t, nil
+	}
 	if t.path == "" && len(t.fixed) == 0 {
 		t.auth.Store(server.OpenAt(c.Rate))
 		return t, nil
@@ -145,6 +149,9 @@ func (t *tokens) current() *server.Auth { return t.auth.Load() }
 func (t *tokens) identify(r *http.Request) (*server.Identity, error) {
 	a := t.current()
 	if id := a.Anyone(); id != nil {
+		if user, ok := r.Context().Value(userKey{}).(uint32); ok {
+			id = a.User(user)
+		}
 		return id, nil
 	}
 	text := r.Header.Get("Authorization")

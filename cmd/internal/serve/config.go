@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/lessor"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
@@ -69,6 +70,8 @@ type Config struct {
 	// What is no setting.
 	Keys        func(namespace string) ([]*snowfence.Secret, error) // see [server.Options]
 	Connections int                                                 // of the store; 0 means any number
+	Unit        lessor.Open                                         // of an agent: see [server.Options]
+	Quota       int                                                 // how many nodes each user of an agent may hold
 	Logger      *slog.Logger                                        // nil means silence
 	Version     string
 	Tracing     bool                     // send traces to where the variables OTEL_EXPORTER_OTLP_… say

@@ -49,14 +49,21 @@ func (c *placedConn) Close() error {
 	return c.Conn.Close()
 }
 
-type placeKey struct{}
+type (
+	placeKey struct{}
+	userKey  struct{} // the user ID of a program at a socket, where the kernel tells it
+)
 
-// withPlace lets the requests of a connection find its place.
+// withPlace lets the requests of a connection find its place, and whose it is.
 func withPlace(ctx context.Context, c net.Conn) context.Context {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
 	}
-	return context.WithValue(ctx, placeKey{}, c.(*placedConn).place)
+	placed := c.(*placedConn)
+	if user, ok := userOf(placed.Conn); ok {
+		ctx = context.WithValue(ctx, userKey{}, user)
+	}
+	return context.WithValue(ctx, placeKey{}, placed.place)
 }
 
 // claim counts the connection of a request for the token of its first one, and returns why that

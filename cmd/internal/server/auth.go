@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -16,6 +17,9 @@ import (
 type Auth struct {
 	anyone *Identity // nil when a token is needed
 	tokens []*Identity
+
+	nodes int      // of each user of this host; 0 for servers
+	users sync.Map // of *Identity, by user ID
 }
 
 // anybody is the name of callers where no token is needed.
@@ -29,6 +33,26 @@ func Open() *Auth { return OpenAt(0) }
 func OpenAt(perSecond int) *Auth {
 	t := Token{Verbs: verbs[:], Rate: float64(perSecond), Burst: perSecond}
 	return &Auth{anyone: newIdentity(t)}
+}
+
+// NewHostAuth is for agents: the users of this host make IDs, and each may hold so many nodes.
+func NewHostAuth(nodes int) *Auth {
+	return &Auth{anyone: newIdentity(Token{Verbs: hostVerbs}), nodes: nodes}
+}
+
+var hostVerbs = []Verb{VerbIDs, VerbRead, VerbLease}
+
+// User returns who a user of this host is to an agent; [Auth.Anyone] to a server.
+func (a *Auth) User(id uint32) *Identity {
+	if a.nodes == 0 {
+		return a.anyone
+	}
+	if user, ok := a.users.Load(id); ok {
+		return user.(*Identity)
+	}
+	t := Token{Name: fmt.Sprintf("user-%d", id), Verbs: hostVerbs, Nodes: a.nodes}
+	user, _ := a.users.LoadOrStore(id, newIdentity(t))
+	return user.(*Identity)
 }
 
 // NewAuth returns an Auth that wants one of the tokens.

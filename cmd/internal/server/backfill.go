@@ -18,7 +18,7 @@ type backfills struct {
 	all map[int64]*lease.Backfill
 }
 
-// maxBackfills is how many nodes are kept; nobody needs many.
+// maxBackfills is how many nodes are kept; no server needs many.
 const maxBackfills = 64
 
 // Backfill returns n IDs for a time gone by, of a node without a holder.

@@ -77,6 +77,10 @@ type Options struct {
 	// wait for a row that another transaction has locked. Nil means the store.
 	Direct store.Store
 
+	// Unit leases the units of an agent, which hands out their nodes and no others. Its store has
+	// only the namespace. Nil is for servers, which lease from the store.
+	Unit lessor.Open
+
 	// Connections is how many calls Direct carries out at a time; 0 means as many as there are.
 	// Sequences leave some of them to leases.
 	Connections int

@@ -268,10 +268,19 @@ func (sp *Space) open(
 	ctx context.Context, s *snowfence.Scheme, ns lease.Namespace, within snowfence.NodeRange, block int,
 ) (*lease.Lease, error) {
 	o := sp.service.opts
-	return lease.Open(ctx, sp.service.store, sp.Name, s, &lease.Options{
+	lo := &lease.Options{
 		TTL: min(o.TTL, ns.MaxTTL), Nodes: block, Within: within, Label: o.Label, Logger: o.Logger,
 		Events: sp.service.onLeaseEvent,
-	})
+	}
+	if o.Unit == nil {
+		return lease.Open(ctx, sp.service.store, sp.Name, s, lo)
+	}
+	lo.Nodes = 1
+	all, err := lease.Keep(ctx, sp.lessor, sp.Name, s, 1, lo)
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
 }
 
 // blockSize returns how many nodes of a namespace a server leases for itself.
@@ -300,9 +309,12 @@ func (sp *Space) Status() (lease.Status, bool) {
 	return sp.lease.Status(), true
 }
 
-// close gives the nodes back.
+// close gives the nodes back. The own node of an agent goes first: it is one of a unit.
 func (sp *Space) close(ctx context.Context) error {
 	sp.stale.Store(true)
+	if sp.service.opts.Unit != nil {
+		return errors.Join(sp.closeOwn(ctx), sp.lessor.Close(ctx))
+	}
 	given := make(chan error, 1)
 	go func() { given <- sp.lessor.Close(ctx) }()
 	return errors.Join(sp.closeOwn(ctx), <-given)

@@ -25,6 +25,10 @@ func (v *leases) Acquire(ctx context.Context, namespace string, r wire.Request) 
 	if v.sp.sublets(r) {
 		return v.sp.lessor.Acquire(ctx, namespace, r)
 	}
+	if v.sp.service.opts.Unit != nil {
+		return wire.Lease{}, Errorf(Invalid, "an agent hands out single nodes, and none by its number: ask its "+
+			"server, or use its store")
+	}
 	if err := v.sp.service.look(ctx); err != nil {
 		return wire.Lease{}, err
 	}
@@ -62,6 +66,9 @@ func (v *leases) of(t wire.Ticket) (wire.Server, error) {
 // two thirds of that.
 func (sp *Space) openUnit(ctx context.Context, within snowfence.NodeRange) (*lease.Lease, error) {
 	s := sp.service
+	if s.opts.Unit != nil {
+		return s.opts.Unit(ctx, within)
+	}
 	if err := s.look(ctx); err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func inUnits(t *testing.T) *slowStore {
 }
 
 // Single nodes of a namespace with units are sublet, and cost the store nothing, also while it is
-// away; whole units and fixed nodes are leased from the store.
+// unreachable; whole units and fixed nodes are leased from the store.
 func TestSingleNodesAreSublet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()

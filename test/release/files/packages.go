@@ -65,7 +65,8 @@ func (b *build) stage(dir string, program []byte) error {
 		all = append(all, e)
 	}
 	for _, file := range []string{
-		"deploy/systemd/snowfence.service", "packaging/sysusers.conf", "packaging/installed.sh", "packaging/remove.sh",
+		"deploy/systemd/snowfence.service", "deploy/systemd/snowfence-agent.service", "packaging/sysusers.conf",
+		"packaging/installed.sh", "packaging/remove.sh",
 	} {
 		body, err := os.ReadFile(filepath.FromSlash(file))
 		if err != nil {

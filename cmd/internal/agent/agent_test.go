@@ -1,0 +1,288 @@
+//go:build unix
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/remote"
+)
+
+// patience is how long a test waits for what has to happen on a machine that is busy.
+const patience = time.Minute
+
+// rig is a store with a namespace in units of 16 nodes.
+type rig struct {
+	testing.TB
+	st store.Store
+	s  *snowfence.Scheme
+}
+
+func newRig(t testing.TB) *rig {
+	t.Helper()
+	s, err := snowfence.NewScheme(snowfence.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t, store.NewMemory(), s}
+	if _, err := lease.Namespaces(r.st).Create(t.Context(), "jobs", s, &lease.NamespaceOptions{Unit: 16}); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// overStore is the store as the source of an agent.
+func (r *rig) overStore() *Source {
+	return &Source{
+		Namespace: "jobs", Scheme: r.s, Nodes: 16, TTL: lease.DefaultTTL,
+		Lease: func(ctx context.Context, o *lease.Options) (*lease.Lease, error) {
+			return lease.Open(ctx, r.st, "jobs", r.s, o)
+		},
+	}
+}
+
+// overServer is a server over the store as the source.
+func (r *rig) overServer() *Source {
+	r.Helper()
+	p, err := serve.Start(r.Context(), serve.Config{HTTP: "127.0.0.1:0"}, r.st)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { r.stop(p) })
+	c := r.dial("http://" + p.HTTP)
+	ns, err := c.Namespace(r.Context(), "jobs")
+	if err != nil || ns.Unit != 16 || ns.MaxTTL != lease.DefaultTTL || !ns.Layout.Equal(r.s.Layout()) {
+		r.Fatalf("%+v, %v", ns, err)
+	}
+	s := r.overStore()
+	s.Lease = func(ctx context.Context, o *lease.Options) (*lease.Lease, error) {
+		return c.Lease(ctx, "jobs", r.s, o)
+	}
+	return s
+}
+
+func (r *rig) stop(p interface{ Stop(context.Context) error }) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := p.Stop(ctx); err != nil {
+		r.Errorf("stopping: %v", err)
+	}
+}
+
+func (r *rig) dial(address string) *remote.Client {
+	r.Helper()
+	c, err := remote.Dial([]string{address}, &remote.Options{Timeout: patience})
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// start starts an agent, and returns a client at its socket.
+func (r *rig) start(s *Source) (*Agent, *remote.Client) {
+	r.Helper()
+	socket := "unix:" + filepath.Join(r.TempDir(), "s")
+	c := serve.Config{HTTP: socket, Logger: slog.New(slog.DiscardHandler), Label: "agent"}
+	a, err := Start(r.Context(), c, s)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { r.stop(a) })
+	return a, r.dial(socket)
+}
+
+// held returns the nodes of the store that are held.
+func (r *rig) held() (nodes []int64) {
+	r.Helper()
+	rs, err := lease.Namespaces(r.st).Leases(r.Context(), "jobs")
+	if err != nil {
+		r.Fatal(err)
+	}
+	for _, one := range rs {
+		if one.Holder != "" {
+			nodes = append(nodes, one.Node)
+		}
+	}
+	return nodes
+}
+
+// An agent hands out nodes of one unit, over a store and over a server; IDs of its own and of its
+// holders differ; each user has a quarter of the unit.
+func TestAgent(t *testing.T) {
+	for name, source := range map[string]func(*rig) *Source{"store": (*rig).overStore, "server": (*rig).overServer} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			_, c := r.start(source(r))
+			seen, nodes := map[snowfence.ID]bool{}, map[int64]bool{}
+			note := func(id snowfence.ID, err error) {
+				t.Helper()
+				if err != nil || seen[id] {
+					t.Fatalf("%d: %v", id, err)
+				}
+				seen[id] = true
+			}
+			src, err := c.Source("jobs", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer src.Close()
+			note(src.Next(t.Context()))
+			var all []*lease.Lease
+			for range 4 {
+				l, err := c.Lease(t.Context(), "jobs", r.s, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, l)
+				g, err := snowfence.New(snowfence.Config{Fence: l, MaxWait: patience})
+				if err != nil {
+					t.Fatal(err)
+				}
+				node := l.Status().Grant.Node
+				if nodes[node] {
+					t.Errorf("node %d twice", node)
+				}
+				nodes[node] = true
+				for range 10 {
+					note(g.Next(t.Context()))
+				}
+				note(src.Next(t.Context()))
+			}
+			if runtime.GOOS == "linux" { // elsewhere the kernel does not tell the user
+				_, err := c.Lease(t.Context(), "jobs", r.s, nil)
+				if err == nil || !strings.Contains(err.Error(), "may hold 4 nodes") {
+					t.Errorf("more than a quarter: %v", err)
+				}
+				if err := all[0].Close(); err != nil {
+					t.Fatal(err)
+				}
+				l, err := c.Lease(t.Context(), "jobs", r.s, nil)
+				if err != nil {
+					t.Fatalf("after a release: %v", err)
+				}
+				all[0] = l
+			}
+			for _, l := range all {
+				if err := l.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			if n := r.held(); len(n) != 1 {
+				t.Errorf("units at %v are held", n)
+			}
+		})
+	}
+}
+
+// An agent has no nodes but the ones of its units, and no namespace but its own.
+func TestAgentHasNothingElse(t *testing.T) {
+	r := newRig(t)
+	_, c := r.start(r.overStore())
+	node := int64(40)
+	for what, o := range map[string]*lease.Options{
+		"a node by its number": {Node: &node}, "a unit": {Nodes: 16}, "two nodes": {Nodes: 2},
+	} {
+		if l, err := c.Lease(t.Context(), "jobs", r.s, o); !errors.Is(err, lease.ErrInvalid) {
+			t.Errorf("%s: %v, %v", what, l, err)
+		}
+	}
+	if _, err := c.Lease(t.Context(), "other", r.s, nil); !errors.Is(err, lease.ErrNoNamespace) {
+		t.Errorf("another namespace: %v", err)
+	}
+	st, err := newStore(t.Context(), "jobs", r.s, &lease.NamespaceOptions{Unit: 16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.Open(t.Context(), st, "jobs", r.s, nil); !errors.Is(err, errNoStore) {
+		t.Errorf("the agent's own store leases a node: %v", err)
+	}
+	if _, err := st.Add(t.Context(), store.Addition{}); !errors.Is(err, errNoStore) {
+		t.Errorf("and gives numbers: %v", err)
+	}
+}
+
+// Requests over HTTP get IDs; what is for managers is denied.
+func TestAgentOverHTTP(t *testing.T) {
+	r := newRig(t)
+	a, _ := r.start(r.overStore())
+	path := strings.TrimPrefix(a.HTTP, "unix:")
+	client := &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		},
+	}}
+	defer client.CloseIdleConnections()
+	for _, q := range []struct {
+		method, path string
+		want         int
+	}{
+		{"GET", "/v1/jobs/next", http.StatusOK},
+		{"GET", "/v1/other/next", http.StatusNotFound},
+		{"DELETE", "/v1/jobs?confirm=jobs", http.StatusForbidden},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), q.method, "http://anything"+q.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if res.StatusCode != q.want {
+			t.Errorf("%s %s: %s", q.method, q.path, res.Status)
+		}
+	}
+}
+
+// After its namespace was changed, an agent says so and can lease nothing more.
+func TestAgentOfAChangedNamespace(t *testing.T) {
+	r := newRig(t)
+	s := r.overStore()
+	s.TTL = time.Second // it looks at the store three times as often
+	a, c := r.start(s)
+	src, err := c.Source("jobs", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	if _, err := src.Next(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.Namespaces(r.st).Delete(t.Context(), "jobs"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-a.Ended():
+		if !errors.Is(err, lease.ErrNoNamespace) {
+			t.Error(err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the agent goes on without its namespace")
+	}
+}
+
+// Without a unit, an agent leases 16 nodes together, or as many as there are.
+func TestUnitOf(t *testing.T) {
+	for _, c := range []struct{ unit, nodes, want int64 }{
+		{1, 1024, 16}, {0, 1024, 16}, {64, 1024, 64}, {4, 1024, 16}, {1, 8, 8}, {1, 1, 1},
+	} {
+		if got := UnitOf(c.unit, c.nodes); int64(got) != c.want {
+			t.Errorf("%d of %d: %d, want %d", c.unit, c.nodes, got, c.want)
+		}
+	}
+}

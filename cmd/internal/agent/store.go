@@ -1,0 +1,48 @@
+// Package agent is what a server is made of that has no store of its own: it leases units from a
+// server or a store, and hands out their nodes to the programs of one host.
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// errNoStore is for what only a store can do.
+var errNoStore = errors.New("an agent has no store: ask its server, or use its store")
+
+// namespaceStore knows one namespace, and keeps no nodes.
+//
+// Invariant: no record of a node is ever written, so nothing can be leased from it. All nodes that
+// an agent hands out are of units that it leases elsewhere.
+type namespaceStore struct{ store.Store }
+
+// Swap implements [store.Store].
+func (s namespaceStore) Swap(ctx context.Context, writes []store.Write) []error {
+	errs := make([]error, len(writes))
+	for i, w := range writes {
+		if w.New.Namespace == store.Servers { // what a server says of itself, to itself
+			errs[i] = s.Store.Swap(ctx, []store.Write{w})[0]
+			continue
+		}
+		errs[i] = errNoStore
+	}
+	return errs
+}
+
+// Add implements [store.Store].
+func (namespaceStore) Add(context.Context, store.Addition) (store.Record, error) {
+	return store.Record{}, errNoStore
+}
+
+// newStore returns a store that knows the namespace of a source.
+func newStore(ctx context.Context, name string, s *snowfence.Scheme, o *lease.NamespaceOptions) (store.Store, error) {
+	m := store.NewMemory()
+	if _, err := lease.Namespaces(m).Create(ctx, name, s, o); err != nil {
+		return nil, err
+	}
+	return namespaceStore{m}, nil
+}

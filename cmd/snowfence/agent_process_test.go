@@ -1,0 +1,271 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/remote"
+)
+
+// fleet is a server, an agent, and programs of a host, all of which die in turn.
+type fleet struct {
+	*testing.T
+	dir string
+	s   *snowfence.Scheme
+
+	mu   sync.Mutex // of what follows
+	seen map[snowfence.ID]bool
+	got  map[string]int // since the last death, by who asks
+}
+
+// note is told of an ID, and by whom it was got.
+func (f *fleet) note(who string, id snowfence.ID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.seen[id] {
+		f.Errorf("%s: ID %d for the second time", who, id)
+	}
+	f.seen[id] = true
+	f.got[who]++
+}
+
+// wait waits until each of some has so many more IDs.
+func (f *fleet) wait(n int, who ...string) {
+	f.Helper()
+	f.mu.Lock()
+	f.got = map[string]int{}
+	f.mu.Unlock()
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		least := n
+		f.mu.Lock()
+		for _, name := range who {
+			least = min(least, f.got[name])
+		}
+		got := f.got
+		f.mu.Unlock()
+		switch {
+		case least >= n:
+			return
+		case time.Now().After(end):
+			f.Fatalf("IDs stay away: %v", got)
+		}
+	}
+}
+
+// start starts the program.
+func (f *fleet) start(args ...string) *exec.Cmd {
+	f.Helper()
+	cmd := exec.Command("snowfence", args...)
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	cmd.Env = os.Environ()
+	if err := cmd.Start(); err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+		if f.Failed() {
+			f.Logf("%v:\n%s", args, log.String())
+		}
+	})
+	return cmd
+}
+
+func (f *fleet) kill(cmd *exec.Cmd) {
+	f.Helper()
+	if err := cmd.Process.Kill(); err != nil {
+		f.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+}
+
+// hold leases a node at the socket again and again, makes IDs, and gives the node back or, as a
+// program that is killed, does not.
+func (f *fleet) hold(ctx context.Context, c *remote.Client) {
+	for round := 0; ctx.Err() == nil; round++ {
+		l, err := c.Lease(ctx, "jobs", f.s, nil)
+		if err != nil {
+			time.Sleep(20 * time.Millisecond)
+			continue
+		}
+		g, err := snowfence.New(snowfence.Config{Fence: l, MaxWait: 3 * time.Second})
+		for range 100 {
+			if err != nil {
+				break
+			}
+			var id snowfence.ID
+			if id, err = g.Next(ctx); err == nil {
+				f.note("holders", id)
+			}
+			if round%3 == 0 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		if round%4 == 0 || err != nil {
+			l.Orphan()
+			continue
+		}
+		_ = l.Close() // while the agent is unreachable, the node is free when its grant ends
+	}
+}
+
+// ask asks the agent for IDs.
+func (f *fleet) ask(ctx context.Context, c *remote.Client) {
+	src, err := c.Source("jobs", nil)
+	if err != nil {
+		f.Error(err)
+		return
+	}
+	defer src.Close()
+	for ctx.Err() == nil {
+		id, err := src.Next(ctx)
+		if err != nil {
+			time.Sleep(20 * time.Millisecond)
+			continue
+		}
+		f.note("asker", id)
+	}
+}
+
+// Agent, server and programs are killed in turn under load; no ID comes twice, and all go on.
+func TestAgentIsKilled(t *testing.T) {
+	dir, err := os.MkdirTemp("", "agent") // the path of a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	f := &fleet{T: t, dir: dir, seen: map[snowfence.ID]bool{}, got: map[string]int{}}
+	if f.s, err = snowfence.NewScheme(snowfence.Default()); err != nil {
+		t.Fatal(err)
+	}
+	store := "sqlite:" + filepath.Join(dir, "ids.db")
+	var out bytes.Buffer
+	code := run(t.Context(), []string{
+		"namespace", "create", "jobs", "--unit", "32", "--max-ttl", "3s", "--store", store,
+	}, nil, &out, &out, os.Environ())
+	if code != exitOK {
+		t.Fatalf("%s", out.String())
+	}
+	server := []string{"serve", "--store", store, "--http", "unix:" + dir + "/server", "--resp", "", "--ttl", "3s"}
+	agent := []string{
+		"agent", "--server", "unix:" + dir + "/server", "--namespace", "jobs", "--socket", dir + "/agent",
+	}
+	s := f.start(server...)
+	f.listens(dir + "/server")
+	a := f.start(agent...)
+	c, err := remote.Dial([]string{"unix:" + dir + "/agent"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	load, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() { f.hold(load, c) })
+	}
+	all.Go(func() { f.ask(load, c) })
+	defer all.Wait()
+	defer stop()
+	f.wait(500, "holders", "asker")
+	f.kill(a)
+	a = f.start(agent...)
+	f.wait(500, "holders", "asker")
+	f.kill(s)
+	s = f.start(server...)
+	f.wait(500, "holders", "asker")
+	f.kill(a)
+	f.kill(s)
+	f.start(server...)
+	f.listens(dir + "/server")
+	a = f.start(agent...)
+	f.wait(500, "holders", "asker")
+	stop()
+	all.Wait()
+	if err := a.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Wait(); err != nil {
+		t.Errorf("the agent ended with %v", err)
+	}
+	if _, err := os.Stat(dir + "/agent"); err == nil {
+		t.Error("the file of the socket is still there")
+	}
+	t.Logf("%d IDs, none twice", len(f.seen))
+}
+
+// listens waits until a program listens on a socket.
+func (f *fleet) listens(path string) {
+	f.Helper()
+	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		c, err := net.Dial("unix", path)
+		if err == nil {
+			_ = c.Close()
+			return
+		}
+		if time.Now().After(end) {
+			f.Fatal(err)
+		}
+	}
+}
+
+// The code of the page for gunicorn gets IDs from an agent, and so does what the agent says to try.
+func TestAgentPage(t *testing.T) {
+	dir, err := os.MkdirTemp("", "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	store := "sqlite:" + filepath.Join(dir, "ids.db")
+	var out bytes.Buffer
+	code := run(t.Context(), []string{"namespace", "create", "jobs", "--unit", "64", "--store", store}, nil, &out, &out,
+		os.Environ())
+	if code != exitOK {
+		t.Fatalf("%s", out.String())
+	}
+	a := &served{T: t, cmd: exec.Command("snowfence", "agent", "--store", store, "--namespace", "jobs", "--socket",
+		dir+"/agent.sock", "--redis-socket", dir+"/redis.sock")}
+	var try []string
+	a.heard = func(line string) {
+		if _, text, ok := strings.Cut(line, "try: redis-cli"); ok {
+			try = strings.Fields(text)
+		}
+	}
+	a.start()
+	a.waitFor("are leased from")
+	if id, err := exec.Command("redis-cli", try...).Output(); err != nil || len(id) < 10 {
+		t.Errorf("redis-cli %q: %q, %v", try, id, err)
+	}
+	defer func() {
+		a.signal(syscall.SIGTERM)
+		if err := a.wait(); err != nil {
+			t.Error(err)
+		}
+	}()
+	page := strings.ReplaceAll(pages(t)["../../docs/start/agent.md"], "/run/snowfence", dir)
+	for _, block := range fence.FindAllStringSubmatch(page, -1) {
+		if block[1] != "python" || !strings.Contains(block[2], "def app(") {
+			continue
+		}
+		ask := block[2] + "\nprint(int(app({}, lambda *_: None)[0]), int(app({}, lambda *_: None)[0]))\n"
+		out, err := exec.Command("/usr/bin/python3", "-c", ask).CombinedOutput()
+		ids := strings.Fields(string(out))
+		if err != nil || len(ids) != 2 || ids[0] == ids[1] {
+			t.Errorf("%s: %v", out, err)
+		}
+		return
+	}
+	t.Error("the page has no code for gunicorn")
+}
