@@ -23,8 +23,8 @@ if ldd --version 2>&1 | grep -qi musl; then
 fi
 mkdir -p "$out"
 out=$(realpath "$out")
-go_build() { # go_build MODE FILE: the Go part
-	(cd cmd && CGO_ENABLED=1 go build -tags "$tags" -trimpath -buildmode="$1" -ldflags='-s -w' -o "$2" ./libsnowfence)
+go_build() { # go_build MODE FILE: the Go part. With gRPC's pages of traces the linker would keep every exported method
+	(cd cmd && CGO_ENABLED=1 go build -tags "grpcnotrace,$tags" -trimpath -buildmode="$1" -ldflags='-s -w' -o "$2" ./libsnowfence)
 }
 
 cp $here/snowfence.h $here/snowdrift.h "$out/"

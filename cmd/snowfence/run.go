@@ -90,8 +90,7 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 		SilenceUsage:      true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return p.applyEnv(cmd.Flags()) },
 	}
-	root.SetVersionTemplate("snowfence {{.Version}}\n")
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "FlagUsages ", "FlagUsagesWrapped 100 "))
+	root.SetUsageFunc(wrapped(root.UsageFunc()))
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	for _, g := range []struct {
 		id, title string

@@ -1,11 +1,30 @@
 package insql
 
 import (
+	_ "embed"
 	"fmt"
 	"math"
 	"math/bits"
-	"strings"
+	"slices"
 	"unicode/utf8"
+)
+
+//go:embed mysql.sql
+var mysqlText string
+
+//go:embed mysql_trigger.sql
+var mysqlTrigger string
+
+const (
+	mysqlStatements = `IF @@binlog_format = 'STATEMENT' THEN -- a replica would make other IDs, or refuse the numbers in the log
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: replicas of statements would have other IDs: SET GLOBAL binlog_format = ROW, and connect again';
+  END IF;`
+	// A dump that is put back makes the table again, and sets the counter back.
+	mysqlServer = `CONCAT(@@server_id, /*!80000 ':', @@server_uuid, */ ' ', (SELECT UNIX_TIMESTAMP(create_time)
+      FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'snowfence_position'))`
+	// NOW is when the statement began, in UTC without summer time; SYSDATE is now.
+	mysqlNow = `(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) ` +
+		`+ TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) - (%d)) DIV %d`
 )
 
 // MariaDB returns the SQL for MariaDB 10.6 and later. It runs again without harm: the position
@@ -16,26 +35,49 @@ func MariaDB(p Plan) (string, error) { return mysql(p, true) }
 // there.
 func MySQL(p Plan) (string, error) { return mysql(p, false) }
 
-// mysqlNumbers are the numbers of the template. MariaDB has INSERT … RETURNING.
-type mysqlNumbers struct {
-	one
-	Returning bool
-	Trigger   []string // its name, with the schema of the table
-}
-
 func mysql(p Plan, returning bool) (string, error) {
 	n, err := p.one()
 	if err != nil {
 		return "", err
 	}
-	m := mysqlNumbers{one: n, Returning: returning}
-	if len(n.Table) > 0 {
-		schema, table := n.Table[:len(n.Table)-1], n.Table[len(n.Table)-1]
-		m.Trigger = append(append(m.Trigger, schema...), cut("snowfence_"+table, 64))
+	schema := ""
+	if n.Schema != "" {
+		schema = quoted("`", n.Schema) + "."
 	}
-	return write("mysql.sql", m, func(name string) string {
-		return "`" + strings.ReplaceAll(name, "`", "``") + "`"
-	})
+	v := n.values()
+	v["Schema"], v["Statements"], v["Server"] = schema, mysqlStatements, mysqlServer
+	v["Now"] = fmt.Sprintf(mysqlNow, n.Epoch, n.Tick)
+	v["Parts"] = n.parts("(id >> %d & %d) << %d", "0")
+	v["Sequence"] = n.sequence("id >> %d & %d", "0")
+	v["Foreign"] = ""
+	if n.Width < 64 {
+		v["Foreign"] = fmt.Sprintf("  IF id >> %d <> 0 THEN\n    RETURN NULL;\n  END IF;\n", n.Width)
+	}
+	v["Until"] = "  RETURN " + schema + "snowfence_from(t);"
+	if n.Half > 0 {
+		v["Until"] = fmt.Sprintf(`  -- The tick from which IDs are negative ends those that are not.
+  DECLARE id BIGINT DEFAULT %ssnowfence_from(t);
+  RETURN IF(id = CAST(%d << %d AS SIGNED), 9223372036854775807, id);`, schema, n.Half, n.TimeShift)
+	}
+	v["Trigger"] = n.trigger(schema, returning)
+	return v.fill(mysqlText), nil
+}
+
+// trigger gives a column its IDs. MariaDB has INSERT … RETURNING.
+func (n one) trigger(schema string, returning bool) string {
+	if n.Column == "" {
+		return ""
+	}
+	last := len(n.Table) - 1
+	v := values{
+		"Comment": comment(n.Column), "Returning": "", "Schema": schema,
+		"Table": quoted("`", n.Table...), "Column": quoted("`", n.Column),
+		"Trigger": quoted("`", append(slices.Clone(n.Table[:last]), cut("snowfence_"+n.Table[last], 64))...),
+	}
+	if returning {
+		v["Returning"] = "INSERT … RETURNING or "
+	}
+	return v.fill(mysqlTrigger)
 }
 
 // cut returns the first characters of a name, of which MySQL allows 64.
@@ -52,6 +94,13 @@ type one struct {
 	numbers
 	Start        int64 // position above which the first ID lies
 	MaxWaitTicks int64
+}
+
+// values are those of dialects with one position.
+func (n one) values() values {
+	v := n.numbers.values()
+	v["Start"], v["MaxWaitTicks"] = n.Start, n.MaxWaitTicks
+	return v
 }
 
 func (p Plan) one() (one, error) {

@@ -7,13 +7,11 @@ package insql
 
 import (
 	"cmp"
-	"embed"
 	"errors"
 	"fmt"
 	"math"
 	"math/bits"
 	"strings"
-	"text/template"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -43,10 +41,7 @@ const (
 	maxLead      = 1 << 40
 )
 
-//go:embed *.sql
-var texts embed.FS
-
-// numbers are those that the templates have of a plan.
+// numbers are those that the texts have of a plan.
 type numbers struct {
 	Plan
 	Spec      string
@@ -71,9 +66,8 @@ type numbers struct {
 
 // part is a field of the node.
 type part struct {
-	Name              string
-	Shift, Up         int // where it stands in an ID, and in the node
-	Mask, Value, Bits int64
+	Shift, Up int // where it stands in an ID, and in the node
+	Mask      int64
 }
 
 // DefaultLanes is 64, or for few sequence numbers the most that are allowed: a quarter of them.
@@ -95,7 +89,7 @@ func DefaultLead(l snowfence.Layout) int64 {
 	return max(1, int64(time.Second/cmp.Or(l.Tick, time.Millisecond)))
 }
 
-// numbers works out what the templates say, or why they cannot.
+// numbers works out what the texts say, or why they cannot.
 func (p Plan) numbers() (n numbers, err error) {
 	fail := func(format string, args ...any) (numbers, error) {
 		return n, fmt.Errorf("%w: %w", ErrPlan, fmt.Errorf(format, args...))
@@ -163,9 +157,8 @@ func (n *numbers) place(l snowfence.Layout) {
 		default:
 			up -= f.Bits
 			mask := int64(1)<<f.Bits - 1
-			v := rest >> up & mask
-			n.Parts = append(n.Parts, part{f.Name, shift, up, mask, v, int64(f.Bits)})
-			n.NodeBits |= v << shift
+			n.Parts = append(n.Parts, part{shift, up, mask})
+			n.NodeBits |= rest >> up & mask << shift
 		}
 	}
 	switch {
@@ -198,35 +191,4 @@ func (n *numbers) name() error {
 		return fmt.Errorf("%w: table %q: a name is empty", ErrPlan, n.Plan.Table)
 	}
 	return nil
-}
-
-// comment makes a text safe behind "--".
-func comment(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, text)
-}
-
-// write fills a template. quote quotes a name in the dialect.
-func write(name string, n any, quote func(string) string) (string, error) {
-	t, err := template.New(name).Funcs(template.FuncMap{
-		"name": quote, "comment": comment,
-		"text": func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" },
-		"table": func(names []string) string {
-			quoted := make([]string, len(names))
-			for i, s := range names {
-				quoted[i] = quote(s)
-			}
-			return strings.Join(quoted, ".")
-		},
-	}).ParseFS(texts, name)
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	err = t.ExecuteTemplate(&b, name, n)
-	return b.String(), err
 }

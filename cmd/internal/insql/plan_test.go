@@ -78,3 +78,30 @@ func TestCommentsStayComments(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryNameHasAValue checks that no text keeps a {{NAME}}, whatever a plan has.
+func TestEveryNameHasAValue(t *testing.T) {
+	for _, spec := range []string{"twitter", "time=42,node=10,seq=12", "time=40,node=20"} {
+		for _, table := range []string{"", "orders.id"} {
+			p := planOf(t, spec)
+			p.Table = table
+			for dialect, print := range map[string]func(Plan) (string, error){
+				"PostgreSQL": Postgres, "MariaDB": MariaDB, "MySQL": MySQL, "SQLite": SQLite,
+			} {
+				if text, err := print(p); err != nil || strings.Contains(text, "{{") {
+					t.Errorf("%s, %s, table %q: %v\n%s", dialect, spec, table, err, text)
+				}
+			}
+		}
+	}
+}
+
+// TestValuesStayAsTheyAre checks that a name which looks like a place in the text is not filled.
+func TestValuesStayAsTheyAre(t *testing.T) {
+	p := planOf(t, "twitter")
+	p.Schema, p.About = "{{Node}}", []string{"{{Spec}}"}
+	text, err := Postgres(p)
+	if err != nil || !strings.Contains(text, `"{{Node}}".snowfence_next()`) || !strings.HasPrefix(text, "-- {{Spec}}\n") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}

@@ -2,8 +2,13 @@ package insql
 
 import (
 	"cmp"
+	_ "embed"
+	"fmt"
 	"strings"
 )
+
+//go:embed postgres.sql
+var postgresText string
 
 // Postgres returns the SQL for PostgreSQL 12 and later. It runs again without
 // harm: positions stay, and other lanes begin above the old ones.
@@ -13,7 +18,28 @@ func Postgres(p Plan) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return write("postgres.sql", n, func(name string) string {
-		return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-	})
+	schema := quoted(`"`, n.Schema)
+	v := n.values()
+	v["Schema"], v["InText"] = schema, strings.ReplaceAll(schema, "'", "''")
+	v["Lanes"], v["Per"], v["From"], v["MaxWaitUS"] = n.Lanes, n.Per, n.From, n.MaxWaitUS
+	v["Parts"] = n.parts("((id >> %d) & %d) << %d", "0::bigint")
+	v["Sequence"] = n.sequence("(id >> %d) & %d", "0::bigint")
+	v["Where"] = n.where()
+	v["Until"] = "  SELECT " + schema + ".snowfence_from(t)"
+	if n.Half > 0 {
+		v["Until"] = fmt.Sprintf(`  -- The tick from which IDs are negative ends those that are not.
+  SELECT CASE WHEN i = %d::bigint << %d THEN 9223372036854775807 ELSE i END FROM (SELECT %s.snowfence_from(t) AS i) x`,
+			n.Half, n.TimeShift, schema)
+	}
+	v["Create"], v["Default"] = "", ""
+	if n.Schema != "public" {
+		v["Create"] = "CREATE SCHEMA IF NOT EXISTS " + schema + ";\n"
+	}
+	if n.Column != "" {
+		v["Default"] = fmt.Sprintf(`
+
+-- By itself, because transactions that wrote to the table may wait for a lane.
+ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s.snowfence_next();`, quoted(`"`, n.Table...), quoted(`"`, n.Column), schema)
+	}
+	return v.fill(postgresText), nil
 }

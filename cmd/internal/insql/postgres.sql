@@ -1,13 +1,7 @@
-{{- range .About}}-- {{comment .}}
-{{end -}}
--- Layout {{.Spec}}, node {{.Node}}:
--- {{.Lanes}} lanes of {{.Per}} numbers a tick each; IDs run at most {{.Lead}} ticks ahead of the clock.
+{{About}}-- Layout {{Spec}}, node {{Node}}:
+-- {{Lanes}} lanes of {{Per}} numbers a tick each; IDs run at most {{Lead}} ticks ahead of the clock.
 BEGIN;
-{{- $s := name .Schema}}
-{{- if ne .Schema "public"}}
-CREATE SCHEMA IF NOT EXISTS {{$s}};
-{{- end}}
-CREATE TABLE IF NOT EXISTS {{$s}}.snowfence_state (
+{{Create}}CREATE TABLE IF NOT EXISTS {{Schema}}.snowfence_state (
   one      boolean PRIMARY KEY DEFAULT true CHECK (one),
   layout   text   NOT NULL,
   node     bigint NOT NULL,
@@ -18,83 +12,83 @@ CREATE TABLE IF NOT EXISTS {{$s}}.snowfence_state (
 );
 
 -- Who this server is, and which data it has. After a promotion the control file still has the old timeline.
-CREATE OR REPLACE FUNCTION {{$s}}.snowfence_identity() RETURNS text
+CREATE OR REPLACE FUNCTION {{Schema}}.snowfence_identity() RETURNS text
 LANGUAGE sql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $snowfence$
   SELECT (SELECT system_identifier FROM pg_control_system()) || '.'
     || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) || '.'
     || (SELECT oid FROM pg_database WHERE datname = current_database()) || '.'
-    || {{printf "%s.snowfence_state" $s | text}}::regclass::oid
+    || '{{InText}}.snowfence_state'::regclass::oid
 $snowfence$;
 
 -- Notes that the lanes are right for this server and this data.
-CREATE OR REPLACE FUNCTION {{$s}}.snowfence_accept() RETURNS void
+CREATE OR REPLACE FUNCTION {{Schema}}.snowfence_accept() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $snowfence$
 DECLARE
   mine xid;
 BEGIN
-  UPDATE {{$s}}.snowfence_state SET identity = {{$s}}.snowfence_identity() RETURNING xmin INTO STRICT mine;
-  UPDATE {{$s}}.snowfence_state SET xid = mine;
+  UPDATE {{Schema}}.snowfence_state SET identity = {{Schema}}.snowfence_identity() RETURNING xmin INTO STRICT mine;
+  UPDATE {{Schema}}.snowfence_state SET xid = mine;
 END
 $snowfence$;
 
 DO $snowfence$
 DECLARE
-  had   {{$s}}.snowfence_state;
-  class int := {{printf "%s.snowfence_state" $s | text}}::regclass::oid::int;
-  start bigint := {{.From}};
+  had   {{Schema}}.snowfence_state;
+  class int := '{{InText}}.snowfence_state'::regclass::oid::int;
+  start bigint := {{From}};
   last  bigint;
 BEGIN
   IF NOT EXISTS (SELECT FROM pg_catalog.pg_class c JOIN pg_catalog.pg_roles r ON r.oid = c.relowner
-      WHERE c.oid = {{printf "%s.snowfence_state" $s | text}}::regclass AND r.rolname = current_user) THEN
+      WHERE c.oid = '{{InText}}.snowfence_state'::regclass AND r.rolname = current_user) THEN
     RAISE 'snowfence: somebody else owns the table snowfence_state of this schema: run this as its owner, or print it with another --schema';
   END IF;
-  LOCK TABLE {{$s}}.snowfence_state IN EXCLUSIVE MODE;
-  SELECT * INTO had FROM {{$s}}.snowfence_state;
-  IF had.layout <> {{text .Spec}} OR had.node <> {{.Node}} THEN
+  LOCK TABLE {{Schema}}.snowfence_state IN EXCLUSIVE MODE;
+  SELECT * INTO had FROM {{Schema}}.snowfence_state;
+  IF had.layout <> '{{Spec}}' OR had.node <> {{Node}} THEN
     RAISE 'snowfence: this schema has the functions of node % of the layout %: print these with another --schema, or retire and drop those first', had.node, had.layout;
   END IF;
-  IF had.lanes = {{.Lanes}} THEN
+  IF had.lanes = {{Lanes}} THEN
     RETURN;
   END IF;
   -- Other lanes have other slices of the same ticks: they begin above all that the old ones took, and lanes of
   -- restored data may not know all of that.
-  IF EXISTS (SELECT FROM {{$s}}.snowfence_state WHERE xmin = xid AND identity = {{$s}}.snowfence_identity()) THEN
+  IF EXISTS (SELECT FROM {{Schema}}.snowfence_state WHERE xmin = xid AND identity = {{Schema}}.snowfence_identity()) THEN
     start := 0;
   END IF;
   FOR lane IN 0 .. coalesce(had.lanes, 0) - 1 LOOP
     PERFORM pg_catalog.pg_advisory_xact_lock(class, lane);
     last := pg_catalog.pg_sequence_last_value(
-      pg_catalog.format('%s.snowfence_lane_%s_%s', {{text $s}}, had.lanes, lane)::regclass);
+      pg_catalog.format('%s.snowfence_lane_%s_%s', '{{InText}}', had.lanes, lane)::regclass);
     IF last IS NULL THEN
       RAISE 'snowfence: the sequence of lane % was reset: run snowfence_confirm first', lane;
     END IF;
     start := greatest(start, last / had.slots + 1);
   END LOOP;
   FOR lane IN 0 .. coalesce(had.lanes, 0) - 1 LOOP
-    EXECUTE pg_catalog.format('DROP SEQUENCE %s.snowfence_lane_%s_%s', {{text $s}}, had.lanes, lane);
+    EXECUTE pg_catalog.format('DROP SEQUENCE %s.snowfence_lane_%s_%s', '{{InText}}', had.lanes, lane);
   END LOOP;
-  FOR lane IN 0 .. {{.Lanes}} - 1 LOOP
-    EXECUTE pg_catalog.format('CREATE SEQUENCE %s.snowfence_lane_{{.Lanes}}_%s MINVALUE 0 START 0 NO CYCLE', {{text $s}}, lane);
-    EXECUTE pg_catalog.format('REVOKE ALL ON SEQUENCE %s.snowfence_lane_{{.Lanes}}_%s FROM PUBLIC', {{text $s}}, lane);
-    PERFORM pg_catalog.setval(pg_catalog.format('%s.snowfence_lane_{{.Lanes}}_%s', {{text $s}}, lane)::regclass, start * {{.Per}});
+  FOR lane IN 0 .. {{Lanes}} - 1 LOOP
+    EXECUTE pg_catalog.format('CREATE SEQUENCE %s.snowfence_lane_{{Lanes}}_%s MINVALUE 0 START 0 NO CYCLE', '{{InText}}', lane);
+    EXECUTE pg_catalog.format('REVOKE ALL ON SEQUENCE %s.snowfence_lane_{{Lanes}}_%s FROM PUBLIC', '{{InText}}', lane);
+    PERFORM pg_catalog.setval(pg_catalog.format('%s.snowfence_lane_{{Lanes}}_%s', '{{InText}}', lane)::regclass, start * {{Per}});
   END LOOP;
   IF had.lanes IS NULL THEN
-    INSERT INTO {{$s}}.snowfence_state (layout, node, lanes, slots, identity, xid)
-      VALUES ({{text .Spec}}, {{.Node}}, {{.Lanes}}, {{.Per}}, '', '0');
-    PERFORM {{$s}}.snowfence_accept();
+    INSERT INTO {{Schema}}.snowfence_state (layout, node, lanes, slots, identity, xid)
+      VALUES ('{{Spec}}', {{Node}}, {{Lanes}}, {{Per}}, '', '0');
+    PERFORM {{Schema}}.snowfence_accept();
   ELSE
-    UPDATE {{$s}}.snowfence_state SET lanes = {{.Lanes}}, slots = {{.Per}};
-    PERFORM {{$s}}.snowfence_accept();
+    UPDATE {{Schema}}.snowfence_state SET lanes = {{Lanes}}, slots = {{Per}};
+    PERFORM {{Schema}}.snowfence_accept();
   END IF;
 END
 $snowfence$;
-REVOKE ALL ON TABLE {{$s}}.snowfence_state FROM PUBLIC;
-REVOKE ALL ON FUNCTION {{$s}}.snowfence_identity(), {{$s}}.snowfence_accept() FROM PUBLIC;
+REVOKE ALL ON TABLE {{Schema}}.snowfence_state FROM PUBLIC;
+REVOKE ALL ON FUNCTION {{Schema}}.snowfence_identity(), {{Schema}}.snowfence_accept() FROM PUBLIC;
 
 -- Refuses to make IDs on data that may be older than IDs that were made from it.
-CREATE OR REPLACE FUNCTION {{$s}}.snowfence_check(session text) RETURNS void
+CREATE OR REPLACE FUNCTION {{Schema}}.snowfence_check(session text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $snowfence$
 DECLARE
@@ -103,25 +97,25 @@ BEGIN
   IF pg_is_in_recovery() THEN
     RAISE 'snowfence: this server is a standby, and makes no IDs: connect to the primary' USING ERRCODE = 'read_only_sql_transaction';
   END IF;
-  SELECT identity INTO was FROM {{$s}}.snowfence_state WHERE xmin = xid AND lanes = {{.Lanes}};
-  IF was IS DISTINCT FROM {{$s}}.snowfence_identity() THEN
-    RAISE 'snowfence: this is another server or other data than the IDs of node {{.Node}} were made from (it was %, and is %)',
-      coalesce(was, 'restored'), {{$s}}.snowfence_identity()
+  SELECT identity INTO was FROM {{Schema}}.snowfence_state WHERE xmin = xid AND lanes = {{Lanes}};
+  IF was IS DISTINCT FROM {{Schema}}.snowfence_identity() THEN
+    RAISE 'snowfence: this is another server or other data than the IDs of node {{Node}} were made from (it was %, and is %)',
+      coalesce(was, 'restored'), {{Schema}}.snowfence_identity()
       USING ERRCODE = 'object_not_in_prerequisite_state',
-      HINT = {{printf "When the old server makes no IDs any more, the owner of these functions runs SELECT %s.snowfence_confirm('10 s'), with the most that two clocks may differ." $s | text}};
+      HINT = 'When the old server makes no IDs any more, the owner of these functions runs SELECT {{InText}}.snowfence_confirm(''10 s''), with the most that two clocks may differ.';
   END IF;
   PERFORM set_config('snowfence.' || session, pg_backend_pid()::text, false);
 END
 $snowfence$;
-REVOKE ALL ON FUNCTION {{$s}}.snowfence_check(text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION {{Schema}}.snowfence_check(text) FROM PUBLIC;
 
 -- A new ID. It counts when the transaction commits.
-CREATE OR REPLACE FUNCTION {{$s}}.snowfence_next() RETURNS bigint
+CREATE OR REPLACE FUNCTION {{Schema}}.snowfence_next() RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $snowfence$
 DECLARE
-  class    constant oid := {{printf "%s.snowfence_state" $s | text}}::regclass;
-  first    constant int := pg_backend_pid() % {{.Lanes}};
+  class    constant oid := '{{InText}}.snowfence_state'::regclass;
+  first    constant int := pg_backend_pid() % {{Lanes}};
   lane     int := first;
   seq      regclass;
   last     bigint;
@@ -131,109 +125,99 @@ DECLARE
   waited   bigint := 0;
 BEGIN
   IF current_setting('snowfence.checked_' || class, true) IS DISTINCT FROM pg_backend_pid()::text THEN
-    PERFORM {{$s}}.snowfence_check('checked_' || class);
+    PERFORM {{Schema}}.snowfence_check('checked_' || class);
   END IF;
   -- A lane belongs to one transaction to its end: nobody else comes between the look and the set.
   WHILE NOT pg_try_advisory_xact_lock(class::int, lane) LOOP
-    lane := (lane + 1) % {{.Lanes}};
+    lane := (lane + 1) % {{Lanes}};
     IF lane = first THEN
       PERFORM pg_advisory_xact_lock(class::int, lane);
       EXIT;
     END IF;
   END LOOP;
-  seq := ({{printf "%s.snowfence_lane_%d_" $s .Lanes | text}} || lane)::regclass;
+  seq := ('{{InText}}.snowfence_lane_{{Lanes}}_' || lane)::regclass;
   last := pg_sequence_last_value(seq);
   IF last IS NULL THEN
     RAISE 'snowfence: the sequence % was reset, and IDs could repeat', seq
-      USING ERRCODE = 'object_not_in_prerequisite_state', HINT = {{printf "The owner of these functions runs SELECT %s.snowfence_confirm('10 s')." $s | text}};
+      USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'The owner of these functions runs SELECT {{InText}}.snowfence_confirm(''10 s'').';
   END IF;
   LOOP
-    tick := ((date_part('epoch', clock_timestamp()) * 1000000)::bigint - {{.Epoch}}) / {{.Tick}};
+    tick := ((date_part('epoch', clock_timestamp()) * 1000000)::bigint - {{Epoch}}) / {{Tick}};
     -- The slot goes on where it was, so that the low bits of IDs are even.
-    pos := greatest(last + 1, tick * {{.Per}} + (last + 1) % {{.Per}});
-    IF pos / {{.Per}} > {{.MaxTick}} OR tick > {{.MaxTick}} OR tick < 0 THEN
-      RAISE 'snowfence: the layout {{.Spec}} has no ID for this time' USING ERRCODE = 'numeric_value_out_of_range';
+    pos := greatest(last + 1, tick * {{Per}} + (last + 1) % {{Per}});
+    IF pos / {{Per}} > {{MaxTick}} OR tick > {{MaxTick}} OR tick < 0 THEN
+      RAISE 'snowfence: the layout {{Spec}} has no ID for this time' USING ERRCODE = 'numeric_value_out_of_range';
     END IF;
-    ahead := pos / {{.Per}} - tick - {{.Lead}};
+    ahead := pos / {{Per}} - tick - {{Lead}};
     EXIT WHEN ahead <= 0;
     waited := waited + ahead;
-    IF waited * {{.Tick}} > {{.MaxWaitUS}} THEN
-      RAISE 'snowfence: the next ID of lane % is % ticks ahead of the clock, more than {{.Lead}}', lane, ahead + {{.Lead}}
+    IF waited * {{Tick}} > {{MaxWaitUS}} THEN
+      RAISE 'snowfence: the next ID of lane % is % ticks ahead of the clock, more than {{Lead}}', lane, ahead + {{Lead}}
         USING ERRCODE = 'insufficient_resources', HINT = 'The clock of the server stepped back, or one transaction makes very many IDs: wait, or set the clock right.';
     END IF;
-    PERFORM pg_sleep(ahead * {{.Tick}} / 1000000.0);
+    PERFORM pg_sleep(ahead * {{Tick}} / 1000000.0);
   END LOOP;
   PERFORM setval(seq, pos);
   IF current_setting('synchronous_commit') = 'off' THEN -- a crash would undo the step after the ID was seen
     PERFORM set_config('synchronous_commit', 'on', true);
   END IF;
-  RETURN ((pos / {{.Per}}) << {{.TimeShift}}) | (({{.First}} + lane::bigint * {{.Per}} + pos % {{.Per}}) << {{.SeqShift}}) | {{.NodeBits}};
+  RETURN ((pos / {{Per}}) << {{TimeShift}}) | (({{First}} + lane::bigint * {{Per}} + pos % {{Per}}) << {{SeqShift}}) | {{NodeBits}};
 END
 $snowfence$;
 
 -- What an ID is made of. No row for a number that is no ID of the layout.
-CREATE OR REPLACE FUNCTION {{$s}}.snowfence_decode(id bigint)
+CREATE OR REPLACE FUNCTION {{Schema}}.snowfence_decode(id bigint)
 RETURNS TABLE (made_at timestamptz, tick bigint, node bigint, sequence bigint)
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $snowfence$
-  SELECT 'epoch'::timestamptz + (t * {{.Tick}} + {{.Epoch}}) * '1 microsecond'::interval, t,
-    {{range $i, $p := .Parts}}{{if $i}} | {{end}}((id >> {{.Shift}}) & {{.Mask}}) << {{.Up}}{{else}}0::bigint{{end}},
-    {{if .SeqMask}}(id >> {{.SeqShift}}) & {{.SeqMask}}{{else}}0::bigint{{end}}
-  FROM (SELECT (id >> {{.TimeShift}}) & {{.MaxTick}} AS t) x{{if lt .Width 64}} WHERE id >> {{.Width}} = 0{{end}}
+  SELECT 'epoch'::timestamptz + (t * {{Tick}} + {{Epoch}}) * '1 microsecond'::interval, t,
+    {{Parts}},
+    {{Sequence}}
+  FROM (SELECT (id >> {{TimeShift}}) & {{MaxTick}} AS t) x{{Where}}
 $snowfence$;
 
 -- The IDs of a span of time: WHERE id >= snowfence_from(a) AND id < snowfence_until(b).
-CREATE OR REPLACE FUNCTION {{$s}}.snowfence_from(t timestamptz) RETURNS bigint
+CREATE OR REPLACE FUNCTION {{Schema}}.snowfence_from(t timestamptz) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $snowfence$
-  SELECT CASE WHEN x.tick > {{.MaxTick}} THEN {{.End}} ELSE x.tick << {{.TimeShift}} END FROM (
-    SELECT d / {{.Tick}} + (d % {{.Tick}} > 0)::int AS tick FROM (
-      SELECT greatest(least(extract(epoch FROM t) * 1000000, 9200000000000000000), {{.Epoch}})::bigint - ({{.Epoch}}) AS d) y) x
+  SELECT CASE WHEN x.tick > {{MaxTick}} THEN {{End}} ELSE x.tick << {{TimeShift}} END FROM (
+    SELECT d / {{Tick}} + (d % {{Tick}} > 0)::int AS tick FROM (
+      SELECT greatest(least(extract(epoch FROM t) * 1000000, 9200000000000000000), {{Epoch}})::bigint - ({{Epoch}}) AS d) y) x
 $snowfence$;
 
-CREATE OR REPLACE FUNCTION {{$s}}.snowfence_until(t timestamptz) RETURNS bigint
+CREATE OR REPLACE FUNCTION {{Schema}}.snowfence_until(t timestamptz) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $snowfence$
-{{- if .Half}}
-  -- The tick from which IDs are negative ends those that are not.
-  SELECT CASE WHEN i = {{.Half}}::bigint << {{.TimeShift}} THEN 9223372036854775807 ELSE i END FROM (SELECT {{$s}}.snowfence_from(t) AS i) x
-{{- else}}
-  SELECT {{$s}}.snowfence_from(t)
-{{- end}}
+{{Until}}
 $snowfence$;
 
 -- The operator's word that no other server makes IDs of this node any more. Clocks of the two may differ by wait:
 -- all IDs from now on lie above what the old one can have made.
-CREATE OR REPLACE FUNCTION {{$s}}.snowfence_confirm(wait interval) RETURNS timestamptz
+CREATE OR REPLACE FUNCTION {{Schema}}.snowfence_confirm(wait interval) RETURNS timestamptz
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $snowfence$
 DECLARE
-  class constant oid := {{printf "%s.snowfence_state" $s | text}}::regclass;
+  class constant oid := '{{InText}}.snowfence_state'::regclass;
   start bigint;
   seq   regclass;
 BEGIN
   IF wait < '0'::interval OR wait > '1 day'::interval THEN
     RAISE 'snowfence: % is not how much two clocks may differ: 0 to 1 day', wait USING ERRCODE = 'invalid_parameter_value';
   END IF;
-  FOR lane IN 0 .. {{.Lanes}} - 1 LOOP
+  FOR lane IN 0 .. {{Lanes}} - 1 LOOP
     PERFORM pg_advisory_xact_lock(class::int, lane);
   END LOOP;
-  start := ((date_part('epoch', clock_timestamp() + wait) * 1000000)::bigint - {{.Epoch}}) / {{.Tick}} + {{.Lead}} + 1;
-  FOR lane IN 0 .. {{.Lanes}} - 1 LOOP
-    seq := ({{printf "%s.snowfence_lane_%d_" $s .Lanes | text}} || lane)::regclass;
-    start := greatest(start, pg_sequence_last_value(seq) / {{.Per}} + 1);
+  start := ((date_part('epoch', clock_timestamp() + wait) * 1000000)::bigint - {{Epoch}}) / {{Tick}} + {{Lead}} + 1;
+  FOR lane IN 0 .. {{Lanes}} - 1 LOOP
+    seq := ('{{InText}}.snowfence_lane_{{Lanes}}_' || lane)::regclass;
+    start := greatest(start, pg_sequence_last_value(seq) / {{Per}} + 1);
   END LOOP;
-  FOR lane IN 0 .. {{.Lanes}} - 1 LOOP
-    PERFORM setval(({{printf "%s.snowfence_lane_%d_" $s .Lanes | text}} || lane)::regclass, start * {{.Per}});
+  FOR lane IN 0 .. {{Lanes}} - 1 LOOP
+    PERFORM setval(('{{InText}}.snowfence_lane_{{Lanes}}_' || lane)::regclass, start * {{Per}});
   END LOOP;
-  PERFORM {{$s}}.snowfence_accept();
-  RETURN 'epoch'::timestamptz + (start * {{.Tick}} + {{.Epoch}}) * '1 microsecond'::interval;
+  PERFORM {{Schema}}.snowfence_accept();
+  RETURN 'epoch'::timestamptz + (start * {{Tick}} + {{Epoch}}) * '1 microsecond'::interval;
 END
 $snowfence$;
-REVOKE ALL ON FUNCTION {{$s}}.snowfence_confirm(interval) FROM PUBLIC;
-COMMIT;
-{{- if .Column}}
-
--- By itself, because transactions that wrote to the table may wait for a lane.
-ALTER TABLE {{table .Table}} ALTER COLUMN {{name .Column}} SET DEFAULT {{$s}}.snowfence_next();
-{{- end}}
+REVOKE ALL ON FUNCTION {{Schema}}.snowfence_confirm(interval) FROM PUBLIC;
+COMMIT;{{Default}}

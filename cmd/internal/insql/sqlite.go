@@ -1,9 +1,12 @@
 package insql
 
 import (
+	_ "embed"
 	"fmt"
-	"strings"
 )
+
+//go:embed sqlite.sql
+var sqliteText string
 
 // SQLite returns the SQL for SQLite 3.35 and later: the table, and in comments the statements of
 // the program, each under a line with its name.
@@ -15,7 +18,13 @@ func SQLite(p Plan) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return write("sqlite.sql", n, func(name string) string {
-		return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-	})
+	v := n.values()
+	v["Parts"] = n.parts("((id >> %d & %d) << %d)", "0")
+	v["Sequence"] = n.sequence("(id >> %d) & %d", "0")
+	v["Where"] = n.where()
+	v["Table"], v["Column"] = "orders", "id"
+	if n.Column != "" {
+		v["Table"], v["Column"] = quoted(`"`, n.Table...), quoted(`"`, n.Column)
+	}
+	return v.fill(sqliteText), nil
 }

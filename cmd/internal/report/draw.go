@@ -19,7 +19,7 @@ const (
 	swatch        = 6   // width of each in the legend
 )
 
-// picture is a chart as the template needs it.
+// picture is a chart with everything in its place.
 type picture struct {
 	Title, About        string
 	Width, Height       number

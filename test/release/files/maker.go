@@ -17,7 +17,8 @@ import (
 const command = "github.com/snowfence/snowfence/cmd/snowfence"
 
 // flags give the same bytes in each folder. Users who give them to go install get our program.
-var flags = []string{"-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid="}
+// With gRPC's pages of traces the linker would keep every exported method: 14 MB.
+var flags = []string{"-trimpath", "-buildvcs=false", "-tags=grpcnotrace", "-ldflags=-s -w -buildid="}
 
 // maker builds the program as go install does, from the modules as a proxy serves them. So the
 // program knows its version, and has the versions of others that go.mod of cmd names.
