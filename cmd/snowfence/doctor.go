@@ -113,8 +113,8 @@ func (p *program) writeResults(out *bufio.Writer, results []doctor.Result, asJSO
 		return slices.Index(rank, a.State) - slices.Index(rank, b.State)
 	})
 	counts := map[doctor.State]int64{}
-	var good []string
-	for _, r := range results {
+	var good, names []string
+	for i, r := range results {
 		counts[r.State]++
 		if p.hide != nil {
 			r.Text, r.Cure = p.hide(r.Text), p.hide(r.Cure)
@@ -129,7 +129,12 @@ func (p *program) writeResults(out *bufio.Writer, results []doctor.Result, asJSO
 			good = append(good, r.Name)
 			continue
 		}
-		line := r.Name + ": " + string(r.State) + ": "
+		names = append(names, r.Name)
+		if r.State == doctor.NotChecked && i+1 < len(results) && sameReason(results[i], results[i+1]) {
+			continue // one line for all of them
+		}
+		line := strings.Join(slices.Compact(names), ", ") + ": " + string(r.State) + ": "
+		names = nil
 		if r.About != "" {
 			line += r.About + ": "
 		}
@@ -147,4 +152,9 @@ func (p *program) writeResults(out *bufio.Writer, results []doctor.Result, asJSO
 		return errFindings
 	}
 	return nil
+}
+
+// sameReason reports whether two checks were not done for one reason.
+func sameReason(a, b doctor.Result) bool {
+	return b.State == a.State && b.About == a.About && b.Text == a.Text
 }

@@ -56,6 +56,9 @@ it are of no use: one of FROM would open it again.`,
 		defer to.Close()
 		hideToo := p.hide
 		p.hide = func(text string) string { return hide(hideToo(text)) }
+		if from.Name == to.Name {
+			return errors.Join(usagef("FROM and TO are one store: name another one behind FROM"), from.Close())
+		}
 		return errors.Join(moveStore(ctx, from, to, asJSON, out), from.Close())
 	})
 	return cmd
