@@ -46,7 +46,7 @@ func (g *Generator) tryBatch() (ID, bool) {
 		return g.newBatch(b)
 	}
 	stall(afterClock)
-	if i := b.next.Add(1) - 1; i < b.count {
+	if i := b.next.Add(1) - 1; i < b.count && !b.t.machine.Copied() {
 		return b.ids[i], true
 	}
 	return g.newBatch(b)

@@ -10,6 +10,15 @@ import (
 // them in runs, each with one atomic step and one clock read. For each run it
 // waits as Next does; when it gives up, the first n are good and err says why.
 func (g *Generator) Fill(ctx context.Context, dst []ID) (n int, err error) {
+	for again := true; again; {
+		machine := g.machine.Now()
+		n, err = g.fill(ctx, dst)
+		again = machine.Copied() // a copy of it may write the same
+	}
+	return n, err
+}
+
+func (g *Generator) fill(ctx context.Context, dst []ID) (n int, err error) {
 	for n < len(dst) {
 		t, pos, count, err := g.reserve(ctx, uint64(len(dst)-n), g.maxWait)
 		if err != nil {
@@ -50,10 +59,19 @@ func (r Run) All() iter.Seq[ID] {
 // Runs appends runs of n new IDs in all to dst, in increasing order. A run ends where its tick or
 // its node's sequence ends. It waits as Fill does; after an error the runs it returns are good.
 // Encrypted IDs have no runs.
-func (g *Generator) Runs(ctx context.Context, dst []Run, n int64) ([]Run, error) {
+func (g *Generator) Runs(ctx context.Context, dst []Run, n int64) (all []Run, err error) {
 	if g.scheme.Encrypted() {
 		return dst, fmt.Errorf("snowfence: encrypted IDs come in no runs: use Fill")
 	}
+	for again := true; again; {
+		machine := g.machine.Now()
+		all, err = g.runs(ctx, dst, n)
+		again = machine.Copied()
+	}
+	return all, err
+}
+
+func (g *Generator) runs(ctx context.Context, dst []Run, n int64) ([]Run, error) {
 	for n > 0 {
 		t, pos, count, err := g.reserve(ctx, uint64(n), g.maxWait)
 		if err != nil {

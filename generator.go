@@ -69,6 +69,7 @@ type Generator struct {
 	scheme  *Scheme
 	fence   Fence
 	world   world.World
+	machine world.Machine // as it was at the beginning
 	lead    int64
 	spread  spreader
 	maxWait time.Duration
@@ -119,6 +120,7 @@ func New(c Config) (*Generator, error) {
 	if f, ok := c.Fence.(interface{ World() world.World }); ok { // a simulation
 		g.world = f.World()
 	}
+	g.machine = g.world.Machine()
 	g.life, g.end = context.WithCancel(context.Background())
 	if g.scheme == nil {
 		return nil, errors.New("snowfence: the fence has no scheme")
@@ -179,12 +181,13 @@ func (g *Generator) begin(ctx context.Context, now int64) (again bool, err error
 	g.mu.Lock()
 	revoked := g.revoked
 	g.mu.Unlock()
+	machine := g.machine.Now()
 	gr, err := g.fence.Grant(ctx, now)
 	if err != nil {
 		return false, fmt.Errorf("snowfence: no first grant: %w", err)
 	}
 	gr = gr.norm(g.scheme.layout)
-	h, err := newHold(g.scheme, gr, gr.From, now, g.lead)
+	h, err := newHold(g.scheme, machine, gr, gr.From, now, g.lead)
 	if err == nil {
 		err = checkGrant(gr, int64(g.spread.size))
 	}

@@ -123,7 +123,7 @@ func TestClockBeforeTheEpoch(t *testing.T) {
 func TestClockLeapsWhileTheFenceAnswers(t *testing.T) {
 	s := testScheme(t, "time=33,seq=30,tick=100ms,epoch=2020-01-01")
 	now := s.Layout().TickOf(newFakeClock().wall)
-	h, err := newHold(s, Grant{From: now, Until: now + 10}.norm(s.layout), now, now+3_000_000_000, 0)
+	h, err := newHold(s, here, Grant{From: now, Until: now + 10}.norm(s.layout), now, now+3_000_000_000, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // hold is a grant in use: a track for each rollback value, and what the fence
@@ -22,8 +24,9 @@ type hold struct {
 	used int64 // first tick of which nothing was taken; valid when done
 }
 
-// newHold returns the hold of a grant in normal form, for ticks from start on.
-func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
+// newHold returns the hold of a grant in normal form, for ticks from start on. m is the machine
+// before the fence was asked.
+func newHold(s *Scheme, m world.Machine, gr Grant, start, now, lead int64) (*hold, error) {
 	l := s.layout
 	switch {
 	case gr.Node < 0 || gr.Node > s.Nodes()-gr.Nodes:
@@ -50,7 +53,7 @@ func newHold(s *Scheme, gr Grant, start, now, lead int64) (*hold, error) {
 	// Positions start late enough to include the present, whatever the span.
 	from := min(max(gr.From, now-int64(maxPosition/2/span)), gr.Until-1)
 	for r := range int64(1) << s.rollBits {
-		t := &track{hold: h, from: from, span: span, timeShift: s.timeShift, seqShift: s.seqShift}
+		t := &track{hold: h, machine: m, from: from, span: span, timeShift: s.timeShift, seqShift: s.seqShift}
 		t.base = uint64(s.compose(Parts{Tick: from, Node: gr.Node, Sequence: gr.FirstSeq, Rollback: r}))
 		t.setForm(s, gr)
 		t.coarse.Store(parked)

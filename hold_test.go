@@ -50,7 +50,7 @@ func TestGrantsAtTheEdgesOfALayout(t *testing.T) {
 		{"time=3,node=32,seq=29", Grant{Until: 8, Nodes: 1 << 32}, 0, false},
 	} {
 		s := testScheme(t, c.spec)
-		h, err := newHold(s, c.grant.norm(s.layout), c.grant.From, c.grant.From, c.lead)
+		h, err := newHold(s, here, c.grant.norm(s.layout), c.grant.From, c.grant.From, c.lead)
 		if (err == nil) != c.ok {
 			t.Errorf("%s, %+v, lead %d: %v", c.spec, c.grant, c.lead, err)
 		}
@@ -93,7 +93,7 @@ func TestPositionsAreTheIDsOfAGrantInOrder(t *testing.T) {
 	} {
 		s := testScheme(t, c.spec)
 		c.grant.From, c.grant.Until = 3, 9
-		h := must(newHold(s, c.grant.norm(s.layout), 3, 3, 0))
+		h := must(newHold(s, here, c.grant.norm(s.layout), 3, 3, 0))
 		gr := h.grant
 		for roll, track := range h.tracks {
 			var want []ID
@@ -153,7 +153,7 @@ func TestHoldsStartAndEndWhereTheyShould(t *testing.T) {
 		{Grant{From: 10, Until: 20}, 13, 0, 10, 3 * 16},
 		{Grant{From: 10, Until: 20}, 13, 1 << 39, 10, 3 * 16},
 	} {
-		h := must(newHold(s, c.grant.norm(s.layout), c.start, c.now, 0))
+		h := must(newHold(s, here, c.grant.norm(s.layout), c.start, c.now, 0))
 		for _, track := range h.tracks {
 			if track.from != c.from || track.word.Load() != c.word || h.start != max(c.start, c.grant.From) ||
 				h.until() != c.grant.Until {
@@ -171,7 +171,7 @@ func TestHoldsStartAndEndWhereTheyShould(t *testing.T) {
 		{1<<10 + 7, 7, 7 + 1<<11},
 		{1 << 20, 1<<14 - 1, 1 << 14},
 	} {
-		h := must(newHold(w, whole.norm(w.layout), 0, c.now, 0))
+		h := must(newHold(w, here, whole.norm(w.layout), 0, c.now, 0))
 		if tr := h.tracks[0]; tr.from != c.from || h.until() != c.until || tr.word.Load() != 0 {
 			t.Errorf("now %d: positions from tick %d until %d", c.now, tr.from, h.until())
 		}
@@ -182,7 +182,7 @@ func TestHoldsStartAndEndWhereTheyShould(t *testing.T) {
 // end, to the new one.
 func TestRaise(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=4,rollback=1")
-	h := must(newHold(s, Grant{From: 100, Until: 130}.norm(s.layout), 100, 40, 0))
+	h := must(newHold(s, here, Grant{From: 100, Until: 130}.norm(s.layout), 100, 40, 0))
 	expect := func(what string, raised, want bool, until, soft uint64) {
 		t.Helper()
 		for _, tr := range h.tracks {
@@ -220,7 +220,7 @@ func TestSeal(t *testing.T) {
 		{100, 30 * 16, 0, 130},
 		{100, 50 * 16, 0, 130},
 	} {
-		h := must(newHold(s, Grant{From: 100, Until: 130}.norm(s.layout), c.start, 100, 0))
+		h := must(newHold(s, here, Grant{From: 100, Until: 130}.norm(s.layout), c.start, 100, 0))
 		h.tracks[0].word.Store(c.first)
 		h.tracks[1].word.Store(c.other)
 		if used := h.seal(); used != c.want || !h.sealed() || !h.gone.Load() {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // maxBlock makes a block's atomic step and clock read a small share of each ID.
@@ -22,6 +24,7 @@ type Local struct {
 	tick     int64         // of these IDs, after t.from
 	coarse   *atomic.Int64 // the tick a coarse generator keeps for t; always parked for an exact one
 	sure     int64         // of an exact one: while less time has elapsed, the tick is not over; 0: not known
+	machine  world.Machine // of t
 
 	g *Generator
 	t *track
@@ -42,7 +45,7 @@ func (g *Generator) Local() *Local {
 
 // Next returns a new ID, as [Generator.Next] does.
 func (l *Local) Next(ctx context.Context) (ID, error) {
-	if l.id == l.last || l.coarse.Load() > l.tick {
+	if l.id == l.last || l.coarse.Load() > l.tick || l.machine.Copied() {
 		return l.slow(ctx, l.g.maxWait)
 	}
 	l.id += l.step
@@ -78,8 +81,8 @@ func (l *Local) take() ID {
 // generator the track tells: it says parked, later than any tick, once it is
 // sealed or no ticker keeps the time.
 func (l *Local) current() bool {
-	if l.t.hold.gone.Load() {
-		return false // what is left is safe to use, but a closed generator should make nothing
+	if l.t.hold.gone.Load() || l.machine.Copied() {
+		return false // what is left of a sealed one is safe to use, but a closed generator should make nothing
 	}
 	if l.g.coarse {
 		return l.coarse.Load() <= l.tick
@@ -108,7 +111,7 @@ func (l *Local) refill(ctx context.Context, maxWait time.Duration) error {
 	if err != nil {
 		return err
 	}
-	l.t, l.coarse, l.pos, l.end, l.size = t, &t.coarse, pos, pos+count, size
+	l.t, l.coarse, l.machine, l.pos, l.end, l.size = t, &t.coarse, t.machine, pos, pos+count, size
 	l.next()
 	return nil
 }

@@ -44,7 +44,8 @@ func (g *Generator) next(ctx context.Context, maxWait time.Duration) (ID, error)
 // Invariant: a position becomes an ID at most once, because only the add or swap
 // that moved the word past it may use it, and only below an end of its own track
 // that was read before. The clock decides where the word moves to, never who owns
-// a position.
+// a position. A copy of the machine has a copy of the word, so a caller that
+// took a position looks whether there is one.
 func (g *Generator) tryExact() (ID, bool) {
 	t := g.cur.Load()
 	stall(afterTrack)
@@ -59,7 +60,7 @@ func (g *Generator) tryExact() (ID, bool) {
 	stall(afterLimit)
 	pos := t.word.Add(1) - 1
 	stall(afterTake)
-	if pos >= limit {
+	if pos >= limit || t.machine.Copied() {
 		return 0, false
 	}
 	if t.form == shifts {
@@ -78,7 +79,7 @@ func (g *Generator) tryCoarse() (ID, bool) {
 	stall(afterLimit)
 	pos := t.word.Add(1) - 1
 	stall(afterTake)
-	if pos >= limit {
+	if pos >= limit || t.machine.Copied() {
 		return 0, false
 	}
 	if t.form == shifts {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/snowfence/snowfence/internal/clock"
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // Positions count the usable sequence numbers from the first tick of a grant:
@@ -23,6 +24,8 @@ const (
 // never changes, so a position can only become an ID of this grant.
 type track struct {
 	hold *hold // nil for the terminal track of a closed generator
+
+	machine world.Machine // that the grant was asked for on: a copy of it may have the grant, too
 
 	from int64  // tick of position 0
 	base uint64 // the ID of position 0

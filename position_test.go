@@ -61,7 +61,7 @@ func TestLinearIDsAreThoseOfPieces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := newHold(s, Grant{Node: 3, From: 1000, Until: s.MaxTick() + 1}.norm(s.layout), 1000, 1000, 0)
+		h, err := newHold(s, here, Grant{Node: 3, From: 1000, Until: s.MaxTick() + 1}.norm(s.layout), 1000, 1000, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

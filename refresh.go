@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/snowfence/snowfence/internal/clock"
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // flight is one question to the fence. All who need its answer wait for done.
@@ -100,6 +101,7 @@ func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) erro
 		g.mu.Lock()
 		revoked := g.revoked
 		g.mu.Unlock()
+		machine := g.machine.Now() // first: what is granted before a resumption is of the machine before
 		gr, err := get()
 		if errors.Is(err, clock.ErrCorrected) {
 			g.clock.Correct()
@@ -112,7 +114,7 @@ func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) erro
 			return fmt.Errorf("the fence granted node %d up to tick %d, not past %d", gr.Node, gr.Until, after)
 		}
 		stall(beforeSeal)
-		again, err := g.install(gr, revoked)
+		again, err := g.install(gr, machine, revoked)
 		if err != nil && !t.hold.renewedBy(gr) {
 			// A new grant that cannot be used. Close gives back what renews the
 			// present one.
@@ -127,7 +129,7 @@ func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) erro
 // install puts a grant to use: it raises the end of the hold that gr renews, or
 // seals the old hold and publishes a new one. again means that the fence revoked
 // a grant since it was asked.
-func (g *Generator) install(gr Grant, revoked int64) (again bool, err error) {
+func (g *Generator) install(gr Grant, machine world.Machine, revoked int64) (again bool, err error) {
 	now := max(g.clock.Tick(), 0)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -148,7 +150,7 @@ func (g *Generator) install(gr Grant, revoked int64) (again bool, err error) {
 		// its node. Uniqueness needs only From.
 		start = max(start, old.seal())
 	}
-	h, err := newHold(g.scheme, gr, start, now, g.lead)
+	h, err := newHold(g.scheme, machine, gr, start, now, g.lead)
 	if err != nil {
 		return false, err
 	}

@@ -46,7 +46,8 @@ func TestRenewedBy(t *testing.T) {
 		{slice, whole, false},
 		{slice, Grant{Node: 5, From: 10, Until: 30, LastSeq: 8}, false},
 	} {
-		if got := must(newHold(s, c.held.norm(s.layout), 10, 10, 0)).renewedBy(c.got.norm(s.layout)); got != c.want {
+		h := must(newHold(s, here, c.held.norm(s.layout), 10, 10, 0))
+		if got := h.renewedBy(c.got.norm(s.layout)); got != c.want {
 			t.Errorf("%+v renewed by %+v: %t", c.held, c.got, got)
 		}
 	}
@@ -57,7 +58,7 @@ func TestGrantsOverlap(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=4")
 	for i := range int64(8) {
 		for n := int64(1); n <= 2 && i+n <= 8; n++ {
-			h := must(newHold(s, Grant{Node: i, Nodes: n, Until: 9}.norm(s.layout), 0, 0, 0))
+			h := must(newHold(s, here, Grant{Node: i, Nodes: n, Until: 9}.norm(s.layout), 0, 0, 0))
 			for j := range int64(8) {
 				for m := range int64(3) {
 					want := false
@@ -157,7 +158,7 @@ func TestOneQuestionAtATime(t *testing.T) {
 			t.Errorf("a question after Close: %v, asked %d times", closed.err, f.asks.Load())
 		}
 		gr := Grant{Node: 2, From: now, Until: now + 90}.norm(s.layout)
-		if again, err := g.install(gr, 0); again || !errors.Is(err, ErrClosed) {
+		if again, err := g.install(gr, here, 0); again || !errors.Is(err, ErrClosed) {
 			t.Errorf("a grant after Close: again %t, %v", again, err)
 		}
 	})
@@ -233,7 +234,7 @@ func TestRenewalsAndNewGrantsInUse(t *testing.T) {
 		{Grant{Node: 1, From: now - 600, Until: now + 400}, true, now + 300},
 		{Grant{Node: 1, From: now - 500, Until: now + 900}, false, now + 601},
 	} {
-		if again, err := g.install(c.grant.norm(s.layout), 0); again || err != nil {
+		if again, err := g.install(c.grant.norm(s.layout), here, 0); again || err != nil {
 			t.Fatal(again, err)
 		}
 		cur := g.cur.Load()

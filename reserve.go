@@ -172,6 +172,10 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 		why.corrections = corrections
 		return t, 0, 0, why
 	}
+	if t.machine.Copied() {
+		g.leave(t)
+		return g.attempt(n)
+	}
 	g.askAhead(t, tick, pos+count)
 	if g.coarse {
 		g.publishCoarse(t, tick, before, pos+count, bound)
@@ -179,6 +183,13 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 		t.publish(tick, sure, bound)
 	}
 	return t, pos, count, obstacle{}
+}
+
+// leave ends a grant that a copy of this machine has, too. The fence is asked for another one.
+func (g *Generator) leave(t *track) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t.hold.seal()
 }
 
 // switchRollback moves the generator to another rollback value of the hold when

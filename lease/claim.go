@@ -23,13 +23,20 @@ type setup struct {
 	ticks  ticks
 	world  world.World
 
+	machine  atomic.Pointer[world.Machine] // that the claim's identity was made on
 	kept     atomic.Pointer[kept]
 	reported reporter
 }
 
 func newSetup(w world.World, namespace string, s *snowfence.Scheme, opts Options) *setup {
-	return &setup{name: namespace, scheme: s, opts: opts, ticks: ticks{s.Layout(), s.MaxTick(), opts.TTL}, world: w}
+	t := &setup{name: namespace, scheme: s, opts: opts, ticks: ticks{s.Layout(), s.MaxTick(), opts.TTL}, world: w}
+	m := w.Machine()
+	t.machine.Store(&m)
+	return t
 }
+
+// copied reports whether a copy of this machine may have what the claim has.
+func (s *setup) copied() bool { return s.machine.Load().Copied() }
 
 // claim is one holder's protocol with a store ([storeClaim]) or a server ([serverClaim]), and
 // nothing more. It starts no goroutine and has no mutex: one call at a time.
@@ -42,8 +49,13 @@ type claim interface {
 	// next acquires a grant, renews the one that is held, or settles what had no answer.
 	next(ctx context.Context) (snowfence.Grant, error)
 
-	// giveBack ends what is held. o is the grant that was sealed, nil if that is not known.
+	// giveBack ends what is held. o is the grant that was sealed, nil if that is not known. It does
+	// nothing if the machine was copied: the copy may use more of the grant, or any of it.
 	giveBack(ctx context.Context, o *owed) error
+
+	// forget ends what is held as a loss does, and takes another identity. Writes without an answer
+	// count as another holder's.
+	forget()
 }
 
 // kept is the highest until that was sent for a node, −1 if a server was to choose one.

@@ -77,6 +77,9 @@ func (l *Lease) plan() time.Duration {
 	if !l.demand.want || l.world.Now().Sub(l.demand.used) >= l.opts.Idle {
 		return time.Hour
 	}
+	if l.copied() {
+		return 0
+	}
 	if l.use.cur == nil {
 		return l.pace.earliest.Sub(l.world.Now())
 	}
@@ -126,6 +129,9 @@ func (l *Lease) attend() {
 
 // attempt has the claim take its next step. It needs ops.
 func (l *Lease) attempt(ctx context.Context) error {
+	if err := l.forget(); err != nil { // before anything is written
+		return err
+	}
 	l.mu.Lock()
 	spent := l.use.spent
 	l.mu.Unlock()
@@ -135,6 +141,9 @@ func (l *Lease) attempt(ctx context.Context) error {
 		}
 	}
 	g, err := l.claim.next(ctx)
+	if copied := l.forget(); copied != nil { // before the answer is used
+		return copied
+	}
 	if err != nil {
 		return l.sealIfLost(err)
 	}

@@ -112,7 +112,7 @@ func (l *Lease) Held(after int64) (snowfence.Grant, bool) {
 // hand notes the demand for a grant past after, and gives it out if there is one. mu is held.
 func (l *Lease) hand(after int64) (snowfence.Grant, bool) {
 	l.demand.used, l.demand.want = l.world.Now(), true
-	if g := l.use.cur; g == nil || g.Until <= max(after, g.From) {
+	if g := l.use.cur; g == nil || g.Until <= max(after, g.From) || l.copied() {
 		return snowfence.Grant{}, false
 	}
 	l.use.handed = true

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -22,6 +23,40 @@ func (e *lostError) Unwrap() error { return e.cause }
 func isLost(err error) bool {
 	var e *lostError
 	return errors.As(err, &e)
+}
+
+// forget ends what a copy of this machine has, too, as a loss; without a copy it does nothing and
+// returns nil. Nothing is given back: it runs out. It needs ops.
+func (l *Lease) forget() error {
+	if !l.copied() {
+		return nil
+	}
+	m := l.world.Machine() // first: an identity that is made before a resumption is in both copies
+	l.claim.forget()
+	l.mu.Lock()
+	l.use.spent, l.use.owed = false, nil
+	l.mu.Unlock()
+	err := l.sealIfLost(&lostError{fmt.Errorf("lease: namespace %q: the machine was resumed from a snapshot, and a "+
+		"copy of it may have the same node", l.name)})
+	l.machine.Store(&m) // last: until here no caller gets a grant
+	return err
+}
+
+// forget implements [claim].
+func (c *storeClaim) forget() {
+	if h := c.held; h != nil && !h.pending {
+		c.lostHold, c.foundInstead = h, nil
+	}
+	c.held, c.who = nil, c.world.Text()
+	c.kept.Store(nil)
+}
+
+// forget implements [claim].
+func (c *serverClaim) forget() {
+	if c.ticket != nil {
+		c.lost = c.ticket
+	}
+	c.ended()
 }
 
 // lose forgets the hold. The caller returns at once, because the seal comes first.

@@ -16,7 +16,7 @@ import (
 func (c *storeClaim) giveBack(ctx context.Context, o *owed) error {
 	h := c.held
 	switch {
-	case h == nil:
+	case h == nil || c.copied():
 		return nil
 	case h.pending:
 		return c.abandonAcquire(ctx)

@@ -166,6 +166,9 @@ func (c *serverClaim) ended() {
 // giveBack implements [claim]. What had no answer is settled first, because the node is ours if it
 // worked.
 func (c *serverClaim) giveBack(ctx context.Context, o *owed) error {
+	if c.copied() {
+		return nil
+	}
 	if len(c.earlier) > 0 {
 		var err error
 		if c.ticket == nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -25,11 +26,12 @@ import (
 type Sublets struct {
 	lease *Lease
 	life  string // names these subleases in tickets
-	key   string // random: signs the tickets
 
-	mu     sync.Mutex // of what follows
-	serial int64
-	d      *division // nil when nothing of the lease is handed out
+	mu      sync.Mutex    // of what follows
+	machine world.Machine // that the key was made on: a copy has another one
+	key     string        // random: signs the tickets
+	serial  int64
+	d       *division // nil when nothing of the lease is handed out
 }
 
 // Sublet hands out the nodes of the lease from memory, in place of a generator. It ends with the
@@ -37,7 +39,8 @@ type Sublets struct {
 // other Sublets may ever have the same: "" makes a random text. The error is snowfence.ErrBound if
 // the lease has a generator.
 func (l *Lease) Sublet(life string) (*Sublets, error) {
-	s := &Sublets{lease: l, life: cmp.Or(life, l.world.Text()), key: l.world.Text()}
+	s := &Sublets{lease: l, life: cmp.Or(life, l.world.Text())}
+	s.begin()
 	if _, err := l.Bind(s.seal); err != nil {
 		return nil, err
 	}
@@ -69,6 +72,12 @@ func (s *Sublets) Held(such func(label string) bool) int64 {
 	return s.d.held(s.lease.ticks, s.lease.now(), such)
 }
 
+// begin takes another key, for tickets of this machine only. mu is held, or s is new.
+func (s *Sublets) begin() {
+	w := s.lease.world
+	s.machine, s.key = w.Machine(), w.Text()
+}
+
 // seal ends all subleases, as far as this lease has a say, and returns what they can have used.
 func (s *Sublets) seal() int64 {
 	s.mu.Lock()
@@ -89,6 +98,9 @@ func (s *Sublets) refresh() bool {
 	switch {
 	case !ok:
 		return false
+	case s.machine.Copied():
+		s.begin()
+		s.d = divide(g, s.serial)
 	case s.d == nil:
 		s.d = divide(g, s.serial)
 	case !s.d.sameNodes(g): // a lessor that is a holder of another one took other nodes
@@ -129,7 +141,7 @@ func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (
 	i := s.d.found(r.Earlier)
 	if i >= 0 {
 		s.d.renew(i, t, now, r.Attempt)
-		return s.answer(i, t, r.Label), nil
+		return s.answer(i, t, r.Label)
 	}
 	if i = s.d.free(t, now, s.wanted(r)); i < 0 {
 		g := s.d.grant
@@ -143,7 +155,7 @@ func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (
 		}
 	}
 	s.d.begin(i, t, now, r.Attempt, r.Label)
-	return s.answer(i, t, r.Label), nil
+	return s.answer(i, t, r.Label)
 }
 
 // wanted returns which nodes a request allows.
@@ -158,6 +170,8 @@ func (s *Sublets) wanted(r wire.Request) func(node int64) bool {
 func (s *Sublets) Renew(
 	_ context.Context, b wire.Ticket, attempt string, earlier []string,
 ) (none wire.Lease, _ error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	k, err := s.read(b)
 	if err == nil {
 		err = checkAttempt(attempt)
@@ -169,8 +183,6 @@ func (s *Sublets) Renew(
 		return none, invalidf("lease: node %d of namespace %q: the renewal before had the same attempt: take a new "+
 			"random one for each", k.Node, k.Namespace)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	held := s.refresh()
 	i := s.holds(k, append(slices.Clone(earlier), attempt))
 	if i < 0 {
@@ -183,24 +195,24 @@ func (s *Sublets) Renew(
 	t := s.lease.ticks
 	t.ttl = k.TTL
 	s.d.renew(i, t, s.lease.now(), attempt)
-	return s.answer(i, t, k.Label), nil
+	return s.answer(i, t, k.Label)
 }
 
 // Release implements [wire.Server].
 func (s *Sublets) Release(_ context.Context, b wire.Ticket, used int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	k, err := s.read(b)
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if i := s.holds(k, nil); i >= 0 {
 		s.d.release(i, used)
 	}
 	return nil
 }
 
-// read returns what a ticket says, if it is from here. A changed one is lost.
+// read returns what a ticket says, if it is from here. A changed one is lost. mu is held.
 func (s *Sublets) read(b wire.Ticket) (ticket, error) {
 	k, err := parseTicket(b)
 	if err != nil {
@@ -221,7 +233,12 @@ func (s *Sublets) holds(k ticket, attempts []string) int {
 	return s.d.holds(k.Node, tenancy, k.Revision, attempts)
 }
 
-func (s *Sublets) answer(i int, t ticks, label string) wire.Lease {
+// answer is what the holder gets of a slot, unless the machine was copied since the slot was
+// chosen: then a copy may have given it to another one. mu is held.
+func (s *Sublets) answer(i int, t ticks, label string) (none wire.Lease, _ error) {
+	if s.machine.Copied() {
+		return none, s.unavailable()
+	}
 	x := s.d.slots[i]
 	out := ticket{
 		Namespace: s.lease.name, Node: s.d.grant.Node + int64(i), Nodes: 1, Unit: 1, From: x.from,
@@ -229,7 +246,7 @@ func (s *Sublets) answer(i int, t ticks, label string) wire.Lease {
 		Lessor: s.life, Holder: strconv.FormatInt(x.tenancy, 10), Nonce: x.attempt, Revision: x.serial,
 	}.sign(s.key).lease()
 	out.Now = s.lease.now()
-	return out
+	return out, nil
 }
 
 // unavailable says why nothing can be handed out now.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // clock is the time of a kit. Outside of a bubble it moves when the test or a wait
@@ -92,6 +94,9 @@ func (w frozen) Now() time.Time {
 func (frozen) Uint64() uint64 { return rand.Uint64() }
 func (frozen) Text() string   { return strconv.FormatUint(rand.Uint64(), 36) + "-kit" }
 func (frozen) Go(f func())    { f() }
+
+// A bubble is never copied.
+func (frozen) Machine() world.Machine { return world.Real().Machine() }
 
 func (w frozen) Wait(d time.Duration, chans ...<-chan struct{}) int {
 	var c [3]<-chan struct{}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/disk"
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // stateWindow is how far ahead a state file grants: how often it is written, and
@@ -104,7 +105,8 @@ func lockState(path string, s *snowfence.Scheme, node int64) (*Fence, error) {
 	writeHolder(lock)
 	l := s.Layout()
 	own := &share{numbers: numbers{l.First, l.Last}}
-	return &Fence{scheme: s, path: abs, lock: lock, state: newState(s, node), own: own}, nil
+	m := world.Real().Machine()
+	return &Fence{scheme: s, machine: m, path: abs, lock: lock, state: newState(s, node), own: own}, nil
 }
 
 // realPath returns the one path behind all symbolic links, so that there is one
@@ -128,9 +130,10 @@ func realPath(path string) (string, error) {
 
 // Fence is the fence of [File]. It is safe for concurrent use.
 type Fence struct {
-	scheme *snowfence.Scheme
-	path   string
-	own    *share // of a generator that uses the fence itself, not a slice of it
+	scheme  *snowfence.Scheme
+	machine world.Machine // that the file was opened on
+	path    string
+	own     *share // of a generator that uses the fence itself, not a slice of it
 
 	mu    sync.Mutex // of what follows and of all shares; it is held while the file is written
 	lock  *os.File   // nil when closed
@@ -167,7 +170,7 @@ func (f *Fence) heldBy(u *share, after int64) (snowfence.Grant, bool) {
 
 // held needs mu.
 func (f *Fence) held(u *share, after int64) (snowfence.Grant, bool) {
-	if f.state.until <= after || f.state.until == u.from || f.mayUse(u) != nil {
+	if f.state.until <= after || f.state.until == u.from || f.mayUse(u) != nil || f.machine.Copied() {
 		return snowfence.Grant{}, false
 	}
 	g := snowfence.Grant{Node: f.state.node, From: u.from, Until: f.state.until}
@@ -183,7 +186,7 @@ func (f *Fence) grantTo(u *share, after int64) (snowfence.Grant, error) {
 	if after > f.scheme.MaxTick() {
 		return snowfence.Grant{}, overLifetime(f.scheme)
 	}
-	if err := f.mayUse(u); err != nil {
+	if err := cmp.Or(f.forget(), f.mayUse(u)); err != nil {
 		return snowfence.Grant{}, err
 	}
 	gr, ok := f.held(u, after)
@@ -206,6 +209,9 @@ func (f *Fence) grantTo(u *share, after int64) (snowfence.Grant, error) {
 func (f *Fence) release(u *share, used int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if err := f.forget(); err != nil {
+		return err
+	}
 	f.floor = max(f.floor, min(used, f.state.until))
 	if f.sharedBeside(u) {
 		u.from = f.state.until // others may have used every tick below
@@ -220,6 +226,16 @@ func (f *Fence) release(u *share, used int64) error {
 	}
 	u.from = next.until
 	return nil
+}
+
+// forget refuses a file if the machine was resumed from a snapshot: a copy of the machine may have
+// a copy of the file. It moves the file away, so that later processes refuse it, too. It needs mu.
+func (f *Fence) forget() error {
+	if !f.machine.Copied() {
+		return nil
+	}
+	_ = os.Rename(f.path, f.path+".copied") // or an earlier call did it
+	return f.unknown("the machine was resumed from a snapshot, and a copy of it may use node %d", f.state.node)
 }
 
 // overLifetime is the error for ticks past the last one of a layout.

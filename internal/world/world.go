@@ -1,12 +1,10 @@
-// Package world is what leases and generators need of the machine besides clocks
-// and memory: time to pace by, random numbers, goroutines, waiting. A simulation
-// replaces it, and runs the real code in virtual time from one seed. Only this
-// module can.
+// Package world is what leases and generators need of the machine besides clocks and memory: time
+// to pace by, random numbers, goroutines, waiting, and whether it was copied. A simulation replaces
+// it, and runs the real code in virtual time from one seed. Only this module can.
 package world
 
 import (
 	"context"
-	"crypto/rand"
 	mrand "math/rand/v2"
 	"time"
 )
@@ -21,8 +19,10 @@ type World interface {
 	// Uint64 returns 64 random bits for choices that nothing depends on.
 	Uint64() uint64
 
-	// Text returns a random text of at least 128 bits, as [rand.Text].
+	// Text returns a random text of at least 128 bits, another one in each copy of the machine.
 	Text() string
+	// Machine returns the machine as it is now, to learn whether it was copied since.
+	Machine() Machine
 
 	// Go runs f in a goroutine of its own.
 	Go(f func())
@@ -43,8 +43,10 @@ type realWorld struct{}
 
 func (realWorld) Now() time.Time { return time.Now() }
 func (realWorld) Uint64() uint64 { return mrand.Uint64() }
-func (realWorld) Text() string   { return rand.Text() }
+func (realWorld) Text() string   { return fresh() }
 func (realWorld) Go(f func())    { go f() }
+
+func (realWorld) Machine() Machine { return At(thisMachine()) }
 
 func (realWorld) Wait(d time.Duration, chans ...<-chan struct{}) int {
 	var timeout <-chan time.Time

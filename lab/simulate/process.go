@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // process is a simulated process, and the world its leases and generators live in.
@@ -31,7 +34,8 @@ type process struct {
 	holdings    []*holding // also those that were given back: a call that began before may still return
 	takers      []*taker   // also those that were closed
 	nonces      int
-	sibling     *process // resumed from the same snapshot
+	resumed     atomic.Uint64 // as a VMClock counts
+	sibling     *process      // resumed from the same snapshot
 
 	// What it learned from outside, so that a snapshot of it can be resumed a second
 	// time: the simulation feeds the same to another process.
@@ -96,6 +100,9 @@ func (p *process) Text() string {
 	p.nonces++
 	return fmt.Sprintf("%s-%016d", strings.ReplaceAll(p.name, "'", "_"), p.nonces)
 }
+
+// Machine implements world.World.
+func (p *process) Machine() world.Machine { return world.At(&p.resumed) }
 
 // timeout is a context with a deadline in virtual time. A context derived from it is told
 // at once, because its Done is a standard context's.

@@ -55,6 +55,7 @@ type check struct {
 
 var checks = [...]check{
 	{names: []string{ClockSync}, run: clockSync},
+	{names: []string{MachineCopies}, run: machineCopies},
 	{names: []string{StoreMissing, StoreUnusable, StoreRestored}, run: storeOpens},
 	{names: []string{ClockOffset}, run: clockOffset, store: true},
 	{names: []string{StoreVersion, StoreDurability, StoreRights}, run: storeSettings, store: true},

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -130,11 +131,28 @@ func TestFileSystem(t *testing.T) {
 	}
 }
 
+// A device that programs may not read is a finding, and none is not.
+func TestMachineCopies(t *testing.T) {
+	for _, c := range []struct {
+		err   error
+		state State
+		text  string
+	}{
+		{nil, Good, "when it resumed this machine"},
+		{&fs.PathError{Op: "open", Path: "/dev/vmclock0", Err: fs.ErrPermission}, Found, "may not read"},
+		{&fs.PathError{Op: "open", Path: "/dev/vmclock0", Err: fs.ErrNotExist}, Good, "do not resume it twice"},
+	} {
+		r := &report{}
+		judgeVMClock(c.err, r)
+		expect(t, r.results, c.state, c.text)
+	}
+}
+
 // A store that cannot be opened leaves nothing that is called good but what needs no store.
 func TestNothingIsGoodUnseen(t *testing.T) {
 	c := &Case{Now: time.Now, StoreErr: errors.New("refused")}
 	for _, r := range Look(t.Context(), c, nil) {
-		if r.State == Good && r.Name != ClockSync {
+		if r.State == Good && r.Name != ClockSync && r.Name != MachineCopies {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -4,6 +4,7 @@ package doctor
 const (
 	ClockSync           = "clock-sync"
 	ClockOffset         = "clock-offset"
+	MachineCopies       = "machine-copies"
 	StoreMissing        = "store-missing"
 	StoreUnusable       = "store-unusable"
 	StoreRestored       = "store-restored"

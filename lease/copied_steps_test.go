@@ -1,0 +1,322 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
+)
+
+// resumable is a machine that a test resumes from a snapshot. The kernel's randomness goes on in
+// the same way in all copies; the processor's differs.
+type resumable struct {
+	world.World
+	counter   *atomic.Uint64
+	drawn     *int // by the kernel
+	processor uint64
+}
+
+func newResumable() resumable { return resumable{world.Real(), new(atomic.Uint64), new(int), 1} }
+
+func (w resumable) Machine() world.Machine { return world.At(w.counter) }
+
+func (w resumable) Text() string {
+	*w.drawn++
+	return world.Text([32]byte{byte(*w.drawn), byte(*w.drawn >> 8)}, w.processor, 0)
+}
+
+// on returns a stage on a machine, with a lease of any node, without a keeper.
+func on(t *testing.T, w resumable) *stage {
+	t.Helper()
+	g := empty(t, "time=41,node=10,seq=12,epoch=2025-01-01")
+	opts := g.c.opts
+	opts.Node = nil
+	g.c = newClaim(newSetup(w, "n", g.c.scheme, opts), g.st)
+	g.l = newLease(g.c.setup, g.c)
+	return g
+}
+
+// again resumes the machine of a stage from a snapshot of now: what is in memory is the same.
+func (g *stage) again(w resumable, processor uint64) *stage {
+	counter, drawn := new(atomic.Uint64), *w.drawn
+	counter.Store(w.counter.Load())
+	c, opts := *g.c, g.c.opts
+	d := &stage{T: g.T, st: g.st, c: &c, now: g.now}
+	opts.clock = clockOf(func() (time.Time, time.Duration) { return d.now, 0 }, g.c.scheme)
+	c.setup = newSetup(resumable{w.World, counter, &drawn, processor}, g.c.name, g.c.scheme, opts)
+	c.kept.Store(g.c.kept.Load())
+	if g.c.held != nil {
+		h := *g.c.held
+		h.records, h.acked, h.unanswered = slices.Clone(h.records), slices.Clone(h.acked), maps.Clone(h.unanswered)
+		c.held = &h
+	}
+	d.l = newLease(c.setup, &c)
+	d.l.use = g.l.use
+	counter.Add(1)
+	return d
+}
+
+// heal attends the lease until it has a grant, or fails the test.
+func (g *stage) heal() snowfence.Grant {
+	g.Helper()
+	ctx := g.Context()
+	g.must(g.l.heal(ctx, g.l.attempt(ctx)))
+	grant, ok := g.l.Held(0)
+	if !ok {
+		g.Fatal("a lease that healed holds nothing")
+	}
+	return grant
+}
+
+// One machine is resumed twice, with equal randomness of the kernel, and goes on as well. Of the
+// three leases, the first keeps its node. The others drop it at once, tell the generator, touch
+// none of its record, and take nodes of their own.
+func TestCopiedLease(t *testing.T) {
+	w := newResumable()
+	g := on(t, w)
+	g.must(g.l.attempt(t.Context()))
+	first, ok := g.l.Held(0)
+	if !ok {
+		t.Fatal("no grant")
+	}
+	stages := []*stage{g.again(w, 2), g.again(w, 3)}
+	was := g.record(first.Node)
+	seen := map[int64]bool{first.Node: true}
+	for i, d := range stages {
+		sealed := 0
+		if _, err := d.l.Bind(func() int64 { sealed++; return first.From + 5 }); err != nil {
+			t.Fatal(err)
+		}
+		d.l.mu.Lock()
+		d.l.use.cur, d.l.use.handed = &first, true
+		d.l.mu.Unlock()
+		if grant, ok := d.l.Held(0); ok {
+			t.Errorf("copy %d: %+v is held before anybody looked", i, grant)
+		}
+		if wait := d.l.plan(); wait > 0 {
+			t.Errorf("copy %d: its keeper waits for %v", i, wait)
+		}
+		err := d.l.attempt(t.Context())
+		if !isLost(err) || sealed != 1 || d.l.use.cur != nil ||
+			!strings.Contains(err.Error(), "resumed from a snapshot") {
+			t.Errorf("copy %d: %v, sealed %d times, %+v", i, err, sealed, d.l.use)
+		}
+		if got := g.record(first.Node); got != was {
+			t.Errorf("copy %d wrote %+v over %+v", i, got, was)
+		}
+	}
+	for i, d := range stages {
+		grant := d.heal()
+		if seen[grant.Node] {
+			t.Errorf("copy %d took node %d, which another one has", i, grant.Node)
+		}
+		seen[grant.Node] = true
+	}
+	g.must(g.l.attempt(t.Context())) // it renews
+	if grant, ok := g.l.Held(0); !ok || grant.Node != first.Node {
+		t.Errorf("the machine that went on has %+v, not node %d", grant, first.Node)
+	}
+	for _, d := range stages {
+		d.must(d.l.attempt(t.Context()))
+	}
+}
+
+// What a copy was about to give back stays taken: the other one may use more of it.
+func TestCopiedLeaseGivesNothingBack(t *testing.T) {
+	for name, end := range map[string]func(d *stage, grant snowfence.Grant) error{
+		"release": func(d *stage, grant snowfence.Grant) error {
+			return d.l.Release(d.Context(), grant, grant.From+1)
+		},
+		"close": func(d *stage, _ snowfence.Grant) error {
+			close(d.l.done)
+			return d.l.Close()
+		},
+		"owed": func(d *stage, grant snowfence.Grant) error {
+			d.l.use.owed, d.l.use.spent = &owed{grant.Node, grant.From, grant.From + 1}, true
+			err := d.l.attempt(d.Context())
+			if !isLost(err) || d.l.use.owed != nil || d.l.use.spent {
+				return errors.Join(errors.New("it is not forgotten"), err)
+			}
+			return nil
+		},
+		"opening": func(d *stage, _ snowfence.Grant) error { return d.c.giveBack(d.Context(), nil) },
+	} {
+		w := newResumable()
+		g := on(t, w)
+		g.must(g.l.attempt(t.Context()))
+		grant, _ := g.l.Held(0)
+		d := g.again(w, 2)
+		was := g.record(grant.Node)
+		if err := end(d, grant); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := g.record(grant.Node); got != was {
+			t.Errorf("%s: a copy wrote %+v over %+v", name, got, was)
+		}
+	}
+}
+
+// The machine is resumed while the store answers: the answer is not used, of the first
+// grant and of a renewal.
+func TestCopiedWhileTheStoreAnswers(t *testing.T) {
+	for _, renewal := range []bool{false, true} {
+		w := newResumable()
+		g := on(t, w)
+		if renewal {
+			g.must(g.l.attempt(t.Context()))
+		}
+		g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+			g.st.onSwap = nil
+			errs := do(ws)
+			w.counter.Add(1)
+			return errs
+		}
+		if err := g.l.attempt(t.Context()); !isLost(err) || g.l.use.cur != nil {
+			t.Errorf("renewal %v: %v, %+v", renewal, err, g.l.use)
+		}
+		if grant := g.heal(); g.c.holderOf(grant.From) != g.record(grant.Node).Holder {
+			t.Errorf("renewal %v: node %d is not of the new identity", renewal, grant.Node)
+		}
+	}
+}
+
+// The identity of after a resumption is made after it is known which resumption that is.
+func TestCopiedAgainWhileForgetting(t *testing.T) {
+	w := newResumable()
+	g := on(t, w)
+	g.must(g.l.attempt(t.Context()))
+	w.counter.Add(1)
+	g.c.world = whileTexts{w, func() { w.counter.Add(1) }}
+	if err := g.l.forget(); !isLost(err) {
+		t.Fatal(err)
+	}
+	if !g.l.copied() {
+		t.Error("an identity that a second copy has counts as this machine's alone")
+	}
+}
+
+// whileTexts calls something while a text is drawn.
+type whileTexts struct {
+	world.World
+	call func()
+}
+
+func (w whileTexts) Text() string {
+	defer w.call()
+	return w.World.Text()
+}
+
+// A copy asks whether the store was rolled back behind what it held, but not behind what was
+// perhaps never written.
+func TestForgottenHold(t *testing.T) {
+	for _, pending := range []bool{false, true} {
+		g := holding(t)
+		h, who := g.c.held, g.c.who
+		h.pending = pending
+		g.c.forget()
+		if (g.c.lostHold == h) == pending || g.c.held != nil || g.c.who == who || g.c.kept.Load() != nil {
+			t.Errorf("pending %v: %+v", pending, g.c)
+		}
+	}
+	c, _ := served(t, true)
+	grant := c.grant
+	c.earlier = []string{"an attempt"}
+	c.forget()
+	if c.ticket != nil || string(c.lost) != "0" || c.earlier != nil || c.last != grant {
+		t.Errorf("%+v", c)
+	}
+	c.forget() // nothing is held
+	if string(c.lost) != "0" {
+		t.Errorf("the lost ticket is %q", c.lost)
+	}
+}
+
+// A holder over a server gives nothing back when its machine was copied, and settles nothing.
+func TestCopiedServedLease(t *testing.T) {
+	c, k := served(t, true)
+	w := newResumable()
+	m := w.Machine()
+	c.machine.Store(&m)
+	c.earlier = []string{"an attempt"}
+	w.counter.Add(1)
+	if err := c.giveBack(t.Context(), &owed{5, 10, 50}); err != nil || len(k.calls) != 0 {
+		t.Errorf("%q, %v", k.calls, err)
+	}
+}
+
+// A lessor on a machine that was copied does not answer, also when it had chosen a node.
+// Then it has other nodes and another key: tickets of before are lost.
+func TestCopiedLessor(t *testing.T) {
+	w := newResumable()
+	g := on(t, w)
+	g.must(g.l.attempt(t.Context()))
+	sub, err := g.l.Sublet("")
+	g.must(err)
+	acquire := func(attempt string) (wire.Lease, error) {
+		return sub.Acquire(t.Context(), "n", wire.Request{Attempt: attempt, Label: "x"})
+	}
+	kept, err := acquire("attempt-number-1001")
+	g.must(err)
+	g.must(sub.Release(t.Context(), kept.Ticket, kept.Grant.From))
+	kept, err = acquire("attempt-number-1002")
+	g.must(err)
+	unit, key := g.l.use.cur.Node, sub.key
+
+	answered := g.l.opts.clock
+	g.l.opts.clock = clockOf(func() (time.Time, time.Duration) { // it looks at the clock after it chose
+		w.counter.Add(1)
+		return g.now, 0
+	}, g.c.scheme)
+	for _, call := range []func() error{
+		func() error {
+			_, err := sub.Renew(t.Context(), kept.Ticket, "attempt-number-1003", nil)
+			return err
+		},
+		func() error { _, err := acquire("attempt-number-1004"); return err },
+	} {
+		if err := call(); !errors.Is(err, snowfence.ErrFenced) {
+			t.Errorf("a copied lessor answers: %v", err)
+		}
+	}
+	g.l.opts.clock = answered
+	if grant := g.heal(); grant.Node == unit {
+		t.Errorf("the lessor took node %d again", unit)
+	}
+	if _, err := acquire("attempt-number-1005"); err != nil {
+		t.Error(err)
+	}
+	if sub.key == key {
+		t.Error("a copy of the lessor has its key")
+	}
+	if _, err := sub.Renew(t.Context(), kept.Ticket, "attempt-number-1006", nil); !errors.Is(err, store.ErrLost) {
+		t.Errorf("a ticket of before: %v", err)
+	}
+}
+
+// The machine is resumed while a lease is opened: an error gives nothing back.
+func TestCopiedWhileALeaseIsOpened(t *testing.T) {
+	w := newResumable()
+	g := on(t, w)
+	g.st.onSwap = func(ws []store.Write, do func([]store.Write) []error) []error {
+		g.st.onSwap = nil
+		errs := do(ws)
+		w.counter.Add(1)
+		g.st.idErr = errSilent
+		return errs
+	}
+	if _, err := firstGrant(context.Background(), g.c.setup, g.c); !errors.Is(err, errSilent) {
+		t.Fatal(err)
+	}
+	if h := g.c.held; h == nil || g.record(h.records[0].Node).Holder == "" {
+		t.Errorf("%+v was given back", h)
+	}
+}
