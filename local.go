@@ -56,12 +56,16 @@ func (l *Local) Next(ctx context.Context) (ID, error) {
 func (l *Local) TryNext() (ID, error) { return l.slow(context.Background(), -1) }
 
 func (l *Local) slow(ctx context.Context, maxWait time.Duration) (ID, error) {
-	if !l.some() || !l.current() {
-		if err := l.refill(ctx, maxWait); err != nil {
-			return 0, err
+	for {
+		if !l.some() || !l.current() {
+			if err := l.refill(ctx, maxWait); err != nil {
+				return 0, err
+			}
+		}
+		if id := l.take(); !l.machine.Copied() { // a look at the clock may take long
+			return id, nil
 		}
 	}
-	return l.take(), nil
 }
 
 // some reports whether the piece in hand has an ID left.
@@ -81,8 +85,8 @@ func (l *Local) take() ID {
 // generator the track tells: it says parked, later than any tick, once it is
 // sealed or no ticker keeps the time.
 func (l *Local) current() bool {
-	if l.t.hold.gone.Load() || l.machine.Copied() {
-		return false // what is left of a sealed one is safe to use, but a closed generator should make nothing
+	if l.t.hold.gone.Load() {
+		return false // what is left is safe to use, but a closed generator should make nothing
 	}
 	if l.g.coarse {
 		return l.coarse.Load() <= l.tick

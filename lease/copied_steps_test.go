@@ -102,6 +102,7 @@ func TestCopiedLease(t *testing.T) {
 		if grant, ok := d.l.Held(0); ok {
 			t.Errorf("copy %d: %+v is held before anybody looked", i, grant)
 		}
+		d.l.pace.renewAt = time.Now().Add(time.Hour)
 		if wait := d.l.plan(); wait > 0 {
 			t.Errorf("copy %d: its keeper waits for %v", i, wait)
 		}
@@ -225,6 +226,10 @@ func TestForgottenHold(t *testing.T) {
 		g.c.forget()
 		if (g.c.lostHold == h) == pending || g.c.held != nil || g.c.who == who || g.c.kept.Load() != nil {
 			t.Errorf("pending %v: %+v", pending, g.c)
+		}
+		g.c.lostHold = nil
+		if g.c.forget(); g.c.lostHold != nil {
+			t.Errorf("pending %v: nothing was held, and is lost", pending)
 		}
 	}
 	c, _ := served(t, true)

@@ -277,7 +277,7 @@ func (s *sim) alike(a, b int) bool {
 func h2time(s *sim, c *claim) time.Time { return s.schemes[c.era].Layout().TimeOf(c.end()) }
 
 // excused reports whether two claims may overlap below a tick, because no lease can see
-// it. These are the only cases:
+// it. These are the only cases, the first two where no hypervisor tells of snapshots:
 //
 //   - One of them was in memory when a snapshot was taken that was resumed twice, and the
 //     ticks lie below the highest until that had been written, or was on its way to the
@@ -310,7 +310,8 @@ func (s *sim) excused(a, b *claim, hi int64) bool {
 		if c.shared > 0 && hi <= c.shared && (o == c.twin || o.begun >= c.forked || o.shared > 0) {
 			return true
 		}
-		if o.owner == c.owner.sibling && o.from == c.from && o.node == c.node && hi <= min(c.first, o.first) {
+		if !s.tells && o.owner == c.owner.sibling && o.from == c.from && o.node == c.node &&
+			hi <= min(c.first, o.first) {
 			return true
 		}
 		for _, b := range c.forgotten {

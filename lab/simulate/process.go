@@ -35,6 +35,7 @@ type process struct {
 	takers      []*taker   // also those that were closed
 	nonces      int
 	resumed     atomic.Uint64 // as a VMClock counts
+	processor   uint64        // what its generator says: all that two copies do not share
 	sibling     *process      // resumed from the same snapshot
 
 	// What it learned from outside, so that a snapshot of it can be resumed a second
@@ -95,10 +96,13 @@ func (p *process) now() time.Duration {
 // Uint64 implements world.World.
 func (p *process) Uint64() uint64 { return p.own.Uint64() }
 
-// Text implements world.World.
+// Text implements world.World. The kernels of two copies say the same for ever, and so do their
+// clocks.
 func (p *process) Text() string {
 	p.nonces++
-	return fmt.Sprintf("%s-%016d", strings.ReplaceAll(p.name, "'", "_"), p.nonces)
+	var kernel [32]byte
+	copy(kernel[:], fmt.Sprintf("%s %d", strings.TrimRight(p.name, "'"), p.nonces))
+	return world.Text(kernel, p.processor, 0)
 }
 
 // Machine implements world.World.

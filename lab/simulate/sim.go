@@ -48,6 +48,9 @@ type sim struct {
 	mute     func() bool   // and let generators rest
 	counters []*counter    // the sequences of a run that has them instead of leases
 	eve      time.Duration // from the year's first moment to the beginning of such a run
+	tells    bool          // the hypervisor tells that a machine was resumed
+	equal    bool          // copies of a machine have equal random numbers
+	copies   uint64        // of machines, so far
 	injected int
 	ahead    time.Duration // how far any clock was ahead at most
 
@@ -242,6 +245,7 @@ func newSim(plan Plan) (*sim, error) {
 		plan: plan, chance: rand.New(rand.NewPCG(plan.Seed, stream+1)), claims: map[int64][]*claim{},
 		gone: map[string]setBack{}, wrote: map[string]int{}, hash: 14695981039346656037,
 		store: newStore(), shy: never, mute: never,
+		tells: plan.Seed%2 == 0, equal: plan.Seed/2%2 == 0,
 	}
 	if plan.sequences {
 		s.scenario = newCounting(chance)

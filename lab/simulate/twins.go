@@ -9,9 +9,10 @@ import (
 // would be: what is in memory is the same in both from then on, and neither knows of the
 // other. A goroutine cannot be copied, but a process whose every choice is known can be
 // made to live the same life again: a new process gets the same random numbers, and is
-// fed with all that the first one learned from outside, up to this moment.
+// fed with all that the first one learned from outside, up to this moment. In half of the runs
+// the random numbers stay the same, as they do until the kernel notices that it was resumed.
 //
-// Random numbers drawn later differ, as they do where the kernel is told that it was resumed.
+// In every other run the hypervisor tells the copy, and often the first one: it is resumed, too.
 func (s *sim) twins(p *process) {
 	q := &process{s: s, name: p.name, slot: p.slot, seed: p.seed, era: p.era, programs: p.slot.leases, replaying: true}
 	q.own, q.env = rand.New(rand.NewPCG(q.seed, 3)), rand.New(rand.NewPCG(s.chance.Uint64(), 5))
@@ -49,6 +50,10 @@ func (s *sim) twins(p *process) {
 	}
 	p.logging, p.log, p.replies = false, nil, nil
 	p.sibling, q.sibling = q, p
+	if s.tells {
+		q.resumed.Add(1)
+		p.resumed.Add(s.chance.Uint64() % 2)
+	}
 	for i, h := range q.holdings {
 		s.share(p.holdings[i], h)
 	}
@@ -84,8 +89,20 @@ func (p *process) give(id, ended int) bool {
 	return true
 }
 
-// share gives what one lease holds to its twin, in the ledger too.
+// share gives what one lease holds to its twin, in the ledger too. A twin that is told of it must
+// make nothing of it, and nothing is excused.
 func (s *sim) share(from, to *holding) {
+	if s.tells {
+		for _, c := range from.claims {
+			d := *c
+			d.owner, d.ended, d.used, d.endedAt = to.p, true, c.from, s.now
+			to.claims = append(to.claims, &d)
+			if from.p.resumed.Load() > 0 {
+				c.stop(c.until, s.now)
+			}
+		}
+		return
+	}
 	from.snapshot, from.forked = maps.Clone(from.tried), s.now
 	to.snapshot, to.forked = from.snapshot, s.now
 	for _, c := range from.claims {
@@ -107,7 +124,11 @@ func (p *process) live() {
 	s := p.s
 	p.replaying = false
 	p.name += "'"
-	p.own = rand.New(rand.NewPCG(s.chance.Uint64(), 6))
+	s.copies++
+	p.processor = s.copies
+	if other := rand.New(rand.NewPCG(s.chance.Uint64(), 6)); !s.equal {
+		p.own = other
+	}
 	for k, c := range p.contexts {
 		if c != nil {
 			s.at(max(c.until, s.now), func() { p.expireContext(k) })

@@ -1,0 +1,41 @@
+package simulate
+
+import "testing"
+
+// Machines are resumed twice, often, with equal randomness and with another one. Where the
+// hypervisor tells of it no ID comes twice; where it does not, some do, so the runs can show it.
+// Nothing else is wrong in them that no lease can see.
+func TestCopiedMachines(t *testing.T) {
+	runs := uint64(60)
+	if testing.Short() {
+		runs = 10
+	}
+	for _, tells := range []bool{true, false} {
+		var f Figures
+		for n := range max(*seeds, runs) {
+			p := Plan{Seed: n + 1, Hours: stretch / 4, layout: *layout, Trace: *trace, tampered: func(s *sim) {
+				s.tells, s.equal = tells, n%4 > 0
+				s.rates[faultTwins] *= 20 // none where there are lessors
+				s.rates[faultSetBack], s.rates[faultVanished] = 0, 0
+			}}
+			one, _, bad, err := Run(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bad != nil {
+				if *trace {
+					for _, line := range bad.Steps {
+						t.Log(line)
+					}
+				}
+				t.Fatalf("told %v: %v", tells, bad)
+			}
+			f.add(one)
+		}
+		t.Logf("told %v: %d machines resumed twice, %d grants, %d IDs, %d of them twice", tells, f.Faults[faultTwins],
+			f.Grants, f.IDs, f.Unseen)
+		if f.Faults[faultTwins] < 5*int64(runs) || (f.Unseen > 0) == tells {
+			t.Error("that is too few machines, or not as many IDs twice as it must be")
+		}
+	}
+}
