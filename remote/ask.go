@@ -118,6 +118,9 @@ func call[T any](
 
 // isAway reports whether another server may answer what this one did not.
 func isAway(err error) bool {
+	if errors.Is(err, lease.ErrElsewhere) {
+		return false // it is, but not of this lease: its holder takes another one
+	}
 	switch connect.CodeOf(err) {
 	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeUnknown, connect.CodeInternal:
 		return true
@@ -140,6 +143,7 @@ func (p *peer) marked(reason string, err error) error {
 		"invalid": lease.ErrInvalid, "exhausted": snowfence.ErrExhausted, "lifetime": snowfence.ErrLifetime,
 		"no-sequence": sequence.ErrNoSequence, "ended": sequence.ErrEnded, "rolled-back": sequence.ErrRolledBack,
 		"period": sequence.ErrPeriod, "no-nodes": lease.ErrTaken, "exists": lease.ErrExists,
+		"elsewhere": lease.ErrElsewhere,
 	}[reason]
 	if meaning == nil {
 		return fmt.Errorf("remote: %s: %w", p.address, err)

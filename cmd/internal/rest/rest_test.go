@@ -64,7 +64,7 @@ func (f *face) do(method, target, body string, header ...string) *httptest.Respo
 }
 
 func TestStatuses(t *testing.T) {
-	for k := server.Internal; k <= server.NoPeriod; k++ {
+	for k := server.Internal; k <= server.Elsewhere; k++ {
 		w := httptest.NewRecorder()
 		Problem(w, server.NewError(k, fmt.Errorf("why")))
 		if (w.Code == 500) != (k == server.Internal) || w.Code < 400 {

@@ -35,6 +35,7 @@ const (
 	Ended                   // a sequence gave out all numbers up to its max: raise it
 	RolledBack              // the store may have lost numbers of a sequence: confirm it
 	NoPeriod                // a dated sequence gives no numbers of this period: name the present one
+	Elsewhere               // another server handed the node out, and is away: acquire another one
 	kinds
 )
 
@@ -63,6 +64,7 @@ var kindTable = [kinds]struct {
 	Ended:       {"ended", http.StatusUnprocessableEntity, connect.CodeFailedPrecondition, "ENDED"},
 	RolledBack:  {"rolled-back", http.StatusUnprocessableEntity, connect.CodeFailedPrecondition, "ROLLEDBACK"},
 	NoPeriod:    {"period", http.StatusUnprocessableEntity, connect.CodeFailedPrecondition, "PERIOD"},
+	Elsewhere:   {"elsewhere", http.StatusServiceUnavailable, connect.CodeUnavailable, "TRYAGAIN"},
 }
 
 // Name is the kind in words that programs can compare, as in the problem documents and
@@ -113,6 +115,8 @@ func KindOf(err error) Kind {
 		return RolledBack
 	case errors.Is(err, sequence.ErrPeriod):
 		return NoPeriod
+	case errors.Is(err, lease.ErrElsewhere):
+		return Elsewhere
 	case errors.Is(err, lease.ErrTaken):
 		return NoNodes
 	case errors.Is(err, snowfence.ErrLifetime):

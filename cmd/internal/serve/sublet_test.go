@@ -1,0 +1,96 @@
+package serve
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/remote"
+)
+
+// unitStore is a store whose namespace many has units of 64 nodes.
+func unitStore(t *testing.T) store.Store {
+	t.Helper()
+	st := newStore(t)
+	l, err := snowfence.ParseLayout("time=41,node=12,seq=10,epoch=2025-01-01,tick=1ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &lease.NamespaceOptions{Unit: 64}
+	if _, err := lease.Namespaces(st).Create(t.Context(), "many", s, o); err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+// Holders of a server that is gone get other nodes from another one, and no ID comes twice.
+func TestHoldersOfALessorThatIsGone(t *testing.T) {
+	st := unitStore(t)
+	a, _ := start(t, Config{}, st)
+	b, _ := start(t, Config{}, st)
+	c, err := remote.Dial([]string{"http://" + a.HTTP, "http://" + b.HTTP}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Scheme(t.Context(), "many")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const holders = 100
+	ls, err := c.Leases(t.Context(), "many", s, holders, &lease.Options{TTL: 6 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	seen := map[snowfence.ID]bool{}
+	make100 := func(g *snowfence.Generator) {
+		for range 100 {
+			id, err := g.Next(t.Context())
+			mu.Lock()
+			if err != nil || seen[id] {
+				t.Errorf("%v, which is there already: %v; %v", id, seen[id], err)
+			}
+			seen[id] = true
+			mu.Unlock()
+		}
+	}
+	gens, nodes := make([]*snowfence.Generator, holders), map[int64]bool{}
+	for i, l := range ls {
+		if gens[i], err = l.Generator(snowfence.Config{MaxWait: patienceOfTests}); err != nil {
+			t.Fatal(err)
+		}
+		defer gens[i].Close()
+		nodes[l.Status().Grant.Node] = true
+		make100(gens[i])
+	}
+	if len(nodes) != holders {
+		t.Fatalf("%d nodes for %d holders", len(nodes), holders)
+	}
+	for _, h := range a.http { // as a process that dies: it gives nothing back
+		_ = h.Close()
+	}
+	// Each holder goes on from a node of the other server.
+	eventually(t, "holders have nodes of the other server", func() bool {
+		for _, l := range ls {
+			if nodes[l.Status().Grant.Node] {
+				return false
+			}
+		}
+		return true
+	})
+	var all sync.WaitGroup
+	for _, g := range gens {
+		all.Go(func() { make100(g) })
+	}
+	all.Wait()
+	if len(seen) != 2*100*holders {
+		t.Errorf("%d IDs", len(seen))
+	}
+}
