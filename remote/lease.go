@@ -149,7 +149,7 @@ func (s *tickets) Release(ctx context.Context, ticket wire.Ticket, used int64) e
 }
 
 func leased(m *pb.Lease) wire.Lease {
-	l := wire.Lease{Ticket: m.Ticket, TTL: 3 * m.RenewAfter.AsDuration(), Grant: snowfence.Grant{
+	l := wire.Lease{Ticket: m.Ticket, TTL: m.Ttl.AsDuration(), Grant: snowfence.Grant{
 		Node: m.Node, From: m.From, Until: m.Until, Nodes: int64(min(m.Nodes, math.MaxInt32)),
 	}}
 	if m.Now != nil {

@@ -1609,6 +1609,7 @@ type Lease struct {
 	Ticket        []byte                 `protobuf:"bytes,9,opt,name=ticket,proto3" json:"ticket,omitempty"`    // proves who holds the lease: keep it, send the latest with each renewal, keep it secret
 	Secrets       [][]byte               `protobuf:"bytes,10,rep,name=secrets,proto3" json:"secrets,omitempty"` // of an encrypted namespace, where the server hands them out; oldest first
 	Now           *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=now,proto3" json:"now,omitempty"`         // by the server's clock
+	Ttl           *durationpb.Duration   `protobuf:"bytes,12,opt,name=ttl,proto3" json:"ttl,omitempty"`         // how far ahead a renewal reaches, if the server can
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1716,6 +1717,13 @@ func (x *Lease) GetSecrets() [][]byte {
 func (x *Lease) GetNow() *timestamppb.Timestamp {
 	if x != nil {
 		return x.Now
+	}
+	return nil
+}
+
+func (x *Lease) GetTtl() *durationpb.Duration {
+	if x != nil {
+		return x.Ttl
 	}
 	return nil
 }
@@ -2492,13 +2500,14 @@ type ServerInfo struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Label         string                 `protobuf:"bytes,1,opt,name=label,proto3" json:"label,omitempty"`
 	Version       string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
-	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`     // when it started, by its clock
-	Seen          *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=seen,proto3" json:"seen,omitempty"`       // when it last wrote, by the clock of the store if that has one
-	This          bool                   `protobuf:"varint,5,opt,name=this,proto3" json:"this,omitempty"`      // the one that answers
-	Nodes         []*HeldNodes           `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"`     // of its own leases, in the namespaces that the token sees
-	Id            string                 `protobuf:"bytes,7,opt,name=id,proto3" json:"id,omitempty"`           // another one after each start
-	Ready         bool                   `protobuf:"varint,8,opt,name=ready,proto3" json:"ready,omitempty"`    // as it last said; false if it has not written for half a minute
-	Failing       []string               `protobuf:"bytes,9,rep,name=failing,proto3" json:"failing,omitempty"` // namespaces that it makes no IDs of now, because its renewals fail or its grant begins later
+	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`      // when it started, by its clock
+	Seen          *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=seen,proto3" json:"seen,omitempty"`        // when it last wrote, by the clock of the store if that has one
+	This          bool                   `protobuf:"varint,5,opt,name=this,proto3" json:"this,omitempty"`       // the one that answers
+	Nodes         []*HeldNodes           `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"`      // of its own leases, in the namespaces that the token sees
+	Id            string                 `protobuf:"bytes,7,opt,name=id,proto3" json:"id,omitempty"`            // another one after each start
+	Ready         bool                   `protobuf:"varint,8,opt,name=ready,proto3" json:"ready,omitempty"`     // as it last said; false if it has not written for half a minute
+	Address       string                 `protobuf:"bytes,10,opt,name=address,proto3" json:"address,omitempty"` // where other servers pass renewals of its subleases on to; shown by the store only
+	Failing       []string               `protobuf:"bytes,9,rep,name=failing,proto3" json:"failing,omitempty"`  // namespaces that it makes no IDs of now, because its renewals fail or its grant begins later
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2587,6 +2596,13 @@ func (x *ServerInfo) GetReady() bool {
 		return x.Ready
 	}
 	return false
+}
+
+func (x *ServerInfo) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
 }
 
 func (x *ServerInfo) GetFailing() []string {
@@ -3881,7 +3897,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\a_preferB\r\n" +
 	"\v_first_nodeB\f\n" +
 	"\n" +
-	"_last_node\"\xe8\x02\n" +
+	"_last_node\"\x95\x03\n" +
 	"\x05Lease\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04node\x18\x02 \x01(\x03R\x04node\x12\x14\n" +
@@ -3896,7 +3912,8 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x06ticket\x18\t \x01(\fR\x06ticket\x12\x18\n" +
 	"\asecrets\x18\n" +
 	" \x03(\fR\asecrets\x12,\n" +
-	"\x03now\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"Z\n" +
+	"\x03now\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12+\n" +
+	"\x03ttl\x18\f \x01(\v2\x19.google.protobuf.DurationR\x03ttl\"Z\n" +
 	"\fRenewRequest\x12\x16\n" +
 	"\x06ticket\x18\x01 \x01(\fR\x06ticket\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\tR\aattempt\x12\x18\n" +
@@ -3948,7 +3965,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\rskipUntilTime\"\x14\n" +
 	"\x12ListServersRequest\"I\n" +
 	"\x13ListServersResponse\x122\n" +
-	"\aservers\x18\x01 \x03(\v2\x18.snowfence.v1.ServerInfoR\aservers\"\xa1\x02\n" +
+	"\aservers\x18\x01 \x03(\v2\x18.snowfence.v1.ServerInfoR\aservers\"\xbb\x02\n" +
 	"\n" +
 	"ServerInfo\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\tR\x05label\x12\x18\n" +
@@ -3959,6 +3976,8 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x05nodes\x18\x06 \x03(\v2\x17.snowfence.v1.HeldNodesR\x05nodes\x12\x0e\n" +
 	"\x02id\x18\a \x01(\tR\x02id\x12\x14\n" +
 	"\x05ready\x18\b \x01(\bR\x05ready\x12\x18\n" +
+	"\aaddress\x18\n" +
+	" \x01(\tR\aaddress\x12\x18\n" +
 	"\afailing\x18\t \x03(\tR\afailing\"\x97\x01\n" +
 	"\tHeldNodes\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1d\n" +
@@ -4194,83 +4213,84 @@ var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
 	54, // 23: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
 	55, // 24: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
 	54, // 25: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
-	22, // 26: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
-	25, // 27: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
-	21, // 28: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
-	33, // 29: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
-	54, // 30: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
-	54, // 31: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
-	54, // 32: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
-	54, // 33: snowfence.v1.LeaseInfo.skip_from_time:type_name -> google.protobuf.Timestamp
-	54, // 34: snowfence.v1.LeaseInfo.skip_until_time:type_name -> google.protobuf.Timestamp
-	36, // 35: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
-	54, // 36: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
-	54, // 37: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
-	37, // 38: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
-	54, // 39: snowfence.v1.HeldNodes.until:type_name -> google.protobuf.Timestamp
-	40, // 40: snowfence.v1.ListEventsResponse.events:type_name -> snowfence.v1.Event
-	54, // 41: snowfence.v1.Event.at:type_name -> google.protobuf.Timestamp
-	41, // 42: snowfence.v1.Event.changes:type_name -> snowfence.v1.Change
-	44, // 43: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
-	0,  // 44: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
-	1,  // 45: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
-	4,  // 46: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
-	5,  // 47: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
-	8,  // 48: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
-	13, // 49: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
-	14, // 50: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
-	15, // 51: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
-	17, // 52: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
-	18, // 53: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
-	20, // 54: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
-	22, // 55: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
-	23, // 56: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
-	26, // 57: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
-	30, // 58: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
-	28, // 59: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
-	29, // 60: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
-	31, // 61: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
-	34, // 62: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
-	38, // 63: snowfence.v1.EventService.List:input_type -> snowfence.v1.ListEventsRequest
-	42, // 64: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
-	45, // 65: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
-	46, // 66: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
-	47, // 67: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
-	49, // 68: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
-	50, // 69: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
-	51, // 70: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
-	2,  // 71: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
-	2,  // 72: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
-	2,  // 73: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
-	6,  // 74: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
-	9,  // 75: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
-	10, // 76: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
-	10, // 77: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
-	16, // 78: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
-	10, // 79: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
-	19, // 80: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
-	21, // 81: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
-	21, // 82: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
-	24, // 83: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
-	27, // 84: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
-	32, // 85: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
-	33, // 86: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
-	33, // 87: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
-	32, // 88: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
-	35, // 89: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
-	39, // 90: snowfence.v1.EventService.List:output_type -> snowfence.v1.ListEventsResponse
-	43, // 91: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
-	44, // 92: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
-	44, // 93: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
-	48, // 94: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
-	44, // 95: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
-	44, // 96: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
-	52, // 97: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
-	71, // [71:98] is the sub-list for method output_type
-	44, // [44:71] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	55, // 26: snowfence.v1.Lease.ttl:type_name -> google.protobuf.Duration
+	22, // 27: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
+	25, // 28: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
+	21, // 29: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
+	33, // 30: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
+	54, // 31: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
+	54, // 32: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
+	54, // 33: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
+	54, // 34: snowfence.v1.LeaseInfo.skip_from_time:type_name -> google.protobuf.Timestamp
+	54, // 35: snowfence.v1.LeaseInfo.skip_until_time:type_name -> google.protobuf.Timestamp
+	36, // 36: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
+	54, // 37: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
+	54, // 38: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
+	37, // 39: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
+	54, // 40: snowfence.v1.HeldNodes.until:type_name -> google.protobuf.Timestamp
+	40, // 41: snowfence.v1.ListEventsResponse.events:type_name -> snowfence.v1.Event
+	54, // 42: snowfence.v1.Event.at:type_name -> google.protobuf.Timestamp
+	41, // 43: snowfence.v1.Event.changes:type_name -> snowfence.v1.Change
+	44, // 44: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
+	0,  // 45: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
+	1,  // 46: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
+	4,  // 47: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
+	5,  // 48: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
+	8,  // 49: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
+	13, // 50: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
+	14, // 51: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
+	15, // 52: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
+	17, // 53: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
+	18, // 54: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
+	20, // 55: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
+	22, // 56: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
+	23, // 57: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
+	26, // 58: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
+	30, // 59: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
+	28, // 60: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
+	29, // 61: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
+	31, // 62: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
+	34, // 63: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
+	38, // 64: snowfence.v1.EventService.List:input_type -> snowfence.v1.ListEventsRequest
+	42, // 65: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
+	45, // 66: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
+	46, // 67: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
+	47, // 68: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
+	49, // 69: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
+	50, // 70: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
+	51, // 71: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
+	2,  // 72: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
+	2,  // 73: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
+	2,  // 74: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
+	6,  // 75: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
+	9,  // 76: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
+	10, // 77: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
+	10, // 78: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
+	16, // 79: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
+	10, // 80: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
+	19, // 81: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
+	21, // 82: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
+	21, // 83: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
+	24, // 84: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
+	27, // 85: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
+	32, // 86: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
+	33, // 87: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
+	33, // 88: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
+	32, // 89: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
+	35, // 90: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
+	39, // 91: snowfence.v1.EventService.List:output_type -> snowfence.v1.ListEventsResponse
+	43, // 92: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
+	44, // 93: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
+	44, // 94: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
+	48, // 95: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
+	44, // 96: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
+	44, // 97: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
+	52, // 98: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
+	72, // [72:99] is the sub-list for method output_type
+	45, // [45:72] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_snowfence_v1_snowfence_proto_init() }

@@ -206,8 +206,8 @@ func TestUnitsThatBeginLater(t *testing.T) {
 	})
 }
 
-// Tickets of another lessor are elsewhere, and those of a lessor that has ended are lost, as are
-// those of a unit whose namespace is gone.
+// Tickets of another lessor are elsewhere. Tickets of a lessor that has ended are lost, and so are
+// the tickets of a unit whose namespace is gone.
 func TestLessorsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)

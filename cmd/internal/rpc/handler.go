@@ -28,6 +28,7 @@ type rpc struct {
 	s      *server.Service
 	who    server.Identify
 	errors *connect.ErrorWriter // of what is refused before it is read
+	others *http.Client         // to pass renewals on
 }
 
 // ids and leases tell methods of the same name apart.

@@ -3,13 +3,16 @@ package rpc
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"sync"
+	"time"
 
 	"connectrpc.com/connect"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease/wire"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	api "github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -52,6 +55,9 @@ func (r leases) Renew(ctx context.Context, m *pb.RenewRequest) (*pb.Lease, error
 	if err != nil {
 		return nil, err
 	}
+	if other := r.other(ctx, t); other != "" {
+		return forwarded(ctx, r, other, m, api.LeaseServiceClient.Renew)
+	}
 	t, sp, err := r.s.Renew(ctx, id, t, m.Attempt, m.Earlier...)
 	if err != nil {
 		return nil, err
@@ -69,7 +75,12 @@ func (r leases) RenewAll(ctx context.Context, m *pb.RenewAllRequest) (*pb.RenewA
 	}
 	out := make([]*pb.Renewal, n)
 	var all sync.WaitGroup
+	others := map[string][]int{} // of what another server renews, by its id
 	for i, one := range m.Renewals {
+		if t, err := server.ReadTicket(one.Ticket); err == nil && r.other(ctx, t) != "" {
+			others[r.other(ctx, t)] = append(others[r.other(ctx, t)], i)
+			continue
+		}
 		all.Go(func() {
 			res, err := r.Renew(ctx, one)
 			if err != nil {
@@ -79,6 +90,9 @@ func (r leases) RenewAll(ctx context.Context, m *pb.RenewAllRequest) (*pb.RenewA
 			out[i] = &pb.Renewal{Lease: res}
 		})
 	}
+	for other, at := range others {
+		all.Go(func() { r.forwardAll(ctx, other, m.Renewals, at, out) })
+	}
 	all.Wait()
 	return &pb.RenewAllResponse{Renewals: out}, nil
 }
@@ -87,6 +101,9 @@ func (r leases) Release(ctx context.Context, m *pb.ReleaseRequest) (*pb.ReleaseR
 	t, _, err := r.ticket(ctx, m.Ticket)
 	if err != nil {
 		return nil, err
+	}
+	if other := r.other(ctx, t); other != "" {
+		return forwarded(ctx, r, other, m, api.LeaseServiceClient.Release)
 	}
 	used := int64(-1)
 	if m.Used != nil {
@@ -112,9 +129,22 @@ func leaseOf(l wire.Lease, sp *server.Space) *pb.Lease {
 	layout, g := sp.Scheme().Layout(), l.Grant
 	return &pb.Lease{
 		Namespace: l.Namespace, Node: g.Node, Nodes: uint32(g.Nodes), From: g.From, Until: g.Until,
-		UntilTime: timestamppb.New(layout.TimeOf(g.Until)), RenewAfter: durationpb.New(l.TTL / 3),
-		Layout: layout.String(), Ticket: l.Ticket, Now: timestamppb.New(l.Now),
+		UntilTime: timestamppb.New(layout.TimeOf(g.Until)), RenewAfter: durationpb.New(renewAfter(l, layout)),
+		Layout: layout.String(), Ticket: l.Ticket, Now: timestamppb.New(l.Now), Ttl: durationpb.New(l.TTL),
 	}
+}
+
+// renewAfter is a third of the ttl. A sublease may end earlier, with the unit of its server. Then
+// it is a third of what is left, but at least a second, and not the same for all its holders.
+func renewAfter(l wire.Lease, layout snowfence.Layout) time.Duration {
+	third := l.TTL / 3
+	if l.Lessor == "" {
+		return third
+	}
+	left := layout.TimeOf(l.Grant.Until).Sub(l.Now) / 3
+	least := min(third, time.Second)
+	after := max(min(third, left), least)
+	return max(after-rand.N(after/10+1), least)
 }
 
 func (r leases) Watch(

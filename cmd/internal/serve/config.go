@@ -9,6 +9,7 @@ import (
 	"iter"
 	"log/slog"
 	"net"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -24,10 +25,11 @@ import (
 // line of the file; "file" alone is a line of the file only, and file "-" is none. Help texts
 // name their value between < and >.
 type Config struct {
-	HTTP  string `name:"http" default:"127.0.0.1:8080" help:"<address> of HTTP and gRPC, as in 127.0.0.1:8080 or unix:/run/snowfence/ids.sock; empty for none"`
-	RESP  string `name:"resp" default:"127.0.0.1:6380" help:"<address> of the Redis protocol; empty for none"`
-	Admin string `name:"admin" help:"<address> of metrics and health, open to everybody who reaches it (default: none)"`
-	Pprof bool   `name:"pprof" help:"profiles of the program below /debug/pprof/ of the admin address, with parts of its memory"`
+	HTTP      string `name:"http" default:"127.0.0.1:8080" help:"<address> of HTTP and gRPC, as in 127.0.0.1:8080 or unix:/run/snowfence/ids.sock; empty for none"`
+	RESP      string `name:"resp" default:"127.0.0.1:6380" help:"<address> of the Redis protocol; empty for none"`
+	Admin     string `name:"admin" help:"<address> of metrics and health, open to everybody who reaches it (default: none)"`
+	Advertise string `name:"advertise" help:"<URL> of this server for the others over the store, which pass renewals of its subleases on to it, as in http://10.0.0.7:8080 (default: none, so holders that reach another server take another node)"`
+	Pprof     bool   `name:"pprof" help:"profiles of the program below /debug/pprof/ of the admin address, with parts of its memory"`
 
 	TLSCert     string `name:"tls-cert" help:"<file> of the certificate chain in PEM form, read again when it changes"`
 	TLSKey      string `name:"tls-key" help:"<file> of the key of tls-cert"`
@@ -107,6 +109,10 @@ func (c *Config) Check() error {
 	}
 	if c.TLSClientCA != "" && c.TLSCert == "" {
 		add("tls-client-ca needs tls-cert and tls-key")
+	}
+	if u, err := url.Parse(c.Advertise); c.Advertise != "" &&
+		(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil) {
+		add("advertise %q: write it as http://host:port or https://host:port", c.Advertise)
 	}
 	if c.Rate < 0 {
 		add("rate-without-tokens must not be negative")

@@ -114,7 +114,7 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 	observed, latency := server.Observe(st, cfg.Hide, trace)
 	p.service = server.New(lease.Group(observed), server.Options{
 		Block: cfg.Block, Within: cfg.Within, Lead: cfg.Lead, Spread: cfg.Spread, TTL: cfg.TTL, MaxWait: cfg.MaxWait,
-		Label:   cfg.Label,
+		Label: cfg.Label, Advertise: cfg.Advertise,
 		Version: cfg.Version, Keys: cfg.Keys, HandOut: cfg.HandOut, Logger: cfg.Logger, Direct: observed,
 		Connections: cfg.Connections, Unit: cfg.Unit,
 	})

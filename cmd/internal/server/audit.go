@@ -29,6 +29,8 @@ type Caller struct {
 	From        string // address of the client
 	Certificate string // subject of the client's; "" without one
 	Reason      string // why it manages; "" if it did not say
+	Token       string // the header Authorization as it came, to pass a renewal on with
+	Forwarded   bool   // another server passed the request on: it goes no further
 	Made        bool   // set by the service: the request made what it asked for
 }
 
@@ -41,7 +43,10 @@ func (who Identify) Caller(r *http.Request) (*Caller, error) {
 	if err != nil {
 		id = nil
 	}
-	c := &Caller{Identity: id, From: r.RemoteAddr, Reason: r.Header.Get("Snowfence-Reason")}
+	c := &Caller{
+		Identity: id, From: r.RemoteAddr, Reason: r.Header.Get("Snowfence-Reason"),
+		Token: r.Header.Get("Authorization"), Forwarded: r.Header.Get(ForwardedHeader) != "",
+	}
 	if r.TLS != nil {
 		c.Certificate = CertificateName(r.TLS.PeerCertificates)
 	}

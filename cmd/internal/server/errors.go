@@ -35,7 +35,7 @@ const (
 	Ended                   // a sequence gave out all numbers up to its max: raise it
 	RolledBack              // the store may have lost numbers of a sequence: confirm it
 	NoPeriod                // a dated sequence gives no numbers of this period: name the present one
-	Elsewhere               // another server handed the node out, and is away: acquire another one
+	Elsewhere               // another server handed the node out, and is unreachable: acquire another one
 	kinds
 )
 
@@ -70,6 +70,16 @@ var kindTable = [kinds]struct {
 // Name is the kind in words that programs can compare, as in the problem documents and
 // error details.
 func (k Kind) Name() string { return kindTable[k].name }
+
+// KindNamed returns the kind of a name, and [Elsewhere] if there is none.
+func KindNamed(name string) Kind {
+	for k := range kinds {
+		if kindTable[k].name == name {
+			return k
+		}
+	}
+	return Elsewhere
+}
 
 // Status is the kind over HTTP.
 func (k Kind) Status() int { return kindTable[k].status }

@@ -46,8 +46,9 @@ func (s *Service) ListServers(ctx context.Context, _ *pb.ListServersRequest) (*p
 	return &pb.ListServersResponse{Servers: list}, nil
 }
 
-// OnlySeen takes out of a server what a caller may not know.
+// OnlySeen takes out of a server what a caller may not know. Its address is for servers.
 func OnlySeen(id *Identity, one *pb.ServerInfo) {
+	one.Address = ""
 	one.Nodes = slices.DeleteFunc(one.Nodes, func(h *pb.HeldNodes) bool { return !id.Sees(h.Namespace) })
 	one.Failing = slices.DeleteFunc(one.Failing, func(name string) bool { return !id.Sees(name) })
 }
@@ -163,7 +164,7 @@ func (a *announcer) look(ctx context.Context) {
 	nodes, failing := s.heldNodes()
 	data, err := view.JSON(&pb.ServerInfo{
 		Id: s.id, Version: s.opts.Version, Since: timestamppb.New(a.since), Nodes: nodes,
-		Ready: s.Ready(ctx) == nil, Failing: failing,
+		Ready: s.Ready(ctx) == nil, Failing: failing, Address: s.opts.Advertise,
 	})
 	if err != nil || s.now().Before(a.next) && (a.failed || a.record.Data == string(data)) {
 		return

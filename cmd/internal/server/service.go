@@ -54,6 +54,9 @@ type Options struct {
 	// Label is what people see as the holder of the server's nodes; "" means the host's name.
 	Label string
 
+	// Advertise is the URL at which other servers reach this one; "" means that they do not.
+	Advertise string
+
 	// Version is the program's, for the list of servers.
 	Version string
 
@@ -104,6 +107,7 @@ type Service struct {
 	ended bool
 
 	sequences sequences
+	peers     peers
 	witness   atomic.Pointer[witness] // nil before the server has a record
 
 	waiting   atomic.Int64    // IDs of batches that are on their way to callers
@@ -141,7 +145,7 @@ func New(st store.Store, o Options) *Service {
 	s := &Service{
 		store: st, opts: o, id: rand.Text(), now: time.Now, all: map[string]*Space{},
 		tally:     map[string]*tally{},
-		sequences: newSequences(), Events: newEvents(),
+		sequences: newSequences(), Events: newEvents(), peers: newPeers(),
 	}
 	if s.counts = st; o.Direct != nil {
 		s.counts = boundedStore(o.Direct, o.Connections)

@@ -108,8 +108,8 @@ func leasesOf(t *testing.T, st store.Store) []store.Record {
 	return rs
 }
 
-// A server counts the nodes that it sublets against the limit of a token, also those of a ticket
-// that had ended.
+// A server counts the nodes that it sublets against the limit of a token, also one whose ticket
+// had ended.
 func TestLimitOfSubleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()

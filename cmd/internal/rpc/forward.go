@@ -1,0 +1,131 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/wire"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	api "github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+)
+
+// forwardWait is how long another server may take. Then the holder takes another node, which is
+// better than to wait until its grant ends.
+const forwardWait = 2 * time.Second
+
+// newForwarding returns the connections to other servers. They have this server's view of
+// certificates: the roots of the system.
+func newForwarding() *http.Client {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.Proxy = nil // servers reach each other
+	t.Protocols = new(http.Protocols)
+	t.Protocols.SetHTTP2(true)
+	t.Protocols.SetUnencryptedHTTP2(true)
+	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second}
+	return &http.Client{
+		Transport: t,
+		// the token is for the server that was named
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// other returns the id of the server that a request about a lease is passed on to; "" for none.
+func (r leases) other(ctx context.Context, l wire.Lease) string {
+	if server.CallerOf(ctx).Forwarded {
+		return ""
+	}
+	return r.s.Lessor(l)
+}
+
+// forwarded has another server answer, for the same caller: servers over a store have the same
+// tokens. If it does not, the error is a [lease.ErrElsewhere].
+func forwarded[Req, Res any](
+	ctx context.Context, r leases, id string, m *Req,
+	do func(api.LeaseServiceClient, context.Context, *connect.Request[Req]) (*connect.Response[Res], error),
+) (*Res, error) {
+	ctx, cancel := context.WithTimeout(ctx, forwardWait)
+	defer cancel()
+	address, err := r.s.Peer(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	req := connect.NewRequest(m)
+	req.Header().Set(server.ForwardedHeader, r.s.ID())
+	if token := server.CallerOf(ctx).Token; token != "" {
+		req.Header().Set("Authorization", token)
+	}
+	res, err := do(api.NewLeaseServiceClient(r.others, address), ctx, req)
+	if err == nil {
+		return res.Msg, nil
+	}
+	switch kind := kindOf(err); kind {
+	case server.Anonymous, server.Denied: // of a caller that this server knows: by a certificate
+		return nil, fmt.Errorf("its server does not know the caller: %w", lease.ErrElsewhere)
+	case server.Elsewhere:
+		r.s.PeerAway(id)
+		return nil, fmt.Errorf("its server does not answer: %w", lease.ErrElsewhere)
+	default:
+		return nil, server.NewError(kind, errors.New(messageOf(err)))
+	}
+}
+
+// forwardAll passes some renewals on, and puts the answers where they belong.
+func (r leases) forwardAll(
+	ctx context.Context, id string, renewals []*pb.RenewRequest, at []int, out []*pb.Renewal,
+) {
+	var known []int
+	m := &pb.RenewAllRequest{}
+	for _, i := range at {
+		if _, _, err := r.ticket(ctx, renewals[i].Ticket); err != nil {
+			out[i] = &pb.Renewal{Reason: server.KindOf(err).Name(), Message: err.Error()}
+			continue
+		}
+		known, m.Renewals = append(known, i), append(m.Renewals, renewals[i])
+	}
+	if len(known) == 0 {
+		return
+	}
+	res, err := forwarded(ctx, r, id, m, api.LeaseServiceClient.RenewAll)
+	if err == nil && len(res.Renewals) != len(known) {
+		err = fmt.Errorf("its server gave %d answers to %d renewals: %w", len(res.Renewals), len(known),
+			lease.ErrElsewhere)
+	}
+	for k, i := range known {
+		switch {
+		case err != nil:
+			out[i] = &pb.Renewal{Reason: server.KindOf(err).Name(), Message: err.Error()}
+		case res.Renewals[k].Reason == server.Denied.Name():
+			out[i] = &pb.Renewal{Reason: server.Elsewhere.Name(), Message: res.Renewals[k].Message}
+		default:
+			out[i] = res.Renewals[k]
+		}
+	}
+}
+
+// kindOf returns the kind of an error that another server sent; [server.Elsewhere] for all others.
+func kindOf(err error) server.Kind {
+	if e, ok := errors.AsType[*connect.Error](err); ok && connect.IsWireError(err) {
+		for _, d := range e.Details() {
+			if v, err := d.Value(); err == nil {
+				if info, ok := v.(*errdetails.ErrorInfo); ok {
+					return server.KindNamed(info.Reason)
+				}
+			}
+		}
+	}
+	return server.Elsewhere
+}
+
+func messageOf(err error) string {
+	if e, ok := errors.AsType[*connect.Error](err); ok {
+		return e.Message()
+	}
+	return err.Error()
+}

@@ -1,0 +1,173 @@
+package serve
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net"
+	"net/http"
+	"testing"
+
+	"connectrpc.com/connect"
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/lease/store"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+)
+
+// advertised starts a server that others reach, with one token.
+func advertised(t *testing.T, st store.Store) *Process {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := ln.Addr().String()
+	if err := ln.Close(); err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256([]byte("secret"))
+	p, _ := start(t, Config{HTTP: at, Advertise: "http://" + at, TokenList: []server.Token{{
+		Name: "shop", SHA256: hex.EncodeToString(sum[:]), Verbs: []server.Verb{server.VerbLease, server.VerbRead},
+	}}}, st)
+	return p
+}
+
+// caller makes requests of one server, with headers.
+type caller struct {
+	snowfencev1connect.LeaseServiceClient
+	header http.Header
+}
+
+func callerOf(p *Process, header ...string) caller {
+	c := caller{snowfencev1connect.NewLeaseServiceClient(http.DefaultClient, "http://"+p.HTTP), http.Header{}}
+	for i := 0; i < len(header); i += 2 {
+		c.header.Set(header[i], header[i+1])
+	}
+	return c
+}
+
+func with[T any](c caller, m *T) *connect.Request[T] {
+	r := connect.NewRequest(m)
+	for k, v := range c.header {
+		r.Header()[k] = v
+	}
+	return r
+}
+
+// reasonOf returns the reason that a server gives for an error.
+func reasonOf(err error) string {
+	var e *connect.Error
+	if errors.As(err, &e) {
+		for _, d := range e.Details() {
+			if v, err := d.Value(); err == nil {
+				if info, ok := v.(*errdetails.ErrorInfo); ok {
+					return info.Reason
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// A renewal or release that reaches another server is passed on, once, for the same caller. If the
+// lessor is gone, the lease is elsewhere, which ends no grant.
+func TestRenewalsArePassedOn(t *testing.T) {
+	ctx, st := t.Context(), unitStore(t)
+	a, b := advertised(t, st), advertised(t, st)
+	token := []string{"Authorization", "Bearer secret"}
+	atA, atB := callerOf(a, token...), callerOf(b, token...)
+	acquire := func(c caller) *pb.Lease {
+		t.Helper()
+		l, err := c.Acquire(ctx, with(c, &pb.AcquireRequest{Namespace: "many", Label: "x", Attempt: rand.Text()}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l.Msg
+	}
+	renew := func(c caller, l *pb.Lease) (*pb.Lease, error) {
+		next, err := c.Renew(ctx, with(c, &pb.RenewRequest{Ticket: l.Ticket, Attempt: rand.Text()}))
+		if err != nil {
+			return nil, err
+		}
+		return next.Msg, nil
+	}
+	one, own := acquire(atA), acquire(atB)
+	if one.Node == own.Node || one.Ttl == nil || one.RenewAfter.AsDuration() > one.Ttl.AsDuration()/3 {
+		t.Errorf("%v and %v", one, own)
+	}
+	eventually(t, "the servers know each other", func() bool {
+		list, err := server.ListServers(ctx, st)
+		return err == nil && len(list) == 2 && list[0].Address != "" && list[1].Address != ""
+	})
+	next, err := renew(atB, one)
+	if err != nil || next.Node != one.Node || next.From != one.From || next.Until < one.Until {
+		t.Fatalf("passed on: %v, %v", next, err)
+	}
+	if _, err := renew(atA, one); reasonOf(err) != "lost" {
+		t.Errorf("a ticket that was renewed by the other server: %v", err)
+	}
+	damaged := &pb.Lease{Ticket: append([]byte(nil), next.Ticket...)}
+	damaged.Ticket[len(damaged.Ticket)-5] ^= 1
+	if _, err := renew(atB, damaged); reasonOf(err) != "lost" && reasonOf(err) != "invalid" {
+		t.Errorf("a changed ticket: %v", err)
+	}
+	loop := callerOf(b, append(token, server.ForwardedHeader, "somebody")...)
+	if _, err := renew(loop, next); reasonOf(err) != "elsewhere" || connect.CodeOf(err) != connect.CodeUnavailable {
+		t.Errorf("passed on twice: %v", err)
+	}
+	if _, err := renew(callerOf(b, "Authorization", "Bearer other"), next); reasonOf(err) != "unauthenticated" {
+		t.Errorf("with another token: %v", err)
+	}
+	renewAll := func(tickets ...*pb.Lease) []*pb.Renewal {
+		t.Helper()
+		m := &pb.RenewAllRequest{}
+		for _, l := range tickets {
+			m.Renewals = append(m.Renewals, &pb.RenewRequest{Ticket: l.Ticket, Attempt: rand.Text()})
+		}
+		out, err := atB.RenewAll(ctx, with(atB, m))
+		if err != nil || len(out.Msg.Renewals) != len(tickets) {
+			t.Fatalf("%v, %v", out, err)
+		}
+		return out.Msg.Renewals
+	}
+	second := acquire(atA)
+	out := renewAll(own, next, &pb.Lease{Ticket: []byte("{}")}, second)
+	for i, l := range map[int]*pb.Lease{0: own, 1: next, 3: second} {
+		if out[i].Lease.GetNode() != l.Node {
+			t.Errorf("renewal %d of many: %v", i, out[i])
+		}
+	}
+	if out[2].Reason != "invalid" {
+		t.Errorf("no ticket: %v", out[2])
+	}
+	own, next, second = out[0].Lease, out[1].Lease, out[3].Lease
+	release := &pb.ReleaseRequest{Ticket: next.Ticket, Used: &next.From}
+	if _, err := atB.Release(ctx, with(atB, release)); err != nil {
+		t.Error(err)
+	}
+	if _, err := renew(atA, next); reasonOf(err) != "lost" {
+		t.Errorf("released at the other server: %v", err)
+	}
+	list, err := b.service.ListServers(server.WithCaller(ctx, &server.Caller{}), &pb.ListServersRequest{})
+	if err != nil || len(list.Servers) != 2 || list.Servers[0].Address != "" {
+		t.Errorf("clients see %v, %v", list, err)
+	}
+
+	for _, h := range a.http {
+		_ = h.Close()
+	}
+	for range 2 { // the second time, it is not asked
+		_, err := renew(atB, second)
+		if reasonOf(err) != "elsewhere" || connect.CodeOf(err) != connect.CodeUnavailable {
+			t.Errorf("the lessor is gone: %v", err)
+		}
+		if out := renewAll(second, own); out[0].Reason != "elsewhere" || out[1].Lease == nil {
+			t.Errorf("the lessor is gone: %v", out)
+		} else {
+			own = out[1].Lease
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/lessor"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/wire"
+)
+
+// ForwardedHeader marks a request that another server passed on. It goes no further, so that two
+// servers that take each other for the lessor pass nothing in circles.
+const ForwardedHeader = "Snowfence-Forwarded"
+
+// peers are the other servers over the store, by what they say of themselves in it.
+type peers struct {
+	gate    chan struct{} // semaphore of one: hold it for what follows
+	read    time.Time
+	address map[string]string    // by id, of those that have one
+	away    map[string]time.Time // up to when one is not asked, because it did not answer
+}
+
+// peersFor is how long the list of servers is not read again, and a server that did not answer is
+// not asked again.
+const peersFor = time.Second
+
+func newPeers() peers {
+	return peers{gate: make(chan struct{}, 1), away: map[string]time.Time{}}
+}
+
+// ID names this server among those over the store. It is another one after each start.
+func (s *Service) ID() string { return s.id }
+
+// Lessor returns the id of another server that alone can renew a lease; "" if this one can.
+func (s *Service) Lessor(l wire.Lease) string {
+	if id := lessor.IDOf(l); id != s.id {
+		return id
+	}
+	return ""
+}
+
+// Peer returns the URL of another server. The error is a [lease.ErrElsewhere] if it is not known or
+// did not answer a moment ago.
+func (s *Service) Peer(ctx context.Context, id string) (string, error) {
+	p := &s.peers
+	select {
+	case p.gate <- struct{}{}:
+		defer func() { <-p.gate }()
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+	now := s.now()
+	if p.address[id] == "" && now.Sub(p.read) >= peersFor {
+		list, err := listServers(ctx, s.store, s.id)
+		if err != nil {
+			return "", err // it may be there
+		}
+		p.read, p.address = now, map[string]string{}
+		maps.DeleteFunc(p.away, func(_ string, until time.Time) bool { return !now.Before(until) })
+		for _, one := range list {
+			p.address[one.Id] = one.Address
+		}
+	}
+	switch address := p.address[id]; {
+	case address == "":
+		return "", fmt.Errorf("its server is gone, or has no --advertise: %w", lease.ErrElsewhere)
+	case now.Before(p.away[id]):
+		return "", fmt.Errorf("its server does not answer: %w", lease.ErrElsewhere)
+	default:
+		return address, nil
+	}
+}
+
+// PeerAway notes that a server did not answer.
+func (s *Service) PeerAway(id string) {
+	s.peers.gate <- struct{}{}
+	defer func() { <-s.peers.gate }()
+	delete(s.peers.address, id)
+	s.peers.away[id] = s.now().Add(peersFor)
+}
