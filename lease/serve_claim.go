@@ -186,10 +186,9 @@ func (c *storeClaim) answer(key string) wire.Lease {
 	r := h.records[0]
 	now := c.now()
 	t := ticket{
-		// as JSON keeps it
 		Namespace: c.name, Node: r.Node, Nodes: int(c.nodes(h)), Unit: c.unit, From: h.from,
 		Until: h.until, TTL: c.opts.TTL,
-		Label:  strings.ToValidUTF8(c.opts.Label, "\uFFFD"),
+		Label:  c.opts.Label,
 		Holder: r.Holder, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
 	}
 	out := t.sign(key).lease()

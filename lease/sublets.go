@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -242,7 +241,7 @@ func (s *Sublets) answer(i int, t ticks, label string) (none wire.Lease, _ error
 	x := s.d.slots[i]
 	out := ticket{
 		Namespace: s.lease.name, Node: s.d.grant.Node + int64(i), Nodes: 1, Unit: 1, From: x.from,
-		Until: x.until, TTL: t.ttl, Label: strings.ToValidUTF8(label, "\uFFFD"),
+		Until: x.until, TTL: t.ttl, Label: label,
 		Lessor: s.life, Holder: strconv.FormatInt(x.tenancy, 10), Nonce: x.attempt, Revision: x.serial,
 	}.sign(s.key).lease()
 	out.Now = s.lease.now()

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -185,7 +184,7 @@ func TestSubletsOfLostAnswers(t *testing.T) {
 		if _, err := sub.Renew(ctx, b.Ticket, try.next(), []string{first}); !errors.Is(err, store.ErrLost) {
 			t.Errorf("a copy of the holder: %v", err)
 		}
-		if _, err := sub.Renew(ctx, d.Ticket, try.next(), nil); err != nil {
+		if d, err = sub.Renew(ctx, d.Ticket, try.next(), nil); err != nil {
 			t.Errorf("the holder itself: %v", err)
 		}
 		other, sub2 := lessor(t, st, s)
@@ -203,20 +202,20 @@ func TestSubletsOfLostAnswers(t *testing.T) {
 		if err := overStore.Release(ctx, d.Ticket, 0); !errors.Is(err, lease.ErrElsewhere) {
 			t.Errorf("a release at the store: %v", err)
 		}
-		for _, at := range []string{`"node"`, `"from"`, `"until"`, `"revision"`, `"mac"`} {
-			text := string(d.Ticket)
-			i := strings.Index(text, at) + len(at) + 1 + strings.Count(at, "mac")
-			digit := "1"
-			if text[i] == '1' {
-				digit = "2"
+		for i := range d.Ticket {
+			forged := slices.Clone(d.Ticket)
+			forged[i] ^= 1
+			_, err := sub.Renew(ctx, forged, try.next(), nil)
+			if !errors.Is(err, store.ErrLost) && !errors.Is(err, lease.ErrInvalid) &&
+				!errors.Is(err, lease.ErrElsewhere) {
+				t.Errorf("a ticket with another byte %d: %v", i, err)
 			}
-			forged := wire.Ticket(text[:i] + digit + text[i+1:])
-			if _, err := sub.Renew(ctx, forged, try.next(), nil); !errors.Is(err, store.ErrLost) {
-				t.Errorf("a ticket with another %s: %v", at, err)
+			if again := sub.Release(ctx, forged, 0); again == nil || err != nil && again.Error() != err.Error() {
+				t.Errorf("a release with another byte %d: %v", i, again)
 			}
-			if err := sub.Release(ctx, forged, 0); !errors.Is(err, store.ErrLost) {
-				t.Errorf("a release with another %s: %v", at, err)
-			}
+		}
+		if _, err := sub.Renew(ctx, d.Ticket, try.next(), nil); err != nil {
+			t.Errorf("the ticket itself: %v", err)
 		}
 	})
 }

@@ -1,10 +1,10 @@
 package lease
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"time"
@@ -14,23 +14,27 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// ticket is what a [wire.Ticket] says.
+// ticket is what a [wire.Ticket] says: a byte with the version, the numbers as varints, the texts,
+// each behind its length, and the MAC. The texts and the numbers stand in the order of the fields.
 type ticket struct {
-	Namespace  string        `json:"namespace"`
-	Node       int64         `json:"node"`
-	Nodes      int           `json:"nodes"` // length of the block
-	Unit       int64         `json:"unit"`  // of the namespace
-	From       int64         `json:"from"`  // first tick granted
-	Until      int64         `json:"until"` // first tick not granted
-	TTL        time.Duration `json:"ttl"`
-	Label      string        `json:"label"`
-	Lessor     string        `json:"lessor"` // who handed the node out from memory; "" for a ticket of the store
-	Holder     string        `json:"holder"`
-	Nonce      string        `json:"nonce"`    // of the last write
-	Revision   int64         `json:"revision"` // of the first node; others of a block may have another
-	Generation int64         `json:"generation"`
-	MAC        string        `json:"mac"` // of all the others, by the key in the namespace's record
+	Node       int64
+	Nodes      int           // length of the block
+	Unit       int64         // of the namespace
+	From       int64         // first tick granted
+	Until      int64         // first tick not granted
+	TTL        time.Duration // of each renewal
+	Revision   int64         // of the first node; others of a block may have another
+	Generation int64
+	Namespace  string
+	Label      string
+	Lessor     string // the life of the Sublets that gave the node; "" for a ticket of the store
+	Holder     string
+	Nonce      string // of the last write
+	MAC        string // HMAC-SHA-256 of all before it, by the key in the namespace's record
 }
+
+// ticketVersion is that of the form. Servers refuse others, so holders of another one acquire anew.
+const ticketVersion = 1
 
 // revision returns the one that the store had acknowledged of a node, as far as the ticket says it.
 func (t ticket) revision(node int64) int64 {
@@ -49,17 +53,28 @@ func (t ticket) verify(key string) error {
 	return nil
 }
 
-// sign returns the ticket with its MAC: HMAC-SHA-256 of its other fields, as JSON.
+// sign returns the ticket with its MAC.
 func (t ticket) sign(key string) ticket {
-	t.MAC = ""
 	h := hmac.New(sha256.New, []byte(key))
-	h.Write(t.bytes())
-	t.MAC = hex.EncodeToString(h.Sum(nil))
+	h.Write(t.body())
+	t.MAC = string(h.Sum(nil))
 	return t
 }
 
-func (t ticket) bytes() wire.Ticket {
-	b, _ := json.Marshal(t) // texts and numbers always have a JSON
+func (t ticket) bytes() wire.Ticket { return append(t.body(), t.MAC...) }
+
+// body is all but the MAC.
+func (t ticket) body() []byte {
+	b := make([]byte, 1, 192)
+	b[0] = ticketVersion
+	for _, n := range []int64{
+		t.Node, int64(t.Nodes), t.Unit, t.From, t.Until, int64(t.TTL), t.Revision, t.Generation,
+	} {
+		b = binary.AppendVarint(b, n)
+	}
+	for _, s := range []string{t.Namespace, t.Label, t.Lessor, t.Holder, t.Nonce} {
+		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	}
 	return b
 }
 
@@ -89,9 +104,23 @@ func ofStore(b wire.Ticket) (ticket, error) {
 	return t, err
 }
 
-func parseTicket(b wire.Ticket) (ticket, error) {
-	var t ticket
-	if json.Unmarshal(b, &t) != nil || checkName(t.Namespace) != nil ||
+// parseTicket reads a ticket, in the one form that bytes writes.
+func parseTicket(b wire.Ticket) (t ticket, _ error) {
+	var nodes, ttl int64
+	rest := b[min(1, len(b)):]
+	for _, to := range []*int64{&t.Node, &nodes, &t.Unit, &t.From, &t.Until, &ttl, &t.Revision, &t.Generation} {
+		n, size := binary.Varint(rest)
+		*to, rest = n, rest[max(size, 0):]
+	}
+	for _, to := range []*string{&t.Namespace, &t.Label, &t.Lessor, &t.Holder, &t.Nonce} {
+		n, size := binary.Uvarint(rest)
+		rest = rest[max(size, 0):]
+		n = min(n, uint64(len(rest)))
+		*to, rest = string(rest[:n]), rest[n:]
+	}
+	t.Nodes, t.TTL, t.MAC = int(nodes), time.Duration(ttl), string(rest)
+	// What was cut or is written in another way has other bytes.
+	if !bytes.Equal(t.bytes(), b) || len(t.MAC) != sha256.Size || checkName(t.Namespace) != nil ||
 		t.Nodes < 1 || t.Unit < 1 || int64(t.Nodes)%t.Unit != 0 {
 		return ticket{}, invalidf("lease: the ticket is damaged: send back the bytes of the last answer as they are")
 	}

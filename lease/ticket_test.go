@@ -268,7 +268,7 @@ func TestTicketThatWasChanged(t *testing.T) {
 		"revision":   func(t *ticket) { t.Revision++ },
 		"generation": func(t *ticket) { t.Generation++ },
 		"mac":        func(t *ticket) { t.MAC = other.MAC },
-		"no mac":     func(t *ticket) { t.MAC = "" },
+		"no mac":     func(t *ticket) { t.MAC = strings.Repeat("\x00", 32) },
 	} {
 		forged := a
 		change(&forged)
@@ -317,9 +317,42 @@ func TestTicketsAreNotPrinted(t *testing.T) {
 	if b, err := ReadTicket(bare); err != nil || b.Grant != a.Grant || b.Namespace != "n" || b.Label != "remote" {
 		t.Errorf("%+v, %v", b, err)
 	}
-	for _, bad := range []string{"", "x", "{}"} {
-		if _, err := ReadTicket(wire.Ticket(bad)); !errors.Is(err, ErrInvalid) {
-			t.Errorf("%.20q: %v", bad, err)
+	more := said
+	more.Nodes, more.Unit = 1, 2
+	half := said
+	half.Nodes = 0
+	none := said
+	none.Unit = 0
+	unnamed := said
+	unnamed.Namespace = "a b"
+	old := append(wire.Ticket{ticketVersion + 1}, bare[1:]...)
+	twice := append(wire.Ticket{bare[0], bare[1] | 0x80, 0}, bare[2:]...) // the node in a longer form
+	for _, bad := range []wire.Ticket{
+		nil, wire.Ticket("x"), wire.Ticket("{}"), append(bare[:len(bare):len(bare)], 0), more.bytes(), half.bytes(),
+		none.bytes(), unnamed.bytes(), old, twice,
+	} {
+		if _, err := ReadTicket(bad); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%q: %v", []byte(bad), err)
 		}
 	}
+	for n := range bare {
+		if _, err := ReadTicket(bare[:n]); !errors.Is(err, ErrInvalid) {
+			t.Errorf("the first %d bytes: %v", n, err)
+		}
+	}
+}
+
+// Bytes are a ticket in one form, or none, and no bytes do harm.
+func FuzzTicket(f *testing.F) {
+	f.Add([]byte(ticket{
+		Node: 5, Nodes: 4, Unit: 2, From: 7, Until: 1 << 40, TTL: time.Hour, Revision: 3, Generation: 2,
+		Namespace: "n", Label: "x", Lessor: "a.b", Holder: "c", Nonce: "d",
+	}.sign("key").bytes()))
+	f.Add([]byte{ticketVersion})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		said, err := parseTicket(b)
+		if err == nil && (!bytes.Equal(said.bytes(), b) || said.Nodes < 1) || err != nil && said != (ticket{}) {
+			t.Errorf("%q: %+v, %v", b, said, err)
+		}
+	})
 }

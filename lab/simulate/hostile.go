@@ -1,9 +1,8 @@
 package simulate
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
@@ -168,42 +167,60 @@ func (x *hostile) tick() int64 {
 
 // lie changes some fields to what others have. What a ticket says of them is no secret.
 func (x *hostile) lie(t wire.Ticket) wire.Ticket {
-	var mine, other map[string]any
-	if read(t, &mine) != nil || read(x.some(), &other) != nil {
-		return t
-	}
+	mine, mac := fields(t)
+	other, otherMAC := fields(x.some())
 	for range x.chance.IntN(3) {
-		switch x.chance.IntN(9) {
+		switch x.chance.IntN(11) {
 		case 0:
-			mine["from"] = x.tick()
+			mine[3] = x.tick() // from
 		case 1:
-			mine["until"] = x.tick()
+			mine[4] = x.tick() // until
 		case 2:
-			mine["node"] = x.chance.Int64N(x.s.last + 1)
+			mine[0] = x.chance.Int64N(x.s.last + 1) // node
 		case 3:
-			mine["nodes"] = 1 << x.chance.IntN(4)
+			mine[1] = int64(1) << x.chance.IntN(4) // nodes
 		case 4:
-			mine["ttl"] = []time.Duration{x.s.ttl * 10, 10 * time.Millisecond}[x.chance.IntN(2)]
+			mine[5] = []int64{int64(x.s.ttl) * 10, int64(10 * time.Millisecond)}[x.chance.IntN(2)] // ttl
 		case 5:
-			mine["nonce"], mine["revision"] = other["nonce"], other["revision"]
+			mine[6], mine[12] = other[6], other[12] // revision and nonce
 		case 6:
-			mine["generation"] = other["generation"]
+			mine[7] = other[7] // generation
 		case 7:
-			mine["holder"] = other["holder"]
+			mine[11] = other[11] // holder
 		case 8:
-			mine["mac"] = other["mac"]
+			mac = otherMAC
+		case 9:
+			mine[10] = other[10] // lessor
+		case 10:
+			t = slices.Clone(t)
+			t[x.chance.IntN(len(t))] ^= byte(1 << x.chance.IntN(8))
+			return t
 		}
 	}
-	out, err := json.Marshal(mine)
-	if err != nil {
-		return t
+	out := wire.Ticket{t[0]}
+	for _, f := range mine {
+		switch f := f.(type) {
+		case int64:
+			out = binary.AppendVarint(out, f)
+		case string:
+			out = append(binary.AppendUvarint(out, uint64(len(f))), f...)
+		}
 	}
-	return out
+	return append(out, mac...)
 }
 
-// read reads a ticket, with numbers as they are.
-func read(t wire.Ticket, fields *map[string]any) error {
-	d := json.NewDecoder(bytes.NewReader(t))
-	d.UseNumber()
-	return d.Decode(fields)
+// fields reads a ticket: eight numbers and five texts, as the comment of ticket in package lease
+// has them, and the MAC.
+func fields(t wire.Ticket) (out [13]any, mac []byte) {
+	rest := t[1:]
+	for i := range out {
+		if i < 8 {
+			n, size := binary.Varint(rest)
+			out[i], rest = n, rest[size:]
+			continue
+		}
+		n, size := binary.Uvarint(rest)
+		out[i], rest = string(rest[size:size+int(n)]), rest[size+int(n):]
+	}
+	return out, rest
 }

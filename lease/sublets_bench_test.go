@@ -1,0 +1,51 @@
+package lease_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
+
+	"github.com/snowfence/snowfence"
+)
+
+// BenchmarkSubletsRenew renews a sublease: what a server does beside reading and answering.
+func BenchmarkSubletsRenew(b *testing.B) {
+	l, err := snowfence.ParseLayout("time=32,node=22,seq=9,epoch=2025-01-01,tick=1s")
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(l)
+	if err != nil {
+		b.Fatal(err)
+	}
+	st := store.NewMemory()
+	o := &lease.NamespaceOptions{Unit: 1024, MaxTTL: 90 * time.Second}
+	if _, err := lease.Namespaces(st).Create(b.Context(), "default", s, o); err != nil {
+		b.Fatal(err)
+	}
+	one, err := lease.Open(b.Context(), st, "default", s, &lease.Options{TTL: 90 * time.Second})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer one.Close()
+	sub, err := one.Sublet("")
+	if err != nil {
+		b.Fatal(err)
+	}
+	a, err := sub.Acquire(b.Context(), "default", wire.Request{Label: "holder", TTL: time.Minute})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		attempt := strconv.Itoa(i + 1_000_000_000_000_000)
+		if a, err = sub.Renew(b.Context(), a.Ticket, attempt, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(a.Ticket)), "bytes/ticket")
+}
