@@ -156,7 +156,7 @@ func (m *move) reserve(ctx context.Context, to store.Place, from string) error {
 }
 
 // adopted returns the head as the target gets it. Nothing was ever granted in its generation, which
-// is that of the close.
+// is the close's.
 func (m *move) adopted(ctx context.Context, from, to store.Place, adopt Adopt) (store.Record, error) {
 	was, err := from.Identity(ctx, m.source.Namespace)
 	if err != nil {

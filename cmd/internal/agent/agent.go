@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -45,6 +46,10 @@ type Agent struct {
 
 // Start listens as the configuration says, and leases units with its Label.
 func Start(ctx context.Context, c serve.Config, s *Source) (*Agent, error) {
+	if s.Nodes < 2 {
+		return nil, fmt.Errorf("namespace %q has one node: an agent hands out several: take another namespace",
+			s.Namespace)
+	}
 	a := &Agent{source: s, label: c.Label, logger: c.Logger, ended: make(chan error, 1)}
 	st, err := newStore(ctx, s.Namespace, s.Scheme, &lease.NamespaceOptions{Unit: int64(s.Nodes), MaxTTL: s.TTL})
 	if err != nil {

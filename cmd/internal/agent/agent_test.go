@@ -276,6 +276,16 @@ func TestAgentOfAChangedNamespace(t *testing.T) {
 	}
 }
 
+// A namespace with one node is not for agents.
+func TestAgentNeedsNodes(t *testing.T) {
+	s := newRig(t).overStore()
+	s.Nodes = 1
+	if _, err := Start(t.Context(), serve.Config{HTTP: "unix:/nowhere"}, s); err == nil ||
+		!strings.Contains(err.Error(), "has one node") {
+		t.Error(err)
+	}
+}
+
 // Without a unit, an agent leases 16 nodes together, or as many as there are.
 func TestUnitOf(t *testing.T) {
 	for _, c := range []struct{ unit, nodes, want int64 }{

@@ -27,7 +27,7 @@ const (
 // LongestReason is how many bytes a reason has at most.
 const LongestReason = 1000
 
-// Actor is somebody who manages.
+// Actor is a person or program that manages.
 type Actor struct {
 	Action string // as a command: "namespace change"
 	Who    string // name of the token, subject of the certificate, or USER@HOST

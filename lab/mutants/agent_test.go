@@ -1,0 +1,12 @@
+package mutants
+
+// agentMutants break what keeps an agent from nodes that are not of its units, and its users from
+// more than their share.
+var agentMutants = []mutant{
+	m("agent: its own store keeps no node", "cmd/internal/agent.namespaceStore.Swap", "^TestAgentHasNothingElse$",
+		always("w.New.Namespace == store.Servers")),
+	m("agent: a user has a quarter of a unit", "cmd/internal/agent.Start", "^TestAgent$",
+		swap("max(1, s.Nodes/4)", "s.Nodes")),
+	m("agent: it ends with its namespace", "cmd/internal/agent.Agent.unit", "^TestAgentOfAChangedNamespace$",
+		never("errors.Is(err, lease.ErrMismatch) || errors.Is(err, lease.ErrNoNamespace)")),
+}
