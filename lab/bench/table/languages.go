@@ -4,7 +4,7 @@ package main
 func languageTable(s *sheet) {
 	s.line("ns an ID", "of the C library", "beside", "ns", "against it (target)")
 	s.line("---", "--:", "---", "--:", "---")
-	const bare, uuid4 = "a call of Go from C that does nothing", "`uuid.uuid4()`"
+	const bare = "a call of Go from C that does nothing"
 	for _, row := range []struct {
 		name, title, beside string
 		limit               float64 // 0: there is none
@@ -12,9 +12,6 @@ func languageTable(s *sheet) {
 		{"ring", "C, `snowfence_ring_next`", bare, 0.05},
 		{"fill", "C, `snowfence_fill` of 1024", "`Fill` of 1024 in Go", 1.3},
 		{"next", "C, `snowfence_next`", bare, 0},
-		{"py-take", "Python, batches of 4096", uuid4, 0.2},
-		{"py-next", "Python, `next`", uuid4, 0},
-		{"py-iterate", "Python, `for`", uuid4, 0},
 		{"js-next", "Node.js, `next`", "`crypto.randomUUID()`", 1},
 		{"java-next", "Java, `next`", "a synchronized Snowflake class of 30 lines", 0.5},
 	} {

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -232,15 +231,6 @@ func TestSignals(t *testing.T) {
 			run(t, check(t), "signals", seconds, when)
 		})
 	}
-	t.Run("python", func(t *testing.T) {
-		t.Parallel()
-		python := servers.Need(t, "python", "python3")[0]
-		cmd := exec.CommandContext(t.Context(), python, "../../test/clients/clib/testdata/signals.py", seconds)
-		cmd.Dir, cmd.Env = "../../../clients/python", environment(t)
-		if out, err := cmd.CombinedOutput(); err != nil || string(out) != "ok\n" {
-			t.Errorf("%v\n%s", err, out)
-		}
-	})
 }
 
 // Without its Go part the library says what is missing.
@@ -298,19 +288,12 @@ func TestSerial(t *testing.T) {
 RE-\d{4}-000002
 status 4
 `)
-	const py = `import sys, snowfence; s = snowfence.open_sequence("dated", sys.argv[1]); print(s.serial())`
 	const js = `const s = require('./index.js').openSequence('dated', process.argv[1]); console.log(s.serial()); s.close()`
-	for client, line := range map[string][]string{
-		"python": {"python3", "-c", py, url}, "node": {"node", "-e", js, url},
-	} {
-		servers.Need(t, client, line[0])
-		if client == "node" {
-			node("")(t)
-		}
-		out, err := in(t, client, line...).Output()
-		if err != nil {
-			t.Errorf("%s: %v", client, err)
-		}
-		want(out, `RE-\d{4}-\d{6}\n`)
+	servers.Need(t, "node", "node")
+	node("")(t)
+	out, err := in(t, "node", "node", "-e", js, url).Output()
+	if err != nil {
+		t.Error(err)
 	}
+	want(out, `RE-\d{4}-\d{6}\n`)
 }

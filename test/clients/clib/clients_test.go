@@ -35,8 +35,7 @@ func environment(t testing.TB) []string {
 	dir := build(t)
 	return append(os.Environ(), "SNOWFENCE_LIBRARY="+filepath.Join(dir, "libsnowfence.so.1"), "LD_LIBRARY_PATH="+dir,
 		"LIBRARY_PATH="+dir,
-		"CPATH="+dir, "SNOWFENCE_LIB_DIR="+dir, "MONO_THREADS_SUSPEND=hybrid",
-		"PYTHONPATH="+folder(t, "python"), "PYTHONDONTWRITEBYTECODE=1")
+		"CPATH="+dir, "SNOWFENCE_LIB_DIR="+dir, "MONO_THREADS_SUSPEND=hybrid")
 }
 
 // folder returns the path of a client.
@@ -146,7 +145,6 @@ func clients() []client {
 			built("cpp", with(cpp, "example.cpp", "-lsnowfence")...),
 			built("cpp", with(cpp, "test.cpp", "-lsnowfence")...),
 		},
-		{"python", []string{"python3"}, command("python3", "example.py"), command("python3", "test.py")},
 		{"node", []string{"node"}, node("example.js"), node("test.js")},
 	}
 	if testing.Short() {

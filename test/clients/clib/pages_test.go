@@ -21,7 +21,6 @@ type page struct {
 func documented() []page {
 	all := []page{
 		{"c.md", "Make IDs", "main.c", []string{"cc", "pkg-config"}},
-		{"python.md", "Make IDs", "main.py", []string{"python3"}},
 		{"node.md", "Make IDs", "main.mjs", []string{"node"}},
 		{"other-languages.md", "C++", "main.cpp", []string{"g++"}},
 		{"other-languages.md", "Java", "Main.java", []string{"javac", "java", "jar", "gcc"}},
@@ -33,7 +32,7 @@ func documented() []page {
 		{"other-languages.md", "D", "main.d", []string{"gdc"}},
 	}
 	if testing.Short() {
-		return all[1:3]
+		return all[1:2]
 	}
 	return all
 }
@@ -160,22 +159,16 @@ func TestNodeProject(t *testing.T) {
 	}
 }
 
-// Without the library, the clients say how to get it.
+// Without the library, the client says how to get it.
 func TestNoLibrary(t *testing.T) {
 	t.Parallel()
-	for client, line := range map[string][]string{
-		"python": {"python3", "-c", "import snowfence"}, "node": {"node", "-e", "require('./index.js')"},
-	} {
-		servers.Need(t, client, line[0])
-		if client == "node" {
-			node("")(t)
-		}
-		cmd := in(t, client, line...)
-		cmd.Env = append(cmd.Env, "SNOWFENCE_LIBRARY=/nowhere/libsnowfence.so.1")
-		out, err := cmd.CombinedOutput()
-		if err == nil || !strings.Contains(string(out), "make lib && sudo make install && sudo ldconfig") ||
-			!strings.Contains(string(out), "SNOWFENCE_LIBRARY") {
-			t.Errorf("%s: %v\n%s", client, err, out)
-		}
+	servers.Need(t, "node", "node")
+	node("")(t)
+	cmd := in(t, "node", "node", "-e", "require('./index.js')")
+	cmd.Env = append(cmd.Env, "SNOWFENCE_LIBRARY=/nowhere/libsnowfence.so.1")
+	out, err := cmd.CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "make lib && sudo make install && sudo ldconfig") ||
+		!strings.Contains(string(out), "SNOWFENCE_LIBRARY") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

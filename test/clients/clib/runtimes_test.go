@@ -15,18 +15,14 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// Languages that use signals go on doing so: Python runs handlers, also of timers, Node.js handlers
-// and V8's profiler, and the JVM finds null pointers, full stacks and safepoints by SIGSEGV.
+// Languages that use signals go on doing so: Node.js runs handlers and V8's profiler, and the JVM finds null pointers, full stacks and safepoints by SIGSEGV.
 func TestSignalsOfLanguages(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
 	const seconds = "10"
 	profile := []string{"--cpu-prof", "--cpu-prof-interval=200", "--cpu-prof-dir=" + t.TempDir()}
-	needs := map[string][]string{
-		"python": {"python3"}, "node": {"node"}, "java": {"javac", "java", "jar", "gcc"},
-	}
+	needs := map[string][]string{"node": {"node"}, "java": {"javac", "java", "jar", "gcc"}}
 	for name, line := range map[string]func(*testing.T) []string{
-		"python": command("python3", script(t, "storm.py"), seconds),
 		"node": func(t *testing.T) []string {
 			line := append(append(node("")(t)[:1], profile...), script(t, "signals.js"))
 			return append(line, folder(t, "node"), seconds)
@@ -50,12 +46,10 @@ func TestSignalsOfLanguages(t *testing.T) {
 	}
 }
 
-// Types are checked by mypy and by the compiler of TypeScript.
+// Types are checked by the compiler of TypeScript.
 func TestTypes(t *testing.T) {
-	servers.Later(t) // which installs mypy and TypeScript
+	servers.Later(t) // which installs TypeScript
 	t.Parallel()
-	mypy := servers.Need(t, "mypy", "mypy")[0]
-	must(t, in(t, "python", mypy, "--strict", "--cache-dir="+t.TempDir(), "snowfence"))
 	must(t, in(t, "node", "node_modules/.bin/tsc", "--strict", "--noEmit", "--target", "es2022", "--module", "node16",
 		"types.ts"))
 }

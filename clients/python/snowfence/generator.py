@@ -1,0 +1,198 @@
+"""The generator: IDs from the memory of this process, of a node that a server leases."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import weakref
+from types import TracebackType
+from typing import Any, Dict, Iterator, List, NoReturn, Optional, Type
+
+from .errors import ExhaustedError, NoAnswerError, ServerError
+from .layout import Layout, Parts
+from .lease import Lease, clock
+from .server import server_of
+
+_LEAST, _MOST = 16, 4096  # IDs made ahead at once
+
+
+class Generator:
+    """Makes IDs: next(ids), iteration, or take(n) for many. open makes one.
+
+    Threads may share it, and the IDs that one thread takes increase. So may tasks of asyncio: next_async, take_async,
+    "async for". A forked child leases a node of its own, at its first ID.
+    """
+
+    def __init__(self, server: Optional[str] = None, namespace: str = "default", *, token: Optional[str] = None,
+                 label: Optional[str] = None, within: Optional[Dict[str, int]] = None, ttl: Optional[float] = None,
+                 lead: int = 0, max_wait: float = 5.0) -> None:
+        """Leases a node at the first ID. For the parameters see open, which leases it at once."""
+        self._server = server_of(server, token)
+        self._settings = namespace, label, within, ttl, lead
+        self._max_wait = max_wait
+        self._size = _LEAST
+        self._begin()
+        _all.add(self)
+
+    def _begin(self) -> None:
+        namespace, label, within, ttl, lead = self._settings
+        label = label or f"{socket.gethostname()[:100]}/{os.getpid()}"
+        self._fresh = 0.0  # until when the IDs made ahead are good, by clock
+        self._lease = Lease(self._server, namespace, label, within, ttl, lead)
+        self._ahead = self._lease.ahead
+        self._end = weakref.finalize(self, self._lease.close)
+
+    def _forked(self) -> None:
+        """Leaves the lease to the parent: the child has the memory of it, but must make none of its IDs."""
+        self._end.detach()
+        self._lease.ahead.clear()
+        self._begin()
+
+    def __iter__(self) -> Iterator[int]:
+        return self
+
+    def __next__(self) -> int:
+        if clock() < self._fresh:
+            try:
+                return self._ahead.pop()
+            except IndexError:
+                pass
+        return self._wait(1)[0]
+
+    def take(self, n: int) -> List[int]:
+        """Makes n IDs, in increasing order. It waits for max_wait at most until there are more."""
+        if n < 0:
+            raise ValueError("n is negative")
+        ids: List[int] = []
+        while len(ids) < n:
+            ids += self._wait(n - len(ids))
+        return ids
+
+    def _wait(self, n: int) -> List[int]:
+        """Makes 1 to n IDs, and waits for the first one."""
+        end = clock() + self._max_wait
+        while True:
+            lease = self._lease
+            lease.start()
+            with lease.lock:
+                ids = self._try(n)
+                if not ids:
+                    lease.changed.wait(self._pause(end))
+            if ids and lease is self._lease:  # a handler of a signal may have forked
+                return ids
+
+    def _try(self, n: int) -> List[int]:
+        """Makes up to n IDs without waiting, and for n = 1 some ahead. It needs the lock of the lease."""
+        ahead, ids = self._ahead, []  # type: List[int], List[int]
+        used_up = clock() < self._fresh
+        while used_up and len(ids) < n:
+            try:
+                ids.append(ahead.pop())  # other threads pop without the lock
+            except IndexError:
+                break
+        if ids:
+            return ids
+        if used_up:
+            self._size = min(2 * self._size, _MOST)
+        elif len(ahead) > self._size // 2:
+            self._size = max(self._size // 2, _LEAST)
+        ids = self._lease.take(n if n > 1 else self._size)
+        ahead[:] = ids[:n - 1:-1]  # also if none are left over: a handler of a signal may have put lower ones there
+        if ids:
+            self._fresh = clock() + self._lease.fresh()
+        return ids[:n]
+
+    def _pause(self, end: float) -> float:
+        """Returns for how long to wait for an ID, in seconds. It raises what is wrong when max_wait is over."""
+        missing, now = self._lease.missing(), clock()
+        if now >= end:
+            raise missing or ExhaustedError("all numbers up to the clock are used, or it stepped back: take fewer IDs "
+                                            "at a time, or open with a lead or a longer max_wait")
+        return end - now if missing else min(end - now, self._lease.until_next())
+
+    async def next_async(self) -> int:
+        """Makes an ID, as next does, and lets other tasks run while it waits."""
+        return (await self._wait_async(1))[0]
+
+    async def take_async(self, n: int) -> List[int]:
+        """Makes n IDs, as take does."""
+        ids: List[int] = []
+        while len(ids) < n:
+            ids += await self._wait_async(n - len(ids))
+        return ids
+
+    async def _wait_async(self, n: int) -> List[int]:
+        end = clock() + self._max_wait
+        while True:
+            lease = self._lease
+            lease.start()
+            with lease.lock:
+                ids = self._try(n)
+                pause = 0.0 if ids else self._pause(end)
+            if ids and lease is self._lease:
+                return ids
+            await asyncio.sleep(min(pause, 0.01))
+
+    def __aiter__(self) -> Generator:
+        return self
+
+    async def __anext__(self) -> int:
+        return await self.next_async()
+
+    def wait_ready(self) -> None:
+        """Waits until a node is leased, for max_wait at most. It raises what is wrong."""
+        end = clock() + self._max_wait
+        lease = self._lease
+        lease.start()
+        with lease.lock:
+            while lease.stamps.layout is None:
+                if isinstance(lease.trouble, ServerError) and lease.trouble.final or clock() >= end:
+                    raise lease.trouble or NoAnswerError(f"no answer from {self._server.address} yet")
+                lease.changed.wait(end - clock())
+
+    @property
+    def layout(self) -> Layout:
+        """The layout of the namespace, known as soon as a node is leased."""
+        layout = self._lease.stamps.layout
+        if layout is None:
+            self.wait_ready()
+            return self.layout
+        return layout
+
+    def decode(self, id: int) -> Parts:
+        """Takes an ID of the namespace apart."""
+        return self.layout.decode(id)
+
+    def close(self) -> None:
+        """Makes no more IDs, and gives the node back, for at most five seconds. A second close does nothing."""
+        self._end()
+
+    def __enter__(self) -> Generator:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Generator:
+        return self
+
+    async def __aexit__(self, *error: Any) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, self.close)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Generator cannot be copied or pickled: share it between threads, and open one in each "
+                        "process")
+
+
+_all: "weakref.WeakSet[Generator]" = weakref.WeakSet()  # for children that are forked
+
+
+def _forked() -> None:
+    for g in list(_all):
+        g._forked()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_forked)

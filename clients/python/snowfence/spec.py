@@ -1,0 +1,142 @@
+"""Reads the spec string of a layout, by docs/reference/specification.md, and writes its canonical form."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta, timezone
+from typing import Dict, List, NamedTuple, NoReturn, Optional, Tuple
+
+from .errors import Error
+
+_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+_OTHER = ("epoch", "tick", "first", "last", "cipher", "order")
+UNIX = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+class Spec(NamedTuple):
+    """A layout as its spec says it: fields from the highest bit down, epoch and tick in nanoseconds."""
+
+    fields: List[Tuple[str, int]]
+    epoch: int
+    tick: int
+    first: int
+    last: int
+    cipher: Optional[str]
+
+    def __str__(self) -> str:
+        """Writes the canonical form."""
+        out = [f"{name}={bits}" for name, bits in self.fields]
+        day = UNIX + timedelta(seconds=self.epoch // 10**9)
+        out.append(f"epoch={day.isoformat()[:19]}{_plain(self.epoch % 10**9, 10**9)[1:]}Z")
+        out.append("tick=" + _duration(self.tick))
+        out += [f"first={self.first}"] if self.first else []
+        out += [f"last={self.last}"] if self.last != _top(self.fields) else []
+        return ",".join(out + ([f"cipher={self.cipher}"] if self.cipher else []))
+
+
+def is_part(name: str) -> bool:
+    """Whether a field is a part of the node."""
+    return name not in ("time", "seq", "rollback", "key")
+
+
+def _top(fields: List[Tuple[str, int]]) -> int:
+    return (1 << dict(fields).get("seq", 0)) - 1
+
+
+def parse(text: str) -> Spec:
+    """Reads a spec such as "time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms"."""
+
+    def refuse(why: str) -> NoReturn:
+        raise Error(f"{text!r} is no layout: {why}")
+
+    fields: List[Tuple[str, int]] = []
+    other: Dict[str, str] = {}
+    for pair in text.split(","):
+        key, _, value = pair.strip().partition("=")
+        key = "seq" if key == "sequence" else key
+        if key in other or key in dict(fields):
+            refuse(f"{key} stands twice")
+        if key in _OTHER:
+            other[key] = value
+        elif not re.fullmatch("[a-z][a-z0-9-]{0,31}", key) or not re.fullmatch("[0-9]+", value):
+            refuse(f"{pair.strip()!r} is no field, such as node=10")
+        else:
+            fields.append((key, int(value)))
+    if dict(fields).get("time") == 0:
+        refuse("time has 0 bits")
+    fields = [f for f in fields if f[1] > 0]
+    if "order" in other:
+        if other["order"] not in ("node-first", "node-last"):
+            refuse("order is node-first or node-last")
+        side = -1 if other["order"] == "node-first" else 1
+        fields.sort(key=lambda f: {"key": -3, "time": -2}.get(f[0], side if is_part(f[0]) else 0))
+    try:
+        epoch, tick = _instant(other.get("epoch", "2025-01-01")), _nanoseconds(other.get("tick", "1ms"))
+        first, last = (_number(other.get(k, d)) for k, d in (("first", "0"), ("last", str(_top(fields)))))
+    except ValueError as e:
+        refuse(str(e))
+    s = Spec(fields, epoch, tick, first, last, other.get("cipher"))
+    why = _wrong(s)
+    if why or other.get("last") == "0":
+        refuse(why or "last is 0")
+    return s
+
+
+def _wrong(s: Spec) -> str:
+    """Says which rule a spec breaks, or nothing."""
+    names, bits = [f[0] for f in s.fields], dict(s.fields)
+    width, key = sum(bits.values()), bits.get("key", 0)
+    for ok, why in (
+        (len(bits) == len(names), "a field stands twice"),
+        (names[names.count("key"):][:1] == ["time"] and "key" not in names[1:],
+         "time is the first field, or stands after key"),
+        (1 <= bits.get("time", 0) <= 62, "time has 1 to 62 bits"),
+        (bits.get("seq", 0) <= 53 and bits.get("rollback", 0) <= 6 and key <= 16, "a field is too wide"),
+        (width <= 64, f"it has {width} bits, more than 64"),
+        (s.tick >= 1000, "a tick takes at least 1us"),
+        (0 <= s.first <= s.last <= _top(s.fields), "first to last do not fit into seq"),
+        (s.cipher in (None, "sparx", "ff1"), "cipher is sparx or ff1"),
+        (not key or s.cipher == "ff1", "key needs cipher=ff1"),
+        (s.cipher != "ff1" or width - key >= 20, "ff1 needs 20 bits beside key"),
+    ):
+        if not ok:
+            return why
+    return ""
+
+
+def _number(text: str) -> int:
+    if not re.fullmatch("[0-9]+", text):
+        raise ValueError(f"{text!r} is no number")
+    return int(text)
+
+
+def _instant(text: str) -> int:
+    m = re.fullmatch(r"(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d))?", text, re.ASCII)
+    if not m:
+        raise ValueError(f"epoch {text!r} is no time such as 2025-01-01T00:00:00Z")
+    day, clock, fraction, zone = m.groups()
+    t = datetime.fromisoformat(f"{day}T{clock or '00:00:00'}{(zone or 'Z').replace('Z', '+00:00')}")
+    since = t.astimezone(timezone.utc) - UNIX
+    if not 1900 <= (UNIX + since).year <= 2200:
+        raise ValueError(f"epoch {text!r} is not in the years 1900 to 2200")
+    return (since.days * 86400 + since.seconds) * 10**9 + int((fraction or "0")[:9].ljust(9, "0"))
+
+
+def _nanoseconds(text: str) -> int:
+    parts = re.findall(r"([0-9]+)(?:\.([0-9]+))?(ns|us|µs|μs|ms|s|m|h)", text)
+    if not parts or "".join(a + ("." + b if b else "") + c for a, b, c in parts) != text:
+        raise ValueError(f"tick {text!r} is no duration such as 1ms")
+    return sum(int(a) * _UNITS[c] + int(b or 0) * _UNITS[c] // 10 ** len(b) for a, b, c in parts)
+
+
+def _plain(n: int, unit: int) -> str:
+    return f"{n // unit}.{n % unit:0{len(str(unit)) - 1}d}".rstrip("0").rstrip(".")
+
+
+def _duration(ns: int) -> str:
+    for name in ("us", "ms"):
+        if ns < 1000 * _UNITS[name]:
+            return _plain(ns, _UNITS[name]) + name
+    hours, minutes, rest = ns // _UNITS["h"], ns // _UNITS["m"] % 60, _plain(ns % _UNITS["m"], 10**9)
+    text = (f"{hours}h" if hours else "") + (f"{minutes}m" if minutes or hours and rest != "0" else "")
+    return text + (rest + "s" if rest != "0" else "")

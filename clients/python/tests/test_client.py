@@ -1,0 +1,285 @@
+"""Tests over a real server: SNOWFENCE_SERVER=http://127.0.0.1:8080 python3 -m unittest tests.test_client"""
+
+import asyncio
+import copy
+import gc
+import json
+import multiprocessing
+import os
+import pickle
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import urllib.request
+
+import snowfence
+
+SERVER = os.environ["SNOWFENCE_SERVER"]
+WAIT = 60.0  # ends a hang, on any machine
+
+
+def rest(method, path, body=None):
+    r = urllib.request.Request(SERVER + path, None if body is None else json.dumps(body).encode(),
+                               {"Content-Type": "application/json"}, method=method)
+    with urllib.request.urlopen(r, timeout=WAIT) as answer:
+        return json.load(answer)
+
+
+def open_(**more):
+    return snowfence.open(max_wait=WAIT, **more)
+
+
+def node_of(ids):
+    return ids.decode(next(ids)).node
+
+
+def held(node):
+    return [lease for lease in rest("GET", f"/v1/default/leases?node={node}&held=true").get("leases", [])]
+
+
+def in_child(work):
+    """Runs work in a forked child, and returns what it returned, as JSON."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(read)
+        try:
+            text = json.dumps(work())
+        except BaseException as e:
+            text = json.dumps(repr(e))
+        with os.fdopen(write, "w") as f:
+            f.write(text)
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as f:
+        text = f.read()
+    os.waitpid(pid, 0)
+    return json.loads(text)
+
+
+def in_worker(queue):
+    with open_() as ids:
+        queue.put(ids.take(1000))
+
+
+class Client(unittest.TestCase):
+    def unique(self, ids, least):
+        self.assertGreaterEqual(len(ids), least)
+        self.assertEqual(len(set(ids)), len(ids))
+
+    def test_threads(self):
+        lists = [[] for _ in range(4)]
+        with open_() as ids:
+            def make(to):
+                for i in range(5000):
+                    to.append(next(ids))
+                    if i % 100 == 0:
+                        to.extend(ids.take(i % 7))
+
+            threads = [threading.Thread(target=make, args=(to,)) for to in lists]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+        for to in lists:
+            self.assertTrue(all(a < b for a, b in zip(to, to[1:])))
+        self.unique([i for to in lists for i in to], 20000)
+
+    def test_many_at_once(self):
+        with open_() as ids:
+            made = ids.take(100000)
+            self.assertEqual(sorted(made), made)
+            self.unique(made, 100000)
+            self.assertEqual(ids.take(0), [])
+            self.assertRaises(ValueError, ids.take, -1)
+            now = ids.decode(next(ids)).time.timestamp()
+            self.assertLess(abs(now - time.time()), WAIT)
+
+    def test_copies(self):
+        with open_() as ids:
+            for call in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.assertRaisesRegex(TypeError, "open one in each"):
+                    call(ids)
+
+    def test_forks(self):
+        with open_() as ids:
+            made, node = [next(ids) for _ in range(20)], node_of(ids)
+            there = in_child(lambda: [next(ids) for _ in range(20)] + ids.take(100))
+            self.unique(made + there + [next(ids) for _ in range(20)], 160)
+            self.assertNotEqual(ids.decode(there[0]).node, node)
+            # the child gives back what it has, and not the node of the parent
+            self.assertIsNone(in_child(ids.close))
+            self.assertTrue(held(node))
+            self.assertEqual(node_of(ids), node)
+            queue = multiprocessing.get_context("spawn").Queue()
+            worker = multiprocessing.get_context("spawn").Process(target=in_worker, args=(queue,))
+            worker.start()
+            made += queue.get(timeout=WAIT)
+            worker.join()
+            self.unique(made, 1020)
+
+    def test_a_sleep_needs_a_renewal(self):
+        with open_() as ids:
+            next(ids)
+            lease, ticket = ids._lease, ids._lease._ticket
+            with lease.lock:
+                ids._fresh, lease._alive = 0.0, lease._alive - 100
+                self.assertEqual(lease.take(1), [])
+                self.assertEqual(lease.ahead, [])
+            next(ids)
+            self.assertNotEqual(lease._ticket, ticket)
+
+    @unittest.skipUnless(hasattr(signal, "SIGSTOP"), "needs signals")
+    def test_stopped(self):
+        code = "import snowfence, sys\nids = snowfence.open(ttl=3, max_wait=60)\nprint(ids.decode(next(ids)).node)\n" \
+               "for line in sys.stdin: print(next(ids), flush=True)"
+        p = subprocess.Popen([sys.executable, "-uc", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        node, made = int(p.stdout.readline()), []
+        for _ in range(2):
+            p.send_signal(signal.SIGSTOP)
+            end = time.monotonic() + WAIT
+            while held(node) and time.monotonic() < end:
+                time.sleep(0.1)
+            with open_(ttl=3) as other:
+                made += other.take(1000)
+            p.send_signal(signal.SIGCONT)
+            p.stdin.write("next\n")
+            p.stdin.flush()
+            made.append(int(p.stdout.readline()))
+            node = snowfence.decode(made[-1]).node
+        p.communicate()
+        self.unique(made, 2002)
+
+    def test_lost(self):
+        with open_(ttl=1) as ids:
+            node, made = node_of(ids), ids.take(1000)
+            rest("DELETE", f"/v1/default/leases/{node}")
+            end = time.monotonic() + WAIT
+            while node_of(ids) == node and time.monotonic() < end:
+                made.append(next(ids))
+            self.assertNotEqual(node_of(ids), node)
+            self.unique(made + ids.take(1000), 2000)
+
+    def test_closes(self):
+        ids = open_()
+        node = node_of(ids)
+        self.assertTrue(held(node))
+        ids.close()
+        ids.close()
+        self.assertFalse(held(node))
+        self.assertRaises(snowfence.ClosedError, next, ids)
+        self.assertRaises(snowfence.ClosedError, ids.take, 1)
+        ids = open_()
+        node = node_of(ids)
+        del ids
+        gc.collect()
+        self.assertFalse(held(node))
+        code = "import snowfence; ids = snowfence.open(max_wait=60); print(ids.decode(next(ids)).node)"
+        self.assertFalse(held(int(subprocess.check_output([sys.executable, "-c", code]))))
+
+    def test_asyncio(self):
+        async def make(ids, to):
+            for _ in range(500):
+                to.append(await ids.next_async())
+            to.extend(await ids.take_async(5000))
+
+        async def main():
+            async with await snowfence.open_async(max_wait=WAIT) as ids:
+                lists = [[] for _ in range(10)]
+                await asyncio.gather(*(make(ids, to) for to in lists))
+                async for id in ids:
+                    lists[0].append(id)
+                    break
+                for to in lists:
+                    self.assertEqual(sorted(to), to)
+                return [id for to in lists for id in to]
+
+        self.unique(asyncio.run(main()), 55001)
+
+    @unittest.skipUnless(hasattr(signal, "setitimer"), "needs timers")
+    def test_signals(self):
+        made, refused = [], []
+        with open_(lead=10000) as ids:
+            def handle(number, frame):
+                try:
+                    made.append(next(ids))
+                except snowfence.Error as e:
+                    refused.append(str(e))
+
+            before = signal.signal(signal.SIGALRM, handle)
+            signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+            own, end = [], time.monotonic() + WAIT
+            while len(made) < 200 and time.monotonic() < end:
+                own.append(next(ids))
+                own += ids.take(random.randrange(3))
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        self.assertTrue(all("handler" in text for text in refused), refused)
+        self.assertTrue(all(a < b for a, b in zip(own, own[1:])))
+        self.unique(own + made, 400)
+
+    def test_errors(self):
+        ids = snowfence.Generator("http://127.0.0.1:1", max_wait=0.01)
+        with self.assertRaisesRegex(snowfence.FencedError, "127.0.0.1:1.*check the address"):
+            while True:  # the first answers may come later than that
+                try:
+                    next(ids)
+                except snowfence.FencedError as e:
+                    if "awaited" not in str(e):
+                        raise
+        with self.assertRaises(snowfence.ServerError) as e:
+            open_(namespace="missing")
+        self.assertEqual((e.exception.reason, e.exception.status), ("no-namespace", 404))
+        for address in ("127.0.0.1:8080", "ftp://x", "unix:relative", "http://", "http://h:port"):
+            with self.assertRaisesRegex(snowfence.Error, "no address"):
+                snowfence.Generator(address)
+        with open_() as ids, self.assertRaises(snowfence.ExhaustedError):
+            ids._max_wait = 0.0
+            while True:
+                ids.take(1000)
+
+    def test_sequences(self):
+        name = f"python{random.randrange(1 << 40)}"
+        rest("PUT", f"/v1/{name}/sequence", {"start": "5", "step": "2"})
+        rest("PUT", f"/v1/{name}-bills/sequence", {"pattern": "RE-{year}-{n:6}"})
+        numbers = snowfence.Sequence(name, timeout=WAIT)
+        self.assertEqual((next(numbers), numbers.take(3), numbers.serial()), (5, range(7, 13, 2), "13"))
+        self.assertEqual(in_child(lambda: next(numbers)), 15)
+        self.assertRegex(snowfence.Sequence(name + "-bills", timeout=WAIT).serial(), r"RE-20\d\d-000001")
+        self.assertRaises(ValueError, numbers.take, 0)
+        with self.assertRaises(snowfence.ServerError) as e:
+            next(snowfence.Sequence("missing", timeout=WAIT))
+        self.assertEqual(e.exception.status, 404)
+
+    @unittest.skipUnless(hasattr(socket, "AF_UNIX"), "needs Unix sockets")
+    def test_unix(self):
+        host, port = SERVER.rpartition("/")[2].split(":")
+        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as listener:
+            path = folder + "/ids.sock"
+            listener.bind(path)
+            listener.listen()
+
+            def forward(a, b):
+                while data := a.recv(1 << 16):
+                    b.sendall(data)
+                b.shutdown(socket.SHUT_WR)
+
+            def accept():
+                while True:
+                    with listener.accept()[0] as a, socket.create_connection((host, int(port))) as b:
+                        threading.Thread(target=forward, args=(a, b), daemon=True).start()
+                        forward(b, a)
+
+            threading.Thread(target=accept, daemon=True).start()
+            with snowfence.open("unix:" + path, max_wait=WAIT) as ids:
+                self.unique(ids.take(1000), 1000)
+
+
+if __name__ == "__main__":
+    unittest.main()
