@@ -17,7 +17,7 @@ def seconds(text):
 
 
 ids = snowfence.Generator(os.environ["SNOWFENCE_SERVER"], os.environ.get("SNOWFENCE_NAMESPACE", "default"),
-                          ttl=seconds(os.environ.get("SNOWFENCE_TTL", "")), max_wait=2.0)
+                          ttl=seconds(os.environ.get("SNOWFENCE_TTL", "")), max_wait=0.2)
 for line in sys.stdin:
     if line.strip() == "close":
         break

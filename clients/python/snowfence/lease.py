@@ -9,7 +9,8 @@ import secrets
 import threading
 import time
 from datetime import datetime, timezone
-from typing import Any, Dict, List, NamedTuple, Optional
+from functools import partial
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 from .errors import ClosedError, Error, FencedError, NoAnswerError, ServerError
 from .layout import Layout, secrets_of
@@ -20,12 +21,10 @@ TTL = 15.0  # seconds: what servers take where no ttl is asked for
 _UNANSWERED = 64  # attempts that a server takes
 
 
-def clock() -> float:
-    """Seconds that go on while the machine sleeps, where the system has such a clock."""
-    return time.clock_gettime(_BOOT) if _BOOT is not None else time.monotonic()
-
-
-_BOOT: Optional[int] = getattr(time, "CLOCK_BOOTTIME", None)
+# Returns seconds that go on while the machine sleeps, where the system has such a clock.
+clock: Callable[[], float] = time.monotonic
+if hasattr(time, "CLOCK_BOOTTIME"):
+    clock = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
 
 
 class _Grant(NamedTuple):

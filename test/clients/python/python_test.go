@@ -96,5 +96,6 @@ func TestTypes(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
 	mypy := servers.Need(t, "mypy", "mypy")[0]
-	run(t, client, "", mypy, "--strict", "--cache-dir="+t.TempDir(), "snowfence")
+	run(t, client, "", mypy, "--strict", "--exclude", "django.py", "--cache-dir="+t.TempDir(),
+		"snowfence") // Django has no types
 }
