@@ -3,6 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$(realpath -m "$1")
+scripts/setup.sh python3-build python3-setuptools python3-wheel
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp -r clients/python LICENSE "$work"

@@ -197,14 +197,14 @@ class Lease:
         except (KeyError, ValueError, TypeError, AttributeError) as e:
             raise NoAnswerError(f"{self.server.address}: the answer is damaged ({e!r})") from None
         s = self.stamps
-        if not (g.ticket and 0 <= g.node < g.layout.nodes and g.start <= g.until and g.renew_after > 0) or \
+        if not (g.ticket and 0 <= g.node < g.layout.nodes and g.start <= g.until and 0 < g.renew_after < 1e6) or \
                 self._ticket and (g.node != self._node or g.start < s.start):
             raise NoAnswerError(f"{self.server.address}: the answer has node {g.node} and the ticks {g.start} to "
                                 f"{g.until}, which were not asked for")
         return g
 
     def _granted(self, g: _Grant, sent: float) -> None:
-        new, self._ticket, self._node, self._earlier, self._lost = not self._ticket, g.ticket, g.node, [], ""
+        new, self._ticket, self._node, self._earlier = not self._ticket, g.ticket, g.node, []
         off = _skew(g.now, clock() - sent)
         if new and off > 3 * g.renew_after:
             with self.lock:
@@ -221,7 +221,7 @@ class Lease:
                 return
             s.grant(g.layout, g.node, g.start, g.until)
             self.ahead.clear()  # ticks below the new start end here
-            self.trouble, self._failures = None, 0
+            self.trouble, self._failures, self._lost = None, 0, ""
             self._renewed, self._third = sent, g.renew_after
             self._due = sent + g.renew_after * random.uniform(0.9, 1.0) if sent >= self._slept else 0.0
             self.changed.notify_all()

@@ -63,7 +63,7 @@ class Server:
             c.request("POST", f"{base}/snowfence.v1.{method}", json.dumps(body), self._headers)
             r = c.getresponse()
             status, data = r.status, r.read(_MOST)
-        except (OSError, http.client.HTTPException) as e:
+        except (OSError, http.client.HTTPException, ValueError) as e:  # ValueError: a name that is no host
             raise NoAnswerError(f"no answer from {self.address}: {e or type(e).__name__}: "
                                 "check the address, and that the server runs", sent) from e
         finally:
@@ -81,7 +81,7 @@ def _read(address: str, status: int, data: bytes) -> Dict[str, Any]:
     answer: Any = None
     try:
         answer = json.loads(data)
-    except ValueError:  # also of text that is not UTF-8
+    except (ValueError, RecursionError):  # also of text that is not UTF-8
         pass
     if status == 200 and isinstance(answer, dict):
         return answer

@@ -1,6 +1,7 @@
 """Tests over a real server: SNOWFENCE_SERVER=http://127.0.0.1:8080 python3 -m unittest tests.test_client"""
 
 import asyncio
+import contextlib
 import copy
 import gc
 import json
@@ -271,10 +272,11 @@ class Client(unittest.TestCase):
                 b.shutdown(socket.SHUT_WR)
 
             def accept():
-                while True:
-                    with listener.accept()[0] as a, socket.create_connection((host, int(port))) as b:
-                        threading.Thread(target=forward, args=(a, b), daemon=True).start()
-                        forward(b, a)
+                with contextlib.suppress(OSError):  # the end of the test
+                    while True:
+                        with listener.accept()[0] as a, socket.create_connection((host, int(port))) as b:
+                            threading.Thread(target=forward, args=(a, b), daemon=True).start()
+                            forward(b, a)
 
             threading.Thread(target=accept, daemon=True).start()
             with snowfence.open("unix:" + path, max_wait=WAIT) as ids:
