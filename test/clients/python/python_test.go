@@ -2,7 +2,9 @@
 package python
 
 import (
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,9 +20,15 @@ func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 const client = "../../../clients/python"
 
 // serve starts a server over a new file, and returns its address.
-func serve(t *testing.T, args ...string) (url string) {
+func serve(t *testing.T) (url string) {
 	t.Helper()
-	dir, address := t.TempDir(), servers.Address(servers.Ports(t, 1)[0])
+	return serveOver(t, t.TempDir())
+}
+
+// serveOver starts a server over a file in a folder.
+func serveOver(t *testing.T, dir string, args ...string) (url string) {
+	t.Helper()
+	address := servers.Address(servers.Ports(t, 1)[0])
 	s := servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence), append([]string{
 		"serve", "--store", "sqlite:" + filepath.Join(dir, "ids.db"), "--http", address, "--resp", "",
 	}, args...), []string{"HOME=" + dir})
@@ -56,6 +64,29 @@ func TestClient(t *testing.T) {
 	t.Parallel()
 	python := servers.Need(t, "python", "python3")[0]
 	run(t, client, serve(t), python, "-m", "unittest", "tests.test_client")
+}
+
+// A server that hands out secrets gives them to programs with a token. IDs are encrypted here as
+// there.
+func TestEncrypted(t *testing.T) {
+	t.Parallel()
+	python := servers.Need(t, "python", "python3")[0]
+	dir := t.TempDir()
+	const token = "the-token-of-a-test"
+	key, tokens := filepath.Join(dir, "users.key"), filepath.Join(dir, "tokens.yaml")
+	sum := fmt.Sprintf("%x", sha256.Sum256([]byte(token)))
+	for name, text := range map[string]string{
+		key:    "dffd6021bb2bd5b0af676290809ec3a5\n",
+		tokens: "tokens:\n- name: all\n  sha256: " + sum + "\n  verbs: [read, lease]\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, dir, "", "env", "HOME="+dir, servers.Program(t, servers.Snowfence), "namespace", "create", "users",
+		"--layout", "randflake", "--secret-file", key, "--store", "sqlite:"+filepath.Join(dir, "ids.db"))
+	url := serveOver(t, dir, "--secret", "users="+key, "--hand-out-secrets", "--tokens", tokens)
+	run(t, client, url, "env", "SNOWFENCE_TOKEN="+token, python, "-m", "unittest", "tests.test_encrypted")
 }
 
 // The vectors hold, and one wrong digit in each file is noticed.
