@@ -15,7 +15,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// Languages that use signals go on doing so: Node.js runs handlers and V8's profiler, and the JVM finds null pointers, full stacks and safepoints by SIGSEGV.
+// Languages that use signals go on doing so: Node.js runs handlers and V8's profiler, and the JVM
+// finds null pointers, full stacks and safepoints by SIGSEGV.
 func TestSignalsOfLanguages(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
