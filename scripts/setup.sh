@@ -41,8 +41,6 @@ fi
 case $* in
 tests)
 	scripts/node.sh
-	(cd clients/node && npm ci --omit=dev --no-audit --no-fund --silent)
 	(cd test/harness/amazon/dynalite && npm ci --ignore-scripts --no-audit --no-fund --silent)
 	;;
-languages) cd clients/node && npm ci --no-audit --no-fund --silent ;;
 esac

@@ -45,13 +45,13 @@ func TestTwoGoLibraries(t *testing.T) {
 
 // besides are what a figure is compared with, by name. lab/bench/table has the titles and targets.
 var besides = map[string]string{
-	"ring": "bare", "next": "bare", "fill": "go-fill", "js-next": "js-uuid", "java-next": "java-snowflake",
+	"ring": "bare", "next": "bare", "fill": "go-fill", "java-next": "java-snowflake",
 }
 
 // BenchmarkLanguages prints what an ID costs in each language, beside what it is compared with:
 // go test ./clib -run '^$' -bench Languages -benchtime 1x
 func BenchmarkLanguages(b *testing.B) {
-	servers.Need(b, "java", "gcc", "node", "javac", "java", "jar")
+	servers.Need(b, "java", "gcc", "javac", "java", "jar")
 	dir := build(b)
 	path := filepath.Join(b.TempDir(), "bench")
 	if err := gcc(path, "testdata/bench.c", "-L"+dir, "-lsnowfence", "-Wl,-rpath,"+dir, "-ldl"); err != nil {
@@ -65,7 +65,6 @@ func BenchmarkLanguages(b *testing.B) {
 		ns := map[string]float64{}
 		for _, line := range [][]string{
 			{path, bare, wide, "300"},
-			{"node", script(b, "bench.js"), folder(b, "node"), wide},
 			{"java", "-Djava.library.path=" + jars, "-cp", jars + "/snowfence.jar:" + jars, "Bench", wide},
 		} {
 			text, err := in(b, "java", line...).CombinedOutput()

@@ -266,8 +266,7 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-// A number comes as the text of its pattern, in C and in the clients that have sequences. A buffer
-// that is too small takes none.
+// A number comes as the text of its pattern. A buffer that is too small takes none.
 func TestSerial(t *testing.T) {
 	t.Parallel()
 	url, st := newStore(t)
@@ -288,12 +287,4 @@ func TestSerial(t *testing.T) {
 RE-\d{4}-000002
 status 4
 `)
-	const js = `const s = require('./index.js').openSequence('dated', process.argv[1]); console.log(s.serial()); s.close()`
-	servers.Need(t, "node", "node")
-	node("")(t)
-	out, err := in(t, "node", "node", "-e", js, url).Output()
-	if err != nil {
-		t.Error(err)
-	}
-	want(out, `RE-\d{4}-\d{6}\n`)
 }

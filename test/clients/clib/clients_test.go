@@ -98,16 +98,6 @@ func mono(class string) func(*testing.T) []string {
 	return func(t *testing.T) []string { return append([]string{"mono"}, compile(t)...) }
 }
 
-// node returns the command of a script, which needs koffi.
-func node(script string) func(*testing.T) []string {
-	return func(t *testing.T) []string {
-		if _, err := os.Stat("../../../clients/node/node_modules/koffi"); err != nil {
-			t.Skip("make test installs koffi: ", err)
-		}
-		return []string{"node", script}
-	}
-}
-
 // java builds the jar and what the JVM loads, and returns the command of a class.
 func java(class string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
@@ -145,7 +135,6 @@ func clients() []client {
 			built("cpp", with(cpp, "example.cpp", "-lsnowfence")...),
 			built("cpp", with(cpp, "test.cpp", "-lsnowfence")...),
 		},
-		{"node", []string{"node"}, node("example.js"), node("test.js")},
 	}
 	if testing.Short() {
 		return all

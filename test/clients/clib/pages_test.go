@@ -21,7 +21,6 @@ type page struct {
 func documented() []page {
 	all := []page{
 		{"c.md", "Make IDs", "main.c", []string{"cc", "pkg-config"}},
-		{"node.md", "Make IDs", "main.mjs", []string{"node"}},
 		{"other-languages.md", "C++", "main.cpp", []string{"g++"}},
 		{"other-languages.md", "Java", "Main.java", []string{"javac", "java", "jar", "gcc"}},
 		{"other-languages.md", "Rust", "shop/src/main.rs", []string{"cargo"}},
@@ -105,70 +104,7 @@ func place(t *testing.T, dir string) {
 	for _, name := range []string{"cpp", "java", "rust", "php", "perl", "csharp", "pascal", "d"} {
 		must(t, exec.CommandContext(t.Context(), "cp", "-r", "../../../clients/"+name, dir+"/clients"))
 	}
-	if err := os.Mkdir(filepath.Join(dir, "node_modules"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(folder(t, "node"), filepath.Join(dir, "node_modules/snowfence")); err != nil {
-		t.Fatal(err)
-	}
 	install := exec.CommandContext(t.Context(), "scripts/install.sh", build(t), dir)
 	install.Dir = "../../.."
 	must(t, install)
-}
-
-// A project of npm installs the package as the page says, and another one after it. Modules of both
-// kinds make IDs then.
-func TestNodeProject(t *testing.T) {
-	t.Parallel()
-	servers.Need(t, "node", "node", "npm")
-	dir := t.TempDir()
-	for path, text := range map[string]string{
-		"app/package.json": `{"name": "app", "version": "1.0.0"}`,
-		"x/package.json":   `{"name": "x", "version": "1.0.0"}`,
-		"app/main.mjs":     "import { open } from 'snowfence'\nconst ids = open('mem:')\nconsole.log(ids.next())\nids.close()\n",
-		"app/main.cjs":     "const { open } = require('snowfence')\nconst ids = open('mem:')\nconsole.log(ids.next())\nids.close()\n",
-	} {
-		path = filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	page, err := os.ReadFile("../../../docs/start/node.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const install = "npm install ./$(npm pack --silent CLONE/clients/node)"
-	if !strings.Contains(string(page), "\n    "+install+"\n") {
-		t.Fatalf("the page does not say: %s", install)
-	}
-	clone := strings.TrimSuffix(folder(t, "node"), "/clients/node")
-	for _, line := range []string{
-		strings.ReplaceAll(install, "CLONE", clone), "npm install ./$(npm pack --silent ../x)",
-		"node main.mjs", "node main.cjs",
-	} {
-		cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
-		cmd.Dir = filepath.Join(dir, "app")
-		cmd.Env = append(environment(t), "npm_config_prefer_offline=true", "npm_config_audit=false",
-			"npm_config_fund=false")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", line, err, out)
-		}
-	}
-}
-
-// Without the library, the client says how to get it.
-func TestNoLibrary(t *testing.T) {
-	t.Parallel()
-	servers.Need(t, "node", "node")
-	node("")(t)
-	cmd := in(t, "node", "node", "-e", "require('./index.js')")
-	cmd.Env = append(cmd.Env, "SNOWFENCE_LIBRARY=/nowhere/libsnowfence.so.1")
-	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "make lib && sudo make install && sudo ldconfig") ||
-		!strings.Contains(string(out), "SNOWFENCE_LIBRARY") {
-		t.Errorf("%v\n%s", err, out)
-	}
 }

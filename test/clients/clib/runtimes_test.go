@@ -15,44 +15,19 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// Languages that use signals go on doing so: Node.js runs handlers and V8's profiler, and the JVM
-// finds null pointers, full stacks and safepoints by SIGSEGV.
-func TestSignalsOfLanguages(t *testing.T) {
+// The JVM goes on finding null pointers, full stacks and safepoints by SIGSEGV.
+func TestSignalsOfJava(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
-	const seconds = "10"
-	profile := []string{"--cpu-prof", "--cpu-prof-interval=200", "--cpu-prof-dir=" + t.TempDir()}
-	needs := map[string][]string{"node": {"node"}, "java": {"javac", "java", "jar", "gcc"}}
-	for name, line := range map[string]func(*testing.T) []string{
-		"node": func(t *testing.T) []string {
-			line := append(append(node("")(t)[:1], profile...), script(t, "signals.js"))
-			return append(line, folder(t, "node"), seconds)
-		},
-		"java": func(t *testing.T) []string {
-			line := java("Signals")(t)
-			jar, classes, _ := strings.Cut(line[3], ":")
-			must(t, in(t, "java", "javac", "-cp", jar, "-d", classes, script(t, "Signals.java")))
-			// Compiled by C1 alone, because C2 finds frequent null pointers without signals.
-			return append(append(line[:1:1], "-XX:TieredStopAtLevel=1", "-Xss512k"), append(line[1:], seconds)...)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			servers.Need(t, name, needs[name]...)
-			cmd := in(t, name, line(t)...)
-			if out, err := cmd.CombinedOutput(); err != nil || !strings.HasSuffix(string(out), "ok\n") {
-				t.Errorf("%v\n%s", err, out)
-			}
-		})
+	servers.Need(t, "java", "javac", "java", "jar", "gcc")
+	line := java("Signals")(t)
+	jar, classes, _ := strings.Cut(line[3], ":")
+	must(t, in(t, "java", "javac", "-cp", jar, "-d", classes, script(t, "Signals.java")))
+	// Compiled by C1 alone, because C2 finds frequent null pointers without signals.
+	line = append(append(line[:1:1], "-XX:TieredStopAtLevel=1", "-Xss512k"), append(line[1:], "10")...)
+	if out, err := in(t, "java", line...).CombinedOutput(); err != nil || !strings.HasSuffix(string(out), "ok\n") {
+		t.Errorf("%v\n%s", err, out)
 	}
-}
-
-// Types are checked by the compiler of TypeScript.
-func TestTypes(t *testing.T) {
-	servers.Later(t) // which installs TypeScript
-	t.Parallel()
-	must(t, in(t, "node", "node_modules/.bin/tsc", "--strict", "--noEmit", "--target", "es2022", "--module", "node16",
-		"types.ts"))
 }
 
 // A server of PHP forks its workers after a preload script. When the script only loads the library,

@@ -1,5 +1,5 @@
-// Package specification has readers of IDs in Python and TypeScript that know
-// docs/reference/specification.md only, and runs them on the vectors that the page names.
+// Package specification has a reader of IDs in Python that knows docs/reference/specification.md
+// only, and runs it on the vectors that the page names.
 package specification
 
 import (
@@ -21,29 +21,6 @@ func TestPythonReader(t *testing.T) {
 	short(t, "python/*.py")
 	agree(t, func(folder string) *exec.Cmd {
 		return exec.CommandContext(t.Context(), python, "-B", "python/vectors.py", folder)
-	})
-}
-
-func TestTypeScriptReader(t *testing.T) {
-	t.Parallel()
-	programs := servers.Need(t, "node", "node", "npm")
-	short(t, "typescript/*.ts")
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("typescript")); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{
-		{programs[1], "ci", "--no-audit", "--no-fund", "--ignore-scripts"},
-		{filepath.Join(dir, "node_modules", ".bin", "tsc")}, // types are checked, too
-	} {
-		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, out)
-		}
-	}
-	agree(t, func(folder string) *exec.Cmd {
-		return exec.CommandContext(t.Context(), programs[0], filepath.Join(dir, "out", "vectors.js"), folder)
 	})
 }
 

@@ -1,0 +1,152 @@
+// Layouts and IDs, as docs/reference/specification.md has them.
+import { ensure } from "./errors.js";
+
+const SECOND = 1_000_000_000n;
+const UNITS: Record<string, bigint> = {
+  ns: 1n, us: 1000n, "µs": 1000n, "μs": 1000n, ms: 1_000_000n, s: SECOND, m: 60n * SECOND, h: 3600n * SECOND,
+};
+const OTHERS = ["epoch", "tick", "first", "last", "cipher", "order"];
+
+/** Numbers of the fields of an ID, by name: `time`, `seq`, parts of the node, … */
+export type Fields = Record<string, bigint>;
+
+/** An ID taken apart. */
+export interface Parts {
+  /** When it was made: the start of its tick, to the millisecond. */
+  time: Date;
+  tick: bigint;
+  node: bigint;
+  sequence: bigint;
+  fields: Fields;
+}
+
+/** Divides, rounded down. */
+export function floorDiv(a: bigint, b: bigint): bigint { return (a - (a % b + b) % b) / b; }
+
+/** How the bits of an ID are divided. */
+export class Layout {
+  /** From the highest bit down, with the number of bits below each. */
+  readonly fields: { name: string; bits: bigint; shift: bigint }[] = [];
+  /** When tick 0 starts, in nanoseconds since 1970. */
+  readonly epoch: bigint;
+  /** How long a tick is, in nanoseconds. */
+  readonly tick: bigint;
+  /** The sequence numbers that generators use. */
+  readonly first: number;
+  readonly last: number;
+  readonly cipher: string;
+  /** How many bits all fields have. */
+  readonly width: bigint;
+
+  /** Reads a spec, such as `time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms`. */
+  constructor(readonly spec: string) {
+    const refuse = (why: string): string => `layout ${JSON.stringify(spec)}: ${why}`;
+    const values = new Map<string, string>();
+    for (const pair of spec.split(",")) {
+      const [, key = "", value] = /^([^=]*)(?:=(.*))?$/s.exec(pair.trim()) ?? [];
+      const name = key === "sequence" ? "seq" : key;
+      ensure(value !== undefined && !values.has(name), refuse("each key has one value"));
+      values.set(name, value);
+      if (OTHERS.includes(name)) continue;
+      ensure(/^[a-z][a-z0-9-]{0,31}$/.test(name) && /^\d+$/.test(value), refuse(`there is no field ${pair}`));
+      if (Number(value) > 0 || name === "time") this.fields.push({ name, bits: BigInt(value), shift: 0n });
+    }
+    this.#order(values.get("order"), refuse);
+    this.width = this.fields.reduce((n, f) => n + f.bits, 0n);
+    let shift = this.width;
+    for (const f of this.fields) f.shift = shift -= f.bits;
+    const bits = (name: string): bigint => this.fields.find((f) => f.name === name)?.bits ?? 0n;
+    ensure(bits("time") >= 1n && bits("time") <= 62n && bits("seq") <= 53n && bits("rollback") <= 6n &&
+      this.width <= 64n, refuse("a field is missing or too wide"));
+    const names = this.fields.map((f) => f.name);
+    ensure(names.indexOf("time") === (bits("key") ? 1 : 0) && names.indexOf("key") < 1, refuse("the time comes first"));
+    const top = 2 ** Number(bits("seq")) - 1;
+    const number = (name: string, usual: number): number => {
+      const text = values.get(name) ?? String(usual);
+      return /^\d+$/.test(text) && Number(text) <= top ? Number(text) : -1;
+    };
+    this.first = number("first", 0);
+    this.last = number("last", top);
+    ensure(this.first >= 0 && this.first <= this.last && (this.last > 0 || !values.has("last")),
+      refuse("first and last are no range of sequence numbers"));
+    this.epoch = readEpoch(values.get("epoch") ?? "2025-01-01", refuse);
+    this.tick = readTick(values.get("tick") ?? "1ms", refuse);
+    this.cipher = values.get("cipher") ?? "";
+    ensure(["sparx", "ff1"].includes(this.cipher) || !values.has("cipher"), refuse("there is no such cipher"));
+    ensure(!bits("key") || this.cipher === "ff1" && bits("key") <= 16n, refuse("key is for ff1"));
+    ensure(this.cipher !== "ff1" || this.width - bits("key") >= 20n, refuse("ff1 needs 20 bits"));
+  }
+
+  #order(order: string | undefined, refuse: (why: string) => string): void {
+    if (order === undefined) return;
+    ensure(order === "node-first" || order === "node-last", refuse("order is node-first or node-last"));
+    const rank = (name: string): number => {
+      if (name === "key" || name === "time") return name === "key" ? -3 : -2;
+      if (!isNode(name)) return 0;
+      return order === "node-last" ? 1 : -1;
+    };
+    this.fields.sort((a, b) => rank(a.name) - rank(b.name));
+  }
+
+  /** The tick of a time in milliseconds since 1970. */
+  tickOf(ms: number): number { return Number(floorDiv(BigInt(Math.floor(ms)) * 1_000_000n - this.epoch, this.tick)); }
+
+  /** Puts the numbers of the fields together. Fields that are not named are 0. */
+  compose(fields: Fields): bigint {
+    let id = 0n;
+    for (const f of this.fields) {
+      const n = fields[f.name] ?? 0n;
+      ensure(n >= 0n && n >> f.bits === 0n, `field ${f.name} has no room for ${n}`);
+      id |= n << f.shift;
+    }
+    return BigInt.asIntN(64, id);
+  }
+
+  /** The fields of a node with this number. */
+  nodeFields(node: bigint): Fields {
+    const out: Fields = {};
+    for (const f of [...this.fields].reverse().filter((f) => isNode(f.name))) {
+      out[f.name] = BigInt.asUintN(Number(f.bits), node);
+      node >>= f.bits;
+    }
+    ensure(node === 0n, "the layout has no node of that number");
+    return out;
+  }
+
+  /** Takes a plain ID apart. Those of another layout are `INVALID`. */
+  decode(id: bigint): Parts {
+    ensure(typeof id === "bigint" && BigInt.asIntN(64, id) === id, "an ID is a bigint of at most 64 bits");
+    const raw = BigInt.asUintN(64, id);
+    ensure(raw >> this.width === 0n, `ID ${id} has bits above the layout: it is none of this namespace`);
+    const fields: Fields = {};
+    let node = 0n;
+    for (const f of this.fields) {
+      const n = BigInt.asUintN(Number(f.bits), raw >> f.shift);
+      fields[f.name] = n;
+      if (isNode(f.name)) node = node << f.bits | n;
+    }
+    const tick = fields["time"]!;
+    const ms = floorDiv(this.epoch + tick * this.tick, 1_000_000n);
+    const end = BigInt(Date.UTC(9999, 11, 31, 23, 59, 59, 999));
+    return { time: new Date(Number(ms < end ? ms : end)), tick, node, sequence: fields["seq"] ?? 0n, fields };
+  }
+}
+
+function isNode(name: string): boolean { return !["time", "seq", "rollback", "key"].includes(name); }
+
+function readEpoch(text: string, refuse: (why: string) => string): bigint {
+  const m = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.(\d+))?(Z|[+-]\d\d:\d\d))?$/.exec(text);
+  const day = new Date(m?.[1] + "T00:00Z"); // reads February 30
+  ensure(m && !isNaN(+day) && day.toISOString().startsWith(m[1]!), refuse("epoch is no time"));
+  const ms = Date.parse(`${m[1]}T${m[2] ?? "00:00:00"}${m[4] ?? "Z"}`);
+  ensure(ms >= Date.UTC(1900, 0) && ms < Date.UTC(2201, 0), refuse("epoch lies in the years 1900 to 2200"));
+  return BigInt(ms) * 1_000_000n + BigInt((m[3] ?? "").slice(0, 9).padEnd(9, "0"));
+}
+
+function readTick(text: string, refuse: (why: string) => string): bigint {
+  const parts = [...text.matchAll(/(\d+)(?:\.(\d+))?(ns|us|µs|μs|ms|s|m|h)/g)];
+  const ns = parts.reduce((sum, [, whole, part = "", unit]) => sum + BigInt(whole!) * UNITS[unit!]! +
+    BigInt(part || 0) * UNITS[unit!]! / 10n ** BigInt(part.length), 0n);
+  ensure(ns >= 1000n && parts.map((p) => p[0]).join("") === text, refuse("tick is no duration of 1us or more"));
+  return ns;
+}

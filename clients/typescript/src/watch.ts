@@ -1,0 +1,49 @@
+/**
+ * Notices that the process stood still: the machine was suspended or paused, or restored from a
+ * snapshot. A copy of the process may then be at work with the same lease.
+ */
+export class Watch {
+  #wall = Date.now();
+  #steady = performance.now();
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #limit = Infinity; // milliseconds
+
+  /** @param stood is called at the first look after the process stood still */
+  constructor(private readonly stood: () => void) {}
+
+  /** Looks from now on, also while nobody makes IDs. */
+  begin(limit: number): void {
+    if (limit === this.#limit) return;
+    this.#limit = limit;
+    clearInterval(this.#timer);
+    this.#timer = setInterval(() => this.#beat(), limit / 4);
+    unref(this.#timer);
+  }
+
+  end(): void { clearInterval(this.#timer); }
+
+  /**
+   * Looks at the clock, and returns its time in milliseconds. The wall clock goes on while a machine
+   * sleeps, where most steady clocks do not.
+   */
+  look(): number {
+    const wall = Date.now(), before = this.#wall;
+    this.#wall = wall;
+    if (wall - before >= this.#limit) {
+      this.#steady = performance.now(); // once is enough
+      this.stood();
+    }
+    return wall;
+  }
+
+  /** Looks at both clocks: the wall clock may have been set back meanwhile. */
+  #beat(): void {
+    this.look();
+    const steady = performance.now(), before = this.#steady;
+    this.#steady = steady;
+    if (steady - before >= this.#limit) this.stood();
+  }
+}
+
+/** Lets a process of Node.js end before a timer. */
+export function unref(timer: unknown): void { (timer as { unref?(): void }).unref?.(); }

@@ -1,0 +1,41 @@
+package typescript
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+// fenced is a block of docs/start/node-orms.md below a heading.
+var fenced = regexp.MustCompile("(?ms)^## ([^\n]+)\n.*?^```[a-z]+\n(.*?)^```$")
+
+// The blocks of the page fill keys, on a real PostgreSQL server, and read IDs.
+func TestORMs(t *testing.T) {
+	t.Parallel()
+	servers.Later(t)
+	dir, url, app := build(t), serve(t), t.TempDir()
+	page, err := os.ReadFile(filepath.Join(root, "docs", "start", "node-orms.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(app, os.DirFS(filepath.Join("testdata", "orms"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range fenced.FindAllStringSubmatch(string(page), -1) {
+		file, text := strings.ToLower(m[1])+".js", "import { ids } from './ids.js'\n"+m[2]
+		if m[1] == "JSON Schema" {
+			file, text = "id.json", m[2]
+		}
+		if err := os.WriteFile(filepath.Join(app, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(t, dir, "npm pack --ignore-scripts --pack-destination "+app)
+	run(t, app, "npm ci && npm install --no-save ./snowfence-*.tgz")
+	p := servers.StartPostgres(t)
+	run(t, app, "node test.js", "SERVER="+url, "DATABASE="+p.URL(p.NewDatabase(t)))
+}
