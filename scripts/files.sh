@@ -10,4 +10,6 @@ shift
 [ -z "$(ls -A "$out" 2>/dev/null)" ] || { echo "files.sh: $out is not empty" >&2 && exit 1; }
 nfpm=${NFPM:-$(GOWORK=off go tool -n -modfile=packaging/go.mod nfpm)}
 go run ./test/release/files -nfpm "$nfpm" -platforms "$*" "$out"
+npm=$(scripts/npm.sh "$out")
+(cd "$out" && sha256sum "$npm" >>SHA256SUMS)
 (cd "$out" && sha256sum --check --quiet SHA256SUMS && ls -l)

@@ -9,10 +9,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
+	"github.com/snowfence/snowfence/test/release"
 )
 
 func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
@@ -112,7 +114,15 @@ func block(t *testing.T, page, heading string) string {
 // modules of both kinds, and their types are there.
 func TestInstalled(t *testing.T) {
 	t.Parallel()
+	_, version, err := release.Modules(root)
+	if err != nil {
+		t.Fatal(err)
+	}
 	dir, url, app := build(t), serve(t), t.TempDir()
+	got, want := strings.TrimSpace(run(t, dir, "npm pkg get version")), strconv.Quote(version[1:])
+	if got != want {
+		t.Errorf("the package has the version %s, and the release %s", got, want)
+	}
 	run(t, dir, "npm pack --ignore-scripts --pack-destination "+app)
 	lines := strings.ReplaceAll(block(t, "node.md", "Make IDs"), "http://127.0.0.1:8080", url)
 	required := strings.NewReplacer(
