@@ -61,7 +61,7 @@ export class Lease {
       try {
         await this.#acquire();
       } catch (e) {
-        if (asks >= Math.max(4, this.servers.count) || !(e instanceof SnowfenceError) || e.code === "REFUSED") throw e;
+        if (asks >= Math.max(4, this.servers.count) || !(e instanceof SnowfenceError) || e.code !== "UNREACHABLE") throw e;
         await this.#sleep(100 * asks, true);
       }
     }

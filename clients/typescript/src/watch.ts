@@ -3,8 +3,8 @@
  * snapshot. A copy of the process may then be at work with the same lease.
  */
 export class Watch {
-  #wall = Date.now();
-  #steady = performance.now();
+  #wall = 0;
+  #steady = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
   #limit = Infinity; // milliseconds
 
@@ -14,6 +14,10 @@ export class Watch {
   /** Looks from now on, also while nobody makes IDs. */
   begin(limit: number): void {
     if (limit === this.#limit) return;
+    if (this.#limit === Infinity) { // nothing was held until now
+      this.#wall = Date.now();
+      this.#steady = performance.now();
+    }
     this.#limit = limit;
     clearInterval(this.#timer);
     this.#timer = setInterval(() => this.#beat(), limit / 4);

@@ -22,7 +22,7 @@ export class Fake {
   seen = new Set();
   ttl = 3000;
   nodes = [7, 8, 9];
-  /** What to do with a request: nothing, "drop" its answer, "refuse" it, or { status, body }. */
+  /** What to do with a request: nothing, "drop" its answer, "refuse" it, or { status, body }; or a promise of it. */
   play = () => {};
   #serial = 0;
   #ticket = "";
@@ -76,7 +76,7 @@ export class Fake {
     for await (const part of q) text += part;
     const procedure = q.url.split("/").at(-1), request = JSON.parse(text), ticket = this.#ticket;
     this.requests.push([procedure, request]);
-    const what = this.play(procedure, request);
+    const what = await this.play(procedure, request);
     if (what === "refuse") return s.destroy();
     if (procedure === "Renew" && what?.status === undefined) assert.equal(request.ticket, what === "late" ? request.ticket : ticket);
     const body = what?.body ?? this.#lease(procedure, request);

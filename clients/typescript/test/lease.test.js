@@ -17,6 +17,9 @@ async function opened(change = {}) {
   return [fake, ids];
 }
 
+/** Blocks the process for a third of the ttl. */
+const standStill = (fake) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, fake.ttl / 3 + 1);
+
 /** Makes IDs while something has not happened. */
 const making = (fake, ids, what, run) => eventually(what, async () => {
   for (const id of await ids.take(10)) fake.judge(id);
@@ -117,12 +120,33 @@ test("goes on without a server up to the end of the grant, and no further", asyn
 test("renews first after the process stood still", async () => {
   const [fake, ids] = await opened();
   fake.judge(ids.next());
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, fake.ttl / 3 + 1);
+  standStill(fake);
   await Promise.resolve(); // in this turn it does not look at the clock again
   assert.throws(() => ids.next(), code("FENCED"));
   const before = fake.of("Renew").length;
   fake.judge((await ids.take(1))[0]);
   assert(fake.of("Renew").length > before);
+});
+
+test("a renewal that was under way while the process stood still is not enough", async () => {
+  const answers = [];
+  const [fake, ids] = await opened({
+    play(procedure) { return procedure === "Renew" && answers.length < 2 ? new Promise((resolve) => answers.push(resolve)) : undefined; },
+  });
+  await eventually("a renewal", () => answers.length === 1);
+  standStill(fake);
+  answers[0]();
+  await eventually("another renewal", () => answers.length === 2);
+  assert.throws(() => ids.next(), code("FENCED"));
+  answers[1]();
+  fake.judge((await ids.take(1))[0]);
+});
+
+test("a slow start is no standing still", async () => {
+  const [fake, ids] = await opened({
+    play(procedure) { return procedure === "Acquire" ? new Promise((resolve) => setTimeout(resolve, this.ttl / 3 + 50)) : undefined; },
+  });
+  fake.judge(ids.next());
 });
 
 test("takes no answer for a renewal that is not one", async () => {

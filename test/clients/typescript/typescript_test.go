@@ -77,7 +77,7 @@ func TestPackage(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, dir, "node test/vectors.js "+vectors)
-	run(t, dir, "node --test test/lease.test.js")
+	run(t, dir, "npm test")
 	if out := wrong(t, dir, vectors); !strings.Contains(out, " composed:") || !strings.Contains(out, ", step 1:") {
 		t.Errorf("wrong vectors pass:\n%s", out)
 	}
