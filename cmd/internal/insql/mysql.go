@@ -16,9 +16,6 @@ var mysqlText string
 var mysqlTrigger string
 
 const (
-	mysqlStatements = `IF @@binlog_format = 'STATEMENT' THEN -- a replica would make other IDs, or refuse the numbers in the log
-    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: replicas of statements would have other IDs: SET GLOBAL binlog_format = ROW, and connect again';
-  END IF;`
 	// A dump that is put back makes the table again, and sets the counter back.
 	mysqlServer = `CONCAT(@@server_id, /*!80000 ':', @@server_uuid, */ ' ', (SELECT UNIX_TIMESTAMP(create_time)
       FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'snowfence_position'))`
@@ -45,7 +42,7 @@ func mysql(p Plan, returning bool) (string, error) {
 		schema = quoted("`", n.Schema) + "."
 	}
 	v := n.values()
-	v["Schema"], v["Statements"], v["Server"] = schema, mysqlStatements, mysqlServer
+	v["Schema"], v["Server"] = schema, mysqlServer
 	v["Now"] = fmt.Sprintf(mysqlNow, n.Epoch, n.Tick)
 	v["Parts"] = n.parts("(id >> %d & %d) << %d", "0")
 	v["Sequence"] = n.sequence("id >> %d & %d", "0")
@@ -96,7 +93,7 @@ type one struct {
 	MaxWaitTicks int64
 }
 
-// values are those of dialects with one position.
+// values adds what dialects with one position have.
 func (n one) values() values {
 	v := n.numbers.values()
 	v["Start"], v["MaxWaitTicks"] = n.Start, n.MaxWaitTicks

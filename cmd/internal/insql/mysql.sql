@@ -21,7 +21,9 @@ DELIMITER ;;
 DROP PROCEDURE IF EXISTS {{Schema}}snowfence_setup;;
 CREATE PROCEDURE {{Schema}}snowfence_setup() MODIFIES SQL DATA
 BEGIN
-  {{Statements}}
+  IF @@binlog_format = 'STATEMENT' THEN -- a replica would make other IDs, or refuse the numbers in the log
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: replicas of statements would have other IDs: SET GLOBAL binlog_format = ROW, and connect again';
+  END IF;
   IF EXISTS (SELECT 1 FROM {{Schema}}snowfence_state WHERE layout <> '{{Spec}}' OR node <> {{Node}}) THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: here are the functions of another node or layout: print these with another --schema';
   END IF;
@@ -41,7 +43,9 @@ BEGIN
   IF CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: this server is read_only, as replicas are: connect to the primary';
   END IF;
-  {{Statements}}
+  IF @@binlog_format = 'STATEMENT' THEN -- a replica would make other IDs, or refuse the numbers in the log
+    SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: replicas of statements would have other IDs: SET GLOBAL binlog_format = ROW, and connect again';
+  END IF;
   IF @@innodb_flush_log_at_trx_commit NOT IN (1, 3) THEN
     SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'snowfence: IDs could repeat after a crash: SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the configuration';
   END IF;

@@ -10,6 +10,9 @@ import (
 //go:embed postgres.sql
 var postgresText string
 
+//go:embed postgres_default.sql
+var postgresDefault string
+
 // Postgres returns the SQL for PostgreSQL 12 and later. It runs again without
 // harm: positions stay, and other lanes begin above the old ones.
 func Postgres(p Plan) (string, error) {
@@ -36,10 +39,9 @@ func Postgres(p Plan) (string, error) {
 		v["Create"] = "CREATE SCHEMA IF NOT EXISTS " + schema + ";\n"
 	}
 	if n.Column != "" {
-		v["Default"] = fmt.Sprintf(`
-
--- By itself, because transactions that wrote to the table may wait for a lane.
-ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s.snowfence_next();`, quoted(`"`, n.Table...), quoted(`"`, n.Column), schema)
+		v["Default"] = values{
+			"Table": quoted(`"`, n.Table...), "Column": quoted(`"`, n.Column), "Schema": schema,
+		}.fill(postgresDefault)
 	}
 	return v.fill(postgresText), nil
 }

@@ -245,7 +245,7 @@ func (h *Holder) Renewed() snowfence.Grant {
 	return h.l.Status().Grant
 }
 
-// Status is that of the holder's lease.
+// Status is the state of the holder's lease.
 func (h *Holder) Status() lease.Status { return h.l.Status() }
 
 // Last is the highest tick of which the holder made an ID.
