@@ -78,6 +78,8 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 		"together; also as in 20/min or 500/day")
 	fs.StringVar(&f.nodes, "nodes", "", "find a layout: `number` of processes that make IDs at one time "+
 		"(default: 1); two layouts: the nodes of A and of B, as in 0-29,30-63 (default: all)")
+	fs.Uint64Var(&f.need.Servers, "servers", 0, "find a layout: `number` of servers that sublet nodes to the "+
+		"processes (default: none); more nodes are then needed than processes")
 	fs.Uint64Var(&f.need.Datacenters, "datacenters", 0, "find a layout: `number` of data centers that share the "+
 		"nodes; the node then has the parts datacenter and worker")
 	fs.Float64Var(&f.need.Years, "years", 50, "find a layout: how many `years` it has to last")

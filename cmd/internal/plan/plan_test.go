@@ -271,3 +271,21 @@ func TestNeedCheck(t *testing.T) {
 		}
 	}
 }
+
+// Servers that sublet nodes need more of them than there are holders: a fifth stays free, and the
+// holders of one that dies take others.
+func TestNodesForSubleases(t *testing.T) {
+	for _, c := range []struct {
+		servers uint64
+		node    int // bits for 1,000 holders
+	}{{0, 10}, {1, 12}, {2, 11}, {1000, 11}} {
+		epoch := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		n := Need{Rate: 1000, Nodes: 1000, Servers: c.servers, Years: 50, Epoch: epoch}
+		if s := n.smallest(time.Millisecond); s.node != c.node {
+			t.Errorf("%d servers: %d bits of node, want %d", c.servers, s.node, c.node)
+		}
+		if l := snowfence.Default(); n.met(l) != (c.servers == 0) {
+			t.Errorf("%d servers: 1,024 nodes are enough: %v", c.servers, n.met(l))
+		}
+	}
+}

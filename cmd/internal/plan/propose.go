@@ -15,6 +15,8 @@ import (
 type Need struct {
 	Rate  float64 // IDs a second, all nodes together, spread evenly over them
 	Nodes uint64  // generators at one time
+	// Servers that sublet nodes to them; 0 means that each generator leases its own.
+	Servers uint64
 	// Datacenters share the nodes evenly; above 1, the node has the parts datacenter and worker.
 	Datacenters uint64
 	Years       float64   // from Epoch
@@ -147,7 +149,16 @@ func Propose(n Need) ([]Proposal, []Refusal) {
 func (n Need) smallest(tick time.Duration) shape {
 	perTick := math.Ceil(n.Rate / float64(n.Nodes) * tick.Seconds())
 	centers := max(n.Datacenters, 1)
-	return shape{tick, bitsFor(centers) + bitsFor((n.Nodes-1)/centers+1), bitsFor(uint64(perTick))}
+	return shape{tick, bitsFor(centers) + bitsFor((n.nodes()-1)/centers+1), bitsFor(uint64(perTick))}
+}
+
+// nodes returns how many the layout must have. Servers keep a fifth free, and if one dies, its
+// holders take other nodes while theirs are still taken.
+func (n Need) nodes() uint64 {
+	if n.Servers == 0 {
+		return n.Nodes
+	}
+	return uint64(math.Ceil(float64(n.Nodes) * (1 + 1/float64(n.Servers)) / 0.8))
 }
 
 // timeBits is how many bits of time the years need.
@@ -214,7 +225,7 @@ func (n Need) end() time.Time {
 func (n Need) met(l snowfence.Layout) bool {
 	c := l.Capacity()
 	return !n.JSSafe && n.Datacenters <= 1 && !l.Epoch.After(n.Epoch) && !l.EndOfLife().Before(n.end()) &&
-		c.Nodes >= n.Nodes && c.PerNodePerSecond >= n.Rate/float64(n.Nodes)
+		c.Nodes >= n.nodes() && c.PerNodePerSecond >= n.Rate/float64(n.Nodes)
 }
 
 func (n Need) proposal(name string, l snowfence.Layout, pro, con string) Proposal {
