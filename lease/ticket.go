@@ -33,7 +33,7 @@ type ticket struct {
 	MAC        string // HMAC-SHA-256 of all before it, by the key in the namespace's record
 }
 
-// ticketVersion is that of the form. Servers refuse others, so holders of another one acquire anew.
+// ticketVersion names the form. Servers refuse others, so holders of another one acquire anew.
 const ticketVersion = 1
 
 // revision returns the one that the store had acknowledged of a node, as far as the ticket says it.
