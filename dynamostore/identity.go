@@ -61,7 +61,7 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 func (s *Store) identity(ctx context.Context) (id, mark string, now time.Time, err error) {
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	out, err := s.api.DescribeTable(limited, &dynamodb.DescribeTableInput{TableName: &s.table})
+	out, err := s.api.DescribeTable(limited, &dynamodb.DescribeTableInput{TableName: &s.table}, once)
 	if err != nil {
 		return "", "", now, s.wrap(err)
 	}

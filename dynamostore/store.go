@@ -122,7 +122,7 @@ func (s *Store) getPart(ctx context.Context, keys []item, found map[store.Key]st
 	defer cancel()
 	left := map[string]types.KeysAndAttributes{s.table: {Keys: keys, ConsistentRead: aws.Bool(true)}}
 	for len(left) > 0 {
-		out, err := s.api.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: left})
+		out, err := s.api.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: left}, once)
 		if err != nil {
 			return s.wrap(err)
 		}
@@ -156,7 +156,7 @@ func (s *Store) List(
 	for len(out) < limit {
 		q.Limit = aws.Int32(int32(min(limit-len(out), 1000)))
 		ctx, cancel := context.WithTimeout(ctx, s.timeout)
-		p, err := s.api.Query(ctx, q)
+		p, err := s.api.Query(ctx, q, once)
 		cancel()
 		if err != nil {
 			return nil, s.wrap(err)
@@ -178,7 +178,7 @@ func (s *Store) Heads(ctx context.Context) (out []store.Record, err error) {
 	}
 	for {
 		ctx, cancel := context.WithTimeout(ctx, s.timeout)
-		p, err := s.api.Scan(ctx, q)
+		p, err := s.api.Scan(ctx, q, once)
 		cancel()
 		if err != nil {
 			return nil, s.wrap(err)
@@ -217,8 +217,11 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
-// put carries out one write. The client repeats nothing: a repetition would find the first write,
-// and take it for another's.
+// once lets the client repeat nothing. A repeated write would find the first one, and take it for
+// another's. Repeated reads would wait, and hide why the service refuses them.
+func once(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
+
+// put carries out one write.
 func (s *Store) put(ctx context.Context, w store.Write) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -231,7 +234,7 @@ func (s *Store) put(ctx context.Context, w store.Write) error {
 		in.ConditionExpression = aws.String("begins_with(#r, :old)")
 		in.ExpressionAttributeValues = item{":old": text(store.Front(w.Old))}
 	}
-	_, err := s.api.PutItem(ctx, in, func(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} })
+	_, err := s.api.PutItem(ctx, in, once)
 	if refused := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &refused) {
 		return store.ErrLost
 	}

@@ -153,7 +153,7 @@ type object struct {
 func (s *Store) get(ctx context.Context, name string) (o object, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	out, err := s.api.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &name})
+	out, err := s.api.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &name}, once)
 	if missing(err) {
 		return o, nil
 	}
@@ -170,8 +170,11 @@ func (s *Store) get(ctx context.Context, name string) (o object, err error) {
 	return o, nil
 }
 
-// put writes an object if the one before has a tag, or, if that is "", if there is none. The client
-// repeats nothing: a repetition would find the first write, and take it for another's.
+// once lets the client repeat nothing. A repeated write would find the first one, and take it for
+// another's. Repeated reads would wait, and hide why the service refuses them.
+func once(o *s3.Options) { o.Retryer = aws.NopRetryer{} }
+
+// put writes an object if the one before has a tag, or, if that is "", if there is none.
 func (s *Store) put(ctx context.Context, name, text, tag string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -181,7 +184,7 @@ func (s *Store) put(ctx context.Context, name, text, tag string) error {
 	if tag != "" {
 		in.IfNoneMatch, in.IfMatch = nil, &tag
 	}
-	_, err := s.api.PutObject(ctx, in, func(o *s3.Options) { o.Retryer = aws.NopRetryer{} })
+	_, err := s.api.PutObject(ctx, in, once)
 	return err
 }
 
@@ -262,7 +265,7 @@ func (s *Store) names(ctx context.Context, prefix, delimiter, after string, do f
 	}
 	for {
 		ctx, cancel := context.WithTimeout(ctx, s.timeout)
-		out, err := s.api.ListObjectsV2(ctx, in)
+		out, err := s.api.ListObjectsV2(ctx, in, once)
 		cancel()
 		if err != nil {
 			return s.wrap(err)

@@ -227,7 +227,8 @@ func (p *program) logsJSON(cmd *cobra.Command) bool {
 func withoutPackage(err error) string {
 	text := err.Error()
 	for _, name := range []string{
-		"snowfence: ", "nodes: ", "lease: ", "sequence: ", "sqlstore: ", "redisstore: ", "etcdstore: ",
+		"snowfence: ", "nodes: ", "lease: ", "sequence: ", "sqlstore: ", "redisstore: ", "etcdstore: ", "kubestore: ",
+		"dynamostore: ", "s3store: ",
 	} {
 		text = strings.TrimPrefix(text, name)
 	}

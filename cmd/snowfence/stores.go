@@ -71,6 +71,7 @@ Parameters stand behind '?', with '&' between them.
   redis+sentinel  sentinel_user=, sentinel_password=, sentinel_password_file=
   etcd            prefix=snowfence/, timeout=3s (of one request)
   kubernetes      kubeconfig=FILE (outside of a pod), timeout=3s (of one request)
+  dynamodb, s3    region=, profile=, endpoint=, timeout=3s (of one request)
 
 "snowfence lease list -v" shows what a store is set up for. A role that may only read can list
 and show, too. On Redis it needs version 7 and +eval_ro +evalsha_ro.`,

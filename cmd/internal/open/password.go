@@ -121,7 +121,9 @@ func (a *address) wrap(err error) error {
 		return nil
 	}
 	text := fmt.Sprintf("store %s: %v", a.name(), err)
-	for _, name := range []string{"sqlstore: ", "redisstore: ", "etcdstore: "} {
+	for _, name := range []string{
+		"sqlstore: ", "redisstore: ", "etcdstore: ", "kubestore: ", "dynamostore: ", "s3store: ",
+	} {
 		text = strings.ReplaceAll(text, name, "") // the URL says that
 	}
 	return &hiddenError{err, a.secrets.hide(strings.ReplaceAll(text, "\n\t", " "))}
