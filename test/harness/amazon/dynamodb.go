@@ -3,6 +3,7 @@ package amazon
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"os"
@@ -23,6 +24,22 @@ const region = "eu-central-1"
 
 func credentials(context.Context) (aws.Credentials, error) {
 	return aws.Credentials{AccessKeyID: "key", SecretAccessKey: "secret"}, nil
+}
+
+// Account gives this process, and those that it starts, an account.
+func Account() error {
+	var errs []error
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_EC2_METADATA_DISABLED": "true",
+	} {
+		errs = append(errs, os.Setenv(name, value))
+	}
+	return errors.Join(errs...)
+}
+
+// URL is a table, or a bucket and a prefix, as programs name them that have an [Account].
+func URL(scheme, name, address string) string {
+	return scheme + "://" + name + "?region=" + region + "&endpoint=http://" + address
 }
 
 // StartDynamoDB starts dynalite, which has its tables in memory, and returns its address.

@@ -32,6 +32,10 @@ func S3(address string, through http.RoundTripper) *s3.Client {
 	o := s3.Options{
 		Region: region, BaseEndpoint: aws.String("http://" + address), UsePathStyle: true,
 		Credentials: aws.CredentialsProviderFunc(credentials),
+
+		// As in clients made of a configuration. The server mixes up those with and without.
+		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenSupported,
+		ResponseChecksumValidation: aws.ResponseChecksumValidationWhenSupported,
 	}
 	if through != nil {
 		o.HTTPClient = &http.Client{Transport: through}

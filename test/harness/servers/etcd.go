@@ -97,6 +97,16 @@ func (e *Etcd) AwaitHealthy(t testing.TB) {
 	e.Ready(t, e.Healthy)
 }
 
+// Save writes a snapshot of the data to a file, as an operator would.
+func (e *Etcd) Save(t testing.TB, file string) {
+	t.Helper()
+	cmd := exec.Command(Need(t, "etcd", "etcdctl")[0], "--endpoints", e.URL(), "snapshot", "save", file)
+	cmd.Env = append(os.Environ(), "ETCDCTL_API=3")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
+	}
+}
+
 // Restore puts a snapshot in place of the data of a cluster of one, which does not run. It uses
 // etcdutl where that is installed, because etcdctl cannot restore from etcd 3.6 on.
 func (e *Etcd) Restore(t testing.TB, file, token string) {

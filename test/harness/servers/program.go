@@ -17,25 +17,33 @@ var built struct {
 	dir string
 }
 
-// Program builds the program of a package, if no test did, and returns the path of it. The
-// tests of who calls it run by [Main], which removes it.
+// Program builds the program of a package with the drivers of all stores, if no test did, and
+// returns the path of it. The tests of who calls it run by [Main], which removes it.
 func Program(t testing.TB, pkg string) string {
+	t.Helper()
+	return build(t, path.Base(pkg), "", pkg)
+}
+
+// build is Program for a package as seen from a folder.
+func build(t testing.TB, name, dir, pkg string, env ...string) string {
 	t.Helper()
 	built.Lock()
 	defer built.Unlock()
 	if built.dir == "" {
-		dir, err := os.MkdirTemp("", "snowfence-programs")
+		temp, err := os.MkdirTemp("", "snowfence-programs")
 		if err != nil {
 			t.Fatal(err)
 		}
-		built.dir = dir
+		built.dir = temp
 	}
-	file := filepath.Join(built.dir, path.Base(pkg))
+	file := filepath.Join(built.dir, name)
 	if _, err := os.Stat(file); err == nil {
 		return file
 	}
-	build := exec.Command("go", "build", "-tags=grpcnotrace", "-ldflags=-s", "-o", file, pkg) // as a release is
-	if out, err := build.CombinedOutput(); err != nil {
+	// As a release is, with Amazon's stores.
+	cmd := exec.Command("go", "build", "-tags=grpcnotrace,snowfence_amazon", "-ldflags=-s", "-o", file, pkg)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build %s: %v\n%s", pkg, err, out)
 	}
 	return file

@@ -20,9 +20,18 @@ func always(*target) bool { return true }
 // replicated are the kinds of stores where another server takes over.
 var replicated = []string{"etcd, three members", "Redis, two replicas behind Sentinel"}
 
+// later are the kinds that make full plays.
+var later = []string{"MariaDB", "etcd", "DynamoDB", "S3"}
+
 func hasServer(tg *target) bool { return tg.pids != nil }
 func hasLink(tg *target) bool   { return tg.link != nil }
 func hasDisk(tg *target) bool   { return tg.disk != nil }
+func hasGate(tg *target) bool   { return tg.gate != nil }
+
+// hasFiles are targets whose server, or whose workers, write files that a test can slow down.
+func hasFiles(tg *target) bool { return tg.pids != nil || tg.link == nil }
+
+var throttled = regexp.MustCompile(`429|ProvisionedThroughputExceeded|SlowDown`)
 
 // not matches what the lease logs when a renewal fails, whatever the reason.
 var notRenewed = regexp.MustCompile(`lease (not renewed|lost)`)
@@ -56,6 +65,13 @@ var faults = []fault{
 		},
 	},
 	{
+		name: "the store refuses requests, because it gets too many", fits: hasGate, stops: true, words: throttled,
+		begin: busy(1),
+	},
+	{
+		name: "the store refuses every fifth request", fits: hasGate, words: throttled, begin: busy(5),
+	},
+	{
 		// a client that dials again until its time is up says that
 		name: "partition: connections are refused", fits: hasLink, stops: true,
 		words: regexp.MustCompile(`refused|reset|EOF|closed|[Uu]navailable|no answer|deadline`),
@@ -83,16 +99,16 @@ var faults = []fault{
 		begin: func(t testing.TB, sc *scene) func() { return sc.link.delay(t, 1500, 0) },
 	},
 	{
-		name: "the store is read-only", fits: func(tg *target) bool { return tg.readOnly != nil || tg.pids == nil },
-		stops: true,
+		name: "the store is read-only", stops: true,
+		fits:  func(tg *target) bool { return tg.readOnly != nil || tg.pids == nil && tg.link == nil },
 		words: regexp.MustCompile(`(?i)read.?only|disk I/O error|NOSPACE|reached its limit`), begin: readOnly,
 	},
 	{
-		name: "fsync takes 200 ms", fits: always,
+		name: "fsync takes 200 ms", fits: hasFiles,
 		begin: func(t testing.TB, sc *scene) func() { return sc.slow(t, 200*time.Millisecond) },
 	},
 	{
-		name: "fsync takes 5 s", fits: always, stops: true, calm: replicated, words: notRenewed, long: true,
+		name: "fsync takes 5 s", fits: hasFiles, stops: true, calm: replicated, words: notRenewed, long: true,
 		begin: func(t testing.TB, sc *scene) func() { return sc.slow(t, 5*time.Second) },
 	},
 	{
@@ -126,7 +142,7 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	for k, kind := range slices.Sorted(maps.Keys(targets)) {
 		t.Run(kind, func(t *testing.T) {
-			if kind == "etcd" || kind == "MariaDB" {
+			if slices.Contains(later, kind) {
 				servers.Later(t)
 			}
 			t.Parallel()

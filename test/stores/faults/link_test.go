@@ -42,6 +42,21 @@ func (l *link) cut(t testing.TB) (mend func()) {
 	}
 }
 
+// lead lets connections go to another address.
+func (l *link) lead(t testing.TB, to string) (back func()) {
+	t.Helper()
+	change := func(to string) (from string) {
+		l.proxy.Stop()
+		from, l.proxy.Upstream = l.proxy.Upstream, to
+		if err := l.proxy.Start(); err != nil {
+			t.Error(err)
+		}
+		return from
+	}
+	from := change(to)
+	return func() { change(from) }
+}
+
 // swallow lets packets vanish: "upstream" the requests, "downstream" the replies.
 // Connections stay open.
 func (l *link) swallow(t testing.TB, directions ...string) (mend func()) {

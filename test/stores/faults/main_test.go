@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/snowfence/snowfence/test/harness/amazon"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -37,6 +38,10 @@ func TestMain(m *testing.M) {
 		} // without one the tests that mount say what is missing
 	}
 	if err := flag.Set("test.parallel", "16"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if err := amazon.Account(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

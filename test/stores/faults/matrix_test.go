@@ -21,6 +21,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -126,19 +127,23 @@ func (w way) saw(t *testing.T, who int) string {
 	ownDisk(t, func() { back = save() })
 	renewed() // since when counts from here
 	within(t, patience, runs[who]+" and has written since", renewed)
-	lost, err := acquire()
-	if err != nil {
-		t.Fatal(err)
-	}
+	var lost snowfence.Grant
+	var err error
+	fleet.Eventually(t, "a grant that the copy lacks", func() error { // a busy machine answers late
+		lost, err = acquire()
+		return err
+	})
 	back()
 	if who == 0 {
 		renewed()
 		within(t, patience, "the holder has asked the store since", renewed)
 	}
 	var next snowfence.Grant
-	within(t, patience, "the store grants again, or is refused", func() bool {
-		next, err = acquire()
-		return err == nil || refused.MatchString(err.Error())
+	fleet.Eventually(t, "the store grants again, or is refused", func() error {
+		if next, err = acquire(); err == nil || refused.MatchString(err.Error()) {
+			return nil
+		}
+		return err
 	})
 	if err != nil {
 		t.Log(err)
@@ -148,9 +153,13 @@ func (w way) saw(t *testing.T, who int) string {
 		url).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	later, err := take(t, url, false)
-	if err != nil || later.From < max(lost.Until, next.Until) {
-		t.Errorf("after \"store restored\" %+v is granted, and was %+v, then %+v: %v", later, lost, next, err)
+	var later snowfence.Grant
+	fleet.Eventually(t, "a grant after \"store restored\"", func() (err error) { // a busy machine answers late
+		later, err = take(t, url, false)
+		return err
+	})
+	if later.From < max(lost.Until, next.Until) {
+		t.Errorf("after \"store restored\" %+v is granted, and was %+v, then %+v", later, lost, next)
 	}
 	if next.From < lost.Until {
 		return "no"

@@ -67,6 +67,13 @@ var ways = []way{
 	{"Redis", "another database (`SWAPDB`)", redisSwap},
 	{"Redis", "`FLUSHALL`, and the namespace made again", redisFlush},
 	{"Redis", "a stale replica", redisReplica},
+
+	{"DynamoDB", "a table, under its old name", dynamoTable},
+	{"DynamoDB", "the items, in place", dynamoItems},
+
+	{"S3", "a copied bucket, under its old name", s3Bucket},
+	{"S3", "copies of all objects, in place", s3Copies("")},
+	{"S3", "copies of all objects but `identity`, in place", s3Copies("identity")},
 }
 
 // byHand puts the columns of a lease back, by node and namespace.
@@ -327,23 +334,14 @@ func mariadbFolder(t testing.TB) (string, func() func()) {
 	}
 }
 
-func etcd(t testing.TB) (*servers.Etcd, string, func(args ...string) string) {
+func etcd(t testing.TB) (*servers.Etcd, string) {
 	e := servers.StartEtcd(t)
-	return e, "etcd://" + servers.Address(e.Port), func(args ...string) string {
-		t.Helper()
-		cmd := exec.Command(servers.Need(t, "etcd", "etcdctl")[0], append([]string{"--endpoints", e.URL()}, args...)...)
-		cmd.Env = append(os.Environ(), "ETCDCTL_API=3")
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("etcdctl %q: %v: %s", args, err, out)
-		}
-		return string(out)
-	}
+	return e, "etcd://" + servers.Address(e.Port)
 }
 
 func etcdKeys(prefix string) beginning {
 	return func(t testing.TB) (string, func() func()) {
-		e, url, _ := etcd(t)
+		e, url := etcd(t)
 		c := servers.EtcdClient(t, e)
 		return url, func() func() {
 			kept, err := c.Get(t.Context(), prefix, clientv3.WithPrefix())
@@ -363,10 +361,10 @@ func etcdKeys(prefix string) beginning {
 
 func etcdSnapshot(token string) beginning {
 	return func(t testing.TB) (string, func() func()) {
-		e, url, ctl := etcd(t)
+		e, url := etcd(t)
 		return url, func() func() {
 			kept := filepath.Join(t.TempDir(), "kept")
-			ctl("snapshot", "save", kept)
+			e.Save(t, kept)
 			return func() {
 				e.Kill()
 				e.Restore(t, kept, token)
@@ -378,7 +376,7 @@ func etcdSnapshot(token string) beginning {
 }
 
 func etcdFolder(t testing.TB) (string, func() func()) {
-	e, url, _ := etcd(t)
+	e, url := etcd(t)
 	return url, func() func() {
 		up := func() { e.Restart(t); e.AwaitHealthy(t) }
 		return folder(t, e.Dir, func() { e.Stop(t, syscall.SIGTERM) }, e.Kill, up)

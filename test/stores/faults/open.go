@@ -16,10 +16,13 @@ import (
 	"github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver
 	"github.com/redis/rueidis"
+	"github.com/snowfence/snowfence/dynamostore"
 	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
+	"github.com/snowfence/snowfence/s3store"
 	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/amazon"
 	"github.com/snowfence/snowfence/test/harness/servers"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	_ "modernc.org/sqlite" // the driver
@@ -39,6 +42,9 @@ func Open(_ context.Context, rawURL string) (store.Store, func() error, error) {
 		return overRedis(rawURL)
 	case "etcd":
 		return overEtcd(rawURL)
+	case "dynamodb", "s3":
+		st, err := overService(rawURL)
+		return st, func() error { return nil }, err
 	}
 	return nil, nil, fmt.Errorf("there is no kind of store called %q", scheme)
 }
@@ -114,6 +120,23 @@ func overEtcd(rawURL string) (store.Store, func() error, error) {
 		return nil, nil, errors.Join(err, c.Close())
 	}
 	return st, c.Close, nil
+}
+
+// overService opens a store behind a service that others run.
+func overService(rawURL string) (store.Store, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	address := strings.TrimPrefix(u.Query().Get("endpoint"), "http://")
+	switch u.Scheme {
+	case "dynamodb":
+		return dynamostore.New(amazon.DynamoDB(address, nil), u.Host, &dynamostore.Options{Timeout: time.Second})
+	case "s3":
+		o := &s3store.Options{Prefix: strings.Trim(u.Path, "/") + "/", Timeout: time.Second}
+		return s3store.New(amazon.S3(address, nil), u.Host, o)
+	}
+	return nil, fmt.Errorf("there is no kind of store called %q", u.Scheme)
 }
 
 func overSQL(db *sql.DB, d sqlstore.Dialect) (store.Store, func() error, error) {

@@ -29,6 +29,7 @@ type target struct {
 	store store.Store
 	fresh func(t testing.TB, round int) (url string) // an empty store beside the other, another one each round
 	link  *link                                      // between the workers and the server
+	gate  *gate                                      // instead of the server, at times; nil where none refuses requests
 	disk  *disk                                      // that holds the data
 	// the processes of the server; nil when the workers write the files themselves
 	pids     func() []int
@@ -126,12 +127,14 @@ func (w *worker) renewed(m mark) bool { return w.since(m).grants >= 3 }
 // programURL is the URL as the snowfence program wants it, with patience where the machine is busy.
 func (tg *target) programURL() string {
 	url := cmp.Or(tg.program, tg.url)
-	if tg.pids == nil {
-		return url
-	}
 	params := "connect_timeout=60s"
-	if strings.HasPrefix(url, "etcd:") {
+	switch scheme, _, _ := strings.Cut(url, ":"); scheme {
+	case "sqlite":
+		return url
+	case "etcd":
 		params += "&timeout=10s"
+	case "dynamodb", "s3":
+		params = "timeout=10s"
 	}
 	if strings.Contains(url, "?") {
 		return url + "&" + params

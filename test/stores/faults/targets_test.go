@@ -25,6 +25,8 @@ var targets = map[string]func(t testing.TB) *target{
 	"MariaDB":    mariadbTarget,
 	"Redis":      redisTarget,
 	"etcd":       etcdTarget,
+	"DynamoDB":   dynamoTarget,
+	"S3":         s3Target,
 
 	"etcd, three members":                 clusterTarget,
 	"Redis, two replicas behind Sentinel": sentinelTarget,

@@ -6,17 +6,22 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	_ "github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/redis/rueidis"
 	_ "modernc.org/sqlite"
 
+	"github.com/snowfence/snowfence/dynamostore"
 	"github.com/snowfence/snowfence/etcdstore"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
+	"github.com/snowfence/snowfence/s3store"
 	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/amazon"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -43,6 +48,22 @@ func empty(t *testing.T) map[string]func() store.Store {
 			return database("sqlite", "file:"+path+"?_pragma=busy_timeout(100000)&_txlock=immediate", sqlstore.SQLite())
 		},
 		"postgres": func() store.Store { return database("pgx", p.URL(p.NewDatabase(t)), sqlstore.PostgreSQL()) },
+		"mariadb": func() store.Store {
+			m := servers.StartMariaDB(t)
+			return database("mysql", m.DSN(m.NewDatabase(t)), sqlstore.MySQL())
+		},
+		"dynamodb": func() store.Store {
+			c := amazon.DynamoDB(amazon.StartDynamoDB(t), nil)
+			amazon.NewTable(t, c, "ids")
+			st, err := dynamostore.New(c, "ids", nil)
+			must(t, err)
+			return st
+		},
+		"s3": func() store.Store {
+			st, err := s3store.New(amazon.S3(amazon.StartS3(t), nil), amazon.Bucket, nil)
+			must(t, err)
+			return st
+		},
 		"etcd": func() store.Store {
 			n++
 			st, err := etcdstore.New(etcd, &etcdstore.Options{Prefix: fmt.Sprint("move", n)})
@@ -58,13 +79,15 @@ func empty(t *testing.T) map[string]func() store.Store {
 	}
 }
 
-// Each kind of store moves to each other one and back, while programs use it. Each mover dies at
-// another write.
+// Each kind of store moves to others and back, while programs use it: to each of four, or to
+// PostgreSQL. Each mover dies at another write.
 func TestMoveBetweenServers(t *testing.T) {
 	kinds, n := empty(t), 1
+	all := []string{"sqlite", "postgres", "etcd", "redis"}
 	for from := range kinds {
 		for to := range kinds {
-			if testing.Short() && from+to != "postgresetcd" && from+to != "sqliteredis" {
+			if testing.Short() && from+to != "postgresetcd" && from+to != "sqliteredis" ||
+				!slices.Contains(all, to) || !slices.Contains(all, from) && to != "postgres" {
 				continue
 			}
 			t.Run(from+" to "+to, func(t *testing.T) {

@@ -1,0 +1,148 @@
+//go:build linux
+
+package faults
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/snowfence/snowfence/test/harness/amazon"
+)
+
+var idsTable = aws.String("ids")
+
+// dynamo starts a server with a table, and returns functions that read all items and write some.
+func dynamo(t testing.TB) (c *dynamodb.Client, url string, items func() []map[string]types.AttributeValue,
+	put func([]map[string]types.AttributeValue),
+) {
+	address := amazon.StartDynamoDB(t)
+	c = amazon.DynamoDB(address, nil)
+	amazon.NewTable(t, c, *idsTable)
+	items = func() []map[string]types.AttributeValue {
+		out, err := c.Scan(t.Context(), &dynamodb.ScanInput{TableName: idsTable, ConsistentRead: aws.Bool(true)})
+		if err != nil || out.LastEvaluatedKey != nil {
+			t.Fatal("there are more items than in a page: ", err)
+		}
+		return out.Items
+	}
+	put = func(all []map[string]types.AttributeValue) {
+		for _, it := range all {
+			if _, err := c.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: idsTable, Item: it}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return c, amazon.URL("dynamodb", *idsTable, address), items, put
+}
+
+// dynamoTable restores a backup: that makes another table, here after the old one was deleted.
+func dynamoTable(t testing.TB) (string, func() func()) {
+	c, url, items, put := dynamo(t)
+	return url, func() func() {
+		kept := items()
+		return func() {
+			if _, err := c.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: idsTable}); err != nil {
+				t.Fatal(err)
+			}
+			amazon.NewTable(t, c, *idsTable)
+			put(kept)
+		}
+	}
+}
+
+func dynamoItems(t testing.TB) (string, func() func()) {
+	_, url, items, put := dynamo(t)
+	return url, func() func() {
+		kept := items()
+		return func() { put(kept) }
+	}
+}
+
+// bucket is a bucket, and what it had at a moment.
+type bucket struct {
+	t    testing.TB
+	c    *s3.Client
+	name *string
+	kept map[string]string
+	at   time.Time
+}
+
+func newBucket(t testing.TB) (*bucket, string) {
+	address := amazon.StartS3(t)
+	b := &bucket{t: t, c: amazon.S3(address, nil), name: aws.String(amazon.Bucket)}
+	return b, amazon.URL("s3", amazon.Bucket+"/store", address)
+}
+
+func (b *bucket) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bucket) keys() (keys []*string) {
+	out, err := b.c.ListObjectsV2(b.t.Context(), &s3.ListObjectsV2Input{Bucket: b.name})
+	b.must(err)
+	for _, o := range out.Contents {
+		keys = append(keys, o.Key)
+	}
+	return keys
+}
+
+func (b *bucket) save() {
+	b.kept, b.at = map[string]string{}, time.Now()
+	for _, key := range b.keys() {
+		out, err := b.c.GetObject(b.t.Context(), &s3.GetObjectInput{Bucket: b.name, Key: key})
+		b.must(err)
+		text, err := io.ReadAll(out.Body)
+		b.must(err)
+		b.kept[*key] = string(text)
+	}
+}
+
+// back writes what was saved, in another second, because times of S3 have no fractions.
+func (b *bucket) back(without string) {
+	within(b.t, patience, "another second", func() bool { return time.Since(b.at) > 2*time.Second })
+	for key, text := range b.kept {
+		if without == "" || !strings.HasSuffix(key, "/"+without) {
+			in := &s3.PutObjectInput{Bucket: b.name, Key: aws.String(key), Body: strings.NewReader(text)}
+			_, err := b.c.PutObject(b.t.Context(), in)
+			b.must(err)
+		}
+	}
+}
+
+func s3Copies(without string) beginning {
+	return func(t testing.TB) (string, func() func()) {
+		b, url := newBucket(t)
+		return url, func() func() {
+			b.save()
+			return func() { b.back(without) }
+		}
+	}
+}
+
+func s3Bucket(t testing.TB) (string, func() func()) {
+	b, url := newBucket(t)
+	return url, func() func() {
+		b.save()
+		return func() {
+			for _, key := range b.keys() {
+				_, err := b.c.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: b.name, Key: key})
+				b.must(err)
+			}
+			_, err := b.c.DeleteBucket(t.Context(), &s3.DeleteBucketInput{Bucket: b.name})
+			b.must(err)
+			_, err = b.c.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: b.name})
+			b.must(err)
+			b.back("")
+		}
+	}
+}
