@@ -32,7 +32,7 @@ type judge struct {
 type grant struct {
 	node, nodes, from, until int64
 	first                    int64 // until of the acquisition
-	highest                  int64 // tick of its IDs; from-1 before the first
+	highest                  int64 // tick of its IDs; -1 before the first
 	tickets                  [][]byte
 	attempt                  string   // whose answer had the last ticket
 	unanswered               []string // attempts with the last ticket
@@ -147,7 +147,7 @@ func (j *judge) granted(c *call, l *pb.Lease) {
 		j.acquiring, j.taken = nil, nil
 		j.grants = append(j.grants, &grant{
 			node: l.Node, nodes: nodes, from: l.From, until: l.Until, first: l.Until, floor: l.From,
-			highest: l.From - 1, tickets: [][]byte{l.Ticket}, attempt: c.acquire.Attempt,
+			highest: -1, tickets: [][]byte{l.Ticket}, attempt: c.acquire.Attempt,
 		})
 		return
 	}

@@ -1,0 +1,52 @@
+package conform
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+// client is a client with an adapter.
+type client struct {
+	name    string
+	slow    bool // for make full
+	command func(t *testing.T) []string
+}
+
+var clients = []client{
+	{name: "go", command: func(*testing.T) []string { return []string{os.Args[0], adapterArg} }},
+	{name: "perl", slow: true, command: func(t *testing.T) []string {
+		return append(servers.Need(t, "perl", "perl"), filepath.Join("perl", "adapter.pl"))
+	}},
+}
+
+// Each client follows the rules of the specification.
+func TestClients(t *testing.T) {
+	for _, c := range clients {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			if c.slow {
+				servers.Later(t)
+			}
+			program := servers.Program(t, servers.Snowfence)
+			args := append([]string{"conform"}, c.command(t)...)
+			if out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+// The page says how long the client is that was written from it alone.
+func TestSmallClient(t *testing.T) {
+	text, err := os.ReadFile("perl/adapter.pl")
+	page, pageErr := os.ReadFile("../../../docs/reference/specification.md")
+	if said := fmt.Sprintf("in %d lines", bytes.Count(text, []byte("\n"))); !bytes.Contains(page, []byte(said)) {
+		t.Errorf("the page does not say %q; %v, %v", said, err, pageErr)
+	}
+}
