@@ -47,6 +47,7 @@ func TestMistakes(t *testing.T) {
 		"goes on after a loss":          "taken",
 		"forgets what it lost":          "taken",
 		"goes on after 404":             "gone",
+		"renews what is elsewhere":      "elsewhere",
 		"forgets what it stamped":       "again",
 		"keeps the first from":          "raised",
 		"keeps its ticket on disk":      "killed",

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -33,6 +35,7 @@ type handClient struct {
 	lost           string // the last ticket, after a loss
 	renewAt        time.Time
 	busy           bool // a call is under way
+	elsewhere      bool // the lease cannot be renewed, and goes on to its end
 	trouble        error
 }
 
@@ -106,7 +109,7 @@ func (c *handClient) work() {
 	}
 	body := map[string]any{"attempt": attempt, "earlier": earlier}
 	method := "Renew"
-	if ticket == "" {
+	if ticket == "" || c.elsewhere {
 		method = "Acquire"
 		body["namespace"], body["label"] = os.Getenv("SNOWFENCE_NAMESPACE"), "by hand"
 		body["ttl"] = strconv.FormatFloat(ttlOf().Seconds(), 'f', -1, 64) + "s"
@@ -123,7 +126,7 @@ func (c *handClient) work() {
 	if !c.is("forgets earlier attempts") {
 		c.earlier = append(c.earlier, attempt)
 	}
-	if c.is("trusts a renewal that it sent") && ticket != "" {
+	if c.is("trusts a renewal that it sent") && method == "Renew" && ticket != "" {
 		c.until += int64(ttlOf() / c.layout.Tick)
 	}
 	c.mu.Unlock()
@@ -137,6 +140,8 @@ func (c *handClient) work() {
 		c.take(method, g)
 	case method == "Renew" && c.ends(status, err):
 		c.lost, c.ticket, c.earlier, c.renewAt = c.ticket, "", nil, time.Now()
+	case method == "Renew" && errors.Is(err, errElsewhere) && !c.is("renews what is elsewhere"):
+		c.elsewhere, c.earlier, c.renewAt = true, nil, time.Now()
 	default:
 		c.trouble = fmt.Errorf("%s: status %d: %w", method, status, err)
 		c.renewAt = time.Now().Add(100 * time.Millisecond)
@@ -174,7 +179,7 @@ func (c *handClient) take(method string, g grantJSON) {
 	if method == "Acquire" || !c.is("keeps the first ticket") {
 		c.ticket = g.Ticket
 	}
-	c.layout, c.node, c.until, c.earlier, c.lost = l, node, number(g.Until), nil, ""
+	c.layout, c.node, c.until, c.earlier, c.lost, c.elsewhere = l, node, number(g.Until), nil, "", false
 	after, _ := time.ParseDuration(g.RenewAfter)
 	c.renewAt = time.Now().Add(after)
 	if c.is("keeps its ticket on disk") {
@@ -231,9 +236,23 @@ func (c *handClient) call(method string, body map[string]any, out any) (int, err
 		return 0, errors.New("an answer that is no JSON")
 	}
 	if res.StatusCode != http.StatusOK {
-		return res.StatusCode, nil
+		return res.StatusCode, reasonOf(res.Body)
 	}
 	return res.StatusCode, json.NewDecoder(res.Body).Decode(out)
+}
+
+var errElsewhere = errors.New("the lease is elsewhere")
+
+// reasonOf reads the reason of an error that matters.
+func reasonOf(r io.Reader) error {
+	var e struct{ Details []struct{ Value string } }
+	_ = json.NewDecoder(r).Decode(&e) // of damaged answers there is none
+	for _, d := range e.Details {
+		if b, _ := base64.RawStdEncoding.DecodeString(d.Value); bytes.Contains(b, []byte("elsewhere")) {
+			return errElsewhere
+		}
+	}
+	return nil
 }
 
 func (c *handClient) close() {

@@ -46,7 +46,8 @@ type grant struct {
 	lostKnown time.Time // when the client is known to have it
 	since     int       // IDs since lostAt
 	over      string    // why it is over without a loss
-	elsewhere bool      // another server has it: it cannot be renewed
+
+	elsewhere int // answers that another server has it, which cannot be reached
 }
 
 func newJudge(s *snowfence.Scheme) *judge {

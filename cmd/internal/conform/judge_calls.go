@@ -9,6 +9,9 @@ import (
 
 var attemptForm = regexp.MustCompile(`^[A-Za-z0-9_-]{16,32}$`)
 
+// mostElsewhere is how many answers may get lost that say where a lease is.
+const mostElsewhere = 2
+
 // mostEarlier is how many attempts a request names.
 const mostEarlier = 64
 
@@ -55,7 +58,7 @@ func (j *judge) askedAcquire(c *call) {
 			if g.lostKnown.IsZero() {
 				g.lostKnown = now
 			}
-		case g.over == "" && !g.elsewhere && now.Before(j.scheme.Layout().TimeOf(g.until)) && g.until > g.from:
+		case g.over == "" && g.elsewhere == 0 && now.Before(j.scheme.Layout().TimeOf(g.until)) && g.until > g.from:
 			j.find("Acquire while the lease of node %d is not lost, and its grant has not ended", g.node)
 		}
 	}
@@ -91,6 +94,9 @@ func (j *judge) askedRenew(c *call) {
 	j.newAttempt("Renew", m.Attempt, m.Earlier, g.unanswered)
 	if g.over != "" {
 		j.find("Renew of a lease that is over: %s", g.over)
+	}
+	if g.elsewhere > mostElsewhere {
+		j.find("Renew of a lease that is elsewhere, as %d answers said", g.elsewhere)
 	}
 	if g.lost && g.lostKnown.IsZero() && !slices.Contains(m.Earlier, g.lostBy) {
 		g.lostKnown = now // one that had not got the answer would name its attempt
@@ -144,8 +150,8 @@ func (j *judge) failed(c *call, f *failure) {
 		if !g.lost {
 			g.lost, g.lostBy, g.lostAt = true, c.renew.Attempt, time.Now()
 		}
-	case f == elsewhere || f.reason == elsewhere.reason:
-		g.elsewhere = true
+	case f.reason == elsewhere.reason:
+		g.elsewhere++
 	default:
 		j.leftOpen(c) // it may have been carried out
 	}

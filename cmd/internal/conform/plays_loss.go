@@ -62,6 +62,22 @@ func playGone(s *scene) {
 	s.recovers("an ID after the namespace was there again")
 }
 
+func playElsewhere(s *scene) {
+	if !s.until("the first ID", func() bool { return s.made(0) }) {
+		return
+	}
+	had := s.judge.size()
+	s.on(func(c *call) answer {
+		if c.renew == nil || s.judge.size() > had {
+			return answer{}
+		}
+		return answer{unreached: true, fail: elsewhere}
+	})
+	s.until("an ID of another node, and a renewal of that", func() bool {
+		return s.judge.size() > had && s.renewed()
+	})
+}
+
 func playAgain(s *scene) {
 	if !s.until("IDs in the first half of a tick", func() bool {
 		now := time.Now()

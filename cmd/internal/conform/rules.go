@@ -84,6 +84,10 @@ var rules = []rule{
 		text: "after 404 stops at once, and asks until the namespace is there again",
 	},
 	{
+		name: "elsewhere", section: tickets, ttl: 6 * time.Second, play: playElsewhere,
+		text: "told that its lease is elsewhere, acquires another node at once, and never renews the first again",
+	},
+	{
 		name: "again", section: tickets, ttl: 3 * time.Second, layout: long, nodes: 1, play: playAgain,
 		text: "with the same node again stamps only above what it stamped before, whatever is granted",
 	},

@@ -5,6 +5,7 @@ use warnings;
 use HTTP::Tiny;
 use IO::Select;
 use JSON::PP;
+use MIME::Base64 qw(decode_base64);
 use Time::HiRes qw(time sleep);
 use Time::Local qw(timegm_modern);
 
@@ -13,7 +14,7 @@ my ($server, $namespace, $asked) = @ENV{qw(SNOWFENCE_SERVER SNOWFENCE_NAMESPACE 
 my (%grant, %layout);    # nothing in grant without a lease
 my ($node, $tick, $seq) = (-1, -1, 0);    # of the last ID
 my @unanswered;                           # attempts with the present ticket, or to acquire
-my ($lost, $free, $due, $trouble) = (undef, 0, 0, '');
+my ($lost, $free, $moved, $due, $trouble) = (undef, 0, 0, 0, '');
 
 sub micros { int(time * 1e6) }
 
@@ -93,7 +94,7 @@ sub keep {
     push @unanswered, $attempt;
     shift @unanswered if @unanswered > 64;
     my ($status, $a);
-    if (%grant) {
+    if (%grant && !$moved) {
         ($status, $a) = call('Renew', %ask, ticket => $grant{ticket});
     }
     else {
@@ -110,10 +111,13 @@ sub keep {
         $node  = $a->{node} // 0;
         %grant = (from => $a->{from} // 0, until => $a->{until} // 0, ticket => $a->{ticket});
         @unanswered = ();
-        ($lost, $free) = (undef, 0);
+        ($lost, $free, $moved) = (undef, 0, 0);
         $due = micros() + duration($a->{renew_after});
     }
-    elsif (%grant && ($status == 404 || $status == 409)) {
+    elsif ($status == 503 && grep { decode_base64($_->{value} // '') =~ /elsewhere/ } @{ $a->{details} // [] }) {
+        ($moved, $due, @unanswered) = (1, 0);    # the grant goes on to its end
+    }
+    elsif (%grant && !$moved && ($status == 404 || $status == 409)) {
         ($lost, $free, $due) = ($grant{ticket}, 1, 0);
         %grant = @unanswered = ();
     }
