@@ -75,7 +75,7 @@ var limitMutants = []mutant{
 		swap("len(held)+more > limit", "len(held)+more > limit+1")),
 	m("limit: nor does one that fits into no place", "cmd/internal/server.Service.checkRoom",
 		"^TestOneTokenTookAllNodes$",
-		swap("max(nodes, 1) (1)", "min(nodes, 1)")),
+		swap("max(r.Nodes, 1) (1)", "min(r.Nodes, 1)")),
 	m("limit: a restarted program has its own place", "cmd/internal/server.Service.checkRoom",
 		"^TestOneTokenTookAllNodes$",
 		swap("more--", "_ = more")),
