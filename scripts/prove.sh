@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-parts=(full stalls mutants model simulate faults scale crowd sql race fuzz cross platforms versions release-check reproduce chart kubernetes site)
+parts=(full stalls mutants model simulate faults scale crowd sql race fuzz cross platforms versions release-check reproduce chart site)
 
 limit=6h # for one package
 mapfile -t all < <(go list -m -f '{{.Path}}/...')
@@ -61,12 +61,6 @@ run() {
 		scripts/setup.sh openssl curl
 		go build -o bin/strict ./scripts/strict
 		cd deploy/chart && GOWORK=off go mod tidy -diff && GOWORK=off go vet ./... && GOWORK=off ../../bin/strict -count=1 -timeout=$limit ./...
-		;;
-	# Runs kubestore over a real API server, which is built for it. Its module is not in go.work either.
-	kubernetes)
-		scripts/setup.sh etcd-server
-		go build -o bin/strict ./scripts/strict
-		cd test/stores/kubernetes && GOWORK=off go vet . && GOWORK=off ../../../bin/strict -count=1 -timeout=$limit .
 		;;
 	# Builds the site of the documentation into bin/site, with its playground, and tests it in Chromium (SITE_BASE: where it stands, as in /snowfence/).
 	site) scripts/setup.sh chromium && scripts/node.sh && scripts/site.sh ;;

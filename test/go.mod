@@ -92,6 +92,7 @@ require (
 	github.com/snowfence/snowfence/dynamostore v0.1.0
 	github.com/snowfence/snowfence/etcdstore v0.1.0
 	github.com/snowfence/snowfence/internal/audit v0.1.0
+	github.com/snowfence/snowfence/kubestore v0.1.0
 	github.com/snowfence/snowfence/redisstore v0.1.0
 	github.com/snowfence/snowfence/s3store v0.1.0
 	github.com/sony/sonyflake v1.3.0

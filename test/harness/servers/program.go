@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -21,11 +22,12 @@ var built struct {
 // returns the path of it. The tests of who calls it run by [Main], which removes it.
 func Program(t testing.TB, pkg string) string {
 	t.Helper()
-	return build(t, path.Base(pkg), "", pkg)
+	// As a release is, with Amazon's stores.
+	return build(t, path.Base(pkg), pkg, nil, "-tags=grpcnotrace,snowfence_amazon")
 }
 
-// build is Program for a package as seen from a folder.
-func build(t testing.TB, name, dir, pkg string, env ...string) string {
+// build is Program with flags of go build, and more of its environment.
+func build(t testing.TB, name, pkg string, env []string, flags ...string) string {
 	t.Helper()
 	built.Lock()
 	defer built.Unlock()
@@ -40,9 +42,8 @@ func build(t testing.TB, name, dir, pkg string, env ...string) string {
 	if _, err := os.Stat(file); err == nil {
 		return file
 	}
-	// As a release is, with Amazon's stores.
-	cmd := exec.Command("go", "build", "-tags=grpcnotrace,snowfence_amazon", "-ldflags=-s", "-o", file, pkg)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
+	cmd := exec.Command("go", slices.Concat([]string{"build"}, flags, []string{"-ldflags=-s", "-o", file, pkg})...)
+	cmd.Env = append(os.Environ(), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build %s: %v\n%s", pkg, err, out)
 	}

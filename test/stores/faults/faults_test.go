@@ -21,12 +21,13 @@ func always(*target) bool { return true }
 var replicated = []string{"etcd, three members", "Redis, two replicas behind Sentinel"}
 
 // later are the kinds that make full plays.
-var later = []string{"MariaDB", "etcd", "DynamoDB", "S3"}
+var later = []string{"MariaDB", "etcd", "Kubernetes", "DynamoDB", "S3"}
 
 func hasServer(tg *target) bool { return tg.pids != nil }
 func hasLink(tg *target) bool   { return tg.link != nil }
 func hasDisk(tg *target) bool   { return tg.disk != nil }
 func hasGate(tg *target) bool   { return tg.gate != nil }
+func hasEtcd(tg *target) bool   { return tg.etcd != nil }
 
 // hasFiles are targets whose server, or whose workers, write files that a test can slow down.
 func hasFiles(tg *target) bool { return tg.pids != nil || tg.link == nil }
@@ -62,6 +63,21 @@ var faults = []fault{
 			root := sc.pids()[0]
 			signalTree(root, syscall.SIGSTOP)
 			return func() { signalTree(root, syscall.SIGCONT) }
+		},
+	},
+	{
+		name: "the etcd behind the API server is killed (SIGKILL) and started again", fits: hasEtcd, stops: true,
+		words: notRenewed,
+		begin: func(t testing.TB, sc *scene) func() {
+			sc.etcd.Kill()
+			return func() { sc.etcd.Restart(t); sc.etcd.AwaitHealthy(t) }
+		},
+	},
+	{
+		name: "the etcd behind the API server is stopped (SIGSTOP)", fits: hasEtcd, stops: true, words: notRenewed,
+		begin: func(t testing.TB, sc *scene) func() {
+			sc.etcd.Signal(t, syscall.SIGSTOP)
+			return func() { sc.etcd.Signal(t, syscall.SIGCONT) }
 		},
 	},
 	{
@@ -229,7 +245,10 @@ func (sc *scene) slow(t testing.TB, d time.Duration) func() {
 
 // writers returns the processes that write the data.
 func (sc *scene) writers() []int {
-	if sc.pids != nil {
+	switch {
+	case sc.etcd != nil:
+		return tree(sc.etcd.Pid())
+	case sc.pids != nil:
 		return sc.pids()
 	}
 	var pids []int

@@ -3,7 +3,10 @@
 package faults
 
 import (
+	"bytes"
+	"encoding/json"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +17,68 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/snowfence/snowfence/test/harness/amazon"
+	"github.com/snowfence/snowfence/test/harness/servers"
 )
+
+func kubernetes(t testing.TB) (k *servers.Kubernetes, namespace, url string) {
+	k = servers.StartKubernetes(t)
+	namespace = k.NewNamespace(t)
+	return k, namespace, k.URL(t, k.Address(), namespace)
+}
+
+func kubernetesSnapshot(t testing.TB) (string, func() func()) {
+	k, _, url := kubernetes(t)
+	return url, func() func() {
+		kept := filepath.Join(t.TempDir(), "kept")
+		k.Etcd.Save(t, kept)
+		return func() {
+			k.Down()
+			k.Etcd.Restore(t, kept, "etcd-cluster")
+			k.Again(t)
+		}
+	}
+}
+
+func kubernetesFolder(t testing.TB) (string, func() func()) {
+	k, _, url := kubernetes(t)
+	return url, func() func() { return folder(t, k.Etcd.Dir, k.Down, k.Down, func() { k.Again(t) }) }
+}
+
+// kubernetesObjects deletes all objects, and makes those of a backup again, as a tool for backups
+// does: what a program made in between stays.
+func kubernetesObjects(t testing.TB) (string, func() func()) {
+	k, namespace, url := kubernetes(t)
+	path := "/apis/coordination.k8s.io/v1/namespaces/" + namespace + "/leases"
+	return url, func() func() {
+		var answer bytes.Buffer
+		if err := k.Ask("GET", path, "", &answer); err != nil {
+			t.Fatal(err)
+		}
+		var kept struct{ Items []map[string]any }
+		if err := json.Unmarshal(answer.Bytes(), &kept); err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			if err := k.Ask("DELETE", path, "", nil); err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range kept.Items {
+				metadata := o["metadata"].(map[string]any)
+				for _, of := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields"} {
+					delete(metadata, of)
+				}
+				text, err := json.Marshal(o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				err = k.Ask("POST", path, string(text), nil)
+				if err != nil && !strings.Contains(err.Error(), "AlreadyExists") {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+}
 
 var idsTable = aws.String("ids")
 

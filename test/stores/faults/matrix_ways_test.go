@@ -61,6 +61,10 @@ var ways = []way{
 	{"etcd", "a snapshot with the same token", etcdSnapshot("etcd-cluster")},
 	{"etcd", "a copied folder", etcdFolder},
 
+	{"Kubernetes", "a snapshot of its etcd", kubernetesSnapshot},
+	{"Kubernetes", "a copied folder of its etcd", kubernetesFolder},
+	{"Kubernetes", "the objects, deleted and made again", kubernetesObjects},
+
 	{"Redis", "a copied append-only file", redisFile},
 	{"Redis", "all keys", redisKeys("")},
 	{"Redis", "the key of records", redisKeys(":records")},

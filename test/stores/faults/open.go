@@ -18,6 +18,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/snowfence/snowfence/dynamostore"
 	"github.com/snowfence/snowfence/etcdstore"
+	"github.com/snowfence/snowfence/kubestore"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	"github.com/snowfence/snowfence/s3store"
@@ -42,7 +43,7 @@ func Open(_ context.Context, rawURL string) (store.Store, func() error, error) {
 		return overRedis(rawURL)
 	case "etcd":
 		return overEtcd(rawURL)
-	case "dynamodb", "s3":
+	case "kubernetes", "dynamodb", "s3":
 		st, err := overService(rawURL)
 		return st, func() error { return nil }, err
 	}
@@ -136,7 +137,12 @@ func overService(rawURL string) (store.Store, error) {
 		o := &s3store.Options{Prefix: strings.Trim(u.Path, "/") + "/", Timeout: time.Second}
 		return s3store.New(amazon.S3(address, nil), u.Host, o)
 	}
-	return nil, fmt.Errorf("there is no kind of store called %q", u.Scheme)
+	config, err := kubestore.Kubeconfig(u.Query().Get("kubeconfig"))
+	if err != nil {
+		return nil, err
+	}
+	config.Namespace = strings.Trim(u.Path, "/")
+	return kubestore.New(config, &kubestore.Options{Timeout: time.Second})
 }
 
 func overSQL(db *sql.DB, d sqlstore.Dialect) (store.Store, func() error, error) {

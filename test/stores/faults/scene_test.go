@@ -17,6 +17,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
 // target is a store of one kind that runs, and the ways to hurt it. Ways that a kind does
@@ -31,6 +32,7 @@ type target struct {
 	link  *link                                      // between the workers and the server
 	gate  *gate                                      // instead of the server, at times; nil where none refuses requests
 	disk  *disk                                      // that holds the data
+	etcd  *servers.Etcd                              // behind an API server
 	// the processes of the server; nil when the workers write the files themselves
 	pids     func() []int
 	kill     func()                      // the server, at once
@@ -133,7 +135,7 @@ func (tg *target) programURL() string {
 		return url
 	case "etcd":
 		params += "&timeout=10s"
-	case "dynamodb", "s3":
+	case "kubernetes", "dynamodb", "s3":
 		params = "timeout=10s"
 	}
 	if strings.Contains(url, "?") {

@@ -9,7 +9,27 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/test/harness/amazon"
+	"github.com/snowfence/snowfence/test/harness/servers"
 )
+
+// kubernetesTarget is an API server, which is hurt as any server, and an etcd behind it.
+func kubernetesTarget(t testing.TB) *target {
+	tempDir(t) // from now on all folders of this test are in this one, not on another's disk
+	k := servers.StartKubernetes(t)
+	tg := &target{kind: "Kubernetes", etcd: k.Etcd, link: newLink(t, k.Address())}
+	namespace := k.NewNamespace(t)
+	tg.url = k.URL(t, tg.link.address, namespace)
+	tg.reach(t, k.URL(t, k.Address(), namespace))
+	tg.fresh = func(t testing.TB, _ int) string { return k.URL(t, tg.link.address, k.NewNamespace(t)) }
+	tg.gate = newGate(t, k.Address(), k.Certs, refusal{
+		http.StatusTooManyRequests,
+		http.Header{"Content-Type": {"application/json"}, "Retry-After": {"1"}},
+		`{"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "TooManyRequests", "code": 429,
+			"message": "too many requests, please try again later"}`,
+	})
+	tg.hurtable(func() *servers.Process { return k.Process }, k.Up)
+	return tg
+}
 
 // dynamoTarget and s3Target stand in for services of Amazon, which nobody else can kill or fill up.
 func dynamoTarget(t testing.TB) *target {

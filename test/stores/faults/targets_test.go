@@ -25,6 +25,7 @@ var targets = map[string]func(t testing.TB) *target{
 	"MariaDB":    mariadbTarget,
 	"Redis":      redisTarget,
 	"etcd":       etcdTarget,
+	"Kubernetes": kubernetesTarget,
 	"DynamoDB":   dynamoTarget,
 	"S3":         s3Target,
 

@@ -4,21 +4,21 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"testing"
 
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
 // BenchmarkRenewal does what a lease does at each renewal, and prints how much processor time the
 // API server and its etcd need for it.
 func BenchmarkRenewal(b *testing.B) {
-	c := start(b)
-	st := open(b, c.config("admin", c.namespace()))
+	k := servers.StartKubernetes(b)
+	st := open(b, config(b, k, "admin", k.NewNamespace(b)))
 	r := store.Record{Key: store.Key{Namespace: "default", Node: 1}, Label: "pod", Holder: "h"}
 	head := []store.Key{{Namespace: "default", Node: store.NamespaceNode}}
-	before := [2]float64{ticks(b, c.api), ticks(b, c.etcd)}
+	before := [2]float64{ticks(b, k.Pid()), ticks(b, k.Etcd.Pid())}
 	for i := 0; b.Loop(); i++ {
 		old := r.Nonce
 		r.Nonce = strconv.Itoa(i)
@@ -32,14 +32,14 @@ func BenchmarkRenewal(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric((ticks(b, c.api)-before[0])/float64(b.N), "api-ms/op")
-	b.ReportMetric((ticks(b, c.etcd)-before[1])/float64(b.N), "etcd-ms/op")
+	b.ReportMetric((ticks(b, k.Pid())-before[0])/float64(b.N), "api-ms/op")
+	b.ReportMetric((ticks(b, k.Etcd.Pid())-before[1])/float64(b.N), "etcd-ms/op")
 }
 
 // ticks returns the milliseconds of processor time that a process used, from Linux's proc(5).
-func ticks(b *testing.B, cmd *exec.Cmd) float64 {
+func ticks(b testing.TB, pid int) float64 {
 	b.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		b.Fatal(err)
 	}

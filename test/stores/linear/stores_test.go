@@ -56,7 +56,7 @@ func accepts(port int) bool {
 
 // listens waits until a server accepts connections, and returns false if it ended instead.
 func listens(p *servers.Process, port int) bool {
-	for range 1000 {
+	for began := time.Now(); time.Since(began) < patience; {
 		if accepts(port) {
 			return true
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/snowfence/snowfence/dynamostore"
 	"github.com/snowfence/snowfence/etcdstore"
+	"github.com/snowfence/snowfence/kubestore"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/redisstore"
 	"github.com/snowfence/snowfence/s3store"
@@ -51,6 +52,15 @@ func empty(t *testing.T) map[string]func() store.Store {
 		"mariadb": func() store.Store {
 			m := servers.StartMariaDB(t)
 			return database("mysql", m.DSN(m.NewDatabase(t)), sqlstore.MySQL())
+		},
+		"kubernetes": func() store.Store {
+			k := servers.StartKubernetes(t)
+			config, err := kubestore.Kubeconfig(k.Kubeconfig(t, k.Address(), "admin"))
+			must(t, err)
+			config.Namespace = k.NewNamespace(t)
+			st, err := kubestore.New(config, nil)
+			must(t, err)
+			return st
 		},
 		"dynamodb": func() store.Store {
 			c := amazon.DynamoDB(amazon.StartDynamoDB(t), nil)

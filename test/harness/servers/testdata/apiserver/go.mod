@@ -1,10 +1,8 @@
-module github.com/snowfence/snowfence/test/stores/kubernetes
+module github.com/snowfence/snowfence/test/harness/servers/testdata/apiserver
 
 go 1.26.0
 
 require (
-	github.com/snowfence/snowfence v0.1.0
-	github.com/snowfence/snowfence/kubestore v0.1.0
 	k8s.io/component-base v0.37.2
 	k8s.io/kubernetes v1.37.2
 )
@@ -142,11 +140,6 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 	sigs.k8s.io/yaml v1.6.0 // indirect
-)
-
-replace (
-	github.com/snowfence/snowfence v0.1.0 => ../../..
-	github.com/snowfence/snowfence/kubestore v0.1.0 => ../../../kubestore
 )
 
 replace (

@@ -1,0 +1,146 @@
+package servers
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// Kubernetes is an API server over an etcd. The token "admin" may do everything, and the token
+// "pod" what a Role lets it.
+type Kubernetes struct {
+	*Process // the API server
+	Etcd     *Etcd
+	Certs    *Certs
+	Port     int
+
+	dir   string
+	made  atomic.Int32
+	admin *http.Client
+}
+
+// StartKubernetes starts an API server and its etcd. It leaves the test to make full, because the
+// first time on a machine it builds the API server, for ten minutes of processor time.
+func StartKubernetes(t testing.TB) *Kubernetes {
+	t.Helper()
+	Later(t)
+	_, file, _, _ := runtime.Caller(0)
+	folder := filepath.Join(filepath.Dir(file), "testdata/apiserver")
+	program := build(t, "apiserver", ".", []string{"GOWORK=off"}, "-C", folder)
+	k := &Kubernetes{Etcd: StartEtcd(t), Certs: NewCerts(t), Port: Ports(t, 1)[0], dir: t.TempDir()}
+	k.admin = &http.Client{Transport: &http.Transport{TLSClientConfig: k.Certs.Client()}, Timeout: 10 * time.Second}
+	t.Cleanup(k.admin.CloseIdleConnections)
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
+	account := k.write(t, "account.key", string(block))
+	tokens := k.write(t, "tokens.csv", "admin,admin,admin,\"system:masters\"\npod,pod,pod\n")
+	k.Process = Start(t, "apiserver", program, []string{
+		"--etcd-servers", k.Etcd.URL(), "--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(k.Port),
+		"--cert-dir", filepath.Join(k.dir, "certs"),
+		"--tls-cert-file", k.Certs.Cert, "--tls-private-key-file", k.Certs.Key,
+		"--token-auth-file", tokens, "--authorization-mode", "RBAC",
+		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", account,
+		"--service-account-signing-key-file", account, "--service-cluster-ip-range", "10.0.0.0/24",
+		"--disable-admission-plugins", "ServiceAccount",
+	}, nil)
+	k.Up(t)
+	return k
+}
+
+// Address is where the API server listens.
+func (k *Kubernetes) Address() string { return Address(k.Port) }
+
+// Up waits until the API server answers.
+func (k *Kubernetes) Up(t testing.TB) {
+	t.Helper()
+	k.Ready(t, func() error { return k.Ask("GET", "/readyz", "", nil) })
+}
+
+// Down kills the API server, and then its etcd.
+func (k *Kubernetes) Down() {
+	k.Kill()
+	k.Etcd.Kill()
+}
+
+// Again starts both after Down.
+func (k *Kubernetes) Again(t testing.TB) {
+	t.Helper()
+	k.Etcd.Restart(t)
+	k.Etcd.AwaitHealthy(t)
+	k.Restart(t)
+	k.Up(t)
+}
+
+func (k *Kubernetes) write(t testing.TB, name, text string) (path string) {
+	t.Helper()
+	path = filepath.Join(k.dir, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Ask sends a request as the administrator, and stores the answer if that is not nil.
+func (k *Kubernetes) Ask(method, path, body string, answer *bytes.Buffer) error {
+	req, err := http.NewRequest(method, "https://"+k.Address()+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Authorization", "Bearer admin")
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := k.admin.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	var text bytes.Buffer
+	if _, err = text.ReadFrom(resp.Body); err == nil && resp.StatusCode/100 != 2 {
+		err = fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, text.String())
+	}
+	if answer != nil {
+		*answer = text
+	}
+	return err
+}
+
+// NewNamespace makes an empty namespace, and returns its name.
+func (k *Kubernetes) NewNamespace(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("ids-%d", k.made.Add(1))
+	if err := k.Ask("POST", "/api/v1/namespaces", `{"metadata": {"name": "`+name+`"}}`, nil); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// Kubeconfig writes a file for who reaches the API server at an address, with a token.
+func (k *Kubernetes) Kubeconfig(t testing.TB, address, token string) (path string) {
+	t.Helper()
+	_, port, _ := strings.Cut(address, ":")
+	return k.write(t, token+"."+port, fmt.Sprintf(`current-context: it
+contexts: [{name: it, context: {cluster: it, user: it}}]
+clusters: [{name: it, cluster: {server: "https://%s", certificate-authority: %q}}]
+users: [{name: it, user: {token: %s}}]
+`, address, k.Certs.CA, token))
+}
+
+// URL is a namespace as programs of the administrator name it, who reach the API server at an
+// address.
+func (k *Kubernetes) URL(t testing.TB, address, namespace string) string {
+	t.Helper()
+	return "kubernetes:///" + namespace + "?kubeconfig=" + k.Kubeconfig(t, address, "admin")
+}

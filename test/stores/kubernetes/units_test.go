@@ -1,0 +1,116 @@
+package kubernetes
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/remote"
+	"github.com/snowfence/snowfence/test/harness/fleet"
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+// Ten thousand holders of nodes cost the API server next to nothing: a server leases units of 1,024
+// nodes, and sublets them from memory. While all holders renew twice, the API server gets fewer
+// requests than there are holders. The log has the figures of docs/operate/kubernetes.md.
+func TestTenThousandHolders(t *testing.T) {
+	const holders, namespace = 10_000, "fleet"
+	k := servers.StartKubernetes(t)
+	s, err := snowfence.NewScheme(snowfence.MustLayout("randflake-raw")) // it has 131,072 nodes
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster := k.NewNamespace(t)
+	namespaces := lease.Namespaces(open(t, config(t, k, "admin", cluster)))
+	o := &lease.NamespaceOptions{Unit: 1024, MaxTTL: time.Minute}
+	if _, err := namespaces.Create(t.Context(), namespace, s, o); err != nil {
+		t.Fatal(err)
+	}
+	address := servers.Address(servers.Ports(t, 1)[0])
+	server := servers.Start(t, "serve", servers.Program(t, servers.Snowfence), []string{
+		"serve", "--store", k.URL(t, k.Address(), cluster) + "&timeout=20s", "--http", address, "--resp", "",
+	}, nil)
+	c, err := remote.Dial([]string{"http://" + address}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	var all []*lease.Lease
+	began := time.Now()
+	fleet.Eventually(t, "the leases", func() (err error) { // a busy machine answers late
+		all, err = c.Leases(t.Context(), namespace, s, holders, &lease.Options{TTL: time.Minute, Label: "holder"})
+		return err
+	})
+	t.Logf("%d leases were opened in %v", holders, time.Since(began).Round(time.Second/10))
+	defer func() { _ = lease.ShutdownAll(t.Context(), all) }() // a busy server lets some run out
+	nodes, renewals, last := map[int64]bool{}, make([]int, holders), make([]time.Time, holders)
+	for i, l := range all {
+		g := l.Status()
+		nodes[g.Grant.Node], last[i] = true, g.Renewed
+	}
+	if len(nodes) != holders {
+		t.Fatalf("%d holders have %d nodes", holders, len(nodes))
+	}
+	began = time.Now()
+	asked, used := requests(t, k), [3]float64{ticks(t, k.Pid()), ticks(t, k.Etcd.Pid()), ticks(t, server.Pid())}
+	fleet.Eventually(t, "each holder renews twice", func() error {
+		missing := 0
+		for i, l := range all {
+			st := l.Status()
+			if !st.Held {
+				t.Fatalf("holder %d has lost its node: %v", i, st.Trouble)
+			}
+			if st.Renewed.After(last[i]) {
+				last[i] = st.Renewed
+				renewals[i]++
+			}
+			if renewals[i] < 2 {
+				missing++
+			}
+		}
+		if missing > 0 {
+			return fmt.Errorf("%d of them have not yet", missing)
+		}
+		return nil
+	})
+	seconds, total := time.Since(began).Seconds(), 0
+	for _, n := range renewals {
+		total += n
+	}
+	asked = requests(t, k) - asked
+	t.Logf("%d renewals in %.1f s; the API server got %.1f requests a second, and used %.1f %% of a core, its etcd "+
+		"%.1f %%, the server %.1f %%", total, seconds, float64(asked)/seconds, (ticks(t, k.Pid())-used[0])/seconds/10,
+		(ticks(t, k.Etcd.Pid())-used[1])/seconds/10, (ticks(t, server.Pid())-used[2])/seconds/10)
+	if asked >= holders {
+		t.Errorf("%d requests for %d renewals", asked, total)
+	}
+}
+
+// requests is how many requests about Lease objects the API server has answered, its own, too.
+func requests(t *testing.T, k *servers.Kubernetes) (n int) {
+	t.Helper()
+	var text bytes.Buffer
+	if err := k.Ask("GET", "/metrics", "", &text); err != nil {
+		t.Fatal(err)
+	}
+	for lines := bufio.NewScanner(&text); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), "} ")
+		if strings.HasPrefix(name, "apiserver_request_total{") && strings.Contains(name, `resource="leases"`) {
+			count, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += int(count)
+		}
+	}
+	if n == 0 {
+		t.Fatal("the API server counts no requests about Lease objects")
+	}
+	return n
+}
