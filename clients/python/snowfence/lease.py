@@ -223,6 +223,7 @@ class Lease:
             self.ahead.clear()  # ticks below the new start end here
             self.trouble, self._failures, self._lost = None, 0, ""
             self._renewed, self._third = sent, g.renew_after
+            self._alive = clock()  # a slow answer is no sleep: else a busy machine with a short ttl makes no ID
             self._due = sent + g.renew_after * random.uniform(0.9, 1.0) if sent >= self._slept else 0.0
             self.changed.notify_all()
 

@@ -12,8 +12,6 @@ from urllib.parse import urlsplit
 
 from .errors import Error, NoAnswerError, ServerError
 
-_MOST = 64 << 20  # bytes of an answer: a million numbers as text take 22 MB
-
 
 class _UnixConnection(http.client.HTTPConnection):
     def __init__(self, path: str, timeout: float) -> None:
@@ -62,7 +60,7 @@ class Server:
             sent = True
             c.request("POST", f"{base}/snowfence.v1.{method}", json.dumps(body), self._headers)
             r = c.getresponse()
-            status, data = r.status, r.read(_MOST)
+            status, data = r.status, r.read()
         except (OSError, http.client.HTTPException, ValueError) as e:  # ValueError: a name that is no host
             raise NoAnswerError(f"no answer from {self.address}: {e or type(e).__name__}: "
                                 "check the address, and that the server runs", sent) from e

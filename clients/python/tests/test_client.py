@@ -158,7 +158,7 @@ class Client(unittest.TestCase):
         self.unique(made, 2002)
 
     def test_lost(self):
-        with open_(ttl=1) as ids:
+        with open_(ttl=6) as ids:
             node, made = node_of(ids), ids.take(1000)
             rest("DELETE", f"/v1/default/leases/{node}")
             end = time.monotonic() + WAIT
