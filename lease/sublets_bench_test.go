@@ -41,8 +41,8 @@ func BenchmarkSubletsRenew(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
-	for i := 0; b.Loop(); i++ {
-		attempt := strconv.Itoa(i + 1_000_000_000_000_000)
+	for i := int64(1_000_000_000_000_000); b.Loop(); i++ {
+		attempt := strconv.FormatInt(i, 10)
 		if a, err = sub.Renew(b.Context(), a.Ticket, attempt, nil); err != nil {
 			b.Fatal(err)
 		}
