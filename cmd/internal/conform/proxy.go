@@ -33,9 +33,6 @@ type answer struct {
 	change    func(*pb.Lease)             // to the lease in it
 }
 
-// isNone reports whether the client gets nothing that counts as an answer.
-func (a *answer) isNone() bool { return a.dropped || a.bytes != nil }
-
 // proxy stands between a client and a server.
 type proxy struct {
 	scene  *scene

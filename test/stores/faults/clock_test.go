@@ -185,7 +185,7 @@ func TestClockOff(t *testing.T) {
 	t.Parallel()
 	kinds := []string{"Redis"}
 	if *long {
-		kinds = []string{"PostgreSQL", "MariaDB", "Redis"}
+		kinds = []string{"PostgreSQL", "MariaDB", "Redis", "Kubernetes", "DynamoDB", "S3"}
 	}
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
