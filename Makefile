@@ -48,9 +48,9 @@ lib: ## build the C library into build/ (TAGS: drivers to leave out)
 install: ## install the C library below PREFIX (/usr/local), or in a package's tree (DESTDIR=)
 	@scripts/install.sh build "$(PREFIX)" "$(DESTDIR)"
 
-release: ## build the files of a release into bin/release, the Python client into bin/python, and publish nothing (STEP: files, check, reproduce, image)
+release: ## build the files of a release into bin/release, the Python client into bin/python, the Java client into bin/java, and publish nothing (STEP: files, check, reproduce, image)
 	@case "$(STEP)" in \
-	files) rm -rf bin/release bin/python && scripts/files.sh bin/release && scripts/python.sh bin/python ;; \
+	files) rm -rf bin/release bin/python bin/java && scripts/files.sh bin/release && scripts/python.sh bin/python && scripts/java.sh bin/java ;; \
 	check) scripts/prove.sh only release-check ;; \
 	reproduce) scripts/prove.sh only reproduce ;; \
 	image) scripts/setup.sh buildah && scripts/image.sh bin/release "$(IMAGE)" ;; \

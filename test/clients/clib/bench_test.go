@@ -58,7 +58,7 @@ func BenchmarkLanguages(b *testing.B) {
 		b.Fatal(err)
 	}
 	jars, bare := b.TempDir(), secondLibrary(b)
-	must(b, in(b, "java", "./build.sh", jars))
+	must(b, in(b, "java/jni", "./build.sh", jars))
 	must(b, in(b, "java", "javac", "-cp", jars+"/snowfence.jar", "-d", jars, script(b, "Bench.java")))
 	var out strings.Builder
 	for range *rounds {

@@ -102,7 +102,7 @@ func mono(class string) func(*testing.T) []string {
 func java(class string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		out := t.TempDir()
-		must(t, in(t, "java", "./build.sh", out))
+		must(t, in(t, "java/jni", "./build.sh", out))
 		return []string{"java", "-Djava.library.path=" + out, "-cp", out + "/snowfence.jar:" + out, class}
 	}
 }

@@ -41,6 +41,17 @@ var clients = []client{
 		}
 		return []string{node[0], filepath.Join(dir, "conform.js")}
 	}},
+	{name: "java", slow: true, command: func(t *testing.T) []string {
+		servers.Need(t, "java", "javac", "java")
+		out := t.TempDir()
+		compile := exec.CommandContext(t.Context(), "bash", "-euc",
+			"javac -d "+out+" src/org/snowfence/*.java tests/Adapter.java")
+		compile.Dir, compile.Stderr = filepath.Join(folders, "java"), os.Stderr
+		if err := compile.Run(); err != nil {
+			t.Fatal(err)
+		}
+		return []string{"java", "-cp", out, "Adapter"}
+	}},
 	{name: "perl", slow: true, command: func(t *testing.T) []string {
 		return append(servers.Need(t, "perl", "perl"), filepath.Join("perl", "adapter.pl"))
 	}},

@@ -1,0 +1,87 @@
+package org.snowfence;
+
+import static org.snowfence.SnowfenceException.check;
+
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+
+/** Which node a generator leases, and how it makes IDs. Each method changes one thing and returns the options. */
+public final class Options {
+    String server;
+    String token;
+    String namespace = "default";
+    String label = "java/" + ProcessHandle.current().pid();
+    Map<String, Long> within = Map.of();
+    Duration ttl;
+    long lead;
+    Duration maxWait = Duration.ofSeconds(5);
+
+    /** Begins with what is right for most programs. */
+    public Options() {}
+
+    /** The address: http://HOST:PORT, https://HOST or unix:/PATH. Else SNOWFENCE_SERVER, or http://127.0.0.1:8080. */
+    public Options server(String address) {
+        server = address;
+        return this;
+    }
+
+    /** What the server asks for, with the verb lease. Without it SNOWFENCE_TOKEN. */
+    public Options token(String secret) {
+        token = secret;
+        return this;
+    }
+
+    /** The namespace of the IDs; "default" without it. */
+    public Options namespace(String name) {
+        namespace = name;
+        return this;
+    }
+
+    /** Says to people which program holds the node. Without it "java/" and the process ID. */
+    public Options label(String text) {
+        label = text;
+        return this;
+    }
+
+    /** Which nodes, by parts of the layout, as in Map.of("datacenter", 3L). */
+    public Options within(Map<String, Long> parts) {
+        within = Map.copyOf(parts);
+        return this;
+    }
+
+    /** How long the node is held without a renewal; else 15 s. IDs go on for two thirds of it without a server. */
+    public Options ttl(Duration time) {
+        check(!time.isNegative() && !time.isZero(), "a ttl is more than 0");
+        ttl = time;
+        return this;
+    }
+
+    /** How many ticks IDs may run ahead of the clock; 0 without it. */
+    public Options lead(long ticks) {
+        check(ticks >= 0 && ticks < 1L << 53, "a lead is from 0 to 2^53 - 1");
+        lead = ticks;
+        return this;
+    }
+
+    /** How long a call waits for a lease or for the clock before it throws; 5 s without it. */
+    public Options maxWait(Duration time) {
+        maxWait = time;
+        return this;
+    }
+
+    /** What an Acquire asks for. */
+    Map<String, Object> request() {
+        Map<String, Object> body = new HashMap<>(Map.of("namespace", namespace, "label", label));
+        if (!within.isEmpty()) {
+            Map<String, String> parts = new HashMap<>();
+            within.forEach((part, number) -> parts.put(part, number.toString()));
+            body.put("within", parts);
+        }
+        if (ttl != null) {
+            body.put("ttl", String.format(Locale.ROOT, "%d.%09ds", ttl.getSeconds(), ttl.getNano()));
+        }
+        return body;
+    }
+}
