@@ -117,6 +117,8 @@ class Lease:
             self._hurry()
 
     def _hurry(self) -> None:
+        if self._failures:
+            return  # the next try has its time already
         self._due = min(self._due, clock())
         self._work.notify()
 
