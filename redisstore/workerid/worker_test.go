@@ -408,7 +408,8 @@ func TestTheMillisecondIsOurOwn(t *testing.T) {
 				}
 				seen[at%1000] = true
 			}
-			time.Sleep(5 * time.Second) // a renewal
+			time.Sleep(5 * time.Second)
+			synctest.Wait() // for the renewal
 		}
 		if len(seen) < 20 {
 			t.Errorf("40 keys have %d different milliseconds", len(seen))
