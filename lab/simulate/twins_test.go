@@ -8,7 +8,7 @@ import "testing"
 func TestCopiedMachines(t *testing.T) {
 	runs := uint64(60)
 	if testing.Short() {
-		runs = 10
+		runs = 4
 	}
 	for _, tells := range []bool{true, false} {
 		var f Figures

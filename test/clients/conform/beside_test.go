@@ -137,11 +137,9 @@ func (h *holder) signal(s syscall.Signal) {
 // Clients of all languages make IDs in one namespace, two of each. Meanwhile they are killed and
 // stopped, and the server is killed. No ID comes twice.
 func TestBesideEachOther(t *testing.T) {
+	servers.Later(t)
 	t.Parallel()
 	goal, rounds := 1_000_000, 6
-	if testing.Short() {
-		goal, rounds = 20_000, 1
-	}
 	dir := t.TempDir()
 	address := servers.Address(servers.Ports(t, 1)[0])
 	server := servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence), []string{
@@ -158,9 +156,6 @@ func TestBesideEachOther(t *testing.T) {
 	l := &ledger{by: map[int64]string{}, made: map[string]int{}, errs: map[string]string{}}
 	var holders []*holder
 	for _, c := range clients {
-		if c.slow && testing.Short() {
-			continue
-		}
 		command := c.command(t)
 		for i := range 2 {
 			holders = append(holders, &holder{
