@@ -115,6 +115,10 @@ func dynamoTable(t testing.TB) (string, func() func()) {
 			if _, err := c.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: idsTable}); err != nil {
 				t.Fatal(err)
 			}
+			gone, one := dynamodb.NewTableNotExistsWaiter(c), &dynamodb.DescribeTableInput{TableName: idsTable}
+			if err := gone.Wait(t.Context(), one, time.Minute); err != nil {
+				t.Fatal(err)
+			}
 			amazon.NewTable(t, c, *idsTable)
 			put(kept)
 		}
