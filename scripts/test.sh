@@ -46,13 +46,16 @@ echo "== tests, in short form"
 mapfile -t quick < <(go list "${all[@]}" | grep -vE '/integrations(/internal/.*)?$|/lab/model$|/test/stores/scale$|/test/server/load$')
 mapfile -t first < <(printf '%s\n' "${quick[@]}" | grep -E '/(test|lab)/')
 mapfile -t later < <(printf '%s\n' "${quick[@]}" | grep -vE '/(test|lab)/')
-TMPDIR=$(scripts/tmp.sh) strict -short -p=4 -timeout=$timeout "${first[@]}" "${later[@]}"
-
-# Beside each other, because the first has one thread.
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# As the tests' own Program builds it, once for all packages.
+go build -tags=grpcnotrace,snowfence_amazon -ldflags=-s -o "$work/snowfence" ./cmd/snowfence
+SNOWFENCE_PROGRAMS=$work TMPDIR=$(scripts/tmp.sh) strict -short -p=4 -timeout=$timeout "${first[@]}" "${later[@]}"
+
+# Beside each other, because the first has one thread.
+mkdir "$work/logs"
 failed=0
-printf 'tagged\nrace\n' | xargs -P 2 -I% sh -c 'scripts/test.sh % >"$0/%" 2>&1' "$work" || failed=1
-cat "$work"/*
+printf 'tagged\nrace\n' | xargs -P 2 -I% sh -c 'scripts/test.sh % >"$0/%" 2>&1' "$work/logs" || failed=1
+cat "$work/logs"/*
 [ $failed -eq 0 ] || { echo "make test: failed" >&2 && exit 1; }
 echo "make test: passed"

@@ -49,7 +49,7 @@ func lib(part, tags string) (string, error) {
 }
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := servers.Main(m)
 	for _, dir := range folders.all {
 		os.RemoveAll(dir)
 	}

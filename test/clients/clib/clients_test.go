@@ -282,9 +282,8 @@ func TestLanguagesOverOneFile(t *testing.T) {
 		servers.Need(t, c.folder, c.need...)
 		commands[c.folder] = in(t, c.folder, append(c.example(t), url, fmt.Sprint(each))...)
 	}
-	program := filepath.Join(dir, "snowfence")
-	must(t, exec.CommandContext(t.Context(), "go", "build", "-o", program, servers.Snowfence))
-	commands["program"] = exec.CommandContext(t.Context(), program, "new", "--store", url, "-n", fmt.Sprint(each))
+	snowfence := servers.Program(t, servers.Snowfence)
+	commands["program"] = exec.CommandContext(t.Context(), snowfence, "new", "--store", url, "-n", fmt.Sprint(each))
 	var wg sync.WaitGroup
 	for name, cmd := range commands {
 		file, err := os.Create(filepath.Join(dir, name+".ids"))
@@ -318,7 +317,7 @@ func TestLanguagesOverOneFile(t *testing.T) {
 		lists, files = append(lists, ids), append(files, path)
 	}
 	unique(t, each*len(lists), lists...)
-	must(t, exec.CommandContext(t.Context(), program, append([]string{"audit"}, files...)...))
+	must(t, exec.CommandContext(t.Context(), snowfence, append([]string{"audit"}, files...)...))
 }
 
 // inGo makes IDs with the library of Go.

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/snowfence/snowfence/test/harness/amazon"
+	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
@@ -44,40 +45,74 @@ func kubernetesFolder(t testing.TB) (string, func() func()) {
 	return url, func() func() { return folder(t, k.Etcd.Dir, k.Down, k.Down, func() { k.Again(t) }) }
 }
 
-// kubernetesObjects deletes all objects, and makes those of a backup again, as a tool for backups
-// does: what a program made in between stays.
-func kubernetesObjects(t testing.TB) (string, func() func()) {
+// kubernetesItems keeps all objects, and restores them by restore.
+func kubernetesItems(t testing.TB, restore func(k *servers.Kubernetes, path string, kept []map[string]any)) (
+	string, func() func(),
+) {
 	k, namespace, url := kubernetes(t)
 	path := "/apis/coordination.k8s.io/v1/namespaces/" + namespace + "/leases"
 	return url, func() func() {
-		var answer bytes.Buffer
-		if err := k.Ask("GET", path, "", &answer); err != nil {
-			t.Fatal(err)
-		}
 		var kept struct{ Items []map[string]any }
-		if err := json.Unmarshal(answer.Bytes(), &kept); err != nil {
+		ask(t, k, path, &kept)
+		return func() { restore(k, path, kept.Items) }
+	}
+}
+
+func ask(t testing.TB, k *servers.Kubernetes, path string, into any) {
+	t.Helper()
+	var answer bytes.Buffer
+	if err := k.Ask("GET", path, "", &answer); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(answer.Bytes(), into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func text(t testing.TB, o map[string]any) string {
+	b, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// kubernetesObjects deletes all objects, and makes those of a backup again, as a tool for backups
+// does: what a program made in between stays.
+func kubernetesObjects(t testing.TB) (string, func() func()) {
+	return kubernetesItems(t, func(k *servers.Kubernetes, path string, kept []map[string]any) {
+		if err := k.Ask("DELETE", path, "", nil); err != nil {
 			t.Fatal(err)
 		}
-		return func() {
-			if err := k.Ask("DELETE", path, "", nil); err != nil {
+		for _, o := range kept {
+			metadata := o["metadata"].(map[string]any)
+			for _, of := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields"} {
+				delete(metadata, of)
+			}
+			err := k.Ask("POST", path, text(t, o), nil)
+			if err != nil && !strings.Contains(err.Error(), "AlreadyExists") {
 				t.Fatal(err)
 			}
-			for _, o := range kept.Items {
-				metadata := o["metadata"].(map[string]any)
-				for _, of := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields"} {
-					delete(metadata, of)
-				}
-				text, err := json.Marshal(o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				err = k.Ask("POST", path, string(text), nil)
-				if err != nil && !strings.Contains(err.Error(), "AlreadyExists") {
-					t.Fatal(err)
-				}
-			}
 		}
-	}
+	})
+}
+
+// kubernetesInPlace writes the objects of a backup over those of today, as kubectl replace does.
+func kubernetesInPlace(t testing.TB) (string, func() func()) {
+	return kubernetesItems(t, func(k *servers.Kubernetes, path string, kept []map[string]any) {
+		for _, o := range kept {
+			metadata := o["metadata"].(map[string]any)
+			object := path + "/" + metadata["name"].(string)
+			fleet.Eventually(t, "the object is written between two renewals", func() error {
+				var now struct {
+					Metadata struct{ ResourceVersion string }
+				}
+				ask(t, k, object, &now)
+				metadata["resourceVersion"] = now.Metadata.ResourceVersion
+				return k.Ask("PUT", object, text(t, o), nil)
+			})
+		}
+	})
 }
 
 var idsTable = aws.String("ids")

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -215,7 +216,15 @@ func take(t testing.TB, url string, back bool) (snowfence.Grant, error) {
 func holder(t testing.TB, url string) func() bool {
 	st, done := opened(t, url)
 	node := int64(victim + 2)
-	l, err := lease.Open(t.Context(), st, cell, twitter(t), &lease.Options{Node: &node, TTL: ttl})
+	var lost atomic.Bool
+	l, err := lease.Open(t.Context(), st, cell, twitter(t), &lease.Options{
+		Node: &node, TTL: ttl,
+		Events: func(e lease.Event) {
+			if e.Kind == lease.EventLost {
+				lost.Store(true)
+			}
+		},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +233,7 @@ func holder(t testing.TB, url string) func() bool {
 	return func() bool {
 		s := l.Status()
 		was := before
-		if gone := l.Err() != nil || !s.Held; gone || s.Trouble == nil && s.Renewed.After(before) {
+		if gone := l.Err() != nil || lost.Swap(false); gone || s.Trouble == nil && s.Renewed.After(before) {
 			before = time.Now()
 			return gone || !was.IsZero()
 		}

@@ -64,6 +64,7 @@ var ways = []way{
 	{"Kubernetes", "a snapshot of its etcd", kubernetesSnapshot},
 	{"Kubernetes", "a copied folder of its etcd", kubernetesFolder},
 	{"Kubernetes", "the objects, deleted and made again", kubernetesObjects},
+	{"Kubernetes", "the objects, in place", kubernetesInPlace},
 
 	{"Redis", "a copied append-only file", redisFile},
 	{"Redis", "all keys", redisKeys("")},
