@@ -23,7 +23,7 @@ TAGS   =
 help: ## list the verbs
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 14
 
-test: ## everything a change must pass, in short form: installs what it needs, tests of all modules, a race run, a fuzz smoke
+test: ## everything a change must pass, in short form: installs what it needs, tests of all modules, a race run
 	@scripts/test.sh
 
 lint: ## gofumpt, go vet, staticcheck, line lengths, go.mod files, workflows

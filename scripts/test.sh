@@ -32,8 +32,6 @@ tagged)
 race)
 	echo "== race detector, in short form: the packages whose goroutines share words"
 	CGO_ENABLED=1 go run ./scripts/strict -race -short -count=1 -vet=off -timeout=$timeout . ./lease/... ./sequence ./compat/... ./internal/world
-	echo "== fuzz smoke of the library" # to build the program and its drivers for fuzzing takes ten minutes of processor time
-	scripts/fuzz.sh 2000x ./... ./internal/audit/...
 	exit
 	;;
 esac
@@ -41,16 +39,20 @@ esac
 scripts/setup.sh tests
 
 # Left out: the examples over ORMs (make full), the model, measurements of scale, crowds of clients (make prove). Tests of servers begin first, because
-# they take longest, and more packages than cores at once, because they mostly wait.
+# they mostly wait, then those that compile, and more packages than cores at once.
 echo "== tests, in short form"
 mapfile -t quick < <(go list "${all[@]}" | grep -vE '/integrations(/internal/.*)?$|/lab/model$|/test/stores/scale$|/test/server/load$')
-mapfile -t first < <(printf '%s\n' "${quick[@]}" | grep -E '/(test|lab)/')
-mapfile -t later < <(printf '%s\n' "${quick[@]}" | grep -vE '/(test|lab)/')
+servers='/test/(server|stores)/' compiles='/(test|lab)/'
+mapfile -t ordered < <(
+	printf '%s\n' "${quick[@]}" | grep -E "$servers"
+	printf '%s\n' "${quick[@]}" | grep -vE "$servers" | grep -E "$compiles"
+	printf '%s\n' "${quick[@]}" | grep -vE "$compiles"
+)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # As the tests' own Program builds it, once for all packages.
 go build -tags=grpcnotrace,snowfence_amazon -ldflags=-s -o "$work/snowfence" ./cmd/snowfence
-SNOWFENCE_PROGRAMS=$work TMPDIR=$(scripts/tmp.sh) strict -short -p=4 -timeout=$timeout "${first[@]}" "${later[@]}"
+SNOWFENCE_PROGRAMS=$work TMPDIR=$(scripts/tmp.sh) strict -short -p=6 -timeout=$timeout "${ordered[@]}"
 
 # Beside each other, because the first has one thread.
 mkdir "$work/logs"

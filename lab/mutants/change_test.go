@@ -4,17 +4,17 @@ package mutants
 // leased in it: a term each.
 var changeMutants = []mutant{
 	m("matrix: leases of one layout and of the next", "lease.Namespace.add", "TestMatrixOfFeatures",
-		swap("x != nil", "x != nil && (q.Owner != OwnerLeases || r.Owner != OwnerLeases)")),
+		swap("x != nil", "x != nil && (q.Owner != OwnerLeases || r.Owner != OwnerLeases)")).full(),
 	m("matrix: functions and the leases of another layout", "lease.Namespace.add", "TestMatrixOfFeatures",
-		swap("x != nil", "x != nil && (q.Owner != ownerFunctions || r.Owner != OwnerLeases)")),
+		swap("x != nil", "x != nil && (q.Owner != ownerFunctions || r.Owner != OwnerLeases)")).full(),
 	m("matrix: functions and backfills of another layout", "lease.Namespace.add", "TestMatrixOfFeatures",
-		swap("x != nil", "x != nil && (q.Owner != ownerFunctions || r.Owner != ownerBackfill)")),
+		swap("x != nil", "x != nil && (q.Owner != ownerFunctions || r.Owner != ownerBackfill)")).full(),
 	m("matrix: leases and backfills of another layout", "lease.Namespace.add", "TestMatrixOfFeatures",
-		swap("x != nil", "x != nil && (q.Owner != OwnerLeases || r.Owner != ownerBackfill)")),
+		swap("x != nil", "x != nil && (q.Owner != OwnerLeases || r.Owner != ownerBackfill)")).full(),
 	m("matrix: backfills and the leases of another layout", "lease.Namespace.add", "TestMatrixOfFeatures",
-		swap("x != nil", "x != nil && (q.Owner != ownerBackfill || r.Owner != OwnerLeases)")),
+		swap("x != nil", "x != nil && (q.Owner != ownerBackfill || r.Owner != OwnerLeases)")).full(),
 	m("matrix: others and the leases of another layout", "lease.Namespace.add", "TestMatrixOfFeatures",
-		swap("x != nil", "x != nil && (q.Owner != ownerOthers || r.Owner != OwnerLeases)")),
+		swap("x != nil", "x != nil && (q.Owner != ownerOthers || r.Owner != OwnerLeases)")).full(),
 	m("a refused change disturbs no program", "lease.change.apply", "TestChangeKeepsNumbersGivenByHand",
 		swap("if _, err := c.next(", `if err != nil {
 return Namespace{}, err

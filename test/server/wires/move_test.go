@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/rueidis"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
@@ -50,22 +50,25 @@ func TestMoveFromRedis(t *testing.T) {
 	}
 
 	ctx := t.Context()
-	was := goRedis(t, old.Address(), goredis.Options{})
-	if err := was.Set(ctx, "orders", 4_000_000, 0).Err(); err != nil {
+	was := redisClient(t, old.Address(), "")
+	if err := was.Do(ctx, was.B().Set().Key("orders").Value("4000000").Build()).Error(); err != nil {
 		t.Fatal(err)
+	}
+	incrBy := func(c rueidis.Client, n int64) error {
+		return c.Do(ctx, c.B().Incrby().Key("orders").Increment(n).Build()).Error()
 	}
 	if end := run(0); end != "5000000" {
 		t.Fatalf("the block ends at %s", end)
 	}
 	run(1)
 	s := serve(t, store)
-	now := goRedis(t, s.resp, goredis.Options{Password: secret})
+	now := redisClient(t, s.resp, secret)
 
 	var mu sync.Mutex
 	seen := map[int64]bool{}
-	count := func(c *goredis.Client, n int) {
+	count := func(c rueidis.Client, n int) {
 		for range n {
-			got, err := c.Incr(ctx, "orders").Result()
+			got, err := c.Do(ctx, c.B().Incr().Key("orders").Build()).AsInt64()
 			mu.Lock()
 			if err != nil || seen[got] {
 				t.Errorf("%d, %v: it came before", got, err)
@@ -80,19 +83,19 @@ func TestMoveFromRedis(t *testing.T) {
 		programs.Go(func() { count(now, 1000) })
 	}
 	programs.Wait()
-	if err := was.IncrBy(ctx, "orders", 7_000_000-5_000_000-2000).Err(); err != nil {
+	if err := incrBy(was, 7_000_000-5_000_000-2000); err != nil {
 		t.Fatal(err)
 	}
 	if last := run(2); last != "7000000" {
 		t.Fatalf("the old counter ended at %s", last)
 	}
-	if err := was.Incr(ctx, "orders").Err(); err == nil {
+	if err := incrBy(was, 1); err == nil {
 		t.Error("a forgotten program goes on")
 	}
 	run(3)
 	count(now, 3000)
 	for range 4 { // through what the server held
-		if err := now.IncrBy(ctx, "orders", 1_000_000).Err(); err != nil {
+		if err := incrBy(now, 1_000_000); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/rueidis"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
@@ -136,57 +135,23 @@ func TestRedisCLI(t *testing.T) {
 	}
 }
 
-// goRedis asks each command once, and waits for a busy machine: a command that is sent twice takes
-// two numbers.
-func goRedis(t *testing.T, address string, o goredis.Options) *goredis.Client {
-	o.Addr, o.ReadTimeout, o.WriteTimeout, o.MaxRetries = address, time.Minute, time.Minute, -1
-	c := goredis.NewClient(&o)
-	t.Cleanup(func() { _ = c.Close() }) // the server may be gone
-	return c
-}
-
-func TestGoRedis(t *testing.T) {
-	s := one(t)
-	for _, version := range []int{2, 3} {
-		c := goRedis(t, s.resp, goredis.Options{Password: secret, Protocol: version, ClientName: "wires"})
-		id, err := c.Do(t.Context(), "SNOWFENCE.NEXT", "default").Int64()
-		if err != nil || id <= 0 {
-			t.Fatalf("%d, %v", id, err)
-		}
-		list, err := c.Do(t.Context(), "SNOWFENCE.NEXT", "default", "COUNT", 100_000).Int64Slice()
-		if err != nil || len(list) != 100_000 || list[0] <= id {
-			t.Errorf("%d IDs, %v", len(list), err)
-		}
-		replies, err := c.Pipelined(t.Context(), func(p goredis.Pipeliner) error {
-			for range 1000 {
-				p.Do(t.Context(), "SNOWFENCE.NEXT", "default")
-			}
-			return nil
-		})
-		seen := map[any]bool{}
-		for _, r := range replies {
-			seen[r.(*goredis.Cmd).Val()] = true
-		}
-		if err != nil || len(seen) != 1000 {
-			t.Errorf("%d IDs of a pipeline, %v", len(seen), err)
-		}
-		if err := c.Do(t.Context(), "SNOWFENCE.NEXT", "nowhere").Err(); err == nil ||
-			!strings.HasPrefix(err.Error(), "NONAMESPACE") {
-			t.Error(err)
-		}
-	}
-}
-
-func TestRueidis(t *testing.T) {
-	s := one(t)
+// redisClient asks each command once: a command that is sent twice takes two numbers.
+func redisClient(t *testing.T, address, password string) rueidis.Client {
+	t.Helper()
 	c, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{s.resp}, Password: secret,
-		DisableCache: true, ClientName: "wires",
+		InitAddress: []string{address}, Password: password, ConnWriteTimeout: time.Minute,
+		DisableCache: true, DisableRetry: true, ClientName: "wires",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestRueidis(t *testing.T) {
+	s := one(t)
+	c := redisClient(t, s.resp, secret)
 	cmds := make(rueidis.Commands, 1000)
 	for i := range cmds {
 		cmds[i] = c.B().Arbitrary("SNOWFENCE.NEXT").Args("default").Build()
