@@ -41,6 +41,15 @@ func foreign(number, found int64) error {
 	return fmt.Errorf("workerid: %w: another program %s the key of number %d", ErrLost, what, number)
 }
 
+// unheard is an error for a caller that stopped waiting. It matches why, and does not show it:
+// often it was the generator.
+type unheard struct {
+	error
+	ended error
+}
+
+func (u unheard) Unwrap() []error { return []error{u.error, u.ended} }
+
 func late(number int64) error {
 	return fmt.Errorf("workerid: %w: Redis has not acknowledged a renewal of number %d within the TTL",
 		ErrLost, number)

@@ -183,7 +183,7 @@ func (f *Fence) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 		case closed:
 			return g, fmt.Errorf("workerid: the fence: %w", ErrClosed)
 		case wait(ctx, changed, nil) < 0:
-			return g, fmt.Errorf("workerid: %w: %w (%w)", snowfence.ErrFenced, why, ctx.Err())
+			return g, unheard{fmt.Errorf("workerid: %w: %w", snowfence.ErrFenced, why), ctx.Err()}
 		}
 	}
 }
