@@ -101,7 +101,8 @@ func TestValuesStayAsTheyAre(t *testing.T) {
 	p := planOf(t, "twitter")
 	p.Schema, p.About = "{{Node}}", []string{"{{Spec}}"}
 	text, err := Postgres(p)
-	if err != nil || !strings.Contains(text, `"{{Node}}".snowfence_next()`) || !strings.HasPrefix(text, "-- {{Spec}}\n") {
+	if err != nil || !strings.Contains(text, `"{{Node}}".snowfence_next()`) ||
+		!strings.HasPrefix(text, "-- {{Spec}}\n") {
 		t.Errorf("%v\n%s", err, text)
 	}
 }

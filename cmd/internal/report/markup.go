@@ -21,11 +21,13 @@ func (m *markup) put(format string, values ...any) {
 
 // picture writes a chart as SVG.
 func (m *markup) picture(p picture) {
-	m.put(`<svg class="chart" viewBox="0 0 %[1]s %[2]s" width="%[1]s" height="%[2]s" role="img" aria-label="%[3]s. %[4]s">
+	m.put(`<svg class="chart" viewBox="0 0 %[1]s %[2]s" width="%[1]s" height="%[2]s" role="img" `+
+		`aria-label="%[3]s. %[4]s">
 <text x="2" y="16">%[5]s</text>
 `, p.Width, p.Height, p.Title, p.About, p.YLabel)
 	for _, t := range p.YTicks {
-		m.put(`<path class="grid" d="M%[1]s %[2]sH%[3]s"/><text class="end" x="%[1]s" dx="-8" y="%[4]s">%[5]s</text>`+"\n",
+		m.put(`<path class="grid" d="M%[1]s %[2]sH%[3]s"/>`+
+			`<text class="end" x="%[1]s" dx="-8" y="%[4]s">%[5]s</text>`+"\n",
 			p.Left, t.At, p.Right, t.Text, t.Label)
 	}
 	if p.Bars != "" {
@@ -44,7 +46,8 @@ func (m *markup) picture(p picture) {
 	m.legend(p)
 	m.put("<path class=\"base\" d=\"M%s %sH%s\"/>\n", p.Left, p.Bottom, p.Right)
 	for _, t := range p.XTicks {
-		m.put(`<path class="base" d="M%[1]s %[2]sv5"/><text class="middle" x="%[3]s" y="%[2]s" dy="19">%[4]s</text>`+"\n",
+		m.put(`<path class="base" d="M%[1]s %[2]sv5"/>`+
+			`<text class="middle" x="%[3]s" y="%[2]s" dy="19">%[4]s</text>`+"\n",
 			t.At, p.Bottom, t.Text, t.Label)
 	}
 	m.put("<text class=\"middle\" x=\"%s\" y=\"%s\" dy=\"39\">%s</text>\n</svg>", p.Middle, p.Bottom, p.XLabel)

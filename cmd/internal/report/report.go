@@ -92,8 +92,8 @@ func SVG(w io.Writer, r *audit.Result) error {
 	columns := min(2, max(1, len(list)))
 	rows := (len(list) + columns - 1) / columns
 	var m markup
-	m.put(`<svg xmlns="http://www.w3.org/2000/svg" class="file" viewBox="0 0 %[1]s %[2]s" width="%[1]s" height="%[2]s" `+
-		`role="img" aria-label="Audit of IDs">`+"\n<style>\n",
+	m.put(`<svg xmlns="http://www.w3.org/2000/svg" class="file" viewBox="0 0 %[1]s %[2]s" `+
+		`width="%[1]s" height="%[2]s" role="img" aria-label="Audit of IDs">`+"\n<style>\n",
 		number(margin+(width+margin)*float64(columns)),
 		number(max(margin+(words+height+margin)*float64(rows), 3*margin)))
 	m.WriteString(chartStyle)

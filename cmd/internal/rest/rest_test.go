@@ -87,8 +87,9 @@ func TestAccept(t *testing.T) {
 	f := start(t)
 	for accept, text := range map[string]bool{
 		"": false, "*/*": false, "text/plain": true, "application/json": false, "text/*": true, "application/*": false,
-		"text/plain, application/json": true, "text/plain, application/json;q=0.9": true, "text/plain;q=0.5, application/json;q=0.9": false,
-		"text/plain;q=0, */*": false, "text/html, */*;q=0.1": false, "text/plain;q=x": true, ",;": false,
+		"text/plain, application/json": true, "text/plain, application/json;q=0.9": true,
+		"text/plain;q=0.5, application/json;q=0.9": false, "text/plain;q=0, */*": false,
+		"text/html, */*;q=0.1": false, "text/plain;q=x": true, ",;": false,
 		"text/plain;charset=utf-8;q=0.3, application/json;q=0.2": true,
 	} {
 		w := f.do("GET", "/v1/default/next?n=3", "", "Accept", accept)
