@@ -59,8 +59,9 @@ func (p *program) leaseList() *cobra.Command {
 		now := p.now()
 		var list []*pb.LeaseInfo
 		for _, r := range records {
-			asked := r.Node <= node && node < r.Node+ns.Unit
-			if l := view.Lease(r, ns, ns.Layout, now); node < 0 && (all || l.Held) || asked {
+			l := view.Lease(r, ns, ns.Layout, now)
+			asked := l.Node <= node && node <= l.LastNode
+			if (node < 0 && (all || l.Held) || asked) && !view.Inside(r, ns) {
 				list = append(list, l)
 			}
 		}
@@ -73,13 +74,13 @@ func (p *program) leaseList() *cobra.Command {
 		var first, last int64
 		return writeTable(p, out, list, asJSON, none, header, func(l *pb.LeaseInfo) []string {
 			until := l.UntilTime.AsTime().Format(time.RFC3339)
-			cells := []string{nodesText(l.Node, l.Node+ns.Unit-1), leaseState(l, now), until, l.Label}
+			cells := []string{nodesText(l.Node, l.LastNode), leaseState(l, now), until, l.Label}
 			if before != nil && l.Node == last+1 && slices.Equal(cells[1:], before[1:]) {
-				last = l.Node + ns.Unit - 1
+				last = l.LastNode
 				before[0] = nodesText(first, last)
 				return nil
 			}
-			first, last, before = l.Node, l.Node+ns.Unit-1, cells
+			first, last, before = l.Node, l.LastNode, cells
 			return cells
 		})
 	})

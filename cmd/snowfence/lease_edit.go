@@ -56,7 +56,7 @@ func (p *program) leaseEdit(
 		}
 		what := fmt.Sprintf("node %d", l.Node)
 		if ns.Unit > 1 {
-			what = fmt.Sprintf("the unit of nodes %s", nodesText(l.Node, l.Node+ns.Unit-1))
+			what = fmt.Sprintf("the unit of nodes %s", nodesText(l.Node, l.LastNode))
 		}
 		_, err = fmt.Fprintf(out, "%s of namespace %q %s\n", what, f.namespace, escaped(text, ""))
 		return err

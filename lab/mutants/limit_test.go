@@ -67,6 +67,8 @@ var limitMutants = []mutant{
 	m("limit: nodes of other tokens do not count", "cmd/internal/server.Service.nodesOf",
 		"^TestOneTokenTookAllNodes$",
 		swap("l.Held && id.owns(l.Label)", "l.Held")),
+	m("limit: a unit counts with all its nodes", "cmd/internal/server.Service.nodesOf", "^TestUnitsCountTheirNodes$",
+		swap("v.End(l)", "l.Node+1")),
 	m("limit: the name of a token ends with the slash", "cmd/internal/server.Identity.owns",
 		"^TestOneTokenTookAllNodes$",
 		swap(`id.labelOf("")`, "id.Name")),

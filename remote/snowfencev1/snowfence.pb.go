@@ -2312,6 +2312,7 @@ type LeaseInfo struct {
 	Until         int64                  `protobuf:"varint,8,opt,name=until,proto3" json:"until,omitempty"`                                    // first tick that is not granted: the next holder starts there
 	SkipFromTime  *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=skip_from_time,json=skipFromTime,proto3" json:"skip_from_time,omitempty"` // a span ahead that is used up, if there is one
 	SkipUntilTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=skip_until_time,json=skipUntilTime,proto3" json:"skip_until_time,omitempty"`
+	LastNode      int64                  `protobuf:"varint,11,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"` // of the unit; node is the first one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2414,6 +2415,13 @@ func (x *LeaseInfo) GetSkipUntilTime() *timestamppb.Timestamp {
 		return x.SkipUntilTime
 	}
 	return nil
+}
+
+func (x *LeaseInfo) GetLastNode() int64 {
+	if x != nil {
+		return x.LastNode
+	}
+	return 0
 }
 
 type ListServersRequest struct {
@@ -3949,7 +3957,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x12WatchLeasesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"E\n" +
 	"\x12ListLeasesResponse\x12/\n" +
-	"\x06leases\x18\x01 \x03(\v2\x17.snowfence.v1.LeaseInfoR\x06leases\"\xa3\x03\n" +
+	"\x06leases\x18\x01 \x03(\v2\x17.snowfence.v1.LeaseInfoR\x06leases\"\xc0\x03\n" +
 	"\tLeaseInfo\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\x03R\x04node\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12\x12\n" +
@@ -3962,7 +3970,8 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x05until\x18\b \x01(\x03R\x05until\x12@\n" +
 	"\x0eskip_from_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\fskipFromTime\x12B\n" +
 	"\x0fskip_until_time\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\rskipUntilTime\"\x14\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\rskipUntilTime\x12\x1b\n" +
+	"\tlast_node\x18\v \x01(\x03R\blastNode\"\x14\n" +
 	"\x12ListServersRequest\"I\n" +
 	"\x13ListServersResponse\x122\n" +
 	"\aservers\x18\x01 \x03(\v2\x18.snowfence.v1.ServerInfoR\aservers\"\xbb\x02\n" +

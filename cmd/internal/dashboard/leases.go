@@ -88,7 +88,7 @@ func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 func (l *nodeMap) selected(node int64, find string, held bool) (list []block) {
 	if node >= 0 {
 		first := node / l.per * l.per
-		byLast := func(b block, node int64) int { return cmp.Compare(b.last.Node, node) }
+		byLast := func(b block, node int64) int { return cmp.Compare(b.last.end-1, node) }
 		at, _ := slices.BinarySearchFunc(l.blocks, first, byLast)
 		for _, b := range l.blocks[at:] {
 			if b.Node >= first+l.per || len(list) == maxRows {
@@ -104,7 +104,7 @@ func (l *nodeMap) selected(node int64, find string, held bool) (list []block) {
 			continue
 		}
 		if find == "" || strings.Contains(strings.ToLower(b.Label), find) ||
-			err == nil && b.Node <= number && number <= b.last.Node {
+			err == nil && b.Node <= number && number < b.last.end {
 			list = append(list, b)
 		}
 	}
@@ -162,7 +162,7 @@ func (l *nodeMap) describe(r block) (out leaseRow, err error) {
 		out.Offset = &middle
 	}
 	parts := l.Layout.NodeParts()
-	if len(parts) < 2 || r.row != r.last {
+	if len(parts) < 2 || r.nodes() > 1 {
 		return out, nil
 	}
 	var texts []string

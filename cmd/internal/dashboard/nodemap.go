@@ -40,15 +40,16 @@ type nodeMap struct {
 	nodes  int64 // of the layout
 	rows   []row // in the order of the nodes
 	blocks []block
-	own    [2]int64 // nodes of this server, half-open
+	own    map[int64]bool // first nodes of the units that this server holds
 	cells  []byte
 	per    int64 // nodes in a cell
 	counts [cellKinds]int64
 }
 
-// row is a node that was ever leased.
+// row is a unit that was ever leased: most often one node.
 type row struct {
 	*server.Lease
+	end            int64 // the node after those of the unit
 	until, written time.Time
 	state          byte
 	offset         offset
@@ -74,20 +75,20 @@ func blocks(rows []row) (list []block) {
 }
 
 // nodes is how many there are in the block.
-func (b block) nodes() int64 { return b.last.Node - b.Node + 1 }
+func (b block) nodes() int64 { return b.last.end - b.Node }
 
 // name says which nodes it has.
 func (b block) name() string {
-	if b.row == b.last {
+	if b.nodes() == 1 {
 		return fmt.Sprintf("node %d", b.Node)
 	}
-	return fmt.Sprintf("nodes %d to %d", b.Node, b.last.Node)
+	return fmt.Sprintf("nodes %d to %d", b.Node, b.last.end-1)
 }
 
 // together reports whether the next row is of the same block, whose records are written one by one.
 // The unbroken run of granted ticks may be longer on one node than on the next.
 func (r *row) together(next *row) bool {
-	return r.Node+1 == next.Node && r.state == next.state && r.Label == next.Label && r.Veto == next.Veto &&
+	return r.end == next.Node && r.state == next.state && r.Label == next.Label && r.Veto == next.Veto &&
 		r.Holder == next.Holder && r.Held == next.Held && r.Until == next.Until &&
 		next.written.Sub(r.written).Abs() < time.Second
 }
@@ -103,7 +104,7 @@ type offset struct {
 // draw is [server.Service.Draw]: it makes the look of a view, and events of leases that ran out.
 func (d *Dashboard) draw(v, before *server.View) any {
 	l := newNodeMap(v)
-	l.own = ownNodes(d.cfg.Service, v.Namespace.Name)
+	l.setOwn(d.cfg.Service)
 	l.paint()
 	var old *nodeMap
 	if before != nil {
@@ -121,7 +122,8 @@ func newNodeMap(v *server.View) *nodeMap {
 	l := &nodeMap{View: v, nodes: 1 << min(v.Layout.Bits(snowfence.FieldNode), 62)}
 	for i := range v.Leases[:min(len(v.Leases), maxNodes)] {
 		if one := &v.Leases[i]; one.Node < l.nodes {
-			r := row{Lease: one, until: v.Layout.TimeOf(one.Until), written: time.UnixMilli(one.At)}
+			until, written := v.Layout.TimeOf(one.Until), time.UnixMilli(one.At)
+			r := row{Lease: one, end: v.End(one), until: until, written: written}
 			r.state = l.state(&r)
 			l.rows = append(l.rows, r)
 		}
@@ -129,17 +131,19 @@ func newNodeMap(v *server.View) *nodeMap {
 	return l
 }
 
-// ownNodes returns the nodes that this server itself holds.
-func ownNodes(s *server.Service, name string) (o [2]int64) {
+// setOwn notes what this server itself holds.
+func (l *nodeMap) setOwn(s *server.Service) {
+	l.own = map[int64]bool{}
 	for _, sp := range s.Spaces() {
-		if sp.Name != name {
+		if sp.Name != l.Namespace.Name {
 			continue
 		}
-		if st, ok := sp.Status(); ok && st.Held {
-			return [2]int64{st.Grant.Node, st.Grant.Node + max(st.Grant.Nodes, 1)}
+		for _, g := range sp.Held() {
+			for n := g.Node; n < g.Node+max(g.Nodes, 1); n += l.Namespace.Unit {
+				l.own[n] = true
+			}
 		}
 	}
-	return o
 }
 
 // state returns what a node is, but for its place in the map.
@@ -174,26 +178,29 @@ func (l *nodeMap) paint() {
 	l.counts[cellNever] = last - first + 1
 	for i := range l.rows {
 		r := &l.rows[i]
-		if r.Node >= l.own[0] && r.Node < l.own[1] && (r.state == cellHeld || r.state == cellLate) {
+		n := r.end - r.Node
+		if l.own[r.Node] && (r.state == cellHeld || r.state == cellLate) {
 			r.state = cellOwn
 		}
 		if r.Node >= first && r.Node <= last {
-			l.counts[cellNever]--
+			l.counts[cellNever] -= n
 		} else if r.state == cellFree {
 			r.state = cellReserved
 			continue
 		} else {
-			l.counts[cellReserved]--
+			l.counts[cellReserved] -= n
 		}
-		l.counts[r.state]++
-		if c := &l.cells[r.Node/l.per]; priority[r.state] > priority[*c] {
-			*c = r.state
+		l.counts[r.state] += n
+		for i := r.Node / l.per; i <= (r.end-1)/l.per; i++ {
+			if c := &l.cells[i]; priority[r.state] > priority[*c] {
+				*c = r.state
+			}
 		}
 	}
 	l.blocks = blocks(l.rows)
 }
 
-// find returns the row of a node, or nil.
+// find returns the row that begins at a node, or nil.
 func (l *nodeMap) find(node int64) *row {
 	i := sort.Search(len(l.rows), func(i int) bool { return l.rows[i].Node >= node })
 	if i < len(l.rows) && l.rows[i].Node == node {

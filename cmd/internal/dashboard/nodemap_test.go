@@ -66,14 +66,19 @@ func TestRunsMakeTheMap(t *testing.T) {
 // lookAt makes a look at records.
 func lookAt(t testing.TB, layout string, at time.Time, rs ...store.Record) *nodeMap {
 	t.Helper()
+	return lookInUnits(t, layout, 1, at, rs...)
+}
+
+func lookInUnits(t testing.TB, layout string, unit int64, at time.Time, rs ...store.Record) *nodeMap {
+	t.Helper()
 	l, err := snowfence.ParseLayout(layout)
 	if err != nil {
 		t.Fatal(err)
 	}
 	nodes := int64(1) << l.Bits(snowfence.FieldNode)
 	v := &server.View{
-		Namespace: lease.Namespace{Layout: l, Nodes: snowfence.NodeRange{Until: nodes}}, Layout: l, From: at,
-		At: at.Add(100 * time.Millisecond),
+		Namespace: lease.Namespace{Layout: l, Nodes: snowfence.NodeRange{Until: nodes}, Unit: unit}, Layout: l,
+		From: at, At: at.Add(100 * time.Millisecond),
 	}
 	for _, r := range rs {
 		v.Leases = append(v.Leases, server.Lease{Record: r, Held: r.Held(l.TickOf(at))})
@@ -100,7 +105,7 @@ func TestCellsSayWhatNodesAre(t *testing.T) {
 	ahead.Holder = ""
 	look := lookAt(t, "twitter", now, record(l, 1, now.Add(-time.Second), 15*time.Second, "held"), late, over,
 		vetoed, ahead, record(l, 6, now, 15*time.Second, "me"), over1(over, 9))
-	look.own, look.Namespace.Nodes = [2]int64{6, 8}, snowfence.NodeRange{From: 1, Until: 8}
+	look.own, look.Namespace.Nodes = map[int64]bool{6: true, 7: true}, snowfence.NodeRange{From: 1, Until: 8}
 	look.paint()
 	want := []byte{
 		cellReserved, cellHeld, cellLate, cellFree, cellVetoed, cellAhead, cellOwn, cellNever,
@@ -115,6 +120,28 @@ func TestCellsSayWhatNodesAre(t *testing.T) {
 	}
 	if sum != look.nodes {
 		t.Errorf("%v are %d nodes of %d", look.counts, sum, look.nodes)
+	}
+}
+
+// A unit has all its squares, and is found by each of its nodes.
+func TestUnitsFillTheirSquares(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	l := snowfence.MustLayout("twitter")
+	look := lookInUnits(t, "twitter", 4, now, record(l, 8, now, 15*time.Second, "a"),
+		record(l, 12, now, 15*time.Second, "b"))
+	look.own = map[int64]bool{12: true}
+	look.paint()
+	want := []byte{
+		cellNever, cellHeld, cellHeld, cellHeld, cellHeld, cellOwn, cellOwn, cellOwn, cellOwn, cellNever,
+	}
+	if !slices.Equal(look.cells[7:17], want) || look.counts[cellHeld] != 4 || look.counts[cellOwn] != 4 ||
+		look.counts[cellNever] != 1016 {
+		t.Errorf("%v, want %v; %v", look.cells[7:17], want, look.counts)
+	}
+	for _, list := range [][]block{look.selected(11, "", false), look.selected(-1, "11", true)} {
+		if len(list) != 1 || list[0].name() != "nodes 8 to 11" || list[0].nodes() != 4 {
+			t.Errorf("%+v", list)
+		}
 	}
 }
 

@@ -23,11 +23,12 @@ func (s *Service) CountNodes(ctx context.Context, namespace string) (NodeCount, 
 	n := NodeCount{Leasable: last - first + 1, Owners: map[string]int64{}, At: v.At}
 	for i := range v.Leases {
 		l := &v.Leases[i]
+		nodes := v.End(l) - l.Node
 		if l.Held {
-			n.Owners[OwnerOf(l.Label)]++
+			n.Owners[OwnerOf(l.Label)] += nodes
 		}
 		if (l.Held || l.Veto != "") && l.Node >= first && l.Node <= last {
-			n.Held++
+			n.Held += nodes
 		}
 	}
 	return n, nil

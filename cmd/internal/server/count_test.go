@@ -1,11 +1,18 @@
 package server
 
 import (
+	"crypto/rand"
+	"errors"
+	"math"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // The alert about nodes that run out was silent while operators vetoed most of them.
@@ -29,4 +36,52 @@ func TestVetoedNodesCount(t *testing.T) {
 	if err != nil || n.Held != 3 || n.Leasable != 4 {
 		t.Errorf("%d of %d nodes, %v", n.Held, n.Leasable, err)
 	}
+}
+
+// A unit counts with all its nodes: for the alert about nodes that run out, for tokens, and for
+// their limits. What is left of an earlier unit does not count.
+func TestUnitsCountTheirNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		afterEpoch()
+		st, id := newStore(t, "n"), limited(t, 20, VerbLease)
+		s := newService(t, st, Options{})
+		take := func(r wire.Request) error {
+			r.Label, r.Attempt = "x", rand.Text()
+			_, _, err := s.Acquire(t.Context(), id, "n", r)
+			return err
+		}
+		inner := int64(500)
+		if err := take(wire.Request{Node: &inner}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if _, err := lease.Namespaces(st).Change(t.Context(), "n", nil, &lease.NamespaceOptions{Unit: 8}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if err := errors.Join(take(wire.Request{Nodes: 8}), take(wire.Request{Nodes: 8})); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := s.CountNodes(t.Context(), "n"); err != nil || n.Held != 16 || n.Owners["shop"] != 16 {
+			t.Errorf("%+v, %v", n, err)
+		}
+		if err := take(wire.Request{Nodes: 8}); KindOf(err) != TooMuch {
+			t.Errorf("24 nodes with a limit of 20: %v", err)
+		}
+		for _, node := range []int64{-1, math.MaxInt64} {
+			out, err := s.ListLeases(t.Context(), &pb.ListLeasesRequest{Namespace: "n", Node: &node})
+			if err != nil || len(out.Leases) != 0 {
+				t.Errorf("node %d: %v, %v", node, out, err)
+			}
+		}
+		out, err := s.ListLeases(t.Context(), &pb.ListLeasesRequest{Namespace: "n"})
+		if err != nil || len(out.Leases) != 2 {
+			t.Fatalf("%v, %v", out, err)
+		}
+		last := out.Leases[1].LastNode
+		one, err := s.ListLeases(t.Context(), &pb.ListLeasesRequest{Namespace: "n", Node: &last})
+		if err != nil || len(one.Leases) != 1 || one.Leases[0].Node != last-7 {
+			t.Errorf("node %d: %v, %v", last, one, err)
+		}
+	})
 }

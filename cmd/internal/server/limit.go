@@ -62,9 +62,12 @@ func (s *Service) nodesOf(ctx context.Context, id *Identity, namespace string) (
 		return nil, err
 	}
 	nodes := map[int64]bool{}
-	for _, l := range v.Leases {
+	for i := range v.Leases {
+		l := &v.Leases[i]
 		if l.Held && id.owns(l.Label) {
-			nodes[l.Node] = true
+			for node := l.Node; node < v.End(l); node++ {
+				nodes[node] = true
+			}
 		}
 	}
 	return nodes, nil

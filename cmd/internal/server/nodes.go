@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/trail"
+	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
@@ -33,13 +34,14 @@ func (s *Service) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.
 		nodes.From = max(*m.After, -1) + 1
 	}
 	if m.Node != nil { // above all nodes there is none
-		nodes = snowfence.NodeRange{From: max(*m.Node, nodes.From), Until: min(*m.Node, math.MaxInt64-1) + 1}
+		first := *m.Node &^ (v.Namespace.Unit - 1)
+		nodes = snowfence.NodeRange{From: max(first, nodes.From), Until: min(first, math.MaxInt64-1) + 1}
 	}
 	for r, err := range store.Records(ctx, s.store, m.Namespace, nodes) {
 		if err != nil {
 			return nil, err
 		}
-		if l := v.lease(r); !m.Held || l.Held {
+		if l := v.lease(r); (!m.Held || l.Held) && !view.Inside(r, v.Namespace) {
 			out.Leases = append(out.Leases, v.Message(l))
 		}
 		if len(out.Leases) == limit {

@@ -275,17 +275,10 @@ func (s *Service) storeNow(ctx context.Context) (time.Time, error) {
 // makes no IDs of although they are wanted.
 func (s *Service) heldNodes() (out []*pb.HeldNodes, failing []string) {
 	for _, sp := range s.Spaces() {
-		g := sp.gen.Load()
 		if len(failing) < maxAnnounced && sp.Err(s.now()) != nil {
 			failing = append(failing, sp.Name)
 		}
-		held := sp.lessor.Units()
-		if g != nil {
-			if own, ok := g.Grant(); ok {
-				held = append(held, own)
-			}
-		}
-		for _, gr := range held {
+		for _, gr := range sp.Held() {
 			if len(out) < maxAnnounced {
 				last := gr.Node + max(gr.Nodes, 1) - 1
 				out = append(out, &pb.HeldNodes{Namespace: sp.Name, FirstNode: gr.Node, LastNode: last})

@@ -309,6 +309,17 @@ func (sp *Space) Status() (lease.Status, bool) {
 	return sp.lease.Status(), true
 }
 
+// Held returns what the server holds: its units, and what it makes IDs with.
+func (sp *Space) Held() []snowfence.Grant {
+	held := sp.lessor.Units()
+	if g := sp.gen.Load(); g != nil {
+		if own, ok := g.Grant(); ok {
+			held = append(held, own)
+		}
+	}
+	return held
+}
+
 // close gives the nodes back. The own node of an agent goes first: it is one of a unit.
 func (sp *Space) close(ctx context.Context) error {
 	sp.stale.Store(true)

@@ -54,7 +54,7 @@ type View struct {
 	changes []Lease // those that were not the same in the view before
 }
 
-// Lease is the record of a node, without what an earlier layout granted, and whether it is held.
+// Lease is the record of a unit, without what an earlier layout granted, and whether it is held.
 type Lease struct {
 	store.Record
 	Held bool
@@ -84,7 +84,9 @@ func (s *Service) View(ctx context.Context, namespace string) (*View, error) {
 		if err != nil {
 			return nil, err
 		}
-		v.Leases = append(v.Leases, v.lease(r))
+		if !view.Inside(r, v.Namespace) {
+			v.Leases = append(v.Leases, v.lease(r))
+		}
 	}
 	v.At = s.now()
 	return v, nil
@@ -95,6 +97,9 @@ func (v *View) lease(r store.Record) Lease {
 	r = view.Current(r, v.Namespace)
 	return Lease{r, r.Held(v.Layout.TickOf(v.From))}
 }
+
+// End returns the node after those that a lease stands for.
+func (v *View) End(l *Lease) int64 { return l.Node + v.Namespace.Unit }
 
 // Message returns a lease as callers see it.
 func (v *View) Message(l Lease) *pb.LeaseInfo {

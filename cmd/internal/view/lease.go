@@ -54,12 +54,17 @@ func Current(r store.Record, ns lease.Namespace) store.Record {
 	return r
 }
 
-// Lease returns what the record of a node says of it now.
+// Inside reports whether a record is of a node inside a unit. It is from before the present unit,
+// and says nothing now.
+func Inside(r store.Record, ns lease.Namespace) bool { return r.Node&(ns.Unit-1) != 0 }
+
+// Lease returns what the record of a unit says of it now.
 func Lease(r store.Record, ns lease.Namespace, l snowfence.Layout, now time.Time) *pb.LeaseInfo {
 	r = Current(r, ns)
 	until := max(r.Until, ns.Floor)
 	out := &pb.LeaseInfo{
-		Node: r.Node, Label: r.Label, Held: r.Held(l.TickOf(now)), Veto: r.Veto, Until: until,
+		Node: r.Node, LastNode: r.Node + ns.Unit - 1, Label: r.Label,
+		Held: r.Held(l.TickOf(now)), Veto: r.Veto, Until: until,
 		FromTime: moment(l.TimeOf(r.From)), UntilTime: moment(l.TimeOf(until)), Written: moment(time.UnixMilli(r.At)),
 	}
 	if r.SkipUntil > 0 {

@@ -89,7 +89,7 @@ export function Leases({ name, version, skew, held, select }) {
                   <button type="button" class="sort link" onClick={() => select(r.node)}>
                     {r.nodes > 1 ? `${count(r.node)} to ${count(r.node + r.nodes - 1)}` : count(r.node)}
                   </button>
-                  {r.nodes > 1 && <span class="muted sub">a block of {count(r.nodes)}</span>}
+                  {r.nodes > 1 && <span class="muted sub">{count(r.nodes)} nodes</span>}
                   {r.parts && <span class="muted sub">{r.parts}</span>}
                 </td>
                 <td>

@@ -88,7 +88,7 @@ export function connect(change) {
       update({ hello: d, skew: Date.now() - d.now, spaces: new Map(), sequences: new Map(), failures: [], servers: [] })
       readManaged()
     },
-    namespaces: (d) => update({ namespaces: d.namespaces.map((n) => ({ ...n, first_node: Number(n.first_node), last_node: Number(n.last_node) })) }),
+    namespaces: (d) => update({ namespaces: d.namespaces.map((n) => ({ ...n, first_node: Number(n.first_node), last_node: Number(n.last_node), unit: Number(n.unit) })) }),
     store: (d) => update({ store: d }),
     ready: (d) => update({ ready: d }),
     servers: (d) => update({ servers: d.servers }),

@@ -54,12 +54,14 @@ const Said = ({ said }) => (
   </p>
 )
 
-/** What those who may manage can do with a node. */
-export function NodeActions({ name, node, held, veto, label }) {
+/** What those who may manage can do with a node, or with the unit that it is in. */
+export function NodeActions({ name, node, unit, held, veto, label }) {
   const { open, show, said, act } = useActions(`${name} ${node}`)
   const [reason, setReason] = useState('')
   const path = `${encodeURIComponent(name)}/leases/${node}`
-  const number = count(node)
+  const first = Math.floor(node / unit) * unit
+  const lower = unit > 1 ? `unit ${count(first)} to ${count(first + unit - 1)}` : `node ${count(node)}`
+  const upper = lower[0].toUpperCase() + lower.slice(1)
   return (
     <div class="manage">
       {open === '' && (
@@ -76,14 +78,14 @@ export function NodeActions({ name, node, held, veto, label }) {
       )}
       {open === 'release' && (
         <Ask
-          text={`Node ${number} becomes free. ${label || 'Its holder'}, if it still runs, notices at its next renewal and takes another node. IDs stay unique.`}
-          yes={{ name: `Release node ${number}`, act: () => act('DELETE', path, null, `Node ${number} was released.`) }} cancel={() => show('')}
+          text={`${upper} becomes free. ${label || 'Its holder'}, if it still runs, notices at its next renewal and takes another node. IDs stay unique.`}
+          yes={{ name: `Release ${lower}`, act: () => act('DELETE', path, null, `${upper} was released.`) }} cancel={() => show('')}
         />
       )}
       {open === 'veto' && (
         <Ask
-          text={`Node ${number} cannot be leased until the veto ends. A holder loses it at its next renewal and takes another node.`}
-          yes={{ name: `Veto node ${number}`, act: () => act('PUT', `${path}/veto`, { reason }, `Node ${number} is vetoed.`) }} cancel={() => show('')}
+          text={`${upper} cannot be leased until the veto ends. A holder loses it at its next renewal and takes another node.`}
+          yes={{ name: `Veto ${lower}`, act: () => act('PUT', `${path}/veto`, { reason }, `${upper} is vetoed.`) }} cancel={() => show('')}
         >
           <label for="reason">Reason, for the people who see the veto</label>
           <input id="reason" required maxLength={300} autocomplete="off" value={reason} onInput={(e) => setReason(e.currentTarget.value)} />
@@ -91,7 +93,7 @@ export function NodeActions({ name, node, held, veto, label }) {
       )}
       {open === 'lift' && (
         <Ask
-          text={`Node ${number} can be leased again.`} yes={{ name: 'End the veto', act: () => act('DELETE', `${path}/veto`, null, `Node ${number} can be leased again.`) }}
+          text={`${upper} can be leased again.`} yes={{ name: 'End the veto', act: () => act('DELETE', `${path}/veto`, null, `${upper} can be leased again.`) }}
           cancel={() => show('')}
         />
       )}

@@ -105,6 +105,7 @@ export function Namespace({ name, live, theme }) {
               <dt>Nodes that can be leased</dt>
               <dd class="num">
                 {count(ns.first_node)} to {count(ns.last_node)}
+                {ns.unit > 1 && `, in units of ${count(ns.unit)}`}
               </dd>
             </div>
             <div>
@@ -133,7 +134,7 @@ export function Namespace({ name, live, theme }) {
         {nodes.cells ? (
           <>
             <Legend counts={nodes.info.counts} />
-            <Chosen name={name} node={selected} info={nodes.info} cells={nodes.cells} skew={live.skew} manage={live.hello?.manage}>
+            <Chosen name={name} node={selected} unit={ns?.unit ?? 1} info={nodes.info} cells={nodes.cells} skew={live.skew} manage={live.hello?.manage}>
               {(text) => (
                 <NodeMap
                   cells={nodes.cells} version={nodes.version} per={nodes.info.per} first={nodes.info.first_node} text={text}
@@ -179,7 +180,7 @@ function Legend({ counts }) {
 }
 
 /** What is known of the chosen square, in a line of its own that is always there. */
-function Chosen({ name, node, info, cells, skew, manage, children }) {
+function Chosen({ name, node, unit, info, cells, skew, manage, children }) {
   const [rows, set] = useState(null)
   const asked = useRef(0)
   const known = useRef(null)
@@ -223,7 +224,7 @@ function Chosen({ name, node, info, cells, skew, manage, children }) {
         {text}
       </p>
       {manage && node != null && info.per === 1 && kind !== 7 && (
-        <NodeActions name={name} node={node} held={kind >= 2 && kind <= 4} veto={kind === 5} label={r?.label} />
+        <NodeActions name={name} node={node} unit={unit} held={kind >= 2 && kind <= 4} veto={kind === 5} label={r?.label} />
       )}
     </>
   )

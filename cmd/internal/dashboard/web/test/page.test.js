@@ -135,7 +135,7 @@ test('a namespace shows how many nodes are held, and a block of nodes is one row
   await page.goto(`${rig.url}/dashboard/#/ns/default`)
   const row = page.getByRole('row', { name: /block-7/ })
   await row.waitFor()
-  assert.match(await row.innerText(), new RegExp(`^${first} to ${first + 7}\\s+a block of 8`))
+  assert.match(await row.innerText(), new RegExp(`^${first} to ${first + 7}\\s+8 nodes`))
   assert.equal(await row.count(), 1)
 })
 
