@@ -19,8 +19,9 @@ func (p *program) serversCommand() *cobra.Command {
 		Use: "servers", Short: "List the servers over a store", Args: cobra.NoArgs,
 		Long: `Servers lists the servers that use a store: label, version, start, and the nodes of each
 server's own leases, and when the server was last seen, whether it is ready, and how long its
-leases last if they are not renewed. Each server writes a record every 20 s. One that was killed
-is not called ready after half a minute, and leaves the list after a minute.`,
+leases last if they are not renewed. Of a unit it says how many nodes are sublet. Each server
+writes a record every 20 s. One that was killed is not called ready after half a minute, and
+leaves the list after a minute.`,
 		Example: "  snowfence servers --store postgres://reader@db.example/ids",
 	}
 	return p.listCommand(cmd, func(ctx context.Context, st *open.Store, asJSON bool, out *bufio.Writer) error {
@@ -36,6 +37,9 @@ is not called ready after half a minute, and leaves the list after a minute.`,
 				ends := "ended"
 				if h.Until != nil {
 					ends = "ends " + show.Ago(h.Until.AsTime(), now)
+				}
+				if h.Sublet != nil {
+					ends = fmt.Sprintf("%d sublet, %s", *h.Sublet, ends)
 				}
 				nodes = append(nodes, fmt.Sprintf("%s %s (%s)", h.Namespace, nodeRange(h.FirstNode, h.LastNode), ends))
 			}

@@ -2625,7 +2625,8 @@ type HeldNodes struct {
 	Namespace     string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
 	FirstNode     int64                  `protobuf:"varint,2,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"`
 	LastNode      int64                  `protobuf:"varint,3,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"`
-	Until         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=until,proto3" json:"until,omitempty"` // when the lease ends if it is not renewed; missing if it has ended
+	Until         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=until,proto3" json:"until,omitempty"`          // when the lease ends if it is not renewed; missing if it has ended
+	Sublet        *int64                 `protobuf:"varint,5,opt,name=sublet,proto3,oneof" json:"sublet,omitempty"` // how many of a unit's nodes have a holder, when the server last wrote; missing for nodes that it makes IDs with
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2686,6 +2687,13 @@ func (x *HeldNodes) GetUntil() *timestamppb.Timestamp {
 		return x.Until
 	}
 	return nil
+}
+
+func (x *HeldNodes) GetSublet() int64 {
+	if x != nil && x.Sublet != nil {
+		return *x.Sublet
+	}
+	return 0
 }
 
 type ListEventsRequest struct {
@@ -3987,13 +3995,15 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x05ready\x18\b \x01(\bR\x05ready\x12\x18\n" +
 	"\aaddress\x18\n" +
 	" \x01(\tR\aaddress\x12\x18\n" +
-	"\afailing\x18\t \x03(\tR\afailing\"\x97\x01\n" +
+	"\afailing\x18\t \x03(\tR\afailing\"\xbf\x01\n" +
 	"\tHeldNodes\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1d\n" +
 	"\n" +
 	"first_node\x18\x02 \x01(\x03R\tfirstNode\x12\x1b\n" +
 	"\tlast_node\x18\x03 \x01(\x03R\blastNode\x120\n" +
-	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"-\n" +
+	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x1b\n" +
+	"\x06sublet\x18\x05 \x01(\x03H\x00R\x06sublet\x88\x01\x01B\t\n" +
+	"\a_sublet\"-\n" +
 	"\x11ListEventsRequest\x12\x18\n" +
 	"\asubject\x18\x01 \x01(\tR\asubject\"A\n" +
 	"\x12ListEventsResponse\x12+\n" +
@@ -4313,6 +4323,7 @@ func file_snowfence_v1_snowfence_proto_init() {
 	file_snowfence_v1_snowfence_proto_msgTypes[20].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[26].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[30].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[37].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[40].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[44].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[45].OneofWrappers = []any{}

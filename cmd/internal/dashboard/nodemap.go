@@ -138,8 +138,8 @@ func (l *nodeMap) setOwn(s *server.Service) {
 		if sp.Name != l.Namespace.Name {
 			continue
 		}
-		for _, g := range sp.Held() {
-			for n := g.Node; n < g.Node+max(g.Nodes, 1); n += l.Namespace.Unit {
+		for _, h := range sp.Held() {
+			for n := h.FirstNode; n <= h.LastNode; n += l.Namespace.Unit {
 				l.own[n] = true
 			}
 		}

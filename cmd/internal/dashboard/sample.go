@@ -68,6 +68,9 @@ type spaceState struct {
 	LastNode  int64     `json:"last_node,string"`
 	Until     time.Time `json:"until_time,omitzero"`
 	Renewed   int64     `json:"renewed"` // when Until was acknowledged
+
+	Sublet int64 `json:"sublet"` // nodes of its units that have a holder
+	Units  int64 `json:"units"`  // nodes of its units
 }
 
 // storeState says whether the store answers.
@@ -168,6 +171,7 @@ func appendSample[T any](list []T, v T) []T {
 
 func stateOf(sp *server.Space) spaceState {
 	s := spaceState{Name: sp.Name, Made: sp.Made.Load()}
+	s.Sublet, s.Units = sp.Sublet()
 	st, ok := sp.Status()
 	if !ok {
 		return s

@@ -49,9 +49,10 @@ type Lessor struct {
 // unit is a lease whose nodes are sublet.
 type unit struct {
 	*lease.Sublets
-	life  string
-	nodes int64
-	empty time.Time // since when it has no holder; zero while it has one
+	life   string
+	nodes  int64
+	sublet int64     // how many have a holder, at the last look
+	empty  time.Time // since when it has no holder; zero while it has one
 }
 
 var errEnded = fmt.Errorf("the lessor is stopping: %w", lease.ErrEnded)
@@ -165,13 +166,19 @@ func (l *Lessor) Held(such func(label string) bool) (n int64) {
 // have.
 func (l *Lessor) Count() (held, nodes int64) { return l.used.Load(), l.all.Load() }
 
-// Units returns what the leases of the units hold.
-func (l *Lessor) Units() (out []snowfence.Grant) {
+// Unit is what the lease of a unit holds.
+type Unit struct {
+	snowfence.Grant
+	Sublet int64 // nodes that have a holder, as of the last second
+}
+
+// Units returns the units that are held.
+func (l *Lessor) Units() (out []Unit) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	for _, u := range l.units {
 		if s := u.Lease().Status(); s.Held {
-			out = append(out, s.Grant)
+			out = append(out, Unit{s.Grant, u.sublet})
 		}
 	}
 	return out

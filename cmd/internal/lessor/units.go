@@ -136,15 +136,14 @@ func (l *Lessor) sort(now time.Time) (gone []*lease.Lease, why error, done bool)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	used, all := int64(0), int64(0)
-	held := map[*unit]int64{}
 	for _, u := range l.units {
-		held[u] = u.Held(nil)
-		if held[u] > 0 {
+		u.sublet = u.Held(nil)
+		if u.sublet > 0 {
 			u.empty = time.Time{}
 		} else if u.empty.IsZero() {
 			u.empty = now
 		}
-		used, all = used+held[u], all+u.nodes
+		used, all = used+u.sublet, all+u.nodes
 	}
 	l.units = slices.DeleteFunc(l.units, func(u *unit) bool {
 		err := u.Lease().Err()
@@ -152,7 +151,7 @@ func (l *Lessor) sort(now time.Time) (gone []*lease.Lease, why error, done bool)
 		if err == nil && (!long || most(used, all-u.nodes)) {
 			return false
 		}
-		used, all = used-held[u], all-u.nodes
+		used, all = used-u.sublet, all-u.nodes
 		delete(l.byLife, u.life)
 		if err == nil {
 			gone = append(gone, u.Lease())

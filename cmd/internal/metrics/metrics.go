@@ -78,6 +78,10 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	s.Service.Failures(func(wire, kind string, n int64) {
 		to.counter("failures_total", "Errors that went to callers.", n, "wire", wire, "kind", kind)
 	})
+	s.Service.Renewals(func(result string, n int64) {
+		to.counter("sublease_renewals_total", "Renewals of subleases that reached this server, by how they ended.", n,
+			"result", result)
+	})
 	back, forward, last := s.Steps()
 	for direction, n := range map[string]int64{"back": back, "forward": forward} {
 		to.counter("clock_steps_total", "Steps of this machine's clock by 50 ms or more.", n, "direction", direction)
@@ -162,6 +166,10 @@ func (c *collector) collectSpaces(to sink, used map[string]server.NodeCount, now
 		if lead, ok := sp.Lead(now); ok {
 			to.gauge("lead_seconds", "How far IDs are ahead of the clock: in a burst, or after the clock stepped back.",
 				lead.Seconds(), of...)
+		}
+		if held, nodes := sp.Sublet(); nodes > 0 {
+			to.gauge("nodes_sublet", "Nodes of this server's units that have a holder.", float64(held), of...)
+			to.gauge("nodes_in_units", "Nodes of this server's units.", float64(nodes), of...)
 		}
 		if u, ok := used[sp.Name]; ok {
 			to.gauge("nodes_held", "Nodes that are leased, by anybody, or vetoed.", float64(u.Held), of...)

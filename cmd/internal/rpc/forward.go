@@ -97,6 +97,7 @@ func (r leases) forwardAll(
 		err = fmt.Errorf("its server gave %d answers to %d renewals: %w", len(res.Renewals), len(known),
 			lease.ErrElsewhere)
 	}
+	r.s.Forwarded(int64(len(known)), err)
 	for k, i := range known {
 		switch {
 		case err != nil:

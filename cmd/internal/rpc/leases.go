@@ -56,7 +56,9 @@ func (r leases) Renew(ctx context.Context, m *pb.RenewRequest) (*pb.Lease, error
 		return nil, err
 	}
 	if other := r.other(ctx, t); other != "" {
-		return forwarded(ctx, r, other, m, api.LeaseServiceClient.Renew)
+		out, err := forwarded(ctx, r, other, m, api.LeaseServiceClient.Renew)
+		r.s.Forwarded(1, err)
+		return out, err
 	}
 	t, sp, err := r.s.Renew(ctx, id, t, m.Attempt, m.Earlier...)
 	if err != nil {

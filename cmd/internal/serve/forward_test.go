@@ -156,6 +156,17 @@ func TestRenewalsArePassedOn(t *testing.T) {
 		t.Errorf("clients see %v, %v", list, err)
 	}
 
+	ends := func(p *Process) map[string]int64 {
+		all := map[string]int64{}
+		p.service.Renewals(func(result string, n int64) { all[result] = n })
+		return all
+	}
+	if at := ends(b); at["forwarded"] != 3 || at["elsewhere"] != 1 || at["renewed"] != 1 || at["lost"] != 0 {
+		t.Errorf("b counts %v", at)
+	}
+	if at := ends(a); at["forwarded"] != 0 || at["elsewhere"] != 0 || at["renewed"] != 3 || at["lost"] < 2 {
+		t.Errorf("a counts %v", at)
+	}
 	for _, h := range a.http {
 		_ = h.Close()
 	}

@@ -136,6 +136,7 @@ func (s *Service) Renew(
 	next, sp, err := withSpace(ctx, s, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
 		return sp.leases.Renew(ctx, l.Ticket, attempt, earlier)
 	})
+	s.renewed(l, err)
 	if errors.Is(err, store.ErrLost) {
 		text := fmt.Sprintf("node %d: its holder lost the lease", l.Grant.Node)
 		s.Events.Add(Event{Kind: "lost", Namespace: l.Namespace, Actor: l.Label, Text: text})

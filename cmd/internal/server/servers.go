@@ -15,6 +15,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -153,8 +154,9 @@ func (s *Service) Announce(ctx context.Context) {
 type announcer struct {
 	service *Service
 	since   time.Time
-	record  store.Record // as it was last written; without a nonce until that is known
-	next    time.Time    // when it is written again
+	record  store.Record   // as it was last written; without a nonce until that is known
+	next    time.Time      // when it is written again
+	steady  *pb.ServerInfo // what it said then, without what changes all the time
 	failed  bool
 }
 
@@ -162,11 +164,19 @@ type announcer struct {
 func (a *announcer) look(ctx context.Context) {
 	s := a.service
 	nodes, failing := s.heldNodes()
-	data, err := view.JSON(&pb.ServerInfo{
+	info := &pb.ServerInfo{
 		Id: s.id, Version: s.opts.Version, Since: timestamppb.New(a.since), Nodes: nodes,
 		Ready: s.Ready(ctx) == nil, Failing: failing, Address: s.opts.Advertise,
-	})
-	if err != nil || s.now().Before(a.next) && (a.failed || a.record.Data == string(data)) {
+	}
+	steady := proto.CloneOf(info)
+	for _, h := range steady.Nodes {
+		h.Sublet = nil // it changes all the time
+	}
+	if s.now().Before(a.next) && (a.failed || proto.Equal(a.steady, steady)) {
+		return
+	}
+	data, err := view.JSON(info)
+	if err != nil {
 		return
 	}
 	ctx, cancel := withStoreTimeout(ctx)
@@ -174,6 +184,7 @@ func (a *announcer) look(ctx context.Context) {
 	if err = s.look(ctx); err == nil {
 		err = a.write(ctx, string(data))
 	}
+	a.steady = steady
 	if err != nil {
 		a.record, a.next = store.Record{}, s.now().Add(announceAgain)
 		if !a.failed {
@@ -278,12 +289,7 @@ func (s *Service) heldNodes() (out []*pb.HeldNodes, failing []string) {
 		if len(failing) < maxAnnounced && sp.Err(s.now()) != nil {
 			failing = append(failing, sp.Name)
 		}
-		for _, gr := range sp.Held() {
-			if len(out) < maxAnnounced {
-				last := gr.Node + max(gr.Nodes, 1) - 1
-				out = append(out, &pb.HeldNodes{Namespace: sp.Name, FirstNode: gr.Node, LastNode: last})
-			}
-		}
+		out = append(out, sp.Held()...)
 	}
-	return out, failing
+	return out[:min(len(out), maxAnnounced)], failing
 }

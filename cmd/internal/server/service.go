@@ -108,6 +108,7 @@ type Service struct {
 
 	sequences sequences
 	peers     peers
+	renewals  renewals
 	witness   atomic.Pointer[witness] // nil before the server has a record
 
 	waiting   atomic.Int64    // IDs of batches that are on their way to callers

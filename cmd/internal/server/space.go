@@ -14,6 +14,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 	"github.com/snowfence/snowfence/nodes"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // Space is a namespace that the server knows, and makes IDs for when it is asked to.
@@ -310,15 +311,25 @@ func (sp *Space) Status() (lease.Status, bool) {
 }
 
 // Held returns what the server holds: its units, and what it makes IDs with.
-func (sp *Space) Held() []snowfence.Grant {
-	held := sp.lessor.Units()
+func (sp *Space) Held() (out []*pb.HeldNodes) {
+	add := func(g snowfence.Grant, sublet *int64) {
+		last := g.Node + max(g.Nodes, 1) - 1
+		out = append(out, &pb.HeldNodes{Namespace: sp.Name, FirstNode: g.Node, LastNode: last, Sublet: sublet})
+	}
+	for _, u := range sp.lessor.Units() {
+		add(u.Grant, &u.Sublet)
+	}
 	if g := sp.gen.Load(); g != nil {
 		if own, ok := g.Grant(); ok {
-			held = append(held, own)
+			add(own, nil)
 		}
 	}
-	return held
+	return out
 }
+
+// Sublet returns how many nodes of the server's units have a holder, as of the last second, and how
+// many nodes the units have.
+func (sp *Space) Sublet() (held, nodes int64) { return sp.lessor.Count() }
 
 // close gives the nodes back. The own node of an agent goes first: it is one of a unit.
 func (sp *Space) close(ctx context.Context) error {

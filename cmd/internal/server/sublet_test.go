@@ -73,6 +73,13 @@ func TestSingleNodesAreSublet(t *testing.T) {
 		if g := acquire(wire.Request{}); g.Lessor == "" {
 			t.Errorf("%+v", g)
 		}
+		sp := s.Spaces()[0]
+		if held := sp.Held(); len(held) != 1 || held[0].GetSublet() != 5 || held[0].LastNode != held[0].FirstNode+7 {
+			t.Errorf("holds %v", held)
+		}
+		if n, all := sp.Sublet(); n != 6 || all != 8 {
+			t.Errorf("%d of %d nodes are sublet", n, all)
+		}
 		if st.swaps.Load() == before {
 			t.Error("the lessor did not look at its store for a minute")
 		}

@@ -124,7 +124,10 @@ export function Namespace({ name, live, theme }) {
       <section class="card" ref={map}>
         <div class="head">
           <h2>Nodes</h2>
-          <span class="muted small">{nodes.info && `as of ${clock(nodes.info.at)}`}</span>
+          <span class="muted small">
+            {space?.units > 0 && `this server sublets ${count(space.sublet)} of its ${count(space.units)} nodes; `}
+            {nodes.info && `as of ${clock(nodes.info.at)}`}
+          </span>
         </div>
         {nodes.trouble && (
           <p class="banner warn">

@@ -56,5 +56,7 @@ function left(nodes, now) {
 function holds(nodes) {
   const all = nodes.reduce((n, h) => n + Number(h.last_node) - Number(h.first_node) + 1, 0)
   const spaces = new Set(nodes.map((h) => h.namespace)).size
-  return all === 0 ? 'no nodes' : `${count(all)} nodes in ${count(spaces)} ${spaces === 1 ? 'namespace' : 'namespaces'}`
+  const units = nodes.filter((h) => h.sublet != null)
+  const sublet = units.length > 0 ? `, ${count(units.reduce((n, h) => n + Number(h.sublet), 0))} sublet` : ''
+  return all === 0 ? 'no nodes' : `${count(all)} nodes in ${count(spaces)} ${spaces === 1 ? 'namespace' : 'namespaces'}${sublet}`
 }
