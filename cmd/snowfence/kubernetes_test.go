@@ -50,7 +50,7 @@ func TestManifestsOfKubernetes(t *testing.T) {
 			ports[p.Port] = true
 		}
 	}
-	if !maps.Equal(ports, map[int]bool{53: true, 443: true, 6443: true}) {
+	if !maps.Equal(ports, map[int]bool{53: true, 443: true, 6443: true, 8443: true}) {
 		t.Errorf("pods may reach the ports %v", ports)
 	}
 	if want := "ready-for: [default]\n"; !strings.Contains(settings, want) {

@@ -2508,14 +2508,15 @@ type ServerInfo struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Label         string                 `protobuf:"bytes,1,opt,name=label,proto3" json:"label,omitempty"`
 	Version       string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
-	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`      // when it started, by its clock
-	Seen          *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=seen,proto3" json:"seen,omitempty"`        // when it last wrote, by the clock of the store if that has one
-	This          bool                   `protobuf:"varint,5,opt,name=this,proto3" json:"this,omitempty"`       // the one that answers
-	Nodes         []*HeldNodes           `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"`      // of its own leases, in the namespaces that the token sees
-	Id            string                 `protobuf:"bytes,7,opt,name=id,proto3" json:"id,omitempty"`            // another one after each start
-	Ready         bool                   `protobuf:"varint,8,opt,name=ready,proto3" json:"ready,omitempty"`     // as it last said; false if it has not written for half a minute
-	Address       string                 `protobuf:"bytes,10,opt,name=address,proto3" json:"address,omitempty"` // where other servers pass renewals of its subleases on to; shown by the store only
-	Failing       []string               `protobuf:"bytes,9,rep,name=failing,proto3" json:"failing,omitempty"`  // namespaces that it makes no IDs of now, because its renewals fail or its grant begins later
+	Since         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=since,proto3" json:"since,omitempty"`                           // when it started, by its clock
+	Seen          *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=seen,proto3" json:"seen,omitempty"`                             // when it last wrote, by the clock of the store if that has one
+	This          bool                   `protobuf:"varint,5,opt,name=this,proto3" json:"this,omitempty"`                            // the one that answers
+	Nodes         []*HeldNodes           `protobuf:"bytes,6,rep,name=nodes,proto3" json:"nodes,omitempty"`                           // of its own leases, in the namespaces that the token sees
+	Id            string                 `protobuf:"bytes,7,opt,name=id,proto3" json:"id,omitempty"`                                 // another one after each start
+	Ready         bool                   `protobuf:"varint,8,opt,name=ready,proto3" json:"ready,omitempty"`                          // as it last said; false if it has not written for half a minute
+	Address       string                 `protobuf:"bytes,10,opt,name=address,proto3" json:"address,omitempty"`                      // where other servers pass renewals of its subleases on to; shown by the store only
+	PublicKey     string                 `protobuf:"bytes,11,opt,name=public_key,json=publicKey,proto3" json:"public_key,omitempty"` // of the certificate with which it answers there, SHA-256 in hexadecimal; shown by the store only
+	Failing       []string               `protobuf:"bytes,9,rep,name=failing,proto3" json:"failing,omitempty"`                       // namespaces that it makes no IDs of now, because its renewals fail or its grant begins later
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2609,6 +2610,13 @@ func (x *ServerInfo) GetReady() bool {
 func (x *ServerInfo) GetAddress() string {
 	if x != nil {
 		return x.Address
+	}
+	return ""
+}
+
+func (x *ServerInfo) GetPublicKey() string {
+	if x != nil {
+		return x.PublicKey
 	}
 	return ""
 }
@@ -3982,7 +3990,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\tlast_node\x18\v \x01(\x03R\blastNode\"\x14\n" +
 	"\x12ListServersRequest\"I\n" +
 	"\x13ListServersResponse\x122\n" +
-	"\aservers\x18\x01 \x03(\v2\x18.snowfence.v1.ServerInfoR\aservers\"\xbb\x02\n" +
+	"\aservers\x18\x01 \x03(\v2\x18.snowfence.v1.ServerInfoR\aservers\"\xda\x02\n" +
 	"\n" +
 	"ServerInfo\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\tR\x05label\x12\x18\n" +
@@ -3994,7 +4002,9 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x02id\x18\a \x01(\tR\x02id\x12\x14\n" +
 	"\x05ready\x18\b \x01(\bR\x05ready\x12\x18\n" +
 	"\aaddress\x18\n" +
-	" \x01(\tR\aaddress\x12\x18\n" +
+	" \x01(\tR\aaddress\x12\x1d\n" +
+	"\n" +
+	"public_key\x18\v \x01(\tR\tpublicKey\x12\x18\n" +
 	"\afailing\x18\t \x03(\tR\afailing\"\xbf\x01\n" +
 	"\tHeldNodes\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x1d\n" +

@@ -29,7 +29,7 @@ type Method struct {
 
 // Methods returns all methods of the protocol.
 func Methods(s *server.Service) []*Method {
-	r := &rpc{s: s, others: newForwarding()}
+	r := &rpc{s: s, others: newForwarding(s)}
 	ids, leases := ids{r}, leases{r}
 	return []*Method{
 		method(api.IDServiceNextProcedure, "", ids.Next),

@@ -28,7 +28,7 @@ type Config struct {
 	HTTP      string `name:"http" default:"127.0.0.1:8080" help:"<address> of HTTP and gRPC, as in 127.0.0.1:8080 or unix:/run/snowfence/ids.sock; empty for none"`
 	RESP      string `name:"resp" default:"127.0.0.1:6380" help:"<address> of the Redis protocol; empty for none"`
 	Admin     string `name:"admin" help:"<address> of metrics and health, open to everybody who reaches it (default: none)"`
-	Advertise string `name:"advertise" help:"<URL> of this server for the others over the store, which pass renewals of its subleases on to it, as in http://10.0.0.7:8080 (default: none, so holders that reach another server take another node)"`
+	Advertise string `name:"advertise" help:"<address> where the other servers over the store reach this one, to pass renewals of its subleases on, as in 10.0.0.7:8080 (default: none, so holders that reach another server take another node)"`
 	Pprof     bool   `name:"pprof" help:"profiles of the program below /debug/pprof/ of the admin address, with parts of its memory"`
 
 	TLSCert     string `name:"tls-cert" help:"<file> of the certificate chain in PEM form, read again when it changes"`
@@ -94,6 +94,26 @@ func (c *Config) Settings() iter.Seq2[reflect.StructTag, any] {
 	}
 }
 
+// advertised returns the URL at which other servers reach this one; "" means that they do not.
+func (c *Config) advertised() (string, error) {
+	if c.Advertise == "" {
+		return "", nil
+	}
+	at := strings.LastIndexByte(c.Advertise, ':')
+	host, port := c.Advertise[:max(at, 0)], c.Advertise[at+1:]
+	host = strings.Trim(host, "[]") // an address of IPv6 may have no brackets, as a pod's has none
+	u := url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}
+	if c.TLSCert != "" {
+		u.Scheme = "https"
+	}
+	read, err := url.Parse(u.String())
+	if n, bad := strconv.ParseUint(port, 10, 16); bad != nil || n == 0 || err != nil || host == "" ||
+		read.Hostname() != host || read.Port() != port {
+		return "", fmt.Errorf("advertise %q: write it as host:port, as in 10.0.0.7:8080", c.Advertise)
+	}
+	return u.String(), nil
+}
+
 // listenerNames are what OpenToNetwork may have.
 var listenerNames = []string{"http", "resp", "admin", "all"}
 
@@ -110,9 +130,12 @@ func (c *Config) Check() error {
 	if c.TLSClientCA != "" && c.TLSCert == "" {
 		add("tls-client-ca needs tls-cert and tls-key")
 	}
-	if u, err := url.Parse(c.Advertise); c.Advertise != "" &&
-		(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil) {
-		add("advertise %q: write it as http://host:port or https://host:port", c.Advertise)
+	if _, err := c.advertised(); err != nil {
+		errs = append(errs, err)
+	}
+	if c.Advertise != "" && c.TLSClientCA != "" {
+		add("advertise does not go with tls-client-ca: servers have no certificates for each other. Leave advertise " +
+			"out")
 	}
 	if c.Rate < 0 {
 		add("rate-without-tokens must not be negative")

@@ -66,9 +66,32 @@ func TestBadConfigurations(t *testing.T) {
 		"no port":      {HTTP: "127.0.0.1"},
 		"negative":     {HTTP: "127.0.0.1:0", Drain: -1},
 		"unknown name": {HTTP: "127.0.0.1:0", OpenToNetwork: []string{"true"}},
+		"not by servers": {
+			HTTP: "127.0.0.1:0", Advertise: "ids:1", TLSCert: "a", TLSKey: "b", TLSClientCA: "c",
+		},
 	} {
 		if c.Check() == nil {
 			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// A pod writes its address before a port as it is, also one of IPv6.
+func TestAdvertised(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "10.0.0.7:8080": "http://10.0.0.7:8080", "ids-1.example:1": "http://ids-1.example:1",
+		"fd00::7:8443": "http://[fd00::7]:8443", "[fd00::7]:8443": "http://[fd00::7]:8443",
+		"http://10.0.0.7:8080": "wrong", "10.0.0.7": "wrong", ":8080": "wrong", "10.0.0.7:0": "wrong", "a/b:1": "wrong",
+		"u@h:1": "wrong", "10.0.0.7:65536": "wrong",
+	} {
+		c := Config{HTTP: "127.0.0.1:0", Advertise: text}
+		got, err := c.advertised()
+		if (err != nil) != (want == "wrong") || err == nil && got != want || (err != nil) != (c.Check() != nil) {
+			t.Errorf("%s: %q, %v", text, got, err)
+		}
+		c.TLSCert, c.TLSKey = "cert", "key"
+		if secure, err := c.advertised(); err == nil && secure != strings.Replace(got, "http:", "https:", 1) {
+			t.Errorf("%s with TLS: %q", text, secure)
 		}
 	}
 }

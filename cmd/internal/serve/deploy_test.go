@@ -15,13 +15,19 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
 // Every metric that the Grafana dashboard and the alert rules ask for is in a real
 // scrape, with the labels they group by; and every metric of ours is asked for.
 func TestMetricsOfDeploy(t *testing.T) {
-	p, _ := start(t, Config{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"}, newStore(t))
+	p, _ := start(t, Config{Admin: "127.0.0.1:0", RESP: "127.0.0.1:0"}, unitStore(t))
 	eventually(t, "ready", func() bool { return p.Ready() == nil })
+	holder := callerOf(p)
+	m := &pb.AcquireRequest{Namespace: "many", Label: "x"}
+	if _, err := holder.Acquire(t.Context(), with(holder, m)); err != nil {
+		t.Fatal(err)
+	}
 	var text string
 	eventually(t, "all metrics", func() bool { // nodes are counted after a while, lead after an ID
 		if code, body := get(t, "http://"+p.HTTP+"/v1/default/next", ""); code != http.StatusOK {
@@ -109,7 +115,7 @@ func TestSettingsOfTheChart(t *testing.T) {
 	have := schema.Properties.Settings.Properties
 	written := []string{ // by the chart, or by the pod
 		"http", "resp", "admin", "open-to-network", "tls-cert", "tls-key", "tls-client-ca", "tokens", "secret", "secrets",
-		"store", "label",
+		"store", "label", "advertise",
 	}
 	for tag := range new(Config).Settings() {
 		name := cmp.Or(tag.Get("file"), tag.Get("name"))

@@ -3,10 +3,14 @@ package serve
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"net"
 	"net/http"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -17,8 +21,8 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 )
 
-// advertised starts a server that others reach, with one token.
-func advertised(t *testing.T, st store.Store) *Process {
+// advertised starts a server that others reach by a name that no certificate has, with one token.
+func advertised(t *testing.T, st store.Store, cert, key string) *Process {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -29,9 +33,11 @@ func advertised(t *testing.T, st store.Store) *Process {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256([]byte("secret"))
-	p, _ := start(t, Config{HTTP: at, Advertise: "http://" + at, TokenList: []server.Token{{
+	_, port, _ := net.SplitHostPort(at)
+	c := Config{HTTP: at, Advertise: "localhost:" + port, TLSCert: cert, TLSKey: key, TokenList: []server.Token{{
 		Name: "shop", SHA256: hex.EncodeToString(sum[:]), Verbs: []server.Verb{server.VerbLease, server.VerbRead},
-	}}}, st)
+	}}}
+	p, _ := start(t, c, st)
 	return p
 }
 
@@ -42,7 +48,12 @@ type caller struct {
 }
 
 func callerOf(p *Process, header ...string) caller {
-	c := caller{snowfencev1connect.NewLeaseServiceClient(http.DefaultClient, "http://"+p.HTTP), http.Header{}}
+	client, scheme := http.DefaultClient, "http://"
+	if p.TLS() {
+		transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+		client, scheme = &http.Client{Transport: transport}, "https://"
+	}
+	c := caller{snowfencev1connect.NewLeaseServiceClient(client, scheme+p.HTTP), http.Header{}}
 	for i := 0; i < len(header); i += 2 {
 		c.header.Set(header[i], header[i+1])
 	}
@@ -75,8 +86,22 @@ func reasonOf(err error) string {
 // A renewal or release that reaches another server is passed on, once, for the same caller. If the
 // lessor is gone, the lease is elsewhere, which ends no grant.
 func TestRenewalsArePassedOn(t *testing.T) {
+	t.Run("plain", func(t *testing.T) {
+		t.Parallel()
+		passOn(t, "", "")
+	})
+	t.Run("one certificate", func(t *testing.T) { // of an authority that no system knows
+		t.Parallel()
+		ca := newAuthority(t, "ours")
+		cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")
+		ca.issue(t, cert, key)
+		passOn(t, cert, key)
+	})
+}
+
+func passOn(t *testing.T, cert, key string) {
 	ctx, st := t.Context(), unitStore(t)
-	a, b := advertised(t, st), advertised(t, st)
+	a, b := advertised(t, st, cert, key), advertised(t, st, cert, key)
 	token := []string{"Authorization", "Bearer secret"}
 	atA, atB := callerOf(a, token...), callerOf(b, token...)
 	acquire := func(c caller) *pb.Lease {
@@ -152,7 +177,7 @@ func TestRenewalsArePassedOn(t *testing.T) {
 		t.Errorf("released at the other server: %v", err)
 	}
 	list, err := b.service.ListServers(server.WithCaller(ctx, &server.Caller{}), &pb.ListServersRequest{})
-	if err != nil || len(list.Servers) != 2 || list.Servers[0].Address != "" {
+	if err != nil || len(list.Servers) != 2 || list.Servers[0].Address+list.Servers[0].PublicKey != "" {
 		t.Errorf("clients see %v, %v", list, err)
 	}
 
@@ -180,5 +205,34 @@ func TestRenewalsArePassedOn(t *testing.T) {
 		} else {
 			own = out[1].Lease
 		}
+	}
+}
+
+// Servers are known by the key that stands in the store, whatever names and authorities say.
+func TestAPeerHasItsKey(t *testing.T) {
+	st, ca := unitStore(t), newAuthority(t, "ours")
+	files := func(name string) (cert, key string) {
+		cert, key = filepath.Join(ca.dir, name+".pem"), filepath.Join(ca.dir, name+"-key.pem")
+		ca.issue(t, cert, key)
+		return cert, key
+	}
+	leaf := func(cert, key string) *x509.Certificate {
+		pair, err := tls.LoadX509KeyPair(cert, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pair.Leaf
+	}
+	cert, key := files("a")
+	a, b := advertised(t, st, cert, key), advertised(t, st, "", "")
+	eventually(t, "the servers know each other", func() bool {
+		address, err := b.service.Peer(t.Context(), a.service.ID())
+		return err == nil && strings.HasPrefix(address, "https://")
+	})
+	if err := b.service.CheckPeer(leaf(cert, key)); err != nil {
+		t.Error(err)
+	}
+	if err := b.service.CheckPeer(leaf(files("other"))); err == nil {
+		t.Error("a stranger whose certificate the same authority signed")
 	}
 }

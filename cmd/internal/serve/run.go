@@ -112,9 +112,13 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 		trace = p.tracing.roundTrip
 	}
 	observed, latency := server.Observe(st, cfg.Hide, trace)
+	advertised, err := cfg.advertised()
+	if err != nil {
+		return nil, err
+	}
 	p.service = server.New(lease.Group(observed), server.Options{
 		Block: cfg.Block, Within: cfg.Within, Lead: cfg.Lead, Spread: cfg.Spread, TTL: cfg.TTL, MaxWait: cfg.MaxWait,
-		Label: cfg.Label, Advertise: cfg.Advertise,
+		Label: cfg.Label, Advertise: advertised, PublicKey: p.certificates.publicKey,
 		Version: cfg.Version, Keys: cfg.Keys, HandOut: cfg.HandOut, Logger: cfg.Logger, Direct: observed,
 		Connections: cfg.Connections, Unit: cfg.Unit,
 	})

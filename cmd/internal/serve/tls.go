@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
 // certificates are the files of TLS, read again when they change, so that a renewed
@@ -88,4 +90,12 @@ func (t *certificates) config(protocols ...string) *tls.Config {
 			return conf, nil
 		},
 	}
+}
+
+// publicKey is what names the key of the certificate in use; "" without TLS.
+func (t *certificates) publicKey() string {
+	if t == nil {
+		return ""
+	}
+	return server.KeyOf(t.loaded.Load().Certificates[0].Leaf)
 }

@@ -2,8 +2,13 @@ package server
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/lessor"
@@ -21,14 +26,18 @@ type peers struct {
 	read    time.Time
 	address map[string]string    // by id, of those that have one
 	away    map[string]time.Time // up to when one is not asked, because it did not answer
+
+	keys atomic.Pointer[map[string]bool] // of their certificates
 }
 
 // peersFor is how long the list of servers is not read again, and a server that did not answer is
 // not asked again.
 const peersFor = time.Second
 
-func newPeers() peers {
-	return peers{gate: make(chan struct{}, 1), away: map[string]time.Time{}}
+// init makes the zero value ready.
+func (p *peers) init() {
+	p.gate, p.away = make(chan struct{}, 1), map[string]time.Time{}
+	p.keys.Store(&map[string]bool{})
 }
 
 // ID names this server among those over the store. It is another one after each start.
@@ -58,11 +67,14 @@ func (s *Service) Peer(ctx context.Context, id string) (string, error) {
 		if err != nil {
 			return "", err // it may be there
 		}
+		keys := map[string]bool{}
 		p.read, p.address = now, map[string]string{}
 		maps.DeleteFunc(p.away, func(_ string, until time.Time) bool { return !now.Before(until) })
 		for _, one := range list {
 			p.address[one.Id] = one.Address
+			keys[one.PublicKey] = true
 		}
+		p.keys.Store(&keys)
 	}
 	switch address := p.address[id]; {
 	case address == "":
@@ -80,4 +92,20 @@ func (s *Service) PeerAway(id string) {
 	defer func() { <-s.peers.gate }()
 	delete(s.peers.address, id)
 	s.peers.away[id] = s.now().Add(peersFor)
+}
+
+// KeyOf names the public key of a certificate.
+func KeyOf(c *x509.Certificate) string {
+	sum := sha256.Sum256(c.RawSubjectPublicKeyInfo)
+	return hex.EncodeToString(sum[:])
+}
+
+// CheckPeer returns why a connection does not lead to another server: the records of servers have
+// another key than this certificate. They say where servers are, so they say with which keys, too,
+// and a certificate needs neither the name of a pod nor an authority that servers know.
+func (s *Service) CheckPeer(c *x509.Certificate) error {
+	if !(*s.peers.keys.Load())[KeyOf(c)] {
+		return errors.New("no server over the store has the key of this certificate")
+	}
+	return nil
 }

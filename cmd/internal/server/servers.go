@@ -47,9 +47,9 @@ func (s *Service) ListServers(ctx context.Context, _ *pb.ListServersRequest) (*p
 	return &pb.ListServersResponse{Servers: list}, nil
 }
 
-// OnlySeen takes out of a server what a caller may not know. Its address is for servers.
+// OnlySeen takes out of a server what a caller may not know. Its address and key are for servers.
 func OnlySeen(id *Identity, one *pb.ServerInfo) {
-	one.Address = ""
+	one.Address, one.PublicKey = "", ""
 	one.Nodes = slices.DeleteFunc(one.Nodes, func(h *pb.HeldNodes) bool { return !id.Sees(h.Namespace) })
 	one.Failing = slices.DeleteFunc(one.Failing, func(name string) bool { return !id.Sees(name) })
 }
@@ -167,6 +167,7 @@ func (a *announcer) look(ctx context.Context) {
 	info := &pb.ServerInfo{
 		Id: s.id, Version: s.opts.Version, Since: timestamppb.New(a.since), Nodes: nodes,
 		Ready: s.Ready(ctx) == nil, Failing: failing, Address: s.opts.Advertise,
+		PublicKey: s.opts.PublicKey(),
 	}
 	steady := proto.CloneOf(info)
 	for _, h := range steady.Nodes {

@@ -57,6 +57,10 @@ type Options struct {
 	// Advertise is the URL at which other servers reach this one; "" means that they do not.
 	Advertise string
 
+	// PublicKey returns what [KeyOf] says of the certificate that the service answers with; ""
+	// where it has none. Nil means the same.
+	PublicKey func() string
+
 	// Version is the program's, for the list of servers.
 	Version string
 
@@ -133,6 +137,9 @@ type Service struct {
 func New(st store.Store, o Options) *Service {
 	o.Spaces = cmp.Or(o.Spaces, 1000)
 	o.Sequences = cmp.Or(o.Sequences, 10_000)
+	if o.PublicKey == nil {
+		o.PublicKey = func() string { return "" }
+	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -146,8 +153,9 @@ func New(st store.Store, o Options) *Service {
 	s := &Service{
 		store: st, opts: o, id: rand.Text(), now: time.Now, all: map[string]*Space{},
 		tally:     map[string]*tally{},
-		sequences: newSequences(), Events: newEvents(), peers: newPeers(),
+		sequences: newSequences(), Events: newEvents(),
 	}
+	s.peers.init()
 	if s.counts = st; o.Direct != nil {
 		s.counts = boundedStore(o.Direct, o.Connections)
 	}

@@ -169,8 +169,11 @@ func pod(t *testing.T, k *servers.Kubernetes, namespace, name string, o *applied
 	env := []string{"KUBERNETES_SERVICE_HOST=127.0.0.1", "KUBERNETES_SERVICE_PORT=" + strconv.Itoa(k.Port)}
 	container := o.Spec.Template.Spec.Containers[0]
 	for _, e := range container.Env {
-		if e.Name == "SNOWFENCE_LABEL" {
+		switch e.Name {
+		case "SNOWFENCE_LABEL":
 			e.Value = name // metadata.name
+		case "SNOWFENCE_ADVERTISE":
+			e.Value = servers.Address(ports[0]) // of the pod
 		}
 		env = append(env, e.Name+"="+e.Value)
 	}
