@@ -22,6 +22,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,10 @@ import (
 type Options struct {
 	// Token authenticates the client; "" is for servers without authentication.
 	Token string
+
+	// TokenFile is a file with the token, in place of Token. It is read before each request, so
+	// that the token can be replaced. While it is missing or empty, the last one stays in use.
+	TokenFile string
 
 	// TLS is the configuration for https; nil means the system's roots.
 	TLS *tls.Config
@@ -74,12 +79,14 @@ func Dial(addresses []string, o *Options) (*Client, error) {
 	switch {
 	case len(addresses) == 0:
 		return nil, errors.New("remote: no server is named: give at least one address, as in http://127.0.0.1:8080")
+	case opts.Token != "" && opts.TokenFile != "":
+		return nil, errors.New("remote: Options.Token and Options.TokenFile are set: leave one out")
 	case opts.Timeout < 0:
 		return nil, fmt.Errorf("remote: Options.Timeout is %v; it must not be negative", opts.Timeout)
 	}
 	c := &Client{timeout: cmp.Or(opts.Timeout, 5*time.Second)}
 	c.leases = &tickets{c: c}
-	tcp := c.client(opts.TLS)
+	tcp, auth := c.client(opts.TLS), connect.WithInterceptors(&header{token: opts.Token, file: opts.TokenFile})
 	for _, address := range addresses {
 		client, base := tcp, strings.TrimSuffix(address, "/")
 		path, socket := strings.CutPrefix(address, "unix:")
@@ -91,13 +98,12 @@ func Dial(addresses []string, o *Options) (*Client, error) {
 			return nil, fmt.Errorf("remote: server %q: write it as http://host:port, https://host:port or unix:/path, "+
 				"and give the token in Options.Token", hide(address))
 		}
-		opt := connect.WithInterceptors(&header{token: opts.Token})
 		c.servers = append(c.servers, &peer{
 			address:   strings.TrimSuffix(address, "/"),
-			ids:       snowfencev1connect.NewIDServiceClient(client, base, opt),
-			names:     snowfencev1connect.NewNamespaceServiceClient(client, base, opt),
-			sequences: snowfencev1connect.NewSequenceServiceClient(client, base, opt),
-			leases:    snowfencev1connect.NewLeaseServiceClient(client, base, opt),
+			ids:       snowfencev1connect.NewIDServiceClient(client, base, auth),
+			names:     snowfencev1connect.NewNamespaceServiceClient(client, base, auth),
+			sequences: snowfencev1connect.NewSequenceServiceClient(client, base, auth),
+			leases:    snowfencev1connect.NewLeaseServiceClient(client, base, auth),
 		})
 	}
 	return c, nil
@@ -216,15 +222,42 @@ func (c *Client) show(ctx context.Context, namespace string, secrets bool) (*con
 }
 
 // header adds the token to requests.
-type header struct{ token string }
+type header struct {
+	token string
+	file  string                 // of the token; "" for none
+	last  atomic.Pointer[string] // what was in the file
+}
 
 func (h *header) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-		if h.token != "" {
-			req.Header().Set("Authorization", "Bearer "+h.token)
+		token, err := h.current()
+		if err != nil {
+			return nil, err
+		}
+		if token != "" {
+			req.Header().Set("Authorization", "Bearer "+token)
 		}
 		return next(ctx, req)
 	}
+}
+
+// current returns the token of now.
+func (h *header) current() (string, error) {
+	if h.file == "" {
+		return h.token, nil
+	}
+	text, err := os.ReadFile(h.file)
+	token, last := strings.TrimSpace(string(text)), h.last.Load()
+	switch {
+	case token != "":
+		h.last.Store(&token)
+		return token, nil
+	case last != nil:
+		return *last, nil
+	case err == nil:
+		err = fmt.Errorf("%s is empty", h.file)
+	}
+	return "", fmt.Errorf("remote: Options.TokenFile: %w", err)
 }
 
 func (h *header) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {

@@ -53,7 +53,8 @@ The agent ends when the namespace is changed or deleted: start it again, as syst
 	f.store.register(fs)
 	fs.StringSliceVar(&f.servers, "server", nil, "`URLs` of servers over one store, as in https://ids:8443, in "+
 		"place of --store")
-	fs.StringVar(&f.token, "token-file", "", "`file` of the token for the servers, with the verbs read and lease")
+	fs.StringVar(&f.token, "token-file", "", "`file` of the token for the servers, with the verbs read and "+
+		"lease; read again when it changes")
 	fs.StringVar(&f.ca, "tls-ca", "", "`file` of the authorities of the servers' certificates (default: the system's)")
 	f.secret.register(fs)
 	fs.StringVar(&f.socket, "socket", "", "`path` of the socket of HTTP and gRPC")

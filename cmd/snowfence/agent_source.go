@@ -52,13 +52,11 @@ func (p *program) agentSource(ctx context.Context, f *agentFlags) (_ *agent.Sour
 
 // dial returns a client of the servers.
 func (f *agentFlags) dial() (*remote.Client, error) {
-	o := &remote.Options{}
+	o := &remote.Options{TokenFile: f.token}
 	if f.token != "" {
-		text, err := os.ReadFile(f.token)
-		if err != nil {
+		if _, err := os.ReadFile(f.token); err != nil {
 			return nil, usagef("--token-file: %w", serve.Explain(err))
 		}
-		o.Token = strings.TrimSpace(string(text))
 	}
 	if f.ca != "" {
 		pem, err := os.ReadFile(f.ca)

@@ -3,8 +3,11 @@ package rpc
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -302,5 +305,47 @@ func TestRemoteDial(t *testing.T) {
 	}
 	if _, err := remote.Dial(nil, nil); err == nil {
 		t.Error("no servers")
+	}
+}
+
+// A token that is replaced in its file is in use from the next request on, and the last one while
+// the file is being written.
+func TestTokenFile(t *testing.T) {
+	var got atomic.Pointer[string]
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token := r.Header.Get("Authorization")
+		got.Store(&token)
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	srv.Config.Protocols = new(http.Protocols)
+	srv.Config.Protocols.SetUnencryptedHTTP2(true)
+	srv.Start()
+	defer srv.Close()
+	file := filepath.Join(t.TempDir(), "token")
+	c, err := remote.Dial([]string{srv.URL}, &remote.Options{TokenFile: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	ask := func() (string, error) {
+		got.Store(new(string))
+		_, err := c.Namespace(t.Context(), "n")
+		return *got.Load(), err
+	}
+	if token, err := ask(); token != "" || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a file: %q, %v", token, err)
+	}
+	for _, step := range []struct{ text, want string }{
+		{"first\n", "Bearer first"}, {"second", "Bearer second"}, {" \n", "Bearer second"},
+	} {
+		if err := os.WriteFile(file, []byte(step.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if token, err := ask(); token != step.want {
+			t.Errorf("%q in the file: %q, %v", step.text, token, err)
+		}
+	}
+	if _, err := remote.Dial([]string{srv.URL}, &remote.Options{Token: "x", TokenFile: file}); err == nil {
+		t.Error("both are given")
 	}
 }
