@@ -122,7 +122,7 @@ func namespaceViews(ns lease.Namespace, f *decodeFlags,
 	if err != nil {
 		return nil, err
 	}
-	v.From = ns.Start
+	v.From, v.Unit = ns.Start, ns.Unit
 	views := []*show.View{v}
 	for _, past := range slices.Backward(ns.History()) {
 		v, err := show.NewViewWith(show.LayoutName(past.Layout), scheme)

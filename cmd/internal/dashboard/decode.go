@@ -64,7 +64,7 @@ func (d *Dashboard) viewOf(r *http.Request, id *server.Identity, namespace strin
 	if err != nil {
 		return nil, err
 	}
-	return []*show.View{show.ViewOf(namespace, sp.Scheme())}, nil
+	return []*show.View{spaceView(sp)}, nil
 }
 
 // knownViews returns the layouts of the namespaces that are open, because no store is asked for a
@@ -74,8 +74,14 @@ func (d *Dashboard) knownViews(id *server.Identity) (list []*show.View, err erro
 		if !id.Sees(sp.Name) {
 			continue
 		}
-		list = append(list, show.ViewOf(sp.Name, sp.Scheme()))
+		list = append(list, spaceView(sp))
 	}
 	presets, err := show.Presets()
 	return append(list, presets...), err
+}
+
+func spaceView(sp *server.Space) *show.View {
+	v := show.ViewOf(sp.Name, sp.Scheme())
+	v.Unit = sp.Unit()
+	return v
 }

@@ -30,6 +30,7 @@ type Proposal struct {
 	Layout snowfence.Layout `json:"layout"`      // as its spec
 	Until  time.Time        `json:"end_of_life"` // at most the end of the year 9999
 	Nodes  uint64           `json:"nodes"`
+	Unit   uint64           `json:"unit,omitempty"` // how many nodes servers lease together; 0 without servers
 
 	PerNodePerSecond float64 `json:"ids_per_second_per_node"`
 	PerSecond        float64 `json:"ids_per_second"`
@@ -161,6 +162,19 @@ func (n Need) nodes() uint64 {
 	return uint64(math.Ceil(float64(n.Nodes) * (1 + 1/float64(n.Servers)) / 0.8))
 }
 
+// unit returns how many of the layout's nodes servers lease together: 1,024, or fewer so that each
+// server can have eight units.
+func (n Need) unit(nodes uint64) uint64 {
+	if n.Servers == 0 {
+		return 0
+	}
+	u := uint64(1024)
+	for u > 1 && u > nodes/8/n.Servers {
+		u /= 2
+	}
+	return u
+}
+
 // timeBits is how many bits of time the years need.
 func (n Need) timeBits(tick time.Duration) int {
 	return max(bitsFor(uint64(math.Ceil(n.Years*year/float64(tick)))), 1)
@@ -234,7 +248,7 @@ func (n Need) proposal(name string, l snowfence.Layout, pro, con string) Proposa
 		pro += "; never passes 2^53"
 	}
 	return Proposal{
-		Name: name, Layout: l, Until: l.EndOfLife(), Nodes: c.Nodes,
+		Name: name, Layout: l, Until: l.EndOfLife(), Nodes: c.Nodes, Unit: n.unit(c.Nodes),
 		PerNodePerSecond: c.PerNodePerSecond, PerSecond: c.PerSecond,
 		Digits: DigitsAt(l, n.end()), OneNode: c.PerNodePerSecond >= n.Rate,
 		For: pro, Against: con,

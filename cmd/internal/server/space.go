@@ -327,6 +327,9 @@ func (sp *Space) Held() (out []*pb.HeldNodes) {
 	return out
 }
 
+// Unit returns how many nodes a lease of the namespace has at least.
+func (sp *Space) Unit() int64 { return sp.unit.Load() }
+
 // Sublet returns how many nodes of the server's units have a holder, as of the last second, and how
 // many nodes the units have.
 func (sp *Space) Sublet() (held, nodes int64) { return sp.lessor.Count() }

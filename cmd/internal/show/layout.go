@@ -95,10 +95,14 @@ func Proposal(p plan.Proposal, now time.Time) Rows {
 	if p.OneNode {
 		alone = "one node alone reaches the rate"
 	}
+	nodes := Thousands(p.Nodes)
+	if p.Unit > 1 {
+		nodes += ", leased in units of " + Thousands(p.Unit)
+	}
 	return Rows{
 		{p.Name, p.Layout.String()},
 		{"lasts", "until " + strings.TrimPrefix(EndOfLife(p.Layout, now), "in ")},
-		{"nodes", Thousands(p.Nodes)},
+		{"nodes", nodes},
 		{"rate", Rate(p.Layout) + "; " + alone},
 		{"length", fmt.Sprintf("at most %s within the years asked for", Plural(int64(p.Digits), "digit"))},
 		{"for", p.For},
@@ -112,6 +116,16 @@ func Follow(p plan.Proposal) (commands, lines []string) {
 	var within string
 	if p.Layout.Bits("datacenter") > 0 {
 		within = " --within datacenter=0"
+	}
+	if p.Unit > 0 {
+		return []string{
+			fmt.Sprintf("snowfence namespace create orders --layout %s --unit %d --max-ttl 90s --store URL",
+				LayoutName(p.Layout), p.Unit),
+			"snowfence serve --advertise HOST:8080 --ready-for orders --store URL" + within,
+		}, []string{
+			`c, err := remote.Dial([]string{"http://HOST:8080"}, nil)`,
+			`ids, err := c.Open(ctx, &lease.Options{Namespace: "orders"})`,
+		}
 	}
 	if !p.Layout.Equal(snowfence.Default()) {
 		options = `&lease.Options{Namespace: "orders"}`

@@ -19,6 +19,10 @@ func (v *View) Rows(p snowfence.Parts, now time.Time) (rows Rows) {
 	if v.Layout.Bits(snowfence.FieldNode) > 0 && len(v.parts) != 1 {
 		rows.Add("node", "%d", p.Node)
 	}
+	if v.Unit > 1 {
+		first := p.Node &^ (v.Unit - 1)
+		rows.Add("unit", "%d-%d", first, first+v.Unit-1)
+	}
 	if v.Layout.Bits(snowfence.FieldRollback) > 0 {
 		rows.Add("rollback", "%d", p.Rollback)
 	}

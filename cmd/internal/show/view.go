@@ -15,6 +15,7 @@ type View struct {
 	Layout snowfence.Layout
 	From   int64 // first tick that a namespace had this layout for
 	Until  int64 // first tick after the last; 0 for no end
+	Unit   int64 // how many nodes a lease has at least; 0 where that is not known
 
 	parts []snowfence.Field // named parts of the node; none when the node has no parts but itself
 	same  []string          // other presets with the same bits, in a list of guesses
