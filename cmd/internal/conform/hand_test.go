@@ -162,7 +162,7 @@ func (c *handClient) ends(status int, err error) bool {
 func (c *handClient) take(method string, g grantJSON) {
 	l, err := snowfence.ParseLayout(g.Layout)
 	if c.is("has a layout of its own") {
-		l, err = snowfence.ParseLayout("time=40,node=7,seq=3,epoch=2010-11-04T01:42:54.657Z,tick=20ms,first=1,last=5")
+		l, err = snowfence.ParseLayout("time=40,node=7,seq=3,epoch=2010-11-04T01:42:54.657Z,tick=200ms,first=1,last=5")
 	}
 	if err != nil {
 		c.trouble = err

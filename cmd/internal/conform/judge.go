@@ -14,9 +14,8 @@ import (
 // judge knows what the client of a scene was granted, and compares what it makes and asks
 // with that. It knows nothing of how leases work.
 type judge struct {
-	scheme *snowfence.Scheme
-
 	mu        sync.Mutex
+	scheme    *snowfence.Scheme // nil before the first request
 	grants    []*grant
 	made      map[snowfence.ID]bool
 	attempts  map[string]bool
@@ -37,8 +36,7 @@ type grant struct {
 	attempt                  string   // whose answer had the last ticket
 	unanswered               []string // attempts with the last ticket
 
-	floor      int64     // from of the last answer
-	floorKnown time.Time // when the client is known to have it
+	gaps [][2]int64 // ticks between until of one answer and from of the next: nobody has them
 
 	lost      bool      // an answer says so
 	lostBy    string    // the attempt that it answered
@@ -50,11 +48,17 @@ type grant struct {
 	elsewhere int // answers that another server has it, which cannot be reached
 }
 
-func newJudge(s *snowfence.Scheme) *judge {
+func newJudge() *judge {
 	return &judge{
-		scheme: s, made: map[snowfence.ID]bool{}, attempts: map[string]bool{}, counts: map[string]int{},
-		kinds: map[string]bool{},
+		made: map[snowfence.ID]bool{}, attempts: map[string]bool{}, counts: map[string]int{}, kinds: map[string]bool{},
 	}
+}
+
+// begin says what the client is asked to make.
+func (j *judge) begin(s *snowfence.Scheme) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.scheme = s
 }
 
 // found notes an offence, the first of each kind.
@@ -94,6 +98,10 @@ func (j *judge) id(id snowfence.ID, asked time.Time) {
 		return
 	}
 	j.made[id] = true
+	if j.scheme == nil {
+		j.find("ID %d came before any request", id)
+		return
+	}
 	p, err := j.scheme.Decode(id)
 	if err != nil {
 		j.find("%d is no ID of the layout %s: %v", id, j.scheme.Layout(), err)
@@ -126,8 +134,11 @@ func (g *grant) refuses(tick int64, asked time.Time) string {
 		return g.over
 	case g.lost && !g.lostKnown.IsZero() && asked.After(g.lostKnown):
 		return "the client knew that this lease was lost"
-	case tick < g.floor && !g.floorKnown.IsZero() && asked.After(g.floorKnown):
-		return fmt.Sprintf("a renewal had raised from to %d, and the client knew it", g.floor)
+	}
+	for _, gap := range g.gaps {
+		if tick >= gap[0] && tick < gap[1] {
+			return fmt.Sprintf("its grant ended with tick %d, and the renewal begins with %d", gap[0]-1, gap[1])
+		}
 	}
 	if g.lost {
 		if g.since++; g.since > surelyMade && time.Since(g.lostAt) > surelyRead {
@@ -147,7 +158,7 @@ func (j *judge) granted(c *call, l *pb.Lease) {
 	if c.acquire != nil {
 		j.acquiring, j.taken = nil, nil
 		j.grants = append(j.grants, &grant{
-			node: l.Node, nodes: nodes, from: l.From, until: l.Until, first: l.Until, floor: l.From,
+			node: l.Node, nodes: nodes, from: l.From, until: l.Until, first: l.Until,
 			highest: -1, tickets: [][]byte{l.Ticket}, attempt: c.acquire.Attempt,
 		})
 		return
@@ -156,10 +167,10 @@ func (j *judge) granted(c *call, l *pb.Lease) {
 	if g == nil {
 		return // it was found before
 	}
-	g.until = max(g.until, l.Until)
-	if l.From > g.floor {
-		g.floor, g.floorKnown = l.From, time.Time{}
+	if l.From > g.until {
+		g.gaps = append(g.gaps, [2]int64{g.until, l.From})
 	}
+	g.until = max(g.until, l.Until)
 	g.tickets = append(g.tickets, l.Ticket)
 	g.attempt, g.unanswered = c.renew.Attempt, nil
 }

@@ -10,7 +10,7 @@ import (
 var attemptForm = regexp.MustCompile(`^[A-Za-z0-9_-]{16,32}$`)
 
 // mostElsewhere is how many answers may get lost that say where a lease is.
-const mostElsewhere = 2
+const mostElsewhere = 5
 
 // mostEarlier is how many attempts a request names.
 const mostEarlier = 64
@@ -83,9 +83,6 @@ func (j *judge) askedRenew(c *call) {
 	now := time.Now()
 	switch last := g.tickets[len(g.tickets)-1]; {
 	case bytes.Equal(last, m.Ticket):
-		if g.floorKnown.IsZero() {
-			g.floorKnown = now
-		}
 	case slices.Contains(m.Earlier, g.attempt): // it hung up before the answer with the last ticket came
 		g.tickets, g.unanswered = append(g.tickets, m.Ticket), append(g.unanswered, g.attempt)
 	default:

@@ -21,7 +21,7 @@ func playRenew(s *scene) {
 }
 
 func playSequence(s *scene) {
-	s.asking("2,000 IDs and a renewal", 0, func() bool { return s.ids >= 2000 && s.renewed() })
+	s.until("150 IDs and a renewal", func() bool { return s.ids >= 150 && s.renewed() })
 }
 
 func playZero(s *scene) {
@@ -111,7 +111,7 @@ func playLate(s *scene) {
 		if c.renew == nil || c.n > 1 {
 			return answer{}
 		}
-		end := s.layout.TimeOf(s.judge.last().until)
+		end := s.layout().TimeOf(s.judge.last().until)
 		return answer{hold: func(ctx context.Context) { wait(ctx, time.Until(end)+500*time.Millisecond) }}
 	})
 	s.until("an ID after the answer", func() bool { return s.calls("Renew") > 1 && s.made(s.judge.grantOf(0).first) })

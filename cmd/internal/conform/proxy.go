@@ -114,6 +114,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.under.Add(1)
 	defer p.under.Done()
 	s := p.scene
+	s.begin()
 	if r.URL.Path == otherPlace {
 		s.judge.found("it follows a redirect, which can send its ticket and its token to another host")
 	}

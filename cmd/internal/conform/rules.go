@@ -11,8 +11,8 @@ import (
 type rule struct {
 	name, text, section string
 	ttl                 time.Duration
-	layout              func(now time.Time) string // nil means coarse
-	nodes               int64                      // that can be leased; 0 means all
+	layout              func(asked time.Time) string // of the first request; nil means coarse
+	nodes               int64                        // that can be leased; 0 means all
 	play                func(*scene)
 }
 
@@ -25,9 +25,10 @@ const (
 // coarse has long ticks, so that a sequence number that is used twice shows.
 func coarse(time.Time) string { return "time=32,node=10,seq=20,epoch=2025-01-01T00:00:00Z,tick=1s" }
 
-// narrow has few sequence numbers in a tick, between the time and the node.
+// narrow has few sequence numbers in a tick, between the time and the node. Its ticks are long
+// enough for all of them on a busy machine.
 func narrow(time.Time) string {
-	return "time=40,seq=3,datacenter=3,worker=4,epoch=2010-11-04T01:42:54.657Z,tick=20ms,first=1,last=5"
+	return "time=40,seq=3,datacenter=3,worker=4,epoch=2010-11-04T01:42:54.657Z,tick=200ms,first=1,last=5"
 }
 
 // long has ticks that are longer than the time between renewals.
@@ -38,7 +39,7 @@ func long(time.Time) string {
 // ending has ticks for some seconds more.
 func ending(now time.Time) string {
 	const bits = 24
-	epoch := now.Add(8*time.Second - 1<<bits*time.Millisecond).UTC()
+	epoch := now.Add(6*time.Second - 1<<bits*time.Millisecond).UTC()
 	return fmt.Sprintf("time=%d,seq=12,node=10,epoch=%s,tick=1ms", bits, epoch.Format("2006-01-02T15:04:05.000Z07:00"))
 }
 
@@ -92,8 +93,8 @@ var rules = []rule{
 		text: "with the same node again stamps only above what it stamped before, whatever is granted",
 	},
 	{
-		name: "raised", section: tickets, ttl: 9 * time.Second, play: playRaised,
-		text: "after a renewal raised from, stamps no tick below",
+		name: "raised", section: tickets, ttl: 3 * time.Second, play: playRaised,
+		text: "after a renewal that left ticks out, stamps none of them",
 	},
 	{
 		name: "empty", section: tickets, ttl: 3 * time.Second, play: playEmpty,

@@ -22,15 +22,15 @@ type scene struct {
 	judge   *judge
 	proxy   *proxy
 	store   store.Store
-	layout  snowfence.Layout
-	ttl     time.Duration
+	rule    rule
 	command []string
 	child   *child
 	away    atomic.Bool // no server answers
-	began   time.Time
+	asked   sync.Once   // for begin
 
 	mu     sync.Mutex
 	script func(*call) answer // nil lets all calls through
+	fault  error              // of the referee itself
 
 	ids    int64
 	missed string // what did not happen, or ""
@@ -39,26 +39,8 @@ type scene struct {
 // play plays one rule.
 func play(ctx context.Context, r rule, command []string) (Row, error) {
 	row := Row{Name: r.name, Rule: r.text, Section: r.section}
-	spec := r.layout
-	if spec == nil {
-		spec = coarse
-	}
-	l, err := snowfence.ParseLayout(spec(time.Now()))
-	var scheme *snowfence.Scheme
-	if err == nil {
-		scheme, err = snowfence.NewScheme(l)
-	}
-	if err != nil {
-		return row, fmt.Errorf("conform: the layout of rule %s: %w", r.name, err)
-	}
-	s := &scene{
-		ctx: ctx, judge: newJudge(scheme), store: store.NewMemory(), layout: l, ttl: r.ttl, command: command,
-		began: time.Now(),
-	}
-	o := &lease.NamespaceOptions{MaxTTL: r.ttl, Nodes: snowfence.NodeRange{Until: r.nodes}}
-	if _, err := lease.Namespaces(s.store).Create(ctx, namespace, scheme, o); err != nil {
-		return row, fmt.Errorf("conform: rule %s: %w", r.name, err)
-	}
+	s := &scene{ctx: ctx, judge: newJudge(), store: store.NewMemory(), rule: r, command: command}
+	var err error
 	if s.proxy, err = newProxy(s, s.store); err != nil {
 		return row, fmt.Errorf("conform: rule %s: %w", r.name, err)
 	}
@@ -69,6 +51,11 @@ func play(ctx context.Context, r rule, command []string) (Row, error) {
 	}
 	if s.child != nil {
 		s.child.kill()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fault != nil {
+		return row, fmt.Errorf("conform: rule %s: %w", r.name, s.fault)
 	}
 	j := s.judge
 	j.mu.Lock()
@@ -85,12 +72,35 @@ func play(ctx context.Context, r rule, command []string) (Row, error) {
 	return row, nil
 }
 
+// begin makes the namespace at the first request: a layout that ends soon must not end before it.
+func (s *scene) begin() {
+	s.asked.Do(func() {
+		spec := s.rule.layout
+		if spec == nil {
+			spec = coarse
+		}
+		l, err := snowfence.ParseLayout(spec(time.Now()))
+		var scheme *snowfence.Scheme
+		if err == nil {
+			scheme, err = snowfence.NewScheme(l)
+		}
+		if err == nil {
+			o := &lease.NamespaceOptions{MaxTTL: s.rule.ttl, Nodes: snowfence.NodeRange{Until: s.rule.nodes}}
+			_, err = lease.Namespaces(s.store).Create(s.ctx, namespace, scheme, o)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.fault = err
+		s.judge.begin(scheme)
+	})
+}
+
 // start starts the adapter, which acquires a node of the namespace.
 func (s *scene) start() bool {
 	var err error
 	s.child, err = startChild(s.command, []string{
 		"SNOWFENCE_SERVER=http://" + s.proxy.listen.Addr().String(), "SNOWFENCE_NAMESPACE=" + namespace,
-		"SNOWFENCE_TTL=" + s.ttl.String(),
+		"SNOWFENCE_TTL=" + s.rule.ttl.String(),
 	})
 	if err != nil {
 		s.judge.found("%v", err)
@@ -144,10 +154,6 @@ func (s *scene) next() (id snowfence.ID, ok, alive bool) {
 // until asks for IDs until something has happened, for as long as Patience, or until there is an
 // offence. what says what it is. It reports whether that happened.
 func (s *scene) until(what string, happened func() bool) bool {
-	return s.asking(what, 5*time.Millisecond, happened)
-}
-
-func (s *scene) asking(what string, pause time.Duration, happened func() bool) bool {
 	limit := time.Now().Add(Patience)
 	for !happened() {
 		if s.ctx.Err() != nil || time.Now().After(limit) || s.judge.guilty() {
@@ -160,9 +166,9 @@ func (s *scene) asking(what string, pause time.Duration, happened func() bool) b
 			s.miss(what)
 			return false
 		case !ok:
-			time.Sleep(max(pause, 20*time.Millisecond))
+			time.Sleep(20 * time.Millisecond)
 		default:
-			time.Sleep(pause)
+			time.Sleep(5 * time.Millisecond)
 		}
 	}
 	return true
@@ -181,7 +187,7 @@ func (s *scene) finish() {
 	if s.ctx.Err() != nil || s.missed != "" {
 		return
 	}
-	holds := time.Now().Before(s.layout.TimeOf(s.judge.last().until))
+	holds := time.Now().Before(s.layout().TimeOf(s.judge.last().until))
 	if err := s.child.close(); err != nil {
 		s.judge.found("%v", err)
 		return
@@ -207,5 +213,12 @@ func (s *scene) made(tick int64) bool {
 // renewed reports whether IDs of the latest grant are beyond what its acquisition granted.
 func (s *scene) renewed() bool { return s.made(s.judge.last().first) }
 
+// layout is that of the namespace, once it was asked for.
+func (s *scene) layout() snowfence.Layout {
+	s.judge.mu.Lock()
+	defer s.judge.mu.Unlock()
+	return s.judge.scheme.Layout()
+}
+
 // tick is the tick of the clock some time from now.
-func (s *scene) tick(ahead time.Duration) int64 { return s.layout.TickOf(time.Now().Add(ahead)) }
+func (s *scene) tick(ahead time.Duration) int64 { return s.layout().TickOf(time.Now().Add(ahead)) }
