@@ -17,7 +17,7 @@ func TestPage(t *testing.T) {
 	var code []string
 	for _, pattern := range []string{
 		"*_test.go", "internal/*/*.go", "internal/*/*/*.go", "internal/*/*.yaml",
-		"testdata/ent/*.go", "testdata/ent/*/*.go", "../test/clients/typescript/testdata/types.mts",
+		"testdata/ent/*.go", "testdata/ent/*/*.go", "../test/clients/native/testdata/types.mts",
 	} {
 		paths, err := filepath.Glob(pattern)
 		check(t, err)

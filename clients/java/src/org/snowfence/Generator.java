@@ -12,8 +12,8 @@ import static org.snowfence.SnowfenceException.check;
  * keeps its node until the process ends, and its ttl is over.
  */
 public final class Generator implements AutoCloseable {
-    private final Lease lease;
-    private final Stamps stamps;
+    final Lease lease;
+    final Stamps stamps;
     private final long maxWait; // in ns
 
     private Generator(Options options) {

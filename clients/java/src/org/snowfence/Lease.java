@@ -30,8 +30,8 @@ final class Lease {
     private final Tickets tickets; // of the thread alone
     private Thread thread;
     private boolean closed;
-    private long alive; // when this process ran last, as far as it noticed
-    private long aliveWall; // the same in ms since 1970: this clock goes on while the machine sleeps
+    long alive; // when this process ran last, as far as it noticed
+    long aliveWall; // the same in ms since 1970: this clock goes on while the machine sleeps
     private long stood; // when it noticed that it had stood still: a renewal must be sent later than that
     private long renewed; // when the last call that succeeded was sent
     private long due; // when the next call is made

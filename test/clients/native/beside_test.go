@@ -1,10 +1,9 @@
-package conform
+package native
 
 import (
 	"bufio"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -134,33 +133,39 @@ func (h *holder) signal(s syscall.Signal) {
 	}
 }
 
-// Clients of all languages make IDs in one namespace, two of each. Meanwhile they are killed and
-// stopped, and the server is killed. No ID comes twice.
+// Clients of all languages make IDs in one namespace, two of each: one over a server, and one over
+// an agent of the host. Meanwhile they are killed and stopped, and the server is killed. No ID
+// comes twice.
 func TestBesideEachOther(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
 	goal, rounds := 1_000_000, 6
 	dir := t.TempDir()
-	address := servers.Address(servers.Ports(t, 1)[0])
-	server := servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence), []string{
-		"serve", "--store", "sqlite:" + filepath.Join(dir, "ids.db"), "--http", address, "--resp", "",
-	}, []string{"HOME=" + dir})
-	ready := func() error {
-		res, err := http.Get("http://" + address + "/v1/default/next") // makes the namespace
-		if err == nil {
-			err = res.Body.Close()
+	run(t, dir, servers.Program(t, servers.Snowfence)+" namespace create default --unit 64 --store "+store(dir))
+	server, url := start(t, dir)
+	answers := func(args string) func() error {
+		return func() error {
+			_, err := try(t, dir, "curl -fsS "+args+"/v1/default/next")
+			return err
 		}
-		return err
 	}
-	server.Ready(t, ready)
+	server.Ready(t, answers(url))
+	socket := filepath.Join(dir, "s")
+	agent := servers.Start(t, "agent", servers.Program(t, servers.Snowfence), []string{
+		"agent", "--server", url, "--socket", socket,
+	}, []string{"HOME=" + dir})
+	agent.Ready(t, answers("--unix-socket "+socket+" http://localhost"))
 	l := &ledger{by: map[int64]string{}, made: map[string]int{}, errs: map[string]string{}}
 	var holders []*holder
-	for _, c := range clients {
-		command := c.command(t)
-		for i := range 2 {
+	for _, c := range judged {
+		command := c.adapter(t, c.folder(t))
+		for i, address := range []string{url, "unix:" + socket} {
+			if c.name == "perl" {
+				address = url // it knows no sockets
+			}
 			holders = append(holders, &holder{
 				name: fmt.Sprintf("%s %d", c.name, i+1), command: command, l: l, env: []string{
-					"SNOWFENCE_SERVER=http://" + address, "SNOWFENCE_NAMESPACE=default", "SNOWFENCE_TTL=" + besideTTL.String(),
+					"SNOWFENCE_SERVER=" + address, "SNOWFENCE_NAMESPACE=default", "SNOWFENCE_TTL=" + besideTTL.String(),
 				},
 			})
 		}

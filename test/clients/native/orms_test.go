@@ -1,4 +1,4 @@
-package typescript
+package native
 
 import (
 	"os"
@@ -17,7 +17,7 @@ var fenced = regexp.MustCompile("(?ms)^## ([^\n]+)\n.*?^```[a-z]+\n(.*?)^```$")
 func TestORMs(t *testing.T) {
 	t.Parallel()
 	servers.Later(t)
-	dir, url, app := build(t), serve(t), t.TempDir()
+	dir, url, app := build(t), serve(t, t.TempDir()), t.TempDir()
 	page, err := os.ReadFile(filepath.Join(root, "docs", "start", "node-orms.md"))
 	if err != nil {
 		t.Fatal(err)

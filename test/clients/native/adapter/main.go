@@ -1,4 +1,6 @@
-package conform
+// Adapter lets "snowfence conform" play with the Go client: for each line "next" an ID, and an end
+// at "close".
+package main
 
 import (
 	"bufio"
@@ -6,28 +8,14 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/remote"
-	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// adapterArg makes the test program the adapter of the Go client.
-const adapterArg = "adapter"
-
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == adapterArg {
-		adapt()
-		return
-	}
-	os.Exit(servers.Main(m))
-}
-
-// adapt answers the lines of the referee.
-func adapt() {
+func main() {
 	var g *snowfence.Generator
 	s := bufio.NewScanner(os.Stdin)
 	for s.Scan() && s.Text() == "next" {

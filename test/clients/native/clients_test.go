@@ -1,0 +1,184 @@
+package native
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+// client is a client with an adapter for "snowfence conform".
+type client struct {
+	name     string
+	slow     bool                                       // for make full
+	folder   func(t *testing.T) string                  // its files
+	adapter  func(t *testing.T, folder string) []string // its adapter
+	vectors  func(t *testing.T, folder string) string   // a command line over the vectors in $VECTORS
+	place    string                                     // of the files that mistakes change
+	mistakes map[string]mistake
+}
+
+// mistake is a change to a file of a client, and the rule of the referee that notices it.
+type mistake struct{ rule, file, old, new string }
+
+func folder(path string) func(*testing.T) string { return func(*testing.T) string { return path } }
+
+var judged = []client{
+	{
+		name: "go", folder: (*testing.T).TempDir, adapter: func(t *testing.T, dir string) []string {
+			program := filepath.Join(t.TempDir(), "adapter")
+			run(t, ".", "go build -ldflags=-s -overlay="+overlay(t, dir)+" -o "+program+" ./adapter")
+			return []string{program}
+		}, mistakes: goMistakes,
+	},
+	{
+		name: "python", folder: folder(clients + "/python"), adapter: func(t *testing.T, dir string) []string {
+			return append(servers.Need(t, "python", "python3"), "-B", filepath.Join(dir, "adapter.py"))
+		}, vectors: func(t *testing.T, dir string) string {
+			return "cd " + dir + "; " + servers.Need(t, "python", "python3")[0] + " -m unittest tests.test_vectors"
+		}, place: "snowfence", mistakes: pythonMistakes,
+	},
+	{
+		name: "typescript", folder: build, adapter: func(t *testing.T, dir string) []string {
+			return append(servers.Need(t, "node", "node"), filepath.Join(dir, "conform.js"))
+		}, vectors: func(_ *testing.T, dir string) string { return "node " + dir + "/test/vectors.js $VECTORS" },
+		place: "dist/esm", mistakes: typescriptMistakes,
+	},
+	{
+		name: "java", slow: true, folder: folder(clients + "/java"), adapter: func(t *testing.T, dir string) []string {
+			return []string{"java", "-cp", compile(t, dir), "Adapter"}
+		}, vectors: func(t *testing.T, dir string) string {
+			return "java -cp " + compile(t, dir) + " org.snowfence.Vectors $VECTORS"
+		}, place: "src/org/snowfence", mistakes: javaMistakes,
+	},
+	{
+		name: "perl", slow: true, folder: folder("perl"), adapter: func(t *testing.T, dir string) []string {
+			return append(servers.Need(t, "perl", "perl"), filepath.Join(dir, "adapter.pl"))
+		},
+	},
+}
+
+// conform has the referee judge an adapter, and returns its exit code: 3 if a rule is broken.
+func conform(t *testing.T, adapter []string, args ...string) (code int, table string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), servers.Program(t, servers.Snowfence),
+		append(append([]string{"conform"}, args...), adapter...)...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+// Each client follows the rules of the specification. In short form, the Go client follows all, and
+// others those about losses.
+func TestClients(t *testing.T) {
+	for _, c := range judged {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // they mostly wait
+			if c.slow {
+				servers.Later(t)
+			}
+			var few []string
+			if testing.Short() && c.name != "go" {
+				few = []string{"--rule", "lost-renewal,taken"}
+			}
+			if code, table := conform(t, c.adapter(t, c.folder(t)), few...); code != 0 {
+				t.Errorf("exit code %d\n%s", code, table)
+			}
+		})
+	}
+}
+
+// The referee notices each mistake in a copy of a client.
+func TestMistakes(t *testing.T) {
+	servers.Later(t)
+	for _, c := range judged {
+		for name, m := range c.mistakes {
+			t.Run(c.name+" "+name, func(t *testing.T) {
+				t.Parallel()
+				dir := copied(t, c.folder(t))
+				if c.name == "go" { // the file that changes is enough
+					run(t, root, "cp --parents "+m.file+" "+dir)
+				}
+				replace(t, filepath.Join(dir, c.place, m.file), m.old, m.new)
+				if code, table := conform(t, c.adapter(t, dir), "--rule", m.rule); code != 3 {
+					t.Errorf("%s: exit code %d\n%s", m.rule, code, table)
+				}
+			})
+		}
+	}
+}
+
+// The vectors hold, and a wrong digit in any file is noticed.
+func TestVectors(t *testing.T) {
+	for _, c := range judged {
+		if c.vectors == nil {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if c.slow {
+				servers.Later(t)
+			}
+			line := c.vectors(t, c.folder(t))
+			t.Log(run(t, ".", line, "VECTORS="+absolute(t, vectors)))
+			if testing.Short() {
+				return
+			}
+			for name, change := range map[string][2]string{
+				"layouts.json": {`"tick_ns": "10000000"`, `"tick_ns": "10000001"`},
+				"ids.json":     {`"unix_ns": "1`, `"unix_ns": "2`},
+				"texts.json":   {`"zbase32": "y"`, `"zbase32": "b"`},
+				"ciphers.json": {`"5203293588777728564"`, `"5203293588777728565"`},
+				"grants.json":  {`"id": "6412"`, `"id": "6413"`},
+			} {
+				if c.name == "java" && name == "ciphers.json" {
+					continue // it makes plain IDs only
+				}
+				bad := copied(t, vectors)
+				replace(t, filepath.Join(bad, name), change[0], change[1])
+				if out, err := try(t, ".", line, "VECTORS="+bad); err == nil {
+					t.Errorf("%s: wrong vectors pass\n%s", name, out)
+				}
+			}
+		})
+	}
+}
+
+// The page says how long the client is that was written from it alone.
+func TestSmallClient(t *testing.T) {
+	text, err := os.ReadFile("perl/adapter.pl")
+	page, pageErr := os.ReadFile(root + "/docs/reference/specification.md")
+	if said := fmt.Sprintf("in %d lines", bytes.Count(text, []byte("\n"))); !bytes.Contains(page, []byte(said)) {
+		t.Errorf("the page does not say %q; %v, %v", said, err, pageErr)
+	}
+}
+
+// overlay says to the go command which files of a folder stand for those of the repository.
+func overlay(t *testing.T, dir string) string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			var name string
+			name, err = filepath.Rel(dir, path)
+			files[filepath.Join(absolute(t, root), name)] = path
+		}
+		return err
+	})
+	text, jsonErr := json.Marshal(map[string]any{"Replace": files})
+	if err = errors.Join(err, jsonErr); err != nil {
+		t.Fatal(err)
+	}
+	out := t.TempDir()
+	write(t, out, map[string]string{"overlay.json": string(text)})
+	return filepath.Join(out, "overlay.json")
+}

@@ -1,0 +1,172 @@
+package native
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+func TestMain(m *testing.M) { os.Exit(shared(m)) }
+
+// scratch is a folder for what tests share.
+var scratch string
+
+func shared(m *testing.M) int {
+	var err error
+	if scratch, err = os.MkdirTemp("", "snowfence-native"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(scratch)
+	return servers.Main(m)
+}
+
+const (
+	root    = "../../.."
+	clients = root + "/clients"
+	vectors = root + "/testdata/specification"
+)
+
+// serve starts a server over a file in a folder, and returns its address.
+func serve(t *testing.T, dir string, args ...string) (url string) {
+	t.Helper()
+	s, url := start(t, dir, args...)
+	s.Ready(t, func() error {
+		res, err := http.Get(url + "/healthz")
+		if err != nil {
+			return err
+		}
+		defer res.Body.Close()
+		if res.StatusCode != http.StatusOK {
+			return errors.New(res.Status)
+		}
+		return nil
+	})
+	return url
+}
+
+// start is serve without waiting for the server.
+func start(t *testing.T, dir string, args ...string) (s *servers.Process, url string) {
+	t.Helper()
+	address := servers.Address(servers.Ports(t, 1)[0])
+	s = servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence), append([]string{
+		"serve", "--store", store(dir), "--http", address, "--resp", "",
+	}, args...), []string{"HOME=" + dir})
+	return s, "http://" + address
+}
+
+// store is the URL of a store in a folder.
+func store(dir string) string { return "sqlite:" + filepath.Join(dir, "ids.db") }
+
+// run runs a command line in a folder and returns what it printed.
+func run(t *testing.T, dir, line string, env ...string) string {
+	t.Helper()
+	out, err := try(t, dir, line, env...)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", line, err, out)
+	}
+	return out
+}
+
+// try is run for what may fail.
+func try(t *testing.T, dir, line string, env ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "bash", "-euc", line)
+	cmd.Dir = dir
+	cmd.Env = append(append(os.Environ(), "npm_config_audit=false", "npm_config_fund=false",
+		"npm_config_prefer_offline=true", "npm_config_update_notifier=false", "PYTHONDONTWRITEBYTECODE=1"), env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// absolute is a path as programs in other folders need it.
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// replace changes a text wherever it stands in a file.
+func replace(t *testing.T, path, old, with string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(text), old) {
+		t.Fatalf("%s has no %q: %v", path, old, err)
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), old, with)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copied is a copy of a folder for a test to change.
+func copied(t *testing.T, folder string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// block is the first block below a heading of a page, for a server at a URL.
+func block(t *testing.T, page, heading, url string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "docs", "start", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, ok := strings.Cut(string(text), "\n## "+heading+"\n")
+	for _, b := range regexp.MustCompile(`(?m)^(?:(?: {4}.*)?\n)+`).FindAllString(after, -1) {
+		if ok && strings.TrimSpace(b) != "" {
+			b = regexp.MustCompile(`(?m)^ {4}`).ReplaceAllString(b, "")
+			return strings.ReplaceAll(b, "http://127.0.0.1:8080", url)
+		}
+	}
+	t.Fatalf("%s has no block after %q", page, heading)
+	return ""
+}
+
+// write writes files into a folder.
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// secretive starts a server with tokens that hands secrets out, with an encrypted namespace users
+// and two sequences. It returns variables with its URL and its token.
+func secretive(t *testing.T) (variables []string) {
+	t.Helper()
+	dir := t.TempDir()
+	const token = "the-token-of-a-test"
+	key, tokens := filepath.Join(dir, "users.key"), filepath.Join(dir, "tokens.yaml")
+	write(t, dir, map[string]string{
+		"users.key": "dffd6021bb2bd5b0af676290809ec3a5\n",
+		"tokens.yaml": fmt.Sprintf("tokens:\n- name: all\n  sha256: %x\n  verbs: [read, ids, lease]\n",
+			sha256.Sum256([]byte(token))),
+	})
+	for _, line := range []string{
+		"namespace create users --layout randflake --secret-file " + key,
+		"sequence create bills --start 5 --step 2",
+		"sequence create dated --pattern 'RE-{year}-{n:6}'",
+	} {
+		run(t, dir, servers.Program(t, servers.Snowfence)+" "+line+" --store "+store(dir), "HOME="+dir)
+	}
+	url := serve(t, dir, "--secret", "users="+key, "--hand-out-secrets", "--tokens", tokens)
+	return []string{"SNOWFENCE_SERVER=" + url, "SNOWFENCE_TOKEN=" + token}
+}

@@ -1,0 +1,3 @@
+import { check } from './check.js'
+
+postMessage(await check().catch((e) => e.stack))
