@@ -39,6 +39,13 @@ func divide(g snowfence.Grant, serial int64) *division {
 // extend goes on with a renewed grant. After a lapse it begins later.
 func (d *division) extend(g snowfence.Grant) { d.grant = g }
 
+// spend notes below which tick the nodes were sublet before, by a division that is gone.
+func (d *division) spend(ends []int64) {
+	for i := range d.slots[:min(len(d.slots), len(ends))] {
+		d.slots[i].until = ends[i]
+	}
+}
+
 // sameNodes reports whether a grant is of the nodes that are handed out.
 func (d *division) sameNodes(g snowfence.Grant) bool {
 	return d.grant.Node == g.Node && d.grant.Nodes == g.Nodes

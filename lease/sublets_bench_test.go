@@ -32,7 +32,7 @@ func BenchmarkSubletsRenew(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer one.Close()
-	sub, err := one.Sublet("")
+	sub, err := one.Sublet(nil)
 	if err != nil {
 		b.Fatal(err)
 	}

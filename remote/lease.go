@@ -171,6 +171,9 @@ func (c *Client) Lease(
 	return all[0], nil
 }
 
+// Server returns the servers as lease.Keep asks them, for programs that stand in between.
+func (c *Client) Server() wire.Server { return c.leases }
+
 // Leases opens n leases with the same options, as [Client.Lease] does: all or none.
 func (c *Client) Leases(
 	ctx context.Context, namespace string, s *snowfence.Scheme, n int, o *lease.Options,

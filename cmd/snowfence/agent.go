@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/agent"
+	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/spf13/cobra"
@@ -28,6 +30,8 @@ type agentFlags struct {
 	handOut  bool
 	logJSON  bool
 	logDebug bool
+
+	opened atomic.Pointer[open.Store] // nil until the store of --store is open
 }
 
 // stopAgent is how long the stop of an agent may take.
@@ -90,10 +94,10 @@ func (f *agentFlags) config(p *program) (c serve.Config, err error) {
 	level := new(slog.LevelVar)
 	level.Set(logLevel(&c))
 	c.Hide = func(text string) string {
-		if p.hide != nil {
-			text = p.hide(text)
+		if st := f.opened.Load(); st != nil {
+			return st.Hide(text)
 		}
-		return text
+		return text // errors of a store that is not open have no passwords
 	}
 	c.Logger = p.logger(&c, level)
 	if c.LogJSON {
@@ -113,16 +117,15 @@ func (p *program) agent(ctx context.Context, f *agentFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	source, closeSource, err := p.agentSource(ctx, f)
+	source, err := p.agentSource(f, c.Logger)
 	if err != nil {
 		return err
 	}
-	defer closeSource()
-	a, err := agent.Start(context.WithoutCancel(ctx), c, source)
+	a, err := agent.Start(ctx, c, source)
 	if err != nil {
 		return err
 	}
-	p.announceAgent(f, source)
+	p.announceAgent(f, source, a.Nodes)
 	select {
 	case <-ctx.Done():
 		p.message("stopping; a second signal ends the program at once")
@@ -139,11 +142,11 @@ func (p *program) agent(ctx context.Context, f *agentFlags) (err error) {
 }
 
 // announceAgent says where the agent listens, how to try it, and whom the promise covers.
-func (p *program) announceAgent(f *agentFlags, s *agent.Source) {
+func (p *program) announceAgent(f *agentFlags, s *agent.Source, nodes int) {
 	p.message("HTTP and gRPC on %s    try: curl --unix-socket %s http://localhost/v1/%s/next", f.socket, f.socket,
 		s.Namespace)
 	if f.redis != "" {
 		p.message("Redis protocol on %s    try: redis-cli -s %s SNOWFENCE.NEXT %s", f.redis, f.redis, s.Namespace)
 	}
-	p.message("units of %d nodes of namespace %s are leased from %s", s.Nodes, s.Namespace, s.Name)
+	p.message("units of %d nodes of namespace %s are leased from %s", nodes, s.Namespace, s.Name)
 }

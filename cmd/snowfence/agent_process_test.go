@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,6 +29,64 @@ type fleet struct {
 	mu   sync.Mutex // of what follows
 	seen map[snowfence.ID]bool
 	got  map[string]int // since the last death, by who asks
+}
+
+// newFleet makes a namespace with such a longest ttl. The sockets are in a folder of its own in
+// another one; "" is that of temporary files. Their paths have to be short.
+func newFleet(t *testing.T, in, ttl string) *fleet {
+	t.Helper()
+	dir, err := os.MkdirTemp(in, "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	f := &fleet{T: t, dir: dir, seen: map[snowfence.ID]bool{}, got: map[string]int{}}
+	if f.s, err = snowfence.NewScheme(snowfence.Default()); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	code := run(t.Context(), []string{
+		"namespace", "create", "jobs", "--unit", "32", "--max-ttl", ttl, "--store", f.store(),
+	}, nil, &out, &out, os.Environ())
+	if code != exitOK {
+		t.Fatalf("%s", out.String())
+	}
+	return f
+}
+
+func (f *fleet) store() string { return "sqlite:" + filepath.Join(f.dir, "ids.db") }
+
+func (f *fleet) startServer() *exec.Cmd {
+	f.Helper()
+	cmd := f.start("serve", "--store", f.store(), "--http", "unix:"+f.dir+"/server", "--resp", "", "--ttl", "3s")
+	f.listens(f.dir + "/server")
+	return cmd
+}
+
+func (f *fleet) startAgent() *exec.Cmd {
+	f.Helper()
+	return f.start("agent", "--server", "unix:"+f.dir+"/server", "--namespace", "jobs", "--socket", f.dir+"/agent")
+}
+
+func (f *fleet) dial() *remote.Client {
+	f.Helper()
+	c, err := remote.Dial([]string{"unix:" + f.dir + "/agent"}, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// stop ends a program as systemd does.
+func (f *fleet) stop(cmd *exec.Cmd) {
+	f.Helper()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		f.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		f.Errorf("the program ended with %v", err)
+	}
 }
 
 // note is told of an ID, and by whom it was got.
@@ -93,8 +152,8 @@ func (f *fleet) kill(cmd *exec.Cmd) {
 }
 
 // hold leases a node at the socket again and again, makes IDs, and gives the node back or, as a
-// program that is killed, does not.
-func (f *fleet) hold(ctx context.Context, c *remote.Client) {
+// program that dies, does not.
+func (f *fleet) hold(ctx context.Context, c *remote.Client, dies bool) {
 	for round := 0; ctx.Err() == nil; round++ {
 		l, err := c.Lease(ctx, "jobs", f.s, nil)
 		if err != nil {
@@ -114,7 +173,7 @@ func (f *fleet) hold(ctx context.Context, c *remote.Client) {
 				time.Sleep(time.Millisecond)
 			}
 		}
-		if round%4 == 0 || err != nil {
+		if dies && round%4 == 0 || err != nil {
 			l.Orphan()
 			continue
 		}
@@ -142,67 +201,68 @@ func (f *fleet) ask(ctx context.Context, c *remote.Client) {
 
 // Agent, server and programs are killed in turn under load; no ID comes twice, and all go on.
 func TestAgentIsKilled(t *testing.T) {
-	dir, err := os.MkdirTemp("", "agent") // the path of a socket is short
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	f := &fleet{T: t, dir: dir, seen: map[snowfence.ID]bool{}, got: map[string]int{}}
-	if f.s, err = snowfence.NewScheme(snowfence.Default()); err != nil {
-		t.Fatal(err)
-	}
-	store := "sqlite:" + filepath.Join(dir, "ids.db")
-	var out bytes.Buffer
-	code := run(t.Context(), []string{
-		"namespace", "create", "jobs", "--unit", "32", "--max-ttl", "3s", "--store", store,
-	}, nil, &out, &out, os.Environ())
-	if code != exitOK {
-		t.Fatalf("%s", out.String())
-	}
-	server := []string{"serve", "--store", store, "--http", "unix:" + dir + "/server", "--resp", "", "--ttl", "3s"}
-	agent := []string{
-		"agent", "--server", "unix:" + dir + "/server", "--namespace", "jobs", "--socket", dir + "/agent",
-	}
-	s := f.start(server...)
-	f.listens(dir + "/server")
-	a := f.start(agent...)
-	c, err := remote.Dial([]string{"unix:" + dir + "/agent"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	f := newFleet(t, "", "3s")
+	s := f.startServer()
+	a := f.startAgent()
+	c := f.dial()
 	load, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for range 4 {
-		all.Go(func() { f.hold(load, c) })
+		all.Go(func() { f.hold(load, c, true) })
 	}
 	all.Go(func() { f.ask(load, c) })
 	defer all.Wait()
 	defer stop()
 	f.wait(500, "holders", "asker")
 	f.kill(a)
-	a = f.start(agent...)
+	a = f.startAgent()
 	f.wait(500, "holders", "asker")
 	f.kill(s)
-	s = f.start(server...)
+	s = f.startServer()
 	f.wait(500, "holders", "asker")
 	f.kill(a)
 	f.kill(s)
-	f.start(server...)
-	f.listens(dir + "/server")
-	a = f.start(agent...)
+	f.startServer()
+	a = f.startAgent()
 	f.wait(500, "holders", "asker")
 	stop()
 	all.Wait()
-	if err := a.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Wait(); err != nil {
-		t.Errorf("the agent ended with %v", err)
-	}
-	if _, err := os.Stat(dir + "/agent"); err == nil {
+	f.stop(a)
+	if _, err := os.Stat(f.dir + "/agent"); err == nil {
 		t.Error("the file of the socket is still there")
 	}
+	t.Logf("%d IDs, none twice", len(f.seen))
+}
+
+// Agents are killed and stopped while their server is away. The next one has IDs and nodes at once,
+// and no ID comes twice.
+func TestAgentRestartsWithoutItsServer(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux has tmpfs")
+	}
+	f := newFleet(t, "/dev/shm", "1m")
+	c := f.dial()
+	s := f.startServer()
+	a := f.startAgent()
+	load, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	all.Go(func() { f.hold(load, c, false) })
+	all.Go(func() { f.ask(load, c) })
+	defer all.Wait()
+	defer stop()
+	f.wait(200, "holders", "asker")
+	f.kill(s)
+	f.kill(a)
+	a = f.startAgent()
+	f.wait(200, "holders", "asker")
+	f.stop(a)
+	a = f.startAgent()
+	f.wait(200, "holders", "asker")
+	f.startServer()
+	f.wait(200, "holders", "asker")
+	f.kill(a)
+	f.startAgent()
+	f.wait(200, "holders", "asker")
 	t.Logf("%d IDs, none twice", len(f.seen))
 }
 

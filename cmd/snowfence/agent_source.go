@@ -5,49 +5,51 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"log/slog"
 	"os"
 	"strings"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/agent"
+	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/remote"
 )
 
-// agentSource returns where the agent leases its units. closed closes that.
-func (p *program) agentSource(ctx context.Context, f *agentFlags) (_ *agent.Source, closed func(), _ error) {
-	ctx, cancel := context.WithTimeout(ctx, openTimeout)
-	defer cancel()
+// agentSource returns where the agent leases its units, without asking it.
+func (p *program) agentSource(f *agentFlags, logger *slog.Logger) (*agent.Source, error) {
 	keys, err := p.keys(&f.secret)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	s := &agent.Source{
+		Name: strings.Join(f.servers, ", "), Namespace: f.store.namespace, Keys: keys,
+		Scheme: func(l snowfence.Layout) (*snowfence.Scheme, error) { return schemeOf(l, keys) },
 	}
 	switch {
 	case len(f.servers) == 0:
-		return p.agentStore(ctx, f, keys)
+		s.Name = "the default store"
+		if f.store.store != "" {
+			s.Name = open.Redact(f.store.store)
+		}
+		s.Open = func(ctx context.Context) (*agent.Opened, error) { return p.agentStore(ctx, f, s, logger) }
+		return s, nil
 	case f.store.store != "":
-		return nil, nil, usagef("--server and --store: leave one out, or one of SNOWFENCE_SERVER and SNOWFENCE_STORE")
+		return nil, usagef("--server and --store: leave one out, or one of SNOWFENCE_SERVER and SNOWFENCE_STORE")
 	}
 	c, err := f.dial()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	ns, err := c.Namespace(ctx, f.store.namespace)
-	s := &agent.Source{
-		Name: strings.Join(f.servers, ", "), Namespace: f.store.namespace, Keys: keys, TTL: ns.MaxTTL,
+	s.Open = func(ctx context.Context) (*agent.Opened, error) {
+		ns, err := c.Namespace(ctx, s.Namespace)
+		return &agent.Opened{
+			Server: c.Server(), Layout: ns.Layout, Unit: ns.Unit, MaxTTL: ns.MaxTTL, Close: func() { _ = c.Close() },
+		}, err
 	}
-	if err == nil {
-		s.Scheme, err = p.scheme(ns.Layout, &f.secret)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, c.Close())
-	}
-	s.Nodes = agent.UnitOf(ns.Unit, s.Scheme.Nodes())
-	s.Lease = func(ctx context.Context, o *lease.Options) (*lease.Lease, error) {
-		return c.Lease(ctx, s.Namespace, s.Scheme, o)
-	}
-	return s, func() { _ = c.Close() }, nil
+	return s, nil
 }
 
 // dial returns a client of the servers.
@@ -75,25 +77,25 @@ func (f *agentFlags) dial() (*remote.Client, error) {
 	return c, nil
 }
 
-// agentStore returns a store as the source of units.
+// agentStore opens a store as the source of units.
 func (p *program) agentStore(
-	ctx context.Context, f *agentFlags, keys []*snowfence.Secret,
-) (_ *agent.Source, closed func(), err error) {
+	ctx context.Context, f *agentFlags, s *agent.Source, logger *slog.Logger,
+) (*agent.Opened, error) {
 	st, err := p.openStore(ctx, &f.store)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	s := &agent.Source{Name: st.Name, Namespace: f.store.namespace, Keys: keys}
+	f.opened.Store(st)
 	ns, err := lease.Namespaces(st.Leases).Show(ctx, s.Namespace)
+	var scheme *snowfence.Scheme
 	if err == nil {
-		s.Scheme, err = p.scheme(ns.Layout, &f.secret)
+		scheme, err = s.Scheme(ns.Layout)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, st.Close())
+		return nil, errors.Join(err, st.Close())
 	}
-	s.Nodes, s.TTL = agent.UnitOf(ns.Unit, s.Scheme.Nodes()), ns.MaxTTL
-	s.Lease = func(ctx context.Context, o *lease.Options) (*lease.Lease, error) {
-		return lease.Open(ctx, st.Leases, s.Namespace, s.Scheme, o)
-	}
-	return s, func() { _ = st.Close() }, nil
+	return &agent.Opened{
+		Server: lease.Serve(st.Leases, scheme, &lease.Options{Logger: store.Warnings(logger)}),
+		Layout: ns.Layout, Unit: ns.Unit, MaxTTL: ns.MaxTTL, Close: func() { _ = st.Close() },
+	}, nil
 }

@@ -34,6 +34,11 @@ func (p *program) scheme(l snowfence.Layout, f *secretFlag) (*snowfence.Scheme, 
 	if err != nil {
 		return nil, err
 	}
+	return schemeOf(l, keys)
+}
+
+// schemeOf returns the scheme of a layout, or says which secret is missing.
+func schemeOf(l snowfence.Layout, keys []*snowfence.Secret) (*snowfence.Scheme, error) {
 	s, err := snowfence.NewScheme(l, keys...)
 	switch {
 	case errors.Is(err, snowfence.ErrKey) && len(keys) == 0:

@@ -18,6 +18,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 	"github.com/snowfence/snowfence/remote"
 )
 
@@ -27,8 +28,9 @@ const patience = time.Minute
 // rig is a store with a namespace in units of 16 nodes.
 type rig struct {
 	testing.TB
-	st store.Store
-	s  *snowfence.Scheme
+	st  store.Store
+	s   *snowfence.Scheme
+	ttl time.Duration // of units
 }
 
 func newRig(t testing.TB) *rig {
@@ -37,22 +39,25 @@ func newRig(t testing.TB) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t, store.NewMemory(), s}
+	r := &rig{t, store.NewMemory(), s, lease.DefaultTTL}
 	if _, err := lease.Namespaces(r.st).Create(t.Context(), "jobs", s, &lease.NamespaceOptions{Unit: 16}); err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-// overStore is the store as the source of an agent.
-func (r *rig) overStore() *Source {
+// over is a server of leases as the source of an agent.
+func (r *rig) over(server wire.Server) *Source {
 	return &Source{
-		Namespace: "jobs", Scheme: r.s, Nodes: 16, TTL: lease.DefaultTTL,
-		Lease: func(ctx context.Context, o *lease.Options) (*lease.Lease, error) {
-			return lease.Open(ctx, r.st, "jobs", r.s, o)
+		Name: "here", Namespace: "jobs", Scheme: func(snowfence.Layout) (*snowfence.Scheme, error) { return r.s, nil },
+		Open: func(context.Context) (*Opened, error) {
+			return &Opened{Server: server, Layout: r.s.Layout(), Unit: 16, MaxTTL: r.ttl, Close: func() {}}, nil
 		},
 	}
 }
+
+// overStore is the store as the source of an agent.
+func (r *rig) overStore() *Source { return r.over(lease.Serve(r.st, r.s, nil)) }
 
 // overServer is a server over the store as the source.
 func (r *rig) overServer() *Source {
@@ -67,11 +72,7 @@ func (r *rig) overServer() *Source {
 	if err != nil || ns.Unit != 16 || ns.MaxTTL != lease.DefaultTTL || !ns.Layout.Equal(r.s.Layout()) {
 		r.Fatalf("%+v, %v", ns, err)
 	}
-	s := r.overStore()
-	s.Lease = func(ctx context.Context, o *lease.Options) (*lease.Lease, error) {
-		return c.Lease(ctx, "jobs", r.s, o)
-	}
-	return s
+	return r.over(c.Server())
 }
 
 func (r *rig) stop(p interface{ Stop(context.Context) error }) {
@@ -252,9 +253,8 @@ func TestAgentOverHTTP(t *testing.T) {
 // After its namespace was changed, an agent says so and can lease nothing more.
 func TestAgentOfAChangedNamespace(t *testing.T) {
 	r := newRig(t)
-	s := r.overStore()
-	s.TTL = time.Second // it looks at the store three times as often
-	a, c := r.start(s)
+	r.ttl = time.Second // it looks at the store three times as often
+	a, c := r.start(r.overStore())
 	src, err := c.Source("jobs", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +279,16 @@ func TestAgentOfAChangedNamespace(t *testing.T) {
 // A namespace with one node is not for agents.
 func TestAgentNeedsNodes(t *testing.T) {
 	s := newRig(t).overStore()
-	s.Nodes = 1
+	l, err := snowfence.ParseLayout("time=41,node=0,seq=10,epoch=2025-01-01,tick=1ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := snowfence.NewScheme(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Scheme = func(snowfence.Layout) (*snowfence.Scheme, error) { return one, nil }
+	s.Open = func(context.Context) (*Opened, error) { return &Opened{Layout: l, Unit: 1, Close: func() {}}, nil }
 	if _, err := Start(t.Context(), serve.Config{HTTP: "unix:/nowhere"}, s); err == nil ||
 		!strings.Contains(err.Error(), "has one node") {
 		t.Error(err)
@@ -291,7 +300,7 @@ func TestUnitOf(t *testing.T) {
 	for _, c := range []struct{ unit, nodes, want int64 }{
 		{1, 1024, 16}, {0, 1024, 16}, {64, 1024, 64}, {4, 1024, 16}, {1, 8, 8}, {1, 1, 1},
 	} {
-		if got := UnitOf(c.unit, c.nodes); int64(got) != c.want {
+		if got := unitOf(c.unit, c.nodes); int64(got) != c.want {
 			t.Errorf("%d of %d: %d, want %d", c.unit, c.nodes, got, c.want)
 		}
 	}

@@ -17,14 +17,16 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// Open leases a unit within a range of nodes; the zero range means any. The lease must not idle.
-type Open func(ctx context.Context, within snowfence.NodeRange) (*lease.Lease, error)
+// Open leases a unit within a range of nodes, and sublets it with such a life; the zero range means
+// any nodes. The lease must not idle.
+type Open func(ctx context.Context, within snowfence.NodeRange, life string) (*lease.Sublets, error)
 
 // Lessor is a [wire.Server] of single nodes, from units that it leases as it needs them. Nothing
 // in its memory has to survive: [lease.Sublets] has the rules. It is safe for concurrent use.
 type Lessor struct {
 	id    string // of this process: no other lessor has or had it
 	open  Open
+	keeps bool // the next process goes on with the units
 	onEnd func(error)
 	gate  chan struct{} // semaphore of one: hold it to lease a unit
 	life  context.Context
@@ -32,7 +34,7 @@ type Lessor struct {
 	work  sync.WaitGroup
 
 	last  atomic.Int64 // the unit where a node was free last
-	used  atomic.Int64 // nodes with a holder at the last look, and those sublet since
+	used  atomic.Int64 // nodes with a holder at the last look, and those sublet and not released since
 	all   atomic.Int64 // nodes of all units
 	ahead atomic.Bool  // a unit is being leased ahead of demand
 
@@ -58,9 +60,12 @@ type unit struct {
 var errEnded = fmt.Errorf("the lessor is stopping: %w", lease.ErrEnded)
 
 // New returns a lessor without units. id must be a text that no lessor had before, without a dot.
-// onEnd is told of a unit whose lease ended by itself: the namespace was deleted, changed or moved.
-func New(id string, open Open, onEnd func(error)) *Lessor {
-	l := &Lessor{id: id, open: open, onEnd: onEnd, gate: make(chan struct{}, 1), byLife: map[string]*unit{}}
+// With keeps, the lessor of the next process goes on with the units. onEnd is told of a unit whose
+// lease ended by itself: the namespace was deleted, changed or moved.
+func New(id string, open Open, keeps bool, onEnd func(error)) *Lessor {
+	l := &Lessor{
+		id: id, open: open, keeps: keeps, onEnd: onEnd, gate: make(chan struct{}, 1), byLife: map[string]*unit{},
+	}
 	l.life, l.end = context.WithCancel(context.Background())
 	return l
 }
@@ -131,6 +136,7 @@ func (l *Lessor) Release(ctx context.Context, t wire.Ticket, used int64) error {
 	case err != nil:
 		return err
 	}
+	l.used.Add(-1) // the next look counts who has a node
 	return u.Release(ctx, t, used)
 }
 
@@ -164,7 +170,7 @@ func (l *Lessor) Held(such func(label string) bool) (n int64) {
 
 // Count returns how many nodes have a holder, as of the last second, and how many nodes the units
 // have.
-func (l *Lessor) Count() (held, nodes int64) { return l.used.Load(), l.all.Load() }
+func (l *Lessor) Count() (held, nodes int64) { return max(l.used.Load(), 0), l.all.Load() }
 
 // Unit is what the lease of a unit holds.
 type Unit struct {
@@ -184,7 +190,8 @@ func (l *Lessor) Units() (out []Unit) {
 	return out
 }
 
-// Close seals all units, and gives them back as far as the store answers until ctx ends.
+// Close seals all units, and gives them back as far as the store answers until ctx ends. If the next
+// process goes on with them, it only stops renewing them.
 func (l *Lessor) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.ended = true
@@ -194,6 +201,12 @@ func (l *Lessor) Close(ctx context.Context) error {
 	}
 	l.mu.Unlock()
 	l.end()
+	if l.keeps {
+		for _, one := range leases {
+			one.Orphan()
+		}
+		leases = nil
+	}
 	err := lease.ShutdownAll(ctx, leases)
 	l.work.Wait()
 	return err

@@ -32,22 +32,31 @@ type rig struct {
 
 func newRig(t *testing.T, unit int64) *rig {
 	t.Helper()
+	return newRigOf(t, "time=41,node=6,seq=10,epoch=2020-01-01,tick=1ms", unit)
+}
+
+func newRigOf(t *testing.T, layout string, unit int64) *rig {
+	t.Helper()
 	time.Sleep(27 * 365 * 24 * time.Hour) // synctest begins in 2000
-	l := must(snowfence.ParseLayout("time=41,node=6,seq=10,epoch=2020-01-01,tick=1ms"))
+	l := must(snowfence.ParseLayout(layout))
 	r := &rig{T: t, st: store.NewMemory(), s: must(snowfence.NewScheme(l)), ended: make(chan error, 10)}
 	o := &lease.NamespaceOptions{Unit: unit}
 	if _, err := lease.Namespaces(r.st).Create(t.Context(), "n", r.s, o); err != nil {
 		t.Fatal(err)
 	}
-	r.Lessor = lessor.New("me", r.open, func(err error) { r.ended <- err })
+	r.Lessor = lessor.New("me", r.open, false, func(err error) { r.ended <- err })
 	return r
 }
 
-func (r *rig) open(ctx context.Context, within snowfence.NodeRange) (*lease.Lease, error) {
+func (r *rig) open(ctx context.Context, within snowfence.NodeRange, life string) (*lease.Sublets, error) {
 	if r.opened.Add(1); r.fail != nil {
 		return nil, r.fail
 	}
-	return lease.Open(ctx, r.st, "n", r.s, &lease.Options{Idle: -1, Within: within, Label: "lessor"})
+	l, err := lease.Open(ctx, r.st, "n", r.s, &lease.Options{Idle: -1, Within: within, Label: "lessor"})
+	if err != nil {
+		return nil, err
+	}
+	return l.Sublet(&lease.SubletOptions{Life: life})
 }
 
 func (r *rig) take(label string) (wire.Lease, error) {
@@ -215,7 +224,7 @@ func TestLessorsEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other := lessor.New("other", r.open, func(error) {})
+		other := lessor.New("other", r.open, false, func(error) {})
 		defer other.Close(t.Context())
 		if _, err := other.Renew(t.Context(), a.Ticket, rand.Text(), nil); !errors.Is(err, lease.ErrElsewhere) {
 			t.Error(err)
@@ -284,6 +293,36 @@ func TestCallersAtOnce(t *testing.T) {
 			t.Errorf("%d units are held after Close; %d ticks", n, len(used))
 		}
 	})
+}
+
+// 500 programs a second, which live for a second and give their node back: docs/start/agent.md says
+// how many nodes they need.
+func TestShortLives(t *testing.T) {
+	for tick, want := range map[string]int64{"1ms": 704, "1s": 1152} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRigOf(t, "time=41,node=12,seq=10,epoch=2020-01-01,tick="+tick, 64)
+			defer r.Close(t.Context())
+			var all sync.WaitGroup
+			for range 5000 {
+				all.Go(func() {
+					a, err := r.take("x")
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					time.Sleep(time.Second)
+					if err := r.Release(t.Context(), a.Ticket, r.s.Layout().TickOf(time.Now())+1); err != nil {
+						t.Error(err)
+					}
+				})
+				time.Sleep(2 * time.Millisecond)
+			}
+			if _, n := r.Count(); n > want {
+				t.Errorf("with ticks of %s: %d nodes, want at most %d", tick, n, want)
+			}
+			all.Wait()
+		})
+	}
 }
 
 func must[T any](v T, err error) T {

@@ -67,10 +67,11 @@ func (l *Lessor) more(ctx context.Context, within snowfence.NodeRange, seen int)
 	case anywhere && time.Now().Before(until):
 		return failed
 	}
-	one, err := l.open(ctx, within)
+	life := l.id + "." + rand.Text()
+	sub, err := l.open(ctx, within, life)
 	if err == nil {
-		if err = l.add(one); err != nil {
-			l.giveBack(one)
+		if err = l.add(sub, life); err != nil {
+			l.giveBack(sub.Lease())
 		}
 		return err
 	}
@@ -82,20 +83,15 @@ func (l *Lessor) more(ctx context.Context, within snowfence.NodeRange, seen int)
 	return err
 }
 
-// add sublets the nodes of a lease. The caller has the gate.
-func (l *Lessor) add(one *lease.Lease) error {
+// add hands out the nodes of a unit. The caller has the gate.
+func (l *Lessor) add(sub *lease.Sublets, life string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	life := l.id + "." + rand.Text()
-	sub, err := one.Sublet(life)
-	switch {
-	case err != nil:
-		return err
-	case l.ended:
+	if l.ended {
 		return errEnded
 	}
 	l.opened++
-	u := &unit{Sublets: sub, life: life, nodes: one.Status().Grant.Nodes, empty: time.Now()}
+	u := &unit{Sublets: sub, life: life, nodes: sub.Lease().Status().Grant.Nodes, empty: time.Now()}
 	l.units, l.byLife[life] = append(l.units, u), u
 	l.last.Store(int64(len(l.units) - 1))
 	l.all.Add(u.nodes)

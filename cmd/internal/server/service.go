@@ -88,6 +88,9 @@ type Options struct {
 	// only the namespace. Nil is for servers, which lease from the store.
 	Unit lessor.Open
 
+	// KeepUnits means that the next process goes on with the units, so they are not given back.
+	KeepUnits bool
+
 	// Connections is how many calls Direct carries out at a time; 0 means as many as there are.
 	// Sequences leave some of them to leases.
 	Connections int
@@ -221,7 +224,7 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 	s.mu.Unlock()
 	// It is added only when it is known to exist, so that wrong names cost no memory.
 	sp = &Space{Name: name, service: s, opening: make(chan struct{}, 1)}
-	sp.lessor = lessor.New(s.id, sp.openUnit, sp.lostUnit)
+	sp.lessor = lessor.New(s.id, sp.openUnit, s.opts.KeepUnits, sp.lostUnit)
 	if err := sp.load(ctx); err != nil {
 		return nil, err
 	}

@@ -67,10 +67,12 @@ func (v *leases) of(t wire.Ticket) (wire.Server, error) {
 
 // openUnit leases a unit whose nodes are sublet, for as long as the namespace allows: holders have
 // two thirds of that.
-func (sp *Space) openUnit(ctx context.Context, within snowfence.NodeRange) (*lease.Lease, error) {
+func (sp *Space) openUnit(
+	ctx context.Context, within snowfence.NodeRange, life string,
+) (*lease.Sublets, error) {
 	s := sp.service
 	if s.opts.Unit != nil {
-		return s.opts.Unit(ctx, within)
+		return s.opts.Unit(ctx, within, life)
 	}
 	if err := s.look(ctx); err != nil {
 		return nil, err
@@ -82,10 +84,14 @@ func (sp *Space) openUnit(ctx context.Context, within snowfence.NodeRange) (*lea
 	if err != nil {
 		return nil, err
 	}
-	return lease.Open(ctx, s.store, sp.Name, sp.Scheme(), &lease.Options{
+	l, err := lease.Open(ctx, s.store, sp.Name, sp.Scheme(), &lease.Options{
 		TTL: ns.MaxTTL, Nodes: int(ns.Unit), Within: within, Label: s.opts.Label, Logger: s.opts.Logger, Idle: -1,
 		Events: s.onLeaseEvent,
 	})
+	if err != nil {
+		return nil, err
+	}
+	return l.Sublet(&lease.SubletOptions{Life: life})
 }
 
 // lostUnit opens the namespace anew after a lease of a unit ended by itself.

@@ -1,0 +1,679 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"hash/crc32"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/lessor"
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
+)
+
+// host is a machine whose agents die, in a namespace of two units, and its server.
+type host struct {
+	*testing.T
+	server  wire.Server
+	s       *snowfence.Scheme
+	path    string        // of the state
+	counter atomic.Uint64 // of resumptions of the machine
+	loss    int           // one answer in so many gets lost, and one agent in so many dies at a request; 0 for none
+
+	mu     sync.Mutex // of what follows while goroutines of an agent run
+	chance *rand.Rand
+	away   bool // the server does not answer
+	p      *process
+	n      int
+	used   []span
+	held   map[string]*span // by the ticket
+}
+
+// span is what a holder may have used of a node.
+type span struct{ node, from, until int64 }
+
+// process is an agent.
+type process struct {
+	*lessor.Lessor
+	h       *host
+	a       *Agent
+	subs    []*lease.Sublets
+	dead    bool
+	offline bool // it began while the server was away
+	given   int  // subleases
+}
+
+const (
+	hostLayout = "time=41,node=5,seq=10,epoch=2020-01-01,tick=1ms"
+	hostUnit   = 16
+)
+
+func newHost(t *testing.T, seed uint64) *host {
+	t.Helper()
+	time.Sleep(27 * 365 * 24 * time.Hour) // synctest begins in 2000
+	dir, err := os.MkdirTemp("/dev/shm", "agent")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	l, err := snowfence.ParseLayout(hostLayout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &host{
+		T: t, path: filepath.Join(dir, "state"), chance: rand.New(rand.NewPCG(seed, 0)), held: map[string]*span{},
+	}
+	if h.s, err = snowfence.NewScheme(l); err != nil {
+		t.Fatal(err)
+	}
+	st := store.NewMemory()
+	if _, err := lease.Namespaces(st).Create(t.Context(), "jobs", h.s, &lease.NamespaceOptions{Unit: hostUnit}); err != nil {
+		t.Fatal(err)
+	}
+	h.server = lease.Serve(st, h.s, nil)
+	return h
+}
+
+// Machine is the machine of a world that is resumed from snapshots.
+func (h *host) Machine() world.Machine { return world.At(&h.counter) }
+
+// resumable is a world with the machine of a host.
+type resumable struct {
+	world.World
+	h *host
+}
+
+func (w resumable) Machine() world.Machine { return w.h.Machine() }
+
+func (h *host) ctx() context.Context {
+	return world.With(h.Context(), resumable{world.Real(), h})
+}
+
+// start starts an agent, and reports whether it knows what it needs.
+func (h *host) start() bool {
+	h.Helper()
+	h.n++
+	p := &process{h: h, offline: h.away}
+	h.p = p
+	a := &Agent{label: "agent", logger: slog.New(slog.DiscardHandler)}
+	var err error
+	if a.state, err = openState(h.path, a.logger); err != nil {
+		h.Fatal(err)
+	}
+	p.a = a
+	a.origin, err = reach(h.ctx(), &Source{
+		Name: "here", Namespace: "jobs", Scheme: func(snowfence.Layout) (*snowfence.Scheme, error) { return h.s, nil },
+		Open: func(context.Context) (*Opened, error) {
+			if h.away {
+				return nil, errAway
+			}
+			return &Opened{link{p}, h.s.Layout(), hostUnit, lease.DefaultTTL, func() {}}, nil
+		},
+	}, a.state)
+	if err == nil {
+		err = a.state.begin(a.origin.about)
+	}
+	if err != nil {
+		p.kill()
+		return false
+	}
+	a.Nodes = a.origin.about.Nodes
+	open := func(ctx context.Context, within snowfence.NodeRange, life string) (*lease.Sublets, error) {
+		sub, err := a.unit(world.With(ctx, resumable{world.Real(), h}), within, life)
+		if err == nil {
+			p.subs = append(p.subs, sub)
+		}
+		return sub, err
+	}
+	p.Lessor = lessor.New("life-"+strconv.Itoa(h.n), open, true, func(error) {})
+	return true
+}
+
+// kill ends the process as SIGKILL does: nothing it does counts any more.
+func (p *process) kill() {
+	if p.dead {
+		return
+	}
+	p.dead = true
+	p.a.state.mu.Lock()
+	p.a.state.ended = true
+	_ = p.a.state.lock.Close() // as the kernel does
+	p.a.state.mu.Unlock()
+	p.bury()
+}
+
+// bury ends the goroutines of a process that has ended.
+func (p *process) bury() {
+	if p.Lessor != nil {
+		go func() { _ = p.Close(context.Background()) }()
+	}
+}
+
+var errAway = errors.New("the server is away")
+
+// strike reports whether a request or an answer gets lost, and may kill the process.
+func (p *process) strike() bool {
+	h := p.h
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.loss > 0 && !p.dead && h.chance.IntN(2*h.loss) == 0 {
+		p.kill()
+	}
+	return p.dead || h.away || h.loss > 0 && h.chance.IntN(2*h.loss) == 0
+}
+
+// request sends something to the server, while processes die and answers get lost.
+func (p *process) request(send func() error) error {
+	if p.strike() {
+		return errAway
+	}
+	err := send()
+	if p.strike() {
+		return errAway
+	}
+	return err
+}
+
+// link is the server as a process reaches it.
+type link struct{ p *process }
+
+// Acquire implements [wire.Server].
+func (v link) Acquire(ctx context.Context, name string, r wire.Request) (l wire.Lease, err error) {
+	err = v.p.request(func() (err error) { l, err = v.p.h.server.Acquire(ctx, name, r); return err })
+	return l, err
+}
+
+// Renew implements [wire.Server].
+func (v link) Renew(ctx context.Context, t wire.Ticket, attempt string, earlier []string) (l wire.Lease, err error) {
+	err = v.p.request(func() (err error) { l, err = v.p.h.server.Renew(ctx, t, attempt, earlier); return err })
+	return l, err
+}
+
+// Release implements [wire.Server].
+func (v link) Release(ctx context.Context, t wire.Ticket, used int64) error {
+	return v.p.request(func() error { return v.p.h.server.Release(ctx, t, used) })
+}
+
+// holder asks the agent for a node.
+func (h *host) holder() error {
+	l, err := h.p.Acquire(h.ctx(), "jobs", wire.Request{Attempt: world.Real().Text(), Label: "holder"})
+	if err == nil {
+		h.p.given++
+		h.note("", l)
+	}
+	return err
+}
+
+// note is told what a holder has, in place of what it had by another ticket.
+func (h *host) note(before string, l wire.Lease) {
+	g, s := l.Grant, h.held[before]
+	delete(h.held, before)
+	if s == nil || s.from != g.From {
+		if s != nil { // ticks between were left out
+			h.used = append(h.used, *s)
+		}
+		s = &span{g.Node, g.From, g.Until}
+	}
+	s.until = g.Until
+	h.held[string(l.Ticket)] = s
+}
+
+// one returns the ticket of some holder, or "".
+func (h *host) one() string {
+	all := slices.Sorted(maps.Keys(h.held))
+	if len(all) == 0 {
+		return ""
+	}
+	return all[h.chance.IntN(len(all))]
+}
+
+func (h *host) renew() {
+	t := h.one()
+	if t == "" {
+		return
+	}
+	if l, err := h.p.Renew(h.ctx(), wire.Ticket(t), world.Real().Text(), nil); err == nil {
+		h.note(t, l)
+	}
+}
+
+func (h *host) release() {
+	t := h.one()
+	if t == "" {
+		return
+	}
+	s := h.held[t]
+	used := s.from + h.chance.Int64N(s.until-s.from+1)
+	delete(h.held, t)
+	if h.p.Release(h.ctx(), wire.Ticket(t), used) == nil {
+		s.until = used
+	}
+	h.used = append(h.used, *s)
+}
+
+// rival leases a unit from the server, if one is free, and uses some of it.
+func (h *host) rival() {
+	l, err := h.server.Acquire(h.ctx(), "jobs", wire.Request{
+		Attempt: world.Real().Text(), Label: "rival", Nodes: hostUnit, TTL: time.Second,
+	})
+	if err != nil {
+		return
+	}
+	used := l.Grant.From + h.chance.Int64N(l.Grant.Until-l.Grant.From+1)
+	for i := range l.Grant.Nodes {
+		h.used = append(h.used, span{l.Grant.Node + i, l.Grant.From, used})
+	}
+	if err := h.server.Release(h.ctx(), l.Ticket, used); err != nil {
+		h.Error(err)
+	}
+}
+
+// audit is an error if two holders have a tick of a node.
+func (h *host) audit() {
+	h.Helper()
+	for _, s := range h.held {
+		h.used = append(h.used, *s)
+	}
+	all := slices.DeleteFunc(slices.Clone(h.used), func(s span) bool { return s.from >= s.until })
+	slices.SortFunc(all, func(a, b span) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.from, b.from)) })
+	for i, s := range all[min(1, len(all)):] {
+		if before := all[i]; before.node == s.node && before.until > s.from {
+			h.Fatalf("node %d: ticks %d to %d, and %d to %d", s.node, before.from, before.until, s.from, s.until)
+		}
+	}
+}
+
+// end ends the agent, and waits for its goroutines.
+func (h *host) end() {
+	h.p.kill()
+	synctest.Wait()
+}
+
+// Agents are killed and stopped at any moment, requests and answers get lost, the server is away,
+// units are given back, older states are put back. No tick of a node is sublet twice, and agents
+// that begin while the server is away have nodes.
+func TestRestarts(t *testing.T) {
+	var all, offline int
+	runs := 400
+	if testing.Short() {
+		runs = 60
+	}
+	for seed := range runs {
+		synctest.Test(t, func(t *testing.T) {
+			h := newHost(t, uint64(seed))
+			h.walk(&all, &offline)
+			h.audit()
+		})
+	}
+	t.Logf("%d subleases, %d of them of agents that began without their server", all, offline)
+	if offline < runs {
+		t.Error("so few show nothing")
+	}
+}
+
+func (h *host) walk(all, offline *int) {
+	h.start()
+	defer h.end()
+	h.loss = 4 + h.chance.IntN(20)
+	var old []byte
+	for range 150 {
+		synctest.Wait()
+		if h.p.dead {
+			if old != nil && h.chance.IntN(8) == 0 {
+				_ = os.WriteFile(h.path, old, 0o600) // over the file that is there
+			}
+			h.start()
+			continue
+		}
+		switch h.chance.IntN(20) {
+		case 0, 1, 2, 3, 4, 5, 6:
+			if h.holder() == nil {
+				*all++
+				if h.p.offline && h.away {
+					*offline++
+				}
+			}
+		case 7, 8, 9:
+			h.renew()
+		case 10, 11:
+			h.release()
+		case 12, 13:
+			time.Sleep(time.Duration(h.chance.Int64N(int64(4 * time.Second))))
+		case 14:
+			h.away = !h.away
+		case 15:
+			h.p.kill()
+		case 16: // as by SIGTERM
+			h.p.dead = true
+			_ = h.p.Close(h.ctx())
+			if err := h.p.a.state.close(); err != nil {
+				h.Error(err)
+			}
+		case 17:
+			h.rival()
+		case 18:
+			if n := len(h.p.subs); n > 0 {
+				_ = h.p.subs[h.chance.IntN(n)].Lease().Close() // it is given back, or runs out
+			}
+		case 19:
+			old, _ = os.ReadFile(h.path)
+		}
+	}
+}
+
+// A state counts for the agent with its lock, in the boot, the file and the machine where it was
+// written, and while its grant lasts. Otherwise the server is asked, and nothing comes twice.
+func TestStatesThatDoNotCount(t *testing.T) {
+	rewrite := func(change func(c *content)) func(h *host) {
+		return func(h *host) {
+			data, err := os.ReadFile(h.path)
+			if err != nil {
+				h.Fatal(err)
+			}
+			var c content
+			if err := json.Unmarshal(data[4:], &c); err != nil {
+				h.Fatal(err)
+			}
+			change(&c)
+			text, err := json.Marshal(c)
+			if err != nil {
+				h.Fatal(err)
+			}
+			sum := binary.LittleEndian.AppendUint32(nil, crc32.ChecksumIEEE(text))
+			if err := os.WriteFile(h.path, append(sum, text...), 0o600); err != nil {
+				h.Fatal(err)
+			}
+		}
+	}
+	edit := func(change func(b []byte) []byte) func(h *host) {
+		return func(h *host) {
+			data, err := os.ReadFile(h.path)
+			if err == nil {
+				err = os.WriteFile(h.path, change(data), 0o600)
+			}
+			if err != nil {
+				h.Fatal(err)
+			}
+		}
+	}
+	counts := func(*host) {}
+	for name, harm := range map[string]func(h *host){
+		"as it is":           counts,
+		"written once more":  rewrite(func(*content) {}),
+		"of another boot":    rewrite(func(c *content) { c.Place.Boot = "another" }),
+		"of another lock":    rewrite(func(c *content) { c.Place.Lock[1]++ }),
+		"of another device":  rewrite(func(c *content) { c.Place.File[0]++ }),
+		"of another machine": func(h *host) { h.counter.Add(1) },
+		"of another source":  rewrite(func(c *content) { c.About.Source = "there" }),
+		"of another secret":  rewrite(func(c *content) { c.About.Scheme = "another" }),
+		"without its lock": func(h *host) {
+			if err := os.Remove(h.path + ".lock"); err != nil {
+				h.Fatal(err)
+			}
+		},
+		"copied and put back": func(h *host) {
+			data, err := os.ReadFile(h.path)
+			if err == nil {
+				err = os.Remove(h.path)
+			}
+			if err == nil {
+				err = os.WriteFile(h.path, data, 0o600)
+			}
+			if err != nil {
+				h.Fatal(err)
+			}
+		},
+		"damaged":   edit(func(b []byte) []byte { b[len(b)/2] ^= 1; return b }),
+		"truncated": edit(func(b []byte) []byte { return b[:len(b)/2] }),
+		"empty":     edit(func([]byte) []byte { return nil }),
+		"gone":      func(h *host) { _ = os.Remove(h.path) },
+		"too late":  func(*host) { time.Sleep(lease.DefaultTTL + time.Second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHost(t, 1)
+				h.start()
+				defer func() { h.end() }()
+				for range 4 {
+					if err := h.holder(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				h.p.kill()
+				harm(h)
+				h.away = true
+				good := name == "as it is" || name == "written once more"
+				goes := h.start() && h.holder() == nil
+				if goes != good {
+					t.Fatalf("without the server: %v", goes)
+				}
+				h.p.kill()
+				h.away = false
+				h.start()
+				if err := h.holder(); err != nil {
+					t.Error(err)
+				}
+				h.audit()
+			})
+		})
+	}
+}
+
+// The nodes that were sublet begin where their subleases end or were released, the others at once.
+func TestNodesAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, 1)
+		h.start()
+		defer func() { h.end() }()
+		for range 5 {
+			if err := h.holder(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.release()
+		time.Sleep(11 * time.Second) // the unit is renewed, the holders are not
+		for range 2 {
+			if err := h.holder(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.away = true
+		h.p.kill()
+		h.start()
+		for i := range hostUnit - 1 {
+			if err := h.holder(); (err == nil) != (i < hostUnit-2) {
+				t.Errorf("%d of %d: %v", i, hostUnit-2, err)
+			}
+		}
+		h.p.kill()
+		h.start()
+		if err := h.holder(); !errors.Is(err, errAway) {
+			t.Errorf("all nodes are held: %v", err)
+		}
+		h.audit()
+	})
+}
+
+// One socket has one agent.
+func TestTwoAgentsAtASocket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, 1)
+		h.start()
+		defer func() { h.end() }()
+		if _, err := openState(h.path, h.p.a.logger); err == nil {
+			t.Error("a second agent")
+		}
+	})
+}
+
+// Where the file cannot be written it is removed, and the agent goes on; where it cannot be removed
+// either, nobody gets anything.
+func TestStateThatCannotBeWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, 1)
+		h.start()
+		defer func() { h.end() }()
+		if err := h.holder(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(h.path+newState, 0o700); err != nil { // in place of a full disk
+			t.Fatal(err)
+		}
+		if err := h.holder(); err != nil {
+			t.Errorf("an agent that can keep no state: %v", err)
+		}
+		if _, err := os.Stat(h.path); err == nil {
+			t.Error("the older state is still there")
+		}
+		if err := os.MkdirAll(h.path+"/full", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.holder(); err == nil {
+			t.Error("a node, and the state can neither be written nor removed")
+		}
+		if err := errors.Join(os.RemoveAll(h.path), os.Remove(h.path+newState)); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.holder(); err != nil {
+			t.Error(err)
+		}
+		h.p.kill()
+		h.away = true
+		if !h.start() || h.holder() != nil {
+			t.Error("a state that could be written again does not count")
+		}
+		h.audit()
+	})
+}
+
+// spy is a server that looks at the file when it is asked.
+type spy struct {
+	wire.Server
+	*host
+	lost    bool // its answers
+	file    content
+	earlier []string
+	used    int64
+}
+
+func (v *spy) look() {
+	v.Helper()
+	data, err := os.ReadFile(v.path)
+	if err == nil {
+		v.file = content{}
+		err = json.Unmarshal(data[4:], &v.file)
+	}
+	if err != nil {
+		v.Fatal(err)
+	}
+}
+
+// Renew implements [wire.Server].
+func (v *spy) Renew(ctx context.Context, t wire.Ticket, attempt string, earlier []string) (wire.Lease, error) {
+	v.look()
+	v.earlier = earlier
+	l, err := v.Server.Renew(ctx, t, attempt, earlier)
+	if v.lost {
+		return wire.Lease{}, errAway
+	}
+	return l, err
+}
+
+// Release implements [wire.Server].
+func (v *spy) Release(ctx context.Context, t wire.Ticket, used int64) error {
+	v.look()
+	v.used = used
+	return v.Server.Release(ctx, t, used)
+}
+
+// An attempt is in the file before it is sent, and the new ticket before it is used; so an agent
+// renews what an earlier one renewed without an answer.
+func TestUnitIsRenewed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, 1)
+		h.start()
+		defer func() { h.end() }()
+		v := &spy{Server: h.server, host: h, lost: true}
+		u := &unit{state: h.p.a.state, source: v}
+		r := wire.Request{Attempt: "acquired-by-one-agent", Label: "agent", Nodes: hostUnit}
+		l, err := u.Acquire(h.ctx(), "jobs", r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		if _, err := u.Renew(h.ctx(), l.Ticket, "renewed-by-one-agent", nil); !errors.Is(err, errAway) {
+			t.Fatal(err)
+		}
+		if one := v.file.Units; len(one) != 1 || !slices.Equal(one[0].Attempts, []string{"renewed-by-one-agent"}) {
+			t.Errorf("sent before it was written: %+v", one)
+		}
+		h.p.kill()
+		h.start()
+		if u = h.p.a.state.resume(snowfence.NodeRange{}, 0); u == nil {
+			t.Fatal("nothing goes on")
+		}
+		u.source, v.lost = v, false
+		k, err := u.Acquire(h.ctx(), "jobs", r)
+		if err != nil || k.Grant != l.Grant || string(k.Ticket) != string(l.Ticket) {
+			t.Fatalf("%+v and %+v, %v", l, k, err)
+		}
+		m, err := u.Renew(h.ctx(), k.Ticket, "renewed-by-the-next-one", nil)
+		if err != nil || m.Grant.Until <= k.Grant.Until || !slices.Equal(v.earlier, []string{"renewed-by-one-agent"}) {
+			t.Errorf("%+v, %v; earlier %q", m, err, v.earlier)
+		}
+		v.look()
+		if one := v.file.Units; len(one) != 1 || string(one[0].Ticket) != string(m.Ticket) || one[0].Attempts != nil {
+			t.Errorf("the file has %+v", one)
+		}
+		r.Attempt = "acquired-once-more"
+		if n, err := u.Acquire(h.ctx(), "jobs", r); err != nil || n.Grant.Node == l.Grant.Node {
+			t.Errorf("a lease that asks again gets the same: %+v, %v", n, err)
+		}
+	})
+}
+
+// A unit that is given back is in no file, and is given back above all that was sublet of it.
+func TestUnitIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHost(t, 1)
+		h.start()
+		defer func() { h.end() }()
+		v := &spy{Server: h.server, host: h}
+		u := &unit{state: h.p.a.state, source: v}
+		l, err := u.Acquire(h.ctx(), "jobs", wire.Request{Attempt: "acquired-by-one-agent", Label: "agent", Nodes: hostUnit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, end := range []int64{5, 90, 7} {
+			if err := u.note(l.Grant.Node+int64(i), l.Grant.From+end); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := u.Release(h.ctx(), l.Ticket, l.Grant.From); err != nil {
+			t.Fatal(err)
+		}
+		if len(v.file.Units) != 0 || v.used != l.Grant.From+90 {
+			t.Errorf("given back at %d, with %+v in the file", v.used-l.Grant.From, v.file.Units)
+		}
+		if u.note(l.Grant.Node, l.Grant.Until) == nil {
+			t.Error("sublet after it was given back")
+		}
+	})
+}
