@@ -37,9 +37,10 @@ type host struct {
 	counter atomic.Uint64 // of resumptions of the machine
 	loss    int           // one answer in so many gets lost, and one agent in so many dies at a request; 0 for none
 
-	mu     sync.Mutex // of what follows while goroutines of an agent run
+	away atomic.Bool // the server does not answer
+
+	mu     sync.Mutex // of chance
 	chance *rand.Rand
-	away   bool // the server does not answer
 	p      *process
 	n      int
 	used   []span
@@ -55,7 +56,7 @@ type process struct {
 	h       *host
 	a       *Agent
 	subs    []*lease.Sublets
-	dead    bool
+	dead    atomic.Bool
 	offline bool // it began while the server was away
 	given   int  // subleases
 }
@@ -110,7 +111,7 @@ func (h *host) ctx() context.Context {
 func (h *host) start() bool {
 	h.Helper()
 	h.n++
-	p := &process{h: h, offline: h.away}
+	p := &process{h: h, offline: h.away.Load()}
 	h.p = p
 	a := &Agent{label: "agent", logger: slog.New(slog.DiscardHandler)}
 	var err error
@@ -121,7 +122,7 @@ func (h *host) start() bool {
 	a.origin, err = reach(h.ctx(), &Source{
 		Name: "here", Namespace: "jobs", Scheme: func(snowfence.Layout) (*snowfence.Scheme, error) { return h.s, nil },
 		Open: func(context.Context) (*Opened, error) {
-			if h.away {
+			if h.away.Load() {
 				return nil, errAway
 			}
 			return &Opened{link{p}, h.s.Layout(), hostUnit, lease.DefaultTTL, func() {}}, nil
@@ -148,10 +149,9 @@ func (h *host) start() bool {
 
 // kill ends the process as SIGKILL does: nothing it does counts any more.
 func (p *process) kill() {
-	if p.dead {
+	if p.dead.Swap(true) {
 		return
 	}
-	p.dead = true
 	p.a.state.mu.Lock()
 	p.a.state.ended = true
 	_ = p.a.state.lock.Close() // as the kernel does
@@ -171,12 +171,16 @@ var errAway = errors.New("the server is away")
 // strike reports whether a request or an answer gets lost, and may kill the process.
 func (p *process) strike() bool {
 	h := p.h
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.loss > 0 && !p.dead && h.chance.IntN(2*h.loss) == 0 {
+	if h.loss > 0 && h.intN(2*h.loss) == 0 {
 		p.kill()
 	}
-	return p.dead || h.away || h.loss > 0 && h.chance.IntN(2*h.loss) == 0
+	return p.dead.Load() || h.away.Load() || h.loss > 0 && h.intN(2*h.loss) == 0
+}
+
+func (h *host) intN(n int) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.chance.IntN(n)
 }
 
 // request sends something to the server, while processes die and answers get lost.
@@ -241,7 +245,7 @@ func (h *host) one() string {
 	if len(all) == 0 {
 		return ""
 	}
-	return all[h.chance.IntN(len(all))]
+	return all[h.intN(len(all))]
 }
 
 func (h *host) renew() {
@@ -260,7 +264,7 @@ func (h *host) release() {
 		return
 	}
 	s := h.held[t]
-	used := s.from + h.chance.Int64N(s.until-s.from+1)
+	used := s.from + int64(h.intN(int(s.until-s.from+1)))
 	delete(h.held, t)
 	if h.p.Release(h.ctx(), wire.Ticket(t), used) == nil {
 		s.until = used
@@ -276,7 +280,7 @@ func (h *host) rival() {
 	if err != nil {
 		return
 	}
-	used := l.Grant.From + h.chance.Int64N(l.Grant.Until-l.Grant.From+1)
+	used := l.Grant.From + int64(h.intN(int(l.Grant.Until-l.Grant.From+1)))
 	for i := range l.Grant.Nodes {
 		h.used = append(h.used, span{l.Grant.Node + i, l.Grant.From, used})
 	}
@@ -331,22 +335,22 @@ func TestRestarts(t *testing.T) {
 func (h *host) walk(all, offline *int) {
 	h.start()
 	defer h.end()
-	h.loss = 4 + h.chance.IntN(20)
+	h.loss = 4 + h.intN(20)
 	var old []byte
 	for range 150 {
 		synctest.Wait()
-		if h.p.dead {
-			if old != nil && h.chance.IntN(8) == 0 {
+		if h.p.dead.Load() {
+			if old != nil && h.intN(8) == 0 {
 				_ = os.WriteFile(h.path, old, 0o600) // over the file that is there
 			}
 			h.start()
 			continue
 		}
-		switch h.chance.IntN(20) {
+		switch h.intN(20) {
 		case 0, 1, 2, 3, 4, 5, 6:
 			if h.holder() == nil {
 				*all++
-				if h.p.offline && h.away {
+				if h.p.offline && h.away.Load() {
 					*offline++
 				}
 			}
@@ -355,13 +359,13 @@ func (h *host) walk(all, offline *int) {
 		case 10, 11:
 			h.release()
 		case 12, 13:
-			time.Sleep(time.Duration(h.chance.Int64N(int64(4 * time.Second))))
+			time.Sleep(time.Duration(h.intN(int(4 * time.Second))))
 		case 14:
-			h.away = !h.away
+			h.away.Store(!h.away.Load())
 		case 15:
 			h.p.kill()
 		case 16: // as by SIGTERM
-			h.p.dead = true
+			h.p.dead.Store(true)
 			_ = h.p.Close(h.ctx())
 			if err := h.p.a.state.close(); err != nil {
 				h.Error(err)
@@ -370,7 +374,7 @@ func (h *host) walk(all, offline *int) {
 			h.rival()
 		case 18:
 			if n := len(h.p.subs); n > 0 {
-				_ = h.p.subs[h.chance.IntN(n)].Lease().Close() // it is given back, or runs out
+				_ = h.p.subs[h.intN(n)].Lease().Close() // it is given back, or runs out
 			}
 		case 19:
 			old, _ = os.ReadFile(h.path)
@@ -458,14 +462,14 @@ func TestStatesThatDoNotCount(t *testing.T) {
 				}
 				h.p.kill()
 				harm(h)
-				h.away = true
+				h.away.Store(true)
 				good := name == "as it is" || name == "written once more"
 				goes := h.start() && h.holder() == nil
 				if goes != good {
 					t.Fatalf("without the server: %v", goes)
 				}
 				h.p.kill()
-				h.away = false
+				h.away.Store(false)
 				h.start()
 				if err := h.holder(); err != nil {
 					t.Error(err)
@@ -494,7 +498,7 @@ func TestNodesAfterARestart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		h.away = true
+		h.away.Store(true)
 		h.p.kill()
 		h.start()
 		for i := range hostUnit - 1 {
@@ -555,7 +559,7 @@ func TestStateThatCannotBeWritten(t *testing.T) {
 			t.Error(err)
 		}
 		h.p.kill()
-		h.away = true
+		h.away.Store(true)
 		if !h.start() || h.holder() != nil {
 			t.Error("a state that could be written again does not count")
 		}
