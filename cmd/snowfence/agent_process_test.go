@@ -234,7 +234,7 @@ func TestAgentIsKilled(t *testing.T) {
 	t.Logf("%d IDs, none twice", len(f.seen))
 }
 
-// Agents are killed and stopped while their server is away. The next one has IDs and nodes at once,
+// Agents are killed and stopped while their server is unreachable. The next one has IDs and nodes at once,
 // and no ID comes twice.
 func TestAgentRestartsWithoutItsServer(t *testing.T) {
 	if runtime.GOOS != "linux" {

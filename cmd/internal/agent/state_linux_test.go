@@ -57,7 +57,7 @@ type process struct {
 	a       *Agent
 	subs    []*lease.Sublets
 	dead    atomic.Bool
-	offline bool // it began while the server was away
+	offline bool // it began while the server was unreachable
 	given   int  // subleases
 }
 
@@ -310,9 +310,9 @@ func (h *host) end() {
 	synctest.Wait()
 }
 
-// Agents are killed and stopped at any moment, requests and answers get lost, the server is away,
-// units are given back, older states are put back. No tick of a node is sublet twice, and agents
-// that begin while the server is away have nodes.
+// Agents are killed and stopped at any moment, requests and answers get lost, the server is unreachable,
+// units are given back, older states are restored. No tick of a node is sublet twice, and agents
+// that begin while the server is unreachable have nodes.
 func TestRestarts(t *testing.T) {
 	var all, offline int
 	runs := 400
@@ -359,7 +359,7 @@ func (h *host) walk(all, offline *int) {
 		case 10, 11:
 			h.release()
 		case 12, 13:
-			time.Sleep(time.Duration(h.intN(int(4 * time.Second))))
+			time.Sleep(time.Duration(h.intN(4000)) * time.Millisecond)
 		case 14:
 			h.away.Store(!h.away.Load())
 		case 15:
@@ -528,7 +528,7 @@ func TestTwoAgentsAtASocket(t *testing.T) {
 }
 
 // Where the file cannot be written it is removed, and the agent goes on; where it cannot be removed
-// either, nobody gets anything.
+// either, no holder gets anything.
 func TestStateThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHost(t, 1)
