@@ -234,8 +234,8 @@ func TestAgentIsKilled(t *testing.T) {
 	t.Logf("%d IDs, none twice", len(f.seen))
 }
 
-// Agents are killed and stopped while their server is unreachable. The next one has IDs and nodes at once,
-// and no ID comes twice.
+// Agents are killed and stopped while their server is unreachable. The next one has IDs and nodes
+// at once, and no ID comes twice.
 func TestAgentRestartsWithoutItsServer(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has tmpfs")

@@ -21,11 +21,11 @@ import (
 // tick each of their nodes may have been sublet. It is a file in memory (tmpfs), beside the socket.
 //
 // Invariant: no tick of a node is sublet twice, across restarts. The file has the end of a sublease
-// before its holder gets it, and no unit whose give-back was sent. It counts only for the agent that
-// has its lock, in the boot and the place where it was written: each write makes another file, which
-// contains its own number. So a copy is not used, nor an older file that was restored. An agent that
-// finds no file that counts asks its server. If the file can neither be written nor removed, no holder
-// gets anything.
+// before its holder gets it, and no unit whose give-back was sent. It counts only for the agent
+// that has its lock, in the boot and the place where it was written: each write makes another file,
+// which contains its own number. So a copy is not used, nor an older file that was restored. An
+// agent that finds no file that counts asks its server. If the file can neither be written nor
+// removed, no holder gets anything.
 type state struct {
 	path   string   // "" where nothing is kept
 	lock   *os.File // held by this agent

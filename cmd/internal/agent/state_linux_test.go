@@ -85,7 +85,8 @@ func newHost(t *testing.T, seed uint64) *host {
 		t.Fatal(err)
 	}
 	st := store.NewMemory()
-	if _, err := lease.Namespaces(st).Create(t.Context(), "jobs", h.s, &lease.NamespaceOptions{Unit: hostUnit}); err != nil {
+	o := &lease.NamespaceOptions{Unit: hostUnit}
+	if _, err := lease.Namespaces(st).Create(t.Context(), "jobs", h.s, o); err != nil {
 		t.Fatal(err)
 	}
 	h.server = lease.Serve(st, h.s, nil)
@@ -296,7 +297,9 @@ func (h *host) audit() {
 		h.used = append(h.used, *s)
 	}
 	all := slices.DeleteFunc(slices.Clone(h.used), func(s span) bool { return s.from >= s.until })
-	slices.SortFunc(all, func(a, b span) int { return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.from, b.from)) })
+	slices.SortFunc(all, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.from, b.from))
+	})
 	for i, s := range all[min(1, len(all)):] {
 		if before := all[i]; before.node == s.node && before.until > s.from {
 			h.Fatalf("node %d: ticks %d to %d, and %d to %d", s.node, before.from, before.until, s.from, s.until)
@@ -310,9 +313,9 @@ func (h *host) end() {
 	synctest.Wait()
 }
 
-// Agents are killed and stopped at any moment, requests and answers get lost, the server is unreachable,
-// units are given back, older states are restored. No tick of a node is sublet twice, and agents
-// that begin while the server is unreachable have nodes.
+// Agents are killed and stopped at any moment, requests and answers get lost, the server is
+// unreachable, units are given back, older states are restored. No tick of a node is sublet twice,
+// and agents that begin while the server is unreachable have nodes.
 func TestRestarts(t *testing.T) {
 	var all, offline int
 	runs := 400
@@ -661,7 +664,8 @@ func TestUnitIsGivenBack(t *testing.T) {
 		defer func() { h.end() }()
 		v := &spy{Server: h.server, host: h}
 		u := &unit{state: h.p.a.state, source: v}
-		l, err := u.Acquire(h.ctx(), "jobs", wire.Request{Attempt: "acquired-by-one-agent", Label: "agent", Nodes: hostUnit})
+		r := wire.Request{Attempt: "acquired-by-one-agent", Label: "agent", Nodes: hostUnit}
+		l, err := u.Acquire(h.ctx(), "jobs", r)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -190,8 +190,8 @@ func (l *Lessor) Units() (out []Unit) {
 	return out
 }
 
-// Close seals all units, and gives them back as far as the store answers until ctx ends. If the next
-// process goes on with them, it only stops renewing them.
+// Close seals all units, and gives them back as far as the store answers until ctx ends. If the
+// next process goes on with them, it only stops renewing them.
 func (l *Lessor) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.ended = true
