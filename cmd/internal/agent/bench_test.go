@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
@@ -36,7 +35,7 @@ func BenchmarkAcquire(b *testing.B) {
 	_, c := r.start(r.overStore())
 	server, asking := c.Server(), time.Duration(0)
 	for b.Loop() {
-		q := wire.Request{Attempt: world.Real().Text(), Label: "holder", TTL: lease.DefaultTTL, Fingerprint: r.s.Fingerprint()}
+		q := wire.Request{Attempt: world.Real().Text(), Label: "holder", Fingerprint: r.s.Fingerprint()}
 		began := time.Now()
 		l, err := server.Acquire(b.Context(), "jobs", q)
 		if err != nil {

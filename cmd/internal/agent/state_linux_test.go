@@ -43,6 +43,7 @@ type host struct {
 	chance *rand.Rand
 	p      *process
 	n      int
+	last   snowfence.Grant // of a holder
 	used   []span
 	held   map[string]*span // by the ticket
 }
@@ -221,6 +222,7 @@ func (h *host) holder() error {
 	l, err := h.p.Acquire(h.ctx(), "jobs", wire.Request{Attempt: world.Real().Text(), Label: "holder"})
 	if err == nil {
 		h.p.given++
+		h.last = l.Grant
 		h.note("", l)
 	}
 	return err
@@ -464,6 +466,7 @@ func TestStatesThatDoNotCount(t *testing.T) {
 					}
 				}
 				h.p.kill()
+				before := h.last.Node &^ (hostUnit - 1)
 				harm(h)
 				h.away.Store(true)
 				good := name == "as it is" || name == "written once more"
@@ -476,6 +479,9 @@ func TestStatesThatDoNotCount(t *testing.T) {
 				h.start()
 				if err := h.holder(); err != nil {
 					t.Error(err)
+				}
+				if now := h.last.Node &^ (hostUnit - 1); (now == before) != good && name != "too late" {
+					t.Errorf("a node of unit %d after one of unit %d", now, before)
 				}
 				h.audit()
 			})
