@@ -11,7 +11,7 @@ var agentMutants = []mutant{
 		never("errors.Is(err, lease.ErrMismatch) || errors.Is(err, lease.ErrNoNamespace)")),
 
 	m("agent's file: one agent has it", "cmd/internal/agent.takePlace", "^TestTwoAgentsAtASocket$",
-		swap("syscall.LOCK_EX|syscall.LOCK_NB", "syscall.LOCK_SH|syscall.LOCK_NB")),
+		swap("syscall.LOCK_EX", "syscall.LOCK_SH")),
 	m("agent's file: it is of this boot", "cmd/internal/agent.state.read", "^TestStatesThatDoNotCount$",
 		before("if c.Place != here", "c.Place.Boot = here.Boot")),
 	m("agent's file: it is of this lock", "cmd/internal/agent.state.read", "^TestStatesThatDoNotCount$",
