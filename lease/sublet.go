@@ -64,11 +64,8 @@ func (d *division) free(t ticks, now time.Time, allowed func(node int64) bool) i
 	tick := t.layout.TickOf(now)
 	for k := range d.slots {
 		i := (d.next + k) % len(d.slots)
-		s := d.slots[i]
-		if s.tenancy != 0 && s.until > tick || max(s.until, d.grant.From) > tick || d.grant.Until <= tick {
-			continue
-		}
-		if allowed(d.grant.Node + int64(i)) {
+		usable := max(d.slots[i].until, d.grant.From) <= tick && tick < d.grant.Until
+		if usable && allowed(d.grant.Node+int64(i)) {
 			return i
 		}
 	}

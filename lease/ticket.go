@@ -98,7 +98,7 @@ func ReadTicket(b wire.Ticket) (wire.Lease, error) {
 // ofStore parses a ticket of the store. One of a lessor is an [ErrElsewhere].
 func ofStore(b wire.Ticket) (ticket, error) {
 	t, err := parseTicket(b)
-	if err == nil && t.Lessor != "" {
+	if t.Lessor != "" {
 		err = fmt.Errorf("lease: node %d of namespace %q: %w", t.Node, t.Namespace, ErrElsewhere)
 	}
 	return t, err

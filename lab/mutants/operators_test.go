@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -41,7 +42,7 @@ func after(statement, add string) op  { return op{kind: "after", at: statement, 
 // inText changes a piece of the function's text, such as a word of an SQL statement.
 func inText(old, with string) op { return op{kind: "text", at: old, with: with} }
 
-// also changes another function of the same package, too.
+// also changes another function, too.
 func also(function string, o op) op { o.in = function; return o }
 
 // applied returns the files that the ops change, by path. The function is the package's folder,
@@ -52,18 +53,14 @@ func applied(root, function string, ops []op) (map[string][]byte, error) {
 	if strings.Contains(filepath.Base(function), ".lua") {
 		return appliedText(root, function, ops)
 	}
-	folder, _ := split(root, function)
-	paths, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
-	if err != nil {
-		return nil, err
-	}
 	files := map[string][]byte{}
 	for _, o := range ops {
-		in := function
-		if o.in != "" {
-			in = o.in
+		in := cmp.Or(o.in, function)
+		folder, name := split(root, in)
+		paths, err := filepath.Glob(filepath.Join(root, folder, "*.go"))
+		if err != nil {
+			return nil, err
 		}
-		_, name := split(root, in)
 		path, src, err := find(paths, files, name)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", in, err)

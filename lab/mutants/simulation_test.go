@@ -1,7 +1,5 @@
 package mutants
 
-import "strings"
-
 // simulationMutants are rules that the simulation of fleets has to see broken, within so
 // many seeds: rules of the word, of grants and of stores.
 var simulationMutants = []mutant{
@@ -111,18 +109,24 @@ w.Nonce, o = nonce, nil`)).seeds(200, ""),
 		before("case gone > 0 &&", "case gone > 0 && gone < len(records):")).seeds(200, ""),
 }
 
-// simulatedSubleases are rules of subleases that have tests of their own, and that lessors in the
-// simulation have to break, too.
-func simulatedSubleases() (out []mutant) {
-	for _, m := range leaseMutants {
-		switch strings.TrimPrefix(m.rule, "sublease: ") {
-		case "it ends with the grant", "it begins at the end of the one before", "it begins inside the grant",
-			"a lapse leaves ticks out", "only its present holder renews and releases",
-			"a release frees no ticks of the holder before", "the lessor gives back above all of them",
-			"what a seal returns is their end":
-			m.test = "^TestSublets$"
-			out = append(out, m.seeds(60, ""))
-		}
-	}
-	return out
+// subleaseMutants are rules of subleases that lessors and their holders have to break in the
+// simulation, too. lab/mutants/terms breaks the terms of the same files for tests.
+var subleaseMutants = []mutant{
+	sublease("it ends with the grant", "answer", swap("min(t.target(now), d.grant.Until)", "t.target(now)")),
+	sublease("it begins at the end of the one before", "begin",
+		swap("max(s.until, d.grant.From, t.back(now))", "max(d.grant.From, t.back(now))")),
+	sublease("it begins inside the grant", "begin",
+		swap("max(s.until, d.grant.From, t.back(now))", "max(s.until, t.back(now))")),
+	sublease("a lapse leaves ticks out", "renew", swap("max(s.from, d.grant.From)", "s.from")),
+	sublease("only its present holder renews and releases", "holds",
+		never("tenancy == 0 || s.tenancy != tenancy || s.serial != serial && !slices.Contains(attempts, s.attempt)")),
+	sublease("a release frees no ticks of the holder before", "release", swap("max(used, s.from)", "used")),
+	sublease("the lessor gives back above all of them", "end", swap("max(end, s.until)", "max(end, s.from)")),
+	m("sublease: what a seal returns is their end", "lease.Sublets.seal", "^TestSublets$",
+		swap("s.d.end()", "int64(0)")).seeds(60, ""),
+}
+
+// sublease is a rule of the division of a grant.
+func sublease(rule, method string, ops ...op) mutant {
+	return m("sublease: "+rule, "lease.division."+method, "^TestSublets$", ops...).seeds(60, "")
 }

@@ -51,6 +51,8 @@ var Path = []Scope{
 	{File: "lease/serve.go"},
 	{File: "lease/serve_claim.go"},
 	{File: "lease/ticket.go"},
+	{File: "lease/sublet.go"},
+	{File: "lease/sublets.go"},
 	{File: "lease/served.go"},
 	{File: "lease/served_acquire.go"},
 	{File: "lease/namespace_record.go"},

@@ -1,0 +1,123 @@
+package lease
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
+)
+
+// subletting is a lessor whose lease has the grant that a test says.
+type subletting struct {
+	*stage
+	*Sublets
+	tries int
+}
+
+func newSubletting(t *testing.T) *subletting {
+	t.Helper()
+	g := on(t, newResumable())
+	g.must(g.l.attempt(t.Context()))
+	sub, err := g.l.Sublet(nil)
+	g.must(err)
+	x := &subletting{g, sub, 0}
+	x.grants(4, 0)
+	return x
+}
+
+// grants gives the lease two nodes from a tick on that lies so far ahead of now.
+func (x *subletting) grants(node, ahead int64) {
+	now := x.tick(0)
+	x.l.use.cur = &snowfence.Grant{Node: node, Nodes: 2, From: now + ahead, Until: now + 1000}
+}
+
+func (x *subletting) attempt() string {
+	x.tries++
+	return "attempt-number-" + string(rune('A'+x.tries))
+}
+
+func (x *subletting) acquire(r wire.Request) (wire.Lease, error) {
+	r.Attempt, r.Label = x.attempt(), "x"
+	return x.Acquire(x.Context(), "n", r)
+}
+
+func (x *subletting) renew(b wire.Ticket) error {
+	_, err := x.Renew(x.Context(), b, x.attempt(), nil)
+	return err
+}
+
+// A holder gets a node that it allows, or is told which nodes there are.
+func TestSubletsWithin(t *testing.T) {
+	for _, c := range []struct {
+		r    wire.Request
+		want int64 // node; −1 means that it is told that all are taken
+	}{
+		{wire.Request{Within: snowfence.NodeRange{From: 5, Until: 6}}, 5},
+		{wire.Request{Within: snowfence.NodeRange{From: 3, Until: 5}}, 4},
+		{wire.Request{Within: snowfence.NodeRange{From: 6, Until: 9}}, -1},
+		{wire.Request{Within: snowfence.NodeRange{From: 2, Until: 4}}, -1},
+		{wire.Request{Avoid: []int64{4}}, 5},
+		{wire.Request{Avoid: []int64{4, 5}}, -1},
+		{wire.Request{Within: snowfence.NodeRange{From: 4, Until: 5}, Avoid: []int64{4}}, -1},
+	} {
+		x := newSubletting(t)
+		l, err := x.acquire(c.r)
+		if c.want >= 0 {
+			if err != nil || l.Grant.Node != c.want {
+				t.Errorf("%+v: %+v, %v", c.r, l, err)
+			}
+			continue
+		}
+		var taken *TakenError
+		if !errors.As(err, &taken) || taken.Nodes != (snowfence.NodeRange{From: 4, Until: 6}) {
+			t.Errorf("%+v: %+v, %v", c.r, l, err)
+		}
+	}
+}
+
+// A lessor whose grant begins later says so, because nodes of others would begin as late.
+func TestSubletsThatBeginLater(t *testing.T) {
+	for ahead, later := range map[int64]bool{0: false, 1: true} {
+		x := newSubletting(t)
+		x.grants(4, ahead)
+		_, err := x.acquire(wire.Request{Avoid: []int64{4, 5}})
+		if errors.Is(err, snowfence.ErrFenced) != later || errors.Is(err, ErrTaken) == later {
+			t.Errorf("%d ticks ahead: %v", ahead, err)
+		}
+	}
+}
+
+// A lessor that is a holder of another one takes other nodes when that one is gone. Tickets of the
+// nodes before are lost.
+func TestSubletsOfOtherNodes(t *testing.T) {
+	x := newSubletting(t)
+	before, err := x.acquire(wire.Request{})
+	x.must(err)
+	x.grants(8, 0)
+	if err := x.renew(before.Ticket); !errors.Is(err, store.ErrLost) {
+		t.Errorf("a ticket of the nodes before: %v", err)
+	}
+	if l, err := x.acquire(wire.Request{}); err != nil || l.Grant.Node != 8 {
+		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// Between a loss and the seal, the lease has no grant, and the lessor renews nothing. A ticket that
+// is damaged is no loss.
+func TestSubletsWithoutAGrant(t *testing.T) {
+	x := newSubletting(t)
+	l, err := x.acquire(wire.Request{})
+	x.must(err)
+	if err := x.renew(l.Ticket[1:]); !errors.Is(err, ErrInvalid) {
+		t.Errorf("a damaged ticket: %v", err)
+	}
+	x.l.use.cur = nil
+	if err := x.renew(l.Ticket); !errors.Is(err, snowfence.ErrFenced) {
+		t.Errorf("renewed without a grant: %v", err)
+	}
+	if _, err := x.acquire(wire.Request{}); !errors.Is(err, snowfence.ErrFenced) {
+		t.Errorf("acquired without a grant: %v", err)
+	}
+}
