@@ -72,15 +72,21 @@ func forwarded[Req, Res any](
 	if err == nil {
 		return res.Msg, nil
 	}
-	switch kind := kindOf(err); kind {
-	case server.Anonymous, server.Denied: // of a caller that this server knows: by a certificate
-		return nil, fmt.Errorf("its server does not know the caller: %w", lease.ErrElsewhere)
-	case server.Elsewhere:
+	switch kind := kindOf(err); {
+	case kind == server.Elsewhere:
 		r.s.PeerAway(id)
 		return nil, fmt.Errorf("its server does not answer: %w", lease.ErrElsewhere)
+	case stranger(kind):
+		return nil, fmt.Errorf("its server knows neither the caller nor the namespace: %w", lease.ErrElsewhere)
 	default:
 		return nil, server.NewError(kind, errors.New(messageOf(err)))
 	}
+}
+
+// stranger reports whether an answer is of a server that does not know what this one knows: the
+// caller or the namespace. Another one may have the lessor's address by then.
+func stranger(k server.Kind) bool {
+	return k == server.Anonymous || k == server.Denied || k == server.NoNamespace || k == server.Exists
 }
 
 // forwardAll passes some renewals on, and puts the answers where they belong.
@@ -109,7 +115,7 @@ func (r leases) forwardAll(
 		switch {
 		case err != nil:
 			out[i] = &pb.Renewal{Reason: server.KindOf(err).Name(), Message: err.Error()}
-		case res.Renewals[k].Reason == server.Denied.Name():
+		case stranger(server.KindNamed(res.Renewals[k].Reason)):
 			out[i] = &pb.Renewal{Reason: server.Elsewhere.Name(), Message: res.Renewals[k].Message}
 		default:
 			out[i] = res.Renewals[k]
