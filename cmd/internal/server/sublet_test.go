@@ -188,7 +188,7 @@ func TestSubleasesFollowTheNamespace(t *testing.T) {
 func TestSubleasesWithin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()
-		s, id := newService(t, inUnits(t), Options{Within: "512-1023"}), limited(t, 0, VerbLease)
+		s, id := newService(t, inUnits(t), Options{Within: "960-1023"}), limited(t, 0, VerbLease)
 		for i, within := range []snowfence.NodeRange{{}, {From: 16, Until: 32}, {From: 504, Until: 520}, {}} {
 			for range 12 {
 				g, _, err := s.Acquire(t.Context(), id, "n",
@@ -197,7 +197,7 @@ func TestSubleasesWithin(t *testing.T) {
 					t.Fatal(err)
 				}
 				n := g.Grant.Node
-				if within.Until > 0 && (n < within.From || n >= within.Until) || i == 0 && n < 512 {
+				if within.Until > 0 && (n < within.From || n >= within.Until) || i == 0 && n < 960 {
 					t.Errorf("node %d is not within %+v", n, within)
 				}
 			}
