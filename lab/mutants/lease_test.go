@@ -56,7 +56,7 @@ var leaseMutants = []mutant{
 	m("also when the reply is lost", "lease.storeClaim.resolve", "TestLeases/lapsed",
 		swap("h.from (1)", "_"),
 		swap("max(h.from, r.From)", "r")).in("./lease/store/storetest"),
-	m("sublease: a node that was released has no holder", "lease.division.release", "^TestSublets$",
+	m("sublease: a node that was released has no holder", "lease.division.release", "^TestEndOfADivision$",
 		drop("s.tenancy = 0")),
 	m("sublease: after a seal there is none", "lease.Sublets.seal", "^TestSublets$",
 		swap("s.serial, s.d = s.d.serial, nil", "s.serial = s.d.serial")),

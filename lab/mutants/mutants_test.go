@@ -74,7 +74,7 @@ func TestLeaseMutants(t *testing.T) {
 		leaseMutants, storeMutants, amazonMutants, closeMutants, stateFileMutants, changeMutants, txMutants,
 		compatMutants, sonyflakeMutants, randflakeMutants, driftMutants,
 		workerMutants, pastMutants, clibMutants, spreadMutants, wordMutants, sqlNodeMutants,
-		limitMutants, moveMutants, agentMutants)
+		limitMutants, moveMutants, agentMutants, lessorMutants)
 }
 
 // TestSimulationMutants checks that simulated fleets collide when a rule is broken.

@@ -27,6 +27,7 @@ type rig struct {
 	s      *snowfence.Scheme
 	opened atomic.Int64 // attempts to lease a unit
 	fail   error
+	slow   chan struct{} // what leases a unit waits for it to be closed; nil when it does not
 	ended  chan error
 }
 
@@ -51,6 +52,9 @@ func newRigOf(t *testing.T, layout string, unit int64) *rig {
 func (r *rig) open(ctx context.Context, within snowfence.NodeRange, life string) (*lease.Sublets, error) {
 	if r.opened.Add(1); r.fail != nil {
 		return nil, r.fail
+	}
+	if r.slow != nil {
+		<-r.slow
 	}
 	l, err := lease.Open(ctx, r.st, "n", r.s, &lease.Options{Idle: -1, Within: within, Label: "lessor"})
 	if err != nil {
@@ -246,6 +250,30 @@ func TestLessorsEnd(t *testing.T) {
 		}
 		if _, err := r.take("x"); !errors.Is(err, lease.ErrEnded) {
 			t.Error(err)
+		}
+	})
+}
+
+// A unit that was being leased when the lessor ended is given back.
+func TestUnitThatComesTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 8)
+		r.slow = make(chan struct{})
+		told := make(chan error)
+		go func() {
+			_, err := r.take("x")
+			told <- err
+		}()
+		synctest.Wait()
+		if err := r.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		close(r.slow)
+		if err := <-told; !errors.Is(err, lease.ErrEnded) {
+			t.Errorf("the caller who waited for it: %v", err)
+		}
+		if n := r.units(); n != 0 {
+			t.Errorf("%d units are held by a lessor that has ended", n)
 		}
 	})
 }

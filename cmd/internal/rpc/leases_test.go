@@ -11,6 +11,7 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 	"google.golang.org/protobuf/proto"
@@ -240,4 +241,31 @@ func TestAcquireWithin(t *testing.T) {
 	w.wants("no such part", err, connect.CodeInvalidArgument, "invalid")
 	_, err = acquire(map[string]int64{"datacenter": 3}, proto.Int64(5))
 	w.wants("two ranges", err, connect.CodeInvalidArgument, "invalid")
+}
+
+// A holder renews after a third of the ttl, or of what a lessor can still give, with some chance;
+// but once a second at most.
+func TestRenewAfter(t *testing.T) {
+	layout, now := snowfence.MustLayout("twitter"), time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		lessor      string
+		ttl, left   time.Duration
+		least, most time.Duration
+	}{
+		{"", 15 * time.Second, 3 * time.Second, 5 * time.Second, 5 * time.Second},
+		{"a.b", 15 * time.Second, 15 * time.Second, 4500 * time.Millisecond, 5 * time.Second},
+		{"a.b", 15 * time.Second, 6 * time.Second, 1800 * time.Millisecond, 2 * time.Second},
+		{"a.b", 15 * time.Second, time.Second, time.Second, time.Second},
+		{"a.b", 15 * time.Second, -time.Minute, time.Second, time.Second},
+		{"a.b", 1500 * time.Millisecond, 1500 * time.Millisecond, 500 * time.Millisecond, 500 * time.Millisecond},
+	} {
+		l := wire.Lease{Lessor: c.lessor, TTL: c.ttl, Now: now}
+		l.Grant.Until = layout.TickOf(now.Add(c.left))
+		for range 100 {
+			if d := renewAfter(l, layout); d < c.least || d > c.most {
+				t.Errorf("%+v: %v", c, d)
+				break
+			}
+		}
+	}
 }
