@@ -124,6 +124,9 @@ var subleaseMutants = []mutant{
 	sublease("the lessor gives back above all of them", "end", swap("max(end, s.until)", "max(end, s.from)")),
 	m("sublease: what a seal returns is their end", "lease.Sublets.seal", "^TestSublets$",
 		swap("s.d.end()", "int64(0)")).seeds(60, ""),
+	sublease("an ID that comes twice shows without its grant, too", "begin",
+		swap("max(s.until, d.grant.From, t.back(now))", "max(d.grant.From, t.back(now))"),
+		also("lab/simulate.sim.compare", before("for n := c.node", "return"))),
 }
 
 // sublease is a rule of the division of a grant.

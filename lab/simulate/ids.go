@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"math/bits"
 	"slices"
 	"time"
 
@@ -22,6 +23,7 @@ type reader struct {
 	packed    bool   // raw IDs are repacked with the sequence lowest
 	encrypted bool
 	seqBits   int
+	nodeBits  int
 	timeBits  int
 	rollBits  int
 }
@@ -30,6 +32,7 @@ func newReader(s *snowfence.Scheme) *reader {
 	l := s.Layout()
 	r := &reader{
 		scheme: s, encrypted: s.Encrypted(), seqBits: l.Bits(snowfence.FieldSequence),
+		nodeBits: bits.Len64(uint64(s.Nodes() - 1)),
 		timeBits: l.Bits(snowfence.FieldTime), rollBits: l.Bits(snowfence.FieldRollback),
 	}
 	below := 0
@@ -52,9 +55,9 @@ func (r *reader) place(id snowfence.ID, p snowfence.Parts) int64 {
 	return int64(v<<(r.timeBits+r.seqBits) | uint64(p.Tick)<<r.seqBits | uint64(p.Sequence))
 }
 
-// order is what increases from call to call.
+// order is what increases from call to call. A lease of several nodes goes from one to the next.
 func (r *reader) order(p snowfence.Parts) uint64 {
-	return uint64(p.Tick)<<r.seqBits | uint64(p.Sequence)
+	return (uint64(p.Tick)<<r.nodeBits|uint64(p.Node))<<r.seqBits | uint64(p.Sequence)
 }
 
 // caller is who makes IDs: all goroutines on a generator together, or one with a handle.
@@ -148,6 +151,9 @@ func (s *sim) member(h *holding, r *reader, id snowfence.ID, first, last snowfen
 			s.violate("%s made an ID of node %d, tick %d, from a grant that had ended when the call began",
 				h.p.name, first.Node, first.Tick)
 			return
+		}
+		if cl.lessor != nil {
+			s.figures.Sublet += last.Sequence - first.Sequence + 1
 		}
 		at := r.place(id, first)
 		s.runs = append(s.runs, run{at, at + last.Sequence - first.Sequence, first.Tick, cl})

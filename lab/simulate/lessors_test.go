@@ -11,7 +11,7 @@ func TestSublets(t *testing.T) {
 	}
 	var f Figures
 	for n := range runs {
-		p := Plan{Seed: n + 1, Hours: stretch / 2, sublets: true, layout: *layout, Trace: *trace}
+		p := Plan{Seed: n + 1, Hours: stretch / 2, sublets: true, blocks: *blocks, layout: *layout, Trace: *trace}
 		p.hostile = n%4 == 0
 		one, _, bad, err := Run(t.Context(), p)
 		if err != nil {
@@ -27,8 +27,12 @@ func TestSublets(t *testing.T) {
 		}
 		f.add(one)
 	}
-	t.Logf("%d grants, %d of them subleases, %d renewals, %d IDs, %d faults", f.Grants, f.Subleases, f.Renewals, f.IDs,
-		f.Injected())
+	t.Logf("%d runs of %v, %d grants, %d of them subleases, %d renewals, %d calls, %d IDs, %d of them in "+
+		"subleases, %d where no lease can see it, %d faults", f.Seeds, f.Virtual, f.Grants, f.Subleases, f.Renewals, f.Calls,
+		f.IDs, f.Sublet, f.Unseen, f.Injected())
+	for k, n := range f.Faults {
+		t.Logf("%d %v", n, Fault(k))
+	}
 	if f.Subleases < 10*int64(runs) {
 		t.Error("so few subleases show nothing")
 	}

@@ -70,6 +70,7 @@ type Figures struct {
 	Subleases int64            `json:"-"`           // of the grants, those of lessors
 	Calls     int64            `json:"store_calls"` // to the store
 	IDs       int64            `json:"ids"`         // made and checked
+	Sublet    int64            `json:"-"`           // of the IDs, those in subleases
 	Layouts   int64            `json:"-"`           // changes of layout that were carried out
 	Suspected int64            `json:"-"`           // changes of the store's identity by those who saw a loss
 	Unseen    int64            `json:"unseen"`      // made twice where no lease can see it: see excused
@@ -98,6 +99,7 @@ func (f *Figures) add(o *Figures) {
 	f.Subleases += o.Subleases
 	f.Calls += o.Calls
 	f.IDs += o.IDs
+	f.Sublet += o.Sublet
 	f.Layouts += o.Layouts
 	f.Suspected += o.Suspected
 	f.Unseen += o.Unseen

@@ -13,6 +13,7 @@ var (
 	seeds  = flag.Uint64("seeds", 0, "how many seeds TestSeeds runs")
 	trace  = flag.Bool("steps", false, "tell what led to a violation in a run of sequences")
 	layout = flag.String("layout", "", "layout of all its runs; empty for one that each draws")
+	blocks = flag.Int("blocks", 1, "how many times as long as usual the blocks of IDs of TestSublets are")
 )
 
 // TestNothingCollides is the simulation itself. What it ran with, for

@@ -251,7 +251,7 @@ func (p *process) work(ctx context.Context, h *holding, g *snowfence.Generator, 
 		wctx, cancel := p.WithTimeout(ctx, time.Duration(p.own.Int64N(int64(s.ttl))))
 		switch n := 1 + p.own.IntN(1<<p.own.IntN(7)); p.own.IntN(4) {
 		case 0:
-			ids := make([]snowfence.ID, n*n)
+			ids := make([]snowfence.ID, n*n*max(s.plan.blocks, 1))
 			began, highest := p.now(), filled.highest
 			k, _ := g.Fill(wctx, ids)
 			s.made(h, filled, ids[:k], began, highest)
