@@ -1,8 +1,11 @@
 package native
 
 import (
+	"encoding/xml"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -35,7 +38,34 @@ func TestJava(t *testing.T) {
 	}
 }
 
-// The program of the page makes IDs with the jar alone, and the other files are whole.
+// The programs of the page for frameworks run with Debian's jars. Spring 4.3 cannot make the
+// proxies of @Configuration on Java 17.
+func TestJavaFrameworks(t *testing.T) {
+	servers.Later(t)
+	t.Parallel()
+	url, classes := serve(t, t.TempDir()), compile(t, clients+"/java")
+	for section, jars := range map[string]string{
+		"Spring": "spring3-{context,beans,core,aop,expression}.jar commons-logging.jar",
+		"Hibernate": "hibernate{3,-commons-annotations}.jar geronimo-jpa_2.0_spec.jar geronimo-jta-1.2-spec.jar dom4j.jar " +
+			"antlr.jar commons-collections3.jar slf4j-{api,nop}.jar hsqldb.jar javassist.jar",
+	} {
+		t.Run(section, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			write(t, dir, map[string]string{"Main.java": block(t, "java.md", section, url)})
+			path := classes + ":" + strings.Join(strings.Fields(run(t, "/usr/share/java", "ls -d $PWD/"+
+				strings.ReplaceAll(jars, " ", " $PWD/"))), ":")
+			compile := "javac -proc:none -cp " + path + " Main.java; "
+			out := run(t, dir, compile+"sed -i /^@Configuration/d Main.java; "+compile+"java -cp .:"+path+" Main 2>log")
+			if !regexp.MustCompile(`^\[?\d{17,19}\]?\n$`).MatchString(out) {
+				t.Error(out)
+			}
+		})
+	}
+}
+
+// The program of the page makes IDs with the jar alone, and the other files are what Maven Central
+// asks for.
 func TestJavaPackage(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
@@ -44,14 +74,37 @@ func TestJavaPackage(t *testing.T) {
 	run(t, root, "scripts/java.sh "+dir)
 	write(t, dir, map[string]string{"Main.java": block(t, "java.md", "Make IDs", url)})
 	jars, err := filepath.Glob(filepath.Join(dir, "snowfence-*"))
-	if err != nil || len(jars) != 3 {
+	if err != nil || len(jars) != 4 {
 		t.Fatal(jars, err)
 	}
-	jar := strings.TrimSuffix(jars[2], ".pom") + ".jar"
+	jar := jars[2]
 	t.Log(run(t, dir, "java -cp "+jar+" Main.java"))
 	t.Log(run(t, dir, "java --module-path "+jar+" --add-modules org.snowfence Main.java"))
-	list := run(t, dir, "jar --list --file "+jars[0])
-	if !strings.Contains(list, "org/snowfence/Lease.java") {
-		t.Errorf("the sources are not in %s: %s", jars[0], list)
+	for i, file := range []string{"org/snowfence/Generator.html", "org/snowfence/Lease.java"} {
+		if list := run(t, dir, "jar --list --file "+jars[i]); !strings.Contains(list, file) {
+			t.Errorf("%s is not in %s: %s", file, jars[i], list)
+		}
+	}
+	var pom struct {
+		Group    string   `xml:"groupId"`
+		Artifact string   `xml:"artifactId"`
+		Version  string   `xml:"version"`
+		Name     string   `xml:"name"`
+		About    string   `xml:"description"`
+		URL      string   `xml:"url"`
+		Licence  []string `xml:"licenses>license>url"`
+		Who      []string `xml:"developers>developer>name"`
+		SCM      []string `xml:"scm>connection"`
+		Push     []string `xml:"scm>developerConnection"`
+		Browse   []string `xml:"scm>url"`
+	}
+	text, err := os.ReadFile(jars[3])
+	if err == nil {
+		err = xml.Unmarshal(text, &pom)
+	}
+	for i, fields := 0, reflect.ValueOf(pom); i < fields.NumField(); i++ {
+		if fields.Field(i).Len() == 0 || err != nil {
+			t.Errorf("%s: no %s, %v", jars[3], fields.Type().Field(i).Name, err)
+		}
 	}
 }

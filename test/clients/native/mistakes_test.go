@@ -135,9 +135,6 @@ var goMistakes = map[string]mistake{
 		"sequence", "position.go", "func (t *track) pieceID(pos uint64) ID {",
 		"func (t *track) pieceID(pos uint64) ID {\n\tpos -= pos % 2",
 	},
-	"begins a node anew after a loss": {
-		"again", "refresh.go", "start = max(start, old.seal())", "old.seal()",
-	},
 	"stamps below a raised from": {
 		"raised", "hold.go", "gr.Until = h.grant.Until", "gr.From, gr.Until = h.grant.From, h.grant.Until",
 	},
