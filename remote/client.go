@@ -127,8 +127,8 @@ func (c *Client) client(conf *tls.Config) *http.Client {
 	}
 }
 
-// socket is client for a socket of this host, where connections cost little: over HTTP/1.1 a request
-// takes half the processor time.
+// socket is client for a socket of this host, where connections cost little: over HTTP/1.1 a
+// request takes half the processor time.
 func (c *Client) socket(path string) *http.Client {
 	h := c.client(nil)
 	t := h.Transport.(*http.Transport)

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
@@ -101,7 +100,7 @@ func (a *Agent) close() error {
 
 // unit goes on with a unit of the earlier agent, or leases one, and sublets its nodes.
 func (a *Agent) unit(ctx context.Context, within snowfence.NodeRange, life string) (*lease.Sublets, error) {
-	u := a.state.resume(within, a.origin.scheme.Layout().TickOf(time.Now()))
+	u := a.state.resume(within)
 	if u == nil {
 		u = &unit{state: a.state}
 	}

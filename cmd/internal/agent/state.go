@@ -169,15 +169,14 @@ func (s *state) begin(a about) error {
 // keeps reports whether there is a next agent that goes on.
 func (s *state) keeps() bool { return s.path != "" }
 
-// resume takes a unit of the earlier agent within a range of nodes, whose grant goes on beyond a
-// tick, or returns nil.
-func (s *state) resume(within snowfence.NodeRange, tick int64) *unit {
+// resume takes a unit of the earlier agent within a range of nodes, or returns nil.
+func (s *state) resume(within snowfence.NodeRange) *unit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, u := range s.units {
 		g := u.grant
 		inside := within == snowfence.NodeRange{} || g.Node >= within.From && g.Node+g.Nodes <= within.Until
-		if u.left && inside && g.Until > tick {
+		if u.left && inside {
 			u.left, u.known = false, true
 			return u
 		}

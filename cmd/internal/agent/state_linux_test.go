@@ -639,7 +639,7 @@ func TestUnitIsRenewed(t *testing.T) {
 		}
 		h.p.kill()
 		h.start()
-		if u = h.p.a.state.resume(snowfence.NodeRange{}, 0); u == nil {
+		if u = h.p.a.state.resume(snowfence.NodeRange{}); u == nil {
 			t.Fatal("nothing goes on")
 		}
 		u.source, v.lost = v, false
