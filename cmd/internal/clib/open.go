@@ -16,10 +16,9 @@ import (
 	"github.com/snowfence/snowfence/statefile"
 )
 
-// openStore opens a store as the program does: "" is SNOWFENCE_STORE, and without that the file of
-// this machine or of this user.
+// openStore opens a store as the program does: "" is the file of this machine or of this user.
 func openStore(ctx context.Context, url string) (*open.Store, error) {
-	if url = cmp.Or(url, os.Getenv("SNOWFENCE_STORE")); url != "" {
+	if url != "" {
 		return open.Open(ctx, url)
 	}
 	return open.PlacesOf(runtime.GOOS, os.Getenv).Open(ctx)
@@ -42,7 +41,11 @@ func (l *Library) Open(store, namespace, optionText string) (Handle, error) {
 	namespace = cmp.Or(namespace, lease.DefaultNamespace)
 	ctx, cancel := context.WithTimeout(context.Background(), openWait+o.lease.wait)
 	defer cancel()
-	st, err := openStore(ctx, store)
+	url := urlOf(store)
+	if isServer(url) {
+		return l.openServer(ctx, url, namespace, o)
+	}
+	st, err := openStore(ctx, url)
 	if err != nil {
 		return 0, err
 	}
@@ -56,16 +59,27 @@ func (l *Library) openOn(ctx context.Context, st *open.Store, namespace string, 
 	if err != nil {
 		return 0, errors.Join(err, st.Close())
 	}
-	lo := o.lease.Options
-	lo.Logger = slog.New(slog.DiscardHandler) // the program's stderr is not ours
-	if lo.TTL == 0 {
-		if lo.TTL, err = st.TTL(ctx, namespace); err != nil {
+	if o.lease.TTL == 0 {
+		if o.lease.TTL, err = st.TTL(ctx, namespace); err != nil {
 			return 0, errors.Join(err, st.Close())
 		}
 	}
+	return l.hold(ctx, s, o, func(ctx context.Context, lo *lease.Options) (*lease.Lease, error) {
+		return lease.Open(ctx, st.Leases, namespace, s, lo)
+	}, st.Close)
+}
+
+// hold leases a node, and opens a generator on it. It closes what the lease is of when the generator
+// ends, also if it does not begin.
+func (l *Library) hold(
+	ctx context.Context, s *snowfence.Scheme, o *options,
+	take func(ctx context.Context, lo *lease.Options) (*lease.Lease, error), end func() error,
+) (_ Handle, err error) {
+	lo := o.lease.Options
+	lo.Logger = slog.New(slog.DiscardHandler) // the program's stderr is not ours
 	if o.lease.within != "" {
 		if lo.Within, err = nodes.Within(ctx, s, o.lease.within); err != nil {
-			return 0, errors.Join(InvalidError("option within: %s", TextOf(err)), st.Close())
+			return 0, errors.Join(InvalidError("option within: %s", TextOf(err)), end())
 		}
 	}
 	if o.lease.wait > 0 {
@@ -74,11 +88,11 @@ func (l *Library) openOn(ctx context.Context, st *open.Store, namespace string, 
 		ctx, cancel = context.WithTimeout(ctx, o.lease.wait)
 		defer cancel()
 	}
-	held, err := lease.Open(ctx, st.Leases, namespace, s, &lo)
+	held, err := take(ctx, &lo)
 	if err != nil {
-		return 0, errors.Join(err, st.Close())
+		return 0, errors.Join(err, end())
 	}
-	return l.start(held, o, func() error { return errors.Join(held.Close(), st.Close()) })
+	return l.start(held, o, func() error { return errors.Join(held.Close(), end()) })
 }
 
 // namespaceScheme returns the scheme of a namespace, and makes the namespace on first use where the
@@ -112,8 +126,7 @@ func namespaceScheme(ctx context.Context, st *open.Store, namespace string, o *o
 		}
 		have := ns.Layout
 		if o.layout != "" && !have.Equal(wanted) {
-			return nil, fmt.Errorf("namespace %q has the layout %s, not %s: leave out the layout, or use another "+
-				"namespace (%w)", namespace, ns.Layout, wanted, lease.ErrMismatch)
+			return nil, otherLayout(namespace, ns.Layout, wanted)
 		}
 		return o.scheme(have)
 	}

@@ -8,15 +8,21 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/sequence"
 )
 
 // numbers is what a handle of a sequence stands for.
 type numbers struct {
 	seq   *sequence.Sequence // nil of a dated one
-	dated *sequence.Dated
-	store *open.Store
+	dated dated
+	hide  func(error) error // the passwords of the store
+	end   func() error
+}
+
+// dated is a dated sequence, of a store or of servers.
+type dated interface {
+	Next(ctx context.Context) (sequence.Serial, error)
+	Close() error
 }
 
 // errSerial is for calls that have no place for the period of a number.
@@ -24,12 +30,12 @@ var errSerial = errors.New("the sequence is dated: take its numbers as text (sno
 
 func (n *numbers) close() error {
 	if n.dated != nil {
-		return errors.Join(n.dated.Close(), n.store.Close())
+		return errors.Join(n.dated.Close(), n.end())
 	}
-	return errors.Join(n.seq.Close(), n.store.Close())
+	return errors.Join(n.seq.Close(), n.end())
 }
 
-// OpenSequence opens a sequence of a store.
+// OpenSequence opens a sequence of a store or of servers.
 func (l *Library) OpenSequence(store, name string) (Handle, error) {
 	slot, err := l.slot()
 	if err != nil {
@@ -37,21 +43,46 @@ func (l *Library) OpenSequence(store, name string) (Handle, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), openWait)
 	defer cancel()
-	st, err := openStore(ctx, store)
+	n, err := openNumbers(ctx, urlOf(store), name)
 	if err != nil {
 		l.giveBack(slot)
 		return 0, err
 	}
-	n := &numbers{store: st}
+	return l.enter(slot, &entry{seq: n}), nil
+}
+
+func openNumbers(ctx context.Context, url, name string) (*numbers, error) {
+	if isServer(url) {
+		return openServed(ctx, url, name)
+	}
+	st, err := openStore(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	n := &numbers{hide: func(err error) error { return hide(st, err) }, end: st.Close}
 	quiet := &sequence.Options{Logger: slog.New(slog.DiscardHandler)}
 	if n.seq, err = sequence.Open(ctx, st.Leases, name, quiet); errors.Is(err, sequence.ErrDated) {
 		n.dated, err = sequence.OpenDated(ctx, st.Leases, name, quiet)
 	}
 	if err != nil {
-		l.giveBack(slot)
-		return 0, hide(st, errors.Join(err, st.Close()))
+		return nil, hide(st, errors.Join(err, st.Close()))
 	}
-	return l.enter(slot, &entry{seq: n}), nil
+	return n, nil
+}
+
+func openServed(ctx context.Context, url, name string) (*numbers, error) {
+	c, err := dial(url)
+	if err != nil {
+		return nil, err
+	}
+	n := &numbers{hide: func(err error) error { return err }, end: c.Close}
+	if n.seq, err = c.Sequence(ctx, name); errors.Is(err, sequence.ErrDated) {
+		n.dated, err = c.Dated(ctx, name)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return n, nil
 }
 
 // NextNumber returns a number of a sequence. It waits for the store as long as generators do.
@@ -69,7 +100,7 @@ func (l *Library) NextNumber(h Handle) (int64, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), defaultMaxWait)
 	defer cancel()
 	n, err := e.seq.seq.Next(ctx)
-	return n, hide(e.seq.store, err)
+	return n, e.seq.hide(err)
 }
 
 // serialRoom is more than the text of any number, with its zero byte.
@@ -92,7 +123,7 @@ func (l *Library) NextSerial(h Handle, buf []byte) (int, error) {
 		defer cancel()
 		serial, err := d.Next(ctx)
 		if err != nil {
-			return 0, hide(e.seq.store, err)
+			return 0, e.seq.hide(err)
 		}
 		text = serial.Text
 	} else {
@@ -115,7 +146,7 @@ func (l *Library) CloseSequence(h Handle) error {
 		return err
 	}
 	defer l.drop(e)
-	return hide(e.seq.store, e.seq.close())
+	return e.seq.hide(e.seq.close())
 }
 
 // openWait bounds an open call, beside what the option wait adds.

@@ -81,7 +81,7 @@ func StatusOf(err error) Status {
 // TextOf returns the text of an error in the words of C: it names options of C, not of Go.
 func TextOf(err error) string {
 	text := err.Error()
-	for _, prefix := range [...]string{"snowfence: ", "lease: ", "nodes: "} {
+	for _, prefix := range [...]string{"snowfence: ", "lease: ", "nodes: ", "remote: "} {
 		text = strings.TrimPrefix(text, prefix)
 	}
 	return optionsOfC.Replace(text)

@@ -244,20 +244,26 @@ func TestKilledClients(t *testing.T) {
 				}
 			}
 			cmd.Wait()
-			scheme, err := snowfence.NewScheme(snowfence.Default())
-			if err != nil {
-				t.Fatal(err)
-			}
-			parts, err := scheme.Decode(snowfence.ID(ids[0]))
-			if err != nil {
-				t.Fatal(err)
-			}
-			options := fmt.Sprintf("node=%d,guard=1,wait=120s,label=other", parts.Node)
+			options := fmt.Sprintf("node=%d,guard=1,wait=120s,label=other", nodeOf(t, ids[0]))
 			second := start(t, path, "rings", url, options, "1")
 			second.made(t, 5_000)
 			unique(t, 35_000, ids, second.end(t))
 		})
 	}
+}
+
+// nodeOf returns the node of an ID of the default layout.
+func nodeOf(t *testing.T, id int64) int64 {
+	t.Helper()
+	scheme, err := snowfence.NewScheme(snowfence.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := scheme.Decode(snowfence.ID(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parts.Node
 }
 
 func number(t *testing.T, text string) int64 {

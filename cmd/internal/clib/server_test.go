@@ -1,0 +1,165 @@
+//go:build unix
+
+package clib
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/agent"
+	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/sequence"
+)
+
+const patience = time.Minute
+
+func stop(t *testing.T, p interface{ Stop(context.Context) error }) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := p.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// startAgent starts an agent over a store with the namespace jobs, on a socket.
+func startAgent(t *testing.T, st store.Store, s *snowfence.Scheme, socket string) *agent.Agent {
+	t.Helper()
+	a, err := agent.Start(t.Context(), serve.Config{HTTP: "unix:" + socket, Logger: slog.New(slog.DiscardHandler)},
+		&agent.Source{
+			Namespace: "jobs", Scheme: s, Nodes: 16, TTL: lease.DefaultTTL,
+			Lease: func(ctx context.Context, o *lease.Options) (*lease.Lease, error) {
+				return lease.Open(ctx, st, "jobs", s, o)
+			},
+		})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// A program leases its node from the agent of its host, and goes on while the agent is unreachable.
+func TestAgent(t *testing.T) {
+	s, err := snowfence.NewScheme(snowfence.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := store.NewMemory()
+	if _, err := lease.Namespaces(st).Create(t.Context(), "jobs", s, &lease.NamespaceOptions{Unit: 16}); err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(t.TempDir(), "s")
+	l := newLibrary()
+	_, err = l.Open("unix:"+socket, "jobs", "")
+	wantStatus(t, err, Store)
+	a := startAgent(t, st, s, socket)
+	t.Setenv("SNOWFENCE_STORE", "unix:"+socket)
+	var handles []Handle
+	for _, url := range []string{"unix:" + socket, ""} {
+		h, err := l.Open(url, "jobs", "layout=default,wait=1m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		handles = append(handles, h)
+	}
+	for options, want := range map[string]string{"layout=twitter": "leave out the layout", "node=40": "node"} {
+		_, err := l.Open("", "jobs", options)
+		wantStatus(t, err, Invalid)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", options, err)
+		}
+	}
+	_, err = l.Open("", "other", "")
+	wantStatus(t, err, Invalid)
+	stop(t, a)
+	seen := map[snowfence.ID]bool{}
+	for range 100 {
+		for _, h := range handles {
+			id, err := l.Next(h)
+			if err != nil || seen[id] {
+				t.Fatalf("%d: %v", id, err)
+			}
+			seen[id] = true
+		}
+	}
+	again := startAgent(t, st, s, socket)
+	defer stop(t, again)
+	for _, h := range handles {
+		_ = l.Close(h) // its agent has ended
+	}
+	h, err := l.Open("", "jobs", "wait=1m")
+	wantStatus(t, err, OK)
+	if id, err := l.Next(h); err != nil || seen[id] {
+		t.Errorf("%d: %v", id, err)
+	}
+	wantStatus(t, l.Close(h), OK)
+}
+
+// A server of the network leases nodes, hands out its secrets, and has sequences.
+func TestServer(t *testing.T) {
+	st, secret := store.NewMemory(), snowfence.GenerateSecret()
+	s, err := snowfence.NewScheme(snowfence.MustLayout("randflake"), secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lease.Namespaces(st).Create(t.Context(), "public", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	for name, pattern := range map[string]string{"bills": "", "orders": "RE-{year}-{n:6}"} {
+		if err := sequence.Create(t.Context(), st, name, sequence.Definition{Pattern: pattern}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := serve.Start(t.Context(), serve.Config{
+		HTTP: "127.0.0.1:0", Logger: slog.New(slog.DiscardHandler),
+		Keys: func(string) ([]*snowfence.Secret, error) { return []*snowfence.Secret{secret}, nil },
+	}, st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop(t, p)
+	key := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(key, secret.AppendSecret(nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	url := "http://127.0.0.1:1,http://" + p.HTTP // the first does not answer
+	l := newLibrary()
+	h, err := l.Open(url, "public", "secret-file="+key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Next(h); err != nil {
+		t.Error(err)
+	}
+	wantStatus(t, l.Close(h), OK)
+	h, err = l.OpenSequence(url, "bills")
+	wantStatus(t, err, OK)
+	if n, err := l.NextNumber(h); err != nil || n != 1 {
+		t.Errorf("%d, %v", n, err)
+	}
+	wantStatus(t, l.CloseSequence(h), OK)
+	h, err = l.OpenSequence(url, "orders")
+	wantStatus(t, err, OK)
+	buf := make([]byte, serialRoom)
+	if n, err := l.NextSerial(h, buf); err != nil || !strings.HasSuffix(string(buf[:n]), "-000001") {
+		t.Errorf("%s, %v", buf[:n], err)
+	}
+	wantStatus(t, l.CloseSequence(h), OK)
+	_, err = l.OpenSequence(url, "none")
+	wantStatus(t, err, Invalid)
+	_, err = l.Open("http://user:word@host", "", "")
+	wantStatus(t, err, Invalid)
+	if err == nil || strings.Contains(err.Error(), "word") || !strings.Contains(err.Error(), tokenEnv) {
+		t.Errorf("%v", err)
+	}
+	t.Setenv(tokenEnv, filepath.Join(t.TempDir(), "none"))
+	_, err = l.Open(url, "public", "")
+	wantStatus(t, err, Invalid)
+}
