@@ -32,7 +32,7 @@ for part in $parts; do
 	case $part in
 	shared)
 		"$cc" "${flags[@]}" -shared -Wl,-soname,libsnowfence.so."$abi" -Wl,-z,nodelete -Wl,-z,defs -s \
-			-o "$out/libsnowfence.so.$abi" $here/shim.c $here/calls.c $here/drift.c -ldl -lpthread
+			-o "$out/libsnowfence.so.$abi" $here/shim.c $here/calls.c $here/ring.c $here/drift.c -ldl -lpthread
 		ln -sf libsnowfence.so."$abi" "$out/libsnowfence.so"
 		"$cc" "${flags[@]}" -shared -Wl,-soname,libsnowdrift.so -Wl,-z,defs -s '-Wl,-rpath,$ORIGIN' \
 			-o "$out/libsnowdrift.so" $here/snowdrift.c -L"$out" -lsnowfence
@@ -42,7 +42,7 @@ for part in $parts; do
 	archive)
 		go_build c-archive "$out/libsnowfence.a"
 		rm -f "$out/libsnowfence.h"
-		for file in shim calls drift snowdrift; do
+		for file in shim calls ring drift snowdrift; do
 			"$cc" "${flags[@]}" -DSNOWFENCE_ARCHIVE -c -o "$out/$file.o" $here/$file.c
 			ar rs "$out/libsnowfence.a" "$out/$file.o"
 			rm "$out/$file.o"

@@ -36,15 +36,12 @@ namespace Snowfence
 	public sealed class Generator : IEnumerable<long>, IDisposable
 	{
 		private readonly ulong handle;
-		private readonly IntPtr beat; // in the memory of the library, which is never unmapped
-		private readonly ThreadLocal<Ring> rings;
+		private readonly ThreadLocal<Ring> rings = new ThreadLocal<Ring>(() => new Ring());
 		private int closed;
 
 		private Generator(ulong handle)
 		{
 			this.handle = handle;
-			C.Check(C.snowfence_beat(handle, out beat));
-			rings = new ThreadLocal<Ring>(() => new Ring());
 		}
 
 		/// <summary>Leases a node from a store; null is the store of this machine. Options are such as "lead=2000".</summary>
@@ -72,24 +69,22 @@ namespace Snowfence
 		public long Next()
 		{
 			var ring = rings.Value;
-			return ring.At != ring.End && Beat() == ring.Seen ? ring.Ids[ring.At++] : Refill(ring);
+			if (C.snowfence_ring_take(ring.Memory, handle, out long id) == 0)
+				C.Check(C.snowfence_ring_refill(ring.Memory, handle, out id));
+			GC.KeepAlive(ring);
+			return id;
 		}
 
-		/// <summary>Makes n IDs, in increasing order, the first of them from those that Next took ahead.</summary>
+		/// <summary>Makes n IDs, in increasing order.</summary>
 		public long[] Take(int n)
 		{
 			if (n < 0)
 				throw new ArgumentOutOfRangeException(nameof(n));
-			var ring = rings.Value;
 			var ids = new long[n];
-			int some = Beat() == ring.Seen ? Math.Min(ring.End - ring.At, n) : 0;
-			Array.Copy(ring.Ids, ring.At, ids, 0, some);
-			ring.At += some;
-			if (some < n) {
-				var rest = new long[n - some];
-				C.Check(C.snowfence_fill(handle, rest, (UIntPtr)rest.Length, out _));
-				rest.CopyTo(ids, some);
-			}
+			C.Check(C.snowfence_fill(handle, ids, (UIntPtr)n, out _));
+			var ring = rings.Value;
+			Marshal.WriteInt64(ring.Memory, 0); // it holds lower ones
+			GC.KeepAlive(ring);
 			return ids;
 		}
 
@@ -146,35 +141,11 @@ namespace Snowfence
 		// IDs taken ahead for one thread.
 		private sealed class Ring
 		{
-			internal const int Least = 16, Most = 1024;
-			internal long[] Ids = new long[Least];
-			internal int At, End, Size = Least;
-			internal long Seen; // the beat before the refill
-		}
+			internal readonly IntPtr Memory = Marshal.AllocHGlobal(8 * Words);
+			private const int Words = 1031; // SNOWFENCE_RING_WORDS
 
-		private long Beat()
-		{
-			long now = Marshal.ReadInt64(beat);
-			Thread.MemoryBarrier();
-			return now;
-		}
-
-		private long Refill(Ring ring)
-		{
-			long now = Beat(); // before the IDs are made
-			int left = ring.End - ring.At;
-			if (left == 0 && now == ring.Seen)
-				ring.Size = Math.Min(2 * ring.Size, Ring.Most);
-			else if (left > ring.Size / 2)
-				ring.Size = Math.Max(ring.Size / 2, Ring.Least);
-			ring.At = ring.End = 0;
-			if (ring.Ids.Length < ring.Size)
-				ring.Ids = new long[ring.Size];
-			C.Check(C.snowfence_take(handle, ring.Ids, (UIntPtr)ring.Size, out UIntPtr made));
-			ring.Seen = now;
-			ring.At = 1;
-			ring.End = (int)made;
-			return ring.Ids[0];
+			internal Ring() => Marshal.Copy(new long[Words], 0, Memory, Words);
+			~Ring() => Marshal.FreeHGlobal(Memory);
 		}
 	}
 
@@ -190,8 +161,8 @@ namespace Snowfence
 		internal static extern int snowfence_open_statefile(byte[] path, byte[] layout, long node, byte[] options, out ulong ids);
 		[DllImport(Library)] internal static extern int snowfence_open_static(byte[] layout, long node, byte[] options, out ulong ids);
 		[DllImport(Library)] internal static extern int snowfence_fill(ulong ids, [Out] long[] buf, UIntPtr n, out UIntPtr made);
-		[DllImport(Library)] internal static extern int snowfence_take(ulong ids, [Out] long[] buf, UIntPtr n, out UIntPtr made);
-		[DllImport(Library)] internal static extern int snowfence_beat(ulong ids, out IntPtr beat);
+		[DllImport(Library)] internal static extern int snowfence_ring_take(IntPtr ring, ulong ids, out long id);
+		[DllImport(Library)] internal static extern int snowfence_ring_refill(IntPtr ring, ulong ids, out long id);
 		[DllImport(Library)] internal static extern int snowfence_close(ulong ids);
 		[DllImport(Library)] internal static extern int snowfence_decode(byte[] layout, long id, out Parts parts);
 		[DllImport(Library)] internal static extern int snowfence_decode_own(ulong ids, long id, out Parts parts);

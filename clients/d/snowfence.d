@@ -7,9 +7,8 @@
 ///	foreach (id; ring.take(3)) { … }                // a range that does not end
 module snowfence;
 
-import core.atomic : atomicLoad, atomicStore, MemoryOrder;
+import core.atomic : atomicLoad, atomicStore;
 import core.sys.posix.signal;
-import std.algorithm : clamp;
 import std.string : fromStringz, toStringz;
 
 /// What went wrong: what happened, to what, and what to do. status is a number of snowfence.h.
@@ -110,14 +109,10 @@ struct Generator
 /// IDs taken ahead for one thread, as a range. They increase, and are dropped after 100 ms and when the lease was lost.
 struct Ring
 {
-	private enum least = 16, most = 1024;
 	private ulong handle;
-	private const(shared(ulong))* beat; // in the memory of the library, which is never unmapped
-	private ulong seen; // the beat before the refill
-	private uint at, end, size;
 	private bool has;
 	private long current;
-	private long[most] ids;
+	private ulong[1031] memory; // SNOWFENCE_RING_WORDS
 
 	@disable this();
 	@disable this(this); // a copy would make the same IDs
@@ -127,9 +122,10 @@ struct Ring
 	/// Makes an ID.
 	long next()
 	{
-		if (at != end && now == seen)
-			return ids[at++];
-		return refill();
+		long id;
+		if (snowfence_ring_take(memory.ptr, handle, &id) == 0)
+			check(quiet!snowfence_ring_refill(memory.ptr, handle, &id));
+		return id;
 	}
 
 	enum empty = false;
@@ -147,27 +143,6 @@ struct Ring
 	{
 		front();
 		has = false;
-	}
-
-	private ulong now() const { return atomicLoad!(MemoryOrder.acq)(*beat); }
-
-	private long refill()
-	{
-		immutable left = end - at;
-		if (beat is null)
-			check(snowfence_beat(handle, &beat));
-		else if (left == 0 && now == seen)
-			size *= 2;
-		else if (left > size / 2)
-			size /= 2;
-		size = clamp(size, least, most);
-		at = end = 0;
-		seen = now; // before the IDs are made
-		size_t made;
-		check(quiet!snowfence_take(handle, ids.ptr, size, &made));
-		at = 1;
-		end = cast(uint) made;
-		return ids[0];
 	}
 }
 
@@ -271,8 +246,8 @@ extern (C) nothrow @nogc
 	int snowfence_open_static(const(char)* layout, long node, const(char)* options, ulong* ids);
 	int snowfence_next(ulong ids, long* id);
 	int snowfence_fill(ulong ids, long* buf, size_t n, size_t* made);
-	int snowfence_take(ulong ids, long* buf, size_t n, size_t* made);
-	int snowfence_beat(ulong ids, const(shared(ulong))** beat);
+	int snowfence_ring_take(ulong* ring, ulong ids, long* id);
+	int snowfence_ring_refill(ulong* ring, ulong ids, long* id);
 	int snowfence_close(ulong ids);
 	int snowfence_decode(const(char)* layout, long id, Parts* parts);
 	int snowfence_decode_own(ulong ids, long id, Parts* parts);

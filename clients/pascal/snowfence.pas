@@ -16,10 +16,6 @@ interface
 uses
   SysUtils;
 
-const
-  SnowfenceLeast = 16;
-  SnowfenceMost = 1024;
-
 type
   { What went wrong: what happened, to what, and what to do. Status is a number of snowfence.h. }
   ESnowfence = class(Exception)
@@ -59,12 +55,7 @@ type
   TSnowfenceRing = class
   private
     FHandle: QWord;
-    FBeat: PQWord; { in the memory of the library, which is never unmapped }
-    FSeen: QWord; { the beat before the refill }
-    FAt, FEnd, FSize: SizeInt;
-    FIDs: array[0..SnowfenceMost - 1] of Int64;
-    function Beat: QWord;
-    function Refill: Int64;
+    FMemory: array[1..1031] of QWord; { SNOWFENCE_RING_WORDS }
   public
     constructor Create(IDs: TSnowfence);
     function Next: Int64;
@@ -90,8 +81,8 @@ function snowfence_open_statefile(Path, Layout: PChar; Node: Int64; Options: PCh
 function snowfence_open_static(Layout: PChar; Node: Int64; Options: PChar; out IDs: QWord): LongInt; cdecl; external;
 function snowfence_next(IDs: QWord; out ID: Int64): LongInt; cdecl; external;
 function snowfence_fill(IDs: QWord; Buf: PInt64; N: SizeUInt; Made: PSizeUInt): LongInt; cdecl; external;
-function snowfence_take(IDs: QWord; Buf: PInt64; N: SizeUInt; Made: PSizeUInt): LongInt; cdecl; external;
-function snowfence_beat(IDs: QWord; out Beat: PQWord): LongInt; cdecl; external;
+function snowfence_ring_take(Ring: PQWord; IDs: QWord; out ID: Int64): LongInt; cdecl; external;
+function snowfence_ring_refill(Ring: PQWord; IDs: QWord; out ID: Int64): LongInt; cdecl; external;
 function snowfence_close(IDs: QWord): LongInt; cdecl; external;
 function snowfence_decode(Layout: PChar; ID: Int64; out Parts: TSnowfenceParts): LongInt; cdecl; external;
 function snowfence_decode_own(IDs: QWord; ID: Int64; out Parts: TSnowfenceParts): LongInt; cdecl; external;
@@ -219,47 +210,14 @@ end;
 constructor TSnowfenceRing.Create(IDs: TSnowfence);
 begin
   FHandle := IDs.FHandle;
-  Quiet;
-  Check(snowfence_beat(FHandle, FBeat));
-end;
-
-function TSnowfenceRing.Beat: QWord;
-begin
-  Result := FBeat^;
-  ReadBarrier;
 end;
 
 function TSnowfenceRing.Next: Int64;
 begin
-  if (FAt <> FEnd) and (Beat = FSeen) then begin
-    Result := FIDs[FAt];
-    Inc(FAt);
-  end else
-    Result := Refill;
-end;
-
-function TSnowfenceRing.Refill: Int64;
-var
-  Left: SizeInt;
-  Made: SizeUInt;
-  Now: QWord;
-begin
-  Left := FEnd - FAt;
-  Now := Beat; { before the IDs are made }
-  if (Left = 0) and (Now = FSeen) then
-    FSize := FSize * 2
-  else if Left > FSize div 2 then
-    FSize := FSize div 2;
-  FSize := EnsureRange(FSize, SnowfenceLeast, SnowfenceMost);
-  FAt := 0;
-  FEnd := 0;
-  Made := 0;
+  if snowfence_ring_take(@FMemory[1], FHandle, Result) <> 0 then
+    Exit;
   Quiet;
-  Check(snowfence_take(FHandle, @FIDs[0], FSize, @Made));
-  FSeen := Now;
-  FAt := 1;
-  FEnd := Made;
-  Result := FIDs[0];
+  Check(snowfence_ring_refill(@FMemory[1], FHandle, Result));
 end;
 
 function SnowfenceDecode(ID: Int64; const Layout: string): TSnowfenceParts;

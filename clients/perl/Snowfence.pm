@@ -16,9 +16,9 @@ $ffi->attach([snowfence_abi_version => '_abi'] => [] => 'int');
 $ffi->attach([snowfence_last_error => '_last_error'] => ['opaque', 'size_t'] => 'size_t');
 $ffi->attach([snowfence_open => '_open'] => ['string', 'string', 'string', 'uint64*'] => 'int');
 $ffi->attach([snowfence_open_statefile => '_statefile'] => ['string', 'string', 'sint64', 'string', 'uint64*'] => 'int');
-$ffi->attach([snowfence_take => '_take'] => ['uint64', 'opaque', 'size_t', 'size_t*'] => 'int');
+$ffi->attach([snowfence_ring_take => '_ring_take'] => ['opaque', 'uint64', 'sint64*'] => 'int');
+$ffi->attach([snowfence_ring_refill => '_ring_refill'] => ['opaque', 'uint64', 'sint64*'] => 'int');
 $ffi->attach([snowfence_fill => '_fill'] => ['uint64', 'opaque', 'size_t', 'size_t*'] => 'int');
-$ffi->attach([snowfence_beat => '_beat'] => ['uint64', 'opaque*'] => 'int');
 $ffi->attach([snowfence_close => '_close'] => ['uint64'] => 'int');
 $ffi->attach([snowfence_open_static => '_static'] => ['string', 'sint64', 'string', 'uint64*'] => 'int');
 $ffi->attach([snowfence_decode => '_decode'] => ['string', 'sint64', 'opaque'] => 'int');
@@ -26,7 +26,7 @@ $ffi->attach([snowfence_decode_own => '_decode_own'] => ['uint64', 'sint64', 'op
 $ffi->attach([snowfence_format => '_format'] => ['sint64', 'string', 'opaque', 'size_t', 'size_t*'] => 'int');
 $ffi->attach([snowfence_parse => '_parse'] => ['string', 'string', 'sint64*'] => 'int');
 
-my ($LEAST, $MOST) = (16, 1024);
+my $RING_WORDS = 1031; # SNOWFENCE_RING_WORDS
 
 die "libsnowfence has another ABI version than this module, which is for 1\n" if _abi() != 1;
 
@@ -41,9 +41,9 @@ sub _check {
 
 sub _new {
 	my ($class, $handle) = @_;
-	my $beat;
-	_check(_beat($handle, \$beat));
-	return bless {handle => $handle, beat => $beat, seen => '', size => $LEAST, ids => []}, $class;
+	my $self = bless {handle => $handle, memory => "\0" x (8 * $RING_WORDS)}, $class;
+	$self->{ring} = _address($self->{memory});
+	return $self;
 }
 
 # Leases a node from a store; undef is the store of this machine. Options are text such as "lead=2000".
@@ -73,48 +73,23 @@ sub open_static {
 # The address of a text, which the library writes to.
 sub _address { return unpack('Q', pack('P', $_[0])) }
 
-sub _call {
-	my ($self, $call, $n) = @_;
-	my ($buf, $made) = ("\0" x (8 * $n), 0);
-	_check($call->($self->{handle}, _address($buf), $n, \$made));
-	return unpack("q$made", $buf);
-}
-
-# The beat, 8 bytes in the memory of the library.
-sub _beat_now { return unpack('P8', pack('Q', $_[0]{beat})) }
-
-# Makes an ID.
+# Makes an ID, mostly from those that were taken ahead.
 sub next {
 	my ($self) = @_;
-	my $beat = $self->_beat_now;
-	if ($beat eq $self->{seen}) {
-		my $id = shift @{$self->{ids}}; # one step, between which and the look a signal handler can come
-		return $id if defined $id;
+	my $id = 0;
+	if (!_ring_take($self->{ring}, $self->{handle}, \$id)) {
+		_check(_ring_refill($self->{ring}, $self->{handle}, \$id));
 	}
-	my $left = @{$self->{ids}};
-	my $round = ++$self->{rounds};
-	if (!$left && $beat eq $self->{seen}) {
-		$self->{size} *= 2 if $self->{size} < $MOST;
-	} elsif ($left > $self->{size} / 2) {
-		$self->{size} /= 2 if $self->{size} > $LEAST;
-	}
-	my @made = $self->_call(\&_take, $self->{size});
-	my $first = shift @made;
-	@made = () if $round != $self->{rounds}; # a signal handler has taken others meanwhile
-	$self->{ids} = \@made;
-	$self->{seen} = $beat; # the beat before the IDs were made
-	return $first;
+	return $id;
 }
 
-# Makes n IDs, in increasing order, the first of them from those that next took ahead.
+# Makes n IDs, in increasing order.
 sub take {
 	my ($self, $n) = @_;
-	my @ids = $self->_beat_now eq $self->{seen} ? splice(@{$self->{ids}}, 0, $n) : ();
-	if (@ids < $n) {
-		push @ids, $self->_call(\&_fill, $n - @ids);
-		$self->{ids} = []; # a signal handler may have taken lower ones
-	}
-	return @ids;
+	my ($buf, $made) = ("\0" x (8 * $n), 0);
+	_check(_fill($self->{handle}, _address($buf), $n, \$made));
+	substr($self->{memory}, 0, 8) = "\0" x 8; # the ring holds lower ones
+	return unpack("q$made", $buf);
 }
 
 sub _parts {

@@ -18,8 +18,7 @@ final class Error extends \RuntimeException
 
 final class Generator implements \IteratorAggregate
 {
-    private const LEAST = 16;
-    private const MOST = 1024;
+    private const RING = 'uint64_t[1031]'; // SNOWFENCE_RING_WORDS
     private const C = <<<'C'
         int snowfence_abi_version(void);
         size_t snowfence_last_error(char *buf, size_t size);
@@ -27,8 +26,8 @@ final class Generator implements \IteratorAggregate
         int snowfence_open_statefile(const char *path, const char *layout, int64_t node, const char *options, uint64_t *out);
         int snowfence_open_static(const char *layout, int64_t node, const char *options, uint64_t *out);
         int snowfence_fill(uint64_t ids, int64_t *buf, size_t n, size_t *made);
-        int snowfence_take(uint64_t ids, int64_t *buf, size_t n, size_t *made);
-        int snowfence_beat(uint64_t ids, const uint64_t **beat);
+        int snowfence_ring_take(uint64_t *ring, uint64_t ids, int64_t *id);
+        int snowfence_ring_refill(uint64_t *ring, uint64_t ids, int64_t *id);
         int snowfence_close(uint64_t ids);
         typedef struct { int64_t tick, seconds, nanoseconds, node, sequence, rollback, key; } snowfence_parts_t;
         int snowfence_decode(const char *layout, int64_t id, snowfence_parts_t *parts);
@@ -38,18 +37,13 @@ final class Generator implements \IteratorAggregate
         C;
 
     private static ?\FFI $c = null;
-    private \FFI\CData $beat; // in the memory of the library
-    /** @var int[] taken ahead, the lowest last: array_pop is one step, also where signals interrupt */
-    private array $ids = [];
-    private int $rounds = 0;
-    private int $seen = -1; // the beat before the refill; a forked child reads 0
-    private int $size = self::LEAST;
+    private \FFI\CData $ring; // IDs taken ahead
+    private ?\FFI\CData $out = null; // for the ID of next
     private bool $closed = false;
 
     private function __construct(private int $handle)
     {
-        $this->beat = self::c()->new('const uint64_t *');
-        self::check(self::c()->snowfence_beat($handle, \FFI::addr($this->beat)));
+        $this->ring = self::c()->new(self::RING);
     }
 
     /** Loads the library without starting it, as a preload script may, so that workers need not. */
@@ -79,47 +73,31 @@ final class Generator implements \IteratorAggregate
     /** Makes an ID. */
     public function next(): int
     {
-        if ($this->beat[0] === $this->seen && ($id = array_pop($this->ids)) !== null) {
-            return $id;
+        $out = $this->out ?? self::$c->new('int64_t[1]');
+        $this->out = null; // a signal handler that makes IDs meanwhile has another one
+        if (self::$c->snowfence_ring_take($this->ring, $this->handle, $out) === 0) {
+            self::check(self::$c->snowfence_ring_refill($this->ring, $this->handle, $out));
         }
-        $round = ++$this->rounds;
-        $beat = $this->beat[0]; // before the IDs are made
-        $left = count($this->ids);
-        if ($left === 0 && $beat === $this->seen) {
-            $this->size = min(2 * $this->size, self::MOST);
-        } elseif ($left > $this->size / 2) {
-            $this->size = max(intdiv($this->size, 2), self::LEAST);
-        }
-        $buf = self::c()->new('int64_t[' . $this->size . ']');
-        $made = self::c()->new('size_t');
-        self::check(self::c()->snowfence_take($this->handle, $buf, $this->size, \FFI::addr($made)));
-        $ids = [];
-        for ($i = $made->cdata - 1; $i > 0; $i--) {
-            $ids[] = $buf[$i];
-        }
-        $this->ids = $this->rounds === $round ? $ids : []; // a signal handler may have taken others meanwhile
-        $this->seen = $beat; // last: never old IDs with a new beat
-        return $buf[0];
+        $id = $out[0];
+        $this->out = $out;
+        return $id;
     }
 
-    /** @return int[] n IDs, in increasing order, the first of them from those that next took ahead */
+    /** @return int[] n IDs, in increasing order */
     public function take(int $n): array
     {
         if ($n < 0) {
             throw new \ValueError('n is negative');
         }
-        $ids = [];
-        while (count($ids) < $n && $this->beat[0] === $this->seen && ($id = array_pop($this->ids)) !== null) {
-            $ids[] = $id;
+        if ($n === 0) {
+            return [];
         }
-        while (count($ids) < $n) {
-            $buf = self::c()->new('int64_t[' . self::MOST . ']');
-            $some = min($n - count($ids), self::MOST);
-            self::check(self::c()->snowfence_fill($this->handle, $buf, $some, null));
-            $this->ids = []; // a signal handler may have taken lower ones
-            for ($i = 0; $i < $some; $i++) {
-                $ids[] = $buf[$i];
-            }
+        $buf = self::c()->new("int64_t[$n]");
+        self::check(self::c()->snowfence_fill($this->handle, $buf, $n, null));
+        $this->ring[0] = 0; // it holds lower ones
+        $ids = [];
+        for ($i = 0; $i < $n; $i++) {
+            $ids[] = $buf[$i];
         }
         return $ids;
     }

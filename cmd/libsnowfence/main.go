@@ -19,6 +19,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/clib"
+	"github.com/snowfence/snowfence/internal/world"
 )
 
 // The library of the process: C has no other place to keep it.
@@ -66,10 +67,13 @@ func idsOf(buf *C.int64_t, n C.size_t) ([]snowfence.ID, error) {
 const mostIDs = 1 << 48
 
 //export snowfence_go_begin
-func snowfence_go_begin(page *C.uint64_t, words C.size_t) C.int {
+func snowfence_go_begin(page *C.uint64_t, words C.size_t, machine **C.uint64_t) C.int {
 	words64 := unsafe.Slice((*uint64)(unsafe.Pointer(page)), int(words))
 	if !lib.CompareAndSwap(nil, clib.NewLibrary(words64)) {
 		return C.int(clib.Taken) // its handles would be another shim's
+	}
+	if counter, err := world.Counter(world.VMClock); err == nil {
+		*machine = (*C.uint64_t)(unsafe.Pointer(counter)) // in a page of the device, never unmapped
 	}
 	return C.int(clib.OK)
 }

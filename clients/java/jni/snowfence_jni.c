@@ -85,34 +85,26 @@ CALL(jlong, openStatic0)(JNIEnv *env, jclass c, jbyteArray layout, jlong node, j
 	return (jlong)(uintptr_t)ids;
 }
 
-CALL(jobject, beat)(JNIEnv *env, jclass c, jlong handle)
+/* The memory of a ring, which the JVM frees with its buffer. */
+CALL(jlong, address)(JNIEnv *env, jclass c, jobject memory)
 {
-	const uint64_t *beat;
-
 	(void)c;
-	if (failed(env, snowfence_beat(HANDLE(handle), &beat)))
-		return NULL;
-	return (*env)->NewDirectByteBuffer(env, (void *)beat, sizeof *beat);
+	return (jlong)(uintptr_t)(*env)->GetDirectBufferAddress(env, memory);
 }
 
-CALL(jint, take)(JNIEnv *env, jclass c, jlong handle, jlongArray ids, jint n)
+CALL(jlong, next0)(JNIEnv *env, jclass c, jlong ring, jlong handle)
 {
-	int64_t buf[SNOWFENCE_RING_MOST];
-	size_t made = 0;
+	int64_t id = 0;
 
 	(void)c;
-	if (n > SNOWFENCE_RING_MOST)
-		n = SNOWFENCE_RING_MOST;
-	if (failed(env, snowfence_take(HANDLE(handle), buf, (size_t)n, &made)))
-		return 0;
-	(*env)->SetLongArrayRegion(env, ids, 0, (jsize)made, (const jlong *)buf);
-	return (jint)made;
+	failed(env, snowfence_ring_next((snowfence_ring_t *)(uintptr_t)ring, HANDLE(handle), &id));
+	return id;
 }
 
-CALL(void, fill)(JNIEnv *env, jclass c, jlong handle, jlongArray ids, jint at)
+CALL(void, fill)(JNIEnv *env, jclass c, jlong handle, jlongArray ids)
 {
 	int64_t buf[SNOWFENCE_RING_MOST];
-	jsize n = (*env)->GetArrayLength(env, ids);
+	jsize n = (*env)->GetArrayLength(env, ids), at = 0;
 
 	(void)c;
 	while (at < n) {

@@ -12,7 +12,6 @@ use std::ffi::{c_char, c_int, CString};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::null;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 extern "C" {
@@ -29,8 +28,8 @@ extern "C" {
     fn snowfence_open_static(layout: *const c_char, node: i64, options: *const c_char, out: *mut usize) -> c_int;
     fn snowfence_next(ids: usize, id: *mut i64) -> c_int;
     fn snowfence_fill(ids: usize, buf: *mut i64, n: usize, made: *mut usize) -> c_int;
-    fn snowfence_take(ids: usize, buf: *mut i64, n: usize, made: *mut usize) -> c_int;
-    fn snowfence_beat(ids: usize, beat: *mut *const AtomicU64) -> c_int;
+    fn snowfence_ring_take(ring: *mut u64, ids: usize, id: *mut i64) -> c_int;
+    fn snowfence_ring_refill(ring: *mut u64, ids: usize, id: *mut i64) -> c_int;
     fn snowfence_close(ids: usize) -> c_int;
     fn snowfence_decode(layout: *const c_char, id: i64, parts: *mut [i64; 7]) -> c_int;
     fn snowfence_decode_own(ids: usize, id: i64, parts: *mut [i64; 7]) -> c_int;
@@ -152,7 +151,7 @@ impl Generator {
 
     /// IDs taken ahead, for one thread.
     pub fn ring(&self) -> Ring<'_> {
-        Ring { handle: self.handle, beat: null(), seen: 0, at: 0, end: 0, size: 0, ids: [0; MOST], of: PhantomData }
+        Ring { handle: self.handle, memory: [0; RING_WORDS], of: PhantomData }
     }
 
     /// Takes an ID apart, with the layout and the secrets of this generator.
@@ -176,44 +175,13 @@ impl Drop for Generator {
     }
 }
 
-const LEAST: usize = 16;
-const MOST: usize = 1024;
+const RING_WORDS: usize = 1031; // SNOWFENCE_RING_WORDS
 
 /// IDs taken ahead for one thread. They increase, and are dropped after 100 ms and when the lease was lost.
 pub struct Ring<'a> {
     handle: usize,
-    beat: *const AtomicU64, // in the memory of the library, which is never unmapped; so a Ring is not Send
-    seen: u64,
-    at: usize,
-    end: usize,
-    size: usize,
-    ids: [i64; MOST],
-    of: PhantomData<&'a Generator>,
-}
-
-impl Ring<'_> {
-    fn beat(&self) -> u64 {
-        unsafe { (*self.beat).load(Ordering::Acquire) }
-    }
-
-    #[cold]
-    fn refill(&mut self) -> Result<i64, Error> {
-        let left = self.end - self.at;
-        if self.beat.is_null() {
-            check(unsafe { snowfence_beat(self.handle, &mut self.beat) })?;
-        } else if left == 0 && self.beat() == self.seen {
-            self.size *= 2;
-        } else if left > self.size / 2 {
-            self.size /= 2;
-        }
-        self.size = self.size.clamp(LEAST, MOST);
-        (self.at, self.end) = (0, 0);
-        self.seen = self.beat(); // before the IDs are made
-        let mut made = 0;
-        check(unsafe { snowfence_take(self.handle, self.ids.as_mut_ptr(), self.size, &mut made) })?;
-        (self.at, self.end) = (1, made);
-        Ok(self.ids[0])
-    }
+    memory: [u64; RING_WORDS],
+    of: PhantomData<(&'a Generator, *const ())>, // not Send
 }
 
 impl Iterator for Ring<'_> {
@@ -221,11 +189,11 @@ impl Iterator for Ring<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.at != self.end && self.beat() == self.seen {
-            self.at += 1;
-            return Some(Ok(self.ids[self.at - 1]));
+        let (ring, mut id) = (self.memory.as_mut_ptr(), 0);
+        if unsafe { snowfence_ring_take(ring, self.handle, &mut id) } != 0 {
+            return Some(Ok(id));
         }
-        Some(self.refill())
+        Some(check(unsafe { snowfence_ring_refill(ring, self.handle, &mut id) }).map(|()| id))
     }
 }
 

@@ -4,6 +4,42 @@
 
 #include "shim.h"
 
+_Thread_local char last[1024];
+
+int fail(int status, const char *text)
+{
+	snprintf(last, sizeof last, "%s", text);
+	return status;
+}
+
+#ifdef SNOWFENCE_ARCHIVE
+#define DECLARE(name, args) extern int snowfence_go_##name args;
+SNOWFENCE_PART(DECLARE)
+#define ENTRY(name, args) .name = snowfence_go_##name,
+#else
+#define ENTRY(name, args)
+#endif
+
+struct part part = {SNOWFENCE_PART(ENTRY)};
+
+int missing(const char *what)
+{
+	char text[128];
+
+	snprintf(text, sizeof text, "%s is NULL: give an address to write to", what);
+	return fail(SNOWFENCE_INVALID, text);
+}
+
+int enter_with(const void *handle)
+{
+	TRY(check_fork());
+	if (handle == NULL)
+		return fail(SNOWFENCE_INVALID, "the handle is NULL: use what an open call stored");
+	if (__atomic_load_n(&begun, __ATOMIC_ACQUIRE) == 0)
+		return fail(SNOWFENCE_INVALID, "the handle is not of this library: nothing was opened yet");
+	return SNOWFENCE_OK;
+}
+
 EXPORT int snowfence_abi_version(void) { return SNOWFENCE_ABI_VERSION; }
 
 EXPORT const char *snowfence_strerror(int status)
@@ -90,28 +126,6 @@ EXPORT int snowfence_fill(snowfence_t *ids, int64_t *buf, size_t n, size_t *made
 	if (n > 0)
 		NEED(buf);
 	return part.fill(NUMBER(ids), buf, n, made, last, sizeof last);
-}
-
-EXPORT int snowfence_take(snowfence_t *ids, int64_t *buf, size_t n, size_t *made)
-{
-	NEED(made);
-	*made = 0;
-	TRY(enter_with(ids));
-	if (n > 0)
-		NEED(buf);
-	return part.take(NUMBER(ids), buf, n, made, last, sizeof last);
-}
-
-EXPORT int snowfence_beat(snowfence_t *ids, const uint64_t **beat)
-{
-	uint64_t handle = NUMBER(ids), slot = handle & 0x7fff;
-
-	NEED(beat);
-	TRY(enter_with(ids));
-	if (handle >> 48 != SNOWFENCE_MAGIC || (handle & 0x8000) != 0 || slot == 0 || slot >= SNOWFENCE_WORDS)
-		return fail(SNOWFENCE_INVALID, "the handle is not of this library: use what an open call stored");
-	*beat = page + slot;
-	return SNOWFENCE_OK;
 }
 
 EXPORT int snowfence_close(snowfence_t *ids)

@@ -10,7 +10,7 @@
 
 /* X(name, arguments) */
 #define SNOWFENCE_PART(X)                                                                                          \
-	X(begin, (uint64_t *page, size_t words))                                                                   \
+	X(begin, (uint64_t *page, size_t words, uint64_t **machine))                                               \
 	X(open, (const char *store, const char *ns, const char *options, uint64_t *out, char *err, size_t size))   \
 	X(open_statefile, (const char *path, const char *layout, int64_t node, const char *options, uint64_t *out, \
 	                   char *err, size_t size))                                                                \

@@ -20,27 +20,9 @@
 
 _Static_assert(sizeof(void *) == 8, "a handle is a number of 64 bits");
 
-uint64_t *page;
-static int begun; /* the Go part may be entered */
+uint64_t *page, *machine;
+int begun;
 static pthread_mutex_t beginning = PTHREAD_MUTEX_INITIALIZER;
-
-_Thread_local char last[1024];
-
-int fail(int status, const char *text)
-{
-	snprintf(last, sizeof last, "%s", text);
-	return status;
-}
-
-#ifdef SNOWFENCE_ARCHIVE
-#define DECLARE(name, args) extern int snowfence_go_##name args;
-SNOWFENCE_PART(DECLARE)
-#define ENTRY(name, args) .name = snowfence_go_##name,
-#else
-#define ENTRY(name, args)
-#endif
-
-struct part part = {SNOWFENCE_PART(ENTRY)};
 
 /* The second line, for kernels that do not wipe the page: fork() alone calls it. */
 static void in_child(void)
@@ -137,7 +119,8 @@ static __attribute__((noinline)) int begin(void)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pthread_mutex_lock(&beginning);
 	if (!begun && (status = load()) == SNOWFENCE_OK) {
-		if (part.begin(p, SNOWFENCE_WORDS) == SNOWFENCE_OK)
+		machine = p; /* where nothing counts resumptions */
+		if (part.begin(p, SNOWFENCE_WORDS, &machine) == SNOWFENCE_OK)
 			__atomic_store_n(&begun, 1, __ATOMIC_RELEASE);
 		else
 			status = fail(SNOWFENCE_TAKEN, "another copy of libsnowfence.so in this process uses "
@@ -155,31 +138,9 @@ int enter(void)
 	return __atomic_load_n(page, __ATOMIC_ACQUIRE) == 0 ? forked() : SNOWFENCE_OK;
 }
 
-/* What needs no Go part looks for a fork all the same. */
-static int check_fork(void)
+int check_fork(void)
 {
 	uint64_t *p = __atomic_load_n(&page, __ATOMIC_ACQUIRE);
 
 	return p != NULL && __atomic_load_n(p, __ATOMIC_ACQUIRE) == 0 ? forked() : SNOWFENCE_OK;
-}
-
-int enter_with(const void *handle)
-{
-	int status = check_fork();
-
-	if (status != SNOWFENCE_OK)
-		return status;
-	if (handle == NULL)
-		return fail(SNOWFENCE_INVALID, "the handle is NULL: use what an open call stored");
-	if (__atomic_load_n(&begun, __ATOMIC_ACQUIRE) == 0)
-		return fail(SNOWFENCE_INVALID, "the handle is not of this library: nothing was opened yet");
-	return SNOWFENCE_OK;
-}
-
-int missing(const char *what)
-{
-	char text[128];
-
-	snprintf(text, sizeof text, "%s is NULL: give an address to write to", what);
-	return fail(SNOWFENCE_INVALID, text);
 }

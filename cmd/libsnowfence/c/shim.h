@@ -5,7 +5,11 @@
 #include "part.h"
 #include "snowfence.h"
 
+#ifdef _WIN32
+#define EXPORT __declspec(dllexport)
+#else
 #define EXPORT __attribute__((visibility("default")))
+#endif
 
 #define FIELD(name, args) int(*name) args;
 struct part {
@@ -14,7 +18,9 @@ struct part {
 #undef FIELD
 
 extern struct part part;   /* the calls of the Go part; after enter only */
+extern int begun;          /* the Go part may be entered */
 extern uint64_t *page;     /* mapped once, never unmapped: rings read it at any time */
+extern uint64_t *machine;  /* how often the machine was resumed from a snapshot, or a word that stays; after enter only */
 extern _Thread_local char last[1024]; /* text of the last error */
 
 /* Sets the text of the last error, and returns the status. */
@@ -22,6 +28,9 @@ int fail(int status, const char *text);
 
 /* The status of an argument that is NULL. */
 int missing(const char *what);
+
+/* Whether this process is a child of one that used the library. */
+int check_fork(void);
 
 /* Starts the Go part at the first call. Each call of the Go part is behind one of these two, which
  * look at the page: a child of a process that used the library enters nothing. */

@@ -109,15 +109,6 @@ int snowfence_next(snowfence_t *ids, int64_t *id);
  * are good, with an error too. */
 int snowfence_fill(snowfence_t *ids, int64_t *buf, size_t n, size_t *made);
 
-/* Makes from 1 to n IDs, as many as need no waiting after the first one. Rings refill
- * with it: what you keep of them for later, drop when the beat is another one. */
-int snowfence_take(snowfence_t *ids, int64_t *buf, size_t n, size_t *made);
-
-/* The address of the beat of a handle. The beat rises every 100 ms while IDs are taken,
- * when the lease is lost, at a change of grant and at close; a forked child reads 0.
- * Read it before snowfence_take. The address stays readable when the handle is closed. */
-int snowfence_beat(snowfence_t *ids, const uint64_t **beat);
-
 /* Closes a generator and gives its node back, for at most five seconds. With an error
  * it is closed too, and the text says until when the node stays taken. */
 int snowfence_close(snowfence_t *ids);
@@ -172,64 +163,55 @@ int snowfence_parse(const char *text, const char *encoding, int64_t *id);
  * NEVER USE A RING, OR ANY CALL, IN A SIGNAL HANDLER: A HANDLER THAT INTERRUPTED THE RING
  * GETS THE SAME ID AS THE THREAD.
  * Its IDs increase; IDs of two rings are unique only.
- * IDs in it are at most 100 ms old; after a loss or a close was seen, none is given out.
+ * IDs in it are at most 100 ms old; after a loss, a close or a resumption of the machine was seen,
+ * none is given out.
  * What a ring holds when its thread ends is lost.
  */
 #define SNOWFENCE_RING_LEAST 16
 #define SNOWFENCE_RING_MOST 1024
 
 typedef struct {
-	snowfence_t *ids;
-	const uint64_t *beat;
-	uint64_t seen; /* the beat before the refill */
+	snowfence_t *ids; /* whose IDs they are; set it to NULL to drop them */
+	const uint64_t *beat, *machine;
+	uint64_t seen, made_on; /* the words at beat and machine before the refill */
 	uint32_t at, end;
 	uint32_t size; /* of the last refill */
 	int64_t buf[SNOWFENCE_RING_MOST];
 } snowfence_ring_t;
 
-/* What snowfence_ring_next does when nothing is left. */
-static inline int snowfence_ring_refill(snowfence_ring_t *ring, snowfence_t *ids, int64_t *id)
-{
-	uint32_t left = ring->end - ring->at, size = ring->size;
-	size_t made = 0;
-	int status;
+/* A ring in words of 64 bits, for languages that do not read this header. */
+#define SNOWFENCE_RING_WORDS (7 + SNOWFENCE_RING_MOST)
 
-	if (id == NULL)
-		return SNOWFENCE_INVALID;
-	if (ring->beat == NULL || ring->ids != ids) {
-		ring->at = ring->end = ring->size = size = 0;
-		if ((status = snowfence_beat(ids, &ring->beat)) != SNOWFENCE_OK)
-			return status;
-		ring->ids = ids;
-	} else if (left == 0 && __atomic_load_n(ring->beat, __ATOMIC_ACQUIRE) == ring->seen) {
-		size *= 2; /* used up within its beat */
-	} else if (left > size / 2) {
-		size /= 2; /* most was lost */
-	}
-	if (size < SNOWFENCE_RING_LEAST)
-		size = SNOWFENCE_RING_LEAST;
-	if (size > SNOWFENCE_RING_MOST)
-		size = SNOWFENCE_RING_MOST;
-	ring->at = ring->end = 0;
-	ring->size = size;
-	ring->seen = __atomic_load_n(ring->beat, __ATOMIC_ACQUIRE); /* before the IDs are made: later is too late */
-	if ((status = snowfence_take(ids, ring->buf, size, &made)) != SNOWFENCE_OK)
-		return status;
-	ring->at = 1;
-	ring->end = (uint32_t)made;
-	*id = ring->buf[0];
-	return SNOWFENCE_OK;
+/* The rule of rings: an ID is given out if, after it was taken, the ring is of this handle, and both
+ * words are as before the refill. The beat rises every 100 ms while IDs are taken, when the lease is
+ * lost, at a change of grant and at close; a forked child reads 0. The other word changes when the
+ * machine is resumed from a snapshot: then a copy of it may have this ring, too. Returns 1 or 0. */
+static inline int snowfence_ring_pop(snowfence_ring_t *ring, snowfence_t *ids, int64_t *id)
+{
+	int64_t taken;
+
+	if (ring->at == ring->end || ring->ids != ids)
+		return 0;
+	taken = ring->buf[ring->at++];
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* first it is taken, and then comes the look */
+	if (__atomic_load_n(ring->beat, __ATOMIC_ACQUIRE) != ring->seen ||
+	    __atomic_load_n(ring->machine, __ATOMIC_ACQUIRE) != ring->made_on)
+		return 0;
+	*id = taken;
+	return 1;
 }
+
+/* Drops what a ring holds, takes IDs ahead, and gives out the first. */
+int snowfence_ring_refill(snowfence_ring_t *ring, snowfence_t *ids, int64_t *id);
 
 /* Makes an ID from the ring of the calling thread. */
 static inline int snowfence_ring_next(snowfence_ring_t *ring, snowfence_t *ids, int64_t *id)
 {
-	if (ring->at != ring->end && ring->ids == ids && __atomic_load_n(ring->beat, __ATOMIC_ACQUIRE) == ring->seen) {
-		*id = ring->buf[ring->at++];
-		return SNOWFENCE_OK;
-	}
-	return snowfence_ring_refill(ring, ids, id);
+	return snowfence_ring_pop(ring, ids, id) ? SNOWFENCE_OK : snowfence_ring_refill(ring, ids, id);
 }
+
+/* snowfence_ring_pop as a call, for other languages. It never waits, and runs nothing but C. */
+int snowfence_ring_take(snowfence_ring_t *ring, snowfence_t *ids, int64_t *id);
 
 #ifdef __cplusplus
 }

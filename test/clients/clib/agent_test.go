@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
 
 	"github.com/snowfence/snowfence/test/harness/fleet"
@@ -17,35 +16,28 @@ import (
 func TestAgentKilled(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
-	path, dir := check(t), t.TempDir()
+	path, socket := check(t), filepath.Join(t.TempDir(), "s")
 	url, _ := newStore(t)
-	program, socket := filepath.Join(dir, "snowfence"), filepath.Join(dir, "s")
-	must(t, exec.CommandContext(t.Context(), "go", "build", "-tags=grpcnotrace", "-o", program, servers.Snowfence))
+	program := servers.Program(t, servers.Snowfence)
 	must(t, exec.CommandContext(t.Context(), program, "new", "--store", url)) // makes the namespace
-	agent := func() *exec.Cmd {
-		os.Remove(socket)
-		cmd := exec.CommandContext(t.Context(), program, "agent", "--store", url, "--socket", socket)
-		cmd.Stderr = os.Stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		fleet.Eventually(t, "a socket", func() error { _, err := os.Stat(socket); return err })
-		return cmd
-	}
-	first := agent()
-	a := start(t, path, "rings", "unix:"+socket, "wait=1m", "16")
-	b := start(t, path, "rings", "unix:"+socket, "wait=1m", "16")
+	agent := servers.Start(t, "agent", program, []string{"agent", "--store", url, "--socket", socket}, nil)
+	const options = "wait=1m"
+	listens := func() error { _, err := os.Stat(socket); return err }
+	agent.Ready(t, listens)
+	a := start(t, path, "rings", "unix:"+socket, options, "16")
+	b := start(t, path, "rings", "unix:"+socket, options, "16")
 	direct := start(t, path, "rings", url, "", "16")
 	a.made(t, 10_000)
 	b.made(t, 10_000)
-	if err := first.Process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
-	first.Wait()
+	agent.Kill()
 	a.made(t, a.count()+10_000)
 	b.kill(t) // its node is taken to the end of its sublease
-	second := agent()
-	c := start(t, path, "rings", "unix:"+socket, "wait=1m", "16")
+	if err := os.Remove(socket); err != nil {
+		t.Fatal(err)
+	}
+	agent.Restart(t)
+	agent.Ready(t, listens)
+	c := start(t, path, "rings", "unix:"+socket, options, "16")
 	c.made(t, 10_000)
 	fleet.Eventually(t, "a node of the second agent", func() error {
 		if ids := idsIn(a.bytes()); nodeOf(t, ids[0]) == nodeOf(t, ids[len(ids)-1]) {
@@ -54,10 +46,4 @@ func TestAgentKilled(t *testing.T) {
 		return nil
 	})
 	unique(t, 40_000, a.end(t), idsIn(b.bytes()), c.end(t), direct.end(t))
-	if err := second.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := second.Wait(); err != nil {
-		t.Error(err)
-	}
 }

@@ -218,6 +218,25 @@ func TestKilledProcess(t *testing.T) {
 	unique(t, 10_000, idsIn(first.bytes()), second.end(t))
 }
 
+// A machine is resumed twice from one snapshot: the rings of both copies notice it by the device, here
+// a file in its place.
+func TestCopiedMachine(t *testing.T) {
+	servers.Later(t)
+	t.Parallel()
+	page := make([]byte, os.Getpagesize())
+	binary.LittleEndian.PutUint32(page, 0x4b4c4356)
+	binary.LittleEndian.PutUint32(page[4:], uint32(len(page)))
+	binary.LittleEndian.PutUint16(page[8:], 1)
+	binary.LittleEndian.PutUint64(page[24:], 1<<8)
+	binary.LittleEndian.PutUint64(page[104:], 41)
+	path := filepath.Join(t.TempDir(), "vmclock0")
+	if err := os.WriteFile(path, page, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const own = `mount --make-rprivate / && mount -t tmpfs none /dev && cp "$1" /dev/ && exec "$0" copied`
+	run(t, servers.Need(t, "util-linux", "unshare")[0], "--mount", "sh", "-c", own, check(t), path)
+}
+
 // Timers interrupt threads in C and in Go, with handlers of the program.
 func TestSignals(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,9 @@
 #include "part.h"
 #include "snowfence.h"
 
-int fake_loss; /* the beat rises while IDs are taken */
+int fake_loss;              /* the beat rises while IDs are taken */
+uint64_t fake_machine = 7;  /* how often the machine was resumed from a snapshot */
+int64_t fake_copied = -1;   /* 0: it is resumed once, while IDs are taken. Then it is the last of them */
 
 static uint64_t *beats;
 static int64_t count;
@@ -60,11 +62,12 @@ static void *look(void *arg)
 	_exit(9);
 }
 
-int snowfence_go_begin(uint64_t *page, size_t words)
+int snowfence_go_begin(uint64_t *page, size_t words, uint64_t **machine)
 {
 	pthread_t thread;
 
 	beats = page;
+	*machine = &fake_machine;
 	own = getpid();
 	pthread_create(&thread, NULL, look, NULL);
 	pthread_join(thread, NULL);
@@ -94,6 +97,10 @@ int snowfence_go_take(uint64_t handle, int64_t *ids, size_t n, size_t *made, cha
 	*made = n;
 	if (__atomic_load_n(&fake_loss, __ATOMIC_SEQ_CST))
 		__atomic_add_fetch(&beats[1], 1, __ATOMIC_SEQ_CST);
+	if (fake_copied == 0) {
+		fake_copied = ids[n - 1];
+		__atomic_add_fetch(&fake_machine, 1, __ATOMIC_SEQ_CST);
+	}
 	return 0;
 }
 

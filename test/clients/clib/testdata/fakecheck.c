@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,6 +85,76 @@ static void loss_in_refill(void)
 	}
 }
 
+/* A ring that holds some. Returns the last of them. */
+static int64_t filled(snowfence_ring_t *ring)
+{
+	int64_t id;
+
+	do
+		WANT(snowfence_ring_next(ring, ids, &id), SNOWFENCE_OK);
+	while (ring->at == ring->end);
+	return ring->buf[ring->end - 1];
+}
+
+/* The machine is resumed twice from one snapshot: neither copy of a ring gives out what the other has. */
+extern uint64_t fake_machine;
+extern int64_t fake_copied;
+
+static void copied_machine(void)
+{
+	static snowfence_ring_t ring, other;
+	int64_t id, last, others;
+
+	for (int by = -1; by <= 1; by += 2) { /* any other value counts */
+		last = filled(&ring);
+		other = ring;
+		__atomic_add_fetch(&fake_machine, by, __ATOMIC_SEQ_CST);
+		WANT(snowfence_ring_take(&ring, ids, &id), 0);
+		WANT(snowfence_ring_next(&ring, ids, &id), SNOWFENCE_OK);
+		WANT(snowfence_ring_next(&other, ids, &others), SNOWFENCE_OK);
+		WANT(id > last && others > last && id != others, 1);
+	}
+	fake_copied = 0; /* while a ring refills */
+	ring.ids = NULL;
+	WANT(snowfence_ring_next(&ring, ids, &id), SNOWFENCE_OK);
+	WANT(id > fake_copied && ring.buf[ring.end - 1] > fake_copied, 1);
+}
+
+/* An ID is taken before the look at each word: the ring finds it in a page that nobody may read, yet. */
+static snowfence_ring_t looking;
+static uint32_t at_look;
+static uint64_t *hidden;
+
+static void look(int signal)
+{
+	(void)signal;
+	at_look = looking.at;
+	mprotect(hidden, 4096, PROT_READ | PROT_WRITE);
+}
+
+static void taken_before_the_look(void)
+{
+	struct sigaction now = {.sa_handler = look}, old;
+	int64_t id;
+
+	hidden = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigaction(SIGSEGV, &now, &old);
+	for (int word = 0; word < 2; word++) {
+		const uint64_t **to = word == 0 ? &looking.beat : &looking.machine;
+		looking.ids = NULL;
+		filled(&looking);
+		*hidden = **to;
+		*to = hidden;
+		uint32_t before = looking.at;
+		at_look = before;
+		mprotect(hidden, 4096, PROT_NONE);
+		snowfence_ring_take(&looking, ids, &id);
+		WANT(at_look == before + 1, 1);
+	}
+	sigaction(SIGSEGV, &old, NULL);
+	munmap(hidden, 4096);
+}
+
 static int order(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -93,8 +164,9 @@ static int order(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
+	static snowfence_ring_t left;
 	pthread_t all[THREADS];
-	int64_t *merged = malloc(sizeof(int64_t) * THREADS * EACH);
+	int64_t id, *merged = malloc(sizeof(int64_t) * THREADS * EACH);
 	int forks = argc > 1 && strcmp(argv[1], "forks") == 0, status;
 	char text[100];
 
@@ -104,6 +176,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(all[i], NULL);
 	loss_in_refill();
+	copied_machine();
+	if (forks)
+		taken_before_the_look();
 	for (int i = 0; i < THREADS; i++) {
 		made[i] = malloc(sizeof(int64_t) * EACH);
 		pthread_create(&all[i], NULL, run, made[i]);
@@ -121,7 +196,10 @@ int main(int argc, char **argv)
 	}
 	while (__atomic_load_n(&ready, __ATOMIC_SEQ_CST) < THREADS)
 		usleep(1000);
+	filled(&left);
 	WANT(snowfence_close(ids), SNOWFENCE_OK);
+	for (int i = 0; i < 3; i++) /* a refill that fails leaves nothing, either */
+		WANT(snowfence_ring_next(&left, ids, &id), SNOWFENCE_CLOSED);
 	__atomic_store_n(&over, 1, __ATOMIC_SEQ_CST);
 	for (int i = 0; i < THREADS; i++) {
 		pthread_join(all[i], NULL);

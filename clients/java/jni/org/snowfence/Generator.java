@@ -1,9 +1,6 @@
 package org.snowfence;
 
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.Arrays;
@@ -28,9 +25,7 @@ public final class Generator implements AutoCloseable {
         }
     }
 
-    private static final VarHandle LONG = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.nativeOrder());
-    private static final int LEAST = 16;
-    private static final int MOST = 1024;
+    private static final int RING_WORDS = 1031; // SNOWFENCE_RING_WORDS
 
     /** An ID taken apart. */
     public record Parts(long tick, Instant time, long node, long sequence, long rollback, int key) {
@@ -40,13 +35,11 @@ public final class Generator implements AutoCloseable {
     }
 
     private final long handle;
-    private final ThreadLocal<Ring> rings;
+    private final ThreadLocal<Ring> rings = ThreadLocal.withInitial(Ring::new);
     private boolean closed;
 
     private Generator(long handle) {
         this.handle = handle;
-        ByteBuffer beat = beat(handle).order(ByteOrder.nativeOrder()); // in the memory of the library
-        rings = ThreadLocal.withInitial(() -> new Ring(handle, beat));
     }
 
     /** Leases a node from a store; null is the store of this machine. */
@@ -71,16 +64,17 @@ public final class Generator implements AutoCloseable {
 
     /** Makes an ID. */
     public long next() {
-        return rings.get().next();
+        return next0(rings.get().address, handle);
     }
 
-    /** Makes n IDs, in increasing order, the first of them from those that next took ahead. */
+    /** Makes n IDs, in increasing order. */
     public long[] take(int n) {
         if (n < 0) {
             throw new IllegalArgumentException("n is negative: " + n);
         }
         long[] ids = new long[n];
-        fill(handle, ids, rings.get().takeInto(ids));
+        fill(handle, ids);
+        rings.get().memory.putLong(0, 0); // it holds lower ones
         return ids;
     }
 
@@ -130,51 +124,8 @@ public final class Generator implements AutoCloseable {
 
     /** IDs taken ahead for one thread. It does not know its generator, which is garbage while the thread lives. */
     private static final class Ring {
-        private final long handle;
-        private final ByteBuffer beat;
-        private long[] ids = new long[LEAST];
-        private int at;
-        private int end;
-        private int size = LEAST;
-        private long seen; // the beat before the refill
-
-        Ring(long handle, ByteBuffer beat) {
-            this.handle = handle;
-            this.beat = beat;
-        }
-
-        long next() {
-            if (at != end && (long) LONG.getAcquire(beat, 0) == seen) {
-                return ids[at++];
-            }
-            return refill();
-        }
-
-        int takeInto(long[] to) {
-            int n = (long) LONG.getAcquire(beat, 0) == seen ? Math.min(end - at, to.length) : 0;
-            System.arraycopy(ids, at, to, 0, n);
-            at += n;
-            return n;
-        }
-
-        private long refill() {
-            long now = (long) LONG.getAcquire(beat, 0); // before the IDs are made
-            int left = end - at;
-            if (left == 0 && now == seen) {
-                size = Math.min(2 * size, MOST);
-            } else if (left > size / 2) {
-                size = Math.max(size / 2, LEAST);
-            }
-            at = end = 0;
-            if (ids.length < size) {
-                ids = new long[size];
-            }
-            int made = take(handle, ids, size);
-            seen = now;
-            at = 1;
-            end = made;
-            return ids[0];
-        }
+        private final ByteBuffer memory = ByteBuffer.allocateDirect(8 * RING_WORDS);
+        private final long address = address(memory);
     }
 
     private static native long open0(byte[] store, byte[] namespace, byte[] options);
@@ -183,11 +134,11 @@ public final class Generator implements AutoCloseable {
 
     private static native long openStatic0(byte[] layout, long node, byte[] options);
 
-    private static native ByteBuffer beat(long handle);
+    private static native long address(ByteBuffer memory);
 
-    private static native int take(long handle, long[] ids, int n);
+    private static native long next0(long ring, long handle);
 
-    private static native void fill(long handle, long[] ids, int at);
+    private static native void fill(long handle, long[] ids);
 
     private static native void close0(long handle);
 
