@@ -41,7 +41,7 @@ func dial(url string) (*remote.Client, error) {
 	}
 	c, err := remote.Dial(strings.Split(url, ","), o)
 	if err != nil {
-		return nil, InvalidError("%s", strings.Replace(TextOf(err), "Options.Token", "a file that "+tokenEnv+" names", 1))
+		return nil, coded{Invalid, err}
 	}
 	return c, nil
 }

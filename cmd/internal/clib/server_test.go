@@ -156,7 +156,7 @@ func TestServer(t *testing.T) {
 	wantStatus(t, err, Invalid)
 	_, err = l.Open("http://user:word@host", "", "")
 	wantStatus(t, err, Invalid)
-	if err == nil || strings.Contains(err.Error(), "word") || !strings.Contains(err.Error(), tokenEnv) {
+	if err == nil || strings.Contains(err.Error(), "word") || !strings.Contains(TextOf(err), tokenEnv) {
 		t.Errorf("%v", err)
 	}
 	t.Setenv(tokenEnv, filepath.Join(t.TempDir(), "none"))

@@ -98,6 +98,7 @@ var optionsOfC = strings.NewReplacer(
 	"Options.TTL", "option ttl",
 	"Options.Label", "option label",
 	"Options.StickyFile", "option sticky-file",
+	"Options.Token", "a file that "+tokenEnv+" names",
 	"use a range that they do not use, or set Shared;", "use a range that they do not use;",
 	"workerid: ", "",
 	"idgen: ", "",
