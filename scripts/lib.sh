@@ -8,7 +8,7 @@
 #   snowfence.h snowdrift.h snowfence.pc
 #
 # TAGS leave drivers out, to make it smaller: snowfence_no_sqlite, …_postgres, …_mysql, …_redis, …_etcd. PARTS=shared leaves
-# the archive out.
+# the archive out. PARTS=windows builds for Windows instead, by MinGW: snowfence.dll, snowfence.def, libsnowfence.dll.a.
 set -euo pipefail
 
 out=${1:?usage: lib.sh OUT [TAGS]} tags=${2:-} parts=${PARTS:-shared archive}
@@ -47,6 +47,15 @@ for part in $parts; do
 			ar rs "$out/libsnowfence.a" "$out/$file.o"
 			rm "$out/$file.o"
 		done
+		;;
+	windows) # one DLL: its shim has no fork to watch for
+		mingw=x86_64-w64-mingw32-gcc go=$(mktemp -d)
+		CC=$mingw GOOS=windows GOARCH=amd64 go_build c-archive "$go/go.a"
+		"$mingw" -std=gnu11 -O2 -Wall -Wextra -Werror -DSNOWFENCE_ARCHIVE -shared -static-libgcc -s -o "$out/snowfence.dll" \
+			$here/windows.c $here/calls.c $here/ring.c "$go/go.a" -lws2_32 \
+			-Wl,--out-implib,"$out/libsnowfence.dll.a" -Wl,--output-def,"$out/snowfence.def"
+		sed -i /snowfence_go_/d "$out/snowfence.def"
+		rm -r "$go"
 		;;
 	esac
 done

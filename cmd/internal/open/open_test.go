@@ -2,6 +2,7 @@ package open
 
 import (
 	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -143,6 +144,15 @@ func TestPlaces(t *testing.T) {
 	} {
 		if got := PlacesOf(c.goos, func(name string) string { return c.env[name] }); got != c.want {
 			t.Errorf("%s, %v: got %+v, want %+v", c.goos, c.env, got, c.want)
+		}
+	}
+}
+
+// The drive of a file of Windows was taken for a host.
+func TestFileOfADrive(t *testing.T) {
+	for path, want := range map[string]string{"C:/a b/ids.db": "file:///C:/a%20b/ids.db?mode=ro", "/ids.db": "file:///ids.db?mode=ro"} {
+		if got := dsn(path, url.Values{"mode": {"ro"}}); got != want {
+			t.Errorf("%s: %s", path, got)
 		}
 	}
 }

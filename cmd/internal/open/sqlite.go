@@ -127,8 +127,7 @@ func connect(
 	ctx context.Context, path string, newStore func(*sql.DB, sqlstore.Dialect) (*sqlstore.Store, error),
 	settings url.Values,
 ) (*Store, error) {
-	dsn := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
+	db, err := sql.Open("sqlite", dsn(filepath.ToSlash(path), settings))
 	if err != nil {
 		return nil, err
 	}
@@ -140,6 +139,15 @@ func connect(
 		return nil, errors.Join(err, db.Close())
 	}
 	return &Store{Leases: st, Name: "sqlite:" + path, Local: true, path: path, close: db.Close}, nil
+}
+
+// dsn returns the URL of a file, whose path has slashes.
+func dsn(path string, settings url.Values) string {
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // before the drive of Windows
+	}
+	u := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
+	return u.String()
 }
 
 // File returns the path of an SQLite file; "" for other stores.
