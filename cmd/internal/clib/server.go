@@ -61,8 +61,8 @@ func (l *Library) openServer(ctx context.Context, url, namespace string, o *opti
 	}, c.Close)
 }
 
-// servedScheme returns the scheme of a namespace of servers, with the secrets of the options or those
-// that the server hands out.
+// servedScheme returns the scheme of a namespace of servers, with the secrets of the options or
+// those that the server hands out.
 func servedScheme(ctx context.Context, c *remote.Client, namespace string, o *options) (*snowfence.Scheme, error) {
 	var s *snowfence.Scheme
 	var err error

@@ -150,7 +150,9 @@ func TestPlaces(t *testing.T) {
 
 // The drive of a file of Windows was taken for a host.
 func TestFileOfADrive(t *testing.T) {
-	for path, want := range map[string]string{"C:/a b/ids.db": "file:///C:/a%20b/ids.db?mode=ro", "/ids.db": "file:///ids.db?mode=ro"} {
+	for path, want := range map[string]string{
+		"C:/a b/ids.db": "file:///C:/a%20b/ids.db?mode=ro", "/ids.db": "file:///ids.db?mode=ro",
+	} {
 		if got := dsn(path, url.Values{"mode": {"ro"}}); got != want {
 			t.Errorf("%s: %s", path, got)
 		}

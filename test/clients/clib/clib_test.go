@@ -218,8 +218,8 @@ func TestKilledProcess(t *testing.T) {
 	unique(t, 10_000, idsIn(first.bytes()), second.end(t))
 }
 
-// A machine is resumed twice from one snapshot: the rings of both copies notice it by the device, here
-// a file in its place.
+// A machine is resumed twice from one snapshot: the rings of both copies notice it by the device,
+// here a file in its place.
 func TestCopiedMachine(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()

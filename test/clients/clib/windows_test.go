@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// The library for Windows runs under Wine: two processes and one of Linux lease nodes of a server, and
-// make different IDs. (Wine 8 cannot open the side files of SQLite a second time, as Windows can.)
+// The library for Windows runs under Wine: two processes and one of Linux lease nodes of a server,
+// and make different IDs. (Wine 8 cannot open the side files of SQLite twice, as Windows can.)
 func TestWindows(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
@@ -54,7 +54,8 @@ func TestWindows(t *testing.T) {
 	}
 	must(t, wined("wineboot"))
 	if random := filepath.Join(prefix, "drive_c/windows/system32/bcryptprimitives.dll"); !exists(random) {
-		must(t, exec.CommandContext(t.Context(), mingw, "-shared", "-o", random, "testdata/bcryptprimitives.c", "-ladvapi32"))
+		must(t, exec.CommandContext(t.Context(), mingw, "-shared", "-o", random, "testdata/bcryptprimitives.c",
+			"-ladvapi32"))
 	}
 	const each = 10_000
 	var wg sync.WaitGroup
