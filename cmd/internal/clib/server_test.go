@@ -34,9 +34,13 @@ func startAgent(t *testing.T, st store.Store, s *snowfence.Scheme, socket string
 	t.Helper()
 	a, err := agent.Start(t.Context(), serve.Config{HTTP: "unix:" + socket, Logger: slog.New(slog.DiscardHandler)},
 		&agent.Source{
-			Namespace: "jobs", Scheme: s, Nodes: 16, TTL: lease.DefaultTTL,
-			Lease: func(ctx context.Context, o *lease.Options) (*lease.Lease, error) {
-				return lease.Open(ctx, st, "jobs", s, o)
+			Name: "here", Namespace: "jobs",
+			Scheme: func(snowfence.Layout) (*snowfence.Scheme, error) { return s, nil },
+			Open: func(context.Context) (*agent.Opened, error) {
+				return &agent.Opened{
+					Server: lease.Serve(st, s, nil), Layout: s.Layout(), Unit: 16, MaxTTL: lease.DefaultTTL,
+					Close: func() {},
+				}, nil
 			},
 		})
 	if err != nil {

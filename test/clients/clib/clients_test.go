@@ -244,7 +244,7 @@ func TestKilledClients(t *testing.T) {
 				}
 			}
 			cmd.Wait()
-			options := fmt.Sprintf("node=%d,guard=1,wait=120s,label=other", nodeOf(t, ids[0]))
+			options := fmt.Sprintf("node=%d,guard=1,wait=120s,label=other", partsOf(t, ids[0]).Node)
 			second := start(t, path, "rings", url, options, "1")
 			second.made(t, 5_000)
 			unique(t, 35_000, ids, second.end(t))
@@ -252,8 +252,8 @@ func TestKilledClients(t *testing.T) {
 	}
 }
 
-// nodeOf returns the node of an ID of the default layout.
-func nodeOf(t *testing.T, id int64) int64 {
+// partsOf takes an ID of the default layout apart.
+func partsOf(t *testing.T, id int64) snowfence.Parts {
 	t.Helper()
 	scheme, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {
@@ -263,7 +263,7 @@ func nodeOf(t *testing.T, id int64) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parts.Node
+	return parts
 }
 
 func number(t *testing.T, text string) int64 {
