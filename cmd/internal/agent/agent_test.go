@@ -127,7 +127,7 @@ func TestAgent(t *testing.T) {
 	for name, source := range map[string]func(*rig) *Source{"store": (*rig).overStore, "server": (*rig).overServer} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
-			_, c := r.start(source(r))
+			a, c := r.start(source(r))
 			seen, nodes := map[snowfence.ID]bool{}, map[int64]bool{}
 			note := func(id snowfence.ID, err error) {
 				t.Helper()
@@ -162,6 +162,9 @@ func TestAgent(t *testing.T) {
 					note(g.Next(t.Context()))
 				}
 				note(src.Next(t.Context()))
+			}
+			if n, err := a.Service().CountNodes(t.Context(), "jobs"); err != nil || n.Held != 5 || n.Leasable != 16 {
+				t.Errorf("with the agent's own node: %+v, %v", n, err)
 			}
 			if runtime.GOOS == "linux" { // elsewhere the kernel does not tell the user
 				_, err := c.Lease(t.Context(), "jobs", r.s, nil)

@@ -8,9 +8,11 @@ import (
 // NodeCount is how many nodes of a namespace are taken, of those that can be leased.
 type NodeCount struct {
 	// Held or vetoed. Both leave out the reserved range, whose nodes programs lease by number only.
+	// Those of an agent are of its units.
 	Held, Leasable int64
-	Owners         map[string]int64 // all nodes held by the token that their labels name
-	At             time.Time
+	// By the token that a label names: leases in the store, and subleases of this server.
+	Owners map[string]int64
+	At     time.Time
 }
 
 // CountNodes asks the store for all nodes of a namespace, and counts those that are held.
@@ -29,6 +31,12 @@ func (s *Service) CountNodes(ctx context.Context, namespace string) (NodeCount, 
 		}
 		if (l.Held || l.Veto != "") && l.Node >= first && l.Node <= last {
 			n.Held += nodes
+		}
+	}
+	if sp := (*s.ready.Load())[namespace]; sp != nil { // what is sublet is not in the store
+		sp.lessor.Held(func(label string) bool { n.Owners[OwnerOf(label)]++; return true })
+		if s.opts.Unit != nil {
+			n.Held, n.Leasable = sp.Sublet()
 		}
 	}
 	return n, nil

@@ -68,6 +68,12 @@ func TestUnitsCountTheirNodes(t *testing.T) {
 		if err := take(wire.Request{Nodes: 8}); KindOf(err) != TooMuch {
 			t.Errorf("24 nodes with a limit of 20: %v", err)
 		}
+		if err := take(wire.Request{}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := s.CountNodes(t.Context(), "n"); err != nil || n.Held != 24 || n.Owners["shop"] != 17 {
+			t.Errorf("with a node of a unit of the server: %+v, %v", n, err)
+		}
 		for _, node := range []int64{-1, math.MaxInt64} {
 			out, err := s.ListLeases(t.Context(), &pb.ListLeasesRequest{Namespace: "n", Node: &node})
 			if err != nil || len(out.Leases) != 0 {
@@ -75,7 +81,7 @@ func TestUnitsCountTheirNodes(t *testing.T) {
 			}
 		}
 		out, err := s.ListLeases(t.Context(), &pb.ListLeasesRequest{Namespace: "n"})
-		if err != nil || len(out.Leases) != 2 {
+		if err != nil || len(out.Leases) != 3 {
 			t.Fatalf("%v, %v", out, err)
 		}
 		last := out.Leases[1].LastNode
