@@ -184,7 +184,7 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 }
 
 // swap writes one record. It reads the object's version each time: a version that it remembered can
-// be that of another write after etcd was restored. A conflict with an object that still has the
+// be from another write after etcd was restored. A conflict with an object that still has the
 // old nonce was with a change of something else, such as a label: the write is tried again.
 func (s *Store) swap(ctx context.Context, w store.Write) error {
 	for sent := false; ; sent = true {

@@ -123,7 +123,7 @@ func TestDeletedObject(t *testing.T) {
 	})
 }
 
-// After etcd was restored, a version can be that of another write.
+// After etcd was restored, a version can be from another write.
 func TestVersionOfAnotherWrite(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)

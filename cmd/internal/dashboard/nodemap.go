@@ -49,7 +49,7 @@ type nodeMap struct {
 // row is a unit that was ever leased: most often one node.
 type row struct {
 	*server.Lease
-	end            int64 // the node after those of the unit
+	end            int64 // the node after the unit
 	until, written time.Time
 	state          byte
 	offset         offset

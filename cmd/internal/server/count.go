@@ -8,7 +8,7 @@ import (
 // NodeCount is how many nodes of a namespace are taken, of those that can be leased.
 type NodeCount struct {
 	// Held or vetoed. Both leave out the reserved range, whose nodes programs lease by number only.
-	// Those of an agent are of its units.
+	// An agent counts the nodes of its units.
 	Held, Leasable int64
 	// By the token that a label names: leases in the store, and subleases of this server.
 	Owners map[string]int64
