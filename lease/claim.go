@@ -25,6 +25,7 @@ type setup struct {
 
 	machine  atomic.Pointer[world.Machine] // that the claim's identity was made on
 	kept     atomic.Pointer[kept]
+	given    atomic.Int64 // the ttl that a server gave last, in ns; 0 over a store
 	reported reporter
 }
 
@@ -109,7 +110,9 @@ type storeClaim struct {
 	suspect  *int64      // generation that the store rolled back behind; nil if it did not
 	identity string      // of the store at the last confirmation
 	proven   bool        // it lost a write that it had acknowledged to this claim
-	reached  int64       // highest tick of any grant of this claim
+	reached  int64       // highest tick of any grant of this claim that had one
+	// reachedOn is the node of that grant: a rollback raises the floor of its range to reached.
+	reachedOn int64
 
 	lostHold     *hold          // lost to another holder or to a rollback, not known yet to which
 	foundInstead []store.Record // what stood in place of lostHold; nil when that was not read

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func (l *Lease) begin(g snowfence.Grant) {
 // so that holders do not fall into step. Leases opened together have fixed
 // slots in the order of their nodes, because a store writes neighbours faster.
 func (l *Lease) next(now time.Time) time.Time {
-	third := min(l.opts.TTL/3, l.pace.most)
+	third := min(cmp.Or(time.Duration(l.given.Load()), l.opts.TTL)/3, l.pace.most)
 	slot := l.slot
 	if slot.IsZero() {
 		return now.Add(third - third/10 + l.random(third/5+1))

@@ -38,13 +38,13 @@ func TestLoweredLimits(t *testing.T) {
 	ns := Namespace{MaxTTL: time.Minute, MaxSkew: 10 * time.Second}
 	must := func(ttl, skew time.Duration) {
 		t.Helper()
-		if err := ns.limit(ttl, skew, now); err != nil {
+		if err := ns.limit(NamespaceOptions{MaxTTL: ttl, MaxSkew: skew}, now); err != nil {
 			t.Fatal(err)
 		}
 	}
 	is := func(want time.Duration) {
 		t.Helper()
-		if got := ns.limits(now).rollback(); got != want {
+		if got := ns.limits(false, now).rollback(); got != want {
 			t.Errorf("%v, not %v", got, want)
 		}
 	}
@@ -85,7 +85,7 @@ func TestLoweredLimits(t *testing.T) {
 	for _, l := range []limits{
 		{ttl: time.Millisecond}, {ttl: 25 * time.Hour}, {skew: time.Microsecond}, {skew: 25 * time.Hour},
 	} {
-		if err := ns.limit(l.ttl, l.skew, now); !errors.Is(err, ErrInvalid) {
+		if err := ns.limit(NamespaceOptions{MaxTTL: l.ttl, MaxSkew: l.skew}, now); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%v: %v", l, err)
 		}
 	}
@@ -125,7 +125,9 @@ func TestConfirmedReach(t *testing.T) {
 	grant, err = g.c.renew(t.Context())
 	g.must(err)
 	before := grant
-	g.rename(func(ns *Namespace) { g.must(ns.limit(time.Second, time.Second, g.now)) })
+	g.rename(func(ns *Namespace) {
+		g.must(ns.limit(NamespaceOptions{MaxTTL: time.Second, MaxSkew: time.Second}, g.now))
+	})
 	grant, err = g.c.renew(t.Context())
 	g.must(err)
 	if grant != before {
@@ -166,7 +168,7 @@ func TestLimitsAreRaisedAsAdvised(t *testing.T) {
 func TestLimitsBeforeTheEpoch(t *testing.T) {
 	l := snowfence.MustLayout("time=41,node=4,seq=12,epoch=2100-01-01")
 	ns, now := Namespace{MaxTTL: time.Second, MaxSkew: time.Second}, time.Unix(0, 0)
-	if reach, above := (ticks{layout: l}).reach(ns, now), ns.above(l, now); reach != 2 || above != 3 {
+	if reach, above := (ticks{layout: l}).reach(ns, 0, now), ns.above(false, l, now); reach != 2 || above != 3 {
 		t.Errorf("used are ticks below %d, and a floor is %d", reach, above)
 	}
 }

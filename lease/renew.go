@@ -142,9 +142,9 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	}
 	// After a rollback another generation can have the same number.
 	// An acquisition that began before it used another floor.
-	if ns.Generation == h.generation && !h.confirmed && ns.Floor != h.floor {
+	if floor := ns.floorOver(h.records); ns.Generation == h.generation && !h.confirmed && floor != h.floor {
 		return none, c.lose(fmt.Errorf("namespace %q was changed: its floor is tick %d, no longer %d",
-			c.name, ns.Floor, h.floor))
+			c.name, floor, h.floor))
 	}
 	if ns.Generation != h.generation || ns.State != Active {
 		if ns.Generation < h.generation {
@@ -166,9 +166,17 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 		return none, c.lose(fmt.Errorf("the store was %q and is %q now", ns.Identity, id))
 	}
 	h.confirmed, c.identity = true, id
-	h.until = max(h.until, h.from, min(until, c.ticks.reach(ns, now)))
-	c.reached = max(c.reached, h.until)
-	return snowfence.Grant{Node: h.records[0].Node, From: h.from, Until: h.until, Nodes: c.nodes(h)}, nil
+	node := h.records[0].Node
+	h.until = max(h.until, h.from, min(until, c.ticks.reach(ns, node, now)))
+	c.note(node, h.from, h.until)
+	return snowfence.Grant{Node: node, From: h.from, Until: h.until, Nodes: c.nodes(h)}, nil
+}
+
+// note remembers the highest tick that this claim may have used.
+func (c *storeClaim) note(node, from, until int64) {
+	if until > max(from, c.reached) {
+		c.reached, c.reachedOn = until, node
+	}
 }
 
 // resolve reads what is stored after lost replies. It takes an unanswered

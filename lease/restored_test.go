@@ -16,16 +16,21 @@ import (
 // lease of the longest ttl, with a clock as far ahead as is allowed, was granted after the backup.
 // The clock of the next holder is as far behind.
 func TestRestored(t *testing.T) {
-	for _, said := range []bool{false, true} {
+	for _, c := range []struct {
+		said bool
+		node int64
+		ttl  time.Duration
+	}{{false, 3, time.Minute}, {true, 3, time.Minute}, {false, 200, time.Hour}, {true, 200, time.Hour}} {
 		synctest.Test(t, func(t *testing.T) {
-			const ttl, skew = time.Minute, 10 * time.Second
+			const skew = 10 * time.Second
+			said, ttl, node := c.said, c.ttl, c.node
 			st, s := store.NewMemory(), newScheme(t, "time=41,node=8,seq=12,epoch=1999-01-01,tick=1ms")
 			op := lease.Namespaces(st)
-			if _, err := op.Create(t.Context(), "default", s,
-				&lease.NamespaceOptions{MaxTTL: ttl, MaxSkew: skew}); err != nil {
+			if _, err := op.Create(t.Context(), "default", s, &lease.NamespaceOptions{
+				MaxTTL: time.Minute, MaxSkew: skew, Long: &lease.Long{First: 128, MaxTTL: time.Hour},
+			}); err != nil {
 				t.Fatal(err)
 			}
-			node := int64(3)
 			first, err := lease.Open(t.Context(), st, "default", s, &lease.Options{Node: &node})
 			if err == nil {
 				err = first.Close()
@@ -55,6 +60,11 @@ func TestRestored(t *testing.T) {
 			next := take(-skew)
 			if repeats := next.From < lost.Until; repeats == said {
 				t.Errorf("said %t: %+v after %+v", said, next, lost)
+			}
+			ns, err := op.Show(t.Context(), "default")
+			wait := time.Until(s.Layout().TimeOf(ns.FloorOf(3)))
+			if err != nil || wait > time.Minute+2*skew+time.Second {
+				t.Errorf("said %t: the other nodes wait %v, %v", said, wait, err)
 			}
 		})
 	}

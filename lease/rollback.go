@@ -70,7 +70,7 @@ func (c *storeClaim) raiseSuspected(ctx context.Context) error {
 	// grant was written after the rollback.
 	after := *c.suspect
 	return c.raiseFloor(ctx, func(ns Namespace, _ string) bool {
-		return ns.Generation > after && ns.Floor >= c.reached // usable looks at the identity
+		return ns.Generation > after && ns.FloorOf(c.reachedOn) >= c.reached // usable looks at the identity
 	})
 }
 
@@ -110,7 +110,7 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 		if done(ns, id) {
 			return nil
 		}
-		if c.proven && ns.Floor < c.reached { // it was not raised since
+		if c.proven && ns.FloorOf(c.reachedOn) < c.reached { // it was not raised since
 			if id, err = c.tellAll(ctx, ns.Identity); err != nil {
 				return err
 			}
@@ -120,7 +120,11 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 			return err
 		}
 		ns.raise(c.ticks.layout, now, id)
-		ns.Floor = max(ns.Floor, c.reached)
+		if ns.isLong(c.reachedOn) {
+			ns.Long.Floor = max(ns.Long.Floor, c.reached)
+		} else {
+			ns.Floor = max(ns.Floor, c.reached)
+		}
 		if c.suspect != nil {
 			ns.Generation = max(ns.Generation, *c.suspect) // tells all who saw the same that it was done
 		}
@@ -147,10 +151,13 @@ func (c *storeClaim) tellAll(ctx context.Context, was string) (id string, err er
 	return id, nil
 }
 
-// raise has grants begin above everything that can have been used before now, in a store that may
-// have lost writes and has this identity. The caller begins another generation.
+// raise has grants begin above everything that can have been used of their node before now, in a
+// store that may have lost writes and has this identity. The caller begins another generation.
 func (ns *Namespace) raise(l snowfence.Layout, now time.Time, id string) {
-	ns.Floor = max(ns.Floor, ns.above(l, now))
+	ns.Floor = max(ns.Floor, ns.above(false, l, now))
+	if ns.Long.MaxTTL > 0 {
+		ns.Long.Floor = max(ns.Long.Floor, ns.above(true, l, now))
+	}
 	ns.Identity = id
 	ns.rolledBack(now)
 }

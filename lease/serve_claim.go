@@ -56,7 +56,7 @@ func (ns Namespace) suits(s *snowfence.Scheme, r wire.Request) error {
 // finds is used only after one more write, with another attempt: so a copy of the holder finds
 // nothing.
 func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) error {
-	h := &hold{unanswered: map[string]bool{}, generation: ns.Generation, floor: ns.Floor, found: true}
+	h := &hold{unanswered: map[string]bool{}, generation: ns.Generation, found: true}
 	nodes := snowfence.NodeRange{From: 0, Until: nodeCount(c.ticks.layout)}
 	blocks := map[string][]store.Record{} // by their nonce
 	for r, err := range store.Records(ctx, c.st, c.name, nodes) {
@@ -73,12 +73,13 @@ func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) e
 	}
 	for _, r := range h.records { // none, if others took a part of it: that runs out by itself
 		who, from := startOf(r.Holder)
-		if from < ns.Floor { // it was computed before the floor was raised
+		if from < ns.FloorOf(r.Node) { // it was computed before the floor was raised
 			return nil
 		}
 		c.who, h.from = who, max(h.from, r.From, from)
 	}
 	if h.records != nil {
+		h.floor = ns.floorOver(h.records)
 		c.held = h
 	}
 	return nil
@@ -105,7 +106,8 @@ func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 		h.records = append(h.records, store.Record{Key: k, Revision: t.revision(k.Node)})
 		h.acked = append(h.acked, t.revision(k.Node))
 	}
-	c.lostHold, c.reached = h, t.Until
+	c.lostHold = h
+	c.note(t.Node, t.From, t.Until)
 	return nil
 }
 

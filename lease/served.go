@@ -76,7 +76,8 @@ func keepNear(
 	if err != nil {
 		return nil, err
 	}
-	c.opts.TTL, c.ticks.ttl = c.ttl, c.ttl // nothing reads them before the lease begins
+	ttl := time.Duration(c.given.Load())
+	c.opts.TTL, c.ticks.ttl = ttl, ttl // nothing reads them before the lease begins
 	l := newLease(c.setup, c)
 	l.begin(g)
 	return l, nil
@@ -88,7 +89,6 @@ type serverClaim struct {
 	*setup
 	server wire.Server
 	asked  time.Duration // the ttl; 0 leaves it to the server
-	ttl    time.Duration // that the server gives
 	near   *int64        // the node to ask for at first; nil for none
 
 	ticket  wire.Ticket     // nil when nothing is held
@@ -149,7 +149,8 @@ func (c *serverClaim) heard(a wire.Lease) error {
 		return fmt.Errorf("lease: namespace %q: the server answers with %d nodes from %d on and the ticks %d to %d, "+
 			"which were not asked for", c.name, g.Nodes, g.Node, g.From, g.Until)
 	}
-	c.ticket, c.grant, c.earlier, c.ttl = a.Ticket, g, nil, cmp.Or(a.TTL, c.opts.TTL)
+	c.ticket, c.grant, c.earlier = a.Ticket, g, nil
+	c.given.Store(int64(cmp.Or(a.TTL, c.opts.TTL)))
 	c.kept.Store(&kept{g.Node, g.Until})
 	return nil
 }

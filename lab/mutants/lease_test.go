@@ -2,9 +2,9 @@ package mutants
 
 var leaseMutants = []mutant{
 	m("ticket: a lost one shows a rollback", "lease.storeClaim.remind", "^TestLostTicketShowsARollback$",
-		swap("c.lostHold, c.reached = h, t.Until", "c.reached = t.Until")),
+		drop("c.lostHold = h")),
 	m("ticket: no tick of a lost one is granted again", "lease.storeClaim.remind", "^TestLostTicketShowsARollback$",
-		swap("c.lostHold, c.reached = h, t.Until", "c.lostHold = h")),
+		drop("c.note(t.Node, t.From, t.Until)")),
 	m("ticket: a lost one shows that the namespace was set back", "lease.storeClaim.remind",
 		"^TestLostTicketOfANamespaceSetBack$", swap("&hold{generation: t.Generation}", "&hold{}")),
 	m("a swap is lost when the nonce is another", "lease/store.Memory.Swap", "TestMemory/^swap$",
@@ -40,9 +40,9 @@ var leaseMutants = []mutant{
 	m("a vanished namespace too", "lease.storeClaim.confirm", "^TestWhatShowsALoss$",
 		drop("c.suspect, c.proven = &h.generation, true (1)")),
 	m("suspect: all namespaces hear of a loss", "lease.storeClaim.raiseFloor", "^TestWhatShowsALoss$",
-		never("c.proven && ns.Floor < c.reached")),
+		never("c.proven && ns.FloorOf(c.reachedOn) < c.reached")),
 	m("suspect: not after the floor was raised", "lease.storeClaim.raiseFloor", "^TestWhatShowsALoss$",
-		swap("c.proven && ns.Floor < c.reached", "c.proven")),
+		swap("c.proven && ns.FloorOf(c.reachedOn) < c.reached", "c.proven")),
 	m("suspect: a read is no proof", "lease.storeClaim.noticeRollback", "^TestWhatShowsALoss$",
 		swap("r.Revision < h.acked[i]", "r.Revision < h.records[i].Revision")),
 	m("suspect: a lost swap is no proof", "lease.storeClaim.noticeRollback", "^TestWhatShowsALoss$",
