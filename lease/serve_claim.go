@@ -98,7 +98,7 @@ func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 	case t.Namespace != ns.Name:
 		return invalidf("lease: namespace %q: the lost ticket is of namespace %.100q: leave it out", ns.Name,
 			t.Namespace)
-	case t.verify(ns.ticketKey) != nil || t.Generation < ns.Since:
+	case signerOf(ns.ticketKey).verify(t) != nil || t.Generation < ns.Since:
 		return nil
 	}
 	h := &hold{generation: t.Generation}
@@ -120,7 +120,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (ke
 		if err != nil {
 			return "", err
 		}
-		if err := t.verify(ns.ticketKey); err != nil {
+		if err := signerOf(ns.ticketKey).verify(t); err != nil {
 			return "", err
 		}
 	}
@@ -135,7 +135,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (ke
 	if err != nil {
 		return "", err
 	}
-	if err := t.verify(ns.ticketKey); err != nil {
+	if err := signerOf(ns.ticketKey).verify(t); err != nil {
 		return "", err
 	}
 	stored = stored[:last]
@@ -193,7 +193,7 @@ func (c *storeClaim) answer(key string) wire.Lease {
 		Label:  c.opts.Label,
 		Holder: r.Holder, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
 	}
-	out := t.sign(key).lease()
+	out := t.lease(signerOf(key).sign(t))
 	out.Now = now
 	return out
 }

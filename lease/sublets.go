@@ -29,7 +29,7 @@ type Sublets struct {
 
 	mu      sync.Mutex    // of what follows
 	machine world.Machine // that the key was made on: a copy has another one
-	key     string        // random: signs the tickets
+	key     *signer       // of a random text
 	serial  int64
 	d       *division // nil when nothing of the lease is handed out
 }
@@ -100,7 +100,7 @@ func (s *Sublets) Held(such func(label string) bool) int64 {
 // begin takes another key, for tickets of this machine only. mu is held, or s is new.
 func (s *Sublets) begin() {
 	w := s.lease.world
-	s.machine, s.key = w.Machine(), w.Text()
+	s.machine, s.key = w.Machine(), signerOf(w.Text())
 }
 
 // seal ends all subleases, as far as this lease has a say, and returns what they can have used.
@@ -166,7 +166,7 @@ func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (
 	i := s.d.found(r.Earlier)
 	if i >= 0 {
 		s.d.renew(i, t, now, r.Attempt)
-		return s.answer(i, t, r.Label)
+		return s.answer(i, t, now, r.Label)
 	}
 	if i = s.d.free(t, now, s.wanted(r)); i < 0 {
 		g := s.d.grant
@@ -180,7 +180,7 @@ func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (
 		}
 	}
 	s.d.begin(i, t, now, r.Attempt, r.Label)
-	return s.answer(i, t, r.Label)
+	return s.answer(i, t, now, r.Label)
 }
 
 // wanted returns which nodes a request allows.
@@ -217,10 +217,10 @@ func (s *Sublets) Renew(
 	if !held {
 		return none, s.unavailable()
 	}
-	t := s.lease.ticks
+	t, now := s.lease.ticks, s.lease.now()
 	t.ttl = k.TTL
-	s.d.renew(i, t, s.lease.now(), attempt)
-	return s.answer(i, t, k.Label)
+	s.d.renew(i, t, now, attempt)
+	return s.answer(i, t, now, k.Label)
 }
 
 // Release implements [wire.Server].
@@ -247,7 +247,7 @@ func (s *Sublets) read(b wire.Ticket) (ticket, error) {
 	if k.Lessor != s.life {
 		return k, fmt.Errorf("lease: node %d of namespace %q: %w", k.Node, k.Namespace, ErrElsewhere)
 	}
-	return k, k.verify(s.key)
+	return k, s.key.verify(k)
 }
 
 // holds returns the slot of a ticket, or −1. mu is held.
@@ -261,7 +261,7 @@ func (s *Sublets) holds(k ticket, attempts []string) int {
 
 // answer is what the holder gets of a slot, unless the machine was copied since the slot was
 // chosen: then a copy may have given it to another one. mu is held.
-func (s *Sublets) answer(i int, t ticks, label string) (none wire.Lease, _ error) {
+func (s *Sublets) answer(i int, t ticks, now time.Time, label string) (none wire.Lease, _ error) {
 	x, node := s.d.slots[i], s.d.grant.Node+int64(i)
 	if err := s.note(node, x.until); err != nil {
 		return none, fmt.Errorf("lease: node %d of namespace %q: noting its sublease: %w", node, s.lease.name, err)
@@ -269,12 +269,13 @@ func (s *Sublets) answer(i int, t ticks, label string) (none wire.Lease, _ error
 	if s.machine.Copied() {
 		return none, s.unavailable()
 	}
-	out := ticket{
+	k := ticket{
 		Namespace: s.lease.name, Node: node, Nodes: 1, Unit: 1, From: x.from,
 		Until: x.until, TTL: t.ttl, Label: label,
 		Lessor: s.life, Holder: strconv.FormatInt(x.tenancy, 10), Nonce: x.attempt, Revision: x.serial,
-	}.sign(s.key).lease()
-	out.Now = s.lease.now()
+	}
+	out := k.lease(s.key.sign(k))
+	out.Now = now
 	return out, nil
 }
 

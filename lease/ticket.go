@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"hash"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,43 +46,63 @@ func (t ticket) revision(node int64) int64 {
 	return 1
 }
 
-// verify is an error unless the key signed the ticket.
-func (t ticket) verify(key string) error {
-	if key == "" || !hmac.Equal([]byte(t.MAC), []byte(t.sign(key).MAC)) {
+// signer signs tickets with a key. It is not safe for concurrent use.
+type signer struct {
+	mac       hash.Hash
+	body, sum []byte // of the last ticket
+}
+
+// signerOf returns nil without a key: then no ticket is good.
+func signerOf(key string) *signer {
+	if key == "" {
+		return nil
+	}
+	return &signer{mac: hmac.New(sha256.New, []byte(key))}
+}
+
+// sign returns the ticket with its MAC.
+func (s *signer) sign(t ticket) wire.Ticket {
+	mac := s.macOf(t)
+	return slices.Concat(s.body, mac)
+}
+
+// macOf returns the MAC of a ticket, until the next call.
+func (s *signer) macOf(t ticket) []byte {
+	t.MAC = ""
+	s.body = t.appendTo(s.body[:0])
+	s.mac.Reset()
+	s.mac.Write(s.body)
+	s.sum = s.mac.Sum(s.sum[:0])
+	return s.sum
+}
+
+// verify is an error unless the signer signed the ticket.
+func (s *signer) verify(t ticket) error {
+	if s == nil || !hmac.Equal([]byte(t.MAC), s.macOf(t)) {
 		return fmt.Errorf("lease: node %d of namespace %q: %w: the ticket was changed, or is from another store",
 			t.Node, t.Namespace, store.ErrLost)
 	}
 	return nil
 }
 
-// sign returns the ticket with its MAC.
-func (t ticket) sign(key string) ticket {
-	h := hmac.New(sha256.New, []byte(key))
-	h.Write(t.body())
-	t.MAC = string(h.Sum(nil))
-	return t
-}
-
-func (t ticket) bytes() wire.Ticket { return append(t.body(), t.MAC...) }
-
-// body is all but the MAC.
-func (t ticket) body() []byte {
-	b := make([]byte, 1, 192)
-	b[0] = ticketVersion
-	for _, n := range []int64{
+// appendTo adds the bytes of the ticket to b.
+func (t ticket) appendTo(b []byte) []byte {
+	b = append(b, ticketVersion)
+	for _, n := range [...]int64{
 		t.Node, int64(t.Nodes), t.Unit, t.From, t.Until, int64(t.TTL), t.Revision, t.Generation,
 	} {
 		b = binary.AppendVarint(b, n)
 	}
-	for _, s := range []string{t.Namespace, t.Label, t.Lessor, t.Holder, t.Nonce} {
+	for _, s := range [...]string{t.Namespace, t.Label, t.Lessor, t.Holder, t.Nonce} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
-	return b
+	return append(b, t.MAC...)
 }
 
-func (t ticket) lease() wire.Lease {
+// lease is what the ticket stands for; b are its bytes.
+func (t ticket) lease(b wire.Ticket) wire.Lease {
 	return wire.Lease{
-		Ticket: t.bytes(), Namespace: t.Namespace, Label: t.Label, TTL: t.TTL, Lessor: t.Lessor,
+		Ticket: b, Namespace: t.Namespace, Label: t.Label, TTL: t.TTL, Lessor: t.Lessor,
 		Grant: snowfence.Grant{Node: t.Node, From: t.From, Until: t.Until, Nodes: int64(t.Nodes)},
 	}
 }
@@ -92,7 +114,7 @@ func ReadTicket(b wire.Ticket) (wire.Lease, error) {
 	if err != nil {
 		return wire.Lease{}, err
 	}
-	return t.lease(), nil
+	return t.lease(b), nil
 }
 
 // ofStore parses a ticket of the store. One of a lessor is an [ErrElsewhere].
@@ -104,23 +126,25 @@ func ofStore(b wire.Ticket) (ticket, error) {
 	return t, err
 }
 
-// parseTicket reads a ticket, in the one form that bytes writes.
+// parseTicket reads a ticket, in the one form that appendTo writes.
 func parseTicket(b wire.Ticket) (t ticket, _ error) {
 	var nodes, ttl int64
 	rest := b[min(1, len(b)):]
-	for _, to := range []*int64{&t.Node, &nodes, &t.Unit, &t.From, &t.Until, &ttl, &t.Revision, &t.Generation} {
+	for _, to := range [...]*int64{&t.Node, &nodes, &t.Unit, &t.From, &t.Until, &ttl, &t.Revision, &t.Generation} {
 		n, size := binary.Varint(rest)
 		*to, rest = n, rest[max(size, 0):]
 	}
-	for _, to := range []*string{&t.Namespace, &t.Label, &t.Lessor, &t.Holder, &t.Nonce} {
+	texts := string(rest)
+	for _, to := range [...]*string{&t.Namespace, &t.Label, &t.Lessor, &t.Holder, &t.Nonce} {
 		n, size := binary.Uvarint(rest)
 		rest = rest[max(size, 0):]
 		n = min(n, uint64(len(rest)))
-		*to, rest = string(rest[:n]), rest[n:]
+		*to, rest = texts[len(texts)-len(rest):][:n], rest[n:]
 	}
-	t.Nodes, t.TTL, t.MAC = int(nodes), time.Duration(ttl), string(rest)
+	t.Nodes, t.TTL, t.MAC = int(nodes), time.Duration(ttl), texts[len(texts)-len(rest):]
+	var again [256]byte
 	// What was cut or is written in another way has other bytes.
-	if !bytes.Equal(t.bytes(), b) || len(t.MAC) != sha256.Size || checkName(t.Namespace) != nil ||
+	if !bytes.Equal(t.appendTo(again[:0]), b) || len(t.MAC) != sha256.Size || checkName(t.Namespace) != nil ||
 		t.Nodes < 1 || t.Unit < 1 || int64(t.Nodes)%t.Unit != 0 {
 		return ticket{}, invalidf("lease: the ticket is damaged: send back the bytes of the last answer as they are")
 	}
