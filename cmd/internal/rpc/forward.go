@@ -93,28 +93,20 @@ func stranger(k server.Kind) bool {
 func (r leases) forwardAll(
 	ctx context.Context, id string, renewals []*pb.RenewRequest, at []int, out []*pb.Renewal,
 ) {
-	var known []int
 	m := &pb.RenewAllRequest{}
 	for _, i := range at {
-		if _, _, err := r.ticket(ctx, renewals[i].Ticket); err != nil {
-			out[i] = &pb.Renewal{Reason: server.KindOf(err).Name(), Message: err.Error()}
-			continue
-		}
-		known, m.Renewals = append(known, i), append(m.Renewals, renewals[i])
-	}
-	if len(known) == 0 {
-		return
+		m.Renewals = append(m.Renewals, renewals[i])
 	}
 	res, err := forwarded(ctx, r, id, m, api.LeaseServiceClient.RenewAll)
-	if err == nil && len(res.Renewals) != len(known) {
-		err = fmt.Errorf("its server gave %d answers to %d renewals: %w", len(res.Renewals), len(known),
+	if err == nil && len(res.Renewals) != len(at) {
+		err = fmt.Errorf("its server gave %d answers to %d renewals: %w", len(res.Renewals), len(at),
 			lease.ErrElsewhere)
 	}
-	r.s.Forwarded(int64(len(known)), err)
-	for k, i := range known {
+	r.s.Forwarded(int64(len(at)), err)
+	for k, i := range at {
 		switch {
 		case err != nil:
-			out[i] = &pb.Renewal{Reason: server.KindOf(err).Name(), Message: err.Error()}
+			out[i] = renewal(nil, err)
 		case stranger(server.KindNamed(res.Renewals[k].Reason)):
 			out[i] = &pb.Renewal{Reason: server.Elsewhere.Name(), Message: res.Renewals[k].Message}
 		default:

@@ -60,6 +60,11 @@ func (r leases) Renew(ctx context.Context, m *pb.RenewRequest) (*pb.Lease, error
 		r.s.Forwarded(1, err)
 		return out, err
 	}
+	return r.renew(ctx, id, t, m)
+}
+
+// renew renews a lease of this server's, or of the store.
+func (r leases) renew(ctx context.Context, id *server.Identity, t wire.Lease, m *pb.RenewRequest) (*pb.Lease, error) {
 	t, sp, err := r.s.Renew(ctx, id, t, m.Attempt, m.Earlier...)
 	if err != nil {
 		return nil, err
@@ -79,24 +84,30 @@ func (r leases) RenewAll(ctx context.Context, m *pb.RenewAllRequest) (*pb.RenewA
 	var all sync.WaitGroup
 	others := map[string][]int{} // of what another server renews, by its id
 	for i, one := range m.Renewals {
-		if t, err := server.ReadTicket(one.Ticket); err == nil && r.other(ctx, t) != "" {
-			others[r.other(ctx, t)] = append(others[r.other(ctx, t)], i)
-			continue
+		t, id, err := r.ticket(ctx, one.Ticket)
+		if err != nil {
+			out[i] = renewal(nil, err)
+		} else if other := r.other(ctx, t); other != "" {
+			others[other] = append(others[other], i)
+		} else if r.s.FromMemory(t) {
+			out[i] = renewal(r.renew(ctx, id, t, one))
+		} else { // together, so that they share round trips to the store
+			all.Go(func() { out[i] = renewal(r.renew(ctx, id, t, one)) })
 		}
-		all.Go(func() {
-			res, err := r.Renew(ctx, one)
-			if err != nil {
-				out[i] = &pb.Renewal{Reason: server.KindOf(err).Name(), Message: err.Error()}
-				return
-			}
-			out[i] = &pb.Renewal{Lease: res}
-		})
 	}
 	for other, at := range others {
 		all.Go(func() { r.forwardAll(ctx, other, m.Renewals, at, out) })
 	}
 	all.Wait()
 	return &pb.RenewAllResponse{Renewals: out}, nil
+}
+
+// renewal is the answer to one of many.
+func renewal(l *pb.Lease, err error) *pb.Renewal {
+	if err != nil {
+		return &pb.Renewal{Reason: server.KindOf(err).Name(), Message: err.Error()}
+	}
+	return &pb.Renewal{Lease: l}
 }
 
 func (r leases) Release(ctx context.Context, m *pb.ReleaseRequest) (*pb.ReleaseResponse, error) {
@@ -128,11 +139,12 @@ func (r leases) ticket(ctx context.Context, b []byte) (wire.Lease, *server.Ident
 }
 
 func leaseOf(l wire.Lease, sp *server.Space) *pb.Lease {
-	layout, g := sp.Scheme().Layout(), l.Grant
+	layout, spec := sp.Layout()
+	g := l.Grant
 	return &pb.Lease{
 		Namespace: l.Namespace, Node: g.Node, Nodes: uint32(g.Nodes), From: g.From, Until: g.Until,
 		UntilTime: timestamppb.New(layout.TimeOf(g.Until)), RenewAfter: durationpb.New(renewAfter(l, layout)),
-		Layout: layout.String(), Ticket: l.Ticket, Now: timestamppb.New(l.Now), Ttl: durationpb.New(l.TTL),
+		Layout: spec, Ticket: l.Ticket, Now: timestamppb.New(l.Now), Ttl: durationpb.New(l.TTL),
 	}
 }
 

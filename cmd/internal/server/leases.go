@@ -91,6 +91,8 @@ func checkEarlier(earlier []string) error {
 }
 
 func (s *Service) acquire(ctx context.Context, namespace string, r wire.Request) (Granted, *Space, error) {
+	ctx, cancel := withStoreTimeout(ctx)
+	defer cancel()
 	return withSpace(ctx, s, namespace, func(ctx context.Context, sp *Space) (g Granted, err error) {
 		// What may be refused comes first: a node that the caller cannot use would stay taken
 		// until its end.
@@ -100,7 +102,7 @@ func (s *Service) acquire(ctx context.Context, namespace string, r wire.Request)
 		if r.Within != (snowfence.NodeRange{}) {
 			r.Within.Until = min(r.Within.Until, sp.Scheme().Nodes())
 		}
-		if g.Lease, err = sp.leases.Acquire(ctx, namespace, r); err != nil {
+		if g.Lease, err = sp.acquire(ctx, r); err != nil {
 			return Granted{}, err
 		}
 		return g, nil
@@ -133,15 +135,17 @@ func (s *Service) Renew(
 	if err != nil {
 		return l, nil, err
 	}
+	ctx, cancel := boundedFor(ctx, l)
+	defer cancel()
 	next, sp, err := withSpace(ctx, s, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
-		return sp.leases.Renew(ctx, l.Ticket, attempt, earlier)
+		return sp.of(l).Renew(ctx, l.Ticket, attempt, earlier)
 	})
 	s.renewed(l, err)
 	if errors.Is(err, store.ErrLost) {
 		text := fmt.Sprintf("node %d: its holder lost the lease", l.Grant.Node)
 		s.Events.Add(Event{Kind: "lost", Namespace: l.Namespace, Actor: l.Label, Text: text})
 	}
-	if err == nil && sp.Scheme().Layout().TickOf(s.now()) >= l.Grant.Until {
+	if err == nil && sp.layout.TickOf(s.now()) >= l.Grant.Until {
 		err = s.keepLate(ctx, id, limit, sp, next)
 	}
 	return next, sp, err
@@ -150,10 +154,20 @@ func (s *Service) Renew(
 // Release gives a lease back. A negative used means that all of the
 // grant counts as used.
 func (s *Service) Release(ctx context.Context, l wire.Lease, used int64) error {
+	ctx, cancel := boundedFor(ctx, l)
+	defer cancel()
 	_, _, err := withSpace(ctx, s, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
-		return l, sp.leases.Release(ctx, l.Ticket, used)
+		return l, sp.of(l).Release(ctx, l.Ticket, used)
 	})
 	return err
+}
+
+// boundedFor bounds what is done with a lease of the store. A sublease asks no store.
+func boundedFor(ctx context.Context, l wire.Lease) (context.Context, context.CancelFunc) {
+	if l.Lessor != "" {
+		return ctx, func() {}
+	}
+	return withStoreTimeout(ctx)
 }
 
 // withSpace does something with a namespace, and once more if its layout was changed
@@ -161,8 +175,6 @@ func (s *Service) Release(ctx context.Context, l wire.Lease, used int64) error {
 func withSpace[T any](
 	ctx context.Context, s *Service, namespace string, do func(context.Context, *Space) (T, error),
 ) (T, *Space, error) {
-	ctx, cancel := withStoreTimeout(ctx)
-	defer cancel()
 	for again := true; ; again = false {
 		var zero T
 		sp, err := s.Space(ctx, namespace)

@@ -161,5 +161,5 @@ func (s *Service) keep(
 	if err == nil {
 		return nil
 	}
-	return errors.Join(err, sp.leases.Release(ctx, l.Ticket, used))
+	return errors.Join(err, sp.of(l).Release(ctx, l.Ticket, used))
 }

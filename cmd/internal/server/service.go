@@ -240,8 +240,8 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 		return nil, Errorf(TooMuch, "the server makes IDs for %d namespaces, its limit: ask another one, or raise "+
 			"the limit", s.opts.Spaces)
 	}
-	sp.leases = &leases{sp, lease.Serve(s.store, sp.Scheme(),
-		&lease.Options{Logger: store.Warnings(s.opts.Logger), Events: s.onLeaseEvent})}
+	sp.leases = lease.Serve(s.store, sp.Scheme(),
+		&lease.Options{Logger: store.Warnings(s.opts.Logger), Events: s.onLeaseEvent})
 	if sp.tally = s.tally[name]; sp.tally == nil {
 		sp.tally = &tally{}
 		s.tally[name] = sp.tally

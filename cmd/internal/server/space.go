@@ -24,10 +24,12 @@ type Space struct {
 	*tally // of all Spaces of this name
 
 	service *Service
-	leases  wire.Server // for clients
+	leases  wire.Server // over the store, for clients
 	lessor  *lessor.Lessor
 	unit    atomic.Int64 // of the namespace
 	scheme  atomic.Pointer[snowfence.Scheme]
+	layout  snowfence.Layout                    // of scheme
+	spec    string                              // of layout
 	gen     atomic.Pointer[snowfence.Generator] // nil until the first ID
 	stale   atomic.Bool                         // open it anew
 	readAt  atomic.Int64                        // when it was read from the store, in Unix nanoseconds
@@ -70,6 +72,8 @@ func (sp *Space) load(ctx context.Context) error {
 	switch {
 	case known == nil && err == nil:
 		sp.scheme.Store(s)
+		sp.layout = s.Layout()
+		sp.spec = sp.layout.String()
 		sp.unit.Store(unit)
 	case known == nil:
 		return err
@@ -140,6 +144,9 @@ func (sp *Space) changedError() error {
 
 // Scheme returns the scheme of the namespace.
 func (sp *Space) Scheme() *snowfence.Scheme { return sp.scheme.Load() }
+
+// Layout returns the layout of the namespace, and its spec.
+func (sp *Space) Layout() (snowfence.Layout, string) { return sp.layout, sp.spec }
 
 // Generator returns the generator of the namespace, and leases its nodes at the first call.
 func (sp *Space) Generator(ctx context.Context) (*snowfence.Generator, error) {

@@ -6,63 +6,45 @@ import (
 	"sync/atomic"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/lessor"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
-
-// leases is the [wire.Server] of a namespace for clients. Single nodes of a namespace with units
-// are sublet from memory, and everything else is leased from the store.
-type leases struct {
-	sp    *Space
-	store wire.Server
-}
 
 // sublets reports whether a request is answered from memory.
 func (sp *Space) sublets(r wire.Request) bool {
 	return sp.unit.Load() > 1 && r.Node == nil && r.Nodes <= 1
 }
 
-// Acquire implements [wire.Server].
-func (v *leases) Acquire(ctx context.Context, namespace string, r wire.Request) (wire.Lease, error) {
-	if v.sp.sublets(r) {
-		return v.sp.lessor.Acquire(ctx, namespace, r)
+// acquire leases a node to a client. Single nodes of a namespace with units are sublet from memory,
+// and everything else is leased from the store.
+func (sp *Space) acquire(ctx context.Context, r wire.Request) (wire.Lease, error) {
+	if sp.sublets(r) {
+		return sp.lessor.Acquire(ctx, sp.Name, r)
 	}
-	if v.sp.service.opts.Unit != nil {
+	if sp.service.opts.Unit != nil {
 		return wire.Lease{}, Errorf(Invalid, "an agent hands out single nodes, and none by its number: ask its "+
 			"server, or use its store")
 	}
-	if err := v.sp.service.look(ctx); err != nil {
+	if err := sp.service.look(ctx); err != nil {
 		return wire.Lease{}, err
 	}
-	return v.store.Acquire(ctx, namespace, r)
+	return sp.leases.Acquire(ctx, sp.Name, r)
 }
 
-// Renew implements [wire.Server].
-func (v *leases) Renew(ctx context.Context, t wire.Ticket, attempt string, earlier []string) (wire.Lease, error) {
-	s, err := v.of(t)
-	if err != nil {
-		return wire.Lease{}, err
+// of returns who knows a lease.
+func (sp *Space) of(l wire.Lease) wire.Server {
+	if l.Lessor == "" {
+		return sp.leases
 	}
-	return s.Renew(ctx, t, attempt, earlier)
+	return sp.lessor
 }
 
-// Release implements [wire.Server].
-func (v *leases) Release(ctx context.Context, t wire.Ticket, used int64) error {
-	s, err := v.of(t)
-	if err != nil {
-		return err
-	}
-	return s.Release(ctx, t, used)
-}
-
-// of returns who knows the lease of a ticket.
-func (v *leases) of(t wire.Ticket) (wire.Server, error) {
-	l, err := lease.ReadTicket(t)
-	if err != nil || l.Lessor == "" {
-		return v.store, err
-	}
-	return v.sp.lessor, nil
+// FromMemory reports whether a renewal asks no store: this server sublet the node.
+func (s *Service) FromMemory(l wire.Lease) bool {
+	sp := (*s.ready.Load())[l.Namespace]
+	return lessor.IDOf(l) == s.id && sp != nil && sp.current()
 }
 
 // openUnit leases a unit whose nodes are sublet, for as long as the namespace allows: holders have
