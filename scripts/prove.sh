@@ -36,7 +36,7 @@ run() {
 	simulate) scripts/simulate.sh "${SEED:-1}" "${HOURS:-100}" ;;
 	# Hurts real stores and processes in every way.
 	faults) scripts/setup.sh tests && measured test ./stores/faults ;;
-	# Holds all 131,072 nodes of Randflake in each store (STORE: which).
+	# Holds all 131,072 nodes of Randflake in each store, and a million subleases of two servers (STORE: which).
 	scale) scripts/setup.sh tests && scripts/scale.sh "${STORE:-.}" ;;
 	# 10,000 idle connections, 1,000 slow clients, damaged requests and a million resets on one server.
 	crowd) measured test ./server/load -run '^Test(Crowd|Resets)$' ;;

@@ -1,0 +1,134 @@
+package scale
+
+import (
+	"crypto/rand"
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+)
+
+var (
+	howMany = flag.Int("holders", 1_000_000, "how many holders BenchmarkMillion has")
+	hold    = flag.Duration("hold", 10*time.Minute, "for how long they hold their nodes")
+)
+
+const (
+	unit      = 4096
+	million   = "time=32,node=22,seq=9,epoch=2025-01-01,tick=1s"
+	renewedBy = ttl / 3
+)
+
+// BenchmarkMillion has a million holders of one process renew through two servers over each store,
+// and kills one of the servers in the middle. No tick of a node may be two holders', and no holder
+// may be without a grant. One iteration is all there is: -benchtime 1x. It writes a table.
+func BenchmarkMillion(b *testing.B) {
+	fmt.Printf("\n| store | what | figure |\n|---|---|--:|\n")
+	for _, k := range shared {
+		b.Run(k.name, func(b *testing.B) {
+			note := func(what, format string, args ...any) {
+				fmt.Printf("| %s | %s | %s |\n", k.name, what, fmt.Sprintf(format, args...))
+			}
+			url, st, server := k.open(b)
+			layout, err := snowfence.ParseLayout(million)
+			if err != nil {
+				b.Fatal(err)
+			}
+			s, err := snowfence.NewScheme(layout)
+			if err != nil {
+				b.Fatal(err)
+			}
+			o := &lease.NamespaceOptions{Unit: unit, MaxTTL: ttl * 3 / 2}
+			if _, err := lease.Namespaces(st).Create(b.Context(), namespace, s, o); err != nil {
+				b.Fatal(err)
+			}
+			p, n := startPair(b, url), *howMany
+			w := &watch{TB: b, pair: p, store: st, server: server}
+			renewal, trivial := p.oneByOne(b)
+			note("processor time of the server for one renewal / for one ID", "%.1f µs / %.1f µs = %.2f",
+				renewal*1e6, trivial*1e6, renewal/trivial)
+
+			life := make(chan struct{})
+			w.holders = newHolders(p, layout, n, life)
+			defer func() { close(life); w.holders.work.Wait() }()
+			w.holders.take(0, min(n/10, 1000)) // so that connections and buffers are there
+			before := p.heap(b, 0) + p.heap(b, 1)
+			w.begin()
+			w.holders.take(min(n/10, 1000), n)
+			m := w.end()
+			note("holders", "%d", n)
+			note("all have a node after", "%.0f s", m.seconds)
+			note("processor time of the servers an acquisition", "%.0f µs", m.servers/float64(m.acquired)*1e6)
+			note("heap of the servers a holder", "%.0f bytes", (p.heap(b, 0)+p.heap(b, 1)-before)/float64(n))
+
+			steady := func(when string) {
+				w.begin()
+				time.Sleep(*hold / 2)
+				m := w.end()
+				note("renewals a second, "+when, "%.0f of %.0f", float64(m.renewed)/m.seconds,
+					float64(n)/renewedBy.Seconds())
+				note("a request of 100: p50, p99, longest, "+when, "%s, %s, %s", ms(m.took[len(m.took)/2]),
+					ms(m.took[len(m.took)*99/100]), ms(m.took[len(m.took)-1]))
+				note("processor time of the servers a renewal, "+when, "%.2f µs", m.servers/float64(m.renewed)*1e6)
+				note("processor time of holders, servers, store, "+when, "%.0f %%, %.0f %%, %s of a core",
+					100*m.own/m.seconds, 100*m.servers/m.seconds, percent(m.store/m.seconds, server != nil))
+				note("records written / renewals, "+when, "%d / %d = %.2f %%", m.writes, m.renewed,
+					100*float64(m.writes)/float64(m.renewed))
+				note("round trips to the store a second, "+when, "%.0f", m.trips/m.seconds)
+				w.judge(when, m.seen)
+			}
+			steady("two servers")
+			killed := time.Now()
+			p.servers[0].Kill()
+			w.first = 1
+			w.begin()
+			for w.holders.at(0) > 0 && time.Since(killed) < 5*time.Minute {
+				time.Sleep(100 * time.Millisecond)
+			}
+			m = w.end()
+			note("a server was killed: all have a node of the other one after", "%.1f s", time.Since(killed).Seconds())
+			w.judge("after the kill", seen{twice: m.twice, lost: m.lost})
+			note("then acquisitions", "%d; answers that are no lease: %v", m.acquired, m.why)
+			note("then holders without a grant, and for how long", "%d, %.1f s", m.gaps, m.longestGap.Seconds())
+			note("then processor time of the server an acquisition, renewals included", "%.0f µs",
+				m.servers/float64(m.acquired)*1e6)
+			steady("one server")
+			note("holders without a grant at the end", "%d", w.holders.without())
+			w.judge("at the end", seen{gaps: w.holders.without()})
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// oneByOne returns the seconds of processor time that a server takes for a renewal in a request of
+// its own, and for one ID.
+func (p *pair) oneByOne(b *testing.B) (renewal, trivial float64) {
+	const rounds, each = 5, 4000
+	var l pb.Lease
+	req := &pb.AcquireRequest{Namespace: namespace, Label: "one", Attempt: rand.Text()}
+	if err := p.call(0, "LeaseService/Acquire", req, &l); err != nil {
+		b.Fatal(err)
+	}
+	measure := func(sum *float64, do func() error) {
+		begin := cpu(p.servers[0].Pid())
+		for range each {
+			if err := do(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		*sum += (cpu(p.servers[0].Pid()) - begin) / rounds / each
+	}
+	for range rounds { // in turn, because the machine has other work
+		measure(&renewal, func() error {
+			return p.call(0, "LeaseService/Renew", &pb.RenewRequest{Ticket: l.Ticket, Attempt: rand.Text()}, &l)
+		})
+		measure(&trivial, func() error {
+			return p.call(0, "IDService/Next", &pb.NextRequest{Namespace: namespace, Count: 1}, &pb.NextResponse{})
+		})
+	}
+	return renewal, trivial
+}

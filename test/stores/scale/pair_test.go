@@ -1,0 +1,154 @@
+package scale
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/servers"
+
+	"github.com/snowfence/snowfence/etcdstore"
+)
+
+func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
+
+// shared are the stores that two servers share.
+var shared = []struct {
+	name string
+	open func(t testing.TB) (url string, st store.Store, server *servers.Process)
+}{
+	{"SQLite", func(t testing.TB) (string, store.Store, *servers.Process) {
+		file := filepath.Join(t.TempDir(), "ids.db")
+		return "sqlite:" + file, overSQL(t, "sqlite", "file:"+file+
+			"?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_txlock=immediate", sqlstore.SQLite()), nil
+	}},
+	{"PostgreSQL", func(t testing.TB) (string, store.Store, *servers.Process) {
+		p := servers.StartPostgres(t)
+		url := p.URL(p.NewDatabase(t))
+		return url, overSQL(t, "pgx", url, sqlstore.PostgreSQL()), p.Process
+	}},
+	{"etcd", func(t testing.TB) (string, store.Store, *servers.Process) {
+		e := servers.StartEtcd(t)
+		st, err := etcdstore.New(servers.EtcdClient(t, e), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "etcd://" + servers.Address(e.Port), st, e.Process
+	}},
+}
+
+// pair is two servers over one store.
+type pair struct {
+	servers     [2]*servers.Process
+	http, admin [2]string
+	client      *http.Client
+}
+
+func startPair(t testing.TB, store string) *pair {
+	t.Helper()
+	p := &pair{client: &http.Client{
+		Transport: &http.Transport{MaxIdleConnsPerHost: 100, DisableCompression: true}, Timeout: time.Minute,
+	}}
+	t.Cleanup(p.client.CloseIdleConnections)
+	ports := servers.Ports(t, 4)
+	for i := range p.servers {
+		p.http[i], p.admin[i] = servers.Address(ports[i]), servers.Address(ports[2+i])
+		p.servers[i] = servers.Start(t, fmt.Sprint("snowfence", i), servers.Program(t, servers.Snowfence), []string{
+			"serve", "--store", store, "--resp", "",
+			"--http", p.http[i], "--advertise", "http://" + p.http[i], "--admin", p.admin[i], "--pprof",
+		}, []string{"HOME=" + t.TempDir()})
+		p.servers[i].Ready(t, func() error {
+			res, err := http.Get("http://" + p.http[i] + "/healthz")
+			if err == nil {
+				err = res.Body.Close()
+			}
+			return err
+		})
+	}
+	return p
+}
+
+var errAway = errors.New("it does not answer")
+
+// call asks a server over HTTP, as Connect does.
+func (p *pair) call(server int, method string, m, out proto.Message) error {
+	b, err := proto.Marshal(m)
+	if err != nil {
+		return err
+	}
+	res, err := p.client.Post("http://"+p.http[server]+"/snowfence.v1."+method, "application/proto", bytes.NewReader(b))
+	if err != nil {
+		return fmt.Errorf("server %d: %w", server, errAway)
+	}
+	defer res.Body.Close()
+	if b, err = io.ReadAll(res.Body); err != nil {
+		return fmt.Errorf("server %d: %w", server, errAway)
+	}
+	if res.StatusCode == http.StatusOK {
+		return proto.Unmarshal(b, out)
+	}
+	var refusal struct{ Code, Message string }
+	_ = json.Unmarshal(b, &refusal) // another answer has the status
+	return fmt.Errorf("%s: %s %s", res.Status, refusal.Code, refusal.Message)
+}
+
+// ask gets a page of the admin address.
+func (p *pair) ask(t testing.TB, server int, path string) string {
+	t.Helper()
+	res, err := http.Get("http://" + p.admin[server] + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatal(path, res.Status, err)
+	}
+	return string(b)
+}
+
+// heap returns the bytes of a server's heap after a collection.
+func (p *pair) heap(t testing.TB, server int) float64 {
+	t.Helper()
+	p.ask(t, server, "/debug/pprof/heap?debug=1&gc=1")
+	return sum(t, p.ask(t, server, "/debug/pprof/heap?debug=1&gc=1"), "# HeapAlloc = ")
+}
+
+// trips returns how many round trips to the store a server has made.
+func (p *pair) trips(t testing.TB, server int) float64 {
+	t.Helper()
+	return sum(t, p.ask(t, server, "/metrics"), "snowfence_store_seconds_count{")
+}
+
+// sum adds the last numbers of all lines that begin so.
+func sum(t testing.TB, page, begin string) (all float64) {
+	t.Helper()
+	found := false
+	for line := range strings.Lines(page) {
+		if strings.HasPrefix(line, begin) {
+			f := strings.Fields(line)
+			n, err := strconv.ParseFloat(f[len(f)-1], 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, found = all+n, true
+		}
+	}
+	if !found {
+		t.Fatalf("no line begins with %q", begin)
+	}
+	return all
+}
