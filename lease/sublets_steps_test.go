@@ -122,8 +122,8 @@ func TestSubletsWithoutAGrant(t *testing.T) {
 	}
 }
 
-// Nodes that an earlier life sublet begin at its ends, and are given back at them if nobody had
-// one since. Ends that are missing, or too many, are of no node.
+// Nodes that an earlier life sublet begin at its ends, and are given back at them if none was
+// sublet since. Ends that are missing, or too many, are of no node.
 func TestSubletsOfAnEarlierLife(t *testing.T) {
 	at := newSubletting(t, nil).tick(0)
 	for name, c := range map[string]struct {

@@ -68,11 +68,11 @@ type Figures struct {
 	Processes int64            `json:"processes"`   // started
 	Grants    int64            `json:"grants"`      // each a rectangle of its own
 	Renewals  int64            `json:"renewals"`    // of grants
-	Subleases int64            `json:"-"`           // of the grants, those of lessors
-	Long      int64            `json:"-"`           // of the grants, those that reached beyond the ttl of ordinary leases
+	Subleases int64            `json:"-"`           // grants of lessors
+	Long      int64            `json:"-"`           // grants that reached beyond the ttl of ordinary leases
 	Calls     int64            `json:"store_calls"` // to the store
 	IDs       int64            `json:"ids"`         // made and checked
-	Sublet    int64            `json:"-"`           // of the IDs, those in subleases
+	Sublet    int64            `json:"-"`           // IDs in subleases
 	Layouts   int64            `json:"-"`           // changes of layout that were carried out
 	Suspected int64            `json:"-"`           // changes of the store's identity by those who saw a loss
 	Unseen    int64            `json:"unseen"`      // made twice where no lease can see it: see excused

@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// A hostile holder of a sublease decides about its own ticks only: by forged and replayed tickets,
-// those of another server or of an earlier life, after its release, and by what it says it used.
+// A hostile holder of a sublease decides about its own ticks only. It plays tickets that are
+// forged, replayed, of another server, of an earlier life and released, and lies about its use.
 func TestHostileSubleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()
