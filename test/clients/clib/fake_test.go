@@ -23,7 +23,7 @@ const sources = "../../../cmd/libsnowfence/c"
 
 func TestFake(t *testing.T) {
 	t.Parallel()
-	run(t, fake(t, sources), "forks")
+	run(t, fake(t, sources), "forks", "looks")
 }
 
 func TestThreadSanitizer(t *testing.T) {
@@ -103,7 +103,7 @@ func TestEachCheckIsNeeded(t *testing.T) {
 				}
 			}
 			path := fake(t, dir)
-			if out, err := exec.CommandContext(t.Context(), path, "forks").CombinedOutput(); err == nil {
+			if out, err := exec.CommandContext(t.Context(), path, "forks", "looks").CombinedOutput(); err == nil {
 				t.Errorf("nothing noticed it: %s", out)
 			}
 		})
