@@ -109,12 +109,12 @@ func serveStranger(
 // one may be by now, is that the lease is elsewhere: clients stop at 404 and 409.
 func TestAnswersOfAnotherServer(t *testing.T) {
 	ctx, st := t.Context(), unitStore(t)
-	b := advertised(t, st, "", "")
 	impostor, _, forImpostor := serveStranger(t, st, "another", func(ts *httptest.Server) {
 		ts.EnableHTTP2 = true
 		ts.StartTLS()
 	})
 	s, ts, ticket := serveStranger(t, st, "stranger", (*httptest.Server).Start)
+	b := advertised(t, st, "", "") // after them: its record takes the next place
 	at := callerOf(b, "Authorization", "Bearer secret")
 	for says, want := range map[server.Kind]string{
 		server.Lost: "lost", server.Unavailable: "unavailable", server.Exhausted: "exhausted",
