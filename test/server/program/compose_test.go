@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -139,7 +140,10 @@ func TestComposeFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		args := strings.Split(places.Replace(strings.Join(s.Command, "\n")), "\n")
-		p := servers.Start(t, name, path, args, env)
+		if at := s.Environment["SNOWFENCE_ADVERTISE"]; at != s.Hostname+":8443" {
+			t.Errorf("%s says that it is at %s", name, at)
+		}
+		p := servers.Start(t, name, path, args, append(slices.Clone(env), "SNOWFENCE_ADVERTISE="+web))
 		check := strings.Split(places.Replace(strings.Join(s.Healthcheck.Test[1:], "\n")), "\n")
 		p.Ready(t, func() error {
 			out, err := exec.CommandContext(ctx, check[0], check[1:]...).CombinedOutput()
