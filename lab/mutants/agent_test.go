@@ -10,7 +10,7 @@ var agentMutants = []mutant{
 	m("agent: it ends with its namespace", "cmd/internal/agent.origin.Acquire", "^TestAgentOfAChangedNamespace$",
 		never("errors.Is(err, lease.ErrMismatch) || errors.Is(err, lease.ErrNoNamespace)")),
 
-	m("agent's file: one agent has it", "cmd/internal/agent.takePlace", "^TestTwoAgentsAtASocket$",
+	m("agent's file: one agent has it", "cmd/internal/agent.flock", "^TestTwoAgentsAtASocket$",
 		swap("syscall.LOCK_EX", "syscall.LOCK_SH")),
 	m("agent's file: it is of this boot", "cmd/internal/agent.state.read", "^TestStatesThatDoNotCount$",
 		before("if c.Place != here", "c.Place.Boot = here.Boot")),

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // errNoPlace is why no state is kept beside a socket.
@@ -34,10 +35,7 @@ func takePlace(path string) (lock *os.File, here place, err error) {
 	if lock, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, here, fmt.Errorf("lock of the agent: %w", err)
 	}
-	if err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
-		err = errors.New("another agent has it: stop that one, or take another socket")
-	}
-	if err == nil {
+	if err = flock(lock); err == nil {
 		here.Lock, err = numberOf(lock)
 	}
 	if err == nil {
@@ -47,6 +45,22 @@ func takePlace(path string) (lock *os.File, here place, err error) {
 		return nil, here, errors.Join(fmt.Errorf("lock of the agent: %s: %w", name, err), lock.Close())
 	}
 	return lock, here, nil
+}
+
+// lockWait is how long an agent that was killed may take to end.
+const lockWait = 2 * time.Second
+
+// flock locks a file until it is closed.
+func flock(file *os.File) error {
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case !errors.Is(err, syscall.EWOULDBLOCK):
+			return err
+		case time.Since(began) > lockWait:
+			return errors.New("another agent has it: stop that one, or take another socket")
+		}
+	}
 }
 
 // leadsTo is an error if a name leads to another file than the one of that number, or to none: then
