@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -161,8 +162,9 @@ func (l *Lessor) of(b wire.Ticket) (*unit, error) {
 // Held returns how many nodes have a holder now, of those with such a label.
 func (l *Lessor) Held(such func(label string) bool) (n int64) {
 	l.mu.RLock()
-	defer l.mu.RUnlock()
-	for _, u := range l.units {
+	units := slices.Clone(l.units)
+	l.mu.RUnlock()
+	for _, u := range units { // without the lock, because it takes long where there are very many nodes
 		n += u.Held(such)
 	}
 	return n
