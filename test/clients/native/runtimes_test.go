@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,6 +33,15 @@ func TestRuntimes(t *testing.T) {
 	worker := fenced.FindStringSubmatch(string(page))
 	if err != nil || worker == nil {
 		t.Fatal("the page has no worker: ", err)
+	}
+	var tools struct{ Dependencies struct{ Bun, Deno string } }
+	text, err := os.ReadFile(filepath.Join(app, "package.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &tools)
+	}
+	said := fmt.Sprintf("Deno %s and Bun %s", tools.Dependencies.Deno, tools.Dependencies.Bun)
+	if err != nil || !strings.Contains(string(page), said) {
+		t.Errorf("the page does not say %q: %v", said, err)
 	}
 	write(t, app, map[string]string{
 		"main.mjs":  block(t, "node.md", "Make IDs", url),
