@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
 )
 
 // The long range begins with its first node, and only nodes in it have its ttl and its floor.
@@ -72,6 +73,10 @@ func TestLongRangeThatIsRefused(t *testing.T) {
 		if (err == nil) != c.ok || !c.ok && !errors.Is(err, ErrInvalid) {
 			t.Errorf("a change to %+v: %v", c.long, err)
 		}
+		_, err = Namespaces(g.st).Change(t.Context(), "n", g.scheme("time=42,node=8,seq=12,epoch=2025-01-01"), &o)
+		if (err == nil) != c.ok || !c.ok && !errors.Is(err, ErrInvalid) {
+			t.Errorf("a layout with %+v: %v", c.long, err)
+		}
 	}
 }
 
@@ -119,6 +124,10 @@ func TestLoweredLongRange(t *testing.T) {
 	if err := ns.limit(NamespaceOptions{Long: &hour}, time.Now()); err != nil || ns.before != (lowered{}) ||
 		ns.Long != hour || ns.Floor != 50 {
 		t.Errorf("a first range: %+v, %v", ns, err)
+	}
+	ns.Long.Floor = 20
+	if err := ns.limit(NamespaceOptions{Long: &Long{}}, time.Now()); err != nil || ns.Floor != 50 {
+		t.Errorf("a range with a lower floor: %+v, %v", ns, err)
 	}
 }
 
@@ -282,6 +291,24 @@ func TestRaiseAboveWhatWasGranted(t *testing.T) {
 	}
 }
 
+// A raised floor of the range is no lower for what a holder was granted, and a grant without a tick
+// says nothing about what can have been used.
+func TestRaiseAboveLittle(t *testing.T) {
+	g := ranged(t, time.Hour)
+	g.c.note(9, 10, 10)
+	if g.c.reached != 0 {
+		t.Errorf("nothing was granted up to %d", g.c.reached)
+	}
+	g.c.note(9, 10, 11)
+	if g.c.reached != 11 || g.c.reachedOn != 9 {
+		t.Errorf("granted up to %d on node %d", g.c.reached, g.c.reachedOn)
+	}
+	g.must(g.c.raiseFloor(t.Context(), never))
+	if floor, want := g.namespace().Long.Floor, g.tick(time.Hour+30*time.Second)+3; floor != want {
+		t.Errorf("the floor is %d, not %d", floor, want)
+	}
+}
+
 // Functions that get a node of the long range begin above what can have been granted of it.
 func TestFunctionsInTheLongRange(t *testing.T) {
 	for node, want := range map[int64]time.Duration{2: time.Minute, 20: time.Hour} {
@@ -370,6 +397,9 @@ func TestServerGivesAnotherNode(t *testing.T) {
 		one := keep()
 		defer one.Orphan()
 		is(one, true)
+		if ttl := time.Duration(one.given.Load()); ttl != time.Hour {
+			t.Errorf("the ttl is %v", ttl)
+		}
 		two := keep() // the range is full
 		is(two, false)
 		two.Orphan()
@@ -390,6 +420,22 @@ func TestServerGivesAnotherNode(t *testing.T) {
 		other := &Options{TTL: time.Hour, Node: &fixed, Guard: true, Label: "another"}
 		if _, err := Keep(t.Context(), Serve(st, s, nil), "n", s, 1, other); !errors.Is(err, ErrTaken) {
 			t.Errorf("a fixed node that is held: %v", err)
+		}
+		var reads int
+		busy := &scripted{Memory: st, onGet: func(keys []store.Key) error {
+			if len(keys) > 1 { // in search of a free node
+				reads++
+			}
+			return nil
+		}}
+		for range 20 {
+			_, err = Serve(busy, s, nil).Acquire(t.Context(), "n", wire.Request{TTL: time.Second, Label: "x"})
+			if reads--; err != nil {
+				break
+			}
+		}
+		if !errors.Is(err, ErrTaken) || reads != 0 {
+			t.Errorf("all others are held: %v after %d reads more", err, reads)
 		}
 	})
 }

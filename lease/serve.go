@@ -66,7 +66,7 @@ func (v server) Acquire(ctx context.Context, namespace string, r wire.Request) (
 	if err == nil {
 		_, err = firstGrant(ctx, c.setup, c)
 	}
-	if errors.Is(err, ErrTaken) && r.Node == nil && r.TTL > ns.MaxTTL {
+	if errors.Is(err, ErrTaken) && r.TTL > ns.MaxTTL {
 		// None of the long range: another node is better for its holder than to wait.
 		c.opts.TTL, c.ticks.ttl, c.taken = ns.MaxTTL, ns.MaxTTL, nil
 		_, err = firstGrant(ctx, c.setup, c)
