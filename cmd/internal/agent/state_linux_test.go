@@ -44,6 +44,7 @@ type host struct {
 	p      *process
 	n      int
 	last   snowfence.Grant // of a holder
+	old    []byte          // what the file had before
 	used   []span
 	held   map[string]*span // by the ticket
 }
@@ -341,12 +342,11 @@ func (h *host) walk(all, offline *int) {
 	h.start()
 	defer h.end()
 	h.loss = 4 + h.intN(20)
-	var old []byte
 	for range 150 {
 		synctest.Wait()
 		if h.p.dead.Load() {
-			if old != nil && h.intN(8) == 0 {
-				_ = os.WriteFile(h.path, old, 0o600) // over the file that is there
+			if h.old != nil && h.intN(8) == 0 {
+				_ = os.WriteFile(h.path, h.old, 0o600) // over the file that is there
 			}
 			h.start()
 			continue
@@ -382,7 +382,7 @@ func (h *host) walk(all, offline *int) {
 				_ = h.p.subs[h.intN(n)].Lease().Close() // it is given back, or runs out
 			}
 		case 19:
-			old, _ = os.ReadFile(h.path)
+			h.old, _ = os.ReadFile(h.path)
 		}
 	}
 }
@@ -449,6 +449,11 @@ func TestStatesThatDoNotCount(t *testing.T) {
 				h.Fatal(err)
 			}
 		},
+		"of before the last renewal": func(h *host) {
+			if err := os.WriteFile(h.path, h.old, 0o600); err != nil { // the number of the file stays
+				h.Fatal(err)
+			}
+		},
 		"damaged":   edit(func(b []byte) []byte { b[len(b)/2] ^= 1; return b }),
 		"truncated": edit(func(b []byte) []byte { return b[:len(b)/2] }),
 		"empty":     edit(func([]byte) []byte { return nil }),
@@ -464,6 +469,14 @@ func TestStatesThatDoNotCount(t *testing.T) {
 					if err := h.holder(); err != nil {
 						t.Fatal(err)
 					}
+				}
+				var err error
+				if h.old, err = os.ReadFile(h.path); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(6 * time.Second) // the unit is renewed
+				if err := h.holder(); err != nil {
+					t.Fatal(err)
 				}
 				h.p.kill()
 				before := h.last.Node &^ (hostUnit - 1)
@@ -532,6 +545,9 @@ func TestTwoAgentsAtASocket(t *testing.T) {
 		defer func() { h.end() }()
 		if _, err := openState(h.path, h.p.a.logger); err == nil {
 			t.Error("a second agent")
+		}
+		if leadsTo(h.path+".lock", h.p.a.state.here.Lock) != nil || leadsTo(h.path+".lock", [2]uint64{1, 2}) == nil {
+			t.Error("a lock that was replaced is not told from one that is there")
 		}
 	})
 }
