@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the benchmarks in rounds and makes docs/prove/benchmarks.md of them: of the library beside others (lab/bench), of a server beside redis-server and bare
-# net/http (lab/bench/served), of many holders behind a server over each store (test/server/load), of sequences (lab/bench, test/stores/sequences), of the layers in compat/ beside their originals (lab/bench), and of the languages over the C library (test/clients/clib).
+# net/http (lab/bench/served), of many holders behind a server over each store (test/server/load), of sequences (lab/bench, test/stores/sequences), of the layers in compat/ beside their originals (lab/bench), and of the C library (test/clients/clib).
 #
 # Each round measures every row once, so that a minute in which the machine was busy with something else touches all
 # rows and not one: the ratios between rows are the point. ROUNDS and TIME are for trying things out; fewer than 6
@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh tests
-scripts/setup.sh wrk openjdk-17-jdk-headless
+scripts/setup.sh wrk
 
 rounds=${ROUNDS:-10} time=${TIME:-100ms} parts=${PARTS:-library server holders sequences compat clib}
 mkdir -p bin docs

@@ -1,6 +1,6 @@
 package main
 
-// languageTable is the table of the C library, and of the languages over it.
+// languageTable is the table of the C library.
 func languageTable(s *sheet) {
 	s.line("ns an ID", "of the C library", "beside", "ns", "against it (target)")
 	s.line("---", "--:", "---", "--:", "---")
@@ -12,7 +12,6 @@ func languageTable(s *sheet) {
 		{"ring", "C, `snowfence_ring_next`", bare, 0.05},
 		{"fill", "C, `snowfence_fill` of 1024", "`Fill` of 1024 in Go", 1.3},
 		{"next", "C, `snowfence_next`", bare, 0},
-		{"java-next", "Java, `next`", "a synchronized Snowflake class of 30 lines", 0.5},
 	} {
 		at := func(what string) float64 { return s.median("languages/%s/%s", row.name, what) }
 		cell := figure(at("times")) + " ×"

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
 var (
@@ -45,37 +43,29 @@ func TestTwoGoLibraries(t *testing.T) {
 
 // besides are what a figure is compared with, by name. lab/bench/table has the titles and targets.
 var besides = map[string]string{
-	"ring": "bare", "next": "bare", "fill": "go-fill", "java-next": "java-snowflake",
+	"ring": "bare", "next": "bare", "fill": "go-fill",
 }
 
-// BenchmarkLanguages prints what an ID costs in each language, beside what it is compared with:
+// BenchmarkLanguages prints what an ID costs in C, beside what it is compared with:
 // go test ./clib -run '^$' -bench Languages -benchtime 1x
 func BenchmarkLanguages(b *testing.B) {
-	servers.Need(b, "java", "gcc", "javac", "java", "jar")
 	dir := build(b)
 	path := filepath.Join(b.TempDir(), "bench")
 	if err := gcc(path, "testdata/bench.c", "-L"+dir, "-lsnowfence", "-Wl,-rpath,"+dir, "-ldl"); err != nil {
 		b.Fatal(err)
 	}
-	jars, bare := b.TempDir(), secondLibrary(b)
-	must(b, in(b, "java/jni", "./build.sh", jars))
-	must(b, in(b, "java", "javac", "-cp", jars+"/snowfence.jar", "-d", jars, script(b, "Bench.java")))
+	bare := secondLibrary(b)
 	var out strings.Builder
 	for range *rounds {
 		ns := map[string]float64{}
-		for _, line := range [][]string{
-			{path, bare, wide, "300"},
-			{"java", "-Djava.library.path=" + jars, "-cp", jars + "/snowfence.jar:" + jars, "Bench", wide},
-		} {
-			text, err := in(b, "java", line...).CombinedOutput()
-			if err != nil {
-				b.Fatalf("%q: %v\n%s", line, err, text)
-			}
-			fields := strings.Fields(string(text))
-			for i := 0; i+1 < len(fields); i += 2 {
-				if ns[fields[i]], err = strconv.ParseFloat(fields[i+1], 64); err != nil {
-					b.Fatalf("%q: %s", line, text)
-				}
+		text, err := exec.CommandContext(b.Context(), path, bare, wide, "300").CombinedOutput()
+		if err != nil {
+			b.Fatalf("%v\n%s", err, text)
+		}
+		fields := strings.Fields(string(text))
+		for i := 0; i+1 < len(fields); i += 2 {
+			if ns[fields[i]], err = strconv.ParseFloat(fields[i+1], 64); err != nil {
+				b.Fatalf("%s", text)
 			}
 		}
 		for of, beside := range besides {

@@ -48,16 +48,6 @@ func folder(t testing.TB, name string) string {
 	return path
 }
 
-// script returns the path of a file of testdata.
-func script(t testing.TB, name string) string {
-	t.Helper()
-	path, err := filepath.Abs(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // in returns a command in the folder of a client.
 func in(t testing.TB, name string, line ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
@@ -98,15 +88,6 @@ func mono(class string) func(*testing.T) []string {
 	return func(t *testing.T) []string { return append([]string{"mono"}, compile(t)...) }
 }
 
-// java builds the jar and what the JVM loads, and returns the command of a class.
-func java(class string) func(*testing.T) []string {
-	return func(t *testing.T) []string {
-		out := t.TempDir()
-		must(t, in(t, "java/jni", "./build.sh", out))
-		return []string{"java", "-Djava.library.path=" + out, "-cp", out + "/snowfence.jar:" + out, class}
-	}
-}
-
 // rust runs the tests of the crate, and returns the command of an example.
 func rust(example string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
@@ -140,7 +121,6 @@ func clients() []client {
 		return all
 	}
 	return append(all,
-		client{"java", []string{"javac", "java", "jar", "gcc"}, java("Example"), java("Test")},
 		client{"rust", []string{"cargo"}, rust("example"), rust("check")},
 		client{"php", []string{"php"}, command(with(php, "example.php")...), command(with(php, "test.php")...)},
 		client{"perl", []string{"perl"}, command("perl", "example.pl"), command("perl", "test.pl")},

@@ -22,7 +22,6 @@ func documented() []page {
 	all := []page{
 		{"c.md", "Make IDs", "main.c", []string{"cc", "pkg-config"}},
 		{"other-languages.md", "C++", "main.cpp", []string{"g++"}},
-		{"other-languages.md", "Java", "Main.java", []string{"javac", "java", "jar", "gcc"}},
 		{"other-languages.md", "Rust", "shop/src/main.rs", []string{"cargo"}},
 		{"other-languages.md", "PHP", "main.php", []string{"php"}},
 		{"other-languages.md", "Perl", "main.pl", []string{"perl"}},
@@ -101,7 +100,7 @@ func place(t *testing.T, dir string) {
 	if err := os.Mkdir(filepath.Join(dir, "clients"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"cpp", "java", "rust", "php", "perl", "csharp", "pascal", "d"} {
+	for _, name := range []string{"cpp", "rust", "php", "perl", "csharp", "pascal", "d"} {
 		must(t, exec.CommandContext(t.Context(), "cp", "-r", "../../../clients/"+name, dir+"/clients"))
 	}
 	install := exec.CommandContext(t.Context(), "scripts/install.sh", build(t), dir)

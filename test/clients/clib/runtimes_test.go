@@ -15,21 +15,6 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// The JVM goes on finding null pointers, full stacks and safepoints by SIGSEGV.
-func TestSignalsOfJava(t *testing.T) {
-	servers.Later(t)
-	t.Parallel()
-	servers.Need(t, "java", "javac", "java", "jar", "gcc")
-	line := java("Signals")(t)
-	jar, classes, _ := strings.Cut(line[3], ":")
-	must(t, in(t, "java", "javac", "-cp", jar, "-d", classes, script(t, "Signals.java")))
-	// Compiled by C1 alone, because C2 finds frequent null pointers without signals.
-	line = append(append(line[:1:1], "-XX:TieredStopAtLevel=1", "-Xss512k"), append(line[1:], "10")...)
-	if out, err := in(t, "java", line...).CombinedOutput(); err != nil || !strings.HasSuffix(string(out), "ok\n") {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
 // A server of PHP forks its workers after a preload script. When the script only loads the library,
 // each worker makes IDs; when it opened, each is told.
 func TestPreload(t *testing.T) {
