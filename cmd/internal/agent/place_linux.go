@@ -20,6 +20,7 @@ const tmpfs = 0x01021994
 // takePlace locks the state of a path for this process, and says where it counts.
 func takePlace(path string) (lock *os.File, here place, err error) {
 	folder := filepath.Dir(path)
+	here.Form = form
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(folder, &fs); err != nil {
 		return nil, here, fmt.Errorf("folder of the socket: %s: %w", folder, err)

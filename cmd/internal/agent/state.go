@@ -41,10 +41,14 @@ type state struct {
 
 // place is where a state counts.
 type place struct {
+	Form int       // of the file
 	Boot string    // the kernel's text for this boot
 	Lock [2]uint64 // device and number of the lock
 	File [2]uint64 // of the file itself
 }
+
+// form is the one that this program writes. Agents of another one ask their server.
+const form = 1
 
 // about is what an agent asks its server for at the start.
 type about struct {

@@ -426,6 +426,7 @@ func TestStatesThatDoNotCount(t *testing.T) {
 	for name, harm := range map[string]func(h *host){
 		"as it is":           counts,
 		"written once more":  rewrite(func(*content) {}),
+		"of another form":    rewrite(func(c *content) { c.Place.Form++ }),
 		"of another boot":    rewrite(func(c *content) { c.Place.Boot = "another" }),
 		"of another lock":    rewrite(func(c *content) { c.Place.Lock[1]++ }),
 		"of another device":  rewrite(func(c *content) { c.Place.File[0]++ }),
