@@ -42,11 +42,10 @@ for part in $parts; do
 	archive)
 		go_build c-archive "$out/libsnowfence.a"
 		rm -f "$out/libsnowfence.h"
-		for file in shim calls ring drift snowdrift; do
-			"$cc" "${flags[@]}" -DSNOWFENCE_ARCHIVE -c -o "$out/$file.o" $here/$file.c
-			ar rs "$out/libsnowfence.a" "$out/$file.o"
-			rm "$out/$file.o"
-		done
+		"$cc" "${flags[@]}" -DSNOWFENCE_ARCHIVE -r -nostdlib -o "$out/shim.o" $here/{shim,calls,ring,drift,snowdrift}.c
+		objcopy --localize-hidden "$out/shim.o" # names such as fail are the program's
+		ar rs "$out/libsnowfence.a" "$out/shim.o"
+		rm "$out/shim.o"
 		;;
 	windows) # one DLL: its shim has no fork to watch for
 		mingw=x86_64-w64-mingw32-gcc go=$(mktemp -d)

@@ -23,6 +23,11 @@
 
 static char self[4096];
 
+/* Names of the shim, which a program over the archive has for itself. */
+int begun, machine, page, part;
+int fail(void) { return 0; }
+int enter(void) { return 0; }
+
 static void wrong(int line, const char *what, int status, int want)
 {
 	char text[1024];
