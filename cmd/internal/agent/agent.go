@@ -70,7 +70,7 @@ func Start(ctx context.Context, c serve.Config, s *Source) (_ *Agent, err error)
 	if err != nil {
 		return nil, err
 	}
-	c.Unit, c.KeepUnits, c.Quota, c.ReadyFor = a.unit, a.state.keeps(), max(1, a.Nodes/4), []string{s.Namespace}
+	c.Unit, c.KeepUnits, c.Quota, c.ReadyFor = a.unit, a.keeps, max(1, a.Nodes/4), []string{s.Namespace}
 	c.Block = 1
 	c.Keys = func(string) ([]*snowfence.Secret, error) { return s.Keys, nil }
 	a.Process, err = serve.Start(context.WithoutCancel(ctx), c, st)
@@ -84,10 +84,25 @@ func Start(ctx context.Context, c serve.Config, s *Source) (_ *Agent, err error)
 // agent reads it anew.
 func (a *Agent) Ended() <-chan error { return a.origin.ended }
 
-// Stop ends the agent, as [serve.Process] says. It gives its units back, unless the next agent goes
-// on with them.
+// Stop ends the agent, as [serve.Process] says. It gives its units back. If the source does not
+// answer, and there is a file, the next agent goes on with them.
 func (a *Agent) Stop(ctx context.Context) error {
 	return errors.Join(a.Process.Stop(ctx), a.close())
+}
+
+// keeps reports whether the units stay, for the next agent: it can get no others.
+func (a *Agent) keeps(ctx context.Context) bool {
+	if a.state.path == "" {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, knownWait)
+	defer cancel()
+	opened, err := a.origin.source.Open(ctx)
+	if err != nil {
+		return away(err)
+	}
+	opened.Close()
+	return false
 }
 
 func (a *Agent) close() error {

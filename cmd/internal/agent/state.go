@@ -170,9 +170,6 @@ func (s *state) begin(a about) error {
 	return s.put()
 }
 
-// keeps reports whether there is a next agent that goes on.
-func (s *state) keeps() bool { return s.path != "" }
-
 // resume takes a unit of the earlier agent within a range of nodes, or returns nil.
 func (s *state) resume(within snowfence.NodeRange) *unit {
 	s.mu.Lock()

@@ -146,7 +146,7 @@ func (h *host) start() bool {
 		}
 		return sub, err
 	}
-	p.Lessor = lessor.New("life-"+strconv.Itoa(h.n), open, true, func(error) {})
+	p.Lessor = lessor.New("life-"+strconv.Itoa(h.n), open, a.keeps, func(error) {})
 	return true
 }
 
@@ -521,7 +521,13 @@ func TestNodesAfterARestart(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if h.p.a.keeps(h.ctx()) {
+			t.Error("a stopped agent does not give its units back")
+		}
 		h.away.Store(true)
+		if !h.p.a.keeps(h.ctx()) {
+			t.Error("a stopped agent gives its units back, and the next one can get no others")
+		}
 		h.p.kill()
 		h.start()
 		for i := range hostUnit - 1 {

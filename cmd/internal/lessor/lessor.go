@@ -27,7 +27,7 @@ type Open func(ctx context.Context, within snowfence.NodeRange, life string) (*l
 type Lessor struct {
 	id    string // of this process: no other lessor has or had it
 	open  Open
-	keeps bool // the next process goes on with the units
+	keeps Keeps
 	onEnd func(error)
 	gate  chan struct{} // semaphore of one: hold it to lease a unit
 	life  context.Context
@@ -60,10 +60,13 @@ type unit struct {
 
 var errEnded = fmt.Errorf("the lessor is stopping: %w", lease.ErrEnded)
 
+// Keeps reports, when a lessor is closed, whether the next process goes on with its units.
+type Keeps func(ctx context.Context) bool
+
 // New returns a lessor without units. id must be a text that no lessor had before, without a dot.
-// With keeps, the lessor of the next process goes on with the units. onEnd is told of a unit whose
-// lease ended by itself: the namespace was deleted, changed or moved.
-func New(id string, open Open, keeps bool, onEnd func(error)) *Lessor {
+// Nil keeps gives all units back. onEnd is told of a unit whose lease ended by itself: the namespace
+// was deleted, changed or moved.
+func New(id string, open Open, keeps Keeps, onEnd func(error)) *Lessor {
 	l := &Lessor{
 		id: id, open: open, keeps: keeps, onEnd: onEnd, gate: make(chan struct{}, 1), byLife: map[string]*unit{},
 	}
@@ -203,7 +206,7 @@ func (l *Lessor) Close(ctx context.Context) error {
 	}
 	l.mu.Unlock()
 	l.end()
-	if l.keeps {
+	if l.keeps != nil && l.keeps(ctx) {
 		for _, one := range leases {
 			one.Orphan()
 		}

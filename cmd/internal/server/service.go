@@ -88,8 +88,8 @@ type Options struct {
 	// only the namespace. Nil is for servers, which lease from the store.
 	Unit lessor.Open
 
-	// KeepUnits means that the next process goes on with the units, so they are not given back.
-	KeepUnits bool
+	// KeepUnits decides whether the next process goes on with the units. Nil gives them back.
+	KeepUnits lessor.Keeps
 
 	// Connections is how many calls Direct carries out at a time; 0 means as many as there are.
 	// Sequences leave some of them to leases.
