@@ -55,7 +55,7 @@ var agentMutants = []mutant{
 		drop("u.attempts = append(slices.Clone(earlier), attempt)")),
 	m("agent's file: a new ticket is in it", "cmd/internal/agent.unit.Renew", "^TestUnitIsRenewed$",
 		drop("u.ticket, u.grant, u.attempts = l.Ticket, l.Grant, nil")),
-	m("agent's file: its units stay only without an answer", "cmd/internal/agent.Agent.keeps", "^TestNodesAfterARestart$",
+	m("agent's file: units stay without an answer", "cmd/internal/agent.Agent.keeps", "^TestNodesAfterARestart$",
 		swap("away(err)", "false")),
 	m("agent's file: a unit is given back above all ends", "cmd/internal/agent.unit.Release", "^TestUnitIsGivenBack$",
 		swap("max(used, slices.Max(u.spent))", "used")),

@@ -64,8 +64,8 @@ var errEnded = fmt.Errorf("the lessor is stopping: %w", lease.ErrEnded)
 type Keeps func(ctx context.Context) bool
 
 // New returns a lessor without units. id must be a text that no lessor had before, without a dot.
-// Nil keeps gives all units back. onEnd is told of a unit whose lease ended by itself: the namespace
-// was deleted, changed or moved.
+// Nil keeps gives all units back. onEnd is told of a unit whose lease ended by itself: the
+// namespace was deleted, changed or moved.
 func New(id string, open Open, keeps Keeps, onEnd func(error)) *Lessor {
 	l := &Lessor{
 		id: id, open: open, keeps: keeps, onEnd: onEnd, gate: make(chan struct{}, 1), byLife: map[string]*unit{},
