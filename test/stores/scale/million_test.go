@@ -48,9 +48,10 @@ func BenchmarkMillion(b *testing.B) {
 			}
 			p, n := startPair(b, url), *howMany
 			w := &watch{TB: b, pair: p, store: st, server: server}
-			renewal, trivial := p.oneByOne(b)
+			c := p.costs(b)
 			note("processor time of the server for one renewal / for one ID", "%.1f µs / %.1f µs = %.2f",
-				renewal*1e6, trivial*1e6, renewal/trivial)
+				c.one*1e6, c.id*1e6, c.one/c.id)
+			note("processor time of the server for one of a hundred renewals in a request", "%.2f µs", c.ofMany*1e6)
 
 			life := make(chan struct{})
 			w.holders = newHolders(p, layout, n, life)
@@ -104,31 +105,57 @@ func BenchmarkMillion(b *testing.B) {
 	}
 }
 
-// oneByOne returns the seconds of processor time that a server takes for a renewal in a request of
-// its own, and for one ID.
-func (p *pair) oneByOne(b *testing.B) (renewal, trivial float64) {
-	const rounds, each = 5, 4000
-	var l pb.Lease
-	req := &pb.AcquireRequest{Namespace: namespace, Label: "one", Attempt: rand.Text()}
-	if err := p.call(0, "LeaseService/Acquire", req, &l); err != nil {
-		b.Fatal(err)
+// costs are seconds of processor time of a server.
+type costs struct{ one, ofMany, id float64 }
+
+// costs measures a renewal in a request of its own, one of a hundred in a request, and a request
+// for one ID: one after the other, and in turn, because the machine has other work.
+func (p *pair) costs(b *testing.B) (c costs) {
+	const rounds, each = 10, 3000
+	all := &pb.RenewAllRequest{}
+	for range together {
+		var l pb.Lease
+		req := &pb.AcquireRequest{Namespace: namespace, Label: "holder", Attempt: rand.Text()}
+		if err := p.call(0, "LeaseService/Acquire", req, &l); err != nil {
+			b.Fatal(err)
+		}
+		all.Renewals = append(all.Renewals, &pb.RenewRequest{Ticket: l.Ticket})
 	}
-	measure := func(sum *float64, do func() error) {
+	measure := func(sum *float64, calls, renewals int, do func() error) {
 		begin := cpu(p.servers[0].Pid())
-		for range each {
+		for range calls {
 			if err := do(); err != nil {
 				b.Fatal(err)
 			}
 		}
-		*sum += (cpu(p.servers[0].Pid()) - begin) / rounds / each
+		*sum += (cpu(p.servers[0].Pid()) - begin) / rounds / float64(calls*renewals)
 	}
-	for range rounds { // in turn, because the machine has other work
-		measure(&renewal, func() error {
-			return p.call(0, "LeaseService/Renew", &pb.RenewRequest{Ticket: l.Ticket, Attempt: rand.Text()}, &l)
+	for round := range rounds + 1 {
+		measure(&c.one, each, 1, func() error {
+			var l pb.Lease
+			m := all.Renewals[0]
+			m.Attempt = rand.Text()
+			err := p.call(0, "LeaseService/Renew", m, &l)
+			m.Ticket = l.Ticket
+			return err
 		})
-		measure(&trivial, func() error {
+		measure(&c.ofMany, each/10, together, func() error {
+			for _, m := range all.Renewals {
+				m.Attempt = rand.Text()
+			}
+			var out pb.RenewAllResponse
+			err := p.call(0, "LeaseService/RenewAll", all, &out)
+			for i, r := range out.Renewals {
+				all.Renewals[i].Ticket = r.Lease.GetTicket()
+			}
+			return err
+		})
+		measure(&c.id, each, 1, func() error {
 			return p.call(0, "IDService/Next", &pb.NextRequest{Namespace: namespace, Count: 1}, &pb.NextResponse{})
 		})
+		if round == 0 { // the first calls open what the others use
+			c = costs{}
+		}
 	}
-	return renewal, trivial
+	return c
 }

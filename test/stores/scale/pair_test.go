@@ -68,7 +68,7 @@ func startPair(t testing.TB, store string) *pair {
 		p.http[i], p.admin[i] = servers.Address(ports[i]), servers.Address(ports[2+i])
 		p.servers[i] = servers.Start(t, fmt.Sprint("snowfence", i), servers.Program(t, servers.Snowfence), []string{
 			"serve", "--store", store, "--resp", "",
-			"--http", p.http[i], "--advertise", "http://" + p.http[i], "--admin", p.admin[i], "--pprof",
+			"--http", p.http[i], "--advertise", p.http[i], "--admin", p.admin[i], "--pprof",
 		}, []string{"HOME=" + t.TempDir()})
 		p.servers[i].Ready(t, func() error {
 			res, err := http.Get("http://" + p.http[i] + "/healthz")
