@@ -40,7 +40,7 @@ func (l *Lease) begin(g snowfence.Grant) {
 // so that holders do not fall into step. Leases opened together have fixed
 // slots in the order of their nodes, because a store writes neighbours faster.
 func (l *Lease) next(now time.Time) time.Time {
-	third := min(cmp.Or(time.Duration(l.given.Load()), l.opts.TTL)/3, l.pace.most)
+	third := min(l.ttl()/3, l.pace.most)
 	slot := l.slot
 	if slot.IsZero() {
 		return now.Add(third - third/10 + l.random(third/5+1))
@@ -48,6 +48,9 @@ func (l *Lease) next(now time.Time) time.Time {
 	latest := now.Add(third + third/10)
 	return latest.Add(-(latest.Sub(slot) % third))
 }
+
+// ttl returns the ttl that a server gave last, or that the lease has over a store.
+func (l *Lease) ttl() time.Duration { return cmp.Or(time.Duration(l.given.Load()), l.opts.TTL) }
 
 // keep renews and heals the lease until its life ends. The store
 // is called in another goroutine, because its stack gets deep

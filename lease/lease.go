@@ -193,13 +193,14 @@ type Status struct {
 	Trouble error           // what went wrong at the last attempt to renew or acquire; nil when it succeeded
 	Renewed time.Time       // when the store last acknowledged a grant
 	Took    time.Duration   // from when that renewal was due until Renewed; 0 before the first one
+	TTL     time.Duration   // as the server gave it last, or as it was asked for from a store
 }
 
 // Status returns what the lease holds now, without asking the store.
 func (l *Lease) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := Status{Trouble: l.trouble, Renewed: l.pace.renewed, Took: l.pace.took}
+	s := Status{Trouble: l.trouble, Renewed: l.pace.renewed, Took: l.pace.took, TTL: l.ttl()}
 	if l.use.cur != nil {
 		s.Grant, s.Held = *l.use.cur, l.use.cur.Until > l.use.cur.From
 	}

@@ -30,4 +30,12 @@ var longMutants = []mutant{
 		swap("ns.FloorOf(node)", "ns.Floor")),
 	m("long: a holder knows of which node its highest tick was", "lease.storeClaim.note",
 		"^TestRaiseAboveWhatWasGranted$", swap("c.reached, c.reachedOn = until, node", "c.reached = until")),
+	m("long: a lessor seeks a long unit again", "cmd/internal/lessor.Lessor.seek", "^TestUnitsAreLongAgain$",
+		swap("return l.longest", "return 0")),
+	m("long: not more often than once a minute", "cmd/internal/lessor.Lessor.seek", "^TestUnitsAreLongAgain$",
+		never("now.Sub(l.sought) < emptyFor")),
+	m("long: a unit that is no longer goes back", "cmd/internal/lessor.Lessor.more", "^TestUnitsAreLongAgain$",
+		never("err == nil && sub.Lease().Status().TTL < least")),
+	m("long: a long unit waits for holders", "cmd/internal/lessor.Lessor.sort", "^TestUnitsAreLongAgain$",
+		swap("u == newest && longer", "false")),
 }

@@ -47,6 +47,9 @@ type Lessor struct {
 	until  time.Time // up to when failed is told
 	looks  bool      // a goroutine looks at the units
 	ended  bool
+
+	longest time.Duration // the ttl of a unit so far
+	sought  time.Time     // when a unit with that ttl was sought in place of a shorter one
 }
 
 // unit is a lease whose nodes are sublet.
@@ -87,7 +90,7 @@ func (l *Lessor) Acquire(ctx context.Context, namespace string, r wire.Request) 
 		if !errors.Is(err, lease.ErrTaken) {
 			return a, err
 		}
-		if err := l.more(ctx, r.Within, seen); err != nil {
+		if err := l.more(ctx, r.Within, seen, 0); err != nil {
 			return wire.Lease{}, err
 		}
 	}
