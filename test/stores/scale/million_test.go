@@ -70,6 +70,9 @@ func BenchmarkMillion(b *testing.B) {
 				w.begin()
 				time.Sleep(*hold / 2)
 				m := w.end()
+				if len(m.took) == 0 {
+					b.Fatal("nothing was renewed")
+				}
 				note("renewals a second, "+when, "%.0f of %.0f", float64(m.renewed)/m.seconds,
 					float64(n)/renewedBy.Seconds())
 				note("a request of 100: p50, p99, longest, "+when, "%s, %s, %s", ms(m.took[len(m.took)/2]),
