@@ -68,8 +68,9 @@ size_t snowfence_last_error(char *buf, size_t size);
 
 /* Opens a generator on a store. It leases a node and renews it until it is closed.
  *
- * store is a URL as --store takes it, such as "sqlite:/path/ids.db", or NULL for the
- * store of this machine. ns is a namespace; NULL is "default". options is text such as
+ * store is a URL as --store takes it, such as "sqlite:/path/ids.db", or of a server, such
+ * as "http://ids:8080" or "unix:/run/snowfence/agent.sock", or NULL for the store of this
+ * machine. ns is a namespace; NULL is "default". options is text such as
  * "lead=2000,coarse=1", or NULL:
  *
  *	lead=TICKS         how far IDs may run ahead of the clock (0)
