@@ -1,4 +1,4 @@
-// Prints IDs: mcs Example.cs Snowfence.cs && MONO_THREADS_SUSPEND=hybrid mono Example.exe STORE N
+// Prints IDs: mcs Example.cs Snowfence.cs && MONO_THREADS_SUSPEND=coop mono Example.exe STORE N
 using System;
 using System.IO;
 using Snowfence;

@@ -173,9 +173,9 @@ namespace Snowfence
 		static C()
 		{
 			string suspend = Environment.GetEnvironmentVariable("MONO_THREADS_SUSPEND");
-			if (Type.GetType("Mono.Runtime") != null && suspend != "hybrid" && suspend != "coop")
+			if (Type.GetType("Mono.Runtime") != null && suspend != "coop")
 				throw new NotSupportedException("Mono's garbage collector would stop threads inside the library, where others "
-					+ "wait for them for ever: set the environment variable MONO_THREADS_SUSPEND=hybrid");
+					+ "wait for them for ever: set the environment variable MONO_THREADS_SUSPEND=coop");
 			if (snowfence_abi_version() != 1)
 				throw new NotSupportedException("libsnowfence has another ABI version than this file, which is for 1");
 		}

@@ -35,7 +35,7 @@ func environment(t testing.TB) []string {
 	dir := build(t)
 	return append(os.Environ(), "SNOWFENCE_LIBRARY="+filepath.Join(dir, "libsnowfence.so.1"), "LD_LIBRARY_PATH="+dir,
 		"LIBRARY_PATH="+dir,
-		"CPATH="+dir, "SNOWFENCE_LIB_DIR="+dir, "MONO_THREADS_SUSPEND=hybrid")
+		"CPATH="+dir, "SNOWFENCE_LIB_DIR="+dir, "MONO_THREADS_SUSPEND=coop")
 }
 
 // folder returns the path of a client.
