@@ -105,14 +105,12 @@ type storeClaim struct {
 	free    bool   // takes no node over
 	prefer  []int64
 
-	held     *hold       // nil when nothing is held
-	own      []store.Key // held last, and perhaps still
-	suspect  *int64      // generation that the store rolled back behind; nil if it did not
-	identity string      // of the store at the last confirmation
-	proven   bool        // it lost a write that it had acknowledged to this claim
-	reached  int64       // highest tick of any grant of this claim that had one
-	// reachedOn is the node of that grant: a rollback raises the floor of its range to reached.
-	reachedOn int64
+	held     *hold           // nil when nothing is held
+	own      []store.Key     // held last, and perhaps still
+	suspect  *int64          // generation that the store rolled back behind; nil if it did not
+	identity string          // of the store at the last confirmation
+	proven   bool            // it lost a write that it had acknowledged to this claim
+	reached  map[int64]int64 // highest tick of the grants of each node that this claim had
 
 	lostHold     *hold          // lost to another holder or to a rollback, not known yet to which
 	foundInstead []store.Record // what stood in place of lostHold; nil when that was not read
@@ -145,7 +143,10 @@ func (c *storeClaim) nodes(h *hold) int64 { return int64(len(h.records)) * c.uni
 func (c *storeClaim) perBlock() int { return c.opts.Nodes / int(c.unit) }
 
 func newClaim(s *setup, st store.Store) *storeClaim {
-	return &storeClaim{setup: s, st: st, unit: 1, who: s.world.Text(), refused: map[int64]error{}}
+	return &storeClaim{
+		setup: s, st: st, unit: 1, who: s.world.Text(), refused: map[int64]error{},
+		reached: map[int64]int64{},
+	}
 }
 
 // holderOf is the Holder of a record that the claim acquires, with ticks from the given one on: no

@@ -43,6 +43,15 @@ func (ns Namespace) FloorOf(node int64) int64 {
 	return ns.Floor
 }
 
+// raiseOver raises the floor of the range of a node to a tick.
+func (ns *Namespace) raiseOver(node, tick int64) {
+	if ns.isLong(node) {
+		ns.Long.Floor = max(ns.Long.Floor, tick)
+	} else {
+		ns.Floor = max(ns.Floor, tick)
+	}
+}
+
 // nodesFor returns the nodes that a lease with a ttl may have, if it names none.
 func (ns Namespace) nodesFor(ttl time.Duration) snowfence.NodeRange {
 	nodes := ns.Nodes

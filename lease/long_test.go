@@ -263,15 +263,16 @@ func TestRaiseAboveWhatWasGranted(t *testing.T) {
 		g := ranged(t, c.ttl)
 		grant, err := g.c.acquire(t.Context(), false)
 		g.must(err)
-		g.c.reached += 1 << 30 // as granted by a clock that was ahead
+		g.c.reached[grant.Node] += 1 << 30 // as granted by a clock that was ahead
+		reached := g.c.reached[grant.Node]
 		g.gone(grant.Node)
 		for range 2 {
 			_ = g.do(g.c.next(t.Context()))
 		}
 		ns := g.namespace()
-		if over := ns.FloorOf(grant.Node); over != g.c.reached || (ns.Floor < g.c.reached) != (c.short < 0) ||
+		if over := ns.FloorOf(grant.Node); over != reached || (ns.Floor < reached) != (c.short < 0) ||
 			g.st.suspected != 1 {
-			t.Errorf("%v: floors %d and %d, granted %d, %d suspicions", c.ttl, ns.Floor, ns.Long.Floor, g.c.reached,
+			t.Errorf("%v: floors %d and %d, granted %d, %d suspicions", c.ttl, ns.Floor, ns.Long.Floor, reached,
 				g.st.suspected)
 		}
 
@@ -291,17 +292,34 @@ func TestRaiseAboveWhatWasGranted(t *testing.T) {
 	}
 }
 
+// A holder that had nodes of both ranges raises each floor above what it was granted there.
+func TestRaiseAboveBothRanges(t *testing.T) {
+	g := ranged(t, time.Hour)
+	short, long := g.tick(2*time.Hour), g.tick(3*time.Hour) // by a clock that was ahead
+	g.c.note(2, 0, short)
+	g.c.note(2, 0, short-1)
+	g.c.note(9, 0, long)
+	g.must(g.c.raiseFloor(t.Context(), func(ns Namespace, _ string) bool { return g.c.below(ns) }))
+	if ns := g.namespace(); ns.Floor != short || ns.Long.Floor != long || !g.c.below(ns) {
+		t.Errorf("floors %d and %d, not %d and %d", ns.Floor, ns.Long.Floor, short, long)
+	}
+	g.c.note(2, 0, short+1)
+	if g.c.below(g.namespace()) {
+		t.Error("a floor below a grant suffices")
+	}
+}
+
 // A raised floor of the range is no lower for what a holder was granted, and a grant without a tick
 // says nothing about what can have been used.
 func TestRaiseAboveLittle(t *testing.T) {
 	g := ranged(t, time.Hour)
 	g.c.note(9, 10, 10)
-	if g.c.reached != 0 {
+	if len(g.c.reached) != 0 {
 		t.Errorf("nothing was granted up to %d", g.c.reached)
 	}
 	g.c.note(9, 10, 11)
-	if g.c.reached != 11 || g.c.reachedOn != 9 {
-		t.Errorf("granted up to %d on node %d", g.c.reached, g.c.reachedOn)
+	if g.c.reached[9] != 11 {
+		t.Errorf("granted up to %d", g.c.reached)
 	}
 	g.must(g.c.raiseFloor(t.Context(), never))
 	if floor, want := g.namespace().Long.Floor, g.tick(time.Hour+30*time.Second)+3; floor != want {

@@ -172,10 +172,10 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	return snowfence.Grant{Node: node, From: h.from, Until: h.until, Nodes: c.nodes(h)}, nil
 }
 
-// note remembers the highest tick that this claim may have used.
+// note remembers the highest tick of a node that this claim may have used.
 func (c *storeClaim) note(node, from, until int64) {
-	if until > max(from, c.reached) {
-		c.reached, c.reachedOn = until, node
+	if until > from {
+		c.reached[node] = max(c.reached[node], until)
 	}
 }
 

@@ -70,8 +70,18 @@ func (c *storeClaim) raiseSuspected(ctx context.Context) error {
 	// grant was written after the rollback.
 	after := *c.suspect
 	return c.raiseFloor(ctx, func(ns Namespace, _ string) bool {
-		return ns.Generation > after && ns.FloorOf(c.reachedOn) >= c.reached // usable looks at the identity
+		return ns.Generation > after && c.below(ns) // usable looks at the identity
 	})
+}
+
+// below reports whether all that this claim was granted lies below the floors of its nodes.
+func (c *storeClaim) below(ns Namespace) bool {
+	for node, tick := range c.reached {
+		if ns.FloorOf(node) < tick {
+			return false
+		}
+	}
+	return true
 }
 
 // raiseIfSuspected raises the floor if the store was rolled
@@ -110,7 +120,7 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 		if done(ns, id) {
 			return nil
 		}
-		if c.proven && ns.FloorOf(c.reachedOn) < c.reached { // it was not raised since
+		if c.proven && !c.below(ns) { // it was not raised since
 			if id, err = c.tellAll(ctx, ns.Identity); err != nil {
 				return err
 			}
@@ -120,10 +130,8 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 			return err
 		}
 		ns.raise(c.ticks.layout, now, id)
-		if ns.isLong(c.reachedOn) {
-			ns.Long.Floor = max(ns.Long.Floor, c.reached)
-		} else {
-			ns.Floor = max(ns.Floor, c.reached)
+		for node, tick := range c.reached {
+			ns.raiseOver(node, tick)
 		}
 		if c.suspect != nil {
 			ns.Generation = max(ns.Generation, *c.suspect) // tells all who saw the same that it was done

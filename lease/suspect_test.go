@@ -60,11 +60,11 @@ func TestWhatShowsALoss(t *testing.T) {
 		"the store is another one": {func(g *stage) { g.st.id = "two" }, 0},
 		"another did it": {func(g *stage) {
 			g.gone(5)
-			g.rename(func(ns *Namespace) { ns.Generation, ns.Floor = ns.Generation+1, g.c.reached })
+			g.rename(func(ns *Namespace) { ns.Generation, ns.Floor = ns.Generation+1, g.c.reached[5] })
 		}, 0},
 		"somebody has, in an older namespace": {func(g *stage) {
 			g.gone(5)
-			g.rename(func(ns *Namespace) { ns.Floor = g.c.reached })
+			g.rename(func(ns *Namespace) { ns.Floor = g.c.reached[5] })
 		}, 0},
 		"it has another identity by now": {func(g *stage) { g.gone(5); g.st.id = "two" }, 0},
 		"a write that was only read": {func(g *stage) {
