@@ -52,7 +52,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # As the tests' own Program builds it, once for all packages.
 go build -tags=grpcnotrace,snowfence_amazon -ldflags=-s -o "$work/snowfence" ./cmd/snowfence
-SNOWFENCE_PROGRAMS=$work TMPDIR=$(scripts/tmp.sh) strict -short -p=6 -timeout=$timeout "${ordered[@]}"
+TEST_PROGRAMS=$work TMPDIR=$(scripts/tmp.sh) strict -short -p=6 -timeout=$timeout "${ordered[@]}"
 
 # Beside each other, because the first has one thread.
 mkdir "$work/logs"

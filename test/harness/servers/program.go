@@ -20,10 +20,10 @@ var built struct {
 
 // Program builds the program of a package with the drivers of all stores, if no test did, and
 // returns the path of it. The tests of who calls it run by [Main], which removes it. Make test
-// builds Snowfence once for all packages, and names its folder in SNOWFENCE_PROGRAMS.
+// builds Snowfence once for all packages, and names its folder in TEST_PROGRAMS.
 func Program(t testing.TB, pkg string) string {
 	t.Helper()
-	if dir := os.Getenv("SNOWFENCE_PROGRAMS"); dir != "" && pkg == Snowfence {
+	if dir := os.Getenv("TEST_PROGRAMS"); dir != "" && pkg == Snowfence {
 		return filepath.Join(dir, path.Base(pkg))
 	}
 	// As a release is, with Amazon's stores.
