@@ -46,6 +46,12 @@ func (d *division) spend(ends []int64) {
 	}
 }
 
+// sublease returns what the present holder of a slot has, or the last one had.
+func (d *division) sublease(i int) snowfence.Grant {
+	x := d.slots[i]
+	return snowfence.Grant{Node: d.grant.Node + int64(i), Nodes: 1, From: x.from, Until: x.until}
+}
+
 // sameNodes reports whether a grant is of the nodes that are handed out.
 func (d *division) sameNodes(g snowfence.Grant) bool {
 	return d.grant.Node == g.Node && d.grant.Nodes == g.Nodes

@@ -25,7 +25,7 @@ import (
 type Sublets struct {
 	lease *Lease
 	life  string // names these subleases in tickets
-	note  func(node, end int64) error
+	note  func(sublease snowfence.Grant) error
 
 	mu      sync.Mutex    // of what follows
 	machine world.Machine // that the key was made on: a copy has another one
@@ -47,7 +47,7 @@ type SubletOptions struct {
 
 	// Note keeps the end of a sublease before its holder gets it, and a lower end after a release.
 	// After an error the holder gets nothing. The calls come one at a time. Nil keeps nothing.
-	Note func(node, end int64) error
+	Note func(sublease snowfence.Grant) error
 }
 
 // Sublet hands out the nodes of the lease from memory, in place of a generator. It ends with the
@@ -59,7 +59,7 @@ func (l *Lease) Sublet(o *SubletOptions) (*Sublets, error) {
 	}
 	s := &Sublets{lease: l, life: cmp.Or(o.Life, l.world.Text()), note: o.Note}
 	if s.note == nil {
-		s.note = func(int64, int64) error { return nil }
+		s.note = func(snowfence.Grant) error { return nil }
 	}
 	s.begin()
 	if o.Spent != nil { // before the lease can be given back
@@ -233,7 +233,7 @@ func (s *Sublets) Release(_ context.Context, b wire.Ticket, used int64) error {
 	}
 	if i := s.holds(k, nil); i >= 0 {
 		s.d.release(i, used)
-		_ = s.note(k.Node, s.d.slots[i].until) // otherwise more ticks count as used
+		_ = s.note(s.d.sublease(i)) // otherwise more ticks count as used
 	}
 	return nil
 }
@@ -262,16 +262,16 @@ func (s *Sublets) holds(k ticket, attempts []string) int {
 // answer is what the holder gets of a slot, unless the machine was copied since the slot was
 // chosen: then a copy may have given it to another one. mu is held.
 func (s *Sublets) answer(i int, t ticks, now time.Time, label string) (none wire.Lease, _ error) {
-	x, node := s.d.slots[i], s.d.grant.Node+int64(i)
-	if err := s.note(node, x.until); err != nil {
-		return none, fmt.Errorf("lease: node %d of namespace %q: noting its sublease: %w", node, s.lease.name, err)
+	x, g := s.d.slots[i], s.d.sublease(i)
+	if err := s.note(g); err != nil {
+		return none, fmt.Errorf("lease: node %d of namespace %q: noting its sublease: %w", g.Node, s.lease.name, err)
 	}
 	if s.machine.Copied() {
 		return none, s.unavailable()
 	}
 	k := ticket{
-		Namespace: s.lease.name, Node: node, Nodes: 1, Unit: 1, From: x.from,
-		Until: x.until, TTL: t.ttl, Label: label,
+		Namespace: s.lease.name, Node: g.Node, Nodes: 1, Unit: 1, From: g.From,
+		Until: g.Until, TTL: t.ttl, Label: label,
 		Lessor: s.life, Holder: strconv.FormatInt(x.tenancy, 10), Nonce: x.attempt, Revision: x.serial,
 	}
 	out := k.lease(s.key.sign(k))

@@ -148,8 +148,8 @@ func TestSubletsOfAnEarlierLife(t *testing.T) {
 func TestSubletsThatCannotBeNoted(t *testing.T) {
 	var failed error
 	var noted []int64
-	x := newSubletting(t, &SubletOptions{Note: func(node, end int64) error {
-		noted = append(noted, node, end)
+	x := newSubletting(t, &SubletOptions{Note: func(sublease snowfence.Grant) error {
+		noted = append(noted, sublease.Node, sublease.Until)
 		return failed
 	}})
 	l, err := x.acquire(wire.Request{})

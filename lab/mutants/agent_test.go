@@ -40,7 +40,7 @@ var agentMutants = []mutant{
 	m("agent's file: without it there is no node", "cmd/internal/agent.state.put", "^TestStateThatCannotBeWritten$",
 		never("gone != nil && !errors.Is(gone, fs.ErrNotExist)")),
 	m("agent's file: it has a sublease before its holder", "lease.Sublets.answer", "^TestRestarts$",
-		swap("s.note(node, x.until)", "error(nil)")).in("./cmd/internal/agent"),
+		swap("s.note(g)", "error(nil)")).in("./cmd/internal/agent"),
 	m("agent's file: it has the end of a sublease", "cmd/internal/agent.unit.note", "^TestRestarts$",
 		drop("u.spent[i] = end")),
 	m("agent's file: it is written for a later end", "cmd/internal/agent.unit.note", "^TestRestarts$",

@@ -699,7 +699,7 @@ func TestUnitIsGivenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, end := range []int64{5, 90, 7} {
-			if err := u.note(l.Grant.Node+int64(i), l.Grant.From+end); err != nil {
+			if err := u.note(snowfence.Grant{Node: l.Grant.Node + int64(i), Until: l.Grant.From + end}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -709,7 +709,7 @@ func TestUnitIsGivenBack(t *testing.T) {
 		if len(v.file.Units) != 0 || v.used != l.Grant.From+90 {
 			t.Errorf("given back at %d, with %+v in the file", v.used-l.Grant.From, v.file.Units)
 		}
-		if u.note(l.Grant.Node, l.Grant.Until) == nil {
+		if u.note(l.Grant) == nil {
 			t.Error("sublet after it was given back")
 		}
 	})

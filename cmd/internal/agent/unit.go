@@ -122,10 +122,10 @@ func (u *unit) Release(ctx context.Context, t wire.Ticket, used int64) error {
 }
 
 // note keeps the end of a sublease, as [lease.SubletOptions] says.
-func (u *unit) note(node, end int64) error {
+func (u *unit) note(sublease snowfence.Grant) error {
 	u.state.mu.Lock()
 	defer u.state.mu.Unlock()
-	i := node - u.grant.Node
+	i, end := sublease.Node-u.grant.Node, sublease.Until
 	if i < 0 || i >= int64(len(u.spent)) {
 		return errors.New("its unit was given back or lost")
 	}
