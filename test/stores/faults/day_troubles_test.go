@@ -72,7 +72,7 @@ var troubles = []trouble{
 		},
 	},
 	{
-		name: "programs of a later version took the namespace over", store: "SQLite", quick: true,
+		name: "programs of a later version took the namespace over", store: "SQLite",
 		begin: func(t testing.TB, d *day) func() {
 			within(t, patience, "the namespace has the next format", func() bool {
 				rs, err := d.store.Get(t.Context(), []store.Key{{Namespace: namespace, Node: store.NamespaceNode}})
@@ -96,7 +96,7 @@ var troubles = []trouble{
 		},
 	},
 	{
-		name: "a client tries one wrong password after the other", store: "SQLite", quick: true,
+		name: "a client tries one wrong password after the other", store: "SQLite",
 		begin: func(t testing.TB, d *day) func() {
 			ctx, cancel := context.WithCancel(t.Context())
 			go func() {
@@ -108,7 +108,7 @@ var troubles = []trouble{
 		},
 	},
 	{
-		name: "one token takes all the connections it gets", store: "SQLite", quick: true,
+		name: "one token takes all the connections it gets", store: "SQLite",
 		args: []string{"--max-connections", "40"},
 		begin: func(t testing.TB, d *day) func() {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -119,7 +119,7 @@ var troubles = []trouble{
 		},
 	},
 	{
-		name: "a server is stopped under load", store: "SQLite", quick: true, args: []string{"--drain", "30s"},
+		name: "a server is stopped under load", store: "SQLite", args: []string{"--drain", "30s"},
 		begin: func(t testing.TB, d *day) func() {
 			words, begun := make(chan string, 1), make(chan struct{})
 			go func() { words <- d.load(sync.OnceFunc(func() { close(begun) })) }()
