@@ -60,7 +60,6 @@ check gofumpt formatted
 check columns narrow
 check "conflict markers" merged
 check "go vet" go vet "${all[@]}"
-check "go vet, build tags" scripts/tagged.sh vet
 check "go vet, other architectures" elsewhere
 check staticcheck "$staticcheck" "${all[@]}"
 check modules listed

@@ -27,7 +27,7 @@ run() {
 	# The tests of all modules at their full length.
 	full) scripts/test.sh full ;;
 	# The generator under all schedules with one or two preemptions, and what else is behind a build tag.
-	stalls) scripts/tagged.sh test -timeout=$limit ;;
+	stalls) scripts/tagged.sh -timeout=$limit ;;
 	# Breaks every rule of leases, stores and generators in copies of the code, one at a time: each has to be noticed.
 	mutants) cd lab && strict -timeout=$limit ./mutants -long ;;
 	# Searches the Promela model of the lease rules completely, and with each rule broken.

@@ -1,18 +1,12 @@
 #!/usr/bin/env bash
 # Tests behind a build tag of ours (snowfence_...) are built into nothing by default. This finds them by their go:build
-# line and runs or checks them with the tag: tagged.sh test [FLAG...] runs those tests, tagged.sh vet vets the packages.
+# line, and vets and runs them with the tag: tagged.sh [FLAG...].
 set -euo pipefail
-
-verb=${1:?usage: tagged.sh test|vet [FLAG...]}
-shift
 
 while read -r tag; do
 	mapfile -t files < <(grep -rlxE "//go:build $tag" --include='*_test.go' .)
 	mapfile -t dirs < <(printf '%s\n' "${files[@]}" | xargs -n 1 dirname | sort -u)
 	names=$(sed -nE 's/^func (Test[A-Za-z0-9_]*)\(.*/\1/p' "${files[@]}" | paste -sd '|')
 	echo "-- tag $tag: ${dirs[*]}"
-	case $verb in
-	test) go run ./scripts/strict -tags "$tag" -count=1 -run "^($names)\$" "$@" "${dirs[@]}" ;;
-	vet) go vet -tags "$tag" "${dirs[@]}" ;;
-	esac
+	go run ./scripts/strict -tags "$tag" -count=1 -run "^($names)\$" "$@" "${dirs[@]}"
 done < <(grep -rhxE '//go:build snowfence_[a-z_]+' --include='*_test.go' . | sed 's/.* //' | sort -u)

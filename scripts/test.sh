@@ -26,7 +26,7 @@ full)
 	;;
 tagged)
 	echo "== tests behind build tags, in short form"
-	scripts/tagged.sh test -short -timeout=$timeout
+	scripts/tagged.sh -short -timeout=$timeout
 	exit
 	;;
 race)
