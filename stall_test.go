@@ -4,6 +4,7 @@ package snowfence
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -56,6 +57,7 @@ var scenes = []struct {
 // TestStallSchedules plays every scene in every schedule with one preemption, or two, at
 // every point between two atomic steps, and checks the promises after each.
 func TestStallSchedules(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // players take turns, and waking another processor is slow
 	var seen [numPoints]int
 	total, played := 0, 0
 	for _, sc := range scenes {
