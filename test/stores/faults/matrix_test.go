@@ -233,7 +233,7 @@ func holder(t testing.TB, url string) func() bool {
 	return func() bool {
 		s := l.Status()
 		was := before
-		if gone := l.Err() != nil || lost.Swap(false); gone || s.Trouble == nil && s.Renewed.After(before) {
+		if gone := l.Err() != nil || lost.Load(); gone || s.Trouble == nil && s.Renewed.After(before) {
 			before = time.Now()
 			return gone || !was.IsZero()
 		}
