@@ -9,24 +9,9 @@ func TestSublets(t *testing.T) {
 	if *seeds == 0 && testing.Short() {
 		runs = 10
 	}
-	var f Figures
-	for n := range runs {
-		p := Plan{Seed: n + 1, Hours: stretch / 2, sublets: true, blocks: *blocks, layout: *layout, Trace: *trace}
-		p.hostile = n%4 == 0
-		one, _, bad, err := Run(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bad != nil {
-			if *trace {
-				for _, line := range bad.Steps {
-					t.Log(line)
-				}
-			}
-			t.Fatal(bad)
-		}
-		f.add(one)
-	}
+	f := clean(t, runs, func(seed uint64) Plan {
+		return Plan{Hours: stretch / 2, sublets: true, blocks: *blocks, hostile: seed%4 == 1}
+	})
 	t.Logf("%d runs of %v, %d grants, %d of them subleases, %d renewals, %d calls, %d IDs, %d of them in "+
 		"subleases, %d where no lease can see it, %d faults", f.Seeds, f.Virtual, f.Grants, f.Subleases, f.Renewals, f.Calls,
 		f.IDs, f.Sublet, f.Unseen, f.Injected())

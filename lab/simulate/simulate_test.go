@@ -48,15 +48,7 @@ func TestNothingCollides(t *testing.T) {
 
 // TestSeeds stops at the first seed that collides: lab/mutants runs it on broken rules.
 func TestSeeds(t *testing.T) {
-	for n := range max(*seeds, 1) {
-		_, _, bad, err := Run(t.Context(), Plan{Seed: n + 1, Hours: stretch, layout: *layout})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if bad != nil {
-			t.Fatal(bad)
-		}
-	}
+	clean(t, max(*seeds, 1), func(uint64) Plan { return Plan{Hours: stretch} })
 }
 
 // TestKeptSeeds runs seeds that were once called violations and were none: in 2720 a

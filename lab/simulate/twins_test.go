@@ -11,27 +11,13 @@ func TestCopiedMachines(t *testing.T) {
 		runs = 4
 	}
 	for _, tells := range []bool{true, false} {
-		var f Figures
-		for n := range max(*seeds, runs) {
-			p := Plan{Seed: n + 1, Hours: stretch / 4, layout: *layout, Trace: *trace, tampered: func(s *sim) {
-				s.tells, s.equal = tells, n%4 > 0
+		f := clean(t, max(*seeds, runs), func(seed uint64) Plan {
+			return Plan{Hours: stretch / 4, tampered: func(s *sim) {
+				s.tells, s.equal = tells, seed%4 != 1
 				s.rates[faultTwins] *= 20 // none where there are lessors
 				s.rates[faultSetBack], s.rates[faultVanished] = 0, 0
 			}}
-			one, _, bad, err := Run(t.Context(), p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if bad != nil {
-				if *trace {
-					for _, line := range bad.Steps {
-						t.Log(line)
-					}
-				}
-				t.Fatalf("told %v: %v", tells, bad)
-			}
-			f.add(one)
-		}
+		})
 		t.Logf("told %v: %d machines resumed twice, %d grants, %d IDs, %d of them twice", tells, f.Faults[faultTwins],
 			f.Grants, f.IDs, f.Unseen)
 		if f.Faults[faultTwins] < 5*int64(runs) || (f.Unseen > 0) == tells {

@@ -118,11 +118,12 @@ func Follow(p plan.Proposal) (commands, lines []string) {
 		within = " --within datacenter=0"
 	}
 	if p.Unit > 0 {
-		return []string{
+		commands = []string{
 			fmt.Sprintf("snowfence namespace create orders --layout %s --unit %d --max-ttl 90s --store URL",
 				LayoutName(p.Layout), p.Unit),
 			"snowfence serve --advertise HOST:8080 --ready-for orders --store URL" + within,
-		}, []string{
+		}
+		return commands, []string{
 			`c, err := remote.Dial([]string{"http://HOST:8080"}, nil)`,
 			`ids, err := c.Open(ctx, &lease.Options{Namespace: "orders"})`,
 		}
