@@ -13,8 +13,8 @@ import (
 // errNoPlace is why no state is kept beside a socket.
 var errNoPlace = errors.New("no state is kept here")
 
-// tmpfs is the magic number of a file system in memory. Its files end with the boot, no backup or
-// image has them, and no two of them ever have one number.
+// tmpfs is the magic number of a file system in memory. Its files end with the boot, and no backup
+// or image has them. A number of a file comes again after four billion files at the earliest.
 const tmpfs = 0x01021994
 
 // takePlace locks the state of a path for this process, and says where it counts.
