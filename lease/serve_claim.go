@@ -88,8 +88,8 @@ func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) e
 // remind has a new claim know what an earlier one of its holder was granted. Its acquisition
 // then begins as a [Lease] does after a loss: it looks for a rollback, and raises the floor.
 //
-// Only what the namespace's key signed counts, so that no holder raises the floor of others at
-// will. Ticks of an earlier layout say nothing about the present one.
+// Only a ticket that the namespace vouches for counts, so that no holder raises the floor of others
+// at will.
 func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 	t, err := parseTicket(lost)
 	switch {
@@ -98,7 +98,7 @@ func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 	case t.Namespace != ns.Name:
 		return invalidf("lease: namespace %q: the lost ticket is of namespace %.100q: leave it out", ns.Name,
 			t.Namespace)
-	case signerOf(ns.ticketKey).verify(t) != nil || t.Generation < ns.Since:
+	case ns.vouch(t) != nil:
 		return nil
 	}
 	h := &hold{generation: t.Generation}
@@ -120,7 +120,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (ke
 		if err != nil {
 			return "", err
 		}
-		if err := signerOf(ns.ticketKey).verify(t); err != nil {
+		if err := ns.vouch(t); err != nil {
 			return "", err
 		}
 	}
@@ -135,7 +135,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (ke
 	if err != nil {
 		return "", err
 	}
-	if err := signerOf(ns.ticketKey).verify(t); err != nil {
+	if err := ns.vouch(t); err != nil {
 		return "", err
 	}
 	stored = stored[:last]
@@ -159,6 +159,16 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (ke
 		h.from = max(h.from, r.From)
 	}
 	return ns.ticketKey, nil
+}
+
+// vouch is an error unless the namespace signed the ticket, and for its present layout and unit:
+// ticks of an earlier layout say nothing about the present one.
+func (ns Namespace) vouch(t ticket) error {
+	if t.Generation < ns.Since {
+		return fmt.Errorf("lease: node %d of namespace %q: %w: the layout or the unit was changed since", t.Node,
+			ns.Name, store.ErrLost)
+	}
+	return signerOf(ns.ticketKey).verify(t)
 }
 
 // attempted reports whether one of the attempts wrote a nonce.

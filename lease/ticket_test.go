@@ -211,7 +211,7 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 		w := newTicketWorld(t)
 		b := w.ofStoreSetBack()
 		to, err := snowfence.NewScheme(snowfence.MustLayout(
-			"time=42,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms"))
+			"time=40,node=10,seq=13,epoch=2016-01-01T00:00:00Z,tick=1ms")) // the earlier tick is five years ahead
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,6 +222,10 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 		_, err = acquired(t.Context(), w.st, "n", to, wire.Request{Lost: b.bytes()}, w.options())
 		if err != nil || w.generation() != before {
 			t.Errorf("a ticket of an earlier layout: generation %d, and it was %d: %v", w.generation(), before, err)
+		}
+		_, err = b.Renew(t.Context(), w.st, to, rand.Text(), nil, w.options())
+		if !errors.Is(err, store.ErrLost) || w.generation() != before {
+			t.Errorf("it was renewed: generation %d, and it was %d: %v", w.generation(), before, err)
 		}
 	})
 }
