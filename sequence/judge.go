@@ -67,12 +67,7 @@ func (s *source) tellAll(ctx context.Context, revision int64) error {
 }
 
 // leastConfirmed returns which confirmation the definition must have, over all periods.
-func (s *source) leastConfirmed() int64 {
-	top := s.top()
-	top.mu.Lock()
-	defer top.mu.Unlock()
-	return top.least
-}
+func (s *source) leastConfirmed() int64 { return s.top().least.Load() }
 
 // top returns the dated sequence of a period, and else the sequence itself.
 func (s *source) top() *source {
@@ -100,12 +95,26 @@ func (s *source) judge(ctx context.Context, now state, back bool) error {
 }
 
 // doubt makes a later confirmation than the known one necessary, in all periods: takes of others
-// may hide what was seen.
+// may hide what was seen. What periods took ahead may come from the store that went back: it goes.
 func (s *source) doubt() {
 	top := s.top()
 	top.mu.Lock()
 	defer top.mu.Unlock()
-	top.least = max(top.least, s.known.Confirmed+1)
+	top.least.Store(max(top.least.Load(), s.known.Confirmed+1))
+	if s.of == nil {
+		return
+	}
+	for _, p := range s.of.periods {
+		p.drop()
+	}
+}
+
+// drop forgets what was taken ahead.
+func (s *Sequence) drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cur.Load().seal()
+	s.next = span{}
 }
 
 // skip leaves numbers out, once for all programs: the others find the sequence confirmed.

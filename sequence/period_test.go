@@ -184,6 +184,32 @@ func TestPeriodThatWentBackStops(t *testing.T) {
 	}
 }
 
+// What one period saw, all heed: nothing comes of what another one took ahead, nor of its take that
+// is under way.
+func TestPeriodThatWentBackStopsWhatOthersTook(t *testing.T) {
+	const yesterday = 20261121
+	for _, mode := range []Mode{Fast, Strict} {
+		j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: mode, AfterFailover: Trust})
+		j.takes(j.s, "20261122-001")
+		j.settled(j.s)
+		j.takesIn(j.s, yesterday, "20261121-001")
+		was := j.record(yesterday)
+		j.takesIn(j.s, yesterday, "20261121-002")
+		j.puts(was)
+		sees := func() {
+			if got, err := j.s.Reserve(j.ctx, yesterday, 1); !errors.Is(err, ErrRolledBack) {
+				t.Errorf("%s: the period that went back: %+v, %v", mode, got, err)
+			}
+		}
+		if mode == Fast {
+			sees()
+		} else {
+			j.st.fail(first("identity", nil, sees), nil)
+		}
+		j.refuses(j.s, ErrRolledBack)
+	}
+}
+
 // What was seen is not forgotten when the definition is another one after the take, or not read.
 func TestPeriodThatWentBackIsRemembered(t *testing.T) {
 	for what, hook := range map[string]func(j *diary) func(string) error{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowfence/snowfence/internal/world"
@@ -30,7 +31,10 @@ type source struct {
 	known state        // as it was read or written last; only who takes changes it
 	last  store.Record // as the last take left it
 	own   int64        // end of the last take
-	least int64        // confirmation that the definition must have; of a period its sequence has it
+
+	// least is the confirmation that the definition must have; of a period its sequence has it.
+	// It changes under mu only.
+	least atomic.Int64
 }
 
 // errSkipped means that this program left numbers out. As with every [store.ErrLost], the record is
@@ -203,7 +207,8 @@ func (s *source) near(ctx context.Context) error {
 // learn keeps what can be used.
 func (s *source) learn(now state) {
 	s.mu.Lock()
-	s.known, s.least = now, now.Confirmed
+	s.known = now
+	s.least.Store(now.Confirmed)
 	s.mu.Unlock()
 	if s.of != nil {
 		s.of.learnOf(now)
@@ -218,5 +223,5 @@ func (d *Dated) learnOf(now state) {
 	if now.record.Generation > d.known.record.Generation {
 		d.known = now
 	}
-	d.least = max(d.least, now.Confirmed) // another period may doubt meanwhile
+	d.least.Store(max(d.least.Load(), now.Confirmed)) // another period may doubt meanwhile
 }

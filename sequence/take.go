@@ -100,6 +100,9 @@ func (s *Sequence) run() {
 				cancel()
 			}
 			s.mu.Lock()
+			if err == nil && s.known.Confirmed < s.leastConfirmed() {
+				err = store.ErrLost // meanwhile another period saw that the store went back
+			}
 		}
 		switch {
 		case err == nil:
