@@ -19,7 +19,7 @@ var (
 // TestNothingCollides is the simulation itself. What it ran with, for
 // docs/prove/figures.md, is in its log.
 func TestNothingCollides(t *testing.T) {
-	hours := 75.0
+	hours := 100.0
 	if testing.Short() {
 		hours = 5 // 25 seeds
 	}

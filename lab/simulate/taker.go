@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -110,7 +111,7 @@ func (p *process) count() {
 	for p.own.IntN(6) > 0 {
 		c := p.s.counters[p.own.IntN(len(p.s.counters))]
 		t := p.taker(c)
-		o := &sequence.Options{Exact: p.own.IntN(4) == 0}
+		o := &sequence.Options{Exact: p.own.IntN(4) == 0, Logger: slog.New(slog.DiscardHandler)}
 		t.exact = o.Exact || c.mode == sequence.Strict
 		octx, cancel := p.WithTimeout(ctx, 2*p.s.ttl)
 		var err error
