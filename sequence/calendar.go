@@ -38,26 +38,86 @@ func (d Definition) calendar() (*calendar, error) {
 // period returns the period of a date.
 func (p *pattern) period(y int, m time.Month, d int) int64 {
 	switch p.finest {
-	case year:
-		return int64(y)
+	case day:
+		return int64(y)*10_000 + int64(m)*100 + int64(d)
 	case month:
 		return int64(y)*100 + int64(m)
+	case week:
+		iso, w := time.Date(y, m, d, 0, 0, 0, 0, time.UTC).ISOWeek()
+		return int64(iso)*100 + int64(w)
 	}
-	return int64(y)*10_000 + int64(m)*100 + int64(d)
+	fiscal, q := p.fiscal(y, m)
+	if p.finest == quarter {
+		return fiscal*10 + q
+	}
+	return fiscal
+}
+
+// fiscal returns the year of a month, and the quarter of that year.
+func (p *pattern) fiscal(y int, m time.Month) (begins, quarter int64) {
+	months := int(m - max(1, p.firstMonth))
+	if months < 0 {
+		y, months = y-1, months+12
+	}
+	return int64(y), int64(months/3 + 1)
 }
 
 // date returns a day of a period, which is not its first or last one where it has several.
 func (p *pattern) date(period int64) (y int, m time.Month, d int) {
-	m, d = 6, 15
-	if p.finest == day {
-		d = int(period % 100)
-		period /= 100
+	first := max(1, p.firstMonth)
+	switch p.finest {
+	case day:
+		return int(period / 10_000), time.Month(period / 100 % 100), int(period % 100)
+	case month:
+		return int(period / 100), time.Month(period % 100), 15
+	case week: // its Thursday; the fourth of January is in the first week
+		y = int(period / 100)
+		afterMonday := (int(time.Date(y, 1, 4, 0, 0, 0, 0, time.UTC).Weekday()) + 6) % 7
+		return time.Date(y, 1, int(period%100)*7-afterMonday, 0, 0, 0, 0, time.UTC).Date()
+	case quarter:
+		y, m = int(period/10), first+time.Month(period%10)*3-2
+	default:
+		y, m = int(period), first+5
 	}
-	if p.finest >= month {
-		m = time.Month(period % 100)
-		period /= 100
+	if m > 12 {
+		y, m = y+1, m-12
 	}
-	return int(period), m, d
+	return y, m, 15
+}
+
+// shownDate returns the numbers of a period in each field.
+func (p *pattern) shownDate(period int64) (shown [luhn]int64) {
+	y, m, d := p.date(period)
+	shown[fiscalYear], shown[quarter] = p.fiscal(y, m)
+	shown[fiscalEnd] = shown[fiscalYear]
+	if p.firstMonth > 1 {
+		shown[fiscalEnd]++
+	}
+	shown[year], shown[month], shown[day] = int64(y), int64(m), int64(d)
+	if p.finest == week {
+		shown[year], shown[week] = period/100, period%100
+	}
+	return shown
+}
+
+// PeriodUnit returns the length of the periods of a dated sequence: year, quarter, month, week or
+// day. It is "" for a plain sequence, and for a pattern that is none.
+func (d Definition) PeriodUnit() string {
+	p, err := parsePattern(d.Pattern)
+	if err != nil {
+		return ""
+	}
+	switch p.finest {
+	case quarter:
+		return "quarter"
+	case month:
+		return "month"
+	case week:
+		return "week"
+	case day:
+		return "day"
+	}
+	return "year"
 }
 
 // at returns the period of an instant.
@@ -77,12 +137,16 @@ func (c *calendar) next(period int64) int64 {
 	y, m, d := c.date(period)
 	for {
 		switch c.finest {
-		case year:
-			y++
+		case day:
+			d++
+		case week:
+			d += 7
 		case month:
 			m++
+		case quarter:
+			m += 3
 		default:
-			d++
+			y++
 		}
 		if next := c.noon(y, m, d); next > period {
 			return next
@@ -90,26 +154,35 @@ func (c *calendar) next(period int64) int64 {
 	}
 }
 
-// check refuses years that the pattern has no place for.
-func (c *calendar) check(period int64) error {
-	y, _, _ := c.date(period)
-	first, last := 1000, 9999
-	if c.shortYear {
-		first, last = 2000, 2099
-	}
+// admit refuses a number that is no period, or a period that is more than one ahead.
+func (c *calendar) admit(period, present int64) error {
 	switch {
-	case y > last:
-		return fmt.Errorf("%w: {%s} ends with the year %d: use another sequence", ErrEnded, c.yearName(), last)
-	case y < first:
-		return fmt.Errorf("%w: {%s} begins with the year %d, and period %d is before it", ErrPeriod, c.yearName(),
-			first, period)
+	case period > c.next(present):
+		return fmt.Errorf("%w: %d is more than one period ahead of %d", ErrPeriod, period, present)
+	case !c.exists(period):
+		return fmt.Errorf("%w: %d is no period: use one such as %d", ErrPeriod, period, present)
 	}
-	return nil
+	return c.check(period)
 }
 
-func (c *calendar) yearName() string {
-	if c.shortYear {
-		return "yy"
+// check refuses years that the pattern has no place for.
+func (c *calendar) check(period int64) error {
+	shown := c.shownDate(period)
+	width := max(c.yearWidth(year), c.yearWidth(fiscalYear), c.yearWidth(fiscalEnd))
+	first, last := int64(1000), int64(9999)
+	if width == 2 {
+		first, last = 2000, 2099
 	}
-	return "year"
+	for _, q := range c.parts {
+		y := shown[min(q.field, fiscalEnd)]
+		switch {
+		case q.field == literal || q.field > fiscalEnd || q.width < width: // the other year tells the century
+		case y > last:
+			return fmt.Errorf("%w: the pattern ends with the year %d: use another sequence", ErrEnded, last)
+		case y < first:
+			return fmt.Errorf("%w: the pattern begins with the year %d, and period %d is before it", ErrPeriod, first,
+				period)
+		}
+	}
+	return nil
 }

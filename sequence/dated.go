@@ -115,17 +115,7 @@ func (d *Dated) serials(p *Sequence, got span) Serials {
 
 // named returns a period, which is no more than one ahead.
 func (d *Dated) named(period int64) (*Sequence, error) {
-	c := d.calendar
-	present := c.at(d.world.Now())
-	switch {
-	case period > c.next(present):
-		return nil, fmt.Errorf("sequence %q: %w: %d is more than one period ahead of %d", d.name, ErrPeriod, period,
-			present)
-	case !c.exists(period):
-		return nil, fmt.Errorf("sequence %q: %w: %d is no period: use one such as %d", d.name, ErrPeriod, period,
-			present)
-	}
-	if err := c.check(period); err != nil {
+	if err := d.calendar.admit(period, d.calendar.at(d.world.Now())); err != nil {
 		return nil, fmt.Errorf("sequence %q: %w", d.name, err)
 	}
 	p, err := d.now() // its numbers that were taken ahead are used first

@@ -425,7 +425,7 @@ func TestPeriodFarFromTheStoresClock(t *testing.T) {
 
 // A fast sequence keeps what it took ahead of a period that ended, for calls by name.
 func TestFastPeriodKeepsItsRange(t *testing.T) {
-	j := opened(t, "2026-11-22T23:59:59Z", Definition{Pattern: daily})
+	j := opened(t, "2026-11-22T23:59:59Z", Definition{Mode: Fast, Pattern: daily})
 	j.takes(j.s, "20261122-001")
 	j.goes.Wait()
 	j.set(t, "2026-11-23T00:00:00Z")

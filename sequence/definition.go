@@ -36,12 +36,12 @@ const (
 // which JavaScript rounds. Mode, Start, Step, Pattern and Zone never change. To have others, make
 // another sequence that starts above this one.
 type Definition struct {
-	Mode  Mode   `json:"mode"`            // "" means Fast
+	Mode  Mode   `json:"mode"`            // "" means Fast, of a dated sequence Dense
 	Start *int64 `json:"start,omitempty"` // the first number; nil means 1
 	Step  int64  `json:"step"`            // from a number to the next, negative to count down; 0 means 1
 
-	// Pattern makes the sequence dated: its numbers begin again each year, month or day, and have
-	// texts such as RE-{year}-{n:6}. See [OpenDated]. Zone is the IANA name of the zone whose
+	// Pattern makes the sequence dated: its numbers begin again each year, quarter, month, week or
+	// day, and have texts such as RE-{year}-{n:6}. See [OpenDated]. Zone is the IANA name of the zone whose
 	// date counts; "" means UTC. Neither ever changes.
 	Pattern string `json:"pattern,omitempty"`
 	Zone    string `json:"zone,omitempty"`
@@ -76,7 +76,10 @@ const (
 // completed returns the definition with every default written out, and the course of its numbers.
 func (d Definition) completed() (Definition, course, error) {
 	c := course{start: 1, step: d.Step}
-	if d.Mode == "" {
+	switch {
+	case d.Mode == "" && d.Pattern != "":
+		d.Mode = Dense // people look for gaps in dated numbers
+	case d.Mode == "":
 		d.Mode = Fast
 	}
 	if d.Start != nil {

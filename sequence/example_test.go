@@ -71,6 +71,7 @@ func ExampleDated() {
 	ctx := context.Background()
 	store := store.NewMemory()
 	err := sequence.Create(ctx, store, "invoices", sequence.Definition{
+		Mode:    sequence.Strict,
 		Pattern: "RE-{year}-{n:6}",
 		Zone:    "Europe/Berlin",
 	})

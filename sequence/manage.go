@@ -9,7 +9,8 @@ import (
 )
 
 // Create makes a sequence. If it exists, it must have the same definition, and nothing changes. A
-// deleted sequence comes back with the same definition, and goes on where it ended.
+// deleted sequence comes back with the same definition, and goes on where it ended; if it gave no
+// number, it also comes back with another definition.
 func Create(ctx context.Context, st store.Store, name string, d Definition) error {
 	full, _, err := d.completed()
 	if err == nil && full.Pattern != "" {
@@ -24,15 +25,37 @@ func Create(ctx context.Context, st store.Store, name string, d Definition) erro
 			s.Identity, err = st.Identity(ctx, s.record.Namespace)
 			return true, err
 		}
-		if different := s.differs(d, full); different != "" {
+		revived, different := s.Deleted, s.differs(d, full)
+		if different != "" && revived {
+			unused, err := s.unused(ctx, st)
+			if err != nil {
+				return false, err
+			}
+			if unused {
+				s.Definition, different = full, ""
+			} else {
+				different = "it was deleted after programs had taken numbers, and " + different
+			}
+		}
+		if different != "" {
 			return false, fmt.Errorf("sequence %q: %s: max, ranges and what follows a failover can be changed; "+
 				"for all else make another sequence, which starts above (%w)",
 				name, different, lease.ErrExists)
 		}
-		revived := s.Deleted
 		s.Deleted = false
 		return revived, nil
 	})
+}
+
+// unused reports whether it is certain that a deleted sequence gave no number. Takes that its
+// programs still make fail by the generation.
+func (s *state) unused(ctx context.Context, st store.Store) (bool, error) {
+	id, err := st.Identity(ctx, s.record.Namespace)
+	if err != nil {
+		return false, fmt.Errorf("sequence %q: %w", s.name, err)
+	}
+	from, err := s.highest(ctx, st, 0)
+	return err == nil && from == 0 && s.Reached == 0 && s.Confirmed == 0 && id == s.Identity, err
 }
 
 // Changes says what [Update] changes. Fields that are nil or 0 change nothing.

@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"cmp"
 	"errors"
 	"strings"
 	"testing"
@@ -76,6 +77,59 @@ func TestDeletedSequenceGoesOn(t *testing.T) {
 	create(t, st, Definition{Mode: Strict})
 	expect(t, s, 3)
 	expect(t, open(t, st, nil), 4)
+}
+
+// A deleted sequence that gave no number comes back with any definition, and programs that opened the
+// old one get no numbers of the new one. Where it is not certain that it gave none, it does not.
+func TestUnusedSequenceIsMadeAnew(t *testing.T) {
+	definitions := []Definition{
+		{Mode: Strict},
+		{Mode: Strict, Start: new(int64(5))},
+		{Mode: Strict, Step: 2},
+		{Mode: Strict, Pattern: "{year}-{n}"},
+		{Mode: Strict, Pattern: "{year}-{n}", Zone: "Europe/Berlin"},
+		{Mode: Fast},
+	}
+	for i, was := range definitions {
+		for j, is := range definitions {
+			if i == j || was.Pattern != "" {
+				continue
+			}
+			st, s := made(t, was)
+			if err := Delete(t.Context(), st, name); err != nil {
+				t.Fatal(err)
+			}
+			create(t, st, is)
+			refused(t, s, lease.ErrRefused)
+			if err := Delete(t.Context(), st, name); err != nil {
+				t.Fatal(err)
+			}
+			create(t, st, was)
+			expect(t, open(t, st, nil), *cmp.Or(was.Start, new(int64(1))))
+		}
+	}
+	for why, spoil := range map[string]func(*shaky) error{
+		"confirmed": func(st *shaky) error {
+			return Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(1))})
+		},
+		"another identity": func(st *shaky) error { st.become("other"); return nil },
+		"taken": func(st *shaky) error {
+			_, err := NextTx(t.Context(), st, name, 0)
+			return err
+		},
+	} {
+		st, _ := made(t, Definition{Mode: Strict})
+		if err := spoil(st); err != nil {
+			t.Fatal(err)
+		}
+		if err := Delete(t.Context(), st, name); err != nil {
+			t.Fatal(err)
+		}
+		if err := Create(t.Context(), st, name, Definition{Step: 3}); !errors.Is(err, lease.ErrExists) ||
+			!strings.Contains(err.Error(), "deleted") {
+			t.Errorf("%s: %v", why, err)
+		}
+	}
 }
 
 func TestNoSequence(t *testing.T) {

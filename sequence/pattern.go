@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/snowfence/snowfence/lease"
@@ -13,33 +14,43 @@ import (
 // field is what a part of a pattern stands for.
 type field int
 
+// Units of the date rise from year to day.
 const (
 	literal field = iota
 	year
+	fiscalYear // the year in which a fiscal year begins
+	fiscalEnd  // the year in which it ends
+	quarter
 	month
+	week
 	day
 	number
+	luhn
 )
 
 type part struct {
 	field field
+	width int    // in bytes; 0 of the number
 	text  string // of a literal
 }
 
 // pattern is the text of a number and its period. Dates have a fixed width, and only the number may
 // vary, so that a text has one period and one number.
 type pattern struct {
-	parts     []part
-	finest    field // of the date: a period is one of these
-	shortYear bool  // {yy}
-	digits    int   // of the number, at least
-	most      int64 // the highest number that has place
+	parts      []part
+	finest     field      // of the date: a period is one of these
+	firstMonth time.Month // of a fiscal year; 0: years begin in January
+	digits     int        // of the number, at least
+	most       int64      // the highest number that has place
 }
 
 const (
 	longestPattern = 100
 	mostDigits     = 18 // of a number with a width, so that its highest one is an int64
 )
+
+const fields = "{year} or {yy}, {quarter}, {month}, {week}, {day}, {luhn}, and {n}, {n:6} or {n:6+} with a width of 1 " +
+	"to 18; for a year that begins in April {fy:4} and {fyend:4}, or {fyy:4} and {fyyend:4} with 2 digits"
 
 // parsePattern reads a pattern such as RE-{year}-{n:6}.
 func parsePattern(text string) (*pattern, error) {
@@ -55,7 +66,7 @@ func parsePattern(text string) (*pattern, error) {
 			if strings.ContainsFunc(before, unfit) {
 				return refuse("texts between fields have printable characters and no '}'")
 			}
-			p.parts = append(p.parts, part{literal, before})
+			p.parts = append(p.parts, part{literal, len(before), before})
 			rest = rest[len(before):]
 			continue
 		}
@@ -63,29 +74,42 @@ func parsePattern(text string) (*pattern, error) {
 		if !closed {
 			return refuse("a '{' has no '}'")
 		}
-		f, ok := p.field(name)
+		q, ok := p.field(name)
 		if !ok {
-			return refuse(fmt.Sprintf("{%s} is no field: use {year} or {yy}, {month}, {day} and {n}, {n:6} or {n:6+}, "+
-				"with a width of 1 to %d", name, mostDigits))
+			return refuse(fmt.Sprintf("{%s} is no field: use %s", name, fields))
 		}
-		if p.has(f) {
-			return refuse(fmt.Sprintf("{%s} is there twice, or beside another form of it", name))
+		if p.has(q.field) || p.has(luhn) {
+			return refuse(fmt.Sprintf("{%s} is there twice, or beside another form of it, or after {luhn}", name))
 		}
-		p.parts = append(p.parts, part{field: f})
+		p.parts = append(p.parts, q)
 		rest = after
 	}
+	return p, p.checkDate(refuse)
+}
+
+// checkDate finds the period of a pattern, and refuses dates that would let a text come again.
+func (p *pattern) checkDate(refuse func(why string) (*pattern, error)) (err error) {
 	for p.finest = day; p.finest > literal && !p.has(p.finest); {
 		p.finest--
 	}
+	fiscal := p.has(fiscalYear) || p.has(fiscalEnd)
+	last := p.parts[max(0, len(p.parts)-1):]
 	switch {
 	case !p.has(number):
-		return refuse("it has no {n}")
+		_, err = refuse("it has no {n}")
 	case p.finest == literal:
-		return refuse("it has no date: use {year} or {yy}, and {month} and {day} with it")
-	case !p.has(year) || p.finest == day && !p.has(month):
-		return refuse("a {day} needs a {month}, and a {month} a {year} or {yy}: else a text would come again")
+		_, err = refuse("it has no date: use {year} or {yy}, and {month} and {day} with it")
+	case !p.has(year) && !fiscal || p.finest == day && !p.has(month):
+		_, err = refuse("a {day} needs a {month}, and a {month}, {quarter} or {week} a {year} or {yy}: else a text " +
+			"would come again")
+	case p.has(year) && fiscal || p.firstMonth < 0:
+		_, err = refuse("it has years that begin at different times")
+	case p.has(week) && (fiscal || p.has(quarter) || p.has(month) || p.has(day)):
+		_, err = refuse("a {week} has a {year} or {yy} and nothing else, because weeks lie across months")
+	case p.has(luhn) && last[0].field != luhn:
+		_, err = refuse("{luhn} is the end of a text")
 	}
-	return p, nil
+	return err
 }
 
 // unfit reports whether a text between fields may not have a character.
@@ -95,26 +119,61 @@ func (p *pattern) has(f field) bool {
 	return slices.ContainsFunc(p.parts, func(q part) bool { return q.field == f })
 }
 
-// field returns what a name between braces stands for, and notes what it says of the width.
-func (p *pattern) field(name string) (field, bool) {
+// field returns the part for a name between braces, and notes its width or its first month.
+func (p *pattern) field(name string) (part, bool) {
 	switch name {
 	case "yy":
-		p.shortYear = true
-		return year, true
+		return part{field: year, width: 2}, true
 	case "year":
-		return year, true
+		return part{field: year, width: 4}, true
+	case "quarter":
+		return part{field: quarter, width: 1}, true
 	case "month":
-		return month, true
+		return part{field: month, width: 2}, true
+	case "week":
+		return part{field: week, width: 2}, true
 	case "day":
-		return day, true
+		return part{field: day, width: 2}, true
+	case "luhn":
+		return part{field: luhn, width: 1}, true
 	case "n":
-		return number, true
+		return part{field: number}, true
 	}
-	width, ok := strings.CutPrefix(name, "n:")
+	name, option, _ := strings.Cut(name, ":")
+	switch name {
+	case "fy":
+		return part{field: fiscalYear, width: 4}, p.beginsIn(option)
+	case "fyy":
+		return part{field: fiscalYear, width: 2}, p.beginsIn(option)
+	case "fyend":
+		return part{field: fiscalEnd, width: 4}, p.beginsIn(option)
+	case "fyyend":
+		return part{field: fiscalEnd, width: 2}, p.beginsIn(option)
+	case "n":
+		return part{field: number}, p.counts(option)
+	}
+	return part{}, false
+}
+
+// beginsIn notes the first month of a fiscal year: -1 where a pattern names two.
+func (p *pattern) beginsIn(option string) bool {
+	n, _ := strconv.Atoi(option)
+	if n < 1 || n > 12 || option != strconv.Itoa(n) {
+		return false
+	}
+	if p.firstMonth != 0 && p.firstMonth != time.Month(n) {
+		n = -1
+	}
+	p.firstMonth = time.Month(n)
+	return true
+}
+
+// counts notes the width of the number, as in 6 or 6+.
+func (p *pattern) counts(width string) bool {
 	width, widens := strings.CutSuffix(width, "+")
 	n, _ := strconv.Atoi(width)
-	if !ok || n < 1 || n > mostDigits || width != strconv.Itoa(n) {
-		return 0, false
+	if n < 1 || n > mostDigits || width != strconv.Itoa(n) {
+		return false
 	}
 	p.digits = n
 	if !widens {
@@ -124,38 +183,48 @@ func (p *pattern) field(name string) (field, bool) {
 		}
 		p.most--
 	}
-	return number, true
+	return true
 }
 
 // format returns the text of a number of a period.
 func (p *pattern) format(period, n int64) string {
-	y, m, d := p.date(period)
-	if p.shortYear {
-		y %= 100
-	}
+	shown := p.shownDate(period)
 	text := make([]byte, 0, 32)
 	for _, q := range p.parts {
 		switch q.field {
 		case literal:
 			text = append(text, q.text...)
-		case year:
-			text = appendDigits(text, int64(y), p.yearDigits())
-		case month:
-			text = appendDigits(text, int64(m), 2)
-		case day:
-			text = appendDigits(text, int64(d), 2)
 		case number:
 			text = appendDigits(text, n, p.digits)
+		case luhn:
+			text = append(text, luhnDigit(text))
+		default:
+			v := shown[q.field]
+			if q.width == 2 {
+				v %= 100 // of a year
+			}
+			text = appendDigits(text, v, q.width)
 		}
 	}
 	return string(text)
 }
 
-func (p *pattern) yearDigits() int {
-	if p.shortYear {
-		return 2
+// luhnDigit returns the check digit of the digits in a text, by Luhn's formula (ISO/IEC 7812-1,
+// annex B).
+func luhnDigit(text []byte) byte {
+	sum, double := 0, true
+	for _, c := range slices.Backward(text) {
+		if c < '0' || c > '9' {
+			continue
+		}
+		v := int(c - '0')
+		if double {
+			v = v*2/10 + v*2%10
+		}
+		sum += v
+		double = !double
 	}
-	return 4
+	return byte('0' + (10-sum%10)%10)
 }
 
 // appendDigits appends a number that is not negative, with leading zeros.

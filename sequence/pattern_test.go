@@ -22,6 +22,12 @@ func TestPatterns(t *testing.T) {
 		"{n:3+}.{year}":                     {1000, 12, "012.1000", exactInJavaScript},
 		"{month}{yy}-{n:1}":                 {202611, 9, "1126-9", 9},
 		"{day}.{month}.{year} №{n:2}":       {20260203, 42, "03.02.2026 №42", 99},
+		"INV/{fy:4}-{fyyend:4}/{n:4}":       {2025, 7, "INV/2025-26/0007", 9999},
+		"{fyend:7}-{month}-{n}":             {202512, 7, "2026-12-7", exactInJavaScript},
+		"{year}W{week}-{n:4}":               {202653, 7, "2026W53-0007", 9999},
+		"{yy}Q{quarter}-{n}":                {20264, 7, "26Q4-7", exactInJavaScript},
+		"R{year}{n:6}{luhn}":                {2026, 1, "R20260000011", 999_999},
+		"{year}{n}{luhn}":                   {7992, 739871, "79927398713", exactInJavaScript}, // the example of ISO/IEC 7812
 		"{year}{month}{day}{n:18}":          {99991231, 5, "99991231000000000000000005", 999_999_999_999_999_999},
 		"{yy}{month}{day}{n}":               {20990101, math.MaxInt64, "9901019223372036854775807", exactInJavaScript},
 		strings.Repeat("x", 91) + "{yy}{n}": {2000, 1, strings.Repeat("x", 91) + "001", exactInJavaScript},
@@ -69,6 +75,18 @@ func TestPatternsThatAreRefused(t *testing.T) {
 		"{year}{n:19}":                      "no field",
 		"{year}{n:19+}":                     "no field",
 		"{hour}{year}{month}{day}{n}":       "no field",
+		"{fy}{n}":                           "no field",
+		"{fy:13}{n}":                        "no field",
+		"{fy:04}{n}":                        "no field",
+		"{fy:4}{fyend:5}{n}":                "different times",
+		"{fy:4}{year}{n}":                   "different times",
+		"{fy:4}{fyy:4}{n}":                  "twice",
+		"{fy:4}{week}{n}":                   "weeks lie across",
+		"{year}{month}{week}{n}":            "weeks lie across",
+		"{week}{n}":                         "else a text",
+		"{quarter}{n}":                      "else a text",
+		"{year}{luhn}{n}":                   "after {luhn}",
+		"{year}{n}{luhn}.":                  "end of a text",
 		strings.Repeat("x", 94) + "{yy}{n}": "100 bytes",
 	} {
 		if _, err := parsePattern(text); !errors.Is(err, lease.ErrInvalid) || !strings.Contains(err.Error(), why) {
@@ -79,11 +97,13 @@ func TestPatternsThatAreRefused(t *testing.T) {
 
 // A text has one period and one number: all texts of short patterns are compared.
 func TestTextsDetermineTheirPeriodAndNumber(t *testing.T) {
-	fields := []string{"{yy}", "{year}", "{month}", "{day}", "{n}", "{n:2}", "{n:2+}", "1"}
+	fields := []string{"{yy}", "{year}", "{month}", "{day}", "{n}", "{n:2}", "{n:2+}", "1", "{fyy:4}", "{fyend:4}", "{quarter}", "{week}"}
 	periods := map[field][]int64{
-		year:  {2000, 2001, 2010, 2011, 2012, 2020, 2099},
-		month: {200001, 200010, 200011, 200012, 200101, 201101, 201111},
-		day:   {20000101, 20000102, 20000110, 20000111, 20000112, 20000121, 20001101, 20001111, 20010101, 20110111},
+		year:    {2000, 2001, 2010, 2011, 2012, 2020, 2099},
+		month:   {200001, 200010, 200011, 200012, 200101, 201101, 201111},
+		week:    {200001, 200010, 200011, 200052, 200101, 202053},
+		quarter: {20001, 20004, 20011, 20111, 20201},
+		day:     {20000101, 20000102, 20000110, 20000111, 20000112, 20000121, 20001101, 20001111, 20010101, 20110111},
 	}
 	numbers := []int64{
 		0, 1, 2, 9, 10, 11, 12, 20, 99, 100, 101, 110, 111, 112, 120, 999, 1000, 1001, 1111, 11111, 200101,

@@ -30,9 +30,9 @@ func (p *pattern) read(text string) (Serial, bool) {
 		return Serial{}, false
 	}
 	s, rest := Serial{Text: text}, text
-	var y, m, d int64
+	var shown [luhn + 1]int64
 	for _, q := range p.parts {
-		width := p.width(q)
+		width := q.width
 		if q.field == number {
 			width = digits
 		}
@@ -48,45 +48,55 @@ func (p *pattern) read(text string) (Serial, bool) {
 		if err != nil {
 			return Serial{}, false
 		}
-		switch q.field {
-		case year:
-			y = int64(n)
-			if p.shortYear {
-				y += 2000
-			}
-		case month:
-			m = int64(n)
-		case day:
-			d = int64(n)
-		case number:
-			s.N = int64(n)
+		if q.width == 2 && q.field <= fiscalEnd {
+			n += 2000
 		}
+		shown[q.field] = int64(n)
 	}
-	switch s.Period = y; p.finest {
-	case month:
-		s.Period = y*100 + m
-	case day:
-		s.Period = y*10_000 + m*100 + d
-	}
+	s.N, s.Period = shown[number], p.shownPeriod(shown[:])
 	return s, s.N <= p.most && p.format(s.Period, s.N) == text
 }
 
-// width is how many bytes a part has, but for the number.
-func (p *pattern) width(q part) int {
-	switch q.field {
-	case literal:
-		return len(q.text)
-	case year:
-		return p.yearDigits()
-	case month, day:
-		return 2
+// shownPeriod returns the period that a text shows, which is wrong where the text has no period.
+func (p *pattern) shownPeriod(shown []int64) int64 {
+	y, m := shown[year], shown[month]
+	if p.firstMonth > 0 {
+		if y = shown[fiscalYear]; !p.has(fiscalYear) || p.yearWidth(fiscalYear) < p.yearWidth(fiscalEnd) {
+			y = shown[fiscalEnd]
+			if p.firstMonth > 1 {
+				y--
+			}
+		}
+		if p.finest >= month && m < int64(p.firstMonth) {
+			y++
+		}
+	}
+	switch p.finest {
+	case day:
+		return y*10_000 + m*100 + shown[day]
+	case week:
+		return y*100 + shown[week]
+	case month:
+		return y*100 + m
+	case quarter:
+		return y*10 + shown[quarter]
+	}
+	return y
+}
+
+// yearWidth returns how many digits a year has; 0 where the pattern has none of this kind.
+func (p *pattern) yearWidth(f field) int {
+	for _, q := range p.parts {
+		if q.field == f {
+			return q.width
+		}
 	}
 	return 0
 }
 
 func (p *pattern) fixedWidth() (n int) {
 	for _, q := range p.parts {
-		n += p.width(q)
+		n += q.width
 	}
 	return n
 }

@@ -122,9 +122,11 @@ func (s *source) confirmUnchanged(ctx context.Context) error {
 
 // admit refuses a record that gives no numbers, or other ones than when the sequence was opened.
 func (s *source) admit(now state) error {
-	if was := s.known.Start; was != nil && (*was != *now.Start || s.known.Step != now.Step) {
-		return fmt.Errorf("sequence %q: it starts at %d in steps of %d, and had started at %d in steps of %d: open it "+
-			"again (%w)", s.name, *now.Start, now.Step, *was, s.known.Step, lease.ErrRefused)
+	if was := s.known.Definition; was.Start != nil {
+		if different := now.differs(Definition{}, was); different != "" {
+			return fmt.Errorf("sequence %q: it was made anew, and %s: open it again (%w)", s.name, different,
+				lease.ErrRefused)
+		}
 	}
 	return now.live()
 }

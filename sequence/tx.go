@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,15 +14,15 @@ import (
 // caller's transaction. If that transaction is rolled back, the number comes again. Programs call
 // sqlstore.SequenceTx, which calls NextTx for a *sql.Tx.
 //
-// In a dated sequence, the number is of the present period in its zone, which may be over when the
-// transaction commits.
+// In a dated sequence, period is an earlier period or the next one; 0 means the present one in its
+// zone, which may be over when the transaction commits. It is 0 for a plain sequence.
 //
 // It keeps no state and tries once: if another transaction or program took a number first, it
 // returns [ErrRetry]. After any error roll the transaction back.
-func NextTx(ctx context.Context, st store.Store, name string) (Serial, error) {
+func NextTx(ctx context.Context, st store.Store, name string, period int64) (Serial, error) {
 	s := &source{}
 	s.use(ctx, st, name, nil)
-	c, err := s.openTx(ctx)
+	c, err := s.openTx(ctx, period)
 	var got span
 	if err == nil { // after a change of others the number that was taken would be a gap
 		got, err = s.fetch(ctx, 1, errSkipped)
@@ -36,7 +37,7 @@ func NextTx(ctx context.Context, st store.Store, name string) (Serial, error) {
 }
 
 // openTx reads a sequence from which a transaction may take. The calendar is nil of a plain one.
-func (s *source) openTx(ctx context.Context) (c *calendar, err error) {
+func (s *source) openTx(ctx context.Context, period int64) (c *calendar, err error) {
 	now, err := s.reread(ctx)
 	if err != nil {
 		return nil, err
@@ -46,10 +47,14 @@ func (s *source) openTx(ctx context.Context) (c *calendar, err error) {
 			"for numbers in a transaction "+
 			"make another sequence, which is strict and starts above (%w)", s.name, now.Mode, lease.ErrRefused)
 	}
+	if now.Pattern == "" && period != 0 {
+		return nil, fmt.Errorf("sequence %q: %w: it is a plain one, without period %d", s.name, ErrDated, period)
+	}
 	if now.Pattern != "" {
 		if c, err = now.calendar(); err == nil {
-			s.of, s.period = &Dated{calendar: c}, c.at(s.world.Now())
-			err = c.check(s.period)
+			present := c.at(s.world.Now())
+			s.of, s.period = &Dated{calendar: c}, cmp.Or(period, present)
+			err = c.admit(s.period, present)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("sequence %q: %w", s.name, err)

@@ -28,7 +28,7 @@ func strict(t *testing.T, d Definition) (context.Context, *shaky) {
 func wantTx(t *testing.T, ctx context.Context, st store.Store, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
-		if s, err := NextTx(ctx, st, name); s.Text != text || err != nil {
+		if s, err := NextTx(ctx, st, name, 0); s.Text != text || err != nil {
 			t.Errorf("got %+v, %v, not %s", s, err, text)
 		}
 	}
@@ -36,7 +36,7 @@ func wantTx(t *testing.T, ctx context.Context, st store.Store, texts ...string) 
 
 func wantErrTx(t *testing.T, ctx context.Context, st store.Store, kind error, text string) {
 	t.Helper()
-	s, err := NextTx(ctx, st, name)
+	s, err := NextTx(ctx, st, name, 0)
 	if s != (Serial{}) || !errors.Is(err, kind) || !strings.Contains(err.Error(), text) {
 		t.Errorf("got %+v, %v, not %v with %q", s, err, kind, text)
 	}
@@ -48,7 +48,7 @@ func TestNextTx(t *testing.T) {
 	if gets, adds, swaps := st.count("get"), st.count("add"), st.count("swap"); gets != 2 || adds != 1 || swaps != 1 {
 		t.Errorf("%d reads, %d additions, %d swaps, with Create's", gets, adds, swaps)
 	}
-	if s, err := NextTx(ctx, st, name); err != nil || s != (Serial{"5", 0, 5}) {
+	if s, err := NextTx(ctx, st, name, 0); err != nil || s != (Serial{"5", 0, 5}) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	wantTx(t, ctx, st, "0")
@@ -80,6 +80,11 @@ func TestNextTxOfDays(t *testing.T) {
 	take("2026-11-22T15:59:59Z", "RE-20261122-002")
 	take("2026-11-22T16:00:00Z", "RE-20261123-001")
 	take("2026-11-22T15:59:59Z", "RE-20261122-003")
+	next, _ := clockAt(t, "2026-11-22T16:00:00Z")
+	if s, err := NextTx(next, st, name, 20261122); err != nil || s.Text != "RE-20261122-004" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	take("2026-11-22T16:00:00Z", "RE-20261123-002")
 	at, _ := clockAt(t, "2026-11-22T16:30:00Z")
 	if err := Confirm(at, st, name, Confirmation{Floor: new(int64(50))}); err != nil {
 		t.Fatal(err)
@@ -93,6 +98,20 @@ func TestNextTxOfDays(t *testing.T) {
 		t.Fatal(err)
 	}
 	take("2026-11-22T16:30:00Z", "RE-20261123-052")
+
+	for period, want := range map[int64]string{
+		20261121: "was closed", 20261126: "more than one period ahead", 20261100: "is no period",
+	} {
+		at, _ := clockAt(t, "2026-11-24T12:00:00Z")
+		if s, err := NextTx(at, st, name, period); !errors.Is(err, ErrPeriod) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%d: %+v, %v", period, s, err)
+		}
+	}
+
+	_, st = strict(t, Definition{})
+	if s, err := NextTx(ctx, st, name, 2026); !errors.Is(err, ErrDated) {
+		t.Errorf("%+v, %v", s, err)
+	}
 
 	_, st = strict(t, Definition{Pattern: "{yy}-{n}"})
 	at, _ = clockAt(t, "2100-01-01T00:00:00Z")
@@ -118,7 +137,7 @@ func TestNextTxThatMeetsOthers(t *testing.T) {
 		"a deletion":     {plain, "add", func(ctx context.Context, st store.Store) error { return Delete(ctx, st, name) }, ErrRetry},
 		"a confirmation": {yearly, "add", confirm, ErrRetry},
 		"who begins the period": {yearly, "swap", func(ctx context.Context, st store.Store) error {
-			_, err := NextTx(ctx, st, name)
+			_, err := NextTx(ctx, st, name, 0)
 			return err
 		}, ErrRetry},
 		"the last number": {plain, "add", func(ctx context.Context, st store.Store) error {

@@ -21,12 +21,20 @@ import (
 //
 // In a dated sequence, the first transaction of a period makes the record of that period. The
 // number is of the present period in the sequence's zone, even if the transaction commits in the
-// next one.
+// next one. [SequenceTxIn] names another period.
 //
 // After any error roll tx back. If the error is a [sequence.ErrRetry], run all of the transaction
 // again. In PostgreSQL, MySQL and MariaDB use READ COMMITTED, because a REPEATABLE READ transaction
 // cannot read the row that another one has just written. In SQLite use BEGIN IMMEDIATE.
 func SequenceTx(ctx context.Context, tx *sql.Tx, d Dialect, name string) (sequence.Serial, error) {
+	return SequenceTxIn(ctx, tx, d, name, 0)
+}
+
+// SequenceTxIn is [SequenceTx] for a period of a dated sequence: an earlier one, as for an invoice
+// of last year that is written in January, or the next one. It is the number in
+// [sequence.Serial].Period, as in 2025 or 202512, or 0 for the present one. An earlier period
+// without numbers may be at most a year away.
+func SequenceTxIn(ctx context.Context, tx *sql.Tx, d Dialect, name string, period int64) (sequence.Serial, error) {
 	st, err := beginTx(ctx, tx, d)
 	if err != nil {
 		return sequence.Serial{}, fmt.Errorf("sequence %q: %w", name, err)
@@ -34,7 +42,7 @@ func SequenceTx(ctx context.Context, tx *sql.Tx, d Dialect, name string) (sequen
 	if st.file != nil {
 		defer st.file.closeWitness()
 	}
-	return sequence.NextTx(ctx, st, name)
+	return sequence.NextTx(ctx, st, name, period)
 }
 
 // beginTx returns a store inside one transaction. It remembers nothing of earlier ones: each

@@ -66,7 +66,7 @@ func (p *program) planSequence(ctx context.Context, f *planFlags, out *bufio.Wri
 	if info.Period != 0 {
 		count = whole
 	}
-	n, err := plan.OfNumbers(count, periodKind(info.Period), f.rate.perSecond, p.now())
+	n, err := plan.OfNumbers(count, info.Definition.PeriodUnit(), f.rate.perSecond, p.now())
 	if err != nil {
 		return usageError{fmt.Errorf("--rate: %w", err)}
 	}

@@ -153,23 +153,10 @@ func numbersText(s *pb.Sequence) string {
 	if s.Step != 1 {
 		text += fmt.Sprintf(", step %d", s.Step)
 	}
-	if kind := periodKind(s.Period); kind != "" {
-		text += " each " + kind
+	if unit := (sequence.Definition{Pattern: s.Pattern}).PeriodUnit(); unit != "" {
+		text += " each " + unit
 	}
 	return text
-}
-
-// periodKind says what a period is; "" where there are none.
-func periodKind(period int64) string {
-	switch {
-	case period == 0:
-		return ""
-	case period < 10_000:
-		return "year"
-	case period < 1_000_000:
-		return "month"
-	}
-	return "day"
 }
 
 // failoverText says what happens after a failover.

@@ -80,7 +80,7 @@ func (p *program) sequenceCreate() *cobra.Command {
 		Long: `Create makes a sequence. If it exists with the same definition, nothing changes, so you can
 repeat it. A deleted sequence comes back with the same definition, and goes on where it was.
 
-The modes:
+The modes (a dated sequence is dense by default, others are fast):
   fast    unique; numbers rise within a program; a stop or a crash leaves a gap
   dense   as fast; a program gives back what it holds when it stops, so gaps are rare
   strict  a call that begins after another ended gets a higher number, over all programs;
@@ -88,15 +88,17 @@ The modes:
 
 With --pattern the sequence is dated: its numbers begin again each year, month or day, and have
 texts. A pattern has {year} or {yy}, {month} and {day} as far as needed, exactly one {n}, and
-text between them. {n:6} has six digits, and ends with 999999; {n:6+} then gets longer.
+text between them. {n:6} has six digits, and ends with 999999; {n:6+} then gets longer. There are
+also {quarter}, {week} (with the year of ISO 8601), {fy:4} and {fyend:4} for a year that begins in
+April, {fyy:4} and {fyyend:4} with two digits, and {luhn} for a check digit at the end.
 
 Mode, start, step, pattern and zone never change. "snowfence sequence change" changes the rest.`,
 		Example: `  snowfence sequence create orders
   snowfence sequence create tickets --mode strict --start 1000 --max 999999
-  snowfence sequence create invoices --pattern 'RE-{year}-{n:6}' --zone Europe/Berlin`,
+  snowfence sequence create invoices --mode strict --pattern 'RE-{year}-{n:6}' --zone Europe/Berlin`,
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&mode, "mode", string(sequence.Fast), "`mode`: fast, dense or strict")
+	fs.StringVar(&mode, "mode", "", "`mode`: fast, dense or strict (default: fast; dense with --pattern)")
 	fs.Int64Var(&start, "start", 1, "the first `number`")
 	fs.Int64Var(&step, "step", 1, "from each `number` to the next; below 0 they count down")
 	fs.StringVar(&pattern, "pattern", "", "make it dated: the `text` of a number, as in RE-{year}-{n:6}")

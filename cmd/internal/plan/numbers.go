@@ -9,7 +9,7 @@ import (
 // Numbers says when the numbers of a sequence run out at a rate.
 type Numbers struct {
 	Count     int64      `json:"numbers,string"`   // in each period, or left in all
-	Period    string     `json:"period,omitempty"` // year, month or day: then numbers begin again at 1
+	Period    string     `json:"period,omitempty"` // year, quarter, month, week or day: then numbers begin again at 1
 	PerSecond float64    `json:"numbers_per_second"`
 	Lasts     float64    `json:"lasts_seconds"`    // from the first number on
 	Needed    float64    `json:"needed,omitempty"` // in the longest period
@@ -18,7 +18,7 @@ type Numbers struct {
 }
 
 // longest is how many days a period has at most.
-var longest = map[string]float64{"year": 366, "month": 31, "day": 1}
+var longest = map[string]float64{"year": 366, "quarter": 92, "month": 31, "week": 7, "day": 1}
 
 // OfNumbers returns when count numbers run out that are used from now on, or from the start of each
 // period.

@@ -20,11 +20,11 @@ type key struct {
 }
 
 // parseKey reads a key. A colon in it means a dot, as people write names in Redis and here. A
-// period has 4, 6 or 8 digits; names do not end like this.
+// period has 4, 5, 6 or 8 digits; names do not end like this.
 func parseKey(text []byte) key {
 	k := key{name: strings.ReplaceAll(server.Clip(text), ":", ".")}
 	name, digits, ok := cutLast(k.name, '.')
-	if n := len(digits); !ok || n != 4 && n != 6 && n != 8 || digits[0] == '0' {
+	if n := len(digits); !ok || n != 4 && n != 5 && n != 6 && n != 8 || digits[0] == '0' {
 		return k
 	}
 	if period, err := strconv.ParseUint(digits, 10, 63); err == nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sequence"
@@ -193,37 +194,38 @@ func savepoints(t *testing.T, on func(testing.TB) database) {
 	looksOwn(t, d, st, 4)
 }
 
-// serial takes a serial in a transaction of its own.
-func serial(t *testing.T, d database, db *sql.DB, end func(*sql.Tx) error) (sequence.Serial, error) {
+// serial takes a serial of a period in a transaction of its own.
+func serial(t *testing.T, d database, db *sql.DB, period int64, end func(*sql.Tx) error) (sequence.Serial, error) {
 	t.Helper()
 	tx, err := d.begin(t.Context(), db)
 	if err != nil {
 		return sequence.Serial{}, err
 	}
 	defer tx.Rollback()
-	s, err := sqlstore.SequenceTx(t.Context(), tx, d.dialect(), "orders")
+	s, err := sqlstore.SequenceTxIn(t.Context(), tx, d.dialect(), "orders", period)
 	if err != nil {
 		return s, err
 	}
 	return s, end(tx)
 }
 
-// Sixteen connections begin a period at once: its serials have no gap, also when the first
-// transaction is rolled back.
+// Sixteen connections begin a period at once, and the one before: the serials of both have no gap,
+// also when the first transaction is rolled back.
 func serialsWithoutGaps(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	st := d.invoices(t, sequence.Definition{Pattern: "RE-{year}-{n:6}"})
 	db := d.pool(t, 16)
-	if _, err := serial(t, d, db, (*sql.Tx).Rollback); err != nil {
+	if _, err := serial(t, d, db, 0, (*sql.Tx).Rollback); err != nil {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
-	var all []int64
+	all := map[int64][]int64{}
+	lastYear := int64(time.Now().UTC().Year() - 1)
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			for done := 0; done < 4; {
-				s, err := serial(t, d, db, commit)
+			for done := 0; done < 8; {
+				s, err := serial(t, d, db, int64(done%2)*lastYear, commit)
 				switch {
 				case errors.Is(err, sequence.ErrRetry):
 				case err != nil || s.Text != fmt.Sprintf("RE-%d-%06d", s.Period, s.N):
@@ -232,23 +234,28 @@ func serialsWithoutGaps(t *testing.T, on func(testing.TB) database) {
 				default:
 					done++
 					mu.Lock()
-					all = append(all, s.N)
+					all[s.Period] = append(all[s.Period], s.N)
 					mu.Unlock()
 				}
 			}
 		})
 	}
 	wg.Wait()
-	slices.Sort(all)
-	for i, n := range all {
-		if n != int64(i+1) {
-			t.Fatalf("serial %d has the number %d", i+1, n)
+	for period, numbers := range all {
+		slices.Sort(numbers)
+		for i, n := range numbers {
+			if n != int64(i+1) {
+				t.Fatalf("serial %d of %d has the number %d", i+1, period, n)
+			}
 		}
+	}
+	if len(all[lastYear]) != 64 {
+		t.Errorf("%d numbers of %d", len(all[lastYear]), lastYear)
 	}
 	if err := sequence.Confirm(t.Context(), st, "orders", sequence.Confirmation{Floor: new(int64(100))}); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := serial(t, d, db, commit); err != nil || s.N != 100 {
+	if s, err := serial(t, d, db, 0, commit); err != nil || s.N != 100 {
 		t.Errorf("after a confirmation: %+v, %v", s, err)
 	}
 	before, err := st.Identity(t.Context(), "")
@@ -405,7 +412,7 @@ func identityPutBack(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	d.invoices(t, sequence.Definition{Pattern: "{year}-{n}"})
 	db := d.pool(t, 1)
-	if _, err := serial(t, d, db, commit); err != nil {
+	if _, err := serial(t, d, db, 0, commit); err != nil {
 		t.Fatal(err)
 	}
 	switch d.driver {
@@ -420,7 +427,7 @@ func identityPutBack(t *testing.T, on func(testing.TB) database) {
 		run(t, db, "REPLACE INTO snowfence_lease SELECT * FROM snowfence_lease")
 	}
 	for _, end := range []func(*sql.Tx) error{commit, (*sql.Tx).Rollback} {
-		if s, err := serial(t, d, db, end); !errors.Is(err, sequence.ErrRolledBack) {
+		if s, err := serial(t, d, db, 0, end); !errors.Is(err, sequence.ErrRolledBack) {
 			t.Errorf("%+v, %v", s, err)
 		}
 	}
