@@ -107,10 +107,14 @@ func (l *Lease) attend() {
 		return
 	}
 	defer l.unlock()
-	ctx, cancel := l.world.WithTimeout(l.life, max(l.opts.TTL, time.Second))
-	defer cancel()
 	l.mu.Lock()
 	want, before := l.demand.want, l.use.cur
+	limit := l.opts.TTL
+	if before != nil { // until the next renewal is due; an acquisition may look at many nodes
+		limit = min(l.ttl()/3, l.pace.most)
+	}
+	ctx, cancel := l.world.WithTimeout(l.life, max(limit, time.Second))
+	defer cancel()
 	l.stopOp = cancel
 	l.mu.Unlock()
 	defer func() {

@@ -188,6 +188,10 @@ func attending(t *testing.T) {
 		g.st.swaps = 0
 		g.now = g.now.Add(time.Second)
 		c.before(g, a)
+		limit := 5 * time.Second // until the next renewal is due
+		if g.l.use.cur == nil {
+			limit = 15 * time.Second
+		}
 		g.l.attend()
 		wrong := !errors.Is(g.l.trouble, c.want)
 		if name != "lost twice" && wrong || g.l.stopOp != nil || len(g.l.ops) != 1 {
@@ -200,17 +204,19 @@ func attending(t *testing.T) {
 		if (g.l.life.Err() != nil) != c.ended || (g.l.use.cur != nil) != c.healed {
 			t.Errorf("%s: ended %v, in use %+v", name, g.l.life.Err(), g.l.use.cur)
 		}
-		if len(p.limits) != 1 || p.limits[0] != 15*time.Second {
+		if len(p.limits) != 1 || p.limits[0] != limit {
 			t.Errorf("%s: time limits of %v", name, p.limits)
 		}
 	}
-	// A ttl that is too short to wait for a store.
+	// A lessor, and a ttl that is too short to wait for a store.
 	g := holding(t)
 	p := g.pace()
+	g.l.opts.TTL, g.l.pace.most = time.Hour, 7*time.Second
+	g.l.attend()
 	g.l.opts.TTL = 20 * time.Millisecond
 	g.l.attend()
-	if len(p.limits) != 1 || p.limits[0] != time.Second {
-		t.Errorf("time limits of %v", p.limits)
+	if want := []time.Duration{7 * time.Second, time.Second}; !slices.Equal(p.limits, want) {
+		t.Errorf("time limits of %v, not %v", p.limits, want)
 	}
 	// A success is one, though another call wanted the store.
 	g = holding(t)
@@ -230,8 +236,10 @@ func attending(t *testing.T) {
 			ws))
 	}
 	_ = g.do(g.c.acquire(t.Context(), false))
-	if g.l.attend(); g.l.use.cur == nil || g.c.held.pending {
-		t.Errorf("after an acquisition in doubt %+v is used, still in doubt: %t", g.l.use.cur, g.c.held.pending)
+	p = g.pace()
+	if g.l.attend(); g.l.use.cur == nil || g.c.held.pending || p.limits[0] != 15*time.Second {
+		t.Errorf("after an acquisition in doubt %+v is used, still in doubt: %t; time limits of %v", g.l.use.cur,
+			g.c.held.pending, p.limits)
 	}
 	// The call that has the store when the life ends keeps it.
 	g = holding(t)

@@ -5,7 +5,8 @@
 //	id, err := ids.Next(ctx)
 //
 // The same client type connects to a single server, to servers behind Sentinel, and to a cluster,
-// with TLS and users. With ClientOption.Sentinel, set TopologyRefreshInterval to some seconds:
+// with TLS and users. Set ConnWriteTimeout to two seconds, so that the client gives up a connection
+// that went silent. With ClientOption.Sentinel, set TopologyRefreshInterval to some seconds:
 // otherwise a client that missed the message of a failover stays with the old master. The store
 // needs Redis 6.2 or later.
 //

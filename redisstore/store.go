@@ -45,6 +45,9 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+// answerTimeout is how long a call waits for the answer of a server.
+const answerTimeout = 3 * time.Second
+
 // Store keeps leases in Redis. It is safe for concurrent use, and many processes may share
 // a server.
 type Store struct {
@@ -180,6 +183,8 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 
 // Now implements [store.Store]. In a cluster it is the time of any of its servers.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
 	t, err := s.client.Do(ctx, s.client.B().Time().Build().ToRetryable()).AsIntSlice()
 	if err == nil && len(t) != 2 {
 		err = fmt.Errorf("TIME answered %v", t)

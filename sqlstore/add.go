@@ -19,7 +19,7 @@ func (s *Store) Add(ctx context.Context, a store.Addition) (r store.Record, err 
 	}
 	s.taken = s.tx != nil
 	for range 3 { // what was put back counts anew after the read
-		err = s.use(ctx, toWrite, func(c querier, v view) (info serverInfo, err error) {
+		err = s.use(ctx, toWrite, func(ctx context.Context, c querier, v view) (info serverInfo, err error) {
 			r, info, err = s.dialect.add(ctx, c, v, a)
 			if err == nil && s.tx != nil && r.Nonce != "" && info.reloaded && !info.idBack {
 				info.reloaded, err = false, s.dialect.stamp(ctx, c, r)

@@ -36,7 +36,7 @@ func (s *Store) failed(err error) error {
 		return nil
 	}
 	explained, e := err, s.dialect.errors
-	if advice := e.advice[e.code(err)]; advice != "" {
+	if advice := e.advice[e.code(err)]; advice != "" && !errors.Is(err, errPool) {
 		explained = fmt.Errorf("%s: %w", advice, err)
 	}
 	switch {
@@ -56,10 +56,12 @@ var sqliteErrors = errorTexts{
 	advice:  sqliteAdvice,
 }
 
+const sqliteLocked = "a transaction of this program or of another one (fuser FILE) has the write lock of the file: " +
+	"end it within a third of the ttl, or keep the IDs in a file of their own"
+
 var sqliteAdvice = map[string]string{
-	"no such table": "",
-	"database is locked": "another program keeps the file locked: find it (fuser FILE), and end the " +
-		"transaction that it holds open",
+	"no such table":      "",
+	"database is locked": sqliteLocked,
 	"database table is locked": "another connection of this program keeps a table locked: end the " +
 		"transaction that it holds open",
 	"attempt to write a readonly database": "this user may not write the file: allow it, and " +
@@ -72,8 +74,7 @@ var sqliteAdvice = map[string]string{
 	"unable to open database file": "the file cannot be opened: its folder must exist, and this " +
 		"user must be allowed to write there",
 	"file is not a database": "the file is something else than an SQLite database, or encrypted: name another path",
-	"deadline": "another program keeps the file locked: find it (fuser FILE), and end the transaction " +
-		"that it holds open; or the disk is too slow",
+	"deadline":               sqliteLocked + "; or the disk is too slow",
 }
 
 // sqliteCode returns the first message in an error. An index beside the file that cannot grow

@@ -24,8 +24,8 @@ func TestErrors(t *testing.T) {
 		busy bool
 		want string // in the advice
 	}{
-		{SQLite(), locked, true, "keeps the file locked"},
-		{SQLite(), errors.New("database is locked (517)"), true, "keeps the file locked"}, // SQLITE_BUSY_SNAPSHOT
+		{SQLite(), locked, true, "write lock of the file"},
+		{SQLite(), errors.New("database is locked (517)"), true, "write lock of the file"}, // SQLITE_BUSY_SNAPSHOT
 		{SQLite(), errors.New("sqlite3: database table is locked"), true, "keeps a table locked"},
 		{SQLite(), errors.New("attempt to write a readonly database (8)"), false, "may not write the file"},
 		{SQLite(), errors.New("disk I/O error (522)"), false, "the disk fails"},
@@ -35,10 +35,10 @@ func TestErrors(t *testing.T) {
 		{SQLite(), full, false, "the disk is full: make room"},
 		{SQLite(), errors.New("unable to open database file (14)"), false, "its folder must exist"},
 		{SQLite(), errors.New("file is not a database (26)"), false, "name another path"},
-		{SQLite(), &commitError{locked}, false, "keeps the file locked"},
+		{SQLite(), &commitError{locked}, false, "write lock of the file"},
 		{SQLite(), errors.Join(full, locked), false, "the disk is full"}, // the first one counts
 		{SQLite(), fmt.Errorf("making the tables: %w", full), false, "the disk is full: make room"},
-		{SQLite(), context.DeadlineExceeded, false, "keeps the file locked"}, // what becomes of a long wait for the lock
+		{SQLite(), context.DeadlineExceeded, false, "write lock of the file"}, // what becomes of a long wait for the lock
 		{SQLite(), errors.New("no such table"), false, "no such table"},
 		{PostgreSQL(), state("40001"), true, ""},
 		{PostgreSQL(), fmt.Errorf("making the tables: %w", state("40P01")), true, ""},

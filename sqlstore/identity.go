@@ -61,7 +61,7 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 	s.mu.Lock()
 	suspect := s.told.dataID
 	s.mu.Unlock()
-	return s.use(ctx, toWrite, func(c querier, v view) (info serverInfo, err error) {
+	return s.use(ctx, toWrite, func(ctx context.Context, c querier, v view) (info serverInfo, err error) {
 		own, ok := c.(*sql.Conn)
 		if !ok {
 			return info, errPutBack // a caller's transaction may be rolled back

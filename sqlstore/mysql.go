@@ -16,6 +16,10 @@ import (
 // (parseTime, clientFoundRows, interpolateParams, collation, …) do not matter. The tables
 // are made in the connection's database, with keys compared byte by byte.
 //
+// A lease keeps one connection of the *sql.DB, so that its renewals wait for no transaction. A pool
+// of one is refused. A call without an answer fails after five seconds at most, and ends its
+// connection.
+//
 // Each statement also asks the server for its identity and whether it is safe. The store refuses a
 // server that is read_only, or that does not sync commits to the disk:
 // innodb_flush_log_at_trx_commit must be 1 (or MariaDB's 3), and sync_binlog 1 where there is a

@@ -19,11 +19,15 @@ import (
 // maxSeen bounds the connections remembered without leases; then it starts over.
 const maxSeen = 16
 
-// Pin implements [store.Store]: it keeps one connection open. A pool without a spare one
-// goes without: each connection is then compared with itself.
+// Pin implements [store.Store]: it keeps one connection. Over a server no transaction of the
+// application can then delay a renewal, so a pool of one is refused. Over SQLite, a pool without a
+// spare one goes without: each connection is then compared with itself.
 func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 	if _, err := s.Identity(ctx, ""); err != nil {
 		return nil, err
+	}
+	if !s.dialect.embedded {
+		return s.keep(ctx)
 	}
 	c, err := s.db.Conn(ctx) // before mu, which is taken by those who have one
 	if err != nil {
@@ -56,11 +60,16 @@ func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 func (s *Store) unpin() {
 	s.mu.Lock()
 	var last *pinned
+	var k kept
 	if s.pins--; s.pins == 0 {
 		last, s.pinned = s.pinned, nil
+		k, s.kept = s.kept, nil
 	}
 	s.mu.Unlock()
 	last.close()
+	if k != nil {
+		k.close()
+	}
 }
 
 // sideFilesFor returns the side files of a connection, and [store.ErrReplaced] before a
@@ -117,7 +126,7 @@ func (s *Store) checkPinned(ctx context.Context) error {
 	s.mu.Lock()
 	if s.pinned == nil {
 		s.mu.Unlock()
-		return s.use(ctx, toRead, func(querier, view) (serverInfo, error) { return serverInfo{}, nil })
+		return s.use(ctx, toRead, func(context.Context, querier, view) (serverInfo, error) { return serverInfo{}, nil })
 	}
 	defer s.mu.Unlock()
 	return s.failed(s.checkFiles(s.sideFiles))

@@ -16,6 +16,10 @@ import (
 // prepared statements (pgbouncer with pgx: default_query_exec_mode=exec in the URL). Connections
 // must not put savepoints around statements.
 //
+// A lease keeps one connection of the *sql.DB, so that its renewals wait for no transaction. A pool
+// of one is refused. A call without an answer fails after five seconds at most, and ends its
+// connection.
+//
 // The tables are made in the first schema of the search_path. All programs must see the
 // same tables.
 //

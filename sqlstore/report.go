@@ -17,7 +17,7 @@ type Finding struct {
 // others read the Advice.
 func (s *Store) Report(ctx context.Context) (found []Finding, err error) {
 	all := map[string]string{}
-	err = s.use(ctx, toRead, func(c querier, _ view) (serverInfo, error) {
+	err = s.use(ctx, toRead, func(ctx context.Context, c querier, _ view) (serverInfo, error) {
 		found = nil
 		for _, query := range s.dialect.settings {
 			rows, err := c.QueryContext(ctx, query)

@@ -51,7 +51,8 @@ type Store struct {
 	uses      int64         // begun so far
 	file      *file         // nil for databases that are no file
 	pinned    *pinned       // nil without leases, or without a spare connection
-	pins      int           // leases that pinned it
+	kept      kept          // over a server; nil without leases
+	pins      int           // leases that pinned either
 	sideFiles files         // of the pinned connection, and so of all
 	seen      map[any]files // without one: by the driver's connection
 	replaced  error         // once noticed, it stays
@@ -128,7 +129,7 @@ func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
 	if s.dialect.now == "" {
 		return now, nil
 	}
-	err = s.use(ctx, toRead, func(c querier, _ view) (serverInfo, error) {
+	err = s.use(ctx, toRead, func(ctx context.Context, c querier, _ view) (serverInfo, error) {
 		var micros int64
 		err := c.QueryRowContext(ctx, s.dialect.now).Scan(&micros)
 		now = time.UnixMicro(micros)
@@ -145,7 +146,7 @@ func (s *Store) read(ctx context.Context, where string, args []any) (out []store
 	}
 	query, args = s.dialect.bind(query, args)
 	for range 3 { // who put data back may still be at it
-		err = s.use(ctx, toRead, func(c querier, v view) (info serverInfo, err error) {
+		err = s.use(ctx, toRead, func(ctx context.Context, c querier, v view) (info serverInfo, err error) {
 			st, done := v.pinned.statement(ctx, query)
 			if st != nil {
 				out, info, err = records(st.QueryContext(ctx, args...))

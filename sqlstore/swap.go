@@ -92,7 +92,7 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	by := make(map[store.Key]error, len(writes))
 	for part := range slices.Chunk(sorted, chunk) {
 		results := make([]error, len(part))
-		err := s.use(ctx, toWrite, func(c querier, v view) (serverInfo, error) {
+		err := s.use(ctx, toWrite, func(ctx context.Context, c querier, v view) (serverInfo, error) {
 			return s.dialect.swap(ctx, c, v, part, results)
 		})
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -27,6 +28,9 @@ const (
 	toWrite purpose = true
 )
 
+// action asks a database, and returns what the server said of itself.
+type action func(ctx context.Context, c querier, v view) (serverInfo, error)
+
 // view is what a use knows of the database before it asks.
 type view struct {
 	use    int64 // its number
@@ -37,62 +41,116 @@ type view struct {
 	pinned *pinned
 }
 
-// busyTimeout bounds how long a busy database is asked again.
-const busyTimeout = 30 * time.Second
+// A call waits so long for a connection, and for the answer of a server. What a busy database
+// refused is asked again, and what makes tables may take, for as long as busyTimeout.
+const (
+	callTimeout = 5 * time.Second
+	busyTimeout = 30 * time.Second
+)
+
+// ErrSlow means that a server answers, but did not carry out a statement in time.
+var ErrSlow = errors.New("the server answers, but not this statement: another session locks snowfence_lease or " +
+	"snowfence_meta (a migration, LOCK TABLE, a transaction that is left open), or the server is overloaded")
+
+// errPool means that the pool gave no connection in time.
+var errPool = errors.New("all connections of the pool are in use: end the transactions that hold them, or allow more " +
+	"(SetMaxOpenConns)")
 
 // use runs do on a connection of a database that is ready. A busy database did nothing, so
-// do runs again; nothing is locked in between.
-func (s *Store) use(ctx context.Context, why purpose, do func(querier, view) (serverInfo, error)) error {
+// do runs again; nothing is locked in between. So does a read whose connection turned out to be
+// dead, once.
+func (s *Store) use(ctx context.Context, why purpose, do action) error {
 	if s.tx != nil {
 		return s.failed(s.inTx(ctx, why, do))
 	}
 	start, w := time.Now(), world.Real()
+	again := why == toRead && !s.dialect.embedded
 	for attempt := 0; ; attempt++ {
-		err := s.once(ctx, why, do)
-		if !s.dialect.errors.is(err, s.dialect.errors.busy) || time.Since(start) > busyTimeout {
+		dropped, err := s.once(ctx, s.limit(ctx, again), why, do)
+		switch {
+		case s.dialect.errors.is(err, s.dialect.errors.busy) && time.Since(start) <= busyTimeout:
+			if w.Wait(time.Millisecond+rand.N(time.Millisecond<<min(attempt, 5)), ctx.Done()) == 0 {
+				return fmt.Errorf("%w: %w", s.failed(err), ctx.Err())
+			}
+		case dropped && again && ctx.Err() == nil:
+			again = false
+		default:
 			return s.failed(err)
-		}
-		if w.Wait(time.Millisecond+rand.N(time.Millisecond<<min(attempt, 5)), ctx.Done()) == 0 {
-			return fmt.Errorf("%w: %w", s.failed(err), ctx.Err())
 		}
 	}
 }
 
+// limit returns how long a call may take. It leaves time to ask again, or to find out why there was
+// no answer. SQLite waits for its locks by itself.
+func (s *Store) limit(ctx context.Context, again bool) time.Duration {
+	end, ok := ctx.Deadline()
+	switch left := time.Until(end); {
+	case s.dialect.embedded:
+		return busyTimeout
+	case !ok:
+		return callTimeout
+	case again:
+		return min(callTimeout, left/2)
+	default:
+		return min(callTimeout, left*3/4)
+	}
+}
+
 // once runs do on a connection. A write compares the files first, so it goes to files that
-// others see too. All uses compare them afterwards, even after an error.
-func (s *Store) once(ctx context.Context, why purpose, do func(querier, view) (serverInfo, error)) error {
-	c, err := s.db.Conn(ctx)
+// others see too. All uses compare them afterwards, even after an error. A connection to a server
+// that failed is dropped: it may be dead, silent, read-only, or to a server that is no primary any
+// more.
+func (s *Store) once(
+	ctx context.Context, limit time.Duration, why purpose, do action,
+) (dropped bool, err error) {
+	waiting, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	c, giveBack, err := s.connection(waiting)
 	if err != nil {
-		return err
+		if n := s.db.Stats(); waiting.Err() != nil && n.MaxOpenConnections > 0 && n.InUse >= n.MaxOpenConnections {
+			err = fmt.Errorf("%w: %w", errPool, err)
+		}
+		return false, err
 	}
-	defer c.Close()
-	if err := s.prepare(ctx, c); err != nil {
-		return err
+	defer func() {
+		dropped = !s.dialect.embedded && err != nil && !errors.Is(err, errReloaded) &&
+			!s.dialect.errors.is(err, s.dialect.errors.busy)
+		giveBack(dropped)
+		if dropped && errors.Is(err, context.DeadlineExceeded) && s.answers(ctx) {
+			err = fmt.Errorf("%w: %w", ErrSlow, err)
+		}
+	}()
+	long, cancel := context.WithTimeout(ctx, busyTimeout)
+	defer cancel()
+	if err := s.prepare(long, c); err != nil {
+		return false, err
 	}
-	used, err := s.sideFilesFor(ctx, c, why)
+	used, err := s.sideFilesFor(long, c, why)
 	if err != nil {
-		return err
+		return false, err
 	}
 	v, err := s.view(why)
 	if err != nil {
-		return err
+		return false, err
 	}
-	info, err := do(c, v)
+	asking, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	info, err := do(asking, c, v)
 	open := err == nil || c.Raw(func(any) error { return nil }) == nil
 	if err := s.checkAfterUse(used, open, err); err != nil {
-		return err
+		return false, err
 	}
 	back, err := v.wentBack(&info)
 	switch {
 	case err == nil && back:
-		err = cmp.Or(s.newIdentity(ctx, c, v.file, info.dataID), errReloaded)
+		err = cmp.Or(s.newIdentity(long, c, v.file, info.dataID), errReloaded)
 	case err == nil && v.file != nil && info.dataID != "" && info.position > v.floor:
 		err = v.file.note(info.dataID, info.position)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
-	return s.noteServer(info, v.use)
+	return false, s.noteServer(info, v.use)
 }
 
 // view begins a use. It reads the witness before the database is asked: what was noted is
@@ -114,12 +172,12 @@ func (s *Store) view(why purpose) (v view, err error) {
 
 // inTx runs do in the transaction of the caller, which may be rolled back: so it is not the place
 // to give data another identity, and nothing is noted.
-func (s *Store) inTx(ctx context.Context, why purpose, do func(querier, view) (serverInfo, error)) error {
+func (s *Store) inTx(ctx context.Context, why purpose, do action) error {
 	v, err := s.view(why)
 	if err != nil {
 		return err
 	}
-	info, err := do(s.tx, v)
+	info, err := do(ctx, s.tx, v)
 	if err != nil {
 		return err
 	}

@@ -63,9 +63,9 @@ Parameters stand behind '?', with '&' between them.
   postgres        sslmode=, sslrootcert=, sslcert=, sslkey=, sslsni=, sslnegotiation=,
                   target_session_attrs= (read-write, with several hosts), search_path=,
                   application_name=, default_query_exec_mode= (exec, behind pgbouncer),
-                  host=FOLDER of a socket, connections=8
-  mysql           socket=PATH, connections=8; without tls, TLS is used where the server has it,
-                  and its certificate is not looked at
+                  host=FOLDER of a socket, connections=8 (at least 2)
+  mysql           socket=PATH, connections=8 (at least 2); without tls, TLS is used where the
+                  server has it, and its certificate is not looked at
   redis           prefix=snowfence, replicas=0 (how many must acknowledge a grant before it is
                   used), aof=no (they must have synced it), ack_timeout=1s
   redis+sentinel  sentinel_user=, sentinel_password=, sentinel_password_file=

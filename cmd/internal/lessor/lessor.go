@@ -183,7 +183,8 @@ func (l *Lessor) Count() (held, nodes int64) { return max(l.used.Load(), 0), l.a
 // Unit is what the lease of a unit holds.
 type Unit struct {
 	snowfence.Grant
-	Sublet int64 // nodes that have a holder, as of the last second
+	Sublet  int64 // nodes that have a holder, as of the last second
+	Trouble error // what went wrong at the last attempt to renew it
 }
 
 // Units returns the units that are held.
@@ -192,7 +193,7 @@ func (l *Lessor) Units() (out []Unit) {
 	defer l.mu.RUnlock()
 	for _, u := range l.units {
 		if s := u.Lease().Status(); s.Held {
-			out = append(out, Unit{s.Grant, u.sublet})
+			out = append(out, Unit{s.Grant, u.sublet, s.Trouble})
 		}
 	}
 	return out

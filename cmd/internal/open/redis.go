@@ -41,6 +41,7 @@ func openRedis(ctx context.Context, a *address, env func(string) string) (*Store
 	c := rueidis.ClientOption{
 		InitAddress: a.hosts, Username: a.user, Password: a.password, DisableCache: true,
 		Dialer: net.Dialer{Timeout: timeout, KeepAlive: time.Second}, ClientName: "snowfence",
+		ConnWriteTimeout: 2 * time.Second, // also of pings, so that a silent connection is given up
 	}
 	if c.TLSConfig, err = a.tls(base == "rediss"); err != nil {
 		return nil, err

@@ -25,9 +25,13 @@ func (p *Process) mountHealth(mux *http.ServeMux, causes bool) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
-		switch err := p.Ready(); {
-		case err == nil:
+		switch err, late := p.Ready(), p.service.Late(); {
+		case err == nil && late == nil:
 			fmt.Fprintln(w, "ok")
+		case err == nil && causes:
+			fmt.Fprintln(w, "ok, but late:", server.LogText(late))
+		case err == nil:
+			fmt.Fprintln(w, "ok, but late: the log of the server says what")
 		case causes:
 			w.WriteHeader(http.StatusServiceUnavailable)
 			fmt.Fprintln(w, "not ready:", server.LogText(err))

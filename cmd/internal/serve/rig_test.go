@@ -68,7 +68,8 @@ func (l *logBuffer) String() string {
 // cutStore is a store that can be cut off.
 type cutStore struct {
 	store.Store
-	cut atomic.Bool
+	cut  atomic.Bool
+	full atomic.Bool // writes fail
 }
 
 var errCut = errors.New("the network is down")
@@ -97,7 +98,7 @@ func (c *cutStore) Heads(ctx context.Context) ([]store.Record, error) {
 }
 
 func (c *cutStore) Swap(ctx context.Context, writes []store.Write) []error {
-	if !c.cut.Load() {
+	if !c.cut.Load() && !c.full.Load() {
 		return c.Store.Swap(ctx, writes)
 	}
 	errs := make([]error, len(writes))

@@ -248,6 +248,26 @@ func TestConnectionLimit(t *testing.T) {
 	})
 }
 
+// While renewals fail and IDs go on, the server is ready, and says what is late.
+func TestLateRenewal(t *testing.T) {
+	st := newStore(t)
+	p, _ := start(t, Config{Admin: "127.0.0.1:0", TTL: 15 * time.Second}, st)
+	says := func(base, want string) func() bool {
+		return func() bool {
+			code, text := get(t, base+"/readyz", "")
+			return code == http.StatusOK && strings.Contains(text, want)
+		}
+	}
+	eventually(t, "ready", says("http://"+p.Admin, "ok\n"))
+	st.full.Store(true)
+	eventually(t, "late", func() bool {
+		return says("http://"+p.Admin, "is late: lease: writing node")() &&
+			says("http://"+p.HTTP, "the log of the server")()
+	})
+	st.full.Store(false)
+	eventually(t, "in time", says("http://"+p.Admin, "ok\n"))
+}
+
 // A client that sends half a body, or takes nothing of a large answer, is cut off; one
 // that keeps up is not, however long its stream.
 func TestSlowClients(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/lessor"
 	"github.com/snowfence/snowfence/lease"
 )
 
@@ -61,6 +62,22 @@ func (sp *Space) Err(now time.Time) error {
 		return nil
 	}
 	return fmt.Errorf("namespace %q: no lease is held: %w", sp.Name, h.Trouble)
+}
+
+// Late returns what keeps leases that are held from being renewed in time, and nil if nothing does.
+func (s *Service) Late() error {
+	var late []error
+	for _, sp := range s.Spaces() {
+		st, _ := sp.Status()
+		units := append(sp.lessor.Units(), lessor.Unit{Grant: st.Grant, Trouble: st.Trouble})
+		for _, u := range units {
+			if u.Trouble != nil {
+				late = append(late, fmt.Errorf("namespace %q: the renewal of node %d is late: %w", sp.Name, u.Node,
+					u.Trouble))
+			}
+		}
+	}
+	return errors.Join(late...)
 }
 
 func (sp *Space) waitError(h Health, now time.Time) error {

@@ -46,7 +46,7 @@ var faults = []fault{
 	},
 	{
 		name: "another program locks the file", fits: func(tg *target) bool { return tg.lock != nil }, stops: true,
-		words: regexp.MustCompile(`keeps the file locked`),
+		words: regexp.MustCompile(`write lock of the file`),
 		begin: func(t testing.TB, sc *scene) func() { return sc.lock(t) },
 	},
 	{

@@ -25,6 +25,7 @@ const (
 type subject struct {
 	open   func(t *testing.T) store.Store // of one client, with connections of its own
 	faults []fault
+	link   *link // the only one, if all connections go through it
 
 	// early means that the store shows writes to others before they are durable: see
 	// history.forgive.
@@ -54,6 +55,9 @@ func check(t *testing.T, s subject) {
 	}
 	if result, page := h.verdict(); result != porcupine.Ok {
 		t.Errorf("not linearizable (%s): see %s", result, page)
+	}
+	if s.link != nil {
+		checkSilence(t, s)
 	}
 }
 

@@ -16,13 +16,14 @@ import (
 type link struct {
 	address string // for clients
 	proxy   *toxiproxy.Proxy
+	gate    *gate // behind it
 }
 
 func newLink(t *testing.T, server string) *link {
 	t.Helper()
-	l := &link{address: servers.Address(servers.Ports(t, 1)[0])}
+	l := &link{address: servers.Address(servers.Ports(t, 1)[0]), gate: newGate(t, server)}
 	s := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	l.proxy = toxiproxy.NewProxy(s, "link", l.address, server)
+	l.proxy = toxiproxy.NewProxy(s, "link", l.address, l.gate.address)
 	if err := s.Collection.Add(l.proxy, true); err != nil {
 		t.Fatal(err)
 	}

@@ -98,6 +98,7 @@ func TestPostgreSQL(t *testing.T) {
 	url := strings.Replace(p.URL(p.NewDatabase(t)), servers.Address(p.Port), l.address, 1)
 	check(t, subject{
 		open:   func(t *testing.T) store.Store { return openSQL(t, "pgx", url, sqlstore.PostgreSQL()) },
+		link:   l,
 		faults: append(l.faults(), killed(p.Process, p.Port)),
 	})
 }
@@ -109,6 +110,7 @@ func TestMariaDB(t *testing.T) {
 	dsn := strings.Replace(m.DSN(m.NewDatabase(t)), servers.Address(m.Port), l.address, 1)
 	check(t, subject{
 		open:   func(t *testing.T) store.Store { return openSQL(t, "mysql", dsn, sqlstore.MySQL()) },
+		link:   l,
 		faults: append(l.faults(), killed(m.Process, m.Port)),
 		early:  true,
 	})
@@ -137,6 +139,7 @@ func TestRedis(t *testing.T) {
 			}
 			return st
 		},
+		link:   l,
 		faults: append(l.faults(), killed(r.Process, r.Port)),
 	})
 }
@@ -147,6 +150,7 @@ func TestEtcd(t *testing.T) {
 	l := newLink(t, servers.Address(m.Port))
 	check(t, subject{
 		open:   func(t *testing.T) store.Store { return openEtcd(t, "http://"+l.address) },
+		link:   l,
 		faults: append(l.faults(), killed(m.Process, m.Port)),
 	})
 }
@@ -191,6 +195,7 @@ func TestDynamoDB(t *testing.T) {
 			}
 			return st
 		},
+		link:   l,
 		faults: l.faults(),
 	})
 }
@@ -207,6 +212,7 @@ func TestS3(t *testing.T) {
 			}
 			return st
 		},
+		link:   l,
 		faults: l.faults(),
 	})
 }

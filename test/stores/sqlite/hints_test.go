@@ -84,8 +84,8 @@ func TestBusyTimeoutHint(t *testing.T) {
 // TestLockedFile has another program lock the file: the error says how to find it, and
 // when it is gone, writes go on.
 func TestLockedFile(t *testing.T) {
-	const advice = "another program keeps the file locked: find it (fuser FILE), and end the transaction that it " +
-		"holds open"
+	const advice = "a transaction of this program or of another one (fuser FILE) has the write lock of the file: end " +
+		"it within a third of the ttl, or keep the IDs in a file of their own"
 	for _, c := range []struct{ name, options, advice string }{
 		{"SQLite refuses at once", "", advice},
 		{"SQLite waits for longer than the caller", "?_pragma=busy_timeout(1000)", advice + "; or the disk is too slow"},

@@ -1,0 +1,194 @@
+package linear
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/test/harness/fleet"
+)
+
+// gate passes connections on to a server.
+type gate struct {
+	address string
+	mu      sync.Mutex
+	open    []chan struct{} // of the connections; closed when one goes silent
+}
+
+func newGate(t *testing.T, server string) *gate {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	g := &gate{address: l.Addr().String()}
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go g.pass(client, server)
+		}
+	}()
+	return g
+}
+
+// pass copies both ways until one side ends. A silent connection swallows what comes, and ends
+// neither side.
+func (g *gate) pass(client net.Conn, server string) {
+	upstream, err := net.Dial("tcp", server)
+	if err != nil {
+		client.Close()
+		return
+	}
+	silent := make(chan struct{})
+	g.mu.Lock()
+	g.open = append(g.open, silent)
+	g.mu.Unlock()
+	for _, way := range [][2]net.Conn{{client, upstream}, {upstream, client}} {
+		go func() {
+			b := make([]byte, 32<<10)
+			for {
+				n, err := way[0].Read(b)
+				select {
+				case <-silent:
+					_, _ = io.Copy(io.Discard, way[0])
+					return
+				default:
+				}
+				if n > 0 {
+					_, _ = way[1].Write(b[:n])
+				}
+				if err != nil {
+					way[0].Close()
+					way[1].Close()
+					return
+				}
+			}
+		}()
+	}
+}
+
+// silence has all present connections pass nothing on, as when a machine behind a floating address
+// vanishes. New ones work.
+func (g *gate) silence() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range g.open {
+		close(c)
+	}
+	g.open = nil
+}
+
+// checkSilence has all connections of a store go silent. A lease whose ttl is long is renewed
+// soon. Then the whole network is silent, either way, and every call ends by itself.
+func checkSilence(t *testing.T, s subject) {
+	t.Helper()
+	st := s.open(t)
+	scheme, err := snowfence.NewScheme(snowfence.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = lease.Namespaces(st).Create(t.Context(), "silence", scheme, &lease.NamespaceOptions{MaxTTL: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := lease.Open(t.Context(), st, "silence", scheme, &lease.Options{TTL: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Sublet(nil); err != nil { // which renews every five seconds
+		t.Fatal(err)
+	}
+	began := time.Now()
+	s.link.gate.silence()
+	fleet.Eventually(t, "a silent connection stops renewals", func() error {
+		if st := l.Status(); !st.Renewed.After(began.Add(time.Second)) {
+			return fmt.Errorf("renewed at %v, silent since %v: %w", st.Renewed, began, st.Trouble)
+		}
+		return nil
+	})
+	l.Orphan()
+	<-l.Done()
+	head := store.Key{Namespace: "silence", Node: store.NamespaceNode}
+	before, err := st.Get(t.Context(), []store.Key{head, {Namespace: "silence", Node: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := st.Identity(t.Context(), "silence")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := before[1]
+	write.Nonce, write.Data = "silence", ""
+	calls := map[string]func(ctx context.Context) error{
+		"Get": func(ctx context.Context) error { _, err := st.Get(ctx, []store.Key{head}); return err },
+		"List": func(ctx context.Context) error {
+			_, err := st.List(ctx, "silence", snowfence.NodeRange{Until: 9}, 9)
+			return err
+		},
+		"Heads": func(ctx context.Context) error { _, err := st.Heads(ctx); return err },
+		"Swap": func(ctx context.Context) error {
+			return st.Swap(ctx, []store.Write{{Old: before[1].Nonce, New: write}})[0]
+		},
+		"Add": func(ctx context.Context) error {
+			_, err := store.Add(ctx, st, store.Addition{Key: head, Nonce: "x"})
+			return err
+		},
+		"Suspect": func(ctx context.Context) error { return st.Suspect(ctx, id) },
+		"Now":     func(ctx context.Context) error { _, err := st.Now(ctx); return err },
+		"Pin": func(ctx context.Context) error {
+			unpin, err := st.Pin(ctx)
+			if err == nil {
+				unpin()
+			}
+			return err
+		},
+		"Identity": func(ctx context.Context) error { _, err := st.Identity(ctx, "silence"); return err },
+	}
+	for _, direction := range []string{"upstream", "downstream"} {
+		poison := fmt.Sprintf(`{"name": "silence", "type": "timeout", "stream": %q, "attributes": {"timeout": 0}}`,
+			direction)
+		if _, err := s.link.proxy.Toxics.AddToxicJson(strings.NewReader(poison)); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan string, len(calls))
+		for name, call := range calls {
+			go func() {
+				if err := call(context.Background()); err == nil {
+					name += ", without an error" // it needs no answer
+				}
+				ended <- name
+			}()
+		}
+		var names []string
+		patience := time.After(fleet.Patience())
+		for range calls {
+			select {
+			case name := <-ended:
+				names = append(names, name)
+			case <-patience:
+				t.Fatalf("%s is silent: only these calls end: %v", direction, names)
+			}
+		}
+		if slices.Sort(names); len(slices.DeleteFunc(names, func(n string) bool { return strings.Contains(n, ",") })) < 5 {
+			t.Errorf("%s is silent, and most calls succeed", direction)
+		}
+		s.link.proxy.Stop() // what was swallowed never arrives
+		if err := s.link.proxy.Toxics.RemoveToxic(t.Context(), "silence"); err != nil {
+			t.Fatal(err)
+		}
+		s.link.start(t)
+	}
+}
