@@ -59,12 +59,11 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 		}
 		return c.take(ctx, ns, rs, now)
 	}
-	tick := c.ticks.layout.TickOf(now)
-	among, err := c.within(ns, tick)
+	among, err := c.within(ns)
 	if err != nil {
 		return none, err
 	}
-	f := &finder{c: c, ns: among, now: tick}
+	f := &finder{c: c, ns: among, now: c.ticks.layout.TickOf(now)}
 	for rs, err := range f.candidates(ctx) {
 		if err != nil {
 			return none, err
@@ -138,7 +137,7 @@ func (c *storeClaim) take(
 	nonce := c.nonce()
 	h := &hold{
 		unanswered: map[string]bool{nonce: true},
-		generation: ns.Generation, floor: ns.floorOver(rs), from: from, pending: true, acked: make([]int64, len(rs)),
+		generation: ns.Generation, floor: ns.Floor, from: from, pending: true, acked: make([]int64, len(rs)),
 	}
 	writes := make([]store.Write, len(rs))
 	for i, r := range rs {

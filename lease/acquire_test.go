@@ -25,7 +25,7 @@ func TestSuspectWantsARaisedFloor(t *testing.T) {
 	} {
 		g := empty(t, withRollback)
 		g.rename(func(ns *Namespace) { ns.Generation, ns.Floor = c.generation, c.floor })
-		g.st.id, g.c.reached[5], g.c.suspect = c.id, c.known, &c.saw
+		g.st.id, g.c.reached, g.c.suspect = c.id, c.known, &c.saw
 		g.must(g.do(g.c.acquire(t.Context(), false)))
 		raised := c.then != c.generation
 		if ns := g.namespace(); ns.Generation != c.then || raised != (ns.Floor > c.floor) || ns.Identity != c.id ||

@@ -25,10 +25,6 @@ import (
 // With another unit, all holders lose their grants, and their leases end: open them again. It is
 // refused while a node has a veto or functions, because those stand in records of the old unit.
 //
-// Another long range counts at once. Nodes that leave it, and a smaller ttl of it, count as lower
-// limits do ([NamespaceOptions].MaxTTL), for all nodes: until the grants of before have ended, a
-// restore makes all leases wait by the larger ttl.
-//
 // With fewer nodes, all holders lose their grants, and get new ones on the nodes that are left.
 // With more nodes, leases go on: this is the last step from numbers given by hand to leased ones
 // ([NamespaceOptions].Unused).
@@ -42,8 +38,7 @@ func (op Operator) Change(
 	switch {
 	case op.st == nil:
 		return Namespace{}, errors.New("lease: the Store is nil")
-	case s == nil && c.Nodes == snowfence.NodeRange{} && c.Unit == 0 && c.Long == nil && c.MaxTTL == 0 &&
-		c.MaxSkew == 0:
+	case s == nil && c.Nodes == snowfence.NodeRange{} && c.Unit == 0 && c.MaxTTL == 0 && c.MaxSkew == 0:
 		return Namespace{}, invalidf("lease: namespace %q: the change names no layout, no nodes, no unit and no "+
 			"limits: name what is to change", name)
 	}
@@ -77,8 +72,7 @@ func (c change) apply(ctx context.Context, st store.Store, name string, now time
 		if err = next.limit(c.NamespaceOptions, now); err == nil {
 			next, err = c.renode(next, now)
 		}
-		if err != nil || next.Nodes == ns.Nodes && next.MaxTTL == ns.MaxTTL && next.MaxSkew == ns.MaxSkew &&
-			next.Long == ns.Long {
+		if err != nil || next.Nodes == ns.Nodes && next.MaxTTL == ns.MaxTTL && next.MaxSkew == ns.MaxSkew {
 			return next, err
 		}
 		next, err = next.write(ctx, st)

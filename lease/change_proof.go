@@ -39,7 +39,7 @@ func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time
 		return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
 	}
 	if id != ns.Identity { // it lost grants, and the floor is not raised yet
-		floor = max(floor, ns.above(true, old, now))
+		floor = max(floor, ns.above(old, now))
 	}
 	if c.keepsLayout(ns) {
 		return c.reunit(ns, floor, id, now)
@@ -84,7 +84,7 @@ func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time
 	if ns.Identity != id {
 		next.rolledBack(now)
 	}
-	next.Start, next.Floor, next.Long.Floor, next.Since = start, start, 0, ns.Generation+1
+	next.Start, next.Floor, next.Since = start, start, ns.Generation+1
 	next.end(floor)
 	if err := next.begin(layout, c.Force); err != nil {
 		return refuse(err)
@@ -222,7 +222,7 @@ func reserves(ns Namespace, l snowfence.Layout) bool {
 
 // highest returns the tick below which everything that was granted lies.
 func highest(ctx context.Context, st store.Store, ns Namespace) (int64, error) {
-	top := max(ns.Floor, ns.Long.Floor)
+	top := ns.Floor
 	for r, err := range store.Records(ctx, st, ns.Name, snowfence.NodeRange{Until: math.MaxInt64}) {
 		if err != nil {
 			return 0, fmt.Errorf("lease: listing the leases of namespace %q: %w", ns.Name, err)

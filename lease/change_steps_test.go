@@ -193,23 +193,21 @@ func TestStartOfAChangedLayout(t *testing.T) {
 		force       bool
 		refused     bool
 	}{
-		"granted":                   {to: same, until: 7, floor: 7, from: 7},
-		"in longer ticks":           {to: "time=41,node=4,seq=12,epoch=2025-01-01,tick=10ms", until: 7, floor: 7, from: 10, force: true},
-		"at their beginning":        {to: "time=41,node=4,seq=12,epoch=2025-01-01,tick=10ms", until: 20, floor: 20, from: 20, force: true},
-		"a floor above grants":      {to: same, until: 7, hurt: func(g *stage, ns *Namespace) { ns.Floor = g.tick(0) + 9 }, floor: 9, from: 9},
-		"beside the past":           {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Backfill = 1 }, floor: 7, from: 7},
-		"after the past":            {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Backfill = 1 }, floor: 1, from: 1},
-		"by hand":                   {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Nodes.Until = 10 }, floor: 7, from: 7},
-		"by hand, later":            {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Nodes.Until = 10 }, floor: 1, from: 1},
-		"by hand below, later":      {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Nodes.From = 3 }, floor: 1, from: 1},
-		"of another store":          {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity = "x" }, floor: 45_003, from: 45_003},
-		"and a longer ttl":          {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity, ns.MaxTTL = "x", 2*time.Minute }, floor: 150_003, from: 150_003},
-		"granted further":           {to: same, until: 900_000, hurt: func(_ *stage, ns *Namespace) { ns.Identity = "x" }, floor: 900_000, from: 900_000},
-		"a floor of the long range": {to: same, until: 7, hurt: func(g *stage, ns *Namespace) { ns.Long = Long{8, time.Hour, g.tick(0) + 9} }, floor: 9, from: 9},
-		"and a long range":          {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity, ns.Long = "x", Long{8, 2 * time.Minute, 0} }, floor: 150_003, from: 150_003},
-		"of earlier generations":    {to: same, until: 7, hurt: func(g *stage, ns *Namespace) { ns.Since, ns.Floor = 9, g.tick(0)+2 }, floor: 2, from: 2, force: true},
-		"that is over":              {to: "time=24,node=4,seq=12,epoch=2025-12-31T23:59:50Z,tick=1ms", until: 16_767_217, refused: true},
-		"with one tick left":        {to: "time=24,node=4,seq=12,epoch=2025-12-31T23:59:50Z,tick=1ms", until: 16_767_215, floor: 16_767_215, from: 16_767_215, force: true},
+		"granted":                {to: same, until: 7, floor: 7, from: 7},
+		"in longer ticks":        {to: "time=41,node=4,seq=12,epoch=2025-01-01,tick=10ms", until: 7, floor: 7, from: 10, force: true},
+		"at their beginning":     {to: "time=41,node=4,seq=12,epoch=2025-01-01,tick=10ms", until: 20, floor: 20, from: 20, force: true},
+		"a floor above grants":   {to: same, until: 7, hurt: func(g *stage, ns *Namespace) { ns.Floor = g.tick(0) + 9 }, floor: 9, from: 9},
+		"beside the past":        {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Backfill = 1 }, floor: 7, from: 7},
+		"after the past":         {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Backfill = 1 }, floor: 1, from: 1},
+		"by hand":                {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Nodes.Until = 10 }, floor: 7, from: 7},
+		"by hand, later":         {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Nodes.Until = 10 }, floor: 1, from: 1},
+		"by hand below, later":   {to: same, until: -5, hurt: func(_ *stage, ns *Namespace) { ns.Nodes.From = 3 }, floor: 1, from: 1},
+		"of another store":       {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity = "x" }, floor: 45_003, from: 45_003},
+		"and a longer ttl":       {to: same, until: 7, hurt: func(_ *stage, ns *Namespace) { ns.Identity, ns.MaxTTL = "x", 2*time.Minute }, floor: 150_003, from: 150_003},
+		"granted further":        {to: same, until: 900_000, hurt: func(_ *stage, ns *Namespace) { ns.Identity = "x" }, floor: 900_000, from: 900_000},
+		"of earlier generations": {to: same, until: 7, hurt: func(g *stage, ns *Namespace) { ns.Since, ns.Floor = 9, g.tick(0)+2 }, floor: 2, from: 2, force: true},
+		"that is over":           {to: "time=24,node=4,seq=12,epoch=2025-12-31T23:59:50Z,tick=1ms", until: 16_767_217, refused: true},
+		"with one tick left":     {to: "time=24,node=4,seq=12,epoch=2025-12-31T23:59:50Z,tick=1ms", until: 16_767_215, floor: 16_767_215, from: 16_767_215, force: true},
 	} {
 		g := empty(t, old)
 		ns := g.namespace()
@@ -232,7 +230,7 @@ func TestStartOfAChangedLayout(t *testing.T) {
 		past := next.History()[len(next.History())-1]
 		if past.Until != g.tick(0)+c.floor ||
 			to.Layout().TimeOf(next.Start).Sub(g.now) != time.Duration(c.from)*time.Millisecond ||
-			next.Floor != next.Start || next.Long.Floor != 0 || next.Since != ns.Generation+1 {
+			next.Floor != next.Start || next.Since != ns.Generation+1 {
 			t.Errorf("%s: the old one ends %d ms from now, and the new one starts %v from now: %+v",
 				name, past.Until-g.tick(0), to.Layout().TimeOf(next.Start).Sub(g.now), next)
 		}

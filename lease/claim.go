@@ -105,12 +105,12 @@ type storeClaim struct {
 	free    bool   // takes no node over
 	prefer  []int64
 
-	held     *hold           // nil when nothing is held
-	own      []store.Key     // held last, and perhaps still
-	suspect  *int64          // generation that the store rolled back behind; nil if it did not
-	identity string          // of the store at the last confirmation
-	proven   bool            // it lost a write that it had acknowledged to this claim
-	reached  map[int64]int64 // highest tick of the grants of each node that this claim had
+	held     *hold       // nil when nothing is held
+	own      []store.Key // held last, and perhaps still
+	suspect  *int64      // generation that the store rolled back behind; nil if it did not
+	identity string      // of the store at the last confirmation
+	proven   bool        // it lost a write that it had acknowledged to this claim
+	reached  int64       // highest tick of the grants that this claim had
 
 	lostHold     *hold          // lost to another holder or to a rollback, not known yet to which
 	foundInstead []store.Record // what stood in place of lostHold; nil when that was not read
@@ -145,7 +145,6 @@ func (c *storeClaim) perBlock() int { return c.opts.Nodes / int(c.unit) }
 func newClaim(s *setup, st store.Store) *storeClaim {
 	return &storeClaim{
 		setup: s, st: st, unit: 1, who: s.world.Text(), refused: map[int64]error{},
-		reached: map[int64]int64{},
 	}
 }
 

@@ -264,7 +264,7 @@ func TestCopiedLessor(t *testing.T) {
 	w := newResumable()
 	g := on(t, w)
 	g.must(g.l.attempt(t.Context()))
-	sub, err := g.l.Sublet(nil)
+	sub, err := g.l.Sublet("")
 	g.must(err)
 	acquire := func(attempt string) (wire.Lease, error) {
 		return sub.Acquire(t.Context(), "n", wire.Request{Attempt: attempt, Label: "x"})

@@ -30,12 +30,6 @@ type NamespaceOptions struct {
 	// but cannot be opened again with that ttl.
 	MaxTTL, MaxSkew time.Duration
 
-	// Long has the nodes from its First on lease with a ttl of more than MaxTTL, up to its own, and
-	// no others: agents go on for an hour without their store, and after a restore the other nodes
-	// wait as before. First is the first node of a unit, inside Nodes. Nil means no such range, or
-	// the range that an existing namespace has; a MaxTTL of 0 ends it.
-	Long *Long
-
 	// Unused is for [Operator.Change]. With it the operator states that no process uses numbers
 	// given by hand any more. It is a time after the timestamps of all IDs made with these numbers,
 	// at most an hour from now. Grants begin after it, so that no ID comes twice, even if a clock
@@ -89,7 +83,6 @@ func (op Operator) Create(
 		if ns.record.Nonce == "" || ns.State == Deleted {
 			with := NamespaceOptions{
 				MaxTTL: cmp.Or(o.MaxTTL, ns.MaxTTL, usual.ttl), MaxSkew: cmp.Or(o.MaxSkew, ns.MaxSkew, usual.skew),
-				Long: o.Long,
 			}
 			if err := ns.limit(with, now); err != nil {
 				return Namespace{}, err
@@ -113,9 +106,9 @@ func (op Operator) Create(
 				name, ns.Unit, o.Unit)
 			return Namespace{}, marked{err, ErrExists}
 		case ns.State == Active && (cmp.Or(o.MaxTTL, ns.MaxTTL) != ns.MaxTTL || cmp.Or(o.MaxSkew,
-			ns.MaxSkew) != ns.MaxSkew || o.long(ns.Long) != ns.Long):
-			err := fmt.Errorf("lease: namespace %q exists with a longest ttl of %v, a largest skew of %v and %s: "+
-				"change it to have others", name, ns.MaxTTL, ns.MaxSkew, ns.Long)
+			ns.MaxSkew) != ns.MaxSkew):
+			err := fmt.Errorf("lease: namespace %q exists with a longest ttl of %v and a largest skew of %v: "+
+				"change it to have others", name, ns.MaxTTL, ns.MaxSkew)
 			return Namespace{}, marked{err, ErrExists}
 		}
 		keys, added, err := ns.rotated(s, true)

@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
@@ -172,15 +171,8 @@ func blockKeys(namespace string, first int64, n int, unit int64) []store.Key {
 	return ks
 }
 
-// within narrows the leasable nodes to those that the ttl and Options.Within allow. While the long
-// range waits after a rollback, none of it is taken: a shorter lease of another node begins sooner.
-func (c *storeClaim) within(ns Namespace, tick int64) (Namespace, error) {
-	if c.opts.TTL > ns.MaxTTL && ns.Long.Floor > max(ns.Floor, tick) {
-		return ns, marked{fmt.Errorf("lease: namespace %q: the nodes from %d on are leased again from %v, because the "+
-			"store lost writes: wait, or take a ttl of at most %v", c.name, ns.Long.First,
-			c.ticks.layout.TimeOf(ns.Long.Floor).UTC().Format(time.RFC3339), ns.MaxTTL), ErrTaken}
-	}
-	ns.Nodes = ns.nodesFor(c.opts.TTL)
+// within narrows the leasable nodes to those that Options.Within allows.
+func (c *storeClaim) within(ns Namespace) (Namespace, error) {
 	w := c.opts.Within
 	if w == (snowfence.NodeRange{}) {
 		return ns, nil

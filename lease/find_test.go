@@ -38,7 +38,7 @@ func TestNodesWithin(t *testing.T) {
 	} {
 		g := empty(t, withRollback)
 		g.l.opts.Within, g.l.opts.Nodes = snowfence.NodeRange{From: c.from, Until: c.until}, c.block
-		ns, err := g.c.within(Namespace{Name: "n", Nodes: snowfence.NodeRange{From: 10, Until: 21}}, 0)
+		ns, err := g.c.within(Namespace{Name: "n", Nodes: snowfence.NodeRange{From: 10, Until: 21}})
 		if c.first == 0 {
 			if err == nil {
 				t.Errorf("%+v: nodes %d to %d", c, ns.Nodes.From, ns.Nodes.Until-1)

@@ -27,7 +27,7 @@ func (t ticks) back(now time.Time) int64 { return t.layout.TickOf(now.Add(-t.ttl
 
 // floorOf returns the first tick that a grant from r may have.
 func floorOf(ns Namespace, r store.Record) int64 {
-	f := ns.FloorOf(r.Node)
+	f := ns.Floor
 	if r.Nonce != "" && r.Generation >= ns.Since {
 		f = max(f, r.Until)
 	}

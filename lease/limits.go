@@ -21,13 +21,10 @@ type limits struct{ ttl, skew time.Duration }
 // usual are the limits of a namespace, and of a lease, that names no others.
 var usual = limits{DefaultTTL, DefaultTTL}
 
-// limits returns those that hold at time now, for the long range or the other nodes. Larger ones
-// from before a change hold for all nodes until the grants of that time have ended.
-func (ns Namespace) limits(long bool, now time.Time) limits {
+// limits returns those that hold at time now. Larger ones from before a change hold until the
+// grants of that time have ended.
+func (ns Namespace) limits(now time.Time) limits {
 	l := limits{ns.MaxTTL, ns.MaxSkew}
-	if long {
-		l.ttl = max(l.ttl, ns.Long.MaxTTL)
-	}
 	if b := ns.before; now.UnixMilli() < b.Ends {
 		l.ttl, l.skew = max(l.ttl, b.MaxTTL), max(l.skew, b.MaxSkew)
 	}
@@ -39,32 +36,23 @@ func (ns Namespace) limits(long bool, now time.Time) limits {
 // last holder may be ahead, and the clock that decides may be behind.
 func (l limits) rollback() time.Duration { return l.ttl + 2*l.skew }
 
-// limit replaces the limits and the long range; what o does not name stays.
+// limit replaces the limits; what o does not name stays.
 //
-// Invariant: the floor and the limits of a node never fall below what its earlier grants need. So
-// nodes that leave the long range bring its floor to all, and what was larger holds for a while.
+// Invariant: the limits never fall below what earlier grants need: larger ones hold for a while.
 func (ns *Namespace) limit(o NamespaceOptions, now time.Time) error {
-	next, long := limits{cmp.Or(o.MaxTTL, ns.MaxTTL), cmp.Or(o.MaxSkew, ns.MaxSkew)}, o.long(ns.Long)
-	if err := next.check(long); err != nil {
+	next := limits{cmp.Or(o.MaxTTL, ns.MaxTTL), cmp.Or(o.MaxSkew, ns.MaxSkew)}
+	if err := next.check(); err != nil {
 		return fmt.Errorf("lease: namespace %q: %w", ns.Name, err)
 	}
-	leave := ns.Long.MaxTTL > 0 && (long.MaxTTL == 0 || long.First > ns.Long.First)
-	if leave {
-		ns.Floor = max(ns.Floor, ns.Long.Floor)
-	}
-	if leave || long.MaxTTL < ns.Long.MaxTTL || next.ttl < ns.MaxTTL || next.skew < ns.MaxSkew {
-		most := ns.limits(true, now)
+	if next.ttl < ns.MaxTTL || next.skew < ns.MaxSkew {
+		most := ns.limits(now)
 		ns.before = lowered{most.ttl, most.skew, now.Add(most.rollback()).UnixMilli()}
 	}
-	ns.MaxTTL, ns.MaxSkew, ns.Long = next.ttl, next.skew, long
+	ns.MaxTTL, ns.MaxSkew = next.ttl, next.skew
 	return nil
 }
 
-func (l limits) check(long Long) error {
-	if long.MaxTTL != 0 && (long.MaxTTL <= l.ttl || long.MaxTTL > maxTTL) {
-		return invalidf("the ttl of the long range is %v; it must be above %v, which all nodes have, and at most %v",
-			long.MaxTTL, l.ttl, maxTTL)
-	}
+func (l limits) check() error {
 	if l.ttl < minTTL || l.ttl > maxTTL {
 		return invalidf("the longest ttl is %v; it must be from %v to %v", l.ttl, minTTL, maxTTL)
 	}
@@ -74,17 +62,16 @@ func (l limits) check(long Long) error {
 	return nil
 }
 
-// reach returns the first tick that no lease of a node may use at time now: a ttl ahead, and two
+// reach returns the first tick that no lease may use at time now: a ttl ahead, and two
 // where ticks are longer or the layout has not begun.
-func (t ticks) reach(ns Namespace, node int64, now time.Time) int64 {
-	return max(t.layout.TickOf(now.Add(ns.maxTTL(node))), 0) + 2
+func (t ticks) reach(ns Namespace, now time.Time) int64 {
+	return max(t.layout.TickOf(now.Add(ns.MaxTTL)), 0) + 2
 }
 
-// above returns the first tick that no holder can have used before now, in the long range or of the
-// other nodes, however the store was rolled back: above the reach of a clock that is ahead, seen
-// from one that is behind.
-func (ns Namespace) above(long bool, l snowfence.Layout, now time.Time) int64 {
-	return max(l.TickOf(now.Add(ns.limits(long, now).rollback())), 0) + 3
+// above returns the first tick that no holder can have used before now, however the store was
+// rolled back: above the reach of a clock that is ahead, seen from one that is behind.
+func (ns Namespace) above(l snowfence.Layout, now time.Time) int64 {
+	return max(l.TickOf(now.Add(ns.limits(now).rollback())), 0) + 3
 }
 
 // DefaultTTL is the value of Options.TTL and of Options.MaxSkew if they are 0 and the namespace

@@ -44,7 +44,7 @@ func TestLoweredLimits(t *testing.T) {
 	}
 	is := func(want time.Duration) {
 		t.Helper()
-		if got := ns.limits(false, now).rollback(); got != want {
+		if got := ns.limits(now).rollback(); got != want {
 			t.Errorf("%v, not %v", got, want)
 		}
 	}
@@ -168,7 +168,7 @@ func TestLimitsAreRaisedAsAdvised(t *testing.T) {
 func TestLimitsBeforeTheEpoch(t *testing.T) {
 	l := snowfence.MustLayout("time=41,node=4,seq=12,epoch=2100-01-01")
 	ns, now := Namespace{MaxTTL: time.Second, MaxSkew: time.Second}, time.Unix(0, 0)
-	if reach, above := (ticks{layout: l}).reach(ns, 0, now), ns.above(false, l, now); reach != 2 || above != 3 {
+	if reach, above := (ticks{layout: l}).reach(ns, now), ns.above(l, now); reach != 2 || above != 3 {
 		t.Errorf("used are ticks below %d, and a floor is %d", reach, above)
 	}
 }

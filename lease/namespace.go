@@ -39,8 +39,6 @@ type Namespace struct {
 	// MaxTTL and MaxSkew bound the ttl of leases and the error of their clocks, in nanoseconds.
 	MaxTTL  time.Duration `json:"max_ttl"`
 	MaxSkew time.Duration `json:"max_skew"`
-	// Long is the range of nodes that may have a longer ttl.
-	Long Long `json:"long,omitzero"`
 	// Identity is the store's, where it has one.
 	Identity string `json:"identity"`
 	// RolledBack is when a program last noticed that the store may have lost writes, in Unix
@@ -82,8 +80,7 @@ func (ns Namespace) usable(s *snowfence.Scheme) error {
 // whole returns the first node of the unit around a node: its record is the unit's.
 func (ns Namespace) whole(node int64) int64 { return node &^ (max(ns.Unit, 1) - 1) }
 
-// inUnits is an error unless the unit is one, the leasable nodes are whole units, and some of them
-// are below the long range.
+// inUnits is an error unless the unit is one, and the leasable nodes are whole units.
 func (ns Namespace) inUnits() error {
 	switch u := ns.Unit; {
 	case u < 1 || u&(u-1) != 0 || u > nodeCount(ns.Layout):
@@ -92,10 +89,6 @@ func (ns Namespace) inUnits() error {
 	case ns.whole(ns.Nodes.From) != ns.Nodes.From || ns.whole(ns.Nodes.Until) != ns.Nodes.Until:
 		return invalidf("lease: namespace %q: the nodes %d to %d are not whole units of %d nodes: choose a first node "+
 			"that is a multiple of it, and as many nodes", ns.Name, ns.Nodes.From, ns.Nodes.Until-1, u)
-	}
-	if f := ns.Long.First; ns.Long.MaxTTL > 0 && (ns.whole(f) != f || f <= ns.Nodes.From || f >= ns.Nodes.Until) {
-		return invalidf("lease: namespace %q: its long range begins at node %d: let it begin at a whole unit, between "+
-			"the leasable nodes %d to %d, or end it", ns.Name, f, ns.Nodes.From, ns.Nodes.Until-1)
 	}
 	return nil
 }

@@ -41,10 +41,6 @@ type Options struct {
 	// made while the store is unreachable, and how long a node stays taken after a
 	// crash. A lease renews every third of it. It is at least 10 ms, and at most the
 	// namespace's MaxTTL. 0 means [DefaultTTL], 15 s, or that MaxTTL if it is less.
-	//
-	// With more, up to the MaxTTL of the namespace's [Long], the lease has nodes of that range.
-	// While none of them is free, a server gives others, with their ttl; over a store that is an
-	// [ErrTaken].
 	TTL time.Duration
 
 	// Node is the one node to lease, for example from snowfence.Scheme.Node. nil means any free

@@ -58,10 +58,9 @@ func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
 			return Namespace{}, invalidf("lease: namespace %q: node %d is inside a unit: a lease has all nodes %d "+
 				"to %d of it, so ask for its first one", c.name, *n, ns.whole(*n), ns.whole(*n)+ns.Unit-1)
 		}
-		nodes := ns.nodesFor(c.opts.TTL)
-		if n := nodes.Until - nodes.From; c.opts.Node == nil && n < int64(c.opts.Nodes) {
-			return Namespace{}, invalidf("lease: namespace %q has %d leasable nodes for a ttl of %v, fewer than a "+
-				"block of %d", c.name, n, c.opts.TTL, c.opts.Nodes)
+		if n := ns.Nodes.Until - ns.Nodes.From; c.opts.Node == nil && n < int64(c.opts.Nodes) {
+			return Namespace{}, invalidf("lease: namespace %q has %d leasable nodes, fewer than a block of %d",
+				c.name, n, c.opts.Nodes)
 		}
 		keys, added, err := ns.rotated(c.scheme, false)
 		switch {
@@ -88,14 +87,10 @@ func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
 // them.
 func (ns Namespace) fit(o Options) (l limits, err error) {
 	l = limits{cmp.Or(o.TTL, min(usual.ttl, ns.MaxTTL)), cmp.Or(o.MaxSkew, min(usual.skew, ns.MaxSkew))}
-	longest := max(ns.MaxTTL, ns.Long.MaxTTL)
-	if o.Node != nil {
-		longest = ns.maxTTL(*o.Node)
-	}
 	switch {
-	case l.ttl > longest:
+	case l.ttl > ns.MaxTTL:
 		return l, invalidf("lease: namespace %q: a ttl of %v is more than its longest, %v: take that one, or raise it "+
-			"(snowfence namespace change %s --max-ttl %v)", ns.Name, l.ttl, longest, ns.Name, l.ttl)
+			"(snowfence namespace change %s --max-ttl %v)", ns.Name, l.ttl, ns.MaxTTL, ns.Name, l.ttl)
 	case l.skew > ns.MaxSkew:
 		return l,
 			invalidf("lease: namespace %q: a skew of %v is more than its largest, %v: take that one, or raise it "+

@@ -142,9 +142,9 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	}
 	// After a rollback another generation can have the same number.
 	// An acquisition that began before it used another floor.
-	if floor := ns.floorOver(h.records); ns.Generation == h.generation && !h.confirmed && floor != h.floor {
+	if ns.Generation == h.generation && !h.confirmed && ns.Floor != h.floor {
 		return none, c.lose(fmt.Errorf("namespace %q was changed: its floor is tick %d, no longer %d",
-			c.name, floor, h.floor))
+			c.name, ns.Floor, h.floor))
 	}
 	if ns.Generation != h.generation || ns.State != Active {
 		if ns.Generation < h.generation {
@@ -167,15 +167,15 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	}
 	h.confirmed, c.identity = true, id
 	node := h.records[0].Node
-	h.until = max(h.until, h.from, min(until, c.ticks.reach(ns, node, now)))
-	c.note(node, h.from, h.until)
+	h.until = max(h.until, h.from, min(until, c.ticks.reach(ns, now)))
+	c.note(h.from, h.until)
 	return snowfence.Grant{Node: node, From: h.from, Until: h.until, Nodes: c.nodes(h)}, nil
 }
 
-// note remembers the highest tick of a node that this claim may have used.
-func (c *storeClaim) note(node, from, until int64) {
+// note remembers the highest tick that this claim may have used.
+func (c *storeClaim) note(from, until int64) {
 	if until > from {
-		c.reached[node] = max(c.reached[node], until)
+		c.reached = max(c.reached, until)
 	}
 }
 

@@ -312,8 +312,6 @@ func TestConfirmReadsTheNamespace(t *testing.T) {
 		"a state without a generation":   {func(ns *Namespace) { ns.State = Changing }, true, false, false},
 		"a floor, during an acquisition": {func(ns *Namespace) { ns.Floor += 5 }, false, false, false},
 		"a floor, during a renewal":      {func(ns *Namespace) { ns.Floor += 5 }, true, true, false},
-		"a floor of other nodes":         {func(ns *Namespace) { ns.Long = Long{6, time.Hour, 1 << 40} }, false, true, false},
-		"a floor of its range":           {func(ns *Namespace) { ns.Long = Long{5, time.Hour, 1 << 40} }, false, false, false},
 		"a floor and a generation":       {func(ns *Namespace) { ns.Floor, ns.Generation = ns.Floor+5, ns.Generation-1 }, false, false, true},
 		"a store":                        {func(ns *Namespace) { ns.Identity = "another" }, true, false, true},
 	} {

@@ -74,15 +74,8 @@ func (c *storeClaim) raiseSuspected(ctx context.Context) error {
 	})
 }
 
-// below reports whether all that this claim was granted lies below the floors of its nodes.
-func (c *storeClaim) below(ns Namespace) bool {
-	for node, tick := range c.reached {
-		if ns.FloorOf(node) < tick {
-			return false
-		}
-	}
-	return true
-}
+// below reports whether all that this claim was granted lies below the floor.
+func (c *storeClaim) below(ns Namespace) bool { return c.reached <= ns.Floor }
 
 // raiseIfSuspected raises the floor if the store was rolled
 // back behind a ticket. A lease does so before its next grant.
@@ -130,9 +123,7 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 			return err
 		}
 		ns.raise(c.ticks.layout, now, id)
-		for node, tick := range c.reached {
-			ns.raiseOver(node, tick)
-		}
+		ns.Floor = max(ns.Floor, c.reached)
 		if c.suspect != nil {
 			ns.Generation = max(ns.Generation, *c.suspect) // tells all who saw the same that it was done
 		}
@@ -159,13 +150,10 @@ func (c *storeClaim) tellAll(ctx context.Context, was string) (id string, err er
 	return id, nil
 }
 
-// raise has grants begin above everything that can have been used of their node before now, in a
+// raise has grants begin above everything that can have been used before now, in a
 // store that may have lost writes and has this identity. The caller begins another generation.
 func (ns *Namespace) raise(l snowfence.Layout, now time.Time, id string) {
-	ns.Floor = max(ns.Floor, ns.above(false, l, now))
-	if ns.Long.MaxTTL > 0 {
-		ns.Long.Floor = max(ns.Long.Floor, ns.above(true, l, now))
-	}
+	ns.Floor = max(ns.Floor, ns.above(l, now))
 	ns.Identity = id
 	ns.rolledBack(now)
 }

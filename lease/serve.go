@@ -66,11 +66,6 @@ func (v server) Acquire(ctx context.Context, namespace string, r wire.Request) (
 	if err == nil {
 		_, err = firstGrant(ctx, c.setup, c)
 	}
-	if errors.Is(err, ErrTaken) && r.TTL > ns.MaxTTL {
-		// None of the long range: another node is better for its holder than to wait.
-		c.opts.TTL, c.ticks.ttl, c.taken = ns.MaxTTL, ns.MaxTTL, nil
-		_, err = firstGrant(ctx, c.setup, c)
-	}
 	if err != nil {
 		return none, err
 	}
@@ -163,6 +158,6 @@ func (v server) resume(ctx context.Context, t ticket, attempt string) (_ *storeC
 	}
 	c.who, _, _ = strings.Cut(t.Holder, ".")
 	c.attempt = attempt
-	c.note(t.Node, t.From, t.Until)
+	c.note(t.From, t.Until)
 	return c, end, nil
 }

@@ -73,13 +73,13 @@ func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) e
 	}
 	for _, r := range h.records { // none, if others took a part of it: that runs out by itself
 		who, from := startOf(r.Holder)
-		if from < ns.FloorOf(r.Node) { // it was computed before the floor was raised
+		if from < ns.Floor { // it was computed before the floor was raised
 			return nil
 		}
 		c.who, h.from = who, max(h.from, r.From, from)
 	}
 	if h.records != nil {
-		h.floor = ns.floorOver(h.records)
+		h.floor = ns.Floor
 		c.held = h
 	}
 	return nil
@@ -107,7 +107,7 @@ func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 		h.acked = append(h.acked, t.revision(k.Node))
 	}
 	c.lostHold = h
-	c.note(t.Node, t.From, t.Until)
+	c.note(t.From, t.Until)
 	return nil
 }
 

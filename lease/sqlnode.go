@@ -93,7 +93,7 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 	}
 	l := ns.Layout
 	old, had := ns.functionsAt(node)
-	start := max(ns.FloorOf(node), l.TickOf(now))
+	start := max(ns.Floor, l.TickOf(now))
 	switch {
 	case ns.State != Active:
 		return ns.notActive()

@@ -39,13 +39,6 @@ func divide(g snowfence.Grant, serial int64) *division {
 // extend goes on with a renewed grant. After a lapse it begins later.
 func (d *division) extend(g snowfence.Grant) { d.grant = g }
 
-// spend notes below which tick the nodes were sublet before, by a division that is gone.
-func (d *division) spend(ends []int64) {
-	for i := range d.slots[:min(len(d.slots), len(ends))] {
-		d.slots[i].until = ends[i]
-	}
-}
-
 // sublease returns what the present holder of a slot has, or the last one had.
 func (d *division) sublease(i int) snowfence.Grant {
 	x := d.slots[i]

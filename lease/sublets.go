@@ -25,7 +25,6 @@ import (
 type Sublets struct {
 	lease *Lease
 	life  string // names these subleases in tickets
-	note  func(sublease snowfence.Grant) error
 
 	mu      sync.Mutex    // of what follows
 	machine world.Machine // that the key was made on: a copy has another one
@@ -34,38 +33,13 @@ type Sublets struct {
 	d       *division // nil when nothing of the lease is handed out
 }
 
-// SubletOptions are for lessors that go on after a restart of their process. The zero value is for
-// all others.
-type SubletOptions struct {
-	// Life is what tickets name the subleases by: no other Sublets may ever have the same. "" makes
-	// a random text.
-	Life string
-
-	// Spent says, for each node of the lease, below which tick an earlier life may have sublet it.
-	// Nil means that there was none.
-	Spent []int64
-
-	// Note keeps the end of a sublease before its holder gets it, and a lower end after a release.
-	// After an error the holder gets nothing. The calls come one at a time. Nil keeps nothing.
-	Note func(sublease snowfence.Grant) error
-}
-
 // Sublet hands out the nodes of the lease from memory, in place of a generator. It ends with the
-// lease, which it renews every five seconds, or more often. Nil options use the defaults. The error
-// is snowfence.ErrBound if the lease has a generator.
-func (l *Lease) Sublet(o *SubletOptions) (*Sublets, error) {
-	if o == nil {
-		o = &SubletOptions{}
-	}
-	s := &Sublets{lease: l, life: cmp.Or(o.Life, l.world.Text()), note: o.Note}
-	if s.note == nil {
-		s.note = func(snowfence.Grant) error { return nil }
-	}
+// lease, which it renews every five seconds, or more often. life names the subleases in tickets: no
+// other Sublets may ever have the same; "" takes a random text. The error is snowfence.ErrBound if
+// the lease has a generator.
+func (l *Lease) Sublet(life string) (*Sublets, error) {
+	s := &Sublets{lease: l, life: cmp.Or(life, l.world.Text())}
 	s.begin()
-	if o.Spent != nil { // before the lease can be given back
-		s.d = divide(l.Status().Grant, 0)
-		s.d.spend(o.Spent)
-	}
 	if _, err := l.Bind(s.seal); err != nil {
 		return nil, err
 	}
@@ -233,7 +207,6 @@ func (s *Sublets) Release(_ context.Context, b wire.Ticket, used int64) error {
 	}
 	if i := s.holds(k, nil); i >= 0 {
 		s.d.release(i, used)
-		_ = s.note(s.d.sublease(i)) // otherwise more ticks count as used
 	}
 	return nil
 }
@@ -263,9 +236,6 @@ func (s *Sublets) holds(k ticket, attempts []string) int {
 // chosen: then a copy may have given it to another one. mu is held.
 func (s *Sublets) answer(i int, t ticks, now time.Time, label string) (none wire.Lease, _ error) {
 	x, g := s.d.slots[i], s.d.sublease(i)
-	if err := s.note(g); err != nil {
-		return none, fmt.Errorf("lease: node %d of namespace %q: noting its sublease: %w", g.Node, s.lease.name, err)
-	}
 	if s.machine.Copied() {
 		return none, s.unavailable()
 	}

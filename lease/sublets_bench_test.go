@@ -32,7 +32,7 @@ func BenchmarkSubletsRenew(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer one.Close()
-	sub, err := one.Sublet(nil)
+	sub, err := one.Sublet("")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -16,13 +16,13 @@ type subletting struct {
 	tries int
 }
 
-func newSubletting(t *testing.T, o *SubletOptions) *subletting {
+func newSubletting(t *testing.T) *subletting {
 	t.Helper()
 	x := &subletting{stage: on(t, newResumable())}
 	x.must(x.l.attempt(t.Context()))
 	x.grants(4, 0)
 	var err error
-	x.Sublets, err = x.l.Sublet(o)
+	x.Sublets, err = x.l.Sublet("")
 	x.must(err)
 	return x
 }
@@ -62,7 +62,7 @@ func TestSubletsWithin(t *testing.T) {
 		{wire.Request{Avoid: []int64{4, 5}}, -1},
 		{wire.Request{Within: snowfence.NodeRange{From: 4, Until: 5}, Avoid: []int64{4}}, -1},
 	} {
-		x := newSubletting(t, nil)
+		x := newSubletting(t)
 		l, err := x.acquire(c.r)
 		if c.want >= 0 {
 			if err != nil || l.Grant.Node != c.want {
@@ -80,7 +80,7 @@ func TestSubletsWithin(t *testing.T) {
 // A lessor whose grant begins later says so, because nodes of others would begin as late.
 func TestSubletsThatBeginLater(t *testing.T) {
 	for ahead, later := range map[int64]bool{0: false, 1: true} {
-		x := newSubletting(t, nil)
+		x := newSubletting(t)
 		x.grants(4, ahead)
 		_, err := x.acquire(wire.Request{Avoid: []int64{4, 5}})
 		if errors.Is(err, snowfence.ErrFenced) != later || errors.Is(err, ErrTaken) == later {
@@ -92,7 +92,7 @@ func TestSubletsThatBeginLater(t *testing.T) {
 // A lessor that is a holder of another one takes other nodes when that one is gone. Tickets of the
 // nodes before are lost.
 func TestSubletsOfOtherNodes(t *testing.T) {
-	x := newSubletting(t, nil)
+	x := newSubletting(t)
 	before, err := x.acquire(wire.Request{})
 	x.must(err)
 	x.grants(8, 0)
@@ -107,7 +107,7 @@ func TestSubletsOfOtherNodes(t *testing.T) {
 // Between a loss and the seal, the lease has no grant, and the lessor renews nothing. A ticket that
 // is damaged is no loss.
 func TestSubletsWithoutAGrant(t *testing.T) {
-	x := newSubletting(t, nil)
+	x := newSubletting(t)
 	l, err := x.acquire(wire.Request{})
 	x.must(err)
 	if err := x.renew(l.Ticket[1:]); !errors.Is(err, ErrInvalid) {
@@ -119,48 +119,5 @@ func TestSubletsWithoutAGrant(t *testing.T) {
 	}
 	if _, err := x.acquire(wire.Request{}); !errors.Is(err, snowfence.ErrFenced) {
 		t.Errorf("acquired without a grant: %v", err)
-	}
-}
-
-// Nodes that an earlier life sublet begin at its ends, and are given back at them if none was
-// sublet since. Ends that are missing, or too many, are of no node.
-func TestSubletsOfAnEarlierLife(t *testing.T) {
-	at := newSubletting(t, nil).tick(0)
-	for name, c := range map[string]struct {
-		spent       []int64
-		first, free int64 // node, and the end that is given back before it is sublet
-	}{
-		"of no node": {[]int64{}, 4, at}, "of one": {[]int64{at + 3}, 5, at + 3}, "of all": {[]int64{at, at}, 4, at},
-		"of more": {[]int64{at + 3, at, at + 5}, 5, at + 3}, "none": {nil, 4, 0},
-	} {
-		o := &SubletOptions{Spent: c.spent}
-		if end := newSubletting(t, o).seal(); end != c.free {
-			t.Errorf("%s: given back at %d, want %d", name, end-at, c.free-at)
-		}
-		x := newSubletting(t, o)
-		if l, err := x.acquire(wire.Request{}); err != nil || l.Grant.Node != c.first {
-			t.Errorf("%s: %+v, %v", name, l, err)
-		}
-	}
-}
-
-// A holder gets nothing that could not be noted.
-func TestSubletsThatCannotBeNoted(t *testing.T) {
-	var failed error
-	var noted []int64
-	x := newSubletting(t, &SubletOptions{Note: func(sublease snowfence.Grant) error {
-		noted = append(noted, sublease.Node, sublease.Until)
-		return failed
-	}})
-	l, err := x.acquire(wire.Request{})
-	if err != nil || len(noted) != 2 || noted[0] != l.Grant.Node || noted[1] != l.Grant.Until {
-		t.Errorf("%+v, %v; noted %d", l, err, noted)
-	}
-	failed = errSilent
-	if err := x.renew(l.Ticket); !errors.Is(err, errSilent) {
-		t.Errorf("renewed: %v", err)
-	}
-	if _, err := x.acquire(wire.Request{}); !errors.Is(err, errSilent) {
-		t.Errorf("acquired: %v", err)
 	}
 }

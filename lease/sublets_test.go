@@ -22,7 +22,7 @@ import (
 func lessor(t *testing.T, st store.Store, s *snowfence.Scheme) (*lease.Lease, *lease.Sublets) {
 	t.Helper()
 	l := open(t, st, s, lease.Options{TTL: 3 * time.Second})
-	sub, err := l.Sublet(nil)
+	sub, err := l.Sublet("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestSublets(t *testing.T) {
 		if _, err := snowfence.New(snowfence.Config{Fence: l}); !errors.Is(err, snowfence.ErrBound) {
 			t.Errorf("a generator of the lessor: %v", err)
 		}
-		if _, err := l.Sublet(nil); !errors.Is(err, snowfence.ErrBound) {
+		if _, err := l.Sublet(""); !errors.Is(err, snowfence.ErrBound) {
 			t.Errorf("twice: %v", err)
 		}
 		before := records(t, st)
@@ -235,7 +235,7 @@ func TestSubletsRepeatNoID(t *testing.T) {
 				if err != nil {
 					return // all units are held
 				}
-				sub, err := l.Sublet(nil)
+				sub, err := l.Sublet("")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -461,7 +461,7 @@ func TestLessorsBeat(t *testing.T) {
 			var sub *lease.Sublets
 			if c.sublet {
 				var err error
-				if sub, err = l.Sublet(&lease.SubletOptions{Life: "here"}); err != nil || sub.Lease() != l {
+				if sub, err = l.Sublet("here"); err != nil || sub.Lease() != l {
 					t.Fatal(err)
 				}
 			}

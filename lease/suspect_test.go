@@ -60,11 +60,11 @@ func TestWhatShowsALoss(t *testing.T) {
 		"the store is another one": {func(g *stage) { g.st.id = "two" }, 0},
 		"another did it": {func(g *stage) {
 			g.gone(5)
-			g.rename(func(ns *Namespace) { ns.Generation, ns.Floor = ns.Generation+1, g.c.reached[5] })
+			g.rename(func(ns *Namespace) { ns.Generation, ns.Floor = ns.Generation+1, g.c.reached })
 		}, 0},
 		"somebody has, in an older namespace": {func(g *stage) {
 			g.gone(5)
-			g.rename(func(ns *Namespace) { ns.Floor = g.c.reached[5] })
+			g.rename(func(ns *Namespace) { ns.Floor = g.c.reached })
 		}, 0},
 		"it has another identity by now": {func(g *stage) { g.gone(5); g.st.id = "two" }, 0},
 		"a write that was only read": {func(g *stage) {
@@ -311,5 +311,26 @@ func TestLostTicketOfABlock(t *testing.T) {
 	}
 	if id, _ := w.st.Identity(t.Context(), "n"); id != before || w.generation() != 1 {
 		t.Errorf("the store was %q and is %q, in generation %d", before, id, w.generation())
+	}
+}
+
+// A holder that saw a loss raises the floor above what it was granted, by a clock that was ahead,
+// and is content with a floor that is. A grant without a tick says nothing about what was used.
+func TestRaiseAboveWhatWasGranted(t *testing.T) {
+	for name, done := range map[string]bool{"nobody did it": false, "another did it": true} {
+		g := holding(t)
+		g.c.reached += 1 << 30
+		reached := g.c.reached
+		g.c.note(1<<60, 1<<60)
+		g.gone(5)
+		if done {
+			g.rename(func(ns *Namespace) { ns.Generation, ns.Floor = ns.Generation+1, reached })
+		}
+		for range 2 {
+			_ = g.do(g.c.next(t.Context()))
+		}
+		if ns := g.namespace(); ns.Floor != reached || (g.st.suspected == 0) != done {
+			t.Errorf("%s: the floor is %d, granted %d, %d suspicions", name, ns.Floor, reached, g.st.suspected)
+		}
 	}
 }

@@ -197,7 +197,7 @@ func (c *Client) scheme(ctx context.Context, namespace string, keys []*snowfence
 type Namespace struct {
 	Layout snowfence.Layout
 	Unit   int64         // how many nodes a lease has at least
-	MaxTTL time.Duration // the longest ttl of a lease, of the long range if there is one
+	MaxTTL time.Duration // the longest ttl of a lease
 }
 
 // Namespace returns what the server says of a namespace. The token needs the verb read.
@@ -207,7 +207,7 @@ func (c *Client) Namespace(ctx context.Context, name string) (Namespace, error) 
 		return Namespace{}, err
 	}
 	l, err := layoutOf(name, ns.Msg)
-	ttl := max(ns.Msg.MaxTtl.AsDuration(), ns.Msg.Long.GetMaxTtl().AsDuration())
+	ttl := ns.Msg.MaxTtl.AsDuration()
 	return Namespace{l, max(ns.Msg.Unit, 1), ttl}, err
 }
 

@@ -49,8 +49,7 @@ group of the agent may use the socket (mode 0660), and each user may hold a quar
 Make the namespace with a unit: snowfence namespace create --unit 64. In a namespace without
 one, an agent leases 16 nodes together.
 
-Where the folder of the socket is in memory, as /run is, the next agent goes on with the units,
-also while the server is unreachable.
+An agent that starts asks its server. Programs that hold a node go on to the end of it.
 
 The agent ends when the namespace is changed or deleted: start it again, as systemd does.`,
 		Example: `  snowfence agent --server https://ids:8443 --token-file token --socket /run/snowfence/agent.sock

@@ -96,6 +96,6 @@ func (p *program) agentStore(
 	}
 	return &agent.Opened{
 		Server: lease.Serve(st.Leases, scheme, &lease.Options{Logger: store.Warnings(logger)}),
-		Layout: ns.Layout, Unit: ns.Unit, MaxTTL: max(ns.MaxTTL, ns.Long.MaxTTL), Close: func() { _ = st.Close() },
+		Layout: ns.Layout, Unit: ns.Unit, MaxTTL: ns.MaxTTL, Close: func() { _ = st.Close() },
 	}, nil
 }

@@ -93,9 +93,6 @@ func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
 		{"state", fmt.Sprintf("%s, generation %d", n.State, n.Generation)},
 		{"leases", fmt.Sprintf("a ttl of at most %v, clocks off by at most %v", ns.MaxTTL, ns.MaxSkew)},
 	}
-	if ns.Long.MaxTTL > 0 {
-		rows.Add("long", "%s", ns.Long)
-	}
 	rows = append(rows, reservedRows(n)...)
 	for _, f := range n.Functions {
 		rows.Add("sql", "%s", functionsText(f))

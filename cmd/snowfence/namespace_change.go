@@ -28,9 +28,6 @@ A larger --max-ttl or --max-skew counts at once. A smaller one counts when the g
 have ended. A backup from before a raise has the smaller ones: after you restored it, wait for
 the larger ttl plus twice the skew.
 
-A larger --long counts at once, too. If you end it, make it smaller or let it begin later, a
-restore makes all nodes wait for its ttl until the grants of before have ended.
-
 With another --unit, all leases end, as with another layout: start their programs again.
 
 With fewer nodes, holders of the others lose their leases. For more of them see
@@ -43,7 +40,7 @@ these numbers.`,
   snowfence namespace change users --leasable 0-511
   snowfence namespace change orders --backfill 0 --nobody-else`,
 	}
-	f.register(cmd, "", "as before", "as before", "as before", "as before")
+	f.register(cmd, "", "as before", "as before", "as before")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.namespace = args[0]
 		if err := f.reserved.check(); err != nil {
@@ -52,7 +49,7 @@ these numbers.`,
 		named := f.layout != "" || f.leasable != "" || f.limits() != ""
 		if !named && !f.reserved.named() {
 			return usagef("what is to change in namespace %q: add --layout, --leasable, --unit, --max-ttl, "+
-				"--max-skew, --long, or --backfill", args[0])
+				"--max-skew, or --backfill", args[0])
 		}
 		st, ns, err := p.openNamespace(cmd.Context(), &f.store)
 		if err != nil {
@@ -88,9 +85,7 @@ these numbers.`,
 
 // change returns what the flags name.
 func (f *namespaceFlags) change(p *program) (to *snowfence.Scheme, o *lease.NamespaceOptions, err error) {
-	if o, err = f.options(); err != nil {
-		return nil, nil, err
-	}
+	o = f.options()
 	if f.layout != "" {
 		to, o.Nodes, err = f.scheme(p)
 	} else if f.leasable != "" {

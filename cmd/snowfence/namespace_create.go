@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,14 +24,13 @@ type namespaceFlags struct {
 	unit     int64
 	maxTTL   time.Duration
 	maxSkew  time.Duration
-	long     string
 	reserved reservedFlags
 	json     bool
 }
 
 // register adds the flags, with the defaults of the layout and, in words, of nodes, unit and
 // limits.
-func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes, unit, limits, long string) {
+func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes, unit, limits string) {
 	f.store.registerStore(cmd.Flags())
 	f.store.manage(cmd.Flags(), "namespace "+cmd.Name())
 	f.secret.register(cmd.Flags())
@@ -44,8 +42,6 @@ func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes, unit, limit
 		"(default: "+unit+")")
 	cmd.Flags().DurationVar(&f.maxTTL, "max-ttl", 0, "the longest `ttl` of a lease (default: "+limits+")")
 	cmd.Flags().DurationVar(&f.maxSkew, "max-skew", 0, "how `far` a clock may be off (default: "+limits+")")
-	cmd.Flags().StringVar(&f.long, "long", "", "the first node and the longest `ttl` of the nodes for longer leases, "+
-		"as in 768=1h; none ends them (default: "+long+")")
 	f.reserved.register(cmd)
 	cmd.Flags().BoolVar(&f.json, "json", false, "one JSON object")
 }
@@ -62,28 +58,12 @@ func (f *namespaceFlags) limits() string {
 	if f.maxSkew != 0 {
 		text += " --max-skew " + f.maxSkew.String()
 	}
-	if f.long != "" {
-		text += " --long " + f.long
-	}
 	return text
 }
 
 // options returns the unit and the limits of the flags.
-func (f *namespaceFlags) options() (*lease.NamespaceOptions, error) {
-	o := &lease.NamespaceOptions{Unit: f.unit, MaxTTL: f.maxTTL, MaxSkew: f.maxSkew}
-	switch first, ttl, ok := strings.Cut(f.long, "="); {
-	case f.long == "":
-	case f.long == "none":
-		o.Long = &lease.Long{}
-	default:
-		var err, why error
-		o.Long = &lease.Long{}
-		o.Long.First, err = strconv.ParseInt(first, 10, 64)
-		if o.Long.MaxTTL, why = time.ParseDuration(ttl); !ok || err != nil || why != nil || o.Long.MaxTTL <= 0 {
-			return nil, usagef("--long %s: give the first node and the ttl, as in 768=1h, or none", f.long)
-		}
-	}
-	return o, nil
+func (f *namespaceFlags) options() *lease.NamespaceOptions {
+	return &lease.NamespaceOptions{Unit: f.unit, MaxTTL: f.maxTTL, MaxSkew: f.maxSkew}
 }
 
 // scheme returns the scheme of the flags, and the nodes that can be leased.
@@ -117,19 +97,15 @@ programs by hand.
 
 With --unit, a lease has that many nodes. A server leases them with one record of the store.
 
-With --long 768=1h, leases of node 768 and all above may have a ttl of an hour, and the others
-have --max-ttl. An agent takes them, and goes on for an hour while its server is unreachable.
-
 A lease makes IDs at most --max-ttl ahead of its clock, which may be off by --max-skew. After a
-backup was restored, IDs go on after the first plus twice the second: 45 s by default. Nodes of
---long go on after their own ttl plus twice the skew.
+backup was restored, IDs go on after the first plus twice the second: 45 s by default.
 
 To rotate the secrets of a layout with a key field, run create again with the files of all
 secrets, the new one last. The namespace then adds the secret that it does not know yet.`,
 		Example: `  snowfence namespace create orders --layout snowfence
   snowfence namespace create users --layout twitter --leasable 512-1023`,
 	}
-	f.register(cmd, "snowfence", "all", "1", lease.DefaultTTL.String(), "none")
+	f.register(cmd, "snowfence", "all", "1", lease.DefaultTTL.String())
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.namespace = args[0]
 		if err := f.reserved.check(); err != nil {
@@ -139,10 +115,7 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 		if err != nil {
 			return err
 		}
-		o, err := f.options()
-		if err != nil {
-			return err
-		}
+		o := f.options()
 		o.Nodes = nodes
 		st, err := p.openStore(cmd.Context(), &f.store)
 		if err != nil {
@@ -192,9 +165,8 @@ func (f *namespaceFlags) explainExists(
 			"another namespace", ns.Name)
 	case errors.Is(err, lease.ErrExists) && (nodes == snowfence.NodeRange{} ||
 		nodes == ns.Nodes):
-		return usagef("namespace %q has a unit of %d, a longest ttl of %v, a largest skew of %v and %s: leave --unit, "+
-			"--max-ttl, --max-skew and --long out, or change them:\n  %s", ns.Name, ns.Unit, ns.MaxTTL, ns.MaxSkew,
-			ns.Long,
+		return usagef("namespace %q has a unit of %d, a longest ttl of %v and a largest skew of %v: leave --unit, "+
+			"--max-ttl and --max-skew out, or change them:\n  %s", ns.Name, ns.Unit, ns.MaxTTL, ns.MaxSkew,
 			f.store.command("snowfence namespace change %s%s", ns.Name, f.limits()))
 	case errors.Is(err, lease.ErrExists):
 		wanted := nodeRange(nodes.From, nodes.Until-1)

@@ -42,7 +42,7 @@ func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlag
 	now := p.now()
 	until := formatTime(l.TimeOf(g.From))
 	switch {
-	case ns.FloorOf(g.Node) >= g.From:
+	case ns.Floor >= g.From:
 		return fmt.Sprintf("all nodes of namespace %q begin at %s, because its layout was changed, or its store "+
 			"was rolled back or moved", ns.Name, until)
 	case before == nil:

@@ -21,9 +21,6 @@ func At(counter *atomic.Uint64) Machine { return Machine{counter, counter.Load()
 // Now returns the machine of now.
 func (m Machine) Now() Machine { return At(m.counter) }
 
-// Counter returns what the hypervisor's counter was; 0 where there is none.
-func (m Machine) Counter() uint64 { return m.value }
-
 // Copied reports whether the machine was resumed from a snapshot since: another copy of it may run,
 // with the same memory. It costs one load.
 //

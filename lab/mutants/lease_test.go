@@ -4,7 +4,7 @@ var leaseMutants = []mutant{
 	m("ticket: a lost one shows a rollback", "lease.storeClaim.remind", "^TestLostTicketShowsARollback$",
 		drop("c.lostHold = h")),
 	m("ticket: no tick of a lost one is granted again", "lease.storeClaim.remind", "^TestLostTicketShowsARollback$",
-		drop("c.note(t.Node, t.From, t.Until)")),
+		drop("c.note(t.From, t.Until)")),
 	m("ticket: a lost one shows that the namespace was set back", "lease.storeClaim.remind",
 		"^TestLostTicketOfANamespaceSetBack$", swap("&hold{generation: t.Generation}", "&hold{}")),
 	m("a swap is lost when the nonce is another", "lease/store.Memory.Swap", "TestMemory/^swap$",

@@ -28,7 +28,7 @@ var lessorMutants = []mutant{
 	m("lessor: a unit is leased ahead of demand", "cmd/internal/lessor.most", "^TestUnitsFollowDemand$",
 		swap("used*5 > nodes*4", "used > nodes")),
 	m("lessor: a unit that comes while it ends is given back", "cmd/internal/lessor.Lessor.more",
-		"^TestUnitThatComesTooLate$", drop("l.giveBack(sub.Lease()) (2)")),
+		"^TestUnitThatComesTooLate$", drop("l.giveBack(sub.Lease())")),
 	m("lessor: holders renew by the end that they have", "cmd/internal/rpc.renewAfter", "^TestRenewAfter$",
 		swap("min(third, left)", "max(third, left)")),
 	m("lessor: but not more than once a second", "cmd/internal/rpc.renewAfter", "^TestRenewAfter$",

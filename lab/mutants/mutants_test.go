@@ -79,7 +79,7 @@ func TestLeaseMutants(t *testing.T) {
 
 // TestSimulationMutants checks that simulated fleets collide when a rule is broken.
 func TestSimulationMutants(t *testing.T) {
-	run(t, simulationMutants, sequenceMutants, longMutants, subleaseMutants)
+	run(t, simulationMutants, sequenceMutants, subleaseMutants)
 }
 
 // run checks all mutants with -long, or else the quick ones, and of the others that they fit

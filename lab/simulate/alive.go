@@ -47,10 +47,9 @@ func (s *sim) opened(h *holding, began time.Duration, err error) {
 }
 
 // full reports, from the records alone, whether each block of so many nodes has one that is held.
-// Nodes of a long range are not for all.
 func (s *sim) full(nodes int64) bool {
 	now := s.tick()
-	for first := (s.first + nodes - 1) / nodes * nodes; first+nodes-1 <= s.lastShort(); first += nodes {
+	for first := (s.first + nodes - 1) / nodes * nodes; first+nodes-1 <= s.last; first += nodes {
 		held := false
 		for n := first; n < first+nodes && !held; n++ {
 			held = s.store.get(s.record(n))[0].Held(now)

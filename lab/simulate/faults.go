@@ -35,7 +35,6 @@ const (
 	faultChange
 	faultDelete
 	faultConfirm
-	faultLong
 	faultPromoted
 	faultAlter
 	faultEnd
@@ -50,7 +49,7 @@ var faultNames = [numFaults]string{
 	"clock jumps", "clocks frozen", "clocks drifting", "snapshots resumed twice", "store outages", "stores rolled back",
 	"stores replaced by a backup", "records vanished", "nodes released", "nodes vetoed", "nodes restored",
 	"layouts changed",
-	"namespaces deleted", "stores moved and confirmed", "long ranges changed",
+	"namespaces deleted", "stores moved and confirmed",
 	"replicas promoted that lack nothing", "sequences changed", "sequences deleted", "sequences confirmed",
 }
 

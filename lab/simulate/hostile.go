@@ -135,9 +135,6 @@ func (x *hostile) keep(t wire.Ticket) {
 func (x *hostile) acquire(ctx context.Context, v server) {
 	s := x.s
 	r := wire.Request{Attempt: x.attempt(), Earlier: x.tries, Free: x.chance.IntN(2) == 0, TTL: s.ttl, Label: "hostile"}
-	if s.long.ttl > 0 && x.chance.IntN(2) == 0 {
-		r.TTL = s.long.ttl
-	}
 	if len(x.tickets) > 0 && x.chance.IntN(2) == 0 {
 		r.Lost = x.lie(x.some())
 	}

@@ -133,7 +133,7 @@ func (s *sim) lost(h *holding, node int64, a acked) {
 		return
 	}
 	if r := s.store.get(keysOf(node))[0]; r.Nonce == "" || r.Revision < a.revision-farBack {
-		h.behind, h.behindOn = a.until, node
+		h.behind = a.until
 	}
 	for _, c := range h.claims {
 		if !c.ended && !c.lost && c.node <= node && node < c.node+c.nodes {
@@ -178,8 +178,7 @@ func (s *sim) granted(h *holding, g snowfence.Grant) *claim {
 	if len(h.claims) > 16 {
 		h.claims = h.claims[len(h.claims)-16:]
 	}
-	left := s.ttlOf(h.behindOn) > s.ttl && g.Node <= s.lastShort() // the long range, whose floor is higher
-	if g.From < h.behind && c.era == h.p.era && !left {
+	if g.From < h.behind && c.era == h.p.era {
 		s.violate("%s met a store that was rolled back, and was granted node %d without the floor raised",
 			h.p.name, g.Node)
 	}
@@ -208,7 +207,7 @@ func (s *sim) eraFor(p *process) int {
 	return p.era
 }
 
-// near checks that a grant reaches no further than one ttl of its node and two ticks ahead of the
+// near checks that a grant reaches no further than one ttl and two ticks ahead of the
 // fastest clock there was, and with a store that has a clock, of the allowed skew. A floor that is
 // raised after a rollback relies on it.
 func (s *sim) near(c *claim, until int64) {
@@ -217,10 +216,7 @@ func (s *sim) near(c *claim, until int64) {
 		ahead = min(ahead, s.skew)
 	}
 	l := s.schemes[c.era].Layout()
-	if until > l.TickOf(start().Add(s.now+s.ahead+s.ttl+time.Second))+2 {
-		s.figures.Long++
-	}
-	if most := l.TickOf(start().Add(s.now+ahead+s.ttlOf(c.node)+time.Second)) + 2; until > most {
+	if most := l.TickOf(start().Add(s.now+ahead+s.ttl+time.Second)) + 2; until > most {
 		s.violate("%s uses node %d from tick %d until %d, and the clocks allow %d",
 			c.owner.name, c.node, c.from, until, most)
 	}

@@ -54,7 +54,7 @@ func (s *sim) record(node int64) []store.Key { return keysOf(node &^ (s.unit - 1
 func (p *process) sublet(ctx context.Context, h *holding) {
 	s := p.s
 	var err error
-	if h.sublets, err = h.l.Sublet(nil); err != nil {
+	if h.sublets, err = h.l.Sublet(""); err != nil {
 		s.violate("%s cannot sublet the nodes of its lease: %v", p.name, err)
 		return
 	}

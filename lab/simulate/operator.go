@@ -65,10 +65,6 @@ func (s *sim) namespace() store.Record { return s.store.get(keysOf(store.Namespa
 func (s *sim) create() error {
 	return s.calmly(func(ctx context.Context, st store.Store) error {
 		_, err := lease.Namespaces(st).Create(ctx, namespace, s.schemes[0], s.leasable())
-		if err == nil && s.long.ttl > 0 {
-			o := &lease.NamespaceOptions{Long: s.drawLong(s.operator.own)}
-			_, err = lease.Namespaces(st).Change(ctx, namespace, nil, o)
-		}
 		return err
 	})
 }
@@ -105,8 +101,6 @@ func (s *sim) command(f Fault, chance float64) {
 			}
 		case faultConfirm:
 			s.confirm()
-		case faultLong:
-			s.ranges()
 		}
 	})
 }

@@ -20,7 +20,6 @@ type Plan struct {
 	noSlots   map[int]bool
 	sequences bool       // programs take numbers of sequences, instead of leases
 	hostile   bool       // one of the clients is, in any case
-	long      bool       // the namespace has a long range at times, in any case
 	sublets   bool       // some programs sublet what they lease, in any case
 	blocks    int        // how many times as long as usual blocks of IDs are; 0 means once
 	layout    string     // of the run, instead of one that is drawn

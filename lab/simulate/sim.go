@@ -33,7 +33,6 @@ type sim struct {
 	operator *process
 	hostile  *hostile // nil in most runs
 	lessors  []*holding
-	long     long
 	era      int
 	targets  []*snowfence.Scheme // of all changes of layout that were tried
 	saved    int                 // era of the backup
@@ -69,7 +68,6 @@ type Figures struct {
 	Grants    int64            `json:"grants"`      // each a rectangle of its own
 	Renewals  int64            `json:"renewals"`    // of grants
 	Subleases int64            `json:"-"`           // grants of lessors
-	Long      int64            `json:"-"`           // grants that reached beyond the ttl of ordinary leases
 	Calls     int64            `json:"store_calls"` // to the store
 	IDs       int64            `json:"ids"`         // made and checked
 	Sublet    int64            `json:"-"`           // IDs in subleases
@@ -99,7 +97,6 @@ func (f *Figures) add(o *Figures) {
 	f.Grants += o.Grants
 	f.Renewals += o.Renewals
 	f.Subleases += o.Subleases
-	f.Long += o.Long
 	f.Calls += o.Calls
 	f.IDs += o.IDs
 	f.Sublet += o.Sublet
@@ -265,7 +262,6 @@ func newSim(plan Plan) (*sim, error) {
 	s.store.clock = chance.IntN(2) == 0
 	s.safeguard()
 	s.divide()
-	s.lengthen()
 	s.haunt()
 	return s, nil
 }
@@ -371,7 +367,7 @@ func (s *sim) bound() time.Duration {
 	if s.store.clock {
 		ahead = min(ahead, s.ttl+s.skew)
 	}
-	d := ahead + 4*s.ttl + 2*s.skew + 4*tick + 10*time.Second + s.long.ttl
+	d := ahead + 4*s.ttl + 2*s.skew + 4*tick + 10*time.Second
 	if s.hostile != nil {
 		d += 4 * (s.ttl + s.skew) // for what it took last, and what that pushed ahead
 	}
@@ -399,7 +395,7 @@ func (s *sim) recover(ctx context.Context) {
 	s.repair()
 	s.due = s.now + s.bound()
 	s.advance(ctx, s.due)
-	s.advance(ctx, s.due+4*s.ttl+10*time.Second+s.long.ttl)
+	s.advance(ctx, s.due+4*s.ttl+10*time.Second)
 	if s.bad == nil && ctx.Err() == nil {
 		s.living()
 	}

@@ -25,7 +25,6 @@ type slot struct {
 	guard   bool
 	idle    time.Duration
 	served  bool // through a server
-	long    bool // asks for a long ttl first
 	role    role
 	process *process
 	clock   clock // of its machine
@@ -43,8 +42,6 @@ type holding struct {
 	claims []*claim
 	acked  map[int64]acked // by node: what the store acknowledged last
 	behind int64           // it lost a swap to a store that was rolled back behind this tick
-
-	behindOn int64 // the node of that swap
 
 	// What was known by node when a snapshot was taken that was resumed twice: the
 	// highest until, written or on its way.
@@ -143,15 +140,7 @@ func (p *process) open(ctx context.Context, h *holding) error {
 	began := p.now()
 	octx, cancel := p.WithTimeout(ctx, 2*s.ttl)
 	defer cancel()
-	long := sl.long && !s.calm // a node that is left with such a ttl is free late
-	if long {
-		o.TTL, o.Wait = s.long.ttl, false
-	}
 	err := p.acquire(octx, h, scheme, o)
-	if long && shorter(err) {
-		o.TTL = s.ttl
-		err = p.acquire(octx, h, scheme, o)
-	}
 	s.opened(h, began, err)
 	return err
 }

@@ -78,9 +78,6 @@ func (s *sim) change(ctx context.Context, st store.Store, to *snowfence.Scheme) 
 // layout, which no program may have been told.
 func (s *sim) changed() {
 	ns, err := s.shown()
-	if err == nil {
-		s.ranged(ns)
-	}
 	if err != nil || ns.Fingerprint == s.schemes[s.era].Fingerprint() {
 		return
 	}
@@ -108,8 +105,5 @@ func (s *sim) changed() {
 // save takes a backup of the store.
 func (s *sim) save() {
 	s.store.save()
-	s.saved, s.long.saved = s.era, lease.Long{}
-	if n := len(s.long.ever); n > 0 {
-		s.long.saved = s.long.ever[n-1]
-	}
+	s.saved = s.era
 }

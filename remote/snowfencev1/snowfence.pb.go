@@ -684,7 +684,6 @@ type Namespace struct {
 	BackfillStopped   bool                   `protobuf:"varint,18,opt,name=backfill_stopped,json=backfillStopped,proto3" json:"backfill_stopped,omitempty"` // the store was rolled back: IDs of the past need other nodes
 	Others            bool                   `protobuf:"varint,19,opt,name=others,proto3" json:"others,omitempty"`                                          // other programs made IDs with sequence numbers below the first
 	Unit              int64                  `protobuf:"varint,20,opt,name=unit,proto3" json:"unit,omitempty"`                                              // how many nodes a lease has at least
-	Long              *LongRange             `protobuf:"bytes,21,opt,name=long,proto3" json:"long,omitempty"`                                               // missing where there is none
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -859,66 +858,6 @@ func (x *Namespace) GetUnit() int64 {
 	return 0
 }
 
-func (x *Namespace) GetLong() *LongRange {
-	if x != nil {
-		return x.Long
-	}
-	return nil
-}
-
-// LongRange is nodes for leases with a longer ttl than the others have: first_node and all above.
-type LongRange struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	FirstNode     int64                  `protobuf:"varint,1,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"`
-	MaxTtl        *durationpb.Duration   `protobuf:"bytes,2,opt,name=max_ttl,json=maxTtl,proto3" json:"max_ttl,omitempty"` // the longest ttl of their leases; a change without it ends the range
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LongRange) Reset() {
-	*x = LongRange{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LongRange) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LongRange) ProtoMessage() {}
-
-func (x *LongRange) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LongRange.ProtoReflect.Descriptor instead.
-func (*LongRange) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *LongRange) GetFirstNode() int64 {
-	if x != nil {
-		return x.FirstNode
-	}
-	return 0
-}
-
-func (x *LongRange) GetMaxTtl() *durationpb.Duration {
-	if x != nil {
-		return x.MaxTtl
-	}
-	return nil
-}
-
 // Functions are those in a database that make the IDs of one node.
 type Functions struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -934,7 +873,7 @@ type Functions struct {
 
 func (x *Functions) Reset() {
 	*x = Functions{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -946,7 +885,7 @@ func (x *Functions) String() string {
 func (*Functions) ProtoMessage() {}
 
 func (x *Functions) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -959,7 +898,7 @@ func (x *Functions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Functions.ProtoReflect.Descriptor instead.
 func (*Functions) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{12}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Functions) GetNode() int64 {
@@ -1016,7 +955,7 @@ type EarlierLayout struct {
 
 func (x *EarlierLayout) Reset() {
 	*x = EarlierLayout{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1028,7 +967,7 @@ func (x *EarlierLayout) String() string {
 func (*EarlierLayout) ProtoMessage() {}
 
 func (x *EarlierLayout) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1041,7 +980,7 @@ func (x *EarlierLayout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EarlierLayout.ProtoReflect.Descriptor instead.
 func (*EarlierLayout) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{13}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *EarlierLayout) GetLayout() string {
@@ -1074,14 +1013,13 @@ type CreateNamespaceRequest struct {
 	MaxTtl        *durationpb.Duration   `protobuf:"bytes,5,opt,name=max_ttl,json=maxTtl,proto3" json:"max_ttl,omitempty"`                 // the longest ttl of a lease; 15 s without it
 	MaxSkew       *durationpb.Duration   `protobuf:"bytes,6,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`              // how far a clock may be off; 15 s without it
 	Unit          int64                  `protobuf:"varint,7,opt,name=unit,proto3" json:"unit,omitempty"`                                  // how many nodes a lease has at least, a power of two; 1 without it
-	Long          *LongRange             `protobuf:"bytes,8,opt,name=long,proto3" json:"long,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateNamespaceRequest) Reset() {
 	*x = CreateNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1093,7 +1031,7 @@ func (x *CreateNamespaceRequest) String() string {
 func (*CreateNamespaceRequest) ProtoMessage() {}
 
 func (x *CreateNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1106,7 +1044,7 @@ func (x *CreateNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*CreateNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{14}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CreateNamespaceRequest) GetName() string {
@@ -1158,13 +1096,6 @@ func (x *CreateNamespaceRequest) GetUnit() int64 {
 	return 0
 }
 
-func (x *CreateNamespaceRequest) GetLong() *LongRange {
-	if x != nil {
-		return x.Long
-	}
-	return nil
-}
-
 type ShowNamespaceRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1175,7 +1106,7 @@ type ShowNamespaceRequest struct {
 
 func (x *ShowNamespaceRequest) Reset() {
 	*x = ShowNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1187,7 +1118,7 @@ func (x *ShowNamespaceRequest) String() string {
 func (*ShowNamespaceRequest) ProtoMessage() {}
 
 func (x *ShowNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1200,7 +1131,7 @@ func (x *ShowNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*ShowNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{15}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ShowNamespaceRequest) GetName() string {
@@ -1225,7 +1156,7 @@ type ListNamespacesRequest struct {
 
 func (x *ListNamespacesRequest) Reset() {
 	*x = ListNamespacesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1237,7 +1168,7 @@ func (x *ListNamespacesRequest) String() string {
 func (*ListNamespacesRequest) ProtoMessage() {}
 
 func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1250,7 +1181,7 @@ func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesRequest.ProtoReflect.Descriptor instead.
 func (*ListNamespacesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{16}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{15}
 }
 
 type ListNamespacesResponse struct {
@@ -1262,7 +1193,7 @@ type ListNamespacesResponse struct {
 
 func (x *ListNamespacesResponse) Reset() {
 	*x = ListNamespacesResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1274,7 +1205,7 @@ func (x *ListNamespacesResponse) String() string {
 func (*ListNamespacesResponse) ProtoMessage() {}
 
 func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1287,7 +1218,7 @@ func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesResponse.ProtoReflect.Descriptor instead.
 func (*ListNamespacesResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{17}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListNamespacesResponse) GetNamespaces() []*Namespace {
@@ -1308,14 +1239,13 @@ type ChangeNamespaceRequest struct {
 	MaxTtl        *durationpb.Duration   `protobuf:"bytes,7,opt,name=max_ttl,json=maxTtl,proto3" json:"max_ttl,omitempty"`
 	MaxSkew       *durationpb.Duration   `protobuf:"bytes,8,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`
 	Unit          int64                  `protobuf:"varint,9,opt,name=unit,proto3" json:"unit,omitempty"`
-	Long          *LongRange             `protobuf:"bytes,10,opt,name=long,proto3" json:"long,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ChangeNamespaceRequest) Reset() {
 	*x = ChangeNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1327,7 +1257,7 @@ func (x *ChangeNamespaceRequest) String() string {
 func (*ChangeNamespaceRequest) ProtoMessage() {}
 
 func (x *ChangeNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1340,7 +1270,7 @@ func (x *ChangeNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*ChangeNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{18}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ChangeNamespaceRequest) GetName() string {
@@ -1406,13 +1336,6 @@ func (x *ChangeNamespaceRequest) GetUnit() int64 {
 	return 0
 }
 
-func (x *ChangeNamespaceRequest) GetLong() *LongRange {
-	if x != nil {
-		return x.Long
-	}
-	return nil
-}
-
 type DeleteNamespaceRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1423,7 +1346,7 @@ type DeleteNamespaceRequest struct {
 
 func (x *DeleteNamespaceRequest) Reset() {
 	*x = DeleteNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1435,7 +1358,7 @@ func (x *DeleteNamespaceRequest) String() string {
 func (*DeleteNamespaceRequest) ProtoMessage() {}
 
 func (x *DeleteNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1448,7 +1371,7 @@ func (x *DeleteNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*DeleteNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{19}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteNamespaceRequest) GetName() string {
@@ -1473,7 +1396,7 @@ type DeleteNamespaceResponse struct {
 
 func (x *DeleteNamespaceResponse) Reset() {
 	*x = DeleteNamespaceResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1485,7 +1408,7 @@ func (x *DeleteNamespaceResponse) String() string {
 func (*DeleteNamespaceResponse) ProtoMessage() {}
 
 func (x *DeleteNamespaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1498,7 +1421,7 @@ func (x *DeleteNamespaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteNamespaceResponse.ProtoReflect.Descriptor instead.
 func (*DeleteNamespaceResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{20}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{19}
 }
 
 type AcquireRequest struct {
@@ -1526,7 +1449,7 @@ type AcquireRequest struct {
 
 func (x *AcquireRequest) Reset() {
 	*x = AcquireRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1538,7 +1461,7 @@ func (x *AcquireRequest) String() string {
 func (*AcquireRequest) ProtoMessage() {}
 
 func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1551,7 +1474,7 @@ func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireRequest.ProtoReflect.Descriptor instead.
 func (*AcquireRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{21}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *AcquireRequest) GetNamespace() string {
@@ -1693,7 +1616,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1705,7 +1628,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1718,7 +1641,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{22}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Lease) GetNamespace() string {
@@ -1816,7 +1739,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1828,7 +1751,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1841,7 +1764,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{23}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RenewRequest) GetTicket() []byte {
@@ -1874,7 +1797,7 @@ type RenewAllRequest struct {
 
 func (x *RenewAllRequest) Reset() {
 	*x = RenewAllRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1886,7 +1809,7 @@ func (x *RenewAllRequest) String() string {
 func (*RenewAllRequest) ProtoMessage() {}
 
 func (x *RenewAllRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1899,7 +1822,7 @@ func (x *RenewAllRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewAllRequest.ProtoReflect.Descriptor instead.
 func (*RenewAllRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{24}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RenewAllRequest) GetRenewals() []*RenewRequest {
@@ -1918,7 +1841,7 @@ type RenewAllResponse struct {
 
 func (x *RenewAllResponse) Reset() {
 	*x = RenewAllResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1930,7 +1853,7 @@ func (x *RenewAllResponse) String() string {
 func (*RenewAllResponse) ProtoMessage() {}
 
 func (x *RenewAllResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1943,7 +1866,7 @@ func (x *RenewAllResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewAllResponse.ProtoReflect.Descriptor instead.
 func (*RenewAllResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{25}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RenewAllResponse) GetRenewals() []*Renewal {
@@ -1964,7 +1887,7 @@ type Renewal struct {
 
 func (x *Renewal) Reset() {
 	*x = Renewal{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1976,7 +1899,7 @@ func (x *Renewal) String() string {
 func (*Renewal) ProtoMessage() {}
 
 func (x *Renewal) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1989,7 +1912,7 @@ func (x *Renewal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renewal.ProtoReflect.Descriptor instead.
 func (*Renewal) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{26}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Renewal) GetLease() *Lease {
@@ -2023,7 +1946,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2035,7 +1958,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2048,7 +1971,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{27}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ReleaseRequest) GetTicket() []byte {
@@ -2073,7 +1996,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2085,7 +2008,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2098,7 +2021,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{28}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{27}
 }
 
 type ReleaseNodeRequest struct {
@@ -2111,7 +2034,7 @@ type ReleaseNodeRequest struct {
 
 func (x *ReleaseNodeRequest) Reset() {
 	*x = ReleaseNodeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2123,7 +2046,7 @@ func (x *ReleaseNodeRequest) String() string {
 func (*ReleaseNodeRequest) ProtoMessage() {}
 
 func (x *ReleaseNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2136,7 +2059,7 @@ func (x *ReleaseNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseNodeRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseNodeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{29}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ReleaseNodeRequest) GetNamespace() string {
@@ -2164,7 +2087,7 @@ type VetoRequest struct {
 
 func (x *VetoRequest) Reset() {
 	*x = VetoRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2176,7 +2099,7 @@ func (x *VetoRequest) String() string {
 func (*VetoRequest) ProtoMessage() {}
 
 func (x *VetoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2189,7 +2112,7 @@ func (x *VetoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VetoRequest.ProtoReflect.Descriptor instead.
 func (*VetoRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{30}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *VetoRequest) GetNamespace() string {
@@ -2226,7 +2149,7 @@ type ListLeasesRequest struct {
 
 func (x *ListLeasesRequest) Reset() {
 	*x = ListLeasesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2238,7 +2161,7 @@ func (x *ListLeasesRequest) String() string {
 func (*ListLeasesRequest) ProtoMessage() {}
 
 func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2251,7 +2174,7 @@ func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesRequest.ProtoReflect.Descriptor instead.
 func (*ListLeasesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{31}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListLeasesRequest) GetNamespace() string {
@@ -2298,7 +2221,7 @@ type WatchLeasesRequest struct {
 
 func (x *WatchLeasesRequest) Reset() {
 	*x = WatchLeasesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2310,7 +2233,7 @@ func (x *WatchLeasesRequest) String() string {
 func (*WatchLeasesRequest) ProtoMessage() {}
 
 func (x *WatchLeasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2323,7 +2246,7 @@ func (x *WatchLeasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLeasesRequest.ProtoReflect.Descriptor instead.
 func (*WatchLeasesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{32}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *WatchLeasesRequest) GetNamespace() string {
@@ -2342,7 +2265,7 @@ type ListLeasesResponse struct {
 
 func (x *ListLeasesResponse) Reset() {
 	*x = ListLeasesResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2354,7 +2277,7 @@ func (x *ListLeasesResponse) String() string {
 func (*ListLeasesResponse) ProtoMessage() {}
 
 func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2367,7 +2290,7 @@ func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesResponse.ProtoReflect.Descriptor instead.
 func (*ListLeasesResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{33}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListLeasesResponse) GetLeases() []*LeaseInfo {
@@ -2396,7 +2319,7 @@ type LeaseInfo struct {
 
 func (x *LeaseInfo) Reset() {
 	*x = LeaseInfo{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2408,7 +2331,7 @@ func (x *LeaseInfo) String() string {
 func (*LeaseInfo) ProtoMessage() {}
 
 func (x *LeaseInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2421,7 +2344,7 @@ func (x *LeaseInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseInfo.ProtoReflect.Descriptor instead.
 func (*LeaseInfo) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{34}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *LeaseInfo) GetNode() int64 {
@@ -2509,7 +2432,7 @@ type ListServersRequest struct {
 
 func (x *ListServersRequest) Reset() {
 	*x = ListServersRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2521,7 +2444,7 @@ func (x *ListServersRequest) String() string {
 func (*ListServersRequest) ProtoMessage() {}
 
 func (x *ListServersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2534,7 +2457,7 @@ func (x *ListServersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServersRequest.ProtoReflect.Descriptor instead.
 func (*ListServersRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{35}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{34}
 }
 
 type ListServersResponse struct {
@@ -2546,7 +2469,7 @@ type ListServersResponse struct {
 
 func (x *ListServersResponse) Reset() {
 	*x = ListServersResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2558,7 +2481,7 @@ func (x *ListServersResponse) String() string {
 func (*ListServersResponse) ProtoMessage() {}
 
 func (x *ListServersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2571,7 +2494,7 @@ func (x *ListServersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServersResponse.ProtoReflect.Descriptor instead.
 func (*ListServersResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{36}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListServersResponse) GetServers() []*ServerInfo {
@@ -2600,7 +2523,7 @@ type ServerInfo struct {
 
 func (x *ServerInfo) Reset() {
 	*x = ServerInfo{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2612,7 +2535,7 @@ func (x *ServerInfo) String() string {
 func (*ServerInfo) ProtoMessage() {}
 
 func (x *ServerInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2625,7 +2548,7 @@ func (x *ServerInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerInfo.ProtoReflect.Descriptor instead.
 func (*ServerInfo) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{37}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ServerInfo) GetLabel() string {
@@ -2718,7 +2641,7 @@ type HeldNodes struct {
 
 func (x *HeldNodes) Reset() {
 	*x = HeldNodes{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2730,7 +2653,7 @@ func (x *HeldNodes) String() string {
 func (*HeldNodes) ProtoMessage() {}
 
 func (x *HeldNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2743,7 +2666,7 @@ func (x *HeldNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeldNodes.ProtoReflect.Descriptor instead.
 func (*HeldNodes) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *HeldNodes) GetNamespace() string {
@@ -2790,7 +2713,7 @@ type ListEventsRequest struct {
 
 func (x *ListEventsRequest) Reset() {
 	*x = ListEventsRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2802,7 +2725,7 @@ func (x *ListEventsRequest) String() string {
 func (*ListEventsRequest) ProtoMessage() {}
 
 func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2815,7 +2738,7 @@ func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListEventsRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListEventsRequest) GetSubject() string {
@@ -2834,7 +2757,7 @@ type ListEventsResponse struct {
 
 func (x *ListEventsResponse) Reset() {
 	*x = ListEventsResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2846,7 +2769,7 @@ func (x *ListEventsResponse) String() string {
 func (*ListEventsResponse) ProtoMessage() {}
 
 func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2859,7 +2782,7 @@ func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListEventsResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListEventsResponse) GetEvents() []*Event {
@@ -2889,7 +2812,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2901,7 +2824,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2914,7 +2837,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Event) GetId() string {
@@ -3006,7 +2929,7 @@ type Change struct {
 
 func (x *Change) Reset() {
 	*x = Change{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3018,7 +2941,7 @@ func (x *Change) String() string {
 func (*Change) ProtoMessage() {}
 
 func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3031,7 +2954,7 @@ func (x *Change) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Change.ProtoReflect.Descriptor instead.
 func (*Change) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Change) GetField() string {
@@ -3067,7 +2990,7 @@ type SequenceNextRequest struct {
 
 func (x *SequenceNextRequest) Reset() {
 	*x = SequenceNextRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3079,7 +3002,7 @@ func (x *SequenceNextRequest) String() string {
 func (*SequenceNextRequest) ProtoMessage() {}
 
 func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3092,7 +3015,7 @@ func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceNextRequest.ProtoReflect.Descriptor instead.
 func (*SequenceNextRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SequenceNextRequest) GetName() string {
@@ -3138,7 +3061,7 @@ type SequenceNextResponse struct {
 
 func (x *SequenceNextResponse) Reset() {
 	*x = SequenceNextResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3150,7 +3073,7 @@ func (x *SequenceNextResponse) String() string {
 func (*SequenceNextResponse) ProtoMessage() {}
 
 func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3163,7 +3086,7 @@ func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceNextResponse.ProtoReflect.Descriptor instead.
 func (*SequenceNextResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SequenceNextResponse) GetFirst() int64 {
@@ -3232,7 +3155,7 @@ type Sequence struct {
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3244,7 +3167,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3257,7 +3180,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Sequence) GetName() string {
@@ -3390,7 +3313,7 @@ type SequenceCreateRequest struct {
 
 func (x *SequenceCreateRequest) Reset() {
 	*x = SequenceCreateRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3402,7 +3325,7 @@ func (x *SequenceCreateRequest) String() string {
 func (*SequenceCreateRequest) ProtoMessage() {}
 
 func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3415,7 +3338,7 @@ func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceCreateRequest.ProtoReflect.Descriptor instead.
 func (*SequenceCreateRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SequenceCreateRequest) GetName() string {
@@ -3497,7 +3420,7 @@ type SequenceShowRequest struct {
 
 func (x *SequenceShowRequest) Reset() {
 	*x = SequenceShowRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3509,7 +3432,7 @@ func (x *SequenceShowRequest) String() string {
 func (*SequenceShowRequest) ProtoMessage() {}
 
 func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3522,7 +3445,7 @@ func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceShowRequest.ProtoReflect.Descriptor instead.
 func (*SequenceShowRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SequenceShowRequest) GetName() string {
@@ -3540,7 +3463,7 @@ type SequenceListRequest struct {
 
 func (x *SequenceListRequest) Reset() {
 	*x = SequenceListRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3552,7 +3475,7 @@ func (x *SequenceListRequest) String() string {
 func (*SequenceListRequest) ProtoMessage() {}
 
 func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3565,7 +3488,7 @@ func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceListRequest.ProtoReflect.Descriptor instead.
 func (*SequenceListRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{48}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
 }
 
 type SequenceListResponse struct {
@@ -3577,7 +3500,7 @@ type SequenceListResponse struct {
 
 func (x *SequenceListResponse) Reset() {
 	*x = SequenceListResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3589,7 +3512,7 @@ func (x *SequenceListResponse) String() string {
 func (*SequenceListResponse) ProtoMessage() {}
 
 func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3602,7 +3525,7 @@ func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceListResponse.ProtoReflect.Descriptor instead.
 func (*SequenceListResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{49}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SequenceListResponse) GetSequences() []*Sequence {
@@ -3625,7 +3548,7 @@ type SequenceChangeRequest struct {
 
 func (x *SequenceChangeRequest) Reset() {
 	*x = SequenceChangeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[50]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3637,7 +3560,7 @@ func (x *SequenceChangeRequest) String() string {
 func (*SequenceChangeRequest) ProtoMessage() {}
 
 func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[50]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3650,7 +3573,7 @@ func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceChangeRequest.ProtoReflect.Descriptor instead.
 func (*SequenceChangeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{50}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *SequenceChangeRequest) GetName() string {
@@ -3701,7 +3624,7 @@ type SequenceConfirmRequest struct {
 
 func (x *SequenceConfirmRequest) Reset() {
 	*x = SequenceConfirmRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[51]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3713,7 +3636,7 @@ func (x *SequenceConfirmRequest) String() string {
 func (*SequenceConfirmRequest) ProtoMessage() {}
 
 func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[51]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3726,7 +3649,7 @@ func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceConfirmRequest.ProtoReflect.Descriptor instead.
 func (*SequenceConfirmRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{51}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SequenceConfirmRequest) GetName() string {
@@ -3767,7 +3690,7 @@ type SequenceDeleteRequest struct {
 
 func (x *SequenceDeleteRequest) Reset() {
 	*x = SequenceDeleteRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[52]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3779,7 +3702,7 @@ func (x *SequenceDeleteRequest) String() string {
 func (*SequenceDeleteRequest) ProtoMessage() {}
 
 func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[52]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3792,7 +3715,7 @@ func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceDeleteRequest.ProtoReflect.Descriptor instead.
 func (*SequenceDeleteRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{52}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SequenceDeleteRequest) GetName() string {
@@ -3817,7 +3740,7 @@ type SequenceDeleteResponse struct {
 
 func (x *SequenceDeleteResponse) Reset() {
 	*x = SequenceDeleteResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[53]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3829,7 +3752,7 @@ func (x *SequenceDeleteResponse) String() string {
 func (*SequenceDeleteResponse) ProtoMessage() {}
 
 func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[53]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3842,7 +3765,7 @@ func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceDeleteResponse.ProtoReflect.Descriptor instead.
 func (*SequenceDeleteResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{53}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{52}
 }
 
 var File_snowfence_v1_snowfence_proto protoreflect.FileDescriptor
@@ -3894,7 +3817,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x02to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\"5\n" +
 	"\rRangeResponse\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x10R\x03low\x12\x12\n" +
-	"\x04high\x18\x02 \x01(\x10R\x04high\"\xd5\x06\n" +
+	"\x04high\x18\x02 \x01(\x10R\x04high\"\xa8\x06\n" +
 	"\tNamespace\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12 \n" +
@@ -3919,14 +3842,9 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x12backfill_last_node\x18\x11 \x01(\x03H\x01R\x10backfillLastNode\x88\x01\x01\x12)\n" +
 	"\x10backfill_stopped\x18\x12 \x01(\bR\x0fbackfillStopped\x12\x16\n" +
 	"\x06others\x18\x13 \x01(\bR\x06others\x12\x12\n" +
-	"\x04unit\x18\x14 \x01(\x03R\x04unit\x12+\n" +
-	"\x04long\x18\x15 \x01(\v2\x17.snowfence.v1.LongRangeR\x04longB\x16\n" +
+	"\x04unit\x18\x14 \x01(\x03R\x04unitB\x16\n" +
 	"\x14_backfill_first_nodeB\x15\n" +
-	"\x13_backfill_last_node\"^\n" +
-	"\tLongRange\x12\x1d\n" +
-	"\n" +
-	"first_node\x18\x01 \x01(\x03R\tfirstNode\x122\n" +
-	"\amax_ttl\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x06maxTtl\"\xd3\x01\n" +
+	"\x13_backfill_last_node\"\xd3\x01\n" +
 	"\tFunctions\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\x03R\x04node\x12\x18\n" +
 	"\adialect\x18\x02 \x01(\tR\adialect\x12\x14\n" +
@@ -3937,7 +3855,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\rEarlierLayout\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12.\n" +
 	"\x04from\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04from\x120\n" +
-	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\xd2\x02\n" +
+	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\xa5\x02\n" +
 	"\x16CreateNamespaceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12\"\n" +
@@ -3946,8 +3864,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\tlast_node\x18\x04 \x01(\x03H\x01R\blastNode\x88\x01\x01\x122\n" +
 	"\amax_ttl\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x06maxTtl\x124\n" +
 	"\bmax_skew\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\amaxSkew\x12\x12\n" +
-	"\x04unit\x18\a \x01(\x03R\x04unit\x12+\n" +
-	"\x04long\x18\b \x01(\v2\x17.snowfence.v1.LongRangeR\x04longB\r\n" +
+	"\x04unit\x18\a \x01(\x03R\x04unitB\r\n" +
 	"\v_first_nodeB\f\n" +
 	"\n" +
 	"_last_node\"D\n" +
@@ -3958,7 +3875,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x16ListNamespacesResponse\x127\n" +
 	"\n" +
 	"namespaces\x18\x01 \x03(\v2\x17.snowfence.v1.NamespaceR\n" +
-	"namespaces\"\x9c\x03\n" +
+	"namespaces\"\xef\x02\n" +
 	"\x16ChangeNamespaceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12\"\n" +
@@ -3969,9 +3886,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x06unused\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x06unused\x122\n" +
 	"\amax_ttl\x18\a \x01(\v2\x19.google.protobuf.DurationR\x06maxTtl\x124\n" +
 	"\bmax_skew\x18\b \x01(\v2\x19.google.protobuf.DurationR\amaxSkew\x12\x12\n" +
-	"\x04unit\x18\t \x01(\x03R\x04unit\x12+\n" +
-	"\x04long\x18\n" +
-	" \x01(\v2\x17.snowfence.v1.LongRangeR\x04longB\r\n" +
+	"\x04unit\x18\t \x01(\x03R\x04unitB\r\n" +
 	"\v_first_nodeB\f\n" +
 	"\n" +
 	"_last_node\"F\n" +
@@ -4239,7 +4154,7 @@ func file_snowfence_v1_snowfence_proto_rawDescGZIP() []byte {
 }
 
 var (
-	file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
+	file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
 	file_snowfence_v1_snowfence_proto_goTypes  = []any{
 		(*NextRequest)(nil),             // 0: snowfence.v1.NextRequest
 		(*NextAtRequest)(nil),           // 1: snowfence.v1.NextAtRequest
@@ -4252,164 +4167,159 @@ var (
 		(*RangeRequest)(nil),            // 8: snowfence.v1.RangeRequest
 		(*RangeResponse)(nil),           // 9: snowfence.v1.RangeResponse
 		(*Namespace)(nil),               // 10: snowfence.v1.Namespace
-		(*LongRange)(nil),               // 11: snowfence.v1.LongRange
-		(*Functions)(nil),               // 12: snowfence.v1.Functions
-		(*EarlierLayout)(nil),           // 13: snowfence.v1.EarlierLayout
-		(*CreateNamespaceRequest)(nil),  // 14: snowfence.v1.CreateNamespaceRequest
-		(*ShowNamespaceRequest)(nil),    // 15: snowfence.v1.ShowNamespaceRequest
-		(*ListNamespacesRequest)(nil),   // 16: snowfence.v1.ListNamespacesRequest
-		(*ListNamespacesResponse)(nil),  // 17: snowfence.v1.ListNamespacesResponse
-		(*ChangeNamespaceRequest)(nil),  // 18: snowfence.v1.ChangeNamespaceRequest
-		(*DeleteNamespaceRequest)(nil),  // 19: snowfence.v1.DeleteNamespaceRequest
-		(*DeleteNamespaceResponse)(nil), // 20: snowfence.v1.DeleteNamespaceResponse
-		(*AcquireRequest)(nil),          // 21: snowfence.v1.AcquireRequest
-		(*Lease)(nil),                   // 22: snowfence.v1.Lease
-		(*RenewRequest)(nil),            // 23: snowfence.v1.RenewRequest
-		(*RenewAllRequest)(nil),         // 24: snowfence.v1.RenewAllRequest
-		(*RenewAllResponse)(nil),        // 25: snowfence.v1.RenewAllResponse
-		(*Renewal)(nil),                 // 26: snowfence.v1.Renewal
-		(*ReleaseRequest)(nil),          // 27: snowfence.v1.ReleaseRequest
-		(*ReleaseResponse)(nil),         // 28: snowfence.v1.ReleaseResponse
-		(*ReleaseNodeRequest)(nil),      // 29: snowfence.v1.ReleaseNodeRequest
-		(*VetoRequest)(nil),             // 30: snowfence.v1.VetoRequest
-		(*ListLeasesRequest)(nil),       // 31: snowfence.v1.ListLeasesRequest
-		(*WatchLeasesRequest)(nil),      // 32: snowfence.v1.WatchLeasesRequest
-		(*ListLeasesResponse)(nil),      // 33: snowfence.v1.ListLeasesResponse
-		(*LeaseInfo)(nil),               // 34: snowfence.v1.LeaseInfo
-		(*ListServersRequest)(nil),      // 35: snowfence.v1.ListServersRequest
-		(*ListServersResponse)(nil),     // 36: snowfence.v1.ListServersResponse
-		(*ServerInfo)(nil),              // 37: snowfence.v1.ServerInfo
-		(*HeldNodes)(nil),               // 38: snowfence.v1.HeldNodes
-		(*ListEventsRequest)(nil),       // 39: snowfence.v1.ListEventsRequest
-		(*ListEventsResponse)(nil),      // 40: snowfence.v1.ListEventsResponse
-		(*Event)(nil),                   // 41: snowfence.v1.Event
-		(*Change)(nil),                  // 42: snowfence.v1.Change
-		(*SequenceNextRequest)(nil),     // 43: snowfence.v1.SequenceNextRequest
-		(*SequenceNextResponse)(nil),    // 44: snowfence.v1.SequenceNextResponse
-		(*Sequence)(nil),                // 45: snowfence.v1.Sequence
-		(*SequenceCreateRequest)(nil),   // 46: snowfence.v1.SequenceCreateRequest
-		(*SequenceShowRequest)(nil),     // 47: snowfence.v1.SequenceShowRequest
-		(*SequenceListRequest)(nil),     // 48: snowfence.v1.SequenceListRequest
-		(*SequenceListResponse)(nil),    // 49: snowfence.v1.SequenceListResponse
-		(*SequenceChangeRequest)(nil),   // 50: snowfence.v1.SequenceChangeRequest
-		(*SequenceConfirmRequest)(nil),  // 51: snowfence.v1.SequenceConfirmRequest
-		(*SequenceDeleteRequest)(nil),   // 52: snowfence.v1.SequenceDeleteRequest
-		(*SequenceDeleteResponse)(nil),  // 53: snowfence.v1.SequenceDeleteResponse
-		nil,                             // 54: snowfence.v1.AcquireRequest.WithinEntry
-		(*timestamppb.Timestamp)(nil),   // 55: google.protobuf.Timestamp
-		(*durationpb.Duration)(nil),     // 56: google.protobuf.Duration
+		(*Functions)(nil),               // 11: snowfence.v1.Functions
+		(*EarlierLayout)(nil),           // 12: snowfence.v1.EarlierLayout
+		(*CreateNamespaceRequest)(nil),  // 13: snowfence.v1.CreateNamespaceRequest
+		(*ShowNamespaceRequest)(nil),    // 14: snowfence.v1.ShowNamespaceRequest
+		(*ListNamespacesRequest)(nil),   // 15: snowfence.v1.ListNamespacesRequest
+		(*ListNamespacesResponse)(nil),  // 16: snowfence.v1.ListNamespacesResponse
+		(*ChangeNamespaceRequest)(nil),  // 17: snowfence.v1.ChangeNamespaceRequest
+		(*DeleteNamespaceRequest)(nil),  // 18: snowfence.v1.DeleteNamespaceRequest
+		(*DeleteNamespaceResponse)(nil), // 19: snowfence.v1.DeleteNamespaceResponse
+		(*AcquireRequest)(nil),          // 20: snowfence.v1.AcquireRequest
+		(*Lease)(nil),                   // 21: snowfence.v1.Lease
+		(*RenewRequest)(nil),            // 22: snowfence.v1.RenewRequest
+		(*RenewAllRequest)(nil),         // 23: snowfence.v1.RenewAllRequest
+		(*RenewAllResponse)(nil),        // 24: snowfence.v1.RenewAllResponse
+		(*Renewal)(nil),                 // 25: snowfence.v1.Renewal
+		(*ReleaseRequest)(nil),          // 26: snowfence.v1.ReleaseRequest
+		(*ReleaseResponse)(nil),         // 27: snowfence.v1.ReleaseResponse
+		(*ReleaseNodeRequest)(nil),      // 28: snowfence.v1.ReleaseNodeRequest
+		(*VetoRequest)(nil),             // 29: snowfence.v1.VetoRequest
+		(*ListLeasesRequest)(nil),       // 30: snowfence.v1.ListLeasesRequest
+		(*WatchLeasesRequest)(nil),      // 31: snowfence.v1.WatchLeasesRequest
+		(*ListLeasesResponse)(nil),      // 32: snowfence.v1.ListLeasesResponse
+		(*LeaseInfo)(nil),               // 33: snowfence.v1.LeaseInfo
+		(*ListServersRequest)(nil),      // 34: snowfence.v1.ListServersRequest
+		(*ListServersResponse)(nil),     // 35: snowfence.v1.ListServersResponse
+		(*ServerInfo)(nil),              // 36: snowfence.v1.ServerInfo
+		(*HeldNodes)(nil),               // 37: snowfence.v1.HeldNodes
+		(*ListEventsRequest)(nil),       // 38: snowfence.v1.ListEventsRequest
+		(*ListEventsResponse)(nil),      // 39: snowfence.v1.ListEventsResponse
+		(*Event)(nil),                   // 40: snowfence.v1.Event
+		(*Change)(nil),                  // 41: snowfence.v1.Change
+		(*SequenceNextRequest)(nil),     // 42: snowfence.v1.SequenceNextRequest
+		(*SequenceNextResponse)(nil),    // 43: snowfence.v1.SequenceNextResponse
+		(*Sequence)(nil),                // 44: snowfence.v1.Sequence
+		(*SequenceCreateRequest)(nil),   // 45: snowfence.v1.SequenceCreateRequest
+		(*SequenceShowRequest)(nil),     // 46: snowfence.v1.SequenceShowRequest
+		(*SequenceListRequest)(nil),     // 47: snowfence.v1.SequenceListRequest
+		(*SequenceListResponse)(nil),    // 48: snowfence.v1.SequenceListResponse
+		(*SequenceChangeRequest)(nil),   // 49: snowfence.v1.SequenceChangeRequest
+		(*SequenceConfirmRequest)(nil),  // 50: snowfence.v1.SequenceConfirmRequest
+		(*SequenceDeleteRequest)(nil),   // 51: snowfence.v1.SequenceDeleteRequest
+		(*SequenceDeleteResponse)(nil),  // 52: snowfence.v1.SequenceDeleteResponse
+		nil,                             // 53: snowfence.v1.AcquireRequest.WithinEntry
+		(*timestamppb.Timestamp)(nil),   // 54: google.protobuf.Timestamp
+		(*durationpb.Duration)(nil),     // 55: google.protobuf.Duration
 	}
 )
 
 var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
-	55, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
+	54, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
 	3,  // 1: snowfence.v1.NextResponse.runs:type_name -> snowfence.v1.Run
-	55, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
+	54, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
 	7,  // 3: snowfence.v1.DecodeResponse.fields:type_name -> snowfence.v1.FieldValue
-	55, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
-	55, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
-	55, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
-	13, // 7: snowfence.v1.Namespace.history:type_name -> snowfence.v1.EarlierLayout
-	12, // 8: snowfence.v1.Namespace.functions:type_name -> snowfence.v1.Functions
-	56, // 9: snowfence.v1.Namespace.max_ttl:type_name -> google.protobuf.Duration
-	56, // 10: snowfence.v1.Namespace.max_skew:type_name -> google.protobuf.Duration
-	11, // 11: snowfence.v1.Namespace.long:type_name -> snowfence.v1.LongRange
-	56, // 12: snowfence.v1.LongRange.max_ttl:type_name -> google.protobuf.Duration
-	55, // 13: snowfence.v1.Functions.printed:type_name -> google.protobuf.Timestamp
-	55, // 14: snowfence.v1.Functions.retired:type_name -> google.protobuf.Timestamp
-	55, // 15: snowfence.v1.EarlierLayout.from:type_name -> google.protobuf.Timestamp
-	55, // 16: snowfence.v1.EarlierLayout.until:type_name -> google.protobuf.Timestamp
-	56, // 17: snowfence.v1.CreateNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
-	56, // 18: snowfence.v1.CreateNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
-	11, // 19: snowfence.v1.CreateNamespaceRequest.long:type_name -> snowfence.v1.LongRange
-	10, // 20: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
-	55, // 21: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
-	56, // 22: snowfence.v1.ChangeNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
-	56, // 23: snowfence.v1.ChangeNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
-	11, // 24: snowfence.v1.ChangeNamespaceRequest.long:type_name -> snowfence.v1.LongRange
-	56, // 25: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	54, // 26: snowfence.v1.AcquireRequest.within:type_name -> snowfence.v1.AcquireRequest.WithinEntry
-	55, // 27: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
-	56, // 28: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
-	55, // 29: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
-	56, // 30: snowfence.v1.Lease.ttl:type_name -> google.protobuf.Duration
-	23, // 31: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
-	26, // 32: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
-	22, // 33: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
-	34, // 34: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
-	55, // 35: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
-	55, // 36: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
-	55, // 37: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
-	55, // 38: snowfence.v1.LeaseInfo.skip_from_time:type_name -> google.protobuf.Timestamp
-	55, // 39: snowfence.v1.LeaseInfo.skip_until_time:type_name -> google.protobuf.Timestamp
-	37, // 40: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
-	55, // 41: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
-	55, // 42: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
-	38, // 43: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
-	55, // 44: snowfence.v1.HeldNodes.until:type_name -> google.protobuf.Timestamp
-	41, // 45: snowfence.v1.ListEventsResponse.events:type_name -> snowfence.v1.Event
-	55, // 46: snowfence.v1.Event.at:type_name -> google.protobuf.Timestamp
-	42, // 47: snowfence.v1.Event.changes:type_name -> snowfence.v1.Change
-	45, // 48: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
-	0,  // 49: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
-	1,  // 50: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
-	4,  // 51: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
-	5,  // 52: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
-	8,  // 53: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
-	14, // 54: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
-	15, // 55: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
-	16, // 56: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
-	18, // 57: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
-	19, // 58: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
-	21, // 59: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
-	23, // 60: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
-	24, // 61: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
-	27, // 62: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
-	31, // 63: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
-	29, // 64: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
-	30, // 65: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
-	32, // 66: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
-	35, // 67: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
-	39, // 68: snowfence.v1.EventService.List:input_type -> snowfence.v1.ListEventsRequest
-	43, // 69: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
-	46, // 70: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
-	47, // 71: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
-	48, // 72: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
-	50, // 73: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
-	51, // 74: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
-	52, // 75: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
-	2,  // 76: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
-	2,  // 77: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
-	2,  // 78: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
-	6,  // 79: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
-	9,  // 80: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
-	10, // 81: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
-	10, // 82: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
-	17, // 83: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
-	10, // 84: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
-	20, // 85: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
-	22, // 86: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
-	22, // 87: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
-	25, // 88: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
-	28, // 89: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
-	33, // 90: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
-	34, // 91: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
-	34, // 92: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
-	33, // 93: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
-	36, // 94: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
-	40, // 95: snowfence.v1.EventService.List:output_type -> snowfence.v1.ListEventsResponse
-	44, // 96: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
-	45, // 97: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
-	45, // 98: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
-	49, // 99: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
-	45, // 100: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
-	45, // 101: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
-	53, // 102: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
-	76, // [76:103] is the sub-list for method output_type
-	49, // [49:76] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	54, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
+	54, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
+	54, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
+	12, // 7: snowfence.v1.Namespace.history:type_name -> snowfence.v1.EarlierLayout
+	11, // 8: snowfence.v1.Namespace.functions:type_name -> snowfence.v1.Functions
+	55, // 9: snowfence.v1.Namespace.max_ttl:type_name -> google.protobuf.Duration
+	55, // 10: snowfence.v1.Namespace.max_skew:type_name -> google.protobuf.Duration
+	54, // 11: snowfence.v1.Functions.printed:type_name -> google.protobuf.Timestamp
+	54, // 12: snowfence.v1.Functions.retired:type_name -> google.protobuf.Timestamp
+	54, // 13: snowfence.v1.EarlierLayout.from:type_name -> google.protobuf.Timestamp
+	54, // 14: snowfence.v1.EarlierLayout.until:type_name -> google.protobuf.Timestamp
+	55, // 15: snowfence.v1.CreateNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
+	55, // 16: snowfence.v1.CreateNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
+	10, // 17: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
+	54, // 18: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
+	55, // 19: snowfence.v1.ChangeNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
+	55, // 20: snowfence.v1.ChangeNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
+	55, // 21: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	53, // 22: snowfence.v1.AcquireRequest.within:type_name -> snowfence.v1.AcquireRequest.WithinEntry
+	54, // 23: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
+	55, // 24: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
+	54, // 25: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
+	55, // 26: snowfence.v1.Lease.ttl:type_name -> google.protobuf.Duration
+	22, // 27: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
+	25, // 28: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
+	21, // 29: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
+	33, // 30: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
+	54, // 31: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
+	54, // 32: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
+	54, // 33: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
+	54, // 34: snowfence.v1.LeaseInfo.skip_from_time:type_name -> google.protobuf.Timestamp
+	54, // 35: snowfence.v1.LeaseInfo.skip_until_time:type_name -> google.protobuf.Timestamp
+	36, // 36: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
+	54, // 37: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
+	54, // 38: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
+	37, // 39: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
+	54, // 40: snowfence.v1.HeldNodes.until:type_name -> google.protobuf.Timestamp
+	40, // 41: snowfence.v1.ListEventsResponse.events:type_name -> snowfence.v1.Event
+	54, // 42: snowfence.v1.Event.at:type_name -> google.protobuf.Timestamp
+	41, // 43: snowfence.v1.Event.changes:type_name -> snowfence.v1.Change
+	44, // 44: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
+	0,  // 45: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
+	1,  // 46: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
+	4,  // 47: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
+	5,  // 48: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
+	8,  // 49: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
+	13, // 50: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
+	14, // 51: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
+	15, // 52: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
+	17, // 53: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
+	18, // 54: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
+	20, // 55: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
+	22, // 56: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
+	23, // 57: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
+	26, // 58: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
+	30, // 59: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
+	28, // 60: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
+	29, // 61: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
+	31, // 62: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
+	34, // 63: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
+	38, // 64: snowfence.v1.EventService.List:input_type -> snowfence.v1.ListEventsRequest
+	42, // 65: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
+	45, // 66: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
+	46, // 67: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
+	47, // 68: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
+	49, // 69: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
+	50, // 70: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
+	51, // 71: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
+	2,  // 72: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
+	2,  // 73: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
+	2,  // 74: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
+	6,  // 75: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
+	9,  // 76: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
+	10, // 77: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
+	10, // 78: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
+	16, // 79: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
+	10, // 80: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
+	19, // 81: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
+	21, // 82: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
+	21, // 83: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
+	24, // 84: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
+	27, // 85: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
+	32, // 86: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
+	33, // 87: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
+	33, // 88: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
+	32, // 89: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
+	35, // 90: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
+	39, // 91: snowfence.v1.EventService.List:output_type -> snowfence.v1.ListEventsResponse
+	43, // 92: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
+	44, // 93: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
+	44, // 94: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
+	48, // 95: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
+	44, // 96: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
+	44, // 97: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
+	52, // 98: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
+	72, // [72:99] is the sub-list for method output_type
+	45, // [45:72] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_snowfence_v1_snowfence_proto_init() }
@@ -4418,24 +4328,24 @@ func file_snowfence_v1_snowfence_proto_init() {
 		return
 	}
 	file_snowfence_v1_snowfence_proto_msgTypes[10].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[14].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[18].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[21].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[27].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[31].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[38].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[41].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[13].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[17].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[20].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[26].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[30].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[37].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[40].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[44].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[45].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[46].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[49].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[50].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[51].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowfence_v1_snowfence_proto_rawDesc), len(file_snowfence_v1_snowfence_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   55,
+			NumMessages:   54,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

@@ -27,7 +27,6 @@ type Open func(ctx context.Context, within snowfence.NodeRange, life string) (*l
 type Lessor struct {
 	id    string // of this process: no other lessor has or had it
 	open  Open
-	keeps Keeps
 	onEnd func(error)
 	gate  chan struct{} // semaphore of one: hold it to lease a unit
 	life  context.Context
@@ -47,9 +46,6 @@ type Lessor struct {
 	until  time.Time // up to when failed is told
 	looks  bool      // a goroutine looks at the units
 	ended  bool
-
-	longest time.Duration // the ttl of a unit so far
-	sought  time.Time     // when a unit with that ttl was sought in place of a shorter one
 }
 
 // unit is a lease whose nodes are sublet.
@@ -63,15 +59,12 @@ type unit struct {
 
 var errEnded = fmt.Errorf("the lessor is stopping: %w", lease.ErrEnded)
 
-// Keeps reports, when a lessor is closed, whether the next process goes on with its units.
-type Keeps func(ctx context.Context) bool
-
 // New returns a lessor without units. id must be a text that no lessor had before, without a dot.
-// Nil keeps gives all units back. onEnd is told of a unit whose lease ended by itself: the
+// onEnd is told of a unit whose lease ended by itself: the
 // namespace was deleted, changed or moved.
-func New(id string, open Open, keeps Keeps, onEnd func(error)) *Lessor {
+func New(id string, open Open, onEnd func(error)) *Lessor {
 	l := &Lessor{
-		id: id, open: open, keeps: keeps, onEnd: onEnd, gate: make(chan struct{}, 1), byLife: map[string]*unit{},
+		id: id, open: open, onEnd: onEnd, gate: make(chan struct{}, 1), byLife: map[string]*unit{},
 	}
 	l.life, l.end = context.WithCancel(context.Background())
 	return l
@@ -90,7 +83,7 @@ func (l *Lessor) Acquire(ctx context.Context, namespace string, r wire.Request) 
 		if !errors.Is(err, lease.ErrTaken) {
 			return a, err
 		}
-		if err := l.more(ctx, r.Within, seen, 0); err != nil {
+		if err := l.more(ctx, r.Within, seen); err != nil {
 			return wire.Lease{}, err
 		}
 	}
@@ -199,8 +192,7 @@ func (l *Lessor) Units() (out []Unit) {
 	return out
 }
 
-// Close seals all units, and gives them back as far as the store answers until ctx ends. If the
-// next process goes on with them, it only stops renewing them.
+// Close seals all units, and gives them back as far as the store answers until ctx ends.
 func (l *Lessor) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.ended = true
@@ -210,12 +202,6 @@ func (l *Lessor) Close(ctx context.Context) error {
 	}
 	l.mu.Unlock()
 	l.end()
-	if l.keeps != nil && l.keeps(ctx) {
-		for _, one := range leases {
-			one.Orphan()
-		}
-		leases = nil
-	}
 	err := lease.ShutdownAll(ctx, leases)
 	l.work.Wait()
 	return err

@@ -45,7 +45,7 @@ func newRigOf(t *testing.T, layout string, unit int64) *rig {
 	if _, err := lease.Namespaces(r.st).Create(t.Context(), "n", r.s, o); err != nil {
 		t.Fatal(err)
 	}
-	r.Lessor = lessor.New("me", r.open, nil, func(err error) { r.ended <- err })
+	r.Lessor = lessor.New("me", r.open, func(err error) { r.ended <- err })
 	return r
 }
 
@@ -60,7 +60,7 @@ func (r *rig) open(ctx context.Context, within snowfence.NodeRange, life string)
 	if err != nil {
 		return nil, err
 	}
-	return l.Sublet(&lease.SubletOptions{Life: life})
+	return l.Sublet(life)
 }
 
 func (r *rig) take(label string) (wire.Lease, error) {
@@ -228,7 +228,7 @@ func TestLessorsEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other := lessor.New("other", r.open, nil, func(error) {})
+		other := lessor.New("other", r.open, func(error) {})
 		defer other.Close(t.Context())
 		if _, err := other.Renew(t.Context(), a.Ticket, rand.Text(), nil); !errors.Is(err, lease.ErrElsewhere) {
 			t.Error(err)

@@ -25,20 +25,20 @@ func most(used, nodes int64) bool { return used*5 > nodes*4 }
 // sublets notes that more nodes have a holder.
 func (l *Lessor) sublets(n int64) {
 	if most(l.used.Add(n), l.all.Load()) && l.ahead.CompareAndSwap(false, true) {
-		l.work.Go(func() { l.leaseAhead(0) })
+		l.work.Go(func() { l.leaseAhead() })
 	}
 }
 
-// leaseAhead leases another unit, with the least ttl or more. After a failure it waits, because
+// leaseAhead leases another unit. After a failure it waits, because
 // callers ask by themselves.
-func (l *Lessor) leaseAhead(least time.Duration) {
+func (l *Lessor) leaseAhead() {
 	defer l.ahead.Store(false)
 	ctx, cancel := context.WithTimeout(l.life, openWait)
 	defer cancel()
 	l.mu.RLock()
 	seen := l.opened
 	l.mu.RUnlock()
-	if err := l.more(ctx, snowfence.NodeRange{}, seen, least); err != nil {
+	if err := l.more(ctx, snowfence.NodeRange{}, seen); err != nil {
 		wait := time.NewTimer(lookEvery)
 		defer wait.Stop()
 		select {
@@ -48,9 +48,8 @@ func (l *Lessor) leaseAhead(least time.Duration) {
 	}
 }
 
-// more leases another unit, unless there is one that the caller has not seen. One with less than
-// the least ttl goes back at once.
-func (l *Lessor) more(ctx context.Context, within snowfence.NodeRange, seen int, least time.Duration) error {
+// more leases another unit, unless there is one that the caller has not seen.
+func (l *Lessor) more(ctx context.Context, within snowfence.NodeRange, seen int) error {
 	select {
 	case l.gate <- struct{}{}:
 		defer func() { <-l.gate }()
@@ -71,10 +70,6 @@ func (l *Lessor) more(ctx context.Context, within snowfence.NodeRange, seen int,
 	}
 	life := l.id + "." + rand.Text()
 	sub, err := l.open(ctx, within, life)
-	if err == nil && sub.Lease().Status().TTL < least {
-		l.giveBack(sub.Lease())
-		return nil
-	}
 	if err == nil {
 		if err = l.add(sub, life); err != nil {
 			l.giveBack(sub.Lease())
@@ -128,24 +123,8 @@ func (l *Lessor) look() {
 		if done {
 			return
 		}
-		if least := l.seek(time.Now()); least > 0 && l.ahead.CompareAndSwap(false, true) {
-			l.work.Go(func() { l.leaseAhead(least) })
-		}
 		l.sublets(0)
 	}
-}
-
-// seek returns the longest ttl that a unit had, once a minute while the newest unit has less: the
-// long range of the namespace was full, or waits after a rollback. Else it returns 0.
-func (l *Lessor) seek(now time.Time) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	ttl := l.units[len(l.units)-1].Lease().Status().TTL
-	if l.longest = max(l.longest, ttl); ttl == l.longest || now.Sub(l.sought) < emptyFor {
-		return 0
-	}
-	l.sought = now
-	return l.longest
 }
 
 // sort takes out the units that are not needed, and returns their leases, and those whose lease has
@@ -154,9 +133,7 @@ func (l *Lessor) sort(now time.Time) (gone []*lease.Lease, why error, done bool)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	used, all := int64(0), int64(0)
-	newest, longer := l.units[len(l.units)-1], false // than another one: then it is for new holders
 	for _, u := range l.units {
-		longer = longer || newest.Lease().Status().TTL > u.Lease().Status().TTL
 		u.sublet = u.Held(nil)
 		if u.sublet > 0 {
 			u.empty = time.Time{}
@@ -168,7 +145,7 @@ func (l *Lessor) sort(now time.Time) (gone []*lease.Lease, why error, done bool)
 	l.units = slices.DeleteFunc(l.units, func(u *unit) bool {
 		err := u.Lease().Err()
 		long := !u.empty.IsZero() && now.Sub(u.empty) >= emptyFor
-		if err == nil && (!long || u == newest && longer || most(used, all-u.nodes)) {
+		if err == nil && (!long || most(used, all-u.nodes)) {
 			return false
 		}
 		used, all = used-u.sublet, all-u.nodes

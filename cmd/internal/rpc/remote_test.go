@@ -20,8 +20,6 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/remote"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // host is one of several servers over a store, which can be killed.
@@ -294,46 +292,6 @@ func TestRemoteEncrypted(t *testing.T) {
 	gr, _ := g.Grant()
 	if p, err := sp.Decode(id); err != nil || p.Node != gr.Node {
 		t.Errorf("decoded by the server: %+v, %v; the grant is %+v", p, err, gr)
-	}
-}
-
-// A client sees the ttl of the long range, and gets a node of it. A change that does not mention
-// the range keeps it.
-func TestRemoteLongRange(t *testing.T) {
-	h := serve(t, store.NewMemory(), server.Options{})
-	long := &pb.LongRange{FirstNode: 512, MaxTtl: durationpb.New(time.Hour)}
-	many := &pb.CreateNamespaceRequest{Name: "many", Layout: "twitter", Long: long}
-	made, err := h.service.CreateNamespace(t.Context(), many)
-	if err != nil || !proto.Equal(made.Long, long) {
-		t.Fatalf("%v, %v", made, err)
-	}
-	c := client(t, h)
-	ns, err := c.Namespace(t.Context(), "many")
-	if err != nil || ns.MaxTTL != time.Hour {
-		t.Errorf("%+v, %v", ns, err)
-	}
-	s, err := c.Scheme(t.Context(), "many")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := c.Lease(t.Context(), "many", s, &lease.Options{TTL: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Orphan()
-	if g := l.Status().Grant; g.Node < 512 || time.Until(s.Layout().TimeOf(g.Until)) < time.Hour/2 {
-		t.Errorf("%+v", g)
-	}
-	for _, m := range []*pb.ChangeNamespaceRequest{
-		{Name: "many", MaxTtl: durationpb.New(time.Minute)},
-		{Name: "many", Long: &pb.LongRange{}},
-	} {
-		if m.Long != nil {
-			long = nil
-		}
-		if got, err := h.service.ChangeNamespace(t.Context(), m); err != nil || !proto.Equal(got.Long, long) {
-			t.Errorf("%v: %v, %v", m, got, err)
-		}
 	}
 }
 

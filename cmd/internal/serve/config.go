@@ -73,7 +73,6 @@ type Config struct {
 	Keys        func(namespace string) ([]*snowfence.Secret, error) // see [server.Options]
 	Connections int                                                 // of the store; 0 means any number
 	Unit        lessor.Open                                         // of an agent: see [server.Options]
-	KeepUnits   lessor.Keeps                                        // see [server.Options]
 	Quota       int                                                 // how many nodes each user of an agent may hold
 	Logger      *slog.Logger                                        // nil means silence
 	Version     string

@@ -94,9 +94,9 @@ func serveStranger(
 		if err != nil {
 			return nil, err
 		}
-		return l.Sublet(&lease.SubletOptions{Life: life})
+		return l.Sublet(life)
 	}
-	l := lessor.New(name, open, nil, func(error) {})
+	l := lessor.New(name, open, func(error) {})
 	t.Cleanup(func() { _ = l.Close(context.Background()) })
 	a, err := l.Acquire(t.Context(), "many", wire.Request{Label: "x"})
 	if err != nil {

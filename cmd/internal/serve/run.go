@@ -120,7 +120,7 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 		Block: cfg.Block, Within: cfg.Within, Lead: cfg.Lead, Spread: cfg.Spread, TTL: cfg.TTL, MaxWait: cfg.MaxWait,
 		Label: cfg.Label, Advertise: advertised, PublicKey: p.certificates.publicKey,
 		Version: cfg.Version, Keys: cfg.Keys, HandOut: cfg.HandOut, Logger: cfg.Logger, Direct: observed,
-		Connections: cfg.Connections, Unit: cfg.Unit, KeepUnits: cfg.KeepUnits,
+		Connections: cfg.Connections, Unit: cfg.Unit,
 	})
 	p.tokens.changed = func(before, after []server.Token) {
 		p.background.Go(func() { p.service.TokensRead(p.watching, before, after) })

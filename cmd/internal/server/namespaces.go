@@ -109,20 +109,11 @@ func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequ
 	defer done()
 	ns, err := lease.Namespaces(st).Create(ctx, m.Name, sc, &lease.NamespaceOptions{
 		Nodes: nodes, Unit: m.Unit, MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration(),
-		Long: longOf(m.Long),
 	})
 	if err == nil && (have == nil || have.Generation != ns.Generation) {
 		CallerOf(ctx).Made = true
 	}
 	return describe(ns, err)
-}
-
-// longOf returns the long range of a request; nil where it names none.
-func longOf(m *pb.LongRange) *lease.Long {
-	if m == nil {
-		return nil
-	}
-	return &lease.Long{First: m.FirstNode, MaxTTL: m.MaxTtl.AsDuration()}
 }
 
 // findNamespace returns a namespace, deleted ones too; nil where there is none.
@@ -146,7 +137,7 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	}
 	layout := have.Layout
 	o := &lease.NamespaceOptions{
-		Unit: m.Unit, MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration(), Long: longOf(m.Long),
+		Unit: m.Unit, MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration(),
 	}
 	switch {
 	case m.Unused != nil:

@@ -88,9 +88,6 @@ type Options struct {
 	// only the namespace. Nil is for servers, which lease from the store.
 	Unit lessor.Open
 
-	// KeepUnits decides whether the next process goes on with the units. Nil gives them back.
-	KeepUnits lessor.Keeps
-
 	// Connections is how many calls Direct carries out at a time; 0 means as many as there are.
 	// Sequences leave some of them to leases.
 	Connections int
@@ -224,7 +221,7 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 	s.mu.Unlock()
 	// It is added only when it is known to exist, so that wrong names cost no memory.
 	sp = &Space{Name: name, service: s, opening: make(chan struct{}, 1)}
-	sp.lessor = lessor.New(s.id, sp.openUnit, s.opts.KeepUnits, sp.lostUnit)
+	sp.lessor = lessor.New(s.id, sp.openUnit, sp.lostUnit)
 	if err := sp.load(ctx); err != nil {
 		return nil, err
 	}

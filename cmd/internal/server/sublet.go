@@ -73,7 +73,7 @@ func (sp *Space) openUnit(
 	if err != nil {
 		return nil, err
 	}
-	return l.Sublet(&lease.SubletOptions{Life: life})
+	return l.Sublet(life)
 }
 
 // lostUnit opens the namespace anew after a lease of a unit ended by itself.

@@ -21,9 +21,6 @@ func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
 		BackfillNumbers: ns.Backfill, BackfillStopped: ns.BackfillStopped, Others: ns.Others,
 		MaxTtl: durationpb.New(ns.MaxTTL), MaxSkew: durationpb.New(ns.MaxSkew),
 	}
-	if ns.Long.MaxTTL > 0 {
-		out.Long = &pb.LongRange{FirstNode: ns.Long.First, MaxTtl: durationpb.New(ns.Long.MaxTTL)}
-	}
 	if nodes := ns.BackfillNodes; nodes.Until > 0 {
 		out.BackfillFirstNode, out.BackfillLastNode = proto.Int64(nodes.From), proto.Int64(nodes.Until-1)
 	}
@@ -64,7 +61,7 @@ func Inside(r store.Record, ns lease.Namespace) bool { return r.Node&(ns.Unit-1)
 // Lease returns what the record of a unit says of it now.
 func Lease(r store.Record, ns lease.Namespace, l snowfence.Layout, now time.Time) *pb.LeaseInfo {
 	r = Current(r, ns)
-	until := max(r.Until, ns.FloorOf(r.Node))
+	until := max(r.Until, ns.Floor)
 	out := &pb.LeaseInfo{
 		Node: r.Node, LastNode: r.Node + ns.Unit - 1, Label: r.Label,
 		Held: r.Held(l.TickOf(now)), Veto: r.Veto, Until: until,

@@ -31,8 +31,6 @@ var Path = []Scope{
 	{File: "lease/grant.go"},
 	{File: "lease/clock.go"},
 	{File: "lease/limits.go"},
-	{File: "lease/long.go"},
-	{File: "lease/long.go"},
 	{File: "lease/acquire.go"},
 	{File: "lease/store/add.go"},
 	{File: "lease/renew.go"},

@@ -108,7 +108,7 @@ func checkSilence(t *testing.T, s subject) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Sublet(nil); err != nil { // which renews every five seconds
+	if _, err := l.Sublet(""); err != nil { // which renews every five seconds
 		t.Fatal(err)
 	}
 	began := time.Now()
