@@ -50,11 +50,6 @@ type Definition struct {
 	// 2^53 − 1, or 2^63 − 1 where Start is beyond that; negative if Step is.
 	Max *int64 `json:"max,omitempty"`
 
-	// BlockOf names the counter of another program, if the numbers up to Max are a block that this
-	// counter handed out. The other program gives out the numbers after it, so Max can be raised
-	// only with [Changes.BlockOf].
-	BlockOf string `json:"block_of,omitempty"`
-
 	// MinRange and MaxRange bound how many numbers a program takes at once. 0 means 1,000 and
 	// 1,000,000. Within these bounds a program takes ranges that last 15 to 30 minutes, or a minute
 	// or two if the mode is Dense.

@@ -11,10 +11,6 @@ var (
 	// ErrEnded means that all numbers up to Max were given out.
 	ErrEnded = errors.New("all numbers were given out")
 
-	// ErrBlock means that the numbers after Max belong to another program: see
-	// [Definition.BlockOf].
-	ErrBlock = errors.New("the numbers are a block of another counter")
-
 	// ErrRolledBack means that the store may have lost numbers that were given out, so
 	// that they could come twice. See [Confirm].
 	ErrRolledBack = errors.New("the store may have lost numbers that were given out")

@@ -63,10 +63,6 @@ type Changes struct {
 	Max                *int64
 	MinRange, MaxRange int64
 	AfterFailover      *int64
-
-	// BlockOf allows Max to rise when the numbers are a block: to the end of another block of the
-	// counter that it names, or to any number if it is "".
-	BlockOf *string
 }
 
 // Update changes a sequence while programs use it. Max may not be below what was given out.
@@ -89,9 +85,6 @@ func Update(ctx context.Context, st store.Store, name string, c Changes) error {
 		if c.AfterFailover != nil {
 			next.AfterFailover = *c.AfterFailover
 		}
-		if c.BlockOf != nil {
-			next.BlockOf = *c.BlockOf
-		}
 		next, way, err := next.completed()
 		if err != nil {
 			return false, fmt.Errorf("sequence %q: %w", name, err)
@@ -99,10 +92,6 @@ func Update(ctx context.Context, st store.Store, name string, c Changes) error {
 		if way.count < min(givenOut, s.course.count) {
 			return false, fmt.Errorf("sequence %q: max %d is below %d, which was taken already (%w)", name,
 				*next.Max, s.course.number(min(givenOut, s.course.count)-1), lease.ErrRefused)
-		}
-		if s.BlockOf != "" && c.BlockOf == nil && way.count > s.course.count {
-			return false, fmt.Errorf("sequence %q: max %d cannot be raised: %w (%s): take another block, or end the "+
-				"import (%w)", name, *s.Max, ErrBlock, s.BlockOf, lease.ErrRefused)
 		}
 		s.Largest = max(s.Largest, s.MaxRange) // programs may hold such ranges
 		s.Definition, s.course = next, way

@@ -195,38 +195,6 @@ func TestChange(t *testing.T) {
 
 // Above a confirmed floor that lies beyond max, any max that was given out before is refused, and a
 // higher one gives no number below the floor.
-// While old programs give the numbers after a block, no program raises its end by mistake.
-func TestEndOfABlock(t *testing.T) {
-	const counter = "counter 1 of old programs"
-	st, s := made(t, Definition{Mode: Strict, Max: new(int64(2)), BlockOf: counter})
-	expect(t, s, 1, 2)
-	_, err := s.Next(t.Context())
-	if !errors.Is(err, ErrEnded) || !errors.Is(err, ErrBlock) || !strings.Contains(err.Error(), counter) {
-		t.Errorf("at the end: %v", err)
-	}
-	change := func(c Changes) error { return Update(t.Context(), st, name, c) }
-	if err := change(Changes{Max: new(int64(3))}); !errors.Is(err, ErrBlock) || !errors.Is(err, lease.ErrRefused) {
-		t.Errorf("raised by hand: %v", err)
-	}
-	if err := change(Changes{Max: new(int64(2)), MinRange: 7}); err != nil {
-		t.Errorf("the same end: %v", err)
-	}
-	if err := change(Changes{Max: new(int64(3)), BlockOf: new(counter)}); err != nil {
-		t.Errorf("another block: %v", err)
-	}
-	expect(t, open(t, st, nil), 3)
-	if err := change(Changes{Max: new(int64(4))}); !errors.Is(err, ErrBlock) {
-		t.Errorf("raised by hand after another block: %v", err)
-	}
-	if err := change(Changes{BlockOf: new("")}); err != nil {
-		t.Errorf("the end of the import: %v", err)
-	}
-	if err := change(Changes{Max: new(int64(4))}); err != nil {
-		t.Errorf("after the import: %v", err)
-	}
-	expect(t, open(t, st, nil), 4)
-}
-
 func TestChangeAboveAFloor(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict, Max: new(int64(100))})
 	if err := Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(200))}); err != nil {

@@ -207,10 +207,6 @@ func (s *source) resume(ctx context.Context) error {
 }
 
 func (s state) ended() error {
-	if s.BlockOf != "" {
-		return fmt.Errorf("sequence %q: %w up to max %d: %w (%s): take another block, or end the import", s.name,
-			ErrEnded, *s.Max, ErrBlock, s.BlockOf)
-	}
 	of := ""
 	if s.Pattern != "" {
 		of = fmt.Sprintf(" of period %d", s.counter.Node)

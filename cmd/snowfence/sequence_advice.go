@@ -37,8 +37,6 @@ func (p *program) sequenceError(name string, err error) error {
 		return err
 	case errors.Is(err, lease.ErrInvalid), errors.Is(err, lease.ErrRefused), errors.Is(err, sequence.ErrPeriod):
 		return usageError{p.advise(err)}
-	case errors.Is(err, sequence.ErrBlock):
-		return err
 	case errors.Is(err, sequence.ErrNoSequence):
 		return p.advise(err, "list", "create "+name)
 	case errors.Is(err, sequence.ErrEnded):

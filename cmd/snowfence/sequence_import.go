@@ -2,134 +2,209 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
-	"github.com/snowfence/snowfence/internal/imports"
-	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/cmd/internal/resp"
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 	"github.com/spf13/cobra"
 )
 
 // importFlags are the flags of sequence import.
 type importFlags struct {
-	store           storeFlags
-	from, dsn, mode string
-	counter         imports.Counter
-	block           int64
-	finish, json    bool
-	definition      changeFlags
+	store               storeFlags
+	from                string
+	mode, pattern, zone string
+	dryRun, yes, json   bool
+}
+
+// imported is a counter of Redis, and the sequence that goes on with it.
+type imported struct {
+	Key      string `json:"key"`
+	Last     int64  `json:"last,string"` // number of the counter
+	Sequence string `json:"sequence"`
+	Period   int64  `json:"period,omitempty"`
 }
 
 func (p *program) sequenceImport() *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
-		Use: "import NAME --from SYSTEM --dsn URL", Short: "Go on with the numbers of Leaf, tinyid, CosId or wuid",
-		Long: `Import makes a sequence that goes on with a counter of another program in MySQL or MariaDB,
-while old programs run:
+		Use: "import KEYS --from URL", Short: "Go on with the counters of a Redis",
+		Long: `Import makes sequences of the counters that programs raise by INCR. KEYS is a pattern, as in
+orders or "orders:*". Import shows the counters, asks, and then does two things to each:
 
-  1. Import takes a block of numbers from the counter, by the old program's own statement, and
-     makes a sequence of it. From now on old and new programs take numbers side by side.
-  2. Replace the old programs by new ones.
-  3. Import with --finish, when no old program runs: the old row gets another name, so that
-     nothing can take from it, and the sequence goes on above all that was given out.
+  1. It stops the counter: the value becomes "moved at N", so that INCR of an old program is an
+     error. The key expires as before.
+  2. The sequence goes on above N. Its name is the key with dots in place of colons.
 
-Take a block that lasts until then. If it ends before, run the same command again: it takes
-another block. Until --finish max cannot be raised by hand, because above the block are
-numbers of the old programs. You can repeat each step: while a block lasts, none is taken.
+A key with a date, such as orders:20261122, is the period of a dated sequence; add --pattern.
+First stop the old programs: they would make the key of the next day again, and begin at 1.
 
-  system  its table     --row is
-  leaf    leaf_alloc    a biz_tag
-  tinyid  tiny_id_info  a biz_type
-  cosid   cosid         a namespace and a name, as in app.orders
-  wuid    wuid          not needed, and --block neither: a block has 2^36 numbers
-
-The password of the old database is in the URL, or in SNOWFENCE_DSN_PASSWORD, or in the file
-that SNOWFENCE_DSN_PASSWORD_FILE names.`,
-		Example: `  snowfence sequence import orders --from leaf --dsn mysql://app@db:3306/leaf --row orders \
-    --block 10000000
-  snowfence sequence import orders --from leaf --dsn mysql://app@db:3306/leaf --row orders --finish`,
+You can repeat the command after an error. The password of the Redis is in the URL, or in
+SNOWFENCE_FROM_PASSWORD, or in the file that SNOWFENCE_FROM_PASSWORD_FILE names.`,
+		Example: `  snowfence sequence import orders --from redis://cache:6379 --dry-run
+  snowfence sequence import 'orders:*' --from redis://cache:6379 --pattern '{year}{month}{day}-{n}'`,
 		Args: cobra.ExactArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	fs := cmd.Flags()
 	f.store.registerStore(fs)
 	f.store.manage(fs, "sequence import")
-	fs.StringVar(&f.from, "from", "", "the `system` that the counter belongs to: leaf, tinyid, cosid or wuid")
-	fs.StringVar(&f.dsn, "dsn", "", "`URL` of the old database, as in mysql://app@db:3306/leaf")
-	fs.StringVar(&f.counter.Name, "row", "", "`name` of the counter in the old table")
-	fs.StringVar(&f.counter.Table, "table", "", "`name` of the old table (default: the one of the system)")
-	fs.Int64Var(&f.block, "block", 1_000_000, "how many `numbers` to take from the counter")
-	fs.BoolVar(&f.finish, "finish", false, "no old program runs any more: rename the counter, and go on above it")
-	fs.StringVar(&f.mode, "mode", string(sequence.Fast), "`mode` of the sequence: fast, dense or strict")
-	fs.BoolVar(&f.json, "json", false, "one JSON object")
-	f.definition.register(cmd, func(usual string) string { return " (default: " + usual + ")" })
-	completeWords(cmd, "from", "leaf", "tinyid", "cosid", "wuid")
+	fs.StringVar(&f.from, "from", "", "`URL` of the Redis, as in redis://app@cache:6379/0")
+	fs.StringVar(&f.mode, "mode", string(sequence.Fast), "`mode` of the sequences: fast, dense or strict")
+	fs.StringVar(&f.pattern, "pattern", "", "the keys have a date: the `text` of a number, as in RE-{year}-{n:6}")
+	fs.StringVar(&f.zone, "zone", "", "with --pattern: the time `zone` whose date counts, as in Europe/Berlin "+
+		"(default: UTC)")
+	fs.BoolVar(&f.dryRun, "dry-run", false, "show the counters, and change nothing")
+	fs.BoolVar(&f.yes, "confirm", false, "do not ask; this flag cannot be set in the environment")
+	fs.BoolVar(&f.json, "json", false, "one JSON object a line")
 	completeWords(cmd, "mode", string(sequence.Fast), string(sequence.Dense), string(sequence.Strict))
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
-		return p.importSequence(cmd, args[0], &f, out)
+		f.yes = f.yes && p.onCommandLine(cmd, "confirm")
+		if f.from == "" {
+			return usagef("where the counters are: add --from redis://HOST:6379")
+		}
+		return p.importCounters(cmd.Context(), args[0], &f, out)
 	})
 	return cmd
 }
 
-func (p *program) importSequence(cmd *cobra.Command, name string, f *importFlags, out *bufio.Writer) error {
-	ctx := cmd.Context()
-	f.counter.System = imports.System(f.from)
-	c, err := f.definition.changes(cmd)
-	switch {
-	case err != nil:
-		return err
-	case f.from == "":
-		return usagef("which system the counter belongs to: add --from leaf, tinyid, cosid or wuid")
-	case f.dsn == "":
-		return usagef("where the counter is: add --dsn mysql://USER@HOST:3306/DATABASE")
-	case !f.finish && c.Max != nil:
-		return usagef("--max %d: the block ends the sequence until --finish: leave --max out, or add --finish", *c.Max)
-	case f.finish && p.onCommandLine(cmd, "block"):
-		return usagef("--block %d: --finish takes no block: leave one of them out", f.block)
-	}
-	d := sequence.Definition{
-		Mode: sequence.Mode(f.mode), Max: c.Max, MinRange: c.MinRange, MaxRange: c.MaxRange,
-	}
-	if c.AfterFailover != nil {
-		d.AfterFailover = *c.AfterFailover
-	}
-	st, err := openForSequence(ctx, &f.store, name, p.openStore)
+func (p *program) importCounters(ctx context.Context, keys string, f *importFlags, out *bufio.Writer) error {
+	st, err := p.openStore(ctx, &f.store)
 	if err != nil {
 		return err
 	}
 	defer st.Close()
-	old, hideOld, err := open.MySQL(ctx, f.dsn, func(name string) string {
-		return p.env[strings.Replace(name, "_STORE_", "_DSN_", 1)]
-	})
-	if errors.Is(err, open.ErrURL) {
-		return usageError{err}
+	from, err := p.openCounters(ctx, f.from)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	last, err := from.Find(ctx, keys)
+	if err != nil {
+		return err
+	}
+	found, err := f.plan(keys, last)
+	if err == nil { // what is refused shows before a counter is stopped
+		err = p.importAll(ctx, unwritten{st.Leases}, f, found)
 	}
 	if err != nil {
 		return err
 	}
-	defer old.Close()
+	show := func() error { return writeTable(p, out, found, f.json, "", importedHeader, imported.row) }
+	if f.dryRun {
+		return show()
+	}
+	if !f.yes && !p.confirmImport(found) {
+		return usagef("nothing was changed")
+	}
+	for i := range found {
+		if found[i].Last, err = from.Stop(ctx, found[i].Key); err != nil {
+			return err
+		}
+	}
+	if err := p.importAll(ctx, st.Leases, f, found); err != nil {
+		return fmt.Errorf("the counters are stopped; run this again: %w", err)
+	}
+	return show()
+}
+
+// openCounters opens the Redis, whose passwords messages do not show.
+func (p *program) openCounters(ctx context.Context, url string) (*open.Counters, error) {
+	from, err := open.OpenCounters(ctx, url, func(name string) string {
+		return p.env[strings.Replace(name, "_STORE_", "_FROM_", 1)]
+	})
+	if errors.Is(err, open.ErrURL) {
+		err = usageError{err}
+	}
+	if err != nil {
+		return nil, err
+	}
 	hide := p.hide
 	p.hide = func(text string) string {
 		if hide != nil {
 			text = hide(text)
 		}
-		return hideOld(text)
+		return from.Hide(text)
 	}
-	var info sequence.Info
-	if f.finish {
-		info, err = imports.Finish(ctx, old, f.counter, st.Leases, name, d)
-	} else {
-		info, err = imports.Begin(ctx, old, f.counter, st.Leases, name, f.block, d)
+	return from, nil
+}
+
+// plan returns which sequence goes on with each counter, in the order of the keys.
+func (f *importFlags) plan(keys string, last map[string]int64) ([]imported, error) {
+	if len(last) == 0 {
+		return nil, usagef("no key fits %q: list the keys by redis-cli --scan", keys)
 	}
-	switch {
-	case errors.Is(err, lease.ErrExists):
-		return p.advise(usageError{err}, "show "+name)
-	case err != nil:
-		return p.sequenceError(name, err)
-	case !f.finish:
-		p.message("old and new programs may take numbers side by side; when this block ends, run this again for " +
-			"another one; when no old program runs any more, run this again with --finish")
+	var found []imported
+	by := map[imported]string{}
+	for _, key := range slices.Sorted(maps.Keys(last)) {
+		name, period := resp.ParseKey(key)
+		switch {
+		case period != 0 && f.pattern == "":
+			return nil, usagef("key %q has a date: add --pattern, as in --pattern '{year}{month}{day}-{n}'", key)
+		case period == 0 && f.pattern != "":
+			return nil, usagef("key %q has no date, and --pattern is for keys that have one: import them one after "+
+				"the other", key)
+		}
+		target := imported{Sequence: name, Period: period}
+		if other := by[target]; other != "" {
+			return nil, usagef("keys %q and %q are both for sequence %q: import one of them", other, key, name)
+		}
+		by[target] = key
+		found = append(found, imported{key, last[key], name, period})
 	}
-	return writeSequence(out, info, f.json)
+	return found, nil
+}
+
+// confirmImport asks whether the counters shall move.
+func (p *program) confirmImport(found []imported) bool {
+	rows := [][]string{importedHeader}
+	for _, c := range found {
+		rows = append(rows, c.row())
+	}
+	fmt.Fprintf(p.stderr, "%s\nStop these counters in Redis, and go on with them here? [y/N] ",
+		escaped(string(appendTable(nil, rows)), "\n"))
+	answer, _ := bufio.NewReader(p.stdin).ReadString('\n') // the end of the input is no
+	return strings.EqualFold(strings.TrimSpace(answer), "y")
+}
+
+// importAll makes the sequences.
+func (p *program) importAll(ctx context.Context, st store.Store, f *importFlags, found []imported) error {
+	last := map[string]map[int64]int64{}
+	for _, c := range found {
+		if last[c.Sequence] == nil {
+			last[c.Sequence] = map[int64]int64{}
+		}
+		last[c.Sequence][c.Period] = c.Last
+	}
+	d := sequence.Definition{Mode: sequence.Mode(f.mode), Pattern: f.pattern, Zone: f.zone}
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		if err := sequence.Import(ctx, st, name, d, last[name]); err != nil {
+			return p.sequenceError(name, err)
+		}
+	}
+	return nil
+}
+
+// unwritten is a store on which a change is tried: writes succeed, and change nothing.
+type unwritten struct{ store.Store }
+
+func (unwritten) Swap(_ context.Context, writes []store.Write) []error {
+	return make([]error, len(writes))
+}
+
+var importedHeader = []string{"KEY", "LAST", "SEQUENCE", "PERIOD"}
+
+func (c imported) row() []string {
+	period := "-"
+	if c.Period != 0 {
+		period = strconv.FormatInt(c.Period, 10)
+	}
+	return []string{c.Key, strconv.FormatInt(c.Last, 10), c.Sequence, period}
 }

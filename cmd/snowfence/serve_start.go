@@ -78,7 +78,7 @@ func (p *program) checkSpread(ctx context.Context, st *open.Store, spreads map[s
 
 // otherVariables are those that are no flags.
 var otherVariables = []string{
-	open.PasswordEnv, open.PasswordFileEnv, "SNOWFENCE_DSN_PASSWORD", "SNOWFENCE_DSN_PASSWORD_FILE",
+	open.PasswordEnv, open.PasswordFileEnv, "SNOWFENCE_FROM_PASSWORD", "SNOWFENCE_FROM_PASSWORD_FILE",
 }
 
 // sayUnknownVariables names variables that look like settings and are none: a misspelled one would

@@ -67,7 +67,7 @@ func StatusOf(err error) Status {
 		return Exhausted
 	case is(snowfence.ErrFenced):
 		return Fenced
-	case is(sequence.ErrEnded, sequence.ErrBlock):
+	case is(sequence.ErrEnded):
 		return Ended
 	case is(sequence.ErrRolledBack):
 		return RolledBack

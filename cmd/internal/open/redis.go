@@ -19,24 +19,40 @@ var sentinelParams = []string{"sentinel_user", "sentinel_password", "sentinel_pa
 
 // openRedis opens a server, the master that sentinels name, or a cluster.
 func openRedis(ctx context.Context, a *address, env func(string) string) (*Store, error) {
+	client, kind, o, timeout, err := a.redis(ctx, env)
+	if err != nil {
+		return nil, err
+	}
+	closing := func() error { client.Close(); return nil }
+	st, err := redisstore.New(client, &o)
+	if err != nil {
+		client.Close()
+		return nil, a.wrap(err)
+	}
+	return a.newStore(ctx, st, timeout, redisFindings(st, kind, &o), closing)
+}
+
+// redis connects. kind is "", sentinel or cluster.
+func (a *address) redis(ctx context.Context, env func(string) string) (
+	client rueidis.Client, kind string, o redisstore.Options, timeout time.Duration, err error,
+) {
 	base, kind, _ := strings.Cut(a.scheme, "+")
 	known := redisParams
 	if kind == "sentinel" {
 		known = append(sentinelParams, known...)
 	}
-	timeout, err := a.serverParams(env, known...)
-	if err != nil {
-		return nil, err
+	if timeout, err = a.serverParams(env, known...); err != nil {
+		return nil, kind, o, 0, err
 	}
-	o := redisstore.Options{Prefix: a.params["prefix"], ReadOnly: a.looks}
+	o = redisstore.Options{Prefix: a.params["prefix"], ReadOnly: a.looks}
 	if o.Replicas, err = a.number("replicas", number{most: 100}); err != nil {
-		return nil, err
+		return nil, kind, o, 0, err
 	}
 	if o.AOF, err = a.flag("aof", false); err != nil {
-		return nil, err
+		return nil, kind, o, 0, err
 	}
 	if o.Timeout, err = a.duration("ack_timeout", time.Second); err != nil {
-		return nil, err
+		return nil, kind, o, 0, err
 	}
 	c := rueidis.ClientOption{
 		InitAddress: a.hosts, Username: a.user, Password: a.password, DisableCache: true,
@@ -44,22 +60,23 @@ func openRedis(ctx context.Context, a *address, env func(string) string) (*Store
 		ConnWriteTimeout: 2 * time.Second, // also of pings, so that a silent connection is given up
 	}
 	if c.TLSConfig, err = a.tls(base == "rediss"); err != nil {
-		return nil, err
+		return nil, kind, o, 0, err
 	}
 	if len(a.hosts) == 0 {
-		return nil, a.errorf("the host is missing: %s://HOST", a.scheme)
+		return nil, kind, o, 0, a.errorf("the host is missing: %s://HOST", a.scheme)
 	}
 	switch kind {
 	case "":
 		c.ForceSingleClient = true
 		if len(a.hosts) > 1 {
-			return nil, a.errorf("one server has one host: use %s+sentinel or %s+cluster for several", base, base)
+			return nil, kind, o, 0, a.errorf("one server has one host: use %s+sentinel or %s+cluster for several",
+				base, base)
 		}
 		c.SelectDB, err = a.database(a.path)
 	case "sentinel":
 		master, db, _ := strings.Cut(a.path, "/")
 		if master == "" {
-			return nil, a.errorf("the name of the master is missing: %s://HOST,HOST,HOST/MASTER", a.scheme)
+			return nil, kind, o, 0, a.errorf("the name of the master is missing: %s://HOST,HOST,HOST/MASTER", a.scheme)
 		}
 		c.Sentinel = rueidis.SentinelOption{
 			MasterSet: master, Dialer: c.Dialer, TLSConfig: c.TLSConfig, TopologyRefreshInterval: 5 * time.Second,
@@ -67,7 +84,7 @@ func openRedis(ctx context.Context, a *address, env func(string) string) (*Store
 		}
 		if file := a.params["sentinel_password_file"]; file != "" {
 			if err := a.readPassword(&c.Sentinel.Password, file, "sentinel_password_file"); err != nil {
-				return nil, err
+				return nil, kind, o, 0, err
 			}
 		}
 		c.SelectDB, err = a.database(db)
@@ -78,19 +95,12 @@ func openRedis(ctx context.Context, a *address, env func(string) string) (*Store
 		}
 	}
 	if err != nil {
-		return nil, err
+		return nil, kind, o, 0, err
 	}
-	client, err := dialRedis(ctx, c, timeout)
-	if err != nil {
-		return nil, a.wrap(err)
+	if client, err = dialRedis(ctx, c, timeout); err != nil {
+		return nil, kind, o, 0, a.wrap(err)
 	}
-	closing := func() error { client.Close(); return nil }
-	st, err := redisstore.New(client, &o)
-	if err != nil {
-		client.Close()
-		return nil, a.wrap(err)
-	}
-	return a.newStore(ctx, st, timeout, redisFindings(st, kind, &o), closing)
+	return client, kind, o, timeout, nil
 }
 
 // database reads the number of a database of a server.

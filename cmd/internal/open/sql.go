@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence/lease/store"
@@ -23,33 +22,6 @@ func openMySQL(ctx context.Context, a *address, env func(string) string) (*Store
 		return nil, err
 	}
 	return a.openSQL(ctx, db, sqlstore.MySQL(), most, timeout)
-}
-
-// MySQL opens the database of another program, by a URL as stores have it. env knows its password
-// by the name that a store's has. hide takes passwords out of texts, such as errors of the driver.
-func MySQL(ctx context.Context, rawURL string, env func(name string) string) (
-	db *sql.DB, hide func(text string) string, err error,
-) {
-	if scheme, _, _ := strings.Cut(rawURL, ":"); scheme != "mysql" && scheme != "mariadb" {
-		return nil, nil, fmt.Errorf("%w of the old database: write mysql://USER@HOST:3306/DATABASE", ErrURL)
-	}
-	p, err := parse(rawURL)
-	if err != nil {
-		return nil, nil, err
-	}
-	a := p.address
-	db, most, timeout, err := a.mySQL(env)
-	if err != nil {
-		return nil, nil, err
-	}
-	db.SetMaxOpenConns(most)
-	asking, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	if err := db.PingContext(asking); err != nil {
-		_ = db.Close() // the first error is the one to tell
-		return nil, nil, a.wrap(err)
-	}
-	return db, a.secrets.hide, nil
 }
 
 // sqlParams reads what both kinds of servers have, and refuses what neither has.

@@ -33,6 +33,13 @@ func parseKey(text []byte) key {
 	return k
 }
 
+// ParseKey returns the sequence and the period of a key, as a server understands it. The period is
+// 0 where the key has no date.
+func ParseKey(text string) (name string, period int64) {
+	k := parseKey([]byte(text))
+	return k.name, k.period
+}
+
 func cutLast(s string, sep byte) (before, after string, found bool) {
 	i := strings.LastIndexByte(s, sep)
 	if i < 0 {

@@ -186,7 +186,7 @@ func LogText(err error) string {
 // sequenceError adds to an error of a sequence how people do what it says.
 func sequenceError(name string, err error) error {
 	cure := ""
-	if err == nil || errors.Is(err, sequence.ErrBlock) {
+	if err == nil {
 		return err
 	}
 	switch KindOf(err) {

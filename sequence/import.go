@@ -1,0 +1,87 @@
+package sequence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// Import makes a sequence that goes on with counters of another program, which have stopped. last
+// has the last number of each period; of a plain sequence, of period 0. The definition needs no
+// Start: a plain sequence starts above its number, and a period begins above its own.
+//
+// If the sequence exists, it must have the same definition, and no number of a period may be taken
+// that is not above its last one. Otherwise Import returns [lease.ErrExists]. It may be repeated.
+func Import(ctx context.Context, st store.Store, name string, d Definition, last map[int64]int64) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	for _, number := range last {
+		if number == math.MaxInt64 {
+			return fmt.Errorf("sequence %q: %w: the other counter is at %d", name, ErrEnded, number)
+		}
+	}
+	if number, ok := last[0]; ok && len(last) == 1 && d.Pattern == "" {
+		d.Start = new(number + 1)
+		return Create(ctx, st, name, d)
+	}
+	full, way, err := d.completed()
+	if err != nil {
+		return fmt.Errorf("sequence %q: %w", name, err)
+	}
+	c, err := full.calendar()
+	if err != nil {
+		return fmt.Errorf("sequence %q: %w", name, err)
+	}
+	for _, period := range slices.Sorted(maps.Keys(last)) {
+		if !c.exists(period) {
+			return fmt.Errorf("sequence %q: %w: %d is no period of pattern %q", name, ErrPeriod, period, d.Pattern)
+		}
+		if err := c.check(period); err != nil {
+			return fmt.Errorf("sequence %q: %w", name, err)
+		}
+		from := way.ordinal(last[period] + 1)
+		if from > way.count {
+			return fmt.Errorf("sequence %q: %w: the other counter is at %d in period %d, and pattern %q ends at %d",
+				name, ErrEnded, last[period], period, d.Pattern, *full.Max)
+		}
+		// Before the sequence is there: else a program could take the first numbers.
+		if err := begin(ctx, st, name, period, from); err != nil {
+			return err
+		}
+	}
+	return Create(ctx, st, name, d)
+}
+
+// begin raises the record of a period to an ordinal. The first take gives the record the generation
+// of its definition.
+func begin(ctx context.Context, st store.Store, name string, period, from int64) error {
+	w := world.From(ctx)
+	for {
+		r, err := readPeriod(ctx, st, name, period)
+		switch {
+		case err != nil || r.From >= from:
+			return err
+		case r.From > 0:
+			return fmt.Errorf("sequence %q: %d numbers of period %d were taken already, which the other counter gave, "+
+				"too (%w)", name, r.From, period, lease.ErrExists)
+		}
+		old := r.Nonce
+		r.Key, r.Nonce, r.From = periodKey(name, period), w.Text(), from
+		r.Revision++
+		r.At = w.Now().UnixMilli()
+		if err = st.Swap(ctx, []store.Write{{Old: old, New: r}})[0]; err == nil {
+			return nil
+		}
+		if !errors.Is(err, store.ErrLost) {
+			return fmt.Errorf("sequence %q: writing period %d: %w", name, period, err)
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package sequence
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// Each period goes on above the number of the other counter, and the next one begins at 1. A second
+// import changes nothing, also when numbers were taken.
+func TestImportOfPeriods(t *testing.T) {
+	ctx, h := clockAt(t, "2026-11-22T12:00:00Z")
+	d := Definition{Pattern: daily, Mode: Strict}
+	last := map[int64]int64{20261121: 7, 20261122: 41, 20261120: 0, 20261119: 999}
+	j := &diary{t, h, ctx, newShaky(), nil}
+	for range 2 {
+		if err := Import(ctx, j.st, name, d, last); err != nil {
+			t.Fatal(err)
+		}
+		j.s = j.open(nil)
+		if got, err := j.s.Reserve(ctx, 20261119, 1); !errors.Is(err, ErrEnded) {
+			t.Errorf("a period that ended: %+v, %v", got, err)
+		}
+	}
+	j.takes(j.s, "20261122-042")
+	j.takesIn(j.s, 20261121, "20261121-008")
+	j.takesIn(j.s, 20261120, "20261120-001")
+	j.takesIn(j.s, 20261118, "20261118-001")
+	if err := Import(ctx, j.st, name, d, last); err != nil {
+		t.Error(err)
+	}
+	j.takes(j.s, "20261122-043")
+	j.set(t, "2026-11-23T12:00:00Z")
+	j.takes(j.s, "20261123-001")
+}
+
+// A period of which programs took numbers is refused: both counters gave them. A program that took
+// none, and knows the period, goes on above.
+func TestImportBesidePrograms(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+	d := Definition{Pattern: daily, Mode: Strict}
+	j.takes(j.s, "20261122-001")
+	if err := Import(j.ctx, j.st, name, d, map[int64]int64{20261122: 5}); !errors.Is(err, lease.ErrExists) {
+		t.Errorf("a number came twice: %v", err)
+	}
+	if err := Import(j.ctx, j.st, name, d, map[int64]int64{20261123: 5}); err != nil {
+		t.Error(err)
+	}
+	j.takesIn(j.s, 20261123, "20261123-006")
+	d.Mode = Fast
+	if err := Import(j.ctx, j.st, name, d, map[int64]int64{20261124: 5}); !errors.Is(err, lease.ErrExists) {
+		t.Errorf("another definition: %v", err)
+	}
+}
+
+// Another process writes the period at the same time.
+func TestImportMeetsAnother(t *testing.T) {
+	ctx, h := clockAt(t, "2026-11-22T12:00:00Z")
+	j := &diary{t, h, ctx, newShaky(), nil}
+	d := Definition{Pattern: daily, Mode: Strict}
+	h.hook = func() { // between the read and the write
+		h.hook = nil
+		if err := Import(ctx, j.st, name, d, map[int64]int64{20261122: 9}); err != nil {
+			t.Error(err)
+		}
+		j.takes(j.open(nil), "20261122-010")
+	}
+	if err := Import(ctx, j.st, name, d, map[int64]int64{20261122: 10}); err != nil {
+		t.Error(err)
+	}
+	j.takes(j.open(nil), "20261122-011")
+}
+
+func TestImportPlain(t *testing.T) {
+	st := store.NewMemory()
+	for range 2 {
+		if err := Import(t.Context(), st, name, Definition{Mode: Strict}, map[int64]int64{0: 41}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect(t, open(t, st, nil), 42)
+	if err := Import(t.Context(), st, name, Definition{Mode: Strict}, map[int64]int64{0: 50}); !errors.Is(err,
+		lease.ErrExists) {
+		t.Errorf("the other counter went on: %v", err)
+	}
+}
+
+func TestImportRefuses(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		d    Definition
+		last map[int64]int64
+		want error
+	}{
+		{"day.20261122", Definition{}, map[int64]int64{0: 1}, lease.ErrInvalid},
+		{"a", Definition{}, map[int64]int64{0: math.MaxInt64}, ErrEnded},
+		{"a", Definition{Pattern: daily}, map[int64]int64{20261122: math.MaxInt64}, ErrEnded},
+		{"a", Definition{Pattern: daily}, map[int64]int64{20261122: 1000}, ErrEnded},
+		{"a", Definition{}, map[int64]int64{20261122: 1}, ErrDated},
+		{"a", Definition{Pattern: daily}, map[int64]int64{0: 1}, ErrPeriod},
+		{"a", Definition{Pattern: daily}, map[int64]int64{202611: 1}, ErrPeriod},
+		{"a", Definition{Pattern: daily}, map[int64]int64{20261131: 1}, ErrPeriod},
+		{"a", Definition{Pattern: "{yy}-{n}"}, map[int64]int64{1999: 1}, ErrPeriod},
+		{"a", Definition{Pattern: "{what}"}, map[int64]int64{20261122: 1}, lease.ErrInvalid},
+		{"a", Definition{Pattern: daily, Zone: "Local"}, map[int64]int64{20261122: 1}, lease.ErrInvalid},
+	} {
+		st := store.NewMemory()
+		if err := Import(t.Context(), st, c.name, c.d, c.last); !errors.Is(err, c.want) {
+			t.Errorf("%s, %+v, %v: %v, want %v", c.name, c.d, c.last, err, c.want)
+		}
+		if heads, err := st.Heads(t.Context()); err != nil || len(heads) > 0 {
+			t.Errorf("%+v was written: %v", heads, err)
+		}
+	}
+}
