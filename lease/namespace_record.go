@@ -64,7 +64,7 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 	if err != nil {
 		return Namespace{}, fmt.Errorf("lease: the record of namespace %q is damaged: stop its programs, "+
 			"restore a backup, and wait its longest ttl and twice its largest skew before one starts "+
-			"(docs/operate/operations.md, Backup): %w", r.Namespace, err)
+			"(https://snowfence.github.io/snowfence/operate/operations#backup): %w", r.Namespace, err)
 	}
 	ns.ticketKey, ns.ledger, ns.before, ns.moved = stored.TicketKey, stored.Ledger, stored.Before, stored.Moved
 	ns.Unit = max(ns.Unit, 1)

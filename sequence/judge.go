@@ -95,7 +95,8 @@ func (s *source) judge(ctx context.Context, now state, back bool) error {
 }
 
 // doubt makes a later confirmation than the known one necessary, in all periods: takes of others
-// may hide what was seen. What periods took ahead may come from the store that went back: it goes.
+// may hide what was seen. Numbers that periods took ahead may come from the store that was rolled
+// back: they go.
 func (s *source) doubt() {
 	top := s.top()
 	top.mu.Lock()

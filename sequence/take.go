@@ -101,7 +101,7 @@ func (s *Sequence) run() {
 			}
 			s.mu.Lock()
 			if err == nil && s.known.Confirmed < s.leastConfirmed() {
-				err = store.ErrLost // meanwhile another period saw that the store went back
+				err = store.ErrLost // meanwhile another period saw that the store was rolled back
 			}
 		}
 		switch {

@@ -117,7 +117,7 @@ var postgresErrors = errorTexts{
 			"default_transaction_read_only off",
 		"42501": "this user lacks a right: GRANT SELECT, INSERT, UPDATE ON snowfence_lease, snowfence_meta to it",
 		"42P01": "the tables are not there: the search_path is another one, or they were dropped: then stop all " +
-			"programs and restore or make them as docs/operate/operations.md says (Backup)",
+			"programs and restore or make them as https://snowfence.github.io/snowfence/operate/operations#backup says",
 		"42703": "a table of the name snowfence_lease is another program's: use a schema of your own (search_path)",
 		"42809": "something that is no table has the name of one of the tables: use a schema of your own (search_path)",
 		"53100": "the disk is full: make room, and leases go on by themselves",
@@ -143,7 +143,7 @@ var mysqlErrors = errorTexts{
 		"1142": mysqlGrant,
 		"1054": "a table of the name snowfence_lease is another program's: use a database of your own",
 		"1146": "the tables are not there: they were dropped: stop all programs, and restore or make them as " +
-			"docs/operate/operations.md says (Backup)",
+			"https://snowfence.github.io/snowfence/operate/operations#backup says",
 		"1290": "the server is read_only, as replicas are: connect to the primary",
 		"1836": "the server is read-only: connect to the primary",
 		"1021": "the disk is full: make room, and leases go on by themselves",

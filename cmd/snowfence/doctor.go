@@ -29,7 +29,7 @@ servers and sequences, and with --config at a server and its settings. It prints
 with the cure, and ends with exit code 3 if it found something.
 
 It changes nothing, and a role that may only read is enough. What it could not look at is "not
-checked", never good. Names are for scripts (docs/operate/doctor.md); with --json what is good
+checked", never good. Names are for scripts; with --json what is good
 has a line of its own, too.`,
 		Example: `  snowfence doctor
   snowfence doctor --store postgres://reader@db.example/ids --json

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sequence"
@@ -42,6 +43,8 @@ func (p *program) sequenceError(name string, err error) error {
 	case errors.Is(err, sequence.ErrEnded):
 		return p.advise(err, "change "+name+" --max N")
 	case errors.Is(err, sequence.ErrRolledBack):
+		err = fmt.Errorf("%w: N is that floor, or with --used the highest number in your tables; P is how many "+
+			"programs took numbers", err)
 		return p.advise(err, "confirm "+name+" --floor N", "confirm "+name+" --used N --programs P")
 	}
 	return err

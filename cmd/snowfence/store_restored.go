@@ -114,7 +114,8 @@ func (f *storeFlags) restoreSequence(
 	switch s.Definition.AfterFailover {
 	case sequence.Stop:
 		confirm := f.command("snowfence sequence confirm %s --used N --programs P", name)
-		text = "stops until you confirm it:\n  " + confirm
+		text = "stops until you confirm it (N is the highest number in your tables, P is how many programs took " +
+			"numbers):\n  " + confirm
 	case sequence.Trust:
 		text = "trusts the store"
 	}

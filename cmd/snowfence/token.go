@@ -53,8 +53,8 @@ releases).`,
 		"as many as in a second")
 	fl.IntVar(&token.Nodes, "nodes", 0, "how many `nodes` it may hold in each namespace at a time, with the verb "+
 		"lease; 0 is no limit")
-	fl.StringVar(&until, "until", "", "when it ends: a `time` as in 2027-01-31T12:00:00Z or 2027-01-31, or how long "+
-		"from now, as in 90d or 12h (default: never)")
+	fl.StringVar(&until, "until", "365d", "when it ends: a `time` as in 2027-01-31T12:00:00Z or 2027-01-31, how long "+
+		"from now, as in 90d or 12h, or never")
 	fl.StringVar(&token.Certificate, "certificate", "",
 		"`name` in the certificates of its clients, in place of a token")
 	fl.StringVar(&file, "append", "", "`file` of tokens to add the entry to; it is made if it does not exist")
@@ -63,7 +63,7 @@ releases).`,
 		for _, v := range verbs {
 			token.Verbs = append(token.Verbs, server.Verb(v))
 		}
-		if until != "" {
+		if until != "never" {
 			end, err := p.parseMoment("until", until)
 			if err != nil {
 				return err

@@ -64,7 +64,8 @@ func Decode(k Key, text string) (r Record, mark string, err error) {
 // damaged says what to do. A backup alone is not safe: it is older than the last renewal.
 func damaged(k Key, err error) error {
 	return fmt.Errorf("the record of node %d of namespace %q is damaged: stop its programs, restore a backup, and "+
-		"wait the longest ttl and twice the largest skew before one starts (docs/operate/operations.md, Backup): %w",
+		"wait the longest ttl and twice the largest skew before one starts ("+
+		"https://snowfence.github.io/snowfence/operate/operations#backup): %w",
 		k.Node, k.Namespace, err)
 }
 

@@ -51,7 +51,8 @@ func namespace(_ context.Context, c *Case, ns lease.Namespace, l snowfence.Layou
 	at := time.UnixMilli(ns.RolledBack)
 	switch {
 	case ns.BackfillStopped:
-		r.found(NamespaceRolledBack, ns.Name, "name nodes that no such ID has: see docs/move/past.md",
+		r.found(NamespaceRolledBack, ns.Name, "name nodes that no such ID has: see "+
+			"https://snowfence.github.io/snowfence/move/past",
 			"the store may have lost writes, and IDs for the past wait until an operator names other nodes")
 	case ns.RolledBack > 0 && now.Sub(at) < recently:
 		r.found(NamespaceRolledBack, ns.Name, lookBack, "at %s a program noticed that the store may have lost writes, "+
@@ -60,7 +61,7 @@ func namespace(_ context.Context, c *Case, ns lease.Namespace, l snowfence.Layou
 	end := l.EndOfLife()
 	// Beyond 292 years a Duration is full.
 	left := end.Sub(now)
-	change := "plan another layout: see Another layout in docs/operate/operations.md"
+	change := "plan another layout: https://snowfence.github.io/snowfence/operate/operations#another-layout"
 	switch days := int64(left / (24 * time.Hour)); {
 	case left <= 0:
 		r.found(LayoutEnds, ns.Name, change, "its layout ended at %s: no ID can be made", stamp(end))

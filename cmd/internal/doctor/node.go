@@ -79,7 +79,8 @@ func (c *Case) holder(rec store.Record, l snowfence.Layout, about string, r *rep
 	now, at, until := c.Now(), time.UnixMilli(rec.At), l.TimeOf(rec.Until)
 	switch span := until.Sub(at); {
 	case at.Sub(now) > offBy:
-		r.found(HolderClock, about, "set the clocks of both machines right: see Clocks in docs/operate/operations.md",
+		r.found(HolderClock, about, "set the clocks of both machines right: see "+
+			"https://snowfence.github.io/snowfence/operate/operations#clocks",
 			"the clock of the holder %q is %v ahead of this machine's", rec.Label, at.Sub(now).Round(time.Millisecond))
 	case span > 0 && now.Sub(at) > span/3*2:
 		r.found(HolderLate, about, "look whether it runs and reaches the store; it may also be idle, or a ticket",

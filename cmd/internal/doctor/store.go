@@ -29,8 +29,9 @@ func storeOpens(_ context.Context, c *Case, r *report) {
 		r.found(StoreMissing, "", create, "%v", err)
 	case errors.Is(err, store.ErrReadOnly): // what is left to write is another identity
 		r.found(StoreRestored, "", "start the programs and let them wait: their IDs begin above all earlier ones; see "+
-			"Confirm, or wait in docs/operate/operations.md", "the data was restored, the server (Redis) restarted, "+
-			"or the store was never used: the next program gives it another identity (%v)", err)
+			"https://snowfence.github.io/snowfence/operate/operations#confirm-or-wait",
+			"the data was restored, the server (Redis) restarted, or the store was never used: the next "+
+				"program gives it another identity (%v)", err)
 	default:
 		r.found(StoreUnusable, "", "do what the error says", "%v", err)
 	}
