@@ -94,7 +94,6 @@ require (
 	github.com/snowfence/snowfence/etcdstore v0.1.0
 	github.com/snowfence/snowfence/internal/audit v0.1.0
 	github.com/snowfence/snowfence/kubestore v0.1.0
-	github.com/snowfence/snowfence/lab/simulate v0.1.0
 	github.com/snowfence/snowfence/redisstore v0.1.0
 	github.com/snowfence/snowfence/remote v0.1.0
 	github.com/snowfence/snowfence/s3store v0.1.0

@@ -33,7 +33,7 @@ run() {
 	# Searches the Promela model of the lease rules completely, and with each rule broken.
 	model) scripts/setup.sh tests && measured lab ./model ;;
 	# Simulates fleets under faults for HOURS virtual hours from SEED.
-	simulate) scripts/simulate.sh "${SEED:-1}" "${HOURS:-100}" ;;
+	simulate) cd lab && go test -count=1 -v -timeout=$limit ./simulate -run '^TestNothingCollides$' -seed "${SEED:-1}" -hours "${HOURS:-100}" ;;
 	# Hurts real stores and processes in every way.
 	faults) scripts/setup.sh tests && measured test ./stores/faults ;;
 	# Holds all 131,072 nodes of Randflake in each store, and a million subleases of two servers (STORE: which).

@@ -109,7 +109,7 @@ func TestWaitingTimes(t *testing.T) {
 	}
 }
 
-// TestUnseenCases: the argument, the package comment, the help and the design page have as many
+// TestUnseenCases: the argument, the package comment and the design page have as many
 // cases of IDs that come twice unseen as the ledger of the simulation, in the same words.
 func TestUnseenCases(t *testing.T) {
 	read := func(path, from, to string) string {
@@ -131,7 +131,6 @@ func TestUnseenCases(t *testing.T) {
 		"argument":    read("../../docs/prove/argument.md", "four things that no lease can see", "In practice"),
 		"lease":       read("../../lease/doc.go", "# What no lease can see", "package lease"),
 		"design.md":   read("../../docs/decide/design.md", "**What no lease can see is counted", "\n- **"),
-		"the help":    read("simulate.go", "Counted as unseen", "One seed is one run"),
 		"reliability": read("../../docs/prove/figures.md", "Not counted as violations", "\n\n"),
 	} {
 		if n := len(item.FindAllString(text, -1)); n != want && name != "reliability" {

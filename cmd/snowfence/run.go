@@ -106,7 +106,7 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 		{"server", "Servers:", []*cobra.Command{
 			p.serveCommand(), p.agentCommand(), p.serversCommand(), p.tokenCommand(), p.conformCommand(),
 		}},
-		{"plan", "Before you start:", []*cobra.Command{p.planCommand(), p.secretCommand(), p.simulateCommand()}},
+		{"plan", "Before you start:", []*cobra.Command{p.planCommand(), p.secretCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, cmd := range g.commands {

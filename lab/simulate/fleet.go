@@ -11,16 +11,10 @@ import (
 // different worlds, long enough for clocks and floors to get far.
 const stretch = 0.2 // hours
 
-// Seeds returns how many runs so many virtual hours are.
-func Seeds(hours float64) uint64 { return uint64(max(math.Ceil(hours/stretch), 1)) }
-
 // Fleets simulates so many virtual hours, as runs with the seeds from seed on, on several
 // goroutines: each run is one goroutine's alone. A shorter run of sequences follows each. It ends
-// with the first broken promise, which it reduces to what is needed for it, or with ctx. told is
-// called after each run with what was done so far; nil tells none.
-func Fleets(
-	ctx context.Context, seed uint64, hours float64, workers int, told func(Figures),
-) (*Figures, *Collision, error) {
+// with the first broken promise, which it reduces to what is needed for it, or with ctx.
+func Fleets(ctx context.Context, seed uint64, hours float64, workers int) (*Figures, *Collision, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (
@@ -29,6 +23,7 @@ func Fleets(
 		bad   *Collision
 		fail  error
 		next  = seed
+		end   = seed + uint64(max(math.Ceil(hours/stretch), 1))
 		wg    sync.WaitGroup
 
 		broken Plan // of bad
@@ -38,7 +33,7 @@ func Fleets(
 			for {
 				mu.Lock()
 				n := next
-				if bad != nil || fail != nil || n-seed >= Seeds(hours) {
+				if bad != nil || fail != nil || n >= end {
 					mu.Unlock()
 					return
 				}
@@ -62,9 +57,6 @@ func Fleets(
 				}
 				if err == nil {
 					total.add(f)
-					if told != nil {
-						told(total)
-					}
 				}
 				mu.Unlock()
 			}

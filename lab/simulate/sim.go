@@ -62,22 +62,22 @@ type sim struct {
 
 // Figures say what a simulation did.
 type Figures struct {
-	Seeds     int              `json:"seeds"`       // runs
-	Virtual   time.Duration    `json:"-"`           // simulated time
-	Processes int64            `json:"processes"`   // started
-	Grants    int64            `json:"grants"`      // each a rectangle of its own
-	Renewals  int64            `json:"renewals"`    // of grants
-	Subleases int64            `json:"-"`           // grants of lessors
-	Calls     int64            `json:"store_calls"` // to the store
-	IDs       int64            `json:"ids"`         // made and checked
-	Sublet    int64            `json:"-"`           // IDs in subleases
-	Layouts   int64            `json:"-"`           // changes of layout that were carried out
-	Suspected int64            `json:"-"`           // changes of the store's identity by those who saw a loss
-	Unseen    int64            `json:"unseen"`      // made twice where no lease can see it: see excused
-	Takes     int64            `json:"takes"`       // of sequences, that were answered
-	Numbers   int64            `json:"numbers"`     // of sequences, given out and checked
-	Repeated  int64            `json:"repeated"`    // given twice where no program can see it: see pardoned
-	Faults    [numFaults]int64 `json:"-"`           // by kind
+	Seeds     int              // runs
+	Virtual   time.Duration    // simulated time
+	Processes int64            // started
+	Grants    int64            // each a rectangle of its own
+	Renewals  int64            // of grants
+	Subleases int64            // grants of lessors
+	Calls     int64            // to the store
+	IDs       int64            // made and checked
+	Sublet    int64            // IDs in subleases
+	Layouts   int64            // changes of layout that were carried out
+	Suspected int64            // changes of the store's identity by those who saw a loss
+	Unseen    int64            // made twice where no lease can see it: see excused
+	Takes     int64            // of sequences, that were answered
+	Numbers   int64            // of sequences, given out and checked
+	Repeated  int64            // given twice where no program can see it: see pardoned
+	Faults    [numFaults]int64 // by kind
 
 	numbered int // faults that a plan can leave out
 }
@@ -113,10 +113,10 @@ func (f *Figures) add(o *Figures) {
 
 // Collision is a promise that was broken.
 type Collision struct {
-	Seed  uint64        `json:"seed"`
-	At    time.Duration `json:"at_ns"`
-	What  string        `json:"what"`
-	Steps []string      `json:"steps"` // what led to it
+	Seed  uint64
+	At    time.Duration
+	What  string
+	Steps []string // what led to it
 
 	late bool // it was seen only at the end of the run
 }

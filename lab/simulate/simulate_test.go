@@ -10,6 +10,8 @@ import (
 )
 
 var (
+	seed   = flag.Uint64("seed", 1, "first seed of TestNothingCollides")
+	hours  = flag.Float64("hours", 100, "virtual hours of its runs under faults, all together")
 	seeds  = flag.Uint64("seeds", 0, "how many seeds TestSeeds runs")
 	trace  = flag.Bool("steps", false, "tell what led to a violation in a run of sequences")
 	layout = flag.String("layout", "", "layout of all its runs; empty for one that each draws")
@@ -19,11 +21,11 @@ var (
 // TestNothingCollides is the simulation itself. What it ran with, for
 // docs/prove/figures.md, is in its log.
 func TestNothingCollides(t *testing.T) {
-	hours := 100.0
+	length := *hours
 	if testing.Short() {
-		hours = 5 // 25 seeds
+		length = 5 // 25 seeds
 	}
-	f, bad, err := Fleets(t.Context(), 1, hours, runtime.GOMAXPROCS(0), nil)
+	f, bad, err := Fleets(t.Context(), *seed, length, runtime.GOMAXPROCS(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,8 +33,9 @@ func TestNothingCollides(t *testing.T) {
 		t.Fatalf("%v\n%s", bad, strings.Join(bad.Steps, "\n"))
 	}
 	t.Logf("%d grants, %d renewals, %d calls, %d faults, %d changes of layout, %d IDs, %d of them where no lease "+
-		"can see it, in %v, seeds 1 to %d",
-		f.Grants, f.Renewals, f.Calls, f.Injected(), f.Layouts, f.IDs, f.Unseen, f.Virtual, f.Seeds)
+		"can see it, in %v, seeds %d to %d",
+		f.Grants, f.Renewals, f.Calls, f.Injected(), f.Layouts, f.IDs, f.Unseen, f.Virtual, *seed,
+		*seed+uint64(f.Seeds)-1)
 	t.Logf("%d takes of sequences, %d numbers, %d of them where no program can see it", f.Takes, f.Numbers, f.Repeated)
 	t.Logf("%d times the store got another identity, because a program saw that it lost a write", f.Suspected)
 	if f.Suspected == 0 {
@@ -41,8 +44,8 @@ func TestNothingCollides(t *testing.T) {
 	if f.Takes == 0 || f.Numbers == 0 {
 		t.Error("no program took numbers")
 	}
-	if !testing.Short() && (f.Grants < 200_000 || f.Injected() < 1_000_000 || f.IDs < 100_000_000) {
-		t.Error("that is less than the 200,000 grants, 1,000,000 faults and 100,000,000 IDs it must be")
+	if n := int64(f.Seeds); f.Grants < 300*n || f.Injected() < 2_500*n || f.IDs < 250_000*n {
+		t.Error("that is less than the 300 grants, 2,500 faults and 250,000 IDs that a seed must have")
 	}
 }
 
