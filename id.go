@@ -77,18 +77,17 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	return unmarshal(id, data)
 }
 
-// MarshalBinary returns 8 bytes, big endian. The error is always nil.
-func (id ID) MarshalBinary() ([]byte, error) {
-	return binary.BigEndian.AppendUint64(nil, uint64(id)), nil
-}
+// MarshalBinary returns the decimal text, because Redis clients write it, and all others read that.
+// The error is always nil.
+func (id ID) MarshalBinary() ([]byte, error) { return id.MarshalText() }
 
-// UnmarshalBinary reads 8 bytes, big endian.
+// UnmarshalBinary reads decimal text, and 8 bytes, big endian, that are no decimal text.
 func (id *ID) UnmarshalBinary(data []byte) error {
-	if len(data) != 8 {
-		return fmt.Errorf("%w: %d bytes of binary instead of 8", ErrInvalidID, len(data))
+	err := unmarshal(id, data)
+	if err != nil && len(data) == 8 {
+		*id, err = ID(binary.BigEndian.Uint64(data)), nil
 	}
-	*id = ID(binary.BigEndian.Uint64(data))
-	return nil
+	return err
 }
 
 // Value implements [driver.Valuer]: an ID is an int64 to a database.

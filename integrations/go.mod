@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/jmoiron/sqlx v1.4.0
+	github.com/redis/rueidis v1.0.79
 	github.com/snowfence/snowfence v0.1.0
 	github.com/snowfence/snowfence/integrations/gormid v0.1.0
 	github.com/snowfence/snowfence/integrations/pgxid v0.1.0

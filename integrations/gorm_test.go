@@ -321,3 +321,51 @@ func testGormRefusals(t *testing.T, url string) {
 	}
 	check(t, db.Table("tags").Create(map[string]any{"id": 9, "name": "no model"}).Error)
 }
+
+// CountedKey, PlainKey, UnsignedKey, TextKey and HookedKey have keys of the types that models had before.
+type (
+	CountedKey struct {
+		gorm.Model
+		Name string
+	}
+	PlainKey struct {
+		ID   int64 `gorm:"primaryKey;autoIncrement:false"`
+		Name string
+	}
+	UnsignedKey struct {
+		ID   uint64 `gorm:"primaryKey;autoIncrement:false"`
+		Name string
+	}
+	TextKey struct {
+		ID   string `gorm:"primaryKey;type:varchar(20)"`
+		Name string
+	}
+	HookedKey struct {
+		ID   string `gorm:"primaryKey"`
+		Name string
+	}
+)
+
+func (k *HookedKey) BeforeCreate(*gorm.DB) error {
+	if k.ID == "" {
+		k.ID = "of the hook"
+	}
+	return nil
+}
+
+// Models with an int64 or a string for a key got a row with 0 or "", and no error.
+func testGormPlainKeys(t *testing.T, url string) {
+	db := openGormWithIDs(t, url)
+	check(t, db.AutoMigrate(&CountedKey{}, &PlainKey{}, &UnsignedKey{}, &TextKey{}, &HookedKey{}))
+	counted, plain, unsigned, hooked := CountedKey{}, []PlainKey{{}, {ID: 7}}, UnsignedKey{}, HookedKey{}
+	text, row := TextKey{}, map[string]any{"name": "a map"}
+	for _, rows := range []any{&counted, &plain, &unsigned, &text, &hooked} {
+		check(t, db.Create(rows).Error)
+	}
+	check(t, db.Model(&TextKey{}).Create(row).Error)
+	_, err := snowfence.Decimal.Parse(text.ID)
+	if counted.ID != 1 || plain[0].ID < 1<<40 || plain[1].ID != 7 || unsigned.ID < 1<<40 || hooked.ID != "of the hook" ||
+		err != nil || row["id"] == "" || row["id"] == text.ID {
+		t.Errorf("%+v, %+v, %+v, %+v, %+v, %v", counted, plain, unsigned, text, hooked, row)
+	}
+}

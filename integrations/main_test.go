@@ -35,6 +35,7 @@ func TestPostgres(t *testing.T) {
 		"gorm: upserts":                     testGormUpserts,
 		"gorm: columns chosen":              testGormColumns,
 		"gorm: kinds of keys":               testGormKeys,
+		"gorm: plain types of keys":         testGormPlainKeys,
 		"gorm: an error of Next":            testGormError,
 		"gorm: what cannot be filled":       testGormRefusals,
 	} {

@@ -103,6 +103,16 @@ func (t ID[K]) Value() (driver.Value, error) { return snowfence.ID(t).Value() }
 // Scan is [snowfence.ID.Scan].
 func (t *ID[K]) Scan(src any) error { return (*snowfence.ID)(t).Scan(src) }
 
+// MarshalBinary is [snowfence.ID.MarshalBinary]: Redis gets the plain number, as databases do.
+func (t ID[K]) MarshalBinary() ([]byte, error) { return snowfence.ID(t).MarshalBinary() }
+
+// UnmarshalBinary is [snowfence.ID.UnmarshalBinary].
+func (t *ID[K]) UnmarshalBinary(data []byte) error { return (*snowfence.ID)(t).UnmarshalBinary(data) }
+
+// ScanRedis reads what MarshalBinary wrote. go-redis calls it for a field of a hash, in place of
+// UnmarshalText.
+func (t *ID[K]) ScanRedis(text string) error { return t.UnmarshalBinary([]byte(text)) }
+
 // MarshalGQL writes the text with its prefix as a GraphQL string.
 func (t ID[K]) MarshalGQL(w io.Writer) {
 	_, _ = io.WriteString(w, `"`+t.String()+`"`) // no text of an ID needs escapes

@@ -12,6 +12,7 @@ package gormid
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"reflect"
@@ -28,8 +29,9 @@ import (
 // to the results of next, usually the Next of a generator. If next fails, nothing is written, and
 // the statement returns the error.
 //
-// A key is the only primary key of a model, if its type is [snowfence.ID] or
-// [public.ID]. The tag `gorm:"snowfence"` adds other fields, such as an int64 or a part of a
+// A key is the only primary key of a model, if its type is [snowfence.ID] or [public.ID], or is an
+// int64, uint64 or string without a default of the database. A string is left to a hook BeforeCreate
+// or BeforeSave of the model. The tag `gorm:"snowfence"` adds other fields, such as a part of a
 // composite key.
 func New(next func(context.Context) (snowfence.ID, error)) gorm.Plugin { return &plugin{next} }
 
@@ -75,7 +77,7 @@ func (p *plugin) fill(db *gorm.DB) {
 func keys(s *schema.Schema) (out []*schema.Field) {
 	for _, f := range s.Fields {
 		_, tagged := f.TagSettings["SNOWFENCE"]
-		if f.DBName != "" && (tagged || f.PrimaryKey && len(s.PrimaryFields) == 1 && ours(f.FieldType)) {
+		if f.DBName != "" && (tagged || f.PrimaryKey && len(s.PrimaryFields) == 1 && (ours(f.FieldType) || plain(s, f))) {
 			out = append(out, f)
 		}
 	}
@@ -86,6 +88,20 @@ func keys(s *schema.Schema) (out []*schema.Field) {
 func ours(t reflect.Type) bool {
 	home := reflect.TypeFor[snowfence.ID]().PkgPath()
 	return t.Kind() == reflect.Int64 && (t.PkgPath() == home || t.PkgPath() == home+"/public")
+}
+
+// plain reports whether a key has room for IDs, and nobody else fills it.
+func plain(s *schema.Schema, f *schema.Field) bool {
+	if f.HasDefaultValue || reflect.PointerTo(f.FieldType).Implements(reflect.TypeFor[sql.Scanner]()) {
+		return false
+	}
+	switch f.FieldType.Kind() {
+	case reflect.Int, reflect.Int64, reflect.Uint, reflect.Uint64:
+		return f.Size == 64
+	case reflect.String:
+		return !s.BeforeCreate && !s.BeforeSave
+	}
+	return false
 }
 
 // fillKey fills one key of all rows of a statement, and reports whether one was zero.
@@ -158,10 +174,14 @@ func (p *plugin) fillMap(stmt *gorm.Statement, row map[string]any, key *schema.F
 		}
 	}
 	id, err := p.next(stmt.Context)
-	if err == nil {
-		row[name] = id
+	if err != nil {
+		return err
 	}
-	return err
+	row[name] = id
+	if key.FieldType.Kind() == reflect.String {
+		row[name] = id.String()
+	}
+	return nil
 }
 
 // readBack asks for the keys that the rows have in the database: an upsert that met a row of an

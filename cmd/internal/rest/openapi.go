@@ -210,7 +210,7 @@ func (d *describer) schema(f protoreflect.FieldDescriptor) object {
 	one := object{"type": "string"}
 	switch f.Kind() {
 	case protoreflect.Int64Kind: // an sfixed64 may be an ID, in another form
-		one["pattern"] = "^-?[0-9]+$"
+		one["pattern"] = "^(0|-?[1-9][0-9]{0,18})$"
 	case protoreflect.Uint32Kind:
 		one["type"] = "integer"
 	case protoreflect.BoolKind:
