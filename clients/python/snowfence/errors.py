@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class Error(Exception):
     """What happened, to what, and what to do."""
@@ -39,3 +41,19 @@ class NoAnswerError(Error):
     def __init__(self, text: str, sent: bool = True) -> None:
         super().__init__(text)
         self.sent = sent
+
+
+def check_number(name: str, value: Any, low: float, high: float, want: str, kind: Any = int) -> None:
+    """Refuses a parameter that is no number from low to high."""
+    if isinstance(value, bool) or not isinstance(value, kind):
+        raise TypeError(f"{name} is {value!r}: give {want}")
+    if not low <= value <= high:
+        raise ValueError(f"{name} is {value!r}: give {want}")
+
+
+def check_text(name: str, value: Any, want: str, empty: bool = False) -> None:
+    """Refuses a parameter that is no text of printable characters."""
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is {value!r}: give {want}")
+    if not value.isprintable() or not value and not empty:
+        raise ValueError(f"{name} is {value!r}: give {want}")

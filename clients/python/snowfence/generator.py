@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import time
 import weakref
-from types import TracebackType
+from types import BuiltinFunctionType, TracebackType
 from typing import Any, Dict, Iterator, List, NoReturn, Optional, Type
 
-from .errors import ExhaustedError, NoAnswerError, ServerError
+from .errors import ExhaustedError, NoAnswerError, ServerError, check_number, check_text
 from .layout import Layout, Parts
 from .lease import Lease, clock
 from .server import server_of
 
 _LEAST, _MOST = 16, 4096  # IDs made ahead at once
+_M63 = (1 << 63) - 1
+_MANY = "1,000,000 IDs at most at once, and 0 at least"
 
 
 class Generator:
@@ -28,6 +31,18 @@ class Generator:
                  label: Optional[str] = None, within: Optional[Dict[str, int]] = None, ttl: Optional[float] = None,
                  lead: int = 0, max_wait: float = 5.0) -> None:
         """Leases a node at the first ID. For the parameters see open, which leases it at once."""
+        check_text("namespace", namespace, "the name of a namespace, such as 'shop'")
+        if label is not None:
+            check_text("label", label, "a text for people, such as 'web-1'", empty=True)
+        if within is not None and not isinstance(within, dict):
+            raise TypeError(f"within is {within!r}: give numbers of parts, as in {{'datacenter': 3}}")
+        for part, value in (within or {}).items():
+            check_text("a part of within", part, "the name of a part of the layout, such as 'datacenter'")
+            check_number(f"within[{part!r}]", value, 0, _M63, "a number from 0 up, such as 3")
+        if ttl is not None:
+            check_number("ttl", ttl, 0.001, 1e9, "seconds from 0.001 up, such as 15", (int, float))
+        check_number("lead", lead, 0, 1 << 53, "ticks from 0 up, such as 2000")
+        check_number("max_wait", max_wait, 0, 1e9, "seconds from 0 up, such as 5", (int, float))
         self._server = server_of(server, token)
         self._settings = namespace, label, within, ttl, lead
         self._max_wait = max_wait
@@ -62,8 +77,7 @@ class Generator:
 
     def take(self, n: int) -> List[int]:
         """Makes n IDs, in increasing order. It waits for max_wait at most until there are more."""
-        if n < 0:
-            raise ValueError("n is negative")
+        check_number("n", n, 0, 1_000_000, _MANY)
         ids: List[int] = []
         while len(ids) < n:
             ids += self._wait(n - len(ids))
@@ -117,6 +131,7 @@ class Generator:
 
     async def take_async(self, n: int) -> List[int]:
         """Makes n IDs, as take does."""
+        check_number("n", n, 0, 1_000_000, _MANY)
         ids: List[int] = []
         while len(ids) < n:
             ids += await self._wait_async(n - len(ids))
@@ -132,7 +147,7 @@ class Generator:
                 pause = 0.0 if ids else self._pause(end)
             if ids and lease is self._lease:
                 return ids
-            await asyncio.sleep(min(pause, 0.01))
+            await _sleep(min(pause, 0.01))
 
     def __aiter__(self) -> Generator:
         return self
@@ -184,6 +199,42 @@ class Generator:
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Generator cannot be copied or pickled: share it between threads, and open one in each "
                         "process")
+
+
+def open(server: Optional[str] = None, namespace: str = "default", *, token: Optional[str] = None,
+         label: Optional[str] = None, within: Optional[Dict[str, int]] = None, ttl: Optional[float] = None,
+         lead: int = 0, max_wait: float = 5.0) -> Generator:
+    """Leases a node of a namespace, and returns its generator.
+
+    server is http://HOST:PORT, https://HOST or unix:/PATH; without it SNOWFENCE_SERVER, or http://127.0.0.1:8080.
+    token is what the server asks for; without it SNOWFENCE_TOKEN. label tells people which program holds the node; it
+    is the host and the process ID without one. within says which nodes, as in {"datacenter": 3}. ttl is in seconds, 15
+    without one: while no server answers, IDs go on for two thirds of it at least. lead is how many ticks IDs may run
+    ahead of the clock. max_wait is in seconds: so long does a call wait for a lease or for the clock before it raises
+    an error.
+    """
+    ids = Generator(server, namespace, token=token, label=label, within=within, ttl=ttl, lead=lead, max_wait=max_wait)
+    try:
+        ids.wait_ready()
+    except BaseException:
+        ids.close()
+        raise
+    return ids
+
+
+async def open_async(server: Optional[str] = None, namespace: str = "default", *, token: Optional[str] = None,
+                     label: Optional[str] = None, within: Optional[Dict[str, int]] = None,
+                     ttl: Optional[float] = None, lead: int = 0, max_wait: float = 5.0) -> Generator:
+    """Does what open does, and lets other tasks of asyncio run meanwhile."""
+    return await asyncio.get_running_loop().run_in_executor(None, lambda: open(
+        server, namespace, token=token, label=label, within=within, ttl=ttl, lead=lead, max_wait=max_wait))
+
+
+async def _sleep(seconds: float) -> None:
+    if isinstance(time.monotonic, BuiltinFunctionType):
+        await asyncio.sleep(seconds)
+    else:  # a test froze the clock, and asyncio would sleep for ever
+        await asyncio.get_running_loop().run_in_executor(None, time.sleep, seconds)
 
 
 _all: "weakref.WeakSet[Generator]" = weakref.WeakSet()  # for children that are forked

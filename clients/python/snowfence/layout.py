@@ -6,10 +6,9 @@ from datetime import datetime, timedelta, timezone
 from typing import Dict, List, NamedTuple, Optional, Sequence
 
 from . import spec
-from .errors import Error
+from .errors import Error, check_number, check_text
 from .sparx import Sparx
 
-DEFAULT = "time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms"
 _M64 = (1 << 64) - 1
 
 
@@ -24,9 +23,11 @@ class Parts(NamedTuple):
 
 
 class Layout:
-    """A layout, and the secret of an encrypted one (16 bytes). It never changes, so threads may share it."""
+    """A layout by its name or its spec, and the secret of an encrypted one (16 bytes). It never changes, so threads may
+    share it."""
 
-    def __init__(self, text: str = DEFAULT, secret: Optional[bytes] = None) -> None:
+    def __init__(self, text: str = "snowfence", secret: Optional[bytes] = None) -> None:
+        check_text("layout", text, 'a name such as "bwmarrin", or a spec such as "time=41,node=10,seq=12"')
         self.spec = s = spec.parse(text)
         if s.cipher == "ff1":
             raise Error(f"this package cannot encrypt with cipher=ff1, as in {text!r}: get such IDs from a server")
@@ -80,8 +81,7 @@ class Layout:
 
     def decode(self, id: int) -> Parts:
         """Takes an ID apart. It refuses one with a bit above the layout."""
-        if not -1 << 63 <= id < 1 << 63:
-            raise Error(f"{id} is no ID: it has more than 64 bits")
+        check_number("id", id, -1 << 63, (1 << 63) - 1, "an ID, an int of at most 64 bits with its sign")
         bits = id & _M64
         if self.cipher is not None:
             bits = self.cipher.decrypt([bits])[0]
@@ -99,6 +99,11 @@ class Layout:
             return spec.UNIX + timedelta(microseconds=self.start_of(tick) // 1000)
         except OverflowError:  # Python has no years beyond 9999
             return datetime.max.replace(tzinfo=timezone.utc)
+
+
+def decode(id: int, layout: str = "snowfence", secret: Optional[bytes] = None) -> Parts:
+    """Takes an ID apart, by a known layout such as "bwmarrin" or by a spec. It asks no server."""
+    return Layout(layout, secret).decode(id)
 
 
 def _signed(bits: int) -> int:

@@ -21,8 +21,12 @@ TTL = 15.0  # seconds: what servers take where no ttl is asked for
 _UNANSWERED = 64  # attempts that a server takes
 
 
-# Returns seconds that go on while the machine sleeps, where the system has such a clock.
-clock: Callable[[], float] = time.monotonic
+# Tests freeze the names of module time: these partials stay as they are. The first returns nanoseconds since 1970, the
+# second seconds that go on while the machine sleeps, where the system has such a clock.
+wall: Callable[[], int] = partial(time.time_ns)
+clock: Callable[[], float] = partial(time.monotonic)
+if hasattr(time, "CLOCK_REALTIME"):
+    wall = partial(time.clock_gettime_ns, time.CLOCK_REALTIME)
 if hasattr(time, "CLOCK_BOOTTIME"):
     clock = partial(time.clock_gettime, time.CLOCK_BOOTTIME)
 
@@ -87,7 +91,7 @@ class Lease:
             s = self.stamps
             if s.layout is None or self._renewed < self._slept:
                 return []
-            ids = s.take(n, s.layout.tick_at(time.time_ns()))
+            ids = s.take(n, s.layout.tick_at(wall()))
             if not ids and self.missing() and clock() >= self._renewed + self._third / 10:
                 self._hurry()  # the grant is used up before the next renewal
             return ids
@@ -105,7 +109,7 @@ class Lease:
 
     def _until(self, tick: int) -> float:
         layout = self.stamps.layout
-        return (layout.start_of(tick) - time.time_ns()) / 1e9 if layout is not None else 0.0
+        return (layout.start_of(tick) - wall()) / 1e9 if layout is not None else 0.0
 
     def _look(self) -> None:
         """Notices a sleep: a third of the ttl passed since this process ran last. The thread runs more often."""
@@ -126,7 +130,7 @@ class Lease:
         """Says why there is no grant to stamp IDs of, or None if only the clock must go on. The caller has the lock."""
         s = self.stamps
         if s.layout is not None and self._renewed >= self._slept:
-            if s.next_tick(s.layout.tick_at(time.time_ns())) < s.until:
+            if s.next_tick(s.layout.tick_at(wall())) < s.until:
                 return None
         return FencedError(f"no node of namespace {self.namespace!r} is held now: "
                            f"{self.trouble or 'the answer of the server is awaited'}")
@@ -291,5 +295,5 @@ def _skew(server: Optional[float], took: float) -> float:
     """Returns how far the clocks are apart at least, in seconds, after a call that took so long."""
     if server is None:
         return 0.0
-    now = time.time()
+    now = wall() / 1e9
     return max(server - now, now - took - server, 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator, List, Optional
 
-from .errors import Error, NoAnswerError
+from .errors import Error, NoAnswerError, check_number, check_text
 from .server import server_of
 
 
@@ -16,6 +16,8 @@ class Sequence:
 
     def __init__(self, name: str, server: Optional[str] = None, *, token: Optional[str] = None,
                  timeout: float = 5.0) -> None:
+        check_text("name", name, "the name of a sequence, such as 'bills'")
+        check_number("timeout", timeout, 0.001, 1e9, "seconds from 0.001 up, such as 5", (int, float))
         self.name = name
         self._server = server_of(server, token)
         self._timeout = timeout
@@ -35,8 +37,7 @@ class Sequence:
         return self._take(1, True)[1][0]
 
     def _take(self, n: int, texts: bool) -> "tuple[range, List[str]]":
-        if not 1 <= n <= 1_000_000:
-            raise ValueError(f"{n} numbers at once: take 1 to 1,000,000")
+        check_number("n", n, 1, 1_000_000, "1 to 1,000,000 numbers at once")
         body = {"name": self.name, "count": n, "without_numbers": not texts}
         a = self._server.call("SequenceService/Next", body, self._timeout)
         try:

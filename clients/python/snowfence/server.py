@@ -10,7 +10,7 @@ import socket
 from typing import Any, Dict, Optional
 from urllib.parse import urlsplit
 
-from .errors import Error, NoAnswerError, ServerError
+from .errors import Error, NoAnswerError, ServerError, check_text
 
 
 class _UnixConnection(http.client.HTTPConnection):
@@ -71,6 +71,10 @@ class Server:
 
 def server_of(address: Optional[str], token: Optional[str]) -> Server:
     """Returns the server of an address and a token; SNOWFENCE_SERVER and SNOWFENCE_TOKEN stand in for both."""
+    for name, value in ("server", address), ("token", token):
+        if value is not None:
+            check_text(name, value, "a text such as 'http://127.0.0.1:8080'" if name == "server" else
+                       "the token as a text, in one line", empty=True)
     address = address or os.environ.get("SNOWFENCE_SERVER") or "http://127.0.0.1:8080"
     return Server(address, token or os.environ.get("SNOWFENCE_TOKEN"))
 

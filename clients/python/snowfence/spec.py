@@ -10,6 +10,21 @@ from .errors import Error
 
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
 _OTHER = ("epoch", "tick", "first", "last", "cipher", "order")
+_BWMARRIN = "time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms"
+_RANDFLAKE = "time=30,node=17,seq=17,epoch=2024-10-27T03:33:20Z,tick=1s"
+NAMED = {
+    "snowfence": "time=41,node=10,seq=12", "default": "time=41,node=10,seq=12",
+    "twitter": _BWMARRIN.replace("node=10", "datacenter=5,worker=5"), "bwmarrin": _BWMARRIN, "leaf": _BWMARRIN,
+    "sonyflake": "time=39,seq=8,node=16,epoch=2014-09-01,tick=10ms",
+    "sonyflake-v1": "time=39,seq=8,node=16,epoch=2014-09-01,tick=10ms",
+    "sonyflake-v2": "time=39,seq=8,node=16,tick=10ms",
+    "drift": "time=51,node=6,seq=6,epoch=2020-02-19T18:20:02Z,first=5",
+    "discord": "time=42,worker=5,process=5,seq=12,epoch=2015-01-01",
+    "instagram": "time=41,shard=13,seq=10,epoch=2011-08-24T21:07:01.721Z",
+    "baidu": "time=28,node=22,seq=13,epoch=2016-05-19T16:00:00Z,tick=1s",
+    "randflake": _RANDFLAKE + ",cipher=sparx", "randflake-raw": _RANDFLAKE,
+    "rollback": "time=41,node=8,rollback=2,seq=12,epoch=2020-01-01",
+}
 UNIX = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -44,7 +59,8 @@ def _top(fields: List[Tuple[str, int]]) -> int:
 
 
 def parse(text: str) -> Spec:
-    """Reads a spec such as "time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms"."""
+    """Reads the name of a known layout, or a spec such as "time=41,node=10,seq=12,epoch=2025-01-01,tick=1ms"."""
+    text = NAMED.get(text, text)
 
     def refuse(why: str) -> NoReturn:
         raise Error(f"{text!r} is no layout: {why}")
@@ -59,7 +75,7 @@ def parse(text: str) -> Spec:
         if key in _OTHER:
             other[key] = value
         elif not re.fullmatch("[a-z][a-z0-9-]{0,31}", key) or not re.fullmatch("[0-9]+", value):
-            refuse(f"{pair.strip()!r} is no field, such as node=10")
+            refuse(f"{pair.strip()!r} is no field, such as node=10, and no name of {', '.join(NAMED)}")
         else:
             fields.append((key, int(value)))
     if dict(fields).get("time") == 0:

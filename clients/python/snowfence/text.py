@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Callable, Dict, List
 
-from .errors import Error
+from .errors import Error, check_number, check_text
 
 _M64 = (1 << 64) - 1
 _DIGITS, _LOWER, _UPPER = "0123456789", "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -23,14 +23,15 @@ _PREFIX = re.compile("[a-z]([a-z0-9_]{0,61}[a-z0-9])?")
 
 def format(id: int, encoding: str = "base32hex", prefix: str = "") -> str:
     """Writes an ID as text in an encoding such as "dec", "base58" or "hex-fixed", after a prefix and a "_"."""
-    if not -1 << 63 <= id < 1 << 63:
-        raise Error(f"{id} is no ID: it has more than 64 bits")
+    check_number("id", id, -1 << 63, (1 << 63) - 1, "an ID, an int of at most 64 bits with its sign")
     text = _write(encoding, id)
     return f"{_checked(prefix)}_{text}" if prefix else text
 
 
 def parse(text: str, encoding: str = "base32hex", prefix: str = "") -> int:
     """Reads the text of an ID. It refuses every other prefix, and an unexpected one."""
+    if not isinstance(text, str):
+        raise TypeError(f"text is {text!r}: give the text of an ID")
     rest = text
     if prefix:
         if not text.startswith(_checked(prefix) + "_"):
@@ -43,12 +44,14 @@ def parse(text: str, encoding: str = "base32hex", prefix: str = "") -> int:
 
 
 def _checked(prefix: str) -> str:
+    check_text("prefix", prefix, "a text such as 'ord'")
     if not _PREFIX.fullmatch(prefix):
         raise Error(f"{prefix!r} is no prefix: take up to 63 of a-z, 0-9 and _, a letter first, and no _ at the end")
     return prefix
 
 
 def _alphabet(encoding: str) -> str:
+    check_text("encoding", encoding, "a name such as 'base32hex'")
     base = encoding[:-6] if encoding.endswith("-fixed") else encoding
     if base not in _ALPHABETS:
         raise Error(f"there is no encoding {encoding!r}, but {', '.join(_ALPHABETS)}, each also with -fixed")
