@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,9 +68,8 @@ func TestIDRoundTrips(t *testing.T) {
 		if want := fmt.Sprint(int64(id)); string(binary) != want || err != nil {
 			t.Errorf("binary of %d: got %q, %v, want %s", id, binary, err, want)
 		}
-		for _, data := range [][]byte{binary, {
-			byte(id >> 56), byte(id >> 48), byte(id >> 40), byte(id >> 32), byte(id >> 24), byte(id >> 16), byte(id >> 8), byte(id),
-		}} {
+		raw, _ := hex.DecodeString(fmt.Sprintf("%016x", uint64(id)))
+		for _, data := range [][]byte{binary, raw} {
 			again = 0
 			if err := again.UnmarshalBinary(data); err != nil || again != id {
 				t.Errorf("%q: got %d, %v", data, again, err)

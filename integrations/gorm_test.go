@@ -322,7 +322,7 @@ func testGormRefusals(t *testing.T, url string) {
 	check(t, db.Table("tags").Create(map[string]any{"id": 9, "name": "no model"}).Error)
 }
 
-// CountedKey, PlainKey, UnsignedKey, TextKey and HookedKey have keys of the types that models had before.
+// These have keys of the types that models had before.
 type (
 	CountedKey struct {
 		gorm.Model
@@ -364,8 +364,8 @@ func testGormPlainKeys(t *testing.T, url string) {
 	}
 	check(t, db.Model(&TextKey{}).Create(row).Error)
 	_, err := snowfence.Decimal.Parse(text.ID)
-	if counted.ID != 1 || plain[0].ID < 1<<40 || plain[1].ID != 7 || unsigned.ID < 1<<40 || hooked.ID != "of the hook" ||
-		err != nil || row["id"] == "" || row["id"] == text.ID {
+	if counted.ID != 1 || plain[0].ID < 1<<40 || plain[1].ID != 7 || unsigned.ID < 1<<40 ||
+		hooked.ID != "of the hook" || err != nil || row["id"] == "" || row["id"] == text.ID {
 		t.Errorf("%+v, %+v, %+v, %+v, %+v, %v", counted, plain, unsigned, text, hooked, row)
 	}
 }

@@ -30,8 +30,8 @@ import (
 // the statement returns the error.
 //
 // A key is the only primary key of a model, if its type is [snowfence.ID] or [public.ID], or is an
-// int64, uint64 or string without a default of the database. A string is left to a hook BeforeCreate
-// or BeforeSave of the model. The tag `gorm:"snowfence"` adds other fields, such as a part of a
+// int64, uint64 or string without a default of the database. A string is left to a hook
+// BeforeCreate or BeforeSave of the model. The tag `gorm:"snowfence"` adds other fields, such as a part of a
 // composite key.
 func New(next func(context.Context) (snowfence.ID, error)) gorm.Plugin { return &plugin{next} }
 
@@ -77,7 +77,8 @@ func (p *plugin) fill(db *gorm.DB) {
 func keys(s *schema.Schema) (out []*schema.Field) {
 	for _, f := range s.Fields {
 		_, tagged := f.TagSettings["SNOWFENCE"]
-		if f.DBName != "" && (tagged || f.PrimaryKey && len(s.PrimaryFields) == 1 && (ours(f.FieldType) || plain(s, f))) {
+		alone := f.PrimaryKey && len(s.PrimaryFields) == 1
+		if f.DBName != "" && (tagged || alone && (ours(f.FieldType) || plain(s, f))) {
 			out = append(out, f)
 		}
 	}
