@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
@@ -29,10 +28,13 @@ leaves the list after a minute.`,
 		if err != nil {
 			return err
 		}
+		if !asJSON {
+			list = linesOf(list)
+		}
 		now := p.now()
 		header := []string{"SERVER", "VERSION", "SINCE", "SEEN", "READY", "NODES"}
 		return writeTable(p, out, list, asJSON, "no server uses "+st.Name, header, func(s *pb.ServerInfo) []string {
-			var nodes []string
+			nodes := ""
 			for _, h := range s.Nodes {
 				ends := "ended"
 				if h.Until != nil {
@@ -41,16 +43,38 @@ leaves the list after a minute.`,
 				if h.Sublet != nil {
 					ends = fmt.Sprintf("%d sublet, %s", *h.Sublet, ends)
 				}
-				nodes = append(nodes, fmt.Sprintf("%s %s (%s)", h.Namespace, nodeRange(h.FirstNode, h.LastNode), ends))
+				nodes = fmt.Sprintf("%s %s (%s)", h.Namespace, nodeRange(h.FirstNode, h.LastNode), ends)
 			}
 			for _, name := range s.Failing {
-				nodes = append(nodes, name+" (no lease)")
+				nodes = name + " (no lease)"
+			}
+			if s.Since == nil {
+				return []string{"", "", "", "", "", nodes}
 			}
 			ready := map[bool]string{true: "yes", false: "no"}[s.Ready]
 			return []string{
-				s.Label, s.Version, s.Since.AsTime().Format(time.RFC3339), show.Ago(s.Seen.AsTime(), now), ready,
-				strings.Join(nodes, ", "),
+				s.Label, s.Version, s.Since.AsTime().Format(time.RFC3339), show.Ago(s.Seen.AsTime(), now), ready, nodes,
 			}
 		})
 	})
+}
+
+// linesOf returns the lines of a table: each has one namespace of a server, and all but the first
+// nothing else.
+func linesOf(list []*pb.ServerInfo) (lines []*pb.ServerInfo) {
+	for _, s := range list {
+		first := len(lines)
+		for _, h := range s.Nodes {
+			lines = append(lines, &pb.ServerInfo{Nodes: []*pb.HeldNodes{h}})
+		}
+		for _, name := range s.Failing {
+			lines = append(lines, &pb.ServerInfo{Failing: []string{name}})
+		}
+		if first == len(lines) {
+			lines = append(lines, &pb.ServerInfo{})
+		}
+		one := lines[first]
+		one.Label, one.Version, one.Since, one.Seen, one.Ready = s.Label, s.Version, s.Since, s.Seen, s.Ready
+	}
+	return lines
 }
