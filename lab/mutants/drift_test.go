@@ -64,6 +64,4 @@ snowfence.Field{Name: snowfence.FieldSequence, Bits: int(o.SeqBitLength)}),
 		swap("o.Method == 2 || o.TimestampType == 1", "o.TimestampType == 1")),
 	m("position: the reciprocal of a span is rounded up", "internal/clock.Reciprocal", "TestTicksIsADivision",
 		swap("q + 1", "q")),
-	m("position: what is left of a position is its slot", "track.linearID", "TestLinearIDs|TestReciprocal",
-		swap("tick * t.span", "tick")),
 }

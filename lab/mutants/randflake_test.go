@@ -27,8 +27,6 @@ var randflakeMutants = []mutant{
 		never("g.closed")),
 	m("randflake: a clock behind its grant went back", "compat/randflake.kindOf", "TestClockBehindTheGrant",
 		never("wait.Behind")),
-	m("randflake: a clock that went back uses no batch", "batch.renew", "TestClockGoesBack",
-		never("at < b.tick-g.lead")).in("./compat/randflake"),
 	m("randflake: no call waits for a lease that only the program renews",
 		"compat/randflake.Generator.GenerateContext", "TestContextWithoutAFence",
 		never("!g.fenced")),

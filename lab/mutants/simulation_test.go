@@ -24,11 +24,6 @@ var simulationMutants = []mutant{
 				s.halt()`)).seeds(200, "rollback"),
 	m("word: handles drop their block with the grant", "Local.current", "",
 		never("l.t.hold.gone.Load()")).seeds(200, ""),
-	m("word: handles drop their block with the tick", "Local.current", "TestHandleOfAnEarlierTick",
-		swap("if tick-l.t.from <= l.tick { l.sure = sure return true }", `if _ = tick; true {
-l.sure = sure // of another tick it would make a block that is over look current
-return true
-}`)),
 	m("word: one fence serves one generator", "lease.Lease.Bind", "", never("l.seal != nil")).seeds(200, ""),
 	m("store: a renewal has a token", "lease.storeClaim.write", "",
 		before("for i, r", `seen, err := c.st.Get(ctx, keys(h.records))
@@ -122,8 +117,6 @@ var subleaseMutants = []mutant{
 		never("tenancy == 0 || s.tenancy != tenancy || s.serial != serial && !slices.Contains(attempts, s.attempt)")),
 	sublease("a release frees no ticks of the holder before", "release", swap("max(used, s.from)", "used")),
 	sublease("the lessor gives back above all of them", "end", swap("max(end, s.until)", "max(end, s.from)")),
-	m("sublease: what a seal returns is their end", "lease.Sublets.seal", "^TestSublets$",
-		swap("s.d.end()", "int64(0)")).seeds(60, ""),
 	sublease("an ID that comes twice shows without its grant, too", "begin",
 		swap("max(s.until, d.grant.From, t.back(now))", "max(d.grant.From, t.back(now))"),
 		also("lab/simulate.sim.compare", before("for n := c.node", "return"))),

@@ -2,19 +2,9 @@ package mutants
 
 // spreadMutants break the rules by which a tick begins at a random slot, one term each.
 var spreadMutants = []mutant{
-	m("spread: how many are left counts from where the tick begins", "Generator.attempt",
-		"TestSpreadIsThat",
-		swap("bound - pos", "bound-max(w, now)")),
 	m("spread: a tick is begun once", "Generator.attempt", "TestSpreadIsThat",
 		always("w <= now"),
 		swap("t.begin(g.spread, now)", "max(w, t.begin(g.spread, now))")),
-	m("spread: one ID is added only where the tick goes on", "Generator.attempt",
-		"TestSpreadIsThat",
-		swap("w == pos", "w >= now")),
-	m("spread: the ticker begins ticks too", "Generator.keepTime", "TestTickerBegins",
-		swap("t.begin(g.spread, now)", "now")),
-	m("spread: the ticker says where the tick begins", "Generator.keepTime", "TestTickerBegins",
-		swap("begin (5)", "now")),
 	m("spread: a later grant may have fewer numbers", "track.begin", "TestSpreadOverAShorterSlice",
 		swap("if s.size =", `if s.size < 2 { // a later grant may have a shorter slice
 return now
