@@ -10,7 +10,7 @@ var sequenceMutants = []mutant{
 		inText(`if back { // at once`, `if back = false; back { // at once`)).seeds(40, ""),
 	m("sequence: what was seen of it is not forgotten when a call fails", "sequence.source.doubt",
 		"^TestSequenceSeeds$",
-		drop("top.least = max(top.least, s.known.Confirmed+1)")).seeds(40, ""),
+		drop("top.least.Store(max(top.least.Load(), s.known.Confirmed+1))")).seeds(40, ""),
 	m("sequence: nor the revision of a take that was not used", "sequence.source.take",
 		"TestRollbackBehindATakeThatWasNotUsed",
 		drop("s.saw(r.Revision)")),
