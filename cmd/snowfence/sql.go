@@ -36,7 +36,6 @@ var sqlDialects = map[string]func(insql.Plan) (string, error){
 	"mariadb":  insql.MariaDB,
 	"mysql":    insql.MySQL,
 	"postgres": insql.Postgres,
-	"sqlite":   insql.SQLite,
 }
 
 func dialectNames() []string { return slices.Sorted(maps.Keys(sqlDialects)) }

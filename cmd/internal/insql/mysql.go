@@ -33,15 +33,24 @@ func MariaDB(p Plan) (string, error) { return mysql(p, true) }
 func MySQL(p Plan) (string, error) { return mysql(p, false) }
 
 func mysql(p Plan, returning bool) (string, error) {
-	n, err := p.one()
+	if p.Lanes != 0 {
+		return "", fmt.Errorf("%w: only PostgreSQL has lanes: leave them out", ErrPlan)
+	}
+	n, err := p.numbers()
 	if err != nil {
 		return "", err
+	}
+	// There is one position for all transactions.
+	if hi, lo := bits.Mul64(uint64(n.MaxTick)+1, uint64(n.Count)); hi > 0 || lo > math.MaxInt64 {
+		return "", fmt.Errorf("%w: %d ticks of %d numbers do not fit in 63 bits: take a layout with fewer", ErrPlan,
+			n.MaxTick+1, n.Count)
 	}
 	schema := ""
 	if n.Schema != "" {
 		schema = quoted("`", n.Schema) + "."
 	}
 	v := n.values()
+	v["Start"], v["MaxWaitTicks"] = (n.From+1)*n.Count-1, n.MaxWaitUS/n.Tick
 	v["Schema"], v["Server"] = schema, mysqlServer
 	v["Now"] = fmt.Sprintf(mysqlNow, n.Epoch, n.Tick)
 	v["Parts"] = n.parts("(id >> %d & %d) << %d", "0")
@@ -61,7 +70,7 @@ func mysql(p Plan, returning bool) (string, error) {
 }
 
 // trigger gives a column its IDs. MariaDB has INSERT … RETURNING.
-func (n one) trigger(schema string, returning bool) string {
+func (n numbers) trigger(schema string, returning bool) string {
 	if n.Column == "" {
 		return ""
 	}
@@ -84,33 +93,4 @@ func cut(name string, most int) string {
 		name = name[:len(name)-last]
 	}
 	return name
-}
-
-// one has the numbers of a dialect with one position for all transactions.
-type one struct {
-	numbers
-	Start        int64 // position above which the first ID lies
-	MaxWaitTicks int64
-}
-
-// values adds what dialects with one position have.
-func (n one) values() values {
-	v := n.numbers.values()
-	v["Start"], v["MaxWaitTicks"] = n.Start, n.MaxWaitTicks
-	return v
-}
-
-func (p Plan) one() (one, error) {
-	if p.Lanes != 0 {
-		return one{}, fmt.Errorf("%w: only PostgreSQL has lanes: leave them out", ErrPlan)
-	}
-	n, err := p.numbers()
-	if err != nil {
-		return one{}, err
-	}
-	if hi, lo := bits.Mul64(uint64(n.MaxTick)+1, uint64(n.Count)); hi > 0 || lo > math.MaxInt64 {
-		return one{}, fmt.Errorf("%w: %d ticks of %d numbers do not fit in 63 bits: take a layout with fewer", ErrPlan,
-			n.MaxTick+1, n.Count)
-	}
-	return one{numbers: n, Start: (n.From+1)*n.Count - 1, MaxWaitTicks: n.MaxWaitUS / n.Tick}, nil
 }
