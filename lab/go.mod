@@ -18,10 +18,9 @@ require (
 	github.com/yitter/idgenerator-go v1.3.3
 	go.etcd.io/etcd/pkg/v3 v3.7.3
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20260803160001-6ac0973c030d
+	google.golang.org/protobuf v1.36.12
 	gosuda.org/randflake v1.8.0
 )
 
-require (
-	github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
-)
+require github.com/aclements/go-moremath v0.0.0-20210112150236-f10218a38794 // indirect

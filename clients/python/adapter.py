@@ -1,4 +1,4 @@
-"""Lets "snowfence conform" play with this package: for each line "next" on stdin an ID, and an end at "close"."""
+"""Lets lab/conform play with this package: for each line "next" on stdin an ID, and an end at "close"."""
 
 import os
 import pathlib

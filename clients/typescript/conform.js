@@ -1,4 +1,4 @@
-// The adapter for "snowfence conform": reads lines next and close, and prints an ID or an error for each.
+// The adapter for lab/conform: reads lines next and close, and prints an ID or an error for each.
 import { createInterface } from "node:readline";
 import { Generator } from "./dist/esm/index.js";
 

@@ -104,7 +104,7 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 			p.doctorCommand(),
 		}},
 		{"server", "Servers:", []*cobra.Command{
-			p.serveCommand(), p.agentCommand(), p.serversCommand(), p.tokenCommand(), p.conformCommand(),
+			p.serveCommand(), p.agentCommand(), p.serversCommand(), p.tokenCommand(),
 		}},
 		{"plan", "Before you start:", []*cobra.Command{p.planCommand(), p.secretCommand()}},
 	} {

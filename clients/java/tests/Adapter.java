@@ -7,7 +7,7 @@ import org.snowfence.Generator;
 import org.snowfence.Options;
 import org.snowfence.SnowfenceException;
 
-/** Lets "snowfence conform" play with this client: for each line "next" an ID, and an end at "close". */
+/** Lets lab/conform play with this client: for each line "next" an ID, and an end at "close". */
 public final class Adapter {
     public static void main(String[] args) throws Exception {
         Options o = new Options().maxWait(Duration.ofMillis(200));

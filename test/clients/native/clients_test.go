@@ -9,12 +9,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// client is a client with an adapter for "snowfence conform".
+// client is a client with an adapter for lab/conform.
 type client struct {
 	name     string
 	slow     bool                                       // for make full
@@ -68,8 +69,9 @@ var judged = []client{
 // conform has the referee judge an adapter, and returns its exit code: 3 if a rule is broken.
 func conform(t *testing.T, adapter []string, args ...string) (code int, table string) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), servers.Program(t, servers.Snowfence),
-		append(append([]string{"conform"}, args...), adapter...)...)
+	program := []string{"-program", servers.Program(t, servers.Snowfence)}
+	cmd := exec.CommandContext(t.Context(), servers.Program(t, "github.com/snowfence/snowfence/lab/conform"),
+		slices.Concat(program, args, adapter)...)
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {
 		t.Fatal(err)
@@ -88,7 +90,7 @@ func TestClients(t *testing.T) {
 			}
 			var few []string
 			if testing.Short() && c.name != "go" {
-				few = []string{"--rule", "lost-renewal,taken"}
+				few = []string{"-rule", "lost-renewal,taken"}
 			}
 			if code, table := conform(t, c.adapter(t, c.folder(t)), few...); code != 0 {
 				t.Errorf("exit code %d\n%s", code, table)
@@ -109,7 +111,7 @@ func TestMistakes(t *testing.T) {
 					run(t, root, "cp --parents "+m.file+" "+dir)
 				}
 				replace(t, filepath.Join(dir, c.place, m.file), m.old, m.new)
-				if code, table := conform(t, c.adapter(t, dir), "--rule", m.rule); code != 3 {
+				if code, table := conform(t, c.adapter(t, dir), "-rule", m.rule); code != 3 {
 					t.Errorf("%s: exit code %d\n%s", m.rule, code, table)
 				}
 			})

@@ -1,4 +1,4 @@
-// Adapter lets "snowfence conform" play with the Go client: for each line "next" an ID, and an end
+// Adapter lets lab/conform play with the Go client: for each line "next" an ID, and an end
 // at "close".
 package main
 

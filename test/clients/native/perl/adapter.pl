@@ -1,5 +1,5 @@
 # A client in Perl's own modules, after docs/reference/specification.md and nothing else, and its adapter for
-# "snowfence conform". One process does everything, so a renewal and an ID never meet.
+# lab/conform. One process does everything, so a renewal and an ID never meet.
 use strict;
 use warnings;
 use HTTP::Tiny;

@@ -1,4 +1,4 @@
-package conform
+package main
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 // check plays rules against an adapter of this test program.
 func check(t *testing.T, adapter string, only ...string) []Row {
 	t.Helper()
-	rows, err := Run(t.Context(), []string{os.Args[0], adapterArg, adapter}, only, func() {})
+	rows, err := Run(t.Context(), servers, []string{os.Args[0], adapterArg, adapter}, only)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package conform
+package main
 
 import (
 	"context"
@@ -12,7 +12,9 @@ import (
 
 func playRenew(s *scene) {
 	s.on(func(*call) answer {
-		s.proxy.restart()
+		if err := s.proxy.restart(); err != nil {
+			s.broke(err)
+		}
 		return answer{}
 	})
 	s.until("IDs beyond the first grant, and three renewals", func() bool {

@@ -1,16 +1,18 @@
-package conform
+package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/store"
 )
 
 // namespace is what the clients of all scenes use.
@@ -21,7 +23,8 @@ type scene struct {
 	ctx     context.Context
 	judge   *judge
 	proxy   *proxy
-	store   store.Store
+	program string // of the servers
+	folder  string // of their store
 	rule    rule
 	command []string
 	child   *child
@@ -37,11 +40,15 @@ type scene struct {
 }
 
 // play plays one rule.
-func play(ctx context.Context, r rule, command []string) (Row, error) {
+func play(ctx context.Context, r rule, program string, command []string) (Row, error) {
 	row := Row{Name: r.name, Rule: r.text, Section: r.section}
-	s := &scene{ctx: ctx, judge: newJudge(), store: store.NewMemory(), rule: r, command: command}
-	var err error
-	if s.proxy, err = newProxy(s, s.store); err != nil {
+	folder, err := os.MkdirTemp("", "conform")
+	if err != nil {
+		return row, err
+	}
+	defer os.RemoveAll(folder)
+	s := &scene{ctx: ctx, judge: newJudge(), program: program, folder: folder, rule: r, command: command}
+	if s.proxy, err = newProxy(s); err != nil {
 		return row, fmt.Errorf("conform: rule %s: %w", r.name, err)
 	}
 	defer s.proxy.close()
@@ -85,15 +92,36 @@ func (s *scene) begin() {
 			scheme, err = snowfence.NewScheme(l)
 		}
 		if err == nil {
-			o := &lease.NamespaceOptions{MaxTTL: s.rule.ttl, Nodes: snowfence.NodeRange{Until: s.rule.nodes}}
-			_, err = lease.Namespaces(s.store).Create(s.ctx, namespace, scheme, o)
+			err = s.create(l.String())
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.fault = err
+		s.broke(err)
 		s.judge.begin(scheme)
 	})
 }
+
+// broke keeps an error of the referee itself.
+func (s *scene) broke(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = errors.Join(s.fault, err)
+}
+
+// create makes the namespace, as an operator does.
+func (s *scene) create(layout string) error {
+	args := []string{
+		"namespace", "create", namespace, "--store", s.url(), "--layout", layout, "--max-ttl", s.rule.ttl.String(),
+	}
+	if s.rule.nodes > 0 {
+		args = append(args, "--leasable", fmt.Sprintf("0-%d", s.rule.nodes-1))
+	}
+	if out, err := exec.CommandContext(s.ctx, s.program, args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// url is the store of the servers.
+func (s *scene) url() string { return "sqlite:" + filepath.Join(s.folder, "ids.db") }
 
 // start starts the adapter, which acquires a node of the namespace.
 func (s *scene) start() bool {

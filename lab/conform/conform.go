@@ -1,10 +1,10 @@
-// Package conform is a referee between a client and a server. For each of its rules it starts the
+// Conform is a referee between a client and a server. For each of its rules it starts the
 // client's adapter, plays answers that a server or a network can give, and compares each ID with
 // the grants that it gave.
 //
 // The rules come from docs/reference/specification.md. No verdict depends on how fast the
 // machine is: what a client did not get to do is not seen, and not an offence.
-package conform
+package main
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 
 // Row is the verdict about one rule.
 type Row struct {
-	Name    string   `json:"name"`
-	Rule    string   `json:"rule"`
-	Section string   `json:"section"` // of the specification
-	Verdict Verdict  `json:"verdict"`
-	IDs     int64    `json:"ids"`
-	Grants  int64    `json:"grants"` // answers with a grant that reached the client
-	Found   []string `json:"found,omitempty"`
-	Missed  string   `json:"missed,omitempty"` // what did not happen
+	Name    string
+	Rule    string
+	Section string // of the specification
+	Verdict Verdict
+	IDs     int64
+	Grants  int64 // answers with a grant that reached the client
+	Found   []string
+	Missed  string // what did not happen
 }
 
 // Verdict says how a client did.
@@ -40,10 +40,10 @@ const atOnce = 8
 // Patience is how long a step may take before it counts as not seen. It only ends a hang.
 const Patience = 90 * time.Second
 
-// Run plays all rules against an adapter, which is started by a command once or more for each. If
-// only has names of rules, it plays these. told hears of each rule that was played. Errors are of
-// the referee itself.
-func Run(ctx context.Context, command, only []string, told func()) ([]Row, error) {
+// Run plays all rules against an adapter, which is started by a command once or more for each, with
+// servers of a program. If only has names of rules, it plays these. Errors are of the referee
+// itself.
+func Run(ctx context.Context, program string, command, only []string) ([]Row, error) {
 	list := chosen(only)
 	rows := make([]Row, len(list))
 	errs := make([]error, len(list))
@@ -53,8 +53,7 @@ func Run(ctx context.Context, command, only []string, told func()) ([]Row, error
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			rows[i], errs[i] = play(ctx, r, command)
-			told()
+			rows[i], errs[i] = play(ctx, r, program, command)
 		})
 	}
 	all.Wait()

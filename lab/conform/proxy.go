@@ -1,20 +1,20 @@
-package conform
+package main
 
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/internal/rest"
-	"github.com/snowfence/snowfence/cmd/internal/rpc"
-	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
@@ -36,36 +36,57 @@ type answer struct {
 // proxy stands between a client and a server.
 type proxy struct {
 	scene  *scene
-	store  store.Store
 	listen net.Listener
 	http   *http.Server
 	under  sync.WaitGroup // requests that are being answered
 
 	mu     sync.Mutex
 	server *instance
+	number int // of its start
 }
 
 // instance is a server from its start to its end.
 type instance struct {
-	service *server.Service
-	handler http.Handler
+	cmd    *exec.Cmd
+	client *http.Client // whose requests all go to its socket
 }
 
-func newInstance(st store.Store) *instance {
-	i := &instance{service: server.New(lease.Group(st), server.Options{Label: "the server"})}
-	mux := http.NewServeMux()
-	anyone := func(*http.Request) (*server.Identity, error) { return server.Open().Anyone(), nil }
-	plain := func(h http.Handler) http.Handler { return h }
-	rpc.Mount(mux, i.service, anyone, plain)
-	rest.Mount(mux, i.service, anyone, plain)
-	i.handler = mux
-	return i
+// newInstance starts a server over the store of the scene.
+func newInstance(s *scene, number int) (*instance, error) {
+	socket := filepath.Join(s.folder, strconv.Itoa(number))
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}
+	i := &instance{
+		cmd: exec.Command(s.program, "serve", "--store", s.url(), "--http", "unix:"+socket, "--resp", ""),
+		client: &http.Client{
+			Transport:     &http.Transport{DialContext: dial, DisableCompression: true},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}
+	var said bytes.Buffer
+	i.cmd.Stderr = &said
+	if err := i.cmd.Start(); err != nil {
+		return nil, err
+	}
+	for limit := time.Now().Add(Patience); ; time.Sleep(20 * time.Millisecond) {
+		conn, err := dial(s.ctx, "", "")
+		if err == nil {
+			return i, conn.Close()
+		}
+		if time.Now().After(limit) || s.ctx.Err() != nil {
+			i.close()
+			return nil, fmt.Errorf("the server does not listen: %w: %s", err, said.Bytes())
+		}
+	}
 }
 
 // newProxy listens on a free port of this machine.
-func newProxy(s *scene, st store.Store) (*proxy, error) {
-	p := &proxy{scene: s, store: st, server: newInstance(st)}
-	var err error
+func newProxy(s *scene) (_ *proxy, err error) {
+	p := &proxy{scene: s}
+	if p.server, err = newInstance(s, 0); err != nil {
+		return nil, err
+	}
 	if p.listen, err = new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0"); err != nil {
 		return nil, err
 	}
@@ -83,29 +104,46 @@ func (p *proxy) close() {
 }
 
 func (i *instance) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	_ = i.service.Close(ctx) // it holds nothing
+	i.client.CloseIdleConnections()
+	_ = i.cmd.Process.Kill()
+	_ = i.cmd.Wait() // it was killed
 }
 
 // restart puts another server in the place of the one that ran until now.
-func (p *proxy) restart() {
-	next := newInstance(p.store)
+func (p *proxy) restart() error {
+	p.mu.Lock()
+	p.number++
+	number := p.number
+	p.mu.Unlock()
+	next, err := newInstance(p.scene, number)
+	if err != nil {
+		return err
+	}
 	p.mu.Lock()
 	p.server, next = next, p.server
 	p.mu.Unlock()
 	next.close()
+	return nil
 }
 
 // ask has the server carry out a request, whatever becomes of its client.
 func (p *proxy) ask(r *http.Request, body []byte) *httptest.ResponseRecorder {
 	p.mu.Lock()
-	h := p.server.handler
+	client := p.server.client
 	p.mu.Unlock()
 	again := r.Clone(context.WithoutCancel(r.Context()))
+	again.RequestURI, again.URL.Scheme, again.URL.Host = "", "http", "server"
 	again.Body, again.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, again)
+	answer, err := client.Do(again)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return w
+	}
+	defer answer.Body.Close()
+	w.Code = answer.StatusCode
+	maps.Copy(w.Header(), answer.Header)
+	_, _ = w.Body.ReadFrom(answer.Body) // what is cut off is an answer that is none
 	return w
 }
 
