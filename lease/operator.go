@@ -71,9 +71,10 @@ func editNamespace(
 	}
 }
 
-// Confirm accepts a store that was moved on purpose, with all its data and
-// while no program used it. Without it, the next lease sees another identity, and
-// grants start above now + the longest ttl + twice the largest skew.
+// Confirm accepts a store that was moved on purpose, with all its data and while no program used
+// it, or that tells this program less of its identity than before. Without it, the next lease sees
+// another identity, and grants start above now + the longest ttl + twice the largest skew; or it
+// refuses one that is less.
 func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, error) {
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		id, err := op.st.Identity(ctx, namespace)
@@ -95,9 +96,9 @@ func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, er
 // programs start. It may be repeated, and then they wait longer. A wrong clock is an [ErrSkew].
 func (op Operator) Restored(ctx context.Context, namespace string) (Namespace, error) {
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
-		id, err := op.st.Identity(ctx, namespace)
+		id, _, err := ns.identify(ctx, op.st)
 		if err != nil {
-			return false, fmt.Errorf("lease: reading the store's identity: %w", err)
+			return false, err
 		}
 		now, err := checkedClock(ctx, op.st, world.From(ctx).Now, ns.MaxSkew)
 		if err != nil {

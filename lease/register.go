@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -15,7 +16,11 @@ func (c *storeClaim) register(ctx context.Context) error {
 	if err := c.create(ctx); err != nil {
 		return err // the next read would ask for a namespace that we may create
 	}
-	_, err := c.usable(ctx)
+	ns, err := c.usable(ctx)
+	if err == nil && strings.Contains(ns.Identity+":", ":"+store.Closed+":") {
+		c.opts.Logger.Warn("the store does not tell this program all of its identity: older data that is put back "+
+			"while no program runs may go unnoticed", "namespace", c.name, "identity", ns.Identity)
+	}
 	return err
 }
 
@@ -46,9 +51,9 @@ func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
 		if err := c.settle(ns); err != nil {
 			return Namespace{}, err
 		}
-		id, err := c.st.Identity(ctx, c.name)
+		id, same, err := ns.identify(ctx, c.st)
 		if err != nil {
-			return Namespace{}, fmt.Errorf("lease: reading the store's identity: %w", err)
+			return Namespace{}, err
 		}
 		if c.unit != ns.Unit {
 			return Namespace{}, fmt.Errorf("lease: namespace %q: %w: it has a unit of %d nodes now, no longer %d: "+
@@ -66,16 +71,16 @@ func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
 		switch {
 		case err != nil:
 			return Namespace{}, err
-		case id != ns.Identity:
+		case !same:
 			c.report(EventReplaced, nil, "was", ns.Identity, "is", id)
 			if err := c.raiseFloor(ctx, func(ns Namespace, id string) bool { return ns.Identity == id }); err != nil {
 				return Namespace{}, err
 			}
 			continue
-		case !added && ns.format == store.Format:
+		case !added && ns.format == store.Format && id == ns.Identity:
 			return ns, nil
 		}
-		ns.Keys = keys
+		ns.Keys, ns.Identity = keys, id
 		ns, err = ns.write(ctx, c.st)
 		if !errors.Is(err, store.ErrLost) {
 			return ns, err

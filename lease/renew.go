@@ -157,13 +157,18 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 	if err := ns.ofLeases(h.records[0].Node, c.nodes(h)); err != nil {
 		return none, c.lose(err)
 	}
-	id, err := c.st.Identity(ctx, c.name)
+	id, same, err := ns.identify(ctx, c.st)
 	switch {
 	case err != nil:
-		return none, fmt.Errorf("lease: reading the store's identity: %w", err)
-	case id != ns.Identity:
+		return none, err
+	case !same:
 		c.suspect = &h.generation
 		return none, c.lose(fmt.Errorf("the store was %q and is %q now", ns.Identity, id))
+	case id != ns.Identity: // it names more sources
+		ns.Identity = id
+		if _, err := ns.write(ctx, c.st); err != nil && !errors.Is(err, store.ErrLost) {
+			return none, err
+		}
 	}
 	h.confirmed, c.identity = true, id
 	node := h.records[0].Node

@@ -106,15 +106,19 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 		if err := ns.usable(c.scheme); err != nil {
 			return err
 		}
-		id, err := c.st.Identity(ctx, c.name)
+		id, same, err := ns.identify(ctx, c.st)
 		if err != nil {
-			return fmt.Errorf("lease: reading the store's identity: %w", err)
+			return err
 		}
 		if done(ns, id) {
 			return nil
 		}
 		if c.proven && !c.below(ns) { // it was not raised since
-			if id, err = c.tellAll(ctx, ns.Identity); err != nil {
+			was := ns.Identity
+			if same { // perhaps with more sources
+				was = id
+			}
+			if id, err = c.tellAll(ctx, was); err != nil {
 				return err
 			}
 		}

@@ -84,7 +84,8 @@ func (s *source) judge(ctx context.Context, now state, back bool) error {
 	if err != nil {
 		return fmt.Errorf("sequence %q: %w", s.name, err)
 	}
-	moved := id != now.Identity
+	same, less := store.Compare(id, now.Identity)
+	moved := !same || less
 	switch {
 	case !back && (!moved || now.AfterFailover == Trust):
 		return nil

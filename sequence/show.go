@@ -89,9 +89,10 @@ func (s state) whole(ctx context.Context, st store.Store) (Info, error) {
 	if err != nil {
 		return Info{}, fmt.Errorf("sequence %q: %w", s.name, err)
 	}
+	same, less := store.Compare(id, s.Identity)
 	return Info{
 		Name: s.name, Definition: s.Definition, Deleted: s.Deleted,
-		RolledBack: id != s.Identity && s.AfterFailover == Stop,
+		RolledBack: (!same || less) && s.AfterFailover == Stop,
 	}, nil
 }
 

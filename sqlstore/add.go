@@ -55,9 +55,9 @@ const postgresAdd = `WITH a AS (UPDATE snowfence_lease SET nonce = ?::text || '.
 	d AS (` + postgresLevel + `)
 	SELECT * FROM a UNION ALL SELECT p.* FROM (` + postgresProbe + `) p, d WHERE d.level IS NOT NULL`
 
-func addPostgres(ctx context.Context, c querier, _ view, a store.Addition) (store.Record, serverInfo, error) {
+func addPostgres(ctx context.Context, c querier, v view, a store.Addition) (store.Record, serverInfo, error) {
 	query, args := postgresBind(postgresAdd, []any{a.Nonce, a.N, a.Limit, a.Key.Namespace, a.Key.Node, a.Generation})
-	rs, info, err := records(c.QueryContext(ctx, query, args...))
+	rs, info, err := records(c.QueryContext(ctx, v.open(query), args...))
 	return append(rs, store.Record{})[0], info, err
 }
 

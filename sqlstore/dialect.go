@@ -25,6 +25,7 @@ type Dialect struct {
 	share    string   // after a SELECT: locks the rows against changes; "" where no other process writes
 	settings []string // SELECTs of what the store depends on, by name
 	errors   errorTexts
+	sources  sources // of the identity, where a server may close some
 
 	// changed is a SELECT of whether rows were put back or are gone, the identity, and the
 	// position; "" where nothing shows it.

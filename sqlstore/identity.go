@@ -69,7 +69,7 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 		if err := s.newIdentity(ctx, own, v.file, suspect); err != nil {
 			return info, err
 		}
-		_, info, err = records(c.QueryContext(ctx, s.dialect.probe))
+		_, info, err = records(c.QueryContext(ctx, v.open(s.dialect.probe)))
 		return info, err
 	})
 }
@@ -105,7 +105,7 @@ func (s *Store) noteServer(info serverInfo, began int64) error {
 		return nil
 	case began < s.toldSince:
 		return fmt.Errorf("the server changed from %s to %s meanwhile: try again", info.id, s.told.id)
-	case info.system == s.told.system && info.term < s.told.term:
+	case info.system == s.told.system && info.term > 0 && info.term < s.told.term:
 		return fmt.Errorf("a server of timeline %d answers (%s), after one of timeline %d (%s): stop the old "+
 			"one, or, if it was rolled back on purpose, restart this program", info.term, info.id, s.told.term,
 			s.told.id)

@@ -36,6 +36,10 @@ import (
 // ones. An UPDATE by hand, an ALTER TABLE that rewrites the table, and pg_upgrade do the same.
 // VACUUM, CLUSTER, REINDEX and a new tablespace do not.
 //
+// Where the functions of the cluster's number or of the log are closed, as managed databases have
+// it, the identity does without them. docs/choose/stores.md says what goes unnoticed then.
+// [SequenceTx] needs them.
+//
 // Only running programs notice a copy of the data folder, or a base backup, that is started without
 // recovery.signal. Nothing notices a namespace that a restored dump lacks and that is created
 // again. docs/choose/stores.md has a table. Run "snowfence store restored" before programs start.
@@ -60,6 +64,7 @@ func PostgreSQL() Dialect {
 		renewed:  postgresRenewed,
 		settings: []string{postgresSettings},
 		errors:   postgresErrors,
+		sources:  postgresSources,
 
 		bind:      postgresBind,
 		exclusive: postgresExclusive,
@@ -79,15 +84,42 @@ const postgresRefusals = `WHEN pg_is_in_recovery() THEN 'this server is a standb
 // file still has the old one after a promotion. It reads the oids each time: a copied
 // database (TEMPLATE) has others. What is flushed of the log survives a crash.
 const postgresProbe = `SELECT '', 0::bigint, i.system, i.timeline, i.flushed, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint,
-	i.system || ':' || i.timeline || ':' || i.db || '.' || coalesce(m.tableoid, 0) || ':' || coalesce(m.value, 'no id'), coalesce(m.value, ''), CASE
+	i.system || ':' || coalesce(nullif(i.timeline, 0)::text, '-') || ':' || i.db || '.' || coalesce(m.tableoid, 0) || ':' || coalesce(m.value, 'no id'), coalesce(m.value, ''), CASE
 		` + postgresRefusals + `
 		WHEN current_setting('fsync') = 'off' THEN 'the server runs with fsync=off, and a power failure forgets grants: set fsync=on'
 		ELSE '' END, 0::bigint, '', coalesce((m.xmin <> m.xid)::int, 0)
-	FROM (SELECT (SELECT system_identifier FROM pg_control_system())::text AS system, CASE WHEN pg_is_in_recovery() THEN 0
-		ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END AS timeline, CASE WHEN pg_is_in_recovery() THEN 0
-		ELSE (pg_current_wal_flush_lsn() - '0/0')::bigint END AS flushed,
+	FROM (SELECT ` + postgresSystem + ` AS system, ` + postgresTimeline + ` AS timeline, ` + postgresFlushed + ` AS flushed,
 		(SELECT oid FROM pg_database WHERE datname = current_database()) AS db) i
 	LEFT JOIN snowfence_meta m ON m.name = 'id'`
+
+const (
+	postgresSystem   = `(SELECT system_identifier FROM pg_control_system())::text`
+	postgresTimeline = `CASE WHEN pg_is_in_recovery() THEN 0
+		ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END`
+	postgresFlushed = `CASE WHEN pg_is_in_recovery() THEN 0 ELSE (pg_current_wal_flush_lsn() - '0/0')::bigint END`
+)
+
+// postgresSources are in functions that managed servers close, or that fail there.
+var postgresSources = sources{
+	all: []source{
+		{
+			noSystem, "the number of the cluster (pg_control_system)",
+			[]string{postgresSystem},
+			[]string{"'-'"},
+			"that another cluster, with the same data, took this one's place",
+		},
+		{
+			noLog, "timeline and position (pg_current_wal_insert_lsn, pg_current_wal_flush_lsn, pg_walfile_name)",
+			[]string{postgresTimeline, postgresFlushed},
+			[]string{"0::bigint", "0::bigint"},
+			"a failover to a replica that lacks writes, or a snapshot that was put back, while no program runs",
+		},
+	},
+	rights: `SELECT concat(has_function_privilege('pg_control_system()', 'EXECUTE'),
+		has_function_privilege('pg_current_wal_insert_lsn()', 'EXECUTE'), has_function_privilege('pg_walfile_name(pg_lsn)', 'EXECUTE'),
+		has_function_privilege('pg_current_wal_flush_lsn()', 'EXECUTE'))`,
+	codes: []string{"42501", "0A000", "42883", "55000"},
+}
 
 const (
 	// postgresXID is the xmin of the rows that this transaction writes. A savepoint would
@@ -148,7 +180,7 @@ func postgresBind(query string, args []any) (string, []any) {
 	return b.String(), args
 }
 
-func postgresSwap(ctx context.Context, c querier, _ view, writes []store.Write, errs []error) (serverInfo, error) {
+func postgresSwap(ctx context.Context, c querier, v view, writes []store.Write, errs []error) (serverInfo, error) {
 	items, err := batch(writes)
 	if err != nil {
 		return serverInfo{}, err
@@ -157,7 +189,7 @@ func postgresSwap(ctx context.Context, c querier, _ view, writes []store.Write, 
 	if slices.ContainsFunc(writes, func(w store.Write) bool { return w.Old == "" }) {
 		query, args = postgresBind(postgresSwapAll, []any{items, rand.Text()})
 	}
-	rs, info, err := records(c.QueryContext(ctx, query, args...))
+	rs, info, err := records(c.QueryContext(ctx, v.open(query), args...))
 	if err != nil {
 		return serverInfo{}, err
 	}

@@ -45,5 +45,13 @@ func (s *Store) Report(ctx context.Context) (found []Finding, err error) {
 		found[i].Advice = s.dialect.judge(f.Name, f.Value, all)
 	}
 	id, err := s.Identity(ctx, "")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, src := range s.dialect.sources.all {
+		if s.closed&src.bit != 0 {
+			found = append(found, Finding{"closed", src.name, "this user may not ask for it, so it goes " +
+				"unnoticed: " + src.loss})
+		}
+	}
 	return append(found, Finding{Name: "identity", Value: id}), err
 }

@@ -54,6 +54,9 @@ type Store struct {
 	kept      kept          // over a server; nil without leases
 	pins      int           // leases that pinned either
 	sideFiles files         // of the pinned connection, and so of all
+	closed    closed        // sources of the identity
+	closedAt  time.Time     // when that was compared with the rights
+	rights    string        // then
 	seen      map[any]files // without one: by the driver's connection
 	replaced  error         // once noticed, it stays
 }
@@ -153,7 +156,7 @@ func (s *Store) read(ctx context.Context, where string, args []any) (out []store
 				done()
 			}
 			if st == nil || err != nil { // another connection tells what is wrong
-				out, info, err = records(c.QueryContext(ctx, query, args...))
+				out, info, err = records(c.QueryContext(ctx, v.open(query), args...))
 			}
 			return info, err
 		})

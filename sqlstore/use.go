@@ -39,6 +39,9 @@ type view struct {
 	floor  int64 // what the witness knows of told.dataID, which told.position is not below
 	known  bool  // whether it knows it at all
 	pinned *pinned
+
+	sources sources
+	closed  closed
 }
 
 // A call waits so long for a connection, and for the answer of a server. What a busy database
@@ -64,7 +67,8 @@ func (s *Store) use(ctx context.Context, why purpose, do action) error {
 		return s.failed(s.inTx(ctx, why, do))
 	}
 	start, w := time.Now(), world.Real()
-	again := why == toRead && !s.dialect.embedded
+	again, looked := why == toRead && !s.dialect.embedded, false
+	s.findClosed(ctx, false)
 	for attempt := 0; ; attempt++ {
 		dropped, err := s.once(ctx, s.limit(ctx, again), why, do)
 		switch {
@@ -72,6 +76,8 @@ func (s *Store) use(ctx context.Context, why purpose, do action) error {
 			if w.Wait(time.Millisecond+rand.N(time.Millisecond<<min(attempt, 5)), ctx.Done()) == 0 {
 				return fmt.Errorf("%w: %w", s.failed(err), ctx.Err())
 			}
+		case !looked && s.dialect.errors.is(err, s.dialect.sources.codes) && s.findClosed(ctx, true):
+			looked = true // the statement did nothing
 		case dropped && again && ctx.Err() == nil:
 			again = false
 		default:
@@ -158,7 +164,9 @@ func (s *Store) once(
 func (s *Store) view(why purpose) (v view, err error) {
 	s.mu.Lock()
 	s.uses++
-	v = view{use: s.uses, told: s.told, file: s.file, pinned: s.pinned}
+	v = view{
+		use: s.uses, told: s.told, file: s.file, pinned: s.pinned, sources: s.dialect.sources, closed: s.closed,
+	}
 	s.mu.Unlock()
 	if v.file != nil && why == toWrite {
 		if err := v.file.writable(); err != nil {

@@ -5,17 +5,23 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // identity compares the store with the one that a namespace was used in last.
 func identity(ctx context.Context, c *Case, ns lease.Namespace, _ snowfence.Layout, r *report) error {
 	now, err := c.Store.Leases.Identity(ctx, ns.Name)
+	same, less := store.Compare(now, ns.Identity)
 	switch {
 	case err != nil:
 		return err
 	case now == "" || ns.Identity == "":
 		r.unchecked(r.names, ns.Name, "this store has no identity")
-	case now != ns.Identity:
+	case less:
+		r.found(StoreIdentity, ns.Name, "give its user the rights back that store-durability names, or do what the "+
+			"error of \"snowfence new\" says",
+			"the store tells this program less of itself than the namespace has seen, and no lease is renewed")
+	case !same:
 		r.found(StoreIdentity, ns.Name, "wait, which is right after a restore or a failover; only if you moved "+
 			"all data while no program used it: snowfence namespace confirm "+ns.Name+c.Flags,
 			"the namespace was last used in another store: it was restored, moved or failed over, and its "+

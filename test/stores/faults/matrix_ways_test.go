@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,7 +20,30 @@ import (
 )
 
 // ways are those of the page. The first of each store is played in short form, too.
-var ways = []way{
+var ways = slices.Concat(allOpen, closed(allOpen))
+
+// closed are the ways of PostgreSQL, where a program may call no function of control or log: see
+// "Managed databases" on the page.
+func closed(all []way) (out []way) {
+	for _, w := range all {
+		if w.store != "PostgreSQL" {
+			continue
+		}
+		out = append(out, way{"closed PostgreSQL", w.name, func(t testing.TB) (string, func() func()) {
+			url, save := w.begin(t)
+			_, err := database(t, "pgx", url).Exec("CREATE ROLE app LOGIN IN ROLE postgres; REVOKE EXECUTE ON" +
+				" FUNCTION pg_control_system(), pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn(), pg_walfile_name(pg_lsn)" +
+				" FROM PUBLIC, postgres")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.Replace(url, "postgres@", "app@", 1), save
+		}})
+	}
+	return out
+}
+
+var allOpen = []way{
 	{"SQLite", "the rows of both tables", sqliteRows("snowfence_lease", "snowfence_meta")},
 	{"SQLite", "the rows of `snowfence_lease`", sqliteRows("snowfence_lease")},
 	{"SQLite", "an UPDATE by hand", sqliteBy(sqliteCopy("snowfence_lease"), byHand("side.snowfence_lease"))},

@@ -1,0 +1,50 @@
+package lease
+
+import (
+	"errors"
+	"testing"
+)
+
+// A store that tells less of itself is used again after an operator accepted that. What it tells
+// more counts from then on.
+func TestIdentityOfFewerSources(t *testing.T) {
+	g := holding(t)
+	g.rename(func(ns *Namespace) { ns.Identity = "s:1:2" })
+	g.st.id = "s:-:2"
+	is := func(want string) {
+		t.Helper()
+		if ns := g.namespace(); ns.Identity != want || ns.Generation != 1 {
+			t.Errorf("the namespace has seen %q in generation %d, not %q", ns.Identity, ns.Generation, want)
+		}
+	}
+	_, renewed := g.c.renew(t.Context())
+	_, used := g.c.usable(t.Context())
+	raised := g.c.raiseFloor(t.Context(), never)
+	_, restored := Namespaces(g.st).Restored(t.Context(), "n")
+	for _, err := range []error{renewed, used, raised, restored} {
+		if !errors.Is(err, ErrRefused) || isLost(err) {
+			t.Errorf("less of the identity: %v", err)
+		}
+	}
+	is("s:1:2")
+	if g.c.held == nil {
+		t.Fatal("the hold is lost")
+	}
+	if _, err := Namespaces(g.st).Confirm(t.Context(), "n"); err != nil {
+		t.Fatal(err)
+	}
+	is("s:-:2")
+	g.must(second(g.c.renew(t.Context())))
+	g.st.id = "s:1:2"
+	g.must(second(g.c.renew(t.Context())))
+	is("s:1:2")
+	g.rename(func(ns *Namespace) { ns.Identity = "s:1:-" })
+	g.must(second(g.c.usable(t.Context())))
+	is("s:1:2")
+	g.st.id = "s:1:3"
+	if _, err := g.c.renew(t.Context()); !isLost(err) || g.c.suspect == nil {
+		t.Errorf("another store: %v", err)
+	}
+}
+
+func second[A any](_ A, err error) error { return err }

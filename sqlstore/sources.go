@@ -1,0 +1,92 @@
+package sqlstore
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// closed are the sources of an identity that a server does not let this user ask, as managed
+// databases do.
+type closed int
+
+const (
+	noSystem closed = 1 << iota // the number of the cluster
+	noLog                       // the timeline and the position of the log
+)
+
+// source is something that an identity is made of.
+type source struct {
+	bit   closed
+	name  string   // for people
+	ask   []string // expressions of a statement
+	given []string // what stands for them where the source is closed
+	loss  string   // what goes unnoticed then
+}
+
+// sources of a dialect, with a SELECT of the rights to ask them.
+type sources struct {
+	all    []source
+	rights string
+	codes  []string // of errors that may mean that one is closed
+}
+
+// open returns a statement without what is closed.
+func (v view) open(query string) string {
+	for _, src := range v.sources.all {
+		for i, ask := range src.ask {
+			if v.closed&src.bit != 0 {
+				query = strings.ReplaceAll(query, ask, src.given[i])
+			}
+		}
+	}
+	return query
+}
+
+// findClosed asks each source, and reports whether others are closed than was known. It does so
+// after an error, and when the rights have changed, which it compares every few seconds.
+func (s *Store) findClosed(ctx context.Context, failed bool) (news bool) {
+	s.mu.Lock()
+	before, at := s.closed, s.closedAt
+	s.mu.Unlock()
+	src := s.dialect.sources
+	if s.tx != nil || !failed && (before == 0 || time.Since(at) < callTimeout) {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	c, giveBack, err := s.connection(ctx)
+	if err != nil {
+		return false
+	}
+	silent := false
+	defer func() { giveBack(silent) }()
+	var rights string
+	if err := c.QueryRowContext(ctx, src.rights).Scan(&rights); err != nil {
+		rights = ""
+	}
+	s.mu.Lock()
+	same := rights == s.rights
+	s.rights, s.closedAt = rights, time.Now()
+	s.mu.Unlock()
+	if !failed && same {
+		return false
+	}
+	now := closed(0)
+	for _, one := range src.all {
+		for _, ask := range one.ask {
+			var value any
+			err := c.QueryRowContext(ctx, "SELECT "+ask).Scan(&value)
+			if silent = err != nil && s.dialect.errors.code(err) == ""; silent {
+				return false // no answer
+			}
+			if err != nil {
+				now |= one.bit
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	news, s.closed = now != s.closed, now
+	return news
+}
