@@ -26,7 +26,6 @@ func (p *program) leaseEdit(
 ) *cobra.Command {
 	var asJSON bool
 	f.register(cmd.Flags())
-	f.manage(cmd.Flags(), "lease "+cmd.Name())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
@@ -101,6 +100,7 @@ one was granted. The old one loses its lease at its next renewal, and takes anot
 
 func (p *program) leaseVeto() *cobra.Command {
 	var f storeFlags
+	var reason string
 	var lift bool
 	cmd := &cobra.Command{
 		Use: "veto NODE", Short: "Keep a node from being leased",
@@ -109,13 +109,14 @@ next renewal and takes another one. Others see the reason.`,
 		Example: `  snowfence lease veto 5 --reason "its number was given to the old cluster"
   snowfence lease veto 5 --lift`,
 	}
+	cmd.Flags().StringVar(&reason, "reason", "", "why, as a `text` for people who ask for the node")
 	cmd.Flags().BoolVar(&lift, "lift", false, "allow the node to be leased again")
 	veto := func(op lease.Operator, ctx context.Context, namespace string, node int64) (store.Record, error) {
-		reason := f.reason
+		why := reason
 		if lift {
-			reason = ""
+			why = ""
 		}
-		r, err := op.Veto(ctx, namespace, node, reason)
+		r, err := op.Veto(ctx, namespace, node, why)
 		if errors.Is(err, lease.ErrRefused) {
 			return r, usagef("%w: snowfence sql --retire --node %d", err, node)
 		}
@@ -132,7 +133,7 @@ next renewal and takes another one. Others see the reason.`,
 	})
 	work := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !lift && f.reason == "" {
+		if !lift && reason == "" {
 			return usagef("a veto needs --reason TEXT, so that others see why; --lift ends one")
 		}
 		return work(cmd, args)

@@ -32,7 +32,6 @@ type namespaceFlags struct {
 // limits.
 func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes, unit, limits string) {
 	f.store.registerStore(cmd.Flags())
-	f.store.manage(cmd.Flags(), "namespace "+cmd.Name())
 	f.secret.register(cmd.Flags())
 	cmd.Flags().StringVar(&f.layout, "layout", layout, "`name` or spec of the layout")
 	completeLayouts(cmd, "layout")

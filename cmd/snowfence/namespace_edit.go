@@ -19,7 +19,6 @@ func (p *program) namespaceEdit(
 	var f storeFlags
 	var asJSON bool
 	f.registerStore(cmd.Flags())
-	f.manage(cmd.Flags(), "namespace "+cmd.Name())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {

@@ -100,7 +100,7 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 			p.newCommand(), p.decodeCommand(), p.auditCommand(), p.sequenceCommand(),
 		}},
 		{"store", "Stores:", []*cobra.Command{
-			p.namespaceCommand(), p.leaseCommand(), p.storeCommand(), p.eventsCommand(), p.sqlCommand(),
+			p.namespaceCommand(), p.leaseCommand(), p.storeCommand(), p.sqlCommand(),
 			p.doctorCommand(),
 		}},
 		{"server", "Servers:", []*cobra.Command{

@@ -86,9 +86,6 @@ func (p *program) onSequence(cmd *cobra.Command, prepare func(name string) (sequ
 	var f storeFlags
 	var asJSON bool
 	f.registerStore(cmd.Flags())
-	if cmd.Name() != "show" {
-		f.manage(cmd.Flags(), "sequence "+cmd.Name())
-	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
 	cmd.Args = cobra.ExactArgs(1)
 	cmd.ValidArgsFunction = cobra.NoFileCompletions

@@ -77,7 +77,6 @@ Confirm never lowers what was given out. You can repeat it.`,
 	}
 	fs := cmd.Flags()
 	f.registerStore(fs)
-	f.manage(fs, "sequence confirm")
 	fs.BoolVar(&all, "all", false, "confirm all sequences of the store; this flag cannot be set in the environment")
 	fs.Int64Var(&floor, "floor", 0, "the first `number` that no program has")
 	fs.Int64Var(&used, "used", 0, "the highest `number` that is known to be used")

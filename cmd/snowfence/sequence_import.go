@@ -55,7 +55,6 @@ SNOWFENCE_FROM_PASSWORD, or in the file that SNOWFENCE_FROM_PASSWORD_FILE names.
 	}
 	fs := cmd.Flags()
 	f.store.registerStore(fs)
-	f.store.manage(fs, "sequence import")
 	fs.StringVar(&f.from, "from", "", "`URL` of the Redis, as in redis://app@cache:6379/0")
 	fs.StringVar(&f.mode, "mode", string(sequence.Fast), "`mode` of the sequences: fast, dense or strict")
 	fs.StringVar(&f.pattern, "pattern", "", "the keys have a date: the `text` of a number, as in RE-{year}-{n:6}")

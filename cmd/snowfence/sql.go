@@ -64,7 +64,6 @@ An ID counts from COMMIT. More in docs/choose/ids-in-the-database.md.`,
 	}
 	fs := cmd.Flags()
 	f.store.register(fs)
-	f.store.manage(fs, "sql")
 	fs.StringVar(&f.dialect, "dialect", "", "the database's `language`: "+strings.Join(dialectNames(), ", "))
 	fs.StringVar(&f.layout, "layout", "", "the layout of the IDs: `name` or spec (default: the namespace's with "+
 		"--store, else snowfence)")

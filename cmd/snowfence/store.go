@@ -11,7 +11,6 @@ import (
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/show"
-	"github.com/snowfence/snowfence/cmd/internal/trail"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/spf13/pflag"
@@ -75,16 +74,9 @@ func (p *program) openURL(
 	return st, err
 }
 
-// openStore opens the store of the flags. What a command that manages does leaves an event.
+// openStore opens the store of the flags.
 func (p *program) openStore(ctx context.Context, f *storeFlags) (*open.Store, error) {
-	if err := trail.CheckReason(f.reason); err != nil {
-		return nil, usagef("--reason: %w", err)
-	}
-	st, err := p.openAny(ctx, f)
-	if err == nil && f.action != "" {
-		p.record(ctx, st, f)
-	}
-	return st, err
+	return p.openAny(ctx, f)
 }
 
 // openAny opens the store of the flags, or else the system-wide one or the user's own,

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
-	"github.com/snowfence/snowfence/cmd/internal/trail"
 	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/internal/move"
 	"github.com/snowfence/snowfence/lease"
@@ -39,7 +38,6 @@ it are of no use: one of FROM would open it again.`,
 		Example: "  snowfence store move sqlite:ids.db postgres://snowfence@db.example/ids\n" +
 			"  snowfence store move postgres://snowfence@db.example/ids etcd://etcd.example:2379",
 	}
-	old.manage(cmd.Flags(), "store move")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object for each namespace and sequence")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		ctx := cmd.Context()
@@ -65,9 +63,6 @@ it are of no use: one of FROM would open it again.`,
 }
 
 func moveStore(ctx context.Context, from, to *open.Store, asJSON bool, out *bufio.Writer) error {
-	if r, ok := from.Leases.(*trail.Recorder); ok {
-		r.Copies = to.Leases
-	}
 	f, t := store.Place{Store: from.Leases, Name: from.Name}, store.Place{Store: to.Leases, Name: to.Name}
 	heads, err := f.Heads(ctx)
 	if err != nil {

@@ -44,7 +44,6 @@ You may run it again: IDs then wait longer, and nothing else changes.`,
 		Example: "  snowfence store restored\n  snowfence store restored --store postgres://snowfence@db.example/ids",
 	}
 	f.registerStore(cmd.Flags())
-	f.manage(cmd.Flags(), "store restored")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object for each namespace and sequence")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
 		st, err := p.openStore(cmd.Context(), &f)

@@ -20,7 +20,6 @@ import (
 const (
 	NamespaceNode = -1 // the record that describes a namespace
 	SequenceNode  = -2 // the record that describes a sequence; its Namespace is "#NAME"
-	EventsNode    = -3 // who managed either, and how, for people; no lease depends on it
 )
 
 // Key names a record.

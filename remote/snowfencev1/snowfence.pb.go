@@ -2704,280 +2704,6 @@ func (x *HeldNodes) GetSublet() int64 {
 	return 0
 }
 
-type ListEventsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Subject       string                 `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"` // name of a namespace or sequence; "" means all that the caller may see
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListEventsRequest) Reset() {
-	*x = ListEventsRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListEventsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListEventsRequest) ProtoMessage() {}
-
-func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
-func (*ListEventsRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
-}
-
-func (x *ListEventsRequest) GetSubject() string {
-	if x != nil {
-		return x.Subject
-	}
-	return ""
-}
-
-type ListEventsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Events        []*Event               `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListEventsResponse) Reset() {
-	*x = ListEventsResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListEventsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListEventsResponse) ProtoMessage() {}
-
-func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
-func (*ListEventsResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
-}
-
-func (x *ListEventsResponse) GetEvents() []*Event {
-	if x != nil {
-		return x.Events
-	}
-	return nil
-}
-
-// Event is a change that somebody made through a server or by a command. Clients send the reason in the header Snowfence-Reason.
-type Event struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`               // random
-	At            *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`               // by the clock of the store, if it has one
-	Action        string                 `protobuf:"bytes,3,opt,name=action,proto3" json:"action,omitempty"`       // as the command that does the same: namespace change
-	Namespace     string                 `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"` // "" for a sequence
-	Sequence      string                 `protobuf:"bytes,5,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	Who           string                 `protobuf:"bytes,6,opt,name=who,proto3" json:"who,omitempty"`   // the subject of a certificate, the name of a token, or anyone; of a command, the user and host
-	From          string                 `protobuf:"bytes,7,opt,name=from,proto3" json:"from,omitempty"` // the address of the client; of a command, the host
-	Reason        string                 `protobuf:"bytes,8,opt,name=reason,proto3" json:"reason,omitempty"`
-	Changes       []*Change              `protobuf:"bytes,9,rep,name=changes,proto3" json:"changes,omitempty"`
-	Done          bool                   `protobuf:"varint,10,opt,name=done,proto3" json:"done,omitempty"`       // false while it is under way, and where it is not known whether all of it was done
-	Node          *int64                 `protobuf:"varint,11,opt,name=node,proto3,oneof" json:"node,omitempty"` // that was released, vetoed, restored, or has functions in a database
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Event) Reset() {
-	*x = Event{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Event) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Event) ProtoMessage() {}
-
-func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Event.ProtoReflect.Descriptor instead.
-func (*Event) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
-}
-
-func (x *Event) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *Event) GetAt() *timestamppb.Timestamp {
-	if x != nil {
-		return x.At
-	}
-	return nil
-}
-
-func (x *Event) GetAction() string {
-	if x != nil {
-		return x.Action
-	}
-	return ""
-}
-
-func (x *Event) GetNamespace() string {
-	if x != nil {
-		return x.Namespace
-	}
-	return ""
-}
-
-func (x *Event) GetSequence() string {
-	if x != nil {
-		return x.Sequence
-	}
-	return ""
-}
-
-func (x *Event) GetWho() string {
-	if x != nil {
-		return x.Who
-	}
-	return ""
-}
-
-func (x *Event) GetFrom() string {
-	if x != nil {
-		return x.From
-	}
-	return ""
-}
-
-func (x *Event) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *Event) GetChanges() []*Change {
-	if x != nil {
-		return x.Changes
-	}
-	return nil
-}
-
-func (x *Event) GetDone() bool {
-	if x != nil {
-		return x.Done
-	}
-	return false
-}
-
-func (x *Event) GetNode() int64 {
-	if x != nil && x.Node != nil {
-		return *x.Node
-	}
-	return 0
-}
-
-// Change is a field of the namespace, the sequence or the node as it was before and after; "" where there was none.
-type Change struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Field         string                 `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"` // of Namespace, Sequence or LeaseInfo, or as in "token shop"
-	Before        string                 `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`
-	After         string                 `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Change) Reset() {
-	*x = Change{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Change) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Change) ProtoMessage() {}
-
-func (x *Change) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Change.ProtoReflect.Descriptor instead.
-func (*Change) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
-}
-
-func (x *Change) GetField() string {
-	if x != nil {
-		return x.Field
-	}
-	return ""
-}
-
-func (x *Change) GetBefore() string {
-	if x != nil {
-		return x.Before
-	}
-	return ""
-}
-
-func (x *Change) GetAfter() string {
-	if x != nil {
-		return x.After
-	}
-	return ""
-}
-
 type SequenceNextRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	Name           string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -2990,7 +2716,7 @@ type SequenceNextRequest struct {
 
 func (x *SequenceNextRequest) Reset() {
 	*x = SequenceNextRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3002,7 +2728,7 @@ func (x *SequenceNextRequest) String() string {
 func (*SequenceNextRequest) ProtoMessage() {}
 
 func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3015,7 +2741,7 @@ func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceNextRequest.ProtoReflect.Descriptor instead.
 func (*SequenceNextRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SequenceNextRequest) GetName() string {
@@ -3061,7 +2787,7 @@ type SequenceNextResponse struct {
 
 func (x *SequenceNextResponse) Reset() {
 	*x = SequenceNextResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3073,7 +2799,7 @@ func (x *SequenceNextResponse) String() string {
 func (*SequenceNextResponse) ProtoMessage() {}
 
 func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3086,7 +2812,7 @@ func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceNextResponse.ProtoReflect.Descriptor instead.
 func (*SequenceNextResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SequenceNextResponse) GetFirst() int64 {
@@ -3155,7 +2881,7 @@ type Sequence struct {
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3167,7 +2893,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3180,7 +2906,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Sequence) GetName() string {
@@ -3313,7 +3039,7 @@ type SequenceCreateRequest struct {
 
 func (x *SequenceCreateRequest) Reset() {
 	*x = SequenceCreateRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3325,7 +3051,7 @@ func (x *SequenceCreateRequest) String() string {
 func (*SequenceCreateRequest) ProtoMessage() {}
 
 func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3338,7 +3064,7 @@ func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceCreateRequest.ProtoReflect.Descriptor instead.
 func (*SequenceCreateRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SequenceCreateRequest) GetName() string {
@@ -3420,7 +3146,7 @@ type SequenceShowRequest struct {
 
 func (x *SequenceShowRequest) Reset() {
 	*x = SequenceShowRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3432,7 +3158,7 @@ func (x *SequenceShowRequest) String() string {
 func (*SequenceShowRequest) ProtoMessage() {}
 
 func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3445,7 +3171,7 @@ func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceShowRequest.ProtoReflect.Descriptor instead.
 func (*SequenceShowRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SequenceShowRequest) GetName() string {
@@ -3463,7 +3189,7 @@ type SequenceListRequest struct {
 
 func (x *SequenceListRequest) Reset() {
 	*x = SequenceListRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3475,7 +3201,7 @@ func (x *SequenceListRequest) String() string {
 func (*SequenceListRequest) ProtoMessage() {}
 
 func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3488,7 +3214,7 @@ func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceListRequest.ProtoReflect.Descriptor instead.
 func (*SequenceListRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
 }
 
 type SequenceListResponse struct {
@@ -3500,7 +3226,7 @@ type SequenceListResponse struct {
 
 func (x *SequenceListResponse) Reset() {
 	*x = SequenceListResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3512,7 +3238,7 @@ func (x *SequenceListResponse) String() string {
 func (*SequenceListResponse) ProtoMessage() {}
 
 func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3525,7 +3251,7 @@ func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceListResponse.ProtoReflect.Descriptor instead.
 func (*SequenceListResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{48}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SequenceListResponse) GetSequences() []*Sequence {
@@ -3548,7 +3274,7 @@ type SequenceChangeRequest struct {
 
 func (x *SequenceChangeRequest) Reset() {
 	*x = SequenceChangeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3560,7 +3286,7 @@ func (x *SequenceChangeRequest) String() string {
 func (*SequenceChangeRequest) ProtoMessage() {}
 
 func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3573,7 +3299,7 @@ func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceChangeRequest.ProtoReflect.Descriptor instead.
 func (*SequenceChangeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{49}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SequenceChangeRequest) GetName() string {
@@ -3624,7 +3350,7 @@ type SequenceConfirmRequest struct {
 
 func (x *SequenceConfirmRequest) Reset() {
 	*x = SequenceConfirmRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[50]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3636,7 +3362,7 @@ func (x *SequenceConfirmRequest) String() string {
 func (*SequenceConfirmRequest) ProtoMessage() {}
 
 func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[50]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3649,7 +3375,7 @@ func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceConfirmRequest.ProtoReflect.Descriptor instead.
 func (*SequenceConfirmRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{50}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SequenceConfirmRequest) GetName() string {
@@ -3690,7 +3416,7 @@ type SequenceDeleteRequest struct {
 
 func (x *SequenceDeleteRequest) Reset() {
 	*x = SequenceDeleteRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[51]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3702,7 +3428,7 @@ func (x *SequenceDeleteRequest) String() string {
 func (*SequenceDeleteRequest) ProtoMessage() {}
 
 func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[51]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3715,7 +3441,7 @@ func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceDeleteRequest.ProtoReflect.Descriptor instead.
 func (*SequenceDeleteRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{51}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SequenceDeleteRequest) GetName() string {
@@ -3740,7 +3466,7 @@ type SequenceDeleteResponse struct {
 
 func (x *SequenceDeleteResponse) Reset() {
 	*x = SequenceDeleteResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[52]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3752,7 +3478,7 @@ func (x *SequenceDeleteResponse) String() string {
 func (*SequenceDeleteResponse) ProtoMessage() {}
 
 func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[52]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3765,7 +3491,7 @@ func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceDeleteResponse.ProtoReflect.Descriptor instead.
 func (*SequenceDeleteResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{52}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{48}
 }
 
 var File_snowfence_v1_snowfence_proto protoreflect.FileDescriptor
@@ -4013,29 +3739,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\tlast_node\x18\x03 \x01(\x03R\blastNode\x120\n" +
 	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x1b\n" +
 	"\x06sublet\x18\x05 \x01(\x03H\x00R\x06sublet\x88\x01\x01B\t\n" +
-	"\a_sublet\"-\n" +
-	"\x11ListEventsRequest\x12\x18\n" +
-	"\asubject\x18\x01 \x01(\tR\asubject\"A\n" +
-	"\x12ListEventsResponse\x12+\n" +
-	"\x06events\x18\x01 \x03(\v2\x13.snowfence.v1.EventR\x06events\"\xb9\x02\n" +
-	"\x05Event\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12*\n" +
-	"\x02at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x02at\x12\x16\n" +
-	"\x06action\x18\x03 \x01(\tR\x06action\x12\x1c\n" +
-	"\tnamespace\x18\x04 \x01(\tR\tnamespace\x12\x1a\n" +
-	"\bsequence\x18\x05 \x01(\tR\bsequence\x12\x10\n" +
-	"\x03who\x18\x06 \x01(\tR\x03who\x12\x12\n" +
-	"\x04from\x18\a \x01(\tR\x04from\x12\x16\n" +
-	"\x06reason\x18\b \x01(\tR\x06reason\x12.\n" +
-	"\achanges\x18\t \x03(\v2\x14.snowfence.v1.ChangeR\achanges\x12\x12\n" +
-	"\x04done\x18\n" +
-	" \x01(\bR\x04done\x12\x17\n" +
-	"\x04node\x18\v \x01(\x03H\x00R\x04node\x88\x01\x01B\a\n" +
-	"\x05_node\"L\n" +
-	"\x06Change\x12\x14\n" +
-	"\x05field\x18\x01 \x01(\tR\x05field\x12\x16\n" +
-	"\x06before\x18\x02 \x01(\tR\x06before\x12\x14\n" +
-	"\x05after\x18\x03 \x01(\tR\x05after\"\x80\x01\n" +
+	"\a_sublet\"\x80\x01\n" +
 	"\x13SequenceNextRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x16\n" +
@@ -4129,9 +3833,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x04Veto\x12\x19.snowfence.v1.VetoRequest\x1a\x17.snowfence.v1.LeaseInfo\x12M\n" +
 	"\x05Watch\x12 .snowfence.v1.WatchLeasesRequest\x1a .snowfence.v1.ListLeasesResponse0\x012a\n" +
 	"\rServerService\x12P\n" +
-	"\x04List\x12 .snowfence.v1.ListServersRequest\x1a!.snowfence.v1.ListServersResponse\"\x03\x90\x02\x012^\n" +
-	"\fEventService\x12N\n" +
-	"\x04List\x12\x1f.snowfence.v1.ListEventsRequest\x1a .snowfence.v1.ListEventsResponse\"\x03\x90\x02\x012\xa8\x04\n" +
+	"\x04List\x12 .snowfence.v1.ListServersRequest\x1a!.snowfence.v1.ListServersResponse\"\x03\x90\x02\x012\xa8\x04\n" +
 	"\x0fSequenceService\x12M\n" +
 	"\x04Next\x12!.snowfence.v1.SequenceNextRequest\x1a\".snowfence.v1.SequenceNextResponse\x12E\n" +
 	"\x06Create\x12#.snowfence.v1.SequenceCreateRequest\x1a\x16.snowfence.v1.Sequence\x12F\n" +
@@ -4154,7 +3856,7 @@ func file_snowfence_v1_snowfence_proto_rawDescGZIP() []byte {
 }
 
 var (
-	file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
+	file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
 	file_snowfence_v1_snowfence_proto_goTypes  = []any{
 		(*NextRequest)(nil),             // 0: snowfence.v1.NextRequest
 		(*NextAtRequest)(nil),           // 1: snowfence.v1.NextAtRequest
@@ -4194,132 +3896,123 @@ var (
 		(*ListServersResponse)(nil),     // 35: snowfence.v1.ListServersResponse
 		(*ServerInfo)(nil),              // 36: snowfence.v1.ServerInfo
 		(*HeldNodes)(nil),               // 37: snowfence.v1.HeldNodes
-		(*ListEventsRequest)(nil),       // 38: snowfence.v1.ListEventsRequest
-		(*ListEventsResponse)(nil),      // 39: snowfence.v1.ListEventsResponse
-		(*Event)(nil),                   // 40: snowfence.v1.Event
-		(*Change)(nil),                  // 41: snowfence.v1.Change
-		(*SequenceNextRequest)(nil),     // 42: snowfence.v1.SequenceNextRequest
-		(*SequenceNextResponse)(nil),    // 43: snowfence.v1.SequenceNextResponse
-		(*Sequence)(nil),                // 44: snowfence.v1.Sequence
-		(*SequenceCreateRequest)(nil),   // 45: snowfence.v1.SequenceCreateRequest
-		(*SequenceShowRequest)(nil),     // 46: snowfence.v1.SequenceShowRequest
-		(*SequenceListRequest)(nil),     // 47: snowfence.v1.SequenceListRequest
-		(*SequenceListResponse)(nil),    // 48: snowfence.v1.SequenceListResponse
-		(*SequenceChangeRequest)(nil),   // 49: snowfence.v1.SequenceChangeRequest
-		(*SequenceConfirmRequest)(nil),  // 50: snowfence.v1.SequenceConfirmRequest
-		(*SequenceDeleteRequest)(nil),   // 51: snowfence.v1.SequenceDeleteRequest
-		(*SequenceDeleteResponse)(nil),  // 52: snowfence.v1.SequenceDeleteResponse
-		nil,                             // 53: snowfence.v1.AcquireRequest.WithinEntry
-		(*timestamppb.Timestamp)(nil),   // 54: google.protobuf.Timestamp
-		(*durationpb.Duration)(nil),     // 55: google.protobuf.Duration
+		(*SequenceNextRequest)(nil),     // 38: snowfence.v1.SequenceNextRequest
+		(*SequenceNextResponse)(nil),    // 39: snowfence.v1.SequenceNextResponse
+		(*Sequence)(nil),                // 40: snowfence.v1.Sequence
+		(*SequenceCreateRequest)(nil),   // 41: snowfence.v1.SequenceCreateRequest
+		(*SequenceShowRequest)(nil),     // 42: snowfence.v1.SequenceShowRequest
+		(*SequenceListRequest)(nil),     // 43: snowfence.v1.SequenceListRequest
+		(*SequenceListResponse)(nil),    // 44: snowfence.v1.SequenceListResponse
+		(*SequenceChangeRequest)(nil),   // 45: snowfence.v1.SequenceChangeRequest
+		(*SequenceConfirmRequest)(nil),  // 46: snowfence.v1.SequenceConfirmRequest
+		(*SequenceDeleteRequest)(nil),   // 47: snowfence.v1.SequenceDeleteRequest
+		(*SequenceDeleteResponse)(nil),  // 48: snowfence.v1.SequenceDeleteResponse
+		nil,                             // 49: snowfence.v1.AcquireRequest.WithinEntry
+		(*timestamppb.Timestamp)(nil),   // 50: google.protobuf.Timestamp
+		(*durationpb.Duration)(nil),     // 51: google.protobuf.Duration
 	}
 )
 
 var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
-	54, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
+	50, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
 	3,  // 1: snowfence.v1.NextResponse.runs:type_name -> snowfence.v1.Run
-	54, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
+	50, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
 	7,  // 3: snowfence.v1.DecodeResponse.fields:type_name -> snowfence.v1.FieldValue
-	54, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
-	54, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
-	54, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
+	50, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
+	50, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
+	50, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
 	12, // 7: snowfence.v1.Namespace.history:type_name -> snowfence.v1.EarlierLayout
 	11, // 8: snowfence.v1.Namespace.functions:type_name -> snowfence.v1.Functions
-	55, // 9: snowfence.v1.Namespace.max_ttl:type_name -> google.protobuf.Duration
-	55, // 10: snowfence.v1.Namespace.max_skew:type_name -> google.protobuf.Duration
-	54, // 11: snowfence.v1.Functions.printed:type_name -> google.protobuf.Timestamp
-	54, // 12: snowfence.v1.Functions.retired:type_name -> google.protobuf.Timestamp
-	54, // 13: snowfence.v1.EarlierLayout.from:type_name -> google.protobuf.Timestamp
-	54, // 14: snowfence.v1.EarlierLayout.until:type_name -> google.protobuf.Timestamp
-	55, // 15: snowfence.v1.CreateNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
-	55, // 16: snowfence.v1.CreateNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
+	51, // 9: snowfence.v1.Namespace.max_ttl:type_name -> google.protobuf.Duration
+	51, // 10: snowfence.v1.Namespace.max_skew:type_name -> google.protobuf.Duration
+	50, // 11: snowfence.v1.Functions.printed:type_name -> google.protobuf.Timestamp
+	50, // 12: snowfence.v1.Functions.retired:type_name -> google.protobuf.Timestamp
+	50, // 13: snowfence.v1.EarlierLayout.from:type_name -> google.protobuf.Timestamp
+	50, // 14: snowfence.v1.EarlierLayout.until:type_name -> google.protobuf.Timestamp
+	51, // 15: snowfence.v1.CreateNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
+	51, // 16: snowfence.v1.CreateNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
 	10, // 17: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
-	54, // 18: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
-	55, // 19: snowfence.v1.ChangeNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
-	55, // 20: snowfence.v1.ChangeNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
-	55, // 21: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	53, // 22: snowfence.v1.AcquireRequest.within:type_name -> snowfence.v1.AcquireRequest.WithinEntry
-	54, // 23: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
-	55, // 24: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
-	54, // 25: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
-	55, // 26: snowfence.v1.Lease.ttl:type_name -> google.protobuf.Duration
+	50, // 18: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
+	51, // 19: snowfence.v1.ChangeNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
+	51, // 20: snowfence.v1.ChangeNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
+	51, // 21: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	49, // 22: snowfence.v1.AcquireRequest.within:type_name -> snowfence.v1.AcquireRequest.WithinEntry
+	50, // 23: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
+	51, // 24: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
+	50, // 25: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
+	51, // 26: snowfence.v1.Lease.ttl:type_name -> google.protobuf.Duration
 	22, // 27: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
 	25, // 28: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
 	21, // 29: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
 	33, // 30: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
-	54, // 31: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
-	54, // 32: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
-	54, // 33: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
-	54, // 34: snowfence.v1.LeaseInfo.skip_from_time:type_name -> google.protobuf.Timestamp
-	54, // 35: snowfence.v1.LeaseInfo.skip_until_time:type_name -> google.protobuf.Timestamp
+	50, // 31: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
+	50, // 32: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
+	50, // 33: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
+	50, // 34: snowfence.v1.LeaseInfo.skip_from_time:type_name -> google.protobuf.Timestamp
+	50, // 35: snowfence.v1.LeaseInfo.skip_until_time:type_name -> google.protobuf.Timestamp
 	36, // 36: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
-	54, // 37: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
-	54, // 38: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
+	50, // 37: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
+	50, // 38: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
 	37, // 39: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
-	54, // 40: snowfence.v1.HeldNodes.until:type_name -> google.protobuf.Timestamp
-	40, // 41: snowfence.v1.ListEventsResponse.events:type_name -> snowfence.v1.Event
-	54, // 42: snowfence.v1.Event.at:type_name -> google.protobuf.Timestamp
-	41, // 43: snowfence.v1.Event.changes:type_name -> snowfence.v1.Change
-	44, // 44: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
-	0,  // 45: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
-	1,  // 46: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
-	4,  // 47: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
-	5,  // 48: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
-	8,  // 49: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
-	13, // 50: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
-	14, // 51: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
-	15, // 52: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
-	17, // 53: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
-	18, // 54: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
-	20, // 55: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
-	22, // 56: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
-	23, // 57: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
-	26, // 58: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
-	30, // 59: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
-	28, // 60: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
-	29, // 61: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
-	31, // 62: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
-	34, // 63: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
-	38, // 64: snowfence.v1.EventService.List:input_type -> snowfence.v1.ListEventsRequest
-	42, // 65: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
-	45, // 66: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
-	46, // 67: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
-	47, // 68: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
-	49, // 69: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
-	50, // 70: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
-	51, // 71: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
-	2,  // 72: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
-	2,  // 73: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
-	2,  // 74: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
-	6,  // 75: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
-	9,  // 76: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
-	10, // 77: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
-	10, // 78: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
-	16, // 79: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
-	10, // 80: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
-	19, // 81: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
-	21, // 82: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
-	21, // 83: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
-	24, // 84: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
-	27, // 85: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
-	32, // 86: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
-	33, // 87: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
-	33, // 88: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
-	32, // 89: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
-	35, // 90: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
-	39, // 91: snowfence.v1.EventService.List:output_type -> snowfence.v1.ListEventsResponse
-	43, // 92: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
-	44, // 93: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
-	44, // 94: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
-	48, // 95: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
-	44, // 96: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
-	44, // 97: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
-	52, // 98: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
-	72, // [72:99] is the sub-list for method output_type
-	45, // [45:72] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	50, // 40: snowfence.v1.HeldNodes.until:type_name -> google.protobuf.Timestamp
+	40, // 41: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
+	0,  // 42: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
+	1,  // 43: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
+	4,  // 44: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
+	5,  // 45: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
+	8,  // 46: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
+	13, // 47: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
+	14, // 48: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
+	15, // 49: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
+	17, // 50: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
+	18, // 51: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
+	20, // 52: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
+	22, // 53: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
+	23, // 54: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
+	26, // 55: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
+	30, // 56: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
+	28, // 57: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
+	29, // 58: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
+	31, // 59: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
+	34, // 60: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
+	38, // 61: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
+	41, // 62: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
+	42, // 63: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
+	43, // 64: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
+	45, // 65: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
+	46, // 66: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
+	47, // 67: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
+	2,  // 68: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
+	2,  // 69: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
+	2,  // 70: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
+	6,  // 71: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
+	9,  // 72: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
+	10, // 73: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
+	10, // 74: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
+	16, // 75: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
+	10, // 76: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
+	19, // 77: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
+	21, // 78: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
+	21, // 79: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
+	24, // 80: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
+	27, // 81: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
+	32, // 82: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
+	33, // 83: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
+	33, // 84: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
+	32, // 85: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
+	35, // 86: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
+	39, // 87: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
+	40, // 88: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
+	40, // 89: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
+	44, // 90: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
+	40, // 91: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
+	40, // 92: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
+	48, // 93: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
+	68, // [68:94] is the sub-list for method output_type
+	42, // [42:68] is the sub-list for method input_type
+	42, // [42:42] is the sub-list for extension type_name
+	42, // [42:42] is the sub-list for extension extendee
+	0,  // [0:42] is the sub-list for field type_name
 }
 
 func init() { file_snowfence_v1_snowfence_proto_init() }
@@ -4335,19 +4028,18 @@ func file_snowfence_v1_snowfence_proto_init() {
 	file_snowfence_v1_snowfence_proto_msgTypes[30].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[37].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[40].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[44].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[41].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[45].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[49].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[50].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[46].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowfence_v1_snowfence_proto_rawDesc), len(file_snowfence_v1_snowfence_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   54,
+			NumMessages:   50,
 			NumExtensions: 0,
-			NumServices:   6,
+			NumServices:   5,
 		},
 		GoTypes:           file_snowfence_v1_snowfence_proto_goTypes,
 		DependencyIndexes: file_snowfence_v1_snowfence_proto_depIdxs,

@@ -101,7 +101,7 @@ type offset struct {
 	low, high      int64 // high only when it is bounded
 }
 
-// draw is [server.Service.Draw]: it makes the look of a view, and events of leases that ran out.
+// draw is [server.Service.Draw]: it makes the look of a view.
 func (d *Dashboard) draw(v, before *server.View) any {
 	l := newNodeMap(v)
 	l.setOwn(d.cfg.Service)
@@ -111,9 +111,6 @@ func (d *Dashboard) draw(v, before *server.View) any {
 		old, _ = before.Picture.(*nodeMap)
 	}
 	l.compare(old)
-	for _, ev := range l.fenced(old) {
-		d.cfg.Service.Events.Add(ev)
-	}
 	return l
 }
 
@@ -229,38 +226,6 @@ func (l *nodeMap) compare(before *nodeMap) {
 			}
 		}
 	}
-}
-
-// maxFenced bounds the events of one look, when a whole fleet is cut off.
-const maxFenced = 5
-
-// fenced returns an event for each lease that ran out without being given back since the last look.
-func (l *nodeMap) fenced(before *nodeMap) (events []server.Event) {
-	if before == nil || !l.Layout.Equal(before.Layout) {
-		return nil
-	}
-	event := func(actor, text string) {
-		ev := server.Event{Kind: "fenced", Namespace: l.Namespace.Name, Actor: actor, Text: text}
-		events = append(events, ev)
-	}
-	more := 0
-	for _, b := range l.blocks {
-		if b.Holder == "" || b.until.After(l.At) {
-			continue
-		}
-		if old := before.find(b.Node); old == nil || !old.until.After(before.At) || old.Holder == "" {
-			continue // it was over before
-		}
-		if len(events) == maxFenced {
-			more++
-			continue
-		}
-		event(b.Label, b.name()+": the lease ran out without being renewed, so that its holder makes no more IDs")
-	}
-	if more > 0 {
-		event("", fmt.Sprintf("%d more leases ran out", more))
-	}
-	return events
 }
 
 // encodeRuns writes the cells that are not as before as runs: how many to skip, then length × 8

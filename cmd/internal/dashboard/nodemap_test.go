@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"encoding/binary"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -190,30 +189,6 @@ func TestOffsetsOfClocks(t *testing.T) {
 	third.compare(second)
 	if third.rows[0].offset != o {
 		t.Error("it is forgotten")
-	}
-}
-
-func TestHoldersThatRanOutAreEvents(t *testing.T) {
-	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	l := snowfence.MustLayout("twitter")
-	var held []store.Record
-	for n := range int64(8) {
-		held = append(held, record(l, n, now, 3*time.Second, fmt.Sprint("h", n)))
-	}
-	given := record(l, 20, now, 3*time.Second, "given")
-	before := lookAt(t, "twitter", now, append(held, given)...)
-	given.Holder = ""
-	after := lookAt(t, "twitter", now.Add(5*time.Second), append(held, given)...)
-	before.paint()
-	after.paint()
-	if got := after.fenced(before); len(got) != maxFenced+1 {
-		t.Errorf("%+v", got)
-	}
-	if got := after.fenced(after); len(got) != 0 {
-		t.Errorf("it is told twice: %+v", got)
-	}
-	if got := before.fenced(nil); len(got) != 0 {
-		t.Errorf("%+v", got)
 	}
 }
 

@@ -116,11 +116,9 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 	if s.send("hello", greeting) != nil {
 		return nil
 	}
-	before, events, stop := d.cfg.Service.Events.Watch()
-	defer stop()
 	defer d.sampler.watch(r.Context())()
 	p := client{sender: s, known: map[string]spaceState{}, sequences: map[string]sequenceState{}}
-	if p.start(d.sampler.snapshot(id), d.sampler.history(id, ""), visible(id, before)) != nil {
+	if p.start(d.sampler.snapshot(id), d.sampler.history(id, "")) != nil {
 		return nil // the page has gone
 	}
 	for n := 1; ; n++ {
@@ -130,11 +128,6 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		case <-d.life.Done():
 			return nil
-		case ev := <-events:
-			if !id.Sees(ev.Namespace) {
-				continue
-			}
-			err = s.send("events", []server.Event{ev})
 		case <-next:
 			if n%5 == 0 { // tokens may be taken away
 				if id, err = d.recheck(r, ""); err != nil {
@@ -150,17 +143,6 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// visible returns the events that a caller may see.
-func visible(id *server.Identity, list []server.Event) []server.Event {
-	out := []server.Event{}
-	for _, ev := range list {
-		if id.Sees(ev.Namespace) {
-			out = append(out, ev)
-		}
-	}
-	return out
-}
-
 // client is what a page was told.
 type client struct {
 	*sender
@@ -171,10 +153,10 @@ type client struct {
 	sequences map[string]sequenceState
 }
 
-func (p *client) start(v snapshot, h history, events []server.Event) error {
+func (p *client) start(v snapshot, h history) error {
 	return errors.Join(
 		p.send("namespaces", v.names), p.send("store", v.away), p.send("ready", v.ready), p.send("used", v.used),
-		p.send("history", h), p.send("events", events), p.update(v),
+		p.send("history", h), p.update(v),
 	)
 }
 

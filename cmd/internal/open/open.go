@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/snowfence/snowfence/cmd/internal/trail"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sqlstore"
@@ -58,21 +57,6 @@ type Finding = sqlstore.Finding
 
 // Close closes the store. Close leases on it first.
 func (s *Store) Close() error { return s.close() }
-
-// Record makes Leases write down what is changed through it, which Close completes. A failure of
-// that is told to failed: the event then says that its action may not be done.
-func (s *Store) Record(ctx context.Context, a trail.Actor, failed func(error)) {
-	r, closeStore := trail.Record(s.Leases, a), s.close
-	s.Leases = r
-	s.close = func() error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-		if _, err := r.End(ctx); err != nil {
-			failed(err)
-		}
-		return closeStore()
-	}
-}
 
 // Findings says how the server is set up that keeps a namespace, as far as the store's
 // promise depends on it. Embedded stores have nothing to say.

@@ -124,7 +124,7 @@ func (e *exchange) answer(routes []*route, site *http.CrossOriginProtection) err
 			if err := e.caller.Authorize(server.VerbRead, "", 1); err != nil {
 				return err
 			}
-			return server.Errorf(server.Invalid, "list=%s: list namespaces, sequences, servers or events",
+			return server.Errorf(server.Invalid, "list=%s: list namespaces, sequences or servers",
 				server.Clip(want))
 		}
 		e.route = routes[i]

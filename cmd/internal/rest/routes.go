@@ -50,7 +50,6 @@ func (h *rest) routes() []*route {
 		{pattern: "GET /v1", call: "NamespaceService/List", list: "namespaces"},
 		{pattern: "GET /v1", call: "SequenceService/List", list: "sequences"},
 		{pattern: "GET /v1", call: "ServerService/List", list: "servers"},
-		{pattern: "GET /v1", call: "EventService/List", list: "events", query: "subject"},
 
 		{pattern: "GET " + space, call: "NamespaceService/Show"},
 		{pattern: "PUT " + space, call: "NamespaceService/Create", body: nodes},

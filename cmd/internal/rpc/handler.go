@@ -80,7 +80,7 @@ func Names() []string {
 	return []string{
 		snowfencev1connect.IDServiceName, snowfencev1connect.NamespaceServiceName,
 		snowfencev1connect.LeaseServiceName, snowfencev1connect.SequenceServiceName,
-		snowfencev1connect.ServerServiceName, snowfencev1connect.EventServiceName,
+		snowfencev1connect.ServerServiceName,
 	}
 }
 

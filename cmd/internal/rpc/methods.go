@@ -38,26 +38,36 @@ func Methods(s *server.Service) []*Method {
 		method(api.IDServiceRangeProcedure, server.VerbRead, ids.Range),
 		method(api.NamespaceServiceListProcedure, server.VerbRead, s.ListNamespaces),
 		method(api.NamespaceServiceShowProcedure, server.VerbRead, s.ShowNamespace),
-		method(api.NamespaceServiceCreateProcedure, server.VerbManage, s.CreateNamespace),
-		method(api.NamespaceServiceChangeProcedure, server.VerbManage, s.ChangeNamespace),
-		method(api.NamespaceServiceDeleteProcedure, server.VerbManage, s.DeleteNamespace),
+		managing(s, api.NamespaceServiceCreateProcedure, s.CreateNamespace),
+		managing(s, api.NamespaceServiceChangeProcedure, s.ChangeNamespace),
+		managing(s, api.NamespaceServiceDeleteProcedure, s.DeleteNamespace),
 		method(api.LeaseServiceAcquireProcedure, "", leases.Acquire),
 		method(api.LeaseServiceRenewProcedure, "", leases.Renew),
 		method(api.LeaseServiceRenewAllProcedure, "", leases.RenewAll),
 		method(api.LeaseServiceReleaseProcedure, "", leases.Release),
 		method(api.LeaseServiceListProcedure, server.VerbRead, s.ListLeases),
-		method(api.LeaseServiceReleaseNodeProcedure, server.VerbManage, s.ReleaseNode),
-		method(api.LeaseServiceVetoProcedure, server.VerbManage, s.Veto),
+		managing(s, api.LeaseServiceReleaseNodeProcedure, s.ReleaseNode),
+		managing(s, api.LeaseServiceVetoProcedure, s.Veto),
 		method(api.SequenceServiceNextProcedure, "", ids.NextNumbers),
 		method(api.SequenceServiceListProcedure, server.VerbRead, s.ListSequences),
 		method(api.SequenceServiceShowProcedure, server.VerbRead, s.ShowSequence),
-		method(api.SequenceServiceCreateProcedure, server.VerbManage, s.CreateSequence),
-		method(api.SequenceServiceChangeProcedure, server.VerbManage, s.ChangeSequence),
-		method(api.SequenceServiceConfirmProcedure, server.VerbManage, s.ConfirmSequence),
-		method(api.SequenceServiceDeleteProcedure, server.VerbManage, s.DeleteSequence),
+		managing(s, api.SequenceServiceCreateProcedure, s.CreateSequence),
+		managing(s, api.SequenceServiceChangeProcedure, s.ChangeSequence),
+		managing(s, api.SequenceServiceConfirmProcedure, s.ConfirmSequence),
+		managing(s, api.SequenceServiceDeleteProcedure, s.DeleteSequence),
 		method(api.ServerServiceListProcedure, server.VerbRead, s.ListServers),
-		method(api.EventServiceListProcedure, server.VerbRead, s.ListEvents),
 	}
+}
+
+// managing returns a method for managers. Each call of it is one line of the log.
+func managing[Req, Res any, Q message[Req], A message[Res]](
+	s *server.Service, procedure string, do func(context.Context, *Req) (*Res, error),
+) *Method {
+	return method[Req, Res, Q, A](procedure, server.VerbManage, func(ctx context.Context, in *Req) (*Res, error) {
+		out, err := do(ctx, in)
+		s.Managed(ctx, procedure, Q(in), err)
+		return out, err
+	})
 }
 
 // message is a pointer to a T, as generated code has it.

@@ -21,8 +21,7 @@ type tokens struct {
 	fixed     []server.Token
 	certified bool // clients show certificates
 	reloader
-	auth    atomic.Pointer[server.Auth]
-	changed func(before, after []server.Token) // is told of tokens that were read again; or nil
+	auth atomic.Pointer[server.Auth]
 }
 
 // newTokens reads the file; no tokens at all are everybody.
@@ -134,12 +133,8 @@ func (t *tokens) replace(next *tokens) {
 
 // become lets a say who callers are.
 func (t *tokens) become(a *server.Auth) {
-	before := t.current().Tokens()
 	a.Replace(t.current())
 	t.auth.Store(a)
-	if t.changed != nil {
-		t.changed(before, a.Tokens())
-	}
 }
 
 // current returns who callers may be.

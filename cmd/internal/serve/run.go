@@ -122,9 +122,6 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 		Version: cfg.Version, Keys: cfg.Keys, HandOut: cfg.HandOut, Logger: cfg.Logger, Direct: observed,
 		Connections: cfg.Connections, Unit: cfg.Unit,
 	})
-	p.tokens.changed = func(before, after []server.Token) {
-		p.background.Go(func() { p.service.TokensRead(p.watching, before, after) })
-	}
 	p.stopping, p.endStreams = context.WithCancel(context.WithoutCancel(ctx))
 	p.watching, p.endWatch = context.WithCancel(context.WithoutCancel(ctx))
 	p.readiness.Store(&readiness{errStarting})

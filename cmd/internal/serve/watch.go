@@ -2,13 +2,11 @@ package serve
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
-	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
 // watch looks at files, the clock and the store, until ctx ends.
@@ -96,12 +94,5 @@ func (p *Process) checkClock() {
 	if step == 0 {
 		return
 	}
-	by := step.Abs().Round(time.Millisecond)
-	text := fmt.Sprintf("this machine's clock stepped forward by %v", by)
-	if step < 0 {
-		text = fmt.Sprintf("this machine's clock stepped back by %v: IDs go on, with time slowed down until it "+
-			"has caught up", by)
-	}
 	p.cfg.Logger.Warn("clock step", "step", step)
-	p.service.Events.Add(server.Event{Kind: "clock", Text: text})
 }

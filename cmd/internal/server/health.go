@@ -93,9 +93,7 @@ func (s *Service) WarnLater(now time.Time) {
 		if h.Waits(now) <= s.maxWait() || sp.warned.Swap(h.Grant.From) == h.Grant.From {
 			continue
 		}
-		err := sp.waitError(h, now)
-		s.opts.Logger.Warn("a grant begins later", "namespace", sp.Name, "cause", err)
-		s.Events.Add(Event{Kind: "late", Namespace: sp.Name, Text: err.Error()})
+		s.opts.Logger.Warn("a grant begins later", "namespace", sp.Name, "cause", sp.waitError(h, now))
 	}
 }
 

@@ -3,11 +3,9 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
-	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
@@ -141,10 +139,6 @@ func (s *Service) Renew(
 		return sp.of(l).Renew(ctx, l.Ticket, attempt, earlier)
 	})
 	s.renewed(l, err)
-	if errors.Is(err, store.ErrLost) {
-		text := fmt.Sprintf("node %d: its holder lost the lease", l.Grant.Node)
-		s.Events.Add(Event{Kind: "lost", Namespace: l.Namespace, Actor: l.Label, Text: text})
-	}
 	if err == nil && sp.layout.TickOf(s.now()) >= l.Grant.Until {
 		err = s.keepLate(ctx, id, limit, sp, next)
 	}

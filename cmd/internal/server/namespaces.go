@@ -105,9 +105,7 @@ func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequ
 	if err != nil {
 		return nil, err
 	}
-	st, done := s.manage(ctx, s.store, "namespace create")
-	defer done()
-	ns, err := lease.Namespaces(st).Create(ctx, m.Name, sc, &lease.NamespaceOptions{
+	ns, err := lease.Namespaces(s.store).Create(ctx, m.Name, sc, &lease.NamespaceOptions{
 		Nodes: nodes, Unit: m.Unit, MaxTTL: m.MaxTtl.AsDuration(), MaxSkew: m.MaxSkew.AsDuration(),
 	})
 	if err == nil && (have == nil || have.Generation != ns.Generation) {
@@ -159,9 +157,7 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	if o.Nodes, err = wantedNodes(m.FirstNode, m.LastNode, known, all); err != nil {
 		return nil, err
 	}
-	st, done := s.manage(ctx, s.store, "namespace change")
-	defer done()
-	ns, err := lease.Namespaces(st).Change(ctx, name, to, o)
+	ns, err := lease.Namespaces(s.store).Change(ctx, name, to, o)
 	if err == nil && (!ns.Layout.Equal(have.Layout) || ns.Unit != have.Unit) {
 		// with other nodes, leases find others by themselves
 		s.reopen(name)
@@ -194,9 +190,7 @@ func (s *Service) DeleteNamespace(
 				name, l.Node, l.Label)
 		}
 	}
-	st, done := s.manage(ctx, s.store, "namespace delete")
-	defer done()
-	if _, err := lease.Namespaces(st).Delete(ctx, name); err != nil {
+	if _, err := lease.Namespaces(s.store).Delete(ctx, name); err != nil {
 		return nil, err
 	}
 	s.reopen(name)

@@ -1,12 +1,10 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"math"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/cmd/internal/trail"
 	"github.com/snowfence/snowfence/cmd/internal/view"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
@@ -54,26 +52,27 @@ func (s *Service) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.
 // ReleaseNode frees a node whose holder is gone. A holder that lives loses it at its next renewal
 // and takes another; the ticks that it was granted stay its own. See [lease.Operator.Release].
 func (s *Service) ReleaseNode(ctx context.Context, m *pb.ReleaseNodeRequest) (*pb.LeaseInfo, error) {
-	return s.editNode(ctx, "lease release", m.Namespace, m.Node, lease.Operator.Release)
+	return s.editNode(ctx, m.Namespace, m.Node, lease.Operator.Release)
 }
 
 // Veto keeps a node from being leased, and takes it from its holder as ReleaseNode does. An empty
 // reason ends the veto.
 func (s *Service) Veto(ctx context.Context, m *pb.VetoRequest) (*pb.LeaseInfo, error) {
-	if err := trail.CheckReason(m.Reason); err != nil {
-		return nil, NewError(Invalid, err)
+	if len(m.Reason) > longestReason {
+		return nil, Errorf(Invalid, "the reason has %d bytes: say it in %d at most", len(m.Reason), longestReason)
 	}
-	c := CallerOf(ctx)
-	c.Reason = cmp.Or(c.Reason, m.Reason)
-	return s.editNode(ctx, "lease veto", m.Namespace, m.Node, func(
+	return s.editNode(ctx, m.Namespace, m.Node, func(
 		op lease.Operator, ctx context.Context, namespace string, node int64,
 	) (store.Record, error) {
 		return op.Veto(ctx, namespace, node, m.Reason)
 	})
 }
 
+// longestReason is how many bytes the reason of a veto has at most.
+const longestReason = 1000
+
 // editNode changes the record of a node, and returns it as it is then.
-func (s *Service) editNode(ctx context.Context, action, namespace string, node int64,
+func (s *Service) editNode(ctx context.Context, namespace string, node int64,
 	edit func(lease.Operator, context.Context, string, int64) (store.Record, error),
 ) (*pb.LeaseInfo, error) {
 	ctx, cancel := withStoreTimeout(ctx)
@@ -85,9 +84,7 @@ func (s *Service) editNode(ctx context.Context, action, namespace string, node i
 	if last := v.Layout.Capacity().Nodes - 1; node < 0 || uint64(node) > last {
 		return nil, Errorf(Invalid, "node %d: the layout of namespace %q has nodes 0 to %d", node, namespace, last)
 	}
-	st, done := s.manage(ctx, s.store, action)
-	defer done()
-	r, err := edit(lease.Namespaces(st), ctx, namespace, node)
+	r, err := edit(lease.Namespaces(s.store), ctx, namespace, node)
 	switch {
 	case err != nil:
 		return nil, err

@@ -65,9 +65,7 @@ func (s *Service) CreateSequence(ctx context.Context, m *pb.SequenceCreateReques
 	if err != nil && !made {
 		return nil, err
 	}
-	st, done := s.manage(ctx, s.counts, "sequence create")
-	defer done()
-	if err := sequence.Create(ctx, st, m.Name, d); err != nil {
+	if err := sequence.Create(ctx, s.counts, m.Name, d); err != nil {
 		return nil, err
 	}
 	out, err := s.showSequence(ctx, m.Name)
@@ -111,9 +109,7 @@ func (s *Service) ChangeSequence(ctx context.Context, m *pb.SequenceChangeReques
 		return nil, Errorf(Invalid, "sequence %q: nothing is to change: name max, min_range, max_range or "+
 			"after_failover", m.Name)
 	}
-	st, done := s.manage(ctx, s.counts, "sequence change")
-	defer done()
-	if err := sequence.Update(ctx, st, m.Name, c); err != nil {
+	if err := sequence.Update(ctx, s.counts, m.Name, c); err != nil {
 		return nil, err
 	}
 	s.SequenceChanged(m.Name)
@@ -125,9 +121,7 @@ func (s *Service) ConfirmSequence(ctx context.Context, m *pb.SequenceConfirmRequ
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	c := sequence.Confirmation{Floor: m.Floor, Used: m.Used, Programs: m.Programs}
-	st, done := s.manage(ctx, s.counts, "sequence confirm")
-	defer done()
-	if err := sequence.Confirm(ctx, st, m.Name, c); err != nil {
+	if err := sequence.Confirm(ctx, s.counts, m.Name, c); err != nil {
 		return nil, err
 	}
 	s.SequenceChanged(m.Name)
@@ -144,9 +138,7 @@ func (s *Service) DeleteSequence(
 	if m.Confirm != m.Name {
 		return nil, Errorf(Refused, "deleting sequence %q needs its name as confirmation", Clip(m.Name))
 	}
-	st, done := s.manage(ctx, s.counts, "sequence delete")
-	defer done()
-	if err := sequence.Delete(ctx, st, m.Name); err != nil {
+	if err := sequence.Delete(ctx, s.counts, m.Name); err != nil {
 		return nil, err
 	}
 	s.dropSequence(m.Name)

@@ -127,9 +127,6 @@ type Service struct {
 	// Draw makes a picture of a view for the dashboard: once, for all who watch. before is nil for
 	// the first one. Set it before there are requests; nil means that there are no pictures.
 	Draw func(v, before *View) any
-
-	// Events are what people want to know of.
-	Events *Events
 }
 
 // New returns a service over a store, which the caller closes after the service. Wrap the
@@ -153,7 +150,7 @@ func New(st store.Store, o Options) *Service {
 	s := &Service{
 		store: st, opts: o, id: rand.Text(), now: time.Now, all: map[string]*Space{},
 		tally:     map[string]*tally{},
-		sequences: newSequences(), Events: newEvents(),
+		sequences: newSequences(),
 	}
 	s.peers.init()
 	if s.counts = st; o.Direct != nil {
@@ -238,7 +235,7 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 			"the limit", s.opts.Spaces)
 	}
 	sp.leases = lease.Serve(s.store, sp.Scheme(),
-		&lease.Options{Logger: store.Warnings(s.opts.Logger), Events: s.onLeaseEvent})
+		&lease.Options{Logger: store.Warnings(s.opts.Logger)})
 	if sp.tally = s.tally[name]; sp.tally == nil {
 		sp.tally = &tally{}
 		s.tally[name] = sp.tally

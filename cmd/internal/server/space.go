@@ -239,13 +239,9 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 		sp.moved.Store(errors.Is(err, store.ErrMoved))
 		if !sp.stale.Load() {
 			sp.service.opts.Logger.Warn("a namespace ended", "namespace", sp.Name, "cause", err)
-			sp.service.Events.Add(Event{Kind: "ended", Namespace: sp.Name, Text: err.Error()})
 		}
 		sp.service.forget(sp)
 	}()
-	gr, _ := g.Grant()
-	text := fmt.Sprintf("this server makes IDs with nodes %d to %d", gr.Node, gr.Node+max(gr.Nodes, 1)-1)
-	sp.service.Events.Add(Event{Kind: "leased", Namespace: sp.Name, Text: text})
 	return g, nil
 }
 
@@ -278,7 +274,6 @@ func (sp *Space) open(
 	o := sp.service.opts
 	lo := &lease.Options{
 		TTL: min(o.TTL, ns.MaxTTL), Nodes: block, Within: within, Label: o.Label, Logger: o.Logger,
-		Events: sp.service.onLeaseEvent,
 	}
 	if o.Unit == nil {
 		return lease.Open(ctx, sp.service.store, sp.Name, s, lo)

@@ -68,7 +68,6 @@ func (sp *Space) openUnit(
 	}
 	l, err := lease.Open(ctx, s.store, sp.Name, sp.Scheme(), &lease.Options{
 		TTL: ns.MaxTTL, Nodes: int(ns.Unit), Within: within, Label: s.opts.Label, Logger: s.opts.Logger, Idle: -1,
-		Events: s.onLeaseEvent,
 	})
 	if err != nil {
 		return nil, err
@@ -80,7 +79,6 @@ func (sp *Space) openUnit(
 func (sp *Space) lostUnit(err error) {
 	if !sp.stale.Load() {
 		sp.service.opts.Logger.Warn("a namespace ended", "namespace", sp.Name, "cause", err)
-		sp.service.Events.Add(Event{Kind: "ended", Namespace: sp.Name, Text: err.Error()})
 	}
 	sp.service.forget(sp)
 }

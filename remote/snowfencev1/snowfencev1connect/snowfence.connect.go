@@ -34,8 +34,6 @@ const (
 	LeaseServiceName = "snowfence.v1.LeaseService"
 	// ServerServiceName is the fully-qualified name of the ServerService service.
 	ServerServiceName = "snowfence.v1.ServerService"
-	// EventServiceName is the fully-qualified name of the EventService service.
-	EventServiceName = "snowfence.v1.EventService"
 	// SequenceServiceName is the fully-qualified name of the SequenceService service.
 	SequenceServiceName = "snowfence.v1.SequenceService"
 )
@@ -87,8 +85,6 @@ const (
 	LeaseServiceWatchProcedure = "/snowfence.v1.LeaseService/Watch"
 	// ServerServiceListProcedure is the fully-qualified name of the ServerService's List RPC.
 	ServerServiceListProcedure = "/snowfence.v1.ServerService/List"
-	// EventServiceListProcedure is the fully-qualified name of the EventService's List RPC.
-	EventServiceListProcedure = "/snowfence.v1.EventService/List"
 	// SequenceServiceNextProcedure is the fully-qualified name of the SequenceService's Next RPC.
 	SequenceServiceNextProcedure = "/snowfence.v1.SequenceService/Next"
 	// SequenceServiceCreateProcedure is the fully-qualified name of the SequenceService's Create RPC.
@@ -825,80 +821,6 @@ type UnimplementedServerServiceHandler struct{}
 
 func (UnimplementedServerServiceHandler) List(context.Context, *connect.Request[snowfencev1.ListServersRequest]) (*connect.Response[snowfencev1.ListServersResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.ServerService.List is not implemented"))
-}
-
-// EventServiceClient is a client for the snowfence.v1.EventService service.
-type EventServiceClient interface {
-	// List returns the latest events, at most 1,000, in their order. The store keeps the last 100 of each namespace and sequence, fewer if they are long.
-	List(context.Context, *connect.Request[snowfencev1.ListEventsRequest]) (*connect.Response[snowfencev1.ListEventsResponse], error)
-}
-
-// NewEventServiceClient constructs a client for the snowfence.v1.EventService service. By default,
-// it uses the Connect protocol with the binary Protobuf Codec, asks for gzipped responses, and
-// sends uncompressed requests. To use the gRPC or gRPC-Web protocols, supply the connect.WithGRPC()
-// or connect.WithGRPCWeb() options.
-//
-// The URL supplied here should be the base URL for the Connect or gRPC server (for example,
-// http://api.acme.com or https://acme.com/grpc).
-func NewEventServiceClient(httpClient connect.HTTPClient, baseURL string, opts ...connect.ClientOption) EventServiceClient {
-	baseURL = strings.TrimRight(baseURL, "/")
-	eventServiceMethods := snowfencev1.File_snowfence_v1_snowfence_proto.Services().ByName("EventService").Methods()
-	return &eventServiceClient{
-		list: connect.NewClient[snowfencev1.ListEventsRequest, snowfencev1.ListEventsResponse](
-			httpClient,
-			baseURL+EventServiceListProcedure,
-			connect.WithSchema(eventServiceMethods.ByName("List")),
-			connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-			connect.WithClientOptions(opts...),
-		),
-	}
-}
-
-// eventServiceClient implements EventServiceClient.
-type eventServiceClient struct {
-	list *connect.Client[snowfencev1.ListEventsRequest, snowfencev1.ListEventsResponse]
-}
-
-// List calls snowfence.v1.EventService.List.
-func (c *eventServiceClient) List(ctx context.Context, req *connect.Request[snowfencev1.ListEventsRequest]) (*connect.Response[snowfencev1.ListEventsResponse], error) {
-	return c.list.CallUnary(ctx, req)
-}
-
-// EventServiceHandler is an implementation of the snowfence.v1.EventService service.
-type EventServiceHandler interface {
-	// List returns the latest events, at most 1,000, in their order. The store keeps the last 100 of each namespace and sequence, fewer if they are long.
-	List(context.Context, *connect.Request[snowfencev1.ListEventsRequest]) (*connect.Response[snowfencev1.ListEventsResponse], error)
-}
-
-// NewEventServiceHandler builds an HTTP handler from the service implementation. It returns the
-// path on which to mount the handler and the handler itself.
-//
-// By default, handlers support the Connect, gRPC, and gRPC-Web protocols with the binary Protobuf
-// and JSON codecs. They also support gzip compression.
-func NewEventServiceHandler(svc EventServiceHandler, opts ...connect.HandlerOption) (string, http.Handler) {
-	eventServiceMethods := snowfencev1.File_snowfence_v1_snowfence_proto.Services().ByName("EventService").Methods()
-	eventServiceListHandler := connect.NewUnaryHandler(
-		EventServiceListProcedure,
-		svc.List,
-		connect.WithSchema(eventServiceMethods.ByName("List")),
-		connect.WithIdempotency(connect.IdempotencyNoSideEffects),
-		connect.WithHandlerOptions(opts...),
-	)
-	return "/snowfence.v1.EventService/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case EventServiceListProcedure:
-			eventServiceListHandler.ServeHTTP(w, r)
-		default:
-			http.NotFound(w, r)
-		}
-	})
-}
-
-// UnimplementedEventServiceHandler returns CodeUnimplemented from all methods.
-type UnimplementedEventServiceHandler struct{}
-
-func (UnimplementedEventServiceHandler) List(context.Context, *connect.Request[snowfencev1.ListEventsRequest]) (*connect.Response[snowfencev1.ListEventsResponse], error) {
-	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("snowfence.v1.EventService.List is not implemented"))
 }
 
 // SequenceServiceClient is a client for the snowfence.v1.SequenceService service.

@@ -44,12 +44,12 @@ func TestNoWireTellsWhereTheStoreIs(t *testing.T) {
 			var callers sync.WaitGroup
 			var mu sync.Mutex
 			for _, q := range []string{
-				"GET /v1", "GET /v1?list=events", "GET /v1?list=sequences", "GET /v1/default", "GET /v1/other/next",
+				"GET /v1", "GET /v1?list=sequences", "GET /v1/default", "GET /v1/other/next",
 				"PUT /v1/other {}", "PATCH /v1/default {\"last_node\":3}", "DELETE /v1/default?confirm=default",
 				"GET /v1/default/leases", "PUT /v1/default/leases/5/veto {\"reason\":\"x\"}", "PUT /v1/bills/sequence {}",
 				"GET /v1/bills/sequence/next", "GET /readyz", "GET /dashboard/api/leases?namespace=default",
 				"POST /snowfence.v1.IDService/Next {\"namespace\":\"other\"}",
-				"POST /snowfence.v1.LeaseService/Acquire {\"label\":\"x\"}", "POST /snowfence.v1.EventService/List {}",
+				"POST /snowfence.v1.LeaseService/Acquire {\"label\":\"x\"}",
 				"POST /snowfence.v1.NamespaceService/Create {\"name\":\"other\"}",
 				"SNOWFENCE.NEXT other", "SNOWFENCE.DECODE other 5", "INCR bills", "GET bills",
 			} {

@@ -266,9 +266,6 @@ func (r *rig) do(words []string) error {
 			r.others = append(r.others, other)
 		}
 		return err
-	case "event":
-		service.Events.Add(server.Event{Kind: arg(1), Namespace: arg(2), Text: strings.Join(words[3:], " ")})
-		return nil
 	case "fail": // COUNT: requests that failed, and one that was refused
 		about := func() server.Request { return server.Request{Name: "INCR"} }
 		for range number(1) {

@@ -62,12 +62,6 @@ export async function post(path, body, signal) {
 export async function change(method, path, body) {
   const content = body ? { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } } : {}
   await ask(path, { method, ...content }, '../v1/')
-  dispatchEvent(new Event('managed'))
-}
-
-/** Who managed namespaces and sequences, through any server or by commands. */
-export async function managed(signal) {
-  return (await (await ask('?list=events', { signal }, '../v1')).json()).events
 }
 
 /**

@@ -6,7 +6,6 @@ import { Overview } from './overview.jsx'
 import { Namespace } from './namespace.jsx'
 import { Decode } from './decode.jsx'
 import { Plan } from './plan.jsx'
-import { Events } from './events.jsx'
 import { ThemeSwitch, useTheme } from './theme.jsx'
 import { moment, span } from './format.js'
 
@@ -14,7 +13,6 @@ const views = [
   ['', 'Overview'],
   ['decode', 'Decode'],
   ['plan', 'Plan'],
-  ['events', 'Events'],
 ]
 
 function useRoute() {
@@ -103,8 +101,6 @@ export function App() {
               <Decode live={live} given={route.query} />
             ) : view === 'plan' ? (
               <Plan live={live} given={route.query.get('layout')} />
-            ) : view === 'events' ? (
-              <Events live={live} />
             ) : (
               <Overview live={live} />
             )}

@@ -1,6 +1,6 @@
 // What the server tells of itself, as one object that changes once a second.
 
-import { follow, managed } from './api.js'
+import { follow } from './api.js'
 
 const kept = 900
 
@@ -54,7 +54,6 @@ export function initial() {
     failures: [],
     series: emptySeries(),
     last: null,
-    events: [], // those of this server and of managers, the latest first
     skew: 0, // this machine's clock minus the server's, in ms
     version: 0,
   }
@@ -71,22 +70,9 @@ export function connect(change) {
     s = { ...s, ...part, version: s.version + 1 }
     change(s)
   }
-  let own = [] // what this server saw
-  let others = [] // what people did
-  const arrange = () => update({ events: [...own, ...others].sort((a, b) => Date.parse(b.at) - Date.parse(a.at)).slice(0, 400) })
-  const readManaged = async () => {
-    try {
-      others = (await managed(end.signal)).map(toEvent)
-      arrange()
-    } catch {
-      // the stream says what is wrong with the server or the token
-    }
-  }
   const on = {
     hello: (d) => {
-      own = []
       update({ hello: d, skew: Date.now() - d.now, spaces: new Map(), sequences: new Map(), failures: [], servers: [] })
-      readManaged()
     },
     namespaces: (d) => update({ namespaces: d.namespaces.map((n) => ({ ...n, first_node: Number(n.first_node), last_node: Number(n.last_node), unit: Number(n.unit) })) }),
     store: (d) => update({ store: d }),
@@ -94,10 +80,6 @@ export function connect(change) {
     servers: (d) => update({ servers: d.servers }),
     used: (d) => update({ used: d }),
     history: (d) => update({ series: fromHistory(d) }),
-    events: (d) => {
-      own = [...d.reverse(), ...own].slice(0, 200)
-      arrange()
-    },
     denied: (d) => update({ connection: 'refused', error: { status: 401, message: d } }),
     sample: (d) => {
       const spaces = new Map(s.spaces)
@@ -118,14 +100,5 @@ export function connect(change) {
       if (connection !== s.connection || connection !== 'live') update({ connection, error: error || null })
     },
   })
-  const timer = setInterval(() => document.hidden || readManaged(), 15000)
-  addEventListener('managed', readManaged, { signal: end.signal })
-  return () => (clearInterval(timer), end.abort())
-}
-
-/** What somebody did, as a line among the events of the server. */
-function toEvent(e) {
-  const changes = e.changes.map((c) => `${c.field} ${c.before && `${c.before} → `}${c.after || 'none'}`).join(', ')
-  const text = [e.action, e.node && ` node ${e.node}`, changes && ` (${changes})`, e.reason && `: ${e.reason}`, e.done || ', not known to be done'].filter((t) => t && t !== true).join('')
-  return { at: e.at, kind: 'managed', namespace: e.namespace || e.sequence, sequence: e.sequence !== '', actor: e.from && !e.who.endsWith(`@${e.from}`) ? `${e.who} from ${e.from}` : e.who, text }
+  return () => end.abort()
 }

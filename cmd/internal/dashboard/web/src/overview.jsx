@@ -1,7 +1,6 @@
 import { useState } from 'preact/hooks'
 import { Bits } from './bits.jsx'
 import { Chart } from './chart.jsx'
-import { EventList } from './events.jsx'
 import { Failures, sum } from './failures.jsx'
 import { parseSpec } from './layout.js'
 import { present } from './live.js'
@@ -156,12 +155,6 @@ export function Overview({ live }) {
         )}
       </section>
       <Sequences sequences={live.sequences} />
-      <section aria-labelledby="latest">
-        <h2 id="latest" class="section">
-          Latest events
-        </h2>
-        <EventList events={live.events} most={5} />
-      </section>
     </>
   )
 }
