@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests of the packages named as arguments on other architectures, emulated by qemu-user: with ARM's 64 bits, a big-endian machine, one of
-# 32 bits, and this one without vector instructions, with AVX2 alone, and without assembly. A test that skips itself fails the run.
+# 32 bits, and this one without vector instructions and without assembly. A test that skips itself fails the run.
 #
 # It takes the emulators by name, so binfmt_misc need not be set up. What is left out under x86_64 compares the emulated CPU with /proc/cpuinfo,
 # which is the real one's.
@@ -24,8 +24,6 @@ run arm64 qemu-aarch64-static
 run s390x qemu-s390x-static
 run arm qemu-arm-static
 run amd64 "qemu-x86_64-static -cpu Nehalem" -skip '^TestEveryPathIsTested$'
-# Asked for by name, so that it fails where the emulator has no AVX2.
-SNOWFENCE_SPARX=avx2 run amd64 "qemu-x86_64-static -cpu max" -skip '^TestEveryPathIsTested$'
 
 echo "-- $(go env GOARCH), tag purego"
 bin/strict -tags purego -count=1 "${packages[@]}"

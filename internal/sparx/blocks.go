@@ -21,13 +21,13 @@ func (c *Cipher) EncryptBlocks(dst, src []uint64) int {
 	if group := groupOf(c.path); group > 0 {
 		for len(src) >= group {
 			part := min(len(src)/group*group, maxCall)
-			k.encryptGroups(c.path, dst[:part], src[:part])
+			k.encryptGroups(dst[:part], src[:part])
 			dst, src = dst[part:], src[part:]
 		}
 		if len(src) >= worthGroup {
 			var buf [maxGroup]uint64
 			copy(buf[:], src)
-			k.encryptGroups(c.path, buf[:group], buf[:group])
+			k.encryptGroups(buf[:group], buf[:group])
 			copy(dst, buf[:])
 			return n
 		}
@@ -51,13 +51,13 @@ func (c *Cipher) DecryptBlocks(dst, src []uint64) int {
 	if group := groupOf(c.path); group > 0 {
 		for len(src) >= group {
 			part := min(len(src)/group*group, maxCall)
-			k.decryptGroups(c.path, dst[:part], src[:part])
+			k.decryptGroups(dst[:part], src[:part])
 			dst, src = dst[part:], src[part:]
 		}
 		if len(src) >= worthGroup {
 			var buf [maxGroup]uint64
 			copy(buf[:], src)
-			k.decryptGroups(c.path, buf[:group], buf[:group])
+			k.decryptGroups(buf[:group], buf[:group])
 			copy(dst, buf[:])
 			return n
 		}

@@ -36,14 +36,14 @@ func (c *Cipher) encryptRun(dst []uint64, start, step uint64, group int) {
 	if len(dst) >= worthGroup {
 		s := k.seed(start, step)
 		if whole := len(dst) / group * group; whole > 0 {
-			k.counterGroups(c.path, dst[:whole], &s)
+			k.counterGroups(dst[:whole], &s)
 			dst = dst[whole:]
 			start += uint64(whole) * step
 			s.restart(start)
 		}
 		if len(dst) >= worthGroup {
 			var buf [maxGroup]uint64
-			k.counterGroups(c.path, buf[:group], &s)
+			k.counterGroups(buf[:group], &s)
 			copy(dst, buf[:])
 			return
 		}

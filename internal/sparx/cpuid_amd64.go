@@ -17,7 +17,6 @@ func vectorPaths() []Path {
 		avx     = 1 << 28
 
 		// Leaf 7, register b.
-		avx2     = 1 << 5
 		avx512f  = 1 << 16
 		avx512bw = 1 << 30
 
@@ -26,8 +25,7 @@ func vectorPaths() []Path {
 		avx512vbmi2 = 1 << 6
 
 		// XCR0.
-		saves256 = 1<<1 | 1<<2
-		saves512 = saves256 | 1<<5 | 1<<6 | 1<<7
+		saves = 1<<1 | 1<<2 | 1<<5 | 1<<6 | 1<<7
 	)
 	has := func(flags, wanted uint32) bool { return flags&wanted == wanted }
 
@@ -39,12 +37,8 @@ func vectorPaths() []Path {
 		return nil
 	}
 	_, b7, c7, _ := cpuid(7, 0)
-	saved := xgetbv()
-	if !has(saved, saves256) || !has(b7, avx2) {
+	if !has(xgetbv(), saves) || !has(b7, avx512f|avx512bw) || !has(c7, avx512vbmi|avx512vbmi2) {
 		return nil
 	}
-	if !has(saved, saves512) || !has(b7, avx512f|avx512bw) || !has(c7, avx512vbmi|avx512vbmi2) {
-		return []Path{AVX2}
-	}
-	return []Path{AVX2, AVX512}
+	return []Path{AVX512}
 }

@@ -13,7 +13,6 @@ type Path string
 const (
 	Generic Path = "generic" // block by block, the code of the specification
 	SWAR    Path = "swar"    // plain Go, unrolled, four blocks at once
-	AVX2    Path = "avx2"    // amd64
 	AVX512  Path = "avx512"  // amd64 with AVX-512 F, BW, VBMI and VBMI2
 )
 

@@ -4,17 +4,8 @@ package sparx
 
 //go:generate go run -C _asm .
 
-// They read and write groups × 16 or groups × 32 numbers; groups is at least 1.
+// They read and write groups × 32 numbers; groups is at least 1.
 // The keys are a whole lanes.
-
-//go:noescape
-func encryptAVX2(dst, src *uint64, groups int, keys *uint64)
-
-//go:noescape
-func decryptAVX2(dst, src *uint64, groups int, keys *uint64)
-
-//go:noescape
-func counterAVX2(dst, seed *uint64, groups int, keys *uint64)
 
 //go:noescape
 func encryptAVX512(dst, src *uint64, groups int, keys *uint64)
@@ -27,39 +18,24 @@ func counterAVX512(dst, seed *uint64, groups int, keys *uint64)
 
 // groupOf is the group size of a path; 0 for none.
 func groupOf(p Path) int {
-	switch p {
-	case AVX512:
+	if p == AVX512 {
 		return 32
-	case AVX2:
-		return 16
 	}
 	return 0
 }
 
 // encryptGroups encrypts whole groups, one or more.
-func (k *schedule) encryptGroups(p Path, dst, src []uint64) {
-	if p == AVX512 {
-		encryptAVX512(&dst[0], &src[0], len(src)/32, &k.enc[0])
-	} else {
-		encryptAVX2(&dst[0], &src[0], len(src)/16, &k.enc[0])
-	}
+func (k *schedule) encryptGroups(dst, src []uint64) {
+	encryptAVX512(&dst[0], &src[0], len(src)/32, &k.enc[0])
 }
 
 // decryptGroups is the inverse of encryptGroups.
-func (k *schedule) decryptGroups(p Path, dst, src []uint64) {
-	if p == AVX512 {
-		decryptAVX512(&dst[0], &src[0], len(src)/32, &k.dec[0])
-	} else {
-		decryptAVX2(&dst[0], &src[0], len(src)/16, &k.dec[0])
-	}
+func (k *schedule) decryptGroups(dst, src []uint64) {
+	decryptAVX512(&dst[0], &src[0], len(src)/32, &k.dec[0])
 }
 
 // counterGroups fills one or more whole groups with encrypted numbers of a
 // counter. Only their lowest words count, and wrap to 0.
-func (k *schedule) counterGroups(p Path, dst []uint64, s *seed) {
-	if p == AVX512 {
-		counterAVX512(&dst[0], &s[0], len(dst)/32, &k.enc[0])
-	} else {
-		counterAVX2(&dst[0], &s[0], len(dst)/16, &k.enc[0])
-	}
+func (k *schedule) counterGroups(dst []uint64, s *seed) {
+	counterAVX512(&dst[0], &s[0], len(dst)/32, &k.enc[0])
 }

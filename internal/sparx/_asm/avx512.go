@@ -25,7 +25,7 @@ const (
 	uppers = operand.U8(0xee) // the upper halves
 )
 
-func newAVX512(c *build.Context) isa {
+func newAVX512(c *build.Context) *avx512 {
 	m := &avx512{c: c, order: words(c, "order512", 32, func(i int) int { return i })}
 	for half := range 2 {
 		m.toWords[half] = words(c, [...]string{"words01", "words23"}[half], 32, func(i int) int {
@@ -39,17 +39,15 @@ func newAVX512(c *build.Context) isa {
 	return m
 }
 
-func (m *avx512) code() *build.Context { return m.c }
-func (m *avx512) blocks() int          { return 32 }
-func (m *avx512) sets() int            { return 4 }
-func (m *avx512) each() int            { return 5 }
-func (m *avx512) lanes() operand.Mem   { return m.order }
+func (m *avx512) blocks() int { return 32 } // in a group
+func (m *avx512) sets() int   { return 4 }  // of registers: how many groups are woven; a power of two
+func (m *avx512) each() int   { return 5 }  // registers in a set
 
 func (m *avx512) registers() []register {
 	return []register{
 		reg.Z0, reg.Z1, reg.Z2, reg.Z3, reg.Z4, reg.Z5, reg.Z6, reg.Z7, reg.Z8, reg.Z9, reg.Z10, reg.Z11, reg.Z12,
-		reg.Z13, reg.Z14, reg.Z15, reg.Z16, reg.Z17, reg.Z18, reg.Z19,
-		reg.Z20, reg.Z21, reg.Z22, reg.Z23, reg.Z24, reg.Z25,
+		reg.Z13, reg.Z14, reg.Z15, reg.Z16, reg.Z17, reg.Z18, reg.Z19, reg.Z20, reg.Z21, reg.Z22, reg.Z23, reg.Z24,
+		reg.Z25,
 	}
 }
 

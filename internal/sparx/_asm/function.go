@@ -2,33 +2,10 @@ package main
 
 import (
 	"github.com/mmcloughlin/avo/attr"
-	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// An isa is an instruction set. What works on words appends instructions to a group.
-type isa interface {
-	code() *build.Context
-
-	blocks() int           // in a group
-	sets() int             // how many groups are woven, each with its set of registers
-	each() int             // registers in a set
-	registers() []register // all of them
-	lanes() operand.Mem    // which block of a group is in which lane
-
-	load(g *group, offset int)  // reads the blocks at src, and brings the same words together
-	store(g *group, offset int) // is the inverse, to dst
-
-	rotate(g *group, n int, x register)                             // x = rotl(x, n)
-	rotate8(g *group, from, to register)                            // to = rotl(from, 8)
-	rotate2And10(g *group, x, t register)                           // x, t = rotl(x, 2), rotl(x, 10)
-	xor(g *group, x, to register)                                   // to ^= x
-	xorBoth(g *group, x, y, to register)                            // to ^= x ^ y
-	xorWord(g *group, word operand.Mem, from, to register)          // to = from ^ word
-	xorWordAnd(g *group, word operand.Mem, x register, to register) // to ^= word ^ x
-}
-
-// A kind is one of the functions that each instruction set has.
+// A kind is one of the functions.
 type kind int
 
 const (
@@ -37,9 +14,8 @@ const (
 	counter
 )
 
-// A stream is what happens to a group, an instruction at a time. A group waits for itself
-// most of the time, so the streams of several groups are woven into each other, and the
-// CPU always finds something to do.
+// A stream is what happens to a group, an instruction at a time. A group waits for itself some of
+// the time, so the streams of several groups are woven into each other.
 type stream []func()
 
 // weave emits the streams in turns. Each gives an instruction whenever its share is due,
@@ -58,50 +34,72 @@ func weave(streams []stream) {
 	}
 }
 
-// whole is the way of a group through a set of registers. Only its beginning reads src,
-// and only its end writes to dst.
-func whole(m isa, k kind, set, dstOffset, srcOffset int) stream {
-	r := m.registers()[set*m.each():]
-	g := &group{isa: m, l0: r[0], r0: r[1], l1: r[2], r1: r[3], t: r[4], u: r[m.each()-1]}
-	first := 0
+// block takes one group in each of n sets of registers from src to dst. Its steps are a loop, two
+// an iteration: after two, the words are in the same registers again.
+func block(m *avx512, k kind, n int, label string) {
+	c := m.c
+	gs := make([]*group, n)
+	for i := range gs {
+		r := m.registers()[i*m.each():]
+		gs[i] = &group{avx512: m, l0: r[0], r0: r[1], l1: r[2], r1: r[3], t: r[4], keys: keys}
+	}
+	each := func(do func(i int, g *group)) {
+		streams := make([]stream, n)
+		for i, g := range gs {
+			do(i, g)
+			streams[i], g.s = g.s, nil
+		}
+		weave(streams)
+	}
+	size := m.blocks() * 8
+	pairs, from, forward := steps/2, 0, 2*stepWords*wordBytes
 	switch k {
 	case encrypt:
-		g.load(g, srcOffset)
-		g.whiten()
+		each(func(i int, g *group) { g.load(g, i*size); g.whiten() })
 	case decrypt:
-		g.load(g, srcOffset)
-		for i := (steps - 1) * stepWords; i >= 0; i -= stepWords {
-			g.unmix(i + stepWords)
-			g.unround(i+4, true)
-			g.unround(i+2, true)
-			g.unround(i, false)
+		each(func(i int, g *group) { g.load(g, i*size) })
+		from, forward = (steps-2)*stepWords*wordBytes, -forward
+	case counter: // the first step is in count
+		each(func(i int, g *group) { g.count(positions(m)[i]); g.step(stepWords) })
+		pairs, from = pairs-1, forward
+	}
+	c.LEAQ(at(keys, from), pair)
+	c.MOVQ(operand.U32(pairs), left)
+	c.Label(label)
+	each(func(_ int, g *group) {
+		g.keys = pair
+		for _, i := range [...]int{0, stepWords} {
+			if k == decrypt {
+				g.unstep(stepWords - i)
+			} else {
+				g.step(i)
+			}
 		}
-		g.whiten()
-		first = steps
-	case counter:
-		g.count(positions(m)[set])
-		first = 1
+		g.keys = keys
+	})
+	c.ADDQ(operand.I32(forward), pair)
+	c.DECQ(left)
+	c.JNE(operand.LabelRef(label))
+	each(func(i int, g *group) {
+		if k == decrypt {
+			g.whiten()
+		}
+		g.store(g, i*size)
+	})
+	c.ADDQ(operand.I32(n*size), dst)
+	if k != counter {
+		c.ADDQ(operand.I32(n*size), src)
 	}
-	for i := first * stepWords; i < steps*stepWords; i += stepWords {
-		g.round(i + 2)
-		g.round(i + 4)
-		g.mix(i + stepWords)
-	}
-	g.store(g, dstOffset)
-	return g.s
 }
 
 // function emits
 //
 //	func name(dst, src *uint64, groups int, keys *uint64)
 //
-// or, for a counter, with a seed in the place of src. In the main loop there is a group
-// in every set of registers, and each is in another phase: while one of them is loaded
-// and put in order, which few ports of the CPU can do, the others are in their rounds. So
-// before the loop each group goes as far as its phase, an iteration takes it to its end
-// and the next one as far as that, and after the loop comes the rest.
-func function(m isa, name, doc string, k kind) {
-	c := m.code()
+// or, for a counter, with a seed in the place of src. It takes as many groups at once as there are
+// sets of registers, and then what is left one by one.
+func function(m *avx512, name, doc string, k kind) {
+	c := m.c
 	source, register := "src", src
 	if k == counter {
 		source, register = "seed", seed
@@ -114,50 +112,25 @@ func function(m isa, name, doc string, k kind) {
 	c.Load(c.Param(source), register)
 	c.Load(c.Param("groups"), groups)
 	c.Load(c.Param("keys"), keys)
-	c.ADDQ(operand.I32(keyMiddle), keys)
 	if k == counter {
 		startCounter(m)
 	}
-
-	n, size := m.sets(), m.blocks()*8
-	advance := func(groups int) {
-		c.ADDQ(operand.I32(groups*size), dst)
-		if k != counter {
-			c.ADDQ(operand.I32(groups*size), src)
+	if n := m.sets(); n > 1 {
+		c.SUBQ(operand.I8(n), groups)
+		c.JLT(operand.LabelRef("few"))
+		c.Label("many")
+		block(m, k, n, "manySteps")
+		c.SUBQ(operand.I8(n), groups)
+		c.JGE(operand.LabelRef("many"))
+		c.Label("few")
+		c.ADDQ(operand.I8(n), groups)
+		c.JEQ(operand.LabelRef("done"))
+		if k == counter {
+			singleCounter(m)
 		}
 	}
-	begin, end, turn := make([]stream, n), make([]stream, n), make([]stream, n)
-	for i := range n {
-		now := whole(m, k, i, i*size, i*size)
-		next := whole(m, k, i, i*size, (n+i)*size)
-		phase := len(now) * (2*i + 1) / (2 * n)
-		begin[i], end[i] = now[:phase], now[phase:]
-		turn[i] = append(append(stream{}, end[i]...), next[:phase]...)
-	}
-
-	c.SUBQ(operand.I8(n), groups)
-	c.JLT(operand.LabelRef("few"))
-	weave(begin)
-	c.SUBQ(operand.I8(n), groups)
-	c.JLT(operand.LabelRef("last"))
-	c.Label("loop")
-	weave(turn)
-	advance(n)
-	c.SUBQ(operand.I8(n), groups)
-	c.JGE(operand.LabelRef("loop"))
-	c.Label("last")
-	weave(end)
-	advance(n)
-
-	c.Label("few")
-	c.ADDQ(operand.I8(n), groups)
-	c.JEQ(operand.LabelRef("done"))
-	if k == counter {
-		singleCounter(m)
-	}
 	c.Label("single")
-	weave([]stream{whole(m, k, 0, 0, 0)})
-	advance(1)
+	block(m, k, 1, "steps")
 	c.DECQ(groups)
 	c.JNE(operand.LabelRef("single"))
 	c.Label("done")

@@ -8,27 +8,31 @@ import (
 type register = reg.VecPhysical
 
 // A group is some blocks on their way, one of their four words in a register each. The
-// steps are as in one.go; how an instruction set does what they need is its own
-// business.
+// steps are as in one.go; avx512.go has what they need.
 type group struct {
-	isa
+	*avx512
 	s stream
 
 	l0, r0, l1, r1 register // the words
-	t, u           register // free; u only where the instruction set asks for it
+	t              register // free
+
+	keys reg.Register // where its words of the key schedule are
 }
 
-func (g *group) add(x, to register) { g.emit(func() { g.code().VPADDW(x, to, to) }) }
-func (g *group) sub(x, to register) { g.emit(func() { g.code().VPSUBW(x, to, to) }) }
+// key is a word of the key schedule.
+func (g *group) key(i int) operand.Mem { return at(g.keys, i*wordBytes) }
+
+func (g *group) add(x, to register) { g.emit(func() { g.c.VPADDW(x, to, to) }) }
+func (g *group) sub(x, to register) { g.emit(func() { g.c.VPSUBW(x, to, to) }) }
 
 func (g *group) emit(instruction func()) { g.s = append(g.s, instruction) }
 
 // whiten xors with the words of the first round of all.
 func (g *group) whiten() {
-	g.xorWord(g, key(0), g.l0, g.l0)
-	g.xorWord(g, key(1), g.r0, g.r0)
-	g.xorWord(g, key(second), g.l1, g.l1)
-	g.xorWord(g, key(second+1), g.r1, g.r1)
+	g.xorWord(g, g.key(0), g.l0, g.l0)
+	g.xorWord(g, g.key(1), g.r0, g.r0)
+	g.xorWord(g, g.key(second), g.l1, g.l1)
+	g.xorWord(g, g.key(second+1), g.r1, g.r1)
 }
 
 // branch is a branch and the place of its words in the key schedule.
@@ -48,8 +52,8 @@ func (g *group) round(i int) {
 		g.rotate(g, 9, b.l)
 		g.add(b.r, b.l)
 		g.rotate(g, 2, b.r)
-		g.xorWordAnd(g, key(b.i+1), b.l, b.r)
-		g.xorWord(g, key(b.i), b.l, b.l)
+		g.xorWordAnd(g, g.key(b.i+1), b.l, b.r)
+		g.xorWord(g, g.key(b.i), b.l, b.l)
 	}
 }
 
@@ -62,13 +66,28 @@ func (g *group) mix(i int) {
 	g.add(g.r1, g.l1)
 	g.rotate2And10(g, g.r0, g.t)
 	g.rotate(g, 2, g.r1)
-	g.xorWord(g, key(i), g.t, g.t)
-	g.xorWordAnd(g, key(i+1), g.r0, g.r1)
+	g.xorWord(g, g.key(i), g.t, g.t)
+	g.xorWordAnd(g, g.key(i+1), g.r0, g.r1)
 	g.xorBoth(g, g.t, g.l0, g.l1)
-	g.xorWordAnd(g, key(i+second+1), g.l0, g.r0)
-	g.xorWord(g, key(i+second), g.l0, g.l0)
+	g.xorWordAnd(g, g.key(i+second+1), g.l0, g.r0)
+	g.xorWord(g, g.key(i+second), g.l0, g.l0)
 	g.xor(g, g.l1, g.r1)
 	g.l0, g.r0, g.l1, g.r1 = g.l1, g.r1, g.l0, g.r0
+}
+
+// step is a step of the cipher, whose words begin at i.
+func (g *group) step(i int) {
+	g.round(i + 2)
+	g.round(i + 4)
+	g.mix(i + stepWords)
+}
+
+// unstep is its inverse.
+func (g *group) unstep(i int) {
+	g.unmix(i + stepWords)
+	g.unround(i+4, true)
+	g.unround(i+2, true)
+	g.unround(i, false)
 }
 
 // unmix is the inverse of the mixing before the step whose words begin at i. The second
@@ -76,8 +95,8 @@ func (g *group) mix(i int) {
 // wants of it.
 func (g *group) unmix(i int) {
 	for _, b := range g.branches(i) {
-		g.xorWordAnd(g, key(b.i+1), b.l, b.r)
-		g.xorWord(g, key(b.i), b.l, b.l)
+		g.xorWordAnd(g, g.key(b.i+1), b.l, b.r)
+		g.xorWord(g, g.key(b.i), b.l, b.l)
 	}
 	g.rotate8(g, g.r1, g.t)
 	g.xor(g, g.r1, g.r0)
@@ -93,8 +112,8 @@ func (g *group) unround(i int, more bool) {
 		g.sub(b.r, b.l)
 		g.rotate(g, 7, b.l)
 		if more {
-			g.xorWordAnd(g, key(b.i+1), b.l, b.r)
-			g.xorWord(g, key(b.i), b.l, b.l)
+			g.xorWordAnd(g, g.key(b.i+1), b.l, b.r)
+			g.xorWord(g, g.key(b.i), b.l, b.l)
 		}
 	}
 }
@@ -103,44 +122,44 @@ func (g *group) unround(i int, more bool) {
 // first step. What else there is in it is in the seed.
 func (g *group) count(position register) {
 	g.rotate8(g, position, g.l0)
-	g.add(stride(g), position)
-	g.xorWord(g, key(0), g.l0, g.l0)
+	g.add(stride(g.avx512), position)
+	g.xorWord(g, g.key(0), g.l0, g.l0)
 
 	g.rotate(g, 9, g.l0)
-	g.add(added(g), g.l0)
+	g.add(added(g.avx512), g.l0)
 	g.xorWord(g, at(seed, seedXor), g.l0, g.r0)
-	g.xorWord(g, key(2), g.l0, g.l0)
+	g.xorWord(g, g.key(2), g.l0, g.l0)
 
 	g.rotate(g, 9, g.l0)
 	g.add(g.r0, g.l0)
 	g.rotate(g, 2, g.r0)
-	g.xorWordAnd(g, key(5), g.l0, g.r0)
-	g.xorWord(g, key(4), g.l0, g.l0)
+	g.xorWordAnd(g, g.key(5), g.l0, g.r0)
+	g.xorWord(g, g.key(4), g.l0, g.l0)
 
 	g.rotate(g, 9, g.l0)
 	g.add(g.r0, g.l0)
 	g.rotate2And10(g, g.r0, g.t)
-	g.xorWord(g, key(stepWords), g.t, g.t)
+	g.xorWord(g, g.key(stepWords), g.t, g.t)
 	g.xorWord(g, at(seed, seedBoth), g.r0, g.r1)
 	g.xorWordAnd(g, at(seed, seedMixed), g.l0, g.t)
-	g.xorWordAnd(g, key(stepWords+second+1), g.l0, g.r0)
-	g.xorWord(g, key(stepWords+second), g.l0, g.l0)
+	g.xorWordAnd(g, g.key(stepWords+second+1), g.l0, g.r0)
+	g.xorWord(g, g.key(stepWords+second), g.l0, g.l0)
 	g.xor(g, g.t, g.r1)
 	g.l0, g.r0, g.l1, g.r1, g.t = g.t, g.r1, g.l0, g.r0, g.l1
 }
 
 // The registers of a counter, above the groups'.
-func positions(m isa) []register { return m.registers()[m.sets()*m.each():][:m.sets()] }
-func stride(m isa) register      { return m.registers()[m.sets()*(m.each()+1)] }
-func added(m isa) register       { return m.registers()[m.sets()*(m.each()+1)+1] }
+func positions(m *avx512) []register { return m.registers()[m.sets()*m.each():][:m.sets()] }
+func stride(m *avx512) register      { return m.registers()[m.sets()*(m.each()+1)] }
+func added(m *avx512) register       { return m.registers()[m.sets()*(m.each()+1)+1] }
 
 // startCounter fills the registers of a counter: the position of each set, how far they
 // go each time, and what is added in the first round.
-func startCounter(m isa) {
-	c, p := m.code(), positions(m)
+func startCounter(m *avx512) {
+	c, p := m.c, positions(m)
 	lanes := added(m) // for now
 	c.VPBROADCASTQ(at(seed, seedStep), stride(m))
-	c.VPMULLW(m.lanes(), stride(m), lanes)
+	c.VPMULLW(m.order, stride(m), lanes)
 	c.VPSLLW(log2(m.blocks()), stride(m), stride(m))
 	c.VPBROADCASTQ(at(seed, seedStart), p[0])
 	c.VPADDW(lanes, p[0], p[0])
@@ -152,8 +171,8 @@ func startCounter(m isa) {
 }
 
 // singleCounter makes the first set go on by a group.
-func singleCounter(m isa) {
-	c := m.code()
+func singleCounter(m *avx512) {
+	c := m.c
 	c.VPBROADCASTQ(at(seed, seedStep), stride(m))
 	c.VPSLLW(log2(m.blocks()), stride(m), stride(m))
 }

@@ -15,15 +15,7 @@ const (
 	stepWords = 12
 	second    = 6
 	wordBytes = 8
-	keyBytes  = (steps*stepWords + 8) * wordBytes
 )
-
-// keyMiddle is where in the schedule the register with its address points: most addresses
-// fit into a byte then.
-const keyMiddle = keyBytes / 2
-
-// key is word i of the schedule.
-func key(i int) operand.Mem { return at(keys, i*wordBytes-keyMiddle) }
 
 // The seed of a counter: each word in all lanes of a uint64.
 const (
@@ -42,16 +34,22 @@ var (
 	groups = reg.RCX // that are still to come
 	keys   = reg.RAX
 	seed   = reg.RDX
+	pair   = reg.R8 // the words of two steps
+	left   = reg.R9 // pairs that are still to come
 )
 
 func at(base reg.Register, offset int) operand.Mem { return operand.Mem{Base: base, Disp: offset} }
 
-// words makes a table of 16-bit words.
+// words makes a table of 16-bit words, whose number is a multiple of four.
 func words(c *build.Context, name string, n int, word func(i int) int) operand.Mem {
 	m := c.StaticGlobal(name)
 	c.DataAttributes(attr.RODATA | attr.NOPTR)
-	for i := range n {
-		c.AppendDatum(operand.U16(word(i)))
+	for i := 0; i < n; i += 4 {
+		var four uint64
+		for j := range 4 {
+			four |= uint64(word(i+j)) << (16 * j)
+		}
+		c.AppendDatum(operand.U64(four))
 	}
 	return m
 }

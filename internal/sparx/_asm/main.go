@@ -29,12 +29,6 @@ func main() {
 const folder = ".."
 
 var files = map[string]func(*build.Context){
-	"avx2_amd64.s": func(c *build.Context) {
-		m := newAVX2(c)
-		function(m, "encryptAVX2", "encryptAVX2 encrypts groups of 16 blocks.", encrypt)
-		function(m, "decryptAVX2", "decryptAVX2 decrypts groups of 16 blocks.", decrypt)
-		function(m, "counterAVX2", "counterAVX2 encrypts groups of 16 numbers of a counter.", counter)
-	},
 	"avx512_amd64.s": func(c *build.Context) {
 		m := newAVX512(c)
 		function(m, "encryptAVX512", "encryptAVX512 encrypts groups of 32 blocks.", encrypt)
