@@ -228,7 +228,7 @@ func highest(ctx context.Context, st store.Store, ns Namespace) (int64, error) {
 			return 0, fmt.Errorf("lease: listing the leases of namespace %q: %w", ns.Name, err)
 		}
 		if r.Generation >= ns.Since {
-			top = max(top, r.Until, r.SkipUntil)
+			top = max(top, r.Until)
 		}
 	}
 	return top, nil

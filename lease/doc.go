@@ -25,8 +25,7 @@
 //   - If another process wrote instead, the generator is sealed at once, before anything
 //     else. Then the lease heals itself with another grant.
 //   - Give back: the holder seals its generator, and then lowers Until to the tick after
-//     the last one that it used. [Operator.Restore] lowers it for an operator, and remembers
-//     the granted ticks above it.
+//     the last one that it used.
 //   - After each swap, and before its use, the lease reads the namespace and the identity
 //     of the store. The grant counts only if the namespace is active, its generation is
 //     the one in which the node was acquired, and the store has the identity that the

@@ -28,29 +28,18 @@ func small(t *testing.T, ttl time.Duration) ticks {
 	return ticks{l, lastTick, ttl}
 }
 
-// smallRecords are records with all ends and skipped ranges of few
-// ticks. One was never leased, and one is of an earlier layout.
+// smallRecords are records with ends of few ticks. One was never
+// leased, and one is of an earlier layout.
 func smallRecords() (out []store.Record) {
 	for _, until := range []int64{1, 3, 4, 9, lastTick, lastTick + 1} {
 		out = append(out, store.Record{Nonce: "x", Generation: 2, Until: until})
-		for _, skip := range [][2]int64{{1, 3}, {3, 5}, {4, 6}, {5, 12}, {9, 10}, {6, lastTick + 1}, {
-			lastTick,
-			lastTick + 1,
-		}} {
-			if until <= skip[0] || until >= skip[1] {
-				out = append(out, store.Record{
-					Nonce: "x", Generation: 2, Until: until, SkipFrom: skip[0],
-					SkipUntil: skip[1],
-				})
-			}
-		}
 	}
 	return append(out, store.Record{Generation: 2, Until: 7}, store.Record{Nonce: "x", Generation: 1, Until: 7})
 }
 
 // wantGrant says what a grant is. It starts at the first tick above all
-// floors, in no skipped range, and not more than a ttl in the past. It
-// ends a ttl ahead, before the next skipped range, and with the layout.
+// floors, and not more than a ttl in the past. It ends a ttl ahead, and
+// with the layout.
 func wantGrant(t ticks, floorOfAll int64, rs []store.Record, now time.Time) (from, until int64) {
 	tick := t.layout.TickOf(now)
 	from = max(floorOfAll, t.layout.TickOf(now.Add(-t.ttl)))
@@ -59,22 +48,9 @@ func wantGrant(t ticks, floorOfAll int64, rs []store.Record, now time.Time) (fro
 			from = max(from, r.Until)
 		}
 	}
-	for again := true; again; {
-		again = false
-		for _, r := range rs {
-			if inside, next := from >= r.SkipFrom && from < r.SkipUntil, from < r.SkipFrom &&
-				r.SkipFrom <= tick; inside || next {
-				from, again = r.SkipUntil, true
-			}
-		}
-	}
 	until = from + 1
 	for u := until; u <= lastTick+1; u++ {
-		ok := u == from+1 || u <= tick+1 || !t.layout.TimeOf(u).After(now.Add(t.ttl))
-		for _, r := range rs {
-			ok = ok && (u-1 < r.SkipFrom || u-1 >= r.SkipUntil)
-		}
-		if !ok {
+		if u > from+1 && u > tick+1 && t.layout.TimeOf(u).After(now.Add(t.ttl)) {
 			break
 		}
 		until = u
@@ -118,9 +94,8 @@ func TestGrantsOfSmallRecords(t *testing.T) {
 	}
 }
 
-// A renewed grant ends a ttl ahead, never before its old end, with the
-// layout, and before the next skipped range. One that ended more than a
-// ttl ago, or ends at a skipped range that has begun, becomes a new grant.
+// A renewed grant ends a ttl ahead, never before its old end, and with
+// the layout. One that ended more than a ttl ago becomes a new grant.
 func TestRenewalsOfSmallRecords(t *testing.T) {
 	rs := smallRecords()
 	for _, ttl := range []time.Duration{3 * time.Millisecond, 30 * time.Millisecond} {
@@ -137,12 +112,6 @@ func TestRenewalsOfSmallRecords(t *testing.T) {
 							lapsed = lapsed || w.layout.TickOf(now.Add(-ttl)) > r.Until
 						}
 						until = min(until, lastTick+1)
-						for _, r := range block {
-							for skipped := r.SkipFrom; skipped < r.SkipUntil && r.Until <= r.SkipFrom; skipped++ {
-								until = min(until, skipped)
-								lapsed = lapsed || skipped <= tick
-							}
-						}
 						if got := w.renewal(block, now); got != until {
 							t.Fatalf("at %v, ttl %v: %+v is renewed to %d, not %d", now, ttl, block, got, until)
 						}
@@ -160,29 +129,25 @@ func TestRenewalsOfSmallRecords(t *testing.T) {
 // run begins after ticks that were left out, and with a layout.
 func TestGrantedRecords(t *testing.T) {
 	ns := Namespace{Since: 2, Floor: 3}
-	known := store.Record{Nonce: "x", Generation: 2, Until: 5, From: 4, PrevUntil: 1, SkipFrom: 8, SkipUntil: 9}
+	known := store.Record{Nonce: "x", Generation: 2, Until: 5, From: 4, PrevUntil: 1}
 	old, fresh := known, known
 	old.Generation, fresh.Nonce = 1, ""
 	for _, c := range []struct {
-		name              string
-		r                 store.Record
-		from              int64
-		wantFrom, wantEnd int64
-		skip              bool
+		name     string
+		r        store.Record
+		from     int64
+		wantFrom int64
 	}{
-		{"at its end", known, 5, 4, 1, true},
-		{"above its end", known, 6, 6, 5, true},
-		{"of an earlier layout", old, 3, 3, 3, false},
-		{"of an earlier layout, above the floor", old, 6, 6, 3, false},
-		{"never leased", fresh, 3, 3, 3, false},
-		{"never leased, above the floor", fresh, 6, 6, 3, false},
+		{"at its end", known, 5, 4},
+		{"above its end", known, 6, 6},
+		{"of an earlier layout", old, 3, 3},
+		{"of an earlier layout, above the floor", old, 6, 6},
+		{"never leased", fresh, 3, 3},
+		{"never leased, above the floor", fresh, 6, 6},
 	} {
 		got := granted(ns, c.r, c.from, 7)
 		want := c.r
-		want.From, want.PrevUntil, want.Until = c.wantFrom, c.wantEnd, 7
-		if !c.skip {
-			want.SkipFrom, want.SkipUntil = 0, 0
-		}
+		want.From, want.Until = c.wantFrom, 7
 		if got != want {
 			t.Errorf("%s: %+v, not %+v", c.name, got, want)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
@@ -52,53 +51,6 @@ func (op Operator) Veto(ctx context.Context, namespace string, node int64, reaso
 	})
 }
 
-// Restore is for a node whose unit's floor lies far ahead, because a holder's clock was. It
-// evicts that holder, and sets the floor to where it was before. New grants end before the ticks of
-// that holder, and go on after them when that time comes. It fails unless the ticks in between were
-// provably never granted.
-func (op Operator) Restore(
-	ctx context.Context, namespace string, node int64, now time.Time,
-) (store.Record, error) {
-	return edit(ctx, op.st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
-		l := ns.Layout
-		tick := l.TickOf(now)
-		switch {
-		case r.Nonce == "":
-			return r, errors.New("it was never leased")
-		case r.Generation < ns.Since:
-			return r, errors.New("it was not leased since the layout was changed, so there is nothing to restore")
-		case r.Until <= tick:
-			if r.Veto != "" {
-				return r, fmt.Errorf("there is nothing to restore, and it stays vetoed: %s", shown(r.Veto))
-			}
-			return r, fmt.Errorf("there is nothing to restore: it can be leased now, and its next IDs begin above %s",
-				l.TimeOf(r.Until).Format(time.RFC3339))
-		case r.From <= tick:
-			return r, fmt.Errorf("ticks from %s on were granted without a gap, so no tick is provably unused: "+
-				"it can be leased from %s on",
-				l.TimeOf(r.From), l.TimeOf(r.Until))
-		case r.PrevUntil >= r.From:
-			return r, errors.New("no ticks below its grant were skipped, so there is nothing to restore")
-		}
-		back, ahead := r.PrevUntil, r.From
-		if r.SkipUntil > back { // it was restored before, and that range is not below the floor yet
-			switch {
-			case r.From == r.SkipUntil:
-				ahead = r.SkipFrom // the two ranges are one
-			case r.SkipUntil > tick:
-				return r, fmt.Errorf("it was restored before and %s to %s is still ahead: "+
-					"only one skipped range can be kept",
-					l.TimeOf(r.SkipFrom), l.TimeOf(r.SkipUntil))
-			default:
-				back = r.SkipUntil
-			}
-		}
-		r.SkipFrom, r.SkipUntil = ahead, r.Until
-		r.Until, r.From = back, back
-		return r, nil
-	})
-}
-
 // edit rewrites the record of a node's unit, without a holder.
 func edit(
 	ctx context.Context, st store.Store, namespace string, node int64, change func(Namespace,
@@ -130,7 +82,7 @@ func edit(
 		w := world.From(ctx)
 		r = vacated(w, r, w.Text())
 		if old == "" {
-			r.Generation, r.Until, r.From, r.PrevUntil = ns.Generation, ns.Floor, ns.Floor, ns.Floor
+			r.Generation, r.Until, r.From = ns.Generation, ns.Floor, ns.Floor
 		}
 		err = st.Swap(ctx, []store.Write{{Old: old, New: r}})[0]
 		if err == nil {

@@ -2,7 +2,6 @@ package lease
 
 import (
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/snowfence/snowfence/lease/store"
@@ -13,17 +12,16 @@ func operators(g *stage) map[string]func(node int64) (store.Record, error) {
 	return map[string]func(node int64) (store.Record, error){
 		"release": func(node int64) (store.Record, error) { return Namespaces(g.st).Release(g.Context(), "n", node) },
 		"veto":    func(node int64) (store.Record, error) { return Namespaces(g.st).Veto(g.Context(), "n", node, "broken") },
-		"restore": func(node int64) (store.Record, error) { return Namespaces(g.st).Restore(g.Context(), "n", node, g.now) },
 	}
 }
 
 // An operator's write is repeated where another process wrote at the same time, and ends with any
 // other error, without a record.
 func TestOperatorsWithoutAnswers(t *testing.T) {
-	for _, name := range []string{"release", "veto", "restore"} {
+	for _, name := range []string{"release", "veto"} {
 		ready := func() *stage {
 			g := holding(t)
-			g.change(5, func(r *store.Record) { r.PrevUntil, r.From, r.Until = 5, g.tick(1e9), g.tick(2e9) })
+			g.change(5, func(r *store.Record) { r.From, r.Until = g.tick(1e9), g.tick(2e9) })
 			return g
 		}
 		g := ready()
@@ -77,7 +75,7 @@ func TestOperatorsOfNodes(t *testing.T) {
 	}
 	g.rename(func(ns *Namespace) { ns.Floor = 77 })
 	r, err := Namespaces(g.st).Veto(t.Context(), "n", 9, "broken")
-	if err != nil || r.From != 77 || r.Until != 77 || r.PrevUntil != 77 || r.Generation != g.namespace().Generation {
+	if err != nil || r.From != 77 || r.Until != 77 || r.Generation != g.namespace().Generation {
 		t.Errorf("a veto of a node that was never leased: %+v, %v", r, err)
 	}
 	if r, err := Namespaces(g.st).Veto(t.Context(), "n", 9, ""); err != nil || r.Veto != "" {
@@ -91,65 +89,6 @@ func TestOperatorsOfNodes(t *testing.T) {
 	if r, err := Namespaces(g.st).Release(t.Context(), "n", 5); err != nil || r.Holder != "" || r.Until != held.Until ||
 		r.Generation != held.Generation {
 		t.Errorf("released: %+v, %v", r, err)
-	}
-}
-
-// A node is restored only where it is provable that ticks were left out, each rule at its edge. Now
-// is tick 0.
-func TestRestoreAtTheEdge(t *testing.T) {
-	type run struct{ prev, from, until, skipFrom, skipUntil int64 }
-	for _, c := range []struct {
-		name  string
-		r     run
-		early int64 // by how many generations the record is earlier
-		want  run   // zero: refused
-	}{
-		{"far ahead", run{-50, 100, 200, 0, 0}, 0, run{-50, -50, -50, 100, 200}},
-		{"of an earlier layout", run{-50, 100, 200, 0, 0}, 1, run{}},
-		{"a floor that is not ahead", run{-50, 1, 0, 0, 0}, 0, run{}},
-		{"a floor right ahead", run{-50, 1, 1, 0, 0}, 0, run{-50, -50, -50, 1, 1}},
-		{"granted from now on", run{-50, 0, 200, 0, 0}, 0, run{}},
-		{"nothing left out", run{100, 100, 200, 0, 0}, 0, run{}},
-		{"one tick left out", run{99, 100, 200, 0, 0}, 0, run{99, 99, 99, 100, 200}},
-		{"skipped below", run{50, 100, 200, 20, 50}, 0, run{50, 50, 50, 100, 200}},
-		{"skipped right below its grant", run{50, 100, 200, 60, 100}, 0, run{50, 50, 50, 60, 200}},
-		{"skipped below that, still ahead", run{50, 100, 200, 60, 90}, 0, run{}},
-		{"skipped, and one tick ahead", run{-50, 100, 200, -20, 1}, 0, run{}},
-		{"skipped, and not ahead any more", run{-50, 100, 200, -20, 0}, 0, run{0, 0, 0, 100, 200}},
-	} {
-		g := empty(t, "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms")
-		g.rename(func(ns *Namespace) { ns.Generation, ns.Since = 5, 5 })
-		at := func(n int64) int64 { return g.tick(0) + n }
-		r := store.Record{
-			Key: store.Key{Namespace: "n", Node: 3}, Nonce: "x", Generation: 5 - c.early, Holder: "h",
-			PrevUntil: at(c.r.prev),
-			From:      at(c.r.from), Until: at(c.r.until),
-		}
-		if c.r.skipUntil != c.r.skipFrom {
-			r.SkipFrom, r.SkipUntil = at(c.r.skipFrom), at(c.r.skipUntil)
-		}
-		g.must(g.st.Memory.Swap(t.Context(), []store.Write{{New: r}})[0])
-		got, err := Namespaces(g.st).Restore(t.Context(), "n", 3, g.now)
-		if c.want == (run{}) {
-			if err == nil || g.record(3) != r {
-				t.Errorf("%s: restored as %+v", c.name, got)
-			}
-			continue
-		}
-		now := g.tick(0)
-		if is := (run{
-			got.PrevUntil - now, got.From - now, got.Until - now, got.SkipFrom - now,
-			got.SkipUntil - now,
-		}); err != nil ||
-			is.from != c.want.from || is.until != c.want.until || is.skipFrom != c.want.skipFrom ||
-			is.skipUntil != c.want.skipUntil {
-			t.Errorf("%s: %+v, %v", c.name, is, err)
-		}
-	}
-	g := empty(t, "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms")
-	if _, err := Namespaces(g.st).Restore(t.Context(), "n", 3, g.now); err == nil ||
-		!strings.Contains(err.Error(), "it was never leased") {
-		t.Errorf("a node was restored that was never leased: %v", err)
 	}
 }
 

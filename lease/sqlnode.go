@@ -65,7 +65,7 @@ func (op Operator) RecordFunctions(
 	if err != nil {
 		return none, 0, err
 	}
-	return recorded, max(after, floorOf(ns, r), r.SkipUntil), nil
+	return recorded, max(after, floorOf(ns, r)), nil
 }
 
 // vacant refuses a node that a lease holds.
@@ -197,8 +197,7 @@ func raiseRetired(ctx context.Context, st store.Store, namespace string, q Regio
 	}
 	_, err := edit(ctx, st, namespace, node, func(ns Namespace, r store.Record) (store.Record, error) {
 		if r.Generation < ns.Since { // ticks of another layout
-			r.Generation, r.Until, r.From, r.PrevUntil = ns.Generation, ns.Floor, ns.Floor, ns.Floor
-			r.SkipFrom, r.SkipUntil = 0, 0
+			r.Generation, r.Until, r.From = ns.Generation, ns.Floor, ns.Floor
 		}
 		r.Until = max(r.Until, q.Until)
 		return r, nil

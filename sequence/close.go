@@ -83,7 +83,7 @@ func (s *source) giveBack(ctx context.Context, rests []span) error { // what was
 	}
 	old, was := r.Nonce, r.From
 	if s.of != nil {
-		r.SkipUntil = max(r.SkipUntil, r.From)
+		r.Until = max(r.Until, r.From)
 	} else {
 		known.Reached = max(known.Reached, r.From)
 		r.Data = known.data()

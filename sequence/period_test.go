@@ -357,8 +357,8 @@ func TestPeriodsRememberHowFarTheyReached(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if r := j.record(20261122); r.SkipUntil < 15 {
-			t.Errorf("%d numbers were taken, says the record", r.SkipUntil)
+		if r := j.record(20261122); r.Until < 15 {
+			t.Errorf("%d numbers were taken, says the record", r.Until)
 		}
 	}
 }

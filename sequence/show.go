@@ -171,7 +171,7 @@ func (s state) highest(ctx context.Context, st store.Store, since int64) (int64,
 		if err != nil {
 			return 0, err
 		}
-		from = max(from, r.From, r.SkipUntil)
+		from = max(from, r.From, r.Until)
 	}
 	return from, nil
 }

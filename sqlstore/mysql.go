@@ -48,7 +48,6 @@ func MySQL() Dialect {
 				"namespace VARBINARY(64) NOT NULL, node BIGINT NOT NULL, nonce VARBINARY(64) NOT NULL, " +
 				"revision BIGINT NOT NULL, generation BIGINT NOT NULL, " +
 				"run_from BIGINT NOT NULL, until BIGINT NOT NULL, prev_until BIGINT NOT NULL, " +
-				"skip_from BIGINT NOT NULL, skip_until BIGINT NOT NULL, " +
 				"holder VARBINARY(64) NOT NULL, label VARBINARY(255) NOT NULL, veto BLOB NOT NULL, " +
 				"written_at BIGINT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (namespace, node)) ENGINE=InnoDB",
 			metaTable + " /*M!100600 WITH SYSTEM VERSIONING */",
@@ -92,7 +91,7 @@ var mysqlTriggers = []string{
 // mysqlProbe reads a serverInfo. Comments are for MySQL alone, which has a server_uuid, or
 // for MariaDB alone, which knows when a row was written. A restored table was made in another
 // second, which is the same number in every time zone, and not known while the table changes.
-const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, 0, 0, CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':'," +
+const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':'," +
 	" COALESCE(CONCAT(value /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */), 'no id'), ':', t.made)," +
 	" COALESCE(value, ''), CASE WHEN t.made IS NULL THEN 'another program is changing the table " +
 	"snowfence_lease: try again' ELSE " + mysqlRefusal + " END, 0, '', 0 FROM (SELECT (SELECT" +
@@ -139,7 +138,7 @@ const mysqlItems = "JSON_TABLE(CONVERT(? USING utf8mb4), '$[*]' COLUMNS (" +
 	"o VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.Old', s VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.Namespace'," +
 	" n BIGINT PATH '$.Node', c VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.Nonce'," +
 	" r BIGINT PATH '$.Revision', g BIGINT PATH '$.Generation', f BIGINT PATH '$.From', u BIGINT PATH '$.Until'," +
-	" p BIGINT PATH '$.PrevUntil', x BIGINT PATH '$.SkipFrom', y BIGINT PATH '$.SkipUntil'," +
+	" p BIGINT PATH '$.PrevUntil'," +
 	" h VARCHAR(64) CHARACTER SET utf8mb4 PATH '$.Holder', l VARCHAR(255) CHARACTER SET utf8mb4 PATH '$.Label'," +
 	" v TEXT CHARACTER SET utf8mb4 PATH '$.Veto', t BIGINT PATH '$.At', d TEXT CHARACTER SET utf8mb4 PATH '$.Data')) w"
 
@@ -147,12 +146,12 @@ const mysqlItems = "JSON_TABLE(CONVERT(? USING utf8mb4), '$[*]' COLUMNS (" +
 const mysqlUpdate = "UPDATE " + mysqlItems + " STRAIGHT_JOIN snowfence_lease l FORCE INDEX (PRIMARY)" +
 	" ON l.namespace = CAST(w.s AS BINARY) AND l.node = w.n" +
 	" SET l.nonce = w.c, l.revision = w.r, l.generation = w.g, l.run_from = w.f, l.until = w.u," +
-	" l.prev_until = w.p, l.skip_from = w.x, l.skip_until = w.y," +
+	" l.prev_until = w.p," +
 	" l.holder = w.h, l.label = w.l, l.veto = w.v, l.written_at = w.t, l.data = w.d" +
 	" WHERE l.nonce = CAST(w.o AS BINARY)"
 
 const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
-	" SELECT s, n, c, r, g, f, u, p, x, y, h, l, v, t, d FROM " + mysqlItems +
+	" SELECT s, n, c, r, g, f, u, p, h, l, v, t, d FROM " + mysqlItems +
 	" ON DUPLICATE KEY UPDATE node = snowfence_lease.node"
 
 // mysqlSwap tells the triggers that what it inserts is a swap, and leaves the connection as it was:

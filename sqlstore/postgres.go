@@ -49,7 +49,7 @@ func PostgreSQL() Dialect {
 		schema: []string{
 			`CREATE TABLE IF NOT EXISTS snowfence_lease (
 				namespace TEXT COLLATE "C" NOT NULL, node BIGINT NOT NULL, nonce TEXT COLLATE "C" NOT NULL, revision BIGINT NOT NULL, generation BIGINT NOT NULL,
-				run_from BIGINT NOT NULL, until BIGINT NOT NULL, prev_until BIGINT NOT NULL, skip_from BIGINT NOT NULL, skip_until BIGINT NOT NULL,
+				run_from BIGINT NOT NULL, until BIGINT NOT NULL, prev_until BIGINT NOT NULL,
 				holder TEXT COLLATE "C" NOT NULL, label TEXT COLLATE "C" NOT NULL, veto TEXT NOT NULL, written_at BIGINT NOT NULL, data TEXT NOT NULL,
 				xid XID NOT NULL DEFAULT '0', PRIMARY KEY (namespace, node))`,
 			metaTable,
@@ -83,7 +83,7 @@ const postgresRefusals = `WHEN pg_is_in_recovery() THEN 'this server is a standb
 // postgresProbe reads a serverInfo. It takes the timeline that is written to: the control
 // file still has the old one after a promotion. It reads the oids each time: a copied
 // database (TEMPLATE) has others. What is flushed of the log survives a crash.
-const postgresProbe = `SELECT '', 0::bigint, i.system, i.timeline, i.flushed, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint,
+const postgresProbe = `SELECT '', 0::bigint, i.system, i.timeline, i.flushed, 0::bigint, 0::bigint, 0::bigint,
 	i.system || ':' || coalesce(nullif(i.timeline, 0)::text, '-') || ':' || i.db || '.' || coalesce(m.tableoid, 0) || ':' || coalesce(m.value, 'no id'), coalesce(m.value, ''), CASE
 		` + postgresRefusals + `
 		WHEN current_setting('fsync') = 'off' THEN 'the server runs with fsync=off, and a power failure forgets grants: set fsync=on'
@@ -132,18 +132,18 @@ const (
 		(SELECT max(CASE name WHEN 'rows' THEN value END)::bigint AS rows, count(*) FILTER (WHERE xmin <> xid) AS back FROM snowfence_meta) m`
 
 	postgresItems = `w AS MATERIALIZED (SELECT * FROM json_to_recordset(?::json) AS w("Old" text, "Namespace" text, "Node" bigint, "Nonce" text, "Revision" bigint, "Generation" bigint,
-		"From" bigint, "Until" bigint, "PrevUntil" bigint, "SkipFrom" bigint, "SkipUntil" bigint, "Holder" text, "Label" text, "Veto" text, "At" bigint, "Data" text))`
+		"From" bigint, "Until" bigint, "PrevUntil" bigint, "Holder" text, "Label" text, "Veto" text, "At" bigint, "Data" text))`
 
 	// postgresUpdate skips rows that something else wrote: they would look like ours
 	// afterwards.
 	postgresUpdate = `u AS (UPDATE snowfence_lease l SET nonce = w."Nonce", revision = w."Revision", generation = w."Generation", run_from = w."From", until = w."Until", prev_until = w."PrevUntil",
-			skip_from = w."SkipFrom", skip_until = w."SkipUntil", holder = w."Holder", label = w."Label", veto = w."Veto", written_at = w."At", data = w."Data", xid = ` + postgresXID + `
+			holder = w."Holder", label = w."Label", veto = w."Veto", written_at = w."At", data = w."Data", xid = ` + postgresXID + `
 		FROM w WHERE w."Old" <> '' AND l.namespace = w."Namespace" AND l.node = w."Node" AND l.nonce = w."Old" AND l.xmin = l.xid RETURNING l.namespace, l.node, l.nonce)`
 
 	// postgresInsert counts rows and remembers namespaces and sequences. A namespace that is made
 	// again after its rows are gone gives the data another identity.
 	postgresInsert = `i AS (INSERT INTO snowfence_lease (` + columns + `, xid)
-		SELECT "Namespace", "Node", "Nonce", "Revision", "Generation", "From", "Until", "PrevUntil", "SkipFrom", "SkipUntil", "Holder", "Label", "Veto", "At", "Data", ` + postgresXID + ` FROM w WHERE "Old" = ''
+		SELECT "Namespace", "Node", "Nonce", "Revision", "Generation", "From", "Until", "PrevUntil", "Holder", "Label", "Veto", "At", "Data", ` + postgresXID + ` FROM w WHERE "Old" = ''
 		ON CONFLICT DO NOTHING RETURNING namespace, node, nonce),
 	n AS (INSERT INTO snowfence_meta (name, value, xid) SELECT 'namespace ' || namespace, '', ` + postgresXID + ` FROM i WHERE node IN (-1, -2)
 		ON CONFLICT DO NOTHING RETURNING name),
@@ -157,7 +157,7 @@ const (
 	// postgresDone returns the keys that were written, as records, and the serverInfo.
 	// synchronous_commit counts when the statement commits.
 	postgresDone = `d AS (` + postgresLevel + `)
-	SELECT k.namespace, k.node, k.nonce, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, '', '', '', 0::bigint, '', 0 FROM k
+	SELECT k.namespace, k.node, k.nonce, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, '', '', '', 0::bigint, '', 0 FROM k
 	UNION ALL SELECT p.* FROM (` + postgresProbe + `) p, d WHERE d.level IS NOT NULL`
 
 	// Both swap a JSON array in the order of the keys, which is the order of the locks. Renewals

@@ -46,7 +46,7 @@ func SQLite() Dialect {
 		schema: []string{
 			`CREATE TABLE IF NOT EXISTS snowfence_lease (
 				namespace TEXT NOT NULL, node INTEGER NOT NULL, nonce TEXT NOT NULL, revision INTEGER NOT NULL, generation INTEGER NOT NULL,
-				run_from INTEGER NOT NULL, until INTEGER NOT NULL, prev_until INTEGER NOT NULL, skip_from INTEGER NOT NULL, skip_until INTEGER NOT NULL,
+				run_from INTEGER NOT NULL, until INTEGER NOT NULL, prev_until INTEGER NOT NULL,
 				holder TEXT NOT NULL, label TEXT NOT NULL, veto TEXT NOT NULL, written_at INTEGER NOT NULL, data TEXT NOT NULL,
 				seq INTEGER NOT NULL, swaps INTEGER NOT NULL, PRIMARY KEY (namespace, node)) WITHOUT ROWID`,
 			"CREATE INDEX IF NOT EXISTS snowfence_lease_seq ON snowfence_lease (seq)",
@@ -168,11 +168,11 @@ const (
 	sqliteCount    = "(SELECT COALESCE(MAX(seq), 0) FROM snowfence_lease)"
 	sqliteDistance = "(SELECT COALESCE(MAX(seq) - SUM(swaps), 0) FROM snowfence_lease)"
 	sqliteID       = "COALESCE((SELECT value FROM snowfence_meta WHERE name = 'id'), 'no id')"
-	sqliteProbe    = "SELECT '', 0, '', 0, " + sqliteCount + ", 0, 0, 0, 0, 0, '', " + sqliteID + ", '', 0, '', 0"
+	sqliteProbe    = "SELECT '', 0, '', 0, " + sqliteCount + ", 0, 0, 0, '', " + sqliteID + ", '', 0, '', 0"
 
 	sqliteUpdate = updateSet + ", swaps = swaps + 1, seq = ?" + updateWhere
 	sqliteInsert = "INSERT INTO snowfence_lease (" + insertColumns + ", swaps, seq)" +
-		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING"
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING"
 )
 
 // sqliteUpdateOne needs no transaction. In a file that has seen fewer swaps than it should,

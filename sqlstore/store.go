@@ -71,7 +71,7 @@ func New(db *sql.DB, d Dialect) (*Store, error) {
 }
 
 const columns = "namespace, node, nonce, revision, generation, run_from, until, prev_until," +
-	" skip_from, skip_until, holder, label, veto, written_at, data"
+	" holder, label, veto, written_at, data"
 
 // chunk bounds the records of a statement: others get their turn, and no limit is met.
 const chunk = 500
@@ -199,6 +199,6 @@ func records(rows *sql.Rows, err error) (out []store.Record, info serverInfo, _ 
 func fields(r *store.Record) []any {
 	return []any{
 		&r.Namespace, &r.Node, &r.Nonce, &r.Revision, &r.Generation, &r.From, &r.Until, &r.PrevUntil,
-		&r.SkipFrom, &r.SkipUntil, &r.Holder, &r.Label, &r.Veto, &r.At, &r.Data,
+		&r.Holder, &r.Label, &r.Veto, &r.At, &r.Data,
 	}
 }

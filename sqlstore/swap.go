@@ -17,21 +17,21 @@ import (
 
 const (
 	updateSet = "UPDATE snowfence_lease SET nonce = ?, revision = ?, generation = ?, run_from = ?, until = ?, " +
-		"prev_until = ?, skip_from = ?, skip_until = ?, holder = ?, label = ?, veto = ?, written_at = ?, data = ?"
+		"prev_until = ?, holder = ?, label = ?, veto = ?, written_at = ?, data = ?"
 	updateWhere = " WHERE namespace = ? AND node = ? AND nonce = ?"
 	updateSQL   = updateSet + updateWhere
 
-	insertColumns = "nonce, revision, generation, run_from, until, prev_until, skip_from, skip_until," +
+	insertColumns = "nonce, revision, generation, run_from, until, prev_until," +
 		" holder, label, veto, written_at, data, namespace, node"
 	insertSQL = "INSERT INTO snowfence_lease (" + insertColumns + ")" +
-		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 // values are the values of a write, as updateSQL and insertSQL order them.
 func values(w store.Write) []any {
 	r := w.New
 	return []any{
-		r.Nonce, r.Revision, r.Generation, r.From, r.Until, r.PrevUntil, r.SkipFrom, r.SkipUntil,
+		r.Nonce, r.Revision, r.Generation, r.From, r.Until, r.PrevUntil,
 		r.Holder, r.Label, r.Veto, r.At, r.Data, r.Namespace, r.Node,
 	}
 }

@@ -24,7 +24,7 @@ func (p *program) leaseCommand() *cobra.Command {
 		Long: `A lease is the right of one process to make IDs with a node number up to a time. It is
 renewed while the process runs, given back at its end, and runs out after a crash.`,
 	}
-	return group(cmd, p.leaseList(), p.leaseRelease(), p.leaseVeto(), p.leaseRestore())
+	return group(cmd, p.leaseList(), p.leaseRelease(), p.leaseVeto())
 }
 
 func (p *program) leaseList() *cobra.Command {

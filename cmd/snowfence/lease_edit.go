@@ -140,27 +140,3 @@ next renewal and takes another one. Others see the reason.`,
 	}
 	return cmd
 }
-
-func (p *program) leaseRestore() *cobra.Command {
-	return p.leaseEdit(&cobra.Command{
-		Use: "restore NODE", Short: "Make a node usable again after a clock that was far ahead",
-		Long: `If the clock of a holder was far ahead, its node is used up to a time far ahead. Restore undoes
-that: the node starts again where it stood before that holder. Ticks that the old holder used
-are skipped later. The present holder loses the node.
-
-It refuses when it cannot prove that the ticks in between were never granted.`,
-		Example: "  snowfence lease restore 7",
-	}, new(storeFlags), func(
-		op lease.Operator, ctx context.Context, namespace string, node int64,
-	) (store.Record, error) {
-		return op.Restore(ctx, namespace, node, p.now())
-	}, func(_ store.Record, l *pb.LeaseInfo) (string, error) {
-		text := "starts again: " + nextIDs(l)
-		if l.SkipFromTime != nil {
-			from, until := l.SkipFromTime.AsTime(), l.SkipUntilTime.AsTime()
-			text += fmt.Sprintf("; %s to %s is used up and will be skipped", from.Format(time.RFC3339Nano),
-				until.Format(time.RFC3339Nano))
-		}
-		return text, nil
-	})
-}

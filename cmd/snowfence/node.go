@@ -124,9 +124,9 @@ func (f *storeFlags) leaseError(err error) error {
 		return errors.New(text)
 	case taken.Held == 0 && taken.NextFree > 0: // used up ahead of time by clocks that were ahead, and given back
 		return fmt.Errorf("no node of namespace %q can be used before %v from now, though none is held: the "+
-			"clock was ahead when they were leased, or is behind now; if it is right, choose a node and bring it "+
-			"back:\n  %s\n  %s", f.namespace, taken.NextFree.Round(time.Second), list,
-			f.command("snowfence lease restore NODE --namespace %s", f.namespace))
+			"clock was ahead when they were leased, or is behind now; if it is right, wait, or lease more nodes of "+
+			"the layout:\n  %s\n  %s", f.namespace, taken.NextFree.Round(time.Second), list,
+			f.command("snowfence namespace widen %s --leasable RANGE", f.namespace))
 	default:
 		return fmt.Errorf("%s; who holds which, and what is vetoed:\n  %s", text, list)
 	}

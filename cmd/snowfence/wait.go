@@ -50,29 +50,18 @@ func (p *program) whyLeasedLater(ctx context.Context, st *open.Store, f *newFlag
 	}
 	fast := time.UnixMilli(before.At).After(now.Add(time.Second)) || l.TimeOf(g.From).Sub(now) > time.Minute
 	held := before.Holder != ""
-	text := fmt.Sprintf("node %d was cleared while it was leased", g.Node)
+	why := "it was cleared while it was leased"
 	switch {
 	case held && fast:
-		text = fmt.Sprintf("node %d was not given back by its last holder (a crash, or it still runs), whose "+
-			"clock was ahead, or this one is behind", g.Node)
+		why = "it was not given back by its last holder (a crash, or it still runs), whose clock was ahead, or this " +
+			"one is behind"
 	case held:
-		text = fmt.Sprintf("node %d was not given back by its last holder (a crash, or it still runs)", g.Node)
+		why = "it was not given back by its last holder (a crash, or it still runs)"
 	case fast:
-		text = fmt.Sprintf("node %d was given back, used up to %s: "+
-			"the clock was ahead then, or is behind now", g.Node, until)
+		why = "the clock was ahead when it was given back, or is behind now"
 	}
-	text += "; another node begins at once (leave --node out)"
-	if fast && f.block == 1 && restorable(before, ns, l.TickOf(now)) {
-		text += "; if this clock is right, this brings the node back:\n  " +
-			f.store.command("snowfence lease restore %d --namespace %s", g.Node, ns.Name)
-	}
-	return text
-}
-
-// restorable reports whether a stretch that was never granted lies below what a node was
-// granted ahead of time, as lease.Operator.Restore needs it.
-func restorable(r *store.Record, ns lease.Namespace, now int64) bool {
-	return r.Generation >= ns.Since && r.From > now && r.PrevUntil < r.From && r.SkipUntil <= now
+	return fmt.Sprintf("node %d is used up to %s, because %s; another node begins at once (leave --node out)", g.Node,
+		until, why)
 }
 
 // formatTime writes a time to the second.

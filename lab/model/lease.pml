@@ -10,13 +10,10 @@
  *   - One process with a canonical state: holders sorted (they are alike), nonces renamed, those that no comparison can meet again forgotten.
  *
  * Parameters: N holders; LATE writes in flight; TICKS; SETBACK 1: the store is restored and shows it, 2: it is restored without a sign, 3: a
- * record vanishes; STILL: no change of layout; WAYBACK: the operator's way back after a clock far ahead; CALM: one holder alone, from any state, has a grant within CALM accesses to the store.
+ * record vanishes; STILL: no change of layout; CALM: one holder alone, from any state, has a grant within CALM accesses to the store.
  * The environment variable MUTANT is the number of a rule to break.
  */
 
-#if defined(WAYBACK) && !defined(TICKS)
-#error WAYBACK compares ticks with each other: it needs TICKS
-#endif
 #ifndef N
 #define N 2
 #endif
@@ -58,18 +55,10 @@
 #mutant 33 vanished a record that is gone or went back raises the floor
 #mutant 34 silent a raised floor lies above everything that can have been granted
 #mutant 35 silent a raised floor takes the grants of others from them
-#mutant 40 wayback what was used ahead is left out after a node was set back
-#mutant 41 wayback a second way back keeps what the first left out
-#mutant 42 wayback a lapsed grant starts where it was taken anew, also when the reply was lost
-#mutant 43 wayback a way back ends below a stretch that was never granted
-#mutant 44 wayback a way back leaves what was left out before and is past below its floor
 #end */
 
-/* A lapsed grant that is taken anew is a renewal that leaves some ticks out. Where nothing depends on what was left out, it can do nothing that a renewal
- * cannot, and neither the step nor the record's from is needed. */
-#ifdef WAYBACK
-#define LAPSES
-#endif
+/* A lapsed grant that is taken anew is a renewal that leaves some ticks out. Nothing depends on what was left out: it can do nothing that a renewal
+ * cannot, so that the model has neither that step nor the record's from. */
 
 #define DEAD 14 /* a nonce that no comparison can meet again */
 #define NEW 15  /* the nonce of the write in this step; renamed at its end */
@@ -84,7 +73,6 @@
 #define CONFIRM_I 7 /* about to ask for the store's identity */
 #define HELD 8      /* nothing under way */
 #define RENEW_W 9   /* resolved lost replies, about to swap */
-#define LAPSED_W 10 /* read the namespace for a grant taken anew, about to swap */
 #define DOUBT 11    /* the swap was lost, perhaps to a late write of its own */
 #define PENDING 12  /* it is not known whether the acquisition was written */
 #define UNTAKE 13   /* about to look for it */
@@ -104,10 +92,6 @@ typedef record {
 	byte gen;   /* generation of its write */
 	byte from;  /* first tick of the run that ends at until */
 	byte until;
-	byte prev;  /* no tick of [prev, from) was granted, but for those left out */
-	byte skf;   /* [skf, sku) is left out */
-	byte sku;
-	bit gap;    /* there is such a stretch */
 }
 
 typedef namespace {
@@ -277,33 +261,16 @@ inline clock_reading() {
 #endif
 }
 
-inline left_out() { /* moves from over a stretch that is left out; y: until may not pass its beginning */
-	y = 0;
-#ifdef WAYBACK
-	if
-	:: !rec.gap || from >= rec.sku
-	:: rec.gap && from >= rec.skf && from < rec.sku -> from = rec.sku
-	:: rec.gap && from < rec.skf && rec.skf <= now -> from = rec.sku /* what is left below is in the past */
-	:: rec.gap && from < rec.skf && rec.skf > now -> y = 1
-	fi
-#endif
-}
-
 inline window(k) {
 	floor_of(k);
 	clock_reading();
 #ifdef TICKS
 	from = MAX(f, (now > TTL -> now - TTL : 0));
-	left_out();
 	if
 	:: from >= TICKS || AHEAD(from) -> res = 0; from = 0; until = 0
 	:: else ->
 		res = 1;
-		until = MIN(MAX(from + 1, now + TTL), TICKS);
-		if
-		:: y -> until = MIN(until, rec.skf)
-		:: else
-		fi
+		until = MIN(MAX(from + 1, now + TTL), TICKS)
 	fi
 #else
 	res = 1;
@@ -311,7 +278,6 @@ inline window(k) {
 	:: from = f
 	:: !f && WRITABLE -> from = 1
 	fi;
-	left_out();
 	if
 	:: from -> until = 1
 	:: !from -> until = 0
@@ -322,34 +288,18 @@ inline window(k) {
 
 /* w becomes the record as it is written when [from, until) is granted out of it */
 inline granted(k) {
-	if
-	:: rec.n == 0 || rec.gen < SINCE(k) -> w.from = f; w.prev = f; w.skf = 0; w.sku = 0; w.gap = 0
-	:: else -> w.from = rec.from; w.prev = rec.prev; w.skf = rec.skf; w.sku = rec.sku; w.gap = rec.gap
-	fi;
-	if
-	:: from > f -> w.from = from; w.prev = f
-#ifndef TICKS
-	:: from == f -> w.from = from; w.prev = f /* above it, and on the same side of T */
-#endif
-	:: from <= f
-	fi;
-#ifndef WAYBACK
-	w.prev = 0;
-#endif
-#ifndef LAPSES
 	w.from = 0;
-#endif
 	w.until = until;
 	w.gen = h[k].gen;
 	w.n = NEW
 }
 
 inline kept() { /* w becomes the record as it is, under a new nonce */
-	w.from = rec.from; w.prev = rec.prev; w.skf = rec.skf; w.sku = rec.sku; w.gap = rec.gap;
+	w.from = rec.from;
 	w.until = rec.until; w.gen = rec.gen; w.n = NEW
 }
 
-#define COPY_RECORD(a, b) a.n = b.n; a.gen = b.gen; a.from = b.from; a.until = b.until; a.prev = b.prev; a.skf = b.skf; a.sku = b.sku; a.gap = b.gap
+#define COPY_RECORD(a, b) a.n = b.n; a.gen = b.gen; a.from = b.from; a.until = b.until
 
 #define DONE 1
 #define LOST 2
@@ -426,10 +376,7 @@ inline resolve(k) { /* res: 1 go on, 0 lost */
 	if
 	:: rec.n == h[k].kn || UNANSWERED(k, rec.n) || M(6) ->
 		h[k].kn = rec.n;
-		if
-		:: !M(42) -> h[k].from = MAX(h[k].from, rec.from)
-		:: else
-		fi;
+		h[k].from = MAX(h[k].from, rec.from);
 		res = 1
 	:: else -> judge(k); lose(k); res = 0
 	fi
@@ -494,10 +441,6 @@ inline renewal(k) { /* the swap of a renewal in place */
 	clock_reading();
 #ifdef TICKS
 	until = MIN(MAX((M(17) -> 0 : rec.until), now + TTL), TICKS);
-	if
-	:: rec.gap && rec.until <= rec.skf -> until = MIN(until, rec.skf)
-	:: else
-	fi;
 #else
 	if
 	:: until = (M(17) -> 0 : rec.until)
@@ -534,26 +477,6 @@ inline renewal(k) { /* the swap of a renewal in place */
 	fi
 }
 
-inline anew(k) { /* the swap of a lapsed grant that is taken anew */
-	if
-	:: rec.n != h[k].kn -> from = h[k].from; until = 0; kept(); res = 1 /* it will be lost */
-	:: else -> window(k); granted(k)
-	fi;
-	h[k].floor = 0; h[k].since = 0;
-	if
-	:: res == 0 -> h[k].pc = HELD
-	:: else ->
-		x = DOUBTS(k);
-		swap(h[k].kn, 0);
-		if
-		:: res == DONE -> h[k].from = from; confirmed(k)
-		:: res == LOST && x -> h[k].pc = DOUBT
-		:: res == LOST && !x -> lose(k)
-		:: !ANSWERED -> unanswered(k); h[k].pc = HELD
-		fi
-	fi
-}
-
 inline give_back(k) { /* the swap of a give-back */
 	kept();
 	if
@@ -566,7 +489,7 @@ inline give_back(k) { /* the swap of a give-back */
 	:: else
 	fi;
 	if
-	:: M(2) -> w.n = 0; w.until = 0; w.from = 0; w.gen = 0; w.prev = 0; w.gap = 0; w.skf = 0; w.sku = 0
+	:: M(2) -> w.n = 0; w.until = 0; w.from = 0; w.gen = 0
 	:: else
 	fi;
 	swap(h[k].kn, M(18));
@@ -657,7 +580,7 @@ inline step(k) {
 			:: else ->
 				swap(h[k].kn, M(22));
 				h[k].from = from; h[k].floor = 0; h[k].since = 0;
-#if !defined(WAYBACK) && !defined(SETBACK)
+#ifndef SETBACK
 				/* Order: a grant that was taken after T was stamped starts above T, if it may still count. */
 				assert(!(res == DONE || res == WRITTEN) || !stamped || ABOVE(from) || h[k].gen != ns.gen);
 #endif
@@ -705,9 +628,6 @@ inline step(k) {
 			:: res == 1 && !M(12) -> h[k].pc = RENEW_W
 			:: else
 			fi
-#ifdef LAPSES
-		:: !DOUBTS(k) && ns.state == ACTIVE -> NOTE_NAMESPACE(k); h[k].pc = LAPSED_W
-#endif
 		:: FAULTS && !h[k].live -> h[k].sealed = 1; h[k].to = h[k].from; h[k].pc = GIVE /* nothing of it was ever used */
 		:: FAULTS && h[k].live -> /* seals the generator, which says up to where it used the grant, and gives the node back */
 #ifdef TICKS
@@ -735,10 +655,6 @@ inline step(k) {
 			fi
 		fi
 	:: h[k].pc == RENEW_W -> renewal(k)
-#ifdef LAPSES
-	:: h[k].pc == RENEW_W && ns.state == ACTIVE -> NOTE_NAMESPACE(k); h[k].pc = LAPSED_W
-	:: h[k].pc == LAPSED_W -> anew(k)
-#endif
 	:: h[k].pc == DOUBT ->
 		if
 		:: resolve(k);
@@ -818,7 +734,7 @@ inline rename(v) {
 #define ALIVE(v) ((v) == rec.n || BACK(v))
 
 inline drop(q) {
-	late[q].old = 0; late[q].w.n = 0; late[q].w.gen = 0; late[q].w.from = 0; late[q].w.until = 0; late[q].w.prev = 0; late[q].w.skf = 0; late[q].w.sku = 0; late[q].w.gap = 0
+	late[q].old = 0; late[q].w.n = 0; late[q].w.gen = 0; late[q].w.from = 0; late[q].w.until = 0
 }
 
 #ifdef SETBACK
@@ -890,7 +806,7 @@ inline classes() {
 #define ENDED ABOVE(ns.floor)
 #endif
 #define HOPELESS(k) (h[k].kn == DEAD && h[k].u0 == 0)
-#define WAITS(k) (h[k].pc == HELD || h[k].pc == RENEW_W || h[k].pc == LAPSED_W || h[k].pc == DOUBT || (h[k].pc == CONFIRM && h[k].gen != LATEST_GEN))
+#define WAITS(k) (h[k].pc == HELD || h[k].pc == RENEW_W || h[k].pc == DOUBT || (h[k].pc == CONFIRM && h[k].gen != LATEST_GEN))
 
 inline remain(k) { /* for its generator, if it may still stamp T */
 	if
@@ -914,7 +830,7 @@ inline tidy() {
 		if
 		:: (h[i].pc == PENDING || h[i].pc == UNTAKE) && h[i].u0 == 0 -> forget(i)
 		:: (h[i].pc == TAKE_W || h[i].pc == UNTAKE_W || h[i].pc == GIVE || h[i].pc == GIVE_W) && HOPELESS(i) -> forget(i)
-		:: (h[i].pc == HELD || h[i].pc == RENEW_W || h[i].pc == LAPSED_W || h[i].pc == DOUBT) && HOPELESS(i) -> /* it still has to see why */
+		:: (h[i].pc == HELD || h[i].pc == RENEW_W || h[i].pc == DOUBT) && HOPELESS(i) -> /* it still has to see why */
 			h[i].pc = HELD; h[i].from = 0; h[i].floor = 0; h[i].since = 0
 		:: else
 		fi;
@@ -945,7 +861,7 @@ inline tidy() {
 	}
 #ifndef SETBACK
 	if
-	:: rec.gen == OLDER -> rec.until = 0; rec.from = 0; rec.prev = 0; rec.gap = 0; rec.skf = 0; rec.sku = 0
+	:: rec.gen == OLDER -> rec.until = 0; rec.from = 0
 	:: else
 	fi;
 #if LATE > 0
@@ -965,7 +881,7 @@ inline tidy() {
 	:: else
 	fi;
 	if
-	:: ENDED -> rec.n = 0; rec.gen = 0; rec.until = 0; rec.from = 0; rec.prev = 0; rec.gap = 0; rec.skf = 0; rec.sku = 0; op = 0; opfloor = 0; ns.state = ACTIVE;
+	:: ENDED -> rec.n = 0; rec.gen = 0; rec.until = 0; rec.from = 0; op = 0; opfloor = 0; ns.state = ACTIVE;
 #if LATE > 0
 		drop(0);
 #endif
@@ -982,9 +898,6 @@ inline report() { /* for the replay of an error trail */
 		printf(" h%d: pc%d kn%d u%d,%d gen%d from%d to%d", i, h[i].pc, h[i].kn, h[i].u0, h[i].u1, h[i].gen, h[i].from, h[i].to);
 		printf(" live%d [%d,%d) mine%d |", h[i].live, h[i].gf, h[i].gu, h[i].mine);
 	}
-#ifdef WAYBACK
-	printf(" prev%d gap%d [%d,%d) |", rec.prev, rec.gap, rec.skf, rec.sku);
-#endif
 #ifdef SETBACK
 	printf(" ns id%d n%d era%d; store %d backed%d setback%d n%d;", ns.id, ns.n, ns.era, storeid, backed, setback, brec.n);
 #endif
@@ -1072,7 +985,7 @@ inline canonical() {
 #endif
 		report();
 		k = 0; i = 0; res = 0; from = 0; until = 0; f = 0; now = 0; x = 0; y = 0; a = 0; b = 0;
-		w.n = 0; w.gen = 0; w.from = 0; w.until = 0; w.prev = 0; w.skf = 0; w.sku = 0; w.gap = 0;
+		w.n = 0; w.gen = 0; w.from = 0; w.until = 0;
 		hh.pc = 0; hh.kn = 0; hh.u0 = 0; hh.u1 = 0; hh.gen = 0; hh.from = 0; hh.to = 0; hh.floor = 0; hh.since = 0;
 		hh.sealed = 0; hh.live = 0; hh.gf = 0; hh.gu = 0; hh.mine = 0; hh.told = 0;
 #ifdef SETBACK
@@ -1109,11 +1022,7 @@ inline read_floors() {
 	opfloor = ns.floor;
 	if
 	:: rec.n != 0 && rec.gen >= ns.since && !M(14) ->
-		opfloor = MAX(opfloor, rec.until);
-		if
-		:: rec.gap -> opfloor = MAX(opfloor, rec.sku)
-		:: else
-		fi
+		opfloor = MAX(opfloor, rec.until)
 	:: else
 	fi;
 	op = 2
@@ -1145,7 +1054,7 @@ inline change() {
 inline release() { /* also a veto: the holder is evicted, the floor stays */
 	kept();
 	if
-	:: rec.n == 0 -> w.gen = ns.gen; w.until = ns.floor; w.from = ns.floor; w.prev = ns.floor
+	:: rec.n == 0 -> w.gen = ns.gen; w.until = ns.floor; w.from = ns.floor
 	:: else
 	fi;
 	if
@@ -1155,43 +1064,6 @@ inline release() { /* also a veto: the holder is evicted, the floor stays */
 	COPY_RECORD(rec, w)
 }
 
-#ifdef WAYBACK
-/* Operator.Restore, at any time by the operator's clock. */
-inline way_back() {
-	kept();
-	clock_reading();
-	x = rec.prev;
-	w.gap = 1; w.skf = rec.from; w.sku = rec.until;
-	if
-	:: rec.gen < ns.since || rec.until <= now || rec.from <= now || rec.prev >= rec.from -> res = 0
-	:: else ->
-		res = 1;
-		if
-		:: !rec.gap || rec.prev >= rec.sku
-		:: rec.gap && rec.prev < rec.sku && rec.from == rec.sku ->
-			if
-			:: M(41)
-			:: else -> w.skf = rec.skf
-			fi
-		:: rec.gap && rec.prev < rec.sku && rec.from != rec.sku && rec.sku > now -> res = 0
-		:: rec.gap && rec.prev < rec.sku && rec.from != rec.sku && rec.sku <= now ->
-			if
-			:: M(44)
-			:: else -> x = rec.sku
-			fi
-		fi
-	fi;
-	w.until = (M(43) -> 0 : x); w.from = w.until;
-	if
-	:: M(40) -> w.gap = 0; w.skf = 0; w.sku = 0
-	:: else
-	fi;
-	if
-	:: res == 1 -> COPY_RECORD(rec, w)
-	:: else
-	fi
-}
-#endif
 
 #ifdef SETBACK
 #ifndef CHANGES
@@ -1214,7 +1086,7 @@ inline restore() {
 	set_back();
 	COPY_RECORD(rec, brec);
 	ns.state = bns.state; ns.gen = bns.gen; ns.since = bns.since; ns.floor = bns.floor; ns.n = bns.n; ns.id = bns.id; ns.era = bns.era;
-	brec.n = 0; brec.gen = 0; brec.from = 0; brec.until = 0; brec.prev = 0; brec.skf = 0; brec.sku = 0; brec.gap = 0;
+	brec.n = 0; brec.gen = 0; brec.from = 0; brec.until = 0;
 	bns.state = 0; bns.gen = 0; bns.since = 0; bns.floor = 0; bns.n = 0; bns.id = 0; bns.era = 0;
 #if SETBACK == 1
 	storeid = 1
@@ -1226,7 +1098,7 @@ inline restore() {
 inline vanish() {
 	set_back();
 	silent = 1;
-	rec.n = 0; rec.gen = 0; rec.from = 0; rec.until = 0; rec.prev = 0; rec.skf = 0; rec.sku = 0; rec.gap = 0
+	rec.n = 0; rec.gen = 0; rec.from = 0; rec.until = 0
 }
 #endif
 
@@ -1291,9 +1163,6 @@ end:
 #endif
 #endif
 	:: atomic { WORLD -> release(); canonical() }
-#ifdef WAYBACK
-	:: atomic { WORLD && rec.n != 0 -> way_back(); canonical() }
-#endif
 #ifdef SETBACK
 	:: atomic { CHANGE && op == 0 && (changes < CHANGES || ns.state != ACTIVE) -> freeze(); canonical() }
 #else

@@ -36,7 +36,6 @@ var searches = []search{
 	{"lease.pml", "ticks", []string{"-DN=1", "-DTICKS=5"}, "1 holder, and 5 ticks as numbers", false},
 	{"lease.pml", "ticks", []string{"-DN=3", "-DTICKS=5", "-DSTILL"}, "3 holders, 5 ticks as numbers, no change of layout", true},
 	{"lease.pml", "calm", []string{"-DN=2", "-DLATE=0", "-DCALM=12"}, "2 holders, then faults end: each, if alone, gets a grant within 12 accesses to the store", false},
-	{"lease.pml", "wayback", []string{"-DN=2", "-DLATE=0", "-DSTILL", "-DWAYBACK", "-DTICKS=5"}, "2 holders, 5 ticks as numbers, and an operator who restores a node after a clock that was far ahead", true},
 	{"lease.pml", "restored", []string{"-DN=2", "-DLATE=0", "-DCHANGES=0", "-DSETBACK=1"}, "2 holders, and a store that is rolled back to a backup, with another identity", true},
 	{"lease.pml", "restored", []string{"-DN=3", "-DLATE=0", "-DCHANGES=0", "-DSETBACK=1"}, "the same, 3 holders", true},
 	{"lease.pml", "silent", []string{"-DN=2", "-DLATE=0", "-DCHANGES=0", "-DSETBACK=2"}, "2 holders, and a store that is rolled back with the same identity", true},

@@ -16,7 +16,7 @@ var sqlNodeMutants = []mutant{
 		never("r.Generation >= ns.Since")),
 	m("a lease that came in between is evicted, and its ticks counted", "lease.Operator.RecordFunctions",
 		"TestFunctionsBeginAboveALease",
-		swap("max(after, floorOf(ns, r), r.SkipUntil)", "max(after, r.SkipUntil)")),
+		swap("max(after, floorOf(ns, r))", "after")),
 	m("a namespace with functions does not end", "lease.Namespace.withoutFunctions", "TestNamespaceOfFunctions",
 		never("q.Owner == ownerFunctions && !q.Ended")),
 	m("the longest lead of functions counts", "lease.Namespace.recordSQL", "TestNodeIsRecordedForOneDatabase",

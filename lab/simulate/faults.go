@@ -31,7 +31,6 @@ const (
 	faultVanished
 	faultRelease
 	faultVeto
-	faultRestore
 	faultChange
 	faultDelete
 	faultConfirm
@@ -47,7 +46,7 @@ var faultNames = [numFaults]string{
 	"batches cut",
 	"crashes before a call", "crashes after a call", "crashes", "stalls", "pauses", "partitions",
 	"clock jumps", "clocks frozen", "clocks drifting", "snapshots resumed twice", "store outages", "stores rolled back",
-	"stores replaced by a backup", "records vanished", "nodes released", "nodes vetoed", "nodes restored",
+	"stores replaced by a backup", "records vanished", "nodes released", "nodes vetoed",
 	"layouts changed",
 	"namespaces deleted", "stores moved and confirmed",
 	"replicas promoted that lack nothing", "sequences changed", "sequences deleted", "sequences confirmed",

@@ -60,7 +60,7 @@ func (s *sim) strike() {
 		s.strikeStore(f, chance)
 	case faultAlter, faultEnd, faultAdmit:
 		s.manage(f, chance)
-	case faultRelease, faultVeto, faultRestore, faultChange, faultDelete, faultConfirm:
+	case faultRelease, faultVeto, faultChange, faultDelete, faultConfirm:
 		s.command(f, chance)
 	default:
 		for _, i := range slots {

@@ -90,8 +90,6 @@ func (s *sim) command(f Fault, chance float64) {
 			_, _ = lease.Namespaces(link{p: p}).Veto(ctx, namespace, node, "maintenance")
 			p.sleep(2 * s.ttl)
 			_, _ = lease.Namespaces(link{p: p}).Veto(ctx, namespace, node, "")
-		case faultRestore:
-			s.restoreNode(ctx, link{p: p}, rs)
 		case faultChange:
 			s.walk()
 		case faultDelete:
@@ -103,12 +101,6 @@ func (s *sim) command(f Fault, chance float64) {
 			s.confirm()
 		}
 	})
-}
-
-// restoreNode takes the node whose floor is furthest ahead back to where it was.
-func (s *sim) restoreNode(ctx context.Context, st store.Store, rs []store.Record) {
-	far := slices.MaxFunc(rs, func(a, b store.Record) int { return int(min(max(a.Until-b.Until, -1), 1)) })
-	_, _ = lease.Namespaces(st).Restore(ctx, namespace, far.Node, start().Add(s.now))
 }
 
 func (s *sim) leasable() *lease.NamespaceOptions {

@@ -130,7 +130,7 @@ func (sc *scenario) faults(chance *rand.Rand) {
 	for f, r := range map[Fault]int{
 		faultCrash: 300, faultPause: 300, faultPartition: 300, faultJump: 300, faultFreeze: 100, faultDrift: 200,
 		faultOutage:  100,
-		faultRelease: 100, faultVeto: 60, faultRestore: 150, faultTwins: 100, faultMoved: 20, faultConfirm: 10,
+		faultRelease: 100, faultVeto: 60, faultTwins: 100, faultMoved: 20, faultConfirm: 10,
 		faultChange: 15, faultDelete: 10,
 		faultSetBack: 20, faultVanished: 20,
 	} {

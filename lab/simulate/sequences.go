@@ -40,7 +40,7 @@ func newCounting(chance *rand.Rand) *scenario {
 	sc.unsafe = chance.IntN(4) == 0
 	sc.faults(chance)
 	for _, f := range []Fault{
-		faultRelease, faultVeto, faultRestore, faultChange, faultDelete, faultConfirm, faultCut,
+		faultRelease, faultVeto, faultChange, faultDelete, faultConfirm, faultCut,
 	} {
 		sc.rates[f] = 0
 	}

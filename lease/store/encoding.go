@@ -24,7 +24,7 @@ func Front(nonce string) string { return textEncoder.Replace(nonce) + "\t" }
 func Encode(r Record, mark string) string {
 	b := []byte(Front(r.Nonce) + textEncoder.Replace(mark))
 	for _, n := range []int64{
-		r.Revision, r.Generation, r.From, r.Until, r.PrevUntil, r.SkipFrom, r.SkipUntil, r.At,
+		r.Revision, r.Generation, r.From, r.Until, r.PrevUntil, r.At,
 	} {
 		b = strconv.AppendInt(append(b, '\t'), n, 10)
 	}
@@ -34,7 +34,7 @@ func Encode(r Record, mark string) string {
 	return string(b)
 }
 
-const fields = 14
+const fields = 12
 
 // Decode is the inverse of [Encode], for the record of a key.
 func Decode(k Key, text string) (r Record, mark string, err error) {
@@ -43,10 +43,9 @@ func Decode(k Key, text string) (r Record, mark string, err error) {
 	if len(part) != fields {
 		return r, "", damaged(k, fmt.Errorf("it has %d fields, not %d", len(part), fields))
 	}
-	texts := [fields]*string{0: &r.Nonce, 1: &mark, 10: &r.Holder, 11: &r.Label, 12: &r.Veto, 13: &r.Data}
+	texts := [fields]*string{0: &r.Nonce, 1: &mark, 8: &r.Holder, 9: &r.Label, 10: &r.Veto, 11: &r.Data}
 	ints := [...]*int64{
-		2: &r.Revision, 3: &r.Generation, 4: &r.From, 5: &r.Until, 6: &r.PrevUntil, 7: &r.SkipFrom,
-		8: &r.SkipUntil, 9: &r.At,
+		2: &r.Revision, 3: &r.Generation, 4: &r.From, 5: &r.Until, 6: &r.PrevUntil, 7: &r.At,
 	}
 	for i, text := range part {
 		if texts[i] != nil {

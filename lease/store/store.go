@@ -39,9 +39,7 @@ type Record struct {
 	Generation int64  // of the namespace at the time of the write
 	From       int64  // first tick of the unbroken run of granted ticks that ends at Until
 	Until      int64  // first tick that is not granted: the floor of the next grant
-	PrevUntil  int64  // end of the run before that one: no tick of [PrevUntil, From) was ever granted
-	SkipFrom   int64  // ticks of [SkipFrom, SkipUntil) were granted and lie ahead; see Operator.Restore
-	SkipUntil  int64  // 0 when there are none
+	PrevUntil  int64  // From before the last [Addition]; leases leave it 0
 	Holder     string // "HASH.TICK" of the lease (claim.go); "" when given back or cleared
 	Label      string // for people: the process that holds the node, or held it last
 	Veto       string // why an operator does not want the node to be leased; "" when it may be

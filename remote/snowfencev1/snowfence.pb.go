@@ -2307,12 +2307,10 @@ type LeaseInfo struct {
 	Held          bool                   `protobuf:"varint,3,opt,name=held,proto3" json:"held,omitempty"`
 	FromTime      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=from_time,json=fromTime,proto3" json:"from_time,omitempty"`
 	UntilTime     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=until_time,json=untilTime,proto3" json:"until_time,omitempty"`
-	Written       *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=written,proto3" json:"written,omitempty"`                                 // by the holder's clock
-	Veto          string                 `protobuf:"bytes,7,opt,name=veto,proto3" json:"veto,omitempty"`                                       // why it must not be leased; "" means that it may
-	Until         int64                  `protobuf:"varint,8,opt,name=until,proto3" json:"until,omitempty"`                                    // first tick that is not granted: the next holder starts there
-	SkipFromTime  *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=skip_from_time,json=skipFromTime,proto3" json:"skip_from_time,omitempty"` // a span ahead that is used up, if there is one
-	SkipUntilTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=skip_until_time,json=skipUntilTime,proto3" json:"skip_until_time,omitempty"`
-	LastNode      int64                  `protobuf:"varint,11,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"` // of the unit; node is the first one
+	Written       *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=written,proto3" json:"written,omitempty"`                    // by the holder's clock
+	Veto          string                 `protobuf:"bytes,7,opt,name=veto,proto3" json:"veto,omitempty"`                          // why it must not be leased; "" means that it may
+	Until         int64                  `protobuf:"varint,8,opt,name=until,proto3" json:"until,omitempty"`                       // first tick that is not granted: the next holder starts there
+	LastNode      int64                  `protobuf:"varint,9,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"` // of the unit; node is the first one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2401,20 +2399,6 @@ func (x *LeaseInfo) GetUntil() int64 {
 		return x.Until
 	}
 	return 0
-}
-
-func (x *LeaseInfo) GetSkipFromTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.SkipFromTime
-	}
-	return nil
-}
-
-func (x *LeaseInfo) GetSkipUntilTime() *timestamppb.Timestamp {
-	if x != nil {
-		return x.SkipUntilTime
-	}
-	return nil
 }
 
 func (x *LeaseInfo) GetLastNode() int64 {
@@ -3699,7 +3683,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x12WatchLeasesRequest\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\"E\n" +
 	"\x12ListLeasesResponse\x12/\n" +
-	"\x06leases\x18\x01 \x03(\v2\x17.snowfence.v1.LeaseInfoR\x06leases\"\xc0\x03\n" +
+	"\x06leases\x18\x01 \x03(\v2\x17.snowfence.v1.LeaseInfoR\x06leases\"\xba\x02\n" +
 	"\tLeaseInfo\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\x03R\x04node\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\x12\x12\n" +
@@ -3709,11 +3693,8 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"until_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tuntilTime\x124\n" +
 	"\awritten\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\awritten\x12\x12\n" +
 	"\x04veto\x18\a \x01(\tR\x04veto\x12\x14\n" +
-	"\x05until\x18\b \x01(\x03R\x05until\x12@\n" +
-	"\x0eskip_from_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\fskipFromTime\x12B\n" +
-	"\x0fskip_until_time\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\rskipUntilTime\x12\x1b\n" +
-	"\tlast_node\x18\v \x01(\x03R\blastNode\"\x14\n" +
+	"\x05until\x18\b \x01(\x03R\x05until\x12\x1b\n" +
+	"\tlast_node\x18\t \x01(\x03R\blastNode\"\x14\n" +
 	"\x12ListServersRequest\"I\n" +
 	"\x13ListServersResponse\x122\n" +
 	"\aservers\x18\x01 \x03(\v2\x18.snowfence.v1.ServerInfoR\aservers\"\xda\x02\n" +
@@ -3948,71 +3929,69 @@ var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
 	50, // 31: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
 	50, // 32: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
 	50, // 33: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
-	50, // 34: snowfence.v1.LeaseInfo.skip_from_time:type_name -> google.protobuf.Timestamp
-	50, // 35: snowfence.v1.LeaseInfo.skip_until_time:type_name -> google.protobuf.Timestamp
-	36, // 36: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
-	50, // 37: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
-	50, // 38: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
-	37, // 39: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
-	50, // 40: snowfence.v1.HeldNodes.until:type_name -> google.protobuf.Timestamp
-	40, // 41: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
-	0,  // 42: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
-	1,  // 43: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
-	4,  // 44: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
-	5,  // 45: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
-	8,  // 46: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
-	13, // 47: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
-	14, // 48: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
-	15, // 49: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
-	17, // 50: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
-	18, // 51: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
-	20, // 52: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
-	22, // 53: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
-	23, // 54: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
-	26, // 55: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
-	30, // 56: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
-	28, // 57: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
-	29, // 58: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
-	31, // 59: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
-	34, // 60: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
-	38, // 61: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
-	41, // 62: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
-	42, // 63: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
-	43, // 64: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
-	45, // 65: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
-	46, // 66: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
-	47, // 67: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
-	2,  // 68: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
-	2,  // 69: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
-	2,  // 70: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
-	6,  // 71: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
-	9,  // 72: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
-	10, // 73: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
-	10, // 74: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
-	16, // 75: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
-	10, // 76: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
-	19, // 77: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
-	21, // 78: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
-	21, // 79: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
-	24, // 80: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
-	27, // 81: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
-	32, // 82: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
-	33, // 83: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
-	33, // 84: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
-	32, // 85: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
-	35, // 86: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
-	39, // 87: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
-	40, // 88: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
-	40, // 89: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
-	44, // 90: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
-	40, // 91: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
-	40, // 92: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
-	48, // 93: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
-	68, // [68:94] is the sub-list for method output_type
-	42, // [42:68] is the sub-list for method input_type
-	42, // [42:42] is the sub-list for extension type_name
-	42, // [42:42] is the sub-list for extension extendee
-	0,  // [0:42] is the sub-list for field type_name
+	36, // 34: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
+	50, // 35: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
+	50, // 36: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
+	37, // 37: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
+	50, // 38: snowfence.v1.HeldNodes.until:type_name -> google.protobuf.Timestamp
+	40, // 39: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
+	0,  // 40: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
+	1,  // 41: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
+	4,  // 42: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
+	5,  // 43: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
+	8,  // 44: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
+	13, // 45: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
+	14, // 46: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
+	15, // 47: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
+	17, // 48: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
+	18, // 49: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
+	20, // 50: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
+	22, // 51: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
+	23, // 52: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
+	26, // 53: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
+	30, // 54: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
+	28, // 55: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
+	29, // 56: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
+	31, // 57: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
+	34, // 58: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
+	38, // 59: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
+	41, // 60: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
+	42, // 61: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
+	43, // 62: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
+	45, // 63: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
+	46, // 64: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
+	47, // 65: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
+	2,  // 66: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
+	2,  // 67: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
+	2,  // 68: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
+	6,  // 69: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
+	9,  // 70: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
+	10, // 71: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
+	10, // 72: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
+	16, // 73: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
+	10, // 74: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
+	19, // 75: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
+	21, // 76: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
+	21, // 77: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
+	24, // 78: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
+	27, // 79: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
+	32, // 80: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
+	33, // 81: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
+	33, // 82: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
+	32, // 83: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
+	35, // 84: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
+	39, // 85: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
+	40, // 86: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
+	40, // 87: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
+	44, // 88: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
+	40, // 89: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
+	40, // 90: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
+	48, // 91: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
+	66, // [66:92] is the sub-list for method output_type
+	40, // [40:66] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_snowfence_v1_snowfence_proto_init() }

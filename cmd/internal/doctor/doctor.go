@@ -67,7 +67,7 @@ var checks = [...]check{
 		run:   eachNamespace(namespace), store: true,
 	},
 	{
-		names: []string{NodesLeft, NodeVetoed, HolderLate, HolderClock, RenewalsFail},
+		names: []string{NodesLeft, NodeVetoed, NodeAhead, HolderLate, HolderClock, RenewalsFail},
 		run:   eachNamespace(nodes), store: true,
 	},
 	{names: []string{ServerNotReady}, run: servers},

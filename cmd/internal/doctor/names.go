@@ -20,6 +20,7 @@ const (
 	LayoutEnds          = "layout-ends"
 	NodesLeft           = "nodes-left"
 	NodeVetoed          = "node-vetoed"
+	NodeAhead           = "node-ahead"
 	HolderLate          = "holder-late"
 	HolderClock         = "holder-clock"
 	ServerNotReady      = "server-not-ready"

@@ -28,8 +28,14 @@ func nodes(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout,
 		about := fmt.Sprintf("%s/%d", ns.Name, rec.Node)
 		leasable := rec.Node >= ns.Nodes.From && rec.Node < ns.Nodes.Until
 		held := rec.Generation >= ns.Since && rec.Held(l.TickOf(now))
-		if leasable && (held || rec.Veto != "") {
+		ahead := leasable && rec.Generation >= ns.Since &&
+			l.TimeOf(rec.Until).After(now.Add(ns.MaxTTL+ns.MaxSkew))
+		if ahead || leasable && (held || rec.Veto != "") {
 			free--
+		}
+		if ahead {
+			r.found(NodeAhead, about, "let its programs take another node, or wait until then",
+				"it can be used from %s on, because a clock was ahead", stamp(l.TimeOf(rec.Until)))
 		}
 		if rec.Veto != "" && !hasFunctions(ns, rec.Node) {
 			lift := fmt.Sprintf("when the reason is gone: snowfence lease veto %d --lift --namespace %s%s", rec.Node,

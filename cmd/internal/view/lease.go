@@ -49,7 +49,7 @@ func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
 // that layout, and the namespace's floor is above them.
 func Current(r store.Record, ns lease.Namespace) store.Record {
 	if r.Generation < ns.Since {
-		r.Holder, r.From, r.Until, r.SkipUntil = "", ns.Floor, ns.Floor, 0
+		r.Holder, r.From, r.Until = "", ns.Floor, ns.Floor
 	}
 	return r
 }
@@ -66,9 +66,6 @@ func Lease(r store.Record, ns lease.Namespace, l snowfence.Layout, now time.Time
 		Node: r.Node, LastNode: r.Node + ns.Unit - 1, Label: r.Label,
 		Held: r.Held(l.TickOf(now)), Veto: r.Veto, Until: until,
 		FromTime: moment(l.TimeOf(r.From)), UntilTime: moment(l.TimeOf(until)), Written: moment(time.UnixMilli(r.At)),
-	}
-	if r.SkipUntil > 0 {
-		out.SkipFromTime, out.SkipUntilTime = moment(l.TimeOf(r.SkipFrom)), moment(l.TimeOf(r.SkipUntil))
 	}
 	return out
 }

@@ -19,7 +19,7 @@ func countKey(sequence string) store.Key { return store.Key{Namespace: "#" + seq
 // counted returns the record of a sequence that handed out from numbers.
 func counted(k store.Key, from int64) store.Record {
 	return store.Record{
-		Key: k, Nonce: "first", Revision: 5, Generation: 7, From: from, PrevUntil: 1, SkipFrom: 3, SkipUntil: 4,
+		Key: k, Nonce: "first", Revision: 5, Generation: 7, From: from, PrevUntil: 1,
 		Veto: "why", At: 1772366400000, Data: `{"mode": "strict"}`,
 	}
 }

@@ -43,7 +43,7 @@ func testLapsed(w *world) {
 		})
 		w.must(u.grant())
 		c, r := u.holds(), w.record(4)
-		if c.from < r.From || c.from < w.tick()-ttl.Milliseconds() || r.PrevUntil < old.until {
+		if c.from < r.From || c.from < w.tick()-ttl.Milliseconds() || c.from < old.until {
 			w.Errorf("after a lapse of five ttl the grant is %+v, the one before was %+v, stored is %+v", c, old, r)
 		}
 		w.must(u.l.Shutdown(w.ctx))
@@ -74,7 +74,7 @@ func testTwoHolders(w *world) {
 			lostAt)
 	}
 	u.mu.Unlock()
-	if c, r := u.holds(), w.record(4); c.node == 4 && c.from < r.PrevUntil {
+	if c := u.holds(); c.node == 4 && c.from < other.Until {
 		w.Errorf("the new grant %+v lies inside the other holder's", c)
 	}
 }

@@ -16,7 +16,7 @@ func sample(namespace string, node, n int64) store.Record {
 	return store.Record{
 		Key:   store.Key{Namespace: namespace, Node: node},
 		Nonce: fmt.Sprintf("nonce-%d-%d", node, n), Revision: n, Generation: 7,
-		From: math.MaxInt64 - 5, Until: n, PrevUntil: 3, SkipFrom: 4, SkipUntil: 5,
+		From: math.MaxInt64 - 5, Until: n, PrevUntil: 3,
 		Holder: "holder", Label: "läbel 'with\" \\ 日本", Veto: "no", At: 1772366400000, Data: `{"a": "b"}`,
 	}
 }

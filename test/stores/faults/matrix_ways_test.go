@@ -109,7 +109,7 @@ var allOpen = []way{
 func byHand(kept string) string {
 	var set []string
 	for _, c := range []string{
-		"nonce", "revision", "generation", "run_from", "until", "prev_until", "skip_from", "skip_until", "holder",
+		"nonce", "revision", "generation", "run_from", "until", "prev_until", "holder",
 		"label", "veto", "written_at", "data",
 	} {
 		set = append(set, fmt.Sprintf("%s = (SELECT k.%s FROM %s k WHERE k.namespace = snowfence_lease.namespace"+
