@@ -54,7 +54,7 @@ func (m *move) complete(ctx context.Context, from, to store.Place, head store.Ke
 			return err
 		}
 	}
-	if err := copyRecords(ctx, from, to, head); err != nil {
+	if err := copyRecords(ctx, from, to, m.target); err != nil {
 		return err
 	}
 	r, err := m.adopted(ctx, from, to, adopt)

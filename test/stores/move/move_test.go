@@ -26,6 +26,10 @@ type death struct {
 	at     int // 0 for never
 	how    int
 	writes int
+
+	rest  int    // before which call it rests; 0 for never
+	rival func() // what happens meanwhile
+	calls int
 }
 
 // roundTrip is how long a call takes at least, so that programs write between any two of them.
@@ -40,10 +44,18 @@ type mortal struct {
 	death *death
 }
 
+// call is one of the mover's.
+func (d *death) call(ctx context.Context) {
+	wait(ctx, roundTrip)
+	if d.calls++; d.calls == d.rest {
+		d.rival()
+	}
+}
+
 func (d *death) over() bool { return d.at > 0 && d.writes >= d.at }
 
 func (m mortal) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	wait(ctx, roundTrip)
+	m.death.call(ctx)
 	m.death.mu.Lock()
 	defer m.death.mu.Unlock()
 	if m.death.over() {
@@ -53,7 +65,7 @@ func (m mortal) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 }
 
 func (m mortal) Swap(ctx context.Context, writes []store.Write) []error {
-	wait(ctx, roundTrip)
+	m.death.call(ctx)
 	m.death.mu.Lock()
 	defer m.death.mu.Unlock()
 	killed := slices.Repeat([]error{errKilled}, len(writes))

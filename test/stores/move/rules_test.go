@@ -276,6 +276,66 @@ func TestTwoMovers(t *testing.T) {
 	}
 }
 
+// rested does something once, before it reads what a head leads.
+type rested struct {
+	store.Store
+	do func()
+}
+
+func (r *rested) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+	if do := r.do; do != nil && keys[0].Node != orders.Node && keys[0].Node != store.SequenceNode {
+		r.do = nil
+		do()
+	}
+	return r.Store.Get(ctx, keys)
+}
+
+// A mover rests while another one completes the move and programs use the target: it writes nothing
+// over what they wrote.
+func TestMoverThatRests(t *testing.T) {
+	uses := map[string]func(s *scene, p store.Place) error{
+		"nodes": func(s *scene, p store.Place) error {
+			o := &lease.Options{Node: new(int64(2)), TTL: ttl, MaxSkew: ttl, Logger: silent}
+			l, err := lease.Open(s.ctx, p, "orders", s.scheme, o)
+			if err == nil {
+				l.Orphan()
+			}
+			return err
+		},
+		"counts for the past": func(s *scene, p store.Place) error {
+			b, err := lease.OpenBackfill(s.ctx, p, "orders", s.scheme, 0)
+			if err == nil {
+				_, err = b.NewAt(s.ctx, s.times...)
+			}
+			return err
+		},
+		"periods": func(s *scene, p store.Place) error {
+			q, err := sequence.OpenDated(s.ctx, p, "days", &sequence.Options{Logger: silent})
+			if err == nil {
+				_, err = q.Next(s.ctx)
+				err = errors.Join(err, q.Close())
+			}
+			return err
+		},
+	}
+	for name, use := range uses {
+		t.Run(name, func(t *testing.T) {
+			s, from, to, _ := places(t)
+			must(t, use(s, from))
+			var after []store.Record
+			slow := to
+			slow.Store = &rested{to.Store, func() {
+				must(t, moveAll(t.Context(), from, to), use(s, to))
+				after = all(t, to)
+			}}
+			must(t, moveAll(t.Context(), from, slow))
+			if now := all(t, to); after == nil || !slices.Equal(now, after) {
+				t.Errorf("%+v, not %+v", now, after)
+			}
+		})
+	}
+}
+
 // before does something once, after the first write.
 type before struct {
 	store.Store

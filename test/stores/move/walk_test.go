@@ -48,10 +48,16 @@ func (w *walk) putBack(i int, b backup) {
 	}
 }
 
-// move moves everything from a store. The mover dies a few times on the way.
+// move moves everything from a store. The mover dies a few times on the way, or rests while another
+// one moves everything, and programs use it.
 func (w *walk) move(from int, died func()) {
 	for w.ctx.Err() == nil {
-		d := &death{at: w.chance.IntN(40), how: w.chance.IntN(ways)}
+		d := &death{at: w.chance.IntN(40), how: w.chance.IntN(ways), rest: w.chance.IntN(60)}
+		d.rival = func() {
+			a, b := new(death).places(w.scene, from, 1-from)
+			must(w.t, moveAll(w.ctx, a, b))
+			wait(w.ctx, 2*ttl)
+		}
 		a, b := d.places(w.scene, from, 1-from)
 		err := moveAll(w.ctx, a, b)
 		if !errors.Is(err, errKilled) {
