@@ -59,7 +59,6 @@ type Namespace struct {
 	// signs tickets. It is kept beside the rest, so that a program that prints a namespace does not
 	// print it
 	ticketKey string
-	format    int // see store.Format
 	ledger    ledger
 	before    lowered
 	moved     move.Moved

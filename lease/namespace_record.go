@@ -55,8 +55,9 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 	if why := stored.Moved.Err(); why != nil {
 		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", r.Namespace, why)
 	}
-	if ns.format = stored.Format; ns.known() != nil { // whatever else it has
-		return Namespace{}, ns.known()
+	if stored.Format > store.Format { // whatever else it has
+		return Namespace{}, fmt.Errorf("lease: namespace %q has the format %d, and this program knows formats up to %d: "+
+			"stop this program, and start one of the version that the others have", ns.Name, stored.Format, store.Format)
 	}
 	if err == nil {
 		ns.Regions, err = readRegions(stored.Layouts, stored.Regions)
@@ -75,9 +76,6 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 // write stores the namespace and returns it as a reader finds it, or is [ErrLost] if it was written
 // since it was read.
 func (ns Namespace) write(ctx context.Context, st store.Store) (Namespace, error) {
-	if err := ns.upgradable(ctx, st); err != nil {
-		return Namespace{}, err
-	}
 	w, old := world.From(ctx), ns.record.Nonce
 	nonce := w.Text()
 	if old == "" {

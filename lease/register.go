@@ -37,8 +37,8 @@ func (c *storeClaim) create(ctx context.Context) error {
 }
 
 // usable returns the namespace if it gives grants to this lease: active, for this
-// scheme, in the store it was made in. It adds to the namespace new keys, the present format, and
-// the identity of a store that was moved, which raises the floor.
+// scheme, in the store it was made in. It adds to the namespace new keys, and the
+// identity of a store that was moved, which raises the floor.
 func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
 	for {
 		ns, err := readNamespace(ctx, c.st, c.name)
@@ -77,7 +77,7 @@ func (c *storeClaim) usable(ctx context.Context) (Namespace, error) {
 				return Namespace{}, err
 			}
 			continue
-		case !added && ns.format == store.Format && id == ns.Identity:
+		case !added && id == ns.Identity:
 			return ns, nil
 		}
 		ns.Keys, ns.Identity = keys, id

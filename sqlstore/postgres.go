@@ -52,8 +52,8 @@ func PostgreSQL() Dialect {
 				run_from BIGINT NOT NULL, until BIGINT NOT NULL, prev_until BIGINT NOT NULL,
 				holder TEXT COLLATE "C" NOT NULL, label TEXT COLLATE "C" NOT NULL, veto TEXT NOT NULL, written_at BIGINT NOT NULL, data TEXT NOT NULL,
 				xid XID NOT NULL DEFAULT '0', PRIMARY KEY (namespace, node))`,
-			metaTable,
-			`ALTER TABLE snowfence_meta ADD COLUMN IF NOT EXISTS xid XID NOT NULL DEFAULT '0'`,
+			`CREATE TABLE IF NOT EXISTS snowfence_meta
+				(name VARCHAR(80) NOT NULL PRIMARY KEY, value VARCHAR(255) NOT NULL, xid XID NOT NULL DEFAULT '0')`,
 		},
 		probe:    postgresProbe,
 		reloaded: "(xmin <> xid)::int",

@@ -9,7 +9,6 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
 )
 
 // servedStore is the store of a server. It may come after its server.
@@ -64,10 +63,7 @@ func (p *program) prepareStore(ctx context.Context, c *serve.Config) (*open.Stor
 	if err != nil {
 		return nil, err
 	}
-	if err = lease.Namespaces(st.Leases).Upgrade(ctx); err == nil {
-		err = p.firstNamespace(ctx, st, c.TTL)
-	}
-	if err == nil {
+	if err = p.firstNamespace(ctx, st, c.TTL); err == nil {
 		err = p.checkSpread(ctx, st, c.Spread)
 	}
 	if err != nil {

@@ -215,7 +215,7 @@ func (a *announcer) write(ctx context.Context, data string) error {
 		}
 		r := store.Record{
 			Key: old.Key, Nonce: rand.Text(), Revision: old.Revision + 1, Label: a.service.opts.Label,
-			At: now.UnixMilli(), Data: data, Generation: store.Format,
+			At: now.UnixMilli(), Data: data,
 		}
 		if err = a.service.store.Swap(ctx, []store.Write{{Old: old.Nonce, New: r}})[0]; err == nil {
 			return a.keep(ctx, r)

@@ -38,7 +38,6 @@ var Path = []Scope{
 	{File: "lease/lost.go"},
 	{File: "lease/rollback.go"},
 	{File: "lease/claim.go"},
-	{File: "lease/format.go"},
 	{File: "lease/register.go"},
 	{File: "lease/open.go"},
 	{
