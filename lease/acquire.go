@@ -80,9 +80,6 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 			return c.acquire(ctx, healing)
 		}
 	}
-	if c.offers != nil {
-		return none, fmt.Errorf("lease: a node that was free: %w", store.ErrLost) // the next offer
-	}
 	return none, c.taken
 }
 

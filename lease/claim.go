@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -118,8 +117,6 @@ type storeClaim struct {
 	refused map[int64]error
 	taken   *TakenError // the holders, as the last scan saw them; nil without one
 	scanned time.Time   // when
-	offers  *offers     // nodes for leases that are opened together; nil for one opened alone
-	slot    time.Time   // when such a lease is renewed; zero for one opened alone
 }
 
 // hold is what the store is known to keep of ours.
@@ -186,27 +183,6 @@ func (c *storeClaim) settle(ns Namespace) error {
 		c.opts.TTL, c.opts.MaxSkew, c.ticks.ttl = l.ttl, l.skew, l.ttl
 	}
 	return err
-}
-
-// offers are blocks that were free when they were read, for leases
-// that are opened together. They are hints, like all that a finder
-// finds: the records are read again, and the swap decides.
-type offers struct {
-	want  int
-	start time.Time
-
-	mu    sync.Mutex
-	read  bool
-	free  []int64 // first nodes, in their order
-	drawn int
-}
-
-// known reports whether the first lease has read
-// the offers. Then the namespace is usable, too.
-func (o *offers) known() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.read
 }
 
 // owed is a grant that is not used any more, to be given back

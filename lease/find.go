@@ -19,14 +19,6 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error
 	return func(yield func([]store.Record, error) bool) {
 		c := f.c
 		f.seen = map[int64]bool{}
-		if c.offers != nil {
-			if blocks, err := f.offered(ctx); err != nil {
-				yield(nil, err)
-			} else {
-				f.offer(ctx, blocks, anyWait, yield)
-			}
-			return
-		}
 		if !f.offer(ctx, f.own(), 1, yield) || !f.offer(ctx, c.prefer, 1, yield) ||
 			!f.offer(ctx, c.stickyNode(), 1, yield) ||
 			!f.offer(ctx, f.probe(), anyWait, yield) {

@@ -3,11 +3,9 @@ package lease
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
@@ -199,49 +197,4 @@ func (f *finder) unavailable(r store.Record) bool {
 		return false
 	}
 	return r.Held(f.now) || r.Until > f.c.ticks.target(f.c.ticks.layout.TimeOf(f.now)) && floorOf(f.ns, r) > f.ns.Floor
-}
-
-// errDrained means that all offers were taken up.
-var errDrained = errors.New("no more nodes were free")
-
-// offered takes a block out of the offers, and a time for
-// its renewals. The first lease reads the offers. Leases
-// that are opened together need no other step of a finder.
-func (f *finder) offered(ctx context.Context) ([]int64, error) {
-	o := f.c.offers
-	if !o.known() { // only the first lease, before the others are opened
-		free, err := f.vacancies(ctx, o.want)
-		if err != nil {
-			return nil, err
-		}
-		o.mu.Lock()
-		o.read, o.free = true, free
-		o.mu.Unlock()
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.drawn == len(o.free) {
-		return nil, errDrained
-	}
-	b := o.free[o.drawn]
-	third := f.c.opts.TTL / 3
-	f.c.slot = o.start.Add(time.Duration(float64(third) * float64(o.drawn) / float64(o.want)))
-	o.drawn++
-	return []int64{b}, nil
-}
-
-// vacancies reads all records and returns up to n free blocks, the best ones in the order of
-// nodes.
-func (f *finder) vacancies(ctx context.Context, n int) ([]int64, error) {
-	var all []ranked
-	for blocks, err := range f.pages(ctx, n) {
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, blocks...)
-	}
-	slices.SortStableFunc(all, func(a, b ranked) int { return a.compare(b.rank) })
-	out := firsts(all[:min(n, len(all))])
-	slices.Sort(out)
-	return out, nil
 }

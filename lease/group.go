@@ -19,8 +19,6 @@ import (
 //	st = lease.Group(st)
 //	l, err := lease.Open(ctx, st, "default", scheme, nil)
 //
-// [OpenAll] opens many leases, and makes a Group itself.
-//
 // Concurrent swaps become one Swap. A second write of the same key waits for a later batch.
 // Concurrent reads become one Get of distinct keys. Concurrent calls of Identity or Now become one
 // call. A call shares only a round trip that begins after the call. So Group keeps the promise of

@@ -102,8 +102,6 @@ func TestHints(t *testing.T) {
 		_, err = open(&lease.Options{Node: &node, Within: snowfence.NodeRange{From: 2, Until: 4}})
 		says(err, "leave one of them out")
 		works(open(&lease.Options{Node: &node}))
-		_, err = lease.OpenAll(t.Context(), st, "orders", s, 2, &lease.Options{Node: &node})
-		says(err, "Options.Node and Options.StickyFile are for one")
 	})
 }
 

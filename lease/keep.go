@@ -37,16 +37,10 @@ func (l *Lease) begin(g snowfence.Grant) {
 }
 
 // next returns when to renew: a third of the ttl later, give or take a tenth,
-// so that holders do not fall into step. Leases opened together have fixed
-// slots in the order of their nodes, because a store writes neighbours faster.
+// so that holders do not fall into step.
 func (l *Lease) next(now time.Time) time.Time {
 	third := min(l.ttl()/3, l.pace.most)
-	slot := l.slot
-	if slot.IsZero() {
-		return now.Add(third - third/10 + l.random(third/5+1))
-	}
-	latest := now.Add(third + third/10)
-	return latest.Add(-(latest.Sub(slot) % third))
+	return now.Add(third - third/10 + l.random(third/5+1))
 }
 
 // ttl returns the ttl that a server gave last, or that the lease has over a store.

@@ -96,15 +96,4 @@ func TestPaceOfALease(t *testing.T) {
 			}
 		}
 	}
-	// Leases with a slot come back to it: a third apart, within a tenth of that.
-	g.l.opts.TTL = 30
-	for _, c := range []struct{ slot, next time.Duration }{{0, 10}, {1, 11}, {2, 2}, {-5, 5}, {-1, 9}, {-8, 2}, {
-		-9,
-		11,
-	}} {
-		g.l.slot = now.Add(c.slot)
-		if d := g.l.next(now).Sub(now); d != c.next {
-			t.Errorf("a slot at %d: next at %d, not %d", c.slot, d, c.next)
-		}
-	}
 }

@@ -22,7 +22,6 @@ type Lease struct {
 	*setup
 	ops   chan struct{} // semaphore of one: hold it to use claim
 	claim claim
-	slot  time.Time // when a lease that is opened with others is renewed; zero for one opened alone
 
 	life   context.Context // ends with the lease
 	end    context.CancelCauseFunc

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/internal/world"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -157,23 +156,3 @@ func TestOpenOrNot(t *testing.T) {
 }
 
 var errNoStore = errors.New("any error")
-
-// Of leases that are opened together the first one registers, and the others rely on it.
-func TestFirstOfManyRegisters(t *testing.T) {
-	for known, want := range map[bool]error{false: nil, true: ErrNoNamespace} {
-		g := empty(t, withRollback)
-		o := g.l.opts
-		o.Node, o.Create = nil, true
-		l, err := open(t.Context(), g.st, "fresh", g.l.scheme, o, &offers{
-			want: 1, read: known,
-			start: world.Real().Now(),
-		})
-		if !errors.Is(err, want) {
-			t.Errorf("known %t: %v", known, err)
-		}
-		if err == nil {
-			l.Orphan()
-			<-l.Done()
-		}
-	}
-}

@@ -22,21 +22,12 @@ func Open(ctx context.Context, st store.Store, namespace string, s *snowfence.Sc
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, st, namespace, s, opts, nil)
-}
-
-func open(
-	ctx context.Context, st store.Store, namespace string, s *snowfence.Scheme, opts Options, together *offers,
-) (_ *Lease, err error) {
 	c := newClaim(newSetup(world.From(ctx), namespace, s, opts), st)
 	unpin, err := pin(ctx, st, namespace)
 	if err != nil {
 		return nil, err
 	}
-	c.offers = together
-	if together == nil || !together.known() {
-		err = c.register(ctx)
-	}
+	err = c.register(ctx)
 	var g snowfence.Grant
 	if err == nil {
 		g, err = firstGrant(ctx, c.setup, c)
@@ -46,9 +37,8 @@ func open(
 		unpin()
 		return nil, err
 	}
-	c.offers = nil
 	l := newLease(c.setup, c)
-	l.unpin, l.slot = unpin, c.slot
+	l.unpin = unpin
 	l.begin(g)
 	return l, nil
 }

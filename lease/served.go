@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// Keep opens n leases from a server, as [OpenAll] does from a store: all or none, with the same
-// options. It is for servers that package remote does not reach. s is the scheme of the namespace.
+// Keep opens n leases from a server, all or none, with the same options, and keeps each by itself.
+// After an error it closes those that it opened. It is for servers that package remote does not reach. s is the scheme of the namespace.
 // Keep ignores Options.Create, because servers make no namespace.
 //
 // After the first node it asks for the ones that follow: a server reads one record to see that such

@@ -76,10 +76,10 @@ var Path = []Scope{
 	{File: "lease/manage.go"},
 	{File: "lease/group.go"},
 	{File: "lease/group_batcher.go"},
-	{File: "lease/open_all.go"},
+	{File: "lease/shutdown_all.go"},
 	{
 		File:  "lease/find_pages.go",
-		Funcs: []string{"finder.wait", "finder.unavailable", "finder.offered", "finder.vacancies"},
+		Funcs: []string{"finder.wait", "finder.unavailable"},
 	},
 	{File: "sequence/any.go"},
 	{File: "sequence/calendar.go"},

@@ -1,7 +1,9 @@
 package scale
 
 import (
+	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -21,6 +23,9 @@ type fleet struct {
 	leases []*lease.Lease
 }
 
+// openers is how many leases are opened at a time: enough to fill the round trips of a group.
+const openers = 2048
+
 // newFleet makes the namespace, for Randflake's layout with its 131,072 nodes.
 func newFleet(t testing.TB, st store.Store, ttl time.Duration) *fleet {
 	t.Helper()
@@ -39,11 +44,23 @@ func newFleet(t testing.TB, st store.Store, ttl time.Duration) *fleet {
 func (f *fleet) grow(n int) time.Duration {
 	f.Helper()
 	start := time.Now()
-	more, err := lease.OpenAll(f.Context(), f.st, namespace, f.scheme, n-len(f.leases), &f.opts)
-	if err != nil {
+	var all sync.WaitGroup
+	first := len(f.leases)
+	f.leases = append(f.leases, make([]*lease.Lease, n-first)...)
+	errs, places := make([]error, n), make(chan struct{}, openers)
+	for i := first; i < n; i++ {
+		places <- struct{}{}
+		all.Go(func() {
+			o := f.opts
+			o.Node = new(int64(i))
+			f.leases[i], errs[i] = lease.Open(f.Context(), f.st, namespace, f.scheme, &o)
+			<-places
+		})
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
 		f.Fatal(err)
 	}
-	f.leases = append(f.leases, more...)
 	return time.Since(start)
 }
 
