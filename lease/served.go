@@ -15,8 +15,8 @@ import (
 )
 
 // Keep opens n leases from a server, all or none, with the same options, and keeps each by itself.
-// After an error it closes those that it opened. It is for servers that package remote does not reach. s is the scheme of the namespace.
-// Keep ignores Options.Create, because servers make no namespace.
+// It is for servers that package remote does not reach. s is the scheme of the namespace. Keep
+// ignores Options.Create, because servers make no namespace.
 //
 // After the first node it asks for the ones that follow: a server reads one record to see that such
 // a node is free, and 64 to find any.
