@@ -31,8 +31,8 @@ import (
 //
 // A key is the only primary key of a model, if its type is [snowfence.ID] or [public.ID], or is an
 // int64, uint64 or string without a default of the database. A string is left to a hook
-// BeforeCreate or BeforeSave of the model. The tag `gorm:"snowfence"` adds other fields, such as a part of a
-// composite key.
+// BeforeCreate or BeforeSave of the model. The tag `gorm:"snowfence"` adds other fields, such as a
+// part of a composite key.
 func New(next func(context.Context) (snowfence.ID, error)) gorm.Plugin { return &plugin{next} }
 
 type plugin struct {

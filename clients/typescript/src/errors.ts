@@ -21,3 +21,9 @@ export class SnowfenceError extends Error {
 export function ensure(ok: unknown, message: string): asserts ok {
   if (!ok) throw new SnowfenceError("INVALID", message);
 }
+
+/** Throws `INVALID` if options have another name than these, as after a typing error. */
+export function only(what: string, options: object, names: readonly string[]): void {
+  ensure(typeof options === "object" && options !== null, `the last argument has the ${what}s: ${names.join(", ")}`);
+  for (const name of Object.keys(options)) ensure(names.includes(name), `there is no ${what} ${name}, but ${names.join(", ")}`);
+}

@@ -1,7 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-import { SnowfenceError, ensure } from "./errors.js";
+import { SnowfenceError, ensure, only } from "./errors.js";
 import { Layout, type Parts } from "./layout.js";
 import { type Grant, Lease } from "./lease.js";
+import { real } from "./real.js";
 import { Servers } from "./servers.js";
 import { Sparx } from "./sparx.js";
 import { LOW, Stamper } from "./stamper.js";
@@ -11,7 +12,7 @@ import { Watch } from "./watch.js";
 export interface Options {
   /** The namespace of the IDs; "default" without it. */
   namespace?: string;
-  /** Who will hold the node, for the people who look after it. */
+  /** Who will hold the node, for the people who look after it: the host and the process without it. */
   label?: string;
   /** Of the server, with the verb `lease`. */
   token?: string;
@@ -43,8 +44,9 @@ export class Generator {
   #closed: Promise<void> | undefined;
   readonly #turn = (): void => { this.#left = 0; };
 
-  private constructor(servers: Servers, o: Options) {
-    const request = { namespace: o.namespace ?? "default", label: o.label ?? "javascript", ...o.ttl && { ttl: `${o.ttl}s` } };
+  /** For {@link open} and for tests. */
+  protected constructor(servers: Servers, o: Options) {
+    const request = { namespace: o.namespace ?? "default", label: o.label ?? "", ...o.ttl && { ttl: `${o.ttl}s` } };
     this.#lease = new Lease(servers, request, {
       granted: (g) => this.#granted(g),
       lost: () => this.#stamper.seal(),
@@ -58,7 +60,12 @@ export class Generator {
    * `unix:/run/snowfence/agent.sock`. It waits for the lease.
    */
   static async open(servers: string | readonly string[], options: Options = {}): Promise<Generator> {
-    const g = new Generator(new Servers(servers, options.token), options);
+    only("option", options, ["namespace", "label", "token", "ttl"]);
+    const { namespace = "default", label = "", ttl = 15 } = options;
+    ensure(typeof namespace === "string" && namespace, "namespace is the name of one, such as \"shop\"");
+    ensure(typeof label === "string", "label is a text for people, such as \"web-1\"");
+    ensure(typeof ttl === "number" && ttl > 0 && ttl < 1e9, "ttl is in seconds, such as 15");
+    const g = new Generator(new Servers(servers, options.token), { ...options, label: label || await host() });
     try {
       await g.#lease.open();
     } catch (e) {
@@ -82,7 +89,7 @@ export class Generator {
     if (this.#left <= 0) {
       this.#look();
       this.#left = quota;
-      queueMicrotask(this.#turn);
+      real.soon(this.#turn);
     }
     this.#left--;
     if (this.#lease.doubted || this.#stamper.fill(this.#words, 0, 1, this.#now) === 0) {
@@ -93,10 +100,10 @@ export class Generator {
     return this.#cell[0]!;
   }
 
-  /** Makes n IDs, in the order of time. It waits up to 5 s for the clock and for the lease. */
-  async take(n: number): Promise<BigInt64Array> {
-    ensure(Number.isSafeInteger(n) && n >= 0, "n is how many IDs, from 0 up");
-    const ids = new BigInt64Array(n), end = performance.now() + patience;
+  /** Makes up to 1,000,000 IDs, in the order of time. It waits up to 5 s for the clock and for the lease. */
+  async take(n: number): Promise<bigint[]> {
+    ensureCount(n);
+    const ids = new BigInt64Array(n), end = real.steady() + patience;
     let words = new Uint32Array(ids.buffer), made = 0;
     for (;;) {
       this.#look();
@@ -104,10 +111,10 @@ export class Generator {
       this.#cipher?.encrypt(words.subarray(0, 2 * more), LOW);
       words = words.subarray(2 * more);
       made += more;
-      if (made === n) return ids;
+      if (made === n) return Array.from(ids);
       const none = this.#none();
-      if (this.#closed || performance.now() >= end) throw none;
-      await new Promise((resolve) => setTimeout(resolve, 2));
+      if (this.#closed || real.steady() >= end) throw none;
+      await new Promise((resolve) => real.after(() => resolve(undefined), 2));
     }
   }
 
@@ -147,7 +154,7 @@ export class Generator {
     this.#cipher = stamper.layout.cipher ? new Sparx(g.secrets.at(-1)!) : undefined;
     this.#watch.begin(g.renewAfter);
     this.#look();
-    this.#skew = isNaN(g.now) ? 0 : Date.now() - g.now;
+    this.#skew = isNaN(g.now) ? 0 : real.wall() - g.now;
     stamper.grant(g.node, g.from, g.until);
   }
 
@@ -165,4 +172,21 @@ export class Generator {
       doubted ? "the process stood still, and its lease is renewed first" : "the lease ended";
     return new SnowfenceError("FENCED", trouble ? `${why}: ${trouble.message}` : why, { cause: trouble });
   }
+}
+
+const nodeOs = "node:os"; // a variable, so that bundlers for browsers do not look for it
+
+/** Names the host and the process, as far as the runtime lets us know. */
+async function host(): Promise<string> {
+  const { process, location } = globalThis as { process?: { pid?: number }; location?: { host?: string } };
+  let name = location?.host;
+  try {
+    name ??= (await import(nodeOs) as { hostname(): string }).hostname();
+  } catch { /* a browser or a worker, or Deno without --allow-sys */ }
+  return `${name?.slice(0, 100) ?? "javascript"}/${process?.pid ?? "browser"}`;
+}
+
+/** Refuses what is no count of IDs. */
+export function ensureCount(n: number): void {
+  ensure(Number.isSafeInteger(n) && n >= 0 && n <= 1e6, "n is how many IDs: 0 to 1,000,000");
 }

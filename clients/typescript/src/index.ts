@@ -10,6 +10,7 @@
  *
  * @module
  */
+import { ensure } from "./errors.js";
 import { type Parts, Layout } from "./layout.js";
 
 export { type Code, SnowfenceError } from "./errors.js";
@@ -18,5 +19,9 @@ export { type Fields, type Parts } from "./layout.js";
 export { type SequenceOptions, Sequence } from "./sequence.js";
 export { type Encoding, type Prefixed, Prefix, format, parse } from "./text.js";
 
-/** Takes a plain ID apart, by the spec of its layout. For encrypted ones use `Generator.decode`. */
-export function decode(id: bigint, layout: string): Parts { return new Layout(layout).decode(id); }
+/** Takes a plain ID apart, by the name or the spec of its layout. It asks no server. */
+export function decode(id: bigint, layout = "snowfence"): Parts {
+  const known = new Layout(layout);
+  ensure(!known.cipher, "IDs of this layout are encrypted: use decode of a generator");
+  return known.decode(id);
+}

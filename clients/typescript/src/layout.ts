@@ -7,6 +7,18 @@ const UNITS: Record<string, bigint> = {
 };
 const OTHERS = ["epoch", "tick", "first", "last", "cipher", "order"];
 
+const bwmarrin = "time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms";
+const randflake = "time=30,node=17,seq=17,epoch=2024-10-27T03:33:20Z,tick=1s";
+const named = new Map(Object.entries({
+  snowfence: "time=41,node=10,seq=12", default: "time=41,node=10,seq=12",
+  twitter: bwmarrin.replace("node=10", "datacenter=5,worker=5"), bwmarrin, leaf: bwmarrin,
+  sonyflake: "time=39,seq=8,node=16,epoch=2014-09-01,tick=10ms", "sonyflake-v1": "time=39,seq=8,node=16,epoch=2014-09-01,tick=10ms",
+  "sonyflake-v2": "time=39,seq=8,node=16,tick=10ms", drift: "time=51,node=6,seq=6,epoch=2020-02-19T18:20:02Z,first=5",
+  discord: "time=42,worker=5,process=5,seq=12,epoch=2015-01-01", instagram: "time=41,shard=13,seq=10,epoch=2011-08-24T21:07:01.721Z",
+  baidu: "time=28,node=22,seq=13,epoch=2016-05-19T16:00:00Z,tick=1s", randflake: `${randflake},cipher=sparx`,
+  "randflake-raw": randflake, rollback: "time=41,node=8,rollback=2,seq=12,epoch=2020-01-01",
+}));
+
 /** Numbers of the fields of an ID, by name: `time`, `seq`, parts of the node, … */
 export type Fields = Record<string, bigint>;
 
@@ -38,8 +50,12 @@ export class Layout {
   /** How many bits all fields have. */
   readonly width: bigint;
 
-  /** Reads a spec, such as `time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms`. */
-  constructor(readonly spec: string) {
+  readonly spec: string;
+
+  /** Reads a name, such as `bwmarrin`, or a spec, such as `time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms`. */
+  constructor(text: string) {
+    ensure(typeof text === "string", "a layout is a text: a name such as bwmarrin, or a spec");
+    const spec = this.spec = named.get(text) ?? text;
     const refuse = (why: string): string => `layout ${JSON.stringify(spec)}: ${why}`;
     const values = new Map<string, string>();
     for (const pair of spec.split(",")) {
@@ -48,7 +64,7 @@ export class Layout {
       ensure(value !== undefined && !values.has(name), refuse("each key has one value"));
       values.set(name, value);
       if (OTHERS.includes(name)) continue;
-      ensure(/^[a-z][a-z0-9-]{0,31}$/.test(name) && /^\d+$/.test(value), refuse(`there is no field ${pair}`));
+      ensure(/^[a-z][a-z0-9-]{0,31}$/.test(name) && /^\d+$/.test(value), refuse(`there is no field ${pair}, and no name but ${[...named.keys()].join(", ")}`));
       if (Number(value) > 0 || name === "time") this.fields.push({ name, bits: BigInt(value), shift: 0n });
     }
     this.#order(values.get("order"), refuse);

@@ -1,6 +1,7 @@
 // A lease of a node from a server, kept in the background: "From a server: tickets" of
 // docs/reference/specification.md.
 import { SnowfenceError } from "./errors.js";
+import { real } from "./real.js";
 import { type Answer, Refusal, type Servers } from "./servers.js";
 import { unref } from "./watch.js";
 
@@ -97,7 +98,7 @@ export class Lease {
 
   async #keep(): Promise<void> {
     while (!this.#closing) {
-      const wait = this.#due - performance.now();
+      const wait = this.#due - real.steady();
       if (wait > 0) {
         await this.#sleep(wait, false);
         continue;
@@ -108,13 +109,13 @@ export class Lease {
         this.trouble = undefined;
       } catch (e) {
         this.trouble = e as Error;
-        this.#due = performance.now() + Math.min(50 * 2 ** this.#failures++, 2000) * (0.5 + Math.random() / 2);
+        this.#due = real.steady() + Math.min(50 * 2 ** this.#failures++, 2000) * (0.5 + Math.random() / 2);
       }
     }
   }
 
   async #acquire(): Promise<void> {
-    const doubts = this.#doubts, began = performance.now(), earlier = this.#earlier;
+    const doubts = this.#doubts, began = real.steady(), earlier = this.#earlier;
     const attempt = await this.#attempt();
     const g = readGrant(await this.servers.ask("LeaseService/Acquire", {
       ...this.request, attempt, earlier, ...this.#lost && { lost: this.#lost },
@@ -125,7 +126,7 @@ export class Lease {
   }
 
   async #renew(): Promise<void> {
-    const held = this.#grant!, doubts = this.#doubts, began = performance.now(), earlier = this.#earlier;
+    const held = this.#grant!, doubts = this.#doubts, began = real.steady(), earlier = this.#earlier;
     const attempt = await this.#attempt();
     let g: Grant;
     try {
@@ -174,10 +175,10 @@ export class Lease {
   /** Sleeps until it is woken, or the time is over. A process may end meanwhile, unless it waits for us. */
   #sleep(ms: number, waitedFor: boolean): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
+      const timer = real.after(resolve, ms);
       if (!waitedFor) unref(timer);
       this.#wake = () => {
-        clearTimeout(timer);
+        real.cancel(timer);
         resolve();
       };
     });

@@ -1,4 +1,4 @@
-import { SnowfenceError, ensure } from "./errors.js";
+import { SnowfenceError, ensure, only } from "./errors.js";
 import { type Answer, Servers } from "./servers.js";
 
 /** How a sequence is opened. */
@@ -25,7 +25,9 @@ export class Sequence {
 
   /** Opens a sequence of a server, or of several over one store. */
   static async open(servers: string | readonly string[], name: string, options: SequenceOptions = {}): Promise<Sequence> {
+    only("option", options, ["token", "ahead"]);
     const { token, ahead = 1 } = options;
+    ensure(typeof name === "string" && name, "name is that of a sequence, such as \"bills\"");
     ensure(Number.isInteger(ahead) && ahead >= 1 && ahead <= 1e6, "ahead is 1 to 1,000,000 numbers");
     const all = new Servers(servers, token);
     const { mode, pattern, state } = await all.askAny("SequenceService/Show", { name });

@@ -34,8 +34,10 @@ export class Servers {
   #at = 0;
 
   constructor(addresses: string | readonly string[], token?: string) {
-    this.#addresses = [addresses].flat().map((a) => a.replace(/\/+$/, ""));
-    ensure(this.#addresses.length > 0, "name at least one server");
+    const all = [addresses].flat();
+    ensure(all.length > 0 && all.every((a) => typeof a === "string"), "name at least one server, such as http://127.0.0.1:8080");
+    ensure(token === undefined || typeof token === "string", "token is a text");
+    this.#addresses = all.map((a) => a.replace(/\/+$/, ""));
     for (const a of this.#addresses) {
       ensure(/^unix:.|^https?:\/\/[^/@]+$/.test(a),
         "write a server as http://host:port, https://host:port or unix:/path, and give the token as an option");
@@ -76,7 +78,8 @@ export class Servers {
     } catch (e) {
       const why = e instanceof Error ? (e.cause instanceof Error ? e.cause.message : e.message) : String(e);
       throw new SnowfenceError("UNREACHABLE",
-        `${address} does not answer (${why}): see that "snowfence serve" runs there, and that this address reaches it`, { cause: e });
+        `${address} does not answer (${why}): see that "snowfence serve" runs there, and that this address reaches it${cors(address)}`,
+        { cause: e });
     }
     let answer: Answer | undefined;
     try {
@@ -122,4 +125,11 @@ function reasonOf(answer: Answer | undefined): string {
   } catch {
     return "";
   }
+}
+
+/** What a browser hides from a page: that it asked a server of another origin. */
+function cors(address: string): string {
+  const { location } = globalThis as { location?: { origin?: string } };
+  if (!location?.origin?.startsWith("http") || address === location.origin) return "";
+  return `. This page is from ${location.origin}, and servers have no CORS: let a proxy serve both from one origin`;
 }

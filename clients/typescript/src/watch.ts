@@ -1,3 +1,5 @@
+import { real } from "./real.js";
+
 /**
  * Notices that the process stood still: the machine was suspended or paused, or restored from a
  * snapshot. A copy of the process may then be at work with the same lease.
@@ -5,7 +7,7 @@
 export class Watch {
   #wall = 0;
   #steady = 0;
-  #timer: ReturnType<typeof setInterval> | undefined;
+  #timer: unknown;
   #limit = Infinity; // milliseconds
 
   /** @param stood is called at the first look after the process stood still */
@@ -15,26 +17,26 @@ export class Watch {
   begin(limit: number): void {
     if (limit === this.#limit) return;
     if (this.#limit === Infinity) { // nothing was held until now
-      this.#wall = Date.now();
-      this.#steady = performance.now();
+      this.#wall = real.wall();
+      this.#steady = real.steady();
     }
     this.#limit = limit;
-    clearInterval(this.#timer);
-    this.#timer = setInterval(() => this.#beat(), limit / 4);
+    real.cancel(this.#timer);
+    this.#timer = real.every(() => this.#beat(), limit / 4);
     unref(this.#timer);
   }
 
-  end(): void { clearInterval(this.#timer); }
+  end(): void { real.cancel(this.#timer); }
 
   /**
    * Looks at the clock, and returns its time in milliseconds. The wall clock goes on while a machine
    * sleeps, where most steady clocks do not.
    */
   look(): number {
-    const wall = Date.now(), before = this.#wall;
+    const wall = real.wall(), before = this.#wall;
     this.#wall = wall;
     if (wall - before >= this.#limit) {
-      this.#steady = performance.now(); // once is enough
+      this.#steady = real.steady(); // once is enough
       this.stood();
     }
     return wall;
@@ -43,7 +45,7 @@ export class Watch {
   /** Looks at both clocks: the wall clock may have been set back meanwhile. */
   #beat(): void {
     this.look();
-    const steady = performance.now(), before = this.#steady;
+    const steady = real.steady(), before = this.#steady;
     this.#steady = steady;
     if (steady - before >= this.#limit) this.stood();
   }

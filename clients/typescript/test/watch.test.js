@@ -1,13 +1,14 @@
 // Plays clocks.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { real } from "../dist/esm/real.js";
 import { Watch } from "../dist/esm/watch.js";
 
 test("notices standing still by either clock", (t) => {
   let wall = 1e12, steady = 0, beat, stood = 0;
-  t.mock.method(Date, "now", () => wall);
-  t.mock.method(performance, "now", () => steady);
-  t.mock.method(globalThis, "setInterval", (run) => beat = run);
+  t.mock.method(real, "wall", () => wall);
+  t.mock.method(real, "steady", () => steady);
+  t.mock.method(real, "every", (run) => beat = run);
   const watch = new Watch(() => stood++);
   watch.look();
   wall += 5000;
