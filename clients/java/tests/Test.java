@@ -2,9 +2,12 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 import org.snowfence.Generator;
+import org.snowfence.Layout;
 import org.snowfence.Options;
 import org.snowfence.Sequence;
 import org.snowfence.SnowfenceException;
+import org.snowfence.TestKit;
+import org.snowfence.Text;
 
 /** Tests over a server: SNOWFENCE_SERVER=http://127.0.0.1:8080 java Test. Prints "ok". */
 public final class Test {
@@ -14,6 +17,7 @@ public final class Test {
         threads();
         close();
         arguments();
+        kit();
         sequences();
         System.out.println("ok");
     }
@@ -92,8 +96,54 @@ public final class Test {
         refused(SnowfenceException.Kind.REFUSED, () -> Generator.open(options().namespace("no-such-namespace")));
         try (Generator ids = Generator.open(options())) {
             refused(SnowfenceException.Kind.INVALID, () -> ids.take(-1));
+            refused(SnowfenceException.Kind.INVALID, () -> ids.take(1_000_000_000));
             ensure(ids.take(0).length == 0, "take(0)");
         }
+        for (Runnable wrong : new Runnable[] {
+            () -> options().namespace(null), () -> options().namespace(""), () -> options().label(null),
+            () -> options().token("two\nlines"), () -> options().within(null), () -> options().ttl(null),
+            () -> options().within(java.util.Map.of("node", -1L)), () -> options().ttl(Duration.ZERO),
+            () -> options().lead(-5), () -> options().maxWait(null), () -> options().maxWait(Duration.ofSeconds(-1)),
+            () -> Generator.open((Options) null), () -> new Sequence(null, options()), () -> new Sequence("bills", null),
+            () -> new Layout(null), () -> new Layout("no-such-layout"), () -> Text.parse(null, "hex"),
+            () -> Text.format(1, null), () -> Text.parse("ord_1", "hex", null),
+        }) {
+            ensure(!refused(SnowfenceException.Kind.INVALID, wrong).isEmpty(), "an error without a text");
+        }
+        ensure(new Layout("bwmarrin").decode(1541815603606036480L).node() == 378, "bwmarrin");
+    }
+
+    /** A kit has the faults of a real generator, at once. */
+    private static void kit() {
+        try (TestKit kit = new TestKit(1); TestKit other = new TestKit(2)) {
+            long first = kit.next();
+            ensure(new TestKit(1).next() == first && other.next() != first, "the seed decides");
+            long[] many = kit.take(100_000);
+            ensure(many[0] > first && many[99_999] > many[99_998], "the IDs do not increase");
+            kit.loseLease();
+            refused(SnowfenceException.Kind.FENCED, kit::next);
+            kit.restore();
+            long next = kit.next();
+            ensure(next > many[99_999], "an ID of before the loss");
+            kit.storeUnreachable();
+            kit.advance(Duration.ofSeconds(10));
+            kit.next();
+            kit.advance(Duration.ofSeconds(10));
+            refused(SnowfenceException.Kind.FENCED, kit::next);
+            kit.restore();
+            kit.sequenceFull();
+            refused(SnowfenceException.Kind.EXHAUSTED, kit::next);
+            kit.advance(Duration.ofMillis(1));
+            kit.step(Duration.ofSeconds(-1));
+            ensure(kit.next() > next, "an ID after a step back");
+            kit.step(Duration.ofHours(-1));
+            refused(SnowfenceException.Kind.EXHAUSTED, kit::next);
+            kit.advance(Duration.ofMinutes(61));
+            ensure(kit.decode(kit.next()).time().isAfter(kit.now().minusSeconds(1)), "the time of the kit");
+        }
+        TestKit closed = new TestKit(3);
+        closed.close();
+        refused(SnowfenceException.Kind.CLOSED, closed::next);
     }
 
     private static void sequences() {

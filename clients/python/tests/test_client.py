@@ -17,9 +17,11 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 import urllib.request
 
 import snowfence
+from snowfence.testing import Kit
 
 SERVER = os.environ["SNOWFENCE_SERVER"]
 WAIT = 60.0  # ends a hang, on any machine
@@ -67,6 +69,82 @@ def in_child(work):
 def in_worker(queue):
     with open_() as ids:
         queue.put(ids.take(1000))
+
+
+class Arguments(unittest.TestCase):
+    def test_parameters_are_named(self):
+        for name, wrong in (("server", 5), ("token", 5), ("token", "two\nlines"), ("namespace", ""), ("namespace", None),
+                            ("label", 5), ("within", 3), ("within", {"node": "3"}), ("within", {"node": -1}), ("ttl", "5"),
+                            ("ttl", 0), ("ttl", float("nan")), ("lead", -5), ("lead", 1.5), ("max_wait", "x"),
+                            ("max_wait", -1), ("namespce", "shop")):
+            with self.assertRaisesRegex((TypeError, ValueError), name):
+                snowfence.Generator(**{name: wrong})
+        for wrong in ("3", 10**9, -1, 1.5, True, None):
+            for take in Kit().take, snowfence.Sequence("bills").take:
+                with self.assertRaisesRegex((TypeError, ValueError), "n is .*1,000,000"):
+                    take(wrong)
+        for call in (lambda: snowfence.format("5"), lambda: snowfence.parse(5), lambda: snowfence.decode("5"),
+                     lambda: snowfence.decode(5, 5), lambda: snowfence.Sequence(5), lambda: snowfence.format(5, 5),
+                     lambda: snowfence.Sequence("bills", timeout=-1), lambda: snowfence.format(5, prefix=5)):
+            with self.assertRaisesRegex((TypeError, ValueError), ": give "):
+                call()
+
+    def test_own_names(self):
+        others = {n for n in vars(snowfence) if n[0] != "_"} - set(snowfence.__all__)
+        self.assertTrue(all(getattr(snowfence, n).__name__ == "snowfence." + n for n in others), others)
+
+    def test_layouts_have_names(self):
+        self.assertEqual(snowfence.decode(1541815603606036480, "bwmarrin").node, 378)
+
+
+class Kits(unittest.TestCase):
+    def test_faults(self):
+        kit = Kit(seed=1)
+        first, many = next(kit), kit.take(100_000)
+        self.assertEqual(many, sorted(set(many)))
+        self.assertLess(first, many[0])
+        self.assertEqual(next(Kit(1)), first)
+        self.assertNotEqual(next(Kit(2)), first)
+        kit.lose_lease()
+        self.assertRaises(snowfence.FencedError, next, kit)
+        kit.restore()
+        self.assertGreater(next(kit), many[-1])
+        kit.store_unreachable()
+        kit.advance(10)
+        next(kit)
+        kit.advance(10)
+        self.assertRaises(snowfence.FencedError, kit.take, 1)
+        kit.restore()
+        last = next(kit)
+        kit.sequence_full()
+        self.assertRaises(snowfence.ExhaustedError, next, kit)
+        kit.advance(0.001)
+        kit.step(-1)
+        self.assertGreater(next(kit), last)
+        kit.step(-3600)
+        self.assertRaises(snowfence.ExhaustedError, next, kit)
+        kit.advance(3660)
+        self.assertLess(abs((kit.decode(asyncio.run(kit.next_async())).time - kit.now).total_seconds()), 1)
+        kit.close()
+        self.assertRaises(snowfence.ClosedError, next, kit)
+
+
+class Frozen(unittest.TestCase):
+    """A test that froze the clock waited five seconds for an ID, and then got an error that blamed the clock."""
+
+    def test_ids_come(self):
+        stands = {name: (lambda value=getattr(time, name)(): value)
+                  for name in ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter")}
+
+        async def later():
+            async with await snowfence.open_async(max_wait=WAIT) as more:
+                return await more.take_async(10_000)
+
+        with open_() as ids, contextlib.ExitStack() as frozen:
+            for name, stand in stands.items():
+                frozen.enter_context(unittest.mock.patch(f"time.{name}", stand))
+            made = [next(ids) for _ in range(10_000)] + ids.take(10_000) + asyncio.run(later())
+        self.assertEqual(len(set(made)), 30_000)
 
 
 class Client(unittest.TestCase):

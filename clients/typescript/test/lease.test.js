@@ -40,6 +40,14 @@ test("renews with the latest ticket and another attempt, and gives back above wh
   assert.equal(BigInt(fake.of("Release")[0].used), ids.decode(last).tick + 1n);
 });
 
+test("makes IDs while a test fakes the clock", async (t) => {
+  const [fake, ids] = await opened();
+  t.mock.timers.enable({ apis: ["Date", "setTimeout", "setInterval"], now: 0 });
+  const made = [...await ids.take(20_000), ids.next()];
+  t.mock.timers.reset();
+  made.forEach((id) => fake.judge(id));
+});
+
 test("take gives as many as are asked for, in their order", async () => {
   const [fake, ids] = await opened();
   const many = [...await ids.take(10_000), ...await ids.take(0), ids.next()];

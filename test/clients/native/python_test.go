@@ -24,6 +24,14 @@ func TestPythonEncrypted(t *testing.T) {
 	run(t, clients+"/python", python+" -m unittest tests.test_encrypted", secretive(t)...)
 }
 
+// DEFAULT_AUTO_FIELD gives IDs to models and through tables, and the serializer of the page writes texts.
+func TestPythonDjango(t *testing.T) {
+	servers.Later(t) // which installs what it needs
+	t.Parallel()
+	servers.Need(t, "python", debians)
+	run(t, clients+"/python", debians+" -m unittest tests.test_django", "SNOWFENCE_SERVER="+serve(t, t.TempDir()))
+}
+
 // The programs of the page do what it says.
 func TestPythonPage(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,7 @@ import { type Options, type Parts, type Prefixed, Generator, Prefix, Sequence, S
 const options: Options = { namespace: "shop", label: "web-1", ttl: 15 };
 await using ids: Generator = await Generator.open(["http://a:8080", "unix:/run/s.sock"], options);
 const id: bigint = ids.next();
-const many: BigInt64Array = await ids.take(3);
+const many: bigint[] = await ids.take(3);
 const parts: Parts = ids.decode(many[0]!);
 const orders = new Prefix("ord");
 const text: Prefixed<"ord"> = orders.format(decode(parse(format(id, "base58-fixed"), "base58-fixed"), ids.layout).node);

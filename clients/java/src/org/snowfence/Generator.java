@@ -11,12 +11,20 @@ import static org.snowfence.SnowfenceException.check;
  * <p>Threads may share it, and the IDs that one thread takes increase. A generator that is not closed
  * keeps its node until the process ends, and its ttl is over.
  */
-public final class Generator implements AutoCloseable {
+public sealed class Generator implements AutoCloseable permits TestKit {
     final Lease lease;
     final Stamps stamps;
     private final long maxWait; // in ns
 
+    /** For a kit, which has no lease. */
+    Generator() {
+        maxWait = 0;
+        lease = null;
+        stamps = null;
+    }
+
     private Generator(Options options) {
+        check(options != null, "options name the server, as in new Options().server(url)");
         maxWait = options.maxWait.toNanos();
         lease = new Lease(options);
         stamps = lease.stamps;
@@ -60,7 +68,7 @@ public final class Generator implements AutoCloseable {
 
     /** Makes n IDs, in increasing order. It waits as next does. */
     public long[] take(int n) {
-        check(n >= 0, n + " IDs: n is from 0 up");
+        check(n >= 0 && n <= 1_000_000, n + " IDs: n is 0 to 1,000,000");
         long[] ids = new long[n];
         fill(ids);
         return ids;

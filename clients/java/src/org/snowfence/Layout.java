@@ -37,7 +37,7 @@ public final class Layout {
     private final String spec;
     private final int width;
 
-    /** Reads a spec, such as time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms. */
+    /** Reads a name such as bwmarrin, or a spec, such as time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms. */
     public Layout(String spec) {
         Spec s = Spec.parse(spec);
         this.spec = spec;

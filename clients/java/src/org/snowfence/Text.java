@@ -51,7 +51,7 @@ public final class Text {
     public static long parse(String text, String encoding) {
         String abc = alphabet(encoding), base = base(encoding), no = "'" + text + "' is no ID in " + encoding;
         boolean fixed = !base.equals(encoding), negative = false;
-        check(text.chars().allMatch(c -> c >= ' ' && c <= '~'), no);
+        check(text != null && text.chars().allMatch(c -> c >= ' ' && c <= '~'), no);
         switch (base) {
             case "hex", "base32hex", "zbase32", "base36" -> text = text.toLowerCase(Locale.ROOT);
             case "crockford", "crockfordcheck" ->
@@ -64,7 +64,7 @@ public final class Text {
         String body = text;
         if (base.equals("crockfordcheck")) {
             body = text.substring(0, text.length() - 1);
-            check(text.chars().allMatch(c -> c == '-' || CROCKFORD.indexOf(c) >= 0), no);
+            check(text != null && text.chars().allMatch(c -> c == '-' || CROCKFORD.indexOf(c) >= 0), no);
             check(text.charAt(text.length() - 1) == checkDigit(body), no + ": its check character does not fit");
         }
         if (fixed) {
@@ -96,17 +96,18 @@ public final class Text {
 
     /** Reads the text of an ID after a prefix. Every other prefix, and none, is INVALID. */
     public static long parse(String text, String encoding, String prefix) {
-        check(text.startsWith(checked(prefix)), "'" + text + "' does not begin with " + prefix + "_");
+        check(text != null && text.startsWith(checked(prefix)), "'" + text + "' does not begin with " + prefix + "_");
         return parse(text.substring(prefix.length() + 1), encoding);
     }
 
     private static String checked(String prefix) {
-        check(prefix.matches("[a-z]([a-z0-9_]{0,61}[a-z0-9])?"), "'" + prefix + "' is no prefix: take up to 63 of a-z, "
-            + "0-9 and _, a letter first, and no _ at the end");
+        check(prefix != null && prefix.matches("[a-z]([a-z0-9_]{0,61}[a-z0-9])?"), "'" + prefix
+            + "' is no prefix: take up to 63 of a-z, 0-9 and _, a letter first, and no _ at the end");
         return prefix + "_";
     }
 
     private static String base(String encoding) {
+        check(encoding != null, "encoding is a name, such as base32hex");
         return encoding.endsWith(FIXED) ? encoding.substring(0, encoding.length() - FIXED.length()) : encoding;
     }
 
