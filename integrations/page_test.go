@@ -10,10 +10,13 @@ import (
 
 var block = regexp.MustCompile("(?ms)^```(go|yaml|ts)\n(.*?)^```$")
 
-// Every block of the page stands in the tests, or in what they run, line after line.
+// Every block of the pages stands in the tests, or in what they run, line after line.
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../docs/start/integrations.md")
 	check(t, err)
+	table, err := os.ReadFile("../docs/move/bigint.md")
+	check(t, err)
+	page = append(page, table...)
 	var code []string
 	for _, pattern := range []string{
 		"*_test.go", "internal/*/*.go", "internal/*/*/*.go", "internal/*/*.yaml",

@@ -2,10 +2,16 @@ package integrations
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -125,5 +131,36 @@ func TestJSON(t *testing.T) {
 	check(t, json.Unmarshal([]byte(strings.Replace(want, `"249887800817025024"`, "249887800817025024", 1)), &back))
 	if back.ID != 249887800817025024 || back.Order != 7 || back.Many[0] != 1 {
 		t.Errorf("read %+v", back)
+	}
+}
+
+// WriteError answers a request that failed. Without an ID it is 503, and the client comes again.
+func WriteError(w http.ResponseWriter, err error) {
+	var wait *snowfence.WaitError
+	if !errors.As(err, &wait) {
+		http.Error(w, "internal error", http.StatusInternalServerError)
+		return
+	}
+	seconds := int64(min(wait.Missing, time.Minute)/time.Second) + 1
+	w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
+	http.Error(w, "no ID at the moment", http.StatusServiceUnavailable)
+}
+
+func TestWriteError(t *testing.T) {
+	for _, v := range []struct {
+		err    error
+		status int
+		after  string
+	}{
+		{fmt.Errorf("order 3: %w", &snowfence.WaitError{Reason: snowfence.ErrFenced}), 503, "1"},
+		{&snowfence.WaitError{Reason: snowfence.ErrExhausted, Missing: 2500 * time.Millisecond}, 503, "3"},
+		{&snowfence.WaitError{Reason: snowfence.ErrFenced, Missing: 1 << 62}, 503, "61"},
+		{errors.New("a bug"), 500, ""},
+	} {
+		w := httptest.NewRecorder()
+		WriteError(w, v.err)
+		if w.Code != v.status || w.Header().Get("Retry-After") != v.after {
+			t.Errorf("%v: %d, %s", v.err, w.Code, w.Header().Get("Retry-After"))
+		}
 	}
 }
