@@ -61,6 +61,15 @@ for (const [name, at] of Object.entries(pages)) {
   }
 }
 
+test('the first programs fit their column', async () => {
+  for (const at of ['/', '/start/go-folder', '/start/go-postgresql']) {
+    const page = await open(at)
+    const beyond = await page.$eval('.language-go pre', (e) => e.scrollWidth - e.clientWidth)
+    assert.ok(beyond <= 0, `${at}: ${beyond} pixels are hidden`)
+    await page.done()
+  }
+})
+
 const answered = (page, text) =>
   page.waitForFunction((t) => document.querySelector('.answer').innerText.includes(t), patience, text)
 const press = (page, tab) => page.click(`#tab-${tab}`)
