@@ -181,8 +181,8 @@ async function host(): Promise<string> {
   const { process, location } = globalThis as { process?: { pid?: number }; location?: { host?: string } };
   let name = location?.host;
   try {
-    name ??= (await import(nodeOs) as { hostname(): string }).hostname();
-  } catch { /* a browser or a worker, or Deno without --allow-sys */ }
+    if (!("Deno" in globalThis)) name ??= (await import(nodeOs) as { hostname(): string }).hostname();
+  } catch { /* a browser or a worker; Deno would ask its user */ }
   return `${name?.slice(0, 100) ?? "javascript"}/${process?.pid ?? "browser"}`;
 }
 
