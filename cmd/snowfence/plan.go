@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/cmd/internal/library"
 	"github.com/snowfence/snowfence/cmd/internal/plan"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/spf13/cobra"
@@ -20,8 +19,6 @@ type planFlags struct {
 	rate                  rate
 	reserved              string
 	beside, slice, until  string
-	library               string
-	set                   map[string]string
 	spread                int64
 	nodes                 string // a number to find a layout, two ranges for two layouts
 	need                  plan.Need
@@ -45,8 +42,6 @@ func (p *program) planCommand() *cobra.Command {
                       compared with all before it, not only with the last
   plan --beside A B   whether an ID of A can equal one of B, while both are in use: in
                       different nodes, slices of the sequence, or bits
-  plan --from-library the layout of another library's settings (--set NAME=VALUE), and from
-                      when on the same layout, or the one in the argument, repeats no ID
   plan --sequence S --rate 500/day
                       when the numbers of a sequence run out; with --max in place of
                       --sequence, of one that is not made yet
@@ -68,8 +63,7 @@ first and last (the sequence numbers in use), and order=node-first or order=node
   snowfence plan --change twitter sonyflake --at 2027-01-01T00:00:00Z
   snowfence plan --change sonyflake twitter instagram --at 2027-01-01 --at 2028-01-01
   snowfence plan --beside drift drift --nodes 0-29,30-63
-  snowfence plan --beside drift drift --nodes 7,7 --slice 5-31,32-63
-  snowfence plan --from-library yitter --set SeqBitLength=10 --set WorkerIdBitLength=6`,
+  snowfence plan --beside drift drift --nodes 7,7 --slice 5-31,32-63`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.layout, "layout", "snowfence", "the layout to look at: `name` or spec")
@@ -90,7 +84,7 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 	fs.StringSliceVar(&f.at, "at", nil, "check a change: `time` from which B is used; one for each change, in "+
 		"their order (default of the last: now)")
 	fs.StringSliceVar(&f.floor, "floor", nil, "check a change: `time` up to which A may have run ahead; one for "+
-		"each change (default: --at); a library: a time after its last ID (default: now, and its lead)")
+		"each change (default: --at)")
 	f.sequence.register(cmd)
 	fs.StringVar(&f.reserved, "reserved", "none", "check a change: the `layouts` that have IDs with numbers "+
 		"below their first: old, new, both or none")
@@ -100,9 +94,6 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 		"(default: all)")
 	fs.StringVar(&f.until, "until", "", "two layouts: the `time` up to which both are used (default: as long as "+
 		"they last)")
-	fs.StringVar(&f.library, "from-library", "", "move from a `library`: "+strings.Join(library.Names(), ", "))
-	fs.StringToStringVar(&f.set, "set", nil, "move from a library: one of its settings, as `NAME=VALUE`; the others "+
-		"have its defaults")
 	fs.BoolVar(&f.json, "json", false, "one JSON object")
 	completeLayouts(cmd, "layout", "change", "beside")
 	cmd.ValidArgsFunction = presetCompletion
@@ -114,8 +105,6 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 		switch question {
 		case "change":
 			return p.planChange(&f, args, out)
-		case "from-library":
-			return p.planLibrary(&f, args, out)
 		case "beside":
 			return p.planBeside(&f, args, out)
 		case "rate":

@@ -15,7 +15,6 @@ var questions = [...]question{
 	}},
 	{"change", "checking a change", "--change A B", true, []string{"at", "floor", "reserved"}},
 	{"beside", "two layouts at the same time", "--beside A B", true, []string{"nodes", "slice", "until"}},
-	{"from-library", "moving from a library", "--from-library NAME", true, []string{"set", "floor"}},
 	{"sequence", "looking at a sequence", "--sequence NAME", false, []string{"store"}},
 	{"pattern", "a dated sequence that is not made yet", "--pattern P", false, nil},
 	{"max", "a sequence that is not made yet", "--max M", false, []string{"start", "step"}},
