@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -69,14 +70,19 @@ func nodeNumber(text string) (int64, error) {
 	return n, nil
 }
 
-// FromOrdinal reads the ordinal of a Kubernetes StatefulSet from the host name: 7 of web-7. Pods of
-// one StatefulSet have different ordinals while all nodes of the cluster answer. They can be equal
-// after a forced deletion, when a pod that is cut off still runs beside its successor. Two
-// StatefulSets both begin at 0. Outside Kubernetes, a name such as host-2 guarantees nothing.
+// FromOrdinal reads the ordinal of a Kubernetes StatefulSet: the environment variable POD_INDEX if
+// it is set (from the pod's label apps.kubernetes.io/pod-index), otherwise the host name: 7 of web-7.
+// Pods of one StatefulSet have different ordinals while all nodes of the cluster answer. They can be
+// equal after a forced deletion, when a pod that is cut off still runs beside its successor. Two
+// StatefulSets both begin at 0. Outside Kubernetes, a name such as host-2 guarantees nothing. Names
+// of addresses (ip-10-0-3-17) and of a Deployment's pods are errors.
 func FromOrdinal() Source { return ordinalOf(os.Hostname) }
 
 func ordinalOf(hostname func() (string, error)) Source {
-	return Func("the ordinal in the host name", func(context.Context) (int64, error) {
+	return Func("the ordinal of the pod", func(context.Context) (int64, error) {
+		if index := os.Getenv("POD_INDEX"); index != "" {
+			return nodeNumber(index)
+		}
 		host, err := hostname()
 		if err != nil {
 			return 0, fmt.Errorf("the host name cannot be read: %w", err)
@@ -89,14 +95,20 @@ func ordinalOf(hostname func() (string, error)) Source {
 func ordinal(host string) (int64, error) {
 	label, _, _ := strings.Cut(host, ".")
 	const remedy = "run as a StatefulSet, whose pods have names such as web-0, or lease the node"
+	const letters = "bcdfghjklmnpqrstvwxz2456789" // of Kubernetes' hashes and suffixes
 	i := strings.LastIndexByte(label, '-')
 	digits := label[i+1:]
+	matches := func(end string) bool { return regexp.MustCompile(end + "$").MatchString(label) }
 	switch {
 	case i < 1 || digits == "" || strings.Trim(digits, "0123456789") != "":
 		return 0, fmt.Errorf("host name %.48q has no ordinal: %s", host, remedy)
+	case matches(`(^|\D)\d+(-\d+){3}`):
+		return 0, fmt.Errorf("host name %.48q ends in an address, which is no ordinal: %s", host, remedy)
 	case len(digits) > 1 && digits[0] == '0':
 		return 0, fmt.Errorf("host name %.48q ends in %s, which no StatefulSet gives: "+
 			"ordinals have no leading zeros: %s", host, digits, remedy)
+	case matches("-[" + letters + "]{6,10}-[" + letters + "]{5}"):
+		return 0, fmt.Errorf("host name %.48q is that of a Deployment's pod, whose end is random: %s", host, remedy)
 	}
 	return nodeNumber(digits)
 }

@@ -79,6 +79,7 @@ func TestFromFile(t *testing.T) {
 }
 
 func TestFromOrdinal(t *testing.T) {
+	t.Setenv("POD_INDEX", "")
 	s := twitterScheme(t)
 	for host, c := range map[string]struct {
 		want int64
@@ -92,10 +93,21 @@ func TestFromOrdinal(t *testing.T) {
 		"web.7":           {0, "has no ordinal"},
 		"web-5d8f7c9b-x2": {0, "has no ordinal"}, // a pod of a Deployment
 		"host-07":         {0, "ends in 07, which no StatefulSet gives"},
-		"web-1024":        {0, "it is 1024, and node has 10 bits"},
+
+		"ip-10-0-3-17": {0, "ends in an address"}, "ip10-0-3-17.ec2.internal": {0, "ends in an address"},
+		"10-0-3-17": {0, "ends in an address"}, "ip-172-31-255-4": {0, "ends in an address"},
+		"web-5d8f7c9b6d-24567": {0, "a Deployment's pod"}, "a-55555555-99999": {0, "a Deployment's pod"},
+		"orders-2-3": {3, ""}, "web-db-24": {24, ""},
+		"web-1024": {0, "it is 1024, and node has 10 bits"},
 	} {
 		wantNode(t, s, ordinalOf(func() (string, error) { return host, nil }), c.want, c.says)
 	}
+	ofPod := ordinalOf(func() (string, error) { return "web-3", nil })
+	t.Setenv("POD_INDEX", "7")
+	wantNode(t, s, ofPod, 7, "")
+	t.Setenv("POD_INDEX", "-7")
+	wantNode(t, s, ofPod, 0, "not a whole number")
+	t.Setenv("POD_INDEX", "")
 	broken := func() (string, error) { return "", errors.New("no kernel") }
 	wantNode(t, s, ordinalOf(broken), 0, "cannot be read: no kernel")
 }
