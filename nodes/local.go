@@ -70,12 +70,12 @@ func nodeNumber(text string) (int64, error) {
 	return n, nil
 }
 
-// FromOrdinal reads the ordinal of a Kubernetes StatefulSet: the environment variable POD_INDEX if
-// it is set (from the pod's label apps.kubernetes.io/pod-index), otherwise the host name: 7 of web-7.
-// Pods of one StatefulSet have different ordinals while all nodes of the cluster answer. They can be
-// equal after a forced deletion, when a pod that is cut off still runs beside its successor. Two
-// StatefulSets both begin at 0. Outside Kubernetes, a name such as host-2 guarantees nothing. Names
-// of addresses (ip-10-0-3-17) and of a Deployment's pods are errors.
+// FromOrdinal reads the ordinal of a Kubernetes StatefulSet: the environment variable POD_INDEX,
+// if it is set (from the pod's label apps.kubernetes.io/pod-index), otherwise the end of the host
+// name: 7 of web-7. Pods of one StatefulSet have different ordinals while all nodes of the cluster
+// answer. They can be equal after a forced deletion, when a pod that is cut off still runs beside
+// its successor. Two StatefulSets both begin at 0. Outside Kubernetes, a name such as host-2
+// guarantees nothing. Names of addresses (ip-10-0-3-17) and of a Deployment's pods are errors.
 func FromOrdinal() Source { return ordinalOf(os.Hostname) }
 
 func ordinalOf(hostname func() (string, error)) Source {
