@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
 
 	"github.com/snowfence/snowfence"
@@ -99,6 +100,10 @@ func (p *program) openAny(ctx context.Context, f *storeFlags) (*open.Store, erro
 	switch {
 	case st.Made:
 		p.message("made the store of %s, %s%s", whose, st.Name, others)
+		if inContainer() {
+			p.message("warning: this store is in a container, and other containers have others, " +
+				"whose IDs can be the same: name one store for all of them with --store (snowfence help stores)")
+		}
 	case isTerminal(p.stderr):
 		p.message("the store of %s is %s", whose, st.Name)
 	}
@@ -107,6 +112,16 @@ func (p *program) openAny(ctx context.Context, f *storeFlags) (*open.Store, erro
 			"same; delete it when no program uses it", st.OwnFile)
 	}
 	return st, nil
+}
+
+// inContainer reports whether the process runs in a container, as far as it shows.
+func inContainer() bool {
+	for _, mark := range []string{"/.dockerenv", "/run/.containerenv"} {
+		if _, err := os.Stat(mark); err == nil {
+			return true
+		}
+	}
+	return os.Getpid() == 1 || os.Getenv("KUBERNETES_SERVICE_HOST") != ""
 }
 
 // parseLayout reads --layout; "" is the layout of a new namespace.
