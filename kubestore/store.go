@@ -38,6 +38,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"sync"
@@ -183,6 +184,16 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
+// pause lets others finish who change the same object.
+func pause(ctx context.Context) error {
+	select {
+	case <-time.After(10*time.Millisecond + rand.N(90*time.Millisecond)):
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("kubestore: %w", ctx.Err())
+	}
+}
+
 // swap writes one record. It reads the object's version each time: a version that it remembered can
 // be from another write after etcd was restored. A conflict with an object that still has the
 // old nonce was with a change of something else, such as a label: the write is tried again.
@@ -202,6 +213,9 @@ func (s *Store) swap(ctx context.Context, w store.Write) error {
 		before := s.highest()
 		written, err := s.api.put(ctx, o)
 		if is(err, http.StatusConflict) {
+			if err := pause(ctx); err != nil {
+				return err
+			}
 			continue
 		}
 		if err != nil {

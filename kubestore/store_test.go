@@ -7,8 +7,10 @@ import (
 	"errors"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
@@ -73,6 +75,30 @@ func TestConflicts(t *testing.T) {
 	if err := swap(t, st, "", record("e")); !errors.Is(err, store.ErrLost) {
 		t.Error("a new record where there is one: ", err)
 	}
+}
+
+// An object that always changes meanwhile is tried again after pauses, until the caller gives up.
+func TestPausesBetweenConflicts(t *testing.T) {
+	s := newServer(t)
+	st := open(t, s)
+	if err := swap(t, st, "", record("a")); err != nil {
+		t.Fatal(err)
+	}
+	writes := 0
+	s.during(func(r *http.Request) bool {
+		if r.Method == http.MethodPut {
+			writes++
+		}
+		return r.Method == http.MethodPut
+	}, func(o *object) { o.Metadata.Labels["seen-by"] = strconv.Itoa(writes) })
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	err := st.Swap(ctx, []store.Write{{Old: "a", New: record("b")}})[0]
+	s.set(func() {
+		if !errors.Is(err, context.DeadlineExceeded) || writes > 50 {
+			t.Errorf("%d writes: %v", writes, err)
+		}
+	})
 }
 
 // during changes the record's object before the server carries out a request.

@@ -35,6 +35,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -308,6 +309,16 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
+// pause lets others finish who write the same record.
+func pause(ctx context.Context) error {
+	select {
+	case <-time.After(10*time.Millisecond + rand.N(90*time.Millisecond)):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // swap writes one record. It reads the entity tag first. A refusal may come from another write at
 // the same time that was not done either, so the nonce decides.
 func (s *Store) swap(ctx context.Context, w store.Write) error {
@@ -323,6 +334,9 @@ func (s *Store) swap(ctx context.Context, w store.Write) error {
 		}
 		err = s.put(ctx, s.name(w.New.Key), store.Encode(w.New, ""), tag)
 		if !refused(err) {
+			return s.wrap(err)
+		}
+		if err := pause(ctx); err != nil {
 			return s.wrap(err)
 		}
 	}

@@ -182,7 +182,8 @@ func checkSilence(t *testing.T, s subject) {
 				t.Fatalf("%s is silent: only these calls end: %v", direction, names)
 			}
 		}
-		if slices.Sort(names); len(slices.DeleteFunc(names, func(n string) bool { return strings.Contains(n, ",") })) < 5 {
+		failed := slices.DeleteFunc(names, func(n string) bool { return strings.Contains(n, ",") })
+		if len(failed) < 5 {
 			t.Errorf("%s is silent, and most calls succeed", direction)
 		}
 		s.link.proxy.Stop() // what was swallowed never arrives

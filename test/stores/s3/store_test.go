@@ -1,6 +1,7 @@
 package s3
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -154,6 +155,25 @@ func TestConflicts(t *testing.T) {
 				t.Errorf("%s, %s: %v, and the record has nonce %q", code, name, err, nonce(t, direct))
 			}
 		}
+	}
+}
+
+// A write that is always refused is tried again after pauses, until the caller gives up.
+func TestPausesBetweenConflicts(t *testing.T) {
+	h := &hooked{}
+	st := openStore(t, amazon.S3(amazon.StartS3(t), h), "pauses/")
+	if err := swap(t, st, "", record("a")); err != nil {
+		t.Fatal(err)
+	}
+	h.before = func(r *http.Request) *http.Response {
+		return refusal(r, http.StatusConflict, "ConditionalRequestConflict")
+	}
+	h.writes.Store(0)
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+	defer cancel()
+	err := st.Swap(ctx, []store.Write{{Old: "a", New: record("b")}})[0]
+	if n := h.writes.Load(); !errors.Is(err, context.DeadlineExceeded) || n < 1 || n > 50 {
+		t.Errorf("%d writes: %v", n, err)
 	}
 }
 
