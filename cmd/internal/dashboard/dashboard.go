@@ -35,17 +35,13 @@ type Dashboard struct {
 	life    context.Context
 	end     context.CancelFunc
 	wait    sync.WaitGroup
-	streams chan struct{} // a semaphore: each value is an open stream
 }
-
-// maxStreams bounds the pages that are open at a time; each has two streams at most.
-const maxStreams = 256
 
 // Mount adds the page at /dashboard/, a redirection from /, and what the page asks for
 // below /dashboard/api/. Close ends what goes on in the background.
 func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 	ctx, end := context.WithCancel(context.Background())
-	d := &Dashboard{cfg: cfg, life: ctx, end: end, streams: make(chan struct{}, maxStreams)}
+	d := &Dashboard{cfg: cfg, life: ctx, end: end}
 	d.sampler = newSampler(cfg)
 	cfg.Service.Draw = d.draw
 	d.wait.Go(func() { d.sampler.run(ctx) })

@@ -333,7 +333,10 @@ func TestStreamsEnd(t *testing.T) {
 			b.d.sampler.mu.Lock()
 			watching := b.d.sampler.watching
 			b.d.sampler.mu.Unlock()
-			if len(b.d.streams) == 0 && watching == 0 {
+			all := new(server.Caller)
+			given := b.service.Reserve(all, server.MostRoom) == nil
+			b.service.Ended(all)
+			if given && watching == 0 {
 				return true
 			}
 		}
@@ -362,14 +365,13 @@ func TestStreamsEnd(t *testing.T) {
 // Streams are bounded, and who comes too late is told so.
 func TestStreamsAreBounded(t *testing.T) {
 	b := newBench(t)
-	for range maxStreams {
-		b.d.streams <- struct{}{}
+	all := new(server.Caller)
+	if err := b.service.Reserve(all, server.MostRoom); err != nil {
+		t.Fatal(err)
 	}
+	defer b.service.Ended(all)
 	if resp, body := b.ask(t, "GET", "/dashboard/api/stream", "", ""); resp.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("%s %s", resp.Status, body)
-	}
-	for range maxStreams {
-		<-b.d.streams
 	}
 }
 

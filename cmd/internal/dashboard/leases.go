@@ -56,10 +56,7 @@ func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 	if _, err := d.cfg.Service.ShowNamespace(r.Context(), &pb.ShowNamespaceRequest{Name: name}); err != nil {
 		return err
 	}
-	watched, leave, err := d.cfg.Service.Watched(name)
-	if err != nil {
-		return err
-	}
+	watched, leave := d.cfg.Service.Watched(name)
 	defer leave()
 	v, err := watched.Last(r.Context())
 	if err != nil {

@@ -1,12 +1,15 @@
 package dashboard
 
 import (
+	"bytes"
+	"compress/gzip"
 	"embed"
+	"io/fs"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
-
-	"github.com/klauspost/compress/gzhttp"
+	"sync"
 )
 
 //go:embed all:web/dist
@@ -28,12 +31,53 @@ func setSecurityHeaders(h http.Header) {
 
 // kinds are the types of files, whatever the machine's own table says.
 var kinds = map[string]string{
+	".html": "text/html; charset=utf-8", ".md": "text/plain; charset=utf-8",
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+}
+
+// pageFile is a file of the page, and the same compressed; nil where that is no smaller.
+type pageFile struct{ plain, packed []byte }
+
+// pageFiles returns the files of the page by their names. They are compressed once, so that a
+// client that reads slowly holds nothing.
+var pageFiles = sync.OnceValues(func() (map[string]pageFile, error) {
+	files := map[string]pageFile{}
+	err := fs.WalkDir(built, "web/dist", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		var f pageFile
+		if f.plain, err = built.ReadFile(name); err != nil {
+			return err
+		}
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, err = z.Write(f.plain)
+		if err == nil {
+			err = z.Close()
+		}
+		if b.Len() < len(f.plain) {
+			f.packed = b.Bytes()
+		}
+		files[strings.TrimPrefix(name, "web/dist/")] = f
+		return err
+	})
+	return files, err
+})
+
+// takesGzip reports whether a client can read what is compressed.
+func takesGzip(r *http.Request) bool {
+	for _, one := range strings.Split(strings.Join(r.Header["Accept-Encoding"], ","), ",") {
+		name, weight, _ := strings.Cut(strings.ReplaceAll(one, " ", ""), ";")
+		if strings.EqualFold(name, "gzip") {
+			return strings.Trim(strings.TrimPrefix(weight, "q="), "0.") != "" || weight == ""
+		}
+	}
+	return false
 }
 
 // mountPage serves the files of the page. The names of those in assets change with their content.
 func mountPage(mux *http.ServeMux) {
-	files := gzhttp.GzipHandler(http.FileServerFS(built))
 	mux.HandleFunc("/dashboard/", func(w http.ResponseWriter, r *http.Request) {
 		name := strings.TrimPrefix(r.URL.Path, "/dashboard/")
 		h := w.Header()
@@ -43,7 +87,16 @@ func mountPage(mux *http.ServeMux) {
 			http.Error(w, "the page can only be read", http.StatusMethodNotAllowed)
 			return
 		}
-		if strings.HasSuffix(name, "/") || name == "assets" { // a folder
+		files, err := pageFiles()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		if name == "" {
+			name = "index.html"
+		}
+		f, ok := files[name]
+		if !ok {
 			http.Error(w, "the dashboard has no such file", http.StatusNotFound)
 			return
 		}
@@ -54,9 +107,16 @@ func mountPage(mux *http.ServeMux) {
 		if kind := kinds[path.Ext(name)]; kind != "" {
 			h.Set("Content-Type", kind)
 		}
-		own := r.Clone(r.Context())
-		own.URL.Path = "/web/dist/" + name
-		files.ServeHTTP(w, own)
+		h.Set("Vary", "Accept-Encoding")
+		body := f.plain
+		if f.packed != nil && takesGzip(r) {
+			h.Set("Content-Encoding", "gzip")
+			body = f.packed
+		}
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+		if r.Method == http.MethodGet {
+			_, _ = w.Write(body) // the page may be gone
+		}
 	})
 	mux.HandleFunc("GET /dashboard", redirect)
 	mux.HandleFunc("GET /{$}", redirect)

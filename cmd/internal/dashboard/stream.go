@@ -27,17 +27,18 @@ type sender struct {
 	buf     bytes.Buffer
 }
 
-// openStream starts a stream, if there are not too many.
-func (d *Dashboard) openStream(w http.ResponseWriter) (*sender, func(), error) {
-	select {
-	case d.streams <- struct{}{}:
-	default:
-		return nil, nil, server.Errorf(server.TooMuch, "%d pages are open already: close one", maxStreams/2)
+// openStream starts a stream, if there is room for it.
+func (d *Dashboard) openStream(
+	w http.ResponseWriter, r *http.Request, id *server.Identity,
+) (*sender, func(), error) {
+	c := &server.Caller{Identity: id, From: r.RemoteAddr}
+	if err := d.cfg.Service.Reserve(c, 2*server.StreamRoom); err != nil {
+		return nil, nil, err
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // proxies are not to gather it
-	return &sender{w: w, control: http.NewResponseController(w)}, func() { <-d.streams }, nil
+	return &sender{w: w, control: http.NewResponseController(w)}, func() { d.cfg.Service.Ended(c) }, nil
 }
 
 // send writes an event.
@@ -104,7 +105,7 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s, done, err := d.openStream(w)
+	s, done, err := d.openStream(w, r, id)
 	if err != nil {
 		return err
 	}
@@ -210,7 +211,7 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	if _, err := d.cfg.Service.ShowNamespace(r.Context(), &pb.ShowNamespaceRequest{Name: name}); err != nil {
 		return err
 	}
-	s, done, err := d.openStream(w)
+	s, done, err := d.openStream(w, r, id)
 	if err != nil {
 		return err
 	}
@@ -218,11 +219,7 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	if err := s.send("history", d.sampler.history(id, name)); err != nil {
 		return nil
 	}
-	watched, leave, err := d.cfg.Service.Watched(name)
-	if err != nil {
-		_ = s.send("trouble", err.Error())
-		return nil
-	}
+	watched, leave := d.cfg.Service.Watched(name)
 	defer leave()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()

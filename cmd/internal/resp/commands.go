@@ -201,6 +201,16 @@ func (c *conn) nextMany(args [][]byte) {
 	if !ok {
 		return
 	}
+	room := 8 * n // the text of it comes in pieces
+	if runs {
+		room = sp.RunsRoom(n)
+	}
+	caller := &server.Caller{Identity: c.id, From: c.c.RemoteAddr().String()}
+	defer c.srv.cfg.Service.Ended(caller)
+	if err := c.srv.cfg.Service.Reserve(caller, room); err != nil {
+		c.fail(err)
+		return
+	}
 	if runs {
 		c.nextRuns(sp, n)
 		return

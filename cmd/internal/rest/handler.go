@@ -92,7 +92,9 @@ func (h *rest) handler(routes []*route) http.HandlerFunc {
 			defer func(began time.Time) { h.s.Answered(server.HTTP, 1, time.Since(began), about) }(time.Now())
 		}
 		var err error
-		if e.caller, err = h.who.Caller(r); err == nil {
+		e.caller, err = h.who.Caller(r)
+		defer h.s.Ended(e.caller)
+		if err == nil {
 			err = e.answer(routes, site)
 		}
 		if err == nil {

@@ -92,6 +92,13 @@ func (h *rest) next(e *exchange) error {
 		h.setHeaders(w, text)
 		return nil
 	}
+	held := 8*n + textRoom*min(n, chunk) // the rest of the text comes in pieces
+	if want.past {
+		held = (8 + textRoom) * n
+	}
+	if err := h.s.Reserve(e.caller, held); err != nil {
+		return err
+	}
 	buf := h.bufs.Get().(*[]byte)
 	defer h.bufs.Put(buf)
 	enc := idEncoder{form: want.form, text: text}
@@ -138,6 +145,9 @@ func (h *rest) next(e *exchange) error {
 // chunk is how many IDs are formatted and written at a time: a slow client holds no more
 // text than that.
 const chunk = 2000
+
+// textRoom is what an ID takes as text, in bytes.
+const textRoom = 64
 
 // setHeaders sets the headers of an answer with IDs.
 func (h *rest) setHeaders(w http.ResponseWriter, text bool) {
@@ -202,6 +212,9 @@ func (h *rest) stream(e *exchange) error {
 	if r.Method == http.MethodHead {
 		h.setHeaders(w, true)
 		return nil
+	}
+	if err := h.s.Reserve(e.caller, server.StreamRoom); err != nil {
+		return err
 	}
 	var b []byte
 	enc := idEncoder{form: form, text: true}

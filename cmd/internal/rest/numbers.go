@@ -33,7 +33,11 @@ func (h *rest) numbers(e *exchange) error {
 		}
 		return err
 	}
-	got, err := h.s.TakeNumbers(r.Context(), id, name, in.Period, n)
+	texts := min(n, chunk) // the others come in pieces
+	if in.WithoutNumbers {
+		texts = 0
+	}
+	got, err := h.s.TakeNumbers(r.Context(), e.caller, name, in.Period, n, texts)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -106,8 +107,8 @@ type callKey struct{}
 
 // call is what is known of a call beside its message.
 type call struct {
-	releases []func() // to release when the answer has gone
-	unary    bool
+	unary bool
+	text  bool // the answer is JSON
 }
 
 // authenticate refuses who is not known before a message of theirs is read.
@@ -128,11 +129,12 @@ func (r *rpc) authenticate(next http.Handler) http.Handler {
 // counts how long calls take that have one answer.
 func (r *rpc) withCall(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
-		began, q := time.Now(), call{}
+		began, q := time.Now(), call{text: !strings.Contains(hr.Header.Get("Content-Type"), "proto")}
+		if strings.HasPrefix(hr.Header.Get("Content-Type"), "application/grpc") {
+			q.text = strings.HasSuffix(hr.Header.Get("Content-Type"), "json")
+		}
 		defer func() {
-			for _, release := range q.releases {
-				release()
-			}
+			r.s.Ended(server.CallerOf(hr.Context()))
 			if q.unary {
 				about := func() server.Request { return server.CallerOf(hr.Context()).Request(hr.URL.Path) }
 				r.s.Answered(server.RPC, 1, time.Since(began), about)
@@ -142,19 +144,18 @@ func (r *rpc) withCall(next http.Handler) http.Handler {
 	})
 }
 
-// reserve keeps room for n IDs until the answer to a request has gone.
-func reserve(ctx context.Context, s *server.Service, n int64) error {
-	release, err := s.Reserve(n)
-	if err != nil {
-		return err
+// What an ID takes in a message and in its encoded form, in bytes.
+const (
+	idBinary = 32
+	idText   = 64
+)
+
+// reserveIDs keeps room for n IDs until the answer to a request has gone.
+func reserveIDs(ctx context.Context, s *server.Service, n int64) error {
+	if q, ok := ctx.Value(callKey{}).(*call); ok && !q.text {
+		return s.Reserve(server.CallerOf(ctx), n*idBinary)
 	}
-	q, ok := ctx.Value(callKey{}).(*call)
-	if !ok {
-		release()
-		return server.Errorf(server.Internal, "the request does not hold its answer")
-	}
-	q.releases = append(q.releases, release)
-	return nil
+	return s.Reserve(server.CallerOf(ctx), n*idText)
 }
 
 // errorInterceptor turns what the service returns into errors of the wire, with the kind

@@ -26,6 +26,9 @@ func (r ids) Next(ctx context.Context, m *pb.NextRequest) (*pb.NextResponse, err
 	}
 	res := &pb.NextResponse{}
 	if m.Runs {
+		if err := r.s.Reserve(server.CallerOf(ctx), sp.RunsRoom(n)); err != nil {
+			return nil, err
+		}
 		runs, err := sp.Runs(ctx, n)
 		if err != nil {
 			return nil, err
@@ -36,7 +39,7 @@ func (r ids) Next(ctx context.Context, m *pb.NextRequest) (*pb.NextResponse, err
 		}
 		return res, nil
 	}
-	if err := reserve(ctx, r.s, n); err != nil {
+	if err := reserveIDs(ctx, r.s, n); err != nil {
 		return nil, err
 	}
 	if err := sp.Batch(ctx, int(n), put(res)); err != nil {
@@ -62,7 +65,7 @@ func (r ids) NextAt(ctx context.Context, m *pb.NextAtRequest) (*pb.NextResponse,
 	if err := server.CheckCount(n); err != nil {
 		return nil, err
 	}
-	if err := reserve(ctx, r.s, n); err != nil {
+	if err := reserveIDs(ctx, r.s, n); err != nil {
 		return nil, err
 	}
 	made, err := sp.Backfill(ctx, m.At.AsTime(), m.Node, n)
@@ -101,7 +104,7 @@ func (r ids) Stream(
 	if _, err := r.s.Space(ctx, name); err != nil { // before anything is held for it
 		return err
 	}
-	if err := reserve(ctx, r.s, batch); err != nil {
+	if err := reserveIDs(ctx, r.s, batch); err != nil {
 		return err
 	}
 	res := &pb.NextResponse{}
@@ -168,16 +171,17 @@ func (r ids) NextNumbers(ctx context.Context, m *pb.SequenceNextRequest) (*pb.Se
 	if err := id.May(server.VerbIDs, m.Name); err != nil { // who may not ask is told that first
 		return nil, err
 	}
-	got, err := r.s.TakeNumbers(ctx, id, m.Name, m.Period, n)
+	texts := n
+	if m.WithoutNumbers {
+		texts = 0
+	}
+	got, err := r.s.TakeNumbers(ctx, server.CallerOf(ctx), m.Name, m.Period, n, texts)
 	if err != nil {
 		return nil, err
 	}
 	res := r.s.Numbers(m.Name, got)
 	if m.WithoutNumbers {
 		return res, nil
-	}
-	if err := reserve(ctx, r.s, n); err != nil {
-		return nil, err
 	}
 	res.Numbers = make([]string, n)
 	for i := range n {

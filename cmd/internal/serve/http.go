@@ -115,6 +115,11 @@ func (p *Process) handler(l listener) http.Handler {
 		if err == nil {
 			err = id.Authorize(server.VerbRead, "", 1)
 		}
+		c := &server.Caller{Identity: id, From: r.RemoteAddr}
+		if err == nil {
+			err = p.service.Reserve(c, 1<<20)
+		}
+		defer p.service.Ended(c)
 		if err != nil {
 			p.countRefused(r, err)
 			rest.Problem(w, err)
@@ -135,6 +140,14 @@ func (p *Process) handler(l listener) http.Handler {
 			rest.Problem(w, err)
 			return
 		}
+		place, _ := r.Context().Value(placeKey{}).(*server.Place)
+		end, err := p.service.Begin(place)
+		if err != nil {
+			p.countRefused(r, err)
+			rest.Problem(w, err)
+			return
+		}
+		defer end()
 		if r.TLS != nil {
 			w.Header().Set("Strict-Transport-Security", "max-age=31536000") // for browsers, on the dashboard
 		}

@@ -26,6 +26,8 @@ type Caller struct {
 	Token       string // the header Authorization as it came, to pass a renewal on with
 	Forwarded   bool   // another server passed the request on: it goes no further
 	Made        bool   // set by the service: the request made what it asked for
+
+	room []reservation // until the request ends
 }
 
 // Identify returns who makes a request.

@@ -56,7 +56,7 @@ func TestLockedRowsLeaveConnections(t *testing.T) {
 		var release []func()
 		for _, name := range names[1:] {
 			release = append(release, st.hold(name))
-			go func() { _, _ = s.TakeNumbers(t.Context(), Open().Anyone(), name, 0, 1) }()
+			go func() { _, _ = s.TakeNumbers(t.Context(), &Caller{Identity: Open().Anyone()}, name, 0, 1, 0) }()
 		}
 		synctest.Wait()
 		if n := st.used.Load(); n != 6 {
@@ -65,7 +65,7 @@ func TestLockedRowsLeaveConnections(t *testing.T) {
 		time.Sleep(callTimeoutOfSequences)
 		for i := range int64(20) { // those that are locked wait apart now
 			for _, name := range names[1:] {
-				go func() { _, _ = s.TakeNumbers(t.Context(), Open().Anyone(), name, 0, 1) }()
+				go func() { _, _ = s.TakeNumbers(t.Context(), &Caller{Identity: Open().Anyone()}, name, 0, 1, 0) }()
 			}
 			began := time.Now()
 			s.takes(t, "good", 1, i+2)
@@ -82,7 +82,7 @@ func TestLockedRowsLeaveConnections(t *testing.T) {
 		}
 		time.Sleep(callTimeoutOfSequences)
 		for _, name := range names {
-			if _, err := s.TakeNumbers(t.Context(), Open().Anyone(), name, 0, 1); err != nil {
+			if _, err := s.TakeNumbers(t.Context(), &Caller{Identity: Open().Anyone()}, name, 0, 1, 0); err != nil {
 				t.Error(err)
 			}
 		}

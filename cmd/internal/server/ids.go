@@ -86,16 +86,11 @@ func (sp *Space) Decode(id snowfence.ID) (snowfence.Parts, error) { return sp.Sc
 func (sp *Space) Stale() bool { return sp.stale.Load() }
 
 // Batch makes n IDs and calls use with all of them, once. The slice is not to be kept.
-// How many IDs wait for slow callers at a time is bounded, where use sends them.
+// Where use sends many, [Service.Reserve] comes first.
 func (sp *Space) Batch(ctx context.Context, n int, use func([]snowfence.ID)) error {
 	if err := CheckCount(int64(n)); err != nil {
 		return err
 	}
-	release, err := sp.service.Reserve(int64(n))
-	if err != nil {
-		return err
-	}
-	defer release()
 	if err := context.Cause(ctx); err != nil { // a client that asks and leaves, again and again, costs nothing here
 		return err
 	}
@@ -106,6 +101,14 @@ func (sp *Space) Batch(ctx context.Context, n int, use func([]snowfence.ID)) err
 	}
 	use(ids)
 	return nil
+}
+
+// smallBatch is up to how many IDs have no buffer that is used again.
+const smallBatch = 1000
+
+// RunsRoom is what n IDs take as runs, in bytes: a run is a tick or a part of one.
+func (sp *Space) RunsRoom(n int64) int64 {
+	return 160 * (2*n/max(sp.Scheme().Layout().Capacity().PerTick, 1) + 2)
 }
 
 // idBuffer returns a slice for n IDs. Large ones are used again: a client that asks for
@@ -121,9 +124,6 @@ func (s *Service) idBuffer(n int) (ids []snowfence.ID, done func()) {
 	}
 	return (*p)[:n], func() { s.buffers.Put(p) }
 }
-
-// maxWaiting bounds the memory of batches, 8 bytes an ID.
-const maxWaiting = 32 * MaxBatch
 
 // Fields returns the parts of an ID but for its time, by the names that the layout gives them.
 func (sp *Space) Fields(p snowfence.Parts) (fields []*pb.FieldValue) {

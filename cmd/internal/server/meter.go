@@ -27,7 +27,7 @@ type Meter struct {
 	Connections atomic.Int64 // open
 	Refused     atomic.Int64 // connections beyond the limit, or beyond their client's share
 
-	places places
+	places shares
 	took   Latency
 	slow   throttle
 	failed [kinds]struct {

@@ -33,6 +33,9 @@ func (s *Service) ListNamespaces(
 	if err != nil {
 		return nil, err
 	}
+	if err := s.Reserve(CallerOf(ctx), int64(len(list))*LeaseRoom); err != nil {
+		return nil, err
+	}
 	out := &pb.ListNamespacesResponse{}
 	for _, ns := range list {
 		if !CallerOf(ctx).Sees(ns.Name) {

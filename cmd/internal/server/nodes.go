@@ -27,6 +27,12 @@ func (s *Service) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.
 	if limit == 0 || limit > PageOfLeases {
 		limit = PageOfLeases
 	}
+	if m.Node != nil {
+		limit = 1
+	}
+	if err := s.Reserve(CallerOf(ctx), int64(limit)*LeaseRoom); err != nil {
+		return nil, err
+	}
 	nodes := snowfence.NodeRange{Until: math.MaxInt64}
 	if m.After != nil {
 		nodes.From = max(*m.After, -1) + 1

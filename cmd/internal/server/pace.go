@@ -19,40 +19,23 @@ func (id *Identity) Pace(ctx context.Context, n int64) (int64, error) {
 		id.Count(n)
 		return n, nil
 	}
-	n = min(n, int64(r.limiter.Burst()))
-	wait := r.limiter.ReserveN(time.Now(), int(n))
-	if !wait.OK() {
-		return 0, id.refuse(Errorf(TooMuch, "%s may have none at once", r.who()))
+	// What a stream takes is there already, and half of the burst stays for its token's other requests.
+	burst := int64(r.limiter.Burst())
+	n = min(n, max(burst-burst/2, 1))
+	for {
+		missing := float64(burst/2+n) - r.limiter.Tokens()
+		if missing <= 0 && r.limiter.AllowN(time.Now(), int(n)) {
+			id.Count(n)
+			return n, nil
+		}
+		timer := time.NewTimer(time.Duration(max(missing/float64(r.limiter.Limit()), 1e-4) * float64(time.Second)))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return 0, ctx.Err()
+		}
 	}
-	timer := time.NewTimer(wait.Delay())
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		id.Count(n)
-		return n, nil
-	case <-ctx.Done():
-		wait.Cancel()
-		return 0, ctx.Err()
-	}
-}
-
-// smallBatch is up to how many IDs take no room: they are 8 kB, a part of what a
-// connection takes anyway, and connections are limited.
-const smallBatch = 1000
-
-// Reserve takes room for n IDs on their way to a slow caller. It bounds what answers take
-// in memory; release gives the room back when the answer has gone. Small batches need
-// none, so that callers who take nothing of large answers keep small ones from no
-// other caller.
-func (s *Service) Reserve(n int64) (release func(), err error) {
-	if n <= smallBatch {
-		return func() {}, nil
-	}
-	if s.waiting.Add(n) > maxWaiting {
-		s.waiting.Add(-n)
-		return nil, Errorf(TooMuch, "too many large batches are on their way already: ask again, or for fewer")
-	}
-	return func() { s.waiting.Add(-n) }, nil
 }
 
 // Ready returns why requests should go to another server, as who looks after this one

@@ -2,37 +2,65 @@ package server
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Large batches are refused while as many as are allowed are on their way, small ones are not.
+// Large answers are refused while as many as are allowed are on their way. One client leaves room
+// for another, and small answers need none.
 func TestReserve(t *testing.T) {
 	s := New(store.NewMemory(), Options{})
-	var all []func()
-	for range maxWaiting / MaxBatch {
-		release, err := s.Reserve(MaxBatch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, release)
+	first, second := &Caller{From: "192.0.2.1:1"}, &Caller{From: "192.0.2.2:1"}
+	n := 0
+	for ; s.Reserve(first, 1<<20) == nil; n++ {
 	}
-	if _, err := s.Reserve(smallBatch + 1); KindOf(err) != TooMuch {
-		t.Errorf("one batch more: %v", err)
+	if n < 190 || n > 194 {
+		t.Errorf("one client has %d of 256 MB", n)
 	}
-	release, err := s.Reserve(smallBatch)
-	if err != nil {
-		t.Fatalf("a small batch: %v", err)
+	if err := s.Reserve(first, 1<<20); KindOf(err) != TooMuch {
+		t.Errorf("beyond its share: %v", err)
 	}
-	release()
-	for _, release := range all {
-		release()
+	if err := s.Reserve(first, freeRoom); err != nil {
+		t.Errorf("a small answer: %v", err)
 	}
-	if _, err := s.Reserve(maxWaiting); err != nil {
+	if err := s.Reserve(second, 32<<20); err != nil {
+		t.Errorf("another client: %v", err)
+	}
+	own := &Caller{From: "127.0.0.1:1"} // programs of this machine share its address
+	if err := s.Reserve(own, 33<<20); KindOf(err) != TooMuch {
+		t.Errorf("beyond all: %v", err)
+	}
+	s.Ended(first)
+	s.Ended(second)
+	if err := s.Reserve(own, MostRoom); err != nil || s.room.by["192.0.2.1"] != 0 {
 		t.Errorf("room was not given back: %v", err)
+	}
+}
+
+// A stream waits for its rate, and its token's other requests do not.
+func TestStreamLeavesItsTokenOthers(t *testing.T) {
+	a, err := NewAuth([]Token{{Name: "shop", SHA256: strings.Repeat("1", 64), Rate: 0.001, Burst: 10}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	id := a.tokens[0]
+	if n, err := id.Pace(ctx, 1000); n != 5 || err != nil {
+		t.Errorf("the first piece: %d, %v", n, err)
+	}
+	time.AfterFunc(10*time.Millisecond, cancel)
+	if _, err := id.Pace(ctx, 1000); err == nil {
+		t.Error("a stream takes what is for others")
+	}
+	for range 5 {
+		if err := id.Authorize(VerbIDs, "default", 1); err != nil {
+			t.Errorf("another request: %v", err)
+		}
 	}
 }
 

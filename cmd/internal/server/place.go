@@ -1,28 +1,60 @@
 package server
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
 )
 
-// places are the connections of a wire, and whose they are. The zero value has none.
-type places struct {
+// shares divide something of which there is not enough among clients: connections, streams, room
+// for answers. The zero value has given nothing.
+type shares struct {
 	mu    sync.Mutex
-	taken int
-	by    map[string]int // by address, and by token
+	taken int64
+	by    map[string]int64 // by address, token, or user
 }
 
-// fairShare is how many times as many connections as are free a client may have to get one more. So
-// one client alone gets three quarters of all, and another one finds a place always but at the
-// very end.
+// fairShare is how many times as much as is free a client may have to get more. So one client alone
+// gets three quarters of all, and another one finds some always but at the very end.
 const fairShare = 3
+
+// take takes n of most for a client, and reports whether there was enough. "" is nobody in
+// particular, and has no share; a negative n is given back.
+func (s *shares) take(who string, n, most int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n > 0 && (s.taken+n > most || !s.fair(who, n, most-s.taken-n+1)) {
+		return false
+	}
+	s.taken += n
+	s.count(who, n)
+	return true
+}
+
+// fair reports whether a client may have n more while so many are free. mu is held.
+func (s *shares) fair(who string, n, free int64) bool {
+	return who == "" || s.by[who]+n-1 <= fairShare*free
+}
+
+// count adds to what a client has. mu is held.
+func (s *shares) count(who string, n int64) {
+	if who == "" {
+		return
+	}
+	if s.by == nil {
+		s.by = map[string]int64{}
+	}
+	if s.by[who] += n; s.by[who] == 0 {
+		delete(s.by, who)
+	}
+}
 
 // Place is a connection's place on its wire. All methods are safe for concurrent use.
 type Place struct {
 	meter   *Meter
-	most    int
+	most    int64
 	address string
 	token   string // "" until it is known
 	claimed atomic.Bool
@@ -32,25 +64,18 @@ type Place struct {
 // Enter gives a connection a place, or returns nil if there are as many as there may be, or if its
 // address has its share. Programs of this machine share an address, so it does not count.
 func (m *Meter) Enter(from net.Addr, most int) *Place {
-	p := &Place{meter: m, most: most, address: clientOf(from)}
-	m.places.mu.Lock()
-	defer m.places.mu.Unlock()
-	if m.places.taken >= most || p.address != "" && !p.fair(p.address) {
+	p := &Place{meter: m, most: int64(most), address: clientOf(from)}
+	if !m.places.take(p.address, 1, p.most) {
 		m.Refused.Add(1)
 		return nil
 	}
-	m.places.taken++
 	m.Connections.Add(1)
-	p.count(p.address, 1)
 	return p
 }
 
 // Claim counts the place for a token as well, and returns why that token has too many.
 func (p *Place) Claim(id *Identity) error {
-	name := ""
-	if id.Name != anybody {
-		name = "token " + id.Name // no address begins so
-	}
+	name := id.share()
 	s := &p.meter.places
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,14 +83,14 @@ func (p *Place) Claim(id *Identity) error {
 		p.claimed.Store(true)
 		return nil
 	}
-	if name != "" && !p.fair(name) {
+	if !s.fair(name, 1, p.most-s.taken) {
 		p.meter.Refused.Add(1)
 		return Errorf(TooMuch, "token %q has %d of at most %d connections, and others need the rest: use fewer, and "+
 			"send more over each", id.Name, s.by[name], p.most)
 	}
-	p.count(p.token, -1)
+	s.count(p.token, -1)
 	p.token = name
-	p.count(p.token, 1)
+	s.count(p.token, 1)
 	p.claimed.Store(true)
 	return nil
 }
@@ -84,28 +109,16 @@ func (p *Place) Leave() {
 	p.left = true
 	s.taken--
 	p.meter.Connections.Add(-1)
-	p.count(p.address, -1)
-	p.count(p.token, -1)
+	s.count(p.address, -1)
+	s.count(p.token, -1)
 }
 
-// fair reports whether a client may have one more. mu is held.
-func (p *Place) fair(who string) bool {
-	s := &p.meter.places
-	return s.by[who] <= fairShare*(p.most-s.taken)
-}
-
-// count adds to what a client has. mu is held.
-func (p *Place) count(who string, n int) {
-	s := &p.meter.places
-	if who == "" {
-		return
+// share names whose share a caller takes of; "" where no token is needed.
+func (id *Identity) share() string {
+	if id == nil || id.Name == anybody {
+		return ""
 	}
-	if s.by == nil {
-		s.by = map[string]int{}
-	}
-	if s.by[who] += n; s.by[who] == 0 {
-		delete(s.by, who)
-	}
+	return "token " + id.Name // no address begins so
 }
 
 // clientOf returns what connections of one client have in common: an address of IPv4, or the first
@@ -123,4 +136,15 @@ func clientOf(from net.Addr) string {
 		return a.String()
 	}
 	return netip.PrefixFrom(a, 64).Masked().String()
+}
+
+// share names whose share a request over the connection takes of.
+func (p *Place) share() string {
+	if p == nil {
+		return ""
+	}
+	s := &p.meter.places
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cmp.Or(p.token, p.address)
 }

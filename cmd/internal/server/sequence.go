@@ -228,3 +228,6 @@ func (sq *Sequence) Status() SequenceStatus {
 	}
 	return st
 }
+
+// TextRoom is what the text of a number takes in a message and in its encoded form, in bytes.
+func (sq *Sequence) TextRoom() int64 { return 24 + 4*max(20, 4+int64(len(sq.def.Pattern))) }

@@ -46,15 +46,23 @@ const (
 
 // TakeNumbers takes n numbers in a row, 1 to [MaxBatch]. period is 0, or the period of a dated
 // sequence such as 20261122; 0 is the present one then. They count as n for the caller's rate.
-func (s *Service) TakeNumbers(ctx context.Context, id *Identity, name string, period, n int64) (Numbers, error) {
+// texts is how many of them the answer has as texts at a time: there is room for these before any is
+// taken, because a refusal would lose them.
+func (s *Service) TakeNumbers(
+	ctx context.Context, c *Caller, name string, period, n, texts int64,
+) (Numbers, error) {
 	if err := CheckNumbers(n); err != nil {
 		return Numbers{}, err
 	}
-	if err := id.Authorize(VerbIDs, name, n); err != nil {
+	if err := c.Authorize(VerbIDs, name, n); err != nil {
 		return Numbers{}, err
 	}
 	for {
 		sq, err := s.Sequence(ctx, name)
+		if err == nil {
+			err = s.Reserve(c, texts*sq.TextRoom())
+			texts = 0
+		}
 		if err != nil {
 			return Numbers{}, err
 		}

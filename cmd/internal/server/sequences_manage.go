@@ -17,6 +17,9 @@ func (s *Service) ListSequences(ctx context.Context, _ *pb.SequenceListRequest) 
 	if err != nil {
 		return nil, err
 	}
+	if err := s.Reserve(CallerOf(ctx), int64(len(list))*LeaseRoom); err != nil {
+		return nil, err
+	}
 	out := &pb.SequenceListResponse{}
 	for _, i := range list {
 		if CallerOf(ctx).Sees(i.Name) {

@@ -27,7 +27,7 @@ func numbered(t *testing.T, st store.Store, name string, d sequence.Definition) 
 // takes fails the test unless a take of n numbers begins with first.
 func (s *Service) takes(t *testing.T, name string, n, first int64) {
 	t.Helper()
-	got, err := s.TakeNumbers(t.Context(), Open().Anyone(), name, 0, n)
+	got, err := s.TakeNumbers(t.Context(), &Caller{Identity: Open().Anyone()}, name, 0, n, 0)
 	if err != nil || got.First != first || got.Count != n {
 		t.Fatalf("%+v, %v, want %d from %d", got, err, n, first)
 	}
@@ -36,7 +36,7 @@ func (s *Service) takes(t *testing.T, name string, n, first int64) {
 // refuses fails the test unless a take of n numbers is an error of a kind with a text in it.
 func (s *Service) refuses(t *testing.T, name string, n int64, k Kind, text string) {
 	t.Helper()
-	got, err := s.TakeNumbers(t.Context(), Open().Anyone(), name, 0, n)
+	got, err := s.TakeNumbers(t.Context(), &Caller{Identity: Open().Anyone()}, name, 0, n, 0)
 	if err == nil || KindOf(err) != k || !strings.Contains(err.Error(), text) {
 		t.Errorf("%+v, %v, want %s: %s", got, err, k.Name(), text)
 	}
@@ -169,7 +169,7 @@ func TestTroubleOfOneSequence(t *testing.T) {
 		time.Sleep(1500 * time.Millisecond)
 		calls := st.calls.Load()
 		for range 1000 { // who asks again at once does not ask the store
-			_, err := s.TakeNumbers(t.Context(), Open().Anyone(), "bad", 0, 1)
+			_, err := s.TakeNumbers(t.Context(), &Caller{Identity: Open().Anyone()}, "bad", 0, 1, 0)
 			if err == nil || strings.Contains(err.Error(), "secret-host") {
 				t.Fatal(err)
 			}
@@ -351,12 +351,12 @@ func TestRightsToNumbers(t *testing.T) {
 		n    int64
 		kind Kind
 	}{{"orders", 1, Denied}, {"shop.orders", 11, TooMuch}, {"shop.orders", 10, -1}, {"shop.orders", 1, TooMuch}} {
-		_, err := s.TakeNumbers(t.Context(), id, want.name, 0, want.n)
+		_, err := s.TakeNumbers(t.Context(), &Caller{Identity: id}, want.name, 0, want.n, 0)
 		if err == nil != (want.kind < 0) || err != nil && KindOf(err) != want.kind {
 			t.Errorf("%d: %v", n, err)
 		}
 	}
-	if _, err := s.TakeNumbers(t.Context(), nil, "shop.orders", 0, 1); KindOf(err) != Anonymous {
+	if _, err := s.TakeNumbers(t.Context(), &Caller{}, "shop.orders", 0, 1, 0); KindOf(err) != Anonymous {
 		t.Error(err)
 	}
 	if _, _, err := s.LastNumber(t.Context(), id, "orders", 0); KindOf(err) != Denied {

@@ -115,7 +115,7 @@ type Service struct {
 	renewals  renewals
 	witness   atomic.Pointer[witness] // nil before the server has a record
 
-	waiting   atomic.Int64    // IDs of batches that are on their way to callers
+	room      shares          // of requests and answers in progress, in bytes
 	buffers   sync.Pool       // of *[]snowfence.ID, for such batches
 	life      context.Context // ends with the service
 	endLife   context.CancelFunc

@@ -15,16 +15,15 @@ import (
 )
 
 const (
-	watchEvery  = 2 * time.Second  // how often the leases of a namespace are read
-	linger      = 10 * time.Second // how long they are read on after the last watcher left
-	maxWatchers = 1000
-	viewTimeout = 30 * time.Second // of one reading
+	watchEvery   = 2 * time.Second  // how often the leases of a namespace are read
+	linger       = 10 * time.Second // how long they are read on after the last watcher left
+	pieceOfWatch = 100              // leases in a message
+	viewTimeout  = 30 * time.Second // of one reading
 )
 
 // watches are the namespaces that are watched. Each is read once for all its watchers.
 type watches struct {
 	mu   sync.Mutex
-	n    int // watchers of all of them
 	all  map[string]*Watched
 	wait sync.WaitGroup // of the readers
 }
@@ -106,16 +105,16 @@ func (v *View) Message(l Lease) *pb.LeaseInfo {
 	return view.Lease(l.Record, v.Namespace, v.Layout, v.From)
 }
 
-// Watch sends all leases of a namespace, in messages of at most [PageOfLeases] and at least one,
+// Watch sends all leases of a namespace, in messages of at most 100 and at least one,
 // and then every few seconds those that changed. It returns when ctx ends, when send returns an
 // error, when the caller may not read any more, or when the leases cannot be read.
 func (s *Service) Watch(
 	ctx context.Context, m *pb.WatchLeasesRequest, send func(*pb.ListLeasesResponse) error,
 ) error {
-	w, leave, err := s.Watched(m.Namespace)
-	if err != nil {
+	if err := s.Reserve(CallerOf(ctx), StreamRoom); err != nil {
 		return err
 	}
+	w, leave := s.Watched(m.Namespace)
 	defer leave()
 	var have *View
 	for {
@@ -129,7 +128,7 @@ func (s *Service) Watch(
 		news := v.since(have)
 		for first := have == nil; first || len(news) > 0; first = false {
 			out := &pb.ListLeasesResponse{}
-			n := min(len(news), PageOfLeases)
+			n := min(len(news), pieceOfWatch)
 			for _, l := range news[:n] {
 				out.Leases = append(out.Leases, v.Message(l))
 			}
@@ -143,13 +142,10 @@ func (s *Service) Watch(
 }
 
 // Watched returns a namespace whose leases are read until leave is called, and a little longer.
-func (s *Service) Watched(namespace string) (w *Watched, leave func(), err error) {
+func (s *Service) Watched(namespace string) (w *Watched, leave func()) {
 	ws := &s.watches
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
-	if ws.n >= maxWatchers {
-		return nil, nil, Errorf(TooMuch, "%d watch already, the server's limit: list the leases instead", maxWatchers)
-	}
 	if w = ws.all[namespace]; w == nil {
 		w = &Watched{service: s, name: namespace, changed: make(chan struct{})}
 		ws.all[namespace] = w
@@ -157,15 +153,13 @@ func (s *Service) Watched(namespace string) (w *Watched, leave func(), err error
 			ws.wait.Go(w.run)
 		}
 	}
-	ws.n++
 	w.users++
 	return w, sync.OnceFunc(func() {
 		ws.mu.Lock()
 		defer ws.mu.Unlock()
-		ws.n--
 		w.users--
 		w.lastLeft = s.now()
-	}), nil
+	})
 }
 
 // run reads the leases until no page has wanted them for a while. A namespace that takes long is

@@ -103,8 +103,8 @@ func TestWatchersShareReads(t *testing.T) {
 		synctest.Wait()
 		before = st.lists.Load()
 		time.Sleep(10 * watchEvery)
-		if n := st.lists.Load() - before; n != 0 || len(s.watches.all) != 0 || s.watches.n != 0 {
-			t.Errorf("with no page watching: %d reads, %d namespaces, %d watchers", n, len(s.watches.all), s.watches.n)
+		if n := st.lists.Load() - before; n != 0 || len(s.watches.all) != 0 {
+			t.Errorf("with no page watching: %d reads, %d namespaces", n, len(s.watches.all))
 		}
 	})
 }
@@ -128,11 +128,13 @@ func TestWatchersEnd(t *testing.T) {
 		if err := s.Watch(ctx, &pb.WatchLeasesRequest{Namespace: "nowhere"}, nothing); KindOf(err) != NoNamespace {
 			t.Errorf("nowhere: %v", err)
 		}
-		s.watches.n = maxWatchers
+		full := new(Caller)
+		for s.Reserve(full, StreamRoom) == nil {
+		}
 		if err := s.Watch(ctx, watchN, ends); KindOf(err) != TooMuch {
 			t.Errorf("beyond the limit: %v", err)
 		}
-		s.watches.n = 0
+		s.Ended(full)
 		if err := s.Watch(ctx, watchN, ends); !errors.Is(err, enough) {
 			t.Errorf("afterwards: %v", err)
 		}

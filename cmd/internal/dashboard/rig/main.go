@@ -205,7 +205,7 @@ func (r *rig) ids(ns string, n int) error {
 func (r *rig) numbers(name string, n int64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_, err := r.process.Service().TakeNumbers(ctx, server.Open().Anyone(), name, 0, n)
+	_, err := r.process.Service().TakeNumbers(ctx, &server.Caller{Identity: server.Open().Anyone()}, name, 0, n, 0)
 	return err
 }
 

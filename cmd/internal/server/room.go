@@ -1,0 +1,64 @@
+package server
+
+import (
+	"net"
+	"net/netip"
+)
+
+// MostRoom bounds the memory of requests and of answers that clients have not taken yet, in bytes.
+const MostRoom = 256 << 20
+
+// What is reserved. An answer counts with its message and its encoded form, and with what
+// the encoder takes while it grows.
+const (
+	RequestRoom = 16 << 10 // of each request in progress, with a small answer
+	LeaseRoom   = 2 << 10  // of a lease, a namespace, a sequence or a server in a list
+	StreamRoom  = 256 << 10
+	freeRoom    = 4 << 10 // up to this the answer is in the request's own
+)
+
+// Reserve takes room for n bytes of an answer, until the request ends. Take it before anything is
+// made or taken from a store. One client leaves room for others.
+func (s *Service) Reserve(c *Caller, n int64) error {
+	if n <= freeRoom {
+		return nil
+	}
+	who := c.share()
+	if !s.room.take(who, n, MostRoom) {
+		return Errorf(TooMuch, "too many large answers are on their way already: ask again, or for less")
+	}
+	c.room = append(c.room, reservation{who, n})
+	return nil
+}
+
+// Begin takes room for a request, before anything of it is read. end gives it back.
+func (s *Service) Begin(p *Place) (end func(), err error) {
+	who := p.share()
+	if !s.room.take(who, RequestRoom, MostRoom) {
+		return nil, Errorf(TooMuch, "too many requests and large answers are on their way already: ask again")
+	}
+	return func() { s.room.take(who, -RequestRoom, MostRoom) }, nil
+}
+
+// reservation is room that a request has.
+type reservation struct {
+	who string
+	n   int64
+}
+
+// Ended gives the room of a request back, after its answer has gone.
+func (s *Service) Ended(c *Caller) {
+	for _, r := range c.room {
+		s.room.take(r.who, -r.n, MostRoom)
+	}
+	c.room = nil
+}
+
+// share names whose share a request takes of: of its token or user, or else of its address.
+func (c *Caller) share() string {
+	if who := c.Identity.share(); who != "" {
+		return who
+	}
+	a, _ := netip.ParseAddrPort(c.From) // that of a socket is none
+	return clientOf(net.TCPAddrFromAddrPort(a))
+}
