@@ -28,6 +28,9 @@ import (
 // leading zeros. Parsing takes leading zeros up to the length above, and nothing else besides the
 // digits and, for dec, a '-': no space, plus sign, 0x or separator.
 //
+// A column that ignores case refuses many texts of base58, base58flickr, base62 and base64url as
+// duplicates. The others are for any column.
+//
 // For text that sorts as the IDs do, see [Encoding.Fixed].
 type Encoding struct {
 	form uint8 // index into codecs; odd for the fixed-width forms

@@ -73,7 +73,8 @@ node, and only chance keeps them apart. The kinds are uuidv4, uuidv7 and xid.`,
 	f.node.register(fs)
 	fs.IntVar(&f.block, "block", 1, "lease a block of `N` nodes, a power of two, for N times the rate")
 	fs.StringVar(&f.format, "format", "",
-		"text `forms`, with commas between them: "+encodingNames()+" (default: dec; of encrypted IDs base32hex)")
+		"text `forms`, with commas between them: "+encodingNames()+"; a column that ignores "+
+			"case refuses many texts of base58, base62 and base64url (default: dec; of encrypted IDs base32hex)")
 	fs.BoolVar(&f.json, "json", false, "one JSON object a line")
 	fs.StringVar(&f.stateFile, "state-file", "", "no store: --node belongs to this machine alone, and this "+
 		"`file` keeps it safe over restarts")
