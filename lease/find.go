@@ -73,14 +73,16 @@ func (f *finder) own() []int64 {
 }
 
 // probe returns blocks that the label points to, in any order, and then random ones. So a
-// label finds its nodes again, and programs of one label do not all want the same one.
+// label finds its nodes again, and programs of one label do not all want the same one. The
+// random ID of the namespace has a part in it: machines that have a store each often have one
+// label, and are then as far apart as if they had chosen at random.
 func (f *finder) probe() []int64 {
 	first, count := f.whole()
 	if count == 0 {
 		return nil
 	}
 	h := fnv.New64a()
-	h.Write([]byte(f.c.opts.Label))
+	h.Write([]byte(f.ns.moved.ID + f.c.opts.Label))
 	at := int64(h.Sum64() % uint64(count))
 	n := int64(f.readable())
 	near := min((n+pointed-1)/pointed, count)

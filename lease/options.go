@@ -69,7 +69,8 @@ type Options struct {
 	Nodes int
 
 	// Label tells people which process holds the node, in at most 128 bytes. A lease prefers one of
-	// 16 nodes that its label points to. Leases may share a label: each also has a random identity.
+	// 16 nodes that its label points to, others in each store. Leases may share a label: each also
+	// has a random identity.
 	// "" means host name and process ID.
 	Label string
 
