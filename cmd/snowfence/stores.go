@@ -54,7 +54,8 @@ Passwords
   the file that its parameter password_file names, the variable SNOWFENCE_STORE_PASSWORD, the
   file that SNOWFENCE_STORE_PASSWORD_FILE names. A URL on a command line is seen by everybody
   on the machine. In a URL, write / ? # @ & and % as %2F %3F %23 %40 %26 and %25. No message
-  shows a password.
+  shows a password. For PostgreSQL, MySQL and Redis a file is read again at each connect (with
+  sentinels and for etcd: at the start).
 
 Parameters stand behind '?', with '&' between them.
   all servers     connect_timeout=5s, password_file=PATH

@@ -22,6 +22,10 @@ type address struct {
 	user     string
 	password string
 	given    bool // the URL has a password
+
+	passwordFile string // that the password is read from
+	passwordFrom string // what names the file
+
 	hosts    []string
 	path     string // without the slash before it
 	params   map[string]string

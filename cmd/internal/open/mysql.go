@@ -3,6 +3,7 @@
 package open
 
 import (
+	"context"
 	"database/sql"
 	"time"
 
@@ -15,7 +16,14 @@ func (a *address) mySQL(env func(string) string) (db *sql.DB, most int, timeout 
 		return nil, 0, 0, err
 	}
 	c := mysql.NewConfig()
-	c.User, c.Passwd, c.DBName, c.Timeout = a.user, a.password, a.path, timeout
+	c.User, c.DBName, c.Timeout = a.user, a.path, timeout
+	err = c.Apply(mysql.BeforeConnect(func(_ context.Context, c *mysql.Config) (err error) {
+		c.Passwd, err = a.currentPassword()
+		return err
+	}))
+	if err != nil {
+		return nil, 0, 0, err
+	}
 	c.Logger = &mysql.NopLogger{} // what it says is in the errors
 	switch socket := a.params["socket"]; {
 	case len(a.hosts) == 1 && socket == "":

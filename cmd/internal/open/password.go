@@ -30,13 +30,16 @@ func (a *address) findPassword(env func(string) string) error {
 		a.password = inURL
 		return nil
 	case file != "":
-		return a.readPassword(&a.password, file, "password_file")
+		a.passwordFile, a.passwordFrom = file, "password_file"
 	case env(PasswordEnv) != "":
 		a.password = env(PasswordEnv)
 		a.secrets.add(a.password)
 		return nil
 	case env(PasswordFileEnv) != "":
-		return a.readPassword(&a.password, env(PasswordFileEnv), PasswordFileEnv)
+		a.passwordFile, a.passwordFrom = env(PasswordFileEnv), PasswordFileEnv
+	}
+	if a.passwordFile != "" {
+		return a.readPassword(&a.password, a.passwordFile, a.passwordFrom)
 	}
 	return nil
 }
@@ -54,26 +57,41 @@ func SecretFiles(rawURL string, env func(string) string) (files []string) {
 	return slices.DeleteFunc(files, func(name string) bool { return name == "" })
 }
 
-// readPassword reads a password from a file, up to its first end of line.
+// readPassword reads a password from a file.
 func (a *address) readPassword(to *string, path, from string) error {
+	text, err := a.passwordIn(path, from)
+	a.secrets.add(text)
+	*to = text
+	return err
+}
+
+// currentPassword returns the password, from its file if it has one: that may have changed. It may
+// be called at any time.
+func (a *address) currentPassword() (string, error) {
+	if a.passwordFile == "" {
+		return a.password, nil
+	}
+	return a.passwordIn(a.passwordFile, a.passwordFrom)
+}
+
+// passwordIn returns the password in a file, which ends at the first end of line.
+func (a *address) passwordIn(path, from string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("store %s: %s: %w", a.name(), from, err)
+		return "", fmt.Errorf("store %s: %s: %w", a.name(), from, err)
 	}
 	defer f.Close()
 	const most = 4096
 	data, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err != nil {
-		return fmt.Errorf("store %s: %s: %w", a.name(), from, err)
+		return "", fmt.Errorf("store %s: %s: %w", a.name(), from, err)
 	}
 	text, _, _ := strings.Cut(string(data), "\n")
-	*to = strings.TrimSuffix(text, "\r")
-	a.secrets.add(*to)
-	if *to == "" || len(data) > most {
-		return fmt.Errorf("store %s: %s: %s holds no password: one line of at most %d bytes",
+	if text = strings.TrimSuffix(text, "\r"); text == "" || len(data) > most {
+		return "", fmt.Errorf("store %s: %s: %s holds no password: one line of at most %d bytes",
 			a.name(), from, path, most)
 	}
-	return nil
+	return text, nil
 }
 
 // secrets are texts that are never shown.

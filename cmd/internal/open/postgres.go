@@ -3,6 +3,7 @@
 package open
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -61,9 +62,11 @@ func openPostgres(ctx context.Context, a *address, env func(string) string) (*St
 	if err != nil {
 		return nil, a.errorf("%v", err)
 	}
-	if a.password != "" {
-		c.Password = a.password
-	}
 	c.ConnectTimeout = timeout
-	return a.openSQL(ctx, stdlib.OpenDB(*c), sqlstore.PostgreSQL(), most, timeout)
+	db := stdlib.OpenDB(*c, stdlib.OptionBeforeConnect(func(_ context.Context, c *pgx.ConnConfig) error {
+		password, err := a.currentPassword()
+		c.Password = cmp.Or(password, c.Password)
+		return err
+	}))
+	return a.openSQL(ctx, db, sqlstore.PostgreSQL(), most, timeout)
 }

@@ -59,6 +59,12 @@ func (a *address) redis(ctx context.Context, env func(string) string) (
 		Dialer: net.Dialer{Timeout: timeout, KeepAlive: time.Second}, ClientName: "snowfence",
 		ConnWriteTimeout: 2 * time.Second, // also of pings, so that a silent connection is given up
 	}
+	if kind != "sentinel" { // sentinels would get it, too
+		c.AuthCredentialsFn = func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+			password, err := a.currentPassword()
+			return rueidis.AuthCredentials{Username: a.user, Password: password}, err
+		}
+	}
 	if c.TLSConfig, err = a.tls(base == "rediss"); err != nil {
 		return nil, kind, o, 0, err
 	}
