@@ -10,6 +10,9 @@ import (
 //go:embed postgres.sql
 var postgresText string
 
+//go:embed postgres_check.sql
+var postgresCheck string
+
 //go:embed postgres_default.sql
 var postgresDefault string
 
@@ -34,14 +37,17 @@ func Postgres(p Plan) (string, error) {
   SELECT CASE WHEN i = %d::bigint << %d THEN 9223372036854775807 ELSE i END FROM (SELECT %s.snowfence_from(t) AS i) x`,
 			n.Half, n.TimeShift, schema)
 	}
-	v["Create"], v["Default"] = "", ""
+	v["Check"], v["Create"], v["Default"] = "", "", ""
 	if n.Schema != "public" {
 		v["Create"] = "CREATE SCHEMA IF NOT EXISTS " + schema + ";\n"
 	}
 	if n.Column != "" {
-		v["Default"] = values{
-			"Table": quoted(`"`, n.Table...), "Column": quoted(`"`, n.Column), "Schema": schema,
-		}.fill(postgresDefault)
+		table := quoted(`"`, n.Table...)
+		column := values{
+			"Table": table, "Column": quoted(`"`, n.Column), "Schema": schema,
+			"TableText": strings.ReplaceAll(table, "'", "''"), "ColumnText": strings.ReplaceAll(n.Column, "'", "''"),
+		}
+		v["Check"], v["Default"] = column.fill(postgresCheck), column.fill(postgresDefault)
 	}
 	return v.fill(postgresText), nil
 }

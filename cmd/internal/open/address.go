@@ -26,11 +26,11 @@ type address struct {
 	passwordFile string // that the password is read from
 	passwordFrom string // what names the file
 
-	hosts    []string
-	path     string // without the slash before it
-	params   map[string]string
-	looks    bool // nothing may be changed; see [Look]
-	secrets  secrets
+	hosts   []string
+	path    string // without the slash before it
+	params  map[string]string
+	looks   bool // nothing may be changed; see [Look]
+	secrets secrets
 }
 
 // passwordParams are parameters that hold a password themselves.

@@ -77,7 +77,7 @@ func TestOpenErrors(t *testing.T) {
 		"postgres://h/d?password=secret&password=b":      "a parameter is given twice",
 		"postgres://h/d?password=sec%zzret":              "a parameter has a '%'",
 		"postgres://h/d?connect_timeout=soon":            "connect_timeout is a time from 1ms to 1h",
-		"postgres://h/d?connections=0":                   "connections is a number from 1 to 1000",
+		"postgres://h/d?connections=0":                   "connections is a number from 2 to 1000",
 		"postgres://h/d?host=/run":                       "leave one of them out",
 		"postgres://app:secret@h/d?sslmode=secret":       "sslmode is invalid",
 		"mysql://app:secret@h":                           "the name of the database is missing",

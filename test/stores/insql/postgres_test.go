@@ -3,6 +3,7 @@ package insql
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -28,8 +29,28 @@ func TestPostgreSQL(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	t.Run("narrow column", func(t *testing.T) { pgColumns(t, p) })
 	t.Run("dump", func(t *testing.T) { pgDump(t, p) })
 	t.Run("killed", func(t *testing.T) { pgKilled(t, p) })
+}
+
+// pgColumns: a column that is narrower than an ID is refused before anything is made.
+func pgColumns(t *testing.T, p *servers.Postgres) {
+	for _, kind := range []string{"int", "smallint", "double precision", "real"} {
+		b := pgBase{p, p.NewDatabase(t), pgText(t)}
+		p.SQL(t, b.name, "CREATE TABLE orders (id "+kind+" PRIMARY KEY, item int)")
+		if err := b.load(b.text); err == nil || !strings.Contains(err.Error(), "first ALTER COLUMN … TYPE bigint") {
+			t.Errorf("%s: %v", kind, err)
+		}
+		if n := p.SQL(t, b.name, "SELECT count(*) FROM pg_proc WHERE proname LIKE 'snowfence%'"); n != "0" {
+			t.Errorf("%s: %s functions", kind, n)
+		}
+		p.SQL(t, b.name, "ALTER TABLE orders ALTER COLUMN id TYPE bigint")
+		if err := b.load(b.text); err != nil {
+			t.Error(err)
+		}
+		p.SQL(t, b.name, "INSERT INTO orders (item) VALUES (1)")
+	}
 }
 
 // pgCrowd makes IDs on sixteen connections beside a Go program on other nodes, and audits all that
