@@ -30,7 +30,12 @@ func (c *storeClaim) heed(ctx context.Context, r wire.Request, ns Namespace) err
 		}
 	}
 	if len(r.Earlier) > 0 {
-		return c.find(ctx, ns, r.Earlier)
+		if err := c.find(ctx, ns, r.Earlier); err != nil {
+			return err
+		}
+	}
+	if r.Known && c.held == nil {
+		return fmt.Errorf("lease: namespace %q: no earlier attempt got a node: %w", c.name, ErrTaken)
 	}
 	return nil
 }

@@ -122,11 +122,12 @@ func (d *division) release(i int, used int64) {
 	s.tenancy = 0
 }
 
-// held returns how many nodes have a holder now whose label is such a one.
+// held returns how many nodes are not free now, of those whose last holder has such a label. A node
+// that was given back is free when what its holder may have used has passed.
 func (d *division) held(t ticks, now time.Time, such func(label string) bool) (n int64) {
 	tick := t.layout.TickOf(now)
 	for _, s := range d.slots {
-		if s.tenancy != 0 && s.until > tick && such(s.label) {
+		if s.until > tick && such(s.label) {
 			n++
 		}
 	}

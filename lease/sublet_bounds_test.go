@@ -187,9 +187,13 @@ func TestEndOfADivision(t *testing.T) {
 	if n := x.d.held(x.t, x.at(12), func(label string) bool { return label != "x" }); n != 0 {
 		t.Errorf("%d are held of a label that none has", n)
 	}
-	x.release(0, -1)
-	if n, end := x.d.held(x.t, x.at(12), whoever), x.d.end(); n != 1 || end != 14 {
+	x.release(0, -1) // the rest of it is for nobody
+	if n, end := x.d.held(x.t, x.at(12), whoever), x.d.end(); n != 2 || end != 14 {
 		t.Errorf("%d are held after a release, and the end is %d", n, end)
+	}
+	x.release(0, 11)
+	if n := x.d.held(x.t, x.at(12), whoever); n != 1 {
+		t.Errorf("%d are held after a release of what was not used", n)
 	}
 	for _, g := range []snowfence.Grant{{Node: 2, Nodes: 4}, {Node: 4, Nodes: 2}} {
 		if x.d.sameNodes(g) {

@@ -58,7 +58,9 @@ const heartbeat = 5 * time.Second
 // Lease returns the lease whose nodes are handed out.
 func (s *Sublets) Lease() *Lease { return s.lease }
 
-// Held returns how many nodes have a holder now, of those with such a label; nil means any.
+// Held returns how many nodes nobody else can have now, of those whose last holder has such a
+// label; nil means any. A node that was given back counts until what its holder may have used has
+// passed.
 func (s *Sublets) Held(such func(label string) bool) int64 {
 	if such == nil {
 		such = func(string) bool { return true }
@@ -142,7 +144,7 @@ func (s *Sublets) Acquire(_ context.Context, namespace string, r wire.Request) (
 		s.d.renew(i, t, now, r.Attempt)
 		return s.answer(i, t, now, r.Label)
 	}
-	if i = s.d.free(t, now, s.wanted(r)); i < 0 {
+	if i = s.d.free(t, now, s.wanted(r)); i < 0 || r.Known {
 		g := s.d.grant
 		if g.From > t.layout.TickOf(now) { // nodes of other leases would begin as late
 			return none, fmt.Errorf("lease: subleases of namespace %q: %w: the grant of their lessor begins at %s",

@@ -7,14 +7,22 @@ var lessorMutants = []mutant{
 		swap("ns.MaxTTL", "0")),
 	m("lessor: its units are of the nodes that are its server's", "cmd/internal/server.Space.openUnit",
 		"^TestSubleasesWithin$", swap("within == (snowfence.NodeRange{})", "false")),
-	m("lessor: only of a namespace with units", "cmd/internal/server.Space.sublets",
-		"^TestSubleasesFollowTheNamespace$", swap("sp.unit.Load() > 1", "true")),
-	m("lessor: a fixed node is the store's", "cmd/internal/server.Space.sublets", "^TestSingleNodesAreSublet$",
-		swap("r.Node == nil", "true")),
-	m("lessor: a whole unit is the store's", "cmd/internal/server.Space.sublets", "^TestSingleNodesAreSublet$",
-		swap("r.Nodes <= 1", "true")),
-	m("lessor: its tickets are not the store's", "cmd/internal/server.Space.of", "^TestSingleNodesAreSublet$",
-		always(`l.Lessor == ""`)),
+	m("lessor: only of a namespace with units", "cmd/internal/lessor.Lessor.Sublets",
+		"^TestSubleasesFollowTheNamespace$", swap("l.size > 1", "true")).in("./cmd/internal/server"),
+	m("lessor: a fixed node is the store's", "cmd/internal/lessor.Lessor.Sublets", "^TestSingleNodesAreSublet$",
+		swap("r.Node == nil", "true")).in("./cmd/internal/server"),
+	m("lessor: a whole unit is the store's", "cmd/internal/lessor.Lessor.Sublets", "^TestSingleNodesAreSublet$",
+		swap("r.Nodes <= 1", "true")).in("./cmd/internal/server"),
+	m("lessor: its tickets are not the store's", "cmd/internal/lessor.Lessor.of", "^TestSingleNodesAreSublet$",
+		swap(`t.Lessor == ""`, "true")).in("./cmd/internal/server"),
+	spent("a sublease that was given back counts", "lease.division.held",
+		swap("s.until > tick", "s.tenancy != 0 && s.until > tick")),
+	spent("so does a node of the store", "cmd/internal/server.Service.nodesOf",
+		swap("l.From < l.Until && l.Until > now", "l.Held")),
+	spent("certain nodes lease no unit", "cmd/internal/lessor.Lessor.Acquire",
+		never("certain && all > 0 && !most(l.used.Load(), all)")),
+	spent("nor does an earlier attempt that got nothing", "lease.storeClaim.heed", never("r.Known && c.held == nil")),
+	spent("nor one that was sublet nothing", "lease.Sublets.Acquire", swap("i < 0 || r.Known", "i < 0")),
 	m("lessor: a ticket of another one is elsewhere", "cmd/internal/lessor.Lessor.of", "^TestLessorsEnd$",
 		never("IDOf(t) != l.id")),
 	m("lessor: a ticket of a unit that is gone is lost", "cmd/internal/lessor.Lessor.of", "^TestUnitsFollowDemand$",
@@ -64,4 +72,10 @@ var lessorMutants = []mutant{
 // forward is a rule of a server that passes a renewal on.
 func forward(rule, function, test string, ops ...op) mutant {
 	return m("forward: "+rule, "cmd/internal/rpc."+function, test, ops...).in("./cmd/internal/serve")
+}
+
+// spent is a rule of a limit of nodes.
+func spent(rule, function string, ops ...op) mutant {
+	const test = "^TestNodesThatNobodyElseCanUseCount$"
+	return m("limit of nodes: "+rule, function, test, ops...).in("./cmd/internal/server")
 }

@@ -43,9 +43,11 @@ type Request struct {
 	Label  string
 
 	// Attempt is a random text as in Server.Renew; "" means none. Earlier has the attempts that had
-	// no answer: if one of them got a lease, the server finds it and takes no second node.
+	// no answer: if one of them got a lease, the server finds it and takes no second node. Known
+	// means that it takes no other node at all: without such a lease it is a lease.ErrTaken.
 	Attempt string
 	Earlier []string
+	Known   bool
 
 	// Lost is the last ticket of a holder that lost its lease, or nil. If a rollback of the store
 	// lost that lease, the server first raises the floor above its ticks.

@@ -174,11 +174,14 @@ func TestAgent(t *testing.T) {
 				if err := all[0].Close(); err != nil {
 					t.Fatal(err)
 				}
-				l, err := c.Lease(t.Context(), "jobs", r.s, nil)
-				if err != nil {
-					t.Fatalf("after a release: %v", err)
+				for end := time.Now().Add(patience); ; { // up to the tick after its last ID
+					if all[0], err = c.Lease(t.Context(), "jobs", r.s, nil); err == nil {
+						break
+					}
+					if time.Now().After(end) {
+						t.Fatalf("after a release: %v", err)
+					}
 				}
-				all[0] = l
 			}
 			for _, l := range all {
 				if err := l.Close(); err != nil {

@@ -22,11 +22,14 @@ import (
 // any nodes. The lease must not idle.
 type Open func(ctx context.Context, within snowfence.NodeRange, life string) (*lease.Sublets, error)
 
-// Lessor is a [wire.Server] of single nodes, from units that it leases as it needs them. Nothing
-// in its memory has to survive: [lease.Sublets] has the rules. It is safe for concurrent use.
+// Lessor is a [wire.Server] of single nodes, from units that it leases as it needs them. What it
+// does not sublet it sends on to the store. Nothing in its memory has to survive: [lease.Sublets]
+// has the rules. It is safe for concurrent use.
 type Lessor struct {
 	id    string // of this process: no other lessor has or had it
+	size  int64  // nodes of a unit
 	open  Open
+	store wire.Server
 	onEnd func(error)
 	gate  chan struct{} // semaphore of one: hold it to lease a unit
 	life  context.Context
@@ -60,11 +63,12 @@ type unit struct {
 var errEnded = fmt.Errorf("the lessor is stopping: %w", lease.ErrEnded)
 
 // New returns a lessor without units. id must be a text that no lessor had before, without a dot.
-// onEnd is told of a unit whose lease ended by itself: the
-// namespace was deleted, changed or moved.
-func New(id string, open Open, onEnd func(error)) *Lessor {
+// size is how many nodes a unit has: of 1, nothing is sublet. onEnd is told of a unit whose lease
+// ended by itself: the namespace was deleted, changed or moved.
+func New(id string, size int64, open Open, store wire.Server, onEnd func(error)) *Lessor {
 	l := &Lessor{
-		id: id, open: open, onEnd: onEnd, gate: make(chan struct{}, 1), byLife: map[string]*unit{},
+		id: id, size: size, open: open, store: store, onEnd: onEnd, gate: make(chan struct{}, 1),
+		byLife: map[string]*unit{},
 	}
 	l.life, l.end = context.WithCancel(context.Background())
 	return l
@@ -76,17 +80,29 @@ func IDOf(l wire.Lease) string {
 	return id
 }
 
+// Sublets reports whether a request is for a single node, which is answered from memory.
+func (l *Lessor) Sublets(r wire.Request) bool { return l.size > 1 && r.Node == nil && r.Nodes <= 1 }
+
 // Acquire implements [wire.Server]: it sublets a node, and leases another unit if none is free.
+//
+// A request for certain nodes leases no unit while others have room: else 16 requests could take 16
+// units.
 func (l *Lessor) Acquire(ctx context.Context, namespace string, r wire.Request) (wire.Lease, error) {
-	for {
+	for l.Sublets(r) {
 		a, seen, err := l.sublet(ctx, namespace, r)
-		if !errors.Is(err, lease.ErrTaken) {
+		if !errors.Is(err, lease.ErrTaken) || r.Known {
 			return a, err
+		}
+		certain := r.Within != snowfence.NodeRange{} || len(r.Avoid) > 0
+		if all := l.all.Load(); certain && all > 0 && !most(l.used.Load(), all) {
+			return wire.Lease{}, fmt.Errorf("namespace %q: %w of those that were asked for, and units of %d nodes "+
+				"have room: ask for any node, or for a whole unit", namespace, lease.ErrTaken, l.size)
 		}
 		if err := l.more(ctx, r.Within, seen); err != nil {
 			return wire.Lease{}, err
 		}
 	}
+	return l.store.Acquire(ctx, namespace, r)
 }
 
 // sublet tries all units, from the one on that had a free node last. It is a [lease.ErrTaken] if
@@ -136,17 +152,21 @@ func (l *Lessor) Release(ctx context.Context, t wire.Ticket, used int64) error {
 	case err != nil:
 		return err
 	}
-	l.used.Add(-1) // the next look counts who has a node
+	if _, sublet := u.(*unit); sublet {
+		l.used.Add(-1) // the next look counts what is not free
+	}
 	return u.Release(ctx, t, used)
 }
 
-// of returns the unit of a ticket. The unit decides whether the ticket is good.
-func (l *Lessor) of(b wire.Ticket) (*unit, error) {
+// of returns the unit of a ticket, or the store. It decides whether the ticket is good.
+func (l *Lessor) of(b wire.Ticket) (wire.Server, error) {
 	t, err := lease.ReadTicket(b)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if IDOf(t) != l.id {
+	case t.Lessor == "":
+		return l.store, nil
+	case IDOf(t) != l.id:
 		return nil, fmt.Errorf("node %d of namespace %q: %w", t.Grant.Node, t.Namespace, lease.ErrElsewhere)
 	}
 	l.mu.RLock()
@@ -158,7 +178,7 @@ func (l *Lessor) of(b wire.Ticket) (*unit, error) {
 		t.Namespace, store.ErrLost)
 }
 
-// Held returns how many nodes have a holder now, of those with such a label.
+// Held returns how many nodes are not free now, as [lease.Sublets.Held] says.
 func (l *Lessor) Held(such func(label string) bool) (n int64) {
 	l.mu.RLock()
 	units := slices.Clone(l.units)
@@ -169,8 +189,7 @@ func (l *Lessor) Held(such func(label string) bool) (n int64) {
 	return n
 }
 
-// Count returns how many nodes have a holder, as of the last second, and how many nodes the units
-// have.
+// Count returns how many nodes are not free, as of the last second, and how many the units have.
 func (l *Lessor) Count() (held, nodes int64) { return max(l.used.Load(), 0), l.all.Load() }
 
 // Unit is what the lease of a unit holds.

@@ -45,7 +45,7 @@ func newRigOf(t *testing.T, layout string, unit int64) *rig {
 	if _, err := lease.Namespaces(r.st).Create(t.Context(), "n", r.s, o); err != nil {
 		t.Fatal(err)
 	}
-	r.Lessor = lessor.New("me", r.open, func(err error) { r.ended <- err })
+	r.Lessor = lessor.New("me", unit, r.open, lease.Serve(r.st, r.s, nil), func(err error) { r.ended <- err })
 	return r
 }
 
@@ -228,7 +228,7 @@ func TestLessorsEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		other := lessor.New("other", r.open, func(error) {})
+		other := lessor.New("other", 8, r.open, nil, func(error) {})
 		defer other.Close(t.Context())
 		if _, err := other.Renew(t.Context(), a.Ticket, rand.Text(), nil); !errors.Is(err, lease.ErrElsewhere) {
 			t.Error(err)

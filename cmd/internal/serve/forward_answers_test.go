@@ -96,7 +96,7 @@ func serveStranger(
 		}
 		return l.Sublet(life)
 	}
-	l := lessor.New(name, open, func(error) {})
+	l := lessor.New(name, 2, open, nil, func(error) {})
 	t.Cleanup(func() { _ = l.Close(context.Background()) })
 	a, err := l.Acquire(t.Context(), "many", wire.Request{Label: "x"})
 	if err != nil {

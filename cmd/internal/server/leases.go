@@ -51,19 +51,22 @@ func (s *Service) Acquire(
 	if err != nil {
 		return Granted{}, nil, err
 	}
+	var full error // it has no room for more than an earlier attempt got
 	if limit > 0 {
 		leave, err := id.enter(ctx)
 		if err != nil {
 			return Granted{}, nil, err
 		}
 		defer leave()
-		if len(r.Earlier) == 0 { // what it got is there already, and counts afterwards
-			if err := s.checkRoom(ctx, id, limit, namespace, r); err != nil {
-				return Granted{}, nil, err
-			}
+		full = s.checkRoom(ctx, id, limit, namespace, r)
+		if r.Known = len(r.Earlier) > 0 && KindOf(full) == TooMuch; full != nil && !r.Known {
+			return Granted{}, nil, full
 		}
 	}
-	if g, sp, err = s.acquire(ctx, namespace, r); err == nil && limit > 0 {
+	if g, sp, err = s.acquire(ctx, namespace, r); r.Known && errors.Is(err, lease.ErrTaken) {
+		err = full
+	}
+	if err == nil && limit > 0 {
 		used := g.Grant.From // the answer went to no client
 		if len(r.Earlier) > 0 {
 			used = -1 // a copy of the caller may have an earlier attempt's
@@ -100,7 +103,7 @@ func (s *Service) acquire(ctx context.Context, namespace string, r wire.Request)
 		if r.Within != (snowfence.NodeRange{}) {
 			r.Within.Until = min(r.Within.Until, sp.Scheme().Nodes())
 		}
-		if g.Lease, err = sp.acquire(ctx, r); err != nil {
+		if g.Lease, err = sp.lessor.Acquire(ctx, namespace, r); err != nil {
 			return Granted{}, err
 		}
 		return g, nil
@@ -136,7 +139,7 @@ func (s *Service) Renew(
 	ctx, cancel := boundedFor(ctx, l)
 	defer cancel()
 	next, sp, err := withSpace(ctx, s, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
-		return sp.of(l).Renew(ctx, l.Ticket, attempt, earlier)
+		return sp.lessor.Renew(ctx, l.Ticket, attempt, earlier)
 	})
 	s.renewed(l, err)
 	if err == nil && sp.layout.TickOf(s.now()) >= l.Grant.Until {
@@ -151,7 +154,7 @@ func (s *Service) Release(ctx context.Context, l wire.Lease, used int64) error {
 	ctx, cancel := boundedFor(ctx, l)
 	defer cancel()
 	_, _, err := withSpace(ctx, s, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
-		return l, sp.of(l).Release(ctx, l.Ticket, used)
+		return l, sp.lessor.Release(ctx, l.Ticket, used)
 	})
 	return err
 }

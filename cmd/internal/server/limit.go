@@ -8,8 +8,9 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// A token may have a limit of the nodes that its clients hold in a namespace at a time. Labels of
-// nodes begin with the token's name, so the store says who holds what, and no server remembers it.
+// A token may have a limit of the nodes of a namespace that nobody but its clients can use at a
+// time. Labels of nodes begin with the token's name, so the store says who had what, and no server
+// remembers it.
 //
 // The rule: a request that writes a node that was not held counts in the store afterwards, and
 // takes the node back if that is too many. No client gets a grant before the count. Of all grants
@@ -55,16 +56,17 @@ func (id *Identity) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// nodesOf returns the nodes of a namespace that clients of a caller hold.
+// nodesOf returns the nodes of a namespace that nobody but clients of a caller can use now: a node
+// that was given back counts until what may have been used of it has passed.
 func (s *Service) nodesOf(ctx context.Context, id *Identity, namespace string) (map[int64]bool, error) {
 	v, err := s.View(ctx, namespace)
 	if err != nil {
 		return nil, err
 	}
-	nodes := map[int64]bool{}
+	nodes, now := map[int64]bool{}, v.Layout.TickOf(v.From)
 	for i := range v.Leases {
 		l := &v.Leases[i]
-		if l.Held && id.owns(l.Label) {
+		if l.From < l.Until && l.Until > now && id.owns(l.Label) {
 			for node := l.Node; node < v.End(l); node++ {
 				nodes[node] = true
 			}
@@ -75,7 +77,8 @@ func (s *Service) nodesOf(ctx context.Context, id *Identity, namespace string) (
 
 func (id *Identity) beyond(limit int, namespace string) error {
 	return id.refuse(Errorf(TooMuch, "token %q may hold %d nodes of namespace %q at a time: give one back, or wait "+
-		"until the lease of a program that is gone has ended", id.Name, limit, namespace))
+		"until the lease of a program that is gone has ended, or the last time that a node given back was used for",
+		id.Name, limit, namespace))
 }
 
 // checkRoom returns why a caller may not take the nodes that it asks for.
@@ -86,7 +89,7 @@ func (s *Service) checkRoom(
 	switch {
 	case err != nil:
 		return err
-	case !sp.sublets(r):
+	case !sp.lessor.Sublets(r):
 	case sp.lessor.Held(id.owns) >= int64(limit):
 		return id.beyond(limit, namespace)
 	default:
@@ -161,5 +164,5 @@ func (s *Service) keep(
 	if err == nil {
 		return nil
 	}
-	return errors.Join(err, sp.of(l).Release(ctx, l.Ticket, used))
+	return errors.Join(err, sp.lessor.Release(ctx, l.Ticket, used))
 }

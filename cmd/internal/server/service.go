@@ -218,7 +218,6 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 	s.mu.Unlock()
 	// It is added only when it is known to exist, so that wrong names cost no memory.
 	sp = &Space{Name: name, service: s, opening: make(chan struct{}, 1)}
-	sp.lessor = lessor.New(s.id, sp.openUnit, sp.lostUnit)
 	if err := sp.load(ctx); err != nil {
 		return nil, err
 	}
@@ -234,8 +233,9 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 		return nil, Errorf(TooMuch, "the server makes IDs for %d namespaces, its limit: ask another one, or raise "+
 			"the limit", s.opts.Spaces)
 	}
-	sp.leases = lease.Serve(s.store, sp.Scheme(),
+	over := lease.Serve(s.store, sp.Scheme(),
 		&lease.Options{Logger: store.Warnings(s.opts.Logger)})
+	sp.lessor = lessor.New(s.id, sp.unit.Load(), sp.openUnit, nodeStore{over, s}, sp.lostUnit)
 	if sp.tally = s.tally[name]; sp.tally == nil {
 		sp.tally = &tally{}
 		s.tally[name] = sp.tally

@@ -12,7 +12,6 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/lessor"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
-	"github.com/snowfence/snowfence/lease/wire"
 	"github.com/snowfence/snowfence/nodes"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
@@ -24,9 +23,8 @@ type Space struct {
 	*tally // of all Spaces of this name
 
 	service *Service
-	leases  wire.Server // over the store, for clients
-	lessor  *lessor.Lessor
-	unit    atomic.Int64 // of the namespace
+	lessor  *lessor.Lessor // leases to clients
+	unit    atomic.Int64   // of the namespace
 	scheme  atomic.Pointer[snowfence.Scheme]
 	layout  snowfence.Layout                    // of scheme
 	spec    string                              // of layout

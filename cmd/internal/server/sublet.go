@@ -12,33 +12,22 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// sublets reports whether a request is answered from memory.
-func (sp *Space) sublets(r wire.Request) bool {
-	return sp.unit.Load() > 1 && r.Node == nil && r.Nodes <= 1
+// nodeStore leases to clients what is not sublet.
+type nodeStore struct {
+	wire.Server // over the store
+	service     *Service
 }
 
-// acquire leases a node to a client. Single nodes of a namespace with units are sublet from memory,
-// and everything else is leased from the store.
-func (sp *Space) acquire(ctx context.Context, r wire.Request) (wire.Lease, error) {
-	if sp.sublets(r) {
-		return sp.lessor.Acquire(ctx, sp.Name, r)
+// Acquire implements [wire.Server].
+func (n nodeStore) Acquire(ctx context.Context, namespace string, r wire.Request) (none wire.Lease, _ error) {
+	if n.service.opts.Unit != nil {
+		return none, Errorf(Invalid, "an agent hands out single nodes of its units, and none by its number: ask for "+
+			"any node, or ask its server")
 	}
-	if sp.service.opts.Unit != nil {
-		return wire.Lease{}, Errorf(Invalid, "an agent hands out single nodes, and none by its number: ask its "+
-			"server, or use its store")
+	if err := n.service.look(ctx); err != nil {
+		return none, err
 	}
-	if err := sp.service.look(ctx); err != nil {
-		return wire.Lease{}, err
-	}
-	return sp.leases.Acquire(ctx, sp.Name, r)
-}
-
-// of returns who knows a lease.
-func (sp *Space) of(l wire.Lease) wire.Server {
-	if l.Lessor == "" {
-		return sp.leases
-	}
-	return sp.lessor
+	return n.Server.Acquire(ctx, namespace, r)
 }
 
 // FromMemory reports whether a renewal asks no store: this server sublet the node.

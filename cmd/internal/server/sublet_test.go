@@ -184,22 +184,30 @@ func TestSubleasesFollowTheNamespace(t *testing.T) {
 	})
 }
 
-// Within a range there are only its nodes, and a server that was told to use some sublets those.
+// A server that was told to use some nodes sublets those. While they have room, a request for
+// others leases no unit, but gets one of its own if it asks for that.
 func TestSubleasesWithin(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()
 		s, id := newService(t, inUnits(t), Options{Within: "960-1023"}), limited(t, 0, VerbLease)
-		for i, within := range []snowfence.NodeRange{{}, {From: 16, Until: 32}, {From: 504, Until: 520}, {}} {
-			for range 12 {
-				g, _, err := s.Acquire(t.Context(), id, "n",
-					wire.Request{Label: fmt.Sprint(i), Attempt: rand.Text(), Within: within})
-				if err != nil {
-					t.Fatal(err)
-				}
-				n := g.Grant.Node
-				if within.Until > 0 && (n < within.From || n >= within.Until) || i == 0 && n < 960 {
-					t.Errorf("node %d is not within %+v", n, within)
-				}
+		for i, c := range []struct {
+			within snowfence.NodeRange
+			nodes  int
+			first  int64 // of those that are leased; -1 for none
+		}{
+			{first: 960},
+			{snowfence.NodeRange{From: 16, Until: 24}, 1, -1},
+			{snowfence.NodeRange{From: 16, Until: 24}, 8, 16},
+			{snowfence.NodeRange{From: 960, Until: 1024}, 1, 960},
+			{first: 960},
+		} {
+			g, _, err := s.Acquire(t.Context(), id, "n",
+				wire.Request{Label: fmt.Sprint(i), Attempt: rand.Text(), Within: c.within, Nodes: c.nodes})
+			if c.first < 0 && KindOf(err) != KindOf(lease.ErrTaken) {
+				t.Errorf("%+v: %+v, %v", c, g, err)
+			}
+			if c.first >= 0 && (err != nil || g.Grant.Node < c.first || (g.Lessor != "") != (c.nodes < 2)) {
+				t.Errorf("%+v: %+v, %v", c, g, err)
 			}
 		}
 	})
