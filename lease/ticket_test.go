@@ -228,6 +228,18 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 			t.Errorf("it was renewed: generation %d, and it was %d: %v", w.generation(), before, err)
 		}
 	})
+	t.Run("an earlier unit", func(t *testing.T) {
+		w := newTicketWorld(t)
+		b := w.ofStoreSetBack()
+		if _, err := Namespaces(w.st).Change(t.Context(), "n", w.scheme, &NamespaceOptions{Unit: 4}); err != nil {
+			t.Fatal(err)
+		}
+		before := w.generation()
+		_, err := acquired(t.Context(), w.st, "n", w.scheme, wire.Request{Lost: b.bytes()}, w.options())
+		if err != nil || w.generation() != before {
+			t.Errorf("a ticket of an earlier unit: generation %d, and it was %d: %v", w.generation(), before, err)
+		}
+	})
 }
 
 func TestTicketNeedsAnAttempt(t *testing.T) {

@@ -64,7 +64,7 @@ func (s *Store) Heads(ctx context.Context) (out []store.Record, err error) {
 
 // names returns the list of all namespaces that were ever written to, in their order.
 func (s *Store) names(ctx context.Context) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := limit(ctx, answerTimeout)
 	defer cancel()
 	names, err := s.client.Do(ctx, s.client.B().Smembers().Key(s.namespaces()).Build()).AsStrSlice()
 	if err != nil {

@@ -116,7 +116,7 @@ func (s *Store) inspect(ctx context.Context, namespace string) (v Server, err er
 		run: a.run, Version: facts["redis_version"], Policy: facts["maxmemory_policy"],
 		AOF: facts["aof_enabled"] == "1",
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := limit(ctx, answerTimeout)
 	defer cancel()
 	fsync, err := c.Do(ctx, s.client.B().ConfigGet().Parameter("*appendfsync*").Build()).AsStrMap()
 	if _, refused := rueidis.IsRedisErr(err); err != nil && !refused {

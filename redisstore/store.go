@@ -48,6 +48,19 @@ type Options struct {
 // answerTimeout is how long a call waits for the answer of a server.
 const answerTimeout = 3 * time.Second
 
+// undated is a context that ends without a deadline: with one, rueidis does not watch an idle
+// connection, and the first call after a restart of the server fails.
+type undated struct{ context.Context }
+
+// Deadline implements [context.Context].
+func (undated) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// limit ends a call after a while.
+func limit(ctx context.Context, most time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	return undated{ctx}, cancel
+}
+
 // Store keeps leases in Redis. It is safe for concurrent use, and many processes may share
 // a server.
 type Store struct {
@@ -183,7 +196,7 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 
 // Now implements [store.Store]. In a cluster it is the time of any of its servers.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := limit(ctx, answerTimeout)
 	defer cancel()
 	t, err := s.client.Do(ctx, s.client.B().Time().Build().ToRetryable()).AsIntSlice()
 	if err == nil && len(t) != 2 {

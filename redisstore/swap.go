@@ -150,7 +150,7 @@ func (s *Store) commit(ctx context.Context, namespace string, build func(known b
 func (s *Store) send(
 	ctx context.Context, c rueidis.CoreClient, build func(known bool) []rueidis.Completed,
 ) []rueidis.RedisResult {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	ctx, cancel := limit(ctx, answerTimeout)
 	defer cancel()
 	results := c.DoMulti(ctx, build(true)...)
 	again := sync.OnceValue(func() []rueidis.Completed { return build(false) })
@@ -169,7 +169,7 @@ var errUnacknowledged = errors.New("fewer acknowledgements than asked for")
 func (s *Store) wait(ctx context.Context, c rueidis.DedicatedClient, aof bool) (err error) {
 	b, n, ms := s.client.B(), int64(s.opts.Replicas), int64((s.opts.Timeout+time.Millisecond-1)/time.Millisecond)
 	got, has, within := []int64{1, 0}, "have", s.opts.Timeout
-	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout+answerTimeout)
+	ctx, cancel := limit(ctx, s.opts.Timeout+answerTimeout)
 	defer cancel()
 	if aof {
 		has = "have synced"

@@ -5,7 +5,7 @@ package mutants
 var sequenceMutants = []mutant{
 	m("sequence: the identity of the store is compared after a take", "sequence.source.judge",
 		"^TestSequenceSeeds$",
-		swap("id != now.Identity", `id == ""`)).seeds(40, ""),
+		swap("!same || less", `id == ""`)).seeds(40, ""),
 	m("sequence: a take of a record that went back is not used", "sequence.source.take", "^TestSequenceSeeds$",
 		inText(`if back { // at once`, `if back = false; back { // at once`)).seeds(40, ""),
 	m("sequence: what was seen of it is not forgotten when a call fails", "sequence.source.doubt",
