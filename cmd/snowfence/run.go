@@ -97,7 +97,7 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 		commands  []*cobra.Command
 	}{
 		{"ids", "IDs and numbers:", []*cobra.Command{
-			p.newCommand(), p.decodeCommand(), p.auditCommand(), p.sequenceCommand(),
+			p.newCommand(), p.decodeCommand(), p.rangeCommand(), p.auditCommand(), p.sequenceCommand(),
 		}},
 		{"store", "Stores:", []*cobra.Command{
 			p.namespaceCommand(), p.leaseCommand(), p.storeCommand(), p.sqlCommand(),
