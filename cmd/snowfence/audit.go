@@ -20,7 +20,8 @@ import (
 type auditFlags struct {
 	layout, from, column, field string
 	raw, json                   bool
-	html, svg                   string
+	html                        string
+	nodes                       bool
 	memory, tempDir             string
 	limit                       int
 	secret                      secretFlag
@@ -34,7 +35,7 @@ func (p *program) auditCommand() *cobra.Command {
 		Short: "Check a stream of IDs for duplicates, order and evenness, or numbers for gaps",
 		Long: `Audit reads IDs of this or any other system and says whether each is there once, whether
 they are in order, and how evenly they are spread. Every answer is exact. With a layout it
-also shows IDs over time, nodes and sequence numbers.
+also says from which time and nodes they are.
 
 It reads the files, or standard input ("-"): one ID a line, a column of comma- or
 tab-separated values, a field of JSON lines, or raw bytes; compressed by gzip or zstd or
@@ -63,12 +64,12 @@ the rest goes on.`,
 	fs.StringVar(&f.field, "field", "", "`name` of the field of JSON lines")
 	fs.BoolVar(&f.raw, "raw", false, "8 bytes an ID, the lowest first")
 	fs.BoolVar(&f.json, "json", false, "the result as one JSON object")
-	fs.StringVar(&f.html, "html", "", "write a report with pictures to `FILE`")
-	fs.StringVar(&f.svg, "svg", "", "write the pictures to `FILE`, as SVG")
+	fs.StringVar(&f.html, "html", "", "write a page with the findings to `FILE`")
+	fs.BoolVar(&f.nodes, "nodes", false, "list all nodes")
 	fs.StringVar(&f.memory, "memory", "2GiB", "`size` of the memory for IDs")
 	fs.StringVar(&f.tempDir, "temp-dir", "", "`folder` for IDs that do not fit into the memory "+
 		"(default: the system's)")
-	fs.IntVar(&f.limit, "limit", 20, "list at most so many duplicates, steps back and nodes")
+	fs.IntVar(&f.limit, "limit", 20, "list at most so many duplicates and gaps")
 	f.secret.register(fs)
 	f.numbers.register(cmd)
 	completeLayouts(cmd, "layout")
@@ -161,9 +162,11 @@ func (p *program) audit(
 		r := newGapsReport(result, n, in.bad)
 		return codeOf(r.write(out, f.json), r.finding(), in.bad)
 	}
-	r := &auditReport{result: result, view: v, bad: in.bad, now: p.now()}
-	if err := r.writeFiles(f.html, f.svg); err != nil {
-		return err
+	r := &auditReport{result: result, view: v, bad: in.bad, nodes: f.nodes}
+	if f.html != "" {
+		if err := r.writeHTML(f.html, p.now()); err != nil {
+			return fmt.Errorf("--html: %w", err)
+		}
 	}
 	if f.json {
 		err = writeJSON(out, struct {

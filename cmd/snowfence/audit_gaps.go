@@ -46,7 +46,7 @@ type numbering struct {
 func (p *program) numbering(cmd *cobra.Command, f *gapsFlags) (*numbering, error) {
 	given := func(flag string) bool { return p.onCommandLine(cmd, flag) }
 	ofNumbers := p.firstGiven(cmd, "start", "step", "pattern", "sequence")
-	ofIDs := p.firstGiven(cmd, "layout", "namespace", "from", "raw", "html", "svg", "secret-file")
+	ofIDs := p.firstGiven(cmd, "layout", "namespace", "from", "raw", "html", "nodes", "secret-file")
 	switch {
 	case !f.gaps && ofNumbers != "":
 		return nil, usagef("--%s is for the numbers of a sequence: add --gaps", ofNumbers)

@@ -100,25 +100,25 @@ func (r *gapsReport) write(out *bufio.Writer, asJSON bool) error {
 		}
 		lines = append(lines, []string{"  " + numbers, show.Plural(m.Numbers, "number")})
 	}
-	writeList(out, "missing", lines, r.Missing.Places)
+	writeList(out, "missing", lines, r.Missing.Places-int64(len(lines)))
 	lines = nil
 	for _, d := range r.Duplicates.List {
 		times := fmt.Sprintf("%d times", d.Count)
 		lines = append(lines, []string{"  " + d.Number, times, placesText(d.Places, d.Count)})
 	}
-	writeList(out, "duplicates", lines, r.Duplicates.Numbers)
+	writeList(out, "duplicates", lines, r.Duplicates.Numbers-int64(len(lines)))
 	return err
 }
 
 // writeList writes a table under a title, and how many more there are. A failure to write shows
 // when out is flushed.
-func writeList(out *bufio.Writer, title string, lines [][]string, all int64) {
+func writeList(out *bufio.Writer, title string, lines [][]string, more int64) {
 	if len(lines) == 0 {
 		return
 	}
 	fmt.Fprintln(out, "\n"+title)
 	_, _ = out.Write(appendTable(nil, lines))
-	if more := all - int64(len(lines)); more > 0 {
+	if more > 0 {
 		fmt.Fprintf(out, "  and %s more (--limit)\n", show.Thousands(more))
 	}
 }

@@ -2,9 +2,10 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
-	"io"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -18,45 +19,42 @@ type auditReport struct {
 	result *audit.Result
 	view   *show.View // nil without a layout
 	bad    int64
-	now    time.Time
+	nodes  bool // list all
 }
 
-// writeFiles writes the reports with pictures that are asked for.
-func (r *auditReport) writeFiles(html, svg string) error {
-	if html != "" {
-		page := report.Page{Made: r.now, Result: r.result, Rows: r.rows(), Duplicates: r.duplicates()}
-		if err := writeFile(html, func(w io.Writer) error { return report.HTML(w, page) }); err != nil {
-			return fmt.Errorf("--html: %w", err)
+// tables are the lists of findings.
+func (r *auditReport) tables() []report.Table {
+	list := r.duplicates()
+	tables := []report.Table{{Title: "duplicates", Rows: list, More: r.result.Duplicates.IDs - int64(len(list))}}
+	if f := r.result.Fields; r.nodes && f != nil {
+		nodes := report.Table{Title: "nodes"}
+		for _, n := range f.Nodes.List {
+			nodes.Rows = append(nodes.Rows, []string{strconv.FormatInt(n.Node, 10), show.Plural(n.Count, "ID")})
 		}
+		tables = append(tables, nodes)
 	}
-	if svg != "" {
-		if err := writeFile(svg, func(w io.Writer) error { return report.SVG(w, r.result) }); err != nil {
-			return fmt.Errorf("--svg: %w", err)
-		}
-	}
-	return nil
+	return tables
 }
 
-func writeFile(name string, write func(io.Writer) error) error {
+// writeHTML writes the findings as a page.
+func (r *auditReport) writeHTML(name string, now time.Time) error {
 	f, err := os.Create(name)
 	if err != nil {
 		return err
 	}
-	if err := write(f); err != nil {
-		_ = f.Close()
-		return err
-	}
-	return f.Close()
+	err = report.HTML(f, report.Page{Made: now, Result: r.result, Rows: r.rows(), Tables: r.tables()})
+	return errors.Join(err, f.Close())
 }
 
 // writeText writes the findings for people. A failure to write shows when out is flushed.
 func (r *auditReport) writeText(out *bufio.Writer) {
 	_, _ = out.Write(r.rows().Append(nil))
-	list := r.duplicates()
-	for _, row := range list {
-		row[0] = "  " + row[0]
+	for _, t := range r.tables() {
+		for _, row := range t.Rows {
+			row[0] = "  " + row[0]
+		}
+		writeList(out, t.Title, t.Rows, t.More)
 	}
-	writeList(out, "duplicates", list, r.result.Duplicates.IDs)
 }
 
 // duplicates are the listed duplicates, for people.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -37,48 +36,31 @@ func (r *auditReport) rows() show.Rows {
 	}
 	rows.Add("from, to", "%d, %d", int64(a.Lowest), int64(a.Highest))
 	if a.Fields != nil {
-		rows = append(rows, fieldRows(a.Fields)...)
+		rows = append(rows, fieldRows(a.Fields, a.Count-a.Fields.Foreign)...)
 	}
 	if gap := gapText(a); gap != "" {
 		rows.Add("gaps", "%s", gap)
 	}
-	if a.Timed() {
-		return rows
+	if a.Fields == nil || a.Fields.Layout.Cipher != snowfence.Plain {
+		rows = append(rows, evenRows(a.Evenness)...)
 	}
-	return append(rows, evenRows(a.Uniformity)...)
+	return rows
 }
 
-func fieldRows(f *audit.Fields) (rows show.Rows) {
+// fieldRows are the findings in the fields of so many IDs.
+func fieldRows(f *audit.Fields, ids int64) (rows show.Rows) {
 	if f.Foreign > 0 {
 		rows.Add("foreign", "%s not of the layout", show.Plural(f.Foreign, "ID"))
 	}
-	if len(f.Series.Counts) == 0 {
+	if ids == 0 {
 		return rows
 	}
 	rows.Add("time", "%s to %s", f.First.Format(time.RFC3339Nano), f.Last.Format(time.RFC3339Nano))
-	total := int64(0)
-	for _, n := range f.Series.Counts {
-		total += n
-	}
-	if sec := f.Last.Sub(f.First).Seconds(); sec > 1 {
-		rows.Add("rate", "%s on average", show.PerSecond(math.Round(float64(total)/sec)))
-	}
-	if p := f.Peak; p != nil {
-		rows.Add("peak", "%s IDs in %v from %s on", show.Thousands(p.Count), p.Width, p.Start.Format(time.RFC3339Nano))
-	}
 	if f.Layout.Bits(snowfence.FieldNode) > 0 {
-		rows.Add("nodes", "%s of %s", show.Thousands(f.Nodes.Seen), show.Thousands(f.Nodes.Of)+busiest(f.Nodes, total))
+		rows.Add("nodes", "%s of %s", show.Thousands(f.Nodes.Seen), show.Thousands(f.Nodes.Of)+busiest(f.Nodes, ids))
 	}
 	if f.Layout.Bits(snowfence.FieldSequence) > 0 {
-		text := fmt.Sprintf("highest %s of %s", show.Thousands(f.Sequence.Highest), show.Thousands(f.Sequence.Last))
-		if f.Sequence.Full > 0 {
-			text += fmt.Sprintf("; %s used up", show.Plural(f.Sequence.Full, "tick"))
-		}
-		rows.Add("sequence", "%s", text)
-	}
-	if n := f.Sequence.Reserved; n > 0 {
-		rows.Add("reserved", "%s with a number below %d, as made by hand or after the clock stepped back",
-			show.Plural(n, "ID"), f.Layout.First)
+		rows.Add("sequence", "highest %s of %s", show.Thousands(f.Sequence), show.Thousands(f.Layout.Last))
 	}
 	return rows
 }
@@ -107,40 +89,29 @@ func gapText(a *audit.Result) string {
 			return "none: every number is there"
 		}
 		return fmt.Sprintf("numbers missing: %s, in %s, the most (%s) after %d",
-			show.Thousands(g.Missing), show.Plural(g.Count, "place"), show.Thousands(g.Largest[0].Missing),
-			int64(g.Largest[0].After))
+			show.Thousands(g.Missing), show.Plural(g.Count, "place"), show.Thousands(g.Largest.Missing),
+			int64(g.Largest.After))
 	}
-	if a.Fields.Peak == nil || len(g.Largest) == 0 || g.Largest[0].Time == 0 {
+	if g.Largest == nil || g.Largest.Time == 0 {
 		return ""
 	}
-	return fmt.Sprintf("longest time without an ID: %v, after %d", g.Largest[0].Time, int64(g.Largest[0].After))
+	return fmt.Sprintf("longest time without an ID: %v, after %d", g.Largest.Time, int64(g.Largest.After))
 }
 
-// evenAlpha is below which probability a test is failed: with a dozen tests, random IDs
-// fail about once in a hundred thousand audits.
+// evenAlpha is below which probability a test is failed: random IDs fail about once in a hundred
+// thousand audits.
 const evenAlpha = 1e-6
 
-func evenRows(u audit.Uniformity) show.Rows {
-	if !u.Tested() {
+func evenRows(list []audit.Evenness) show.Rows {
+	if len(list) == 0 {
 		return show.Rows{{"evenness", "too few IDs to tell"}}
 	}
-	text := fmt.Sprintf("the %d bits look random", u.Width)
-	if !u.Even(evenAlpha) {
-		text = fmt.Sprintf("the %d bits do not look random, which is right for IDs that hold a time or count", u.Width)
-	}
-	rows := show.Rows{{"evenness", text}}
-	for _, c := range u.ChiSquare {
-		if c.Weak() {
-			continue
+	rows := show.Rows{{"evenness", "the IDs look random"}}
+	for _, e := range list {
+		if !e.Even(evenAlpha) {
+			rows[0][1] = "the IDs do not look random, which is right for IDs that hold a time or count"
 		}
-		rows.Add("", "%s bits, %s buckets: chi-square %.6g, p %.3g", c.Bits, show.Thousands(c.Buckets), c.Value, c.P)
-	}
-	if u.Serial != nil {
-		rows.Add("", "serial correlation %.3g, p %.3g", u.Serial.Correlation, u.Serial.P)
-	}
-	if u.Bits != nil {
-		rows.Add("", "bit balance: farthest is bit %d, set in %.6g%%, p %.3g",
-			u.Bits.Worst, 100*u.Bits.Shares[u.Bits.Worst], u.Bits.P)
+		rows.Add("", "%s eight bits: chi-square %.6g, p %.3g", e.Bits, e.Value, e.P)
 	}
 	return rows
 }

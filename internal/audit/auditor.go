@@ -105,14 +105,14 @@ func (a *Auditor) finish(ctx context.Context) (*Result, error) {
 	if err := a.store.end(); err != nil {
 		return nil, err
 	}
-	u := newUniform(a.survey.width(), a.flip)
-	t := newTidy(a.fields, a.o.Limit, counter(a.o.Counts))
-	s := &sorter{ctx: ctx, auditor: a, uniform: u, total: 2 * a.store.n}
+	e := a.survey.evenness()
+	t := &tidy{limit: a.o.Limit, counter: counter(a.o.Counts)}
+	s := &sorter{ctx: ctx, auditor: a, evenness: e, total: 2 * a.store.n}
 	if err := s.run(t); err != nil {
 		return nil, err
 	}
 	t.close()
-	r := a.assemble(t, u)
+	r := a.assemble(t, e)
 	if len(t.list) == 0 {
 		return r, nil
 	}

@@ -1,66 +1,67 @@
 package audit
 
-// Uniformity compares the IDs with random numbers. Each P is the probability that
-// random numbers are at least as uneven. IDs that hide their time must be even,
-// and random ones; others are not.
-type Uniformity struct {
-	Width     int         `json:"width"` // bits that were looked at: the layout's, or those in use
-	ChiSquare []ChiSquare `json:"chi_square"`
-	Serial    *Serial     `json:"serial,omitempty"` // nil for fewer than three IDs, and when all are the same
-	Bits      *BitBalance `json:"bits,omitempty"`
-	Histogram []int64     `json:"histogram"` // of the highest eight bits
+import "math"
+
+// Evenness compares eight bits of the IDs with those of random numbers. IDs that hide their
+// time must be even, and random ones; others are not.
+type Evenness struct {
+	Bits   string  `json:"bits"`   // high, middle or low
+	Lowest int     `json:"lowest"` // the lowest of these bits
+	Value  float64 `json:"chi_square"`
+	P      float64 `json:"p"`      // that random numbers are as uneven
+	Counts []int64 `json:"counts"` // of IDs, by the value of the bits
 }
 
-// ChiSquare is Pearson's test that all values of some bits are equally frequent.
-type ChiSquare struct {
-	Bits     string  `json:"bits"`   // high, middle or low
-	Lowest   int     `json:"lowest"` // the lowest of these bits
-	Buckets  int     `json:"buckets"`
-	Freedom  int     `json:"degrees_of_freedom"`
-	Value    float64 `json:"chi_square"`
-	Expected float64 `json:"expected"` // IDs in each bucket; P says little if there are fewer than five
-	P        float64 `json:"p"`
-}
+// Even reports whether the bits pass for random ones: P is not below alpha, and not above 1−alpha
+// either, because counters are too even.
+func (e Evenness) Even(alpha float64) bool { return e.P >= alpha && e.P <= 1-alpha }
 
-// Serial is the correlation of IDs with the ones after them.
-type Serial struct {
-	Correlation float64 `json:"correlation"`
-	P           float64 `json:"p"`
-}
-
-// BitBalance says how often each bit is set.
-type BitBalance struct {
-	Shares []float64 `json:"shares"` // by bit, from the lowest up; even is 0.5
-	Worst  int       `json:"worst"`  // the bit that is farthest from even
-	P      float64   `json:"p"`      // that one of them is as far off by chance
-}
-
-// minExpected is how many IDs a bucket needs for the chi-square approximation:
-// the usual rule.
+// minExpected is how many IDs each value needs for the chi-square approximation: the usual rule.
 const minExpected = 5
 
-// Weak reports whether there were too few IDs for P to mean something.
-func (c ChiSquare) Weak() bool { return c.Expected < minExpected }
-
-// Even reports whether the IDs pass for random numbers: no P is below alpha, and
-// no chi-square one above 1−alpha either, because counters are too even. Weak
-// tests do not count. With 1e-6, random numbers fail once in a hundred thousand
-// audits.
-func (u Uniformity) Even(alpha float64) bool {
-	for _, c := range u.ChiSquare {
-		if !c.Weak() && (c.P < alpha || c.P > 1-alpha) {
-			return false
-		}
-	}
-	return (u.Serial == nil || u.Serial.P >= alpha) && (u.Bits == nil || u.Bits.P >= alpha)
+// evenness counts the highest, middle and lowest eight bits of IDs.
+type evenness struct {
+	shifts [3]int
+	counts [3][256]int64
 }
 
-// Tested reports whether one chi-square test had enough IDs.
-func (u Uniformity) Tested() bool {
-	for _, c := range u.ChiSquare {
-		if !c.Weak() {
-			return true
+// newEvenness takes how many bits IDs have: at least eight.
+func newEvenness(width int) *evenness {
+	return &evenness{shifts: [3]int{width - 8, (width - 8) / 2, 0}}
+}
+
+// add counts words, which flip makes IDs.
+func (e *evenness) add(words []uint64, flip uint64) {
+	for _, w := range words {
+		id := w ^ flip
+		for i, shift := range e.shifts {
+			e.counts[i][id>>shift&0xff]++
 		}
 	}
-	return false
+}
+
+// result computes Pearson's test over n IDs, if there are enough of them.
+func (e *evenness) result(n int64) []Evenness {
+	list := []Evenness{}
+	expected := float64(n) / 256
+	if expected < minExpected {
+		return list
+	}
+	for i, name := range []string{"high", "middle", "low"} {
+		one := Evenness{Bits: name, Lowest: e.shifts[i], Counts: e.counts[i][:]}
+		for _, have := range one.Counts {
+			d := float64(have) - expected
+			one.Value += d * d / expected
+		}
+		one.P = chiSquareTail(one.Value)
+		list = append(list, one)
+	}
+	return list
+}
+
+// chiSquareTail returns the probability that a chi-square number with 255 degrees of freedom is at
+// least x, by the normal approximation of Wilson and Hilferty, which is off by less than 0.0001.
+func chiSquareTail(x float64) float64 {
+	const v = 2.0 / (9 * 255)
+	return math.Erfc((math.Cbrt(x/255)-(1-v))/math.Sqrt(2*v)) / 2
 }

@@ -3,7 +3,6 @@ package audit
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/snowfence/snowfence"
 )
@@ -18,7 +17,6 @@ type fields struct {
 	seqShift  int
 	timeMask  uint64
 	seqMask   uint64
-	seqBits   int
 	node      []bitRun
 	nodeBits  int
 
@@ -45,7 +43,7 @@ func newFields(s *snowfence.Scheme) (*fields, error) {
 		case snowfence.FieldTime:
 			f.timeShift, f.timeMask = shift, mask
 		case snowfence.FieldSequence:
-			f.seqShift, f.seqMask, f.seqBits = shift, mask, field.Bits
+			f.seqShift, f.seqMask = shift, mask
 		case snowfence.FieldRollback, snowfence.FieldKey:
 		default:
 			if n := len(f.node); n > 0 && f.node[n-1].shift == shift+field.Bits {
@@ -110,13 +108,4 @@ func (f *fields) decryptAll(at int64, words []uint64, t *tally, o *order, limit 
 		o.next(at+int64(i), word{uint64(raw), w}, limit)
 	}
 	return foreign
-}
-
-// second returns the ticks in a second, or 1 if a tick is longer or divides no
-// second.
-func (f *fields) second() uint64 {
-	if f.layout.Tick > time.Second || time.Second%f.layout.Tick != 0 {
-		return 1
-	}
-	return uint64(time.Second / f.layout.Tick)
 }

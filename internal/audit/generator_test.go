@@ -72,7 +72,7 @@ func TestAudited(t *testing.T) {
 			if r.Count != 4*each || r.Distinct != r.Count || r.Duplicates.IDs != 0 {
 				t.Errorf("%s, coarse %v: %d IDs, %d distinct", l, coarse, r.Count, r.Distinct)
 			}
-			if n := r.Fields.Nodes.Seen; n != 1 || r.Fields.Nodes.First != 3 || r.Fields.Foreign != 0 {
+			if n := r.Fields.Nodes.Seen; n != 1 || r.Fields.Nodes.List[0].Node != 3 || r.Fields.Foreign != 0 {
 				t.Errorf("%s: %d nodes, %+v", l, n, r.Fields.Nodes)
 			}
 			a.Close()

@@ -26,7 +26,7 @@ type Options struct {
 	// sorting. Empty means os.TempDir.
 	TempDir string
 
-	// Limit bounds the listed duplicates, steps back and nodes; all are counted.
+	// Limit bounds the listed duplicates, steps back and gaps; all are counted.
 	// Zero means 20, negative none.
 	Limit int
 

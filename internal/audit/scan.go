@@ -1,14 +1,5 @@
 package audit
 
-import (
-	"math"
-	"math/bits"
-	"slices"
-)
-
-// maxGaps is how many of the largest gaps are listed.
-const maxGaps = 10
-
 // repeat is how often a number is there.
 type repeat struct {
 	key   uint64
@@ -24,8 +15,6 @@ func (g gap) missing() uint64 { return g.before - g.after - 1 }
 type tidy struct {
 	limit   int // of lists
 	counter counter
-	fields  *fields // nil when words have no time that can be read
-	unit    uint64  // of time, in ticks: a second, or a longer tick
 
 	n        int64
 	last     repeat // the last word; it is not in the counts yet
@@ -34,19 +23,8 @@ type tidy struct {
 	list     []repeat // the first of these
 	gaps     int64
 	missing  uint64
-	largest  []gap  // the largest gaps, sorted
-	first    []gap  // the lowest gaps
-	now      repeat // words in the last unit of time
-	end      uint64 // the first word past it
-	peak     repeat
-}
-
-func newTidy(f *fields, limit int, c counter) *tidy {
-	t := &tidy{limit: limit, counter: c}
-	if f != nil && !f.encrypted {
-		t.fields, t.unit = f, f.second()
-	}
-	return t
+	largest  gap   // the first of the largest
+	first    []gap // the lowest gaps
 }
 
 // counter says how numbers count up; 0 means that nothing is known of it. Else words are alike in
@@ -68,7 +46,6 @@ func (c counter) between(after, before uint64) gap {
 // add looks at the words that follow.
 func (t *tidy) add(words []uint64) {
 	for _, w := range words {
-		t.count(w)
 		if t.n++; t.n > 1 && w == t.last.key {
 			t.last.count++
 			continue
@@ -108,35 +85,7 @@ func (t *tidy) gap(g gap) {
 		t.first = append(t.first, g)
 	}
 	t.missing += g.missing()
-	if len(t.largest) == maxGaps && g.missing() <= t.largest[maxGaps-1].missing() {
-		return
-	}
-	// Of equal ones the first come first.
-	i, _ := slices.BinarySearchFunc(t.largest, g, func(have, g gap) int {
-		if have.missing() >= g.missing() {
-			return -1
-		}
-		return 1
-	})
-	t.largest = slices.Insert(t.largest[:min(len(t.largest), maxGaps-1)], i, g)
-}
-
-// count counts a word in its unit of time.
-func (t *tidy) count(w uint64) {
-	f := t.fields
-	if f == nil || f.foreign(w) {
-		return
-	}
-	if t.now.count == 0 || w >= t.end {
-		if u := f.tick(w) / t.unit; u != t.now.key || t.now.count == 0 {
-			t.now = repeat{key: u}
-		}
-		t.end = math.MaxUint64
-		if hi, ticks := bits.Mul64(t.now.key+1, t.unit); hi == 0 && bits.Len64(ticks)+f.timeShift <= 64 {
-			t.end = ticks << f.timeShift
-		}
-	}
-	if t.now.count++; t.now.count > t.peak.count {
-		t.peak = t.now
+	if t.gaps == 1 || g.missing() > t.largest.missing() {
+		t.largest = g
 	}
 }

@@ -13,8 +13,8 @@ import (
 type sorter struct {
 	ctx         context.Context
 	auditor     *Auditor
-	uniform     *uniform
-	done, total int64 // words looked at
+	evenness    *evenness // nil where it is of no use
+	done, total int64     // words looked at
 }
 
 func workers() int { return min(runtime.GOMAXPROCS(0), 8) }
@@ -63,7 +63,9 @@ func (s *sorter) run(t *tidy) (err error) {
 		return nil
 	}
 	err = a.store.each(func(_ int64, words []uint64) error {
-		s.uniform.add(words)
+		if s.evenness != nil {
+			s.evenness.add(words, a.flip)
+		}
 		if inOrder {
 			t.add(words)
 			return s.progress(2 * len(words))
