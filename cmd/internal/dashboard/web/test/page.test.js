@@ -77,7 +77,6 @@ test('it loads with both namespaces, and IDs a second rise while IDs are made', 
   await space(page, 'default').waitFor()
   await space(page, 'orders').waitFor()
   await page.locator('.connection.live').waitFor()
-  await page.getByText('30s').waitFor()
   await rig.do('rate', 'default', 3000)
   const value = tile(page, 'IDs a second').locator('.value')
   await until('a rate above 500', async () => (await number(value)) > 500)
