@@ -86,7 +86,7 @@ func (c change) next(ctx context.Context, st store.Store, ns Namespace, now time
 	}
 	next.Start, next.Floor, next.Since = start, start, ns.Generation+1
 	next.end(floor)
-	if err := next.begin(layout, c.Force); err != nil {
+	if err := next.begin(layout, c.Force, !c.Unused.IsZero()); err != nil {
 		return refuse(err)
 	}
 	if !old.Equal(layout) {
@@ -186,11 +186,8 @@ func (c change) renode(ns Namespace, now time.Time) (Namespace, error) {
 			return Namespace{}, refusedf("lease: namespace %q: %w", ns.Name, err)
 		}
 		next.Floor = max(ns.Floor, unused)
-		for {
-			r := next.region(layout, next.Floor)
-			if r.Nodes = next.uncovered(next.Nodes); r.empty() {
-				break
-			}
+		r := next.region(layout, next.Floor)
+		for _, r.Nodes = range next.uncovered(next.Nodes, OwnerLeases) {
 			if err := next.add(r, false); err != nil {
 				return Namespace{}, refusedf("lease: namespace %q: %w", ns.Name, err)
 			}

@@ -34,7 +34,8 @@ type NamespaceOptions struct {
 	// given by hand any more. It is a time after the timestamps of all IDs made with these numbers,
 	// at most an hour from now. Grants begin after it, so that no ID comes twice, even if a clock
 	// was ahead or a process had a lead. Without Unused, Change refuses Nodes that could not be
-	// leased before, and a change of layout assumes now.
+	// leased before, and a layout that functions in a database leave no room for all numbers given
+	// by hand ([Namespace.Uncovered]); another change of layout assumes now.
 	Unused time.Time
 
 	// Force makes [Operator.Change] skip the proof, for namespaces whose IDs were all thrown away.
@@ -89,7 +90,7 @@ func (op Operator) Create(
 			}
 		}
 		if ns.Regions == nil {
-			if err := ns.begin(layout, false); err != nil {
+			if err := ns.begin(layout, false, false); err != nil {
 				return Namespace{}, fmt.Errorf("lease: creating namespace %q: %w", name, err)
 			}
 		}

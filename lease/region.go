@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -16,9 +17,6 @@ const (
 	maxLayouts     = 64
 	maxRegions     = 256
 	maxRegionBytes = 40_000
-
-	// maxProbes bounds the search for nodes that functions leave to a new layout.
-	maxProbes = 1024
 )
 
 // add adds a region, if it is not empty. This is the only way in: it proves that the region
@@ -115,10 +113,11 @@ func (ns *Namespace) end(tick int64) {
 }
 
 // begin adds what a layout makes from the start of the namespace's present one on. With force
-// it meets what it meets, and the backfills of earlier layouts end.
-func (ns *Namespace) begin(l snowfence.Layout, force bool) error {
+// it meets what it meets, and the backfills of earlier layouts end. unused says that no process
+// uses numbers given by hand.
+func (ns *Namespace) begin(l snowfence.Layout, force, unused bool) error {
 	r, ended := ns.region(l, ns.Start), ns.Regions
-	err := ns.addLeases(r, false)
+	err := ns.addLeases(r, false, unused)
 	if err == nil {
 		err = ns.addReserved(r, false)
 	}
@@ -132,41 +131,25 @@ func (ns *Namespace) begin(l snowfence.Layout, force bool) error {
 		}
 		return []Region{r}
 	})
-	if err := ns.addLeases(r, true); err != nil {
+	if err := ns.addLeases(r, true, unused); err != nil {
 		return err
 	}
 	return ns.addReserved(r, true)
 }
 
-// addLeases adds the region of leases. Nodes that cannot be leased are left out if
-// functions in a database have their IDs.
-func (ns *Namespace) addLeases(r Region, force bool) error {
-	err := ns.add(r, force)
-	if !ofFunctions(err) {
+// addLeases adds the region of leases. Beside functions in a database it has only the leasable
+// nodes, and only if nobody uses the others.
+func (ns *Namespace) addLeases(r Region, force, unused bool) error {
+	whole := ns.add(r, force)
+	if !ofFunctions(whole) {
+		return whole
+	}
+	r.Nodes = ns.Nodes
+	if err := ns.add(r, force); err != nil || unused {
 		return err
 	}
-	leasable := r
-	leasable.Nodes = ns.Nodes
-	if err := ns.add(leasable, force); err != nil {
-		return err
-	}
-	rest := []snowfence.NodeRange{{Until: ns.Nodes.From}, {From: ns.Nodes.Until, Until: r.Nodes.Until}}
-	for probes := 1; len(rest) > 0; probes++ {
-		r.Nodes, rest = rest[0], rest[1:]
-		err := ns.add(r, force)
-		switch {
-		case err == nil:
-			continue
-		case !ofFunctions(err) || probes > maxProbes:
-			return err
-		}
-		if from, until := r.Nodes.From, r.Nodes.Until; until-from > 1 {
-			middle := from + (until-from)/2
-			rest = append(rest, snowfence.NodeRange{From: from, Until: middle},
-				snowfence.NodeRange{From: middle, Until: until})
-		}
-	}
-	return nil
+	return fmt.Errorf("%w, or state a time since which no process uses the nodes that would be left out (unused): %s",
+		whole, rangesText(ns.Uncovered()))
 }
 
 // addReserved adds the numbers below the first of a layout, for those who use them.
@@ -181,24 +164,38 @@ func (ns *Namespace) addReserved(r Region, force bool) error {
 	return ns.add(o, force)
 }
 
-// uncovered returns the first nodes of a range that are in no region of the leases now. There
-// are none if it is empty.
-func (ns Namespace) uncovered(nodes snowfence.NodeRange) snowfence.NodeRange {
+// Uncovered returns the nodes of the layout that no region has now: nobody may make IDs with them,
+// not even with a number given by hand. A wider range of leasable nodes covers them, once no ID can
+// come twice.
+func (ns Namespace) Uncovered() []snowfence.NodeRange {
+	return ns.uncovered(snowfence.NodeRange{Until: nodeCount(ns.Layout)}, OwnerLeases, ownerFunctions)
+}
+
+// uncovered returns the nodes of a range that none of the owners has now.
+func (ns Namespace) uncovered(nodes snowfence.NodeRange, owners ...string) (out []snowfence.NodeRange) {
 	var covered []snowfence.NodeRange
 	for _, r := range ns.Regions {
-		if r.Owner == OwnerLeases && !r.Ended {
+		if slices.Contains(owners, r.Owner) && !r.Ended && r.Layout.Equal(ns.Layout) {
 			covered = append(covered, r.Nodes)
 		}
 	}
 	slices.SortFunc(covered, func(a, b snowfence.NodeRange) int { return cmp.Compare(a.From, b.From) })
-	for _, r := range covered {
-		if r.From > nodes.From {
-			nodes.Until = min(nodes.Until, r.From)
-			break
+	for _, r := range append(covered, snowfence.NodeRange{From: nodes.Until, Until: nodes.Until}) {
+		if until := min(r.From, nodes.Until); nodes.From < until {
+			out = append(out, snowfence.NodeRange{From: nodes.From, Until: until})
 		}
 		nodes.From = max(nodes.From, r.Until)
 	}
-	return nodes
+	return out
+}
+
+// rangesText names nodes for people.
+func rangesText(all []snowfence.NodeRange) string {
+	texts := make([]string, len(all))
+	for i, r := range all {
+		texts[i] = fmt.Sprintf("%d to %d", r.From, r.Until-1)
+	}
+	return strings.Join(texts, ", ")
 }
 
 // layouts returns the layouts that leases have had, oldest first: each with all nodes and the

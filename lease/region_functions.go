@@ -32,10 +32,11 @@ func (ns Namespace) ofLeases(first, count int64) error {
 	if first >= ns.Nodes.From && first+count <= ns.Nodes.Until {
 		return nil
 	}
-	missing := ns.uncovered(snowfence.NodeRange{From: first, Until: first + count})
-	if missing.From >= missing.Until {
+	all := ns.uncovered(snowfence.NodeRange{From: first, Until: first + count}, OwnerLeases)
+	if len(all) == 0 {
 		return nil
 	}
+	missing := all[0]
 	r := ns.region(ns.Layout, ns.Start)
 	r.Nodes = snowfence.NodeRange{From: missing.From, Until: missing.From + 1}
 	err := ns.add(r, false)

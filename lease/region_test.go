@@ -21,7 +21,7 @@ func ofLayout(t *testing.T, spec string, last int64) (Namespace, snowfence.Layou
 		t.Fatal(err)
 	}
 	ns := Namespace{Name: "n", Layout: l, Fingerprint: l.String(), Nodes: snowfence.NodeRange{Until: last + 1}}
-	if err := ns.begin(l, false); err != nil {
+	if err := ns.begin(l, false, false); err != nil {
 		t.Fatal(err)
 	}
 	return ns, l
@@ -72,7 +72,7 @@ func TestRegionsOfReservedNumbers(t *testing.T) {
 	} {
 		ns, l := ofLayout(t, regionSpec, 15)
 		ns.Regions, ns.Backfill, ns.Others = nil, c.backfill, c.others
-		if err := ns.begin(l, false); err != nil || !slices.Equal(outlines(ns), c.want) {
+		if err := ns.begin(l, false, false); err != nil || !slices.Equal(outlines(ns), c.want) {
 			t.Errorf("%s: %q, %v; want %q", name, outlines(ns), err, c.want)
 		}
 	}
@@ -95,19 +95,22 @@ func TestRegionsOfFunctions(t *testing.T) {
 	if got := outlines(before); len(got) != 1 {
 		t.Errorf("the list that was read became %q", got)
 	}
-	for nodes, missing := range map[snowfence.NodeRange]int64{
-		{From: 0, Until: 9}: -1, {From: 8, Until: 10}: 9, {From: 9, Until: 10}: 9, {From: 10, Until: 15}: -1,
-		{From: 10, Until: 16}: 15, {From: 0, Until: 16}: 9, {From: 15, Until: 16}: 15,
+	for nodes, want := range map[snowfence.NodeRange]string{
+		{From: 0, Until: 9}: "", {From: 8, Until: 10}: "9 to 9", {From: 9, Until: 10}: "9 to 9",
+		{From: 10, Until: 15}: "", {From: 10, Until: 16}: "15 to 15", {From: 0, Until: 16}: "9 to 9, 15 to 15",
+		{From: 15, Until: 16}: "15 to 15", {From: 3, Until: 3}: "",
 	} {
-		r := ns.uncovered(nodes)
-		if some := r.From < r.Until; some != (missing >= 0) || some && (r.From != missing || r.Until != missing+1) {
-			t.Errorf("nodes %v without a region of leases: %v; want %d", nodes, r, missing)
+		if got := rangesText(ns.uncovered(nodes, OwnerLeases)); got != want {
+			t.Errorf("nodes %v without a region of leases: %q; want %q", nodes, got, want)
 		}
+	}
+	if got := ns.Uncovered(); len(got) != 0 {
+		t.Errorf("nodes without a region: %v", got)
 	}
 	none := ns
 	none.Regions = slices.Clone(ns.Regions[1:2])
-	if r := none.uncovered(snowfence.NodeRange{From: 3, Until: 5}); r != (snowfence.NodeRange{From: 3, Until: 5}) {
-		t.Errorf("all below the others: %v", r)
+	if got := rangesText(none.Uncovered()); got != "0 to 9, 15 to 15" {
+		t.Errorf("around the others: %q", got)
 	}
 	// The present layout ends, and functions go on.
 	ns.end(100)
@@ -121,21 +124,27 @@ func TestRegionsOfFunctions(t *testing.T) {
 	if h := ns.History(); len(h) != 1 || outline(h[0]) != "leases 0-16 x 2-7 @0-100" {
 		t.Errorf("the history is %+v", h)
 	}
-	// The next layout has the same bits: it leaves their nodes out.
+	// The next layout has the same bits: only its leasable nodes, if nobody uses the others.
 	ns.Start = 100
-	if err := ns.begin(ns.Regions[0].Layout, false); err != nil {
+	refused := ns
+	if err := refused.begin(ns.Layout, false, false); !ofFunctions(err) ||
+		!strings.HasSuffix(err.Error(), ": 8 to 8, 10 to 14") {
+		t.Errorf("nodes are left out without a word: %v", err)
+	}
+	if err := ns.begin(ns.Layout, false, true); err != nil {
 		t.Fatal(err)
 	}
-	var fresh []string
-	for _, r := range ns.Regions[len(want):] {
-		fresh = append(fresh, outline(r))
+	next := []string{"leases 0-8 x 2-7 @100", "backfill 0-16 x 0-0 @100"}
+	if got := outlines(ns)[len(want):]; !slices.Equal(got, next) {
+		t.Errorf("after that %q", got)
 	}
-	slices.Sort(fresh)
-	if want := []string{
-		"backfill 0-16 x 0-0 @100", "leases 0-8 x 2-7 @100", "leases 10-12 x 2-7 @100", "leases 12-14 x 2-7 @100",
-		"leases 14-15 x 2-7 @100", "leases 8-9 x 2-7 @100",
-	}; !slices.Equal(fresh, want) {
-		t.Errorf("after that %q", fresh)
+	if got := rangesText(ns.Uncovered()); got != "8 to 8, 10 to 14" {
+		t.Errorf("left out: %s", got)
+	}
+	ended := ns
+	ended.end(150)
+	if got := rangesText(ended.Uncovered()); got != "0 to 8, 10 to 14" {
+		t.Errorf("what ended leaves %s", got)
 	}
 	// A leasable node among theirs is refused, with force too.
 	ns.Nodes.Until = 10
@@ -143,7 +152,7 @@ func TestRegionsOfFunctions(t *testing.T) {
 	ns.Start = 200
 	for _, force := range []bool{false, true} {
 		with := ns
-		if err := with.begin(ns.Regions[0].Layout, force); !ofFunctions(err) ||
+		if err := with.begin(ns.Regions[0].Layout, force, true); !ofFunctions(err) ||
 			!strings.Contains(err.Error(), "retire") {
 			t.Errorf("force %t: %v", force, err)
 		}
@@ -155,20 +164,20 @@ func TestForcedRegions(t *testing.T) {
 	ns, l := ofLayout(t, regionSpec, 15)
 	ns.Backfill = 1
 	ns.Regions = nil
-	if err := ns.begin(l, false); err != nil {
+	if err := ns.begin(l, false, false); err != nil {
 		t.Fatal(err)
 	}
 	ns.end(100)
 	ns.Start = 50
 	ended := outlines(ns)
 	var c *CollisionError
-	if err := ns.begin(l, false); !errors.As(err, &c) || c.Earlier.Owner != OwnerLeases || c.Later.From != 50 {
+	if err := ns.begin(l, false, false); !errors.As(err, &c) || c.Earlier.Owner != OwnerLeases || c.Later.From != 50 {
 		t.Errorf("%v", err)
 	}
 	if !slices.Equal(outlines(ns), ended) {
 		t.Errorf("a refused layout left %q", outlines(ns))
 	}
-	if err := ns.begin(l, true); err != nil {
+	if err := ns.begin(l, true, false); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
@@ -189,7 +198,7 @@ func TestForceThatIsNotNeeded(t *testing.T) {
 	ns.Regions, ns.Backfill, ns.Others = nil, 1, true
 	for ns.Start = range int64(2) {
 		ns.end(ns.Start)
-		if err := ns.begin(l, true); err != nil {
+		if err := ns.begin(l, true, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -208,42 +217,28 @@ func TestForceThatIsNotNeeded(t *testing.T) {
 	if err := ns.add(r, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := ns.begin(l, false); err == nil {
+	if err := ns.begin(l, false, false); err == nil {
 		t.Errorf("backfills meet: %q", outlines(ns))
 	}
 }
 
-// A new layout leaves out nodes of functions only, and only if it finds them soon.
+// A new layout beside functions never leaves out nodes that leases had.
 func TestLayoutBesideFunctions(t *testing.T) {
 	ns, l := ofLayout(t, regionSpec, 7)
 	ns.give(t, 9, 50)
 	ns.end(100)
 	ns.Start = 100
 	hand := ns.region(l, 100)
-	hand.Nodes = snowfence.NodeRange{From: 12, Until: 13}
+	hand.Nodes = snowfence.NodeRange{From: 3, Until: 4}
 	if err := ns.add(hand.ended(110), false); err != nil {
 		t.Fatal(err)
 	}
 	var c *CollisionError
-	if err := ns.begin(l, false); !errors.As(err, &c) || c.Earlier.Owner != OwnerLeases {
+	if err := ns.begin(l, false, true); !errors.As(err, &c) || c.Earlier.Owner != OwnerLeases {
 		t.Errorf("a node that leases had: %v", err)
 	}
 	if c.Later.Until != 1<<41 || c.Earlier.Until != 110 {
 		t.Errorf("%+v", c)
-	}
-	// Two thousand nodes of the new layout have IDs of one node of the old one.
-	const wide = "time=41,node=1,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms"
-	ns, _ = ofLayout(t, wide, 0)
-	ns.give(t, 1, 50)
-	ns.end(100)
-	ns.Start = 100
-	many, err := snowfence.ParseLayout("time=41,node=12,seq=1,epoch=2025-01-01T00:00:00Z,tick=1ms")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ns.Nodes.Until = 2048
-	if err := ns.begin(many, false); !ofFunctions(err) {
-		t.Errorf("too many nodes: %v", err)
 	}
 }
 
@@ -300,21 +295,21 @@ func TestEncryptedRegions(t *testing.T) {
 		t.Fatal(err)
 	}
 	ns := Namespace{Name: "n", Layout: l, Fingerprint: "a", Nodes: snowfence.NodeRange{Until: 10}, Since: 1}
-	if err := ns.begin(l, false); err != nil {
+	if err := ns.begin(l, false, false); err != nil {
 		t.Fatal(err)
 	}
 	ns.end(100)
 	ns.Start = 100
 	same := ns
-	if err := same.begin(l, false); err != nil {
+	if err := same.begin(l, false, false); err != nil {
 		t.Errorf("later ticks of one secret: %v", err)
 	}
 	other := ns
 	other.Fingerprint = "b"
-	if err := other.begin(l, false); !errors.Is(err, snowfence.ErrUnproven) {
+	if err := other.begin(l, false, false); !errors.Is(err, snowfence.ErrUnproven) {
 		t.Errorf("another secret: %v", err)
 	}
-	if err := other.begin(l, true); err != nil || !other.Regions[1].forced {
+	if err := other.begin(l, true, false); err != nil || !other.Regions[1].forced {
 		t.Errorf("forced: %q, %v", outlines(other), err)
 	}
 	if n := len(other.layouts()); n != 2 || len(other.History()) != 1 {

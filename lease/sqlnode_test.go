@@ -276,6 +276,9 @@ func TestNamespaceOfFunctions(t *testing.T) {
 		}
 		// Its nodes 0 to 2 are 0 to 5 before: the functions go on beside them for ever.
 		fewer := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: 3}}
+		_, err = lease.Namespaces(st).Change(ctx, "default", aligned, fewer)
+		refused(t, "a layout that leaves out a number in silence", err, "would be left out (unused): 3 to 3")
+		fewer.Unused = time.Now()
 		if _, err := lease.Namespaces(st).Change(ctx, "default", aligned, fewer); err != nil {
 			t.Fatal(err)
 		}

@@ -94,6 +94,9 @@ func writeNamespace(out *bufio.Writer, ns lease.Namespace, asJSON bool) error {
 		{"leases", fmt.Sprintf("a ttl of at most %v, clocks off by at most %v", ns.MaxTTL, ns.MaxSkew)},
 	}
 	rows = append(rows, reservedRows(n)...)
+	for _, r := range n.Uncovered {
+		rows.Add("uncovered", "nodes %s: give no program such a number", nodeRange(r.FirstNode, r.LastNode))
+	}
 	for _, f := range n.Functions {
 		rows.Add("sql", "%s", functionsText(f))
 	}

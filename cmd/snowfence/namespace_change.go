@@ -13,6 +13,7 @@ import (
 
 func (p *program) namespaceChange() *cobra.Command {
 	var f namespaceFlags
+	var unused string
 	cmd := &cobra.Command{
 		Use: "change NAME", Short: "Give a namespace another layout, if no ID can come twice", Args: cobra.ExactArgs(1),
 		Long: `Change gives a namespace another layout, other nodes that can be leased, or other limits of
@@ -23,6 +24,10 @@ the new one start above all that was granted. It proves first, as "snowfence pla
 does, that no ID of the new layout can equal one of any layout that the namespace has had. If
 one can, it shows that ID, changes nothing, and ends with 3. If it is interrupted, run it
 again: until then no program gets a lease in the namespace.
+
+Beside functions in a database it can be that the new layout has room for the leasable nodes
+alone. Then the change is refused until you state with --unused that no program uses the other
+numbers by hand. "namespace show" lists the nodes that nobody may use then.
 
 A larger --max-ttl or --max-skew counts at once. A smaller one counts when the grants of before
 have ended. A backup from before a raise has the smaller ones: after you restored it, wait for
@@ -41,6 +46,7 @@ these numbers.`,
   snowfence namespace change orders --backfill 0 --nobody-else`,
 	}
 	f.register(cmd, "", "as before", "as before", "as before")
+	cmd.Flags().StringVar(&unused, "unused", "", unusedHelp+" (default: they are in use)")
 	cmd.RunE = p.runE(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		f.store.namespace = args[0]
 		if err := f.reserved.check(); err != nil {
@@ -66,6 +72,11 @@ these numbers.`,
 		to, change, err := f.change(p)
 		if err != nil {
 			return err
+		}
+		if unused != "" {
+			if change.Unused, err = p.parseMoment("unused", unused); err != nil {
+				return err
+			}
 		}
 		changed, err := lease.Namespaces(st.Leases).Change(cmd.Context(), args[0], to, change)
 		if err != nil {

@@ -73,6 +73,9 @@ go on with other nodes: see --backfill-nodes of namespace change.`,
 	})
 }
 
+const unusedHelp = "a `time` after every ID that was made with the numbers given by hand, as in " +
+	"2026-08-02T12:00:00Z, or how long from now"
+
 func (p *program) namespaceWiden() *cobra.Command {
 	var leasable, unused string
 	var nodes snowfence.NodeRange
@@ -85,8 +88,7 @@ after --unused. So set --unused later than every ID made by hand, if a clock was
 		Example: "  snowfence namespace widen orders --leasable 0-63",
 	}
 	cmd.Flags().StringVar(&leasable, "leasable", "", "the `range` of nodes that can be leased then, as in 0-63")
-	cmd.Flags().StringVar(&unused, "unused", "", "a `time` after every ID that was made with the numbers given "+
-		"by hand, as in 2026-08-02T12:00:00Z (default: now)")
+	cmd.Flags().StringVar(&unused, "unused", "", unusedHelp+" (default: now)")
 	p.namespaceEdit(cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
 		op := lease.Namespaces(st.Leases)
 		ns, err := op.Show(ctx, name)

@@ -19,6 +19,8 @@ var sqlNodeMutants = []mutant{
 		swap("max(after, floorOf(ns, r))", "after")),
 	m("a namespace with functions does not end", "lease.Namespace.withoutFunctions", "TestNamespaceOfFunctions",
 		never("q.Owner == ownerFunctions && !q.Ended")),
+	m("no layout leaves out numbers in silence", "lease.Namespace.addLeases", "TestRegionsOfFunctions",
+		swap("err != nil || unused", "true")),
 	m("the longest lead of functions counts", "lease.Namespace.recordSQL", "TestNodeIsRecordedForOneDatabase",
 		swap("max(was.Lead, f.Lead)", "f.Lead")),
 	m("IDs of retired functions end after their lead and the skew", "lease.Namespace.retiredSQL",

@@ -684,6 +684,7 @@ type Namespace struct {
 	BackfillStopped   bool                   `protobuf:"varint,18,opt,name=backfill_stopped,json=backfillStopped,proto3" json:"backfill_stopped,omitempty"` // the store was rolled back: IDs of the past need other nodes
 	Others            bool                   `protobuf:"varint,19,opt,name=others,proto3" json:"others,omitempty"`                                          // other programs made IDs with sequence numbers below the first
 	Unit              int64                  `protobuf:"varint,20,opt,name=unit,proto3" json:"unit,omitempty"`                                              // how many nodes a lease has at least
+	Uncovered         []*NodeRange           `protobuf:"bytes,21,rep,name=uncovered,proto3" json:"uncovered,omitempty"`                                     // nobody may make IDs with them, not even with a number given by hand
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -858,6 +859,65 @@ func (x *Namespace) GetUnit() int64 {
 	return 0
 }
 
+func (x *Namespace) GetUncovered() []*NodeRange {
+	if x != nil {
+		return x.Uncovered
+	}
+	return nil
+}
+
+type NodeRange struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	FirstNode     int64                  `protobuf:"varint,1,opt,name=first_node,json=firstNode,proto3" json:"first_node,omitempty"`
+	LastNode      int64                  `protobuf:"varint,2,opt,name=last_node,json=lastNode,proto3" json:"last_node,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeRange) Reset() {
+	*x = NodeRange{}
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeRange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeRange) ProtoMessage() {}
+
+func (x *NodeRange) ProtoReflect() protoreflect.Message {
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeRange.ProtoReflect.Descriptor instead.
+func (*NodeRange) Descriptor() ([]byte, []int) {
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *NodeRange) GetFirstNode() int64 {
+	if x != nil {
+		return x.FirstNode
+	}
+	return 0
+}
+
+func (x *NodeRange) GetLastNode() int64 {
+	if x != nil {
+		return x.LastNode
+	}
+	return 0
+}
+
 // Functions are those in a database that make the IDs of one node.
 type Functions struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -873,7 +933,7 @@ type Functions struct {
 
 func (x *Functions) Reset() {
 	*x = Functions{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -885,7 +945,7 @@ func (x *Functions) String() string {
 func (*Functions) ProtoMessage() {}
 
 func (x *Functions) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[11]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -898,7 +958,7 @@ func (x *Functions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Functions.ProtoReflect.Descriptor instead.
 func (*Functions) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{11}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Functions) GetNode() int64 {
@@ -955,7 +1015,7 @@ type EarlierLayout struct {
 
 func (x *EarlierLayout) Reset() {
 	*x = EarlierLayout{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -967,7 +1027,7 @@ func (x *EarlierLayout) String() string {
 func (*EarlierLayout) ProtoMessage() {}
 
 func (x *EarlierLayout) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[12]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -980,7 +1040,7 @@ func (x *EarlierLayout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EarlierLayout.ProtoReflect.Descriptor instead.
 func (*EarlierLayout) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{12}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *EarlierLayout) GetLayout() string {
@@ -1019,7 +1079,7 @@ type CreateNamespaceRequest struct {
 
 func (x *CreateNamespaceRequest) Reset() {
 	*x = CreateNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1031,7 +1091,7 @@ func (x *CreateNamespaceRequest) String() string {
 func (*CreateNamespaceRequest) ProtoMessage() {}
 
 func (x *CreateNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[13]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1044,7 +1104,7 @@ func (x *CreateNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*CreateNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{13}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CreateNamespaceRequest) GetName() string {
@@ -1106,7 +1166,7 @@ type ShowNamespaceRequest struct {
 
 func (x *ShowNamespaceRequest) Reset() {
 	*x = ShowNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1118,7 +1178,7 @@ func (x *ShowNamespaceRequest) String() string {
 func (*ShowNamespaceRequest) ProtoMessage() {}
 
 func (x *ShowNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[14]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1131,7 +1191,7 @@ func (x *ShowNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*ShowNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{14}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ShowNamespaceRequest) GetName() string {
@@ -1156,7 +1216,7 @@ type ListNamespacesRequest struct {
 
 func (x *ListNamespacesRequest) Reset() {
 	*x = ListNamespacesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1168,7 +1228,7 @@ func (x *ListNamespacesRequest) String() string {
 func (*ListNamespacesRequest) ProtoMessage() {}
 
 func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[15]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1181,7 +1241,7 @@ func (x *ListNamespacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesRequest.ProtoReflect.Descriptor instead.
 func (*ListNamespacesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{15}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{16}
 }
 
 type ListNamespacesResponse struct {
@@ -1193,7 +1253,7 @@ type ListNamespacesResponse struct {
 
 func (x *ListNamespacesResponse) Reset() {
 	*x = ListNamespacesResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1205,7 +1265,7 @@ func (x *ListNamespacesResponse) String() string {
 func (*ListNamespacesResponse) ProtoMessage() {}
 
 func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[16]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1218,7 +1278,7 @@ func (x *ListNamespacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNamespacesResponse.ProtoReflect.Descriptor instead.
 func (*ListNamespacesResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{16}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListNamespacesResponse) GetNamespaces() []*Namespace {
@@ -1234,7 +1294,7 @@ type ChangeNamespaceRequest struct {
 	Layout        string                 `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"` // name or spec; "" leaves it as it is
 	FirstNode     *int64                 `protobuf:"varint,3,opt,name=first_node,json=firstNode,proto3,oneof" json:"first_node,omitempty"`
 	LastNode      *int64                 `protobuf:"varint,4,opt,name=last_node,json=lastNode,proto3,oneof" json:"last_node,omitempty"`
-	Widen         bool                   `protobuf:"varint,5,opt,name=widen,proto3" json:"widen,omitempty"`  // lease nodes, too, that were left to numbers given by hand, and that no process uses any more
+	Widen         bool                   `protobuf:"varint,5,opt,name=widen,proto3" json:"widen,omitempty"`  // no process uses numbers given by hand any more: lease such nodes, too, or let another layout leave them out
 	Unused        *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=unused,proto3" json:"unused,omitempty"` // later than the timestamp of every ID that was made with numbers given by hand; now without it
 	MaxTtl        *durationpb.Duration   `protobuf:"bytes,7,opt,name=max_ttl,json=maxTtl,proto3" json:"max_ttl,omitempty"`
 	MaxSkew       *durationpb.Duration   `protobuf:"bytes,8,opt,name=max_skew,json=maxSkew,proto3" json:"max_skew,omitempty"`
@@ -1245,7 +1305,7 @@ type ChangeNamespaceRequest struct {
 
 func (x *ChangeNamespaceRequest) Reset() {
 	*x = ChangeNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1257,7 +1317,7 @@ func (x *ChangeNamespaceRequest) String() string {
 func (*ChangeNamespaceRequest) ProtoMessage() {}
 
 func (x *ChangeNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[17]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1270,7 +1330,7 @@ func (x *ChangeNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*ChangeNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{17}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ChangeNamespaceRequest) GetName() string {
@@ -1346,7 +1406,7 @@ type DeleteNamespaceRequest struct {
 
 func (x *DeleteNamespaceRequest) Reset() {
 	*x = DeleteNamespaceRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1358,7 +1418,7 @@ func (x *DeleteNamespaceRequest) String() string {
 func (*DeleteNamespaceRequest) ProtoMessage() {}
 
 func (x *DeleteNamespaceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[18]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1371,7 +1431,7 @@ func (x *DeleteNamespaceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteNamespaceRequest.ProtoReflect.Descriptor instead.
 func (*DeleteNamespaceRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{18}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeleteNamespaceRequest) GetName() string {
@@ -1396,7 +1456,7 @@ type DeleteNamespaceResponse struct {
 
 func (x *DeleteNamespaceResponse) Reset() {
 	*x = DeleteNamespaceResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1408,7 +1468,7 @@ func (x *DeleteNamespaceResponse) String() string {
 func (*DeleteNamespaceResponse) ProtoMessage() {}
 
 func (x *DeleteNamespaceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[19]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1421,7 +1481,7 @@ func (x *DeleteNamespaceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteNamespaceResponse.ProtoReflect.Descriptor instead.
 func (*DeleteNamespaceResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{19}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{20}
 }
 
 type AcquireRequest struct {
@@ -1449,7 +1509,7 @@ type AcquireRequest struct {
 
 func (x *AcquireRequest) Reset() {
 	*x = AcquireRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1461,7 +1521,7 @@ func (x *AcquireRequest) String() string {
 func (*AcquireRequest) ProtoMessage() {}
 
 func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[20]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1474,7 +1534,7 @@ func (x *AcquireRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireRequest.ProtoReflect.Descriptor instead.
 func (*AcquireRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{20}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AcquireRequest) GetNamespace() string {
@@ -1616,7 +1676,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1628,7 +1688,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[21]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1641,7 +1701,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{21}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Lease) GetNamespace() string {
@@ -1739,7 +1799,7 @@ type RenewRequest struct {
 
 func (x *RenewRequest) Reset() {
 	*x = RenewRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1751,7 +1811,7 @@ func (x *RenewRequest) String() string {
 func (*RenewRequest) ProtoMessage() {}
 
 func (x *RenewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[22]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1764,7 +1824,7 @@ func (x *RenewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewRequest.ProtoReflect.Descriptor instead.
 func (*RenewRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{22}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RenewRequest) GetTicket() []byte {
@@ -1797,7 +1857,7 @@ type RenewAllRequest struct {
 
 func (x *RenewAllRequest) Reset() {
 	*x = RenewAllRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1809,7 +1869,7 @@ func (x *RenewAllRequest) String() string {
 func (*RenewAllRequest) ProtoMessage() {}
 
 func (x *RenewAllRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[23]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1822,7 +1882,7 @@ func (x *RenewAllRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewAllRequest.ProtoReflect.Descriptor instead.
 func (*RenewAllRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{23}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RenewAllRequest) GetRenewals() []*RenewRequest {
@@ -1841,7 +1901,7 @@ type RenewAllResponse struct {
 
 func (x *RenewAllResponse) Reset() {
 	*x = RenewAllResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1853,7 +1913,7 @@ func (x *RenewAllResponse) String() string {
 func (*RenewAllResponse) ProtoMessage() {}
 
 func (x *RenewAllResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[24]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1866,7 +1926,7 @@ func (x *RenewAllResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewAllResponse.ProtoReflect.Descriptor instead.
 func (*RenewAllResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{24}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RenewAllResponse) GetRenewals() []*Renewal {
@@ -1887,7 +1947,7 @@ type Renewal struct {
 
 func (x *Renewal) Reset() {
 	*x = Renewal{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1899,7 +1959,7 @@ func (x *Renewal) String() string {
 func (*Renewal) ProtoMessage() {}
 
 func (x *Renewal) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[25]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1912,7 +1972,7 @@ func (x *Renewal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renewal.ProtoReflect.Descriptor instead.
 func (*Renewal) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{25}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Renewal) GetLease() *Lease {
@@ -1946,7 +2006,7 @@ type ReleaseRequest struct {
 
 func (x *ReleaseRequest) Reset() {
 	*x = ReleaseRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1958,7 +2018,7 @@ func (x *ReleaseRequest) String() string {
 func (*ReleaseRequest) ProtoMessage() {}
 
 func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[26]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1971,7 +2031,7 @@ func (x *ReleaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{26}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ReleaseRequest) GetTicket() []byte {
@@ -1996,7 +2056,7 @@ type ReleaseResponse struct {
 
 func (x *ReleaseResponse) Reset() {
 	*x = ReleaseResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2008,7 +2068,7 @@ func (x *ReleaseResponse) String() string {
 func (*ReleaseResponse) ProtoMessage() {}
 
 func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[27]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2021,7 +2081,7 @@ func (x *ReleaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{27}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{28}
 }
 
 type ReleaseNodeRequest struct {
@@ -2034,7 +2094,7 @@ type ReleaseNodeRequest struct {
 
 func (x *ReleaseNodeRequest) Reset() {
 	*x = ReleaseNodeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2046,7 +2106,7 @@ func (x *ReleaseNodeRequest) String() string {
 func (*ReleaseNodeRequest) ProtoMessage() {}
 
 func (x *ReleaseNodeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[28]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2059,7 +2119,7 @@ func (x *ReleaseNodeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseNodeRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseNodeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{28}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ReleaseNodeRequest) GetNamespace() string {
@@ -2087,7 +2147,7 @@ type VetoRequest struct {
 
 func (x *VetoRequest) Reset() {
 	*x = VetoRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2099,7 +2159,7 @@ func (x *VetoRequest) String() string {
 func (*VetoRequest) ProtoMessage() {}
 
 func (x *VetoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[29]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2112,7 +2172,7 @@ func (x *VetoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VetoRequest.ProtoReflect.Descriptor instead.
 func (*VetoRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{29}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *VetoRequest) GetNamespace() string {
@@ -2149,7 +2209,7 @@ type ListLeasesRequest struct {
 
 func (x *ListLeasesRequest) Reset() {
 	*x = ListLeasesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2161,7 +2221,7 @@ func (x *ListLeasesRequest) String() string {
 func (*ListLeasesRequest) ProtoMessage() {}
 
 func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[30]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2174,7 +2234,7 @@ func (x *ListLeasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesRequest.ProtoReflect.Descriptor instead.
 func (*ListLeasesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{30}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListLeasesRequest) GetNamespace() string {
@@ -2221,7 +2281,7 @@ type WatchLeasesRequest struct {
 
 func (x *WatchLeasesRequest) Reset() {
 	*x = WatchLeasesRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2233,7 +2293,7 @@ func (x *WatchLeasesRequest) String() string {
 func (*WatchLeasesRequest) ProtoMessage() {}
 
 func (x *WatchLeasesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[31]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2246,7 +2306,7 @@ func (x *WatchLeasesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchLeasesRequest.ProtoReflect.Descriptor instead.
 func (*WatchLeasesRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{31}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *WatchLeasesRequest) GetNamespace() string {
@@ -2265,7 +2325,7 @@ type ListLeasesResponse struct {
 
 func (x *ListLeasesResponse) Reset() {
 	*x = ListLeasesResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2277,7 +2337,7 @@ func (x *ListLeasesResponse) String() string {
 func (*ListLeasesResponse) ProtoMessage() {}
 
 func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[32]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2290,7 +2350,7 @@ func (x *ListLeasesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLeasesResponse.ProtoReflect.Descriptor instead.
 func (*ListLeasesResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{32}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListLeasesResponse) GetLeases() []*LeaseInfo {
@@ -2317,7 +2377,7 @@ type LeaseInfo struct {
 
 func (x *LeaseInfo) Reset() {
 	*x = LeaseInfo{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2329,7 +2389,7 @@ func (x *LeaseInfo) String() string {
 func (*LeaseInfo) ProtoMessage() {}
 
 func (x *LeaseInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[33]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2342,7 +2402,7 @@ func (x *LeaseInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseInfo.ProtoReflect.Descriptor instead.
 func (*LeaseInfo) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{33}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *LeaseInfo) GetNode() int64 {
@@ -2416,7 +2476,7 @@ type ListServersRequest struct {
 
 func (x *ListServersRequest) Reset() {
 	*x = ListServersRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2428,7 +2488,7 @@ func (x *ListServersRequest) String() string {
 func (*ListServersRequest) ProtoMessage() {}
 
 func (x *ListServersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[34]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2441,7 +2501,7 @@ func (x *ListServersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServersRequest.ProtoReflect.Descriptor instead.
 func (*ListServersRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{34}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{35}
 }
 
 type ListServersResponse struct {
@@ -2453,7 +2513,7 @@ type ListServersResponse struct {
 
 func (x *ListServersResponse) Reset() {
 	*x = ListServersResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2465,7 +2525,7 @@ func (x *ListServersResponse) String() string {
 func (*ListServersResponse) ProtoMessage() {}
 
 func (x *ListServersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[35]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2478,7 +2538,7 @@ func (x *ListServersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServersResponse.ProtoReflect.Descriptor instead.
 func (*ListServersResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{35}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListServersResponse) GetServers() []*ServerInfo {
@@ -2507,7 +2567,7 @@ type ServerInfo struct {
 
 func (x *ServerInfo) Reset() {
 	*x = ServerInfo{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2519,7 +2579,7 @@ func (x *ServerInfo) String() string {
 func (*ServerInfo) ProtoMessage() {}
 
 func (x *ServerInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[36]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2532,7 +2592,7 @@ func (x *ServerInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServerInfo.ProtoReflect.Descriptor instead.
 func (*ServerInfo) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{36}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ServerInfo) GetLabel() string {
@@ -2625,7 +2685,7 @@ type HeldNodes struct {
 
 func (x *HeldNodes) Reset() {
 	*x = HeldNodes{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2637,7 +2697,7 @@ func (x *HeldNodes) String() string {
 func (*HeldNodes) ProtoMessage() {}
 
 func (x *HeldNodes) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[37]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2650,7 +2710,7 @@ func (x *HeldNodes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HeldNodes.ProtoReflect.Descriptor instead.
 func (*HeldNodes) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{37}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *HeldNodes) GetNamespace() string {
@@ -2700,7 +2760,7 @@ type SequenceNextRequest struct {
 
 func (x *SequenceNextRequest) Reset() {
 	*x = SequenceNextRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2712,7 +2772,7 @@ func (x *SequenceNextRequest) String() string {
 func (*SequenceNextRequest) ProtoMessage() {}
 
 func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[38]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2725,7 +2785,7 @@ func (x *SequenceNextRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceNextRequest.ProtoReflect.Descriptor instead.
 func (*SequenceNextRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{38}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SequenceNextRequest) GetName() string {
@@ -2771,7 +2831,7 @@ type SequenceNextResponse struct {
 
 func (x *SequenceNextResponse) Reset() {
 	*x = SequenceNextResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2783,7 +2843,7 @@ func (x *SequenceNextResponse) String() string {
 func (*SequenceNextResponse) ProtoMessage() {}
 
 func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[39]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2796,7 +2856,7 @@ func (x *SequenceNextResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceNextResponse.ProtoReflect.Descriptor instead.
 func (*SequenceNextResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{39}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SequenceNextResponse) GetFirst() int64 {
@@ -2865,7 +2925,7 @@ type Sequence struct {
 
 func (x *Sequence) Reset() {
 	*x = Sequence{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2877,7 +2937,7 @@ func (x *Sequence) String() string {
 func (*Sequence) ProtoMessage() {}
 
 func (x *Sequence) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[40]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2890,7 +2950,7 @@ func (x *Sequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sequence.ProtoReflect.Descriptor instead.
 func (*Sequence) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{40}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Sequence) GetName() string {
@@ -3023,7 +3083,7 @@ type SequenceCreateRequest struct {
 
 func (x *SequenceCreateRequest) Reset() {
 	*x = SequenceCreateRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3035,7 +3095,7 @@ func (x *SequenceCreateRequest) String() string {
 func (*SequenceCreateRequest) ProtoMessage() {}
 
 func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[41]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3048,7 +3108,7 @@ func (x *SequenceCreateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceCreateRequest.ProtoReflect.Descriptor instead.
 func (*SequenceCreateRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{41}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SequenceCreateRequest) GetName() string {
@@ -3130,7 +3190,7 @@ type SequenceShowRequest struct {
 
 func (x *SequenceShowRequest) Reset() {
 	*x = SequenceShowRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3142,7 +3202,7 @@ func (x *SequenceShowRequest) String() string {
 func (*SequenceShowRequest) ProtoMessage() {}
 
 func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[42]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3155,7 +3215,7 @@ func (x *SequenceShowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceShowRequest.ProtoReflect.Descriptor instead.
 func (*SequenceShowRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{42}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SequenceShowRequest) GetName() string {
@@ -3173,7 +3233,7 @@ type SequenceListRequest struct {
 
 func (x *SequenceListRequest) Reset() {
 	*x = SequenceListRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3185,7 +3245,7 @@ func (x *SequenceListRequest) String() string {
 func (*SequenceListRequest) ProtoMessage() {}
 
 func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[43]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3198,7 +3258,7 @@ func (x *SequenceListRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceListRequest.ProtoReflect.Descriptor instead.
 func (*SequenceListRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{43}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
 }
 
 type SequenceListResponse struct {
@@ -3210,7 +3270,7 @@ type SequenceListResponse struct {
 
 func (x *SequenceListResponse) Reset() {
 	*x = SequenceListResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3222,7 +3282,7 @@ func (x *SequenceListResponse) String() string {
 func (*SequenceListResponse) ProtoMessage() {}
 
 func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[44]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3235,7 +3295,7 @@ func (x *SequenceListResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceListResponse.ProtoReflect.Descriptor instead.
 func (*SequenceListResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{44}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SequenceListResponse) GetSequences() []*Sequence {
@@ -3258,7 +3318,7 @@ type SequenceChangeRequest struct {
 
 func (x *SequenceChangeRequest) Reset() {
 	*x = SequenceChangeRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3270,7 +3330,7 @@ func (x *SequenceChangeRequest) String() string {
 func (*SequenceChangeRequest) ProtoMessage() {}
 
 func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[45]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3283,7 +3343,7 @@ func (x *SequenceChangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceChangeRequest.ProtoReflect.Descriptor instead.
 func (*SequenceChangeRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{45}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SequenceChangeRequest) GetName() string {
@@ -3334,7 +3394,7 @@ type SequenceConfirmRequest struct {
 
 func (x *SequenceConfirmRequest) Reset() {
 	*x = SequenceConfirmRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3346,7 +3406,7 @@ func (x *SequenceConfirmRequest) String() string {
 func (*SequenceConfirmRequest) ProtoMessage() {}
 
 func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[46]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3359,7 +3419,7 @@ func (x *SequenceConfirmRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceConfirmRequest.ProtoReflect.Descriptor instead.
 func (*SequenceConfirmRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{46}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SequenceConfirmRequest) GetName() string {
@@ -3400,7 +3460,7 @@ type SequenceDeleteRequest struct {
 
 func (x *SequenceDeleteRequest) Reset() {
 	*x = SequenceDeleteRequest{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3412,7 +3472,7 @@ func (x *SequenceDeleteRequest) String() string {
 func (*SequenceDeleteRequest) ProtoMessage() {}
 
 func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[47]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3425,7 +3485,7 @@ func (x *SequenceDeleteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceDeleteRequest.ProtoReflect.Descriptor instead.
 func (*SequenceDeleteRequest) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{47}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SequenceDeleteRequest) GetName() string {
@@ -3450,7 +3510,7 @@ type SequenceDeleteResponse struct {
 
 func (x *SequenceDeleteResponse) Reset() {
 	*x = SequenceDeleteResponse{}
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3462,7 +3522,7 @@ func (x *SequenceDeleteResponse) String() string {
 func (*SequenceDeleteResponse) ProtoMessage() {}
 
 func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowfence_v1_snowfence_proto_msgTypes[48]
+	mi := &file_snowfence_v1_snowfence_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3475,7 +3535,7 @@ func (x *SequenceDeleteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceDeleteResponse.ProtoReflect.Descriptor instead.
 func (*SequenceDeleteResponse) Descriptor() ([]byte, []int) {
-	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{48}
+	return file_snowfence_v1_snowfence_proto_rawDescGZIP(), []int{49}
 }
 
 var File_snowfence_v1_snowfence_proto protoreflect.FileDescriptor
@@ -3527,7 +3587,7 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x02to\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x02to\"5\n" +
 	"\rRangeResponse\x12\x10\n" +
 	"\x03low\x18\x01 \x01(\x10R\x03low\x12\x12\n" +
-	"\x04high\x18\x02 \x01(\x10R\x04high\"\xa8\x06\n" +
+	"\x04high\x18\x02 \x01(\x10R\x04high\"\xdf\x06\n" +
 	"\tNamespace\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12 \n" +
@@ -3552,9 +3612,14 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x12backfill_last_node\x18\x11 \x01(\x03H\x01R\x10backfillLastNode\x88\x01\x01\x12)\n" +
 	"\x10backfill_stopped\x18\x12 \x01(\bR\x0fbackfillStopped\x12\x16\n" +
 	"\x06others\x18\x13 \x01(\bR\x06others\x12\x12\n" +
-	"\x04unit\x18\x14 \x01(\x03R\x04unitB\x16\n" +
+	"\x04unit\x18\x14 \x01(\x03R\x04unit\x125\n" +
+	"\tuncovered\x18\x15 \x03(\v2\x17.snowfence.v1.NodeRangeR\tuncoveredB\x16\n" +
 	"\x14_backfill_first_nodeB\x15\n" +
-	"\x13_backfill_last_node\"\xd3\x01\n" +
+	"\x13_backfill_last_node\"G\n" +
+	"\tNodeRange\x12\x1d\n" +
+	"\n" +
+	"first_node\x18\x01 \x01(\x03R\tfirstNode\x12\x1b\n" +
+	"\tlast_node\x18\x02 \x01(\x03R\blastNode\"\xd3\x01\n" +
 	"\tFunctions\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\x03R\x04node\x12\x18\n" +
 	"\adialect\x18\x02 \x01(\tR\adialect\x12\x14\n" +
@@ -3837,7 +3902,7 @@ func file_snowfence_v1_snowfence_proto_rawDescGZIP() []byte {
 }
 
 var (
-	file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
+	file_snowfence_v1_snowfence_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
 	file_snowfence_v1_snowfence_proto_goTypes  = []any{
 		(*NextRequest)(nil),             // 0: snowfence.v1.NextRequest
 		(*NextAtRequest)(nil),           // 1: snowfence.v1.NextAtRequest
@@ -3850,148 +3915,150 @@ var (
 		(*RangeRequest)(nil),            // 8: snowfence.v1.RangeRequest
 		(*RangeResponse)(nil),           // 9: snowfence.v1.RangeResponse
 		(*Namespace)(nil),               // 10: snowfence.v1.Namespace
-		(*Functions)(nil),               // 11: snowfence.v1.Functions
-		(*EarlierLayout)(nil),           // 12: snowfence.v1.EarlierLayout
-		(*CreateNamespaceRequest)(nil),  // 13: snowfence.v1.CreateNamespaceRequest
-		(*ShowNamespaceRequest)(nil),    // 14: snowfence.v1.ShowNamespaceRequest
-		(*ListNamespacesRequest)(nil),   // 15: snowfence.v1.ListNamespacesRequest
-		(*ListNamespacesResponse)(nil),  // 16: snowfence.v1.ListNamespacesResponse
-		(*ChangeNamespaceRequest)(nil),  // 17: snowfence.v1.ChangeNamespaceRequest
-		(*DeleteNamespaceRequest)(nil),  // 18: snowfence.v1.DeleteNamespaceRequest
-		(*DeleteNamespaceResponse)(nil), // 19: snowfence.v1.DeleteNamespaceResponse
-		(*AcquireRequest)(nil),          // 20: snowfence.v1.AcquireRequest
-		(*Lease)(nil),                   // 21: snowfence.v1.Lease
-		(*RenewRequest)(nil),            // 22: snowfence.v1.RenewRequest
-		(*RenewAllRequest)(nil),         // 23: snowfence.v1.RenewAllRequest
-		(*RenewAllResponse)(nil),        // 24: snowfence.v1.RenewAllResponse
-		(*Renewal)(nil),                 // 25: snowfence.v1.Renewal
-		(*ReleaseRequest)(nil),          // 26: snowfence.v1.ReleaseRequest
-		(*ReleaseResponse)(nil),         // 27: snowfence.v1.ReleaseResponse
-		(*ReleaseNodeRequest)(nil),      // 28: snowfence.v1.ReleaseNodeRequest
-		(*VetoRequest)(nil),             // 29: snowfence.v1.VetoRequest
-		(*ListLeasesRequest)(nil),       // 30: snowfence.v1.ListLeasesRequest
-		(*WatchLeasesRequest)(nil),      // 31: snowfence.v1.WatchLeasesRequest
-		(*ListLeasesResponse)(nil),      // 32: snowfence.v1.ListLeasesResponse
-		(*LeaseInfo)(nil),               // 33: snowfence.v1.LeaseInfo
-		(*ListServersRequest)(nil),      // 34: snowfence.v1.ListServersRequest
-		(*ListServersResponse)(nil),     // 35: snowfence.v1.ListServersResponse
-		(*ServerInfo)(nil),              // 36: snowfence.v1.ServerInfo
-		(*HeldNodes)(nil),               // 37: snowfence.v1.HeldNodes
-		(*SequenceNextRequest)(nil),     // 38: snowfence.v1.SequenceNextRequest
-		(*SequenceNextResponse)(nil),    // 39: snowfence.v1.SequenceNextResponse
-		(*Sequence)(nil),                // 40: snowfence.v1.Sequence
-		(*SequenceCreateRequest)(nil),   // 41: snowfence.v1.SequenceCreateRequest
-		(*SequenceShowRequest)(nil),     // 42: snowfence.v1.SequenceShowRequest
-		(*SequenceListRequest)(nil),     // 43: snowfence.v1.SequenceListRequest
-		(*SequenceListResponse)(nil),    // 44: snowfence.v1.SequenceListResponse
-		(*SequenceChangeRequest)(nil),   // 45: snowfence.v1.SequenceChangeRequest
-		(*SequenceConfirmRequest)(nil),  // 46: snowfence.v1.SequenceConfirmRequest
-		(*SequenceDeleteRequest)(nil),   // 47: snowfence.v1.SequenceDeleteRequest
-		(*SequenceDeleteResponse)(nil),  // 48: snowfence.v1.SequenceDeleteResponse
-		nil,                             // 49: snowfence.v1.AcquireRequest.WithinEntry
-		(*timestamppb.Timestamp)(nil),   // 50: google.protobuf.Timestamp
-		(*durationpb.Duration)(nil),     // 51: google.protobuf.Duration
+		(*NodeRange)(nil),               // 11: snowfence.v1.NodeRange
+		(*Functions)(nil),               // 12: snowfence.v1.Functions
+		(*EarlierLayout)(nil),           // 13: snowfence.v1.EarlierLayout
+		(*CreateNamespaceRequest)(nil),  // 14: snowfence.v1.CreateNamespaceRequest
+		(*ShowNamespaceRequest)(nil),    // 15: snowfence.v1.ShowNamespaceRequest
+		(*ListNamespacesRequest)(nil),   // 16: snowfence.v1.ListNamespacesRequest
+		(*ListNamespacesResponse)(nil),  // 17: snowfence.v1.ListNamespacesResponse
+		(*ChangeNamespaceRequest)(nil),  // 18: snowfence.v1.ChangeNamespaceRequest
+		(*DeleteNamespaceRequest)(nil),  // 19: snowfence.v1.DeleteNamespaceRequest
+		(*DeleteNamespaceResponse)(nil), // 20: snowfence.v1.DeleteNamespaceResponse
+		(*AcquireRequest)(nil),          // 21: snowfence.v1.AcquireRequest
+		(*Lease)(nil),                   // 22: snowfence.v1.Lease
+		(*RenewRequest)(nil),            // 23: snowfence.v1.RenewRequest
+		(*RenewAllRequest)(nil),         // 24: snowfence.v1.RenewAllRequest
+		(*RenewAllResponse)(nil),        // 25: snowfence.v1.RenewAllResponse
+		(*Renewal)(nil),                 // 26: snowfence.v1.Renewal
+		(*ReleaseRequest)(nil),          // 27: snowfence.v1.ReleaseRequest
+		(*ReleaseResponse)(nil),         // 28: snowfence.v1.ReleaseResponse
+		(*ReleaseNodeRequest)(nil),      // 29: snowfence.v1.ReleaseNodeRequest
+		(*VetoRequest)(nil),             // 30: snowfence.v1.VetoRequest
+		(*ListLeasesRequest)(nil),       // 31: snowfence.v1.ListLeasesRequest
+		(*WatchLeasesRequest)(nil),      // 32: snowfence.v1.WatchLeasesRequest
+		(*ListLeasesResponse)(nil),      // 33: snowfence.v1.ListLeasesResponse
+		(*LeaseInfo)(nil),               // 34: snowfence.v1.LeaseInfo
+		(*ListServersRequest)(nil),      // 35: snowfence.v1.ListServersRequest
+		(*ListServersResponse)(nil),     // 36: snowfence.v1.ListServersResponse
+		(*ServerInfo)(nil),              // 37: snowfence.v1.ServerInfo
+		(*HeldNodes)(nil),               // 38: snowfence.v1.HeldNodes
+		(*SequenceNextRequest)(nil),     // 39: snowfence.v1.SequenceNextRequest
+		(*SequenceNextResponse)(nil),    // 40: snowfence.v1.SequenceNextResponse
+		(*Sequence)(nil),                // 41: snowfence.v1.Sequence
+		(*SequenceCreateRequest)(nil),   // 42: snowfence.v1.SequenceCreateRequest
+		(*SequenceShowRequest)(nil),     // 43: snowfence.v1.SequenceShowRequest
+		(*SequenceListRequest)(nil),     // 44: snowfence.v1.SequenceListRequest
+		(*SequenceListResponse)(nil),    // 45: snowfence.v1.SequenceListResponse
+		(*SequenceChangeRequest)(nil),   // 46: snowfence.v1.SequenceChangeRequest
+		(*SequenceConfirmRequest)(nil),  // 47: snowfence.v1.SequenceConfirmRequest
+		(*SequenceDeleteRequest)(nil),   // 48: snowfence.v1.SequenceDeleteRequest
+		(*SequenceDeleteResponse)(nil),  // 49: snowfence.v1.SequenceDeleteResponse
+		nil,                             // 50: snowfence.v1.AcquireRequest.WithinEntry
+		(*timestamppb.Timestamp)(nil),   // 51: google.protobuf.Timestamp
+		(*durationpb.Duration)(nil),     // 52: google.protobuf.Duration
 	}
 )
 
 var file_snowfence_v1_snowfence_proto_depIdxs = []int32{
-	50, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
+	51, // 0: snowfence.v1.NextAtRequest.at:type_name -> google.protobuf.Timestamp
 	3,  // 1: snowfence.v1.NextResponse.runs:type_name -> snowfence.v1.Run
-	50, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
+	51, // 2: snowfence.v1.DecodeResponse.time:type_name -> google.protobuf.Timestamp
 	7,  // 3: snowfence.v1.DecodeResponse.fields:type_name -> snowfence.v1.FieldValue
-	50, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
-	50, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
-	50, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
-	12, // 7: snowfence.v1.Namespace.history:type_name -> snowfence.v1.EarlierLayout
-	11, // 8: snowfence.v1.Namespace.functions:type_name -> snowfence.v1.Functions
-	51, // 9: snowfence.v1.Namespace.max_ttl:type_name -> google.protobuf.Duration
-	51, // 10: snowfence.v1.Namespace.max_skew:type_name -> google.protobuf.Duration
-	50, // 11: snowfence.v1.Functions.printed:type_name -> google.protobuf.Timestamp
-	50, // 12: snowfence.v1.Functions.retired:type_name -> google.protobuf.Timestamp
-	50, // 13: snowfence.v1.EarlierLayout.from:type_name -> google.protobuf.Timestamp
-	50, // 14: snowfence.v1.EarlierLayout.until:type_name -> google.protobuf.Timestamp
-	51, // 15: snowfence.v1.CreateNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
-	51, // 16: snowfence.v1.CreateNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
-	10, // 17: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
-	50, // 18: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
-	51, // 19: snowfence.v1.ChangeNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
-	51, // 20: snowfence.v1.ChangeNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
-	51, // 21: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
-	49, // 22: snowfence.v1.AcquireRequest.within:type_name -> snowfence.v1.AcquireRequest.WithinEntry
-	50, // 23: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
-	51, // 24: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
-	50, // 25: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
-	51, // 26: snowfence.v1.Lease.ttl:type_name -> google.protobuf.Duration
-	22, // 27: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
-	25, // 28: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
-	21, // 29: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
-	33, // 30: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
-	50, // 31: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
-	50, // 32: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
-	50, // 33: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
-	36, // 34: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
-	50, // 35: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
-	50, // 36: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
-	37, // 37: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
-	50, // 38: snowfence.v1.HeldNodes.until:type_name -> google.protobuf.Timestamp
-	40, // 39: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
-	0,  // 40: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
-	1,  // 41: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
-	4,  // 42: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
-	5,  // 43: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
-	8,  // 44: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
-	13, // 45: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
-	14, // 46: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
-	15, // 47: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
-	17, // 48: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
-	18, // 49: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
-	20, // 50: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
-	22, // 51: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
-	23, // 52: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
-	26, // 53: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
-	30, // 54: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
-	28, // 55: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
-	29, // 56: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
-	31, // 57: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
-	34, // 58: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
-	38, // 59: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
-	41, // 60: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
-	42, // 61: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
-	43, // 62: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
-	45, // 63: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
-	46, // 64: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
-	47, // 65: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
-	2,  // 66: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
-	2,  // 67: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
-	2,  // 68: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
-	6,  // 69: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
-	9,  // 70: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
-	10, // 71: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
-	10, // 72: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
-	16, // 73: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
-	10, // 74: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
-	19, // 75: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
-	21, // 76: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
-	21, // 77: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
-	24, // 78: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
-	27, // 79: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
-	32, // 80: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
-	33, // 81: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
-	33, // 82: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
-	32, // 83: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
-	35, // 84: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
-	39, // 85: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
-	40, // 86: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
-	40, // 87: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
-	44, // 88: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
-	40, // 89: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
-	40, // 90: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
-	48, // 91: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
-	66, // [66:92] is the sub-list for method output_type
-	40, // [40:66] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	51, // 4: snowfence.v1.RangeRequest.from:type_name -> google.protobuf.Timestamp
+	51, // 5: snowfence.v1.RangeRequest.to:type_name -> google.protobuf.Timestamp
+	51, // 6: snowfence.v1.Namespace.end_of_life:type_name -> google.protobuf.Timestamp
+	13, // 7: snowfence.v1.Namespace.history:type_name -> snowfence.v1.EarlierLayout
+	12, // 8: snowfence.v1.Namespace.functions:type_name -> snowfence.v1.Functions
+	52, // 9: snowfence.v1.Namespace.max_ttl:type_name -> google.protobuf.Duration
+	52, // 10: snowfence.v1.Namespace.max_skew:type_name -> google.protobuf.Duration
+	11, // 11: snowfence.v1.Namespace.uncovered:type_name -> snowfence.v1.NodeRange
+	51, // 12: snowfence.v1.Functions.printed:type_name -> google.protobuf.Timestamp
+	51, // 13: snowfence.v1.Functions.retired:type_name -> google.protobuf.Timestamp
+	51, // 14: snowfence.v1.EarlierLayout.from:type_name -> google.protobuf.Timestamp
+	51, // 15: snowfence.v1.EarlierLayout.until:type_name -> google.protobuf.Timestamp
+	52, // 16: snowfence.v1.CreateNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
+	52, // 17: snowfence.v1.CreateNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
+	10, // 18: snowfence.v1.ListNamespacesResponse.namespaces:type_name -> snowfence.v1.Namespace
+	51, // 19: snowfence.v1.ChangeNamespaceRequest.unused:type_name -> google.protobuf.Timestamp
+	52, // 20: snowfence.v1.ChangeNamespaceRequest.max_ttl:type_name -> google.protobuf.Duration
+	52, // 21: snowfence.v1.ChangeNamespaceRequest.max_skew:type_name -> google.protobuf.Duration
+	52, // 22: snowfence.v1.AcquireRequest.ttl:type_name -> google.protobuf.Duration
+	50, // 23: snowfence.v1.AcquireRequest.within:type_name -> snowfence.v1.AcquireRequest.WithinEntry
+	51, // 24: snowfence.v1.Lease.until_time:type_name -> google.protobuf.Timestamp
+	52, // 25: snowfence.v1.Lease.renew_after:type_name -> google.protobuf.Duration
+	51, // 26: snowfence.v1.Lease.now:type_name -> google.protobuf.Timestamp
+	52, // 27: snowfence.v1.Lease.ttl:type_name -> google.protobuf.Duration
+	23, // 28: snowfence.v1.RenewAllRequest.renewals:type_name -> snowfence.v1.RenewRequest
+	26, // 29: snowfence.v1.RenewAllResponse.renewals:type_name -> snowfence.v1.Renewal
+	22, // 30: snowfence.v1.Renewal.lease:type_name -> snowfence.v1.Lease
+	34, // 31: snowfence.v1.ListLeasesResponse.leases:type_name -> snowfence.v1.LeaseInfo
+	51, // 32: snowfence.v1.LeaseInfo.from_time:type_name -> google.protobuf.Timestamp
+	51, // 33: snowfence.v1.LeaseInfo.until_time:type_name -> google.protobuf.Timestamp
+	51, // 34: snowfence.v1.LeaseInfo.written:type_name -> google.protobuf.Timestamp
+	37, // 35: snowfence.v1.ListServersResponse.servers:type_name -> snowfence.v1.ServerInfo
+	51, // 36: snowfence.v1.ServerInfo.since:type_name -> google.protobuf.Timestamp
+	51, // 37: snowfence.v1.ServerInfo.seen:type_name -> google.protobuf.Timestamp
+	38, // 38: snowfence.v1.ServerInfo.nodes:type_name -> snowfence.v1.HeldNodes
+	51, // 39: snowfence.v1.HeldNodes.until:type_name -> google.protobuf.Timestamp
+	41, // 40: snowfence.v1.SequenceListResponse.sequences:type_name -> snowfence.v1.Sequence
+	0,  // 41: snowfence.v1.IDService.Next:input_type -> snowfence.v1.NextRequest
+	1,  // 42: snowfence.v1.IDService.NextAt:input_type -> snowfence.v1.NextAtRequest
+	4,  // 43: snowfence.v1.IDService.Stream:input_type -> snowfence.v1.StreamRequest
+	5,  // 44: snowfence.v1.IDService.Decode:input_type -> snowfence.v1.DecodeRequest
+	8,  // 45: snowfence.v1.IDService.Range:input_type -> snowfence.v1.RangeRequest
+	14, // 46: snowfence.v1.NamespaceService.Create:input_type -> snowfence.v1.CreateNamespaceRequest
+	15, // 47: snowfence.v1.NamespaceService.Show:input_type -> snowfence.v1.ShowNamespaceRequest
+	16, // 48: snowfence.v1.NamespaceService.List:input_type -> snowfence.v1.ListNamespacesRequest
+	18, // 49: snowfence.v1.NamespaceService.Change:input_type -> snowfence.v1.ChangeNamespaceRequest
+	19, // 50: snowfence.v1.NamespaceService.Delete:input_type -> snowfence.v1.DeleteNamespaceRequest
+	21, // 51: snowfence.v1.LeaseService.Acquire:input_type -> snowfence.v1.AcquireRequest
+	23, // 52: snowfence.v1.LeaseService.Renew:input_type -> snowfence.v1.RenewRequest
+	24, // 53: snowfence.v1.LeaseService.RenewAll:input_type -> snowfence.v1.RenewAllRequest
+	27, // 54: snowfence.v1.LeaseService.Release:input_type -> snowfence.v1.ReleaseRequest
+	31, // 55: snowfence.v1.LeaseService.List:input_type -> snowfence.v1.ListLeasesRequest
+	29, // 56: snowfence.v1.LeaseService.ReleaseNode:input_type -> snowfence.v1.ReleaseNodeRequest
+	30, // 57: snowfence.v1.LeaseService.Veto:input_type -> snowfence.v1.VetoRequest
+	32, // 58: snowfence.v1.LeaseService.Watch:input_type -> snowfence.v1.WatchLeasesRequest
+	35, // 59: snowfence.v1.ServerService.List:input_type -> snowfence.v1.ListServersRequest
+	39, // 60: snowfence.v1.SequenceService.Next:input_type -> snowfence.v1.SequenceNextRequest
+	42, // 61: snowfence.v1.SequenceService.Create:input_type -> snowfence.v1.SequenceCreateRequest
+	43, // 62: snowfence.v1.SequenceService.Show:input_type -> snowfence.v1.SequenceShowRequest
+	44, // 63: snowfence.v1.SequenceService.List:input_type -> snowfence.v1.SequenceListRequest
+	46, // 64: snowfence.v1.SequenceService.Change:input_type -> snowfence.v1.SequenceChangeRequest
+	47, // 65: snowfence.v1.SequenceService.Confirm:input_type -> snowfence.v1.SequenceConfirmRequest
+	48, // 66: snowfence.v1.SequenceService.Delete:input_type -> snowfence.v1.SequenceDeleteRequest
+	2,  // 67: snowfence.v1.IDService.Next:output_type -> snowfence.v1.NextResponse
+	2,  // 68: snowfence.v1.IDService.NextAt:output_type -> snowfence.v1.NextResponse
+	2,  // 69: snowfence.v1.IDService.Stream:output_type -> snowfence.v1.NextResponse
+	6,  // 70: snowfence.v1.IDService.Decode:output_type -> snowfence.v1.DecodeResponse
+	9,  // 71: snowfence.v1.IDService.Range:output_type -> snowfence.v1.RangeResponse
+	10, // 72: snowfence.v1.NamespaceService.Create:output_type -> snowfence.v1.Namespace
+	10, // 73: snowfence.v1.NamespaceService.Show:output_type -> snowfence.v1.Namespace
+	17, // 74: snowfence.v1.NamespaceService.List:output_type -> snowfence.v1.ListNamespacesResponse
+	10, // 75: snowfence.v1.NamespaceService.Change:output_type -> snowfence.v1.Namespace
+	20, // 76: snowfence.v1.NamespaceService.Delete:output_type -> snowfence.v1.DeleteNamespaceResponse
+	22, // 77: snowfence.v1.LeaseService.Acquire:output_type -> snowfence.v1.Lease
+	22, // 78: snowfence.v1.LeaseService.Renew:output_type -> snowfence.v1.Lease
+	25, // 79: snowfence.v1.LeaseService.RenewAll:output_type -> snowfence.v1.RenewAllResponse
+	28, // 80: snowfence.v1.LeaseService.Release:output_type -> snowfence.v1.ReleaseResponse
+	33, // 81: snowfence.v1.LeaseService.List:output_type -> snowfence.v1.ListLeasesResponse
+	34, // 82: snowfence.v1.LeaseService.ReleaseNode:output_type -> snowfence.v1.LeaseInfo
+	34, // 83: snowfence.v1.LeaseService.Veto:output_type -> snowfence.v1.LeaseInfo
+	33, // 84: snowfence.v1.LeaseService.Watch:output_type -> snowfence.v1.ListLeasesResponse
+	36, // 85: snowfence.v1.ServerService.List:output_type -> snowfence.v1.ListServersResponse
+	40, // 86: snowfence.v1.SequenceService.Next:output_type -> snowfence.v1.SequenceNextResponse
+	41, // 87: snowfence.v1.SequenceService.Create:output_type -> snowfence.v1.Sequence
+	41, // 88: snowfence.v1.SequenceService.Show:output_type -> snowfence.v1.Sequence
+	45, // 89: snowfence.v1.SequenceService.List:output_type -> snowfence.v1.SequenceListResponse
+	41, // 90: snowfence.v1.SequenceService.Change:output_type -> snowfence.v1.Sequence
+	41, // 91: snowfence.v1.SequenceService.Confirm:output_type -> snowfence.v1.Sequence
+	49, // 92: snowfence.v1.SequenceService.Delete:output_type -> snowfence.v1.SequenceDeleteResponse
+	67, // [67:93] is the sub-list for method output_type
+	41, // [41:67] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_snowfence_v1_snowfence_proto_init() }
@@ -4000,23 +4067,23 @@ func file_snowfence_v1_snowfence_proto_init() {
 		return
 	}
 	file_snowfence_v1_snowfence_proto_msgTypes[10].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[13].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[17].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[20].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[26].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[30].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[37].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[40].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[14].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[18].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[21].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[27].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[31].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[38].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[41].OneofWrappers = []any{}
-	file_snowfence_v1_snowfence_proto_msgTypes[45].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[42].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[46].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[47].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowfence_v1_snowfence_proto_rawDesc), len(file_snowfence_v1_snowfence_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   50,
+			NumMessages:   51,
 			NumExtensions: 0,
 			NumServices:   5,
 		},

@@ -63,7 +63,7 @@ var checks = [...]check{
 	{names: []string{StoreMoved}, run: storeMoved, store: true},
 	{names: []string{StoreIdentity}, run: eachNamespace(identity), store: true},
 	{
-		names: []string{NamespaceChanging, NamespaceWaits, NamespaceRolledBack, LayoutEnds},
+		names: []string{NamespaceChanging, NamespaceWaits, NamespaceRolledBack, LayoutEnds, NodesUncovered},
 		run:   eachNamespace(namespace), store: true,
 	},
 	{

@@ -19,6 +19,7 @@ const (
 	NamespaceRolledBack = "namespace-rolled-back"
 	LayoutEnds          = "layout-ends"
 	NodesLeft           = "nodes-left"
+	NodesUncovered      = "nodes-uncovered"
 	NodeVetoed          = "node-vetoed"
 	NodeAhead           = "node-ahead"
 	HolderLate          = "holder-late"

@@ -58,6 +58,12 @@ func namespace(_ context.Context, c *Case, ns lease.Namespace, l snowfence.Layou
 		r.found(NamespaceRolledBack, ns.Name, lookBack, "at %s a program noticed that the store may have lost writes, "+
 			"or an operator confirmed a store that was moved", stamp(at))
 	}
+	for _, nodes := range ns.Uncovered() {
+		r.found(NodesUncovered, ns.Name, "give no program such a number by hand; after the functions are retired: "+
+			"snowfence namespace widen "+ns.Name+" --leasable RANGE"+c.Flags,
+			"no program may use the nodes %d to %d: beside functions in a database the layout has only the "+
+				"leasable ones", nodes.From, nodes.Until-1)
+	}
 	end := l.EndOfLife()
 	// Beyond 292 years a Duration is full.
 	left := end.Sub(now)

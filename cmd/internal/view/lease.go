@@ -24,6 +24,9 @@ func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
 	if nodes := ns.BackfillNodes; nodes.Until > 0 {
 		out.BackfillFirstNode, out.BackfillLastNode = proto.Int64(nodes.From), proto.Int64(nodes.Until-1)
 	}
+	for _, r := range ns.Uncovered() {
+		out.Uncovered = append(out.Uncovered, &pb.NodeRange{FirstNode: r.From, LastNode: r.Until - 1})
+	}
 	for _, r := range ns.History() {
 		out.History = append(out.History, &pb.EarlierLayout{
 			Layout: r.Layout.String(), From: moment(r.Layout.TimeOf(r.From)), Until: moment(r.Layout.TimeOf(r.Until)),
