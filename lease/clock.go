@@ -69,6 +69,6 @@ func compareClocks(before, theirs, after time.Time, skew time.Duration, whose st
 	if behind > ahead {
 		word = "behind"
 	}
-	return fmt.Errorf("lease: %w: this machine's clock is %v %s %s, more than %v: set it right", ErrSkew,
-		off.Round(time.Millisecond), word, whose, skew)
+	return fmt.Errorf("lease: %w: this machine's clock is %v %s %s, more than %v: set right whichever is wrong",
+		ErrSkew, off.Round(time.Millisecond), word, whose, skew)
 }

@@ -121,10 +121,15 @@ var postgresErrors = errorTexts{
 		"42703": "a table of the name snowfence_lease is another program's: use a schema of your own (search_path)",
 		"42809": "something that is no table has the name of one of the tables: use a schema of your own (search_path)",
 		"53100": "the disk is full: make room, and leases go on by themselves",
-		"53300": "the server has too many connections: let this program use fewer (SetMaxOpenConns), or allow more",
+		"53300": "the server has too many connections: let programs use fewer, or allow more (max_connections)",
 		"26000": poolerDrops,
 		"08P01": "perhaps " + poolerDrops,
 		"42P05": poolerDrops,
+		"28000": "the server lets this user in by no rule: see pg_hba.conf",
+		"28P01": "the password is wrong",
+		"3D000": "the database does not exist: CREATE DATABASE, or correct its name",
+		"57014": "a statement_timeout, or somebody, ended the statement: end the session that it waits for, or " +
+			"ALTER ROLE … SET statement_timeout = '10s'",
 		"57P01": "the server is being shut down: what was written last is not known, and is asked for when it is back",
 	},
 }
@@ -148,7 +153,9 @@ var mysqlErrors = errorTexts{
 		"1836": "the server is read-only: connect to the primary",
 		"1021": "the disk is full: make room, and leases go on by themselves",
 		"1114": "the disk is full: make room, and leases go on by themselves",
-		"1040": "the server has too many connections: let this program use fewer (SetMaxOpenConns), or allow more",
+		"1040": "the server has too many connections: let programs use fewer, or allow more (max_connections)",
+		"1045": "the user or the password is wrong",
+		"1049": "the database does not exist: CREATE DATABASE, or correct its name",
 		"1053": "the server is being shut down: what was written last is not known, and is asked for when it is back",
 	},
 }

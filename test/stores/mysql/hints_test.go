@@ -33,7 +33,7 @@ func TestTooManyConnections(t *testing.T) {
 	others, _ := connect(t, dsn)
 	hold(t, others, 10)
 	_, st := connect(t, dsn)
-	refused(t, st, "the server has too many connections: let this program use fewer (SetMaxOpenConns), or allow more")
+	refused(t, st, "the server has too many connections: let programs use fewer, or allow more (max_connections)")
 	m.SQL(t, "", "SET GLOBAL max_connections = 20") // one more is kept for root
 	if err := swap(t, st, "", record(1, "a")); err != nil {
 		t.Error(err)

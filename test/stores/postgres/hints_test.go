@@ -37,7 +37,7 @@ func TestTooManyConnections(t *testing.T) {
 		}
 	}
 	release := work(7)
-	refused(t, st, "the server has too many connections: let this program use fewer (SetMaxOpenConns), or allow more")
+	refused(t, st, "the server has too many connections: let programs use fewer, or allow more (max_connections)")
 	release()
 	db.SetMaxOpenConns(4)
 	release = work(4)
@@ -49,6 +49,37 @@ func TestTooManyConnections(t *testing.T) {
 		err = swap(t, st, "", record(1, "a"))
 	}
 	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStatementTimeout: a statement that waits for a lock is ended, and the error says what to do.
+func TestStatementTimeout(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	p.SQL(t, "postgres", "CREATE USER u; GRANT CREATE ON SCHEMA public TO u; "+
+		"ALTER ROLE u SET statement_timeout = '100ms'")
+	url := fmt.Sprintf("postgres://u@127.0.0.1:%d/postgres?sslmode=disable", p.Port)
+	_, st := connect(t, url)
+	if err := swap(t, st, "", record(1, "a")); err != nil {
+		t.Fatal(err)
+	}
+	locker, _ := connect(t, p.URL("postgres"))
+	tx, err := locker.Begin()
+	if err == nil {
+		_, err = tx.Exec("LOCK TABLE snowfence_lease")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(t, st, "ALTER ROLE … SET statement_timeout = '10s'")
+	p.SQL(t, "postgres", "ALTER ROLE u SET statement_timeout = '10s'")
+	_, st = connect(t, url)
+	time.AfterFunc(200*time.Millisecond, func() { _ = tx.Rollback() })
+	if _, err := st.Now(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := swap(t, st, "", record(2, "a")); err != nil {
 		t.Error(err)
 	}
 }
