@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -102,7 +103,17 @@ func (d *Decoder) about(r reading) []string {
 	if r.guessed {
 		notes = append(notes, "read as "+r.form.Name()+", a guess")
 	}
+	if rounded(r.id) {
+		notes = append(notes, "its last digits look rounded, as JavaScript and spreadsheets do; keep IDs as text there")
+	}
 	return notes
+}
+
+// rounded reports whether an ID has the digits that a program prints for the nearest double: the
+// fewest that tell it from others, and zeros. Of exact IDs above 2^53 few have.
+func rounded(id snowfence.ID) bool {
+	text := strconv.FormatFloat(float64(id), 'f', -1, 64)
+	return (id > 1<<53 || id < -1<<53) && text == snowfence.Decimal.Encode(id)
 }
 
 // otherReadings are the other ways to take a text apart, for people.
