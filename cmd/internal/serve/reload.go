@@ -75,6 +75,9 @@ func (p *Process) reload(c *Config) error {
 	if err == nil {
 		certificates, err = newCertificates(c)
 	}
+	if err == nil && certificates != nil {
+		err = p.certificates.keep(certificates.until)
+	}
 	if err != nil {
 		return err
 	}

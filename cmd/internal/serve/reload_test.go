@@ -53,6 +53,29 @@ func TestReload(t *testing.T) {
 	if err := p.Reload(next); err != nil || failed("settings") {
 		t.Errorf("good again: %v", err)
 	}
+	for name, left := range map[string]time.Duration{"one that ended": -time.Minute, "a good one": time.Hour} {
+		other := next
+		other.TLSCert, other.TLSKey = filepath.Join(ca.dir, name), filepath.Join(ca.dir, name+".key")
+		before := p.certificates.publicKey()
+		ca.lifetime = left
+		ca.issue(t, other.TLSCert, other.TLSKey)
+		if err := p.Reload(other); (err == nil) != (left > 0) || (p.certificates.publicKey() != before) != (left > 0) {
+			t.Errorf("%s in place of a good one: %v", name, err)
+		}
+	}
+	if err := p.Reload(next); err != nil {
+		t.Error(err)
+	}
+	before := p.certificates.publicKey()
+	ca.lifetime = -time.Minute
+	ca.issue(t, c.TLSCert, c.TLSKey)
+	eventually(t, "the metric of a certificate that ended", func() bool { return failed("certificates") })
+	if p.certificates.publicKey() != before || !strings.Contains(logs.String(), "ended at") {
+		t.Error("a certificate that ended replaced a good one")
+	}
+	ca.lifetime = time.Hour
+	ca.issue(t, c.TLSCert, c.TLSKey)
+	eventually(t, "a good one again", func() bool { return !failed("certificates") })
 	if err := os.WriteFile(c.TLSCert, []byte("half of it"), 0o600); err != nil {
 		t.Fatal(err)
 	}

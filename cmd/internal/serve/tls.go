@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
@@ -15,6 +16,7 @@ import (
 type certificates struct {
 	cert, key, ca string
 	reloader
+	until  time.Time                           // clients are refused after that
 	ends   atomic.Pointer[map[string]validity] // by "server" and "client-ca"
 	loaded atomic.Pointer[tls.Config]
 }
@@ -25,7 +27,7 @@ func newCertificates(c *Config) (*certificates, error) {
 		return nil, nil
 	}
 	t := &certificates{cert: c.TLSCert, key: c.TLSKey, ca: c.TLSClientCA}
-	t.reloader = reloader{logger: c.Logger, text: "the certificate was changed and cannot be read: the old one " +
+	t.reloader = reloader{logger: c.Logger, text: "the certificate was changed and cannot be used: the old one " +
 		"stays in use"}
 	t.seen.changed(t.cert, t.key, t.ca) // before they are read, so that no change in between is missed
 	return t, t.read()
@@ -41,6 +43,7 @@ func (t *certificates) read() error {
 	if err != nil {
 		return fmt.Errorf("certificate %s with key %s: %w", t.cert, t.key, Explain(err))
 	}
+	until := pair.Leaf.NotAfter
 	ends := map[string]validity{"server": validityOf(cert)}
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
 	if t.ca != "" {
@@ -53,10 +56,26 @@ func (t *certificates) read() error {
 			return errors.New("tls-client-ca: " + t.ca + " has no certificate in PEM form")
 		}
 		conf.ClientAuth = tls.RequireAndVerifyClientCert
-		ends["client-ca"] = validityOf(pem)
+		ca := validityOf(pem)
+		ends["client-ca"] = ca
+		if ca.last.Before(until) {
+			until = ca.last
+		}
 	}
+	if err := t.keep(until); err != nil {
+		return err
+	}
+	t.until = until
 	t.ends.Store(&ends)
 	t.loaded.Store(conf)
+	return nil
+}
+
+// keep is an error if what ended would replace what is good.
+func (t *certificates) keep(until time.Time) error {
+	if now := time.Now(); now.After(until) && now.Before(t.until) {
+		return fmt.Errorf("certificate %s ended at %s: renew it", t.cert, until.UTC().Format(time.RFC3339))
+	}
 	return nil
 }
 
@@ -74,6 +93,7 @@ func (t *certificates) reload() {
 func (t *certificates) replace(next *certificates) {
 	t.cert, t.key, t.ca = next.cert, next.key, next.ca
 	t.succeeded(next.seen)
+	t.until = next.until
 	t.ends.Store(next.ends.Load())
 	t.loaded.Store(next.loaded.Load())
 	t.warn(t.warnings)

@@ -18,7 +18,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// A renewed certificate is used without a restart, one that cannot be read is not, and
+// A renewed certificate is used without a restart, one that cannot be used is not, and
 // a client without a certificate of the right authority is unknown.
 func TestCertificates(t *testing.T) {
 	ca, others := newAuthority(t, "ours"), newAuthority(t, "theirs")
@@ -74,13 +74,13 @@ func TestCertificates(t *testing.T) {
 	if err := os.WriteFile(cert, []byte("half of it"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "a warning", func() bool { return strings.Contains(logs.String(), "cannot be read") })
+	eventually(t, "a warning", func() bool { return strings.Contains(logs.String(), "cannot be used") })
 	for range 3 {
 		looks := p.lastCheck.Load()
 		eventually(t, "another look", func() bool { return p.lastCheck.Load() != looks })
 	}
-	if n := strings.Count(logs.String(), "cannot be read"); n != 1 {
-		t.Errorf("said %d times that a file cannot be read", n)
+	if n := strings.Count(logs.String(), "cannot be used"); n != 1 {
+		t.Errorf("said %d times that a file cannot be used", n)
 	}
 	if again, err := serial(known); err != nil || again != first {
 		t.Errorf("a broken file took the certificate away: %v", err)

@@ -12,6 +12,7 @@ type validity struct {
 	name string // of its subject
 	end  time.Time
 	all  time.Duration
+	last time.Time // when the last of them ends
 }
 
 // validityOf returns the validity of the certificates in PEM form; the zero value where there are
@@ -23,7 +24,10 @@ func validityOf(data []byte) (first validity) {
 			continue
 		}
 		if first.end.IsZero() || c.NotAfter.Before(first.end) {
-			first = validity{c.Subject.String(), c.NotAfter, c.NotAfter.Sub(c.NotBefore)}
+			first.name, first.end, first.all = c.Subject.String(), c.NotAfter, c.NotAfter.Sub(c.NotBefore)
+		}
+		if c.NotAfter.After(first.last) {
+			first.last = c.NotAfter
 		}
 	}
 	return first

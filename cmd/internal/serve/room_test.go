@@ -1,0 +1,55 @@
+package serve
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/sequence"
+)
+
+// A refusal for want of room came after the numbers were taken, and lost them.
+func TestRefusalForRoomLosesNoNumber(t *testing.T) {
+	st := newStore(t)
+	for name, d := range map[string]sequence.Definition{
+		"bills": {Mode: sequence.Dense}, "strict": {Mode: sequence.Strict}, "dated": {Pattern: "{yy}{n}"},
+	} {
+		if err := sequence.Create(t.Context(), st, name, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, _ := start(t, Config{}, st)
+	for _, name := range []string{"bills", "strict", "dated"} {
+		take := func(count string) (int, string) {
+			res, err := http.Post("http://"+p.HTTP+"/snowfence.v1.SequenceService/Next", "application/json",
+				strings.NewReader(`{"name":"`+name+`","count":`+count+`}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			body, err := io.ReadAll(res.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res.StatusCode, string(body)
+		}
+		for _, want := range []string{"1", "2"} {
+			if code, text := take("1"); code != http.StatusOK || !strings.Contains(text, `"first":"`+want+`"`) {
+				t.Fatalf("%s: %d %s, want %s", name, code, text, want)
+			}
+			var others server.Caller
+			if err := p.Service().Reserve(&others, server.MostRoom-4*server.RequestRoom); err != nil {
+				t.Fatal(err)
+			}
+			if code, text := take("2000"); code != http.StatusTooManyRequests {
+				t.Errorf("%s: numbers without room: %d %.80s", name, code, text)
+			}
+			if code, text := get(t, "http://"+p.HTTP+"/v1/"+name+"/sequence/next?n=2000", ""); code != 429 {
+				t.Errorf("%s: numbers over HTTP without room: %d %.80s", name, code, text)
+			}
+			p.Service().Ended(&others)
+		}
+	}
+}
