@@ -115,6 +115,7 @@ func (f *agentFlags) config(p *program) (c serve.Config, err error) {
 }
 
 func (p *program) agent(ctx context.Context, f *agentFlags) (err error) {
+	p.bufferLog()
 	c, err := f.config(p)
 	if err != nil {
 		return err

@@ -68,7 +68,12 @@ func (p *program) run(ctx context.Context, args []string) int {
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	return p.exitCode(cmd, err)
+	code := p.exitCode(cmd, err)
+	if b, ok := p.stderr.(*logBuffer); ok {
+		b.flush()
+		p.stderr = b.to
+	}
+	return code
 }
 
 func (p *program) root() *cobra.Command {

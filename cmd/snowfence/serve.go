@@ -91,6 +91,7 @@ func (p *program) serve(
 		fmt.Fprintln(out, "ok")
 		return nil
 	}
+	p.bufferLog()
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // from the start on: unheard it would end the program
 	defer signal.Stop(hangups)
