@@ -56,8 +56,9 @@ func decodeNamespace(r store.Record) (Namespace, error) {
 		return Namespace{}, fmt.Errorf("lease: namespace %q: %w", r.Namespace, why)
 	}
 	if stored.Format > store.Format { // whatever else it has
-		return Namespace{}, fmt.Errorf("lease: namespace %q has the format %d, and this program knows formats up to %d: "+
-			"stop this program, and start one of the version that the others have", ns.Name, stored.Format, store.Format)
+		return Namespace{}, fmt.Errorf("lease: namespace %q has the format %d, and this program knows formats up to "+
+			"%d: stop this program, and start one of the version that the others have", ns.Name, stored.Format,
+			store.Format)
 	}
 	if err == nil {
 		ns.Regions, err = readRegions(stored.Layouts, stored.Regions)

@@ -67,11 +67,14 @@ func TestPeriodsOfInstants(t *testing.T) {
 	}
 }
 
-// Each day of 40 years is in the period of its week, quarter or fiscal year, and the text of a number
-// shows it.
+// Each day of 40 years is in the period of its week, quarter or fiscal year, and the text of a
+// number shows it.
 func TestPeriodsOfDays(t *testing.T) {
 	c := map[string]*calendar{}
-	patterns := []string{weekly, "{year}{quarter}{n}", "{fy:4}{n}", "{fyend:10}{n}", "{fyy:4}{fyyend:4}Q{quarter}-{n}", "{fy:1}{fyend:1}{n}"}
+	patterns := []string{
+		weekly, "{year}{quarter}{n}", "{fy:4}{n}", "{fyend:10}{n}",
+		"{fyy:4}{fyyend:4}Q{quarter}-{n}", "{fy:1}{fyend:1}{n}",
+	}
 	for _, p := range patterns {
 		c[p] = calendarOf(t, p, "")
 	}
@@ -96,8 +99,8 @@ func TestPeriodsOfDays(t *testing.T) {
 			got := c.format(period, 7)
 			back, ok := c.read(got)
 			if got != want || !ok || back.Period != period || !c.exists(period) {
-				t.Fatalf("%s, %s: %q, read as %+v, %t; want %q of %d", day.Format(time.DateOnly), patterns[i], got, back, ok,
-					want, period)
+				t.Fatalf("%s, %s: %q, read as %+v, %t; want %q of %d", day.Format(time.DateOnly), patterns[i], got,
+					back, ok, want, period)
 			}
 		}
 	}

@@ -41,8 +41,8 @@ type Definition struct {
 	Step  int64  `json:"step"`            // from a number to the next, negative to count down; 0 means 1
 
 	// Pattern makes the sequence dated: its numbers begin again each year, quarter, month, week or
-	// day, and have texts such as RE-{year}-{n:6}. See [OpenDated]. Zone is the IANA name of the zone whose
-	// date counts; "" means UTC. Neither ever changes.
+	// day, and have texts such as RE-{year}-{n:6}. See [OpenDated].
+	// Zone is the IANA name of the zone whose date counts; "" means UTC. Neither ever changes.
 	Pattern string `json:"pattern,omitempty"`
 	Zone    string `json:"zone,omitempty"`
 

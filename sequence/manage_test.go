@@ -79,8 +79,8 @@ func TestDeletedSequenceGoesOn(t *testing.T) {
 	expect(t, open(t, st, nil), 4)
 }
 
-// A deleted sequence that gave no number comes back with any definition, and programs that opened the
-// old one get no numbers of the new one. Where it is not certain that it gave none, it does not.
+// A deleted sequence that gave no number comes back with any definition, and programs that opened
+// the old one get no numbers of the new one. It does not where it may have given one.
 func TestUnusedSequenceIsMadeAnew(t *testing.T) {
 	definitions := []Definition{
 		{Mode: Strict},

@@ -49,8 +49,8 @@ const (
 	mostDigits     = 18 // of a number with a width, so that its highest one is an int64
 )
 
-const fields = "{year} or {yy}, {quarter}, {month}, {week}, {day}, {luhn}, and {n}, {n:6} or {n:6+} with a width of 1 " +
-	"to 18; for a year that begins in April {fy:4} and {fyend:4}, or {fyy:4} and {fyyend:4} with 2 digits"
+const fields = "{year} or {yy}, {quarter}, {month}, {week}, {day}, {luhn}, and {n}, {n:6} or {n:6+} with a width of " +
+	"1 to 18; for a year that begins in April {fy:4} and {fyend:4}, or {fyy:4} and {fyyend:4} with 2 digits"
 
 // parsePattern reads a pattern such as RE-{year}-{n:6}.
 func parsePattern(text string) (*pattern, error) {

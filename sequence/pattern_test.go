@@ -97,7 +97,10 @@ func TestPatternsThatAreRefused(t *testing.T) {
 
 // A text has one period and one number: all texts of short patterns are compared.
 func TestTextsDetermineTheirPeriodAndNumber(t *testing.T) {
-	fields := []string{"{yy}", "{year}", "{month}", "{day}", "{n}", "{n:2}", "{n:2+}", "1", "{fyy:4}", "{fyend:4}", "{quarter}", "{week}"}
+	fields := []string{
+		"{yy}", "{year}", "{month}", "{day}", "{n}", "{n:2}", "{n:2+}", "1",
+		"{fyy:4}", "{fyend:4}", "{quarter}", "{week}",
+	}
 	periods := map[field][]int64{
 		year:    {2000, 2001, 2010, 2011, 2012, 2020, 2099},
 		month:   {200001, 200010, 200011, 200012, 200101, 201101, 201111},

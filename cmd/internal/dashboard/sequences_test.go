@@ -27,7 +27,8 @@ func TestStreamTellsOfSequences(t *testing.T) {
 	everybody := server.Open().Anyone()
 	take := func(name string, n int64) {
 		t.Helper()
-		if _, err := b.service.TakeNumbers(t.Context(), &server.Caller{Identity: everybody}, name, 0, n, 0); err != nil {
+		caller := &server.Caller{Identity: everybody}
+		if _, err := b.service.TakeNumbers(t.Context(), caller, name, 0, n, 0); err != nil {
 			t.Error(err)
 		}
 	}

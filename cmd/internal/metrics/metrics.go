@@ -56,7 +56,9 @@ func Handler(s *Source, who *server.Identity) http.Handler {
 	if who == nil {
 		r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	}
-	return promhttp.HandlerFor(r, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: 8, DisableCompression: true})
+	return promhttp.HandlerFor(r, promhttp.HandlerOpts{
+		EnableOpenMetrics: true, MaxRequestsInFlight: 8, DisableCompression: true,
+	})
 }
 
 // collector implements [prometheus.Collector] without descriptions in advance, because

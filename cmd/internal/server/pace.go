@@ -19,7 +19,7 @@ func (id *Identity) Pace(ctx context.Context, n int64) (int64, error) {
 		id.Count(n)
 		return n, nil
 	}
-	// What a stream takes is there already, and half of the burst stays for its token's other requests.
+	// Half of the burst stays for the other requests of the token.
 	burst := int64(r.limiter.Burst())
 	n = min(n, max(burst-burst/2, 1))
 	for {

@@ -82,7 +82,8 @@ func TestOneTokenLeavesPlaces(t *testing.T) {
 	if err := p.Claim(cart); err != nil {
 		t.Errorf("another token: %v", err)
 	}
-	if p.Leave(); m.places.taken != int64(own) || m.places.by["token cart"] != 0 || m.places.by["token shop"] != int64(own) {
+	p.Leave()
+	if by := m.places.by; m.places.taken != int64(own) || by["token cart"] != 0 || by["token shop"] != int64(own) {
 		t.Errorf("%+v", &m.places)
 	}
 }

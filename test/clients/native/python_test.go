@@ -24,7 +24,8 @@ func TestPythonEncrypted(t *testing.T) {
 	run(t, clients+"/python", python+" -m unittest tests.test_encrypted", secretive(t)...)
 }
 
-// DEFAULT_AUTO_FIELD gives IDs to models and through tables, and the serializer of the page writes texts.
+// DEFAULT_AUTO_FIELD gives IDs to models and through tables, and the page's serializer writes
+// texts.
 func TestPythonDjango(t *testing.T) {
 	servers.Later(t) // which installs what it needs
 	t.Parallel()
