@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,6 +54,10 @@ func TestWhoGetsAFixedNode(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, rs, err)
 		}
 		if held := takenAs(err, true); !c.ok && held == (name == "vetoed") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "another process with the same label") !=
+			(name == "healing, of the same label") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

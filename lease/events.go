@@ -11,7 +11,7 @@ type Event struct {
 const (
 	// EventLost: the grant is lost, and the generator is sealed.
 	EventLost = "lease lost"
-	// EventLate: the grant was not renewed, for the 1st, 2nd, 4th, … time in a row.
+	// EventLate: the grant was not renewed, and again a second later, two, four, …
 	EventLate = "lease not renewed"
 	// EventRolledBack: the store lost writes that it had acknowledged.
 	EventRolledBack = "the store was rolled back"

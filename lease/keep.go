@@ -160,17 +160,17 @@ func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 		return
 	}
 	l.mu.Lock()
-	failures := l.pace.failures
+	failures, tell := l.pace.failures, false
 	if err == nil {
 		l.succeeded(before, began)
 	} else {
-		l.failed(err)
+		tell = l.failed(err)
 	}
 	l.mu.Unlock()
 	switch {
-	case err == nil && failures > 0:
-		l.opts.Logger.Info("lease renewed again", "namespace", l.name, "label", l.opts.Label, "failures", failures)
-	case err != nil && failures&(failures+1) == 0: // the 1st, 2nd, 4th, …: an outage does not flood the log
+	case err == nil && failures > 0: // whoever sees the warning sees its end
+		l.opts.Logger.Warn("lease renewed again", "namespace", l.name, "label", l.opts.Label, "failures", failures)
+	case tell:
 		l.report(EventLate, err, "label", l.opts.Label, "failures", failures+1)
 	}
 }
@@ -178,7 +178,7 @@ func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 // succeeded notes a renewal or an acquisition. mu is held.
 func (l *Lease) succeeded(before *snowfence.Grant, began time.Time) {
 	now := l.world.Now()
-	l.trouble, l.pace.failures = nil, 0
+	l.trouble, l.pace.failures, l.pace.quiet, l.pace.tellAt = nil, 0, 0, time.Time{}
 	if before != nil && l.pace.renewAt.Before(began) {
 		began = l.pace.renewAt
 	}
@@ -191,16 +191,23 @@ func (l *Lease) succeeded(before *snowfence.Grant, began time.Time) {
 	}
 }
 
-// failed notes an attempt that failed, and ends a lease that cannot heal. mu is held.
-func (l *Lease) failed(err error) {
+// failed notes an attempt that failed, and ends a lease that cannot heal. tell is whether the log
+// needs a line about it. mu is held.
+func (l *Lease) failed(err error) (tell bool) {
 	l.trouble = err
-	l.pace.earliest = l.world.Now().Add(l.backoff(l.pace.failures))
+	now := l.world.Now()
+	l.pace.earliest = now.Add(l.backoff(l.pace.failures))
 	l.pace.renewAt = l.pace.earliest
+	if tell = !now.Before(l.pace.tellAt); tell {
+		l.pace.quiet = max(2*l.pace.quiet, time.Second) // an outage does not flood the log
+		l.pace.tellAt = now.Add(l.pace.quiet)
+	}
 	l.pace.failures++
 	l.wakeWaiters() // waiting callers learn of the trouble when they give up
 	if fatal(err) {
 		l.end(fmt.Errorf("lease: namespace %q: %w: %w", l.name, ErrEnded, err))
 	}
+	return tell
 }
 
 // heal acquires again after a loss, and returns what is still wrong. It needs ops.

@@ -67,6 +67,8 @@ type pace struct {
 	took     time.Duration // from when that one was due until then
 	earliest time.Time     // no attempt before, whatever the need
 	failures int           // in a row
+	tellAt   time.Time     // no warning of them before
+	quiet    time.Duration // between the last warning and that
 }
 
 // Scheme implements [snowfence.Fence].

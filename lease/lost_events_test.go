@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
@@ -72,11 +73,11 @@ func TestEventsOfALoss(t *testing.T) {
 	}
 }
 
-// A renewal that fails again and again is told of the 1st, 2nd, 4th, … time.
+// A renewal that fails again and again is told of at once, a second later, two and four.
 func TestEventsOfFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := holding(t)
-		g.pace()
+		p := g.pace()
 		kinds := g.heard(func(e Event) {
 			if e.Cause == nil {
 				t.Error("there is no cause")
@@ -86,6 +87,7 @@ func TestEventsOfFailures(t *testing.T) {
 		g.st.onSwap = func(ws []store.Write, _ func([]store.Write) []error) []error { return silent(len(ws)) }
 		for range 5 {
 			g.l.attend()
+			p.now = p.now.Add(time.Second)
 		}
 		if got := kinds(); !slices.Equal(got, []string{EventLate, EventLate, EventLate}) {
 			t.Errorf("%q", got)

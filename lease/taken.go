@@ -23,6 +23,7 @@ type TakenError struct {
 	NextFree time.Duration       // until the next lease ends if it is not renewed; 0 when not known
 
 	namespace string
+	same      bool      // the holder of the fixed node has the label of who asks
 	narrowed  bool      // by Options.Within
 	until     time.Time // of the fixed node
 	cause     error     // what Options.Check said last; may be nil
@@ -30,9 +31,13 @@ type TakenError struct {
 
 func (e *TakenError) Error() string {
 	if e.Fixed {
-		return fmt.Sprintf("lease: node %d of namespace %q is held by %q until %s: "+
+		who := fmt.Sprintf("%q", e.Holders)
+		if e.same {
+			who = "another process with the same label " + who
+		}
+		return fmt.Sprintf("lease: node %d of namespace %q is held by %s until %s: "+
 			"stop that process, take another node, or take this one over (without Guard)",
-			e.Nodes.From, e.namespace, e.Holders, e.until.Format(time.RFC3339Nano))
+			e.Nodes.From, e.namespace, who, e.until.Format(time.RFC3339Nano))
 	}
 	var b strings.Builder
 	among := fmt.Sprintf("%d nodes", e.Nodes.Until-e.Nodes.From)
