@@ -3,6 +3,7 @@ package open
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -73,7 +74,7 @@ func (a *address) newStore(
 	asking, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if _, err := st.Get(asking, []store.Key{{Namespace: "default", Node: store.NamespaceNode}}); err != nil {
-		if asking.Err() != nil && ctx.Err() == nil {
+		if asking.Err() != nil && ctx.Err() == nil && !errors.Is(err, sqlstore.ErrSlow) {
 			err = fmt.Errorf("%w (%w)", errNoAnswer, err)
 		}
 		_ = closing() // the first error is the one to tell

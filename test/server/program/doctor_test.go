@@ -1,11 +1,16 @@
 package program
 
 import (
+	"database/sql"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
@@ -65,5 +70,50 @@ func TestDoctorMayOnlyRead(t *testing.T) {
 	}
 	if after := p.SQL(t, db, state); after != before {
 		t.Errorf("doctor changed %s to %s", before, after)
+	}
+}
+
+// TestWhatAnswered: an error names first what the server answered, also where TLS failed before.
+func TestWhatAnswered(t *testing.T) {
+	p := servers.StartPostgres(t)
+	p.SQL(t, "postgres", "CREATE USER app PASSWORD 'right'; GRANT CREATE ON SCHEMA public TO app")
+	rules := "host all postgres 127.0.0.1/32 trust\nhost all app 127.0.0.1/32 scram-sha-256\n"
+	if err := os.WriteFile(filepath.Join(p.Dir, "pg_hba.conf"), []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.SQL(t, "postgres", "SELECT pg_reload_conf()")
+	at := func(password, database string) string {
+		return fmt.Sprintf("postgres://app:%s@127.0.0.1:%d/%s", password, p.Port, database)
+	}
+	if code, out := runAs(t, at("right", "postgres"), "new"); code != 0 {
+		t.Fatal(out)
+	}
+	db, err := sql.Open("pgx", p.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	tx, err := db.Begin()
+	if err == nil {
+		_, err = tx.Exec("LOCK TABLE snowfence_lease, snowfence_meta")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for url, want := range map[string]string{
+		at("another", "postgres"): "the password is wrong",
+		at("right", "none"):     "the database does not exist",
+		at("right", "postgres"): "another session locks snowfence_lease",
+	} {
+		for _, command := range [][]string{{"lease", "list"}, {"doctor"}} {
+			code, out := runAs(t, url, command...)
+			before, _, ok := strings.Cut(out, want)
+			if code == 0 || !ok || strings.Contains(before, "tls error") || strings.Contains(out, "is it running") {
+				t.Errorf("%v: exit code %d, want %q first\n%s", command, code, want, out)
+			}
+		}
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Error(err)
 	}
 }
