@@ -40,7 +40,8 @@ func Import(ctx context.Context, st store.Store, name string, d Definition, last
 	if err != nil {
 		return fmt.Errorf("sequence %q: %w", name, err)
 	}
-	for _, period := range slices.Sorted(maps.Keys(last)) {
+	ordinals := map[int64]int64{}
+	for period := range last {
 		if !c.exists(period) {
 			return fmt.Errorf("sequence %q: %w: %d is no period of pattern %q", name, ErrPeriod, period, d.Pattern)
 		}
@@ -52,12 +53,24 @@ func Import(ctx context.Context, st store.Store, name string, d Definition, last
 			return fmt.Errorf("sequence %q: %w: the other counter is at %d in period %d, and pattern %q ends at %d",
 				name, ErrEnded, last[period], period, d.Pattern, *full.Max)
 		}
-		// Before the sequence is there: else a program could take the first numbers.
-		if err := begin(ctx, st, name, period, from); err != nil {
-			return err
-		}
+		ordinals[period] = from
 	}
-	return Create(ctx, st, name, d)
+	raise := func() error {
+		for _, period := range slices.Sorted(maps.Keys(ordinals)) {
+			if err := begin(ctx, st, name, period, ordinals[period]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	// Before the sequence is there: else a program could take the first numbers.
+	if err := raise(); err != nil {
+		return err
+	}
+	if err := Create(ctx, st, name, d); err != nil {
+		return err
+	}
+	return raise() // a move that came in between may have replaced periods
 }
 
 // begin raises the record of a period to an ordinal. The first take gives the record the generation

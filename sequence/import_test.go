@@ -74,6 +74,27 @@ func TestImportMeetsAnother(t *testing.T) {
 	j.takes(j.open(nil), "20261122-011")
 }
 
+// A sequence of the same definition is moved here after the periods were raised, and its periods
+// replace them: numbers of the other counter would come again.
+func TestImportMeetsAMove(t *testing.T) {
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+	j.takes(j.s, "20261122-001")
+	from, to := store.Place{Store: j.st, Name: "from"}, store.Place{Store: store.NewMemory(), Name: "to"}
+	st := newShaky()
+	st.Store = to.Store
+	st.after = func(op string) error {
+		if op != "swap" {
+			return nil
+		}
+		st.after = nil
+		return Move(j.ctx, name, from, to)
+	}
+	err := Import(j.ctx, st, name, Definition{Pattern: daily, Mode: Strict}, map[int64]int64{20261122: 5})
+	if !errors.Is(err, lease.ErrExists) {
+		t.Errorf("numbers of the other counter come again: %v", err)
+	}
+}
+
 func TestImportPlain(t *testing.T) {
 	st := store.NewMemory()
 	for range 2 {
