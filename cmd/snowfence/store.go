@@ -23,7 +23,7 @@ type storeFlags struct {
 	namespace string
 	implied   bool // the environment names the store, so that commands need not
 
-	action, reason string // of a command that manages
+	action string // of a command that manages
 }
 
 func (f *storeFlags) register(fs *pflag.FlagSet) {
