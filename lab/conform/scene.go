@@ -215,12 +215,12 @@ func (s *scene) finish() {
 	if s.ctx.Err() != nil || s.missed != "" {
 		return
 	}
-	holds := time.Now().Before(s.layout().TimeOf(s.judge.last().until))
 	if err := s.child.close(); err != nil {
 		s.judge.found("%v", err)
 		return
 	}
-	if holds && s.calls("Release") == 0 {
+	// A client that was slow to close may have had nothing left to give back.
+	if time.Now().Before(s.layout().TimeOf(s.judge.last().until)) && s.calls("Release") == 0 {
 		s.miss("a Release after close")
 	}
 }
