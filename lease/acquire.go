@@ -102,7 +102,8 @@ func (c *storeClaim) fixedBlock(
 			return nil, &TakenError{
 				Nodes: snowfence.NodeRange{From: r.Node, Until: r.Node + c.unit}, Fixed: true,
 				Block: c.opts.Nodes, Held: c.unit,
-				Holders: r.Label, same: r.Label == c.opts.Label, NextFree: until.Sub(now), namespace: c.name, until: until,
+				Holders: r.Label, same: r.Label == c.opts.Label, NextFree: until.Sub(now),
+				namespace: c.name, until: until,
 			}
 		}
 	}

@@ -102,8 +102,8 @@ func TestWhatAnswered(t *testing.T) {
 	}
 	for url, want := range map[string]string{
 		at("another", "postgres"): "the password is wrong",
-		at("right", "none"):     "the database does not exist",
-		at("right", "postgres"): "another session locks snowfence_lease",
+		at("right", "none"):       "the database does not exist",
+		at("right", "postgres"):   "another session locks snowfence_lease",
 	} {
 		for _, command := range [][]string{{"lease", "list"}, {"doctor"}} {
 			code, out := runAs(t, url, command...)
