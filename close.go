@@ -81,7 +81,7 @@ func (g *Generator) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// stop seals what is in use, ends questions to the fence, and returns the last
+// stop seals the hold in use, ends questions to the fence, and returns that
 // hold.
 func (g *Generator) stop() *hold {
 	g.mu.Lock()
@@ -120,8 +120,8 @@ func (g *Generator) unbind() {
 	g.ending.unbind = nil
 }
 
-// revoke is called by the fence when its grant is gone. It seals what is in use,
-// and refuses what the fence granted before.
+// revoke is called by the fence when its grant is gone. It seals the hold in use,
+// and refuses earlier grants.
 func (g *Generator) revoke() int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -44,4 +44,4 @@ package snowfence
 //	spread.go                               where a tick begins
 //	fill.go batch.go local.go               and many at a time
 //	refresh.go close.go                     the next grant; the last is given back
-//	errors.go stall*.go doc.go              what the others need
+//	errors.go stall*.go doc.go              for all files

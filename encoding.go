@@ -193,8 +193,8 @@ func (e Encoding) Encode(id ID) string {
 	return string(e.Append(buf[:0], id))
 }
 
-// Parse returns the ID that the whole text s stands for. A [*SyntaxError] says what is wrong and
-// where.
+// Parse returns the ID of the whole text s. A [*SyntaxError] names the mistake and its
+// place.
 func (e Encoding) Parse(s string) (ID, error) {
 	id, err := parse(e, s)
 	if err != nil {

@@ -26,8 +26,8 @@ func checkOf[T string | []byte](text T) byte {
 	return c.digits[sum]
 }
 
-// checkText compares the check character of text whose other characters are valid, if its
-// encoding has one.
+// checkText compares the check character of text with valid other characters, if its encoding has
+// one.
 func checkText[T string | []byte](c *codec, s T) *SyntaxError {
 	last := len(s) - 1
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// hold is a grant in use: a track for each rollback value, and what the fence
-// must know at the end.
+// hold is a grant in use: a track for each rollback value, and the facts that
+// the fence needs at the end.
 type hold struct {
 	grant  Grant // as first given; tracks know the current until
 	scheme *Scheme

@@ -2,7 +2,7 @@ package snowfence
 
 import "time"
 
-// Capacity is what a layout holds.
+// Capacity is the size of a layout.
 type Capacity struct {
 	Nodes            uint64  // number of nodes
 	PerTick          int64   // usable sequence numbers: IDs of one node in one tick
@@ -10,7 +10,7 @@ type Capacity struct {
 	PerSecond        float64 // IDs all nodes together can make in a second, sustained
 }
 
-// Capacity returns what the layout holds. The layout must be valid.
+// Capacity returns the size of the layout. The layout must be valid.
 func (l Layout) Capacity() Capacity {
 	l = l.norm()
 	c := Capacity{

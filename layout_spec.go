@@ -251,7 +251,7 @@ func parseEpoch(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("is %q, not an RFC 3339 time such as 2025-01-01T00:00:00Z or a date", shorten(s))
 }
 
-// shorten cuts what an error quotes, so that garbage floods no log.
+// shorten cuts a quoted text, so that garbage floods no log.
 func shorten(s string) string {
 	if len(s) > 48 {
 		return s[:45] + "..."

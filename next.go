@@ -43,8 +43,8 @@ func (g *Generator) next(ctx context.Context, maxWait time.Duration) (ID, error)
 //
 // Invariant: a position becomes an ID at most once, because only the add or swap
 // that moved the word past it may use it, and only below an end of its own track
-// that was read before. The clock decides where the word moves to, never who owns
-// a position. A copy of the machine has a copy of the word, so a caller that
+// that was read before. The clock decides where the word moves to, never the owner
+// of a position. A copy of the machine has a copy of the word, so a caller that
 // took a position looks whether there is one.
 func (g *Generator) tryExact() (ID, bool) {
 	t := g.cur.Load()
@@ -113,7 +113,7 @@ const (
 
 // publishCoarse tells the fast path of a coarse generator the time, and the
 // position at which to read the clock again. before and after are the word around
-// what the caller took.
+// the positions of the caller.
 func (g *Generator) publishCoarse(t *track, tick int64, before, after, bound uint64) {
 	ns := g.clock.Elapsed()
 	elapsed := max(ns-t.pubNs.Load(), 1)

@@ -15,7 +15,7 @@ const (
 	// wrap it.
 	sealed = uint64(1) << 63
 
-	// maxPosition leaves room for what is added to positions before a comparison.
+	// maxPosition leaves room for additions before a comparison.
 	maxPosition = uint64(1) << 61
 )
 
@@ -46,14 +46,14 @@ type track struct {
 	magic      uint64
 	magicShift uint8
 
-	// What is granted. Only raised.
+	// The granted ticks. Only raised.
 	until atomic.Uint64 // ticks after from
 	end   atomic.Uint64 // until × span
 
 	// Below until: when to ask for the next grant ahead of time.
 	soft atomic.Uint64 // ticks after from
 
-	// What the fast path goes by, set by readers of the clock (publish). It
+	// The limits of the fast path, set by readers of the clock (publish). It
 	// concerns time, never safety: limit is at most end, takers read it before
 	// they take, and the word of a sealed track is above every limit.
 	limit atomic.Uint64 // positions below it may be taken; 0 for none

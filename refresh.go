@@ -9,7 +9,7 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// flight is one question to the fence. All who need its answer wait for done.
+// flight is one question to the fence. All callers that need its answer wait for done.
 type flight struct {
 	done chan struct{}
 	err  error // valid when done
@@ -25,7 +25,7 @@ func (f *flight) refusal() error {
 	return f.err
 }
 
-// answered is what a fence said when it was stopped. It hides our own
+// answered is the answer of a fence that was stopped. It hides our own
 // cancellation, so that callers do not mistake it for theirs.
 func answered(err error) error {
 	if err == nil || err == context.Canceled {
@@ -43,10 +43,10 @@ func (e stoppedError) Is(target error) bool {
 func (e stoppedError) As(target any) bool { return errors.As(e.error, target) }
 
 // ask asks the fence for a grant past the tick after, unless it is being asked,
-// and returns the question. What the fence holds ready is in use when ask
+// and returns the question. A grant that the fence has ready is in use when ask
 // returns.
 //
-// corrections is that of the clock when after was read: a tick of a clock that was ahead would be
+// corrections is the clock's count when after was read: a tick of a clock that was ahead would be
 // waited for until it comes.
 func (g *Generator) ask(t *track, after, corrections int64) *flight {
 	g.mu.Lock()

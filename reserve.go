@@ -123,8 +123,8 @@ func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline
 	return answered(f.err), true
 }
 
-// attempt takes up to n positions if there are any now. It also does what the
-// fast paths leave to it: it asks ahead, chooses a rollback value and publishes
+// attempt takes up to n positions if there are any now. It also does the slow
+// work of the fast paths: it asks ahead, chooses a rollback value and publishes
 // the time.
 func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle) {
 	t = g.cur.Load()
@@ -192,10 +192,10 @@ func (g *Generator) leave(t *track) {
 	t.hold.seal()
 }
 
-// switchRollback moves the generator to another rollback value of the hold when
-// the clock stepped back: to one whose word is at or below now, so that ticks
-// used before get other IDs. It reports whether the generator's pointer moved, by
-// this goroutine or another.
+// switchRollback moves the generator to another rollback value of the hold when the
+// clock stepped back: to a value with a word at or below now, so that ticks used
+// before get other IDs. It reports whether the generator's pointer moved, by this
+// goroutine or another.
 //
 // Each rollback value keeps its word for the life of a hold, so it never repeats
 // a tick; if none is free, the generator waits. No word is sealed here:

@@ -33,8 +33,8 @@ func (f placedField) mask() uint64 { return 1<<f.Bits - 1 }
 
 // NewScheme checks the layout and returns its scheme. Encrypted layouts need a secret. Layouts with
 // a key field take several, in the order in which they came into use: the last encrypts new IDs,
-// nil stands for one that you no longer have. The error is an [ErrInvalidLayout] that names the
-// field, or an [ErrKey].
+// nil stands for a lost secret. The error is an [ErrInvalidLayout] that names the field, or an
+// [ErrKey].
 func NewScheme(l Layout, keys ...*Secret) (*Scheme, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -196,11 +196,11 @@ func (s *Scheme) Decode(id ID) (Parts, error) {
 	return p, nil
 }
 
-// Range returns the half-open range of IDs whose time, as Decode gives it, lies in [from, to), for
-// queries such as WHERE id >= lo AND id < hi. If one span of time begins where another ends, so do
-// their ranges. Range cuts times outside the life of the layout to that life. It returns
-// [ErrLifetime] for a span that contains the instant at which IDs turn negative, because their
-// signed numbers are then two ranges: ask for each.
+// Range returns the half-open range of IDs with a time (of Decode) in [from, to), for queries such
+// as WHERE id >= lo AND id < hi. If one span of time begins where another ends, so do their ranges.
+// Range cuts times outside the life of the layout to that life. It returns [ErrLifetime] for a span
+// that contains the instant at which IDs turn negative, because their signed numbers are then two
+// ranges: ask for each.
 //
 // The time in an ID is the start of its tick on the clock of its generator. It has the error of
 // that clock, and can be ahead of it: by up to Config.Lead, and after the clock stepped back. Also,

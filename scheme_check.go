@@ -14,8 +14,8 @@ type CheckOptions struct {
 	Nodes NodeRange     // nodes that were ever used, {0, 1} for node 0 alone; an Until of 0 means up to the last one
 }
 
-// Check decodes an ID as Decode does. It returns [ErrInvalidID] for one that no generator can have
-// made: with a later time, a node that was never used, or a sequence number above the layout's
+// Check decodes an ID as Decode does. It returns [ErrInvalidID] for an ID that no generator can
+// have made: with a later time, a node that was never used, or a sequence number above the layout's
 // last. So it finds forged IDs of encrypted layouts; [Scheme.Odds] says how reliably. It accepts
 // numbers below the layout's first: snow-drift uses them after the clock stepped back, and people
 // use them by hand.
@@ -40,8 +40,8 @@ func (s *Scheme) Check(id ID, o *CheckOptions) (Parts, error) {
 }
 
 // Odds returns the probability that [Scheme.Check] lets a random 64-bit number through, or for FF1
-// one of the layout's width. An attacker who tries n numbers finds about n × Odds that Check
-// accepts; few of them are IDs that were made.
+// one of the layout's width. An attacker with n numbers finds about n × Odds that Check accepts;
+// few of them are IDs that were made.
 func (s *Scheme) Odds(o *CheckOptions) float64 {
 	first, end, ticks := s.plausible(o)
 	real := float64(ticks) * float64(end-first) * float64(s.layout.Last+1) * math.Exp2(float64(s.rollBits))

@@ -4,7 +4,7 @@ package snowfence
 
 import "sync/atomic"
 
-// onStall is what a test does at each point between two atomic steps.
+// onStall is the test's action at each point between two atomic steps.
 var onStall atomic.Pointer[func(point)]
 
 func stall(p point) {

@@ -13,7 +13,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// identityKey is of the record whose nonce is a part of the identity. No namespace has such a name.
+// identityKey is of the record with a part of the identity as its nonce. No namespace has such a
+// name.
 var identityKey = store.Key{Namespace: "the identity"}
 
 // Identity implements [store.Store]: one for all namespaces. It takes two requests.

@@ -4,14 +4,14 @@
 //	config, err := config.LoadDefaultConfig(ctx)
 //	ids, err := dynamostore.Open(ctx, dynamodb.NewFromConfig(config), "ids", nil)
 //
-// # What it promises
+// # Promises
 //
 // All reads are strongly consistent, and each write is a PutItem with a condition on the record
 // that it replaces. So it is a compare-and-swap, and DynamoDB acknowledges it when it is durable in
 // several zones. IDs are unique within one namespace of one table. While DynamoDB is unreachable,
 // no lease is renewed: holders make IDs to the end of their grants.
 //
-// # What it notices, and what it cannot
+// # Restores: seen and unseen
 //
 // The store's identity is the ID of the table, and the text of an item. A backup becomes another
 // table when it is restored, so programs notice it, also if it gets the name of the one before. Do
@@ -20,11 +20,11 @@
 //
 // A table with replicas in other regions is refused: writes of two regions overwrite each other.
 //
-// # What it needs
+// # Needs
 //
-// It needs a table whose partition key is the text "namespace", and whose sort key is the number
-// "node", without a time to live. It needs the rights to BatchGetItem, GetItem, PutItem, Query,
-// Scan and DescribeTable.
+// It needs a table with the text "namespace" as its partition key and the number "node" as its sort
+// key, without a time to live. It needs the rights to BatchGetItem, GetItem, PutItem, Query, Scan
+// and DescribeTable.
 package dynamostore
 
 import (
@@ -271,7 +271,7 @@ func number(n int64) types.AttributeValue {
 
 func keyOf(k store.Key) item { return item{keyNamespace: text(k.Namespace), keyNode: number(k.Node)} }
 
-// record returns what an item keeps. An item of another program is an error.
+// record returns the record in an item. An item of another program is an error.
 func record(it item) (store.Record, error) {
 	namespace, _ := it[keyNamespace].(*types.AttributeValueMemberS)
 	node, _ := it[keyNode].(*types.AttributeValueMemberN)

@@ -81,8 +81,8 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 	return err
 }
 
-// ready returns what was seen so far. At the first use, and after a rollback, it finds or
-// writes the id.
+// ready returns the latest sight. At the first use, and after a rollback, it finds or writes the
+// id.
 func (s *Store) ready(ctx context.Context) (seen, error) {
 	if now := s.lastSeen(); now.ready {
 		return now, nil
@@ -102,7 +102,7 @@ func (s *Store) ready(ctx context.Context) (seen, error) {
 	get, put := clientv3.OpGet(key), clientv3.OpPut(key, fresh)
 	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), s.timeout)
 	defer cancel()
-	// Reading comes first, so that users who may only read can.
+	// Reading comes first, for users with the right to read only.
 	resp, err := s.kv.Txn(ctx).Then(get).Commit()
 	if err == nil {
 		found := idVersionOf(resp.Responses[0].GetResponseRange())
@@ -141,9 +141,9 @@ func (s *Store) lastSeen() seen {
 	return s.seen
 }
 
-// observe compares who answered with who was asked, and refuses another's answer. It
-// compares the revision with the highest one before the question, because concurrent
-// answers come in any order.
+// observe compares the cluster of the answer with the one before, and refuses
+// another's answer. It compares the revision with the highest one before the question,
+// because concurrent answers come in any order.
 func (s *Store) observe(before seen, h *pb.ResponseHeader, id idVersion) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +170,7 @@ func (s *Store) observe(before seen, h *pb.ResponseHeader, id idVersion) error {
 	return err
 }
 
-// answer is what a transaction of reads returned.
+// reply is the answer of a transaction of reads.
 type reply struct {
 	revision int64
 	ranges   []*pb.RangeResponse

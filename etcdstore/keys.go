@@ -11,7 +11,7 @@ import (
 
 // keyspace is the prefix of all keys. Below it are
 //
-//	id                          who this store is: the version of this layout, a space, and a random text
+//	id                          identity: the version of this layout, a space, and a random text
 //	r/namespace/node            a record
 //
 // Namespaces are percent-encoded.

@@ -8,7 +8,7 @@
 //	ids, err := etcdstore.Open(ctx, client, nil)
 //	id, err := ids.Next(ctx)
 //
-// # What it promises
+// # Promises
 //
 // etcd is linearizable, and acknowledges a write when a majority of its members has it on disk. The
 // store keeps both properties: it makes no serializable reads, and one compare-and-swap is one
@@ -19,7 +19,7 @@
 // Choose it if you already run etcd, and renewals must go on after the loss of one machine. It
 // renews 131,072 leases every 20 s on two cores, shared with their process (docs/prove/figures.md).
 //
-// # What it notices, and what it cannot
+// # Restores: seen and unseen
 //
 // The store's identity has three parts: the cluster's ID, a random text that the first use writes
 // (the key <prefix>id), and the revisions in which that key was made and changed. The store checks
@@ -35,7 +35,7 @@
 // snowfence/id) before programs start. etcd has no clock that clients can read, so the store cannot
 // notice wrong clocks of holders (Now returns the zero time).
 //
-// # What it needs
+// # Needs
 //
 // It needs etcd 3.4.21, 3.5.5 or later. Earlier versions can lose acknowledged writes in a cluster
 // of one member, and 3.5.0 to 3.5.2 in any cluster. With authentication it needs a role that may

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// What a transaction of one write compares: two bounds of the record, and the id three times.
+	// Comparisons of a transaction of one write: two bounds of the record, and the id three times.
 	// Among others, a write only compares the bounds; etcd adds these to the number of writes.
 	opsAlone, opsAmong = 5, 2
 	maxBytes           = 512 << 10 // of a transaction; etcd refuses 1.5 MiB by default
@@ -23,8 +23,8 @@ const (
 )
 
 // Swap implements [store.Store]. It splits a batch into transactions of about 120 writes. Each
-// write is a nested transaction, so one that is lost does not undo the others. The store does not
-// send a write again, unless the server refused a transaction for its length. It recognizes a
+// write is a nested transaction, so a lost write does not undo the others. The store does not send
+// a write again, unless the server refused a transaction for its length. It recognizes a
 // transaction that a proxy repeated.
 func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))

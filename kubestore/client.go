@@ -22,7 +22,7 @@ type client struct {
 	timeout time.Duration
 }
 
-// longestAnswer bounds what is read of an answer: a page of 500 objects with the longest texts.
+// longestAnswer bounds an answer's bytes: a page of 500 objects with the longest texts.
 const longestAnswer = 64 << 20
 
 func newClient(c *Config, timeout time.Duration) (*client, error) {
@@ -52,7 +52,7 @@ func newClient(c *Config, timeout time.Duration) (*client, error) {
 	}, nil
 }
 
-// status is what the API server answers in place of an object.
+// status is the API server's answer in place of an object.
 type status struct {
 	Message string `json:"message"`
 	Reason  string `json:"reason"`
@@ -145,8 +145,8 @@ func (c *client) get(ctx context.Context, name string) (*object, time.Time, erro
 	return &o, now, nil
 }
 
-// put writes an object: a new one, or one that still has the UID and version that it was read with.
-// Without the UID, the API server would make a deleted Lease again. A conflict is a *status of 409.
+// put writes an object: a new one, or one with the UID and version of its read. Without the UID,
+// the API server would make a deleted Lease again. A conflict is a *status of 409.
 func (c *client) put(ctx context.Context, o object) (written object, err error) {
 	if o.Metadata.UID == "" {
 		_, err = c.do(ctx, http.MethodPost, "", o, &written)

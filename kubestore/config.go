@@ -62,7 +62,7 @@ func tokenFile(path string) func() (string, error) {
 	}
 }
 
-// kubeconfig is what is read of such a file.
+// kubeconfig is the part of such a file that matters here.
 type kubeconfig struct {
 	Current  string `yaml:"current-context"`
 	Contexts []struct {
@@ -175,7 +175,7 @@ func (c *Config) setUser(f *kubeconfig, name, dir string) error {
 	return fmt.Errorf("the current context %q names no user of the file", f.Current)
 }
 
-// content returns what data encodes, or else what the file has; nil if there is neither.
+// content returns the decoded data, or else the file's bytes; nil if there is neither.
 func content(data, path, dir string) ([]byte, error) {
 	switch {
 	case data != "":

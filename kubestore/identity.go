@@ -106,7 +106,7 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 	return err
 }
 
-// identity is what the object with the identity says.
+// identity is the text of the object with the identity.
 func (o *object) identity() string {
 	return o.Metadata.UID + "." + o.Metadata.Annotations[noteIdentity]
 }

@@ -17,7 +17,7 @@ const (
 	idName         = "snowfence.id"
 )
 
-// object is a Lease of coordination.k8s.io/v1: what the store writes and reads of it.
+// object is a Lease of coordination.k8s.io/v1: the store's part of it.
 type object struct {
 	APIVersion string   `json:"apiVersion"`
 	Kind       string   `json:"kind"`
@@ -34,7 +34,7 @@ type metadata struct {
 	Annotations     map[string]string `json:"annotations,omitempty"`
 }
 
-// spec is for people who look with kubectl. The store does not read it.
+// spec is for people with kubectl. The store does not read it.
 type spec struct {
 	HolderIdentity string `json:"holderIdentity,omitempty"`
 	RenewTime      string `json:"renewTime,omitempty"`
@@ -82,7 +82,7 @@ func objectOf(r store.Record) object {
 	return o
 }
 
-// record returns what an object keeps. An object of another program is an error.
+// record returns the record in an object. An object of another program is an error.
 func (o object) record() (store.Record, error) {
 	namespace := o.Metadata.Annotations[noteNamespace]
 	last := strings.LastIndexByte(o.Metadata.Name, '.')

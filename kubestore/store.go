@@ -4,7 +4,7 @@
 //	config, err := kubestore.InCluster()
 //	ids, err := kubestore.Open(ctx, config, nil)
 //
-// # What it promises
+// # Promises
 //
 // The API server keeps objects in etcd. For a read of one object, or a list without a resource
 // version, it asks a majority of etcd. A write names the UID and the version of the object that it
@@ -15,7 +15,7 @@
 // Each renewal is one write and three reads of the API server. Keep below 50 renewals a second in a
 // cluster. With longer ttls, or with "snowfence serve", these are enough for more programs.
 //
-// # What it notices, and what it cannot
+// # Restores: seen and unseen
 //
 // The store's identity is the UID and a random text of the object "snowfence.id". When that object
 // is deleted, grants start above all earlier ones. The resource versions of a cluster rise with
@@ -25,7 +25,7 @@
 // If etcd is restored while no program runs, the store does not notice it: run "snowfence store
 // restored" before programs start. The API server's clock has a resolution of a second.
 //
-// # What it needs
+// # Needs
 //
 // It needs the verbs get, list, create and update on leases in one namespace. The objects have no
 // owner: with one, Kubernetes would delete them together with it, and so lose the floors of later
@@ -184,7 +184,7 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
-// pause lets others finish who change the same object.
+// pause lets other writers of the same object finish.
 func pause(ctx context.Context) error {
 	select {
 	case <-time.After(10*time.Millisecond + rand.N(90*time.Millisecond)):

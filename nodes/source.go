@@ -25,8 +25,8 @@ type Source struct {
 	check func(ctx context.Context, node int64) error
 }
 
-// ErrNoNode means that a [Source] has no usable number; the text says what was
-// found, where, and what to do.
+// ErrNoNode means that a [Source] has no usable number; the text names the
+// finding, its place, and the cure.
 var ErrNoNode = errors.New("no node number")
 
 // Func is a source of your own, such as the metadata service of a cloud or a row of a database.

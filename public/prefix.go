@@ -140,7 +140,7 @@ func (p Prefix) syntaxError(s string, offset int, reason string) error {
 	return &snowfence.SyntaxError{Encoding: p.enc.Name(), Input: shorten(s), Offset: offset, Reason: reason}
 }
 
-// shorten cuts off what is longer than a person would read.
+// shorten cuts a text at the length that a person reads.
 func shorten(s string) string {
 	if len(s) > 48 {
 		return s[:45] + "..."

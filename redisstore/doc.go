@@ -17,8 +17,8 @@
 // has them, and a failover drops those that the new master lacks. IDs stay unique as far as the
 // store notices a loss:
 //
-//   - A holder whose record vanished, went back or was changed is sealed at its next renewal, and
-//     all later grants start above all earlier ones.
+//   - A holder seals itself at its next renewal if its record vanished, went back or was changed,
+//     and all later grants start above all earlier ones.
 //   - Data that may have been rolled back has another identity (see below). A program that then
 //     takes a node starts above now + the longest ttl + twice the largest skew. So after a restart
 //     or a failover it makes no IDs for that time: about 45 s with the defaults, and less with a

@@ -9,7 +9,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// lacksRight says what an ACL user needs, as in the package comment.
+// lacksRight lists the rights of an ACL user, as in the package comment.
 const lacksRight = "the user lacks a right: ACL SETUSER name ~snowfence:* +eval +evalsha +info +hset +hmget +zadd " +
 	"+zrangebylex +sadd +smembers +time +wait +config|get (with your Options.Prefix)"
 

@@ -7,7 +7,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// format begins the text of a record. What follows is [store.Encode], of which swap.lua knows the
+// format begins the text of a record. The rest is [store.Encode], of which swap.lua knows the
 // nonce.
 const format = "3"
 

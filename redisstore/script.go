@@ -58,7 +58,7 @@ func (s *Store) call(sc script, known bool, namespace string, args []string) rue
 		Args(rand.Text()).Args(args...).Build()
 }
 
-// reply is what a script returned.
+// reply is the answer of a script.
 type reply struct {
 	id   string // the name of the data
 	run  string // of the server's process
@@ -98,7 +98,7 @@ func (a reply) record(i int, k store.Key) (store.Record, error) {
 	return r, nil
 }
 
-// noteReply keeps what a reply says of the data and the server. Of replies that cross, that
+// noteReply keeps the data's and the server's identity of a reply. Of replies that cross, the reply
 // to the later call counts: its caller knows that its earlier calls were answered before.
 func (s *Store) noteReply(ctx context.Context, namespace string, started uint64, a reply) error {
 	s.mu.Lock()
@@ -114,7 +114,7 @@ func (s *Store) read(ctx context.Context, namespace string, args ...string) (rep
 	return s.ask(ctx, readScript, namespace, args...)
 }
 
-// ask runs a script that may be resent: all it writes is what it would then find.
+// ask runs a script that may be resent: it would then find exactly its own writes.
 func (s *Store) ask(ctx context.Context, sc script, namespace string, args ...string) (reply, error) {
 	if err := checkName(namespace); err != nil {
 		return reply{}, err

@@ -46,7 +46,7 @@ func (v Server) Loses() string {
 		"of grants"
 }
 
-// checked is what is known about a server, and since when.
+// checked is the knowledge about a server, and its time.
 type checked struct {
 	server Server
 	at     time.Time
@@ -68,8 +68,8 @@ func (s *Store) Server(ctx context.Context, namespace string) (Server, error) {
 	return v, err
 }
 
-// check looks at the server with a run ID unless that was done, and refuses one that
-// evicts.
+// check looks at the server with a run ID unless that was done, and refuses a server
+// that evicts.
 func (s *Store) check(ctx context.Context, namespace, run string) error {
 	s.mu.Lock()
 	c := s.servers[run]
@@ -93,7 +93,7 @@ func (s *Store) check(ctx context.Context, namespace, run string) error {
 	return err
 }
 
-// inspect asks the server of a namespace for its settings, and refuses one that evicts.
+// inspect asks the server of a namespace for its settings, and refuses a server that evicts.
 func (s *Store) inspect(ctx context.Context, namespace string) (v Server, err error) {
 	c, release := s.client.Dedicate()
 	defer release()

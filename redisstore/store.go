@@ -30,7 +30,7 @@ type Options struct {
 
 	// AOF makes a write count only when the master, and the Replicas, have it in their synced
 	// append-only files. Redis 7.2 does that with WAITAOF. Before Redis 7.2, the master must have
-	// appendfsync always, and replicas acknowledge what they received, not what they synced.
+	// appendfsync always, and replicas acknowledge received writes, not synced ones.
 	AOF bool
 
 	// Timeout limits the wait for the acknowledgements of one write; 0 means a second.
@@ -40,8 +40,8 @@ type Options struct {
 	// Reads fail if no program has used the server since it started, because the first use writes.
 	ReadOnly bool
 
-	// Logger logs what a new server loses in a crash ([Store.Server]). Nil logs warnings and errors
-	// to slog.Default.
+	// Logger logs the losses of a new server in a crash ([Store.Server]). Nil logs warnings and
+	// errors to slog.Default.
 	Logger *slog.Logger
 }
 
@@ -77,7 +77,7 @@ type Store struct {
 	servers map[string]*checked // by run ID
 }
 
-// seen is what the answer of the latest started call said.
+// seen is the answer of the latest started call.
 type seen struct {
 	started uint64
 	id, run string

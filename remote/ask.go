@@ -41,8 +41,8 @@ func ask[T any](ctx context.Context, c *Client, records int, do func(context.Con
 	return zero, errors.Join(away...)
 }
 
-// race makes a repeatable request to the server that answered last, and after a while to
-// the next too, for callers who wait. The first good answer counts.
+// race makes a repeatable request to the server that answered last, and after a while to the next
+// too, for waiting callers. The first good answer counts.
 func race[T any](ctx context.Context, c *Client, do func(context.Context, *peer) (T, error)) (out T, err error) {
 	ctx, cancel := context.WithCancel(ctx) // those that are too late
 	defer cancel()
@@ -101,7 +101,7 @@ func askOnce[T any](
 	return out, err
 }
 
-// next asks the server after one that does not answer first, from now on.
+// next asks the server after a silent one first, from now on.
 func (c *Client) next(after *peer) {
 	n := int64(slices.Index(c.servers, after))
 	c.good.CompareAndSwap(n, (n+1)%int64(len(c.servers)))
@@ -116,7 +116,7 @@ func call[T any](
 	return out, p.explain(err)
 }
 
-// isAway reports whether another server may answer what this one did not.
+// isAway reports whether another server may answer after this failure.
 func isAway(err error) bool {
 	if errors.Is(err, lease.ErrElsewhere) {
 		return false // it is, but not of this lease: its holder takes another one

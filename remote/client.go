@@ -192,7 +192,7 @@ func (c *Client) scheme(ctx context.Context, namespace string, keys []*snowfence
 	return s, nil
 }
 
-// Namespace is what a program has to know that leases nodes and hands them out itself, by
+// Namespace has the facts for a program that hands out its leased nodes itself, by
 // lease.Lease.Sublet.
 type Namespace struct {
 	Layout snowfence.Layout
@@ -200,7 +200,7 @@ type Namespace struct {
 	MaxTTL time.Duration // the longest ttl of a lease
 }
 
-// Namespace returns what the server says of a namespace. The token needs the verb read.
+// Namespace returns the server's facts of a namespace. The token needs the verb read.
 func (c *Client) Namespace(ctx context.Context, name string) (Namespace, error) {
 	ns, err := c.show(ctx, name, false)
 	if err != nil {

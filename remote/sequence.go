@@ -44,7 +44,7 @@ func (c *Client) Sequence(ctx context.Context, name string) (*sequence.Sequence,
 	return s, nil
 }
 
-// definition returns what a server says of a sequence.
+// definition returns the server's definition of a sequence.
 func (c *Client) definition(ctx context.Context, name string) (sequence.Definition, error) {
 	res, err := ask(ctx, c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.Sequence], error) {
 		return p.sequences.Show(ctx, connect.NewRequest(&pb.SequenceShowRequest{Name: name}))

@@ -45,7 +45,7 @@ type Source struct {
 	closed bool
 }
 
-// pendingRequest is one request. All who need its answer wait for done.
+// pendingRequest is one request. All callers that need its answer wait for done.
 type pendingRequest struct {
 	done chan struct{}
 	err  error // valid when done

@@ -15,7 +15,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// idName is the object whose text and time are the identity. It is in no folder of a namespace.
+// idName is the object with the identity: its text and time. It is in no folder of a namespace.
 func (s *Store) idName() string { return s.prefix + "identity" }
 
 // ready makes the object that has the identity, where there is none. Then it tries two writes that
@@ -60,7 +60,7 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	}
 }
 
-// identity is what the object with the identity says.
+// identity is the text and time of the object with the identity.
 func (o object) identity() string { return o.text + "." + strconv.FormatInt(o.at.Unix(), 10) }
 
 // Suspect implements [store.Store].
@@ -88,7 +88,7 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	return o.now.Add(time.Second / 2), nil
 }
 
-// name is what the object of a record is called: its namespace, escaped, and its node.
+// name is the name of a record's object: its namespace, escaped, and its node.
 func (s *Store) name(k store.Key) string {
 	return s.prefix + escape(k.Namespace) + "/" + store.NodeText(k.Node)
 }

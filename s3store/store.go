@@ -4,7 +4,7 @@
 //	config, err := config.LoadDefaultConfig(ctx)
 //	ids, err := s3store.Open(ctx, s3.NewFromConfig(config), "my-bucket", nil)
 //
-// # What it promises
+// # Promises
 //
 // Reads and lists of Amazon S3 are strongly consistent. Each write names the entity tag of the
 // object that it replaces (If-Match), or that there is none (If-None-Match). So it is a
@@ -12,17 +12,18 @@
 // within one namespace of one bucket. While S3 is unreachable, no lease is renewed: holders make
 // IDs to the end of their grants.
 //
-// This is about Amazon's S3. Other servers speak its protocol, and may ignore the conditions: the
-// store tries one that has to fail before its first use, and refuses such a server. This tests one
-// case only. Use another server only if its documentation says that conditional writes are atomic.
+// This is about Amazon's S3. Other servers speak its protocol, and may ignore the conditions:
+// before its first use, the store tries a condition that has to fail, and refuses such a server.
+// This tests one case only. Use another server only if its documentation says that conditional
+// writes are atomic.
 //
-// # What it notices, and what it cannot
+// # Restores: seen and unseen
 //
 // The store's identity is the text and the time of an object. A copy of the bucket has objects of
 // another time, so programs notice it. Where objects get an older version, and that object does
 // not, only running holders notice it: run "snowfence store restored" before programs start.
 //
-// # What it needs
+// # Needs
 //
 // It needs the rights to get and put objects, and to list the bucket. Nothing is ever deleted: let
 // no lifecycle rule delete current versions, but let one delete the others, because each renewal
@@ -54,7 +55,7 @@ import (
 
 // Options says how leases are kept. A nil *Options uses the defaults.
 type Options struct {
-	// Prefix is what the names of all objects begin with; "" means "snowfence/".
+	// Prefix begins the names of all objects; "" means "snowfence/".
 	Prefix string
 
 	// Timeout limits one request; 0 means 3 s. Keep it well below a third of the ttl.
@@ -309,7 +310,7 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
-// pause lets others finish who write the same record.
+// pause lets other writers of the same record finish.
 func pause(ctx context.Context) error {
 	select {
 	case <-time.After(10*time.Millisecond + rand.N(90*time.Millisecond)):

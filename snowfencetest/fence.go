@@ -102,7 +102,7 @@ func (f *fence) lose() {
 	f.from, f.until = max(f.from, used), 0
 }
 
-// cut grants nothing more. What is granted stays.
+// cut grants nothing more. Earlier grants stay.
 func (f *fence) cut() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

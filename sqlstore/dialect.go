@@ -58,11 +58,11 @@ type Dialect struct {
 	// that was put back. It is nil where there is nothing to it.
 	stamp func(ctx context.Context, c querier, r store.Record) error
 
-	// judge says what follows from a setting, given all of them.
+	// judge returns the fault of a setting, given all settings.
 	judge func(name, value string, all map[string]string) string
 
-	// rights is a SELECT of the user, and of what an administrator must run before and after the
-	// schema to make the tables for it; "" where users have no rights.
+	// rights is a SELECT of the user, and of an administrator's statements before and after the
+	// schema that make the tables for it; "" where users have no rights.
 	rights string
 }
 

@@ -15,7 +15,7 @@ type commitError struct{ err error }
 
 func (e *commitError) Error() string { return fmt.Sprintf("committing: %v", e.err) }
 
-// errorTexts says what the errors of a database mean.
+// errorTexts has the meanings of a database's errors.
 type errorTexts struct {
 	code    func(error) string // what names its kind; "" if it is not known
 	busy    []string           // nothing was done, because others are at work
@@ -24,7 +24,7 @@ type errorTexts struct {
 	advice  map[string]string  // what to do, by code
 }
 
-// is reports whether an error has one of the codes. What a failed commit says does not count.
+// is reports whether an error has one of the codes. The error of a failed commit does not count.
 func (e errorTexts) is(err error, codes []string) bool {
 	var undone *commitError
 	return err != nil && !errors.As(err, &undone) && slices.Contains(codes, e.code(err))
@@ -160,7 +160,7 @@ var mysqlErrors = errorTexts{
 	},
 }
 
-// mysqlCode returns the number that begins the text of an error, or of one that it wraps.
+// mysqlCode returns the number that begins the text of an error, or of an error in it.
 func mysqlCode(err error) (code string) {
 	for err != nil {
 		if rest, ok := strings.CutPrefix(err.Error(), "Error "); ok && len(rest) >= 4 {

@@ -11,9 +11,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// serverInfo is what a server says of itself in the statement that read or wrote: a pool or
-// proxy may change servers at any time. Its row has the columns of a record, and the
-// Namespace "", which no record has.
+// serverInfo is a server's own description in the statement that read or wrote: a pool or proxy may
+// change servers at any time. Its row has the columns of a record, and the Namespace "", which no
+// record has.
 type serverInfo struct {
 	id      string // who it is, with the tables: Holder
 	system  string // what servers with copies of the data share: Nonce
@@ -74,8 +74,8 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 	})
 }
 
-// wentBack completes what a server said, and reports whether data of the identity that was known
-// has lost something.
+// wentBack completes a server's description, and reports whether data of the known identity has
+// lost something.
 func (v view) wentBack(info *serverInfo) (bool, error) {
 	if v.file != nil && info.dataID != "" {
 		info.id = info.dataID + v.file.number
@@ -90,8 +90,8 @@ func (v view) wentBack(info *serverInfo) (bool, error) {
 	return info.reloaded || info.refusal == "" && info.id == v.told.id && info.position < v.told.position, nil
 }
 
-// noteServer keeps what a server said in a use that began as the given one. After an error
-// its result must not be used.
+// noteServer keeps a server's description in a use that began as the given one. After an error its
+// result must not be used.
 func (s *Store) noteServer(info serverInfo, began int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 
 // kept holds the connection that a store over a server keeps while there are leases, so that a
 // renewal waits for no transaction of the application. It is empty while a call uses the
-// connection, and has nil in place of one that was dropped.
+// connection, and has nil in place of a dropped connection.
 type kept chan *sql.Conn
 
 // keep takes a connection out of the pool for all leases of the store.
@@ -46,7 +46,7 @@ func (s *Store) connection(ctx context.Context) (c *sql.Conn, giveBack func(drop
 	return s.own(ctx, k, c)
 }
 
-// own returns the connection that was kept, or another one that is kept from now on.
+// own returns the kept connection, or another one that it keeps from now on.
 func (s *Store) own(ctx context.Context, k kept, c *sql.Conn) (*sql.Conn, func(drop bool), error) {
 	if c == nil {
 		var err error
@@ -120,7 +120,7 @@ func (k kept) close() {
 func drop(c *sql.Conn) { _ = c.Raw(func(any) error { return driver.ErrBadConn }) }
 
 // answers reports whether the server answers at all, after a statement had no answer. It drops the
-// idle connections that are silent: they are as old as the one that was.
+// idle connections that are silent: they are as old as the silent one.
 func (s *Store) answers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

@@ -11,10 +11,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// MySQL is the dialect of MySQL 8.0 and MariaDB 10.6, and later ones. Use
-// go-sql-driver/mysql, or a driver whose errors begin with "Error 1062". Its settings
-// (parseTime, clientFoundRows, interpolateParams, collation, …) do not matter. The tables
-// are made in the connection's database, with keys compared byte by byte.
+// MySQL is the dialect of MySQL 8.0 and MariaDB 10.6, and later ones. Use go-sql-driver/mysql, or a
+// driver with errors that begin with "Error 1062". Its settings (parseTime, clientFoundRows,
+// interpolateParams, collation, …) do not matter. The tables are made in the connection's database,
+// with keys compared byte by byte.
 //
 // A lease keeps one connection of the *sql.DB, so that its renewals wait for no transaction. A pool
 // of one is refused. A call without an answer fails after five seconds at most, and ends its
@@ -154,8 +154,8 @@ const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
 	" SELECT s, n, c, r, g, f, u, p, h, l, v, t, d FROM " + mysqlItems +
 	" ON DUPLICATE KEY UPDATE node = snowfence_lease.node"
 
-// mysqlSwap tells the triggers that what it inserts is a swap, and leaves the connection as it was:
-// what its owner puts back later has to be noticed.
+// mysqlSwap tells the triggers that its rows are a swap, and leaves the connection as it was: rows
+// that the owner puts back later have to be noticed.
 func mysqlSwap(
 	ctx context.Context, c querier, _ view, writes []store.Write, errs []error,
 ) (info serverInfo, err error) {

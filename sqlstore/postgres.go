@@ -23,8 +23,8 @@ import (
 // The tables are made in the first schema of the search_path. All programs must see the
 // same tables.
 //
-// Each use checks the server. The store refuses one that is a standby, is read-only or runs with
-// fsync=off. If synchronous_commit is off, the store's transactions turn it on.
+// Each use checks the server. The store refuses a server that is a standby, is read-only or runs
+// with fsync=off. If synchronous_commit is off, the store's transactions turn it on.
 //
 // The store notices a failover by the timeline. Grants then start above all that the old server can
 // have granted. The failover must stop the old primary before it promotes another: with two
@@ -80,9 +80,9 @@ func PostgreSQL() Dialect {
 const postgresRefusals = `WHEN pg_is_in_recovery() THEN 'this server is a standby: connect to the primary (target_session_attrs=read-write with several hosts)'
 		WHEN current_setting('transaction_read_only') = 'on' THEN 'the connection is read-only: connect to the primary, and leave default_transaction_read_only off'`
 
-// postgresProbe reads a serverInfo. It takes the timeline that is written to: the control
-// file still has the old one after a promotion. It reads the oids each time: a copied
-// database (TEMPLATE) has others. What is flushed of the log survives a crash.
+// postgresProbe reads a serverInfo. It takes the timeline that is written to: the control file
+// still has the old one after a promotion. It reads the oids each time: a copied database
+// (TEMPLATE) has others. The flushed part of the log survives a crash.
 const postgresProbe = `SELECT '', 0::bigint, i.system, i.timeline, i.flushed, 0::bigint, 0::bigint, 0::bigint,
 	i.system || ':' || coalesce(nullif(i.timeline, 0)::text, '-') || ':' || i.db || '.' || coalesce(m.tableoid, 0) || ':' || coalesce(m.value, 'no id'), coalesce(m.value, ''), CASE
 		` + postgresRefusals + `

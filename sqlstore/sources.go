@@ -31,7 +31,7 @@ type sources struct {
 	codes  []string // of errors that may mean that one is closed
 }
 
-// open returns a statement without what is closed.
+// open returns a statement without the closed functions.
 func (v view) open(query string) string {
 	for _, src := range v.sources.all {
 		for i, ask := range src.ask {

@@ -181,9 +181,9 @@ var sqliteUpdateOne = strings.NewReplacer(
 	"UPDATE", "UPDATE OR IGNORE",
 	"seq = ?", "seq = (SELECT MAX(seq) FROM snowfence_lease WHERE seq >= ?) + 1").Replace(sqliteUpdate)
 
-// sqliteSwap looks first for a rolled back file, because later numbers would hide it. It counts
-// what it writes, and remembers namespaces and sequences: one that is made again after its rows are
-// gone gives the data another identity.
+// sqliteSwap looks first for a rolled back file, because later numbers would hide it. It counts its
+// writes, and remembers namespaces and sequences: a name that is made again after its rows are gone
+// gives the data another identity.
 func sqliteSwap(
 	ctx context.Context, c querier, v view, writes []store.Write, errs []error,
 ) (info serverInfo, err error) {

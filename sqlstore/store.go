@@ -12,9 +12,9 @@
 //	db, err := sql.Open("pgx", "postgres://app@db.example/app")
 //	ids, err := sqlstore.Open(ctx, db, sqlstore.PostgreSQL(), nil)
 //
-// IDs are unique within one database. [SQLite], [PostgreSQL] and [MySQL] say what each database
-// needs for that, and [Store.Report] what the store found. In a program with many leases, put
-// lease.Group over the store: it writes them in batches.
+// IDs are unique within one database. [SQLite], [PostgreSQL] and [MySQL] list each database's needs
+// for that, and [Store.Report] the findings. In a program with many leases, put lease.Group over
+// the store: it writes them in batches.
 package sqlstore
 
 import (

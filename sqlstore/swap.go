@@ -110,9 +110,9 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
-// settle looks again where rows tell who wrote them. A lost write is read: a swap skips a record
-// that was put back, which must not look like another program's work. One that was done in a
-// savepoint of the caller is stamped, because it looks so, too.
+// settle looks again where rows name their writer. A lost write is read: a swap skips a record that
+// was put back, which must not look like another program's work. A write in a savepoint of the
+// caller is stamped, because it looks so, too.
 func (s *Store) settle(ctx context.Context, writes []store.Write, results []error) {
 	if s.dialect.stamp == nil {
 		return

@@ -70,6 +70,6 @@ func beginTx(ctx context.Context, tx *sql.Tx, d Dialect) (s *Store, err error) {
 	return s, s.failed(err)
 }
 
-// errPutBack refuses what a store gives another identity.
+// errPutBack refuses a sequence with another identity of the store.
 var errPutBack = fmt.Errorf("%w: something other than Snowfence wrote rows of the database: open the sequence "+
 	"outside of the transaction, with a new Store (sequence.Open), which says what to confirm", sequence.ErrRolledBack)

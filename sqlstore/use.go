@@ -20,7 +20,7 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// purpose is what a use is for.
+// purpose is the reason of a use.
 type purpose bool
 
 const (
@@ -28,10 +28,10 @@ const (
 	toWrite purpose = true
 )
 
-// action asks a database, and returns what the server said of itself.
+// action asks a database, and returns the server's own description.
 type action func(ctx context.Context, c querier, v view) (serverInfo, error)
 
-// view is what a use knows of the database before it asks.
+// view is the knowledge of a use before it asks the database.
 type view struct {
 	use    int64 // its number
 	told   serverInfo
@@ -44,8 +44,8 @@ type view struct {
 	closed  closed
 }
 
-// A call waits so long for a connection, and for the answer of a server. What a busy database
-// refused is asked again, and what makes tables may take, for as long as busyTimeout.
+// A call waits so long for a connection, and for the answer of a server. A refusal of a busy
+// database is asked again, and making tables may take, for as long as busyTimeout.
 const (
 	callTimeout = 5 * time.Second
 	busyTimeout = 30 * time.Second
@@ -59,9 +59,8 @@ var ErrSlow = errors.New("the server answers, but not this statement: another se
 var errPool = errors.New("all connections of the pool are in use: end the transactions that hold them, or allow more " +
 	"(SetMaxOpenConns)")
 
-// use runs do on a connection of a database that is ready. A busy database did nothing, so
-// do runs again; nothing is locked in between. So does a read whose connection turned out to be
-// dead, once.
+// use runs do on a connection of a ready database. A busy database did nothing, so do runs again;
+// nothing is locked in between. So does a read over a dead connection, once.
 func (s *Store) use(ctx context.Context, why purpose, do action) error {
 	if s.tx != nil {
 		return s.failed(s.inTx(ctx, why, do))
@@ -159,8 +158,7 @@ func (s *Store) once(
 	return false, s.noteServer(info, v.use)
 }
 
-// view begins a use. It reads the witness before the database is asked: what was noted is
-// committed.
+// view begins a use. It reads the witness before the database is asked: its notes are committed.
 func (s *Store) view(why purpose) (v view, err error) {
 	s.mu.Lock()
 	s.uses++

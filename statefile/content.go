@@ -112,8 +112,8 @@ func (f *Fence) read() error {
 	return nil
 }
 
-// compare takes over what a file says, which must have the layout, node and secrets of
-// f.state.
+// compare takes over the content of a file, which must have the layout, node and secrets
+// of f.state.
 func (f *Fence) compare(s fileState) (err error) {
 	want := f.state
 	switch {

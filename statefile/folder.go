@@ -56,9 +56,9 @@ func (f *untilReleased) Release(ctx context.Context, g snowfence.Grant, used int
 // its parent exists. The zero NodeRange means all nodes.
 //
 // The folder has a [File] for each node that was ever used, named after the node. Folder takes the
-// first one that is free. It takes one whose last IDs are ahead of the clock only if there is no
-// other. When a process ends, for any reason, the kernel frees its node. A suspended process keeps
-// its node.
+// first one that is free. It takes a file with IDs ahead of the clock only if there is no other.
+// When a process ends, for any reason, the kernel frees its node. A suspended process keeps its
+// node.
 //
 // All files of a folder have one layout and one list of secrets. An [ErrUnusable] says which file
 // differs or is damaged, and what to do. If all nodes are taken, the error is a

@@ -74,8 +74,8 @@ func listNumbers(list []numbers) string {
 	return strings.Join(all, ",")
 }
 
-// parseSlices reads what listNumbers writes. What it cannot read it leaves out,
-// and the file then differs from what would be written.
+// parseSlices reads what listNumbers writes. It leaves out a wrong part, and the
+// file then differs from its next content.
 func parseSlices(text string) (list []numbers) {
 	for part := range strings.SplitSeq(text, ",") {
 		var n numbers
@@ -86,7 +86,7 @@ func parseSlices(text string) (list []numbers) {
 	return list
 }
 
-// share is what one generator uses of a state file.
+// share is one generator's part of a state file.
 //
 // Invariant: for each tick and number of a file's node, one share at most stamps
 // it. Shares in use at the same time have no number in common, and a share begins
@@ -123,9 +123,9 @@ func (f *Fence) bind(u *share) (unbind func(), err error) {
 	}), nil
 }
 
-// mayUse refuses a share that the file does not allow: one of a fence around this
-// one that does not bind, while other shares are in use, and the whole sequence of
-// a file that keeps a slice. It needs mu.
+// mayUse refuses a share that the file does not allow: a share of a fence around
+// this one that does not bind, while other shares are in use, and the whole sequence
+// of a file that keeps a slice. It needs mu.
 func (f *Fence) mayUse(u *share) error {
 	switch {
 	case len(f.bound) > 0 && !slices.Contains(f.bound, u):

@@ -68,7 +68,7 @@ func writeName(lock *os.File, name string) error {
 	return errors.Join(err, lock.Sync())
 }
 
-// nameIn returns the name in a lock file; what is no name is none that a state file has.
+// nameIn returns the name in a lock file; another text is no state file's name.
 func nameIn(lock *os.File) string {
 	text := make([]byte, nameLen)
 	_, _ = lock.ReadAt(text, nameAt)
@@ -84,7 +84,7 @@ func writeHolder(lock *os.File) {
 	_, _ = lock.WriteAt(holder, holderAt)
 }
 
-// holderOf returns who wrote last that it has the lock of a state file.
+// holderOf returns the last process that noted itself as the holder of a state file's lock.
 func holderOf(path string) string {
 	data, _ := os.ReadFile(path + ".lock")
 	if len(data) <= holderAt {

@@ -1,8 +1,8 @@
 // Libsnowfence is the Go part of the C library. Build it with "make lib"; programs link the shim
 // in the folder c, which loads it at the first call that needs it.
 //
-// Only what C can hold crosses the border: numbers, and the buffers of the caller. What the calls
-// do is in package clib.
+// Only what C can hold crosses the border: numbers, and the buffers of the caller. The work of the
+// calls is in package clib.
 package main
 
 /*
