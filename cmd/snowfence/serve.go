@@ -31,8 +31,8 @@ func (p *program) serveCommand() *cobra.Command {
 themselves. IDs are unique within one namespace of one store: run as many servers over one
 store as you like. Without --store, the store is a file: the one for all users of this
 machine, if an administrator made it, and otherwise the file of the server's user ("snowfence
-help stores"). The server makes the namespace "default" if it is missing; "snowfence
-namespace create" makes others.
+help stores"). The server makes the namespace "default" if it is missing, unless --ready-for
+names only others; "snowfence namespace create" makes those.
 
 Each setting is a flag, a variable of the environment (SNOWFENCE_MAX_WAIT for --max-wait), or
 a line of the file that --config names (max-wait: 2s); the first of these that is there
@@ -144,7 +144,7 @@ func (p *program) serve(
 	if err != nil {
 		return err
 	}
-	p.announce(s, lease.DefaultNamespace, c.TLSClientCA != "")
+	p.announce(s, slices.Concat(c.ReadyFor, []string{lease.DefaultNamespace})[0], c.TLSClientCA != "")
 	p.announceStore(ctx, &st, &c)
 	for running := true; running; {
 		select {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
@@ -20,8 +19,11 @@ import (
 )
 
 // firstNamespace makes the namespace default where it is missing, for leases of the ttl, and says
-// so.
-func (p *program) firstNamespace(ctx context.Context, st *open.Store, ttl time.Duration) error {
+// so. A server that names only others in ready-for has no use for it.
+func (p *program) firstNamespace(ctx context.Context, st *open.Store, c *serve.Config) error {
+	if len(c.ReadyFor) > 0 && !slices.Contains(c.ReadyFor, lease.DefaultNamespace) {
+		return nil
+	}
 	_, err := lease.Namespaces(st.Leases).Show(ctx, lease.DefaultNamespace)
 	if !errors.Is(err, lease.ErrNoNamespace) {
 		return err
@@ -32,7 +34,7 @@ func (p *program) firstNamespace(ctx context.Context, st *open.Store, ttl time.D
 		return err
 	}
 	_, err = lease.Namespaces(st.Leases).Create(ctx, lease.DefaultNamespace, s, &lease.NamespaceOptions{
-		MaxTTL: max(ttl, lease.DefaultTTL),
+		MaxTTL: max(c.TTL, lease.DefaultTTL),
 	})
 	if errors.Is(err, lease.ErrMismatch) { // another process was first
 		return nil

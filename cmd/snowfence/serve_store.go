@@ -63,7 +63,7 @@ func (p *program) prepareStore(ctx context.Context, c *serve.Config) (*open.Stor
 	if err != nil {
 		return nil, err
 	}
-	if err = p.firstNamespace(ctx, st, c.TTL); err == nil {
+	if err = p.firstNamespace(ctx, st, c); err == nil {
 		err = p.checkSpread(ctx, st, c.Spread)
 	}
 	if err != nil {
