@@ -19,8 +19,8 @@ func (c *storeClaim) next(ctx context.Context) (snowfence.Grant, error) {
 	return g, err
 }
 
-// proceed takes the next step: it acquires, settles an acquisition, or renews. One that had a grant
-// before takes no node over, or two leases would do so for ever.
+// proceed takes the next step: it acquires, settles an acquisition, or renews. A lease with an
+// earlier grant takes no node over, or two leases would do so for ever.
 func (c *storeClaim) proceed(ctx context.Context) (snowfence.Grant, error) {
 	switch {
 	case c.held == nil:

@@ -121,8 +121,8 @@ func (c change) reunit(ns Namespace, floor int64, id string, now time.Time) (Nam
 	return c.renode(ns, now)
 }
 
-// unmarked is an error if a record says more of a node than what was granted: another unit would
-// have it stand for other nodes.
+// unmarked is an error if a record has more than the grant of a node: in another unit it would
+// stand for other nodes.
 func (ns Namespace) unmarked(ctx context.Context, st store.Store) error {
 	for _, r := range ns.Regions {
 		if r.Owner == ownerFunctions && !r.Ended && r.Layout.Equal(ns.Layout) {

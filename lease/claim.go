@@ -14,7 +14,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// setup is what a lease is for, and what is known of it beside its claim.
+// setup has the purpose of a lease, and the facts beside its claim.
 type setup struct {
 	name   string // of the namespace
 	scheme *snowfence.Scheme
@@ -35,7 +35,7 @@ func newSetup(w world.World, namespace string, s *snowfence.Scheme, opts Options
 	return t
 }
 
-// copied reports whether a copy of this machine may have what the claim has.
+// copied reports whether a copy of this machine may have the same claim.
 func (s *setup) copied() bool { return s.machine.Load().Copied() }
 
 // claim is one holder's protocol with a store ([storeClaim]) or a server ([serverClaim]), and
@@ -46,14 +46,14 @@ func (s *setup) copied() bool { return s.machine.Load().Copied() }
 //   - Lost, a [lostError]: nothing that was granted before may be used any more.
 //   - Unknown, any other error: what was granted before may be used to its end.
 type claim interface {
-	// next acquires a grant, renews the one that is held, or settles what had no answer.
+	// next acquires a grant, renews the hold, or settles writes without an answer.
 	next(ctx context.Context) (snowfence.Grant, error)
 
-	// giveBack ends what is held. o is the grant that was sealed, nil if that is not known. It does
-	// nothing if the machine was copied: the copy may use more of the grant, or any of it.
+	// giveBack ends the hold. o is the sealed grant, nil if that is not known. It does nothing if
+	// the machine was copied: the copy may use more of the grant, or any of it.
 	giveBack(ctx context.Context, o *owed) error
 
-	// forget ends what is held as a loss does, and takes another identity. Writes without an answer
+	// forget ends the hold as a loss does, and takes another identity. Writes without an answer
 	// count as another holder's.
 	forget()
 }
@@ -69,7 +69,7 @@ func (k *kept) String() string {
 	return fmt.Sprintf("node %d", k.node)
 }
 
-// pin has the store keep open what a lease in it needs.
+// pin has the store keep its files open for a lease.
 func pin(ctx context.Context, st store.Store, namespace string) (unpin func(), err error) {
 	if unpin, err = st.Pin(ctx); err != nil {
 		return nil, fmt.Errorf("lease: namespace %q: %w", namespace, err)
@@ -119,7 +119,7 @@ type storeClaim struct {
 	scanned time.Time   // when
 }
 
-// hold is what the store is known to keep of ours.
+// hold is our part of the store, as far as it is known.
 type hold struct {
 	records    []store.Record // of the block's units, as last acknowledged or adopted
 	acked      []int64        // revision of each that was acknowledged; 0 if none was
@@ -156,7 +156,7 @@ func (c *storeClaim) mine(r store.Record) bool {
 	return who == c.who
 }
 
-// startOf returns who a holder is and the first tick that it was granted.
+// startOf returns a holder's name and the first tick of its grant.
 func startOf(holder string) (who string, tick int64) {
 	who, text, _ := strings.Cut(holder, ".")
 	tick, _ = strconv.ParseInt(text, 10, 64) // as holderOf wrote it

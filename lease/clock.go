@@ -39,8 +39,8 @@ func (s *setup) correct(by time.Duration) {
 		"namespace", s.name, "label", s.opts.Label, "ahead", by.Round(time.Millisecond))
 }
 
-// checkedClock returns what a clock says. It
-// is [ErrSkew] if the store's clock disagrees.
+// checkedClock returns the time of a clock. It is [ErrSkew] if the store's
+// clock disagrees.
 func checkedClock(ctx context.Context, st store.Store, read func() time.Time, skew time.Duration) (time.Time, error) {
 	before := read()
 	theirs, err := st.Now(ctx)
@@ -58,7 +58,7 @@ func checkedClock(ctx context.Context, st store.Store, read func() time.Time, sk
 }
 
 // compareClocks is [ErrSkew] if a clock that was read between two readings of ours is further off
-// than allowed. One that does not exist is the zero time.
+// than allowed. The zero time stands for no clock.
 func compareClocks(before, theirs, after time.Time, skew time.Duration, whose string) error {
 	ahead, behind := before.Sub(theirs), theirs.Sub(after)
 	off := max(ahead, behind)

@@ -83,8 +83,8 @@ func (l *Lease) Shutdown(ctx context.Context) error {
 	return err
 }
 
-// giveBackOwed gives back what the lease holds, with the unused part if that
-// is known. None of it is given out again, even after an error. It needs ops.
+// giveBackOwed gives back the lease's hold, with the unused part if that is
+// known. None of it is given out again, even after an error. It needs ops.
 func (l *Lease) giveBackOwed(ctx context.Context) error {
 	l.mu.Lock()
 	l.spend()

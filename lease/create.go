@@ -38,15 +38,15 @@ type NamespaceOptions struct {
 	// by hand ([Namespace.Uncovered]); another change of layout assumes now.
 	Unused time.Time
 
-	// Force makes [Operator.Change] skip the proof, for namespaces whose IDs were all thrown away.
-	// The namespace remembers the layout all the same.
+	// Force makes [Operator.Change] skip the proof, for namespaces without any ID left. The
+	// namespace remembers the layout all the same.
 	Force bool
 }
 
 // Create makes a namespace for IDs of the scheme. If it exists, it must be the same, and nothing
 // changes. A deleted namespace comes back with the same layout, and its IDs start above its floor.
 // If o names nodes that could not be leased before, they count as used by hand until now. A layout
-// whose time has run out is refused.
+// past its end is refused.
 //
 // If the layout has a key field, the namespace remembers from
 // the beginning which secret has which key number. It adds secrets

@@ -18,7 +18,7 @@ var (
 	ErrNoNamespace = errors.New("no such namespace")
 
 	// ErrTaken means that no node is free, or that another holder has the guarded Options.Node. The
-	// error is a [TakenError], or the text of one that a server sent.
+	// error is a [TakenError], or a server's text of it.
 	ErrTaken = errors.New("no node is free")
 
 	// ErrVetoed means that an operator, or Options.Check, refused to lease the node.
@@ -43,11 +43,11 @@ var (
 	ErrElsewhere = errors.New("another server has handed it out")
 
 	// ErrRefused means that a change is not allowed, such as a change of layout that is not proven
-	// safe, or that a server does not do what a client asks for.
+	// safe, or that a server does not have the service.
 	ErrRefused = errors.New("the change is refused")
 )
 
-// marked is an error that matches a sentinel whose words would add nothing to its own.
+// marked is an error that matches a sentinel without its words.
 type marked struct {
 	error
 	as error

@@ -41,7 +41,7 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error
 	}
 }
 
-// anyWait is for blocks whose floor may be ahead.
+// anyWait is for blocks with a floor that may be ahead.
 const anyWait = 1 << 62
 
 // offer reads blocks and yields the best that is free and ranks at most as wait. If others

@@ -146,9 +146,8 @@ func (f *finder) scannedLately() bool {
 	return c.taken != nil && f.ns.Nodes.Until-f.ns.Nodes.From > most && c.world.Now().Sub(c.scanned) < c.opts.TTL
 }
 
-// rank orders free blocks. First come those that the label held last, the latest first. Then
-// come those that were never leased, those that are free for longest, and those whose floor is
-// ahead.
+// rank orders free blocks. First come the label's own last blocks, the latest first. Then come
+// blocks that were never leased, blocks that are free for longest, and blocks with a floor ahead.
 type rank struct{ class, order int64 }
 
 func (r rank) compare(o rank) int {

@@ -56,7 +56,7 @@ func Generator(ctx context.Context, st store.Store, o *Options) (*snowfence.Gene
 	return l.Generator(opts.config())
 }
 
-// config returns what the options say of a generator.
+// config returns the options of a generator.
 func (o *Options) config() snowfence.Config {
 	return snowfence.Config{Lead: o.Lead, Spread: o.Spread, MaxWait: o.MaxWait, Time: o.Time}
 }

@@ -25,10 +25,10 @@ import (
 // [Store]. Each write gets its own result. All calls that shared a round trip get its error. List,
 // Heads and Add go to st unchanged.
 //
-// A call whose ctx ends returns at once and does not affect others. If its write has not begun, the
-// group drops it. Otherwise the caller does not know whether it was done. The group cancels a round
-// trip when all its calls have returned. After a second, calls no longer wait for the round trip
-// that is under way.
+// A call returns at once when its ctx ends, and does not affect others. If its write has not begun,
+// the group drops it. Otherwise the caller does not know whether it was done. The group cancels a
+// round trip when all its calls have returned. After a second, calls no longer wait for the round
+// trip that is under way.
 //
 // It is safe for concurrent use. There is nothing to close, because its goroutines run only during
 // calls. A nil store gives nil.
@@ -117,7 +117,7 @@ func (g *group) Now(ctx context.Context) (time.Time, error) {
 	return g.times.ask(ctx, struct{}{})
 }
 
-// now asks for the time once, for all who asked.
+// now asks for the time once, for all callers.
 func (g *group) now(ctx context.Context, asked []struct{}) ([]time.Time, error) {
 	now, err := g.Store.Now(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func (g *group) Pin(ctx context.Context) (unpin func(), err error) {
 	return unpin, nil
 }
 
-// unpin lets the store close what it keeps open, after the last lease has ended.
+// unpin lets the store close its files, after the last lease has ended.
 func (g *group) unpin() {
 	g.mu.Lock()
 	var last []func()

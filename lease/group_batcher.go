@@ -37,7 +37,7 @@ type batcher[Q, A any] struct {
 	busy  bool // a round trip keeps others waiting
 }
 
-// call is what one caller waits for.
+// call is the question of one caller, and its answer.
 type call[Q, A any] struct {
 	asked  Q
 	answer A

@@ -94,7 +94,7 @@ func (l *Lease) plan() time.Duration {
 	return wait
 }
 
-// attend renews what is held, or acquires what is not, once.
+// attend renews the hold, or acquires one, once.
 func (l *Lease) attend() {
 	began := l.world.Now()
 	if l.world.Wait(-1, l.ops, l.life.Done()) != 0 {
@@ -210,7 +210,7 @@ func (l *Lease) failed(err error) (tell bool) {
 	return tell
 }
 
-// heal acquires again after a loss, and returns what is still wrong. It needs ops.
+// heal acquires again after a loss, and returns the remaining error. It needs ops.
 func (l *Lease) heal(ctx context.Context, err error) error {
 	if isLost(err) && !fatal(err) {
 		err = l.attempt(ctx)

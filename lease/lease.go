@@ -52,7 +52,7 @@ type usage struct {
 	spent  bool             // what is held was given to a caller that is gone: it is never given out again
 }
 
-// demand is what callers want of the lease.
+// demand is the callers' wish for ticks.
 type demand struct {
 	want bool      // a caller needs a grant: keep one
 	need int64     // highest tick that a caller waits to get past, −1 without one
@@ -197,7 +197,7 @@ type Status struct {
 	TTL     time.Duration   // as the server gave it last, or as it was asked for from a store
 }
 
-// Status returns what the lease holds now, without asking the store.
+// Status returns the lease's present hold, without asking the store.
 func (l *Lease) Status() Status {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -217,7 +217,7 @@ func (l *Lease) drop(cause error) {
 	l.wakeWaiters()
 }
 
-// wakeWaiters wakes all who wait for a change. mu is held.
+// wakeWaiters wakes all waiters for a change. mu is held.
 func (l *Lease) wakeWaiters() {
 	close(l.changed)
 	l.changed = make(chan struct{})

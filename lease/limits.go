@@ -69,7 +69,7 @@ func (t ticks) reach(ns Namespace, now time.Time) int64 {
 }
 
 // above returns the first tick that no holder can have used before now, however the store was
-// rolled back: above the reach of a clock that is ahead, seen from one that is behind.
+// rolled back: above the reach of a fast clock, seen from a slow one.
 func (ns Namespace) above(l snowfence.Layout, now time.Time) int64 {
 	return max(l.TickOf(now.Add(ns.limits(now).rollback())), 0) + 3
 }

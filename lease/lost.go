@@ -7,11 +7,11 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A store swap is lost if the record had another nonce: [ErrLost]. What follows is decided
-// by its sender: claim.write for a renewal, claim.take for an acquisition, claim.giveBack
-// for a release, and the callers of Namespace.write for the record of a namespace.
-// If another process wrote instead of a renewal, the lease is lost: this file is about that.
-// Whether the store was rolled back is found out afterwards, in rollback.go.
+// A store swap is lost if the record had another nonce: [ErrLost]. The sender decides: claim.write
+// for a renewal, claim.take for an acquisition, claim.giveBack for a release, and the callers of
+// Namespace.write for the record of a namespace. If another process wrote instead of a renewal, the
+// lease is lost: this file is about that. Whether the store was rolled back is found out
+// afterwards, in rollback.go.
 
 // lostError says why the grant may not be used any more.
 type lostError struct{ cause error }
@@ -25,8 +25,8 @@ func isLost(err error) bool {
 	return errors.As(err, &e)
 }
 
-// forget ends what a copy of this machine has, too, as a loss; without a copy it does nothing and
-// returns nil. Nothing is given back: it runs out. It needs ops.
+// forget ends a hold that a copy of this machine shares, as a loss; without a copy it does nothing
+// and returns nil. Nothing is given back: it runs out. It needs ops.
 func (l *Lease) forget() error {
 	if !l.copied() {
 		return nil

@@ -100,7 +100,7 @@ func (ns Namespace) notActive() error {
 	return fmt.Errorf("lease: namespace %q is being changed: wait, or have the operator finish the change", ns.Name)
 }
 
-// errDeleted tells a deleted namespace from one that never was.
+// errDeleted tells a deleted namespace from a name that never was one.
 var errDeleted = errors.New("it was deleted")
 
 // check refuses what no call can work with.
@@ -147,8 +147,8 @@ const (
 	ownerOthers    = "others"    // reserved numbers used by hand or by other libraries, see [Operator.NoteOthers]
 )
 
-// Region is a part of a namespace: a set of IDs, and who makes them. A namespace is a list
-// of regions. No two of them have an ID in common, unless one is forced.
+// Region is a part of a namespace: a set of IDs, and its owner. A namespace is a list of regions.
+// No two of them have an ID in common, unless one is forced.
 type Region struct {
 	snowfence.Region
 	Owner     string     // who makes its IDs: "leases", "functions", "backfill" or "others"
@@ -174,17 +174,17 @@ func nodeCount(l snowfence.Layout) int64 { return int64(1) << min(l.Bits(snowfen
 // maxTick is the last tick of a layout.
 func maxTick(l snowfence.Layout) int64 { return int64(1)<<l.Bits(snowfence.FieldTime) - 1 }
 
-// ledger is what a namespace knows of the counts of its backfills.
+// ledger is the namespace's knowledge of the counts of its backfills.
 type ledger struct {
 	// Until is a time in Unix milliseconds: no tick that begins then or later was used.
 	Until int64 `json:"until,omitempty"`
-	// Identity is of the store whose counts are right; "" after it was rolled back.
+	// Identity is of the store with the right counts; "" after it was rolled back.
 	Identity string `json:"identity,omitempty"`
 	// Epoch is how right counts begin. Hours with others are full.
 	Epoch string `json:"epoch,omitempty"`
 }
 
-// rolledBack notes that the store may have lost what it acknowledged.
+// rolledBack notes that the store may have lost acknowledged writes.
 func (ns *Namespace) rolledBack(now time.Time) {
 	ns.RolledBack = max(ns.RolledBack, now.UnixMilli()+1)
 	ns.ledger.Identity = ""

@@ -12,7 +12,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// storedNamespace is what the record of a namespace keeps as JSON.
+// storedNamespace is the JSON in the record of a namespace.
 type storedNamespace struct {
 	*Namespace
 	Format    int            `json:"format"`

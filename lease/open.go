@@ -43,7 +43,7 @@ func Open(ctx context.Context, st store.Store, namespace string, s *snowfence.Sc
 	return l, nil
 }
 
-// firstGrant acquires for the one who opens a lease. It waits for a free node if it may.
+// firstGrant acquires for the opener of a lease. It waits for a free node if it may.
 func firstGrant(ctx context.Context, s *setup, c claim) (none snowfence.Grant, _ error) {
 	var before error // that all nodes were taken
 	for failures := 0; ; failures++ {

@@ -74,7 +74,7 @@ func editNamespace(
 // Confirm accepts a store that was moved on purpose, with all its data and while no program used
 // it, or that tells this program less of its identity than before. Without it, the next lease sees
 // another identity, and grants start above now + the longest ttl + twice the largest skew; or it
-// refuses one that is less.
+// refuses an identity that is less.
 func (op Operator) Confirm(ctx context.Context, namespace string) (Namespace, error) {
 	return editNamespace(ctx, op.st, namespace, func(ns *Namespace) (bool, error) {
 		id, err := op.st.Identity(ctx, namespace)

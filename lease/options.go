@@ -178,7 +178,7 @@ func clockOf(source snowfence.TimeSource, s *snowfence.Scheme) *clock.Clock {
 	return clock.Steady(clock.Source(source), s.Layout().Bits(snowfence.FieldRollback) > 0)
 }
 
-// creation returns what a namespace that the lease makes is given: room for its options.
+// creation returns the options of a new namespace: room for this lease.
 func (o Options) creation() *NamespaceOptions {
 	return &NamespaceOptions{MaxTTL: max(usual.ttl, o.TTL), MaxSkew: max(usual.skew, o.MaxSkew)}
 }

@@ -42,7 +42,8 @@ type Backfill struct {
 	dead error // why another Backfill must be opened
 }
 
-// witnessed is what the store has shown or acknowledged. A store that shows less was rolled back.
+// witnessed is the highest count that the store has shown or acknowledged. A store that shows less
+// was rolled back.
 type witnessed struct {
 	namespace Namespace    // as read last
 	record    store.Record // count that was written last
@@ -222,7 +223,7 @@ func (b *Backfill) locate(ns Namespace, times []time.Time, todo []int, now time.
 	return wants, nil, nil
 }
 
-// byHour orders what is wanted; ticks longer than a second leave it out of the order of time.
+// byHour orders the wanted IDs; ticks longer than a second leave it out of the order of time.
 func byHour(a, b wantedID) int { return cmp.Compare(a.hour(), b.hour()) }
 
 func showTime(t time.Time) string {

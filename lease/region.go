@@ -112,8 +112,8 @@ func (ns *Namespace) end(tick int64) {
 	})
 }
 
-// begin adds what a layout makes from the start of the namespace's present one on. With force
-// it meets what it meets, and the backfills of earlier layouts end. unused says that no process
+// begin adds the IDs of a layout from the start of the namespace's present one on. With force it
+// may meet other regions, and the backfills of earlier layouts end. unused says that no process
 // uses numbers given by hand.
 func (ns *Namespace) begin(l snowfence.Layout, force, unused bool) error {
 	r, ended := ns.region(l, ns.Start), ns.Regions
@@ -152,7 +152,7 @@ func (ns *Namespace) addLeases(r Region, force, unused bool) error {
 		whole, rangesText(ns.Uncovered()))
 }
 
-// addReserved adds the numbers below the first of a layout, for those who use them.
+// addReserved adds the numbers below the first of a layout, for their users.
 func (ns *Namespace) addReserved(r Region, force bool) error {
 	b := r
 	b.Owner, b.First, b.Last = ownerBackfill, 0, min(ns.Backfill, r.Layout.First)-1

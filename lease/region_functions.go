@@ -46,7 +46,7 @@ func (ns Namespace) ofLeases(first, count int64) error {
 	return marked{fmt.Errorf("lease: node %d of namespace %q: %w", missing.From, ns.Name, err), ErrVetoed}
 }
 
-// withoutFunctions refuses the end of a namespace whose functions go on.
+// withoutFunctions refuses the end of a namespace while its functions go on.
 func (ns Namespace) withoutFunctions() error {
 	for _, q := range ns.Regions {
 		if q.Owner == ownerFunctions && !q.Ended {

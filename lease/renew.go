@@ -68,7 +68,7 @@ func (c *storeClaim) write(ctx context.Context, records []store.Record, until in
 	case gone > 0 && !doubt:
 		return c.loseHold(nil, fmt.Errorf("another process changed node %d", h.records[0].Node))
 	case gone > 0:
-		// One of our own writes whose reply was lost may have come in between.
+		// One of our own writes without a reply may have come in between.
 		if unknown != nil {
 			h.noteReply(nonce, unknown)
 		}
@@ -116,8 +116,8 @@ func (c *storeClaim) swap(ctx context.Context, h *hold, writes []store.Write) (g
 // The write of a forgotten one counts as another process's.
 const maxUnanswered = 64
 
-// noteReply keeps a nonce whose write may
-// still come in. A newer write forgets all.
+// noteReply keeps a nonce while its write may still come in. A newer write
+// forgets all.
 func (h *hold) noteReply(nonce string, unknown error) {
 	switch {
 	case unknown == nil:
@@ -153,7 +153,8 @@ func (c *storeClaim) confirm(ctx context.Context, until int64, now time.Time) (n
 		return none, c.lose(fmt.Errorf("namespace %q was changed: it is %s in generation %d, no longer %d",
 			c.name, ns.State, ns.Generation, h.generation))
 	}
-	// A node is recorded first, and its holder evicted then: who took it in between learns it here.
+	// A node is recorded first, and its holder evicted then: a holder that took it in between
+	// learns it here.
 	if err := ns.ofLeases(h.records[0].Node, c.nodes(h)); err != nil {
 		return none, c.lose(err)
 	}
@@ -184,9 +185,9 @@ func (c *storeClaim) note(from, until int64) {
 	}
 }
 
-// resolve reads what is stored after lost replies. It takes an unanswered
-// write of our own as the base of the next one, and uses it only after
-// that one is acknowledged. A write of another process is a loss.
+// resolve reads the stored records after lost replies. It takes an
+// unanswered write of our own as the base of the next one, and uses it only
+// after that one is acknowledged. A write of another process is a loss.
 func (c *storeClaim) resolve(ctx context.Context) error {
 	h := c.held
 	stored, err := c.st.Get(ctx, keys(h.records))

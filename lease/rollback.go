@@ -36,8 +36,8 @@ func (c *storeClaim) diagnose(ctx context.Context) error {
 	return nil
 }
 
-// noticeRollback suspects a store that lost a write. It is proven where this holder was told that
-// the write is durable: one that was only read may be gone after a crash.
+// noticeRollback suspects a store that lost a write. It is proven where the store told this holder
+// that the write is durable: a write that was only read may be gone after a crash.
 func (c *storeClaim) noticeRollback(h *hold, stored []store.Record) {
 	for i, r := range stored {
 		if r.Nonce == "" || r.Revision < h.records[i].Revision {
@@ -142,8 +142,8 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 }
 
 // tellAll gives a store that lost writes another identity, and returns it. Holders of other
-// namespaces see it at their next renewal. All who saw the loss name the identity of before, so it
-// changes once.
+// namespaces see it at their next renewal. All holders that saw the loss name the identity of
+// before, so it changes once.
 func (c *storeClaim) tellAll(ctx context.Context, was string) (id string, err error) {
 	if err := c.st.Suspect(ctx, was); err != nil {
 		return "", fmt.Errorf("lease: giving the store another identity: %w", err)

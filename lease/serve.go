@@ -23,7 +23,7 @@ import (
 //
 // A ticket is signed with a key from the record of the namespace. The server refuses a changed
 // ticket as lost. So a holder decides only about the ticks that it was granted: if it lies about
-// what it used, it can only repeat its own IDs.
+// its use, it can only repeat its own IDs.
 func Serve(st store.Store, s *snowfence.Scheme, o *Options) wire.Server {
 	v := server{st: st, scheme: s}
 	if o != nil {

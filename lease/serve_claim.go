@@ -57,9 +57,8 @@ func (ns Namespace) suits(s *snowfence.Scheme, r wire.Request) error {
 	return nil
 }
 
-// find adopts what an attempt without an answer got. It looks at all nodes, which is rare. What it
-// finds is used only after one more write, with another attempt: so a copy of the holder finds
-// nothing.
+// find adopts the nodes of an attempt without an answer. It looks at all nodes, which is rare. It
+// uses them only after one more write, with another attempt: so a copy of the holder finds nothing.
 func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) error {
 	h := &hold{unanswered: map[string]bool{}, generation: ns.Generation, found: true}
 	nodes := snowfence.NodeRange{From: 0, Until: nodeCount(c.ticks.layout)}
@@ -90,8 +89,8 @@ func (c *storeClaim) find(ctx context.Context, ns Namespace, earlier []string) e
 	return nil
 }
 
-// remind has a new claim know what an earlier one of its holder was granted. Its acquisition
-// then begins as a [Lease] does after a loss: it looks for a rollback, and raises the floor.
+// remind tells a new claim the grant of an earlier one of its holder. Its acquisition then begins
+// as a [Lease] does after a loss: it looks for a rollback, and raises the floor.
 //
 // Only a ticket that the namespace vouches for counts, so that no holder raises the floor of others
 // at will.
@@ -116,9 +115,9 @@ func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 	return nil
 }
 
-// adopt takes over what the ticket's holder has in the store: its last write, or one
-// of these attempts whose reply was lost. The latter is used only after one more write,
-// as for a lost reply of a Lease. It returns the key that signs the next ticket.
+// adopt takes over the ticket's hold in the store: its last write, or one of these
+// attempts without a reply. An attempt is used only after one more write, as for a lost
+// reply of a Lease. It returns the key that signs the next ticket.
 func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (key string, _ error) {
 	if int64(t.Nodes)/t.Unit > most { // who did not get it from a server must not have it read so much
 		ns, err := readNamespace(ctx, c.st, t.Namespace)
@@ -197,7 +196,7 @@ func (c *storeClaim) signing(ctx context.Context) (Namespace, error) {
 	}
 }
 
-// answer is what the holder gets of a grant: the ticket, signed, and what it stands for.
+// answer is the holder's part of a grant: the signed ticket, and its claims.
 func (c *storeClaim) answer(key string) wire.Lease {
 	h := c.held
 	r := h.records[0]

@@ -18,8 +18,8 @@ import (
 // It is for servers that package remote does not reach. s is the scheme of the namespace. Keep
 // ignores Options.Create, because servers make no namespace.
 //
-// After the first node it asks for the ones that follow: a server reads one record to see that such
-// a node is free, and 64 to find any.
+// After the first node it asks for the next ones: a server reads one record to see that such a node
+// is free, and 64 to find any.
 func Keep(
 	ctx context.Context, server wire.Server, namespace string, s *snowfence.Scheme, n int, o *Options,
 ) ([]*Lease, error) {
@@ -84,7 +84,7 @@ func keepNear(
 }
 
 // serverClaim is a claim over a server, which applies the rules of the store. The claim repeats
-// what had no answer, shows its last ticket after a loss, and compares clocks.
+// calls without an answer, shows its last ticket after a loss, and compares clocks.
 type serverClaim struct {
 	*setup
 	server wire.Server
@@ -133,15 +133,15 @@ func (c *serverClaim) renew(ctx context.Context) (none snowfence.Grant, err erro
 	return a.Grant, c.skew(before, a.Now)
 }
 
-// send notes an attempt until it is answered. The write of one that is forgotten counts as
-// another holder's.
+// send notes an attempt until it is answered. The write of a forgotten attempt counts as another
+// holder's.
 func (c *serverClaim) send(attempt string) {
 	if len(c.earlier) < maxUnanswered {
 		c.earlier = append(c.earlier, attempt)
 	}
 }
 
-// heard takes over what the server acknowledged.
+// heard takes over the acknowledged lease.
 func (c *serverClaim) heard(a wire.Lease) error {
 	g := a.Grant
 	if len(a.Ticket) == 0 || g.Until < g.From || g.Nodes < int64(c.opts.Nodes) ||
@@ -155,7 +155,7 @@ func (c *serverClaim) heard(a wire.Lease) error {
 	return nil
 }
 
-// ended forgets what was held, and remembers up to where its ticks went.
+// ended forgets the hold, and remembers the end of its ticks.
 func (c *serverClaim) ended() {
 	if c.grant.Until > c.grant.From {
 		c.last = c.grant
@@ -164,8 +164,8 @@ func (c *serverClaim) ended() {
 	c.kept.Store(nil)
 }
 
-// giveBack implements [claim]. What had no answer is settled first, because the node is ours if it
-// worked.
+// giveBack implements [claim]. A call without an answer is settled first, because the node is ours
+// if it worked.
 func (c *serverClaim) giveBack(ctx context.Context, o *owed) error {
 	if c.copied() {
 		return nil

@@ -85,7 +85,7 @@ func (c *serverClaim) persist(ctx context.Context) (g snowfence.Grant, err error
 	return g, err
 }
 
-// ask acquires, or finds what an attempt without an answer got.
+// ask acquires, or finds the nodes of an attempt without an answer.
 func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error) {
 	o := c.opts
 	r := wire.Request{
@@ -135,7 +135,7 @@ func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error)
 	return a.Grant, nil
 }
 
-// unused is what is given back of a grant that this holder refuses. If an earlier attempt may have
+// unused is the part that this holder gives back of a refused grant. If an earlier attempt may have
 // got it, a copy of this holder may have the answer, and use it.
 func (c *serverClaim) unused() *owed {
 	if !c.fresh {

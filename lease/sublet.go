@@ -39,7 +39,7 @@ func divide(g snowfence.Grant, serial int64) *division {
 // extend goes on with a renewed grant. After a lapse it begins later.
 func (d *division) extend(g snowfence.Grant) { d.grant = g }
 
-// sublease returns what the present holder of a slot has, or the last one had.
+// sublease returns the grant of a slot's present holder, or of its last one.
 func (d *division) sublease(i int) snowfence.Grant {
 	x := d.slots[i]
 	return snowfence.Grant{Node: d.grant.Node + int64(i), Nodes: 1, From: x.from, Until: x.until}
@@ -71,8 +71,8 @@ func (d *division) free(t ticks, now time.Time, allowed func(node int64) bool) i
 	return -1
 }
 
-// begin sublets a node: from the end of its last sublease, or of what was used if that was
-// released, and inside one unbroken grant.
+// begin sublets a node: from the end of its last sublease, or of its used part after a release, and
+// inside one unbroken grant.
 func (d *division) begin(i int, t ticks, now time.Time, attempt, label string) {
 	s := &d.slots[i]
 	s.from = max(s.until, d.grant.From, t.back(now))
@@ -113,7 +113,7 @@ func (d *division) holds(node, tenancy, serial int64, attempts []string) int {
 	return int(i)
 }
 
-// release ends a sublease. Its holder says what it used, of its own ticks only.
+// release ends a sublease. Its holder tells its use, of its own ticks only.
 func (d *division) release(i int, used int64) {
 	s := &d.slots[i]
 	if used >= 0 {
@@ -122,8 +122,8 @@ func (d *division) release(i int, used int64) {
 	s.tenancy = 0
 }
 
-// held returns how many nodes are not free now, of those whose last holder has such a label. A node
-// that was given back is free when what its holder may have used has passed.
+// held returns the count of nodes that are not free now and had a last holder with such a label. A
+// node that was given back is free when the possible use of its holder has passed.
 func (d *division) held(t ticks, now time.Time, such func(label string) bool) (n int64) {
 	tick := t.layout.TickOf(now)
 	for _, s := range d.slots {

@@ -15,9 +15,9 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// Sublets hands out the nodes of a lease one by one, from memory: it is a [wire.Server] whose store
-// is the lease. An acquisition, a renewal or a release of a node costs no call to the store. A
-// holder keeps such a node as any other, with [Keep].
+// Sublets hands out the nodes of a lease one by one, from memory: it is a [wire.Server] over the
+// lease. An acquisition, a renewal or a release of a node costs no call to the store. A holder
+// keeps such a node as any other, with [Keep].
 //
 // Subleases end with the grant of the lease at the latest. When the lease is lost or has ended,
 // renewals are a [store.ErrLost]. A ticket of another Sublets is an [ErrElsewhere]: its holder uses
@@ -55,12 +55,11 @@ func (l *Lease) Sublet(life string) (*Sublets, error) {
 // or a rollback before its holders have gone on for long.
 const heartbeat = 5 * time.Second
 
-// Lease returns the lease whose nodes are handed out.
+// Lease returns the lease of the nodes.
 func (s *Sublets) Lease() *Lease { return s.lease }
 
-// Held returns how many nodes nobody else can have now, of those whose last holder has such a
-// label; nil means any. A node that was given back counts until what its holder may have used has
-// passed.
+// Held counts the nodes that nobody else can have now and that had a last holder with such a label;
+// nil means any. A node that was given back counts until the possible use of its holder has passed.
 func (s *Sublets) Held(such func(label string) bool) int64 {
 	if such == nil {
 		such = func(string) bool { return true }
@@ -79,7 +78,7 @@ func (s *Sublets) begin() {
 	s.machine, s.key = w.Machine(), signerOf(w.Text())
 }
 
-// seal ends all subleases, as far as this lease has a say, and returns what they can have used.
+// seal ends all subleases, as far as this lease can, and returns the end of their possible use.
 func (s *Sublets) seal() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +90,7 @@ func (s *Sublets) seal() int64 {
 	return end
 }
 
-// refresh goes on with what the lease holds now, and reports whether that is anything. mu is held.
+// refresh goes on with the lease's present hold, and reports whether there is one. mu is held.
 //
 // The lease drops a grant before it seals, so a grant that is here was not given back.
 func (s *Sublets) refresh() bool {
@@ -213,7 +212,7 @@ func (s *Sublets) Release(_ context.Context, b wire.Ticket, used int64) error {
 	return nil
 }
 
-// read returns what a ticket says, if it is from here. A changed one is lost. mu is held.
+// read returns the claims of a ticket, if it is from here. A changed one is lost. mu is held.
 func (s *Sublets) read(b wire.Ticket) (ticket, error) {
 	k, err := parseTicket(b)
 	if err != nil {
@@ -234,8 +233,8 @@ func (s *Sublets) holds(k ticket, attempts []string) int {
 	return s.d.holds(k.Node, tenancy, k.Revision, attempts)
 }
 
-// answer is what the holder gets of a slot, unless the machine was copied since the slot was
-// chosen: then a copy may have given it to another one. mu is held.
+// answer is the holder's part of a slot, unless the machine was copied since the slot was chosen:
+// then a copy may have given it to another one. mu is held.
 func (s *Sublets) answer(i int, t ticks, now time.Time, label string) (none wire.Lease, _ error) {
 	x, g := s.d.slots[i], s.d.sublease(i)
 	if s.machine.Copied() {

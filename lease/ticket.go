@@ -16,8 +16,9 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// ticket is what a [wire.Ticket] says: a byte with the version, the numbers as varints, the texts,
-// each behind its length, and the MAC. The texts and the numbers stand in the order of the fields.
+// ticket has the claims of a [wire.Ticket]: a byte with the version, the numbers as varints, the
+// texts, each behind its length, and the MAC. The texts and the numbers stand in the order of the
+// fields.
 type ticket struct {
 	Node       int64
 	Nodes      int           // length of the block
@@ -38,7 +39,7 @@ type ticket struct {
 // ticketVersion names the form. Servers refuse others, so holders of another one acquire anew.
 const ticketVersion = 1
 
-// revision returns the one that the store had acknowledged of a node, as far as the ticket says it.
+// revision returns the acknowledged revision of a node, as far as the ticket has it.
 func (t ticket) revision(node int64) int64 {
 	if node == t.Node {
 		return t.Revision
@@ -99,7 +100,7 @@ func (t ticket) appendTo(b []byte) []byte {
 	return append(b, t.MAC...)
 }
 
-// lease is what the ticket stands for; b are its bytes.
+// lease is the lease of the ticket; b are its bytes.
 func (t ticket) lease(b wire.Ticket) wire.Lease {
 	return wire.Lease{
 		Ticket: b, Namespace: t.Namespace, Label: t.Label, TTL: t.TTL, Lessor: t.Lessor,
@@ -143,7 +144,7 @@ func parseTicket(b wire.Ticket) (t ticket, _ error) {
 	}
 	t.Nodes, t.TTL, t.MAC = int(nodes), time.Duration(ttl), texts[len(texts)-len(rest):]
 	var again [256]byte
-	// What was cut or is written in another way has other bytes.
+	// A cut or another spelling has other bytes.
 	if !bytes.Equal(t.appendTo(again[:0]), b) || len(t.MAC) != sha256.Size || checkName(t.Namespace) != nil ||
 		t.Nodes < 1 || t.Unit < 1 || int64(t.Nodes)%t.Unit != 0 {
 		return ticket{}, invalidf("lease: the ticket is damaged: send back the bytes of the last answer as they are")
@@ -151,11 +152,11 @@ func parseTicket(b wire.Ticket) (t ticket, _ error) {
 	return t, nil
 }
 
-// attemptLetters are what an attempt is made of.
+// attemptLetters are the letters of an attempt.
 const attemptLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 func checkAttempt(s string) error {
-	// with what is added it is a nonce of less than 64
+	// with the additions it is a nonce of less than 64
 	if len(s) < 16 || len(s) > 32 || strings.Trim(s, attemptLetters) != "" {
 		return invalidf("lease: the attempt must be 16 to 32 random letters, digits, '-' and '_'")
 	}

@@ -12,10 +12,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// several is stores that know nothing of each other, of which one that answers is enough. Each has
-// an ordinary sequence of the name. With n stores or more to come, the first one starts at 1, the
-// second one at 2, and so on, and each has the step n: so no two give out one number, whatever the
-// stores lose.
+// several is independent stores, of which one answer is enough. Each has an ordinary sequence of
+// the name. With n stores or more to come, the first one starts at 1, the second one at 2, and so
+// on, and each has the step n: so no two give out one number, whatever the stores lose.
 type several struct {
 	name    string
 	seq     *Sequence       // that takes of them
@@ -53,11 +52,11 @@ const (
 )
 
 // OpenAny opens sequences of one name in several stores that know nothing of each other. It takes
-// numbers from one store as long as that one answers, and then from another; they are in no order.
-// It refuses stores whose sequences can give out the same number: with different steps, with
-// numbers in common, or one store given twice. At least one store must answer and have the
-// sequence. The sequence begins with the first such store of the list, and uses the others as soon
-// as they answer.
+// numbers from one store as long as it answers, and then from another; they are in no order. It
+// refuses sequences that can give out the same number: with different steps, with numbers in
+// common, or one store given twice. At least one store must answer and have the sequence. The
+// sequence begins with the first such store of the list, and uses the others as soon as they
+// answer.
 func OpenAny(ctx context.Context, stores []store.Store, name string, o *Options) (*Sequence, error) {
 	switch {
 	case len(stores) == 0:
@@ -86,7 +85,7 @@ func OpenAny(ctx context.Context, stores []store.Store, name string, o *Options)
 	return s, nil
 }
 
-// open asks all stores for their sequences, and returns the first one that has it.
+// open asks all stores for their sequences, and returns the first member with it.
 func (a *several) open(ctx context.Context) (*member, error) {
 	a.mu.Lock()
 	for _, m := range a.members {
@@ -127,7 +126,7 @@ func (a *several) open(ctx context.Context) (*member, error) {
 	}
 }
 
-// run asks a store in the background, and keeps what it says. mu is held.
+// run asks a store in the background, and keeps its answer. mu is held.
 func (a *several) run(m *member, ask func(ctx context.Context) (span, error)) {
 	m.busy = true
 	a.seq.world.Go(func() {
@@ -187,7 +186,7 @@ func (a *several) join(ctx context.Context, m *member) error {
 	return err
 }
 
-// discard drops what the sequence holds.
+// discard drops the numbers that the sequence holds.
 func (s *Sequence) discard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,8 +284,7 @@ func (a *several) trouble() (err error, mends bool) {
 	return err, mends
 }
 
-// giveBack returns what a dense sequence holds to the stores that it came from, what was taken last
-// first.
+// giveBack returns the rests of a dense sequence to their stores, the last take first.
 func (a *several) giveBack(ctx context.Context, rests []Range) error {
 	var errs []error
 	for _, m := range a.members {

@@ -50,8 +50,7 @@ func (s *Sequence) Close() error {
 	return s.lost
 }
 
-// returnAll gives back what the sequence holds: the rest of the piece that was in use, and the
-// range after it.
+// returnAll gives back all unused numbers: the rest of the piece in use, and the range after it.
 func (s *Sequence) returnAll(ctx context.Context, rest span) error {
 	s.mu.Lock()
 	rests := []span{s.next, rest}
@@ -63,12 +62,12 @@ func (s *Sequence) returnAll(ctx context.Context, rest span) error {
 	return s.giveBack(ctx, rests)
 }
 
-// giveBack lowers what was given out to the lowest ordinal that was not used, if all above it is
+// giveBack lowers the end of the given numbers to the lowest unused ordinal, if all above it is
 // this program's and nothing was written since its last take. Else it is a gap.
 //
 // Invariant: Reached tells where the count was. A replica that was promoted may lack what others
 // took from there on, and numbers are skipped above that.
-func (s *source) giveBack(ctx context.Context, rests []span) error { // what was taken last comes first
+func (s *source) giveBack(ctx context.Context, rests []span) error { // the last take comes first
 	s.mu.Lock()
 	r, low, known := s.last, s.own, s.known
 	for _, rest := range rests {

@@ -18,8 +18,7 @@ type Confirmation struct {
 
 	// Used is the last number that is known to be used, such as the highest one in a table. After
 	// it, Confirm skips as many numbers as Programs can hold: twice the largest range for each.
-	// Numbers that callers got count as used, such as those of Reserve and the blocks of Local
-	// handles.
+	// Numbers that callers got count as used, also by Reserve and in blocks of Local handles.
 	Used *int64
 
 	// Programs is how many programs took numbers; 0 means 100. It has a meaning only with Used.
@@ -79,8 +78,9 @@ func (c Confirmation) floor(s state) int64 {
 	return plus(plus(s.course.ordinal(*c.Used), 1), held)
 }
 
-// confirm raises what was given out, and takes the store as it is now. Programs tell a confirmation
-// from a record that was put back, because it counts up, and is never before the present time.
+// confirm raises the end of the given numbers, and takes the store as it is now. Programs tell a
+// confirmation from a record that was put back, because it counts up, and is never before the
+// present time.
 func (s *state) confirm(ctx context.Context, st store.Store, identity string, floor int64) error {
 	w := world.From(ctx)
 	if s.Pattern == "" {

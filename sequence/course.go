@@ -67,7 +67,7 @@ func (c course) upTo(last int64) (course, error) {
 	return c, nil
 }
 
-// ordinal returns the first ordinal whose number is not before the one given.
+// ordinal returns the first ordinal with the given number or a later one.
 func (c course) ordinal(number int64) int64 {
 	far, after := c.distance(number)
 	if !after {

@@ -228,8 +228,8 @@ func (s *Sequence) lead(ahead bool) {
 	s.exact = s.of.exact || !ahead
 }
 
-// retire gives back what a dense period took ahead, because another period has begun. It takes
-// nothing meanwhile.
+// retire gives back the range that a dense period took ahead, because another period has begun. It
+// takes nothing meanwhile.
 func (s *Sequence) retire() {
 	if s.mode != Dense {
 		return

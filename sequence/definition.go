@@ -7,7 +7,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Mode is what a sequence promises about its numbers, besides that each comes once.
+// Mode is the promise of a sequence about its numbers, besides that each comes once.
 type Mode string
 
 const (
@@ -41,8 +41,8 @@ type Definition struct {
 	Step  int64  `json:"step"`            // from a number to the next, negative to count down; 0 means 1
 
 	// Pattern makes the sequence dated: its numbers begin again each year, quarter, month, week or
-	// day, and have texts such as RE-{year}-{n:6}. See [OpenDated].
-	// Zone is the IANA name of the zone whose date counts; "" means UTC. Neither ever changes.
+	// day, and have texts such as RE-{year}-{n:6}. See [OpenDated]. Zone is the IANA name of the
+	// zone of the date; "" means UTC. Neither ever changes.
 	Pattern string `json:"pattern,omitempty"`
 	Zone    string `json:"zone,omitempty"`
 
@@ -56,8 +56,8 @@ type Definition struct {
 	MinRange int64 `json:"min_range"`
 	MaxRange int64 `json:"max_range"`
 
-	// AfterFailover is what the sequence does when the store may have lost numbers: [Stop],
-	// [Trust], or how many numbers to skip.
+	// AfterFailover is the reaction to a store that may have lost numbers: [Stop], [Trust], or how
+	// many numbers to skip.
 	AfterFailover int64 `json:"after_failover"`
 }
 
@@ -126,8 +126,8 @@ func (d Definition) completed() (Definition, course, error) {
 	return d, c, err
 }
 
-// differs says which part of the definition wanted is another one than here; "" when none is.
-// What is absent in wanted differs from nothing, where it can change; full has it all.
+// differs names the part of the definition wanted that is not the same here; "" for none. An absent
+// part of wanted differs from nothing, where it can change; full has all parts.
 func (d Definition) differs(wanted, full Definition) string {
 	for _, part := range []struct {
 		name      string

@@ -13,7 +13,7 @@
 // program, because each Sequence takes ranges of its own.
 //
 // [OpenDated] is for numbers that begin again each year, month or day, and have the date in their
-// text. [OpenAny] takes numbers from several independent stores, and needs only one that answers.
+// text. [OpenAny] takes numbers from several independent stores, and needs one answer.
 //
 // The modes [Fast], [Dense] and [Strict] differ in the order of the numbers and in how often there
 // are gaps. All have gaps: a crash loses the numbers that a program held, and a lost answer of the

@@ -9,8 +9,8 @@ import (
 )
 
 // A store that was rolled back, or failed over to a replica that was behind, would give out numbers
-// again. It shows in two ways: the store has another identity than the record says, or the record
-// is older than one that this program saw. Both are looked at after each take and before its use.
+// again. It shows in two ways: the store's identity is not the record's, or the record is older
+// than a record that this program saw. Both are looked at after each take and before its use.
 
 // refresh reads the record again, and takes it if it can be used.
 func (s *source) refresh(ctx context.Context) error {
@@ -40,8 +40,8 @@ func (s *source) refresh(ctx context.Context) error {
 	}
 }
 
-// wentBack reports whether a record that was read is older than what this program knows. A
-// confirmation since makes up for it, unless it is below what this program took.
+// wentBack reports whether a record that was read is older than this program's knowledge. A
+// confirmation since makes up for it, unless it is below this program's takes.
 func (s *source) wentBack(now state) bool {
 	k := &s.known
 	older := now.record.Generation < k.record.Generation || now.record.Revision < k.record.Revision ||
@@ -77,8 +77,8 @@ func (s *source) top() *source {
 	return s
 }
 
-// judge returns why what was read or taken cannot be used. It is a [store.ErrLost] if numbers were
-// skipped, as the definition may say: then the record is another one.
+// judge returns the reason to refuse a record that was read or taken. It is a [store.ErrLost] if
+// numbers were skipped, as the definition may say: then the record is another one.
 func (s *source) judge(ctx context.Context, now state, back bool) error {
 	id, err := s.store.Identity(ctx, now.record.Namespace)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *source) judge(ctx context.Context, now state, back bool) error {
 }
 
 // doubt makes a later confirmation than the known one necessary, in all periods: takes of others
-// may hide what was seen. Numbers that periods took ahead may come from the store that was rolled
+// may hide the rollback. Numbers that periods took ahead may come from the store that was rolled
 // back: they go.
 func (s *source) doubt() {
 	top := s.top()
@@ -111,7 +111,7 @@ func (s *source) doubt() {
 	}
 }
 
-// drop forgets what was taken ahead.
+// drop forgets the range taken ahead.
 func (s *Sequence) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +137,7 @@ func (s *source) skip(ctx context.Context, now state, id string) error {
 	return errSkipped
 }
 
-// tookSince returns the end of what this program took, in the periods from open on.
+// tookSince returns the end of this program's takes, in the periods from open on.
 func (s *source) tookSince(open int64) int64 {
 	if s.of == nil {
 		return s.own

@@ -19,7 +19,7 @@ type Local struct {
 }
 
 // Local returns a new handle. Only a fast sequence gives it blocks: in other modes its Next calls
-// that of the sequence.
+// the sequence's Next.
 func (s *Sequence) Local() *Local {
 	l := &Local{step: s.step, most: 1, s: s}
 	if s.mode == Fast && !s.exact {

@@ -65,7 +65,7 @@ type Changes struct {
 	AfterFailover      *int64
 }
 
-// Update changes a sequence while programs use it. Max may not be below what was given out.
+// Update changes a sequence while programs use it. Max may not be below the given numbers.
 func Update(ctx context.Context, st store.Store, name string, c Changes) error {
 	return update(ctx, st, name, false, func(s *state) (bool, error) {
 		next := s.Definition

@@ -2,8 +2,8 @@ package sequence
 
 import "time"
 
-// left is the part of what is left that a range takes at most: else the first of two programs would
-// take all of a short sequence.
+// left is the largest part of the remaining numbers in a range: else the first of two programs
+// would take all of a short sequence.
 const left = 64
 
 // rangeSize returns how many ordinals the next range has. mu is held.

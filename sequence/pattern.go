@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// field is what a part of a pattern stands for.
+// field is the kind of a pattern's part.
 type field int
 
 // Units of the date rise from year to day.

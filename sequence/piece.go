@@ -2,8 +2,8 @@ package sequence
 
 import "sync/atomic"
 
-// span is ordinals [from, until) of a course that begins at start. One that a program or one of
-// several stores gave is a course of its own, from 0 on. All courses have one step.
+// span is ordinals [from, until) of a course that begins at start. A span from a program or from
+// one of several stores is a course of its own, from 0 on. All courses have one step.
 type span struct{ start, from, until int64 }
 
 func (s span) len() int64 { return s.until - s.from }
@@ -17,8 +17,7 @@ func (s span) split(n int64) (first, rest span) {
 	return span{s.start, s.from, at}, span{s.start, at, s.until}
 }
 
-// piece is a span that is being given out. A goroutine that adds to next owns what it was raised
-// by.
+// piece is a span that is being given out. A goroutine that adds to next owns the added ordinals.
 //
 // Invariant: an index below count becomes a number at most once, because only the add or swap that
 // moved next past it may use it.
@@ -61,7 +60,7 @@ func (p *piece) row(n int64) (s span, ok bool) {
 	}
 }
 
-// seal ends the piece and returns what was not taken.
+// seal ends the piece and returns its untaken part.
 func (p *piece) seal() span { return p.part(min(p.next.Swap(sealed), p.count), p.count) }
 
 // left returns how many were not taken a moment ago.

@@ -47,7 +47,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// state is what the record of a sequence says.
+// state is the content of a sequence's record.
 type state struct {
 	name    string
 	record  store.Record // with the definition
@@ -149,14 +149,14 @@ func (s state) write(ctx context.Context, st store.Store) (state, error) {
 	return s, nil
 }
 
-// data is what the record keeps of the state.
+// data is the record's text of the state.
 func (s state) data() string {
 	text, _ := json.Marshal(s.stored) // numbers and texts, which always marshal
 	return string(text)
 }
 
-// update reads the sequence, lets change set what is new, and writes it, until no other process was
-// faster. change reports whether there is anything to write. Only orNone lets it begin with no
+// update reads the sequence, lets change set the new state, and writes it, until no other process
+// was faster. change reports whether there is anything to write. Only orNone lets it begin with no
 // record.
 func update(ctx context.Context, st store.Store, name string, orNone bool, change func(*state) (bool, error)) error {
 	for {

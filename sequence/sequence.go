@@ -107,7 +107,7 @@ func newSequence() *Sequence {
 	return &Sequence{closing: make(chan struct{}), gone: make(chan struct{})}
 }
 
-// start makes a sequence ready whose definition is known.
+// start makes a sequence with a known definition ready.
 func (s *Sequence) start(life context.Context, exact bool, unpin func()) {
 	s.exact, s.unpin, s.mode, s.step = exact, unpin, s.known.Mode, s.known.course.step
 	s.life, s.end = context.WithCancel(life)

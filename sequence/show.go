@@ -83,7 +83,7 @@ func (s state) info(ctx context.Context, st store.Store) (Info, error) {
 	return s.of(whole, period), nil
 }
 
-// whole returns what is the same in all periods.
+// whole returns the facts that all periods share.
 func (s state) whole(ctx context.Context, st store.Store) (Info, error) {
 	id, err := st.Identity(ctx, s.record.Namespace)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s state) whole(ctx context.Context, st store.Store) (Info, error) {
 	}, nil
 }
 
-// of adds what the record of a period says, or of a plain sequence.
+// of adds the facts of a period's record, or of a plain sequence's.
 func (s state) of(i Info, period int64) Info {
 	i.Period, i.Closed = period, period < s.Open
 	i.Next, i.Left = s.left(period)

@@ -43,7 +43,7 @@ var errSkipped = fmt.Errorf("numbers were skipped: %w", store.ErrLost)
 
 // take takes up to n ordinals, and returns those that can be used. It is a [store.ErrLost] if the
 // record is another one than is known. A take with an unknown outcome is lost: reading the record
-// would not tell, because databases show what is not on the disk yet.
+// would not tell, because databases show writes that are not on the disk yet.
 func (s *source) take(ctx context.Context, n int64) (span, error) {
 	k := s.known
 	r, err := store.Add(ctx, s.store, store.Addition{
@@ -206,7 +206,7 @@ func (s *source) near(ctx context.Context) error {
 	return nil
 }
 
-// learn keeps what can be used.
+// learn keeps a usable state.
 func (s *source) learn(now state) {
 	s.mu.Lock()
 	s.known = now
@@ -217,7 +217,7 @@ func (s *source) learn(now state) {
 	}
 }
 
-// learnOf keeps what a period read of the definition, unless another one read more.
+// learnOf keeps a period's reading of the definition, unless another period read more.
 func (d *Dated) learnOf(now state) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

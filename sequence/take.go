@@ -20,7 +20,7 @@ const (
 	longestPause  = time.Second
 )
 
-// startTaking sees to it that the store is asked for what is wanted. mu is held.
+// startTaking sees to it that the store is asked for the wanted numbers. mu is held.
 func (s *Sequence) startTaking() {
 	if s.taking == nil {
 		s.taking = make(chan struct{})
@@ -127,7 +127,7 @@ func (s *Sequence) run() {
 	}
 }
 
-// note keeps what the store said last, and logs it when it is new. mu is held.
+// note keeps the store's last error, and logs it when it is new. mu is held.
 func (s *Sequence) note(err error) {
 	switch {
 	case s.closed:
@@ -159,7 +159,7 @@ func final(err error) bool {
 	return false
 }
 
-// handOut gives out what was taken. mu is held.
+// handOut gives out a taken range. mu is held.
 func (s *Sequence) handOut(got span, exact bool) {
 	if s.closed {
 		s.next = got // to be given back

@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// NextTx takes one number of a strict sequence through a store whose writes are part of its
-// caller's transaction. If that transaction is rolled back, the number comes again. Programs call
+// NextTx takes one number of a strict sequence through a store that writes in its caller's
+// transaction. If that transaction is rolled back, the number comes again. Programs call
 // sqlstore.SequenceTx, which calls NextTx for a *sql.Tx.
 //
 // In a dated sequence, period is an earlier period or the next one; 0 means the present one in its

@@ -63,7 +63,7 @@ func (s *Sequence) ready(n int64) (span, error) {
 
 func (s *Sequence) errClosed() error { return fmt.Errorf("sequence %q: %w", s.name, ErrClosed) }
 
-// atHand takes ordinals of what was taken ahead. A rest into which the row does not fit is dropped
+// atHand takes ordinals of the range taken ahead. A rest into which the row does not fit is dropped
 // when a range follows that does not continue it, so that numbers go on rising. mu is held.
 func (s *Sequence) atHand(n int64, row bool) (got span, ok bool) {
 	p := s.cur.Load()
@@ -97,7 +97,7 @@ func (s *Sequence) follow(later span) span {
 	return later
 }
 
-// deliver gives a range to those who wait, in their order, and keeps the rest. mu is held.
+// deliver gives a range to the waiters, in their order, and keeps the rest. mu is held.
 func (s *Sequence) deliver(got span) {
 	defer s.trim()
 	if len(s.queue) == 0 && !s.asked {
@@ -111,8 +111,8 @@ func (s *Sequence) deliver(got span) {
 	s.keep(got)
 }
 
-// keep makes what is left the piece in use. What is more than a range is the range taken ahead,
-// unless it is of use to those who still wait. mu is held.
+// keep makes the rest the piece in use. The part above one range is the range taken ahead, unless
+// waiters can use it. mu is held.
 func (s *Sequence) keep(left span) {
 	if more := left.len() - s.known.MaxRange; more > 0 && len(s.queue) == 0 {
 		left, s.next = left.split(more)
@@ -120,7 +120,7 @@ func (s *Sequence) keep(left span) {
 	s.cur.Store(left.piece(s.step))
 }
 
-// trim drops what is more than two of the largest ranges, as is left when callers gave up: a
+// trim drops the part above two of the largest ranges, a rest of callers that gave up: a
 // confirmation counts on no program holding more. mu is held.
 func (s *Sequence) trim() {
 	most := 2 * s.known.MaxRange
@@ -133,7 +133,8 @@ func (s *Sequence) trim() {
 	s.cur.Store(rest.piece(s.step))
 }
 
-// serve gives out ordinals in the order of the queue, and returns who got none and what is left.
+// serve gives out ordinals in the order of the queue, and returns the waiters without any and the
+// rest.
 func serve(queue []*waiter, left span) (unserved []*waiter, _ span) {
 	for _, w := range queue {
 		n := min(w.n, left.len())
@@ -147,7 +148,7 @@ func serve(queue []*waiter, left span) (unserved []*waiter, _ span) {
 	return unserved, left
 }
 
-// refuse ends the waiting of all who are in a queue.
+// refuse ends the waiting of a whole queue.
 func refuse(queue []*waiter, err error) {
 	for _, w := range queue {
 		w.err = err

@@ -11,8 +11,8 @@
 //
 // Functions that return no error wait for the next tick, or for the next grant of a fence. They
 // hold no lock while they wait, and log it once a minute. They panic if waiting cannot help: with
-// bad options, after a generator was closed or replaced, and after the lifetime. Functions whose
-// names begin with Try or end in Context return errors instead.
+// bad options, after a generator was closed or replaced, and after the lifetime. Functions named
+// Try… or …Context return errors instead.
 //
 // New options with other sequence numbers for a worker in use replace its generator: the old one
 // makes no more IDs, and the IDs of the new one start above them.

@@ -52,7 +52,7 @@ func NewSnowWorkerM2(options *IdGeneratorOptions) ISnowWorker {
 	return NewDefaultIdGenerator(options.withDefaults(2)).SnowWorker
 }
 
-// NewOn returns a generator over a lease, a state file or another fence, whose layout is
+// NewOn returns a generator over a lease, a state file or another fence with the layout
 // [IdGeneratorOptions.Layout]. The fence decides which worker it uses. IDs run up to lead ticks
 // ahead of the clock, as with TopOverCostCount; a lead of 0 is Method 2. Close gives the worker
 // back. NewOn refuses a worker that this process uses without a fence.
@@ -178,7 +178,7 @@ func (o *IdGeneratorOptions) timeOf(id int64) time.Time {
 	return time.UnixMilli(o.BaseTime + tick)
 }
 
-// say tells what a closed generator is here.
+// say translates the error of a closed generator.
 func say(err error) error {
 	switch {
 	case err == nil:

@@ -183,7 +183,7 @@ func (o *IdGeneratorOptions) check(now time.Time) error {
 	return nil
 }
 
-// withDefaults is what workers take who are made without a generator.
+// withDefaults returns the options of workers without a generator.
 func (o *IdGeneratorOptions) withDefaults(method uint16) *IdGeneratorOptions {
 	if o == nil {
 		return nil

@@ -95,7 +95,7 @@ func (g *Generator) second() int64 {
 	return time.Now().Unix()
 }
 
-// end returns the last second of the lease, which all have who share it. The mutex is held.
+// end returns the last second of the lease, one for all its sharers. The mutex is held.
 func (g *Generator) end() int64 {
 	if on := g.on.Load(); on != nil {
 		return on.Until() + RANDFLAKE_EPOCH_OFFSET - 1
@@ -129,7 +129,7 @@ func kindOf(err error) error {
 
 // GenerateContext is Generate, but waits until ctx ends: for the next second, for a clock that went
 // back, and over a fence for a grant. It returns at once when a lease of [NewGenerator] is over or
-// has not begun. With [errors.Is] its errors match those of Generate; their texts say more.
+// has not begun. With [errors.Is] its errors match Generate's; their texts say more.
 func (g *Generator) GenerateContext(ctx context.Context) (int64, error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
 		id, kind, err := g.attempt()

@@ -31,7 +31,7 @@ func EncodeString(id int64) string { return snowfence.Base32Hex.Encode(snowfence
 
 // DecodeString reads the text of an ID: 1 to 13 digits, in either case, of a number below 2^64.
 // Everything else is an [ErrInvalidID]. The original accepts more: see [DecodeLenient]. Errors of
-// [snowfence.Base32Hex] say what is wrong and where.
+// [snowfence.Base32Hex] name the mistake and its place.
 func DecodeString(s string) (int64, error) {
 	id, err := snowfence.Base32Hex.Parse(s)
 	if err != nil {

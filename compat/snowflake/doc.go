@@ -26,8 +26,8 @@
 //     and then waits without a lock and without using the processor. So an ID can
 //     be a millisecond ahead of the clock. Generate panics after the last
 //     millisecond of the layout, instead of starting again with negative IDs.
-//   - NewNode fails if other settings of NodeBits and StepBits are in use whose IDs
-//     could be the same, or if the clock is before Epoch.
+//   - NewNode fails if other settings of NodeBits and StepBits in use could make the
+//     same IDs, or if the clock is before Epoch.
 //   - ParseBase32 and ParseBase58 refuse text that is empty, or of more than 64
 //     bits; Base32 and Base58 write negative IDs, as numbers from 2^63 up.
 //   - The zero value of Node makes no IDs, and its errors say so. Use NewNode or NewNodeOn.

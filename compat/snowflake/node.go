@@ -82,7 +82,7 @@ type Node struct{ handle *process.Handle }
 // [NewNodeOn].
 //
 // An error matching [ErrOverlap] means that this process uses other settings
-// whose IDs could be the same, or a fence with the number.
+// that could make the same IDs, or a fence with the number.
 func NewNode(node int64) (*Node, error) {
 	s, err := present()
 	if err != nil {
@@ -133,7 +133,7 @@ func Scheme() (*snowfence.Scheme, error) {
 // or with the same number over a fence.
 var ErrOverlap = process.ErrOverlap
 
-// check refuses a fence whose IDs the accessors of ID would show wrong.
+// check refuses a fence with IDs that the accessors of ID would show wrong.
 func (s *settings) check(f snowfence.Fence) error {
 	if f == nil || f.Scheme() == nil {
 		return errors.New("snowflake: the fence is nil or has no scheme: make it with snowflake.Scheme()")

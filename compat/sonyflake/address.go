@@ -8,7 +8,7 @@ import (
 	"github.com/snowfence/snowfence/nodes"
 )
 
-// privateAddress is the machine ID of those who give none.
+// privateAddress is the machine ID by default.
 func privateAddress() (int, error) {
 	n, err := nodes.FromIPv4(16).Number(context.Background())
 	return int(n), addressError(err)

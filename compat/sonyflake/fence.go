@@ -8,9 +8,9 @@ import (
 	"github.com/snowfence/snowfence/compat/internal/process"
 )
 
-// NewOn returns a Sonyflake whose machine ID comes from a fence, such as a lease or a state file:
-// no other process has it, also over restarts. Close it to give the fence back. If this process
-// uses the machine ID without a fence, the error is [ErrOverlap].
+// NewOn returns a Sonyflake with the machine ID of a fence, such as a lease or a state file: no
+// other process has it, also over restarts. Close it to give the fence back. If this process uses
+// the machine ID without a fence, the error is [ErrOverlap].
 //
 // The layout of the fence, for example [snowfence.SonyflakeV2], has the time, the
 // sequence and the machine ID in this order, in at most 63 bits, and an epoch of

@@ -28,8 +28,8 @@ type Settings struct {
 	CheckMachineID func(int) bool
 }
 
-// layout returns the layout of the settings, or what is wrong first in the order
-// of the original.
+// layout returns the layout of the settings, or the first mistake in the
+// original's order.
 func (st *Settings) layout(now time.Time) (snowfence.Layout, error) {
 	var none snowfence.Layout
 	switch {

@@ -11,7 +11,7 @@
 // These things differ from the original:
 //
 //   - Within a process, instances with equal settings share one generator, also those of version 1,
-//     so they never make an ID twice. New refuses settings whose IDs could equal IDs of other
+//     so they never make an ID twice. New refuses settings that could make the IDs of other
 //     settings in use: see [ErrOverlap].
 //   - No call holds a lock while it waits, and [Sonyflake.NextIDContext] waits until its context
 //     ends. After the clock stepped back, calls do not sleep until it catches up: the time in IDs

@@ -30,7 +30,7 @@ func (c *Clock) Time() (now time.Time, mono time.Duration) {
 	return c.epoch.Add(time.Duration(ns)), time.Duration(e)
 }
 
-// Wall returns what the wall clock says.
+// Wall returns the time of the wall clock.
 func (c *Clock) Wall() time.Time {
 	_, wall := c.both()
 	return c.epoch.Add(time.Duration(wall))

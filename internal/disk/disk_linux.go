@@ -115,5 +115,5 @@ func mountOf(table, path string) (at, kind string) {
 	return at, kind
 }
 
-// unescape undoes what the kernel does to names in mountinfo.
+// unescape undoes the kernel's escapes in names of mountinfo.
 var unescape = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

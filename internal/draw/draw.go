@@ -18,8 +18,8 @@ type T struct {
 	*rand.Rand
 }
 
-// Check runs f with the values of 100 seeds, with -short of 20. The name of a subtest has its
-// seed, so go test -run repeats the one that failed.
+// Check runs f with the values of 100 seeds, with -short of 20. The name of a subtest has its seed,
+// so go test -run repeats a failure.
 func Check(t *testing.T, f func(*T)) {
 	t.Helper()
 	seeds := uint64(100)

@@ -32,7 +32,7 @@
 // PRF is the last block of CBC encryption with an initial vector of zeros. To decrypt,
 // the rounds run backwards and subtract.
 //
-// # What is special here
+// # Differences
 //
 // All blocks of P || Q but the last are the same for all numbers and rounds, and of the
 // last only the low b+1 bytes change, which is at most five. So the chain of the earlier
@@ -40,21 +40,19 @@
 // is one AES block. Only the low four of the d bytes of y are needed, because no half has
 // more than 32 digits and reducing modulo 2^m is a mask.
 //
-// The rounds of a number wait for each other, and what they wait for is AES. EncryptAll
-// and DecryptAll therefore take a few numbers at a time through each round, which lets
-// the processor overlap their blocks. That is the same AES, called in another order.
+// The rounds of a number wait for each other: each waits for AES. EncryptAll and
+// DecryptAll therefore take a few numbers at a time through each round, which lets the
+// processor overlap their blocks. That is the same AES, called in another order.
 //
-// # What it promises
+// # Promises
 //
-// Whatever the key and the tweak, distinct numbers give distinct ones: that is the
-// structure (a Feistel network) and needs no assumption. How well it hides them is a
-// matter of the domain. The message-recovery attacks that led to the million (Bellare,
-// Hoang and Tessaro, "Message-Recovery Attacks on Feistel-Based Format Preserving
-// Encryption", CCS 2016; Hoang, Tessaro and Trieu, "The Curse of Small Domains", Crypto
-// 2018) compare messages under a great many tweaks, and a cipher here has one. But who
-// can have values encrypted or decrypted keeps those pairs, and over 20 bits a table of
-// all pairs is small. A result is not authenticated: any number in range decrypts to some
-// number.
+// Whatever the key and the tweak, distinct numbers give distinct ones: that is the structure (a
+// Feistel network) and needs no assumption. How well it hides them is a matter of the domain. The
+// message-recovery attacks that led to the million (Bellare, Hoang and Tessaro, "Message-Recovery
+// Attacks on Feistel-Based Format Preserving Encryption", CCS 2016; Hoang, Tessaro and Trieu, "The
+// Curse of Small Domains", Crypto 2018) compare messages under a great many tweaks, and a cipher
+// here has one. But a caller with both calls keeps its pairs, and over 20 bits a table of all pairs
+// is small. A result is not authenticated: any number in range decrypts to some number.
 //
 // # Constant time
 //

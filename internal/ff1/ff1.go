@@ -30,7 +30,7 @@ type Cipher struct {
 	hidden **state
 }
 
-// state is what a cipher knows. Nothing changes it.
+// state is the key and tables of a cipher. Nothing changes it.
 type state struct {
 	block cipher.Block
 

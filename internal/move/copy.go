@@ -36,7 +36,7 @@ func copyRecords(ctx context.Context, from, to store.Place, waits store.Record) 
 
 // put writes records that differ from those that are there.
 //
-// Invariant: what is replaced was read while the target was closed. If another run of the move has
+// Invariant: a replaced record was read while the target was closed. If another run of the move has
 // opened it since, programs have written, and the swap finds another nonce.
 func put(ctx context.Context, to store.Place, waits store.Record, rs []store.Record) error {
 	if len(rs) == 0 {

@@ -43,7 +43,7 @@ func (m Moved) Err() error {
 	return nil
 }
 
-// Of returns what a record says that heads a namespace or a sequence.
+// Of returns the mark in the head record of a namespace or a sequence.
 func Of(r store.Record) (Moved, error) {
 	var data struct{ Moved Moved }
 	if r.Nonce == "" {

@@ -9,13 +9,13 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Run moves what a record heads, a namespace or a sequence, from a store to another one. It may be
-// repeated, and goes on where it was interrupted.
+// Run moves a namespace or a sequence, named by its head record, from a store to another one. It
+// may be repeated, and goes on where it was interrupted.
 //
-// Invariant: a program uses what it wrote only if it finds the head open afterwards, or if the
-// write compared the head's generation. So what programs may use was written before the head was
-// closed, and is copied after that. The copy is closed until it is complete. Only the data with the
-// highest Moved.N is ever opened.
+// Invariant: a program uses its write only if it finds the head open afterwards, or if the write
+// compared the head's generation. So a usable write came before the head was closed, and is copied
+// after that. The copy is closed until it is complete. Only the data with the highest Moved.N is
+// ever opened.
 func Run(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt) error {
 	for {
 		err := once(ctx, from, to, head, adopt)

@@ -54,9 +54,9 @@ func (c *Cipher) encryptRun(dst []uint64, start, step uint64, group int) {
 	}
 }
 
-// A seed is what the numbers of a run share: the first step of the cipher without
-// the first word. The vector code knows the order (layout.go in its generator).
-// Each word stands in all lanes.
+// A seed is the common part of a run's numbers: the first step of the cipher
+// without the first word. The vector code knows the order (layout.go in its
+// generator). Each word stands in all lanes.
 type seed [6]uint64
 
 // seed does the first step without the first word: the start of its branch's

@@ -2,7 +2,7 @@
 
 package sparx
 
-// cpuid asks the CPU for what it can do.
+// cpuid asks the CPU for its features.
 func cpuid(leaf, subleaf uint32) (a, b, c, d uint32)
 
 // xgetbv tells which registers the operating system saves. It needs osxsave.

@@ -31,7 +31,7 @@
 //	(1 to 16)  k2, k3, k7 = k2 + k0, k3 + k1, k7 + i
 //	           k0, ..., k7 = k6, k7, k0, ..., k5
 //
-// # What this package adds
+// # Additions
 //
 // Numbers instead of blocks: Randflake IDs are little-endian bytes in the cipher's block.
 // So word x0 holds the lowest 16 bits of the number with their two bytes exchanged, x1
@@ -49,12 +49,12 @@
 //
 // # Constant time
 //
-// No instruction here has a time that depends on a key or on a block: there are
-// additions, subtractions, xors, masks, shuffles of bytes in a fixed order, and rotations
-// and shifts by constants; no tables, no branches and no addresses that depend on
-// secrets. Branches and addresses depend on the number of blocks alone and, in
-// EncryptCounter, on the start and the step, whose low 16 bits decide where a run ends.
-// It must stay so: a change of this package keeps to these operations.
+// No instruction here has a time that depends on a key or on a block: there are additions,
+// subtractions, xors, masks, shuffles of bytes in a fixed order, and rotations and shifts by
+// constants; no tables, no branches and no addresses that depend on secrets. Branches and addresses
+// depend on the number of blocks alone and, in EncryptCounter, on the start and the step: their low
+// 16 bits decide where a run ends. It must stay so: a change of this package keeps to these
+// operations.
 package sparx
 
 import "math/bits"

@@ -10,7 +10,7 @@ import "math/bits"
 //     where one of the two has time for it.
 //   - After a round, x1 is rotl(r, 2) xor x0, so x0 xor x1 is known before x0 is, and the
 //     t of the mixing is r rotated by 10.
-//   - What is known early (t, the keys, the rotated words) is summed up before the late
+//   - The early words (t, the keys, the rotated words) are summed up before the late
 //     x0 and x2 arrive.
 //
 // swar.go and the vector instructions do the same.

@@ -11,7 +11,7 @@ type schedule struct {
 	words words
 
 	// enc folds the second word after each mixing: the mixing is l = x2 xor x0
-	// xor t, and r = l xor what is known early.
+	// xor t, and r = l xor the early words.
 	enc lanes
 
 	// dec folds all second words but the first two, which are used last.

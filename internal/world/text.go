@@ -20,8 +20,8 @@ func fresh() string {
 	return Text(kernel, hardware(), time.Now().UnixNano())
 }
 
-// Text hashes what the kernel, the processor and the clock say to a text as [rand.Text] returns:
-// it differs if one of the three does. A processor without a generator says 0.
+// Text hashes the words of the kernel, the processor and the clock to a text like [rand.Text]'s: it
+// differs if one of the three does. A processor without a generator says 0.
 func Text(kernel [32]byte, processor uint64, clock int64) string {
 	b := binary.LittleEndian.AppendUint64(kernel[:], processor)
 	sum := sha256.Sum256(binary.LittleEndian.AppendUint64(b, uint64(clock)))

@@ -11,7 +11,7 @@ import (
 	"unsafe"
 )
 
-// Where things are in the page, which is little endian, and what they have to be:
+// Offsets in the page, which is little endian, and the values that must be there:
 // include/uapi/linux/vmclock-abi.h of Linux.
 const (
 	vmclockMagic   = 0x4b4c4356 // at 0

@@ -75,7 +75,7 @@ func (realWorld) WithTimeout(ctx context.Context, d time.Duration) (context.Cont
 
 type key struct{}
 
-// With returns a ctx whose calls take place in w.
+// With returns a ctx for calls in w.
 func With(ctx context.Context, w World) context.Context {
 	if _, ok := w.(realWorld); ok {
 		return ctx

@@ -1,5 +1,5 @@
-// Package store is for authors of stores. It says what a [Store] must do to keep leases, sequences
-// and backfills. Users choose an existing store, and need only package lease.
+// Package store is for authors of stores. It has the duties of a [Store] that keeps leases,
+// sequences and backfills. Users choose an existing store, and need only package lease.
 //
 // A store keeps small versioned records by key, and replaces one only if it has not changed since
 // it was read. It has no rules of its own, and needs no index but the order of its keys. Package
@@ -28,10 +28,10 @@ type Key struct {
 	Node      int64
 }
 
-// Record is what a store keeps under a [Key]. A store compares Nonce, and an [Addition] changes
-// Nonce, Revision, From and PrevUntil. It keeps all else as it is. Ticks are counted in the
-// namespace's layout. Texts are UTF-8 without NUL. Nonce and Holder have at most 64 bytes, Label
-// 255, Veto and Data 60,000.
+// Record is the value of a [Key]. A store compares Nonce, and an [Addition] changes Nonce,
+// Revision, From and PrevUntil. It keeps all else as it is. Ticks are counted in the namespace's
+// layout. Texts are UTF-8 without NUL. Nonce and Holder have at most 64 bytes, Label 255, Veto and
+// Data 60,000.
 type Record struct {
 	Key
 	Nonce      string // random, new with each write; "" means that there is no such record
@@ -44,8 +44,8 @@ type Record struct {
 	Label      string // for people: the process that holds the node, or held it last
 	Veto       string // why an operator does not want the node to be leased; "" when it may be
 	At         int64  // writer's wall clock, in Unix milliseconds
-	// Data describes, as JSON, what the record stands for: a namespace, a sequence, events, or
-	// a server, which has a record under a name that no namespace can have.
+	// Data describes, as JSON, the subject of the record: a namespace, a sequence, events, or a
+	// server, which has a record under a name that no namespace can have.
 	Data string
 }
 
@@ -64,8 +64,8 @@ type Write struct {
 // It promises three things. A swap is atomic. An acknowledged swap is durable. A read sees every
 // swap that was acknowledged before it began. It is safe for concurrent use.
 //
-// A store embeds [Basic], and then needs only Get, List, Heads and Swap. A wrapper embeds the
-// store that it wraps, never Basic, so that it passes on what it does not change.
+// A store embeds [Basic], and then needs only Get, List, Heads and Swap. A wrapper embeds the store
+// that it wraps, never Basic, so that it passes on all other calls.
 type Store interface {
 	// Get returns the records of the keys, in their order. A
 	// record that does not exist has its Key and no Nonce.
@@ -113,8 +113,8 @@ type Store interface {
 	// helps to choose nodes and to notice wrong clocks. It never decides safety.
 	Now(ctx context.Context) (time.Time, error)
 
-	// Pin keeps open what the store needs to notice that it was replaced. A lease calls Pin when it
-	// opens, and unpin once when it has ended.
+	// Pin keeps open the files that the store needs to notice its replacement. A lease calls Pin
+	// when it opens, and unpin once when it has ended.
 	Pin(ctx context.Context) (unpin func(), err error)
 }
 

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// CheckName returns what is wrong with the name of a namespace or sequence. It has 1 to 64 letters,
+// CheckName returns the mistake in the name of a namespace or sequence. It has 1 to 64 letters,
 // digits, '-', '_' and '.'.
 func CheckName(name string) error {
 	if name == "" || len(name) > longestName {

@@ -1,4 +1,4 @@
-// Package wire defines what a server of leases and the holders say to each other. It is for authors
+// Package wire defines the messages between a server of leases and the holders. It is for authors
 // of servers and of clients. lease.Serve returns a [Server] over a store, lease.Keep holds leases
 // from a Server, and package remote reaches a Server in another process.
 //
@@ -33,7 +33,7 @@ type Server interface {
 	Release(ctx context.Context, t Ticket, used int64) error
 }
 
-// Request is what a holder asks for. The first fields are as in lease.Options.
+// Request is the wish of a holder. The first fields are as in lease.Options.
 type Request struct {
 	TTL    time.Duration
 	Node   *int64
@@ -53,8 +53,8 @@ type Request struct {
 	// lost that lease, the server first raises the floor above its ticks.
 	Lost Ticket
 
-	// Free means that the server takes no node from a holder: one that lost its node does not take
-	// it back.
+	// Free means that the server takes no node from a holder: a holder that lost its node does not
+	// take it back.
 	Free bool
 
 	// Prefer is the node that the holder would like; nil means none. Avoid has the nodes that it
@@ -62,7 +62,7 @@ type Request struct {
 	Prefer *int64
 	Avoid  []int64
 
-	// Fingerprint and Keys are those of the holder's scheme; "" means that it has none yet. If the
+	// Fingerprint and Keys are of the holder's scheme; "" means that it has none yet. If the
 	// namespace has another scheme, the error is lease.ErrMismatch.
 	Fingerprint string
 	Keys        []string // snowfence.Secret.ID of each, by key number

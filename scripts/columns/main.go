@@ -1,6 +1,7 @@
 // Columns fails where a Go file has lines that are too long to read: comments over 100 columns, and
 // code over 120. A tab counts four. Excepted are generated files, raw strings (SQL, pages), rows of
-// tables in tests, the output of examples, code inside comments, and what has no space to break at.
+// tables in tests, the output of examples, code inside comments, and words without a space to break
+// at.
 //
 //	columns FILE...
 package main
@@ -22,7 +23,7 @@ const (
 	tabWidth     = 4
 )
 
-// verbatim is a comment whose line cannot be broken: code, or a directive.
+// verbatim is a line of a comment that cannot be broken: code, or a directive.
 var verbatim = regexp.MustCompile(`^//(\t|[a-z]+:)`)
 
 var generated = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
@@ -45,7 +46,7 @@ func main() {
 	}
 }
 
-// line is one that is too long.
+// line is a line that is too long.
 type line struct {
 	number int // from 1
 	why    string

@@ -107,7 +107,7 @@ func (r *report) tell(e event) {
 	}
 }
 
-// test returns what is known of the test of an event.
+// test returns the record of an event's test.
 func (r *report) test(e event) *test {
 	tests := r.open[e.Package]
 	if tests == nil {
@@ -123,8 +123,8 @@ func (r *report) test(e event) *test {
 	return t
 }
 
-// finish writes the line of a package, and if it failed, also what the tests wrote that
-// it did not bring to an end.
+// finish writes the line of a package, and if it failed, also the output of its
+// unfinished tests.
 func (r *report) finish(e event, out string) {
 	switch e.Action {
 	case "pass":
@@ -150,8 +150,8 @@ func (r *report) finish(e event, out string) {
 	delete(r.open, e.Package)
 }
 
-// unfinished writes what the tests of a package wrote that have not ended, and returns
-// the reason if they name one.
+// unfinished writes the output of a package's unfinished tests, and returns the reason
+// if they name one.
 func (r *report) unfinished(pkg string) string {
 	why := "it gave no reason"
 	for _, name := range r.names(pkg) {
@@ -189,14 +189,14 @@ func (r *report) running(pkg string, now time.Time) string {
 	return strings.Join(which, ", ")
 }
 
-// interrupted says what is under way when the run is stopped.
+// interrupted names the running tests when the run is stopped.
 func (r *report) interrupted(why string, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stopped(why, now)
 }
 
-// end says what had not ended when the go command ended, and names once more which packages failed.
+// end names the unfinished tests when the go command ended, and once more the failed packages.
 func (r *report) end(now time.Time) {
 	r.stopped("the go command ended", now)
 	if len(r.failed) > 0 {

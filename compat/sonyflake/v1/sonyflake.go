@@ -83,8 +83,8 @@ func NewSonyflake(st Settings) *Sonyflake {
 	return sf
 }
 
-// NewOn returns a Sonyflake whose machine ID comes from a fence, such as a lease or a state file:
-// no other process has it, also over restarts. Close it to give the fence back. The layout of the
+// NewOn returns a Sonyflake with the machine ID of a fence, such as a lease or a state file: no
+// other process has it, also over restarts. Close it to give the fence back. The layout of the
 // fence is [snowfence.Sonyflake], with any epoch of whole ticks since 1970.
 func NewOn(f snowfence.Fence) (*Sonyflake, error) {
 	if f != nil && f.Scheme() != nil {
@@ -119,7 +119,7 @@ func (sf *Sonyflake) NextIDContext(ctx context.Context) (uint64, error) {
 // error says until when the machine ID stays taken. Programs that use only [New] need no Close.
 func (sf *Sonyflake) Close() error { return sf.inner().Close() }
 
-// inner is the Sonyflake of version 2, whose zero value says what is wrong with ours.
+// inner is the Sonyflake of version 2; its zero value returns the error of ours.
 func (sf *Sonyflake) inner() *v2.Sonyflake {
 	if sf.v2 == nil {
 		return &v2.Sonyflake{}

@@ -97,7 +97,7 @@ func block(m *avx512, k kind, n int, label string) {
 //	func name(dst, src *uint64, groups int, keys *uint64)
 //
 // or, for a counter, with a seed in the place of src. It takes as many groups at once as there are
-// sets of registers, and then what is left one by one.
+// sets of registers, and then the rest one by one.
 func function(m *avx512, name, doc string, k kind) {
 	c := m.c
 	source, register := "src", src

@@ -8,7 +8,7 @@ import (
 type register = reg.VecPhysical
 
 // A group is some blocks on their way, one of their four words in a register each. The
-// steps are as in one.go; avx512.go has what they need.
+// steps are as in one.go; avx512.go has their instructions.
 type group struct {
 	*avx512
 	s stream
@@ -75,7 +75,7 @@ func (g *group) mix(i int) {
 	g.l0, g.r0, g.l1, g.r1 = g.l1, g.r1, g.l0, g.r0
 }
 
-// step is a step of the cipher, whose words begin at i.
+// step is a step of the cipher with its words from i on.
 func (g *group) step(i int) {
 	g.round(i + 2)
 	g.round(i + 4)
@@ -90,9 +90,8 @@ func (g *group) unstep(i int) {
 	g.unround(i, false)
 }
 
-// unmix is the inverse of the mixing before the step whose words begin at i. The second
-// word of each branch becomes the two words xored, which is what the inverse of a round
-// wants of it.
+// unmix is the inverse of the mixing before the step with its words from i on. The second
+// word of each branch becomes the two words xored, as the inverse of a round needs it.
 func (g *group) unmix(i int) {
 	for _, b := range g.branches(i) {
 		g.xorWordAnd(g, g.key(b.i+1), b.l, b.r)
@@ -104,7 +103,7 @@ func (g *group) unmix(i int) {
 	g.l0, g.r0, g.l1, g.r1 = g.l1, g.r1, g.l0, g.r0
 }
 
-// unround is the inverse of a round whose words begin at i. Where another round comes
+// unround is the inverse of a round with its words from i on. Where another round comes
 // before it in the step, its keys follow.
 func (g *group) unround(i int, more bool) {
 	for _, b := range g.branches(i) {
@@ -153,8 +152,8 @@ func positions(m *avx512) []register { return m.registers()[m.sets()*m.each():][
 func stride(m *avx512) register      { return m.registers()[m.sets()*(m.each()+1)] }
 func added(m *avx512) register       { return m.registers()[m.sets()*(m.each()+1)+1] }
 
-// startCounter fills the registers of a counter: the position of each set, how far they
-// go each time, and what is added in the first round.
+// startCounter fills the registers of a counter: the position of each set, their step,
+// and the words that the first round adds.
 func startCounter(m *avx512) {
 	c, p := m.c, positions(m)
 	lanes := added(m) // for now

@@ -27,7 +27,7 @@ const (
 	seedBoth             // the fourth word as the third round rotates it, and the folded key after the mixing
 )
 
-// What the general registers hold.
+// The general registers.
 var (
 	dst    = reg.RDI
 	src    = reg.RSI
@@ -40,7 +40,7 @@ var (
 
 func at(base reg.Register, offset int) operand.Mem { return operand.Mem{Base: base, Disp: offset} }
 
-// words makes a table of 16-bit words, whose number is a multiple of four.
+// words makes a table of 16-bit words; n is a multiple of four.
 func words(c *build.Context, name string, n int, word func(i int) int) operand.Mem {
 	m := c.StaticGlobal(name)
 	c.DataAttributes(attr.RODATA | attr.NOPTR)

@@ -24,7 +24,7 @@ func counted(k store.Key, from int64) store.Record {
 	}
 }
 
-// testAdd checks an addition where it is clipped, where it is refused, and what it leaves.
+// testAdd checks an addition where it is clipped, where it is refused, and its result.
 func testAdd(w *world) {
 	k := countKey("add.ition_-0")
 	a := store.Addition{Key: k, N: 10, Limit: 1000, Generation: 7, Nonce: "next"}

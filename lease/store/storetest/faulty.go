@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// errFault is what a failing store returns.
+// errFault is the error of a failing store.
 var errFault = errors.New("the store does not answer")
 
 // errLate makes a write wait: the caller gets an error, and land carries it out.

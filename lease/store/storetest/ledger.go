@@ -16,7 +16,7 @@ type claim struct {
 }
 
 // ledger remembers all claims ever and sees whether two overlap. A claim shrinks only
-// when its user was sealed, to what it had used.
+// when its user was sealed, to its used part.
 type ledger struct {
 	mu       sync.Mutex
 	claims   []*claim

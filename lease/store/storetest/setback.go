@@ -30,7 +30,7 @@ func (w *world) backup() []store.Record {
 	return all
 }
 
-// restore puts a backup back. What was written since is gone, and what was new has vanished.
+// restore puts a backup back. Later writes are gone, and new records have vanished.
 func (w *world) restore(backup []store.Record) {
 	w.Helper()
 	old := map[store.Key]bool{}

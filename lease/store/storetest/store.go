@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// sample returns a record whose every field says something.
+// sample returns a record with a value in each field.
 func sample(namespace string, node, n int64) store.Record {
 	return store.Record{
 		Key:   store.Key{Namespace: namespace, Node: node},
@@ -114,7 +114,7 @@ func testList(w *world) {
 	}
 }
 
-// testAnswers asks the store who it is and what time it has, and pins it.
+// testAnswers asks the store for its identity and its time, and pins it.
 func testAnswers(w *world) {
 	for _, namespace := range []string{name, ""} {
 		id, err := w.st.Store.Identity(w.ctx, namespace)
@@ -137,7 +137,7 @@ func testAnswers(w *world) {
 	w.record(0)
 }
 
-// testSuspect gives the store another identity, once: who comes later names the one of before.
+// testSuspect gives the store another identity, once: a later caller names the identity of before.
 func testSuspect(w *world) {
 	other := sample("other", store.NamespaceNode, 1)
 	w.swapAll(store.Write{New: other})

@@ -20,7 +20,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		name string
 		test func(w *world)
 	}{
-		// What a store is.
+		// The store itself.
 		{"get", testGet},
 		{"list", testList},
 		{"identity, time and pin", testAnswers},
@@ -29,7 +29,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 		{"swap of a batch", testBatch},
 		{"one swap of many wins", testContention},
 		{"concurrent batches", testConcurrentBatches},
-		// What a lease makes of it.
+		// Leases over it.
 		{"errors at every step", testEveryStep},
 		{"errors at every step of a block", testEveryStepOfBlock},
 		{"change of layout during renewals", testChange},

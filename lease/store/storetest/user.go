@@ -24,12 +24,12 @@ type user struct {
 	unbind   func()
 }
 
-// wide returns options of a namespace whose grants may be used far ahead of the clock.
+// wide returns options of a namespace with grants far ahead of the clock.
 func wide() *lease.NamespaceOptions {
 	return &lease.NamespaceOptions{MaxTTL: 24 * time.Hour, MaxSkew: ttl}
 }
 
-// options of a lease in this world whose clock is off by skew.
+// options of a lease in this world, with a clock that is off by skew.
 func (w *world) options(skew time.Duration) *lease.Options {
 	return &lease.Options{TTL: ttl, MaxSkew: ttl, Label: "test", Idle: -1, Time: w.source(skew)}
 }
@@ -71,7 +71,7 @@ func (u *user) bind() (err error) {
 	return err
 }
 
-// seal is what the lease calls: it counts what was used and ends it.
+// seal is the lease's call: it counts the used ticks and ends the grant.
 func (u *user) seal() int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -98,7 +98,7 @@ func (w *world) share(part int, most time.Duration) time.Duration {
 // something is broken.
 func (w *world) patience() time.Duration { return w.share(30, time.Minute) }
 
-// grant asks for the first grant, or one that reaches further than the present one.
+// grant asks for the first grant, or a grant that reaches further than the present one.
 func (u *user) grant() error {
 	u.mu.Lock()
 	after := max(u.tick(), 0)
@@ -111,7 +111,7 @@ func (u *user) grant() error {
 	return u.ask(ctx, after)
 }
 
-// noticed asks until the holder was sealed and keeps a node again, whose grant may begin ahead.
+// noticed asks until the holder was sealed and keeps a node again; the grant may begin ahead.
 func (u *user) noticed() {
 	u.w.Helper()
 	for deadline := time.Now().Add(u.w.patience()); ; {
