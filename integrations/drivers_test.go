@@ -8,39 +8,27 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
 
 	"github.com/snowfence/snowfence"
+	pgxorders "github.com/snowfence/snowfence/integrations/internal/page/pgx"
+	sqlorders "github.com/snowfence/snowfence/integrations/internal/page/sql"
 	"github.com/snowfence/snowfence/integrations/pgxid"
 )
 
 const tables = `CREATE TABLE orders (id bigint PRIMARY KEY, parent bigint, users bigint[], name text)`
-
-func insertOrder(ctx context.Context, db *sql.DB, ids *snowfence.Generator) (snowfence.ID, error) {
-	id, err := ids.Next(ctx)
-	if err != nil {
-		return 0, err
-	}
-	_, err = db.ExecContext(ctx, `INSERT INTO orders (id, parent) VALUES ($1, $2)`, id, nil)
-	return id, err
-}
-
-func parentOf(ctx context.Context, db *sql.DB, id snowfence.ID) (sql.Null[snowfence.ID], error) {
-	var parent sql.Null[snowfence.ID] // an ID alone refuses NULL
-	err := db.QueryRowContext(ctx, `SELECT parent FROM orders WHERE id = $1`, id).Scan(&parent)
-	return parent, err
-}
 
 func testSQL(t *testing.T, url string) {
 	ctx, db, ids := t.Context(), openSQL(t, url), newIDs(t)
 	_, err := db.ExecContext(ctx, tables)
 	check(t, err)
 
-	id, err := insertOrder(ctx, db, ids)
+	id, err := ids.Next(ctx)
 	check(t, err)
-	parent, err := parentOf(ctx, db, id)
+	_, err = db.ExecContext(ctx, `INSERT INTO orders (id, parent) VALUES ($1, $2)`, id, nil)
+	check(t, err)
+	parent, err := sqlorders.ParentOf(ctx, db, id)
 	check(t, err)
 	if parent.Valid {
 		t.Errorf("parent is %v", parent)
@@ -63,20 +51,6 @@ func testSQL(t *testing.T, url string) {
 	}
 }
 
-func copyOrders(ctx context.Context, conn *pgx.Conn, orders []snowfence.ID) error {
-	rows := pgx.CopyFromSlice(len(orders), func(i int) ([]any, error) { return []any{orders[i], orders[0]}, nil })
-	_, err := conn.CopyFrom(ctx, pgx.Identifier{"orders"}, []string{"id", "parent"}, rows)
-	return err
-}
-
-func findOrders(ctx context.Context, conn *pgx.Conn, orders []snowfence.ID) ([]snowfence.ID, error) {
-	rows, err := conn.Query(ctx, `SELECT id FROM orders WHERE id = ANY($1) ORDER BY id`, orders)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(rows, pgx.RowTo[snowfence.ID])
-}
-
 func testPgx(t *testing.T, url string) {
 	ctx, conn, ids := t.Context(), connect(t, url), newIDs(t)
 	_, err := conn.Exec(ctx, tables)
@@ -85,10 +59,13 @@ func testPgx(t *testing.T, url string) {
 	rows := make([]snowfence.ID, 1000)
 	_, err = ids.Fill(ctx, rows)
 	check(t, err)
-	check(t, copyOrders(ctx, conn, rows))
-	few, err := findOrders(ctx, conn, rows[:10])
+	_, err = conn.CopyFrom(ctx, pgx.Identifier{"orders"}, []string{"id", "parent"},
+		pgx.CopyFromSlice(len(rows), func(i int) ([]any, error) { return []any{rows[i], rows[0]}, nil }))
 	check(t, err)
-
+	found, err := conn.Query(ctx, `SELECT id FROM orders WHERE id = ANY($1) ORDER BY id`, rows[:10])
+	check(t, err)
+	few, err := pgx.CollectRows(found, pgx.RowTo[snowfence.ID])
+	check(t, err)
 	if !slices.Equal(few, rows[:10]) {
 		t.Errorf("read %v, want %v", few, rows[:10])
 	}
@@ -109,18 +86,6 @@ func testPgx(t *testing.T, url string) {
 	}
 }
 
-func openPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
-	config, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		return nil, err
-	}
-	config.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
-		pgxid.Register(c.TypeMap())
-		return nil
-	}
-	return pgxpool.NewWithConfig(ctx, config)
-}
-
 // pgx could not write an ID into a column of text: "cannot find encode plan".
 func testPgxText(t *testing.T, url string) {
 	ctx, ids := t.Context(), newIDs(t)
@@ -139,7 +104,7 @@ func testPgxText(t *testing.T, url string) {
 	_, err = conn.Exec(ctx, `DELETE FROM texts`)
 	check(t, err)
 
-	pool, err := openPool(ctx, url)
+	pool, err := pgxorders.OpenPool(ctx, url)
 	check(t, err)
 	defer pool.Close()
 	_, err = pool.Exec(ctx, insert, OrderID(id), id) // as decimal numbers
@@ -199,20 +164,6 @@ type orderRow struct {
 	Parent *snowfence.ID
 }
 
-func addOrder(ctx context.Context, db *sqlx.DB, id snowfence.ID) error {
-	_, err := db.NamedExecContext(ctx, `INSERT INTO orders (id, parent) VALUES (:id, :parent)`, orderRow{ID: id})
-	return err
-}
-
-func ordersIn(ctx context.Context, db *sqlx.DB, ids []snowfence.ID) (rows []orderRow, err error) {
-	query, args, err := sqlx.In(`SELECT id, parent FROM orders WHERE id IN (?)`, ids)
-	if err != nil {
-		return nil, err
-	}
-	err = db.SelectContext(ctx, &rows, db.Rebind(query), args...)
-	return rows, err
-}
-
 func testSqlx(t *testing.T, url string) {
 	ctx, ids := t.Context(), newIDs(t)
 	db := sqlx.NewDb(openSQL(t, url), "pgx")
@@ -221,9 +172,12 @@ func testSqlx(t *testing.T, url string) {
 
 	id, err := ids.Next(ctx)
 	check(t, err)
-	check(t, addOrder(ctx, db, id))
-	rows, err := ordersIn(ctx, db, []snowfence.ID{id, 2})
+	_, err = db.NamedExecContext(ctx, `INSERT INTO orders (id, parent) VALUES (:id, :parent)`, orderRow{ID: id})
 	check(t, err)
+	query, args, err := sqlx.In(`SELECT id, parent FROM orders WHERE id IN (?)`, []snowfence.ID{id, 2})
+	check(t, err)
+	var rows []orderRow
+	check(t, db.SelectContext(ctx, &rows, db.Rebind(query), args...))
 	if len(rows) != 1 || rows[0].ID != id || rows[0].Parent != nil {
 		t.Errorf("read %+v", rows)
 	}

@@ -23,7 +23,7 @@ func testEnt(t *testing.T, url string) {
 	}
 	for _, args := range [][]string{
 		{
-			"mod", "edit", "-module=example.com/shop", "-replace=" + module + "=" + root,
+			"mod", "edit", "-module=example.com/orders", "-replace=" + module + "=" + root,
 			"-droprequire=" + module + "/integrations/gormid", "-droprequire=" + module + "/integrations/pgxid",
 			"-droprequire=" + module + "/test",
 		},

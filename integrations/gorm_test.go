@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/integrations/gormid"
+	gormorders "github.com/snowfence/snowfence/integrations/internal/page/gorm"
 )
 
 // Customer has many orders and belongs to a city.
@@ -67,8 +68,9 @@ func openGorm(t *testing.T, url string, plugins ...gorm.Plugin) *gorm.DB {
 }
 
 func openGormWithIDs(t *testing.T, url string) *gorm.DB {
-	ids := newIDs(t)
-	return openGorm(t, url, gormid.New(ids.Next))
+	db := openGorm(t, url)
+	check(t, gormorders.FillKeys(db, newIDs(t)))
+	return db
 }
 
 // A model with a key of type ID and no generator was inserted as 1, silently: GORM leaves a key
@@ -118,7 +120,9 @@ func testGormRows(t *testing.T, url string) {
 	check(t, db.Create(&array).Error)
 	batch := make([]Order, 250)
 	check(t, db.CreateInBatches(&batch, 100).Error)
-	all := []snowfence.ID{snowfence.ID(one.ID), snowfence.ID(array[0].ID), snowfence.ID(array[1].ID)}
+	shown := gormorders.Order{Name: "as on the page"}
+	check(t, db.Create(&shown).Error)
+	all := []snowfence.ID{shown.ID, snowfence.ID(one.ID), snowfence.ID(array[0].ID), snowfence.ID(array[1].ID)}
 	for _, o := range append(append(batch, many[0], many[2]), *pointers[0], *pointers[1]) {
 		all = append(all, snowfence.ID(o.ID))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"github.com/snowfence/snowfence"
+	bunorders "github.com/snowfence/snowfence/integrations/internal/page/bun"
 	"github.com/snowfence/snowfence/integrations/internal/shop"
 )
 
@@ -48,53 +49,34 @@ func testSqlc(t *testing.T, url string) {
 	}
 }
 
-// bunOrder gets its ID from the hook below.
-type bunOrder struct {
-	bun.BaseModel `bun:"table:orders"`
-
-	ID     OrderID `bun:",pk"`
-	Parent *snowfence.ID
-	Users  []UserID `bun:",array"`
-	Name   string
-}
-
-type sourceKey struct{}
-
-// BeforeAppendModel has no generator of its own: it takes the one of the context.
-func (o *bunOrder) BeforeAppendModel(ctx context.Context, query bun.Query) error {
-	if _, ok := query.(*bun.InsertQuery); !ok || o.ID != 0 {
-		return nil
-	}
-	ids := ctx.Value(sourceKey{}).(*snowfence.Generator)
-	id, err := ids.Next(ctx)
-	o.ID = OrderID(id)
-	return err
-}
-
 func testBun(t *testing.T, url string) {
 	ids := newIDs(t)
-	ctx := context.WithValue(t.Context(), sourceKey{}, ids)
+	ctx := bunorders.WithIDs(t.Context(), ids)
 	db := bun.NewDB(openSQL(t, url), pgdialect.New())
 	_, err := db.ExecContext(ctx, tables)
 	check(t, err)
 
-	one := &bunOrder{Name: "one", Users: []UserID{4, -5}}
+	one := &bunorders.Order{Name: "one"}
 	_, err = db.NewInsert().Model(one).Exec(ctx)
 	check(t, err)
-	parent := snowfence.ID(one.ID)
-	many := []*bunOrder{{Name: "two", Parent: &parent}, {ID: 9, Name: "nine"}}
+	parent := one.ID
+	many := []*bunorders.Order{{Name: "two", Parent: &parent}, {ID: 9, Name: "nine"}}
 	_, err = db.NewInsert().Model(&many).Exec(ctx)
 	check(t, err)
-	var back []bunOrder
-	both := bun.List([]OrderID{one.ID, many[0].ID})
+	var back []bunorders.Order
+	both := bun.List([]snowfence.ID{one.ID, many[0].ID})
 	err = db.NewSelect().Model(&back).Where("id IN (?)", both).Order("id").Scan(ctx)
 	check(t, err)
-	if len(back) != 2 || back[0].ID != one.ID || back[0].Users[1] != -5 ||
-		*back[1].Parent != parent || many[1].ID != 9 {
+	if len(back) != 2 || back[0].ID != one.ID || *back[1].Parent != parent || many[1].ID != 9 {
 		t.Errorf("read %+v", back)
 	}
+	var users []UserID
+	err = db.NewRaw("SELECT ?", pgdialect.Array([]UserID{4, -5})).Scan(ctx, pgdialect.Array(&users))
+	if err != nil || len(users) != 2 || users[1] != -5 {
+		t.Errorf("read %v, %v", users, err)
+	}
 	check(t, ids.Close())
-	_, err = db.NewInsert().Model(&bunOrder{Name: "late"}).Exec(ctx)
+	_, err = db.NewInsert().Model(&bunorders.Order{Name: "late"}).Exec(ctx)
 	if !errors.Is(err, snowfence.ErrClosed) {
 		t.Errorf("an insert without an ID: %v", err)
 	}

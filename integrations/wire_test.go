@@ -4,11 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +17,8 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/integrations/internal/orderpb"
+	jsonorders "github.com/snowfence/snowfence/integrations/internal/page/json"
+	unready "github.com/snowfence/snowfence/integrations/internal/page/unready"
 )
 
 // BSON has an int64 of its own, so a document keeps the order and the size of a number.
@@ -45,16 +45,8 @@ func TestBSON(t *testing.T) {
 	}
 }
 
-func orderJSON(id snowfence.ID) ([]byte, error) {
-	message := &orderpb.Order{Id: int64(id)}
-	return protojson.Marshal(message) // {"id":"249887800817025024"}
-}
-
 func TestProtobuf(t *testing.T) {
 	id := snowfence.ID(-249887800817025024)
-	if text, err := orderJSON(-id); err != nil || !strings.Contains(string(text), `"249887800817025024"`) {
-		t.Errorf("%s, %v", text, err)
-	}
 	message := &orderpb.Order{Id: int64(id), Parts: []int64{int64(id), 1}}
 	data, err := proto.Marshal(message)
 	check(t, err)
@@ -76,18 +68,7 @@ func TestProtobuf(t *testing.T) {
 	}
 }
 
-// orderOut is an order as JSON, and orderNumber for clients that read numbers of 64 bits.
-type orderOut struct {
-	ID     snowfence.ID  `json:"id"`
-	Parent *snowfence.ID `json:"parent,omitempty"`
-}
-
-type orderNumber struct {
-	ID int64 `json:"id"`
-}
-
-// The schema of the page takes what an ID is written as, and the number of the older clients is the
-// same one.
+// The schema of the page takes what an ID is written as.
 func TestSchema(t *testing.T) {
 	const id snowfence.ID = 249887800817025024
 	schema, err := os.ReadFile("internal/openapi/id.yaml")
@@ -105,11 +86,9 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%q: %v", text, !want)
 		}
 	}
-	text, err := json.Marshal(orderOut{ID: id})
-	number, numberErr := json.Marshal(orderNumber{ID: int64(id)})
-	if err != nil || numberErr != nil || string(text) != `{"id":"249887800817025024"}` ||
-		string(number) != `{"id":249887800817025024}` {
-		t.Errorf("%s, %s, %v, %v", text, number, err, numberErr)
+	text, err := json.Marshal(jsonorders.Order{ID: id})
+	if err != nil || string(text) != `{"id":"249887800817025024"}` {
+		t.Errorf("%s, %v", text, err)
 	}
 }
 
@@ -134,18 +113,6 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// WriteError answers a request that failed. Without an ID it is 503, and the client comes again.
-func WriteError(w http.ResponseWriter, err error) {
-	var wait *snowfence.WaitError
-	if !errors.As(err, &wait) {
-		http.Error(w, "internal error", http.StatusInternalServerError)
-		return
-	}
-	seconds := int64(min(wait.Missing, time.Minute)/time.Second) + 1
-	w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
-	http.Error(w, "no ID at the moment", http.StatusServiceUnavailable)
-}
-
 func TestWriteError(t *testing.T) {
 	for _, v := range []struct {
 		err    error
@@ -158,7 +125,7 @@ func TestWriteError(t *testing.T) {
 		{errors.New("a bug"), 500, ""},
 	} {
 		w := httptest.NewRecorder()
-		WriteError(w, v.err)
+		unready.WriteError(w, v.err)
 		if w.Code != v.status || w.Header().Get("Retry-After") != v.after {
 			t.Errorf("%v: %d, %s", v.err, w.Code, w.Header().Get("Retry-After"))
 		}
