@@ -18,7 +18,7 @@ type beat struct {
 	due  atomic.Uint64 // the beat at which a rise was last announced
 }
 
-// raise makes all rings drop what they hold.
+// raise makes all rings drop their IDs.
 func (b *beat) raise() { atomic.AddUint64(b.word, 1) }
 
 // mark makes sure that the beat rises soon. It is called before IDs go to a ring. A rise that was

@@ -39,8 +39,8 @@ type Registration struct {
 	DB, Min, Max, Count, Life     int32
 }
 
-// Register gives back what the process has, and takes worker numbers. Its results are as in
-// the original: -2 alone for a configuration that cannot be used, -1 for a number that was not got.
+// Register gives back the process's worker numbers, and takes others. Its results are as in the
+// original: -2 alone for a configuration that cannot be used, -1 for a number that is missing.
 func (d *Drift) Register(r Registration) ([]int32, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// generator is what a handle of IDs stands for.
+// generator is the object behind a handle of IDs.
 type generator struct {
 	gen  *snowfence.Generator
 	beat *beat
@@ -81,7 +81,7 @@ func (l *Library) Take(h Handle, dst []snowfence.ID) (n int, err error) {
 	return n + 1, nil
 }
 
-// Close ends a generator: rings drop what they hold, and its node is given back.
+// Close ends a generator: rings drop their IDs, and its node is given back.
 func (l *Library) Close(h Handle) error {
 	e, err := l.leave(h, false)
 	if err != nil {

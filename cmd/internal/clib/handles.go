@@ -30,7 +30,7 @@ type Library struct {
 	statics map[string]snowfence.Fence
 }
 
-// entry is what is open in a slot.
+// entry is the open object in a slot.
 type entry struct {
 	handle Handle
 	closed atomic.Bool
@@ -38,7 +38,7 @@ type entry struct {
 	seq    *numbers   // nil for a generator
 }
 
-// NewLibrary returns a library whose beats are the words after the first.
+// NewLibrary returns a library; its beats are the words after the first.
 func NewLibrary(words []uint64) *Library {
 	return &Library{
 		words: words, slots: make([]atomic.Pointer[entry], len(words)), next: 1,
@@ -46,7 +46,7 @@ func NewLibrary(words []uint64) *Library {
 	}
 }
 
-// slot takes a slot for what is going to be opened.
+// slot takes a slot for an object that is going to be opened.
 func (l *Library) slot() (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +82,7 @@ func (l *Library) enter(slot int, e *entry) Handle {
 	return e.handle
 }
 
-// find returns what a handle of a kind names.
+// find returns the object behind a handle of a kind.
 func (l *Library) find(h Handle, sequence bool) (*entry, error) {
 	slot := int(h & (sequenceOf - 1))
 	if h>>48 == magic && (h&sequenceOf != 0) == sequence && slot > 0 && slot < len(l.slots) {

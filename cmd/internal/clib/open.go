@@ -69,8 +69,8 @@ func (l *Library) openOn(ctx context.Context, st *open.Store, namespace string, 
 	}, st.Close)
 }
 
-// hold leases a node, and opens a generator on it. It closes what the lease is of when the
-// generator ends, also if it does not begin.
+// hold leases a node, and opens a generator on it. It closes the lease's store when the generator
+// ends, also if it does not begin.
 func (l *Library) hold(
 	ctx context.Context, s *snowfence.Scheme, o *options,
 	take func(ctx context.Context, lo *lease.Options) (*lease.Lease, error), end func() error,

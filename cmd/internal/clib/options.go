@@ -16,7 +16,7 @@ import (
 // defaultMaxWait is how long a call waits for an ID or a number.
 const defaultMaxWait = 5 * time.Second
 
-// options are what the text of the options says.
+// options are the values in the text of the options.
 type options struct {
 	lead    int64
 	spread  int64
@@ -43,7 +43,7 @@ const (
 	onStatic
 )
 
-// option says where the value of a key goes, and what it is.
+// option is the place of a key's value, and its type.
 type option struct {
 	name  string
 	doors door
@@ -139,8 +139,8 @@ func parseOptions(text string, d door) (*options, error) {
 	return o, nil
 }
 
-// pairs splits a text at its commas, except inside the spec of a layout: up to the next option,
-// what follows layout= belongs to it. So does node=, once, because specs have it too.
+// pairs splits a text at its commas, except inside the spec of a layout: up to the next option, the
+// text after layout= belongs to it. So does node=, once, because specs have it too.
 func pairs(text string) (all []string) {
 	for pair := range strings.SplitSeq(text, ",") {
 		name, _, _ := strings.Cut(pair, "=")

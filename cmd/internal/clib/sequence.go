@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// numbers is what a handle of a sequence stands for.
+// numbers is the object behind a handle of a sequence.
 type numbers struct {
 	seq   *sequence.Sequence // nil of a dated one
 	dated dated
@@ -149,5 +149,5 @@ func (l *Library) CloseSequence(h Handle) error {
 	return e.seq.hide(e.seq.close())
 }
 
-// openWait bounds an open call, beside what the option wait adds.
+// openWait bounds an open call, beside the option wait.
 const openWait = 30 * time.Second

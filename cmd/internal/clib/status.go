@@ -1,5 +1,5 @@
-// Package clib is what the C library does, without C: handles, options, status codes and
-// the beat by which rings of C threads learn that their IDs are old.
+// Package clib has the work of the C library, without C: handles, options, status codes and the
+// beat by which rings of C threads learn that their IDs are old.
 package clib
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// Status is what a call of the C library returns. snowfence.h has the same numbers.
+// Status is the result of a call of the C library. snowfence.h has the same numbers.
 type Status int
 
 // The statuses that the Go part returns. The shim has more of its own: forked and not loaded.

@@ -14,7 +14,7 @@ type schemes struct {
 	known map[string]*snowfence.Scheme
 }
 
-// mostSchemes bounds what is kept of a program that makes up layouts.
+// mostSchemes bounds the kept schemes of a program that makes up layouts.
 const mostSchemes = 64
 
 // Texts decodes, formats and parses IDs, without a handle.

@@ -1,6 +1,5 @@
-// Package dashboard is the web page of a server: what it does, what its store holds, a
-// decoder of IDs and a planner of layouts. Its sources are in web, and what is built from
-// them in web/dist is part of the program.
+// Package dashboard is the web page of a server: its work, its store, a decoder of IDs and a
+// planner of layouts. Its sources are in web; web/dist, built from them, is part of the program.
 package dashboard
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/view"
 )
 
-// Config is what a dashboard shows, and to whom.
+// Config is the content of a dashboard, and its audience.
 type Config struct {
 	Service *server.Service
 	Who     server.Identify
@@ -37,8 +36,8 @@ type Dashboard struct {
 	wait    sync.WaitGroup
 }
 
-// Mount adds the page at /dashboard/, a redirection from /, and what the page asks for
-// below /dashboard/api/. Close ends what goes on in the background.
+// Mount adds the page at /dashboard/, a redirection from /, and its data below
+// /dashboard/api/. Close ends its background work.
 func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 	ctx, end := context.WithCancel(context.Background())
 	d := &Dashboard{cfg: cfg, life: ctx, end: end}
@@ -76,7 +75,7 @@ func (d *Dashboard) Close() {
 	d.wait.Wait()
 }
 
-// authorize returns who makes a request that reads a namespace, which counts for its token's
+// authorize returns the caller of a request that reads a namespace, which counts for its token's
 // rate; "" is none in particular.
 func (d *Dashboard) authorize(r *http.Request, namespace string) (*server.Identity, error) {
 	id, err := d.cfg.Who(r)

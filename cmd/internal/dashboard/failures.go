@@ -71,7 +71,7 @@ func countFailures(s *server.Service, l *server.StoreLatency) (list []failure) {
 	return list
 }
 
-// latest returns what has failed at all, and how often in the last minute.
+// latest returns all failures, and their count in the last minute.
 func (f *failures) latest() (list []failure) {
 	if len(f.counted) == 0 {
 		return nil

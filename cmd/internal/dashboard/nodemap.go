@@ -10,7 +10,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// What a node is, for a map: three bits.
+// The state of a node, for a map: three bits.
 const (
 	cellNever    = iota // never leased
 	cellFree            // was leased, and can be leased
@@ -85,7 +85,7 @@ func (b block) name() string {
 	return fmt.Sprintf("nodes %d to %d", b.Node, b.last.end-1)
 }
 
-// together reports whether the next row is of the same block, whose records are written one by one.
+// together reports whether the next row is of the same block; its records are written one by one.
 // The unbroken run of granted ticks may be longer on one node than on the next.
 func (r *row) together(next *row) bool {
 	return r.end == next.Node && r.state == next.state && r.Label == next.Label && r.Veto == next.Veto &&
@@ -128,7 +128,7 @@ func newNodeMap(v *server.View) *nodeMap {
 	return l
 }
 
-// setOwn notes what this server itself holds.
+// setOwn notes this server's own nodes.
 func (l *nodeMap) setOwn(s *server.Service) {
 	l.own = map[int64]bool{}
 	for _, sp := range s.Spaces() {
@@ -143,7 +143,7 @@ func (l *nodeMap) setOwn(s *server.Service) {
 	}
 }
 
-// state returns what a node is, but for its place in the map.
+// state returns the state of a node, but for its place in the map.
 func (l *nodeMap) state(r *row) byte {
 	switch {
 	case r.Veto != "":
@@ -158,7 +158,7 @@ func (l *nodeMap) state(r *row) byte {
 	return cellFree
 }
 
-// paint makes the cells of the map and counts the nodes by what they are.
+// paint makes the cells of the map and counts the nodes by their state.
 func (l *nodeMap) paint() {
 	l.per = 1
 	for (l.nodes-1)/l.per >= maxCells {

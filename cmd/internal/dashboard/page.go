@@ -15,8 +15,8 @@ import (
 //go:embed all:web/dist
 var built embed.FS
 
-// policy lets the page load what the server itself serves, and nothing else: no inline
-// script or style, no frame, no form.
+// policy lets the page load the server's own files, and nothing else: no inline script
+// or style, no frame, no form.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
@@ -65,7 +65,7 @@ var pageFiles = sync.OnceValues(func() (map[string]pageFile, error) {
 	return files, err
 })
 
-// takesGzip reports whether a client can read what is compressed.
+// takesGzip reports whether a client can read compressed files.
 func takesGzip(r *http.Request) bool {
 	for _, one := range strings.Split(strings.Join(r.Header["Accept-Encoding"], ","), ",") {
 		name, weight, _ := strings.Cut(strings.ReplaceAll(one, " ", ""), ";")

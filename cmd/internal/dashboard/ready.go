@@ -12,8 +12,8 @@ type readyState struct {
 	Why   string `json:"why,omitempty"` // it is not ready
 }
 
-// readyOf returns what a caller may know. The reason can name namespaces that not
-// everybody may see.
+// readyOf returns the caller's view of the readiness. The reason can name
+// namespaces that not everybody may see.
 func readyOf(err error, id *server.Identity) readyState {
 	switch {
 	case err == nil:
@@ -45,6 +45,6 @@ func (sm *sampler) judge(now time.Time) {
 	}
 }
 
-// steady is how long a store answers before its outage is over: one that answers now and then
+// steady is how long a store answers before its outage is over: a store that answers now and then
 // would make the page flicker.
 const steady = 3 * time.Second

@@ -55,7 +55,7 @@ type series struct {
 	rates []float32
 }
 
-// spaceState is what the server itself does in a namespace.
+// spaceState is the server's own work in a namespace.
 type spaceState struct {
 	Name    string  `json:"name"`
 	Rate    float64 `json:"rate"`
@@ -117,7 +117,7 @@ func (sm *sampler) run(ctx context.Context) {
 	}
 }
 
-// sample takes one sample, and tells those who wait for it.
+// sample takes one sample, and wakes its waiters.
 func (sm *sampler) sample(now time.Time) {
 	states := map[string]spaceState{}
 	for _, sp := range sm.service.Spaces() {
@@ -203,7 +203,7 @@ func (sm *sampler) watch(ctx context.Context) (stop func()) {
 	}
 }
 
-// snapshot is what one caller may see of the present.
+// snapshot is one caller's view of the present.
 type snapshot struct {
 	sample // but for what is news to one page
 	away   storeState

@@ -10,7 +10,7 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// sequenceState is a sequence, and what the server itself does with it. Numbers are texts, because
+// sequenceState is a sequence, and the server's own use of it. Numbers are texts, because
 // JavaScript rounds large ones.
 type sequenceState struct {
 	Name    string  `json:"name"`
@@ -29,7 +29,8 @@ type sequenceState struct {
 	Trouble string  `json:"trouble,omitempty"`
 }
 
-// sequenceOf returns a sequence as the store had it, with what an open one tells; open may be nil.
+// sequenceOf returns a sequence as the store had it, with the facts of an open one; open may be
+// nil.
 func sequenceOf(i *pb.Sequence, open *server.Sequence) sequenceState {
 	s := sequenceState{
 		Name: i.Name, State: i.State, Mode: i.Mode, Pattern: i.Pattern, Period: i.Period, Last: i.LastNumber,
@@ -76,7 +77,7 @@ func (sm *sampler) sampleSequences() {
 	}
 }
 
-// changed returns what is not as the page knows it, by name, and the names that are gone.
+// changed returns the news for the page, by name, and the names that are gone.
 func changed[T comparable](known map[string]T, now []T, name func(T) string) (news []T, gone []string) {
 	there := map[string]bool{}
 	for _, one := range now {

@@ -12,8 +12,8 @@ import (
 // gate lets one question at a time through to the store.
 type gate chan struct{}
 
-// read asks the store for the namespaces, the sequences and the servers, as a caller who sees
-// everything: a page gets what its token may see. What the store does not answer stays as it was.
+// read asks the store for the namespaces, the sequences and the servers, with all rights: a page
+// gets the part of its token. A part without an answer stays as it was.
 func (sm *sampler) read(ctx context.Context) {
 	select {
 	case sm.reading <- struct{}{}:
@@ -51,7 +51,7 @@ func (sm *sampler) serversFor(id *server.Identity) *pb.ListServersResponse {
 	return out
 }
 
-// sendServers sends the servers if they differ from what the page knows.
+// sendServers sends the servers if they differ from the page's.
 func (p *client) sendServers(v snapshot) error {
 	if p.next != nil && proto.Equal(v.servers, p.last.servers) {
 		return nil

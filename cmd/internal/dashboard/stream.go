@@ -144,7 +144,7 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// client is what a page was told.
+// client is the knowledge of a page.
 type client struct {
 	*sender
 	last  snapshot
@@ -161,7 +161,7 @@ func (p *client) start(v snapshot, h history) error {
 	)
 }
 
-// update sends what is new.
+// update sends the news.
 func (p *client) update(v snapshot) error {
 	out := v.sample
 	if !slices.Equal(v.failures, p.last.failures) {

@@ -30,18 +30,18 @@ type recent struct {
 	P99 float32 `json:"p99"`
 }
 
-// meter remembers the timings of what a server.Latency counts.
+// meter remembers the timings of a server.Latency.
 type meter struct {
 	counted []server.LatencyCounts // at the last samples, at most a minute of them, oldest first
 	list    []timing
 }
 
-// newMeter returns one of what is counted from now on.
+// newMeter returns a meter that counts from now on.
 func newMeter(counts server.LatencyCounts) *meter {
 	return &meter{counted: []server.LatencyCounts{counts}}
 }
 
-// sample takes what was counted since the last sample, elapsed seconds ago.
+// sample takes the counts since the last sample, elapsed seconds ago.
 func (m *meter) sample(counts server.LatencyCounts, elapsed float64) {
 	d := counts.Since(m.counted[len(m.counted)-1])
 	m.counted = append(m.counted, counts)
@@ -59,7 +59,7 @@ func quantile(c *server.LatencyCounts, q float64) float32 {
 	return float32(c.Quantile(q).Seconds() * 1000)
 }
 
-// minute returns what the last minute had.
+// minute returns the timings of the last minute.
 func (m *meter) minute() recent {
 	d := m.counted[len(m.counted)-1].Since(m.counted[0])
 	if n := d.N(); n > 0 {

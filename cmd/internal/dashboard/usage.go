@@ -17,7 +17,7 @@ type nodeUsage struct {
 
 const countEvery = 5 * time.Second // while a page watches
 
-// countNodes counts the nodes of all namespaces, one question at a time. What the store does not
+// countNodes counts the nodes of all namespaces, one question at a time. A namespace without an
 // answer keeps its last numbers, with their time.
 func (sm *sampler) countNodes(ctx context.Context) {
 	select {

@@ -8,7 +8,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// identity compares the store with the one that a namespace was used in last.
+// identity compares the store with the last store of a namespace.
 func identity(ctx context.Context, c *Case, ns lease.Namespace, _ snowfence.Layout, r *report) error {
 	now, err := c.Store.Leases.Identity(ctx, ns.Name)
 	same, less := store.Compare(now, ns.Identity)

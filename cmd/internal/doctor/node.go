@@ -14,7 +14,7 @@ import (
 // lately is how long a holder that is gone is a finding.
 const lately = time.Hour
 
-// nodes looks at the nodes of a namespace and at who holds them.
+// nodes looks at the nodes of a namespace and at their holders.
 func nodes(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout, r *report) error {
 	records, err := lease.Namespaces(c.Store.Leases).Leases(ctx, ns.Name)
 	if err != nil {

@@ -63,11 +63,11 @@ func ownServer(ctx context.Context, c *Case, r *report) {
 	}
 }
 
-// leastFree is what a disk has to have free, in bytes. A store and state files are small, but what
-// they share the disk with may grow.
+// leastFree is what a disk has to have free, in bytes. A store and state files are small, but
+// others on the disk may grow.
 const leastFree = 100 << 20
 
-// space looks at what is free on the disks of an SQLite file and of a folder of state files.
+// space looks at the free room on the disks of an SQLite file and of a folder of state files.
 func space(_ context.Context, c *Case, r *report) {
 	var paths []string
 	if c.Store != nil && c.Store.File() != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 )
 
-// settings looks at what a server is told, as serve --check-config does.
+// settings looks at the settings of a server, as serve --check-config does.
 func settings(_ context.Context, c *Case, r *report) {
 	all := []string{Settings, CertificateEnds, TokenEnds}
 	if c.Config == nil {

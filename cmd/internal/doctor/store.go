@@ -48,7 +48,7 @@ var versions = map[string][2]int{
 	"server_version": {}, "version": {}, "redis_version": {6, 2}, "etcd_version": {3, 4},
 }
 
-// etcdFault returns what an etcd of a version is known to do wrong, or "".
+// etcdFault returns the known fault of an etcd version, or "".
 func etcdFault(version string) string {
 	var minor, patch int
 	_, _ = fmt.Sscanf(version, "3.%d.%d", &minor, &patch) // of another version nothing is known
@@ -80,7 +80,7 @@ func storeVersion(r *report, name, value string) {
 	}
 }
 
-// storeSettings passes on what the stores themselves judge.
+// storeSettings passes on the stores' own findings.
 func storeSettings(ctx context.Context, c *Case, r *report) {
 	all := []string{StoreVersion, StoreDurability, StoreRights}
 	list, err := c.Store.Findings(ctx, lease.DefaultNamespace)
@@ -91,7 +91,7 @@ func storeSettings(ctx context.Context, c *Case, r *report) {
 	judgeSettings(c, r, list)
 }
 
-// judgeSettings judges what the store found.
+// judgeSettings judges the store's findings.
 func judgeSettings(c *Case, r *report, list []open.Finding) {
 	all := []string{StoreVersion, StoreDurability, StoreRights}
 	rights, versioned, judged := "this kind of store does not tell the rights of a role", false, false
@@ -124,8 +124,8 @@ func judgeSettings(c *Case, r *report, list []open.Finding) {
 	storeRights(c, r, rights)
 }
 
-// storeRights judges the rights of this role. A role that may only read belongs to people, not to
-// programs, whose rights are not seen then.
+// storeRights judges the rights of this role. A role that may only read belongs to people; the
+// programs' rights are not seen then.
 func storeRights(c *Case, r *report, rights string) {
 	name := []string{StoreRights}
 	switch {

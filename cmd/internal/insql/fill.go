@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// values are what a text has of a plan, by name. text/template would do this and more, but
+// values are the parts of a plan for a text, by name. text/template would do this and more, but
 // makes the linker keep every exported method of the program.
 type values map[string]any
 

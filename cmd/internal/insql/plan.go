@@ -89,7 +89,7 @@ func DefaultLead(l snowfence.Layout) int64 {
 	return max(1, int64(time.Second/cmp.Or(l.Tick, time.Millisecond)))
 }
 
-// numbers works out what the texts say, or why they cannot.
+// numbers works out the numbers in the texts, or the reason against them.
 func (p Plan) numbers() (n numbers, err error) {
 	fail := func(format string, args ...any) (numbers, error) {
 		return n, fmt.Errorf("%w: %w", ErrPlan, fmt.Errorf(format, args...))

@@ -12,7 +12,7 @@ import (
 	"github.com/rs/xid"
 )
 
-// About is what an ID tells.
+// About has the facts in an ID.
 type About struct {
 	Kind  string // uuidv7, xid, …
 	Name  string // for people
@@ -28,8 +28,7 @@ type Fact struct {
 	Note  string `json:"-"` // for people
 }
 
-// Recognize says what a text is: a UUID in any of its forms, or an xid. Decimal digits alone are
-// a number.
+// Recognize reads a UUID in any of its forms, or an xid. Decimal digits alone are a number.
 func Recognize(text string) (About, bool) {
 	if strings.Trim(text, "0123456789") == "" {
 		return About{}, false
@@ -111,7 +110,7 @@ func (a *About) add(name string, value any, note string) {
 
 func (a *About) random(bits int64, note string) { a.add("random bits", bits, note) }
 
-// addNode says what the node of a UUID tells about the machine.
+// addNode adds the machine's facts in the node of a UUID.
 func (a *About) addNode(node []byte) {
 	kind, note := "mac", "the address of a network card: it names the machine that made this ID, to everybody who "+
 		"has it"

@@ -22,9 +22,9 @@ import (
 // any nodes. The lease must not idle.
 type Open func(ctx context.Context, within snowfence.NodeRange, life string) (*lease.Sublets, error)
 
-// Lessor is a [wire.Server] of single nodes, from units that it leases as it needs them. What it
-// does not sublet it sends on to the store. Nothing in its memory has to survive: [lease.Sublets]
-// has the rules. It is safe for concurrent use.
+// Lessor is a [wire.Server] of single nodes, from units that it leases as it needs them. It sends
+// all other calls on to the store. Nothing in its memory has to survive: [lease.Sublets] has the
+// rules. It is safe for concurrent use.
 type Lessor struct {
 	id    string // of this process: no other lessor has or had it
 	size  int64  // nodes of a unit
@@ -51,7 +51,7 @@ type Lessor struct {
 	ended  bool
 }
 
-// unit is a lease whose nodes are sublet.
+// unit is a lease of sublet nodes.
 type unit struct {
 	*lease.Sublets
 	life   string
@@ -63,8 +63,8 @@ type unit struct {
 var errEnded = fmt.Errorf("the lessor is stopping: %w", lease.ErrEnded)
 
 // New returns a lessor without units. id must be a text that no lessor had before, without a dot.
-// size is how many nodes a unit has: of 1, nothing is sublet. onEnd is told of a unit whose lease
-// ended by itself: the namespace was deleted, changed or moved.
+// size is how many nodes a unit has: of 1, nothing is sublet. onEnd is told of a unit when its
+// lease ended by itself: the namespace was deleted, changed or moved.
 func New(id string, size int64, open Open, store wire.Server, onEnd func(error)) *Lessor {
 	l := &Lessor{
 		id: id, size: size, open: open, store: store, onEnd: onEnd, gate: make(chan struct{}, 1),
@@ -192,7 +192,7 @@ func (l *Lessor) Held(such func(label string) bool) (n int64) {
 // Count returns how many nodes are not free, as of the last second, and how many the units have.
 func (l *Lessor) Count() (held, nodes int64) { return max(l.used.Load(), 0), l.all.Load() }
 
-// Unit is what the lease of a unit holds.
+// Unit is the hold of a unit's lease.
 type Unit struct {
 	snowfence.Grant
 	Sublet  int64 // nodes that have a holder, as of the last second

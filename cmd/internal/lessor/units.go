@@ -48,7 +48,7 @@ func (l *Lessor) leaseAhead() {
 	}
 }
 
-// more leases another unit, unless there is one that the caller has not seen.
+// more leases another unit, unless there is a unit that the caller has not seen.
 func (l *Lessor) more(ctx context.Context, within snowfence.NodeRange, seen int) error {
 	select {
 	case l.gate <- struct{}{}:
@@ -103,7 +103,7 @@ func (l *Lessor) add(sub *lease.Sublets, life string) error {
 	return nil
 }
 
-// look counts the holders every second, and lets go of what is not needed, until there is no unit.
+// look counts the holders every second, and lets go of unneeded units, until there is none.
 func (l *Lessor) look() {
 	ticks := time.NewTicker(lookEvery)
 	defer ticks.Stop()
@@ -127,8 +127,8 @@ func (l *Lessor) look() {
 	}
 }
 
-// sort takes out the units that are not needed, and returns their leases, and those whose lease has
-// ended by itself, and returns why. done means that there is none left.
+// sort takes out the units that are not needed, and returns their leases, and the units with a
+// lease that ended by itself, and returns why. done means that there is none left.
 func (l *Lessor) sort(now time.Time) (gone []*lease.Lease, why error, done bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

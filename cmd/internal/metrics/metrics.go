@@ -30,7 +30,8 @@ type Source struct {
 	// negative when it went back.
 	Steps func() (back, forward int64, last time.Duration)
 
-	// Reloads calls each with what is read again, and whether the last try failed.
+	// Reloads calls each with the name of a file that is read again, and whether the last try
+	// failed.
 	Reloads func(each func(what string, failed bool))
 
 	// Certificates calls each with the first end of the certificates in use.

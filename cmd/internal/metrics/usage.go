@@ -26,7 +26,7 @@ func (s *Source) Watch(ctx context.Context) {
 	}
 }
 
-// count asks the store. What it does not answer keeps its last numbers.
+// count asks the store. A namespace without an answer keeps its last numbers.
 func (s *Source) count(ctx context.Context) {
 	used := map[string]server.NodeCount{}
 	for _, sp := range s.Service.Spaces() {

@@ -14,9 +14,8 @@ import (
 // Hidden stands where a password was.
 const Hidden = "xxxxx"
 
-// address is the URL of a store on servers, taken apart. It is parsed here since net/url
-// knows no lists of hosts, and quotes what it does not understand: that may be a
-// password.
+// address is the URL of a store on servers, taken apart. It is parsed here since net/url knows no
+// lists of hosts, and quotes text that it does not understand: that may be a password.
 type address struct {
 	scheme   string
 	user     string
@@ -117,7 +116,7 @@ func (a *address) parseQuery(query string) error {
 }
 
 // rejectUnknown refuses parameters other than the known ones. Of a URL with a password among its
-// parameters it does not quote them: they may be what follows an '&' in it.
+// parameters it does not quote them: they may be the text after an '&' in it.
 func (a *address) rejectUnknown(known ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(a.params)) {
 		if slices.Contains(known, name) {

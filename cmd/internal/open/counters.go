@@ -42,8 +42,8 @@ func (c *Counters) Hide(text string) string { return c.at.secrets.hide(text) }
 // Close closes the connections.
 func (c *Counters) Close() { c.client.Close() }
 
-// Find returns the last number of each counter whose key fits a pattern of SCAN. It is an error if
-// one of the keys has no number.
+// Find returns the last number of each counter with a key that fits a pattern of SCAN. It is an
+// error if one of the keys has no number.
 func (c *Counters) Find(ctx context.Context, pattern string) (map[string]int64, error) {
 	keys := map[string]bool{}
 	for _, node := range c.client.Nodes() {

@@ -39,7 +39,7 @@ func openEtcd(ctx context.Context, a *address, env func(string) string) (*Store,
 		scheme = "https://"
 	}
 	c := clientv3.Config{
-		// What it says is in the errors.
+		// Its texts are in the errors.
 		TLS: secure, Username: a.user, Password: a.password, DialTimeout: timeout, Logger: zap.NewNop(),
 		DialKeepAliveTime: 5 * time.Second, DialKeepAliveTimeout: 3 * time.Second,
 		// A member that came back is found within a second.

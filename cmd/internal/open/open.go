@@ -36,8 +36,8 @@ type Store struct {
 	close    func() error
 }
 
-// LocalTTL is the ttl of leases from a file: a file does not go away, and what a killed process
-// held is free the sooner.
+// LocalTTL is the ttl of leases from a file: a file does not go away, and the node of a killed
+// process is free the sooner.
 const LocalTTL = 5 * time.Second
 
 // TTL returns the ttl of leases in a namespace, if it depends on the store, and else 0.
@@ -84,7 +84,7 @@ var servers = map[string]struct {
 	"dynamodb": {"", openDynamoDB}, "s3": {"", openS3},
 }
 
-// place is what a URL names: one of these.
+// place is the place of a URL: one of these.
 type place struct {
 	memory  bool
 	file    string // of SQLite
@@ -123,7 +123,7 @@ func parse(rawURL string) (p place, err error) {
 	return p, err
 }
 
-// Check returns what is wrong with the form of a URL. "" is the user's own file.
+// Check returns the mistake in the form of a URL. "" is the user's own file.
 func Check(rawURL string) error {
 	if rawURL == "" {
 		return nil
@@ -138,9 +138,9 @@ func OnServer(rawURL string) bool {
 	return err == nil && p.address != nil
 }
 
-// Open opens the store that a URL names, with what the process's environment says of its
-// password. It asks the store once, so that one that is unreachable shows within seconds. Errors
-// never show a password.
+// Open opens the store that a URL names, with the password variables of the process's environment.
+// It asks the store once, so that an unreachable one shows within seconds. Errors never show a
+// password.
 func Open(ctx context.Context, rawURL string) (*Store, error) { return OpenEnv(ctx, rawURL, os.Getenv) }
 
 // OpenEnv is Open with another environment.

@@ -124,7 +124,8 @@ func (s secrets) hide(text string) string {
 	return text
 }
 
-// hiddenError is an error whose text has no secrets. What it wraps is there for errors.Is alone.
+// hiddenError is an error without secrets in its text. The wrapped error is there for errors.Is
+// alone.
 type hiddenError struct {
 	err  error
 	text string

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// SQLite's result codes for what a user may not do.
+// SQLite's result codes for missing rights.
 const (
 	codePerm     = 3
 	codeReadOnly = 8
 	codeCantOpen = 14
 )
 
-// isReadOnly reports whether an error comes from a user who may not write a file, or not
+// isReadOnly reports whether an error comes from a user without the right to write a file, or
 // beside it.
 func isReadOnly(err error) bool {
 	var coded interface{ Code() int }
@@ -81,8 +81,8 @@ func sharingAdvice(path, group string) string {
 	return strings.Join(files, " ")
 }
 
-// isShared reports whether a folder is meant for the users of its group: they may write,
-// and what is made there is the group's.
+// isShared reports whether a folder is meant for the users of its group: they may write, and new
+// files are the group's.
 func isShared(folder os.FileInfo) bool {
 	return folder.Mode()&os.ModeSetgid != 0 && folder.Mode().Perm()&0o070 == 0o070
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Secret reads the file of a secret. Errors do not show what is in it.
+// Secret reads the file of a secret. Errors do not show its content.
 func Secret(path string) (*snowfence.Secret, error) {
 	const most = 1024
 	info, err := os.Stat(path)

@@ -65,8 +65,7 @@ func Connections(rawURL string) int {
 	return n
 }
 
-// newStore asks a store for the first time, so that one that is unreachable or may not be used
-// shows now.
+// newStore asks a store for the first time, so that an unreachable or unusable one shows now.
 func (a *address) newStore(
 	ctx context.Context, st store.Store, timeout time.Duration,
 	findings func(ctx context.Context, namespace string) ([]Finding, error), closing func() error,

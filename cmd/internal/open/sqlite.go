@@ -15,7 +15,7 @@ import (
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
-// sqlitePath reads what follows sqlite: in a URL: a path, as it is, or with // and an
+// sqlitePath reads the part after sqlite: of a URL: a path, as it is, or with // and an
 // empty host before it.
 func sqlitePath(rest string) (string, error) {
 	if after, ok := strings.CutPrefix(rest, "//"); ok {
@@ -105,7 +105,7 @@ func create(path string) (made bool, err error) {
 	mode := fs.FileMode(0o600)
 	if folder, err := os.Stat(filepath.Dir(path)); err == nil && isShared(folder) {
 		// SQLite gives the files beside it the same mode, but a moment late where the
-		// umask takes it away. Another user who opens them in that moment would fail.
+		// umask takes it away. Another user would fail to open them in that moment.
 		mode = 0o660
 		shareNewFiles()
 	}
@@ -141,7 +141,7 @@ func connect(
 	return &Store{Leases: st, Name: "sqlite:" + path, Local: true, path: path, close: db.Close}, nil
 }
 
-// dsn returns the URL of a file, whose path has slashes.
+// dsn returns the URL of a file; its path has slashes.
 func dsn(path string, settings url.Values) string {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // before the drive of Windows

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// tlsParams are the parameters of schemes whose clients leave TLS to Go.
+// tlsParams are the parameters of schemes that leave TLS to Go.
 var tlsParams = []string{"tls", "tls_ca", "tls_cert", "tls_key", "tls_name", "tls_verify"}
 
 // tlsGiven reports whether a parameter says how to talk TLS.

@@ -1,4 +1,4 @@
-// Package plan answers what a layout holds and for how long, and which layouts meet a need.
+// Package plan answers how much a layout holds and for how long, and which layouts meet a need.
 package plan
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Summary is what a layout holds and when it changes its face.
+// Summary is the size of a layout and the dates when its IDs change their look.
 type Summary struct {
 	Spec             string     `json:"spec"`
 	Bits             int        `json:"bits"`
@@ -29,7 +29,7 @@ type Summary struct {
 	Spread           *Spread    `json:"spread,omitempty"`
 }
 
-// Spread says what is left of ticks that begin at a random one of some numbers.
+// Spread is the rest of ticks that begin at a random one of some numbers.
 type Spread struct {
 	Numbers          int64   `json:"numbers"`
 	PerTick          float64 `json:"ids_per_tick"`            // on average, of one node without a lead

@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Need is what a system asks of its layout.
+// Need is the demand of a system on its layout.
 type Need struct {
 	Rate  float64 // IDs a second, all nodes together, spread evenly over them
 	Nodes uint64  // generators at one time
@@ -24,7 +24,7 @@ type Need struct {
 	Epoch       time.Time // start of tick 0
 }
 
-// Proposal is a layout that meets a need, and what it costs.
+// Proposal is a layout that meets a need, and its price.
 type Proposal struct {
 	Name   string           `json:"name"`
 	Layout snowfence.Layout `json:"layout"`      // as its spec
@@ -255,7 +255,7 @@ func (n Need) proposal(name string, l snowfence.Layout, pro, con string) Proposa
 	}
 }
 
-// reason says which bits are missing, and what the bits would be enough for.
+// reason names the missing bits, and the needs that the bits would meet.
 func (n Need) reason(s shape) string {
 	t := n.timeBits(s.tick)
 	if t+s.node+s.seq <= n.bits() {

@@ -15,7 +15,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
-// question is what the page asks. Ask says which of the others count.
+// question is the page's question. Ask says which of the other fields count.
 type question struct {
 	Ask    string `json:"ask"`
 	Text   string `json:"text"`   // decode, guess: the ID
@@ -30,7 +30,7 @@ type question struct {
 	JSSafe bool   `json:"jsSafe"`
 }
 
-// Answer is what the page shows.
+// Answer is the text for the page.
 type Answer struct {
 	Error   string      `json:"error,omitempty"`
 	Refused bool        `json:"refused,omitempty"` // a change that is not safe, a need that no layout meets

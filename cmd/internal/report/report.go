@@ -1,4 +1,4 @@
-// Package report writes what an audit found as a page.
+// Package report writes the findings of an audit as a page.
 package report
 
 import (
@@ -15,7 +15,7 @@ import (
 //go:embed page.css
 var style string
 
-// Page is what a page shows.
+// Page is the content of a page.
 type Page struct {
 	Made   time.Time
 	Result *audit.Result

@@ -26,7 +26,7 @@ func (c *conn) fail(err error) {
 	c.out = appendError(c.out, kind.Word(), err.Error())
 }
 
-// requestInfo is what the log says of a request.
+// requestInfo has the log's fields of a request.
 func (c *conn) requestInfo(name string) server.Request {
 	q := server.Request{
 		Name: name, From: c.c.RemoteAddr().String(), Certificate: server.CertificateName(c.certificates()),
@@ -52,7 +52,7 @@ type command struct {
 	run       func(c *conn, args [][]byte)
 }
 
-// keyUse is what a command does with a key: "" if it has none.
+// keyUse is a command's use of a key: "" if it has none.
 type keyUse string
 
 const (
@@ -108,7 +108,7 @@ func (c *conn) noAuth() {
 	c.out = appendError(c.out, "NOAUTH", "Authentication required.")
 }
 
-// countRefused counts a command that was refused for who sent it.
+// countRefused counts a command that was refused for its sender's rights.
 func (c *conn) countRefused(why string) {
 	err := server.Errorf(server.Anonymous, "%s", why)
 	c.srv.cfg.Service.Failed(server.RESP, err, func() server.Request {

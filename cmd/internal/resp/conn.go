@@ -20,8 +20,8 @@ const (
 	flushAt     = 32 << 10 // of replies
 )
 
-// conn is one client. Its goroutine reads what has come in, carries out all whole
-// commands of it, and sends the replies together: that is what makes pipelines cheap.
+// conn is one client. Its goroutine reads the bytes that came, carries out all whole
+// commands, and sends the replies together: that makes pipelines cheap.
 type conn struct {
 	srv    *Server
 	c      net.Conn
@@ -70,9 +70,9 @@ func (c *conn) serve() {
 			c.quit = true
 		}
 		ran := c.count()
-		// Others who have been read from come first: replies that go out together wake a
-		// client on another processor once, where each alone would wake it anew. At 16
-		// commands a pipeline that is a third more commands a second.
+		// Other connections with commands come first: replies that go out together wake a client on
+		// another processor once, where each alone would wake it anew. At 16 commands a pipeline
+		// that is a third more commands a second.
 		runtime.Gosched()
 		there := c.flush(time.Now()) // commands may have waited for the store
 		if ran > 0 {
@@ -92,7 +92,7 @@ type judgement struct {
 	ends time.Time // zero means never
 }
 
-// identify says who a client is that sent no token. A certificate is judged again when the tokens
+// identify identifies a client that sent no token. A certificate is judged again when the tokens
 // were read again, and when it ends, as it is for each request over HTTP.
 func (c *conn) identify(now time.Time) {
 	auth := c.srv.cfg.Auth()
@@ -108,7 +108,8 @@ func (c *conn) identify(now time.Time) {
 	}
 }
 
-// claim counts the connection for the client's token. One whose token has its share has to go.
+// claim counts the connection for the client's token. A client has to go when its token has its
+// share.
 func (c *conn) claim() bool {
 	err := c.place.Claim(c.id)
 	if err != nil {
@@ -162,8 +163,8 @@ func (c *conn) runCommands() error {
 	return nil
 }
 
-// count adds to the counters that everybody shares, once for what has come in together,
-// and returns how many commands that was.
+// count adds to the counters that everybody shares, once for all commands that came
+// together, and returns their number.
 func (c *conn) count() (ran int64) {
 	ran, c.commands = c.commands, 0
 	if ran > 0 {

@@ -53,7 +53,7 @@ func discard(c *conn, _ [][]byte) {
 	c.out = appendSimple(c.out, "OK")
 }
 
-// exec carries out what was queued. Each command has its reply, also one that fails.
+// exec carries out the queue. Each command has its reply, also one that fails.
 func exec(c *conn, _ [][]byte) {
 	q := c.queue
 	c.queue = queue{}

@@ -96,7 +96,7 @@ func parseLength(b []byte, limit int, what string) (value, n int, err error) {
 	return 0, 0, nil
 }
 
-// parseInline reads what a person types in a terminal: words with spaces between them.
+// parseInline reads a person's line in a terminal: words with spaces between them.
 func parseInline(b []byte, args [][]byte) ([][]byte, int, error) {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 || end > maxInline {

@@ -10,7 +10,8 @@ import (
 // of ten thousand clients that each sent a large pipeline once would be a gigabyte.
 const shrinkAfter = 2 * time.Second
 
-// deadlines is what a connection waits for, and how long it may take. The zero value is for ever.
+// deadlines is the next event of a connection, and how long it may take. The zero value is for
+// ever.
 type deadlines struct {
 	current time.Time // as it was set
 	partial time.Time // by when the rest of a command has to be there; zero when none has begun
@@ -29,7 +30,7 @@ func (c *conn) read(now time.Time) bool {
 	return c.srv.life.Err() != nil && c.readLast()
 }
 
-// makeRoom makes room in the buffer for more than what is there.
+// makeRoom makes room in the buffer for more bytes.
 func (c *conn) makeRoom() {
 	switch {
 	case c.r == c.w:
@@ -148,8 +149,8 @@ func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 	return c.srv.life.Err() == nil // Shutdown may have set its own deadline a moment ago
 }
 
-// expired does what is due when nothing came until the deadline, and reports whether to
-// go on waiting.
+// expired acts when nothing came until the deadline, and reports whether to go on
+// waiting.
 func (c *conn) expired(now time.Time) bool {
 	over := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
 	w := &c.deadlines

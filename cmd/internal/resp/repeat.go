@@ -7,10 +7,10 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Clients say the same thing again and again, and in pipelines many times at once. A
-// command for one ID or number whose own bytes come next is not parsed and looked up once
-// more: it is counted how often they come, and the IDs are made together, with one step of
-// the generator for all of them.
+// Clients say the same thing again and again, and in pipelines many times at once. A command for
+// one ID or number that comes again byte for byte is not parsed and looked up once more: it is
+// counted how often they come, and the IDs are made together, with one step of the generator for
+// all of them.
 //
 // lastCommand is always the bytes of the command that was carried out last, and space its
 // namespace, or counter its sequence: whatever is parsed clears it.
@@ -34,9 +34,8 @@ func (c *conn) rememberCommand(raw []byte) {
 	}
 }
 
-// repeat carries out the commands that come next and are the remembered one, and reports
-// whether there were any. What it cannot do at once it leaves to be parsed, so that
-// errors are told in one place.
+// repeat carries out the next commands that equal the remembered one, and reports whether there
+// were any. It leaves others to be parsed, so that errors are told in one place.
 func (c *conn) repeat() bool {
 	if len(c.lastCommand) == 0 {
 		return false

@@ -13,7 +13,8 @@ import (
 
 // Sequences are the keys of this server. INCR takes a number of one, as it would count in Redis.
 
-// key is what a key says: the name of a sequence, and the period behind it; 0 where there is none.
+// key is the meaning of a key: the name of a sequence, and the period behind it; 0 where there is
+// none.
 type key struct {
 	name   string
 	period int64
@@ -158,7 +159,7 @@ func get(c *conn, args [][]byte) {
 	}
 }
 
-// expire answers 1 for a period, whose numbers end with it anyway. Anything else would never begin
+// expire answers 1 for a period: its numbers end with it anyway. Anything else would never begin
 // again, and a client that expires it believes that it does.
 func expire(c *conn, args [][]byte) {
 	if _, err := strconv.ParseInt(string(args[2]), 10, 64); err != nil {
@@ -194,8 +195,7 @@ func ttl(c *conn, args [][]byte) {
 }
 
 // repeatNumbers takes the numbers of n more commands like the last one, and returns how many of
-// them it answered. What it cannot do at once it leaves to be parsed, so that errors are told in
-// one place.
+// them it answered. It leaves others to be parsed, so that errors are told in one place.
 func (c *conn) repeatNumbers(n int) int {
 	last := &c.counter
 	if last.seq == nil || c.id.May(server.VerbIDs, last.name) != nil || c.id.Limited() {

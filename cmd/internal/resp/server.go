@@ -23,8 +23,8 @@ type Config struct {
 	// MaxConns bounds how many clients there are at a time.
 	MaxConns int
 
-	// Slow is how long a client may take to say who it is, to send the rest of a command,
-	// or to take its replies.
+	// Slow is how long a client may take to identify itself, to send the rest of a command, or to
+	// take its replies.
 	Slow time.Duration
 
 	// Idle is how long a client may be silent; 0 means for ever.
@@ -89,7 +89,7 @@ func (s *Server) Serve(ln net.Listener) error {
 		if errors.Is(err, net.ErrClosed) {
 			return err
 		}
-		// Out of file descriptors, for instance: those who are connected go on.
+		// Out of file descriptors, for instance: connected clients go on.
 		pause = min(max(5*time.Millisecond, 2*pause), time.Second)
 		s.cfg.Logger.Warn("accepting a connection failed", "wire", "resp", "cause", err)
 		select {

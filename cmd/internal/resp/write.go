@@ -30,7 +30,7 @@ func appendBulk[T string | []byte](b []byte, s T) []byte {
 }
 
 // appendID appends an ID as a bulk string. An integer would be shorter, but clients in
-// languages whose numbers are floats round it.
+// languages with floats as numbers round it.
 func appendID(b []byte, id snowfence.ID) []byte {
 	at := len(b)
 	b = append(b, "$19\r\n"...) // what most IDs are; the length is set right afterwards where it is another

@@ -134,8 +134,8 @@ func (e *exchange) answer(routes []*route, site *http.CrossOriginProtection) err
 	return e.makeCall()
 }
 
-// notFound answers what no route does: OPTIONS and wrong methods with what the path can
-// do, wrong paths with where to look.
+// notFound answers requests without a route: OPTIONS and wrong methods with the methods
+// of the path, wrong paths with the place of the list.
 func (h *rest) notFound(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, m := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {

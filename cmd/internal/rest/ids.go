@@ -13,7 +13,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// nextParams is what a request for IDs asks for.
+// nextParams are the parameters of a request for IDs.
 type nextParams struct {
 	n    int64
 	runs bool
@@ -146,7 +146,7 @@ func (h *rest) next(e *exchange) error {
 // text than that.
 const chunk = 2000
 
-// textRoom is what an ID takes as text, in bytes.
+// textRoom is the room of an ID as text, in bytes.
 const textRoom = 64
 
 // setHeaders sets the headers of an answer with IDs.

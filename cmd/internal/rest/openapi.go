@@ -30,8 +30,8 @@ type describer struct {
 	schemas  object
 }
 
-// openAPI returns the document of all routes: what they are is in the table of routes, what their
-// fields mean is in the definition of the protocol.
+// openAPI returns the document of all routes, from the table of routes and the comments in the
+// definition of the protocol.
 func openAPI(routes []*route) ([]byte, error) {
 	var set descriptorpb.FileDescriptorSet
 	if err := proto.Unmarshal(definition, &set); err != nil {
@@ -240,7 +240,7 @@ func ref(name string) object { return object{"$ref": "#/components/schemas/" + n
 
 func content(kind string, schema object) object { return object{kind: object{"schema": schema}} }
 
-// comment is what the definition says of something.
+// comment is the definition's comment of something.
 func comment(d protoreflect.Descriptor) string {
 	at := d.ParentFile().SourceLocations().ByDescriptor(d)
 	return strings.Join(strings.Fields(at.LeadingComments+" "+at.TrailingComments), " ")

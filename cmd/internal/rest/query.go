@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// params returns the parameters of a request. Each has to be one of the route's, once: a misspelled
-// one that was ignored would be a request for something else.
+// params returns the parameters of a request. Each has to be one of the route's, once: with an
+// ignored misspelling, a request would mean something else.
 func (e *exchange) params() (url.Values, error) {
 	if e.r.URL.RawQuery == "" {
 		return nil, nil
@@ -41,7 +41,7 @@ func (e *exchange) params() (url.Values, error) {
 	return q, nil
 }
 
-// intParam reads a parameter, or returns what it is when it is missing.
+// intParam reads a parameter; without it, it returns missing.
 func intParam(name, text string, missing int64) (int64, error) {
 	if text == "" {
 		return missing, nil

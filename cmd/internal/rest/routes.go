@@ -123,7 +123,7 @@ func (rt *route) bind(m *rpc.Method) {
 	}
 }
 
-// makeCall makes the call of a route, and writes what it returns.
+// makeCall makes the call of a route, and writes its answer.
 func (e *exchange) makeCall() error {
 	ctx := server.WithCaller(e.r.Context(), e.caller)
 	in := e.method.New()

@@ -21,7 +21,7 @@ import (
 // better than to wait until its grant ends.
 const forwardWait = 2 * time.Second
 
-// newForwarding returns the connections to other servers, whose keys stand in the store.
+// newForwarding returns the connections to other servers; their keys stand in the store.
 func newForwarding(s *server.Service) *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy = nil // servers reach each other
@@ -83,8 +83,8 @@ func forwarded[Req, Res any](
 	}
 }
 
-// stranger reports whether an answer is of a server that does not know what this one knows: the
-// caller or the namespace. Another one may have the lessor's address by then.
+// stranger reports whether an answer is of a server without this one's knowledge of the caller or
+// the namespace. Another one may have the lessor's address by then.
 func stranger(k server.Kind) bool {
 	return k == server.Anonymous || k == server.Denied || k == server.NoNamespace || k == server.Exists
 }

@@ -42,9 +42,8 @@ type (
 // a remote store sends at once.
 const maxRequest = 4 << 20
 
-// Mount adds the services to a mux; beside them reflection and health checks, which need no
-// token: what they tell is in the definition, or on /readyz. Calls that stream are behind
-// streaming.
+// Mount adds the services to a mux; beside them reflection and health checks, which need no token:
+// their facts are in the definition, or on /readyz. Calls that stream are behind streaming.
 func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming func(http.Handler) http.Handler,
 	opts ...connect.HandlerOption,
 ) {
@@ -71,9 +70,9 @@ func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming
 	open(grpchealth.NewHandler(health{s}, small))
 }
 
-// uncompressed takes and gives nothing that is compressed. gzip costs a server 700 ns an
-// ID, a hundred times what making and sending it does; and a request is unpacked before
-// it is known who sends it: a megabyte can be a gigabyte then.
+// uncompressed takes and gives nothing that is compressed. gzip costs a server 700 ns an ID, a
+// hundred times what making and sending it does; and a request is unpacked before its sender is
+// known: a megabyte can be a gigabyte then.
 func uncompressed() connect.HandlerOption { return connect.WithCompression("gzip", nil, nil) }
 
 // Names of the services, for reflection and health checks.
@@ -105,13 +104,13 @@ func (h health) Check(ctx context.Context, req *grpchealth.CheckRequest) (*grpch
 // callKey is where a call keeps its [call].
 type callKey struct{}
 
-// call is what is known of a call beside its message.
+// call has the facts of a call beside its message.
 type call struct {
 	unary bool
 	text  bool // the answer is JSON
 }
 
-// authenticate refuses who is not known before a message of theirs is read.
+// authenticate refuses an unknown caller before its message is read.
 func (r *rpc) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		c, err := r.who.Caller(hr)
@@ -144,7 +143,7 @@ func (r *rpc) withCall(next http.Handler) http.Handler {
 	})
 }
 
-// What an ID takes in a message and in its encoded form, in bytes.
+// The room of an ID in a message and in its encoded form, in bytes.
 const (
 	idBinary = 32
 	idText   = 64
@@ -158,8 +157,8 @@ func reserveIDs(ctx context.Context, s *server.Service, n int64) error {
 	return s.Reserve(server.CallerOf(ctx), n*idText)
 }
 
-// errorInterceptor turns what the service returns into errors of the wire, with the kind
-// as a detail that programs can compare.
+// errorInterceptor turns errors of the service into errors of the wire, with the kind as a detail
+// that programs can compare.
 type errorInterceptor struct{ *rpc }
 
 func (i errorInterceptor) translate(ctx context.Context, procedure string, err error) error {
@@ -206,8 +205,8 @@ func (i errorInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc
 	}
 }
 
-// authorize checks that the caller may do something in a namespace, whose default name is
-// "default". The request counts as n IDs.
+// authorize checks the caller's right in a namespace; its default name is "default". The request
+// counts as n IDs.
 func authorize(ctx context.Context, v server.Verb, namespace string, n int64) (string, *server.Identity, error) {
 	id := server.CallerOf(ctx).Identity
 	namespace = cmp.Or(namespace, lease.DefaultNamespace)

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// Method is a call of the protocol that has one answer: who may make it, and what it does.
+// Method is a call of the protocol with one answer: its right, and its function.
 type Method struct {
 	Procedure  string      // as in a path: /snowfence.v1.NamespaceService/Show
 	Verb       server.Verb // that its caller needs; "" where the method looks itself
@@ -108,7 +108,7 @@ func method[Req, Res any, Q message[Req], A message[Res]](
 	return m
 }
 
-// Authorize refuses a request whose caller may not make it, and names a namespace without a name
+// Authorize refuses a request without the right to it, and names a namespace without a name
 // "default".
 func (m *Method) Authorize(ctx context.Context, in proto.Message) error {
 	if m.Verb == "" {
@@ -130,7 +130,7 @@ func (m *Method) Do(ctx context.Context, in proto.Message) (proto.Message, error
 	return m.do(ctx, in)
 }
 
-// Subject is the field that names what a request is about; nil if there is none.
+// Subject is the field with the name of a request's subject; nil if there is none.
 func (m *Method) Subject() protoreflect.FieldDescriptor {
 	fields := m.Descriptor.Input().Fields()
 	if f := fields.ByName("namespace"); f != nil {

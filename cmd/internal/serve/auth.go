@@ -15,7 +15,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// tokens are who callers may be: a list that stays, and a file that is read again when it changes.
+// tokens are the possible callers: a list that stays, and a file that is read again when it
+// changes.
 type tokens struct {
 	path      string
 	fixed     []server.Token
@@ -76,7 +77,7 @@ func (t *tokens) read() (*server.Auth, error) {
 }
 
 // ReadTokens reads a file of tokens. Everything in it may be known: a hash is of no use
-// to those who read it, because the secrets are random.
+// to its readers, because the secrets are random.
 func ReadTokens(path string) ([]server.Token, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -108,7 +109,7 @@ func readFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// reload reads the file again if it changed. One that cannot be read leaves the old tokens in use.
+// reload reads the file again if it changed. An unreadable file leaves the old tokens in use.
 func (t *tokens) reload() {
 	var a *server.Auth
 	read := func() (err error) {
@@ -123,7 +124,7 @@ func (t *tokens) reload() {
 	t.warn(t.warnings)
 }
 
-// replace takes over what was read for other settings.
+// replace takes over the tokens of other settings.
 func (t *tokens) replace(next *tokens) {
 	t.path, t.fixed = next.path, next.fixed
 	t.succeeded(next.seen)
@@ -131,13 +132,13 @@ func (t *tokens) replace(next *tokens) {
 	t.warn(t.warnings)
 }
 
-// become lets a say who callers are.
+// become lets a identify callers.
 func (t *tokens) become(a *server.Auth) {
 	a.Replace(t.current())
 	t.auth.Store(a)
 }
 
-// current returns who callers may be.
+// current returns the possible callers.
 func (t *tokens) current() *server.Auth { return t.auth.Load() }
 
 // identify returns the identity of an HTTP request, from its bearer token or its certificate.

@@ -11,11 +11,10 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Browsers run pages from anywhere on machines where a server trusts everybody. Such a
-// page reaches it in two ways: by a request to another site, which browsers mark and
-// whose answer they do not show to the page, and by a name of its own that it makes point
-// to this machine (DNS rebinding), which to the browser is no other site at all. What
-// gives the second one away is the name.
+// Browsers run pages from anywhere on machines where a server trusts everybody. Such a page reaches
+// it in two ways: by a request to another site, which browsers mark without showing its answer to
+// the page, and by a name of its own that it makes point to this machine (DNS rebinding), which to
+// the browser is no other site at all. What gives the second one away is the name.
 
 // sameOrigin refuses requests that pages of other sites make. On a listener for this
 // machine alone without tokens, it also refuses requests for another host

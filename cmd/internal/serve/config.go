@@ -1,5 +1,5 @@
-// Package serve is the server process: listeners, who may use them, and a stop that loses
-// nothing. What is served is in the packages of the wires.
+// Package serve is the server process: listeners, their users, and a stop that loses nothing. The
+// wires are packages of their own.
 package serve
 
 import (
@@ -21,9 +21,9 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Config says what a server does. A field with a name is a flag, an environment variable and a
-// line of the file; "file" alone is a line of the file only, and file "-" is none. Help texts
-// name their value between < and >.
+// Config has the settings of a server. A field with a name is a flag, an environment variable and a
+// line of the file; "file" alone is a line of the file only, and file "-" is none. Help texts name
+// their value between < and >.
 type Config struct {
 	HTTP      string `name:"http" default:"127.0.0.1:8080" help:"<address> of HTTP and gRPC, as in 127.0.0.1:8080 or unix:/run/snowfence/ids.sock; empty for none"`
 	RESP      string `name:"resp" default:"127.0.0.1:6380" help:"<address> of the Redis protocol; empty for none"`
@@ -59,7 +59,7 @@ type Config struct {
 	Label   string           `name:"label" help:"<name> that people see as the holder of the server's nodes (default: host and process)"`
 	HandOut bool             `name:"hand-out-secrets" help:"give the secrets of encrypted namespaces to those who may hold leases in them"`
 
-	// What the program does before it starts a server, or in place of that.
+	// Steps before the start of a server, or in place of it.
 	File        string              `name:"config" file:"-" help:"<file> of settings, in YAML"`
 	Store       string              `name:"store" help:"<URL> of the store: sqlite:PATH, postgres:, mysql:, redis:, etcd:, kubernetes:, dynamodb:, s3: or mem: (see snowfence help stores; default: a file of this machine or of this user)"`
 	SecretFiles map[string]string   `name:"secret" help:"secrets of encrypted namespaces, as <NAMESPACE=FILE>; with rotated secrets FILE1:FILE2, oldest first"`
@@ -69,7 +69,7 @@ type Config struct {
 	CheckConfig bool                `name:"check-config" file:"-" help:"check settings, files, certificates and tokens, then end, without listening or asking the store"`
 	CheckHealth bool                `name:"check-health" file:"-" help:"ask the server that runs here with these settings whether it is alive, then end: for containers"`
 
-	// What is no setting.
+	// No settings.
 	Keys        func(namespace string) ([]*snowfence.Secret, error) // see [server.Options]
 	Connections int                                                 // of the store; 0 means any number
 	Unit        lessor.Open                                         // of an agent: see [server.Options]
@@ -117,7 +117,7 @@ func (c *Config) advertised() (string, error) {
 // listenerNames are what OpenToNetwork may have.
 var listenerNames = []string{"http", "resp", "admin", "all"}
 
-// Check returns what is wrong with the configuration, without listening or reading files.
+// Check returns the mistakes of the configuration, without listening or reading files.
 func (c *Config) Check() error {
 	var errs []error
 	add := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -199,7 +199,7 @@ func (c *Config) openTo(name string) bool {
 	return slices.Contains(c.OpenToNetwork, name) || slices.Contains(c.OpenToNetwork, "all")
 }
 
-// authenticates reports whether clients have to say who they are.
+// authenticates reports whether clients must identify themselves.
 func (c *Config) authenticates() bool {
 	return c.Tokens != "" || len(c.TokenList) > 0 || c.TLSClientCA != ""
 }
@@ -225,8 +225,8 @@ func (c Config) normal() Config {
 	return c
 }
 
-// isLoopback reports whether only this machine reaches an address. What a name stands for
-// is seen when it is listened on.
+// isLoopback reports whether only this machine reaches an address. The address of a name is seen
+// when it is listened on.
 func isLoopback(address string) (bool, error) {
 	if path, ok := socketPath(address); ok {
 		return true, checkSocket(path)

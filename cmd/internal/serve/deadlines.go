@@ -30,7 +30,7 @@ func (p *Process) withDeadlines(next http.Handler) http.Handler {
 	})
 }
 
-// streaming is for routes whose answers go on until the client has enough: each piece has to be
+// streaming is for routes with answers that go on until the client has enough: each piece has to be
 // taken in time, and they end when the server stops.
 func (p *Process) streaming(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +68,7 @@ type streamWriter struct {
 	slow    time.Duration
 }
 
-// Unwrap lets an [http.ResponseController] find what is below.
+// Unwrap lets an [http.ResponseController] find the writer below.
 func (s *streamWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // Write implements [http.ResponseWriter].
@@ -84,7 +84,7 @@ func (s *streamWriter) Write(b []byte) (int, error) {
 // Flush implements [http.Flusher].
 func (s *streamWriter) Flush() { _ = s.FlushError() }
 
-// FlushError is what an [http.ResponseController] calls.
+// FlushError is the call of an [http.ResponseController].
 func (s *streamWriter) FlushError() error {
 	_ = s.control.SetWriteDeadline(time.Now().Add(s.slow))
 	err := s.control.Flush()

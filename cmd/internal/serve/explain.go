@@ -58,8 +58,8 @@ var (
 	otherType    = regexp.MustCompile(`cannot unmarshal .*`)
 )
 
-// ExplainTokens says what is wrong with a list of tokens, in words of the file and not of
-// the program. It shows no value: a token may stand where its hash belongs.
+// ExplainTokens returns the mistake in a list of tokens, in words of the file and not of the
+// program. It shows no value: a token may stand where its hash belongs.
 func ExplainTokens(err error) error {
 	var types *yaml.TypeError
 	if !errors.As(err, &types) {

@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// readiness is what the last look at the server said.
+// readiness is the result of the last look at the server.
 type readiness struct{ err error } // nil means that it is ready
 
 var (
@@ -19,8 +19,8 @@ var (
 	errStopping = errors.New("the server is stopping")
 )
 
-// mountHealth adds what load balancers and orchestrators ask. Who may not see the cause
-// of trouble, which may name hosts and users, hears that there is some.
+// mountHealth adds the routes of load balancers and orchestrators. A caller without the
+// right to see causes, which may name hosts and users, learns only that there is one.
 func (p *Process) mountHealth(mux *http.ServeMux, causes bool) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {

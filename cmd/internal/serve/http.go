@@ -83,11 +83,11 @@ func (p *Process) serveHTTP(
 	return g.Addr().String(), nil
 }
 
-// storeTimeout is how long the store may take for a request, beside what the request
-// waits for the clock.
+// storeTimeout is how long the store may take for a request, beside the request's wait
+// for the clock.
 const storeTimeout = 20 * time.Second
 
-// lineLogger is where net/http writes what it has to say.
+// lineLogger takes the log lines of net/http.
 type lineLogger struct{ logger *slog.Logger }
 
 // Write implements [io.Writer].
@@ -155,7 +155,7 @@ func (p *Process) handler(l listener) http.Handler {
 	})
 }
 
-// adminHandler is for those who look after the server: it needs no token.
+// adminHandler is for the server's operators: it needs no token.
 func (p *Process) adminHandler(l listener) http.Handler {
 	mux := http.NewServeMux()
 	p.mountHealth(mux, true)

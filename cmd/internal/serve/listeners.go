@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// limitListener is a listener with a limit. It refuses who comes beyond it at once: one who is
-// made to wait does not know why.
+// limitListener is a listener with a limit. It refuses a client beyond it at once: a waiting client
+// does not know why it waits.
 type limitListener struct {
 	net.Listener
 	*server.Meter
@@ -54,7 +54,7 @@ type (
 	userKey  struct{} // the user ID of a program at a socket, where the kernel tells it
 )
 
-// withPlace lets the requests of a connection find its place, and whose it is.
+// withPlace lets the requests of a connection find its place and its owner.
 func withPlace(ctx context.Context, c net.Conn) context.Context {
 	if t, ok := c.(*tls.Conn); ok {
 		c = t.NetConn()
@@ -80,12 +80,12 @@ func (t *tokens) claim(r *http.Request) error {
 	return place.Claim(id)
 }
 
-// busyResponse is what a client of HTTP/1.1 understands.
+// busyResponse is an answer for clients of HTTP/1.1.
 var busyResponse = []byte("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: " +
 	"close\r\nContent-Length: 0\r\n\r\n")
 
-// tlsListener is a listener of TLS whose clients have to introduce themselves in time.
-// net/http sees to that itself.
+// tlsListener is a listener of TLS with a deadline for the handshake. net/http sees to
+// that itself.
 type tlsListener struct {
 	net.Listener
 	conf    *tls.Config

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 )
 
-// reloads are what a server reads again, by itself when a file changes, and when it is asked to.
+// reloads are the files that a server reads again, by itself when they change, and on a signal.
 type reloads struct {
 	mu       sync.Mutex  // held while files are read
 	settings atomic.Bool // the settings of the last Reload were refused

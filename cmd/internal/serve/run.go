@@ -59,8 +59,8 @@ type Ends struct {
 	Endless []string // names of tokens that never end
 }
 
-// CheckFiles returns what is wrong with the configuration and the files it names, without
-// listening, and what will be soon.
+// CheckFiles returns the mistakes in the configuration and in the files that it names, without
+// listening, and the ends of certificates.
 func CheckFiles(cfg Config) (ends Ends, err error) {
 	cfg = cfg.normal()
 	if err := cfg.Check(); err != nil {
@@ -187,7 +187,7 @@ func (p *Process) listenAll(ctx context.Context) error {
 	return nil
 }
 
-// Service is what is served.
+// Service is the service behind the listeners.
 func (p *Process) Service() *server.Service { return p.service }
 
 // TLS reports whether clients speak TLS.

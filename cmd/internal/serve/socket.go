@@ -19,7 +19,7 @@ const newSocket = ".new"
 // socketPath returns the path of an address as in unix:/run/ids.sock, and whether it is one.
 func socketPath(address string) (string, bool) { return strings.CutPrefix(address, "unix:") }
 
-// checkSocket returns what is wrong with the path of a socket.
+// checkSocket returns the mistake in the path of a socket.
 func checkSocket(path string) error {
 	switch {
 	case !strings.HasPrefix(path, "/"):
@@ -30,7 +30,7 @@ func checkSocket(path string) error {
 	return nil
 }
 
-// socketListener is a socket whose file goes with it.
+// socketListener is a socket that removes its file at its end.
 type socketListener struct {
 	net.Listener
 	path string

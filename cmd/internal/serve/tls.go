@@ -71,7 +71,7 @@ func (t *certificates) read() error {
 	return nil
 }
 
-// keep is an error if what ended would replace what is good.
+// keep is an error if an ended certificate would replace a good one.
 func (t *certificates) keep(until time.Time) error {
 	if now := time.Now(); now.After(until) && now.Before(t.until) {
 		return fmt.Errorf("certificate %s ended at %s: renew it", t.cert, until.UTC().Format(time.RFC3339))
@@ -79,9 +79,9 @@ func (t *certificates) keep(until time.Time) error {
 	return nil
 }
 
-// reload reads the files again if they changed. Files that cannot be read, or do not fit
-// each other, leave the old ones in use: both are rarely written at once, and what is not
-// seen as changed yet is looked at again.
+// reload reads the files again if they changed. Files that cannot be read, or do not fit each
+// other, leave the old ones in use: both are rarely written at once, and a change that was missed
+// is looked at again.
 func (t *certificates) reload() {
 	if t.again(t.read, t.cert, t.key, t.ca) {
 		t.logger.Info("certificate read again", "file", t.cert)
@@ -89,7 +89,7 @@ func (t *certificates) reload() {
 	}
 }
 
-// replace takes over what was read for other settings.
+// replace takes over the certificate of other settings.
 func (t *certificates) replace(next *certificates) {
 	t.cert, t.key, t.ca = next.cert, next.key, next.ca
 	t.succeeded(next.seen)

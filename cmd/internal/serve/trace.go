@@ -16,9 +16,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// tracing sends traces of requests over HTTP and gRPC, and of what the store is asked for
-// them. The Redis protocol carries no context of traces, and its commands take less time
-// than the record of one.
+// tracing sends traces of requests over HTTP and gRPC, and of their calls to the store. The Redis
+// protocol carries no context of traces, and its commands take less time than the record of one.
 type tracing struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
@@ -62,7 +61,7 @@ func newTracing(p *sdk.TracerProvider) *tracing {
 	return &tracing{p, p.Tracer("github.com/snowfence/snowfence"), propagation.TraceContext{}}
 }
 
-// stop sends what is not sent yet.
+// stop sends the rest.
 func (t *tracing) stop(ctx context.Context) error {
 	if err := t.provider.Shutdown(ctx); err != nil {
 		return fmt.Errorf("tracing: the last traces were not sent: %w", err)
@@ -104,7 +103,7 @@ func (s *statusWriter) WriteHeader(code int) {
 	s.ResponseWriter.WriteHeader(code)
 }
 
-// Unwrap lets an [http.ResponseController] find what is below.
+// Unwrap lets an [http.ResponseController] find the writer below.
 func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // roundTrip makes a span of a round trip to the store. Many callers of a lease.Group share one: the

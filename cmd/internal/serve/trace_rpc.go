@@ -70,7 +70,7 @@ func (s rpcSpans) begin(
 	}
 }
 
-// messageOf returns what the client was told.
+// messageOf returns the client's text of an error.
 func messageOf(err error) string {
 	if told, ok := errors.AsType[*connect.Error](err); ok {
 		return told.Message()

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// CertificateName is what the log calls the holder of a client certificate; "" without one.
+// CertificateName is the log's name of the holder of a client certificate; "" without one.
 func CertificateName(chain []*x509.Certificate) string {
 	if len(chain) == 0 {
 		return ""
@@ -18,7 +18,7 @@ func CertificateName(chain []*x509.Certificate) string {
 	return Clip(chain[0].Subject.String())
 }
 
-// Caller is who makes a request, and what the service says of it beside the answer.
+// Caller is the sender of a request, and the service's facts of it beside the answer.
 type Caller struct {
 	*Identity          // nil is an unknown caller
 	From        string // address of the client
@@ -30,10 +30,10 @@ type Caller struct {
 	room []reservation // until the request ends
 }
 
-// Identify returns who makes a request.
+// Identify returns the identity of a request's sender.
 type Identify func(r *http.Request) (*Identity, error)
 
-// Caller returns the caller of a request, who is unknown after an error.
+// Caller returns the caller of a request, an unknown one after an error.
 func (who Identify) Caller(r *http.Request) (*Caller, error) {
 	id, err := who(r)
 	if err != nil {
@@ -56,7 +56,7 @@ func WithCaller(ctx context.Context, c *Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// CallerOf returns who makes a request, if the context says.
+// CallerOf returns the sender of a request, if the context has one.
 func CallerOf(ctx context.Context) *Caller {
 	if c, ok := ctx.Value(callerKey{}).(*Caller); ok {
 		return c
@@ -64,7 +64,7 @@ func CallerOf(ctx context.Context) *Caller {
 	return &Caller{}
 }
 
-// Request returns what the log says of the caller.
+// Request returns the log's fields of the caller.
 func (c *Caller) Request(name string) Request {
 	q := Request{Name: Clip(name), From: c.From, Certificate: c.Certificate}
 	if c.Identity != nil {
@@ -73,7 +73,7 @@ func (c *Caller) Request(name string) Request {
 	return q
 }
 
-// Managed logs a call of a manager: what it asked for, who made it, and how it ended.
+// Managed logs a call of a manager: its message, its caller, and its end.
 func (s *Service) Managed(ctx context.Context, call string, asked proto.Message, err error) {
 	c := CallerOf(ctx)
 	q := c.Request(call)
@@ -86,5 +86,5 @@ func (s *Service) Managed(ctx context.Context, call string, asked proto.Message,
 	s.opts.Logger.Info("managed", args...)
 }
 
-// longestAsked bounds what the log says of one call.
+// longestAsked bounds the log's text of one call.
 const longestAsked = 1000

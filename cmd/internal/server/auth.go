@@ -13,7 +13,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Auth knows who callers are. A reload makes another, which succeeds it.
+// Auth identifies callers. A reload makes another, which succeeds it.
 type Auth struct {
 	anyone *Identity // nil when a token is needed
 	tokens []*Identity
@@ -42,7 +42,7 @@ func NewHostAuth(nodes int) *Auth {
 
 var hostVerbs = []Verb{VerbIDs, VerbRead, VerbLease}
 
-// User returns who a user of this host is to an agent; [Auth.Anyone] to a server.
+// User returns the identity of a user of this host for an agent; [Auth.Anyone] for a server.
 func (a *Auth) User(id uint32) *Identity {
 	if a.nodes == 0 {
 		return a.anyone
@@ -95,10 +95,9 @@ func newIdentity(t Token) *Identity {
 	return id
 }
 
-// Replace makes a the successor of old, whose tokens were read before: callers who are
-// known already have the rights of a from here on, or none where their token is gone.
-// What they have spent of an unchanged rate stays spent. It is called once, before
-// anybody uses a.
+// Replace makes a the successor of old, with tokens that were read before: known callers
+// have the rights of a from here on, or none where their token is gone. Their use of an
+// unchanged rate stays spent. It is called once, before anybody uses a.
 func (a *Auth) Replace(old *Auth) {
 	if a.anyone != nil && old.anyone != nil {
 		a.anyone = old.anyone.become(a.anyone)
@@ -135,11 +134,11 @@ func (a *Auth) Used(each func(t *Token, u *Usage)) {
 	}
 }
 
-// Anyone returns who callers without a token are; nil means that they have to have one.
+// Anyone returns the identity of callers without a token; nil means that they must have one.
 func (a *Auth) Anyone() *Identity { return a.anyone }
 
-// Unnamed returns who a caller without a token is, by its certificate if it has one that has not
-// ended since the connection began; nil means that it has no rights.
+// Unnamed returns the identity of a caller without a token, by its certificate if it has a valid
+// one; nil means that it has no rights.
 func (a *Auth) Unnamed(chain []*x509.Certificate) *Identity {
 	if a.anyone != nil || len(chain) == 0 || time.Now().After(chain[0].NotAfter) {
 		return a.anyone

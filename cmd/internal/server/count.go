@@ -7,7 +7,7 @@ import (
 
 // NodeCount is how many nodes of a namespace are taken, of those that can be leased.
 type NodeCount struct {
-	// Held or vetoed. Both leave out the reserved range, whose nodes programs lease by number only.
+	// Held or vetoed. Both leave out the reserved range: programs lease its nodes by number only.
 	// An agent counts the nodes of its units.
 	Held, Leasable int64
 	// By the token that a label names: leases in the store, and subleases of this server.

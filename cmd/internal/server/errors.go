@@ -13,7 +13,7 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// Kind says what a caller can do about an error.
+// Kind is the class of an error: a caller's next step follows from it.
 type Kind int
 
 // The kinds of errors.
@@ -39,8 +39,8 @@ const (
 	kinds
 )
 
-// kindTable has the name of each kind, and what an error of it becomes on each wire. TRYAGAIN is a
-// word that clients of Redis know, and some repeat by themselves.
+// kindTable has the name of each kind, and its error on each wire. TRYAGAIN is a word that clients
+// of Redis know, and some repeat by themselves.
 var kindTable = [kinds]struct {
 	name   string
 	status int
@@ -162,8 +162,8 @@ func (e *storeError) Unwrap() error { return e.err }
 
 const storeFailed = "the store failed, and the server's log says how"
 
-// newStoreError returns what callers may see of an error of the store: what it means to Snowfence,
-// if that is known, and else that there was one.
+// newStoreError returns the callers' view of an error of the store: its meaning to Snowfence, if
+// that is known, and else that there was one.
 func newStoreError(err error, hide func(text string) string) *storeError {
 	e := &storeError{err, storeFailed, hide(err.Error())}
 	for _, known := range []error{store.ErrLost, store.ErrReplaced, store.ErrReadOnly, errors.ErrUnsupported} {
@@ -174,7 +174,7 @@ func newStoreError(err error, hide func(text string) string) *storeError {
 	return e
 }
 
-// LogText returns the text of an error for those who may see the store's words.
+// LogText returns the text of an error with the store's words, for the log.
 func LogText(err error) string {
 	text := err.Error()
 	if own, ok := errors.AsType[*storeError](err); ok {
@@ -183,7 +183,7 @@ func LogText(err error) string {
 	return text
 }
 
-// sequenceError adds to an error of a sequence how people do what it says.
+// sequenceError adds the command of the cure to an error of a sequence.
 func sequenceError(name string, err error) error {
 	cure := ""
 	if err == nil {

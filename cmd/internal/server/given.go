@@ -30,7 +30,7 @@ func (g *givenOut) none() int64 {
 // after reports whether a number comes after another one.
 func (g *givenOut) after(a, b int64) bool { return !g.down && a > b || g.down && a < b }
 
-// note keeps a number. Those who took it may come in another order than they took.
+// note keeps a number. Takers may come in another order than they took.
 func (g *givenOut) note(period, last int64) {
 	if period == 0 {
 		for before := g.last.Load(); g.after(last, before); before = g.last.Load() {

@@ -49,7 +49,7 @@ func (sp *Space) Lapsed(now time.Time) bool {
 	return ok && h.Left == 0 && h.Begins.IsZero() && h.Trouble == nil
 }
 
-// Err returns why no IDs are made now, of a lease that is wanted. One that ran out because no
+// Err returns why no IDs are made now, of a lease that is wanted. A lease that ran out because no
 // client asked for IDs is fine, and so is a grant that begins before requests give up.
 func (sp *Space) Err(now time.Time) error {
 	h, ok := sp.Health(now)

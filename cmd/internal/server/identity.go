@@ -11,8 +11,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Identity is a caller who is known. Connections keep it, so what it may do changes when
-// tokens are read again. Safe for concurrent use.
+// Identity is a known caller. Connections keep it, so its rights change when tokens are read again.
+// Safe for concurrent use.
 type Identity struct {
 	Name        string
 	hash        [sha256.Size]byte
@@ -22,13 +22,13 @@ type Identity struct {
 	gate        chan struct{} // semaphore of one: hold it to take nodes up to a limit
 }
 
-// rights are what a token allows.
+// rights are the permissions of a token.
 type rights struct {
 	token   Token
 	limiter *rate.Limiter // nil when there is no limit
 }
 
-// Usage counts what was asked for with a token.
+// Usage counts the requests with a token.
 type Usage struct {
 	Spent   atomic.Int64 // IDs, numbers, nodes and other requests, as rates count them
 	Refused atomic.Int64 // requests, because of the token or its limits
@@ -87,8 +87,8 @@ func (r *rights) may(v Verb, namespace string) error {
 	return nil
 }
 
-// Authorize is May for a request, which counts for the caller's rate as n IDs, whatever becomes
-// of it: one that fails may have asked the store.
+// Authorize is May for a request, which counts for the caller's rate as n IDs, whatever becomes of
+// it: a failed one may have asked the store.
 func (id *Identity) Authorize(v Verb, namespace string, n int64) error {
 	r, err := id.present()
 	if err == nil {
@@ -136,7 +136,7 @@ func (id *Identity) Limited() bool {
 	return err != nil || r.limiter != nil
 }
 
-// Spend takes n from what the caller may have at present.
+// Spend takes n from the caller's present budget.
 func (id *Identity) Spend(n int64) error {
 	r, err := id.present()
 	if err != nil {
@@ -157,10 +157,10 @@ func (id *Identity) spend(r *rights, n int64) error {
 	return nil
 }
 
-// Count adds to what was asked for with the token.
+// Count adds to the use of the token.
 func (id *Identity) Count(n int64) { id.used.Spent.Add(n) }
 
-// who is what errors call the caller.
+// who is the caller's name in errors.
 func (r *rights) who() string {
 	if r.token.Name == "" {
 		return "all clients together"

@@ -11,7 +11,7 @@ import (
 )
 
 // latencyBuckets are quarters of octaves from a quarter of a microsecond to 67 s, and
-// what is longer.
+// all longer times.
 const (
 	latencyBuckets = 28*4 + 1
 	latencyUnit    = time.Microsecond / 4
@@ -54,7 +54,7 @@ func LatencyEdge(bucket int) time.Duration {
 	return latencyUnit << (bucket / 4) * time.Duration(bucket%4+5) / 4
 }
 
-// Counts returns what was counted so far.
+// Counts returns the counts so far.
 func (l *Latency) Counts() (c LatencyCounts) {
 	for i := range l.buckets {
 		c.Buckets[i] = l.buckets[i].Load()
@@ -71,7 +71,7 @@ func (c LatencyCounts) plus(o LatencyCounts) LatencyCounts {
 	return c
 }
 
-// Since returns what was counted after an earlier look.
+// Since returns the counts after an earlier look.
 func (c LatencyCounts) Since(earlier LatencyCounts) LatencyCounts {
 	for i := range c.Buckets {
 		c.Buckets[i] -= earlier.Buckets[i]
@@ -171,11 +171,11 @@ func (l *StoreLatency) add(o Op, began time.Time, err error) {
 	}
 }
 
-// Outage returns since when the store has not answered, and what it or its driver said last; nil
-// while it answers. One round trip that failed is no outage: its caller may have had no time.
+// Outage returns the begin of the store's silence, and its or its driver's last error; nil while it
+// answers. One round trip that failed is no outage: its caller may have had no time.
 func (l *StoreLatency) Outage() (since time.Time, err error) { return l.outage.now() }
 
-// Counts returns what was counted so far, of all calls together.
+// Counts returns the counts of all calls together.
 func (l *StoreLatency) Counts() (c LatencyCounts) {
 	for o := range l.ops {
 		c = c.plus(l.ops[o].Counts())
@@ -183,8 +183,8 @@ func (l *StoreLatency) Counts() (c LatencyCounts) {
 	return c
 }
 
-// Each calls f with what was counted of every call, and how many of them ended with an
-// error, which are not among the others.
+// Each calls f with the counts of every call, and the number of failures, which are not
+// among the others.
 func (l *StoreLatency) Each(f func(o Op, c LatencyCounts, failed int64)) {
 	for o := range l.ops {
 		f(Op(o), l.ops[o].Counts(), l.ops[o].failed.Load())

@@ -9,22 +9,22 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// maxNodes bounds the block of one ticket, all of whose records are written at each renewal.
+// maxNodes bounds the block of one ticket: each renewal writes all its records.
 const maxNodes = 1024
 
 // maxAvoided bounds the nodes that a holder refuses.
 const maxAvoided = 1000
 
-// Granted is what a caller gets with a lease.
+// Granted is the caller's part of a lease.
 type Granted struct {
 	wire.Lease
 	Secrets [][]byte // of an encrypted namespace, oldest first: without them the holder could make no IDs
 }
 
-// Acquire leases a node to a caller, who renews it with the ticket. The service keeps nothing of
-// it, except in a namespace with units, where it sublets single nodes from memory.
-// In an encrypted namespace whose secrets stay on the server, it refuses a caller who does not show
-// that it has them, and no node is taken.
+// Acquire leases a node to a caller, which renews it with the ticket. The service keeps nothing of
+// it, except in a namespace with units, where it sublets single nodes from memory. In an encrypted
+// namespace with secrets that stay on the server, it refuses a caller without proof of them, and
+// takes no node.
 func (s *Service) Acquire(
 	ctx context.Context, id *Identity, namespace string, r wire.Request,
 ) (g Granted, sp *Space, err error) {
@@ -42,8 +42,8 @@ func (s *Service) Acquire(
 		return Granted{}, nil, Errorf(Invalid, "%d nodes are refused: name %d at most", n, maxAvoided)
 	}
 	// A client that takes a node from a living holder of another label decides about others: that
-	// is for those who manage the namespace. A label is the caller's word, and a caller who reads
-	// leases knows the labels of others.
+	// takes the verb manage. A label is the caller's word, and readers of leases know the labels of
+	// others.
 	if id.May(VerbManage, namespace) != nil {
 		r.Guard, r.Label = r.Node != nil, id.labelOf(r.Label)
 	}
@@ -124,8 +124,8 @@ func (s *Service) NodesWith(
 	return r, err
 }
 
-// Renew renews a lease. One that has ended counts as a new one, for the limit of
-// the token that its label names.
+// Renew renews a lease. An ended one counts as a new one, for the limit of the
+// token that its label names.
 func (s *Service) Renew(
 	ctx context.Context, id *Identity, l wire.Lease, attempt string, earlier ...string,
 ) (wire.Lease, *Space, error) {
@@ -159,7 +159,7 @@ func (s *Service) Release(ctx context.Context, l wire.Lease, used int64) error {
 	return err
 }
 
-// boundedFor bounds what is done with a lease of the store. A sublease asks no store.
+// boundedFor bounds a call with a lease of the store. A sublease asks no store.
 func boundedFor(ctx context.Context, l wire.Lease) (context.Context, context.CancelFunc) {
 	if l.Lessor != "" {
 		return ctx, func() {}
@@ -187,7 +187,7 @@ func withSpace[T any](
 	}
 }
 
-// ReadTicket reads what a caller sends as its ticket. It is not verified yet.
+// ReadTicket reads the ticket of a caller. It is not verified yet.
 func ReadTicket(b []byte) (wire.Lease, error) {
 	l, err := lease.ReadTicket(b[:min(len(b), 4096)])
 	if err == nil && l.Grant.Nodes > maxNodes {
@@ -196,8 +196,8 @@ func ReadTicket(b []byte) (wire.Lease, error) {
 	return l, err
 }
 
-// Secrets returns the secrets of an encrypted namespace, for holders who make its IDs
-// themselves; an error of the kind Refused where the server keeps them to itself.
+// Secrets returns the secrets of an encrypted namespace, for holders that make its IDs;
+// an error of the kind Refused where the server keeps them to itself.
 func (s *Service) Secrets(sp *Space) ([][]byte, error) {
 	if !sp.Scheme().Encrypted() {
 		return nil, nil

@@ -9,13 +9,13 @@ import (
 )
 
 // A token may have a limit of the nodes of a namespace that nobody but its clients can use at a
-// time. Labels of nodes begin with the token's name, so the store says who had what, and no server
-// remembers it.
+// time. Labels of nodes begin with the token's name, so the store has the users of nodes, and no
+// server remembers them.
 //
 // The rule: a request that writes a node that was not held counts in the store afterwards, and
-// takes the node back if that is too many. No client gets a grant before the count. Of all grants
-// that were kept, the one that was written last counted all others, so they are never more than
-// the limit, however many servers there are. Renewals in time count nothing.
+// takes the node back if that is too many. No client gets a grant before the count. Of all kept
+// grants, the last write counted all others, so they are never more than the limit, however many
+// servers there are. Renewals in time count nothing.
 //
 // Servers that take the last free place at the same time may both take it back: the caller asks
 // again. A grant is kept without a count only if its server dies, or its store fails, in between.
@@ -130,7 +130,7 @@ func (s *Service) checkHeld(ctx context.Context, id *Identity, limit int, sp *Sp
 
 // keepLate is keepWithin for a ticket that had ended when it was renewed. It counts for the token
 // that its label names. The server knows the limit of the caller alone, so the ticket of another
-// token stays ended; who may manage the namespace could free its nodes anyway.
+// token stays ended; a manager of the namespace could free its nodes anyway.
 func (s *Service) keepLate(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease) error {
 	switch {
 	case !id.owns(l.Label) && id.May(VerbManage, l.Namespace) != nil:

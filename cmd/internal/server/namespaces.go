@@ -50,7 +50,7 @@ func (s *Service) ListNamespaces(
 	return out, nil
 }
 
-// ShowNamespace returns one, and its secrets to a caller who could lease nodes.
+// ShowNamespace returns one, and its secrets to a caller with the right to lease nodes.
 func (s *Service) ShowNamespace(ctx context.Context, m *pb.ShowNamespaceRequest) (*pb.Namespace, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
@@ -127,7 +127,7 @@ func (s *Service) findNamespace(ctx context.Context, name string) (*lease.Namesp
 }
 
 // ChangeNamespace gives one another layout, other nodes or other limits. It proves first that no ID
-// of the new layout can equal one that was made. What is so already is no change.
+// of the new layout can equal an existing one. What is so already is no change.
 func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequest) (*pb.Namespace, error) {
 	name := m.Name
 	ctx, cancel := withStoreTimeout(ctx)

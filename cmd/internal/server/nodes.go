@@ -55,8 +55,8 @@ func (s *Service) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.
 	return out, nil
 }
 
-// ReleaseNode frees a node whose holder is gone. A holder that lives loses it at its next renewal
-// and takes another; the ticks that it was granted stay its own. See [lease.Operator.Release].
+// ReleaseNode frees the node of a holder that is gone. A holder that lives loses it at its next
+// renewal and takes another; the ticks of its grant stay its own. See [lease.Operator.Release].
 func (s *Service) ReleaseNode(ctx context.Context, m *pb.ReleaseNodeRequest) (*pb.LeaseInfo, error) {
 	return s.editNode(ctx, m.Namespace, m.Node, lease.Operator.Release)
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Trace is called before each round trip to a store, with how many records it is about; what it
-// returns is called after it.
+// Trace is called before each round trip to a store, with its number of records; the returned
+// function is called after it.
 type Trace func(ctx context.Context, o Op, records int) (context.Context, func(error))
 
-// Observe returns a store whose round trips are counted and traced, and whose errors callers
-// may see: only LogText has a driver's words, from which hide takes passwords. It goes below
-// everything else, so that nothing above has to think of it, and below lease.Group, so that
-// what is shared is counted once. A nil hide takes nothing out; a nil trace traces nothing.
+// Observe returns a store with counted and traced round trips, and with errors that callers may
+// see: only LogText has a driver's words, from which hide takes passwords. It goes below everything
+// else, so that nothing above has to think of it, and below lease.Group, so that a shared trip is
+// counted once. A nil hide takes nothing out; a nil trace traces nothing.
 func Observe(st store.Store, hide func(text string) string, trace Trace) (store.Store, *StoreLatency) {
 	if hide == nil {
 		hide = func(text string) string { return text }

@@ -38,8 +38,8 @@ func (id *Identity) Pace(ctx context.Context, n int64) (int64, error) {
 	}
 }
 
-// Ready returns why requests should go to another server, as who looks after this one
-// says (see SetReady); alone, whether the store answers.
+// Ready returns why requests should go to another server, as the owner of this one says
+// (see SetReady); alone, whether the store answers.
 func (s *Service) Ready(ctx context.Context) error {
 	if judge := s.readiness.Load(); judge != nil {
 		return (*judge)()

@@ -20,7 +20,7 @@ import (
 // servers that take each other for the lessor pass nothing in circles.
 const ForwardedHeader = "Snowfence-Forwarded"
 
-// peers are the other servers over the store, by what they say of themselves in it.
+// peers are the other servers over the store, by their records in it.
 type peers struct {
 	gate    chan struct{} // semaphore of one: hold it for what follows
 	read    time.Time

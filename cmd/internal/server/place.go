@@ -38,7 +38,7 @@ func (s *shares) fair(who string, n, free int64) bool {
 	return who == "" || s.by[who]+n-1 <= fairShare*free
 }
 
-// count adds to what a client has. mu is held.
+// count adds to a client's use. mu is held.
 func (s *shares) count(who string, n int64) {
 	if who == "" {
 		return
@@ -95,7 +95,7 @@ func (p *Place) Claim(id *Identity) error {
 	return nil
 }
 
-// Claimed reports whether it is known whose the connection is.
+// Claimed reports whether the owner of the connection is known.
 func (p *Place) Claimed() bool { return p.claimed.Load() }
 
 // Leave gives the place back. To call it again does nothing.
@@ -113,7 +113,7 @@ func (p *Place) Leave() {
 	s.count(p.token, -1)
 }
 
-// share names whose share a caller takes of; "" where no token is needed.
+// share names the share that a caller takes of; "" where no token is needed.
 func (id *Identity) share() string {
 	if id == nil || id.Name == anybody {
 		return ""
@@ -138,7 +138,7 @@ func clientOf(from net.Addr) string {
 	return netip.PrefixFrom(a, 64).Masked().String()
 }
 
-// share names whose share a request over the connection takes of.
+// share names the share that a request over the connection takes of.
 func (p *Place) share() string {
 	if p == nil {
 		return ""

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Request is what the log says of a request that failed or was slow: nothing that is
-// secret, and no IDs.
+// Request has the log's fields of a request that failed or was slow: no secrets, and
+// no IDs.
 type Request struct {
 	Name      string // the method of the wire, as in its documentation
 	Namespace string // as it was asked for; "" where the wire does not tell, or there is none
@@ -43,8 +43,8 @@ func (s *throttle) allow(now time.Time, every time.Duration) (others int64, ok b
 	return s.suppressed.Swap(0), true
 }
 
-// logFailed writes a line of a request that failed: a warning where that is the server's
-// business, or its store's, or about who asks, and otherwise only for those who log more.
+// logFailed writes a line of a request that failed: a warning where the server, its store or the
+// caller's rights are the cause, and otherwise a line of the debug level.
 func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
 	level, others, every := slog.LevelDebug, int64(0), logInterval
 	text := "a request failed"

@@ -8,8 +8,8 @@ import (
 // MostRoom bounds the memory of requests and of answers that clients have not taken yet, in bytes.
 const MostRoom = 256 << 20
 
-// What is reserved. An answer counts with its message and its encoded form, and with what
-// the encoder takes while it grows.
+// Reserved bytes. An answer counts with its message and its encoded form, and with the encoder's
+// room while it grows.
 const (
 	RequestRoom = 16 << 10 // of each request in progress, with a small answer
 	LeaseRoom   = 2 << 10  // of a lease, a namespace, a sequence or a server in a list
@@ -54,7 +54,7 @@ func (s *Service) Ended(c *Caller) {
 	c.room = nil
 }
 
-// share names whose share a request takes of: of its token or user, or else of its address.
+// share names the share that a request takes of: its token's or user's, or else its address's.
 func (c *Caller) share() string {
 	if who := c.Identity.share(); who != "" {
 		return who

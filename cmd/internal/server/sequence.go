@@ -33,7 +33,7 @@ func (n Numbers) Text(i int64) string {
 	return strconv.FormatInt(n.At(i), 10)
 }
 
-// Sequence is one that the server has open.
+// Sequence is an open sequence of the server.
 type Sequence struct {
 	Name string
 
@@ -132,7 +132,7 @@ func (sq *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	return n, err
 }
 
-// note keeps what was given out.
+// note keeps the last given number.
 func (sq *Sequence) note(period, last, n int64) {
 	sq.Taken.Add(n)
 	sq.used.Store(sq.service.now().UnixNano())
@@ -175,7 +175,7 @@ func (sq *Sequence) close() {
 // Dated reports whether the numbers begin again each period.
 func (sq *Sequence) Dated() bool { return sq.dated != nil }
 
-// Step returns what is between a number and the next one.
+// Step returns the difference of a number and the next one.
 func (sq *Sequence) Step() int64 { return sq.def.Step }
 
 // Present returns the period that numbers are taken of now; 0 where there is none.
@@ -229,5 +229,5 @@ func (sq *Sequence) Status() SequenceStatus {
 	return st
 }
 
-// TextRoom is what the text of a number takes in a message and in its encoded form, in bytes.
+// TextRoom is the room of a number's text in a message and in its encoded form, in bytes.
 func (sq *Sequence) TextRoom() int64 { return 24 + 4*max(20, 4+int64(len(sq.def.Pattern))) }

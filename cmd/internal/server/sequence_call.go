@@ -63,7 +63,7 @@ func (p *call) look() {
 	}
 }
 
-// end ends what a wait has begun.
+// end ends a wait.
 func (p *call) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

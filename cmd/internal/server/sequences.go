@@ -22,7 +22,7 @@ type sequences struct {
 	ended   bool
 }
 
-// opening is an attempt to open a sequence, for all who want it.
+// opening is an attempt to open a sequence, for all its callers.
 type opening struct {
 	done chan struct{} // closed when the others are set
 	sq   *Sequence
@@ -74,8 +74,8 @@ func (s *Service) TakeNumbers(
 }
 
 // LastNumber returns the last number that this server gave, of a period as in
-// [Service.TakeNumbers]. Before it gave one, that is the highest one that anybody may have; any is
-// false if there is none.
+// [Service.TakeNumbers]. Before the first one, that is the highest number that anybody may have;
+// any is false if there is none.
 func (s *Service) LastNumber(ctx context.Context, id *Identity, name string, period int64) (
 	last int64, any bool, err error,
 ) {
@@ -147,8 +147,8 @@ func (s *Service) Sequence(ctx context.Context, name string) (*Sequence, error) 
 	}
 }
 
-// openSequence opens a sequence for all who wait for it. One that does not exist is kept nowhere,
-// so that wrong names cost no memory; only the error is, for a moment.
+// openSequence opens a sequence for all its waiters. A missing one is kept nowhere, so that wrong
+// names cost no memory; only the error is, for a moment.
 func (s *Service) openSequence(name string, o *opening) {
 	ctx, cancel := withStoreTimeout(s.life)
 	defer cancel()
@@ -190,7 +190,7 @@ func (s *Service) openSequence(name string, o *opening) {
 	close(o.done)
 }
 
-// makeRoom makes room for one more sequence: it closes the one that was unused for the longest
+// makeRoom makes room for one more sequence: it closes the sequence that was unused for the longest
 // time. sequences.mu is held.
 func (s *Service) makeRoom() error {
 	q := &s.sequences

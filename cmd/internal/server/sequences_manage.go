@@ -79,7 +79,7 @@ func (s *Service) CreateSequence(ctx context.Context, m *pb.SequenceCreateReques
 		CallerOf(ctx).Made = true
 		s.SequenceChanged(m.Name)
 	}
-	// A definition cannot tell "stop" from what is not mentioned.
+	// A definition cannot tell "stop" from an absent field.
 	if after != nil && out.AfterFailover != m.AfterFailover {
 		return nil, Errorf(Exists, "sequence %q: its action after a failover is %s, not %s: change it", m.Name,
 			out.AfterFailover, m.AfterFailover)
@@ -87,7 +87,7 @@ func (s *Service) CreateSequence(ctx context.Context, m *pb.SequenceCreateReques
 	return out, nil
 }
 
-// afterFailover reads what a sequence does after a failover; nil where text is empty.
+// afterFailover reads a sequence's reaction to a failover; nil where text is empty.
 func afterFailover(text string) (*int64, error) {
 	if text == "" {
 		return nil, nil
@@ -99,7 +99,7 @@ func afterFailover(text string) (*int64, error) {
 	return &n, nil
 }
 
-// ChangeSequence changes what can be changed while programs use a sequence.
+// ChangeSequence changes the parts of a sequence that can change while programs use it.
 func (s *Service) ChangeSequence(ctx context.Context, m *pb.SequenceChangeRequest) (*pb.Sequence, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()

@@ -20,8 +20,8 @@ import (
 )
 
 // Each server over a store keeps a record of itself in it, for people. No lease depends on it. It
-// is under a name that neither a namespace nor a sequence can have. A server takes the record of
-// one that is gone, so that there are never more than there were servers at a time.
+// is under a name that neither a namespace nor a sequence can have. A server takes the record of a
+// server that is gone, so that there are never more than there were servers at a time.
 const (
 	announceEvery = 20 * time.Second // how often a server writes its record if nothing changes
 	announceAgain = 5 * time.Second  // after a failure
@@ -47,7 +47,8 @@ func (s *Service) ListServers(ctx context.Context, _ *pb.ListServersRequest) (*p
 	return &pb.ListServersResponse{Servers: list}, nil
 }
 
-// OnlySeen takes out of a server what a caller may not know. Its address and key are for servers.
+// OnlySeen removes the fields of a server that a caller may not know. Its address and key are for
+// servers.
 func OnlySeen(id *Identity, one *pb.ServerInfo) {
 	one.Address, one.PublicKey = "", ""
 	one.Nodes = slices.DeleteFunc(one.Nodes, func(h *pb.HeldNodes) bool { return !id.Sees(h.Namespace) })

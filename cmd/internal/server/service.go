@@ -68,16 +68,16 @@ type Options struct {
 	// there are none.
 	Keys func(namespace string) ([]*snowfence.Secret, error)
 
-	// HandOut gives the secrets of encrypted namespaces to those who hold leases in them.
-	// Otherwise only the server makes and decodes their IDs.
+	// HandOut gives the secrets of encrypted namespaces to holders of leases in them. Otherwise
+	// only the server makes and decodes their IDs.
 	HandOut bool
 
 	// Spaces bounds how many namespaces are kept open; 0 means 1000. Beyond it, requests
 	// for others fail.
 	Spaces int
 
-	// Sequences bounds how many sequences are kept open; 0 means 10,000. Beyond it, one that was
-	// unused for a minute is closed for another.
+	// Sequences bounds how many sequences are kept open; 0 means 10,000. Beyond it, a sequence that
+	// was unused for a minute is closed for another.
 	Sequences int
 
 	// Direct is the store without lease.Group, for sequences: leases of the same round trip would
@@ -124,7 +124,7 @@ type Service struct {
 	leased    throttle                     // lines about leases of clients
 	readiness atomic.Pointer[func() error] // see SetReady
 
-	// Draw makes a picture of a view for the dashboard: once, for all who watch. before is nil for
+	// Draw makes a picture of a view for the dashboard: once, for all watchers. before is nil for
 	// the first one. Set it before there are requests; nil means that there are no pictures.
 	Draw func(v, before *View) any
 }
@@ -186,7 +186,7 @@ func (s *Service) Space(ctx context.Context, name string) (*Space, error) {
 	return sp, nil
 }
 
-// SpaceFor is Space for a caller who may do something in it. The request counts as n IDs.
+// SpaceFor is Space for a caller with a right in it. The request counts as n IDs.
 func (s *Service) SpaceFor(ctx context.Context, id *Identity, v Verb, name string, n int64) (*Space, error) {
 	if err := id.Authorize(v, name, n); err != nil {
 		return nil, err
@@ -194,8 +194,7 @@ func (s *Service) SpaceFor(ctx context.Context, id *Identity, v Verb, name strin
 	return s.Space(ctx, name)
 }
 
-// storeTimeout bounds what the service does with the store for one request, for callers who
-// set no limit of their own.
+// storeTimeout bounds the store's part of one request, for callers without a limit of their own.
 const storeTimeout = 10 * time.Second
 
 var errStoreTimeout = fmt.Errorf("the store did not answer in %v: %w", storeTimeout, context.DeadlineExceeded)
@@ -280,8 +279,8 @@ func (s *Service) publish() {
 	s.ready.Store(&view)
 }
 
-// forget drops a namespace whose lease has ended: it was deleted, or has another layout
-// now. The next request opens it anew.
+// forget drops a namespace after its lease has ended: it was deleted, or has another
+// layout now. The next request opens it anew.
 func (s *Service) forget(sp *Space) {
 	if !sp.stale.Swap(true) {
 		sp.endLessor()
@@ -305,7 +304,7 @@ func (s *Service) Spaces() []*Space {
 	return out
 }
 
-// Moved returns the namespaces whose lease ended because they were moved to another store.
+// Moved returns the namespaces that were moved to another store, which ended their leases.
 func (s *Service) Moved() (out []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -40,7 +40,7 @@ type Space struct {
 	backfills backfills
 }
 
-// tally counts what was made in a namespace since the server began. It outlives a Space, because a
+// tally counts the IDs made in a namespace since the server began. It outlives a Space, because a
 // counter that falls looks like a restart.
 type tally struct {
 	// Made counts the IDs that were made here. Wires add to it, a batch of commands at a time.
@@ -80,7 +80,7 @@ func (sp *Space) load(ctx context.Context) error {
 		sp.service.forget(sp)
 		return sp.changedError()
 	}
-	// With a store that is unreachable, what is known is good enough to decode with.
+	// Without the store, the known layout is good enough to decode with.
 	sp.readAt.Store(sp.service.now().UnixNano())
 	return nil
 }
@@ -132,8 +132,8 @@ func (sp *Space) current() bool {
 		sp.service.now().UnixNano()-sp.readAt.Load() < int64(schemeTTL))
 }
 
-// schemeTTL is how long a layout is taken for what the store has, where no lease would
-// tell otherwise.
+// schemeTTL is how long a layout counts as the store's, where no lease would tell
+// otherwise.
 const schemeTTL = 5 * time.Second
 
 func (sp *Space) changedError() error {
@@ -243,8 +243,8 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 	return g, nil
 }
 
-// spread returns what the settings say for the namespace, unless its layout has become one that has
-// no use for it: IDs matter more than where they fall.
+// spread returns the namespace's setting, unless its layout has no use for it any more: IDs matter
+// more than where they fall.
 func (sp *Space) spread(s *snowfence.Scheme) int64 {
 	n := sp.service.opts.Spread[sp.Name]
 	if err := s.Layout().CheckSpread(n); err != nil {
@@ -300,7 +300,7 @@ func blockSize(want int, ns lease.Namespace) int {
 	return n
 }
 
-// Status returns what the server's own lease holds, and false when it has none.
+// Status returns the hold of the server's own lease, and false when it has none.
 func (sp *Space) Status() (lease.Status, bool) {
 	select {
 	case sp.opening <- struct{}{}:
@@ -314,7 +314,7 @@ func (sp *Space) Status() (lease.Status, bool) {
 	return sp.lease.Status(), true
 }
 
-// Held returns what the server holds: its units, and what it makes IDs with.
+// Held returns the server's nodes: its units, and the node of its own IDs.
 func (sp *Space) Held() (out []*pb.HeldNodes) {
 	add := func(g snowfence.Grant, sublet *int64) {
 		last := g.Node + max(g.Nodes, 1) - 1
@@ -360,7 +360,7 @@ func (sp *Space) closeOwn(ctx context.Context) error {
 	return sp.end(ctx)
 }
 
-// end closes what is open. The caller has opening.
+// end closes the lease and the units. The caller has opening.
 func (sp *Space) end(ctx context.Context) error {
 	if sp.lease == nil {
 		return nil

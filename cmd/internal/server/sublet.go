@@ -12,7 +12,7 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// nodeStore leases to clients what is not sublet.
+// nodeStore leases nodes to clients that are not sublet.
 type nodeStore struct {
 	wire.Server // over the store
 	service     *Service
@@ -36,8 +36,8 @@ func (s *Service) FromMemory(l wire.Lease) bool {
 	return lessor.IDOf(l) == s.id && sp != nil && sp.current()
 }
 
-// openUnit leases a unit whose nodes are sublet, for as long as the namespace allows: holders have
-// two thirds of that.
+// openUnit leases a unit for subleases, for as long as the namespace allows: holders have two
+// thirds of that.
 func (sp *Space) openUnit(
 	ctx context.Context, within snowfence.NodeRange, life string,
 ) (*lease.Sublets, error) {

@@ -30,8 +30,8 @@ const (
 // verbs are all of them.
 var verbs = [...]Verb{VerbIDs, VerbRead, VerbLease, VerbManage}
 
-// Token says what a client may do that knows a secret, or has a certificate with a name. No file
-// has the secret itself.
+// Token has the rights of a client with a secret, or with a certificate of a name. No file has the
+// secret itself.
 type Token struct {
 	Name        string   `yaml:"name" json:"name"`                                   // for logs, metrics and labels
 	SHA256      string   `yaml:"sha256,omitempty" json:"-"`                          // of the secret, hexadecimal
@@ -77,7 +77,7 @@ func (t *Token) Warning(now time.Time) string {
 // May reports whether the token has a verb.
 func (t *Token) May(v Verb) bool { return slices.Contains(t.Verbs, v) }
 
-// check returns what is wrong with a token, and gives it its defaults. sum is of the secret.
+// check returns the mistake of a token, and gives it its defaults. sum is of the secret.
 func (t *Token) check() (sum []byte, err error) {
 	refuse := func(format string, args ...any) ([]byte, error) {
 		return nil, fmt.Errorf("token %.100q: "+format, append([]any{t.Name}, args...)...)

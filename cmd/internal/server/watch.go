@@ -28,7 +28,7 @@ type watches struct {
 	wait sync.WaitGroup // of the readers
 }
 
-// Watched is a namespace whose leases are read over and over, once for all who watch it.
+// Watched is a namespace with leases that are read over and over, once for all watchers.
 type Watched struct {
 	service  *Service
 	name     string
@@ -53,7 +53,7 @@ type View struct {
 	changes []Lease // those that were not the same in the view before
 }
 
-// Lease is the record of a unit, without what an earlier layout granted, and whether it is held.
+// Lease is the record of a unit, without an earlier layout's grant, and whether it is held.
 type Lease struct {
 	store.Record
 	Held bool
@@ -141,7 +141,7 @@ func (s *Service) Watch(
 	}
 }
 
-// Watched returns a namespace whose leases are read until leave is called, and a little longer.
+// Watched returns a namespace that it reads until leave is called, and a little longer.
 func (s *Service) Watched(namespace string) (w *Watched, leave func()) {
 	ws := &s.watches
 	ws.mu.Lock()
@@ -199,7 +199,7 @@ func (w *Watched) dropIfUnused() bool {
 	return true
 }
 
-// publish gives watchers what was read. After a failure the last view stays.
+// publish gives watchers the view. After a failure the last view stays.
 func (w *Watched) publish(view *View, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

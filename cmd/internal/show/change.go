@@ -61,7 +61,7 @@ func (u Use) highest() (snowfence.ID, error) {
 	})
 }
 
-// Proof is a change of layout with what was found.
+// Proof is a change of layout with its findings.
 type Proof struct {
 	Old       []Use // the layout changed from, and then those before it
 	New       Use
@@ -189,7 +189,7 @@ type collisionPair struct {
 	To   Decoded      `json:"to"`
 }
 
-// MarshalJSON returns what was found as one object.
+// MarshalJSON returns the findings as one object.
 func (p *Proof) MarshalJSON() ([]byte, error) {
 	r := changeResult{
 		Safe: p.Collision == nil, Ordered: p.Ordered(), From: p.Old[0].View.Name, To: p.New.View.Name,
@@ -206,7 +206,7 @@ func (p *Proof) MarshalJSON() ([]byte, error) {
 	return json.Marshal(r)
 }
 
-// Append appends what was found, for people.
+// Append appends the findings, for people.
 func (p *Proof) Append(b []byte, now time.Time) []byte {
 	b = fmt.Appendf(b, "%s\n\n", p.title())
 	if p.Collision == nil {
@@ -222,7 +222,7 @@ func (p *Proof) Append(b []byte, now time.Time) []byte {
 	return b
 }
 
-// title says in a line what was found.
+// title is the findings in a line.
 func (p *Proof) title() string {
 	if p.Collision != nil {
 		return fmt.Sprintf("REFUSED: both layouts can make the ID %d", int64(p.Collision.ID))
@@ -248,7 +248,7 @@ func (p *Proof) readings() [2]collisionReading {
 	}
 }
 
-// rows says what a safe change does.
+// rows are the effects of a safe change.
 func (p *Proof) rows() (rows Rows) {
 	name, reserved := "old", false
 	for _, u := range p.Old {

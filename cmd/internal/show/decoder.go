@@ -34,7 +34,7 @@ const (
 	Guessed       Source = "guess"
 )
 
-// Append appends what a text is, as lines or as one line of JSON.
+// Append appends the facts of a text, as lines or as one line of JSON.
 func (d *Decoder) Append(b, s []byte) ([]byte, error) {
 	c, object, err := d.answer(s)
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *Decoder) Cards(s []byte) ([]Card, error) {
 	return []Card{c}, nil
 }
 
-// answer says what a text is, for people and for programs.
+// answer has the facts of a text, for people and for programs.
 func (d *Decoder) answer(s []byte) (c Card, object any, err error) {
 	texts, err := d.texts(s)
 	if err != nil {

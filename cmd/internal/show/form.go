@@ -10,7 +10,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// form is a way to write IDs: an encoding of the library, or one that other libraries have.
+// form is a way to write IDs: an encoding of the library, or of other libraries.
 type Form interface {
 	Name() string
 	MaxLen() int

@@ -13,7 +13,7 @@ import (
 // the past: clocks are off, and people make test data.
 const guessSlack = 90 * 24 * time.Hour
 
-// Presets returns a view of every preset; presets whose bits are the same are one view.
+// Presets returns a view of every preset; presets with the same bits are one view.
 func Presets() ([]*View, error) {
 	var views []*View
 	for _, preset := range snowfence.Presets() {
@@ -67,10 +67,9 @@ type guess struct {
 	unused   bool // its sequence number is above them
 }
 
-// guesses returns the readings of an ID whose time lies between the layout's epoch and
-// now or soon, the most plausible first: those with a sequence number that generators
-// make, then times of the past, the most recent first, because most IDs one meets are
-// young.
+// guesses returns the readings of an ID with a time between the layout's epoch and now or
+// soon, the most plausible first: readings with a sequence number that generators make,
+// then times of the past, the most recent first, because most IDs one meets are young.
 func (d *Decoder) guesses(id snowfence.ID) []guess {
 	var list []guess
 	for _, v := range d.Known {
@@ -108,7 +107,7 @@ func falseFirst(a, b bool) int {
 
 const noGuess = "no layout known gives it a time between its epoch and now"
 
-// guessRows returns a line for each guess: the names of layouts, and what the ID says under them.
+// guessRows returns a line for each guess: the names of layouts, and the ID's parts under them.
 func guessRows(list []guess) (rows Rows) {
 	for _, g := range list {
 		text := fmt.Sprintf("%-24s  node %d", g.parts.Time.Format(time.RFC3339Nano), g.parts.Node)

@@ -10,7 +10,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/plan"
 )
 
-// Holds returns what a layout holds and for how long, a line for each fact.
+// Holds returns the size and the lifetime of a layout, a line for each fact.
 func (v *View) Holds(s plan.Summary, now time.Time) (rows Rows) {
 	if v.Name != s.Spec {
 		rows.Add("layout", "%s", v.Name)
@@ -89,7 +89,7 @@ func Instant(t time.Time) string {
 	return t.Format("2006-01-02T15:04:05Z07:00")
 }
 
-// Proposal returns what a layout that meets a need holds. The first line has its name and spec.
+// Proposal returns the facts of a layout that meets a need. The first line has its name and spec.
 func Proposal(p plan.Proposal, now time.Time) Rows {
 	alone := "one node alone does not reach the rate"
 	if p.OneNode {

@@ -10,7 +10,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// reading is one way to take a text apart: what it is read as, under a layout.
+// reading is one way to take a text apart, under a layout.
 type reading struct {
 	text
 	guess

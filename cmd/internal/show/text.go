@@ -38,8 +38,8 @@ func guessedForms() (list []Form) {
 	return append(list, bwmarrin64{}, base2{})
 }
 
-// texts returns what a text can mean: in the form that was named, or else as a decimal,
-// or else in each form that it is written in. The error is the first one's.
+// texts returns the meanings of a text: in the named form, or else as a decimal, or else
+// in each form that it fits. The error is the first one's.
 func (d *Decoder) texts(s []byte) ([]text, error) {
 	form := d.Form
 	if form == nil {

@@ -37,7 +37,7 @@ func NewPlainView(spec string) (*View, error) {
 	return NewViewWith(spec, func(l snowfence.Layout) (*snowfence.Scheme, error) { return snowfence.NewScheme(l) })
 }
 
-// NewViewWith returns the view of a layout whose scheme the caller makes.
+// NewViewWith returns the view of a layout with a scheme of the caller.
 func NewViewWith(spec string, scheme func(snowfence.Layout) (*snowfence.Scheme, error)) (*View, error) {
 	l, err := snowfence.ParseLayout(spec)
 	if err != nil {
@@ -72,12 +72,12 @@ func LayoutName(l snowfence.Layout) string {
 	return l.String()
 }
 
-// unused reports whether a sequence number is one that no generator of the layout makes.
+// unused reports whether no generator of the layout makes a sequence number.
 func (v *View) unused(p snowfence.Parts) bool { return p.Sequence > v.Layout.Last }
 
 // reserved reports whether a sequence number is below those that generators make. IDs made by
 // hand have it, and IDs of snow-drift after the clock stepped back.
 func (v *View) reserved(p snowfence.Parts) bool { return p.Sequence < v.Layout.First }
 
-// reservedNote says what a reserved number means.
+// reservedNote explains a reserved number.
 const reservedNote = "reserved: made by hand, or after the clock stepped back"

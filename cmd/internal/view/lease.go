@@ -48,8 +48,8 @@ func Namespace(ns lease.Namespace) (*pb.Namespace, error) {
 	return out, nil
 }
 
-// Current returns the record of a node without what an earlier layout granted: its ticks are of
-// that layout, and the namespace's floor is above them.
+// Current returns the record of a node without an earlier layout's grant: its ticks are of that
+// layout, and the namespace's floor is above them.
 func Current(r store.Record, ns lease.Namespace) store.Record {
 	if r.Generation < ns.Since {
 		r.Holder, r.From, r.Until = "", ns.Floor, ns.Floor
@@ -61,7 +61,7 @@ func Current(r store.Record, ns lease.Namespace) store.Record {
 // and says nothing now.
 func Inside(r store.Record, ns lease.Namespace) bool { return r.Node&(ns.Unit-1) != 0 }
 
-// Lease returns what the record of a unit says of it now.
+// Lease returns the present state in the record of a unit.
 func Lease(r store.Record, ns lease.Namespace, l snowfence.Layout, now time.Time) *pb.LeaseInfo {
 	r = Current(r, ns)
 	until := max(r.Until, ns.Floor)

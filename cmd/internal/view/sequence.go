@@ -30,7 +30,7 @@ func Sequence(i sequence.Info) *pb.Sequence {
 	return out
 }
 
-// AfterFailover is the text of what a sequence does after a failover.
+// AfterFailover is the text of a sequence's reaction to a failover.
 func AfterFailover(n int64) string {
 	switch n {
 	case sequence.Stop:

@@ -1,5 +1,5 @@
-// Package view is what a namespace, a lease and a sequence look like, on every wire and in the
-// program: a message of the protocol, filled from what the store has, and its JSON.
+// Package view shows a namespace, a lease and a sequence, on every wire and in the program: a
+// message of the protocol, filled from the store, and its JSON.
 package view
 
 import (
@@ -41,7 +41,7 @@ func Read(b []byte, m proto.Message) error {
 	return nil
 }
 
-// moment is a time in a message; one that is zero is missing.
+// moment is a time in a message; the zero time is missing.
 func moment(t time.Time) *timestamppb.Timestamp {
 	if t.IsZero() {
 		return nil

@@ -41,7 +41,7 @@ type rig struct {
 	counts  map[string]int // of sequences
 }
 
-// holder is a program whose lease the rig renews, with a clock that is off.
+// holder is a program with a lease that the rig renews, with a clock that is off.
 type holder struct {
 	label string
 	off   time.Duration
@@ -209,8 +209,8 @@ func (r *rig) numbers(name string, n int64) error {
 	return err
 }
 
-// write is what a holder with a clock that is off writes at a renewal of n nodes. A label may have
-// the place for an index.
+// write writes the renewal of n nodes of a holder with a clock that is off. A label may have the
+// place for an index.
 func (r *rig) write(first store.Key, n int64, h holder, ttl time.Duration) error {
 	ctx, now := context.Background(), time.Now().Add(h.off)
 	ns, err := lease.Namespaces(r.store.Memory).Show(ctx, first.Namespace)
