@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/remote"
 )
 
@@ -47,7 +48,7 @@ func newFleet(t *testing.T) *fleet {
 	code := run(t.Context(), []string{
 		"namespace", "create", "jobs", "--unit", "32", "--max-ttl", "3s", "--store", f.store(),
 	}, nil, &out, &out, os.Environ())
-	if code != exitOK {
+	if code != command.ExitOK {
 		t.Fatalf("%s", out.String())
 	}
 	return f
@@ -259,7 +260,7 @@ func TestAgentPage(t *testing.T) {
 	var out bytes.Buffer
 	code := run(t.Context(), []string{"namespace", "create", "jobs", "--unit", "64", "--store", store}, nil, &out, &out,
 		os.Environ())
-	if code != exitOK {
+	if code != command.ExitOK {
 		t.Fatalf("%s", out.String())
 	}
 	a := &served{T: t, cmd: exec.Command("snowfence", "agent", "--store", store, "--namespace", "jobs", "--socket",

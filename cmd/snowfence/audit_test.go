@@ -14,8 +14,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
-	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/internal/audit"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 )
 
 // writeInput writes a file, compressed if its name says so.
@@ -73,7 +72,7 @@ func TestAuditInputs(t *testing.T) {
 		for _, args := range [][]string{{"audit", name}, {"audit"}, {"audit", "-"}} {
 			var out, errs bytes.Buffer
 			code := run(t.Context(), append(args, c.args...), bytes.NewReader(data), &out, &errs, nil)
-			if code != exitOK || !strings.Contains(out.String(),
+			if code != command.ExitOK || !strings.Contains(out.String(),
 				"IDs         300,000\nduplicates  none\norder       never falls\n") {
 				t.Errorf("%s, %v: exit code %d\n%s%s", c.file, args, code, out.String(), errs.String())
 			}
@@ -83,7 +82,7 @@ func TestAuditInputs(t *testing.T) {
 		var out, errs bytes.Buffer
 		args := append([]string{"audit", "--limit", "1", name, name}, c.args...)
 		code := run(t.Context(), args, nil, &out, &errs, nil)
-		if code != exitFindings || !strings.Contains(out.String(),
+		if code != command.ExitFindings || !strings.Contains(out.String(),
 			"300,000 IDs came more than once, 300,000 too many") {
 			t.Errorf("%s twice: exit code %d\n%s%s", c.file, code, out.String(), errs.String())
 		}
@@ -107,7 +106,7 @@ func TestAuditBrokenInputs(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		code := run(t.Context(), append([]string{"audit"}, c.args...), bytes.NewReader(c.data), &out, &errs, nil)
-		if code == exitOK || code == exitFindings || !strings.Contains(errs.String(), c.want) {
+		if code == command.ExitOK || code == command.ExitFindings || !strings.Contains(errs.String(), c.want) {
 			t.Errorf("want %s: exit code %d, %s", c.want, code, errs.String())
 		}
 	}
@@ -120,23 +119,7 @@ func TestAuditInterrupted(t *testing.T) {
 	defer w.Close()
 	time.AfterFunc(50*time.Millisecond, cancel)
 	var errs bytes.Buffer
-	if code := run(ctx, []string{"audit"}, in, io.Discard, &errs, nil); code != exitInterrupted {
+	if code := run(ctx, []string{"audit"}, in, io.Discard, &errs, nil); code != command.ExitInterrupted {
 		t.Errorf("exit code %d, %s", code, errs.String())
 	}
 }
-
-func TestPlaces(t *testing.T) {
-	var p places
-	p.open("a")
-	p.add(&audit.Batch{IDs: ids(3), Lines: []audit.LineRun{{Index: 0, Line: 1}, {Index: 2, Line: 5}}})
-	p.add(&audit.Batch{IDs: ids(2), Lines: []audit.LineRun{{Index: 0, Line: 6}}})
-	p.open("b")
-	p.add(&audit.Batch{IDs: ids(2)})
-	for at, want := range []string{"a:1", "a:2", "a:5", "a:6", "a:7", "b, ID 1", "b, ID 2"} {
-		if got := p.name(int64(at)); got != want {
-			t.Errorf("position %d: %s; want %s", at, got, want)
-		}
-	}
-}
-
-func ids(n int) []snowfence.ID { return make([]snowfence.ID, n) }

@@ -14,15 +14,16 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/rest"
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
-// command runs the program in this process and returns what it prints.
-func command(t *testing.T, args ...string) string {
+// output runs the program in this process and returns what it prints.
+func output(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr, nil); code != exitOK {
+	if code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr, nil); code != command.ExitOK {
 		t.Fatalf("%v: exit code %d\n%s", args, code, stderr.String())
 	}
 	return stdout.String()
@@ -32,8 +33,8 @@ func command(t *testing.T, args ...string) string {
 func TestOneDefault(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	store := "sqlite:" + path
-	command(t, "new", "--store", store)
-	command(t, "namespace", "create", "created", "--store", store)
+	output(t, "new", "--store", store)
+	output(t, "namespace", "create", "created", "--store", store)
 	st, err := open.Open(t.Context(), store)
 	if err != nil {
 		t.Fatal(err)
@@ -61,10 +62,10 @@ func TestOneDefault(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, l, err)
 		}
 	}
-	if out := command(t, "plan", "--json"); !strings.Contains(out, snowfence.Default().String()) {
+	if out := output(t, "plan", "--json"); !strings.Contains(out, snowfence.Default().String()) {
 		t.Errorf("plan looks at %s", out)
 	}
-	if out := command(t, "decode", "--json", "249887800817025024"); !strings.Contains(out, `"time":"2026-11-21T13:24:54.405Z"`) {
+	if out := output(t, "decode", "--json", "249887800817025024"); !strings.Contains(out, `"time":"2026-11-21T13:24:54.405Z"`) {
 		t.Errorf("decode: %s", out)
 	}
 }
@@ -72,7 +73,7 @@ func TestOneDefault(t *testing.T) {
 // TestGeneratorAfterProgram is a file that the program made, opened by the library's one-line door.
 func TestGeneratorAfterProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
-	command(t, "new", "--store", "sqlite:"+path)
+	output(t, "new", "--store", "sqlite:"+path)
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)&_txlock=immediate")
 	if err != nil {
 		t.Fatal(err)

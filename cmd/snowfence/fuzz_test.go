@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 )
 
 // FuzzDecode: whatever the input and flags are, decode ends with 0 or 2, says why, and
@@ -21,10 +23,10 @@ func FuzzDecode(f *testing.F) {
 		}
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), args, strings.NewReader(input), &stdout, &stderr, nil)
-		if code != exitOK && code != exitUsage {
+		if code != command.ExitOK && code != command.ExitUsage {
 			t.Errorf("exit code %d", code)
 		}
-		if (code != exitOK) != (stderr.Len() > 0) {
+		if (code != command.ExitOK) != (stderr.Len() > 0) {
 			t.Errorf("exit code %d with the messages %q", code, stderr.String())
 		}
 		if got, most := bytes.Count(stdout.Bytes(), []byte("\n")), strings.Count(input, "\n")+1; got > most {

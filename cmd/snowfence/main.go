@@ -7,12 +7,14 @@ import (
 	"os/signal"
 	"syscall"
 	_ "time/tzdata" // for sequences by date where the machine knows no zones
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 )
 
-func main() { os.Exit(process(newProgram(os.Stdin, os.Stdout, os.Stderr, os.Environ()))) }
+func main() { os.Exit(process(command.New(os.Stdin, os.Stdout, os.Stderr, os.Environ()))) }
 
 // process runs the program with the arguments and the signals of this process.
-func process(p *program) int {
+func process(e *command.Env) int {
 	// A closed pipe shows as an error of the write, so that leases are given back first.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -30,5 +32,5 @@ func process(p *program) int {
 		case <-ctx.Done():
 		}
 	}()
-	return p.run(ctx, os.Args[1:])
+	return execute(ctx, e, os.Args[1:])
 }

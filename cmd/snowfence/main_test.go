@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/statefile"
 )
@@ -22,8 +23,8 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"snowfence": func() {
-			p := newProgram(os.Stdin, os.Stdout, os.Stderr, os.Environ())
-			p.places.System = os.Getenv(systemStore) // and not the one that this machine may have
+			p := command.New(os.Stdin, os.Stdout, os.Stderr, os.Environ())
+			p.Places.System = os.Getenv(systemStore) // and not the one that this machine may have
 			os.Exit(process(p))
 		},
 	})
@@ -31,9 +32,9 @@ func TestMain(m *testing.M) {
 
 // run runs the program without signals and without the store of this machine.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, environ []string) int {
-	p := newProgram(stdin, stdout, stderr, environ)
-	p.places.System = ""
-	return p.run(ctx, args)
+	p := command.New(stdin, stdout, stderr, environ)
+	p.Places.System = ""
+	return execute(ctx, p, args)
 }
 
 // systemStore is the variable that tests name the file of a system-wide store by.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 )
@@ -37,7 +38,7 @@ func TestManPages(t *testing.T) {
 
 // allManPages returns the pages of all commands, by their file names.
 func allManPages(t *testing.T) map[string]string {
-	root := newProgram(nil, nil, nil, nil).root()
+	root := newRoot(command.New(nil, nil, nil, nil))
 	root.DisableAutoGenTag = true
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

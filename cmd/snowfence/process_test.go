@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 )
 
 // start starts the program on a store, with its standard output to be read.
@@ -169,7 +171,7 @@ func TestInterrupt(t *testing.T) {
 		t.Error("the last line is cut off")
 	}
 	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != command.ExitInterrupted {
 		t.Errorf("ended with %v", err)
 	}
 	if !strings.Contains(stderr.String(), "snowfence: interrupted\n") || strings.Count(stderr.String(),

@@ -4,11 +4,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 )
 
 func TestRearrange(t *testing.T) {
-	p := &program{now: time.Now}
+	root := newRoot(command.New(nil, nil, nil, nil))
 	for args, want := range map[string]string{
 		"":                               "",
 		"decode":                         "decode --",
@@ -23,7 +24,7 @@ func TestRearrange(t *testing.T) {
 		"new -n 5":                       "new -n 5",
 		"nonsense -5":                    "nonsense -5",
 	} {
-		if got := p.moveIDsLast(p.root(), strings.Fields(args)); !slices.Equal(got, strings.Fields(want)) {
+		if got := command.MoveIDsLast(root, strings.Fields(args)); !slices.Equal(got, strings.Fields(want)) {
 			t.Errorf("%q becomes %q, want %q", args, got, want)
 		}
 	}

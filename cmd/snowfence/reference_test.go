@@ -7,13 +7,15 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 )
 
 // TestDocumentedCommands looks for each command in docs/reference/cli.md.
 func TestDocumentedCommands(t *testing.T) {
 	page := pages(t)["../../docs/reference/cli.md"]
 	n := 0
-	for _, c := range (&program{}).root().Commands() {
+	for _, c := range newRoot(&command.Env{}).Commands() {
 		if c.Hidden || c.Name() == "help" {
 			continue
 		}

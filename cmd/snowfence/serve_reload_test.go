@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 )
 
 // A key and a password that every user of the machine could read got no warning, as secrets did.
@@ -19,9 +21,9 @@ func TestServeWarnsOfReadableFiles(t *testing.T) {
 	}
 	ask := func() string {
 		var errs bytes.Buffer
-		p := newProgram(strings.NewReader(""), &errs, &errs, nil)
 		store := "postgres://db.example/ids?password_file=" + password + "&sslkey=" + key
-		if code := p.run(t.Context(), []string{"serve", "--check-config", "--store", store}); code != exitOK {
+		args := []string{"serve", "--check-config", "--store", store}
+		if code := run(t.Context(), args, nil, &errs, &errs, nil); code != command.ExitOK {
 			t.Errorf("exit code %d: %s", code, &errs)
 		}
 		return errs.String()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -52,25 +51,5 @@ func TestServersOfAStoreAreListed(t *testing.T) {
 	code = run(t.Context(), []string{"servers", "--json", "--store", url}, nil, &out, &said, nil)
 	if err := view.Read(out.Bytes(), &v); code != 0 || err != nil || v.Version != "v1.2.3" {
 		t.Errorf("%d %s %s, %v", code, &out, &said, err)
-	}
-}
-
-// A server has a line for each of its namespaces, and one at least.
-func TestServersHaveALineForEachNamespace(t *testing.T) {
-	got := linesOf([]*pb.ServerInfo{
-		{Label: "a", Nodes: []*pb.HeldNodes{{Namespace: "x"}, {Namespace: "y"}}, Failing: []string{"z"}},
-		{Label: "b"},
-		{Label: "c", Failing: []string{"z"}},
-	})
-	var text []string
-	for _, s := range got {
-		line := s.Label + ":" + strings.Join(s.Failing, "")
-		for _, h := range s.Nodes {
-			line += h.Namespace
-		}
-		text = append(text, line)
-	}
-	if is := strings.Join(text, " "); is != "a:x :y :z b: c:z" {
-		t.Error(is)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/cmd/internal/server"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 )
 
 // What people met who made IDs for the past, or audited a table.
@@ -15,8 +16,8 @@ func TestAdviceThatWasMissing(t *testing.T) {
 	run := func(stdin string, want int, says string, args ...string) {
 		t.Helper()
 		var out bytes.Buffer
-		p := newProgram(strings.NewReader(stdin), &out, &out, nil)
-		if code := p.run(t.Context(), args); code != want || !strings.Contains(out.String(), says) {
+		p := command.New(strings.NewReader(stdin), &out, &out, nil)
+		if code := execute(t.Context(), p, args); code != want || !strings.Contains(out.String(), says) {
 			t.Errorf("%q: exit code %d, not %d: %s", args, code, want, &out)
 		}
 	}
@@ -41,7 +42,7 @@ func TestAdviceThatWasMissing(t *testing.T) {
 
 // HTTP takes the times that the shell takes, also those whose + a query made a space.
 func TestTimesOfRequests(t *testing.T) {
-	want, err := parseTime("at", "2019-05-17T08:30:00Z")
+	want, err := command.ParseTime("at", "2019-05-17T08:30:00Z")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
@@ -52,8 +53,8 @@ func TestLeaseListEscapesWhatAStoreHas(t *testing.T) {
 		{"new", "--node", "1"},
 	} {
 		var out, errs bytes.Buffer
-		p := newProgram(strings.NewReader(""), &out, &errs, nil)
-		p.run(t.Context(), append(args, "--store", url))
+		p := command.New(strings.NewReader(""), &out, &errs, nil)
+		execute(t.Context(), p, append(args, "--store", url))
 		text := out.String() + errs.String()
 		if strings.ContainsAny(text, "\x1b\u202e") && !strings.Contains(strings.Join(args, " "), "json") ||
 			strings.Contains(text, "\x1b") || !strings.Contains(text, `\u001b[2J`) && !strings.Contains(text, `\x1b[2J`) {

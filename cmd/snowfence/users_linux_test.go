@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/namespaces"
 )
 
 // user is a user of this machine who runs programs.
@@ -64,12 +65,12 @@ func recipe(t *testing.T, folder string) []string {
 	_, text, _ := strings.Cut(page, "    groupadd --system snowfence\n")
 	text, _, _ = strings.Cut("groupadd --system snowfence\n"+text, "\n\n")
 	lines := strings.Split(text, "\n")
-	if len(lines) != 4 || !strings.Contains(text, "sqlite:"+open.PlacesOf("linux", noEnv).System) {
+	if len(lines) != 4 || !strings.Contains(text, "sqlite:"+open.PlacesOf("linux", os.Getenv).System) {
 		t.Fatalf("the page has no recipe for a store of all users:\n%s", text)
 	}
 	for i, line := range lines {
 		lines[i] = strings.TrimSpace(line)
-		if help := storesTopic().Long; !strings.Contains(help, "\n    "+lines[i]+"\n") {
+		if help := namespaces.StoresTopic().Long; !strings.Contains(help, "\n    "+lines[i]+"\n") {
 			t.Errorf("the help text has another recipe than %q", lines[i])
 		}
 		lines[i] = strings.NewReplacer("/var/lib/snowfence", folder, "-g snowfence", "-g 65533").Replace(lines[i])

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 )
 
 // TestDecodeVectors decodes the published sample of every layout, and compares every
@@ -33,7 +35,7 @@ func TestDecodeVectors(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		stdin := strings.NewReader(strings.Join(ids, "\n"))
 		code := run(t.Context(), []string{"decode", "--json", "--layout", name}, stdin, &stdout, &stderr, nil)
-		if code != exitOK || stderr.Len() > 0 {
+		if code != command.ExitOK || stderr.Len() > 0 {
 			t.Errorf("%s: exit code %d, %s", name, code, stderr.String())
 			continue
 		}

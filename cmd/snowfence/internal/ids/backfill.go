@@ -1,0 +1,127 @@
+package ids
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/spf13/cobra"
+)
+
+// notWithAt are the flags of new that mean nothing for a time gone by: no node is leased.
+var notWithAt = [...]string{
+	"state-file", "state-dir", "state-after", "slice", "block", "within", "sticky-file", "label", "guard", "take-over",
+	"lead", "spread", "wait",
+}
+
+func checkAt(e *command.Env, cmd *cobra.Command, f *newFlags) error {
+	if flag := command.FirstGiven(cmd, notWithAt[:]...); f.at != "" && flag != "" {
+		return command.Usagef("--at makes IDs for the past without a lease: leave one of --at and --%s out", flag)
+	}
+	if f.at == "-" && command.Given(cmd, "count") {
+		return command.Usagef("--at - makes an ID for each line of standard input: leave -n out")
+	}
+	return nil
+}
+
+// backfillBatch is how many times are read at once. IDs of one hour cost one write.
+const backfillBatch = 10_000
+
+// newBackfill prints IDs for a time gone by, or for each time of standard input.
+func newBackfill(ctx context.Context, e *command.Env, f *newFlags, format *formatter) (err error) {
+	st, ns, err := f.store.OpenNamespace(ctx, e)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.Close()) }()
+	l := ns.Layout
+	if f.layout != "" {
+		if l, err = command.ParseLayout(f.layout); err != nil {
+			return err
+		}
+	}
+	s, err := f.secret.Scheme(e, l)
+	if err != nil {
+		return err
+	}
+	if f.format == "" && l.Cipher != snowfence.Plain && !f.json {
+		format.encodings[0] = snowfence.Base32Hex
+	}
+	node := int64(0) // it has no holder: any will do
+	if f.node.node != "" {
+		if node, _, err = command.ParseNode(ctx, s, f.node.node); err != nil {
+			return err
+		}
+	}
+	b, err := lease.OpenBackfill(ctx, st.Leases, f.store.Namespace, s, node)
+	if err != nil {
+		return explainBackfill(e, f, err)
+	}
+	next, err := timesOf(e, f)
+	if err != nil {
+		return err
+	}
+	var text []byte
+	for {
+		times, err := next()
+		if err != nil || len(times) == 0 {
+			return err
+		}
+		ids, err := b.NewAt(ctx, times...)
+		if err != nil {
+			return explainBackfill(e, f, err)
+		}
+		text = format.append(text[:0], ids)
+		if _, err := e.Stdout.Write(text); err != nil {
+			return fmt.Errorf("standard output: %w", err)
+		}
+	}
+}
+
+// timesOf returns what reads the next times; none at the end.
+func timesOf(e *command.Env, f *newFlags) (func() ([]time.Time, error), error) {
+	if f.at != "-" {
+		at, err := command.ParseTime("at", f.at)
+		left := f.count
+		return func() ([]time.Time, error) {
+			n := min(left, backfillBatch)
+			left -= n
+			return slices.Repeat([]time.Time{at}, int(n)), nil
+		}, err
+	}
+	lines, number := bufio.NewScanner(e.Stdin), 0
+	return func() (times []time.Time, err error) {
+		for len(times) < backfillBatch && lines.Scan() {
+			number++
+			at, err := command.ParseTime(fmt.Sprintf("at -: line %d of standard input", number), lines.Text())
+			if err != nil {
+				return nil, err
+			}
+			times = append(times, at)
+		}
+		if err := lines.Err(); err != nil && !errors.Is(err, io.EOF) {
+			return nil, fmt.Errorf("standard input: %w", err)
+		}
+		return times, nil
+	}, nil
+}
+
+// explainBackfill gives an error the commands that help.
+func explainBackfill(e *command.Env, f *newFlags, err error) error {
+	switch {
+	case errors.Is(err, lease.ErrRolledBack):
+		return fmt.Errorf("%w:\n  %s", err, f.store.Command("snowfence namespace change %s --backfill-nodes RANGE",
+			f.store.Namespace))
+	case (errors.Is(err, lease.ErrRefused) || errors.Is(err, lease.ErrInvalid)) && !errors.Is(err, lease.ErrFull):
+		return command.Usage(err)
+	}
+	return err
+}

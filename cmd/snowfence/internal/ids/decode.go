@@ -1,0 +1,167 @@
+package ids
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+
+	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/spf13/cobra"
+)
+
+func decodeCommand(e *command.Env) *cobra.Command {
+	var d decoder
+	var f DecodeFlags
+	cmd := &cobra.Command{
+		Use:   "decode [ID]...",
+		Short: "Take IDs apart",
+		Long: `Decode shows what an ID is made of: its time, node and sequence number. It needs no lease.
+Without arguments, or for the argument -, it reads IDs from standard input, one a line.
+
+--layout names the layout. With --namespace or --store it is the one that the namespace had
+when the ID was made. Otherwise it is the default layout. If the time of the ID would then lie
+in the future, it is another layout that fits; decode says that this is a guess, and which
+others fit.
+
+IDs may have a prefix (ord_3vgoe12ccb8gh). If a text is no decimal number, decode guesses its
+form, and says which it took; --from names the form.
+
+UUIDs and xids are taken apart, too, without --layout, --from and a
+store: what they tell of the time, and of the machine that made them.
+
+Negative IDs are arguments, not flags. A line that is no ID is reported with its number;
+the rest goes on, and the exit code is 2.
+
+The forms of text, here and for --format of the other commands:
+` + encodingTable() + `
+base2 and bwmarrin64 (base 64 of the decimal text) are forms of github.com/bwmarrin/snowflake.
+Each of the others with -fixed behind its name has all IDs of one length, and texts in the order
+of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is given.`,
+		Example: `  snowfence decode 249887800817025024
+  snowfence decode --namespace orders ord_6tv5q6h8o000
+  snowfence decode --layout discord --json -5
+  snowfence decode --guess 605846670390853632
+  snowfence decode --from base32hex --json < ids.txt
+  snowfence decode 6ba7b810-9dad-11d1-80b4-00c04fd430c8`,
+		Annotations: map[string]string{command.TakesIDs: "yes"},
+	}
+	cmd.Flags().StringVar(&f.Layout, "layout", "", "`name` or spec of the layout (snowfence plan --help lists "+
+		"them; default: as above)")
+	cmd.Flags().StringVar(&f.From, "from", "", "text `form` of the IDs: "+FormNames()+" (default: as above)")
+	f.Secret.Register(cmd.Flags())
+	cmd.Flags().BoolVar(&f.Check, "check", false, "refuse IDs that cannot be real: more than a minute ahead of "+
+		"this clock, or with --store of a node or a time that the namespace never had")
+	f.Store.Register(cmd.Flags())
+	cmd.Flags().BoolVar(&d.JSON, "json", false, "one JSON object a line")
+	cmd.Flags().BoolVar(&d.Guess, "guess", false, "list the layouts under which the time is plausible")
+	command.CompleteLayouts(cmd, "layout")
+	cmd.RunE = e.Run(func(cmd *cobra.Command, ids []string, out *bufio.Writer) error {
+		d.Now, d.out = e.Now(), out
+		if err := PrepareDecoder(e, cmd, &d.Decoder, &f); err != nil {
+			return err
+		}
+		if len(ids) > 0 {
+			return decodeArgs(e, &d, ids)
+		}
+		e.Stdin = command.Interruptible(cmd.Context(), e.Stdin)
+		return decodeStdin(e, &d)
+	})
+	return cmd
+}
+
+// FormNames says to the flags of all commands where the forms of text are listed.
+func FormNames() string { return "dec, hex, base32hex … (all: snowfence decode --help)" }
+
+// encodingTable lists the forms of text, several in a line.
+func encodingTable() (text string) {
+	var names []string
+	for _, f := range show.Forms() {
+		names = append(names, f.Name())
+	}
+	for line := range slices.Chunk(names, 8) {
+		text += "  " + strings.Join(line, ", ") + "\n"
+	}
+	return text
+}
+
+func decodeArgs(e *command.Env, d *decoder, ids []string) error {
+	var bad bool
+	for i, text := range ids {
+		err := error(nil)
+		if text == "-" {
+			err = decodeStdin(e, d)
+		} else {
+			err = d.decodeOne([]byte(text))
+		}
+		switch {
+		case errors.Is(err, command.ErrBadInput):
+			bad = true // it has been said which lines
+		case err != nil && text == "-":
+			return err
+		case err != nil:
+			bad = true
+			e.Message("argument %d: %v", i+1, err)
+		}
+	}
+	if bad {
+		return command.ErrBadInput
+	}
+	return nil
+}
+
+func decodeStdin(e *command.Env, d *decoder) error {
+	in := newLines(e.Stdin)
+	var bad bool
+	for {
+		line, err := in.next()
+		switch {
+		case err == io.EOF && bad:
+			return command.ErrBadInput
+		case err == io.EOF:
+			return nil
+		case errors.Is(err, errLineTooLong):
+		case err != nil:
+			return err
+		case len(line) == 0:
+			continue
+		default:
+			err = d.decodeOne(line)
+		}
+		if err != nil {
+			bad = true
+			e.Message("line %d: %v", in.number, err)
+		}
+		if in.idle() { // a caller may be waiting for the answer
+			if err := d.out.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// decoder writes IDs taken apart.
+type decoder struct {
+	show.Decoder
+
+	out     *bufio.Writer
+	buf     []byte
+	written int
+}
+
+// decodeOne decodes one text. What it returns is for the reader of the messages; a failure to
+// write shows when out is flushed.
+func (d *decoder) decodeOne(s []byte) (err error) {
+	d.buf = d.buf[:0]
+	if d.written > 0 && !d.JSON {
+		d.buf = append(d.buf, '\n')
+	}
+	if d.buf, err = d.Append(d.buf, s); err == nil {
+		_, _ = d.out.Write(d.buf)
+		d.written++
+	}
+	return err
+}

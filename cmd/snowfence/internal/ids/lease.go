@@ -1,0 +1,116 @@
+package ids
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// openLease leases a node of the namespace. With a fixed node it also returns its record
+// from before, nil without one.
+func openLease(ctx context.Context, e *command.Env, st *open.Store, f *newFlags) (*lease.Lease, *store.Record, error) {
+	s, err := namespaceScheme(ctx, e, st, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.block < 1 || f.block&(f.block-1) != 0 || int64(f.block) > s.Nodes() {
+		return nil, nil, command.Usagef("--block %d: a power of two, at most the %s of the layout", f.block,
+			show.Plural(s.Nodes(), "node"))
+	}
+	ttl, err := st.TTL(ctx, f.store.Namespace)
+	if err != nil {
+		return nil, nil, err
+	}
+	o := lease.Options{Nodes: f.block, Wait: f.wait > 0, TTL: ttl, Logger: slog.New(slog.DiscardHandler)}
+	var before *store.Record
+	if err := f.node.options(ctx, s, &o); err != nil {
+		return nil, nil, err
+	}
+	if o.Node != nil {
+		if node, k := *o.Node, int64(f.block); node%k != 0 {
+			return nil, nil, command.Usagef("--node %s: a block of %d nodes starts at a multiple of %d: take %d, or "+
+				"leave --block out", f.node.node, k, k, node-node%k)
+		}
+		if before, err = latest(ctx, st, f, *o.Node); err != nil {
+			return nil, nil, err
+		}
+	}
+	if st.Volatile {
+		e.Message("a store in memory ends with this process: its IDs are unique among themselves only")
+	}
+	acquire := ctx
+	if f.wait > 0 {
+		var cancel context.CancelFunc
+		acquire, cancel = context.WithTimeout(ctx, f.wait)
+		defer cancel()
+	}
+	l, err := lease.Open(acquire, st.Leases, f.store.Namespace, s, &o)
+	if err != nil {
+		return nil, nil, leaseError(&f.store, err)
+	}
+	return l, before, nil
+}
+
+// namespaceScheme returns the scheme of the namespace, and makes the namespace on first
+// use if it is default, or if the store belongs to this machine.
+func namespaceScheme(ctx context.Context, e *command.Env, st *open.Store, f *newFlags) (*snowfence.Scheme, error) {
+	wanted, err := command.ParseLayout(f.layout)
+	if err != nil {
+		return nil, err
+	}
+	ns, err := lease.Namespaces(st.Leases).Show(ctx, f.store.Namespace)
+	switch {
+	case errors.Is(err, lease.ErrNoNamespace) && (st.Local || f.store.Namespace == lease.DefaultNamespace):
+		s, err := f.secret.Scheme(e, wanted)
+		if err != nil {
+			return nil, err
+		}
+		_, err = lease.Namespaces(st.Leases).Create(ctx, f.store.Namespace, s, nil)
+		if errors.Is(err, lease.ErrMismatch) { // another process was first
+			return namespaceScheme(ctx, e, st, f)
+		}
+		if err == nil && !st.Local { // other users of the store want to know
+			command.AnnounceNamespace(e, f.store.Namespace, s)
+		}
+		return s, err
+	case errors.Is(err, lease.ErrNoNamespace):
+		if _, err := f.secret.Scheme(e, wanted); err != nil {
+			return nil, err // create would fail because of it, too
+		}
+		return nil, fmt.Errorf("namespace %q does not exist in %s: if the name is wrong, see which there are; "+
+			"if it is right, create it:\n  %s\n  %s",
+			f.store.Namespace, st.Name, f.store.Command("snowfence namespace list"),
+			f.store.Command("snowfence namespace create %s --layout %s", f.store.Namespace,
+				show.LayoutName(wanted)+f.secret.Args()))
+	case err != nil:
+		return nil, err
+	}
+	l := ns.Layout
+	if f.layout != "" && !l.Equal(wanted) {
+		return nil, f.mismatch(st, l, wanted)
+	}
+	return f.secret.Scheme(e, l)
+}
+
+// mismatch says that a namespace has another layout, and shows commands that work.
+func (f *newFlags) mismatch(st *open.Store, have, want snowfence.Layout) error {
+	name := show.LayoutName(want)
+	other := command.OtherName(f.store.Namespace, name)
+	secrets := f.secret.Args()
+	how := f.store.Command("snowfence new --namespace %s --layout %s", other, name+secrets)
+	if !st.Local {
+		how = f.store.Command("snowfence namespace create %s --layout %s", other, name+secrets) + "\n  " + how
+	}
+	return command.Usagef("namespace %q has the layout %s, not %s: leave --layout out, or use another namespace, "+
+		"whose "+
+		"IDs can equal the IDs of this one:\n  %s",
+		f.store.Namespace, show.LayoutName(have), name, how)
+}

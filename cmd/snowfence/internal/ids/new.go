@@ -1,0 +1,220 @@
+package ids
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/kinds"
+	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/spf13/cobra"
+)
+
+// newFlags are the flags of new.
+type newFlags struct {
+	store     command.StoreFlags
+	secret    command.SecretFlag
+	count     int64
+	layout    string
+	node      nodeFlags
+	block     int
+	format    string
+	stateFile string
+	stateDir  string
+	slice     string
+	at        string
+	after     string
+	lead      int64
+	spread    int64
+	wait      time.Duration
+	json      bool
+	kind      string
+}
+
+func newCommand(e *command.Env) *cobra.Command {
+	var f newFlags
+	cmd := &cobra.Command{
+		Use:   "new",
+		Short: "Print new IDs",
+		Long: `New prints IDs that are unique within one namespace of one store, whatever crashes and
+however clocks step. It leases a node from the store, makes the IDs, and gives the rest back.
+
+Without --store, the store is a file: the one for all users of this machine, if an
+administrator made it, and otherwise your own ("snowfence help stores"). Two users, or two
+machines, with a file each have two stores: their IDs can be the same.
+
+The namespace has the layout. The first use makes the namespace "default", with --layout or
+the layout snowfence. In a file the first use makes any other namespace too; on a server
+"snowfence namespace create" makes them.
+
+--kind makes IDs of another kind, by the libraries of their makers: they need no store and no
+node, and only chance keeps them apart. The kinds are uuidv4, uuidv7 and xid.`,
+		Example: `  snowfence new
+  snowfence new -n 5 --format dec,base32hex
+  snowfence new -n 1000000000 --namespace fast --layout time=41,node=2,seq=20 > ids.txt
+  snowfence new --state-dir /var/lib/app/ids
+  snowfence new --node 5 --state-file /var/lib/app/node5
+  snowfence new --node 5 --state-file /var/lib/app/node5 --slice 32-63
+  snowfence new --namespace zones --layout twitter --within datacenter=env:ZONE
+  snowfence new --namespace orders --at 2019-05-17T08:30:00Z -n 3
+  snowfence new --namespace users --layout randflake --secret-file id.key
+  snowfence new --kind uuidv7 -n 3`,
+		Args: cobra.NoArgs,
+	}
+	fs := cmd.Flags()
+	fs.Int64VarP(&f.count, "count", "n", 1, "how many `IDs`")
+	fs.StringVar(&f.layout, "layout", "", "`name` or spec of the layout (default: the namespace's)")
+	f.node.register(fs)
+	fs.IntVar(&f.block, "block", 1, "lease a block of `N` nodes, a power of two, for N times the rate")
+	fs.StringVar(&f.format, "format", "",
+		"text `forms`, with commas between them: "+FormNames()+"; a column that ignores "+
+			"case refuses many texts of base58, base62 and base64url (default: dec; of encrypted IDs base32hex)")
+	fs.BoolVar(&f.json, "json", false, "one JSON object a line")
+	fs.StringVar(&f.stateFile, "state-file", "", "no store: --node belongs to this machine alone, and this "+
+		"`file` keeps it safe over restarts")
+	fs.StringVar(&f.stateDir, "state-dir", "", "no store: the processes of this machine share this `folder`, and each "+
+		"takes a node of its own")
+	fs.StringVar(&f.slice, "slice", "", "with --state-file: only the sequence `numbers` from A to B, as in 32-63, so "+
+		"that several machines share a node; overlaps between machines are not noticed")
+	fs.StringVar(&f.at, "at", "", "IDs for this `time` gone by (RFC 3339), or with - for each line of standard input; "+
+		"the namespace must allow it (\"snowfence namespace change --backfill\"), and no node is leased")
+	fs.StringVar(&f.after, "state-after", "", "replace a damaged, missing or old state file; its IDs start "+
+		"after this `time` (RFC 3339, or from now on, as in 3s), which must be later than all its old IDs")
+	fs.Int64Var(&f.lead, "lead", -1, "how many `ticks` IDs may run ahead of the clock (default: 10 ms of them; "+
+		"2000 for drift)")
+	fs.Lookup("lead").DefValue = "0" // keeps "-1" out of the help text
+	fs.Int64Var(&f.spread, "spread", 0, "begin each tick at a random one of `N` sequence numbers, so that id % N is "+
+		"even where few IDs are made")
+	fs.DurationVar(&f.wait, "wait", 0, "how long to wait for a free node when all are taken")
+	fs.StringVar(&f.kind, "kind", "", "IDs of another `kind`: "+kinds.List)
+	f.store.Register(fs)
+	f.secret.Register(fs)
+	command.CompleteLayouts(cmd, "layout")
+	cmd.RunE = e.Run(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
+		if f.kind != "" {
+			return newKind(e, cmd, &f, out)
+		}
+		if err := checkNew(e, cmd, &f); err != nil {
+			return err
+		}
+		return newIDs(cmd.Context(), e, &f)
+	})
+	return cmd
+}
+
+// newIDs prints IDs. Text goes past the buffer that other commands print to: a stream has its own.
+func newIDs(ctx context.Context, e *command.Env, f *newFlags) (err error) {
+	list := f.format
+	if list == "" {
+		list = snowfence.Decimal.Name()
+	}
+	format, err := newFormatter(list, f.json)
+	if err != nil {
+		return command.Usage(err)
+	}
+	if f.at != "" {
+		return newBackfill(ctx, e, f, format)
+	}
+	src, err := openSource(ctx, e, f)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, src.giveBack()) }()
+	layout := src.fence.Scheme().Layout()
+	if f.format == "" && layout.Cipher != snowfence.Plain && !f.json {
+		format.encodings[0] = snowfence.Base32Hex // half of them are negative as decimals
+	}
+	lead := f.lead
+	if lead < 0 {
+		lead = defaultLead(layout)
+	}
+	if err := layout.CheckSpread(f.spread); err != nil {
+		return command.Usagef("--spread: %w", err)
+	}
+	leased, ok := src.fence.(*lease.Lease)
+	if ok { // a grant that begins far ahead is used later, and the generator waits for it
+		if err := explainWait(ctx, e, leased.Status().Grant, src, lead); err != nil {
+			return err
+		}
+	}
+	g, err := snowfence.New(snowfence.Config{Fence: src.fence, Lead: lead, Spread: f.spread, MaxWait: command.MaxWait})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.Close()) }()
+	if grant, granted := g.Grant(); granted && !ok {
+		if err := explainWait(ctx, e, grant, src, lead); err != nil {
+			return err
+		}
+	}
+	explainRate(e, layout, f)
+	return printIDs(ctx, e, g, format, f.count)
+}
+
+// printIDs streams IDs to standard output, with a bar where one can be seen.
+func printIDs(ctx context.Context, e *command.Env, g *snowfence.Generator, format *formatter, n int64) error {
+	made := command.Tally{Total: n}
+	if n > 100_000 && !command.IsTerminal(e.Stdout) {
+		defer command.Progress(e, &made)()
+	}
+	return stream(ctx, g, format, e.Stdout, n, &made.Done)
+}
+
+// streamBatch is how many IDs are made and written at once.
+const streamBatch = 4096
+
+// filler is the part of a generator that stream uses.
+type filler interface {
+	Fill(ctx context.Context, dst []snowfence.ID) (int, error)
+}
+
+// stream writes n IDs, also those that were made before an error.
+func stream(ctx context.Context, g filler, f *formatter, w io.Writer, n int64, done *atomic.Int64) error {
+	ids := make([]snowfence.ID, min(n, streamBatch))
+	var text []byte
+	for n > 0 && ctx.Err() == nil {
+		got, err := g.Fill(ctx, ids[:min(n, streamBatch)])
+		text = f.append(text[:0], ids[:got])
+		if _, writeErr := w.Write(text); writeErr != nil {
+			return fmt.Errorf("standard output: %w", writeErr)
+		}
+		n -= int64(got)
+		done.Add(int64(got))
+		if err != nil {
+			return err
+		}
+	}
+	if n > 0 {
+		return ctx.Err()
+	}
+	return nil
+}
+
+// defaultLead lets a tick's worth of IDs be made before its time, so that short runs need
+// not wait for ticks: it does not matter that a timestamp is 10 ms early.
+func defaultLead(l snowfence.Layout) int64 {
+	if l.Equal(snowfence.MustLayout("drift")) {
+		return 2000 // what generators of this layout do
+	}
+	return int64(10 * time.Millisecond / l.Tick)
+}
+
+// explainRate says once, for long runs, that it is the layout that caps the rate.
+func explainRate(e *command.Env, l snowfence.Layout, f *newFlags) {
+	rate := l.Capacity().PerNodePerSecond * float64(f.block)
+	took := float64(f.count) / rate
+	if took < 3 {
+		return
+	}
+	e.Message("the layout allows %s per node, so this takes %s; more sequence bits (--namespace fast --layout "+
+		"time=41,node=2,seq=20) or --block make it faster",
+		show.PerSecond(rate/float64(f.block)), show.Approximately(took))
+}

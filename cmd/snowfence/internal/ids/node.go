@@ -1,0 +1,105 @@
+package ids
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/nodes"
+	"github.com/spf13/pflag"
+)
+
+// nodeFlags say which node is wanted, and how it is leased.
+type nodeFlags struct {
+	node     string
+	within   string
+	sticky   string
+	label    string
+	guard    bool
+	takeOver bool
+}
+
+func (f *nodeFlags) register(fs *pflag.FlagSet) {
+	fs.StringVar(&f.node, "node", "", "this `node`, or parts as in 3,7 for datacenter and worker; each a "+
+		"number, env:NAME, file:PATH, ordinal (web-7 is 7) "+
+		"or ipv4:BITS (default: any free one)")
+	fs.StringVar(&f.within, "within", "", "any free node of this `range`: datacenter=3, datacenter=env:ZONE, or "+
+		"numbers as in 30-63")
+	fs.StringVar(&f.sticky, "sticky-file", "", "a `file` that remembers the node, which the next run prefers; a "+
+		"hint only")
+	fs.StringVar(&f.label, "label", "", "`name` of the holder, for people; if it stays the same over "+
+		"restarts, the node does too, where it is free (default: host/process ID)")
+	fs.BoolVar(&f.guard, "guard", false, "refuse --node while it is held under another label (always so with "+
+		"env:, file:, ordinal and ipv4:)")
+	fs.BoolVar(&f.takeOver, "take-over", false, "take --node over from its holder (always so with numbers)")
+}
+
+// check refuses flags that are wrong whatever the layout and the store say.
+func (f *nodeFlags) check() error {
+	switch {
+	case f.node != "" && f.within != "":
+		return command.Usagef("--within is for any free node, and --node is one: leave one of them out")
+	case f.node != "" && f.sticky != "":
+		return command.Usagef("--sticky-file is for any free node, and --node is one: leave one of them out")
+	case f.node == "" && f.guard:
+		return command.Usagef("--guard is for one node: add --node")
+	case f.node == "" && f.takeOver:
+		return command.Usagef("--take-over is for one node: add --node")
+	case f.guard && f.takeOver:
+		return command.Usagef("--guard refuses what --take-over takes: leave one of them out")
+	case len(f.label) > 128:
+		return command.Usagef("--label has %d bytes, more than 128", len(f.label))
+	case !store.Plain(f.label):
+		return command.Usagef("--label %q is not UTF-8, or has control characters: leave them out", f.label)
+	}
+	return nil
+}
+
+// options sets what the flags say of a lease.
+func (f *nodeFlags) options(ctx context.Context, s *snowfence.Scheme, o *lease.Options) (err error) {
+	o.Label, o.StickyFile = f.label, f.sticky
+	if f.within != "" {
+		if o.Within, err = nodes.Within(ctx, s, f.within); err != nil {
+			err = command.Usagef("--within: %s", command.WithoutPackage(err))
+		}
+		return err
+	}
+	if f.node == "" {
+		return nil
+	}
+	node, found, err := command.ParseNode(ctx, s, f.node)
+	o.Node, o.Guard = &node, (found || f.guard) && !f.takeOver
+	return err
+}
+
+// inFlags replaces words of package lease by words of the command line.
+var inFlags = strings.NewReplacer(
+	"Options.Wait", "--wait 30s", "Options.Within", "--within", "(without Guard)", "(--take-over)",
+)
+
+// leaseError says in the words of the command line what the library says of nodes that cannot be
+// leased.
+func leaseError(f *command.StoreFlags, err error) error {
+	var taken *lease.TakenError
+	list := f.Command("snowfence lease list --all --namespace %s", f.Namespace)
+	switch text := inFlags.Replace(command.WithoutPackage(err)); {
+	case !errors.As(err, &taken):
+		return err
+	case taken.Fixed:
+		return errors.New(text)
+	case taken.Held == 0 && taken.NextFree > 0: // used up ahead of time by clocks that were ahead, and given back
+		return fmt.Errorf("no node of namespace %q can be used before %v from now, though none is held: the "+
+			"clock was ahead when they were leased, or is behind now; if it is right, wait, or lease more nodes of "+
+			"the layout:\n  %s\n  %s", f.Namespace, taken.NextFree.Round(time.Second), list,
+			f.Command("snowfence namespace widen %s --leasable RANGE", f.Namespace))
+	default:
+		return fmt.Errorf("%s; who holds which, and what is vetoed:\n  %s", text, list)
+	}
+}

@@ -1,0 +1,240 @@
+package ids
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/statefile"
+	"github.com/spf13/cobra"
+)
+
+// maxLead is the most ticks that a generator lets IDs run ahead.
+const maxLead = 1 << 40
+
+// source is what IDs are granted by.
+type source struct {
+	fence    snowfence.Fence
+	giveBack func() error
+	whyLater func(ctx context.Context, g snowfence.Grant) string // why a grant begins later than now, and what helps
+}
+
+// checkNew refuses flags of new that are wrong whatever the store says, and those that
+// have no meaning together. What stands on the command line beats the environment.
+func checkNew(e *command.Env, cmd *cobra.Command, f *newFlags) error {
+	switch {
+	case f.count < 1:
+		return command.Usagef("-n %d: how many IDs to make, from 1 up", f.count)
+	case cmd.Flags().Changed("lead") && f.lead < 0:
+		return command.Usagef("--lead %d: a number of ticks from 0 up", f.lead)
+	case f.lead > maxLead:
+		return command.Usagef("--lead %d: at most %d ticks", f.lead, int64(maxLead))
+	case f.wait < 0:
+		return command.Usagef("--wait %v: how long to wait, from 0 up", f.wait)
+	}
+	if err := checkAt(e, cmd, f); err != nil {
+		return err
+	}
+	if err := filesOrStore(e, cmd, f); err != nil {
+		return err
+	}
+	if err := f.node.check(); err != nil {
+		return err
+	}
+	switch {
+	case f.stateFile == "" && f.after != "":
+		return command.Usagef("--state-after is for a state file: add --state-file FILE")
+	case f.stateFile == "" && f.slice != "":
+		return command.Usagef("--slice is for a state file, because a lease grants the whole sequence of its " +
+			"node: add --state-file FILE, or lease a node for each machine")
+	case f.stateFile != "" && f.node.node == "":
+		return command.Usagef("--state-file keeps one node: add --node N, a number that no other machine uses")
+	case f.stateFile == "" && f.stateDir == "":
+		if err := command.CheckName(f.store.Namespace); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clash is a flag that means nothing beside another one.
+type clash struct{ flag, why string }
+
+// notWithFiles are the flags that mean nothing with a state file or a folder of them.
+var notWithFiles = []clash{
+	{"store", "is used instead of a store"},
+	{"namespace", "is used instead of a store and its namespaces"},
+	{"wait", "does not wait, because its node belongs to this machine alone"},
+	{"block", "keeps one node"},
+	{"within", "keeps one node"},
+	{"sticky-file", "keeps one node"},
+	{"label", "is its own memory, without labels"},
+	{"guard", "keeps other processes of this machine out by a lock"},
+	{"take-over", "keeps other processes of this machine out by a lock"},
+}
+
+// notWithDir are those that mean nothing with a folder.
+var notWithDir = append([]clash{
+	{"state-file", "is a folder of state files"},
+	{"node", "finds a node that no other process uses"},
+}, notWithFiles...)
+
+// filesOrStore decides between flags that contradict each other.
+func filesOrStore(e *command.Env, cmd *cobra.Command, f *newFlags) error {
+	if f.stateDir != "" {
+		if err := without(e, cmd, "state-dir", &f.stateDir, notWithDir); err != nil {
+			return err
+		}
+	}
+	if f.stateFile != "" {
+		return without(e, cmd, "state-file", &f.stateFile, notWithFiles)
+	}
+	return nil
+}
+
+// without sees that no flag of a list is set beside the flag name. What stands on the command line
+// beats the environment.
+func without(e *command.Env, cmd *cobra.Command, name string, value *string, list []clash) error {
+	given := command.Given(cmd, name)
+	for _, c := range list {
+		switch {
+		case !command.Given(cmd, c.flag):
+		case given:
+			return command.Usagef("--%s %s: leave one of --%s and --%s out", name, c.why, name, c.flag)
+		default:
+			*value = "" // from the environment: this run is for something else
+			return nil
+		}
+	}
+	for _, c := range list {
+		flag := cmd.Flags().Lookup(c.flag)
+		switch {
+		case !flag.Changed:
+		case !given:
+			return command.Usagef("--%s %s: leave one of %s and %s out of the environment", name, c.why,
+				command.EnvName(name),
+				command.EnvName(c.flag))
+		default:
+			if err := flag.Value.Set(flag.DefValue); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// openSource opens what the IDs are granted by.
+func openSource(ctx context.Context, e *command.Env, f *newFlags) (*source, error) {
+	if f.stateFile != "" || f.stateDir != "" {
+		return openFiles(ctx, e, f)
+	}
+	st, err := f.store.Open(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	l, before, err := openLease(ctx, e, st, f)
+	if err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	return &source{
+		fence:    l,
+		giveBack: func() error { return errors.Join(l.Close(), st.Close()) },
+		whyLater: func(ctx context.Context, g snowfence.Grant) string {
+			return whyLeasedLater(ctx, e, st, f, before, g)
+		},
+	}, nil
+}
+
+// openFiles opens a state file, or one of a folder.
+func openFiles(ctx context.Context, e *command.Env, f *newFlags) (*source, error) {
+	l, err := command.ParseLayout(f.layout)
+	if err != nil {
+		return nil, err
+	}
+	s, err := f.secret.Scheme(e, l)
+	if err != nil {
+		return nil, err
+	}
+	open := openStateFile
+	if f.stateDir != "" {
+		open = openStateDir
+	}
+	fence, err := open(ctx, e, s, f)
+	if err != nil {
+		return nil, err
+	}
+	granted, err := sliceOf(fence, f.slice)
+	if err != nil {
+		return nil, errors.Join(err, fence.Close())
+	}
+	return &source{
+		fence:    granted,
+		giveBack: fence.Close,
+		whyLater: func(_ context.Context, g snowfence.Grant) string {
+			return fmt.Sprintf("the state file says that node %d is used up to %s: the clock was ahead then, "+
+				"or is behind now: set it right, or use another node with a new file",
+				g.Node, command.FormatTime(l.TimeOf(g.From)))
+		},
+	}, nil
+}
+
+func openStateDir(_ context.Context, _ *command.Env, s *snowfence.Scheme, f *newFlags) (*statefile.Fence, error) {
+	return statefile.Folder(f.stateDir, s, snowfence.NodeRange{})
+}
+
+func openStateFile(ctx context.Context, e *command.Env, s *snowfence.Scheme, f *newFlags) (*statefile.Fence, error) {
+	node, _, err := command.ParseNode(ctx, s, f.node.node)
+	if err != nil {
+		return nil, err
+	}
+	if f.after != "" {
+		after, err := command.ParseMoment(e, "state-after", f.after)
+		if err != nil {
+			return nil, err
+		}
+		if err := statefile.Reset(f.stateFile, s, node, after); err != nil {
+			return nil, err
+		}
+	}
+	return statefile.File(f.stateFile, s, node)
+}
+
+// sliceOf returns the fence of a slice of a state file, or the file itself.
+func sliceOf(file *statefile.Fence, text string) (snowfence.Fence, error) {
+	if text == "" {
+		return file, nil
+	}
+	first, last, err := command.ParseNumbers(text)
+	if err != nil {
+		return nil, command.Usagef("--slice: %w", err)
+	}
+	part, err := file.SequencePart(first, last)
+	if err != nil {
+		return nil, command.Usagef("--slice: %w", err)
+	}
+	return part, nil
+}
+
+// latest returns the record of a block of nodes that reaches furthest; nil if none was leased.
+func latest(ctx context.Context, st *open.Store, f *newFlags, node int64) (*store.Record, error) {
+	keys := make([]store.Key, f.block)
+	for i := range keys {
+		keys[i] = store.Key{Namespace: f.store.Namespace, Node: node + int64(i)}
+	}
+	records, err := st.Leases.Get(ctx, keys)
+	if err != nil {
+		return nil, fmt.Errorf("reading node %d of namespace %q: %w", node, f.store.Namespace, err)
+	}
+	var last *store.Record
+	for i, r := range records {
+		if r.Nonce != "" && (last == nil || r.Until > last.Until) {
+			last = &records[i]
+		}
+	}
+	return last, nil
+}

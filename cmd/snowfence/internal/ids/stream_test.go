@@ -1,0 +1,111 @@
+package ids
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/snowfence/snowfence"
+)
+
+// counter is a generator without a fence.
+type counter struct {
+	next  snowfence.ID
+	stop  snowfence.ID // fails from here on, if not 0
+	after func()       // called by each Fill
+}
+
+var errCounter = errors.New("no more")
+
+func (c *counter) Fill(_ context.Context, dst []snowfence.ID) (int, error) {
+	if c.after != nil {
+		c.after()
+	}
+	for i := range dst {
+		if c.stop != 0 && c.next == c.stop {
+			return i, errCounter
+		}
+		dst[i] = c.next
+		c.next++
+	}
+	return len(dst), nil
+}
+
+func numbers(from, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintln(&b, from+i)
+	}
+	return b.String()
+}
+
+func TestStream(t *testing.T) {
+	f, err := newFormatter("dec", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{0, 1, streamBatch - 1, streamBatch, streamBatch + 1, 10 * streamBatch} {
+		var out bytes.Buffer
+		var done atomic.Int64
+		if err := stream(t.Context(), &counter{}, f, &out, int64(n), &done); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != numbers(0, n) || done.Load() != int64(n) {
+			t.Errorf("%d IDs: wrong text, or %d counted", n, done.Load())
+		}
+	}
+}
+
+func TestStreamWritesWhatWasMade(t *testing.T) {
+	f, err := newFormatter("dec", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const made = streamBatch + 7
+	var out bytes.Buffer
+	var done atomic.Int64
+	if err := stream(t.Context(), &counter{stop: made}, f, &out, 1e9, &done); !errors.Is(err, errCounter) {
+		t.Errorf("the generator's error is %v", err)
+	}
+	if out.String() != numbers(0, made) {
+		t.Error("IDs made before the failure are missing")
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	out.Reset()
+	g := &counter{after: cancel}
+	if err := stream(ctx, g, f, &out, 1e9, &done); !errors.Is(err, context.Canceled) {
+		t.Errorf("after Ctrl-C the error is %v", err)
+	}
+	if out.String() != numbers(0, int(g.next)) {
+		t.Error("IDs made before Ctrl-C are missing")
+	}
+}
+
+// failing accepts a few writes.
+type failing int
+
+func (w *failing) Write(b []byte) (int, error) {
+	if *w--; *w < 0 {
+		return 0, io.ErrClosedPipe
+	}
+	return len(b), nil
+}
+
+func TestStreamStopsWithItsReader(t *testing.T) {
+	f, err := newFormatter("dec", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for writes := range failing(3) {
+		var done atomic.Int64
+		if err := stream(t.Context(), &counter{}, f, &writes, 1<<40, &done); !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("got %v", err)
+		}
+	}
+}

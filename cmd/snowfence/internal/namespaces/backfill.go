@@ -1,0 +1,113 @@
+package namespaces
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/lease"
+	pb "github.com/snowfence/snowfence/remote/snowfencev1"
+	"github.com/spf13/cobra"
+)
+
+// reservedFlags say who makes IDs with sequence numbers below the layout's first.
+type reservedFlags struct {
+	backfill   string
+	nobodyElse bool
+	nodes      string
+	library    string
+}
+
+func (f *reservedFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.StringVar(&f.backfill, "backfill", "", "let \"snowfence new --at\" make IDs for the past, with these reserved "+
+		"sequence `numbers`: 0, or 0-4 for five times as many; chosen once")
+	fs.BoolVar(&f.nobodyElse, "nobody-else", false, "with --backfill: your word that nobody else makes or made IDs "+
+		"with these numbers, by hand (0) or with an original snow-drift (1 to 4)")
+	fs.StringVar(&f.nodes, "backfill-nodes", "", "after the store was rolled back: your word that no ID for the past "+
+		"has a node of this `range`, as in 512-1023; the nodes before make no more")
+	fs.StringVar(&f.library, "from-library", "", "the `library` that made the first IDs: with yitter (snow-drift), "+
+		"changes of layout are proven with its reserved numbers too")
+}
+
+// check refuses what is wrong whatever the namespace is.
+func (f *reservedFlags) check() error {
+	switch {
+	case f.backfill != "" && f.backfill != "0" && f.backfill != "0-4":
+		return command.Usagef("--backfill %q: choose 0, or 0-4", f.backfill)
+	case f.backfill == "" && f.nobodyElse:
+		return command.Usagef("--nobody-else is about the numbers of --backfill: add --backfill 0")
+	case f.backfill == "0-4" && f.library != "":
+		return command.Usagef("--backfill 0-4 needs the numbers 1 to 4, which %s makes: take --backfill 0", f.library)
+	case f.library != "" && !strings.HasPrefix(f.library, "yitter"):
+		return command.Usagef("--from-library %s: only yitter and yitter-csharp make IDs with reserved numbers: "+
+			"leave it out",
+			f.library)
+	}
+	return nil
+}
+
+// named reports whether there is anything to do.
+func (f *reservedFlags) named() bool { return f.backfill != "" || f.library != "" || f.nodes != "" }
+
+// apply does what the flags name in a namespace that there is.
+func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Namespace) (lease.Namespace, error) {
+	var err error
+	if f.library != "" {
+		ns, err = lease.Namespaces(st.Leases).NoteOthers(ctx, ns.Name)
+	}
+	if err == nil && f.backfill != "" {
+		last := int64(0)
+		if f.backfill == "0-4" {
+			last = 4
+		}
+		if l := ns.Layout; l.First > 0 && l.First <= last {
+			return ns, command.Usagef("--backfill 0-4: the layout makes sequence numbers from %d on itself: take "+
+				"--backfill 0", l.First)
+		}
+		if !f.nobodyElse && ns.Backfill != last+1 {
+			return ns, command.Usagef("another program may make IDs with the sequence numbers %s, by hand or with "+
+				"snow-drift: "+
+				"say that nobody does or did, if that is so: --nobody-else", f.backfill)
+		}
+		ns, err = lease.Namespaces(st.Leases).AllowBackfill(ctx, ns.Name, last)
+	}
+	if err == nil && f.nodes != "" {
+		var nodes snowfence.NodeRange
+		if nodes, err = command.ParseRange("backfill-nodes", f.nodes); err != nil {
+			return ns, err
+		}
+		ns, err = lease.Namespaces(st.Leases).BackfillNodes(ctx, ns.Name, nodes)
+	}
+	if errors.Is(err, lease.ErrRefused) || errors.Is(err, lease.ErrInvalid) {
+		return ns, command.Usage(err)
+	}
+	return ns, err
+}
+
+// reservedRows show who makes IDs with reserved numbers, if anybody does.
+func reservedRows(n *pb.Namespace) (rows show.Rows) {
+	if n.BackfillNumbers > 0 {
+		numbers := "0"
+		if n.BackfillNumbers > 1 {
+			numbers = command.NodeRange(0, n.BackfillNumbers-1)
+		}
+		text := "IDs for the past have the sequence numbers " + numbers
+		switch {
+		case n.BackfillStopped:
+			text += "; the store was rolled back: name other nodes with --backfill-nodes"
+		case n.BackfillLastNode != nil:
+			text += ", of the nodes " + command.NodeRange(n.GetBackfillFirstNode(), *n.BackfillLastNode)
+		}
+		rows.Add("reserved", "%s", text)
+	}
+	if n.Others {
+		rows.Add("reserved", "others made IDs with sequence numbers below the first")
+	}
+	return rows
+}

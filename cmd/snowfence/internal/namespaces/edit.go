@@ -1,0 +1,124 @@
+package namespaces
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/spf13/cobra"
+)
+
+// namespaceEdit gives a subcommand that changes a namespace its flags and its work.
+func namespaceEdit(
+	e *command.Env, cmd *cobra.Command, edit func(ctx context.Context, st *open.Store,
+		name string) (lease.Namespace, error),
+) *cobra.Command {
+	var f command.StoreFlags
+	var asJSON bool
+	f.RegisterStore(cmd.Flags())
+	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object")
+	cmd.Args = cobra.ExactArgs(1)
+	cmd.RunE = e.Run(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
+		f.Namespace = args[0]
+		st, _, err := f.OpenNamespace(cmd.Context(), e)
+		if err != nil {
+			return err
+		}
+		defer st.Close()
+		ns, err := edit(cmd.Context(), st, args[0])
+		if err != nil {
+			return err
+		}
+		return writeNamespace(out, ns, asJSON)
+	})
+	return cmd
+}
+
+func namespaceDelete(e *command.Env) *cobra.Command {
+	var confirm bool
+	cmd := &cobra.Command{
+		Use: "delete NAME --confirm", Short: "End a namespace",
+		Long: `Delete ends a namespace: all holders lose their leases, and their programs end. The store
+keeps its name and the time up to which IDs were granted. So you can create it again with the
+same layout, and no ID repeats.`,
+		Example: "  snowfence namespace delete orders --confirm",
+	}
+	cmd.Flags().BoolVar(&confirm, "confirm", false, "delete it; this flag cannot be set in the environment")
+	return namespaceEdit(e, cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
+		if !confirm || !command.Given(cmd, "confirm") {
+			return lease.Namespace{}, command.Usagef("all programs that make IDs in namespace %q of %s will end: "+
+				"add --confirm if that is meant", name, st.Name)
+		}
+		return lease.Namespaces(st.Leases).Delete(ctx, name)
+	})
+}
+
+func namespaceConfirm(e *command.Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "confirm NAME", Short: "Accept a store that was moved or rolled back",
+		Long: `Confirm tells the store that you moved it with all its data, while no program used it: for
+example, you copied its file to another disk. Without that, the next lease assumes that the
+store was rolled back. IDs then start later, above everything that may have been granted
+since the backup.
+
+Never confirm a store that was restored from a backup: IDs would repeat. IDs for the past
+go on with other nodes: see --backfill-nodes of namespace change.`,
+		Example: "  snowfence namespace confirm orders",
+	}
+	return namespaceEdit(e, cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
+		return lease.Namespaces(st.Leases).Confirm(ctx, name)
+	})
+}
+
+const unusedHelp = "a `time` after every ID that was made with the numbers given by hand, as in " +
+	"2026-08-02T12:00:00Z, or how long from now"
+
+func namespaceWiden(e *command.Env) *cobra.Command {
+	var leasable, unused string
+	var nodes snowfence.NodeRange
+	var at time.Time
+	cmd := &cobra.Command{
+		Use: "widen NAME --leasable RANGE", Short: "Make more nodes leasable",
+		Long: `Widen makes more nodes leasable: those whose numbers you gave to programs by hand until now.
+Stop these programs first. Leases that are held go on. New leases make only IDs of a time
+after --unused. So set --unused later than every ID made by hand, if a clock was ahead.`,
+		Example: "  snowfence namespace widen orders --leasable 0-63",
+	}
+	cmd.Flags().StringVar(&leasable, "leasable", "", "the `range` of nodes that can be leased then, as in 0-63")
+	cmd.Flags().StringVar(&unused, "unused", "", unusedHelp+" (default: now)")
+	namespaceEdit(e, cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
+		op := lease.Namespaces(st.Leases)
+		ns, err := op.Show(ctx, name)
+		if err == nil && (nodes.From > ns.Nodes.From || nodes.Until < ns.Nodes.Until) {
+			err = fmt.Errorf("the leasable nodes of namespace %q are %d to %d, and %s would take some away: "+
+				"veto those instead", name, ns.Nodes.From, ns.Nodes.Until-1, leasable)
+		}
+		if err != nil {
+			return ns, err
+		}
+		return op.Change(ctx, name, nil, &lease.NamespaceOptions{Nodes: nodes, Unused: at})
+	})
+	work := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		if leasable == "" {
+			return command.Usagef("which nodes can be leased then: add --leasable 0-63")
+		}
+		if nodes, err = command.ParseRange("leasable", leasable); err != nil {
+			return err
+		}
+		at = e.Now()
+		if unused != "" {
+			if at, err = command.ParseMoment(e, "unused", unused); err != nil {
+				return err
+			}
+		}
+		return work(cmd, args)
+	}
+	return cmd
+}

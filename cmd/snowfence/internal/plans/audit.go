@@ -1,0 +1,238 @@
+package plans
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime/debug"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/ids"
+	"github.com/snowfence/snowfence/internal/audit"
+
+	"github.com/dustin/go-humanize"
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/spf13/cobra"
+)
+
+// auditFlags are the flags of snowfence audit.
+type auditFlags struct {
+	layout, from, column, field string
+	raw, json                   bool
+	html                        string
+	nodes                       bool
+	memory, tempDir             string
+	limit                       int
+	secret                      command.SecretFlag
+	numbers                     gapsFlags
+}
+
+func auditCommand(e *command.Env) *cobra.Command {
+	var f auditFlags
+	cmd := &cobra.Command{
+		Use:   "audit [FILE]...",
+		Short: "Check a stream of IDs for duplicates, order and evenness, or numbers for gaps",
+		Long: `Audit reads IDs of this or any other system and says whether each is there once, whether
+they are in order, and how evenly they are spread. Every answer is exact. With a layout it
+also says from which time and nodes they are.
+
+It reads the files, or standard input ("-"): one ID a line, a column of comma- or
+tab-separated values, a field of JSON lines, or raw bytes; compressed by gzip or zstd or
+not, which it sees by itself. What does not fit into --memory goes to a temporary file.
+
+With --namespace it reads the IDs of a namespace with its layout and secrets, in any form of text,
+with a prefix or without one, as decode does.
+
+With --gaps it reads numbers of a sequence, and says which are missing. --start, --step and
+--pattern say which there should be, or --sequence does.
+
+The exit code is 3 when an ID occurs twice or, with --gaps, a number is missing, also if there
+were bad lines; else 2 when a line was no ID. Such lines are reported with their number, and
+the rest goes on.`,
+		Example: `  snowfence audit --layout twitter ids.txt
+  psql -c 'copy (select id from orders) to stdout' | snowfence audit
+  snowfence audit --column id --json orders-*.csv.gz
+  snowfence audit --namespace orders --column id orders.csv
+  snowfence audit --gaps --pattern 'RE-{year}-{n:6}' --column number invoices.csv
+  snowfence audit --raw --memory 12GiB --html report.html ids.bin`,
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.layout, "layout", "", "layout of the IDs: `name` or spec (snowfence plan --help lists them)")
+	fs.StringVar(&f.from, "from", "dec", "text `form` of the IDs: "+ids.FormNames())
+	fs.StringVar(&f.column, "column", "", "`name` or number of the column of comma- or tab-separated values")
+	fs.StringVar(&f.field, "field", "", "`name` of the field of JSON lines")
+	fs.BoolVar(&f.raw, "raw", false, "8 bytes an ID, the lowest first")
+	fs.BoolVar(&f.json, "json", false, "the result as one JSON object")
+	fs.StringVar(&f.html, "html", "", "write a page with the findings to `FILE`")
+	fs.BoolVar(&f.nodes, "nodes", false, "list all nodes")
+	fs.StringVar(&f.memory, "memory", "2GiB", "`size` of the memory for IDs")
+	fs.StringVar(&f.tempDir, "temp-dir", "", "`folder` for IDs that do not fit into the memory "+
+		"(default: the system's)")
+	fs.IntVar(&f.limit, "limit", 20, "list at most so many duplicates and gaps")
+	f.secret.Register(fs)
+	f.numbers.register(cmd)
+	command.CompleteLayouts(cmd, "layout")
+	cmd.RunE = e.Run(func(cmd *cobra.Command, files []string, out *bufio.Writer) error {
+		n, err := numberingOf(e, cmd, &f.numbers)
+		if err != nil {
+			return err
+		}
+		var d *show.Decoder
+		if n == nil && (command.Given(cmd, "store") || command.Given(cmd, "namespace")) {
+			if d, err = auditDecoder(e, cmd, &f); err != nil {
+				return err
+			}
+		}
+		return runAudit(cmd.Context(), e, &f, n, d, files, out)
+	})
+	return cmd
+}
+
+// auditDecoder returns the decoder of a namespace's IDs, as decode has it.
+func auditDecoder(e *command.Env, cmd *cobra.Command, f *auditFlags) (*show.Decoder, error) {
+	d := &show.Decoder{Now: e.Now()}
+	df := &ids.DecodeFlags{Layout: f.layout, Secret: f.secret, Store: f.numbers.store}
+	if command.Given(cmd, "from") {
+		df.From = f.from
+	}
+	if err := ids.PrepareDecoder(e, cmd, d, df); err != nil {
+		return nil, err
+	}
+	if earlier := len(d.Views) - 1; earlier > 0 {
+		e.Message("namespace %q had %s before: times and nodes are by its layout today", d.Namespace,
+			show.Plural(int64(earlier), "other layout"))
+	}
+	return d, nil
+}
+
+// runAudit reads the files. With a numbering they have numbers of a sequence, with a decoder IDs
+// of a namespace.
+func runAudit(
+	ctx context.Context, e *command.Env, f *auditFlags, n *numbering, d *show.Decoder, files []string,
+	out *bufio.Writer,
+) error {
+	o, format, err := f.options()
+	if err != nil {
+		return command.Usage(err)
+	}
+	var v *show.View
+	switch {
+	case n != nil:
+		n.options(&o, &format)
+	case d != nil:
+		v = d.Views[0]
+		if o.Scheme = v.Scheme; !f.raw {
+			format.Parse = d.ID
+		}
+	case f.layout != "":
+		v, err = show.NewViewWith(f.layout, func(l snowfence.Layout) (*snowfence.Scheme, error) {
+			return f.secret.Scheme(e, l)
+		})
+		if err != nil {
+			return command.Usagef("--layout: %w", err)
+		}
+		o.Scheme = v.Scheme
+	}
+	read, checked := &command.Tally{Noun: "bytes"}, &command.Tally{}
+	o.Progress = func(done, total int64) {
+		checked.Done.Store(int64(float64(done) / float64(total) * float64(checked.Total)))
+	}
+	defer limitHeap(o.Memory)()
+	a, err := audit.New(o)
+	if err != nil {
+		return command.Usage(err)
+	}
+	defer a.Close()
+
+	add := func(b *audit.Batch) error { return a.Add(b.IDs...) }
+	in := &auditInput{e: e, format: format, add: add, read: read}
+	if err := in.readAll(ctx, files); err != nil {
+		return err
+	}
+	checked.Total = in.places.n
+	bar := command.Progress(e, checked)
+	result, err := a.Result(ctx)
+	bar()
+	if err != nil {
+		return err
+	}
+	in.reportBad()
+	in.places.fill(result)
+	if n != nil {
+		r := newGapsReport(result, n, in.bad)
+		return codeOf(r.write(out, f.json), r.finding(), in.bad)
+	}
+	r := &auditReport{result: result, view: v, bad: in.bad, nodes: f.nodes}
+	if f.html != "" {
+		if err := r.writeHTML(f.html, e.Now()); err != nil {
+			return fmt.Errorf("--html: %w", err)
+		}
+	}
+	if f.json {
+		err = command.WriteJSON(out, struct {
+			*audit.Result
+			BadLines int64 `json:"bad_lines"`
+		}{result, in.bad})
+	} else {
+		r.writeText(out)
+	}
+	return codeOf(err, result.Duplicates.IDs > 0, in.bad)
+}
+
+// codeOf returns what ends an audit: a finding counts more than bad lines.
+func codeOf(err error, finding bool, bad int64) error {
+	switch {
+	case err != nil:
+		return err
+	case finding:
+		return command.ErrFindings
+	case bad > 0:
+		return command.ErrBadInput
+	}
+	return nil
+}
+
+// options are what the flags say of the IDs and of what may be used.
+func (f *auditFlags) options() (o audit.Options, format audit.Format, err error) {
+	format = audit.Format{Column: f.column, Field: f.field, Raw: f.raw}
+	if format.Encoding, err = snowfence.ParseEncoding(f.from); err != nil {
+		return o, format, fmt.Errorf("--from: %w", err)
+	}
+	if err := format.Validate(); err != nil {
+		return o, format, fmt.Errorf("--column, --field, --raw: %w", err)
+	}
+	memory, err := humanize.ParseBytes(f.memory)
+	if err != nil || memory > math.MaxInt64 {
+		return o, format, fmt.Errorf("--memory: %q is no size such as 512MiB or 12GiB", f.memory)
+	}
+	o.Memory = int64(memory)
+	if f.limit < 0 {
+		return o, format, errors.New("--limit: a number from 0 up")
+	}
+	if o.Limit = f.limit; f.limit == 0 {
+		o.Limit = -1
+	}
+	if o.TempDir = f.tempDir; f.tempDir != "" {
+		if info, err := os.Stat(f.tempDir); err != nil {
+			return o, format, fmt.Errorf("--temp-dir: %w", err)
+		} else if !info.IsDir() {
+			return o, format, fmt.Errorf("--temp-dir: %s is no folder", f.tempDir)
+		}
+	}
+	return o, format, nil
+}
+
+// limitHeap makes the garbage collector keep the program near the memory that IDs may
+// take; by itself it would let the heap grow to twice of what is in use. A limit from the
+// environment variable GOMEMLIMIT stays, if it is lower. The function returned takes it
+// back.
+func limitHeap(memory int64) func() {
+	const beside = 256 << 20 // tables, buffers, and the program itself
+	before := debug.SetMemoryLimit(-1)
+	debug.SetMemoryLimit(min(before, memory+beside))
+	return func() { debug.SetMemoryLimit(before) }
+}

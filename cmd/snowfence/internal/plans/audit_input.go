@@ -1,0 +1,175 @@
+package plans
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/snowfence/snowfence/cmd/internal/show"
+	"github.com/snowfence/snowfence/internal/audit"
+)
+
+// auditInput reads files into an audit.
+type auditInput struct {
+	e      *command.Env
+	format audit.Format
+	add    func(b *audit.Batch) error
+	read   *command.Tally
+	places places
+	bad    int64
+	shown  int64 // bad lines that were reported
+	hint   string
+}
+
+// maxShownBad is how many bad lines are reported one by one.
+const maxShownBad = 20
+
+// readAll reads all files one after the other.
+func (in *auditInput) readAll(ctx context.Context, files []string) error {
+	if len(files) == 0 {
+		files = []string{"-"}
+	}
+	var total int64
+	for _, name := range files {
+		if info, err := os.Stat(name); name != "-" && err == nil && info.Mode().IsRegular() {
+			total += info.Size()
+		} else {
+			total = 0 // how much a pipe has is not known
+			break
+		}
+	}
+	in.read.Total = total
+	defer command.Progress(in.e, in.read)()
+	for _, name := range files {
+		if err := in.readOne(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (in *auditInput) readOne(ctx context.Context, name string) error {
+	var stream io.Reader
+	if name == "-" {
+		name, stream = "standard input", command.Interruptible(ctx, in.e.Stdin)
+	} else {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			return &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("is a folder")}
+		}
+		stream = f
+	}
+	plain, closeStream, err := decompress(&countingReader{stream, &in.read.Done})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer closeStream()
+	in.places.open(name)
+	err = audit.Read(plain, in.format, func(b *audit.Batch) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		in.places.add(b)
+		in.count(name, b)
+		return in.add(b)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// count reports the bad lines of a batch, up to a limit.
+func (in *auditInput) count(name string, b *audit.Batch) {
+	in.bad += b.BadN
+	for _, bad := range b.Bad {
+		if in.hint == "" {
+			in.hint = in.hintOf(bad.Err.Error())
+		}
+		if in.shown < maxShownBad {
+			in.shown++
+			unit := "line"
+			if in.format.Raw {
+				unit = "ID"
+			}
+			in.e.Message("%s: %s %d: %v", name, unit, bad.Line, bad.Err)
+		}
+	}
+}
+
+// hintOf returns what was forgotten, by the look of a line that an error quotes.
+func (in *auditInput) hintOf(text string) string {
+	f := in.format
+	_, line, quoted := strings.Cut(text, `"`)
+	switch {
+	case f.Column != "" || f.Field != "" || f.Raw || !quoted:
+		return ""
+	case strings.HasPrefix(line, "{"):
+		return "these lines look like JSON: name their field with --field NAME"
+	case strings.ContainsAny(line, ",;") || strings.Contains(line, `\t`):
+		return "these lines look like comma-, semicolon- or tab-separated values: name their column with " +
+			"--column NAME, or --column 1"
+	}
+	return ""
+}
+
+// reportBad says how many bad lines were not reported.
+func (in *auditInput) reportBad() {
+	if in.hint != "" {
+		in.e.Message("%s", in.hint)
+	}
+	if more := in.bad - in.shown; more > 0 {
+		in.e.Message("and %s more", show.Plural(more, "bad line"))
+	}
+}
+
+// decompress looks at the first bytes of a stream and returns it uncompressed.
+func decompress(r io.Reader) (io.Reader, func(), error) {
+	in := bufio.NewReaderSize(r, 64<<10)
+	start, err := in.Peek(4)
+	if err != nil && err != io.EOF {
+		return nil, nil, err
+	}
+	switch {
+	// Method and flags of gzip.
+	case bytes.HasPrefix(start, []byte{0x1f, 0x8b, 8}) && len(start) == 4 && start[3] < 0x20:
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, func() { _ = z.Close() }, nil
+	case bytes.Equal(start, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(in)
+		if err != nil {
+			return nil, nil, err
+		}
+		return z, z.Close, nil
+	}
+	return in, func() {}, nil
+}
+
+// countingReader counts what is read.
+type countingReader struct {
+	r io.Reader
+	n *atomic.Int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}

@@ -1,0 +1,24 @@
+package plans
+
+import (
+	"testing"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/audit"
+)
+
+func TestPlaces(t *testing.T) {
+	var p places
+	p.open("a")
+	p.add(&audit.Batch{IDs: batch(3), Lines: []audit.LineRun{{Index: 0, Line: 1}, {Index: 2, Line: 5}}})
+	p.add(&audit.Batch{IDs: batch(2), Lines: []audit.LineRun{{Index: 0, Line: 6}}})
+	p.open("b")
+	p.add(&audit.Batch{IDs: batch(2)})
+	for at, want := range []string{"a:1", "a:2", "a:5", "a:6", "a:7", "b, ID 1", "b, ID 2"} {
+		if got := p.name(int64(at)); got != want {
+			t.Errorf("position %d: %s; want %s", at, got, want)
+		}
+	}
+}
+
+func batch(n int) []snowfence.ID { return make([]snowfence.ID, n) }

@@ -1,0 +1,69 @@
+package plans
+
+import (
+	"slices"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+
+	"github.com/spf13/cobra"
+)
+
+// questions are those that plan answers, by the flag that asks them, with the flags that
+// say more about them.
+var questions = [...]question{
+	{"layout", "looking at a layout", "--layout L", false, []string{"spread"}},
+	{"rate", "finding a layout", "--rate, the IDs a second of all nodes together", false, []string{
+		"nodes", "servers", "datacenters", "years", "js-safe", "epoch",
+	}},
+	{"change", "checking a change", "--change A B", true, []string{"at", "floor", "reserved"}},
+	{"beside", "two layouts at the same time", "--beside A B", true, []string{"nodes", "slice", "until"}},
+	{"sequence", "looking at a sequence", "--sequence NAME", false, []string{"store"}},
+	{"pattern", "a dated sequence that is not made yet", "--pattern P", false, nil},
+	{"max", "a sequence that is not made yet", "--max M", false, []string{"start", "step"}},
+}
+
+type question struct {
+	flag, about, ask string
+	args             bool // its second layout is an argument
+	more             []string
+}
+
+// withRate are questions that --rate belongs to, which is a question by itself.
+var withRate = []string{"sequence", "pattern", "max"}
+
+// questionOf returns which question a command line asks. What stands on the command line
+// beats the environment.
+func questionOf(e *command.Env, cmd *cobra.Command, args []string) (string, error) {
+	asked := question{}
+	for _, q := range questions {
+		switch {
+		case !command.Given(cmd, q.flag):
+		case asked.flag == "rate" && slices.Contains(withRate, q.flag):
+			asked = q
+		case asked.flag != "":
+			return "", command.Usagef("--%s and --%s are two questions: ask one of them", asked.flag, q.flag)
+		default:
+			asked = q
+		}
+	}
+	for _, q := range questions[1:] {
+		if asked.flag == "" && cmd.Flags().Changed(q.flag) && q.args == (len(args) > 0) &&
+			!slices.Contains(withRate, q.flag) {
+			asked = q // by the environment
+		}
+	}
+	if len(args) > 0 && !asked.args {
+		return "", command.Usagef("%q: a layout to look at goes behind --layout, a change is --change A B", args[0])
+	}
+	for _, q := range questions {
+		for _, name := range q.more {
+			if !slices.Contains(asked.more, name) && command.Given(cmd, name) {
+				return "", command.Usagef("--%s is for %s: add %s", name, q.about, q.ask)
+			}
+		}
+	}
+	if slices.Contains(withRate, asked.flag) && !cmd.Flags().Changed("rate") {
+		return "", command.Usagef("--%s: how fast numbers are taken: add --rate, as in --rate 500/day", asked.flag)
+	}
+	return asked.flag, nil
+}

@@ -1,0 +1,66 @@
+package servers
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+
+	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/spf13/pflag"
+)
+
+// settingsOf returns the settings of a server, from arguments, the environment and the file of
+// --config: the first of these that has one counts.
+func settingsOf(e *command.Env, args []string) (c serve.Config, err error) {
+	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	bindSettings(fs, &c)
+	if err = fs.Parse(args); err == nil {
+		err = command.ByEnv(e, fs)
+	}
+	if err == nil {
+		err = readSettings(fs, &c)
+	}
+	if err != nil {
+		err = command.Usage(err)
+	}
+	return c, err
+}
+
+//go:generate go test . -run ^TestSettingsAreCurrent$ -settings
+
+// bindSettings makes flags of the settings, with their defaults.
+func bindSettings(fs *pflag.FlagSet, c *serve.Config) {
+	quotes := strings.NewReplacer("<", "`", ">", "`")
+	for tag, field := range c.Settings() {
+		name, help := tag.Get("name"), quotes.Replace(tag.Get("help"))
+		if name == "" {
+			continue
+		}
+		switch p := field.(type) {
+		case *string:
+			fs.StringVar(p, name, "", help)
+		case *bool:
+			fs.BoolVar(p, name, false, help)
+		case *int:
+			fs.IntVar(p, name, 0, help)
+		case *int64:
+			fs.Int64Var(p, name, 0, help)
+		case *time.Duration:
+			fs.DurationVar(p, name, 0, help)
+		case *[]string:
+			fs.StringSliceVar(p, name, nil, help)
+		case *map[string]string:
+			fs.StringToStringVar(p, name, nil, help)
+		case *map[string]int64:
+			fs.StringToInt64Var(p, name, nil, help)
+		}
+		f := fs.Lookup(name)
+		f.NoOptDefVal = cmp.Or(tag.Get("bare"), f.NoOptDefVal)
+		if text := tag.Get("default"); text != "" {
+			_ = f.Value.Set(text) // a test looks at all of them
+			f.DefValue = f.Value.String()
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package servers
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/cmd/internal/serve"
+	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+)
+
+var writeSettings = flag.Bool("settings", false, "write the reference of settings into its page")
+
+// The reference in docs/operate/settings.md has the flags.
+func TestSettingsAreCurrent(t *testing.T) {
+	const page = "../../../../docs/operate/settings.md"
+	doc, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := bytes.Cut(doc, []byte("<!-- settings: written by go generate -->\n"))
+	_, tail, ok2 := bytes.Cut(rest, []byte("<!-- end of settings -->\n"))
+	if !ok || !ok2 {
+		t.Fatal("the page has no place for the settings")
+	}
+	want := fmt.Appendf(nil, "%s<!-- settings: written by go generate -->\n%s<!-- end of settings -->\n%s", head,
+		settingsReference(), tail)
+	if *writeSettings {
+		err = os.WriteFile(page, want, 0o644)
+	} else if !bytes.Equal(doc, want) {
+		err = errors.New("it has not the settings of the program: run make gen")
+	}
+	if err != nil {
+		t.Errorf("%s: %v", page, err)
+	}
+}
+
+func settingsReference() string {
+	var text strings.Builder
+	text.WriteString("| flag and line of the file | variable | default | |\n|---|---|---|---|\n")
+	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	c := new(serve.Config)
+	bindSettings(fs, c)
+	fs.VisitAll(func(f *pflag.Flag) {
+		_, help := pflag.UnquoteUsage(f)
+		value := f.DefValue
+		if value == "" || value == "[]" {
+			value = "–"
+		}
+		fmt.Fprintf(&text, "| `%s` | `%s` | %s | %s |\n", f.Name, command.EnvName(f.Name), value, help)
+	})
+	text.WriteString("\nThese lines can stand in the file only:\n\n| line | |\n|---|---|\n")
+	for tag := range c.Settings() {
+		if tag.Get("name") == "" {
+			fmt.Fprintf(&text, "| `%s` | %s |\n", tag.Get("file"), tag.Get("help"))
+		}
+	}
+	return text.String()
+}
+
+// Each setting has a flag with the default and the help of its tags; --store is as elsewhere.
+func TestSettingsAreBound(t *testing.T) {
+	var c serve.Config
+	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	bindSettings(fs, &c)
+	for tag := range c.Settings() {
+		name, value := tag.Get("name"), tag.Get("default")
+		if tag.Get("help") == "" || name == "" && tag.Get("file") == "" {
+			t.Errorf("a setting has the tags %s", tag)
+		}
+		if name == "" {
+			continue
+		}
+		if f := fs.Lookup(name); value != "" && (f.DefValue != value || f.Value.String() != value) {
+			t.Errorf("%s is %s by default, not %s", name, f.Value, value)
+		}
+	}
+	if c.TTL != lease.DefaultTTL {
+		t.Errorf("leases of %v, not of %v", c.TTL, lease.DefaultTTL)
+	}
+	other := pflag.NewFlagSet("other", pflag.ContinueOnError)
+	new(command.StoreFlags).Register(other)
+	if got, want := fs.Lookup("store").Usage, other.Lookup("store").Usage; got != want {
+		t.Errorf("--store of serve: %s\nof other commands: %s", got, want)
+	}
+}
+
+// The files in YAML that documents and manifests show are ones that the server takes.
+func TestFilesInDocuments(t *testing.T) {
+	manifest, err := os.ReadFile("../../../../deploy/kubernetes/snowfence.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []string
+	d := yaml.NewDecoder(bytes.NewReader(manifest))
+	kinds := map[string]bool{}
+	for {
+		var object struct {
+			Kind string
+			Data map[string]string
+		}
+		if err := d.Decode(&object); err != nil {
+			break
+		}
+		kinds[object.Kind] = true
+		if text := object.Data["serve.yaml"]; text != "" {
+			files = append(files, text)
+		}
+	}
+	if len(files) != 1 || !kinds["Deployment"] || !kinds["Service"] || !kinds["NetworkPolicy"] {
+		t.Fatalf("the manifests have %d files, and %v", len(files), kinds)
+	}
+	doc, err := os.ReadFile("../../../../docs/operate/serve.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllSubmatch(doc, -1) {
+		files = append(files, string(m[1]))
+	}
+	if len(files) < 2 {
+		t.Fatal("docs/operate/serve.md shows no file")
+	}
+	for _, text := range files {
+		path := t.TempDir() + "/serve.yaml"
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var c serve.Config
+		fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+		bindSettings(fs, &c)
+		c.File = path
+		if err := readSettings(fs, &c); err != nil {
+			t.Errorf("%v in\n%s", err, text)
+		}
+		if err := errors.Join(checkService(&c), c.Check()); err != nil {
+			t.Errorf("%v in\n%s", err, text)
+		}
+	}
+}
