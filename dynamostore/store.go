@@ -23,7 +23,7 @@
 // # Needs
 //
 // It needs a table with the text "namespace" as its partition key and the number "node" as its sort
-// key, without a time to live. It needs the rights to BatchGetItem, GetItem, PutItem, Query, Scan
+// key, without a time to live. It needs the rights to BatchGetItem, PutItem, Query, Scan
 // and DescribeTable.
 package dynamostore
 
