@@ -145,7 +145,7 @@ func (c *child) close() error {
 	}
 }
 
-// kill ends the adapter and what it started, without a word.
+// kill ends the adapter and its children, without a word.
 func (c *child) kill() {
 	select {
 	case <-c.ended:

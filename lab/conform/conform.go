@@ -2,8 +2,8 @@
 // client's adapter, plays answers that a server or a network can give, and compares each ID with
 // the grants that it gave.
 //
-// The rules come from docs/reference/specification.md. No verdict depends on how fast the
-// machine is: what a client did not get to do is not seen, and not an offence.
+// The rules come from docs/reference/specification.md. No verdict depends on how fast the machine
+// is: a step that a client did not reach is not seen, and not an offence.
 package main
 
 import (

@@ -11,8 +11,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// judge knows what the client of a scene was granted, and compares what it makes and asks
-// with that. It knows nothing of how leases work.
+// judge knows the grants of a scene's client, and compares its IDs and calls with them. It knows
+// nothing of how leases work.
 type judge struct {
 	mu        sync.Mutex
 	scheme    *snowfence.Scheme // nil before the first request
@@ -54,7 +54,7 @@ func newJudge() *judge {
 	}
 }
 
-// begin says what the client is asked to make.
+// begin names the layout of the client's IDs.
 func (j *judge) begin(s *snowfence.Scheme) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -175,7 +175,7 @@ func (j *judge) granted(c *call, l *pb.Lease) {
 	g.attempt, g.unanswered = c.renew.Attempt, nil
 }
 
-// took notes what the server did for an acquisition, whether its answer arrives or not.
+// took notes an acquisition of the server, whether its answer arrives or not.
 func (j *judge) took(l *pb.Lease) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -198,7 +198,7 @@ func (j *judge) of(ticket []byte) *grant {
 	return nil
 }
 
-// last returns the latest grant, or one that never was.
+// last returns the latest grant, or an empty one.
 func (j *judge) last() grant {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -225,7 +225,7 @@ func (j *judge) size() int {
 	return len(j.grants)
 }
 
-// grantOf returns an acquisition by its number, or one that never was.
+// grantOf returns an acquisition by its number, or an empty one.
 func (j *judge) grantOf(n int) grant {
 	j.mu.Lock()
 	defer j.mu.Unlock()

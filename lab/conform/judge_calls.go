@@ -15,7 +15,7 @@ const mostElsewhere = 5
 // mostEarlier is how many attempts a request names.
 const mostEarlier = 64
 
-// asked judges what the client asks for.
+// asked judges a call of the client.
 func (j *judge) asked(c *call) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

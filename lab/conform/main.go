@@ -86,7 +86,7 @@ func build(dir string) (string, error) {
 	return path, nil
 }
 
-// write prints the verdicts, and below the table what was found.
+// write prints the verdicts, and below the table the offences.
 func write(rows []Row) (int, error) {
 	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "RULE\tSEEN\tVERDICT\tTHE CLIENT")

@@ -39,7 +39,7 @@ func playTaken(s *scene) {
 	s.recovers("an ID of another node")
 }
 
-// recovers waits until the client has lost what it has, and acquired again.
+// recovers waits until the client has lost its node, and acquired again.
 func (s *scene) recovers(what string) {
 	had := s.judge.size()
 	s.until(what, func() bool {
@@ -115,7 +115,7 @@ func playRaised(s *scene) {
 			if c.renew == nil {
 				return
 			}
-			// As after a pause: the ticks after those of the grant are left out.
+			// As after a pause: the ticks after the grant are left out.
 			raised.CompareAndSwap(0, s.judge.last().until+int64(3*time.Second/s.layout().Tick))
 			l.From = max(l.From, raised.Load())
 			l.Until = max(l.Until, l.From)

@@ -23,7 +23,7 @@ const (
 	otherPlace   = "/another-place" // where no server of ours is
 )
 
-// answer is what the referee does with a call. The zero value lets it through.
+// answer is the referee's way with a call. The zero value lets it through.
 type answer struct {
 	unreached bool                        // the server does not see it
 	hold      func(context.Context)       // waits before the answer, while the client waits
@@ -109,7 +109,7 @@ func (i *instance) close() {
 	_ = i.cmd.Wait() // it was killed
 }
 
-// restart puts another server in the place of the one that ran until now.
+// restart puts another server in the place of the running one.
 func (p *proxy) restart() error {
 	p.mu.Lock()
 	p.number++

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// rule is one that a client has to follow, and what the referee plays for it. In each, all that the
-// judge knows is judged.
+// rule is a duty of a client, and the referee's play for it. In each, the judge judges all that it
+// knows.
 type rule struct {
 	name, text, section string
 	ttl                 time.Duration

@@ -15,7 +15,7 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// namespace is what the clients of all scenes use.
+// namespace is the namespace of all scenes.
 const namespace = "conform"
 
 // scene is a client with a server of its own, of which a rule plays the answers.
@@ -180,7 +180,7 @@ func (s *scene) next() (id snowfence.ID, ok, alive bool) {
 }
 
 // until asks for IDs until something has happened, for as long as Patience, or until there is an
-// offence. what says what it is. It reports whether that happened.
+// offence. what names it. It reports whether that happened.
 func (s *scene) until(what string, happened func() bool) bool {
 	limit := time.Now().Add(Patience)
 	for !happened() {
@@ -241,7 +241,7 @@ func (s *scene) made(tick int64) bool {
 // renewed reports whether IDs of the latest grant are beyond what its acquisition granted.
 func (s *scene) renewed() bool { return s.made(s.judge.last().first) }
 
-// layout is that of the namespace, once it was asked for.
+// layout is the namespace's, once it was asked for.
 func (s *scene) layout() snowfence.Layout {
 	s.judge.mu.Lock()
 	defer s.judge.mu.Unlock()

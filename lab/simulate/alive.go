@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// alive is what is known of how a slot gets on. Liveness is about grants: whether a
-// process makes IDs from them, it decides by its own coin.
+// alive is the progress of a slot. Liveness is about grants: whether a process makes
+// IDs from them, it decides by its own coin.
 type alive struct {
 	madeAt    time.Duration // last ID
 	grantedAt time.Duration // last grant of ticks that had come
@@ -46,7 +46,7 @@ func (s *sim) opened(h *holding, began time.Duration, err error) {
 	}
 }
 
-// full reports, from the records alone, whether each block of so many nodes has one that is held.
+// full reports, from the records alone, whether each block of so many nodes has a held node.
 func (s *sim) full(nodes int64) bool {
 	now := s.tick()
 	for first := (s.first + nodes - 1) / nodes * nodes; first+nodes-1 <= s.last; first += nodes {

@@ -33,7 +33,8 @@ func start() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 // wall returns the process's wall clock.
 func (p *process) wall() time.Time { return start().Add(p.now() + p.clock.off(p.now())) }
 
-// Now implements world.World: monotonic time, or the wall clock of who takes numbers of the day.
+// Now implements world.World: monotonic time, or the wall clock of a program with numbers of the
+// day.
 func (p *process) Now() time.Time {
 	if p.s.counters != nil {
 		return p.wall().Add(p.s.eve)
@@ -46,9 +47,8 @@ func (p *process) source() snowfence.TimeSource {
 	return func() (time.Time, time.Duration) { return p.wall(), p.now() }
 }
 
-// stalling is source for a generator: between a reading and its use the goroutine may
-// lose its processor for any time. What it stalls with is old by then, and that must not
-// matter.
+// stalling is source for a generator: between a reading and its use the goroutine may lose its
+// processor for any time. The reading is old by then, and that must not matter.
 func (p *process) stalling() snowfence.TimeSource {
 	return func() (time.Time, time.Duration) {
 		wall, mono := p.wall(), p.now()

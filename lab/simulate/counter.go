@@ -160,7 +160,7 @@ func (o order) raise(period, ordinal int64, of *take) {
 	}
 }
 
-// asked is a call for numbers: what had been given when it began.
+// asked is a call for numbers, with the end of the given numbers at its begin.
 type asked struct {
 	began    time.Duration
 	own, all order // to the caller's handle, and to all programs
@@ -234,8 +234,8 @@ func (s *sim) proven(t *taker, a asked, at place) *take {
 func twice(t *taker, k *take, a asked) bool { return k.shared && (!t.exact || a.began <= t.forked) }
 
 // pardoned reports whether numbers of two takes may be the same, or out of order, because no
-// program can see it: the store was rolled back between them, and says that it is the one before.
-// Who took after that saw no later record: see doubted.
+// program can see it: the store was rolled back between them, and has the identity of before. Later
+// takers saw no later record: see doubted.
 func (c *counter) pardoned(a, b *take) bool {
 	lo, hi := min(a.carried, b.carried), max(a.carried, b.carried)
 	return slices.ContainsFunc(c.silent, func(at time.Duration) bool { return lo <= at && at <= hi })

@@ -13,7 +13,7 @@ const stretch = 0.2 // hours
 
 // Fleets simulates so many virtual hours, as runs with the seeds from seed on, on several
 // goroutines: each run is one goroutine's alone. A shorter run of sequences follows each. It ends
-// with the first broken promise, which it reduces to what is needed for it, or with ctx.
+// with the first broken promise, which it reduces to the steps that break it, or with ctx.
 func Fleets(ctx context.Context, seed uint64, hours float64, workers int) (*Figures, *Collision, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -77,7 +77,8 @@ const (
 
 // Reduce makes a run in which a promise is broken shorter while it still is: it ends it
 // sooner, leaves out kinds of faults, processes, and single faults. It returns nil if
-// nothing is broken in the run, and otherwise what is, with the steps that are left.
+// nothing is broken in the run, and otherwise the broken promise, with the remaining
+// steps.
 func Reduce(ctx context.Context, plan Plan) *Collision {
 	plan.Trace = false
 	runs, begun := 0, time.Now()

@@ -17,7 +17,7 @@ import (
 )
 
 // server leases nodes of the store by tickets, as a server does that is on the way to it. Its clock
-// is the true one. What a reply says may be lost on the way back.
+// is the true one. A reply may be lost on the way back.
 type server struct {
 	st   store.Store
 	p    *process
@@ -69,7 +69,7 @@ func (v server) Release(ctx context.Context, t wire.Ticket, used int64) error {
 	return err
 }
 
-// said is what a ticket says, and nothing if it is damaged.
+// said returns the claims of a ticket, and nothing if it is damaged.
 func said(t wire.Ticket) wire.Lease {
 	l, _ := lease.ReadTicket(t)
 	return l
@@ -131,7 +131,8 @@ func (x *hostile) keep(t wire.Ticket) {
 	}
 }
 
-// acquire takes a node, as a repetition of what it did not lose, or with a ticket that it did not.
+// acquire takes a node, as a repetition of a call that had its answer, or with a ticket that is not
+// lost.
 func (x *hostile) acquire(ctx context.Context, v server) {
 	s := x.s
 	r := wire.Request{Attempt: x.attempt(), Earlier: x.tries, Free: x.chance.IntN(2) == 0, TTL: s.ttl, Label: "hostile"}
@@ -147,7 +148,7 @@ func (x *hostile) acquire(ctx context.Context, v server) {
 	}
 }
 
-// attempt returns a new one, or one that it used before.
+// attempt returns a new one, or an earlier one.
 func (x *hostile) attempt() string {
 	if len(x.tries) > 0 && x.chance.IntN(3) == 0 {
 		return x.tries[x.chance.IntN(len(x.tries))]
@@ -159,13 +160,13 @@ func (x *hostile) attempt() string {
 	return a
 }
 
-// tick is one that may pass.
+// tick is a plausible tick.
 func (x *hostile) tick() int64 {
 	g, now := said(x.some()).Grant, x.s.schemes[x.s.era].Layout().TickOf(x.s.operator.trueTime())
 	return []int64{0, now - 1, now, g.From, g.Until, g.Until + 1, now * 2, -1}[x.chance.IntN(8)]
 }
 
-// lie changes some fields to what others have. What a ticket says of them is no secret.
+// lie changes some fields to those of others. A ticket's claims are no secret.
 func (x *hostile) lie(t wire.Ticket) wire.Ticket {
 	mine, mac := fields(t)
 	other, otherMAC := fields(x.some())

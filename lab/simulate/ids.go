@@ -60,7 +60,7 @@ func (r *reader) order(p snowfence.Parts) uint64 {
 	return (uint64(p.Tick)<<r.nodeBits|uint64(p.Node))<<r.seqBits | uint64(p.Sequence)
 }
 
-// caller is who makes IDs: all goroutines on a generator together, or one with a handle.
+// caller is a maker of IDs: all goroutines on a generator together, or one with a handle.
 type caller struct {
 	highest int64 // what has been returned so far, before encryption
 }
@@ -70,12 +70,11 @@ const lowest = -1 << 63
 
 // check looks at the IDs of one call, each of them: that they increase, that each is
 // inside one grant of this lease, and that the grant had not been lost when the call
-// began. What they are goes to the list in which duplicates are looked for at the end.
+// began. The IDs go to the list in which duplicates are looked for at the end.
 func (s *sim) check(h *holding, c *caller, ids []snowfence.ID, began time.Duration, highest int64) {
 	r := h.reader
 	if h.p.replaying {
-		// The other process made them. What they are need not be looked at again, but the
-		// order goes on from here.
+		// The other process made them. They need no second look, but the order goes on from here.
 		p, _ := r.scheme.Decode(ids[len(ids)-1])
 		c.highest = max(c.highest, h.raw(p, ids[len(ids)-1]))
 		return

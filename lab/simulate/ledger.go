@@ -51,8 +51,8 @@ type setBack struct {
 	raises int // how often the floor of all had been raised by then
 }
 
-// recall marks a claim whose last write the store had carried out and went back behind
-// before the answer arrived.
+// recall marks a claim if the store had carried out its last write and went back behind
+// it before the answer arrived.
 func (s *sim) recall(h *holding, c *claim) {
 	for n := c.node; n < c.node+c.nodes; n++ {
 		if b, ok := s.gone[h.acked[n].nonce]; ok {
@@ -76,7 +76,7 @@ func (c *claim) end() int64 {
 	return c.until
 }
 
-// acked is what the store has acknowledged to a process about a node.
+// acked is the store's acknowledgement to a process about a node.
 type acked struct {
 	nonce    string
 	revision int64
@@ -222,7 +222,7 @@ func (s *sim) near(c *claim, until int64) {
 	}
 }
 
-// written checks that the store had acknowledged what a generator is given, to it or its lessor.
+// written checks that the store had acknowledged a generator's grant, to it or its lessor.
 func (s *sim) written(h *holding, c *claim) {
 	if o := c.lessor; o != nil {
 		if c.from < o.from || c.until > o.until {
@@ -253,8 +253,7 @@ func (s *sim) compare(c *claim) {
 		}
 	}
 	if floor := s.floors[c.era:]; len(floor) > 0 && len(c.root().forgotten) == 0 {
-		// The layout was changed: what is granted of the old one must lie before the new
-		// one's beginning.
+		// The layout was changed: grants of the old one must lie before the new one's beginning.
 		if end := h2time(s, c); end.After(floor[0]) {
 			s.violate("%s uses node %d of the earlier layout until %v, and the later layout began at %v",
 				c.owner.name, c.node, end, floor[0])
@@ -281,8 +280,8 @@ func h2time(s *sim, c *claim) time.Time { return s.schemes[c.era].Layout().TimeO
 //
 //   - One of them was in memory when a snapshot was taken that was resumed twice, and the
 //     ticks lie below the highest until that had been written, or was on its way to the
-//     store, at that moment. The other is its twin, or was granted later. The one of the
-//     two renews second is caught by that (lost), and what it makes afterwards is a
+//     store, at that moment. The other is its twin, or was granted later. The one that
+//     renews second is caught by that (lost), and its later IDs are a
 //     violation in any case.
 //   - Both are what became of one acquisition that was on its way when the snapshot was taken.
 //   - One of them was written to a store that was then rolled back behind it while it kept
@@ -323,6 +322,6 @@ func (s *sim) excused(a, b *claim, hi int64) bool {
 	return false
 }
 
-// raises returns how often the floor of all nodes was raised by those who saw that the
-// store was rolled back.
+// raises returns how often the floor of all nodes was raised after the store was rolled
+// back.
 func (s *sim) raises() int { return int(s.namespace().Generation) }

@@ -22,8 +22,8 @@ const (
 )
 
 // divide decides whether the namespace has a unit, and which slots are lessors and their holders.
-// Its choices are its own, so that runs without one are as before. What a lessor answers to others
-// is not part of its log, so no machine is resumed twice.
+// Its choices are its own, so that runs without one are as before. A lessor's answers to others are
+// not part of its log, so no machine is resumed twice.
 func (s *sim) divide() {
 	s.unit = 1
 	chance := rand.New(rand.NewPCG(s.plan.Seed, 10))

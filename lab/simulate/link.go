@@ -11,7 +11,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// errUnanswered is what a client gets when the store's answer does not come.
+// errUnanswered is a client's error when the store's answer does not come.
 var errUnanswered = errors.New("the store did not answer")
 
 // link is the store as one process reaches it. Each call is a message there and a message
@@ -32,7 +32,7 @@ type call struct {
 	over bool // answered, or given up
 }
 
-// ask sends a request. do is what the store does when the request arrives; it is done
+// ask sends a request. do is the store's work when the request arrives; it is done
 // twice when the request is doubled.
 func (k link) ask(ctx context.Context, what string, do func() any, got func(any)) (any, error) {
 	p := k.p
@@ -147,7 +147,7 @@ func (p *process) crashSoon(d time.Duration) {
 	p.s.after(d, func() { p.s.kill(p) })
 }
 
-// fetch asks for a list. Who gets it may change it.
+// fetch asks for a list. The caller may change it.
 func (k link) fetch(ctx context.Context, what string, do func() []store.Record) ([]store.Record, error) {
 	out, err := k.ask(ctx, what, func() any { return do() }, nil)
 	if err != nil {
@@ -206,7 +206,7 @@ func (k link) Swap(ctx context.Context, writes []store.Write) []error {
 	return slices.Clone(out.([]error))
 }
 
-// sent notes what a lease writes as soon as it sends it.
+// sent notes the writes of a lease as soon as it sends them.
 func (h *holding) sent(writes []store.Write) {
 	if h == nil {
 		return

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// safeguard keeps to what a store can promise: grants after a rollback start above what a
-// clock can have written only if all clocks are within the allowed skew. A store with a
-// clock of its own sees to that; where it has none, a run has either good clocks or a
-// store that is not rolled back.
+// safeguard keeps to the promises of a store: grants after a rollback start above any clock's
+// writes only if all clocks are within the allowed skew. A store with a clock of its own sees to
+// that; where it has none, a run has either good clocks or a store that is not rolled back.
 func (s *sim) safeguard() {
 	switch {
 	case s.store.clock:

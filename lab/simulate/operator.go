@@ -21,8 +21,8 @@ func (s *sim) calmly(f func(ctx context.Context, st store.Store) error) error {
 // direct is the store without a network.
 func (s *sim) direct() link { return link{p: s.operator, near: true} }
 
-// suspect gives the store another identity, for one who says that it lost a write. It must have:
-// once for each loss, also for those who come late.
+// suspect gives the store another identity, for a process that says that it lost a write. It must
+// have: once for each loss, also for late processes.
 func (s *sim) suspect(p *process, identity string) {
 	st := s.store
 	if st.name() != identity {
@@ -139,8 +139,7 @@ func (s *sim) confirm() {
 	})
 }
 
-// repair is what an operator does when everything is over: lifts vetoes and ends what was
-// left half done.
+// repair is an operator's work when everything is over: it lifts vetoes and ends half-done work.
 func (s *sim) repair() {
 	_ = s.calmly(func(ctx context.Context, st store.Store) error {
 		for _, r := range s.store.nodes() {

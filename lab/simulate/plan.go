@@ -14,7 +14,7 @@ type Plan struct {
 	Trace bool          // keep what happens as lines of text
 	limit time.Duration // ends a run earlier
 
-	// What is left out of a run that is made shorter.
+	// The left-out parts of a shortened run.
 	without   map[int]bool // faults by number
 	never     [numFaults]bool
 	noSlots   map[int]bool

@@ -38,8 +38,8 @@ type process struct {
 	processor   uint64        // what its generator says: all that two copies do not share
 	sibling     *process      // resumed from the same snapshot
 
-	// What it learned from outside, so that a snapshot of it can be resumed a second
-	// time: the simulation feeds the same to another process.
+	// All input from outside, so that a snapshot of it can be resumed a second time:
+	// the simulation feeds the same to another process.
 	log       []entry
 	replies   []reply
 	logging   bool

@@ -43,7 +43,7 @@ func (s *sim) again(ctx context.Context, st store.Store, c *counter) error {
 	})
 }
 
-// alter changes what can be changed.
+// alter changes the changeable parts.
 func (s *sim) alter(ctx context.Context, st store.Store, c *counter) {
 	own := s.operator.own
 	var ch sequence.Changes
@@ -73,8 +73,8 @@ func (s *sim) widen(ctx context.Context, st store.Store, c *counter) error {
 	return sequence.Update(ctx, st, c.name, sequence.Changes{Max: &last})
 }
 
-// admit confirms a sequence that was rolled back, with a floor that is true: what programs hold or
-// gave lies below it. What is under way in this moment does not.
+// admit confirms a sequence that was rolled back, with a true floor: the numbers of programs lie
+// below it. Takes under way in this moment do not.
 func (s *sim) admit(ctx context.Context, st store.Store, c *counter) error {
 	info, err := sequence.Show(ctx, st, c.name)
 	if errors.Is(err, sequence.ErrNoSequence) {
@@ -93,7 +93,7 @@ func (s *sim) admit(ctx context.Context, st store.Store, c *counter) error {
 	return sequence.Confirm(ctx, st, c.name, sequence.Confirmation{Floor: &floor})
 }
 
-// mend is what an operator does when everything is over.
+// mend is an operator's work when everything is over.
 func (s *sim) mend() {
 	ctx := world.With(context.Background(), s.operator)
 	for _, c := range s.counters {

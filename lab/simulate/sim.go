@@ -60,7 +60,7 @@ type sim struct {
 	bad     *Collision
 }
 
-// Figures say what a simulation did.
+// Figures count the events of a simulation.
 type Figures struct {
 	Seeds     int              // runs
 	Virtual   time.Duration    // simulated time
@@ -289,7 +289,7 @@ func (s *sim) start(sl *slot) {
 	p.begin()
 }
 
-// begin starts what a process does.
+// begin starts the work of a process.
 func (p *process) begin() {
 	for range p.slot.leases {
 		if p.s.counters != nil {
@@ -357,10 +357,10 @@ func (s *sim) begin() error {
 	return nil
 }
 
-// bound is how long after the last fault generation may take to resume, in every process:
-// until the floors that a fast clock or a floor raised for all have left ahead are
-// reached, plus what it takes to notice and to acquire. A store with a clock grants no
-// tick to a clock that is off by more than the skew, and lets one that is right again go on.
+// bound is how long after the last fault generation may take to resume, in every process: until the
+// floors that a fast clock or a floor raised for all have left ahead are reached, plus the time to
+// notice and to acquire. A store with a clock grants no tick to a clock that is off by more than
+// the skew, and lets a mended clock go on.
 func (s *sim) bound() time.Duration {
 	tick := s.schemes[s.era].Layout().Tick
 	ahead := s.ahead

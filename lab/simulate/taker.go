@@ -14,7 +14,7 @@ import (
 )
 
 // taker is a sequence that a process has open. It stands between the sequence and the store, and
-// tells the ledger what the store answers.
+// tells the ledger the store's answers.
 type taker struct {
 	store.Store
 	p     *process
@@ -46,7 +46,7 @@ func (t *taker) Add(ctx context.Context, a store.Addition) (store.Record, error)
 	return r, err
 }
 
-// took is told of each take whose answer reached the process.
+// took is told of each take with an answer that reached the process.
 func (t *taker) took(r store.Record) {
 	s, c := t.p.s, t.c
 	k := &take{period: r.Node, from: r.PrevUntil, until: r.From, carried: c.carried[r.Nonce]}
@@ -74,7 +74,7 @@ func (t *taker) took(r store.Record) {
 	}
 }
 
-// take returns the take that a number is of: one that may be used, if there is one.
+// take returns the take of a number: a usable one, if there is one.
 func (t *taker) take(at place) (found *take) {
 	for _, k := range slices.Backward(t.takes) {
 		if k.period == at.period && k.from <= at.ordinal && at.ordinal < k.until {
@@ -104,7 +104,7 @@ func (t *taker) fork(twin *taker) {
 	}
 }
 
-// count is what a process does with sequences: it opens one, takes numbers in every way there is,
+// count is the work of a process with sequences: it opens one, takes numbers in every way there is,
 // closes, and begins again.
 func (p *process) count() {
 	ctx := world.With(context.Background(), p)

@@ -24,7 +24,7 @@ type task struct {
 	until time.Duration // when the wait ends by itself; 0 for never
 }
 
-// killed is what a task of a dead process panics with, so that it ends where it stands.
+// killed is the panic of a task of a dead process: it ends where it stands.
 type killed struct{}
 
 // Go implements world.World.
@@ -96,7 +96,7 @@ func (p *process) forget(t *task) {
 	}
 }
 
-// serve gives what has become ready to the tasks that wait for it.
+// serve wakes the tasks with a ready event.
 func (p *process) serve() {
 	if p.dead || p.replaying {
 		return

@@ -5,12 +5,12 @@ import (
 	"math/rand/v2"
 )
 
-// twins resumes a second time the machine that a process runs on, as a snapshot of it
-// would be: what is in memory is the same in both from then on, and neither knows of the
-// other. A goroutine cannot be copied, but a process whose every choice is known can be
-// made to live the same life again: a new process gets the same random numbers, and is
-// fed with all that the first one learned from outside, up to this moment. In half of the runs
-// the random numbers stay the same, as they do until the kernel notices that it was resumed.
+// twins resumes a second time the machine that a process runs on, as a snapshot of it would be: the
+// memory of both is the same from then on, and neither knows of the other. A goroutine cannot be
+// copied, but a process of known choices can be made to live the same life again: a new process
+// gets the same random numbers, and is fed with all that the first one learned from outside, up to
+// this moment. In half of the runs the random numbers stay the same, as they do until the kernel
+// notices that it was resumed.
 //
 // In every other run the hypervisor tells the copy, and often the first one: it is resumed, too.
 func (s *sim) twins(p *process) {
@@ -89,7 +89,7 @@ func (p *process) give(id, ended int) bool {
 	return true
 }
 
-// share gives what one lease holds to its twin, in the ledger too. A twin that is told of it must
+// share gives the hold of a lease to its twin, in the ledger too. A twin that is told of it must
 // make nothing of it, and nothing is excused.
 func (s *sim) share(from, to *holding) {
 	if s.tells {

@@ -33,7 +33,7 @@ type slot struct {
 }
 
 // holding is one lease of a process with the generator on it. It stands between the two
-// as their fence, and tells the ledger what it sees.
+// as their fence, and tells the ledger of all calls.
 type holding struct {
 	p      *process
 	l      *lease.Lease
@@ -43,8 +43,8 @@ type holding struct {
 	acked  map[int64]acked // by node: what the store acknowledged last
 	behind int64           // it lost a swap to a store that was rolled back behind this tick
 
-	// What was known by node when a snapshot was taken that was resumed twice: the
-	// highest until, written or on its way.
+	// The knowledge by node at a snapshot that was resumed twice: the highest until,
+	// written or on its way.
 	snapshot map[int64]int64
 	forked   time.Duration
 
@@ -100,8 +100,8 @@ func (h *holding) Bind(seal func() int64) (func(), error) {
 	})
 }
 
-// program is what a process does with one of its leases: it opens it, makes IDs in every
-// way there is, closes, and begins again.
+// program is the work of a process with one of its leases: it opens it, makes IDs in every way
+// there is, closes, and begins again.
 func (p *process) program() {
 	ctx := world.With(context.Background(), p)
 	for p.own.IntN(6) > 0 {

@@ -29,10 +29,9 @@ func (s *sim) walk() {
 	}
 }
 
-// draw returns a layout to change to: one that the namespace has or had, or nearly so.
-// Its epoch may be some seconds younger or older, it may use half of the sequence
-// numbers, and a bit may move between node and sequence. Nil where the first layout does
-// not allow that.
+// draw returns a layout to change to: the namespace's, an earlier one, or nearly so. Its epoch may
+// be some seconds younger or older, it may use half of the sequence numbers, and a bit may move
+// between node and sequence. Nil where the first layout does not allow that.
 func (s *sim) draw(chance *rand.Rand) *snowfence.Scheme {
 	l := s.schemes[chance.IntN(len(s.schemes))].Layout()
 	n := len(l.Fields)

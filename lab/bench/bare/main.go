@@ -1,6 +1,6 @@
-// Bare is what a server can be compared with: net/http and nothing else. GET / answers a
-// constant as long as the answer with one ID, and GET /json?n=N the text of N numbers by
-// encoding/json, made anew for each request.
+// Bare is a server for comparison: net/http and nothing else. GET / answers a constant as long as
+// the answer with one ID, and GET /json?n=N the text of N numbers by encoding/json, made anew for
+// each request.
 package main
 
 import (

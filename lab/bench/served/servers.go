@@ -24,7 +24,7 @@ const token = "benchmark"
 // the server leases 16.
 const wide = "time=40,node=6,seq=17,epoch=2025-01-01,tick=1ms"
 
-// servers are what is measured side by side.
+// servers are the measured servers, side by side.
 type servers struct {
 	snowfence, redis, bare process
 	resp, redisPort        int

@@ -56,9 +56,9 @@ func (b *bench) single(s *servers, pinned bool, row string, command ...string) e
 	return nil
 }
 
-// turns is how many pairs of a row there are in a round. What is compared is measured
-// within a second or two of each other, because the speed of a virtual machine changes by a
-// fifth from one minute to the next.
+// turns is how many pairs of a row there are in a round. The sides of a comparison are measured
+// within a second or two, because the speed of a virtual machine changes by a fifth from one minute
+// to the next.
 const turns = 4
 
 // one measures n commands of one side, and returns the commands a second and the

@@ -48,7 +48,7 @@ var rows = []row{
 	{name: "ksuid", title: "segmentio/ksuid", module: "github.com/segmentio/ksuid"},
 }
 
-// A target is what an ID may cost at most: a multiple of another row, or nanoseconds
+// A target is the highest price of an ID: a multiple of another row, or nanoseconds
 // where there is none.
 type target struct {
 	limit      float64

@@ -15,7 +15,7 @@ import (
 //go:embed page.md.tmpl
 var pageSource string
 
-// page is the whole page: its tables, and what was measured where.
+// page is the whole page: its tables, and the places of the measurements.
 func page(ids figures, tables map[string]any) (string, error) {
 	modules, err := versions()
 	if err != nil {

@@ -62,7 +62,7 @@ func (s *sheet) summary(name string) benchmath.Summary {
 // has reports whether a figure is there that need not be.
 func (s *sheet) has(name string) bool { return len(s.figures[name]) > 0 }
 
-// spread says between what the median is with 95 % confidence; nothing if there are too
+// spread gives the bounds of the median with 95 % confidence; nothing if there are too
 // few figures to say.
 func (s *sheet) spread(name string, args ...any) string {
 	x := s.summary(fmt.Sprintf(name, args...))
@@ -72,7 +72,7 @@ func (s *sheet) spread(name string, args ...any) string {
 	return fmt.Sprintf(" [%s, %s]", figure(x.Lo), figure(x.Hi))
 }
 
-// tableOf returns what a function writes.
+// tableOf returns the output of a function.
 func tableOf(f figures, write func(*sheet)) (string, error) {
 	s := &sheet{figures: f, shown: map[string]bool{}}
 	write(s)

@@ -16,7 +16,7 @@ type Built struct {
 	size      int // more than the highest number of a mutant
 }
 
-// Packages are the folders whose tests are asked, the nearest first.
+// Packages are the folders of the asked tests, the nearest first.
 var Packages = []string{
 	".", stalled, "statefile", "lease", "lease/store", "lease/store/storetest", "sequence", simulation,
 }

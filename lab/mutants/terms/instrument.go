@@ -32,7 +32,8 @@ func (f *finder) apply(code []byte) []byte {
 	return out.Bytes()
 }
 
-// helpers is what instrumented code calls. Without a chosen mutant each returns what the code says.
+// helpers are the functions of instrumented code. Without a chosen mutant each returns the code's
+// own value.
 const helpers = `
 import (
 	"cmp"

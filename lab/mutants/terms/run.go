@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Unit is a test that can be run alone: a function, or a subtest of one that takes long.
+// Unit is a test that can be run alone: a function, or a subtest of a long one.
 type Unit struct {
 	Pkg  string
 	Name string
@@ -23,10 +23,10 @@ type Unit struct {
 	seen []byte // the terms that it reaches
 }
 
-// memory is what a test may use, in kB: a mutant can fill the machine.
+// memory is the limit of a test, in kB: a mutant can fill the machine.
 const memory = 6_000_000
 
-// run runs tests of one package and returns what they wrote. The error says that they failed.
+// run runs tests of one package and returns their output. The error says that they failed.
 func (b *Built) run(pkg string, limit time.Duration, chosen int, seen string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit+30*time.Second)
 	defer cancel()
@@ -45,7 +45,7 @@ func (b *Built) run(pkg string, limit time.Duration, chosen int, seen string, ar
 	return string(out), err
 }
 
-// timedOut is what a test binary says when its time is up.
+// timedOut is the text of a test binary when its time is up.
 const timedOut = "panic: test timed out"
 
 var passed = regexp.MustCompile(`(?m)^( *)--- (PASS|SKIP): (\S+) \(([0-9.]+)s\)$`)
@@ -80,7 +80,7 @@ func (b *Built) Units(unfit map[string]string) ([]*Unit, error) {
 // simulated are the seeds that each mutant is tried on that no test notices.
 var simulated = []string{"-test.run=^TestSeeds$", "-seeds=3"}
 
-// split returns the units in what the tests of a package wrote. Tests that take long are divided
+// split returns the units in the output of a package's tests. Tests that take long are divided
 // where they have parts.
 func split(pkg, out string) (units []*Unit) {
 	parts := map[string][]*Unit{}
@@ -245,7 +245,7 @@ func (b *Built) try(m Mutant, batch []*Unit, sum time.Duration, endless bool) (V
 	return Verdict{}, nil
 }
 
-// judge says what the end of a test binary means.
+// judge returns the meaning of a test binary's end.
 func judge(out string, err error) Verdict {
 	switch {
 	case err == nil:

@@ -66,7 +66,7 @@ func StartDynamoDB(t testing.TB) string {
 	}
 }
 
-// DynamoDB returns a client of a server whose requests go through a transport, if there is one.
+// DynamoDB returns a client of a server, through a transport if there is one.
 func DynamoDB(address string, through http.RoundTripper) *dynamodb.Client {
 	o := dynamodb.Options{
 		Region: region, BaseEndpoint: aws.String("http://" + address),

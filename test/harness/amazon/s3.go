@@ -27,7 +27,7 @@ func StartS3(t testing.TB) string {
 	return address
 }
 
-// S3 returns a client of a server whose requests go through a transport, if there is one.
+// S3 returns a client of a server, through a transport if there is one.
 func S3(address string, through http.RoundTripper) *s3.Client {
 	o := s3.Options{
 		Region: region, BaseEndpoint: aws.String("http://" + address), UsePathStyle: true,

@@ -22,9 +22,9 @@ import (
 // busy machine.
 const TTL = time.Second
 
-// Patience is how long a test waits for what has to come: five minutes, or a quarter of
-// what go test gives a package. It comes within seconds, unless something is broken, or
-// the machine very busy.
+// Patience is how long a test waits for an event: five minutes, or a quarter of what go
+// test gives a package. It comes within seconds, unless something is broken, or the
+// machine very busy.
 func Patience() time.Duration {
 	const most = 5 * time.Minute
 	if f := flag.Lookup("test.timeout"); f != nil {
@@ -134,7 +134,7 @@ func (f *Fleet) Renewed() {
 	}
 }
 
-// Forget lets Renewed no longer wait for a holder, whose node another one has.
+// Forget lets Renewed no longer wait for a holder that lost its node.
 func (f *Fleet) Forget(h *Holder) {
 	f.holders = slices.DeleteFunc(f.holders, func(o *Holder) bool { return o == h })
 }
@@ -147,7 +147,7 @@ func (f *Fleet) Crash() {
 	f.holders = nil
 }
 
-// Holder is a lease whose generator makes IDs all the time.
+// Holder is a lease with a generator that makes IDs all the time.
 type Holder struct {
 	f    *Fleet
 	name string
@@ -260,7 +260,7 @@ func (h *Holder) Last() (tick int64) {
 	return tick
 }
 
-// Grant is what the holder was granted last.
+// Grant is the last grant of the holder.
 func (h *Holder) Grant() snowfence.Grant { return h.l.Status().Grant }
 
 // Stop stops making IDs and gives the node back as far as the store answers.
@@ -273,9 +273,8 @@ func (h *Holder) Stop() {
 	_ = h.l.Shutdown(ctx)
 }
 
-// Raised checks that grants of the namespace start above what a holder was granted by a
-// store that has forgotten it. That no ID comes twice is not enough to show it, because a
-// slow test leaves time in between.
+// Raised checks that grants of the namespace start above a grant that the store has forgotten. That
+// no ID comes twice is not enough to show it, because a slow test leaves time in between.
 func (f *Fleet) Raised(dsn string, g snowfence.Grant) {
 	f.t.Helper()
 	ns := f.Show(dsn)

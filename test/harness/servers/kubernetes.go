@@ -18,7 +18,7 @@ import (
 )
 
 // Kubernetes is an API server over an etcd. The token "admin" may do everything, and the token
-// "pod" what a Role lets it.
+// "pod" the calls of its Role.
 type Kubernetes struct {
 	*Process // the API server
 	Etcd     *Etcd
@@ -127,7 +127,7 @@ func (k *Kubernetes) NewNamespace(t testing.TB) string {
 	return name
 }
 
-// Kubeconfig writes a file for who reaches the API server at an address, with a token.
+// Kubeconfig writes a file for the API server at an address, with a token.
 func (k *Kubernetes) Kubeconfig(t testing.TB, address, token string) (path string) {
 	t.Helper()
 	_, port, _ := strings.Cut(address, ":")
@@ -138,8 +138,7 @@ users: [{name: it, user: {token: %s}}]
 `, address, k.Certs.CA, token))
 }
 
-// URL is a namespace as programs of the administrator name it, who reach the API server at an
-// address.
+// URL is a namespace as programs of the administrator name it, with the API server at an address.
 func (k *Kubernetes) URL(t testing.TB, address, namespace string) string {
 	t.Helper()
 	return "kubernetes:///" + namespace + "?kubeconfig=" + k.Kubeconfig(t, address, "admin")

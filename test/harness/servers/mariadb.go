@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// MariaDB is a MariaDB server with data in a folder of its own. It has the user root, who
-// needs no password. Restart, Kill and Stop are its process's; after a restart
-// wait with Up.
+// MariaDB is a MariaDB server with data in a folder of its own. It has the user root, without a
+// password. Restart, Kill and Stop are its process's; after a restart wait with Up.
 type MariaDB struct {
 	*Process
 	Port int
@@ -96,7 +95,7 @@ func (m *MariaDB) Up(t testing.TB) {
 	m.Ready(t, m.ask)
 }
 
-// SQL runs statements in a database ("" for none), as root, and returns what the client prints.
+// SQL runs statements in a database ("" for none), as root, and returns the client's output.
 func (m *MariaDB) SQL(t testing.TB, database, statements string) string {
 	t.Helper()
 	out, err := m.sql(database, statements)

@@ -15,8 +15,8 @@ import (
 )
 
 // Postgres is a PostgreSQL server with data in a folder of its own. It has the user
-// postgres, who needs no password. Restart, Kill and Stop are its process's; after
-// a restart wait with Up.
+// postgres, without a password. Restart, Kill and Stop are its process's; after a
+// restart wait with Up.
 type Postgres struct {
 	*Process
 	Port int
@@ -104,7 +104,7 @@ func (p *Postgres) ask() error {
 	return exec.Command(filepath.Join(p.bin, "pg_isready"), "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port)).Run()
 }
 
-// Up waits until the server answers. One that was killed leaves processes behind for a
+// Up waits until the server answers. A killed server leaves processes behind for a
 // moment, and as long as they run, a new one ends at once: it is started again.
 func (p *Postgres) Up(t testing.TB) {
 	t.Helper()
@@ -120,8 +120,8 @@ func (p *Postgres) Up(t testing.TB) {
 	}
 }
 
-// Run runs one of PostgreSQL's programs as the server's user, and returns what it wrote.
-// It must not fail.
+// Run runs one of PostgreSQL's programs as the server's user, and returns its output. It must not
+// fail.
 func (p *Postgres) Run(t testing.TB, program string, args ...string) string {
 	t.Helper()
 	path, args := p.as(program, args)

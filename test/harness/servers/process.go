@@ -127,8 +127,8 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Signal sends a signal; a process that is gone already is no error. One that is stopped does
-// nothing more when Signal returns.
+// Signal sends a signal; a process that is gone already is no error. A stopped process does nothing
+// more when Signal returns.
 func (p *Process) Signal(t testing.TB, s syscall.Signal) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {

@@ -19,8 +19,8 @@ var built struct {
 }
 
 // Program builds the program of a package with the drivers of all stores, if no test did, and
-// returns the path of it. The tests of who calls it run by [Main], which removes it. Make test
-// builds Snowfence once for all packages, and names its folder in TEST_PROGRAMS.
+// returns the path of it. The caller's tests run by [Main], which removes it. Make test builds
+// Snowfence once for all packages, and names its folder in TEST_PROGRAMS.
 func Program(t testing.TB, pkg string) string {
 	t.Helper()
 	if dir := os.Getenv("TEST_PROGRAMS"); dir != "" && pkg == Snowfence {

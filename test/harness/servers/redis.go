@@ -22,9 +22,9 @@ type Redis struct {
 	tls  *Certs
 }
 
-// StartRedis starts a Redis server whose append-only file is synced with each write, and
-// no snapshots. options are further ones, as for the command: "--maxmemory-policy",
-// "allkeys-lru". It is ready when this returns.
+// StartRedis starts a Redis server with an append-only file that is synced with each write, and no
+// snapshots. options are further ones, as for the command: "--maxmemory-policy", "allkeys-lru". It
+// is ready when this returns.
 func StartRedis(t testing.TB, options ...string) *Redis {
 	t.Helper()
 	return startRedis(t, nil, options)
@@ -60,7 +60,7 @@ func startRedis(t testing.TB, c *Certs, options []string) *Redis {
 // Address is where the server listens.
 func (r *Redis) Address() string { return Address(r.Port) }
 
-// URL is what the program calls the server.
+// URL is the program's name of the server.
 func (r *Redis) URL() string {
 	if r.tls != nil {
 		return "rediss://" + r.Address()
@@ -160,7 +160,7 @@ type Sentinel struct {
 	ports     []int
 }
 
-// SentinelMaster is what the sentinels call the master.
+// SentinelMaster is the sentinels' name of the master.
 const SentinelMaster = "ids"
 
 // StartSentinel starts a master, replicas and three sentinels, which take a server for
@@ -208,7 +208,7 @@ func (s *Sentinel) Addresses() []string {
 	return out
 }
 
-// URL is what the program calls the servers.
+// URL is the program's name of the servers.
 func (s *Sentinel) URL() string {
 	return "redis+sentinel://" + strings.Join(s.Addresses(), ",") + "/" + SentinelMaster
 }
@@ -290,7 +290,7 @@ func (c *RedisCluster) Addresses() []string {
 	return out
 }
 
-// URL is what the program calls the cluster.
+// URL is the program's name of the cluster.
 func (c *RedisCluster) URL() string { return "redis+cluster://" + strings.Join(c.Addresses(), ",") }
 
 // Owner returns the master that has a key, and nil while none has it.

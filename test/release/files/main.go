@@ -1,6 +1,6 @@
-// Files builds what a release offers for loading, and publishes nothing: the program for each
-// system as an archive and as packages of Debian and Red Hat, a formula for Homebrew, a list of
-// parts for each program (SBOM), and checksums. The same commit and Go give the same bytes.
+// Files builds the downloads of a release, and publishes nothing: the program for each system as an
+// archive and as packages of Debian and Red Hat, a formula for Homebrew, a list of parts for each
+// program (SBOM), and checksums. The same commit and Go give the same bytes.
 //
 //	files -nfpm PROGRAM -platforms "linux/amd64 darwin/arm64" OUT
 //
@@ -101,7 +101,7 @@ func run(out, nfpm string, only []string) error {
 	return err
 }
 
-// read finds the version and the time of the commit, and refuses what is no state of a commit.
+// read finds the version and the time of the commit, and refuses a tree that is not a commit's.
 func (b *build) read() error {
 	var err error
 	if b.modules, b.version, err = release.Modules("."); err != nil {
@@ -130,7 +130,7 @@ func (b *build) read() error {
 	return err
 }
 
-// files writes what a platform gets, and returns the checksums by name.
+// files writes the files of a platform, and returns the checksums by name.
 func (b *build) files(system, arch string, program []byte) (map[string]string, error) {
 	number := strings.TrimPrefix(b.version, "v")
 	base := fmt.Sprintf("snowfence_%s_%s_%s", number, system, arch)
@@ -163,7 +163,7 @@ func (b *build) files(system, arch string, program []byte) (map[string]string, e
 	return sums, nil
 }
 
-// output runs a command and returns what it printed.
+// output runs a command and returns its output.
 func output(name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Stderr = os.Stderr

@@ -16,7 +16,7 @@ import (
 // command is what we build: the package that users name to go install.
 const command = "github.com/snowfence/snowfence/cmd/snowfence"
 
-// flags give the same bytes in each folder. Users who give them to go install get our program.
+// flags give the same bytes in each folder. Users that give them to go install get our program.
 // With gRPC's pages of traces the linker would keep every exported method: 14 MB.
 var flags = []string{"-trimpath", "-buildvcs=false", "-tags=grpcnotrace", "-ldflags=-s -w -buildid="}
 
@@ -91,7 +91,7 @@ func (m *maker) load(version string, modules []release.Module) error {
 	return m.checkSums(string(known))
 }
 
-// checkSums refuses a module of others whose files are not those that go.sum of cmd names.
+// checkSums refuses a module of others with files other than in go.sum of cmd.
 func (m *maker) checkSums(known string) error {
 	text, err := os.ReadFile(filepath.Join(m.dir, "go.sum"))
 	if err != nil {
@@ -132,7 +132,7 @@ func (m *maker) program(system, arch string) ([]byte, error) {
 	return os.ReadFile(file)
 }
 
-// checkInstall refuses a program for this machine that is not the one that users install.
+// checkInstall refuses a program for this machine that differs from an installed one.
 func (m *maker) checkInstall(version string) error {
 	ours, err := m.program(runtime.GOOS, runtime.GOARCH)
 	if err != nil {

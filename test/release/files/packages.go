@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// settings says what is in the packages, for nfpm.
+// settings lists the content of the packages, for nfpm.
 const settings = "packaging/nfpm.yaml"
 
 // packages makes the packages of Debian and Red Hat, and returns their checksums by name.

@@ -46,8 +46,8 @@ var other = regexp.MustCompile(`(?i)(\.(go|s|h|c|py|sh|js)|-logo)$`)
 // notice matches files that tell of others and give no licence of their own.
 var notice = regexp.MustCompile(`(?i)^notice|3rd-party|third-party`)
 
-// Find reads the licences and notices of a module whose files are in dir: those at its root, and
-// those beside the packages, which are named by their folders from there, and above them.
+// Find reads the licences and notices of a module in dir: at its root, and beside the packages,
+// which are named by their folders from there, and above them.
 func Find(dir string, packages []string) ([]Text, error) {
 	folders := map[string]bool{".": true}
 	for _, p := range packages {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// page is where the build of the dashboard writes the licences of what it bundles.
+// page is the dashboard's file of the licences of its bundled parts.
 const page = "cmd/internal/dashboard/web/dist/licenses.md"
 
 const intro = `Third-party notices of Snowfence
@@ -22,8 +22,8 @@ Made by make release from the module cache.
 
 `
 
-// Notices returns the notices of a program that has these modules of others, and of what the
-// repository in dir bundles.
+// Notices returns the notices of a program that has these modules of others, and of the bundled
+// parts in dir.
 func Notices(dir string, modules []Module) (string, error) {
 	bundled, err := Bundled(dir)
 	if err != nil {
@@ -52,7 +52,7 @@ func Notices(dir string, modules []Module) (string, error) {
 	return b.String(), nil
 }
 
-// writeTexts writes each text once, below the names of all who use it.
+// writeTexts writes each text once, below the names of all its modules.
 func writeTexts(b *strings.Builder, modules []Module) {
 	owners := map[string][]string{}
 	var bodies []string

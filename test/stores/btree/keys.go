@@ -1,4 +1,4 @@
-// Package btree measures what a kind of key costs in the B-trees of PostgreSQL and MariaDB.
+// Package btree measures the price of a kind of key in the B-trees of PostgreSQL and MariaDB.
 //
 //	make bench PARTS=btree ROWS=5000000
 package btree

@@ -16,7 +16,8 @@ type database struct {
 	db     *sql.DB
 	column func(kind) string
 	create string // of the table, with the type of the key
-	// What the database counts: bytes of its log, splits of pages, pages that were not in memory.
+	// The counters of the database: bytes of its log, splits of pages, pages that were not in
+	// memory.
 	log, splits, reads string
 	settle             []string // statements before sizes are read
 	flush              []string // statements before reads is read
@@ -26,7 +27,7 @@ type database struct {
 	restart            func()
 }
 
-// A result is what one kind of key cost in one database.
+// A result is the price of one kind of key in one database.
 type result struct {
 	Database, Kind string
 	PerSecond      float64 // rows inserted

@@ -36,7 +36,7 @@ type Store struct {
 	broken  error // what went wrong with a write; after it nothing is known any more
 }
 
-// line is one line of the file: who it is, in the first, or a record.
+// line is one line of the file: the identity, in the first, or a record.
 type line struct {
 	ID     string        `json:",omitempty"`
 	Record *store.Record `json:",omitempty"`
@@ -234,5 +234,5 @@ func (s *Store) Suspect(_ context.Context, identity string) error {
 	return nil
 }
 
-// Close closes the file. What was acknowledged is in it.
+// Close closes the file. All acknowledged writes are in it.
 func (s *Store) Close() error { return s.f.Close() }

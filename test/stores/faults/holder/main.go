@@ -1,6 +1,6 @@
 // Holder makes IDs and prints each with the time it was made, until it is told to stop.
 // It stands for a user's program: it leases a node with the library, calls Next in a
-// loop, and goes on after errors. What the lease logs goes to stderr.
+// loop, and goes on after errors. The log of the lease goes to stderr.
 //
 // A line on stdout is one of
 //
@@ -105,7 +105,7 @@ func unlessLate(err error) error {
 // run makes some IDs every 10 ms: enough for several in a tick, few enough that a dozen
 // processes do not keep the machine busy.
 func run(ctx context.Context, f snowfence.Fence, l *lease.Lease) (err error) {
-	// A short MaxWait, so that callers learn early of what is wrong.
+	// A short MaxWait, so that callers learn early of trouble.
 	config := snowfence.Config{Fence: f, MaxWait: 250 * time.Millisecond}
 	g, err := snowfence.New(config)
 	for errors.Is(err, snowfence.ErrFenced) && !errors.Is(err, lease.ErrEnded) && ctx.Err() == nil {

@@ -49,7 +49,7 @@ func main() {
 	}
 }
 
-// each calls next until ctx ends, and prints what it returns.
+// each calls next until ctx ends, and prints its numbers.
 func each(ctx context.Context, next func(ctx context.Context) (int64, error)) {
 	for ctx.Err() == nil {
 		began := time.Now().UnixMicro()
