@@ -12,58 +12,44 @@ import (
 	"testing"
 )
 
-const exportedPage = "docs/reference/go.md"
-
-// The page has each exported name once, and no other.
-func TestPageHasEachExportedName(t *testing.T) {
-	page, err := os.ReadFile(exportedPage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	listed, pkg := map[string]bool{}, ""
-	for line := range strings.Lines(string(page)) {
-		if m := packageHeading.FindStringSubmatch(line); m != nil {
-			pkg = m[1]
-			continue
-		}
-		cell, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " | ")
-		if pkg == "" || !strings.HasPrefix(line, "| `") {
-			continue
-		}
-		for _, m := range quotedName.FindAllStringSubmatch(cell, -1) {
-			name := pkg + " " + m[1]
-			if listed[name] {
-				t.Errorf("list %s once", name)
-			}
-			listed[name] = true
-		}
-	}
-	found := exportedNames(t)
+// TestPagesNameWhatExists looks for each name of Go that a page has in code, such as
+// lease.Options.TTL.
+func TestPagesNameWhatExists(t *testing.T) {
+	found, packages := exportedNames(t)
 	if len(found) < 500 {
 		t.Fatalf("found only %d names", len(found))
 	}
-	for name := range found {
-		if !listed[name] {
-			t.Errorf("write in %s why a user needs %s, or unexport it", exportedPage, name)
+	paths, err := filepath.Glob("docs/*/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, page := range append(paths, "README.md", "AGENTS.md", "llms.txt") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range quotedName.FindAllStringSubmatch(string(text), -1) {
+			if !packages[m[1]] || m[0] == "`snowfence.Error" { // Python's and Rust's
+				continue
+			}
+			if n++; !found[m[1]+"."+m[2]] {
+				t.Errorf("%s: %s.%s is not exported", page, m[1], m[2])
+			}
 		}
 	}
-	for name := range listed {
-		if !found[name] {
-			t.Errorf("%s is not exported: take it out of %s", name, exportedPage)
-		}
+	if n < 150 {
+		t.Errorf("only %d names", n)
 	}
 }
 
-var (
-	packageHeading = regexp.MustCompile("^### Package `(.+)`")
-	quotedName     = regexp.MustCompile("`([A-Z][A-Za-z0-9_]*(?:\\.[A-Z][A-Za-z0-9_]*)?)`")
-)
+var quotedName = regexp.MustCompile("`\\*?([a-z]\\w*)\\.([A-Z]\\w*(?:\\.[A-Z]\\w*)?)")
 
-// exportedNames returns the package and the name of all that users can import, whatever system a
-// file is for.
-func exportedNames(t *testing.T) map[string]bool {
+// exportedNames returns all names that users can import, as package.Name and package.Type.Name,
+// whatever system a file is for, and the names of the packages.
+func exportedNames(t *testing.T) (found, packages map[string]bool) {
 	t.Helper()
-	found := map[string]bool{}
+	found, packages = map[string]bool{}, map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -73,21 +59,18 @@ func exportedNames(t *testing.T) map[string]bool {
 		case e.IsDir(), !strings.HasSuffix(path, ".go"), strings.HasSuffix(path, "_test.go"):
 			return nil
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-		if err != nil || file.Name.Name == "main" || ast.IsGenerated(file) {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil || file.Name.Name == "main" {
 			return err
 		}
-		pkg := filepath.ToSlash(filepath.Dir(path))
-		if pkg == "." {
-			pkg = "snowfence"
-		}
-		addNames(found, pkg+" ", file)
+		packages[file.Name.Name] = true
+		addNames(found, file.Name.Name+".", file)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return found
+	return found, packages
 }
 
 // importable reports whether packages in a folder of the name can be imported.

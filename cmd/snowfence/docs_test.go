@@ -29,7 +29,10 @@ func pages(t *testing.T) map[string]string {
 		t.Fatalf("%d pages, %v", len(paths), err)
 	}
 	out := map[string]string{}
-	for _, path := range append(paths, "../../README.md", "../../CONTRIBUTING.md") {
+	for _, name := range []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "AGENTS.md", "llms.txt"} {
+		paths = append(paths, "../../"+name)
+	}
+	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -124,13 +127,16 @@ func anchor(heading string) string {
 	return strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
 }
 
+// ours is where llms.txt finds the files of the repository.
+const ours = "https://raw.githubusercontent.com/snowfence/snowfence/main/"
+
 // TestLinks looks for what the pages link to: files, and headings of pages.
 func TestLinks(t *testing.T) {
 	all := pages(t)
 	n := 0
 	for path, text := range all {
 		for _, l := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
-			u, err := url.Parse(l[1])
+			u, err := url.Parse(strings.TrimPrefix(l[1], ours))
 			if err != nil {
 				t.Errorf("%s: %v", path, err)
 				continue

@@ -29,7 +29,7 @@ var (
 var unfit = map[string]string{
 	"TestRootModuleNeedsOnlyTheStandardLibrary":   "it asks the go command about the module",
 	"TestOnlyPinnedModulesImportInternalPackages": "a copy has no other modules",
-	"TestPageHasEachExportedName":                 "a copy has neither the page nor the other modules",
+	"TestPagesNameWhatExists":                     "a copy has neither the page nor the other modules",
 }
 
 // TestTerms breaks each term of the code on the path of a grant alone: a sample's with the

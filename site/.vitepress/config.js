@@ -76,6 +76,7 @@ export default defineConfig({
   },
   buildEnd({ outDir }) {
     fs.cpSync(path.join(site, 'public'), outDir, { recursive: true })
+    fs.cpSync(path.join(repository, 'llms.txt'), path.join(outDir, 'llms.txt'))
   },
   markdown: {
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },

@@ -46,7 +46,7 @@ test('pages that have moved are not on the site', () => {
 })
 
 test('names of Go lead to their documentation', () => {
-  has('/reference/go', 'href="https://pkg.go.dev/github.com/snowfence/snowfence/lease/store#Store"')
+  has('/reference/adding-a-store', 'href="https://pkg.go.dev/github.com/snowfence/snowfence/lease/store#Basic"')
 })
 
 test('each man page is a page', () => {

@@ -102,6 +102,23 @@ func runsTwice(t *testing.T, program, setting string) {
 	}
 }
 
+// TestAgents compiles the program that AGENTS.md has for those who write code with Snowfence.
+func TestAgents(t *testing.T) {
+	blocks := goBlock.FindAllStringSubmatch(readPage(t, "AGENTS.md"), -1)
+	if len(blocks) == 0 {
+		t.Error("no program")
+	}
+	for _, block := range blocks {
+		source := filepath.Join(t.TempDir(), "main.go")
+		if err := os.WriteFile(source, []byte(block[1]), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.CommandContext(t.Context(), "go", "vet", source).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+}
+
 // TestReadmeTry runs what README says under "Try it" in a fresh clone. The last command runs this
 // test, so here it only has to be what continuous integration runs.
 func TestReadmeTry(t *testing.T) {
