@@ -2,7 +2,7 @@
  * The rules of leases over one store: what lease/*.go does to the record of one node and to the record of its namespace, with N holders, a store that
  * loses replies and carries writes out late, crashes, clocks, an operator, and stores that are set back.
  *
- * One step is one access to the store, with the local work around it. Three ideas make the search finish; docs/prove/figures.md argues that each is sound:
+ * One step is one access to the store, with the local work around it. Three ideas make the search finish:
  *
  *   - One tick. T stands for any tick; the search is over all T. Of every other tick only one thing matters, whether it is above T. So ticks are
  *     bits here (0: at or below T, 1: above), and a result holds for any number of ticks. With -DTICKS=n they are numbers instead, and T each of 0 to n-1.
