@@ -30,25 +30,20 @@ func (m measurement) write(page string) error {
 func (m measurement) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d rows in each table.\n\n", m.Rows)
-	b.WriteString("| key | rows/s | log, B/row | index of the key, B/row | other index, B/row | " +
-		"page splits, 1000 rows | leaves full, % | a day, ms | a cold read, µs | pages for it |\n" +
-		"|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	b.WriteString("| key | log, B/row | index of the key, B/row | other index, B/row | leaves full, % | a day, ms |\n" +
+		"|---|--:|--:|--:|--:|--:|\n")
 	last := ""
 	for _, r := range m.Results {
 		if r.Database != last {
-			fmt.Fprintf(&b, "| **%s** |%s\n", r.Database, strings.Repeat(" |", 9))
+			fmt.Fprintf(&b, "| **%s** |%s\n", r.Database, strings.Repeat(" |", 5))
 			last = r.Database
 		}
-		fmt.Fprintf(&b, "| %s | %.0f | %.0f | %.1f | %.1f | %s | %s | %.0f | %.0f | %.1f |\n", r.Kind, r.PerSecond,
-			r.LogBytes, r.KeyBytes, r.IndexBytes, known(r.Splits, "%.1f"), known(r.Fill, "%.0f"), r.Day, r.Read,
-			r.ReadPages)
+		fill := "–"
+		if r.Fill >= 0 {
+			fill = fmt.Sprintf("%.0f", r.Fill)
+		}
+		fmt.Fprintf(&b, "| %s | %.0f | %.1f | %.1f | %s | %.0f |\n",
+			r.Kind, r.LogBytes, r.KeyBytes, r.IndexBytes, fill, r.Day)
 	}
 	return b.String()
-}
-
-func known(x float64, format string) string {
-	if x < 0 {
-		return "–"
-	}
-	return fmt.Sprintf(format, x)
 }

@@ -3,6 +3,7 @@ package btree
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -12,33 +13,26 @@ import (
 
 // A database that keys are measured in.
 type database struct {
-	name   string
-	db     *sql.DB
-	column func(kind) string
-	create string // of the table, with the type of the key
-	// The counters of the database: bytes of its log, splits of pages, pages that were not in
-	// memory.
-	log, splits, reads string
-	settle             []string // statements before sizes are read
-	flush              []string // statements before reads is read
-	keyBytes           string   // bytes of the primary key's index
-	indexBytes         string   // and of the other one
-	fill               string   // percent of its leaf pages that is full; "" where nothing tells
-	restart            func()
+	name       string
+	db         *sql.DB
+	column     func(kind) string
+	create     string   // of the table, with the type of the key
+	log        string   // bytes of its log
+	settle     []string // statements before sizes are read
+	keyBytes   string   // bytes of the primary key's index
+	indexBytes string   // and of the other one
+	fill       string   // percent of its leaf pages that is full; "" where nothing tells
+	restart    func()
 }
 
 // A result is the price of one kind of key in one database.
 type result struct {
 	Database, Kind string
-	PerSecond      float64 // rows inserted
 	LogBytes       float64 // of the log, a row
 	KeyBytes       float64 // of the primary key's index, a row; in MariaDB it has the rows
 	IndexBytes     float64 // of the secondary index, a row
-	Splits         float64 // of pages, for 1000 rows; -1 unknown
 	Fill           float64 // percent; -1 unknown
 	Day            float64 // milliseconds for the rows of a day
-	Read           float64 // microseconds for a row by its key, after a restart
-	ReadPages      float64 // that were not in memory, for each
 }
 
 const batch = 50 // rows of an insert
@@ -77,31 +71,15 @@ func (d *database) measure(ctx context.Context, k kind, rows int) (r result, err
 	if err != nil {
 		return r, err
 	}
-	splits, err := d.number(ctx, d.splits)
+	if err := d.insert(ctx, k, rows); err != nil {
+		return r, err
+	}
+	after, err := d.number(ctx, d.log)
 	if err != nil {
 		return r, err
 	}
-	began := time.Now()
-	keys, err := d.insert(ctx, k, rows)
-	if err != nil {
-		return r, err
-	}
-	r.PerSecond = float64(rows) / time.Since(began).Seconds()
 	n := float64(rows)
-	for _, q := range []struct {
-		to     *float64
-		query  string
-		before float64
-		per    float64
-	}{{&r.LogBytes, d.log, log, n}, {&r.Splits, d.splits, splits, n / 1000}} {
-		after, err := d.number(ctx, q.query)
-		if err != nil {
-			return r, err
-		}
-		if *q.to = -1; q.query != "" {
-			*q.to = (after - q.before) / q.per
-		}
-	}
+	r.LogBytes = (after - log) / n
 	if err := d.exec(ctx, d.settle...); err != nil {
 		return r, err
 	}
@@ -111,14 +89,14 @@ func (d *database) measure(ctx context.Context, k kind, rows int) (r result, err
 		}
 	}
 	r.KeyBytes, r.IndexBytes = r.KeyBytes/n, r.IndexBytes/n
-	return r, d.read(ctx, k, &r, keys)
+	r.Day, err = d.readDay(ctx, k)
+	return r, err
 }
 
-// insert inserts the rows by all writers at once, and returns some of the keys.
-func (d *database) insert(ctx context.Context, k kind, rows int) ([]string, error) {
+// insert inserts the rows by all writers at once.
+func (d *database) insert(ctx context.Context, k kind, rows int) error {
 	var next atomic.Uint64
 	errs := make([]error, writers)
-	kept := make([][]string, writers)
 	var wg sync.WaitGroup
 	for w := range writers {
 		wg.Go(func() {
@@ -142,7 +120,6 @@ func (d *database) insert(ctx context.Context, k kind, rows int) ([]string, erro
 				columns := "customer, made_at, note"
 				if k.key != nil {
 					columns = "id, " + columns
-					kept[w] = append(kept[w], keys[0])
 				}
 				if k.look {
 					_, errs[w] = d.number(ctx, "SELECT COUNT(*) FROM orders WHERE id IN ("+strings.Join(keys, ", ")+")")
@@ -154,49 +131,11 @@ func (d *database) insert(ctx context.Context, k kind, rows int) ([]string, erro
 		})
 	}
 	wg.Wait()
-	var keys []string
-	for w := range writers {
-		if errs[w] != nil {
-			return nil, errs[w]
-		}
-		keys = append(keys, kept[w]...)
-	}
-	if k.key == nil {
-		for n := 1; n <= rows; n += batch {
-			keys = append(keys, fmt.Sprint(n))
-		}
-	}
-	return keys, nil
+	return errors.Join(errs...)
 }
 
-// read restarts the server, and reads rows one by one, and the rows of a day.
-func (d *database) read(ctx context.Context, k kind, r *result, keys []string) error {
-	d.restart()
-	pages, err := d.number(ctx, d.reads)
-	if err != nil {
-		return err
-	}
-	const most = 1000
-	step := max(1, len(keys)/most)
-	began, n := time.Now(), 0.0
-	for i := 0; i < len(keys); i += step {
-		// Keys far from each other, one after the other.
-		key := keys[(i*7919)%len(keys)]
-		if err := d.exec(ctx, "SELECT note FROM orders WHERE id = "+key); err != nil {
-			return err
-		}
-		n++
-	}
-	r.Read = float64(time.Since(began).Microseconds()) / n
-	if err := d.exec(ctx, d.flush...); err != nil {
-		return err
-	}
-	after, err := d.number(ctx, d.reads)
-	if err != nil {
-		return err
-	}
-	r.ReadPages = (after - pages) / n
-
+// readDay restarts the server, and reads the rows of a day. It returns the milliseconds.
+func (d *database) readDay(ctx context.Context, k kind) (float64, error) {
 	day := begin().AddDate(0, 0, days/2)
 	from, to := day.Format("'2006-01-02'"), day.AddDate(0, 0, 1).Format("'2006-01-02'")
 	where := "made_at >= " + from + " AND made_at < " + to
@@ -204,10 +143,7 @@ func (d *database) read(ctx context.Context, k kind, r *result, keys []string) e
 		where = "id >= " + k.low(day) + " AND id < " + k.low(day.AddDate(0, 0, 1))
 	}
 	d.restart()
-	began = time.Now()
-	if _, err := d.number(ctx, "SELECT SUM(LENGTH(note)) FROM orders WHERE "+where); err != nil {
-		return err
-	}
-	r.Day = float64(time.Since(began).Microseconds()) / 1000
-	return nil
+	began := time.Now()
+	_, err := d.number(ctx, "SELECT SUM(LENGTH(note)) FROM orders WHERE "+where)
+	return float64(time.Since(began).Microseconds()) / 1000, err
 }
