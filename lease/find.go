@@ -173,7 +173,7 @@ func (c *storeClaim) within(ns Namespace) (Namespace, error) {
 	}
 	among := snowfence.NodeRange{From: max(ns.Nodes.From, w.From), Until: min(ns.Nodes.Until, w.Until)}
 	if k := int64(c.opts.Nodes); among.Until-among.From < k {
-		return ns, fmt.Errorf("lease: namespace %q can lease the nodes %d to %d, "+
+		return ns, invalidf("lease: namespace %q can lease the nodes %d to %d, "+
 			"and fewer than %d of them are in %d to %d, as Options.Within asks: make more leasable, or ask for others",
 			c.name, ns.Nodes.From, ns.Nodes.Until-1, k, w.From, w.Until-1)
 	}

@@ -19,7 +19,7 @@ type TakenError struct {
 	Block    int                 // how many contiguous nodes were asked for
 	Held     int64               // nodes that have a holder
 	Refused  int64               // nodes that are vetoed, or that Options.Check refused
-	Holders  string              // for people: the labels that hold most, at most five
+	Holders  string              // for people: the labels that hold most, at most five; a server may hide them
 	NextFree time.Duration       // until the next lease ends if it is not renewed; 0 when not known
 
 	namespace string
@@ -31,11 +31,13 @@ type TakenError struct {
 
 func (e *TakenError) Error() string {
 	if e.Fixed {
-		who := fmt.Sprintf("%q", e.Holders)
+		who := fmt.Sprintf(" by %q", e.Holders)
 		if e.same {
-			who = "another process with the same label " + who
+			who = " by another process with the same label"
+		} else if e.Holders == "" {
+			who = ""
 		}
-		return fmt.Sprintf("lease: node %d of namespace %q is held by %s until %s: "+
+		return fmt.Sprintf("lease: node %d of namespace %q is held%s until %s: "+
 			"stop that process, take another node, or take this one over (without Guard)",
 			e.Nodes.From, e.namespace, who, e.until.Format(time.RFC3339Nano))
 	}

@@ -56,13 +56,13 @@ func TestCertificateIsJudgedAgain(t *testing.T) {
 			}
 		}
 		next("without an entry", "NOAUTH")
-		read(other, server.Token{Name: "a", Certificate: "shop"})
+		read(other, server.Token{Name: "a", Certificate: "CN=shop"})
 		next("with one", "")
-		read(other, server.Token{Name: "b", Certificate: "shop"})
+		read(other, server.Token{Name: "b", Certificate: "CN=shop"})
 		next("with one of another name", "")
 		read(other)
 		next("without it again", "NOAUTH")
-		read(other, server.Token{Name: "b", Certificate: "shop"})
+		read(other, server.Token{Name: "b", Certificate: "CN=shop"})
 		p.do("AUTH", "wrong")
 		next("after a wrong token", "NOAUTH")
 		p.do("RESET")

@@ -25,7 +25,7 @@ func TestRightsByCertificateName(t *testing.T) {
 	c := Config{
 		RESP: "127.0.0.1:0", Admin: "127.0.0.1:0", TLSCert: file("cert.pem"), TLSKey: file("key.pem"),
 		TokenList: []server.Token{
-			{Name: "shop", Certificate: "somebody", Verbs: []server.Verb{server.VerbIDs}},
+			{Name: "shop", Certificate: "CN=somebody", Verbs: []server.Verb{server.VerbIDs}},
 			token("reader", "secret-reader", server.VerbRead),
 		},
 	}
@@ -109,7 +109,9 @@ func TestRightsByCertificateName(t *testing.T) {
 		}
 	}
 	other := c
-	other.TokenList = []server.Token{{Name: "shop", Certificate: "somebody else", Verbs: []server.Verb{server.VerbIDs}}}
+	other.TokenList = []server.Token{
+		{Name: "shop", Certificate: "CN=somebody else", Verbs: []server.Verb{server.VerbIDs}},
+	}
 	if err := p.Reload(other); err != nil {
 		t.Fatal(err)
 	}

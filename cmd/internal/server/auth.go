@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -151,11 +152,18 @@ func (a *Auth) Unnamed(chain []*x509.Certificate) *Identity {
 	return nil
 }
 
-// hasName reports whether a certificate is for a name: a common name, a host, a URI or an address.
+// hasName reports whether a certificate is for a name. The text says which kind of name it is,
+// because an authority may check one kind and let clients choose another.
 func hasName(c *x509.Certificate, name string) bool {
-	return c.Subject.CommonName == name || slices.Contains(c.DNSNames, name) ||
-		slices.Contains(c.EmailAddresses, name) ||
-		slices.ContainsFunc(c.URIs, func(u *url.URL) bool { return u.String() == name })
+	switch common, ok := strings.CutPrefix(name, "CN="); {
+	case ok:
+		return c.Subject.CommonName == common
+	case strings.Contains(name, ":"):
+		return slices.ContainsFunc(c.URIs, func(u *url.URL) bool { return u.String() == name })
+	case strings.Contains(name, "@"):
+		return slices.Contains(c.EmailAddresses, name)
+	}
+	return slices.Contains(c.DNSNames, name)
 }
 
 // Identify returns the identity of a secret. It takes as long for a wrong one as for a right one.

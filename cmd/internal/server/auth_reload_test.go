@@ -138,7 +138,8 @@ func TestTokenEnds(t *testing.T) {
 func TestRightsByCertificate(t *testing.T) {
 	a := tokensOf(t,
 		Token{Name: "host", Certificate: "shop.example"},
-		Token{Name: "common", Certificate: "shop"},
+		Token{Name: "common", Certificate: "CN=shop"},
+		Token{Name: "email", Certificate: "shop@example"},
 		Token{Name: "uri", Certificate: "spiffe://example/shop"},
 		Token{Name: "secret", SHA256: sum("")},
 	)
@@ -150,8 +151,14 @@ func TestRightsByCertificate(t *testing.T) {
 		"host":   {DNSNames: []string{"x", "shop.example"}, Subject: pkix.Name{CommonName: "shop"}},
 		"common": {Subject: pkix.Name{CommonName: "shop"}},
 		"uri":    {URIs: []*url.URL{spiffe}},
+		"email":  {EmailAddresses: []string{"shop@example"}},
 		"":       {Subject: pkix.Name{CommonName: "SHOP"}, DNSNames: []string{"a.shop.example", ""}},
+		// Names of another kind: an authority may not have checked them.
+		" host":  {Subject: pkix.Name{CommonName: "shop.example"}, EmailAddresses: []string{"shop.example"}},
+		" uri":   {Subject: pkix.Name{CommonName: "spiffe://example/shop"}, DNSNames: []string{"spiffe://example/shop"}},
+		" email": {Subject: pkix.Name{CommonName: "shop@example"}, DNSNames: []string{"shop@example", "CN=shop"}},
 	} {
+		want, _, _ := strings.Cut(want, " ")
 		c.NotAfter = time.Now().Add(time.Hour)
 		id := a.Unnamed([]*x509.Certificate{c})
 		if (id == nil) != (want == "") || id != nil && id.Name != want {
@@ -164,7 +171,7 @@ func TestRightsByCertificate(t *testing.T) {
 	shop := &x509.Certificate{Subject: pkix.Name{CommonName: "shop"}, NotAfter: time.Now().Add(time.Hour)}
 	before := a.Unnamed([]*x509.Certificate{shop})
 	before.Count(3)
-	next := tokensOf(t, Token{Name: "common", Certificate: "shop2"})
+	next := tokensOf(t, Token{Name: "common", Certificate: "CN=shop2"})
 	next.Replace(a)
 	if before.May(VerbIDs, "n") == nil {
 		t.Error("a name that was taken away still counts")

@@ -183,6 +183,17 @@ func LogText(err error) string {
 	return text
 }
 
+// withoutHolders takes the labels of others out of an error, for callers who may not read them.
+func withoutHolders(err error) error {
+	taken, ok := errors.AsType[*lease.TakenError](err)
+	if !ok {
+		return err
+	}
+	e := *taken
+	e.Holders = ""
+	return &e
+}
+
 // sequenceError adds the command of the cure to an error of a sequence.
 func sequenceError(name string, err error) error {
 	cure := ""

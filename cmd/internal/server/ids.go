@@ -13,9 +13,15 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
+// generator is Generator for callers, who may lack the right to read who holds nodes.
+func (sp *Space) generator(ctx context.Context) (*snowfence.Generator, error) {
+	g, err := sp.Generator(ctx)
+	return g, withoutHolders(err)
+}
+
 // Next returns a new ID.
 func (sp *Space) Next(ctx context.Context) (snowfence.ID, error) {
-	g, err := sp.Generator(ctx)
+	g, err := sp.generator(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -33,7 +39,7 @@ func (sp *Space) Next(ctx context.Context) (snowfence.ID, error) {
 // Fill writes new IDs to dst. On an error the first n are good, and the caller decides
 // whether to hand them out: they are used up.
 func (sp *Space) Fill(ctx context.Context, dst []snowfence.ID) (n int, err error) {
-	g, err := sp.Generator(ctx)
+	g, err := sp.generator(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -46,7 +52,7 @@ func (sp *Space) Runs(ctx context.Context, n int64) ([]snowfence.Run, error) {
 	if sp.Scheme().Encrypted() {
 		return nil, Errorf(Invalid, "namespace %q is encrypted: its IDs come in no runs", sp.Name)
 	}
-	g, err := sp.Generator(ctx)
+	g, err := sp.generator(ctx)
 	if err != nil {
 		return nil, err
 	}

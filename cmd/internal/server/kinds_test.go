@@ -62,6 +62,10 @@ func TestKinds(t *testing.T) {
 	if err := s.Release(ctx, ticket, 0); err != nil {
 		t.Fatal(err)
 	}
+	if err := create("narrow", "twitter", 30, 63); err != nil {
+		t.Fatal(err)
+	}
+	low := snowfence.NodeRange{Until: 30}
 	_, badTicket := ReadTicket([]byte("{}"))
 	_, badTime := ParseTime("yesterday")
 	_, badID := sp.Decode(-1)
@@ -92,6 +96,7 @@ func TestKinds(t *testing.T) {
 		{"lease of three nodes", acquire("n", wire.Request{Label: "x", Nodes: 3}), Invalid},
 		{"lease of too many nodes", acquire("n", wire.Request{Label: "x", Nodes: 1 << 20}), Invalid},
 		{"lease of a node that is not there", acquire("n", wire.Request{Label: "x", Node: &far}), Invalid},
+		{"lease of a node outside of the leasable ones", acquire("narrow", wire.Request{Label: "x", Within: low}), Invalid},
 		{"lease of a held node", acquire("n", wire.Request{Label: "x", Node: &node, Guard: true}), NoNodes},
 		{"lease in no namespace", acquire("nowhere", wire.Request{Label: "x"}), NoNamespace},
 		{"renewal of what was released", renew(ticket, "0123456789abcdef"), Lost},

@@ -74,6 +74,9 @@ func (s *Service) Acquire(
 		err = s.keepWithin(ctx, id, limit, sp, g.Lease, used)
 	}
 	if err != nil {
+		if id.May(VerbRead, namespace) != nil {
+			err = withoutHolders(err)
+		}
 		return Granted{}, nil, err
 	}
 	if others, ok := s.leased.allow(s.now(), refusalInterval); ok {

@@ -77,3 +77,28 @@ func TestShorterBlock(t *testing.T) {
 		t.Errorf("%d nodes are held", n)
 	}
 }
+
+// A caller without the right to read leases learned the labels of others from an error.
+func TestNoNodesHidesHolders(t *testing.T) {
+	st := newStore(t)
+	create(t, st, "n", "time=41,node=1,seq=12")
+	s := newService(t, st, Options{})
+	for range 2 {
+		if _, _, err := s.Acquire(t.Context(), Open().Anyone(), "n", wire.Request{Label: "secret"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	node := int64(1)
+	for _, r := range []wire.Request{{Label: "x"}, {Label: "x", Node: &node, Guard: true}} {
+		for hidden, verbs := range map[bool][]Verb{true: {VerbLease}, false: {VerbLease, VerbRead}} {
+			id := tokensOf(t, Token{Name: "shop", SHA256: sum("1"), Verbs: verbs}).tokens[0]
+			_, _, err := s.Acquire(t.Context(), id, "n", r)
+			if KindOf(err) != NoNodes || strings.Contains(err.Error(), "secret") == hidden {
+				t.Errorf("%v, %+v: %v", verbs, r, err)
+			}
+		}
+	}
+	if _, err := s.one(t.Context(), "n"); KindOf(err) != NoNodes || strings.Contains(err.Error(), "secret") {
+		t.Errorf("an ID: %v", err)
+	}
+}

@@ -35,8 +35,9 @@ func tokenCommand(e *command.Env) *cobra.Command {
 server needs only its SHA-256, which is no secret. The entry for the server's file goes to
 standard error, or into the file that --append names.
 
-With --certificate, a client needs no token: it shows a certificate with this name (its common
-name, or one of its hosts, URIs or addresses) from an authority of the server's tls-client-ca.
+With --certificate, a client needs no token: it shows a certificate with this name from an
+authority of the server's tls-client-ca. The name is one of its hosts, URIs (with a colon), email
+addresses (with an @), or its common name (as in CN=web).
 
 Verbs: ids (new IDs, numbers of sequences), read (decode, ranges, namespaces, leases, metrics),
 lease (leases, for programs that make IDs themselves), manage (namespaces, sequences, vetoes,
