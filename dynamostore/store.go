@@ -246,13 +246,14 @@ func (s *Store) wrap(err error) error {
 	if err == nil {
 		return nil
 	}
+	where := fmt.Sprintf("dynamostore: table %q", s.table)
 	if missing := (*types.ResourceNotFoundException)(nil); errors.As(err, &missing) {
-		return fmt.Errorf("dynamostore: there is no table %q in this region: aws dynamodb create-table "+
-			"--table-name %[1]s --billing-mode PAY_PER_REQUEST --key-schema AttributeName=namespace,KeyType=HASH "+
+		where += fmt.Sprintf(" is not in this region: aws dynamodb create-table "+
+			"--table-name %s --billing-mode PAY_PER_REQUEST --key-schema AttributeName=namespace,KeyType=HASH "+
 			"AttributeName=node,KeyType=RANGE --attribute-definitions AttributeName=namespace,AttributeType=S "+
-			"AttributeName=node,AttributeType=N: %[2]w", s.table, err)
+			"AttributeName=node,AttributeType=N", s.table)
 	}
-	return fmt.Errorf("dynamostore: table %q: %w", s.table, err)
+	return &store.Failure{Err: err, Text: where + ": " + err.Error(), Public: where}
 }
 
 const (

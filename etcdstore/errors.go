@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/snowfence/snowfence/lease/store"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -80,8 +81,9 @@ func (s *Store) advice(err error) error {
 	case grpcCode(err) == codes.Unavailable:
 		text = "no member answers, or they are choosing a leader"
 	}
-	if text == "" {
-		return fmt.Errorf("etcdstore: %w", err)
+	where := "etcdstore"
+	if text != "" {
+		where += ": " + text
 	}
-	return fmt.Errorf("etcdstore: %s: %w", text, err)
+	return &store.Failure{Err: err, Text: where + ": " + err.Error(), Public: where}
 }

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // client speaks to the API server. It sends each request once: a repeated write could not tell its
@@ -111,7 +113,7 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("kubestore: %w", err)
+		return time.Time{}, &store.Failure{Err: err, Text: "kubestore: " + err.Error(), Public: "kubestore: no answer"}
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(resp.Body, longestAnswer))
@@ -123,7 +125,9 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 		if json.Unmarshal(text, s) != nil || s.Message == "" {
 			s.Message = strings.ToValidUTF8(string(text[:min(len(text), 200)]), "")
 		}
-		return time.Time{}, s
+		return time.Time{}, &store.Failure{
+			Err: s, Text: s.Error(), Public: fmt.Sprintf("kubestore: the API server answered %d", s.code),
+		}
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
 		return time.Time{}, fmt.Errorf("kubestore: the answer is no JSON: %w", err)

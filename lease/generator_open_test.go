@@ -189,7 +189,7 @@ func (s *awayStore) Swap(ctx context.Context, w []store.Write) []error {
 	}
 	errs := make([]error, len(w))
 	for i := range errs {
-		errs[i] = errors.New("connection refused")
+		errs[i] = &store.Failure{Err: errAway, Text: "db: dial 10.0.0.7: connection refused", Public: "db"}
 	}
 	return errs
 }
@@ -222,6 +222,11 @@ func TestTroubleIsHeard(t *testing.T) {
 		}
 		if _, err := g.Next(t.Context()); err != nil {
 			t.Errorf("IDs ended before anybody heard of it: %v", err)
+		}
+		time.Sleep(time.Minute)
+		_, err = g.Next(t.Context())
+		if !errors.Is(err, errAway) || strings.Contains(err.Error(), "10.0.0.7") {
+			t.Errorf("a caller reads %v", err)
 		}
 		st.away.Store(false)
 		if err := g.Close(); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/clock"
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Lease is a fence kept in a store. It renews a node in the background, and gets
@@ -162,6 +163,7 @@ func (l *Lease) fenced(trouble, ended error) error {
 	l.mu.Unlock()
 	switch {
 	case trouble != nil:
+		trouble = store.Discreet(trouble)
 	case g != nil && g.Until <= g.From:
 		trouble = fmt.Errorf("node %d has its first tick at %s, because a clock was ahead, the layout was changed, or "+
 			"the store was rolled back or moved: wait until then",

@@ -60,6 +60,12 @@ func advise(err error) error {
 	return &serverError{text, err}
 }
 
+// failure says where an error comes from, which others may read, and what to do about it.
+func failure(where string, err error) error {
+	err = advise(err)
+	return &store.Failure{Err: err, Text: where + ": " + err.Error(), Public: where}
+}
+
 // serverError is an error of the server with advice, and without the arguments.
 type serverError struct {
 	text string

@@ -203,12 +203,12 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 		err = fmt.Errorf("TIME answered %v", t)
 	}
 	if err != nil {
-		return time.Time{}, fmt.Errorf("redisstore: %w", advise(err))
+		return time.Time{}, failure("redisstore", err)
 	}
 	return time.Unix(t[0], t[1]*1000), nil
 }
 
 // fail says where an error comes from and what to do about it.
 func (s *Store) fail(namespace string, err error) error {
-	return fmt.Errorf("redisstore: namespace %q: %w", namespace, advise(err))
+	return failure(fmt.Sprintf("redisstore: namespace %q", namespace), err)
 }

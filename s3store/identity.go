@@ -116,14 +116,15 @@ func noBucket(err error) bool {
 
 // wrap says what to do about an error of S3.
 func (s *Store) wrap(err error) error {
+	where := fmt.Sprintf("s3store: bucket %q", s.bucket)
 	switch {
 	case err == nil:
 		return nil
 	case noBucket(err):
-		return fmt.Errorf("s3store: there is no bucket %q in this region: aws s3 mb s3://%[1]s: %[2]w", s.bucket, err)
+		where += fmt.Sprintf(" is not in this region: aws s3 mb s3://%s", s.bucket)
 	case answered(err, http.StatusForbidden):
-		return fmt.Errorf("s3store: bucket %q: the account needs s3:GetObject and s3:PutObject on %[1]s/%s*, and "+
-			"s3:ListBucket on %[1]s: %[3]w", s.bucket, s.prefix, err)
+		where += fmt.Sprintf(": the account needs s3:GetObject and s3:PutObject on %s/%s*, and s3:ListBucket on %[1]s",
+			s.bucket, s.prefix)
 	}
-	return fmt.Errorf("s3store: bucket %q: %w", s.bucket, err)
+	return &store.Failure{Err: err, Text: where + ": " + err.Error(), Public: where}
 }

@@ -279,18 +279,19 @@ func TestCallerWhoLeaves(t *testing.T) {
 }
 
 // A store that fails is asked again, ever more rarely, as long as a call waits. The caller learns
-// at its timeout what was wrong.
+// at its timeout what was wrong, but not where the database is: that is in the log.
 func TestStoreThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer
 		st := newShaky()
 		create(t, st, Definition{Mode: Strict})
 		s := open(t, st, &Options{Logger: slog.New(slog.NewTextHandler(&text, nil))})
-		st.fail(always("add", errFault), nil)
+		st.fail(always("add", &store.Failure{Err: errFault, Text: "db: 10.0.0.7: refused", Public: "db"}), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err := s.Next(ctx)
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errFault) {
+		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, errFault) ||
+			strings.Contains(err.Error(), "10.0.0.7") {
 			t.Errorf("%v", err)
 		}
 		if n := st.count("add"); n < 50 || n > 90 { // a pause of a second on average
@@ -307,7 +308,7 @@ func TestStoreThatFails(t *testing.T) {
 			t.Errorf("it took %v", d)
 		}
 		expect(t, s, 2, 3)
-		if log := text.String(); strings.Count(log, "\n") != 2 || strings.Count(log, errFault.Error()) != 1 {
+		if log := text.String(); strings.Count(log, "\n") != 2 || strings.Count(log, "10.0.0.7: refused") != 1 {
 			t.Errorf("the log:\n%s", log)
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // wait takes n ordinals in a row, or up to n where a row is not needed, and waits for the store if
@@ -35,7 +37,8 @@ func (s *Sequence) wait(ctx context.Context, n int64, row bool) (span, error) {
 	s.queue = slices.DeleteFunc(s.queue, func(other *waiter) bool { return other == w })
 	s.inTake = slices.DeleteFunc(s.inTake, func(other *waiter) bool { return other == w })
 	if s.trouble != nil {
-		return span{}, fmt.Errorf("sequence %q: %w; the last answer was: %w", s.name, ctx.Err(), s.trouble)
+		return span{}, fmt.Errorf("sequence %q: %w; the last answer was: %w", s.name, ctx.Err(),
+			store.Discreet(s.trouble))
 	}
 	return span{}, fmt.Errorf("sequence %q: waiting for numbers: %w", s.name, ctx.Err())
 }

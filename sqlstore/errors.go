@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -32,20 +34,52 @@ func (e errorTexts) is(err error, codes []string) bool {
 
 // failed says where an error comes from and what to do about it.
 func (s *Store) failed(err error) error {
-	if err == nil {
-		return nil
-	}
-	explained, e := err, s.dialect.errors
-	if advice := e.advice[e.code(err)]; advice != "" && !errors.Is(err, errPool) {
-		explained = fmt.Errorf("%s: %w", advice, err)
-	}
+	e, where, advice := s.dialect.errors, "sqlstore: "+s.dialect.name, ""
 	switch {
+	case err == nil:
+		return nil
 	case s.tx != nil && e.is(err, e.busy):
-		explained = fmt.Errorf("%w: %w", sequence.ErrRetry, err)
+		return fmt.Errorf("%s: %w: %w", where, sequence.ErrRetry, err)
 	case s.tx != nil && e.is(err, e.noTable):
-		explained = fmt.Errorf("%w: there are no tables yet: create it: %w", sequence.ErrNoSequence, err)
+		return fmt.Errorf("%s: %w: there are no tables yet: create it: %w", where, sequence.ErrNoSequence, err)
+	case !errors.Is(err, errPool):
+		advice = e.advice[e.code(err)]
 	}
-	return fmt.Errorf("sqlstore: %s: %w", s.dialect.name, explained)
+	text := shorter(err.Error())
+	if advice != "" {
+		text = advice + ": " + text
+	}
+	for _, own := range []error{errPool, ErrSlow, errReloaded} {
+		if errors.Is(err, own) {
+			advice = own.Error()
+		}
+	}
+	f := &store.Failure{Err: err, Text: where + ": " + text, Public: where}
+	if advice != "" {
+		f.Public += ": " + advice
+	}
+	if s.dialect.embedded { // a file has no host and no user
+		f.Public = f.Text
+	}
+	return f
+}
+
+// again is what pgx says behind an address.
+var again = regexp.MustCompile(` \(\S+\): (dial error: dial \S+ \S+ )?`)
+
+// shorter names each address once where pgx gets no connection.
+func shorter(text string) string {
+	if !strings.Contains(text, "failed to connect to `") {
+		return text
+	}
+	lines := strings.Split(again.ReplaceAllString(text, ": "), "\n\t")
+	said := lines[:1]
+	for _, line := range lines[1:] { // one with TLS and one without say the same
+		if !strings.HasSuffix(said[len(said)-1], line) {
+			said = append(said, line)
+		}
+	}
+	return strings.TrimSpace(said[0] + " " + strings.Join(said[1:], "; "))
 }
 
 // sqliteErrors go by the messages of SQLite, around which drivers put more.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/snowfence/snowfence/lease/store"
 )
 
 // state is an error as drivers of PostgreSQL have them.
@@ -65,5 +67,51 @@ func TestErrors(t *testing.T) {
 		if !strings.Contains(got.Error(), c.want) || !errors.Is(got, c.err) {
 			t.Errorf("%v becomes %v, which should say %q", c.err, got, c.want)
 		}
+	}
+}
+
+// What pgx says of a server that does not run had its address four times, and a caller of Next read
+// it, with the user.
+func TestNoConnection(t *testing.T) {
+	refused := "10.0.0.7:5432 (db.example): dial error: dial tcp 10.0.0.7:5432: connect: connection refused"
+	lookup := "lookup db.example on 10.0.0.2:53: no such host"
+	for said, want := range map[string]string{
+		" " + refused:                       " 10.0.0.7:5432: connect: connection refused",
+		"\n\t" + refused + "\n\t" + refused: " 10.0.0.7:5432: connect: connection refused",
+		"\n\t" + refused + "\n\t" + strings.ReplaceAll(refused, ".7", ".8"): " 10.0.0.7:5432: connect: connection refused; " +
+			"10.0.0.8:5432: connect: connection refused",
+		"\n\thostname resolving error: " + lookup + "\n\t" + lookup: " hostname resolving error: " + lookup,
+		" /run/.s.PGSQL.5432 (/run): dial error: dial unix /run/.s.PGSQL.5432: connect: no such file": " " +
+			"/run/.s.PGSQL.5432: connect: no such file",
+		` 10.0.0.7:5432 (db.example): server error: FATAL: no "shop" (SQLSTATE 28P01)`: ` 10.0.0.7:5432: server error: ` +
+			`FATAL: no "shop" (SQLSTATE 28P01)`,
+	} {
+		start := "failed to connect to `user=shop database=ids`:"
+		err := (&Store{dialect: PostgreSQL()}).failed(errors.New(start + said))
+		if want = "sqlstore: postgres: " + start + want; err.Error() != want {
+			t.Errorf("%q\nnot %q", err, want)
+		}
+		wrapped := fmt.Errorf("renewing: %w", errors.Join(err, errors.New("twice"), fmt.Errorf("more: %w", err)))
+		got := "renewing: sqlstore: postgres (the log says more)\ntwice\nmore: sqlstore: postgres (the log says more)"
+		if text := store.Discreet(wrapped).Error(); text != got {
+			t.Errorf("callers read %q", text)
+		}
+		if !errors.Is(store.Discreet(wrapped), err) {
+			t.Error("callers cannot tell errors apart")
+		}
+	}
+	wrong := state("28P01")
+	for own, err := range map[string]error{
+		"the password is wrong (the log says more)": wrong, errPool.Error(): fmt.Errorf("%w: %w", errPool, wrong),
+		ErrSlow.Error(): fmt.Errorf("%w: %w", ErrSlow, errors.New("canceled")),
+	} {
+		text := store.Discreet((&Store{dialect: PostgreSQL()}).failed(err)).Error()
+		if !strings.Contains(text, own) || strings.Contains(text, "SQLSTATE") {
+			t.Errorf("%v: callers read %q", err, text)
+		}
+	}
+	locked := (&Store{dialect: SQLite()}).failed(errors.New("database is locked (5)"))
+	if text := store.Discreet(locked).Error(); text != locked.Error() {
+		t.Errorf("callers read %q of a file", text)
 	}
 }
