@@ -58,7 +58,7 @@ func (d *Dated) Reserve(ctx context.Context, period, n int64) (sequence.Serials,
 		m, err := d.c.numbers(ctx, d.name, period, n)
 		switch {
 		case err == nil:
-			return sequence.Serials{Period: m.Period, First: m.First, Count: n}.Of(d.def)
+			return sequence.Serials{Period: m.Period, First: m.First, Count: n, Taken: m.GetTaken()}.Of(d.def)
 		case d.life.Err() != nil:
 			return sequence.Serials{}, fmt.Errorf("remote: sequence %q: %w", d.name, sequence.ErrClosed)
 		case ctx.Err() != nil || !isAway(err):

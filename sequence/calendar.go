@@ -123,6 +123,26 @@ func (d Definition) PeriodUnit() string {
 // at returns the period of an instant.
 func (c *calendar) at(t time.Time) int64 { return c.period(t.In(c.zone).Date()) }
 
+// dayIn returns the day of an instant if the pattern shows it: the nearest one of the period.
+func (c *calendar) dayIn(period int64, t time.Time) int64 {
+	if !c.has(dayQuarter) && !c.has(dayMonth) && !c.has(dayDay) {
+		return 0
+	}
+	y, m, d := t.In(c.zone).Date()
+	if at := c.period(y, m, d); at != period {
+		step := 1
+		if at < period {
+			step = -1
+		}
+		y, m, d = c.date(period)
+		for next := d + step; c.period(time.Date(y, m, next, 0, 0, 0, 0, time.UTC).Date()) == period; next += step {
+			d = next
+		}
+		y, m, d = time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Date()
+	}
+	return int64(y)*10_000 + int64(m)*100 + int64(d)
+}
+
 // noon returns the period of a date. Days that a zone left out have no noon: it is the noon of the
 // day before or after.
 func (c *calendar) noon(y int, m time.Month, d int) int64 {

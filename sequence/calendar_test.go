@@ -96,7 +96,7 @@ func TestPeriodsOfDays(t *testing.T) {
 		} {
 			c := c[patterns[i]]
 			period := c.at(day)
-			got := c.format(period, 7)
+			got := c.format(period, 0, 7)
 			back, ok := c.read(got)
 			if got != want || !ok || back.Period != period || !c.exists(period) {
 				t.Fatalf("%s, %s: %q, read as %+v, %t; want %q of %d", day.Format(time.DateOnly), patterns[i], got,

@@ -110,7 +110,8 @@ func (d *Dated) serials(p *Sequence, got span) Serials {
 	if got.len() == 0 {
 		return Serials{}
 	}
-	return Serials{p.period, got.first(p.step), got.len(), p.step, d.calendar.pattern}
+	taken := d.calendar.dayIn(p.period, d.world.Now())
+	return Serials{p.period, got.first(p.step), got.len(), taken, p.step, d.calendar.pattern}
 }
 
 // named returns a period, which is no more than one ahead.

@@ -437,3 +437,47 @@ func TestFastPeriodKeepsItsRange(t *testing.T) {
 		t.Errorf("%d takes", n)
 	}
 }
+
+// Parts that are shown only are of the day on which a number was taken, or of the nearest one in
+// its period. They begin no period, and stay with their number.
+func TestPartsThatAreShownOnly(t *testing.T) {
+	d := Definition{
+		Mode: Strict, Pattern: "{fy:4}-{quarter:shown}-{month:shown}-{day:shown}-{n:3}{luhn}", Zone: "Asia/Tokyo",
+	}
+	j := opened(t, "2026-11-30T12:00:00Z", d)
+	j.takes(j.s, "2026-3-11-30-0019")
+	kept, err := j.s.Reserve(j.ctx, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.set(t, "2026-11-30T15:00:00Z")
+	j.takes(j.s, "2026-3-12-01-0039")
+	if got := kept.At(0).Text; got != "2026-3-11-30-0027" {
+		t.Errorf("a day later it is %s", got)
+	}
+	j.set(t, "2027-03-31T15:00:00Z") // there the next year began
+	j.takes(j.s, "2027-1-04-01-0013")
+	j.takesIn(j.s, 2026, "2026-4-03-31-0041")
+	j.takesIn(j.s, 2028, "2028-1-04-01-0011")
+	if got, err := NextTx(j.ctx, j.st, name, 2026); err != nil || got.Text != "2026-4-03-31-0058" {
+		t.Errorf("in a transaction: %+v, %v", got, err)
+	}
+	if r, err := (Serials{Period: 2026, First: 7, Count: 1}).Of(d); err != nil || r.At(0).Text != "2026-?-??-??-007?" {
+		t.Errorf("without a day: %+v, %v", r.At(0), err)
+	}
+	read, err := d.Reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := read("2026-4-03-31-0058"); err != nil || got.Period != 2026 || got.N != 5 {
+		t.Errorf("read %+v, %v", got, err)
+	}
+	for _, text := range []string{
+		"2026-5-03-31-0057", "2026-4-13-31-0056", "2026-4-03-32-0057", "2026-4-00-31-0051", "2026-?-??-??-007?",
+		"2026-4-03-31-0059",
+	} {
+		if got, err := read(text); err == nil {
+			t.Errorf("%s is read as %+v", text, got)
+		}
+	}
+}

@@ -24,6 +24,9 @@ const (
 	month
 	week
 	day
+	dayQuarter // of the day on which a number was taken, as the next two: no part of the period
+	dayMonth
+	dayDay
 	number
 	luhn
 )
@@ -49,7 +52,8 @@ const (
 	mostDigits     = 18 // of a number with a width, so that its highest one is an int64
 )
 
-const fields = "{year} or {yy}, {quarter}, {month}, {week}, {day}, {luhn}, and {n}, {n:6} or {n:6+} with a width of " +
+const fields = "{year} or {yy}, {quarter}, {month}, {week}, {day}, {luhn}, {quarter:shown}, {month:shown} and " +
+	"{day:shown}, which begin no period, and {n}, {n:6} or {n:6+} with a width of " +
 	"1 to 18; for a year that begins in April {fy:4} and {fyend:4}, or {fyy:4} and {fyyend:4} with 2 digits"
 
 // parsePattern reads a pattern such as RE-{year}-{n:6}.
@@ -134,6 +138,12 @@ func (p *pattern) field(name string) (part, bool) {
 		return part{field: week, width: 2}, true
 	case "day":
 		return part{field: day, width: 2}, true
+	case "quarter:shown":
+		return part{field: dayQuarter, width: 1}, true
+	case "month:shown":
+		return part{field: dayMonth, width: 2}, true
+	case "day:shown":
+		return part{field: dayDay, width: 2}, true
 	case "luhn":
 		return part{field: luhn, width: 1}, true
 	case "n":
@@ -186,18 +196,33 @@ func (p *pattern) counts(width string) bool {
 	return true
 }
 
-// format returns the text of a number of a period.
-func (p *pattern) format(period, n int64) string {
+// format returns the text of a number of a period that was taken on a day, such as 20261122, or 0
+// where nobody knows it.
+func (p *pattern) format(period, taken, n int64) string {
 	shown := p.shownDate(period)
+	if taken > 0 {
+		m := time.Month(taken / 100 % 100)
+		_, shown[dayQuarter] = p.fiscal(0, m)
+		shown[dayMonth], shown[dayDay] = int64(m), taken%100
+	}
+	return p.text(shown, n)
+}
+
+// text writes question marks in place of what is not known.
+func (p *pattern) text(shown [luhn]int64, n int64) string {
 	text := make([]byte, 0, 32)
+	unknown := false
 	for _, q := range p.parts {
-		switch q.field {
-		case literal:
+		switch {
+		case q.field == literal:
 			text = append(text, q.text...)
-		case number:
+		case q.field == number:
 			text = appendDigits(text, n, p.digits)
-		case luhn:
+		case q.field == luhn && !unknown:
 			text = append(text, luhnDigit(text))
+		case q.field == luhn, q.field >= dayQuarter && shown[q.field] == 0:
+			unknown = true
+			text = append(text, "??"[:q.width]...)
 		default:
 			v := shown[q.field]
 			if q.width == 2 {

@@ -38,7 +38,7 @@ func TestPatterns(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got := p.format(want.period, want.n); got != want.is || p.most != want.most {
+		if got := p.format(want.period, 0, want.n); got != want.is || p.most != want.most {
 			t.Errorf("%s: %q, up to %d; want %q, up to %d", text, got, p.most, want.is, want.most)
 		}
 	}
@@ -74,6 +74,7 @@ func TestPatternsThatAreRefused(t *testing.T) {
 		"{year}{n:6++}":                     "no field",
 		"{year}{n:19}":                      "no field",
 		"{year}{n:19+}":                     "no field",
+		"{year:shown}{year}{n}":             "no field",
 		"{hour}{year}{month}{day}{n}":       "no field",
 		"{fy}{n}":                           "no field",
 		"{fy:13}{n}":                        "no field",
@@ -99,7 +100,7 @@ func TestPatternsThatAreRefused(t *testing.T) {
 func TestTextsDetermineTheirPeriodAndNumber(t *testing.T) {
 	fields := []string{
 		"{yy}", "{year}", "{month}", "{day}", "{n}", "{n:2}", "{n:2+}", "1",
-		"{fyy:4}", "{fyend:4}", "{quarter}", "{week}",
+		"{fyy:4}", "{fyend:4}", "{quarter}", "{week}", "{month:shown}",
 	}
 	periods := map[field][]int64{
 		year:    {2000, 2001, 2010, 2011, 2012, 2020, 2099},
@@ -124,7 +125,7 @@ func TestTextsDetermineTheirPeriodAndNumber(t *testing.T) {
 				if n > p.most {
 					break
 				}
-				s := p.format(period, n)
+				s := p.format(period, 20000101+n%12*100, n) // whichever day it was taken
 				if other, twice := seen[s]; twice {
 					t.Fatalf("%s: %q is both number %d of %d and number %d of %d", text, s, n, period, other[1],
 						other[0])

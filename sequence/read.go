@@ -54,7 +54,12 @@ func (p *pattern) read(text string) (Serial, bool) {
 		shown[q.field] = int64(n)
 	}
 	s.N, s.Period = shown[number], p.shownPeriod(shown[:])
-	return s, s.N <= p.most && p.format(s.Period, s.N) == text
+	if shown[dayQuarter] > 4 || shown[dayMonth] > 12 || shown[dayDay] > 31 {
+		return Serial{}, false
+	}
+	same := p.shownDate(s.Period)
+	copy(same[dayQuarter:number], shown[dayQuarter:])
+	return s, s.N <= p.most && p.text(same, s.N) == text
 }
 
 // shownPeriod returns the period that a text shows, which is wrong where the text has no period.

@@ -18,26 +18,30 @@ type Serial struct {
 type Serials struct {
 	Period, First, Count int64
 
+	// Taken is the day in the zone on which they were taken, as in 20261122, or the nearest one of
+	// their period. It is 0 if the pattern shows no more than the period.
+	Taken int64
+
 	step    int64
 	pattern *pattern
 }
 
 // serial returns a number of a period, or of a plain sequence where there is no calendar.
-func (c *calendar) serial(period, n int64) Serial {
+func (c *calendar) serial(period, n int64, now time.Time) Serial {
 	if c == nil {
 		return Serial{Text: strconv.FormatInt(n, 10), N: n}
 	}
-	return Serial{c.format(period, n), period, n}
+	return Serial{c.format(period, c.dayIn(period, now), n), period, n}
 }
 
 // At returns number i of them, from 0 to Count − 1.
 func (r Serials) At(i int64) Serial {
 	n := r.First + r.step*i
-	return Serial{r.pattern.format(r.Period, n), r.Period, n}
+	return Serial{r.pattern.format(r.Period, r.Taken, n), r.Period, n}
 }
 
 // Of returns the same numbers with the texts that a definition gives them. It takes no numbers. It
-// is for programs that got the numbers in another way, and set only Period, First and Count.
+// is for programs that got the numbers in another way, and set the exported fields.
 func (r Serials) Of(d Definition) (Serials, error) {
 	c, err := d.calendar()
 	if err == nil {

@@ -33,7 +33,7 @@ func NextTx(ctx context.Context, st store.Store, name string, period int64) (Ser
 	case err != nil:
 		return Serial{}, err
 	}
-	return c.serial(s.period, s.known.course.number(got.from)), nil
+	return c.serial(s.period, s.known.course.number(got.from), s.world.Now()), nil
 }
 
 // openTx reads a sequence from which a transaction may take. The calendar is nil of a plain one.

@@ -2822,9 +2822,10 @@ type SequenceNextResponse struct {
 	First         int64                  `protobuf:"fixed64,1,opt,name=first,proto3" json:"first,omitempty"`
 	Last          int64                  `protobuf:"fixed64,2,opt,name=last,proto3" json:"last,omitempty"`
 	Step          int64                  `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
-	Left          int64                  `protobuf:"varint,4,opt,name=left,proto3" json:"left,omitempty"`      // about how many numbers are left; a caller who keeps some ahead takes few of them
-	Period        int64                  `protobuf:"varint,5,opt,name=period,proto3" json:"period,omitempty"`  // of a dated sequence
-	Numbers       []string               `protobuf:"bytes,6,rep,name=numbers,proto3" json:"numbers,omitempty"` // each as people read it: with its date in a dated sequence
+	Left          int64                  `protobuf:"varint,4,opt,name=left,proto3" json:"left,omitempty"`         // about how many numbers are left; a caller who keeps some ahead takes few of them
+	Period        int64                  `protobuf:"varint,5,opt,name=period,proto3" json:"period,omitempty"`     // of a dated sequence
+	Taken         *int64                 `protobuf:"varint,7,opt,name=taken,proto3,oneof" json:"taken,omitempty"` // the day on which they were taken, such as 20261122, if the pattern shows more than the period
+	Numbers       []string               `protobuf:"bytes,6,rep,name=numbers,proto3" json:"numbers,omitempty"`    // each as people read it: with its date in a dated sequence
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2890,6 +2891,13 @@ func (x *SequenceNextResponse) GetLeft() int64 {
 func (x *SequenceNextResponse) GetPeriod() int64 {
 	if x != nil {
 		return x.Period
+	}
+	return 0
+}
+
+func (x *SequenceNextResponse) GetTaken() int64 {
+	if x != nil && x.Taken != nil {
+		return *x.Taken
 	}
 	return 0
 }
@@ -3790,14 +3798,16 @@ const file_snowfence_v1_snowfence_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x16\n" +
 	"\x06period\x18\x03 \x01(\x03R\x06period\x12'\n" +
-	"\x0fwithout_numbers\x18\x04 \x01(\bR\x0ewithoutNumbers\"\x9a\x01\n" +
+	"\x0fwithout_numbers\x18\x04 \x01(\bR\x0ewithoutNumbers\"\xbf\x01\n" +
 	"\x14SequenceNextResponse\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x10R\x05first\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\x10R\x04last\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\x03R\x04step\x12\x12\n" +
 	"\x04left\x18\x04 \x01(\x03R\x04left\x12\x16\n" +
-	"\x06period\x18\x05 \x01(\x03R\x06period\x12\x18\n" +
-	"\anumbers\x18\x06 \x03(\tR\anumbers\"\xa3\x03\n" +
+	"\x06period\x18\x05 \x01(\x03R\x06period\x12\x19\n" +
+	"\x05taken\x18\a \x01(\x03H\x00R\x05taken\x88\x01\x01\x12\x18\n" +
+	"\anumbers\x18\x06 \x03(\tR\anumbersB\b\n" +
+	"\x06_taken\"\xa3\x03\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12\x12\n" +
@@ -4073,6 +4083,7 @@ func file_snowfence_v1_snowfence_proto_init() {
 	file_snowfence_v1_snowfence_proto_msgTypes[27].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[31].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[38].OneofWrappers = []any{}
+	file_snowfence_v1_snowfence_proto_msgTypes[40].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[41].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[42].OneofWrappers = []any{}
 	file_snowfence_v1_snowfence_proto_msgTypes[46].OneofWrappers = []any{}

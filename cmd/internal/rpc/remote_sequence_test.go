@@ -128,6 +128,18 @@ func TestRemoteSerials(t *testing.T) {
 	if len(seen) != 1201 {
 		t.Errorf("%d serials", len(seen))
 	}
+	d.Pattern = "{year}-{month:shown}-{n:3}"
+	if err := sequence.Create(t.Context(), st, "bills", d); err != nil {
+		t.Fatal(err)
+	}
+	bills, err := c.Dated(t.Context(), "bills")
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := fmt.Sprintf("%d-12-001", first.Period/100-1)
+	if r, err := bills.Reserve(t.Context(), first.Period/100-1, 1); err != nil || r.At(0).Text != last {
+		t.Errorf("%+v, %v, not %s", r, err, last)
+	}
 	r, err := s.Reserve(t.Context(), first.Period, 2)
 	if err != nil || r.Count != 2 || r.Period != first.Period || seen[r.At(0).Text] || seen[r.At(1).Text] {
 		t.Errorf("of a period by name: %+v, %v", r, err)

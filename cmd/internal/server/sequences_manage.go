@@ -163,6 +163,9 @@ func (s *Service) dropSequence(name string) {
 // Numbers returns numbers that were taken as callers see them, without their texts.
 func (s *Service) Numbers(name string, got Numbers) *pb.SequenceNextResponse {
 	out := &pb.SequenceNextResponse{First: got.First, Last: got.Last(), Step: got.Step, Period: got.Period}
+	if got.Serials.Taken > 0 {
+		out.Taken = &got.Serials.Taken
+	}
 	q := &s.sequences
 	q.mu.Lock()
 	sq := q.all[name]

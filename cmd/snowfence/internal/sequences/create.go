@@ -87,6 +87,7 @@ texts. A pattern has {year} or {yy}, {month} and {day} as far as needed, exactly
 text between them. {n:6} has six digits, and ends with 999999; {n:6+} then gets longer. There are
 also {quarter}, {week} (with the year of ISO 8601), {fy:4} and {fyend:4} for a year that begins in
 April, {fyy:4} and {fyyend:4} with two digits, and {luhn} for a check digit at the end.
+{month:shown}, {day:shown} and {quarter:shown} show the day of the number and begin no period.
 
 Mode, start, step, pattern and zone never change. "snowfence sequence change" changes the rest.`,
 		Example: `  snowfence sequence create orders
