@@ -65,7 +65,7 @@ func (f *fleet) startServer() *exec.Cmd {
 
 func (f *fleet) startAgent() *exec.Cmd {
 	f.Helper()
-	return f.start("agent", "--server", "unix:"+f.dir+"/server", "--namespace", "jobs", "--socket", f.dir+"/agent")
+	return f.start("agent", "--store", "unix:"+f.dir+"/server", "--ready-for", "jobs", "--http", "unix:"+f.dir+"/agent")
 }
 
 func (f *fleet) dial() *remote.Client {
@@ -251,20 +251,11 @@ func (f *fleet) listens(path string) {
 
 // The code of the page for gunicorn gets IDs from an agent, and so does what the agent says to try.
 func TestAgentPage(t *testing.T) {
-	dir, err := os.MkdirTemp("", "agent")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	store := "sqlite:" + filepath.Join(dir, "ids.db")
-	var out bytes.Buffer
-	code := run(t.Context(), []string{"namespace", "create", "jobs", "--unit", "64", "--store", store}, nil, &out, &out,
-		os.Environ())
-	if code != command.ExitOK {
-		t.Fatalf("%s", out.String())
-	}
-	a := &served{T: t, cmd: exec.Command("snowfence", "agent", "--store", store, "--namespace", "jobs", "--socket",
-		dir+"/agent.sock", "--redis-socket", dir+"/redis.sock")}
+	f := newFleet(t)
+	dir := f.dir
+	f.startServer()
+	a := &served{T: t, cmd: exec.Command("snowfence", "agent", "--store", "unix:"+dir+"/server", "--ready-for", "jobs",
+		"--http", "unix:"+dir+"/agent.sock", "--resp", "unix:"+dir+"/redis.sock")}
 	var try []string
 	a.heard = func(line string) {
 		if _, text, ok := strings.Cut(line, "try: redis-cli"); ok {
@@ -272,7 +263,7 @@ func TestAgentPage(t *testing.T) {
 		}
 	}
 	a.start()
-	a.waitFor("are leased from")
+	a.waitFor("IDs are unique within")
 	if id, err := exec.Command("redis-cli", try...).Output(); err != nil || len(id) < 10 {
 		t.Errorf("redis-cli %q: %q, %v", try, id, err)
 	}

@@ -2,31 +2,34 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/lease/wire"
+	"github.com/snowfence/snowfence/remote"
 )
 
 // Agent hands out the nodes of its units. It keeps nothing over a restart.
 type Agent struct {
-	*serve.Process
-	Nodes int // of a unit
+	Store store.Store // of the server
+	Nodes int         // of a unit
 
 	source source
-	opened *Opened
 	scheme *snowfence.Scheme
+	ttl    time.Duration // of units
 	label  string
 	logger *slog.Logger
 }
 
-const (
-	least    = 16               // nodes of a unit where that of the namespace has fewer
-	openWait = 30 * time.Second // for the answer of a source
-)
+// least is how many nodes a unit has where that of the namespace has fewer.
+const least = 16
 
 // unitOf returns how many nodes an agent leases together in a namespace with a unit, of so many.
 func unitOf(unit, nodes int64) int {
@@ -37,44 +40,38 @@ func unitOf(unit, nodes int64) int {
 	return int(n)
 }
 
-// Start asks the source, listens as the configuration says, at a socket, and leases units with its
-// Label.
-func Start(ctx context.Context, c serve.Config, s *Source) (_ *Agent, err error) {
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	asking, cancel := context.WithTimeout(ctx, openWait)
-	defer cancel()
-	a := &Agent{label: c.Label, logger: c.Logger}
-	if a.opened, err = s.Open(asking); err != nil {
-		return nil, err
-	}
-	defer func() {
+// New returns an agent for a namespace of other servers, and has a server of these settings hand
+// out its units. Start that over its Store.
+func New(
+	ctx context.Context, c *serve.Config, from wire.Server, name string, ns remote.Namespace,
+) (*Agent, error) {
+	a := &Agent{source: source{from, name, make(chan error, 1)}, ttl: ns.MaxTTL, label: c.Label, logger: c.Logger}
+	if a.label == "" {
+		host, err := os.Hostname()
 		if err != nil {
-			a.opened.Close()
+			host = "unknown" // only a label
 		}
-	}()
-	if a.scheme, err = s.Scheme(a.opened.Layout); err != nil {
-		return nil, err
+		a.label = fmt.Sprintf("agent %s/%d", host[:min(len(host), 80)], os.Getpid())
 	}
-	a.Nodes = unitOf(a.opened.Unit, a.scheme.Nodes())
+	var keys []*snowfence.Secret
+	var err error
+	if c.Keys != nil {
+		if keys, err = c.Keys(name); err != nil {
+			return nil, err
+		}
+	}
+	if a.scheme, err = snowfence.NewScheme(ns.Layout, keys...); err != nil {
+		return nil, fmt.Errorf("namespace %q: %w", name, err)
+	}
+	a.Nodes = unitOf(ns.Unit, a.scheme.Nodes())
 	if a.Nodes < 2 {
-		return nil, fmt.Errorf("namespace %q has one node: an agent hands out several: take another namespace",
-			s.Namespace)
+		return nil, fmt.Errorf("namespace %q has one node: an agent hands out several: take another namespace", name)
 	}
-	st, err := newStore(ctx, s.Namespace, a.scheme,
-		&lease.NamespaceOptions{Unit: int64(a.Nodes), MaxTTL: a.opened.MaxTTL})
-	if err != nil {
+	o := &lease.NamespaceOptions{Unit: int64(a.Nodes), MaxTTL: ns.MaxTTL}
+	if a.Store, err = newStore(ctx, name, a.scheme, o); err != nil {
 		return nil, err
 	}
-	a.source = source{a.opened.Server, s.Namespace, make(chan error, 1)}
-	c.Unit, c.Quota, c.ReadyFor = a.unit, max(1, a.Nodes/4), []string{s.Namespace}
-	c.Block = 1
-	c.Keys = func(string) ([]*snowfence.Secret, error) { return s.Keys, nil }
-	a.Process, err = serve.Start(context.WithoutCancel(ctx), c, st)
-	if err != nil {
-		return nil, err
-	}
+	c.Unit, c.Quota = a.unit, max(1, a.Nodes/4)
 	return a, nil
 }
 
@@ -82,20 +79,32 @@ func Start(ctx context.Context, c serve.Config, s *Source) (_ *Agent, err error)
 // agent reads it anew.
 func (a *Agent) Ended() <-chan error { return a.source.ended }
 
-// Stop ends the agent, as [serve.Process] says. It gives its units back.
-func (a *Agent) Stop(ctx context.Context) error {
-	err := a.Process.Stop(ctx)
-	a.opened.Close()
-	return err
-}
-
 // unit leases a unit, and sublets its nodes.
 func (a *Agent) unit(ctx context.Context, within snowfence.NodeRange, life string) (*lease.Sublets, error) {
 	all, err := lease.Keep(ctx, a.source, a.source.namespace, a.scheme, 1, &lease.Options{
-		TTL: a.opened.MaxTTL, Nodes: a.Nodes, Within: within, Label: a.label, Idle: -1, Logger: a.logger,
+		TTL: a.ttl, Nodes: a.Nodes, Within: within, Label: a.label, Idle: -1, Logger: a.logger,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return all[0].Sublet(life)
+}
+
+// source leases units. It notes why nothing can be leased any more.
+type source struct {
+	wire.Server
+	namespace string
+	ended     chan error
+}
+
+// Acquire implements [wire.Server].
+func (s source) Acquire(ctx context.Context, namespace string, r wire.Request) (wire.Lease, error) {
+	l, err := s.Server.Acquire(ctx, namespace, r)
+	if errors.Is(err, lease.ErrMismatch) || errors.Is(err, lease.ErrNoNamespace) {
+		select {
+		case s.ended <- err:
+		default: // it is known
+		}
+	}
+	return l, err
 }

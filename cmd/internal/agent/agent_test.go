@@ -46,21 +46,11 @@ func newRig(t testing.TB) *rig {
 	return r
 }
 
-// over is a server of leases as the source of an agent.
-func (r *rig) over(server wire.Server) *Source {
-	return &Source{
-		Name: "here", Namespace: "jobs", Scheme: func(snowfence.Layout) (*snowfence.Scheme, error) { return r.s, nil },
-		Open: func(context.Context) (*Opened, error) {
-			return &Opened{Server: server, Layout: r.s.Layout(), Unit: 16, MaxTTL: r.ttl, Close: func() {}}, nil
-		},
-	}
-}
+// overStore is the store as the servers of an agent.
+func (r *rig) overStore() wire.Server { return lease.Serve(r.st, r.s, nil) }
 
-// overStore is the store as the source of an agent.
-func (r *rig) overStore() *Source { return r.over(lease.Serve(r.st, r.s, nil)) }
-
-// overServer is a server over the store as the source.
-func (r *rig) overServer() *Source {
+// overServer is a server over the store.
+func (r *rig) overServer() wire.Server {
 	r.Helper()
 	p, err := serve.Start(r.Context(), serve.Config{HTTP: "127.0.0.1:0"}, r.st)
 	if err != nil {
@@ -72,7 +62,7 @@ func (r *rig) overServer() *Source {
 	if err != nil || ns.Unit != 16 || ns.MaxTTL != lease.DefaultTTL || !ns.Layout.Equal(r.s.Layout()) {
 		r.Fatalf("%+v, %v", ns, err)
 	}
-	return r.over(c.Server())
+	return c.Server()
 }
 
 func (r *rig) stop(p interface{ Stop(context.Context) error }) {
@@ -93,17 +83,27 @@ func (r *rig) dial(address string) *remote.Client {
 	return c
 }
 
+// running is an agent and its server.
+type running struct {
+	*Agent
+	*serve.Process
+}
+
 // start starts an agent, and returns a client at its socket.
-func (r *rig) start(s *Source) (*Agent, *remote.Client) {
+func (r *rig) start(from wire.Server) (running, *remote.Client) {
 	r.Helper()
 	socket := "unix:" + filepath.Join(r.TempDir(), "s")
-	c := serve.Config{HTTP: socket, Logger: slog.New(slog.DiscardHandler), Label: "agent"}
-	a, err := Start(r.Context(), c, s)
+	c := serve.Config{HTTP: socket, ReadyFor: []string{"jobs"}, Logger: slog.New(slog.DiscardHandler), Label: "agent"}
+	a, err := New(r.Context(), &c, from, "jobs", remote.Namespace{Layout: r.s.Layout(), Unit: 16, MaxTTL: r.ttl})
 	if err != nil {
 		r.Fatal(err)
 	}
-	r.Cleanup(func() { r.stop(a) })
-	return a, r.dial(socket)
+	p, err := serve.Start(r.Context(), c, a.Store)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.Cleanup(func() { r.stop(p) })
+	return running{a, p}, r.dial(socket)
 }
 
 // held returns the nodes of the store that are held.
@@ -124,7 +124,10 @@ func (r *rig) held() (nodes []int64) {
 // An agent hands out nodes of one unit, over a store and over a server; IDs of its own and of its
 // holders differ; each user has a quarter of the unit.
 func TestAgent(t *testing.T) {
-	for name, source := range map[string]func(*rig) *Source{"store": (*rig).overStore, "server": (*rig).overServer} {
+	for name, source := range map[string]func(*rig) wire.Server{
+		"store":  (*rig).overStore,
+		"server": (*rig).overServer,
+	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			a, c := r.start(source(r))
@@ -284,19 +287,12 @@ func TestAgentOfAChangedNamespace(t *testing.T) {
 
 // A namespace with one node is not for agents.
 func TestAgentNeedsNodes(t *testing.T) {
-	s := newRig(t).overStore()
 	l, err := snowfence.ParseLayout("time=41,node=0,seq=10,epoch=2025-01-01,tick=1ms")
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, err := snowfence.NewScheme(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.Scheme = func(snowfence.Layout) (*snowfence.Scheme, error) { return one, nil }
-	s.Open = func(context.Context) (*Opened, error) { return &Opened{Layout: l, Unit: 1, Close: func() {}}, nil }
-	if _, err := Start(t.Context(), serve.Config{HTTP: "unix:/nowhere"}, s); err == nil ||
-		!strings.Contains(err.Error(), "has one node") {
+	_, err = New(t.Context(), new(serve.Config), nil, "jobs", remote.Namespace{Layout: l, Unit: 1})
+	if err == nil || !strings.Contains(err.Error(), "has one node") {
 		t.Error(err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package agent has the parts of a server without a store of its own: it leases units from a server
-// or a store, and hands out their nodes to the programs of one host.
+// Package agent has the parts of a server over other servers: it leases units from them, and hands
+// out their nodes to the programs of one host.
 package agent
 
 import (

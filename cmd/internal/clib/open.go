@@ -42,7 +42,7 @@ func (l *Library) Open(store, namespace, optionText string) (Handle, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), openWait+o.lease.wait)
 	defer cancel()
 	url := urlOf(store)
-	if isServer(url) {
+	if open.Servers(url) != nil {
 		return l.openServer(ctx, url, namespace, o)
 	}
 	st, err := openStore(ctx, url)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -52,7 +53,7 @@ func (l *Library) OpenSequence(store, name string) (Handle, error) {
 }
 
 func openNumbers(ctx context.Context, url, name string) (*numbers, error) {
-	if isServer(url) {
+	if open.Servers(url) != nil {
 		return openServed(ctx, url, name)
 	}
 	st, err := openStore(ctx, url)

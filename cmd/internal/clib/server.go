@@ -9,22 +9,13 @@ import (
 	"strings"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/remote"
 )
 
 // urlOf returns the URL of a store or of servers that a program gave, or else SNOWFENCE_STORE.
 func urlOf(given string) string { return cmp.Or(given, os.Getenv("SNOWFENCE_STORE")) }
-
-// isServer reports whether a URL names servers, and not a store.
-func isServer(url string) bool {
-	for _, scheme := range [...]string{"unix:", "http:", "https:"} {
-		if strings.HasPrefix(url, scheme) {
-			return true
-		}
-	}
-	return false
-}
 
 // tokenEnv names the file of the token for servers that ask for one.
 const tokenEnv = "SNOWFENCE_TOKEN_FILE"
@@ -39,7 +30,7 @@ func dial(url string) (*remote.Client, error) {
 		}
 		o.Token = strings.TrimSpace(string(text))
 	}
-	c, err := remote.Dial(strings.Split(url, ","), o)
+	c, err := remote.Dial(open.Servers(url), o)
 	if err != nil {
 		return nil, coded{Invalid, err}
 	}

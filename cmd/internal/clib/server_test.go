@@ -16,6 +16,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/remote"
 	"github.com/snowfence/snowfence/sequence"
 )
 
@@ -30,23 +31,20 @@ func stop(t *testing.T, p interface{ Stop(context.Context) error }) {
 }
 
 // startAgent starts an agent over a store with the namespace jobs, on a socket.
-func startAgent(t *testing.T, st store.Store, s *snowfence.Scheme, socket string) *agent.Agent {
+func startAgent(t *testing.T, st store.Store, s *snowfence.Scheme, socket string) *serve.Process {
 	t.Helper()
-	a, err := agent.Start(t.Context(), serve.Config{HTTP: "unix:" + socket, Logger: slog.New(slog.DiscardHandler)},
-		&agent.Source{
-			Name: "here", Namespace: "jobs",
-			Scheme: func(snowfence.Layout) (*snowfence.Scheme, error) { return s, nil },
-			Open: func(context.Context) (*agent.Opened, error) {
-				return &agent.Opened{
-					Server: lease.Serve(st, s, nil), Layout: s.Layout(), Unit: 16, MaxTTL: lease.DefaultTTL,
-					Close: func() {},
-				}, nil
-			},
-		})
+	c := serve.Config{HTTP: "unix:" + socket, ReadyFor: []string{"jobs"}, Logger: slog.New(slog.DiscardHandler)}
+	a, err := agent.New(t.Context(), &c, lease.Serve(st, s, nil), "jobs", remote.Namespace{
+		Layout: s.Layout(), Unit: 16, MaxTTL: lease.DefaultTTL,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a
+	p, err := serve.Start(t.Context(), c, a.Store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // A program leases its node from the agent of its host, and goes on while the agent is unreachable.

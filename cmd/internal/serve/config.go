@@ -62,6 +62,8 @@ type Config struct {
 	// Steps before the start of a server, or in place of it.
 	File        string              `name:"config" file:"-" help:"<file> of settings, in YAML"`
 	Store       string              `name:"store" help:"<URL> of the store: sqlite:PATH, postgres:, mysql:, redis:, etcd:, kubernetes:, dynamodb:, s3: or mem: (see snowfence help stores; default: a file of this machine or of this user)"`
+	TokenFile   string              `name:"token-file" help:"<file> of the token for servers in place of a store, with the verbs read and lease; read again when it changes"`
+	TLSCA       string              `name:"tls-ca" help:"<file> of the authorities of the certificates of servers in place of a store (default: the system's)"`
 	SecretFiles map[string]string   `name:"secret" help:"secrets of encrypted namespaces, as <NAMESPACE=FILE>; with rotated secrets FILE1:FILE2, oldest first"`
 	Secrets     map[string][]string `file:"secrets" help:"the secrets of encrypted namespaces, by namespace. With rotated secrets it is a list, the oldest first"`
 	LogJSON     bool                `name:"log-json" help:"log JSON"`

@@ -113,9 +113,9 @@ func TestSettingsOfTheChart(t *testing.T) {
 		t.Fatal(err)
 	}
 	have := schema.Properties.Settings.Properties
-	written := []string{ // by the chart, or by the pod
+	written := []string{ // by the chart or the pod, or of agents
 		"http", "resp", "admin", "open-to-network", "tls-cert", "tls-key", "tls-client-ca", "tokens", "secret", "secrets",
-		"store", "label", "advertise",
+		"store", "label", "advertise", "token-file", "tls-ca",
 	}
 	for tag := range new(Config).Settings() {
 		name := cmp.Or(tag.Get("file"), tag.Get("name"))

@@ -16,20 +16,28 @@ import (
 func TestAgentKilled(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
-	path, socket := check(t), filepath.Join(t.TempDir(), "s")
+	path, dir := check(t), t.TempDir()
+	served, socket := filepath.Join(dir, "server"), filepath.Join(dir, "s")
 	url, _ := newStore(t)
 	program := servers.Program(t, servers.Snowfence)
 	must(t, exec.CommandContext(t.Context(), program, "new", "--store", url)) // makes the namespace
-	agent := servers.Start(t, "agent", program, []string{"agent", "--store", url, "--socket", socket}, nil)
 	const options = "wait=1m"
-	listens := func() error {
-		c, err := net.Dial("unix", socket)
-		if err != nil {
-			return err
+	listens := func(socket string) func() error {
+		return func() error {
+			c, err := net.Dial("unix", socket)
+			if err != nil {
+				return err
+			}
+			return c.Close()
 		}
-		return c.Close()
 	}
-	agent.Ready(t, listens)
+	servers.Start(t, "server", program, []string{
+		"serve", "--store", url, "--http", "unix:" + served, "--resp", "",
+	}, nil).Ready(t, listens(served))
+	agent := servers.Start(t, "agent", program, []string{
+		"agent", "--store", "unix:" + served, "--http", "unix:" + socket,
+	}, nil)
+	agent.Ready(t, listens(socket))
 	a := start(t, path, "rings", "unix:"+socket, options, "16")
 	b := start(t, path, "rings", "unix:"+socket, options, "16")
 	direct := start(t, path, "rings", url, "", "16")
@@ -39,7 +47,7 @@ func TestAgentKilled(t *testing.T) {
 	a.made(t, a.count()+10_000)
 	b.kill(t) // its node is taken to the end of its sublease
 	agent.Restart(t)
-	agent.Ready(t, listens)
+	agent.Ready(t, listens(socket))
 	c := start(t, path, "rings", "unix:"+socket, options, "16")
 	c.made(t, 10_000)
 	const sublease = 20_000 // ticks, at most

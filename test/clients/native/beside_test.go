@@ -152,7 +152,7 @@ func TestBesideEachOther(t *testing.T) {
 	server.Ready(t, answers(url))
 	socket := filepath.Join(dir, "s")
 	agent := servers.Start(t, "agent", servers.Program(t, servers.Snowfence), []string{
-		"agent", "--server", url, "--socket", socket,
+		"agent", "--store", url, "--http", "unix:" + socket,
 	}, []string{"HOME=" + dir})
 	agent.Ready(t, answers("--unix-socket "+socket+" http://localhost"))
 	l := &ledger{by: map[int64]string{}, made: map[string]int{}, errs: map[string]string{}}

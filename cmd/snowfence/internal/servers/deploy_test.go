@@ -46,7 +46,7 @@ func TestCommandsOfDeploy(t *testing.T) {
 			t.Fatalf("%q", words)
 		}
 		fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-		bindSettings(fs, &serve.Config{})
+		bindSettings(fs, &serve.Config{}, nil)
 		if err := fs.Parse(words[2:]); err != nil || fs.NArg() > 0 {
 			t.Errorf("%q: %v", words, err)
 		}
@@ -59,7 +59,7 @@ func TestCommandsOfDeploy(t *testing.T) {
 		return m[1]
 	}
 	var c serve.Config
-	bindSettings(pflag.NewFlagSet("serve", pflag.ContinueOnError), &c)
+	bindSettings(pflag.NewFlagSet("serve", pflag.ContinueOnError), &c, nil)
 	if d, err := time.ParseDuration(setting("TimeoutStopSec") + "s"); err != nil || d <= c.Drain+c.Stop {
 		t.Errorf("systemd gives a stop %v, the server may take %v: %v", d, c.Drain+c.Stop, err)
 	}

@@ -72,7 +72,7 @@ has a line of its own, too.`,
 func doctorCase(ctx context.Context, e *command.Env, f *command.StoreFlags, config string) (*doctor.Case, error) {
 	c := &doctor.Case{Now: e.Now}
 	if config != "" {
-		settings, err := settingsOf(e, []string{"--config", config})
+		settings, err := settingsOf(e, []string{"--config", config}, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -20,14 +20,13 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/nodes"
 	"github.com/spf13/cobra"
 )
 
 func serveCommand(e *command.Env) *cobra.Command {
-	cmd := &cobra.Command{
+	return serverCommand(e, &cobra.Command{
 		Use: "serve", Short: "Serve IDs and leases over HTTP, gRPC and the Redis protocol", Args: cobra.NoArgs,
 		Long: `Serve makes IDs for programs in any language, and leases nodes to those that make IDs
 themselves. IDs are unique within one namespace of one store: run as many servers over one
@@ -61,14 +60,18 @@ and names settings that need a restart. With OTEL_EXPORTER_OTLP_ENDPOINT set, it
 		Example: `  snowfence serve
   curl http://127.0.0.1:8080/v1/default/next
   redis-cli -p 6380 SNOWFENCE.NEXT default`,
-	}
-	bindSettings(cmd.Flags(), &serve.Config{})
+	}, nil)
+}
+
+// serverCommand gives a command the flags and the work of a server, with other defaults of some.
+func serverCommand(e *command.Env, cmd *cobra.Command, defaults map[string]string) *cobra.Command {
+	bindSettings(cmd.Flags(), &serve.Config{}, defaults)
 	cmd.RunE = e.Run(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
 		_, args, err := cmd.Root().Find(e.Args)
 		if err != nil {
 			return err
 		}
-		again := func() (serve.Config, error) { return settingsOf(e, args) }
+		again := func() (serve.Config, error) { return settingsOf(e, args, defaults) }
 		c, err := again()
 		if err != nil {
 			if c.LogJSON {
@@ -112,6 +115,10 @@ func runServer(
 	if err := checkService(&c); err != nil {
 		return err
 	}
+	if cmd.Name() == "agent" && open.Servers(c.Store) == nil {
+		return command.Usagef("an agent leases from servers: add --store https://HOST:PORT; over a store of its " +
+			"own, run snowfence serve --http unix:PATH")
+	}
 	keys, err := serverKeys(e, &c)
 	if err != nil {
 		return err
@@ -122,7 +129,10 @@ func runServer(
 	}
 	if c.CheckConfig {
 		ends, err := serve.CheckFiles(c)
-		if err := errors.Join(err, open.Check(c.Store)); err != nil {
+		if open.Servers(c.Store) == nil {
+			err = errors.Join(err, open.Check(c.Store))
+		}
+		if err != nil {
 			return command.Usage(err)
 		}
 		for _, text := range slices.Concat(ends.Certificates, ends.Tokens) {
@@ -147,7 +157,7 @@ func runServer(
 	if err != nil {
 		return err
 	}
-	announce(e, s, slices.Concat(c.ReadyFor, []string{lease.DefaultNamespace})[0], c.TLSClientCA != "")
+	announce(e, s, &c)
 	announceStore(ctx, e, &st, &c)
 	for running := true; running; {
 		select {
@@ -166,6 +176,7 @@ func runServer(
 			e.Message("stopping; a second signal ends the program at once")
 			s.Drain(context.WithoutCancel(ctx))
 		case err = <-s.Failed():
+		case err = <-st.ended:
 		}
 		running = false
 	}
@@ -217,6 +228,9 @@ func checkService(c *serve.Config) error {
 		if err := command.CheckName(name); err != nil {
 			return fmt.Errorf("--ready-for: %w", err)
 		}
+	}
+	if err := checkOver(c); err != nil {
+		return err
 	}
 	for name, n := range c.Spread {
 		if err := command.CheckName(name); err != nil {

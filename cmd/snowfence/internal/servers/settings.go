@@ -13,9 +13,9 @@ import (
 
 // settingsOf returns the settings of a server, from arguments, the environment and the file of
 // --config: the first of these that has one counts.
-func settingsOf(e *command.Env, args []string) (c serve.Config, err error) {
+func settingsOf(e *command.Env, args []string, defaults map[string]string) (c serve.Config, err error) {
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-	bindSettings(fs, &c)
+	bindSettings(fs, &c, defaults)
 	if err = fs.Parse(args); err == nil {
 		err = command.ByEnv(e, fs)
 	}
@@ -30,8 +30,8 @@ func settingsOf(e *command.Env, args []string) (c serve.Config, err error) {
 
 //go:generate go test . -run ^TestSettingsAreCurrent$ -settings
 
-// bindSettings makes flags of the settings, with their defaults.
-func bindSettings(fs *pflag.FlagSet, c *serve.Config) {
+// bindSettings makes flags of the settings, with their defaults or with other ones.
+func bindSettings(fs *pflag.FlagSet, c *serve.Config, defaults map[string]string) {
 	quotes := strings.NewReplacer("<", "`", ">", "`")
 	for tag, field := range c.Settings() {
 		name, help := tag.Get("name"), quotes.Replace(tag.Get("help"))
@@ -58,7 +58,11 @@ func bindSettings(fs *pflag.FlagSet, c *serve.Config) {
 		}
 		f := fs.Lookup(name)
 		f.NoOptDefVal = cmp.Or(tag.Get("bare"), f.NoOptDefVal)
-		if text := tag.Get("default"); text != "" {
+		text, other := defaults[name]
+		if !other {
+			text = tag.Get("default")
+		}
+		if text != "" {
 			_ = f.Value.Set(text) // a test looks at all of them
 			f.DefValue = f.Value.String()
 		}

@@ -48,7 +48,7 @@ func settingsReference() string {
 	text.WriteString("| flag and line of the file | variable | default | |\n|---|---|---|---|\n")
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
 	c := new(serve.Config)
-	bindSettings(fs, c)
+	bindSettings(fs, c, nil)
 	fs.VisitAll(func(f *pflag.Flag) {
 		_, help := pflag.UnquoteUsage(f)
 		value := f.DefValue
@@ -70,7 +70,7 @@ func settingsReference() string {
 func TestSettingsAreBound(t *testing.T) {
 	var c serve.Config
 	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-	bindSettings(fs, &c)
+	bindSettings(fs, &c, nil)
 	for tag := range c.Settings() {
 		name, value := tag.Get("name"), tag.Get("default")
 		if tag.Get("help") == "" || name == "" && tag.Get("file") == "" {
@@ -135,7 +135,7 @@ func TestFilesInDocuments(t *testing.T) {
 		}
 		var c serve.Config
 		fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-		bindSettings(fs, &c)
+		bindSettings(fs, &c, nil)
 		c.File = path
 		if err := readSettings(fs, &c); err != nil {
 			t.Errorf("%v in\n%s", err, text)

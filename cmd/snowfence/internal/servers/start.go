@@ -109,9 +109,9 @@ func sayUnknownVariables(e *command.Env, root *cobra.Command) {
 	}
 }
 
-// announce says where the server listens, how to try it with a namespace, and who may use it.
-// certified is whether clients need certificates.
-func announce(e *command.Env, s *serve.Process, namespace string, certified bool) {
+// announce says where the server listens, how to try it, and who may use it.
+func announce(e *command.Env, s *serve.Process, c *serve.Config) {
+	namespace, certified := slices.Concat(c.ReadyFor, []string{lease.DefaultNamespace})[0], c.TLSClientCA != ""
 	scheme, tls := "http", ""
 	if s.TLS() {
 		scheme, tls = "https", " --cacert CA.pem"
@@ -172,7 +172,7 @@ func announce(e *command.Env, s *serve.Process, namespace string, certified bool
 		}
 		e.Message("%s", text)
 	}
-	if !s.Tokens() {
+	if !s.Tokens() && c.Unit == nil {
 		e.Message("every program that reaches these addresses%s may do everything: "+
 			"\"snowfence token new\" makes tokens",
 			map[bool]string{true: " with a certificate"}[certified])

@@ -19,6 +19,7 @@ type servedStore struct {
 	leases server.Later
 	store  atomic.Pointer[open.Store] // nil while it is not open
 	retry  <-chan time.Time           // when to try to open it again; nil while it is open
+	ended  <-chan error               // why servers in place of a store give no more nodes; nil over a store
 }
 
 const (
@@ -52,7 +53,7 @@ func openServed(ctx context.Context, e *command.Env, c *serve.Config, s *servedS
 		s.leases.Open(st.Leases)
 		s.retry = nil
 		return nil
-	case ctx.Err() != nil || !open.Unreachable(err):
+	case ctx.Err() != nil || open.Servers(c.Store) != nil || !open.Unreachable(err):
 		return err
 	}
 	s.leases.Absent(fmt.Errorf("%w: start the store, or correct --store", err))
@@ -62,6 +63,9 @@ func openServed(ctx context.Context, e *command.Env, c *serve.Config, s *servedS
 
 // prepare opens the store, with the namespaces that a server wants.
 func (s *servedStore) prepare(ctx context.Context, e *command.Env, c *serve.Config) (*open.Store, error) {
+	if urls := open.Servers(c.Store); urls != nil {
+		return s.over(ctx, e, c, urls)
+	}
 	st, err := s.flags.Open(ctx, e)
 	if err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ ends. It never shows the secrets or their hashes.`,
 // tokensOf returns the tokens of a file, or of the settings of a server.
 func tokensOf(e *command.Env, file, config string) (list []server.Token, err error) {
 	if config != "" {
-		c, err := settingsOf(e, []string{"--config", config})
+		c, err := settingsOf(e, []string{"--config", config}, nil)
 		if err != nil {
 			return nil, err
 		}
