@@ -20,14 +20,14 @@ var identityKey = store.Key{Namespace: "the identity"}
 // Identity implements [store.Store]: one for all namespaces. It takes two requests.
 func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	for {
-		id, mark, _, err := s.identity(ctx)
+		id, mark, _, err := s.readIdentity(ctx)
 		if err != nil || mark != "" {
 			return id, err
 		}
 		if s.looks {
 			return "", fmt.Errorf("dynamostore: table %q: no program has used it: %w", s.table, store.ErrReadOnly)
 		}
-		if err := s.mark(ctx, ""); err != nil && !errors.Is(err, store.ErrLost) {
+		if err := s.writeMark(ctx, ""); err != nil && !errors.Is(err, store.ErrLost) {
 			return "", err
 		}
 	}
@@ -38,11 +38,11 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 	if s.looks {
 		return fmt.Errorf("dynamostore: %w", store.ErrReadOnly)
 	}
-	id, mark, _, err := s.identity(ctx)
+	id, mark, _, err := s.readIdentity(ctx)
 	if err != nil || id != identity {
 		return err
 	}
-	if err = s.mark(ctx, mark); errors.Is(err, store.ErrLost) {
+	if err = s.writeMark(ctx, mark); errors.Is(err, store.ErrLost) {
 		return nil // another program was faster
 	}
 	return err
@@ -50,21 +50,21 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 
 // Now implements [store.Store]. It can be off by half a second and the duration of a request.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	_, _, now, err := s.identity(ctx)
+	_, _, now, err := s.readIdentity(ctx)
 	if err != nil || now.IsZero() {
 		return time.Time{}, err
 	}
 	return now.Add(time.Second / 2), nil
 }
 
-// identity reads the ID of the table, and the mark of its record, which is "" if there is none. It
-// refuses a table that other regions write.
-func (s *Store) identity(ctx context.Context) (id, mark string, now time.Time, err error) {
+// readIdentity reads the ID of the table, and the mark of its record, which is "" if there is none.
+// It refuses a table that other regions write.
+func (s *Store) readIdentity(ctx context.Context) (id, mark string, now time.Time, err error) {
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	out, err := s.api.DescribeTable(limited, &dynamodb.DescribeTableInput{TableName: &s.table}, once)
 	if err != nil {
-		return "", "", now, s.wrap(err)
+		return "", "", now, s.explainError(err)
 	}
 	if n := len(out.Table.Replicas); n > 0 {
 		return "", "", now, fmt.Errorf("dynamostore: table %q has replicas in %d regions, and writes of two regions "+
@@ -78,7 +78,7 @@ func (s *Store) identity(ctx context.Context) (id, mark string, now time.Time, e
 	return aws.ToString(out.Table.TableId) + "." + rs[0].Nonce, rs[0].Nonce, now, nil
 }
 
-// mark writes another mark, if there is the given one.
-func (s *Store) mark(ctx context.Context, old string) error {
-	return s.put(ctx, store.Write{Old: old, New: store.Record{Key: identityKey, Nonce: rand.Text()}})
+// writeMark writes another mark, if there is the given one.
+func (s *Store) writeMark(ctx context.Context, old string) error {
+	return s.putRecord(ctx, store.Write{Old: old, New: store.Record{Key: identityKey, Nonce: rand.Text()}})
 }

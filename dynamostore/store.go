@@ -124,7 +124,7 @@ func (s *Store) getPart(ctx context.Context, keys []item, found map[store.Key]st
 	for len(left) > 0 {
 		out, err := s.api.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: left}, once)
 		if err != nil {
-			return s.wrap(err)
+			return s.explainError(err)
 		}
 		for _, it := range out.Responses[s.table] {
 			r, err := record(it)
@@ -159,7 +159,7 @@ func (s *Store) List(
 		p, err := s.api.Query(ctx, q, once)
 		cancel()
 		if err != nil {
-			return nil, s.wrap(err)
+			return nil, s.explainError(err)
 		}
 		if out, err = records(out, p.Items); err != nil || p.LastEvaluatedKey == nil {
 			return out, err
@@ -181,7 +181,7 @@ func (s *Store) Heads(ctx context.Context) (out []store.Record, err error) {
 		p, err := s.api.Scan(ctx, q, once)
 		cancel()
 		if err != nil {
-			return nil, s.wrap(err)
+			return nil, s.explainError(err)
 		}
 		if out, err = records(out, p.Items); err != nil {
 			return nil, err
@@ -209,7 +209,7 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 		}
 		slots <- struct{}{}
 		wg.Go(func() {
-			errs[i] = s.put(ctx, w)
+			errs[i] = s.putRecord(ctx, w)
 			<-slots
 		})
 	}
@@ -221,8 +221,8 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 // another's. Repeated reads would wait, and hide why the service refuses them.
 func once(o *dynamodb.Options) { o.Retryer = aws.NopRetryer{} }
 
-// put carries out one write.
-func (s *Store) put(ctx context.Context, w store.Write) error {
+// putRecord carries out one write.
+func (s *Store) putRecord(ctx context.Context, w store.Write) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	in := &dynamodb.PutItemInput{
@@ -238,11 +238,11 @@ func (s *Store) put(ctx context.Context, w store.Write) error {
 	if refused := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &refused) {
 		return store.ErrLost
 	}
-	return s.wrap(err)
+	return s.explainError(err)
 }
 
-// wrap says what to do about an error of DynamoDB.
-func (s *Store) wrap(err error) error {
+// explainError says what to do about an error of DynamoDB.
+func (s *Store) explainError(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -50,8 +50,8 @@ func grpcCode(err error) codes.Code {
 	return codes.OK
 }
 
-// advice puts what to do before an error, if known.
-func (s *Store) advice(err error) error {
+// adviseOn puts what to do before an error, if known.
+func (s *Store) adviseOn(err error) error {
 	text := ""
 	switch {
 	case errors.Is(err, rpctypes.ErrNoSpace):

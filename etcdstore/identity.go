@@ -43,19 +43,19 @@ func idVersionOf(r *pb.RangeResponse) idVersion {
 	return idVersion{string(r.Kvs[0].Value), r.Kvs[0].CreateRevision, r.Kvs[0].ModRevision}
 }
 
-// same is the condition that the id key is as seen.
-func (s *Store) same(id idVersion) []clientv3.Cmp {
+// sameID is the condition that the id key is as seen.
+func (s *Store) sameID(id idVersion) []clientv3.Cmp {
 	return []clientv3.Cmp{
-		clientv3.Compare(clientv3.CreateRevision(s.keys.id()), "=", id.created),
-		clientv3.Compare(clientv3.ModRevision(s.keys.id()), "=", id.change),
-		clientv3.Compare(clientv3.Value(s.keys.id()), "=", id.value),
+		clientv3.Compare(clientv3.CreateRevision(s.keys.idKey()), "=", id.created),
+		clientv3.Compare(clientv3.ModRevision(s.keys.idKey()), "=", id.change),
+		clientv3.Compare(clientv3.Value(s.keys.idKey()), "=", id.value),
 	}
 }
 
 // Identity implements [store.Store]: all namespaces share one. After the first use it costs
 // no round trip, because every answer tells it.
 func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
-	if _, err := s.ready(ctx); err != nil {
+	if _, err := s.readySight(ctx); err != nil {
 		return "", err
 	}
 	return s.lastSeen().identity(), nil
@@ -69,7 +69,7 @@ func (now seen) identity() string {
 
 // Suspect implements [store.Store], as if the revision had fallen.
 func (s *Store) Suspect(ctx context.Context, identity string) error {
-	if _, err := s.ready(ctx); err != nil {
+	if _, err := s.readySight(ctx); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -77,13 +77,13 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 		s.seen.rolledBack, s.seen.ready = true, false
 	}
 	s.mu.Unlock()
-	_, err := s.ready(ctx)
+	_, err := s.readySight(ctx)
 	return err
 }
 
-// ready returns the latest sight. At the first use, and after a rollback, it finds or writes the
-// id.
-func (s *Store) ready(ctx context.Context) (seen, error) {
+// readySight returns the latest sight. At the first use, and after a rollback, it finds or writes
+// the id.
+func (s *Store) readySight(ctx context.Context) (seen, error) {
 	if now := s.lastSeen(); now.ready {
 		return now, nil
 	}
@@ -97,7 +97,7 @@ func (s *Store) ready(ctx context.Context) (seen, error) {
 	if now.ready {
 		return now, nil
 	}
-	key := s.keys.id()
+	key := s.keys.idKey()
 	fresh := version + " " + rand.Text()
 	get, put := clientv3.OpGet(key), clientv3.OpPut(key, fresh)
 	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), s.timeout)
@@ -114,11 +114,11 @@ func (s *Store) ready(ctx context.Context) (seen, error) {
 			absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
 			resp, err = s.kv.Txn(ctx).If(absent).Then(put, get).Else(get).Commit()
 		case now.rolledBack && found == now.id: // no other process has changed it yet
-			resp, err = s.kv.Txn(ctx).If(s.same(found)...).Then(put, get).Else(get).Commit()
+			resp, err = s.kv.Txn(ctx).If(s.sameID(found)...).Then(put, get).Else(get).Commit()
 		}
 	}
 	if err != nil {
-		return seen{}, s.advice(err)
+		return seen{}, s.adviseOn(err)
 	}
 	last := resp.Responses[len(resp.Responses)-1].GetResponseRange()
 	if len(last.Kvs) == 0 {
@@ -141,10 +141,10 @@ func (s *Store) lastSeen() seen {
 	return s.seen
 }
 
-// observe compares the cluster of the answer with the one before, and refuses
+// checkAnswer compares the cluster of the answer with the one before, and refuses
 // another's answer. It compares the revision with the highest one before the question,
 // because concurrent answers come in any order.
-func (s *Store) observe(before seen, h *pb.ResponseHeader, id idVersion) error {
+func (s *Store) checkAnswer(before seen, h *pb.ResponseHeader, id idVersion) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := &s.seen
@@ -159,7 +159,7 @@ func (s *Store) observe(before seen, h *pb.ResponseHeader, id idVersion) error {
 		now.rolledBack = now.rolledBack || now.id == before.id
 	case id != before.id:
 		err = fmt.Errorf("etcdstore: the key %q was changed, deleted or restored: this counts as another store",
-			s.keys.id())
+			s.keys.idKey())
 	default:
 		now.revision = max(now.revision, h.Revision)
 		return nil
@@ -176,21 +176,21 @@ type reply struct {
 	ranges   []*pb.RangeResponse
 }
 
-// read sends reads, and again while no leader answers: that is safe for reads, and passes
+// sendReads sends reads, and again while no leader answers: that is safe for reads, and passes
 // when members come and go.
-func (s *Store) read(ctx context.Context, ops ...clientv3.Op) (reply, error) {
+func (s *Store) sendReads(ctx context.Context, ops ...clientv3.Op) (reply, error) {
 	for start := time.Now(); ; {
-		before, err := s.ready(ctx)
+		before, err := s.readySight(ctx)
 		if err == nil {
 			var resp *clientv3.TxnResponse
-			all := append([]clientv3.Op{clientv3.OpGet(s.keys.id())}, ops...)
-			if resp, err = s.commit(ctx, nil, all, nil); err == nil {
-				return s.reply(before, resp)
+			all := append([]clientv3.Op{clientv3.OpGet(s.keys.idKey())}, ops...)
+			if resp, err = s.commitTxn(ctx, nil, all, nil); err == nil {
+				return s.readReply(before, resp)
 			}
 			if errors.Is(err, rpctypes.ErrTooManyOps) && s.lowerLimit(err, 1+len(ops)) {
 				return reply{}, errFewerOps
 			}
-			err = s.advice(err)
+			err = s.adviseOn(err)
 		}
 		if !isTransient(err) || time.Since(start) > s.timeout {
 			return reply{}, err
@@ -209,16 +209,16 @@ func (s *Store) read(ctx context.Context, ops ...clientv3.Op) (reply, error) {
 // lower now.
 var errFewerOps = errors.New("etcdstore: the transaction has too many operations for the server")
 
-func (s *Store) reply(before seen, resp *clientv3.TxnResponse) (reply, error) {
+func (s *Store) readReply(before seen, resp *clientv3.TxnResponse) (reply, error) {
 	ranges := make([]*pb.RangeResponse, len(resp.Responses))
 	for i, r := range resp.Responses {
 		ranges[i] = r.GetResponseRange()
 	}
-	return reply{resp.Header.Revision, ranges[1:]}, s.observe(before, resp.Header, idVersionOf(ranges[0]))
+	return reply{resp.Header.Revision, ranges[1:]}, s.checkAnswer(before, resp.Header, idVersionOf(ranges[0]))
 }
 
-// commit runs one transaction within the Timeout, on a member that has a leader.
-func (s *Store) commit(
+// commitTxn runs one transaction within the Timeout, on a member that has a leader.
+func (s *Store) commitTxn(
 	ctx context.Context, cmps []clientv3.Cmp, then, other []clientv3.Op,
 ) (*clientv3.TxnResponse, error) {
 	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(ctx), s.timeout)

@@ -17,20 +17,22 @@ import (
 // Namespaces are percent-encoded.
 type keyspace string
 
-func (p keyspace) id() string { return string(p) + "id" }
+func (p keyspace) idKey() string { return string(p) + "id" }
 
-func (p keyspace) record(k store.Key) string {
+func (p keyspace) recordKey(k store.Key) string {
 	return string(p) + "r/" + escape(k.Namespace) + "/" + store.NodeText(k.Node)
 }
 
-// records returns how the keys of a namespace begin, and the range of its nodes' keys.
-func (p keyspace) records(namespace string, nodes snowfence.NodeRange) (base, from, end string) {
+// recordRange returns how the keys of a namespace begin, and the range of its nodes' keys.
+func (p keyspace) recordRange(namespace string, nodes snowfence.NodeRange) (base, from, end string) {
 	base = string(p) + "r/" + escape(namespace) + "/"
 	return base, base + store.NodeText(nodes.From), base + store.NodeText(nodes.Until)
 }
 
-// after returns where the records begin of the namespaces that sort after one.
-func (p keyspace) after(namespace string) string { return string(p) + "r/" + escape(namespace) + "0" } // after a slash
+// keyAfter returns where the records begin of the namespaces that sort after one.
+func (p keyspace) keyAfter(namespace string) string {
+	return string(p) + "r/" + escape(namespace) + "0"
+} // after a slash
 
 // namespaceOf returns the namespace of a record's key.
 func (p keyspace) namespaceOf(key string) (string, error) {

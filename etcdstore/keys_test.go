@@ -12,8 +12,8 @@ import (
 func TestKeys(t *testing.T) {
 	ks := keyspace("p/")
 	k := store.Key{Namespace: "a/b ü", Node: 7}
-	if name, err := ks.namespaceOf(ks.record(k)); err != nil || name != k.Namespace {
-		t.Errorf("namespace of %q: %q, %v", ks.record(k), name, err)
+	if name, err := ks.namespaceOf(ks.recordKey(k)); err != nil || name != k.Namespace {
+		t.Errorf("namespace of %q: %q, %v", ks.recordKey(k), name, err)
 	}
 }
 

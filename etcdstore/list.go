@@ -23,12 +23,12 @@ func (s *Store) List(
 	if nodes.From >= nodes.Until {
 		return nil, nil
 	}
-	return s.atOnce(func(l *listing) ([]store.Record, error) { return l.nodes(ctx, namespace, nodes, limit) })
+	return s.atOnce(func(l *listing) ([]store.Record, error) { return l.readNodes(ctx, namespace, nodes, limit) })
 }
 
 // Heads implements [store.Store]. It also reads everything at one revision.
 func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
-	return s.atOnce(func(l *listing) ([]store.Record, error) { return l.heads(ctx) })
+	return s.atOnce(func(l *listing) ([]store.Record, error) { return l.readHeads(ctx) })
 }
 
 // atOnce lists, and begins again with the present if etcd was compacted in the middle.
@@ -47,24 +47,26 @@ type listing struct {
 	revision int64 // 0 until the first answer
 }
 
-// get reads a range of keys in order.
-func (l *listing) get(ctx context.Context, from, end string, limit int, opts ...clientv3.OpOption) (reply, error) {
+// readRange reads a range of keys in order.
+func (l *listing) readRange(
+	ctx context.Context, from, end string, limit int, opts ...clientv3.OpOption,
+) (reply, error) {
 	opts = append(opts, clientv3.WithRange(end), clientv3.WithLimit(int64(limit)), clientv3.WithRev(l.revision))
-	a, err := l.s.read(ctx, clientv3.OpGet(from, opts...))
+	a, err := l.s.sendReads(ctx, clientv3.OpGet(from, opts...))
 	if err == nil && l.revision == 0 {
 		l.revision = a.revision
 	}
 	return a, err
 }
 
-// nodes reads the records of the nodes, up to a limit.
-func (l *listing) nodes(
+// readNodes reads the records of the nodes, up to a limit.
+func (l *listing) readNodes(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
 ) (out []store.Record, err error) {
-	base, from, end := l.s.keys.records(namespace, nodes)
+	base, from, end := l.s.keys.recordRange(namespace, nodes)
 	for {
 		page := min(paged, limit-len(out))
-		a, err := l.get(ctx, from, end, page)
+		a, err := l.readRange(ctx, from, end, page)
 		if err != nil {
 			return nil, err
 		}
@@ -87,14 +89,14 @@ func (l *listing) nodes(
 	}
 }
 
-// heads jumps from the first key of a namespace to the next one's, and orders the names by
+// readHeads jumps from the first key of a namespace to the next one's, and orders the names by
 // their bytes, as their escaped form does not.
-func (l *listing) heads(ctx context.Context) ([]store.Record, error) {
+func (l *listing) readHeads(ctx context.Context) ([]store.Record, error) {
 	var out []store.Record
 	ks := l.s.keys
 	from, end := string(ks)+"r/", string(ks)+"r0"
 	for {
-		a, err := l.get(ctx, from, end, 1, clientv3.WithKeysOnly())
+		a, err := l.readRange(ctx, from, end, 1, clientv3.WithKeysOnly())
 		if err != nil {
 			return nil, err
 		}
@@ -105,12 +107,13 @@ func (l *listing) heads(ctx context.Context) ([]store.Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		rs, err := l.nodes(ctx, name, snowfence.NodeRange{From: store.SequenceNode, Until: store.NamespaceNode + 1}, 2)
+		heads := snowfence.NodeRange{From: store.SequenceNode, Until: store.NamespaceNode + 1}
+		rs, err := l.readNodes(ctx, name, heads, 2)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, rs...)
-		from = ks.after(name)
+		from = ks.keyAfter(name)
 	}
 	slices.SortStableFunc(out, func(a, b store.Record) int { return strings.Compare(a.Namespace, b.Namespace) })
 	return out, nil

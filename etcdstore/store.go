@@ -144,9 +144,9 @@ func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 		n := min(len(rest), int(s.limit.Load())-1)
 		ops := make([]clientv3.Op, n)
 		for i, k := range rest[:n] {
-			ops[i] = clientv3.OpGet(s.keys.record(k))
+			ops[i] = clientv3.OpGet(s.keys.recordKey(k))
 		}
-		resp, err := s.read(ctx, ops...)
+		resp, err := s.sendReads(ctx, ops...)
 		if errors.Is(err, errFewerOps) {
 			continue
 		}

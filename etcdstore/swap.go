@@ -45,7 +45,7 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 		at += n
 		slots <- struct{}{}
 		wg.Go(func() {
-			b.transact(ctx, part, results)
+			b.sendWrites(ctx, part, results)
 			<-slots
 		})
 	}
@@ -80,35 +80,35 @@ func (b *batch) nextLen(writes []store.Write) int {
 	return len(writes)
 }
 
-// transact sends writes in one transaction, or in shorter ones if the server wants those.
-func (b *batch) transact(ctx context.Context, writes []store.Write, errs []error) {
+// sendWrites sends writes in one transaction, or in shorter ones if the server wants those.
+func (b *batch) sendWrites(ctx context.Context, writes []store.Write, errs []error) {
 	s := b.s
-	before, err := s.ready(ctx)
+	before, err := s.readySight(ctx)
 	if err != nil {
 		fill(errs, err)
 		return
 	}
-	same, id := s.same(before.id), clientv3.OpGet(s.keys.id())
+	same, id := s.sameID(before.id), clientv3.OpGet(s.keys.idKey())
 	var resp *clientv3.TxnResponse
 	if len(writes) == 1 {
 		cmps, then, other := b.txnOf(writes[0])
-		resp, err = s.commit(ctx, append(cmps, same...), then, append(other, id))
+		resp, err = s.commitTxn(ctx, append(cmps, same...), then, append(other, id))
 	} else {
 		ops := make([]clientv3.Op, len(writes))
 		for i, w := range writes {
 			ops[i] = clientv3.OpTxn(b.txnOf(w))
 		}
-		resp, err = s.commit(ctx, same, ops, []clientv3.Op{id})
+		resp, err = s.commitTxn(ctx, same, ops, []clientv3.Op{id})
 	}
 	switch half := len(writes) / 2; {
 	case err == nil:
-		err = b.results(before, writes, resp, errs)
+		err = b.readResults(before, writes, resp, errs)
 	case half > 0 && s.lowerLimit(err, len(writes)+opsAmong):
-		b.transact(ctx, writes[:half], errs[:half])
-		b.transact(ctx, writes[half:], errs[half:])
+		b.sendWrites(ctx, writes[:half], errs[:half])
+		b.sendWrites(ctx, writes[half:], errs[half:])
 		return
 	default:
-		err = s.advice(err)
+		err = s.adviseOn(err)
 	}
 	if err != nil {
 		fill(errs, err)
@@ -117,7 +117,7 @@ func (b *batch) transact(ctx context.Context, writes []store.Write, errs []error
 
 // txnOf returns the transaction of one write.
 func (b *batch) txnOf(w store.Write) (cmps []clientv3.Cmp, then, other []clientv3.Op) {
-	record := b.s.keys.record(w.New.Key)
+	record := b.s.keys.recordKey(w.New.Key)
 	if w.Old == "" {
 		cmps = []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(record), "=", 0)}
 	} else {
@@ -136,13 +136,13 @@ func (b *batch) txnOf(w store.Write) (cmps []clientv3.Cmp, then, other []clientv
 // beyond returns the least text greater than all that begin with a front, which ends in a tab.
 func beyond(front string) string { return front[:len(front)-1] + "\n" } // a tab is 9, a newline 10
 
-// results reads the answer to a transaction.
-func (b *batch) results(before seen, writes []store.Write, resp *clientv3.TxnResponse, errs []error) error {
+// readResults reads the answer to a transaction.
+func (b *batch) readResults(before seen, writes []store.Write, resp *clientv3.TxnResponse, errs []error) error {
 	id := before.id
 	if !resp.Succeeded {
 		id = idVersionOf(resp.Responses[len(resp.Responses)-1].GetResponseRange())
 	}
-	err := b.s.observe(before, resp.Header, id)
+	err := b.s.checkAnswer(before, resp.Header, id)
 	switch {
 	case err != nil:
 		return err

@@ -28,7 +28,7 @@ type client struct {
 const longestAnswer = 64 << 20
 
 func newClient(c *Config, timeout time.Duration) (*client, error) {
-	t, err := c.tls()
+	t, err := c.tlsConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -81,10 +81,10 @@ func is(err error, code int) bool {
 	return errors.As(err, &s) && s.code == code
 }
 
-// do sends a request and reads the answer. It returns the time of the server, with a resolution
-// of a second. A *status means that the server answered; after a write, any other error leaves
-// open whether it was done.
-func (c *client) do(ctx context.Context, method, path string, body, answer any) (time.Time, error) {
+// sendRequest sends a request and reads the answer. It returns the time of the server, with a
+// resolution of a second. A *status means that the server answered; after a write, any other error
+// leaves open whether it was done.
+func (c *client) sendRequest(ctx context.Context, method, path string, body, answer any) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	var content io.Reader
@@ -136,10 +136,10 @@ func (c *client) do(ctx context.Context, method, path string, body, answer any) 
 	return now, nil
 }
 
-// get returns an object by its name, or nil.
-func (c *client) get(ctx context.Context, name string) (*object, time.Time, error) {
+// getObject returns an object by its name, or nil.
+func (c *client) getObject(ctx context.Context, name string) (*object, time.Time, error) {
 	var o object
-	now, err := c.do(ctx, http.MethodGet, "/"+name, nil, &o)
+	now, err := c.sendRequest(ctx, http.MethodGet, "/"+name, nil, &o)
 	if is(err, http.StatusNotFound) {
 		return nil, now, nil
 	}
@@ -149,26 +149,26 @@ func (c *client) get(ctx context.Context, name string) (*object, time.Time, erro
 	return &o, now, nil
 }
 
-// put writes an object: a new one, or one with the UID and version of its read. Without the UID,
-// the API server would make a deleted Lease again. A conflict is a *status of 409.
-func (c *client) put(ctx context.Context, o object) (written object, err error) {
+// putObject writes an object: a new one, or one with the UID and version of its read. Without the
+// UID, the API server would make a deleted Lease again. A conflict is a *status of 409.
+func (c *client) putObject(ctx context.Context, o object) (written object, err error) {
 	if o.Metadata.UID == "" {
-		_, err = c.do(ctx, http.MethodPost, "", o, &written)
+		_, err = c.sendRequest(ctx, http.MethodPost, "", o, &written)
 	} else {
-		_, err = c.do(ctx, http.MethodPut, "/"+o.Metadata.Name, o, &written)
+		_, err = c.sendRequest(ctx, http.MethodPut, "/"+o.Metadata.Name, o, &written)
 	}
 	return written, err
 }
 
-// list returns the objects with a label, which it reads in pages.
-func (c *client) list(ctx context.Context, selector string) (items []object, err error) {
+// listObjects returns the objects with a label, which it reads in pages.
+func (c *client) listObjects(ctx context.Context, selector string) (items []object, err error) {
 	query := url.Values{"labelSelector": {selector}, "limit": {"500"}}
 	for {
 		var page struct {
 			Metadata struct{ Continue string }
 			Items    []object
 		}
-		if _, err := c.do(ctx, http.MethodGet, "?"+query.Encode(), nil, &page); err != nil {
+		if _, err := c.sendRequest(ctx, http.MethodGet, "?"+query.Encode(), nil, &page); err != nil {
 			return nil, err
 		}
 		items = append(items, page.Items...)

@@ -193,8 +193,8 @@ func inFolder(path, dir string) string {
 	return filepath.Join(dir, path)
 }
 
-// tls returns how connections are made safe.
-func (c *Config) tls() (*tls.Config, error) {
+// tlsConfig returns how connections are made safe.
+func (c *Config) tlsConfig() (*tls.Config, error) {
 	t := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.ServerName}
 	if c.CA != nil {
 		t.RootCAs = x509.NewCertPool()

@@ -15,15 +15,15 @@ import (
 // greater number (since Kubernetes 1.35 by documentation, and always with etcd).
 type version uint64
 
-func (s *Store) highest() version {
+func (s *Store) highestVersion() version {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.seen
 }
 
-// note takes in the version of a write, which is above all that were seen before it was sent,
-// unless etcd was restored in between.
-func (s *Store) note(before version, text string) error {
+// noteVersion takes in the version of a write, which is above all that were seen before it was
+// sent, unless etcd was restored in between.
+func (s *Store) noteVersion(before version, text string) error {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
 		return fmt.Errorf("kubestore: the API server gave the version %q, which is no number", text)
@@ -39,35 +39,35 @@ func (s *Store) note(before version, text string) error {
 	return nil
 }
 
-// ready makes the object that has the identity, where there is none.
-func (s *Store) ready(ctx context.Context) error {
-	if s.highest() > 0 {
+// makeIdentity makes the object that has the identity, where there is none.
+func (s *Store) makeIdentity(ctx context.Context) error {
+	if s.highestVersion() > 0 {
 		return nil
 	}
-	_, _, err := s.identity(ctx)
+	_, _, err := s.readIdentity(ctx)
 	return err
 }
 
 // Identity implements [store.Store]: one for all namespaces.
 func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
-	id, _, err := s.identity(ctx)
+	id, _, err := s.readIdentity(ctx)
 	return id, err
 }
 
 // Now implements [store.Store]. It can be off by half a second and the duration of a request.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	_, now, err := s.identity(ctx)
+	_, now, err := s.readIdentity(ctx)
 	if err != nil || now.IsZero() {
 		return time.Time{}, err
 	}
 	return now.Add(time.Second / 2), nil
 }
 
-// identity reads the object that has the identity, makes it where it is missing, and changes it
+// readIdentity reads the object that has the identity, makes it where it is missing, and changes it
 // after a version fell.
-func (s *Store) identity(ctx context.Context) (string, time.Time, error) {
+func (s *Store) readIdentity(ctx context.Context) (string, time.Time, error) {
 	for {
-		o, now, err := s.api.get(ctx, idName)
+		o, now, err := s.api.getObject(ctx, idName)
 		if err != nil {
 			return "", now, err
 		}
@@ -87,7 +87,7 @@ func (s *Store) identity(ctx context.Context) (string, time.Time, error) {
 				return "", now, err
 			}
 		}
-		return o.identity(), now, s.note(0, o.Metadata.ResourceVersion)
+		return o.identity(), now, s.noteVersion(0, o.Metadata.ResourceVersion)
 	}
 }
 
@@ -96,7 +96,7 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 	if s.looks {
 		return fmt.Errorf("kubestore: %w", store.ErrReadOnly)
 	}
-	o, _, err := s.api.get(ctx, idName)
+	o, _, err := s.api.getObject(ctx, idName)
 	if err != nil || o == nil || o.identity() != identity {
 		return err
 	}
@@ -119,7 +119,7 @@ func (s *Store) newIdentity(ctx context.Context, old *object) (*object, error) {
 	if old != nil {
 		o.Metadata.UID, o.Metadata.ResourceVersion = old.Metadata.UID, old.Metadata.ResourceVersion
 	}
-	written, err := s.api.put(ctx, o)
+	written, err := s.api.putObject(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -117,16 +117,16 @@ func each(n int, do func(int)) {
 // Get implements [store.Store]. Each key takes a request.
 func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	records, errs := make([]store.Record, len(keys)), make([]error, len(keys))
-	if err := s.ready(ctx); err != nil {
+	if err := s.makeIdentity(ctx); err != nil {
 		return nil, err
 	}
-	each(len(keys), func(i int) { records[i], _, errs[i] = s.read(ctx, keys[i]) })
+	each(len(keys), func(i int) { records[i], _, errs[i] = s.readRecord(ctx, keys[i]) })
 	return records, errors.Join(errs...)
 }
 
-// read gets one record, and the object that it is in.
-func (s *Store) read(ctx context.Context, k store.Key) (store.Record, object, error) {
-	o, _, err := s.api.get(ctx, objectName(k))
+// readRecord gets one record, and the object that it is in.
+func (s *Store) readRecord(ctx context.Context, k store.Key) (store.Record, object, error) {
+	o, _, err := s.api.getObject(ctx, objectName(k))
 	if err != nil || o == nil {
 		return store.Record{Key: k}, object{}, err
 	}
@@ -138,7 +138,7 @@ func (s *Store) read(ctx context.Context, k store.Key) (store.Record, object, er
 func (s *Store) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
 ) ([]store.Record, error) {
-	all, err := s.list(ctx, labelNamespace+"="+labelOf(namespace))
+	all, err := s.listRecords(ctx, labelNamespace+"="+labelOf(namespace))
 	all = slices.DeleteFunc(all, func(r store.Record) bool {
 		return r.Namespace != namespace || r.Node < nodes.From || r.Node >= nodes.Until
 	})
@@ -148,16 +148,16 @@ func (s *Store) List(
 
 // Heads implements [store.Store].
 func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
-	all, err := s.list(ctx, labelHead)
+	all, err := s.listRecords(ctx, labelHead)
 	slices.SortFunc(all, func(a, b store.Record) int { return cmp.Compare(a.Namespace, b.Namespace) })
 	return all, err
 }
 
-func (s *Store) list(ctx context.Context, selector string) ([]store.Record, error) {
-	if err := s.ready(ctx); err != nil {
+func (s *Store) listRecords(ctx context.Context, selector string) ([]store.Record, error) {
+	if err := s.makeIdentity(ctx); err != nil {
 		return nil, err
 	}
-	items, err := s.api.list(ctx, selector)
+	items, err := s.api.listObjects(ctx, selector)
 	records := make([]store.Record, 0, len(items))
 	for _, o := range items {
 		r, recordErr := o.record()
@@ -174,11 +174,11 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
 	err := store.Check(writes)
 	if err == nil {
-		err = s.ready(ctx)
+		err = s.makeIdentity(ctx)
 	}
 	each(len(writes), func(i int) {
 		if errs[i] = err; err == nil {
-			errs[i] = s.swap(ctx, writes[i])
+			errs[i] = s.swapRecord(ctx, writes[i])
 		}
 	})
 	return errs
@@ -194,12 +194,13 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// swap writes one record. It reads the object's version each time: a version that it remembered can
-// be from another write after etcd was restored. A conflict with an object that still has the
-// old nonce was with a change of something else, such as a label: the write is tried again.
-func (s *Store) swap(ctx context.Context, w store.Write) error {
+// swapRecord writes one record. It reads the object's version each time: a version that it
+// remembered can be from another write after etcd was restored. A conflict with an object that
+// still has the old nonce was with a change of something else, such as a label: the write is tried
+// again.
+func (s *Store) swapRecord(ctx context.Context, w store.Write) error {
 	for sent := false; ; sent = true {
-		r, old, err := s.read(ctx, w.New.Key)
+		r, old, err := s.readRecord(ctx, w.New.Key)
 		switch {
 		case err != nil:
 			return err
@@ -210,8 +211,8 @@ func (s *Store) swap(ctx context.Context, w store.Write) error {
 		}
 		o := objectOf(w.New)
 		o.Metadata.UID, o.Metadata.ResourceVersion = old.Metadata.UID, old.Metadata.ResourceVersion
-		before := s.highest()
-		written, err := s.api.put(ctx, o)
+		before := s.highestVersion()
+		written, err := s.api.putObject(ctx, o)
 		if is(err, http.StatusConflict) {
 			if err := pause(ctx); err != nil {
 				return err
@@ -221,6 +222,6 @@ func (s *Store) swap(ctx context.Context, w store.Write) error {
 		if err != nil {
 			return err
 		}
-		return s.note(before, written.Metadata.ResourceVersion)
+		return s.noteVersion(before, written.Metadata.ResourceVersion)
 	}
 }

@@ -250,7 +250,7 @@ func TestVersionFalls(t *testing.T) {
 	if err := swap(t, st, "b", record("c")); err != nil {
 		t.Fatal(err)
 	}
-	if err := st.note(version(1400), "1300"); err != nil { // a write that was sent before the restore ends late
+	if err := st.noteVersion(version(1400), "1300"); err != nil { // a write that was sent before the restore ends late
 		t.Fatal(err)
 	}
 	if id := identity(t, st); id != after {

@@ -16,23 +16,23 @@ func (s *Store) List(
 	low, high := "["+store.NodeText(nodes.From), "("+store.NodeText(nodes.Until)
 	for {
 		page := min(chunk, limit-len(out))
-		a, err := s.read(ctx, namespace, "range", low, high, strconv.Itoa(page))
+		a, err := s.runRead(ctx, namespace, "range", low, high, strconv.Itoa(page))
 		if err != nil {
 			return nil, err
 		}
 		if len(a.body) < 2 {
-			return nil, s.fail(namespace, errShort)
+			return nil, s.explainError(namespace, errShort)
 		}
 		members, err := a.body[1].AsStrSlice()
 		if err != nil {
-			return nil, s.fail(namespace, err)
+			return nil, s.explainError(namespace, err)
 		}
 		for i, m := range members {
 			node, err := store.ParseNodeText(m)
 			if err != nil {
-				return nil, s.fail(namespace, err)
+				return nil, s.explainError(namespace, err)
 			}
-			r, err := a.record(i, store.Key{Namespace: namespace, Node: node})
+			r, err := a.decodeRecord(i, store.Key{Namespace: namespace, Node: node})
 			if err != nil {
 				return nil, err
 			}
@@ -49,7 +49,7 @@ func (s *Store) List(
 
 // Heads implements [store.Store]. It reads the set of all namespaces that ever had a record.
 func (s *Store) Heads(ctx context.Context) (out []store.Record, err error) {
-	names, err := s.names(ctx)
+	names, err := s.listNames(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -62,13 +62,13 @@ func (s *Store) Heads(ctx context.Context) (out []store.Record, err error) {
 	return slices.DeleteFunc(out, func(r store.Record) bool { return r.Nonce == "" }), err
 }
 
-// names returns the list of all namespaces that were ever written to, in their order.
-func (s *Store) names(ctx context.Context) ([]string, error) {
+// listNames returns the list of all namespaces that were ever written to, in their order.
+func (s *Store) listNames(ctx context.Context) ([]string, error) {
 	ctx, cancel := limit(ctx, answerTimeout)
 	defer cancel()
 	names, err := s.client.Do(ctx, s.client.B().Smembers().Key(s.namespaces()).Build()).AsStrSlice()
 	if err != nil {
-		return nil, s.fail(listName, err)
+		return nil, s.explainError(listName, err)
 	}
 	slices.Sort(names)
 	return names, nil

@@ -38,14 +38,14 @@ func newScript(file string) script {
 	return script{string(text), hex.EncodeToString(sum[:])}
 }
 
-// keys returns the keys of a namespace. The braces keep them on one server of a cluster.
-func (s *Store) keys(namespace string) []string {
+// keysOf returns the keys of a namespace. The braces keep them on one server of a cluster.
+func (s *Store) keysOf(namespace string) []string {
 	base := s.opts.Prefix + ":{" + namespace + "}:"
 	return []string{base + "meta", base + "records", base + "nodes"}
 }
 
-// call builds the command that runs a script, with its text if the server does not know it.
-func (s *Store) call(sc script, known bool, namespace string, args []string) rueidis.Completed {
+// buildCall builds the command that runs a script, with its text if the server does not know it.
+func (s *Store) buildCall(sc script, known bool, namespace string, args []string) rueidis.Completed {
 	verb, text := "EVAL", sc.text
 	if known {
 		verb, text = "EVALSHA", sc.sha
@@ -53,7 +53,7 @@ func (s *Store) call(sc script, known bool, namespace string, args []string) rue
 	if s.opts.ReadOnly {
 		verb += "_RO"
 	}
-	keys := s.keys(namespace)
+	keys := s.keysOf(namespace)
 	return s.client.B().Arbitrary(verb).Args(text, strconv.Itoa(len(keys))).Keys(keys...).
 		Args(rand.Text()).Args(args...).Build()
 }
@@ -81,8 +81,8 @@ func parse(res rueidis.RedisResult) (a reply, err error) {
 	return reply{id, run, all[2:]}, cmp.Or(err, failed)
 }
 
-// record decodes the i-th record of an answer.
-func (a reply) record(i int, k store.Key) (store.Record, error) {
+// decodeRecord decodes the i-th record of an answer.
+func (a reply) decodeRecord(i int, k store.Key) (store.Record, error) {
 	values, err := a.body[0].ToArray()
 	if err != nil || i >= len(values) {
 		return store.Record{}, fmt.Errorf("redisstore: namespace %q: %w", k.Namespace, errShort)
@@ -106,25 +106,25 @@ func (s *Store) noteReply(ctx context.Context, namespace string, started uint64,
 		s.seen[namespace] = seen{started, a.id, a.run}
 	}
 	s.mu.Unlock()
-	return s.check(ctx, namespace, a.run)
+	return s.checkServer(ctx, namespace, a.run)
 }
 
-// read runs the script that reads.
-func (s *Store) read(ctx context.Context, namespace string, args ...string) (reply, error) {
-	return s.ask(ctx, readScript, namespace, args...)
+// runRead runs the script that reads.
+func (s *Store) runRead(ctx context.Context, namespace string, args ...string) (reply, error) {
+	return s.runRepeatable(ctx, readScript, namespace, args...)
 }
 
-// ask runs a script that may be resent: it would then find exactly its own writes.
-func (s *Store) ask(ctx context.Context, sc script, namespace string, args ...string) (reply, error) {
+// runRepeatable runs a script that may be resent: it would then find exactly its own writes.
+func (s *Store) runRepeatable(ctx context.Context, sc script, namespace string, args ...string) (reply, error) {
 	if err := checkName(namespace); err != nil {
 		return reply{}, err
 	}
 	started := s.started.Add(1)
-	a, err := parse(s.send(ctx, s.client, func(known bool) []rueidis.Completed {
-		return []rueidis.Completed{s.call(sc, known, namespace, args).ToRetryable()}
+	a, err := parse(s.sendCommands(ctx, s.client, func(known bool) []rueidis.Completed {
+		return []rueidis.Completed{s.buildCall(sc, known, namespace, args).ToRetryable()}
 	})[0])
 	if err != nil {
-		return a, s.fail(namespace, err)
+		return a, s.explainError(namespace, err)
 	}
 	return a, s.noteReply(ctx, namespace, started, a)
 }

@@ -33,7 +33,7 @@ func (v Server) Loses() string {
 			"not written, often 30 s: set it to no, and appendfsync always"
 	case v.Fsync == "always":
 		return ""
-	case v.Fsync == "everysec" && v.waits():
+	case v.Fsync == "everysec" && v.hasWAITAOF():
 		return "appendfsync is everysec: a crash loses up to two seconds of grants: set appendfsync always, or use " +
 			"Options.AOF"
 	case v.Fsync == "everysec":
@@ -61,16 +61,16 @@ func (s *Store) Server(ctx context.Context, namespace string) (Server, error) {
 	if err := checkName(namespace); err != nil {
 		return Server{}, err
 	}
-	v, err := s.inspect(ctx, namespace)
+	v, err := s.inspectServer(ctx, namespace)
 	if err != nil {
-		err = s.fail(namespace, err)
+		err = s.explainError(namespace, err)
 	}
 	return v, err
 }
 
-// check looks at the server with a run ID unless that was done, and refuses a server
+// checkServer looks at the server with a run ID unless that was done, and refuses a server
 // that evicts.
-func (s *Store) check(ctx context.Context, namespace, run string) error {
+func (s *Store) checkServer(ctx context.Context, namespace, run string) error {
 	s.mu.Lock()
 	c := s.servers[run]
 	if c != nil && time.Since(c.at) < recheck {
@@ -81,7 +81,7 @@ func (s *Store) check(ctx context.Context, namespace, run string) error {
 		s.servers[run] = &checked{c.server, time.Now(), c.err}
 	}
 	s.mu.Unlock()
-	v, err := s.inspect(ctx, namespace)
+	v, err := s.inspectServer(ctx, namespace)
 	if err == nil && v.run != run {
 		err = errors.New("the server became another one while it was looked at")
 	}
@@ -93,12 +93,12 @@ func (s *Store) check(ctx context.Context, namespace, run string) error {
 	return err
 }
 
-// inspect asks the server of a namespace for its settings, and refuses a server that evicts.
-func (s *Store) inspect(ctx context.Context, namespace string) (v Server, err error) {
+// inspectServer asks the server of a namespace for its settings, and refuses a server that evicts.
+func (s *Store) inspectServer(ctx context.Context, namespace string) (v Server, err error) {
 	c, release := s.client.Dedicate()
 	defer release()
-	a, err := parse(s.send(ctx, c, func(known bool) []rueidis.Completed {
-		return []rueidis.Completed{s.call(readScript, known, namespace, []string{"server"})}
+	a, err := parse(s.sendCommands(ctx, c, func(known bool) []rueidis.Completed {
+		return []rueidis.Completed{s.buildCall(readScript, known, namespace, []string{"server"})}
 	})[0])
 	if err != nil {
 		return v, err
@@ -128,7 +128,7 @@ func (s *Store) inspect(ctx context.Context, namespace string) (v Server, err er
 			"or use another server", v.Policy)
 	} else if err = nil; s.opts.AOF && !v.AOF {
 		err = errors.New("appendonly is no, and Options.AOF asks for it: set appendonly yes")
-	} else if s.opts.AOF && !v.waits() && (v.Fsync != "always" || v.pauses) {
+	} else if s.opts.AOF && !v.hasWAITAOF() && (v.Fsync != "always" || v.pauses) {
 		err = fmt.Errorf("Options.AOF needs WAITAOF, of Redis 7.2 or later, or appendfsync always and "+
 			"no-appendfsync-on-rewrite no; this is Redis %s with appendfsync %q", v.Version, v.Fsync)
 	}
@@ -146,8 +146,8 @@ func (s *Store) inspect(ctx context.Context, namespace string) (v Server, err er
 	return v, err
 }
 
-// waits reports whether the server knows WAITAOF.
-func (v Server) waits() bool {
+// hasWAITAOF reports whether the server knows WAITAOF.
+func (v Server) hasWAITAOF() bool {
 	var major, minor int
 	_, err := fmt.Sscanf(v.Version, "%d.%d", &major, &minor)
 	return err == nil && (major > 7 || major == 7 && minor >= 2)

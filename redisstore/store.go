@@ -124,12 +124,12 @@ func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 			for _, i := range at[:n] {
 				args = append(args, store.NodeText(keys[i].Node))
 			}
-			a, err := s.read(ctx, namespace, args...)
+			a, err := s.runRead(ctx, namespace, args...)
 			if err != nil {
 				return nil, err
 			}
 			for j, i := range at[:n] {
-				if out[i], err = a.record(j, keys[i]); err != nil {
+				if out[i], err = a.decodeRecord(j, keys[i]); err != nil {
 					return nil, err
 				}
 			}
@@ -158,7 +158,7 @@ func (s *Store) Identity(ctx context.Context, namespace string) (string, error) 
 	last := s.seen[namespace]
 	s.mu.Unlock()
 	if last.id == "" {
-		a, err := s.read(ctx, namespace, "get", store.NodeText(0))
+		a, err := s.runRead(ctx, namespace, "get", store.NodeText(0))
 		if err != nil {
 			return "", err
 		}
@@ -170,14 +170,14 @@ func (s *Store) Identity(ctx context.Context, namespace string) (string, error) 
 // Suspect implements [store.Store], one namespace after the other: until it returns, some may still
 // have the old identity.
 func (s *Store) Suspect(ctx context.Context, identity string) error {
-	names, err := s.names(ctx)
+	names, err := s.listNames(ctx)
 	if err != nil {
 		return err
 	}
 	names = append(names, listName) // which has the identity of the whole store
 	ids, found := make([]string, len(names)), false
 	for i, name := range names {
-		a, err := s.read(ctx, name, "get", store.NodeText(0))
+		a, err := s.runRead(ctx, name, "get", store.NodeText(0))
 		if err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 		return nil // it has another one already
 	}
 	for i, name := range names {
-		if _, err := s.ask(ctx, suspectScript, name, ids[i]); err != nil {
+		if _, err := s.runRepeatable(ctx, suspectScript, name, ids[i]); err != nil {
 			return err
 		}
 	}
@@ -208,7 +208,7 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	return time.Unix(t[0], t[1]*1000), nil
 }
 
-// fail says where an error comes from and what to do about it.
-func (s *Store) fail(namespace string, err error) error {
+// explainError says where an error comes from and what to do about it.
+func (s *Store) explainError(namespace string, err error) error {
 	return failure(fmt.Sprintf("redisstore: namespace %q", namespace), err)
 }

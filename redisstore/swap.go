@@ -29,7 +29,7 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 			}
 			continue
 		}
-		s.swap(ctx, namespace, writes, at, errs)
+		s.swapNamespace(ctx, namespace, writes, at, errs)
 	}
 	return errs
 }
@@ -54,11 +54,11 @@ func (s *Store) registerNamespace(ctx context.Context, namespace string) error {
 	if _, err := s.Identity(ctx, listName); err != nil { // looks at the server of the list
 		return err
 	}
-	results, err := s.commit(ctx, listName, func(bool) []rueidis.Completed {
+	results, err := s.commitCommands(ctx, listName, func(bool) []rueidis.Completed {
 		return []rueidis.Completed{s.client.B().Sadd().Key(s.namespaces()).Member(namespace).Build()}
 	})
 	if err = cmp.Or(results[0].Error(), err); err != nil {
-		return s.fail(namespace, fmt.Errorf("putting it on the list of namespaces: %w", advise(err)))
+		return s.explainError(namespace, fmt.Errorf("putting it on the list of namespaces: %w", advise(err)))
 	}
 	s.mu.Lock()
 	s.listed[namespace] = id[len("redis:"):]
@@ -71,11 +71,11 @@ const listName = "@"
 
 func (s *Store) namespaces() string { return s.opts.Prefix + ":{" + listName + "}:namespaces" }
 
-// swap writes one namespace: the writes at those places.
-func (s *Store) swap(ctx context.Context, namespace string, writes []store.Write, at []int, errs []error) {
+// swapNamespace writes one namespace: the writes at those places.
+func (s *Store) swapNamespace(ctx context.Context, namespace string, writes []store.Write, at []int, errs []error) {
 	parts := slices.Collect(slices.Chunk(at, chunk))
 	started := s.started.Add(1)
-	results, unacknowledged := s.commit(ctx, namespace, func(known bool) (cmds []rueidis.Completed) {
+	results, unacknowledged := s.commitCommands(ctx, namespace, func(known bool) (cmds []rueidis.Completed) {
 		for _, part := range parts {
 			args := make([]string, 0, 3*len(part))
 			for _, i := range part {
@@ -85,7 +85,7 @@ func (s *Store) swap(ctx context.Context, namespace string, writes []store.Write
 				}
 				args = append(args, store.NodeText(w.New.Node), old, encode(w.New))
 			}
-			cmds = append(cmds, s.call(swapScript, known, namespace, args))
+			cmds = append(cmds, s.buildCall(swapScript, known, namespace, args))
 		}
 		return cmds
 	})
@@ -112,42 +112,43 @@ func (s *Store) setResults(ctx context.Context, namespace string, started uint64
 	for j, i := range part {
 		switch {
 		case err != nil:
-			errs[i] = s.fail(namespace, err)
+			errs[i] = s.explainError(namespace, err)
 		case done[j] == '0':
 			errs[i] = store.ErrLost
 		case unacknowledged != nil:
-			errs[i] = s.fail(namespace, unacknowledged)
+			errs[i] = s.explainError(namespace, unacknowledged)
 		}
 	}
 }
 
-// commit sends commands of one namespace and waits for the acknowledgements; an error means
+// commitCommands sends commands of one namespace and waits for the acknowledgements; an error means
 // that nothing counts yet. It calls build again for a server that does not know the script:
 // then none has run.
-func (s *Store) commit(ctx context.Context, namespace string, build func(known bool) []rueidis.Completed,
+func (s *Store) commitCommands(ctx context.Context, namespace string, build func(known bool) []rueidis.Completed,
 ) ([]rueidis.RedisResult, error) {
 	s.mu.Lock()
 	aof := s.opts.AOF
-	if c := s.servers[s.seen[namespace].run]; aof && c != nil && !c.server.waits() {
+	if c := s.servers[s.seen[namespace].run]; aof && c != nil && !c.server.hasWAITAOF() {
 		aof = false // it was made sure that this one syncs before it answers
 	}
 	s.mu.Unlock()
 	if s.opts.Replicas == 0 && !aof {
-		return s.send(ctx, s.client, build), nil
+		return s.sendCommands(ctx, s.client, build), nil
 	}
 	c, release := s.client.Dedicate()
 	defer release()
-	results := s.send(ctx, c, build)
+	results := s.sendCommands(ctx, c, build)
 	for _, r := range results {
 		if r.NonRedisError() != nil {
 			return results, nil // the connection is gone, and each result says so
 		}
 	}
-	return results, s.wait(ctx, c, aof)
+	return results, s.awaitReplicas(ctx, c, aof)
 }
 
-// send sends commands, and those again that did not run because the server did not know the script.
-func (s *Store) send(
+// sendCommands sends commands, and those again that did not run because the server did not know the
+// script.
+func (s *Store) sendCommands(
 	ctx context.Context, c rueidis.CoreClient, build func(known bool) []rueidis.Completed,
 ) []rueidis.RedisResult {
 	ctx, cancel := limit(ctx, answerTimeout)
@@ -164,9 +165,9 @@ func (s *Store) send(
 
 var errUnacknowledged = errors.New("fewer acknowledgements than asked for")
 
-// wait asks how far the writes have got, on the connection that wrote. On another one the
+// awaitReplicas asks how far the writes have got, on the connection that wrote. On another one the
 // answer would be about nothing.
-func (s *Store) wait(ctx context.Context, c rueidis.DedicatedClient, aof bool) (err error) {
+func (s *Store) awaitReplicas(ctx context.Context, c rueidis.DedicatedClient, aof bool) (err error) {
 	b, n, ms := s.client.B(), int64(s.opts.Replicas), int64((s.opts.Timeout+time.Millisecond-1)/time.Millisecond)
 	got, has, within := []int64{1, 0}, "have", s.opts.Timeout
 	ctx, cancel := limit(ctx, s.opts.Timeout+answerTimeout)

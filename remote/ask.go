@@ -96,13 +96,13 @@ func askOnce[T any](
 	n := c.good.Load()
 	out, err := call(ctx, c, c.servers[n], records, do)
 	if err != nil && isAway(err) {
-		c.next(c.servers[n])
+		c.moveOn(c.servers[n])
 	}
 	return out, err
 }
 
-// next asks the server after a silent one first, from now on.
-func (c *Client) next(after *peer) {
+// moveOn asks the server after a silent one first, from now on.
+func (c *Client) moveOn(after *peer) {
 	n := int64(slices.Index(c.servers, after))
 	c.good.CompareAndSwap(n, (n+1)%int64(len(c.servers)))
 }
@@ -113,7 +113,7 @@ func call[T any](
 	ctx, cancel := context.WithTimeout(ctx, c.timeout+time.Duration(records)*perRecord)
 	defer cancel()
 	out, err := do(ctx, p)
-	return out, p.explain(err)
+	return out, p.explainError(err)
 }
 
 // isAway reports whether another server may answer after this failure.
@@ -128,16 +128,17 @@ func isAway(err error) bool {
 	return reason(err) == "" // no server of ours says so: it is a proxy, or something else has the address
 }
 
-// explain names the server, and marks errors of the wire with the errors of lease and snowfence.
-func (p *peer) explain(err error) error {
+// explainError names the server, and marks errors of the wire with the errors of lease and
+// snowfence.
+func (p *peer) explainError(err error) error {
 	if err == nil {
 		return nil
 	}
-	return p.marked(reason(err), err)
+	return p.explainReason(reason(err), err)
 }
 
-// marked is explain for an error of which the reason is known.
-func (p *peer) marked(reason string, err error) error {
+// explainReason is explain for an error of which the reason is known.
+func (p *peer) explainReason(reason string, err error) error {
 	meaning := map[string]error{
 		"no-namespace": lease.ErrNoNamespace, "lost": store.ErrLost, "refused": lease.ErrRefused,
 		"invalid": lease.ErrInvalid, "exhausted": snowfence.ErrExhausted, "lifetime": snowfence.ErrLifetime,

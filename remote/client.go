@@ -86,14 +86,14 @@ func Dial(addresses []string, o *Options) (*Client, error) {
 	}
 	c := &Client{timeout: cmp.Or(opts.Timeout, 5*time.Second)}
 	c.leases = &tickets{c: c}
-	tcp, auth := c.client(opts.TLS), connect.WithInterceptors(&header{token: opts.Token, file: opts.TokenFile})
+	tcp, auth := c.httpClient(opts.TLS), connect.WithInterceptors(&header{token: opts.Token, file: opts.TokenFile})
 	for _, address := range addresses {
 		client, base := tcp, strings.TrimSuffix(address, "/")
 		path, socket := strings.CutPrefix(address, "unix:")
 		u, err := url.Parse(address)
 		switch {
 		case socket && strings.HasPrefix(path, "/"):
-			client, base = c.socket(path), "http://localhost"
+			client, base = c.socketClient(path), "http://localhost"
 		case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil:
 			return nil, fmt.Errorf("remote: server %q: write it as http://host:port, https://host:port or unix:/path, "+
 				"and give the token in Options.Token", hide(address))
@@ -109,8 +109,8 @@ func Dial(addresses []string, o *Options) (*Client, error) {
 	return c, nil
 }
 
-// client returns a client of HTTP with connections of its own.
-func (c *Client) client(conf *tls.Config) *http.Client {
+// httpClient returns a client of HTTP with connections of its own.
+func (c *Client) httpClient(conf *tls.Config) *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.TLSClientConfig = conf.Clone()
 	t.MaxIdleConnsPerHost = 64
@@ -127,10 +127,10 @@ func (c *Client) client(conf *tls.Config) *http.Client {
 	}
 }
 
-// socket is client for a socket of this host, where connections cost little: over HTTP/1.1 a
+// socketClient is client for a socket of this host, where connections cost little: over HTTP/1.1 a
 // request takes half the processor time.
-func (c *Client) socket(path string) *http.Client {
-	h := c.client(nil)
+func (c *Client) socketClient(path string) *http.Client {
+	h := c.httpClient(nil)
 	t := h.Transport.(*http.Transport)
 	t.Proxy = nil
 	t.Protocols, t.HTTP2 = new(http.Protocols), nil
@@ -159,12 +159,12 @@ func (c *Client) Close() error {
 
 // Scheme returns the scheme of a namespace, with its secrets if the server hands them out.
 func (c *Client) Scheme(ctx context.Context, namespace string) (*snowfence.Scheme, error) {
-	return c.scheme(ctx, namespace, nil)
+	return c.schemeOf(ctx, namespace, nil)
 }
 
-// scheme asks for secrets where none are given.
-func (c *Client) scheme(ctx context.Context, namespace string, keys []*snowfence.Secret) (*snowfence.Scheme, error) {
-	ns, err := c.show(ctx, namespace, false)
+// schemeOf asks for secrets where none are given.
+func (c *Client) schemeOf(ctx context.Context, namespace string, keys []*snowfence.Secret) (*snowfence.Scheme, error) {
+	ns, err := c.showNamespace(ctx, namespace, false)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (c *Client) scheme(ctx context.Context, namespace string, keys []*snowfence
 		return nil, err
 	}
 	if l.Cipher != snowfence.Plain && len(keys) == 0 {
-		if ns, err = c.show(ctx, namespace, true); err != nil {
+		if ns, err = c.showNamespace(ctx, namespace, true); err != nil {
 			return nil, err
 		}
 		for _, secret := range ns.Msg.Secrets {
@@ -202,7 +202,7 @@ type Namespace struct {
 
 // Namespace returns the server's facts of a namespace. The token needs the verb read.
 func (c *Client) Namespace(ctx context.Context, name string) (Namespace, error) {
-	ns, err := c.show(ctx, name, false)
+	ns, err := c.showNamespace(ctx, name, false)
 	if err != nil {
 		return Namespace{}, err
 	}
@@ -219,7 +219,9 @@ func layoutOf(namespace string, m *pb.Namespace) (snowfence.Layout, error) {
 	return l, err
 }
 
-func (c *Client) show(ctx context.Context, namespace string, secrets bool) (*connect.Response[pb.Namespace], error) {
+func (c *Client) showNamespace(
+	ctx context.Context, namespace string, secrets bool,
+) (*connect.Response[pb.Namespace], error) {
 	return ask(ctx, c, 0, func(ctx context.Context, p *peer) (*connect.Response[pb.Namespace], error) {
 		return p.names.Show(ctx, connect.NewRequest(&pb.ShowNamespaceRequest{Name: namespace, Secrets: secrets}))
 	})
@@ -234,7 +236,7 @@ type header struct {
 
 func (h *header) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	return func(ctx context.Context, req connect.AnyRequest) (connect.AnyResponse, error) {
-		token, err := h.current()
+		token, err := h.currentToken()
 		if err != nil {
 			return nil, err
 		}
@@ -245,8 +247,8 @@ func (h *header) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 	}
 }
 
-// current returns the token of now.
-func (h *header) current() (string, error) {
+// currentToken returns the token of now.
+func (h *header) currentToken() (string, error) {
 	if h.file == "" {
 		return h.token, nil
 	}

@@ -55,7 +55,7 @@ func (d *Dated) Reserve(ctx context.Context, period, n int64) (sequence.Serials,
 	defer cancel()
 	defer context.AfterFunc(d.life, cancel)()
 	for failed := 0; ; failed++ {
-		m, err := d.c.numbers(ctx, d.name, period, n)
+		m, err := d.c.takeNumbers(ctx, d.name, period, n)
 		switch {
 		case err == nil:
 			return sequence.Serials{Period: m.Period, First: m.First, Count: n, Taken: m.GetTaken()}.Of(d.def)

@@ -21,7 +21,7 @@ func (c *Client) Open(ctx context.Context, o *lease.Options) (*snowfence.Generat
 	if opts.Namespace == "" {
 		opts.Namespace = lease.DefaultNamespace
 	}
-	s, err := c.scheme(ctx, opts.Namespace, opts.Secrets)
+	s, err := c.schemeOf(ctx, opts.Namespace, opts.Secrets)
 	if err != nil {
 		return nil, err
 	}

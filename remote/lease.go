@@ -97,14 +97,14 @@ func (s *tickets) renewAll() {
 			return
 		}
 		s.mu.Unlock()
-		s.send(batch)
+		s.sendBatch(batch)
 		for _, r := range batch {
 			close(r.done)
 		}
 	}
 }
 
-func (s *tickets) send(batch []*renewal) {
+func (s *tickets) sendBatch(batch []*renewal) {
 	req := &pb.RenewAllRequest{}
 	for _, r := range batch {
 		req.Renewals = append(req.Renewals, r.req)
@@ -125,14 +125,14 @@ func (s *tickets) send(batch []*renewal) {
 			r.err = err
 		case res.Msg.Renewals[i].Lease == nil:
 			answer := res.Msg.Renewals[i]
-			r.err = at.marked(answer.Reason, errors.New(answer.Message))
+			r.err = at.explainReason(answer.Reason, errors.New(answer.Message))
 			away = away || answer.Reason == "unavailable"
 		default:
 			r.out = leased(res.Msg.Renewals[i].Lease)
 		}
 	}
 	if away {
-		s.c.next(at)
+		s.c.moveOn(at)
 	}
 }
 

@@ -29,7 +29,7 @@ func (c *Client) Sequence(ctx context.Context, name string) (*sequence.Sequence,
 	}
 	d.MinRange, d.MaxRange = 1, min(d.MaxRange, mostNumbers) // the server has the ranges of the store
 	s, err := sequence.OpenFunc(name, d, func(ctx context.Context, n int64) (sequence.Range, int64, error) {
-		m, err := c.numbers(ctx, name, 0, n)
+		m, err := c.takeNumbers(ctx, name, 0, n)
 		switch {
 		case err == nil:
 			return sequence.Range{First: m.First, Step: m.Step, Count: n}, m.Left, nil
@@ -63,8 +63,8 @@ func (c *Client) definition(ctx context.Context, name string) (sequence.Definiti
 	}, nil
 }
 
-// numbers asks servers for n numbers in a row. Without an answer they are lost, as a gap.
-func (c *Client) numbers(ctx context.Context, name string, period, n int64) (*pb.SequenceNextResponse, error) {
+// takeNumbers asks servers for n numbers in a row. Without an answer they are lost, as a gap.
+func (c *Client) takeNumbers(ctx context.Context, name string, period, n int64) (*pb.SequenceNextResponse, error) {
 	req := &pb.SequenceNextRequest{Name: name, Count: uint32(n), Period: period, WithoutNumbers: true}
 	res, err := race(ctx, c,
 		func(ctx context.Context, p *peer) (*connect.Response[pb.SequenceNextResponse], error) {

@@ -75,7 +75,7 @@ func (c *Client) Source(namespace string, o *SourceOptions) (*Source, error) {
 // Next returns a new ID, from memory if there is one. It waits for a server until ctx ends.
 func (s *Source) Next(ctx context.Context) (snowfence.ID, error) {
 	for {
-		id, pending := s.take()
+		id, pending := s.takeID()
 		if pending == nil {
 			return id, nil
 		}
@@ -90,44 +90,44 @@ func (s *Source) Next(ctx context.Context) (snowfence.ID, error) {
 	}
 }
 
-// take returns an ID in hand, or the request to wait for.
-func (s *Source) take() (snowfence.ID, *pendingRequest) {
+// takeID returns an ID in hand, or the request to wait for.
+func (s *Source) takeID() (snowfence.ID, *pendingRequest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	if len(s.ids) > 0 && now.Sub(s.born) > s.maxAge {
-		s.drop(len(s.ids))
+		s.shrinkRequest(len(s.ids))
 		s.ids = nil
 	}
 	if len(s.ids) == 0 && s.next != nil {
 		s.ids, s.born, s.next = s.next, s.made, nil
 		if now.Sub(s.born) > s.maxAge {
-			s.drop(len(s.ids))
+			s.shrinkRequest(len(s.ids))
 			s.ids = nil
 		} else {
 			s.size = min(2*s.size, s.batch) // all of the batch before was used in time
 		}
 	}
 	if len(s.ids) == 0 {
-		return 0, s.ask()
+		return 0, s.askServer()
 	}
 	id := s.ids[0]
 	s.ids = s.ids[1:]
 	if len(s.ids) < s.size/2 && s.next == nil {
-		s.ask()
+		s.askServer()
 	}
 	return id, nil
 }
 
-// drop makes the next request smaller after n IDs were dropped. mu is held.
-func (s *Source) drop(n int) {
+// shrinkRequest makes the next request smaller after n IDs were dropped. mu is held.
+func (s *Source) shrinkRequest(n int) {
 	if n > s.size/2 {
 		s.size = max(s.size/2, 1)
 	}
 }
 
-// ask asks a server, unless one is being asked. mu is held.
-func (s *Source) ask() *pendingRequest {
+// askServer asks a server, unless one is being asked. mu is held.
+func (s *Source) askServer() *pendingRequest {
 	if s.asked != nil {
 		return s.asked
 	}

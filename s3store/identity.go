@@ -18,9 +18,9 @@ import (
 // idName is the object with the identity: its text and time. It is in no folder of a namespace.
 func (s *Store) idName() string { return s.prefix + "identity" }
 
-// ready makes the object that has the identity, where there is none. Then it tries two writes that
-// have to fail, because some servers ignore conditions.
-func (s *Store) ready(ctx context.Context) error {
+// makeIdentity makes the object that has the identity, where there is none. Then it tries two
+// writes that have to fail, because some servers ignore conditions.
+func (s *Store) makeIdentity(ctx context.Context) error {
 	if s.tried.Load() {
 		return nil
 	}
@@ -31,12 +31,12 @@ func (s *Store) ready(ctx context.Context) error {
 		if s.looks {
 			break
 		}
-		switch err := s.put(ctx, s.idName(), rand.Text(), tag); {
+		switch err := s.putObject(ctx, s.idName(), rand.Text(), tag); {
 		case err == nil:
 			return fmt.Errorf("s3store: bucket %q: the server ignores the condition of a write, so two holders could "+
 				"get one node: use Amazon's S3, or another store", s.bucket)
 		case !refused(err):
-			return s.wrap(err)
+			return s.explainError(err)
 		}
 	}
 	s.tried.Store(true)
@@ -46,7 +46,7 @@ func (s *Store) ready(ctx context.Context) error {
 // Identity implements [store.Store]: one for all namespaces.
 func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	for {
-		o, err := s.get(ctx, s.idName())
+		o, err := s.getObject(ctx, s.idName())
 		if err != nil || o.tag != "" {
 			return o.identity(), err
 		}
@@ -54,8 +54,8 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 			return "", fmt.Errorf("s3store: bucket %q: no program has used the prefix %q: %w", s.bucket, s.prefix,
 				store.ErrReadOnly)
 		}
-		if err := s.put(ctx, s.idName(), rand.Text(), ""); err != nil && !refused(err) {
-			return "", s.wrap(err)
+		if err := s.putObject(ctx, s.idName(), rand.Text(), ""); err != nil && !refused(err) {
+			return "", s.explainError(err)
 		}
 	}
 }
@@ -69,27 +69,27 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 		return fmt.Errorf("s3store: %w", store.ErrReadOnly)
 	}
 	for {
-		o, err := s.get(ctx, s.idName())
+		o, err := s.getObject(ctx, s.idName())
 		if err != nil || o.tag == "" || o.identity() != identity {
 			return err
 		}
-		if err = s.put(ctx, s.idName(), rand.Text(), o.tag); !refused(err) {
-			return s.wrap(err)
+		if err = s.putObject(ctx, s.idName(), rand.Text(), o.tag); !refused(err) {
+			return s.explainError(err)
 		}
 	}
 }
 
 // Now implements [store.Store]. It can be off by half a second and the duration of a request.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	o, err := s.get(ctx, s.idName())
+	o, err := s.getObject(ctx, s.idName())
 	if err != nil || o.now.IsZero() {
 		return time.Time{}, err
 	}
 	return o.now.Add(time.Second / 2), nil
 }
 
-// name is the name of a record's object: its namespace, escaped, and its node.
-func (s *Store) name(k store.Key) string {
+// objectName is the name of a record's object: its namespace, escaped, and its node.
+func (s *Store) objectName(k store.Key) string {
 	return s.prefix + escape(k.Namespace) + "/" + store.NodeText(k.Node)
 }
 
@@ -114,8 +114,8 @@ func noBucket(err error) bool {
 	return errors.As(err, &answer) && answer.ErrorCode() == "NoSuchBucket"
 }
 
-// wrap says what to do about an error of S3.
-func (s *Store) wrap(err error) error {
+// explainError says what to do about an error of S3.
+func (s *Store) explainError(err error) error {
 	where := fmt.Sprintf("s3store: bucket %q", s.bucket)
 	switch {
 	case err == nil:

@@ -122,7 +122,7 @@ func each(n int, do func(int)) {
 
 // Get implements [store.Store]. Each key takes a request.
 func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	if err := s.ready(ctx); err != nil {
+	if err := s.makeIdentity(ctx); err != nil {
 		return nil, err
 	}
 	return s.getAll(ctx, keys)
@@ -130,13 +130,13 @@ func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 
 func (s *Store) getAll(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	records, errs := make([]store.Record, len(keys)), make([]error, len(keys))
-	each(len(keys), func(i int) { records[i], _, errs[i] = s.read(ctx, keys[i]) })
+	each(len(keys), func(i int) { records[i], _, errs[i] = s.readRecord(ctx, keys[i]) })
 	return records, errors.Join(errs...)
 }
 
-// read gets one record, and the entity tag of its object.
-func (s *Store) read(ctx context.Context, k store.Key) (store.Record, string, error) {
-	o, err := s.get(ctx, s.name(k))
+// readRecord gets one record, and the entity tag of its object.
+func (s *Store) readRecord(ctx context.Context, k store.Key) (store.Record, string, error) {
+	o, err := s.getObject(ctx, s.objectName(k))
 	if err != nil || o.tag == "" {
 		return store.Record{Key: k}, "", err
 	}
@@ -152,7 +152,7 @@ type object struct {
 	now  time.Time // of the server, with a resolution of a second; zero if it did not say it
 }
 
-func (s *Store) get(ctx context.Context, name string) (o object, err error) {
+func (s *Store) getObject(ctx context.Context, name string) (o object, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	out, err := s.api.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: &name}, once)
@@ -160,12 +160,12 @@ func (s *Store) get(ctx context.Context, name string) (o object, err error) {
 		return o, nil
 	}
 	if err != nil {
-		return o, s.wrap(err)
+		return o, s.explainError(err)
 	}
 	defer out.Body.Close()
 	body, err := io.ReadAll(out.Body)
 	if err != nil {
-		return o, s.wrap(err)
+		return o, s.explainError(err)
 	}
 	o.now, _ = middleware.GetServerTime(out.ResultMetadata)
 	o.text, o.tag, o.at = string(body), aws.ToString(out.ETag), aws.ToTime(out.LastModified)
@@ -176,8 +176,8 @@ func (s *Store) get(ctx context.Context, name string) (o object, err error) {
 // another's. Repeated reads would wait, and hide why the service refuses them.
 func once(o *s3.Options) { o.Retryer = aws.NopRetryer{} }
 
-// put writes an object if the one before has a tag, or, if that is "", if there is none.
-func (s *Store) put(ctx context.Context, name, text, tag string) error {
+// putObject writes an object if the one before has a tag, or, if that is "", if there is none.
+func (s *Store) putObject(ctx context.Context, name, text, tag string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	in := &s3.PutObjectInput{
@@ -209,13 +209,13 @@ func answered(err error, code int) bool {
 func (s *Store) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
 ) ([]store.Record, error) {
-	if err := s.ready(ctx); err != nil || nodes.From >= nodes.Until {
+	if err := s.makeIdentity(ctx); err != nil || nodes.From >= nodes.Until {
 		return nil, err
 	}
-	from := s.name(store.Key{Namespace: namespace, Node: nodes.From})
+	from := s.objectName(store.Key{Namespace: namespace, Node: nodes.From})
 	folder := from[:strings.LastIndexByte(from, '/')+1]
 	var keys []store.Key
-	err := s.names(ctx, folder, "", from[:len(from)-1], func(name string) (bool, error) {
+	err := s.eachName(ctx, folder, "", from[:len(from)-1], func(name string) (bool, error) {
 		node, err := store.ParseNodeText(name[len(folder):])
 		k := store.Key{Namespace: namespace, Node: node}
 		switch {
@@ -236,11 +236,11 @@ func (s *Store) List(
 
 // Heads implements [store.Store].
 func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
-	if err := s.ready(ctx); err != nil {
+	if err := s.makeIdentity(ctx); err != nil {
 		return nil, err
 	}
 	var keys []store.Key
-	err := s.names(ctx, s.prefix, "/", "", func(name string) (bool, error) {
+	err := s.eachName(ctx, s.prefix, "/", "", func(name string) (bool, error) {
 		namespace, err := unescape(strings.TrimSuffix(name[len(s.prefix):], "/"))
 		keys = append(keys, store.Key{Namespace: namespace, Node: store.NamespaceNode},
 			store.Key{Namespace: namespace, Node: store.SequenceNode})
@@ -255,9 +255,9 @@ func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
 	return heads, err
 }
 
-// names calls do with the names that begin with a prefix, in their order, until it returns false.
-// With a delimiter, these are the folders. It begins after a name.
-func (s *Store) names(ctx context.Context, prefix, delimiter, after string, do func(string) (bool, error)) error {
+// eachName calls do with the names that begin with a prefix, in their order, until it returns
+// false. With a delimiter, these are the folders. It begins after a name.
+func (s *Store) eachName(ctx context.Context, prefix, delimiter, after string, do func(string) (bool, error)) error {
 	in := &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: &prefix}
 	if delimiter != "" {
 		in.Delimiter = &delimiter
@@ -270,7 +270,7 @@ func (s *Store) names(ctx context.Context, prefix, delimiter, after string, do f
 		out, err := s.api.ListObjectsV2(ctx, in, once)
 		cancel()
 		if err != nil {
-			return s.wrap(err)
+			return s.explainError(err)
 		}
 		var names []string
 		for _, o := range out.Contents {
@@ -300,11 +300,11 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 		err = fmt.Errorf("s3store: %w", store.ErrReadOnly)
 	}
 	if err == nil {
-		err = s.ready(ctx)
+		err = s.makeIdentity(ctx)
 	}
 	each(len(writes), func(i int) {
 		if errs[i] = err; err == nil {
-			errs[i] = s.swap(ctx, writes[i])
+			errs[i] = s.swapRecord(ctx, writes[i])
 		}
 	})
 	return errs
@@ -320,11 +320,11 @@ func pause(ctx context.Context) error {
 	}
 }
 
-// swap writes one record. It reads the entity tag first. A refusal may come from another write at
-// the same time that was not done either, so the nonce decides.
-func (s *Store) swap(ctx context.Context, w store.Write) error {
+// swapRecord writes one record. It reads the entity tag first. A refusal may come from another
+// write at the same time that was not done either, so the nonce decides.
+func (s *Store) swapRecord(ctx context.Context, w store.Write) error {
 	for sent := false; ; sent = true {
-		r, tag, err := s.read(ctx, w.New.Key)
+		r, tag, err := s.readRecord(ctx, w.New.Key)
 		switch {
 		case err != nil:
 			return err
@@ -333,12 +333,12 @@ func (s *Store) swap(ctx context.Context, w store.Write) error {
 		case r.Nonce != w.Old:
 			return store.ErrLost
 		}
-		err = s.put(ctx, s.name(w.New.Key), store.Encode(w.New, ""), tag)
+		err = s.putObject(ctx, s.objectName(w.New.Key), store.Encode(w.New, ""), tag)
 		if !refused(err) {
-			return s.wrap(err)
+			return s.explainError(err)
 		}
 		if err := pause(ctx); err != nil {
-			return s.wrap(err)
+			return s.explainError(err)
 		}
 	}
 }

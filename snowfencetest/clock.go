@@ -32,51 +32,51 @@ func newClock(start time.Time) *clock {
 	return &clock{bubble: now.Before(bubbleBefore), wall: start, pace: start, last: now}
 }
 
-// read is a [snowfence.TimeSource].
-func (c *clock) read() (time.Time, time.Duration) {
+// readTime is a [snowfence.TimeSource].
+func (c *clock) readTime() (time.Time, time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.follow()
+	c.followBubble()
 	return c.wall, c.mono
 }
 
-// follow moves the clock by what passed in the bubble. The mutex must be held.
-func (c *clock) follow() {
+// followBubble moves the clock by what passed in the bubble. The mutex must be held.
+func (c *clock) followBubble() {
 	if c.bubble {
 		now := time.Now()
-		c.pass(now.Sub(c.last))
+		c.passTime(now.Sub(c.last))
 		c.last = now
 	}
 }
 
-// pass moves the clock unless it is held. The mutex must be held.
-func (c *clock) pass(d time.Duration) {
+// passTime moves the clock unless it is held. The mutex must be held.
+func (c *clock) passTime(d time.Duration) {
 	c.pace = c.pace.Add(d)
 	if !c.held {
 		c.wall, c.mono = c.wall.Add(d), c.mono+d
 	}
 }
 
-// advance moves the clock, and ends its standing still.
-func (c *clock) advance(d time.Duration) {
+// advanceBy moves the clock, and ends its standing still.
+func (c *clock) advanceBy(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.follow()
+	c.followBubble()
 	c.held = false
-	c.pass(d)
+	c.passTime(d)
 }
 
 func (c *clock) step(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.follow()
+	c.followBubble()
 	c.wall = c.wall.Add(d)
 }
 
-func (c *clock) hold(held bool) {
+func (c *clock) holdStill(held bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.follow()
+	c.followBubble()
 	c.held = held
 }
 
@@ -111,7 +111,7 @@ func (w frozen) Wait(d time.Duration, chans ...<-chan struct{}) int {
 	if d >= 0 {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.pass(d)
+		w.passTime(d)
 		return -1
 	}
 	select { // another goroutine does it soon

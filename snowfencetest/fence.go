@@ -69,7 +69,7 @@ func (f *fence) Grant(_ context.Context, after int64) (snowfence.Grant, error) {
 	case after > last:
 		return snowfence.Grant{}, fmt.Errorf("%w: it ended at %v", snowfence.ErrLifetime, l.EndOfLife())
 	}
-	now, _ := f.clock.read()
+	now, _ := f.clock.readTime()
 	end := max(after, l.TickOf(now)) + 1 + int64(ttl/l.Tick)
 	f.until = max(f.until, min(end, last+1))
 	return snowfence.Grant{Node: f.node, From: f.from, Until: f.until}, nil
@@ -87,8 +87,8 @@ func (f *fence) Release(_ context.Context, _ snowfence.Grant, used int64) error 
 	return nil
 }
 
-// lose seals the generator, and grants nothing.
-func (f *fence) lose() {
+// loseGrant seals the generator, and grants nothing.
+func (f *fence) loseGrant() {
 	f.mu.Lock()
 	f.fault = errLost
 	seal := f.seal
@@ -102,8 +102,8 @@ func (f *fence) lose() {
 	f.from, f.until = max(f.from, used), 0
 }
 
-// cut grants nothing more. Earlier grants stay.
-func (f *fence) cut() {
+// cutGrants grants nothing more. Earlier grants stay.
+func (f *fence) cutGrants() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.fault == nil {
@@ -111,7 +111,7 @@ func (f *fence) cut() {
 	}
 }
 
-func (f *fence) restore() {
+func (f *fence) restoreGrants() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fault = nil

@@ -49,12 +49,12 @@ func NewFor(t testing.TB, seed uint64, s *snowfence.Scheme) *Kit {
 	t.Helper()
 	c := newClock(start(s, seed))
 	f := &fence{scheme: s, clock: c, node: int64(seed % uint64(s.Nodes()))}
-	g, err := snowfence.New(snowfence.Config{Fence: f, Time: c.read})
+	g, err := snowfence.New(snowfence.Config{Fence: f, Time: c.readTime})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		f.restore()
+		f.restoreGrants()
 		if err := g.Close(); err != nil {
 			t.Error(err)
 		}
@@ -86,7 +86,7 @@ func (k *Kit) ID() snowfence.ID {
 
 // Now returns the time of the clock, for code that asks for time.Now.
 func (k *Kit) Now() time.Time {
-	now, _ := k.clock.read()
+	now, _ := k.clock.readTime()
 	return now
 }
 
@@ -96,7 +96,7 @@ func (k *Kit) Advance(d time.Duration) {
 		k.t.Helper()
 		k.t.Fatalf("snowfencetest: Advance(%v): time does not go back; Step does that to the clock", d)
 	}
-	k.clock.advance(d)
+	k.clock.advanceBy(d)
 }
 
 // Step sets the wall clock ahead or back, as an operator or NTP does. The generator notices it 10
@@ -105,17 +105,17 @@ func (k *Kit) Step(d time.Duration) { k.clock.step(d) }
 
 // LoseLease revokes the node, as if another process had taken it. Until Restore, the generator
 // makes no IDs and returns [snowfence.ErrFenced].
-func (k *Kit) LoseLease() { k.fence.lose() }
+func (k *Kit) LoseLease() { k.fence.loseGrant() }
 
 // StoreUnreachable stops renewals. The generator makes IDs until the grant ends, up to 15 seconds
 // later by the time in the IDs. Then it returns [snowfence.ErrFenced], until Restore.
-func (k *Kit) StoreUnreachable() { k.fence.cut() }
+func (k *Kit) StoreUnreachable() { k.fence.cutGrants() }
 
 // SequenceFull uses up the sequence and stops the clock: the generator returns
 // [snowfence.ErrExhausted] until Advance or Restore. A [snowfence.Local] keeps the IDs that it
 // holds.
 func (k *Kit) SequenceFull() {
-	k.clock.hold(true)
+	k.clock.holdStill(true)
 	over, cancel := context.WithCancel(context.Background())
 	cancel() // take what is there, and wait for nothing
 	if !k.Scheme().Encrypted() {
@@ -135,6 +135,6 @@ func (k *Kit) SequenceFull() {
 
 // Restore ends all faults. Later IDs are above earlier ones.
 func (k *Kit) Restore() {
-	k.clock.hold(false)
-	k.fence.restore()
+	k.clock.holdStill(false)
+	k.fence.restoreGrants()
 }

@@ -43,7 +43,7 @@ func (s *Store) Add(ctx context.Context, a store.Addition) (r store.Record, err 
 			return store.Record{}, store.ErrLost
 		}
 	}
-	return store.Record{}, s.failed(errReloaded)
+	return store.Record{}, s.explainError(errReloaded)
 }
 
 // Nothing in the statements overflows, because counts and limits are not negative.

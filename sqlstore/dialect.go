@@ -81,8 +81,8 @@ const version = "3"
 const metaTable = "CREATE TABLE IF NOT EXISTS snowfence_meta" +
 	" (name VARCHAR(80) NOT NULL PRIMARY KEY, value VARCHAR(255) NOT NULL)"
 
-// prepare checks the database and makes missing tables, unless that was done.
-func (s *Store) prepare(ctx context.Context, c *sql.Conn) error {
+// prepareTables checks the database and makes missing tables, unless that was done.
+func (s *Store) prepareTables(ctx context.Context, c *sql.Conn) error {
 	s.mu.Lock()
 	ready := s.ready
 	s.mu.Unlock()
@@ -137,13 +137,13 @@ var lookalikes = []struct{ mark, name string }{
 // makeTables makes the tables where there are none, unless an administrator did, and the database's
 // random identity, unless another program was faster. The table that is asked for comes last.
 func (s *Store) makeTables(ctx context.Context, c *sql.Conn) error {
-	id, err := s.meta(ctx, c, "id")
-	missing := s.dialect.errors.is(err, s.dialect.errors.noTable)
+	id, err := s.readMeta(ctx, c, "id")
+	missing := s.dialect.errors.hasCode(err, s.dialect.errors.noTable)
 	switch {
 	case err != nil && !missing:
 		return err
 	case id != "":
-		found, err := s.meta(ctx, c, "version")
+		found, err := s.readMeta(ctx, c, "version")
 		if err == nil && found != version {
 			err = fmt.Errorf("the tables have version %q, and this program needs version %s: use the program that "+
 				"made them, or another database", found, version)
@@ -159,7 +159,7 @@ func (s *Store) makeTables(ctx context.Context, c *sql.Conn) error {
 				return err
 			}
 		}
-		if id, err := s.meta(ctx, c, "id"); err != nil || id != "" {
+		if id, err := s.readMeta(ctx, c, "id"); err != nil || id != "" {
 			return err
 		}
 		for _, step := range s.dialect.optional {
@@ -179,7 +179,7 @@ func (s *Store) makeTables(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
-func (s *Store) meta(ctx context.Context, c *sql.Conn, name string) (value string, err error) {
+func (s *Store) readMeta(ctx context.Context, c *sql.Conn, name string) (value string, err error) {
 	query, args := s.dialect.bind("SELECT value FROM snowfence_meta WHERE name = ?", []any{name})
 	err = c.QueryRowContext(ctx, query, args...).Scan(&value)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -191,7 +191,7 @@ func (s *Store) meta(ctx context.Context, c *sql.Conn, name string) (value strin
 // explainDenied adds to a missing right the statements by which an administrator makes the
 // tables for the user. Other errors stay as they are.
 func (s *Store) explainDenied(ctx context.Context, c *sql.Conn, err error) error {
-	if !s.dialect.errors.is(err, s.dialect.errors.denied) {
+	if !s.dialect.errors.hasCode(err, s.dialect.errors.denied) {
 		return err
 	}
 	var user, before, after string

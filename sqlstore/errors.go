@@ -26,21 +26,22 @@ type errorTexts struct {
 	advice  map[string]string  // what to do, by code
 }
 
-// is reports whether an error has one of the codes. The error of a failed commit does not count.
-func (e errorTexts) is(err error, codes []string) bool {
+// hasCode reports whether an error has one of the codes. The error of a failed commit does not
+// count.
+func (e errorTexts) hasCode(err error, codes []string) bool {
 	var undone *commitError
 	return err != nil && !errors.As(err, &undone) && slices.Contains(codes, e.code(err))
 }
 
-// failed says where an error comes from and what to do about it.
-func (s *Store) failed(err error) error {
+// explainError says where an error comes from and what to do about it.
+func (s *Store) explainError(err error) error {
 	e, where, advice := s.dialect.errors, "sqlstore: "+s.dialect.name, ""
 	switch {
 	case err == nil:
 		return nil
-	case s.tx != nil && e.is(err, e.busy):
+	case s.tx != nil && e.hasCode(err, e.busy):
 		return fmt.Errorf("%s: %w: %w", where, sequence.ErrRetry, err)
-	case s.tx != nil && e.is(err, e.noTable):
+	case s.tx != nil && e.hasCode(err, e.noTable):
 		return fmt.Errorf("%s: %w: there are no tables yet: create it: %w", where, sequence.ErrNoSequence, err)
 	case !errors.Is(err, errPool):
 		advice = e.advice[e.code(err)]

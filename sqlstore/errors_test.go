@@ -60,10 +60,10 @@ func TestErrors(t *testing.T) {
 		{MySQL(), errors.New("invalid connection: Error 1213"), false, ""},
 		{MySQL(), lost, false, "unexpected EOF"},
 	} {
-		if got := c.d.errors.is(c.err, c.d.errors.busy); got != c.busy {
+		if got := c.d.errors.hasCode(c.err, c.d.errors.busy); got != c.busy {
 			t.Errorf("%s: %v: busy is %v", c.d.name, c.err, got)
 		}
-		got := (&Store{dialect: c.d}).failed(c.err)
+		got := (&Store{dialect: c.d}).explainError(c.err)
 		if !strings.Contains(got.Error(), c.want) || !errors.Is(got, c.err) {
 			t.Errorf("%v becomes %v, which should say %q", c.err, got, c.want)
 		}
@@ -87,7 +87,7 @@ func TestNoConnection(t *testing.T) {
 			`FATAL: no "shop" (SQLSTATE 28P01)`,
 	} {
 		start := "failed to connect to `user=shop database=ids`:"
-		err := (&Store{dialect: PostgreSQL()}).failed(errors.New(start + said))
+		err := (&Store{dialect: PostgreSQL()}).explainError(errors.New(start + said))
 		if want = "sqlstore: postgres: " + start + want; err.Error() != want {
 			t.Errorf("%q\nnot %q", err, want)
 		}
@@ -105,12 +105,12 @@ func TestNoConnection(t *testing.T) {
 		"the password is wrong (the log says more)": wrong, errPool.Error(): fmt.Errorf("%w: %w", errPool, wrong),
 		ErrSlow.Error(): fmt.Errorf("%w: %w", ErrSlow, errors.New("canceled")),
 	} {
-		text := store.Discreet((&Store{dialect: PostgreSQL()}).failed(err)).Error()
+		text := store.Discreet((&Store{dialect: PostgreSQL()}).explainError(err)).Error()
 		if !strings.Contains(text, own) || strings.Contains(text, "SQLSTATE") {
 			t.Errorf("%v: callers read %q", err, text)
 		}
 	}
-	locked := (&Store{dialect: SQLite()}).failed(errors.New("database is locked (5)"))
+	locked := (&Store{dialect: SQLite()}).explainError(errors.New("database is locked (5)"))
 	if text := store.Discreet(locked).Error(); text != locked.Error() {
 		t.Errorf("callers read %q of a file", text)
 	}

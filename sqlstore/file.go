@@ -75,8 +75,8 @@ func oneName(path string, names uint64, mounted bool) error {
 	return nil
 }
 
-// now returns the files that the path leads to.
-func (f *file) now() (now files, err error) {
+// presentFiles returns the files that the path leads to.
+func (f *file) presentFiles() (now files, err error) {
 	for i, suffix := range suffixes {
 		if now[i], err = os.Stat(f.path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return now, err
@@ -85,10 +85,10 @@ func (f *file) now() (now files, err error) {
 	return now, nil
 }
 
-// check reports whether the path still leads to the same files. Grants written into others
+// checkFiles reports whether the path still leads to the same files. Grants written into others
 // protect nothing, because programs that open the path do not see them.
-func (f *file) check(used files) error {
-	now, err := f.now()
+func (f *file) checkFiles(used files) error {
+	now, err := f.presentFiles()
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func TestFileCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := f.number
-	if err := f.check(files{}); err != nil {
+	if err := f.checkFiles(files{}); err != nil {
 		t.Errorf("the same file: %v", err)
 	}
 	if again, err := openFile(path); err != nil || again.number != id {
@@ -39,11 +39,11 @@ func TestFileCheck(t *testing.T) {
 	if err := os.WriteFile(path, []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.check(files{}); err != nil || f.number != id {
+	if err := f.checkFiles(files{}); err != nil || f.number != id {
 		t.Errorf("the same file with other content: %v, identity %s, was %s", err, f.number, id)
 	}
 	write()
-	err = f.check(files{})
+	err = f.checkFiles(files{})
 	if !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), "another one") {
 		t.Errorf("another file at the path: %v", err)
 	}
@@ -53,7 +53,7 @@ func TestFileCheck(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.check(files{}); !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), "deleted") {
+	if err := f.checkFiles(files{}); !errors.Is(err, store.ErrReplaced) || !strings.Contains(err.Error(), "deleted") {
 		t.Errorf("no file at the path: %v", err)
 	}
 }
@@ -70,11 +70,11 @@ func TestSides(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, suffix := range suffixes[1:] {
-		used, err := f.now()
+		used, err := f.presentFiles()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := f.check(used); err != nil {
+		if err := f.checkFiles(used); err != nil {
 			t.Errorf("nothing changed: %v", err)
 		}
 		if err := os.WriteFile(path+".new", nil, 0o600); err != nil {
@@ -83,14 +83,14 @@ func TestSides(t *testing.T) {
 		if err := os.Remove(path + suffix); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.check(used); !errors.Is(err, store.ErrReplaced) ||
+		if err := f.checkFiles(used); !errors.Is(err, store.ErrReplaced) ||
 			!strings.Contains(err.Error(), suffix+" was deleted") {
 			t.Errorf("%s was deleted: %v", suffix, err)
 		}
 		if err := os.Rename(path+".new", path+suffix); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.check(used); !errors.Is(err, store.ErrReplaced) ||
+		if err := f.checkFiles(used); !errors.Is(err, store.ErrReplaced) ||
 			!strings.Contains(err.Error(), suffix+" is another one") {
 			t.Errorf("%s is another one: %v", suffix, err)
 		}

@@ -80,7 +80,7 @@ func (v view) wentBack(info *serverInfo) (bool, error) {
 	if v.file != nil && info.dataID != "" {
 		info.id = info.dataID + v.file.number
 		if info.dataID != v.told.dataID || !v.known {
-			_, known, err := v.file.floor(info.dataID)
+			_, known, err := v.file.highestNote(info.dataID)
 			if err != nil {
 				return false, err
 			}
@@ -123,7 +123,7 @@ func (s *Store) putBack(ctx context.Context, c querier, f *file) (back bool, err
 	if err := c.QueryRowContext(ctx, s.dialect.changed).Scan(&back, &info.dataID, &info.position); err != nil {
 		return false, err
 	}
-	floor, known, err := f.floor(info.dataID)
+	floor, known, err := f.highestNote(info.dataID)
 	return back || !known || info.position < floor, err
 }
 
@@ -139,7 +139,7 @@ func (s *Store) newIdentity(ctx context.Context, c *sql.Conn, f *file, suspect s
 				return err
 			}
 		}
-		id, err := s.meta(ctx, c, "id")
+		id, err := s.readMeta(ctx, c, "id")
 		if err != nil {
 			return err
 		}
@@ -147,17 +147,17 @@ func (s *Store) newIdentity(ctx context.Context, c *sql.Conn, f *file, suspect s
 		if err != nil || !back && (suspect == "" || id != suspect) {
 			return err // another process did it
 		}
-		return s.dialect.renew(ctx, c, f)
+		return s.dialect.renewIdentity(ctx, c, f)
 	})
-	if err != nil && !s.dialect.errors.is(err, s.dialect.errors.busy) {
+	if err != nil && !s.dialect.errors.hasCode(err, s.dialect.errors.busy) {
 		err = fmt.Errorf("giving restored data another identity: %w", err)
 	}
 	return err
 }
 
-// renew gives the data another identity. It writes the witness before the commit: a program that
-// sees the new identity finds it there.
-func (d Dialect) renew(ctx context.Context, c querier, f *file) error {
+// renewIdentity gives the data another identity. It writes the witness before the commit: a program
+// that sees the new identity finds it there.
+func (d Dialect) renewIdentity(ctx context.Context, c querier, f *file) error {
 	id := rand.Text() // has no quotes
 	for _, step := range d.renewed {
 		if _, err := c.ExecContext(ctx, strings.ReplaceAll(step, "?", "'"+id+"'")); err != nil {
@@ -169,7 +169,7 @@ func (d Dialect) renew(ctx context.Context, c querier, f *file) error {
 	}
 	_, info, err := records(c.QueryContext(ctx, d.probe))
 	if err == nil {
-		err = f.begin(id, info.position)
+		err = f.beginWitness(id, info.position)
 	}
 	return err
 }

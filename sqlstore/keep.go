@@ -16,8 +16,8 @@ import (
 // connection, and has nil in place of a dropped connection.
 type kept chan *sql.Conn
 
-// keep takes a connection out of the pool for all leases of the store.
-func (s *Store) keep(ctx context.Context) (unpin func(), err error) {
+// keepConnection takes a connection out of the pool for all leases of the store.
+func (s *Store) keepConnection(ctx context.Context) (unpin func(), err error) {
 	if s.db.Stats().MaxOpenConnections == 1 {
 		return nil, fmt.Errorf("sqlstore: the pool has one connection (SetMaxOpenConns(1)), which a lease keeps, so "+
 			"that its renewals wait for no transaction: allow 2 or more, or give the IDs a *sql.DB of their own (%w)",
@@ -41,13 +41,13 @@ func (s *Store) connection(ctx context.Context) (c *sql.Conn, giveBack func(drop
 	select {
 	case c = <-k:
 	default:
-		return s.either(ctx, k)
+		return s.eitherConnection(ctx, k)
 	}
-	return s.own(ctx, k, c)
+	return s.ownConnection(ctx, k, c)
 }
 
-// own returns the kept connection, or another one that it keeps from now on.
-func (s *Store) own(ctx context.Context, k kept, c *sql.Conn) (*sql.Conn, func(drop bool), error) {
+// ownConnection returns the kept connection, or another one that it keeps from now on.
+func (s *Store) ownConnection(ctx context.Context, k kept, c *sql.Conn) (*sql.Conn, func(drop bool), error) {
 	if c == nil {
 		var err error
 		if c, err = s.db.Conn(ctx); err != nil {
@@ -64,8 +64,8 @@ func (s *Store) own(ctx context.Context, k kept, c *sql.Conn) (*sql.Conn, func(d
 	}, nil
 }
 
-// either waits for the pool, and for the kept connection if there is one.
-func (s *Store) either(ctx context.Context, k kept) (*sql.Conn, func(drop bool), error) {
+// eitherConnection waits for the pool, and for the kept connection if there is one.
+func (s *Store) eitherConnection(ctx context.Context, k kept) (*sql.Conn, func(drop bool), error) {
 	pooled := func(c *sql.Conn, err error) (*sql.Conn, func(bool), error) {
 		return c, func(bad bool) {
 			if bad {
@@ -97,7 +97,7 @@ func (s *Store) either(ctx context.Context, k kept) (*sql.Conn, func(drop bool),
 				_ = r.c.Close()
 			}
 		}()
-		return s.own(ctx, k, c)
+		return s.ownConnection(ctx, k, c)
 	}
 }
 
@@ -119,9 +119,9 @@ func (k kept) close() {
 // drop closes a connection, which does not go back to the pool.
 func drop(c *sql.Conn) { _ = c.Raw(func(any) error { return driver.ErrBadConn }) }
 
-// answers reports whether the server answers at all, after a statement had no answer. It drops the
-// idle connections that are silent: they are as old as the silent one.
-func (s *Store) answers(ctx context.Context) bool {
+// serverAnswers reports whether the server answers at all, after a statement had no answer. It
+// drops the idle connections that are silent: they are as old as the silent one.
+func (s *Store) serverAnswers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	var silent sync.WaitGroup

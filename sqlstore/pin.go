@@ -27,11 +27,11 @@ func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 		return nil, err
 	}
 	if !s.dialect.embedded {
-		return s.keep(ctx)
+		return s.keepConnection(ctx)
 	}
 	c, err := s.db.Conn(ctx) // before mu, which is taken by those who have one
 	if err != nil {
-		return nil, s.failed(err)
+		return nil, s.explainError(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *Store) Pin(ctx context.Context) (unpin func(), err error) {
 		}
 		if err != nil {
 			_ = c.Close()
-			return nil, s.failed(err)
+			return nil, s.explainError(err)
 		}
 		s.pinned = &pinned{conn: c, statements: map[string]*sql.Stmt{}}
 	}
@@ -108,10 +108,10 @@ func (s *Store) firstSideFiles(ctx context.Context, c *sql.Conn) (used files, er
 	if used, ok := s.seen[id]; ok && id != nil {
 		return used, nil
 	}
-	if _, err := s.meta(ctx, c, "id"); err != nil { // the first read opens the side files
+	if _, err := s.readMeta(ctx, c, "id"); err != nil { // the first read opens the side files
 		return files{}, err
 	}
-	if used, err = s.file.now(); err != nil {
+	if used, err = s.file.presentFiles(); err != nil {
 		return files{}, err
 	}
 	if len(s.seen) >= maxSeen {
@@ -129,7 +129,7 @@ func (s *Store) checkPinned(ctx context.Context) error {
 		return s.use(ctx, toRead, func(context.Context, querier, view) (serverInfo, error) { return serverInfo{}, nil })
 	}
 	defer s.mu.Unlock()
-	return s.failed(s.checkFiles(s.sideFiles))
+	return s.explainError(s.checkFiles(s.sideFiles))
 }
 
 // checkFiles compares the files with a connection's side files. A replaced file stays
@@ -139,7 +139,7 @@ func (s *Store) checkFiles(used files) error {
 	if s.file == nil || s.replaced != nil {
 		return s.replaced
 	}
-	err := s.file.check(used)
+	err := s.file.checkFiles(used)
 	if errors.Is(err, store.ErrReplaced) {
 		s.replaced = err
 	}
@@ -158,9 +158,9 @@ type pinned struct {
 	statements map[string]*sql.Stmt // by their text; nil when the connection is closed
 }
 
-// statement returns a prepared one and what ends its use, or nil when the connection is in use or
-// gone. There are about 15: keys are asked for in powers of two.
-func (p *pinned) statement(ctx context.Context, query string) (*sql.Stmt, func()) {
+// preparedStatement returns a prepared one and what ends its use, or nil when the connection is in
+// use or gone. There are about 15: keys are asked for in powers of two.
+func (p *pinned) preparedStatement(ctx context.Context, query string) (*sql.Stmt, func()) {
 	if p == nil || !p.mu.TryLock() {
 		return nil, nil
 	}

@@ -129,7 +129,7 @@ func sqliteOpenTx(ctx context.Context, c querier) (f *file, info serverInfo, err
 		return nil, info, fmt.Errorf("looking at the file of the database: %w", err)
 	}
 	f = newFile(path, stat)
-	floor, _, err := f.floor(info.dataID)
+	floor, _, err := f.highestNote(info.dataID)
 	info.reloaded = info.position < floor
 	return f, info, err
 }
@@ -196,7 +196,7 @@ func sqliteSwap(
 		if _, info, err = records(c.QueryContext(ctx, sqliteProbe)); err != nil {
 			return err
 		}
-		floor, known, err := v.file.floor(info.dataID)
+		floor, known, err := v.file.highestNote(info.dataID)
 		if err != nil {
 			return err
 		}
@@ -238,7 +238,7 @@ func sqliteSwap(
 		if !again {
 			return nil
 		}
-		if err := SQLite().renew(ctx, c, v.file); err != nil {
+		if err := SQLite().renewIdentity(ctx, c, v.file); err != nil {
 			return err
 		}
 		_, info, err = records(c.QueryContext(ctx, sqliteProbe))
@@ -253,7 +253,7 @@ func sqliteSwapOne(ctx context.Context, c querier, v view, w store.Write) (bool,
 	args := updated(w, v.told.position)
 	var res sql.Result
 	var err error
-	st, done := v.pinned.statement(ctx, sqliteUpdateOne)
+	st, done := v.pinned.preparedStatement(ctx, sqliteUpdateOne)
 	if st != nil {
 		res, err = st.ExecContext(ctx, args...)
 		done()

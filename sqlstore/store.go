@@ -92,7 +92,7 @@ func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 		if s.taken { // in a REPEATABLE READ transaction a definition of before would go unnoticed
 			where += s.dialect.share
 		}
-		rs, err := s.read(ctx, where, args)
+		rs, err := s.readRecords(ctx, where, args)
 		if err != nil {
 			return nil, err
 		}
@@ -113,12 +113,14 @@ func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, erro
 func (s *Store) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
 ) ([]store.Record, error) {
-	return s.read(ctx, "namespace = ? AND node >= ? AND node < ? ORDER BY node LIMIT ?",
+	return s.readRecords(ctx, "namespace = ? AND node >= ? AND node < ? ORDER BY node LIMIT ?",
 		[]any{namespace, nodes.From, nodes.Until, limit})
 }
 
 // Heads implements [store.Store].
-func (s *Store) Heads(ctx context.Context) ([]store.Record, error) { return s.read(ctx, heads, nil) }
+func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
+	return s.readRecords(ctx, heads, nil)
+}
 
 // heads is the condition for the records of namespaces and sequences.
 const heads = "node IN (-1, -2)"
@@ -141,8 +143,8 @@ func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
 	return now, err
 }
 
-// read returns records in the order of their keys, which a UNION does not promise.
-func (s *Store) read(ctx context.Context, where string, args []any) (out []store.Record, err error) {
+// readRecords returns records in the order of their keys, which a UNION does not promise.
+func (s *Store) readRecords(ctx context.Context, where string, args []any) (out []store.Record, err error) {
 	query := "SELECT " + columns + ", " + s.dialect.reloaded + " FROM snowfence_lease WHERE " + where
 	if s.tx == nil {
 		query = "SELECT * FROM (" + query + ") q UNION ALL " + s.dialect.probe
@@ -150,7 +152,7 @@ func (s *Store) read(ctx context.Context, where string, args []any) (out []store
 	query, args = s.dialect.bind(query, args)
 	for range 3 { // who put data back may still be at it
 		err = s.use(ctx, toRead, func(ctx context.Context, c querier, v view) (info serverInfo, err error) {
-			st, done := v.pinned.statement(ctx, query)
+			st, done := v.pinned.preparedStatement(ctx, query)
 			if st != nil {
 				out, info, err = records(st.QueryContext(ctx, args...))
 				done()

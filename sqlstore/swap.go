@@ -98,7 +98,7 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 		if err != nil {
 			results = slices.Repeat([]error{err}, len(part))
 		}
-		s.settle(ctx, part, results)
+		s.settleWrites(ctx, part, results)
 		for i, w := range part {
 			by[w.New.Key] = results[i]
 		}
@@ -110,23 +110,23 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
-// settle looks again where rows name their writer. A lost write is read: a swap skips a record that
-// was put back, which must not look like another program's work. A write in a savepoint of the
-// caller is stamped, because it looks so, too.
-func (s *Store) settle(ctx context.Context, writes []store.Write, results []error) {
+// settleWrites looks again where rows name their writer. A lost write is read: a swap skips a
+// record that was put back, which must not look like another program's work. A write in a savepoint
+// of the caller is stamped, because it looks so, too.
+func (s *Store) settleWrites(ctx context.Context, writes []store.Write, results []error) {
 	if s.dialect.stamp == nil {
 		return
 	}
 	for i, w := range writes {
 		if results[i] == nil && s.tx != nil {
-			results[i] = s.failed(s.dialect.stamp(ctx, s.tx, w.New))
+			results[i] = s.explainError(s.dialect.stamp(ctx, s.tx, w.New))
 		}
 		if !errors.Is(results[i], store.ErrLost) {
 			continue
 		}
 		found, err := s.Get(ctx, []store.Key{w.New.Key})
 		if err == nil && found[0].Nonce == w.Old {
-			err = s.failed(errReloaded)
+			err = s.explainError(errReloaded)
 		}
 		results[i] = cmp.Or(err, results[i])
 	}

@@ -61,13 +61,13 @@ func beginTx(ctx context.Context, tx *sql.Tx, d Dialect) (s *Store, err error) {
 	}
 	var info serverInfo
 	if s.file, info, err = d.openTx(ctx, tx); err != nil {
-		return nil, s.failed(err)
+		return nil, s.explainError(err)
 	}
 	err = s.inTx(ctx, toRead, func(context.Context, querier, view) (serverInfo, error) { return info, nil })
 	if err != nil {
 		s.file.closeWitness()
 	}
-	return s, s.failed(err)
+	return s, s.explainError(err)
 }
 
 // errPutBack refuses a sequence with another identity of the store.

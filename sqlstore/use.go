@@ -63,31 +63,31 @@ var errPool = errors.New("all connections of the pool are in use: end the transa
 // nothing is locked in between. So does a read over a dead connection, once.
 func (s *Store) use(ctx context.Context, why purpose, do action) error {
 	if s.tx != nil {
-		return s.failed(s.inTx(ctx, why, do))
+		return s.explainError(s.inTx(ctx, why, do))
 	}
 	start, w := time.Now(), world.Real()
 	again, looked := why == toRead && !s.dialect.embedded, false
 	s.findClosed(ctx, false)
 	for attempt := 0; ; attempt++ {
-		dropped, err := s.once(ctx, s.limit(ctx, again), why, do)
+		dropped, err := s.runOnce(ctx, s.callLimit(ctx, again), why, do)
 		switch {
-		case s.dialect.errors.is(err, s.dialect.errors.busy) && time.Since(start) <= busyTimeout:
+		case s.dialect.errors.hasCode(err, s.dialect.errors.busy) && time.Since(start) <= busyTimeout:
 			if w.Wait(time.Millisecond+rand.N(time.Millisecond<<min(attempt, 5)), ctx.Done()) == 0 {
-				return fmt.Errorf("%w: %w", s.failed(err), ctx.Err())
+				return fmt.Errorf("%w: %w", s.explainError(err), ctx.Err())
 			}
-		case !looked && s.dialect.errors.is(err, s.dialect.sources.codes) && s.findClosed(ctx, true):
+		case !looked && s.dialect.errors.hasCode(err, s.dialect.sources.codes) && s.findClosed(ctx, true):
 			looked = true // the statement did nothing
 		case dropped && again && ctx.Err() == nil:
 			again = false
 		default:
-			return s.failed(err)
+			return s.explainError(err)
 		}
 	}
 }
 
-// limit returns how long a call may take. It leaves time to ask again, or to find out why there was
-// no answer. SQLite waits for its locks by itself.
-func (s *Store) limit(ctx context.Context, again bool) time.Duration {
+// callLimit returns how long a call may take. It leaves time to ask again, or to find out why there
+// was no answer. SQLite waits for its locks by itself.
+func (s *Store) callLimit(ctx context.Context, again bool) time.Duration {
 	end, ok := ctx.Deadline()
 	switch left := time.Until(end); {
 	case s.dialect.embedded:
@@ -101,11 +101,11 @@ func (s *Store) limit(ctx context.Context, again bool) time.Duration {
 	}
 }
 
-// once runs do on a connection. A write compares the files first, so it goes to files that
+// runOnce runs do on a connection. A write compares the files first, so it goes to files that
 // others see too. All uses compare them afterwards, even after an error. A connection to a server
 // that failed is dropped: it may be dead, silent, read-only, or to a server that is no primary any
 // more.
-func (s *Store) once(
+func (s *Store) runOnce(
 	ctx context.Context, limit time.Duration, why purpose, do action,
 ) (dropped bool, err error) {
 	waiting, cancel := context.WithTimeout(ctx, limit)
@@ -119,15 +119,15 @@ func (s *Store) once(
 	}
 	defer func() {
 		dropped = !s.dialect.embedded && err != nil && !errors.Is(err, errReloaded) &&
-			!s.dialect.errors.is(err, s.dialect.errors.busy)
+			!s.dialect.errors.hasCode(err, s.dialect.errors.busy)
 		giveBack(dropped)
-		if dropped && errors.Is(err, context.DeadlineExceeded) && s.answers(ctx) {
+		if dropped && errors.Is(err, context.DeadlineExceeded) && s.serverAnswers(ctx) {
 			err = fmt.Errorf("%w: %w", ErrSlow, err)
 		}
 	}()
 	long, cancel := context.WithTimeout(ctx, busyTimeout)
 	defer cancel()
-	if err := s.prepare(long, c); err != nil {
+	if err := s.prepareTables(long, c); err != nil {
 		return false, err
 	}
 	used, err := s.sideFilesFor(long, c, why)
@@ -150,7 +150,7 @@ func (s *Store) once(
 	case err == nil && back:
 		err = cmp.Or(s.newIdentity(long, c, v.file, info.dataID), errReloaded)
 	case err == nil && v.file != nil && info.dataID != "" && info.position > v.floor:
-		err = v.file.note(info.dataID, info.position)
+		err = v.file.noteCount(info.dataID, info.position)
 	}
 	if err != nil {
 		return false, err
@@ -171,7 +171,7 @@ func (s *Store) view(why purpose) (v view, err error) {
 			return v, err
 		}
 	}
-	v.floor, v.known, err = v.file.floor(v.told.dataID)
+	v.floor, v.known, err = v.file.highestNote(v.told.dataID)
 	v.told.position = max(v.told.position, v.floor)
 	return v, err
 }

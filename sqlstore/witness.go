@@ -33,8 +33,8 @@ func slot(id string, count int64) string {
 	return fmt.Sprintf("%020d %016x\n", count, sum.Sum64())
 }
 
-// floor returns the highest count noted for a database, and whether there is one.
-func (f *file) floor(id string) (count int64, known bool, err error) {
+// highestNote returns the highest count noted for a database, and whether there is one.
+func (f *file) highestNote(id string) (count int64, known bool, err error) {
 	if f == nil || f.blind || id == "" {
 		return 0, true, nil
 	}
@@ -72,8 +72,8 @@ func highest(text *[slots * slotWidth]byte, id string) (count int64, known bool)
 	return count, known
 }
 
-// note writes how many committed swaps a database has seen.
-func (f *file) note(id string, count int64) error {
+// noteCount writes how many committed swaps a database has seen.
+func (f *file) noteCount(id string, count int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.looks || f.denied != nil || f.open == nil {
@@ -98,13 +98,13 @@ func (f *file) writable() error {
 	return nil
 }
 
-// begin starts the witness of a database with a new identity.
-func (f *file) begin(id string, count int64) error {
+// beginWitness starts the witness of a database with a new identity.
+func (f *file) beginWitness(id string, count int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	err := f.reopen()
 	if err == nil && f.open == nil {
-		err = f.create()
+		err = f.createWitness()
 	}
 	if err == nil {
 		_, err = f.open.WriteAt([]byte(strings.Repeat(slot(id, count), slots)), 0)
@@ -135,8 +135,8 @@ func (f *file) reopen() error {
 	return err
 }
 
-// create gives the witness the database's rights, as SQLite does for its side files.
-func (f *file) create() (err error) {
+// createWitness gives the witness the database's rights, as SQLite does for its side files.
+func (f *file) createWitness() (err error) {
 	if f.open, err = os.OpenFile(f.path+"-witness", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 		return err
 	}

@@ -20,19 +20,19 @@ func TestWitnessKeepsTheHighest(t *testing.T) {
 	check := func(id string, want int64, wantKnown bool) {
 		t.Helper()
 		for _, w := range []*file{w, other} {
-			if count, known, err := w.floor(id); count != want || known != wantKnown || err != nil {
+			if count, known, err := w.highestNote(id); count != want || known != wantKnown || err != nil {
 				t.Errorf("%d, %v, %v; it should be %d, %v", count, known, err, want, wantKnown)
 			}
 		}
 	}
 	note := func(w *file, id string, count int64) {
 		t.Helper()
-		if err := w.note(id, count); err != nil {
+		if err := w.noteCount(id, count); err != nil {
 			t.Fatal(err)
 		}
 	}
 	check("a", 0, false)
-	if err := w.begin("a", 5); err != nil {
+	if err := w.beginWitness("a", 5); err != nil {
 		t.Fatal(err)
 	}
 	check("a", 5, true)
@@ -47,7 +47,7 @@ func TestWitnessKeepsTheHighest(t *testing.T) {
 		check("a", count, true)
 	}
 	check("b", 0, false)
-	if err := other.begin("b", 3); err != nil {
+	if err := other.beginWitness("b", 3); err != nil {
 		t.Fatal(err)
 	}
 	note(w, "a", 60) // of the database of before

@@ -79,9 +79,9 @@ type unknownState struct{ error }
 
 func (e unknownState) Unwrap() error { return e.error }
 
-// read reads the file, which must have the layout, node and secrets of f.state.
+// readFile reads the file, which must have the layout, node and secrets of f.state.
 // Without a file that stays.
-func (f *Fence) read() error {
+func (f *Fence) readFile() error {
 	counted := countedWrites(f.lock)
 	f.state.writes = counted
 	data, err := os.ReadFile(f.path)
@@ -89,63 +89,63 @@ func (f *Fence) read() error {
 	case errors.Is(err, fs.ErrNotExist) && counted == 0:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return f.unknown("it is missing, although it was written %d times", counted)
+		return f.unknownError("it is missing, although it was written %d times", counted)
 	case err != nil:
 		return fmt.Errorf("snowfence: reading state file: %w", err)
 	}
 	s, err := decodeState(data)
 	if err != nil {
-		return f.unknown("%w", err)
+		return f.unknownError("%w", err)
 	}
-	if err := f.compare(s); err != nil {
+	if err := f.compareContent(s); err != nil {
 		return err
 	}
 	f.state.writes = max(s.writes, counted)
 	switch {
 	case s.writes < counted:
-		return f.unknown("it is an older copy: it is write %d, and the last one was write %d", s.writes, counted)
+		return f.unknownError("it is an older copy: it is write %d, and the last one was write %d", s.writes, counted)
 	case s.name != nameIn(f.lock):
-		return f.unknown("it has lost its lock file %s.lock, which is another one now, so it may be an older copy",
+		return f.unknownError("it has lost its lock file %s.lock, which is another one now, so it may be an older copy",
 			f.path)
 	}
 	f.state.name = s.name
 	return nil
 }
 
-// compare takes over the content of a file, which must have the layout, node and secrets
+// compareContent takes over the content of a file, which must have the layout, node and secrets
 // of f.state.
-func (f *Fence) compare(s fileState) (err error) {
+func (f *Fence) compareContent(s fileState) (err error) {
 	want := f.state
 	switch {
 	case s.node != want.node:
-		return f.unusable(fmt.Errorf("it is of node %d, not %d: use a file for each node", s.node, want.node))
+		return f.unusableError(fmt.Errorf("it is of node %d, not %d: use a file for each node", s.node, want.node))
 	case s.layout != want.layout:
-		return f.unusable(fmt.Errorf("it is of the layout %s, not %s: go on with its layout and secret; "+
+		return f.unusableError(fmt.Errorf("it is of the layout %s, not %s: go on with its layout and secret; "+
 			"or prove the change first (Change.Check, snowfence plan), and then use a new file", s.layout, want.layout))
 	}
 	f.state.until, f.state.slices = s.until, s.slices
-	if f.state.keys, err = s.rotated(want.keys); err != nil {
-		return f.unusable(err)
+	if f.state.keys, err = s.rotateSecrets(want.keys); err != nil {
+		return f.unusableError(err)
 	}
 	return nil
 }
 
-func (f *Fence) unusable(err error) error {
+func (f *Fence) unusableError(err error) error {
 	return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrUnusable, err)
 }
 
-func (f *Fence) unknown(format string, args ...any) error {
-	return unknownState{f.unusable(fmt.Errorf("%w: use another node with a new file; "+
+func (f *Fence) unknownError(format string, args ...any) error {
+	return unknownState{f.unusableError(fmt.Errorf("%w: use another node with a new file; "+
 		"or stop all processes that used this one, and begin it anew "+
 		"with a time after all their IDs (when they stopped, plus their lead): "+
 		"statefile.Reset, or --state-after 3s of the program, or more where a lead was longer. "+
 		"An older copy of the file, or none, would make IDs twice", fmt.Errorf(format, args...)))}
 }
 
-// rotated returns the secrets of the file and of a scheme. A key number means one
+// rotateSecrets returns the secrets of the file and of a scheme. A key number means one
 // secret for ever: under two, different raw IDs can become one. The last secret makes
 // IDs, so it must be known.
-func (s fileState) rotated(given []string) ([]string, error) {
+func (s fileState) rotateSecrets(given []string) ([]string, error) {
 	keys := slices.Clone(s.keys)
 	for i, id := range given {
 		switch {

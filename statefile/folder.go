@@ -121,7 +121,7 @@ func freeNode(dir string, s *snowfence.Scheme, nodes snowfence.NodeRange) (*Fenc
 		case err != nil:
 			return nil, closeFirst(ahead, err)
 		case f.state.until <= now:
-			if err := closeFirst(ahead, f.begin()); err != nil {
+			if err := closeFirst(ahead, f.writeFirst()); err != nil {
 				return nil, closeFirst(f, err)
 			}
 			return f, nil
@@ -140,12 +140,12 @@ func freeNode(dir string, s *snowfence.Scheme, nodes snowfence.NodeRange) (*Fenc
 	return ahead, nil
 }
 
-// begin writes the file of a node that was never used.
-func (f *Fence) begin() error {
+// writeFirst writes the file of a node that was never used.
+func (f *Fence) writeFirst() error {
 	if f.state.writes > 0 {
 		return nil
 	}
-	return f.write(f.state)
+	return f.writeState(f.state)
 }
 
 // closeFirst closes a fence that is not needed, if there is one, and returns err too.
@@ -179,7 +179,7 @@ func sameLayout(dir string, s *snowfence.Scheme) error {
 			continue // the error of taking its node says what to do
 		}
 		f := &Fence{path: path, state: newState(s, node)}
-		if err := f.compare(found); err != nil {
+		if err := f.compareContent(found); err != nil {
 			return err
 		}
 	}

@@ -48,7 +48,7 @@ type sliced struct {
 }
 
 func (s *sliced) Scheme() *snowfence.Scheme                { return s.file.scheme }
-func (s *sliced) Bind(func() int64) (func(), error)        { return s.file.bind(&s.share) }
+func (s *sliced) Bind(func() int64) (func(), error)        { return s.file.bindShare(&s.share) }
 func (s *sliced) Held(after int64) (snowfence.Grant, bool) { return s.file.heldBy(&s.share, after) }
 
 func (s *sliced) Grant(_ context.Context, after int64) (snowfence.Grant, error) {
@@ -56,7 +56,7 @@ func (s *sliced) Grant(_ context.Context, after int64) (snowfence.Grant, error) 
 }
 
 func (s *sliced) Release(_ context.Context, _ snowfence.Grant, used int64) error {
-	return s.file.release(&s.share, used)
+	return s.file.releaseShare(&s.share, used)
 }
 
 // numbers are the sequence numbers from first to last.
@@ -99,8 +99,8 @@ type share struct {
 	from  int64 // first tick of its present grant
 }
 
-// bind claims a share for a generator.
-func (f *Fence) bind(u *share) (unbind func(), err error) {
+// bindShare claims a share for a generator.
+func (f *Fence) bindShare(u *share) (unbind func(), err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, v := range f.bound {
@@ -109,7 +109,7 @@ func (f *Fence) bind(u *share) (unbind func(), err error) {
 				f.path, v, u, snowfence.ErrBound)
 		}
 	}
-	leave, err := inProcess.enter(f, u)
+	leave, err := inProcess.enterShare(f, u)
 	if err != nil {
 		return nil, err
 	}
@@ -167,8 +167,8 @@ type occupied struct {
 	shares map[string][]*share // by layout, secret and node
 }
 
-// enter adds a share, unless a slice overlaps another share.
-func (o *occupied) enter(f *Fence, u *share) (leave func(), err error) {
+// enterShare adds a share, unless a slice overlaps another share.
+func (o *occupied) enterShare(f *Fence, u *share) (leave func(), err error) {
 	key := fmt.Sprintf("%s node %d", f.state.layout, f.state.node)
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -48,7 +48,7 @@ func File(path string, s *snowfence.Scheme, node int64) (*Fence, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.read(); err != nil {
+	if err := f.readFile(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	f.floor, f.own.from = f.state.until, f.state.until
@@ -71,12 +71,12 @@ func Reset(path string, s *snowfence.Scheme, node int64, after time.Time) error 
 		return err
 	}
 	var unknown unknownState
-	if err := f.read(); err != nil && !errors.As(err, &unknown) {
+	if err := f.readFile(); err != nil && !errors.As(err, &unknown) {
 		return errors.Join(err, f.Close())
 	}
 	next := f.state
 	next.until = max(next.until, tick+1, 0)
-	return errors.Join(f.write(next), f.Close())
+	return errors.Join(f.writeState(next), f.Close())
 }
 
 // lockState locks a state file, without reading it.
@@ -146,7 +146,7 @@ type Fence struct {
 func (f *Fence) Scheme() *snowfence.Scheme { return f.scheme }
 
 // Bind implements [snowfence.Binder].
-func (f *Fence) Bind(func() int64) (func(), error) { return f.bind(f.own) }
+func (f *Fence) Bind(func() int64) (func(), error) { return f.bindShare(f.own) }
 
 // Held implements [snowfence.Fence].
 func (f *Fence) Held(after int64) (snowfence.Grant, bool) { return f.heldBy(f.own, after) }
@@ -159,17 +159,17 @@ func (f *Fence) Grant(_ context.Context, after int64) (snowfence.Grant, error) {
 // Release implements [snowfence.Fence]: it writes to the file that ticks from used on are free
 // again.
 func (f *Fence) Release(_ context.Context, _ snowfence.Grant, used int64) error {
-	return f.release(f.own, used)
+	return f.releaseShare(f.own, used)
 }
 
 func (f *Fence) heldBy(u *share, after int64) (snowfence.Grant, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.held(u, after)
+	return f.heldGrant(u, after)
 }
 
-// held needs mu.
-func (f *Fence) held(u *share, after int64) (snowfence.Grant, bool) {
+// heldGrant needs mu.
+func (f *Fence) heldGrant(u *share, after int64) (snowfence.Grant, bool) {
 	if f.state.until <= after || f.state.until == u.from || f.mayUse(u) != nil || f.machine.Copied() {
 		return snowfence.Grant{}, false
 	}
@@ -186,10 +186,10 @@ func (f *Fence) grantTo(u *share, after int64) (snowfence.Grant, error) {
 	if after > f.scheme.MaxTick() {
 		return snowfence.Grant{}, overLifetime(f.scheme)
 	}
-	if err := cmp.Or(f.forget(), f.mayUse(u)); err != nil {
+	if err := cmp.Or(f.refuseCopy(), f.mayUse(u)); err != nil {
 		return snowfence.Grant{}, err
 	}
-	gr, ok := f.held(u, after)
+	gr, ok := f.heldGrant(u, after)
 	if !ok {
 		window := max(int64(stateWindow/f.scheme.Layout().Tick), 1)
 		next := f.state
@@ -198,18 +198,18 @@ func (f *Fence) grantTo(u *share, after int64) (snowfence.Grant, error) {
 			return snowfence.Grant{}, overLifetime(f.scheme)
 		}
 		next.slices = f.slicesWith(u)
-		if err := f.write(next); err != nil {
+		if err := f.writeState(next); err != nil {
 			return snowfence.Grant{}, err
 		}
-		gr, _ = f.held(u, after)
+		gr, _ = f.heldGrant(u, after)
 	}
 	return gr, nil
 }
 
-func (f *Fence) release(u *share, used int64) error {
+func (f *Fence) releaseShare(u *share, used int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := f.forget(); err != nil {
+	if err := f.refuseCopy(); err != nil {
 		return err
 	}
 	f.floor = max(f.floor, min(used, f.state.until))
@@ -219,7 +219,7 @@ func (f *Fence) release(u *share, used int64) error {
 	}
 	next := f.state
 	next.until = f.floor
-	if err := f.write(next); err != nil {
+	if err := f.writeState(next); err != nil {
 		f.floor = f.state.until // what the file says is all that may be relied on
 		u.from = f.floor
 		return err
@@ -228,14 +228,15 @@ func (f *Fence) release(u *share, used int64) error {
 	return nil
 }
 
-// forget refuses a file if the machine was resumed from a snapshot: a copy of the machine may have
-// a copy of the file. It moves the file away, so that later processes refuse it, too. It needs mu.
-func (f *Fence) forget() error {
+// refuseCopy refuses a file if the machine was resumed from a snapshot: a copy of the machine may
+// have a copy of the file. It moves the file away, so that later processes refuse it, too. It needs
+// mu.
+func (f *Fence) refuseCopy() error {
 	if !f.machine.Copied() {
 		return nil
 	}
 	_ = os.Rename(f.path, f.path+".copied") // or an earlier call did it
-	return f.unknown("the machine was resumed from a snapshot, and a copy of it may use node %d", f.state.node)
+	return f.unknownError("the machine was resumed from a snapshot, and a copy of it may use node %d", f.state.node)
 }
 
 // overLifetime is the error for ticks past the last one of a layout.
@@ -262,8 +263,8 @@ type fileClosed struct{}
 func (fileClosed) Error() string        { return "it was closed" }
 func (fileClosed) Is(target error) bool { return target == snowfence.ErrClosed }
 
-// write makes next the content of the file, durably, or keeps the old content.
-func (f *Fence) write(next fileState) error {
+// writeState makes next the content of the file, durably, or keeps the old content.
+func (f *Fence) writeState(next fileState) error {
 	if f.lock == nil {
 		return fmt.Errorf("snowfence: state file %s: %w: %w", f.path, ErrUnusable, fileClosed{})
 	}

@@ -82,17 +82,17 @@ func startChild(command, env []string) (*child, error) {
 // errSilent means that an adapter gave no answer for much too long.
 var errSilent = fmt.Errorf("the adapter did not answer within %v", Patience)
 
-// ask sends a line and returns the answer.
-func (c *child) ask(line string) (string, error) {
+// askAdapter sends a line and returns the answer.
+func (c *child) askAdapter(line string) (string, error) {
 	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
-		return "", c.gone()
+		return "", c.endError()
 	}
 	limit := time.NewTimer(Patience)
 	defer limit.Stop()
 	select {
 	case text, ok := <-c.lines:
 		if !ok {
-			return "", c.gone()
+			return "", c.endError()
 		}
 		return strings.TrimSpace(text), nil
 	case <-limit.C:
@@ -100,8 +100,8 @@ func (c *child) ask(line string) (string, error) {
 	}
 }
 
-// gone is the error of an adapter that ended by itself.
-func (c *child) gone() error {
+// endError is the error of an adapter that ended by itself.
+func (c *child) endError() error {
 	c.kill()
 	text := "the adapter ended before it was told to"
 	if c.err != nil {
@@ -115,7 +115,7 @@ func (c *child) gone() error {
 
 // close tells the adapter to end, and waits for that.
 func (c *child) close() error {
-	text, err := c.ask("close")
+	text, err := c.askAdapter("close")
 	if err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (c *child) close() error {
 			}
 			<-c.ended
 			if c.err != nil {
-				return c.gone()
+				return c.endError()
 			}
 			return nil
 		case <-limit.C:

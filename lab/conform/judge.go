@@ -54,29 +54,29 @@ func newJudge() *judge {
 	}
 }
 
-// begin names the layout of the client's IDs.
-func (j *judge) begin(s *snowfence.Scheme) {
+// setLayout names the layout of the client's IDs.
+func (j *judge) setLayout(s *snowfence.Scheme) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.scheme = s
 }
 
-// found notes an offence, the first of each kind.
-func (j *judge) found(format string, args ...any) {
+// noteOffence notes an offence, the first of each kind.
+func (j *judge) noteOffence(format string, args ...any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.find(format, args...)
+	j.noteFinding(format, args...)
 }
 
-func (j *judge) find(format string, args ...any) {
+func (j *judge) noteFinding(format string, args ...any) {
 	if !j.kinds[format] {
 		j.kinds[format] = true
 		j.offences = append(j.offences, fmt.Sprintf(format, args...))
 	}
 }
 
-// guilty reports whether an offence was found.
-func (j *judge) guilty() bool {
+// hasOffence reports whether an offence was found.
+func (j *judge) hasOffence() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return len(j.offences) > 0
@@ -89,44 +89,44 @@ const (
 	surelyMade = 100
 )
 
-// id judges an ID that the client made after it was asked at a time.
-func (j *judge) id(id snowfence.ID, asked time.Time) {
+// judgeID judges an ID that the client made after it was asked at a time.
+func (j *judge) judgeID(id snowfence.ID, asked time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.made[id] {
-		j.find("ID %d was made twice", id)
+		j.noteFinding("ID %d was made twice", id)
 		return
 	}
 	j.made[id] = true
 	if j.scheme == nil {
-		j.find("ID %d came before any request", id)
+		j.noteFinding("ID %d came before any request", id)
 		return
 	}
 	p, err := j.scheme.Decode(id)
 	if err != nil {
-		j.find("%d is no ID of the layout %s: %v", id, j.scheme.Layout(), err)
+		j.noteFinding("%d is no ID of the layout %s: %v", id, j.scheme.Layout(), err)
 		return
 	}
 	if l := j.scheme.Layout(); p.Sequence < l.First || p.Sequence > l.Last {
-		j.find("ID %d has the sequence number %d; the layout has %d to %d", id, p.Sequence, l.First, l.Last)
+		j.noteFinding("ID %d has the sequence number %d; the layout has %d to %d", id, p.Sequence, l.First, l.Last)
 	}
 	why := "no grant has this node"
 	for _, g := range slices.Backward(j.grants) {
 		if p.Node < g.node || p.Node >= g.node+g.nodes {
 			continue
 		}
-		if text := g.refuses(p.Tick, asked); text != "" {
+		if text := g.reasonAgainst(p.Tick, asked); text != "" {
 			why = text
 			continue
 		}
 		g.highest = max(g.highest, p.Tick)
 		return
 	}
-	j.find("ID %d has node %d and tick %d: %s", id, p.Node, p.Tick, why)
+	j.noteFinding("ID %d has node %d and tick %d: %s", id, p.Node, p.Tick, why)
 }
 
-// refuses says why a tick must not be stamped any more by a client that was asked at a time.
-func (g *grant) refuses(tick int64, asked time.Time) string {
+// reasonAgainst says why a tick must not be stamped any more by a client that was asked at a time.
+func (g *grant) reasonAgainst(tick int64, asked time.Time) string {
 	switch {
 	case tick < g.from || tick >= g.until:
 		return fmt.Sprintf("its grant has the ticks %d to %d", g.from, g.until-1)
@@ -149,8 +149,8 @@ func (g *grant) refuses(tick int64, asked time.Time) string {
 	return ""
 }
 
-// granted notes an answer with a grant, before it is sent.
-func (j *judge) granted(c *call, l *pb.Lease) {
+// noteGrant notes an answer with a grant, before it is sent.
+func (j *judge) noteGrant(c *call, l *pb.Lease) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.handed++
@@ -163,7 +163,7 @@ func (j *judge) granted(c *call, l *pb.Lease) {
 		})
 		return
 	}
-	g := j.of(c.renew.Ticket)
+	g := j.grantOfTicket(c.renew.Ticket)
 	if g == nil {
 		return // it was found before
 	}
@@ -175,19 +175,19 @@ func (j *judge) granted(c *call, l *pb.Lease) {
 	g.attempt, g.unanswered = c.renew.Attempt, nil
 }
 
-// took notes an acquisition of the server, whether its answer arrives or not.
-func (j *judge) took(l *pb.Lease) {
+// noteAcquisition notes an acquisition of the server, whether its answer arrives or not.
+func (j *judge) noteAcquisition(l *pb.Lease) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.taken) > 0 && !slices.Contains(j.taken, l.Node) {
-		j.find("the answer of an Acquire was lost, and the next one took node %d in place of node %d", l.Node,
+		j.noteFinding("the answer of an Acquire was lost, and the next one took node %d in place of node %d", l.Node,
 			j.taken[0])
 	}
 	j.taken = append(j.taken, l.Node)
 }
 
-// of returns the grant of a ticket that the client got.
-func (j *judge) of(ticket []byte) *grant {
+// grantOfTicket returns the grant of a ticket that the client got.
+func (j *judge) grantOfTicket(ticket []byte) *grant {
 	for _, g := range slices.Backward(j.grants) {
 		for _, t := range g.tickets {
 			if bytes.Equal(t, ticket) {
@@ -198,8 +198,8 @@ func (j *judge) of(ticket []byte) *grant {
 	return nil
 }
 
-// last returns the latest grant, or an empty one.
-func (j *judge) last() grant {
+// latestGrant returns the latest grant, or an empty one.
+func (j *judge) latestGrant() grant {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if len(j.grants) == 0 {
@@ -208,8 +208,8 @@ func (j *judge) last() grant {
 	return *j.grants[len(j.grants)-1]
 }
 
-// end ends all grants, because their holder is gone.
-func (j *judge) end(why string) {
+// endGrants ends all grants, because their holder is gone.
+func (j *judge) endGrants(why string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, g := range j.grants {
@@ -218,8 +218,8 @@ func (j *judge) end(why string) {
 	j.acquiring, j.taken = nil, nil
 }
 
-// size returns how many acquisitions reached the client.
-func (j *judge) size() int {
+// countAcquisitions returns how many acquisitions reached the client.
+func (j *judge) countAcquisitions() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return len(j.grants)

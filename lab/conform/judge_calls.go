@@ -15,8 +15,8 @@ const mostElsewhere = 5
 // mostEarlier is how many attempts a request names.
 const mostEarlier = 64
 
-// asked judges a call of the client.
-func (j *judge) asked(c *call) {
+// judgeCall judges a call of the client.
+func (j *judge) judgeCall(c *call) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.counts[c.method]++
@@ -34,15 +34,15 @@ func (j *judge) asked(c *call) {
 // newAttempt judges the attempt of a request, and those that it names as earlier.
 func (j *judge) newAttempt(method, attempt string, earlier, unanswered []string) {
 	if !attemptForm.MatchString(attempt) {
-		j.find("%s with the attempt %.40q: it has 16 to 32 of A to Z, a to z, 0 to 9, - and _", method, attempt)
+		j.noteFinding("%s with the attempt %.40q: it has 16 to 32 of A to Z, a to z, 0 to 9, - and _", method, attempt)
 	}
 	if j.attempts[attempt] {
-		j.find("%s with the attempt of a call before", method)
+		j.noteFinding("%s with the attempt of a call before", method)
 	}
 	j.attempts[attempt] = true
 	for _, a := range unanswered[max(len(unanswered)-mostEarlier, 0):] {
 		if !slices.Contains(earlier, a) {
-			j.find("%s does not name an attempt that had no answer as earlier", method)
+			j.noteFinding("%s does not name an attempt that had no answer as earlier", method)
 		}
 	}
 }
@@ -59,25 +59,25 @@ func (j *judge) askedAcquire(c *call) {
 				g.lostKnown = now
 			}
 		case g.over == "" && g.elsewhere == 0 && now.Before(j.scheme.Layout().TimeOf(g.until)) && g.until > g.from:
-			j.find("Acquire while the lease of node %d is not lost, and its grant has not ended", g.node)
+			j.noteFinding("Acquire while the lease of node %d is not lost, and its grant has not ended", g.node)
 		}
 	}
 	if n := len(j.grants); n > 0 && j.grants[n-1].lost {
 		g := j.grants[n-1]
 		if !bytes.Equal(m.Lost, g.tickets[len(g.tickets)-1]) {
-			j.find("Acquire after a loss without the last ticket as lost")
+			j.noteFinding("Acquire after a loss without the last ticket as lost")
 		}
 		if !m.Free {
-			j.find("Acquire after a loss without free")
+			j.noteFinding("Acquire after a loss without free")
 		}
 	}
 }
 
 func (j *judge) askedRenew(c *call) {
 	m := c.renew
-	g := j.of(m.Ticket)
+	g := j.grantOfTicket(m.Ticket)
 	if g == nil {
-		j.find("Renew with a ticket that it never got")
+		j.noteFinding("Renew with a ticket that it never got")
 		return
 	}
 	now := time.Now()
@@ -86,14 +86,14 @@ func (j *judge) askedRenew(c *call) {
 	case slices.Contains(m.Earlier, g.attempt): // it hung up before the answer with the last ticket came
 		g.tickets, g.unanswered = append(g.tickets, m.Ticket), append(g.unanswered, g.attempt)
 	default:
-		j.find("Renew with a ticket that is not the last one of its lease")
+		j.noteFinding("Renew with a ticket that is not the last one of its lease")
 	}
 	j.newAttempt("Renew", m.Attempt, m.Earlier, g.unanswered)
 	if g.over != "" {
-		j.find("Renew of a lease that is over: %s", g.over)
+		j.noteFinding("Renew of a lease that is over: %s", g.over)
 	}
 	if g.elsewhere > mostElsewhere {
-		j.find("Renew of a lease that is elsewhere, as %d answers said", g.elsewhere)
+		j.noteFinding("Renew of a lease that is elsewhere, as %d answers said", g.elsewhere)
 	}
 	if g.lost && g.lostKnown.IsZero() && !slices.Contains(m.Earlier, g.lostBy) {
 		g.lostKnown = now // one that had not got the answer would name its attempt
@@ -102,21 +102,21 @@ func (j *judge) askedRenew(c *call) {
 
 func (j *judge) askedRelease(c *call) {
 	m := c.release
-	g := j.of(m.Ticket)
+	g := j.grantOfTicket(m.Ticket)
 	if g == nil {
-		j.find("Release with a ticket that it never got")
+		j.noteFinding("Release with a ticket that it never got")
 		return
 	}
 	if m.Used != nil && *m.Used <= g.highest {
-		j.find("Release says that ticks from %d on are unused, and tick %d was stamped", *m.Used, g.highest)
+		j.noteFinding("Release says that ticks from %d on are unused, and tick %d was stamped", *m.Used, g.highest)
 	}
 	if !g.lost {
 		g.over = "it was given back"
 	}
 }
 
-// unanswered notes that a call got no answer.
-func (j *judge) unanswered(c *call) {
+// noteUnanswered notes that a call got no answer.
+func (j *judge) noteUnanswered(c *call) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.leftOpen(c)
@@ -127,23 +127,23 @@ func (j *judge) leftOpen(c *call) {
 	case c.acquire != nil && c.acquire.Attempt != "":
 		j.acquiring = append(j.acquiring, c.acquire.Attempt)
 	case c.renew != nil:
-		if g := j.of(c.renew.Ticket); g != nil {
+		if g := j.grantOfTicket(c.renew.Ticket); g != nil {
 			g.unanswered = append(g.unanswered, c.renew.Attempt)
 		}
 	}
 }
 
-// failed notes an error that the client gets.
-func (j *judge) failed(c *call, f *failure) {
+// noteFailure notes an error that the client gets.
+func (j *judge) noteFailure(c *call, f *failure) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if c.renew == nil || f == nil {
 		return
 	}
-	g := j.of(c.renew.Ticket)
+	g := j.grantOfTicket(c.renew.Ticket)
 	switch {
 	case g == nil:
-	case f.ends():
+	case f.endsLease():
 		if !g.lost {
 			g.lost, g.lostBy, g.lostAt = true, c.renew.Attempt, time.Now()
 		}

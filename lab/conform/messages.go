@@ -82,12 +82,12 @@ var (
 	unavailable = &failure{connect.CodeUnavailable, "unavailable"}
 )
 
-// ends reports whether a Renew that fails so means that the lease is lost.
-func (f *failure) ends() bool {
+// endsLease reports whether a Renew that fails so means that the lease is lost.
+func (f *failure) endsLease() bool {
 	return f != nil && (f.reason == lost.reason || f.reason == noNamespace.reason)
 }
 
-func (f *failure) write(w http.ResponseWriter, r *http.Request, c *call) {
+func (f *failure) writeTo(w http.ResponseWriter, r *http.Request, c *call) {
 	if c.batch {
 		m := &pb.RenewAllResponse{Renewals: []*pb.Renewal{{Reason: f.reason, Message: "the referee says so"}}}
 		writeMessage(w, c, m)

@@ -12,38 +12,38 @@ import (
 
 func playRenew(s *scene) {
 	s.on(func(*call) answer {
-		if err := s.proxy.restart(); err != nil {
-			s.broke(err)
+		if err := s.proxy.replaceServer(); err != nil {
+			s.keepError(err)
 		}
 		return answer{}
 	})
-	s.until("IDs beyond the first grant, and three renewals", func() bool {
-		return s.renewed() && s.calls("Renew") >= 3
+	s.nextUntil("IDs beyond the first grant, and three renewals", func() bool {
+		return s.usesRenewal() && s.countCalls("Renew") >= 3
 	})
 }
 
 func playSequence(s *scene) {
-	s.until("150 IDs and a renewal", func() bool { return s.ids >= 150 && s.renewed() })
+	s.nextUntil("150 IDs and a renewal", func() bool { return s.ids >= 150 && s.usesRenewal() })
 }
 
 func playZero(s *scene) {
 	s.on(func(*call) answer {
 		return answer{hold: func(ctx context.Context) { wait(ctx, 200*time.Millisecond) }}
 	})
-	s.until("IDs beyond the first grant", s.renewed)
+	s.nextUntil("IDs beyond the first grant", s.usesRenewal)
 }
 
 func playLostRenewal(s *scene) {
 	const lost = 3
 	s.on(func(c *call) answer { return answer{dropped: c.renew != nil && c.n <= lost} })
-	s.until("a renewal that names the attempts of three others", func() bool {
-		return s.calls("Renew") > lost && s.renewed()
+	s.nextUntil("a renewal that names the attempts of three others", func() bool {
+		return s.countCalls("Renew") > lost && s.usesRenewal()
 	})
 }
 
 func playLostAcquire(s *scene) {
 	s.on(func(c *call) answer { return answer{dropped: c.acquire != nil && c.n <= 2} })
-	s.until("an ID after the third Acquire", func() bool { return s.made(0) })
+	s.nextUntil("an ID after the third Acquire", func() bool { return s.madeAbove(0) })
 }
 
 // damages are answers that are none.
@@ -76,19 +76,20 @@ func playDamaged(s *scene) {
 		case c.n <= len(damages):
 			return answer{bytes: damages[c.n-1]}
 		case c.n == len(damages)+1:
-			return answer{bytes: s.redirect(http.StatusFound)}
+			return answer{bytes: s.redirectTo(http.StatusFound)}
 		case c.n == len(damages)+2:
-			return answer{bytes: s.redirect(http.StatusTemporaryRedirect)}
+			return answer{bytes: s.redirectTo(http.StatusTemporaryRedirect)}
 		}
 		return answer{fail: unavailable}
 	})
-	s.until("IDs after all damaged answers", func() bool {
-		return s.calls("Renew") > steps && s.judge.last().until > s.judge.last().first && s.made(s.judge.last().first)
+	s.nextUntil("IDs after all damaged answers", func() bool {
+		g := s.judge.latestGrant()
+		return s.countCalls("Renew") > steps && g.until > g.first && s.madeAbove(g.first)
 	})
 }
 
-// redirect sends a client to a place that must not get its ticket.
-func (s *scene) redirect(status int) func(http.ResponseWriter) {
+// redirectTo sends a client to a place that must not get its ticket.
+func (s *scene) redirectTo(status int) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) {
 		w.Header().Set("Location", "http://"+s.proxy.listen.Addr().String()+otherPlace)
 		w.WriteHeader(status)
@@ -96,16 +97,17 @@ func (s *scene) redirect(status int) func(http.ResponseWriter) {
 }
 
 func playOutage(s *scene) {
-	if !s.until("IDs beyond the first grant", s.renewed) {
+	if !s.nextUntil("IDs beyond the first grant", s.usesRenewal) {
 		return
 	}
 	s.away.Store(true)
-	if !s.until("the end of the grant", func() bool { return s.tick(-500*time.Millisecond) > s.judge.last().until }) {
+	ended := func() bool { return s.tickAhead(-500*time.Millisecond) > s.judge.latestGrant().until }
+	if !s.nextUntil("the end of the grant", ended) {
 		return
 	}
 	s.away.Store(false)
-	end := s.judge.last().until
-	s.until("IDs after the server was back", func() bool { return s.made(end) })
+	end := s.judge.latestGrant().until
+	s.nextUntil("IDs after the server was back", func() bool { return s.madeAbove(end) })
 }
 
 func playLate(s *scene) {
@@ -113,10 +115,12 @@ func playLate(s *scene) {
 		if c.renew == nil || c.n > 1 {
 			return answer{}
 		}
-		end := s.layout().TimeOf(s.judge.last().until)
+		end := s.presentLayout().TimeOf(s.judge.latestGrant().until)
 		return answer{hold: func(ctx context.Context) { wait(ctx, time.Until(end)+500*time.Millisecond) }}
 	})
-	s.until("an ID after the answer", func() bool { return s.calls("Renew") > 1 && s.made(s.judge.grantOf(0).first) })
+	s.nextUntil("an ID after the answer", func() bool {
+		return s.countCalls("Renew") > 1 && s.madeAbove(s.judge.grantOf(0).first)
+	})
 }
 
 func playEmpty(s *scene) {
@@ -127,7 +131,7 @@ func playEmpty(s *scene) {
 			}
 		}}
 	})
-	s.until("an ID after a renewal", func() bool { return s.made(0) })
+	s.nextUntil("an ID after a renewal", func() bool { return s.madeAbove(0) })
 }
 
 func playRepeated(s *scene) {
@@ -144,9 +148,9 @@ func playRepeated(s *scene) {
 			}
 		}}
 	})
-	s.until("IDs after the repeated answer", func() bool {
+	s.nextUntil("IDs after the repeated answer", func() bool {
 		end := s.judge.grantOf(0).until
-		return s.calls("Renew") > 2 && s.tick(0) > end && s.made(end)
+		return s.countCalls("Renew") > 2 && s.tickAhead(0) > end && s.madeAbove(end)
 	})
 }
 

@@ -58,7 +58,7 @@ func newInstance(s *scene, number int) (*instance, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
 	}
 	i := &instance{
-		cmd: exec.Command(s.program, "serve", "--store", s.url(), "--http", "unix:"+socket, "--resp", ""),
+		cmd: exec.Command(s.program, "serve", "--store", s.storeURL(), "--http", "unix:"+socket, "--resp", ""),
 		client: &http.Client{
 			Transport:     &http.Transport{DialContext: dial, DisableCompression: true},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -109,8 +109,8 @@ func (i *instance) close() {
 	_ = i.cmd.Wait() // it was killed
 }
 
-// restart puts another server in the place of the running one.
-func (p *proxy) restart() error {
+// replaceServer puts another server in the place of the running one.
+func (p *proxy) replaceServer() error {
 	p.mu.Lock()
 	p.number++
 	number := p.number
@@ -126,8 +126,8 @@ func (p *proxy) restart() error {
 	return nil
 }
 
-// ask has the server carry out a request, whatever becomes of its client.
-func (p *proxy) ask(r *http.Request, body []byte) *httptest.ResponseRecorder {
+// askServer has the server carry out a request, whatever becomes of its client.
+func (p *proxy) askServer(r *http.Request, body []byte) *httptest.ResponseRecorder {
 	p.mu.Lock()
 	client := p.server.client
 	p.mu.Unlock()
@@ -152,9 +152,9 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.under.Add(1)
 	defer p.under.Done()
 	s := p.scene
-	s.begin()
+	s.createOnce()
 	if r.URL.Path == otherPlace {
-		s.judge.found("it follows a redirect, which can send its ticket and its token to another host")
+		s.judge.noteOffence("it follows a redirect, which can send its ticket and its token to another host")
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 4<<20))
 	if err != nil {
@@ -162,7 +162,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	c, err := read(r, body)
 	if err != nil {
-		s.judge.found("a request that is none: %s: %v", r.URL.Path, err)
+		s.judge.noteOffence("a request that is none: %s: %v", r.URL.Path, err)
 		http.Error(w, err.Error(), http.StatusUnsupportedMediaType)
 		return
 	}
@@ -170,28 +170,28 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if s.away.Load() {
 			panic(http.ErrAbortHandler)
 		}
-		copyTo(w, p.ask(r, body))
+		copyTo(w, p.askServer(r, body))
 		return
 	}
-	s.judge.asked(c)
+	s.judge.judgeCall(c)
 	a := s.answerTo(c)
-	p.play(w, r, c, a, body)
+	p.playCall(w, r, c, a, body)
 }
 
-// play carries out a call as the script wants it.
-func (p *proxy) play(w http.ResponseWriter, r *http.Request, c *call, a answer, body []byte) {
+// playCall carries out a call as the script wants it.
+func (p *proxy) playCall(w http.ResponseWriter, r *http.Request, c *call, a answer, body []byte) {
 	j := p.scene.judge
 	var real *httptest.ResponseRecorder
 	var l *pb.Lease
 	var f *failure
 	if !a.unreached {
-		real = p.ask(r, body)
+		real = p.askServer(r, body)
 		var err error
 		if l, f, err = leaseIn(c, real.Code, real.Body.Bytes()); err != nil {
 			f = unavailable
 		}
 		if l != nil && c.acquire != nil {
-			j.took(l)
+			j.noteAcquisition(l)
 		}
 	}
 	if a.hold != nil {
@@ -199,22 +199,22 @@ func (p *proxy) play(w http.ResponseWriter, r *http.Request, c *call, a answer, 
 	}
 	switch {
 	case a.bytes != nil:
-		j.unanswered(c)
+		j.noteUnanswered(c)
 		a.bytes(w)
 	case a.dropped, a.unreached && a.fail == nil:
-		j.unanswered(c)
+		j.noteUnanswered(c)
 		panic(http.ErrAbortHandler)
 	case a.fail != nil:
-		j.failed(c, a.fail)
-		a.fail.write(w, r, c)
+		j.noteFailure(c, a.fail)
+		a.fail.writeTo(w, r, c)
 	case l != nil:
 		if a.change != nil {
 			a.change(l)
 		}
-		j.granted(c, l)
+		j.noteGrant(c, l)
 		writeLease(w, c, l)
 	default:
-		j.failed(c, f)
+		j.noteFailure(c, f)
 		copyTo(w, real)
 	}
 }

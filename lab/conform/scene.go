@@ -52,9 +52,9 @@ func play(ctx context.Context, r rule, program string, command []string) (Row, e
 		return row, fmt.Errorf("conform: rule %s: %w", r.name, err)
 	}
 	defer s.proxy.close()
-	if s.start() {
+	if s.startAdapter() {
 		r.play(s)
-		s.finish()
+		s.endAdapter()
 	}
 	if s.child != nil {
 		s.child.kill()
@@ -79,8 +79,9 @@ func play(ctx context.Context, r rule, program string, command []string) (Row, e
 	return row, nil
 }
 
-// begin makes the namespace at the first request: a layout that ends soon must not end before it.
-func (s *scene) begin() {
+// createOnce makes the namespace at the first request: a layout that ends soon must not end before
+// it.
+func (s *scene) createOnce() {
 	s.asked.Do(func() {
 		spec := s.rule.layout
 		if spec == nil {
@@ -92,24 +93,24 @@ func (s *scene) begin() {
 			scheme, err = snowfence.NewScheme(l)
 		}
 		if err == nil {
-			err = s.create(l.String())
+			err = s.createNamespace(l.String())
 		}
-		s.broke(err)
-		s.judge.begin(scheme)
+		s.keepError(err)
+		s.judge.setLayout(scheme)
 	})
 }
 
-// broke keeps an error of the referee itself.
-func (s *scene) broke(err error) {
+// keepError keeps an error of the referee itself.
+func (s *scene) keepError(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault = errors.Join(s.fault, err)
 }
 
-// create makes the namespace, as an operator does.
-func (s *scene) create(layout string) error {
+// createNamespace makes the namespace, as an operator does.
+func (s *scene) createNamespace(layout string) error {
 	args := []string{
-		"namespace", "create", namespace, "--store", s.url(), "--layout", layout, "--max-ttl", s.rule.ttl.String(),
+		"namespace", "create", namespace, "--store", s.storeURL(), "--layout", layout, "--max-ttl", s.rule.ttl.String(),
 	}
 	if s.rule.nodes > 0 {
 		args = append(args, "--leasable", fmt.Sprintf("0-%d", s.rule.nodes-1))
@@ -120,18 +121,18 @@ func (s *scene) create(layout string) error {
 	return nil
 }
 
-// url is the store of the servers.
-func (s *scene) url() string { return "sqlite:" + filepath.Join(s.folder, "ids.db") }
+// storeURL is the store of the servers.
+func (s *scene) storeURL() string { return "sqlite:" + filepath.Join(s.folder, "ids.db") }
 
-// start starts the adapter, which acquires a node of the namespace.
-func (s *scene) start() bool {
+// startAdapter starts the adapter, which acquires a node of the namespace.
+func (s *scene) startAdapter() bool {
 	var err error
 	s.child, err = startChild(s.command, []string{
 		"SNOWFENCE_SERVER=http://" + s.proxy.listen.Addr().String(), "SNOWFENCE_NAMESPACE=" + namespace,
 		"SNOWFENCE_TTL=" + s.rule.ttl.String(),
 	})
 	if err != nil {
-		s.judge.found("%v", err)
+		s.judge.noteOffence("%v", err)
 	}
 	return err == nil
 }
@@ -156,13 +157,14 @@ func (s *scene) answerTo(c *call) answer {
 	return script(c)
 }
 
-// next asks the client for an ID. ok is false if it has none now, and alive if it gives no answer.
-func (s *scene) next() (id snowfence.ID, ok, alive bool) {
+// nextID asks the client for an ID. ok is false if it has none now, and alive if it gives no
+// answer.
+func (s *scene) nextID() (id snowfence.ID, ok, alive bool) {
 	asked := time.Now()
-	text, err := s.child.ask("next")
+	text, err := s.child.askAdapter("next")
 	if err != nil {
 		if s.ctx.Err() == nil {
-			s.judge.found("%v", err)
+			s.judge.noteOffence("%v", err)
 		}
 		return 0, false, false
 	}
@@ -171,27 +173,27 @@ func (s *scene) next() (id snowfence.ID, ok, alive bool) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		s.judge.found("the adapter answers next with %.100q: it is an ID in decimal, or error and why", text)
+		s.judge.noteOffence("the adapter answers next with %.100q: it is an ID in decimal, or error and why", text)
 		return 0, false, false
 	}
 	s.ids++
-	s.judge.id(snowfence.ID(n), asked)
+	s.judge.judgeID(snowfence.ID(n), asked)
 	return snowfence.ID(n), true, true
 }
 
-// until asks for IDs until something has happened, for as long as Patience, or until there is an
-// offence. what names it. It reports whether that happened.
-func (s *scene) until(what string, happened func() bool) bool {
+// nextUntil asks for IDs until something has happened, for as long as Patience, or until there is
+// an offence. what names it. It reports whether that happened.
+func (s *scene) nextUntil(what string, happened func() bool) bool {
 	limit := time.Now().Add(Patience)
 	for !happened() {
-		if s.ctx.Err() != nil || time.Now().After(limit) || s.judge.guilty() {
-			s.miss(what)
+		if s.ctx.Err() != nil || time.Now().After(limit) || s.judge.hasOffence() {
+			s.noteMiss(what)
 			return false
 		}
-		_, ok, alive := s.next()
+		_, ok, alive := s.nextID()
 		switch {
 		case !alive:
-			s.miss(what)
+			s.noteMiss(what)
 			return false
 		case !ok:
 			time.Sleep(20 * time.Millisecond)
@@ -202,51 +204,53 @@ func (s *scene) until(what string, happened func() bool) bool {
 	return true
 }
 
-func (s *scene) miss(what string) {
+func (s *scene) noteMiss(what string) {
 	if s.missed == "" {
 		s.missed = what
 	}
 }
 
-// finish has the client give its node back.
-func (s *scene) finish() {
+// endAdapter has the client give its node back.
+func (s *scene) endAdapter() {
 	s.away.Store(false)
 	s.on(nil)
 	if s.ctx.Err() != nil || s.missed != "" {
 		return
 	}
 	if err := s.child.close(); err != nil {
-		s.judge.found("%v", err)
+		s.judge.noteOffence("%v", err)
 		return
 	}
 	// A client that was slow to close may have had nothing left to give back.
-	if time.Now().Before(s.layout().TimeOf(s.judge.last().until)) && s.calls("Release") == 0 {
-		s.miss("a Release after close")
+	if time.Now().Before(s.presentLayout().TimeOf(s.judge.latestGrant().until)) && s.countCalls("Release") == 0 {
+		s.noteMiss("a Release after close")
 	}
 }
 
-// calls returns how many calls of a method came.
-func (s *scene) calls(method string) int {
+// countCalls returns how many calls of a method came.
+func (s *scene) countCalls(method string) int {
 	s.judge.mu.Lock()
 	defer s.judge.mu.Unlock()
 	return s.judge.counts[method]
 }
 
-// made reports whether the client made an ID of the latest grant at or above a tick.
-func (s *scene) made(tick int64) bool {
-	g := s.judge.last()
+// madeAbove reports whether the client made an ID of the latest grant at or above a tick.
+func (s *scene) madeAbove(tick int64) bool {
+	g := s.judge.latestGrant()
 	return len(g.tickets) > 0 && g.highest >= max(tick, g.from)
 }
 
-// renewed reports whether IDs of the latest grant are beyond what its acquisition granted.
-func (s *scene) renewed() bool { return s.made(s.judge.last().first) }
+// usesRenewal reports whether IDs of the latest grant are beyond what its acquisition granted.
+func (s *scene) usesRenewal() bool { return s.madeAbove(s.judge.latestGrant().first) }
 
-// layout is the namespace's, once it was asked for.
-func (s *scene) layout() snowfence.Layout {
+// presentLayout is the namespace's, once it was asked for.
+func (s *scene) presentLayout() snowfence.Layout {
 	s.judge.mu.Lock()
 	defer s.judge.mu.Unlock()
 	return s.judge.scheme.Layout()
 }
 
-// tick is the tick of the clock some time from now.
-func (s *scene) tick(ahead time.Duration) int64 { return s.layout().TickOf(time.Now().Add(ahead)) }
+// tickAhead is the tick of the clock some time from now.
+func (s *scene) tickAhead(ahead time.Duration) int64 {
+	return s.presentLayout().TickOf(time.Now().Add(ahead))
+}

@@ -115,7 +115,7 @@ var subleaseMutants = []mutant{
 	sublease("the lessor gives back above all of them", "end", swap("max(end, s.until)", "max(end, s.from)")),
 	sublease("an ID that comes twice shows without its grant, too", "begin",
 		swap("max(s.until, d.grant.From, t.back(now))", "max(d.grant.From, t.back(now))"),
-		also("lab/simulate.sim.compare", before("for n := c.node", "return"))),
+		also("lab/simulate.sim.compareClaim", before("for n := c.node", "return"))),
 }
 
 // sublease is a rule of the division of a grant.

@@ -23,36 +23,37 @@ const mostDry = 8
 
 // hasGrant is told of a grant that a lease holds.
 func (s *sim) hasGrant(h *holding, g snowfence.Grant) {
-	if g.From <= s.tick() {
+	if g.From <= s.presentTick() {
 		h.p.slot.grantedAt = s.now
 	}
-	if s.due > 0 && s.full(int64(h.p.slot.nodes)) {
+	if s.due > 0 && s.blocksAreHeld(int64(h.p.slot.nodes)) {
 		s.fullAt = s.now
 	}
 }
 
-// tick is the present one of the layout.
-func (s *sim) tick() int64 { return s.schemes[s.era].Layout().TickOf(start().Add(s.now)) }
+// presentTick is the present one of the layout.
+func (s *sim) presentTick() int64 { return s.schemes[s.era].Layout().TickOf(start().Add(s.now)) }
 
-// opened is told how the opening of a lease ended that began at a moment.
-func (s *sim) opened(h *holding, began time.Duration, err error) {
+// noteOpening is told how the opening of a lease ended that began at a moment.
+func (s *sim) noteOpening(h *holding, began time.Duration, err error) {
 	var taken *lease.TakenError
 	switch {
 	case h.p.replaying:
 	case err == nil:
 		s.hasGrant(h, h.l.Status().Grant)
-	case errors.As(err, &taken) && !taken.Fixed && (s.fullAt >= began || s.full(int64(h.p.slot.nodes))):
+	case errors.As(err, &taken) && !taken.Fixed && (s.fullAt >= began || s.blocksAreHeld(int64(h.p.slot.nodes))):
 		h.p.slot.crowdedAt = s.now
 	}
 }
 
-// full reports, from the records alone, whether each block of so many nodes has a held node.
-func (s *sim) full(nodes int64) bool {
-	now := s.tick()
+// blocksAreHeld reports, from the records alone, whether each block of so many nodes has a held
+// node.
+func (s *sim) blocksAreHeld(nodes int64) bool {
+	now := s.presentTick()
 	for first := (s.first + nodes - 1) / nodes * nodes; first+nodes-1 <= s.last; first += nodes {
 		held := false
 		for n := first; n < first+nodes && !held; n++ {
-			held = s.store.get(s.record(n))[0].Held(now)
+			held = s.store.get(s.recordKey(n))[0].Held(now)
 		}
 		if !held {
 			return false
@@ -75,13 +76,14 @@ func (s *sim) sessionEnded(h *holding, began time.Duration) {
 	}
 }
 
-// living checks that every slot was granted ticks since it was due, unless others held all nodes.
-func (s *sim) living() {
+// checkProgress checks that every slot was granted ticks since it was due, unless others held all
+// nodes.
+func (s *sim) checkProgress() {
 	for _, sl := range s.slots {
 		if max(sl.madeAt, sl.grantedAt, sl.crowdedAt) < s.due && !s.plan.noSlots[sl.index] && !s.mayStarve(sl) {
 			s.violate("%s was granted nothing in %v after all faults had ended %v before; its last grant was at "+
 				"%v, its last ID at %v",
-				sl.label, s.now-s.due, s.bound(), sl.grantedAt, sl.madeAt)
+				sl.label, s.now-s.due, s.resumeBound(), sl.grantedAt, sl.madeAt)
 		}
 	}
 }

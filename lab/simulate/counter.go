@@ -80,13 +80,13 @@ func newCounter(chance *rand.Rand, name string) *counter {
 // manyNumbers is more than all programs take in a run.
 const manyNumbers = 1 << 24
 
-func (c *counter) key() store.Key { return store.Key{Namespace: "#" + c.name, Node: plain} }
+func (c *counter) recordKey() store.Key { return store.Key{Namespace: "#" + c.name, Node: plain} }
 
-// number is the number of an ordinal.
-func (c *counter) number(ordinal int64) int64 { return c.start + ordinal*c.step }
+// numberOf is the number of an ordinal.
+func (c *counter) numberOf(ordinal int64) int64 { return c.start + ordinal*c.step }
 
-// reach is the end of all that the store carried out, in any period.
-func (c *counter) reach() (end int64) {
+// highestEnd is the end of all that the store carried out, in any period.
+func (c *counter) highestEnd() (end int64) {
 	for _, until := range c.written {
 		end = max(end, until)
 	}
@@ -95,15 +95,15 @@ func (c *counter) reach() (end int64) {
 
 // counterOf returns the counter that a record belongs to.
 func (s *sim) counterOf(k store.Key) *counter {
-	i := slices.IndexFunc(s.counters, func(c *counter) bool { return c.key().Namespace == k.Namespace })
+	i := slices.IndexFunc(s.counters, func(c *counter) bool { return c.recordKey().Namespace == k.Namespace })
 	return s.counters[i]
 }
 
-// lossy reports whether a store that was put back lacks more than the definition allows for: to
-// trust it is to say that nothing is lost, and to skip numbers, that fewer were. Those that were
+// lacksTooMuch reports whether a store that was put back lacks more than the definition allows for:
+// to trust it is to say that nothing is lost, and to skip numbers, that fewer were. Those that were
 // skipped before count, too. A sequence that is gone is made anew.
-func (c *counter) lossy(st *medium) bool {
-	r := st.records[c.key()]
+func (c *counter) lacksTooMuch(st *medium) bool {
+	r := st.records[c.recordKey()]
 	var data struct {
 		AfterFailover int64 `json:"after_failover"`
 	}
@@ -116,10 +116,10 @@ func (c *counter) lossy(st *medium) bool {
 	return lossy
 }
 
-// recorded is told of each swap that the store carried out.
-func (s *sim) recorded(r store.Record) {
+// noteSwap is told of each swap that the store carried out.
+func (s *sim) noteSwap(r store.Record) {
 	c := s.counterOf(r.Key)
-	c.carry(s, r)
+	c.carryOut(s, r)
 	if r.Node != plain {
 		return
 	}
@@ -133,19 +133,19 @@ func (s *sim) recorded(r store.Record) {
 	c.count = data.Confirmed
 }
 
-func (c *counter) carry(s *sim, r store.Record) {
+func (c *counter) carryOut(s *sim, r store.Record) {
 	c.written[r.Node] = max(c.written[r.Node], r.From)
 	c.carried[r.Nonce] = s.now
 }
 
-// add is an addition that has reached the store.
-func (s *sim) add(p *process, a store.Addition) added {
+// carryAddition is an addition that has reached the store.
+func (s *sim) carryAddition(p *process, a store.Addition) added {
 	r, err := s.store.add(a)
 	if err == nil {
-		s.counterOf(r.Key).carry(s, r)
+		s.counterOf(r.Key).carryOut(s, r)
 	}
 	if s.plan.Trace {
-		s.trace("  store: %s adds %d to %s of %d, now %d, %q: %v", p.name, a.N, a.Key.Namespace, a.Key.Node, r.From,
+		s.traceLine("  store: %s adds %d to %s of %d, now %d, %q: %v", p.name, a.N, a.Key.Namespace, a.Key.Node, r.From,
 			r.Nonce, err)
 	}
 	return added{r, err}
@@ -154,7 +154,7 @@ func (s *sim) add(p *process, a store.Addition) added {
 // order is the highest ordinal of each period that was given so far.
 type order map[int64]top
 
-func (o order) raise(period, ordinal int64, of *take) {
+func (o order) raiseTo(period, ordinal int64, of *take) {
 	if at, ok := o[period]; !ok || ordinal > at.ordinal {
 		o[period] = top{ordinal, of}
 	}
@@ -166,29 +166,30 @@ type asked struct {
 	own, all order // to the caller's handle, and to all programs
 }
 
-// gave checks the numbers of one call, in their order. own counts for the order of its handle.
-func (s *sim) gave(t *taker, own order, a asked, period int64, numbers []int64) {
+// checkNumbers checks the numbers of one call, in their order. own counts for the order of its
+// handle.
+func (s *sim) checkNumbers(t *taker, own order, a asked, period int64, numbers []int64) {
 	c := t.c
 	for _, n := range numbers {
 		ordinal := (n - c.start) / c.step
-		if c.number(ordinal) != n || ordinal < 0 {
+		if c.numberOf(ordinal) != n || ordinal < 0 {
 			s.violate("%s got %d of %s, which is no number of it", t.p.name, n, c.name)
 			return
 		}
 		if before, ok := a.own[period]; ok && ordinal <= before.ordinal {
-			s.violate("%s got %d of %s after %d", t.p.name, n, c.name, c.number(before.ordinal))
+			s.violate("%s got %d of %s after %d", t.p.name, n, c.name, c.numberOf(before.ordinal))
 			return
 		}
-		a.own.raise(period, ordinal, nil)
-		own.raise(period, ordinal, nil)
-		t.most.raise(period, ordinal, nil)
+		a.own.raiseTo(period, ordinal, nil)
+		own.raiseTo(period, ordinal, nil)
+		t.most.raiseTo(period, ordinal, nil)
 		if t.p.replaying { // the other process got it
 			continue
 		}
 		at := place{period, ordinal}
-		if k := s.proven(t, a, at); k != nil {
+		if k := s.takeOf(t, a, at); k != nil {
 			c.given[at] = given{t, k}
-			c.highest.raise(period, ordinal, k)
+			c.highest.raiseTo(period, ordinal, k)
 			s.figures.Numbers++
 		}
 		if s.bad != nil {
@@ -197,30 +198,30 @@ func (s *sim) gave(t *taker, own order, a asked, period int64, numbers []int64) 
 	}
 	if len(numbers) > 0 && !t.p.replaying {
 		t.p.slot.madeAt = s.now
-		s.mark("gave", t.p.name, int64(len(numbers)), numbers[len(numbers)-1])
+		s.hashEvent("gave", t.p.name, int64(len(numbers)), numbers[len(numbers)-1])
 	}
 }
 
-// proven returns the take that a number is of, after it compared it with all that was given.
-func (s *sim) proven(t *taker, a asked, at place) *take {
-	c, n := t.c, t.c.number(at.ordinal)
-	k := t.take(at)
+// takeOf returns the take that a number is of, after it compared it with all that was given.
+func (s *sim) takeOf(t *taker, a asked, at place) *take {
+	c, n := t.c, t.c.numberOf(at.ordinal)
+	k := t.takeOf(at)
 	switch {
 	case k == nil:
 		s.violate("%s got %d of %s, and the store gave it no such number", t.p.name, n, c.name)
 		return nil
-	case t.doubted(k):
+	case t.isDoubted(k):
 		s.violate("%s got %d of %s, after it had seen that the record went back", t.p.name, n, c.name)
 		return nil
 	}
 	before, ok := a.all[at.period]
-	if c.mode == sequence.Strict && ok && at.ordinal <= before.ordinal && !c.pardoned(k, before.of) && !k.shared &&
+	if c.mode == sequence.Strict && ok && at.ordinal <= before.ordinal && !c.mayRepeat(k, before.of) && !k.shared &&
 		!before.of.shared {
 		s.violate("%s got %d of %s in a call that began after %d had been given", t.p.name, n, c.name,
-			c.number(before.ordinal))
+			c.numberOf(before.ordinal))
 	}
 	if o, ok := c.given[at]; ok {
-		if !c.pardoned(k, o.of) && !twice(t, k, a) && !twice(o.by, o.of, a) {
+		if !c.mayRepeat(k, o.of) && !twice(t, k, a) && !twice(o.by, o.of, a) {
 			s.violate("number %d of %s, period %d, came twice: to %s and to %s", n, c.name, at.period, o.by.p.name,
 				t.p.name)
 		}
@@ -233,10 +234,10 @@ func (s *sim) proven(t *taker, a asked, at place) *take {
 // memory then, in a range, or as the answer to a call that was under way.
 func twice(t *taker, k *take, a asked) bool { return k.shared && (!t.exact || a.began <= t.forked) }
 
-// pardoned reports whether numbers of two takes may be the same, or out of order, because no
+// mayRepeat reports whether numbers of two takes may be the same, or out of order, because no
 // program can see it: the store was rolled back between them, and has the identity of before. Later
 // takers saw no later record: see doubted.
-func (c *counter) pardoned(a, b *take) bool {
+func (c *counter) mayRepeat(a, b *take) bool {
 	lo, hi := min(a.carried, b.carried), max(a.carried, b.carried)
 	return slices.ContainsFunc(c.silent, func(at time.Duration) bool { return lo <= at && at <= hi })
 }

@@ -60,33 +60,33 @@ func (f Fault) String() string {
 	return faultNames[f]
 }
 
-// fault decides whether a fault happens now. The choice is drawn in any case, so that
+// drawFault decides whether a fault happens now. The choice is drawn in any case, so that
 // leaving some faults out changes nothing before them.
-func (s *sim) fault(f Fault, p *process, node int64) bool {
+func (s *sim) drawFault(f Fault, p *process, node int64) bool {
 	if s.rates[f] == 0 || p.env.IntN(1_000_000) >= s.rates[f] || s.calm || p.replaying {
 		return false
 	}
-	return s.inject(f, p, node)
+	return s.countDrawn(f, p, node)
 }
 
-// inject counts a fault that was decided on, unless the plan leaves it out.
-func (s *sim) inject(f Fault, p *process, node int64) bool {
+// countDrawn counts a fault that was decided on, unless the plan leaves it out.
+func (s *sim) countDrawn(f Fault, p *process, node int64) bool {
 	n := s.injected
 	s.injected++
-	if s.plan.dropped(n, f) {
+	if s.plan.leavesOut(n, f) {
 		return false
 	}
-	s.hit(f, p)
-	s.trace("fault %d: %v, node %d", n, f, node)
+	s.countFault(f, p)
+	s.traceLine("fault %d: %v, node %d", n, f, node)
 	return true
 }
 
-// hit counts a fault.
-func (s *sim) hit(f Fault, p *process) {
+// countFault counts a fault.
+func (s *sim) countFault(f Fault, p *process) {
 	s.figures.Faults[f]++
 	who := ""
 	if p != nil {
 		who = p.name
 	}
-	s.mark("fault", who, int64(f), 0)
+	s.hashEvent("fault", who, int64(f), 0)
 }

@@ -45,7 +45,7 @@ func Fleets(ctx context.Context, seed uint64, hours float64, workers int) (*Figu
 					var numbers *Figures
 					plan = Plan{Seed: n, Hours: countingStretch, sequences: true}
 					if numbers, _, c, err = Run(ctx, plan); err == nil {
-						f.add(numbers)
+						f.addFigures(numbers)
 					}
 				}
 				mu.Lock()
@@ -56,7 +56,7 @@ func Fleets(ctx context.Context, seed uint64, hours float64, workers int) (*Figu
 					fail = err
 				}
 				if err == nil {
-					total.add(f)
+					total.addFigures(f)
 				}
 				mu.Unlock()
 			}

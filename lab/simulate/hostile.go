@@ -26,17 +26,17 @@ type server struct {
 	lose func() bool
 }
 
-func (v server) options() *lease.Options {
+func (v server) leaseOptions() *lease.Options {
 	return &lease.Options{
 		MaxSkew: v.p.s.skew, Logger: slog.New(slog.DiscardHandler),
-		Time: func() (time.Time, time.Duration) { return v.p.trueTime(), v.p.now() },
+		Time: func() (time.Time, time.Duration) { return v.p.trueTime(), v.p.virtualTime() },
 	}
 }
 
-// serve is the server without its clients' network.
-func (v server) serve() wire.Server { return lease.Serve(v.st, v.s, v.options()) }
+// leaseServer is the server without its clients' network.
+func (v server) leaseServer() wire.Server { return lease.Serve(v.st, v.s, v.leaseOptions()) }
 
-func (v server) answer(l wire.Lease, err error) (wire.Lease, error) {
+func (v server) answerLate(l wire.Lease, err error) (wire.Lease, error) {
 	if err == nil && v.lose() {
 		err = errUnanswered
 	}
@@ -48,24 +48,24 @@ func (v server) answer(l wire.Lease, err error) (wire.Lease, error) {
 
 // Acquire implements wire.Server.
 func (v server) Acquire(ctx context.Context, name string, r wire.Request) (wire.Lease, error) {
-	return v.answer(v.serve().Acquire(ctx, name, r))
+	return v.answerLate(v.leaseServer().Acquire(ctx, name, r))
 }
 
 // Renew implements wire.Server.
 func (v server) Renew(ctx context.Context, t wire.Ticket, attempt string, earlier []string) (wire.Lease, error) {
-	l, err := v.serve().Renew(ctx, t, attempt, earlier)
+	l, err := v.leaseServer().Renew(ctx, t, attempt, earlier)
 	if errors.Is(err, store.ErrLost) { // the client knows it from here on
 		g := said(t).Grant
 		for n := g.Node; n < g.Node+g.Nodes; n += v.p.s.unit {
-			v.p.s.lost(v.h, n, v.h.acked[n])
+			v.p.s.loseNode(v.h, n, v.h.acked[n])
 		}
 	}
-	return v.answer(l, err)
+	return v.answerLate(l, err)
 }
 
 // Release implements wire.Server.
 func (v server) Release(ctx context.Context, t wire.Ticket, used int64) error {
-	_, err := v.answer(wire.Lease{}, v.serve().Release(ctx, t, used))
+	_, err := v.answerLate(wire.Lease{}, v.leaseServer().Release(ctx, t, used))
 	return err
 }
 
@@ -84,9 +84,9 @@ type hostile struct {
 	tries   []string      // its attempts
 }
 
-// haunt decides whether the run has a hostile client, and which slots are clients of a server. Its
-// choices are its own, so that runs without one are as before.
-func (s *sim) haunt() {
+// placeHostile decides whether the run has a hostile client, and which slots are clients of a
+// server. Its choices are its own, so that runs without one are as before.
+func (s *sim) placeHostile() {
 	chance := rand.New(rand.NewPCG(s.plan.Seed, 7))
 	if chance.IntN(4) > 0 && !s.plan.hostile {
 		return
@@ -98,58 +98,61 @@ func (s *sim) haunt() {
 }
 
 // trueTime is a server's clock, as a process sees it.
-func (p *process) trueTime() time.Time { return start().Add(p.now()) }
+func (p *process) trueTime() time.Time { return start().Add(p.virtualTime()) }
 
-// act lets the client do something, and plans the next.
-func (x *hostile) act() {
+// actOnce lets the client do something, and plans the next.
+func (x *hostile) actOnce() {
 	s := x.s
 	if s.calm {
 		return
 	}
-	s.after(time.Duration(x.chance.Int64N(int64(s.ttl))), x.act)
+	s.runAfter(time.Duration(x.chance.Int64N(int64(s.ttl))), x.actOnce)
 	ctx := world.With(context.Background(), s.operator)
-	v := server{s.direct(), s.operator, s.schemes[s.era], nil, func() bool { return false }}
+	v := server{s.directLink(), s.operator, s.schemes[s.era], nil, func() bool { return false }}
 	for range 1 + x.chance.IntN(6) {
 		if len(x.tickets) == 0 || x.chance.IntN(4) == 0 {
-			x.acquire(ctx, v)
+			x.acquireNode(ctx, v)
 			continue
 		}
-		t := x.lie(x.some())
+		t := x.forgeTicket(x.anyTicket())
 		if x.chance.IntN(3) == 0 {
-			_ = x.server(v).Release(ctx, t, x.tick())
-		} else if next, err := x.server(v).Renew(ctx, t, x.attempt(), x.tries); err == nil {
-			x.keep(next.Ticket)
+			_ = x.drawServer(v).Release(ctx, t, x.drawTick())
+		} else if next, err := x.drawServer(v).Renew(ctx, t, x.drawAttempt(), x.tries); err == nil {
+			x.keepTicket(next.Ticket)
 		}
 	}
 }
 
-func (x *hostile) some() wire.Ticket { return x.tickets[x.chance.IntN(len(x.tickets))] }
+func (x *hostile) anyTicket() wire.Ticket { return x.tickets[x.chance.IntN(len(x.tickets))] }
 
-func (x *hostile) keep(t wire.Ticket) {
+func (x *hostile) keepTicket(t wire.Ticket) {
 	if x.tickets = append(x.tickets, t); len(x.tickets) > 100 {
 		x.tickets = slices.Delete(x.tickets, 0, 50)
 	}
 }
 
-// acquire takes a node, as a repetition of a call that had its answer, or with a ticket that is not
-// lost.
-func (x *hostile) acquire(ctx context.Context, v server) {
+// acquireNode takes a node, as a repetition of a call that had its answer, or with a ticket that is
+// not lost.
+func (x *hostile) acquireNode(ctx context.Context, v server) {
 	s := x.s
-	r := wire.Request{Attempt: x.attempt(), Earlier: x.tries, Free: x.chance.IntN(2) == 0, TTL: s.ttl, Label: "hostile"}
+	r := wire.Request{
+		Attempt: x.drawAttempt(), Earlier: x.tries, Free: x.chance.IntN(2) == 0,
+		TTL: s.ttl, Label: "hostile",
+	}
 	if len(x.tickets) > 0 && x.chance.IntN(2) == 0 {
-		r.Lost = x.lie(x.some())
+		r.Lost = x.forgeTicket(x.anyTicket())
 	}
 	if x.chance.IntN(2) == 0 { // servers guard nodes of other labels
 		node := x.chance.Int64N(s.last + 1)
 		r.Node, r.Guard = &node, true
 	}
-	if l, err := x.server(v).Acquire(ctx, namespace, r); err == nil {
-		x.keep(l.Ticket)
+	if l, err := x.drawServer(v).Acquire(ctx, namespace, r); err == nil {
+		x.keepTicket(l.Ticket)
 	}
 }
 
-// attempt returns a new one, or an earlier one.
-func (x *hostile) attempt() string {
+// drawAttempt returns a new one, or an earlier one.
+func (x *hostile) drawAttempt() string {
 	if len(x.tries) > 0 && x.chance.IntN(3) == 0 {
 		return x.tries[x.chance.IntN(len(x.tries))]
 	}
@@ -160,22 +163,22 @@ func (x *hostile) attempt() string {
 	return a
 }
 
-// tick is a plausible tick.
-func (x *hostile) tick() int64 {
-	g, now := said(x.some()).Grant, x.s.schemes[x.s.era].Layout().TickOf(x.s.operator.trueTime())
+// drawTick is a plausible tick.
+func (x *hostile) drawTick() int64 {
+	g, now := said(x.anyTicket()).Grant, x.s.schemes[x.s.era].Layout().TickOf(x.s.operator.trueTime())
 	return []int64{0, now - 1, now, g.From, g.Until, g.Until + 1, now * 2, -1}[x.chance.IntN(8)]
 }
 
-// lie changes some fields to those of others. A ticket's claims are no secret.
-func (x *hostile) lie(t wire.Ticket) wire.Ticket {
+// forgeTicket changes some fields to those of others. A ticket's claims are no secret.
+func (x *hostile) forgeTicket(t wire.Ticket) wire.Ticket {
 	mine, mac := fields(t)
-	other, otherMAC := fields(x.some())
+	other, otherMAC := fields(x.anyTicket())
 	for range x.chance.IntN(3) {
 		switch x.chance.IntN(11) {
 		case 0:
-			mine[3] = x.tick() // from
+			mine[3] = x.drawTick() // from
 		case 1:
-			mine[4] = x.tick() // until
+			mine[4] = x.drawTick() // until
 		case 2:
 			mine[0] = x.chance.Int64N(x.s.last + 1) // node
 		case 3:

@@ -46,8 +46,8 @@ func newReader(s *snowfence.Scheme) *reader {
 	return r
 }
 
-// place is the position of an ID's parts among all others of its layout.
-func (r *reader) place(id snowfence.ID, p snowfence.Parts) int64 {
+// positionOf is the position of an ID's parts among all others of its layout.
+func (r *reader) positionOf(id snowfence.ID, p snowfence.Parts) int64 {
 	if !r.packed {
 		return int64(id)
 	}
@@ -55,8 +55,8 @@ func (r *reader) place(id snowfence.ID, p snowfence.Parts) int64 {
 	return int64(v<<(r.timeBits+r.seqBits) | uint64(p.Tick)<<r.seqBits | uint64(p.Sequence))
 }
 
-// order is what increases from call to call. A lease of several nodes goes from one to the next.
-func (r *reader) order(p snowfence.Parts) uint64 {
+// orderOf is what increases from call to call. A lease of several nodes goes from one to the next.
+func (r *reader) orderOf(p snowfence.Parts) uint64 {
 	return (uint64(p.Tick)<<r.nodeBits|uint64(p.Node))<<r.seqBits | uint64(p.Sequence)
 }
 
@@ -68,19 +68,19 @@ type caller struct {
 // lowest is below all IDs.
 const lowest = -1 << 63
 
-// check looks at the IDs of one call, each of them: that they increase, that each is
+// checkIDs looks at the IDs of one call, each of them: that they increase, that each is
 // inside one grant of this lease, and that the grant had not been lost when the call
 // began. The IDs go to the list in which duplicates are looked for at the end.
-func (s *sim) check(h *holding, c *caller, ids []snowfence.ID, began time.Duration, highest int64) {
+func (s *sim) checkIDs(h *holding, c *caller, ids []snowfence.ID, began time.Duration, highest int64) {
 	r := h.reader
 	if h.p.replaying {
 		// The other process made them. They need no second look, but the order goes on from here.
 		p, _ := r.scheme.Decode(ids[len(ids)-1])
-		c.highest = max(c.highest, h.raw(p, ids[len(ids)-1]))
+		c.highest = max(c.highest, h.rawID(p, ids[len(ids)-1]))
 		return
 	}
 	s.figures.IDs += int64(len(ids))
-	fresh := h.fresh(began)
+	fresh := h.lowestFresh(began)
 	for i := 0; i < len(ids); {
 		first, err := r.scheme.Decode(ids[i])
 		if err != nil {
@@ -100,43 +100,43 @@ func (s *sim) check(h *holding, c *caller, ids []snowfence.ID, began time.Durati
 			s.violate("%s made an ID of tick %d in a call that began in tick %d", h.p.name, first.Tick, fresh+1)
 			return
 		}
-		s.member(h, r, ids[i], first, last, began)
+		s.grantOf(h, r, ids[i], first, last, began)
 		if s.bad != nil {
 			return
 		}
-		raw := h.raw(first, ids[i])
+		raw := h.rawID(first, ids[i])
 		if r.rollBits == 0 && raw <= highest {
 			s.violate("%s made ID %d after %d", h.p.name, raw, highest)
 			return
 		}
-		highest = h.raw(last, ids[i+n-1])
+		highest = h.rawID(last, ids[i+n-1])
 		i += n
 	}
 	c.highest = max(c.highest, highest)
 	h.p.slot.madeAt = s.now
-	s.mark("made", h.p.name, int64(len(ids)), int64(ids[len(ids)-1]))
+	s.hashEvent("made", h.p.name, int64(len(ids)), int64(ids[len(ids)-1]))
 }
 
-// fresh returns the lowest tick that an ID of a call that began at that time may have:
+// lowestFresh returns the lowest tick that an ID of a call that began at that time may have:
 // the clock's, with one for rounding. A coarse generator may be late, and any takes some
 // time to follow a clock that was set.
-func (h *holding) fresh(began time.Duration) int64 {
+func (h *holding) lowestFresh(began time.Duration) int64 {
 	if c := h.p.clock; !h.p.slot.coarse && c.since+20*time.Millisecond < began && h.reader.rollBits == 0 {
-		return h.reader.scheme.Layout().TickOf(start().Add(began+c.off(began))) - 1
+		return h.reader.scheme.Layout().TickOf(start().Add(began+c.offsetAt(began))) - 1
 	}
 	return -1
 }
 
-// raw is the ID before encryption, as far as order goes.
-func (h *holding) raw(p snowfence.Parts, id snowfence.ID) int64 {
+// rawID is the ID before encryption, as far as order goes.
+func (h *holding) rawID(p snowfence.Parts, id snowfence.ID) int64 {
 	if !h.reader.encrypted {
 		return int64(id)
 	}
-	return int64(h.reader.order(p))
+	return int64(h.reader.orderOf(p))
 }
 
-// member finds the grant of a run.
-func (s *sim) member(h *holding, r *reader, id snowfence.ID, first, last snowfence.Parts, began time.Duration) {
+// grantOf finds the grant of a run.
+func (s *sim) grantOf(h *holding, r *reader, id snowfence.ID, first, last snowfence.Parts, began time.Duration) {
 	for _, cl := range slices.Backward(h.claims) {
 		if first.Node < cl.node || first.Node >= cl.node+cl.nodes || first.Tick < cl.from || first.Tick >= cl.end() {
 			continue
@@ -154,7 +154,7 @@ func (s *sim) member(h *holding, r *reader, id snowfence.ID, first, last snowfen
 		if cl.lessor != nil {
 			s.figures.Sublet += last.Sequence - first.Sequence + 1
 		}
-		at := r.place(id, first)
+		at := r.positionOf(id, first)
 		s.runs = append(s.runs, run{at, at + last.Sequence - first.Sequence, first.Tick, cl})
 		return
 	}
@@ -162,8 +162,8 @@ func (s *sim) member(h *holding, r *reader, id snowfence.ID, first, last snowfen
 		h.p.name, first.Node, first.Tick, first.Sequence)
 }
 
-// duplicates looks for an ID that was made twice, among all.
-func (s *sim) duplicates() {
+// findDuplicates looks for an ID that was made twice, among all.
+func (s *sim) findDuplicates() {
 	slices.SortFunc(s.runs, func(a, b run) int {
 		switch {
 		case a.first < b.first:
@@ -177,7 +177,7 @@ func (s *sim) duplicates() {
 	for i := range s.runs {
 		r := &s.runs[i]
 		if top != nil && r.first <= top.last {
-			if r.claim == top.claim || !s.excused(r.claim, top.claim, r.tick+1) {
+			if r.claim == top.claim || !s.mayOverlap(r.claim, top.claim, r.tick+1) {
 				s.violate("an ID was made twice: by %s and by %s, node %d, tick %d", top.claim.owner.name,
 					r.claim.owner.name, r.claim.node, r.tick)
 				return

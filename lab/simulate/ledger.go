@@ -37,8 +37,8 @@ type claim struct {
 	lessor *claim // of which it is a part; nil for one of the store's
 }
 
-// root is the grant of the store's that a claim is or is a part of.
-func (c *claim) root() *claim {
+// rootClaim is the grant of the store's that a claim is or is a part of.
+func (c *claim) rootClaim() *claim {
 	if c.lessor != nil {
 		return c.lessor
 	}
@@ -51,9 +51,9 @@ type setBack struct {
 	raises int // how often the floor of all had been raised by then
 }
 
-// recall marks a claim if the store had carried out its last write and went back behind
+// recallClaim marks a claim if the store had carried out its last write and went back behind
 // it before the answer arrived.
-func (s *sim) recall(h *holding, c *claim) {
+func (s *sim) recallClaim(h *holding, c *claim) {
 	for n := c.node; n < c.node+c.nodes; n++ {
 		if b, ok := s.gone[h.acked[n].nonce]; ok {
 			c.forgotten = append(c.forgotten, b)
@@ -61,8 +61,8 @@ func (s *sim) recall(h *holding, c *claim) {
 	}
 }
 
-// stop ends a claim at a tick. A second time only confirms it.
-func (c *claim) stop(used int64, now time.Duration) {
+// stopAt ends a claim at a tick. A second time only confirms it.
+func (c *claim) stopAt(used int64, now time.Duration) {
 	if !c.ended {
 		c.ended, c.used, c.endedAt = true, used, now
 	}
@@ -84,8 +84,8 @@ type acked struct {
 	doubt    bool // a write since then was not answered
 }
 
-// acknowledge is told of each answer to a swap that reached a process, at the moment it did.
-func (s *sim) acknowledge(h *holding, writes []store.Write, errs []error) {
+// noteAnswers is told of each answer to a swap that reached a process, at the moment it did.
+func (s *sim) noteAnswers(h *holding, writes []store.Write, errs []error) {
 	if h == nil {
 		return
 	}
@@ -100,7 +100,7 @@ func (s *sim) acknowledge(h *holding, writes []store.Write, errs []error) {
 			h.acked[node] = acked{nonce: w.New.Nonce, revision: w.New.Revision, until: w.New.Until}
 		case errors.Is(err, store.ErrLost):
 			if a.nonce == w.Old && !a.doubt && !h.p.slot.served { // a server says it later
-				s.lost(h, node, a)
+				s.loseNode(h, node, a)
 			}
 		default:
 			a.doubt = true
@@ -109,8 +109,8 @@ func (s *sim) acknowledge(h *holding, writes []store.Write, errs []error) {
 	}
 }
 
-// doubt is told of each swap that was not answered.
-func (s *sim) doubt(h *holding, writes []store.Write) {
+// noteUnanswered is told of each swap that was not answered.
+func (s *sim) noteUnanswered(h *holding, writes []store.Write) {
 	if h == nil {
 		return
 	}
@@ -126,9 +126,9 @@ func (s *sim) doubt(h *holding, writes []store.Write) {
 // be sure to see it, with other writes in the meantime.
 const farBack = 20
 
-// lost marks the claims of a lease on a node that another process wrote to: from now on
+// loseNode marks the claims of a lease on a node that another process wrote to: from now on
 // nothing may be made from them.
-func (s *sim) lost(h *holding, node int64, a acked) {
+func (s *sim) loseNode(h *holding, node int64, a acked) {
 	if h.p.replaying {
 		return
 	}
@@ -138,39 +138,39 @@ func (s *sim) lost(h *holding, node int64, a acked) {
 	for _, c := range h.claims {
 		if !c.ended && !c.lost && c.node <= node && node < c.node+c.nodes {
 			c.lost, c.lostAt = true, s.now
-			s.mark("lost", h.p.name, node, c.until)
-			s.trace("%s lost node %d", h.p.name, node)
+			s.hashEvent("lost", h.p.name, node, c.until)
+			s.traceLine("%s lost node %d", h.p.name, node)
 		}
 	}
 }
 
-// granted is told of each grant that a lease hands to its generator, and returns its claim.
-func (s *sim) granted(h *holding, g snowfence.Grant) *claim {
+// noteGrant is told of each grant that a lease hands to its generator, and returns its claim.
+func (s *sim) noteGrant(h *holding, g snowfence.Grant) *claim {
 	s.hasGrant(h, g)
 	nodes := max(g.Nodes, 1)
 	for _, c := range h.claims {
 		if c.node == g.Node && c.from == g.From && !c.ended {
 			if g.Until > c.until {
-				s.near(c, g.Until)
+				s.checkReach(c, g.Until)
 				c.until, c.lessor = g.Until, h.parts[g]
-				s.recall(h, c)
+				s.recallClaim(h, c)
 				s.figures.Renewals++
-				s.mark("renewed", h.p.name, g.Node, g.Until)
-				s.trace("%s renewed node %d until %d", h.p.name, g.Node, g.Until)
-				s.compare(c)
+				s.hashEvent("renewed", h.p.name, g.Node, g.Until)
+				s.traceLine("%s renewed node %d until %d", h.p.name, g.Node, g.Until)
+				s.compareClaim(c)
 			}
-			s.written(h, c)
+			s.checkWritten(h, c)
 			return c
 		}
 	}
 	c := &claim{
 		owner: h.p, era: s.eraFor(h.p), node: g.Node, nodes: nodes, from: g.From, until: g.Until,
-		first: g.Until, begun: s.now, raises: s.raises(), sublet: h.sublets != nil, lessor: h.parts[g],
+		first: g.Until, begun: s.now, raises: s.countRaises(), sublet: h.sublets != nil, lessor: h.parts[g],
 	}
 	if until := h.snapshot[g.Node]; g.From < until { // perhaps it was in the lease's memory already
 		c.shared, c.forked = until, h.forked
 	}
-	s.recall(h, c)
+	s.recallClaim(h, c)
 	if raises, ok := s.wrote[h.acked[c.node].nonce]; ok { // the answers may have been late
 		c.raises = raises
 	}
@@ -187,14 +187,14 @@ func (s *sim) granted(h *holding, g snowfence.Grant) *claim {
 	if c.lessor != nil {
 		s.figures.Subleases++
 	}
-	s.mark("granted", h.p.name, g.Node, g.From)
-	s.trace("%s granted node %d (%d nodes), ticks %d to %d", h.p.name, g.Node, nodes, g.From, g.Until)
-	s.written(h, c)
-	s.near(c, c.until)
+	s.hashEvent("granted", h.p.name, g.Node, g.From)
+	s.traceLine("%s granted node %d (%d nodes), ticks %d to %d", h.p.name, g.Node, nodes, g.From, g.Until)
+	s.checkWritten(h, c)
+	s.checkReach(c, c.until)
 	for n := c.node; n < c.node+nodes; n++ {
 		s.claims[n] = append(s.claims[n], c)
 	}
-	s.compare(c)
+	s.compareClaim(c)
 	return c
 }
 
@@ -207,10 +207,10 @@ func (s *sim) eraFor(p *process) int {
 	return p.era
 }
 
-// near checks that a grant reaches no further than one ttl and two ticks ahead of the
+// checkReach checks that a grant reaches no further than one ttl and two ticks ahead of the
 // fastest clock there was, and with a store that has a clock, of the allowed skew. A floor that is
 // raised after a rollback relies on it.
-func (s *sim) near(c *claim, until int64) {
+func (s *sim) checkReach(c *claim, until int64) {
 	ahead := s.ahead
 	if s.store.clock {
 		ahead = min(ahead, s.skew)
@@ -222,8 +222,8 @@ func (s *sim) near(c *claim, until int64) {
 	}
 }
 
-// written checks that the store had acknowledged a generator's grant, to it or its lessor.
-func (s *sim) written(h *holding, c *claim) {
+// checkWritten checks that the store had acknowledged a generator's grant, to it or its lessor.
+func (s *sim) checkWritten(h *holding, c *claim) {
 	if o := c.lessor; o != nil {
 		if c.from < o.from || c.until > o.until {
 			s.violate("%s uses node %d in ticks %d to %d, and its lessor %s was granted %d to %d", h.p.name, c.node,
@@ -238,21 +238,21 @@ func (s *sim) written(h *holding, c *claim) {
 	}
 }
 
-// compare checks a claim against all others of its nodes.
-func (s *sim) compare(c *claim) {
+// compareClaim checks a claim against all others of its nodes.
+func (s *sim) compareClaim(c *claim) {
 	if c.sublet {
 		return
 	}
 	for n := c.node; n < c.node+c.nodes; n++ {
 		for _, o := range s.claims[n] {
 			lo, hi := max(c.from, o.from), min(c.end(), o.end())
-			if o != c && !o.sublet && lo < hi && s.alike(o.era, c.era) && !s.excused(c, o, hi) {
+			if o != c && !o.sublet && lo < hi && s.sameIDs(o.era, c.era) && !s.mayOverlap(c, o, hi) {
 				s.violate("two grants of node %d overlap in ticks %d to %d: of %s [%d, %d) and of %s [%d, %d)",
 					n, lo, hi, o.owner.name, o.from, o.end(), c.owner.name, c.from, c.end())
 			}
 		}
 	}
-	if floor := s.floors[c.era:]; len(floor) > 0 && len(c.root().forgotten) == 0 {
+	if floor := s.floors[c.era:]; len(floor) > 0 && len(c.rootClaim().forgotten) == 0 {
 		// The layout was changed: grants of the old one must lie before the new one's beginning.
 		if end := h2time(s, c); end.After(floor[0]) {
 			s.violate("%s uses node %d of the earlier layout until %v, and the later layout began at %v",
@@ -261,10 +261,10 @@ func (s *sim) compare(c *claim) {
 	}
 }
 
-// alike reports whether a node and tick of two layouts are the same IDs, as they are of
+// sameIDs reports whether a node and tick of two layouts are the same IDs, as they are of
 // one layout. Where the bits are divided in other ways, only the IDs themselves are
 // compared, at the end.
-func (s *sim) alike(a, b int) bool {
+func (s *sim) sameIDs(a, b int) bool {
 	if a == b {
 		return true
 	}
@@ -275,7 +275,7 @@ func (s *sim) alike(a, b int) bool {
 // h2time returns the end of a claim as a time.
 func h2time(s *sim, c *claim) time.Time { return s.schemes[c.era].Layout().TimeOf(c.end()) }
 
-// excused reports whether two claims may overlap below a tick, because no lease can see
+// mayOverlap reports whether two claims may overlap below a tick, because no lease can see
 // it. These are the only cases, the first two where no hypervisor tells of snapshots:
 //
 //   - One of them was in memory when a snapshot was taken that was resumed twice, and the
@@ -291,8 +291,8 @@ func h2time(s *sim, c *claim) time.Time { return s.schemes[c.era].Layout().TimeO
 //     earlier one: the change was proven with its floor of then.
 //
 // Of subleases, the grants of their lessors are meant. Two of one such grant may never overlap.
-func (s *sim) excused(a, b *claim, hi int64) bool {
-	if a, b = a.root(), b.root(); a == b {
+func (s *sim) mayOverlap(a, b *claim, hi int64) bool {
+	if a, b = a.rootClaim(), b.rootClaim(); a == b {
 		return false
 	}
 	if a.era != b.era {
@@ -322,6 +322,6 @@ func (s *sim) excused(a, b *claim, hi int64) bool {
 	return false
 }
 
-// raises returns how often the floor of all nodes was raised after the store was rolled
+// countRaises returns how often the floor of all nodes was raised after the store was rolled
 // back.
-func (s *sim) raises() int { return int(s.namespace().Generation) }
+func (s *sim) countRaises() int { return int(s.readNamespace().Generation) }

@@ -21,10 +21,10 @@ const (
 	tenant             // from a lessor
 )
 
-// divide decides whether the namespace has a unit, and which slots are lessors and their holders.
-// Its choices are its own, so that runs without one are as before. A lessor's answers to others are
-// not part of its log, so no machine is resumed twice.
-func (s *sim) divide() {
+// drawLessors decides whether the namespace has a unit, and which slots are lessors and their
+// holders. Its choices are its own, so that runs without one are as before. A lessor's answers to
+// others are not part of its log, so no machine is resumed twice.
+func (s *sim) drawLessors() {
 	s.unit = 1
 	chance := rand.New(rand.NewPCG(s.plan.Seed, 10))
 	if chance.IntN(8) > 0 && !s.plan.sublets {
@@ -47,11 +47,11 @@ func (s *sim) divide() {
 	s.rates[faultTwins] = 0
 }
 
-// record returns the key of the record of a node: the first node of its unit.
-func (s *sim) record(node int64) []store.Key { return keysOf(node &^ (s.unit - 1)) }
+// recordKey returns the key of the record of a node: the first node of its unit.
+func (s *sim) recordKey(node int64) []store.Key { return keysOf(node &^ (s.unit - 1)) }
 
-// sublet is the life of a lessor.
-func (p *process) sublet(ctx context.Context, h *holding) {
+// runLessor is the life of a lessor.
+func (p *process) runLessor(ctx context.Context, h *holding) {
 	s := p.s
 	var err error
 	if h.sublets, err = h.l.Sublet(""); err != nil {
@@ -62,9 +62,9 @@ func (p *process) sublet(ctx context.Context, h *holding) {
 		s.violate("%s has a generator on a lease that it sublets: %v", p.name, err)
 	}
 	s.lessors = append(slices.DeleteFunc(s.lessors, func(o *holding) bool { return o.p.dead }), h)
-	p.sleep(time.Duration(p.own.Int64N(int64(20 * s.ttl))))
-	p.leave(ctx, h)
-	p.sleep(time.Duration(p.own.Int64N(int64(s.ttl)))) // its holders still ask it
+	p.sleepFor(time.Duration(p.own.Int64N(int64(20 * s.ttl))))
+	p.endLease(ctx, h)
+	p.sleepFor(time.Duration(p.own.Int64N(int64(s.ttl)))) // its holders still ask it
 	s.lessors = slices.DeleteFunc(s.lessors, func(o *holding) bool { return o == h })
 }
 
@@ -82,8 +82,8 @@ type lent struct {
 	err error
 }
 
-// ask has a lessor do something.
-func (v *lessors) ask(ctx context.Context, what string, f func(wire.Server) (wire.Lease, error)) (none lent) {
+// askLessor has a lessor do something.
+func (v *lessors) askLessor(ctx context.Context, what string, f func(wire.Server) (wire.Lease, error)) (none lent) {
 	s, p := v.p.s, v.p
 	if v.last == nil || v.last.p.dead || p.own.IntN(16) == 0 {
 		if len(s.lessors) == 0 {
@@ -92,31 +92,31 @@ func (v *lessors) ask(ctx context.Context, what string, f func(wire.Server) (wir
 		v.last = s.lessors[p.own.IntN(len(s.lessors))]
 	}
 	to := v.last
-	out, err := v.link.ask(ctx, what, func() any { return s.lend(to, f) }, nil)
+	out, err := v.link.sendRequest(ctx, what, func() any { return s.lendNode(to, f) }, nil)
 	if err != nil {
 		return lent{err: err}
 	}
 	return out.(lent)
 }
 
-// lend is a request that has reached a lessor.
-func (s *sim) lend(to *holding, f func(wire.Server) (wire.Lease, error)) lent {
+// lendNode is a request that has reached a lessor.
+func (s *sim) lendNode(to *holding, f func(wire.Server) (wire.Lease, error)) lent {
 	switch {
 	case to.p.dead:
 		return lent{err: errUnanswered}
 	case to.p.pausedUntil > s.now:
-		s.at(to.p.pausedUntil, func() { s.lend(to, f) })
+		s.runAt(to.p.pausedUntil, func() { s.lendNode(to, f) })
 		return lent{err: errUnanswered}
 	}
 	l, err := f(to.sublets)
 	if err != nil || len(l.Ticket) == 0 {
 		return lent{err: err}
 	}
-	return lent{l, s.granted(to, to.l.Status().Grant), nil}
+	return lent{l, s.noteGrant(to, to.l.Status().Grant), nil}
 }
 
-// take notes of which grant an answer is a part.
-func (v *lessors) take(l lent) (wire.Lease, error) {
+// noteGrant notes of which grant an answer is a part.
+func (v *lessors) noteGrant(l lent) (wire.Lease, error) {
 	if l.err != nil {
 		return wire.Lease{}, l.err
 	}
@@ -126,31 +126,35 @@ func (v *lessors) take(l lent) (wire.Lease, error) {
 
 // Acquire implements wire.Server.
 func (v *lessors) Acquire(ctx context.Context, name string, r wire.Request) (wire.Lease, error) {
-	return v.take(v.ask(ctx, "acquire", func(to wire.Server) (wire.Lease, error) { return to.Acquire(ctx, name, r) }))
+	return v.noteGrant(v.askLessor(ctx, "acquire", func(to wire.Server) (wire.Lease, error) {
+		return to.Acquire(ctx, name, r)
+	}))
 }
 
 // Renew implements wire.Server.
 func (v *lessors) Renew(ctx context.Context, t wire.Ticket, attempt string, earlier []string) (wire.Lease, error) {
-	l := v.ask(ctx, "renew", func(to wire.Server) (wire.Lease, error) { return to.Renew(ctx, t, attempt, earlier) })
+	l := v.askLessor(ctx, "renew", func(to wire.Server) (wire.Lease, error) {
+		return to.Renew(ctx, t, attempt, earlier)
+	})
 	if errors.Is(l.err, store.ErrLost) {
-		v.p.s.lost(v.h, said(t).Grant.Node, acked{})
+		v.p.s.loseNode(v.h, said(t).Grant.Node, acked{})
 	}
-	return v.take(l)
+	return v.noteGrant(l)
 }
 
 // Release implements wire.Server.
 func (v *lessors) Release(ctx context.Context, t wire.Ticket, used int64) error {
-	return v.ask(ctx, "release", func(to wire.Server) (wire.Lease, error) {
+	return v.askLessor(ctx, "release", func(to wire.Server) (wire.Lease, error) {
 		return wire.Lease{}, to.Release(ctx, t, used)
 	}).err
 }
 
-// server is whom the hostile client asks: mostly a lessor, where there is one.
-func (x *hostile) server(v server) wire.Server {
+// drawServer is whom the hostile client asks: mostly a lessor, where there is one.
+func (x *hostile) drawServer(v server) wire.Server {
 	if n := len(x.s.lessors); n > 0 && x.chance.IntN(4) > 0 {
 		if to := x.s.lessors[x.chance.IntN(n)]; !to.p.dead {
 			return to.sublets
 		}
 	}
-	return v.serve()
+	return v.leaseServer()
 }

@@ -32,9 +32,9 @@ type call struct {
 	over bool // answered, or given up
 }
 
-// ask sends a request. do is the store's work when the request arrives; it is done
+// sendRequest sends a request. do is the store's work when the request arrives; it is done
 // twice when the request is doubled.
-func (k link) ask(ctx context.Context, what string, do func() any, got func(any)) (any, error) {
+func (k link) sendRequest(ctx context.Context, what string, do func() any, got func(any)) (any, error) {
 	p := k.p
 	if k.near {
 		return do(), nil
@@ -46,7 +46,7 @@ func (k link) ask(ctx context.Context, what string, do func() any, got func(any)
 	n := len(p.calls)
 	p.calls = append(p.calls, c)
 	if !p.replaying {
-		k.send(n, c, what, do)
+		k.passRequest(n, c, what, do)
 	}
 	ended := p.Wait(-1, c.done, ctx.Done())
 	p.calls[n] = nil
@@ -59,35 +59,35 @@ func (k link) ask(ctx context.Context, what string, do func() any, got func(any)
 	return c.out, c.err
 }
 
-// send is the way of a request and back.
-func (k link) send(n int, c *call, what string, do func() any) {
+// passRequest is the way of a request and back.
+func (k link) passRequest(n int, c *call, what string, do func() any) {
 	p, s := k.p, k.p.s
 	down := func() bool { return !k.peer && s.store.down > s.now }
 	s.figures.Calls++
-	there, back := p.latency(), p.latency()
+	there, back := p.drawLatency(), p.drawLatency()
 	answer := func(after time.Duration, out any, err error) {
-		s.after(after, func() { p.answer(n, c, out, err) })
+		s.runAfter(after, func() { p.deliverReply(n, c, out, err) })
 	}
-	fail := func() { answer(p.patience(), nil, fmt.Errorf("%s: %w", what, errUnanswered)) }
+	fail := func() { answer(p.drawPatience(), nil, fmt.Errorf("%s: %w", what, errUnanswered)) }
 	switch {
 	case p.apart > s.now || down():
-		s.hit(faultRefused, p)
+		s.countFault(faultRefused, p)
 		fail()
 		return
-	case s.fault(faultLostRequest, p, 0):
+	case s.drawFault(faultLostRequest, p, 0):
 		fail()
 		return
-	case s.fault(faultLateRequest, p, 0): // the caller has long given up when it is carried out
-		s.after(time.Duration(p.env.Int64N(int64(3*s.ttl))), func() { do() })
+	case s.drawFault(faultLateRequest, p, 0): // the caller has long given up when it is carried out
+		s.runAfter(time.Duration(p.env.Int64N(int64(3*s.ttl))), func() { do() })
 		fail()
 		return
-	case s.fault(faultCrashBefore, p, 0):
+	case s.drawFault(faultCrashBefore, p, 0):
 		p.crashSoon(0)
 	}
-	if s.fault(faultDoubled, p, 0) {
-		s.after(there+time.Duration(p.env.Int64N(int64(s.ttl))), func() { do() })
+	if s.drawFault(faultDoubled, p, 0) {
+		s.runAfter(there+time.Duration(p.env.Int64N(int64(s.ttl))), func() { do() })
 	}
-	s.after(there, func() {
+	s.runAfter(there, func() {
 		if down() {
 			fail()
 			return
@@ -95,11 +95,11 @@ func (k link) send(n int, c *call, what string, do func() any) {
 		out := do()
 		switch {
 		case p.dead:
-		case p.apart > s.now || s.fault(faultLostReply, p, 0):
+		case p.apart > s.now || s.drawFault(faultLostReply, p, 0):
 			fail()
-		case s.fault(faultCrashAfter, p, 0):
+		case s.drawFault(faultCrashAfter, p, 0):
 			p.crashSoon(0)
-		case s.fault(faultLateReply, p, 0):
+		case s.drawFault(faultLateReply, p, 0):
 			answer(time.Duration(p.env.Int64N(int64(2*s.ttl))), out, nil)
 		default:
 			answer(back, out, nil)
@@ -107,26 +107,26 @@ func (k link) send(n int, c *call, what string, do func() any) {
 	})
 }
 
-// answer delivers a reply, unless no call waits for it any more.
-func (p *process) answer(n int, c *call, out any, err error) {
+// deliverReply delivers a reply, unless no call waits for it any more.
+func (p *process) deliverReply(n int, c *call, out any, err error) {
 	switch {
 	case p.dead || c.over:
 		return
 	case p.pausedUntil > p.s.now:
-		p.s.at(p.pausedUntil, func() { p.answer(n, c, out, err) })
+		p.s.runAt(p.pausedUntil, func() { p.deliverReply(n, c, out, err) })
 		return
 	}
 	c.over, c.out, c.err = true, out, err
 	if p.logging {
-		p.note(entry{what: replied, index: n})
+		p.logEntry(entry{what: replied, index: n})
 		p.replies = append(p.replies, reply{out, err})
 	}
 	close(c.done)
-	p.serve()
+	p.wakeReady()
 }
 
-// latency is the time of a message on its way.
-func (p *process) latency() time.Duration {
+// drawLatency is the time of a message on its way.
+func (p *process) drawLatency() time.Duration {
 	d := time.Duration(50_000 + p.env.IntN(500_000))
 	if d%16 == 0 {
 		d *= 20
@@ -134,22 +134,22 @@ func (p *process) latency() time.Duration {
 	return d
 }
 
-// patience is the time until a client gives up: at once when the connection is refused,
+// drawPatience is the time until a client gives up: at once when the connection is refused,
 // or after a while.
-func (p *process) patience() time.Duration {
+func (p *process) drawPatience() time.Duration {
 	if p.env.IntN(2) == 0 {
-		return p.latency()
+		return p.drawLatency()
 	}
 	return time.Duration(p.env.Int64N(int64(p.s.ttl)))
 }
 
 func (p *process) crashSoon(d time.Duration) {
-	p.s.after(d, func() { p.s.kill(p) })
+	p.s.runAfter(d, func() { p.s.killProcess(p) })
 }
 
-// fetch asks for a list. The caller may change it.
-func (k link) fetch(ctx context.Context, what string, do func() []store.Record) ([]store.Record, error) {
-	out, err := k.ask(ctx, what, func() any { return do() }, nil)
+// fetchList asks for a list. The caller may change it.
+func (k link) fetchList(ctx context.Context, what string, do func() []store.Record) ([]store.Record, error) {
+	out, err := k.sendRequest(ctx, what, func() any { return do() }, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -158,28 +158,28 @@ func (k link) fetch(ctx context.Context, what string, do func() []store.Record) 
 
 // Get implements store.Store.
 func (k link) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	return k.fetch(ctx, "get", func() []store.Record { return k.p.s.store.get(keys) })
+	return k.fetchList(ctx, "get", func() []store.Record { return k.p.s.store.get(keys) })
 }
 
 // List implements store.Store.
 func (k link) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
 ) ([]store.Record, error) {
-	return k.fetch(ctx, "list", func() []store.Record { return k.p.s.store.list(namespace, nodes, limit) })
+	return k.fetchList(ctx, "list", func() []store.Record { return k.p.s.store.list(namespace, nodes, limit) })
 }
 
 // Heads implements store.Store.
 func (k link) Heads(ctx context.Context) ([]store.Record, error) {
-	return k.fetch(ctx, "heads", func() []store.Record { return k.p.s.store.heads() })
+	return k.fetchList(ctx, "heads", func() []store.Record { return k.p.s.store.heads() })
 }
 
 // Swap implements store.Store. A batch may be cut in two, of which the second part is
 // lost or comes late.
 func (k link) Swap(ctx context.Context, writes []store.Write) []error {
 	p := k.p
-	k.h.sent(writes)
+	k.h.noteWrites(writes)
 	cut := len(writes)
-	if cut > 1 && !k.near && !p.replaying && p.s.fault(faultCut, p, 0) {
+	if cut > 1 && !k.near && !p.replaying && p.s.drawFault(faultCut, p, 0) {
 		cut = p.env.IntN(cut)
 	}
 	do := func() any {
@@ -187,27 +187,27 @@ func (k link) Swap(ctx context.Context, writes []store.Write) []error {
 		for i, w := range writes {
 			if i >= cut {
 				errs[i] = errUnanswered
-				p.s.after(p.latency(), func() { p.s.swap(p, w) })
+				p.s.runAfter(p.drawLatency(), func() { p.s.carryWrite(p, w) })
 				continue
 			}
-			errs[i] = p.s.swap(p, w)
+			errs[i] = p.s.carryWrite(p, w)
 		}
 		return errs
 	}
-	out, err := k.ask(ctx, "swap", do, func(out any) { p.s.acknowledge(k.h, writes, out.([]error)) })
+	out, err := k.sendRequest(ctx, "swap", do, func(out any) { p.s.noteAnswers(k.h, writes, out.([]error)) })
 	if err != nil {
 		errs := make([]error, len(writes))
 		for i := range errs {
 			errs[i] = err
 		}
-		p.s.doubt(k.h, writes)
+		p.s.noteUnanswered(k.h, writes)
 		return errs
 	}
 	return slices.Clone(out.([]error))
 }
 
-// sent notes the writes of a lease as soon as it sends them.
-func (h *holding) sent(writes []store.Write) {
+// noteWrites notes the writes of a lease as soon as it sends them.
+func (h *holding) noteWrites(writes []store.Write) {
 	if h == nil {
 		return
 	}
@@ -227,7 +227,7 @@ func (k link) Add(ctx context.Context, a store.Addition) (store.Record, error) {
 	if !k.p.s.store.adds {
 		return k.Basic.Add(ctx, a)
 	}
-	out, err := k.ask(ctx, "add", func() any { return k.p.s.add(k.p, a) }, nil)
+	out, err := k.sendRequest(ctx, "add", func() any { return k.p.s.carryAddition(k.p, a) }, nil)
 	if err != nil {
 		return store.Record{}, err
 	}
@@ -236,7 +236,7 @@ func (k link) Add(ctx context.Context, a store.Addition) (store.Record, error) {
 
 // Identity implements store.Store.
 func (k link) Identity(ctx context.Context, _ string) (string, error) {
-	out, err := k.ask(ctx, "identity", func() any { return k.p.s.store.name() }, nil)
+	out, err := k.sendRequest(ctx, "identity", func() any { return k.p.s.store.name() }, nil)
 	if err != nil {
 		return "", err
 	}
@@ -245,7 +245,7 @@ func (k link) Identity(ctx context.Context, _ string) (string, error) {
 
 // Suspect implements store.Store.
 func (k link) Suspect(ctx context.Context, identity string) error {
-	_, err := k.ask(ctx, "suspect", func() any { k.p.s.suspect(k.p, identity); return nil }, nil)
+	_, err := k.sendRequest(ctx, "suspect", func() any { k.p.s.changeIdentity(k.p, identity); return nil }, nil)
 	return err
 }
 
@@ -254,7 +254,7 @@ func (k link) Now(ctx context.Context) (time.Time, error) {
 	if !k.p.s.store.clock {
 		return time.Time{}, nil
 	}
-	out, err := k.ask(ctx, "time", func() any { return start().Add(k.p.s.now) }, nil)
+	out, err := k.sendRequest(ctx, "time", func() any { return start().Add(k.p.s.now) }, nil)
 	if err != nil {
 		return time.Time{}, err
 	}

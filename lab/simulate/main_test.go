@@ -27,7 +27,7 @@ func clean(t *testing.T, seeds uint64, plan func(seed uint64) Plan) (sum Figures
 		if bad != nil {
 			t.Fatalf("%v\n%s", bad, strings.Join(bad.Steps, "\n"))
 		}
-		sum.add(f)
+		sum.addFigures(f)
 	}
 	return sum
 }

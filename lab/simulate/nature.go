@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// safeguard keeps to the promises of a store: grants after a rollback start above any clock's
+// allowSkew keeps to the promises of a store: grants after a rollback start above any clock's
 // writes only if all clocks are within the allowed skew. A store with a clock of its own sees to
 // that; where it has none, a run has either good clocks or a store that is not rolled back.
-func (s *sim) safeguard() {
+func (s *sim) allowSkew() {
 	switch {
 	case s.store.clock:
 		if s.jump == time.Hour {
@@ -22,19 +22,19 @@ func (s *sim) safeguard() {
 	}
 }
 
-// pause is the time until the next larger fault.
-func (s *sim) pause() time.Duration {
+// drawPause is the time until the next larger fault.
+func (s *sim) drawPause() time.Duration {
 	return time.Duration(s.chance.ExpFloat64() * float64(s.nature))
 }
 
-// strike lets one of the larger faults happen, and plans the next.
-func (s *sim) strike() {
+// strikeOnce lets one of the larger faults happen, and plans the next.
+func (s *sim) strikeOnce() {
 	if s.calm {
 		return
 	}
-	s.after(s.pause(), s.strike)
+	s.runAfter(s.drawPause(), s.strikeOnce)
 	if s.chance.IntN(40) == 0 {
-		s.save()
+		s.backUpStore()
 	}
 	var sum int
 	for f := faultCrash; f < numFaults; f++ {
@@ -58,14 +58,14 @@ func (s *sim) strike() {
 	case faultOutage, faultSetBack, faultMoved, faultVanished, faultPromoted:
 		s.strikeStore(f, chance)
 	case faultAlter, faultEnd, faultAdmit:
-		s.manage(f, chance)
+		s.manageSequence(f, chance)
 	case faultRelease, faultVeto, faultChange, faultDelete, faultConfirm:
-		s.command(f, chance)
+		s.operate(f, chance)
 	default:
 		for _, i := range slots {
 			if p := s.slots[i].process; p != nil &&
 				(f != faultTwins || p.logging && len(p.log) > 0 && p.pausedUntil <= s.now) {
-				if s.inject(f, p, 0) {
+				if s.countDrawn(f, p, 0) {
 					s.strikeProcess(f, p, chance)
 				}
 				return
@@ -80,26 +80,26 @@ func (s *sim) strikeProcess(f Fault, p *process, chance float64) {
 	sl := p.slot
 	switch f {
 	case faultCrash:
-		s.kill(p)
+		s.killProcess(p)
 	case faultPause:
 		p.pausedUntil = max(p.pausedUntil, s.now+long)
 	case faultPartition:
 		p.apart = max(p.apart, s.now+long)
 	case faultTwins:
-		s.twins(p)
+		s.resumeTwice(p)
 	case faultJump:
 		off := time.Duration((2*chance - 1) * float64(s.jump))
 		s.ahead = max(s.ahead, off)
-		sl.clock.set(s.now, off, 0, false)
+		sl.clock.moveTo(s.now, off, 0, false)
 	case faultFreeze:
-		sl.clock.set(s.now, sl.clock.off(s.now), 0, true)
+		sl.clock.moveTo(s.now, sl.clock.offsetAt(s.now), 0, true)
 	case faultDrift:
-		sl.clock.set(s.now, sl.clock.off(s.now), int64((2*chance-1)*500), false)
+		sl.clock.moveTo(s.now, sl.clock.offsetAt(s.now), int64((2*chance-1)*500), false)
 	}
 	if f == faultFreeze || f == faultDrift || f == faultJump {
 		p.clock = sl.clock
 		n := sl.clock
-		s.after(time.Duration((0.1+chance)*float64(10*s.ttl)), func() {
+		s.runAfter(time.Duration((0.1+chance)*float64(10*s.ttl)), func() {
 			if sl.clock == n && !s.calm { // set right again
 				sl.clock = clock{since: s.now}
 				if p := sl.process; p != nil {
@@ -113,26 +113,26 @@ func (s *sim) strikeProcess(f Fault, p *process, chance float64) {
 // strikeStore does something to the store.
 func (s *sim) strikeStore(f Fault, chance float64) {
 	st := s.store
-	if !s.inject(f, nil, 0) {
+	if !s.countDrawn(f, nil, 0) {
 		return
 	}
 	switch f {
 	case faultOutage:
 		st.down = max(st.down, s.now+time.Duration(chance*chance*float64(2*s.ttl)))
 	case faultPromoted:
-		st.become()
+		st.changeIdentity()
 	case faultMoved: // another server with the data of an older moment
 		s.setBack()
-		st.become()
-		s.silence(func(c *counter) bool { return c.lossy(st) })
+		st.changeIdentity()
+		s.noteSilentLoss(func(c *counter) bool { return c.lacksTooMuch(st) })
 	case faultSetBack:
 		before := maps.Clone(st.records)
 		s.setBack()
-		s.silence(func(*counter) bool { return true })
-		s.forget(nil)
+		s.noteSilentLoss(func(*counter) bool { return true })
+		s.forgetGrants(nil)
 		for k, r := range before {
 			if st.records[k].Nonce != r.Nonce {
-				s.gone[r.Nonce] = setBack{s.now, s.raises()}
+				s.gone[r.Nonce] = setBack{s.now, s.countRaises()}
 			}
 		}
 	case faultVanished:
@@ -140,12 +140,12 @@ func (s *sim) strikeStore(f Fault, chance float64) {
 			s.loseRecord(s.counters[int(chance*float64(n))])
 			return
 		}
-		for _, r := range st.nodes() {
+		for _, r := range st.nodeRecords() {
 			if chance -= float64(s.unit) / float64(s.last+1); chance < 0 {
 				delete(st.records, r.Key)
 				st.lost = true
-				s.forget(&r.Node)
-				s.gone[r.Nonce] = setBack{s.now, s.raises()}
+				s.forgetGrants(&r.Node)
+				s.gone[r.Nonce] = setBack{s.now, s.countRaises()}
 				return
 			}
 		}
@@ -157,19 +157,19 @@ func (s *sim) setBack() {
 	if s.saved != s.era { // a backup from before a change of layout is of no use
 		return
 	}
-	s.store.restore()
+	s.store.putBackupBack()
 }
 
-// forget marks the grants that the store no longer knows: of one node, or of all.
-func (s *sim) forget(node *int64) {
+// forgetGrants marks the grants that the store no longer knows: of one node, or of all.
+func (s *sim) forgetGrants(node *int64) {
 	for n, cs := range s.claims {
 		if node != nil && n != *node {
 			continue
 		}
-		r := s.store.get(s.record(n))[0]
+		r := s.store.get(s.recordKey(n))[0]
 		for _, c := range cs {
 			if r.Until < c.until {
-				c.forgotten = append(c.forgotten, setBack{s.now, s.raises()})
+				c.forgotten = append(c.forgotten, setBack{s.now, s.countRaises()})
 			}
 		}
 	}

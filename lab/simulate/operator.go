@@ -12,18 +12,18 @@ import (
 
 func keysOf(node int64) []store.Key { return []store.Key{{Namespace: namespace, Node: node}} }
 
-// calmly runs f in the operator's process as if the store were at hand: nothing fails and
+// runCalmly runs f in the operator's process as if the store were at hand: nothing fails and
 // no time passes. It is how a run begins and is put right at its end.
-func (s *sim) calmly(f func(ctx context.Context, st store.Store) error) error {
-	return f(world.With(context.Background(), s.operator), s.direct())
+func (s *sim) runCalmly(f func(ctx context.Context, st store.Store) error) error {
+	return f(world.With(context.Background(), s.operator), s.directLink())
 }
 
-// direct is the store without a network.
-func (s *sim) direct() link { return link{p: s.operator, near: true} }
+// directLink is the store without a network.
+func (s *sim) directLink() link { return link{p: s.operator, near: true} }
 
-// suspect gives the store another identity, for a process that says that it lost a write. It must
-// have: once for each loss, also for late processes.
-func (s *sim) suspect(p *process, identity string) {
+// changeIdentity gives the store another identity, for a process that says that it lost a write. It
+// must have: once for each loss, also for late processes.
+func (s *sim) changeIdentity(p *process, identity string) {
 	st := s.store
 	if st.name() != identity {
 		return
@@ -31,53 +31,53 @@ func (s *sim) suspect(p *process, identity string) {
 	if !st.lost {
 		s.violate("%s suspects a store that lost nothing since it had another identity", p.name)
 	}
-	st.become()
+	st.changeIdentity()
 	s.figures.Suspected++
-	s.trace("%s suspects the store, which is %s now", p.name, st.name())
+	s.traceLine("%s suspects the store, which is %s now", p.name, st.name())
 }
 
-// swap is a write that has reached the store.
-func (s *sim) swap(p *process, w store.Write) error {
+// carryWrite is a write that has reached the store.
+func (s *sim) carryWrite(p *process, w store.Write) error {
 	veto := s.store.get([]store.Key{w.New.Key})[0].Veto
 	err := s.store.swap(w)
 	if err == nil && s.counters != nil {
-		s.recorded(w.New)
+		s.noteSwap(w.New)
 	}
 	if err == nil && veto != "" && w.New.Holder != "" {
 		s.violate("%s leased node %d, which has a veto", p.name, w.New.Node)
 	}
 	if err == nil && w.New.Node == store.NamespaceNode {
-		s.changed()
+		s.noteChange()
 	}
 	if err == nil && w.New.Holder != "" {
-		s.wrote[w.New.Nonce] = s.raises()
+		s.wrote[w.New.Nonce] = s.countRaises()
 	}
 	if s.plan.Trace {
-		s.trace("  store: %s writes %s node %d, from %d, until %d, holder %q, %q over %q: %v", p.name,
+		s.traceLine("  store: %s writes %s node %d, from %d, until %d, holder %q, %q over %q: %v", p.name,
 			w.New.Namespace, w.New.Node, w.New.From, w.New.Until, w.New.Holder, w.New.Nonce, w.Old, err)
 	}
 	return err
 }
 
-// namespace reads the namespace's record, which has no form of its own here.
-func (s *sim) namespace() store.Record { return s.store.get(keysOf(store.NamespaceNode))[0] }
+// readNamespace reads the namespace's record, which has no form of its own here.
+func (s *sim) readNamespace() store.Record { return s.store.get(keysOf(store.NamespaceNode))[0] }
 
-func (s *sim) create() error {
-	return s.calmly(func(ctx context.Context, st store.Store) error {
-		_, err := lease.Namespaces(st).Create(ctx, namespace, s.schemes[0], s.leasable())
+func (s *sim) createNamespace() error {
+	return s.runCalmly(func(ctx context.Context, st store.Store) error {
+		_, err := lease.Namespaces(st).Create(ctx, namespace, s.schemes[0], s.leasableNodes())
 		return err
 	})
 }
 
-// command has the operator do something, over a network that fails as everybody's.
-func (s *sim) command(f Fault, chance float64) {
-	rs := s.store.nodes()
+// operate has the operator do something, over a network that fails as everybody's.
+func (s *sim) operate(f Fault, chance float64) {
+	rs := s.store.nodeRecords()
 	if len(rs) == 0 {
 		return
 	}
 	node := rs[int(chance*float64(len(rs)))].Node
 	p := s.operator
-	if !s.inject(f, p, node) {
+	if !s.countDrawn(f, p, node) {
 		return
 	}
 	p.Go(func() {
@@ -88,61 +88,62 @@ func (s *sim) command(f Fault, chance float64) {
 			_, _ = lease.Namespaces(link{p: p}).Release(ctx, namespace, node)
 		case faultVeto:
 			_, _ = lease.Namespaces(link{p: p}).Veto(ctx, namespace, node, "maintenance")
-			p.sleep(2 * s.ttl)
+			p.sleepFor(2 * s.ttl)
 			_, _ = lease.Namespaces(link{p: p}).Veto(ctx, namespace, node, "")
 		case faultChange:
-			s.walk()
+			s.changeInChains()
 		case faultDelete:
 			for range 5 {
 				_, _ = lease.Namespaces(link{p: p}).Delete(ctx, namespace)
-				_, _ = lease.Namespaces(link{p: p}).Create(ctx, namespace, s.schemes[s.era], s.leasable())
+				_, _ = lease.Namespaces(link{p: p}).Create(ctx, namespace, s.schemes[s.era], s.leasableNodes())
 			}
 		case faultConfirm:
-			s.confirm()
+			s.confirmMove()
 		}
 	})
 }
 
-func (s *sim) leasable() *lease.NamespaceOptions {
+func (s *sim) leasableNodes() *lease.NamespaceOptions {
 	return &lease.NamespaceOptions{
 		Nodes: snowfence.NodeRange{From: s.first, Until: s.last + 1}, MaxTTL: s.ttl, MaxSkew: s.skew,
 		Unit: s.unit,
 	}
 }
 
-// shown is the namespace as it stands in the store.
-func (s *sim) shown() (lease.Namespace, error) {
-	return lease.Namespaces(s.direct()).Show(context.Background(), namespace)
+// showNamespace is the namespace as it stands in the store.
+func (s *sim) showNamespace() (lease.Namespace, error) {
+	return lease.Namespaces(s.directLink()).Show(context.Background(), namespace)
 }
 
 func (s *sim) namespaceState() string {
-	ns, err := s.shown()
+	ns, err := s.showNamespace()
 	if err != nil {
 		return ""
 	}
 	return ns.State
 }
 
-// confirm moves the store with all its data while no program uses it, and says so; not where
+// confirmMove moves the store with all its data while no program uses it, and says so; not where
 // a backup was put in its place a moment ago, which no program has noticed yet.
-func (s *sim) confirm() {
-	if ns, err := s.shown(); err != nil || ns.Identity != s.store.name() {
+func (s *sim) confirmMove() {
+	if ns, err := s.showNamespace(); err != nil || ns.Identity != s.store.name() {
 		return
 	}
 	for _, p := range slices.Clone(s.procs) {
-		s.kill(p)
+		s.killProcess(p)
 	}
 	s.store.identity++
-	_ = s.calmly(func(ctx context.Context, st store.Store) error {
+	_ = s.runCalmly(func(ctx context.Context, st store.Store) error {
 		_, err := lease.Namespaces(st).Confirm(ctx, namespace)
 		return err
 	})
 }
 
-// repair is an operator's work when everything is over: it lifts vetoes and ends half-done work.
-func (s *sim) repair() {
-	_ = s.calmly(func(ctx context.Context, st store.Store) error {
-		for _, r := range s.store.nodes() {
+// repairNamespace is an operator's work when everything is over: it lifts vetoes and ends half-done
+// work.
+func (s *sim) repairNamespace() {
+	_ = s.runCalmly(func(ctx context.Context, st store.Store) error {
+		for _, r := range s.store.nodeRecords() {
 			if r.Veto != "" {
 				_, _ = lease.Namespaces(st).Veto(ctx, namespace, r.Node, "")
 			}
@@ -152,7 +153,7 @@ func (s *sim) repair() {
 			_, err = lease.Namespaces(st).Change(ctx, namespace, s.schemes[s.era], nil)
 		}
 		if err == nil && ns.State == lease.Deleted {
-			_, err = lease.Namespaces(st).Create(ctx, namespace, s.schemes[s.era], s.leasable())
+			_, err = lease.Namespaces(st).Create(ctx, namespace, s.schemes[s.era], s.leasableNodes())
 		}
 		return err
 	})

@@ -26,7 +26,7 @@ type Plan struct {
 	tampered  func(*sim) // tests of the simulation itself break something with it
 }
 
-func (p *Plan) dropped(n int, f Fault) bool { return p.never[f] || p.without[n] }
+func (p *Plan) leavesOut(n int, f Fault) bool { return p.never[f] || p.without[n] }
 
 // scenario is the world of one run, all of it drawn from the seed.
 type scenario struct {
@@ -112,13 +112,13 @@ func newScenario(chance *rand.Rand, layout string) (*scenario, error) {
 	}
 	sc.nature = time.Duration(1+chance.Int64N(3)) * sc.ttl / 2
 	sc.unsafe = chance.IntN(3) == 0
-	sc.faults(chance)
+	sc.drawFaults(chance)
 	return sc, nil
 }
 
-// faults draws how often what goes wrong, in a million: of calls for those that happen to
+// drawFaults draws how often what goes wrong, in a million: of calls for those that happen to
 // a call, of larger faults for the others.
-func (sc *scenario) faults(chance *rand.Rand) {
+func (sc *scenario) drawFaults(chance *rand.Rand) {
 	level := []int{2, 6, 14}[chance.IntN(3)]
 	for f, r := range map[Fault]int{
 		faultLostRequest: 8000, faultLateRequest: 4000, faultDoubled: 10000, faultLostReply: 8000,

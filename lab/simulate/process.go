@@ -73,7 +73,7 @@ const (
 // longestLog is how old a process that is resumed twice may be, in entries.
 const longestLog = 20_000
 
-func (p *process) note(e entry) {
+func (p *process) logEntry(e entry) {
 	if !p.logging {
 		return
 	}
@@ -85,8 +85,8 @@ func (p *process) note(e entry) {
 	p.log = append(p.log, e)
 }
 
-// now is the virtual time, as the process sees it.
-func (p *process) now() time.Duration {
+// virtualTime is the virtual time, as the process sees it.
+func (p *process) virtualTime() time.Duration {
 	if p.replaying {
 		return p.at
 	}
@@ -126,7 +126,7 @@ func (c *timeout) Err() error {
 
 // WithTimeout implements world.World.
 func (p *process) WithTimeout(parent context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	c := &timeout{until: p.now() + d}
+	c := &timeout{until: p.virtualTime() + d}
 	c.Context, c.cancel = context.WithCancel(parent)
 	k := len(p.contexts)
 	p.contexts = append(p.contexts, c)
@@ -134,7 +134,7 @@ func (p *process) WithTimeout(parent context.Context, d time.Duration) (context.
 	case d <= 0:
 		c.expire()
 	case !p.replaying:
-		p.s.after(d, func() { p.expireContext(k) })
+		p.s.runAfter(d, func() { p.expireContext(k) })
 	}
 	return c, c.cancel
 }
@@ -153,15 +153,15 @@ func (p *process) expireContext(k int) {
 	if c := p.contexts[k]; c != nil {
 		p.contexts[k] = nil
 		if c.Context.Err() == nil {
-			p.note(entry{what: expired, index: k})
+			p.logEntry(entry{what: expired, index: k})
 			c.expire()
-			p.serve()
+			p.wakeReady()
 		}
 	}
 }
 
-// kill ends a process where it stands.
-func (s *sim) kill(p *process) {
+// killProcess ends a process where it stands.
+func (s *sim) killProcess(p *process) {
 	if p.dead {
 		return
 	}
@@ -172,5 +172,5 @@ func (s *sim) kill(p *process) {
 		}
 	}
 	p.tasks, p.log, p.contexts, p.calls = nil, nil, nil, nil
-	s.ended(p)
+	s.planSuccessor(p)
 }

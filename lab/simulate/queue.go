@@ -33,6 +33,6 @@ func (q *queue) Pop() any {
 	return e
 }
 
-func (q *queue) plan(e event) { heap.Push(q, e) }
+func (q *queue) planEvent(e event) { heap.Push(q, e) }
 
 func (q *queue) next() event { return heap.Pop(q).(event) }

@@ -38,7 +38,7 @@ func newCounting(chance *rand.Rand) *scenario {
 	}
 	sc.nature = time.Duration(1+chance.Int64N(3)) * sc.ttl / 2
 	sc.unsafe = chance.IntN(4) == 0
-	sc.faults(chance)
+	sc.drawFaults(chance)
 	for _, f := range []Fault{
 		faultRelease, faultVeto, faultChange, faultDelete, faultConfirm, faultCut,
 	} {
@@ -54,7 +54,7 @@ func newCounting(chance *rand.Rand) *scenario {
 
 // createAll makes the sequences.
 func (s *sim) createAll() error {
-	return s.calmly(func(ctx context.Context, st store.Store) error {
+	return s.runCalmly(func(ctx context.Context, st store.Store) error {
 		for _, c := range s.counters {
 			if err := sequence.Create(ctx, st, c.name, c.made); err != nil {
 				return err
@@ -64,8 +64,8 @@ func (s *sim) createAll() error {
 	})
 }
 
-// silence notes that the store lost something of sequences and that nothing tells.
-func (s *sim) silence(lost func(*counter) bool) {
+// noteSilentLoss notes that the store lost something of sequences and that nothing tells.
+func (s *sim) noteSilentLoss(lost func(*counter) bool) {
 	for _, c := range s.counters {
 		if lost(c) {
 			c.silent = append(c.silent, s.now)
@@ -76,7 +76,7 @@ func (s *sim) silence(lost func(*counter) bool) {
 // loseRecord takes a record of a sequence from the store.
 func (s *sim) loseRecord(c *counter) {
 	nodes := snowfence.NodeRange{From: plain, Until: math.MaxInt64}
-	all := s.store.list(c.key().Namespace, nodes, math.MaxInt)
+	all := s.store.list(c.recordKey().Namespace, nodes, math.MaxInt)
 	if len(all) > 0 {
 		delete(s.store.records, all[s.chance.IntN(len(all))].Key)
 		s.store.lost = true
@@ -84,12 +84,12 @@ func (s *sim) loseRecord(c *counter) {
 	c.silent = append(c.silent, s.now)
 }
 
-// counting checks that every slot gets numbers again when all faults have ended.
-func (s *sim) counting(ctx context.Context) {
-	s.advance(ctx, s.now+8*s.ttl) // what was under way ends by then
-	s.mend()
+// checkNumbersResume checks that every slot gets numbers again when all faults have ended.
+func (s *sim) checkNumbersResume(ctx context.Context) {
+	s.advanceTo(ctx, s.now+8*s.ttl) // what was under way ends by then
+	s.mendSequences()
 	s.due = s.now
-	s.advance(ctx, s.now+8*s.ttl+30*time.Second)
+	s.advanceTo(ctx, s.now+8*s.ttl+30*time.Second)
 	for _, sl := range s.slots {
 		if s.bad == nil && ctx.Err() == nil && sl.madeAt < s.due && !s.plan.noSlots[sl.index] {
 			s.violate("%s got no number in %v after all faults had ended; its last one was at %v", sl.label,

@@ -9,12 +9,12 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// manage has the operator change, delete or confirm a sequence, over a network that fails as
-// everybody's, and one thing after the other.
-func (s *sim) manage(f Fault, chance float64) {
+// manageSequence has the operator change, delete or confirm a sequence, over a network that fails
+// as everybody's, and one thing after the other.
+func (s *sim) manageSequence(f Fault, chance float64) {
 	c := s.counters[int(chance*float64(len(s.counters)))]
 	p := s.operator
-	if c.changing || !s.inject(f, p, 0) {
+	if c.changing || !s.countDrawn(f, p, 0) {
 		return
 	}
 	c.changing = true
@@ -24,27 +24,27 @@ func (s *sim) manage(f Fault, chance float64) {
 		st := link{p: p}
 		switch f {
 		case faultAlter:
-			s.alter(ctx, st, c)
+			s.changeSequence(ctx, st, c)
 		case faultEnd:
 			_ = sequence.Delete(ctx, st, c.name)
-			p.sleep(s.ttl / 2)
-			_ = s.again(ctx, st, c)
+			p.sleepFor(s.ttl / 2)
+			_ = s.createAgain(ctx, st, c)
 		case faultAdmit:
-			_ = s.admit(ctx, st, c)
+			_ = s.confirmSequence(ctx, st, c)
 		}
 		c.changing = false
 	})
 }
 
-// again creates a sequence that was deleted or is gone.
-func (s *sim) again(ctx context.Context, st store.Store, c *counter) error {
+// createAgain creates a sequence that was deleted or is gone.
+func (s *sim) createAgain(ctx context.Context, st store.Store, c *counter) error {
 	return sequence.Create(ctx, st, c.name, sequence.Definition{
 		Mode: c.mode, Start: &c.start, Step: c.step, Pattern: c.made.Pattern, Zone: c.made.Zone,
 	})
 }
 
-// alter changes the changeable parts.
-func (s *sim) alter(ctx context.Context, st store.Store, c *counter) {
+// changeSequence changes the changeable parts.
+func (s *sim) changeSequence(ctx context.Context, st store.Store, c *counter) {
 	own := s.operator.own
 	var ch sequence.Changes
 	switch own.IntN(3) {
@@ -52,7 +52,7 @@ func (s *sim) alter(ctx context.Context, st store.Store, c *counter) {
 		ch.MinRange = 1 + own.Int64N(10)
 		ch.MaxRange = ch.MinRange * (1 + own.Int64N(30))
 	case 1:
-		last := c.number(c.reach() + own.Int64N(200))
+		last := c.numberOf(c.highestEnd() + own.Int64N(200))
 		ch.Max = &last
 	default:
 		if after := c.made.AfterFailover; after > 0 { // to skip numbers instead of a confirmation is no way
@@ -62,44 +62,44 @@ func (s *sim) alter(ctx context.Context, st store.Store, c *counter) {
 	}
 	_ = sequence.Update(ctx, st, c.name, ch)
 	if ch.Max != nil {
-		s.operator.sleep(s.ttl)
-		_ = s.widen(ctx, st, c)
+		s.operator.sleepFor(s.ttl)
+		_ = s.widenSequence(ctx, st, c)
 	}
 }
 
-// widen lets a sequence go on as far as it can be of use.
-func (s *sim) widen(ctx context.Context, st store.Store, c *counter) error {
-	last := c.number(1 << 50)
+// widenSequence lets a sequence go on as far as it can be of use.
+func (s *sim) widenSequence(ctx context.Context, st store.Store, c *counter) error {
+	last := c.numberOf(1 << 50)
 	return sequence.Update(ctx, st, c.name, sequence.Changes{Max: &last})
 }
 
-// admit confirms a sequence that was rolled back, with a true floor: the numbers of programs lie
-// below it. Takes under way in this moment do not.
-func (s *sim) admit(ctx context.Context, st store.Store, c *counter) error {
+// confirmSequence confirms a sequence that was rolled back, with a true floor: the numbers of
+// programs lie below it. Takes under way in this moment do not.
+func (s *sim) confirmSequence(ctx context.Context, st store.Store, c *counter) error {
 	info, err := sequence.Show(ctx, st, c.name)
 	if errors.Is(err, sequence.ErrNoSequence) {
-		return s.again(ctx, st, c)
+		return s.createAgain(ctx, st, c)
 	}
 	if err != nil {
 		return err
 	}
-	floor := c.number(c.held)
+	floor := c.numberOf(c.held)
 	if len(c.silent) > 0 { // a store that goes on under its name answers what was under way
-		floor = c.number(c.reach() + manyNumbers)
+		floor = c.numberOf(c.highestEnd() + manyNumbers)
 	} else if !info.RolledBack {
 		return nil
 	}
-	s.trace("the operator confirms %s from %d on", c.name, floor)
+	s.traceLine("the operator confirms %s from %d on", c.name, floor)
 	return sequence.Confirm(ctx, st, c.name, sequence.Confirmation{Floor: &floor})
 }
 
-// mend is an operator's work when everything is over.
-func (s *sim) mend() {
+// mendSequences is an operator's work when everything is over.
+func (s *sim) mendSequences() {
 	ctx := world.With(context.Background(), s.operator)
 	for _, c := range s.counters {
-		st := s.direct()
+		st := s.directLink()
 		for range 2 {
-			err := errors.Join(s.again(ctx, st, c), s.widen(ctx, st, c), s.admit(ctx, st, c))
+			err := errors.Join(s.createAgain(ctx, st, c), s.widenSequence(ctx, st, c), s.confirmSequence(ctx, st, c))
 			if err != nil {
 				s.violate("the operator cannot mend %s: %v", c.name, err)
 			}

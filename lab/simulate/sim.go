@@ -90,7 +90,7 @@ func (f *Figures) Injected() (n int64) {
 	return n
 }
 
-func (f *Figures) add(o *Figures) {
+func (f *Figures) addFigures(o *Figures) {
 	f.Seeds += o.Seeds
 	f.Virtual += o.Virtual
 	f.Processes += o.Processes
@@ -128,13 +128,13 @@ func (c *Collision) Error() string {
 func (s *sim) violate(format string, args ...any) {
 	if s.bad == nil {
 		s.bad = &Collision{Seed: s.plan.Seed, At: s.now, What: fmt.Sprintf(format, args...)}
-		s.trace("VIOLATION: %s", s.bad.What)
+		s.traceLine("VIOLATION: %s", s.bad.What)
 	}
 }
 
-// about keeps the steps that have to do with a collision: steps of the processes and the
+// keepSteps keeps the steps that have to do with a collision: steps of the processes and the
 // node that it names, faults, and what concerns all.
-func (c *Collision) about(steps []string) []string {
+func (c *Collision) keepSteps(steps []string) []string {
 	names := map[string]bool{}
 	words := strings.FieldsFunc(c.What, func(r rune) bool { return strings.ContainsRune(" ,:;[]()", r) })
 	for i, w := range words {
@@ -162,15 +162,15 @@ func (c *Collision) about(steps []string) []string {
 	return out
 }
 
-// trace keeps a line of what happens, if a caller wants to read it.
-func (s *sim) trace(format string, args ...any) {
+// traceLine keeps a line of what happens, if a caller wants to read it.
+func (s *sim) traceLine(format string, args ...any) {
 	if s.plan.Trace {
 		s.lines = append(s.lines, fmt.Sprintf("%12.6fs  ", s.now.Seconds())+fmt.Sprintf(format, args...))
 	}
 }
 
-// mark takes what happens into the hash by which two runs are told apart (FNV-1a).
-func (s *sim) mark(what, who string, a, b int64) {
+// hashEvent takes what happens into the hash by which two runs are told apart (FNV-1a).
+func (s *sim) hashEvent(what, who string, a, b int64) {
 	for _, text := range [2]string{what, who} {
 		for i := range len(text) {
 			s.hash = (s.hash ^ uint64(text[i])) * 1099511628211
@@ -182,15 +182,15 @@ func (s *sim) mark(what, who string, a, b int64) {
 	}
 }
 
-func (s *sim) at(t time.Duration, do func()) {
+func (s *sim) runAt(t time.Duration, do func()) {
 	s.seq++
-	s.queue.plan(event{t, s.seq, do})
+	s.queue.planEvent(event{t, s.seq, do})
 }
 
-func (s *sim) after(d time.Duration, do func()) { s.at(s.now+max(d, 0), do) }
+func (s *sim) runAfter(d time.Duration, do func()) { s.runAt(s.now+max(d, 0), do) }
 
-// advance lets everything happen up to a moment.
-func (s *sim) advance(ctx context.Context, until time.Duration) {
+// advanceTo lets everything happen up to a moment.
+func (s *sim) advanceTo(ctx context.Context, until time.Duration) {
 	for n := 0; s.bad == nil && len(s.queue) > 0 && s.queue[0].at <= until; n++ {
 		if n%1024 == 0 && ctx.Err() != nil {
 			return
@@ -213,24 +213,24 @@ func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
 	if plan.tampered != nil {
 		plan.tampered(s)
 	}
-	defer s.stop()
-	if err := s.begin(); err != nil {
+	defer s.stopTasks()
+	if err := s.beginRun(); err != nil {
 		return nil, 0, nil, err
 	}
 	long := time.Duration(plan.Hours * float64(time.Hour))
 	if plan.limit > 0 {
 		long = min(long, plan.limit)
 	}
-	s.advance(ctx, long)
+	s.advanceTo(ctx, long)
 	late := s.bad == nil
 	if s.bad == nil && ctx.Err() == nil && plan.limit == 0 {
-		s.recover(ctx)
+		s.checkRecovery(ctx)
 	}
 	if s.bad == nil {
-		s.duplicates()
+		s.findDuplicates()
 	}
 	if s.bad != nil {
-		s.bad.Steps, s.bad.late = s.bad.about(s.lines), late
+		s.bad.Steps, s.bad.late = s.bad.keepSteps(s.lines), late
 	}
 	s.figures.Virtual, s.figures.numbered = s.now, s.injected
 	return &s.figures, s.hash, s.bad, ctx.Err()
@@ -260,47 +260,47 @@ func newSim(plan Plan) (*sim, error) {
 	}
 	s.figures.Seeds = 1
 	s.store.clock = chance.IntN(2) == 0
-	s.safeguard()
-	s.divide()
-	s.haunt()
+	s.allowSkew()
+	s.drawLessors()
+	s.placeHostile()
 	return s, nil
 }
 
 func never() bool { return false }
 
-// stop ends all coroutines.
-func (s *sim) stop() {
+// stopTasks ends all coroutines.
+func (s *sim) stopTasks() {
 	s.running = nil
 	for _, p := range s.procs {
-		s.kill(p)
+		s.killProcess(p)
 	}
-	s.kill(s.operator)
+	s.killProcess(s.operator)
 }
 
-// start runs a process in a slot.
-func (s *sim) start(sl *slot) {
+// startProcess runs a process in a slot.
+func (s *sim) startProcess(sl *slot) {
 	sl.starts++
-	p := s.spawn(fmt.Sprintf("%s%d", sl.label, sl.starts))
+	p := s.newProcess(fmt.Sprintf("%s%d", sl.label, sl.starts))
 	p.slot, p.clock, p.programs, p.logging = sl, sl.clock, sl.leases, s.rates[faultTwins] > 0
 	sl.process = p
 	s.procs = append(s.procs, p)
 	s.figures.Processes++
-	s.trace("%s starts", p.name)
-	p.begin()
+	s.traceLine("%s starts", p.name)
+	p.startWork()
 }
 
-// begin starts the work of a process.
-func (p *process) begin() {
+// startWork starts the work of a process.
+func (p *process) startWork() {
 	for range p.slot.leases {
 		if p.s.counters != nil {
-			p.Go(p.count)
+			p.Go(p.useSequences)
 		} else {
-			p.Go(p.program)
+			p.Go(p.useLease)
 		}
 	}
 }
 
-func (s *sim) spawn(name string) *process {
+func (s *sim) newProcess(name string) *process {
 	seed := s.chance.Uint64()
 	p := &process{s: s, name: name, era: s.era}
 	p.own, p.env = rand.New(rand.NewPCG(seed, 3)), rand.New(rand.NewPCG(seed, 4))
@@ -308,9 +308,9 @@ func (s *sim) spawn(name string) *process {
 	return p
 }
 
-// ended starts the successor of a process some time after its end.
-func (s *sim) ended(p *process) {
-	s.mark("ended", p.name, 0, 0)
+// planSuccessor starts the successor of a process some time after its end.
+func (s *sim) planSuccessor(p *process) {
+	s.hashEvent("ended", p.name, 0, 0)
 	for i, o := range s.procs {
 		if o == p {
 			s.procs = append(s.procs[:i:i], s.procs[i+1:]...)
@@ -323,45 +323,45 @@ func (s *sim) ended(p *process) {
 		if s.chance.IntN(2) == 0 {
 			d /= 100
 		}
-		s.after(d, func() {
+		s.runAfter(d, func() {
 			if sl.process == nil && !s.plan.noSlots[sl.index] {
-				s.start(sl)
+				s.startProcess(sl)
 			}
 		})
 	}
 }
 
-// begin makes the namespace or the sequences, and starts everything.
-func (s *sim) begin() error {
-	s.operator = s.spawn("operator")
+// beginRun makes the namespace or the sequences, and starts everything.
+func (s *sim) beginRun() error {
+	s.operator = s.newProcess("operator")
 	s.operator.slot = &slot{label: "operator", index: -1}
 	s.operator.programs = 1
-	create := s.create
+	create := s.createNamespace
 	if s.counters != nil {
 		create = s.createAll
 	}
 	if err := create(); err != nil {
 		return err
 	}
-	s.save()
+	s.backUpStore()
 	for _, sl := range s.slots {
 		if s.plan.noSlots[sl.index] {
 			continue
 		}
-		s.after(time.Duration(s.chance.Int64N(int64(s.ttl))), func() { s.start(sl) })
+		s.runAfter(time.Duration(s.chance.Int64N(int64(s.ttl))), func() { s.startProcess(sl) })
 	}
-	s.after(s.pause(), s.strike)
+	s.runAfter(s.drawPause(), s.strikeOnce)
 	if s.hostile != nil {
-		s.after(s.ttl, s.hostile.act)
+		s.runAfter(s.ttl, s.hostile.actOnce)
 	}
 	return nil
 }
 
-// bound is how long after the last fault generation may take to resume, in every process: until the
-// floors that a fast clock or a floor raised for all have left ahead are reached, plus the time to
-// notice and to acquire. A store with a clock grants no tick to a clock that is off by more than
-// the skew, and lets a mended clock go on.
-func (s *sim) bound() time.Duration {
+// resumeBound is how long after the last fault generation may take to resume, in every process:
+// until the floors that a fast clock or a floor raised for all have left ahead are reached, plus
+// the time to notice and to acquire. A store with a clock grants no tick to a clock that is off by
+// more than the skew, and lets a mended clock go on.
+func (s *sim) resumeBound() time.Duration {
 	tick := s.schemes[s.era].Layout().Tick
 	ahead := s.ahead
 	if s.store.clock {
@@ -374,8 +374,8 @@ func (s *sim) bound() time.Duration {
 	return d
 }
 
-// recover ends all faults, and checks that every process goes on within a bound.
-func (s *sim) recover(ctx context.Context) {
+// checkRecovery ends all faults, and checks that every process goes on within a bound.
+func (s *sim) checkRecovery(ctx context.Context) {
 	s.calm = true
 	s.store.down = 0
 	for _, sl := range s.slots {
@@ -387,16 +387,16 @@ func (s *sim) recover(ctx context.Context) {
 	}
 	s.operator.apart = 0
 	if s.counters != nil {
-		s.counting(ctx)
+		s.checkNumbersResume(ctx)
 		return
 	}
-	s.repair()
-	s.advance(ctx, s.now+4*s.ttl) // what the operator had begun ends by then, perhaps half-way
-	s.repair()
-	s.due = s.now + s.bound()
-	s.advance(ctx, s.due)
-	s.advance(ctx, s.due+4*s.ttl+10*time.Second)
+	s.repairNamespace()
+	s.advanceTo(ctx, s.now+4*s.ttl) // what the operator had begun ends by then, perhaps half-way
+	s.repairNamespace()
+	s.due = s.now + s.resumeBound()
+	s.advanceTo(ctx, s.due)
+	s.advanceTo(ctx, s.due+4*s.ttl+10*time.Second)
 	if s.bad == nil && ctx.Err() == nil {
-		s.living()
+		s.checkProgress()
 	}
 }

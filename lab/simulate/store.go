@@ -42,23 +42,23 @@ func (st *medium) get(keys []store.Key) []store.Record {
 }
 
 func (st *medium) list(namespace string, nodes snowfence.NodeRange, limit int) []store.Record {
-	out := st.all(func(k store.Key) bool {
+	out := st.recordsThat(func(k store.Key) bool {
 		return k.Namespace == namespace && k.Node >= nodes.From && k.Node < nodes.Until
 	})
 	return out[:min(len(out), limit)]
 }
 
-// nodes returns the records of all nodes that leases have.
-func (st *medium) nodes() []store.Record {
+// nodeRecords returns the records of all nodes that leases have.
+func (st *medium) nodeRecords() []store.Record {
 	return st.list(namespace, snowfence.NodeRange{Until: math.MaxInt64}, math.MaxInt)
 }
 
 func (st *medium) heads() []store.Record {
-	return st.all(func(k store.Key) bool { return k.Node == plain || k.Node == store.NamespaceNode })
+	return st.recordsThat(func(k store.Key) bool { return k.Node == plain || k.Node == store.NamespaceNode })
 }
 
-// all returns the records that match, in the order of their keys.
-func (st *medium) all(match func(store.Key) bool) []store.Record {
+// recordsThat returns the records that match, in the order of their keys.
+func (st *medium) recordsThat(match func(store.Key) bool) []store.Record {
 	var out []store.Record
 	for k, r := range st.records {
 		if match(k) {
@@ -93,12 +93,12 @@ func (st *medium) add(a store.Addition) (store.Record, error) {
 	return r, nil
 }
 
-// become gives the store another identity.
-func (st *medium) become() { st.identity, st.lost = st.identity+1, false }
+// changeIdentity gives the store another identity.
+func (st *medium) changeIdentity() { st.identity, st.lost = st.identity+1, false }
 
 func (st *medium) name() string { return "store " + strconv.Itoa(st.identity) }
 
-// save takes a backup, and restore goes back to it.
-func (st *medium) save() { st.backup = maps.Clone(st.records) }
+// takeBackup takes a backup, and restore goes back to it.
+func (st *medium) takeBackup() { st.backup = maps.Clone(st.records) }
 
-func (st *medium) restore() { st.records, st.lost = maps.Clone(st.backup), true }
+func (st *medium) putBackupBack() { st.records, st.lost = maps.Clone(st.backup), true }

@@ -41,13 +41,13 @@ type sight struct {
 func (t *taker) Add(ctx context.Context, a store.Addition) (store.Record, error) {
 	r, err := store.Add(ctx, t.Store, a)
 	if err == nil {
-		t.took(r)
+		t.noteTake(r)
 	}
 	return r, err
 }
 
-// took is told of each take with an answer that reached the process.
-func (t *taker) took(r store.Record) {
+// noteTake is told of each take with an answer that reached the process.
+func (t *taker) noteTake(r store.Record) {
 	s, c := t.p.s, t.c
 	k := &take{period: r.Node, from: r.PrevUntil, until: r.From, carried: c.carried[r.Nonce]}
 	k.shared = t.p.replaying || k.carried <= t.forked // or its answer lay unread
@@ -59,26 +59,26 @@ func (t *taker) took(r store.Record) {
 	below := ok && r.PrevUntil <= given.ordinal
 	seen := t.seen[r.Node]
 	confirmed := c.confirmed >= seen.carried && c.confirmed <= k.carried
-	current := r.Generation == s.store.records[c.key()].Generation // of a period: else it is not used anyway
+	current := r.Generation == s.store.records[c.recordKey()].Generation // of a period: else it is not used anyway
 	older := r.Revision <= seen.revision && !confirmed
 	if !t.p.replaying && current && (older || below) && t.doubt == 0 {
 		t.doubt = max(k.carried, 1)
-		s.trace("%s sees that %s went back: revision %d after %d", t.p.name, c.name, r.Revision, seen.revision)
+		s.traceLine("%s sees that %s went back: revision %d after %d", t.p.name, c.name, r.Revision, seen.revision)
 	}
 	t.seen[r.Node] = sight{r.Revision, k.carried}
 	c.held = max(c.held, r.From)
 	if !t.p.replaying {
 		s.figures.Takes++
-		s.mark("took", t.p.name, r.PrevUntil, r.From)
-		s.trace("%s took %d to %d of %s, period %d", t.p.name, r.PrevUntil, r.From, c.name, r.Node)
+		s.hashEvent("took", t.p.name, r.PrevUntil, r.From)
+		s.traceLine("%s took %d to %d of %s, period %d", t.p.name, r.PrevUntil, r.From, c.name, r.Node)
 	}
 }
 
-// take returns the take of a number: a usable one, if there is one.
-func (t *taker) take(at place) (found *take) {
+// takeOf returns the take of a number: a usable one, if there is one.
+func (t *taker) takeOf(at place) (found *take) {
 	for _, k := range slices.Backward(t.takes) {
 		if k.period == at.period && k.from <= at.ordinal && at.ordinal < k.until {
-			if found = k; !t.doubted(k) {
+			if found = k; !t.isDoubted(k) {
 				break
 			}
 		}
@@ -86,17 +86,17 @@ func (t *taker) take(at place) (found *take) {
 	return found
 }
 
-// doubted reports whether a take may not be used, because the record had gone back and was not
+// isDoubted reports whether a take may not be used, because the record had gone back and was not
 // confirmed since.
-func (t *taker) doubted(k *take) bool {
+func (t *taker) isDoubted(k *take) bool {
 	if t.doubt == 0 || k.carried < t.doubt {
 		return false
 	}
 	return t.c.confirmed < t.doubt || t.c.confirmed > k.carried
 }
 
-// fork is told that the process was resumed a second time, in which it has twin instead.
-func (t *taker) fork(twin *taker) {
+// noteTwin is told that the process was resumed a second time, in which it has twin instead.
+func (t *taker) noteTwin(twin *taker) {
 	t.forked, twin.forked = t.p.s.now, t.p.s.now
 	twin.doubt = t.doubt
 	for _, k := range t.takes {
@@ -104,13 +104,13 @@ func (t *taker) fork(twin *taker) {
 	}
 }
 
-// count is the work of a process with sequences: it opens one, takes numbers in every way there is,
-// closes, and begins again.
-func (p *process) count() {
+// useSequences is the work of a process with sequences: it opens one, takes numbers in every way
+// there is, closes, and begins again.
+func (p *process) useSequences() {
 	ctx := world.With(context.Background(), p)
 	for p.own.IntN(6) > 0 {
 		c := p.s.counters[p.own.IntN(len(p.s.counters))]
-		t := p.taker(c)
+		t := p.takerOf(c)
 		o := &sequence.Options{Exact: p.own.IntN(4) == 0, Logger: slog.New(slog.DiscardHandler)}
 		t.exact = o.Exact || c.mode == sequence.Strict
 		octx, cancel := p.WithTimeout(ctx, 2*p.s.ttl)
@@ -122,17 +122,17 @@ func (p *process) count() {
 		}
 		cancel()
 		if err == nil {
-			t.live(ctx)
+			t.useSequence(ctx)
 		}
-		p.sleep(time.Duration(p.own.Int64N(int64(p.s.ttl))))
+		p.sleepFor(time.Duration(p.own.Int64N(int64(p.s.ttl))))
 	}
 	if p.programs--; p.programs == 0 && !p.replaying {
-		p.s.after(0, func() { p.s.kill(p) })
+		p.s.runAfter(0, func() { p.s.killProcess(p) })
 	}
 }
 
-// taker returns what stands between a sequence of the process and its store.
-func (p *process) taker(c *counter) *taker {
+// takerOf returns what stands between a sequence of the process and its store.
+func (p *process) takerOf(c *counter) *taker {
 	t := &taker{
 		Store: link{p: p}, p: p, c: c, seen: map[int64]sight{}, highest: order{}, most: order{},
 	}
@@ -140,14 +140,14 @@ func (p *process) taker(c *counter) *taker {
 	return t
 }
 
-// live is the life of an open sequence.
-func (t *taker) live(ctx context.Context) {
+// useSequence is the life of an open sequence.
+func (t *taker) useSequence(ctx context.Context) {
 	p := t.p
 	rounds := 1 + p.own.IntN(14)
 	for range p.own.IntN(3) {
-		p.Go(func() { t.work(ctx, rounds) })
+		p.Go(func() { t.takeRounds(ctx, rounds) })
 	}
-	t.work(ctx, rounds)
+	t.takeRounds(ctx, rounds)
 	if p.own.IntN(4) == 0 {
 		return // as who forgets it
 	}
@@ -164,8 +164,8 @@ func (t *taker) live(ctx context.Context) {
 	}
 }
 
-// work takes numbers for some rounds.
-func (t *taker) work(ctx context.Context, rounds int) {
+// takeRounds takes numbers for some rounds.
+func (t *taker) takeRounds(ctx context.Context, rounds int) {
 	p, s := t.p, t.p.s
 	var local *sequence.Local
 	handle := t.highest
@@ -179,46 +179,46 @@ func (t *taker) work(ctx context.Context, rounds int) {
 		wctx, cancel := p.WithTimeout(ctx, time.Duration(p.own.Int64N(int64(2*s.ttl))))
 		n := 1 + p.own.IntN(1<<p.own.IntN(6))
 		if t.c.dated {
-			t.serials(wctx, int64(n))
+			t.takeSerials(wctx, int64(n))
 		} else {
-			t.numbers(wctx, n, local, handle)
+			t.takeNumbers(wctx, n, local, handle)
 		}
 		cancel()
-		p.sleep(time.Duration(1 + p.own.Int64N(int64(1+p.own.Int64N(int64(s.ttl))))))
+		p.sleepFor(time.Duration(1 + p.own.Int64N(int64(1+p.own.Int64N(int64(s.ttl))))))
 	}
 }
 
-// numbers takes some numbers of a plain sequence.
-func (t *taker) numbers(ctx context.Context, n int, local *sequence.Local, handle order) {
+// takeNumbers takes some numbers of a plain sequence.
+func (t *taker) takeNumbers(ctx context.Context, n int, local *sequence.Local, handle order) {
 	switch t.p.own.IntN(5) {
 	case 0:
 		for range n {
-			t.one(t.highest, func() (int64, error) { return t.q.Next(ctx) })
+			t.takeOne(t.highest, func() (int64, error) { return t.q.Next(ctx) })
 		}
 	case 1:
 		for range n {
-			t.one(t.highest, t.q.TryNext)
+			t.takeOne(t.highest, t.q.TryNext)
 		}
 	case 2:
-		numbers, a := make([]int64, n), t.ask(t.highest)
+		numbers, a := make([]int64, n), t.beginCall(t.highest)
 		k, _ := t.q.Fill(ctx, numbers)
-		t.p.s.gave(t, t.highest, a, plain, numbers[:k])
+		t.p.s.checkNumbers(t, t.highest, a, plain, numbers[:k])
 	case 3:
-		a := t.ask(t.highest)
+		a := t.beginCall(t.highest)
 		if r, err := t.q.Reserve(ctx, int64(n)); err == nil {
-			t.row(a, plain, r.First, r.Count, r.Step)
+			t.noteRow(a, plain, r.First, r.Count, r.Step)
 		}
 	default:
 		for range n {
-			t.one(handle, func() (int64, error) { return local.Next(ctx) })
+			t.takeOne(handle, func() (int64, error) { return local.Next(ctx) })
 		}
 	}
 }
 
-// serials takes some numbers of a dated sequence: mostly of the present period.
-func (t *taker) serials(ctx context.Context, n int64) {
+// takeSerials takes some numbers of a dated sequence: mostly of the present period.
+func (t *taker) takeSerials(ctx context.Context, n int64) {
 	for range 1 + n/8 {
-		a := t.ask(t.highest)
+		a := t.beginCall(t.highest)
 		var r sequence.Serials
 		var err error
 		if near := t.p.own.IntN(8); near < 3 {
@@ -229,33 +229,33 @@ func (t *taker) serials(ctx context.Context, n int64) {
 		}
 		switch {
 		case err == nil:
-			t.row(a, r.Period, r.First, r.Count, t.c.step)
+			t.noteRow(a, r.Period, r.First, r.Count, t.c.step)
 		case errors.Is(err, sequence.ErrPeriod): // closed, or far ahead of a clock that is behind
 			t.p.slot.madeAt = t.p.s.now
 		}
 	}
 }
 
-// row is numbers that follow each other.
-func (t *taker) row(a asked, period, first, count, step int64) {
+// noteRow is numbers that follow each other.
+func (t *taker) noteRow(a asked, period, first, count, step int64) {
 	numbers := make([]int64, count)
 	for i := range count {
 		numbers[i] = first + i*step
 	}
-	t.p.s.gave(t, t.highest, a, period, numbers)
+	t.p.s.checkNumbers(t, t.highest, a, period, numbers)
 }
 
-// one makes a call for one number.
-func (t *taker) one(own order, call func() (int64, error)) {
-	a := t.ask(own)
+// takeOne makes a call for one number.
+func (t *taker) takeOne(own order, call func() (int64, error)) {
+	a := t.beginCall(own)
 	if n, err := call(); err == nil {
-		t.p.s.gave(t, own, a, plain, []int64{n})
+		t.p.s.checkNumbers(t, own, a, plain, []int64{n})
 	}
 }
 
-// ask begins a call.
-func (t *taker) ask(own order) asked {
-	a := asked{began: t.p.now(), own: maps.Clone(own)}
+// beginCall begins a call.
+func (t *taker) beginCall(own order) asked {
+	a := asked{began: t.p.virtualTime(), own: maps.Clone(own)}
 	if !t.p.replaying {
 		a.all = maps.Clone(t.c.highest)
 	}

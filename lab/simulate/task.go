@@ -47,47 +47,47 @@ func (p *process) Go(f func()) {
 		f()
 	})
 	if !p.replaying {
-		p.later(t)
+		p.wakeSoon(t)
 	}
 }
 
-// later lets a task run soon: goroutines wait for a processor, and now and then for a long time.
-func (p *process) later(t *task) {
+// wakeSoon lets a task run soon: goroutines wait for a processor, and now and then for a long time.
+func (p *process) wakeSoon(t *task) {
 	d := time.Duration(1 + p.env.IntN(50_000))
-	if d%64 == 0 && p.s.fault(faultStall, p, 0) {
+	if d%64 == 0 && p.s.drawFault(faultStall, p, 0) {
 		d = time.Duration(p.env.Int64N(int64(p.s.ttl)))
 	}
-	p.s.after(d, func() { p.s.run(t) })
+	p.s.runAfter(d, func() { p.s.runTask(t) })
 }
 
-// run lets a task go on until it waits again.
-func (s *sim) run(t *task) {
+// runTask lets a task go on until it waits again.
+func (s *sim) runTask(t *task) {
 	p := t.p
 	switch {
 	case p.dead || t.over:
 		return
 	case p.pausedUntil > s.now:
-		s.at(p.pausedUntil+time.Duration(p.env.IntN(1000)), func() { s.run(t) })
+		s.runAt(p.pausedUntil+time.Duration(p.env.IntN(1000)), func() { s.runTask(t) })
 		return
 	}
-	p.note(entry{what: ran, index: t.id})
-	p.step(t)
-	p.serve()
+	p.logEntry(entry{what: ran, index: t.id})
+	p.stepTask(t)
+	p.wakeReady()
 }
 
-// step is run without its conditions.
-func (p *process) step(t *task) {
+// stepTask is run without its conditions.
+func (p *process) stepTask(t *task) {
 	s := p.s
 	outer := s.running
 	s.running = t
 	if _, ok := t.next(); !ok {
 		t.over = true
-		p.forget(t)
+		p.forgetTask(t)
 	}
 	s.running = outer
 }
 
-func (p *process) forget(t *task) {
+func (p *process) forgetTask(t *task) {
 	for i, o := range p.tasks {
 		if o == t {
 			p.tasks = append(p.tasks[:i], p.tasks[i+1:]...)
@@ -96,17 +96,17 @@ func (p *process) forget(t *task) {
 	}
 }
 
-// serve wakes the tasks with a ready event.
-func (p *process) serve() {
+// wakeReady wakes the tasks with a ready event.
+func (p *process) wakeReady() {
 	if p.dead || p.replaying {
 		return
 	}
 	for _, t := range p.tasks {
 		if t.free {
 			if i := poll(p.env, t.chans); i >= 0 {
-				p.note(entry{what: gave, index: t.id, value: i})
+				p.logEntry(entry{what: gave, index: t.id, value: i})
 				t.free, t.ended = false, i
-				p.later(t)
+				p.wakeSoon(t)
 			}
 		}
 	}
@@ -153,9 +153,9 @@ func (p *process) Wait(d time.Duration, chans ...<-chan struct{}) int {
 	t.chans, t.free, t.ended = chans, true, -1
 	t.until = 0
 	if d > 0 {
-		t.until = p.now() + d
+		t.until = p.virtualTime() + d
 		if !p.replaying {
-			p.expire(t, d)
+			p.expireWait(t, d)
 		}
 	}
 	if !t.yield(struct{}{}) {
@@ -165,17 +165,17 @@ func (p *process) Wait(d time.Duration, chans ...<-chan struct{}) int {
 	return t.ended
 }
 
-// expire ends the present wait of a task after d.
-func (p *process) expire(t *task, d time.Duration) {
+// expireWait ends the present wait of a task after d.
+func (p *process) expireWait(t *task, d time.Duration) {
 	n := t.waits
-	p.s.after(d, func() {
+	p.s.runAfter(d, func() {
 		if t.free && t.waits == n && !p.dead {
-			p.note(entry{what: gave, index: t.id, value: -1})
+			p.logEntry(entry{what: gave, index: t.id, value: -1})
 			t.free, t.ended = false, -1
-			p.later(t)
+			p.wakeSoon(t)
 		}
 	})
 }
 
-// sleep waits for d and for nothing else.
-func (p *process) sleep(d time.Duration) { p.Wait(max(d, 1)) }
+// sleepFor waits for d and for nothing else.
+func (p *process) sleepFor(d time.Duration) { p.Wait(max(d, 1)) }

@@ -5,32 +5,32 @@ import (
 	"math/rand/v2"
 )
 
-// twins resumes a second time the machine that a process runs on, as a snapshot of it would be: the
-// memory of both is the same from then on, and neither knows of the other. A goroutine cannot be
-// copied, but a process of known choices can be made to live the same life again: a new process
-// gets the same random numbers, and is fed with all that the first one learned from outside, up to
-// this moment. In half of the runs the random numbers stay the same, as they do until the kernel
-// notices that it was resumed.
+// resumeTwice resumes a second time the machine that a process runs on, as a snapshot of it would
+// be: the memory of both is the same from then on, and neither knows of the other. A goroutine
+// cannot be copied, but a process of known choices can be made to live the same life again: a new
+// process gets the same random numbers, and is fed with all that the first one learned from
+// outside, up to this moment. In half of the runs the random numbers stay the same, as they do
+// until the kernel notices that it was resumed.
 //
 // In every other run the hypervisor tells the copy, and often the first one: it is resumed, too.
-func (s *sim) twins(p *process) {
+func (s *sim) resumeTwice(p *process) {
 	q := &process{s: s, name: p.name, slot: p.slot, seed: p.seed, era: p.era, programs: p.slot.leases, replaying: true}
 	q.own, q.env = rand.New(rand.NewPCG(q.seed, 3)), rand.New(rand.NewPCG(s.chance.Uint64(), 5))
 	s.procs = append(s.procs, q)
-	q.begin()
+	q.startWork()
 	replies := p.replies
 	for _, e := range p.log {
 		q.at, q.clock = e.at, e.clock
 		ok := true
 		switch e.what {
 		case ran:
-			if t := q.task(e.index); t != nil {
-				q.step(t)
+			if t := q.taskByID(e.index); t != nil {
+				q.stepTask(t)
 			} else {
 				ok = false
 			}
 		case gave:
-			ok = q.give(e.index, e.value)
+			ok = q.endWait(e.index, e.value)
 		case expired:
 			c := q.contexts[e.index]
 			q.contexts[e.index] = nil
@@ -55,15 +55,15 @@ func (s *sim) twins(p *process) {
 		p.resumed.Add(s.chance.Uint64() % 2)
 	}
 	for i, h := range q.holdings {
-		s.share(p.holdings[i], h)
+		s.shareHold(p.holdings[i], h)
 	}
 	for i, t := range q.takers {
-		p.takers[i].fork(t)
+		p.takers[i].noteTwin(t)
 	}
-	q.live()
+	q.endReplay()
 }
 
-func (p *process) task(id int) *task {
+func (p *process) taskByID(id int) *task {
 	for _, t := range p.tasks {
 		if t.id == id {
 			return t
@@ -72,9 +72,9 @@ func (p *process) task(id int) *task {
 	return nil
 }
 
-// give ends the wait of a task of a replayed process as it ended in the first one.
-func (p *process) give(id, ended int) bool {
-	t := p.task(id)
+// endWait ends the wait of a task of a replayed process as it ended in the first one.
+func (p *process) endWait(id, ended int) bool {
+	t := p.taskByID(id)
 	if t == nil || !t.free {
 		return false
 	}
@@ -89,16 +89,16 @@ func (p *process) give(id, ended int) bool {
 	return true
 }
 
-// share gives the hold of a lease to its twin, in the ledger too. A twin that is told of it must
-// make nothing of it, and nothing is excused.
-func (s *sim) share(from, to *holding) {
+// shareHold gives the hold of a lease to its twin, in the ledger too. A twin that is told of it
+// must make nothing of it, and nothing is excused.
+func (s *sim) shareHold(from, to *holding) {
 	if s.tells {
 		for _, c := range from.claims {
 			d := *c
 			d.owner, d.ended, d.used, d.endedAt = to.p, true, c.from, s.now
 			to.claims = append(to.claims, &d)
 			if from.p.resumed.Load() > 0 {
-				c.stop(c.until, s.now)
+				c.stopAt(c.until, s.now)
 			}
 		}
 		return
@@ -119,8 +119,8 @@ func (s *sim) share(from, to *holding) {
 	}
 }
 
-// live ends the replay: from here on the process lives on its own. Its connections are gone.
-func (p *process) live() {
+// endReplay ends the replay: from here on the process lives on its own. Its connections are gone.
+func (p *process) endReplay() {
 	s := p.s
 	p.replaying = false
 	p.name += "'"
@@ -131,21 +131,21 @@ func (p *process) live() {
 	}
 	for k, c := range p.contexts {
 		if c != nil {
-			s.at(max(c.until, s.now), func() { p.expireContext(k) })
+			s.runAt(max(c.until, s.now), func() { p.expireContext(k) })
 		}
 	}
 	for n, c := range p.calls {
 		if c != nil && !c.over {
-			s.after(p.patience(), func() { p.answer(n, c, nil, errUnanswered) })
+			s.runAfter(p.drawPatience(), func() { p.deliverReply(n, c, nil, errUnanswered) })
 		}
 	}
 	for _, t := range p.tasks {
 		switch {
 		case !t.free:
-			p.later(t)
+			p.wakeSoon(t)
 		case t.until > 0:
-			p.expire(t, max(t.until-s.now, 0))
+			p.expireWait(t, max(t.until-s.now, 0))
 		}
 	}
-	p.serve()
+	p.wakeReady()
 }

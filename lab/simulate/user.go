@@ -64,7 +64,7 @@ func (h *holding) Scheme() *snowfence.Scheme { return h.l.Scheme() }
 func (h *holding) Grant(ctx context.Context, after int64) (snowfence.Grant, error) {
 	g, err := h.l.Grant(ctx, after)
 	if err == nil && !h.p.replaying {
-		h.p.s.granted(h, g)
+		h.p.s.noteGrant(h, g)
 	}
 	return g, err
 }
@@ -73,7 +73,7 @@ func (h *holding) Grant(ctx context.Context, after int64) (snowfence.Grant, erro
 func (h *holding) Held(after int64) (snowfence.Grant, bool) {
 	g, ok := h.l.Held(after)
 	if ok && !h.p.replaying {
-		h.p.s.granted(h, g)
+		h.p.s.noteGrant(h, g)
 	}
 	return g, ok
 }
@@ -82,7 +82,7 @@ func (h *holding) Held(after int64) (snowfence.Grant, bool) {
 func (h *holding) Release(ctx context.Context, g snowfence.Grant, used int64) error {
 	for _, c := range slices.Backward(h.claims) {
 		if c.node == g.Node && c.from == g.From {
-			c.stop(used, h.p.s.now)
+			c.stopAt(used, h.p.s.now)
 			break // an earlier one that began at the same tick was given back before
 		}
 	}
@@ -94,59 +94,61 @@ func (h *holding) Bind(seal func() int64) (func(), error) {
 	return h.l.Bind(func() int64 {
 		used := seal()
 		for _, c := range h.claims {
-			c.stop(used, h.p.s.now)
+			c.stopAt(used, h.p.s.now)
 		}
 		return used
 	})
 }
 
-// program is the work of a process with one of its leases: it opens it, makes IDs in every way
+// useLease is the work of a process with one of its leases: it opens it, makes IDs in every way
 // there is, closes, and begins again.
-func (p *process) program() {
+func (p *process) useLease() {
 	ctx := world.With(context.Background(), p)
 	for p.own.IntN(6) > 0 {
 		h := &holding{p: p, acked: map[int64]acked{}, tried: map[int64]int64{}, parts: map[snowfence.Grant]*claim{}}
 		p.holdings = append(p.holdings, h)
-		err := p.open(ctx, h)
+		err := p.openLease(ctx, h)
 		switch {
 		case err != nil:
 		case p.slot.role == lessor:
-			p.sublet(ctx, h)
+			p.runLessor(ctx, h)
 		default:
 			for p.own.IntN(3) > 0 && !p.s.shy() {
-				p.session(ctx, h)
+				p.useGenerator(ctx, h)
 			}
-			p.leave(ctx, h)
+			p.endLease(ctx, h)
 		}
 		if errors.Is(err, lease.ErrMismatch) {
 			break // this program is of an earlier layout
 		}
-		p.sleep(time.Duration(p.own.Int64N(int64(p.s.ttl))))
+		p.sleepFor(time.Duration(p.own.Int64N(int64(p.s.ttl))))
 	}
 	if p.programs--; p.programs == 0 && !p.replaying {
-		p.s.after(0, func() { p.s.kill(p) })
+		p.s.runAfter(0, func() { p.s.killProcess(p) })
 	}
 }
 
-// open opens the lease.
-func (p *process) open(ctx context.Context, h *holding) error {
+// openLease opens the lease.
+func (p *process) openLease(ctx context.Context, h *holding) error {
 	s, sl := p.s, p.slot
 	scheme := s.schemes[p.era]
 	h.reader = s.readers[p.era]
 	o := &lease.Options{
 		TTL: s.ttl, Label: sl.label, Node: sl.node, Nodes: sl.nodes, Guard: sl.guard, Wait: p.own.IntN(2) == 0,
-		MaxSkew: s.skew, Idle: sl.idle, Time: p.source(), Logger: slog.New(slog.DiscardHandler),
+		MaxSkew: s.skew, Idle: sl.idle, Time: p.timeSource(), Logger: slog.New(slog.DiscardHandler),
 	}
-	began := p.now()
+	began := p.virtualTime()
 	octx, cancel := p.WithTimeout(ctx, 2*s.ttl)
 	defer cancel()
-	err := p.acquire(octx, h, scheme, o)
-	s.opened(h, began, err)
+	err := p.acquireLease(octx, h, scheme, o)
+	s.noteOpening(h, began, err)
 	return err
 }
 
-// acquire opens the lease from where the slot gets its nodes.
-func (p *process) acquire(octx context.Context, h *holding, scheme *snowfence.Scheme, o *lease.Options) (err error) {
+// acquireLease opens the lease from where the slot gets its nodes.
+func (p *process) acquireLease(
+	octx context.Context, h *holding, scheme *snowfence.Scheme, o *lease.Options,
+) (err error) {
 	sl := p.slot
 	st := link{p: p, h: h}
 	if sl.served || sl.role == tenant {
@@ -165,8 +167,9 @@ func (p *process) acquire(octx context.Context, h *holding, scheme *snowfence.Sc
 	return err
 }
 
-// spread is the spread of every third slot. It is not drawn, so that seeds draw the rest as before.
-func (sl *slot) spread(l snowfence.Layout) int64 {
+// spreadOf is the spread of every third slot. It is not drawn, so that seeds draw the rest as
+// before.
+func (sl *slot) spreadOf(l snowfence.Layout) int64 {
 	last := l.Fields[len(l.Fields)-1]
 	if sl.index%3 != 2 || l.Cipher != snowfence.Plain || last.Name != snowfence.FieldSequence {
 		return 0
@@ -174,20 +177,21 @@ func (sl *slot) spread(l snowfence.Layout) int64 {
 	return min(16, l.Last-l.First+1)
 }
 
-// session is the life of one generator on the lease.
-func (p *process) session(ctx context.Context, h *holding) {
+// useGenerator is the life of one generator on the lease.
+func (p *process) useGenerator(ctx context.Context, h *holding) {
 	s, sl := p.s, p.slot
 	c := snowfence.Config{
-		Fence: h, Lead: sl.lead, Coarse: sl.coarse, Spread: sl.spread(h.l.Scheme().Layout()), Time: p.stalling(),
+		Fence: h, Lead: sl.lead, Coarse: sl.coarse, Spread: sl.spreadOf(h.l.Scheme().Layout()),
+		Time:    p.stallingSource(),
 		MaxWait: time.Duration(1 + p.own.Int64N(int64(s.ttl))),
 	}
 	g, err := snowfence.New(c)
 	if err != nil {
-		p.sleep(time.Duration(p.own.Int64N(int64(s.ttl / 4))))
+		p.sleepFor(time.Duration(p.own.Int64N(int64(s.ttl / 4))))
 		return
 	}
 	h.g = g
-	defer s.sessionEnded(h, p.now())
+	defer s.sessionEnded(h, p.virtualTime())
 	shared := &caller{highest: lowest}
 	if p.own.IntN(4) == 0 {
 		if _, err := snowfence.New(c); !errors.Is(err, snowfence.ErrBound) {
@@ -200,29 +204,30 @@ func (p *process) session(ctx context.Context, h *holding) {
 		others = p.own.IntN(3)
 	}
 	for range others {
-		p.Go(func() { p.work(ctx, h, g, shared, rounds) })
+		p.Go(func() { p.makeRounds(ctx, h, g, shared, rounds) })
 	}
-	p.work(ctx, h, g, shared, rounds)
+	p.makeRounds(ctx, h, g, shared, rounds)
 	if p.own.IntN(16) == 0 {
 		h.l.Orphan()
 	}
-	p.end(ctx, g)
+	p.closeOrLose(ctx, g)
 	if _, err := g.TryNext(); !errors.Is(err, snowfence.ErrClosed) {
 		s.violate("%s: a closed generator says %v", p.name, err)
 	}
 }
 
-// leave ends the lease, in one of the ways in which programs end.
-func (p *process) leave(ctx context.Context, h *holding) {
+// endLease ends the lease, in one of the ways in which programs end.
+func (p *process) endLease(ctx context.Context, h *holding) {
 	if p.own.IntN(4) == 0 {
 		h.l.Orphan()
 		return
 	}
-	p.end(ctx, h.l)
+	p.closeOrLose(ctx, h.l)
 }
 
-// end closes a generator or a lease. Without an answer of the store the grant runs out by itself.
-func (p *process) end(ctx context.Context, c interface {
+// closeOrLose closes a generator or a lease. Without an answer of the store the grant runs out by
+// itself.
+func (p *process) closeOrLose(ctx context.Context, c interface {
 	Close() error
 	Shutdown(context.Context) error
 },
@@ -241,8 +246,8 @@ func (p *process) end(ctx context.Context, c interface {
 	_ = c.Close()
 }
 
-// work makes IDs for a number of rounds.
-func (p *process) work(ctx context.Context, h *holding, g *snowfence.Generator, shared *caller, rounds int) {
+// makeRounds makes IDs for a number of rounds.
+func (p *process) makeRounds(ctx context.Context, h *holding, g *snowfence.Generator, shared *caller, rounds int) {
 	s := p.s
 	local := g.Local()
 	handle, filled := &caller{highest: lowest}, shared
@@ -258,38 +263,38 @@ func (p *process) work(ctx context.Context, h *holding, g *snowfence.Generator, 
 		switch n := 1 + p.own.IntN(1<<p.own.IntN(7)); p.own.IntN(4) {
 		case 0:
 			ids := make([]snowfence.ID, n*n*max(s.plan.blocks, 1))
-			began, highest := p.now(), filled.highest
+			began, highest := p.virtualTime(), filled.highest
 			k, _ := g.Fill(wctx, ids)
-			s.made(h, filled, ids[:k], began, highest)
+			s.noteIDs(h, filled, ids[:k], began, highest)
 		case 1:
 			for range n {
-				began, highest := p.now(), shared.highest
+				began, highest := p.virtualTime(), shared.highest
 				if id, err := g.Next(wctx); err == nil {
-					s.made(h, shared, []snowfence.ID{id}, began, highest)
+					s.noteIDs(h, shared, []snowfence.ID{id}, began, highest)
 				}
 			}
 		case 2:
 			for range n {
-				began, highest := p.now(), shared.highest
+				began, highest := p.virtualTime(), shared.highest
 				if id, err := g.TryNext(); err == nil {
-					s.made(h, shared, []snowfence.ID{id}, began, highest)
+					s.noteIDs(h, shared, []snowfence.ID{id}, began, highest)
 				}
 			}
 		default:
 			for range n {
-				began := p.now()
+				began := p.virtualTime()
 				if id, err := local.Next(wctx); err == nil {
-					s.made(h, handle, []snowfence.ID{id}, began, handle.highest)
+					s.noteIDs(h, handle, []snowfence.ID{id}, began, handle.highest)
 				}
 			}
 		}
 		cancel()
-		p.sleep(time.Duration(1 + p.own.Int64N(int64(1+p.own.Int64N(int64(s.ttl))))))
+		p.sleepFor(time.Duration(1 + p.own.Int64N(int64(1+p.own.Int64N(int64(s.ttl))))))
 	}
 }
 
-func (s *sim) made(h *holding, c *caller, ids []snowfence.ID, began time.Duration, highest int64) {
+func (s *sim) noteIDs(h *holding, c *caller, ids []snowfence.ID, began time.Duration, highest int64) {
 	if len(ids) > 0 && s.bad == nil {
-		s.check(h, c, ids, began, highest)
+		s.checkIDs(h, c, ids, began, highest)
 	}
 }

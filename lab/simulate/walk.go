@@ -12,27 +12,27 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// walk has the operator change the layout a few times, one soon after the other: two
+// changeInChains has the operator change the layout a few times, one soon after the other: two
 // changes that are safe by themselves may repeat the layout before the last.
-func (s *sim) walk() {
+func (s *sim) changeInChains() {
 	p := s.operator
 	for range 1 + p.own.IntN(3) {
-		if to := s.draw(p.own); to != nil {
+		if to := s.drawLayout(p.own); to != nil {
 			ctx, cancel := p.WithTimeout(world.With(context.Background(), p), 4*s.ttl)
-			s.change(ctx, link{p: p}, to)
+			s.changeLayout(ctx, link{p: p}, to)
 			cancel()
 		}
-		p.sleep(time.Duration(p.own.Int64N(int64(6 * s.ttl))))
+		p.sleepFor(time.Duration(p.own.Int64N(int64(6 * s.ttl))))
 		if s.calm {
 			return
 		}
 	}
 }
 
-// draw returns a layout to change to: the namespace's, an earlier one, or nearly so. Its epoch may
-// be some seconds younger or older, it may use half of the sequence numbers, and a bit may move
-// between node and sequence. Nil where the first layout does not allow that.
-func (s *sim) draw(chance *rand.Rand) *snowfence.Scheme {
+// drawLayout returns a layout to change to: the namespace's, an earlier one, or nearly so. Its
+// epoch may be some seconds younger or older, it may use half of the sequence numbers, and a bit
+// may move between node and sequence. Nil where the first layout does not allow that.
+func (s *sim) drawLayout(chance *rand.Rand) *snowfence.Scheme {
 	l := s.schemes[chance.IntN(len(s.schemes))].Layout()
 	n := len(l.Fields)
 	if l.Cipher != snowfence.Plain || n != 3 || l.Fields[n-1].Name != snowfence.FieldSequence {
@@ -62,8 +62,8 @@ func (s *sim) draw(chance *rand.Rand) *snowfence.Scheme {
 	return to
 }
 
-// change asks for a layout until the namespace has it or refuses it.
-func (s *sim) change(ctx context.Context, st store.Store, to *snowfence.Scheme) {
+// changeLayout asks for a layout until the namespace has it or refuses it.
+func (s *sim) changeLayout(ctx context.Context, st store.Store, to *snowfence.Scheme) {
 	s.targets = append(s.targets, to)
 	for range 5 {
 		_, err := lease.Namespaces(st).Change(ctx, namespace, to, nil)
@@ -73,10 +73,10 @@ func (s *sim) change(ctx context.Context, st store.Store, to *snowfence.Scheme) 
 	}
 }
 
-// changed sees whether a write to the namespace was the last step of a change of its
+// noteChange sees whether a write to the namespace was the last step of a change of its
 // layout, which no program may have been told.
-func (s *sim) changed() {
-	ns, err := s.shown()
+func (s *sim) noteChange() {
+	ns, err := s.showNamespace()
 	if err != nil || ns.Fingerprint == s.schemes[s.era].Fingerprint() {
 		return
 	}
@@ -86,23 +86,23 @@ func (s *sim) changed() {
 		return
 	}
 	to := s.targets[i]
-	s.trace("the layout is now %v, from tick %d", to.Layout(), ns.Floor)
+	s.traceLine("the layout is now %v, from tick %d", to.Layout(), ns.Floor)
 	s.schemes, s.readers = append(s.schemes, to), append(s.readers, newReader(to))
 	s.floors = append(s.floors, to.Layout().TimeOf(ns.Floor))
 	s.era++
 	s.figures.Layouts++
-	s.save()
+	s.backUpStore()
 	for _, cs := range s.claims {
 		for _, c := range cs {
 			if c.era == s.era-1 {
-				s.compare(c)
+				s.compareClaim(c)
 			}
 		}
 	}
 }
 
-// save takes a backup of the store.
-func (s *sim) save() {
-	s.store.save()
+// backUpStore takes a backup of the store.
+func (s *sim) backUpStore() {
+	s.store.takeBackup()
 	s.saved = s.era
 }

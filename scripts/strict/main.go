@@ -35,13 +35,13 @@ func main() {
 		stop := make(chan os.Signal, 1)
 		signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
 		why := <-stop
-		r.interrupted(why.String(), time.Now())
+		r.writeInterrupted(why.String(), time.Now())
 		_ = cmd.Process.Kill()
 		os.Exit(1)
 	}()
-	err = r.read(out)
+	err = r.readEvents(out)
 	err = errors.Join(err, cmd.Wait())
-	r.end(time.Now())
+	r.writeEnd(time.Now())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "strict:", err)
 	}

@@ -26,7 +26,7 @@ FAIL	q	0.500s	TestC
 `
 	var got strings.Builder
 	r := newReport(&got)
-	err := r.read(strings.NewReader(stream))
+	err := r.readEvents(strings.NewReader(stream))
 	if err != nil || r.skipped != 1 || got.String() != want {
 		t.Errorf("report = %d, %v, %q; want 1, nil, %q", r.skipped, err, got.String(), want)
 	}
@@ -40,7 +40,7 @@ func TestLeftOut(t *testing.T) {
 		t.Setenv("SNOWFENCE_LEAVE_OUT", value)
 		var got strings.Builder
 		r := newReport(&got)
-		err := r.read(strings.NewReader(stream))
+		err := r.readEvents(strings.NewReader(stream))
 		if err != nil || r.skipped != want || !strings.Contains(got.String(), "left out") {
 			t.Errorf("SNOWFENCE_LEAVE_OUT=%q: report = %d, %v, %q; want %d skipped and the reason",
 				value, r.skipped, err, got.String(), want)
@@ -56,7 +56,7 @@ func TestLeftToFull(t *testing.T) {
 	for short, want := range map[bool]int{true: 0, false: 1} {
 		r := newReport(io.Discard)
 		r.short = short
-		if err := r.read(strings.NewReader(stream)); err != nil || r.skipped != want || r.later != 1-want {
+		if err := r.readEvents(strings.NewReader(stream)); err != nil || r.skipped != want || r.later != 1-want {
 			t.Errorf("short %t: %d skipped, %d left to make full, %v", short, r.skipped, r.later, err)
 		}
 	}

@@ -50,8 +50,8 @@ func newReport(w io.Writer) *report {
 	return &report{w: w, open: map[string]map[string]*test{}, broken: map[string][]string{}}
 }
 
-// read handles a stream of events to its end.
-func (r *report) read(in io.Reader) error {
+// readEvents handles a stream of events to its end.
+func (r *report) readEvents(in io.Reader) error {
 	b := bufio.NewReader(in)
 	for {
 		line, err := b.ReadBytes('\n')
@@ -61,7 +61,7 @@ func (r *report) read(in io.Reader) error {
 			if json.Unmarshal(line, &e) != nil {
 				fmt.Fprintf(r.w, "%s", line) // the go command itself speaks plain text
 			} else {
-				r.tell(e)
+				r.handleEvent(e)
 			}
 			r.mu.Unlock()
 		}
@@ -74,20 +74,20 @@ func (r *report) read(in io.Reader) error {
 	}
 }
 
-func (r *report) tell(e event) {
+func (r *report) handleEvent(e event) {
 	switch e.Action {
 	case "build-output":
 		fmt.Fprint(r.w, e.Output)
 	case "start", "run", "output":
-		r.test(e).out.WriteString(e.Output)
+		r.testOf(e).out.WriteString(e.Output)
 	case "pause":
-		r.test(e).waiting = true
+		r.testOf(e).waiting = true
 	case "cont":
-		r.test(e).waiting = false
+		r.testOf(e).waiting = false
 	case "pass", "fail", "skip":
-		out := r.test(e).out.String()
+		out := r.testOf(e).out.String()
 		if e.Test == "" {
-			r.finish(e, out)
+			r.writePackage(e, out)
 			return
 		}
 		delete(r.open[e.Package], e.Test)
@@ -107,8 +107,8 @@ func (r *report) tell(e event) {
 	}
 }
 
-// test returns the record of an event's test.
-func (r *report) test(e event) *test {
+// testOf returns the record of an event's test.
+func (r *report) testOf(e event) *test {
 	tests := r.open[e.Package]
 	if tests == nil {
 		tests = map[string]*test{}
@@ -123,9 +123,9 @@ func (r *report) test(e event) *test {
 	return t
 }
 
-// finish writes the line of a package, and if it failed, also the output of its
+// writePackage writes the line of a package, and if it failed, also the output of its
 // unfinished tests.
-func (r *report) finish(e event, out string) {
+func (r *report) writePackage(e event, out string) {
 	switch e.Action {
 	case "pass":
 		fmt.Fprintf(r.w, "ok\t%s\t%.3fs\n", e.Package, e.Elapsed)
@@ -141,8 +141,8 @@ func (r *report) finish(e event, out string) {
 		if broken := r.broken[e.Package]; len(broken) > 0 {
 			line += "\t" + strings.Join(broken, ", ")
 		}
-		if which := r.running(e.Package, e.Time); which != "" {
-			line += "\tstopped (" + r.unfinished(e.Package) + ") in " + which
+		if which := r.runningTests(e.Package, e.Time); which != "" {
+			line += "\tstopped (" + r.writeUnfinished(e.Package) + ") in " + which
 		}
 		fmt.Fprintln(r.w, line)
 		r.failed = append(r.failed, line)
@@ -150,11 +150,11 @@ func (r *report) finish(e event, out string) {
 	delete(r.open, e.Package)
 }
 
-// unfinished writes the output of a package's unfinished tests, and returns the reason
+// writeUnfinished writes the output of a package's unfinished tests, and returns the reason
 // if they name one.
-func (r *report) unfinished(pkg string) string {
+func (r *report) writeUnfinished(pkg string) string {
 	why := "it gave no reason"
-	for _, name := range r.names(pkg) {
+	for _, name := range r.unendedTests(pkg) {
 		out := r.open[pkg][name].out.String()
 		fmt.Fprint(r.w, out)
 		for line := range strings.Lines(out) {
@@ -168,18 +168,20 @@ func (r *report) unfinished(pkg string) string {
 	return why
 }
 
-// names returns the tests of a package that have not ended, in the order in which they began.
-func (r *report) names(pkg string) []string {
+// unendedTests returns the tests of a package that have not ended, in the order in which they
+// began.
+func (r *report) unendedTests(pkg string) []string {
 	tests := r.open[pkg]
 	names := slices.DeleteFunc(slices.Collect(maps.Keys(tests)), func(name string) bool { return name == "" })
 	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(tests[a].nth, tests[b].nth) })
 	return names
 }
 
-// running names the tests of a package that were under way: of a test with subtests only those.
-func (r *report) running(pkg string, now time.Time) string {
+// runningTests names the tests of a package that were under way: of a test with subtests only
+// those.
+func (r *report) runningTests(pkg string, now time.Time) string {
 	var which []string
-	names := r.names(pkg)
+	names := r.unendedTests(pkg)
 	for _, name := range names {
 		inner := func(other string) bool { return strings.HasPrefix(other, name+"/") }
 		if t := r.open[pkg][name]; !t.waiting && !slices.ContainsFunc(names, inner) {
@@ -189,25 +191,25 @@ func (r *report) running(pkg string, now time.Time) string {
 	return strings.Join(which, ", ")
 }
 
-// interrupted names the running tests when the run is stopped.
-func (r *report) interrupted(why string, now time.Time) {
+// writeInterrupted names the running tests when the run is stopped.
+func (r *report) writeInterrupted(why string, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.stopped(why, now)
+	r.writeStopped(why, now)
 }
 
-// end names the unfinished tests when the go command ended, and once more the failed packages.
-func (r *report) end(now time.Time) {
-	r.stopped("the go command ended", now)
+// writeEnd names the unfinished tests when the go command ended, and once more the failed packages.
+func (r *report) writeEnd(now time.Time) {
+	r.writeStopped("the go command ended", now)
 	if len(r.failed) > 0 {
 		fmt.Fprintf(r.w, "strict: %d package(s) failed:\n%s\n", len(r.failed), strings.Join(r.failed, "\n"))
 	}
 }
 
-func (r *report) stopped(why string, now time.Time) {
+func (r *report) writeStopped(why string, now time.Time) {
 	for _, pkg := range slices.Sorted(maps.Keys(r.open)) {
-		which := r.running(pkg, now)
-		r.unfinished(pkg)
+		which := r.runningTests(pkg, now)
+		r.writeUnfinished(pkg)
 		line := fmt.Sprintf("FAIL\t%s\tstopped (%s) in %s", pkg, why, cmp.Or(which, "no test"))
 		fmt.Fprintln(r.w, line)
 		r.failed = append(r.failed, line)

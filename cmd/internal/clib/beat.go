@@ -21,9 +21,9 @@ type beat struct {
 // raise makes all rings drop their IDs.
 func (b *beat) raise() { atomic.AddUint64(b.word, 1) }
 
-// mark makes sure that the beat rises soon. It is called before IDs go to a ring. A rise that was
-// announced at the present beat is still to come.
-func (b *beat) mark() {
+// raiseSoon makes sure that the beat rises soon. It is called before IDs go to a ring. A rise that
+// was announced at the present beat is still to come.
+func (b *beat) raiseSoon() {
 	now := atomic.LoadUint64(b.word)
 	if due := b.due.Load(); due != now && b.due.CompareAndSwap(due, now) {
 		time.AfterFunc(beatEvery, b.raise)

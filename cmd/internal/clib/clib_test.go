@@ -281,7 +281,7 @@ func TestLossRaisesTheBeatAfterTheSeal(t *testing.T) {
 	if used := f.seal(); used != 7 || atSeal != before || word == before {
 		t.Errorf("seal returned %d; the beat was %d, %d at the seal, %d after it", used, before, atSeal, word)
 	}
-	h, err := l.start(f, &options{maxWait: -1}, func() error { return nil })
+	h, err := l.startGenerator(f, &options{maxWait: -1}, func() error { return nil })
 	wantStatus(t, err, OK)
 	seen := l.words[h&0x7fff]
 	f.seal()

@@ -45,7 +45,7 @@ func (d *Drift) Register(r Registration) ([]int32, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.registered = true
-	if err := d.end(); err != nil {
+	if err := d.endGenerator(); err != nil {
 		return []int32{-1}, err
 	}
 	numbers, err := register(r)
@@ -59,13 +59,13 @@ func (d *Drift) Register(r Registration) ([]int32, error) {
 func (d *Drift) UnRegister() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	err := d.end()
+	err := d.endGenerator()
 	unRegister()
 	return err
 }
 
-// end ends the generator. mu is held.
-func (d *Drift) end() error {
+// endGenerator ends the generator. mu is held.
+func (d *Drift) endGenerator() error {
 	d.ready.Store(false)
 	d.trouble.Store(nil)
 	d.now = settings{}
@@ -80,13 +80,13 @@ func (d *Drift) Validate(worker int32) bool { return validate(worker) }
 func (d *Drift) SetOptions(worker uint32, workerBits, seqLen uint8) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	err := d.set(settings{worker, workerBits, seqLen})
+	err := d.setUp(settings{worker, workerBits, seqLen})
 	d.trouble.Store(&err)
 	d.ready.Store(err == nil)
 	return err
 }
 
-func (d *Drift) set(s settings) error {
+func (d *Drift) setUp(s settings) error {
 	if d.registered && s == d.now {
 		return nil // a number has one fence
 	}

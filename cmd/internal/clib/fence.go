@@ -34,7 +34,7 @@ func (w *watched) Bind(seal func() int64) (func(), error) {
 func (w *watched) Grant(ctx context.Context, after int64) (snowfence.Grant, error) {
 	g, err := w.Fence.Grant(ctx, after)
 	if err == nil {
-		w.compare(g)
+		w.compareGrant(g)
 	}
 	return g, err
 }
@@ -43,12 +43,12 @@ func (w *watched) Grant(ctx context.Context, after int64) (snowfence.Grant, erro
 func (w *watched) Held(after int64) (snowfence.Grant, bool) {
 	g, ok := w.Fence.Held(after)
 	if ok {
-		w.compare(g)
+		w.compareGrant(g)
 	}
 	return g, ok
 }
 
-func (w *watched) compare(g snowfence.Grant) {
+func (w *watched) compareGrant(g snowfence.Grant) {
 	g.Until = 0
 	w.mu.Lock()
 	defer w.mu.Unlock()

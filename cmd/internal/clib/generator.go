@@ -21,13 +21,13 @@ var expired = func() context.Context {
 	return ctx
 }()
 
-// start makes a generator on a fence, and its handle. give is called when it ends, also if it does
-// not begin.
-func (l *Library) start(fence snowfence.Fence, o *options, give func() error) (Handle, error) {
+// startGenerator makes a generator on a fence, and its handle. give is called when it ends, also if
+// it does not begin.
+func (l *Library) startGenerator(fence snowfence.Fence, o *options, give func() error) (Handle, error) {
 	if err := fence.Scheme().Layout().CheckSpread(o.spread); err != nil {
 		return 0, errors.Join(InvalidError("option spread=%d: %w", o.spread, err), give())
 	}
-	slot, err := l.slot()
+	slot, err := l.takeSlot()
 	if err != nil {
 		return 0, errors.Join(err, give())
 	}
@@ -41,12 +41,12 @@ func (l *Library) start(fence snowfence.Fence, o *options, give func() error) (H
 		l.giveBack(slot)
 		return 0, errors.Join(err, give())
 	}
-	return l.enter(slot, &entry{ids: &generator{gen, b, give}}), nil
+	return l.giveHandle(slot, &entry{ids: &generator{gen, b, give}}), nil
 }
 
 // Next returns a new ID.
 func (l *Library) Next(h Handle) (snowfence.ID, error) {
-	e, err := l.find(h, false)
+	e, err := l.findEntry(h, false)
 	if err != nil {
 		return 0, err
 	}
@@ -55,7 +55,7 @@ func (l *Library) Next(h Handle) (snowfence.ID, error) {
 
 // Fill writes new IDs to dst; the first n are good, with an error too.
 func (l *Library) Fill(h Handle, dst []snowfence.ID) (n int, err error) {
-	e, err := l.find(h, false)
+	e, err := l.findEntry(h, false)
 	if err != nil {
 		return 0, err
 	}
@@ -65,12 +65,12 @@ func (l *Library) Fill(h Handle, dst []snowfence.ID) (n int, err error) {
 // Take writes at least one new ID to dst, and the others that need no waiting. They are for a ring,
 // which drops them when the beat rises.
 func (l *Library) Take(h Handle, dst []snowfence.ID) (n int, err error) {
-	e, err := l.find(h, false)
+	e, err := l.findEntry(h, false)
 	if err != nil || len(dst) == 0 {
 		return 0, err
 	}
 	g := e.ids
-	g.beat.mark()
+	g.beat.raiseSoon()
 	if n, _ = g.gen.Fill(expired, dst); n > 0 {
 		return n, nil
 	}
@@ -83,18 +83,18 @@ func (l *Library) Take(h Handle, dst []snowfence.ID) (n int, err error) {
 
 // Close ends a generator: rings drop their IDs, and its node is given back.
 func (l *Library) Close(h Handle) error {
-	e, err := l.leave(h, false)
+	e, err := l.leaveHandle(h, false)
 	if err != nil {
 		return err
 	}
-	defer l.drop(e)
+	defer l.dropEntry(e)
 	e.ids.beat.raise() // after the handle was marked: who reads the beat from here on gets no ID of it
 	return errors.Join(e.ids.gen.Close(), e.ids.give())
 }
 
 // Decode takes an ID apart with the layout and the secrets of a handle.
 func (l *Library) Decode(h Handle, id snowfence.ID) (snowfence.Parts, error) {
-	e, err := l.find(h, false)
+	e, err := l.findEntry(h, false)
 	if err != nil {
 		return snowfence.Parts{}, err
 	}

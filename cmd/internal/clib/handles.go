@@ -46,8 +46,8 @@ func NewLibrary(words []uint64) *Library {
 	}
 }
 
-// slot takes a slot for an object that is going to be opened.
-func (l *Library) slot() (int, error) {
+// takeSlot takes a slot for an object that is going to be opened.
+func (l *Library) takeSlot() (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n := len(l.free); n > 0 {
@@ -69,8 +69,8 @@ func (l *Library) giveBack(slot int) {
 	l.free = append(l.free, slot)
 }
 
-// enter gives an open thing its handle.
-func (l *Library) enter(slot int, e *entry) Handle {
+// giveHandle gives an open thing its handle.
+func (l *Library) giveHandle(slot int, e *entry) Handle {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.opened++
@@ -82,18 +82,18 @@ func (l *Library) enter(slot int, e *entry) Handle {
 	return e.handle
 }
 
-// find returns the object behind a handle of a kind.
-func (l *Library) find(h Handle, sequence bool) (*entry, error) {
+// findEntry returns the object behind a handle of a kind.
+func (l *Library) findEntry(h Handle, sequence bool) (*entry, error) {
 	slot := int(h & (sequenceOf - 1))
 	if h>>48 == magic && (h&sequenceOf != 0) == sequence && slot > 0 && slot < len(l.slots) {
 		if e := l.slots[slot].Load(); e != nil && e.handle == h && !e.closed.Load() {
 			return e, nil
 		}
 	}
-	return nil, l.explain(h, sequence)
+	return nil, l.explainHandle(h, sequence)
 }
 
-func (l *Library) explain(h Handle, sequence bool) error {
+func (l *Library) explainHandle(h Handle, sequence bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	generation := uint64(h>>16) & (1<<32 - 1)
@@ -110,20 +110,20 @@ func (l *Library) explain(h Handle, sequence bool) error {
 	return coded{Closed, fmt.Errorf("the handle was closed: open another one")}
 }
 
-// leave ends the use of a handle; false if another call was first.
-func (l *Library) leave(h Handle, sequence bool) (*entry, error) {
-	e, err := l.find(h, sequence)
+// leaveHandle ends the use of a handle; false if another call was first.
+func (l *Library) leaveHandle(h Handle, sequence bool) (*entry, error) {
+	e, err := l.findEntry(h, sequence)
 	if err != nil {
 		return nil, err
 	}
 	if !e.closed.CompareAndSwap(false, true) {
-		return nil, l.explain(h, sequence)
+		return nil, l.explainHandle(h, sequence)
 	}
 	return e, nil
 }
 
-// drop frees the slot of a handle after it was closed.
-func (l *Library) drop(e *entry) {
+// dropEntry frees the slot of a handle after it was closed.
+func (l *Library) dropEntry(e *entry) {
 	slot := int(e.handle & (sequenceOf - 1))
 	l.slots[slot].Store(nil)
 	l.giveBack(slot)

@@ -64,14 +64,14 @@ func (l *Library) openOn(ctx context.Context, st *open.Store, namespace string, 
 			return 0, errors.Join(err, st.Close())
 		}
 	}
-	return l.hold(ctx, s, o, func(ctx context.Context, lo *lease.Options) (*lease.Lease, error) {
+	return l.holdNode(ctx, s, o, func(ctx context.Context, lo *lease.Options) (*lease.Lease, error) {
 		return lease.Open(ctx, st.Leases, namespace, s, lo)
 	}, st.Close)
 }
 
-// hold leases a node, and opens a generator on it. It closes the lease's store when the generator
-// ends, also if it does not begin.
-func (l *Library) hold(
+// holdNode leases a node, and opens a generator on it. It closes the lease's store when the
+// generator ends, also if it does not begin.
+func (l *Library) holdNode(
 	ctx context.Context, s *snowfence.Scheme, o *options,
 	take func(ctx context.Context, lo *lease.Options) (*lease.Lease, error), end func() error,
 ) (_ Handle, err error) {
@@ -92,7 +92,7 @@ func (l *Library) hold(
 	if err != nil {
 		return 0, errors.Join(err, end())
 	}
-	return l.start(held, o, func() error { return errors.Join(held.Close(), end()) })
+	return l.startGenerator(held, o, func() error { return errors.Join(held.Close(), end()) })
 }
 
 // namespaceScheme returns the scheme of a namespace, and makes the namespace on first use where the
@@ -108,7 +108,7 @@ func namespaceScheme(ctx context.Context, st *open.Store, namespace string, o *o
 	for {
 		ns, err := lease.Namespaces(st.Leases).Show(ctx, namespace)
 		if errors.Is(err, lease.ErrNoNamespace) && (st.Local || namespace == lease.DefaultNamespace) {
-			s, err := o.scheme(wanted)
+			s, err := o.schemeFor(wanted)
 			if err != nil {
 				return nil, err
 			}
@@ -128,7 +128,7 @@ func namespaceScheme(ctx context.Context, st *open.Store, namespace string, o *o
 		if o.layout != "" && !have.Equal(wanted) {
 			return nil, otherLayout(namespace, ns.Layout, wanted)
 		}
-		return o.scheme(have)
+		return o.schemeFor(have)
 	}
 }
 
@@ -155,7 +155,7 @@ func (l *Library) OpenStateFile(path, layout string, node int64, optionText stri
 			return 0, errors.Join(err, file.Close())
 		}
 	}
-	return l.start(fence, o, file.Close)
+	return l.startGenerator(fence, o, file.Close)
 }
 
 // OpenStatic returns the handle of a generator for a bare node number. A number that was open
@@ -180,7 +180,7 @@ func (l *Library) OpenStatic(layout string, node int64, optionText string) (Hand
 	if fence.Scheme().Fingerprint() != s.Fingerprint() {
 		return 0, coded{Taken, fmt.Errorf("node %d was used with another secret in this process: use that one", node)}
 	}
-	h, err := l.start(fence, o, func() error { return nil })
+	h, err := l.startGenerator(fence, o, func() error { return nil })
 	if errors.Is(err, snowfence.ErrBound) {
 		return 0, coded{Taken, fmt.Errorf("node %d is open in this process already: share its handle, or close it "+
 			"first", node)}

@@ -182,15 +182,15 @@ func (o *options) schemeOf(text string, node int64) (*snowfence.Scheme, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := o.scheme(l)
+	s, err := o.schemeFor(l)
 	if err == nil && (node < 0 || node >= s.Nodes()) {
 		err = InvalidError("node %d: the layout has nodes 0 to %d", node, s.Nodes()-1)
 	}
 	return s, err
 }
 
-// scheme returns the scheme of a layout with the secrets of the options.
-func (o *options) scheme(l snowfence.Layout) (*snowfence.Scheme, error) {
+// schemeFor returns the scheme of a layout with the secrets of the options.
+func (o *options) schemeFor(l snowfence.Layout) (*snowfence.Scheme, error) {
 	var secrets []*snowfence.Secret
 	for _, name := range o.secrets {
 		secret, err := open.Secret(name)

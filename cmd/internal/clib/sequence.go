@@ -38,7 +38,7 @@ func (n *numbers) close() error {
 
 // OpenSequence opens a sequence of a store or of servers.
 func (l *Library) OpenSequence(store, name string) (Handle, error) {
-	slot, err := l.slot()
+	slot, err := l.takeSlot()
 	if err != nil {
 		return 0, err
 	}
@@ -49,7 +49,7 @@ func (l *Library) OpenSequence(store, name string) (Handle, error) {
 		l.giveBack(slot)
 		return 0, err
 	}
-	return l.enter(slot, &entry{seq: n}), nil
+	return l.giveHandle(slot, &entry{seq: n}), nil
 }
 
 func openNumbers(ctx context.Context, url, name string) (*numbers, error) {
@@ -88,7 +88,7 @@ func openServed(ctx context.Context, url, name string) (*numbers, error) {
 
 // NextNumber returns a number of a sequence. It waits for the store as long as generators do.
 func (l *Library) NextNumber(h Handle) (int64, error) {
-	e, err := l.find(h, true)
+	e, err := l.findEntry(h, true)
 	if err != nil {
 		return 0, err
 	}
@@ -114,7 +114,7 @@ func (l *Library) NextSerial(h Handle, buf []byte) (int, error) {
 		return 0, coded{TooSmall, fmt.Errorf("the text of a number needs a buffer of %d bytes; this one has %d",
 			serialRoom, len(buf))}
 	}
-	e, err := l.find(h, true)
+	e, err := l.findEntry(h, true)
 	if err != nil {
 		return 0, err
 	}
@@ -142,11 +142,11 @@ func (l *Library) NextSerial(h Handle, buf []byte) (int, error) {
 // CloseSequence ends the use of a sequence; a dense one gives back the numbers that were not given
 // out.
 func (l *Library) CloseSequence(h Handle) error {
-	e, err := l.leave(h, true)
+	e, err := l.leaveHandle(h, true)
 	if err != nil {
 		return err
 	}
-	defer l.drop(e)
+	defer l.dropEntry(e)
 	return e.seq.hide(e.seq.close())
 }
 

@@ -47,7 +47,7 @@ func (l *Library) openServer(ctx context.Context, url, namespace string, o *opti
 	if err != nil {
 		return 0, errors.Join(err, c.Close())
 	}
-	return l.hold(ctx, s, o, func(ctx context.Context, lo *lease.Options) (*lease.Lease, error) {
+	return l.holdNode(ctx, s, o, func(ctx context.Context, lo *lease.Options) (*lease.Lease, error) {
 		return c.Lease(ctx, namespace, s, lo)
 	}, c.Close)
 }
@@ -60,7 +60,7 @@ func servedScheme(ctx context.Context, c *remote.Client, namespace string, o *op
 	if len(o.secrets) == 0 {
 		s, err = c.Scheme(ctx, namespace)
 	} else if ns, asked := c.Namespace(ctx, namespace); asked == nil {
-		s, err = o.scheme(ns.Layout)
+		s, err = o.schemeFor(ns.Layout)
 	} else {
 		err = asked
 	}

@@ -42,7 +42,7 @@ func Mount(mux *http.ServeMux, cfg Config) *Dashboard {
 	ctx, end := context.WithCancel(context.Background())
 	d := &Dashboard{cfg: cfg, life: ctx, end: end}
 	d.sampler = newSampler(cfg)
-	cfg.Service.Draw = d.draw
+	cfg.Service.Draw = d.drawView
 	d.wait.Go(func() { d.sampler.run(ctx) })
 	mountPage(mux)
 	handler := func(serve func(http.ResponseWriter, *http.Request) error) http.Handler {
@@ -85,8 +85,8 @@ func (d *Dashboard) authorize(r *http.Request, namespace string) (*server.Identi
 	return id, id.Authorize(server.VerbRead, namespace, 1)
 }
 
-// recheck is ask for a stream that goes on: tokens are taken away, and lose rights.
-func (d *Dashboard) recheck(r *http.Request, namespace string) (*server.Identity, error) {
+// checkAgain is ask for a stream that goes on: tokens are taken away, and lose rights.
+func (d *Dashboard) checkAgain(r *http.Request, namespace string) (*server.Identity, error) {
 	id, err := d.cfg.Who(r)
 	if err != nil {
 		return nil, err

@@ -32,8 +32,8 @@ type failures struct {
 	theirs  []float32   // the same of requests that were refused
 }
 
-// sample takes a sample, elapsed seconds after the last one.
-func (f *failures) sample(s *server.Service, l *server.StoreLatency, elapsed float64) {
+// takeSample takes a sample, elapsed seconds after the last one.
+func (f *failures) takeSample(s *server.Service, l *server.StoreLatency, elapsed float64) {
 	now := countFailures(s, l)
 	var ours, theirs int64
 	if n := len(f.counted); n > 0 {

@@ -66,13 +66,13 @@ func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return server.Errorf(server.Internal, "the view has no picture")
 	}
-	list := l.selected(number["node"], strings.ToLower(q.Get("find")), q.Get("held") == "true")
+	list := l.selectBlocks(number["node"], strings.ToLower(q.Get("find")), q.Get("held") == "true")
 	sortRows(list, q.Get("order"))
 	from := min(int(min(number["offset"], int64(len(list)))), len(list))
 	to := min(from+int(min(number["limit"], maxRows)), len(list))
 	out := leasePage{Total: len(list), Rows: []leaseRow{}}
 	for _, r := range list[from:to] {
-		row, err := l.describe(r)
+		row, err := l.describeBlock(r)
 		if err != nil {
 			return server.NewError(server.Internal, err)
 		}
@@ -81,8 +81,8 @@ func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, out)
 }
 
-// selected returns the blocks that are asked for.
-func (l *nodeMap) selected(node int64, find string, held bool) (list []block) {
+// selectBlocks returns the blocks that are asked for.
+func (l *nodeMap) selectBlocks(node int64, find string, held bool) (list []block) {
 	if node >= 0 {
 		first := node / l.per * l.per
 		byLast := func(b block, node int64) int { return cmp.Compare(b.last.end-1, node) }
@@ -121,7 +121,7 @@ func sortRows(list []block, order string) {
 		case "state":
 			c = -cmp.Compare(priority[a.state], priority[b.state])
 		case "offset":
-			c = cmp.Compare(a.offset.distance(), b.offset.distance())
+			c = cmp.Compare(a.offset.atLeast(), b.offset.atLeast())
 		default:
 			c = cmp.Compare(a.Node, b.Node)
 		}
@@ -132,8 +132,8 @@ func sortRows(list []block, order string) {
 	})
 }
 
-// distance is how far a clock is off at least, in milliseconds; −1 when that is not known.
-func (o offset) distance() int64 {
+// atLeast is how far a clock is off at least, in milliseconds; −1 when that is not known.
+func (o offset) atLeast() int64 {
 	switch {
 	case !o.known:
 		return -1
@@ -145,7 +145,7 @@ func (o offset) distance() int64 {
 	return 0
 }
 
-func (l *nodeMap) describe(r block) (out leaseRow, err error) {
+func (l *nodeMap) describeBlock(r block) (out leaseRow, err error) {
 	out.Nodes, out.State = r.nodes(), r.state
 	if out.Lease, err = view.JSON(l.Message(*r.Lease)); err != nil {
 		return out, err

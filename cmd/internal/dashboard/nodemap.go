@@ -65,7 +65,7 @@ type block struct {
 func blocks(rows []row) (list []block) {
 	for i := range rows {
 		r := &rows[i]
-		if n := len(list) - 1; n >= 0 && list[n].last.together(r) {
+		if n := len(list) - 1; n >= 0 && list[n].last.sameBlock(r) {
 			list[n].last = r
 		} else {
 			list = append(list, block{r, r})
@@ -77,17 +77,17 @@ func blocks(rows []row) (list []block) {
 // nodes is how many there are in the block.
 func (b block) nodes() int64 { return b.last.end - b.Node }
 
-// name says which nodes it has.
-func (b block) name() string {
+// nodesText says which nodes it has.
+func (b block) nodesText() string {
 	if b.nodes() == 1 {
 		return fmt.Sprintf("node %d", b.Node)
 	}
 	return fmt.Sprintf("nodes %d to %d", b.Node, b.last.end-1)
 }
 
-// together reports whether the next row is of the same block; its records are written one by one.
+// sameBlock reports whether the next row is of the same block; its records are written one by one.
 // The unbroken run of granted ticks may be longer on one node than on the next.
-func (r *row) together(next *row) bool {
+func (r *row) sameBlock(next *row) bool {
 	return r.end == next.Node && r.state == next.state && r.Label == next.Label && r.Veto == next.Veto &&
 		r.Holder == next.Holder && r.Held == next.Held && r.Until == next.Until &&
 		next.written.Sub(r.written).Abs() < time.Second
@@ -101,16 +101,16 @@ type offset struct {
 	low, high      int64 // high only when it is bounded
 }
 
-// draw is [server.Service.Draw]: it makes the look of a view.
-func (d *Dashboard) draw(v, before *server.View) any {
+// drawView is [server.Service.Draw]: it makes the look of a view.
+func (d *Dashboard) drawView(v, before *server.View) any {
 	l := newNodeMap(v)
 	l.setOwn(d.cfg.Service)
-	l.paint()
+	l.paintCells()
 	var old *nodeMap
 	if before != nil {
 		old, _ = before.Picture.(*nodeMap)
 	}
-	l.compare(old)
+	l.compareClocks(old)
 	return l
 }
 
@@ -121,7 +121,7 @@ func newNodeMap(v *server.View) *nodeMap {
 		if one := &v.Leases[i]; one.Node < l.nodes {
 			until, written := v.Layout.TimeOf(one.Until), time.UnixMilli(one.At)
 			r := row{Lease: one, end: v.End(one), until: until, written: written}
-			r.state = l.state(&r)
+			r.state = l.stateOf(&r)
 			l.rows = append(l.rows, r)
 		}
 	}
@@ -143,8 +143,8 @@ func (l *nodeMap) setOwn(s *server.Service) {
 	}
 }
 
-// state returns the state of a node, but for its place in the map.
-func (l *nodeMap) state(r *row) byte {
+// stateOf returns the state of a node, but for its place in the map.
+func (l *nodeMap) stateOf(r *row) byte {
 	switch {
 	case r.Veto != "":
 		return cellVetoed
@@ -158,8 +158,8 @@ func (l *nodeMap) state(r *row) byte {
 	return cellFree
 }
 
-// paint makes the cells of the map and counts the nodes by their state.
-func (l *nodeMap) paint() {
+// paintCells makes the cells of the map and counts the nodes by their state.
+func (l *nodeMap) paintCells() {
 	l.per = 1
 	for (l.nodes-1)/l.per >= maxCells {
 		l.per *= 2
@@ -197,8 +197,8 @@ func (l *nodeMap) paint() {
 	l.blocks = blocks(l.rows)
 }
 
-// find returns the row that begins at a node, or nil.
-func (l *nodeMap) find(node int64) *row {
+// rowAt returns the row that begins at a node, or nil.
+func (l *nodeMap) rowAt(node int64) *row {
 	i := sort.Search(len(l.rows), func(i int) bool { return l.rows[i].Node >= node })
 	if i < len(l.rows) && l.rows[i].Node == node {
 		return &l.rows[i]
@@ -206,13 +206,13 @@ func (l *nodeMap) find(node int64) *row {
 	return nil
 }
 
-// compare learns from two looks how far the clocks of holders are off.
-func (l *nodeMap) compare(before *nodeMap) {
+// compareClocks learns from two looks how far the clocks of holders are off.
+func (l *nodeMap) compareClocks(before *nodeMap) {
 	for i := range l.rows {
 		r := &l.rows[i]
 		var old *row
 		if before != nil {
-			old = before.find(r.Node)
+			old = before.rowAt(r.Node)
 		}
 		switch {
 		case r.At == 0: // never

@@ -105,7 +105,7 @@ func TestCellsSayWhatNodesAre(t *testing.T) {
 	look := lookAt(t, "twitter", now, record(l, 1, now.Add(-time.Second), 15*time.Second, "held"), late, over,
 		vetoed, ahead, record(l, 6, now, 15*time.Second, "me"), over1(over, 9))
 	look.own, look.Namespace.Nodes = map[int64]bool{6: true, 7: true}, snowfence.NodeRange{From: 1, Until: 8}
-	look.paint()
+	look.paintCells()
 	want := []byte{
 		cellReserved, cellHeld, cellLate, cellFree, cellVetoed, cellAhead, cellOwn, cellNever,
 		cellReserved, cellReserved,
@@ -129,7 +129,7 @@ func TestUnitsFillTheirSquares(t *testing.T) {
 	look := lookInUnits(t, "twitter", 4, now, record(l, 8, now, 15*time.Second, "a"),
 		record(l, 12, now, 15*time.Second, "b"))
 	look.own = map[int64]bool{12: true}
-	look.paint()
+	look.paintCells()
 	want := []byte{
 		cellNever, cellHeld, cellHeld, cellHeld, cellHeld, cellOwn, cellOwn, cellOwn, cellOwn, cellNever,
 	}
@@ -137,8 +137,8 @@ func TestUnitsFillTheirSquares(t *testing.T) {
 		look.counts[cellNever] != 1016 {
 		t.Errorf("%v, want %v; %v", look.cells[7:17], want, look.counts)
 	}
-	for _, list := range [][]block{look.selected(11, "", false), look.selected(-1, "11", true)} {
-		if len(list) != 1 || list[0].name() != "nodes 8 to 11" || list[0].nodes() != 4 {
+	for _, list := range [][]block{look.selectBlocks(11, "", false), look.selectBlocks(-1, "11", true)} {
+		if len(list) != 1 || list[0].nodesText() != "nodes 8 to 11" || list[0].nodes() != 4 {
 			t.Errorf("%+v", list)
 		}
 	}
@@ -157,7 +157,7 @@ func TestManyNodesShareSquares(t *testing.T) {
 		t.Fatal(err)
 	}
 	look := lookAt(t, l.String(), now, record(l, 1<<29, now, time.Minute, "x"))
-	look.paint()
+	look.paintCells()
 	if len(look.cells) != maxCells || look.per != 1<<13 || look.cells[1<<16] != cellHeld {
 		t.Errorf("%d cells of %d nodes", len(look.cells), look.per)
 	}
@@ -172,21 +172,21 @@ func TestOffsetsOfClocks(t *testing.T) {
 	written := now.Add(time.Second) // by the true time
 	first := lookAt(t, "twitter", now,
 		record(l, 1, now.Add(-time.Minute), time.Hour, "a"), record(l, 2, now.Add(time.Hour), time.Hour, "b"))
-	first.compare(nil)
+	first.compareClocks(nil)
 	if o := first.rows[0].offset; o.known {
 		t.Errorf("a clock is known from one look: %+v", o)
 	}
-	if o := first.rows[1].offset; !o.known || o.bounded || o.distance() < time.Hour.Milliseconds()-200 {
+	if o := first.rows[1].offset; !o.known || o.bounded || o.atLeast() < time.Hour.Milliseconds()-200 {
 		t.Errorf("a record from the future tells nothing: %+v", o)
 	}
 	second := lookAt(t, "twitter", now.Add(2*time.Second), record(l, 1, written.Add(off), time.Hour, "a"))
-	second.compare(first)
+	second.compareClocks(first)
 	o := second.rows[0].offset
 	if !o.bounded || o.low > off.Milliseconds() || o.high < off.Milliseconds() || o.high-o.low > 2200 {
 		t.Errorf("%+v does not hold %v", o, off)
 	}
 	third := lookAt(t, "twitter", now.Add(4*time.Second), record(l, 1, written.Add(off), time.Hour, "a"))
-	third.compare(second)
+	third.compareClocks(second)
 	if third.rows[0].offset != o {
 		t.Error("it is forgotten")
 	}

@@ -24,8 +24,8 @@ func readyOf(err error, id *server.Identity) readyState {
 	return readyState{Why: "the log of the server says why"}
 }
 
-// judge looks whether the server is ready and the store answers. mu is held.
-func (sm *sampler) judge(now time.Time) {
+// judgeReadiness looks whether the server is ready and the store answers. mu is held.
+func (sm *sampler) judgeReadiness(now time.Time) {
 	sm.unready = nil
 	if sm.cfg.Ready != nil {
 		sm.unready = sm.cfg.Ready()

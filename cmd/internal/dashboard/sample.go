@@ -104,12 +104,12 @@ func (sm *sampler) run(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		sm.sample(time.Now())
+		sm.takeSample(time.Now())
 		sm.mu.Lock()
 		watched := sm.watching > 0
 		sm.mu.Unlock()
 		if watched && n%readEvery == 0 {
-			asks.Go(func() { sm.read(ctx) })
+			asks.Go(func() { sm.readStore(ctx) })
 		}
 		if watched {
 			asks.Go(func() { sm.countNodes(ctx) })
@@ -117,8 +117,8 @@ func (sm *sampler) run(ctx context.Context) {
 	}
 }
 
-// sample takes one sample, and wakes its waiters.
-func (sm *sampler) sample(now time.Time) {
+// takeSample takes one sample, and wakes its waiters.
+func (sm *sampler) takeSample(now time.Time) {
 	states := map[string]spaceState{}
 	for _, sp := range sm.service.Spaces() {
 		states[sp.Name] = stateOf(sp)
@@ -132,10 +132,10 @@ func (sm *sampler) sample(now time.Time) {
 	if sm.latency != nil {
 		store = sm.latency.Counts()
 	}
-	sm.store.sample(store, elapsed)
-	sm.failures.sample(sm.service, sm.latency, elapsed)
-	sm.judge(now)
-	sm.service.RequestLatency(func(w server.Wire, c server.LatencyCounts) { sm.wires[w].sample(c, elapsed) })
+	sm.store.takeSample(store, elapsed)
+	sm.failures.takeSample(sm.service, sm.latency, elapsed)
+	sm.judgeReadiness(now)
+	sm.service.RequestLatency(func(w server.Wire, c server.LatencyCounts) { sm.wires[w].takeSample(c, elapsed) })
 	for name, st := range states {
 		sr := sm.rates[name]
 		if sr == nil && len(sm.rates) < maxSeries {
@@ -187,14 +187,14 @@ func stateOf(sp *server.Space) spaceState {
 	return s
 }
 
-// watch counts a page that wants to see what goes on, and reads the store for the first one.
-func (sm *sampler) watch(ctx context.Context) (stop func()) {
+// countPage counts a page that wants to see what goes on, and reads the store for the first one.
+func (sm *sampler) countPage(ctx context.Context) (stop func()) {
 	sm.mu.Lock()
 	sm.watching++
 	stale := time.Since(sm.readAt) > readEvery*time.Second
 	sm.mu.Unlock()
 	if stale {
-		sm.read(ctx)
+		sm.readStore(ctx)
 	}
 	return func() {
 		sm.mu.Lock()
@@ -218,23 +218,23 @@ type snapshot struct {
 	sequences []sequenceState
 }
 
-func (sm *sampler) snapshot(id *server.Identity) snapshot {
+func (sm *sampler) snapshotFor(id *server.Identity) snapshot {
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
 	v := snapshot{
 		away: sm.away, next: sm.next, names: &pb.ListNamespacesResponse{}, ready: readyOf(sm.unready, id),
 		failures: sm.failures.latest(), used: map[string]nodeUsage{}, servers: sm.serversFor(id),
 	}
-	v.Time, v.Store, v.Wires = time.Now().UnixMilli(), sm.store.latest(), map[string]timing{}
-	v.Minute = map[string]recent{inStore: sm.store.minute()}
+	v.Time, v.Store, v.Wires = time.Now().UnixMilli(), sm.store.latestTiming(), map[string]timing{}
+	v.Minute = map[string]recent{inStore: sm.store.lastMinute()}
 	if n := len(sm.times); n > 0 {
 		v.Time, v.Failed, v.Refused = sm.times[n-1], sm.failures.ours[n-1], sm.failures.theirs[n-1]
 	}
 	for w, m := range sm.wires {
-		if t := m.latest(); t.Rate > 0 {
+		if t := m.latestTiming(); t.Rate > 0 {
 			v.Wires[w.Name()] = t
 		}
-		if r := m.minute(); r.N > 0 {
+		if r := m.lastMinute(); r.N > 0 {
 			v.Minute[w.Name()] = r
 		}
 	}
@@ -273,8 +273,9 @@ type history struct {
 	Refused []float32 `json:"refused"`
 }
 
-// history returns the samples of one namespace, or with "" of all that a caller may see together.
-func (sm *sampler) history(id *server.Identity, namespace string) history {
+// historyFor returns the samples of one namespace, or with "" of all that a caller may see
+// together.
+func (sm *sampler) historyFor(id *server.Identity, namespace string) history {
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
 	h := history{
@@ -292,7 +293,7 @@ func (sm *sampler) history(id *server.Identity, namespace string) history {
 		}
 	}
 	for w, m := range sm.wires {
-		if m.used() {
+		if m.hasTimings() {
 			h.Wires[w.Name()] = m.all()
 		}
 	}

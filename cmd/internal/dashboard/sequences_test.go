@@ -72,7 +72,7 @@ func TestStreamTellsOfSequences(t *testing.T) {
 				return true
 			}
 			deleted = true
-			b.d.sampler.read(t.Context()) // which it does every few seconds
+			b.d.sampler.readStore(t.Context()) // which it does every few seconds
 		}
 		return deleted && len(seen) == 2 || t.Failed()
 	})

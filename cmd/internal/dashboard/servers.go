@@ -12,9 +12,9 @@ import (
 // gate lets one question at a time through to the store.
 type gate chan struct{}
 
-// read asks the store for the namespaces, the sequences and the servers, with all rights: a page
-// gets the part of its token. A part without an answer stays as it was.
-func (sm *sampler) read(ctx context.Context) {
+// readStore asks the store for the namespaces, the sequences and the servers, with all rights: a
+// page gets the part of its token. A part without an answer stays as it was.
+func (sm *sampler) readStore(ctx context.Context) {
 	select {
 	case sm.reading <- struct{}{}:
 		defer func() { <-sm.reading }()
@@ -56,5 +56,5 @@ func (p *client) sendServers(v snapshot) error {
 	if p.next != nil && proto.Equal(v.servers, p.last.servers) {
 		return nil
 	}
-	return p.send("servers", v.servers)
+	return p.sendEvent("servers", v.servers)
 }

@@ -176,7 +176,7 @@ func TestOutageBeganBeforeAnybodyLooked(t *testing.T) {
 	b := &bench{service: server.New(lease.Group(observed), server.Options{})}
 	sm := newSampler(Config{Service: b.service, Latency: latency})
 	look := func(later time.Duration) storeState {
-		sm.sample(time.Now().Add(later))
+		sm.takeSample(time.Now().Add(later))
 		return sm.away
 	}
 	ping := func() { _ = b.service.Ping(t.Context()) }

@@ -41,8 +41,8 @@ func (d *Dashboard) openStream(
 	return &sender{w: w, control: http.NewResponseController(w)}, func() { d.cfg.Service.Ended(c) }, nil
 }
 
-// send writes an event.
-func (s *sender) send(kind string, v any) error {
+// sendEvent writes an event.
+func (s *sender) sendEvent(kind string, v any) error {
 	body, err := view.JSON(v)
 	if err != nil {
 		return err
@@ -114,12 +114,12 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 		Version: d.cfg.Version, Label: d.cfg.Service.Label(), Since: d.cfg.Started.UTC(), Name: id.Name,
 		Now: time.Now().UnixMilli(), Presets: presets(), Manage: id.May(server.VerbManage, "") == nil,
 	}
-	if s.send("hello", greeting) != nil {
+	if s.sendEvent("hello", greeting) != nil {
 		return nil
 	}
-	defer d.sampler.watch(r.Context())()
+	defer d.sampler.countPage(r.Context())()
 	p := client{sender: s, known: map[string]spaceState{}, sequences: map[string]sequenceState{}}
-	if p.start(d.sampler.snapshot(id), d.sampler.history(id, "")) != nil {
+	if p.sendFirst(d.sampler.snapshotFor(id), d.sampler.historyFor(id, "")) != nil {
 		return nil // the page has gone
 	}
 	for n := 1; ; n++ {
@@ -131,12 +131,12 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		case <-next:
 			if n%5 == 0 { // tokens may be taken away
-				if id, err = d.recheck(r, ""); err != nil {
-					_ = s.send("denied", err.Error())
+				if id, err = d.checkAgain(r, ""); err != nil {
+					_ = s.sendEvent("denied", err.Error())
 					return nil
 				}
 			}
-			err = p.update(d.sampler.snapshot(id))
+			err = p.sendNews(d.sampler.snapshotFor(id))
 		}
 		if err != nil {
 			return nil // the page has gone
@@ -154,15 +154,16 @@ type client struct {
 	sequences map[string]sequenceState
 }
 
-func (p *client) start(v snapshot, h history) error {
+func (p *client) sendFirst(v snapshot, h history) error {
 	return errors.Join(
-		p.send("namespaces", v.names), p.send("store", v.away), p.send("ready", v.ready), p.send("used", v.used),
-		p.send("history", h), p.update(v),
+		p.sendEvent("namespaces", v.names), p.sendEvent("store", v.away), p.sendEvent("ready", v.ready),
+		p.sendEvent("used", v.used),
+		p.sendEvent("history", h), p.sendNews(v),
 	)
 }
 
-// update sends the news.
-func (p *client) update(v snapshot) error {
+// sendNews sends the news.
+func (p *client) sendNews(v snapshot) error {
 	out := v.sample
 	if !slices.Equal(v.failures, p.last.failures) {
 		out.Failures = v.failures
@@ -171,20 +172,20 @@ func (p *client) update(v snapshot) error {
 	out.Sequences, out.GoneSequences = changed(p.sequences, v.sequences, func(s sequenceState) string { return s.Name })
 	var errs []error
 	if p.next != nil && !proto.Equal(v.names, p.last.names) {
-		errs = append(errs, p.send("namespaces", v.names))
+		errs = append(errs, p.sendEvent("namespaces", v.names))
 	}
 	if v.away != p.last.away {
-		errs = append(errs, p.send("store", v.away))
+		errs = append(errs, p.sendEvent("store", v.away))
 	}
 	if v.ready != p.last.ready {
-		errs = append(errs, p.send("ready", v.ready))
+		errs = append(errs, p.sendEvent("ready", v.ready))
 	}
 	if p.next != nil && !maps.Equal(v.used, p.last.used) {
-		errs = append(errs, p.send("used", v.used))
+		errs = append(errs, p.sendEvent("used", v.used))
 	}
 	errs = append(errs, p.sendServers(v))
 	p.last, p.next = v, v.next
-	return errors.Join(append(errs, p.send("sample", out))...)
+	return errors.Join(append(errs, p.sendEvent("sample", out))...)
 }
 
 // cells is a map, or what changed in it.
@@ -216,7 +217,7 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer done()
-	if err := s.send("history", d.sampler.history(id, name)); err != nil {
+	if err := s.sendEvent("history", d.sampler.historyFor(id, name)); err != nil {
 		return nil
 	}
 	watched, leave := d.cfg.Service.Watched(name)
@@ -235,18 +236,18 @@ func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 		}
 		if errors.Is(wait.Err(), context.DeadlineExceeded) {
 			quiet = time.Now().Add(keepAlive)
-			if s.send("alive", nil) != nil {
+			if s.sendEvent("alive", nil) != nil {
 				return nil
 			}
 			continue
 		}
-		if _, err := d.recheck(r, name); err != nil {
+		if _, err := d.checkAgain(r, name); err != nil {
 			return nil
 		}
 		if err != nil {
-			err = s.send("trouble", err.Error())
+			err = s.sendEvent("trouble", err.Error())
 		} else if l, ok := v.Picture.(*nodeMap); ok {
-			err = s.send("cells", cellsSince(l, known))
+			err = s.sendEvent("cells", cellsSince(l, known))
 			known = l
 		}
 		if v != nil {

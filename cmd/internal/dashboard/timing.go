@@ -41,8 +41,8 @@ func newMeter(counts server.LatencyCounts) *meter {
 	return &meter{counted: []server.LatencyCounts{counts}}
 }
 
-// sample takes the counts since the last sample, elapsed seconds ago.
-func (m *meter) sample(counts server.LatencyCounts, elapsed float64) {
+// takeSample takes the counts since the last sample, elapsed seconds ago.
+func (m *meter) takeSample(counts server.LatencyCounts, elapsed float64) {
 	d := counts.Since(m.counted[len(m.counted)-1])
 	m.counted = append(m.counted, counts)
 	if len(m.counted) > minute+1 {
@@ -59,8 +59,8 @@ func quantile(c *server.LatencyCounts, q float64) float32 {
 	return float32(c.Quantile(q).Seconds() * 1000)
 }
 
-// minute returns the timings of the last minute.
-func (m *meter) minute() recent {
+// lastMinute returns the timings of the last minute.
+func (m *meter) lastMinute() recent {
 	d := m.counted[len(m.counted)-1].Since(m.counted[0])
 	if n := d.N(); n > 0 {
 		return recent{n, quantile(&d, 0.5), quantile(&d, 0.99)}
@@ -68,15 +68,15 @@ func (m *meter) minute() recent {
 	return recent{0, -1, -1}
 }
 
-func (m *meter) latest() timing {
+func (m *meter) latestTiming() timing {
 	if len(m.list) == 0 {
 		return noTiming
 	}
 	return m.list[len(m.list)-1]
 }
 
-// used reports whether there was anything at all in the quarter of an hour.
-func (m *meter) used() bool {
+// hasTimings reports whether there was anything at all in the quarter of an hour.
+func (m *meter) hasTimings() bool {
 	for _, t := range m.list {
 		if t.Rate > 0 {
 			return true

@@ -44,7 +44,7 @@ func nodes(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout,
 		}
 		if held {
 			anyHeld = true
-			c.holder(rec, l, about, r)
+			c.judgeHolder(rec, l, about, r)
 		} else if rec.Holder != "" && rec.Generation >= ns.Since && rec.Until > ended.Until {
 			ended = rec
 		}
@@ -80,8 +80,8 @@ func hasFunctions(ns lease.Namespace, node int64) bool {
 	})
 }
 
-// holder judges when a holder wrote its grant last. It renews when a third of it has passed.
-func (c *Case) holder(rec store.Record, l snowfence.Layout, about string, r *report) {
+// judgeHolder judges when a holder wrote its grant last. It renews when a third of it has passed.
+func (c *Case) judgeHolder(rec store.Record, l snowfence.Layout, about string, r *report) {
 	now, at, until := c.Now(), time.UnixMilli(rec.At), l.TimeOf(rec.Until)
 	switch span := until.Sub(at); {
 	case at.Sub(now) > offBy:

@@ -10,8 +10,8 @@ import (
 // makes the linker keep every exported method of the program.
 type values map[string]any
 
-// fill puts each value where a text has {{NAME}}. It looks through no value for further names.
-func (v values) fill(text string) string {
+// fillText puts each value where a text has {{NAME}}. It looks through no value for further names.
+func (v values) fillText(text string) string {
 	pairs := make([]string, 0, 2*len(v))
 	for name, value := range v {
 		pairs = append(pairs, "{{"+name+"}}", fmt.Sprint(value))
@@ -19,8 +19,8 @@ func (v values) fill(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// values are those that all dialects have.
-func (n numbers) values() values {
+// textValues are those that all dialects have.
+func (n numbers) textValues() values {
 	var about strings.Builder
 	for _, line := range n.About {
 		about.WriteString("-- " + comment(line) + "\n")
@@ -32,8 +32,9 @@ func (n numbers) values() values {
 	}
 }
 
-// parts puts the node of an ID together: format has the place, the mask and the place in the node.
-func (n numbers) parts(format, none string) string {
+// nodeParts puts the node of an ID together: format has the place, the mask and the place in the
+// node.
+func (n numbers) nodeParts(format, none string) string {
 	if len(n.Parts) == 0 {
 		return none
 	}
@@ -44,16 +45,16 @@ func (n numbers) parts(format, none string) string {
 	return strings.Join(list, " | ")
 }
 
-// sequence takes the sequence number out of an ID.
-func (n numbers) sequence(format, none string) string {
+// sequencePart takes the sequence number out of an ID.
+func (n numbers) sequencePart(format, none string) string {
 	if n.SeqMask == 0 {
 		return none
 	}
 	return fmt.Sprintf(format, n.SeqShift, n.SeqMask)
 }
 
-// where leaves out numbers that have more bits than an ID.
-func (n numbers) where() string {
+// widthCondition leaves out numbers that have more bits than an ID.
+func (n numbers) widthCondition() string {
 	if n.Width == 64 {
 		return ""
 	}

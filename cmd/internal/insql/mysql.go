@@ -36,7 +36,7 @@ func mysql(p Plan, returning bool) (string, error) {
 	if p.Lanes != 0 {
 		return "", fmt.Errorf("%w: only PostgreSQL has lanes: leave them out", ErrPlan)
 	}
-	n, err := p.numbers()
+	n, err := p.workOut()
 	if err != nil {
 		return "", err
 	}
@@ -49,12 +49,12 @@ func mysql(p Plan, returning bool) (string, error) {
 	if n.Schema != "" {
 		schema = quoted("`", n.Schema) + "."
 	}
-	v := n.values()
+	v := n.textValues()
 	v["Start"], v["MaxWaitTicks"] = (n.From+1)*n.Count-1, n.MaxWaitUS/n.Tick
 	v["Schema"], v["Server"] = schema, mysqlServer
 	v["Now"] = fmt.Sprintf(mysqlNow, n.Epoch, n.Tick)
-	v["Parts"] = n.parts("(id >> %d & %d) << %d", "0")
-	v["Sequence"] = n.sequence("id >> %d & %d", "0")
+	v["Parts"] = n.nodeParts("(id >> %d & %d) << %d", "0")
+	v["Sequence"] = n.sequencePart("id >> %d & %d", "0")
 	v["Foreign"] = ""
 	if n.Width < 64 {
 		v["Foreign"] = fmt.Sprintf("  IF id >> %d <> 0 THEN\n    RETURN NULL;\n  END IF;\n", n.Width)
@@ -65,12 +65,12 @@ func mysql(p Plan, returning bool) (string, error) {
   DECLARE id BIGINT DEFAULT %ssnowfence_from(t);
   RETURN IF(id = CAST(%d << %d AS SIGNED), 9223372036854775807, id);`, schema, n.Half, n.TimeShift)
 	}
-	v["Trigger"] = n.trigger(schema, returning)
-	return v.fill(mysqlText), nil
+	v["Trigger"] = n.columnTrigger(schema, returning)
+	return v.fillText(mysqlText), nil
 }
 
-// trigger gives a column its IDs. MariaDB has INSERT … RETURNING.
-func (n numbers) trigger(schema string, returning bool) string {
+// columnTrigger gives a column its IDs. MariaDB has INSERT … RETURNING.
+func (n numbers) columnTrigger(schema string, returning bool) string {
 	if n.Column == "" {
 		return ""
 	}
@@ -83,7 +83,7 @@ func (n numbers) trigger(schema string, returning bool) string {
 	if returning {
 		v["Returning"] = "INSERT … RETURNING or "
 	}
-	return v.fill(mysqlTrigger)
+	return v.fillText(mysqlTrigger)
 }
 
 // cut returns the first characters of a name, of which MySQL allows 64.

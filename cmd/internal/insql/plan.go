@@ -89,8 +89,8 @@ func DefaultLead(l snowfence.Layout) int64 {
 	return max(1, int64(time.Second/cmp.Or(l.Tick, time.Millisecond)))
 }
 
-// numbers works out the numbers in the texts, or the reason against them.
-func (p Plan) numbers() (n numbers, err error) {
+// workOut works out the numbers in the texts, or the reason against them.
+func (p Plan) workOut() (n numbers, err error) {
 	fail := func(format string, args ...any) (numbers, error) {
 		return n, fmt.Errorf("%w: %w", ErrPlan, fmt.Errorf(format, args...))
 	}
@@ -140,12 +140,12 @@ func (p Plan) numbers() (n numbers, err error) {
 	if hi, lo := bits.Mul64(uint64(n.MaxTick)+1, uint64(n.Per)); hi > 0 || lo > math.MaxInt64 {
 		return fail("%d lanes: positions would not fit in 63 bits: take more lanes", n.Lanes)
 	}
-	n.place(l)
-	return n, n.name()
+	n.placeFields(l)
+	return n, n.splitNames()
 }
 
-// place works out where the fields stand in an ID.
-func (n *numbers) place(l snowfence.Layout) {
+// placeFields works out where the fields stand in an ID.
+func (n *numbers) placeFields(l snowfence.Layout) {
 	shift, up, rest := n.Width, l.Bits(snowfence.FieldNode), n.Node
 	for _, f := range l.Fields {
 		shift -= f.Bits
@@ -171,8 +171,8 @@ func (n *numbers) place(l snowfence.Layout) {
 	}
 }
 
-// name takes the names of a plan apart, and refuses those that no text can have.
-func (n *numbers) name() error {
+// splitNames takes the names of a plan apart, and refuses those that no text can have.
+func (n *numbers) splitNames() error {
 	if n.Plan.Table != "" {
 		names := strings.Split(n.Plan.Table, ".")
 		if len(names) < 2 || len(names) > 3 {

@@ -53,7 +53,7 @@ func TestLanesOfALayout(t *testing.T) {
 		"time=41,node=20":                {1, 1, 0},
 		"time=39,seq=10,node=10,last=99": {16, 6, 0},
 	} {
-		n, err := planOf(t, spec).numbers()
+		n, err := planOf(t, spec).workOut()
 		if err != nil {
 			t.Errorf("%s: %v", spec, err)
 			continue

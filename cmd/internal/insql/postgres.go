@@ -20,17 +20,17 @@ var postgresDefault string
 // harm: positions stay, and other lanes begin above the old ones.
 func Postgres(p Plan) (string, error) {
 	p.Schema = cmp.Or(p.Schema, "public")
-	n, err := p.numbers()
+	n, err := p.workOut()
 	if err != nil {
 		return "", err
 	}
 	schema := quoted(`"`, n.Schema)
-	v := n.values()
+	v := n.textValues()
 	v["Schema"], v["InText"] = schema, strings.ReplaceAll(schema, "'", "''")
 	v["Lanes"], v["Per"], v["From"], v["MaxWaitUS"] = n.Lanes, n.Per, n.From, n.MaxWaitUS
-	v["Parts"] = n.parts("((id >> %d) & %d) << %d", "0::bigint")
-	v["Sequence"] = n.sequence("(id >> %d) & %d", "0::bigint")
-	v["Where"] = n.where()
+	v["Parts"] = n.nodeParts("((id >> %d) & %d) << %d", "0::bigint")
+	v["Sequence"] = n.sequencePart("(id >> %d) & %d", "0::bigint")
+	v["Where"] = n.widthCondition()
 	v["Until"] = "  SELECT " + schema + ".snowfence_from(t)"
 	if n.Half > 0 {
 		v["Until"] = fmt.Sprintf(`  -- The tick from which IDs are negative ends those that are not.
@@ -47,7 +47,7 @@ func Postgres(p Plan) (string, error) {
 			"Table": table, "Column": quoted(`"`, n.Column), "Schema": schema,
 			"TableText": strings.ReplaceAll(table, "'", "''"), "ColumnText": strings.ReplaceAll(n.Column, "'", "''"),
 		}
-		v["Check"], v["Default"] = column.fill(postgresCheck), column.fill(postgresDefault)
+		v["Check"], v["Default"] = column.fillText(postgresCheck), column.fillText(postgresDefault)
 	}
-	return v.fill(postgresText), nil
+	return v.fillText(postgresText), nil
 }

@@ -56,10 +56,10 @@ func known(u uuid.UUID) bool {
 
 func aboutXID(id xid.ID) About {
 	a := About{Kind: "xid", Name: "xid", Text: id.String(), Time: instant(id.Time())}
-	a.add("machine", hex.EncodeToString(id.Machine()), "mostly a hash of the machine's ID or host name: the "+
+	a.addFact("machine", hex.EncodeToString(id.Machine()), "mostly a hash of the machine's ID or host name: the "+
 		"same in all its IDs")
-	a.add("pid", int64(id.Pid()), "of the process; mixed with a number in a container")
-	a.add("counter", int64(id.Counter()), "of the process, from a random number up")
+	a.addFact("pid", int64(id.Pid()), "of the process; mixed with a number in a container")
+	a.addFact("counter", int64(id.Counter()), "of the process, from a random number up")
 	return a
 }
 
@@ -79,23 +79,24 @@ func (a *About) aboutUUID(u uuid.UUID) {
 			ticks = uuid.Time(high>>16<<12 | high&0xfff)
 		}
 		a.Time = instant(time.Unix(ticks.UnixTime()))
-		a.add("clock sequence", int64(u.ClockSequence()&0x3fff), "random, or counted up when the clock stepped back")
+		a.addFact("clock sequence", int64(u.ClockSequence()&0x3fff),
+			"random, or counted up when the clock stepped back")
 		a.addNode(u.NodeID())
 	case version == 2:
-		a.add("domain", u.Domain().String(), "")
-		a.add("number", int64(u.ID()), "of a user or group on the machine that made it")
+		a.addFact("domain", u.Domain().String(), "")
+		a.addFact("number", int64(u.ID()), "of a user or group on the machine that made it")
 		a.addNode(u.NodeID())
 	case version == 3:
-		a.add("hash", "md5", "of a name: it has no time and is not random")
+		a.addFact("hash", "md5", "of a name: it has no time and is not random")
 	case version == 5:
-		a.add("hash", "sha1", "of a name: it has no time and is not random")
+		a.addFact("hash", "sha1", "of a name: it has no time and is not random")
 	case version == 4:
-		a.random(122, "no time")
+		a.addRandom(122, "no time")
 	case version == 7:
 		a.Time = instant(time.UnixMilli(int64(binary.BigEndian.Uint64(u[:8]) >> 16)))
-		a.random(74, "at most: the first 12 may count, or be a finer time")
+		a.addRandom(74, "at most: the first 12 may count, or be a finer time")
 	case version == 8:
-		a.add("content", "custom", "what it means only its maker knows")
+		a.addFact("content", "custom", "what it means only its maker knows")
 	}
 }
 
@@ -104,11 +105,11 @@ func instant(t time.Time) *time.Time {
 	return &t
 }
 
-func (a *About) add(name string, value any, note string) {
+func (a *About) addFact(name string, value any, note string) {
 	a.Facts = append(a.Facts, Fact{name, value, note})
 }
 
-func (a *About) random(bits int64, note string) { a.add("random bits", bits, note) }
+func (a *About) addRandom(bits int64, note string) { a.addFact("random bits", bits, note) }
 
 // addNode adds the machine's facts in the node of a UUID.
 func (a *About) addNode(node []byte) {
@@ -121,6 +122,6 @@ func (a *About) addNode(node []byte) {
 		kind, note = "local", "an address that was given by software: of a container, a virtual machine, or a "+
 			"random one"
 	}
-	a.add("node", net.HardwareAddr(node).String(), note)
-	a.add("node is", kind, "")
+	a.addFact("node", net.HardwareAddr(node).String(), note)
+	a.addFact("node is", kind, "")
 }

@@ -21,13 +21,13 @@ func (s *Source) Watch(ctx context.Context) {
 			return
 		}
 		began := time.Now()
-		s.count(ctx)
+		s.askStore(ctx)
 		next.Reset(server.CountPause(usageEvery, time.Since(began)))
 	}
 }
 
-// count asks the store. A namespace without an answer keeps its last numbers.
-func (s *Source) count(ctx context.Context) {
+// askStore asks the store. A namespace without an answer keeps its last numbers.
+func (s *Source) askStore(ctx context.Context) {
 	used := map[string]server.NodeCount{}
 	for _, sp := range s.Service.Spaces() {
 		u, err := s.Service.CountNodes(ctx, sp.Name)

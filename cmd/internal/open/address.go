@@ -86,12 +86,12 @@ func parseAddress(scheme, rest, port string) (*address, error) {
 
 func (a *address) parseUser(text string) error {
 	user, password, given := strings.Cut(text, ":")
-	a.secrets.add(password)
+	a.secrets.addSecret(password)
 	var err1, err2 error
 	a.user, err1 = url.PathUnescape(user)
 	a.password, err2 = url.PathUnescape(password)
 	a.given = given && password != ""
-	a.secrets.add(a.password)
+	a.secrets.addSecret(a.password)
 	if err1 != nil || err2 != nil {
 		return a.errorf("its user or password has a '%%' without two hexadecimal digits: write '%%' as %%25")
 	}
@@ -109,7 +109,7 @@ func (a *address) parseQuery(query string) error {
 			return a.errorf("a parameter is given twice")
 		}
 		if a.params[name] = list[0]; slices.Contains(passwordParams[:], name) {
-			a.secrets.add(list[0])
+			a.secrets.addSecret(list[0])
 		}
 	}
 	return nil
@@ -134,7 +134,7 @@ func (a *address) rejectUnknown(known ...string) error {
 
 // errorf is an error of the URL.
 func (a *address) errorf(format string, args ...any) error {
-	return fmt.Errorf("%w %s: %s", ErrURL, a.scheme+":…", a.secrets.hide(fmt.Sprintf(format, args...)))
+	return fmt.Errorf("%w %s: %s", ErrURL, a.scheme+":…", a.secrets.hideIn(fmt.Sprintf(format, args...)))
 }
 
 // name is the URL without its passwords.
@@ -159,13 +159,13 @@ func (a *address) name() string {
 		}
 		b.WriteString(map[bool]string{true: "?", false: "&"}[i == 0] + url.QueryEscape(name) + "=" + value)
 	}
-	return a.secrets.hide(b.String())
+	return a.secrets.hideIn(b.String())
 }
 
 var readable = strings.NewReplacer("%2F", "/", "%3A", ":", "%2C", ",")
 
-// duration returns a parameter that is a length of time.
-func (a *address) duration(name string, otherwise time.Duration) (time.Duration, error) {
+// durationParam returns a parameter that is a length of time.
+func (a *address) durationParam(name string, otherwise time.Duration) (time.Duration, error) {
 	text, ok := a.params[name]
 	if !ok {
 		return otherwise, nil
@@ -185,14 +185,14 @@ func (a *address) serverParams(env func(string) string, own ...string) (timeout 
 	if err := a.findPassword(env); err != nil {
 		return 0, err
 	}
-	return a.duration("connect_timeout", connectTimeout)
+	return a.durationParam("connect_timeout", connectTimeout)
 }
 
 // number says which numbers a parameter may be, and which it is when it is missing.
 type number struct{ least, most, otherwise int }
 
-// number returns a parameter that is a number.
-func (a *address) number(name string, may number) (int, error) {
+// numberParam returns a parameter that is a number.
+func (a *address) numberParam(name string, may number) (int, error) {
 	text, ok := a.params[name]
 	if !ok {
 		return may.otherwise, nil
@@ -204,8 +204,8 @@ func (a *address) number(name string, may number) (int, error) {
 	return n, nil
 }
 
-// flag returns a parameter that is yes or no.
-func (a *address) flag(name string, otherwise bool) (bool, error) {
+// flagParam returns a parameter that is yes or no.
+func (a *address) flagParam(name string, otherwise bool) (bool, error) {
 	switch a.params[name] {
 	case "":
 		return otherwise, nil

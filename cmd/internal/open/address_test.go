@@ -84,7 +84,7 @@ func TestPassword(t *testing.T) {
 		if err != nil || a.password != c.want {
 			t.Errorf("%s: got %q, %v, want %q", c.url, a.password, err, c.want)
 		}
-		if hid := a.secrets.hide("FATAL: " + a.password + "!"); c.want != "" && strings.Contains(hid, c.want) {
+		if hid := a.secrets.hideIn("FATAL: " + a.password + "!"); c.want != "" && strings.Contains(hid, c.want) {
 			t.Errorf("%s: shown: %s", c.url, hid)
 		}
 	}
@@ -100,7 +100,7 @@ func TestHiding(t *testing.T) {
 	}
 	inner := errors.New("driver: " + password + " and " + url.QueryEscape(password) + " and " +
 		url.PathEscape(password) + fmt.Sprintf(" and %q", password))
-	err = a.wrap(inner)
+	err = a.wrapError(inner)
 	if !errors.Is(err, inner) || strings.Count(err.Error(), Hidden) < 5 || strings.Contains(err.Error(), `w/`) || strings.Contains(err.Error(), "%C3%A4") {
 		t.Errorf("%v", err)
 	}

@@ -29,7 +29,7 @@ func OpenCounters(ctx context.Context, rawURL string, env func(name string) stri
 	if err != nil {
 		return nil, err
 	}
-	client, _, _, _, err := p.address.redis(ctx, env)
+	client, _, _, _, err := p.address.connectRedis(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func OpenCounters(ctx context.Context, rawURL string, env func(name string) stri
 }
 
 // Hide returns a text without the passwords of Redis.
-func (c *Counters) Hide(text string) string { return c.at.secrets.hide(text) }
+func (c *Counters) Hide(text string) string { return c.at.secrets.hideIn(text) }
 
 // Close closes the connections.
 func (c *Counters) Close() { c.client.Close() }
@@ -50,7 +50,7 @@ func (c *Counters) Find(ctx context.Context, pattern string) (map[string]int64, 
 		for cursor, first := uint64(0), true; first || cursor != 0; first = false {
 			page, err := node.Do(ctx, node.B().Scan().Cursor(cursor).Match(pattern).Count(1000).Build()).AsScanEntry()
 			if err != nil {
-				return nil, c.at.wrap(fmt.Errorf("looking for keys: %w", err))
+				return nil, c.at.wrapError(fmt.Errorf("looking for keys: %w", err))
 			}
 			cursor = page.Cursor
 			for _, key := range page.Elements {
@@ -68,7 +68,8 @@ func (c *Counters) Find(ctx context.Context, pattern string) (map[string]int64, 
 			last[key], err = strconv.ParseInt(strings.TrimPrefix(text, moved), 10, 64)
 		}
 		if err != nil {
-			return nil, c.at.wrap(fmt.Errorf("key %q holds no number that INCR counts: use a pattern without it (%w)",
+			return nil, c.at.wrapError(fmt.Errorf(
+				"key %q holds no number that INCR counts: use a pattern without it (%w)",
 				key, err))
 		}
 	}
@@ -96,7 +97,7 @@ func (c *Counters) Stop(ctx context.Context, key string) (last int64, err error)
 		last, err = strconv.ParseInt(text, 10, 64)
 	}
 	if err != nil {
-		return 0, c.at.wrap(fmt.Errorf("stopping the counter %q: %w", key, err))
+		return 0, c.at.wrapError(fmt.Errorf("stopping the counter %q: %w", key, err))
 	}
 	return last, nil
 }

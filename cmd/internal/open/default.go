@@ -53,12 +53,12 @@ const remedies = "name one with --store sqlite:/path/to/ids.db, or go without: "
 // Open opens the system-wide store where its file is there, or else the user's own, which
 // it makes on first use. A system-wide store that this user may not use is an error: the
 // user's own would be another scope, and its IDs could be the same.
-func (p Places) Open(ctx context.Context) (*Store, error) { return p.open(ctx, false) }
+func (p Places) Open(ctx context.Context) (*Store, error) { return p.openPlace(ctx, false) }
 
 // Look is Open that changes nothing.
-func (p Places) Look(ctx context.Context) (*Store, error) { return p.open(ctx, true) }
+func (p Places) Look(ctx context.Context) (*Store, error) { return p.openPlace(ctx, true) }
 
-func (p Places) open(ctx context.Context, looks bool) (*Store, error) {
+func (p Places) openPlace(ctx context.Context, looks bool) (*Store, error) {
 	if p.System != "" {
 		_, err := os.Stat(p.System)
 		switch {

@@ -20,10 +20,10 @@ func openEtcd(ctx context.Context, a *address, env func(string) string) (*Store,
 		return nil, err
 	}
 	o := etcdstore.Options{Prefix: a.params["prefix"], ReadOnly: a.looks}
-	if o.Timeout, err = a.duration("timeout", 3*time.Second); err != nil {
+	if o.Timeout, err = a.durationParam("timeout", 3*time.Second); err != nil {
 		return nil, err
 	}
-	secure, err := a.tls(false)
+	secure, err := a.tlsConfig(false)
 	switch {
 	case err != nil:
 		return nil, err
@@ -56,19 +56,19 @@ func openEtcd(ctx context.Context, a *address, env func(string) string) (*Store,
 	}
 	client, err := clientv3.New(c)
 	if err != nil {
-		return nil, a.wrap(err)
+		return nil, a.wrapError(err)
 	}
 	st, err := etcdstore.New(client, &o)
 	if err != nil {
 		_ = client.Close()
-		return nil, a.wrap(err)
+		return nil, a.wrapError(err)
 	}
 	version := func(ctx context.Context, _ string) ([]Finding, error) {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		status, err := client.Status(ctx, c.Endpoints[0])
 		if err != nil {
-			return nil, a.wrap(err)
+			return nil, a.wrapError(err)
 		}
 		return []Finding{{Name: "etcd_version", Value: status.Version}}, nil
 	}

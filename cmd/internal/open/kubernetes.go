@@ -12,7 +12,7 @@ func openKubernetes(ctx context.Context, a *address, _ func(string) string) (*St
 	if err := a.rejectUnknown("kubeconfig", "timeout"); err != nil {
 		return nil, err
 	}
-	timeout, err := a.duration("timeout", 3*time.Second)
+	timeout, err := a.durationParam("timeout", 3*time.Second)
 	switch {
 	case err != nil:
 		return nil, err
@@ -25,14 +25,14 @@ func openKubernetes(ctx context.Context, a *address, _ func(string) string) (*St
 		config, err = kubestore.Kubeconfig(file)
 	}
 	if err != nil {
-		return nil, a.wrap(err)
+		return nil, a.wrapError(err)
 	}
 	if a.path != "" {
 		config.Namespace = a.path
 	}
 	st, err := kubestore.New(config, &kubestore.Options{Timeout: timeout, ReadOnly: a.looks})
 	if err != nil {
-		return nil, a.wrap(err)
+		return nil, a.wrapError(err)
 	}
 	return a.newStore(ctx, st, timeout, nil, func() error { return nil })
 }

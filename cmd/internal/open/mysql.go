@@ -41,12 +41,12 @@ func (a *address) mySQL(env func(string) string) (db *sql.DB, most int, timeout 
 		// As PostgreSQL's clients do: TLS where the server has it, without a look at its
 		// certificate.
 		c.TLSConfig = "preferred"
-	} else if c.TLS, err = a.tls(false); err != nil {
+	} else if c.TLS, err = a.tlsConfig(false); err != nil {
 		return nil, 0, 0, err
 	}
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
-		return nil, 0, 0, a.wrap(err)
+		return nil, 0, 0, a.wrapError(err)
 	}
 	return sql.OpenDB(connector), most, timeout, nil
 }

@@ -68,7 +68,7 @@ func (s *Store) Findings(ctx context.Context, namespace string) ([]Finding, erro
 }
 
 // Hide returns a text, such as an error of a driver, without the store's passwords.
-func (s *Store) Hide(text string) string { return s.secrets.hide(text) }
+func (s *Store) Hide(text string) string { return s.secrets.hideIn(text) }
 
 // servers are the schemes of stores on servers.
 var servers = map[string]struct {

@@ -33,7 +33,7 @@ func (a *address) findPassword(env func(string) string) error {
 		a.passwordFile, a.passwordFrom = file, "password_file"
 	case env(PasswordEnv) != "":
 		a.password = env(PasswordEnv)
-		a.secrets.add(a.password)
+		a.secrets.addSecret(a.password)
 		return nil
 	case env(PasswordFileEnv) != "":
 		a.passwordFile, a.passwordFrom = env(PasswordFileEnv), PasswordFileEnv
@@ -60,7 +60,7 @@ func SecretFiles(rawURL string, env func(string) string) (files []string) {
 // readPassword reads a password from a file.
 func (a *address) readPassword(to *string, path, from string) error {
 	text, err := a.passwordIn(path, from)
-	a.secrets.add(text)
+	a.secrets.addSecret(text)
 	*to = text
 	return err
 }
@@ -97,9 +97,9 @@ func (a *address) passwordIn(path, from string) (string, error) {
 // secrets are texts that are never shown.
 type secrets struct{ texts []string }
 
-// add takes a text, in all forms in which it may come back. Texts of one or two
+// addSecret takes a text, in all forms in which it may come back. Texts of one or two
 // characters cannot be told from others, and are no secrets.
-func (s *secrets) add(text string) {
+func (s *secrets) addSecret(text string) {
 	if len(text) < 3 {
 		return
 	}
@@ -116,8 +116,8 @@ func (s *secrets) add(text string) {
 	slices.SortFunc(s.texts, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 }
 
-// hide returns a text without the secrets.
-func (s secrets) hide(text string) string {
+// hideIn returns a text without the secrets.
+func (s secrets) hideIn(text string) string {
 	for _, secret := range s.texts {
 		text = strings.ReplaceAll(text, secret, Hidden)
 	}
@@ -134,8 +134,8 @@ type hiddenError struct {
 func (e *hiddenError) Error() string { return e.text }
 func (e *hiddenError) Unwrap() error { return e.err }
 
-// wrap says which store an error is of, without secrets.
-func (a *address) wrap(err error) error {
+// wrapError says which store an error is of, without secrets.
+func (a *address) wrapError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -145,5 +145,5 @@ func (a *address) wrap(err error) error {
 	} {
 		text = strings.ReplaceAll(text, name, "") // the URL says that
 	}
-	return &hiddenError{err, a.secrets.hide(strings.ReplaceAll(text, "\n\t", " "))}
+	return &hiddenError{err, a.secrets.hideIn(strings.ReplaceAll(text, "\n\t", " "))}
 }

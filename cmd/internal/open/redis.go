@@ -19,7 +19,7 @@ var sentinelParams = []string{"sentinel_user", "sentinel_password", "sentinel_pa
 
 // openRedis opens a server, the master that sentinels name, or a cluster.
 func openRedis(ctx context.Context, a *address, env func(string) string) (*Store, error) {
-	client, kind, o, timeout, err := a.redis(ctx, env)
+	client, kind, o, timeout, err := a.connectRedis(ctx, env)
 	if err != nil {
 		return nil, err
 	}
@@ -27,13 +27,13 @@ func openRedis(ctx context.Context, a *address, env func(string) string) (*Store
 	st, err := redisstore.New(client, &o)
 	if err != nil {
 		client.Close()
-		return nil, a.wrap(err)
+		return nil, a.wrapError(err)
 	}
 	return a.newStore(ctx, st, timeout, redisFindings(st, kind, &o), closing)
 }
 
-// redis connects. kind is "", sentinel or cluster.
-func (a *address) redis(ctx context.Context, env func(string) string) (
+// connectRedis connects. kind is "", sentinel or cluster.
+func (a *address) connectRedis(ctx context.Context, env func(string) string) (
 	client rueidis.Client, kind string, o redisstore.Options, timeout time.Duration, err error,
 ) {
 	base, kind, _ := strings.Cut(a.scheme, "+")
@@ -45,13 +45,13 @@ func (a *address) redis(ctx context.Context, env func(string) string) (
 		return nil, kind, o, 0, err
 	}
 	o = redisstore.Options{Prefix: a.params["prefix"], ReadOnly: a.looks}
-	if o.Replicas, err = a.number("replicas", number{most: 100}); err != nil {
+	if o.Replicas, err = a.numberParam("replicas", number{most: 100}); err != nil {
 		return nil, kind, o, 0, err
 	}
-	if o.AOF, err = a.flag("aof", false); err != nil {
+	if o.AOF, err = a.flagParam("aof", false); err != nil {
 		return nil, kind, o, 0, err
 	}
-	if o.Timeout, err = a.duration("ack_timeout", time.Second); err != nil {
+	if o.Timeout, err = a.durationParam("ack_timeout", time.Second); err != nil {
 		return nil, kind, o, 0, err
 	}
 	c := rueidis.ClientOption{
@@ -65,7 +65,7 @@ func (a *address) redis(ctx context.Context, env func(string) string) (
 			return rueidis.AuthCredentials{Username: a.user, Password: password}, err
 		}
 	}
-	if c.TLSConfig, err = a.tls(base == "rediss"); err != nil {
+	if c.TLSConfig, err = a.tlsConfig(base == "rediss"); err != nil {
 		return nil, kind, o, 0, err
 	}
 	if len(a.hosts) == 0 {
@@ -78,7 +78,7 @@ func (a *address) redis(ctx context.Context, env func(string) string) (
 			return nil, kind, o, 0, a.errorf("one server has one host: use %s+sentinel or %s+cluster for several",
 				base, base)
 		}
-		c.SelectDB, err = a.database(a.path)
+		c.SelectDB, err = a.databaseNumber(a.path)
 	case "sentinel":
 		master, db, _ := strings.Cut(a.path, "/")
 		if master == "" {
@@ -93,7 +93,7 @@ func (a *address) redis(ctx context.Context, env func(string) string) (
 				return nil, kind, o, 0, err
 			}
 		}
-		c.SelectDB, err = a.database(db)
+		c.SelectDB, err = a.databaseNumber(db)
 	default:
 		if a.path != "" {
 			err = a.errorf("a cluster has no numbered databases: leave what follows the hosts out; parameter " +
@@ -104,13 +104,13 @@ func (a *address) redis(ctx context.Context, env func(string) string) (
 		return nil, kind, o, 0, err
 	}
 	if client, err = dialRedis(ctx, c, timeout); err != nil {
-		return nil, kind, o, 0, a.wrap(err)
+		return nil, kind, o, 0, a.wrapError(err)
 	}
 	return client, kind, o, timeout, nil
 }
 
-// database reads the number of a database of a server.
-func (a *address) database(text string) (int, error) {
+// databaseNumber reads the number of a database of a server.
+func (a *address) databaseNumber(text string) (int, error) {
 	if text == "" {
 		return 0, nil
 	}

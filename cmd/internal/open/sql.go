@@ -30,7 +30,7 @@ func (a *address) sqlParams(env func(string) string, own ...string) (timeout tim
 	if timeout, err = a.serverParams(env, append([]string{"connections"}, own...)...); err != nil {
 		return 0, 0, err
 	}
-	most, err = a.number("connections", connections)
+	most, err = a.numberParam("connections", connections)
 	return timeout, most, err
 }
 
@@ -47,7 +47,7 @@ func (a *address) openSQL(ctx context.Context, db *sql.DB, d sqlstore.Dialect, m
 	st, err := newStore(db, d)
 	if err != nil {
 		db.Close()
-		return nil, a.wrap(err)
+		return nil, a.wrapError(err)
 	}
 	findings := func(ctx context.Context, _ string) ([]Finding, error) { return st.Report(ctx) }
 	return a.newStore(ctx, st, timeout, findings, db.Close)
@@ -61,7 +61,7 @@ func Connections(rawURL string) int {
 	if err != nil || p.address == nil || !slices.Contains(sql, p.address.scheme) {
 		return 0 // Open says what is wrong
 	}
-	n, _ := p.address.number("connections", connections)
+	n, _ := p.address.numberParam("connections", connections)
 	return n
 }
 
@@ -77,7 +77,7 @@ func (a *address) newStore(
 			err = fmt.Errorf("%w (%w)", errNoAnswer, err)
 		}
 		_ = closing() // the first error is the one to tell
-		return nil, a.wrap(err)
+		return nil, a.wrapError(err)
 	}
 	return &Store{Leases: st, Name: a.name(), secrets: a.secrets, findings: findings, close: closing}, nil
 }

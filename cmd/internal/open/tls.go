@@ -16,9 +16,10 @@ func (a *address) tlsGiven() bool {
 	return slices.ContainsFunc(tlsParams[1:], func(name string) bool { return a.params[name] != "" })
 }
 
-// tls returns how to talk TLS; nil means not at all. With always the name of the scheme says so.
-func (a *address) tls(always bool) (*tls.Config, error) {
-	on, err := a.flag("tls", always || a.tlsGiven())
+// tlsConfig returns how to talk TLS; nil means not at all. With always the name of the scheme says
+// so.
+func (a *address) tlsConfig(always bool) (*tls.Config, error) {
+	on, err := a.flagParam("tls", always || a.tlsGiven())
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +31,7 @@ func (a *address) tls(always bool) (*tls.Config, error) {
 	case !on:
 		return nil, nil
 	}
-	verify, err := a.flag("tls_verify", true)
+	verify, err := a.flagParam("tls_verify", true)
 	if err != nil {
 		return nil, err
 	}

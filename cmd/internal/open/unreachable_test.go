@@ -36,7 +36,7 @@ func TestStoresToWaitFor(t *testing.T) {
 	} {
 		for _, err := range list {
 			a := &address{scheme: "postgres"}
-			if got := Unreachable(fmt.Errorf("trying: %w", a.wrap(err))); got != want {
+			if got := Unreachable(fmt.Errorf("trying: %w", a.wrapError(err))); got != want {
 				t.Errorf("%v: %v", err, got)
 			}
 		}

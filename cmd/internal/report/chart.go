@@ -18,9 +18,9 @@ const (
 	bottom        = height - 46
 )
 
-// chart writes how many IDs have each value of some bits as SVG, with a dashed line for the same
-// number of each.
-func (m *markup) chart(e audit.Evenness) {
+// writeChart writes how many IDs have each value of some bits as SVG, with a dashed line for the
+// same number of each.
+func (m *markup) writeChart(e audit.Evenness) {
 	sum := int64(0)
 	for _, n := range e.Counts {
 		sum += n
@@ -28,12 +28,12 @@ func (m *markup) chart(e audit.Evenness) {
 	ticks := heights(float64(slices.Max(e.Counts)))
 	x := func(value int) float64 { return left + float64(value)*(right-left)/float64(len(e.Counts)) }
 	y := func(ids float64) float64 { return bottom - ids/ticks[len(ticks)-1]*(bottom-top) }
-	m.put(`<svg class="chart" viewBox="0 0 %[1]v %[2]v" width="%[1]v" height="%[2]v" role="img" `+
+	m.putValues(`<svg class="chart" viewBox="0 0 %[1]v %[2]v" width="%[1]v" height="%[2]v" role="img" `+
 		`aria-label="IDs by the value of their %[3]s bits">
 <text x="2" y="16">IDs</text>
 `, width, height, e.Bits)
 	for _, t := range ticks {
-		m.put(`<path class="grid" d="M%[1]v %[2]sH%[3]v"/><text class="end" x="%[1]v" dx="-8" dy="4" y="%[2]s">%[4]s</text>`+
+		m.putValues(`<path class="grid" d="M%[1]v %[2]sH%[3]v"/><text class="end" x="%[1]v" dx="-8" dy="4" y="%[2]s">%[4]s</text>`+
 			"\n", left, number(y(t)), right, amount(t))
 	}
 	var bars strings.Builder
@@ -41,15 +41,15 @@ func (m *markup) chart(e audit.Evenness) {
 	for value, n := range e.Counts {
 		fmt.Fprintf(&bars, "V%sH%s", number(y(float64(n))), number(x(value+1)))
 	}
-	m.put("<path class=\"data\" d=\"%sV%vZ\"/>\n", bars.String(), bottom)
-	m.put(`<path class="even" d="M%[1]v %[2]sH%[3]v"/>
+	m.putValues("<path class=\"data\" d=\"%sV%vZ\"/>\n", bars.String(), bottom)
+	m.putValues(`<path class="even" d="M%[1]v %[2]sH%[3]v"/>
 <path class="even" d="M%[3]v 12h-28"/><text class="end" x="%[3]v" dx="-34" y="16">even</text>
 <path class="base" d="M%[1]v %[4]vH%[3]v"/>
 `, left, number(y(float64(sum)/float64(len(e.Counts)))), right, bottom)
 	for value := 0; value < len(e.Counts); value += 50 {
-		m.put(`<text class="middle" x="%s" y="%v" dy="19">%d</text>`+"\n", number(x(value)), bottom, value)
+		m.putValues(`<text class="middle" x="%s" y="%v" dy="19">%d</text>`+"\n", number(x(value)), bottom, value)
 	}
-	m.put("<text class=\"middle\" x=\"%v\" y=\"%v\" dy=\"39\">value</text>\n</svg>", (left+right)/2, bottom)
+	m.putValues("<text class=\"middle\" x=\"%v\" y=\"%v\" dy=\"39\">value</text>\n</svg>", (left+right)/2, bottom)
 }
 
 // heights are round numbers from 0 up to the first that is no lower than the highest bar.

@@ -33,7 +33,7 @@ type Table struct {
 // HTML writes a page that needs nothing else: no script, no font, no network.
 func HTML(w io.Writer, p Page) error {
 	var m markup
-	m.put(`<!DOCTYPE html>
+	m.putValues(`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -43,31 +43,32 @@ func HTML(w io.Writer, p Page) error {
 <style>
 `)
 	m.WriteString(style)
-	m.put(`</style>
+	m.putValues(`</style>
 </head>
 <body>
 <h1>Audit of IDs</h1>
 <p class="soft">%s, by snowfence audit</p>
 `, p.Made.UTC().Format("2006-01-02 15:04 UTC"))
 	if p.Result.Duplicates.IDs > 0 {
-		m.put("<p class=\"verdict found\">There are duplicates.</p>\n")
+		m.putValues("<p class=\"verdict found\">There are duplicates.</p>\n")
 	} else {
-		m.put("<p class=\"verdict\">There are no duplicates.</p>\n")
+		m.putValues("<p class=\"verdict\">There are no duplicates.</p>\n")
 	}
-	m.put("<div class=\"scroll\" tabindex=\"0\"><table>\n")
+	m.putValues("<div class=\"scroll\" tabindex=\"0\"><table>\n")
 	for _, row := range p.Rows {
-		m.put("<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n", row[0], row[1])
+		m.putValues("<tr><th scope=\"row\">%s</th><td>%s</td></tr>\n", row[0], row[1])
 	}
-	m.put("</table></div>\n")
+	m.putValues("</table></div>\n")
 	for _, t := range p.Tables {
-		m.table(t)
+		m.writeTable(t)
 	}
 	for _, e := range p.Result.Evenness {
-		m.put("<figure>\n<h2>The %s eight bits</h2>\n<figcaption>How many IDs have each value.</figcaption>\n", e.Bits)
-		m.chart(e)
-		m.put("\n</figure>\n")
+		m.putValues("<figure>\n<h2>The %s eight bits</h2>\n"+
+			"<figcaption>How many IDs have each value.</figcaption>\n", e.Bits)
+		m.writeChart(e)
+		m.putValues("\n</figure>\n")
 	}
-	m.put("</body>\n</html>\n")
+	m.putValues("</body>\n</html>\n")
 	_, err := m.WriteTo(w)
 	return err
 }
@@ -76,9 +77,9 @@ func HTML(w io.Writer, p Page) error {
 // method of the program.
 type markup struct{ bytes.Buffer }
 
-// put writes a format with its values as text: none of them can become an element, or leave the
-// quotes of an attribute.
-func (m *markup) put(format string, values ...any) {
+// putValues writes a format with its values as text: none of them can become an element, or leave
+// the quotes of an attribute.
+func (m *markup) putValues(format string, values ...any) {
 	for i, v := range values {
 		if text, ok := v.(string); ok {
 			values[i] = html.EscapeString(text)
@@ -87,21 +88,21 @@ func (m *markup) put(format string, values ...any) {
 	fmt.Fprintf(&m.Buffer, format, values...)
 }
 
-// table writes a table, if it has rows.
-func (m *markup) table(t Table) {
+// writeTable writes a table, if it has rows.
+func (m *markup) writeTable(t Table) {
 	if len(t.Rows) == 0 {
 		return
 	}
-	m.put("<h2>%s</h2>\n<div class=\"scroll\" tabindex=\"0\"><table>\n", t.Title)
+	m.putValues("<h2>%s</h2>\n<div class=\"scroll\" tabindex=\"0\"><table>\n", t.Title)
 	for _, row := range t.Rows {
-		m.put("<tr>")
+		m.putValues("<tr>")
 		for _, cell := range row {
-			m.put("<td>%s</td>", cell)
+			m.putValues("<td>%s</td>", cell)
 		}
-		m.put("</tr>\n")
+		m.putValues("</tr>\n")
 	}
-	m.put("</table></div>\n")
+	m.putValues("</table></div>\n")
 	if t.More > 0 {
-		m.put("<p class=\"soft\">and %d more</p>\n", t.More)
+		m.putValues("<p class=\"soft\">and %d more</p>\n", t.More)
 	}
 }

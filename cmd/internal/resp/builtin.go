@@ -19,7 +19,7 @@ func ping(c *conn, args [][]byte) {
 	case 2:
 		c.out = appendBulk(c.out, args[1])
 	default:
-		c.err("wrong number of arguments for 'ping' command")
+		c.writeError("wrong number of arguments for 'ping' command")
 	}
 }
 
@@ -40,7 +40,7 @@ func reset(c *conn, _ [][]byte) {
 
 func selectDB(c *conn, args [][]byte) {
 	if string(args[1]) != "0" {
-		c.err("DB index is out of range: there is only 0")
+		c.writeError("DB index is out of range: there is only 0")
 		return
 	}
 	c.out = appendSimple(c.out, "OK")
@@ -49,10 +49,10 @@ func selectDB(c *conn, args [][]byte) {
 // auth is AUTH [user] token. The user may be anything.
 func auth(c *conn, args [][]byte) {
 	if len(args) > 3 {
-		c.err("syntax error: AUTH [username] token")
+		c.writeError("syntax error: AUTH [username] token")
 		return
 	}
-	if c.login(args[len(args)-1]) {
+	if c.loginWith(args[len(args)-1]) {
 		c.out = appendSimple(c.out, "OK")
 	}
 }
@@ -63,11 +63,11 @@ const (
 	mostWrong  = 3
 )
 
-// login takes a token, or writes the error reply.
-func (c *conn) login(token []byte) bool {
+// loginWith takes a token, or writes the error reply.
+func (c *conn) loginWith(token []byte) bool {
 	a := c.srv.cfg.Auth()
 	if a.Anyone() != nil {
-		c.err("AUTH called without any token configured: this server has no tokens, and lets all clients in")
+		c.writeError("AUTH called without any token configured: this server has no tokens, and lets all clients in")
 		return false
 	}
 	id, err := a.Identify(string(token))
@@ -85,7 +85,7 @@ func (c *conn) login(token []byte) bool {
 		return false
 	}
 	c.id, c.wrong = id, 0
-	return c.claim()
+	return c.claimPlace()
 }
 
 // hello is HELLO [version [AUTH user token] [SETNAME name]].
@@ -104,18 +104,18 @@ func hello(c *conn, args [][]byte) {
 	for len(rest) > 0 {
 		switch {
 		case equalFold(rest[0], "AUTH") && len(rest) >= 3:
-			if !c.login(rest[2]) {
+			if !c.loginWith(rest[2]) {
 				return
 			}
 			rest = rest[3:]
 		case equalFold(rest[0], "SETNAME") && len(rest) >= 2:
 			if !validName(rest[1]) {
-				c.err("Client names cannot contain spaces, newlines or special characters.")
+				c.writeError("Client names cannot contain spaces, newlines or special characters.")
 				return
 			}
 			name, rest = string(rest[1]), rest[2:]
 		default:
-			c.err("syntax error in HELLO option '" + server.Clip(rest[0]) + "'")
+			c.writeError("syntax error in HELLO option '" + server.Clip(rest[0]) + "'")
 			return
 		}
 	}
@@ -161,7 +161,7 @@ func client(c *conn, args [][]byte) {
 	switch {
 	case sub == "SETNAME" && len(args) == 3:
 		if !validName(args[2]) {
-			c.err("Client names cannot contain spaces, newlines or special characters.")
+			c.writeError("Client names cannot contain spaces, newlines or special characters.")
 			return
 		}
 		c.name = string(args[2])
@@ -180,7 +180,7 @@ func client(c *conn, args [][]byte) {
 		c.out = appendBulk(c.out, fmt.Sprintf("id=%d addr=%s name=%s user=%s resp=%d\n",
 			c.number, c.c.RemoteAddr(), c.name, c.id.Name, c.proto))
 	default:
-		c.err("unknown subcommand or wrong number of arguments for 'client|" + strings.ToLower(sub) + "'")
+		c.writeError("unknown subcommand or wrong number of arguments for 'client|" + strings.ToLower(sub) + "'")
 	}
 }
 
@@ -205,12 +205,12 @@ func describe(c *conn, args [][]byte) {
 	case "INFO":
 		c.out = appendArray(c.out, len(args)-2)
 		for _, name := range args[2:] {
-			c.describeOne(c.srv.find(name))
+			c.describeOne(c.srv.findCommand(name))
 		}
 	case "DOCS":
-		c.docs(args[2:])
+		c.writeDocs(args[2:])
 	default:
-		c.err("unknown subcommand '" + server.Clip(args[1]) + "': COMMAND [COUNT|LIST|INFO|DOCS]")
+		c.writeError("unknown subcommand '" + server.Clip(args[1]) + "': COMMAND [COUNT|LIST|INFO|DOCS]")
 	}
 }
 
@@ -237,14 +237,14 @@ func (c *conn) describeOne(cmd *command) {
 	}
 }
 
-// docs is COMMAND DOCS, which redis-cli asks for when it starts.
-func (c *conn) docs(names [][]byte) {
+// writeDocs is COMMAND DOCS, which redis-cli asks for when it starts.
+func (c *conn) writeDocs(names [][]byte) {
 	var list []*command
 	if len(names) == 0 {
 		list = c.srv.table
 	}
 	for _, name := range names {
-		if cmd := c.srv.find(name); cmd != nil {
+		if cmd := c.srv.findCommand(name); cmd != nil {
 			list = append(list, cmd)
 		}
 	}

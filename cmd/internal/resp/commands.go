@@ -12,7 +12,7 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/show"
 )
 
-func (c *conn) fail(err error) {
+func (c *conn) writeFailure(err error) {
 	if c.srv.life.Err() != nil && errors.Is(err, context.Canceled) {
 		err = server.ErrStopping // by us, not by the client
 	}
@@ -37,7 +37,7 @@ func (c *conn) requestInfo(name string) server.Request {
 	return q
 }
 
-func (c *conn) err(text string) { c.out = appendError(c.out, "ERR", text) }
+func (c *conn) writeError(text string) { c.out = appendError(c.out, "ERR", text) }
 
 // command is one entry of the table of commands.
 type command struct {
@@ -60,9 +60,9 @@ const (
 	writes keyUse = "write"
 )
 
-// run carries out one command, and reports whether it gave one ID or number. If so, repeat makes
-// the numbers of equal commands that follow it, and they come neither here nor to next.
-func (c *conn) run(args [][]byte, raw []byte) bool {
+// runCommand carries out one command, and reports whether it gave one ID or number. If so, repeat
+// makes the numbers of equal commands that follow it, and they come neither here nor to next.
+func (c *conn) runCommand(args [][]byte, raw []byte) bool {
 	switch {
 	case c.queue.open:
 	case len(args[0]) == len("SNOWFENCE.NEXT") && equalFold(args[0], "SNOWFENCE.NEXT"):
@@ -72,15 +72,15 @@ func (c *conn) run(args [][]byte, raw []byte) bool {
 		return len(args) == 2 && c.madeIDs == before+1
 	case len(args[0]) == len("INCR") && len(args) == 2 && equalFold(args[0], "INCR"):
 		c.lastTook = numbers
-		return c.take(args[1], 1)
+		return c.takeNumbers(args[1], 1)
 	}
-	cmd := c.srv.find(args[0])
+	cmd := c.srv.findCommand(args[0])
 	fine := false
 	switch {
 	case cmd == nil:
 		// A page in a browser makes it talk HTTP to this port.
 		if equalFold(args[0], "POST") || equalFold(args[0], "HOST:") {
-			c.err("this is not HTTP")
+			c.writeError("this is not HTTP")
 			c.quit = true
 			return false
 		}
@@ -88,13 +88,13 @@ func (c *conn) run(args [][]byte, raw []byte) bool {
 		if why == "" {
 			why = "try COMMAND LIST"
 		}
-		c.err("unknown command '" + server.Clip(args[0]) + "': " + why)
+		c.writeError("unknown command '" + server.Clip(args[0]) + "': " + why)
 	case cmd.arity > 0 && len(args) != cmd.arity, len(args) < -cmd.arity:
-		c.err("wrong number of arguments for '" + strings.ToLower(cmd.name) + "' command")
+		c.writeError("wrong number of arguments for '" + strings.ToLower(cmd.name) + "' command")
 	case c.id == nil && !cmd.anonymous:
 		c.noAuth()
 	case c.queue.open && !cmd.atOnce:
-		fine = c.enqueue(cmd, raw)
+		fine = c.queueCommand(cmd, raw)
 	default:
 		cmd.run(c, args)
 		fine = true
@@ -143,13 +143,13 @@ func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Spa
 	if sp == nil || string(name) != sp.Name || sp.Stale() {
 		var err error
 		if sp, err = c.srv.cfg.Service.SpaceFor(c.srv.life, c.id, v, string(name), n); err != nil {
-			c.fail(err)
+			c.writeFailure(err)
 			return nil, false
 		}
 		c.countMade() // of the one before
 		c.space = sp
 	} else if err := c.id.Authorize(v, sp.Name, n); err != nil {
-		c.fail(err)
+		c.writeFailure(err)
 		return nil, false
 	}
 	return sp, true
@@ -158,7 +158,7 @@ func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Spa
 // next is SNOWFENCE.NEXT namespace [COUNT n [RUNS]].
 func (c *conn) next(args [][]byte) {
 	if len(args) < 2 {
-		c.err("wrong number of arguments for 'snowfence.next' command")
+		c.writeError("wrong number of arguments for 'snowfence.next' command")
 		return
 	}
 	if len(args) > 2 {
@@ -171,7 +171,7 @@ func (c *conn) next(args [][]byte) {
 	}
 	id, err := sp.Next(c.srv.life)
 	if err != nil {
-		c.fail(err)
+		c.writeFailure(err)
 		return
 	}
 	c.madeIDs++
@@ -185,16 +185,16 @@ func (c *conn) nextMany(args [][]byte) {
 	}
 	runs := len(args) == 5 && equalFold(args[4], "RUNS")
 	if !equalFold(args[2], "COUNT") || len(args) != 4 && !runs {
-		c.err("syntax error: SNOWFENCE.NEXT namespace [COUNT n [RUNS]]")
+		c.writeError("syntax error: SNOWFENCE.NEXT namespace [COUNT n [RUNS]]")
 		return
 	}
 	n, err := strconv.ParseInt(string(args[3]), 10, 64)
 	if err != nil {
-		c.err("COUNT is not an integer")
+		c.writeError("COUNT is not an integer")
 		return
 	}
 	if err := server.CheckCount(n); err != nil {
-		c.fail(err)
+		c.writeFailure(err)
 		return
 	}
 	sp, ok := c.authorizedSpace(args[1], server.VerbIDs, n)
@@ -208,7 +208,7 @@ func (c *conn) nextMany(args [][]byte) {
 	caller := &server.Caller{Identity: c.id, From: c.c.RemoteAddr().String()}
 	defer c.srv.cfg.Service.Ended(caller)
 	if err := c.srv.cfg.Service.Reserve(caller, room); err != nil {
-		c.fail(err)
+		c.writeFailure(err)
 		return
 	}
 	if runs {
@@ -224,13 +224,13 @@ func (c *conn) nextMany(args [][]byte) {
 				c.out = appendID(c.out, id)
 			}
 			ids = ids[k:]
-			if len(c.out) >= flushAt && !c.flush(time.Now()) {
+			if len(c.out) >= flushAt && !c.flushReplies(time.Now()) {
 				c.quit = true
 			}
 		}
 	})
 	if err != nil {
-		c.fail(err)
+		c.writeFailure(err)
 	}
 }
 
@@ -240,7 +240,7 @@ func (c *conn) nextRuns(sp *server.Space, n int64) {
 		c.madeIDs += r.Len()
 	}
 	if err != nil {
-		c.fail(err)
+		c.writeFailure(err)
 		return
 	}
 	c.out = appendArray(c.out, len(runs))
@@ -260,12 +260,12 @@ func decode(c *conn, args [][]byte) {
 	}
 	id, _, err := show.ReadID(snowfence.Decimal, args[2])
 	if err != nil {
-		c.fail(err)
+		c.writeFailure(err)
 		return
 	}
 	p, err := sp.Decode(id)
 	if err != nil {
-		c.fail(err)
+		c.writeFailure(err)
 		return
 	}
 	fields := sp.Fields(p)
@@ -289,12 +289,12 @@ func rangeOf(c *conn, args [][]byte) {
 	from, err := server.ParseTime(string(args[2]))
 	to, err2 := server.ParseTime(string(args[3]))
 	if err = errors.Join(err, err2); err != nil {
-		c.fail(err)
+		c.writeFailure(err)
 		return
 	}
 	lo, hi, err := sp.Range(from, to)
 	if err != nil {
-		c.fail(err)
+		c.writeFailure(err)
 		return
 	}
 	c.out = appendArray(c.out, 2)

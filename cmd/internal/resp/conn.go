@@ -69,18 +69,18 @@ func (c *conn) serve() {
 			c.out = appendError(c.out, "ERR", err.Error())
 			c.quit = true
 		}
-		ran := c.count()
+		ran := c.countCommands()
 		// Other connections with commands come first: replies that go out together wake a client on
 		// another processor once, where each alone would wake it anew. At 16 commands a pipeline
 		// that is a third more commands a second.
 		runtime.Gosched()
-		there := c.flush(time.Now()) // commands may have waited for the store
+		there := c.flushReplies(time.Now()) // commands may have waited for the store
 		if ran > 0 {
 			about := func() server.Request { return c.requestInfo(strconv.FormatInt(ran, 10) + " commands") }
 			// All of them were answered at the end.
 			c.srv.cfg.Service.Answered(server.RESP, ran, time.Since(began), about)
 		}
-		if !there || c.quit || !c.read(began) {
+		if !there || c.quit || !c.readMore(began) {
 			return
 		}
 	}
@@ -101,16 +101,16 @@ func (c *conn) identify(now time.Time) {
 	}
 	chain := c.certificates()
 	if c.id, c.judge.by = auth.Unnamed(chain), auth; c.id != nil {
-		c.claim()
+		c.claimPlace()
 	}
 	if len(chain) > 0 {
 		c.judge.ends = chain[0].NotAfter
 	}
 }
 
-// claim counts the connection for the client's token. A client has to go when its token has its
-// share.
-func (c *conn) claim() bool {
+// claimPlace counts the connection for the client's token. A client has to go when its token has
+// its share.
+func (c *conn) claimPlace() bool {
 	err := c.place.Claim(c.id)
 	if err != nil {
 		c.id, c.quit = nil, true
@@ -130,8 +130,8 @@ func (c *conn) certificates() []*x509.Certificate {
 // runCommands carries out all whole commands that have come in. An error is one of the protocol.
 func (c *conn) runCommands() error {
 	for !c.quit {
-		if !c.refuses && c.repeat() {
-			if len(c.out) >= flushAt && !c.flush(time.Now()) {
+		if !c.refuses && c.repeatLast() {
+			if len(c.out) >= flushAt && !c.flushReplies(time.Now()) {
 				c.quit = true
 			}
 			continue
@@ -153,19 +153,19 @@ func (c *conn) runCommands() error {
 		c.lastCommand = c.lastCommand[:0]
 		if c.refuses {
 			c.out = appendError(c.out, server.Unavailable.Word(), server.ErrStopping.Error())
-		} else if c.run(args, raw) {
+		} else if c.runCommand(args, raw) {
 			c.rememberCommand(raw)
 		}
-		if len(c.out) >= flushAt && !c.flush(time.Now()) {
+		if len(c.out) >= flushAt && !c.flushReplies(time.Now()) {
 			c.quit = true
 		}
 	}
 	return nil
 }
 
-// count adds to the counters that everybody shares, once for all commands that came
+// countCommands adds to the counters that everybody shares, once for all commands that came
 // together, and returns their number.
-func (c *conn) count() (ran int64) {
+func (c *conn) countCommands() (ran int64) {
 	ran, c.commands = c.commands, 0
 	if ran > 0 {
 		c.srv.Requests.Add(ran)
@@ -182,8 +182,8 @@ func (c *conn) countMade() {
 	}
 }
 
-// flush sends the replies and reports whether the client is still there.
-func (c *conn) flush(now time.Time) bool {
+// flushReplies sends the replies and reports whether the client is still there.
+func (c *conn) flushReplies(now time.Time) bool {
 	if len(c.out) == 0 {
 		return true
 	}

@@ -18,14 +18,15 @@ type queue struct {
 	raw    []byte // the commands as they came
 }
 
-// enqueue keeps a command for EXEC, and reports whether it could.
-func (c *conn) enqueue(cmd *command, raw []byte) bool {
+// queueCommand keeps a command for EXEC, and reports whether it could.
+func (c *conn) queueCommand(cmd *command, raw []byte) bool {
 	q := &c.queue
 	switch {
 	case !cmd.queued:
-		c.err(cmd.name + " does not go into MULTI: send it before or after")
+		c.writeError(cmd.name + " does not go into MULTI: send it before or after")
 	case q.n == maxQueued || len(q.raw)+len(raw) > maxQueueBytes:
-		c.err("more than " + strconv.Itoa(maxQueued) + " commands in MULTI: send fewer, or a pipeline without MULTI")
+		c.writeError("more than " + strconv.Itoa(maxQueued) + " commands in MULTI: " +
+			"send fewer, or a pipeline without MULTI")
 	default:
 		q.n++
 		q.raw = append(q.raw, raw...)
@@ -37,7 +38,7 @@ func (c *conn) enqueue(cmd *command, raw []byte) bool {
 
 func multi(c *conn, _ [][]byte) {
 	if c.queue.open {
-		c.err("MULTI calls can not be nested")
+		c.writeError("MULTI calls can not be nested")
 		return
 	}
 	c.queue.open = true
@@ -46,7 +47,7 @@ func multi(c *conn, _ [][]byte) {
 
 func discard(c *conn, _ [][]byte) {
 	if !c.queue.open {
-		c.err("DISCARD without MULTI")
+		c.writeError("DISCARD without MULTI")
 		return
 	}
 	c.queue = queue{}
@@ -59,7 +60,7 @@ func exec(c *conn, _ [][]byte) {
 	c.queue = queue{}
 	switch {
 	case !q.open:
-		c.err("EXEC without MULTI")
+		c.writeError("EXEC without MULTI")
 		return
 	case q.broken:
 		c.out = appendError(c.out, "EXECABORT", "Transaction discarded because of previous errors.")

@@ -20,8 +20,8 @@ type deadlines struct {
 	large   bool      // the buffers are, and until is when they need not be any more
 }
 
-// read waits for more and reports whether there is any. now may be a moment ago.
-func (c *conn) read(now time.Time) bool {
+// readMore waits for more and reports whether there is any. now may be a moment ago.
+func (c *conn) readMore(now time.Time) bool {
 	carried := c.r > 0
 	c.makeRoom()
 	if c.srv.life.Err() == nil && c.readOn(now, carried) {
@@ -40,7 +40,7 @@ func (c *conn) makeRoom() {
 		c.r = 0
 	}
 	if c.w == len(c.buf) {
-		c.grow()
+		c.growBuffer()
 	}
 }
 
@@ -85,7 +85,7 @@ func (c *conn) readOn(now time.Time, carried bool) bool {
 		c.w += n
 		// There is more: a pipeline in three reads is three wake-ups of its client.
 		if c.w == len(c.buf) && len(c.buf) < mostBuffer {
-			c.grow()
+			c.growBuffer()
 		}
 		if n > 0 {
 			return true // an error will come again
@@ -96,14 +96,14 @@ func (c *conn) readOn(now time.Time, carried bool) bool {
 		}
 		now, carried = time.Now(), false
 		// A deadline that is not ours is of a handshake.
-		if until := c.deadlines.current; until.IsZero() || now.Before(until) || !c.expired(now) {
+		if until := c.deadlines.current; until.IsZero() || now.Before(until) || !c.handleExpiry(now) {
 			return false
 		}
 	}
 	return false
 }
 
-func (c *conn) grow() {
+func (c *conn) growBuffer() {
 	grown := make([]byte, min(4*len(c.buf), mostBuffer))
 	copy(grown, c.buf[:c.w])
 	c.buf = grown
@@ -149,19 +149,19 @@ func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 	return c.srv.life.Err() == nil // Shutdown may have set its own deadline a moment ago
 }
 
-// expired acts when nothing came until the deadline, and reports whether to go on
+// handleExpiry acts when nothing came until the deadline, and reports whether to go on
 // waiting.
-func (c *conn) expired(now time.Time) bool {
+func (c *conn) handleExpiry(now time.Time) bool {
 	over := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
 	w := &c.deadlines
 	switch {
 	case over(w.partial):
 		c.out = appendError(c.out[:0], "ERR", "the rest of the command did not come in time")
-		c.flush(now)
+		c.flushReplies(now)
 		return false
 	case over(w.auth):
 		c.out = appendError(c.out[:0], "NOAUTH", "no AUTH came in time")
-		c.flush(now)
+		c.flushReplies(now)
 		return false
 	case over(w.idle):
 		return false

@@ -17,7 +17,7 @@ func TestClientAtAStopIsToldWhy(t *testing.T) {
 	}
 	theirs, ours := net.Pipe()
 	defer ours.Close()
-	s.handle(theirs)
+	s.serveConn(theirs)
 	p := &peer{t, ours, bufio.NewReader(ours)}
 	p.fails(p.reply(), server.Unavailable.Word())
 }

@@ -34,9 +34,9 @@ func (c *conn) rememberCommand(raw []byte) {
 	}
 }
 
-// repeat carries out the next commands that equal the remembered one, and reports whether there
+// repeatLast carries out the next commands that equal the remembered one, and reports whether there
 // were any. It leaves others to be parsed, so that errors are told in one place.
-func (c *conn) repeat() bool {
+func (c *conn) repeatLast() bool {
 	if len(c.lastCommand) == 0 {
 		return false
 	}

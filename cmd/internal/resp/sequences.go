@@ -56,9 +56,9 @@ type counter struct {
 	seq *server.Sequence // nil before any
 }
 
-// sequence finds the sequence of a key, most often the key of the command before, and checks that
+// sequenceOf finds the sequence of a key, most often the key of the command before, and checks that
 // the caller may. The command counts as n numbers.
-func (c *conn) sequence(text []byte, v server.Verb, n int64) (*server.Sequence, error) {
+func (c *conn) sequenceOf(text []byte, v server.Verb, n int64) (*server.Sequence, error) {
 	last := &c.counter
 	if last.seq == nil || !bytes.Equal(text, last.text) {
 		last.text, last.key, last.seq = append(last.text[:0], text...), parseKey(text), nil
@@ -75,18 +75,18 @@ func (c *conn) sequence(text []byte, v server.Verb, n int64) (*server.Sequence, 
 	return last.seq, nil
 }
 
-// take takes n numbers in a row and answers the last, and reports whether it did.
-func (c *conn) take(text []byte, n int64) bool {
+// takeNumbers takes n numbers in a row and answers the last, and reports whether it did.
+func (c *conn) takeNumbers(text []byte, n int64) bool {
 	if c.id == nil {
 		c.noAuth()
 		return false
 	}
 	if err := server.CheckNumbers(n); err != nil {
-		c.fail(err)
+		c.writeFailure(err)
 		return false
 	}
 	for {
-		sq, err := c.sequence(text, server.VerbIDs, n)
+		sq, err := c.sequenceOf(text, server.VerbIDs, n)
 		if err == nil {
 			err = c.needsPeriod(sq)
 		}
@@ -96,7 +96,7 @@ func (c *conn) take(text []byte, n int64) bool {
 				"below the answer of INCRBY for theirs: use INCR", sq.Name, sq.Step(), n-1)
 		}
 		if err != nil {
-			c.fail(err)
+			c.writeFailure(err)
 			return false
 		}
 		got, err := sq.Take(c.srv.life, c.counter.period, n)
@@ -105,7 +105,7 @@ func (c *conn) take(text []byte, n int64) bool {
 			continue
 		}
 		if err != nil {
-			c.fail(err)
+			c.writeFailure(err)
 			return false
 		}
 		c.out = appendInt(c.out, got.Last())
@@ -113,17 +113,18 @@ func (c *conn) take(text []byte, n int64) bool {
 	}
 }
 
-func incr(c *conn, args [][]byte) { c.take(args[1], 1) }
+func incr(c *conn, args [][]byte) { c.takeNumbers(args[1], 1) }
 
 func incrBy(c *conn, args [][]byte) {
 	n, err := strconv.ParseInt(string(args[2]), 10, 64)
 	switch {
 	case err != nil:
-		c.err("value is not an integer or out of range")
+		c.writeError("value is not an integer or out of range")
 	case n < 1:
-		c.err("a sequence never goes back: INCRBY takes 1 to 1000000 numbers; one made with --step -1 counts down")
+		c.writeError("a sequence never goes back: INCRBY takes 1 to 1000000 numbers; " +
+			"one made with --step -1 counts down")
 	default:
-		c.take(args[1], n)
+		c.takeNumbers(args[1], n)
 	}
 }
 
@@ -140,7 +141,7 @@ func (c *conn) needsPeriod(sq *server.Sequence) error {
 // get answers the last number that this server gave.
 func get(c *conn, args [][]byte) {
 	c.counter.seq = nil // a sequence that made room for another one may have given more since
-	sq, err := c.sequence(args[1], server.VerbRead, 1)
+	sq, err := c.sequenceOf(args[1], server.VerbRead, 1)
 	if err == nil {
 		err = c.needsPeriod(sq)
 	}
@@ -151,7 +152,7 @@ func get(c *conn, args [][]byte) {
 	}
 	switch {
 	case err != nil:
-		c.fail(err)
+		c.writeFailure(err)
 	case !there:
 		c.out = appendNull(c.out, c.proto)
 	default:
@@ -163,10 +164,10 @@ func get(c *conn, args [][]byte) {
 // again, and a client that expires it believes that it does.
 func expire(c *conn, args [][]byte) {
 	if _, err := strconv.ParseInt(string(args[2]), 10, 64); err != nil {
-		c.err("value is not an integer or out of range")
+		c.writeError("value is not an integer or out of range")
 		return
 	}
-	sq, err := c.sequence(args[1], server.VerbIDs, 1)
+	sq, err := c.sequenceOf(args[1], server.VerbIDs, 1)
 	if err == nil {
 		err = c.needsPeriod(sq)
 	}
@@ -179,7 +180,7 @@ func expire(c *conn, args [][]byte) {
 		err = sq.CheckPeriod(c.counter.period)
 	}
 	if err != nil {
-		c.fail(err)
+		c.writeFailure(err)
 		return
 	}
 	c.out = appendInt(c.out, 1)
@@ -187,8 +188,8 @@ func expire(c *conn, args [][]byte) {
 
 // ttl answers that a key does not expire.
 func ttl(c *conn, args [][]byte) {
-	if _, err := c.sequence(args[1], server.VerbRead, 1); err != nil {
-		c.fail(err)
+	if _, err := c.sequenceOf(args[1], server.VerbRead, 1); err != nil {
+		c.writeFailure(err)
 		return
 	}
 	c.out = appendInt(c.out, -1)

@@ -80,7 +80,7 @@ func (s *Server) Serve(ln net.Listener) error {
 		c, err := ln.Accept()
 		if err == nil {
 			pause = 0
-			s.handle(c)
+			s.serveConn(c)
 			continue
 		}
 		if s.life.Err() != nil {
@@ -100,8 +100,8 @@ func (s *Server) Serve(ln net.Listener) error {
 	}
 }
 
-// handle serves a connection in a goroutine of its own, or refuses it.
-func (s *Server) handle(nc net.Conn) {
+// serveConn serves a connection in a goroutine of its own, or refuses it.
+func (s *Server) serveConn(nc net.Conn) {
 	c := &conn{
 		srv: s, c: nc, proto: 2, id: s.cfg.Auth().Anyone(), number: s.lastID.Add(1),
 		place: s.Enter(nc.RemoteAddr(), s.cfg.MaxConns),

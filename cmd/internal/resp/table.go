@@ -77,8 +77,8 @@ func newTable() []*command {
 	return t
 }
 
-// find looks a command up by its name, in any case.
-func (s *Server) find(name []byte) *command {
+// findCommand looks a command up by its name, in any case.
+func (s *Server) findCommand(name []byte) *command {
 	var buf [32]byte
 	if len(name) > len(buf) {
 		return nil

@@ -40,12 +40,12 @@ func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming
 		s: s, who: who, bufs: sync.Pool{New: func() any { return new([]byte) }},
 		json: []string{"application/json"}, text: []string{"text/plain; charset=utf-8"}, noStore: []string{"no-store"},
 	}
-	patterns, all := map[string][]*route{}, h.bound()
+	patterns, all := map[string][]*route{}, h.boundRoutes()
 	for _, rt := range all {
 		patterns[rt.pattern] = append(patterns[rt.pattern], rt)
 	}
 	for pattern, routes := range patterns {
-		handler := http.Handler(h.handler(routes))
+		handler := http.Handler(h.handlerOf(routes))
 		if routes[0].streams {
 			handler = streaming(handler)
 		}
@@ -64,21 +64,21 @@ func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming
 	})
 }
 
-// bound returns the routes with the methods that they call.
-func (h *rest) bound() []*route {
+// boundRoutes returns the routes with the methods that they call.
+func (h *rest) boundRoutes() []*route {
 	methods := map[string]*rpc.Method{}
 	for _, m := range rpc.Methods(h.s) {
 		methods[strings.TrimPrefix(m.Procedure, "/snowfence.v1.")] = m
 	}
 	list := h.routes()
 	for _, rt := range list {
-		rt.bind(methods[rt.call])
+		rt.bindMethod(methods[rt.call])
 	}
 	return list
 }
 
-// handler serves the routes of one pattern.
-func (h *rest) handler(routes []*route) http.HandlerFunc {
+// handlerOf serves the routes of one pattern.
+func (h *rest) handlerOf(routes []*route) http.HandlerFunc {
 	site := http.NewCrossOriginProtection()
 	return func(w http.ResponseWriter, r *http.Request) {
 		e := &exchange{route: routes[0], w: w, r: r}
@@ -95,7 +95,7 @@ func (h *rest) handler(routes []*route) http.HandlerFunc {
 		e.caller, err = h.who.Caller(r)
 		defer h.s.Ended(e.caller)
 		if err == nil {
-			err = e.answer(routes, site)
+			err = e.answerBy(routes, site)
 		}
 		if err == nil {
 			return
@@ -107,9 +107,9 @@ func (h *rest) handler(routes []*route) http.HandlerFunc {
 	}
 }
 
-// answer answers a request, by the one of several routes that it means.
-func (e *exchange) answer(routes []*route, site *http.CrossOriginProtection) error {
-	if e.consumes() && e.r.Method != http.MethodPost {
+// answerBy answers a request, by the one of several routes that it means.
+func (e *exchange) answerBy(routes []*route, site *http.CrossOriginProtection) error {
+	if e.usesUp() && e.r.Method != http.MethodPost {
 		// The tag of an image asks with GET, which browsers allow everywhere.
 		post := *e.r
 		post.Method = http.MethodPost

@@ -26,7 +26,7 @@ type nextParams struct {
 // nextParams reads ?n=10&format=base58&prefix=ord, or ?n=10&runs=true. With
 // &at=2019-05-17T08:30:00Z and perhaps &node=3, the IDs are for a time gone by.
 func (e *exchange) nextParams() (nextParams, error) {
-	q, err := e.params()
+	q, err := e.readParams()
 	if err != nil {
 		return nextParams{}, err
 	}
@@ -201,7 +201,7 @@ func (h *rest) stream(e *exchange) error {
 	if err != nil {
 		return err
 	}
-	q, err := e.params()
+	q, err := e.readParams()
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 func (h *rest) numbers(e *exchange) error {
 	w, r, id, name := e.w, e.r, e.caller.Identity, e.subject()
 	in := &pb.SequenceNextRequest{}
-	err := e.fill(in)
+	err := e.fillRequest(in)
 	n := max(int64(in.Count), 1)
 	if err == nil {
 		err = server.CheckNumbers(n)

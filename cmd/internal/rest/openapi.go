@@ -43,7 +43,7 @@ func openAPI(routes []*route) ([]byte, error) {
 	}
 	d := &describer{messages: file.Messages(), file: file, paths: object{}, schemas: object{"Problem": problemSchema}}
 	for _, rt := range routes {
-		d.add(rt)
+		d.addRoute(rt)
 	}
 	text, err := json.Marshal(object{
 		"openapi": "3.1.0",
@@ -72,9 +72,9 @@ var problemSchema = object{
 	},
 }
 
-// add describes a route. Several with one pattern differ by a parameter, and answer with one of
-// several lists.
-func (d *describer) add(rt *route) {
+// addRoute describes a route. Several with one pattern differ by a parameter, and answer with one
+// of several lists.
+func (d *describer) addRoute(rt *route) {
 	verb, path, _ := strings.Cut(rt.pattern, " ")
 	if d.paths[path] == nil {
 		d.paths[path] = object{}
@@ -85,16 +85,17 @@ func (d *describer) add(rt *route) {
 	method := d.file.Services().ByName(called.Parent().Name()).Methods().ByName(called.Name())
 	if rt.list != "" && methods[verb] != nil {
 		lists := d.schemas["Lists"].(object)["properties"].(object)
-		lists[rt.list] = d.schema(method.Output().Fields().ByName(protoreflect.Name(rt.list)))
+		lists[rt.list] = d.describeField(method.Output().Fields().ByName(protoreflect.Name(rt.list)))
 		return
 	}
 	operation := object{
 		"operationId": operationID(verb, path), "summary": comment(method),
-		"parameters": d.parameters(rt, method.Input()), "responses": d.responses(rt, verb, method.Output()),
+		"parameters": d.describeParameters(rt, method.Input()),
+		"responses":  d.describeResponses(rt, verb, method.Output()),
 	}
 	if rt.body != "" {
 		name := string(method.Input().Name())
-		d.schemas[name] = d.object(method.Input(), rt.inPath)
+		d.schemas[name] = d.describeMessage(method.Input(), rt.inPath)
 		operation["requestBody"] = object{"required": true, "content": content("application/json", ref(name))}
 	}
 	methods[verb] = operation
@@ -110,12 +111,12 @@ func operationID(verb, path string) string {
 	return verb
 }
 
-func (d *describer) parameters(rt *route, in protoreflect.MessageDescriptor) []any {
+func (d *describer) describeParameters(rt *route, in protoreflect.MessageDescriptor) []any {
 	list := []any{}
 	add := func(p param, where string) {
 		schema := object{"type": "string", "description": "namespaces, sequences or servers; namespaces without it."}
-		if f := d.field(in, p.field); f != nil {
-			schema = d.schema(f)
+		if f := d.fieldOf(in, p.field); f != nil {
+			schema = d.describeField(f)
 		}
 		about := schema["description"]
 		delete(schema, "description")
@@ -132,8 +133,8 @@ func (d *describer) parameters(rt *route, in protoreflect.MessageDescriptor) []a
 	return list
 }
 
-// field returns a field of a request. Some parameters of new IDs are fields of other requests.
-func (d *describer) field(in protoreflect.MessageDescriptor, name protoreflect.Name) protoreflect.FieldDescriptor {
+// fieldOf returns a field of a request. Some parameters of new IDs are fields of other requests.
+func (d *describer) fieldOf(in protoreflect.MessageDescriptor, name protoreflect.Name) protoreflect.FieldDescriptor {
 	for _, m := range []protoreflect.MessageDescriptor{
 		in, d.messages.ByName("DecodeRequest"), d.messages.ByName("NextAtRequest"),
 	} {
@@ -144,7 +145,7 @@ func (d *describer) field(in protoreflect.MessageDescriptor, name protoreflect.N
 	return nil
 }
 
-func (d *describer) responses(rt *route, verb string, out protoreflect.MessageDescriptor) object {
+func (d *describer) describeResponses(rt *route, verb string, out protoreflect.MessageDescriptor) object {
 	all := object{"default": object{
 		"description": "What went wrong.", "content": content("application/problem+json", ref("Problem")),
 	}}
@@ -157,7 +158,7 @@ func (d *describer) responses(rt *route, verb string, out protoreflect.MessageDe
 	case rt.list != "":
 		d.schemas["Lists"] = object{
 			"type": "object", "required": []string{},
-			"properties": object{rt.list: d.schema(out.Fields().ByName(protoreflect.Name(rt.list)))},
+			"properties": object{rt.list: d.describeField(out.Fields().ByName(protoreflect.Name(rt.list)))},
 		}
 		kinds = content("application/json", ref("Lists"))
 	case !rt.streams:
@@ -179,18 +180,18 @@ func (d *describer) refTo(m protoreflect.MessageDescriptor) object {
 	name := string(m.Name())
 	if d.schemas[name] == nil {
 		d.schemas[name] = object{} // while its fields are described
-		d.schemas[name] = d.object(m, nil)
+		d.schemas[name] = d.describeMessage(m, nil)
 	}
 	return ref(name)
 }
 
-// object describes a message, without fields that are elsewhere. An answer has all its numbers and
-// texts, even where they are 0 or "".
-func (d *describer) object(m protoreflect.MessageDescriptor, elsewhere []param) object {
+// describeMessage describes a message, without fields that are elsewhere. An answer has all its
+// numbers and texts, even where they are 0 or "".
+func (d *describer) describeMessage(m protoreflect.MessageDescriptor, elsewhere []param) object {
 	properties, required := object{}, []string{}
 	for i := range m.Fields().Len() {
 		f := m.Fields().Get(i)
-		properties[string(f.Name())] = d.schema(f)
+		properties[string(f.Name())] = d.describeField(f)
 		if elsewhere == nil && !f.HasPresence() && !f.IsList() {
 			required = append(required, string(f.Name()))
 		}
@@ -205,8 +206,8 @@ func (d *describer) object(m protoreflect.MessageDescriptor, elsewhere []param) 
 	return out
 }
 
-// schema describes the values of a field.
-func (d *describer) schema(f protoreflect.FieldDescriptor) object {
+// describeField describes the values of a field.
+func (d *describer) describeField(f protoreflect.FieldDescriptor) object {
 	one := object{"type": "string"}
 	switch f.Kind() {
 	case protoreflect.Int64Kind: // an sfixed64 may be an ID, in another form

@@ -13,7 +13,7 @@ type openDoc map[string]any
 
 func document(t *testing.T) openDoc {
 	t.Helper()
-	text, err := openAPI((&rest{}).bound())
+	text, err := openAPI((&rest{}).boundRoutes())
 	if err != nil {
 		t.Fatal(err)
 	}

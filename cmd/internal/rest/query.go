@@ -13,9 +13,9 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// params returns the parameters of a request. Each has to be one of the route's, once: with an
+// readParams returns the parameters of a request. Each has to be one of the route's, once: with an
 // ignored misspelling, a request would mean something else.
-func (e *exchange) params() (url.Values, error) {
+func (e *exchange) readParams() (url.Values, error) {
 	if e.r.URL.RawQuery == "" {
 		return nil, nil
 	}

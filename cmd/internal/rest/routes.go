@@ -83,8 +83,8 @@ func (h *rest) routes() []*route {
 	}
 }
 
-// consumes reports whether a route uses up IDs or numbers.
-func (rt *route) consumes() bool {
+// usesUp reports whether a route uses up IDs or numbers.
+func (rt *route) usesUp() bool {
 	base := path.Base(rt.pattern)
 	return base == "next" || base == "stream"
 }
@@ -98,8 +98,8 @@ type param struct {
 	field protoreflect.Name
 }
 
-// bind finds the method of a route, and the fields that its parameters fill.
-func (rt *route) bind(m *rpc.Method) {
+// bindMethod finds the method of a route, and the fields that its parameters fill.
+func (rt *route) bindMethod(m *rpc.Method) {
 	rt.method = m
 	for _, found := range wildcards.FindAllStringSubmatch(rt.pattern, -1) {
 		p := param{found[1], protoreflect.Name(found[1])}
@@ -133,7 +133,7 @@ func (e *exchange) makeCall() error {
 	if err := e.method.Authorize(ctx, in); err != nil { // who may not ask is told that first
 		return err
 	}
-	if err := e.fill(in); err != nil {
+	if err := e.fillRequest(in); err != nil {
 		return err
 	}
 	out, err := e.method.Do(ctx, in)
@@ -149,7 +149,7 @@ func (e *exchange) makeCall() error {
 		return server.NewError(server.Internal, err)
 	}
 	e.w.Header().Set("Content-Type", "application/json")
-	if e.consumes() {
+	if e.usesUp() {
 		e.w.Header().Set("Cache-Control", "no-store")
 	}
 	if e.caller.Made {
@@ -162,9 +162,9 @@ func (e *exchange) makeCall() error {
 // subject is the name that the path has.
 func (e *exchange) subject() string { return e.r.PathValue("namespace") + e.r.PathValue("name") }
 
-// fill fills a request.
-func (e *exchange) fill(in proto.Message) error {
-	q, err := e.params()
+// fillRequest fills a request.
+func (e *exchange) fillRequest(in proto.Message) error {
+	q, err := e.readParams()
 	if err != nil {
 		return err
 	}

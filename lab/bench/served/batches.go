@@ -33,14 +33,14 @@ var batches = []batch{
 	{"grpc-runs", "grpc", 1_000_000, true},
 }
 
-// batches measures how many IDs one connection carries. The clients run on the second core.
-func (b *bench) batches(s *servers) error {
+// measureBatches measures how many IDs one connection carries. The clients run on the second core.
+func (b *bench) measureBatches(s *servers) error {
 	for _, row := range batches {
-		ask := b.rpc
+		ask := b.askRPC
 		if row.wire == "resp" {
-			ask = b.resp
+			ask = b.askRedis
 		}
-		before, err := s.snowfence.cpu()
+		before, err := s.snowfence.processorTime()
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (b *bench) batches(s *servers) error {
 			return err
 		}
 		took := time.Since(start).Seconds()
-		after, err := s.snowfence.cpu()
+		after, err := s.snowfence.processorTime()
 		if err != nil {
 			return err
 		}
@@ -61,9 +61,9 @@ func (b *bench) batches(s *servers) error {
 	return nil
 }
 
-// resp asks by redis-benchmark, with two requests under way, so that neither side waits for the
+// askRedis asks by redis-benchmark, with two requests under way, so that neither side waits for the
 // other's answer.
-func (b *bench) resp(s *servers, row batch) (rate, client float64, err error) {
+func (b *bench) askRedis(s *servers, row batch) (rate, client float64, err error) {
 	command := []string{"SNOWFENCE.NEXT", "wide", "COUNT", strconv.Itoa(row.count)}
 	if row.runs {
 		command = append(command, "RUNS")
@@ -77,8 +77,8 @@ func (b *bench) resp(s *servers, row batch) (rate, client float64, err error) {
 	return rate * float64(row.count), client, err
 }
 
-// rpc asks by this program again, as a process of its own.
-func (b *bench) rpc(s *servers, row batch) (rate, client float64, err error) {
+// askRPC asks by this program again, as a process of its own.
+func (b *bench) askRPC(s *servers, row batch) (rate, client float64, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return 0, 0, err
@@ -104,7 +104,7 @@ func beClient(ctx context.Context, name, address string, d time.Duration) error 
 		return fmt.Errorf("there is no client %q", name)
 	}
 	start := time.Now()
-	n, err := batches[i].ask(ctx, address, start.Add(d))
+	n, err := batches[i].askUntil(ctx, address, start.Add(d))
 	if err != nil {
 		return err
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 )
 
-// ask asks over one connection of HTTP/2 without TLS, one request at a time, until the time is
+// askUntil asks over one connection of HTTP/2 without TLS, one request at a time, until the time is
 // over. It returns how many IDs came, and checks that they increase.
-func (row batch) ask(ctx context.Context, address string, until time.Time) (total int64, err error) {
+func (row batch) askUntil(ctx context.Context, address string, until time.Time) (total int64, err error) {
 	t := &http.Transport{Protocols: new(http.Protocols)}
 	t.Protocols.SetUnencryptedHTTP2(true)
 	var opts []connect.ClientOption

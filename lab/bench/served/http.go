@@ -13,8 +13,8 @@ import (
 
 var perSecond = regexp.MustCompile(`Requests/sec:\s+([0-9.]+)`)
 
-// http measures GET of one ID, and of a thousand as JSON, against the bare server under wrk.
-func (b *bench) http(s *servers) error {
+// measureHTTP measures GET of one ID, and of a thousand as JSON, against the bare server under wrk.
+func (b *bench) measureHTTP(s *servers) error {
 	for _, row := range []struct {
 		name string
 		p    process
@@ -26,10 +26,10 @@ func (b *bench) http(s *servers) error {
 		{"thousand/snowfence", s.snowfence, "http://" + s.http + "/v1/wide/next?n=1000", 1000},
 		{"thousand/bare", s.bare, "http://" + s.bareHTTP + "/json?n=1000", 1000},
 	} {
-		if _, _, err := b.wrk(row.url, row.p, b.time/4); err != nil { // warm
+		if _, _, err := b.runWrk(row.url, row.p, b.time/4); err != nil { // warm
 			return err
 		}
-		rate, cpu, err := b.wrk(row.url, row.p, b.time)
+		rate, cpu, err := b.runWrk(row.url, row.p, b.time)
 		if err != nil {
 			return err
 		}
@@ -39,9 +39,9 @@ func (b *bench) http(s *servers) error {
 	return nil
 }
 
-// wrk returns the requests a second and the CPU seconds of the server for each.
-func (b *bench) wrk(url string, p process, d time.Duration) (rate, cpu float64, err error) {
-	before, err := p.cpu()
+// runWrk returns the requests a second and the CPU seconds of the server for each.
+func (b *bench) runWrk(url string, p process, d time.Duration) (rate, cpu float64, err error) {
+	before, err := p.processorTime()
 	if err != nil {
 		return 0, 0, err
 	}
@@ -57,6 +57,6 @@ func (b *bench) wrk(url string, p process, d time.Duration) (rate, cpu float64, 
 	if rate, err = strconv.ParseFloat(string(m[1]), 64); err != nil {
 		return 0, 0, err
 	}
-	after, err := p.cpu()
+	after, err := p.processorTime()
 	return rate, (after - before) / (rate * took), err
 }

@@ -61,7 +61,7 @@ func (b *bench) run(rounds int) (err error) {
 	defer os.RemoveAll(b.dir)
 	for round := range rounds {
 		for _, pinned := range []bool{true, false} {
-			if err := b.round(round, pinned); err != nil {
+			if err := b.runRound(round, pinned); err != nil {
 				return err
 			}
 		}
@@ -69,8 +69,8 @@ func (b *bench) run(rounds int) (err error) {
 	return nil
 }
 
-// round measures every row once, with servers that start anew.
-func (b *bench) round(round int, pinned bool) error {
+// runRound measures every row once, with servers that start anew.
+func (b *bench) runRound(round int, pinned bool) error {
 	fmt.Fprintf(os.Stderr, "served: round %d, pinned: %v\n", round+1, pinned)
 	s, err := b.start(pinned)
 	if err != nil {
@@ -78,22 +78,22 @@ func (b *bench) round(round int, pinned bool) error {
 	}
 	defer s.stop()
 	if b.measures("ids") {
-		if err := b.single(s, pinned, "single", "SNOWFENCE.NEXT", "default"); err != nil {
+		if err := b.measureSingle(s, pinned, "single", "SNOWFENCE.NEXT", "default"); err != nil {
 			return err
 		}
 	}
 	if b.measures("numbers") {
-		if err := b.single(s, pinned, "numbers", "INCR", "counter"); err != nil {
+		if err := b.measureSingle(s, pinned, "numbers", "INCR", "counter"); err != nil {
 			return err
 		}
 	}
 	if !pinned || !b.measures("others") {
 		return nil
 	}
-	if err := b.http(s); err != nil {
+	if err := b.measureHTTP(s); err != nil {
 		return err
 	}
-	return b.batches(s)
+	return b.measureBatches(s)
 }
 
 func (b *bench) measures(part string) bool { return b.only == "" || b.only == part }

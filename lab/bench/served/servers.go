@@ -44,8 +44,8 @@ func on(core int, pinned bool, name string, args ...string) *exec.Cmd {
 	return exec.Command("taskset", append([]string{"-c", strconv.Itoa(core), name}, args...)...)
 }
 
-// launch starts a server on the first core.
-func (b *bench) launch(pinned bool, name string, args ...string) (process, error) {
+// launchServer starts a server on the first core.
+func (b *bench) launchServer(pinned bool, name string, args ...string) (process, error) {
 	cmd := on(0, pinned, name, args...)
 	log, err := os.Create(filepath.Join(b.dir, filepath.Base(name)+".log"))
 	if err != nil {
@@ -76,8 +76,8 @@ func (p process) kill() {
 	}
 }
 
-// cpu returns the processor time of a process in seconds, with the kernel's for it.
-func (p process) cpu() (float64, error) {
+// processorTime returns the processor time of a process in seconds, with the kernel's for it.
+func (p process) processorTime() (float64, error) {
 	// taskset becomes the program: the number stays
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {
@@ -126,15 +126,16 @@ func (b *bench) start(pinned bool) (_ *servers, err error) {
 	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	if s.snowfence, err = b.launch(pinned, b.program, "serve", "--store", "mem:", "--tokens", tokens, "--block", "16",
+	if s.snowfence, err = b.launchServer(pinned, b.program, "serve", "--store", "mem:",
+		"--tokens", tokens, "--block", "16",
 		"--http", s.http, "--resp", fmt.Sprint("127.0.0.1:", s.resp)); err != nil {
 		return nil, err
 	}
-	if s.redis, err = b.launch(pinned, "redis-server", "--port", strconv.Itoa(s.redisPort), "--bind", "127.0.0.1",
+	if s.redis, err = b.launchServer(pinned, "redis-server", "--port", strconv.Itoa(s.redisPort), "--bind", "127.0.0.1",
 		"--save", "", "--appendonly", "no"); err != nil {
 		return nil, err
 	}
-	if s.bare, err = b.launch(pinned, b.bare, s.bareHTTP); err != nil {
+	if s.bare, err = b.launchServer(pinned, b.bare, s.bareHTTP); err != nil {
 		return nil, err
 	}
 	for _, addr := range []string{
@@ -145,10 +146,10 @@ func (b *bench) start(pinned bool) (_ *servers, err error) {
 			return nil, err
 		}
 	}
-	if err := s.create("counter/sequence", `{}`); err != nil {
+	if err := s.createByPath("counter/sequence", `{}`); err != nil {
 		return nil, err
 	}
-	return s, s.create("wide", fmt.Sprintf(`{"layout":%q}`, wide))
+	return s, s.createByPath("wide", fmt.Sprintf(`{"layout":%q}`, wide))
 }
 
 func reachable(addr string) error {
@@ -163,8 +164,8 @@ func reachable(addr string) error {
 	}
 }
 
-// create makes a namespace or a sequence.
-func (s *servers) create(path, body string) error {
+// createByPath makes a namespace or a sequence.
+func (s *servers) createByPath(path, body string) error {
 	req, err := http.NewRequest(http.MethodPut, "http://"+s.http+"/v1/"+path, strings.NewReader(body))
 	if err != nil {
 		return err

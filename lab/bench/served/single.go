@@ -20,9 +20,9 @@ type side struct {
 	command []string
 }
 
-// single measures single IDs, or numbers of a sequence, over the Redis protocol against INCR of
-// redis-server, by turns, with 50 connections.
-func (b *bench) single(s *servers, pinned bool, row string, command ...string) error {
+// measureSingle measures single IDs, or numbers of a sequence, over the Redis protocol against INCR
+// of redis-server, by turns, with 50 connections.
+func (b *bench) measureSingle(s *servers, pinned bool, row string, command ...string) error {
 	sides := []side{
 		{row, "snowfence", s.snowfence, s.resp, command},
 		{row, "redis", s.redis, s.redisPort, []string{"INCR", "counter"}},
@@ -45,7 +45,7 @@ func (b *bench) single(s *servers, pinned bool, row string, command ...string) e
 			for j := range sides {
 				i := (j + turn) % len(sides) // each is the first one of a pair as often as the other
 				var err error
-				if rate[i], cpu[i], err = b.one(sides[i], where, depth, many[i]); err != nil {
+				if rate[i], cpu[i], err = b.measureSide(sides[i], where, depth, many[i]); err != nil {
 					return err
 				}
 			}
@@ -61,10 +61,10 @@ func (b *bench) single(s *servers, pinned bool, row string, command ...string) e
 // to the next.
 const turns = 4
 
-// one measures n commands of one side, and returns the commands a second and the
+// measureSide measures n commands of one side, and returns the commands a second and the
 // processor time of each.
-func (b *bench) one(side side, where string, depth, n int) (rate, cpu float64, err error) {
-	before, err := side.p.cpu()
+func (b *bench) measureSide(side side, where string, depth, n int) (rate, cpu float64, err error) {
+	before, err := side.p.processorTime()
 	if err != nil {
 		return 0, 0, err
 	}
@@ -72,7 +72,7 @@ func (b *bench) one(side side, where string, depth, n int) (rate, cpu float64, e
 	if err != nil {
 		return 0, 0, err
 	}
-	after, err := side.p.cpu()
+	after, err := side.p.processorTime()
 	if err != nil {
 		return 0, 0, err
 	}

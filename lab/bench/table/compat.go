@@ -3,9 +3,9 @@ package main
 // compatTable is the table of the layers in compat/, beside Generator.Next of the same layout
 // and beside the original.
 func compatTable(s *sheet) {
-	s.line("ns an ID, 1 goroutine", "layer", "`Generator.Next`", "against it (target)", "original",
+	s.writeRow("ns an ID, 1 goroutine", "layer", "`Generator.Next`", "against it (target)", "original",
 		"against it (target)")
-	s.line("---", "--:", "--:", "---", "--:", "---")
+	s.writeRow("---", "--:", "--:", "---", "--:", "---")
 	for _, row := range []struct {
 		name, title    string
 		next, original float64 // targets; 0: there is none
@@ -28,10 +28,10 @@ func compatTable(s *sheet) {
 			if limit != 0 {
 				cell = against(x, false, limit)
 			}
-			return cell + s.spread("compat/%s/%s", row.name, what)
+			return cell + s.medianBounds("compat/%s/%s", row.name, what)
 		}
 		at := func(what string) string { return figure(s.median("compat/%s/%s", row.name, what)) }
-		s.line(row.title, at("ns"), at("next"), ratio("times-next", row.next),
+		s.writeRow(row.title, at("ns"), at("next"), ratio("times-next", row.next),
 			at("original"), ratio("times-original", row.original))
 	}
 }

@@ -85,12 +85,13 @@ var targets = map[string][2]*target{
 
 // idTable is the table of IDs: our own, other libraries', and the bare limits.
 func idTable(s *sheet) {
-	s.line("ns an ID, wall time", "default, 1 goroutine", "default, 2", "widest, 1 goroutine", "widest, 2", "allocs",
+	s.writeRow("ns an ID, wall time",
+		"default, 1 goroutine", "default, 2", "widest, 1 goroutine", "widest, 2", "allocs",
 		"with 1: against (target)", "with 2: against (target)", "repeats after a restart")
-	s.line("---", "--:", "--:", "--:", "--:", "--:", "---", "---", "---")
+	s.writeRow("---", "--:", "--:", "--:", "--:", "--:", "---", "---", "---")
 	for _, row := range rows {
 		if row.name == "" {
-			s.line(row.title, "", "", "", "", "", "", "", "")
+			s.writeRow(row.title, "", "", "", "", "", "", "", "")
 			continue
 		}
 		cells, allocs := []string{row.title}, 0.0
@@ -109,30 +110,30 @@ func idTable(s *sheet) {
 		}
 		cells = append(cells, strconv.FormatFloat(allocs, 'f', 0, 64))
 		for i, t := range targets[row.name] {
-			cells = append(cells, s.compare(row.name, i+1, t))
+			cells = append(cells, s.compareTarget(row.name, i+1, t))
 		}
 		repeats, name := "", "repeats/"+row.name
 		if s.has(name) {
 			s.median("%s", name)
 			repeats = "yes, shown"
 		}
-		s.line(append(cells, repeats)...)
+		s.writeRow(append(cells, repeats)...)
 	}
 }
 
-// wide is the median of a row in its widest layout, in nanoseconds.
-func (s *sheet) wide(name string, goroutines int) float64 {
+// widestMedian is the median of a row in its widest layout, in nanoseconds.
+func (s *sheet) widestMedian(name string, goroutines int) float64 {
 	return s.median("id/%s/wide/%d/ns", name, goroutines)
 }
 
-// compare says how a row does against its target.
-func (s *sheet) compare(name string, goroutines int, t *target) string {
+// compareTarget says how a row does against its target.
+func (s *sheet) compareTarget(name string, goroutines int, t *target) string {
 	if t == nil {
 		return ""
 	}
-	got, what := s.wide(name, goroutines), "ns"
+	got, what := s.widestMedian(name, goroutines), "ns"
 	if t.of != "" {
-		got /= s.wide(t.of, t.goroutines)
+		got /= s.widestMedian(t.of, t.goroutines)
 		what = "× " + t.ofTitle
 	}
 	limit := strconv.FormatFloat(t.limit, 'f', -1, 64)
@@ -144,5 +145,5 @@ func (s *sheet) compare(name string, goroutines int, t *target) string {
 // running the figures with two goroutines are too high, and vary.
 func idle(f figures) bool {
 	s := &sheet{figures: f, shown: map[string]bool{}}
-	return s.summary("id/since/wide/2/ns").Hi < 0.6*s.wide("since", 1)
+	return s.summary("id/since/wide/2/ns").Hi < 0.6*s.widestMedian("since", 1)
 }

@@ -2,8 +2,8 @@ package main
 
 // languageTable is the table of the C library.
 func languageTable(s *sheet) {
-	s.line("ns an ID", "of the C library", "beside", "ns", "against it (target)")
-	s.line("---", "--:", "---", "--:", "---")
+	s.writeRow("ns an ID", "of the C library", "beside", "ns", "against it (target)")
+	s.writeRow("---", "--:", "---", "--:", "---")
 	const bare = "a call of Go from C that does nothing"
 	for _, row := range []struct {
 		name, title, beside string
@@ -18,7 +18,7 @@ func languageTable(s *sheet) {
 		if row.limit != 0 {
 			cell = against(at("times"), false, row.limit)
 		}
-		cell += s.spread("languages/%s/times", row.name)
-		s.line(row.title, figure(at("ns")), row.beside, figure(at("beside")), cell)
+		cell += s.medianBounds("languages/%s/times", row.name)
+		s.writeRow(row.title, figure(at("ns")), row.beside, figure(at("beside")), cell)
 	}
 }

@@ -4,9 +4,9 @@ import "strconv"
 
 // sequenceTables are the tables of the numbers of sequences.
 func sequenceTables(s *sheet) {
-	s.line("ns a number", "1 goroutine", "against an atomic add (target)", "2 goroutines",
+	s.writeRow("ns a number", "1 goroutine", "against an atomic add (target)", "2 goroutines",
 		"against an atomic add (target)", "allocs")
-	s.line("---", "--:", "---", "--:", "---", "--:")
+	s.writeRow("---", "--:", "---", "--:", "---", "--:")
 	for _, row := range []struct {
 		name, title string
 		limits      [2]float64 // 0: there is none
@@ -23,21 +23,21 @@ func sequenceTables(s *sheet) {
 			if limit != 0 {
 				cell = against(times, false, limit)
 			}
-			cell += s.spread("sequence/%s-%d/times", row.name, i+1) + ", the add " + figure(at("add")) + " ns"
+			cell += s.medianBounds("sequence/%s-%d/times", row.name, i+1) + ", the add " + figure(at("add")) + " ns"
 			cells = append(cells, figure(at("ns")), cell)
 			allocs = max(allocs, at("allocs"))
 		}
-		s.line(append(cells, strconv.FormatFloat(allocs, 'f', 0, 64))...)
+		s.writeRow(append(cells, strconv.FormatFloat(allocs, 'f', 0, 64))...)
 	}
 	s.b.WriteString("\n")
-	s.line("a million numbers a second for a minute", "calls that found no number (target)")
-	s.line("---", "--:")
+	s.writeRow("a million numbers a second for a minute", "calls that found no number (target)")
+	s.writeRow("---", "--:")
 	waits := s.median("sequence/waits")
-	s.line("the store takes 0.2 s for each write; after 5 s in which ranges grow",
+	s.writeRow("the store takes 0.2 s for each write; after 5 s in which ranges grow",
 		strconv.FormatFloat(waits, 'f', 0, 64)+" (0, "+verdict(waits == 0)+")")
 	s.b.WriteString("\n")
-	s.line("on a database", "numbers/s", "by hand", "times (target)")
-	s.line("---", "--:", "--:", "---")
+	s.writeRow("on a database", "numbers/s", "by hand", "times (target)")
+	s.writeRow("---", "--:", "--:", "---")
 	for _, row := range []struct {
 		name, title string
 		least       float64
@@ -49,7 +49,7 @@ func sequenceTables(s *sheet) {
 		{"sequencetx/sqlite", "`SequenceTx`, SQLite, 16 connections", 0.5},
 	} {
 		at := func(what string) float64 { return s.median("%s/%s", row.name, what) }
-		s.line(row.title, many(at("rate")), many(at("hand")),
-			against(at("times"), true, row.least)+s.spread("%s/times", row.name))
+		s.writeRow(row.title, many(at("rate")), many(at("hand")),
+			against(at("times"), true, row.least)+s.medianBounds("%s/times", row.name))
 	}
 }

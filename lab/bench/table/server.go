@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// singles writes the rows of one kind of command against INCR. least is the target of each depth.
-func (s *sheet) singles(row string, least map[int]float64) {
-	s.line("---", "--:", "--:", "--:", "---", "--:", "--:", "---", "--:")
+// writeSingles writes the rows of one kind of command against INCR. least is the target of each
+// depth.
+func (s *sheet) writeSingles(row string, least map[int]float64) {
+	s.writeRow("---", "--:", "--:", "--:", "---", "--:", "--:", "---", "--:")
 	for _, where := range []string{"pinned", "free"} {
 		for _, depth := range []int{1, 16, 64} {
 			at := func(side, what string) float64 { return s.median("%s/%s/P=%d/%s/%s", row, where, depth, side, what) }
@@ -22,13 +23,13 @@ func (s *sheet) singles(row string, least map[int]float64) {
 				}
 				rate = against(times, true, least[depth])
 			}
-			rate += s.spread("%s/%s/P=%d/times", row, where, depth)
+			rate += s.medianBounds("%s/%s/P=%d/times", row, where, depth)
 			title := map[string]string{
 				"pinned": "server and client on a core each",
 				"free":   "wherever the system puts them, a client of 2 threads",
 			}[where]
 			clients := share(at("snowfence", "client")) + ", of redis " + share(at("redis", "client"))
-			s.line(title, strconv.Itoa(depth), many(ours), many(theirs), rate,
+			s.writeRow(title, strconv.Itoa(depth), many(ours), many(theirs), rate,
 				figure(cpu)+" ns", figure(cpuTheirs)+" ns", used, clients)
 		}
 	}
@@ -36,17 +37,17 @@ func (s *sheet) singles(row string, least map[int]float64) {
 
 // serverTables are the tables of a server over its wires.
 func serverTables(s *sheet) {
-	s.line("single IDs, 50 connections", "pipeline", "IDs/s", "INCR/s of redis", "rate (target)", "CPU an ID",
+	s.writeRow("single IDs, 50 connections", "pipeline", "IDs/s", "INCR/s of redis", "rate (target)", "CPU an ID",
 		"CPU an INCR", "CPU (target)", "client's core")
-	s.singles("single", map[int]float64{1: 1.1, 16: 1.1, 64: 2})
+	s.writeSingles("single", map[int]float64{1: 1.1, 16: 1.1, 64: 2})
 	s.b.WriteString("\n")
-	s.line("INCR of a sequence, 50 connections", "pipeline", "numbers/s", "INCR/s of redis", "rate (target)",
+	s.writeRow("INCR of a sequence, 50 connections", "pipeline", "numbers/s", "INCR/s of redis", "rate (target)",
 		"CPU a number", "CPU an INCR", "CPU", "client's core")
-	s.singles("numbers", map[int]float64{1: 0.9, 16: 1, 64: 1.5})
+	s.writeSingles("numbers", map[int]float64{1: 0.9, 16: 1, 64: 1.5})
 	s.b.WriteString("\n")
-	s.line("HTTP, 50 connections, wrk", "requests/s", "of the bare server", "rate (target)", "CPU an ID",
+	s.writeRow("HTTP, 50 connections, wrk", "requests/s", "of the bare server", "rate (target)", "CPU an ID",
 		"CPU of the bare server")
-	s.line("---", "--:", "--:", "---", "--:", "--:")
+	s.writeRow("---", "--:", "--:", "---", "--:", "--:")
 	for _, row := range []string{"one", "thousand"} {
 		at := func(side, what string) float64 { return s.median("http/%s/%s/%s", row, side, what) }
 		ours, theirs := at("snowfence", "rate"), at("bare", "rate")
@@ -54,12 +55,12 @@ func serverTables(s *sheet) {
 		if row == "thousand" {
 			title, rate = "1000 IDs as JSON; the bare server by encoding/json", figure(ours/theirs)+" ×"
 		}
-		s.line(title, many(ours), many(theirs), rate, figure(at("snowfence", "cpu-ns"))+" ns",
+		s.writeRow(title, many(ours), many(theirs), rate, figure(at("snowfence", "cpu-ns"))+" ns",
 			figure(at("bare", "cpu-ns"))+" ns")
 	}
 	s.b.WriteString("\n")
-	s.line("batches, one connection", "IDs/s", "server's core", "client's core", "target")
-	s.line("---", "--:", "--:", "--:", "---")
+	s.writeRow("batches, one connection", "IDs/s", "server's core", "client's core", "target")
+	s.writeRow("---", "--:", "--:", "--:", "---")
 	for _, row := range []struct{ name, title string }{
 		{"resp-1000", "Redis protocol, COUNT 1000"},
 		{"resp-100000", "Redis protocol, COUNT 100000"},
@@ -74,7 +75,7 @@ func serverTables(s *sheet) {
 		if strings.HasSuffix(row.name, "runs") {
 			target = "≥ 1 G, " + verdict(at("rate") >= 1e9)
 		}
-		s.line(row.title, many(at("rate")), share(at("server")), share(at("client")), target)
+		s.writeRow(row.title, many(at("rate")), share(at("server")), share(at("client")), target)
 	}
 }
 
@@ -83,15 +84,15 @@ var holderStores = []string{"SQLite", "PostgreSQL", "MariaDB", "Redis", "etcd"}
 
 // holderTable is the one of many holders behind a server.
 func holderTable(s *sheet) {
-	s.line("store", "holders", "opened in", "renewals/s", "due/s", "p50", "p99", "longest", "memory a holder: "+
+	s.writeRow("store", "holders", "opened in", "renewals/s", "due/s", "p50", "p99", "longest", "memory a holder: "+
 		"client", "server", "CPU of the server", "after kill -9: nothing granted for", "all granted again after",
 		"grants lost", "duplicates")
-	s.line("---", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:")
+	s.writeRow("---", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:", "--:")
 	for _, store := range holderStores {
 		at := func(what string) float64 { return s.median("holders/%s/%s", store, what) }
 		ms := func(what string) string { return figure(at(what)*1e3) + " ms" }
 		whole := func(what string) string { return strconv.FormatFloat(at(what), 'f', 0, 64) }
-		s.line(store, whole("holders"), figure(at("opening"))+" s", whole("rate"), whole("due"),
+		s.writeRow(store, whole("holders"), figure(at("opening"))+" s", whole("rate"), whole("due"),
 			ms("p50"), ms("p99"), ms("max"), figure(at("client-bytes")/1e3)+" kB", figure(at("server-bytes")/1e3)+" kB",
 			share(at("server-cpu")), ms("gap"), figure(at("again"))+" s", whole("lost"), whole("duplicates"))
 	}

@@ -62,9 +62,9 @@ func (s *sheet) summary(name string) benchmath.Summary {
 // has reports whether a figure is there that need not be.
 func (s *sheet) has(name string) bool { return len(s.figures[name]) > 0 }
 
-// spread gives the bounds of the median with 95 % confidence; nothing if there are too
+// medianBounds gives the bounds of the median with 95 % confidence; nothing if there are too
 // few figures to say.
-func (s *sheet) spread(name string, args ...any) string {
+func (s *sheet) medianBounds(name string, args ...any) string {
 	x := s.summary(fmt.Sprintf(name, args...))
 	if math.IsInf(x.Lo, 0) || math.IsInf(x.Hi, 0) {
 		return ""
@@ -84,8 +84,8 @@ func tableOf(f figures, write func(*sheet)) (string, error) {
 	return s.b.String(), s.err
 }
 
-// line writes a row of a table.
-func (s *sheet) line(cells ...string) { fmt.Fprintf(&s.b, "| %s |\n", strings.Join(cells, " | ")) }
+// writeRow writes a row of a table.
+func (s *sheet) writeRow(cells ...string) { fmt.Fprintf(&s.b, "| %s |\n", strings.Join(cells, " | ")) }
 
 // against says how a ratio does against its target.
 func against(x float64, least bool, limit float64) string {

@@ -60,10 +60,10 @@ func Build(root, dir string, packages []string, found []Mutant, copies map[strin
 	}
 	b := &Built{root: root, dir: dir, packages: packages, size: len(found) + 2}
 	for _, pkg := range packages {
-		if err := b.folder(pkg); err != nil {
+		if err := b.makeFolder(pkg); err != nil {
 			return nil, err
 		}
-		args := []string{"test", "-c", "-vet=off", "-ldflags=-s", "-overlay=" + overlay, "-o", b.binary(pkg)}
+		args := []string{"test", "-c", "-vet=off", "-ldflags=-s", "-overlay=" + overlay, "-o", b.binaryOf(pkg)}
 		if pkg == stalled {
 			args = append(args, "-tags=snowfence_stall")
 		}
@@ -76,25 +76,25 @@ func Build(root, dir string, packages []string, found []Mutant, copies map[strin
 	return b, nil
 }
 
-// binary is where the tests of a package are, whatever the folder of the repository is called.
-func (b *Built) binary(pkg string) string {
+// binaryOf is where the tests of a package are, whatever the folder of the repository is called.
+func (b *Built) binaryOf(pkg string) string {
 	return filepath.Join(b.dir, "tests-"+strings.ReplaceAll(pkg, "/", "-"))
 }
 
-// work is the folder in which the tests of a package run: with a mutant they may write where they
-// should not.
-func (b *Built) work(pkg string) string { return filepath.Join(b.dir, "work", pkg, "folder") }
+// workFolder is the folder in which the tests of a package run: with a mutant they may write where
+// they should not.
+func (b *Built) workFolder(pkg string) string { return filepath.Join(b.dir, "work", pkg, "folder") }
 
-// folder makes the folder of a package's tests, with links to all that is in the package's own.
-func (b *Built) folder(pkg string) error {
-	if err := os.MkdirAll(b.work(pkg), 0o755); err != nil {
+// makeFolder makes the folder of a package's tests, with links to all that is in the package's own.
+func (b *Built) makeFolder(pkg string) error {
+	if err := os.MkdirAll(b.workFolder(pkg), 0o755); err != nil {
 		return err
 	}
 	from := filepath.Join(b.root, folderOf(pkg))
 	entries, err := os.ReadDir(from)
 	for _, e := range entries {
 		if err == nil {
-			err = os.Symlink(filepath.Join(from, e.Name()), filepath.Join(b.work(pkg), e.Name()))
+			err = os.Symlink(filepath.Join(from, e.Name()), filepath.Join(b.workFolder(pkg), e.Name()))
 		}
 	}
 	return err

@@ -74,12 +74,12 @@ func Find(root string, scope []Scope) ([]Mutant, map[string][]byte, error) {
 			if dir != "." {
 				f.fn = dir + "." + name
 			}
-			ast.Inspect(fd.Body, f.visit)
+			ast.Inspect(fd.Body, f.visitNode)
 		}
 		if len(missing) > 0 {
 			return nil, nil, fmt.Errorf("terms: %s has no function %v: correct the list in scope.go", s.File, missing)
 		}
-		copies[s.File] = f.apply(p.code[s.File])
+		copies[s.File] = f.applyEdits(p.code[s.File])
 	}
 	return found, copies, nil
 }
@@ -106,17 +106,17 @@ func nameOf(fd *ast.FuncDecl) string {
 	}
 }
 
-// text returns the source of a node on one line.
-func (f *finder) text(n ast.Node) string {
+// sourceOf returns the source of a node on one line.
+func (f *finder) sourceOf(n ast.Node) string {
 	code := f.p.code[f.path][f.offset(n.Pos()):f.offset(n.End())]
 	return strings.Join(strings.Fields(string(code)), " ")
 }
 
 func (f *finder) offset(p token.Pos) int { return f.p.fset.Position(p).Offset }
 
-// add notes a mutant and returns its number.
-func (f *finder) add(at ast.Node, in ast.Node, what string) int {
-	key := f.fn + ": " + f.text(in) + ": " + what
+// addMutant notes a mutant and returns its number.
+func (f *finder) addMutant(at ast.Node, in ast.Node, what string) int {
+	key := f.fn + ": " + f.sourceOf(in) + ": " + what
 	if f.keys[key]++; f.keys[key] > 1 {
 		key += fmt.Sprintf(" (%d)", f.keys[key])
 	}
@@ -126,12 +126,12 @@ func (f *finder) add(at ast.Node, in ast.Node, what string) int {
 	return id
 }
 
-func (f *finder) put(p token.Pos, del int, after bool, format string, args ...any) {
+func (f *finder) addEdit(p token.Pos, del int, after bool, format string, args ...any) {
 	f.edits = append(f.edits, edit{f.offset(p), del, fmt.Sprintf(format, args...), after, len(f.edits)})
 }
 
-// wrap puts text around an expression.
-func (f *finder) wrap(e ast.Expr, before, behind string) {
-	f.put(e.Pos(), 0, false, "%s", before)
-	f.put(e.End(), 0, true, "%s", behind)
+// wrapNode puts text around an expression.
+func (f *finder) wrapNode(e ast.Expr, before, behind string) {
+	f.addEdit(e.Pos(), 0, false, "%s", before)
+	f.addEdit(e.End(), 0, true, "%s", behind)
 }

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// apply carries the edits out. What ends at a place comes before what begins there; of those that
-// begin, the outer ones come first, and of those that end, the inner ones. The outer are found
+// applyEdits carries the edits out. What ends at a place comes before what begins there; of those
+// that begin, the outer ones come first, and of those that end, the inner ones. The outer are found
 // first.
-func (f *finder) apply(code []byte) []byte {
+func (f *finder) applyEdits(code []byte) []byte {
 	slices.SortFunc(f.edits, func(a, b edit) int {
 		switch {
 		case a.at != b.at:

@@ -8,31 +8,31 @@ import (
 	"strings"
 )
 
-func (f *finder) visit(n ast.Node) bool {
+func (f *finder) visitNode(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.GenDecl:
 		return n.Tok != token.CONST
 	case *ast.IfStmt:
-		f.guard(n)
+		f.dropGuard(n)
 	case *ast.SwitchStmt:
-		f.cases(n)
+		f.dropCases(n)
 	case *ast.BinaryExpr:
-		f.binary(n)
+		f.dropOperands(n)
 	case *ast.CallExpr:
-		if f.tells(n) {
+		if f.onlyMakesText(n) {
 			return false
 		}
-		f.extremum(n)
+		f.dropArguments(n)
 	case *ast.BlockStmt:
-		f.counts(n.List)
+		f.dropCounts(n.List)
 	case *ast.CaseClause:
-		f.counts(n.Body)
+		f.dropCounts(n.Body)
 	}
 	return true
 }
 
-// guard drops an if that leaves.
-func (f *finder) guard(n *ast.IfStmt) {
+// dropGuard drops an if that leaves.
+func (f *finder) dropGuard(n *ast.IfStmt) {
 	if n.Else != nil || len(n.Body.List) == 0 {
 		return
 	}
@@ -40,39 +40,39 @@ func (f *finder) guard(n *ast.IfStmt) {
 	case *ast.ReturnStmt, *ast.BranchStmt:
 		what := "not looked at"
 		if n.Init != nil {
-			what += ", after " + f.text(n.Init)
+			what += ", after " + f.sourceOf(n.Init)
 		}
 		f.lone[n.Cond] = true
-		id := f.add(n, n.Cond, what)
-		f.wrap(n.Cond, fmt.Sprintf("!mutantOn(%d) && (", id), ")")
+		id := f.addMutant(n, n.Cond, what)
+		f.wrapNode(n.Cond, fmt.Sprintf("!mutantOn(%d) && (", id), ")")
 	}
 }
 
-// cases drops each condition of a switch without a value.
-func (f *finder) cases(n *ast.SwitchStmt) {
+// dropCases drops each condition of a switch without a value.
+func (f *finder) dropCases(n *ast.SwitchStmt) {
 	if n.Tag != nil {
 		return
 	}
 	for _, c := range n.Body.List {
 		for _, e := range c.(*ast.CaseClause).List {
-			id := f.add(e, e, "no such case")
-			f.wrap(e, fmt.Sprintf("!mutantOn(%d) && (", id), ")")
+			id := f.addMutant(e, e, "no such case")
+			f.wrapNode(e, fmt.Sprintf("!mutantOn(%d) && (", id), ")")
 		}
 	}
 }
 
-// counts drops what only counts.
-func (f *finder) counts(list []ast.Stmt) {
+// dropCounts drops what only counts.
+func (f *finder) dropCounts(list []ast.Stmt) {
 	for _, s := range list {
 		if s, ok := s.(*ast.IncDecStmt); ok {
-			id := f.add(s, s, "not counted")
-			f.put(s.Pos(), 0, false, "if !mutantOn(%d) { ", id)
-			f.put(s.End(), 0, true, " }")
+			id := f.addMutant(s, s, "not counted")
+			f.addEdit(s.Pos(), 0, false, "if !mutantOn(%d) { ", id)
+			f.addEdit(s.End(), 0, true, " }")
 		}
 	}
 }
 
-func (f *finder) binary(n *ast.BinaryExpr) {
+func (f *finder) dropOperands(n *ast.BinaryExpr) {
 	if f.p.info.Types[n].Value != nil {
 		return
 	}
@@ -82,37 +82,37 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 			if in, ok := e.(*ast.BinaryExpr); ok && in.Op == n.Op {
 				continue // its own operands are dropped
 			}
-			id := f.add(e, e, "dropped from "+n.Op.String())
+			id := f.addMutant(e, e, "dropped from "+n.Op.String())
 			if n.Op == token.LAND {
-				f.wrap(e, fmt.Sprintf("(mutantOn(%d) || ", id), ")")
+				f.wrapNode(e, fmt.Sprintf("(mutantOn(%d) || ", id), ")")
 			} else {
-				f.wrap(e, fmt.Sprintf("(!mutantOn(%d) && ", id), ")")
+				f.wrapNode(e, fmt.Sprintf("(!mutantOn(%d) && ", id), ")")
 			}
 		}
 	case token.EQL, token.NEQ:
 		if f.lone[n] && f.p.info.Types[n.Y].IsNil() {
 			return // a check of an error that is dropped as a whole
 		}
-		id := f.add(n, n, "negated")
-		f.wrap(n, fmt.Sprintf("mutantNot(%d, ", id), ")")
+		id := f.addMutant(n, n, "negated")
+		f.wrapNode(n, fmt.Sprintf("mutantNot(%d, ", id), ")")
 	case token.LSS, token.LEQ, token.GTR, token.GEQ:
-		shift := f.add(n, n, "one off")
-		f.add(n, n, "negated")
-		f.wrap(n, fmt.Sprintf("mutantOrder(%d, %q, ", shift, n.Op), ")")
-		f.put(n.OpPos, len(n.Op.String()), false, ",")
+		shift := f.addMutant(n, n, "one off")
+		f.addMutant(n, n, "negated")
+		f.wrapNode(n, fmt.Sprintf("mutantOrder(%d, %q, ", shift, n.Op), ")")
+		f.addEdit(n.OpPos, len(n.Op.String()), false, ",")
 	case token.ADD, token.SUB:
 		t, ok := f.p.info.TypeOf(n).Underlying().(*types.Basic)
 		if !ok || t.Info()&types.IsInteger == 0 {
 			return
 		}
-		id := f.add(n, n, "without "+n.Op.String()+" "+f.text(n.Y))
-		f.wrap(n, fmt.Sprintf("mutantSum%s(%d, %q, ", f.instance(n), id, n.Op), ")")
-		f.put(n.OpPos, 1, false, ",")
+		id := f.addMutant(n, n, "without "+n.Op.String()+" "+f.sourceOf(n.Y))
+		f.wrapNode(n, fmt.Sprintf("mutantSum%s(%d, %q, ", f.typeText(n), id, n.Op), ")")
+		f.addEdit(n.OpPos, 1, false, ",")
 	}
 }
 
-// extremum drops each argument of max and min.
-func (f *finder) extremum(n *ast.CallExpr) {
+// dropArguments drops each argument of max and min.
+func (f *finder) dropArguments(n *ast.CallExpr) {
 	name, ok := n.Fun.(*ast.Ident)
 	if !ok || len(n.Args) < 2 || f.p.info.Types[n].Value != nil {
 		return
@@ -122,18 +122,18 @@ func (f *finder) extremum(n *ast.CallExpr) {
 	}
 	first := 0
 	for _, a := range n.Args {
-		id := f.add(a, n, "without "+f.text(a))
+		id := f.addMutant(a, n, "without "+f.sourceOf(a))
 		if first == 0 {
 			first = id
 		}
 	}
-	f.put(n.Lparen, 1, false, "%s(%d, ", f.instance(n), first)
-	f.put(name.Pos(), len(name.Name), false, "mutant%s", map[string]string{"max": "Max", "min": "Min"}[name.Name])
+	f.addEdit(n.Lparen, 1, false, "%s(%d, ", f.typeText(n), first)
+	f.addEdit(name.Pos(), len(name.Name), false, "mutant%s", map[string]string{"max": "Max", "min": "Min"}[name.Name])
 }
 
-// tells reports whether a call only makes a text for people.
-func (f *finder) tells(n *ast.CallExpr) bool {
-	switch name := f.text(n.Fun); {
+// onlyMakesText reports whether a call only makes a text for people.
+func (f *finder) onlyMakesText(n *ast.CallExpr) bool {
+	switch name := f.sourceOf(n.Fun); {
 	case name == "errors.New", name == "fmt.Errorf", name == "invalidf", name == "refusedf", name == "refuse",
 		name == "fail":
 		return true
@@ -142,8 +142,8 @@ func (f *finder) tells(n *ast.CallExpr) bool {
 	}
 }
 
-// instance names the type of an expression where a constant alone would not show it.
-func (f *finder) instance(e ast.Expr) string {
+// typeText names the type of an expression where a constant alone would not show it.
+func (f *finder) typeText(e ast.Expr) string {
 	if t, ok := f.p.info.TypeOf(e).(*types.Basic); ok && t.Info()&types.IsUntyped == 0 {
 		return "[" + t.Name() + "]"
 	}

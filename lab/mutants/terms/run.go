@@ -26,16 +26,16 @@ type Unit struct {
 // memory is the limit of a test, in kB: a mutant can fill the machine.
 const memory = 6_000_000
 
-// run runs tests of one package and returns their output. The error says that they failed.
-func (b *Built) run(pkg string, limit time.Duration, chosen int, seen string, args ...string) (string, error) {
+// runTests runs tests of one package and returns their output. The error says that they failed.
+func (b *Built) runTests(pkg string, limit time.Duration, chosen int, seen string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit+30*time.Second)
 	defer cancel()
 	args = append([]string{
-		"-c", fmt.Sprintf(`ulimit -v %d; exec "$@"`, memory), "sh", b.binary(pkg),
+		"-c", fmt.Sprintf(`ulimit -v %d; exec "$@"`, memory), "sh", b.binaryOf(pkg),
 		"-test.short", "-test.failfast", "-test.timeout=" + limit.String(),
 	}, args...)
 	cmd := exec.CommandContext(ctx, "sh", args...)
-	cmd.Dir = b.work(pkg)
+	cmd.Dir = b.workFolder(pkg)
 	cmd.WaitDelay = time.Second
 	cmd.Env = append(os.Environ(), "SNOWFENCE_MUTANT="+strconv.Itoa(chosen), "SNOWFENCE_MUTANTS_SEEN="+seen)
 	out, err := cmd.CombinedOutput()
@@ -62,7 +62,7 @@ func (b *Built) Units(unfit map[string]string) ([]*Unit, error) {
 			args = append(args, "-test.run=^TestStalled") // the others play all schedules, which takes minutes
 		}
 		began := time.Now()
-		out, err := b.run(pkg, 5*time.Minute, 0, "", args...)
+		out, err := b.runTests(pkg, 5*time.Minute, 0, "", args...)
 		if err != nil {
 			end := out[max(0, len(out)-3000):]
 			return nil, fmt.Errorf("terms: without a mutant the tests of ./%s fail: %w\n%s", pkg, err, end)
@@ -147,7 +147,7 @@ func (b *Built) Record(u *Unit) error {
 	if err := errors.Join(file.Truncate(int64(b.size)), file.Close()); err != nil {
 		return err
 	}
-	if out, err := b.run(u.Pkg, 5*time.Minute, 0, file.Name(), u.arguments()...); err != nil {
+	if out, err := b.runTests(u.Pkg, 5*time.Minute, 0, file.Name(), u.arguments()...); err != nil {
 		return fmt.Errorf("terms: without a mutant %s fails: %w\n%s", u.Name, err, out)
 	}
 	u.seen, err = os.ReadFile(file.Name())
@@ -167,7 +167,7 @@ var failed = regexp.MustCompile(`(?m)^ *--- FAIL: (\S+)`)
 
 // TryOne runs one test with a mutant.
 func (b *Built) TryOne(m Mutant, u *Unit) (Verdict, error) {
-	return b.try(m, []*Unit{u}, time.Minute, false)
+	return b.tryMutant(m, []*Unit{u}, time.Minute, false)
 }
 
 // Passes runs tests without a mutant.
@@ -177,7 +177,7 @@ func (b *Built) Passes(units []*Unit) error {
 		if len(own) == 0 {
 			continue
 		}
-		if out, err := b.run(pkg, 5*time.Minute, 0, "", pattern(own)); err != nil {
+		if out, err := b.runTests(pkg, 5*time.Minute, 0, "", pattern(own)); err != nil {
 			return fmt.Errorf("terms: without a mutant tests of ./%s fail: %w\n%s", pkg, err, out)
 		}
 	}
@@ -200,7 +200,7 @@ func (b *Built) Try(m Mutant, units []*Unit, endless bool) (Verdict, error) {
 		if len(batch) == 0 || !last && sum < 300*time.Millisecond && len(batch) < 40 {
 			continue
 		}
-		v, err := b.try(m, batch, sum, endless)
+		v, err := b.tryMutant(m, batch, sum, endless)
 		if v.Killed || err != nil {
 			return v, err
 		}
@@ -212,8 +212,8 @@ func (b *Built) Try(m Mutant, units []*Unit, endless bool) (Verdict, error) {
 	return Verdict{}, nil
 }
 
-// try runs some tests with a mutant, a package's together.
-func (b *Built) try(m Mutant, batch []*Unit, sum time.Duration, endless bool) (Verdict, error) {
+// tryMutant runs some tests with a mutant, a package's together.
+func (b *Built) tryMutant(m Mutant, batch []*Unit, sum time.Duration, endless bool) (Verdict, error) {
 	for _, pkg := range b.packages {
 		var own []*Unit
 		for _, u := range batch {
@@ -229,10 +229,10 @@ func (b *Built) try(m Mutant, batch []*Unit, sum time.Duration, endless bool) (V
 			args = []string{pattern(own)}
 		}
 		limit := 15*time.Second + 20*sum
-		out, err := b.run(pkg, limit, m.id, "", args...)
+		out, err := b.runTests(pkg, limit, m.id, "", args...)
 		v := judge(out, err)
 		if v.By == Endless && !endless { // a slow machine, perhaps
-			out, err = b.run(pkg, 8*limit, m.id, "", args...)
+			out, err = b.runTests(pkg, 8*limit, m.id, "", args...)
 			v = judge(out, err)
 		}
 		if v.Killed {

@@ -35,7 +35,7 @@ func testAdd(w *world) {
 			w.Errorf("%s: %+v, %v, want %+v, %v", what, got, err, want, failure)
 		}
 		rs, err := w.st.Store.Get(w.ctx, []store.Key{a.Key})
-		w.must(err)
+		w.mustNot(err)
 		if rs[0] != want {
 			w.Errorf("%s left %+v, want %+v", what, rs[0], want)
 		}
@@ -92,14 +92,14 @@ func testSequenceKeys(w *world) {
 	day := store.Key{Namespace: "#" + name, Node: 20261122}
 	w.swapAll(store.Write{New: counted(countKey(name), 9)}, store.Write{New: counted(day, 8)})
 	rs, err := w.st.Store.Get(w.ctx, []store.Key{day, {Namespace: name, Node: -2}, countKey(name)})
-	w.must(err)
+	w.mustNot(err)
 	want := []store.Record{counted(day, 8), {Key: store.Key{Namespace: name, Node: -2}}, counted(countKey(name), 9)}
 	if !slices.Equal(rs, want) {
 		w.Errorf("Get:\n got %+v\nwant %+v", rs, want)
 	}
 	nodes := snowfence.NodeRange{Until: math.MaxInt64}
 	heads, err := w.st.Store.Heads(w.ctx)
-	w.must(err)
+	w.mustNot(err)
 	if len(heads) != 2 || heads[0] != want[2] || heads[1].Namespace != name {
 		w.Errorf("Heads: %+v", heads)
 	}
@@ -113,15 +113,15 @@ func testSequenceKeys(w *world) {
 		{name, nodes, nil},
 	} {
 		got, err := w.st.Store.List(w.ctx, c.namespace, c.nodes, 100)
-		w.must(err)
+		w.mustNot(err)
 		if !slices.Equal(got, c.want) {
 			w.Errorf("List(%+v): %+v, want %+v", c, got, c.want)
 		}
 	}
 	spaces, err := lease.Namespaces(w.st.Store).List(w.ctx)
-	w.must(err)
+	w.mustNot(err)
 	held, err := lease.Namespaces(w.st.Store).Leases(w.ctx, name)
-	w.must(err)
+	w.mustNot(err)
 	if len(spaces) != 1 || spaces[0].Name != name || len(held) != 0 {
 		w.Errorf("namespaces %v with nodes %v, want %s alone", spaces, held, name)
 	}

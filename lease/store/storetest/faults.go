@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// life plays the life of a lease and ignores what fails.
-func (w *world) life(k int) {
-	o := w.options(0)
+// playLease plays the life of a lease and ignores what fails.
+func (w *world) playLease(k int) {
+	o := w.optionsOf(0)
 	o.Nodes = k
 	node := int64(8)
 	if w.tick()%2 == 0 {
 		o.Node = &node
 	}
-	u, err := w.try(o)
+	u, err := w.tryOpen(o)
 	if err != nil {
 		return
 	}
@@ -26,15 +26,15 @@ func (w *world) life(k int) {
 			after = max(after, u.claim.until)
 		}
 		u.mu.Unlock()
-		_ = u.ask(ctx, after)
-		u.produce(30)
-		w.sleep(ttl / 3)
+		_ = u.askAfter(ctx, after)
+		u.makeIDs(30)
+		w.passTime(ttl / 3)
 	}
 	step()
 	step()
 	step()
-	_ = u.release()
-	if u.bind() == nil {
+	_ = u.giveBack()
+	if u.bindFence() == nil {
 		step()
 	}
 	_ = u.l.Shutdown(w.ctx)
@@ -47,7 +47,7 @@ func testEveryStepOfBlock(w *world) { w.everyStep(4) }
 // for three calls, and late.
 func (w *world) everyStep(k int) {
 	start := w.st.count()
-	w.life(k)
+	w.playLease(k)
 	steps := w.st.count() - start
 	for step := 1; step <= steps; step++ {
 		for kind := range 5 {
@@ -62,29 +62,29 @@ func (w *world) everyStep(k int) {
 			}
 			switch kind {
 			case 0:
-				w.st.fail(fault(1, errFault), nil)
+				w.st.setFaults(fault(1, errFault), nil)
 			case 1:
-				w.st.fail(nil, fault(1, errFault))
+				w.st.setFaults(nil, fault(1, errFault))
 			case 2:
-				w.st.fail(fault(1, errLate), nil)
+				w.st.setFaults(fault(1, errLate), nil)
 			case 3:
-				w.st.fail(fault(3, errFault), nil)
+				w.st.setFaults(fault(3, errFault), nil)
 			case 4:
-				w.st.fail(nil, fault(3, errFault))
+				w.st.setFaults(nil, fault(3, errFault))
 			}
-			w.life(k)
-			w.st.fail(nil, nil)
-			w.st.land(w.ctx)
-			w.sleep(3 * ttl)
+			w.playLease(k)
+			w.st.setFaults(nil, nil)
+			w.st.carryLate(w.ctx)
+			w.passTime(3 * ttl)
 		}
 	}
 	// When the faults are over, everything works again.
-	o := w.options(0)
+	o := w.optionsOf(0)
 	o.Nodes = k
-	u := w.open(o)
-	w.must(u.grant())
-	if u.produce(10) != 10 {
-		w.Errorf("after the faults the grant is %+v, and now is %d", u.holds(), w.tick())
+	u := w.openLease(o)
+	w.mustNot(u.askGrant())
+	if u.makeIDs(10) != 10 {
+		w.Errorf("after the faults the grant is %+v, and now is %d", u.heldClaim(), w.tick())
 	}
-	w.must(u.release())
+	w.mustNot(u.giveBack())
 }

@@ -31,8 +31,8 @@ type faulty struct {
 
 func newFaulty(st store.Store) *faulty { return &faulty{Store: st, gone: map[store.Key]string{}} }
 
-// fail sets what goes wrong from now on.
-func (f *faulty) fail(before, after func(op string, call int) error) {
+// setFaults sets what goes wrong from now on.
+func (f *faulty) setFaults(before, after func(op string, call int) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.before, f.after = before, after
@@ -44,8 +44,8 @@ func (f *faulty) count() int {
 	return f.calls
 }
 
-// start counts a call and returns its number, whether it fails, and what happens after it.
-func (f *faulty) start(op string) (finish func() error, err error) {
+// countCall counts a call and returns its number, whether it fails, and what happens after it.
+func (f *faulty) countCall(op string) (finish func() error, err error) {
 	f.mu.Lock()
 	f.calls++
 	call, before, after := f.calls, f.before, f.after
@@ -64,7 +64,7 @@ func (f *faulty) start(op string) (finish func() error, err error) {
 }
 
 func (f *faulty) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	finish, err := f.start("get")
+	finish, err := f.countCall("get")
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (f *faulty) Get(ctx context.Context, keys []store.Key) ([]store.Record, err
 		return nil, err
 	}
 	for i, r := range rs {
-		if f.vanished(r) {
+		if f.isVanished(r) {
 			rs[i] = store.Record{Key: r.Key}
 		}
 	}
@@ -83,7 +83,7 @@ func (f *faulty) Get(ctx context.Context, keys []store.Key) ([]store.Record, err
 func (f *faulty) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
 ) ([]store.Record, error) {
-	finish, err := f.start("list")
+	finish, err := f.countCall("list")
 	if err != nil {
 		return nil, err
 	}
@@ -91,11 +91,11 @@ func (f *faulty) List(
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(rs, f.vanished), finish()
+	return slices.DeleteFunc(rs, f.isVanished), finish()
 }
 
 func (f *faulty) Heads(ctx context.Context) ([]store.Record, error) {
-	finish, err := f.start("heads")
+	finish, err := f.countCall("heads")
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (f *faulty) Heads(ctx context.Context) ([]store.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(rs, f.vanished), finish()
+	return slices.DeleteFunc(rs, f.isVanished), finish()
 }
 
 func (f *faulty) Swap(ctx context.Context, writes []store.Write) []error {
@@ -114,7 +114,7 @@ func (f *faulty) Swap(ctx context.Context, writes []store.Write) []error {
 		}
 		return errs
 	}
-	finish, err := f.start("swap")
+	finish, err := f.countCall("swap")
 	if errors.Is(err, errLate) {
 		f.mu.Lock()
 		f.late = append(f.late, writes)
@@ -145,8 +145,8 @@ func (f *faulty) swap(ctx context.Context, writes []store.Write) []error {
 	return f.Store.Swap(ctx, writes)
 }
 
-// land carries out the late writes.
-func (f *faulty) land(ctx context.Context) (errs []error) {
+// carryLate carries out the late writes.
+func (f *faulty) carryLate(ctx context.Context) (errs []error) {
 	f.mu.Lock()
 	late := f.late
 	f.late = nil
@@ -157,14 +157,14 @@ func (f *faulty) land(ctx context.Context) (errs []error) {
 	return errs
 }
 
-// vanish makes a record be as if it had never been there.
-func (f *faulty) vanish(r store.Record) {
+// removeRecord makes a record be as if it had never been there.
+func (f *faulty) removeRecord(r store.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.gone[r.Key] = r.Nonce
 }
 
-func (f *faulty) vanished(r store.Record) bool {
+func (f *faulty) isVanished(r store.Record) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	nonce, ok := f.gone[r.Key]

@@ -21,7 +21,7 @@ func TestLeases(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, store.NewMemory())
 			test(w)
-			w.ledger.check(t)
+			w.ledger.checkOverlaps(t)
 		})
 	}
 }
@@ -30,51 +30,51 @@ func TestLeases(t *testing.T) {
 // between was left out for good.
 func testLapsed(w *world) {
 	for _, lose := range []bool{false, true} {
-		u := w.on(4)
-		u.produce(10)
-		old := u.holds()
-		w.sleep(5 * ttl)
+		u := w.openNode(4)
+		u.makeIDs(10)
+		old := u.heldClaim()
+		w.passTime(5 * ttl)
 		var once sync.Once
-		w.st.fail(nil, func(op string, _ int) (err error) {
+		w.st.setFaults(nil, func(op string, _ int) (err error) {
 			if lose && op == "swap" {
 				once.Do(func() { err = errFault })
 			}
 			return err
 		})
-		w.must(u.grant())
-		c, r := u.holds(), w.record(4)
+		w.mustNot(u.askGrant())
+		c, r := u.heldClaim(), w.readNode(4)
 		if c.from < r.From || c.from < w.tick()-ttl.Milliseconds() || c.from < old.until {
 			w.Errorf("after a lapse of five ttl the grant is %+v, the one before was %+v, stored is %+v", c, old, r)
 		}
-		w.must(u.l.Shutdown(w.ctx))
+		w.mustNot(u.l.Shutdown(w.ctx))
 	}
 }
 
 // testTwoHolders has another process renew with the same token: the next renewal is lost,
 // and the generator is sealed before anything else.
 func testTwoHolders(w *world) {
-	u := w.on(4)
-	u.produce(50)
-	w.sleep(ttl / 3)
-	other := w.record(4)
+	u := w.openNode(4)
+	u.makeIDs(50)
+	w.passTime(ttl / 3)
+	other := w.readNode(4)
 	old := other.Nonce
 	other.Nonce, other.Revision, other.Until = "other", other.Revision+1, other.Until+1000
 	w.swapAll(store.Write{Old: old, New: other})
 	var lostAt int
-	w.st.fail(nil, func(op string, call int) error {
+	w.st.setFaults(nil, func(op string, call int) error {
 		if op == "swap" && lostAt == 0 {
 			lostAt = call
 		}
 		return nil
 	})
-	w.must(u.grant())
+	w.mustNot(u.askGrant())
 	u.mu.Lock()
 	if u.seals != 1 || u.sealedAt != lostAt {
 		w.Errorf("sealed %d times, after call %d to the store; the swap was lost in call %d", u.seals, u.sealedAt,
 			lostAt)
 	}
 	u.mu.Unlock()
-	if c := u.holds(); c.node == 4 && c.from < other.Until {
+	if c := u.heldClaim(); c.node == 4 && c.from < other.Until {
 		w.Errorf("the new grant %+v lies inside the other holder's", c)
 	}
 }
@@ -82,36 +82,36 @@ func testTwoHolders(w *world) {
 // testChangeFloors lets a holder renew after the floors were read for a change, before it
 // is done: it must not use what it wrote.
 func testChangeFloors(w *world) {
-	u := w.on(4)
-	u.produce(10)
-	w.sleep(ttl / 3)
-	until := u.holds().until
-	to := w.layout("time=41,node=6,seq=8,epoch=2025-01-01,tick=1ms")
+	u := w.openNode(4)
+	u.makeIDs(10)
+	w.passTime(ttl / 3)
+	until := u.heldClaim().until
+	to := w.newScheme("time=41,node=6,seq=8,epoch=2025-01-01,tick=1ms")
 	lists := 0
-	w.st.fail(nil, func(op string, _ int) error {
+	w.st.setFaults(nil, func(op string, _ int) error {
 		if op != "list" {
 			return nil
 		}
 		if lists++; lists == 2 { // the first is to see whether the change would be refused
-			ctx, cancel := context.WithTimeout(w.ctx, w.patience())
+			ctx, cancel := context.WithTimeout(w.ctx, w.grantPatience())
 			go func() {
 				defer cancel()
 				for u.sealed() == 0 && ctx.Err() == nil {
 					time.Sleep(time.Millisecond)
 				}
 			}()
-			if err := u.ask(ctx, until); err == nil {
-				w.Errorf("a renewal was used while the layout was changing: %+v", u.holds())
+			if err := u.askAfter(ctx, until); err == nil {
+				w.Errorf("a renewal was used while the layout was changing: %+v", u.heldClaim())
 			}
 		}
 		return nil
 	})
 	ns, err := lease.Namespaces(w.st).Change(w.ctx, name, to, &lease.NamespaceOptions{Force: true})
-	w.must(err)
+	w.mustNot(err)
 	if u.sealed() != 1 {
 		w.Errorf("sealed %d times", u.sealed())
 	}
-	if top := w.ledger.top(-1); ns.Floor < top {
+	if top := w.ledger.highestEnd(-1); ns.Floor < top {
 		w.Errorf("the new layout begins at %d, and the old one was granted to %d", ns.Floor, top)
 	}
 }

@@ -23,7 +23,7 @@ type ledger struct {
 	problems []string
 }
 
-func (l *ledger) begin(u *user, g snowfence.Grant) *claim {
+func (l *ledger) addClaim(u *user, g snowfence.Grant) *claim {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := &claim{u, g.Node, max(g.Nodes, 1), g.From, g.Until}
@@ -31,11 +31,11 @@ func (l *ledger) begin(u *user, g snowfence.Grant) *claim {
 		l.problems = append(l.problems, fmt.Sprintf("an empty grant: node %d, ticks [%d, %d)", g.Node, g.From, g.Until))
 	}
 	l.claims = append(l.claims, c)
-	l.compare(c)
+	l.compareClaim(c)
 	return c
 }
 
-func (l *ledger) raise(c *claim, until int64) {
+func (l *ledger) raiseClaim(c *claim, until int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if until < c.until {
@@ -43,16 +43,16 @@ func (l *ledger) raise(c *claim, until int64) {
 			fmt.Sprintf("a grant of node %d was lowered from %d to %d", c.node, c.until, until))
 	}
 	c.until = max(c.until, until)
-	l.compare(c)
+	l.compareClaim(c)
 }
 
-func (l *ledger) end(c *claim, used int64) {
+func (l *ledger) endClaim(c *claim, used int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.until = min(c.until, max(used, c.from))
 }
 
-func (l *ledger) compare(c *claim) {
+func (l *ledger) compareClaim(c *claim) {
 	for _, d := range l.claims {
 		if c != d && c.node < d.node+d.nodes && d.node < c.node+c.nodes && c.from < d.until && d.from < c.until {
 			l.problems = append(l.problems,
@@ -62,8 +62,9 @@ func (l *ledger) compare(c *claim) {
 	}
 }
 
-// top returns the tick below which everything granted on a node lies; with a negative node, on any.
-func (l *ledger) top(node int64) (until int64) {
+// highestEnd returns the tick below which everything granted on a node lies; with a negative node,
+// on any.
+func (l *ledger) highestEnd(node int64) (until int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range l.claims {
@@ -74,7 +75,7 @@ func (l *ledger) top(node int64) (until int64) {
 	return until
 }
 
-func (l *ledger) check(t *testing.T) {
+func (l *ledger) checkOverlaps(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()

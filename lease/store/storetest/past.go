@@ -13,7 +13,7 @@ import (
 // testPast keeps the largest counts of IDs for times gone by, under keys that are no nodes.
 func testPast(w *world) {
 	before, err := w.st.Store.Identity(w.ctx, name)
-	w.must(err)
+	w.mustNot(err)
 	var want []store.Record
 	for _, node := range []int64{-1<<48 - 1<<38, -1<<48 - 1<<24, -1 << 48} {
 		r := store.Record{
@@ -27,14 +27,14 @@ func testPast(w *world) {
 	w.swapAll(store.Write{Old: "first", New: want[1]})
 	below := snowfence.NodeRange{From: math.MinInt64, Until: store.SequenceNode}
 	got, err := w.st.Store.List(w.ctx, name, below, 1000)
-	w.must(err)
+	w.mustNot(err)
 	if !slices.Equal(got, want) {
 		w.Errorf("List below all nodes:\n got %+v\nwant %+v", got, want)
 	}
 	held, err := lease.Namespaces(w.st.Store).Leases(w.ctx, name)
-	w.must(err)
+	w.mustNot(err)
 	spaces, err := lease.Namespaces(w.st.Store).List(w.ctx)
-	w.must(err)
+	w.mustNot(err)
 	if after, err := w.st.Store.Identity(w.ctx, name); err != nil || after != before {
 		w.Errorf("counts gave the store another identity: %q, before %q, %v", after, before, err)
 	}

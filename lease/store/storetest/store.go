@@ -38,7 +38,7 @@ func testGet(w *world) {
 		Node:      store.NamespaceNode,
 	}}
 	rs, err := w.st.Store.Get(w.ctx, keys)
-	w.must(err)
+	w.mustNot(err)
 	want := []store.Record{{Key: keys[0]}, r, {Key: keys[2]}, r, {Key: keys[4]}}
 	if !slices.Equal(rs, want) {
 		w.Errorf("Get:\n got %+v\nwant %+v", rs, want)
@@ -59,7 +59,7 @@ func testList(w *world) {
 	far := sample("a", -1000, 1) // is in no list
 	w.swapAll(store.Write{New: far})
 	rs, err := w.st.Store.Get(w.ctx, []store.Key{far.Key})
-	if w.must(err); rs[0] != far {
+	if w.mustNot(err); rs[0] != far {
 		w.Errorf("Get of a record far below the nodes: %+v", rs[0])
 	}
 	slices.Reverse(nodes)
@@ -85,7 +85,7 @@ func testList(w *world) {
 				}
 			}
 			got, err := w.st.Store.List(w.ctx, "a", among, limit)
-			w.must(err)
+			w.mustNot(err)
 			if !slices.Equal(got, want) {
 				w.Errorf("List of %+v up to %d: got %d records %+v, want %d %+v", among, limit, len(got), got,
 					len(want), want)
@@ -102,7 +102,7 @@ func testList(w *world) {
 	}
 	slices.Sort(want)
 	heads, err := w.st.Store.Heads(w.ctx)
-	w.must(err)
+	w.mustNot(err)
 	var got []string
 	for _, r := range heads {
 		if got = append(got, r.Namespace); r.Namespace != name && r != sample(r.Namespace, r.Node, 1) {
@@ -118,23 +118,23 @@ func testList(w *world) {
 func testAnswers(w *world) {
 	for _, namespace := range []string{name, ""} {
 		id, err := w.st.Store.Identity(w.ctx, namespace)
-		w.must(err)
+		w.mustNot(err)
 		again, err := w.st.Store.Identity(w.ctx, namespace)
-		w.must(err)
+		w.mustNot(err)
 		if id != again {
 			w.Errorf("Identity(%q): %q, and then %q", namespace, id, again)
 		}
 	}
 	_, err := w.st.Store.Now(w.ctx)
-	w.must(err)
+	w.mustNot(err)
 	first, err := w.st.Store.Pin(w.ctx)
-	w.must(err)
+	w.mustNot(err)
 	second, err := w.st.Store.Pin(w.ctx)
-	w.must(err)
+	w.mustNot(err)
 	first()
-	w.record(0) // while the second one holds
+	w.readNode(0) // while the second one holds
 	second()
-	w.record(0)
+	w.readNode(0)
 }
 
 // testSuspect gives the store another identity, once: a later caller names the identity of before.
@@ -146,7 +146,7 @@ func testSuspect(w *world) {
 		w.Helper()
 		for _, n := range names {
 			id, err := w.st.Store.Identity(w.ctx, n)
-			w.must(err)
+			w.mustNot(err)
 			ids = append(ids, id)
 		}
 		return ids
@@ -156,24 +156,24 @@ func testSuspect(w *world) {
 		if before[i] == "" {
 			return // it has none
 		}
-		w.must(w.st.Store.Suspect(w.ctx, "not "+before[i]))
+		w.mustNot(w.st.Store.Suspect(w.ctx, "not "+before[i]))
 		if after := identities(); !slices.Equal(after, before) {
 			w.Errorf("Suspect of an identity that the store has not: it was %q, and is %q", before, after)
 		}
-		w.must(w.st.Store.Suspect(w.ctx, before[i]))
+		w.mustNot(w.st.Store.Suspect(w.ctx, before[i]))
 		after := identities()
 		for j := range names {
 			if after[j] == before[j] {
 				w.Errorf("Suspect of the identity of %q: the identity of %q is still %q", n, names[j], after[j])
 			}
 		}
-		w.must(w.st.Store.Suspect(w.ctx, before[i]))
+		w.mustNot(w.st.Store.Suspect(w.ctx, before[i]))
 		if again := identities(); !slices.Equal(again, after) {
 			w.Errorf("Suspect of an identity of before: it was %q, and is %q", after, again)
 		}
 	}
 	rs, err := w.st.Store.Get(w.ctx, []store.Key{other.Key})
-	w.must(err)
+	w.mustNot(err)
 	if rs[0] != other {
 		w.Errorf("Suspect left %+v, want %+v", rs[0], other)
 	}
@@ -189,7 +189,7 @@ func testSwap(w *world) {
 			w.Errorf("%s: %v, want %v", what, err, want)
 		}
 		rs, err := w.st.Store.Get(w.ctx, []store.Key{write.New.Key})
-		w.must(err)
+		w.mustNot(err)
 		if rs[0] != stored {
 			w.Errorf("%s left %+v, want %+v", what, rs[0], stored)
 		}
@@ -229,7 +229,7 @@ func testBatch(w *world) {
 		keys = append(keys, x.New.Key)
 	}
 	rs, err := w.st.Store.Get(w.ctx, keys)
-	w.must(err)
+	w.mustNot(err)
 	for i, r := range rs {
 		want := int64(2)
 		if i%3 == 0 {
@@ -287,7 +287,7 @@ func testContention(w *world) {
 	}
 	wg.Wait()
 	rs, err := w.st.Store.Get(w.ctx, []store.Key{key})
-	w.must(err)
+	w.mustNot(err)
 	if int(rs[0].Revision) != len(won) {
 		w.Errorf("%d swaps were acknowledged, and the revision is %d", len(won), rs[0].Revision)
 	}

@@ -40,7 +40,7 @@ func Run(t *testing.T, open func(t *testing.T) store.Store) {
 			t.Parallel()
 			w := newWorld(t, open(t))
 			c.test(w)
-			w.ledger.check(t)
+			w.ledger.checkOverlaps(t)
 		})
 	}
 }

@@ -19,7 +19,7 @@ func testStorm(w *world) {
 		defer mu.Unlock()
 		return rnd.IntN(100) < percent
 	}
-	w.st.fail(func(op string, _ int) error {
+	w.st.setFaults(func(op string, _ int) error {
 		switch {
 		case chance(3):
 			return errFault
@@ -37,7 +37,7 @@ func testStorm(w *world) {
 	for i := range 8 {
 		wg.Go(func() {
 			for range 6 {
-				o := w.options(time.Duration(i-4) * time.Minute)
+				o := w.optionsOf(time.Duration(i-4) * time.Minute)
 				switch i % 3 {
 				case 0:
 					o.Nodes = 2
@@ -45,27 +45,27 @@ func testStorm(w *world) {
 					node := int64(i)
 					o.Node = &node
 				}
-				u, err := w.try(o)
+				u, err := w.tryOpen(o)
 				if err != nil {
 					continue
 				}
 				for range 6 {
 					ctx, cancel := context.WithTimeout(w.ctx, 20*time.Millisecond)
-					_ = u.ask(ctx, max(u.holds().until, u.tick()))
+					_ = u.askAfter(ctx, max(u.heldClaim().until, u.tick()))
 					cancel()
-					u.produce(100)
-					w.sleep(ttl / 20)
+					u.makeIDs(100)
+					w.passTime(ttl / 20)
 					if chance(20) {
-						w.st.land(w.ctx)
+						w.st.carryLate(w.ctx)
 					}
 				}
 				switch {
 				case chance(30):
-					u.crash()
+					u.endWithoutRelease()
 				case chance(50):
 					_ = u.l.Shutdown(w.ctx)
 				default:
-					_ = u.release()
+					_ = u.giveBack()
 					u.l.Orphan()
 				}
 			}
@@ -78,12 +78,12 @@ func testStorm(w *world) {
 		}
 	})
 	wg.Wait()
-	w.st.fail(nil, nil)
-	w.st.land(w.ctx)
-	w.sleep(2 * ttl)
-	u := w.open(nil)
-	w.must(u.grant())
-	if u.produce(10) != 10 {
-		w.Errorf("after the storm: %+v, now is %d", u.holds(), w.tick())
+	w.st.setFaults(nil, nil)
+	w.st.carryLate(w.ctx)
+	w.passTime(2 * ttl)
+	u := w.openLease(nil)
+	w.mustNot(u.askGrant())
+	if u.makeIDs(10) != 10 {
+		w.Errorf("after the storm: %+v, now is %d", u.heldClaim(), w.tick())
 	}
 }

@@ -29,14 +29,14 @@ func wide() *lease.NamespaceOptions {
 	return &lease.NamespaceOptions{MaxTTL: 24 * time.Hour, MaxSkew: ttl}
 }
 
-// options of a lease in this world, with a clock that is off by skew.
-func (w *world) options(skew time.Duration) *lease.Options {
-	return &lease.Options{TTL: ttl, MaxSkew: ttl, Label: "test", Idle: -1, Time: w.source(skew)}
+// optionsOf of a lease in this world, with a clock that is off by skew.
+func (w *world) optionsOf(skew time.Duration) *lease.Options {
+	return &lease.Options{TTL: ttl, MaxSkew: ttl, Label: "test", Idle: -1, Time: w.skewedSource(skew)}
 }
 
-func (w *world) try(o *lease.Options) (*user, error) {
+func (w *world) tryOpen(o *lease.Options) (*user, error) {
 	if o == nil {
-		o = w.options(0)
+		o = w.optionsOf(0)
 	}
 	l, err := lease.Open(w.ctx, w.st, name, w.scheme, o)
 	if err != nil {
@@ -46,27 +46,27 @@ func (w *world) try(o *lease.Options) (*user, error) {
 	now, _ := o.Time()
 	u.skew = now.Sub(w.time())
 	w.Cleanup(l.Orphan)
-	return u, u.bind()
+	return u, u.bindFence()
 }
 
-func (w *world) open(o *lease.Options) *user {
+func (w *world) openLease(o *lease.Options) *user {
 	w.Helper()
-	u, err := w.try(o)
-	w.must(err)
+	u, err := w.tryOpen(o)
+	w.mustNot(err)
 	return u
 }
 
-// on opens a lease on a fixed node and takes its first grant.
-func (w *world) on(node int64) *user {
+// openNode opens a lease on a fixed node and takes its first grant.
+func (w *world) openNode(node int64) *user {
 	w.Helper()
-	o := w.options(0)
+	o := w.optionsOf(0)
 	o.Node = &node
-	u := w.open(o)
-	w.must(u.grant())
+	u := w.openLease(o)
+	w.mustNot(u.askGrant())
 	return u
 }
 
-func (u *user) bind() (err error) {
+func (u *user) bindFence() (err error) {
 	u.unbind, err = u.l.Bind(u.seal)
 	return err
 }
@@ -80,43 +80,43 @@ func (u *user) seal() int64 {
 		return 0
 	}
 	used := u.next
-	u.w.ledger.end(u.claim, used)
+	u.w.ledger.endClaim(u.claim, used)
 	u.claim = nil
 	return used
 }
 
-// share is a part of the time that the test has left, or at most so long: an answer that
+// shareOfTime is a part of the time that the test has left, or at most so long: an answer that
 // never comes fails the test, and a slow machine does not.
-func (w *world) share(part int, most time.Duration) time.Duration {
+func (w *world) shareOfTime(part int, most time.Duration) time.Duration {
 	if end, ok := w.Deadline(); ok {
 		return min(most, time.Until(end)/time.Duration(part))
 	}
 	return most
 }
 
-// patience is how long a grant may take that has to come. It takes milliseconds, unless
+// grantPatience is how long a grant may take that has to come. It takes milliseconds, unless
 // something is broken.
-func (w *world) patience() time.Duration { return w.share(30, time.Minute) }
+func (w *world) grantPatience() time.Duration { return w.shareOfTime(30, time.Minute) }
 
-// grant asks for the first grant, or a grant that reaches further than the present one.
-func (u *user) grant() error {
+// askGrant asks for the first grant, or a grant that reaches further than the present one.
+func (u *user) askGrant() error {
 	u.mu.Lock()
 	after := max(u.tick(), 0)
 	if u.claim != nil {
 		after = max(after, u.claim.until)
 	}
 	u.mu.Unlock()
-	ctx, cancel := context.WithTimeout(u.w.ctx, u.w.patience())
+	ctx, cancel := context.WithTimeout(u.w.ctx, u.w.grantPatience())
 	defer cancel()
-	return u.ask(ctx, after)
+	return u.askAfter(ctx, after)
 }
 
-// noticed asks until the holder was sealed and keeps a node again; the grant may begin ahead.
-func (u *user) noticed() {
+// awaitNotice asks until the holder was sealed and keeps a node again; the grant may begin ahead.
+func (u *user) awaitNotice() {
 	u.w.Helper()
-	for deadline := time.Now().Add(u.w.patience()); ; {
+	for deadline := time.Now().Add(u.w.grantPatience()); ; {
 		ctx, cancel := context.WithTimeout(u.w.ctx, 10*time.Millisecond)
-		_ = u.ask(ctx, u.l.Status().Grant.Until)
+		_ = u.askAfter(ctx, u.l.Status().Grant.Until)
 		cancel()
 		if u.sealed() > 0 && u.l.Status().Grant.Until > 0 {
 			return
@@ -127,10 +127,10 @@ func (u *user) noticed() {
 	}
 }
 
-// raised waits until a floor that was raised now has come.
-func (w *world) raised() { w.sleep(24*time.Hour + 2*ttl + time.Second) }
+// passRaise waits until a floor that was raised now has come.
+func (w *world) passRaise() { w.passTime(24*time.Hour + 2*ttl + time.Second) }
 
-func (u *user) ask(ctx context.Context, after int64) error {
+func (u *user) askAfter(ctx context.Context, after int64) error {
 	for {
 		u.mu.Lock()
 		seals := u.seals
@@ -149,13 +149,13 @@ func (u *user) ask(ctx context.Context, after int64) error {
 			return errors.New("a grant that does not reach as far as asked")
 		}
 		if u.claim != nil && u.claim.from == g.From && u.claim.node == g.Node {
-			u.w.ledger.raise(u.claim, g.Until)
+			u.w.ledger.raiseClaim(u.claim, g.Until)
 			return nil
 		}
 		if u.claim != nil {
-			u.w.ledger.end(u.claim, u.next)
+			u.w.ledger.endClaim(u.claim, u.next)
 		}
-		u.claim = u.w.ledger.begin(u, g)
+		u.claim = u.w.ledger.addClaim(u, g)
 		u.next = g.From
 		return nil
 	}
@@ -163,8 +163,8 @@ func (u *user) ask(ctx context.Context, after int64) error {
 
 func (u *user) tick() int64 { return u.w.scheme.Layout().TickOf(u.w.time().Add(u.skew)) }
 
-// produce makes up to n IDs, as the clock stands, and reports how many it made.
-func (u *user) produce(n int) int {
+// makeIDs makes up to n IDs, as the clock stands, and reports how many it made.
+func (u *user) makeIDs(n int) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	made := 0
@@ -178,12 +178,12 @@ func (u *user) produce(n int) int {
 	return made
 }
 
-// release gives the grant back as a generator's Close does.
-func (u *user) release() error {
+// giveBack gives the grant back as a generator's Close does.
+func (u *user) giveBack() error {
 	u.mu.Lock()
 	c, used := u.claim, u.next
 	if c != nil {
-		u.w.ledger.end(c, used)
+		u.w.ledger.endClaim(c, used)
 		u.claim = nil
 	}
 	u.mu.Unlock()
@@ -194,8 +194,8 @@ func (u *user) release() error {
 	return u.l.Release(u.w.ctx, snowfence.Grant{Node: c.node, From: c.from, Until: c.until, Nodes: c.nodes}, used)
 }
 
-// crash ends the lease as the end of its process would: nothing is given back.
-func (u *user) crash() {
+// endWithoutRelease ends the lease as the end of its process would: nothing is given back.
+func (u *user) endWithoutRelease() {
 	u.l.Orphan()
 	<-u.l.Done()
 	u.mu.Lock()
@@ -209,7 +209,7 @@ func (u *user) sealed() int {
 	return u.seals
 }
 
-func (u *user) holds() claim {
+func (u *user) heldClaim() claim {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.claim == nil {

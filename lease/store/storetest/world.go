@@ -33,41 +33,41 @@ type world struct {
 
 func newWorld(t *testing.T, st store.Store) *world {
 	w := &world{T: t, st: newFaulty(st), now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	ctx, cancel := context.WithTimeout(context.Background(), w.share(2, 10*time.Minute))
+	ctx, cancel := context.WithTimeout(context.Background(), w.shareOfTime(2, 10*time.Minute))
 	t.Cleanup(cancel)
 	w.ctx = ctx
-	w.scheme = w.layout("time=41,node=4,seq=10,epoch=2025-01-01,tick=1ms")
+	w.scheme = w.newScheme("time=41,node=4,seq=10,epoch=2025-01-01,tick=1ms")
 	if _, err := lease.Namespaces(w.st).Create(ctx, name, w.scheme, wide()); err != nil {
 		t.Fatal(err)
 	}
 	return w
 }
 
-func (w *world) layout(spec string) *snowfence.Scheme {
+func (w *world) newScheme(spec string) *snowfence.Scheme {
 	w.Helper()
 	l, err := snowfence.ParseLayout(spec)
-	w.must(err)
+	w.mustNot(err)
 	s, err := snowfence.NewScheme(l)
-	w.must(err)
+	w.mustNot(err)
 	return s
 }
 
-func (w *world) must(err error) {
+func (w *world) mustNot(err error) {
 	w.Helper()
 	if err != nil {
 		w.Fatal(err)
 	}
 }
 
-// sleep lets time pass.
-func (w *world) sleep(d time.Duration) {
+// passTime lets time pass.
+func (w *world) passTime(d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now, w.mono = w.now.Add(d), w.mono+d
 }
 
-// source is a clock of the world that is off by skew.
-func (w *world) source(skew time.Duration) snowfence.TimeSource {
+// skewedSource is a clock of the world that is off by skew.
+func (w *world) skewedSource(skew time.Duration) snowfence.TimeSource {
 	return func() (time.Time, time.Duration) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -83,9 +83,9 @@ func (w *world) time() time.Time {
 
 func (w *world) tick() int64 { return w.scheme.Layout().TickOf(w.time()) }
 
-func (w *world) record(node int64) store.Record {
+func (w *world) readNode(node int64) store.Record {
 	w.Helper()
 	rs, err := w.st.Store.Get(w.ctx, []store.Key{{Namespace: name, Node: node}})
-	w.must(err)
+	w.mustNot(err)
 	return rs[0]
 }

@@ -40,15 +40,15 @@ func NewCutter(t testing.TB, address string) *Cutter {
 				client.Close()
 				continue
 			}
-			c.pair(client, server)
+			c.passBothWays(client, server)
 		}
 	}()
 	return c
 }
 
-// pair hands bytes on both ways. Once the word was seen, the next answer goes nowhere: it
+// passBothWays hands bytes on both ways. Once the word was seen, the next answer goes nowhere: it
 // is read, because then the server has done its work, and the connection closed.
-func (c *Cutter) pair(client, server net.Conn) {
+func (c *Cutter) passBothWays(client, server net.Conn) {
 	var mu sync.Mutex
 	cut := false
 	go func() {
@@ -59,7 +59,7 @@ func (c *Cutter) pair(client, server net.Conn) {
 			if err != nil {
 				return
 			}
-			if c.meets(buf[:n]) {
+			if c.seesWord(buf[:n]) {
 				mu.Lock()
 				cut = true
 				mu.Unlock()
@@ -87,7 +87,7 @@ func (c *Cutter) pair(client, server net.Conn) {
 	}()
 }
 
-func (c *Cutter) meets(b []byte) bool {
+func (c *Cutter) seesWord(b []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.word == nil || !bytes.Contains(b, c.word) {

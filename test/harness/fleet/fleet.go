@@ -184,7 +184,7 @@ func (f *Fleet) Start(name, dsn string, node int64) *Holder {
 		for run.Err() == nil {
 			ids := make([]snowfence.ID, 50)
 			n, _ := h.g.Fill(run, ids) // without a grant there are none
-			f.add(name, ids[:n])
+			f.addIDs(name, ids[:n])
 			time.Sleep(2 * time.Millisecond)
 		}
 	}()
@@ -201,7 +201,7 @@ func (h *Holder) crash() {
 	h.l.Orphan()
 }
 
-func (f *Fleet) add(name string, ids []snowfence.ID) {
+func (f *Fleet) addIDs(name string, ids []snowfence.ID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, id := range ids {

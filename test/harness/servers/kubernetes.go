@@ -46,8 +46,8 @@ func StartKubernetes(t testing.TB) *Kubernetes {
 		t.Fatal(err)
 	}
 	block := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
-	account := k.write(t, "account.key", string(block))
-	tokens := k.write(t, "tokens.csv", "admin,admin,admin,\"system:masters\"\npod,pod,pod\n")
+	account := k.writeFile(t, "account.key", string(block))
+	tokens := k.writeFile(t, "tokens.csv", "admin,admin,admin,\"system:masters\"\npod,pod,pod\n")
 	k.Process = Start(t, "apiserver", program, []string{
 		"--etcd-servers", k.Etcd.URL(), "--bind-address", "127.0.0.1", "--secure-port", fmt.Sprint(k.Port),
 		"--cert-dir", filepath.Join(k.dir, "certs"),
@@ -85,7 +85,7 @@ func (k *Kubernetes) Again(t testing.TB) {
 	k.Up(t)
 }
 
-func (k *Kubernetes) write(t testing.TB, name, text string) (path string) {
+func (k *Kubernetes) writeFile(t testing.TB, name, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(k.dir, name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -131,7 +131,7 @@ func (k *Kubernetes) NewNamespace(t testing.TB) string {
 func (k *Kubernetes) Kubeconfig(t testing.TB, address, token string) (path string) {
 	t.Helper()
 	_, port, _ := strings.Cut(address, ":")
-	return k.write(t, token+"."+port, fmt.Sprintf(`current-context: it
+	return k.writeFile(t, token+"."+port, fmt.Sprintf(`current-context: it
 contexts: [{name: it, context: {cluster: it, user: it}}]
 clusters: [{name: it, cluster: {server: "https://%s", certificate-authority: %q}}]
 users: [{name: it, user: {token: %s}}]

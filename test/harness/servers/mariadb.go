@@ -29,19 +29,19 @@ func StartMariaDB(t testing.TB, settings ...string) *MariaDB {
 	found := Need(t, "mysql", "mariadb-install-db", "mariadbd", "mariadb")
 	m := &MariaDB{Dir: filepath.Join(t.TempDir(), "data"), client: found[2]}
 	copied(t, found[1], m.Dir, func() {
-		install := exec.Command(found[0], append(m.user(), "--no-defaults", "--datadir="+m.Dir,
-			"--tmpdir="+m.tmp(t), "--auth-root-authentication-method=normal", "--skip-test-db")...)
+		install := exec.Command(found[0], append(m.userArgs(), "--no-defaults", "--datadir="+m.Dir,
+			"--tmpdir="+m.tempFolder(t), "--auth-root-authentication-method=normal", "--skip-test-db")...)
 		if out, err := install.CombinedOutput(); err != nil {
 			t.Fatalf("mariadb-install-db: %v: %s", err, out)
 		}
 	})
-	m.start(t, found[1], settings)
+	m.startServer(t, found[1], settings)
 	return m
 }
 
-// tmp is the server's own folder for temporary files: servers that are started together
+// tempFolder is the server's own folder for temporary files: servers that are started together
 // take each other's for their own in a common one.
-func (m *MariaDB) tmp(t testing.TB) string {
+func (m *MariaDB) tempFolder(t testing.TB) string {
 	t.Helper()
 	dir := m.Dir + ".tmp"
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -50,26 +50,26 @@ func (m *MariaDB) tmp(t testing.TB) string {
 	return dir
 }
 
-// user lets the server run as root where the test does: it asks for that to be said.
-func (m *MariaDB) user() []string {
+// userArgs lets the server run as root where the test does: it asks for that to be said.
+func (m *MariaDB) userArgs() []string {
 	if os.Getuid() == 0 {
 		return []string{"--user=root"}
 	}
 	return nil
 }
 
-func (m *MariaDB) start(t testing.TB, path string, settings []string) {
+func (m *MariaDB) startServer(t testing.TB, path string, settings []string) {
 	t.Helper()
 	m.Port = Ports(t, 1)[0]
-	args := append([]string{"--no-defaults"}, m.user()...)
-	args = append(args, "--datadir="+m.Dir, "--tmpdir="+m.tmp(t), "--port="+strconv.Itoa(m.Port),
+	args := append([]string{"--no-defaults"}, m.userArgs()...)
+	args = append(args, "--datadir="+m.Dir, "--tmpdir="+m.tempFolder(t), "--port="+strconv.Itoa(m.Port),
 		"--bind-address=127.0.0.1", "--max-connections=500",
 		"--socket="+m.Dir+"/s", "--pid-file="+m.Dir+"/pid", "--skip-name-resolve")
 	m.Process = Start(t, "mariadbd", path, append(args, settings...), nil)
-	m.Ready(t, m.ask)
+	m.Ready(t, m.askServer)
 }
 
-func (m *MariaDB) sql(database, statements string) (string, error) {
+func (m *MariaDB) runSQL(database, statements string) (string, error) {
 	args := []string{
 		"--no-defaults", "--protocol=tcp", "-uroot", "-h127.0.0.1", "-P" + strconv.Itoa(m.Port), "-N",
 		"-B", "-e", statements,
@@ -84,21 +84,21 @@ func (m *MariaDB) sql(database, statements string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-func (m *MariaDB) ask() error {
-	_, err := m.sql("", "SELECT 1")
+func (m *MariaDB) askServer() error {
+	_, err := m.runSQL("", "SELECT 1")
 	return err
 }
 
 // Up waits until the server answers.
 func (m *MariaDB) Up(t testing.TB) {
 	t.Helper()
-	m.Ready(t, m.ask)
+	m.Ready(t, m.askServer)
 }
 
 // SQL runs statements in a database ("" for none), as root, and returns the client's output.
 func (m *MariaDB) SQL(t testing.TB, database, statements string) string {
 	t.Helper()
-	out, err := m.sql(database, statements)
+	out, err := m.runSQL(database, statements)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func StartPostgres(t testing.TB, settings ...string) *Postgres {
 	copied(t, filepath.Join(p.bin, "postgres"), p.Dir, func() {
 		p.Run(t, "initdb", "-D", p.Dir, "-A", "trust", "-U", "postgres", "--no-sync", "-E", "UTF8")
 	})
-	p.start(t, settings)
+	p.startServer(t, settings)
 	return p
 }
 
@@ -69,8 +69,9 @@ func newPostgres(t testing.TB) *Postgres {
 	return p
 }
 
-// as returns the command line of one of PostgreSQL's programs, under a user that is not root.
-func (p *Postgres) as(program string, args []string) (path string, all []string) {
+// commandAs returns the command line of one of PostgreSQL's programs, under a user that is not
+// root.
+func (p *Postgres) commandAs(program string, args []string) (path string, all []string) {
 	path = filepath.Join(p.bin, program)
 	if os.Getuid() != 0 {
 		return path, args
@@ -81,7 +82,7 @@ func (p *Postgres) as(program string, args []string) (path string, all []string)
 	}, args...)
 }
 
-func (p *Postgres) start(t testing.TB, settings []string) {
+func (p *Postgres) startServer(t testing.TB, settings []string) {
 	t.Helper()
 	p.Port = Ports(t, 1)[0]
 	args := []string{
@@ -91,16 +92,16 @@ func (p *Postgres) start(t testing.TB, settings []string) {
 	for _, s := range settings {
 		args = append(args, "-c", s)
 	}
-	path, args := p.as("postgres", args)
+	path, args := p.commandAs("postgres", args)
 	path, err := exec.LookPath(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Process = Start(t, "postgres", path, args, nil)
-	p.Ready(t, p.ask)
+	p.Ready(t, p.askServer)
 }
 
-func (p *Postgres) ask() error {
+func (p *Postgres) askServer() error {
 	return exec.Command(filepath.Join(p.bin, "pg_isready"), "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port)).Run()
 }
 
@@ -109,7 +110,7 @@ func (p *Postgres) ask() error {
 func (p *Postgres) Up(t testing.TB) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		err := p.ready(p.ask)
+		err := p.waitReady(p.askServer)
 		if err == nil {
 			return
 		}
@@ -124,7 +125,7 @@ func (p *Postgres) Up(t testing.TB) {
 // fail.
 func (p *Postgres) Run(t testing.TB, program string, args ...string) string {
 	t.Helper()
-	path, args := p.as(program, args)
+	path, args := p.commandAs(program, args)
 	cmd := exec.Command(path, args...)
 	cmd.Dir = filepath.Dir(p.Dir)
 	out, err := cmd.CombinedOutput()
@@ -161,7 +162,7 @@ func (p *Postgres) Standby(t testing.TB, settings ...string) *Postgres {
 	s := newPostgres(t)
 	s.Run(t, "pg_basebackup", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres", "-D", s.Dir, "-R",
 		"-c", "fast", "--no-sync")
-	s.start(t, settings)
+	s.startServer(t, settings)
 	return s
 }
 

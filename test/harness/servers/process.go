@@ -135,12 +135,12 @@ func (p *Process) Signal(t testing.TB, s syscall.Signal) {
 		t.Fatalf("%s: %v", p.Name, err)
 	}
 	if s == syscall.SIGSTOP {
-		p.Ready(t, p.stopped)
+		p.Ready(t, p.stoppedError)
 	}
 }
 
-// stopped returns an error while a thread of the process runs.
-func (p *Process) stopped() error {
+// stoppedError returns an error while a thread of the process runs.
+func (p *Process) stoppedError() error {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
 	if err != nil {
 		return err
@@ -183,12 +183,12 @@ const patience = 5 * time.Minute
 // Ready waits until ask succeeds, as long as the process runs and two minutes at most.
 func (p *Process) Ready(t testing.TB, ask func() error) {
 	t.Helper()
-	if err := p.ready(ask); err != nil {
+	if err := p.waitReady(ask); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (p *Process) ready(ask func() error) error {
+func (p *Process) waitReady(ask func() error) error {
 	deadline := time.Now().Add(patience)
 	for {
 		err := ask()

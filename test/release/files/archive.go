@@ -94,8 +94,8 @@ func gzipped(body []byte) ([]byte, error) {
 	return packed.Bytes(), err
 }
 
-// write writes a file of the release and returns its checksum.
-func (b *build) write(name string, body []byte) (string, error) {
+// writeFile writes a file of the release and returns its checksum.
+func (b *build) writeFile(name string, body []byte) (string, error) {
 	if err := os.MkdirAll(b.out, 0o755); err != nil {
 		return "", err
 	}

@@ -108,7 +108,7 @@ func TestTheListOfPartsNamesWhatIsLinked(t *testing.T) {
 	}
 	mod := licences.Module{Path: "golang.org/x/mod", Texts: []licences.Text{{IDs: []string{"BSD-3-Clause", "MIT"}}}}
 	b := &build{when: commit, linked: []licences.Module{mod}, root: repository}
-	text, err := b.parts(program, "snowfence_1")
+	text, err := b.listParts(program, "snowfence_1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestTheListOfPartsNamesWhatIsLinked(t *testing.T) {
 	}
 
 	b.linked = nil
-	if _, err := b.parts(program, "snowfence_1"); err == nil {
+	if _, err := b.listParts(program, "snowfence_1"); err == nil {
 		t.Error("a program with a part without a licence is not refused")
 	}
 }

@@ -57,7 +57,7 @@ func run(out, nfpm string, only []string) error {
 	if b.out, err = filepath.Abs(out); err != nil {
 		return err
 	}
-	if err := b.read(); err != nil {
+	if err := b.readCommit(); err != nil {
 		return err
 	}
 	maker, err := newMaker(b.version, b.modules)
@@ -77,11 +77,11 @@ func run(out, nfpm string, only []string) error {
 	sums := map[string]string{}
 	for _, platform := range only {
 		system, arch, _ := strings.Cut(platform, "/")
-		program, err := maker.program(system, arch)
+		program, err := maker.buildProgram(system, arch)
 		if err != nil {
 			return err
 		}
-		files, err := b.files(system, arch, program)
+		files, err := b.writePlatform(system, arch, program)
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func run(out, nfpm string, only []string) error {
 		log.Printf("%s: %d bytes", platform, len(program))
 	}
 	if text, complete := formula(b.version, sums); complete {
-		if sums["snowfence.rb"], err = b.write("snowfence.rb", []byte(text)); err != nil {
+		if sums["snowfence.rb"], err = b.writeFile("snowfence.rb", []byte(text)); err != nil {
 			return err
 		}
 	}
@@ -97,12 +97,13 @@ func run(out, nfpm string, only []string) error {
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		fmt.Fprintf(&list, "%s  %s\n", sums[name], name)
 	}
-	_, err = b.write("SHA256SUMS", []byte(list.String()))
+	_, err = b.writeFile("SHA256SUMS", []byte(list.String()))
 	return err
 }
 
-// read finds the version and the time of the commit, and refuses a tree that is not a commit's.
-func (b *build) read() error {
+// readCommit finds the version and the time of the commit, and refuses a tree that is not a
+// commit's.
+func (b *build) readCommit() error {
 	var err error
 	if b.modules, b.version, err = release.Modules("."); err != nil {
 		return err
@@ -130,8 +131,8 @@ func (b *build) read() error {
 	return err
 }
 
-// files writes the files of a platform, and returns the checksums by name.
-func (b *build) files(system, arch string, program []byte) (map[string]string, error) {
+// writePlatform writes the files of a platform, and returns the checksums by name.
+func (b *build) writePlatform(system, arch string, program []byte) (map[string]string, error) {
 	number := strings.TrimPrefix(b.version, "v")
 	base := fmt.Sprintf("snowfence_%s_%s_%s", number, system, arch)
 	name, pack := "snowfence", tarball
@@ -143,18 +144,18 @@ func (b *build) files(system, arch string, program []byte) (map[string]string, e
 	if err != nil {
 		return nil, err
 	}
-	parts, err := b.parts(program, base)
+	parts, err := b.listParts(program, base)
 	if err != nil {
 		return nil, err
 	}
 	sums := map[string]string{}
 	for name, body := range map[string][]byte{base + ending: archive, base + ".cdx.json": parts} {
-		if sums[name], err = b.write(name, body); err != nil {
+		if sums[name], err = b.writeFile(name, body); err != nil {
 			return nil, err
 		}
 	}
 	if system == "linux" {
-		packages, err := b.packages(arch, program)
+		packages, err := b.makePackages(arch, program)
 		if err != nil {
 			return nil, err
 		}

@@ -34,7 +34,7 @@ func newMaker(version string, modules []release.Module) (*maker, error) {
 		return nil, err
 	}
 	m := &maker{tmp: tmp, dir: filepath.Join(tmp, "module")}
-	if err := m.load(version, modules); err != nil {
+	if err := m.loadModules(version, modules); err != nil {
 		m.close()
 		return nil, err
 	}
@@ -44,12 +44,12 @@ func newMaker(version string, modules []release.Module) (*maker, error) {
 // close removes all folders.
 func (m *maker) close() { os.RemoveAll(m.tmp) }
 
-// file is where the program for a platform is.
-func (m *maker) file(system, arch string) string {
+// programPath is where the program for a platform is.
+func (m *maker) programPath(system, arch string) string {
 	return filepath.Join(m.tmp, system+"-"+arch, "snowfence")
 }
 
-func (m *maker) load(version string, modules []release.Module) error {
+func (m *maker) loadModules(version string, modules []release.Module) error {
 	proxy := filepath.Join(m.tmp, "proxy")
 	if _, err := release.Pack(".", proxy, version, modules); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (m *maker) load(version string, modules []release.Module) error {
 			return err
 		}
 	}
-	if _, err := m.run("get", command+"@"+version); err != nil {
+	if _, err := m.runGo("get", command+"@"+version); err != nil {
 		return err
 	}
 	return m.checkSums(string(known))
@@ -105,8 +105,8 @@ func (m *maker) checkSums(known string) error {
 	return nil
 }
 
-// run runs the go command in the empty module.
-func (m *maker) run(args ...string) (string, error) { return m.runFor(nil, args...) }
+// runGo runs the go command in the empty module.
+func (m *maker) runGo(args ...string) (string, error) { return m.runFor(nil, args...) }
 
 func (m *maker) runFor(env []string, args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
@@ -120,9 +120,9 @@ func (m *maker) runFor(env []string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// program builds the program for a platform, unless it has done so.
-func (m *maker) program(system, arch string) ([]byte, error) {
-	file := m.file(system, arch)
+// buildProgram builds the program for a platform, unless it has done so.
+func (m *maker) buildProgram(system, arch string) ([]byte, error) {
+	file := m.programPath(system, arch)
 	if _, err := os.Stat(file); err != nil {
 		args := append(append([]string{"build", "-o", file}, flags...), command)
 		if _, err := m.runFor([]string{"GOOS=" + system, "GOARCH=" + arch}, args...); err != nil {
@@ -134,7 +134,7 @@ func (m *maker) program(system, arch string) ([]byte, error) {
 
 // checkInstall refuses a program for this machine that differs from an installed one.
 func (m *maker) checkInstall(version string) error {
-	ours, err := m.program(runtime.GOOS, runtime.GOARCH)
+	ours, err := m.buildProgram(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (m *maker) checkInstall(version string) error {
 	if _, err := m.runFor([]string{"GOBIN=" + bin, "GOFLAGS=-modcacherw"}, args...); err != nil {
 		return err
 	}
-	theirs, err := os.ReadFile(filepath.Join(bin, filepath.Base(m.file(runtime.GOOS, runtime.GOARCH))))
+	theirs, err := os.ReadFile(filepath.Join(bin, filepath.Base(m.programPath(runtime.GOOS, runtime.GOARCH))))
 	if err != nil {
 		return err
 	}

@@ -12,14 +12,14 @@ import (
 // settings lists the content of the packages, for nfpm.
 const settings = "packaging/nfpm.yaml"
 
-// packages makes the packages of Debian and Red Hat, and returns their checksums by name.
-func (b *build) packages(arch string, program []byte) (map[string]string, error) {
+// makePackages makes the packages of Debian and Red Hat, and returns their checksums by name.
+func (b *build) makePackages(arch string, program []byte) (map[string]string, error) {
 	stage, err := os.MkdirTemp("", "snowfence-packages-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(stage)
-	if err := b.stage(stage, program); err != nil {
+	if err := b.stageFiles(stage, program); err != nil {
 		return nil, err
 	}
 	config, err := filepath.Abs(settings)
@@ -44,15 +44,15 @@ func (b *build) packages(arch string, program []byte) (map[string]string, error)
 		if err != nil {
 			return nil, err
 		}
-		if sums[name], err = b.write(name, body); err != nil {
+		if sums[name], err = b.writeFile(name, body); err != nil {
 			return nil, err
 		}
 	}
 	return sums, nil
 }
 
-// stage writes the files of the packages to a folder, with the time of the commit.
-func (b *build) stage(dir string, program []byte) error {
+// stageFiles writes the files of the packages to a folder, with the time of the commit.
+func (b *build) stageFiles(dir string, program []byte) error {
 	all := []entry{{name: "snowfence", body: program, program: true}}
 	for _, e := range b.texts {
 		if strings.HasPrefix(e.name, "man/") {

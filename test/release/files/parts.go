@@ -24,7 +24,7 @@ func (b *build) readParts(m *maker) error {
 	if b.linked, err = licences.Linked(m.dir, m.env, command); err != nil {
 		return err
 	}
-	graph, err := m.run("mod", "graph")
+	graph, err := m.runGo("mod", "graph")
 	if err != nil {
 		return err
 	}
@@ -37,8 +37,8 @@ func (b *build) readParts(m *maker) error {
 	return nil
 }
 
-// parts returns the list of all that is linked into the program (SBOM), as CycloneDX in JSON.
-func (b *build) parts(program []byte, name string) ([]byte, error) {
+// listParts returns the list of all that is linked into the program (SBOM), as CycloneDX in JSON.
+func (b *build) listParts(program []byte, name string) ([]byte, error) {
 	info, err := buildinfo.Read(bytes.NewReader(program))
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (b *build) parts(program []byte, name string) ([]byte, error) {
 			"timestamp": b.when.Format(time.RFC3339), "component": main,
 			"properties": []object{{"name": "archive", "value": name}},
 		},
-		"components": components, "dependencies": b.dependencies(refs, versions),
+		"components": components, "dependencies": b.listDependencies(refs, versions),
 	}, "", "  ")
 }
 
@@ -97,8 +97,8 @@ func part(kind, url, name, version, licence string) object {
 	}
 }
 
-// dependencies says which linked module requires which other.
-func (b *build) dependencies(refs, versions map[string]string) []object {
+// listDependencies says which linked module requires which other.
+func (b *build) listDependencies(refs, versions map[string]string) []object {
 	var all []object
 	for path, ref := range refs {
 		on := []string{}

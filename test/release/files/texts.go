@@ -29,13 +29,13 @@ func (b *build) commonFiles(m *maker) ([]entry, error) {
 		return nil, err
 	}
 	all = append(all, pages...)
-	if _, err := m.program(runtime.GOOS, runtime.GOARCH); err != nil { // it prints the completions
+	if _, err := m.buildProgram(runtime.GOOS, runtime.GOARCH); err != nil { // it prints the completions
 		return nil, err
 	}
 	for shell, file := range map[string]string{
 		"bash": "snowfence.bash", "zsh": "_snowfence", "fish": "snowfence.fish", "powershell": "snowfence.ps1",
 	} {
-		text, err := exec.Command(m.file(runtime.GOOS, runtime.GOARCH), "completion", shell).Output()
+		text, err := exec.Command(m.programPath(runtime.GOOS, runtime.GOARCH), "completion", shell).Output()
 		if err != nil {
 			return nil, fmt.Errorf("completions for %s: %w", shell, err)
 		}

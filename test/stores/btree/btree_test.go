@@ -84,7 +84,7 @@ func TestKeys(t *testing.T) {
 	}
 	d := postgres(t)
 	for _, k := range []kind{all[2], all[5]} {
-		r, err := d.measure(t.Context(), k, 2000)
+		r, err := d.measureKind(t.Context(), k, 2000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func BenchmarkKeys(b *testing.B) {
 	for _, start := range []func(testing.TB) *database{postgres, mariadb} {
 		d := start(b)
 		for _, k := range all {
-			r, err := d.measure(b.Context(), k, *rows)
+			r, err := d.measureKind(b.Context(), k, *rows)
 			if err != nil {
 				b.Fatal(fmt.Errorf("%s, %s: %w", d.name, k.name, err))
 			}
@@ -115,7 +115,7 @@ func BenchmarkKeys(b *testing.B) {
 			m.Results = append(m.Results, r)
 		}
 	}
-	if err := m.write(*page); err != nil {
+	if err := m.writeInto(*page); err != nil {
 		b.Fatal(err)
 	}
 }

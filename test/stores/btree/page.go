@@ -12,8 +12,8 @@ type measurement struct {
 	Results []result
 }
 
-// write puts the table into a page, between two marks.
-func (m measurement) write(page string) error {
+// writeInto puts the table into a page, between two marks.
+func (m measurement) writeInto(page string) error {
 	text, err := os.ReadFile(page)
 	if err != nil {
 		return err
@@ -23,11 +23,11 @@ func (m measurement) write(page string) error {
 	if !found || !ended {
 		return fmt.Errorf("%s has no marks for the table", page)
 	}
-	out := before + "<!-- measured -->\n" + m.table() + "<!-- end -->" + after
+	out := before + "<!-- measured -->\n" + m.tableText() + "<!-- end -->" + after
 	return os.WriteFile(page, []byte(out), 0o644)
 }
 
-func (m measurement) table() string {
+func (m measurement) tableText() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d rows in each table.\n\n", m.Rows)
 	b.WriteString("| key | log, B/row | index of the key, B/row | other index, B/row | leaves full, % | a day, ms |\n" +

@@ -40,7 +40,7 @@ const batch = 50 // rows of an insert
 // begin is when the first row was made.
 func begin() time.Time { return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-func (d *database) number(ctx context.Context, query string) (float64, error) {
+func (d *database) queryNumber(ctx context.Context, query string) (float64, error) {
 	if query == "" {
 		return -1, nil
 	}
@@ -60,21 +60,21 @@ func (d *database) exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// measure inserts rows with a kind of key, and reads some of them.
-func (d *database) measure(ctx context.Context, k kind, rows int) (r result, err error) {
+// measureKind inserts rows with a kind of key, and reads some of them.
+func (d *database) measureKind(ctx context.Context, k kind, rows int) (r result, err error) {
 	r = result{Database: d.name, Kind: k.name}
 	if err := d.exec(ctx, "DROP TABLE IF EXISTS orders", fmt.Sprintf(d.create, d.column(k)),
 		"CREATE INDEX orders_made ON orders (made_at)"); err != nil {
 		return r, err
 	}
-	log, err := d.number(ctx, d.log)
+	log, err := d.queryNumber(ctx, d.log)
 	if err != nil {
 		return r, err
 	}
-	if err := d.insert(ctx, k, rows); err != nil {
+	if err := d.insertRows(ctx, k, rows); err != nil {
 		return r, err
 	}
-	after, err := d.number(ctx, d.log)
+	after, err := d.queryNumber(ctx, d.log)
 	if err != nil {
 		return r, err
 	}
@@ -84,7 +84,7 @@ func (d *database) measure(ctx context.Context, k kind, rows int) (r result, err
 		return r, err
 	}
 	for to, query := range map[*float64]string{&r.KeyBytes: d.keyBytes, &r.IndexBytes: d.indexBytes, &r.Fill: d.fill} {
-		if *to, err = d.number(ctx, query); err != nil {
+		if *to, err = d.queryNumber(ctx, query); err != nil {
 			return r, err
 		}
 	}
@@ -93,8 +93,8 @@ func (d *database) measure(ctx context.Context, k kind, rows int) (r result, err
 	return r, err
 }
 
-// insert inserts the rows by all writers at once.
-func (d *database) insert(ctx context.Context, k kind, rows int) error {
+// insertRows inserts the rows by all writers at once.
+func (d *database) insertRows(ctx context.Context, k kind, rows int) error {
 	var next atomic.Uint64
 	errs := make([]error, writers)
 	var wg sync.WaitGroup
@@ -122,7 +122,8 @@ func (d *database) insert(ctx context.Context, k kind, rows int) error {
 					columns = "id, " + columns
 				}
 				if k.look {
-					_, errs[w] = d.number(ctx, "SELECT COUNT(*) FROM orders WHERE id IN ("+strings.Join(keys, ", ")+")")
+					_, errs[w] = d.queryNumber(ctx,
+						"SELECT COUNT(*) FROM orders WHERE id IN ("+strings.Join(keys, ", ")+")")
 				}
 				if errs[w] == nil {
 					errs[w] = d.exec(ctx, "INSERT INTO orders ("+columns+") VALUES "+strings.Join(values, ", "))
@@ -144,6 +145,6 @@ func (d *database) readDay(ctx context.Context, k kind) (float64, error) {
 	}
 	d.restart()
 	began := time.Now()
-	_, err := d.number(ctx, "SELECT SUM(LENGTH(note)) FROM orders WHERE "+where)
+	_, err := d.queryNumber(ctx, "SELECT SUM(LENGTH(note)) FROM orders WHERE "+where)
 	return float64(time.Since(began).Microseconds()) / 1000, err
 }

@@ -49,13 +49,13 @@ func Open(path string) (_ *Store, err error) {
 		return nil, err
 	}
 	s := &Store{path: path, f: f, records: map[store.Key]store.Record{}}
-	if err := s.load(); err != nil {
+	if err := s.loadFile(); err != nil {
 		return nil, errors.Join(fmt.Errorf("journal: %s: %w", path, err), f.Close())
 	}
 	return s, nil
 }
 
-func (s *Store) load() error {
+func (s *Store) loadFile() error {
 	if err := syscall.Flock(int(s.f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		return fmt.Errorf("another process has it: stop that one: %w", err)
 	}
@@ -84,7 +84,7 @@ func (s *Store) load() error {
 	}
 	if s.id == "" {
 		s.id = rand.Text()
-		if err := s.add(line{ID: s.id}); err != nil {
+		if err := s.appendLines(line{ID: s.id}); err != nil {
 			return err
 		}
 	}
@@ -94,8 +94,8 @@ func (s *Store) load() error {
 	return syncFolder(s.path)
 }
 
-// add writes lines at the end, in one piece.
-func (s *Store) add(lines ...line) error {
+// appendLines writes lines at the end, in one piece.
+func (s *Store) appendLines(lines ...line) error {
 	var b bytes.Buffer
 	for _, l := range lines {
 		if err := json.NewEncoder(&b).Encode(l); err != nil {
@@ -139,7 +139,7 @@ func (s *Store) List(
 	if err := errors.Join(ctx.Err(), s.broken); err != nil {
 		return nil, err
 	}
-	out := s.all(func(k store.Key) bool {
+	out := s.recordsThat(func(k store.Key) bool {
 		return k.Namespace == namespace && k.Node >= nodes.From && k.Node < nodes.Until
 	})
 	return out[:min(limit, len(out))], nil
@@ -152,11 +152,13 @@ func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
 	if err := errors.Join(ctx.Err(), s.broken); err != nil {
 		return nil, err
 	}
-	return s.all(func(k store.Key) bool { return k.Node == store.NamespaceNode || k.Node == store.SequenceNode }), nil
+	return s.recordsThat(func(k store.Key) bool {
+		return k.Node == store.NamespaceNode || k.Node == store.SequenceNode
+	}), nil
 }
 
-// all returns the records that match, in the order of their keys.
-func (s *Store) all(match func(store.Key) bool) []store.Record {
+// recordsThat returns the records that match, in the order of their keys.
+func (s *Store) recordsThat(match func(store.Key) bool) []store.Record {
 	var out []store.Record
 	for k, r := range s.records {
 		if match(k) {
@@ -188,7 +190,7 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	if len(lines) == 0 {
 		return errs
 	}
-	if err := errors.Join(s.add(lines...), s.f.Sync()); err != nil {
+	if err := errors.Join(s.appendLines(lines...), s.f.Sync()); err != nil {
 		s.broken = fmt.Errorf("journal: %s: it is not known what is on the disk: open it again: %w", s.path, err)
 		return fill(errs, s.broken)
 	}
@@ -226,7 +228,7 @@ func (s *Store) Suspect(_ context.Context, identity string) error {
 		return s.broken
 	}
 	id := rand.Text()
-	if err := errors.Join(s.add(line{ID: id}), s.f.Sync()); err != nil {
+	if err := errors.Join(s.appendLines(line{ID: id}), s.f.Sync()); err != nil {
 		s.broken = fmt.Errorf("journal: %s: it is not known what is on the disk: open it again: %w", s.path, err)
 		return s.broken
 	}

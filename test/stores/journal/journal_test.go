@@ -55,7 +55,7 @@ func TestOpenAgain(t *testing.T) {
 		if err := s.Swap(t.Context(), []store.Write{{Old: nonce, New: next}})[0]; err != nil {
 			t.Fatal(err)
 		}
-		if err := s.add(line{Record: &store.Record{}}); err != nil {
+		if err := s.appendLines(line{Record: &store.Record{}}); err != nil {
 			t.Fatal(err)
 		}
 		info, err := s.f.Stat()
