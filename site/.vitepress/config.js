@@ -8,18 +8,25 @@ import { excluded, files, github, href, place, repository } from './pages.js'
 const site = path.join(repository, 'site')
 const pages = new Set(files())
 
-// sidebar reads the table of docs/README.md, so that the pages have one order.
+// folders of the pages that stand under each heading of docs/README.md.
+const folders = {
+  Start: ['start'], Choose: ['choose'], 'Move here': ['move'], Operate: ['operate'],
+  'Look up': ['reference', 'prove', 'decide'],
+}
+
+// sidebar reads the lists of docs/README.md. The other pages of a folder follow below.
 function sidebar() {
-  const rows = fs.readFileSync(path.join(repository, 'docs/README.md'), 'utf8').split('\n')
-  const groups = []
-  for (const row of rows) {
-    const cells = /^\| \*\*(.+?)\*\* \| (.*) \|$/.exec(row)
-    if (!cells) continue
-    const items = []
-    for (const [, text, link] of cells[2].matchAll(/\[([^\]]+)\]\(([^)]+)\)/g)) {
-      items.push({ text: text[0].toUpperCase() + text.slice(1), link: href('docs/README.md', link) })
+  const parts = fs.readFileSync(path.join(repository, 'docs/README.md'), 'utf8').split(/^## (.*)\n/m)
+  const linked = (text) => [...text.matchAll(/\[([^\]]+)\]\(([^)]+\.md)\)/g)].map(([, text, link]) => ({ text, link: href('docs/README.md', link) }))
+  const groups = [{ items: linked(parts[0]) }]
+  for (let i = 1; i < parts.length; i += 2) {
+    const items = linked(parts[i + 1].split('\nThe folders')[0])
+    for (const file of [...pages].filter((f) => folders[parts[i]].includes(f.split('/')[1]))) {
+      const link = href('docs/README.md', path.posix.relative('docs', file))
+      const title = /^# (.*)/m.exec(fs.readFileSync(path.join(repository, file), 'utf8'))[1]
+      if (!items.some((item) => item.link === link)) items.push({ text: title, link })
     }
-    groups.push({ text: cells[1][0].toUpperCase() + cells[1].slice(1), items })
+    groups.push({ text: parts[i], items: items.map(({ text, link }) => ({ text: text[0].toUpperCase() + text.slice(1), link })) })
   }
   const list = commands().map((c) => ({ text: c.title, link: `/commands/${c.name}` }))
   const project = {
