@@ -43,6 +43,8 @@ func (s *Store) explainError(err error) error {
 		return fmt.Errorf("%s: %w: %w", where, sequence.ErrRetry, err)
 	case s.tx != nil && e.hasCode(err, e.noTable):
 		return fmt.Errorf("%s: %w: there are no tables yet: create it: %w", where, sequence.ErrNoSequence, err)
+	case s.tx != nil && e.hasCode(err, s.dialect.sources.codes) && !strings.Contains(err.Error(), "for table"):
+		advice = closedToTx
 	case !errors.Is(err, errPool):
 		advice = e.advice[e.code(err)]
 	}

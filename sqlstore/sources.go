@@ -15,6 +15,12 @@ const (
 	noLog                       // the timeline and the position of the log
 )
 
+// closedToTx is for a transaction, which ends at the first closed function.
+const closedToTx = "numbers in a transaction need pg_control_system, pg_current_wal_insert_lsn, " +
+	"pg_current_wal_flush_lsn and pg_walfile_name: GRANT EXECUTE ON FUNCTION pg_control_system() TO this user, " +
+	"and so on; where the server keeps them closed, take numbers outside of the transaction (sequence.Open), " +
+	"which can leave gaps"
+
 // source is something that an identity is made of.
 type source struct {
 	bit   closed

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"bytes"
+	"database/sql"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/sequence"
 	"github.com/snowfence/snowfence/sqlstore"
 	"github.com/snowfence/snowfence/test/harness/fleet"
 	"github.com/snowfence/snowfence/test/harness/servers"
@@ -93,6 +95,7 @@ func TestClosedFunctions(t *testing.T) {
 			if _, err := ids.Next(t.Context()); err != nil {
 				t.Error(err)
 			}
+			numbersInTx(t, db, st, c.identity != "")
 			if err := ids.Close(); err != nil {
 				t.Error(err)
 			}
@@ -114,6 +117,33 @@ func TestClosedFunctions(t *testing.T) {
 				t.Errorf("findings %+v, %v", found, err)
 			}
 		})
+	}
+}
+
+// numbersInTx takes a number inside a transaction, which needs all functions, and says so, and one
+// outside, as the error advises.
+func numbersInTx(t *testing.T, db *sql.DB, st *sqlstore.Store, closed bool) {
+	t.Helper()
+	if err := sequence.Create(t.Context(), st, "bills", sequence.Definition{Mode: sequence.Strict}); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := sqlstore.SequenceTx(t.Context(), tx, sqlstore.PostgreSQL(), "bills")
+	_ = tx.Rollback()
+	if says := err != nil && strings.Contains(err.Error(), "pg_control_system() TO this user"); says != closed ||
+		!closed && n.N != 1 || err != nil && strings.Contains(err.Error(), "snowfence_lease") {
+		t.Errorf("in a transaction: %+v, %v", n, err)
+	}
+	s, err := sequence.Open(t.Context(), st, "bills", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if n, err := s.Next(t.Context()); err != nil || n != 1 {
+		t.Errorf("outside of a transaction: %d, %v", n, err)
 	}
 }
 
