@@ -242,6 +242,39 @@ func TestLostTicketThatShowsNothing(t *testing.T) {
 	})
 }
 
+// The nodes of a block may have been written unequally often before it was leased. A ticket that
+// was lost to another holder of such a block shows no rollback.
+func TestLostTicketOfABlock(t *testing.T) {
+	w := newTicketWorld(t)
+	node := int64(8)
+	o := w.options()
+	o.Node = &node
+	for range 5 {
+		if _, err := acquired(t.Context(), w.st, "n", w.scheme, wire.Request{}, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.Nodes = 2
+	var tickets [2]ticket
+	for i := range tickets {
+		var err error
+		if tickets[i], err = acquired(t.Context(), w.st, "n", w.scheme, wire.Request{}, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before, _ := w.st.Identity(t.Context(), "n")
+	if _, err := tickets[0].Renew(t.Context(), w.st, w.scheme, rand.Text(), nil, o); !errors.Is(err, store.ErrLost) {
+		t.Error(err)
+	}
+	r := wire.Request{Lost: tickets[0].bytes()}
+	if _, err := acquired(t.Context(), w.st, "n", w.scheme, r, o); err != nil {
+		t.Error(err)
+	}
+	if id, _ := w.st.Identity(t.Context(), "n"); id != before || w.generation() != 1 {
+		t.Errorf("the store was %q and is %q, in generation %d", before, id, w.generation())
+	}
+}
+
 func TestTicketNeedsAnAttempt(t *testing.T) {
 	w := newTicketWorld(t)
 	a := w.acquire()

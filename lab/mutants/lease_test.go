@@ -20,7 +20,7 @@ var leaseMutants = []mutant{
 		drop("s.opts.clock.Correct()")),
 	m("a lease looks at its clock when a generator waits", "lease.Lease.Grant", "TestWhoWaitsLooksAtTheClock",
 		drop("l.opts.clock.Sync()")),
-	m("a vanished namespace too", "lease.storeClaim.confirm", "^TestWhatShowsALoss$",
+	m("a vanished namespace too", "lease.storeClaim.confirm", "^TestScripts/confirm$",
 		drop("c.suspect, c.proven = &h.generation, true (1)")),
 	m("suspect: by the identity of before", "lease/store.Memory.Suspect", "TestMemory/^suspicion$",
 		always("m.id == identity")).in("./lease"),

@@ -1,0 +1,242 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// player is a holder of a script, over the store or over the server.
+type player struct {
+	*setup
+	claim
+	off time.Duration // of its clock
+}
+
+// act has a holder take a step.
+func (p *play) act(c *player, word []string) {
+	ctx := p.ctx()
+	p.busy = true
+	defer func() { p.busy = false }()
+	sc, _ := c.claim.(*storeClaim)
+	vc, _ := c.claim.(*serverClaim)
+	switch word[0] {
+	case "next":
+		p.granted(c.next(ctx))
+	case "first":
+		p.granted(firstGrant(ctx, c.setup, c.claim))
+	case "give":
+		var o *owed
+		if len(word) > 1 {
+			o = &owed{}
+			o.node, o.from = c.holds()
+			for i, w := range word[1:] { // what was used; another node, and another start
+				*[]*int64{&o.used, &o.node, &o.from}[i] = p.number(w)
+			}
+		}
+		p.failed(c.giveBack(ctx, o))
+	case "register":
+		p.failed(sc.register(ctx))
+	case "forget":
+		c.forget()
+	case "clock":
+		c.off = p.duration(word[1])
+	case "copy":
+		p.players[word[1]] = c.copied(p)
+	case "forge":
+		t, err := parseTicket(vc.ticket)
+		p.failed(err)
+		p.set(&t, word[1:])
+		vc.ticket = t.appendTo(nil)
+	case "renew":
+		a, err := counter{p}.Renew(ctx, vc.ticket, word[1], word[2:])
+		if p.granted(a.Grant, err); err == nil {
+			vc.ticket, vc.grant = a.Ticket, a.Grant
+		}
+	default:
+		p.Fatalf("%q: no such step", word)
+	}
+	c.announce()
+}
+
+// holds returns the node and the first tick of what a holder has.
+func (c *player) holds() (node, from int64) {
+	switch claim := c.claim.(type) {
+	case *storeClaim:
+		if claim.held != nil {
+			return claim.held.records[0].Node, claim.held.from
+		}
+	case *serverClaim:
+		return claim.grant.Node, claim.grant.From
+	}
+	return -1, -1
+}
+
+// copied returns a holder with the same memory.
+func (c *player) copied(p *play) *player {
+	d := *c
+	d.setup = newSetup(p, c.name, c.scheme, c.opts)
+	switch claim := c.claim.(type) {
+	case *storeClaim:
+		twin := *claim
+		twin.setup = d.setup
+		if claim.held != nil {
+			h := *claim.held
+			h.records, h.acked, h.unanswered = slices.Clone(h.records), slices.Clone(h.acked), maps.Clone(h.unanswered)
+			twin.held = &h
+		}
+		d.claim = &twin
+	case *serverClaim:
+		twin := *claim
+		twin.setup, twin.avoid = d.setup, maps.Clone(claim.avoid)
+		d.claim = &twin
+	}
+	return &d
+}
+
+// knows says what a holder knows.
+func (c *player) knows() string {
+	var is []string
+	add := func(when bool, format string, args ...any) {
+		if when {
+			is = append(is, fmt.Sprintf(format, args...))
+		}
+	}
+	switch claim := c.claim.(type) {
+	case *storeClaim:
+		if h := claim.held; h != nil {
+			add(true, "holds %s from %d", nodesName(h.records[0].Node, claim.nodes(h)), h.from)
+			add(h.pending, "perhaps")
+			add(len(h.unanswered) > 0, "%d writes in doubt", len(h.unanswered))
+		}
+		add(claim.lostHold != nil, "will look who took a node")
+		add(claim.suspect != nil, "suspects the store")
+		add(claim.proven, "proven")
+	case *serverClaim:
+		g := claim.grant
+		add(claim.ticket != nil, "holds %s from %d", nodesName(g.Node, g.Nodes), g.From)
+		add(len(claim.earlier) > 0, "%d attempts in doubt", len(claim.earlier))
+		add(claim.lost != nil, "shows a lost ticket")
+		add(claim.last.Until > 0, "had %d up to %d", claim.last.Node, claim.last.Until)
+		add(len(claim.avoid) > 0, "avoids %v", slices.Sorted(maps.Keys(claim.avoid)))
+	}
+	if k := c.kept.Load(); k != nil {
+		add(true, "%s is kept up to %d", k, k.until)
+	}
+	add(len(is) == 0, "holds nothing")
+	return strings.Join(is, "; ")
+}
+
+var errRefusing = errors.New("it is refused")
+
+// check refuses nodes.
+func (p *play) check(refused []string) func(context.Context, int64) error {
+	return func(_ context.Context, node int64) error {
+		p.say("asked about node %d", node)
+		if slices.Contains(refused, fmt.Sprint(node)) {
+			return errRefusing
+		}
+		return nil
+	}
+}
+
+// kinds are the errors that a script tells apart.
+var kinds = []struct {
+	name string
+	err  error
+}{
+	{"no answer", errSilent},
+	{"taken", ErrTaken},
+	{"vetoed", ErrVetoed},
+	{"refused by Check", errRefusing},
+	{"skew", ErrSkew},
+	{"mismatch", ErrMismatch},
+	{"invalid", ErrInvalid},
+	{"nowhere", ErrNoNamespace},
+	{"refused", ErrRefused},
+	{"exists", ErrExists},
+	{"elsewhere", ErrElsewhere},
+	{"overtaken", store.ErrLost},
+	{"replaced", store.ErrReplaced},
+	{"lifetime", snowfence.ErrLifetime},
+	{"key", snowfence.ErrKey},
+	{"ended", context.Canceled},
+}
+
+func kindOf(err error) string {
+	var names []string
+	for _, k := range kinds {
+		if errors.Is(err, k.err) {
+			names = append(names, k.name)
+		}
+	}
+	if taken := (*TakenError)(nil); errors.As(err, &taken) && taken.same {
+		names = append(names, "same label")
+	}
+	if len(names) == 0 {
+		return "other"
+	}
+	return strings.Join(names, ", ")
+}
+
+func (p *play) say(format string, args ...any) { fmt.Fprintf(&p.out, "\t"+format+"\n", args...) }
+
+func (p *play) event(e Event) { p.say("event: %s", e.Kind) }
+
+// ended says how a step of an operator ended.
+func (p *play) ended(_ any, err error) { p.failed(err) }
+
+func (p *play) failed(err error) {
+	switch {
+	case isLost(err):
+		p.say("lost: %s", kindOf(err))
+	case err != nil:
+		p.say("error: %s", kindOf(err))
+	}
+}
+
+func (p *play) granted(g snowfence.Grant, err error) {
+	if p.failed(err); err == nil {
+		p.say("granted %s [%d, %d)", nodesName(g.Node, g.Nodes), g.From, g.Until)
+	}
+}
+
+func nodesName(node, n int64) string {
+	if n == 1 {
+		return fmt.Sprintf("node %d", node)
+	}
+	return fmt.Sprintf("nodes %d to %d", node, node+n-1)
+}
+
+// text is a record without what is random.
+func (p *play) text(r store.Record) string {
+	if r.Node == store.NamespaceNode {
+		ns, err := decodeNamespace(r)
+		if err != nil {
+			return "namespace: damaged or none"
+		}
+		return fmt.Sprintf("namespace %s of %s, generation %d, floor %d, %d keys, signs %t",
+			ns.State, ns.Identity, ns.Generation, ns.Floor, len(ns.Keys), ns.ticketKey != "")
+	}
+	holder := "free"
+	if who, from := startOf(r.Holder); who != "" {
+		name := who
+		if known, ok := p.names[who]; ok {
+			name = known
+		} else if strings.HasPrefix(who, "T0") { // as a server names it
+			name = r.Label
+		}
+		holder = fmt.Sprintf("%s since %d", name, from)
+	}
+	if r.Veto != "" {
+		holder += ", vetoed"
+	}
+	return fmt.Sprintf("%d [%d, %d) write %d in %d, %s", r.Node, r.From, r.Until, r.Revision, r.Generation, holder)
+}

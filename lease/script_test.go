@@ -1,0 +1,261 @@
+package lease
+
+import (
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the answers into the scripts of testdata")
+
+// TestScripts plays the protocol of one holder, without its pace. A script has commands, and their
+// answers behind a tab: kinds and ticks, never nonces or dates. testdata/README.md explains them.
+func TestScripts(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(len(paths), err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			script, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			now := played(t, string(script))
+			if *rewrite {
+				err = os.WriteFile(path, []byte(now), 0o644)
+			} else if now != string(script) {
+				n := 0
+				was, is := strings.Split(string(script), "\n"), strings.Split(now, "\n")
+				for n < min(len(was), len(is))-1 && was[n] == is[n] {
+					n++
+				}
+				t.Errorf("%s:%d: %s\nit was %s", path, n+1, is[n], was[n])
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// played returns a script with the answers that its commands have now.
+func played(t *testing.T, script string) string {
+	p := newPlay(t, "")
+	var out strings.Builder
+	for line := range strings.Lines(script) {
+		if strings.HasPrefix(line, "\t") {
+			continue
+		}
+		out.WriteString(line)
+		command := strings.TrimSpace(line)
+		if layout, begins := strings.CutPrefix(command, "scene"); begins {
+			p = newPlay(t, strings.TrimSpace(layout))
+			continue
+		}
+		times := 1
+		if before, n, ok := strings.Cut(command, " x"); ok && !strings.HasPrefix(line, "#") {
+			command, times = before, int(p.number(n))
+		}
+		for range times {
+			p.out.Reset()
+			p.before, p.calls = p.calls, nil
+			if command != "" && command[0] != '#' {
+				p.do(command)
+			}
+		}
+		out.WriteString(p.out.String())
+	}
+	return out.String()
+}
+
+// do carries a command out.
+func (p *play) do(command string) {
+	word := strings.Fields(command)
+	name, rest := word[0], word[1:]
+	if c := p.players[name]; c != nil {
+		p.act(c, rest)
+		return
+	}
+	operator := Namespaces(p.Memory)
+	switch name {
+	case "before", "after", "get", "list", "swap", "identity", "suspect", "now", "acquire", "renew", "release":
+		p.lay(command)
+	case "answered":
+		p.traps = nil
+	case "holder", "guest":
+		p.enter(name == "guest", rest[0], rest[1:])
+	case "wait":
+		p.now = p.now.Add(p.duration(rest[0]))
+	case "cancel":
+		p.cancel()
+		p.over = !p.busy
+	case "clock":
+		p.clock = new(p.duration(rest[0]))
+	case "store":
+		p.id = rest[0]
+	case "save":
+		p.saved = p.records()
+	case "rollback":
+		for _, r := range slices.Concat(p.records(), p.saved) {
+			if len(rest) == 0 || slices.Contains(rest, keyName(r.Key)) {
+				p.replace(store.Record{Key: r.Key})
+				if i := slices.IndexFunc(p.saved, func(s store.Record) bool { return s.Key == r.Key }); i >= 0 {
+					p.replace(p.saved[i])
+				}
+			}
+		}
+	case "gone":
+		p.replace(store.Record{Key: p.key(rest[0])})
+	case "put":
+		p.put(p.record(p.key(rest[0])), rest[1:])
+	case "show":
+		if c := p.players[rest[0]]; c != nil {
+			p.say("%s", c.knows())
+		} else {
+			p.say("%s", p.text(p.record(p.key(rest[0]))))
+		}
+	case "calls":
+		p.say("%s", strings.Join(p.before, ", "))
+	case "evict":
+		p.ended(operator.Release(p.ctx(), "n", p.number(rest[0])))
+	case "veto":
+		p.ended(operator.Veto(p.ctx(), "n", p.number(rest[0]), strings.Join(rest[1:], " ")))
+	case "functions":
+		p.ended(editNamespace(p.ctx(), p.Memory, "n", func(ns *Namespace) (bool, error) {
+			f := Functions{Dialect: "mysql", Lead: time.Second}
+			return true, ns.recordSQL(p.number(rest[0]), f, false, p.now)
+		}))
+	case "restored":
+		p.ended(Namespaces(storage{p}).Restored(p.ctx(), "n"))
+	case "unit":
+		p.ended(operator.Change(p.ctx(), "n", p.scheme, &NamespaceOptions{Unit: p.number(rest[0])}))
+	case "layout":
+		p.scheme = p.schemeOf(rest)
+		p.ended(operator.Change(p.ctx(), "n", p.scheme, nil))
+	default:
+		p.Fatalf("%q: no such command or holder", command)
+	}
+}
+
+// enter brings a holder on: over the store, or as a guest over the server.
+func (p *play) enter(guest bool, name string, word []string) {
+	c := &player{}
+	o := Options{Label: name, Logger: slog.New(slog.DiscardHandler), Events: p.event}
+	o.Time = func() (time.Time, time.Duration) { return p.now.Add(c.off), p.now.Sub(start) }
+	scheme := p.scheme
+	word = slices.DeleteFunc(word, func(w string) bool {
+		what, value, _ := strings.Cut(w, "=")
+		switch what {
+		case "refuses":
+			o.Check = p.check(strings.Split(value, ","))
+		case "sticky":
+			o.StickyFile = filepath.Join(p.TempDir(), "node")
+			if err := writeSticky(o.StickyFile, fmt.Sprintf(stickyForm, "n", p.number(value))); err != nil {
+				p.Fatal(err)
+			}
+		case "secrets":
+			scheme = p.schemeOf([]string{scheme.Layout().String(), w})
+		default:
+			return false
+		}
+		return true
+	})
+	p.set(&o, word)
+	opts, err := o.normal(scheme)
+	if p.failed(err); err != nil {
+		return
+	}
+	if guest {
+		opts.MaxSkew = usual.skew
+		asked := opts.TTL
+		opts.TTL = max(asked, usual.ttl)
+		c.setup = newSetup(p, "n", scheme, opts)
+		c.claim = &serverClaim{setup: c.setup, server: counter{p}, asked: asked, avoid: map[int64]bool{}}
+	} else {
+		c.setup = newSetup(p, "n", scheme, opts)
+		sc := newClaim(c.setup, storage{p})
+		p.names[sc.who] = name
+		c.claim = sc
+	}
+	p.players[name] = c
+}
+
+// set sets fields of a struct, as in "until=7 veto=hot". A number with a sign is added.
+func (p *play) set(to any, word []string) {
+	for _, w := range word {
+		name, value, _ := strings.Cut(w, "=")
+		f := reflect.ValueOf(to).Elem().FieldByNameFunc(func(s string) bool { return strings.EqualFold(s, name) })
+		if !f.IsValid() {
+			p.Fatalf("%q: no such field", w)
+		}
+		switch f.Interface().(type) {
+		case int, int64:
+			n := p.number(value)
+			if value[0] == '+' || value[0] == '-' {
+				n += f.Int()
+			}
+			f.SetInt(n)
+		case string:
+			f.SetString(value)
+		case bool:
+			f.SetBool(true)
+		case *int64:
+			f.Set(reflect.ValueOf(new(p.number(value))))
+		case time.Duration:
+			f.SetInt(int64(p.duration(value)))
+		case snowfence.NodeRange:
+			from, last, _ := strings.Cut(value, "-")
+			f.Set(reflect.ValueOf(snowfence.NodeRange{From: p.number(from), Until: p.number(last) + 1}))
+		default:
+			p.Fatalf("%q: a field of type %s", w, f.Type())
+		}
+	}
+}
+
+func (p *play) number(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return n
+}
+
+func (p *play) duration(text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return d
+}
+
+// put writes a record by other means, with other fields.
+func (p *play) put(r store.Record, word []string) {
+	if r.Node != store.NamespaceNode || strings.HasPrefix(word[0], "data=") {
+		r.Nonce = p.Text()
+		p.set(&r, word)
+		p.replace(r)
+		return
+	}
+	ns, err := decodeNamespace(r)
+	if err != nil {
+		p.Fatal(err)
+	}
+	if key, ok := strings.CutPrefix(word[0], "key="); ok {
+		ns.ticketKey, word = key, word[1:]
+	}
+	p.set(&ns, word)
+	_, err = ns.write(p.ctx(), p.Memory)
+	p.failed(err)
+}

@@ -1,0 +1,179 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/store"
+)
+
+// Tests on a stage take the steps of a lease one by one, without a keeper, over a store with chosen
+// answers. The protocol itself is tested by scripts.
+
+// scripted is a store in memory whose answers a test can change.
+type scripted struct {
+	*store.Memory
+	id          string
+	idErr       error
+	clock       time.Time // zero: it has none
+	clockErr    error
+	onGet       func(keys []store.Key) error
+	onSwap      func(writes []store.Write, do func([]store.Write) []error) []error
+	listErr     error
+	gets, swaps int
+}
+
+func (s *scripted) Heads(ctx context.Context) ([]store.Record, error) {
+	if s.listErr != nil {
+		return nil, s.listErr
+	}
+	return s.Memory.Heads(ctx)
+}
+
+func (s *scripted) List(
+	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
+) ([]store.Record, error) {
+	if s.listErr != nil {
+		return nil, s.listErr
+	}
+	return s.Memory.List(ctx, namespace, nodes, limit)
+}
+
+func (s *scripted) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+	if s.gets++; s.gets > 1000 {
+		panic("the store was asked a thousand times") // a loop that has no end
+	}
+	if s.onGet != nil {
+		if err := s.onGet(keys); err != nil {
+			return nil, err
+		}
+	}
+	return s.Memory.Get(ctx, keys)
+}
+
+func (s *scripted) Swap(ctx context.Context, writes []store.Write) []error {
+	s.swaps++
+	do := func(ws []store.Write) []error { return s.Memory.Swap(context.Background(), ws) }
+	if s.onSwap != nil {
+		return s.onSwap(writes, do)
+	}
+	return do(writes)
+}
+
+func (s *scripted) Identity(context.Context, string) (string, error) { return s.id, s.idErr }
+
+func (s *scripted) Now(context.Context) (time.Time, error) { return s.clock, s.clockErr }
+
+// Suspect gives the stage's store another identity.
+func (s *scripted) Suspect(_ context.Context, identity string) error {
+	if s.id == identity {
+		s.id += " and another"
+	}
+	return nil
+}
+
+var errSilent = errors.New("no answer")
+
+// silent is the answer to writes that may be done or not.
+func silent(n int) []error {
+	errs := make([]error, n)
+	for i := range errs {
+		errs[i] = errSilent
+	}
+	return errs
+}
+
+// stage is a lease that holds node 5, at a time that stands still until it is moved.
+type stage struct {
+	*testing.T
+	st  *scripted
+	l   *Lease
+	c   *storeClaim // of l
+	now time.Time
+}
+
+// empty returns a stage whose lease holds nothing yet.
+func empty(t *testing.T, spec string, keys ...*snowfence.Secret) *stage {
+	t.Helper()
+	layout, err := snowfence.ParseLayout(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := snowfence.NewScheme(layout, keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &stage{T: t, st: &scripted{Memory: store.NewMemory(), id: "one"}, now: time.Date(2026, 1, 1, 0, 0, 0, 0,
+		time.UTC)}
+	node := int64(5)
+	o := &Options{Node: &node, Label: "stage", Time: func() (time.Time, time.Duration) { return g.now, 0 }}
+	opts, err := o.normal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Namespaces(g.st).Create(t.Context(), "n", s, nil); err != nil {
+		t.Fatal(err)
+	}
+	g.c = newClaim(newSetup(world.Real(), "n", s, opts), g.st)
+	if err := g.c.register(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	g.st.swaps = 0
+	g.l = newLease(g.c.setup, g.c)
+	return g
+}
+
+const withRollback = "time=41,rollback=2,node=8,seq=12,epoch=2025-01-01"
+
+func holding(t *testing.T) *stage {
+	t.Helper()
+	g := empty(t, withRollback)
+	g.must(g.do(g.c.acquire(t.Context(), false)))
+	return g
+}
+
+// do keeps what an operation of the claim was granted, or lost, as a keeper does.
+func (g *stage) do(grant snowfence.Grant, err error) error {
+	if err == nil {
+		g.l.publish(grant)
+	}
+	return g.l.sealIfLost(err)
+}
+
+func (g *stage) must(err error) {
+	g.Helper()
+	if err != nil {
+		g.Fatal(err)
+	}
+}
+
+func (g *stage) record(node int64) store.Record {
+	g.Helper()
+	rs, err := g.st.Memory.Get(g.Context(), []store.Key{{Namespace: "n", Node: node}})
+	g.must(err)
+	return rs[0]
+}
+
+// change writes a record by other means.
+func (g *stage) change(node int64, f func(*store.Record)) {
+	g.Helper()
+	r := g.record(node)
+	old := r.Nonce
+	r.Nonce = old + "+"
+	f(&r)
+	g.must(g.st.Memory.Swap(g.Context(), []store.Write{{Old: old, New: r}})[0])
+}
+
+// rename writes the namespace by other means.
+func (g *stage) rename(f func(*Namespace)) {
+	g.Helper()
+	ns, err := readNamespace(g.Context(), g.st.Memory, "n")
+	g.must(err)
+	f(&ns)
+	_, err = ns.write(g.Context(), g.st.Memory)
+	g.must(err)
+}
