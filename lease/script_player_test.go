@@ -177,8 +177,14 @@ func kindOf(err error) string {
 			names = append(names, k.name)
 		}
 	}
-	if taken := (*TakenError)(nil); errors.As(err, &taken) && taken.same {
-		names = append(names, "same label")
+	if taken := (*TakenError)(nil); errors.As(err, &taken) {
+		names = append(names, nodesName(taken.Nodes.From, taken.Nodes.Until-taken.Nodes.From))
+		if taken.same {
+			names = append(names, "same label")
+		}
+	}
+	if errors.Is(err, ErrSkew) {
+		names = append(names, map[bool]string{true: "ahead", false: "behind"}[strings.Contains(err.Error(), "ahead")])
 	}
 	if len(names) == 0 {
 		return "other"

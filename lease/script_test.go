@@ -88,9 +88,9 @@ func (p *play) do(command string) {
 		p.act(c, rest)
 		return
 	}
-	operator := Namespaces(p.Memory)
+	operator := Namespaces(storage{p})
 	switch name {
-	case "before", "after", "get", "list", "swap", "identity", "suspect", "now", "acquire", "renew", "release":
+	case "before", "after", "get", "list", "swap", "identity", "suspect", "now", "pause", "acquire", "renew", "release":
 		p.lay(command)
 	case "answered":
 		p.traps = nil
@@ -133,12 +133,12 @@ func (p *play) do(command string) {
 	case "veto":
 		p.ended(operator.Veto(p.ctx(), "n", p.number(rest[0]), strings.Join(rest[1:], " ")))
 	case "functions":
-		p.ended(editNamespace(p.ctx(), p.Memory, "n", func(ns *Namespace) (bool, error) {
+		p.ended(editNamespace(p.ctx(), storage{p}, "n", func(ns *Namespace) (bool, error) {
 			f := Functions{Dialect: "mysql", Lead: time.Second}
 			return true, ns.recordSQL(p.number(rest[0]), f, false, p.now)
 		}))
 	case "restored":
-		p.ended(Namespaces(storage{p}).Restored(p.ctx(), "n"))
+		p.ended(operator.Restored(p.ctx(), "n"))
 	case "unit":
 		p.ended(operator.Change(p.ctx(), "n", p.scheme, &NamespaceOptions{Unit: p.number(rest[0])}))
 	case "layout":

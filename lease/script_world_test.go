@@ -101,11 +101,14 @@ func (p *play) Text() string {
 }
 
 func (p *play) Wait(d time.Duration, chans ...<-chan struct{}) int {
+	_, _, after := p.called("pause")
+	defer after()
 	select {
 	case <-chans[0]:
 		return 0
 	default:
 	}
+	p.say("pauses %v", d.Round(time.Millisecond))
 	p.now = p.now.Add(d)
 	return -1
 }
@@ -193,7 +196,7 @@ func (p *play) called(call string, keys ...store.Key) (becomes string, err error
 	if len(p.calls) > 1000 {
 		panic("a thousand calls") // a loop without an end
 	}
-	for does := p.meet("before", call, first); does != ""; does = p.meet("before", call, first) {
+	if does := p.meet("before", call, first); does != "" {
 		p.do(does)
 	}
 	if becomes = p.meet("", call, first); becomes != "" {
@@ -205,7 +208,7 @@ func (p *play) called(call string, keys ...store.Key) (becomes string, err error
 		}
 	}
 	return becomes, err, func() {
-		for does := p.meet("after", call, first); does != ""; does = p.meet("after", call, first) {
+		if does := p.meet("after", call, first); does != "" {
 			p.do(does)
 		}
 	}

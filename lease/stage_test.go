@@ -177,3 +177,12 @@ func (g *stage) rename(f func(*Namespace)) {
 	_, err = ns.write(g.Context(), g.st.Memory)
 	g.must(err)
 }
+
+func (g *stage) namespace() Namespace {
+	g.Helper()
+	ns, err := readNamespace(g.Context(), g.st.Memory, "n")
+	g.must(err)
+	return ns
+}
+
+func never(Namespace, string) bool { return false }
