@@ -50,11 +50,19 @@ func (p *play) act(c *player, word []string) {
 		c.off = p.duration(word[1])
 	case "copy":
 		p.players[word[1]] = c.copied(p)
-	case "forge":
+	case "forge": // a ticket that only a copy has, to renew and to release
 		t, err := parseTicket(vc.ticket)
 		p.failed(err)
 		p.set(&t, word[1:])
-		vc.ticket = t.appendTo(nil)
+		_, err = counter{p}.Renew(ctx, t.appendTo(nil), "attempt-of-forger", nil)
+		p.failed(err)
+		p.failed(counter{p}.Release(ctx, t.appendTo(nil), 0))
+	case "lose": // the ticket, and say that it was another
+		t, err := parseTicket(vc.ticket)
+		p.failed(err)
+		p.set(&t, word[1:])
+		vc.lost = t.appendTo(nil)
+		vc.ended()
 	case "renew":
 		a, err := counter{p}.Renew(ctx, vc.ticket, word[1], word[2:])
 		if p.granted(a.Grant, err); err == nil {

@@ -90,7 +90,8 @@ func (p *play) do(command string) {
 	}
 	operator := Namespaces(storage{p})
 	switch name {
-	case "before", "after", "get", "list", "swap", "identity", "suspect", "now", "pause", "acquire", "renew", "release":
+	case "before", "after", "get", "list", "swap", "identity", "suspect", "now", "pin", "pause", "acquire", "renew",
+		"release":
 		p.lay(command)
 	case "answered":
 		p.traps = nil
@@ -243,8 +244,11 @@ func (p *play) duration(text string) time.Duration {
 // put writes a record by other means, with other fields.
 func (p *play) put(r store.Record, word []string) {
 	if r.Node != store.NamespaceNode || strings.HasPrefix(word[0], "data=") {
+		nonce := r.Nonce
 		r.Nonce = p.Text()
-		p.set(&r, word)
+		if p.set(&r, word); r.Nonce == "." { // as it was
+			r.Nonce = nonce
+		}
 		p.replace(r)
 		return
 	}

@@ -67,9 +67,12 @@ func (p *play) schemeOf(word []string) *snowfence.Scheme {
 	var keys []*snowfence.Secret
 	for _, w := range word[1:] {
 		for letter := range strings.SplitSeq(strings.TrimPrefix(w, "secrets="), ",") {
-			key, err := snowfence.NewSecret([]byte(strings.Repeat(letter, 16)))
-			if err != nil {
-				p.Fatal(err)
+			var key *snowfence.Secret
+			if letter != "" {
+				var err error
+				if key, err = snowfence.NewSecret([]byte(strings.Repeat(letter, 16))); err != nil {
+					p.Fatal(err)
+				}
 			}
 			keys = append(keys, key)
 		}
@@ -289,6 +292,16 @@ func (s storage) Now(context.Context) (time.Time, error) {
 		return time.Time{}, err
 	}
 	return s.now.Add(*s.clock), err
+}
+
+// Pin is called for each lease and each call of a server. It must not stay.
+func (s storage) Pin(context.Context) (unpin func(), err error) {
+	_, err, after := s.called("pin")
+	defer after()
+	if err != nil {
+		return nil, err
+	}
+	return func() { s.calls = append(s.calls, "unpin") }, nil
 }
 
 // counter is the server of a scene, over its store.

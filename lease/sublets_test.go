@@ -338,7 +338,7 @@ func (r *router) answer(a wire.Lease, err error) (wire.Lease, error) {
 	defer r.mu.Unlock()
 	if r.lose > 0 {
 		r.lose--
-		return wire.Lease{}, errDesk
+		return wire.Lease{}, errNoAnswer
 	}
 	return a, err
 }
