@@ -3,7 +3,6 @@ package lease
 import (
 	"flag"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -47,6 +46,21 @@ func TestScripts(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
+	}
+}
+
+// The argument shows the begin of a script.
+func TestScriptOfTheArgument(t *testing.T) {
+	page, err := os.ReadFile("../docs/prove/argument.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script, err := os.ReadFile("testdata/doubt.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if begin, _, _ := strings.Cut(string(script), "\n\n"); !strings.Contains(string(page), "```\n"+begin+"\n```") {
+		t.Errorf("docs/prove/argument.md does not show the begin of testdata/doubt.txt:\n%s", begin)
 	}
 }
 
@@ -153,7 +167,7 @@ func (p *play) do(command string) {
 // enter brings a holder on: over the store, or as a guest over the server.
 func (p *play) enter(guest bool, name string, word []string) {
 	c := &player{}
-	o := Options{Label: name, Logger: slog.New(slog.DiscardHandler), Events: p.event}
+	o := Options{Label: name, Logger: quiet, Events: p.event}
 	o.Time = func() (time.Time, time.Duration) { return p.now.Add(c.off), p.now.Sub(start) }
 	scheme := p.scheme
 	word = slices.DeleteFunc(word, func(w string) bool {

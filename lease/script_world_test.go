@@ -3,6 +3,7 @@ package lease
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	mrand "math/rand/v2"
 	"slices"
 	"strings"
@@ -18,6 +19,8 @@ import (
 
 // start is the time at which each scene begins: tick 100000 of its layout.
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+var quiet = slog.New(slog.DiscardHandler)
 
 const playLayout = "time=41,rollback=2,node=8,seq=12,epoch=2025-12-31T23:58:20Z"
 
@@ -314,7 +317,8 @@ func (c counter) answer(call string, serve func(wire.Server) (wire.Lease, error)
 	if failed != nil && becomes != "lose" && !alters {
 		return a, failed
 	}
-	o := &Options{Time: func() (time.Time, time.Duration) { return c.now, c.now.Sub(start) }, Events: c.event}
+	clock := func() (time.Time, time.Duration) { return c.now, c.now.Sub(start) }
+	o := &Options{Time: clock, Events: c.event, Logger: quiet}
 	if a, err = serve(Serve(storage{c.play}, c.scheme, o)); becomes == "lose" {
 		return wire.Lease{}, errSilent
 	}

@@ -1,9 +1,9 @@
 package mutants
 
 var leaseMutants = []mutant{
-	m("ticket: a lost one shows a rollback", "lease.storeClaim.remind", "^TestLostTicketShowsARollback$",
+	m("ticket: a lost one shows a rollback", "lease.storeClaim.remind", "^TestScripts/ticket_lost$",
 		drop("c.lostHold = h")),
-	m("ticket: no tick of a lost one is granted again", "lease.storeClaim.remind", "^TestLostTicketShowsARollback$",
+	m("ticket: no tick of a lost one is granted again", "lease.storeClaim.remind", "^TestScripts/ticket_lost$",
 		drop("c.note(t.From, t.Until)")),
 	m("a swap is lost when the nonce is another", "lease/store.Memory.Swap", "TestMemory/^swap$",
 		never("m.records[w.New.Key].Nonce != w.Old")).in("./lease"),

@@ -29,6 +29,7 @@ var (
 var unfit = map[string]string{
 	"TestRootModuleNeedsOnlyTheStandardLibrary":   "it asks the go command about the module",
 	"TestOnlyPinnedModulesImportInternalPackages": "a copy has no other modules",
+	"TestScriptOfTheArgument":                     "a copy has no pages",
 	"TestPagesNameWhatExists":                     "a copy has neither the page nor the other modules",
 }
 
