@@ -32,7 +32,8 @@
 //     namespace names. Until the first grant of the node has counted, the floor of the
 //     namespace must also be the one that the grant was computed from.
 //
-// Clocks decide which node is taken and when; they never decide safety.
+// Clocks decide which node is taken and when; they never decide safety. The folder testdata has a
+// script for each rule.
 //
 // # What no lease can see
 //

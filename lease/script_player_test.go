@@ -44,8 +44,6 @@ func (p *play) act(c *player, word []string) {
 		p.failed(c.giveBack(ctx, o))
 	case "register":
 		p.failed(sc.register(ctx))
-	case "forget":
-		c.forget()
 	case "clock":
 		c.off = p.duration(word[1])
 	case "copy":
