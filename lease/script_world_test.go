@@ -318,7 +318,7 @@ func (c counter) answer(call string, serve func(wire.Server) (wire.Lease, error)
 		return a, failed
 	}
 	clock := func() (time.Time, time.Duration) { return c.now, c.now.Sub(start) }
-	o := &Options{Time: clock, Events: c.event, Logger: quiet}
+	o := &Options{Time: clock, Events: c.event, Logger: quiet, Create: c.record(c.key("namespace")).Nonce == ""}
 	if a, err = serve(Serve(storage{c.play}, c.scheme, o)); becomes == "lose" {
 		return wire.Lease{}, errSilent
 	}

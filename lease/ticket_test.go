@@ -3,6 +3,8 @@ package lease
 import (
 	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -97,6 +99,17 @@ func TestTicketsAreNotPrinted(t *testing.T) {
 	}
 }
 
+// Without a key no ticket is good, not even one that was signed without one.
+func TestTicketWithoutAKey(t *testing.T) {
+	said, err := parseTicket((&signer{mac: hmac.New(sha256.New, nil)}).sign(newTicketWorld(t).acquire()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := signerOf("").verify(said); !errors.Is(err, store.ErrLost) {
+		t.Error(err)
+	}
+}
+
 // Bytes are a ticket in one form, or none, and no bytes do harm.
 func FuzzTicket(f *testing.F) {
 	f.Add([]byte(signerOf("key").sign(ticket{
@@ -134,6 +147,7 @@ func (t ticket) bytes() wire.Ticket { return t.appendTo(nil) }
 
 // An attempt is of 16 to 32 letters, digits, '-' and '_'.
 func TestAttemptsThatArePossible(t *testing.T) {
+	w := newTicketWorld(t)
 	for attempt, ok := range map[string]bool{
 		"abcdefghijklmno":                   false,
 		"abcdefghijklmnop":                  true,
@@ -146,7 +160,8 @@ func TestAttemptsThatArePossible(t *testing.T) {
 		".abcdefghijklmnop":                 false,
 		"abcdefghijklmnop\x00":              false,
 	} {
-		if err := checkAttempt(attempt); (err == nil) != ok || err != nil && !errors.Is(err, ErrInvalid) {
+		_, err := acquired(t.Context(), w.st, "n", w.scheme, wire.Request{Attempt: attempt}, w.options())
+		if (err == nil) != ok || err != nil && !errors.Is(err, ErrInvalid) {
 			t.Errorf("%q: %v", attempt, err)
 		}
 	}
