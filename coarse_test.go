@@ -141,6 +141,18 @@ func TestTickerMovesTheWordAndParks(t *testing.T) {
 	}
 }
 
+// What is published of a grant that was sealed meanwhile takes no caller past the slow way.
+func TestNothingIsPublishedOfASealedGrant(t *testing.T) {
+	g, _, _ := ticker(t, "time=41,node=2,seq=8", 0)
+	g.ticking.Store(true)
+	tr := g.cur.Load()
+	tr.hold.gone.Store(true)
+	g.publishCoarse(tr, tr.from, 0, 1, 256)
+	if tr.limit.Load() != 0 || tr.coarse.Load() != parked {
+		t.Errorf("limit %d, tick %d", tr.limit.Load(), tr.coarse.Load())
+	}
+}
+
 // A generator has one ticker, which starts when IDs are made.
 func TestOneTicker(t *testing.T) {
 	g, w, _ := ticker(t, "time=41,node=2,seq=8", 0)

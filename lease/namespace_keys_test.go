@@ -81,6 +81,10 @@ func TestKeysAreAdded(t *testing.T) {
 	if err != nil || len(ns.Keys) != 3 || ns.Keys[2] != c.ID() {
 		t.Errorf("the namespace remembers %q: %v", ns.Keys, err)
 	}
+	ns, err = lease.Namespaces(st).Change(ctx, "orders", encrypted(t, spec, a), &lease.NamespaceOptions{Unit: 4})
+	if err != nil || len(ns.Keys) != 3 || ns.Unit != 4 {
+		t.Errorf("with another unit it remembers %q: %v", ns.Keys, err)
+	}
 }
 
 const rotating = "key=2,time=33,node=8,seq=10,tick=1s,cipher=ff1"

@@ -176,7 +176,7 @@ func (a *several) join(ctx context.Context, m *member) error {
 			err = fmt.Errorf("sequence %q: store %d and store %d give out the same numbers, from %d and %d in steps "+
 				"of %d: one is a copy of the other, or they are the same: leave one out (%w)", a.name, other.number,
 				m.number, has.start, m.way.start, m.way.step, lease.ErrRefused)
-			other.out, other.err, other.late = true, err, span{}
+			other.out, other.err = true, err
 			a.seq.world.Go(a.seq.discard) // it has the mutex of the sequence first
 		}
 	}
@@ -217,12 +217,14 @@ func (a *several) take(ctx context.Context, n int64) (Range, int64, error) {
 			i = (a.cur + i) % len(a.members)
 			m := a.members[i]
 			switch {
+			case m.out:
+				failed++
 			case m.late.len() > 0:
 				got, known := m.late, m.known
 				a.cur, m.late = i, span{}
 				a.mu.Unlock()
 				return a.seq.from(known, got)
-			case m.out, asked[m] && !m.busy:
+			case asked[m] && !m.busy:
 				failed++
 			case !m.busy:
 				idle = append(idle, m)

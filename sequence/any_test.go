@@ -61,6 +61,11 @@ func TestAnyGoesOnWithAnotherStore(t *testing.T) {
 				}
 				a.Close()
 				time.Sleep(time.Hour) // silent stores end
+				for i, st := range all {
+					if n := st.pinned(); n != 0 {
+						t.Errorf("store %d has %d pins", i, n)
+					}
+				}
 			})
 		})
 	}
@@ -195,6 +200,26 @@ func TestAnyClose(t *testing.T) {
 			if err := c.Close(); !errors.Is(err, errFault) {
 				t.Errorf("%v", err)
 			}
+		}
+	})
+}
+
+// What a dense sequence took of a store goes back to that store only.
+func TestAnyGivesBackWhereItTook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all, a := trio(t, Definition{Mode: Dense, MinRange: 10, MaxRange: 10})
+		expect(t, a, 1)
+		synctest.Wait()
+		all[0].fail(always("add", errFault), nil)
+		for n := int64(6); n < 100; n += 5 {
+			expect(t, a, n)
+		}
+		expect(t, a, 2)
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+		if n, m := all[0].record(t, name).From, all[1].record(t, name).From; n != 20 || m != 1 {
+			t.Errorf("%d and %d are taken", n, m)
 		}
 	})
 }

@@ -198,6 +198,28 @@ func TestLateStoreThatDoesNotBelong(t *testing.T) {
 	}
 }
 
+// A store that is found to be a copy while it is asked gives no numbers when it answers.
+func TestLateAnswerOfACopy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := newStores(2)
+		createAny(t, 5, Definition{}, all[0])
+		createAny(t, 5, Definition{}, all[1])
+		all[1].fail(always("get", errFault), nil)
+		a := openAny(t, all...)
+		defer a.Close()
+		all[1].fail(nil, nil)
+		all[0].fail(func(string) error { time.Sleep(2 * hedge); return nil }, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for range 2 {
+			if n, err := a.Next(ctx); !errors.Is(err, lease.ErrRefused) {
+				t.Errorf("%d, %v", n, err)
+			}
+			time.Sleep(time.Second) // the first one answers
+		}
+	})
+}
+
 // A store that was left out is in no program's way.
 func TestStoreBesideOneThatIsLeftOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

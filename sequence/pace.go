@@ -32,13 +32,11 @@ func (s *Sequence) begin() {
 		short, long = time.Minute, 2*time.Minute
 	}
 	now := s.world.Now()
-	if lasted := now.Sub(s.began); !s.began.IsZero() {
-		switch {
-		case lasted < short:
-			s.size *= 2
-		case lasted > long:
-			s.size /= 2
-		}
+	switch lasted := now.Sub(s.began); {
+	case lasted < short:
+		s.size *= 2
+	case lasted > long:
+		s.size /= 2
 	}
 	s.began = now
 }

@@ -180,10 +180,6 @@ func (s *Sequence) handOut(got span, exact bool) {
 	err := s.known.ended() // there is nothing more for those who need more than was left
 	refuse(s.inTake, err)
 	s.inTake = nil
-	if !exact {
-		refuse(s.queue, err)
-		s.queue = nil
-	}
 }
 
 // refuse ends the waiting of all. mu is held.

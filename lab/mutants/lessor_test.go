@@ -47,7 +47,7 @@ var lessorMutants = []mutant{
 	forward("with a header that says so", "forwarded", "^TestAnswersOfAnotherServer$",
 		drop("req.Header().Set(server.ForwardedHeader")),
 	forward("for the same caller", "forwarded", "^TestAnswersOfAnotherServer$", never(`token != ""`)),
-	forward("one that does not answer is elsewhere", "kindOf", "^TestRenewalsArePassedOn$",
+	forward("one that does not answer is elsewhere", "answerOf", "^TestRenewalsArePassedOn$",
 		swap("server.Elsewhere", "server.Internal")),
 	forward("one that does not know the caller is elsewhere", "stranger", "^TestAnswersOfAnotherServer$",
 		swap("k == server.Anonymous", "false")),

@@ -133,12 +133,114 @@ func TestUnitsFollowDemand(t *testing.T) {
 		if err := r.Release(t.Context(), all[32].Ticket, 0); err != nil {
 			t.Errorf("a release after the unit was given back: %v", err)
 		}
-		time.Sleep(2 * time.Minute) // the last holder is gone
-		if n := r.units(); n != 0 || r.Units() != nil {
-			t.Errorf("%d units for nobody", n)
+		time.Sleep(time.Second / 4) // between two looks
+		for range 2 { // a repeated release frees no other node
+			if err := r.Release(t.Context(), all[0].Ticket, all[0].Grant.From); err != nil {
+				t.Error(err)
+			}
+		}
+		if held, _ := r.Count(); held != 0 {
+			t.Errorf("%d nodes are counted", held)
+		}
+		time.Sleep(61 * time.Second) // the last holder is gone, and the next look is in less than a second
+		synctest.Wait()
+		held, nodes := r.Count()
+		if n := r.units(); n != 0 || r.Units() != nil || held != 0 || nodes != 0 {
+			t.Errorf("%d units for nobody; %d of %d nodes are counted", n, held, nodes)
 		}
 		if _, err := r.take("x"); err != nil || r.units() != 1 {
 			t.Errorf("%d units: %v", r.units(), err)
+		}
+	})
+}
+
+// Callers who wait for a unit get one together. A request for certain nodes takes none while others
+// have room. An empty unit stays while the others would be too full without it.
+func TestUnitsOfManyCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 8)
+		defer r.Close(t.Context())
+		opened := func(when string, want int64) {
+			t.Helper()
+			synctest.Wait()
+			if n := r.opened.Load(); n != want {
+				t.Errorf("%s: %d units were asked for, want %d", when, n, want)
+			}
+		}
+		r.slow = make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() {
+			if _, err := r.Acquire(ctx, "n", wire.Request{Attempt: rand.Text()}); !errors.Is(err, context.Canceled) {
+				t.Errorf("a caller who left: %v", err)
+			}
+		})
+		synctest.Wait()
+		cancel()
+		close(r.slow)
+		all.Wait()
+		out := wire.Request{Attempt: rand.Text(), Within: snowfence.NodeRange{From: 3, Until: 9}}
+		if _, err := r.Acquire(t.Context(), "n", out); err == nil {
+			t.Error("a range that has no unit")
+		}
+		opened("what fails for one caller fails for no other", 2)
+		r.slow = make(chan struct{})
+		for range 5 {
+			all.Go(func() {
+				if _, err := r.take("x"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		close(r.slow)
+		all.Wait()
+		opened("five callers at once", 3)
+		first := r.Units()[0].Node
+		avoid := wire.Request{Attempt: rand.Text()}
+		for i := range int64(8) {
+			avoid.Avoid = append(avoid.Avoid, first+i)
+		}
+		if _, err := r.Acquire(t.Context(), "n", avoid); !errors.Is(err, lease.ErrTaken) {
+			t.Errorf("others than those that have room: %v", err)
+		}
+		opened("for certain nodes", 3)
+		r.fail = errors.New("away")
+		for range 3 { // the first one asks ahead of demand
+			if _, err := r.take("x"); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(250 * time.Millisecond)
+		}
+		opened("after a failure ahead of demand", 4)
+		r.fail = nil
+		if _, err := r.Acquire(t.Context(), "n", avoid); err != nil {
+			t.Errorf("others, when nothing has room: %v", err)
+		}
+		opened("when nothing has room", 5)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 8)
+		defer r.Close(t.Context())
+		var all []wire.Lease
+		for range 7 {
+			all = append(all, must(r.take("x")))
+		}
+		whole := must(r.Acquire(t.Context(), "n", wire.Request{Attempt: rand.Text(), Nodes: 8}))
+		if err := r.Release(t.Context(), whole.Ticket, 0); err != nil {
+			t.Error(err)
+		}
+		if held, _ := r.Count(); held != 7 {
+			t.Errorf("%d nodes are counted after the release of a unit of the store", held)
+		}
+		for range 100 {
+			time.Sleep(time.Second)
+			for i, a := range all {
+				all[i] = must(r.Renew(t.Context(), a.Ticket, rand.Text(), nil))
+			}
+		}
+		if n := r.opened.Load(); n != 2 || len(r.Units()) != 2 {
+			t.Errorf("of %d units %d are here, for 7 of 8 nodes", n, len(r.Units()))
 		}
 	})
 }
@@ -163,8 +265,12 @@ func TestUnitsThatCannotBeLeased(t *testing.T) {
 			t.Errorf("100 callers asked the store %d times", n)
 		}
 		r.fail = nil
+		part := wire.Request{Attempt: rand.Text(), Within: snowfence.NodeRange{Until: 64}}
+		if _, err := r.Acquire(t.Context(), "n", part); err != nil {
+			t.Errorf("after a failure that was not of this range: %v", err)
+		}
 		time.Sleep(time.Second)
-		for range 64 {
+		for range 63 {
 			if _, err := r.take("x"); err != nil {
 				t.Fatal(err)
 			}
@@ -177,12 +283,7 @@ func TestUnitsThatCannotBeLeased(t *testing.T) {
 		if n := r.opened.Load() - before; n > 6 {
 			t.Errorf("asked for a unit %d times in 5 s", n)
 		}
-		out := snowfence.NodeRange{From: 3, Until: 9}
-		q := wire.Request{Attempt: rand.Text(), Within: out}
-		if _, err := r.Acquire(t.Context(), "n", q); err == nil {
-			t.Error("a range that has no unit")
-		}
-		q = wire.Request{Attempt: rand.Text(), Fingerprint: "another"}
+		q := wire.Request{Attempt: rand.Text(), Fingerprint: "another"}
 		if _, err := r.Acquire(t.Context(), "n", q); !errors.Is(err, lease.ErrMismatch) {
 			t.Errorf("of another layout: %v", err)
 		}
@@ -219,6 +320,56 @@ func TestUnitsThatBeginLater(t *testing.T) {
 	})
 }
 
+// A unit whose grant begins later is no reason to lease another one for who may not have the others,
+// and one whose lease has ended is no reason to refuse.
+func TestUnitsThatHelpNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 8)
+		defer r.Close(t.Context())
+		q := wire.Request{Attempt: rand.Text()}
+		for i := range 7 {
+			if i == 6 { // another unit is leased now
+				if err := r.st.Suspect(t.Context(), must(r.st.Identity(t.Context(), "n"))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			must(r.take("x"))
+		}
+		synctest.Wait()
+		for i := range int64(8) {
+			q.Avoid = append(q.Avoid, r.Units()[0].Node+i)
+		}
+		if _, err := r.Acquire(t.Context(), "n", q); !errors.Is(err, snowfence.ErrFenced) {
+			t.Error(err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, 8)
+		defer r.Close(t.Context())
+		a := must(r.take("x"))
+		if _, err := lease.Namespaces(r.st).Delete(t.Context(), "n"); err != nil {
+			t.Fatal(err)
+		}
+		for range 10000 {
+			b, err := r.Renew(t.Context(), a.Ticket, rand.Text(), nil)
+			if a = b; errors.Is(err, store.ErrLost) {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		synctest.Wait()
+		if units := r.Units(); units != nil {
+			t.Errorf("units that were lost: %v", units)
+		}
+		if _, err := lease.Namespaces(r.st).Create(t.Context(), "n", r.s, &lease.NamespaceOptions{Unit: 8}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.take("x"); errors.Is(err, lease.ErrEnded) {
+			t.Error(err)
+		}
+	})
+}
+
 // Tickets of another lessor are elsewhere. Tickets of a lessor that has ended are lost, and so are
 // the tickets of a unit whose namespace is gone.
 func TestLessorsEnd(t *testing.T) {
@@ -239,8 +390,9 @@ func TestLessorsEnd(t *testing.T) {
 		if _, err := lease.Namespaces(r.st).Delete(t.Context(), "n"); err != nil {
 			t.Fatal(err)
 		}
-		if err := <-r.ended; !errors.Is(err, lease.ErrNoNamespace) {
-			t.Errorf("the namespace is gone: %v", err)
+		began := time.Now()
+		if err := <-r.ended; !errors.Is(err, lease.ErrNoNamespace) || time.Since(began) > 10*time.Second {
+			t.Errorf("the namespace is gone: %v after %v", err, time.Since(began))
 		}
 		if _, err := r.Renew(t.Context(), a.Ticket, rand.Text(), nil); !errors.Is(err, store.ErrLost) {
 			t.Error(err)

@@ -57,12 +57,10 @@ func (l *Lessor) more(ctx context.Context, within snowfence.NodeRange, seen int)
 		return context.Cause(ctx)
 	}
 	l.mu.RLock()
-	opened, ended, failed, until := l.opened, l.ended, l.failed, l.until
+	opened, failed, until := l.opened, l.failed, l.until
 	l.mu.RUnlock()
 	anywhere := within == snowfence.NodeRange{}
 	switch {
-	case ended:
-		return errEnded
 	case opened != seen:
 		return nil
 	case anywhere && time.Now().Before(until):
@@ -91,19 +89,17 @@ func (l *Lessor) add(sub *lease.Sublets, life string) error {
 	if l.ended {
 		return errEnded
 	}
-	l.opened++
+	if l.opened++; l.opened == 1 {
+		l.work.Go(l.look)
+	}
 	u := &unit{Sublets: sub, life: life, nodes: sub.Lease().Status().Grant.Nodes, empty: time.Now()}
 	l.units, l.byLife[life] = append(l.units, u), u
 	l.last.Store(int64(len(l.units) - 1))
 	l.all.Add(u.nodes)
-	if !l.looks {
-		l.looks = true
-		l.work.Go(l.look)
-	}
 	return nil
 }
 
-// look counts the holders every second, and lets go of unneeded units, until there is none.
+// look counts the holders every second, and lets go of unneeded units.
 func (l *Lessor) look() {
 	ticks := time.NewTicker(lookEvery)
 	defer ticks.Stop()
@@ -113,23 +109,20 @@ func (l *Lessor) look() {
 		case <-l.life.Done():
 			return
 		}
-		gone, why, done := l.sort(time.Now())
+		gone, why := l.sort(time.Now())
 		for _, one := range gone {
 			l.work.Go(func() { l.giveBack(one) })
 		}
 		if why != nil {
 			l.onEnd(why)
 		}
-		if done {
-			return
-		}
 		l.sublets(0)
 	}
 }
 
 // sort takes out the units that are not needed, and returns their leases, and the units with a
-// lease that ended by itself, and returns why. done means that there is none left.
-func (l *Lessor) sort(now time.Time) (gone []*lease.Lease, why error, done bool) {
+// lease that ended by itself, and returns why.
+func (l *Lessor) sort(now time.Time) (gone []*lease.Lease, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	used, all := int64(0), int64(0)
@@ -148,7 +141,7 @@ func (l *Lessor) sort(now time.Time) (gone []*lease.Lease, why error, done bool)
 		if err == nil && (!long || most(used, all-u.nodes)) {
 			return false
 		}
-		used, all = used-u.sublet, all-u.nodes
+		all -= u.nodes
 		delete(l.byLife, u.life)
 		if err == nil {
 			gone = append(gone, u.Lease())
@@ -159,8 +152,7 @@ func (l *Lessor) sort(now time.Time) (gone []*lease.Lease, why error, done bool)
 	})
 	l.used.Store(used)
 	l.all.Store(all)
-	l.looks = len(l.units) > 0
-	return gone, why, !l.looks
+	return gone, why
 }
 
 // giveBack ends the lease of a unit that no holder has.

@@ -72,14 +72,14 @@ func forwarded[Req, Res any](
 	if err == nil {
 		return res.Msg, nil
 	}
-	switch kind := kindOf(err); {
+	switch kind, message := answerOf(err); {
 	case kind == server.Elsewhere:
 		r.s.PeerAway(id)
 		return nil, fmt.Errorf("its server does not answer: %w", lease.ErrElsewhere)
 	case stranger(kind):
 		return nil, fmt.Errorf("its server knows neither the caller nor the namespace: %w", lease.ErrElsewhere)
 	default:
-		return nil, server.NewError(kind, errors.New(messageOf(err)))
+		return nil, server.NewError(kind, errors.New(message))
 	}
 }
 
@@ -115,23 +115,16 @@ func (r leases) forwardAll(
 	}
 }
 
-// kindOf returns the kind of an error that another server sent; [server.Elsewhere] for all others.
-func kindOf(err error) server.Kind {
-	if e, ok := errors.AsType[*connect.Error](err); ok && connect.IsWireError(err) {
+// answerOf returns the kind and the message of an error that another server sent;
+// [server.Elsewhere] for all others.
+func answerOf(err error) (server.Kind, string) {
+	if e, ok := errors.AsType[*connect.Error](err); ok {
 		for _, d := range e.Details() {
-			if v, err := d.Value(); err == nil {
-				if info, ok := v.(*errdetails.ErrorInfo); ok {
-					return server.KindNamed(info.Reason)
-				}
+			v, _ := d.Value()
+			if info, ok := v.(*errdetails.ErrorInfo); ok {
+				return server.KindNamed(info.Reason), e.Message()
 			}
 		}
 	}
-	return server.Elsewhere
-}
-
-func messageOf(err error) string {
-	if e, ok := errors.AsType[*connect.Error](err); ok {
-		return e.Message()
-	}
-	return err.Error()
+	return server.Elsewhere, ""
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +82,12 @@ func serveStranger(
 	if err := errors.Join(st.Swap(t.Context(), []store.Write{{New: r}})...); err != nil {
 		t.Fatal(err)
 	}
+	return s, ts, ticketOf(t, st, name)
+}
+
+// ticketOf returns a ticket of a lessor of another process.
+func ticketOf(t *testing.T, st store.Store, name string) wire.Ticket {
+	t.Helper()
 	ns, err := lease.Namespaces(st).Show(t.Context(), "many")
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +109,7 @@ func serveStranger(
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s, ts, a.Ticket
+	return a.Ticket
 }
 
 // Only the lessor itself can say that a lease is lost. What a server says at whose address another
@@ -155,8 +162,11 @@ func TestAnswersOfAnotherServer(t *testing.T) {
 		t.Errorf("with a key that no server has: %v, and it got %v", err, impostor.header)
 	}
 	ts.Config.Handler = http.NotFoundHandler() // something else is at its address
-	_, err = at.Renew(ctx, with(at, &pb.RenewRequest{Ticket: ticket, Attempt: rand.Text()}))
-	if reasonOf(err) != "elsewhere" || connect.CodeOf(err) != connect.CodeUnavailable {
-		t.Errorf("no server of ours: %v", err)
+	for message, ticket := range map[string]wire.Ticket{"does not answer:": ticket, "is gone": ticketOf(t, st, "nobody")} {
+		_, err = at.Renew(ctx, with(at, &pb.RenewRequest{Ticket: ticket, Attempt: rand.Text()}))
+		if reasonOf(err) != "elsewhere" || connect.CodeOf(err) != connect.CodeUnavailable ||
+			!strings.Contains(err.Error(), message) {
+			t.Errorf("no server of ours: %v", err)
+		}
 	}
 }

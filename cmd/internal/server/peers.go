@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"sync/atomic"
 	"time"
 
@@ -22,21 +21,20 @@ const ForwardedHeader = "Snowfence-Forwarded"
 
 // peers are the other servers over the store, by their records in it.
 type peers struct {
-	gate    chan struct{} // semaphore of one: hold it for what follows
-	read    time.Time
-	address map[string]string    // by id, of those that have one
-	away    map[string]time.Time // up to when one is not asked, because it did not answer
+	gate    chan struct{}     // semaphore of one: hold it for what follows
+	read    time.Time         // the list is not read again for a second
+	address map[string]string // by id, of those that have one and did not fail to answer since
 
 	keys atomic.Pointer[map[string]bool] // of their certificates
 }
 
-// peersFor is how long the list of servers is not read again, and a server that did not answer is
-// not asked again.
+// peersFor is how long the list of servers is not read again, nor a server asked that did not
+// answer.
 const peersFor = time.Second
 
 // init makes the zero value ready.
 func (p *peers) init() {
-	p.gate, p.away = make(chan struct{}, 1), map[string]time.Time{}
+	p.gate = make(chan struct{}, 1)
 	p.keys.Store(&map[string]bool{})
 }
 
@@ -69,21 +67,16 @@ func (s *Service) Peer(ctx context.Context, id string) (string, error) {
 		}
 		keys := map[string]bool{}
 		p.read, p.address = now, map[string]string{}
-		maps.DeleteFunc(p.away, func(_ string, until time.Time) bool { return !now.Before(until) })
 		for _, one := range list {
 			p.address[one.Id] = one.Address
 			keys[one.PublicKey] = true
 		}
 		p.keys.Store(&keys)
 	}
-	switch address := p.address[id]; {
-	case address == "":
-		return "", fmt.Errorf("its server is gone, or has no --advertise: %w", lease.ErrElsewhere)
-	case now.Before(p.away[id]):
-		return "", fmt.Errorf("its server does not answer: %w", lease.ErrElsewhere)
-	default:
+	if address := p.address[id]; address != "" {
 		return address, nil
 	}
+	return "", fmt.Errorf("its server is gone, does not answer, or has no --advertise: %w", lease.ErrElsewhere)
 }
 
 // PeerAway notes that a server did not answer.
@@ -91,7 +84,7 @@ func (s *Service) PeerAway(id string) {
 	s.peers.gate <- struct{}{}
 	defer func() { <-s.peers.gate }()
 	delete(s.peers.address, id)
-	s.peers.away[id] = s.now().Add(peersFor)
+	s.peers.read = s.now()
 }
 
 // KeyOf names the public key of a certificate.

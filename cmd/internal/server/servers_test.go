@@ -130,6 +130,32 @@ func TestStopLeavesNoNewRecord(t *testing.T) {
 	}
 }
 
+// A server that did not answer is asked again after a second, if it is still there.
+func TestPeersThatDoNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := store.NewMemory()
+		s, other := New(st, Options{}), &announcer{service: New(st, Options{Advertise: "http://other"})}
+		peer := func(when, want string) {
+			t.Helper()
+			address, err := s.Peer(t.Context(), other.service.ID())
+			if address != want || want == "" && !errors.Is(err, lease.ErrElsewhere) {
+				t.Errorf("%s: %q, %v", when, address, err)
+			}
+		}
+		other.look(t.Context())
+		peer("listed", "http://other")
+		time.Sleep(time.Minute - time.Second)
+		s.PeerAway(other.service.ID())
+		peer("it did not answer", "")
+		time.Sleep(peersFor)
+		peer("it is listed no more", "")
+		other.look(t.Context())
+		peer("within a second", "")
+		time.Sleep(peersFor)
+		peer("a second later", "http://other")
+	})
+}
+
 // timeless is a store without a clock.
 type timeless struct{ store.Store }
 

@@ -18,11 +18,13 @@ type Built struct {
 
 // Packages are the folders of the asked tests, the nearest first.
 var Packages = []string{
-	".", stalled, "statefile", "lease", "lease/store", "lease/store/storetest", "sequence", simulation,
+	".", stalled, "statefile", "lease", "lease/store", "lease/store/storetest", "sequence", "cmd/internal/lessor",
+	"cmd/internal/server", forwarding, simulation,
 }
 
 const (
 	simulation = "lab/simulate"
+	forwarding = "cmd/internal/serve"
 
 	// stalled is not a folder: the root package's tests that stop goroutines between two atomic
 	// steps, which a build tag turns on.

@@ -3,7 +3,6 @@ package terms
 import (
 	"fmt"
 	"go/ast"
-	"go/importer"
 	"go/token"
 	"path/filepath"
 	"slices"
@@ -42,7 +41,10 @@ func Find(root string, scope []Scope) ([]Mutant, map[string][]byte, error) {
 	copies, pkgs := map[string][]byte{}, map[string]*loaded{}
 	keys := map[string]int{}
 	fset := token.NewFileSet()
-	from := importer.ForCompiler(fset, "source", nil)
+	from, err := imports(root, scope, fset)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, s := range scope {
 		dir := filepath.Dir(s.File)
 		p := pkgs[dir]

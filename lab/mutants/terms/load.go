@@ -1,13 +1,18 @@
 package terms
 
 import (
+	"fmt"
 	"go/ast"
 	"go/build"
+	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // loaded is one package with the types of its expressions.
@@ -17,6 +22,28 @@ type loaded struct {
 	files map[string]*ast.File // by path relative to the root of the repository
 	code  map[string][]byte
 	info  *types.Info
+}
+
+// imports reads the types of what the packages of a scope import as the compiler wrote them.
+func imports(root string, scope []Scope, fset *token.FileSet) (types.Importer, error) {
+	args := []string{"list", "-deps", "-export", "-f", "{{.ImportPath}}\t{{.Export}}"}
+	for _, s := range scope {
+		args = append(args, "./"+filepath.Dir(s.File))
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("terms: compiling what the packages import: %w", err)
+	}
+	files := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		path, file, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		files[path] = file
+	}
+	return importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(files[path])
+	}), nil
 }
 
 // load parses and checks the package in a folder. from reads the packages that it imports.

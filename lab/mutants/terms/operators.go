@@ -31,21 +31,30 @@ func (f *finder) visitNode(n ast.Node) bool {
 	return true
 }
 
-// dropGuard drops an if that leaves.
+// dropGuard drops an if that leaves, and any other that has no term in its condition.
 func (f *finder) dropGuard(n *ast.IfStmt) {
-	if n.Else != nil || len(n.Body.List) == 0 {
+	leaves := false
+	if last := len(n.Body.List) - 1; n.Else == nil && last >= 0 {
+		switch n.Body.List[last].(type) {
+		case *ast.ReturnStmt, *ast.BranchStmt:
+			leaves = true
+		}
+	}
+	if _, terms := n.Cond.(*ast.BinaryExpr); terms && !leaves {
 		return
 	}
-	switch n.Body.List[len(n.Body.List)-1].(type) {
-	case *ast.ReturnStmt, *ast.BranchStmt:
-		what := "not looked at"
-		if n.Init != nil {
-			what += ", after " + f.sourceOf(n.Init)
-		}
-		f.lone[n.Cond] = true
-		id := f.addMutant(n, n.Cond, what)
-		f.wrapNode(n.Cond, fmt.Sprintf("!mutantOn(%d) && (", id), ")")
+	what := "not looked at"
+	if n.Init != nil {
+		what += ", after " + f.sourceOf(n.Init)
 	}
+	f.lone[n.Cond] = true
+	id := f.addMutant(n, n.Cond, what)
+	if leaves {
+		f.wrapNode(n.Cond, fmt.Sprintf("!mutantOn(%d) && (", id), ")")
+		return
+	}
+	always := f.addMutant(n, n.Cond, "always")
+	f.wrapNode(n.Cond, fmt.Sprintf("!mutantOn(%d) && (mutantOn(%d) || ", id, always), ")")
 }
 
 // dropCases drops each condition of a switch without a value.

@@ -55,11 +55,10 @@ func (b *Built) Units(unfit map[string]string) ([]*Unit, error) {
 	var units []*Unit
 	for _, pkg := range b.packages {
 		args := []string{"-test.v", "-test.skip=" + alternatives(unfit)}
-		switch pkg {
-		case simulation:
+		if pkg == simulation {
 			args = simulated
-		case stalled:
-			args = append(args, "-test.run=^TestStalled") // the others play all schedules, which takes minutes
+		} else if about[pkg] != "" {
+			args = append(args, "-test.run="+about[pkg])
 		}
 		began := time.Now()
 		out, err := b.runTests(pkg, 5*time.Minute, 0, "", args...)
@@ -75,6 +74,13 @@ func (b *Built) Units(unfit map[string]string) ([]*Unit, error) {
 	}
 	slices.SortStableFunc(units, func(a, b *Unit) int { return int(a.Took - b.Took) })
 	return units, nil
+}
+
+// about are the tests that are run of packages whose others take minutes, or are about something
+// else.
+var about = map[string]string{
+	stalled:    "^TestStalled", // the others play all schedules
+	forwarding: "^(TestRenewalsArePassedOn|TestAnswersOfAnotherServer|TestAPeerHasItsKey)$",
 }
 
 // simulated are the seeds that each mutant is tried on that no test notices.

@@ -104,4 +104,7 @@ var Path = []Scope{
 	{File: "sequence/take.go"},
 	{File: "sequence/tx.go"},
 	{File: "sequence/wait.go"},
+	{File: "cmd/internal/lessor/lessor.go"},
+	{File: "cmd/internal/lessor/units.go"},
+	{File: "cmd/internal/rpc/forward.go"},
 }
