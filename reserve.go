@@ -36,9 +36,7 @@ func (g *Generator) reserve(
 		if g.cur.Load() == g.closed { // whatever the fence says about its end
 			return nil, 0, 0, ErrClosed
 		}
-		if !why.ask {
-			why.wait = g.clock.Until(why.need)
-		}
+		why.wait = g.clock.Until(why.need) // none for a grant
 		return nil, 0, 0, why.error(t, g.world.Now().Sub(start), cause)
 	}
 }
