@@ -134,7 +134,7 @@ func TestUnitsFollowDemand(t *testing.T) {
 			t.Errorf("a release after the unit was given back: %v", err)
 		}
 		time.Sleep(time.Second / 4) // between two looks
-		for range 2 { // a repeated release frees no other node
+		for range 2 {               // a repeated release frees no other node
 			if err := r.Release(t.Context(), all[0].Ticket, all[0].Grant.From); err != nil {
 				t.Error(err)
 			}
