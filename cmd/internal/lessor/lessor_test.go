@@ -320,8 +320,8 @@ func TestUnitsThatBeginLater(t *testing.T) {
 	})
 }
 
-// A unit whose grant begins later is no reason to lease another one for who may not have the others,
-// and one whose lease has ended is no reason to refuse.
+// A unit whose grant begins later is no reason to lease another one, and a unit whose lease has
+// ended is no reason to refuse.
 func TestUnitsThatHelpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
@@ -361,7 +361,8 @@ func TestUnitsThatHelpNobody(t *testing.T) {
 		if units := r.Units(); units != nil {
 			t.Errorf("units that were lost: %v", units)
 		}
-		if _, err := lease.Namespaces(r.st).Create(t.Context(), "n", r.s, &lease.NamespaceOptions{Unit: 8}); err != nil {
+		o := &lease.NamespaceOptions{Unit: 8}
+		if _, err := lease.Namespaces(r.st).Create(t.Context(), "n", r.s, o); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := r.take("x"); errors.Is(err, lease.ErrEnded) {

@@ -162,7 +162,8 @@ func TestAnswersOfAnotherServer(t *testing.T) {
 		t.Errorf("with a key that no server has: %v, and it got %v", err, impostor.header)
 	}
 	ts.Config.Handler = http.NotFoundHandler() // something else is at its address
-	for message, ticket := range map[string]wire.Ticket{"does not answer:": ticket, "is gone": ticketOf(t, st, "nobody")} {
+	gone := ticketOf(t, st, "nobody")
+	for message, ticket := range map[string]wire.Ticket{"does not answer:": ticket, "is gone": gone} {
 		_, err = at.Renew(ctx, with(at, &pb.RenewRequest{Ticket: ticket, Attempt: rand.Text()}))
 		if reasonOf(err) != "elsewhere" || connect.CodeOf(err) != connect.CodeUnavailable ||
 			!strings.Contains(err.Error(), message) {
