@@ -326,6 +326,28 @@ func TestShareOfATokenOfConnections(t *testing.T) {
 	}
 }
 
+// One user of a host took all connections of an agent's socket, without a word.
+func TestShareOfAUserOfConnections(t *testing.T) {
+	a, all := server.NewHostAuth(1), 0
+	user := func(net.Conn) *server.Identity {
+		all++
+		return a.User(uint32(1000 + all/6)) // the sixth connection is of another one
+	}
+	s, addr := start(t, Config{Auth: func() *server.Auth { return a }, User: user, MaxConns: 5})
+	for range 4 {
+		first := dial(t, addr)
+		first.do("RESET")
+		first.id(first.do("SNOWFENCE.NEXT", "default"))
+	}
+	more := dial(t, addr)
+	more.fails(more.reply(), "ERR")
+	other := dial(t, addr)
+	other.id(other.do("SNOWFENCE.NEXT", "default"))
+	if n := s.Connections.Load(); n != 5 {
+		t.Errorf("%d connections", n)
+	}
+}
+
 func TestLimitOfConnections(t *testing.T) {
 	s, addr := start(t, Config{MaxConns: 2})
 	a, b := dial(t, addr), dial(t, addr)

@@ -29,6 +29,7 @@ type conn struct {
 	name   string
 	proto  version
 	id     *server.Identity // nil while the client has not said who it is
+	user   *server.Identity // of a socket of an agent; nil elsewhere
 	place  *server.Place
 
 	buf         []byte // buf[r:w] has come in and is not carried out
@@ -96,7 +97,7 @@ type judgement struct {
 // were read again, and when it ends, as it is for each request over HTTP.
 func (c *conn) identify(now time.Time) {
 	auth := c.srv.cfg.Auth()
-	if auth == c.judge.by && (c.judge.ends.IsZero() || !now.After(c.judge.ends)) {
+	if c.user != nil || auth == c.judge.by && (c.judge.ends.IsZero() || !now.After(c.judge.ends)) {
 		return
 	}
 	chain := c.certificates()

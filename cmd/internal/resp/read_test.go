@@ -53,7 +53,7 @@ func pipeTo(t *testing.T, cfg Config, wrap func(net.Conn) net.Conn) *pipe {
 	}
 	p := &pipe{
 		&peer{t, ours, bufio.NewReader(ours)},
-		&conn{srv: s, c: theirs, proto: 2, id: cfg.Auth().Anyone(), place: s.Enter(nil, 1)},
+		&conn{srv: s, c: theirs, proto: 2, id: cfg.Auth().Anyone(), place: s.Enter(nil, nil, 1)},
 		make(chan struct{}),
 	}
 	go func() {

@@ -86,7 +86,7 @@ func FuzzConnection(f *testing.F) {
 	f.Add([]byte("multi\r\nincr orders\r\nincr orders\r\nget orders\r\nexec\r\nincr orders\r\n"))
 	f.Add([]byte("multi\r\nmulti\r\nset orders 1\r\nexec\r\nexec\r\nmulti\r\nincr strict\r\nreset\r\n"))
 	f.Add([]byte("snowfence.next default\r\nsnowfence.next default\r\nclient\r\n"))
-	place := s.Enter(nil, 1)
+	place := s.Enter(nil, nil, 1)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		theirs, ours := net.Pipe()
 		done := make(chan struct{})

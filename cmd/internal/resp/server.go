@@ -3,6 +3,7 @@
 package resp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -19,6 +20,9 @@ type Config struct {
 	Service *server.Service
 	Auth    func() *server.Auth // who callers are; asked at each AUTH, so that tokens can be reloaded
 	Version string              // of the program, for HELLO and INFO
+
+	// User returns who a program at a socket of an agent is; nil if that is not known.
+	User func(c net.Conn) *server.Identity
 
 	// MaxConns bounds how many clients there are at a time.
 	MaxConns int
@@ -55,6 +59,9 @@ type Server struct {
 func New(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.User == nil {
+		cfg.User = func(net.Conn) *server.Identity { return nil }
 	}
 	s := &Server{
 		Meter: cfg.Service.Meter(server.RESP), cfg: cfg, table: newTable(), started: time.Now(),
@@ -102,9 +109,10 @@ func (s *Server) Serve(ln net.Listener) error {
 
 // serveConn serves a connection in a goroutine of its own, or refuses it.
 func (s *Server) serveConn(nc net.Conn) {
+	user := s.cfg.User(nc)
 	c := &conn{
-		srv: s, c: nc, proto: 2, id: s.cfg.Auth().Anyone(), number: s.lastID.Add(1),
-		place: s.Enter(nc.RemoteAddr(), s.cfg.MaxConns),
+		srv: s, c: nc, proto: 2, user: user, id: cmp.Or(user, s.cfg.Auth().Anyone()), number: s.lastID.Add(1),
+		place: s.Enter(nc.RemoteAddr(), user, s.cfg.MaxConns),
 	}
 	s.mu.Lock()
 	ended := s.life.Err() != nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -145,8 +146,8 @@ func (t *tokens) current() *server.Auth { return t.auth.Load() }
 func (t *tokens) identify(r *http.Request) (*server.Identity, error) {
 	a := t.current()
 	if id := a.Anyone(); id != nil {
-		if user, ok := r.Context().Value(userKey{}).(uint32); ok {
-			id = a.User(user)
+		if user, ok := r.Context().Value(userKey{}).(*server.Identity); ok {
+			id = user
 		}
 		return id, nil
 	}
@@ -161,4 +162,13 @@ func (t *tokens) identify(r *http.Request) (*server.Identity, error) {
 		return nil, server.Errorf(server.Anonymous, "a token is needed: send it as Authorization: Bearer TOKEN")
 	}
 	return a.Identify(strings.TrimSpace(secret))
+}
+
+// user returns who a program at a socket of an agent is; nil where the kernel does not tell it.
+func (t *tokens) user(c net.Conn) *server.Identity {
+	id, ok := userOf(c)
+	if !ok {
+		return nil
+	}
+	return t.current().User(id)
 }

@@ -58,7 +58,7 @@ func (p *Process) serveHTTP(
 	if err != nil {
 		return "", err
 	}
-	g := &limitListener{Listener: inner, Meter: m, limit: most}
+	g := &limitListener{Listener: inner, Meter: m, limit: most, user: p.tokens.user}
 	var ln net.Listener = g
 	if encrypt {
 		ln = tls.NewListener(g, p.certificates.config("h2", "http/1.1"))

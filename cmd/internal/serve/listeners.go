@@ -16,7 +16,8 @@ type limitListener struct {
 	net.Listener
 	*server.Meter
 	limit   int
-	refusal []byte // to those who are refused; nil where TLS comes first
+	refusal []byte                            // to those who are refused; nil where TLS comes first
+	user    func(c net.Conn) *server.Identity // at a socket of an agent; nil elsewhere
 }
 
 // Accept implements [net.Listener].
@@ -26,8 +27,9 @@ func (g *limitListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if place := g.Enter(c.RemoteAddr(), g.limit); place != nil {
-			return &placedConn{c, place}, nil
+		user := g.user(c)
+		if place := g.Enter(c.RemoteAddr(), user, g.limit); place != nil {
+			return &placedConn{c, place, user}, nil
 		}
 		if g.refusal != nil {
 			_ = c.SetWriteDeadline(time.Now().Add(time.Second)) // it fits into the socket's buffer, so nothing waits
@@ -41,6 +43,7 @@ func (g *limitListener) Accept() (net.Conn, error) {
 type placedConn struct {
 	net.Conn
 	place *server.Place
+	user  *server.Identity // nil where it is not known
 }
 
 // Close implements [net.Conn].
@@ -51,7 +54,7 @@ func (c *placedConn) Close() error {
 
 type (
 	placeKey struct{}
-	userKey  struct{} // the user ID of a program at a socket, where the kernel tells it
+	userKey  struct{} // of the user of a program at a socket of an agent
 )
 
 // withPlace lets the requests of a connection find its place and its owner.
@@ -60,8 +63,8 @@ func withPlace(ctx context.Context, c net.Conn) context.Context {
 		c = t.NetConn()
 	}
 	placed := c.(*placedConn)
-	if user, ok := userOf(placed.Conn); ok {
-		ctx = context.WithValue(ctx, userKey{}, user)
+	if placed.user != nil {
+		ctx = context.WithValue(ctx, userKey{}, placed.user)
 	}
 	return context.WithValue(ctx, placeKey{}, placed.place)
 }

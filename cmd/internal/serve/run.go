@@ -209,7 +209,7 @@ func (p *Process) serveRESP(ctx context.Context, l listener, most int) error {
 		ln = &tlsListener{ln, p.certificates.config(), p.cfg.Slow}
 	}
 	p.resp = resp.New(resp.Config{
-		Service: p.service, Auth: p.tokens.current, Version: p.cfg.Version, MaxConns: most,
+		Service: p.service, Auth: p.tokens.current, User: p.tokens.user, Version: p.cfg.Version, MaxConns: most,
 		Slow: p.cfg.Slow, Idle: p.cfg.Idle, Logger: p.cfg.Logger,
 	})
 	p.wait.Go(func() {

@@ -43,10 +43,10 @@ func NewHostAuth(nodes int) *Auth {
 
 var hostVerbs = []Verb{VerbIDs, VerbRead, VerbLease}
 
-// User returns the identity of a user of this host for an agent; [Auth.Anyone] for a server.
+// User returns the identity of a user of this host for an agent; nil for a server.
 func (a *Auth) User(id uint32) *Identity {
 	if a.nodes == 0 {
-		return a.anyone
+		return nil
 	}
 	if user, ok := a.users.Load(id); ok {
 		return user.(*Identity)

@@ -62,14 +62,19 @@ type Place struct {
 }
 
 // Enter gives a connection a place, or returns nil if there are as many as there may be, or if its
-// address has its share. Programs of this machine share an address, so it does not count.
-func (m *Meter) Enter(from net.Addr, most int) *Place {
+// address or its user has a share. Programs of this machine share an address, so it does not count.
+// A nil user is not known yet.
+func (m *Meter) Enter(from net.Addr, user *Identity, most int) *Place {
 	p := &Place{meter: m, most: int64(most), address: clientOf(from)}
 	if !m.places.take(p.address, 1, p.most) {
 		m.Refused.Add(1)
 		return nil
 	}
 	m.Connections.Add(1)
+	if user != nil && p.Claim(user) != nil {
+		p.Leave()
+		return nil
+	}
 	return p
 }
 

@@ -9,7 +9,7 @@ import (
 // crowd lets connections of one address in until one is refused, and returns those.
 func crowd(m *Meter, address string, most int) (all []*Place) {
 	for {
-		p := m.Enter(&net.TCPAddr{IP: net.ParseIP(address)}, most)
+		p := m.Enter(&net.TCPAddr{IP: net.ParseIP(address)}, nil, most)
 		if p == nil {
 			return all
 		}
@@ -25,7 +25,7 @@ func TestOneClientLeavesPlaces(t *testing.T) {
 	if n := len(first); n != 38 {
 		t.Errorf("one address has %d of %d", n, most)
 	}
-	if p := m.Enter(&net.TCPAddr{IP: net.ParseIP("192.0.2.2")}, most); p == nil {
+	if p := m.Enter(&net.TCPAddr{IP: net.ParseIP("192.0.2.2")}, nil, most); p == nil {
 		t.Error("another address finds no place")
 	}
 	for _, same := range []string{"::ffff:192.0.2.1", "192.0.2.1"} {
@@ -68,7 +68,7 @@ func TestOneTokenLeavesPlaces(t *testing.T) {
 	shop, cart := a.tokens[0], a.tokens[1]
 	own := 0
 	for range most {
-		p := m.Enter(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, most)
+		p := m.Enter(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, nil, most)
 		if err := p.Claim(shop); err == nil {
 			own++
 		} else if p.Leave(); KindOf(err) != TooMuch || !strings.Contains(err.Error(), `token "shop" has`) {
@@ -78,7 +78,7 @@ func TestOneTokenLeavesPlaces(t *testing.T) {
 	if own != 37 {
 		t.Errorf("one token has %d of %d", own, most)
 	}
-	p := m.Enter(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, most)
+	p := m.Enter(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, nil, most)
 	if err := p.Claim(cart); err != nil {
 		t.Errorf("another token: %v", err)
 	}
