@@ -18,7 +18,7 @@ func (ns Namespace) identify(ctx context.Context, st store.Store) (id string, sa
 	same, less := store.Compare(id, ns.Identity)
 	if less {
 		return "", false, refusedf("lease: namespace %q: the store tells this program less of itself than before (it "+
-			"is %q, and was %q): give the user the rights back that \"snowfence lease list -v\" names, or accept that "+
+			"is %q, and was %q): give the user the rights back that \"snowfence doctor\" names, or accept that "+
 			"less is noticed: snowfence namespace confirm %s", ns.Name, id, ns.Identity, ns.Name)
 	}
 	return id, same, nil

@@ -45,11 +45,12 @@ func TestLeaseListEscapesWhatAStoreHas(t *testing.T) {
 	if err := st.Close(); err != nil {
 		t.Fatal(err)
 	}
+	t.Setenv("NODE", "0")
 	for _, args := range [][]string{
 		{"lease", "list", "--all"},
 		{"lease", "list", "--all", "--json"},
 		{"lease", "release", "1"},
-		{"new", "--node", "0", "--guard"},
+		{"new", "--node", "env:NODE"},
 		{"new", "--node", "1"},
 	} {
 		var out, errs bytes.Buffer

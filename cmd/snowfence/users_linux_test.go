@@ -170,7 +170,7 @@ func (m *machine) together(n int, users ...user) (twice int) {
 	errs := make([]bytes.Buffer, len(users))
 	cmds := make([]*exec.Cmd, len(users))
 	for i, u := range users {
-		cmds[i] = m.command(u, "new", "-n", fmt.Sprint(n), "--block", "256", "--wait", "60s")
+		cmds[i] = m.command(u, "new", "-n", fmt.Sprint(n), "--wait", "60s")
 		cmds[i].Stdout, cmds[i].Stderr = &outs[i], &errs[i]
 		if err := cmds[i].Start(); err != nil {
 			m.Fatal(err)

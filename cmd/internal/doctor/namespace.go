@@ -60,7 +60,7 @@ func namespace(_ context.Context, c *Case, ns lease.Namespace, l snowfence.Layou
 	}
 	for _, nodes := range ns.Uncovered() {
 		r.found(NodesUncovered, ns.Name, "give no program such a number by hand; after the functions are retired: "+
-			"snowfence namespace widen "+ns.Name+" --leasable RANGE"+c.Flags,
+			"snowfence namespace change "+ns.Name+" --leasable RANGE --unused 0s"+c.Flags,
 			"no program may use the nodes %d to %d: beside functions in a database the layout has only the "+
 				"leasable ones", nodes.From, nodes.Until-1)
 	}

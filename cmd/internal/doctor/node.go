@@ -54,7 +54,7 @@ func nodes(ctx context.Context, c *Case, ns lease.Namespace, l snowfence.Layout,
 			"is held, and the last holder, %q, did not give it back: it was killed, or its renewals failed; its lease "+
 			"ended at %s", ended.Label, stamp(at))
 	}
-	widen := "lease more nodes: snowfence namespace widen " + ns.Name + " --leasable RANGE" + c.Flags
+	widen := "lease more nodes: snowfence namespace change " + ns.Name + " --leasable RANGE --unused 0s" + c.Flags
 	if anyHeld {
 		widen = "stop a holder, or " + widen
 	} else {

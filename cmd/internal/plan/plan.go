@@ -26,23 +26,6 @@ type Summary struct {
 	JSUnsafeFrom     *time.Time `json:"js_unsafe_from"` // null: never
 	NegativeFrom     *time.Time `json:"negative_from"`  // null: never
 	Lengths          []Length   `json:"decimal_lengths"`
-	Spread           *Spread    `json:"spread,omitempty"`
-}
-
-// Spread is the rest of ticks that begin at a random one of some numbers.
-type Spread struct {
-	Numbers          int64   `json:"numbers"`
-	PerTick          float64 `json:"ids_per_tick"`            // on average, of one node without a lead
-	PerNodePerSecond float64 `json:"ids_per_second_per_node"` // of that
-}
-
-// SpreadBy notes a spread that the layout allows; 0 is none.
-func (s *Summary) SpreadBy(numbers int64) {
-	if numbers == 0 {
-		return
-	}
-	left := float64(s.PerTick) - float64(numbers-1)/2
-	s.Spread = &Spread{numbers, left, s.PerNodePerSecond * left / float64(s.PerTick)}
 }
 
 // Field is one group of bits, from the highest down.

@@ -2,7 +2,6 @@ package show
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,11 +24,6 @@ func (v *View) Holds(s plan.Summary, now time.Time) (rows Rows) {
 	rows.Add("end of life", "%s", EndOfLife(v.Layout, now))
 	rows.Add("nodes", "%s%s", Thousands(s.Nodes), v.partRanges())
 	rows.Add("rate", "%s", Rate(v.Layout))
-	if x := s.Spread; x != nil {
-		rows.Add("spread", "each tick begins at one of %s numbers, and has %s on average: %s per node where it waits "+
-			"for the next tick, all of the rate with a lead", Thousands(uint64(x.Numbers)),
-			strconv.FormatFloat(x.PerTick, 'f', -1, 64), PerSecond(x.PerNodePerSecond))
-	}
 	switch {
 	case s.JSUnsafeFrom == nil:
 		rows.Add("past 2^53", "never: IDs are exact in JavaScript")

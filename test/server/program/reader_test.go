@@ -16,7 +16,6 @@ func readerLists(t *testing.T, owner string) {
 	reader := strings.Replace(owner, "app:", "reader:", 1)
 	lists := map[string]string{
 		"lease list --all":   "\n7 ",
-		"lease list -v":      "store: ",
 		"namespace list":     "\ndefault ",
 		"namespace show":     "snowfence",
 		"sequence list":      "\nread ",

@@ -18,8 +18,7 @@ import (
 
 // notWithAt are the flags of new that mean nothing for a time gone by: no node is leased.
 var notWithAt = [...]string{
-	"state-file", "state-dir", "state-after", "slice", "block", "within", "sticky-file", "label", "guard", "take-over",
-	"lead", "spread", "wait",
+	"state-file", "state-dir", "state-after", "slice", "within", "label", "wait",
 }
 
 func checkAt(e *command.Env, cmd *cobra.Command, f *newFlags) error {

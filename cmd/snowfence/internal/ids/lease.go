@@ -21,25 +21,17 @@ func openLease(ctx context.Context, e *command.Env, st *open.Store, f *newFlags)
 	if err != nil {
 		return nil, nil, err
 	}
-	if f.block < 1 || f.block&(f.block-1) != 0 || int64(f.block) > s.Nodes() {
-		return nil, nil, command.Usagef("--block %d: a power of two, at most the %s of the layout", f.block,
-			show.Plural(s.Nodes(), "node"))
-	}
 	ttl, err := st.TTL(ctx, f.store.Namespace)
 	if err != nil {
 		return nil, nil, err
 	}
-	o := lease.Options{Nodes: f.block, Wait: f.wait > 0, TTL: ttl, Logger: slog.New(slog.DiscardHandler)}
+	o := lease.Options{Wait: f.wait > 0, TTL: ttl, Logger: slog.New(slog.DiscardHandler)}
 	var before *store.Record
 	if err := f.node.options(ctx, s, &o); err != nil {
 		return nil, nil, err
 	}
 	if o.Node != nil {
-		if node, k := *o.Node, int64(f.block); node%k != 0 {
-			return nil, nil, command.Usagef("--node %s: a block of %d nodes starts at a multiple of %d: take %d, or "+
-				"leave --block out", f.node.node, k, k, node-node%k)
-		}
-		if before, err = latest(ctx, st, f, *o.Node); err != nil {
+		if before, err = latest(ctx, st, f.store.Namespace, *o.Node); err != nil {
 			return nil, nil, err
 		}
 	}

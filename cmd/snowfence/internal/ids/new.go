@@ -25,15 +25,12 @@ type newFlags struct {
 	count     int64
 	layout    string
 	node      nodeFlags
-	block     int
 	format    string
 	stateFile string
 	stateDir  string
 	slice     string
 	at        string
 	after     string
-	lead      int64
-	spread    int64
 	wait      time.Duration
 	json      bool
 	kind      string
@@ -73,7 +70,6 @@ node, and only chance keeps them apart. The kinds are uuidv4, uuidv7 and xid.`,
 	fs.Int64VarP(&f.count, "count", "n", 1, "how many `IDs`")
 	fs.StringVar(&f.layout, "layout", "", "`name` or spec of the layout (default: the namespace's)")
 	f.node.register(fs)
-	fs.IntVar(&f.block, "block", 1, "lease a block of `N` nodes, a power of two, for N times the rate")
 	fs.StringVar(&f.format, "format", "",
 		"text `forms`, with commas between them: "+FormNames()+"; a column that ignores "+
 			"case refuses many texts of base58, base62 and base64url (default: dec; of encrypted IDs base32hex)")
@@ -88,11 +84,6 @@ node, and only chance keeps them apart. The kinds are uuidv4, uuidv7 and xid.`,
 		"the namespace must allow it (\"snowfence namespace change --backfill\"), and no node is leased")
 	fs.StringVar(&f.after, "state-after", "", "replace a damaged, missing or old state file; its IDs start "+
 		"after this `time` (RFC 3339, or from now on, as in 3s), which must be later than all its old IDs")
-	fs.Int64Var(&f.lead, "lead", -1, "how many `ticks` IDs may run ahead of the clock (default: 10 ms of them; "+
-		"2000 for drift)")
-	fs.Lookup("lead").DefValue = "0" // keeps "-1" out of the help text
-	fs.Int64Var(&f.spread, "spread", 0, "begin each tick at a random one of `N` sequence numbers, so that id % N is "+
-		"even where few IDs are made")
 	fs.DurationVar(&f.wait, "wait", 0, "how long to wait for a free node when all are taken")
 	fs.StringVar(&f.kind, "kind", "", "IDs of another `kind`: "+kinds.List)
 	f.store.Register(fs)
@@ -132,20 +123,14 @@ func newIDs(ctx context.Context, e *command.Env, f *newFlags) (err error) {
 	if f.format == "" && layout.Cipher != snowfence.Plain && !f.json {
 		format.encodings[0] = snowfence.Base32Hex // half of them are negative as decimals
 	}
-	lead := f.lead
-	if lead < 0 {
-		lead = defaultLead(layout)
-	}
-	if err := layout.CheckSpread(f.spread); err != nil {
-		return command.Usagef("--spread: %w", err)
-	}
+	lead := leadOf(layout)
 	leased, ok := src.fence.(*lease.Lease)
 	if ok { // a grant that begins far ahead is used later, and the generator waits for it
 		if err := explainWait(ctx, e, leased.Status().Grant, src, lead); err != nil {
 			return err
 		}
 	}
-	g, err := snowfence.New(snowfence.Config{Fence: src.fence, Lead: lead, Spread: f.spread, MaxWait: command.MaxWait})
+	g, err := snowfence.New(snowfence.Config{Fence: src.fence, Lead: lead, MaxWait: command.MaxWait})
 	if err != nil {
 		return err
 	}
@@ -198,9 +183,9 @@ func stream(ctx context.Context, g filler, f *formatter, w io.Writer, n int64, d
 	return nil
 }
 
-// defaultLead lets a tick's worth of IDs be made before its time, so that short runs need
+// leadOf lets a tick's worth of IDs be made before its time, so that short runs need
 // not wait for ticks: it does not matter that a timestamp is 10 ms early.
-func defaultLead(l snowfence.Layout) int64 {
+func leadOf(l snowfence.Layout) int64 {
 	if l.Equal(snowfence.MustLayout("drift")) {
 		return 2000 // what generators of this layout do
 	}
@@ -209,12 +194,11 @@ func defaultLead(l snowfence.Layout) int64 {
 
 // explainRate says once, for long runs, that it is the layout that caps the rate.
 func explainRate(e *command.Env, l snowfence.Layout, f *newFlags) {
-	rate := l.Capacity().PerNodePerSecond * float64(f.block)
+	rate := l.Capacity().PerNodePerSecond
 	took := float64(f.count) / rate
 	if took < 3 {
 		return
 	}
-	e.Message("the layout allows %s per node, so this takes %s; more sequence bits (--namespace fast --layout "+
-		"time=41,node=2,seq=20) or --block make it faster",
-		show.PerSecond(rate/float64(f.block)), show.Approximately(took))
+	e.Message("the layout allows %s per node, so this takes %s; more sequence bits make it faster "+
+		"(--namespace fast --layout time=41,node=2,seq=20)", show.PerSecond(rate), show.Approximately(took))
 }

@@ -18,27 +18,19 @@ import (
 
 // nodeFlags say which node is wanted, and how it is leased.
 type nodeFlags struct {
-	node     string
-	within   string
-	sticky   string
-	label    string
-	guard    bool
-	takeOver bool
+	node   string
+	within string
+	label  string
 }
 
 func (f *nodeFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.node, "node", "", "this `node`, or parts as in 3,7 for datacenter and worker; each a "+
 		"number, env:NAME, file:PATH, ordinal (web-7 is 7) "+
-		"or ipv4:BITS (default: any free one)")
+		"or ipv4:BITS (default: any free one); a number takes the node over from its holder")
 	fs.StringVar(&f.within, "within", "", "any free node of this `range`: datacenter=3, datacenter=env:ZONE, or "+
 		"numbers as in 30-63")
-	fs.StringVar(&f.sticky, "sticky-file", "", "a `file` that remembers the node, which the next run prefers; a "+
-		"hint only")
 	fs.StringVar(&f.label, "label", "", "`name` of the holder, for people; if it stays the same over "+
 		"restarts, the node does too, where it is free (default: host/process ID)")
-	fs.BoolVar(&f.guard, "guard", false, "refuse --node while it is held under another label (always so with "+
-		"env:, file:, ordinal and ipv4:)")
-	fs.BoolVar(&f.takeOver, "take-over", false, "take --node over from its holder (always so with numbers)")
 }
 
 // check refuses flags that are wrong whatever the layout and the store say.
@@ -46,14 +38,6 @@ func (f *nodeFlags) check() error {
 	switch {
 	case f.node != "" && f.within != "":
 		return command.Usagef("--within is for any free node, and --node is one: leave one of them out")
-	case f.node != "" && f.sticky != "":
-		return command.Usagef("--sticky-file is for any free node, and --node is one: leave one of them out")
-	case f.node == "" && f.guard:
-		return command.Usagef("--guard is for one node: add --node")
-	case f.node == "" && f.takeOver:
-		return command.Usagef("--take-over is for one node: add --node")
-	case f.guard && f.takeOver:
-		return command.Usagef("--guard refuses what --take-over takes: leave one of them out")
 	case len(f.label) > 128:
 		return command.Usagef("--label has %d bytes, more than 128", len(f.label))
 	case !store.Plain(f.label):
@@ -64,7 +48,7 @@ func (f *nodeFlags) check() error {
 
 // options sets what the flags say of a lease.
 func (f *nodeFlags) options(ctx context.Context, s *snowfence.Scheme, o *lease.Options) (err error) {
-	o.Label, o.StickyFile = f.label, f.sticky
+	o.Label = f.label
 	if f.within != "" {
 		if o.Within, err = nodes.Within(ctx, s, f.within); err != nil {
 			err = command.Usagef("--within: %s", command.WithoutPackage(err))
@@ -75,13 +59,13 @@ func (f *nodeFlags) options(ctx context.Context, s *snowfence.Scheme, o *lease.O
 		return nil
 	}
 	node, found, err := command.ParseNode(ctx, s, f.node)
-	o.Node, o.Guard = &node, (found || f.guard) && !f.takeOver
+	o.Node, o.Guard = &node, found // what is named takes over, what is found does not
 	return err
 }
 
 // inFlags replaces words of package lease by words of the command line.
 var inFlags = strings.NewReplacer(
-	"Options.Wait", "--wait 30s", "Options.Within", "--within", "(without Guard)", "(--take-over)",
+	"Options.Wait", "--wait 30s", "Options.Within", "--within", "(without Guard)", "(name it by its number)",
 )
 
 // leaseError says in the words of the command line what the library says of nodes that cannot be
@@ -98,7 +82,7 @@ func leaseError(f *command.StoreFlags, err error) error {
 		return fmt.Errorf("no node of namespace %q can be used before %v from now, though none is held: the "+
 			"clock was ahead when they were leased, or is behind now; if it is right, wait, or lease more nodes of "+
 			"the layout:\n  %s\n  %s", f.Namespace, taken.NextFree.Round(time.Second), list,
-			f.Command("snowfence namespace widen %s --leasable RANGE", f.Namespace))
+			f.Command("snowfence namespace change %s --leasable RANGE --unused 0s", f.Namespace))
 	default:
 		return fmt.Errorf("%s; who holds which, and what is vetoed:\n  %s", text, list)
 	}

@@ -14,9 +14,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxLead is the most ticks that a generator lets IDs run ahead.
-const maxLead = 1 << 40
-
 // source is what IDs are granted by.
 type source struct {
 	fence    snowfence.Fence
@@ -30,10 +27,6 @@ func checkNew(e *command.Env, cmd *cobra.Command, f *newFlags) error {
 	switch {
 	case f.count < 1:
 		return command.Usagef("-n %d: how many IDs to make, from 1 up", f.count)
-	case cmd.Flags().Changed("lead") && f.lead < 0:
-		return command.Usagef("--lead %d: a number of ticks from 0 up", f.lead)
-	case f.lead > maxLead:
-		return command.Usagef("--lead %d: at most %d ticks", f.lead, int64(maxLead))
 	case f.wait < 0:
 		return command.Usagef("--wait %v: how long to wait, from 0 up", f.wait)
 	}
@@ -70,12 +63,8 @@ var notWithFiles = []clash{
 	{"store", "is used instead of a store"},
 	{"namespace", "is used instead of a store and its namespaces"},
 	{"wait", "does not wait, because its node belongs to this machine alone"},
-	{"block", "keeps one node"},
 	{"within", "keeps one node"},
-	{"sticky-file", "keeps one node"},
 	{"label", "is its own memory, without labels"},
-	{"guard", "keeps other processes of this machine out by a lock"},
-	{"take-over", "keeps other processes of this machine out by a lock"},
 }
 
 // notWithDir are those that mean nothing with a folder.
@@ -220,21 +209,14 @@ func sliceOf(file *statefile.Fence, text string) (snowfence.Fence, error) {
 	return part, nil
 }
 
-// latest returns the record of a block of nodes that reaches furthest; nil if none was leased.
-func latest(ctx context.Context, st *open.Store, f *newFlags, node int64) (*store.Record, error) {
-	keys := make([]store.Key, f.block)
-	for i := range keys {
-		keys[i] = store.Key{Namespace: f.store.Namespace, Node: node + int64(i)}
-	}
-	records, err := st.Leases.Get(ctx, keys)
+// latest returns the record of a node; nil if it was never leased.
+func latest(ctx context.Context, st *open.Store, namespace string, node int64) (*store.Record, error) {
+	records, err := st.Leases.Get(ctx, []store.Key{{Namespace: namespace, Node: node}})
 	if err != nil {
-		return nil, fmt.Errorf("reading node %d of namespace %q: %w", node, f.store.Namespace, err)
+		return nil, fmt.Errorf("reading node %d of namespace %q: %w", node, namespace, err)
 	}
-	var last *store.Record
-	for i, r := range records {
-		if r.Nonce != "" && (last == nil || r.Until > last.Until) {
-			last = &records[i]
-		}
+	if records[0].Nonce == "" {
+		return nil, nil
 	}
-	return last, nil
+	return &records[0], nil
 }

@@ -28,7 +28,7 @@ func TestWhyLeasedLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := &command.Env{Now: func() time.Time { return now }}
-	f := &newFlags{block: 1, store: command.StoreFlags{Namespace: "default"}}
+	f := &newFlags{store: command.StoreFlags{Namespace: "default"}}
 	record := func(holder string, at, until time.Duration, unbroken bool) *store.Record {
 		r := &store.Record{
 			Nonce: "x", Generation: 1, Holder: holder, At: now.Add(at).UnixMilli(),
@@ -91,25 +91,6 @@ func TestExplainWait(t *testing.T) {
 	}
 }
 
-// The command line knows the library's bound.
-func TestMaxLead(t *testing.T) {
-	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for lead, valid := range map[int64]bool{maxLead: true, maxLead + 1: false} {
-		g, err := snowfence.New(snowfence.Config{Fence: snowfence.Unguarded(s, 1), Lead: lead})
-		if (err == nil) != valid {
-			t.Errorf("lead %d: %v", lead, err)
-		}
-		if err == nil {
-			if err := g.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-}
-
 // The longest run has a length that one can read.
 func TestExplainRate(t *testing.T) {
 	for n, want := range map[int64]string{
@@ -118,7 +99,7 @@ func TestExplainRate(t *testing.T) {
 		3 * 4_096_000: "so this takes 3s;",
 	} {
 		var stderr bytes.Buffer
-		explainRate(&command.Env{Stderr: &stderr}, snowfence.MustLayout("twitter"), &newFlags{count: n, block: 1})
+		explainRate(&command.Env{Stderr: &stderr}, snowfence.MustLayout("twitter"), &newFlags{count: n})
 		if got := stderr.String(); !strings.Contains(got, want) || (want == "") != (got == "") {
 			t.Errorf("%d IDs: %q", n, got)
 		}

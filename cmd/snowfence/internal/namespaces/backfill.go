@@ -3,7 +3,6 @@ package namespaces
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 
@@ -20,7 +19,7 @@ type reservedFlags struct {
 	backfill   string
 	nobodyElse bool
 	nodes      string
-	library    string
+	others     bool
 }
 
 func (f *reservedFlags) register(cmd *cobra.Command) {
@@ -31,8 +30,8 @@ func (f *reservedFlags) register(cmd *cobra.Command) {
 		"with these numbers, by hand (0) or with an original snow-drift (1 to 4)")
 	fs.StringVar(&f.nodes, "backfill-nodes", "", "after the store was rolled back: your word that no ID for the past "+
 		"has a node of this `range`, as in 512-1023; the nodes before make no more")
-	fs.StringVar(&f.library, "from-library", "", "the `library` that made the first IDs: with yitter (snow-drift), "+
-		"changes of layout are proven with its reserved numbers too")
+	fs.BoolVar(&f.others, "others", false, "snow-drift made the first IDs, or people make some by hand: changes of "+
+		"layout are proven with the reserved numbers too")
 }
 
 // check refuses what is wrong whatever the namespace is.
@@ -42,23 +41,19 @@ func (f *reservedFlags) check() error {
 		return command.Usagef("--backfill %q: choose 0, or 0-4", f.backfill)
 	case f.backfill == "" && f.nobodyElse:
 		return command.Usagef("--nobody-else is about the numbers of --backfill: add --backfill 0")
-	case f.backfill == "0-4" && f.library != "":
-		return command.Usagef("--backfill 0-4 needs the numbers 1 to 4, which %s makes: take --backfill 0", f.library)
-	case f.library != "" && !strings.HasPrefix(f.library, "yitter"):
-		return command.Usagef("--from-library %s: only yitter and yitter-csharp make IDs with reserved numbers: "+
-			"leave it out",
-			f.library)
+	case f.backfill == "0-4" && f.others:
+		return command.Usagef("--backfill 0-4 needs the numbers 1 to 4, which others make: take --backfill 0")
 	}
 	return nil
 }
 
 // named reports whether there is anything to do.
-func (f *reservedFlags) named() bool { return f.backfill != "" || f.library != "" || f.nodes != "" }
+func (f *reservedFlags) named() bool { return f.backfill != "" || f.others || f.nodes != "" }
 
 // apply does what the flags name in a namespace that there is.
 func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Namespace) (lease.Namespace, error) {
 	var err error
-	if f.library != "" {
+	if f.others {
 		ns, err = lease.Namespaces(st.Leases).NoteOthers(ctx, ns.Name)
 	}
 	if err == nil && f.backfill != "" {

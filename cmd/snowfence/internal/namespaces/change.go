@@ -37,14 +37,17 @@ the larger ttl plus twice the skew.
 
 With another --unit, all leases end, as with another layout: start their programs again.
 
-With fewer nodes, holders of the others lose their leases. For more of them see
-"snowfence namespace widen".
+With fewer nodes, holders of the others lose their leases. More of them are numbers that you gave
+to programs by hand until now. Stop these programs first, and say with --unused up to when they
+made IDs: 0s is now. Leases that are held go on, and new ones make only IDs of a later time. So
+set --unused later than every ID made by hand, if a clock was ahead.
 
 With --backfill, the namespace makes IDs for times gone by ("snowfence new --at"), from sequence
 numbers below the layout's first. That stays so for good, and later changes are proven with
 these numbers.`,
 		Example: `  snowfence namespace change orders --layout time=42,node=10,seq=12,epoch=2025-01-01
   snowfence namespace change users --leasable 0-511
+  snowfence namespace change orders --leasable 0-1023 --unused 0s
   snowfence namespace change orders --backfill 0 --nobody-else`,
 	}
 	f.register(cmd, "", "as before", "as before", "as before")

@@ -129,7 +129,7 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 		if ns, err = f.reserved.apply(cmd.Context(), st, ns); err != nil {
 			return err
 		}
-		explainStore(cmd.Context(), e, st, args[0], false)
+		explainStore(cmd.Context(), e, st, args[0])
 		return writeNamespace(out, ns, f.json)
 	})
 	return cmd
@@ -188,5 +188,5 @@ func (f *namespaceFlags) explainExists(
 // leased: it takes none away.
 func (f *namespaceFlags) widen(ns lease.Namespace, more snowfence.NodeRange) string {
 	nodes := command.NodeRange(min(ns.Nodes.From, more.From), max(ns.Nodes.Until, more.Until)-1)
-	return f.store.Command("snowfence namespace widen %s --leasable %s", ns.Name, nodes)
+	return f.store.Command("snowfence namespace change %s --leasable %s --unused 0s", ns.Name, nodes)
 }

@@ -3,12 +3,9 @@ package namespaces
 import (
 	"bufio"
 	"context"
-	"fmt"
-	"time"
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/spf13/cobra"
@@ -78,47 +75,3 @@ go on with other nodes: see --backfill-nodes of namespace change.`,
 
 const unusedHelp = "a `time` after every ID that was made with the numbers given by hand, as in " +
 	"2026-08-02T12:00:00Z, or how long from now"
-
-func namespaceWiden(e *command.Env) *cobra.Command {
-	var leasable, unused string
-	var nodes snowfence.NodeRange
-	var at time.Time
-	cmd := &cobra.Command{
-		Use: "widen NAME --leasable RANGE", Short: "Make more nodes leasable",
-		Long: `Widen makes more nodes leasable: those whose numbers you gave to programs by hand until now.
-Stop these programs first. Leases that are held go on. New leases make only IDs of a time
-after --unused. So set --unused later than every ID made by hand, if a clock was ahead.`,
-		Example: "  snowfence namespace widen orders --leasable 0-63",
-	}
-	cmd.Flags().StringVar(&leasable, "leasable", "", "the `range` of nodes that can be leased then, as in 0-63")
-	cmd.Flags().StringVar(&unused, "unused", "", unusedHelp+" (default: now)")
-	namespaceEdit(e, cmd, func(ctx context.Context, st *open.Store, name string) (lease.Namespace, error) {
-		op := lease.Namespaces(st.Leases)
-		ns, err := op.Show(ctx, name)
-		if err == nil && (nodes.From > ns.Nodes.From || nodes.Until < ns.Nodes.Until) {
-			err = fmt.Errorf("the leasable nodes of namespace %q are %d to %d, and %s would take some away: "+
-				"veto those instead", name, ns.Nodes.From, ns.Nodes.Until-1, leasable)
-		}
-		if err != nil {
-			return ns, err
-		}
-		return op.Change(ctx, name, nil, &lease.NamespaceOptions{Nodes: nodes, Unused: at})
-	})
-	work := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		if leasable == "" {
-			return command.Usagef("which nodes can be leased then: add --leasable 0-63")
-		}
-		if nodes, err = command.ParseRange("leasable", leasable); err != nil {
-			return err
-		}
-		at = e.Now()
-		if unused != "" {
-			if at, err = command.ParseMoment(e, "unused", unused); err != nil {
-				return err
-			}
-		}
-		return work(cmd, args)
-	}
-	return cmd
-}

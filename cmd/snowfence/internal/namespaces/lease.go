@@ -28,7 +28,7 @@ renewed while the process runs, given back at its end, and runs out after a cras
 
 func leaseList(e *command.Env) *cobra.Command {
 	var f command.StoreFlags
-	var asJSON, all, verbose bool
+	var asJSON, all bool
 	cmd := &cobra.Command{
 		Use: "list [NODE]", Short: "List the nodes that are held, or one node", Args: cobra.MaximumNArgs(1),
 		Example: "  snowfence lease list\n  snowfence lease list 7\n  snowfence lease list --all --json",
@@ -36,8 +36,6 @@ func leaseList(e *command.Env) *cobra.Command {
 	f.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&all, "all", false, "also list nodes that were held earlier")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "one JSON object a line")
-	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "say how the store is set up, as far as its promise "+
-		"depends on it")
 	cmd.RunE = e.Run(func(cmd *cobra.Command, args []string, out *bufio.Writer) error {
 		node, err := nodeArgument(args)
 		if err != nil {
@@ -48,9 +46,6 @@ func leaseList(e *command.Env) *cobra.Command {
 			return err
 		}
 		defer st.Close()
-		if verbose {
-			explainStore(cmd.Context(), e, st, f.Namespace, true)
-		}
 		records, err := lease.Namespaces(st.Leases).Leases(cmd.Context(), f.Namespace)
 		if err != nil {
 			return err

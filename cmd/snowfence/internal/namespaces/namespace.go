@@ -25,7 +25,7 @@ func namespaceCommand(e *command.Env) *cobra.Command {
 and the nodes that can be leased.`,
 	}
 	return command.Group(cmd, namespaceList(e), namespaceShow(e), namespaceCreate(e), namespaceChange(e),
-		namespaceWiden(e), namespaceDelete(e), namespaceConfirm(e))
+		namespaceDelete(e), namespaceConfirm(e))
 }
 
 func namespaceList(e *command.Env) *cobra.Command {

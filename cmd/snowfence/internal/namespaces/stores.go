@@ -76,25 +76,22 @@ Parameters stand behind '?', with '&' between them.
   kubernetes      kubeconfig=FILE (outside of a pod), timeout=3s (of one request)
   dynamodb, s3    region=, profile=, endpoint=, timeout=3s (of one request)
 
-"snowfence lease list -v" shows what a store is set up for. A role that may only read can list
+"snowfence doctor" shows what a store is set up for. A role that may only read can list
 and show, too. On Redis it needs version 7 and +eval_ro +evalsha_ro.`,
 	}
 }
 
-// explainStore says what follows from the way in which a store is set up; with all, also
-// what is as it should be.
-func explainStore(ctx context.Context, e *command.Env, st *open.Store, namespace string, all bool) {
+// explainStore says what follows from the way in which a store is set up, where it is not as it
+// should be.
+func explainStore(ctx context.Context, e *command.Env, st *open.Store, namespace string) {
 	found, err := st.Findings(ctx, namespace)
 	if err != nil {
 		e.Message("how the store is set up cannot be seen: %s", command.WithoutPackage(err))
 		return
 	}
 	for _, f := range found {
-		switch {
-		case f.Advice != "":
+		if f.Advice != "" {
 			e.Message("store: %s is %s: %s", f.Name, f.Value, f.Advice)
-		case all:
-			e.Message("store: %s is %s", f.Name, f.Value)
 		}
 	}
 }

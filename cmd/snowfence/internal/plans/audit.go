@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"runtime/debug"
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
@@ -25,7 +24,7 @@ type auditFlags struct {
 	raw, json                   bool
 	html                        string
 	nodes                       bool
-	memory, tempDir             string
+	memory                      string
 	limit                       int
 	secret                      command.SecretFlag
 	numbers                     gapsFlags
@@ -42,7 +41,7 @@ also says from which time and nodes they are.
 
 It reads the files, or standard input ("-"): one ID a line, a column of comma- or
 tab-separated values, a field of JSON lines, or raw bytes; compressed by gzip or zstd or
-not, which it sees by itself. What does not fit into --memory goes to a temporary file.
+not, which it sees by itself. What does not fit into --memory goes to a temporary file (in $TMPDIR).
 
 With --namespace it reads the IDs of a namespace with its layout and secrets, in any form of text,
 with a prefix or without one, as decode does.
@@ -70,8 +69,6 @@ the rest goes on.`,
 	fs.StringVar(&f.html, "html", "", "write a page with the findings to `FILE`")
 	fs.BoolVar(&f.nodes, "nodes", false, "list all nodes")
 	fs.StringVar(&f.memory, "memory", "2GiB", "`size` of the memory for IDs")
-	fs.StringVar(&f.tempDir, "temp-dir", "", "`folder` for IDs that do not fit into the memory "+
-		"(default: the system's)")
 	fs.IntVar(&f.limit, "limit", 20, "list at most so many duplicates and gaps")
 	f.secret.Register(fs)
 	f.numbers.register(cmd)
@@ -215,13 +212,6 @@ func (f *auditFlags) options() (o audit.Options, format audit.Format, err error)
 	}
 	if o.Limit = f.limit; f.limit == 0 {
 		o.Limit = -1
-	}
-	if o.TempDir = f.tempDir; f.tempDir != "" {
-		if info, err := os.Stat(f.tempDir); err != nil {
-			return o, format, fmt.Errorf("--temp-dir: %w", err)
-		} else if !info.IsDir() {
-			return o, format, fmt.Errorf("--temp-dir: %s is no folder", f.tempDir)
-		}
 	}
 	return o, format, nil
 }

@@ -18,7 +18,6 @@ type planFlags struct {
 	rate                  rate
 	reserved              string
 	beside, slice, until  string
-	spread                int64
 	nodes                 string // a number to find a layout, two ranges for two layouts
 	need                  plan.Need
 	sequence              planSequenceFlags
@@ -66,7 +65,6 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.layout, "layout", "snowfence", "the layout to look at: `name` or spec")
-	fs.Int64Var(&f.spread, "spread", 0, "look at a layout whose ticks begin at a random one of `N` sequence numbers")
 	fs.Var(&f.rate, "rate", "find a layout, or see when a sequence ends: `IDs` or numbers a second, of all nodes "+
 		"together; also as in 20/min or 500/day")
 	fs.StringVar(&f.nodes, "nodes", "", "find a layout: `number` of processes that make IDs at one time "+
@@ -133,11 +131,7 @@ func planLayout(e *command.Env, f *planFlags, out *bufio.Writer) error {
 	if err != nil {
 		return command.Usagef("--layout: %w", err)
 	}
-	if err := v.Layout.CheckSpread(f.spread); err != nil {
-		return command.Usagef("--spread: %w", err)
-	}
 	s := plan.Of(v.Layout, e.Now())
-	s.SpreadBy(f.spread)
 	if f.json {
 		return command.WriteJSON(out, struct {
 			Layout string `json:"layout"`

@@ -11,7 +11,7 @@ import (
 // questions are those that plan answers, by the flag that asks them, with the flags that
 // say more about them.
 var questions = [...]question{
-	{"layout", "looking at a layout", "--layout L", false, []string{"spread"}},
+	{"layout", "looking at a layout", "--layout L", false, nil},
 	{"rate", "finding a layout", "--rate, the IDs a second of all nodes together", false, []string{
 		"nodes", "servers", "datacenters", "years", "js-safe", "epoch",
 	}},
@@ -19,7 +19,7 @@ var questions = [...]question{
 	{"beside", "two layouts at the same time", "--beside A B", true, []string{"nodes", "slice", "until"}},
 	{"sequence", "looking at a sequence", "--sequence NAME", false, []string{"store"}},
 	{"pattern", "a dated sequence that is not made yet", "--pattern P", false, nil},
-	{"max", "a sequence that is not made yet", "--max M", false, []string{"start", "step"}},
+	{"max", "a sequence that is not made yet", "--max M", false, nil},
 }
 
 type question struct {

@@ -22,7 +22,6 @@ import (
 type planSequenceFlags struct {
 	store         command.StoreFlags
 	name, pattern string
-	start, step   int64
 	last          int64
 	max           *int64 // last, if it is named
 }
@@ -33,8 +32,6 @@ func (f *planSequenceFlags) register(cmd *cobra.Command) {
 	fs.Int64Var(&f.last, "max", 0, "see when a sequence ends: the last `number` of one that is not made yet")
 	fs.StringVar(&f.pattern, "pattern", "", "see when a sequence ends: the `text` of a dated one, as in "+
 		"RE-{year}-{n:4}")
-	fs.Int64Var(&f.start, "start", 1, "see when a sequence ends: its first `number`, with --max")
-	fs.Int64Var(&f.step, "step", 1, "see when a sequence ends: from each `number` to the next, with --max")
 	f.store.RegisterStore(fs)
 }
 
@@ -114,7 +111,7 @@ func runOutRows(e *command.Env, info sequence.Info, n plan.Numbers, rate string)
 func plannedSequence(ctx context.Context, e *command.Env, f *planSequenceFlags) (
 	info sequence.Info, whole int64, err error,
 ) {
-	d := sequence.Definition{Start: &f.start, Step: f.step, Pattern: f.pattern}
+	d := sequence.Definition{Pattern: f.pattern}
 	if f.max != nil {
 		d.Max = f.max
 	}

@@ -52,8 +52,6 @@ releases).`,
 	fl.StringSliceVar(&verbs, "verbs", []string{"ids", "read"}, "what it may do, with commas between these `verbs`: "+
 		"ids, read, lease, manage")
 	fl.Float64Var(&token.Rate, "rate", 0, "`IDs` and other requests a second; 0 is no limit")
-	fl.IntVar(&token.Burst, "burst", 0, "how many `IDs` and requests may come at once, above the rate; 0 is "+
-		"as many as in a second")
 	fl.IntVar(&token.Nodes, "nodes", 0, "how many `nodes` it may hold in each namespace at a time, with the verb "+
 		"lease; 0 is no limit")
 	fl.StringVar(&until, "until", "365d", "when it ends: a `time` as in 2027-01-31T12:00:00Z or 2027-01-31, how long "+
