@@ -32,8 +32,8 @@ type seen struct {
 // idVersion is the id key: its value, and the revisions of its creation and last change.
 // Putting a copy back changes these; restoring a snapshot does not.
 type idVersion struct {
-	value           string
-	created, change int64
+	value                  string
+	createRevision, change int64
 }
 
 func idVersionOf(r *pb.RangeResponse) idVersion {
@@ -46,7 +46,7 @@ func idVersionOf(r *pb.RangeResponse) idVersion {
 // sameID is the condition that the id key is as seen.
 func (s *Store) sameID(id idVersion) []clientv3.Cmp {
 	return []clientv3.Cmp{
-		clientv3.Compare(clientv3.CreateRevision(s.keys.idKey()), "=", id.created),
+		clientv3.Compare(clientv3.CreateRevision(s.keys.idKey()), "=", id.createRevision),
 		clientv3.Compare(clientv3.ModRevision(s.keys.idKey()), "=", id.change),
 		clientv3.Compare(clientv3.Value(s.keys.idKey()), "=", id.value),
 	}
@@ -64,7 +64,7 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 func (now seen) identity() string {
 	id := now.id
 	text := strings.TrimPrefix(id.value, version+" ")
-	return fmt.Sprintf("etcd:%x:%s:%d.%d", now.cluster, text, id.created, id.change)
+	return fmt.Sprintf("etcd:%x:%s:%d.%d", now.cluster, text, id.createRevision, id.change)
 }
 
 // Suspect implements [store.Store], as if the revision had fallen.
@@ -88,8 +88,8 @@ func (s *Store) readySight(ctx context.Context) (seen, error) {
 		return now, nil
 	}
 	select {
-	case s.preparing <- struct{}{}:
-		defer func() { <-s.preparing }()
+	case s.prepareGate <- struct{}{}:
+		defer func() { <-s.prepareGate }()
 	case <-ctx.Done():
 		return seen{}, fmt.Errorf("etcdstore: waiting for the first answer: %w", ctx.Err())
 	}

@@ -97,9 +97,9 @@ type Store struct {
 	looks   bool         // Options.ReadOnly
 	limit   atomic.Int64 // operations that the server allows in a transaction
 
-	preparing chan struct{} // holds a value while a call finds out the identity
-	mu        sync.Mutex    // guards what follows
-	seen      seen
+	prepareGate chan struct{} // holds a value while a call finds out the identity
+	mu          sync.Mutex    // guards what follows
+	seen        seen
 }
 
 // New returns a store over a client, which you close after all leases. It does no I/O:
@@ -126,7 +126,7 @@ func New(c *clientv3.Client, o *Options) (*Store, error) {
 	}
 	s := &Store{
 		kv: c.KV, keys: keyspace(opts.Prefix), timeout: opts.Timeout, looks: opts.ReadOnly,
-		preparing: make(chan struct{}, 1),
+		prepareGate: make(chan struct{}, 1),
 	}
 	s.limit.Store(maxOps)
 	return s, nil

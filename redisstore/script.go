@@ -102,7 +102,7 @@ func (a reply) decodeRecord(i int, k store.Key) (store.Record, error) {
 // to the later call counts: its caller knows that its earlier calls were answered before.
 func (s *Store) noteReply(ctx context.Context, namespace string, started uint64, a reply) error {
 	s.mu.Lock()
-	if s.seen[namespace].started < started {
+	if s.seen[namespace].call < started {
 		s.seen[namespace] = seen{started, a.id, a.run}
 	}
 	s.mu.Unlock()
@@ -119,7 +119,7 @@ func (s *Store) runRepeatable(ctx context.Context, sc script, namespace string, 
 	if err := checkName(namespace); err != nil {
 		return reply{}, err
 	}
-	started := s.started.Add(1)
+	started := s.calls.Add(1)
 	a, err := parse(s.sendCommands(ctx, s.client, func(known bool) []rueidis.Completed {
 		return []rueidis.Completed{s.buildCall(sc, known, namespace, args).ToRetryable()}
 	})[0])

@@ -69,17 +69,17 @@ type Store struct {
 	client rueidis.Client
 	opts   Options
 
-	started atomic.Uint64 // calls of a script, numbered before they are sent
+	calls atomic.Uint64 // calls of a script, numbered before they are sent
 
 	mu      sync.Mutex
 	seen    map[string]seen     // by namespace
-	listed  map[string]string   // namespaces that were put on the list, with what they were then
+	names   map[string]string   // namespaces that were put on the list, with what they were then
 	servers map[string]*checked // by run ID
 }
 
 // seen is the answer of the latest started call.
 type seen struct {
-	started uint64
+	call    uint64
 	id, run string
 }
 
@@ -106,7 +106,7 @@ func New(c rueidis.Client, o *Options) (*Store, error) {
 	}
 	return &Store{
 		client: c, opts: opts,
-		seen: map[string]seen{}, listed: map[string]string{}, servers: map[string]*checked{},
+		seen: map[string]seen{}, names: map[string]string{}, servers: map[string]*checked{},
 	}, nil
 }
 

@@ -42,7 +42,7 @@ func (s *Store) registerNamespace(ctx context.Context, namespace string) error {
 		return err
 	}
 	s.mu.Lock()
-	id, done := s.seen[namespace].id, s.listed[namespace]
+	id, done := s.seen[namespace].id, s.names[namespace]
 	s.mu.Unlock()
 	if done != "" && done == id {
 		return nil
@@ -61,7 +61,7 @@ func (s *Store) registerNamespace(ctx context.Context, namespace string) error {
 		return s.explainError(namespace, fmt.Errorf("putting it on the list of namespaces: %w", advise(err)))
 	}
 	s.mu.Lock()
-	s.listed[namespace] = id[len("redis:"):]
+	s.names[namespace] = id[len("redis:"):]
 	s.mu.Unlock()
 	return nil
 }
@@ -74,7 +74,7 @@ func (s *Store) namespaces() string { return s.opts.Prefix + ":{" + listName + "
 // swapNamespace writes one namespace: the writes at those places.
 func (s *Store) swapNamespace(ctx context.Context, namespace string, writes []store.Write, at []int, errs []error) {
 	parts := slices.Collect(slices.Chunk(at, chunk))
-	started := s.started.Add(1)
+	started := s.calls.Add(1)
 	results, unacknowledged := s.commitCommands(ctx, namespace, func(known bool) (cmds []rueidis.Completed) {
 		for _, part := range parts {
 			args := make([]string, 0, 3*len(part))

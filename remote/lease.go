@@ -20,9 +20,9 @@ import (
 type tickets struct {
 	c *Client
 
-	mu      sync.Mutex
-	waiting []*renewal
-	under   int // requests under way
+	mu    sync.Mutex
+	queue []*renewal
+	under int // requests under way
 }
 
 // renewal is a call of Renew.
@@ -69,7 +69,7 @@ func (s *tickets) Renew(
 		done: make(chan struct{}),
 	}
 	s.mu.Lock()
-	s.waiting = append(s.waiting, r)
+	s.queue = append(s.queue, r)
 	if s.under < atOnce {
 		s.under++
 		go s.renewAll()
@@ -87,11 +87,11 @@ func (s *tickets) Renew(
 func (s *tickets) renewAll() {
 	for {
 		s.mu.Lock()
-		n := min(len(s.waiting), together)
-		batch := s.waiting[:n:n]
-		s.waiting = s.waiting[n:]
+		n := min(len(s.queue), together)
+		batch := s.queue[:n:n]
+		s.queue = s.queue[n:]
 		if n == 0 {
-			s.waiting = nil
+			s.queue = nil
 			s.under--
 			s.mu.Unlock()
 			return

@@ -35,14 +35,14 @@ type Source struct {
 	life      context.Context
 	end       context.CancelFunc
 
-	mu     sync.Mutex
-	ids    []snowfence.ID // in hand, made at born
-	born   time.Time
-	next   []snowfence.ID // made ahead
-	made   time.Time
-	size   int             // of the next request
-	asked  *pendingRequest // the request under way; nil when there is none
-	closed bool
+	mu      sync.Mutex
+	ids     []snowfence.ID // in hand, made at born
+	born    time.Time
+	next    []snowfence.ID // made ahead
+	madeAt  time.Time
+	size    int             // of the next request
+	request *pendingRequest // the request under way; nil when there is none
+	closed  bool
 }
 
 // pendingRequest is one request. All callers that need its answer wait for done.
@@ -100,7 +100,7 @@ func (s *Source) takeID() (snowfence.ID, *pendingRequest) {
 		s.ids = nil
 	}
 	if len(s.ids) == 0 && s.next != nil {
-		s.ids, s.born, s.next = s.next, s.made, nil
+		s.ids, s.born, s.next = s.next, s.madeAt, nil
 		if now.Sub(s.born) > s.maxAge {
 			s.shrinkRequest(len(s.ids))
 			s.ids = nil
@@ -128,11 +128,11 @@ func (s *Source) shrinkRequest(n int) {
 
 // askServer asks a server, unless one is being asked. mu is held.
 func (s *Source) askServer() *pendingRequest {
-	if s.asked != nil {
-		return s.asked
+	if s.request != nil {
+		return s.request
 	}
 	pending := &pendingRequest{done: make(chan struct{})}
-	s.asked = pending
+	s.request = pending
 	n := s.size
 	go func() {
 		res, err := race(s.life, s.c, func(ctx context.Context, p *peer) (*connect.Response[pb.NextResponse], error) {
@@ -146,9 +146,9 @@ func (s *Source) askServer() *pendingRequest {
 		if s.closed {
 			err = fmt.Errorf("remote: the source of namespace %q: %w", s.namespace, snowfence.ErrClosed)
 		}
-		s.asked, pending.err = nil, err
+		s.request, pending.err = nil, err
 		if err == nil {
-			s.next, s.made = make([]snowfence.ID, len(res.Msg.Ids)), time.Now()
+			s.next, s.madeAt = make([]snowfence.ID, len(res.Msg.Ids)), time.Now()
 			for i, id := range res.Msg.Ids {
 				s.next[i] = snowfence.ID(id)
 			}

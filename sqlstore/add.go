@@ -105,14 +105,14 @@ func addSQLite(
 	ctx context.Context, c querier, v view, a store.Addition,
 ) (r store.Record, info serverInfo, err error) {
 	if !v.known {
-		return r, v.told, nil
+		return r, v.lastInfo, nil
 	}
 	if _, own := c.(*sql.Conn); own { // a caller's is durable; see sqliteOpenTx
 		if err := sqliteDurable(ctx, c); err != nil {
 			return r, info, err
 		}
 	}
-	rows, err := c.QueryContext(ctx, sqliteAdd, a.Nonce, a.N, a.Limit, v.told.position, a.Key.Namespace, a.Key.Node,
+	rows, err := c.QueryContext(ctx, sqliteAdd, a.Nonce, a.N, a.Limit, v.lastInfo.position, a.Key.Namespace, a.Key.Node,
 		a.Generation)
 	if err != nil {
 		return r, info, err

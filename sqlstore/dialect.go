@@ -15,26 +15,26 @@ import (
 
 // Dialect is a kind of database: [SQLite], [PostgreSQL] or [MySQL].
 type Dialect struct {
-	name     string
-	embedded bool     // one machine's, so the first use may make namespaces
-	schema   []string // makes the tables
-	optional []string // makes reloads visible, where the user has the right
-	probe    string   // SELECT of a serverInfo
-	reloaded string   // column: 1 where something other than a swap wrote the record
-	now      string   // SELECT of the server's microseconds; "" means this machine's
-	share    string   // after a SELECT: locks the rows against changes; "" where no other process writes
-	settings []string // SELECTs of what the store depends on, by name
-	errors   errorTexts
-	sources  sources // of the identity, where a server may close some
+	name         string
+	embedded     bool     // one machine's, so the first use may make namespaces
+	schema       []string // makes the tables
+	optional     []string // makes reloads visible, where the user has the right
+	probe        string   // SELECT of a serverInfo
+	reloadColumn string   // column: 1 where something other than a swap wrote the record
+	now          string   // SELECT of the server's microseconds; "" means this machine's
+	share        string   // after a SELECT: locks the rows against changes; "" where no other process writes
+	settings     []string // SELECTs of what the store depends on, by name
+	errors       errorTexts
+	sources      sources // of the identity, where a server may close some
 
 	// changed is a SELECT of whether rows were put back or are gone, the identity, and the
 	// position; "" where nothing shows it.
-	changed string
+	changeColumn string
 
 	// lock keeps others from adding rows until the transaction ends. The statements of renewed
 	// then give the data the identity ?, and mark all rows as its own.
-	lock    string
-	renewed []string
+	lock     string
+	renewals []string
 
 	// bind writes a query with '?' as the driver wants it.
 	bind func(query string, args []any) (string, []any)
@@ -191,7 +191,7 @@ func (s *Store) readMeta(ctx context.Context, c *sql.Conn, name string) (value s
 // explainDenied adds to a missing right the statements by which an administrator makes the
 // tables for the user. Other errors stay as they are.
 func (s *Store) explainDenied(ctx context.Context, c *sql.Conn, err error) error {
-	if !s.dialect.errors.hasCode(err, s.dialect.errors.denied) {
+	if !s.dialect.errors.hasCode(err, s.dialect.errors.noRight) {
 		return err
 	}
 	var user, before, after string

@@ -22,7 +22,7 @@ type errorTexts struct {
 	code    func(error) string // what names its kind; "" if it is not known
 	busy    []string           // nothing was done, because others are at work
 	noTable []string           // the tables do not exist
-	denied  []string           // the user lacks a right
+	noRight []string           // the user lacks a right
 	advice  map[string]string  // what to do, by code
 }
 
@@ -148,7 +148,7 @@ var postgresErrors = errorTexts{
 	},
 	busy:    []string{"40001", "40P01", "55P03"},
 	noTable: []string{"42P01"},
-	denied:  []string{"42501"},
+	noRight: []string{"42501"},
 	advice: map[string]string{
 		"25006": "the server or the connection is read-only: connect to the primary, and leave " +
 			"default_transaction_read_only off",
@@ -179,7 +179,7 @@ var mysqlErrors = errorTexts{
 	code:    mysqlCode,
 	busy:    []string{"1213", "1205", "1020"},
 	noTable: []string{"1146"},
-	denied:  []string{"1044", "1142", "1143"},
+	noRight: []string{"1044", "1142", "1143"},
 	advice: map[string]string{
 		"1044": mysqlGrant,
 		"1142": mysqlGrant,

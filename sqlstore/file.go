@@ -23,7 +23,7 @@ type file struct {
 
 	mu     sync.Mutex
 	open   *os.File // the witness; nil when there is none
-	denied error    // why this user may not write it: he may only read the database
+	denial error    // why this user may not write it: he may only read the database
 }
 
 // files are a database, its log and its shared memory. A nil one did not exist.

@@ -36,7 +36,7 @@ var errReloaded = errors.New("the data was restored by another program, from a d
 // [store.ErrReplaced], here and in all other methods.
 func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	s.mu.Lock()
-	known := s.told.id != ""
+	known := s.lastInfo.id != ""
 	s.mu.Unlock()
 	var err error
 	switch {
@@ -50,7 +50,7 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.dialect.name + ":" + s.told.id, nil
+	return s.dialect.name + ":" + s.lastInfo.id, nil
 }
 
 // Suspect implements [store.Store].
@@ -59,7 +59,7 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 		return err
 	}
 	s.mu.Lock()
-	suspect := s.told.dataID
+	suspect := s.lastInfo.dataID
 	s.mu.Unlock()
 	return s.use(ctx, toWrite, func(ctx context.Context, c querier, v view) (info serverInfo, err error) {
 		own, ok := c.(*sql.Conn)
@@ -79,7 +79,7 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 func (v view) wentBack(info *serverInfo) (bool, error) {
 	if v.file != nil && info.dataID != "" {
 		info.id = info.dataID + v.file.number
-		if info.dataID != v.told.dataID || !v.known {
+		if info.dataID != v.lastInfo.dataID || !v.known {
 			_, known, err := v.file.highestNote(info.dataID)
 			if err != nil {
 				return false, err
@@ -87,7 +87,7 @@ func (v view) wentBack(info *serverInfo) (bool, error) {
 			info.reloaded = info.reloaded || !known
 		}
 	}
-	return info.reloaded || info.refusal == "" && info.id == v.told.id && info.position < v.told.position, nil
+	return info.reloaded || info.refusal == "" && info.id == v.lastInfo.id && info.position < v.lastInfo.position, nil
 }
 
 // noteServer keeps a server's description in a use that began as the given one. After an error its
@@ -100,27 +100,27 @@ func (s *Store) noteServer(info serverInfo, began int64) error {
 		return nil
 	case info.refusal != "":
 		return errors.New(info.refusal)
-	case info.id == s.told.id:
-		s.told.position = max(s.told.position, info.position)
+	case info.id == s.lastInfo.id:
+		s.lastInfo.position = max(s.lastInfo.position, info.position)
 		return nil
 	case began < s.toldSince:
-		return fmt.Errorf("the server changed from %s to %s meanwhile: try again", info.id, s.told.id)
-	case info.system == s.told.system && info.term > 0 && info.term < s.told.term:
+		return fmt.Errorf("the server changed from %s to %s meanwhile: try again", info.id, s.lastInfo.id)
+	case info.system == s.lastInfo.system && info.term > 0 && info.term < s.lastInfo.term:
 		return fmt.Errorf("a server of timeline %d answers (%s), after one of timeline %d (%s): stop the old "+
-			"one, or, if it was rolled back on purpose, restart this program", info.term, info.id, s.told.term,
-			s.told.id)
+			"one, or, if it was rolled back on purpose, restart this program", info.term, info.id, s.lastInfo.term,
+			s.lastInfo.id)
 	}
-	s.told, s.toldSince = info, s.uses+1
+	s.lastInfo, s.toldSince = info, s.uses+1
 	return nil
 }
 
 // putBack reports whether rows were put back or are gone, as far as the database shows it.
 func (s *Store) putBack(ctx context.Context, c querier, f *file) (back bool, err error) {
-	if s.dialect.changed == "" || f != nil && f.blind {
+	if s.dialect.changeColumn == "" || f != nil && f.blind {
 		return false, nil // nothing shows it, or these connections never write
 	}
 	var info serverInfo
-	if err := c.QueryRowContext(ctx, s.dialect.changed).Scan(&back, &info.dataID, &info.position); err != nil {
+	if err := c.QueryRowContext(ctx, s.dialect.changeColumn).Scan(&back, &info.dataID, &info.position); err != nil {
 		return false, err
 	}
 	floor, known, err := f.highestNote(info.dataID)
@@ -159,7 +159,7 @@ func (s *Store) newIdentity(ctx context.Context, c *sql.Conn, f *file, suspect s
 // that sees the new identity finds it there.
 func (d Dialect) renewIdentity(ctx context.Context, c querier, f *file) error {
 	id := rand.Text() // has no quotes
-	for _, step := range d.renewed {
+	for _, step := range d.renewals {
 		if _, err := c.ExecContext(ctx, strings.ReplaceAll(step, "?", "'"+id+"'")); err != nil {
 			return err
 		}

@@ -21,12 +21,12 @@ func TestNoteServer(t *testing.T) {
 	noteServer(use(), "a:2", "a", 2, "")
 	noteServer(late, "a:1", "a", 1, "changed from a:1 to a:2 meanwhile")
 	noteServer(use(), "a:1", "a", 1, "a server of timeline 1 answers")
-	if s.told.id != "a:2" {
-		t.Errorf("the identity is %s", s.told.id)
+	if s.lastInfo.id != "a:2" {
+		t.Errorf("the identity is %s", s.lastInfo.id)
 	}
 	noteServer(use(), "b:1", "b", 1, "") // another system
 	noteServer(use(), "a:2", "a", 2, "")
-	if err := s.noteServer(serverInfo{id: "a:3", refusal: "a standby"}, use()); err == nil || s.told.id != "a:2" {
-		t.Errorf("a refusal: %v, %s", err, s.told.id)
+	if err := s.noteServer(serverInfo{id: "a:3", refusal: "a standby"}, use()); err == nil || s.lastInfo.id != "a:2" {
+		t.Errorf("a refusal: %v, %s", err, s.lastInfo.id)
 	}
 }

@@ -26,8 +26,8 @@ func (s *Store) keepConnection(ctx context.Context) (unpin func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pins++; s.pins == 1 {
-		s.kept = make(kept, 1)
-		s.kept <- nil
+		s.spare = make(kept, 1)
+		s.spare <- nil
 	}
 	return sync.OnceFunc(s.unpin), nil
 }
@@ -36,7 +36,7 @@ func (s *Store) keepConnection(ctx context.Context) (unpin func(), err error) {
 // one of the pool, whichever is free first.
 func (s *Store) connection(ctx context.Context) (c *sql.Conn, giveBack func(drop bool), err error) {
 	s.mu.Lock()
-	k := s.kept
+	k := s.spare
 	s.mu.Unlock()
 	select {
 	case c = <-k:

@@ -52,12 +52,12 @@ func MySQL() Dialect {
 				"written_at BIGINT NOT NULL, data BLOB NOT NULL, PRIMARY KEY (namespace, node)) ENGINE=InnoDB",
 			metaTable + " /*M!100600 WITH SYSTEM VERSIONING */",
 		},
-		optional: mysqlTriggers,
-		probe:    mysqlProbe,
-		reloaded: "0",
-		renewed:  []string{"UPDATE snowfence_meta SET value = ? WHERE name = 'id'"},
-		now:      "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
-		share:    " LOCK IN SHARE MODE",
+		optional:     mysqlTriggers,
+		probe:        mysqlProbe,
+		reloadColumn: "0",
+		renewals:     []string{"UPDATE snowfence_meta SET value = ? WHERE name = 'id'"},
+		now:          "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
+		share:        " LOCK IN SHARE MODE",
 		settings: []string{
 			"SHOW VARIABLES WHERE variable_name IN ('version', 'innodb_flush_log_at_trx_commit'," +
 				" 'sync_binlog', 'log_bin', 'innodb_doublewrite', 'innodb_flush_method', 'read_only'," +

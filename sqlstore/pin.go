@@ -63,7 +63,7 @@ func (s *Store) unpin() {
 	var k kept
 	if s.pins--; s.pins == 0 {
 		last, s.pinned = s.pinned, nil
-		k, s.kept = s.kept, nil
+		k, s.spare = s.spare, nil
 	}
 	s.mu.Unlock()
 	last.close()
@@ -77,8 +77,8 @@ func (s *Store) unpin() {
 func (s *Store) sideFilesFor(ctx context.Context, c *sql.Conn, why purpose) (files, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.file == nil || s.replaced != nil {
-		return files{}, s.replaced
+	if s.file == nil || s.replacement != nil {
+		return files{}, s.replacement
 	}
 	used := s.sideFiles
 	if s.pinned == nil {
@@ -136,12 +136,12 @@ func (s *Store) checkPinned(ctx context.Context) error {
 // replaced: no program sees what its connections write, whatever comes in its place. mu is
 // held.
 func (s *Store) checkFiles(used files) error {
-	if s.file == nil || s.replaced != nil {
-		return s.replaced
+	if s.file == nil || s.replacement != nil {
+		return s.replacement
 	}
 	err := s.file.checkFiles(used)
 	if errors.Is(err, store.ErrReplaced) {
-		s.replaced = err
+		s.replacement = err
 	}
 	return err
 }

@@ -55,16 +55,16 @@ func PostgreSQL() Dialect {
 			`CREATE TABLE IF NOT EXISTS snowfence_meta
 				(name VARCHAR(80) NOT NULL PRIMARY KEY, value VARCHAR(255) NOT NULL, xid XID NOT NULL DEFAULT '0')`,
 		},
-		probe:    postgresProbe,
-		reloaded: "(xmin <> xid)::int",
-		now:      `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
-		share:    " FOR SHARE",
-		changed:  postgresChanged,
-		lock:     "SELECT FROM snowfence_meta ORDER BY name FOR UPDATE", // every insert changes the count of rows
-		renewed:  postgresRenewed,
-		settings: []string{postgresSettings},
-		errors:   postgresErrors,
-		sources:  postgresSources,
+		probe:        postgresProbe,
+		reloadColumn: "(xmin <> xid)::int",
+		now:          `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
+		share:        " FOR SHARE",
+		changeColumn: postgresChanged,
+		lock:         "SELECT FROM snowfence_meta ORDER BY name FOR UPDATE", // every insert changes the count of rows
+		renewals:     postgresRenewed,
+		settings:     []string{postgresSettings},
+		errors:       postgresErrors,
+		sources:      postgresSources,
 
 		bind:      postgresBind,
 		exclusive: postgresExclusive,

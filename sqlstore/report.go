@@ -48,7 +48,7 @@ func (s *Store) Report(ctx context.Context) (found []Finding, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, src := range s.dialect.sources.all {
-		if s.closed&src.bit != 0 {
+		if s.closedSources&src.bit != 0 {
 			found = append(found, Finding{"closed", src.name, "this user may not ask for it, so it goes " +
 				"unnoticed: " + src.loss})
 		}

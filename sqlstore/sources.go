@@ -23,11 +23,11 @@ const closedToTx = "numbers in a transaction need pg_control_system, pg_current_
 
 // source is something that an identity is made of.
 type source struct {
-	bit   closed
-	name  string   // for people
-	ask   []string // expressions of a statement
-	given []string // what stands for them where the source is closed
-	loss  string   // what goes unnoticed then
+	bit         closed
+	name        string   // for people
+	ask         []string // expressions of a statement
+	substitutes []string // what stands for them where the source is closed
+	loss        string   // what goes unnoticed then
 }
 
 // sources of a dialect, with a SELECT of the rights to ask them.
@@ -41,8 +41,8 @@ type sources struct {
 func (v view) open(query string) string {
 	for _, src := range v.sources.all {
 		for i, ask := range src.ask {
-			if v.closed&src.bit != 0 {
-				query = strings.ReplaceAll(query, ask, src.given[i])
+			if v.closedSources&src.bit != 0 {
+				query = strings.ReplaceAll(query, ask, src.substitutes[i])
 			}
 		}
 	}
@@ -53,7 +53,7 @@ func (v view) open(query string) string {
 // after an error, and when the rights have changed, which it compares every few seconds.
 func (s *Store) findClosed(ctx context.Context, failed bool) (news bool) {
 	s.mu.Lock()
-	before, at := s.closed, s.closedAt
+	before, at := s.closedSources, s.closedAt
 	s.mu.Unlock()
 	src := s.dialect.sources
 	if s.tx != nil || !failed && (before == 0 || time.Since(at) < callTimeout) {
@@ -93,6 +93,6 @@ func (s *Store) findClosed(ctx context.Context, failed bool) (news bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	news, s.closed = now != s.closed, now
+	news, s.closedSources = now != s.closedSources, now
 	return news
 }

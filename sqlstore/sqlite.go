@@ -52,11 +52,11 @@ func SQLite() Dialect {
 			"CREATE INDEX IF NOT EXISTS snowfence_lease_seq ON snowfence_lease (seq)",
 			metaTable,
 		},
-		probe:    sqliteProbe,
-		reloaded: "0",
-		changed: "SELECT " + sqliteDistance + " IS NOT (SELECT CAST(value AS INTEGER) FROM snowfence_meta" +
+		probe:        sqliteProbe,
+		reloadColumn: "0",
+		changeColumn: "SELECT " + sqliteDistance + " IS NOT (SELECT CAST(value AS INTEGER) FROM snowfence_meta" +
 			" WHERE name = 'distance'), " + sqliteID + ", " + sqliteCount,
-		renewed: []string{
+		renewals: []string{
 			"INSERT INTO snowfence_meta (name, value) SELECT 'namespace ' || namespace, ''" +
 				" FROM snowfence_lease WHERE " + heads + " ON CONFLICT DO NOTHING",
 			"INSERT INTO snowfence_meta (name, value) SELECT 'distance', " + sqliteDistance +
@@ -200,8 +200,8 @@ func sqliteSwap(
 		if err != nil {
 			return err
 		}
-		if info.dataID == v.told.dataID {
-			floor = max(floor, v.told.position)
+		if info.dataID == v.lastInfo.dataID {
+			floor = max(floor, v.lastInfo.position)
 		}
 		if info.reloaded = !known || info.position < floor; info.reloaded {
 			return nil
@@ -250,7 +250,7 @@ func sqliteSwap(
 // sqliteSwapOne renews one lease, the most frequent swap, or does nothing and reports
 // false. The read of the namespace between a renewal and its use notes it.
 func sqliteSwapOne(ctx context.Context, c querier, v view, w store.Write) (bool, error) {
-	args := updated(w, v.told.position)
+	args := updated(w, v.lastInfo.position)
 	var res sql.Result
 	var err error
 	st, done := v.pinned.preparedStatement(ctx, sqliteUpdateOne)

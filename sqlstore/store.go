@@ -45,20 +45,20 @@ type Store struct {
 
 	mu sync.Mutex // guards what follows, not the database
 
-	ready     bool
-	told      serverInfo    // by the server that was asked last, with the highest position
-	toldSince int64         // the first use that was told its id
-	uses      int64         // begun so far
-	file      *file         // nil for databases that are no file
-	pinned    *pinned       // nil without leases, or without a spare connection
-	kept      kept          // over a server; nil without leases
-	pins      int           // leases that pinned either
-	sideFiles files         // of the pinned connection, and so of all
-	closed    closed        // sources of the identity
-	closedAt  time.Time     // when that was compared with the rights
-	rights    string        // then
-	seen      map[any]files // without one: by the driver's connection
-	replaced  error         // once noticed, it stays
+	ready         bool
+	lastInfo      serverInfo    // by the server that was asked last, with the highest position
+	toldSince     int64         // the first use that was told its id
+	uses          int64         // begun so far
+	file          *file         // nil for databases that are no file
+	pinned        *pinned       // nil without leases, or without a spare connection
+	spare         kept          // over a server; nil without leases
+	pins          int           // leases that pinned either
+	sideFiles     files         // of the pinned connection, and so of all
+	closedSources closed        // sources of the identity
+	closedAt      time.Time     // when that was compared with the rights
+	rights        string        // then
+	seen          map[any]files // without one: by the driver's connection
+	replacement   error         // once noticed, it stays
 }
 
 // New returns a store over db, which you close after all leases. It does no I/O: errors of
@@ -145,7 +145,7 @@ func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
 
 // readRecords returns records in the order of their keys, which a UNION does not promise.
 func (s *Store) readRecords(ctx context.Context, where string, args []any) (out []store.Record, err error) {
-	query := "SELECT " + columns + ", " + s.dialect.reloaded + " FROM snowfence_lease WHERE " + where
+	query := "SELECT " + columns + ", " + s.dialect.reloadColumn + " FROM snowfence_lease WHERE " + where
 	if s.tx == nil {
 		query = "SELECT * FROM (" + query + ") q UNION ALL " + s.dialect.probe
 	}

@@ -33,15 +33,15 @@ type action func(ctx context.Context, c querier, v view) (serverInfo, error)
 
 // view is the knowledge of a use before it asks the database.
 type view struct {
-	use    int64 // its number
-	told   serverInfo
-	file   *file
-	floor  int64 // what the witness knows of told.dataID, which told.position is not below
-	known  bool  // whether it knows it at all
-	pinned *pinned
+	use      int64 // its number
+	lastInfo serverInfo
+	file     *file
+	floor    int64 // what the witness knows of told.dataID, which told.position is not below
+	known    bool  // whether it knows it at all
+	pinned   *pinned
 
-	sources sources
-	closed  closed
+	sources       sources
+	closedSources closed
 }
 
 // A call waits so long for a connection, and for the answer of a server. A refusal of a busy
@@ -163,7 +163,8 @@ func (s *Store) view(why purpose) (v view, err error) {
 	s.mu.Lock()
 	s.uses++
 	v = view{
-		use: s.uses, told: s.told, file: s.file, pinned: s.pinned, sources: s.dialect.sources, closed: s.closed,
+		use: s.uses, lastInfo: s.lastInfo, file: s.file, pinned: s.pinned, sources: s.dialect.sources,
+		closedSources: s.closedSources,
 	}
 	s.mu.Unlock()
 	if v.file != nil && why == toWrite {
@@ -171,8 +172,8 @@ func (s *Store) view(why purpose) (v view, err error) {
 			return v, err
 		}
 	}
-	v.floor, v.known, err = v.file.highestNote(v.told.dataID)
-	v.told.position = max(v.told.position, v.floor)
+	v.floor, v.known, err = v.file.highestNote(v.lastInfo.dataID)
+	v.lastInfo.position = max(v.lastInfo.position, v.floor)
 	return v, err
 }
 

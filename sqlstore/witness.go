@@ -51,7 +51,7 @@ func (f *file) highestNote(id string) (count int64, known bool, err error) {
 
 func (f *file) noted(id string) (count int64, known bool, err error) {
 	if f.open == nil {
-		return 0, f.denied != nil, nil
+		return 0, f.denial != nil, nil
 	}
 	var text [slots * slotWidth]byte // what is missing in the file is zeros, which are no slot
 	if _, err := f.open.ReadAt(text[:], 0); err != nil && !errors.Is(err, io.EOF) {
@@ -76,7 +76,7 @@ func highest(text *[slots * slotWidth]byte, id string) (count int64, known bool)
 func (f *file) noteCount(id string, count int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.looks || f.denied != nil || f.open == nil {
+	if f.looks || f.denial != nil || f.open == nil {
 		return nil // who swaps asks first; see writable
 	}
 	if _, err := f.open.WriteAt([]byte(slot(id, count)), count%slots*slotWidth); err != nil {
@@ -89,10 +89,10 @@ func (f *file) noteCount(id string, count int64) error {
 func (f *file) writable() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.denied == nil {
+	if f.denial == nil {
 		return nil
 	}
-	if err := cmp.Or(f.reopen(), f.denied); err != nil { // it may be allowed by now
+	if err := cmp.Or(f.reopen(), f.denial); err != nil { // it may be allowed by now
 		return fmt.Errorf("the witness beside the database: %w", err)
 	}
 	return nil
@@ -120,10 +120,10 @@ func (f *file) beginWitness(id string, count int64) error {
 
 func (f *file) reopen() error {
 	f.closeWitness()
-	f.denied = nil
+	f.denial = nil
 	w, err := os.OpenFile(f.path+"-witness", os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrPermission) {
-		f.denied = err
+		f.denial = err
 		w, err = os.Open(f.path + "-witness")
 	}
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {

@@ -110,7 +110,7 @@ func TestResetKeepsWhatIsGood(t *testing.T) {
 	from := func() int64 {
 		f := openState(t, path, s, 1)
 		defer kill(t, f)
-		return f.own.from
+		return f.ownShare.from
 	}
 	for _, c := range []struct{ after, from int64 }{{1000, 1001}, {2000, 2001}, {1500, 2001}, {-7, 2001}} {
 		if err := Reset(path, s, 1, at(c.after)); err != nil || from() != c.from {

@@ -51,7 +51,7 @@ func File(path string, s *snowfence.Scheme, node int64) (*Fence, error) {
 	if err := f.readFile(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	f.floor, f.own.from = f.state.until, f.state.until
+	f.floor, f.ownShare.from = f.state.until, f.state.until
 	return f, nil
 }
 
@@ -106,7 +106,7 @@ func lockState(path string, s *snowfence.Scheme, node int64) (*Fence, error) {
 	l := s.Layout()
 	own := &share{numbers: numbers{l.First, l.Last}}
 	m := world.Real().Machine()
-	return &Fence{scheme: s, machine: m, path: abs, lock: lock, state: newState(s, node), own: own}, nil
+	return &Fence{scheme: s, machine: m, path: abs, lock: lock, state: newState(s, node), ownShare: own}, nil
 }
 
 // realPath returns the one path behind all symbolic links, so that there is one
@@ -130,10 +130,10 @@ func realPath(path string) (string, error) {
 
 // Fence is the fence of [File]. It is safe for concurrent use.
 type Fence struct {
-	scheme  *snowfence.Scheme
-	machine world.Machine // that the file was opened on
-	path    string
-	own     *share // of a generator that uses the fence itself, not a slice of it
+	scheme   *snowfence.Scheme
+	machine  world.Machine // that the file was opened on
+	path     string
+	ownShare *share // of a generator that uses the fence itself, not a slice of it
 
 	mu    sync.Mutex // of what follows and of all shares; it is held while the file is written
 	lock  *os.File   // nil when closed
@@ -146,20 +146,20 @@ type Fence struct {
 func (f *Fence) Scheme() *snowfence.Scheme { return f.scheme }
 
 // Bind implements [snowfence.Binder].
-func (f *Fence) Bind(func() int64) (func(), error) { return f.bindShare(f.own) }
+func (f *Fence) Bind(func() int64) (func(), error) { return f.bindShare(f.ownShare) }
 
 // Held implements [snowfence.Fence].
-func (f *Fence) Held(after int64) (snowfence.Grant, bool) { return f.heldBy(f.own, after) }
+func (f *Fence) Held(after int64) (snowfence.Grant, bool) { return f.heldBy(f.ownShare, after) }
 
 // Grant implements [snowfence.Fence]. It writes the file unless it has a grant with Until > after.
 func (f *Fence) Grant(_ context.Context, after int64) (snowfence.Grant, error) {
-	return f.grantTo(f.own, after)
+	return f.grantTo(f.ownShare, after)
 }
 
 // Release implements [snowfence.Fence]: it writes to the file that ticks from used on are free
 // again.
 func (f *Fence) Release(_ context.Context, _ snowfence.Grant, used int64) error {
-	return f.releaseShare(f.own, used)
+	return f.releaseShare(f.ownShare, used)
 }
 
 func (f *Fence) heldBy(u *share, after int64) (snowfence.Grant, bool) {

@@ -184,8 +184,8 @@ func TestFileUnderOtherNames(t *testing.T) {
 	}
 	kill(t, f)
 	g := openState(t, link, s, 5)
-	if g.own.from <= 1000 {
-		t.Errorf("through the link it starts at %d", g.own.from)
+	if g.ownShare.from <= 1000 {
+		t.Errorf("through the link it starts at %d", g.ownShare.from)
 	}
 	if _, err := g.Grant(t.Context(), 5000); err != nil {
 		t.Fatal(err)
@@ -229,7 +229,7 @@ func TestFileDamaged(t *testing.T) {
 		f, err := File(path, s, 5)
 		if err == nil {
 			defer f.Close()
-			if from := f.own.from; from != 123456789 {
+			if from := f.ownShare.from; from != 123456789 {
 				t.Fatalf("%q gives the floor %d", data, from)
 			}
 		}

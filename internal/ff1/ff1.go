@@ -27,7 +27,7 @@ const (
 type Cipher struct {
 	// The keys stand behind two pointers, because fmt cannot call Format on an
 	// unexported field: it prints that, and follows one pointer but never two.
-	hidden **state
+	secret **state
 }
 
 // state is the key and tables of a cipher. Nothing changes it.
@@ -70,7 +70,7 @@ func New(key []byte, bits int, tweak []byte) (*Cipher, error) {
 	s := &state{block: block, v: n - u, maskU: mask(u), maskV: mask(n - u), top: mask(n), bits: bits}
 	s.scratch.New = func() any { return new(scratch) }
 	s.absorb(u, tweak)
-	return &Cipher{hidden: &s}, nil
+	return &Cipher{secret: &s}, nil
 }
 
 // mask is 2^n - 1, for n from 1 to 64.

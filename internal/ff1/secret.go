@@ -10,10 +10,10 @@ import (
 var ErrNoKey = errors.New("ff1: the cipher has no key: it was not made by New")
 
 func (c *Cipher) state() (*state, error) {
-	if c == nil || c.hidden == nil || *c.hidden == nil || (*c.hidden).block == nil {
+	if c == nil || c.secret == nil || *c.secret == nil || (*c.secret).block == nil {
 		return nil, ErrNoKey
 	}
-	return *c.hidden, nil
+	return *c.secret, nil
 }
 
 // Format implements [fmt.Formatter]: whatever the verb, keys are not printed.

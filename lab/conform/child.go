@@ -19,7 +19,7 @@ type child struct {
 	in    io.WriteCloser
 	lines chan string // of its standard output; closed at its end
 	said  tail
-	ended chan struct{}
+	end   chan struct{}
 	err   error // of its end; valid when ended
 }
 
@@ -47,7 +47,7 @@ func (t *tail) String() string {
 
 // startChild starts an adapter.
 func startChild(command, env []string) (*child, error) {
-	c := &child{cmd: exec.Command(command[0], command[1:]...), lines: make(chan string), ended: make(chan struct{})}
+	c := &child{cmd: exec.Command(command[0], command[1:]...), lines: make(chan string), end: make(chan struct{})}
 	c.cmd.Env = append(os.Environ(), env...)
 	c.cmd.Stderr = &c.said
 	ownGroup(c.cmd)
@@ -74,7 +74,7 @@ func startChild(command, env []string) (*child, error) {
 	go func() {
 		<-read // Wait closes the pipe
 		c.err = c.cmd.Wait()
-		close(c.ended)
+		close(c.end)
 	}()
 	return c, nil
 }
@@ -133,7 +133,7 @@ func (c *child) close() error {
 				c.kill()
 				return fmt.Errorf("the adapter says %.100q after closed", text)
 			}
-			<-c.ended
+			<-c.end
 			if c.err != nil {
 				return c.endError()
 			}
@@ -148,7 +148,7 @@ func (c *child) close() error {
 // kill ends the adapter and its children, without a word.
 func (c *child) kill() {
 	select {
-	case <-c.ended:
+	case <-c.end:
 		return // its number may be another's by now
 	default:
 	}
@@ -156,5 +156,5 @@ func (c *child) kill() {
 	_ = c.in.Close()
 	for range c.lines { // so that its reader ends
 	}
-	<-c.ended
+	<-c.end
 }

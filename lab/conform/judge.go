@@ -14,17 +14,17 @@ import (
 // judge knows the grants of a scene's client, and compares its IDs and calls with them. It knows
 // nothing of how leases work.
 type judge struct {
-	mu        sync.Mutex
-	scheme    *snowfence.Scheme // nil before the first request
-	grants    []*grant
-	made      map[snowfence.ID]bool
-	attempts  map[string]bool
-	counts    map[string]int // of calls, by method
-	handed    int64          // answers with a grant
-	acquiring []string       // attempts to acquire that had no answer since the last one
-	taken     []int64        // nodes that the server took for them
-	offences  []string       // what was found
-	kinds     map[string]bool
+	mu           sync.Mutex
+	scheme       *snowfence.Scheme // nil before the first request
+	grants       []*grant
+	ids          map[snowfence.ID]bool
+	attempts     map[string]bool
+	counts       map[string]int // of calls, by method
+	answers      int64          // answers with a grant
+	openAttempts []string       // attempts to acquire that had no answer since the last one
+	serverNodes  []int64        // nodes that the server took for them
+	offences     []string       // what was found
+	kinds        map[string]bool
 }
 
 // grant is an acquisition of the client with its renewals, as far as they reached it.
@@ -34,7 +34,7 @@ type grant struct {
 	highest                  int64 // tick of its IDs; -1 before the first
 	tickets                  [][]byte
 	attempt                  string   // whose answer had the last ticket
-	unanswered               []string // attempts with the last ticket
+	openAttempts             []string // attempts with the last ticket
 
 	gaps [][2]int64 // ticks between until of one answer and from of the next: nobody has them
 
@@ -50,7 +50,7 @@ type grant struct {
 
 func newJudge() *judge {
 	return &judge{
-		made: map[snowfence.ID]bool{}, attempts: map[string]bool{}, counts: map[string]int{}, kinds: map[string]bool{},
+		ids: map[snowfence.ID]bool{}, attempts: map[string]bool{}, counts: map[string]int{}, kinds: map[string]bool{},
 	}
 }
 
@@ -93,11 +93,11 @@ const (
 func (j *judge) judgeID(id snowfence.ID, asked time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.made[id] {
+	if j.ids[id] {
 		j.noteFinding("ID %d was made twice", id)
 		return
 	}
-	j.made[id] = true
+	j.ids[id] = true
 	if j.scheme == nil {
 		j.noteFinding("ID %d came before any request", id)
 		return
@@ -153,10 +153,10 @@ func (g *grant) reasonAgainst(tick int64, asked time.Time) string {
 func (j *judge) noteGrant(c *call, l *pb.Lease) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.handed++
+	j.answers++
 	nodes := max(int64(l.Nodes), 1)
 	if c.acquire != nil {
-		j.acquiring, j.taken = nil, nil
+		j.openAttempts, j.serverNodes = nil, nil
 		j.grants = append(j.grants, &grant{
 			node: l.Node, nodes: nodes, from: l.From, until: l.Until, first: l.Until,
 			highest: -1, tickets: [][]byte{l.Ticket}, attempt: c.acquire.Attempt,
@@ -172,18 +172,18 @@ func (j *judge) noteGrant(c *call, l *pb.Lease) {
 	}
 	g.until = max(g.until, l.Until)
 	g.tickets = append(g.tickets, l.Ticket)
-	g.attempt, g.unanswered = c.renew.Attempt, nil
+	g.attempt, g.openAttempts = c.renew.Attempt, nil
 }
 
 // noteAcquisition notes an acquisition of the server, whether its answer arrives or not.
 func (j *judge) noteAcquisition(l *pb.Lease) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if len(j.taken) > 0 && !slices.Contains(j.taken, l.Node) {
+	if len(j.serverNodes) > 0 && !slices.Contains(j.serverNodes, l.Node) {
 		j.noteFinding("the answer of an Acquire was lost, and the next one took node %d in place of node %d", l.Node,
-			j.taken[0])
+			j.serverNodes[0])
 	}
-	j.taken = append(j.taken, l.Node)
+	j.serverNodes = append(j.serverNodes, l.Node)
 }
 
 // grantOfTicket returns the grant of a ticket that the client got.
@@ -215,7 +215,7 @@ func (j *judge) endGrants(why string) {
 	for _, g := range j.grants {
 		g.over = why
 	}
-	j.acquiring, j.taken = nil, nil
+	j.openAttempts, j.serverNodes = nil, nil
 }
 
 // countAcquisitions returns how many acquisitions reached the client.

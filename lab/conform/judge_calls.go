@@ -50,7 +50,7 @@ func (j *judge) newAttempt(method, attempt string, earlier, unanswered []string)
 func (j *judge) askedAcquire(c *call) {
 	m, now := c.acquire, time.Now()
 	if c.n > 1 || m.Attempt != "" {
-		j.newAttempt("Acquire", m.Attempt, m.Earlier, j.acquiring)
+		j.newAttempt("Acquire", m.Attempt, m.Earlier, j.openAttempts)
 	}
 	for _, g := range j.grants {
 		switch {
@@ -84,11 +84,11 @@ func (j *judge) askedRenew(c *call) {
 	switch last := g.tickets[len(g.tickets)-1]; {
 	case bytes.Equal(last, m.Ticket):
 	case slices.Contains(m.Earlier, g.attempt): // it hung up before the answer with the last ticket came
-		g.tickets, g.unanswered = append(g.tickets, m.Ticket), append(g.unanswered, g.attempt)
+		g.tickets, g.openAttempts = append(g.tickets, m.Ticket), append(g.openAttempts, g.attempt)
 	default:
 		j.noteFinding("Renew with a ticket that is not the last one of its lease")
 	}
-	j.newAttempt("Renew", m.Attempt, m.Earlier, g.unanswered)
+	j.newAttempt("Renew", m.Attempt, m.Earlier, g.openAttempts)
 	if g.over != "" {
 		j.noteFinding("Renew of a lease that is over: %s", g.over)
 	}
@@ -125,10 +125,10 @@ func (j *judge) noteUnanswered(c *call) {
 func (j *judge) leftOpen(c *call) {
 	switch {
 	case c.acquire != nil && c.acquire.Attempt != "":
-		j.acquiring = append(j.acquiring, c.acquire.Attempt)
+		j.openAttempts = append(j.openAttempts, c.acquire.Attempt)
 	case c.renew != nil:
 		if g := j.grantOfTicket(c.renew.Ticket); g != nil {
-			g.unanswered = append(g.unanswered, c.renew.Attempt)
+			g.openAttempts = append(g.openAttempts, c.renew.Attempt)
 		}
 	}
 }

@@ -29,14 +29,14 @@ type scene struct {
 	command []string
 	child   *child
 	away    atomic.Bool // no server answers
-	asked   sync.Once   // for begin
+	once    sync.Once   // for begin
 
 	mu     sync.Mutex
 	script func(*call) answer // nil lets all calls through
 	fault  error              // of the referee itself
 
-	ids    int64
-	missed string // what did not happen, or ""
+	ids  int64
+	miss string // what did not happen, or ""
 }
 
 // play plays one rule.
@@ -67,12 +67,12 @@ func play(ctx context.Context, r rule, program string, command []string) (Row, e
 	j := s.judge
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	row.IDs, row.Grants, row.Found = s.ids, j.handed, j.offences
+	row.IDs, row.Grants, row.Found = s.ids, j.answers, j.offences
 	switch {
 	case len(row.Found) > 0:
 		row.Verdict = Red
-	case s.missed != "":
-		row.Verdict, row.Missed = NotSeen, s.missed
+	case s.miss != "":
+		row.Verdict, row.Missed = NotSeen, s.miss
 	default:
 		row.Verdict = Green
 	}
@@ -82,7 +82,7 @@ func play(ctx context.Context, r rule, program string, command []string) (Row, e
 // createOnce makes the namespace at the first request: a layout that ends soon must not end before
 // it.
 func (s *scene) createOnce() {
-	s.asked.Do(func() {
+	s.once.Do(func() {
 		spec := s.rule.layout
 		if spec == nil {
 			spec = coarse
@@ -205,8 +205,8 @@ func (s *scene) nextUntil(what string, happened func() bool) bool {
 }
 
 func (s *scene) noteMiss(what string) {
-	if s.missed == "" {
-		s.missed = what
+	if s.miss == "" {
+		s.miss = what
 	}
 }
 
@@ -214,7 +214,7 @@ func (s *scene) noteMiss(what string) {
 func (s *scene) endAdapter() {
 	s.away.Store(false)
 	s.on(nil)
-	if s.ctx.Err() != nil || s.missed != "" {
+	if s.ctx.Err() != nil || s.miss != "" {
 		return
 	}
 	if err := s.child.close(); err != nil {

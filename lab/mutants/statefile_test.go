@@ -7,7 +7,7 @@ var stateFileMutants = []mutant{
 		swap("f.floor (4)", "_"),
 		swap("f.state.until (3)", "f.floor")),
 	m("state file: the next grant begins above the last", "statefile.File", "TestFileTicks",
-		drop("f.floor, f.own.from = f.state.until, f.state.until")),
+		drop("f.floor, f.ownShare.from = f.state.until, f.state.until")),
 	m("state file: writes are counted", "statefile.Fence.writeState", "TestFileIsBegunAnew",
 		drop("countWrites(f.lock, next.writes)")),
 	m("slice: it begins above all that the file granted", "statefile.Fence.bindShare", "TestSlicesOfOneFile",

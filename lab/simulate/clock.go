@@ -54,7 +54,7 @@ func (p *process) timeSource() snowfence.TimeSource {
 func (p *process) stallingSource() snowfence.TimeSource {
 	return func() (time.Time, time.Duration) {
 		wall, mono := p.wallClock(), p.virtualTime()
-		if t := p.s.running; t != nil && t.p == p && p.own.IntN(256) == 0 {
+		if t := p.s.task; t != nil && t.p == p && p.programRand.IntN(256) == 0 {
 			p.Wait(p.drawStall())
 		}
 		return wall, mono
@@ -64,8 +64,8 @@ func (p *process) stallingSource() snowfence.TimeSource {
 // drawStall returns for how long a goroutine stalls: mostly as long as the scheduler of a
 // busy machine takes, at times for longer than a lease lives.
 func (p *process) drawStall() time.Duration {
-	d := time.Duration(1 + p.own.IntN(2_000_000))
-	if p.own.IntN(8) == 0 && p.s.drawFault(faultStall, p, 0) {
+	d := time.Duration(1 + p.programRand.IntN(2_000_000))
+	if p.programRand.IntN(8) == 0 && p.s.drawFault(faultStall, p, 0) {
 		d = time.Duration(1 + p.env.Int64N(int64(2*p.s.ttl)))
 	}
 	return d

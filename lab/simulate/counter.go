@@ -14,20 +14,20 @@ import (
 // given out and the answers of the store.
 type counter struct {
 	name        string
-	made        sequence.Definition
+	definition  sequence.Definition
 	start, step int64
 	mode        sequence.Mode
 	dated       bool
 
-	given     map[place]given
-	highest   order                    // by period: of all calls that ended
-	written   map[int64]int64          // by period: end of all takes that the store carried out
-	held      int64                    // end of all takes whose answer reached a program
-	carried   map[string]time.Duration // by nonce: when the store did it
-	silent    []time.Duration          // when the store was rolled back and nothing tells
-	confirmed time.Duration            // last confirmation, or skip of numbers, that was carried out
-	count     int64                    // of the last one, as the record has it
-	changing  bool                     // the operator is at it
+	numbers     map[place]given
+	highest     order                    // by period: of all calls that ended
+	storeEnds   map[int64]int64          // by period: end of all takes that the store carried out
+	programEnd  int64                    // end of all takes whose answer reached a program
+	writeTimes  map[string]time.Duration // by nonce: when the store did it
+	silent      []time.Duration          // when the store was rolled back and nothing tells
+	confirmTime time.Duration            // last confirmation, or skip of numbers, that was carried out
+	count       int64                    // of the last one, as the record has it
+	changing    bool                     // the operator is at it
 }
 
 // place is a number: an ordinal of a period, which is plain where the sequence is.
@@ -51,7 +51,7 @@ type top struct {
 // take is some ordinals that the store gave to a program.
 type take struct {
 	period, from, until int64
-	carried             time.Duration // when the store did it
+	writeTime           time.Duration // when the store did it
 	shared              bool          // a program that had it was resumed twice
 }
 
@@ -59,20 +59,22 @@ func newCounter(chance *rand.Rand, name string) *counter {
 	c := &counter{
 		name:  name,
 		start: []int64{1, 0, -7, 1 << 40}[chance.IntN(4)], step: []int64{1, 1, 5, -3}[chance.IntN(4)],
-		mode:  []sequence.Mode{sequence.Fast, sequence.Dense, sequence.Strict}[chance.IntN(3)],
-		given: map[place]given{}, highest: order{}, written: map[int64]int64{},
-		carried: map[string]time.Duration{},
+		mode:    []sequence.Mode{sequence.Fast, sequence.Dense, sequence.Strict}[chance.IntN(3)],
+		numbers: map[place]given{}, highest: order{}, storeEnds: map[int64]int64{},
+		writeTimes: map[string]time.Duration{},
 	}
-	c.made = sequence.Definition{
+	c.definition = sequence.Definition{
 		Mode: c.mode, Start: &c.start, Step: c.step, MinRange: []int64{1, 5, 100}[chance.IntN(3)],
 		AfterFailover: []int64{sequence.Stop, sequence.Stop, manyNumbers, sequence.Trust}[chance.IntN(4)],
 	}
-	c.made.MaxRange = c.made.MinRange * []int64{1, 10, 50}[chance.IntN(3)]
+	c.definition.MaxRange = c.definition.MinRange * []int64{1, 10, 50}[chance.IntN(3)]
 	if c.dated = chance.IntN(3) == 0; c.dated {
 		c.start, c.step = max(c.start, 0), max(c.step, 1)
-		c.made.Step = c.step
-		c.made.Pattern = []string{"{year}{month}{day}-{n:4+}", "{yy}/{month}-{n:2+}", "R{n:3+}.{year}"}[chance.IntN(3)]
-		c.made.Zone = []string{"", "UTC"}[chance.IntN(2)]
+		c.definition.Step = c.step
+		c.definition.Pattern = []string{
+			"{year}{month}{day}-{n:4+}", "{yy}/{month}-{n:2+}", "R{n:3+}.{year}",
+		}[chance.IntN(3)]
+		c.definition.Zone = []string{"", "UTC"}[chance.IntN(2)]
 	}
 	return c
 }
@@ -87,7 +89,7 @@ func (c *counter) numberOf(ordinal int64) int64 { return c.start + ordinal*c.ste
 
 // highestEnd is the end of all that the store carried out, in any period.
 func (c *counter) highestEnd() (end int64) {
-	for _, until := range c.written {
+	for _, until := range c.storeEnds {
 		end = max(end, until)
 	}
 	return end
@@ -109,7 +111,7 @@ func (c *counter) lacksTooMuch(st *medium) bool {
 	}
 	_ = json.Unmarshal([]byte(r.Data), &data) // what is no record of a sequence is found out by others
 	lossy := r.Nonce == "" || data.AfterFailover == sequence.Trust
-	for period, end := range c.written {
+	for period, end := range c.storeEnds {
 		k := store.Key{Namespace: r.Namespace, Node: period}
 		lossy = lossy || data.AfterFailover > 0 && end-st.records[k].From > data.AfterFailover
 	}
@@ -128,14 +130,14 @@ func (s *sim) noteSwap(r store.Record) {
 		s.violate("the record of %s cannot be read: %v", c.name, err)
 	}
 	if data.Confirmed > c.count {
-		c.confirmed = s.now
+		c.confirmTime = s.now
 	}
 	c.count = data.Confirmed
 }
 
 func (c *counter) carryOut(s *sim, r store.Record) {
-	c.written[r.Node] = max(c.written[r.Node], r.From)
-	c.carried[r.Nonce] = s.now
+	c.storeEnds[r.Node] = max(c.storeEnds[r.Node], r.From)
+	c.writeTimes[r.Nonce] = s.now
 }
 
 // carryAddition is an addition that has reached the store.
@@ -162,8 +164,8 @@ func (o order) raiseTo(period, ordinal int64, of *take) {
 
 // asked is a call for numbers, with the end of the given numbers at its begin.
 type asked struct {
-	began    time.Duration
-	own, all order // to the caller's handle, and to all programs
+	began       time.Duration
+	handle, all order // to the caller's handle, and to all programs
 }
 
 // checkNumbers checks the numbers of one call, in their order. own counts for the order of its
@@ -176,11 +178,11 @@ func (s *sim) checkNumbers(t *taker, own order, a asked, period int64, numbers [
 			s.violate("%s got %d of %s, which is no number of it", t.p.name, n, c.name)
 			return
 		}
-		if before, ok := a.own[period]; ok && ordinal <= before.ordinal {
+		if before, ok := a.handle[period]; ok && ordinal <= before.ordinal {
 			s.violate("%s got %d of %s after %d", t.p.name, n, c.name, c.numberOf(before.ordinal))
 			return
 		}
-		a.own.raiseTo(period, ordinal, nil)
+		a.handle.raiseTo(period, ordinal, nil)
 		own.raiseTo(period, ordinal, nil)
 		t.most.raiseTo(period, ordinal, nil)
 		if t.p.replaying { // the other process got it
@@ -188,7 +190,7 @@ func (s *sim) checkNumbers(t *taker, own order, a asked, period int64, numbers [
 		}
 		at := place{period, ordinal}
 		if k := s.takeOf(t, a, at); k != nil {
-			c.given[at] = given{t, k}
+			c.numbers[at] = given{t, k}
 			c.highest.raiseTo(period, ordinal, k)
 			s.figures.Numbers++
 		}
@@ -220,7 +222,7 @@ func (s *sim) takeOf(t *taker, a asked, at place) *take {
 		s.violate("%s got %d of %s in a call that began after %d had been given", t.p.name, n, c.name,
 			c.numberOf(before.ordinal))
 	}
-	if o, ok := c.given[at]; ok {
+	if o, ok := c.numbers[at]; ok {
 		if !c.mayRepeat(k, o.of) && !twice(t, k, a) && !twice(o.by, o.of, a) {
 			s.violate("number %d of %s, period %d, came twice: to %s and to %s", n, c.name, at.period, o.by.p.name,
 				t.p.name)
@@ -232,12 +234,12 @@ func (s *sim) takeOf(t *taker, a asked, at place) *take {
 
 // twice reports whether a number may come twice because a machine was resumed twice: it was in
 // memory then, in a range, or as the answer to a call that was under way.
-func twice(t *taker, k *take, a asked) bool { return k.shared && (!t.exact || a.began <= t.forked) }
+func twice(t *taker, k *take, a asked) bool { return k.shared && (!t.exact || a.began <= t.forkTime) }
 
 // mayRepeat reports whether numbers of two takes may be the same, or out of order, because no
 // program can see it: the store was rolled back between them, and has the identity of before. Later
 // takers saw no later record: see doubted.
 func (c *counter) mayRepeat(a, b *take) bool {
-	lo, hi := min(a.carried, b.carried), max(a.carried, b.carried)
+	lo, hi := min(a.writeTime, b.writeTime), max(a.writeTime, b.writeTime)
 	return slices.ContainsFunc(c.silent, func(at time.Duration) bool { return lo <= at && at <= hi })
 }

@@ -71,8 +71,8 @@ func (s *sim) drawFault(f Fault, p *process, node int64) bool {
 
 // countDrawn counts a fault that was decided on, unless the plan leaves it out.
 func (s *sim) countDrawn(f Fault, p *process, node int64) bool {
-	n := s.injected
-	s.injected++
+	n := s.faultCount
+	s.faultCount++
 	if s.plan.leavesOut(n, f) {
 		return false
 	}

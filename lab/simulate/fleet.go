@@ -93,7 +93,7 @@ func Reduce(ctx context.Context, plan Plan) *Collision {
 		if bad == nil || err != nil {
 			return false
 		}
-		plan, numbered = p, f.numbered
+		plan, numbered = p, f.faults
 		if !bad.late {
 			plan.limit = bad.At + 1
 		}

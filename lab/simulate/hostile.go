@@ -57,7 +57,7 @@ func (v server) Renew(ctx context.Context, t wire.Ticket, attempt string, earlie
 	if errors.Is(err, store.ErrLost) { // the client knows it from here on
 		g := said(t).Grant
 		for n := g.Node; n < g.Node+g.Nodes; n += v.p.s.unit {
-			v.p.s.loseNode(v.h, n, v.h.acked[n])
+			v.p.s.loseNode(v.h, n, v.h.acks[n])
 		}
 	}
 	return v.answerLate(l, err)

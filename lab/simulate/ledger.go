@@ -20,18 +20,18 @@ type claim struct {
 	begun       time.Duration
 
 	ended   bool // sealed or given back: nothing of used or later was made
-	used    int64
+	useEnd  int64
 	endedAt time.Duration
 
 	lost   bool // the store said that another process wrote: nothing more may be made
 	lostAt time.Duration
 
-	forgotten []setBack // when the store was rolled back behind it
-	raises    int       // how often the floor of all had been raised when it was written
+	setBacks []setBack // when the store was rolled back behind it
+	raises   int       // how often the floor of all had been raised when it was written
 
-	twin   *claim // the same grant in the hands of the other process that was resumed from one snapshot
-	shared int64  // its until at the snapshot, 0 if it comes from none
-	forked time.Duration
+	twin        *claim // the same grant in the hands of the other process that was resumed from one snapshot
+	sharedUntil int64  // its until at the snapshot, 0 if it comes from none
+	forkTime    time.Duration
 
 	sublet bool   // its holder makes no IDs of it, and hands out parts
 	lessor *claim // of which it is a part; nil for one of the store's
@@ -55,8 +55,8 @@ type setBack struct {
 // it before the answer arrived.
 func (s *sim) recallClaim(h *holding, c *claim) {
 	for n := c.node; n < c.node+c.nodes; n++ {
-		if b, ok := s.gone[h.acked[n].nonce]; ok {
-			c.forgotten = append(c.forgotten, b)
+		if b, ok := s.setBacks[h.acks[n].nonce]; ok {
+			c.setBacks = append(c.setBacks, b)
 		}
 	}
 }
@@ -64,14 +64,14 @@ func (s *sim) recallClaim(h *holding, c *claim) {
 // stopAt ends a claim at a tick. A second time only confirms it.
 func (c *claim) stopAt(used int64, now time.Duration) {
 	if !c.ended {
-		c.ended, c.used, c.endedAt = true, used, now
+		c.ended, c.useEnd, c.endedAt = true, used, now
 	}
 }
 
 // end returns the first tick that the claim does not stand for.
 func (c *claim) end() int64 {
 	if c.ended {
-		return min(c.until, max(c.used, c.from))
+		return min(c.until, max(c.useEnd, c.from))
 	}
 	return c.until
 }
@@ -94,17 +94,17 @@ func (s *sim) noteAnswers(h *holding, writes []store.Write, errs []error) {
 		if node < 0 {
 			continue
 		}
-		a := h.acked[node]
+		a := h.acks[node]
 		switch err := errs[i]; {
 		case err == nil:
-			h.acked[node] = acked{nonce: w.New.Nonce, revision: w.New.Revision, until: w.New.Until}
+			h.acks[node] = acked{nonce: w.New.Nonce, revision: w.New.Revision, until: w.New.Until}
 		case errors.Is(err, store.ErrLost):
 			if a.nonce == w.Old && !a.doubt && !h.p.slot.served { // a server says it later
 				s.loseNode(h, node, a)
 			}
 		default:
 			a.doubt = true
-			h.acked[node] = a
+			h.acks[node] = a
 		}
 	}
 }
@@ -115,9 +115,9 @@ func (s *sim) noteUnanswered(h *holding, writes []store.Write) {
 		return
 	}
 	for _, w := range writes {
-		if a, ok := h.acked[w.New.Node]; ok {
+		if a, ok := h.acks[w.New.Node]; ok {
 			a.doubt = true
-			h.acked[w.New.Node] = a
+			h.acks[w.New.Node] = a
 		}
 	}
 }
@@ -168,10 +168,10 @@ func (s *sim) noteGrant(h *holding, g snowfence.Grant) *claim {
 		first: g.Until, begun: s.now, raises: s.countRaises(), sublet: h.sublets != nil, lessor: h.parts[g],
 	}
 	if until := h.snapshot[g.Node]; g.From < until { // perhaps it was in the lease's memory already
-		c.shared, c.forked = until, h.forked
+		c.sharedUntil, c.forkTime = until, h.forkTime
 	}
 	s.recallClaim(h, c)
-	if raises, ok := s.wrote[h.acked[c.node].nonce]; ok { // the answers may have been late
+	if raises, ok := s.wrote[h.acks[c.node].nonce]; ok { // the answers may have been late
 		c.raises = raises
 	}
 	h.claims = append(h.claims, c)
@@ -232,7 +232,7 @@ func (s *sim) checkWritten(h *holding, c *claim) {
 		return
 	}
 	for n := c.node; n < c.node+c.nodes; n += s.unit {
-		if a := h.acked[n]; a.until < c.until {
+		if a := h.acks[n]; a.until < c.until {
 			s.violate("%s uses node %d until tick %d, and the store acknowledged %d", h.p.name, n, c.until, a.until)
 		}
 	}
@@ -252,7 +252,7 @@ func (s *sim) compareClaim(c *claim) {
 			}
 		}
 	}
-	if floor := s.floors[c.era:]; len(floor) > 0 && len(c.rootClaim().forgotten) == 0 {
+	if floor := s.floors[c.era:]; len(floor) > 0 && len(c.rootClaim().setBacks) == 0 {
 		// The layout was changed: grants of the old one must lie before the new one's beginning.
 		if end := h2time(s, c); end.After(floor[0]) {
 			s.violate("%s uses node %d of the earlier layout until %v, and the later layout began at %v",
@@ -299,21 +299,21 @@ func (s *sim) mayOverlap(a, b *claim, hi int64) bool {
 		if a.era > b.era {
 			a = b
 		}
-		return len(a.forgotten) > 0
+		return len(a.setBacks) > 0
 	}
 	for _, c := range [2]*claim{a, b} {
 		o := a
 		if c == a {
 			o = b
 		}
-		if c.shared > 0 && hi <= c.shared && (o == c.twin || o.begun >= c.forked || o.shared > 0) {
+		if c.sharedUntil > 0 && hi <= c.sharedUntil && (o == c.twin || o.begun >= c.forkTime || o.sharedUntil > 0) {
 			return true
 		}
-		if !s.tells && o.owner == c.owner.sibling && o.from == c.from && o.node == c.node &&
+		if !s.tells && o.owner == c.owner.twin && o.from == c.from && o.node == c.node &&
 			hi <= min(c.first, o.first) {
 			return true
 		}
-		for _, b := range c.forgotten {
+		for _, b := range c.setBacks {
 			if o.begun >= b.since && o.raises == b.raises {
 				return true
 			}

@@ -62,9 +62,9 @@ func (p *process) runLessor(ctx context.Context, h *holding) {
 		s.violate("%s has a generator on a lease that it sublets: %v", p.name, err)
 	}
 	s.lessors = append(slices.DeleteFunc(s.lessors, func(o *holding) bool { return o.p.dead }), h)
-	p.sleepFor(time.Duration(p.own.Int64N(int64(20 * s.ttl))))
+	p.sleepFor(time.Duration(p.programRand.Int64N(int64(20 * s.ttl))))
 	p.endLease(ctx, h)
-	p.sleepFor(time.Duration(p.own.Int64N(int64(s.ttl)))) // its holders still ask it
+	p.sleepFor(time.Duration(p.programRand.Int64N(int64(s.ttl)))) // its holders still ask it
 	s.lessors = slices.DeleteFunc(s.lessors, func(o *holding) bool { return o == h })
 }
 
@@ -85,11 +85,11 @@ type lent struct {
 // askLessor has a lessor do something.
 func (v *lessors) askLessor(ctx context.Context, what string, f func(wire.Server) (wire.Lease, error)) (none lent) {
 	s, p := v.p.s, v.p
-	if v.last == nil || v.last.p.dead || p.own.IntN(16) == 0 {
+	if v.last == nil || v.last.p.dead || p.programRand.IntN(16) == 0 {
 		if len(s.lessors) == 0 {
 			return lent{err: errUnanswered}
 		}
-		v.last = s.lessors[p.own.IntN(len(s.lessors))]
+		v.last = s.lessors[p.programRand.IntN(len(s.lessors))]
 	}
 	to := v.last
 	out, err := v.link.sendRequest(ctx, what, func() any { return s.lendNode(to, f) }, nil)

@@ -212,7 +212,7 @@ func (h *holding) noteWrites(writes []store.Write) {
 		return
 	}
 	for _, w := range writes {
-		h.tried[w.New.Node] = max(h.tried[w.New.Node], w.New.Until)
+		h.attempts[w.New.Node] = max(h.attempts[w.New.Node], w.New.Until)
 	}
 }
 

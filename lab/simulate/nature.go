@@ -132,7 +132,7 @@ func (s *sim) strikeStore(f Fault, chance float64) {
 		s.forgetGrants(nil)
 		for k, r := range before {
 			if st.records[k].Nonce != r.Nonce {
-				s.gone[r.Nonce] = setBack{s.now, s.countRaises()}
+				s.setBacks[r.Nonce] = setBack{s.now, s.countRaises()}
 			}
 		}
 	case faultVanished:
@@ -145,7 +145,7 @@ func (s *sim) strikeStore(f Fault, chance float64) {
 				delete(st.records, r.Key)
 				st.lost = true
 				s.forgetGrants(&r.Node)
-				s.gone[r.Nonce] = setBack{s.now, s.countRaises()}
+				s.setBacks[r.Nonce] = setBack{s.now, s.countRaises()}
 				return
 			}
 		}
@@ -154,7 +154,7 @@ func (s *sim) strikeStore(f Fault, chance float64) {
 
 // setBack brings the store to its backup.
 func (s *sim) setBack() {
-	if s.saved != s.era { // a backup from before a change of layout is of no use
+	if s.backupEra != s.era { // a backup from before a change of layout is of no use
 		return
 	}
 	s.store.putBackupBack()
@@ -169,7 +169,7 @@ func (s *sim) forgetGrants(node *int64) {
 		r := s.store.get(s.recordKey(n))[0]
 		for _, c := range cs {
 			if r.Until < c.until {
-				c.forgotten = append(c.forgotten, setBack{s.now, s.countRaises()})
+				c.setBacks = append(c.setBacks, setBack{s.now, s.countRaises()})
 			}
 		}
 	}

@@ -23,7 +23,7 @@ type Plan struct {
 	sublets   bool       // some programs sublet what they lease, in any case
 	blocks    int        // how many times as long as usual blocks of IDs are; 0 means once
 	layout    string     // of the run, instead of one that is drawn
-	tampered  func(*sim) // tests of the simulation itself break something with it
+	tamper    func(*sim) // tests of the simulation itself break something with it
 }
 
 func (p *Plan) leavesOut(n int, f Fault) bool { return p.never[f] || p.without[n] }

@@ -17,12 +17,12 @@ type process struct {
 	name string
 	slot *slot
 
-	seed uint64
-	own  *rand.Rand // choices of the program itself
-	env  *rand.Rand // what happens to it
+	seed        uint64
+	programRand *rand.Rand // choices of the program itself
+	env         *rand.Rand // what happens to it
 
 	tasks       []*task // that are not over
-	started     int
+	starts      int
 	programs    int // of the tasks that use leases, how many go on
 	era         int // the layout it was built for
 	clock       clock
@@ -34,9 +34,9 @@ type process struct {
 	holdings    []*holding // also those that were given back: a call that began before may still return
 	takers      []*taker   // also those that were closed
 	nonces      int
-	resumed     atomic.Uint64 // as a VMClock counts
+	resumptions atomic.Uint64 // as a VMClock counts
 	processor   uint64        // what its generator says: all that two copies do not share
-	sibling     *process      // resumed from the same snapshot
+	twin        *process      // resumed from the same snapshot
 
 	// All input from outside, so that a snapshot of it can be resumed a second time:
 	// the simulation feeds the same to another process.
@@ -94,7 +94,7 @@ func (p *process) virtualTime() time.Duration {
 }
 
 // Uint64 implements world.World.
-func (p *process) Uint64() uint64 { return p.own.Uint64() }
+func (p *process) Uint64() uint64 { return p.programRand.Uint64() }
 
 // Text implements world.World. The kernels of two copies say the same for ever, and so do their
 // clocks.
@@ -106,7 +106,7 @@ func (p *process) Text() string {
 }
 
 // Machine implements world.World.
-func (p *process) Machine() world.Machine { return world.At(&p.resumed) }
+func (p *process) Machine() world.Machine { return world.At(&p.resumptions) }
 
 // timeout is a context with a deadline in virtual time. A context derived from it is told
 // at once, because its Done is a standard context's.
@@ -167,7 +167,7 @@ func (s *sim) killProcess(p *process) {
 	}
 	p.dead = true
 	for _, t := range p.tasks {
-		if t != s.running {
+		if t != s.task {
 			t.stop()
 		}
 	}

@@ -12,7 +12,7 @@ func TestCollisionIsFoundAndReduced(t *testing.T) {
 	broken := func(s *sim) { s.store.equal = func(_, _ string) bool { return true } }
 	ctx := context.Background()
 	for seed := range uint64(50) {
-		plan := Plan{Seed: seed, Hours: stretch, tampered: broken}
+		plan := Plan{Seed: seed, Hours: stretch, tamper: broken}
 		plan.Trace = true
 		_, _, bad, err := Run(ctx, plan)
 		if err != nil {

@@ -56,7 +56,7 @@ func newCounting(chance *rand.Rand) *scenario {
 func (s *sim) createAll() error {
 	return s.runCalmly(func(ctx context.Context, st store.Store) error {
 		for _, c := range s.counters {
-			if err := sequence.Create(ctx, st, c.name, c.made); err != nil {
+			if err := sequence.Create(ctx, st, c.name, c.definition); err != nil {
 				return err
 			}
 		}

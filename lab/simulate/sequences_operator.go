@@ -39,13 +39,13 @@ func (s *sim) manageSequence(f Fault, chance float64) {
 // createAgain creates a sequence that was deleted or is gone.
 func (s *sim) createAgain(ctx context.Context, st store.Store, c *counter) error {
 	return sequence.Create(ctx, st, c.name, sequence.Definition{
-		Mode: c.mode, Start: &c.start, Step: c.step, Pattern: c.made.Pattern, Zone: c.made.Zone,
+		Mode: c.mode, Start: &c.start, Step: c.step, Pattern: c.definition.Pattern, Zone: c.definition.Zone,
 	})
 }
 
 // changeSequence changes the changeable parts.
 func (s *sim) changeSequence(ctx context.Context, st store.Store, c *counter) {
-	own := s.operator.own
+	own := s.operator.programRand
 	var ch sequence.Changes
 	switch own.IntN(3) {
 	case 0:
@@ -55,7 +55,7 @@ func (s *sim) changeSequence(ctx context.Context, st store.Store, c *counter) {
 		last := c.numberOf(c.highestEnd() + own.Int64N(200))
 		ch.Max = &last
 	default:
-		if after := c.made.AfterFailover; after > 0 { // to skip numbers instead of a confirmation is no way
+		if after := c.definition.AfterFailover; after > 0 { // to skip numbers instead of a confirmation is no way
 			after += own.Int64N(manyNumbers)
 			ch.AfterFailover = &after
 		}
@@ -83,7 +83,7 @@ func (s *sim) confirmSequence(ctx context.Context, st store.Store, c *counter) e
 	if err != nil {
 		return err
 	}
-	floor := c.numberOf(c.held)
+	floor := c.numberOf(c.programEnd)
 	if len(c.silent) > 0 { // a store that goes on under its name answers what was under way
 		floor = c.numberOf(c.highestEnd() + manyNumbers)
 	} else if !info.RolledBack {

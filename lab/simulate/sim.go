@@ -22,37 +22,37 @@ const namespace = "sim"
 // sim is one run.
 type sim struct {
 	*scenario
-	plan     Plan
-	now      time.Duration
-	seq      uint64
-	queue    queue
-	running  *task
-	chance   *rand.Rand // what happens in the world at large
-	store    *medium
-	procs    []*process
-	operator *process
-	hostile  *hostile // nil in most runs
-	lessors  []*holding
-	era      int
-	targets  []*snowfence.Scheme // of all changes of layout that were tried
-	saved    int                 // era of the backup
-	floors   []time.Time         // of each layout after the first
-	claims   map[int64][]*claim
-	gone     map[string]setBack // by nonce: writes that the store had, and went back behind
-	wrote    map[string]int     // by nonce of a holder's write: how often the floor of all had been raised by then
-	runs     []run
-	calm     bool          // nothing goes wrong any more
-	due      time.Duration // from when on every slot has to live again; 0 while faults go on
-	fullAt   time.Duration // when a grant had left no block free
-	shy      func() bool   // tests of the simulation itself let processes begin no session with it
-	mute     func() bool   // and let generators rest
-	counters []*counter    // the sequences of a run that has them instead of leases
-	eve      time.Duration // from the year's first moment to the beginning of such a run
-	tells    bool          // the hypervisor tells that a machine was resumed
-	equal    bool          // copies of a machine have equal random numbers
-	copies   uint64        // of machines, so far
-	injected int
-	ahead    time.Duration // how far any clock was ahead at most
+	plan       Plan
+	now        time.Duration
+	seq        uint64
+	queue      queue
+	task       *task
+	chance     *rand.Rand // what happens in the world at large
+	store      *medium
+	procs      []*process
+	operator   *process
+	hostile    *hostile // nil in most runs
+	lessors    []*holding
+	era        int
+	targets    []*snowfence.Scheme // of all changes of layout that were tried
+	backupEra  int                 // era of the backup
+	floors     []time.Time         // of each layout after the first
+	claims     map[int64][]*claim
+	setBacks   map[string]setBack // by nonce: writes that the store had, and went back behind
+	wrote      map[string]int     // by nonce of a holder's write: how often the floor of all had been raised by then
+	runs       []run
+	calm       bool          // nothing goes wrong any more
+	due        time.Duration // from when on every slot has to live again; 0 while faults go on
+	fullAt     time.Duration // when a grant had left no block free
+	shy        func() bool   // tests of the simulation itself let processes begin no session with it
+	mute       func() bool   // and let generators rest
+	counters   []*counter    // the sequences of a run that has them instead of leases
+	eve        time.Duration // from the year's first moment to the beginning of such a run
+	tells      bool          // the hypervisor tells that a machine was resumed
+	equal      bool          // copies of a machine have equal random numbers
+	copies     uint64        // of machines, so far
+	faultCount int
+	ahead      time.Duration // how far any clock was ahead at most
 
 	figures Figures
 	hash    uint64
@@ -79,7 +79,7 @@ type Figures struct {
 	Repeated  int64            // given twice where no program can see it: see pardoned
 	Faults    [numFaults]int64 // by kind
 
-	numbered int // faults that a plan can leave out
+	faults int // faults that a plan can leave out
 }
 
 // Injected is the number of all faults.
@@ -210,8 +210,8 @@ func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
 	if err != nil {
 		return nil, 0, nil, err
 	}
-	if plan.tampered != nil {
-		plan.tampered(s)
+	if plan.tamper != nil {
+		plan.tamper(s)
 	}
 	defer s.stopTasks()
 	if err := s.beginRun(); err != nil {
@@ -232,7 +232,7 @@ func Run(ctx context.Context, plan Plan) (*Figures, uint64, *Collision, error) {
 	if s.bad != nil {
 		s.bad.Steps, s.bad.late = s.bad.keepSteps(s.lines), late
 	}
-	s.figures.Virtual, s.figures.numbered = s.now, s.injected
+	s.figures.Virtual, s.figures.faults = s.now, s.faultCount
 	return &s.figures, s.hash, s.bad, ctx.Err()
 }
 
@@ -245,7 +245,7 @@ func newSim(plan Plan) (*sim, error) {
 	chance := rand.New(rand.NewPCG(plan.Seed, stream))
 	s := &sim{
 		plan: plan, chance: rand.New(rand.NewPCG(plan.Seed, stream+1)), claims: map[int64][]*claim{},
-		gone: map[string]setBack{}, wrote: map[string]int{}, hash: 14695981039346656037,
+		setBacks: map[string]setBack{}, wrote: map[string]int{}, hash: 14695981039346656037,
 		store: newStore(), shy: never, mute: never,
 		tells: plan.Seed%2 == 0, equal: plan.Seed/2%2 == 0,
 	}
@@ -270,7 +270,7 @@ func never() bool { return false }
 
 // stopTasks ends all coroutines.
 func (s *sim) stopTasks() {
-	s.running = nil
+	s.task = nil
 	for _, p := range s.procs {
 		s.killProcess(p)
 	}
@@ -303,7 +303,7 @@ func (p *process) startWork() {
 func (s *sim) newProcess(name string) *process {
 	seed := s.chance.Uint64()
 	p := &process{s: s, name: name, era: s.era}
-	p.own, p.env = rand.New(rand.NewPCG(seed, 3)), rand.New(rand.NewPCG(seed, 4))
+	p.programRand, p.env = rand.New(rand.NewPCG(seed, 3)), rand.New(rand.NewPCG(seed, 4))
 	p.seed = seed
 	return p
 }

@@ -81,7 +81,7 @@ func TestLiveness(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(4) {
-				_, _, bad, err := Run(t.Context(), Plan{Seed: seed + 1, Hours: 0.02, tampered: c.tamper})
+				_, _, bad, err := Run(t.Context(), Plan{Seed: seed + 1, Hours: 0.02, tamper: c.tamper})
 				if err != nil {
 					t.Fatal(err)
 				}

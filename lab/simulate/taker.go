@@ -23,18 +23,18 @@ type taker struct {
 	d     *sequence.Dated    // nil of a plain one
 	exact bool
 
-	takes   []*take
-	seen    map[int64]sight // by period: the last take
-	doubt   time.Duration   // when a take was carried out that showed that the record went back; 0 if none
-	forked  time.Duration   // when it was resumed twice
-	highest order           // of what it gave, handles for one goroutine aside
-	most    order           // of what it gave
+	takes    []*take
+	seen     map[int64]sight // by period: the last take
+	doubt    time.Duration   // when a take was carried out that showed that the record went back; 0 if none
+	forkTime time.Duration   // when it was resumed twice
+	highest  order           // of what it gave, handles for one goroutine aside
+	most     order           // of what it gave
 }
 
 // sight is a record as a program saw it.
 type sight struct {
-	revision int64
-	carried  time.Duration
+	revision  int64
+	writeTime time.Duration
 }
 
 // Add implements store.Store.
@@ -49,24 +49,24 @@ func (t *taker) Add(ctx context.Context, a store.Addition) (store.Record, error)
 // noteTake is told of each take with an answer that reached the process.
 func (t *taker) noteTake(r store.Record) {
 	s, c := t.p.s, t.c
-	k := &take{period: r.Node, from: r.PrevUntil, until: r.From, carried: c.carried[r.Nonce]}
-	k.shared = t.p.replaying || k.carried <= t.forked // or its answer lay unread
+	k := &take{period: r.Node, from: r.PrevUntil, until: r.From, writeTime: c.writeTimes[r.Nonce]}
+	k.shared = t.p.replaying || k.writeTime <= t.forkTime // or its answer lay unread
 	t.takes = append(t.takes, k)
-	if t.doubt > 0 && c.confirmed >= t.doubt && c.confirmed <= k.carried {
+	if t.doubt > 0 && c.confirmTime >= t.doubt && c.confirmTime <= k.writeTime {
 		t.doubt = 0
 	}
 	given, ok := t.most[r.Node]
 	below := ok && r.PrevUntil <= given.ordinal
 	seen := t.seen[r.Node]
-	confirmed := c.confirmed >= seen.carried && c.confirmed <= k.carried
+	confirmed := c.confirmTime >= seen.writeTime && c.confirmTime <= k.writeTime
 	current := r.Generation == s.store.records[c.recordKey()].Generation // of a period: else it is not used anyway
 	older := r.Revision <= seen.revision && !confirmed
 	if !t.p.replaying && current && (older || below) && t.doubt == 0 {
-		t.doubt = max(k.carried, 1)
+		t.doubt = max(k.writeTime, 1)
 		s.traceLine("%s sees that %s went back: revision %d after %d", t.p.name, c.name, r.Revision, seen.revision)
 	}
-	t.seen[r.Node] = sight{r.Revision, k.carried}
-	c.held = max(c.held, r.From)
+	t.seen[r.Node] = sight{r.Revision, k.writeTime}
+	c.programEnd = max(c.programEnd, r.From)
 	if !t.p.replaying {
 		s.figures.Takes++
 		s.hashEvent("took", t.p.name, r.PrevUntil, r.From)
@@ -89,15 +89,15 @@ func (t *taker) takeOf(at place) (found *take) {
 // isDoubted reports whether a take may not be used, because the record had gone back and was not
 // confirmed since.
 func (t *taker) isDoubted(k *take) bool {
-	if t.doubt == 0 || k.carried < t.doubt {
+	if t.doubt == 0 || k.writeTime < t.doubt {
 		return false
 	}
-	return t.c.confirmed < t.doubt || t.c.confirmed > k.carried
+	return t.c.confirmTime < t.doubt || t.c.confirmTime > k.writeTime
 }
 
 // noteTwin is told that the process was resumed a second time, in which it has twin instead.
 func (t *taker) noteTwin(twin *taker) {
-	t.forked, twin.forked = t.p.s.now, t.p.s.now
+	t.forkTime, twin.forkTime = t.p.s.now, t.p.s.now
 	twin.doubt = t.doubt
 	for _, k := range t.takes {
 		k.shared = true
@@ -108,10 +108,10 @@ func (t *taker) noteTwin(twin *taker) {
 // there is, closes, and begins again.
 func (p *process) useSequences() {
 	ctx := world.With(context.Background(), p)
-	for p.own.IntN(6) > 0 {
-		c := p.s.counters[p.own.IntN(len(p.s.counters))]
+	for p.programRand.IntN(6) > 0 {
+		c := p.s.counters[p.programRand.IntN(len(p.s.counters))]
 		t := p.takerOf(c)
-		o := &sequence.Options{Exact: p.own.IntN(4) == 0, Logger: slog.New(slog.DiscardHandler)}
+		o := &sequence.Options{Exact: p.programRand.IntN(4) == 0, Logger: slog.New(slog.DiscardHandler)}
 		t.exact = o.Exact || c.mode == sequence.Strict
 		octx, cancel := p.WithTimeout(ctx, 2*p.s.ttl)
 		var err error
@@ -124,7 +124,7 @@ func (p *process) useSequences() {
 		if err == nil {
 			t.useSequence(ctx)
 		}
-		p.sleepFor(time.Duration(p.own.Int64N(int64(p.s.ttl))))
+		p.sleepFor(time.Duration(p.programRand.Int64N(int64(p.s.ttl))))
 	}
 	if p.programs--; p.programs == 0 && !p.replaying {
 		p.s.runAfter(0, func() { p.s.killProcess(p) })
@@ -143,12 +143,12 @@ func (p *process) takerOf(c *counter) *taker {
 // useSequence is the life of an open sequence.
 func (t *taker) useSequence(ctx context.Context) {
 	p := t.p
-	rounds := 1 + p.own.IntN(14)
-	for range p.own.IntN(3) {
+	rounds := 1 + p.programRand.IntN(14)
+	for range p.programRand.IntN(3) {
 		p.Go(func() { t.takeRounds(ctx, rounds) })
 	}
 	t.takeRounds(ctx, rounds)
-	if p.own.IntN(4) == 0 {
+	if p.programRand.IntN(4) == 0 {
 		return // as who forgets it
 	}
 	var err error
@@ -176,21 +176,21 @@ func (t *taker) takeRounds(ctx context.Context, rounds int) {
 		handle = order{}
 	}
 	for range rounds {
-		wctx, cancel := p.WithTimeout(ctx, time.Duration(p.own.Int64N(int64(2*s.ttl))))
-		n := 1 + p.own.IntN(1<<p.own.IntN(6))
+		wctx, cancel := p.WithTimeout(ctx, time.Duration(p.programRand.Int64N(int64(2*s.ttl))))
+		n := 1 + p.programRand.IntN(1<<p.programRand.IntN(6))
 		if t.c.dated {
 			t.takeSerials(wctx, int64(n))
 		} else {
 			t.takeNumbers(wctx, n, local, handle)
 		}
 		cancel()
-		p.sleepFor(time.Duration(1 + p.own.Int64N(int64(1+p.own.Int64N(int64(s.ttl))))))
+		p.sleepFor(time.Duration(1 + p.programRand.Int64N(int64(1+p.programRand.Int64N(int64(s.ttl))))))
 	}
 }
 
 // takeNumbers takes some numbers of a plain sequence.
 func (t *taker) takeNumbers(ctx context.Context, n int, local *sequence.Local, handle order) {
-	switch t.p.own.IntN(5) {
+	switch t.p.programRand.IntN(5) {
 	case 0:
 		for range n {
 			t.takeOne(t.highest, func() (int64, error) { return t.q.Next(ctx) })
@@ -221,8 +221,8 @@ func (t *taker) takeSerials(ctx context.Context, n int64) {
 		a := t.beginCall(t.highest)
 		var r sequence.Serials
 		var err error
-		if near := t.p.own.IntN(8); near < 3 {
-			period, _ := t.c.made.Period(t.p.Now().AddDate(0, 0, near-1))
+		if near := t.p.programRand.IntN(8); near < 3 {
+			period, _ := t.c.definition.Period(t.p.Now().AddDate(0, 0, near-1))
 			r, err = t.d.Reserve(ctx, period, n)
 		} else {
 			r, err = t.d.Reserve(ctx, 0, n)
@@ -255,7 +255,7 @@ func (t *taker) takeOne(own order, call func() (int64, error)) {
 
 // beginCall begins a call.
 func (t *taker) beginCall(own order) asked {
-	a := asked{began: t.p.virtualTime(), own: maps.Clone(own)}
+	a := asked{began: t.p.virtualTime(), handle: maps.Clone(own)}
 	if !t.p.replaying {
 		a.all = maps.Clone(t.c.highest)
 	}

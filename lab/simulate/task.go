@@ -17,11 +17,11 @@ type task struct {
 	stop  func()
 	over  bool
 
-	waits int // how many waits began: tells a timer whether it is still wanted
-	chans []<-chan struct{}
-	free  bool          // it waits, and nothing has ended the wait yet
-	ended int           // what ended the wait: the index of a channel, or −1
-	until time.Duration // when the wait ends by itself; 0 for never
+	waits   int // how many waits began: tells a timer whether it is still wanted
+	chans   []<-chan struct{}
+	free    bool          // it waits, and nothing has ended the wait yet
+	waitEnd int           // what ended the wait: the index of a channel, or −1
+	until   time.Duration // when the wait ends by itself; 0 for never
 }
 
 // killed is the panic of a task of a dead process: it ends where it stands.
@@ -32,8 +32,8 @@ func (p *process) Go(f func()) {
 	if p.dead {
 		return
 	}
-	t := &task{p: p, id: p.started}
-	p.started++
+	t := &task{p: p, id: p.starts}
+	p.starts++
 	p.tasks = append(p.tasks, t)
 	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
 		t.yield = yield
@@ -78,13 +78,13 @@ func (s *sim) runTask(t *task) {
 // stepTask is run without its conditions.
 func (p *process) stepTask(t *task) {
 	s := p.s
-	outer := s.running
-	s.running = t
+	outer := s.task
+	s.task = t
 	if _, ok := t.next(); !ok {
 		t.over = true
 		p.forgetTask(t)
 	}
-	s.running = outer
+	s.task = outer
 }
 
 func (p *process) forgetTask(t *task) {
@@ -105,7 +105,7 @@ func (p *process) wakeReady() {
 		if t.free {
 			if i := poll(p.env, t.chans); i >= 0 {
 				p.logEntry(entry{what: gave, index: t.id, value: i})
-				t.free, t.ended = false, i
+				t.free, t.waitEnd = false, i
 				p.wakeSoon(t)
 			}
 		}
@@ -139,18 +139,18 @@ func (p *process) Wait(d time.Duration, chans ...<-chan struct{}) int {
 	if p.dead {
 		panic(killed{})
 	}
-	t := p.s.running
+	t := p.s.task
 	if t == nil || t.p != p {
 		panic("a wait outside of the process's tasks")
 	}
-	if i := poll(p.own, chans); i >= 0 {
+	if i := poll(p.programRand, chans); i >= 0 {
 		return i
 	}
 	if d == 0 {
 		return -1
 	}
 	t.waits++
-	t.chans, t.free, t.ended = chans, true, -1
+	t.chans, t.free, t.waitEnd = chans, true, -1
 	t.until = 0
 	if d > 0 {
 		t.until = p.virtualTime() + d
@@ -162,7 +162,7 @@ func (p *process) Wait(d time.Duration, chans ...<-chan struct{}) int {
 		panic(killed{})
 	}
 	t.chans = nil
-	return t.ended
+	return t.waitEnd
 }
 
 // expireWait ends the present wait of a task after d.
@@ -171,7 +171,7 @@ func (p *process) expireWait(t *task, d time.Duration) {
 	p.s.runAfter(d, func() {
 		if t.free && t.waits == n && !p.dead {
 			p.logEntry(entry{what: gave, index: t.id, value: -1})
-			t.free, t.ended = false, -1
+			t.free, t.waitEnd = false, -1
 			p.wakeSoon(t)
 		}
 	})

@@ -15,7 +15,7 @@ import (
 // In every other run the hypervisor tells the copy, and often the first one: it is resumed, too.
 func (s *sim) resumeTwice(p *process) {
 	q := &process{s: s, name: p.name, slot: p.slot, seed: p.seed, era: p.era, programs: p.slot.leases, replaying: true}
-	q.own, q.env = rand.New(rand.NewPCG(q.seed, 3)), rand.New(rand.NewPCG(s.chance.Uint64(), 5))
+	q.programRand, q.env = rand.New(rand.NewPCG(q.seed, 3)), rand.New(rand.NewPCG(s.chance.Uint64(), 5))
 	s.procs = append(s.procs, q)
 	q.startWork()
 	replies := p.replies
@@ -49,10 +49,10 @@ func (s *sim) resumeTwice(p *process) {
 		}
 	}
 	p.logging, p.log, p.replies = false, nil, nil
-	p.sibling, q.sibling = q, p
+	p.twin, q.twin = q, p
 	if s.tells {
-		q.resumed.Add(1)
-		p.resumed.Add(s.chance.Uint64() % 2)
+		q.resumptions.Add(1)
+		p.resumptions.Add(s.chance.Uint64() % 2)
 	}
 	for i, h := range q.holdings {
 		s.shareHold(p.holdings[i], h)
@@ -85,7 +85,7 @@ func (p *process) endWait(id, ended int) bool {
 			return false
 		}
 	}
-	t.free, t.ended = false, ended
+	t.free, t.waitEnd = false, ended
 	return true
 }
 
@@ -95,26 +95,26 @@ func (s *sim) shareHold(from, to *holding) {
 	if s.tells {
 		for _, c := range from.claims {
 			d := *c
-			d.owner, d.ended, d.used, d.endedAt = to.p, true, c.from, s.now
+			d.owner, d.ended, d.useEnd, d.endedAt = to.p, true, c.from, s.now
 			to.claims = append(to.claims, &d)
-			if from.p.resumed.Load() > 0 {
+			if from.p.resumptions.Load() > 0 {
 				c.stopAt(c.until, s.now)
 			}
 		}
 		return
 	}
-	from.snapshot, from.forked = maps.Clone(from.tried), s.now
-	to.snapshot, to.forked = from.snapshot, s.now
+	from.snapshot, from.forkTime = maps.Clone(from.attempts), s.now
+	to.snapshot, to.forkTime = from.snapshot, s.now
 	for _, c := range from.claims {
 		d := *c
 		d.owner = to.p
 		c.twin, d.twin = &d, c
 		for n := c.node; n < c.node+c.nodes; n++ {
-			c.shared = max(c.shared, c.until, from.tried[n])
+			c.sharedUntil = max(c.sharedUntil, c.until, from.attempts[n])
 			s.claims[n] = append(s.claims[n], &d)
 		}
-		c.forked = s.now
-		d.shared, d.forked = c.shared, c.forked
+		c.forkTime = s.now
+		d.sharedUntil, d.forkTime = c.sharedUntil, c.forkTime
 		to.claims = append(to.claims, &d)
 	}
 }
@@ -127,7 +127,7 @@ func (p *process) endReplay() {
 	s.copies++
 	p.processor = s.copies
 	if other := rand.New(rand.NewPCG(s.chance.Uint64(), 6)); !s.equal {
-		p.own = other
+		p.programRand = other
 	}
 	for k, c := range p.contexts {
 		if c != nil {

@@ -12,7 +12,7 @@ func TestCopiedMachines(t *testing.T) {
 	}
 	for _, tells := range []bool{true, false} {
 		f := clean(t, max(*seeds, runs), func(seed uint64) Plan {
-			return Plan{Hours: stretch / 4, tampered: func(s *sim) {
+			return Plan{Hours: stretch / 4, tamper: func(s *sim) {
 				s.tells, s.equal = tells, seed%4 != 1
 				s.rates[faultTwins] *= 20 // none where there are lessors
 				s.rates[faultSetBack], s.rates[faultVanished] = 0, 0

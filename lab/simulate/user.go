@@ -40,15 +40,15 @@ type holding struct {
 	g      *snowfence.Generator
 	reader *reader
 	claims []*claim
-	acked  map[int64]acked // by node: what the store acknowledged last
+	acks   map[int64]acked // by node: what the store acknowledged last
 	behind int64           // it lost a swap to a store that was rolled back behind this tick
 
 	// The knowledge by node at a snapshot that was resumed twice: the highest until,
 	// written or on its way.
 	snapshot map[int64]int64
-	forked   time.Duration
+	forkTime time.Duration
 
-	tried map[int64]int64 // by node: the highest until that was written, acknowledged or not
+	attempts map[int64]int64 // by node: the highest until that was written, acknowledged or not
 
 	sublets *lease.Sublets             // of a lessor
 	parts   map[snowfence.Grant]*claim // answers of lessors, and the grants that they are parts of
@@ -104,8 +104,8 @@ func (h *holding) Bind(seal func() int64) (func(), error) {
 // there is, closes, and begins again.
 func (p *process) useLease() {
 	ctx := world.With(context.Background(), p)
-	for p.own.IntN(6) > 0 {
-		h := &holding{p: p, acked: map[int64]acked{}, tried: map[int64]int64{}, parts: map[snowfence.Grant]*claim{}}
+	for p.programRand.IntN(6) > 0 {
+		h := &holding{p: p, acks: map[int64]acked{}, attempts: map[int64]int64{}, parts: map[snowfence.Grant]*claim{}}
 		p.holdings = append(p.holdings, h)
 		err := p.openLease(ctx, h)
 		switch {
@@ -113,7 +113,7 @@ func (p *process) useLease() {
 		case p.slot.role == lessor:
 			p.runLessor(ctx, h)
 		default:
-			for p.own.IntN(3) > 0 && !p.s.shy() {
+			for p.programRand.IntN(3) > 0 && !p.s.shy() {
 				p.useGenerator(ctx, h)
 			}
 			p.endLease(ctx, h)
@@ -121,7 +121,7 @@ func (p *process) useLease() {
 		if errors.Is(err, lease.ErrMismatch) {
 			break // this program is of an earlier layout
 		}
-		p.sleepFor(time.Duration(p.own.Int64N(int64(p.s.ttl))))
+		p.sleepFor(time.Duration(p.programRand.Int64N(int64(p.s.ttl))))
 	}
 	if p.programs--; p.programs == 0 && !p.replaying {
 		p.s.runAfter(0, func() { p.s.killProcess(p) })
@@ -134,7 +134,7 @@ func (p *process) openLease(ctx context.Context, h *holding) error {
 	scheme := s.schemes[p.era]
 	h.reader = s.readers[p.era]
 	o := &lease.Options{
-		TTL: s.ttl, Label: sl.label, Node: sl.node, Nodes: sl.nodes, Guard: sl.guard, Wait: p.own.IntN(2) == 0,
+		TTL: s.ttl, Label: sl.label, Node: sl.node, Nodes: sl.nodes, Guard: sl.guard, Wait: p.programRand.IntN(2) == 0,
 		MaxSkew: s.skew, Idle: sl.idle, Time: p.timeSource(), Logger: slog.New(slog.DiscardHandler),
 	}
 	began := p.virtualTime()
@@ -152,7 +152,7 @@ func (p *process) acquireLease(
 	sl := p.slot
 	st := link{p: p, h: h}
 	if sl.served || sl.role == tenant {
-		var v wire.Server = server{st, p, scheme, h, func() bool { return p.own.IntN(16) == 0 }}
+		var v wire.Server = server{st, p, scheme, h, func() bool { return p.programRand.IntN(16) == 0 }}
 		if sl.role == tenant {
 			st.peer = true
 			v = &lessors{link: st}
@@ -183,31 +183,31 @@ func (p *process) useGenerator(ctx context.Context, h *holding) {
 	c := snowfence.Config{
 		Fence: h, Lead: sl.lead, Coarse: sl.coarse, Spread: sl.spreadOf(h.l.Scheme().Layout()),
 		Time:    p.stallingSource(),
-		MaxWait: time.Duration(1 + p.own.Int64N(int64(s.ttl))),
+		MaxWait: time.Duration(1 + p.programRand.Int64N(int64(s.ttl))),
 	}
 	g, err := snowfence.New(c)
 	if err != nil {
-		p.sleepFor(time.Duration(p.own.Int64N(int64(s.ttl / 4))))
+		p.sleepFor(time.Duration(p.programRand.Int64N(int64(s.ttl / 4))))
 		return
 	}
 	h.g = g
 	defer s.sessionEnded(h, p.virtualTime())
 	shared := &caller{highest: lowest}
-	if p.own.IntN(4) == 0 {
+	if p.programRand.IntN(4) == 0 {
 		if _, err := snowfence.New(c); !errors.Is(err, snowfence.ErrBound) {
 			s.violate("%s has two generators on one lease: %v", p.name, err)
 		}
 	}
-	rounds := 1 + p.own.IntN(14)
+	rounds := 1 + p.programRand.IntN(14)
 	others := 0
 	if !h.reader.encrypted {
-		others = p.own.IntN(3)
+		others = p.programRand.IntN(3)
 	}
 	for range others {
 		p.Go(func() { p.makeRounds(ctx, h, g, shared, rounds) })
 	}
 	p.makeRounds(ctx, h, g, shared, rounds)
-	if p.own.IntN(16) == 0 {
+	if p.programRand.IntN(16) == 0 {
 		h.l.Orphan()
 	}
 	p.closeOrLose(ctx, g)
@@ -218,7 +218,7 @@ func (p *process) useGenerator(ctx context.Context, h *holding) {
 
 // endLease ends the lease, in one of the ways in which programs end.
 func (p *process) endLease(ctx context.Context, h *holding) {
-	if p.own.IntN(4) == 0 {
+	if p.programRand.IntN(4) == 0 {
 		h.l.Orphan()
 		return
 	}
@@ -232,11 +232,11 @@ func (p *process) closeOrLose(ctx context.Context, c interface {
 	Shutdown(context.Context) error
 },
 ) {
-	if p.own.IntN(3) == 0 {
+	if p.programRand.IntN(3) == 0 {
 		_ = c.Close()
 	}
-	for p.own.IntN(3) > 0 {
-		cctx, cancel := p.WithTimeout(ctx, time.Duration(1+p.own.Int64N(int64(p.s.ttl))))
+	for p.programRand.IntN(3) > 0 {
+		cctx, cancel := p.WithTimeout(ctx, time.Duration(1+p.programRand.Int64N(int64(p.s.ttl))))
 		err := c.Shutdown(cctx)
 		cancel()
 		if err == nil {
@@ -259,8 +259,8 @@ func (p *process) makeRounds(ctx context.Context, h *holding, g *snowfence.Gener
 		if s.mute() {
 			break
 		}
-		wctx, cancel := p.WithTimeout(ctx, time.Duration(p.own.Int64N(int64(s.ttl))))
-		switch n := 1 + p.own.IntN(1<<p.own.IntN(7)); p.own.IntN(4) {
+		wctx, cancel := p.WithTimeout(ctx, time.Duration(p.programRand.Int64N(int64(s.ttl))))
+		switch n := 1 + p.programRand.IntN(1<<p.programRand.IntN(7)); p.programRand.IntN(4) {
 		case 0:
 			ids := make([]snowfence.ID, n*n*max(s.plan.blocks, 1))
 			began, highest := p.virtualTime(), filled.highest
@@ -289,7 +289,7 @@ func (p *process) makeRounds(ctx context.Context, h *holding, g *snowfence.Gener
 			}
 		}
 		cancel()
-		p.sleepFor(time.Duration(1 + p.own.Int64N(int64(1+p.own.Int64N(int64(s.ttl))))))
+		p.sleepFor(time.Duration(1 + p.programRand.Int64N(int64(1+p.programRand.Int64N(int64(s.ttl))))))
 	}
 }
 

@@ -16,13 +16,13 @@ import (
 // changes that are safe by themselves may repeat the layout before the last.
 func (s *sim) changeInChains() {
 	p := s.operator
-	for range 1 + p.own.IntN(3) {
-		if to := s.drawLayout(p.own); to != nil {
+	for range 1 + p.programRand.IntN(3) {
+		if to := s.drawLayout(p.programRand); to != nil {
 			ctx, cancel := p.WithTimeout(world.With(context.Background(), p), 4*s.ttl)
 			s.changeLayout(ctx, link{p: p}, to)
 			cancel()
 		}
-		p.sleepFor(time.Duration(p.own.Int64N(int64(6 * s.ttl))))
+		p.sleepFor(time.Duration(p.programRand.Int64N(int64(6 * s.ttl))))
 		if s.calm {
 			return
 		}
@@ -104,5 +104,5 @@ func (s *sim) noteChange() {
 // backUpStore takes a backup of the store.
 func (s *sim) backUpStore() {
 	s.store.takeBackup()
-	s.saved = s.era
+	s.backupEra = s.era
 }

@@ -48,10 +48,10 @@ func main() {
 	if r.later > 0 {
 		fmt.Printf("strict: %d test(s) left to make full\n", r.later)
 	}
-	if r.skipped > 0 {
-		fmt.Fprintf(os.Stderr, "strict: %d test(s) skipped themselves; nothing may be skipped here\n", r.skipped)
+	if r.skips > 0 {
+		fmt.Fprintf(os.Stderr, "strict: %d test(s) skipped themselves; nothing may be skipped here\n", r.skips)
 	}
-	if err != nil || r.skipped > 0 || len(r.failed) > 0 {
+	if err != nil || r.skips > 0 || len(r.lines) > 0 {
 		os.Exit(1)
 	}
 }

@@ -27,8 +27,8 @@ FAIL	q	0.500s	TestC
 	var got strings.Builder
 	r := newReport(&got)
 	err := r.readEvents(strings.NewReader(stream))
-	if err != nil || r.skipped != 1 || got.String() != want {
-		t.Errorf("report = %d, %v, %q; want 1, nil, %q", r.skipped, err, got.String(), want)
+	if err != nil || r.skips != 1 || got.String() != want {
+		t.Errorf("report = %d, %v, %q; want 1, nil, %q", r.skips, err, got.String(), want)
 	}
 }
 
@@ -41,9 +41,9 @@ func TestLeftOut(t *testing.T) {
 		var got strings.Builder
 		r := newReport(&got)
 		err := r.readEvents(strings.NewReader(stream))
-		if err != nil || r.skipped != want || !strings.Contains(got.String(), "left out") {
+		if err != nil || r.skips != want || !strings.Contains(got.String(), "left out") {
 			t.Errorf("SNOWFENCE_LEAVE_OUT=%q: report = %d, %v, %q; want %d skipped and the reason",
-				value, r.skipped, err, got.String(), want)
+				value, r.skips, err, got.String(), want)
 		}
 	}
 }
@@ -56,8 +56,8 @@ func TestLeftToFull(t *testing.T) {
 	for short, want := range map[bool]int{true: 0, false: 1} {
 		r := newReport(io.Discard)
 		r.short = short
-		if err := r.readEvents(strings.NewReader(stream)); err != nil || r.skipped != want || r.later != 1-want {
-			t.Errorf("short %t: %d skipped, %d left to make full, %v", short, r.skipped, r.later, err)
+		if err := r.readEvents(strings.NewReader(stream)); err != nil || r.skips != want || r.later != 1-want {
+			t.Errorf("short %t: %d skipped, %d left to make full, %v", short, r.skips, r.later, err)
 		}
 	}
 }

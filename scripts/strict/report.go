@@ -35,19 +35,19 @@ type test struct {
 
 // report writes the news in a stream of events, and counts the tests that were skipped.
 type report struct {
-	mu      sync.Mutex
-	w       io.Writer
-	open    map[string]map[string]*test // by package and name
-	begun   int
-	skipped int
-	short   bool                // -short may leave tests to make full
-	later   int                 // so many
-	broken  map[string][]string // failed tests of a package
-	failed  []string            // a line for each package
+	mu       sync.Mutex
+	w        io.Writer
+	open     map[string]map[string]*test // by package and name
+	begun    int
+	skips    int
+	short    bool                // -short may leave tests to make full
+	later    int                 // so many
+	failures map[string][]string // failed tests of a package
+	lines    []string            // a line for each package
 }
 
 func newReport(w io.Writer) *report {
-	return &report{w: w, open: map[string]map[string]*test{}, broken: map[string][]string{}}
+	return &report{w: w, open: map[string]map[string]*test{}, failures: map[string][]string{}}
 }
 
 // readEvents handles a stream of events to its end.
@@ -92,7 +92,7 @@ func (r *report) handleEvent(e event) {
 		}
 		delete(r.open[e.Package], e.Test)
 		if e.Action == "fail" {
-			r.broken[e.Package] = append(r.broken[e.Package], e.Test)
+			r.failures[e.Package] = append(r.failures[e.Package], e.Test)
 		}
 		if e.Action == "skip" && r.short && strings.Contains(out, "left to make full") {
 			r.later++
@@ -102,7 +102,7 @@ func (r *report) handleEvent(e event) {
 			fmt.Fprint(r.w, out)
 		}
 		if e.Action == "skip" && !leftOut(out) {
-			r.skipped++
+			r.skips++
 		}
 	}
 }
@@ -138,14 +138,14 @@ func (r *report) writePackage(e event, out string) {
 				line += "\t" + why
 			}
 		}
-		if broken := r.broken[e.Package]; len(broken) > 0 {
+		if broken := r.failures[e.Package]; len(broken) > 0 {
 			line += "\t" + strings.Join(broken, ", ")
 		}
 		if which := r.runningTests(e.Package, e.Time); which != "" {
 			line += "\tstopped (" + r.writeUnfinished(e.Package) + ") in " + which
 		}
 		fmt.Fprintln(r.w, line)
-		r.failed = append(r.failed, line)
+		r.lines = append(r.lines, line)
 	}
 	delete(r.open, e.Package)
 }
@@ -201,8 +201,8 @@ func (r *report) writeInterrupted(why string, now time.Time) {
 // writeEnd names the unfinished tests when the go command ended, and once more the failed packages.
 func (r *report) writeEnd(now time.Time) {
 	r.writeStopped("the go command ended", now)
-	if len(r.failed) > 0 {
-		fmt.Fprintf(r.w, "strict: %d package(s) failed:\n%s\n", len(r.failed), strings.Join(r.failed, "\n"))
+	if len(r.lines) > 0 {
+		fmt.Fprintf(r.w, "strict: %d package(s) failed:\n%s\n", len(r.lines), strings.Join(r.lines, "\n"))
 	}
 }
 
@@ -212,7 +212,7 @@ func (r *report) writeStopped(why string, now time.Time) {
 		r.writeUnfinished(pkg)
 		line := fmt.Sprintf("FAIL\t%s\tstopped (%s) in %s", pkg, why, cmp.Or(which, "no test"))
 		fmt.Fprintln(r.w, line)
-		r.failed = append(r.failed, line)
+		r.lines = append(r.lines, line)
 	}
 }
 

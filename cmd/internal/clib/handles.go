@@ -23,11 +23,11 @@ type Library struct {
 	words []uint64 // the beats, by slot; the first word is the shim's
 	slots []atomic.Pointer[entry]
 
-	mu      sync.Mutex // of what follows
-	next    int        // lowest slot that was never used
-	free    []int
-	opened  uint64 // generation of the last handle
-	statics map[string]snowfence.Fence
+	mu          sync.Mutex // of what follows
+	next        int        // lowest slot that was never used
+	free        []int
+	generations uint64 // generation of the last handle
+	statics     map[string]snowfence.Fence
 }
 
 // entry is the open object in a slot.
@@ -73,8 +73,8 @@ func (l *Library) giveBack(slot int) {
 func (l *Library) giveHandle(slot int, e *entry) Handle {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.opened++
-	e.handle = Handle(magic<<48 | (l.opened&(1<<32-1))<<16 | uint64(slot))
+	l.generations++
+	e.handle = Handle(magic<<48 | (l.generations&(1<<32-1))<<16 | uint64(slot))
 	if e.seq != nil {
 		e.handle |= sequenceOf
 	}
@@ -100,7 +100,7 @@ func (l *Library) explainHandle(h Handle, sequence bool) error {
 	switch slot := int(h & (sequenceOf - 1)); {
 	case h == 0:
 		return InvalidError("the handle is NULL: use what an open call stored")
-	case h>>48 != magic || slot == 0 || slot >= len(l.slots) || generation == 0 || generation > l.opened:
+	case h>>48 != magic || slot == 0 || slot >= len(l.slots) || generation == 0 || generation > l.generations:
 		return InvalidError("the handle %#x is not of this library: use what an open call stored",
 			uint64(h))
 	case (h&sequenceOf != 0) != sequence:

@@ -10,8 +10,8 @@ import (
 // schemes keeps the schemes of layouts that were decoded with, because to read a spec takes longer
 // than to decode.
 type schemes struct {
-	mu    sync.RWMutex
-	known map[string]*snowfence.Scheme
+	mu       sync.RWMutex
+	byLayout map[string]*snowfence.Scheme
 }
 
 // mostSchemes bounds the kept schemes of a program that makes up layouts.
@@ -31,7 +31,7 @@ func (t *Texts) Decode(layout string, id snowfence.ID) (snowfence.Parts, error) 
 
 func (c *schemes) get(layout string) (*snowfence.Scheme, error) {
 	c.mu.RLock()
-	s := c.known[layout]
+	s := c.byLayout[layout]
 	c.mu.RUnlock()
 	if s != nil {
 		return s, nil
@@ -53,11 +53,11 @@ func (c *schemes) get(layout string) (*snowfence.Scheme, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known == nil {
-		c.known = map[string]*snowfence.Scheme{}
+	if c.byLayout == nil {
+		c.byLayout = map[string]*snowfence.Scheme{}
 	}
-	if len(c.known) < mostSchemes {
-		c.known[layout] = s
+	if len(c.byLayout) < mostSchemes {
+		c.byLayout[layout] = s
 	}
 	return s, nil
 }

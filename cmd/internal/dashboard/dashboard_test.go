@@ -331,7 +331,7 @@ func TestStreamsEnd(t *testing.T) {
 	none := func() bool {
 		for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			b.d.sampler.mu.Lock()
-			watching := b.d.sampler.watching
+			watching := b.d.sampler.pages
 			b.d.sampler.mu.Unlock()
 			all := new(server.Caller)
 			given := b.service.Reserve(all, server.MostRoom) == nil

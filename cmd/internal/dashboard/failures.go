@@ -27,17 +27,17 @@ var callers = []string{
 
 // failures remembers how often requests and round trips to the store failed.
 type failures struct {
-	counted [][]failure // the totals at the last samples, at most a minute of them, oldest first
-	ours    []float32   // failed requests a second, of all samples
-	theirs  []float32   // the same of requests that were refused
+	totals [][]failure // the totals at the last samples, at most a minute of them, oldest first
+	ours   []float32   // failed requests a second, of all samples
+	theirs []float32   // the same of requests that were refused
 }
 
 // takeSample takes a sample, elapsed seconds after the last one.
 func (f *failures) takeSample(s *server.Service, l *server.StoreLatency, elapsed float64) {
 	now := countFailures(s, l)
 	var ours, theirs int64
-	if n := len(f.counted); n > 0 {
-		for i, was := range f.counted[n-1] {
+	if n := len(f.totals); n > 0 {
+		for i, was := range f.totals[n-1] {
 			switch more := now[i].Total - was.Total; {
 			case was.Where == inStore: // the requests that failed for it count
 			case was.Ours:
@@ -49,9 +49,9 @@ func (f *failures) takeSample(s *server.Service, l *server.StoreLatency, elapsed
 	}
 	f.ours = appendSample(f.ours, float32(float64(ours)/elapsed))
 	f.theirs = appendSample(f.theirs, float32(float64(theirs)/elapsed))
-	f.counted = append(f.counted, now)
-	if len(f.counted) > minute+1 {
-		f.counted = slices.Delete(f.counted, 0, 1)
+	f.totals = append(f.totals, now)
+	if len(f.totals) > minute+1 {
+		f.totals = slices.Delete(f.totals, 0, 1)
 	}
 }
 
@@ -73,10 +73,10 @@ func countFailures(s *server.Service, l *server.StoreLatency) (list []failure) {
 
 // latest returns all failures, and their count in the last minute.
 func (f *failures) latest() (list []failure) {
-	if len(f.counted) == 0 {
+	if len(f.totals) == 0 {
 		return nil
 	}
-	first, last := f.counted[0], f.counted[len(f.counted)-1]
+	first, last := f.totals[0], f.totals[len(f.totals)-1]
 	for i, now := range last {
 		if now.Minute = now.Total - first[i].Total; now.Total > 0 {
 			list = append(list, now)

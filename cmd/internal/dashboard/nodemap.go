@@ -37,22 +37,22 @@ const (
 // nodeMap is a namespace's leases as a map shows them. It never changes once it was drawn.
 type nodeMap struct {
 	*server.View
-	nodes  int64 // of the layout
-	rows   []row // in the order of the nodes
-	blocks []block
-	own    map[int64]bool // first nodes of the units that this server holds
-	cells  []byte
-	per    int64 // nodes in a cell
-	counts [cellKinds]int64
+	nodes    int64 // of the layout
+	rows     []row // in the order of the nodes
+	blocks   []block
+	ownUnits map[int64]bool // first nodes of the units that this server holds
+	cells    []byte
+	per      int64 // nodes in a cell
+	counts   [cellKinds]int64
 }
 
 // row is a unit that was ever leased: most often one node.
 type row struct {
 	*server.Lease
-	end            int64 // the node after the unit
-	until, written time.Time
-	state          byte
-	offset         offset
+	end              int64 // the node after the unit
+	until, writeTime time.Time
+	state            byte
+	offset           offset
 }
 
 // block is nodes in a row that one lease took, or gave back, together.
@@ -90,7 +90,7 @@ func (b block) nodesText() string {
 func (r *row) sameBlock(next *row) bool {
 	return r.end == next.Node && r.state == next.state && r.Label == next.Label && r.Veto == next.Veto &&
 		r.Holder == next.Holder && r.Held == next.Held && r.Until == next.Until &&
-		next.written.Sub(r.written).Abs() < time.Second
+		next.writeTime.Sub(r.writeTime).Abs() < time.Second
 }
 
 // offset is how far a holder's clock is ahead of this server's, in milliseconds, as far
@@ -120,7 +120,7 @@ func newNodeMap(v *server.View) *nodeMap {
 	for i := range v.Leases[:min(len(v.Leases), maxNodes)] {
 		if one := &v.Leases[i]; one.Node < l.nodes {
 			until, written := v.Layout.TimeOf(one.Until), time.UnixMilli(one.At)
-			r := row{Lease: one, end: v.End(one), until: until, written: written}
+			r := row{Lease: one, end: v.End(one), until: until, writeTime: written}
 			r.state = l.stateOf(&r)
 			l.rows = append(l.rows, r)
 		}
@@ -130,14 +130,14 @@ func newNodeMap(v *server.View) *nodeMap {
 
 // setOwn notes this server's own nodes.
 func (l *nodeMap) setOwn(s *server.Service) {
-	l.own = map[int64]bool{}
+	l.ownUnits = map[int64]bool{}
 	for _, sp := range s.Spaces() {
 		if sp.Name != l.Namespace.Name {
 			continue
 		}
 		for _, h := range sp.Held() {
 			for n := h.FirstNode; n <= h.LastNode; n += l.Namespace.Unit {
-				l.own[n] = true
+				l.ownUnits[n] = true
 			}
 		}
 	}
@@ -148,7 +148,7 @@ func (l *nodeMap) stateOf(r *row) byte {
 	switch {
 	case r.Veto != "":
 		return cellVetoed
-	case r.Held && l.From.Sub(r.written) > r.until.Sub(r.written)/2: // renewals come when a third has passed
+	case r.Held && l.From.Sub(r.writeTime) > r.until.Sub(r.writeTime)/2: // renewals come when a third has passed
 		return cellLate
 	case r.Held:
 		return cellHeld
@@ -176,7 +176,7 @@ func (l *nodeMap) paintCells() {
 	for i := range l.rows {
 		r := &l.rows[i]
 		n := r.end - r.Node
-		if l.own[r.Node] && (r.state == cellHeld || r.state == cellLate) {
+		if l.ownUnits[r.Node] && (r.state == cellHeld || r.state == cellLate) {
 			r.state = cellOwn
 		}
 		if r.Node >= first && r.Node <= last {
@@ -219,7 +219,7 @@ func (l *nodeMap) compareClocks(before *nodeMap) {
 		case old != nil && old.At == r.At:
 			r.offset = old.offset
 		default:
-			r.offset = offset{known: r.written.After(l.At), low: r.At - l.At.UnixMilli()}
+			r.offset = offset{known: r.writeTime.After(l.At), low: r.At - l.At.UnixMilli()}
 			if before != nil {
 				r.offset.known, r.offset.bounded = true, true
 				r.offset.high = r.At - before.From.UnixMilli()

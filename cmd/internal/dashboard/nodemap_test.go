@@ -104,7 +104,7 @@ func TestCellsSayWhatNodesAre(t *testing.T) {
 	ahead.Holder = ""
 	look := lookAt(t, "twitter", now, record(l, 1, now.Add(-time.Second), 15*time.Second, "held"), late, over,
 		vetoed, ahead, record(l, 6, now, 15*time.Second, "me"), over1(over, 9))
-	look.own, look.Namespace.Nodes = map[int64]bool{6: true, 7: true}, snowfence.NodeRange{From: 1, Until: 8}
+	look.ownUnits, look.Namespace.Nodes = map[int64]bool{6: true, 7: true}, snowfence.NodeRange{From: 1, Until: 8}
 	look.paintCells()
 	want := []byte{
 		cellReserved, cellHeld, cellLate, cellFree, cellVetoed, cellAhead, cellOwn, cellNever,
@@ -128,7 +128,7 @@ func TestUnitsFillTheirSquares(t *testing.T) {
 	l := snowfence.MustLayout("twitter")
 	look := lookInUnits(t, "twitter", 4, now, record(l, 8, now, 15*time.Second, "a"),
 		record(l, 12, now, 15*time.Second, "b"))
-	look.own = map[int64]bool{12: true}
+	look.ownUnits = map[int64]bool{12: true}
 	look.paintCells()
 	want := []byte{
 		cellNever, cellHeld, cellHeld, cellHeld, cellHeld, cellOwn, cellOwn, cellOwn, cellOwn, cellNever,

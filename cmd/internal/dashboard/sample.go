@@ -20,11 +20,11 @@ const (
 
 // sampler looks at the service once a second and remembers a quarter of an hour.
 type sampler struct {
-	cfg      Config
-	service  *server.Service
-	latency  *server.StoreLatency
-	reading  gate // holds a value while the store is read
-	counting gate // and while the nodes are counted that are held
+	cfg       Config
+	service   *server.Service
+	latency   *server.StoreLatency
+	readGate  gate // holds a value while the store is read
+	countGate gate // and while the nodes are counted that are held
 
 	mu       sync.Mutex
 	times    []int64 // of the samples, in Unix milliseconds
@@ -38,20 +38,20 @@ type sampler struct {
 	away     storeState
 	back     time.Time // since when the store answers after an outage that is not over yet
 	unready  error     // why requests should go to another server; nil while they need not
-	used     map[string]nodeUsage
+	usage    map[string]nodeUsage
 	countDue time.Time // when the next count begins
 	servers  []*pb.ServerInfo
-	watching int
+	pages    int
 
-	listed    []*pb.Sequence // as the store had them
-	sequences []sequenceState
-	next      chan struct{} // closed and replaced at each sample
-	lastAt    time.Time
+	storedSequences []*pb.Sequence // as the store had them
+	sequences       []sequenceState
+	next            chan struct{} // closed and replaced at each sample
+	lastAt          time.Time
 }
 
 // series are the rates of one namespace, as long as the samples.
 type series struct {
-	made  int64
+	total int64
 	rates []float32
 }
 
@@ -83,8 +83,8 @@ type storeState struct {
 func newSampler(cfg Config) *sampler {
 	sm := &sampler{
 		cfg: cfg, service: cfg.Service, latency: cfg.Latency, rates: map[string]*series{}, now: map[string]spaceState{},
-		next: make(chan struct{}), reading: make(gate, 1), counting: make(gate, 1), lastAt: time.Now(),
-		wires: map[server.Wire]*meter{}, store: newMeter(server.LatencyCounts{}), used: map[string]nodeUsage{},
+		next: make(chan struct{}), readGate: make(gate, 1), countGate: make(gate, 1), lastAt: time.Now(),
+		wires: map[server.Wire]*meter{}, store: newMeter(server.LatencyCounts{}), usage: map[string]nodeUsage{},
 	}
 	if sm.latency != nil {
 		sm.store = newMeter(sm.latency.Counts())
@@ -106,7 +106,7 @@ func (sm *sampler) run(ctx context.Context) {
 		}
 		sm.takeSample(time.Now())
 		sm.mu.Lock()
-		watched := sm.watching > 0
+		watched := sm.pages > 0
 		sm.mu.Unlock()
 		if watched && n%readEvery == 0 {
 			asks.Go(func() { sm.readStore(ctx) })
@@ -139,14 +139,14 @@ func (sm *sampler) takeSample(now time.Time) {
 	for name, st := range states {
 		sr := sm.rates[name]
 		if sr == nil && len(sm.rates) < maxSeries {
-			sr = &series{rates: make([]float32, len(sm.times)-1, maxSamples+1), made: 0}
+			sr = &series{rates: make([]float32, len(sm.times)-1, maxSamples+1), total: 0}
 			sm.rates[name] = sr
 		}
 		if sr == nil {
 			continue
 		}
-		st.Rate = float64(max(st.Made-sr.made, 0)) / elapsed // a namespace that was opened anew counts from 0 again
-		sr.made = st.Made
+		st.Rate = float64(max(st.Made-sr.total, 0)) / elapsed // a namespace that was opened anew counts from 0 again
+		sr.total = st.Made
 		states[name] = st
 	}
 	for name, sr := range sm.rates {
@@ -190,7 +190,7 @@ func stateOf(sp *server.Space) spaceState {
 // countPage counts a page that wants to see what goes on, and reads the store for the first one.
 func (sm *sampler) countPage(ctx context.Context) (stop func()) {
 	sm.mu.Lock()
-	sm.watching++
+	sm.pages++
 	stale := time.Since(sm.readAt) > readEvery*time.Second
 	sm.mu.Unlock()
 	if stale {
@@ -199,7 +199,7 @@ func (sm *sampler) countPage(ctx context.Context) (stop func()) {
 	return func() {
 		sm.mu.Lock()
 		defer sm.mu.Unlock()
-		sm.watching--
+		sm.pages--
 	}
 }
 
@@ -209,7 +209,7 @@ type snapshot struct {
 	away   storeState
 	ready  readyState
 	names  *pb.ListNamespacesResponse
-	used   map[string]nodeUsage
+	usage  map[string]nodeUsage
 	spaces []spaceState
 
 	servers   *pb.ListServersResponse
@@ -223,7 +223,7 @@ func (sm *sampler) snapshotFor(id *server.Identity) snapshot {
 	defer sm.mu.Unlock()
 	v := snapshot{
 		away: sm.away, next: sm.next, names: &pb.ListNamespacesResponse{}, ready: readyOf(sm.unready, id),
-		failures: sm.failures.latest(), used: map[string]nodeUsage{}, servers: sm.serversFor(id),
+		failures: sm.failures.latest(), usage: map[string]nodeUsage{}, servers: sm.serversFor(id),
 	}
 	v.Time, v.Store, v.Wires = time.Now().UnixMilli(), sm.store.latestTiming(), map[string]timing{}
 	v.Minute = map[string]recent{inStore: sm.store.lastMinute()}
@@ -238,9 +238,9 @@ func (sm *sampler) snapshotFor(id *server.Identity) snapshot {
 			v.Minute[w.Name()] = r
 		}
 	}
-	for name, u := range sm.used {
+	for name, u := range sm.usage {
 		if id.Sees(name) {
-			v.used[name] = u
+			v.usage[name] = u
 		}
 	}
 	for _, ns := range sm.names {

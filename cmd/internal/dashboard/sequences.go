@@ -70,7 +70,7 @@ func (sm *sampler) sampleSequences() {
 		open[sq.Name] = sq
 	}
 	sm.sequences = sm.sequences[:0:0]
-	for _, i := range sm.listed {
+	for _, i := range sm.storedSequences {
 		if i.State != "deleted" {
 			sm.sequences = append(sm.sequences, sequenceOf(i, open[i.Name]))
 		}

@@ -16,8 +16,8 @@ type gate chan struct{}
 // page gets the part of its token. A part without an answer stays as it was.
 func (sm *sampler) readStore(ctx context.Context) {
 	select {
-	case sm.reading <- struct{}{}:
-		defer func() { <-sm.reading }()
+	case sm.readGate <- struct{}{}:
+		defer func() { <-sm.readGate }()
 	default:
 		return
 	}
@@ -34,7 +34,7 @@ func (sm *sampler) readStore(ctx context.Context) {
 		sm.names = namespaces.Namespaces
 	}
 	if err2 == nil {
-		sm.listed = sequences.Sequences
+		sm.storedSequences = sequences.Sequences
 		sm.sampleSequences()
 	}
 	if err3 == nil {

@@ -118,7 +118,7 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	defer d.sampler.countPage(r.Context())()
-	p := client{sender: s, known: map[string]spaceState{}, sequences: map[string]sequenceState{}}
+	p := client{sender: s, states: map[string]spaceState{}, sequences: map[string]sequenceState{}}
 	if p.sendFirst(d.sampler.snapshotFor(id), d.sampler.historyFor(id, "")) != nil {
 		return nil // the page has gone
 	}
@@ -147,9 +147,9 @@ func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 // client is the knowledge of a page.
 type client struct {
 	*sender
-	last  snapshot
-	next  <-chan struct{}
-	known map[string]spaceState
+	last   snapshot
+	next   <-chan struct{}
+	states map[string]spaceState
 
 	sequences map[string]sequenceState
 }
@@ -157,7 +157,7 @@ type client struct {
 func (p *client) sendFirst(v snapshot, h history) error {
 	return errors.Join(
 		p.sendEvent("namespaces", v.names), p.sendEvent("store", v.away), p.sendEvent("ready", v.ready),
-		p.sendEvent("used", v.used),
+		p.sendEvent("used", v.usage),
 		p.sendEvent("history", h), p.sendNews(v),
 	)
 }
@@ -168,7 +168,7 @@ func (p *client) sendNews(v snapshot) error {
 	if !slices.Equal(v.failures, p.last.failures) {
 		out.Failures = v.failures
 	}
-	out.Spaces, out.Gone = changed(p.known, v.spaces, func(s spaceState) string { return s.Name })
+	out.Spaces, out.Gone = changed(p.states, v.spaces, func(s spaceState) string { return s.Name })
 	out.Sequences, out.GoneSequences = changed(p.sequences, v.sequences, func(s sequenceState) string { return s.Name })
 	var errs []error
 	if p.next != nil && !proto.Equal(v.names, p.last.names) {
@@ -180,8 +180,8 @@ func (p *client) sendNews(v snapshot) error {
 	if v.ready != p.last.ready {
 		errs = append(errs, p.sendEvent("ready", v.ready))
 	}
-	if p.next != nil && !maps.Equal(v.used, p.last.used) {
-		errs = append(errs, p.sendEvent("used", v.used))
+	if p.next != nil && !maps.Equal(v.usage, p.last.usage) {
+		errs = append(errs, p.sendEvent("used", v.usage))
 	}
 	errs = append(errs, p.sendServers(v))
 	p.last, p.next = v, v.next

@@ -32,21 +32,21 @@ type recent struct {
 
 // meter remembers the timings of a server.Latency.
 type meter struct {
-	counted []server.LatencyCounts // at the last samples, at most a minute of them, oldest first
-	list    []timing
+	counts []server.LatencyCounts // at the last samples, at most a minute of them, oldest first
+	list   []timing
 }
 
 // newMeter returns a meter that counts from now on.
 func newMeter(counts server.LatencyCounts) *meter {
-	return &meter{counted: []server.LatencyCounts{counts}}
+	return &meter{counts: []server.LatencyCounts{counts}}
 }
 
 // takeSample takes the counts since the last sample, elapsed seconds ago.
 func (m *meter) takeSample(counts server.LatencyCounts, elapsed float64) {
-	d := counts.Since(m.counted[len(m.counted)-1])
-	m.counted = append(m.counted, counts)
-	if len(m.counted) > minute+1 {
-		m.counted = slices.Delete(m.counted, 0, 1)
+	d := counts.Since(m.counts[len(m.counts)-1])
+	m.counts = append(m.counts, counts)
+	if len(m.counts) > minute+1 {
+		m.counts = slices.Delete(m.counts, 0, 1)
 	}
 	t := noTiming
 	if n := d.N(); n > 0 {
@@ -61,7 +61,7 @@ func quantile(c *server.LatencyCounts, q float64) float32 {
 
 // lastMinute returns the timings of the last minute.
 func (m *meter) lastMinute() recent {
-	d := m.counted[len(m.counted)-1].Since(m.counted[0])
+	d := m.counts[len(m.counts)-1].Since(m.counts[0])
 	if n := d.N(); n > 0 {
 		return recent{n, quantile(&d, 0.5), quantile(&d, 0.99)}
 	}

@@ -21,8 +21,8 @@ const countEvery = 5 * time.Second // while a page watches
 // answer keeps its last numbers, with their time.
 func (sm *sampler) countNodes(ctx context.Context) {
 	select {
-	case sm.counting <- struct{}{}:
-		defer func() { <-sm.counting }()
+	case sm.countGate <- struct{}{}:
+		defer func() { <-sm.countGate }()
 	default:
 		return
 	}
@@ -44,14 +44,14 @@ func (sm *sampler) countNodes(ctx context.Context) {
 			continue // a store that is unreachable shows already
 		}
 		sm.mu.Lock()
-		sm.used[ns.Name] = nodeUsage{Held: n.Held, Leasable: n.Leasable, At: millis(n.At)}
+		sm.usage[ns.Name] = nodeUsage{Held: n.Held, Leasable: n.Leasable, At: millis(n.At)}
 		sm.mu.Unlock()
 	}
 	sm.mu.Lock()
 	defer sm.mu.Unlock()
-	for name := range sm.used {
+	for name := range sm.usage {
 		if !there[name] {
-			delete(sm.used, name)
+			delete(sm.usage, name)
 		}
 	}
 	sm.countDue = began.Add(server.CountPause(countEvery, time.Since(began)))

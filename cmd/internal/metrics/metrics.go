@@ -41,8 +41,8 @@ type Source struct {
 
 	Wires []server.Wire // that have a listener
 
-	mu   sync.Mutex
-	used map[string]server.NodeCount // by namespace
+	mu         sync.Mutex
+	nodeCounts map[string]server.NodeCount // by namespace
 }
 
 // Handler serves the metrics in the formats of Prometheus, for the namespaces that the
@@ -114,7 +114,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	})
 	c.collectWires(to)
 	s.mu.Lock()
-	used := s.used
+	used := s.nodeCounts
 	s.mu.Unlock()
 	if c.tokens {
 		c.collectTokens(to, used)

@@ -33,7 +33,7 @@ func (s *Source) askStore(ctx context.Context) {
 		u, err := s.Service.CountNodes(ctx, sp.Name)
 		if err != nil {
 			s.mu.Lock()
-			before, ok := s.used[sp.Name]
+			before, ok := s.nodeCounts[sp.Name]
 			s.mu.Unlock()
 			if !ok {
 				continue
@@ -43,6 +43,6 @@ func (s *Source) askStore(ctx context.Context) {
 		used[sp.Name] = u
 	}
 	s.mu.Lock()
-	s.used = used
+	s.nodeCounts = used
 	s.mu.Unlock()
 }

@@ -264,7 +264,7 @@ func info(c *conn, _ [][]byte) {
 	s := c.srv
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Server\r\nserver:snowfence\r\nsnowfence_version:%s\r\ngo_version:%s\r\nuptime_in_seconds:%d\r\n",
-		s.cfg.Version, runtime.Version(), int64(time.Since(s.started).Seconds()))
+		s.cfg.Version, runtime.Version(), int64(time.Since(s.startTime).Seconds()))
 	fmt.Fprintf(&b, "\r\n# Clients\r\nconnected_clients:%d\r\nmaxclients:%d\r\n", s.Connections.Load(), s.cfg.MaxConns)
 	b.WriteString("\r\n# Persistence\r\nloading:0\r\n")
 	fmt.Fprintf(&b, "\r\n# Stats\r\ntotal_commands_processed:%d\r\nrejected_connections:%d\r\n",

@@ -46,9 +46,9 @@ func (c *conn) makeRoom() {
 
 // last says how long a stop waits for the last commands of a client.
 type last struct {
-	silence  time.Duration // for the next command: one on its way would meet a closed connection
-	answered time.Duration // for all that are carried out
-	refused  time.Duration // for those after them, which tell a busy client to go
+	silence    time.Duration // for the next command: one on its way would meet a closed connection
+	runTime    time.Duration // for all that are carried out
+	refuseTime time.Duration // for those after them, which tell a busy client to go
 }
 
 // readLast reads commands when the server stops, and reports whether there are any. To close the
@@ -56,10 +56,10 @@ type last struct {
 func (c *conn) readLast() bool {
 	now, l := time.Now(), c.srv.last
 	if c.leaves.IsZero() {
-		c.leaves = now.Add(l.answered)
+		c.leaves = now.Add(l.runTime)
 	}
 	c.refuses = now.After(c.leaves)
-	until := earliest(now.Add(l.silence), c.leaves.Add(l.refused))
+	until := earliest(now.Add(l.silence), c.leaves.Add(l.refuseTime))
 	for c.w < len(c.buf) && time.Now().Before(until) && c.c.SetReadDeadline(until) == nil {
 		n, err := c.c.Read(c.buf[c.w:])
 		c.w += n

@@ -39,12 +39,12 @@ type Config struct {
 
 // Server serves connections. All methods are safe for concurrent use.
 type Server struct {
-	cfg     Config
-	table   []*command // sorted by name
-	started time.Time
-	last    last
-	life    context.Context
-	end     context.CancelFunc
+	cfg       Config
+	table     []*command // sorted by name
+	startTime time.Time
+	last      last
+	life      context.Context
+	end       context.CancelFunc
 
 	*server.Meter
 
@@ -64,9 +64,9 @@ func New(cfg Config) *Server {
 		cfg.User = func(net.Conn) *server.Identity { return nil }
 	}
 	s := &Server{
-		Meter: cfg.Service.Meter(server.RESP), cfg: cfg, table: newTable(), started: time.Now(),
+		Meter: cfg.Service.Meter(server.RESP), cfg: cfg, table: newTable(), startTime: time.Now(),
 		conns: map[*conn]struct{}{}, ln: map[net.Listener]struct{}{},
-		last: last{silence: 50 * time.Millisecond, answered: 250 * time.Millisecond, refused: time.Second},
+		last: last{silence: 50 * time.Millisecond, runTime: 250 * time.Millisecond, refuseTime: time.Second},
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s

@@ -53,7 +53,7 @@ func TestStopIsTheReasonOfCommandsThatWait(t *testing.T) {
 // answered, at last by an error that tells them to go.
 func TestStopAnswersBusyClients(t *testing.T) {
 	s, addr := start(t, Config{})
-	s.last = last{silence: time.Minute, answered: 20 * time.Millisecond, refused: 20 * time.Second}
+	s.last = last{silence: time.Minute, runTime: 20 * time.Millisecond, refuseTime: 20 * time.Second}
 	var answered, told atomic.Int64
 	var all sync.WaitGroup
 	for i := range 4 {

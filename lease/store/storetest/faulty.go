@@ -21,15 +21,17 @@ var errLate = errors.New("the write is late")
 type faulty struct {
 	store.Store
 
-	mu     sync.Mutex
-	calls  int
-	before func(op string, call int) error // an error: nothing is done; nil function: all is well
-	after  func(op string, call int) error // an error: it is done, but the caller is not told
-	late   [][]store.Write
-	gone   map[store.Key]string // records that vanished, with the nonce they had
+	mu             sync.Mutex
+	calls          int
+	before         func(op string, call int) error // an error: nothing is done; nil function: all is well
+	after          func(op string, call int) error // an error: it is done, but the caller is not told
+	late           [][]store.Write
+	vanishedNonces map[store.Key]string // records that vanished, with the nonce they had
 }
 
-func newFaulty(st store.Store) *faulty { return &faulty{Store: st, gone: map[store.Key]string{}} }
+func newFaulty(st store.Store) *faulty {
+	return &faulty{Store: st, vanishedNonces: map[store.Key]string{}}
+}
 
 // setFaults sets what goes wrong from now on.
 func (f *faulty) setFaults(before, after func(op string, call int) error) {
@@ -134,7 +136,7 @@ func (f *faulty) swap(ctx context.Context, writes []store.Write) []error {
 	writes = append([]store.Write(nil), writes...)
 	for i, w := range writes {
 		f.mu.Lock()
-		nonce, ok := f.gone[w.New.Key]
+		nonce, ok := f.vanishedNonces[w.New.Key]
 		f.mu.Unlock()
 		if ok && w.Old == "" {
 			writes[i].Old = nonce
@@ -161,13 +163,13 @@ func (f *faulty) carryLate(ctx context.Context) (errs []error) {
 func (f *faulty) removeRecord(r store.Record) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.gone[r.Key] = r.Nonce
+	f.vanishedNonces[r.Key] = r.Nonce
 }
 
 func (f *faulty) isVanished(r store.Record) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	nonce, ok := f.gone[r.Key]
+	nonce, ok := f.vanishedNonces[r.Key]
 	return ok && nonce == r.Nonce
 }
 

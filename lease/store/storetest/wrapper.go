@@ -27,7 +27,7 @@ type told struct {
 	*store.Memory
 	err         error
 	pins, unpin int
-	suspected   []string
+	identities  []string
 }
 
 var toldTime = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -41,7 +41,7 @@ func (s *told) Identity(_ context.Context, namespace string) (string, error) {
 }
 
 func (s *told) Suspect(_ context.Context, identity string) error {
-	s.suspected = append(s.suspected, identity)
+	s.identities = append(s.identities, identity)
 	return s.err
 }
 
@@ -75,7 +75,7 @@ func swallowed(ctx context.Context, wrap func(store.Store) store.Store) (faults 
 		id, err := st.Identity(ctx, "a")
 		check("Identity", err, id == "identity of a")
 		err = st.Suspect(ctx, "one")
-		check("Suspect", err, slices.Equal(inner.suspected, []string{"one"}))
+		check("Suspect", err, slices.Equal(inner.identities, []string{"one"}))
 		now, err := st.Now(ctx)
 		check("Now", err, now.Equal(toldTime))
 		unpin, err := st.Pin(ctx)

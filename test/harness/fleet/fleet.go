@@ -57,7 +57,7 @@ type Fleet struct {
 
 	mu      sync.Mutex
 	holders []*Holder
-	made    map[snowfence.ID]string // by whom
+	makers  map[snowfence.ID]string // by whom
 	count   map[string]int
 }
 
@@ -68,7 +68,7 @@ func New(t testing.TB, open func(dsn string) store.Store) *Fleet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Fleet{t: t, scheme: s, open: open, made: map[snowfence.ID]string{}, count: map[string]int{}}
+	return &Fleet{t: t, scheme: s, open: open, makers: map[snowfence.ID]string{}, count: map[string]int{}}
 }
 
 // SQL opens stores by a driver of databases.
@@ -205,10 +205,10 @@ func (f *Fleet) addIDs(name string, ids []snowfence.ID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, id := range ids {
-		if by, twice := f.made[id]; twice {
+		if by, twice := f.makers[id]; twice {
 			f.t.Errorf("ID %d was made by %s and by %s", id, by, name)
 		}
-		f.made[id] = name
+		f.makers[id] = name
 	}
 	f.count[name] += len(ids)
 }
@@ -252,7 +252,7 @@ func (h *Holder) Status() lease.Status { return h.l.Status() }
 func (h *Holder) Last() (tick int64) {
 	h.f.mu.Lock()
 	defer h.f.mu.Unlock()
-	for id, by := range h.f.made {
+	for id, by := range h.f.makers {
 		if p, err := h.f.scheme.Decode(id); err == nil && by == h.name {
 			tick = max(tick, p.Tick)
 		}

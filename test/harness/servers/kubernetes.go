@@ -25,9 +25,9 @@ type Kubernetes struct {
 	Certs    *Certs
 	Port     int
 
-	dir   string
-	made  atomic.Int32
-	admin *http.Client
+	dir     string
+	objects atomic.Int32
+	admin   *http.Client
 }
 
 // StartKubernetes starts an API server and its etcd. It leaves the test to make full, because the
@@ -120,7 +120,7 @@ func (k *Kubernetes) Ask(method, path, body string, answer *bytes.Buffer) error 
 // NewNamespace makes an empty namespace, and returns its name.
 func (k *Kubernetes) NewNamespace(t testing.TB) string {
 	t.Helper()
-	name := fmt.Sprintf("ids-%d", k.made.Add(1))
+	name := fmt.Sprintf("ids-%d", k.objects.Add(1))
 	if err := k.Ask("POST", "/api/v1/namespaces", `{"metadata": {"name": "`+name+`"}}`, nil); err != nil {
 		t.Fatal(err)
 	}

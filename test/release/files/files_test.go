@@ -107,7 +107,7 @@ func TestTheListOfPartsNamesWhatIsLinked(t *testing.T) {
 		t.Fatal(err)
 	}
 	mod := licences.Module{Path: "golang.org/x/mod", Texts: []licences.Text{{IDs: []string{"BSD-3-Clause", "MIT"}}}}
-	b := &build{when: commit, linked: []licences.Module{mod}, root: repository}
+	b := &build{when: commit, linkedModules: []licences.Module{mod}, root: repository}
 	text, err := b.listParts(program, "snowfence_1")
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestTheListOfPartsNamesWhatIsLinked(t *testing.T) {
 		t.Errorf("the licences are %v", found)
 	}
 
-	b.linked = nil
+	b.linkedModules = nil
 	if _, err := b.listParts(program, "snowfence_1"); err == nil {
 		t.Error("a program with a part without a licence is not refused")
 	}

@@ -26,15 +26,15 @@ import (
 
 // build is one run of this program.
 type build struct {
-	root    string // of the repository
-	out     string
-	version string // such as v1.2.3
-	nfpm    string
-	when    time.Time // of the commit: the time of each file
-	modules []release.Module
-	texts   []entry // what each archive has besides the program
-	linked  []licences.Module
-	edges   map[string][]string // go mod graph, by module without version
+	root          string // of the repository
+	out           string
+	version       string // such as v1.2.3
+	nfpm          string
+	when          time.Time // of the commit: the time of each file
+	modules       []release.Module
+	texts         []entry // what each archive has besides the program
+	linkedModules []licences.Module
+	edges         map[string][]string // go mod graph, by module without version
 }
 
 func main() {

@@ -21,7 +21,7 @@ type object = map[string]any
 // readParts reads what buildinfo does not tell: licences, and which module requires which.
 func (b *build) readParts(m *maker) error {
 	var err error
-	if b.linked, err = licences.Linked(m.dir, m.env, command); err != nil {
+	if b.linkedModules, err = licences.Linked(m.dir, m.env, command); err != nil {
 		return err
 	}
 	graph, err := m.runGo("mod", "graph")
@@ -44,7 +44,7 @@ func (b *build) listParts(program []byte, name string) ([]byte, error) {
 		return nil, err
 	}
 	texts := map[string]licences.Module{}
-	for _, m := range b.linked {
+	for _, m := range b.linkedModules {
 		texts[m.Path] = m
 	}
 	sum := sha256.Sum256(program)

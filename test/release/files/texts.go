@@ -12,7 +12,7 @@ import (
 
 // commonFiles returns the licences, the man pages and the completions.
 func (b *build) commonFiles(m *maker) ([]entry, error) {
-	notices, err := licences.Notices(b.root, b.linked)
+	notices, err := licences.Notices(b.root, b.linkedModules)
 	if err != nil {
 		return nil, err
 	}

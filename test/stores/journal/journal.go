@@ -33,7 +33,7 @@ type Store struct {
 	mu      sync.Mutex
 	id      string
 	records map[store.Key]store.Record
-	broken  error // what went wrong with a write; after it nothing is known any more
+	failure error // what went wrong with a write; after it nothing is known any more
 }
 
 // line is one line of the file: the identity, in the first, or a record.
@@ -119,7 +119,7 @@ func syncFolder(path string) error {
 func (s *Store) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := errors.Join(ctx.Err(), s.broken); err != nil {
+	if err := errors.Join(ctx.Err(), s.failure); err != nil {
 		return nil, err
 	}
 	out := make([]store.Record, len(keys))
@@ -136,7 +136,7 @@ func (s *Store) List(
 ) ([]store.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := errors.Join(ctx.Err(), s.broken); err != nil {
+	if err := errors.Join(ctx.Err(), s.failure); err != nil {
 		return nil, err
 	}
 	out := s.recordsThat(func(k store.Key) bool {
@@ -149,7 +149,7 @@ func (s *Store) List(
 func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := errors.Join(ctx.Err(), s.broken); err != nil {
+	if err := errors.Join(ctx.Err(), s.failure); err != nil {
 		return nil, err
 	}
 	return s.recordsThat(func(k store.Key) bool {
@@ -176,7 +176,7 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	errs := make([]error, len(writes))
-	if err := errors.Join(ctx.Err(), s.broken, store.Check(writes)); err != nil {
+	if err := errors.Join(ctx.Err(), s.failure, store.Check(writes)); err != nil {
 		return fill(errs, err)
 	}
 	var lines []line
@@ -191,8 +191,8 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 		return errs
 	}
 	if err := errors.Join(s.appendLines(lines...), s.f.Sync()); err != nil {
-		s.broken = fmt.Errorf("journal: %s: it is not known what is on the disk: open it again: %w", s.path, err)
-		return fill(errs, s.broken)
+		s.failure = fmt.Errorf("journal: %s: it is not known what is on the disk: open it again: %w", s.path, err)
+		return fill(errs, s.failure)
 	}
 	for _, l := range lines { // only what is on the disk is shown to others
 		s.records[l.Record.Key] = *l.Record
@@ -224,13 +224,13 @@ func (s *Store) Identity(context.Context, string) (string, error) {
 func (s *Store) Suspect(_ context.Context, identity string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.broken != nil || s.id != identity {
-		return s.broken
+	if s.failure != nil || s.id != identity {
+		return s.failure
 	}
 	id := rand.Text()
 	if err := errors.Join(s.appendLines(line{ID: id}), s.f.Sync()); err != nil {
-		s.broken = fmt.Errorf("journal: %s: it is not known what is on the disk: open it again: %w", s.path, err)
-		return s.broken
+		s.failure = fmt.Errorf("journal: %s: it is not known what is on the disk: open it again: %w", s.path, err)
+		return s.failure
 	}
 	s.id = id
 	return nil
