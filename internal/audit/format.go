@@ -112,6 +112,10 @@ func (f Format) parse(text []byte) (snowfence.ID, error) {
 	if f.Parse != nil {
 		return f.Parse(text)
 	}
+	if ofHex := f.Encoding == snowfence.Decimal || f.Encoding == snowfence.Hex; ofHex && len(text) > 2 &&
+		text[0] == '0' && text[1]|0x20 == 'x' { // as programs print it
+		return snowfence.Hex.ParseBytes(text[2:])
+	}
 	id, err := f.Encoding.ParseBytes(text)
 	if err != nil && f.Encoding == snowfence.Decimal {
 		if v, unsignedErr := strconv.ParseUint(string(text), 10, 64); unsignedErr == nil {

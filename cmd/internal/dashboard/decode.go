@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 )
@@ -31,9 +30,6 @@ func (d *Dashboard) decode(w http.ResponseWriter, r *http.Request) error {
 		return server.Errorf(server.Invalid, "type an ID: decimal, hexadecimal, base32, base58, base62, …")
 	}
 	dec := show.Decoder{Namespace: q.Namespace, Now: time.Now()}
-	if digits, ok := strings.CutPrefix(strings.ToLower(text), "0x"); ok {
-		text, dec.Form = digits, snowfence.Hex
-	}
 	switch {
 	case q.Namespace != "":
 		dec.Source = show.FromNamespace
@@ -45,7 +41,7 @@ func (d *Dashboard) decode(w http.ResponseWriter, r *http.Request) error {
 			err = server.NewError(server.Invalid, err)
 		}
 	default:
-		dec.Source = show.ByDefault
+		dec.Source = show.Guessed
 		dec.Views, err = d.knownViews(id)
 	}
 	if err != nil {
@@ -68,7 +64,7 @@ func (d *Dashboard) viewOf(r *http.Request, id *server.Identity, namespace strin
 }
 
 // knownViews returns the layouts of the namespaces that are open, because no store is asked for a
-// guess, and the presets.
+// guess, and those known.
 func (d *Dashboard) knownViews(id *server.Identity) (list []*show.View, err error) {
 	for _, sp := range d.cfg.Service.Spaces() {
 		if !id.Sees(sp.Name) {
@@ -76,8 +72,8 @@ func (d *Dashboard) knownViews(id *server.Identity) (list []*show.View, err erro
 		}
 		list = append(list, spaceView(sp))
 	}
-	presets, err := show.Presets()
-	return append(list, presets...), err
+	known, err := show.Known()
+	return append(list, known...), err
 }
 
 func spaceView(sp *server.Space) *show.View {

@@ -98,15 +98,14 @@ func layouts() (a Answer) {
 }
 
 func (q *question) decode(now time.Time) (a Answer, err error) {
-	d := show.Decoder{Source: show.ByDefault, Guess: q.Ask == "guess", Now: now}
+	d := show.Decoder{Source: show.Guessed, Guess: q.Ask == "guess", Now: now}
 	a.Command = []string{"snowfence", "decode"}
 	if d.Guess {
 		a.Command = append(a.Command, "--guess")
 	}
-	if d.Known, err = show.Presets(); err != nil {
+	if d.Views, err = show.Known(); err != nil {
 		return a, err
 	}
-	d.Views = d.Known
 	if q.From != "" && !d.Guess {
 		a.Command = append(a.Command, "--from", q.From)
 		if d.Form, err = show.ParseForm(q.From); err != nil {

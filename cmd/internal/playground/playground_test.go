@@ -73,7 +73,7 @@ func TestQuestions(t *testing.T) {
 		want []string // in the answer
 	}{
 		{"a decimal", question{Ask: "decode", Text: " " + id + "\n"}, []string{
-			`"2026-11-21T13:24:54.405Z  (10 hours ago, tick 59577894405)"`, `["node","624"]`, `also fits: randflake-raw (`,
+			`"2026-11-21T13:24:54.405Z  (10 hours ago, tick 59577894405)"`, `["node","624"]`, `also fits: sonyflake (`,
 			`"command":["snowfence","decode","` + id + `"]`,
 		}},
 		{"another form", question{Ask: "decode", Text: "afvLx21TMZ", From: "base58"}, []string{

@@ -1,8 +1,10 @@
 package show
 
 import (
+	"cmp"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/snowfence/snowfence"
 )
@@ -19,15 +21,17 @@ type Card struct {
 // append appends an answer as lines:
 //
 //	2104672976770170879  twitter
-//	┌─┬─────────────────────────────────────────┬─────┬─────┬────────────┐
-//	│0│00111010011010101110001110001110001110001│11111│11111│111111111111│
-//	└─┴─────────────────────────────────────────┴─────┴─────┴────────────┘
+//	┌─┬─────────────────────────────────────────┬──────────┬──────┬────────────┐
+//	│ │time                                     │datacenter│worker│sequence    │
+//	│0│00111010011010101110001110001110001110001│11111     │11111 │111111111111│
+//	└─┴─────────────────────────────────────────┴──────────┴──────┴────────────┘
 //	time        2026-09-28T20:01:55.251Z  (8 weeks ago, tick 501793140594)
 //	datacenter  31
 func (c Card) append(b []byte) []byte {
 	b = append(b, c.Title...)
 	if c.Note != "" {
-		b = append(b, "  "+c.Note...)
+		at := utf8.RuneCountInString(c.Title) + 2
+		b = append(b, "  "+Wrap(c.Note, at, at)...)
 	}
 	b = append(b, '\n')
 	if len(c.Groups) > 0 {
@@ -35,7 +39,7 @@ func (c Card) append(b []byte) []byte {
 	}
 	b = c.Rows.Append(b)
 	if c.More != "" {
-		b = append(b, c.More+"\n"...)
+		b = append(b, Wrap(c.More, 0, 2)+"\n"...)
 	}
 	return b
 }
@@ -47,7 +51,8 @@ func (v *View) AppendPicture(b []byte, id snowfence.ID, p snowfence.Parts, now t
 
 // card describes an ID.
 func (v *View) card(id snowfence.ID, p snowfence.Parts, now time.Time, notes ...string) Card {
-	c := Card{Title: snowfence.Decimal.Encode(id), Note: v.Name, Groups: v.Groups(id), Rows: v.Rows(p, now)}
+	c := Card{Title: snowfence.Decimal.Encode(id), Groups: v.Groups(id), Rows: v.Rows(p, now)}
+	c.Note = cmp.Or(v.maker, v.Name)
 	if len(notes) > 0 {
 		c.Note += "  (" + strings.Join(notes, "; ") + ")"
 	}

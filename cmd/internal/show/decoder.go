@@ -11,16 +11,17 @@ import (
 // Decoder takes IDs apart.
 type Decoder struct {
 	Form      Form    // of the texts; nil for decimals, and a guess for what is none
-	Views     []*View // the layouts to try; the first one is taken where nothing speaks against it
-	Source    Source  // where the first layout is from
+	Views     []*View // the layouts to try: one, those of a namespace, or all for a guess
+	Source    Source  // where they are from
 	Namespace string
-	Known     []*View // for guess
 	JSON      bool
 	Guess     bool
 	Now       time.Time
 
 	// Check is Decode that refuses IDs that cannot be real; nil refuses none.
 	Check func(v *View, id snowfence.ID) (snowfence.Parts, error)
+
+	seen *Evidence // of all IDs so far
 }
 
 // Source says where the layout of an ID is from.
@@ -30,9 +31,31 @@ type Source string
 const (
 	Given         Source = "given"
 	FromNamespace Source = "namespace"
-	ByDefault     Source = "default"
 	Guessed       Source = "guess"
 )
+
+// evidence returns that of the IDs so far.
+func (d *Decoder) evidence() *Evidence {
+	if d.seen == nil {
+		var views []*View
+		if d.Source == Guessed {
+			views = d.Views
+		}
+		d.seen = NewEvidence(views, d.Now)
+	}
+	return d.seen
+}
+
+// Learn takes an ID into account that Append gets later: several have one layout.
+func (d *Decoder) Learn(s []byte) {
+	id, err := snowfence.Decimal.ParseBytes(s)
+	if err != nil || d.Form != nil {
+		id, err = d.ID(s)
+	}
+	if err == nil {
+		d.evidence().Add(id)
+	}
+}
 
 // Append appends the facts of a text, as lines or as one line of JSON.
 func (d *Decoder) Append(b, s []byte) ([]byte, error) {
@@ -47,8 +70,9 @@ func (d *Decoder) Append(b, s []byte) ([]byte, error) {
 	return append(append(b, line...), '\n'), err
 }
 
-// Cards returns what Append writes for people.
+// Cards returns what Append writes for people of one ID.
 func (d *Decoder) Cards(s []byte) ([]Card, error) {
+	d.Learn(s)
 	c, _, err := d.answer(s)
 	if err != nil {
 		return nil, err
@@ -65,7 +89,7 @@ func (d *Decoder) answer(s []byte) (c Card, object any, err error) {
 	}
 	if d.Guess {
 		t := texts[0]
-		c := Card{Title: snowfence.Decimal.Encode(t.id), Rows: guessRows(d.guesses(t.id))}
+		c := Card{Title: snowfence.Decimal.Encode(t.id), Rows: d.guessRows(t.id)}
 		if t.guessed {
 			c.Note = "read as " + t.form.Name() + ", a guess"
 		}

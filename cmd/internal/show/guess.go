@@ -3,18 +3,17 @@ package show
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/snowfence/snowfence"
 )
 
-// guessSlack is how far in the future a time may lie and still be listed, after times of
-// the past: clocks are off, and people make test data.
+// guessSlack is how far in the future a time may lie: clocks are off, and people make test data.
 const guessSlack = 90 * 24 * time.Hour
 
-// Presets returns a view of every preset; presets with the same bits are one view.
-func Presets() ([]*View, error) {
+// Known returns a view of every preset, and of layouts that other systems have; those whose bits
+// are the same are one view. The default layout is the first.
+func Known() ([]*View, error) {
 	var views []*View
 	for _, preset := range snowfence.Presets() {
 		i := slices.IndexFunc(views, func(v *View) bool { return sameBits(v.Layout, preset.Layout) })
@@ -30,6 +29,21 @@ func Presets() ([]*View, error) {
 			return nil, err
 		}
 		views = append(views, ViewOf(preset.Name, s))
+	}
+	for _, other := range [...]struct{ maker, spec string }{
+		{"ClickHouse", "time=41,node=10,seq=12,epoch=1970-01-01,tick=1ms"},
+		{"Mastodon", "time=48,seq=16,epoch=1970-01-01,tick=1ms"},
+		{"TSID", "time=42,node=10,seq=12,epoch=2020-01-01,tick=1ms"},
+		{"instagram from 1970", "time=41,node=13,seq=10,epoch=1970-01-01,tick=1ms"},
+		{"sonyflake from 1970", "time=39,seq=8,node=16,epoch=1970-01-01,tick=10ms"},
+		{"drift from 1970", "time=51,node=6,seq=6,epoch=1970-01-01,tick=1ms"},
+	} {
+		v, err := NewPlainView(other.spec)
+		if err != nil {
+			return nil, err
+		}
+		v.maker = other.maker
+		views = append(views, v)
 	}
 	return views, nil
 }
@@ -61,68 +75,87 @@ func joinNode(fields []snowfence.Field) []snowfence.Field {
 
 // guess is an ID read under one layout.
 type guess struct {
-	view     *View
-	parts    snowfence.Parts
-	reserved bool // its sequence number is below those that generators of the layout make
-	unused   bool // its sequence number is above them
+	view  *View
+	parts snowfence.Parts
 }
 
-// guesses returns the readings of an ID with a time between the layout's epoch and now or
-// soon, the most plausible first: readings with a sequence number that generators make,
-// then times of the past, the most recent first, because most IDs one meets are young.
-func (d *Decoder) guesses(id snowfence.ID) []guess {
-	var list []guess
-	for _, v := range d.Known {
-		p, err := v.Scheme.Decode(id)
-		if err != nil || p.Time.After(d.Now.Add(guessSlack)) {
-			continue
-		}
-		list = append(list, guess{v, p, v.reserved(p), v.unused(p)})
-	}
-	slices.SortStableFunc(list, func(a, b guess) int {
-		if c := falseFirst(a.unused, b.unused); c != 0 {
-			return c
-		}
-		if c := falseFirst(a.reserved, b.reserved); c != 0 {
-			return c
-		}
-		if c := falseFirst(a.parts.Time.After(d.Now), b.parts.Time.After(d.Now)); c != 0 {
-			return c
-		}
-		return b.parts.Time.Compare(a.parts.Time)
-	})
-	return list
-}
+// What speaks against a reading.
+const (
+	noDoubt      = iota // a generator of the layout makes such an ID, up to now or soon
+	earlyTime           // hardly any generator was at work then
+	unusedNumber        // no generator of the layout makes such a number
+	unlikelyTime
+	otherLayout // the namespace had another layout then
+)
 
-// falseFirst puts what holds less often last.
-func falseFirst(a, b bool) int {
+func (g guess) doubtAt(now time.Time) int {
 	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
+	case g.parts.Tick < g.view.From || g.view.Until > 0 && g.parts.Tick >= g.view.Until:
+		return otherLayout
+	case g.parts.Time.After(now.Add(guessSlack)), g.view.maker != "" && g.parts.Time.Year() < 2010:
+		return unlikelyTime // nobody had such generators before 2010
+	case g.view.unused(g.parts):
+		return unusedNumber
 	}
-	return -1
+	return noDoubt
 }
 
-const noGuess = "no layout known gives it a time between its epoch and now"
+// early reports whether an ID is rather a Unix time or a number that counts, because it would be of
+// the first hour of the layout.
+func (g guess) early(id snowfence.ID) bool {
+	_, _, unix := unixTime(id)
+	return unix || g.parts.Time.Sub(g.view.Layout.Epoch) < time.Hour
+}
 
-// guessRows returns a line for each guess: the names of layouts, and the ID's parts under them.
-func guessRows(list []guess) (rows Rows) {
-	for _, g := range list {
+// unixTime returns the time from 2000 to 2039 that a number is in a unit since 1970.
+func unixTime(id snowfence.ID) (t time.Time, unit string, ok bool) {
+	const from, until = 946684800, 2208988800
+	switch {
+	case id >= from && id < until:
+		return time.Unix(int64(id), 0).UTC(), "seconds", true
+	case id >= from*1000 && id < until*1000:
+		return time.UnixMilli(int64(id)).UTC(), "milliseconds", true
+	}
+	return t, "", false
+}
+
+// doubtNote says what a number may be that is hardly an ID.
+func (g guess) doubtNote(id snowfence.ID) string {
+	if t, unit, ok := unixTime(id); ok {
+		return fmt.Sprintf("doubtful: in %s since 1970 it is %s", unit, Instant(t))
+	}
+	return "doubtful: numbers that count look so, as of tweets before November 2010"
+}
+
+// guessRows returns a line for each layout that an ID can have, the likeliest first.
+func (d *Decoder) guessRows(id snowfence.ID) (rows Rows) {
+	for _, g := range d.guesses(id) {
 		text := fmt.Sprintf("%-24s  node %d", g.parts.Time.Format(time.RFC3339Nano), g.parts.Node)
 		values := g.view.Scheme.NodeParts(g.parts.Node)
 		for i, f := range g.view.parts {
 			text += fmt.Sprintf(", %s %d", f.Name, values[i])
 		}
 		text += fmt.Sprintf(", sequence %d", g.parts.Sequence)
-		switch {
-		case g.unused:
-			text += " (which its generators do not make)"
-		case g.reserved:
+		if g.view.reserved(g.parts) {
 			text += " (" + reservedNote + ")"
 		}
-		rows.Add(strings.Join(append([]string{g.view.Name}, g.view.same...), ", "), "%s", text)
+		if g.early(id) {
+			text += " (" + g.doubtNote(id) + ")"
+		}
+		rows.Add(g.view.title(), "%s", text)
 	}
 	return rows
 }
+
+// guesses returns the readings of an ID by the evidence of all so far.
+func (d *Decoder) guesses(id snowfence.ID) (list []guess) {
+	for _, t := range d.evidence().Ranking() {
+		p, err := t.view.Scheme.Decode(id)
+		if g := (guess{t.view, p}); err == nil && g.doubtAt(d.Now) == noDoubt {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+const noGuess = "no layout known gives it a time between its epoch and now"

@@ -100,9 +100,7 @@ func (d *Decoder) decoded(list []reading) Decoded {
 	r := list[0]
 	out := r.view.Decoded(r.id, r.parts)
 	out.written = r.text.written()
-	if out.Source = d.Source; d.Source == ByDefault && r.view != d.Views[0] {
-		out.Source = Guessed
-	}
+	out.Source = d.Source
 	for _, o := range list[1:min(len(list), mostOthers+1)] {
 		out.Others = append(out.Others, other{
 			o.id, o.view.Layout.String(), o.view.preset(), o.parts.Time, o.text.written(),

@@ -15,7 +15,7 @@ func (d *Decoder) kind(s []byte, err error) (kinds.About, error) {
 	switch {
 	case !ok:
 		return a, err
-	case d.Form != nil || d.Source != ByDefault || d.Check != nil:
+	case d.Form != nil || d.Source != Guessed || d.Check != nil:
 		return a, fmt.Errorf("%w: %q is of kind %s, which has more than 64 bits: leave --from, --layout, --check, "+
 			"--store and --namespace out", snowfence.ErrInvalidID, s, a.Name)
 	}

@@ -11,6 +11,9 @@ import (
 
 // Rows returns a line for each field of an ID: its name and its value.
 func (v *View) Rows(p snowfence.Parts, now time.Time) (rows Rows) {
+	if v.maker != "" {
+		rows.Add("layout", "%s", v.Name)
+	}
 	rows.Add("time", "%s  (%s, tick %d)", p.Time.Format(time.RFC3339Nano), Ago(p.Time, now), p.Tick)
 	values := v.Scheme.NodeParts(p.Node)
 	for i, f := range v.parts {
@@ -65,23 +68,26 @@ func (v *View) Groups(id snowfence.ID) (list []Group) {
 	return list
 }
 
-// appendBoxes draws each group of bits in a box.
+// appendBoxes draws each group of bits in a box, below its name.
 func appendBoxes(b []byte, groups []Group) []byte {
-	line := func(left, mid, right string, cell func(digits string) string) {
+	line := func(left, mid, right, fill string, cell func(g Group) string) {
 		for i, g := range groups {
 			if i == 0 {
 				b = append(b, left...)
 			} else {
 				b = append(b, mid...)
 			}
-			b = append(b, cell(g.Digits)...)
+			text := cell(g)
+			b = append(b, text...)
+			b = append(b, strings.Repeat(fill, max(len(g.Name), len(g.Digits))-len(text))...)
 		}
 		b = append(b, right+"\n"...)
 	}
-	rule := func(digits string) string { return strings.Repeat("─", len(digits)) }
-	line("┌", "┬", "┐", rule)
-	line("│", "│", "│", func(digits string) string { return digits })
-	line("└", "┴", "┘", rule)
+	nothing := func(Group) string { return "" }
+	line("┌", "┬", "┐", "─", nothing)
+	line("│", "│", "│", " ", func(g Group) string { return g.Name })
+	line("│", "│", "│", " ", func(g Group) string { return g.Digits })
+	line("└", "┴", "┘", "─", nothing)
 	return b
 }
 
@@ -93,14 +99,14 @@ func (r *Rows) Add(name, format string, args ...any) {
 	*r = append(*r, [2]string{name, fmt.Sprintf(format, args...)})
 }
 
-// Append appends the table as lines.
+// Append appends the table as lines, with values wrapped.
 func (r Rows) Append(b []byte) []byte {
 	width := 0
 	for _, row := range r {
 		width = max(width, utf8.RuneCountInString(row[0]))
 	}
 	for _, row := range r {
-		b = fmt.Appendf(b, "%-*s  %s\n", width, row[0], row[1])
+		b = fmt.Appendf(b, "%-*s  %s\n", width, row[0], Wrap(row[1], width+2, width+2))
 	}
 	return b
 }

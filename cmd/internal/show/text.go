@@ -45,6 +45,9 @@ func (d *Decoder) texts(s []byte) ([]text, error) {
 	if form == nil {
 		form = snowfence.Decimal
 	}
+	if len(s) > 2 && s[0] == '0' && s[1]|0x20 == 'x' && (d.Form == nil || form.Name() == "hex") { // as in programs
+		form, s = snowfence.Hex, s[2:]
+	}
 	first, err := readText(form, s)
 	if err == nil {
 		return []text{first}, nil
@@ -76,11 +79,6 @@ func (d *Decoder) texts(s []byte) ([]text, error) {
 // unreadableError adds to the error of a text which forms it can have, and what to type
 // for one of them.
 func unreadableError(s []byte, err error) error {
-	if len(s) > 2 && s[0] == '0' && s[1]|0x20 == 'x' {
-		if _, hexErr := snowfence.Hex.ParseBytes(s[2:]); hexErr == nil {
-			return fmt.Errorf("%w; hexadecimal IDs stand without 0x here: --from hex %s", err, s[2:])
-		}
-	}
 	var forms []string
 	for _, f := range append(Forms(), guessedForms()...) {
 		if _, readErr := readText(f, s); readErr == nil && !slices.Contains(forms, f.Name()) {

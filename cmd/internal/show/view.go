@@ -3,6 +3,7 @@
 package show
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/snowfence/snowfence"
@@ -19,6 +20,12 @@ type View struct {
 
 	parts []snowfence.Field // named parts of the node; none when the node has no parts but itself
 	same  []string          // other presets with the same bits, in a list of guesses
+	maker string            // of a layout that has no name
+}
+
+// title is what people call the layout.
+func (v *View) title() string {
+	return strings.Join(append([]string{cmp.Or(v.maker, v.Name)}, v.same...), ", ")
 }
 
 // NewView returns the view of a layout that may be encrypted: it then has a random

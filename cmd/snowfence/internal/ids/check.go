@@ -36,9 +36,6 @@ func PrepareDecoder(e *command.Env, cmd *cobra.Command, d *show.Decoder, f *Deco
 			return command.Usagef("--from: %w", err)
 		}
 	}
-	if d.Known, err = show.Presets(); err != nil {
-		return err
-	}
 	scheme := func(l snowfence.Layout) (*snowfence.Scheme, error) { return f.Secret.Scheme(e, l) }
 	d.Source = show.Given
 	switch {
@@ -63,9 +60,11 @@ func PrepareDecoder(e *command.Env, cmd *cobra.Command, d *show.Decoder, f *Deco
 		}
 		d.Views = []*show.View{v}
 	default:
-		d.Views, d.Source = d.Known, show.ByDefault // the default layout is the first
-		if f.Check {
-			d.Views = d.Known[:1]
+		if d.Views, err = show.Known(); err != nil {
+			return err
+		}
+		if d.Source = show.Guessed; f.Check {
+			d.Views, d.Source = d.Views[:1], show.Given // a check against each would refuse little
 		}
 	}
 	if f.Check {

@@ -23,12 +23,11 @@ func decodeCommand(e *command.Env) *cobra.Command {
 Without arguments, or for the argument -, it reads IDs from standard input, one a line.
 
 --layout names the layout. With --namespace or --store it is the one that the namespace had
-when the ID was made. Otherwise it is the default layout. If the time of the ID would then lie
-in the future, it is another layout that fits; decode says that this is a guess, and which
-others fit.
+when the ID was made. Otherwise decode guesses it by all IDs that it has so far, says so, and
+says which others fit.
 
 IDs may have a prefix (ord_3vgoe12ccb8gh). If a text is no decimal number, decode guesses its
-form, and says which it took; --from names the form.
+form, and says which it took; --from names the form. Digits behind 0x are hexadecimal.
 
 UUIDs and xids are taken apart, too, without --layout, --from and a
 store: what they tell of the time, and of the machine that made them.
@@ -57,7 +56,7 @@ of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is
 		"this clock, or with --store of a node or a time that the namespace never had")
 	f.Store.Register(cmd.Flags())
 	cmd.Flags().BoolVar(&d.JSON, "json", false, "one JSON object a line")
-	cmd.Flags().BoolVar(&d.Guess, "guess", false, "list the layouts under which the time is plausible")
+	cmd.Flags().BoolVar(&d.Guess, "guess", false, "list the layouts that an ID can have, the likeliest first")
 	command.CompleteLayouts(cmd, "layout")
 	cmd.RunE = e.Run(func(cmd *cobra.Command, ids []string, out *bufio.Writer) error {
 		d.Now, d.out = e.Now(), out
@@ -90,6 +89,9 @@ func encodingTable() (text string) {
 
 func decodeArgs(e *command.Env, d *decoder, ids []string) error {
 	var bad bool
+	for _, text := range ids {
+		d.Learn([]byte(text))
+	}
 	for i, text := range ids {
 		err := error(nil)
 		if text == "-" {
@@ -113,27 +115,43 @@ func decodeArgs(e *command.Env, d *decoder, ids []string) error {
 	return nil
 }
 
+// maxLearned is how many lines that are there already are looked at before the first is answered.
+const maxLearned = 1000
+
 func decodeStdin(e *command.Env, d *decoder) error {
 	in := newLines(e.Stdin)
 	var bad bool
+	var waiting []string
 	for {
 		line, err := in.next()
+		at := in.number - len(waiting)
+		if err == nil {
+			waiting = append(waiting, string(line))
+			d.Learn(line)
+			if !in.idle() && len(waiting) < maxLearned {
+				continue
+			}
+		}
+		for i, text := range waiting {
+			if text == "" {
+				continue
+			}
+			if err := d.decodeOne([]byte(text)); err != nil {
+				bad = true
+				e.Message("line %d: %v", at+i, err)
+			}
+		}
+		waiting = waiting[:0]
 		switch {
 		case err == io.EOF && bad:
 			return command.ErrBadInput
 		case err == io.EOF:
 			return nil
 		case errors.Is(err, errLineTooLong):
-		case err != nil:
-			return err
-		case len(line) == 0:
-			continue
-		default:
-			err = d.decodeOne(line)
-		}
-		if err != nil {
 			bad = true
 			e.Message("line %d: %v", in.number, err)
+		case err != nil:
+			return err
 		}
 		if in.idle() { // a caller may be waiting for the answer
 			if err := d.out.Flush(); err != nil {

@@ -23,7 +23,7 @@ type auditFlags struct {
 	layout, from, column, field string
 	raw, json                   bool
 	html                        string
-	nodes                       bool
+	nodes, guess                bool
 	memory                      string
 	limit                       int
 	secret                      command.SecretFlag
@@ -46,6 +46,8 @@ not, which it sees by itself. What does not fit into --memory goes to a temporar
 With --namespace it reads the IDs of a namespace with its layout and secrets, in any form of text,
 with a prefix or without one, as decode does.
 
+With --guess it says which layouts the IDs can have, by their dates, nodes and sequence numbers.
+
 With --gaps it reads numbers of a sequence, and says which are missing. --start, --step and
 --pattern say which there should be, or --sequence does.
 
@@ -55,6 +57,7 @@ the rest goes on.`,
 		Example: `  snowfence audit --layout twitter ids.txt
   psql -c 'copy (select id from orders) to stdout' | snowfence audit
   snowfence audit --column id --json orders-*.csv.gz
+  snowfence audit --guess --column id orders.csv
   snowfence audit --namespace orders --column id orders.csv
   snowfence audit --gaps --pattern 'RE-{year}-{n:6}' --column number invoices.csv
   snowfence audit --raw --memory 12GiB --html report.html ids.bin`,
@@ -67,6 +70,7 @@ the rest goes on.`,
 	fs.BoolVar(&f.raw, "raw", false, "8 bytes an ID, the lowest first")
 	fs.BoolVar(&f.json, "json", false, "the result as one JSON object")
 	fs.StringVar(&f.html, "html", "", "write a page with the findings to `FILE`")
+	fs.BoolVar(&f.guess, "guess", false, "say which layouts the IDs can have, the likeliest first, and why")
 	fs.BoolVar(&f.nodes, "nodes", false, "list all nodes")
 	fs.StringVar(&f.memory, "memory", "2GiB", "`size` of the memory for IDs")
 	fs.IntVar(&f.limit, "limit", 20, "list at most so many duplicates and gaps")
@@ -77,6 +81,10 @@ the rest goes on.`,
 		n, err := numberingOf(e, cmd, &f.numbers)
 		if err != nil {
 			return err
+		}
+		given := command.FirstGiven(cmd, "layout", "store", "namespace")
+		if f.guess && given != "" {
+			return command.Usagef("--guess looks for the layout: leave --guess or --%s out", given)
 		}
 		var d *show.Decoder
 		if n == nil && (command.Given(cmd, "store") || command.Given(cmd, "namespace")) {
@@ -145,7 +153,20 @@ func runAudit(
 	}
 	defer a.Close()
 
-	add := func(b *audit.Batch) error { return a.Add(b.IDs...) }
+	var guess *show.Evidence
+	if f.guess {
+		known, err := show.Known()
+		if err != nil {
+			return err
+		}
+		guess = show.NewEvidence(known, e.Now())
+	}
+	add := func(b *audit.Batch) error {
+		if guess != nil {
+			guess.Add(b.IDs...)
+		}
+		return a.Add(b.IDs...)
+	}
 	in := &auditInput{e: e, format: format, add: add, read: read}
 	if err := in.readAll(ctx, files); err != nil {
 		return err
@@ -163,7 +184,7 @@ func runAudit(
 		r := newGapsReport(result, n, in.bad)
 		return codeOf(r.write(out, f.json), r.finding(), in.bad)
 	}
-	r := &auditReport{result: result, view: v, bad: in.bad, nodes: f.nodes}
+	r := &auditReport{result: result, view: v, bad: in.bad, nodes: f.nodes, guess: guess}
 	if f.html != "" {
 		if err := r.writeHTML(f.html, e.Now()); err != nil {
 			return fmt.Errorf("--html: %w", err)
@@ -172,8 +193,9 @@ func runAudit(
 	if f.json {
 		err = command.WriteJSON(out, struct {
 			*audit.Result
-			BadLines int64 `json:"bad_lines"`
-		}{result, in.bad})
+			BadLines int64         `json:"bad_lines"`
+			Guesses  []*show.Trace `json:"guesses,omitempty"`
+		}{result, in.bad, guess.Ranking()})
 	} else {
 		r.writeText(out)
 	}

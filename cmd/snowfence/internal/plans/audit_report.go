@@ -19,7 +19,8 @@ type auditReport struct {
 	result *audit.Result
 	view   *show.View // nil without a layout
 	bad    int64
-	nodes  bool // list all
+	nodes  bool           // list all
+	guess  *show.Evidence // nil without --guess
 }
 
 // tables are the lists of findings.

@@ -44,6 +44,28 @@ func (r *auditReport) rows() show.Rows {
 	if a.Fields == nil || a.Fields.Layout.Cipher != snowfence.Plain {
 		rows = append(rows, evenRows(a.Evenness)...)
 	}
+	if r.guess != nil {
+		rows = append(rows, guessRows(r.guess)...)
+	}
+	return rows
+}
+
+// mostGuesses is how many layouts are listed for people.
+const mostGuesses = 5
+
+// guessRows are the likeliest layouts.
+func guessRows(e *show.Evidence) (rows show.Rows) {
+	list := e.Ranking()
+	for _, t := range list[:min(len(list), mostGuesses)] {
+		rows.Add("", "%s", t.Reason())
+	}
+	if len(list) == 0 {
+		rows.Add("", "none known gives the IDs times between its epoch and now")
+	}
+	rows[0][0] = "layout"
+	if e.Rounded() {
+		rows.Add("rounded", "their %s", show.RoundedNote)
+	}
 	return rows
 }
 

@@ -1,0 +1,191 @@
+package show
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/snowfence/snowfence"
+)
+
+// Evidence says which layouts some IDs can have. Under the right one they come from few nodes, and
+// their numbers begin anew or go on by one; under others these bits look random. It is not safe for
+// concurrent use.
+type Evidence struct {
+	now    time.Time
+	count  int64
+	traces []*Trace
+	short  int64 // IDs with the digits of a double
+	lost   int   // bits that a double would have lost, and that are 0; negative after one that is not
+}
+
+// NewEvidence compares the layouts of some views.
+func NewEvidence(views []*View, now time.Time) *Evidence {
+	e := &Evidence{now: now}
+	for _, v := range views {
+		e.traces = append(e.traces, &Trace{
+			Layout: v.Layout.String(), Name: v.preset(), SameBits: v.same, view: v, nodes: map[int64]bool{},
+		})
+	}
+	return e
+}
+
+// Add takes more IDs, in the order in which they came.
+func (e *Evidence) Add(ids ...snowfence.ID) {
+	for _, id := range ids {
+		e.count++
+		if rounded(id) {
+			e.short++
+		}
+		for _, t := range e.traces {
+			t.add(id, e.now)
+		}
+		switch low := width(int64(id)) - 53; {
+		case low <= 0 || e.lost < 0:
+		case id&(1<<low-1) != 0:
+			e.lost = -1
+		case id&0xfff != 0: // zeros of a sequence number that is 0 say nothing
+			e.lost += int(low)
+		}
+	}
+}
+
+// rounded reports whether an ID has the digits that a program prints for the nearest double: the
+// fewest that tell it from others, and zeros. Of exact IDs above 2^53 few have.
+func rounded(id snowfence.ID) bool {
+	text := strconv.FormatFloat(float64(id), 'f', -1, 64)
+	return (id > 1<<53 || id < -1<<53) && text == snowfence.Decimal.Encode(id)
+}
+
+// Ranking returns the layouts that nearly all IDs can have, the likeliest first.
+func (e *Evidence) Ranking() []*Trace {
+	if e == nil {
+		return nil
+	}
+	list := slices.DeleteFunc(slices.Clone(e.traces), func(t *Trace) bool {
+		return t.IDs == 0 || float64(t.IDs) < 0.95*float64(e.count)
+	})
+	slices.SortStableFunc(list, func(a, b *Trace) int { return cmp.Compare(a.surprise(e.now), b.surprise(e.now)) })
+	return list
+}
+
+// surprise returns that of the IDs so far under a layout.
+func (e *Evidence) surprise(v *View) float64 {
+	for _, t := range e.traces {
+		if t.view == v && t.IDs > 0 {
+			return t.surprise(e.now)
+		}
+	}
+	return math.Inf(1)
+}
+
+// Rounded reports whether most IDs have the digits of their nearest double, or all are such a
+// double, and not just because their sequence numbers are 0.
+func (e *Evidence) Rounded() bool { return 2*e.short > e.count || e.lost >= 8 }
+
+// Trace is what IDs are under one layout.
+type Trace struct {
+	Layout   string    `json:"layout"`
+	Name     string    `json:"name,omitempty"` // of the layout, if it has one
+	SameBits []string  `json:"same_bits,omitempty"`
+	IDs      int64     `json:"ids"` // that its generators can have made until now
+	First    time.Time `json:"first"`
+	Last     time.Time `json:"last"`
+	Falls    int64     `json:"falls"` // times that are earlier than the one before
+	Nodes    int       `json:"nodes"` // up to 65,536
+	Sequence int64     `json:"highest_sequence"`
+	Rises    int64     `json:"rises"`              // numbers that follow the one before within a tick
+	Doubtful int64     `json:"doubtful,omitempty"` // IDs that are rather Unix times or numbers that count
+
+	view   *View
+	bits   int64 // of surprise
+	nodes  map[int64]bool
+	before snowfence.Parts
+}
+
+// maxTraced is how many nodes are told apart.
+const maxTraced = 1 << 16
+
+func (t *Trace) add(id snowfence.ID, now time.Time) {
+	p, err := t.view.Scheme.Decode(id)
+	g := guess{t.view, p}
+	if err != nil || g.doubtAt(now) != noDoubt {
+		return
+	}
+	if t.IDs++; t.IDs == 1 {
+		t.First, t.Last, t.before = p.Time, p.Time, snowfence.Parts{Tick: -1}
+	}
+	if p.Time.Before(t.First) {
+		t.First = p.Time
+	}
+	if p.Time.After(t.Last) {
+		t.Last = p.Time
+	}
+	if p.Tick < t.before.Tick {
+		t.Falls++
+	}
+	t.Sequence = max(t.Sequence, p.Sequence)
+	expected := t.view.Layout.First
+	if p.Tick == t.before.Tick && p.Node == t.before.Node {
+		if expected = t.before.Sequence + 1; p.Sequence == expected {
+			t.Rises++
+		}
+	}
+	t.bits += width(p.Sequence - expected)
+	if t.nodes[p.Node] {
+		t.bits += width(int64(t.Nodes - 1))
+	} else {
+		t.bits += width(p.Node)
+		if t.Nodes < maxTraced {
+			t.nodes[p.Node] = true
+			t.Nodes++
+		}
+	}
+	if g.early(id) {
+		t.Doubtful++
+		t.bits += 64
+	}
+	if t.view.reserved(p) || p.Rollback > 0 { // few are, by hand or after a step back
+		t.bits += 8
+	}
+	t.before = p
+}
+
+// width is how many bits a number has.
+func width(n int64) int64 { return int64(bits.Len64(uint64(max(n, -n)))) }
+
+// surprise is in bits an ID: those of nodes and sequence numbers, and of the age of the youngest,
+// because most IDs that one meets are young, and few have a time to come.
+func (t *Trace) surprise(now time.Time) float64 {
+	days := now.Sub(t.Last).Hours() / 24
+	if days < 0 {
+		days = 16 * (1 - days)
+	}
+	return float64(t.bits)/float64(t.IDs) + math.Log2(1+days)
+}
+
+// Reason names the layout, and what speaks for it and against it.
+func (t *Trace) Reason() string {
+	text := t.view.title() + ": " + t.First.Format(time.DateOnly) + " to " + t.Last.Format(time.DateOnly)
+	if t.Falls > 0 {
+		text += fmt.Sprintf(" with %s back", Plural(t.Falls, "step"))
+	}
+	if t.Doubtful > 0 {
+		text += " (doubtful: numbers that count or Unix times look so)"
+	}
+	if n := t.view.Layout.Bits(snowfence.FieldNode); n > 0 {
+		text += fmt.Sprintf("; %s of %s", Thousands(t.Nodes), Plural(int64(1)<<n, "node"))
+	}
+	text += fmt.Sprintf("; sequence numbers up to %s of %s", Thousands(t.Sequence), Thousands(t.view.Layout.Last))
+	if t.Rises > 0 {
+		text += fmt.Sprintf(", by one within a tick %s", Plural(t.Rises, "time"))
+	}
+	if t.view.maker != "" {
+		text += "; " + t.Layout
+	}
+	return text
+}
