@@ -19,12 +19,14 @@ function powers(min, max) {
   return out
 }
 
+/** The first of 1, 2, 5, 10, 20 … that is not below a number. */
+const roundStep = (least) => [1, 2, 5, 10].map((s) => s * 10 ** decade(least)).find((s) => s >= least * (1 - 1e-9))
+
 /** Round numbers from min to max, with at most so many steps between them. */
 function rounds(min, max, most, steps) {
-  const size = 10 ** decade((max - min) / most)
-  const step = (steps || [1, 2, 5, 10].map((s) => s * size)).find((s) => (max - min) / s <= most) ?? max - min
+  const step = steps ? (steps.find((s) => (max - min) / s <= most) ?? max - min) : roundStep((max - min) / most)
   const out = []
-  for (let i = Math.ceil(min / step); i * step <= max; i++) out.push(i * step)
+  for (let i = Math.ceil(min / step); i * step <= max * (1 + 1e-9); i++) out.push(i * step)
   return out
 }
 
@@ -34,8 +36,8 @@ function span(times) {
   return max == null ? [0, 1] : [Math.min(Math.max(times[0], max - 900), max - 120), max]
 }
 
-/** Values between 0 and a little more than the highest, or between powers of ten; null where there is nothing but 0. */
-function reach(lines, log) {
+/** From 0 to the first round number that no value is above, or between powers of ten; null where there is nothing but 0. */
+function reach(lines, log, most) {
   let [min, max] = [Infinity, 0]
   for (const l of lines) {
     for (const v of l.values) {
@@ -44,7 +46,8 @@ function reach(lines, log) {
     }
   }
   if (log) return max > 0 ? decades(min, max) : null
-  return max > 0 ? [0, max * 1.15] : null
+  const step = max > 0 && roundStep(max / most)
+  return max > 0 ? [0, Math.ceil(max / step - 1e-9) * step] : null
 }
 
 function useSize(box) {
@@ -95,15 +98,16 @@ export function Chart({ title, times, lines, format, summary, empty, log, pointe
 /** The picture: the same lines, labels and colours as in the pictures of snowfence audit. */
 function Plot({ size: [width, height], times, lines, format, log, chosen, setAt }) {
   const [from, to] = span(times)
-  const scale = reach(lines, log)
-  const [low, high] = scale || [0.01, 10]
   const right = width - room.right
   const bottom = height - room.bottom
+  const steps = Math.floor((bottom - room.top) / 40)
+  const scale = reach(lines, log, steps)
+  const [low, high] = scale || [0.01, 10]
   const wide = right - room.left
   const share = log ? (v) => Math.log(v / low) / Math.log(high / low) : (v) => v / high
   const x = (t) => room.left + ((t - from) / (to - from)) * wide
   const y = (v) => (log && !(v > 0) ? null : bottom - share(v) * (bottom - room.top))
-  const values = !scale ? (log || lines.length === 0 ? [] : [0]) : log ? powers(low, high) : rounds(0, high, Math.floor((bottom - room.top) / 40))
+  const values = !scale ? (log || lines.length === 0 ? [] : [0]) : log ? powers(low, high) : rounds(0, high, steps)
   const marks = times.length ? rounds(from, to, Math.floor(wide / 70), [1, 2, 5, 10, 15, 30, 60, 120, 300, 600]) : []
   const drawn = lines.map((l) => {
     const c = columns(times, l.values, x)

@@ -69,3 +69,6 @@ export function utc(t, part = 19) {
 }
 
 export const date = (t) => (new Date(t).getUTCFullYear() >= 9999 ? 'after 9999' : utc(t, 10))
+
+/** The label of a server where it is said that it is one. */
+export const server = (label) => label.replace(/^server /, '')

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { Bits } from './bits.jsx'
+import { Cards } from './cards.jsx'
 import { Chart } from './chart.jsx'
 import { Failures, sum } from './failures.jsx'
 import { parseSpec } from './layout.js'
@@ -113,7 +114,7 @@ export function Overview({ live }) {
         />
         <Tile
           name="Shortest lease" value={left == null ? '–' : left <= 0 ? 'ended' : Math.round(left / 1000)} unit={left > 0 ? 's left' : ''}
-          note={left <= 0 && held.length > 0 ? 'no IDs until it is renewed' : wanting > 0 ? `${wanting} without a lease` : held.length > 0 ? `${renews > 0 ? `renews at ${renews} s; ` : ''}of ${count(held.length)}` : 'taken with the first ID'} warn={wanting > 0 || (left != null && left < 5000)}
+          note={left <= 0 && held.length > 0 ? 'no IDs until it is renewed' : wanting > 0 ? `${wanting} without a lease` : held.length > 0 ? `${held.length > 1 ? `The first of ${count(held.length)} to end` : 'It'} is renewed when ${renews > 0 ? `${renews} s are` : 'two thirds are'} left.` : 'taken with the first ID'} warn={wanting > 0 || (left != null && left < 5000)}
         />
         <Tile
           name="Store" value={storeValue} unit={storeUnit} warn={away}
@@ -128,16 +129,16 @@ export function Overview({ live }) {
       </div>
       <Failures failures={live.failures} />
       <Servers servers={live.servers} now={now} />
-      <section aria-labelledby="namespaces">
-        <div class="head section">
-          <h2 id="namespaces">Namespaces</h2>
-          {ends.length > 1 && <span class="muted small">the first layout ends {date(ends[0])}</span>}
-        </div>
-        {namespaces === null ? (
+      <Cards
+        id="namespaces" title="Namespaces" note={ends.length > 1 && `the first layout ends ${date(ends[0])}`} list={namespaces || []}
+        card={(ns) => <SpaceCard key={ns.name} ns={ns} space={spaces.get(ns.name)} used={live.used[ns.name]} now={now} />}
+      >
+        {namespaces === null && (
           <div class="card skeleton" aria-busy="true">
             <p class="muted">{live.store.away ? 'The store is unreachable, so the namespaces are not known yet.' : 'Reading the namespaces …'}</p>
           </div>
-        ) : namespaces.length === 0 ? (
+        )}
+        {namespaces?.length === 0 && (
           <div class="card empty">
             <p>
               <b>There are no namespaces that you may see.</b>
@@ -146,14 +147,8 @@ export function Overview({ live }) {
               A namespace is where IDs are unique. <code>snowfence namespace create orders</code> makes one.
             </p>
           </div>
-        ) : (
-          <ul class="spaces">
-            {namespaces.map((ns) => (
-              <SpaceCard key={ns.name} ns={ns} space={spaces.get(ns.name)} used={live.used[ns.name]} now={now} />
-            ))}
-          </ul>
         )}
-      </section>
+      </Cards>
       <Sequences sequences={live.sequences} />
     </>
   )
@@ -215,7 +210,7 @@ function SpaceCard({ ns, space, used, now }) {
         </div>
         <div>
           <dt>Lease here</dt>
-          <dd class="num">{left != null ? (left > 0 ? `${left} s left` : 'over') : space?.leased ? 'none held' : 'not needed yet'}</dd>
+          <dd class="num">{left != null ? (left > 0 ? `${left} s left` : 'over') : space?.leased ? 'none held' : 'none yet'}</dd>
         </div>
       </dl>
       {space?.trouble && <p class="trouble">{space.trouble}</p>}

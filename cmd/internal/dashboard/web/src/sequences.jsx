@@ -1,3 +1,4 @@
+import { Cards } from './cards.jsx'
 import { count, large, short, span } from './format.js'
 
 const soon = 30 * 86400e3
@@ -9,18 +10,7 @@ const grouped = (text) => (/^-?\d+$/.test(text) ? count(BigInt(text)) : text)
 export function Sequences({ sequences }) {
   const list = [...sequences.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   if (list.length === 0) return null
-  return (
-    <section aria-labelledby="sequences">
-      <h2 id="sequences" class="section">
-        Sequences
-      </h2>
-      <ul class="spaces">
-        {list.map((s) => (
-          <SequenceCard key={s.name} s={s} />
-        ))}
-      </ul>
-    </section>
-  )
+  return <Cards id="sequences" title="Sequences" list={list} card={(s) => <SequenceCard key={s.name} s={s} />} />
 }
 
 function SequenceCard({ s }) {

@@ -1,4 +1,4 @@
-import { ago, count, local, span } from './format.js'
+import { ago, count, local, server, span } from './format.js'
 
 /** The servers over the store, where there are several. */
 export function Servers({ servers, now }) {
@@ -26,7 +26,7 @@ export function Servers({ servers, now }) {
             {servers.map((s, i) => (
               <tr key={`${s.label} ${s.since} ${i}`}>
                 <td class="label">
-                  {s.label} {s.this && <span class="muted">this one</span>}
+                  {server(s.label)} {s.this && <span class="muted">this one</span>}
                 </td>
                 <td>{s.version || 'unknown'}</td>
                 <td class="num">

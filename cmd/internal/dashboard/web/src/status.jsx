@@ -1,4 +1,4 @@
-import { local, span } from './format.js'
+import { local, server, span } from './format.js'
 import { present } from './live.js'
 
 /** Whether requests should come to this server, and which server this is. */
@@ -16,7 +16,7 @@ export function Status({ live }) {
       <dl>
         <div>
           <dt>Server</dt>
-          <dd>{hello.label || 'without a name'}</dd>
+          <dd>{hello.label ? server(hello.label) : 'without a name'}</dd>
         </div>
         <div>
           <dt>Version</dt>
