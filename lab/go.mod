@@ -5,12 +5,7 @@ go 1.26.0
 require (
 	connectrpc.com/connect v1.21.1
 	github.com/bwmarrin/snowflake v0.3.0
-	github.com/edwingeng/slog v0.0.0-20191011125256-3ac46ac3623d
-	github.com/edwingeng/wuid v0.0.0-20191129013112-1bf3d98c028d
 	github.com/google/uuid v1.6.0
-	github.com/oklog/ulid/v2 v2.1.2
-	github.com/rs/xid v1.6.0
-	github.com/segmentio/ksuid v1.0.4
 	github.com/snowfence/snowfence v0.1.0
 	github.com/snowfence/snowfence/remote v0.1.0
 	github.com/sony/sonyflake v1.3.0

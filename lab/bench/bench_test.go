@@ -14,15 +14,10 @@ import (
 type entry struct {
 	name string
 
-	// layout is "default" for a library as it comes, "wide" with the widest sequence that
-	// it allows while it can still tell two nodes apart. A layout with a short sequence
-	// caps the rate: what is measured then is waiting.
-	layout string
-
-	// perOp is the number of IDs in one operation of the benchmark, 1 if zero. Where the
-	// rate is capped it is the number of IDs after which the library waits: only whole
-	// periods, wait included, make a true average.
+	// perOp is the number of IDs in one operation of the benchmark, 1 if zero. A library that waits
+	// after so many IDs makes them in whole periods, because only these make a true average.
 	perOp int
+	waits bool
 
 	// start makes a generator. What it returns is called once in each goroutine and makes
 	// its worker, and a worker makes n IDs in a loop of its own: a call through a
@@ -31,9 +26,6 @@ type entry struct {
 }
 
 type work func(n int) error
-
-// capped reports whether the entry starts with a burst that a steady state does not have.
-func (e entry) capped() bool { return e.layout == "default" && e.perOp > 1 }
 
 // sink keeps the compiler from leaving out work whose result is not read.
 var sink atomic.Uint64
@@ -48,9 +40,9 @@ func BenchmarkID(b *testing.B) {
 	measured := map[string]float64{} // of the last and longest try
 	for _, e := range entries {
 		for _, goroutines := range []int{1, 2} {
-			b.Run(fmt.Sprintf("name=%s/layout=%s/goroutines=%d", e.name, e.layout, goroutines), func(b *testing.B) {
-				name := fmt.Sprintf("id/%s/%s/%d", e.name, e.layout, goroutines)
-				measured[name+"/ns"], measured[name+"/allocs"] = e.measure(b, goroutines)
+			b.Run(fmt.Sprintf("name=%s/goroutines=%d", e.name, goroutines), func(b *testing.B) {
+				name := fmt.Sprintf("id/%s/%d", e.name, goroutines)
+				measured[name] = e.measure(b, goroutines)
 			})
 		}
 	}
@@ -74,8 +66,8 @@ func writeFigures(tb testing.TB, measured map[string]float64) {
 	}
 }
 
-// measure returns the wall time of an ID, whichever goroutine made it, and its allocations.
-func (e entry) measure(b *testing.B, goroutines int) (ns, allocs float64) {
+// measure returns the wall time of an ID, whichever goroutine made it.
+func (e entry) measure(b *testing.B, goroutines int) float64 {
 	perOp := max(e.perOp, 1)
 	newWorker := e.start(b)
 	workers := make([]work, goroutines)
@@ -83,7 +75,7 @@ func (e entry) measure(b *testing.B, goroutines int) (ns, allocs float64) {
 		workers[i] = newWorker()
 	}
 
-	if e.capped() {
+	if e.waits {
 		// Use up what a fresh generator has in store, and get in step with its periods.
 		if err := workers[0](2 * perOp); err != nil {
 			b.Fatal(err)
@@ -91,20 +83,15 @@ func (e entry) measure(b *testing.B, goroutines int) (ns, allocs float64) {
 	}
 
 	ids := b.N * perOp
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
 	b.ResetTimer()
 	err := together(workers, ids)
 	b.StopTimer()
-	runtime.ReadMemStats(&after)
 	if err != nil {
 		b.Fatal(err)
 	}
-	ns = float64(b.Elapsed().Nanoseconds()) / float64(ids)
-	allocs = float64(after.Mallocs-before.Mallocs) / float64(ids)
+	ns := float64(b.Elapsed().Nanoseconds()) / float64(ids)
 	b.ReportMetric(ns, "ns/ID")
-	b.ReportMetric(allocs, "allocs/ID")
-	return ns, allocs
+	return ns
 }
 
 // together makes n IDs with all workers at once.

@@ -14,9 +14,8 @@ import (
 // snow-drift runs 2000 ms ahead, and then waits. So each slice sets new options, as the program of
 // the original would at its start, and makes fewer IDs than that.
 const (
-	driftTop  = 2000
-	driftIDs  = 500_000
-	driftTick = 1<<6 - 5 // IDs of a millisecond by default
+	driftTop = 2000
+	driftIDs = 500_000
 )
 
 // driftEpoch is a BaseTime that no slice had before, because the layer goes on above its own IDs.

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"testing"
-	"time"
 
 	"github.com/snowfence/snowfence"
 	compat "github.com/snowfence/snowfence/compat/randflake"
@@ -15,9 +14,8 @@ const randflakeSlice = 100_000
 
 const randflakeStart, randflakeEnd = randflake.RANDFLAKE_EPOCH_OFFSET, randflake.RANDFLAKE_MAX_TIMESTAMP
 
-// randflakeLayer has the three ways to make Randflakes. With source both libraries read the time
-// from a function.
-func randflakeLayer(source func() int64) layer {
+// randflakeLayer has the three ways to make Randflakes.
+func randflakeLayer() layer {
 	return layer{
 		next: randflakeNext,
 		layer: func(*testing.B) slicer {
@@ -27,7 +25,6 @@ func randflakeLayer(source func() int64) layer {
 				if err != nil {
 					return nil, err
 				}
-				g.TimeSource = source
 				return g.Generate, nil
 			}
 		},
@@ -39,7 +36,6 @@ func randflakeLayer(source func() int64) layer {
 				if err != nil {
 					return nil, err
 				}
-				g.TimeSource = source
 				return g.Generate, nil
 			}
 		},
@@ -71,5 +67,3 @@ func randflakeOn(b *testing.B) slicer {
 }
 
 func randomSecret() []byte { return snowfence.GenerateSecret().AppendSecret(nil)[:16] }
-
-func unixTime() int64 { return time.Now().Unix() }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/compat/sonyflake"
-	v1 "github.com/snowfence/snowfence/compat/sonyflake/v1"
 )
 
 // sonyflakeWide are settings under which no time unit is ever full.
@@ -22,13 +21,11 @@ func sonyflakeLayer(st sonyflake2.Settings) layer {
 	return layer{
 		next: func(b *testing.B) slicer {
 			l := snowfence.MustLayout("sonyflake-v2")
-			if st.BitsSequence > 0 {
-				l.Epoch, l.Last = st.StartTime, 1<<st.BitsSequence-1
-				l.Fields = []snowfence.Field{
-					{Name: snowfence.FieldTime, Bits: 63 - st.BitsSequence - st.BitsMachineID},
-					{Name: snowfence.FieldSequence, Bits: st.BitsSequence},
-					{Name: snowfence.FieldNode, Bits: st.BitsMachineID},
-				}
+			l.Epoch, l.Last = st.StartTime, 1<<st.BitsSequence-1
+			l.Fields = []snowfence.Field{
+				{Name: snowfence.FieldTime, Bits: 63 - st.BitsSequence - st.BitsMachineID},
+				{Name: snowfence.FieldSequence, Bits: st.BitsSequence},
+				{Name: snowfence.FieldNode, Bits: st.BitsMachineID},
 			}
 			return one(nextOf(b, l, snowfence.Config{}, 1))
 		},
@@ -43,28 +40,6 @@ func sonyflakeLayer(st sonyflake2.Settings) layer {
 		original: func(*testing.B) slicer {
 			sf, err := newSonyflake2(st)
 			return one(func() (int64, error) { return sf.NextID() }, err)
-		},
-	}
-}
-
-// sonyflakeLayerV1 has the calls of version 1.
-func sonyflakeLayerV1() layer {
-	signed := func(id uint64, err error) (int64, error) { return int64(id), err }
-	return layer{
-		next: func(b *testing.B) slicer {
-			return one(nextOf(b, snowfence.MustLayout("sonyflake"), snowfence.Config{}, 1))
-		},
-		layer: func(b *testing.B) slicer {
-			sf, err := v1.New(v1.Settings{MachineID: func() (uint16, error) { return 1, nil }})
-			if err != nil {
-				return one(nil, err)
-			}
-			b.Cleanup(func() { sf.Close() })
-			return one(func() (int64, error) { return signed(sf.NextID()) }, nil)
-		},
-		original: func(*testing.B) slicer {
-			sf, err := newSonyflake1()
-			return one(func() (int64, error) { return signed(sf.NextID()) }, err)
 		},
 	}
 }

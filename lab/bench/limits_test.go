@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,7 +12,7 @@ const batch = 1024
 // The bare limits: nothing that needs one of them can be faster than it. With two
 // goroutines they work on one word, as two callers of one generator do.
 var limits = []entry{
-	{name: "add", layout: "wide", start: func(*testing.B) func() work {
+	{name: "add", start: func(*testing.B) func() work {
 		var word padded
 		return func() work {
 			return func(n int) error {
@@ -26,59 +25,7 @@ var limits = []entry{
 			}
 		}
 	}},
-	{name: "cas", layout: "wide", start: func(*testing.B) func() work {
-		var word padded
-		return func() work {
-			return func(n int) error {
-				var x uint64
-				for range n {
-					for {
-						old := word.Load()
-						if word.CompareAndSwap(old, old+1) {
-							x ^= old
-							break
-						}
-					}
-				}
-				sink.Store(x)
-				return nil
-			}
-		}
-	}},
-	{name: "mutex", layout: "wide", start: func(*testing.B) func() work {
-		var guarded struct {
-			_ [64]byte
-			sync.Mutex
-			word uint64
-			_    [64]byte
-		}
-		return func() work {
-			return func(n int) error {
-				var x uint64
-				for range n {
-					guarded.Lock()
-					guarded.word++
-					x ^= guarded.word
-					guarded.Unlock()
-				}
-				sink.Store(x)
-				return nil
-			}
-		}
-	}},
-	{name: "now", layout: "wide", start: func(*testing.B) func() work {
-		return func() work {
-			return func(n int) error {
-				var x int64
-				for range n {
-					x ^= time.Now().UnixNano()
-				}
-				sink.Store(uint64(x))
-				return nil
-			}
-		}
-	}},
-	{name: "since", layout: "wide", start: func(*testing.B) func() work {
+	{name: "since", start: func(*testing.B) func() work {
 		anchor := time.Now()
 		return func() work {
 			return func(n int) error {
@@ -91,11 +38,8 @@ var limits = []entry{
 			}
 		}
 	}},
-	{name: "loop", layout: "wide", perOp: batch, start: func(*testing.B) func() work {
+	{name: "loop", perOp: batch, start: func(*testing.B) func() work {
 		return func() work { return inBatches(storeLoop) }
-	}},
-	{name: "unrolled", layout: "wide", perOp: batch, start: func(*testing.B) func() work {
-		return func() work { return inBatches(storeUnrolled) }
 	}},
 }
 
@@ -123,39 +67,5 @@ func storeLoop(dst []uint64, first uint64) {
 	for i := range dst {
 		dst[i] = first
 		first++
-	}
-}
-
-// storeUnrolled is the fastest of the forms tried: the next four hang on one addition,
-// and the processor has the rest of them in flight at the same time.
-//
-//go:noinline
-func storeUnrolled(dst []uint64, first uint64) {
-	for len(dst) >= 16 {
-		d := (*[16]uint64)(dst)
-		d[0] = first
-		d[1] = first + 1
-		d[2] = first + 2
-		d[3] = first + 3
-		first += 4
-		d[4] = first
-		d[5] = first + 1
-		d[6] = first + 2
-		d[7] = first + 3
-		first += 4
-		d[8] = first
-		d[9] = first + 1
-		d[10] = first + 2
-		d[11] = first + 3
-		first += 4
-		d[12] = first
-		d[13] = first + 1
-		d[14] = first + 2
-		d[15] = first + 3
-		first += 4
-		dst = dst[16:]
-	}
-	for i := range dst {
-		dst[i] = first + uint64(i)
 	}
 }

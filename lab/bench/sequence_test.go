@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"runtime"
@@ -57,36 +56,6 @@ var counted = []entry{
 			}
 		}
 	}},
-	{name: "any", start: func(b *testing.B) func() work {
-		stores := []store.Store{store.NewMemory(), store.NewMemory(), store.NewMemory()}
-		for i, st := range stores {
-			d := wide
-			d.Start, d.Step = new(int64(i+1)), 5
-			if err := sequence.Create(b.Context(), st, "bench", d); err != nil {
-				b.Fatal(err)
-			}
-		}
-		a, err := sequence.OpenAny(b.Context(), stores, "bench", nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.Cleanup(func() { a.Close() })
-		return func() work {
-			ctx := b.Context()
-			return func(n int) error {
-				var x int64
-				for range n {
-					number, err := a.Next(ctx)
-					if err != nil {
-						return err
-					}
-					x ^= number
-				}
-				sink.Store(uint64(x))
-				return nil
-			}
-		}
-	}},
 	{name: "local", start: func(b *testing.B) func() work {
 		s := counter(b)
 		return func() work {
@@ -117,29 +86,22 @@ func BenchmarkSequence(b *testing.B) {
 			for goroutines := 1; goroutines <= 2; goroutines++ {
 				b.Run(fmt.Sprintf("name=%s/goroutines=%d", e.name, goroutines), func(b *testing.B) {
 					mine, theirs := workersOf(b, e, goroutines), workersOf(b, add, goroutines)
-					var before, after runtime.MemStats
-					runtime.ReadMemStats(&before)
 					var ns, addNS time.Duration
 					for range turns {
 						ns += pinned(b, mine)
 						addNS += pinned(b, theirs)
 					}
-					runtime.ReadMemStats(&after)
 					numbers := float64(turns * perSlice)
 					what := fmt.Sprintf("sequence/%s-%d/", e.name, goroutines)
 					writeFigures(b, map[string]float64{
 						what + "ns": float64(ns) / numbers, what + "add": float64(addNS) / numbers,
-						what + "times":  float64(ns) / float64(addNS),
-						what + "allocs": float64((after.Mallocs - before.Mallocs) / (turns * perSlice)),
+						what + "times": float64(ns) / float64(addNS),
 					})
 					b.ReportMetric(float64(ns)/float64(addNS), "×add")
 				})
 			}
 		}
 	}
-	b.Run("name=waits", func(b *testing.B) {
-		writeFigures(b, map[string]float64{"sequence/waits": float64(waits(b))})
-	})
 }
 
 const (
@@ -194,42 +156,4 @@ func processorTime() time.Duration {
 	var ts syscall.Timespec
 	_, _, _ = syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, thread, uintptr(unsafe.Pointer(&ts)), 0)
 	return time.Duration(ts.Nano())
-}
-
-// stalling is a store that takes 0.2 s for each write.
-type stalling struct{ store.Store }
-
-func (s stalling) Add(ctx context.Context, a store.Addition) (store.Record, error) {
-	time.Sleep(200 * time.Millisecond)
-	return store.Add(ctx, s.Store, a)
-}
-
-func (s stalling) Swap(ctx context.Context, writes []store.Write) []error {
-	time.Sleep(200 * time.Millisecond)
-	return s.Store.Swap(ctx, writes)
-}
-
-// waits returns how many calls of 60 million in a minute would have had to wait for the store,
-// after 5 seconds in which the ranges grow.
-func waits(b *testing.B) (count int) {
-	st := stalling{store.NewMemory()}
-	if err := sequence.Create(b.Context(), st, "bench", sequence.Definition{}); err != nil {
-		b.Fatal(err)
-	}
-	s, err := sequence.Open(b.Context(), st, "bench", nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	began := time.Now()
-	for taken := 0; taken < 65_000_000; {
-		due := int(time.Since(began).Microseconds())
-		for ; taken < due; taken++ {
-			if _, err := s.TryNext(); err != nil && taken > 5_000_000 {
-				count++
-			}
-		}
-		time.Sleep(time.Millisecond)
-	}
-	return count
 }

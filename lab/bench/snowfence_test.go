@@ -8,32 +8,17 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// ours are measured on a static node: where the grants come from costs nothing on the way
-// of an ID. The default is what snowfence.Default and a Config with nothing but a fence
-// say, which waits for the next tick when the sequence has run out.
+// ours are measured on a static node: where the grants come from costs nothing on the way of an ID.
 var ours = []entry{
-	{name: "exact", layout: "default", perOp: defaultBurst, start: startNext(defaultLayout, false)},
-	{name: "exact", layout: "wide", start: startNext(wideLayout, false)},
-	{name: "coarse", layout: "default", perOp: defaultBurst, start: startNext(defaultLayout, true)},
-	{name: "coarse", layout: "wide", start: startNext(wideLayout, true)},
-	{name: "local", layout: "default", perOp: defaultBurst, start: startLocal(defaultLayout, true)},
-	{name: "local", layout: "wide", start: startLocal(wideLayout, true)},
-	{name: "exactlocal", layout: "default", perOp: defaultBurst, start: startLocal(defaultLayout, false)},
-	{name: "exactlocal", layout: "wide", start: startLocal(wideLayout, false)},
-	{name: "fill", layout: "default", perOp: defaultBurst, start: startFill(defaultLayout)},
-	{name: "fill", layout: "wide", perOp: batch, start: startFill(wideLayout)},
-	{name: "randexact", layout: "default", perOp: randBurst, start: startNext(randflakeLayout, false)},
-	{name: "randexact", layout: "wide", start: startNext(wideRandflakeLayout, false)},
-	{name: "randcoarse", layout: "wide", start: startNext(wideRandflakeLayout, true)},
-	{name: "randfill", layout: "wide", perOp: batch, start: startFill(wideRandflakeLayout)},
+	{name: "exact", start: startNext(wideLayout, false)},
+	{name: "coarse", start: startNext(wideLayout, true)},
+	{name: "local", start: startLocal(wideLayout, true)},
+	{name: "exactlocal", start: startLocal(wideLayout, false)},
+	{name: "fill", perOp: batch, start: startFill(wideLayout)},
+	{name: "randexact", start: startNext(wideRandflakeLayout, false)},
+	{name: "randcoarse", start: startNext(wideRandflakeLayout, true)},
+	{name: "randfill", perOp: batch, start: startFill(wideRandflakeLayout)},
 }
-
-const (
-	defaultBurst = 1 << 12 // sequence numbers in a millisecond
-	randBurst    = 1 << 17 // and of a Randflake in a second
-)
-
-func defaultLayout() (snowfence.Layout, error) { return snowfence.Default(), nil }
 
 // wideLayout has enough sequence for two cores that Fill: 33 million in a millisecond.
 // What is left for the time is four years, hence the epoch.
@@ -41,8 +26,6 @@ func wideLayout() (snowfence.Layout, error) {
 	return snowfence.ParseLayout(fmt.Sprintf("time=37,node=1,seq=25,epoch=%d-01-01T00:00:00Z,tick=1ms",
 		time.Now().UTC().Year()))
 }
-
-func randflakeLayout() (snowfence.Layout, error) { return snowfence.Randflake(), nil }
 
 // wideRandflakeLayout is wideLayout under Randflake's cipher, because Randflake itself has
 // 131,072 IDs a second.

@@ -7,8 +7,7 @@
 //
 // It needs Linux, two cores, redis-server, redis-benchmark, wrk and taskset. Each line of
 // RAW is the name of a figure and one sample of it; lab/bench/table makes the page of them.
-// Servers run on the first core with GOMAXPROCS=1, clients on the second, but for the
-// rows that say otherwise.
+// Servers run on the first core with GOMAXPROCS=1, clients on the second.
 package main
 
 import (
@@ -60,34 +59,32 @@ func (b *bench) run(rounds int) (err error) {
 	}
 	defer os.RemoveAll(b.dir)
 	for round := range rounds {
-		for _, pinned := range []bool{true, false} {
-			if err := b.runRound(round, pinned); err != nil {
-				return err
-			}
+		if err := b.runRound(round); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // runRound measures every row once, with servers that start anew.
-func (b *bench) runRound(round int, pinned bool) error {
-	fmt.Fprintf(os.Stderr, "served: round %d, pinned: %v\n", round+1, pinned)
-	s, err := b.start(pinned)
+func (b *bench) runRound(round int) error {
+	fmt.Fprintf(os.Stderr, "served: round %d\n", round+1)
+	s, err := b.start()
 	if err != nil {
 		return err
 	}
 	defer s.stop()
 	if b.measures("ids") {
-		if err := b.measureSingle(s, pinned, "single", "SNOWFENCE.NEXT", "default"); err != nil {
+		if err := b.measureSingle(s, "single", "SNOWFENCE.NEXT", "default"); err != nil {
 			return err
 		}
 	}
 	if b.measures("numbers") {
-		if err := b.measureSingle(s, pinned, "numbers", "INCR", "counter"); err != nil {
+		if err := b.measureSingle(s, "numbers", "INCR", "counter"); err != nil {
 			return err
 		}
 	}
-	if !pinned || !b.measures("others") {
+	if !b.measures("others") {
 		return nil
 	}
 	if err := b.measureHTTP(s); err != nil {

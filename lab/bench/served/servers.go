@@ -37,26 +37,20 @@ type process struct {
 }
 
 // on pins a command to a core.
-func on(core int, pinned bool, name string, args ...string) *exec.Cmd {
-	if !pinned {
-		return exec.Command(name, args...)
-	}
+func on(core int, name string, args ...string) *exec.Cmd {
 	return exec.Command("taskset", append([]string{"-c", strconv.Itoa(core), name}, args...)...)
 }
 
 // launchServer starts a server on the first core.
-func (b *bench) launchServer(pinned bool, name string, args ...string) (process, error) {
-	cmd := on(0, pinned, name, args...)
+func (b *bench) launchServer(name string, args ...string) (process, error) {
+	cmd := on(0, name, args...)
 	log, err := os.Create(filepath.Join(b.dir, filepath.Base(name)+".log"))
 	if err != nil {
 		return process{}, err
 	}
 	defer log.Close()
 	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, b.dir
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+b.dir, "HOME="+b.dir)
-	if pinned {
-		cmd.Env = append(cmd.Env, "GOMAXPROCS=1")
-	}
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+b.dir, "HOME="+b.dir, "GOMAXPROCS=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		return process{}, err
@@ -101,7 +95,7 @@ func (s *servers) stop() {
 	s.bare.kill()
 }
 
-func (b *bench) start(pinned bool) (_ *servers, err error) {
+func (b *bench) start() (_ *servers, err error) {
 	s := &servers{}
 	defer func() {
 		if err != nil {
@@ -126,16 +120,15 @@ func (b *bench) start(pinned bool) (_ *servers, err error) {
 	if err := os.WriteFile(tokens, []byte(text), 0o600); err != nil {
 		return nil, err
 	}
-	if s.snowfence, err = b.launchServer(pinned, b.program, "serve", "--store", "mem:",
-		"--tokens", tokens, "--block", "16",
+	if s.snowfence, err = b.launchServer(b.program, "serve", "--store", "mem:", "--tokens", tokens, "--block", "16",
 		"--http", s.http, "--resp", fmt.Sprint("127.0.0.1:", s.resp)); err != nil {
 		return nil, err
 	}
-	if s.redis, err = b.launchServer(pinned, "redis-server", "--port", strconv.Itoa(s.redisPort), "--bind", "127.0.0.1",
+	if s.redis, err = b.launchServer("redis-server", "--port", strconv.Itoa(s.redisPort), "--bind", "127.0.0.1",
 		"--save", "", "--appendonly", "no"); err != nil {
 		return nil, err
 	}
-	if s.bare, err = b.launchServer(pinned, b.bare, s.bareHTTP); err != nil {
+	if s.bare, err = b.launchServer(b.bare, s.bareHTTP); err != nil {
 		return nil, err
 	}
 	for _, addr := range []string{

@@ -31,7 +31,7 @@ func page(ids figures, tables map[string]any) (string, error) {
 	}
 	maps.Copy(tables, map[string]any{
 		"CPU": cpu, "Cores": runtime.NumCPU(), "System": system, "Go": runtime.Version(),
-		"Date": time.Now().UTC().Format(time.DateOnly), "Rounds": len(ids["id/since/wide/1/ns"]), "Idle": idle(ids),
+		"Date": time.Now().UTC().Format(time.DateOnly), "Rounds": len(ids["id/since/1"]), "Idle": idle(ids),
 		"Modules": modules,
 	})
 	text, err := template.New("page").Parse(pageSource)

@@ -1,55 +1,46 @@
 package main
 
-import "strconv"
-
 // sequenceTables are the tables of the numbers of sequences.
 func sequenceTables(s *sheet) {
-	s.writeRow("ns a number", "1 goroutine", "against an atomic add (target)", "2 goroutines",
-		"against an atomic add (target)", "allocs")
-	s.writeRow("---", "--:", "---", "--:", "---", "--:")
+	s.writeRow("ns a number", "1 goroutine", "an atomic add", "times (target)", "2 goroutines", "an atomic add",
+		"times")
+	s.writeRow("---", "--:", "--:", "---", "--:", "--:", "---")
 	for _, row := range []struct {
 		name, title string
-		limits      [2]float64 // 0: there is none
+		limit       float64
 	}{
-		{"next", "Next", [2]float64{1.5, 1.3}},
-		{"any", "Next, over three stores", [2]float64{}},
-		{"local", "Local, a handle for each goroutine", [2]float64{0.5}},
+		{"next", "Next", 1.5},
+		{"local", "Local, a handle for each goroutine", 0.5},
 	} {
-		cells, allocs := []string{row.title}, 0.0
-		for i, limit := range row.limits {
-			at := func(what string) float64 { return s.median("sequence/%s-%d/%s", row.name, i+1, what) }
-			times := at("times")
-			cell := figure(times) + " ×"
-			if limit != 0 {
-				cell = against(times, false, limit)
+		cells := []string{row.title}
+		for goroutines := 1; goroutines <= 2; goroutines++ {
+			at := func(what string) float64 { return s.median("sequence/%s-%d/%s", row.name, goroutines, what) }
+			times := figure(at("times")) + " ×"
+			if goroutines == 1 {
+				times = against(at("times"), false, row.limit)
 			}
-			cell += s.medianBounds("sequence/%s-%d/times", row.name, i+1) + ", the add " + figure(at("add")) + " ns"
-			cells = append(cells, figure(at("ns")), cell)
-			allocs = max(allocs, at("allocs"))
+			cells = append(cells, figure(at("ns")), figure(at("add")), times)
 		}
-		s.writeRow(append(cells, strconv.FormatFloat(allocs, 'f', 0, 64))...)
+		s.writeRow(cells...)
 	}
-	s.b.WriteString("\n")
-	s.writeRow("a million numbers a second for a minute", "calls that found no number (target)")
-	s.writeRow("---", "--:")
-	waits := s.median("sequence/waits")
-	s.writeRow("the store takes 0.2 s for each write; after 5 s in which ranges grow",
-		strconv.FormatFloat(waits, 'f', 0, 64)+" (0, "+verdict(waits == 0)+")")
 	s.b.WriteString("\n")
 	s.writeRow("on a database", "numbers/s", "by hand", "times (target)")
 	s.writeRow("---", "--:", "--:", "---")
 	for _, row := range []struct {
 		name, title string
-		least       float64
+		least       float64 // 0: there is none
 	}{
 		{"strict/one", "strict, PostgreSQL, 16 callers of one program", 2},
-		{"strict/many", "strict, PostgreSQL, 16 programs with a connection and a caller each", 0.5},
+		{"strict/many", "strict, PostgreSQL, 16 programs", 0},
 		{"sequencetx/postgres", "`SequenceTx`, PostgreSQL, 16 connections", 0.5},
 		{"sequencetx/mariadb", "`SequenceTx`, MariaDB, 16 connections", 0.5},
 		{"sequencetx/sqlite", "`SequenceTx`, SQLite, 16 connections", 0.5},
 	} {
 		at := func(what string) float64 { return s.median("%s/%s", row.name, what) }
-		s.writeRow(row.title, many(at("rate")), many(at("hand")),
-			against(at("times"), true, row.least)+s.medianBounds("%s/times", row.name))
+		times := figure(at("times")) + " ×"
+		if row.least > 0 {
+			times = against(at("times"), true, row.least)
+		}
+		s.writeRow(row.title, many(at("rate")), many(at("hand")), times+s.medianBounds("%s/times", row.name))
 	}
 }

@@ -93,14 +93,15 @@ func against(x float64, least bool, limit float64) string {
 	if least {
 		sign, met = "≥", x >= limit
 	}
-	return fmt.Sprintf("%s × (%s %s, %s)", figure(x), sign, strconv.FormatFloat(limit, 'f', -1, 64), verdict(met))
+	return fmt.Sprintf("%s × (%s %s%s)", figure(x), sign, strconv.FormatFloat(limit, 'f', -1, 64), verdict(met))
 }
 
+// verdict is empty for a target that is met.
 func verdict(met bool) string {
 	if met {
-		return "met"
+		return ""
 	}
-	return "**missed**"
+	return ", **missed**"
 }
 
 // many writes a large number with the word for its size.

@@ -5,8 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -39,48 +37,30 @@ func BenchmarkHolders(b *testing.B) {
 				fmt.Fprintf(os.Stderr, "holders/%s/%s %.6g\n", k.name, what, x)
 			}
 			n := float64(*holders)
-			server, own := resident(b, p.servers[0].Pid()), memory()
-			began := time.Now()
+			server := resident(b, p.servers[0].Pid())
 			leases, err := p.client.Leases(b.Context(), namespace, p.scheme, *holders,
 				&lease.Options{TTL: ttl, Label: "holder"})
 			if err != nil {
 				b.Fatal(err)
 			}
-			note("holders", n)
-			note("opening", time.Since(began).Seconds())
 			w := &watch{TB: b, leases: leases, last: look(leases)}
 			cpu := seconds(b, p.servers[0].Pid())
-			took, _, d := w.wait(steady)
+			took, d := w.wait(steady)
 			note("rate", float64(len(took))/d.Seconds())
-			note("due", n/(ttl/3).Seconds())
-			note("p50", took[len(took)/2].Seconds())
 			note("p99", took[len(took)*99/100].Seconds())
-			note("max", took[len(took)-1].Seconds())
 			note("server-cpu", (seconds(b, p.servers[0].Pid())-cpu)/d.Seconds())
-			note("client-bytes", float64(memory()-own)/n)
 			note("server-bytes", (resident(b, p.servers[0].Pid())-server)/n)
 
-			_, before, _ := w.wait(2 * time.Second)
+			w.wait(2 * time.Second)
 			killed := time.Now()
 			p.servers[0].Kill()
-			times := before
 			for w.behind(killed) > 0 {
 				if time.Since(killed) > 2*time.Minute {
 					b.Fatalf("%d holders were not renewed in two minutes", w.behind(killed))
 				}
-				_, more, _ := w.wait(time.Second)
-				times = append(times, more...)
+				w.wait(time.Second)
 			}
-			again := time.Since(killed)
-			slices.SortFunc(times, time.Time.Compare)
-			longest := time.Duration(0)
-			for i := 1; i < len(times); i++ {
-				if times[i].After(killed) { // the pause that the kill falls into, and those after it
-					longest = max(longest, times[i].Sub(times[i-1]))
-				}
-			}
-			note("gap", longest.Seconds())
-			note("again", again.Seconds())
+			note("again", time.Since(killed).Seconds())
 			note("lost", float64(w.lost))
 			note("duplicates", float64(w.duplicates))
 			if w.duplicates > 0 {
@@ -98,15 +78,6 @@ func BenchmarkHolders(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-}
-
-// memory returns what the heap and the stacks of this process hold now.
-func memory() uint64 {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.GC() // what a finalizer of the first one let go
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc + m.StackInuse
 }
 
 // resident returns the bytes of memory that a process occupies.

@@ -28,7 +28,7 @@ func look(leases []*lease.Lease) []lease.Status {
 
 // wait looks every second for a while, and returns the renewals: how long each took,
 // sorted, and when they were.
-func (w *watch) wait(d time.Duration) (took []time.Duration, at []time.Time, waited time.Duration) {
+func (w *watch) wait(d time.Duration) (took []time.Duration, waited time.Duration) {
 	w.Helper()
 	start := time.Now()
 	for time.Since(start) < d {
@@ -43,7 +43,7 @@ func (w *watch) wait(d time.Duration) (took []time.Duration, at []time.Time, wai
 				holders[s.Grant.Node] = true
 			}
 			if s.Renewed.After(w.last[i].Renewed) {
-				took, at = append(took, s.Took), append(at, s.Renewed)
+				took = append(took, s.Took)
 			}
 			if before := w.last[i].Grant; s.Grant.Node != before.Node || s.Grant.From != before.From {
 				w.lost++
@@ -56,7 +56,7 @@ func (w *watch) wait(d time.Duration) (took []time.Duration, at []time.Time, wai
 		w.Fatal("nothing was renewed")
 	}
 	slices.Sort(took)
-	return took, at, waited
+	return took, waited
 }
 
 // behind returns how many holders were not renewed since a moment.
