@@ -7,9 +7,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A store swap is lost if the record had another nonce: [ErrLost]. The sender decides: claim.write
-// for a renewal, claim.take for an acquisition, claim.giveBack for a release, and the callers of
-// Namespace.write for the record of a namespace. If another process wrote instead of a renewal, the
+// A store swap is lost if the record had another nonce: [ErrLost]. The sender decides:
+// storeClaim.write for a renewal, storeClaim.take for an acquisition, storeClaim.giveBack for a
+// release, and the callers of Namespace.write for the record of a namespace. If another process wrote instead of a renewal, the
 // lease is lost: this file is about that. Whether the store was rolled back is found out
 // afterwards, in rollback.go.
 

@@ -38,8 +38,7 @@ type (
 	leases struct{ *rpc }
 )
 
-// maxRequest bounds a message of a client: the largest is a swap of as many records as
-// a remote store sends at once.
+// maxRequest bounds a message of a client: the largest is a batch of renewals.
 const maxRequest = 4 << 20
 
 // Mount adds the services to a mux; beside them reflection and health checks, which need no token:
