@@ -105,7 +105,7 @@ func (f *static) Scheme() *Scheme { return f.scheme }
 
 func (f *static) Grant(_ context.Context, after int64) (Grant, error) {
 	if f.node < 0 || f.node >= f.scheme.Nodes() {
-		return Grant{}, fmt.Errorf("snowfence: static node %d: the layout has nodes 0 to %d",
+		return Grant{}, fmt.Errorf("snowfence: node %d: the layout has nodes 0 to %d",
 			f.node, f.scheme.Nodes()-1)
 	}
 	if after > f.scheme.MaxTick() {
