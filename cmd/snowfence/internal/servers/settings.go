@@ -28,8 +28,6 @@ func settingsOf(e *command.Env, args []string, defaults map[string]string) (c se
 	return c, err
 }
 
-//go:generate go test . -run ^TestSettingsAreCurrent$ -settings
-
 // bindSettings makes flags of the settings, with their defaults or with other ones.
 func bindSettings(fs *pflag.FlagSet, c *serve.Config, defaults map[string]string) {
 	quotes := strings.NewReplacer("<", "`", ">", "`")

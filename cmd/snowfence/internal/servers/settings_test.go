@@ -3,11 +3,8 @@ package servers
 import (
 	"bytes"
 	"errors"
-	"flag"
-	"fmt"
 	"os"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/snowfence/snowfence/cmd/internal/serve"
@@ -16,55 +13,6 @@ import (
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
 )
-
-var writeSettings = flag.Bool("settings", false, "write the reference of settings into its page")
-
-// The reference in docs/operate/settings.md has the flags.
-func TestSettingsAreCurrent(t *testing.T) {
-	const page = "../../../../docs/operate/settings.md"
-	doc, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, ok := bytes.Cut(doc, []byte("<!-- settings: written by go generate -->\n"))
-	_, tail, ok2 := bytes.Cut(rest, []byte("<!-- end of settings -->\n"))
-	if !ok || !ok2 {
-		t.Fatal("the page has no place for the settings")
-	}
-	want := fmt.Appendf(nil, "%s<!-- settings: written by go generate -->\n%s<!-- end of settings -->\n%s", head,
-		settingsReference(), tail)
-	if *writeSettings {
-		err = os.WriteFile(page, want, 0o644)
-	} else if !bytes.Equal(doc, want) {
-		err = errors.New("it has not the settings of the program: run make gen")
-	}
-	if err != nil {
-		t.Errorf("%s: %v", page, err)
-	}
-}
-
-func settingsReference() string {
-	var text strings.Builder
-	text.WriteString("| flag and line of the file | variable | default | |\n|---|---|---|---|\n")
-	fs := pflag.NewFlagSet("serve", pflag.ContinueOnError)
-	c := new(serve.Config)
-	bindSettings(fs, c, nil)
-	fs.VisitAll(func(f *pflag.Flag) {
-		_, help := pflag.UnquoteUsage(f)
-		value := f.DefValue
-		if value == "" || value == "[]" {
-			value = "–"
-		}
-		fmt.Fprintf(&text, "| `%s` | `%s` | %s | %s |\n", f.Name, command.EnvName(f.Name), value, help)
-	})
-	text.WriteString("\nThese lines can stand in the file only:\n\n| line | |\n|---|---|\n")
-	for tag := range c.Settings() {
-		if tag.Get("name") == "" {
-			fmt.Fprintf(&text, "| `%s` | %s |\n", tag.Get("file"), tag.Get("help"))
-		}
-	}
-	return text.String()
-}
 
 // Each setting has a flag with the default and the help of its tags; --store is as elsewhere.
 func TestSettingsAreBound(t *testing.T) {
