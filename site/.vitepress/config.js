@@ -14,19 +14,17 @@ const folders = {
   'Look up': ['reference', 'prove', 'decide'],
 }
 
-// sidebar reads the lists of docs/README.md. The other pages of a folder follow below.
+// sidebar has the pages in the order of the lists of docs/README.md, and the others of each folder below.
 function sidebar() {
-  const parts = fs.readFileSync(path.join(repository, 'docs/README.md'), 'utf8').split(/^## (.*)\n/m)
-  const linked = (text) => [...text.matchAll(/\[([^\]]+)\]\(([^)]+\.md)\)/g)].map(([, text, link]) => ({ text, link: href('docs/README.md', link) }))
-  const groups = [{ items: linked(parts[0]) }]
-  for (let i = 1; i < parts.length; i += 2) {
-    const items = linked(parts[i + 1].split('\nThe folders')[0])
-    for (const file of [...pages].filter((f) => folders[parts[i]].includes(f.split('/')[1]))) {
-      const link = href('docs/README.md', path.posix.relative('docs', file))
-      const title = /^# (.*)/m.exec(fs.readFileSync(path.join(repository, file), 'utf8'))[1]
-      if (!items.some((item) => item.link === link)) items.push({ text: title, link })
-    }
-    groups.push({ text: parts[i], items: items.map(({ text, link }) => ({ text: text[0].toUpperCase() + text.slice(1), link })) })
+  const title = (file) => /^# (?:Start: )?(.*)/m.exec(fs.readFileSync(path.join(repository, file), 'utf8'))[1]
+  const item = (file, text = title(file)) => ({ text: text[0].toUpperCase() + text.slice(1), link: href('', file) })
+  const items = (linked) => [...linked].map((file) => item(file))
+  const linked = (text) => [...text.matchAll(/\(([^)]+\.md)\)/g)].map(([, link]) => `docs/${link}`)
+  const [top, ...parts] = fs.readFileSync(path.join(repository, 'docs/README.md'), 'utf8').split(/^## (.*)\n/m)
+  const groups = [{ items: items(linked(top)) }]
+  for (let i = 0; i < parts.length; i += 2) {
+    const others = [...pages].filter((f) => folders[parts[i]].includes(f.split('/')[1]))
+    groups.push({ text: parts[i], items: items(new Set([...linked(parts[i + 1]), ...others])) })
   }
   const list = commands().map((c) => ({ text: c.title, link: `/commands/${c.name}` }))
   const project = {
