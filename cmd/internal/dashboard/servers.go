@@ -23,7 +23,9 @@ func (sm *sampler) readStore(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	ctx = server.WithCaller(ctx, &server.Caller{Identity: server.Open().Anyone()})
+	caller := &server.Caller{Identity: server.Open().Anyone()}
+	defer sm.service.Ended(caller)
+	ctx = server.WithCaller(ctx, caller)
 	namespaces, err := sm.service.ListNamespaces(ctx, nil)
 	sequences, err2 := sm.service.ListSequences(ctx, nil)
 	servers, err3 := sm.service.ListServers(ctx, nil)

@@ -219,12 +219,12 @@ func (c *conn) nextMany(args [][]byte) {
 		c.madeIDs += n
 		c.out = appendArray(c.out, len(ids))
 		for len(ids) > 0 && !c.quit {
-			k := min(len(ids), flushAt/32)
+			k := min(len(ids), firstBuffer/32)
 			for _, id := range ids[:k] {
 				c.out = appendID(c.out, id)
 			}
 			ids = ids[k:]
-			if len(c.out) >= flushAt && !c.flushReplies(time.Now()) {
+			if len(c.out) > firstBuffer && c.isFull() && !c.flushReplies(time.Now()) {
 				c.quit = true
 			}
 		}

@@ -32,6 +32,7 @@ type conn struct {
 	user   *server.Identity // of a socket of an agent; nil elsewhere
 	place  *server.Place
 
+	room        room   // for what is larger than the first buffers
 	buf         []byte // buf[r:w] has come in and is not carried out
 	r, w        int
 	out         []byte
@@ -59,6 +60,7 @@ type conn struct {
 
 func (c *conn) serve() {
 	defer c.c.Close()
+	defer c.room.giveBack()
 	c.buf = make([]byte, firstBuffer)
 	c.out = make([]byte, 0, firstBuffer)
 	for !c.quit {
@@ -132,7 +134,7 @@ func (c *conn) certificates() []*x509.Certificate {
 func (c *conn) runCommands() error {
 	for !c.quit {
 		if !c.refuses && c.repeatLast() {
-			if len(c.out) >= flushAt && !c.flushReplies(time.Now()) {
+			if len(c.out) > firstBuffer && c.isFull() && !c.flushReplies(time.Now()) {
 				c.quit = true
 			}
 			continue
@@ -157,7 +159,7 @@ func (c *conn) runCommands() error {
 		} else if c.runCommand(args, raw) {
 			c.rememberCommand(raw)
 		}
-		if len(c.out) >= flushAt && !c.flushReplies(time.Now()) {
+		if len(c.out) > firstBuffer && c.isFull() && !c.flushReplies(time.Now()) {
 			c.quit = true
 		}
 	}
@@ -202,3 +204,6 @@ func (c *conn) flushReplies(now time.Time) bool {
 	c.out = c.out[:0]
 	return err == nil
 }
+
+// isFull reports whether there are as many replies as go out together.
+func (c *conn) isFull() bool { return len(c.out) >= flushAt || !c.room.takeBuffers(c) }

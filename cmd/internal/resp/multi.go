@@ -24,6 +24,8 @@ func (c *conn) queueCommand(cmd *command, raw []byte) bool {
 	switch {
 	case !cmd.queued:
 		c.writeError(cmd.name + " does not go into MULTI: send it before or after")
+	case len(q.raw) > firstBuffer && !c.room.takeQueue(c):
+		c.writeError("too many long transactions are on their way: send fewer commands in MULTI, or a pipeline")
 	case q.n == maxQueued || len(q.raw)+len(raw) > maxQueueBytes:
 		c.writeError("more than " + strconv.Itoa(maxQueued) + " commands in MULTI: " +
 			"send fewer, or a pipeline without MULTI")

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"net"
 	"time"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
 // shrinkAfter is how long a client has to be silent until its buffers are small again: the buffers
@@ -24,6 +26,11 @@ type deadlines struct {
 func (c *conn) readMore(now time.Time) bool {
 	carried := c.r > 0
 	c.makeRoom()
+	if c.w == len(c.buf) {
+		c.out = appendError(c.out, server.TooMuch.Word(), "too many long commands are on their way: send it again")
+		c.flushReplies(now)
+		return false
+	}
 	if c.srv.life.Err() == nil && c.readOn(now, carried) {
 		return true
 	}
@@ -104,6 +111,9 @@ func (c *conn) readOn(now time.Time, carried bool) bool {
 }
 
 func (c *conn) growBuffer() {
+	if !c.room.takeBuffers(c) {
+		return
+	}
 	grown := make([]byte, min(4*len(c.buf), mostBuffer))
 	copy(grown, c.buf[:c.w])
 	c.buf = grown
@@ -116,7 +126,7 @@ func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 	// Setting a deadline costs as much as a small reply, so the deadline of buffers covers several
 	// reads.
 	if c.w == 0 && c.id != nil && w.idle.IsZero() && w.partial.IsZero() && w.auth.IsZero() {
-		large := len(c.buf) > firstBuffer || cap(c.out) > firstBuffer
+		large := c.isLarge()
 		if large == w.large && (!large || w.current.Sub(now) > shrinkAfter) {
 			return true
 		}
@@ -135,7 +145,7 @@ func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 	case w.auth.IsZero():
 		w.auth = now.Add(cfg.Slow) // whatever it says meanwhile
 	}
-	w.large = c.w == 0 && (len(c.buf) > firstBuffer || cap(c.out) > firstBuffer)
+	w.large = c.w == 0 && c.isLarge()
 	until := earliest(w.partial, w.auth, w.idle)
 	if w.large {
 		until = earliest(until, now.Add(2*shrinkAfter))
@@ -147,6 +157,11 @@ func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 		}
 	}
 	return c.srv.life.Err() == nil // Shutdown may have set its own deadline a moment ago
+}
+
+// isLarge reports whether an idle client would do with smaller buffers.
+func (c *conn) isLarge() bool {
+	return len(c.buf) > firstBuffer || cap(c.out) > firstBuffer || c.room.buffers != nil || c.room.queue != nil
 }
 
 // handleExpiry acts when nothing came until the deadline, and reports whether to go on
@@ -169,6 +184,9 @@ func (c *conn) handleExpiry(now time.Time) bool {
 	if c.w == 0 {
 		c.buf, c.out = make([]byte, firstBuffer), make([]byte, 0, firstBuffer)
 		c.args, c.lastCommand, c.ids, c.numbers = nil, nil, nil, nil // args are parts of the buffer
+		if !c.queue.open {
+			c.room.giveBack()
+		}
 	}
 	return true
 }

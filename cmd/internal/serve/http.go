@@ -141,7 +141,7 @@ func (p *Process) handler(l listener) http.Handler {
 			return
 		}
 		place, _ := r.Context().Value(placeKey{}).(*server.Place)
-		end, err := p.service.Begin(place)
+		end, err := p.service.Begin(place, server.RequestRoom)
 		if err != nil {
 			p.countRefused(r, err)
 			rest.Problem(w, err)

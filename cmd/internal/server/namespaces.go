@@ -29,11 +29,11 @@ func (s *Service) ListNamespaces(
 ) (*pb.ListNamespacesResponse, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	list, err := lease.Namespaces(s.store).List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Reserve(CallerOf(ctx), int64(len(list))*LeaseRoom); err != nil {
+	var list []lease.Namespace
+	if err := s.reserveList(CallerOf(ctx), &s.lists.namespaces, func() (n int, err error) {
+		list, err = lease.Namespaces(s.store).List(ctx)
+		return len(list), err
+	}); err != nil {
 		return nil, err
 	}
 	out := &pb.ListNamespacesResponse{}

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
+	"sync/atomic"
 )
 
 // MostRoom bounds the memory of requests and of answers that clients have not taken yet, in bytes.
@@ -14,13 +16,14 @@ const (
 	RequestRoom = 16 << 10 // of each request in progress, with a small answer
 	LeaseRoom   = 2 << 10  // of a lease, a namespace, a sequence or a server in a list
 	StreamRoom  = 256 << 10
-	freeRoom    = 4 << 10 // up to this the answer is in the request's own
+	BufferRoom  = 128 << 10 // of the buffers of a connection of the Redis protocol that are large
+	freeRoom    = 4 << 10   // up to this the answer is in the request's own
 )
 
 // Reserve takes room for n bytes of an answer, until the request ends. Take it before anything is
-// made or taken from a store. One client leaves room for others.
+// made or taken from a store. One client leaves room for others. A negative n is given back.
 func (s *Service) Reserve(c *Caller, n int64) error {
-	if n <= freeRoom {
+	if n >= 0 && n <= freeRoom {
 		return nil
 	}
 	who := c.share()
@@ -31,13 +34,34 @@ func (s *Service) Reserve(c *Caller, n int64) error {
 	return nil
 }
 
-// Begin takes room for a request, before anything of it is read. end gives it back.
-func (s *Service) Begin(p *Place) (end func(), err error) {
+// Begin takes room for n bytes of what comes over a connection, before anything of it is read. end
+// gives it back.
+func (s *Service) Begin(p *Place, n int64) (end func(), err error) {
 	who := p.share()
-	if !s.room.take(who, RequestRoom, MostRoom) {
+	if !s.room.take(who, n, MostRoom) {
 		return nil, Errorf(TooMuch, "too many requests and large answers are on their way already: ask again")
 	}
-	return func() { s.room.take(who, -RequestRoom, MostRoom) }, nil
+	return func() { s.room.take(who, -n, MostRoom) }, nil
+}
+
+// listed is how long a list was when it was read last; 0 before.
+type listed struct{ n atomic.Int64 }
+
+// firstList is how long a list may be that nobody has read yet.
+const firstList = 10_000
+
+// reserveList takes room for a list before it is read, by its last length. read returns the length.
+func (s *Service) reserveList(c *Caller, l *listed, read func() (int, error)) error {
+	before := cmp.Or(l.n.Load(), firstList)
+	if err := s.Reserve(c, before*LeaseRoom); err != nil {
+		return err
+	}
+	n, err := read()
+	if err != nil {
+		return err
+	}
+	l.n.Store(max(int64(n), 1))
+	return s.Reserve(c, (int64(n)-before)*LeaseRoom)
 }
 
 // reservation is room that a request has.

@@ -13,11 +13,11 @@ import (
 func (s *Service) ListSequences(ctx context.Context, _ *pb.SequenceListRequest) (*pb.SequenceListResponse, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	list, err := sequence.List(ctx, s.counts)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Reserve(CallerOf(ctx), int64(len(list))*LeaseRoom); err != nil {
+	var list []sequence.Info
+	if err := s.reserveList(CallerOf(ctx), &s.lists.sequences, func() (n int, err error) {
+		list, err = sequence.List(ctx, s.counts)
+		return len(list), err
+	}); err != nil {
 		return nil, err
 	}
 	out := &pb.SequenceListResponse{}

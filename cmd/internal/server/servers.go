@@ -37,8 +37,14 @@ const LateAfter = 30 * time.Second
 func (s *Service) ListServers(ctx context.Context, _ *pb.ListServersRequest) (*pb.ListServersResponse, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	list, err := listServers(ctx, s.store, s.id)
-	if err != nil {
+	var list []*pb.ServerInfo
+	if err := s.reserveList(CallerOf(ctx), &s.lists.servers, func() (n int, err error) {
+		list, err = listServers(ctx, s.store, s.id)
+		for _, one := range list {
+			n += 1 + len(one.Nodes)/8
+		}
+		return n, err
+	}); err != nil {
 		return nil, err
 	}
 	for _, one := range list {

@@ -115,7 +115,8 @@ type Service struct {
 	renewals  renewals
 	witness   atomic.Pointer[witness] // nil before the server has a record
 
-	room      shares          // of requests and answers in progress, in bytes
+	room      shares // of requests and answers in progress, in bytes
+	lists     struct{ namespaces, sequences, servers listed }
 	buffers   sync.Pool       // of *[]snowfence.ID, for such batches
 	life      context.Context // ends with the service
 	endLife   context.CancelFunc

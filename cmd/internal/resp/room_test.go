@@ -1,0 +1,56 @@
+package resp
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/snowfence/snowfence/cmd/internal/server"
+)
+
+// The buffers of ten thousand clients with large pipelines were a gigabyte, beside the bound.
+func TestLargeBuffersHaveRoom(t *testing.T) {
+	s, addr := start(t, Config{})
+	service := s.cfg.Service
+	var others server.Caller
+	if err := service.Reserve(&others, server.MostRoom-server.BufferRoom/2); err != nil {
+		t.Fatal(err)
+	}
+	p := dial(t, addr)
+	const many = 3000
+	p.send(strings.Repeat("SNOWFENCE.NEXT default\r\nPING\r\n", many)) // in small pieces
+	for range many {
+		p.id(p.reply())
+		if got := p.reply(); got != "PONG" {
+			t.Fatal(got)
+		}
+	}
+	if ids := p.do("SNOWFENCE.NEXT", "default", "COUNT", "400"); len(ids.([]any)) != 400 {
+		t.Error(ids)
+	}
+	if got := p.do("MULTI"); got != "OK" {
+		t.Fatal(got)
+	}
+	queued := 0
+	for range 100 {
+		if p.do("SNOWFENCE.NEXT", "default") == "QUEUED" {
+			queued++
+		}
+	}
+	if queued < 10 || queued == 100 {
+		t.Errorf("%d commands in MULTI", queued)
+	}
+	p.do("DISCARD")
+	p.fails(p.do("PING", strings.Repeat("x", 3*firstBuffer)), "LIMIT")
+	service.Ended(&others)
+	for range 20 { // each has its room, and gives it back
+		p = dial(t, addr)
+		if got := p.do("PING", strings.Repeat("x", 3*firstBuffer)); len(got.(string)) != 3*firstBuffer {
+			t.Fatal(got)
+		}
+		p.do("QUIT")
+		if err := service.Reserve(&others, server.MostRoom-19*server.BufferRoom); err != nil {
+			t.Fatal(err)
+		}
+		service.Ended(&others)
+	}
+}
