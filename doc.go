@@ -35,13 +35,13 @@ package snowfence
 
 // Where to find what in this folder:
 //
-//	id.go gql.go encoding*.go               an ID and its text
+//	id.go encoding*.go                      an ID and its text
 //	layout*.go region*.go                   what its bits mean; whether two sets of IDs meet
-//	scheme*.go encrypt.go secret.go         parts to an ID and back
-//	fence.go                                where grants come from
-//	hold.go position.go                     a grant in use; a position becomes an ID
+//	scheme*.go encrypt.go                   parts to an ID and back
+//	fence.go                                where grants come from; one in use
+//	position.go                             a position becomes an ID
 //	generator.go next.go reserve.go         how positions are taken, one by one
 //	spread.go                               where a tick begins
-//	fill.go batch.go local.go               and many at a time
+//	fill.go local.go                        and many at a time
 //	refresh.go close.go                     the next grant; the last is given back
 //	errors.go stall*.go doc.go              for all files

@@ -208,3 +208,173 @@ func TestRunsOfNoIDs(t *testing.T) {
 		}
 	}
 }
+
+// A coarse generator may go on without a look at the clock for as many IDs as it made in the last
+// millisecond, within what it may take now, and up to the soft bound.
+func TestPublishCoarse(t *testing.T) {
+	const span, soft = 1 << 20, 20
+	s, clock := testScheme(t, "time=40,node=2,seq=20"), newFakeClock()
+	f := newScript(s, Grant{Node: 1, From: 0, Until: 1 << 39})
+	g := newGenerator(t, Config{Fence: f, Time: clock.now, Coarse: true})
+	g.ticking.Store(true) // no ticker
+	clock.advance(time.Hour)
+	ns := g.clock.Elapsed()
+	tr := &track{hold: g.cur.Load().hold, from: 100, span: span}
+	tr.soft.Store(soft)
+	for _, c := range []struct {
+		last          uint64        // the word when the clock was last looked at
+		ago           time.Duration // and when that was
+		before, after uint64
+		tick          int64
+		bound         uint64
+		quota         uint64 // 0 for a limit of 0
+	}{
+		{last: 5, ago: time.Millisecond, before: 5005, after: 5006, tick: 101, bound: 2 * span, quota: 5000},
+		{last: 5, ago: 10 * time.Millisecond, before: 5005, after: 5006, tick: 101, bound: 2 * span, quota: 500},
+		{last: 5, ago: 100 * time.Microsecond, before: 5005, after: 5006, tick: 101, bound: 2 * span, quota: 50000},
+		{last: 5, ago: time.Millisecond, before: 68, after: 70, tick: 101, bound: 2 * span, quota: minQuota},
+		{last: 5, ago: time.Millisecond, before: 70, after: 70, tick: 101, bound: 2 * span, quota: minQuota + 1},
+		{last: 5, ago: 0, before: 100, after: 100, tick: 101, bound: 2 * span, quota: maxQuota},
+		{last: 5, ago: 0, before: 5, after: 6, tick: 101, bound: 2 * span, quota: minQuota},
+		{last: 500, ago: time.Millisecond, before: 5, after: 6, tick: 101, bound: 2 * span, quota: minQuota},
+		{last: 0, ago: time.Hour, before: 1 << 59, after: 6, tick: 101, bound: 2 * span, quota: maxQuota},
+		{last: 0, ago: time.Hour, before: 1<<40 + 3_600_000*77, after: 6, tick: 101, bound: 2 * span, quota: maxQuota},
+		{last: 5, ago: time.Millisecond, before: 5005, after: 5006, tick: 100 + soft - 1, bound: 30 * span, quota: 5000},
+		{last: 5, ago: time.Millisecond, before: 5005, after: 5006, tick: 100 + soft, bound: 30 * span, quota: 0},
+		{last: 5, ago: time.Millisecond, before: 5005, after: soft*span - 9, tick: 101, bound: 30 * span, quota: 9},
+		{last: 5, ago: time.Millisecond, before: 5005, after: 2*span - 9, tick: 101, bound: 2 * span, quota: 9},
+	} {
+		tr.pubPos.Store(c.last)
+		tr.pubNs.Store(ns - int64(c.ago))
+		g.publishCoarse(tr, c.tick, c.before, c.after, c.bound)
+		want := c.after + c.quota
+		if c.quota == 0 {
+			want = 0
+		}
+		if got := tr.limit.Load(); got != want {
+			t.Errorf("%+v: limit %d, want %d", c, got, want)
+		}
+		tick, pos, at := tr.coarse.Load(), tr.pubPos.Load(), tr.pubNs.Load()
+		if tick != c.tick-100 || pos != c.after || at != ns {
+			t.Errorf("%+v: tick %d, word %d, time %d, want %d", c, tick, pos, at, ns)
+		}
+	}
+}
+
+// A ticker looks at the clock once a tick, at least each millisecond and at most every ten, and a
+// while after the last time where it came late.
+func TestTickerKeepsItsPace(t *testing.T) {
+	for _, c := range []struct {
+		spec   string
+		period time.Duration
+	}{
+		{"time=41,node=2,seq=8,tick=100us", time.Millisecond},
+		{"time=41,node=2,seq=8,tick=1ms", time.Millisecond},
+		{"time=41,node=2,seq=8,tick=3ms", 3 * time.Millisecond},
+		{"time=30,node=2,seq=8,tick=1h", 10 * time.Millisecond},
+	} {
+		g, w, clock := ticker(t, c.spec, 0)
+		late := []time.Duration{0, c.period / 4, c.period, c.period * 5 / 4, 0}
+		w.during = func(d time.Duration) int {
+			clock.advance(d)
+			g.cur.Load().word.Add(1) // another call takes
+			if n := len(w.waits); n <= len(late) {
+				w.at = w.at.Add(late[n-1])
+				return -1
+			}
+			g.world = w.World
+			if err := g.Close(); err != nil {
+				t.Error(err)
+			}
+			return -1
+		}
+		g.keepTime()
+		want := []time.Duration{c.period, c.period, c.period * 3 / 4, 0, c.period, c.period}
+		if !slices.Equal(w.waits, want) {
+			t.Errorf("%s: waits of %v, want %v", c.spec, w.waits, want)
+		}
+	}
+}
+
+// ticker is a coarse generator whose ticker the test runs itself.
+func ticker(t *testing.T, spec string, lead int64) (*Generator, *paced, *fakeClock) {
+	t.Helper()
+	s, clock := testScheme(t, spec), newFakeClock()
+	now := s.Layout().TickOf(clock.wall)
+	f := newScript(s, Grant{Node: 1, From: now, Until: now + 9000})
+	g := newGenerator(t, Config{Fence: f, Time: clock.now, Coarse: true, Lead: lead})
+	g.ticking.Store(true)
+	w := newPaced(t)
+	w.World, g.world = g.world, w
+	return g, w, clock
+}
+
+// A ticker moves the word to the present tick, and never back. It parks after two rounds in which
+// no call took anything.
+func TestTickerMovesTheWordAndParks(t *testing.T) {
+	const span = 256
+	g, w, clock := ticker(t, "time=41,node=2,seq=8", 100)
+	tr := g.cur.Load()
+	w.during = func(d time.Duration) int {
+		round := len(w.waits)
+		clock.advance(d)
+		word, tick, limit := tr.word.Load(), tr.coarse.Load(), tr.limit.Load()
+		switch round {
+		case 2, 3: // what the round before left
+			want := uint64(round-1) * span
+			if word != want || tick != int64(round-1) || limit != want+minQuota {
+				t.Errorf("round %d: word %d, tick %d, limit %d", round, word, tick, limit)
+			}
+			tr.word.Add(3)
+		case 4:
+			tr.word.Store(50*span + 7) // far ahead, which the lead allows
+		case 6:
+			if pos := tr.pubPos.Load(); word != 50*span+7 || pos != word || tick != 5 {
+				t.Errorf("the word went to %d, and the ticker said %d in tick %d", word, pos, tick)
+			}
+		}
+		return -1
+	}
+	tr.word.Store(1)
+	g.keepTime()
+	limit, tick := tr.limit.Load(), tr.coarse.Load()
+	if len(w.waits) != 6 || g.ticking.Load() || limit != 0 || tick != parked {
+		t.Errorf("%d rounds, ticking %t, limit %d, tick %d", len(w.waits), g.ticking.Load(), limit, tick)
+	}
+}
+
+// What is published of a grant that was sealed meanwhile takes no caller past the slow way.
+func TestNothingIsPublishedOfASealedGrant(t *testing.T) {
+	g, _, _ := ticker(t, "time=41,node=2,seq=8", 0)
+	g.ticking.Store(true)
+	tr := g.cur.Load()
+	tr.hold.gone.Store(true)
+	g.publishCoarse(tr, tr.from, 0, 1, 256)
+	if tr.limit.Load() != 0 || tr.coarse.Load() != parked {
+		t.Errorf("limit %d, tick %d", tr.limit.Load(), tr.coarse.Load())
+	}
+}
+
+// A generator has one ticker, which starts when IDs are made.
+func TestOneTicker(t *testing.T) {
+	g, w, _ := ticker(t, "time=41,node=2,seq=8", 0)
+	started := &starts{paced: w}
+	g.world = started
+	for _, ticking := range []bool{true, false, true} {
+		started.n = 0
+		g.ticking.Store(ticking)
+		g.publishCoarse(g.cur.Load(), math.MaxInt32, 0, 1, 256)
+		if !g.ticking.Load() || (started.n == 0) != ticking {
+			t.Errorf("ticking %t: %d started", ticking, started.n)
+		}
+	}
+	g.world = w.World
+}
+
+// starts counts goroutines instead of starting them.
+type starts struct {
+	*paced
+	n int
+}
+
+func (s *starts) Go(func()) { s.n++ }

@@ -9,15 +9,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/snowfence/snowfence/internal/draw"
-
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/internal/draw"
 )
 
 var (
@@ -242,5 +242,42 @@ func TestIDInLogs(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&out, nil)).Info("made", "id", snowfence.ID(4594531474933654033))
 	if !strings.Contains(out.String(), `"id":"4594531474933654033"`) {
 		t.Error(out.String())
+	}
+}
+
+// scalar is what gqlgen wants of a type: its Marshaler and its Unmarshaler.
+type scalar interface {
+	MarshalGQL(w io.Writer)
+	UnmarshalGQL(v any) error
+}
+
+func TestGraphQL(t *testing.T) {
+	var id snowfence.ID
+	for _, v := range []struct {
+		to   scalar
+		from any
+		want string // "" for an error
+	}{
+		{&id, "-42", `"-42"`},
+		{&id, 42, `"42"`},
+		{&id, int64(249887800817025024), `"249887800817025024"`},
+		{&id, json.Number("249887800817025024"), `"249887800817025024"`},
+		{&id, json.Number("4.2e1"), ""},
+		{&id, 42.0, ""},
+		{&id, "x", ""},
+		{&id, nil, ""},
+	} {
+		err := v.to.UnmarshalGQL(v.from)
+		if v.want == "" {
+			if !errors.Is(err, snowfence.ErrInvalidID) {
+				t.Errorf("%T from %v: %v", v.to, v.from, err)
+			}
+			continue
+		}
+		var out strings.Builder
+		v.to.MarshalGQL(&out)
+		if err != nil || out.String() != v.want {
+			t.Errorf("%T from %v: %s, %v; want %s", v.to, v.from, out.String(), err, v.want)
+		}
 	}
 }

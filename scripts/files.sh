@@ -8,7 +8,7 @@ out=${1:?usage: files.sh OUT [PLATFORM...]}
 shift
 [ $# -gt 0 ] || set -- {linux,darwin,windows}/{amd64,arm64}
 [ -z "$(ls -A "$out" 2>/dev/null)" ] || { echo "files.sh: $out is not empty" >&2 && exit 1; }
-nfpm=${NFPM:-$(GOWORK=off go tool -n -modfile=packaging/go.mod nfpm)}
+nfpm=${NFPM:-$(GOWORK=off go tool -n -modfile=deploy/packaging/go.mod nfpm)}
 go run ./test/release/files -nfpm "$nfpm" -platforms "$*" "$out"
 npm=$(scripts/npm.sh "$out")
 (cd "$out" && sha256sum "$npm" >>SHA256SUMS)

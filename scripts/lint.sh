@@ -30,8 +30,8 @@ narrow() { git ls-files --cached --others --exclude-standard -z '*.go' | xargs -
 merged() { ! git grep -nE '^(<{7}|>{7}) '; }
 
 # A module outside go.work would be checked by nothing. docs, clients, deploy and site have no Go code: a go.mod keeps
-# them out of the zip. packaging has the tools of a release. make prove PART=chart checks the chart, which takes minutes to compile.
-outside='docs clients deploy site packaging deploy/chart'
+# them out of the zip. deploy/packaging has the tools of a release. make prove PART=chart checks the chart, which takes minutes to compile.
+outside='docs clients deploy site deploy/packaging deploy/chart'
 listed() {
 	local found known
 	found=$(find . -name go.mod -not -path '*/node_modules/*' -not -path '*/testdata/*' \

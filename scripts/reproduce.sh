@@ -11,8 +11,8 @@ fail() { echo "reproduce.sh: $*" >&2 && exit 1; }
 
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work" && rm -rf "$work"' EXIT
-NFPM=$(GOWORK=off go tool -n -modfile=packaging/go.mod nfpm)
-jv=$(GOWORK=off go tool -n -modfile=packaging/go.mod jv)
+NFPM=$(GOWORK=off go tool -n -modfile=deploy/packaging/go.mod nfpm)
+jv=$(GOWORK=off go tool -n -modfile=deploy/packaging/go.mod jv)
 export NFPM
 
 echo "== once"
@@ -80,7 +80,7 @@ echo "== formula"
 [ $# -lt 6 ] || ruby -c "$out/snowfence.rb"
 
 echo "== lists of parts, against the schema of CycloneDX"
-schema=$(GOWORK=off go list -m -modfile=packaging/go.mod -f '{{.Dir}}' github.com/CycloneDX/cyclonedx-go)/schema
+schema=$(GOWORK=off go list -m -modfile=deploy/packaging/go.mod -f '{{.Dir}}' github.com/CycloneDX/cyclonedx-go)/schema
 mkdir "$work/schema"
 cp "$schema"/{bom-1.6,spdx}.schema.json "$work/schema/"
 cp "$schema/jsf-0.82.schemax.json" "$work/schema/jsf-0.82.schema.json" # its name is wrong there

@@ -9,14 +9,11 @@ type Scope struct {
 // Path is what decides which ticks are granted, and to which holder. A file is added when each of
 // its terms is noticed by a test, or has a reason in the list.
 var Path = []Scope{
-	{File: "batch.go"},
 	{File: "close.go"},
 	{File: "fence.go"},
 	{File: "fill.go"},
 	{File: "generator.go"},
-	{File: "hold.go"},
 	{File: "region.go"},
-	{File: "region_overlap.go"},
 	{File: "local.go"},
 	{File: "next.go"},
 	{File: "position.go"},

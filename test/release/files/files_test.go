@@ -164,9 +164,9 @@ func TestThePackagesHaveWhatTheUnitNeeds(t *testing.T) {
 		t.Fatal("the unit starts no program, or as no user")
 	}
 	for file, want := range map[string]string{
-		settings:                  "dst: " + start[1] + "\n",
-		"packaging/sysusers.conf": "\nu " + user[1] + " - ",
-		"packaging/installed.sh":  "-g " + user[1] + " " + start[2] + "\n",
+		settings:                         "dst: " + start[1] + "\n",
+		"deploy/packaging/sysusers.conf": "\nu " + user[1] + " - ",
+		"deploy/packaging/installed.sh":  "-g " + user[1] + " " + start[2] + "\n",
 	} {
 		if !strings.Contains(read(file), want) {
 			t.Errorf("%s has no %q", file, want)

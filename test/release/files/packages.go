@@ -10,7 +10,7 @@ import (
 )
 
 // settings lists the content of the packages, for nfpm.
-const settings = "packaging/nfpm.yaml"
+const settings = "deploy/packaging/nfpm.yaml"
 
 // makePackages makes the packages of Debian and Red Hat, and returns their checksums by name.
 func (b *build) makePackages(arch string, program []byte) (map[string]string, error) {
@@ -65,8 +65,8 @@ func (b *build) stageFiles(dir string, program []byte) error {
 		all = append(all, e)
 	}
 	for _, file := range []string{
-		"deploy/systemd/snowfence.service", "deploy/systemd/snowfence-agent.service", "packaging/sysusers.conf",
-		"packaging/installed.sh", "packaging/remove.sh",
+		"deploy/systemd/snowfence.service", "deploy/systemd/snowfence-agent.service", "deploy/packaging/sysusers.conf",
+		"deploy/packaging/installed.sh", "deploy/packaging/remove.sh",
 	} {
 		body, err := os.ReadFile(filepath.FromSlash(file))
 		if err != nil {

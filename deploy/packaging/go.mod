@@ -1,4 +1,4 @@
-module github.com/snowfence/snowfence/packaging
+module github.com/snowfence/snowfence/deploy/packaging
 
 go 1.26.0
 
