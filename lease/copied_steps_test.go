@@ -197,7 +197,7 @@ func TestCopiedAgainWhileForgetting(t *testing.T) {
 	g.must(g.l.attempt(t.Context()))
 	w.counter.Add(1)
 	g.c.world = whileTexts{w, func() { w.counter.Add(1) }}
-	if err := g.l.forget(); !isLost(err) {
+	if err := g.l.forget(); !isLost(err) || g.l.trouble == nil {
 		t.Fatal(err)
 	}
 	if !g.l.copied() {
