@@ -35,17 +35,12 @@ func readNamespace(ctx context.Context, st store.Store, name string) (Namespace,
 	return namespaceOf(st, rs[0])
 }
 
-// namespaceOf decodes the record of a namespace. A [Group] remembers the last one.
+// namespaceOf decodes the record of a namespace.
 func namespaceOf(st store.Store, r store.Record) (Namespace, error) {
 	if r.Nonce == "" {
 		return Namespace{}, fmt.Errorf("lease: namespace %q: %w in this store: create it", r.Namespace, ErrNoNamespace)
 	}
-	if g, ok := st.(interface {
-		decode(r store.Record) (Namespace, error)
-	}); ok {
-		return g.decode(r)
-	}
-	return decodeNamespace(r)
+	return store.Decoded(st, r, decodeNamespace)
 }
 
 func decodeNamespace(r store.Record) (Namespace, error) {

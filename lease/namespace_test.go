@@ -266,12 +266,11 @@ func TestListedNamespaces(t *testing.T) {
 // Leases that share a group decode the record of their namespace once.
 func TestNamespaceIsDecodedOnce(t *testing.T) {
 	g := empty(t, withRollback)
-	st := Group(g.st)
-	ns, err := Namespaces(st).Show(t.Context(), "n")
+	st := store.Group(g.st)
+	r := g.record(store.NamespaceNode)
+	_, err := store.Decoded(st, r, func(store.Record) (Namespace, error) { return Namespace{Name: "before"}, nil })
 	g.must(err)
-	ns.Name = "decoded before"
-	st.(*group).decoded.Store(&ns)
-	if again, err := Namespaces(st).Show(t.Context(), "n"); err != nil || again.Name != ns.Name {
+	if again, err := Namespaces(st).Show(t.Context(), "n"); err != nil || again.Name != "before" {
 		t.Errorf("%+v, %v", again, err)
 	}
 }
@@ -289,19 +288,5 @@ func TestWhatANamespaceNeeds(t *testing.T) {
 	}
 	if _, err := Namespaces(g.st).Create(t.Context(), "a b", g.l.scheme, nil); !errors.Is(err, ErrInvalid) {
 		t.Errorf("no name: %v", err)
-	}
-}
-
-// A group decodes the record of a namespace once, and again when it changed.
-func TestGroupRemembersANamespace(t *testing.T) {
-	g := Group(store.NewMemory()).(*group)
-	r := store.Record{Key: store.Key{Namespace: "n", Node: store.NamespaceNode}, Nonce: "x", Data: "{}"}
-	g.decoded.Store(&Namespace{Name: "remembered", record: r})
-	if ns, err := namespaceOf(g, r); err != nil || ns.Name != "remembered" {
-		t.Errorf("%q, %v", ns.Name, err)
-	}
-	r.Nonce = "y"
-	if ns, err := namespaceOf(g, r); err != nil || ns.Name != "n" {
-		t.Errorf("another record: %q, %v", ns.Name, err)
 	}
 }

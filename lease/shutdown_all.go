@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// closers is how many leases are closed at a time. Each makes several
-// round trips one after another, so these are enough to fill the round trips of a [Group].
-const closers = 4 * groupLimit
+// closers is how many leases are closed at a time. Each makes several round trips one after
+// another, so these are enough to fill the round trips of a [store.Group].
+const closers = 4000
 
 // many is an error unless n leases can have the options.
 func (o *Options) many(n int) error {

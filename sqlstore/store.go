@@ -13,7 +13,7 @@
 //	ids, err := sqlstore.Open(ctx, db, sqlstore.PostgreSQL(), nil)
 //
 // IDs are unique within one database. [SQLite], [PostgreSQL] and [MySQL] list each database's needs
-// for that, and [Store.Report] the findings. In a program with many leases, put lease.Group over
+// for that, and [Store.Report] the findings. In a program with many leases, put store.Group over
 // the store: it writes them in batches.
 package sqlstore
 

@@ -55,7 +55,7 @@ func newBench(t *testing.T, tokens ...server.Token) *bench {
 	}
 	b := &bench{store: store.NewMemory()}
 	st, latency := server.Observe(b.store, nil, nil)
-	b.service = server.New(lease.Group(st), server.Options{Label: "here"})
+	b.service = server.New(store.Group(st), server.Options{Label: "here"})
 	mux := http.NewServeMux()
 	b.d = Mount(mux, Config{
 		Service: b.service, Who: who, Latency: latency, Version: "test",

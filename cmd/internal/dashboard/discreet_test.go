@@ -12,7 +12,6 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
@@ -73,7 +72,7 @@ func TestNothingSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	observed, latency := server.Observe(st, nil, nil)
-	service := server.New(lease.Group(observed), server.Options{
+	service := server.New(store.Group(observed), server.Options{
 		Label: "here", TTL: time.Second, Keys: func(string) ([]*snowfence.Secret, error) {
 			return []*snowfence.Secret{secret}, nil
 		},

@@ -173,7 +173,7 @@ func TestOutageBeganBeforeAnybodyLooked(t *testing.T) {
 	t.Parallel()
 	st := &talkative{Memory: store.NewMemory(), err: errors.New("refused")}
 	observed, latency := server.Observe(st, nil, nil)
-	b := &bench{service: server.New(lease.Group(observed), server.Options{})}
+	b := &bench{service: server.New(store.Group(observed), server.Options{})}
 	sm := newSampler(Config{Service: b.service, Latency: latency})
 	look := func(later time.Duration) storeState {
 		sm.takeSample(time.Now().Add(later))

@@ -33,7 +33,7 @@ type host struct {
 
 func serve(t testing.TB, st store.Store, o server.Options) *host {
 	t.Helper()
-	h := &host{service: server.New(lease.Group(st), o)}
+	h := &host{service: server.New(store.Group(st), o)}
 	mux := http.NewServeMux()
 	Mount(mux, h.service, func(*http.Request) (*server.Identity, error) { return server.Open().Anyone(), nil }, plain)
 	h.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

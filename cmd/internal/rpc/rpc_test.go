@@ -51,7 +51,7 @@ func start(t *testing.T, names ...string) *rig {
 			t.Fatal(err)
 		}
 	}
-	w := &rig{T: t, service: server.New(lease.Group(st), server.Options{})}
+	w := &rig{T: t, service: server.New(store.Group(st), server.Options{})}
 	w.who.Store(server.Open().Anyone())
 	mux := http.NewServeMux()
 	Mount(mux, w.service, func(*http.Request) (*server.Identity, error) { return w.who.Load(), nil }, plain)

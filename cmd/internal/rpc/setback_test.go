@@ -82,7 +82,7 @@ func holderOf(t *testing.T, st store.Store, o server.Options) *remote.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service := server.New(lease.Group(st), o)
+	service := server.New(store.Group(st), o)
 	mux := http.NewServeMux()
 	Mount(mux, service, func(*http.Request) (*server.Identity, error) { return id, nil }, plain)
 	h := httptest.NewUnstartedServer(mux)

@@ -15,7 +15,6 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/metrics"
 	"github.com/snowfence/snowfence/cmd/internal/resp"
 	"github.com/snowfence/snowfence/cmd/internal/server"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -116,7 +115,7 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 	if err != nil {
 		return nil, err
 	}
-	p.service = server.New(lease.Group(observed), server.Options{
+	p.service = server.New(store.Group(observed), server.Options{
 		Block: cfg.Block, Within: cfg.Within, Lead: cfg.Lead, Spread: cfg.Spread, TTL: cfg.TTL, MaxWait: cfg.MaxWait,
 		Label: cfg.Label, Advertise: advertised, PublicKey: p.certificates.publicKey,
 		Version: cfg.Version, Keys: cfg.Keys, HandOut: cfg.HandOut, Logger: cfg.Logger, Direct: observed,

@@ -106,7 +106,7 @@ func (s *statusWriter) WriteHeader(code int) {
 // Unwrap lets an [http.ResponseController] find the writer below.
 func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// roundTrip makes a span of a round trip to the store. Many callers of a lease.Group share one: the
+// roundTrip makes a span of a round trip to the store. Many callers of a store.Group share one: the
 // span is a root of its own then.
 func (t *tracing) roundTrip(ctx context.Context, o server.Op, records int) (context.Context, func(error)) {
 	ctx, span := t.tracer.Start(ctx, "store "+o.Name(), trace.WithSpanKind(trace.SpanKindClient),

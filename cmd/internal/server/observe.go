@@ -15,7 +15,7 @@ type Trace func(ctx context.Context, o Op, records int) (context.Context, func(e
 
 // Observe returns a store with counted and traced round trips, and with errors that callers may
 // see: only LogText has a driver's words, from which hide takes passwords. It goes below everything
-// else, so that nothing above has to think of it, and below lease.Group, so that a shared trip is
+// else, so that nothing above has to think of it, and below store.Group, so that a shared trip is
 // counted once. A nil hide takes nothing out; a nil trace traces nothing.
 func Observe(st store.Store, hide func(text string) string, trace Trace) (store.Store, *StoreLatency) {
 	if hide == nil {

@@ -103,7 +103,7 @@ func create(t *testing.T, st store.Store, name, layout string) {
 
 func newService(t *testing.T, st store.Store, o Options) *Service {
 	t.Helper()
-	s := New(lease.Group(st), o)
+	s := New(store.Group(st), o)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()

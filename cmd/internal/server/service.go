@@ -80,7 +80,7 @@ type Options struct {
 	// was unused for a minute is closed for another.
 	Sequences int
 
-	// Direct is the store without lease.Group, for sequences: leases of the same round trip would
+	// Direct is the store without store.Group, for sequences: leases of the same round trip would
 	// wait for a row that another transaction has locked. Nil means the store.
 	Direct store.Store
 
@@ -131,7 +131,7 @@ type Service struct {
 }
 
 // New returns a service over a store, which the caller closes after the service. Wrap the
-// store with lease.Group first, because callers arrive together.
+// store with store.Group first, because callers arrive together.
 func New(st store.Store, o Options) *Service {
 	o.Spaces = cmp.Or(o.Spaces, 1000)
 	o.Sequences = cmp.Or(o.Sequences, 10_000)

@@ -71,8 +71,8 @@ var Path = []Scope{
 	},
 	{File: "lease/region_functions.go", Funcs: []string{"ofFunctions"}},
 	{File: "lease/manage.go"},
-	{File: "lease/group.go"},
-	{File: "lease/group_batcher.go"},
+	{File: "lease/store/group.go"},
+	{File: "lease/store/group_batcher.go"},
 	{File: "lease/shutdown_all.go"},
 	{
 		File:  "lease/find_pages.go",

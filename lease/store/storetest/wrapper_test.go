@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 )
 
@@ -88,7 +87,7 @@ func TestWrapperThatSwallowsIsFound(t *testing.T) {
 	}{
 		"embeds the store":  {func(st store.Store) store.Store { return struct{ store.Store }{st} }, "[]"},
 		"the store itself":  {func(st store.Store) store.Store { return st }, "[]"},
-		"a group":           {lease.Group, "[]"},
+		"a group":           {store.Group, "[]"},
 		"a faulty store":    {func(st store.Store) store.Store { return newFaulty(st) }, "[Now Now]"}, // on purpose
 		"embeds Basic":      {func(st store.Store) store.Store { return basic{st: st} }, "[Add Identity Suspect Now Pin Add Identity Suspect Now Pin]"},
 		"no addition":       {func(st store.Store) store.Store { return noAdd{st} }, "[Add Add]"},

@@ -37,7 +37,7 @@ func newFleet(t testing.TB, st store.Store, ttl time.Duration) *fleet {
 	if _, err := lease.Namespaces(st).Create(t.Context(), namespace, s, limits); err != nil {
 		t.Fatal(err)
 	}
-	return &fleet{TB: t, st: lease.Group(st), scheme: s, opts: lease.Options{TTL: ttl, Label: "fleet"}}
+	return &fleet{TB: t, st: store.Group(st), scheme: s, opts: lease.Options{TTL: ttl, Label: "fleet"}}
 }
 
 // grow opens leases until there are n, and returns how long that took.

@@ -1,4 +1,4 @@
-package lease
+package store
 
 import (
 	"context"
@@ -107,7 +107,7 @@ func TestErrorOfARoundTrip(t *testing.T) {
 		rs.pass(nil)
 		rs.expect(t, "[[1] [2]]", "[1: 1 <nil>]")
 		rs.call(t.Context(), 3)
-		rs.pass(errSilent)
+		rs.pass(errNoAnswer)
 		rs.expect(t, "[[1] [2] [3]]", "[2: 0 no answer]")
 		rs.pass(nil)
 		rs.expect(t, "[[1] [2] [3]]", "[3: 3 <nil>]")
@@ -182,4 +182,11 @@ func TestSlowRoundTripIsOvertakenOnce(t *testing.T) {
 		rs.pass(nil)
 		rs.expect(t, "[[1] [2] [3] [4] [5]]", "[3: 3 <nil> 4: 4 <nil> 5: 5 <nil>]")
 	})
+}
+
+// over is a context that has ended.
+func over(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
 }

@@ -1,12 +1,10 @@
-package lease
+package store
 
 import (
 	"context"
 	"fmt"
 	"sync"
 	"time"
-
-	"github.com/snowfence/snowfence/lease/store"
 )
 
 const (
@@ -30,7 +28,7 @@ type batcher[Q, A any] struct {
 
 	// clash reports whether a call cannot share a round trip that has taken these keys.
 	// Otherwise it takes the keys of the call. It is nil where all calls can share one.
-	clash func(asked Q, taken map[store.Key]bool) bool
+	clash func(asked Q, taken map[Key]bool) bool
 
 	mu    sync.Mutex
 	queue []*call[Q, A]
@@ -148,7 +146,7 @@ func (l *batcher[Q, A]) overtake(t *trip[Q, A]) {
 func (l *batcher[Q, A]) next() *trip[Q, A] {
 	t := &trip[Q, A]{}
 	var later []*call[Q, A]
-	taken := map[store.Key]bool{}
+	taken := map[Key]bool{}
 	weight, n := 0, 0
 	for _, c := range l.queue {
 		if !c.left {

@@ -1,4 +1,4 @@
-package lease_test
+package store_test
 
 import (
 	"context"
@@ -10,13 +10,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/store/storetest"
 )
 
 func TestGroup(t *testing.T) {
-	open := func(*testing.T) store.Store { return lease.Group(store.NewMemory()) }
+	open := func(*testing.T) store.Store { return store.Group(store.NewMemory()) }
 	storetest.Run(t, open)
 	storetest.RunCounts(t, open)
 }
@@ -97,7 +96,7 @@ func put(node int64, old, nonce string) []store.Write {
 func TestGroupBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		st := lease.Group(g)
+		st := store.Group(g)
 		results := make([]error, 12)
 		swap := func(i int, node int64, old, nonce string) {
 			go func() { results[i] = st.Swap(t.Context(), put(node, old, nonce))[0] }()
@@ -139,7 +138,7 @@ func TestGroupBatches(t *testing.T) {
 func TestGroupFreshness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		st := lease.Group(g)
+		st := store.Group(g)
 		got := make([]string, 3)
 		get := func(i int) {
 			go func() {
@@ -172,7 +171,7 @@ func TestGroupFreshness(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		st := lease.Group(g)
+		st := store.Group(g)
 		ids := make([]string, 3)
 		identity := func(i int) {
 			go func() {
@@ -195,7 +194,7 @@ func TestGroupFreshness(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		st := lease.Group(g)
+		st := store.Group(g)
 		var late atomic.Int64
 		now := func() {
 			asked := time.Now()
@@ -219,7 +218,7 @@ func TestGroupFreshness(t *testing.T) {
 
 // TestGroupOfNothing: no store has no group.
 func TestGroupOfNothing(t *testing.T) {
-	if lease.Group(nil) != nil {
+	if store.Group(nil) != nil {
 		t.Error("a group over no store")
 	}
 }

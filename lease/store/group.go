@@ -1,4 +1,4 @@
-package lease
+package store
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/snowfence/snowfence/lease/store"
 )
 
 // Group returns a store that gathers the calls of many leases into few round trips. Calls that come
@@ -16,7 +14,7 @@ import (
 // is limited only by how fast the store writes large batches. A single lease is as fast as without
 // a Group. Use one Group for all leases of a process:
 //
-//	st = lease.Group(st)
+//	st = store.Group(st)
 //	l, err := lease.Open(ctx, st, "default", scheme, nil)
 //
 // Concurrent swaps become one Swap. A second write of the same key waits for a later batch.
@@ -32,13 +30,13 @@ import (
 //
 // It is safe for concurrent use. There is nothing to close, because its goroutines run only during
 // calls. A nil store gives nil.
-func Group(st store.Store) store.Store {
+func Group(st Store) Store {
 	if st == nil {
 		return nil
 	}
 	g := &group{Store: st}
-	g.swaps = batcher[[]store.Write, []error]{weigh: weigh[store.Write], clash: clash, do: g.swap}
-	g.gets = batcher[[]store.Key, []store.Record]{weigh: weigh[store.Key], do: g.get}
+	g.swaps = batcher[[]Write, []error]{weigh: weigh[Write], clash: clash, do: g.swap}
+	g.gets = batcher[[]Key, []Record]{weigh: weigh[Key], do: g.get}
 	g.names = batcher[string, string]{weigh: light[string], do: g.identities}
 	g.times = batcher[struct{}, time.Time]{weigh: light[struct{}], do: g.now}
 	return g
@@ -46,13 +44,13 @@ func Group(st store.Store) store.Store {
 
 // group is a store over which calls are gathered.
 type group struct {
-	store.Store
-	swaps batcher[[]store.Write, []error]
-	gets  batcher[[]store.Key, []store.Record]
+	Store
+	swaps batcher[[]Write, []error]
+	gets  batcher[[]Key, []Record]
 	names batcher[string, string]
 	times batcher[struct{}, time.Time]
 
-	decoded atomic.Pointer[Namespace] // the last one
+	last atomic.Pointer[memo]
 
 	mu     sync.Mutex
 	pins   int      // leases that want the store pinned
@@ -60,13 +58,13 @@ type group struct {
 }
 
 // Get implements [Store].
-func (g *group) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+func (g *group) Get(ctx context.Context, keys []Key) ([]Record, error) {
 	return g.gets.ask(ctx, slices.Clone(keys))
 }
 
 // Swap implements [Store].
-func (g *group) Swap(ctx context.Context, writes []store.Write) []error {
-	if err := store.Check(writes); err != nil { // of all who would share the round trip
+func (g *group) Swap(ctx context.Context, writes []Write) []error {
+	if err := Check(writes); err != nil { // of all who would share the round trip
 		return slices.Repeat([]error{err}, len(writes))
 	}
 	errs, err := g.swaps.ask(ctx, slices.Clone(writes))
@@ -99,17 +97,29 @@ func (g *group) identities(ctx context.Context, asked []string) ([]string, error
 	return answers, nil
 }
 
-// decode returns the namespace of a record. All leases read the same
-// record after each write, so it is decoded only after it changed.
-func (g *group) decode(r store.Record) (Namespace, error) {
-	if last := g.decoded.Load(); last != nil && last.record == r {
-		return *last, nil
+// Decoded returns what decode makes of a record. A [Group] remembers that of the last record: all
+// leases read the record of their namespace after each write, and it changes seldom.
+func Decoded[T any](st Store, r Record, decode func(Record) (T, error)) (T, error) {
+	g, ok := st.(*group)
+	if !ok {
+		return decode(r)
 	}
-	ns, err := decodeNamespace(r)
+	if last := g.last.Load(); last != nil && last.record == r {
+		if decoded, ok := last.decoded.(T); ok {
+			return decoded, nil
+		}
+	}
+	decoded, err := decode(r)
 	if err == nil {
-		g.decoded.Store(&ns)
+		g.last.Store(&memo{r, decoded})
 	}
-	return ns, err
+	return decoded, err
+}
+
+// memo is a record, and what it was decoded to.
+type memo struct {
+	record  Record
+	decoded any
 }
 
 // Now implements [Store].
@@ -161,7 +171,7 @@ func (g *group) unpin() {
 }
 
 // swap carries out the writes of many calls as one batch.
-func (g *group) swap(ctx context.Context, asked [][]store.Write) ([][]error, error) {
+func (g *group) swap(ctx context.Context, asked [][]Write) ([][]error, error) {
 	writes := slices.Concat(asked...)
 	errs := g.Store.Swap(ctx, writes)
 	if len(errs) != len(writes) {
@@ -175,9 +185,9 @@ func (g *group) swap(ctx context.Context, asked [][]store.Write) ([][]error, err
 }
 
 // get reads the keys of many calls at once, each key once.
-func (g *group) get(ctx context.Context, asked [][]store.Key) ([][]store.Record, error) {
-	at := map[store.Key]int{}
-	var keys []store.Key
+func (g *group) get(ctx context.Context, asked [][]Key) ([][]Record, error) {
+	at := map[Key]int{}
+	var keys []Key
 	for _, a := range asked {
 		for _, k := range a {
 			if _, ok := at[k]; !ok {
@@ -193,9 +203,9 @@ func (g *group) get(ctx context.Context, asked [][]store.Key) ([][]store.Record,
 	if len(rs) != len(keys) {
 		return nil, fmt.Errorf("lease: the store gave %d records for %d keys", len(rs), len(keys))
 	}
-	answers := make([][]store.Record, len(asked))
+	answers := make([][]Record, len(asked))
 	for i, a := range asked {
-		answers[i] = make([]store.Record, len(a))
+		answers[i] = make([]Record, len(a))
 		for j, k := range a {
 			answers[i][j] = rs[at[k]]
 		}
@@ -210,7 +220,7 @@ func weigh[T any](ts []T) int { return len(ts) }
 func light[Q any](Q) int { return 0 }
 
 // clash reports whether a key of the writes is taken. If not, it takes their keys.
-func clash(writes []store.Write, taken map[store.Key]bool) bool {
+func clash(writes []Write, taken map[Key]bool) bool {
 	for _, w := range writes {
 		if taken[w.New.Key] {
 			return true
