@@ -21,7 +21,7 @@ func (a *address) amazon(ctx context.Context) (name string, c aws.Config, timeou
 	if err := a.rejectUnknown("endpoint", "profile", "region", "timeout"); err != nil {
 		return "", c, 0, err
 	}
-	if timeout, err = a.duration("timeout", 3*time.Second); err != nil {
+	if timeout, err = a.durationParam("timeout", 3*time.Second); err != nil {
 		return "", c, 0, err
 	}
 	if len(a.hosts) != 1 || a.user != "" || a.given {
@@ -39,7 +39,7 @@ func (a *address) amazon(ctx context.Context) (name string, c aws.Config, timeou
 		o = append(o, config.WithBaseEndpoint(endpoint))
 	}
 	if c, err = config.LoadDefaultConfig(ctx, o...); err != nil {
-		return "", c, 0, a.wrap(err)
+		return "", c, 0, a.wrapError(err)
 	}
 	if c.Region == "" {
 		return "", c, 0, a.errorf("the region is missing: add ?region=eu-central-1, or set AWS_REGION")
@@ -59,7 +59,7 @@ func openDynamoDB(ctx context.Context, a *address, _ func(string) string) (*Stor
 	o := &dynamostore.Options{Timeout: timeout, ReadOnly: a.looks}
 	st, err := dynamostore.New(dynamodb.NewFromConfig(c), table, o)
 	if err != nil {
-		return nil, a.wrap(err)
+		return nil, a.wrapError(err)
 	}
 	return a.newStore(ctx, st, timeout, nil, func() error { return nil })
 }
@@ -77,7 +77,7 @@ func openS3(ctx context.Context, a *address, _ func(string) string) (*Store, err
 	client := s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = a.params["endpoint"] != "" })
 	st, err := s3store.New(client, bucket, o)
 	if err != nil {
-		return nil, a.wrap(err)
+		return nil, a.wrapError(err)
 	}
 	return a.newStore(ctx, st, timeout, nil, func() error { return nil })
 }
