@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/snowfence/snowfence"
 )
 
 // noonOn moves the clock of a bubble, which starts in 2000, into the life of the layout.
@@ -107,6 +109,23 @@ func TestGoroutinesWhileTheClockJumps(t *testing.T) {
 	}
 }
 
+// A generator with a TimeSource shares with no other: it has its own time, and the one before it
+// ends.
+func TestTimeSourceIsNotShared(t *testing.T) {
+	run := rand.Uint64()
+	early, late := int64(noon), int64(noon+100)
+	a, b := generator(t, 7, noon, noon+300, &early, run), generator(t, 7, noon, noon+300, &late, run)
+	for i, g := range []*Generator{a, b} {
+		id, err := g.Generate()
+		if second, _, _, _ := g.Inspect(id); err != nil || second != noon+int64(i)*100 {
+			t.Errorf("generator %d made an ID at %d, %v", i, second-noon, err)
+		}
+	}
+	if _, err := a.Generate(); !errors.Is(err, snowfence.ErrClosed) {
+		t.Errorf("the first one: %v", err)
+	}
+}
+
 // oracle says what the generators of one node have to answer: it knows the second that
 // was used last, and every ID.
 type oracle struct {
@@ -150,17 +169,12 @@ func (o *oracle) check(g *Generator, now, end int64) error {
 	return nil
 }
 
-// jump runs a clock that jumps as the bytes say, for three generators of one node.
+// jump runs a clock that jumps as the bytes say.
 func jump(t *testing.T, jumps []byte) {
 	now, end := int64(noon), int64(noon+20)
-	run := rand.Uint64() // an input may run twice in a test
-	var gs []*Generator
-	for range 3 {
-		gs = append(gs, generator(t, 7, noon, end, &now, run))
-	}
+	g := generator(t, 7, noon, end, &now, rand.Uint64()) // an input may run twice in a test
 	o := &oracle{last: -1, seen: map[made]bool{}, used: map[int64]int{}}
 	for i, b := range jumps {
-		g := gs[b%3]
 		switch b >> 2 & 7 {
 		case 0:
 			now += int64(b>>5) - 4

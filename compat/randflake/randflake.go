@@ -66,9 +66,9 @@ type Generator struct {
 // leaseEnd, both included, as Unix time. The secret has 16 bytes. If this process uses the node
 // over a fence, the error is [ErrOverlap].
 //
-// Generators with the same node, secret and lease share one underlying generator, with the
-// TimeSource of the first and the latest lease end of all. A generator with another lease takes the
-// node over in its first second; from then on the others return [snowfence.ErrClosed].
+// Generators with the same node, secret and lease share one underlying generator, with the latest
+// lease end of all. A generator with another lease, or with a TimeSource, takes the node over in
+// its first second; from then on the others return [snowfence.ErrClosed].
 func NewGenerator(nodeID, leaseStart, leaseEnd int64, secret []byte) (*Generator, error) {
 	switch {
 	case leaseEnd < leaseStart:

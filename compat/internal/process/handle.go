@@ -12,8 +12,8 @@ import (
 
 // Options is what a layer chooses for its generator.
 type Options struct {
-	// Lead is as in [snowfence.Config]. Who shares a generator in use gets the
-	// lead and the clock with which it was opened.
+	// Lead is as in [snowfence.Config]. A generator in use keeps the lead with which it was
+	// opened.
 	Lead int64
 
 	// From and Until are the ticks that a bare number may stamp, half-open. Until 0 is all.
@@ -23,7 +23,8 @@ type Options struct {
 	// handles return [snowfence.ErrClosed] from then on.
 	Replace bool
 
-	// Time is as in [snowfence.Config]. It is called with a lock held.
+	// Time is as in [snowfence.Config]. It is called with a lock held. A generator that has one
+	// is not shared.
 	Time snowfence.TimeSource
 }
 

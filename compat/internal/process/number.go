@@ -79,8 +79,9 @@ func (s *set) bare(sch *snowfence.Scheme, node int64, o Options) (*use, error) {
 	return u, nil
 }
 
-// fits reports whether n is what o asks for. Two clocks cannot be compared.
+// fits reports whether n is what o asks for. Two clocks cannot be compared, so a caller with one of
+// its own shares with nobody.
 func (n *number) fits(s *snowfence.Scheme, o *Options, used bool) bool {
 	same := n.scheme.MaxTick() == s.MaxTick() && n.opts.From == o.From && n.until.Load() == o.Until
-	return same && (used || n.opts.Lead == o.Lead && n.opts.Time == nil && o.Time == nil)
+	return same && n.opts.Time == nil && o.Time == nil && (used || n.opts.Lead == o.Lead)
 }

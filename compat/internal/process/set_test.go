@@ -104,10 +104,18 @@ func TestEqualRectanglesShareOneGenerator(t *testing.T) {
 	if open(t, r, bwmarrin+",first=5,last=5", 9, Options{}).gen.Load() != one.gen.Load() {
 		t.Error("equal rectangles of two shapes have two generators")
 	}
-	for _, o := range []Options{{Lead: 7}, {Time: newClock().now}, {Replace: true}} { // it is in use
+	for _, o := range []Options{{Lead: 7}, {Replace: true}} { // it is in use
 		if h := open(t, r, bwmarrin, 7, o); h.gen.Load() != g {
 			t.Errorf("%+v: another generator of a rectangle in use", o)
 		}
+	}
+	clk := Options{Time: newClock().now}
+	if _, err := r.open(scheme(t, bwmarrin), 7, clk); !errors.Is(err, ErrOverlap) {
+		t.Errorf("with a clock of its own: %v", err)
+	}
+	open(t, r, bwmarrin, 10, clk)
+	if _, err := r.open(scheme(t, bwmarrin), 10, Options{}); !errors.Is(err, ErrOverlap) {
+		t.Errorf("beside one with a clock of its own: %v", err)
 	}
 	if got := len(parts.Scheme().Layout().Fields); got != 4 {
 		t.Errorf("a handle has another's scheme: %d fields", got)
@@ -205,6 +213,7 @@ func TestFloorIsAboveAllThatWasUsed(t *testing.T) {
 		if id, err := h.TryNext(); err == nil {
 			t.Errorf("node %d made %d below the floor", node, id)
 		}
+		closed(t, h)
 	}
 	clk.step(time.Hour)
 	clk.advance(time.Second)
