@@ -43,7 +43,7 @@ Exit codes: 0 ok, 1 failed, 2 usage or bad input, 3 findings (a refused change),
 		SilenceUsage:      true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return command.ByEnv(e, cmd.Flags()) },
 	}
-	root.SetUsageFunc(command.Wrapped(root.UsageFunc()))
+	command.WrapHelp(root)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return command.Usage(err) })
 	for _, g := range []struct {
 		id, title string

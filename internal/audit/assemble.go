@@ -2,7 +2,6 @@ package audit
 
 import (
 	"math"
-	"math/bits"
 	"time"
 
 	"github.com/snowfence/snowfence"
@@ -41,10 +40,6 @@ func (a *Auditor) order() Order {
 
 func (a *Auditor) gaps(t *tidy) Gaps {
 	r := Gaps{Count: t.gaps, Missing: t.missing}
-	if t.gaps > 0 {
-		largest := a.gap(t.largest)
-		r.Largest = &largest
-	}
 	for _, g := range t.first {
 		r.List = append(r.List, a.gap(g))
 	}
@@ -52,20 +47,7 @@ func (a *Auditor) gaps(t *tidy) Gaps {
 }
 
 func (a *Auditor) gap(g gap) Gap {
-	r := Gap{After: snowfence.ID(g.after ^ a.flip), Before: snowfence.ID(g.before ^ a.flip), Missing: g.missing()}
-	if f := a.fields; f != nil && !f.encrypted && !f.foreign(g.before) {
-		r.Time = duration(f.tick(g.before)-f.tick(g.after), f.layout.Tick)
-	}
-	return r
-}
-
-// duration is so many ticks, or the longest one there is.
-func duration(ticks uint64, tick time.Duration) time.Duration {
-	hi, lo := bits.Mul64(ticks, uint64(tick))
-	if hi != 0 || lo > math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return time.Duration(lo)
+	return Gap{After: snowfence.ID(g.after ^ a.flip), Before: snowfence.ID(g.before ^ a.flip), Missing: g.missing()}
 }
 
 // takenApart makes the result of the fields.

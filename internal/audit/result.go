@@ -14,7 +14,7 @@ type Result struct {
 	Highest    snowfence.ID `json:"highest"`
 	Duplicates Duplicates   `json:"duplicates"`
 	Order      Order        `json:"order"`
-	Gaps       Gaps         `json:"gaps"`
+	Gaps       Gaps         `json:"-"`
 	Fields     *Fields      `json:"fields,omitempty"` // nil without a scheme
 	Evenness   []Evenness   `json:"evenness"`         // empty for IDs with a time that can be read, and for too few
 }
@@ -50,22 +50,18 @@ type Step struct {
 	Place    string       `json:"place,omitempty"` // of Position, named by who read the IDs
 }
 
-// Gaps are numbers between the lowest and highest ID that did not come: missing
-// numbers of a sequence, or times without any ID.
+// Gaps are numbers between the lowest and highest ID that did not come.
 type Gaps struct {
-	Count   int64  `json:"count"`             // places where numbers are missing
-	Missing uint64 `json:"missing"`           // numbers that are missing
-	Largest *Gap   `json:"largest,omitempty"` // nil if none is missing
-	List    []Gap  `json:"-"`                 // the lowest, up to Options.Limit
+	Count   int64  // places where numbers are missing
+	Missing uint64 // numbers that are missing
+	List    []Gap  // the lowest, up to Options.Limit
 }
 
 // Gap is two IDs with none between them. With Options.Counts, After may be one before the first
 // number, which need not have come.
 type Gap struct {
-	After   snowfence.ID  `json:"after"`
-	Before  snowfence.ID  `json:"before"`
-	Missing uint64        `json:"missing"`
-	Time    time.Duration `json:"time_ns,omitempty"` // between the two, with a scheme whose IDs are not encrypted
+	After, Before snowfence.ID
+	Missing       uint64
 }
 
 // Fields says what is in the fields of the IDs.

@@ -23,7 +23,6 @@ type tidy struct {
 	list     []repeat // the first of these
 	gaps     int64
 	missing  uint64
-	largest  gap   // the first of the largest
 	first    []gap // the lowest gaps
 }
 
@@ -85,7 +84,4 @@ func (t *tidy) gap(g gap) {
 		t.first = append(t.first, g)
 	}
 	t.missing += g.missing()
-	if t.gaps == 1 || g.missing() > t.largest.missing() {
-		t.largest = g
-	}
 }

@@ -25,20 +25,14 @@ type Summary struct {
 	PerSecond        float64    `json:"ids_per_second"`
 	JSUnsafeFrom     *time.Time `json:"js_unsafe_from"` // null: never
 	NegativeFrom     *time.Time `json:"negative_from"`  // null: never
-	Lengths          []Length   `json:"decimal_lengths"`
+	Digits           int        `json:"digits"`         // of IDs of today at most, sign not counted
+	MostDigits       int        `json:"most_digits"`    // of the last IDs
 }
 
 // Field is one group of bits, from the highest down.
 type Field struct {
 	Name string `json:"name"`
 	Bits int    `json:"bits"`
-}
-
-// Length says from when on IDs can have so many decimal digits. Negative IDs, which have
-// a sign as well, are not listed.
-type Length struct {
-	Digits int       `json:"digits"`
-	From   time.Time `json:"from"`
 }
 
 // year is the mean year of the Gregorian calendar.
@@ -58,7 +52,8 @@ func Of(l snowfence.Layout, now time.Time) Summary {
 		PerTick:          c.PerTick,
 		PerNodePerSecond: c.PerNodePerSecond,
 		PerSecond:        c.PerSecond,
-		Lengths:          lengths(l),
+		Digits:           DigitsAt(l, now),
+		MostDigits:       DigitsAt(l, l.EndOfLife()),
 	}
 	s.YearsLeft = YearsLeft(l, now)
 	for _, f := range l.Fields {
@@ -106,36 +101,6 @@ func yearsBetween(from, to time.Time) float64 {
 	return math.Round(sec*float64(time.Second)/year*100) / 100
 }
 
-// lengths lists, for each number of decimal digits that the IDs of the layout reach, the
-// first tick with such an ID, up to the year 9998. The first entry is the length that IDs
-// can have from the epoch on.
-func lengths(l snowfence.Layout) []Length {
-	below := l.Width() - l.Bits(snowfence.FieldTime)
-	first := digits(1<<below - 1) // within tick 0
-	if l.Cipher != snowfence.Plain {
-		width := l.Width()
-		if l.Cipher == snowfence.SPARX || width == 64 {
-			width = 63 // and a sign
-		}
-		return []Length{{digits(1<<width - 1), l.TimeOf(0)}}
-	}
-	list := []Length{{first, l.TimeOf(0)}}
-	top := uint64(1)<<min(l.Width(), 63) - 1
-	for n, power := 2, uint64(10); power <= top; n, power = n+1, power*10 {
-		from := l.TimeOf(int64(power >> below))
-		if from.Year() == 9999 {
-			break // times are cut there
-		}
-		if n > first {
-			list = append(list, Length{n, from})
-		}
-		if power > math.MaxUint64/10 {
-			break
-		}
-	}
-	return list
-}
-
 func digits(n uint64) int {
 	d := 1
 	for ; n >= 10; n /= 10 {
@@ -146,13 +111,16 @@ func digits(n uint64) int {
 
 // DigitsAt returns the most decimal digits an ID of the layout can have at t, sign not counted.
 func DigitsAt(l snowfence.Layout, t time.Time) int {
-	d := 0
-	for _, e := range lengths(l) {
-		if !e.From.After(t) {
-			d = e.Digits
-		}
+	timeBits := l.Bits(snowfence.FieldTime)
+	ticks := uint64(min(max(l.TickOf(t), 0), 1<<timeBits-1)) + 1
+	below := l.Width() - timeBits
+	if l.Cipher != snowfence.Plain {
+		ticks = 1 << timeBits
 	}
-	return d
+	if l.Cipher == snowfence.SPARX || bits.Len64(ticks)+below > 63 {
+		return digits(math.MaxInt64)
+	}
+	return digits(ticks<<below - 1)
 }
 
 // bitsFor returns how many bits are needed to number n things.

@@ -269,13 +269,8 @@ func (n Need) reason(s shape) string {
 
 // Years formats a number of years for people.
 func Years(y float64) string {
-	switch {
-	case y < 1.0/365:
-		return "less than a day"
-	case y < 1:
+	if y < 1 {
 		return fmt.Sprintf("%.0f days", y*365.2425)
-	case y < 10:
-		return fmt.Sprintf("%.1f years", y)
 	}
-	return fmt.Sprintf("%.0f years", y)
+	return fmt.Sprintf("%v years", math.Round(10*y)/10)
 }

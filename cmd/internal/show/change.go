@@ -208,7 +208,7 @@ func (p *Proof) MarshalJSON() ([]byte, error) {
 
 // Append appends the findings, for people.
 func (p *Proof) Append(b []byte, now time.Time) []byte {
-	b = fmt.Appendf(b, "%s\n\n", p.title())
+	b = fmt.Appendf(b, "%s\n\n", Wrap(p.title(), 0, 2))
 	if p.Collision == nil {
 		return p.rows().Append(b)
 	}

@@ -20,7 +20,7 @@ func (v *View) Holds(s plan.Summary, now time.Time) (rows Rows) {
 		fields = append(fields, fmt.Sprintf("%s %d", f.Name, f.Bits))
 	}
 	rows.Add("bits", "%d: %s", s.Bits, strings.Join(fields, ", "))
-	rows.Add("epoch", "%s, ticks of %s", s.Epoch.Format(time.RFC3339Nano), s.Tick)
+	rows.Add("epoch", "%s, ticks of %s%s", s.Epoch.Format(time.RFC3339Nano), s.Tick, epochDoubt(s.Epoch))
 	rows.Add("end of life", "%s", EndOfLife(v.Layout, now))
 	rows.Add("nodes", "%s%s", Thousands(s.Nodes), v.partRanges())
 	rows.Add("rate", "%s", Rate(v.Layout))
@@ -38,15 +38,17 @@ func (v *View) Holds(s plan.Summary, now time.Time) (rows Rows) {
 		rows.Add("negative", "%s (%s): from then on signed IDs are below 0",
 			Instant(*s.NegativeFrom), Ago(*s.NegativeFrom, now))
 	}
-	name := "digits"
-	for i, l := range s.Lengths {
-		if i+1 < len(s.Lengths) && s.Lengths[i+1].From.Sub(l.From) < 24*time.Hour {
-			continue // IDs of the first hours are for JSON
-		}
-		rows.Add(name, "%2d from %s (%s)", l.Digits, Instant(l.From), Ago(l.From, now))
-		name = ""
-	}
+	rows.Add("digits", "at most %d today, and %d at the end", s.Digits, s.MostDigits)
 	return rows
+}
+
+// epochDoubt says that an epoch looks like seconds that were taken for milliseconds: with a time of
+// this century it lies in January 1970.
+func epochDoubt(epoch time.Time) string {
+	if seconds := epoch.UnixMilli(); seconds > 946684800 && seconds < 2208988800 {
+		return fmt.Sprintf(" (doubtful: in seconds it would be %s)", Instant(time.Unix(seconds, 0).UTC()))
+	}
+	return ""
 }
 
 // Rate says how many IDs a second a layout holds.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/snowfence/snowfence"
@@ -84,6 +85,10 @@ func unreadableError(s []byte, err error) error {
 		if _, readErr := readText(f, s); readErr == nil && !slices.Contains(forms, f.Name()) {
 			forms = append(forms, f.Name())
 		}
+	}
+	if _, floatErr := strconv.ParseFloat(string(s), 64); floatErr == nil && bytes.ContainsAny(s, ".eE") {
+		return fmt.Errorf("%w; a spreadsheet or a program made a float of it, and lost its last digits: "+
+			"keep IDs as text there", err)
 	}
 	if len(forms) == 0 {
 		return fmt.Errorf("%w; no other form of text fits either", err)

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
 )
@@ -11,21 +12,34 @@ const Columns = 80
 // Wrap breaks text between words into lines of at most [Columns]. The first line has something of
 // so many columns before it already, and the others get an indent.
 func Wrap(text string, before, indent int) string {
-	var b strings.Builder
+	var b []byte
 	at := before
 	for i, word := range strings.Split(text, " ") {
 		n := utf8.RuneCountInString(word)
 		switch {
 		case i == 0:
 		case word != "" && at+1+n > Columns:
-			b.WriteString("\n" + strings.Repeat(" ", indent))
+			b = append(bytes.TrimRight(b, " "), '\n')
+			b = append(b, strings.Repeat(" ", indent)...)
 			at = indent
 		default:
-			b.WriteByte(' ')
+			b = append(b, ' ')
 			at++
 		}
-		b.WriteString(word)
+		b = append(b, word...)
 		at += n
 	}
-	return b.String()
+	return string(b)
+}
+
+// WrapCommand breaks a command between words, outside of quotes, as a shell reads it.
+func WrapCommand(line string) string {
+	const indent = "    "
+	for i := min(len(line), Columns-1); len(line) > Columns && i > len(indent); i-- {
+		head := line[:i-1]
+		if line[i-1] == ' ' && strings.Count(head, "'")%2 == 0 && strings.Count(head, `"`)%2 == 0 {
+			return head + " \\\n" + WrapCommand(indent+line[i:])
+		}
+	}
+	return line
 }

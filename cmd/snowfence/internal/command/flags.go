@@ -45,25 +45,6 @@ func ofEnvironment(f *pflag.Flag) bool {
 	return ok
 }
 
-// Wrapped prints what usage prints, with at most 100 columns for flags. A template of cobra's
-// would make the linker keep every exported method of the program.
-func Wrapped(usage func(*cobra.Command) error) func(*cobra.Command) error {
-	return func(cmd *cobra.Command) error {
-		out := cmd.OutOrStderr()
-		var text strings.Builder
-		cmd.SetOut(&text)
-		defer cmd.SetOut(out)
-		if err := usage(cmd); err != nil {
-			return err
-		}
-		local, inherited := cmd.LocalFlags(), cmd.InheritedFlags()
-		_, err := strings.NewReplacer(
-			local.FlagUsages(), local.FlagUsagesWrapped(100), inherited.FlagUsages(), inherited.FlagUsagesWrapped(100),
-		).WriteString(out, text.String())
-		return err
-	}
-}
-
 // Given reports whether a flag is on the command line itself.
 func Given(cmd *cobra.Command, flag string) bool {
 	f := cmd.Flags().Lookup(flag)

@@ -3,9 +3,11 @@ package plans
 import (
 	"bufio"
 	"fmt"
+	"strings"
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 
+	"github.com/snowfence/snowfence/cmd/internal/report"
 	"github.com/snowfence/snowfence/cmd/internal/show"
 	"github.com/snowfence/snowfence/internal/audit"
 )
@@ -94,33 +96,37 @@ func (r *gapsReport) write(out *bufio.Writer, asJSON bool) error {
 		rows.Add("order", "%s back", show.Plural(r.StepsBack, "step"))
 	}
 	_, err := out.Write(rows.Append(nil))
-	lines := make([][]string, 0, len(r.Missing.List))
+	gaps := report.Table{Title: "missing", More: r.Missing.Places - int64(len(r.Missing.List))}
 	for _, m := range r.Missing.List {
 		numbers := m.First
 		if m.Numbers > 1 {
 			numbers += " to " + m.Last
 		}
-		lines = append(lines, []string{"  " + numbers, show.Plural(m.Numbers, "number")})
+		gaps.Rows = append(gaps.Rows, []string{numbers, show.Plural(m.Numbers, "number")})
 	}
-	writeList(out, "missing", lines, r.Missing.Places-int64(len(lines)))
-	lines = nil
+	writeTable(out, gaps)
+	twice := report.Table{Title: "duplicates", More: r.Duplicates.Numbers - int64(len(r.Duplicates.List))}
 	for _, d := range r.Duplicates.List {
 		times := fmt.Sprintf("%d times", d.Count)
-		lines = append(lines, []string{"  " + d.Number, times, placesText(d.Places, d.Count)})
+		twice.Rows = append(twice.Rows, []string{d.Number, times, placesText(d.Places, d.Count)})
 	}
-	writeList(out, "duplicates", lines, r.Duplicates.Numbers-int64(len(lines)))
+	writeTable(out, twice)
 	return err
 }
 
-// writeList writes a table under a title, and how many more there are. A failure to write shows
-// when out is flushed.
-func writeList(out *bufio.Writer, title string, lines [][]string, more int64) {
-	if len(lines) == 0 {
+// writeTable writes a table under its title, and how many rows are left out. A failure to write
+// shows when out is flushed.
+func writeTable(out *bufio.Writer, t report.Table) {
+	if len(t.Rows) == 0 {
 		return
 	}
-	fmt.Fprintln(out, "\n"+title)
-	_, _ = out.Write(command.AppendTable(nil, lines))
-	if more > 0 {
-		fmt.Fprintf(out, "  and %s more (--limit)\n", show.Thousands(more))
+	fmt.Fprintln(out, "\n"+t.Title)
+	var rows show.Rows
+	for _, row := range t.Rows {
+		rows.Add("  "+row[0], "%s", strings.Join(row[1:], "  "))
+	}
+	_, _ = out.Write(rows.Append(nil))
+	if t.More > 0 {
+		fmt.Fprintf(out, "  and %s more (--limit)\n", show.Thousands(t.More))
 	}
 }

@@ -51,10 +51,7 @@ func (r *auditReport) writeHTML(name string, now time.Time) error {
 func (r *auditReport) writeText(out *bufio.Writer) {
 	_, _ = out.Write(r.rows().Append(nil))
 	for _, t := range r.tables() {
-		for _, row := range t.Rows {
-			row[0] = "  " + row[0]
-		}
-		writeList(out, t.Title, t.Rows, t.More)
+		writeTable(out, t)
 	}
 }
 

@@ -2,6 +2,7 @@ package plans
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -38,12 +39,7 @@ func (r *auditReport) rows() show.Rows {
 	if a.Fields != nil {
 		rows = append(rows, fieldRows(a.Fields, a.Count-a.Fields.Foreign)...)
 	}
-	if gap := gapText(a); gap != "" {
-		rows.Add("gaps", "%s", gap)
-	}
-	if a.Fields == nil || a.Fields.Layout.Cipher != snowfence.Plain {
-		rows = append(rows, evenRows(a.Evenness)...)
-	}
+	rows = append(rows, evenRows(a)...)
 	if r.guess != nil {
 		rows = append(rows, guessRows(r.guess)...)
 	}
@@ -103,36 +99,25 @@ func busiest(n audit.Nodes, total int64) string {
 	return ": " + strings.Join(list, ", ")
 }
 
-// gapText says what is missing: numbers of a sequence, or time.
-func gapText(a *audit.Result) string {
-	g := a.Gaps
-	if a.Fields == nil {
-		if g.Count == 0 {
-			return "none: every number is there"
-		}
-		return fmt.Sprintf("numbers missing: %s, in %s, the most (%s) after %d",
-			show.Thousands(g.Missing), show.Plural(g.Count, "place"), show.Thousands(g.Largest.Missing),
-			int64(g.Largest.After))
-	}
-	if g.Largest == nil || g.Largest.Time == 0 {
-		return ""
-	}
-	return fmt.Sprintf("longest time without an ID: %v, after %d", g.Largest.Time, int64(g.Largest.After))
-}
-
 // evenAlpha is below which probability a test is failed: random IDs fail about once in a hundred
 // thousand audits.
 const evenAlpha = 1e-6
 
-func evenRows(list []audit.Evenness) show.Rows {
-	if len(list) == 0 {
-		return show.Rows{{"evenness", "too few IDs to tell"}}
+// evenRows say whether IDs look random. Of those with a time in them nobody asks that.
+func evenRows(a *audit.Result) (rows show.Rows) {
+	encrypted := a.Fields != nil && a.Fields.Layout.Cipher != snowfence.Plain
+	even := !slices.ContainsFunc(a.Evenness, func(e audit.Evenness) bool { return !e.Even(evenAlpha) })
+	switch {
+	case len(a.Evenness) == 0 && encrypted:
+		rows.Add("evenness", "too few IDs to tell")
+	case len(a.Evenness) == 0, !even && !encrypted:
+		return nil
+	case even:
+		rows.Add("evenness", "the IDs look random")
+	default:
+		rows.Add("evenness", "the IDs do not look random")
 	}
-	rows := show.Rows{{"evenness", "the IDs look random"}}
-	for _, e := range list {
-		if !e.Even(evenAlpha) {
-			rows[0][1] = "the IDs do not look random, which is right for IDs that hold a time or count"
-		}
+	for _, e := range a.Evenness {
 		rows.Add("", "%s eight bits: chi-square %.6g, p %.3g", e.Bits, e.Value, e.P)
 	}
 	return rows

@@ -178,7 +178,7 @@ func appendBeside(b []byte, beside neighbors, views [2]*show.View, x *snowfence.
 		}
 		return b
 	}
-	b = fmt.Appendf(b, "SAFE: no ID of A equals one of B, each made %s\n\n", when)
+	b = fmt.Appendf(b, "%s\n\n", show.Wrap("SAFE: no ID of A equals one of B, each made "+when, 0, 2))
 	return show.Rows{
 		{"A", newBesideSide(views[0], beside.regions[0]).String()},
 		{"B", newBesideSide(views[1], beside.regions[1]).String()},

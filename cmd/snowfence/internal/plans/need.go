@@ -55,7 +55,10 @@ func planNeed(e *command.Env, f *planFlags, out *bufio.Writer) error {
 		if len(proposals) > 0 {
 			b = fmt.Appendf(b, "\nto use %s:\n", proposals[0].Name)
 		}
-		for _, line := range append(commands, lines...) {
+		for _, line := range commands {
+			b = append(b, show.WrapCommand("  "+line)+"\n"...)
+		}
+		for _, line := range lines {
 			b = append(b, "  "+line+"\n"...)
 		}
 		_, err = out.Write(b)
@@ -85,7 +88,7 @@ func appendProposals(b []byte, proposals []plan.Proposal, refusals []plan.Refusa
 		if i == 0 && len(proposals) > 0 {
 			b = append(b, '\n')
 		}
-		b = append(b, show.Refusal(r)+"\n"...)
+		b = append(b, show.Wrap(show.Refusal(r), 0, 2)+"\n"...)
 	}
 	return b
 }

@@ -36,7 +36,8 @@ func planCommand(e *command.Env) *cobra.Command {
                       and what to type to use the first of them
   plan --change A B   whether an ID of layout B can equal one of A; plan proves that none
                       can, or shows such an ID and ends with 3
-  plan --change A B C the same for several changes, one after the other; each layout is
+  plan --change A B C
+                      the same for several changes, one after the other; each layout is
                       compared with all before it, not only with the last
   plan --beside A B   whether an ID of A can equal one of B, while both are in use: in
                       different nodes, slices of the sequence, or bits
