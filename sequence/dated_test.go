@@ -465,6 +465,18 @@ func TestPartsThatAreShownOnly(t *testing.T) {
 	if r, err := (Serials{Period: 2026, First: 7, Count: 1}).Of(d); err != nil || r.At(0).Text != "2026-?-??-??-007?" {
 		t.Errorf("without a day: %+v, %v", r.At(0), err)
 	}
+	for pattern, want := range map[string]int64{
+		"{year}-{n}": 0, "{year}{quarter:shown}{n}": 20270331, "{year}{month:shown}{n}": 20270331,
+		"{year}{day:shown}{n}": 20270331,
+	} {
+		c, err := Definition{Pattern: pattern}.calendar()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.dayIn(2027, time.Date(2027, 3, 31, 15, 0, 0, 0, time.UTC)); got != want {
+			t.Errorf("%s: day %d", pattern, got)
+		}
+	}
 	read, err := d.Reader()
 	if err != nil {
 		t.Fatal(err)
