@@ -46,8 +46,14 @@ func (d *Decoder) evidence() *Evidence {
 	return d.seen
 }
 
+// enough IDs tell their layout.
+const enough = 1000
+
 // Learn takes an ID into account that Append gets later: several have one layout.
 func (d *Decoder) Learn(s []byte) {
+	if d.evidence().count == enough {
+		return
+	}
 	id, err := snowfence.Decimal.ParseBytes(s)
 	if err != nil || d.Form != nil {
 		id, err = d.ID(s)

@@ -57,8 +57,10 @@ func (e *Evidence) Add(ids ...snowfence.ID) {
 // rounded reports whether an ID has the digits that a program prints for the nearest double: the
 // fewest that tell it from others, and zeros. Of exact IDs above 2^53 few have.
 func rounded(id snowfence.ID) bool {
-	text := strconv.FormatFloat(float64(id), 'f', -1, 64)
-	return (id > 1<<53 || id < -1<<53) && text == snowfence.Decimal.Encode(id)
+	if id >= -1<<53 && id <= 1<<53 || id%10 != 0 && (id > 1e17 || id < -1e17) { // doubles have 17 digits
+		return false
+	}
+	return strconv.FormatFloat(float64(id), 'f', -1, 64) == snowfence.Decimal.Encode(id)
 }
 
 // Ranking returns the layouts that nearly all IDs can have, the likeliest first.
@@ -73,12 +75,10 @@ func (e *Evidence) Ranking() []*Trace {
 	return list
 }
 
-// surprise returns that of the IDs so far under a layout.
-func (e *Evidence) surprise(v *View) float64 {
-	for _, t := range e.traces {
-		if t.view == v && t.IDs > 0 {
-			return t.surprise(e.now)
-		}
+// surprise returns that of the IDs so far under the layout of a view, by its place.
+func (e *Evidence) surprise(view int) float64 {
+	if t := e.traces[view]; t.IDs > 0 {
+		return t.surprise(e.now)
 	}
 	return math.Inf(1)
 }

@@ -37,12 +37,12 @@ func (d *Decoder) readings(s []byte, texts []text) ([]reading, error) {
 				if g.early(t.id) {
 					r.doubt = max(r.doubt, earlyTime)
 				}
-				r.surprise = d.evidence().surprise(v)
+				r.surprise = d.evidence().surprise(i)
 			}
 			if len(texts) > 1 {
 				alone := NewEvidence([]*View{v}, d.Now)
 				alone.Add(t.id)
-				r.own = alone.surprise(v)
+				r.own = alone.surprise(0)
 			}
 			list = append(list, r)
 		}
