@@ -210,6 +210,35 @@ func TestPeriodThatWentBackStopsWhatOthersTook(t *testing.T) {
 	}
 }
 
+// A program tells of a loss once: a later take that a confirmation overtakes shows no other one.
+func TestLossIsToldOnce(t *testing.T) {
+	const tomorrow = 20261123
+	j := opened(t, "2026-11-22T12:00:00Z", Definition{Pattern: daily, Mode: Strict})
+	j.takesIn(j.s, tomorrow, "20261123-001")
+	was := j.record(tomorrow)
+	for _, text := range []string{"002", "003", "004", "005"} {
+		j.takesIn(j.s, tomorrow, "20261123-"+text)
+	}
+	j.puts(was)
+	if got, err := j.s.Reserve(j.ctx, tomorrow, 1); !errors.Is(err, ErrRolledBack) {
+		t.Fatalf("the period that went back: %+v, %v", got, err)
+	}
+	j.confirms(Confirmation{Floor: new(int64(9))})
+	j.takes(j.s, "20261122-009")
+	before, err := j.st.Identity(j.ctx, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.st.fail(nil, first("add", nil, func() {
+		j.confirms(Confirmation{Floor: new(int64(20))})
+		j.takes(j.s, "20261122-020")
+	}))
+	j.takesIn(j.s, tomorrow, "20261123-020")
+	if after, err := j.st.Identity(j.ctx, name); err != nil || after != before {
+		t.Errorf("the store got another identity: %q, was %q (%v)", after, before, err)
+	}
+}
+
 // What was seen is not forgotten when the definition is another one after the take, or not read.
 func TestPeriodThatWentBackIsRemembered(t *testing.T) {
 	for what, hook := range map[string]func(j *diary) func(string) error{

@@ -210,6 +210,9 @@ func (s *source) near(ctx context.Context) error {
 func (s *source) learn(now state) {
 	s.mu.Lock()
 	s.known = now
+	if now.counter.Revision < s.last.Revision { // that loss is told: it proves no later one
+		s.last = store.Record{}
+	}
 	s.least.Store(now.Confirmed)
 	s.mu.Unlock()
 	if s.of != nil {
