@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
@@ -86,34 +85,5 @@ func TestTakenNodesAreNotWaitedFor(t *testing.T) {
 	defer first.Orphan()
 	if _, err := Open(ctx, w.st, "n", w.scheme, o); !errors.Is(err, ErrTaken) || ctx.Err() != nil {
 		t.Errorf("%v, and the context: %v", err, ctx.Err())
-	}
-}
-
-// What is owed to a node that somebody else has is nothing.
-func TestGiveBackOfALostNode(t *testing.T) {
-	g := holding(t)
-	g.c.held.unanswered["a write of ours"] = true
-	g.change(5, func(r *store.Record) { r.Holder = "another" })
-	if err := g.c.giveBack(t.Context(), nil); err != nil || g.c.held != nil {
-		t.Errorf("%v", err)
-	}
-}
-
-// A store that fails is asked whether it is another one now.
-func TestStoreThatWasReplacedWhileItFailed(t *testing.T) {
-	g := holding(t)
-	g.st.idErr = store.ErrReplaced
-	if err := g.c.replaced(t.Context(), errSilent); !errors.Is(err, store.ErrReplaced) || !isLost(err) {
-		t.Error(err)
-	}
-}
-
-// A store that lost writes gets another identity, also when it names more sources than before.
-func TestLossInAStoreOfMoreSources(t *testing.T) {
-	g := holding(t)
-	g.rename(func(ns *Namespace) { ns.Identity = "s:1:-" })
-	g.st.id, g.c.proven, g.c.reached = "s:1:2", true, 1<<40
-	if err := g.c.raiseFloor(t.Context(), never); err != nil || g.st.id == "s:1:2" {
-		t.Errorf("%v; the store is still %s", err, g.st.id)
 	}
 }
