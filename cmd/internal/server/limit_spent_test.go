@@ -90,3 +90,46 @@ func spend(t *testing.T, limit int, unit int64) {
 		}
 	}
 }
+
+// Each user of a host has a quarter of a unit, and leaves the rest to others. Nodes that it gives
+// back without a word count. The sizes are drawn.
+func TestUsersOfAHostHaveAQuarterOfAUnit(t *testing.T) {
+	for range 3 {
+		unit := int64(4) << mathrand.IntN(7)
+		t.Run(fmt.Sprint(unit), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { share(t, unit) })
+		})
+	}
+}
+
+func share(t *testing.T, unit int64) {
+	afterEpoch()
+	st := newStore(t)
+	if _, err := lease.Namespaces(st).Create(t.Context(), "n", scheme(t, "twitter"),
+		&lease.NamespaceOptions{Unit: unit}); err != nil {
+		t.Fatal(err)
+	}
+	s, a := newService(t, st, Options{}), NewHostAuth(int(unit/4))
+	for range 2 {
+		for user := range uint32(3) {
+			for got := int64(0); ; got++ {
+				g, _, err := s.Acquire(t.Context(), a.User(user), "n", wire.Request{Label: "x", Attempt: rand.Text()})
+				if err == nil && got%2 == 0 {
+					err = s.Release(t.Context(), g.Lease, -1)
+				}
+				if err == nil {
+					continue
+				}
+				if got != unit/4 || KindOf(err) != TooMuch {
+					t.Errorf("user %d took %d nodes: %v", user, got, err)
+				}
+				break
+			}
+		}
+		time.Sleep(2 * time.Second)
+		if n := len(leasesOf(t, st)); n != 1 {
+			t.Errorf("%d units are leased", n)
+		}
+		time.Sleep(15 * time.Second)
+	}
+}
