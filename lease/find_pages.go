@@ -147,7 +147,7 @@ func (f *finder) scannedLately() bool {
 }
 
 // rank orders free blocks. First come the label's own last blocks, the latest first. Then come
-// blocks that were never leased, blocks that are free for longest, and blocks with a floor ahead.
+// the blocks that are free for longest, and last those with a floor ahead.
 type rank struct{ class, order int64 }
 
 func (r rank) compare(o rank) int {
@@ -163,13 +163,11 @@ func (f *finder) rank(rs []store.Record) rank {
 	}
 	switch wait := f.wait(rs); {
 	case wait > 1:
-		return rank{3, wait}
+		return rank{2, wait}
 	case labelled:
 		return rank{0, -last}
-	case wait == 0:
-		return rank{1, 0}
 	}
-	return rank{2, last}
+	return rank{1, last}
 }
 
 // wait ranks a block: 0 if it was never leased, 1 if its floor is not ahead or

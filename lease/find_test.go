@@ -329,3 +329,26 @@ func TestNobodyIsFree(t *testing.T) {
 		}
 	}
 }
+
+// A block is the label's if one of its records is, and is as old as the latest of them.
+func TestRankOfABlock(t *testing.T) {
+	g, f := found(t, 100, 10)
+	r := func(label string, until int64) store.Record {
+		return store.Record{Nonce: "x", Generation: 3, Label: label, Until: until}
+	}
+	own := g.l.opts.Label
+	for _, c := range []struct {
+		of   []store.Record
+		want rank
+	}{
+		{[]store.Record{r(own, 50), r("another", 40)}, rank{0, -50}},
+		{[]store.Record{r("another", 50), r("another", 40)}, rank{1, 50}},
+		{[]store.Record{{}, {}}, rank{1, 10}},
+		{[]store.Record{r(own, 50), r(own, 140)}, rank{2, 41}},
+		{[]store.Record{r(own, 140), {Nonce: "x", Holder: g.c.who}}, rank{2, 41}},
+	} {
+		if got := f.rank(c.of); got != c.want {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -88,17 +87,13 @@ func (b *Backfill) NewAt(ctx context.Context, times ...time.Time) ([]snowfence.I
 		todo[i] = i
 	}
 	slices.SortStableFunc(todo, func(i, j int) int { return times[i].Compare(times[j]) })
-	for attempt := 0; len(todo) > 0; {
+	for attempt := 0; len(todo) > 0; attempt++ {
 		left, err := b.round(ctx, ids, times, todo)
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case len(left) < len(todo):
-			attempt = 0
-		case w.Wait(world.Jitter(w, attempt), ctx.Done()) == 0:
+		}
+		if len(left) == len(todo) && w.Wait(world.Jitter(w, attempt), ctx.Done()) == 0 {
 			return nil, fmt.Errorf("lease: other processes always changed the record first: %w", ctx.Err())
-		default:
-			attempt++
 		}
 		todo = left
 	}
@@ -226,9 +221,4 @@ func (b *Backfill) locate(ns Namespace, times []time.Time, todo []int, now time.
 // byHour orders the wanted IDs; ticks longer than a second leave it out of the order of time.
 func byHour(a, b wantedID) int { return cmp.Compare(a.hour(), b.hour()) }
 
-func showTime(t time.Time) string {
-	if y := t.Year(); y < 1 || y > 9999 {
-		return fmt.Sprintf("the Unix second %d", min(max(t.Unix(), math.MinInt64), math.MaxInt64))
-	}
-	return t.UTC().Format(time.RFC3339Nano)
-}
+func showTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -48,7 +48,7 @@ func (c *counts) text(epoch string) string {
 	for _, n := range c {
 		width = max(width, bits.Len16(n))
 	}
-	out := make([]byte, (secondsPerHour*width+7)/8)
+	out := make([]byte, secondsPerHour*width/8)
 	at := 0
 	for _, n := range c {
 		for b := range width {
@@ -62,8 +62,8 @@ func (c *counts) text(epoch string) string {
 // parseCounts reads the counts of a record. Counts of another epoch are
 // full: the store was rolled back since, and they are unknown.
 func parseCounts(data, epoch string) (c counts, full bool, err error) {
-	was, text, ok := strings.Cut(data, ".")
-	if !ok || text == "" || text[0] < 'a' || text[0] > 'a'+countBits {
+	was, text, _ := strings.Cut(data, ".")
+	if text == "" || text[0]-'a' > countBits {
 		return c, false, errCounts
 	}
 	if was != epoch {
@@ -71,7 +71,7 @@ func parseCounts(data, epoch string) (c counts, full bool, err error) {
 	}
 	width := int(text[0] - 'a')
 	in, err := base64.RawStdEncoding.DecodeString(text[1:])
-	if err != nil || len(in) != (secondsPerHour*width+7)/8 {
+	if err != nil || len(in) != secondsPerHour*width/8 {
 		return c, false, errCounts
 	}
 	at := 0
@@ -102,14 +102,16 @@ func (b *Backfill) count(
 	case err != nil:
 		return store.Write{}, nil, fmt.Errorf("lease: namespace %q: the hour of %s: %w", b.name, wants[0].shown(), err)
 	case full:
-		return store.Write{}, nil, b.fullError(wants[0],
-			"were counted before the store was rolled back: take a time of another hour")
+		return store.Write{}, nil, fmt.Errorf("lease: namespace %q, node %d: %w for the hour of %s: its IDs were "+
+			"counted before the store was rolled back: take a time of another hour", b.name, b.node, ErrFull,
+			wants[0].shown())
 	}
 	var ids []madeID
 	for _, w := range wants {
 		n := int64(c[w.index()])
 		if n >= w.capacity() {
-			return store.Write{}, nil, b.fullError(w, "")
+			return store.Write{}, nil, fmt.Errorf("lease: namespace %q, node %d: %w for the second of %s, which had "+
+				"%d: ask for fewer, or take another node or time", b.name, b.node, ErrFull, w.shown(), w.capacity())
 		}
 		c[w.index()]++
 		ids = append(ids, madeID{w, w.parts(n, b.node)})
@@ -123,13 +125,3 @@ func (b *Backfill) count(
 }
 
 func (w wantedID) shown() string { return showTime(time.Unix(w.second-beforeUnix, 0)) }
-
-// fullError says what to do about a second, or with why about an hour, that has no ID left.
-func (b *Backfill) fullError(w wantedID, why string) error {
-	if why != "" {
-		return fmt.Errorf("lease: namespace %q, node %d: %w for the hour of %s: its IDs %s",
-			b.name, b.node, ErrFull, w.shown(), why)
-	}
-	return fmt.Errorf("lease: namespace %q, node %d: %w for the second of %s, which had %d: "+
-		"ask for fewer, or take another node or time", b.name, b.node, ErrFull, w.shown(), w.capacity())
-}

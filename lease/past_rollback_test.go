@@ -1,6 +1,7 @@
 package lease_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -132,6 +133,11 @@ func TestPastAfterABackupWasRestored(t *testing.T) {
 			}
 			p.nodes(7, 8)
 			p.id(p.open(7), early)
+			p.st.restore(p.st.backup(), "three")
+			_, err := lease.Namespaces(p.st).BackfillNodes(p.ctx, "n", snowfence.NodeRange{From: 7, Until: 8})
+			if !errors.Is(err, lease.ErrRefused) {
+				t.Errorf("the same nodes in another store: %v", err)
+			}
 		})
 	}
 }
@@ -230,7 +236,10 @@ func TestPastDamagedCount(t *testing.T) {
 		if k.Node >= store.NamespaceNode {
 			continue
 		}
-		for _, data := range []string{"", "x", r.Data[:len(r.Data)-1], strings.Replace(r.Data, ".b", ".z", 1), "."} {
+		for _, data := range []string{
+			"", "x", r.Data[:len(r.Data)-1], strings.Replace(r.Data, ".b", ".z", 1), ".",
+			r.Data + "!", r.Data[:strings.Index(r.Data, ".")] + ".o" + strings.Repeat("A", 8400),
+		} {
 			next := r
 			next.Data, next.Nonce, next.Revision = data, r.Nonce+"x", r.Revision+1
 			if err := p.st.Swap(p.ctx, []store.Write{{Old: r.Nonce, New: next}})[0]; err != nil {
@@ -270,5 +279,112 @@ func TestPastSwaps(t *testing.T) {
 	}
 	if most := hours + rows/batch; p.st.swaps > most {
 		t.Errorf("%d swaps, more than an hour and batch: %d", p.st.swaps, most)
+	}
+}
+
+// What a Backfill saw is gone, and an operator has changed the namespace since: no other store is
+// suspected, and no other Backfill makes IDs either.
+func TestPastOfAnOlderStoreThatWasChanged(t *testing.T) {
+	for name, chosen := range map[string]bool{"without the choice": false, "with it": true} {
+		t.Run(name, func(t *testing.T) {
+			p := newPastOf(t, schemeOf(t, pastLayout))
+			early, backup := pastNow.Add(-9*time.Hour), p.st.backup()
+			p.allow(0)
+			b := p.open(0)
+			p.id(b, early)
+			if chosen {
+				backup = p.st.backup()
+			}
+			p.id(b, early)
+			p.st.restore(backup, "one")
+			_, err := lease.Namespaces(p.st).NoteOthers(p.ctx, "n")
+			for _, n := range []int64{200, 100} {
+				if err == nil {
+					o := &lease.NamespaceOptions{Nodes: snowfence.NodeRange{Until: n}}
+					_, err = lease.Namespaces(p.st).Change(p.ctx, "n", nil, o)
+				}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.refused(b, early, lease.ErrRolledBack, "--backfill-nodes")
+			p.allow(0)
+			if _, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 0); !errors.Is(err, lease.ErrRolledBack) {
+				t.Errorf("opened afterwards: %v", err)
+			}
+			if p.st.suspected != 0 {
+				t.Errorf("the store got another identity %d times", p.st.suspected)
+			}
+		})
+	}
+}
+
+// A backup from before nodes were named has other counts, and knows none of the IDs since: one came
+// twice.
+func TestPastOfAStoreFromBeforeTheNodes(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	backup, at := p.st.backup(), pastNow.Add(-time.Hour)
+	p.nodes(0, 4)
+	b := p.open(1)
+	p.id(b, at)
+	p.st.restore(backup, "one")
+	p.refused(b, at, lease.ErrRolledBack, "")
+	if _, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 1); !errors.Is(err, lease.ErrRolledBack) {
+		t.Errorf("opened afterwards: %v", err)
+	}
+}
+
+// A store that does not answer is no other store, and what could not be noted is noted later.
+func TestPastWithoutAnswers(t *testing.T) {
+	away, at := errors.New("away"), pastNow.Add(-time.Hour)
+	p := newPast(t, pastLayout, 0)
+	b := p.open(0)
+	p.id(b, at)
+	backup := p.st.backup()
+	p.id(b, at)
+	for _, call := range []string{"get", "identity"} {
+		p.st.away = map[string]error{call: away}
+		p.refused(b, at, away, "reading")
+	}
+	op := lease.Namespaces(p.st)
+	if _, err := op.BackfillNodes(p.ctx, "n", snowfence.NodeRange{Until: 4}); !errors.Is(err, away) {
+		t.Error(err)
+	}
+	p.st.away = nil
+	p.id(b, at)
+	p.st.restore(backup, "one")
+	p.st.away = map[string]error{"suspect": away}
+	p.refused(b, at, away, "another identity")
+	p.st.restore(backup, "one")
+	p.st.away = map[string]error{"later": away}
+	p.refused(b, at, away, "")
+	p.st.away = nil
+	p.refused(b, at, lease.ErrRolledBack, "")
+
+	p = newPastOf(t, schemeOf(t, pastLayout))
+	p.st.away = map[string]error{"identity": away}
+	if _, err := lease.Namespaces(p.st).AllowBackfill(p.ctx, "n", 0); !errors.Is(err, away) {
+		t.Error(err)
+	}
+}
+
+// A call whose record is always changed by others ends with its ctx.
+func TestPastThatIsAlwaysLate(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	at := pastNow.Add(-time.Hour)
+	b, other := p.open(0), p.open(0)
+	var faster func([]store.Write)
+	faster = func(ws []store.Write) {
+		if ws[0].New.Node < store.NamespaceNode {
+			p.st.before = nil
+			p.id(other, at)
+			p.st.before = faster
+		}
+	}
+	p.st.before = faster
+	ctx, cancel := context.WithCancel(p.ctx)
+	cancel()
+	if _, err := b.NewAt(ctx, at); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }

@@ -120,6 +120,11 @@ func TestPastTicksThatBeginWithinASecond(t *testing.T) {
 			t.Errorf("%v has tick %d, not %d", times[i], parts.Tick, l.TickOf(times[i]))
 		}
 	}
+	p = newPast(t, "time=30,node=17,seq=16,epoch=2025-01-01T00:00:00.5Z,tick=1s,first=5", 4)
+	at = pastNow.Add(-time.Hour) // its tick began in the second before
+	if parts, err := p.s.Decode(p.id(p.open(0), at)); err != nil || parts.Time.Truncate(time.Second) != at {
+		t.Errorf("%v has the time %v: %v", at, parts.Time, err)
+	}
 }
 
 // pastSide can follow pastLayout, and be followed by it.
@@ -212,6 +217,21 @@ func TestPastLostSwap(t *testing.T) {
 	p.new(ids[1], at)
 }
 
+// An operator writes the namespace while the end of what was used is raised.
+func TestPastMeetsAnOperator(t *testing.T) {
+	p := newPast(t, pastLayout, 0)
+	b := p.open(0)
+	p.st.before = func(ws []store.Write) {
+		if ws[0].New.Node == store.NamespaceNode {
+			p.st.before = nil
+			if _, err := lease.Namespaces(p.st).NoteOthers(p.ctx, "n"); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	p.id(b, pastNow)
+}
+
 // What happens between the count of an ID and its use.
 func TestPastBeforeUse(t *testing.T) {
 	at := pastNow.Add(-time.Hour)
@@ -268,7 +288,18 @@ func TestPastTimesWithoutAnID(t *testing.T) {
 	p = newPast(t, "time=30,node=17,seq=16,epoch=2200-01-01,tick=1h,first=5", 4)
 	p.clock.now = time.Date(3900, 1, 1, 0, 0, 0, 0, time.UTC)
 	p.refused(p.open(0), p.clock.now, lease.ErrInvalid, "3813")
-	p.id(p.open(0), time.Date(3813, 1, 1, 0, 0, 0, 0, time.UTC))
+	last := time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC).Unix() + 1<<24*3600
+	p.refused(p.open(0), time.Unix(last, 0), lease.ErrInvalid, "3813")
+	p.id(p.open(0), time.Unix(last-1, 0))
+
+	p = newPast(t, "time=33,node=17,seq=13,epoch=1900-01-01,tick=1s,first=5", 4)
+	p.refused(p.open(0), p.s.Layout().Epoch, lease.ErrInvalid, "no tick")
+
+	p = newPast(t, pastLayout, 0)
+	p.id0()
+	p.change("time=42,node=9,seq=12,epoch=2020-01-01")
+	p.clock.now = pastNow.Add(time.Hour)
+	p.refused(p.open(0), p.clock.now, lease.ErrInvalid, "use all sequence numbers")
 
 	p = newPast(t, "time=17,node=40,seq=5,epoch=2025-01-01,tick=1h,first=5", 4)
 	if _, err := lease.OpenBackfill(p.ctx, p.st, "n", p.s, 1<<38); !errors.Is(err, lease.ErrInvalid) {

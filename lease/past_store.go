@@ -77,14 +77,14 @@ func (b *Backfill) look(ctx context.Context, keys []store.Key) (Namespace, []sto
 // identity. It notes that in the namespace, so that no Backfill uses the counts.
 func (b *Backfill) compare(ctx context.Context, seen witnessed, ns Namespace, last store.Record) error {
 	same := seen.namespace.ledger.Epoch == ns.ledger.Epoch
-	less := ns.Generation < seen.namespace.Generation
+	less := ns.record.Revision < seen.namespace.record.Revision
 	was := seen.record
 	older := last.Revision < was.Revision || last.Revision == was.Revision && last.Nonce != was.Nonce
-	gone := ns.ledger.Epoch == "" && !same || same && was.Nonce != "" && older
+	gone := ns.ledger.Epoch == "" && !same || same && older
 	if !less && !gone {
 		return nil
 	}
-	if gone && ns.Generation <= seen.namespace.Generation {
+	if ns.Generation <= seen.namespace.Generation {
 		if err := b.st.Suspect(ctx, ns.Identity); err != nil {
 			return fmt.Errorf("lease: giving the store another identity: %w", err)
 		}
@@ -115,10 +115,10 @@ func (b *Backfill) remember(ns Namespace, written store.Record) {
 	if b.seen.namespace.ledger.Epoch != ns.ledger.Epoch {
 		b.seen = witnessed{}
 	}
-	if b.seen.namespace.Generation <= ns.Generation {
+	if b.seen.namespace.record.Revision <= ns.record.Revision {
 		b.seen.namespace = ns
 	}
-	if written.Nonce != "" && (written.Key != b.seen.record.Key || written.Revision > b.seen.record.Revision) {
+	if written.Nonce != "" {
 		b.seen.record = written
 	}
 }

@@ -124,6 +124,12 @@ func TestPastTimes(t *testing.T) {
 			t.Errorf("an ID of %v for %v", parts.Time, at)
 		}
 	}
+	if _, err := lease.OpenBackfill(p.ctx, nil, "n", p.s, 0); err == nil {
+		t.Error("no store")
+	}
+	if _, err := lease.OpenBackfill(p.ctx, p.st, "no", p.s, 0); !errors.Is(err, lease.ErrNoNamespace) {
+		t.Errorf("no namespace: %v", err)
+	}
 	if ids, err := b.NewAt(p.ctx); err != nil || len(ids) != 0 {
 		t.Errorf("no time: %v, %v", ids, err)
 	}
@@ -467,6 +473,10 @@ func TestPastEncrypted(t *testing.T) {
 	both := schemeOf(t, s.Layout().String(), secret, second)
 	if _, err := lease.OpenBackfill(ctx, st, "n", both, 7); !errors.Is(err, snowfence.ErrKey) {
 		t.Errorf("a secret that the namespace does not know: %v", err)
+	}
+	other := schemeOf(t, s.Layout().String(), second)
+	if _, err := lease.OpenBackfill(ctx, st, "n", other, 7); !errors.Is(err, snowfence.ErrKey) {
+		t.Errorf("another secret of the same number: %v", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"sync"
@@ -40,6 +41,7 @@ type pastStore struct {
 	after     func(w []store.Write)      // each swap
 	clock     func() time.Time           // of the store; nil for none
 	fail      error                      // of each swap, which is done all the same
+	away      map[string]error           // of other calls, by their names
 	written   map[store.Key]store.Record // since keep
 }
 
@@ -50,7 +52,22 @@ func newPastStore() *pastStore {
 func (s *pastStore) Identity(context.Context, string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.id, nil
+	return s.id, s.away["identity"]
+}
+
+// Get panics where DynamoDB refuses.
+func (s *pastStore) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
+	asked := map[store.Key]bool{}
+	for _, k := range keys {
+		if asked[k] {
+			panic(fmt.Sprint("asked twice: ", k))
+		}
+		asked[k] = true
+	}
+	if err := s.away["get"]; err != nil {
+		return nil, err
+	}
+	return s.Memory.Get(ctx, keys)
 }
 
 func (s *pastStore) Suspect(_ context.Context, identity string) error {
@@ -59,7 +76,10 @@ func (s *pastStore) Suspect(_ context.Context, identity string) error {
 	if s.id == identity {
 		s.id, s.suspected = s.id+" again", s.suspected+1
 	}
-	return nil
+	if err := s.away["later"]; err != nil {
+		s.away = map[string]error{"get": err}
+	}
+	return s.away["suspect"]
 }
 
 func (s *pastStore) Now(ctx context.Context) (time.Time, error) {

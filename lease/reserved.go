@@ -37,7 +37,7 @@ func (op Operator) AllowBackfill(ctx context.Context, namespace string, last int
 		case ns.Backfill == last+1:
 			return false, nil
 		case ns.Backfill != 0:
-			_, err = refuse("IDs for the past have the numbers %s, and that cannot be changed", upTo(ns.Backfill-1))
+			_, err = refuse("the last number for the past is %d, and that cannot be changed", ns.Backfill-1)
 		case last > 0 && ns.Others:
 			_, err = refuse("others made IDs with the sequence numbers 1 to 4: choose 0")
 		}
@@ -89,14 +89,6 @@ func (op Operator) NoteOthers(ctx context.Context, namespace string) (Namespace,
 	})
 }
 
-// upTo names the numbers from 0 to last.
-func upTo(last int64) string {
-	if last == 0 {
-		return "0"
-	}
-	return fmt.Sprintf("0 to %d", last)
-}
-
 // BackfillNodes lets [Backfill] go on in a store that was rolled back, with these nodes alone. With
 // them the operator states that no ID for the past ever had one of these nodes, so none of their
 // counts can be lost. The earlier nodes are closed for good, so each call names higher ones.
@@ -145,7 +137,7 @@ func (ns *Namespace) reserve() error {
 	last := ns.Backfill - 1
 	ns.each(func(r Region) []Region {
 		if r.Owner == ownerOthers {
-			r.First = max(r.First, last+1)
+			r.First = last + 1
 		}
 		return []Region{r}
 	})

@@ -4,6 +4,6 @@ package mutants
 // leased in it: a term each.
 var changeMutants = []mutant{
 	m("unit: a record of the old unit says nothing of the new one", "lease.change.reunit",
-		"^TestLostTicketThatShowsNothing$",
+		"^TestScripts$",
 		drop("ns.Since =")),
 }

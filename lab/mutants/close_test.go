@@ -10,6 +10,4 @@ var closeMutants = []mutant{
 	m("release: a pending acquisition stays until it is back", "lease.storeClaim.abandonAcquire",
 		"TestShutdownOfAnAcquisitionWithoutAnAnswer",
 		before(`return fmt.Errorf("lease: giving`, "c.held = nil")),
-	m("generator: a grant is given back once", "Generator.Shutdown", "TestCloseByMany",
-		drop("if e.back { return nil }")),
 }

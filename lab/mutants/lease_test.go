@@ -5,8 +5,6 @@ var leaseMutants = []mutant{
 		drop("c.lostHold = h")),
 	m("ticket: no tick of a lost one is granted again", "lease.storeClaim.remind", "^TestScripts/ticket_lost$",
 		drop("c.note(t.From, t.Until)")),
-	m("a swap is lost when the nonce is another", "lease/store.Memory.Swap", "TestMemory/^swap$",
-		never("m.records[w.New.Key].Nonce != w.Old")).in("./lease"),
 	m("a lost swap seals before anything else", "lease.storeClaim.write", "TestLeases/two_holders",
 		before(`return c.loseHold(nil, fmt.Errorf("another`, "_, _ = c.st.Get(ctx, keys(h.records))")).in("./lease/store/storetest"),
 	m("nothing is granted while the floors are read", "lease.freeze", "TestLeases/renewal_while_the_floors",

@@ -28,8 +28,6 @@ var sequenceMutants = []mutant{
 		"^TestSequenceSeeds$",
 		swap("r.From (1)", "_"),
 		swap("max(r.From, now.floor(s.period))", "now.floor(s.period)")).seeds(60, ""),
-	m("sequence: a strict one takes nothing ahead", "sequence.Open", "^TestSequenceSeeds$",
-		swap("o != nil && o.Exact || s.known.Mode == Strict", "o != nil && o.Exact")).seeds(20, ""),
 	m("sequence: who comes later waits for a later take", "sequence.Sequence.handOut", "^TestSequenceSeeds$",
 		before("s.inTake, got = serve(s.inTake, got)",
 			"s.inTake, s.queue = append(s.queue, s.inTake...), nil")).seeds(100, ""),

@@ -9,22 +9,16 @@ var simulationMutants = []mutant{
 		never("g.scheme.rollBits == 0 || old.overlaps(gr)"),
 		never("old.renewedBy(gr) && !old.sealed() && old.raise(gr.Until, now)")).seeds(200, ""),
 	m("word: sealing swaps the word", "hold.seal", "", swap("t.word.Swap(sealed)", "t.word.Load()")).seeds(200, ""),
-	m("word: what sealing returns is the end of all that was taken", "hold.seal", "",
-		swap("t.from + int64((end-1)/t.span) + 1", "t.from+int64((end-1)/t.span)")).seeds(200, ""),
 	m("word: the clock is read inside the step", "Generator.attempt", "",
 		swap("before := t.word.Load()", "before := early"),
 		before("tick, sure := g.clock.Read()", "early := t.word.Load()"),
 		swap("if !t.word.CompareAndSwap(w, pos+k) {",
 			"if w >= now { if !t.word.CompareAndSwap(w, pos+k) { continue } } else if !t.hold.gone.Load() { t.word.Store(pos + k) } else { continue }")).seeds(200, ""),
-	m("word: it never goes back", "Generator.attempt", "", swap("max(w, now)", "now")).seeds(200, ""),
 	m("word: a step back takes a rollback value whose word is behind", "Generator.switchRollback", "",
 		inText(`if s := tracks[(i+j)%n]; s.word.Load() <= now {
 				s.halt()`, `if s := tracks[i]; s.word.Load() > 0 {
 				s.word.Store(now)
 				s.halt()`)).seeds(200, "rollback"),
-	m("word: handles drop their block with the grant", "Local.current", "",
-		never("l.t.hold.gone.Load()")).seeds(200, ""),
-	m("word: one fence serves one generator", "lease.Lease.Bind", "", never("l.seal != nil")).seeds(200, ""),
 	m("store: a renewal has a token", "lease.storeClaim.write", "",
 		before("for i, r", `seen, err := c.st.Get(ctx, keys(h.records))
 if err != nil {
@@ -37,8 +31,6 @@ h.records[i].Nonce = seen[i].Nonce
 		swap("gone++", "h.records[i] = writes[i].New")).seeds(200, ""),
 	m("store: a lost swap seals at once", "lease.Lease.sealIfLost", "",
 		swap("if seal != nil { seal() }", "_ = seal")).seeds(200, ""),
-	m("store: only an own nonce is adopted", "lease.storeClaim.resolve", "",
-		never("r.Nonce != h.records[i].Nonce && !h.unanswered[r.Nonce]")).seeds(200, ""),
 	m("store: what was adopted is used only after a swap on top of it", "lease.storeClaim.renew", "",
 		inText(`		if err := c.resolve(ctx); err != nil {
 			return none, err
@@ -53,8 +45,6 @@ h.records[i].Nonce = seen[i].Nonce
 	m("store: the namespace is read after the swap", "lease.storeClaim.renew", "",
 		swap("return c.confirm(ctx, until, now)", "return snowfence.Grant{Node: h.records[0].Node, From: h.from, "+
 			"Until: until, Nodes: int64(len(h.records))}, nil")).seeds(200, ""),
-	m("store: a grant of another generation does not count", "lease.storeClaim.confirm", "",
-		swap("ns.Generation != h.generation || ns.State != Active", "ns.State != Active")).seeds(200, ""),
 	m("store: a new layout begins above the floors", "lease.highest", "",
 		swap("max(top, r.Until)", "max(top, r.From)")).seeds(200, ""),
 	m("store: the layouts before the last count in a proof", "lease.Namespace.add", "",
@@ -62,15 +52,11 @@ h.records[i].Nonce = seen[i].Nonce
 	m("store: only who sealed lowers until", "lease.storeClaim.giveBack", "",
 		always("o != nil && o.node == h.records[0].Node && o.from == h.from"),
 		swap("o.used", "h.from")).seeds(200, ""),
-	m("store: until is not lowered below what was used", "lease.storeClaim.giveBack", "",
-		swap("max(o.used, h.from)", "h.from")).seeds(200, ""),
 	m("store: a release does not delete the record", "lease.storeClaim.giveBack", "",
 		before("if !h.confirmed", `w = Record{Key: r.Key, Revision: r.Revision + 1, Generation: r.Generation}
 w.Nonce, o = nonce, nil`)).seeds(200, ""),
 	m("store: an operator's release leaves until alone", "lease.edit", "",
 		before("if old ==", "r.Until = r.From")).seeds(200, ""),
-	m("store: a veto keeps a node from being leased", "lease.finder.unavailable", "",
-		never(`r.Veto != ""`)).seeds(200, ""),
 	m("store: a grant starts at the floor", "lease.ticks.grant", "",
 		swap("from (3)", "_"),
 		swap("max(from, floorOf(ns, r))", "r")).seeds(200, ""),
@@ -103,15 +89,6 @@ w.Nonce, o = nonce, nil`)).seeds(200, ""),
 // subleaseMutants are rules of subleases that lessors and their holders have to break in the
 // simulation, too. lab/mutants/terms breaks the terms of the same files for tests.
 var subleaseMutants = []mutant{
-	sublease("it ends with the grant", "answer", swap("min(t.target(now), d.grant.Until)", "t.target(now)")),
-	sublease("it begins at the end of the one before", "begin",
-		swap("max(s.until, d.grant.From, t.back(now))", "max(d.grant.From, t.back(now))")),
-	sublease("it begins inside the grant", "begin",
-		swap("max(s.until, d.grant.From, t.back(now))", "max(s.until, t.back(now))")),
-	sublease("a lapse leaves ticks out", "renew", swap("max(s.from, d.grant.From)", "s.from")),
-	sublease("only its present holder renews and releases", "holds",
-		never("tenancy == 0 || s.tenancy != tenancy || s.serial != serial && !slices.Contains(attempts, s.attempt)")),
-	sublease("a release frees no ticks of the holder before", "release", swap("max(used, s.from)", "used")),
 	sublease("the lessor gives back above all of them", "end", swap("max(end, s.until)", "max(end, s.from)")),
 	sublease("an ID that comes twice shows without its grant, too", "begin",
 		swap("max(s.until, d.grant.From, t.back(now))", "max(d.grant.From, t.back(now))"),

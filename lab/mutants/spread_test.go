@@ -9,7 +9,6 @@ var spreadMutants = []mutant{
 		swap("if s.size =", `if s.size < 2 { // a later grant may have a shorter slice
 return now
 }`)),
-	m("spread: it is within the first slice", "checkGrant", "TestSpreadRefused", never("spread > n")),
 	m("spread: it is within the layout", "Layout.CheckSpread", "TestSpreadRefused", never("spread > most")),
 	m("spread: the sequence is lowest", "Layout.CheckSpread", "TestSpreadRefused", never("low != FieldSequence")),
 	m("spread: encrypted IDs need none", "Layout.CheckSpread", "TestSpreadRefused", never("l.Cipher != Plain")),

@@ -17,8 +17,6 @@ var sqlNodeMutants = []mutant{
 	m("a lease that came in between is evicted, and its ticks counted", "lease.Operator.RecordFunctions",
 		"TestFunctionsBeginAboveALease",
 		swap("max(after, floorOf(ns, r))", "after")),
-	m("a namespace with functions does not end", "lease.Namespace.withoutFunctions", "TestNamespaceOfFunctions",
-		never("q.Owner == ownerFunctions && !q.Ended")),
 	m("no layout leaves out numbers in silence", "lease.Namespace.addLeases", "TestRegionsOfFunctions",
 		swap("err != nil || unused", "true")),
 	m("the longest lead of functions counts", "lease.Namespace.recordSQL", "TestNodeIsRecordedForOneDatabase",

@@ -31,7 +31,6 @@ var unfit = map[string]string{
 	"TestOnlyPinnedModulesImportInternalPackages": "a copy has no other modules",
 	"TestScriptOfTheArgument":                     "a copy has no pages",
 	"TestPagesNameWhatExists":                     "a copy has neither the page nor the other modules",
-	"TestPageOfErrors":                            "a copy has no page",
 }
 
 // TestTerms breaks each term of the code on the path of a grant alone: a sample's with the

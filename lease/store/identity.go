@@ -10,8 +10,8 @@ const Closed = "-"
 // different stores are not the same, whatever is closed.
 func Compare(now, before string) (same, less bool) {
 	a, b := strings.Split(now, ":"), strings.Split(before, ":")
-	if now == before || len(a) != len(b) {
-		return now == before, false
+	if len(a) != len(b) {
+		return false, false
 	}
 	for i := range a {
 		switch {

@@ -18,7 +18,8 @@ type Built struct {
 
 // Packages are the folders of the asked tests, the nearest first.
 var Packages = []string{
-	".", stalled, "statefile", "lease", "lease/store", "lease/store/storetest", "sequence", "cmd/internal/lessor",
+	".", stalled, "statefile", "compat/internal/process", "compat/sonyflake", "compat/randflake", "compat/idgen",
+	"lease", "lease/store", "lease/store/storetest", "sequence", "cmd/internal/lessor",
 	"cmd/internal/server", forwarding, simulation,
 }
 
@@ -85,19 +86,33 @@ func (b *Built) binaryOf(pkg string) string {
 
 // workFolder is the folder in which the tests of a package run: with a mutant they may write where
 // they should not.
-func (b *Built) workFolder(pkg string) string { return filepath.Join(b.dir, "work", pkg, "folder") }
+func (b *Built) workFolder(pkg string) string { return filepath.Join(b.workRoot(pkg), folderOf(pkg)) }
 
-// makeFolder makes the folder of a package's tests, with links to all that is in the package's own.
+func (b *Built) workRoot(pkg string) string {
+	return filepath.Join(b.dir, "work", "of-"+strings.ReplaceAll(pkg, "/", "-"))
+}
+
+// makeFolder makes the folder of a package's tests, with links to all that is in the package's own,
+// and in the folders above it.
 func (b *Built) makeFolder(pkg string) error {
-	if err := os.MkdirAll(b.workFolder(pkg), 0o755); err != nil {
-		return err
-	}
-	from := filepath.Join(b.root, folderOf(pkg))
-	entries, err := os.ReadDir(from)
-	for _, e := range entries {
-		if err == nil {
-			err = os.Symlink(filepath.Join(from, e.Name()), filepath.Join(b.workFolder(pkg), e.Name()))
+	from, to := b.root, b.workRoot(pkg)
+	for _, part := range append(strings.Split(filepath.Clean(folderOf(pkg)), "/"), "") {
+		if part == "." {
+			continue
 		}
+		if err := os.MkdirAll(to, 0o755); err != nil {
+			return err
+		}
+		entries, err := os.ReadDir(from)
+		for _, e := range entries {
+			if name := e.Name(); err == nil && name != part {
+				err = os.Symlink(filepath.Join(from, name), filepath.Join(to, name))
+			}
+		}
+		if err != nil {
+			return err
+		}
+		from, to = filepath.Join(from, part), filepath.Join(to, part)
 	}
-	return err
+	return nil
 }
