@@ -65,7 +65,8 @@ var Path = []Scope{
 		File: "lease/region.go",
 		Funcs: []string{
 			"Namespace.region", "Namespace.key", "Namespace.add", "Namespace.fits", "Namespace.each", "Namespace.end",
-			"Namespace.begin", "Namespace.addLeases", "Namespace.addReserved", "Namespace.uncovered", "Namespace.Uncovered",
+			"Namespace.begin", "Namespace.addLeases", "Namespace.addReserved", "Namespace.uncovered",
+			"Namespace.Uncovered",
 			"Namespace.layouts", "Namespace.History",
 		},
 	},
@@ -78,7 +79,8 @@ var Path = []Scope{
 	{
 		File: "lease/past_layouts.go",
 		Funcs: []string{
-			"pastEra.holds", "pastSecond.holds", "pastSecond.capacity", "pastSecond.parts", "slotOf", "Backfill.servable",
+			"pastEra.holds", "pastSecond.holds", "pastSecond.capacity", "pastSecond.parts", "slotOf",
+			"Backfill.servable",
 		},
 	},
 	{File: "lease/past_store.go"},
