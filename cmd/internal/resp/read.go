@@ -18,7 +18,6 @@ type deadlines struct {
 	current time.Time // as it was set
 	partial time.Time // by when the rest of a command has to be there; zero when none has begun
 	auth    time.Time // by when the client has to say who it is; zero when it is known
-	idle    time.Time // by when an idle client has to say something; zero when it may be silent
 	large   bool      // the buffers are, and until is when they need not be any more
 }
 
@@ -83,10 +82,6 @@ func (c *conn) readLast() bool {
 
 // readOn reads while nothing stops. carried says that commands were carried out.
 func (c *conn) readOn(now time.Time, carried bool) bool {
-	c.deadlines.idle = time.Time{}
-	if c.srv.cfg.Idle > 0 && c.w == 0 {
-		c.deadlines.idle = time.Now().Add(c.srv.cfg.Idle)
-	}
 	for c.setReadDeadline(now, carried) {
 		n, err := c.c.Read(c.buf[c.w:])
 		c.w += n
@@ -125,7 +120,7 @@ func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 	w, cfg := &c.deadlines, &c.srv.cfg
 	// Setting a deadline costs as much as a small reply, so the deadline of buffers covers several
 	// reads.
-	if c.w == 0 && c.id != nil && w.idle.IsZero() && w.partial.IsZero() && w.auth.IsZero() {
+	if c.w == 0 && c.id != nil && w.partial.IsZero() && w.auth.IsZero() {
 		large := c.isLarge()
 		if large == w.large && (!large || w.current.Sub(now) > shrinkAfter) {
 			return true
@@ -146,7 +141,7 @@ func (c *conn) setReadDeadline(now time.Time, carried bool) bool {
 		w.auth = now.Add(cfg.Slow) // whatever it says meanwhile
 	}
 	w.large = c.w == 0 && c.isLarge()
-	until := earliest(w.partial, w.auth, w.idle)
+	until := earliest(w.partial, w.auth)
 	if w.large {
 		until = earliest(until, now.Add(2*shrinkAfter))
 	}
@@ -177,8 +172,6 @@ func (c *conn) handleExpiry(now time.Time) bool {
 	case over(w.auth):
 		c.out = appendError(c.out[:0], "NOAUTH", "no AUTH came in time")
 		c.flushReplies(now)
-		return false
-	case over(w.idle):
 		return false
 	}
 	if c.w == 0 {

@@ -31,9 +31,6 @@ type Config struct {
 	// take its replies.
 	Slow time.Duration
 
-	// Idle is how long a client may be silent; 0 means for ever.
-	Idle time.Duration
-
 	Logger *slog.Logger // nil means silence
 }
 

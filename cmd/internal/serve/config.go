@@ -43,7 +43,6 @@ type Config struct {
 
 	MaxConns int           `name:"max-connections" default:"20000" help:"most connections at a time, of HTTP and of the Redis protocol each"`
 	Slow     time.Duration `name:"slow" default:"10s" help:"how long a client may take to send a request, to take an answer, or to authenticate (Redis protocol)"`
-	Idle     time.Duration `name:"idle" help:"how long a client of the Redis protocol may be silent; 0 is for ever"`
 	Drain    time.Duration `name:"drain" help:"how long to be not ready, but still serve, before a stop, so that load balancers notice"`
 	Stop     time.Duration `name:"stop-timeout" default:"10s" help:"how long the stop may take, after drain"`
 
@@ -162,8 +161,8 @@ func (c *Config) Check() error {
 			add("%s: %w", l.name, err)
 		}
 	}
-	if c.MaxConns < 0 || c.Slow < 0 || c.Idle < 0 || c.Drain < 0 || c.Stop < 0 {
-		add("max-connections, slow, idle, drain and stop-timeout must not be negative")
+	if c.MaxConns < 0 || c.Slow < 0 || c.Drain < 0 || c.Stop < 0 {
+		add("max-connections, slow, drain and stop-timeout must not be negative")
 	}
 	return errors.Join(errs...)
 }

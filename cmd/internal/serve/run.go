@@ -209,7 +209,7 @@ func (p *Process) serveRESP(ctx context.Context, l listener, most int) error {
 	}
 	p.resp = resp.New(resp.Config{
 		Service: p.service, Auth: p.tokens.current, User: p.tokens.user, Version: p.cfg.Version, MaxConns: most,
-		Slow: p.cfg.Slow, Idle: p.cfg.Idle, Logger: p.cfg.Logger,
+		Slow: p.cfg.Slow, Logger: p.cfg.Logger,
 	})
 	p.wait.Go(func() {
 		if err := p.resp.Serve(ln); err != nil {

@@ -43,7 +43,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	agent := func(path string) *servers.Process {
 		p := servers.Start(t, "agent", path, []string{
-			"agent", "--server", strings.Join(urls, ","), "--namespace", "default", "--socket", dir + "/agent",
+			"agent", "--store", strings.Join(urls, ","), "--http", "unix:" + dir + "/agent",
 		}, nil)
 		p.Ready(t, func() error {
 			_, err := os.Stat(dir + "/agent")
