@@ -167,6 +167,50 @@ func TestStandby(t *testing.T) {
 	}
 }
 
+// TestConnectionsOfAPool keeps no connection that was read-only for a while, and reads once more
+// after the database ended one. A server was away for 75 s, and was not ready for a moment.
+func TestConnectionsOfAPool(t *testing.T) {
+	t.Parallel()
+	p := servers.StartPostgres(t)
+	db, st := connect(t, p.URL("postgres"))
+	db.SetMaxOpenConns(2)
+	nonce := ""
+	write := func() error {
+		next := nonce + "a"
+		err := swap(t, st, nonce, record(1, next))
+		if err == nil {
+			nonce = next
+		}
+		return err
+	}
+	end := func() {
+		p.SQL(t, "postgres", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() "+
+			"AND backend_type = 'client backend'")
+	}
+	for range 3 {
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+		p.SQL(t, "postgres", "ALTER ROLE postgres SET default_transaction_read_only = on") // of new connections
+		end()
+		for range 3 {
+			if err := write(); err == nil {
+				t.Error("a read-only database was written to")
+			}
+		}
+		p.SQL(t, "postgres", "BEGIN READ WRITE; ALTER ROLE postgres RESET default_transaction_read_only; COMMIT")
+		for range 3 {
+			if err := write(); err != nil {
+				t.Errorf("after it was right again: %v", err)
+			}
+		}
+		end()
+		if _, err := st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}}); err != nil {
+			t.Errorf("after the database ended a connection: %v", err)
+		}
+	}
+}
+
 // TestLostAnswer loses the answer to a commit: it is not known what became of it, which
 // is neither done nor lost.
 func TestLostAnswer(t *testing.T) {
