@@ -191,7 +191,7 @@ func TestBatchesLookAtTheClockWhenTheyHaveTo(t *testing.T) {
 		tr := coarse.cur.Load()
 		g = coarse
 		looks("in the middle of a coarse batch", 9, false)
-		tr.halt()
+		tr.closeFastPath()
 		looks("when no ticker keeps the time", 1, true)
 	})
 }
@@ -240,7 +240,7 @@ func TestHandlesLoseNothingInTheirTick(t *testing.T) {
 							t.Fatalf("%+v: ID %d is number %d of tick %d", c, i, seq, tick)
 						}
 					}
-					if !l.some() {
+					if !l.hasID() {
 						t.Fatal("the block is used up: the test sees nothing")
 					}
 					time.Sleep(time.Millisecond)

@@ -46,13 +46,13 @@ func (g *Generator) Close() error {
 // Shutdown is Close with your own time limit: it ends the generator at once, even if ctx has ended.
 // Then it tries to give the node back until ctx ends. Call it again after an error.
 func (g *Generator) Shutdown(ctx context.Context) error {
-	h := g.stop()
+	h := g.stopAsking()
 	e := &g.ending
 	select {
 	case <-e.turn:
 	default:
 		if g.world.Wait(-1, e.turn, ctx.Done()) != 0 {
-			return g.kept(ctx, h)
+			return g.keptError(ctx, h)
 		}
 	}
 	defer func() { e.turn <- struct{}{} }()
@@ -63,15 +63,15 @@ func (g *Generator) Shutdown(ctx context.Context) error {
 	f := g.flight
 	g.mu.Unlock()
 	if f != nil && g.world.Wait(-1, f.done, ctx.Done()) != 0 {
-		return g.kept(ctx, h)
+		return g.keptError(ctx, h)
 	}
-	if err := g.bind(); errors.Is(err, ErrBound) {
+	if err := g.bindFence(); errors.Is(err, ErrBound) {
 		e.back = true // after a failed try the fence went on with another generator, which gives back now
 		return nil
 	} else if err != nil {
 		return fmt.Errorf("snowfence: closing: %w", err)
 	}
-	defer g.unbind()
+	defer g.unbindFence()
 	gr := h.grant
 	gr.Until = h.until()
 	if err := g.fence.Release(ctx, gr, h.seal()); err != nil {
@@ -81,9 +81,9 @@ func (g *Generator) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// stop seals the hold in use, ends questions to the fence, and returns that
+// stopAsking seals the hold in use, ends questions to the fence, and returns that
 // hold.
-func (g *Generator) stop() *hold {
+func (g *Generator) stopAsking() *hold {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cur.Swap(g.closed) != g.closed {
@@ -94,14 +94,14 @@ func (g *Generator) stop() *hold {
 	return g.held
 }
 
-// kept is the error when no time was left to give back.
-func (g *Generator) kept(ctx context.Context, h *hold) error {
+// keptError is the error when no time was left to give back.
+func (g *Generator) keptError(ctx context.Context, h *hold) error {
 	return fmt.Errorf("snowfence: closing: node %d stays taken until %s: the fence has not answered: %w",
 		h.grant.Node, g.scheme.layout.TimeOf(h.until()).Format(time.RFC3339Nano), ctx.Err())
 }
 
-// bind claims the fence unless it is claimed. The caller has the turn, or is New.
-func (g *Generator) bind() (err error) {
+// bindFence claims the fence unless it is claimed. The caller has the turn, or is New.
+func (g *Generator) bindFence() (err error) {
 	if g.ending.unbind != nil {
 		return nil
 	}
@@ -115,7 +115,7 @@ func (g *Generator) bind() (err error) {
 	return err
 }
 
-func (g *Generator) unbind() {
+func (g *Generator) unbindFence() {
 	g.ending.unbind()
 	g.ending.unbind = nil
 }

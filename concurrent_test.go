@@ -270,7 +270,7 @@ func (o *reference) next(now int64) (ID, bool) {
 	if now > o.tick || now == o.tick && o.seq == l.First {
 		o.tick, o.seq = now, l.First
 		if o.spread.size > 0 {
-			o.seq += int64(o.spread.slot(now))
+			o.seq += int64(o.spread.slotOf(now))
 		}
 	}
 	if o.seq > l.Last {
@@ -365,7 +365,7 @@ func must[T any](v T, err error) T {
 
 // fillNow is Fill without waiting.
 func fillNow(g *Generator, dst []ID) (int, error) {
-	t, pos, count, err := g.reserve(context.Background(), uint64(len(dst)), -1)
+	t, pos, count, err := g.reservePositions(context.Background(), uint64(len(dst)), -1)
 	if err != nil {
 		return 0, err
 	}

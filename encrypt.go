@@ -106,16 +106,16 @@ func newPermutations(l Layout, keys []*Secret) ([]permutation, error) {
 // Encrypted reports whether the scheme's IDs are encrypted.
 func (s *Scheme) Encrypted() bool { return s.current != nil }
 
-// seal encrypts a raw ID with the current secret.
-func (s *Scheme) seal(raw ID) ID {
+// encryptID encrypts a raw ID with the current secret.
+func (s *Scheme) encryptID(raw ID) ID {
 	if s.current == nil {
 		return raw
 	}
 	return ID(s.current.encrypt(uint64(raw)))
 }
 
-// open is the inverse of seal, with the secret that the ID names.
-func (s *Scheme) open(id ID) (ID, error) {
+// decryptID is the inverse of seal, with the secret that the ID names.
+func (s *Scheme) decryptID(id ID) (ID, error) {
 	if s.current == nil {
 		return id, nil
 	}

@@ -56,7 +56,7 @@ func TestFastPathsStopAtTheLimit(t *testing.T) {
 				try = g.tryCoarse
 			}
 			tr := g.cur.Load()
-			tr.halt()
+			tr.closeFastPath()
 			if id, ok := try(); ok || tr.word.Load() != 0 {
 				t.Errorf("coarse %t: %d, %t, and the word moved to %d without a limit", coarse, id, ok, tr.word.Load())
 			}

@@ -179,7 +179,7 @@ func newHold(s *Scheme, m world.Machine, gr Grant, start, now, lead int64) (*hol
 		t.word.Store(uint64(max(start, from)-from) * span) // not yet published: no other goroutine sees it
 		h.tracks = append(h.tracks, t)
 	}
-	h.raise(gr.Until, now)
+	h.raiseEnd(gr.Until, now)
 	return h, nil
 }
 
@@ -193,10 +193,10 @@ func (h *hold) overlaps(gr Grant) bool {
 	return gr.Node < h.grant.Node+h.grant.Nodes && h.grant.Node < gr.Node+gr.Nodes
 }
 
-// raise moves the end of all tracks up to until, and the tick to ask again to two
+// raiseEnd moves the end of all tracks up to until, and the tick to ask again to two
 // thirds of the time gained. It reports whether it gained any; a lower until
 // changes nothing. The generator's mutex must be held.
-func (h *hold) raise(until, now int64) bool {
+func (h *hold) raiseEnd(until, now int64) bool {
 	raised := false
 	for _, t := range h.tracks {
 		n, old := min(uint64(max(until-t.from, 0)), maxPosition/t.span), t.until.Load()
@@ -228,7 +228,7 @@ func (h *hold) seal() int64 {
 	h.gone.Store(true)
 	for _, t := range h.tracks {
 		end := t.word.Swap(sealed)
-		t.halt()
+		t.closeFastPath()
 		if end > 0 {
 			// Positions that were taken too late moved the word past its end,
 			// unused.

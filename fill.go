@@ -22,7 +22,7 @@ func (g *Generator) Fill(ctx context.Context, dst []ID) (n int, err error) {
 
 func (g *Generator) fill(ctx context.Context, dst []ID) (n int, err error) {
 	for n < len(dst) {
-		t, pos, count, err := g.reserve(ctx, uint64(len(dst)-n), g.maxWait)
+		t, pos, count, err := g.reservePositions(ctx, uint64(len(dst)-n), g.maxWait)
 		if err != nil {
 			return n, err
 		}
@@ -75,7 +75,7 @@ func (g *Generator) Runs(ctx context.Context, dst []Run, n int64) (all []Run, er
 
 func (g *Generator) runs(ctx context.Context, dst []Run, n int64) ([]Run, error) {
 	for n > 0 {
-		t, pos, count, err := g.reserve(ctx, uint64(n), g.maxWait)
+		t, pos, count, err := g.reservePositions(ctx, uint64(n), g.maxWait)
 		if err != nil {
 			return dst, err
 		}
@@ -207,7 +207,7 @@ func (g *Generator) newBatch(old *batch) (ID, bool) {
 	}
 	defer g.batchMu.Unlock()
 	size := resize(g.batchLen, old.count-min(old.next.Load(), old.count), batchSize)
-	t, pos, count, _ := g.attempt(size)
+	t, pos, count, _ := g.takeUpTo(size)
 	if count == 0 {
 		return 0, false
 	}

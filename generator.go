@@ -132,7 +132,7 @@ func New(c Config) (*Generator, error) {
 		g.spread = spreader{uint64(c.Spread), g.world.Uint64()}
 	}
 	g.closed.word.Store(sealed)
-	g.closed.halt()
+	g.closed.closeFastPath()
 	switch {
 	case g.scheme.Encrypted():
 		g.mode = batched
@@ -144,18 +144,18 @@ func New(c Config) (*Generator, error) {
 	g.clock.Init(g.scheme.layout.Epoch, g.scheme.layout.Tick, c.Time, g.scheme.rollBits > 0)
 	g.ending.turn = make(chan struct{}, 1)
 	g.ending.turn <- struct{}{}
-	if err := g.bind(); err != nil {
+	if err := g.bindFence(); err != nil {
 		return nil, fmt.Errorf("snowfence: %w", err)
 	}
-	if err := g.first(c.MaxWait); err != nil {
-		g.unbind()
+	if err := g.takeFirst(c.MaxWait); err != nil {
+		g.unbindFence()
 		return nil, err
 	}
 	return g, nil
 }
 
-// first takes the first grant.
-func (g *Generator) first(wait time.Duration) (err error) {
+// takeFirst takes the first grant.
+func (g *Generator) takeFirst(wait time.Duration) (err error) {
 	if wait <= 0 {
 		wait = time.Second // a file has to be written before the first ID, whatever later calls wait for
 	}
@@ -169,15 +169,16 @@ func (g *Generator) first(wait time.Duration) (err error) {
 	}
 	now = max(now, 0)
 	for again := true; again; {
-		if again, err = g.begin(ctx, now); err != nil {
+		if again, err = g.beginFirst(ctx, now); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// begin puts the first grant to use. again means that the fence revoked a grant since it was asked.
-func (g *Generator) begin(ctx context.Context, now int64) (again bool, err error) {
+// beginFirst puts the first grant to use. again means that the fence revoked a grant since it was
+// asked.
+func (g *Generator) beginFirst(ctx context.Context, now int64) (again bool, err error) {
 	g.mu.Lock()
 	revoked := g.revoked
 	g.mu.Unlock()

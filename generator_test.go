@@ -130,7 +130,7 @@ func TestClockLeapsWhileTheFenceAnswers(t *testing.T) {
 	if got := h.until(); got > now+10 {
 		t.Errorf("the hold ends at %d, and the grant at %d", got, now+10)
 	}
-	if h.raise(now+5, now) || h.raise(0, now) {
+	if h.raiseEnd(now+5, now) || h.raiseEnd(0, now) {
 		t.Error("a lower until raised the bound")
 	}
 }

@@ -193,12 +193,12 @@ func TestRaise(t *testing.T) {
 		}
 	}
 	expect("at a start before the grant", true, true, 30, 20)
-	expect("to the same end", h.raise(130, 126), false, 30, 20)
-	expect("to a lower end", h.raise(129, 126), false, 30, 20)
-	expect("to an end before the grant", h.raise(50, 126), false, 30, 20)
-	expect("while now is before the old end", h.raise(160, 126), true, 60, 50)
-	expect("while now is after the old end", h.raise(190, 169), true, 90, 83)
-	expect("to an end that has passed", h.raise(220, 500), true, 120, 120)
+	expect("to the same end", h.raiseEnd(130, 126), false, 30, 20)
+	expect("to a lower end", h.raiseEnd(129, 126), false, 30, 20)
+	expect("to an end before the grant", h.raiseEnd(50, 126), false, 30, 20)
+	expect("while now is before the old end", h.raiseEnd(160, 126), true, 60, 50)
+	expect("while now is after the old end", h.raiseEnd(190, 169), true, 90, 83)
+	expect("to an end that has passed", h.raiseEnd(220, 500), true, 120, 120)
 }
 
 // The first tick of which nothing was taken counts all rollback values, no position above

@@ -111,7 +111,7 @@ func ParseLayout(spec string) (Layout, error) {
 			return Layout{}, layoutErrorf(key, "is given twice")
 		}
 		seen[key] = true
-		if err := l.set(key, value, &order); err != nil {
+		if err := l.setField(key, value, &order); err != nil {
 			return Layout{}, layoutErrorf(key, "%v", err)
 		}
 	}
@@ -141,7 +141,7 @@ func nodeRank(f Field, side int) int {
 	return 0
 }
 
-func (l *Layout) set(key, value string, order *string) (err error) {
+func (l *Layout) setField(key, value string, order *string) (err error) {
 	switch key {
 	case "epoch":
 		l.Epoch, err = parseEpoch(value)

@@ -46,18 +46,18 @@ func (g *Generator) Local() *Local {
 // Next returns a new ID, as [Generator.Next] does.
 func (l *Local) Next(ctx context.Context) (ID, error) {
 	if l.id == l.last || l.coarse.Load() > l.tick || l.machine.Copied() {
-		return l.slow(ctx, l.g.maxWait)
+		return l.nextSlow(ctx, l.g.maxWait)
 	}
 	l.id += l.step
 	return l.id, nil
 }
 
 // TryNext returns a new ID, as [Generator.TryNext] does.
-func (l *Local) TryNext() (ID, error) { return l.slow(context.Background(), -1) }
+func (l *Local) TryNext() (ID, error) { return l.nextSlow(context.Background(), -1) }
 
-func (l *Local) slow(ctx context.Context, maxWait time.Duration) (ID, error) {
+func (l *Local) nextSlow(ctx context.Context, maxWait time.Duration) (ID, error) {
 	for {
-		if !l.some() || !l.current() {
+		if !l.hasID() || !l.current() {
 			if err := l.refill(ctx, maxWait); err != nil {
 				return 0, err
 			}
@@ -68,8 +68,8 @@ func (l *Local) slow(ctx context.Context, maxWait time.Duration) (ID, error) {
 	}
 }
 
-// some reports whether the piece in hand has an ID left.
-func (l *Local) some() bool { return l.id != l.last || len(l.sealed) > 0 }
+// hasID reports whether the piece in hand has an ID left.
+func (l *Local) hasID() bool { return l.id != l.last || len(l.sealed) > 0 }
 
 func (l *Local) take() ID {
 	if len(l.sealed) > 0 {
@@ -111,7 +111,7 @@ func (l *Local) refill(ctx context.Context, maxWait time.Duration) error {
 		}
 	}
 	size := resize(l.size, uint64((l.last-l.id)/l.step)+uint64(len(l.sealed))+l.end-l.pos, maxBlock)
-	t, pos, count, err := l.g.reserve(ctx, size, maxWait)
+	t, pos, count, err := l.g.reservePositions(ctx, size, maxWait)
 	if err != nil {
 		return err
 	}

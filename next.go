@@ -31,7 +31,7 @@ func (g *Generator) next(ctx context.Context, maxWait time.Duration) (ID, error)
 			return id, nil
 		}
 	}
-	t, pos, _, err := g.reserve(ctx, 1, maxWait)
+	t, pos, _, err := g.reservePositions(ctx, 1, maxWait)
 	if err != nil {
 		return 0, err
 	}
@@ -129,7 +129,7 @@ func (g *Generator) publishCoarse(t *track, tick int64, before, after, bound uin
 	t.coarse.Store(tick - t.from)
 	t.limit.Store(limit)
 	if t.hold.gone.Load() {
-		t.halt() // it was sealed while we looked at the clock: handles must not take it for one that goes on
+		t.closeFastPath() // it was sealed while we looked at the clock: handles must not take it for one that goes on
 	}
 	// After the limit, never before: a ticker that parks takes the limit back
 	// last, so either it undoes this limit or this starts another ticker.
@@ -138,8 +138,8 @@ func (g *Generator) publishCoarse(t *track, tick int64, before, after, bound uin
 	}
 }
 
-// halt sends all takers to the slow path until a call publishes again.
-func (t *track) halt() {
+// closeFastPath sends all takers to the slow path until a call publishes again.
+func (t *track) closeFastPath() {
 	t.coarse.Store(parked)
 	t.limit.Store(0)
 }
@@ -169,11 +169,11 @@ func (g *Generator) keepTime() {
 			g.ticking.Store(false)
 			// Read after the store: a later publish on another track starts a new
 			// ticker.
-			g.cur.Load().halt()
+			g.cur.Load().closeFastPath()
 			return
 		}
 		now, bound := t.window(tick, g.lead, t.end.Load())
-		begin := t.begin(g.spread, now)
+		begin := t.beginTick(g.spread, now)
 		stall(afterWord)
 		for w <= now && w < begin && !t.word.CompareAndSwap(w, begin) {
 			w = t.word.Load()

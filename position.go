@@ -122,7 +122,7 @@ func (s *Scheme) lowParts() (bits int) {
 }
 
 // id returns the ID of a position.
-func (t *track) id(pos uint64) ID { return t.hold.scheme.seal(t.pieceID(pos)) }
+func (t *track) id(pos uint64) ID { return t.hold.scheme.encryptID(t.pieceID(pos)) }
 
 // shiftID is the raw ID if form is shifts, small enough to be inlined.
 func (t *track) shiftID(pos uint64) ID {

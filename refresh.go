@@ -16,9 +16,9 @@ type flight struct {
 	stop context.CancelFunc
 }
 
-// refusal is why the fence granted nothing. It is nil where asking again helps: it was
+// refusalError is why the fence granted nothing. It is nil where asking again helps: it was
 // cancelled by a caller that could wait no longer, or it named a tick of a clock that was ahead.
-func (f *flight) refusal() error {
+func (f *flight) refusalError() error {
 	if errors.Is(f.err, context.Canceled) || errors.Is(f.err, clock.ErrCorrected) {
 		return nil
 	}
@@ -42,13 +42,13 @@ func (e stoppedError) Is(target error) bool {
 
 func (e stoppedError) As(target any) bool { return errors.As(e.error, target) }
 
-// ask asks the fence for a grant past the tick after, unless it is being asked,
+// askFence asks the fence for a grant past the tick after, unless it is being asked,
 // and returns the question. A grant that the fence has ready is in use when ask
 // returns.
 //
 // corrections is the clock's count when after was read: a tick of a clock that was ahead would be
 // waited for until it comes.
-func (g *Generator) ask(t *track, after, corrections int64) *flight {
+func (g *Generator) askFence(t *track, after, corrections int64) *flight {
 	g.mu.Lock()
 	if f := g.flight; f != nil {
 		g.mu.Unlock()
@@ -76,16 +76,16 @@ func (g *Generator) ask(t *track, after, corrections int64) *flight {
 		}
 		return Grant{}, ErrFenced
 	}
-	if err := g.fetch(t, after, held); err == nil {
-		g.land(f, nil)
+	if err := g.fetchGrant(t, after, held); err == nil {
+		g.landFlight(f, nil)
 		return f
 	}
 	wait := func() (Grant, error) { return g.fence.Grant(ctx, after) } // Close ends it, too
-	g.world.Go(func() { g.land(f, g.fetch(t, after, wait)) })
+	g.world.Go(func() { g.landFlight(f, g.fetchGrant(t, after, wait)) })
 	return f
 }
 
-func (g *Generator) land(f *flight, err error) {
+func (g *Generator) landFlight(f *flight, err error) {
 	g.mu.Lock()
 	f.err = err
 	g.flight = nil
@@ -94,9 +94,9 @@ func (g *Generator) land(f *flight, err error) {
 	close(f.done)
 }
 
-// fetch gets a grant and puts it to use. Only the owner of the flight calls it,
+// fetchGrant gets a grant and puts it to use. Only the owner of the flight calls it,
 // so one goroutine at a time asks the fence.
-func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) error {
+func (g *Generator) fetchGrant(t *track, after int64, get func() (Grant, error)) error {
 	for {
 		g.mu.Lock()
 		revoked := g.revoked
@@ -114,7 +114,7 @@ func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) erro
 			return fmt.Errorf("the fence granted node %d up to tick %d, not past %d", gr.Node, gr.Until, after)
 		}
 		stall(beforeSeal)
-		again, err := g.install(gr, machine, revoked)
+		again, err := g.installGrant(gr, machine, revoked)
 		if err != nil && !t.hold.renewedBy(gr) {
 			// A new grant that cannot be used. Close gives back what renews the
 			// present one.
@@ -126,10 +126,10 @@ func (g *Generator) fetch(t *track, after int64, get func() (Grant, error)) erro
 	}
 }
 
-// install puts a grant to use: it raises the end of the hold that gr renews, or
+// installGrant puts a grant to use: it raises the end of the hold that gr renews, or
 // seals the old hold and publishes a new one. again means that the fence revoked
 // a grant since it was asked.
-func (g *Generator) install(gr Grant, machine world.Machine, revoked int64) (again bool, err error) {
+func (g *Generator) installGrant(gr Grant, machine world.Machine, revoked int64) (again bool, err error) {
 	now := max(g.clock.Tick(), 0)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -141,7 +141,7 @@ func (g *Generator) install(gr Grant, machine world.Machine, revoked int64) (aga
 		return false, ErrClosed
 	}
 	old := t.hold
-	if old.renewedBy(gr) && !old.sealed() && old.raise(gr.Until, now) {
+	if old.renewedBy(gr) && !old.sealed() && old.raiseEnd(gr.Until, now) {
 		return false, nil
 	}
 	start := gr.From
@@ -180,6 +180,6 @@ func (g *Generator) askAhead(t *track, tick int64, pos uint64) {
 	t.soft.Store(until)
 	g.mu.Unlock()
 	if after := t.from + int64(until); after <= g.scheme.MaxTick() {
-		g.world.Go(func() { g.ask(t, after, g.clock.Corrections()) })
+		g.world.Go(func() { g.askFence(t, after, g.clock.Corrections()) })
 	}
 }

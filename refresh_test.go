@@ -135,30 +135,31 @@ func TestOneQuestionAtATime(t *testing.T) {
 		f := &counted{script: newScript(s, Grant{Node: 1, From: now, Until: now + 10})}
 		g := newGenerator(t, Config{Fence: f})
 		tr := g.cur.Load()
-		one := g.ask(tr, now+20, 1)
-		two := g.ask(tr, now+20, 1)
+		one := g.askFence(tr, now+20, 1)
+		two := g.askFence(tr, now+20, 1)
 		synctest.Wait()
 		if asks := f.asks.Load(); one != two || asks != 3 { // New, at once, and in the background
 			t.Errorf("the fence was asked %d times, as one question: %t", asks, one == two)
 		}
 		f.set(Grant{Node: 2, From: now, Until: now + 50}, nil)
 		<-one.done
-		if late := g.ask(tr, now+20, 1); !isDone(late) || late.err != nil || f.asks.Load() != 3 {
+		if late := g.askFence(tr, now+20, 1); !isDone(late) || late.err != nil || f.asks.Load() != 3 {
 			t.Errorf("a question for a grant that is not in use any more: %v, asked %d times", late.err, f.asks.Load())
 		}
 		if len(f.released) != 0 {
 			t.Errorf("a grant that came into use was given back: %+v", f.released)
 		}
 		tr = g.cur.Load()
-		if stale := g.ask(tr, now+60, 0); !isDone(stale) || stale.err != nil || f.asks.Load() != 3 {
+		if stale := g.askFence(tr, now+60, 0); !isDone(stale) || stale.err != nil || f.asks.Load() != 3 {
 			t.Errorf("a tick of a clock that was corrected since: %v, asked %d times", stale.err, f.asks.Load())
 		}
 		g.Close()
-		if closed := g.ask(tr, now+60, 1); !isDone(closed) || !errors.Is(closed.err, ErrClosed) || f.asks.Load() != 3 {
+		closed := g.askFence(tr, now+60, 1)
+		if !isDone(closed) || !errors.Is(closed.err, ErrClosed) || f.asks.Load() != 3 {
 			t.Errorf("a question after Close: %v, asked %d times", closed.err, f.asks.Load())
 		}
 		gr := Grant{Node: 2, From: now, Until: now + 90}.norm(s.layout)
-		if again, err := g.install(gr, here, 0); again || !errors.Is(err, ErrClosed) {
+		if again, err := g.installGrant(gr, here, 0); again || !errors.Is(err, ErrClosed) {
 			t.Errorf("a grant after Close: again %t, %v", again, err)
 		}
 	})
@@ -184,14 +185,14 @@ func TestGrantThatEndsTooSoon(t *testing.T) {
 	tr := g.cur.Load()
 	for _, until := range []int64{now + 20, now + 21} {
 		f.ask <- Grant{Node: 1, From: now, Until: until}
-		err := g.fetch(tr, now+20, func() (Grant, error) { return f.Grant(t.Context(), now+20) })
+		err := g.fetchGrant(tr, now+20, func() (Grant, error) { return f.Grant(t.Context(), now+20) })
 		if (err == nil) != (until > now+20) || len(f.released) != 0 {
 			t.Errorf("a grant until %d, asked for more than %d: %v, given back at %v", until, now+20, err, f.released)
 		}
 	}
 	// A new grant that cannot be used is given back whole.
 	f.ask <- Grant{Node: 5000, From: now + 3, Until: now + 90}
-	err := g.fetch(tr, now+30, func() (Grant, error) { return f.Grant(t.Context(), now+30) })
+	err := g.fetchGrant(tr, now+30, func() (Grant, error) { return f.Grant(t.Context(), now+30) })
 	if err == nil || len(f.released) != 1 || f.released[0] != now+3 {
 		t.Errorf("%v, given back at %v", err, f.released)
 	}
@@ -234,7 +235,7 @@ func TestRenewalsAndNewGrantsInUse(t *testing.T) {
 		{Grant{Node: 1, From: now - 600, Until: now + 400}, true, now + 300},
 		{Grant{Node: 1, From: now - 500, Until: now + 900}, false, now + 601},
 	} {
-		if again, err := g.install(c.grant.norm(s.layout), here, 0); again || err != nil {
+		if again, err := g.installGrant(c.grant.norm(s.layout), here, 0); again || err != nil {
 			t.Fatal(again, err)
 		}
 		cur := g.cur.Load()

@@ -52,11 +52,11 @@ func Meet(a, b Region) (*Collision, error) {
 		}
 		a.Layout, b.Layout = a.Layout.decrypted(), b.Layout.decrypted()
 	}
-	from, err := a.side()
+	from, err := a.sideOf()
 	if err != nil {
 		return nil, err
 	}
-	to, err := b.side()
+	to, err := b.sideOf()
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (l Layout) decrypted() Layout {
 	return l
 }
 
-func (r Region) side() (*side, error) {
+func (r Region) sideOf() (*side, error) {
 	d, err := newSide(r.Layout, r.Nodes)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (d *side) setNumbers(first, last int64) {
 // there is none.
 func common(from, to *side) (*Collision, error) {
 	o := &overlap{from: from, to: to}
-	if !o.search(63, tight(tightAll)) {
+	if !o.searchBits(63, tight(tightAll)) {
 		return nil, nil
 	}
 	x := &Collision{ID: ID(o.id)}
@@ -192,9 +192,9 @@ const (
 	tightAll     = 1<<(2*flagsPerSide) - 1
 )
 
-// search reports whether the bits from bit down can be chosen, zeros first, and
+// searchBits reports whether the bits from bit down can be chosen, zeros first, and
 // leaves them in id.
-func (o *overlap) search(bit int, s tight) bool {
+func (o *overlap) searchBits(bit int, s tight) bool {
 	if bit < 0 {
 		return true
 	}
@@ -202,15 +202,15 @@ func (o *overlap) search(bit int, s tight) bool {
 		return false
 	}
 	for v := range uint64(2) {
-		next, ok := o.from.step(bit, v, s, 0)
+		next, ok := o.from.stepBit(bit, v, s, 0)
 		if ok {
-			next, ok = o.to.step(bit, v, next, flagsPerSide)
+			next, ok = o.to.stepBit(bit, v, next, flagsPerSide)
 		}
 		if !ok {
 			continue
 		}
 		o.id = o.id&^(1<<bit) | v<<bit
-		if o.search(bit-1, next) {
+		if o.searchBits(bit-1, next) {
 			return true
 		}
 	}
@@ -218,9 +218,9 @@ func (o *overlap) search(bit int, s tight) bool {
 	return false
 }
 
-// step reads one bit, v, and returns the next state, or false if the ID is not in
+// stepBit reads one bit, v, and returns the next state, or false if the ID is not in
 // the side. flags is the side's first flag.
-func (d *side) step(bit int, v uint64, s tight, flags int) (tight, bool) {
+func (d *side) stepBit(bit int, v uint64, s tight, flags int) (tight, bool) {
 	b := d.bits[bit]
 	switch b.field {
 	case sideFree:

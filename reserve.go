@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// reserve takes 1 to n successive positions, as many as there are now. Without
+// reservePositions takes 1 to n successive positions, as many as there are now. Without
 // any it waits for at most maxWait, and not at all if that is negative.
-func (g *Generator) reserve(
+func (g *Generator) reservePositions(
 	ctx context.Context, n uint64, maxWait time.Duration,
 ) (t *track, pos, count uint64, err error) {
 	var start time.Time // of the waiting
 	for {
-		t, pos, count, why := g.attempt(n)
+		t, pos, count, why := g.takeUpTo(n)
 		if count > 0 || why.err != nil {
 			return t, pos, count, why.err
 		}
 		// Without a lease a Randflake generator refuses at once, as its authors
 		// ask.
 		if maxWait < 0 || (why.ask || why.behind) && g.scheme.layout.Cipher == SPARX {
-			err := g.refuse(t, &why)
+			err := g.refuseNow(t, &why)
 			if err == nil {
 				continue
 			}
@@ -29,7 +29,7 @@ func (g *Generator) reserve(
 		if start.IsZero() {
 			start = g.world.Now()
 		}
-		cause, over := g.pause(ctx, t, &why, start.Add(maxWait))
+		cause, over := g.pauseFor(ctx, t, &why, start.Add(maxWait))
 		if !over {
 			continue
 		}
@@ -41,13 +41,13 @@ func (g *Generator) reserve(
 	}
 }
 
-// refuse returns the error of a caller that does not wait, or nil if the fence
+// refuseNow returns the error of a caller that does not wait, or nil if the fence
 // held the next grant ready: try again then. Otherwise the fence is asked in the
 // background.
-func (g *Generator) refuse(t *track, why *obstacle) error {
+func (g *Generator) refuseNow(t *track, why *obstacle) error {
 	var cause error
 	if why.ask {
-		f := g.ask(t, why.after, why.corrections)
+		f := g.askFence(t, why.after, why.corrections)
 		select {
 		case <-f.done:
 			if f.err == nil {
@@ -83,21 +83,23 @@ func (o *obstacle) error(t *track, waited time.Duration, cause error) error {
 // lookAgain re-checks the clock while a call waits for it, in case the clock is corrected.
 const lookAgain = 50 * time.Millisecond
 
-// pause waits for what removes the obstacle. over means that waiting cannot help
+// pauseFor waits for what removes the obstacle. over means that waiting cannot help
 // or took too long.
-func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline time.Time) (cause error, over bool) {
+func (g *Generator) pauseFor(
+	ctx context.Context, t *track, why *obstacle, deadline time.Time,
+) (cause error, over bool) {
 	var answer <-chan struct{}
 	wait := deadline.Sub(g.world.Now())
 	var f *flight
 	if why.ask {
-		f = g.ask(t, why.after, why.corrections)
+		f = g.askFence(t, why.after, why.corrections)
 		answer = f.done
 	} else {
 		wait = min(wait, why.wait, lookAgain)
 	}
 	switch g.world.Wait(max(wait, 0), answer, g.life.Done(), ctx.Done()) {
 	case 0:
-		if f.refusal() == nil {
+		if f.refusalError() == nil {
 			return nil, false
 		}
 		return f.err, true
@@ -121,10 +123,10 @@ func (g *Generator) pause(ctx context.Context, t *track, why *obstacle, deadline
 	return answered(f.err), true
 }
 
-// attempt takes up to n positions if there are any now. It also does the slow
+// takeUpTo takes up to n positions if there are any now. It also does the slow
 // work of the fast paths: it asks ahead, chooses a rollback value and publishes
 // the time.
-func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle) {
+func (g *Generator) takeUpTo(n uint64) (t *track, pos, count uint64, why obstacle) {
 	t = g.cur.Load()
 	stall(afterTrack)
 	if t.hold == nil {
@@ -136,7 +138,7 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 	end := t.end.Load()
 	now, bound := t.window(tick, g.lead, end)
 	if g.switchRollback(t, tick, now, bound) {
-		return g.attempt(n)
+		return g.takeUpTo(n)
 	}
 	before := t.word.Load()
 	for w := before; ; w = t.word.Load() {
@@ -144,7 +146,7 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 			break
 		}
 		if w <= now {
-			pos = t.begin(g.spread, now)
+			pos = t.beginTick(g.spread, now)
 		}
 		stall(afterWord)
 		if n == 1 && w == pos {
@@ -165,14 +167,14 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 	}
 	stall(afterTake)
 	if count == 0 {
-		t.halt() // or a caller that retries without waiting carries the word away
-		why = g.obstacle(t, tick, now, end)
+		t.closeFastPath() // or a caller that retries without waiting carries the word away
+		why = g.obstacleOf(t, tick, now, end)
 		why.corrections = corrections
 		return t, 0, 0, why
 	}
 	if t.machine.Copied() {
-		g.leave(t)
-		return g.attempt(n)
+		g.leaveGrant(t)
+		return g.takeUpTo(n)
 	}
 	g.askAhead(t, tick, pos+count)
 	if g.coarse {
@@ -183,8 +185,8 @@ func (g *Generator) attempt(n uint64) (t *track, pos, count uint64, why obstacle
 	return t, pos, count, obstacle{}
 }
 
-// leave ends a grant that a copy of this machine has, too. The fence is asked for another one.
-func (g *Generator) leave(t *track) {
+// leaveGrant ends a grant that a copy of this machine has, too. The fence is asked for another one.
+func (g *Generator) leaveGrant(t *track) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t.hold.seal()
@@ -211,7 +213,7 @@ func (g *Generator) switchRollback(t *track, tick int64, now, bound uint64) bool
 		}
 		for j := 1; j < n; j++ {
 			if s := tracks[(i+j)%n]; s.word.Load() <= now {
-				s.halt() // what was published on it is of an earlier time
+				s.closeFastPath() // what was published on it is of an earlier time
 				g.cur.CompareAndSwap(t, s)
 				return true
 			}
@@ -231,8 +233,8 @@ func (t *track) window(tick, lead int64, end uint64) (now, bound uint64) {
 	return now, bound
 }
 
-// obstacle says why nothing could be taken from t.
-func (g *Generator) obstacle(t *track, tick int64, now, end uint64) obstacle {
+// obstacleOf says why nothing could be taken from t.
+func (g *Generator) obstacleOf(t *track, tick int64, now, end uint64) obstacle {
 	next := max(t.word.Load(), now)
 	if next >= end { // sealed, or used up to the end of the grant, or the grant is over
 		after := max(tick, 0)

@@ -72,12 +72,12 @@ func TestObstacles(t *testing.T) {
 		tr := g.cur.Load()
 		tr.word.Store(c.word)
 		now, _ := tr.window(c.tick, lead, until*span-from*span)
-		got := g.obstacle(tr, c.tick, now, tr.end.Load())
+		got := g.obstacleOf(tr, c.tick, now, tr.end.Load())
 		want := obstacle{ask: c.ask, after: c.after, need: c.need, wait: c.wait, behind: c.behind}
 		if got != want {
 			t.Errorf("word %d, tick %d: %+v, want %+v", c.word, c.tick, got, want)
 		}
-		if over := g.obstacle(tr, 1024, 30*span, tr.end.Load()); c.ask && !errors.Is(over.err, ErrLifetime) {
+		if over := g.obstacleOf(tr, 1024, 30*span, tr.end.Load()); c.ask && !errors.Is(over.err, ErrLifetime) {
 			t.Errorf("word %d: after the last tick: %+v", c.word, over)
 		}
 		tr.word.Store(0)
@@ -153,7 +153,7 @@ func TestAttempt(t *testing.T) {
 			tr.word.Store(c.word)
 			clock.advance(time.Duration(c.tick) * time.Millisecond)
 			soft := tr.soft.Load()
-			_, pos, count, why := g.attempt(c.n)
+			_, pos, count, why := g.takeUpTo(c.n)
 			end := c.word // of what is taken
 			if c.count > 0 {
 				end = c.pos + c.count

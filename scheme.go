@@ -141,7 +141,7 @@ func (s *Scheme) Compose(p Parts) (ID, error) {
 				ErrInvalidID, f.name, f.value, f.bits, uint64(1)<<f.bits-1)
 		}
 	}
-	return s.seal(s.compose(p)), nil
+	return s.encryptID(s.compose(p)), nil
 }
 
 // compose places parts that fit in a raw ID, not encrypted, with the number of
@@ -167,7 +167,7 @@ func (s *Scheme) placeNode(node int64) uint64 {
 // highest is an [ErrInvalidID]: it was made with another layout or secret. [Scheme.Check] finds
 // more.
 func (s *Scheme) Decode(id ID) (Parts, error) {
-	raw, err := s.open(id)
+	raw, err := s.decryptID(id)
 	if err != nil {
 		return Parts{}, err
 	}

@@ -103,7 +103,7 @@ func (s *Scheme) Check(id ID, o *CheckOptions) (Parts, error) {
 	if err != nil {
 		return Parts{}, err
 	}
-	first, end, ticks := s.plausible(o)
+	first, end, ticks := s.plausibleNodes(o)
 	switch l := s.layout; {
 	case uint64(parts.Tick) >= ticks:
 		return Parts{}, fmt.Errorf("%w: %d would be of %s, which is yet to come",
@@ -122,7 +122,7 @@ func (s *Scheme) Check(id ID, o *CheckOptions) (Parts, error) {
 // one of the layout's width. An attacker with n numbers finds about n × Odds that Check accepts;
 // few of them are IDs that were made.
 func (s *Scheme) Odds(o *CheckOptions) float64 {
-	first, end, ticks := s.plausible(o)
+	first, end, ticks := s.plausibleNodes(o)
 	real := float64(ticks) * float64(end-first) * float64(s.layout.Last+1) * math.Exp2(float64(s.rollBits))
 	width := 64
 	if s.layout.Cipher == FF1 {
@@ -132,8 +132,8 @@ func (s *Scheme) Odds(o *CheckOptions) float64 {
 	return real / math.Exp2(float64(width))
 }
 
-// plausible returns the nodes and the number of ticks that o allows.
-func (s *Scheme) plausible(o *CheckOptions) (first, end int64, ticks uint64) {
+// plausibleNodes returns the nodes and the number of ticks that o allows.
+func (s *Scheme) plausibleNodes(o *CheckOptions) (first, end int64, ticks uint64) {
 	if o == nil {
 		o = &CheckOptions{}
 	}

@@ -48,9 +48,9 @@ type spreader struct {
 	seed uint64
 }
 
-// slot returns the slot at which a tick begins. It is the same each time: however many
+// slotOf returns the slot at which a tick begins. It is the same each time: however many
 // callers find a tick new, it is begun once.
-func (s spreader) slot(tick int64) uint64 {
+func (s spreader) slotOf(tick int64) uint64 {
 	x := s.seed + uint64(tick)*0x9e3779b97f4a7c15 // SplitMix64
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
@@ -58,11 +58,11 @@ func (s spreader) slot(tick int64) uint64 {
 	return hi
 }
 
-// begin returns the position at which the tick of position now begins, if nothing of it
+// beginTick returns the position at which the tick of position now begins, if nothing of it
 // was taken. A tick that IDs ran into ahead of the clock goes on where they are.
-func (t *track) begin(s spreader, now uint64) uint64 {
+func (t *track) beginTick(s spreader, now uint64) uint64 {
 	if s.size = min(s.size, t.hold.seqs); s.size < 2 { // a later grant may have a shorter slice
 		return now
 	}
-	return now + s.slot(t.from+int64(now/t.span))
+	return now + s.slotOf(t.from+int64(now/t.span))
 }

@@ -69,7 +69,7 @@ func TestSpreadIsEven(t *testing.T) {
 			for range 32 * c.shards {
 				clock.advance(time.Millisecond)
 				if coarse {
-					g.cur.Load().halt()
+					g.cur.Load().closeFastPath()
 				}
 				counts[uint64(take(t, g, 1)[0])%uint64(c.shards)]++
 			}
@@ -142,7 +142,7 @@ func TestTickerBeginsATickOnce(t *testing.T) {
 		if rounds++; rounds > 1 && rounds < 45 { // then it parks
 			wall, _ := clock.now()
 			tick := g.Scheme().Layout().TickOf(wall)
-			slot := g.spread.slot(tick)
+			slot := g.spread.slotOf(tick)
 			if want := uint64(tick-gr.From)*span + slot; word != want {
 				t.Fatalf("round %d: the word is %d, want %d", rounds, word, want)
 			}
@@ -285,7 +285,7 @@ func TestTickerBeginsNoTickThatIDsRanInto(t *testing.T) {
 	w.World, g.world = g.world, w
 	tr := g.cur.Load()
 	ahead := int64(40)
-	for g.spread.slot(tr.from+ahead) < span/2 {
+	for g.spread.slotOf(tr.from+ahead) < span/2 {
 		ahead++
 	}
 	want := uint64(ahead)*span + 1

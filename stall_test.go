@@ -178,7 +178,7 @@ func TestStalledBeforeTheLastPosition(t *testing.T) {
 			g.ticking.Store(true) // no ticker
 			first := take(t, g, 1)[0]
 			if c.source {
-				g.cur.Load().halt()
+				g.cur.Load().closeFastPath()
 			}
 			var second ID
 			came := once(t, c.at, func() { second = take(t, g, 1)[0] })
@@ -304,7 +304,7 @@ var roles = map[string]func(s *scene, p *player){
 func (s *scene) ask() {
 	if t := s.g.cur.Load(); t.hold != nil {
 		s.c.stop(afterTrack)
-		s.g.ask(t, s.g.clock.Tick(), s.g.clock.Corrections())
+		s.g.askFence(t, s.g.clock.Tick(), s.g.clock.Corrections())
 	}
 }
 

@@ -66,30 +66,30 @@ func OpenAny(ctx context.Context, stores []store.Store, name string, o *Options)
 			lease.ErrInvalid)
 	}
 	s := newSequence()
-	s.use(ctx, nil, name, o)
+	s.useStore(ctx, nil, name, o)
 	a := &several{name: name, seq: s, news: make(chan struct{})}
 	for i, st := range stores {
 		m := &member{number: i + 1}
-		m.use(ctx, st, name, o)
+		m.useStore(ctx, st, name, o)
 		a.members = append(a.members, m)
 	}
-	s.stores, s.ask = a, a.take
+	s.stores, s.ask = a, a.takeFromAny
 	a.life, a.end = context.WithCancel(world.With(context.Background(), s.world))
-	first, err := a.open(ctx)
+	first, err := a.openFirst(ctx)
 	if err != nil {
 		a.close(ctx)
 		return nil, err
 	}
-	s.known = first.known
-	s.start(a.life, false, func() {})
+	s.lastState = first.lastState
+	s.startTakes(a.life, false, func() {})
 	return s, nil
 }
 
-// open asks all stores for their sequences, and returns the first member with it.
-func (a *several) open(ctx context.Context) (*member, error) {
+// openFirst asks all stores for their sequences, and returns the first member with it.
+func (a *several) openFirst(ctx context.Context) (*member, error) {
 	a.mu.Lock()
 	for _, m := range a.members {
-		a.run(m, func(ctx context.Context) (span, error) { return span{}, a.join(ctx, m) })
+		a.askInBackground(m, func(ctx context.Context) (span, error) { return span{}, a.joinMember(ctx, m) })
 	}
 	a.mu.Unlock()
 	timeout := time.Duration(-1)
@@ -111,14 +111,14 @@ func (a *several) open(ctx context.Context) (*member, error) {
 		case conflict != nil:
 			return nil, conflict
 		case waiting == 0 && first == nil:
-			err, _ := a.trouble()
+			err, _ := a.reasonWithout()
 			return nil, err
 		case waiting == 0:
 			return first, nil
 		}
 		switch a.seq.world.Wait(timeout, news, ctx.Done()) {
 		case 1:
-			err, _ := a.trouble()
+			err, _ := a.reasonWithout()
 			return nil, fmt.Errorf("%w: %w", err, ctx.Err())
 		case -1:
 			return first, nil
@@ -126,8 +126,8 @@ func (a *several) open(ctx context.Context) (*member, error) {
 	}
 }
 
-// run asks a store in the background, and keeps its answer. mu is held.
-func (a *several) run(m *member, ask func(ctx context.Context) (span, error)) {
+// askInBackground asks a store in the background, and keeps its answer. mu is held.
+func (a *several) askInBackground(m *member, ask func(ctx context.Context) (span, error)) {
 	m.busy = true
 	a.seq.world.Go(func() {
 		ctx, cancel := a.seq.world.WithTimeout(a.life, callTimeout)
@@ -149,17 +149,17 @@ func (a *several) run(m *member, ask func(ctx context.Context) (span, error)) {
 	})
 }
 
-// join opens the sequence of a store, if its numbers are none of the others'. Two stores that meet
-// are both left out, because it is unknown which of them is the right one.
-func (a *several) join(ctx context.Context, m *member) error {
-	unpin, err := m.source.open(ctx)
+// joinMember opens the sequence of a store, if its numbers are none of the others'. Two stores that
+// meet are both left out, because it is unknown which of them is the right one.
+func (a *several) joinMember(ctx context.Context, m *member) error {
+	unpin, err := m.source.openRecord(ctx)
 	if err != nil {
 		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	m.unpin, m.way = unpin, m.known.course
-	if m.known.Mode == Strict || m.known.Pattern != "" {
+	m.unpin, m.way = unpin, m.lastState.course
+	if m.lastState.Mode == Strict || m.lastState.Pattern != "" {
 		err = fmt.Errorf("sequence %q: store %d has a strict or dated one, and numbers of several stores have no "+
 			"order: use Open with one store (%w)", a.name, m.number, lease.ErrRefused)
 	}
@@ -177,7 +177,7 @@ func (a *several) join(ctx context.Context, m *member) error {
 				"of %d: one is a copy of the other, or they are the same: leave one out (%w)", a.name, other.number,
 				m.number, has.start, m.way.start, m.way.step, lease.ErrRefused)
 			other.out, other.err = true, err
-			a.seq.world.Go(a.seq.discard) // it has the mutex of the sequence first
+			a.seq.world.Go(a.seq.dropNumbers) // it has the mutex of the sequence first
 		}
 	}
 	if err != nil {
@@ -186,8 +186,8 @@ func (a *several) join(ctx context.Context, m *member) error {
 	return err
 }
 
-// discard drops the numbers that the sequence holds.
-func (s *Sequence) discard() {
+// dropNumbers drops the numbers that the sequence holds.
+func (s *Sequence) dropNumbers() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p := s.cur.Load(); p != nil {
@@ -196,18 +196,18 @@ func (s *Sequence) discard() {
 	s.next = span{}
 }
 
-// from makes a store the one in use, of which the sequence gets numbers.
-func (s *Sequence) from(known state, got span) (Range, int64, error) {
+// adoptStore makes a store the one in use, of which the sequence gets numbers.
+func (s *Sequence) adoptStore(known state, got span) (Range, int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known = known
-	return s.numbers(got), known.course.count - known.counter.From, nil
+	s.lastState = known
+	return s.rangeOf(got), known.course.count - known.counter.From, nil
 }
 
-// take takes up to n numbers of any store. It asks the store in use first, and another one when
-// that is in trouble or slow, so that a program does not hold ranges of all stores for nothing. It
-// is an [ErrNotReady] unless no store gives numbers before it is mended.
-func (a *several) take(ctx context.Context, n int64) (Range, int64, error) {
+// takeFromAny takes up to n numbers of any store. It asks the store in use first, and another one
+// when that is in trouble or slow, so that a program does not hold ranges of all stores for
+// nothing. It is an [ErrNotReady] unless no store gives numbers before it is mended.
+func (a *several) takeFromAny(ctx context.Context, n int64) (Range, int64, error) {
 	asked := map[*member]bool{}
 	for {
 		a.mu.Lock()
@@ -220,10 +220,10 @@ func (a *several) take(ctx context.Context, n int64) (Range, int64, error) {
 			case m.out:
 				failed++
 			case m.late.len() > 0:
-				got, known := m.late, m.known
+				got, known := m.late, m.lastState
 				a.cur, m.late = i, span{}
 				a.mu.Unlock()
-				return a.seq.from(known, got)
+				return a.seq.adoptStore(known, got)
 			case asked[m] && !m.busy:
 				failed++
 			case !m.busy:
@@ -237,13 +237,13 @@ func (a *several) take(ctx context.Context, n int64) (Range, int64, error) {
 				timeout = 0
 			}
 			halted := final(m.err)
-			a.run(m, func(ctx context.Context) (span, error) { return a.takeOf(ctx, m, halted, n) })
+			a.askInBackground(m, func(ctx context.Context) (span, error) { return a.takeOf(ctx, m, halted, n) })
 		}
 		news := a.news
 		a.mu.Unlock()
 		switch {
 		case failed == len(a.members):
-			err, mends := a.trouble()
+			err, mends := a.reasonWithout()
 			if mends {
 				err = fmt.Errorf("%v (%w)", err, ErrNotReady)
 			}
@@ -261,19 +261,19 @@ func (a *several) take(ctx context.Context, n int64) (Range, int64, error) {
 // again after an error that no waiting mends.
 func (a *several) takeOf(ctx context.Context, m *member, halted bool, n int64) (span, error) {
 	if m.unpin == nil {
-		if err := a.join(ctx, m); err != nil {
+		if err := a.joinMember(ctx, m); err != nil {
 			return span{}, err
 		}
 	} else if halted {
-		if err := m.resume(ctx); err != nil {
+		if err := m.resumeAfter(ctx); err != nil {
 			return span{}, err
 		}
 	}
-	return m.fetch(ctx, n, store.ErrLost)
+	return m.fetchOrdinals(ctx, n, store.ErrLost)
 }
 
-// trouble says why no store gives numbers, and whether waiting may mend that.
-func (a *several) trouble() (err error, mends bool) {
+// reasonWithout says why no store gives numbers, and whether waiting may mend that.
+func (a *several) reasonWithout() (err error, mends bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	err = fmt.Errorf("sequence %q: no store gives numbers", a.name)
@@ -297,7 +297,7 @@ func (a *several) giveBack(ctx context.Context, rests []Range) error {
 			continue
 		}
 		for _, r := range rests {
-			if from := m.way.ordinal(r.First); m.way.number(from) == r.First {
+			if from := m.way.ordinalOf(r.First); m.way.numberOf(from) == r.First {
 				of = append(of, span{m.way.start, from, from + r.Count})
 			}
 		}

@@ -85,7 +85,7 @@ func TestAnyAsksOthersWhenOneIsSlow(t *testing.T) {
 			}
 			a.Close()
 			alone := openAny(t, all[0])
-			if _, _, err := alone.stores.take(t.Context(), 1); err != nil {
+			if _, _, err := alone.stores.takeFromAny(t.Context(), 1); err != nil {
 				t.Errorf("the only store is slow: %v", err)
 			}
 			alone.Close()

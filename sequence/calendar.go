@@ -35,8 +35,8 @@ func (d Definition) calendar() (*calendar, error) {
 	return &calendar{p, zone}, nil
 }
 
-// period returns the period of a date.
-func (p *pattern) period(y int, m time.Month, d int) int64 {
+// periodOf returns the period of a date.
+func (p *pattern) periodOf(y int, m time.Month, d int) int64 {
 	switch p.finest {
 	case day:
 		return int64(y)*10_000 + int64(m)*100 + int64(d)
@@ -46,15 +46,15 @@ func (p *pattern) period(y int, m time.Month, d int) int64 {
 		iso, w := time.Date(y, m, d, 0, 0, 0, 0, time.UTC).ISOWeek()
 		return int64(iso)*100 + int64(w)
 	}
-	fiscal, q := p.fiscal(y, m)
+	fiscal, q := p.fiscalYear(y, m)
 	if p.finest == quarter {
 		return fiscal*10 + q
 	}
 	return fiscal
 }
 
-// fiscal returns the year of a month, and the quarter of that year.
-func (p *pattern) fiscal(y int, m time.Month) (begins, quarter int64) {
+// fiscalYear returns the year of a month, and the quarter of that year.
+func (p *pattern) fiscalYear(y int, m time.Month) (begins, quarter int64) {
 	months := int(m - max(1, p.firstMonth))
 	if months < 0 {
 		y, months = y-1, months+12
@@ -62,8 +62,8 @@ func (p *pattern) fiscal(y int, m time.Month) (begins, quarter int64) {
 	return int64(y), int64(months/3 + 1)
 }
 
-// date returns a day of a period, which is not its first or last one where it has several.
-func (p *pattern) date(period int64) (y int, m time.Month, d int) {
+// dateOf returns a day of a period, which is not its first or last one where it has several.
+func (p *pattern) dateOf(period int64) (y int, m time.Month, d int) {
 	first := max(1, p.firstMonth)
 	switch p.finest {
 	case day:
@@ -87,8 +87,8 @@ func (p *pattern) date(period int64) (y int, m time.Month, d int) {
 
 // shownDate returns the numbers of a period in each field.
 func (p *pattern) shownDate(period int64) (shown [luhn]int64) {
-	y, m, d := p.date(period)
-	shown[fiscalYear], shown[quarter] = p.fiscal(y, m)
+	y, m, d := p.dateOf(period)
+	shown[fiscalYear], shown[quarter] = p.fiscalYear(y, m)
 	shown[fiscalEnd] = shown[fiscalYear]
 	if p.firstMonth > 1 {
 		shown[fiscalEnd]++
@@ -120,8 +120,8 @@ func (d Definition) PeriodUnit() string {
 	return "year"
 }
 
-// at returns the period of an instant.
-func (c *calendar) at(t time.Time) int64 { return c.period(t.In(c.zone).Date()) }
+// periodAt returns the period of an instant.
+func (c *calendar) periodAt(t time.Time) int64 { return c.periodOf(t.In(c.zone).Date()) }
 
 // dayIn returns the day of an instant if the pattern shows it: the nearest one of the period.
 func (c *calendar) dayIn(period int64, t time.Time) int64 {
@@ -129,13 +129,13 @@ func (c *calendar) dayIn(period int64, t time.Time) int64 {
 		return 0
 	}
 	y, m, d := t.In(c.zone).Date()
-	if at := c.period(y, m, d); at != period {
+	if at := c.periodOf(y, m, d); at != period {
 		step := 1
 		if at < period {
 			step = -1
 		}
-		y, m, d = c.date(period)
-		for next := d + step; c.period(time.Date(y, m, next, 0, 0, 0, 0, time.UTC).Date()) == period; next += step {
+		y, m, d = c.dateOf(period)
+		for next := d + step; c.periodOf(time.Date(y, m, next, 0, 0, 0, 0, time.UTC).Date()) == period; next += step {
 			d = next
 		}
 		y, m, d = time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Date()
@@ -143,18 +143,18 @@ func (c *calendar) dayIn(period int64, t time.Time) int64 {
 	return int64(y)*10_000 + int64(m)*100 + int64(d)
 }
 
-// noon returns the period of a date. Days that a zone left out have no noon: it is the noon of the
-// day before or after.
-func (c *calendar) noon(y int, m time.Month, d int) int64 {
-	return c.at(time.Date(y, m, d, 12, 0, 0, 0, c.zone))
+// periodOfDate returns the period of a date. Days that a zone left out have no noon: it is the noon
+// of the day before or after.
+func (c *calendar) periodOfDate(y int, m time.Month, d int) int64 {
+	return c.periodAt(time.Date(y, m, d, 12, 0, 0, 0, c.zone))
 }
 
 // exists reports whether there is a period.
-func (c *calendar) exists(period int64) bool { return c.noon(c.date(period)) == period }
+func (c *calendar) exists(period int64) bool { return c.periodOfDate(c.dateOf(period)) == period }
 
-// next returns the period after one. Apia had no 2011-12-30.
-func (c *calendar) next(period int64) int64 {
-	y, m, d := c.date(period)
+// periodAfter returns the period after one. Apia had no 2011-12-30.
+func (c *calendar) periodAfter(period int64) int64 {
+	y, m, d := c.dateOf(period)
 	for {
 		switch c.finest {
 		case day:
@@ -168,25 +168,25 @@ func (c *calendar) next(period int64) int64 {
 		default:
 			y++
 		}
-		if next := c.noon(y, m, d); next > period {
+		if next := c.periodOfDate(y, m, d); next > period {
 			return next
 		}
 	}
 }
 
-// admit refuses a number that is no period, or a period that is more than one ahead.
-func (c *calendar) admit(period, present int64) error {
+// admitPeriod refuses a number that is no period, or a period that is more than one ahead.
+func (c *calendar) admitPeriod(period, present int64) error {
 	switch {
-	case period > c.next(present):
+	case period > c.periodAfter(present):
 		return fmt.Errorf("%w: %d is more than one period ahead of %d", ErrPeriod, period, present)
 	case !c.exists(period):
 		return fmt.Errorf("%w: %d is no period: use one such as %d", ErrPeriod, period, present)
 	}
-	return c.check(period)
+	return c.checkYears(period)
 }
 
-// check refuses years that the pattern has no place for.
-func (c *calendar) check(period int64) error {
+// checkYears refuses years that the pattern has no place for.
+func (c *calendar) checkYears(period int64) error {
 	shown := c.shownDate(period)
 	width := max(c.yearWidth(year), c.yearWidth(fiscalYear), c.yearWidth(fiscalEnd))
 	first, last := int64(1000), int64(9999)

@@ -95,9 +95,9 @@ func TestPeriodsOfDays(t *testing.T) {
 			fmt.Sprintf("%d%d7", y, y),
 		} {
 			c := c[patterns[i]]
-			period := c.at(day)
-			got := c.format(period, 0, 7)
-			back, ok := c.read(got)
+			period := c.periodAt(day)
+			got := c.textOf(period, 0, 7)
+			back, ok := c.readText(got)
 			if got != want || !ok || back.Period != period || !c.exists(period) {
 				t.Fatalf("%s, %s: %q, read as %+v, %t; want %q of %d", day.Format(time.DateOnly), patterns[i], got,
 					back, ok, want, period)
@@ -154,8 +154,8 @@ func TestPeriodsThatExist(t *testing.T) {
 		if got := cal.exists(c.period); got != (c.next != 0) {
 			t.Errorf("%s: %d exists: %t", c.zone, c.period, got)
 		}
-		if c.next != 0 && cal.next(c.period) != c.next {
-			t.Errorf("%s: after %d is %d, want %d", c.zone, c.period, cal.next(c.period), c.next)
+		if c.next != 0 && cal.periodAfter(c.period) != c.next {
+			t.Errorf("%s: after %d is %d, want %d", c.zone, c.period, cal.periodAfter(c.period), c.next)
 		}
 	}
 }

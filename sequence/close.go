@@ -20,13 +20,13 @@ func (s *Sequence) Close() error {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		s.world.Wait(-1, s.gone)
-		return s.lost
+		s.world.Wait(-1, s.closeDone)
+		return s.closeError
 	}
 	s.closed = true
 	close(s.closing)
 	rest := s.cur.Load().seal()
-	s.refuse(s.errClosed())
+	s.refuseAll(s.errClosed())
 	taking := s.taking
 	s.mu.Unlock()
 	ctx, cancel := s.world.WithTimeout(world.With(context.Background(), s.world), closeTimeout)
@@ -39,15 +39,15 @@ func (s *Sequence) Close() error {
 		s.world.Wait(-1, taking, ctx.Done())
 	}
 	if s.mode == Dense {
-		s.lost = s.returnAll(ctx, rest)
+		s.closeError = s.returnAll(ctx, rest)
 	}
 	s.end()
 	if s.stores != nil {
 		s.stores.close(ctx)
 	}
 	s.unpin()
-	close(s.gone)
-	return s.lost
+	close(s.closeDone)
+	return s.closeError
 }
 
 // returnAll gives back all unused numbers: the rest of the piece in use, and the range after it.
@@ -57,7 +57,7 @@ func (s *Sequence) returnAll(ctx context.Context, rest span) error {
 	s.next = span{}
 	s.mu.Unlock()
 	if s.stores != nil {
-		return s.stores.giveBack(ctx, []Range{s.numbers(rests[0]), s.numbers(rests[1])})
+		return s.stores.giveBack(ctx, []Range{s.rangeOf(rests[0]), s.rangeOf(rests[1])})
 	}
 	return s.giveBack(ctx, rests)
 }
@@ -69,13 +69,13 @@ func (s *Sequence) returnAll(ctx context.Context, rest span) error {
 // took from there on, and numbers are skipped above that.
 func (s *source) giveBack(ctx context.Context, rests []span) error { // the last take comes first
 	s.mu.Lock()
-	r, low, known := s.last, s.own, s.known
+	r, low, known := s.last, s.lastTaken, s.lastState
 	for _, rest := range rests {
 		if rest.until == low {
 			low = rest.from
 		}
 	}
-	s.own = low // they are not this program's any more, whatever becomes of the write
+	s.lastTaken = low // they are not this program's any more, whatever becomes of the write
 	s.mu.Unlock()
 	if low == r.From {
 		return nil
@@ -95,7 +95,7 @@ func (s *source) giveBack(ctx context.Context, rests []span) error { // the last
 		return nil
 	}
 	return fmt.Errorf("sequence %q: %d numbers from %d on may be a gap: giving them back: %w", s.name, was-low,
-		known.course.number(low), err)
+		known.course.numberOf(low), err)
 }
 
 // closeAll closes sequences at the same time.

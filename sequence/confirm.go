@@ -36,14 +36,14 @@ func Confirm(ctx context.Context, st store.Store, name string, c Confirmation) e
 			name, lease.ErrInvalid)
 	}
 	return update(ctx, st, name, false, func(s *state) (bool, error) {
-		if err := s.live(); err != nil {
+		if err := s.liveError(); err != nil {
 			return false, err
 		}
 		id, err := st.Identity(ctx, s.record.Namespace)
 		if err != nil {
 			return false, fmt.Errorf("sequence %q: %w", name, err)
 		}
-		return true, s.confirm(ctx, st, id, c.floor(*s))
+		return true, s.confirmState(ctx, st, id, c.firstFree(*s))
 	})
 }
 
@@ -54,7 +54,7 @@ func Confirm(ctx context.Context, st store.Store, name string, c Confirmation) e
 func Restored(ctx context.Context, st store.Store, name string) (Info, error) {
 	err := update(ctx, st, name, false, func(s *state) (bool, error) {
 		s.Identity = "restored at " + world.From(ctx).Now().UTC().Format(time.RFC3339Nano) // no store has it
-		return true, s.live()
+		return true, s.liveError()
 	})
 	if err != nil {
 		return Info{}, err
@@ -62,10 +62,10 @@ func Restored(ctx context.Context, st store.Store, name string) (Info, error) {
 	return Show(ctx, st, name)
 }
 
-// floor returns the first ordinal that no program has.
-func (c Confirmation) floor(s state) int64 {
+// firstFree returns the first ordinal that no program has.
+func (c Confirmation) firstFree(s state) int64 {
 	if c.Floor != nil {
-		return s.course.ordinal(*c.Floor)
+		return s.course.ordinalOf(*c.Floor)
 	}
 	programs := c.Programs
 	if programs == 0 {
@@ -75,13 +75,13 @@ func (c Confirmation) floor(s state) int64 {
 	if largest := max(s.MaxRange, s.Largest); programs <= math.MaxInt64/(2*largest) {
 		held = 2 * largest * programs
 	}
-	return plus(plus(s.course.ordinal(*c.Used), 1), held)
+	return plus(plus(s.course.ordinalOf(*c.Used), 1), held)
 }
 
-// confirm raises the end of the given numbers, and takes the store as it is now. Programs tell a
-// confirmation from a record that was put back, because it counts up, and is never before the
+// confirmState raises the end of the given numbers, and takes the store as it is now. Programs tell
+// a confirmation from a record that was put back, because it counts up, and is never before the
 // present time.
-func (s *state) confirm(ctx context.Context, st store.Store, identity string, floor int64) error {
+func (s *state) confirmState(ctx context.Context, st store.Store, identity string, floor int64) error {
 	w := world.From(ctx)
 	if s.Pattern == "" {
 		s.record.From = max(s.record.From, floor)
@@ -110,18 +110,18 @@ func (s *state) confirmPeriods(ctx context.Context, st store.Store, floor int64)
 		return fmt.Errorf("sequence %q: this clock and the store's differ by %v, so it is not certain which "+
 			"period it is: set them right, and confirm again (%w)", s.name, off.Round(time.Second), lease.ErrRefused)
 	}
-	s.Open = max(s.Open, c.at(now.Add(-clockBehind)))
+	s.Open = max(s.Open, c.periodAt(now.Add(-clockBehind)))
 	if s.Through >= s.Open {
 		floor = max(floor, s.Floor)
 	}
 	s.Floor = floor
-	s.Through = max(s.Through, c.next(c.at(now.Add(24*time.Hour))))
+	s.Through = max(s.Through, c.periodAfter(c.periodAt(now.Add(24*time.Hour))))
 	return nil
 }
 
-// taken returns the first ordinal that was never taken, as far as the store knows: of a dated
-// sequence in the periods that a confirmation leaves open, which are those from open on.
-func (s state) taken(ctx context.Context, st store.Store) (from, open int64, err error) {
+// firstUntaken returns the first ordinal that was never taken, as far as the store knows: of a
+// dated sequence in the periods that a confirmation leaves open, which are those from open on.
+func (s state) firstUntaken(ctx context.Context, st store.Store) (from, open int64, err error) {
 	if s.Pattern == "" {
 		return max(s.counter.From, s.Reached), 0, nil
 	}
@@ -129,7 +129,7 @@ func (s state) taken(ctx context.Context, st store.Store) (from, open int64, err
 	if err != nil {
 		return 0, 0, fmt.Errorf("sequence %q: %w", s.name, err)
 	}
-	open = c.at(world.From(ctx).Now().Add(-clockBehind))
-	from, err = s.highest(ctx, st, open)
+	open = c.periodAt(world.From(ctx).Now().Add(-clockBehind))
+	from, err = s.highestTaken(ctx, st, open)
 	return from, open, err
 }

@@ -11,12 +11,12 @@ import (
 // Stores count ordinals, which are never negative.
 type course struct{ start, step, count int64 }
 
-// number returns the number of an ordinal below count. It may overflow on the way, and is
+// numberOf returns the number of an ordinal below count. It may overflow on the way, and is
 // right at the end, because the result fits.
-func (c course) number(ordinal int64) int64 { return c.start + c.step*ordinal }
+func (c course) numberOf(ordinal int64) int64 { return c.start + c.step*ordinal }
 
-// farthest is the last number where none is given.
-func (c course) farthest() int64 {
+// farthestNumber is the last number where none is given.
+func (c course) farthestNumber() int64 {
 	switch {
 	case c.step > 0 && c.start <= exactInJavaScript:
 		return exactInJavaScript
@@ -28,8 +28,8 @@ func (c course) farthest() int64 {
 	return math.MinInt64
 }
 
-// distance is how far a number lies after the start, and whether it does.
-func (c course) distance(number int64) (uint64, bool) {
+// distanceTo is how far a number lies after the start, and whether it does.
+func (c course) distanceTo(number int64) (uint64, bool) {
 	if c.step > 0 {
 		return uint64(number) - uint64(c.start), number >= c.start
 	}
@@ -53,7 +53,7 @@ func (c course) meets(o course) bool {
 
 // upTo returns the course that ends at a number or before it.
 func (c course) upTo(last int64) (course, error) {
-	far, after := c.distance(last)
+	far, after := c.distanceTo(last)
 	steps := far / c.stride()
 	switch {
 	case !after:
@@ -67,9 +67,9 @@ func (c course) upTo(last int64) (course, error) {
 	return c, nil
 }
 
-// ordinal returns the first ordinal with the given number or a later one.
-func (c course) ordinal(number int64) int64 {
-	far, after := c.distance(number)
+// ordinalOf returns the first ordinal with the given number or a later one.
+func (c course) ordinalOf(number int64) int64 {
+	far, after := c.distanceTo(number)
 	if !after {
 		return 0
 	}

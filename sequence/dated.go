@@ -28,10 +28,10 @@ type Dated struct {
 	present   atomic.Pointer[Sequence] // the period in use; nil before the first
 
 	// Guarded by mu.
-	periods map[int64]*Sequence // those that were used
-	closed  bool
-	gone    chan struct{} // closed when Close has ended
-	lost    error         // what Close returns
+	periods    map[int64]*Sequence // those that were used
+	closed     bool
+	closeDone  chan struct{} // closed when Close has ended
+	closeError error         // what Close returns
 }
 
 const (
@@ -48,17 +48,17 @@ var errUnread = errors.New("the period was not read yet")
 
 // OpenDated is [Open] for a dated sequence. For a plain one it returns [ErrDated].
 func OpenDated(ctx context.Context, st store.Store, name string, o *Options) (*Dated, error) {
-	d := &Dated{periods: map[int64]*Sequence{}, gone: make(chan struct{})}
-	d.use(ctx, st, name, o)
-	unpin, err := d.open(ctx)
+	d := &Dated{periods: map[int64]*Sequence{}, closeDone: make(chan struct{})}
+	d.useStore(ctx, st, name, o)
+	unpin, err := d.openRecord(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if d.calendar, err = d.known.calendar(); err != nil {
+	if d.calendar, err = d.lastState.calendar(); err != nil {
 		unpin()
 		return nil, fmt.Errorf("sequence %q: %w", name, err)
 	}
-	d.unpin, d.mode = unpin, d.known.Mode
+	d.unpin, d.mode = unpin, d.lastState.Mode
 	d.exact = o != nil && o.Exact || d.mode == Strict
 	d.anyPeriod = o != nil && o.AnyPeriod
 	d.life, d.end = context.WithCancel(world.With(context.Background(), d.world))
@@ -83,23 +83,23 @@ func (d *Dated) Reserve(ctx context.Context, period, n int64) (Serials, error) {
 		return Serials{}, err
 	}
 	if period != 0 {
-		p, err := d.named(period)
+		p, err := d.namedPeriod(period)
 		if err != nil {
 			return Serials{}, err
 		}
-		got, err := p.row(ctx, n)
+		got, err := p.takeRow(ctx, n)
 		return d.serials(p, got), err
 	}
 	for {
-		p, err := d.now()
+		p, err := d.presentPeriod()
 		if err != nil {
 			return Serials{}, err
 		}
-		if got, ok := p.cur.Load().row(n); ok {
+		if got, ok := p.cur.Load().takeRow(n); ok {
 			return d.serials(p, got), nil
 		}
-		got, err := p.wait(ctx, n, true)
-		if now, _ := d.now(); now != p {
+		got, err := p.waitFor(ctx, n, true)
+		if now, _ := d.presentPeriod(); now != p {
 			continue // the period ended while the store was waited for
 		}
 		return d.serials(p, got), err
@@ -111,21 +111,21 @@ func (d *Dated) serials(p *Sequence, got span) Serials {
 		return Serials{}
 	}
 	taken := d.calendar.dayIn(p.period, d.world.Now())
-	return Serials{p.period, got.first(p.step), got.len(), taken, p.step, d.calendar.pattern}
+	return Serials{p.period, got.firstNumber(p.step), got.len(), taken, p.step, d.calendar.pattern}
 }
 
-// named returns a period, which is no more than one ahead.
-func (d *Dated) named(period int64) (*Sequence, error) {
-	if err := d.calendar.admit(period, d.calendar.at(d.world.Now())); err != nil {
+// namedPeriod returns a period, which is no more than one ahead.
+func (d *Dated) namedPeriod(period int64) (*Sequence, error) {
+	if err := d.calendar.admitPeriod(period, d.calendar.periodAt(d.world.Now())); err != nil {
 		return nil, fmt.Errorf("sequence %q: %w", d.name, err)
 	}
-	p, err := d.now() // its numbers that were taken ahead are used first
+	p, err := d.presentPeriod() // its numbers that were taken ahead are used first
 	if err != nil || p.period == period {
 		return p, err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.in(period), nil
+	return d.periodSequence(period), nil
 }
 
 // stays reports whether a period is the one to take from: it is its time, or less than an hour
@@ -134,12 +134,12 @@ func (c *calendar) stays(p *Sequence, now time.Time) bool {
 	if p == nil {
 		return false
 	}
-	at := c.at(now)
-	return at == p.period || at < p.period && c.at(now.Add(clockBehind)) >= p.period
+	at := c.periodAt(now)
+	return at == p.period || at < p.period && c.periodAt(now.Add(clockBehind)) >= p.period
 }
 
-// now returns the period to take from.
-func (d *Dated) now() (*Sequence, error) {
+// presentPeriod returns the period to take from.
+func (d *Dated) presentPeriod() (*Sequence, error) {
 	if p := d.present.Load(); d.calendar.stays(p, d.world.Now()) {
 		return p, nil
 	}
@@ -150,22 +150,22 @@ func (d *Dated) now() (*Sequence, error) {
 	if d.calendar.stays(was, now) {
 		return was, nil
 	}
-	at := d.calendar.at(now)
-	if err := d.calendar.check(at); err != nil {
+	at := d.calendar.periodAt(now)
+	if err := d.calendar.checkYears(at); err != nil {
 		return nil, fmt.Errorf("sequence %q: %w", d.name, err)
 	}
-	p := d.in(at)
-	p.lead(true)
+	p := d.periodSequence(at)
+	p.takeAhead(true)
 	d.present.Store(p)
 	if was != nil {
-		was.lead(false)
-		d.world.Go(was.retire)
+		was.takeAhead(false)
+		d.world.Go(was.retirePeriod)
 	}
 	return p, nil
 }
 
-// in returns a period. mu is held.
-func (d *Dated) in(period int64) *Sequence {
+// periodSequence returns a period. mu is held.
+func (d *Dated) periodSequence(period int64) *Sequence {
 	if p := d.periods[period]; p != nil {
 		return p
 	}
@@ -173,15 +173,15 @@ func (d *Dated) in(period int64) *Sequence {
 		if len(d.periods) < mostPeriods {
 			break
 		}
-		if p != d.present.Load() && p.idle() {
+		if p != d.present.Load() && p.isIdle() {
 			delete(d.periods, other)
 		}
 	}
 	p := newSequence()
 	p.name, p.store, p.world, p.log, p.of, p.period = d.name, d.store, d.world, d.log, d, period
-	p.known, p.halted, p.closed = d.known, errUnread, d.closed
-	p.known.counter = store.Record{}
-	p.start(d.life, true, func() {})
+	p.lastState, p.rereadReason, p.closed = d.lastState, errUnread, d.closed
+	p.lastState.counter = store.Record{}
+	p.startTakes(d.life, true, func() {})
 	d.periods[period] = p
 	return p
 }
@@ -199,8 +199,8 @@ func (d *Dated) Close() error {
 	d.mu.Lock()
 	if d.closed {
 		d.mu.Unlock()
-		d.world.Wait(-1, d.gone)
-		return d.lost
+		d.world.Wait(-1, d.closeDone)
+		return d.closeError
 	}
 	d.closed = true
 	var open []*Sequence
@@ -208,30 +208,30 @@ func (d *Dated) Close() error {
 		open = append(open, d.periods[period])
 	}
 	d.mu.Unlock()
-	d.lost = closeAll(d.world, open)
+	d.closeError = closeAll(d.world, open)
 	d.end()
 	d.unpin()
-	close(d.gone)
-	return d.lost
+	close(d.closeDone)
+	return d.closeError
 }
 
-// idle reports whether nothing is asked of the store.
-func (s *Sequence) idle() bool {
+// isIdle reports whether nothing is asked of the store.
+func (s *Sequence) isIdle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.taking == nil
 }
 
-// lead makes a period take ahead, as its sequence does, or ends that.
-func (s *Sequence) lead(ahead bool) {
+// takeAhead makes a period take ahead, as its sequence does, or ends that.
+func (s *Sequence) takeAhead(ahead bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.exact = s.of.exact || !ahead
 }
 
-// retire gives back the range that a dense period took ahead, because another period has begun. It
-// takes nothing meanwhile.
-func (s *Sequence) retire() {
+// retirePeriod gives back the range that a dense period took ahead, because another period has
+// begun. It takes nothing meanwhile.
+func (s *Sequence) retirePeriod() {
 	if s.mode != Dense {
 		return
 	}

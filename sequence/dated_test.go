@@ -211,7 +211,7 @@ func TestPeriodsEnd(t *testing.T) {
 			j.set(t, "2026-11-23T12:00:00Z")
 		}
 	}
-	if d, _, err := (Definition{Pattern: "{yy}{n:18}"}).completed(); err != nil || *d.Max != exactInJavaScript {
+	if d, _, err := (Definition{Pattern: "{yy}{n:18}"}).withDefaults(); err != nil || *d.Max != exactInJavaScript {
 		t.Errorf("a width beyond what JavaScript reads: max %d, %v", *d.Max, err)
 	}
 	st := newShaky()
@@ -337,7 +337,7 @@ func TestPeriodsAreForgotten(t *testing.T) {
 	}
 	for round := range 2 {
 		for i := range mostPeriods + 20 {
-			period := c.calendar.at(day.AddDate(0, 0, i))
+			period := c.calendar.periodAt(day.AddDate(0, 0, i))
 			j.takesIn(j.s, period, fmt.Sprintf("%d-%03d", period, round+1))
 			if n := len(c.periods); round == 0 && n != min(i+3, mostPeriods) {
 				t.Fatalf("%d periods are remembered after %d", n, i+3)

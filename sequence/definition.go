@@ -68,8 +68,9 @@ const (
 	largestRange      = 1_000_000_000
 )
 
-// completed returns the definition with every default written out, and the course of its numbers.
-func (d Definition) completed() (Definition, course, error) {
+// withDefaults returns the definition with every default written out, and the course of its
+// numbers.
+func (d Definition) withDefaults() (Definition, course, error) {
 	c := course{start: 1, step: d.Step}
 	switch {
 	case d.Mode == "" && d.Pattern != "":
@@ -83,7 +84,7 @@ func (d Definition) completed() (Definition, course, error) {
 	if c.step == 0 {
 		c.step = 1
 	}
-	last := c.farthest()
+	last := c.farthestNumber()
 	if d.Pattern != "" {
 		p, err := parsePattern(d.Pattern)
 		if err != nil {
@@ -126,9 +127,9 @@ func (d Definition) completed() (Definition, course, error) {
 	return d, c, err
 }
 
-// differs names the part of the definition wanted that is not the same here; "" for none. An absent
-// part of wanted differs from nothing, where it can change; full has all parts.
-func (d Definition) differs(wanted, full Definition) string {
+// firstDifference names the part of the definition wanted that is not the same here; "" for none.
+// An absent part of wanted differs from nothing, where it can change; full has all parts.
+func (d Definition) firstDifference(wanted, full Definition) string {
 	for _, part := range []struct {
 		name      string
 		is, asked any

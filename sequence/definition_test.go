@@ -30,7 +30,7 @@ func TestDefaults(t *testing.T) {
 		{Definition{MinRange: 7}, 1, 1, 1<<53 - 1, 1<<53 - 1, 7, 1_000_000},
 		{Definition{MinRange: 2_000_000}, 1, 1, 1<<53 - 1, 1<<53 - 1, 2_000_000, 2_000_000},
 	} {
-		d, way, err := c.d.completed()
+		d, way, err := c.d.withDefaults()
 		if err != nil {
 			t.Errorf("%+v: %v", c.d, err)
 			continue
@@ -40,8 +40,8 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%+v: start %d, step %d, max %d, %d numbers, ranges %d to %d, %s; want %+v", c.d, *d.Start, d.Step,
 				*d.Max, way.count, d.MinRange, d.MaxRange, d.Mode, c)
 		}
-		again, _, err := d.completed()
-		if different := again.differs(d, d); err != nil || different != "" {
+		again, _, err := d.withDefaults()
+		if different := again.firstDifference(d, d); err != nil || different != "" {
 			t.Errorf("%+v is not the same when it is completed again: %s, %v", d, different, err)
 		}
 	}
@@ -59,7 +59,7 @@ func TestDefinitionsThatAreRefused(t *testing.T) {
 		"range too large":           {MaxRange: 1_000_000_001},
 		"action after a failover":   {AfterFailover: -2},
 	} {
-		if _, _, err := d.completed(); !errors.Is(err, lease.ErrInvalid) {
+		if _, _, err := d.withDefaults(); !errors.Is(err, lease.ErrInvalid) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -74,7 +74,7 @@ func TestDefinitionsThatAreRefused(t *testing.T) {
 		"one number, start is max":  {Start: new(int64(5)), Max: new(int64(5))},
 		"one number, downward, too": {Start: new(int64(5)), Step: -1, Max: new(int64(5))},
 	} {
-		if _, _, err := d.completed(); err != nil {
+		if _, _, err := d.withDefaults(); err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -91,7 +91,7 @@ func TestNumbersAndOrdinals(t *testing.T) {
 	tried := 0
 	for range 40_000 {
 		start, last, step := edge(), edge(), edge()
-		_, c, err := Definition{Start: &start, Step: step, Max: &last}.completed()
+		_, c, err := Definition{Start: &start, Step: step, Max: &last}.withDefaults()
 		if err != nil {
 			continue
 		}
@@ -104,14 +104,14 @@ func TestNumbersAndOrdinals(t *testing.T) {
 			return number(ordinal).Cmp(big.NewInt(of)) == cmpStep(c.step)
 		}
 		o := int64(r.Uint64N(uint64(c.count)))
-		if got := c.number(o); number(o).Cmp(big.NewInt(got)) != 0 {
+		if got := c.numberOf(o); number(o).Cmp(big.NewInt(got)) != 0 {
 			t.Fatalf("%+v: ordinal %d has the number %d, want %d", c, o, got, number(o))
 		}
 		if beyond(c.count-1, last) || c.count < math.MaxInt64 && !beyond(c.count, last) {
 			t.Fatalf("%+v: %d numbers up to %d", c, c.count, last)
 		}
 		of := edge()
-		got := c.ordinal(of)
+		got := c.ordinalOf(of)
 		reached := got == math.MaxInt64 || beyond(got, of) || number(got).Cmp(big.NewInt(of)) == 0
 		if !reached || got > 0 && (beyond(got-1, of) || number(got-1).Cmp(big.NewInt(of)) == 0) {
 			t.Fatalf("%+v: the first ordinal from %d on is not %d", c, of, got)

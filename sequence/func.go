@@ -20,16 +20,16 @@ func OpenFunc(name string, d Definition, take func(ctx context.Context, n int64)
 	o *Options,
 ) (*Sequence, error) {
 	s := newSequence()
-	s.use(context.Background(), nil, name, o)
+	s.useStore(context.Background(), nil, name, o)
 	var err error
-	if s.known.Definition, s.known.course, err = d.completed(); err != nil {
+	if s.lastState.Definition, s.lastState.course, err = d.withDefaults(); err != nil {
 		return nil, fmt.Errorf("sequence %q: %w", name, err)
 	}
 	if d.Pattern != "" {
 		return nil, fmt.Errorf("sequence %q: %w: it is dated (%w)", name, ErrDated, lease.ErrInvalid)
 	}
 	s.ask = take
-	s.start(world.With(context.Background(), s.world), d.Mode == Dense || d.Mode == Strict || o != nil && o.Exact,
+	s.startTakes(world.With(context.Background(), s.world), d.Mode == Dense || d.Mode == Strict || o != nil && o.Exact,
 		func() {})
 	s.mode = Fast // nothing of it can be given back
 	return s, nil
@@ -41,20 +41,20 @@ func (s *Sequence) ofProgram() bool { return s.ask != nil && s.stores == nil }
 // askFor takes n numbers, or as many as callers wait for.
 func (s *Sequence) askFor(least, n int64) (span, error) {
 	r, left, err := s.ask(s.life, n)
-	if err != nil && s.final(err) && n > least { // perhaps so many may not be taken at once
-		s.shrink(n / 4)
+	if err != nil && s.isFinal(err) && n > least { // perhaps so many may not be taken at once
+		s.shrinkRange(n / 4)
 		n = least
 		r, left, err = s.ask(s.life, n)
 	}
 	if err != nil {
 		return span{}, err
 	}
-	way := s.known.course
-	if r.Step != s.step || way.number(way.ordinal(r.First)) != r.First || s.ofProgram() && r.Count != n {
+	way := s.lastState.course
+	if r.Step != s.step || way.numberOf(way.ordinalOf(r.First)) != r.First || s.ofProgram() && r.Count != n {
 		return span{}, errors.New("the answer has other numbers than were asked for")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known.counter.From = s.known.course.count - left
+	s.lastState.counter.From = s.lastState.course.count - left
 	return span{r.First, 0, r.Count}, nil
 }

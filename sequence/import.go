@@ -32,7 +32,7 @@ func Import(ctx context.Context, st store.Store, name string, d Definition, last
 		d.Start = new(number + 1)
 		return Create(ctx, st, name, d)
 	}
-	full, way, err := d.completed()
+	full, way, err := d.withDefaults()
 	if err != nil {
 		return fmt.Errorf("sequence %q: %w", name, err)
 	}
@@ -45,10 +45,10 @@ func Import(ctx context.Context, st store.Store, name string, d Definition, last
 		if !c.exists(period) {
 			return fmt.Errorf("sequence %q: %w: %d is no period of pattern %q", name, ErrPeriod, period, d.Pattern)
 		}
-		if err := c.check(period); err != nil {
+		if err := c.checkYears(period); err != nil {
 			return fmt.Errorf("sequence %q: %w", name, err)
 		}
-		from := way.ordinal(last[period] + 1)
+		from := way.ordinalOf(last[period] + 1)
 		if from > way.count {
 			return fmt.Errorf("sequence %q: %w: the other counter is at %d in period %d, and pattern %q ends at %d",
 				name, ErrEnded, last[period], period, d.Pattern, *full.Max)

@@ -12,8 +12,8 @@ import (
 // again. It shows in two ways: the store's identity is not the record's, or the record is older
 // than a record that this program saw. Both are looked at after each take and before its use.
 
-// refresh reads the record again, and takes it if it can be used.
-func (s *source) refresh(ctx context.Context) error {
+// rereadUsable reads the record again, and takes it if it can be used.
+func (s *source) rereadUsable(ctx context.Context) error {
 	for {
 		now, err := s.reread(ctx)
 		if err != nil {
@@ -21,18 +21,18 @@ func (s *source) refresh(ctx context.Context) error {
 		}
 		back := s.wentBack(now)
 		if back {
-			s.doubt()
+			s.requireConfirmation()
 			if err := s.tellAll(ctx, now.counter.Revision); err != nil {
 				return err
 			}
 		}
-		err = s.judge(ctx, now, back)
+		err = s.checkRecord(ctx, now, back)
 		if err == nil {
-			now, err = s.enter(ctx, now)
+			now, err = s.enterPeriod(ctx, now)
 		}
 		switch {
 		case err == nil:
-			s.learn(now)
+			s.learnState(now)
 			return nil
 		case !errors.Is(err, store.ErrLost):
 			return err
@@ -43,10 +43,10 @@ func (s *source) refresh(ctx context.Context) error {
 // wentBack reports whether a record that was read is older than this program's knowledge. A
 // confirmation since makes up for it, unless it is below this program's takes.
 func (s *source) wentBack(now state) bool {
-	k := &s.known
+	k := &s.lastState
 	older := now.record.Generation < k.record.Generation || now.record.Revision < k.record.Revision ||
 		now.counter.Revision < k.counter.Revision
-	return max(now.counter.From, now.floor(s.period)) < s.own || now.Confirmed < s.leastConfirmed() ||
+	return max(now.counter.From, now.lowestOrdinal(s.period)) < s.lastTaken || now.Confirmed < s.leastConfirmed() ||
 		older && now.Confirmed <= k.Confirmed
 }
 
@@ -60,26 +60,26 @@ func (s *source) tellAll(ctx context.Context, revision int64) error {
 	if !lost {
 		return nil
 	}
-	if err := s.store.Suspect(ctx, s.known.Identity); err != nil {
+	if err := s.store.Suspect(ctx, s.lastState.Identity); err != nil {
 		return fmt.Errorf("sequence %q: giving the store another identity: %w", s.name, err)
 	}
 	return nil
 }
 
 // leastConfirmed returns which confirmation the definition must have, over all periods.
-func (s *source) leastConfirmed() int64 { return s.top().least.Load() }
+func (s *source) leastConfirmed() int64 { return s.topSource().least.Load() }
 
-// top returns the dated sequence of a period, and else the sequence itself.
-func (s *source) top() *source {
+// topSource returns the dated sequence of a period, and else the sequence itself.
+func (s *source) topSource() *source {
 	if s.of != nil {
 		return &s.of.source
 	}
 	return s
 }
 
-// judge returns the reason to refuse a record that was read or taken. It is a [store.ErrLost] if
-// numbers were skipped, as the definition may say: then the record is another one.
-func (s *source) judge(ctx context.Context, now state, back bool) error {
+// checkRecord returns the reason to refuse a record that was read or taken. It is a [store.ErrLost]
+// if numbers were skipped, as the definition may say: then the record is another one.
+func (s *source) checkRecord(ctx context.Context, now state, back bool) error {
 	id, err := s.store.Identity(ctx, now.record.Namespace)
 	if err != nil {
 		return fmt.Errorf("sequence %q: %w", s.name, err)
@@ -90,46 +90,46 @@ func (s *source) judge(ctx context.Context, now state, back bool) error {
 	case !back && (!moved || now.AfterFailover == Trust):
 		return nil
 	case now.AfterFailover > 0:
-		return s.skip(ctx, now, id)
+		return s.skipNumbers(ctx, now, id)
 	}
 	return s.rolledBack(now, id, back)
 }
 
-// doubt makes a later confirmation than the known one necessary, in all periods: takes of others
-// may hide the rollback. Numbers that periods took ahead may come from the store that was rolled
-// back: they go.
-func (s *source) doubt() {
-	top := s.top()
+// requireConfirmation makes a later confirmation than the known one necessary, in all periods:
+// takes of others may hide the rollback. Numbers that periods took ahead may come from the store
+// that was rolled back: they go.
+func (s *source) requireConfirmation() {
+	top := s.topSource()
 	top.mu.Lock()
 	defer top.mu.Unlock()
-	top.least.Store(max(top.least.Load(), s.known.Confirmed+1))
+	top.least.Store(max(top.least.Load(), s.lastState.Confirmed+1))
 	if s.of == nil {
 		return
 	}
 	for _, p := range s.of.periods {
-		p.drop()
+		p.dropAhead()
 	}
 }
 
-// drop forgets the range taken ahead.
-func (s *Sequence) drop() {
+// dropAhead forgets the range taken ahead.
+func (s *Sequence) dropAhead() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cur.Load().seal()
 	s.next = span{}
 }
 
-// skip leaves numbers out, once for all programs: the others find the sequence confirmed.
-func (s *source) skip(ctx context.Context, now state, id string) error {
-	from, open, err := now.taken(ctx, s.store)
+// skipNumbers leaves numbers out, once for all programs: the others find the sequence confirmed.
+func (s *source) skipNumbers(ctx context.Context, now state, id string) error {
+	from, open, err := now.firstUntaken(ctx, s.store)
 	if err != nil {
 		return err
 	}
 	from = max(from, s.tookSince(open))
-	if err := now.confirm(ctx, s.store, id, plus(from, now.AfterFailover)); err != nil {
+	if err := now.confirmState(ctx, s.store, id, plus(from, now.AfterFailover)); err != nil {
 		return err
 	}
-	if _, err := now.write(ctx, s.store); err != nil {
+	if _, err := now.writeState(ctx, s.store); err != nil {
 		return err
 	}
 	s.log.Warn("the store may have lost numbers of a sequence: some are skipped", "sequence", s.name,
@@ -140,7 +140,7 @@ func (s *source) skip(ctx context.Context, now state, id string) error {
 // tookSince returns the end of this program's takes, in the periods from open on.
 func (s *source) tookSince(open int64) int64 {
 	if s.of == nil {
-		return s.own
+		return s.lastTaken
 	}
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *source) tookSince(open int64) int64 {
 	for period, p := range s.of.periods {
 		if period >= open {
 			p.mu.Lock()
-			own = max(own, p.own)
+			own = max(own, p.lastTaken)
 			p.mu.Unlock()
 		}
 	}
@@ -157,19 +157,19 @@ func (s *source) tookSince(open int64) int64 {
 
 func (s *source) rolledBack(now state, id string, back bool) error {
 	given := ""
-	if s.own > 0 {
-		given = fmt.Sprintf("; this program knows of numbers up to %d", s.known.course.number(s.own-1))
+	if s.lastTaken > 0 {
+		given = fmt.Sprintf("; this program knows of numbers up to %d", s.lastState.course.numberOf(s.lastTaken-1))
 		if s.of != nil {
 			given += fmt.Sprintf(" of period %d", s.period)
 		}
 	}
 	if back {
-		return now.distrusted("its record is older than one that this program saw" + given)
+		return now.distrustError("its record is older than one that this program saw" + given)
 	}
-	return now.distrusted(fmt.Sprintf("it says that it is %q, and was %q", id, now.Identity) + given)
+	return now.distrustError(fmt.Sprintf("it says that it is %q, and was %q", id, now.Identity) + given)
 }
 
-func (s state) distrusted(why string) error {
+func (s state) distrustError(why string) error {
 	return fmt.Errorf("sequence %q: %w: %s: find a floor at or above which nothing was given and no program "+
 		"holds anything, and confirm the sequence with it", s.name, ErrRolledBack, why)
 }

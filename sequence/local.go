@@ -31,25 +31,25 @@ func (s *Sequence) Local() *Local {
 // Next returns a number, as [Sequence.Next] does.
 func (l *Local) Next(ctx context.Context) (_ int64, err error) {
 	if l.at == l.last {
-		err = l.refill(ctx)
+		err = l.takeBlock(ctx)
 	}
 	l.at += l.step // small enough that the compiler puts Next into its caller
 	return l.at, err
 }
 
-// refill takes the next block, twice as large as the last one. Without one, 0 comes next.
-func (l *Local) refill(ctx context.Context) error {
+// takeBlock takes the next block, twice as large as the last one. Without one, 0 comes next.
+func (l *Local) takeBlock(ctx context.Context) error {
 	size := min(max(1, 2*l.size), l.most)
-	got, ok := l.s.cur.Load().some(size)
+	got, ok := l.s.cur.Load().takeSome(size)
 	if !ok {
 		var err error
-		if got, err = l.s.wait(ctx, size, false); err != nil {
+		if got, err = l.s.waitFor(ctx, size, false); err != nil {
 			l.at, l.last = -l.step, 0
 			return err
 		}
 	}
 	l.size = size
-	l.at = got.first(l.step) - l.step
+	l.at = got.firstNumber(l.step) - l.step
 	l.last = l.at + l.step*got.len()
 	return nil
 }

@@ -12,7 +12,7 @@ import (
 // deleted sequence comes back with the same definition, and goes on where it ended; if it gave no
 // number, it also comes back with another definition.
 func Create(ctx context.Context, st store.Store, name string, d Definition) error {
-	full, _, err := d.completed()
+	full, _, err := d.withDefaults()
 	if err == nil && full.Pattern != "" {
 		_, err = full.calendar()
 	}
@@ -25,9 +25,9 @@ func Create(ctx context.Context, st store.Store, name string, d Definition) erro
 			s.Identity, err = st.Identity(ctx, s.record.Namespace)
 			return true, err
 		}
-		revived, different := s.Deleted, s.differs(d, full)
+		revived, different := s.Deleted, s.firstDifference(d, full)
 		if different != "" && revived {
-			unused, err := s.unused(ctx, st)
+			unused, err := s.gaveNone(ctx, st)
 			if err != nil {
 				return false, err
 			}
@@ -47,14 +47,14 @@ func Create(ctx context.Context, st store.Store, name string, d Definition) erro
 	})
 }
 
-// unused reports whether it is certain that a deleted sequence gave no number. Takes that its
+// gaveNone reports whether it is certain that a deleted sequence gave no number. Takes that its
 // programs still make fail by the generation.
-func (s *state) unused(ctx context.Context, st store.Store) (bool, error) {
+func (s *state) gaveNone(ctx context.Context, st store.Store) (bool, error) {
 	id, err := st.Identity(ctx, s.record.Namespace)
 	if err != nil {
 		return false, fmt.Errorf("sequence %q: %w", s.name, err)
 	}
-	from, err := s.highest(ctx, st, 0)
+	from, err := s.highestTaken(ctx, st, 0)
 	return err == nil && from == 0 && s.Reached == 0 && s.Confirmed == 0 && id == s.Identity, err
 }
 
@@ -69,7 +69,7 @@ type Changes struct {
 func Update(ctx context.Context, st store.Store, name string, c Changes) error {
 	return update(ctx, st, name, false, func(s *state) (bool, error) {
 		next := s.Definition
-		givenOut, err := s.highest(ctx, st, 0)
+		givenOut, err := s.highestTaken(ctx, st, 0)
 		if err != nil {
 			return false, err
 		}
@@ -85,17 +85,17 @@ func Update(ctx context.Context, st store.Store, name string, c Changes) error {
 		if c.AfterFailover != nil {
 			next.AfterFailover = *c.AfterFailover
 		}
-		next, way, err := next.completed()
+		next, way, err := next.withDefaults()
 		if err != nil {
 			return false, fmt.Errorf("sequence %q: %w", name, err)
 		}
 		if way.count < min(givenOut, s.course.count) {
 			return false, fmt.Errorf("sequence %q: max %d is below %d, which was taken already (%w)", name,
-				*next.Max, s.course.number(min(givenOut, s.course.count)-1), lease.ErrRefused)
+				*next.Max, s.course.numberOf(min(givenOut, s.course.count)-1), lease.ErrRefused)
 		}
 		s.Largest = max(s.Largest, s.MaxRange) // programs may hold such ranges
 		s.Definition, s.course = next, way
-		return true, s.live()
+		return true, s.liveError()
 	})
 }
 

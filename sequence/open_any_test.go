@@ -183,7 +183,7 @@ func TestLateStoreThatDoesNotBelong(t *testing.T) {
 			if seen[1]+seen[2] != 3000 || twin && seen[1] > 0 || all[2].count("add") != 0 {
 				t.Errorf("twin %t: numbers by their remainder: %v", twin, seen)
 			}
-			if err, _ := a.stores.trouble(); !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(),
+			if err, _ := a.stores.reasonWithout(); !errors.Is(err, lease.ErrRefused) || !strings.Contains(err.Error(),
 				"store 3 of 3") {
 				t.Errorf("%v", err)
 			}
@@ -264,7 +264,7 @@ func TestSequenceThatWasReplaced(t *testing.T) {
 			all[0].empty()
 			time.Sleep(time.Millisecond)
 			create(t, all[0], now)
-			all[0].become(a.stores.members[0].known.Identity)
+			all[0].become(a.stores.members[0].lastState.Identity)
 			r := all[0].record(t, name) // as others left it
 			r.From, r.Revision, r.Nonce, r.Generation = was.From+5000, was.Revision+5, "later", was.Generation+1
 			all[0].put(t, r)

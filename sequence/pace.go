@@ -8,27 +8,27 @@ const left = 64
 
 // rangeSize returns how many ordinals the next range has. mu is held.
 func (s *Sequence) rangeSize() int64 {
-	k := &s.known
+	k := &s.lastState
 	s.size = min(max(s.size, k.MinRange), k.MaxRange)
 	return min(s.size, max(1, (k.course.count-k.counter.From)/left))
 }
 
-// shrink makes the next range no larger than a size.
-func (s *Sequence) shrink(size int64) {
+// shrinkRange makes the next range no larger than a size.
+func (s *Sequence) shrinkRange(size int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.size = min(s.size, size)
 }
 
-// begin is called when the first number of a range is taken. A range that did not last long is
-// followed by larger ones, which cost fewer writes, and a long one by smaller ones, because its
-// rest may be lost. mu is held.
-func (s *Sequence) begin() {
+// noteFirstOfRange is called when the first number of a range is taken. A range that did not last
+// long is followed by larger ones, which cost fewer writes, and a long one by smaller ones, because
+// its rest may be lost. mu is held.
+func (s *Sequence) noteFirstOfRange() {
 	short, long := 15*time.Minute, 30*time.Minute
 	switch {
 	case s.ofProgram():
 		short, long = 10*time.Second, time.Minute
-	case s.known.Mode == Dense:
+	case s.lastState.Mode == Dense:
 		short, long = time.Minute, 2*time.Minute
 	}
 	now := s.world.Now()

@@ -78,7 +78,7 @@ func parsePattern(text string) (*pattern, error) {
 		if !closed {
 			return refuse("a '{' has no '}'")
 		}
-		q, ok := p.field(name)
+		q, ok := p.fieldNamed(name)
 		if !ok {
 			return refuse(fmt.Sprintf("{%s} is no field: use %s", name, fields))
 		}
@@ -123,8 +123,8 @@ func (p *pattern) has(f field) bool {
 	return slices.ContainsFunc(p.parts, func(q part) bool { return q.field == f })
 }
 
-// field returns the part for a name between braces, and notes its width or its first month.
-func (p *pattern) field(name string) (part, bool) {
+// fieldNamed returns the part for a name between braces, and notes its width or its first month.
+func (p *pattern) fieldNamed(name string) (part, bool) {
 	switch name {
 	case "yy":
 		return part{field: year, width: 2}, true
@@ -160,7 +160,7 @@ func (p *pattern) field(name string) (part, bool) {
 	case "fyyend":
 		return part{field: fiscalEnd, width: 2}, p.beginsIn(option)
 	case "n":
-		return part{field: number}, p.counts(option)
+		return part{field: number}, p.noteWidth(option)
 	}
 	return part{}, false
 }
@@ -178,8 +178,8 @@ func (p *pattern) beginsIn(option string) bool {
 	return true
 }
 
-// counts notes the width of the number, as in 6 or 6+.
-func (p *pattern) counts(width string) bool {
+// noteWidth notes the width of the number, as in 6 or 6+.
+func (p *pattern) noteWidth(width string) bool {
 	width, widens := strings.CutSuffix(width, "+")
 	n, _ := strconv.Atoi(width)
 	if n < 1 || n > mostDigits || width != strconv.Itoa(n) {
@@ -196,13 +196,13 @@ func (p *pattern) counts(width string) bool {
 	return true
 }
 
-// format returns the text of a number of a period that was taken on a day, such as 20261122, or 0
+// textOf returns the text of a number of a period that was taken on a day, such as 20261122, or 0
 // where nobody knows it.
-func (p *pattern) format(period, taken, n int64) string {
+func (p *pattern) textOf(period, taken, n int64) string {
 	shown := p.shownDate(period)
 	if taken > 0 {
 		m := time.Month(taken / 100 % 100)
-		_, shown[dayQuarter] = p.fiscal(0, m)
+		_, shown[dayQuarter] = p.fiscalYear(0, m)
 		shown[dayMonth], shown[dayDay] = int64(m), taken%100
 	}
 	return p.text(shown, n)

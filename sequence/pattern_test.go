@@ -38,7 +38,7 @@ func TestPatterns(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got := p.format(want.period, 0, want.n); got != want.is || p.most != want.most {
+		if got := p.textOf(want.period, 0, want.n); got != want.is || p.most != want.most {
 			t.Errorf("%s: %q, up to %d; want %q, up to %d", text, got, p.most, want.is, want.most)
 		}
 	}
@@ -125,7 +125,7 @@ func TestTextsDetermineTheirPeriodAndNumber(t *testing.T) {
 				if n > p.most {
 					break
 				}
-				s := p.format(period, 20000101+n%12*100, n) // whichever day it was taken
+				s := p.textOf(period, 20000101+n%12*100, n) // whichever day it was taken
 				if other, twice := seen[s]; twice {
 					t.Fatalf("%s: %q is both number %d of %d and number %d of %d", text, s, n, period, other[1],
 						other[0])
@@ -158,7 +158,7 @@ func FuzzPattern(f *testing.F) {
 	f.Add("{{n}}{n:06}", int64(1), int64(2), int64(3), int64(4))
 	f.Fuzz(func(t *testing.T, text string, period, n, otherPeriod, other int64) {
 		d := Definition{Pattern: text}
-		full, _, err := d.completed()
+		full, _, err := d.withDefaults()
 		if err != nil {
 			if !errors.Is(err, lease.ErrInvalid) {
 				t.Fatalf("%q: %v", text, err)

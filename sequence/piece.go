@@ -8,8 +8,8 @@ type span struct{ start, from, until int64 }
 
 func (s span) len() int64 { return s.until - s.from }
 
-// first returns the first number.
-func (s span) first(step int64) int64 { return s.start + step*s.from }
+// firstNumber returns the first number.
+func (s span) firstNumber(step int64) int64 { return s.start + step*s.from }
 
 // split returns the first n ordinals and the others.
 func (s span) split(n int64) (first, rest span) {
@@ -35,19 +35,19 @@ type piece struct {
 const sealed = 1 << 63
 
 func (s span) piece(step int64) *piece {
-	return &piece{before: s.first(step) - step, step: step, count: uint64(s.len()), span: s}
+	return &piece{before: s.firstNumber(step) - step, step: step, count: uint64(s.len()), span: s}
 }
 
-// some takes up to n indexes.
-func (p *piece) some(n int64) (s span, ok bool) {
+// takeSome takes up to n indexes.
+func (p *piece) takeSome(n int64) (s span, ok bool) {
 	if i := p.next.Add(uint64(n)) - uint64(n); i < p.count {
-		return p.part(i, min(i+uint64(n), p.count)), true
+		return p.partOf(i, min(i+uint64(n), p.count)), true
 	}
 	return span{}, false
 }
 
-// row takes n indexes that follow each other, or none.
-func (p *piece) row(n int64) (s span, ok bool) {
+// takeRow takes n indexes that follow each other, or none.
+func (p *piece) takeRow(n int64) (s span, ok bool) {
 	for {
 		i := p.next.Load()
 		end := i + uint64(n) // below 2^64, because a sealed next is 2^63 and a little
@@ -55,18 +55,18 @@ func (p *piece) row(n int64) (s span, ok bool) {
 			return span{}, false
 		}
 		if p.next.CompareAndSwap(i, end) {
-			return p.part(i, end), true
+			return p.partOf(i, end), true
 		}
 	}
 }
 
 // seal ends the piece and returns its untaken part.
-func (p *piece) seal() span { return p.part(min(p.next.Swap(sealed), p.count), p.count) }
+func (p *piece) seal() span { return p.partOf(min(p.next.Swap(sealed), p.count), p.count) }
 
 // left returns how many were not taken a moment ago.
 func (p *piece) left() int64 { return int64(p.count - min(p.next.Load(), p.count)) }
 
-// part returns the ordinals of indexes.
-func (p *piece) part(i, end uint64) span {
+// partOf returns the ordinals of indexes.
+func (p *piece) partOf(i, end uint64) span {
 	return span{p.span.start, p.span.from + int64(i), p.span.from + int64(end)}
 }

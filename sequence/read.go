@@ -15,16 +15,16 @@ func (d Definition) Reader() (func(text string) (Serial, error), error) {
 		return nil, fmt.Errorf("sequence: %w", err)
 	}
 	return func(text string) (Serial, error) {
-		s, ok := c.read(text)
-		if !ok || c.check(s.Period) != nil || !c.exists(s.Period) {
+		s, ok := c.readText(text)
+		if !ok || c.checkYears(s.Period) != nil || !c.exists(s.Period) {
 			return Serial{}, fmt.Errorf("%.100q is no number of the pattern %s (%w)", text, d.Pattern, lease.ErrInvalid)
 		}
 		return s, nil
 	}, nil
 }
 
-// read takes a text apart. All parts but the number have a fixed width.
-func (p *pattern) read(text string) (Serial, bool) {
+// readText takes a text apart. All parts but the number have a fixed width.
+func (p *pattern) readText(text string) (Serial, bool) {
 	digits := len(text) - p.fixedWidth()
 	if digits < 1 || digits > 19 {
 		return Serial{}, false

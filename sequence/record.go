@@ -105,7 +105,7 @@ func decode(name string, r store.Record) (state, error) {
 	d.DisallowUnknownFields()
 	err := d.Decode(&s.stored)
 	if err == nil {
-		s.Definition, s.course, err = s.completed()
+		s.Definition, s.course, err = s.withDefaults()
 	}
 	if err != nil {
 		return s, fmt.Errorf("sequence %q: its record is of a later version, for which use a newer program; or it is "+
@@ -114,8 +114,8 @@ func decode(name string, r store.Record) (state, error) {
 	return s, nil
 }
 
-// live returns why the sequence gives no numbers, if it does not.
-func (s state) live() error {
+// liveError returns why the sequence gives no numbers, if it does not.
+func (s state) liveError() error {
 	if s.Deleted {
 		return fmt.Errorf("sequence %q: %w: it was deleted: create it again, with the same definition, and it "+
 			"goes on", s.name, ErrNoSequence)
@@ -123,17 +123,17 @@ func (s state) live() error {
 	return nil
 }
 
-// floor returns the lowest ordinal that a period may give; 0 for a plain sequence.
-func (s state) floor(period int64) int64 {
+// lowestOrdinal returns the lowest ordinal that a period may give; 0 for a plain sequence.
+func (s state) lowestOrdinal(period int64) int64 {
 	if period > s.Through {
 		return 0
 	}
 	return s.Floor
 }
 
-// write stores the state, which is a [store.ErrLost] if it was written since it was read. Takes
-// that are under way fail by the generation.
-func (s state) write(ctx context.Context, st store.Store) (state, error) {
+// writeState stores the state, which is a [store.ErrLost] if it was written since it was read.
+// Takes that are under way fail by the generation.
+func (s state) writeState(ctx context.Context, st store.Store) (state, error) {
 	w, old := world.From(ctx), s.record.Nonce
 	s.record.Nonce = w.Text()
 	if old == "" {
@@ -168,7 +168,7 @@ func update(ctx context.Context, st store.Store, name string, orNone bool, chang
 		if err != nil || !changed {
 			return err
 		}
-		if _, err = s.write(ctx, st); !errors.Is(err, store.ErrLost) {
+		if _, err = s.writeState(ctx, st); !errors.Is(err, store.ErrLost) {
 			return err
 		}
 	}

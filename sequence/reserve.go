@@ -25,11 +25,11 @@ func (s *Sequence) Reserve(ctx context.Context, n int64) (Range, error) {
 	if err := s.checkCount(n); err != nil {
 		return Range{}, err
 	}
-	got, err := s.row(ctx, n)
+	got, err := s.takeRow(ctx, n)
 	if err != nil {
 		return Range{}, err
 	}
-	return s.numbers(got), nil
+	return s.rangeOf(got), nil
 }
 
 func (s *source) checkCount(n int64) error {
@@ -39,12 +39,12 @@ func (s *source) checkCount(n int64) error {
 	return nil
 }
 
-// row takes n ordinals that follow each other.
-func (s *Sequence) row(ctx context.Context, n int64) (span, error) {
-	if got, ok := s.cur.Load().row(n); ok {
+// takeRow takes n ordinals that follow each other.
+func (s *Sequence) takeRow(ctx context.Context, n int64) (span, error) {
+	if got, ok := s.cur.Load().takeRow(n); ok {
 		return got, nil
 	}
-	return s.wait(ctx, n, true)
+	return s.waitFor(ctx, n, true)
 }
 
 // Fill writes numbers to dst, in their order, and returns how many. It waits as [Sequence.Next]
@@ -52,13 +52,13 @@ func (s *Sequence) row(ctx context.Context, n int64) (span, error) {
 func (s *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	for n < len(dst) {
 		more := min(int64(len(dst)-n), mostAtOnce)
-		got, ok := s.cur.Load().some(more)
+		got, ok := s.cur.Load().takeSome(more)
 		if !ok {
-			if got, err = s.wait(ctx, more, false); err != nil {
+			if got, err = s.waitFor(ctx, more, false); err != nil {
 				return n, err
 			}
 		}
-		r := s.numbers(got)
+		r := s.rangeOf(got)
 		for i := range r.Count {
 			dst[n] = r.First + r.Step*i
 			n++
@@ -67,4 +67,4 @@ func (s *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
 	return n, nil
 }
 
-func (s *Sequence) numbers(got span) Range { return Range{got.first(s.step), s.step, got.len()} }
+func (s *Sequence) rangeOf(got span) Range { return Range{got.firstNumber(s.step), s.step, got.len()} }

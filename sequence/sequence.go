@@ -41,20 +41,20 @@ type Sequence struct {
 	stores *several // that ask takes of; nil of a program
 
 	// Guarded by mu.
-	next    span          // taken ahead; empty when nothing is
-	size    int64         // of the next range
-	began   time.Time     // when the first number of the range was taken; zero before any
-	queue   []*waiter     // who waits for the next take
-	inTake  []*waiter     // where nothing is taken ahead: who waits for the take under way
-	asked   bool          // a caller wanted numbers without waiting
-	taking  chan struct{} // closed when the store is asked no more; nil when it is not asked
-	halted  error         // why the record is read before the next take; nil when it is not
-	trouble error         // what the store said last, while it fails
+	next         span          // taken ahead; empty when nothing is
+	size         int64         // of the next range
+	began        time.Time     // when the first number of the range was taken; zero before any
+	queue        []*waiter     // who waits for the next take
+	inTake       []*waiter     // where nothing is taken ahead: who waits for the take under way
+	eager        bool          // a caller wanted numbers without waiting
+	taking       chan struct{} // closed when the store is asked no more; nil when it is not asked
+	rereadReason error         // why the record is read before the next take; nil when it is not
+	trouble      error         // what the store said last, while it fails
 
-	closed  bool
-	closing chan struct{} // closed when Close begins
-	gone    chan struct{} // closed when Close has ended
-	lost    error         // what Close returns
+	closed     bool
+	closing    chan struct{} // closed when Close begins
+	closeDone  chan struct{} // closed when Close has ended
+	closeError error         // what Close returns
 }
 
 // waiter is a call that waits for ordinals.
@@ -70,33 +70,33 @@ type waiter struct {
 // is none of that name, and [ErrRolledBack] if the store may have lost numbers.
 func Open(ctx context.Context, st store.Store, name string, o *Options) (*Sequence, error) {
 	s := newSequence()
-	s.use(ctx, st, name, o)
-	unpin, err := s.open(ctx)
+	s.useStore(ctx, st, name, o)
+	unpin, err := s.openRecord(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if s.known.Pattern != "" {
+	if s.lastState.Pattern != "" {
 		unpin()
 		return nil, fmt.Errorf("sequence %q: %w: it is dated: use OpenDated", name, ErrDated)
 	}
-	s.start(world.With(context.Background(), s.world), o != nil && o.Exact || s.known.Mode == Strict, unpin)
+	s.startTakes(world.With(context.Background(), s.world), o != nil && o.Exact || s.lastState.Mode == Strict, unpin)
 	return s, nil
 }
 
-// open reads a sequence, and returns what ends the use of the store.
-func (s *source) open(ctx context.Context) (unpin func(), err error) {
+// openRecord reads a sequence, and returns what ends the use of the store.
+func (s *source) openRecord(ctx context.Context) (unpin func(), err error) {
 	if unpin, err = s.store.Pin(ctx); err != nil {
 		return nil, fmt.Errorf("sequence %q: %w", s.name, err)
 	}
-	if err = s.refresh(ctx); err != nil {
+	if err = s.rereadUsable(ctx); err != nil {
 		unpin()
 		return nil, err
 	}
 	return unpin, nil
 }
 
-// use says where the record is.
-func (s *source) use(ctx context.Context, st store.Store, name string, o *Options) {
+// useStore says where the record is.
+func (s *source) useStore(ctx context.Context, st store.Store, name string, o *Options) {
 	s.name, s.store, s.world, s.log = name, st, world.From(ctx), store.Warnings(slog.Default())
 	if o != nil && o.Logger != nil {
 		s.log = o.Logger
@@ -104,12 +104,12 @@ func (s *source) use(ctx context.Context, st store.Store, name string, o *Option
 }
 
 func newSequence() *Sequence {
-	return &Sequence{closing: make(chan struct{}), gone: make(chan struct{})}
+	return &Sequence{closing: make(chan struct{}), closeDone: make(chan struct{})}
 }
 
-// start makes a sequence with a known definition ready.
-func (s *Sequence) start(life context.Context, exact bool, unpin func()) {
-	s.exact, s.unpin, s.mode, s.step = exact, unpin, s.known.Mode, s.known.course.step
+// startTakes makes a sequence with a known definition ready.
+func (s *Sequence) startTakes(life context.Context, exact bool, unpin func()) {
+	s.exact, s.unpin, s.mode, s.step = exact, unpin, s.lastState.Mode, s.lastState.course.step
 	s.life, s.end = context.WithCancel(life)
 	s.cur.Store(span{}.piece(s.step))
 }
@@ -125,7 +125,9 @@ func (s *Sequence) Next(ctx context.Context) (int64, error) {
 	return s.nextSlow(ctx)
 }
 
-func (s *Sequence) nextSlow(ctx context.Context) (int64, error) { return s.one(s.wait(ctx, 1, true)) }
+func (s *Sequence) nextSlow(ctx context.Context) (int64, error) {
+	return s.oneNumber(s.waitFor(ctx, 1, true))
+}
 
 // TryNext returns a number without waiting. If none is ready, it returns [ErrNotReady], and asks
 // the store for numbers for the next call. A strict sequence never has a number ready.
@@ -135,12 +137,12 @@ func (s *Sequence) TryNext() (int64, error) {
 	if i := p.next.Add(1); i <= count {
 		return before + int64(i)*step, nil
 	}
-	return s.one(s.ready(1))
+	return s.oneNumber(s.takeReady(1))
 }
 
-func (s *Sequence) one(got span, err error) (int64, error) {
+func (s *Sequence) oneNumber(got span, err error) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return got.first(s.step), nil
+	return got.firstNumber(s.step), nil
 }

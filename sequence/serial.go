@@ -26,18 +26,18 @@ type Serials struct {
 	pattern *pattern
 }
 
-// serial returns a number of a period, or of a plain sequence where there is no calendar.
-func (c *calendar) serial(period, n int64, now time.Time) Serial {
+// serialOf returns a number of a period, or of a plain sequence where there is no calendar.
+func (c *calendar) serialOf(period, n int64, now time.Time) Serial {
 	if c == nil {
 		return Serial{Text: strconv.FormatInt(n, 10), N: n}
 	}
-	return Serial{c.format(period, c.dayIn(period, now), n), period, n}
+	return Serial{c.textOf(period, c.dayIn(period, now), n), period, n}
 }
 
 // At returns number i of them, from 0 to Count − 1.
 func (r Serials) At(i int64) Serial {
 	n := r.First + r.step*i
-	return Serial{r.pattern.format(r.Period, r.Taken, n), r.Period, n}
+	return Serial{r.pattern.textOf(r.Period, r.Taken, n), r.Period, n}
 }
 
 // Of returns the same numbers with the texts that a definition gives them. It takes no numbers. It
@@ -45,7 +45,7 @@ func (r Serials) At(i int64) Serial {
 func (r Serials) Of(d Definition) (Serials, error) {
 	c, err := d.calendar()
 	if err == nil {
-		err = c.check(r.Period)
+		err = c.checkYears(r.Period)
 	}
 	if err == nil && (!c.exists(r.Period) || r.First < 0 || r.Count < 1) {
 		err = fmt.Errorf("%w: %d numbers from %d on in period %d", ErrPeriod, r.Count, r.First, r.Period)
@@ -64,6 +64,6 @@ func (d Definition) Period(t time.Time) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("sequence: %w", err)
 	}
-	period := c.at(t)
-	return period, c.check(period)
+	period := c.periodAt(t)
+	return period, c.checkYears(period)
 }

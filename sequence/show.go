@@ -65,7 +65,7 @@ func List(ctx context.Context, st store.Store) ([]Info, error) {
 }
 
 func (s state) info(ctx context.Context, st store.Store) (Info, error) {
-	whole, err := s.whole(ctx, st)
+	whole, err := s.addWhole(ctx, st)
 	if err != nil {
 		return Info{}, err
 	}
@@ -75,16 +75,16 @@ func (s state) info(ctx context.Context, st store.Store) (Info, error) {
 		if err != nil {
 			return Info{}, fmt.Errorf("sequence %q: %w", s.name, err)
 		}
-		period = c.at(world.From(ctx).Now())
+		period = c.periodAt(world.From(ctx).Now())
 		if s.counter, err = readPeriod(ctx, st, s.name, period); err != nil {
 			return Info{}, err
 		}
 	}
-	return s.of(whole, period), nil
+	return s.addPeriod(whole, period), nil
 }
 
-// whole returns the facts that all periods share.
-func (s state) whole(ctx context.Context, st store.Store) (Info, error) {
+// addWhole returns the facts that all periods share.
+func (s state) addWhole(ctx context.Context, st store.Store) (Info, error) {
 	id, err := st.Identity(ctx, s.record.Namespace)
 	if err != nil {
 		return Info{}, fmt.Errorf("sequence %q: %w", s.name, err)
@@ -96,21 +96,21 @@ func (s state) whole(ctx context.Context, st store.Store) (Info, error) {
 	}, nil
 }
 
-// of adds the facts of a period's record, or of a plain sequence's.
-func (s state) of(i Info, period int64) Info {
+// addPeriod adds the facts of a period's record, or of a plain sequence's.
+func (s state) addPeriod(i Info, period int64) Info {
 	i.Period, i.Closed = period, period < s.Open
-	i.Next, i.Left = s.left(period)
+	i.Next, i.Left = s.remaining(period)
 	return i
 }
 
-// left returns the first number that no program has, and how many there are: none where a period is
-// closed.
-func (s state) left(period int64) (next, left int64) {
-	from := max(s.counter.From, s.floor(period))
+// remaining returns the first number that no program has, and how many there are: none where a
+// period is closed.
+func (s state) remaining(period int64) (next, left int64) {
+	from := max(s.counter.From, s.lowestOrdinal(period))
 	if left = s.course.count - from; left <= 0 || period < s.Open {
 		return 0, 0
 	}
-	return s.course.number(from), left
+	return s.course.numberOf(from), left
 }
 
 // Highest returns the highest number that a program may have or have given out, and whether there
@@ -118,7 +118,7 @@ func (s state) left(period int64) (next, left int64) {
 func Highest(ctx context.Context, st store.Store, name string, period int64) (number int64, any bool, err error) {
 	s, err := read(ctx, st, name)
 	if err == nil {
-		err = s.live()
+		err = s.liveError()
 	}
 	if err == nil && (s.Pattern == "") != (period == 0) {
 		err = fmt.Errorf("sequence %q: %w: period %d", name, ErrDated, period)
@@ -129,11 +129,11 @@ func Highest(ctx context.Context, st store.Store, name string, period int64) (nu
 	if err != nil {
 		return 0, false, err
 	}
-	from := min(max(s.counter.From, s.floor(period)), s.course.count)
+	from := min(max(s.counter.From, s.lowestOrdinal(period)), s.course.count)
 	if from == 0 {
 		return 0, false, nil
 	}
-	return s.course.number(from - 1), true, nil
+	return s.course.numberOf(from - 1), true, nil
 }
 
 // Periods returns the periods of a dated sequence in which numbers were taken, in order.
@@ -145,29 +145,29 @@ func Periods(ctx context.Context, st store.Store, name string) ([]Info, error) {
 	if s.Pattern == "" {
 		return nil, fmt.Errorf("sequence %q: %w: it is a plain one, without periods", name, ErrDated)
 	}
-	whole, err := s.whole(ctx, st)
+	whole, err := s.addWhole(ctx, st)
 	if err != nil {
 		return nil, err
 	}
 	var out []Info
-	for r, err := range s.periods(ctx, st, 0) {
+	for r, err := range s.periodStates(ctx, st, 0) {
 		if err != nil {
 			return nil, err
 		}
 		s.counter = r
-		out = append(out, s.of(whole, r.Node))
+		out = append(out, s.addPeriod(whole, r.Node))
 	}
 	return out, nil
 }
 
-// highest returns the first ordinal that was never taken, of a dated sequence in any of the periods
-// from one on.
-func (s state) highest(ctx context.Context, st store.Store, since int64) (int64, error) {
+// highestTaken returns the first ordinal that was never taken, of a dated sequence in any of the
+// periods from one on.
+func (s state) highestTaken(ctx context.Context, st store.Store, since int64) (int64, error) {
 	if s.Pattern == "" {
 		return s.record.From, nil
 	}
 	var from int64
-	for r, err := range s.periods(ctx, st, since) {
+	for r, err := range s.periodStates(ctx, st, since) {
 		if err != nil {
 			return 0, err
 		}
@@ -176,8 +176,8 @@ func (s state) highest(ctx context.Context, st store.Store, since int64) (int64,
 	return from, nil
 }
 
-// periods returns the records of the periods from one on.
-func (s state) periods(ctx context.Context, st store.Store, since int64) iter.Seq2[store.Record, error] {
+// periodStates returns the records of the periods from one on.
+func (s state) periodStates(ctx context.Context, st store.Store, since int64) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		nodes := snowfence.NodeRange{From: since, Until: math.MaxInt64}
 		for r, err := range store.Records(ctx, st, s.record.Namespace, nodes) {

@@ -27,10 +27,10 @@ type source struct {
 	of     *Dated // the sequence of a period; nil of a plain one
 	period int64
 
-	mu    sync.Mutex   // guards what follows; never held while the store is asked
-	known state        // as it was read or written last; only who takes changes it
-	last  store.Record // as the last take left it
-	own   int64        // end of the last take
+	mu        sync.Mutex   // guards what follows; never held while the store is asked
+	lastState state        // as it was read or written last; only who takes changes it
+	last      store.Record // as the last take left it
+	lastTaken int64        // end of the last take
 
 	// least is the confirmation that the definition must have; of a period its sequence has it.
 	// It changes under mu only.
@@ -41,25 +41,25 @@ type source struct {
 // another one than it was.
 var errSkipped = fmt.Errorf("numbers were skipped: %w", store.ErrLost)
 
-// take takes up to n ordinals, and returns those that can be used. It is a [store.ErrLost] if the
-// record is another one than is known. A take with an unknown outcome is lost: reading the record
-// would not tell, because databases show writes that are not on the disk yet.
-func (s *source) take(ctx context.Context, n int64) (span, error) {
-	k := s.known
+// takeOrdinals takes up to n ordinals, and returns those that can be used. It is a [store.ErrLost]
+// if the record is another one than is known. A take with an unknown outcome is lost: reading the
+// record would not tell, because databases show writes that are not on the disk yet.
+func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
+	k := s.lastState
 	r, err := store.Add(ctx, s.store, store.Addition{
 		Key: k.counter.Key, N: n, Limit: k.course.count, Generation: k.counter.Generation, Nonce: s.world.Text(),
 	})
 	if err != nil {
 		return span{}, fmt.Errorf("sequence %q: taking numbers: %w", s.name, err)
 	}
-	back := k.Confirmed < s.leastConfirmed() || r.Revision <= k.counter.Revision || r.PrevUntil < s.own
+	back := k.Confirmed < s.leastConfirmed() || r.Revision <= k.counter.Revision || r.PrevUntil < s.lastTaken
 	if back { // at once, because what follows may fail, and later takes may hide it
-		s.doubt()
+		s.requireConfirmation()
 		if err := s.tellAll(ctx, r.Revision-1); err != nil {
 			return span{}, err
 		}
 	} else { // even if it cannot be used
-		s.saw(r.Revision)
+		s.noteRevision(r.Revision)
 	}
 	k.counter = r
 	if s.of == nil {
@@ -68,42 +68,42 @@ func (s *source) take(ctx context.Context, n int64) (span, error) {
 		err = s.confirmUnchanged(ctx)
 	}
 	if err == nil {
-		err = s.judge(ctx, k, back)
+		err = s.checkRecord(ctx, k, back)
 	}
 	if err != nil {
 		return span{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known = k
+	s.lastState = k
 	if r.From == r.PrevUntil {
-		return span{}, k.ended()
+		return span{}, k.endError()
 	}
-	s.last, s.own = r, r.From
+	s.last, s.lastTaken = r, r.From
 	return span{k.course.start, r.PrevUntil, r.From}, nil
 }
 
-// fetch takes as take does, and reads the record again after an error of the kind.
-func (s *source) fetch(ctx context.Context, n int64, again error) (span, error) {
+// fetchOrdinals takes as take does, and reads the record again after an error of the kind.
+func (s *source) fetchOrdinals(ctx context.Context, n int64, again error) (span, error) {
 	for range 3 {
-		got, err := s.take(ctx, n)
+		got, err := s.takeOrdinals(ctx, n)
 		if !errors.Is(err, again) {
 			return got, err
 		}
-		if err = s.refresh(ctx); err != nil {
+		if err = s.rereadUsable(ctx); err != nil {
 			return span{}, err
 		}
 	}
 	return span{}, fmt.Errorf("sequence %q: it was changed again and again (%w)", s.name, store.ErrLost)
 }
 
-// saw keeps the revision of a take: a record with a lower one went back.
-func (s *source) saw(revision int64) {
+// noteRevision keeps the revision of a take: a record with a lower one went back.
+func (s *source) noteRevision(revision int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.known.counter.Revision = revision
+	s.lastState.counter.Revision = revision
 	if s.of == nil {
-		s.known.record.Revision = revision
+		s.lastState.record.Revision = revision
 	}
 }
 
@@ -114,21 +114,22 @@ func (s *source) confirmUnchanged(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sequence %q: reading it after a take: %w", s.name, err)
 	}
-	if rs[0].Nonce != s.known.record.Nonce {
+	if rs[0].Nonce != s.lastState.record.Nonce {
 		return store.ErrLost
 	}
 	return nil
 }
 
-// admit refuses a record that gives no numbers, or other ones than when the sequence was opened.
-func (s *source) admit(now state) error {
-	if was := s.known.Definition; was.Start != nil {
-		if different := now.differs(Definition{}, was); different != "" {
+// admitRecord refuses a record that gives no numbers, or other ones than when the sequence was
+// opened.
+func (s *source) admitRecord(now state) error {
+	if was := s.lastState.Definition; was.Start != nil {
+		if different := now.firstDifference(Definition{}, was); different != "" {
 			return fmt.Errorf("sequence %q: it was made anew, and %s: open it again (%w)", s.name, different,
 				lease.ErrRefused)
 		}
 	}
-	return now.live()
+	return now.liveError()
 }
 
 // reread reads the record with the definition, and first the record of the period: then the
@@ -143,7 +144,7 @@ func (s *source) reread(ctx context.Context) (state, error) {
 	}
 	now, err := read(ctx, s.store, s.name)
 	if err == nil {
-		err = s.admit(now)
+		err = s.admitRecord(now)
 	}
 	if err == nil && s.of != nil {
 		now.counter, err = counter, s.admitPeriod(now)
@@ -160,22 +161,22 @@ func (s *source) admitPeriod(now state) error {
 		s.name, ErrPeriod, s.period)
 }
 
-// enter makes the record of a period one of this definition: it has its generation, and counts from
-// the floor on. It is a [store.ErrLost] if another process was faster. The record of a plain
-// sequence is always so.
-func (s *source) enter(ctx context.Context, now state) (state, error) {
+// enterPeriod makes the record of a period one of this definition: it has its generation, and
+// counts from the floor on. It is a [store.ErrLost] if another process was faster. The record of a
+// plain sequence is always so.
+func (s *source) enterPeriod(ctx context.Context, now state) (state, error) {
 	r := now.counter
 	if r.Generation == now.record.Generation { // it is 0 where there is no record
 		return now, nil
 	}
 	old := r.Nonce
 	if old == "" {
-		if err := s.near(ctx); err != nil {
+		if err := s.checkNear(ctx); err != nil {
 			return now, err
 		}
 	}
 	r.Key, r.Nonce, r.Generation = periodKey(s.name, s.period), s.world.Text(), now.record.Generation
-	r.From = max(r.From, now.floor(s.period))
+	r.From = max(r.From, now.lowestOrdinal(s.period))
 	r.Revision++
 	r.At = s.world.Now().UnixMilli()
 	if err := s.store.Swap(ctx, []store.Write{{Old: old, New: r}})[0]; err != nil {
@@ -185,9 +186,9 @@ func (s *source) enter(ctx context.Context, now state) (state, error) {
 	return now, nil
 }
 
-// near refuses a new period more than a year away from this clock or the store's: each has a record
-// that stays.
-func (s *source) near(ctx context.Context) error {
+// checkNear refuses a new period more than a year away from this clock or the store's: each has a
+// record that stays.
+func (s *source) checkNear(ctx context.Context) error {
 	if s.of.anyPeriod {
 		return nil
 	}
@@ -197,7 +198,7 @@ func (s *source) near(ctx context.Context) error {
 	}
 	for _, t := range []time.Time{s.world.Now(), at} {
 		c := s.of.calendar
-		if !t.IsZero() && (s.period < c.at(t.AddDate(-1, 0, 0)) || s.period > c.at(t.AddDate(1, 0, 0))) {
+		if !t.IsZero() && (s.period < c.periodAt(t.AddDate(-1, 0, 0)) || s.period > c.periodAt(t.AddDate(1, 0, 0))) {
 			return fmt.Errorf("sequence %q: %w: period %d has no number yet, and is more than a year away from %s: "+
 				"set the clock right, or allow it (Options.AnyPeriod, --any-period)", s.name, ErrPeriod, s.period,
 				t.In(c.zone).Format(time.DateOnly))
@@ -206,10 +207,10 @@ func (s *source) near(ctx context.Context) error {
 	return nil
 }
 
-// learn keeps a usable state.
-func (s *source) learn(now state) {
+// learnState keeps a usable state.
+func (s *source) learnState(now state) {
 	s.mu.Lock()
-	s.known = now
+	s.lastState = now
 	if now.counter.Revision < s.last.Revision { // that loss is told: it proves no later one
 		s.last = store.Record{}
 	}
@@ -225,8 +226,8 @@ func (d *Dated) learnOf(now state) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now.counter = now.record
-	if now.record.Generation > d.known.record.Generation {
-		d.known = now
+	if now.record.Generation > d.lastState.record.Generation {
+		d.lastState = now
 	}
 	d.least.Store(max(d.least.Load(), now.Confirmed)) // another period may doubt meanwhile
 }

@@ -14,7 +14,7 @@ func (s *Sequence) Status() Status {
 	p := s.cur.Load()
 	return Status{
 		Held:    int64(p.count-min(p.next.Load(), p.count)) + s.next.len(),
-		Left:    max(0, s.known.course.count-s.known.counter.From),
+		Left:    max(0, s.lastState.course.count-s.lastState.counter.From),
 		Trouble: s.trouble,
 	}
 }
@@ -28,7 +28,7 @@ func (d *Dated) Definition() Definition { return d.definition() }
 func (s *source) definition() Definition {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := s.known.Definition
+	d := s.lastState.Definition
 	d.Start, d.Max = new(*d.Start), new(*d.Max)
 	return d
 }

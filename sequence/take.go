@@ -24,13 +24,13 @@ const (
 func (s *Sequence) startTaking() {
 	if s.taking == nil {
 		s.taking = make(chan struct{})
-		s.world.Go(s.run)
+		s.world.Go(s.runTakes)
 	}
 }
 
-// wanted returns how many ordinals the next take is for, and how many callers wait for, as far as
-// one take goes. mu is held.
-func (s *Sequence) wanted() (least, n int64) {
+// wantedOrdinals returns how many ordinals the next take is for, and how many callers wait for, as
+// far as one take goes. mu is held.
+func (s *Sequence) wantedOrdinals() (least, n int64) {
 	for _, w := range s.queue {
 		if least+w.n > mostAtOnce {
 			break
@@ -42,9 +42,9 @@ func (s *Sequence) wanted() (least, n int64) {
 		return 0, 0
 	case s.exact:
 		return least, least
-	case least > 0 || s.asked:
+	case least > 0 || s.eager:
 		return max(1, least), max(least, s.rangeSize())
-	case s.halted != nil || s.next.len() > 0 || s.began.IsZero():
+	case s.rereadReason != nil || s.next.len() > 0 || s.began.IsZero():
 		return 0, 0
 	}
 	if n = s.rangeSize(); n == 1 && s.ofProgram() {
@@ -53,8 +53,8 @@ func (s *Sequence) wanted() (least, n int64) {
 	return 1, n // one range ahead of the one in use
 }
 
-// choose takes those out of the queue for whom a take of n ordinals is. mu is held.
-func (s *Sequence) choose(n int64) {
+// chooseWaiters takes those out of the queue for whom a take of n ordinals is. mu is held.
+func (s *Sequence) chooseWaiters(n int64) {
 	at := 0
 	for ; at < len(s.queue) && s.queue[at].n <= n; at++ {
 		n -= s.queue[at].n
@@ -62,12 +62,12 @@ func (s *Sequence) choose(n int64) {
 	s.inTake, s.queue = slices.Clone(s.queue[:at]), slices.Delete(s.queue, 0, at)
 }
 
-// run asks the store until nothing more is wanted, with one call at a time: callers of a row that
-// is locked would take all connections of the pool.
-func (s *Sequence) run() {
+// runTakes asks the store until nothing more is wanted, with one call at a time: callers of a row
+// that is locked would take all connections of the pool.
+func (s *Sequence) runTakes() {
 	s.mu.Lock()
 	for failed := 0; ; {
-		least, n := s.wanted()
+		least, n := s.wantedOrdinals()
 		if n == 0 {
 			close(s.taking)
 			s.taking = nil
@@ -77,48 +77,48 @@ func (s *Sequence) run() {
 		var got span
 		var err error
 		exact := s.exact // the next period may begin during the take
-		if s.halted != nil {
+		if s.rereadReason != nil {
 			s.mu.Unlock()
 			if s.ask == nil {
-				err = s.resume(s.life)
+				err = s.resumeAfter(s.life)
 			}
 			s.mu.Lock()
 			if err == nil {
-				s.halted = nil
+				s.rereadReason = nil
 				continue // what is wanted depends on what is left
 			}
 		} else {
 			if exact { // who comes later needs a take that begins later
-				s.choose(n)
+				s.chooseWaiters(n)
 			}
 			s.mu.Unlock()
 			if s.ask != nil {
 				got, err = s.askFor(least, n)
 			} else {
 				ctx, cancel := s.world.WithTimeout(s.life, callTimeout)
-				got, err = s.fetch(ctx, n, store.ErrLost)
+				got, err = s.fetchOrdinals(ctx, n, store.ErrLost)
 				cancel()
 			}
 			s.mu.Lock()
-			if err == nil && s.known.Confirmed < s.leastConfirmed() {
+			if err == nil && s.lastState.Confirmed < s.leastConfirmed() {
 				err = store.ErrLost // meanwhile another period saw that the store was rolled back
 			}
 		}
 		switch {
 		case err == nil:
-			s.note(nil)
+			s.noteError(nil)
 			s.handOut(got, exact)
 			failed = 0
 			continue
-		case s.final(err):
-			s.note(err)
-			s.halted, s.asked = err, false
-			s.refuse(err)
+		case s.isFinal(err):
+			s.noteError(err)
+			s.rereadReason, s.eager = err, false
+			s.refuseAll(err)
 			failed = 0
 			continue
 		}
 		s.queue, s.inTake = append(s.inTake, s.queue...), nil
-		s.note(err)
+		s.noteError(err)
 		s.mu.Unlock()
 		pause := min(shortestPause<<min(failed, 10), longestPause)
 		s.world.Wait(pause/2+time.Duration(s.world.Uint64()%uint64(pause)), s.closing)
@@ -127,8 +127,8 @@ func (s *Sequence) run() {
 	}
 }
 
-// note keeps the store's last error, and logs it when it is new. mu is held.
-func (s *Sequence) note(err error) {
+// noteError keeps the store's last error, and logs it when it is new. mu is held.
+func (s *Sequence) noteError(err error) {
 	switch {
 	case s.closed:
 	case err != nil && s.trouble == nil:
@@ -139,8 +139,8 @@ func (s *Sequence) note(err error) {
 	s.trouble = err
 }
 
-// final reports whether waiting cannot end an error.
-func (s *Sequence) final(err error) bool {
+// isFinal reports whether waiting cannot end an error.
+func (s *Sequence) isFinal(err error) bool {
 	if s.ask != nil {
 		return !errors.Is(err, ErrNotReady)
 	}
@@ -169,40 +169,40 @@ func (s *Sequence) handOut(got span, exact bool) {
 	s.inTake, got = serve(s.inTake, got)
 	switch {
 	case !exact:
-		s.deliver(got)
+		s.deliverRange(got)
 	case len(s.inTake) < waited: // what a period took ahead when it was the present one is lower
 		s.cur.Load().seal()
 		s.next = span{}
 	}
-	if s.ask != nil || s.known.counter.From < s.known.course.count {
+	if s.ask != nil || s.lastState.counter.From < s.lastState.course.count {
 		return // a server may hold numbers when all are taken, and says itself when they end
 	}
-	err := s.known.ended() // there is nothing more for those who need more than was left
+	err := s.lastState.endError() // there is nothing more for those who need more than was left
 	refuse(s.inTake, err)
 	s.inTake = nil
 }
 
-// refuse ends the waiting of all. mu is held.
-func (s *Sequence) refuse(err error) {
+// refuseAll ends the waiting of all. mu is held.
+func (s *Sequence) refuseAll(err error) {
 	refuse(s.inTake, err)
 	refuse(s.queue, err)
 	s.inTake, s.queue = nil, nil
 }
 
-// resume reads the record after an error that no waiting mends.
-func (s *source) resume(ctx context.Context) error {
+// resumeAfter reads the record after an error that no waiting mends.
+func (s *source) resumeAfter(ctx context.Context) error {
 	ctx, cancel := s.world.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if err := s.refresh(ctx); err != nil {
+	if err := s.rereadUsable(ctx); err != nil {
 		return err
 	}
-	if s.known.counter.From >= s.known.course.count {
-		return s.known.ended()
+	if s.lastState.counter.From >= s.lastState.course.count {
+		return s.lastState.endError()
 	}
 	return nil
 }
 
-func (s state) ended() error {
+func (s state) endError() error {
 	of := ""
 	if s.Pattern != "" {
 		of = fmt.Sprintf(" of period %d", s.counter.Node)

@@ -21,11 +21,11 @@ import (
 // returns [ErrRetry]. After any error roll the transaction back.
 func NextTx(ctx context.Context, st store.Store, name string, period int64) (Serial, error) {
 	s := &source{}
-	s.use(ctx, st, name, nil)
+	s.useStore(ctx, st, name, nil)
 	c, err := s.openTx(ctx, period)
 	var got span
 	if err == nil { // after a change of others the number that was taken would be a gap
-		got, err = s.fetch(ctx, 1, errSkipped)
+		got, err = s.fetchOrdinals(ctx, 1, errSkipped)
 	}
 	switch {
 	case errors.Is(err, store.ErrLost):
@@ -33,7 +33,7 @@ func NextTx(ctx context.Context, st store.Store, name string, period int64) (Ser
 	case err != nil:
 		return Serial{}, err
 	}
-	return c.serial(s.period, s.known.course.number(got.from), s.world.Now()), nil
+	return c.serialOf(s.period, s.lastState.course.numberOf(got.from), s.world.Now()), nil
 }
 
 // openTx reads a sequence from which a transaction may take. The calendar is nil of a plain one.
@@ -52,9 +52,9 @@ func (s *source) openTx(ctx context.Context, period int64) (c *calendar, err err
 	}
 	if now.Pattern != "" {
 		if c, err = now.calendar(); err == nil {
-			present := c.at(s.world.Now())
+			present := c.periodAt(s.world.Now())
 			s.of, s.period = &Dated{calendar: c}, cmp.Or(period, present)
-			err = c.admit(s.period, present)
+			err = c.admitPeriod(s.period, present)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("sequence %q: %w", s.name, err)
@@ -64,12 +64,12 @@ func (s *source) openTx(ctx context.Context, period int64) (c *calendar, err err
 		}
 	}
 	if err == nil {
-		now, err = s.enter(ctx, now)
+		now, err = s.enterPeriod(ctx, now)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.learn(now)
-	s.own = now.counter.From // what others took
+	s.learnState(now)
+	s.lastTaken = now.counter.From // what others took
 	return c, nil
 }

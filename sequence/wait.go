@@ -8,9 +8,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// wait takes n ordinals in a row, or up to n where a row is not needed, and waits for the store if
-// it has to.
-func (s *Sequence) wait(ctx context.Context, n int64, row bool) (span, error) {
+// waitFor takes n ordinals in a row, or up to n where a row is not needed, and waits for the store
+// if it has to.
+func (s *Sequence) waitFor(ctx context.Context, n int64, row bool) (span, error) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -43,8 +43,8 @@ func (s *Sequence) wait(ctx context.Context, n int64, row bool) (span, error) {
 	return span{}, fmt.Errorf("sequence %q: waiting for numbers: %w", s.name, ctx.Err())
 }
 
-// ready takes up to n ordinals without waiting.
-func (s *Sequence) ready(n int64) (span, error) {
+// takeReady takes up to n ordinals without waiting.
+func (s *Sequence) takeReady(n int64) (span, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -56,10 +56,10 @@ func (s *Sequence) ready(n int64) (span, error) {
 	if s.exact {
 		return span{}, fmt.Errorf("sequence %q: %w: each number is asked of the store: use Next", s.name, ErrNotReady)
 	}
-	s.asked = true
+	s.eager = true
 	s.startTaking()
-	if s.halted != nil {
-		return span{}, s.halted
+	if s.rereadReason != nil {
+		return span{}, s.rereadReason
 	}
 	return span{}, fmt.Errorf("sequence %q: %w: try again, or use Next", s.name, ErrNotReady)
 }
@@ -71,62 +71,62 @@ func (s *Sequence) errClosed() error { return fmt.Errorf("sequence %q: %w", s.na
 func (s *Sequence) atHand(n int64, row bool) (got span, ok bool) {
 	p := s.cur.Load()
 	if row {
-		got, ok = p.row(n)
+		got, ok = p.takeRow(n)
 	} else {
-		got, ok = p.some(n)
+		got, ok = p.takeSome(n)
 	}
 	if ok || s.next.len() == 0 {
 		return got, ok
 	}
-	all := s.follow(s.next)
+	all := s.followWith(s.next)
 	s.next = span{}
-	s.begin()
+	s.noteFirstOfRange()
 	if row && all.len() < n {
 		s.cur.Store(all.piece(s.step))
 		return span{}, false
 	}
 	got, all = all.split(min(n, all.len()))
-	s.keep(all)
+	s.keepRest(all)
 	s.startTaking()
 	return got, true
 }
 
-// follow ends the piece in use and returns a later range, with the rest of the piece where the
+// followWith ends the piece in use and returns a later range, with the rest of the piece where the
 // range continues it. mu is held.
-func (s *Sequence) follow(later span) span {
+func (s *Sequence) followWith(later span) span {
 	if rest := s.cur.Load().seal(); rest.until == later.from {
 		later.from = rest.from
 	}
 	return later
 }
 
-// deliver gives a range to the waiters, in their order, and keeps the rest. mu is held.
-func (s *Sequence) deliver(got span) {
-	defer s.trim()
-	if len(s.queue) == 0 && !s.asked {
+// deliverRange gives a range to the waiters, in their order, and keeps the rest. mu is held.
+func (s *Sequence) deliverRange(got span) {
+	defer s.trimRest()
+	if len(s.queue) == 0 && !s.eager {
 		s.next = got
 		return
 	}
-	s.asked = false
-	s.begin()
-	got = s.follow(got)
+	s.eager = false
+	s.noteFirstOfRange()
+	got = s.followWith(got)
 	s.queue, got = serve(s.queue, got)
-	s.keep(got)
+	s.keepRest(got)
 }
 
-// keep makes the rest the piece in use. The part above one range is the range taken ahead, unless
-// waiters can use it. mu is held.
-func (s *Sequence) keep(left span) {
-	if more := left.len() - s.known.MaxRange; more > 0 && len(s.queue) == 0 {
+// keepRest makes the rest the piece in use. The part above one range is the range taken ahead,
+// unless waiters can use it. mu is held.
+func (s *Sequence) keepRest(left span) {
+	if more := left.len() - s.lastState.MaxRange; more > 0 && len(s.queue) == 0 {
 		left, s.next = left.split(more)
 	}
 	s.cur.Store(left.piece(s.step))
 }
 
-// trim drops the part above two of the largest ranges, a rest of callers that gave up: a
+// trimRest drops the part above two of the largest ranges, a rest of callers that gave up: a
 // confirmation counts on no program holding more. mu is held.
-func (s *Sequence) trim() {
-	most := 2 * s.known.MaxRange
+func (s *Sequence) trimRest() {
+	most := 2 * s.lastState.MaxRange
 	if s.cur.Load().left()+s.next.len() <= most {
 		return
 	}

@@ -3,22 +3,22 @@ package mutants
 // simulationMutants are rules that the simulation of fleets has to see broken, within so
 // many seeds: rules of the word, of grants and of stores.
 var simulationMutants = []mutant{
-	m("word: a renewal raises the bound no further than was acknowledged", "Generator.install", "",
+	m("word: a renewal raises the bound no further than was acknowledged", "Generator.installGrant", "",
 		swap("gr.Until", "gr.Until+500")).seeds(200, ""),
-	m("word: a new grant starts above what the old one gave", "Generator.install", "",
+	m("word: a new grant starts above what the old one gave", "Generator.installGrant", "",
 		never("g.scheme.rollBits == 0 || old.overlaps(gr)"),
-		never("old.renewedBy(gr) && !old.sealed() && old.raise(gr.Until, now)")).seeds(200, ""),
+		never("old.renewedBy(gr) && !old.sealed() && old.raiseEnd(gr.Until, now)")).seeds(200, ""),
 	m("word: sealing swaps the word", "hold.seal", "", swap("t.word.Swap(sealed)", "t.word.Load()")).seeds(200, ""),
-	m("word: the clock is read inside the step", "Generator.attempt", "",
+	m("word: the clock is read inside the step", "Generator.takeUpTo", "",
 		swap("before := t.word.Load()", "before := early"),
 		before("tick, sure := g.clock.Read()", "early := t.word.Load()"),
 		swap("if !t.word.CompareAndSwap(w, pos+k) {",
 			"if w >= now { if !t.word.CompareAndSwap(w, pos+k) { continue } } else if !t.hold.gone.Load() { t.word.Store(pos + k) } else { continue }")).seeds(200, ""),
 	m("word: a step back takes a rollback value whose word is behind", "Generator.switchRollback", "",
 		inText(`if s := tracks[(i+j)%n]; s.word.Load() <= now {
-				s.halt()`, `if s := tracks[i]; s.word.Load() > 0 {
+				s.closeFastPath()`, `if s := tracks[i]; s.word.Load() > 0 {
 				s.word.Store(now)
-				s.halt()`)).seeds(200, "rollback"),
+				s.closeFastPath()`)).seeds(200, "rollback"),
 	m("store: a renewal has a token", "lease.storeClaim.write", "",
 		before("for i, r", `seen, err := c.st.Get(ctx, keys(h.records))
 if err != nil {

@@ -3,14 +3,14 @@ package mutants
 // wordMutants break the rules of the word (docs/decide/design.md) in ways that single terms do not
 // show. The tests that play the schedules of the real code have to notice each.
 var wordMutants = []mutant{
-	m("word 2: a new grant is published after the old word is sealed", "Generator.install",
+	m("word 2: a new grant is published after the old word is sealed", "Generator.installGrant",
 		"TestStallSchedules/replace.*coarse=false",
 		swap("max(start, old.seal())", "max(start, old.until()-2)"), drop("old.seal()"),
 		swap("g.cur.CompareAndSwap(t, h.tracks[0])", "g.cur.CompareAndSwap(t, h.tracks[0]) && old.seal() >= 0")).
 		stalled(),
-	m("word 2: an old word is sealed", "Generator.install", "TestStallSchedules/replace.*coarse=false",
+	m("word 2: an old word is sealed", "Generator.installGrant", "TestStallSchedules/replace.*coarse=false",
 		swap("max(start, old.seal())", "max(start, old.until()-2)"), drop("old.seal()")).stalled(),
-	m("word 2: no grant takes the place of the end", "Generator.install",
+	m("word 2: no grant takes the place of the end", "Generator.installGrant",
 		"TestStallSchedules/replace.*Close.*coarse=false", never("t.hold == nil"),
 		swap("g.cur.CompareAndSwap(t, h.tracks[0])", "func() bool { g.cur.Store(h.tracks[0]); return true }()")).
 		stalled(),
