@@ -55,7 +55,7 @@ func (s *source) wentBack(now state) bool {
 // no proof, because a copy of this program may have given numbers back.
 func (s *source) tellAll(ctx context.Context, revision int64) error {
 	s.mu.Lock()
-	lost := revision < s.last.Revision
+	lost := revision < s.proof
 	s.mu.Unlock()
 	if !lost {
 		return nil

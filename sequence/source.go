@@ -31,6 +31,7 @@ type source struct {
 	lastState state        // as it was read or written last; only who takes changes it
 	last      store.Record // as the last take left it
 	lastTaken int64        // end of the last take
+	proof     int64        // revision of the last take; lower after its loss was told
 
 	// least is the confirmation that the definition must have; of a period its sequence has it.
 	// It changes under mu only.
@@ -79,7 +80,7 @@ func (s *source) takeOrdinals(ctx context.Context, n int64) (span, error) {
 	if r.From == r.PrevUntil {
 		return span{}, k.endError()
 	}
-	s.last, s.lastTaken = r, r.From
+	s.last, s.lastTaken, s.proof = r, r.From, r.Revision
 	return span{k.course.start, r.PrevUntil, r.From}, nil
 }
 
@@ -211,9 +212,7 @@ func (s *source) checkNear(ctx context.Context) error {
 func (s *source) learnState(now state) {
 	s.mu.Lock()
 	s.lastState = now
-	if now.counter.Revision < s.last.Revision { // that loss is told: it proves no later one
-		s.last = store.Record{}
-	}
+	s.proof = min(s.proof, now.counter.Revision) // a loss is told once
 	s.least.Store(now.Confirmed)
 	s.mu.Unlock()
 	if s.of != nil {
