@@ -36,18 +36,18 @@ type Lessor struct {
 	end   context.CancelFunc
 	work  sync.WaitGroup
 
-	last  atomic.Int64 // the unit where a node was free last
-	used  atomic.Int64 // nodes with a holder at the last look, and those sublet and not released since
-	all   atomic.Int64 // nodes of all units
-	ahead atomic.Bool  // a unit is being leased ahead of demand
+	last    atomic.Int64 // the unit where a node was free last
+	holders atomic.Int64 // nodes with a holder at the last look, and those sublet and not released since
+	all     atomic.Int64 // nodes of all units
+	ahead   atomic.Bool  // a unit is being leased ahead of demand
 
-	mu     sync.RWMutex // of what follows; held for reading while a node is sublet, so that its unit stays
-	units  []*unit
-	byLife map[string]*unit
-	opened int // units ever
-	failed error
-	until  time.Time // up to when failed is told
-	ended  bool
+	mu        sync.RWMutex // of what follows; held for reading while a node is sublet, so that its unit stays
+	units     []*unit
+	byLife    map[string]*unit
+	unitCount int // units ever
+	failure   error
+	until     time.Time // up to when failed is told
+	ended     bool
 }
 
 // unit is a lease of sublet nodes.
@@ -88,25 +88,25 @@ func (l *Lessor) Sublets(r wire.Request) bool { return l.size > 1 && r.Node == n
 // units.
 func (l *Lessor) Acquire(ctx context.Context, namespace string, r wire.Request) (wire.Lease, error) {
 	for l.Sublets(r) {
-		a, seen, err := l.sublet(ctx, namespace, r)
+		a, seen, err := l.subletNode(ctx, namespace, r)
 		if !errors.Is(err, lease.ErrTaken) || r.Known {
 			return a, err
 		}
 		certain := r.Within != snowfence.NodeRange{} || len(r.Avoid) > 0
-		if all := l.all.Load(); certain && all > 0 && !most(l.used.Load(), all) {
+		if all := l.all.Load(); certain && all > 0 && !most(l.holders.Load(), all) {
 			return wire.Lease{}, fmt.Errorf("namespace %q: %w of those that were asked for, and units of %d nodes "+
 				"have room: ask for any node, or for a whole unit", namespace, lease.ErrTaken, l.size)
 		}
-		if err := l.more(ctx, r.Within, seen); err != nil {
+		if err := l.leaseUnit(ctx, r.Within, seen); err != nil {
 			return wire.Lease{}, err
 		}
 	}
 	return l.store.Acquire(ctx, namespace, r)
 }
 
-// sublet tries all units, from the one on that had a free node last. It is a [lease.ErrTaken] if
-// another unit may help. seen is how many there were.
-func (l *Lessor) sublet(
+// subletNode tries all units, from the one on that had a free node last. It is a [lease.ErrTaken]
+// if another unit may help. seen is how many there were.
+func (l *Lessor) subletNode(
 	ctx context.Context, namespace string, r wire.Request,
 ) (none wire.Lease, seen int, err error) {
 	l.mu.RLock()
@@ -121,21 +121,21 @@ func (l *Lessor) sublet(
 		switch {
 		case failed == nil:
 			l.last.Store(int64(i))
-			l.sublets(1)
-			return a, l.opened, nil
+			l.noteSublets(1)
+			return a, l.unitCount, nil
 		case errors.Is(failed, lease.ErrTaken), errors.Is(failed, lease.ErrEnded):
 		default:
 			err = failed // another unit would begin as late, or could not be leased
 		}
 	}
-	return none, l.opened, err
+	return none, l.unitCount, err
 }
 
 // Renew implements [wire.Server].
 func (l *Lessor) Renew(
 	ctx context.Context, t wire.Ticket, attempt string, earlier []string,
 ) (none wire.Lease, _ error) {
-	u, err := l.of(t)
+	u, err := l.serverOf(t)
 	if err != nil {
 		return none, err
 	}
@@ -144,7 +144,7 @@ func (l *Lessor) Renew(
 
 // Release implements [wire.Server].
 func (l *Lessor) Release(ctx context.Context, t wire.Ticket, used int64) error {
-	u, err := l.of(t)
+	u, err := l.serverOf(t)
 	switch {
 	case errors.Is(err, store.ErrLost):
 		return nil
@@ -152,13 +152,13 @@ func (l *Lessor) Release(ctx context.Context, t wire.Ticket, used int64) error {
 		return err
 	}
 	if _, sublet := u.(*unit); sublet {
-		l.used.Add(-1) // the next look counts what is not free
+		l.holders.Add(-1) // the next look counts what is not free
 	}
 	return u.Release(ctx, t, used)
 }
 
-// of returns the unit of a ticket, or the store. It decides whether the ticket is good.
-func (l *Lessor) of(b wire.Ticket) (wire.Server, error) {
+// serverOf returns the unit of a ticket, or the store. It decides whether the ticket is good.
+func (l *Lessor) serverOf(b wire.Ticket) (wire.Server, error) {
 	t, _ := lease.ReadTicket(b)
 	switch {
 	case t.Lessor == "": // or it is no ticket, which the store refuses
@@ -187,7 +187,7 @@ func (l *Lessor) Held(such func(label string) bool) (n int64) {
 }
 
 // Count returns how many nodes are not free, as of the last second, and how many the units have.
-func (l *Lessor) Count() (held, nodes int64) { return max(l.used.Load(), 0), l.all.Load() }
+func (l *Lessor) Count() (held, nodes int64) { return max(l.holders.Load(), 0), l.all.Load() }
 
 // Unit is the hold of a unit's lease.
 type Unit struct {

@@ -22,9 +22,9 @@ const (
 // Then another unit is leased, so that callers do not wait for it.
 func most(used, nodes int64) bool { return used*5 > nodes*4 }
 
-// sublets notes that more nodes have a holder.
-func (l *Lessor) sublets(n int64) {
-	if most(l.used.Add(n), l.all.Load()) && l.ahead.CompareAndSwap(false, true) {
+// noteSublets notes that more nodes have a holder.
+func (l *Lessor) noteSublets(n int64) {
+	if most(l.holders.Add(n), l.all.Load()) && l.ahead.CompareAndSwap(false, true) {
 		l.work.Go(func() { l.leaseAhead() })
 	}
 }
@@ -36,9 +36,9 @@ func (l *Lessor) leaseAhead() {
 	ctx, cancel := context.WithTimeout(l.life, openWait)
 	defer cancel()
 	l.mu.RLock()
-	seen := l.opened
+	seen := l.unitCount
 	l.mu.RUnlock()
-	if err := l.more(ctx, snowfence.NodeRange{}, seen); err != nil {
+	if err := l.leaseUnit(ctx, snowfence.NodeRange{}, seen); err != nil {
 		wait := time.NewTimer(lookEvery)
 		defer wait.Stop()
 		select {
@@ -48,8 +48,8 @@ func (l *Lessor) leaseAhead() {
 	}
 }
 
-// more leases another unit, unless there is a unit that the caller has not seen.
-func (l *Lessor) more(ctx context.Context, within snowfence.NodeRange, seen int) error {
+// leaseUnit leases another unit, unless there is a unit that the caller has not seen.
+func (l *Lessor) leaseUnit(ctx context.Context, within snowfence.NodeRange, seen int) error {
 	select {
 	case l.gate <- struct{}{}:
 		defer func() { <-l.gate }()
@@ -57,7 +57,7 @@ func (l *Lessor) more(ctx context.Context, within snowfence.NodeRange, seen int)
 		return context.Cause(ctx)
 	}
 	l.mu.RLock()
-	opened, failed, until := l.opened, l.failed, l.until
+	opened, failed, until := l.unitCount, l.failure, l.until
 	l.mu.RUnlock()
 	anywhere := within == snowfence.NodeRange{}
 	switch {
@@ -69,28 +69,28 @@ func (l *Lessor) more(ctx context.Context, within snowfence.NodeRange, seen int)
 	life := l.id + "." + rand.Text()
 	sub, err := l.open(ctx, within, life)
 	if err == nil {
-		if err = l.add(sub, life); err != nil {
+		if err = l.addUnit(sub, life); err != nil {
 			l.giveBack(sub.Lease())
 		}
 		return err
 	}
 	if ctx.Err() == nil && anywhere {
 		l.mu.Lock()
-		l.failed, l.until = err, time.Now().Add(failedFor)
+		l.failure, l.until = err, time.Now().Add(failedFor)
 		l.mu.Unlock()
 	}
 	return err
 }
 
-// add hands out the nodes of a unit. The caller has the gate.
-func (l *Lessor) add(sub *lease.Sublets, life string) error {
+// addUnit hands out the nodes of a unit. The caller has the gate.
+func (l *Lessor) addUnit(sub *lease.Sublets, life string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {
 		return errEnded
 	}
-	if l.opened++; l.opened == 1 {
-		l.work.Go(l.look)
+	if l.unitCount++; l.unitCount == 1 {
+		l.work.Go(l.watchUnits)
 	}
 	u := &unit{Sublets: sub, life: life, nodes: sub.Lease().Status().Grant.Nodes, empty: time.Now()}
 	l.units, l.byLife[life] = append(l.units, u), u
@@ -99,8 +99,8 @@ func (l *Lessor) add(sub *lease.Sublets, life string) error {
 	return nil
 }
 
-// look counts the holders every second, and lets go of unneeded units.
-func (l *Lessor) look() {
+// watchUnits counts the holders every second, and lets go of unneeded units.
+func (l *Lessor) watchUnits() {
 	ticks := time.NewTicker(lookEvery)
 	defer ticks.Stop()
 	for {
@@ -109,20 +109,20 @@ func (l *Lessor) look() {
 		case <-l.life.Done():
 			return
 		}
-		gone, why := l.sort(time.Now())
+		gone, why := l.dropUnits(time.Now())
 		for _, one := range gone {
 			l.work.Go(func() { l.giveBack(one) })
 		}
 		if why != nil {
 			l.onEnd(why)
 		}
-		l.sublets(0)
+		l.noteSublets(0)
 	}
 }
 
-// sort takes out the units that are not needed, and returns their leases, and the units with a
+// dropUnits takes out the units that are not needed, and returns their leases, and the units with a
 // lease that ended by itself, and returns why.
-func (l *Lessor) sort(now time.Time) (gone []*lease.Lease, why error) {
+func (l *Lessor) dropUnits(now time.Time) (gone []*lease.Lease, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	used, all := int64(0), int64(0)
@@ -150,7 +150,7 @@ func (l *Lessor) sort(now time.Time) (gone []*lease.Lease, why error) {
 		}
 		return true
 	})
-	l.used.Store(used)
+	l.holders.Store(used)
 	l.all.Store(all)
 	return gone, why
 }

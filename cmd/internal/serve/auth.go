@@ -40,14 +40,14 @@ func newTokens(c *Config) (*tokens, error) {
 		return t, nil
 	}
 	t.seen.changed(t.path)
-	a, err := t.read()
+	a, err := t.readFile()
 	t.auth.Store(a)
 	return t, err
 }
 
 // warnings says which tokens end soon.
 func (t *tokens) warnings(now time.Time) (list []string) {
-	for _, k := range t.current().Tokens() {
+	for _, k := range t.currentAuth().Tokens() {
 		if text := k.Warning(now); text != "" {
 			list = append(list, text)
 		}
@@ -55,7 +55,7 @@ func (t *tokens) warnings(now time.Time) (list []string) {
 	return list
 }
 
-func (t *tokens) read() (*server.Auth, error) {
+func (t *tokens) readFile() (*server.Auth, error) {
 	list := slices.Clone(t.fixed)
 	if t.path != "" {
 		more, err := ReadTokens(t.path)
@@ -110,41 +110,42 @@ func readFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// reload reads the file again if it changed. An unreadable file leaves the old tokens in use.
-func (t *tokens) reload() {
+// reloadFile reads the file again if it changed. An unreadable file leaves the old tokens in use.
+func (t *tokens) reloadFile() {
 	var a *server.Auth
 	read := func() (err error) {
-		a, err = t.read()
+		a, err = t.readFile()
 		return err
 	}
-	if t.path == "" || !t.again(read, t.path) {
+	if t.path == "" || !t.readAgain(read, t.path) {
 		return
 	}
-	t.become(a)
+	t.useAuth(a)
 	t.logger.Info("tokens read again", "file", t.path, "tokens", len(a.Tokens()))
-	t.warn(t.warnings)
+	t.logWarnings(t.warnings)
 }
 
-// replace takes over the tokens of other settings.
-func (t *tokens) replace(next *tokens) {
+// replaceWith takes over the tokens of other settings.
+func (t *tokens) replaceWith(next *tokens) {
 	t.path, t.fixed = next.path, next.fixed
-	t.succeeded(next.seen)
-	t.become(next.current())
-	t.warn(t.warnings)
+	t.noteSuccess(next.seen)
+	t.useAuth(next.currentAuth())
+	t.logWarnings(t.warnings)
 }
 
-// become lets a identify callers.
-func (t *tokens) become(a *server.Auth) {
-	a.Replace(t.current())
+// useAuth lets a identify callers.
+func (t *tokens) useAuth(a *server.Auth) {
+	a.Replace(t.currentAuth())
 	t.auth.Store(a)
 }
 
-// current returns the possible callers.
-func (t *tokens) current() *server.Auth { return t.auth.Load() }
+// currentAuth returns the possible callers.
+func (t *tokens) currentAuth() *server.Auth { return t.auth.Load() }
 
-// identify returns the identity of an HTTP request, from its bearer token or its certificate.
-func (t *tokens) identify(r *http.Request) (*server.Identity, error) {
-	a := t.current()
+// identifyRequest returns the identity of an HTTP request, from its bearer token or its
+// certificate.
+func (t *tokens) identifyRequest(r *http.Request) (*server.Identity, error) {
+	a := t.currentAuth()
 	if id := a.Anyone(); id != nil {
 		if user, ok := r.Context().Value(userKey{}).(*server.Identity); ok {
 			id = user
@@ -164,11 +165,11 @@ func (t *tokens) identify(r *http.Request) (*server.Identity, error) {
 	return a.Identify(strings.TrimSpace(secret))
 }
 
-// user returns who a program at a socket of an agent is; nil where the kernel does not tell it.
-func (t *tokens) user(c net.Conn) *server.Identity {
+// userOf returns who a program at a socket of an agent is; nil where the kernel does not tell it.
+func (t *tokens) userOf(c net.Conn) *server.Identity {
 	id, ok := userOf(c)
 	if !ok {
 		return nil
 	}
-	return t.current().User(id)
+	return t.currentAuth().User(id)
 }

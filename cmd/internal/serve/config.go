@@ -205,8 +205,8 @@ func (c *Config) authenticates() bool {
 	return c.Tokens != "" || len(c.TokenList) > 0 || c.TLSClientCA != ""
 }
 
-// normal returns the configuration with its defaults. An empty text stays: it means none.
-func (c Config) normal() Config {
+// withDefaults returns the configuration with its defaults. An empty text stays: it means none.
+func (c Config) withDefaults() Config {
 	for tag, field := range c.Settings() {
 		switch p := field.(type) {
 		case *int:

@@ -30,9 +30,9 @@ func (p *Process) withDeadlines(next http.Handler) http.Handler {
 	})
 }
 
-// streaming is for routes with answers that go on until the client has enough: each piece has to be
-// taken in time, and they end when the server stops.
-func (p *Process) streaming(next http.Handler) http.Handler {
+// streamHandler is for routes with answers that go on until the client has enough: each piece has
+// to be taken in time, and they end when the server stops.
+func (p *Process) streamHandler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		_ = control.SetWriteDeadline(time.Time{})

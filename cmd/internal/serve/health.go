@@ -67,10 +67,10 @@ func (p *Process) checkReady(life context.Context) {
 	switch {
 	case err == nil && before != nil:
 		p.cfg.Logger.Info("ready")
-		p.notify("STATUS=ready")
+		p.notifySystemd("STATUS=ready")
 	case err != nil && (before == nil || errors.Is(before, errStarting)):
 		p.cfg.Logger.Warn("not ready", "cause", err)
-		p.notify("STATUS=not ready: " + server.LogText(err))
+		p.notifySystemd("STATUS=not ready: " + server.LogText(err))
 	}
 }
 

@@ -58,10 +58,10 @@ func (p *Process) serveHTTP(
 	if err != nil {
 		return "", err
 	}
-	g := &limitListener{Listener: inner, Meter: m, limit: most, user: p.tokens.user}
+	g := &limitListener{Listener: inner, Meter: m, limit: most, user: p.tokens.userOf}
 	var ln net.Listener = g
 	if encrypt {
-		ln = tls.NewListener(g, p.certificates.config("h2", "http/1.1"))
+		ln = tls.NewListener(g, p.certificates.tlsConfig("h2", "http/1.1"))
 	} else {
 		g.refusal = busyResponse
 	}
@@ -77,7 +77,7 @@ func (p *Process) serveHTTP(
 	p.doors = append(p.doors, inner)
 	p.wait.Go(func() {
 		if err := s.Serve(ln); !errors.Is(err, http.ErrServerClosed) && !p.closed.Load() {
-			p.failed <- fmt.Errorf("%s: %w", l.name, err)
+			p.failures <- fmt.Errorf("%s: %w", l.name, err)
 		}
 	})
 	return g.Addr().String(), nil
@@ -96,22 +96,22 @@ func (l lineLogger) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// handler is everything on the HTTP address.
-func (p *Process) handler(l listener) http.Handler {
+// handlerOf is everything on the HTTP address.
+func (p *Process) handlerOf(l listener) http.Handler {
 	mux := http.NewServeMux()
-	rest.Mount(mux, p.service, p.tokens.identify, p.streaming)
+	rest.Mount(mux, p.service, p.tokens.identifyRequest, p.streamHandler)
 	var opts []connect.HandlerOption
 	if p.tracing != nil {
 		opts = append(opts, connect.WithInterceptors(rpcSpans{p.tracing}))
 	}
-	rpc.Mount(mux, p.service, p.tokens.identify, p.streaming, opts...)
+	rpc.Mount(mux, p.service, p.tokens.identifyRequest, p.streamHandler, opts...)
 	p.dashboard = dashboard.Mount(mux, dashboard.Config{
-		Service: p.service, Who: p.tokens.identify, Refused: p.countRefused, Latency: p.metrics.Latency,
-		Version: p.cfg.Version, Started: p.started, Ready: p.Ready, Streaming: p.streaming,
+		Service: p.service, Who: p.tokens.identifyRequest, Refused: p.countRefused, Latency: p.metrics.Latency,
+		Version: p.cfg.Version, Started: p.started, Ready: p.Ready, Streaming: p.streamHandler,
 	})
 	p.mountHealth(mux, false)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
-		id, err := p.tokens.identify(r)
+		id, err := p.tokens.identifyRequest(r)
 		if err == nil {
 			err = id.Authorize(server.VerbRead, "", 1)
 		}
@@ -129,12 +129,12 @@ func (p *Process) handler(l listener) http.Handler {
 	})
 	h := http.Handler(mux)
 	if p.tracing != nil {
-		h = p.tracing.wrap(mux)
+		h = p.tracing.traceRoutes(mux)
 	}
 	h = p.sameOrigin(l, h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.service.Meter(wireOf(r)).Requests.Add(1)
-		if err := p.tokens.claim(r); err != nil {
+		if err := p.tokens.claimPlace(r); err != nil {
 			w.Header().Set("Connection", "close")
 			p.countRefused(r, err)
 			rest.Problem(w, err)

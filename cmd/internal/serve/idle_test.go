@@ -16,7 +16,7 @@ func TestReadyServersHaveALease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(30 * 365 * 24 * time.Hour) // the clock of a bubble begins before the epoch
 		st := newStore(t)
-		p := &Process{cfg: Config{}.normal(), service: server.New(st, server.Options{})}
+		p := &Process{cfg: Config{}.withDefaults(), service: server.New(st, server.Options{})}
 		defer func() {
 			if err := p.service.Close(context.Background()); err != nil {
 				t.Error(err)

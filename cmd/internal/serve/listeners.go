@@ -69,14 +69,14 @@ func withPlace(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, placeKey{}, placed.place)
 }
 
-// claim counts the connection of a request for the token of its first one, and returns why that
-// token has too many.
-func (t *tokens) claim(r *http.Request) error {
+// claimPlace counts the connection of a request for the token of its first one, and returns why
+// that token has too many.
+func (t *tokens) claimPlace(r *http.Request) error {
 	place, ok := r.Context().Value(placeKey{}).(*server.Place)
 	if !ok || place.Claimed() {
 		return nil
 	}
-	id, err := t.identify(r)
+	id, err := t.identifyRequest(r)
 	if err != nil {
 		return nil // the handler says so
 	}

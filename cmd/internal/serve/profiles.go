@@ -16,7 +16,7 @@ func (p *Process) mountProfiles(mux *http.ServeMux) {
 		}
 		fmt.Fprint(w, "         profile?seconds=30\n         trace?seconds=1\n")
 	})
-	stream := func(path string, h http.HandlerFunc) { mux.Handle(path, p.streaming(h)) }
+	stream := func(path string, h http.HandlerFunc) { mux.Handle(path, p.streamHandler(h)) }
 	stream("/debug/pprof/{name}", func(w http.ResponseWriter, r *http.Request) {
 		pprof.Handler(r.PathValue("name")).ServeHTTP(w, r)
 	})

@@ -29,9 +29,9 @@ func (p *Process) reloadFailed(each func(what string, failed bool)) {
 func (p *Process) readFiles() {
 	p.reloads.mu.Lock()
 	defer p.reloads.mu.Unlock()
-	p.tokens.reload()
+	p.tokens.reloadFile()
 	if p.certificates != nil {
-		p.certificates.reload()
+		p.certificates.reloadFiles()
 	}
 }
 
@@ -43,17 +43,17 @@ var reloadable = []string{"tokens", "tls-cert", "tls-key", "tls-client-ca", "rat
 func (p *Process) Reload(c Config) error {
 	p.reloads.mu.Lock()
 	defer p.reloads.mu.Unlock()
-	c = c.normal()
-	err := p.reload(&c)
+	c = c.withDefaults()
+	err := p.reloadConfig(&c)
 	p.reloads.settings.Store(err != nil)
 	if err != nil {
 		p.cfg.Logger.Warn("the settings cannot be used: the old ones stay in use", "cause", err)
 		return err
 	}
-	if names := p.unapplied(&c); len(names) > 0 {
+	if names := p.unappliedNames(&c); len(names) > 0 {
 		p.cfg.Logger.Warn("some settings changed that need a restart", "settings", names)
 	}
-	p.cfg.Logger.Info("settings read again", "file", c.File, "tokens", len(p.tokens.current().Tokens()))
+	p.cfg.Logger.Info("settings read again", "file", c.File, "tokens", len(p.tokens.currentAuth().Tokens()))
 	return nil
 }
 
@@ -63,7 +63,7 @@ func (p *Process) ReloadFailed(err error) {
 	p.cfg.Logger.Warn("the settings cannot be used: the old ones stay in use", "cause", err)
 }
 
-func (p *Process) reload(c *Config) error {
+func (p *Process) reloadConfig(c *Config) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
@@ -76,14 +76,14 @@ func (p *Process) reload(c *Config) error {
 		certificates, err = newCertificates(c)
 	}
 	if err == nil && certificates != nil {
-		err = p.certificates.keep(certificates.until)
+		err = p.certificates.keepGood(certificates.until)
 	}
 	if err != nil {
 		return err
 	}
-	p.tokens.replace(tokens)
+	p.tokens.replaceWith(tokens)
 	if p.certificates != nil {
-		p.certificates.replace(certificates)
+		p.certificates.replaceWith(certificates)
 	}
 	return nil
 }
@@ -96,8 +96,9 @@ func sameDoors(a, b *Config) bool {
 	return doors(a) == doors(b)
 }
 
-// unapplied returns the names of settings that differ from those in use, and stay as they were.
-func (p *Process) unapplied(c *Config) (names []string) {
+// unappliedNames returns the names of settings that differ from those in use, and stay as they
+// were.
+func (p *Process) unappliedNames(c *Config) (names []string) {
 	old := map[string]any{}
 	name := func(tag reflect.StructTag) string { return cmp.Or(tag.Get("name"), tag.Get("file")) }
 	for tag, field := range p.cfg.Settings() {

@@ -21,7 +21,7 @@ func TestReload(t *testing.T) {
 	ca.issue(t, c.TLSCert, c.TLSKey)
 	p, logs := start(t, c, newStore(t))
 	c.Logger = p.cfg.Logger
-	known := func(secret string) bool { _, err := p.tokens.current().Identify(secret); return err == nil }
+	known := func(secret string) bool { _, err := p.tokens.currentAuth().Identify(secret); return err == nil }
 	failed := func(what string) bool {
 		_, text := get(t, "http://"+p.Admin+"/metrics", "")
 		return strings.Contains(text, `snowfence_reload_failed{what="`+what+`"} 1`)
@@ -101,7 +101,7 @@ func TestCertificateThatEndsSoon(t *testing.T) {
 			t.Errorf("%v left: %s", left, logs)
 		}
 		end := time.Now().Add(left)
-		p.certificates.report(func(which string, at time.Time) {
+		p.certificates.reportEnds(func(which string, at time.Time) {
 			if which != "server" || at.Sub(end).Abs() > 10*time.Minute {
 				t.Errorf("%v left: %s ends at %v", left, which, at)
 			}

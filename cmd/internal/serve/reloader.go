@@ -9,39 +9,39 @@ import (
 
 // reloader reads files again when they change.
 type reloader struct {
-	logger *slog.Logger
-	text   string // what the log says of files that cannot be read
-	seen   stamps
-	warned string // what was said of them
-	failed atomic.Bool
+	logger       *slog.Logger
+	text         string // what the log says of files that cannot be read
+	seen         stamps
+	lastWarnings string // what was said of them
+	failed       atomic.Bool
 }
 
-// again calls read if one of the files changed, and reports whether it read them.
-func (r *reloader) again(read func() error, files ...string) bool {
+// readAgain calls read if one of the files changed, and reports whether it read them.
+func (r *reloader) readAgain(read func() error, files ...string) bool {
 	if !r.seen.changed(files...) {
 		return false
 	}
 	if err := read(); err != nil {
 		r.seen = nil
 		r.failed.Store(true)
-		if text := err.Error(); text != r.warned {
-			r.warned = text
+		if text := err.Error(); text != r.lastWarnings {
+			r.lastWarnings = text
 			r.logger.Warn(r.text, "cause", err)
 		}
 		return false
 	}
-	r.succeeded(r.seen)
+	r.noteSuccess(r.seen)
 	return true
 }
 
-// succeeded notes that files were read as they were seen.
-func (r *reloader) succeeded(seen stamps) {
-	r.seen, r.warned = seen, ""
+// noteSuccess notes that files were read as they were seen.
+func (r *reloader) noteSuccess(seen stamps) {
+	r.seen, r.lastWarnings = seen, ""
 	r.failed.Store(false)
 }
 
-// warn logs what ends soon.
-func (r *reloader) warn(warnings func(now time.Time) []string) {
+// logWarnings logs what ends soon.
+func (r *reloader) logWarnings(warnings func(now time.Time) []string) {
 	for _, text := range warnings(time.Now()) {
 		r.logger.Warn(text)
 	}

@@ -48,7 +48,7 @@ type Process struct {
 
 	wait       sync.WaitGroup // of listeners
 	background sync.WaitGroup // of what goes on in the background
-	failed     chan error     // of a listener that ended by itself
+	failures   chan error     // of a listener that ended by itself
 }
 
 // Ends says what ends soon, or has ended, in the files of a server.
@@ -61,7 +61,7 @@ type Ends struct {
 // CheckFiles returns the mistakes in the configuration and in the files that it names, without
 // listening, and the ends of certificates.
 func CheckFiles(cfg Config) (ends Ends, err error) {
-	cfg = cfg.normal()
+	cfg = cfg.withDefaults()
 	if err := cfg.Check(); err != nil {
 		return ends, err
 	}
@@ -73,7 +73,7 @@ func CheckFiles(cfg Config) (ends Ends, err error) {
 	}
 	if tokenErr == nil {
 		ends.Tokens = tokens.warnings(now)
-		for _, t := range tokens.current().Tokens() {
+		for _, t := range tokens.currentAuth().Tokens() {
 			if t.Until.IsZero() && t.Certificate == "" { // a certificate has an end of its own
 				ends.Endless = append(ends.Endless, t.Name)
 			}
@@ -84,7 +84,7 @@ func CheckFiles(cfg Config) (ends Ends, err error) {
 
 // Start listens, and serves a store, which stays the caller's to close.
 func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err error) {
-	cfg = cfg.normal()
+	cfg = cfg.withDefaults()
 	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
@@ -92,17 +92,17 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 	if err != nil {
 		return nil, fmt.Errorf("systemd: %w", err)
 	}
-	p := &Process{cfg: cfg, started: time.Now(), failed: make(chan error, 3)}
+	p := &Process{cfg: cfg, started: time.Now(), failures: make(chan error, 3)}
 	if p.certificates, err = newCertificates(&cfg); err != nil {
 		return nil, err
 	}
 	if p.certificates != nil {
-		p.certificates.warn(p.certificates.warnings)
+		p.certificates.logWarnings(p.certificates.warnings)
 	}
 	if p.tokens, err = newTokens(&cfg); err != nil {
 		return nil, err
 	}
-	p.tokens.warn(p.tokens.warnings)
+	p.tokens.logWarnings(p.tokens.warnings)
 	var trace server.Trace
 	if cfg.Tracing {
 		if p.tracing, err = startTracing(ctx, cfg.Version, cfg.Logger); err != nil {
@@ -133,7 +133,7 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 		Steps: func() (back, forward int64, last time.Duration) {
 			return p.clock.Back.Load(), p.clock.Forward.Load(), time.Duration(p.clock.Last.Load())
 		},
-		Reloads: p.reloadFailed, Certificates: p.certificates.report, Tokens: p.tokens.current,
+		Reloads: p.reloadFailed, Certificates: p.certificates.reportEnds, Tokens: p.tokens.currentAuth,
 	}
 	if cfg.HTTP != "" {
 		p.metrics.Wires = append(p.metrics.Wires, server.HTTP)
@@ -151,13 +151,13 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 	if err = p.listenAll(ctx); err != nil {
 		return nil, err
 	}
-	p.background.Go(func() { p.watch(p.watching) })
+	p.background.Go(func() { p.watchAll(p.watching) })
 	p.background.Go(func() { p.metrics.Watch(p.watching) })
 	p.background.Go(func() { p.service.Announce(p.watching) })
 	if within > 0 {
 		p.background.Go(func() { p.watchdog(p.watching, within) })
 	}
-	p.notify("READY=1")
+	p.notifySystemd("READY=1")
 	return p, nil
 }
 
@@ -167,7 +167,7 @@ func (p *Process) listenAll(ctx context.Context) error {
 	if p.cfg.HTTP != "" {
 		m, encrypt := p.service.Meter(server.HTTP), p.certificates != nil
 		var err error
-		if p.HTTP, err = p.serveHTTP(ctx, l[0], m, each, encrypt, p.handler(l[0])); err != nil {
+		if p.HTTP, err = p.serveHTTP(ctx, l[0], m, each, encrypt, p.handlerOf(l[0])); err != nil {
 			return err
 		}
 	}
@@ -193,10 +193,10 @@ func (p *Process) Service() *server.Service { return p.service }
 func (p *Process) TLS() bool { return p.certificates != nil }
 
 // Tokens reports whether clients need tokens.
-func (p *Process) Tokens() bool { return p.tokens.current().Anyone() == nil }
+func (p *Process) Tokens() bool { return p.tokens.currentAuth().Anyone() == nil }
 
 // Failed delivers the error of a listener that ended by itself.
-func (p *Process) Failed() <-chan error { return p.failed }
+func (p *Process) Failed() <-chan error { return p.failures }
 
 func (p *Process) serveRESP(ctx context.Context, l listener, most int) error {
 	ln, err := p.listen(ctx, l) // the server of this wire has a limit of its own, and words for those who are refused
@@ -205,15 +205,15 @@ func (p *Process) serveRESP(ctx context.Context, l listener, most int) error {
 	}
 	p.RESP = ln.Addr().String()
 	if p.certificates != nil {
-		ln = &tlsListener{ln, p.certificates.config(), p.cfg.Slow}
+		ln = &tlsListener{ln, p.certificates.tlsConfig(), p.cfg.Slow}
 	}
 	p.resp = resp.New(resp.Config{
-		Service: p.service, Auth: p.tokens.current, User: p.tokens.user, Version: p.cfg.Version, MaxConns: most,
+		Service: p.service, Auth: p.tokens.currentAuth, User: p.tokens.userOf, Version: p.cfg.Version, MaxConns: most,
 		Slow: p.cfg.Slow, Logger: p.cfg.Logger,
 	})
 	p.wait.Go(func() {
 		if err := p.resp.Serve(ln); err != nil {
-			p.failed <- fmt.Errorf("resp: %w", err)
+			p.failures <- fmt.Errorf("resp: %w", err)
 		}
 	})
 	return nil
@@ -223,7 +223,7 @@ func (p *Process) serveRESP(ctx context.Context, l listener, most int) error {
 // ends, so that load balancers send new clients elsewhere.
 func (p *Process) Drain(ctx context.Context) {
 	p.draining.Store(true)
-	p.notify("STOPPING=1", "STATUS=stopping")
+	p.notifySystemd("STOPPING=1", "STATUS=stopping")
 	if p.cfg.Drain == 0 {
 		return
 	}
@@ -269,7 +269,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	err := p.service.Close(ctx)
 	p.background.Wait()
 	if p.tracing != nil {
-		err = errors.Join(err, p.tracing.stop(ctx))
+		err = errors.Join(err, p.tracing.sendRest(ctx))
 	}
 	return err
 }

@@ -368,11 +368,11 @@ func TestClockSteps(t *testing.T) {
 		t.Errorf("%d back, %d forward, last %v", c.Back.Load(), c.Forward.Load(), time.Duration(c.Last.Load()))
 	}
 	now := time.Now()
-	if c.step(now) != 0 || c.step(now.Add(time.Second)) != 0 {
+	if c.stepSince(now) != 0 || c.stepSince(now.Add(time.Second)) != 0 {
 		t.Error("a clock that runs well stepped")
 	}
 	c.wall = c.wall.Add(time.Minute) // as if the wall clock had been a minute later at the last look
-	if step := c.step(now.Add(2 * time.Second)); step != -time.Minute {
+	if step := c.stepSince(now.Add(2 * time.Second)); step != -time.Minute {
 		t.Errorf("a step of %v", step)
 	}
 }

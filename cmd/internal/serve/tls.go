@@ -30,10 +30,10 @@ func newCertificates(c *Config) (*certificates, error) {
 	t.reloader = reloader{logger: c.Logger, text: "the certificate was changed and cannot be used: the old one " +
 		"stays in use"}
 	t.seen.changed(t.cert, t.key, t.ca) // before they are read, so that no change in between is missed
-	return t, t.read()
+	return t, t.readFiles()
 }
 
-func (t *certificates) read() error {
+func (t *certificates) readFiles() error {
 	cert, err := readFile(t.cert)
 	key, err2 := readFile(t.key)
 	var pair tls.Certificate
@@ -62,7 +62,7 @@ func (t *certificates) read() error {
 			until = ca.last
 		}
 	}
-	if err := t.keep(until); err != nil {
+	if err := t.keepGood(until); err != nil {
 		return err
 	}
 	t.until = until
@@ -71,36 +71,36 @@ func (t *certificates) read() error {
 	return nil
 }
 
-// keep is an error if an ended certificate would replace a good one.
-func (t *certificates) keep(until time.Time) error {
+// keepGood is an error if an ended certificate would replace a good one.
+func (t *certificates) keepGood(until time.Time) error {
 	if now := time.Now(); now.After(until) && now.Before(t.until) {
 		return fmt.Errorf("certificate %s ended at %s: renew it", t.cert, until.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
-// reload reads the files again if they changed. Files that cannot be read, or do not fit each
+// reloadFiles reads the files again if they changed. Files that cannot be read, or do not fit each
 // other, leave the old ones in use: both are rarely written at once, and a change that was missed
 // is looked at again.
-func (t *certificates) reload() {
-	if t.again(t.read, t.cert, t.key, t.ca) {
+func (t *certificates) reloadFiles() {
+	if t.readAgain(t.readFiles, t.cert, t.key, t.ca) {
 		t.logger.Info("certificate read again", "file", t.cert)
-		t.warn(t.warnings)
+		t.logWarnings(t.warnings)
 	}
 }
 
-// replace takes over the certificate of other settings.
-func (t *certificates) replace(next *certificates) {
+// replaceWith takes over the certificate of other settings.
+func (t *certificates) replaceWith(next *certificates) {
 	t.cert, t.key, t.ca = next.cert, next.key, next.ca
-	t.succeeded(next.seen)
+	t.noteSuccess(next.seen)
 	t.until = next.until
 	t.ends.Store(next.ends.Load())
 	t.loaded.Store(next.loaded.Load())
-	t.warn(t.warnings)
+	t.logWarnings(t.warnings)
 }
 
-// config returns the configuration of a listener for the protocols, the first one preferred.
-func (t *certificates) config(protocols ...string) *tls.Config {
+// tlsConfig returns the configuration of a listener for the protocols, the first one preferred.
+func (t *certificates) tlsConfig(protocols ...string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
 		NextProtos: protocols,

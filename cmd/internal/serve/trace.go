@@ -43,17 +43,17 @@ func startTracing(ctx context.Context, version string, logger *slog.Logger) (*tr
 // logged sends traces, and says in the log that it cannot. The library would write its own lines.
 type logged struct {
 	sdk.SpanExporter
-	logger *slog.Logger
-	failed bool // the last time; the library sends one batch at a time
+	logger  *slog.Logger
+	failing bool // the last time; the library sends one batch at a time
 }
 
 // ExportSpans implements [sdk.SpanExporter].
 func (l *logged) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	err := l.SpanExporter.ExportSpans(ctx, spans)
-	if err != nil && !l.failed {
+	if err != nil && !l.failing {
 		l.logger.Warn("traces cannot be sent, and are lost until they can", "cause", err)
 	}
-	l.failed = err != nil
+	l.failing = err != nil
 	return nil
 }
 
@@ -61,16 +61,16 @@ func newTracing(p *sdk.TracerProvider) *tracing {
 	return &tracing{p, p.Tracer("github.com/snowfence/snowfence"), propagation.TraceContext{}}
 }
 
-// stop sends the rest.
-func (t *tracing) stop(ctx context.Context) error {
+// sendRest sends the rest.
+func (t *tracing) sendRest(ctx context.Context) error {
 	if err := t.provider.Shutdown(ctx); err != nil {
 		return fmt.Errorf("tracing: the last traces were not sent: %w", err)
 	}
 	return nil
 }
 
-// wrap traces the paths below /v1, by their pattern: paths have IDs in them.
-func (t *tracing) wrap(mux *http.ServeMux) http.Handler {
+// traceRoutes traces the paths below /v1, by their pattern: paths have IDs in them.
+func (t *tracing) traceRoutes(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, pattern := mux.Handler(r)
 		if len(r.URL.Path) < 3 || r.URL.Path[:3] != "/v1" {

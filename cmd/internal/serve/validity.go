@@ -62,8 +62,8 @@ func (t *certificates) warnings(now time.Time) (list []string) {
 	return list
 }
 
-// report calls each with the first end of the certificates in use.
-func (t *certificates) report(each func(which string, end time.Time)) {
+// reportEnds calls each with the first end of the certificates in use.
+func (t *certificates) reportEnds(each func(which string, end time.Time)) {
 	if t == nil {
 		return
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// watch looks at files, the clock and the store, until ctx ends.
-func (p *Process) watch(ctx context.Context) {
+// watchAll looks at files, the clock and the store, until ctx ends.
+func (p *Process) watchAll(ctx context.Context) {
 	every := time.NewTicker(p.cfg.pollWait)
 	defer every.Stop()
 	for {
@@ -34,7 +34,7 @@ func (p *Process) watchdog(ctx context.Context, within time.Duration) {
 	defer every.Stop()
 	for {
 		if time.Since(*p.lastCheck.Load()) < max(within, 10*time.Second) {
-			p.notify("WATCHDOG=1")
+			p.notifySystemd("WATCHDOG=1")
 		}
 		select {
 		case <-every.C:
@@ -44,8 +44,8 @@ func (p *Process) watchdog(ctx context.Context, within time.Duration) {
 	}
 }
 
-// notify tells systemd, if it started this program.
-func (p *Process) notify(states ...string) {
+// notifySystemd tells systemd, if it started this program.
+func (p *Process) notifySystemd(states ...string) {
 	if _, err := daemon.SdNotify(false, strings.Join(states, "\n")); err != nil {
 		p.cfg.Logger.Debug("telling systemd", "cause", err)
 	}
@@ -63,10 +63,10 @@ type ClockSteps struct {
 // millisecond a second.
 const stepFrom = 50 * time.Millisecond
 
-// step compares the wall clock with monotonic time since the last look, and returns the
+// stepSince compares the wall clock with monotonic time since the last look, and returns the
 // step between them, 0 for none. A machine that slept looks like a step forward, because
 // monotonic time stands still then.
-func (c *ClockSteps) step(now time.Time) time.Duration {
+func (c *ClockSteps) stepSince(now time.Time) time.Duration {
 	wall := now.Round(0)
 	defer func() { c.wall, c.mono = wall, now }()
 	if c.mono.IsZero() {
@@ -90,7 +90,7 @@ func (c *ClockSteps) record(step time.Duration) time.Duration {
 }
 
 func (p *Process) checkClock() {
-	step := p.clock.step(time.Now())
+	step := p.clock.stepSince(time.Now())
 	if step == 0 {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 func TestClockStepsAreLogged(t *testing.T) {
 	for step, want := range map[time.Duration]int{0: 0, -31 * time.Second: 1, time.Hour: 1} {
 		var said strings.Builder
-		p := &Process{cfg: Config{Logger: slog.New(slog.NewTextHandler(&said, nil))}.normal()}
+		p := &Process{cfg: Config{Logger: slog.New(slog.NewTextHandler(&said, nil))}.withDefaults()}
 		now := time.Now()
 		p.clock.wall, p.clock.mono = now.Round(0).Add(-step), now // as if the last look had been before the step
 		p.checkClock()

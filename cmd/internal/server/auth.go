@@ -84,7 +84,7 @@ func NewAuth(tokens []Token) (*Auth, error) {
 }
 
 func newIdentity(t Token) *Identity {
-	id := &Identity{Name: t.Name, certificate: t.Certificate, used: new(Usage), gate: make(chan struct{}, 1)}
+	id := &Identity{Name: t.Name, certificate: t.Certificate, usage: new(Usage), gate: make(chan struct{}, 1)}
 	if t.Name == "" {
 		id.Name = anybody
 	}
@@ -101,7 +101,7 @@ func newIdentity(t Token) *Identity {
 // unchanged rate stays spent. It is called once, before anybody uses a.
 func (a *Auth) Replace(old *Auth) {
 	if a.anyone != nil && old.anyone != nil {
-		a.anyone = old.anyone.become(a.anyone)
+		a.anyone = old.anyone.takeRights(a.anyone)
 	}
 	for _, before := range old.tokens {
 		i := slices.IndexFunc(a.tokens, func(id *Identity) bool { return id.Name == before.Name })
@@ -112,9 +112,9 @@ func (a *Auth) Replace(old *Auth) {
 			continue
 		}
 		now := a.tokens[i]
-		now.used = before.used // a counter that falls looks like a restart
+		now.usage = before.usage // a counter that falls looks like a restart
 		if now.knownAs(before) {
-			a.tokens[i] = before.become(now)
+			a.tokens[i] = before.takeRights(now)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (a *Auth) Tokens() (list []Token) {
 func (a *Auth) Used(each func(t *Token, u *Usage)) {
 	const most = 1000
 	for _, id := range a.tokens[:min(len(a.tokens), most)] {
-		each(&id.rights.Load().token, id.used)
+		each(&id.rights.Load().token, id.usage)
 	}
 }
 

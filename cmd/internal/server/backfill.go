@@ -39,7 +39,7 @@ func (sp *Space) Backfill(ctx context.Context, at time.Time, node, n int64) ([]s
 		sp.backfills.mu.Unlock()
 	}
 	if errors.Is(err, lease.ErrMismatch) {
-		sp.service.forget(sp)
+		sp.service.forgetSpace(sp)
 		return nil, sp.changedError()
 	}
 	if err != nil {
@@ -56,7 +56,7 @@ func (sp *Space) openBackfill(ctx context.Context, node int64) (*lease.Backfill,
 	if b != nil {
 		return b, nil
 	}
-	if err := sp.service.look(ctx); err != nil {
+	if err := sp.service.checkRecord(ctx); err != nil {
 		return nil, err
 	}
 	b, err := lease.OpenBackfill(ctx, sp.service.store, sp.Name, sp.Scheme(), node)

@@ -37,7 +37,7 @@ func boundedStore(st store.Store, connections int) store.Store {
 
 // Add implements [store.Store].
 func (b *bounded) Add(ctx context.Context, a store.Addition) (r store.Record, err error) {
-	err = b.write(ctx, a.Key.Namespace, func() error {
+	err = b.writeBounded(ctx, a.Key.Namespace, func() error {
 		r, err = b.Store.Add(ctx, a)
 		return err
 	})
@@ -46,7 +46,7 @@ func (b *bounded) Add(ctx context.Context, a store.Addition) (r store.Record, er
 
 // Swap implements [store.Store].
 func (b *bounded) Swap(ctx context.Context, writes []store.Write) (errs []error) {
-	err := b.write(ctx, writes[0].New.Namespace, func() error {
+	err := b.writeBounded(ctx, writes[0].New.Namespace, func() error {
 		errs = b.Store.Swap(ctx, writes)
 		return errors.Join(errs...)
 	})
@@ -56,8 +56,8 @@ func (b *bounded) Swap(ctx context.Context, writes []store.Write) (errs []error)
 	return errs
 }
 
-// write carries out a write when there is a place for it.
-func (b *bounded) write(ctx context.Context, name string, do func() error) error {
+// writeBounded carries out a write when there is a place for it.
+func (b *bounded) writeBounded(ctx context.Context, name string, do func() error) error {
 	b.mu.Lock()
 	late := b.wasLate[name]
 	b.mu.Unlock()

@@ -27,13 +27,13 @@ func (g *givenOut) none() int64 {
 	return math.MinInt64
 }
 
-// after reports whether a number comes after another one.
-func (g *givenOut) after(a, b int64) bool { return !g.down && a > b || g.down && a < b }
+// isAfter reports whether a number comes after another one.
+func (g *givenOut) isAfter(a, b int64) bool { return !g.down && a > b || g.down && a < b }
 
-// note keeps a number. Takers may come in another order than they took.
-func (g *givenOut) note(period, last int64) {
+// noteNumber keeps a number. Takers may come in another order than they took.
+func (g *givenOut) noteNumber(period, last int64) {
 	if period == 0 {
-		for before := g.last.Load(); g.after(last, before); before = g.last.Load() {
+		for before := g.last.Load(); g.isAfter(last, before); before = g.last.Load() {
 			if g.last.CompareAndSwap(before, last) {
 				return
 			}
@@ -43,7 +43,7 @@ func (g *givenOut) note(period, last int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.latest = period
-	if before, ok := g.periods[period]; ok && !g.after(last, before) {
+	if before, ok := g.periods[period]; ok && !g.isAfter(last, before) {
 		return
 	}
 	if g.periods == nil {
@@ -66,8 +66,8 @@ func (g *givenOut) period() int64 {
 	return g.latest
 }
 
-// of returns the last number of a period, and whether one was given out.
-func (g *givenOut) of(period int64) (int64, bool) {
+// lastOf returns the last number of a period, and whether one was given out.
+func (g *givenOut) lastOf(period int64) (int64, bool) {
 	if period == 0 {
 		last := g.last.Load()
 		return last, last != g.none()

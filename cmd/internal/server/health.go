@@ -90,7 +90,7 @@ func (sp *Space) waitError(h Health, now time.Time) error {
 func (s *Service) WarnLater(now time.Time) {
 	for _, sp := range s.Spaces() {
 		h, _ := sp.Health(now)
-		if h.Waits(now) <= s.maxWait() || sp.warned.Swap(h.Grant.From) == h.Grant.From {
+		if h.Waits(now) <= s.maxWait() || sp.warnTick.Swap(h.Grant.From) == h.Grant.From {
 			continue
 		}
 		s.opts.Logger.Warn("a grant begins later", "namespace", sp.Name, "cause", sp.waitError(h, now))

@@ -18,7 +18,7 @@ type Identity struct {
 	hash        [sha256.Size]byte
 	certificate string                 // in place of the hash
 	rights      atomic.Pointer[rights] // nil when the token was revoked
-	used        *Usage
+	usage       *Usage
 	gate        chan struct{} // semaphore of one: hold it to take nodes up to a limit
 }
 
@@ -39,8 +39,8 @@ func (id *Identity) knownAs(other *Identity) bool {
 	return id.hash == other.hash && id.certificate == other.certificate
 }
 
-// become gives an identity the rights of another one, and returns it.
-func (id *Identity) become(next *Identity) *Identity {
+// takeRights gives an identity the rights of another one, and returns it.
+func (id *Identity) takeRights(next *Identity) *Identity {
 	now, then := next.rights.Load(), id.rights.Load()
 	if then.token.Rate == now.token.Rate && then.token.Burst == now.token.Burst {
 		now.limiter = then.limiter
@@ -49,8 +49,8 @@ func (id *Identity) become(next *Identity) *Identity {
 	return id
 }
 
-// present returns the rights of the caller now, or why it has none.
-func (id *Identity) present() (*rights, error) {
+// presentRights returns the rights of the caller now, or why it has none.
+func (id *Identity) presentRights() (*rights, error) {
 	if id == nil {
 		return nil, Errorf(Anonymous, "a token is needed")
 	}
@@ -70,18 +70,18 @@ var errRevoked = Errorf(Anonymous, "the token was revoked: use another one")
 // May returns why the caller may not do something in a namespace; "" stands for what belongs
 // to no namespace.
 func (id *Identity) May(v Verb, namespace string) error {
-	r, err := id.present()
+	r, err := id.presentRights()
 	if err != nil {
 		return err
 	}
-	return r.may(v, namespace)
+	return r.mayIn(v, namespace)
 }
 
-func (r *rights) may(v Verb, namespace string) error {
+func (r *rights) mayIn(v Verb, namespace string) error {
 	if !r.token.May(v) {
 		return Errorf(Denied, "token %q lacks the verb %q", r.token.Name, v)
 	}
-	if !r.sees(namespace) {
+	if !r.seesNamespace(namespace) {
 		return Errorf(Denied, "token %q is not for namespace %q", r.token.Name, namespace)
 	}
 	return nil
@@ -90,37 +90,37 @@ func (r *rights) may(v Verb, namespace string) error {
 // Authorize is May for a request, which counts for the caller's rate as n IDs, whatever becomes of
 // it: a failed one may have asked the store.
 func (id *Identity) Authorize(v Verb, namespace string, n int64) error {
-	r, err := id.present()
+	r, err := id.presentRights()
 	if err == nil {
-		err = r.may(v, namespace)
+		err = r.mayIn(v, namespace)
 	}
 	if err != nil {
-		return id.refuse(err)
+		return id.countRefusal(err)
 	}
-	return id.spend(r, n)
+	return id.spendRate(r, n)
 }
 
-// refuse counts that a request was refused, and returns why.
-func (id *Identity) refuse(err error) error {
+// countRefusal counts that a request was refused, and returns why.
+func (id *Identity) countRefusal(err error) error {
 	if id != nil {
-		id.used.Refused.Add(1)
+		id.usage.Refused.Add(1)
 	}
 	return err
 }
 
 // Sees reports whether the caller may know of a namespace.
 func (id *Identity) Sees(namespace string) bool {
-	r, err := id.present()
-	return err == nil && r.sees(namespace)
+	r, err := id.presentRights()
+	return err == nil && r.seesNamespace(namespace)
 }
 
 // SeesAll reports whether the caller may know of all namespaces.
 func (id *Identity) SeesAll() bool {
-	r, err := id.present()
+	r, err := id.presentRights()
 	return err == nil && len(r.token.Namespaces) == 0
 }
 
-func (r *rights) sees(namespace string) bool {
+func (r *rights) seesNamespace(namespace string) bool {
 	if len(r.token.Namespaces) == 0 || namespace == "" {
 		return true
 	}
@@ -132,33 +132,33 @@ func (r *rights) sees(namespace string) bool {
 
 // Limited reports whether Spend ever refuses.
 func (id *Identity) Limited() bool {
-	r, err := id.present()
+	r, err := id.presentRights()
 	return err != nil || r.limiter != nil
 }
 
 // Spend takes n from the caller's present budget.
 func (id *Identity) Spend(n int64) error {
-	r, err := id.present()
+	r, err := id.presentRights()
 	if err != nil {
-		return id.refuse(err)
+		return id.countRefusal(err)
 	}
-	return id.spend(r, n)
+	return id.spendRate(r, n)
 }
 
-func (id *Identity) spend(r *rights, n int64) error {
+func (id *Identity) spendRate(r *rights, n int64) error {
 	switch {
 	case r.limiter == nil:
 	case n > int64(r.limiter.Burst()):
-		return id.refuse(Errorf(TooMuch, "%s may have %d at once: ask for fewer", r.who(), r.limiter.Burst()))
+		return id.countRefusal(Errorf(TooMuch, "%s may have %d at once: ask for fewer", r.who(), r.limiter.Burst()))
 	case !r.limiter.AllowN(time.Now(), int(n)):
-		return id.refuse(Errorf(TooMuch, "%s may have %g a second: ask more slowly", r.who(), r.token.Rate))
+		return id.countRefusal(Errorf(TooMuch, "%s may have %g a second: ask more slowly", r.who(), r.token.Rate))
 	}
 	id.Count(n)
 	return nil
 }
 
 // Count adds to the use of the token.
-func (id *Identity) Count(n int64) { id.used.Spent.Add(n) }
+func (id *Identity) Count(n int64) { id.usage.Spent.Add(n) }
 
 // who is the caller's name in errors.
 func (r *rights) who() string {

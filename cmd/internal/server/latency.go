@@ -129,8 +129,8 @@ type StoreLatency struct {
 	under map[*time.Time]struct{} // when those began that are under way
 }
 
-// begin notes a round trip that is under way, until end is called.
-func (l *StoreLatency) begin(at time.Time) (end func()) {
+// beginTrip notes a round trip that is under way, until end is called.
+func (l *StoreLatency) beginTrip(at time.Time) (end func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.under == nil {
@@ -154,19 +154,19 @@ func (l *StoreLatency) Oldest(now time.Time) (age time.Duration) {
 	return age
 }
 
-func (l *StoreLatency) add(o Op, began time.Time, err error) {
+func (l *StoreLatency) addTrip(o Op, began time.Time, err error) {
 	switch {
 	case err == nil:
 		now := time.Now()
 		l.ops[o].Add(1, now.Sub(began))
-		l.outage.answered(now)
+		l.outage.noteAnswer(now)
 	case errors.Is(err, context.Canceled): // the caller has gone
 	default:
 		l.ops[o].failed.Add(1) // with them, a connection that is refused would look like a fast store
 		if KindOf(err) == Unavailable {
-			l.outage.failed(began, err)
+			l.outage.noteFailure(began, err)
 		} else {
-			l.outage.answered(time.Now())
+			l.outage.noteAnswer(time.Now())
 		}
 	}
 }

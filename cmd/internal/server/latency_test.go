@@ -54,7 +54,7 @@ func TestOldest(t *testing.T) {
 	if age := l.Oldest(now); age != 0 {
 		t.Errorf("nothing is under way for %v", age)
 	}
-	older, younger := l.begin(now.Add(-time.Minute)), l.begin(now.Add(-time.Second))
+	older, younger := l.beginTrip(now.Add(-time.Minute)), l.beginTrip(now.Add(-time.Second))
 	if age := l.Oldest(now); age != time.Minute {
 		t.Errorf("the older one is under way for %v", age)
 	}

@@ -53,7 +53,7 @@ func (s *Service) Acquire(
 	}
 	var full error // it has no room for more than an earlier attempt got
 	if limit > 0 {
-		leave, err := id.enter(ctx)
+		leave, err := id.enterGate(ctx)
 		if err != nil {
 			return Granted{}, nil, err
 		}
@@ -63,7 +63,7 @@ func (s *Service) Acquire(
 			return Granted{}, nil, full
 		}
 	}
-	if g, sp, err = s.acquire(ctx, namespace, r); r.Known && errors.Is(err, lease.ErrTaken) {
+	if g, sp, err = s.acquireNode(ctx, namespace, r); r.Known && errors.Is(err, lease.ErrTaken) {
 		err = full
 	}
 	if err == nil && limit > 0 {
@@ -79,7 +79,7 @@ func (s *Service) Acquire(
 		}
 		return Granted{}, nil, err
 	}
-	if others, ok := s.leased.allow(s.now(), refusalInterval); ok {
+	if others, ok := s.leaseLog.allow(s.now(), refusalInterval); ok {
 		s.opts.Logger.Info("a client leased a node", "namespace", namespace, "label", r.Label, "node", g.Grant.Node,
 			"others", others)
 	}
@@ -94,7 +94,7 @@ func checkEarlier(earlier []string) error {
 	return nil
 }
 
-func (s *Service) acquire(ctx context.Context, namespace string, r wire.Request) (Granted, *Space, error) {
+func (s *Service) acquireNode(ctx context.Context, namespace string, r wire.Request) (Granted, *Space, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	return withSpace(ctx, s, namespace, func(ctx context.Context, sp *Space) (g Granted, err error) {
@@ -144,7 +144,7 @@ func (s *Service) Renew(
 	next, sp, err := withSpace(ctx, s, l.Namespace, func(ctx context.Context, sp *Space) (wire.Lease, error) {
 		return sp.lessor.Renew(ctx, l.Ticket, attempt, earlier)
 	})
-	s.renewed(l, err)
+	s.countRenewal(l, err)
 	if err == nil && sp.layout.TickOf(s.now()) >= l.Grant.Until {
 		err = s.keepLate(ctx, id, limit, sp, next)
 	}
@@ -183,7 +183,7 @@ func withSpace[T any](
 		}
 		out, err := do(ctx, sp)
 		if errors.Is(err, lease.ErrMismatch) && again {
-			s.forget(sp)
+			s.forgetSpace(sp)
 			continue
 		}
 		return out, sp, err

@@ -25,8 +25,8 @@ import (
 // labelOf is the label of a node that a caller without the verb manage holds.
 func (id *Identity) labelOf(label string) string { return id.Name + "/" + label }
 
-// owns reports whether a label is of this caller.
-func (id *Identity) owns(label string) bool { return strings.HasPrefix(label, id.labelOf("")) }
+// ownsLabel reports whether a label is of this caller.
+func (id *Identity) ownsLabel(label string) bool { return strings.HasPrefix(label, id.labelOf("")) }
 
 // OwnerOf returns the name of the token in the label of a node; "" where there is none.
 func OwnerOf(label string) string {
@@ -39,15 +39,15 @@ func OwnerOf(label string) string {
 
 // nodeLimit returns how many nodes the caller may hold in a namespace; 0 means any number.
 func (id *Identity) nodeLimit() (int, error) {
-	r, err := id.present()
+	r, err := id.presentRights()
 	if err != nil {
 		return 0, err
 	}
 	return r.token.Nodes, nil
 }
 
-// enter waits until no other request of this server takes nodes for a caller with a limit.
-func (id *Identity) enter(ctx context.Context) (leave func(), err error) {
+// enterGate waits until no other request of this server takes nodes for a caller with a limit.
+func (id *Identity) enterGate(ctx context.Context) (leave func(), err error) {
 	select {
 	case id.gate <- struct{}{}:
 		return func() { <-id.gate }, nil
@@ -66,7 +66,7 @@ func (s *Service) nodesOf(ctx context.Context, id *Identity, namespace string) (
 	nodes, now := map[int64]bool{}, v.Layout.TickOf(v.From)
 	for i := range v.Leases {
 		l := &v.Leases[i]
-		if l.From < l.Until && l.Until > now && id.owns(l.Label) {
+		if l.From < l.Until && l.Until > now && id.ownsLabel(l.Label) {
 			for node := l.Node; node < v.End(l); node++ {
 				nodes[node] = true
 			}
@@ -75,9 +75,10 @@ func (s *Service) nodesOf(ctx context.Context, id *Identity, namespace string) (
 	return nodes, nil
 }
 
-func (id *Identity) beyond(limit int, namespace string) error {
-	return id.refuse(Errorf(TooMuch, "token %q may hold %d nodes of namespace %q at a time: give one back, or wait "+
-		"until the lease of a program that is gone has ended, or the last time that a node given back was used for",
+func (id *Identity) beyondLimit(limit int, namespace string) error {
+	return id.countRefusal(Errorf(TooMuch,
+		"token %q may hold %d nodes of namespace %q at a time: give one back, or wait "+
+			"until the lease of a program that is gone has ended, or the last time that a node given back was used for",
 		id.Name, limit, namespace))
 }
 
@@ -90,8 +91,8 @@ func (s *Service) checkRoom(
 	case err != nil:
 		return err
 	case !sp.lessor.Sublets(r):
-	case sp.lessor.Held(id.owns) >= int64(limit):
-		return id.beyond(limit, namespace)
+	case sp.lessor.Held(id.ownsLabel) >= int64(limit):
+		return id.beyondLimit(limit, namespace)
 	default:
 		return nil
 	}
@@ -106,7 +107,7 @@ func (s *Service) checkRoom(
 		}
 	}
 	if len(held)+more > limit {
-		return id.beyond(limit, namespace)
+		return id.beyondLimit(limit, namespace)
 	}
 	return nil
 }
@@ -116,14 +117,14 @@ func (s *Service) checkRoom(
 func (s *Service) checkHeld(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease) error {
 	namespace := l.Namespace
 	if l.Lessor != "" {
-		if sp.lessor.Held(id.owns) > int64(limit) {
-			return id.beyond(limit, namespace)
+		if sp.lessor.Held(id.ownsLabel) > int64(limit) {
+			return id.beyondLimit(limit, namespace)
 		}
 		return nil
 	}
 	held, err := s.nodesOf(ctx, id, namespace)
 	if err == nil && len(held) > limit {
-		err = id.beyond(limit, namespace)
+		err = id.beyondLimit(limit, namespace)
 	}
 	return err
 }
@@ -133,10 +134,11 @@ func (s *Service) checkHeld(ctx context.Context, id *Identity, limit int, sp *Sp
 // token stays ended; a manager of the namespace could free its nodes anyway.
 func (s *Service) keepLate(ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease) error {
 	switch {
-	case !id.owns(l.Label) && id.May(VerbManage, l.Namespace) != nil:
-		return s.keep(ctx, sp, l, -1, func(context.Context) error {
-			return id.refuse(Errorf(Lost, "node %d: its lease has ended, and only the token that made it can renew it "+
-				"now, not %q: acquire another", l.Grant.Node, id.Name))
+	case !id.ownsLabel(l.Label) && id.May(VerbManage, l.Namespace) != nil:
+		return s.takeBackTicket(ctx, sp, l, -1, func(context.Context) error {
+			return id.countRefusal(Errorf(Lost,
+				"node %d: its lease has ended, and only the token that made it can renew it "+
+					"now, not %q: acquire another", l.Grant.Node, id.Name))
 		})
 	case limit > 0:
 		return s.keepWithin(ctx, id, limit, sp, l, -1)
@@ -149,13 +151,14 @@ func (s *Service) keepLate(ctx context.Context, id *Identity, limit int, sp *Spa
 func (s *Service) keepWithin(
 	ctx context.Context, id *Identity, limit int, sp *Space, l wire.Lease, used int64,
 ) error {
-	return s.keep(ctx, sp, l, used, func(ctx context.Context) error {
+	return s.takeBackTicket(ctx, sp, l, used, func(ctx context.Context) error {
 		return s.checkHeld(ctx, id, limit, sp, l)
 	})
 }
 
-// keep takes a ticket back that is refused. No client has it yet, and its caller may have left.
-func (s *Service) keep(
+// takeBackTicket takes a ticket back that is refused. No client has it yet, and its caller may have
+// left.
+func (s *Service) takeBackTicket(
 	ctx context.Context, sp *Space, l wire.Lease, used int64, refused func(context.Context) error,
 ) error {
 	ctx, cancel := withStoreTimeout(context.WithoutCancel(ctx))

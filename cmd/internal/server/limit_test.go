@@ -82,7 +82,7 @@ func TestOneTokenTookAllNodes(t *testing.T) {
 	if _, _, err := s.Acquire(t.Context(), other.tokens[0], "n", wire.Request{Label: "x"}); err != nil {
 		t.Errorf("another token: %v", err)
 	}
-	if got := id.used.Refused.Load(); got != 18 {
+	if got := id.usage.Refused.Load(); got != 18 {
 		t.Errorf("%d requests were counted as refused, not 18", got)
 	}
 }

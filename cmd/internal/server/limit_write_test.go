@@ -104,7 +104,7 @@ func TestEndedTicketsOfAnotherToken(t *testing.T) {
 			if n := heldIn(t, s); (n == 1) != c.want || n > 1 {
 				t.Errorf("%s: %d nodes are held", name, n)
 			}
-			if got := other.used.Refused.Load(); (got == 0) != c.want {
+			if got := other.usage.Refused.Load(); (got == 0) != c.want {
 				t.Errorf("%s: %d requests were counted as refused", name, got)
 			}
 		})

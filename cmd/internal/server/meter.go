@@ -27,10 +27,10 @@ type Meter struct {
 	Connections atomic.Int64 // open
 	Refused     atomic.Int64 // connections beyond the limit, or beyond their client's share
 
-	places shares
-	took   Latency
-	slow   throttle
-	failed [kinds]struct {
+	places   shares
+	took     Latency
+	slow     throttle
+	failures [kinds]struct {
 		n      atomic.Int64
 		logged throttle
 	}
@@ -43,7 +43,7 @@ func (s *Service) Meter(w Wire) *Meter { return &s.meters[w] }
 // about says which request that was; it is called where there is a line to write.
 func (s *Service) Failed(w Wire, err error, about func() Request) Kind {
 	k := KindOf(err)
-	s.meters[w].failed[k].n.Add(1)
+	s.meters[w].failures[k].n.Add(1)
 	s.logFailed(w, k, err, about)
 	return k
 }
@@ -51,8 +51,8 @@ func (s *Service) Failed(w Wire, err error, about func() Request) Kind {
 // Failures calls each with how often every kind of error went to callers of every wire.
 func (s *Service) Failures(each func(wire, kind string, n int64)) {
 	for w := range s.meters {
-		for k := range s.meters[w].failed {
-			each(Wire(w).Name(), Kind(k).Name(), s.meters[w].failed[k].n.Load())
+		for k := range s.meters[w].failures {
+			each(Wire(w).Name(), Kind(k).Name(), s.meters[w].failures[k].n.Load())
 		}
 	}
 }

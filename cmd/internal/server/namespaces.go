@@ -100,7 +100,7 @@ func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequ
 	if have != nil && layout == "" {
 		layout = have.Layout.String()
 	}
-	sc, err := s.scheme(m.Name, layout)
+	sc, err := s.schemeOf(m.Name, layout)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	}
 	var to *snowfence.Scheme
 	if m.Layout != "" {
-		if to, err = s.scheme(name, m.Layout); err != nil {
+		if to, err = s.schemeOf(name, m.Layout); err != nil {
 			return nil, err
 		}
 		all = to.Nodes()
@@ -163,7 +163,7 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	ns, err := lease.Namespaces(s.store).Change(ctx, name, to, o)
 	if err == nil && (!ns.Layout.Equal(have.Layout) || ns.Unit != have.Unit) {
 		// with other nodes, leases find others by themselves
-		s.reopen(name)
+		s.readAnew(name)
 	}
 	return describe(ns, err)
 }
@@ -196,31 +196,31 @@ func (s *Service) DeleteNamespace(
 	if _, err := lease.Namespaces(s.store).Delete(ctx, name); err != nil {
 		return nil, err
 	}
-	s.reopen(name)
+	s.readAnew(name)
 	return &pb.DeleteNamespaceResponse{}, nil
 }
 
-// reopen makes the next request read a namespace anew.
-func (s *Service) reopen(name string) {
+// readAnew makes the next request read a namespace anew.
+func (s *Service) readAnew(name string) {
 	s.mu.Lock()
 	sp := s.all[name]
 	s.mu.Unlock()
 	if sp != nil {
-		s.forget(sp)
+		s.forgetSpace(sp)
 		// Its nodes belong to a generation that is over, so that this gives nothing back
 		// and only ends its goroutines.
 		go func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()
-			if err := sp.close(ctx); err != nil {
+			if err := sp.giveNodesBack(ctx); err != nil {
 				s.opts.Logger.Warn("closing a namespace that was changed", "namespace", name, "cause", err)
 			}
 		}()
 	}
 }
 
-// scheme returns the scheme of a layout with the server's secrets for the namespace.
-func (s *Service) scheme(name, layout string) (*snowfence.Scheme, error) {
+// schemeOf returns the scheme of a layout with the server's secrets for the namespace.
+func (s *Service) schemeOf(name, layout string) (*snowfence.Scheme, error) {
 	l, err := snowfence.Default(), error(nil)
 	if layout != "" {
 		l, err = snowfence.ParseLayout(layout)

@@ -45,7 +45,7 @@ func (s *Service) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.
 		if err != nil {
 			return nil, err
 		}
-		if l := v.lease(r); (!m.Held || l.Held) && !view.Inside(r, v.Namespace) {
+		if l := v.leaseOf(r); (!m.Held || l.Held) && !view.Inside(r, v.Namespace) {
 			out.Leases = append(out.Leases, v.Message(l))
 		}
 		if len(out.Leases) == limit {
@@ -97,5 +97,5 @@ func (s *Service) editNode(ctx context.Context, namespace string, node int64,
 	case r.Nonce == "":
 		return nil, Errorf(Refused, "node %d of namespace %q was never leased or vetoed", node, namespace)
 	}
-	return v.Message(v.lease(r)), nil
+	return v.Message(v.leaseOf(r)), nil
 }

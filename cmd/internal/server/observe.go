@@ -40,12 +40,12 @@ func observe[A any](
 	ctx context.Context, s *observed, o Op, records int, call func(context.Context) (A, error),
 ) (A, error) {
 	began := time.Now()
-	defer s.latency.begin(began)()
+	defer s.latency.beginTrip(began)()
 	ctx, end := s.trace(ctx, o, records)
 	answer, err := call(ctx)
 	err = s.wrapError(err)
 	end(err)
-	s.latency.add(o, began, err)
+	s.latency.addTrip(o, began, err)
 	return answer, err
 }
 

@@ -17,9 +17,9 @@ type outage struct {
 	err   error
 }
 
-// answered notes an answer. It is on the path of every round trip, and so takes no lock while all
+// noteAnswer notes an answer. It is on the path of every round trip, and so takes no lock while all
 // is well.
-func (o *outage) answered(now time.Time) {
+func (o *outage) noteAnswer(now time.Time) {
 	o.last.Store(now.UnixNano())
 	if !o.failing.Load() {
 		return
@@ -30,9 +30,9 @@ func (o *outage) answered(now time.Time) {
 	o.since, o.n, o.err = time.Time{}, 0, nil
 }
 
-// failed notes a round trip that began at a time and had no answer. An outage begins with the first
-// one, but not before the last answer.
-func (o *outage) failed(began time.Time, err error) {
+// noteFailure notes a round trip that began at a time and had no answer. An outage begins with the
+// first one, but not before the last answer.
+func (o *outage) noteFailure(began time.Time, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.n == 0 {

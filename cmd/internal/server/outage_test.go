@@ -25,7 +25,7 @@ func TestOutageHasTheRightTime(t *testing.T) {
 		trip := func(took time.Duration, err error) (began time.Time) {
 			began = time.Now()
 			time.Sleep(took)
-			l.add(OpGet, began, err)
+			l.addTrip(OpGet, began, err)
 			return began
 		}
 		trip(time.Millisecond, nil)
@@ -47,7 +47,7 @@ func TestOutageHasTheRightTime(t *testing.T) {
 		time.Sleep(time.Second)
 		trip(0, nil)
 		answered := time.Now()
-		l.add(OpList, before, away) // it hung while another was answered
+		l.addTrip(OpList, before, away) // it hung while another was answered
 		trip(time.Second, away)
 		want("one that hung", answered)
 		trip(time.Second, nil)

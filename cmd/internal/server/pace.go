@@ -11,10 +11,10 @@ import (
 // lets through at once. It is for streams, which slow down where a single request would
 // be refused.
 func (id *Identity) Pace(ctx context.Context, n int64) (int64, error) {
-	r, err := id.present()
+	r, err := id.presentRights()
 	switch {
 	case err != nil:
-		return 0, id.refuse(err)
+		return 0, id.countRefusal(err)
 	case r.limiter == nil:
 		id.Count(n)
 		return n, nil

@@ -12,7 +12,7 @@ import (
 // for answers. The zero value has given nothing.
 type shares struct {
 	mu    sync.Mutex
-	taken int64
+	total int64
 	by    map[string]int64 // by address, token, or user
 }
 
@@ -20,26 +20,26 @@ type shares struct {
 // gets three quarters of all, and another one finds some always but at the very end.
 const fairShare = 3
 
-// take takes n of most for a client, and reports whether there was enough. "" is nobody in
+// takeShare takes n of most for a client, and reports whether there was enough. "" is nobody in
 // particular, and has no share; a negative n is given back.
-func (s *shares) take(who string, n, most int64) bool {
+func (s *shares) takeShare(who string, n, most int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n > 0 && (s.taken+n > most || !s.fair(who, n, most-s.taken-n+1)) {
+	if n > 0 && (s.total+n > most || !s.isFair(who, n, most-s.total-n+1)) {
 		return false
 	}
-	s.taken += n
-	s.count(who, n)
+	s.total += n
+	s.addUse(who, n)
 	return true
 }
 
-// fair reports whether a client may have n more while so many are free. mu is held.
-func (s *shares) fair(who string, n, free int64) bool {
+// isFair reports whether a client may have n more while so many are free. mu is held.
+func (s *shares) isFair(who string, n, free int64) bool {
 	return who == "" || s.by[who]+n-1 <= fairShare*free
 }
 
-// count adds to a client's use. mu is held.
-func (s *shares) count(who string, n int64) {
+// addUse adds to a client's use. mu is held.
+func (s *shares) addUse(who string, n int64) {
 	if who == "" {
 		return
 	}
@@ -66,7 +66,7 @@ type Place struct {
 // A nil user is not known yet.
 func (m *Meter) Enter(from net.Addr, user *Identity, most int) *Place {
 	p := &Place{meter: m, most: int64(most), address: clientOf(from)}
-	if !m.places.take(p.address, 1, p.most) {
+	if !m.places.takeShare(p.address, 1, p.most) {
 		m.Refused.Add(1)
 		return nil
 	}
@@ -80,7 +80,7 @@ func (m *Meter) Enter(from net.Addr, user *Identity, most int) *Place {
 
 // Claim counts the place for a token as well, and returns why that token has too many.
 func (p *Place) Claim(id *Identity) error {
-	name := id.share()
+	name := id.shareName()
 	s := &p.meter.places
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,14 +88,14 @@ func (p *Place) Claim(id *Identity) error {
 		p.claimed.Store(true)
 		return nil
 	}
-	if !s.fair(name, 1, p.most-s.taken) {
+	if !s.isFair(name, 1, p.most-s.total) {
 		p.meter.Refused.Add(1)
 		return Errorf(TooMuch, "token %q has %d of at most %d connections, and others need the rest: use fewer, and "+
 			"send more over each", id.Name, s.by[name], p.most)
 	}
-	s.count(p.token, -1)
+	s.addUse(p.token, -1)
 	p.token = name
-	s.count(p.token, 1)
+	s.addUse(p.token, 1)
 	p.claimed.Store(true)
 	return nil
 }
@@ -112,14 +112,14 @@ func (p *Place) Leave() {
 		return
 	}
 	p.left = true
-	s.taken--
+	s.total--
 	p.meter.Connections.Add(-1)
-	s.count(p.address, -1)
-	s.count(p.token, -1)
+	s.addUse(p.address, -1)
+	s.addUse(p.token, -1)
 }
 
-// share names the share that a caller takes of; "" where no token is needed.
-func (id *Identity) share() string {
+// shareName names the share that a caller takes of; "" where no token is needed.
+func (id *Identity) shareName() string {
 	if id == nil || id.Name == anybody {
 		return ""
 	}
@@ -143,8 +143,8 @@ func clientOf(from net.Addr) string {
 	return netip.PrefixFrom(a, 64).Masked().String()
 }
 
-// share names the share that a request over the connection takes of.
-func (p *Place) share() string {
+// shareName names the share that a request over the connection takes of.
+func (p *Place) shareName() string {
 	if p == nil {
 		return ""
 	}

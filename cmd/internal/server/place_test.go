@@ -83,7 +83,7 @@ func TestOneTokenLeavesPlaces(t *testing.T) {
 		t.Errorf("another token: %v", err)
 	}
 	p.Leave()
-	if by := m.places.by; m.places.taken != int64(own) || by["token cart"] != 0 || by["token shop"] != int64(own) {
+	if by := m.places.by; m.places.total != int64(own) || by["token cart"] != 0 || by["token shop"] != int64(own) {
 		t.Errorf("%+v", &m.places)
 	}
 }

@@ -53,7 +53,7 @@ func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
 		text, every = "a request was refused", refusalInterval
 		fallthrough
 	case Internal, Unavailable:
-		if n, ok := s.meters[w].failed[k].logged.allow(s.now(), every); ok {
+		if n, ok := s.meters[w].failures[k].logged.allow(s.now(), every); ok {
 			level, others = slog.LevelWarn, n
 		}
 	}

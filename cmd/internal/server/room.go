@@ -26,8 +26,8 @@ func (s *Service) Reserve(c *Caller, n int64) error {
 	if n >= 0 && n <= freeRoom {
 		return nil
 	}
-	who := c.share()
-	if !s.room.take(who, n, MostRoom) {
+	who := c.shareName()
+	if !s.room.takeShare(who, n, MostRoom) {
 		return Errorf(TooMuch, "too many large answers are on their way already: ask again, or for less")
 	}
 	c.room = append(c.room, reservation{who, n})
@@ -37,11 +37,11 @@ func (s *Service) Reserve(c *Caller, n int64) error {
 // Begin takes room for n bytes of what comes over a connection, before anything of it is read. end
 // gives it back.
 func (s *Service) Begin(p *Place, n int64) (end func(), err error) {
-	who := p.share()
-	if !s.room.take(who, n, MostRoom) {
+	who := p.shareName()
+	if !s.room.takeShare(who, n, MostRoom) {
 		return nil, Errorf(TooMuch, "too many requests and large answers are on their way already: ask again")
 	}
-	return func() { s.room.take(who, -n, MostRoom) }, nil
+	return func() { s.room.takeShare(who, -n, MostRoom) }, nil
 }
 
 // listed is how long a list was when it was read last; 0 before.
@@ -73,14 +73,14 @@ type reservation struct {
 // Ended gives the room of a request back, after its answer has gone.
 func (s *Service) Ended(c *Caller) {
 	for _, r := range c.room {
-		s.room.take(r.who, -r.n, MostRoom)
+		s.room.takeShare(r.who, -r.n, MostRoom)
 	}
 	c.room = nil
 }
 
-// share names the share that a request takes of: its token's or user's, or else its address's.
-func (c *Caller) share() string {
-	if who := c.Identity.share(); who != "" {
+// shareName names the share that a request takes of: its token's or user's, or else its address's.
+func (c *Caller) shareName() string {
+	if who := c.Identity.shareName(); who != "" {
 		return who
 	}
 	a, _ := netip.ParseAddrPort(c.From) // that of a socket is none

@@ -40,16 +40,16 @@ type Sequence struct {
 	// Taken counts the numbers that were given out here.
 	Taken atomic.Int64
 
-	service *Service
-	numbers source
-	plain   *sequence.Sequence  // the same, if it is a plain one
-	dated   *sequence.Dated     // the same, if it is a dated one
-	def     sequence.Definition // what of it can change is not used
-	given   givenOut
-	used    atomic.Int64 // when it was used last, in Unix nanoseconds; see makeRoom
-	failed  atomic.Pointer[refusal]
-	rate    meanRate
-	checked atomic.Int64 // a period that there is
+	service     *Service
+	numbers     source
+	plain       *sequence.Sequence  // the same, if it is a plain one
+	dated       *sequence.Dated     // the same, if it is a dated one
+	def         sequence.Definition // what of it can change is not used
+	given       givenOut
+	used        atomic.Int64 // when it was used last, in Unix nanoseconds; see makeRoom
+	lastRefusal atomic.Pointer[refusal]
+	rate        meanRate
+	checked     atomic.Int64 // a period that there is
 }
 
 // refusal is a failure to take n numbers.
@@ -89,11 +89,11 @@ func newSequence(s *Service, name string, numbers source) *Sequence {
 
 // Take takes n numbers in a row; see [Service.TakeNumbers].
 func (sq *Sequence) Take(ctx context.Context, period, n int64) (got Numbers, err error) {
-	if err := sq.refused(period, n); err != nil {
+	if err := sq.refusalOf(period, n); err != nil {
 		return Numbers{}, err
 	}
 	p := call{Context: ctx, sq: sq}
-	defer p.end()
+	defer p.endWait()
 	switch {
 	case !sq.Dated() && period != 0:
 		err = sq.CheckPeriod(period)
@@ -105,48 +105,48 @@ func (sq *Sequence) Take(ctx context.Context, period, n int64) (got Numbers, err
 		got.Serials, err = sq.dated.Reserve(&p, period, n)
 	}
 	if err != nil {
-		return Numbers{}, sq.refuse(ctx, period, n, err)
+		return Numbers{}, sq.rememberRefusal(ctx, period, n, err)
 	}
 	if sq.Dated() {
 		r := got.Serials
 		got.First, got.Step, got.Count, got.Period = r.First, sq.def.Step, r.Count, r.Period
 	}
-	sq.note(got.Period, got.Last(), n)
+	sq.noteNumber(got.Period, got.Last(), n)
 	return got, nil
 }
 
 // Fill writes numbers of a plain sequence to dst, in their order; they need not follow each
 // other. On an error the first n are good.
 func (sq *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
-	if err := sq.refused(0, 1); err != nil {
+	if err := sq.refusalOf(0, 1); err != nil {
 		return 0, err
 	}
 	p := call{Context: ctx, sq: sq}
-	defer p.end()
+	defer p.endWait()
 	if n, err = sq.plain.Fill(&p, dst); err != nil {
-		err = sq.refuse(ctx, 0, 1, err)
+		err = sq.rememberRefusal(ctx, 0, 1, err)
 	}
 	if n > 0 {
-		sq.note(0, dst[n-1], int64(n))
+		sq.noteNumber(0, dst[n-1], int64(n))
 	}
 	return n, err
 }
 
-// note keeps the last given number.
-func (sq *Sequence) note(period, last, n int64) {
+// noteNumber keeps the last given number.
+func (sq *Sequence) noteNumber(period, last, n int64) {
 	sq.Taken.Add(n)
 	sq.used.Store(sq.service.now().UnixNano())
-	sq.given.note(period, last)
+	sq.given.noteNumber(period, last)
 }
 
-// refused returns why as many numbers could not be had a moment ago.
-func (sq *Sequence) refused(period, n int64) error {
-	r := sq.failed.Load()
+// refusalOf returns why as many numbers could not be had a moment ago.
+func (sq *Sequence) refusalOf(period, n int64) error {
+	r := sq.lastRefusal.Load()
 	switch {
 	case r == nil:
 		return nil
 	case !sq.service.now().Before(r.until):
-		sq.failed.CompareAndSwap(r, nil)
+		sq.lastRefusal.CompareAndSwap(r, nil)
 		return nil
 	case r.period != period || n < r.n:
 		return nil
@@ -154,14 +154,14 @@ func (sq *Sequence) refused(period, n int64) error {
 	return r.err
 }
 
-// refuse remembers an error for a moment if it is not the caller's.
-func (sq *Sequence) refuse(ctx context.Context, period, n int64, err error) error {
+// rememberRefusal remembers an error for a moment if it is not the caller's.
+func (sq *Sequence) rememberRefusal(ctx context.Context, period, n int64, err error) error {
 	if errors.Is(err, sequence.ErrClosed) {
 		return err
 	}
 	err = sequenceError(sq.Name, err)
 	if ctx.Err() == nil {
-		sq.failed.Store(&refusal{failure{err, sq.service.now().Add(failureTTL)}, period, n})
+		sq.lastRefusal.Store(&refusal{failure{err, sq.service.now().Add(failureTTL)}, period, n})
 	}
 	return err
 }
@@ -220,7 +220,7 @@ type SequenceStatus struct {
 // Status returns how this server does with the sequence.
 func (sq *Sequence) Status() SequenceStatus {
 	st := SequenceStatus{Status: sq.numbers.Status(), Taken: sq.Taken.Load()}
-	st.Last, st.Given = sq.given.of(sq.given.period())
+	st.Last, st.Given = sq.given.lastOf(sq.given.period())
 	st.Rate = sq.rate.of(st.Taken, sq.service.now())
 	st.Reserve, st.Ends = math.Inf(1), math.Inf(1)
 	if st.Rate > 0 {

@@ -35,7 +35,7 @@ func (p *call) Done() <-chan struct{} {
 		ctx, stop := context.WithTimeoutCause(p.Context, storeTimeout, errStoreTimeout)
 		p.waits, p.cancel = context.WithCancelCause(ctx)
 		context.AfterFunc(p.waits, stop)
-		p.timer = time.AfterFunc(failingWait, p.look)
+		p.timer = time.AfterFunc(failingWait, p.endOnOutage)
 	}
 	return p.waits.Done()
 }
@@ -50,8 +50,8 @@ func (p *call) Err() error {
 	return context.Cause(p.waits)
 }
 
-// look ends the wait if the store fails.
-func (p *call) look() {
+// endOnOutage ends the wait if the store fails.
+func (p *call) endOnOutage() {
 	failing := p.sq.numbers.Status().Trouble != nil
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,8 +63,8 @@ func (p *call) look() {
 	}
 }
 
-// end ends a wait.
-func (p *call) end() {
+// endWait ends a wait.
+func (p *call) endWait() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.waits != nil {

@@ -96,7 +96,7 @@ func (sq *Sequence) LastNumber(ctx context.Context, period int64) (last int64, a
 	} else if err := sq.CheckPeriod(period); err != nil {
 		return 0, false, err
 	}
-	if last, any = sq.given.of(period); any {
+	if last, any = sq.given.lastOf(period); any {
 		return last, true, nil
 	}
 	ctx, cancel := withStoreTimeout(ctx)
@@ -153,7 +153,7 @@ func (s *Service) openSequence(name string, o *opening) {
 	ctx, cancel := withStoreTimeout(s.life)
 	defer cancel()
 	var open source
-	err := s.look(ctx)
+	err := s.checkRecord(ctx)
 	if err == nil {
 		open, err = openNumbers(ctx, s.counts, name, &sequence.Options{Logger: s.opts.Logger})
 	}
@@ -232,7 +232,7 @@ func (s *Service) SequenceChanged(name string) {
 	defer q.mu.Unlock()
 	delete(q.failed, name)
 	if sq := q.all[name]; sq != nil {
-		sq.failed.Store(nil)
+		sq.lastRefusal.Store(nil)
 	}
 }
 

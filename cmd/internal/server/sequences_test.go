@@ -193,27 +193,27 @@ func TestLastNumberOfEachPeriod(t *testing.T) {
 	down.down = true
 	for _, g := range []*givenOut{&up, &down} {
 		g.last.Store(g.none())
-		if _, ok := g.of(0); ok {
+		if _, ok := g.lastOf(0); ok {
 			t.Error("a number before any")
 		}
 		for _, n := range []int64{5, 7, 6} {
-			g.note(0, n)
+			g.noteNumber(0, n)
 		}
 	}
 	for period := range int64(10) {
 		for _, n := range []int64{2, 1} {
-			up.note(2026+period, n)
+			up.noteNumber(2026+period, n)
 		}
 	}
-	up.note(2035, 0)
-	if n, ok := up.of(0); n != 7 || !ok {
+	up.noteNumber(2035, 0)
+	if n, ok := up.lastOf(0); n != 7 || !ok {
 		t.Error(n, ok)
 	}
-	if n, ok := down.of(0); n != 5 || !ok {
+	if n, ok := down.lastOf(0); n != 5 || !ok {
 		t.Error(n, ok)
 	}
 	for period := range int64(10) {
-		if n, ok := up.of(2026 + period); ok != (period >= 10-keptPeriods) || ok && n != 2 {
+		if n, ok := up.lastOf(2026 + period); ok != (period >= 10-keptPeriods) || ok && n != 2 {
 			t.Error(period, n, ok)
 		}
 	}

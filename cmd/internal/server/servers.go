@@ -117,10 +117,10 @@ type witness struct {
 	identity string // of the store then
 }
 
-// look gives a store another identity if it lost the record of this server, or has an older one. A
-// server looks before it hands out what such a store would hand out again. Another server may have
-// taken the record: then it is a later one.
-func (s *Service) look(ctx context.Context) error {
+// checkRecord gives a store another identity if it lost the record of this server, or has an older
+// one. A server looks before it hands out what such a store would hand out again. Another server
+// may have taken the record: then it is a later one.
+func (s *Service) checkRecord(ctx context.Context) error {
 	w := s.witness.Load()
 	if w == nil {
 		return nil
@@ -147,11 +147,11 @@ func (s *Service) Announce(ctx context.Context) {
 	look := time.NewTicker(time.Second)
 	defer look.Stop()
 	for {
-		a.look(ctx)
+		a.writeIfDue(ctx)
 		select {
 		case <-look.C:
 		case <-ctx.Done():
-			a.leave(context.WithoutCancel(ctx))
+			a.emptyRecord(context.WithoutCancel(ctx))
 			return
 		}
 	}
@@ -167,8 +167,9 @@ type announcer struct {
 	failed  bool
 }
 
-// look writes the record if it is time to, or if the server holds other nodes or is ready again.
-func (a *announcer) look(ctx context.Context) {
+// writeIfDue writes the record if it is time to, or if the server holds other nodes or is ready
+// again.
+func (a *announcer) writeIfDue(ctx context.Context) {
 	s := a.service
 	nodes, failing := s.heldNodes()
 	info := &pb.ServerInfo{
@@ -189,8 +190,8 @@ func (a *announcer) look(ctx context.Context) {
 	}
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	if err = s.look(ctx); err == nil {
-		err = a.write(ctx, string(data))
+	if err = s.checkRecord(ctx); err == nil {
+		err = a.writeRecord(ctx, string(data))
 	}
 	a.steady = steady
 	if err != nil {
@@ -204,14 +205,14 @@ func (a *announcer) look(ctx context.Context) {
 	a.failed = err != nil
 }
 
-// write writes the record, and finds a place for it first if it has none. Without data it empties
-// the record, if there is one.
-func (a *announcer) write(ctx context.Context, data string) error {
+// writeRecord writes the record, and finds a place for it first if it has none. Without data it
+// empties the record, if there is one.
+func (a *announcer) writeRecord(ctx context.Context, data string) error {
 	err := error(nil)
 	for range 8 { // servers that start together want the same place
 		old, now, found := a.record, time.Time{}, error(nil)
 		if old.Nonce == "" {
-			if old, now, found = a.place(ctx); found != nil {
+			if old, now, found = a.findPlace(ctx); found != nil {
 				return found
 			}
 			if _, own := serverOf(old, now); data == "" && !own {
@@ -225,7 +226,7 @@ func (a *announcer) write(ctx context.Context, data string) error {
 			At: now.UnixMilli(), Data: data,
 		}
 		if err = a.service.store.Swap(ctx, []store.Write{{Old: old.Nonce, New: r}})[0]; err == nil {
-			return a.keep(ctx, r)
+			return a.keepRecord(ctx, r)
 		}
 		a.record = store.Record{}
 		if !errors.Is(err, store.ErrLost) {
@@ -235,8 +236,8 @@ func (a *announcer) write(ctx context.Context, data string) error {
 	return err
 }
 
-// keep remembers a record that the store acknowledged.
-func (a *announcer) keep(ctx context.Context, r store.Record) error {
+// keepRecord remembers a record that the store acknowledged.
+func (a *announcer) keepRecord(ctx context.Context, r store.Record) error {
 	id, err := a.service.store.Identity(ctx, store.Servers)
 	if err != nil {
 		return fmt.Errorf("reading the store's identity: %w", err)
@@ -246,9 +247,9 @@ func (a *announcer) keep(ctx context.Context, r store.Record) error {
 	return nil
 }
 
-// place returns this server's record, or the record of a server that is gone, or the first
+// findPlace returns this server's record, or the record of a server that is gone, or the first
 // that does not exist.
-func (a *announcer) place(ctx context.Context) (store.Record, time.Time, error) {
+func (a *announcer) findPlace(ctx context.Context) (store.Record, time.Time, error) {
 	records, now, err := readServers(ctx, a.service.store)
 	if err != nil {
 		return store.Record{}, now, err
@@ -271,12 +272,12 @@ func (a *announcer) place(ctx context.Context) (store.Record, time.Time, error) 
 	return free, now, nil
 }
 
-// leave empties the record, so that others do not list a server that has stopped.
-func (a *announcer) leave(ctx context.Context) {
+// emptyRecord empties the record, so that others do not list a server that has stopped.
+func (a *announcer) emptyRecord(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	// The stop may have interrupted a write: then it is not known whether there is a record.
-	if err := a.write(ctx, ""); err != nil {
+	if err := a.writeRecord(ctx, ""); err != nil {
 		a.service.opts.Logger.Debug("others list this server for a minute", "cause", err)
 	}
 }

@@ -118,13 +118,13 @@ func TestServersFindTheirRecordsAgain(t *testing.T) {
 func TestStopLeavesNoNewRecord(t *testing.T) {
 	st := store.NewMemory()
 	a := &announcer{service: New(st, Options{Label: "a"})}
-	a.look(t.Context())
+	a.writeIfDue(t.Context())
 	taken := a.record
 	taken.Nonce, taken.Data = "another", strings.Replace(taken.Data, a.service.id, "another", 1)
 	if err := st.Swap(t.Context(), []store.Write{{Old: a.record.Nonce, New: taken}})[0]; err != nil {
 		t.Fatal(err)
 	}
-	a.leave(t.Context())
+	a.emptyRecord(t.Context())
 	if n, kept := known(t, st), records(t, st); n != 1 || kept != 1 {
 		t.Errorf("%d servers in %d records", n, kept)
 	}
@@ -142,14 +142,14 @@ func TestPeersThatDoNotAnswer(t *testing.T) {
 				t.Errorf("%s: %q, %v", when, address, err)
 			}
 		}
-		other.look(t.Context())
+		other.writeIfDue(t.Context())
 		peer("listed", "http://other")
 		time.Sleep(time.Minute - time.Second)
 		s.PeerAway(other.service.ID())
 		peer("it did not answer", "")
 		time.Sleep(peersFor)
 		peer("it is listed no more", "")
-		other.look(t.Context())
+		other.writeIfDue(t.Context())
 		peer("within a second", "")
 		time.Sleep(peersFor)
 		peer("a second later", "http://other")
@@ -165,7 +165,7 @@ func (timeless) Now(context.Context) (time.Time, error) { return time.Time{}, er
 func TestServersAreListedWithoutTheTimeOfTheStore(t *testing.T) {
 	st := store.NewMemory()
 	a := &announcer{service: New(st, Options{Label: "a"})}
-	a.look(t.Context())
+	a.writeIfDue(t.Context())
 	if n := known(t, timeless{st}); n != 1 {
 		t.Errorf("%d servers", n)
 	}
@@ -195,7 +195,7 @@ func TestServersThatAreNotWell(t *testing.T) {
 			}
 			return l[0]
 		}
-		a.look(t.Context())
+		a.writeIfDue(t.Context())
 		if one := look(); !one.Ready || len(one.Failing) > 0 || one.Nodes[0].Until == nil {
 			t.Errorf("well: %v", one)
 		}
@@ -206,12 +206,12 @@ func TestServersThatAreNotWell(t *testing.T) {
 		}
 		time.Sleep(6 * time.Second)
 		s.SetReady(func() error { return errDeaf })
-		a.look(t.Context())
+		a.writeIfDue(t.Context())
 		if one := look(); one.Ready || len(one.Failing) != 1 {
 			t.Errorf("without nodes: %v", one)
 		}
 		s.SetReady(func() error { return nil })
-		a.look(t.Context())
+		a.writeIfDue(t.Context())
 		time.Sleep(ready - time.Second)
 		if !look().Ready {
 			t.Error("late")

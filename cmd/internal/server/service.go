@@ -122,7 +122,7 @@ type Service struct {
 	endLife   context.CancelFunc
 	watches   watches
 	meters    [wires]Meter
-	leased    throttle                     // lines about leases of clients
+	leaseLog  throttle                     // lines about leases of clients
 	readiness atomic.Pointer[func() error] // see SetReady
 
 	// Draw makes a picture of a view for the dashboard: once, for all watchers. before is nil for
@@ -172,14 +172,14 @@ func (s *Service) Store() store.Store { return s.store }
 // Space returns the namespace of a name. It reads its record from the store at the first
 // use, and makes no lease before the first ID.
 func (s *Service) Space(ctx context.Context, name string) (*Space, error) {
-	if sp := (*s.ready.Load())[name]; sp != nil && sp.current() {
+	if sp := (*s.ready.Load())[name]; sp != nil && sp.isCurrent() {
 		return sp, nil
 	}
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
-	sp, err := s.open(ctx, name)
+	sp, err := s.openSpace(ctx, name)
 	if sp != nil && sp.stale.Load() { // its layout was changed
-		sp, err = s.open(ctx, name)
+		sp, err = s.openSpace(ctx, name)
 	}
 	if err != nil {
 		return nil, err
@@ -204,7 +204,7 @@ func withStoreTimeout(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithTimeoutCause(ctx, storeTimeout, errStoreTimeout)
 }
 
-func (s *Service) open(ctx context.Context, name string) (*Space, error) {
+func (s *Service) openSpace(ctx context.Context, name string) (*Space, error) {
 	s.mu.Lock()
 	sp := s.all[name]
 	switch {
@@ -213,12 +213,12 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 		return nil, ErrStopping
 	case sp != nil && !sp.stale.Load():
 		s.mu.Unlock()
-		return sp, sp.load(ctx)
+		return sp, sp.loadNamespace(ctx)
 	}
 	s.mu.Unlock()
 	// It is added only when it is known to exist, so that wrong names cost no memory.
 	sp = &Space{Name: name, service: s, opening: make(chan struct{}, 1)}
-	if err := sp.load(ctx); err != nil {
+	if err := sp.loadNamespace(ctx); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
@@ -229,7 +229,7 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 	if s.ended {
 		return nil, ErrStopping
 	}
-	if len(s.all) >= s.opts.Spaces && !s.evict() {
+	if len(s.all) >= s.opts.Spaces && !s.evictOne() {
 		return nil, Errorf(TooMuch, "the server makes IDs for %d namespaces, its limit: ask another one, or raise "+
 			"the limit", s.opts.Spaces)
 	}
@@ -241,13 +241,13 @@ func (s *Service) open(ctx context.Context, name string) (*Space, error) {
 		s.tally[name] = sp.tally
 	}
 	s.all[name] = sp
-	s.publish()
+	s.publishSpaces()
 	return sp, nil
 }
 
-// evict makes room by dropping a namespace that was looked at only, and reports whether
+// evictOne makes room by dropping a namespace that was looked at only, and reports whether
 // there was one. mu is held.
-func (s *Service) evict() bool {
+func (s *Service) evictOne() bool {
 	for name, sp := range s.all {
 		select {
 		case sp.opening <- struct{}{}:
@@ -271,8 +271,8 @@ func (s *Service) evict() bool {
 	return false
 }
 
-// publish makes the namespaces visible to the fast path. mu is held.
-func (s *Service) publish() {
+// publishSpaces makes the namespaces visible to the fast path. mu is held.
+func (s *Service) publishSpaces() {
 	view := make(map[string]*Space, len(s.all))
 	for name, sp := range s.all {
 		view[name] = sp
@@ -280,9 +280,9 @@ func (s *Service) publish() {
 	s.ready.Store(&view)
 }
 
-// forget drops a namespace after its lease has ended: it was deleted, or has another
+// forgetSpace drops a namespace after its lease has ended: it was deleted, or has another
 // layout now. The next request opens it anew.
-func (s *Service) forget(sp *Space) {
+func (s *Service) forgetSpace(sp *Space) {
 	if !sp.stale.Swap(true) {
 		sp.endLessor()
 	}
@@ -290,7 +290,7 @@ func (s *Service) forget(sp *Space) {
 	defer s.mu.Unlock()
 	if s.all[sp.Name] == sp {
 		delete(s.all, sp.Name)
-		s.publish()
+		s.publishSpaces()
 	}
 }
 
@@ -330,7 +330,7 @@ func (s *Service) Close(ctx context.Context) error {
 	s.ended = true
 	spaces := s.all
 	s.all = map[string]*Space{}
-	s.publish()
+	s.publishSpaces()
 	s.mu.Unlock()
 	s.watches.mu.Lock() // so that no reader begins while the last ones are waited for
 	s.endLife()
@@ -339,7 +339,7 @@ func (s *Service) Close(ctx context.Context) error {
 	errs := make(chan error, len(spaces)+1)
 	go func() { errs <- s.closeSequences(ctx) }()
 	for _, sp := range spaces {
-		go func() { errs <- sp.close(ctx) }()
+		go func() { errs <- sp.giveNodesBack(ctx) }()
 	}
 	var all []error
 	for range len(spaces) + 1 {

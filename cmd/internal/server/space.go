@@ -22,20 +22,20 @@ type Space struct {
 
 	*tally // of all Spaces of this name
 
-	service *Service
-	lessor  *lessor.Lessor // leases to clients
-	unit    atomic.Int64   // of the namespace
-	scheme  atomic.Pointer[snowfence.Scheme]
-	layout  snowfence.Layout                    // of scheme
-	spec    string                              // of layout
-	gen     atomic.Pointer[snowfence.Generator] // nil until the first ID
-	stale   atomic.Bool                         // open it anew
-	readAt  atomic.Int64                        // when it was read from the store, in Unix nanoseconds
-	warned  atomic.Int64                        // first tick of the grant that WarnLater told of
+	service  *Service
+	lessor   *lessor.Lessor // leases to clients
+	unit     atomic.Int64   // of the namespace
+	scheme   atomic.Pointer[snowfence.Scheme]
+	layout   snowfence.Layout                    // of scheme
+	spec     string                              // of layout
+	gen      atomic.Pointer[snowfence.Generator] // nil until the first ID
+	stale    atomic.Bool                         // open it anew
+	readAt   atomic.Int64                        // when it was read from the store, in Unix nanoseconds
+	warnTick atomic.Int64                        // first tick of the grant that WarnLater told of
 
 	opening chan struct{} // semaphore of one: hold it to call the store or to set what follows
 	lease   *lease.Lease
-	failed  failure
+	failure failure
 
 	backfills backfills
 }
@@ -62,11 +62,11 @@ type failure struct {
 // failureTTL is how long a failure is told again.
 const failureTTL = 200 * time.Millisecond
 
-// load reads the namespace from the store, unless that was done a moment ago. Another
+// loadNamespace reads the namespace from the store, unless that was done a moment ago. Another
 // layout than the one known ends the Space.
-func (sp *Space) load(ctx context.Context) error {
+func (sp *Space) loadNamespace(ctx context.Context) error {
 	known := sp.scheme.Load()
-	s, unit, err := sp.read(ctx)
+	s, unit, err := sp.readNamespace(ctx)
 	switch {
 	case known == nil && err == nil:
 		sp.scheme.Store(s)
@@ -77,7 +77,7 @@ func (sp *Space) load(ctx context.Context) error {
 		return err
 	case err == nil && (s.Fingerprint() != known.Fingerprint() || unit != sp.unit.Load()),
 		errors.Is(err, lease.ErrNoNamespace):
-		sp.service.forget(sp)
+		sp.service.forgetSpace(sp)
 		return sp.changedError()
 	}
 	// Without the store, the known layout is good enough to decode with.
@@ -85,8 +85,8 @@ func (sp *Space) load(ctx context.Context) error {
 	return nil
 }
 
-// read returns the scheme of the namespace as the store has it, and its unit.
-func (sp *Space) read(ctx context.Context) (_ *snowfence.Scheme, unit int64, _ error) {
+// readNamespace returns the scheme of the namespace as the store has it, and its unit.
+func (sp *Space) readNamespace(ctx context.Context) (_ *snowfence.Scheme, unit int64, _ error) {
 	ns, err := lease.Namespaces(sp.service.store).Show(ctx, sp.Name)
 	if err != nil {
 		return nil, 0, err
@@ -124,9 +124,9 @@ func (sp *Space) read(ctx context.Context) (_ *snowfence.Scheme, unit int64, _ e
 	return s, ns.Unit, err
 }
 
-// current reports whether the Space may be used without another look at the store. One
+// isCurrent reports whether the Space may be used without another look at the store. One
 // that makes IDs, or sublets nodes, learns of a change from its leases.
-func (sp *Space) current() bool {
+func (sp *Space) isCurrent() bool {
 	_, sublet := sp.lessor.Count()
 	return !sp.stale.Load() && (sp.gen.Load() != nil || sublet > 0 ||
 		sp.service.now().UnixNano()-sp.readAt.Load() < int64(schemeTTL))
@@ -166,13 +166,13 @@ func (sp *Space) Generator(ctx context.Context) (*snowfence.Generator, error) {
 	if sp.stale.Load() {
 		return nil, sp.changedError()
 	}
-	if sp.failed.err != nil && now.Before(sp.failed.until) {
-		return nil, sp.failed.err
+	if sp.failure.err != nil && now.Before(sp.failure.until) {
+		return nil, sp.failure.err
 	}
-	g, err := sp.start(ctx)
+	g, err := sp.startGenerator(ctx)
 	if err != nil {
 		if context.Cause(ctx) == nil || errors.Is(context.Cause(ctx), errStoreTimeout) {
-			sp.failed = failure{err, now.Add(failureTTL)}
+			sp.failure = failure{err, now.Add(failureTTL)}
 		}
 		return nil, err
 	}
@@ -183,23 +183,23 @@ func (sp *Space) Generator(ctx context.Context) (*snowfence.Generator, error) {
 	// Close may have had no time to wait for this.
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	return nil, errors.Join(sp.changedError(), sp.end(stop))
+	return nil, errors.Join(sp.changedError(), sp.endLeases(stop))
 }
 
-// start leases nodes and makes a generator on them.
-func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
-	if err := sp.service.look(ctx); err != nil {
+// startGenerator leases nodes and makes a generator on them.
+func (sp *Space) startGenerator(ctx context.Context) (*snowfence.Generator, error) {
+	if err := sp.service.checkRecord(ctx); err != nil {
 		return nil, err
 	}
 	ns, err := lease.Namespaces(sp.service.store).Show(ctx, sp.Name)
 	if err != nil {
 		if errors.Is(err, lease.ErrNoNamespace) {
-			sp.service.forget(sp)
+			sp.service.forgetSpace(sp)
 		}
 		return nil, err
 	}
 	o, s := sp.service.opts, sp.scheme.Load()
-	within, err := sp.within(ctx, s)
+	within, err := sp.settingNodes(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -207,15 +207,15 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 	for o.Block == 0 && nodes > 1 && within.Until > 0 && int64(nodes) > within.Until-within.From {
 		nodes /= 2
 	}
-	l, err := sp.open(ctx, s, ns, within, nodes)
+	l, err := sp.openBlock(ctx, s, ns, within, nodes)
 	// Single leases of others may leave no block of that length although most nodes are
 	// free. Fewer nodes make fewer IDs a tick, but they make some.
 	for o.Block == 0 && nodes > 1 && errors.As(err, new(*lease.TakenError)) {
 		nodes /= 2
-		l, err = sp.open(ctx, s, ns, within, nodes)
+		l, err = sp.openBlock(ctx, s, ns, within, nodes)
 	}
 	if errors.Is(err, lease.ErrMismatch) || errors.Is(err, lease.ErrNoNamespace) {
-		sp.service.forget(sp) // it has another layout by now, or is gone
+		sp.service.forgetSpace(sp) // it has another layout by now, or is gone
 	}
 	if errors.Is(err, lease.ErrMismatch) {
 		return nil, sp.changedError()
@@ -224,7 +224,7 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 		return nil, err
 	}
 	g, err := snowfence.New(snowfence.Config{
-		Fence: l, Lead: o.Lead, Spread: sp.spread(s), MaxWait: o.MaxWait, Coarse: true,
+		Fence: l, Lead: o.Lead, Spread: sp.spreadFor(s), MaxWait: o.MaxWait, Coarse: true,
 	})
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -238,14 +238,14 @@ func (sp *Space) start(ctx context.Context) (*snowfence.Generator, error) {
 		if !sp.stale.Load() {
 			sp.service.opts.Logger.Warn("a namespace ended", "namespace", sp.Name, "cause", err)
 		}
-		sp.service.forget(sp)
+		sp.service.forgetSpace(sp)
 	}()
 	return g, nil
 }
 
-// spread returns the namespace's setting, unless its layout has no use for it any more: IDs matter
-// more than where they fall.
-func (sp *Space) spread(s *snowfence.Scheme) int64 {
+// spreadFor returns the namespace's setting, unless its layout has no use for it any more: IDs
+// matter more than where they fall.
+func (sp *Space) spreadFor(s *snowfence.Scheme) int64 {
 	n := sp.service.opts.Spread[sp.Name]
 	if err := s.Layout().CheckSpread(n); err != nil {
 		sp.service.opts.Logger.Warn("IDs are made without the spread of the settings",
@@ -255,8 +255,8 @@ func (sp *Space) spread(s *snowfence.Scheme) int64 {
 	return n
 }
 
-// within returns the nodes that the settings allow; all of a layout without their part.
-func (sp *Space) within(ctx context.Context, s *snowfence.Scheme) (all snowfence.NodeRange, err error) {
+// settingNodes returns the nodes that the settings allow; all of a layout without their part.
+func (sp *Space) settingNodes(ctx context.Context, s *snowfence.Scheme) (all snowfence.NodeRange, err error) {
 	text := sp.service.opts.Within
 	part, _, parts := strings.Cut(text, "=")
 	if text == "" || parts && s.Layout().Bits(part) == 0 {
@@ -265,8 +265,8 @@ func (sp *Space) within(ctx context.Context, s *snowfence.Scheme) (all snowfence
 	return nodes.Within(ctx, s, text)
 }
 
-// open leases a block of nodes, with the ttl of the settings or the longest of the namespace.
-func (sp *Space) open(
+// openBlock leases a block of nodes, with the ttl of the settings or the longest of the namespace.
+func (sp *Space) openBlock(
 	ctx context.Context, s *snowfence.Scheme, ns lease.Namespace, within snowfence.NodeRange, block int,
 ) (*lease.Lease, error) {
 	o := sp.service.opts
@@ -338,8 +338,8 @@ func (sp *Space) Unit() int64 { return sp.unit.Load() }
 // many nodes the units have.
 func (sp *Space) Sublet() (held, nodes int64) { return sp.lessor.Count() }
 
-// close gives the nodes back. The own node of an agent goes first: it is one of a unit.
-func (sp *Space) close(ctx context.Context) error {
+// giveNodesBack gives the nodes back. The own node of an agent goes first: it is one of a unit.
+func (sp *Space) giveNodesBack(ctx context.Context) error {
 	sp.stale.Store(true)
 	if sp.service.opts.Unit != nil {
 		return errors.Join(sp.closeOwn(ctx), sp.lessor.Close(ctx))
@@ -357,11 +357,11 @@ func (sp *Space) closeOwn(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("namespace %q: %w", sp.Name, ctx.Err())
 	}
-	return sp.end(ctx)
+	return sp.endLeases(ctx)
 }
 
-// end closes the lease and the units. The caller has opening.
-func (sp *Space) end(ctx context.Context) error {
+// endLeases closes the lease and the units. The caller has opening.
+func (sp *Space) endLeases(ctx context.Context) error {
 	if sp.lease == nil {
 		return nil
 	}

@@ -24,7 +24,7 @@ func (n nodeStore) Acquire(ctx context.Context, namespace string, r wire.Request
 		return none, Errorf(Invalid, "an agent hands out single nodes of its units, and none by its number: ask for "+
 			"any node, or ask its server")
 	}
-	if err := n.service.look(ctx); err != nil {
+	if err := n.service.checkRecord(ctx); err != nil {
 		return none, err
 	}
 	return n.Server.Acquire(ctx, namespace, r)
@@ -33,7 +33,7 @@ func (n nodeStore) Acquire(ctx context.Context, namespace string, r wire.Request
 // FromMemory reports whether a renewal asks no store: this server sublet the node.
 func (s *Service) FromMemory(l wire.Lease) bool {
 	sp := (*s.ready.Load())[l.Namespace]
-	return lessor.IDOf(l) == s.id && sp != nil && sp.current()
+	return lessor.IDOf(l) == s.id && sp != nil && sp.isCurrent()
 }
 
 // openUnit leases a unit for subleases, for as long as the namespace allows: holders have two
@@ -45,12 +45,12 @@ func (sp *Space) openUnit(
 	if s.opts.Unit != nil {
 		return s.opts.Unit(ctx, within, life)
 	}
-	if err := s.look(ctx); err != nil {
+	if err := s.checkRecord(ctx); err != nil {
 		return nil, err
 	}
 	ns, err := lease.Namespaces(s.store).Show(ctx, sp.Name)
 	if err == nil && within == (snowfence.NodeRange{}) {
-		within, err = sp.within(ctx, sp.Scheme())
+		within, err = sp.settingNodes(ctx, sp.Scheme())
 	}
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (sp *Space) lostUnit(err error) {
 	if !sp.stale.Load() {
 		sp.service.opts.Logger.Warn("a namespace ended", "namespace", sp.Name, "cause", err)
 	}
-	sp.service.forget(sp)
+	sp.service.forgetSpace(sp)
 }
 
 // endLessor gives units back in the background. Holders go on to the end of their grants.
@@ -94,8 +94,8 @@ func (s *Service) Renewals(each func(result string, n int64)) {
 	each("lost", r.lost.Load())
 }
 
-// renewed counts a renewal that this server answered.
-func (s *Service) renewed(l wire.Lease, err error) {
+// countRenewal counts a renewal that this server answered.
+func (s *Service) countRenewal(l wire.Lease, err error) {
 	switch {
 	case l.Lessor == "":
 	case err == nil:

@@ -84,15 +84,15 @@ func (s *Service) View(ctx context.Context, namespace string) (*View, error) {
 			return nil, err
 		}
 		if !view.Inside(r, v.Namespace) {
-			v.Leases = append(v.Leases, v.lease(r))
+			v.Leases = append(v.Leases, v.leaseOf(r))
 		}
 	}
 	v.At = s.now()
 	return v, nil
 }
 
-// lease returns a record as it was when the reading began.
-func (v *View) lease(r store.Record) Lease {
+// leaseOf returns a record as it was when the reading began.
+func (v *View) leaseOf(r store.Record) Lease {
 	r = view.Current(r, v.Namespace)
 	return Lease{r, r.Held(v.Layout.TickOf(v.From))}
 }
@@ -125,7 +125,7 @@ func (s *Service) Watch(
 		if err != nil {
 			return err
 		}
-		news := v.since(have)
+		news := v.newsSince(have)
 		for first := have == nil; first || len(news) > 0; first = false {
 			out := &pb.ListLeasesResponse{}
 			n := min(len(news), pieceOfWatch)
@@ -171,13 +171,13 @@ func (w *Watched) run() {
 		v, err := s.View(s.life, w.name)
 		if err == nil {
 			if before != nil {
-				v.version, v.changes = before.version+1, v.since(before)
+				v.version, v.changes = before.version+1, v.newsSince(before)
 			}
 			if s.Draw != nil {
 				v.Picture = s.Draw(v, before)
 			}
 		}
-		w.publish(v, err)
+		w.publishView(v, err)
 		pause := time.NewTimer(max(watchEvery, 9*s.now().Sub(began)))
 		select {
 		case <-pause.C:
@@ -199,8 +199,8 @@ func (w *Watched) dropIfUnused() bool {
 	return true
 }
 
-// publish gives watchers the view. After a failure the last view stays.
-func (w *Watched) publish(view *View, err error) {
+// publishView gives watchers the view. After a failure the last view stays.
+func (w *Watched) publishView(view *View, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err = err; err == nil {
@@ -210,8 +210,8 @@ func (w *Watched) publish(view *View, err error) {
 	w.changed = make(chan struct{})
 }
 
-// current returns the last view, what to wait on for the next reading, and the error of the last.
-func (w *Watched) current() (*View, <-chan struct{}, error) {
+// lastView returns the last view, what to wait on for the next reading, and the error of the last.
+func (w *Watched) lastView() (*View, <-chan struct{}, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.last, w.changed, w.err
@@ -219,7 +219,7 @@ func (w *Watched) current() (*View, <-chan struct{}, error) {
 
 // Last returns the last view, and waits for the first one.
 func (w *Watched) Last(ctx context.Context) (*View, error) {
-	if view, _, _ := w.current(); view != nil {
+	if view, _, _ := w.lastView(); view != nil {
 		return view, nil
 	}
 	return w.Next(ctx, nil)
@@ -228,7 +228,7 @@ func (w *Watched) Last(ctx context.Context) (*View, error) {
 // Next returns the present view if it is another one than have, and otherwise the result of the
 // next reading.
 func (w *Watched) Next(ctx context.Context, have *View) (*View, error) {
-	view, changed, err := w.current()
+	view, changed, err := w.lastView()
 	for ctx.Err() == nil && (err != nil || view == have) {
 		select {
 		case <-changed:
@@ -237,7 +237,7 @@ func (w *Watched) Next(ctx context.Context, have *View) (*View, error) {
 		case <-ctx.Done():
 			continue
 		}
-		if view, changed, err = w.current(); err != nil {
+		if view, changed, err = w.lastView(); err != nil {
 			return nil, err
 		}
 	}
@@ -247,9 +247,9 @@ func (w *Watched) Next(ctx context.Context, have *View) (*View, error) {
 	return view, nil
 }
 
-// since returns the leases that are not the same in an earlier view; all of them where
+// newsSince returns the leases that are not the same in an earlier view; all of them where
 // there is none.
-func (v *View) since(earlier *View) (news []Lease) {
+func (v *View) newsSince(earlier *View) (news []Lease) {
 	switch {
 	case earlier == nil:
 		return v.Leases

@@ -46,7 +46,7 @@ func TestRecordIsAWitness(t *testing.T) {
 			beat := func() {
 				a.next = time.Time{}
 				a.record.Data = "" // as if it held other nodes
-				a.look(t.Context())
+				a.writeIfDue(t.Context())
 			}
 			beat()
 			first := s.witness.Load().record
@@ -91,7 +91,7 @@ func TestServerLooksBeforeItGrants(t *testing.T) {
 	}
 	s := New(st, Options{Label: "a"})
 	a := &announcer{service: s}
-	a.look(t.Context())
+	a.writeIfDue(t.Context())
 	node := int64(3)
 	acquire := func() snowfence.Grant {
 		t.Helper()
@@ -111,7 +111,7 @@ func TestServerLooksBeforeItGrants(t *testing.T) {
 		backup = append(backup, rs...)
 	}
 	a.next = time.Time{}
-	a.look(t.Context()) // a heartbeat after the backup
+	a.writeIfDue(t.Context()) // a heartbeat after the backup
 	lost := acquire()
 	for _, r := range backup {
 		putBack(t, st, r)

@@ -128,7 +128,7 @@ var Path = []Scope{
 	{File: "compat/idgen/options.go", Funcs: []string{"IdGeneratorOptions.lead"}},
 	{
 		File:  "cmd/internal/server/limit.go",
-		Funcs: []string{"Service.checkHeld", "Service.keepLate", "Service.keep"},
+		Funcs: []string{"Service.checkHeld", "Service.keepLate", "Service.takeBackTicket"},
 	},
 	{File: "cmd/internal/lessor/lessor.go"},
 	{File: "cmd/internal/lessor/units.go"},
