@@ -41,7 +41,7 @@ Without --store
     ` + open.PlacesOf("linux", noEnv).System + `                       (Linux and others)
     ` + open.PlacesOf("darwin", noEnv).System + `   (macOS)
     %ProgramData%\snowfence\snowfence.db                  (Windows)
-  Root makes it once, for the members of a command.Group, and stops programs with files of their own:
+  Root makes it once, for the members of a group, and stops programs with files of their own:
     groupadd --system snowfence
     install -d -m 2771 -g snowfence /var/lib/snowfence
     snowfence namespace create default --store sqlite:/var/lib/snowfence/snowfence.db

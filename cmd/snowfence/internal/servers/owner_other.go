@@ -6,5 +6,5 @@ import (
 	"io/fs"
 )
 
-// keepOwner changes nothing: here a file has no command.Group.
+// keepOwner changes nothing: here a file has no group.
 func keepOwner(string, fs.FileInfo) error { return nil }

@@ -39,7 +39,7 @@ Each setting is a flag, a variable of the environment (SNOWFENCE_MAX_WAIT for --
 a line of the file that --config names (max-wait: 2s); the first of these that is there
 counts. The file can also hold the tokens and secrets themselves:
 
-  store: postgres://snowfence@db.example/ids?password_file=/etc/snowfence/db-password
+  store: postgres://snowfence@db.example/ids?password_file=/etc/snowfence/db
   http: 0.0.0.0:8443
   tls-cert: /etc/snowfence/tls.crt
   tls-key: /etc/snowfence/tls.key
