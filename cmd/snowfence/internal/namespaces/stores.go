@@ -19,44 +19,49 @@ func StoresTopic() *cobra.Command {
 		Short: "The URLs of stores",
 		Long: `--store takes the URL of a store, for all commands; SNOWFENCE_STORE does, too.
 
-  sqlite:PATH                                   a file, for programs here that may write it
-  mem:                                          in memory; it ends with the process
-  postgres://USER@HOST:5432/DATABASE            PostgreSQL, several hosts with commas
+  sqlite:PATH                                   a file, for programs here
+  mem:                                          memory of the process
+  postgres://USER@HOST:5432/DATABASE            PostgreSQL; HOST,HOST too
   mysql://USER@HOST:3306/DATABASE               MySQL or MariaDB
   redis://HOST:6379/0                           Redis, best effort
   redis+sentinel://HOST,HOST,HOST:26379/MASTER  Redis with sentinels
   redis+cluster://HOST,HOST,HOST:6379           Redis Cluster
   rediss:, rediss+sentinel:, rediss+cluster:    the same over TLS
   etcd://HOST,HOST,HOST:2379                    etcd
-  kubernetes:///NAMESPACE                       Lease objects of a cluster; in a pod,
-                                                kubernetes:// is its own namespace
-  dynamodb://TABLE                              Amazon DynamoDB, with the build tag
-  s3://BUCKET/PREFIX                            Amazon S3         snowfence_amazon
+  kubernetes:///NAMESPACE                       Lease objects of a cluster
+  dynamodb://TABLE                              Amazon DynamoDB
+  s3://BUCKET/PREFIX                            Amazon S3
+
+In a pod, kubernetes:// is its own namespace. The stores of Amazon need a program with the build
+tag snowfence_amazon.
 
 The namespace "default" is made at its first use; in sqlite: and mem: all others are, too. On
 servers make the others with "snowfence namespace create" first.
 
 Without --store
-  A command uses the file of this machine, for all its users, where that is there:
+  A command uses the file of this machine, for all its users, if it exists:
     ` + open.PlacesOf("linux", noEnv).System + `                       (Linux and others)
     ` + open.PlacesOf("darwin", noEnv).System + `   (macOS)
     %ProgramData%\snowfence\snowfence.db                  (Windows)
-  Root makes it once, for the members of a group, and stops programs with files of their own:
+  Root makes it once, for the members of a group, and stops programs that have
+  files of their own:
     groupadd --system snowfence
     install -d -m 2771 -g snowfence /var/lib/snowfence
-    snowfence namespace create default --store sqlite:/var/lib/snowfence/snowfence.db
+    export SNOWFENCE_STORE=sqlite:/var/lib/snowfence/snowfence.db
+    snowfence namespace create default
     usermod -aG snowfence alice
-  A user who may not write that file gets an error, not another store. A user who may only
-  read it can list and show. Without such a file each user has a store that is another
-  scope: $XDG_STATE_HOME/snowfence/snowfence.db, in ~/.local/state unless that is set
-  (%LOCALAPPDATA% on Windows).
+  A user who may not write that file gets an error, not another store. A user
+  who may only read it can list and show. Without such a file each user has a
+  store, which is another scope: $XDG_STATE_HOME/snowfence/snowfence.db, in
+  ~/.local/state unless that is set (%LOCALAPPDATA% on Windows).
 
 Passwords
-  They come from the first of these: the URL (USER:PASSWORD@, or the parameter password),
-  the file that its parameter password_file names, the variable SNOWFENCE_STORE_PASSWORD, the
-  file that SNOWFENCE_STORE_PASSWORD_FILE names. A URL on a command line is seen by everybody
-  on the machine. In a URL, write / ? # @ & and % as %2F %3F %23 %40 %26 and %25. No message
-  shows a password. For PostgreSQL, MySQL and Redis a file is read again at each connect (with
+  They come from the first of these: the URL (USER:PASSWORD@, or the parameter
+  password), the file that its parameter password_file names, the variable
+  SNOWFENCE_STORE_PASSWORD, the file that SNOWFENCE_STORE_PASSWORD_FILE names.
+  Everybody on the machine sees a URL on a command line. In a URL, write
+  / ? # @ & and % as %2F %3F %23 %40 %26 and %25. No message shows a password.
+  For PostgreSQL, MySQL and Redis a file is read again at each connect (with
   sentinels and for etcd: at the start).
 
 Parameters stand behind '?', with '&' between them.
