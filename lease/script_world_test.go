@@ -107,7 +107,7 @@ func (p *play) Text() string {
 }
 
 func (p *play) Wait(d time.Duration, chans ...<-chan struct{}) int {
-	_, _, after := p.called("pause")
+	_, after, _ := p.called("pause")
 	defer after()
 	select {
 	case <-chans[0]:
@@ -190,9 +190,9 @@ func (p *play) meet(when, call, key string) (does string) {
 	return ""
 }
 
-// called notes a call. It returns what becomes of it, as a word and as an error, and what comes
+// called notes a call. It returns its fate, as a word and as an error, and the work that comes
 // after it.
-func (p *play) called(call string, keys ...store.Key) (becomes string, err error, after func()) {
+func (p *play) called(call string, keys ...store.Key) (becomes string, after func(), err error) {
 	names := make([]string, len(keys))
 	for i, k := range keys {
 		names[i] = keyName(k)
@@ -213,18 +213,18 @@ func (p *play) called(call string, keys ...store.Key) (becomes string, err error
 			err = k.err
 		}
 	}
-	return becomes, err, func() {
+	return becomes, func() {
 		if does := p.meet("after", call, first); does != "" {
 			p.do(does)
 		}
-	}
+	}, err
 }
 
 // storage is the store of a scene.
 type storage struct{ *play }
 
 func (s storage) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
-	_, err, after := s.called("get", keys...)
+	_, after, err := s.called("get", keys...)
 	defer after()
 	if err != nil {
 		return nil, err
@@ -235,7 +235,7 @@ func (s storage) Get(ctx context.Context, keys []store.Key) ([]store.Record, err
 func (s storage) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
 ) ([]store.Record, error) {
-	_, err, after := s.called("list")
+	_, after, err := s.called("list")
 	defer after()
 	if err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func (s storage) Swap(ctx context.Context, writes []store.Write) []error {
 	for i, w := range writes {
 		keys[i] = w.New.Key
 	}
-	becomes, err, after := s.called("swap", keys...)
+	becomes, after, err := s.called("swap", keys...)
 	defer after()
 	s.Memory.Swap(context.Background(), s.late)
 	s.late = nil
@@ -273,13 +273,13 @@ func (s storage) Swap(ctx context.Context, writes []store.Write) []error {
 }
 
 func (s storage) Identity(context.Context, string) (string, error) {
-	_, err, after := s.called("identity")
+	_, after, err := s.called("identity")
 	defer after()
 	return s.id, err
 }
 
 func (s storage) Suspect(_ context.Context, identity string) error {
-	_, err, after := s.called("suspect")
+	_, after, err := s.called("suspect")
 	defer after()
 	if err == nil && s.id == identity {
 		s.id += "+"
@@ -289,7 +289,7 @@ func (s storage) Suspect(_ context.Context, identity string) error {
 }
 
 func (s storage) Now(context.Context) (time.Time, error) {
-	_, err, after := s.called("now")
+	_, after, err := s.called("now")
 	defer after()
 	if s.clock == nil {
 		return time.Time{}, err
@@ -299,7 +299,7 @@ func (s storage) Now(context.Context) (time.Time, error) {
 
 // Pin is called for each lease and each call of a server. It must not stay.
 func (s storage) Pin(context.Context) (unpin func(), err error) {
-	_, err, after := s.called("pin")
+	_, after, err := s.called("pin")
 	defer after()
 	if err != nil {
 		return nil, err
@@ -311,7 +311,7 @@ func (s storage) Pin(context.Context) (unpin func(), err error) {
 type counter struct{ *play }
 
 func (c counter) answer(call string, serve func(wire.Server) (wire.Lease, error)) (a wire.Lease, err error) {
-	becomes, failed, after := c.called(call)
+	becomes, after, failed := c.called(call)
 	defer after()
 	alters := strings.Contains(becomes, "=")
 	if failed != nil && becomes != "lose" && !alters {
@@ -319,7 +319,7 @@ func (c counter) answer(call string, serve func(wire.Server) (wire.Lease, error)
 	}
 	clock := func() (time.Time, time.Duration) { return c.now, c.now.Sub(start) }
 	o := &Options{Time: clock, Events: c.event, Logger: quiet, Create: c.record(c.key("namespace")).Nonce == ""}
-	if a, err = serve(Serve(storage{c.play}, c.scheme, o)); becomes == "lose" {
+	if a, err = serve(Serve(storage(c), c.scheme, o)); becomes == "lose" {
 		return wire.Lease{}, errSilent
 	}
 	switch {

@@ -132,11 +132,13 @@ func (s *sim) loseNode(h *holding, node int64, a acked) {
 	if h.p.replaying {
 		return
 	}
-	if r := s.store.get(keysOf(node))[0]; r.Nonce == "" || r.Revision < a.revision-farBack {
-		h.behind = a.until
-	}
+	r := s.store.get(keysOf(node))[0]
+	far := r.Nonce == "" || r.Revision < a.revision-farBack
 	for _, c := range h.claims {
 		if !c.ended && !c.lost && c.node <= node && node < c.node+c.nodes {
+			if far {
+				h.behind = min(a.until, c.until) // a write above a grant counts for nothing
+			}
 			c.lost, c.lostAt = true, s.now
 			s.hashEvent("lost", h.p.name, node, c.until)
 			s.traceLine("%s lost node %d", h.p.name, node)
