@@ -70,7 +70,7 @@ func recipe(t *testing.T, folder string) []string {
 	}
 	for i, line := range lines {
 		lines[i] = strings.TrimSpace(line)
-		if help := namespaces.StoresTopic().Long; !strings.Contains(help, "\n    "+lines[i]+"\n") {
+		if help := strings.ReplaceAll(namespaces.StoresTopic().Long, " \\\n     ", ""); !strings.Contains(help, "\n    "+lines[i]+"\n") {
 			t.Errorf("the help text has another recipe than %q", lines[i])
 		}
 		lines[i] = strings.NewReplacer("/var/lib/snowfence", folder, "-g snowfence", "-g 65533").Replace(lines[i])

@@ -47,8 +47,8 @@ Without --store
   files of their own:
     groupadd --system snowfence
     install -d -m 2771 -g snowfence /var/lib/snowfence
-    export SNOWFENCE_STORE=sqlite:/var/lib/snowfence/snowfence.db
-    snowfence namespace create default
+    snowfence namespace create default \
+      --store sqlite:/var/lib/snowfence/snowfence.db
     usermod -aG snowfence alice
   A user who may not write that file gets an error, not another store. A user
   who may only read it can list and show. Without such a file each user has a
