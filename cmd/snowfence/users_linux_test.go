@@ -68,9 +68,10 @@ func recipe(t *testing.T, folder string) []string {
 	if len(lines) != 4 || !strings.Contains(text, "sqlite:"+open.PlacesOf("linux", os.Getenv).System) {
 		t.Fatalf("the page has no recipe for a store of all users:\n%s", text)
 	}
+	help := strings.ReplaceAll(namespaces.StoresTopic().Long, " \\\n     ", "")
 	for i, line := range lines {
 		lines[i] = strings.TrimSpace(line)
-		if help := strings.ReplaceAll(namespaces.StoresTopic().Long, " \\\n     ", ""); !strings.Contains(help, "\n    "+lines[i]+"\n") {
+		if !strings.Contains(help, "\n    "+lines[i]+"\n") {
 			t.Errorf("the help text has another recipe than %q", lines[i])
 		}
 		lines[i] = strings.NewReplacer("/var/lib/snowfence", folder, "-g snowfence", "-g 65533").Replace(lines[i])
