@@ -57,8 +57,7 @@ func TestTooManyConnections(t *testing.T) {
 func TestStatementTimeout(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
-	p.SQL(t, "postgres", "CREATE USER u; GRANT CREATE ON SCHEMA public TO u; "+
-		"ALTER ROLE u SET statement_timeout = '100ms'")
+	p.SQL(t, "postgres", "CREATE USER u; GRANT CREATE ON SCHEMA public TO u")
 	url := fmt.Sprintf("postgres://u@127.0.0.1:%d/postgres?sslmode=disable", p.Port)
 	_, st := connect(t, url)
 	if err := swap(t, st, "", record(1, "a")); err != nil {
@@ -72,6 +71,8 @@ func TestStatementTimeout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.SQL(t, "postgres", "ALTER ROLE u SET statement_timeout = '100ms'")
+	_, st = connect(t, url)
 	refused(t, st, "ALTER ROLE … SET statement_timeout = '10s'")
 	p.SQL(t, "postgres", "ALTER ROLE u SET statement_timeout = '10s'")
 	_, st = connect(t, url)

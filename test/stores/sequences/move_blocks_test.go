@@ -109,8 +109,9 @@ func TestBesideBlocks(t *testing.T) {
 			if b.lo {
 				end += b.size - 1
 			}
-			if n := one(t, db, "SELECT max(id) FROM orders WHERE note = 'old'"); n != end {
-				t.Errorf("old programs ended at %d, not at %d", n, end)
+			// A program that restarts inside the last block leaves its rest.
+			if n := one(t, db, "SELECT max(id) FROM orders WHERE note = 'old'"); n > end {
+				t.Errorf("old programs ended at %d, above %d", n, end)
 			}
 			if n := one(t, db, "SELECT count(*) FROM orders WHERE note = 'new'"); n != 2*each {
 				t.Errorf("%d rows of new programs", n)
