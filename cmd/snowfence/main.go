@@ -25,8 +25,8 @@ func process(e *command.Env) int {
 	go func() {
 		select {
 		case <-signals:
-			// A second Ctrl-C ends the program at once. This comes first, because a user who sees
-			// that the program stops may send it right away.
+			// A second Ctrl-C ends the program at once. This comes first, because a user may send
+			// it as soon as the program stops.
 			signal.Reset(os.Interrupt, syscall.SIGTERM)
 			cancel()
 		case <-ctx.Done():

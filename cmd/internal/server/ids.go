@@ -13,7 +13,7 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// generator is Generator for callers, who may lack the right to read who holds nodes.
+// generator is Generator for callers, which may lack the right to read labels.
 func (sp *Space) generator(ctx context.Context) (*snowfence.Generator, error) {
 	g, err := sp.Generator(ctx)
 	return g, withoutHolders(err)

@@ -1,5 +1,5 @@
-// Package command is what the commands of the program share: what they have of the world, the flags
-// of stores and secrets, and how they print and fail.
+// Package command has the common parts of the program's commands: their environment, the flags of
+// stores and secrets, tables, and errors.
 package command
 
 import (

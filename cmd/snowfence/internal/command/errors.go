@@ -15,7 +15,7 @@ const (
 	ExitInterrupted = 130 // Ctrl-C or SIGTERM, as shells have it; what was made is written and leases are given back
 )
 
-// ErrFindings ends the program with exit code 3. What was found has been printed.
+// ErrFindings ends the program with exit code 3. The findings have been printed.
 var ErrFindings = errors.New("findings")
 
 // ErrBadInput ends the program with exit code 2 after a stream with bad lines, which were
@@ -33,8 +33,8 @@ func Usage(err error) error { return usageError{err} }
 // Usagef returns a mistake in flags, arguments or input, with a text as [fmt.Errorf] makes it.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// runError marks what a command itself returned; anything else comes from the parsing of its
-// command line.
+// runError marks an error of a command itself; any other comes from the parsing of its command
+// line.
 type runError struct{ error }
 
 func (e runError) Unwrap() error { return e.error }

@@ -33,7 +33,7 @@ func ByEnv(e *Env, fs *pflag.FlagSet) error {
 	return err
 }
 
-// ofEnv is the annotation of a flag whose value the environment gave.
+// ofEnv is the annotation of a flag with a value of the environment.
 const ofEnv = "of-env"
 
 // ofEnvironment reports whether the environment gave a flag its value; nil is none.
@@ -83,8 +83,7 @@ func CompleteWords(cmd *cobra.Command, flag string, words ...cobra.Completion) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// TakesIDs is the annotation of commands whose arguments are IDs, which may begin with a
-// minus sign.
+// TakesIDs is the annotation of commands with IDs as arguments, which may begin with a minus sign.
 const TakesIDs = "takes-ids"
 
 // MoveIDsLast makes "decode -5 --json" mean what it says. The commands it is for have long

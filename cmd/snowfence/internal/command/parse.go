@@ -113,8 +113,8 @@ func NodeRange(first, last int64) string { return fmt.Sprintf("%d-%d", first, la
 
 var ValidName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,64}$`)
 
-// CheckName refuses what is no name of a namespace before a store is asked: a mistake on
-// the command line is no failure of the store.
+// CheckName refuses a wrong name of a namespace before a store is asked: a mistake on the command
+// line is no failure of the store.
 func CheckName(name string) error {
 	if !ValidName.MatchString(name) {
 		return Usagef("namespace %q: a name has 1 to 64 letters, digits, '-', '_' and '.'", name)

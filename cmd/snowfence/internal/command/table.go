@@ -59,8 +59,8 @@ func WriteTable[T any](
 	return err
 }
 
-// NoneIn says that a store has no namespace or sequence. Of one that was moved away, it does not
-// advise to make another, whose IDs could equal those in the other store.
+// NoneIn says that a store has no namespace or sequence. Of a moved one, it does not advise to make
+// another: its IDs could equal IDs of the other store.
 func NoneIn(ctx context.Context, e *Env, st *open.Store, kind string) string {
 	heads, _ := st.Leases.Heads(ctx) // the list was read: this only says more
 	for _, r := range heads {

@@ -10,7 +10,7 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Escaped returns a text for a terminal. What a store or a server sent may have characters that
+// Escaped returns a text for a terminal. Texts of a store or a server may have characters that
 // command it: they are written as Go writes them, but for those in keep.
 func Escaped(text, keep string) string {
 	if store.Plain(text) {

@@ -176,7 +176,7 @@ func (c *namespaceCheck) check(v *show.View, id snowfence.ID) (snowfence.Parts, 
 	return v.Scheme.Check(id, &snowfence.CheckOptions{Nodes: c.leased})
 }
 
-// options are what the check comes to in a layout, at most.
+// options are the widest options of the check in a layout.
 func (c *namespaceCheck) options(v *show.View) *snowfence.CheckOptions {
 	want := &snowfence.CheckOptions{Now: c.now, Ahead: checkAhead, Nodes: c.leased}
 	for _, r := range c.regions {

@@ -170,8 +170,8 @@ type decoder struct {
 	written int
 }
 
-// decodeOne decodes one text. What it returns is for the reader of the messages; a failure to
-// write shows when out is flushed.
+// decodeOne decodes one text. Its error is for the reader of the messages; a failure to write shows
+// when out is flushed.
 func (d *decoder) decodeOne(s []byte) (err error) {
 	d.buf = d.buf[:0]
 	if d.written > 0 && !d.JSON {

@@ -46,7 +46,7 @@ func (f *nodeFlags) check() error {
 	return nil
 }
 
-// options sets what the flags say of a lease.
+// options sets the flags' options of a lease.
 func (f *nodeFlags) options(ctx context.Context, s *snowfence.Scheme, o *lease.Options) (err error) {
 	o.Label = f.label
 	if f.within != "" {
@@ -68,8 +68,8 @@ var inFlags = strings.NewReplacer(
 	"Options.Wait", "--wait 30s", "Options.Within", "--within", "(without Guard)", "(name it by its number)",
 )
 
-// leaseError says in the words of the command line what the library says of nodes that cannot be
-// leased.
+// leaseError puts the library's errors of nodes that cannot be leased into words of the command
+// line.
 func leaseError(f *command.StoreFlags, err error) error {
 	var taken *lease.TakenError
 	list := f.Command("snowfence lease list --all --namespace %s", f.Namespace)

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// reservedFlags say who makes IDs with sequence numbers below the layout's first.
+// reservedFlags name the makers of IDs with sequence numbers below the layout's first.
 type reservedFlags struct {
 	backfill   string
 	nobodyElse bool
@@ -34,7 +34,7 @@ func (f *reservedFlags) register(cmd *cobra.Command) {
 		"layout are proven with the reserved numbers too")
 }
 
-// check refuses what is wrong whatever the namespace is.
+// check refuses flags that are wrong in every namespace.
 func (f *reservedFlags) check() error {
 	switch {
 	case f.backfill != "" && f.backfill != "0" && f.backfill != "0-4":
@@ -50,7 +50,7 @@ func (f *reservedFlags) check() error {
 // named reports whether there is anything to do.
 func (f *reservedFlags) named() bool { return f.backfill != "" || f.others || f.nodes != "" }
 
-// apply does what the flags name in a namespace that there is.
+// apply carries the flags out in an existing namespace.
 func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Namespace) (lease.Namespace, error) {
 	var err error
 	if f.others {
@@ -85,7 +85,7 @@ func (f *reservedFlags) apply(ctx context.Context, st *open.Store, ns lease.Name
 	return ns, err
 }
 
-// reservedRows show who makes IDs with reserved numbers, if anybody does.
+// reservedRows show the makers of IDs with reserved numbers, if there are any.
 func reservedRows(n *pb.Namespace) (rows show.Rows) {
 	if n.BackfillNumbers > 0 {
 		numbers := "0"

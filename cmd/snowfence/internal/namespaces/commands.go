@@ -1,4 +1,4 @@
-// Package namespaces has the commands of what a store holds.
+// Package namespaces has the commands of a store's namespaces and leases.
 package namespaces
 
 import (

@@ -157,7 +157,7 @@ func sqlText(e *command.Env, f *sqlFlags, plan insql.Plan) (string, error) {
 	return text, err
 }
 
-// plan returns what the flags say of the functions, whose IDs begin above a tick.
+// plan returns the flags' plan of the functions, with IDs above a tick.
 func (f *sqlFlags) plan(ctx context.Context, cmd *cobra.Command, l snowfence.Layout, from int64) (insql.Plan, error) {
 	p := insql.Plan{
 		Layout: l, From: from, Lanes: f.lanes, Lead: f.lead, MaxWait: f.maxWait, Schema: f.schema, Table: f.table,

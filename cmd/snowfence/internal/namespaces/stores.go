@@ -86,8 +86,7 @@ and show, too. On Redis it needs version 7 and +eval_ro +evalsha_ro.`,
 	}
 }
 
-// explainStore says what follows from the way in which a store is set up, where it is not as it
-// should be.
+// explainStore names the consequences of a store's settings that are not as they should be.
 func explainStore(ctx context.Context, e *command.Env, st *open.Store, namespace string) {
 	found, err := st.Findings(ctx, namespace)
 	if err != nil {

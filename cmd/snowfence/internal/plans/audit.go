@@ -215,7 +215,7 @@ func codeOf(err error, finding bool, bad int64) error {
 	return nil
 }
 
-// options are what the flags say of the IDs and of what may be used.
+// options are the flags' facts of the IDs and the limits of the audit.
 func (f *auditFlags) options() (o audit.Options, format audit.Format, err error) {
 	format = audit.Format{Column: f.column, Field: f.field, Raw: f.raw}
 	if format.Encoding, err = snowfence.ParseEncoding(f.from); err != nil {
@@ -238,10 +238,9 @@ func (f *auditFlags) options() (o audit.Options, format audit.Format, err error)
 	return o, format, nil
 }
 
-// limitHeap makes the garbage collector keep the program near the memory that IDs may
-// take; by itself it would let the heap grow to twice of what is in use. A limit from the
-// environment variable GOMEMLIMIT stays, if it is lower. The function returned takes it
-// back.
+// limitHeap makes the garbage collector keep the program near the memory that IDs may take; by
+// itself it would let the heap grow to twice its size. A limit from the environment variable
+// GOMEMLIMIT stays, if it is lower. The function returned takes it back.
 func limitHeap(memory int64) func() {
 	const beside = 256 << 20 // tables, buffers, and the program itself
 	before := debug.SetMemoryLimit(-1)

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// gapsFlags say which numbers a sequence has whose gaps are looked for.
+// gapsFlags describe the numbers in which gaps are looked for.
 type gapsFlags struct {
 	gaps        bool
 	start, step int64
@@ -44,7 +44,7 @@ type numbering struct {
 	must bool                                       // --start says that its number is there
 }
 
-// numberingOf returns what the flags say of the numbers; nil without --gaps.
+// numberingOf returns the numbering of the flags; nil without --gaps.
 func numberingOf(e *command.Env, cmd *cobra.Command, f *gapsFlags) (*numbering, error) {
 	given := func(flag string) bool { return command.Given(cmd, flag) }
 	ofNumbers := command.FirstGiven(cmd, "start", "step", "pattern", "sequence")

@@ -111,7 +111,7 @@ func (in *auditInput) count(name string, b *audit.Batch) {
 	}
 }
 
-// hintOf returns what was forgotten, by the look of a line that an error quotes.
+// hintOf returns the forgotten flag, by the look of a line that an error quotes.
 func (in *auditInput) hintOf(text string) string {
 	f := in.format
 	_, line, quoted := strings.Cut(text, `"`)
@@ -162,7 +162,7 @@ func decompress(r io.Reader) (io.Reader, func(), error) {
 	return in, func() {}, nil
 }
 
-// countingReader counts what is read.
+// countingReader counts the bytes that it reads.
 type countingReader struct {
 	r io.Reader
 	n *atomic.Int64

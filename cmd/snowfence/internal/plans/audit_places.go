@@ -64,7 +64,7 @@ func (p *places) name(position int64) string {
 	return fmt.Sprintf("%s:%d", f.name, f.runs[j].line+position-f.runs[j].position)
 }
 
-// fill names the places of what was found.
+// fill names the places of the findings.
 func (p *places) fill(r *audit.Result) {
 	for i := range r.Duplicates.List {
 		d := &r.Duplicates.List[i]

@@ -14,7 +14,7 @@ import (
 	"github.com/snowfence/snowfence/internal/audit"
 )
 
-// auditReport shows what an audit found.
+// auditReport shows the findings of an audit.
 type auditReport struct {
 	result *audit.Result
 	view   *show.View // nil without a layout

@@ -1,4 +1,4 @@
-// Package plans has the commands that plan layouts and sequences, and check what was made.
+// Package plans has the commands that plan layouts and sequences, and check IDs and numbers.
 package plans
 
 import (

@@ -32,7 +32,7 @@ func (f *changeFlags) register(cmd *cobra.Command, otherwise func(string) string
 	command.CompleteWords(cmd, "after-failover", "stop", "trust")
 }
 
-// changes returns what the flags name.
+// changes returns the changes of the flags.
 func (f *changeFlags) changes(cmd *cobra.Command) (c sequence.Changes, err error) {
 	given := cmd.Flags().Changed
 	switch {

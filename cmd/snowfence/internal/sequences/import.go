@@ -116,7 +116,7 @@ func importCounters(ctx context.Context, e *command.Env, keys string, f *importF
 	return show()
 }
 
-// openCounters opens the Redis, whose passwords messages do not show.
+// openCounters opens the Redis. Messages do not show its passwords.
 func openCounters(ctx context.Context, e *command.Env, url string) (*open.Counters, error) {
 	from, err := open.OpenCounters(ctx, url, func(name string) string {
 		return e.Getenv(strings.Replace(name, "_STORE_", "_FROM_", 1))

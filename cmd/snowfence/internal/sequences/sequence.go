@@ -79,7 +79,7 @@ below it were given out, or are in the range of a program that has not used them
 	})
 }
 
-// sequenceWork is what a subcommand does to a sequence; nil is nothing.
+// sequenceWork is the work of a subcommand on a sequence; nil is none.
 type sequenceWork func(ctx context.Context, st store.Store) error
 
 // onSequence gives a subcommand its flags and its work on one sequence, which it then shows.

@@ -15,7 +15,7 @@ import (
 )
 
 // numberWait is how long a command waits for numbers. As the log of the sequence it tells people
-// what they wait for, and ends what no waiting mends.
+// the reason, and ends a wait that mends nothing.
 type numberWait struct {
 	slog.Handler // for what it does not do itself
 	e            *command.Env
@@ -57,7 +57,7 @@ func (w *numberWait) during(take func(ctx context.Context) error) error {
 
 func (w *numberWait) Enabled(context.Context, slog.Level) bool { return true }
 
-// Handle tells what the store said.
+// Handle tells the store's error.
 func (w *numberWait) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
 		err, ok := a.Value.Any().(error)

@@ -107,7 +107,8 @@ func doctorCase(ctx context.Context, e *command.Env, f *command.StoreFlags, conf
 	return c, ctx.Err()
 }
 
-// writeResults writes findings first, because people look for them, and what is good in one line.
+// writeResults writes findings first, because people look for them, and the good checks in one
+// line.
 func writeResults(e *command.Env, out *bufio.Writer, results []doctor.Result, asJSON bool) error {
 	rank := []doctor.State{doctor.Found, doctor.NotChecked, doctor.Good}
 	slices.SortStableFunc(results, func(a, b doctor.Result) int {

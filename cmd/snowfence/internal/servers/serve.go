@@ -204,7 +204,7 @@ func readableWithin(text string) bool {
 	return true
 }
 
-// checkService refuses what a lease or a generator would only refuse at the first request.
+// checkService refuses settings that a lease or a generator would refuse at the first request.
 func checkService(c *serve.Config) error {
 	switch {
 	case c.Block < 0 || c.Block&(c.Block-1) != 0:

@@ -109,7 +109,7 @@ func sayUnknownVariables(e *command.Env, root *cobra.Command) {
 	}
 }
 
-// announce says where the server listens, how to try it, and who may use it.
+// announce names the server's addresses, a command to try it, and its users.
 func announce(e *command.Env, s *serve.Process, c *serve.Config) {
 	namespace, certified := slices.Concat(c.ReadyFor, []string{lease.DefaultNamespace})[0], c.TLSClientCA != ""
 	scheme, tls := "http", ""
