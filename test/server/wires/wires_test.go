@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -62,7 +63,11 @@ func serveWith(t *testing.T, store, scheme string, client *http.Client, args ...
 		if res.StatusCode != http.StatusOK {
 			return errors.New(res.Status)
 		}
-		return nil
+		c, err := net.Dial("tcp", s.resp) // it listens later
+		if err != nil {
+			return err
+		}
+		return c.Close()
 	})
 	return s
 }
