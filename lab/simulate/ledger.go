@@ -135,10 +135,13 @@ func (s *sim) loseNode(h *holding, node int64, a acked) {
 	r := s.store.get(keysOf(node))[0]
 	far := r.Nonce == "" || r.Revision < a.revision-farBack
 	for _, c := range h.claims {
-		if !c.ended && !c.lost && c.node <= node && node < c.node+c.nodes {
-			if far {
-				h.behind = min(a.until, c.until) // a write above a grant counts for nothing
-			}
+		if node < c.node || c.node+c.nodes <= node {
+			continue
+		}
+		if far { // a write above all grants counts for nothing
+			h.behind = max(h.behind, min(a.until, c.until))
+		}
+		if !c.ended && !c.lost {
 			c.lost, c.lostAt = true, s.now
 			s.hashEvent("lost", h.p.name, node, c.until)
 			s.traceLine("%s lost node %d", h.p.name, node)
