@@ -53,7 +53,7 @@ h.records[i].Nonce = seen[i].Nonce
 		always("o != nil && o.node == h.records[0].Node && o.from == h.from"),
 		swap("o.used", "h.from")).seeds(200, ""),
 	m("store: a release does not delete the record", "lease.storeClaim.giveBack", "",
-		before("if !h.confirmed", `w = Record{Key: r.Key, Revision: r.Revision + 1, Generation: r.Generation}
+		before("if !h.confirmed", `w = store.Record{Key: r.Key, Revision: r.Revision + 1, Generation: r.Generation}
 w.Nonce, o = nonce, nil`)).seeds(200, ""),
 	m("store: an operator's release leaves until alone", "lease.edit", "",
 		before("if old ==", "r.Until = r.From")).seeds(200, ""),
