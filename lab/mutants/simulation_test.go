@@ -97,5 +97,5 @@ var subleaseMutants = []mutant{
 
 // sublease is a rule of the division of a grant.
 func sublease(rule, method string, ops ...op) mutant {
-	return m("sublease: "+rule, "lease.division."+method, "^TestSublets$", ops...).seeds(60, "")
+	return m("sublease: "+rule, "lease.division."+method, "^TestSublets$", ops...).seeds(150, "")
 }
