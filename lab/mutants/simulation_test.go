@@ -48,7 +48,7 @@ h.records[i].Nonce = seen[i].Nonce
 	m("store: a new layout begins above the floors", "lease.highest", "",
 		swap("max(top, r.Until)", "max(top, r.From)")).seeds(200, ""),
 	m("store: the layouts before the last count in a proof", "lease.Namespace.add", "",
-		swap("ns.Regions (1)", "ns.Regions[max(0, len(ns.Regions)-1):]")).seeds(100, "snowfence"),
+		swap("ns.Regions (1)", "ns.Regions[max(0, len(ns.Regions)-1):]")).seeds(200, ""),
 	m("store: only who sealed lowers until", "lease.storeClaim.giveBack", "",
 		always("o != nil && o.node == h.records[0].Node && o.from == h.from"),
 		swap("o.used", "h.from")).seeds(200, ""),
