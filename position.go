@@ -141,7 +141,7 @@ func (t *track) pieceID(pos uint64) ID {
 // linearID is the raw ID if form is linear.
 //
 // Invariant: two positions never become one ID. So tick has to be exactly pos/span,
-// for all positions that are granted: see reciprocal.
+// for all positions that are granted: see clock.Reciprocal.
 func (t *track) linearID(pos uint64) ID {
 	hi, _ := bits.Mul64(pos, t.magic)
 	tick := hi >> t.magicShift

@@ -238,7 +238,7 @@ func twice(t *taker, k *take, a asked) bool { return k.shared && (!t.exact || a.
 
 // mayRepeat reports whether numbers of two takes may be the same, or out of order, because no
 // program can see it: the store was rolled back between them, and has the identity of before. Later
-// takers saw no later record: see doubted.
+// takers saw no later record: see isDoubted.
 func (c *counter) mayRepeat(a, b *take) bool {
 	lo, hi := min(a.writeTime, b.writeTime), max(a.writeTime, b.writeTime)
 	return slices.ContainsFunc(c.silent, func(at time.Duration) bool { return lo <= at && at <= hi })

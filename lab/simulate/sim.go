@@ -73,10 +73,10 @@ type Figures struct {
 	Sublet    int64            // IDs in subleases
 	Layouts   int64            // changes of layout that were carried out
 	Suspected int64            // changes of the store's identity by those who saw a loss
-	Unseen    int64            // made twice where no lease can see it: see excused
+	Unseen    int64            // made twice where no lease can see it: see mayOverlap
 	Takes     int64            // of sequences, that were answered
 	Numbers   int64            // of sequences, given out and checked
-	Repeated  int64            // given twice where no program can see it: see pardoned
+	Repeated  int64            // given twice where no program can see it: see mayRepeat
 	Faults    [numFaults]int64 // by kind
 
 	faults int // faults that a plan can leave out

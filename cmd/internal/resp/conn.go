@@ -37,7 +37,7 @@ type conn struct {
 	r, w        int
 	out         []byte
 	args        [][]byte
-	lastCommand []byte         // a command for one ID or number, see repeat
+	lastCommand []byte         // a command for one ID or number, see repeatLast
 	lastTook    repeatable     // what it took
 	ids         []snowfence.ID // made together
 	numbers     []int64        // taken together
