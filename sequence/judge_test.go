@@ -67,6 +67,21 @@ func TestLostTakeIsToldToAll(t *testing.T) {
 	}
 }
 
+// A record that was only read proves no loss: the store may have shown it before it was durable.
+func TestReadRecordProvesNoLoss(t *testing.T) {
+	st, s := made(t, Definition{Mode: Strict})
+	expect(t, s, 1)
+	was := st.record(t, name)
+	expect(t, s, 2, 3)
+	other := open(t, st, nil)
+	before, _ := st.Identity(t.Context(), "")
+	st.put(t, was)
+	refused(t, other, ErrRolledBack)
+	if id, _ := st.Identity(t.Context(), ""); id != before {
+		t.Errorf("the store was %q, and is %q", before, id)
+	}
+}
+
 // Trust: a store with another identity has lost nothing.
 func TestAnotherStoreIsTrusted(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict, AfterFailover: Trust})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
@@ -37,6 +38,22 @@ func TestRowGoesOverRanges(t *testing.T) {
 			reserve(t, s, 1, number(113))
 		})
 	}
+}
+
+// Fill gives all that is at hand before it waits for a store.
+func TestFillGivesTheRangeAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, s := made(t, Definition{MinRange: 10, MaxRange: 10})
+		expect(t, s, 1)
+		synctest.Wait()
+		st.fail(func(op string) error { return errFault }, nil)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if n, err := s.Fill(ctx, make([]int64, 40)); n != 19 || err == nil {
+			t.Errorf("%d numbers, %v", n, err)
+		}
+		st.fail(nil, nil)
+	})
 }
 
 // Where the next range does not continue the one in use, its rest is dropped, so that numbers rise.
