@@ -12,7 +12,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// deaf is a fence that answers a question when it likes, and counts what is given back.
+// deaf is a fence that answers a question when it likes, and counts what is
+// given back.
 type deaf struct {
 	binding
 	scheme   *Scheme
@@ -41,8 +42,9 @@ func (f *deaf) Release(_ context.Context, _ Grant, used int64) error {
 	return f.fail
 }
 
-// Nothing is given back while the fence is being asked: its answer could be put to use,
-// or be for another generator. But IDs end at once, and Close does not wait for ever.
+// Nothing is given back while the fence is being asked: its answer could be put
+// to use, or be for another generator. But IDs end at once, and Close does not
+// wait for ever.
 func TestCloseWhileTheFenceIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
@@ -90,7 +92,8 @@ func TestCloseWhileTheFenceIsAsked(t *testing.T) {
 	})
 }
 
-// Several calls at once give back one after the other, and one of them is enough.
+// Several calls at once give back one after the other, and one of them is
+// enough.
 func TestCloseByMany(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
@@ -117,8 +120,8 @@ func TestCloseByMany(t *testing.T) {
 	})
 }
 
-// After a Close that failed, the fence may serve another generator: then the first one
-// gives nothing back any more.
+// After a Close that failed, the fence may serve another generator: then the
+// first one gives nothing back any more.
 func TestShutdownAfterTheFenceWentOn(t *testing.T) {
 	s := testScheme(t, "twitter")
 	away := errors.New("away")
@@ -140,7 +143,8 @@ func TestShutdownAfterTheFenceWentOn(t *testing.T) {
 	}
 }
 
-// stuck is a fence that takes its time with a release, and may refuse to be bound again.
+// stuck is a fence that takes its time with a release, and may refuse to be
+// bound again.
 type stuck struct {
 	deaf
 	release chan struct{}
@@ -159,7 +163,8 @@ func (f *stuck) Release(ctx context.Context, gr Grant, used int64) error {
 	return f.deaf.Release(ctx, gr, used)
 }
 
-// A second Shutdown waits for the first one's turn to end, and no longer than its own ctx.
+// A second Shutdown waits for the first one's turn to end, and no longer than
+// its own ctx.
 func TestShutdownWaitsForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
@@ -214,7 +219,8 @@ func TestShutdownWhereTheFenceCannotBeBound(t *testing.T) {
 	}
 }
 
-// paced is a world whose time the test moves. It notes how long every wait was to be.
+// paced is a world whose time the test moves. It notes how long every wait was
+// to be.
 type paced struct {
 	world.World
 	t     testing.TB
@@ -222,7 +228,8 @@ type paced struct {
 	slow  time.Duration // how long every look at the time takes
 	waits []time.Duration
 
-	// during is what happens in a wait; it returns which channel the waiter hears of, -1 for none.
+	// during is what happens in a wait; it returns which channel the waiter
+	// hears of, -1 for none.
 	during func(d time.Duration) int
 }
 
@@ -243,7 +250,8 @@ func (w *paced) Wait(d time.Duration, _ ...<-chan struct{}) int {
 	return w.during(d)
 }
 
-// exhausted is a generator in a tick of which nothing is left, in a paced world.
+// exhausted is a generator in a tick of which nothing is left, in a paced
+// world.
 func exhausted(t *testing.T, maxWait time.Duration) (*Generator, *paced, *fakeClock) {
 	t.Helper()
 	s, clock := testScheme(t, "time=41,node=2,seq=1,tick=1500ms,epoch=1999-01-01"), newFakeClock()
@@ -257,8 +265,8 @@ func exhausted(t *testing.T, maxWait time.Duration) (*Generator, *paced, *fakeCl
 	return g, w, clock
 }
 
-// A call waits for the clock, looks at it now and then, and gives up at the end of MaxWait, however
-// short that is.
+// A call waits for the clock, looks at it now and then, and gives up at the end
+// of MaxWait, however short that is.
 func TestWaitsNoLongerThanMaxWait(t *testing.T) {
 	for _, c := range []struct {
 		maxWait, slow time.Duration
@@ -286,7 +294,8 @@ func TestWaitsNoLongerThanMaxWait(t *testing.T) {
 	}
 }
 
-// A call that gives up just when the generator is closed says that it is closed.
+// A call that gives up just when the generator is closed says that it is
+// closed.
 func TestClosedWhileGivingUp(t *testing.T) {
 	g, w, _ := exhausted(t, time.Second)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -334,7 +343,8 @@ func TestGrantAtTheEndOfTheWait(t *testing.T) {
 	})
 }
 
-// A generator that does not wait leaves the question to the fence under way, and uses the answer.
+// A generator that does not wait leaves the question to the fence under way,
+// and uses the answer.
 func TestTheQuestionGoesOnWithoutTheCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
@@ -356,7 +366,8 @@ func TestTheQuestionGoesOnWithoutTheCaller(t *testing.T) {
 	})
 }
 
-// A caller who gives up ends the question to the fence. Others who wait for the answer ask again.
+// A caller who gives up ends the question to the fence. Others who wait for the
+// answer ask again.
 func TestOthersWaitOnForTheFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)

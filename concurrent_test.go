@@ -14,8 +14,8 @@ import (
 // wide is a layout whose sequence is never used up, so that no call waits.
 const wide = "time=40,node=2,seq=21"
 
-// ways are the ways to take IDs of a generator; each makes n for one goroutine, in the
-// order in which it got them.
+// ways are the ways to take IDs of a generator; each makes n for one goroutine,
+// in the order in which it got them.
 var ways = []struct {
 	name   string
 	coarse bool
@@ -63,8 +63,8 @@ func takeLocal(g *Generator, n int) ([]ID, error) {
 	return ids, nil
 }
 
-// The same with a narrow sequence and a lead, where every tick overflows, while the grant
-// is renewed, lost and replaced all the time.
+// The same with a narrow sequence and a lead, where every tick overflows, while
+// the grant is renewed, lost and replaced all the time.
 func TestManyGoroutinesWhileGrantsChange(t *testing.T) {
 	rounds := 200
 	if testing.Short() {
@@ -82,8 +82,8 @@ func TestManyGoroutinesWhileGrantsChange(t *testing.T) {
 			changes.Go(func() {
 				defer close(done)
 				node, from := int64(1), first
-				// On a busy machine many a grant runs out before anybody gets a processor
-				// to use it.
+				// On a busy machine many a grant runs out before anybody gets a
+				// processor to use it.
 				end := time.Now().Add(time.Minute)
 				for i := 0; i < rounds || len(f.grants()) < rounds/8 && time.Now().Before(end); i++ {
 					time.Sleep(3 * time.Millisecond)
@@ -133,8 +133,8 @@ func TestManyGoroutinesWhileGrantsChange(t *testing.T) {
 	}
 }
 
-// Two generators that have one node after the other, each closed while goroutines use it:
-// nothing at or above used comes out of the first.
+// Two generators that have one node after the other, each closed while
+// goroutines use it: nothing at or above used comes out of the first.
 func TestCloseUnderLoad(t *testing.T) {
 	for _, w := range ways {
 		s := testScheme(t, "time=41,node=4,seq=10,epoch=2020-01-01")
@@ -166,7 +166,8 @@ func TestCloseUnderLoad(t *testing.T) {
 			if err := g.Close(); err != nil {
 				t.Fatal(err)
 			}
-			// The successor starts while calls of the first may still be running.
+			// The successor starts while calls of the first may still be
+			// running.
 			next, err := New(Config{Fence: fence, Coarse: w.coarse, Lead: 5, MaxWait: time.Minute})
 			if err != nil {
 				t.Fatal(err)
@@ -254,9 +255,9 @@ func TestNothingAllocates(t *testing.T) {
 	}
 }
 
-// reference is the slow reference for a generator: the textbook algorithm with a tick and
-// a sequence number in two variables, one goroutine, no positions, no word. It reads the
-// clock as it is, steps back included.
+// reference is the slow reference for a generator: the textbook algorithm with
+// a tick and a sequence number in two variables, one goroutine, no positions,
+// no word. It reads the clock as it is, steps back included.
 type reference struct {
 	s         *Scheme
 	node      int64
@@ -284,8 +285,8 @@ func (o *reference) next(now int64) (ID, bool) {
 	return id, true
 }
 
-// The settings other libraries have, as theirs: classic Snowflake and Sonyflake wait,
-// snow-drift runs ahead by up to 2000 ticks.
+// The settings other libraries have, as theirs: classic Snowflake and Sonyflake
+// wait, snow-drift runs ahead by up to 2000 ticks.
 func TestOracle(t *testing.T) {
 	for _, c := range []struct {
 		name, spec string

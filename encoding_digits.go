@@ -190,9 +190,9 @@ func appendTrimmed(dst []byte, v uint64) []byte {
 
 // eightDigits returns the eight decimal digits of v < 10^8, the first in the
 // lowest byte. It halves the number three times, all parts of a step by one
-// multiplication: into lanes of four, two and one digits. 10486/2^20 and 103/2^10
-// are close enough to 1/100 and 1/10. Source: Paul Khuong, "How to print integers
-// really fast", 2017.
+// multiplication: into lanes of four, two and one digits. 10486/2^20 and
+// 103/2^10 are close enough to 1/100 and 1/10. Source: Paul Khuong, "How to
+// print integers really fast", 2017.
 func eightDigits(v uint64) uint64 {
 	q := v / 10000
 	v = q | (v-q*10000)<<32

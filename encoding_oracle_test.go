@@ -59,8 +59,8 @@ func numberByHand(v *big.Int, alphabet string) string {
 	}
 }
 
-// checkByHand divides polynomials with bits as coefficients: each digit, times t to the power of
-// its distance, by t^5 + t^2 + 1.
+// checkByHand divides polynomials with bits as coefficients: each digit, times
+// t to the power of its distance, by t^5 + t^2 + 1.
 func checkByHand(text string) string {
 	alphabet := codecs[formCrockford].digits
 	sum := new(big.Int)
@@ -237,7 +237,8 @@ func FuzzParse(f *testing.F) {
 				continue
 			}
 			// What else is read as this ID differs in leading zeros and
-			// in the case and look of letters, so not in length but for the zeros.
+			// in the case and look of letters, so not in length but for the
+			// zeros.
 			text := e.Encode(id)
 			zero := e.Encode(0)[:1]
 			if len(text) > len(s) || len(text) < len(s) && !strings.EqualFold(lookalikes(e, s[:len(s)-len(text)]),

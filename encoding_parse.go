@@ -160,8 +160,8 @@ func notADigit[T string | []byte](c *codec, s T, i int) *SyntaxError {
 	return syntaxErrorf(c, s, i, "%s is not a digit", character(s[i]))
 }
 
-// character names a byte of the input. A byte of a longer character has a number
-// only.
+// character names a byte of the input. A byte of a longer character has a
+// number only.
 func character(b byte) string {
 	if b < 0x80 {
 		return fmt.Sprintf("%q", b)
@@ -171,15 +171,17 @@ func character(b byte) string {
 
 // checkOf returns the check character of crockford text, which is valid.
 //
-// It is a number of the field of 32 elements, where x^5 = x^2 + 1: each digit is added by
-// xor, and then the sum is multiplied by x. So a character n places before the check
-// character counts x^n times. Up to 31 places, all these weights are different, and none
-// is 0. Hence the sum changes with each single character; with two that change places,
-// wherever they stand, because a·w + b·v = b·w + a·v only if a = b or w = v; and with two
-// equal characters that both become another one, because in this field a sum is a
-// difference. The check character itself has the weight 1, so all this includes it.
+// It is a number of the field of 32 elements, where x^5 = x^2 + 1: each digit
+// is added by xor, and then the sum is multiplied by x. So a character n places
+// before the check character counts x^n times. Up to 31 places, all these
+// weights are different, and none is 0. Hence the sum changes with each single
+// character; with two that change places, wherever they stand, because a·w +
+// b·v = b·w + a·v only if a = b or w = v; and with two equal characters that
+// both become another one, because in this field a sum is a difference. The
+// check character itself has the weight 1, so all this includes it.
 //
-// Zeros in front count nothing. The sign of a negative ID in fixed text counts as a 1.
+// Zeros in front count nothing. The sign of a negative ID in fixed text counts
+// as a 1.
 func checkOf[T string | []byte](text T) byte {
 	c := &codecs[formCrockford]
 	sum := uint8(0)
@@ -195,8 +197,8 @@ func checkOf[T string | []byte](text T) byte {
 	return c.digits[sum]
 }
 
-// checkText compares the check character of text with valid other characters, if its encoding has
-// one.
+// checkText compares the check character of text with valid other characters,
+// if its encoding has one.
 func checkText[T string | []byte](c *codec, s T) *SyntaxError {
 	last := len(s) - 1
 	switch {

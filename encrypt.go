@@ -92,8 +92,8 @@ func newPermutations(l Layout, keys []*Secret) ([]permutation, error) {
 			continue
 		}
 		width := l.Width() - keyBits
-		// The tweak ties a secret to its key number: one secret under two numbers is two
-		// permutations.
+		// The tweak ties a secret to its key number: one secret under two
+		// numbers is two permutations.
 		c, err := ff1.New(k.secret[:], width, fmt.Appendf(nil, "snowfence id %d", i))
 		if err != nil {
 			return nil, fmt.Errorf("snowfence: %w", err)
@@ -139,8 +139,8 @@ func words(ids []ID) []uint64 {
 	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(ids))), len(ids))
 }
 
-// ErrKey means that a secret has the wrong form, or that a scheme has wrong secrets, or too few or
-// too many of them.
+// ErrKey means that a secret has the wrong form, or that a scheme has wrong
+// secrets, or too few or too many of them.
 var ErrKey = errors.New("wrong secret")
 
 // secretSize is the length of a secret in bytes.
@@ -148,9 +148,9 @@ const secretSize = 16
 
 const redacted = "[secret]"
 
-// Secret encrypts IDs. Logs, errors, fmt, JSON and text never show it. [Secret.ID] tells secrets
-// apart. A Secret is safe for concurrent use. The zero value holds no secret, and every function
-// refuses it.
+// Secret encrypts IDs. Logs, errors, fmt, JSON and text never show it.
+// [Secret.ID] tells secrets apart. A Secret is safe for concurrent use. The
+// zero value holds no secret, and every function refuses it.
 type Secret struct {
 	secret *[secretSize]byte // behind a pointer, because fmt prints what it cannot call a method on
 }
@@ -175,8 +175,8 @@ func GenerateSecret() *Secret {
 	return k
 }
 
-// ParseSecret reads a secret file: 32 hexadecimal digits, with white space around
-// them, or 16 bytes that are not all hexadecimal digits.
+// ParseSecret reads a secret file: 32 hexadecimal digits, with white space
+// around them, or 16 bytes that are not all hexadecimal digits.
 func ParseSecret(data []byte) (*Secret, error) {
 	text := bytes.TrimSpace(data)
 	if len(text) == 2*secretSize {
@@ -205,8 +205,9 @@ func (k *Secret) AppendSecret(dst []byte) []byte {
 	return hex.AppendEncode(dst, k.secret[:])
 }
 
-// ID returns 8 hexadecimal digits that name the secret and do not reveal it: the start of a hash.
-// Stores keep it, to notice another secret. It is "" for the zero value.
+// ID returns 8 hexadecimal digits that name the secret and do not reveal it:
+// the start of a hash. Stores keep it, to notice another secret. It is "" for
+// the zero value.
 func (k *Secret) ID() string {
 	if k.empty() {
 		return ""
@@ -220,5 +221,6 @@ func (k *Secret) ID() string {
 // Format implements [fmt.Formatter]: no verb prints the secret.
 func (k Secret) Format(f fmt.State, _ rune) { io.WriteString(f, redacted) }
 
-// MarshalText implements [encoding.TextMarshaler]: JSON, YAML and XML do not show the secret.
+// MarshalText implements [encoding.TextMarshaler]: JSON, YAML and XML do not
+// show the secret.
 func (k Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }

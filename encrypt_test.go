@@ -68,8 +68,8 @@ func TestCheckTellsForgedFromReal(t *testing.T) {
 	}
 }
 
-// Snow-drift makes IDs with the numbers 1 to 4 after a step back, and people make some with 0. No
-// generator makes any above the last.
+// Snow-drift makes IDs with the numbers 1 to 4 after a step back, and people
+// make some with 0. No generator makes any above the last.
 func TestCheckTakesReservedNumbers(t *testing.T) {
 	s := testScheme(t, "time=51,node=6,seq=6,first=5,last=40,epoch=2020-02-20")
 	wide := &CheckOptions{}
@@ -85,8 +85,9 @@ func TestCheckTakesReservedNumbers(t *testing.T) {
 	}
 }
 
-// IDs under different keys are never the same, exhaustively for a small layout (an
-// eighth of it with -short): the number of the key stands outside of the cipher.
+// IDs under different keys are never the same, exhaustively for a small layout
+// (an eighth of it with -short): the number of the key stands outside of the
+// cipher.
 func TestRotatedKeysDoNotCollide(t *testing.T) {
 	l, err := ParseLayout("key=2,time=12,node=3,seq=5,cipher=ff1")
 	if err != nil {
@@ -132,8 +133,8 @@ func TestRotatedKeysDoNotCollide(t *testing.T) {
 	}
 }
 
-// As a shard key: by remainder and by range, over 2 to 1024 shards, encrypted IDs spread
-// evenly, though they are of a few milliseconds and one node.
+// As a shard key: by remainder and by range, over 2 to 1024 shards, encrypted
+// IDs spread evenly, though they are of a few milliseconds and one node.
 func TestEncryptedIDsShardEvenly(t *testing.T) {
 	s := testScheme(t, "randflake")
 	g := newGenerator(t, Config{Fence: Unguarded(s, 9), Lead: 1000})
@@ -150,8 +151,8 @@ func TestEncryptedIDsShardEvenly(t *testing.T) {
 			for _, n := range counts {
 				chi += (float64(n) - mean) * (float64(n) - mean) / mean
 			}
-			// Chi-square has mean k−1 and variance 2(k−1); the key is fixed and so is the
-			// result, up to the start time.
+			// Chi-square has mean k−1 and variance 2(k−1); the key is fixed and
+			// so is the result, up to the start time.
 			if k := float64(shards - 1); chi > k+8*math.Sqrt(2*k) {
 				t.Errorf("%d shards by %s: chi-square %.1f, expected about %.0f", shards, name, chi, k)
 			}
@@ -159,8 +160,8 @@ func TestEncryptedIDsShardEvenly(t *testing.T) {
 	}
 }
 
-// The reference implementation fails after 17 of its 34 years, when the raw value turns
-// negative. Here they all work.
+// The reference implementation fails after 17 of its 34 years, when the raw
+// value turns negative. Here they all work.
 func TestRandflakeWholeLife(t *testing.T) {
 	s := testScheme(t, "randflake")
 	for _, tick := range []int64{0, 1<<29 - 1, 1 << 29, 1<<29 + 12345, s.MaxTick()} {
@@ -177,8 +178,8 @@ func TestRandflakeWholeLife(t *testing.T) {
 	}
 }
 
-// Encrypted generators make what their raw ones would: decrypted, IDs are unique, inside
-// the grant, and the IDs of one caller increase.
+// Encrypted generators make what their raw ones would: decrypted, IDs are
+// unique, inside the grant, and the IDs of one caller increase.
 func TestEncryptedGenerator(t *testing.T) {
 	specs := []string{
 		"randflake", "time=40,node=2,seq=21,cipher=sparx", "twitter,cipher=ff1",
@@ -217,8 +218,8 @@ func TestEncryptedGenerator(t *testing.T) {
 	}
 }
 
-// Many goroutines share batches of IDs made ahead, while grants are lost and the
-// generator is closed.
+// Many goroutines share batches of IDs made ahead, while grants are lost and
+// the generator is closed.
 func TestEncryptedGoroutines(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		s := testScheme(t, "randflake")
@@ -381,7 +382,8 @@ func TestSchemesAndKeysFit(t *testing.T) {
 	}
 }
 
-// A second's sequence that is used up is waited for, also right after a renewal.
+// A second's sequence that is used up is waited for, also right after a
+// renewal.
 func TestRandflakeWaitsForTheNextSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, "time=30,node=17,seq=6,epoch=1999-01-01,tick=1s,cipher=sparx")

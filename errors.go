@@ -9,18 +9,21 @@ import (
 // The sentinels to act on, with [errors.Is]. Other errors are text: what
 // happened, to which thing, and what to do.
 var (
-	// ErrFenced means that no grant is held: the lease was lost, the store is unreachable, or
-	// another process has the node. The generator goes on with the next grant.
+	// ErrFenced means that no grant is held: the lease was lost, the store is
+	// unreachable, or another process has the node. The generator goes on with
+	// the next grant.
 	ErrFenced = errors.New("no grant is held")
 
-	// ErrExhausted means that the next ID has to wait for the clock: the sequence of this tick and
-	// the lead are used up, or the clock is behind the grant.
+	// ErrExhausted means that the next ID has to wait for the clock: the
+	// sequence of this tick and the lead are used up, or the clock is behind
+	// the grant.
 	ErrExhausted = errors.New("no ID can be made without waiting")
 
 	// ErrLifetime means that a time is outside the time bits of the layout.
 	ErrLifetime = errors.New("outside the lifetime of the layout")
 
-	// ErrInvalidID means that a text or number is not an ID in the given encoding or layout.
+	// ErrInvalidID means that a text or number is not an ID in the given
+	// encoding or layout.
 	ErrInvalidID = errors.New("invalid ID")
 
 	// ErrInvalidLayout means that a layout or its spec contradicts itself; the
@@ -31,8 +34,9 @@ var (
 	ErrClosed = errors.New("generator is closed")
 )
 
-// WaitError says why a generator gave up, how long it waited, and how much longer it would have to.
-// With [errors.Is] it matches [ErrFenced] or [ErrExhausted], and its Cause.
+// WaitError says why a generator gave up, how long it waited, and how much
+// longer it would have to. With [errors.Is] it matches [ErrFenced] or
+// [ErrExhausted], and its Cause.
 type WaitError struct {
 	Reason  error         // ErrFenced or ErrExhausted
 	Node    int64         // the node of the grant that was in use; −1 when there was none

@@ -10,9 +10,10 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// Grant is a rectangle in the plane node × tick: the right to stamp the ticks From ≤ tick < Until
-// with one node, or a block of nodes. Grants of a namespace never overlap, and a grant is durable
-// before a generator gets it. So IDs are unique, whatever the clocks do.
+// Grant is a rectangle in the plane node × tick: the right to stamp the ticks
+// From ≤ tick < Until with one node, or a block of nodes. Grants of a namespace
+// never overlap, and a grant is durable before a generator gets it. So IDs are
+// unique, whatever the clocks do.
 type Grant struct {
 	Node     int64 // the node, or the first of a block
 	From     int64 // first tick
@@ -22,8 +23,8 @@ type Grant struct {
 	Nodes    int64 // length of a block of nodes; 0 means 1
 }
 
-// norm returns gr with its defaults filled in. The generator calls it once, when
-// it gets gr.
+// norm returns gr with its defaults filled in. The generator calls it once,
+// when it gets gr.
 func (gr Grant) norm(l Layout) Grant {
 	if gr.FirstSeq == 0 && gr.LastSeq == 0 {
 		gr.FirstSeq, gr.LastSeq = l.First, l.Last
@@ -39,29 +40,31 @@ type Fence interface {
 	// Scheme returns the scheme all grants are for.
 	Scheme() *Scheme
 
-	// Grant returns a grant with Until > after, in ticks. A grant with the same Node, From and
-	// sequence numbers renews the old one. Any other replaces it, and the generator stops using the
-	// old one. Grant may wait until ctx ends.
+	// Grant returns a grant with Until > after, in ticks. A grant with the same
+	// Node, From and sequence numbers renews the old one. Any other replaces
+	// it, and the generator stops using the old one. Grant may wait until ctx
+	// ends.
 	Grant(ctx context.Context, after int64) (Grant, error)
 
-	// Held is Grant without waiting: it returns false when it would have to write
-	// a file or ask a store.
+	// Held is Grant without waiting: it returns false when it would have to
+	// write a file or ask a store.
 	Held(after int64) (Grant, bool)
 
-	// Release gives a grant back. The generator made no ID with a tick of used or above, and never
-	// will under this grant. Release returns when ctx ends, at the latest. After an error it may be
-	// called again for the same grant.
+	// Release gives a grant back. The generator made no ID with a tick of used
+	// or above, and never will under this grant. Release returns when ctx ends,
+	// at the latest. After an error it may be called again for the same grant.
 	Release(ctx context.Context, g Grant, used int64) error
 }
 
-// Binder is a [Fence] that knows its one generator, and seals it at once when its
-// grant is lost. All fences of this module are Binders.
+// Binder is a [Fence] that knows its one generator, and seals it at once when
+// its grant is lost. All fences of this module are Binders.
 type Binder interface {
-	// Bind claims the fence. The fence may call seal at any time and from any goroutine, but not
-	// while it holds a lock that Grant or Release needs. After seal returns, the generator takes no
-	// more IDs from its grants, and every ID it took has a tick below the result (0 without a
-	// grant). The generator calls unbind after each Release, and Bind again before it repeats a
-	// Release.
+	// Bind claims the fence. The fence may call seal at any time and from any
+	// goroutine, but not while it holds a lock that Grant or Release needs.
+	// After seal returns, the generator takes no more IDs from its grants, and
+	// every ID it took has a tick below the result (0 without a grant). The
+	// generator calls unbind after each Release, and Bind again before it
+	// repeats a Release.
 	Bind(seal func() (used int64)) (unbind func(), err error)
 }
 
@@ -88,13 +91,15 @@ func (b *binding) Bind(func() int64) (func(), error) {
 	}), nil
 }
 
-// Unguarded returns a fence for a bare node number. It is not safe over restarts: a process that
-// starts again too soon, or after the clock stepped back, repeats IDs. Nor does it know whether
-// another process uses the same number. Use a lease or package statefile instead.
+// Unguarded returns a fence for a bare node number. It is not safe over
+// restarts: a process that starts again too soon, or after the clock stepped
+// back, repeats IDs. Nor does it know whether another process uses the same
+// number. Use a lease or package statefile instead.
 //
-// Within one process a fence is safe, also when a new generator follows an old one on it. Two
-// fences of one number do not know each other, and their generators repeat IDs: share one.
-// New returns an error for a node that the layout does not have.
+// Within one process a fence is safe, also when a new generator follows an old
+// one on it. Two fences of one number do not know each other, and their
+// generators repeat IDs: share one. New returns an error for a node that the
+// layout does not have.
 func Unguarded(s *Scheme, node int64) Fence { return &static{scheme: s, node: node} }
 
 type static struct {
@@ -143,8 +148,8 @@ type hold struct {
 	used int64 // first tick of which nothing was taken; valid when done
 }
 
-// newHold returns the hold of a grant in normal form, for ticks from start on. m is the machine
-// before the fence was asked.
+// newHold returns the hold of a grant in normal form, for ticks from start on.
+// m is the machine before the fence was asked.
 func newHold(s *Scheme, m world.Machine, gr Grant, start, now, lead int64) (*hold, error) {
 	l := s.layout
 	switch {
@@ -193,9 +198,9 @@ func (h *hold) overlaps(gr Grant) bool {
 	return gr.Node < h.grant.Node+h.grant.Nodes && h.grant.Node < gr.Node+gr.Nodes
 }
 
-// raiseEnd moves the end of all tracks up to until, and the tick to ask again to two
-// thirds of the time gained. It reports whether it gained any; a lower until
-// changes nothing. The generator's mutex must be held.
+// raiseEnd moves the end of all tracks up to until, and the tick to ask again
+// to two thirds of the time gained. It reports whether it gained any; a lower
+// until changes nothing. The generator's mutex must be held.
 func (h *hold) raiseEnd(until, now int64) bool {
 	raised := false
 	for _, t := range h.tracks {

@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// Fill writes new IDs to dst, in increasing order, and returns how many. It takes
-// them in runs, each with one atomic step and one clock read. For each run it
-// waits as Next does; when it gives up, the first n are good and err says why.
+// Fill writes new IDs to dst, in increasing order, and returns how many. It
+// takes them in runs, each with one atomic step and one clock read. For each
+// run it waits as Next does; when it gives up, the first n are good and err
+// says why.
 func (g *Generator) Fill(ctx context.Context, dst []ID) (n int, err error) {
 	for again := true; again; {
 		machine := g.machine.Now()
@@ -58,9 +59,9 @@ func (r Run) All() iter.Seq[ID] {
 	}
 }
 
-// Runs appends runs of n new IDs in all to dst, in increasing order. A run ends where its tick or
-// its node's sequence ends. It waits as Fill does; after an error the runs it returns are good.
-// Encrypted IDs have no runs.
+// Runs appends runs of n new IDs in all to dst, in increasing order. A run ends
+// where its tick or its node's sequence ends. It waits as Fill does; after an
+// error the runs it returns are good. Encrypted IDs have no runs.
 func (g *Generator) Runs(ctx context.Context, dst []Run, n int64) (all []Run, err error) {
 	if g.scheme.Encrypted() {
 		return dst, fmt.Errorf("snowfence: encrypted IDs come in no runs: use Fill")
@@ -137,16 +138,17 @@ func count64(dst []ID, id, step ID) {
 	}
 }
 
-// batchSize is the longest run that an encrypted generator makes ahead. Runs grow
-// to it while they are used up in their tick, and shrink when most of one is
-// lost.
+// batchSize is the longest run that an encrypted generator makes ahead. Runs
+// grow to it while they are used up in their tick, and shrink when most of one
+// is lost.
 const batchSize = 256
 
 // batch is a run of positions, encrypted at once because that is many times
-// faster. It is used only in its own tick, so timestamps are the times of the calls,
-// and only while its grant is in use.
+// faster. It is used only in its own tick, so timestamps are the times of the
+// calls, and only while its grant is in use.
 //
-// Invariant: an ID is given out at most once, by the add that moved next past it.
+// Invariant: an ID is given out at most once, by the add that moved next past
+// it.
 type batch struct {
 	t    *track
 	tick int64        // of its first position, after t.from; the others are not before it
@@ -184,8 +186,8 @@ func (g *Generator) tryBatch() (ID, bool) {
 	return g.newBatch(b)
 }
 
-// renew reads the clock and reports whether the batch's tick is still the current
-// one, or ahead of it by the lead at most.
+// renew reads the clock and reports whether the batch's tick is still the
+// current one, or ahead of it by the lead at most.
 func (b *batch) renew(g *Generator) bool {
 	tick, sure := g.clock.Read()
 	if at := tick - b.t.from; at > b.tick || at < b.tick-g.lead {
@@ -197,8 +199,8 @@ func (b *batch) renew(g *Generator) bool {
 	return true
 }
 
-// newBatch makes the batch after old and takes its first ID, or reports false if
-// there is no position now.
+// newBatch makes the batch after old and takes its first ID, or reports false
+// if there is no position now.
 func (g *Generator) newBatch(old *batch) (ID, bool) {
 	g.batchMu.Lock()
 	if g.batch.Load() != old {

@@ -67,8 +67,8 @@ func TestOneFenceServesOneGenerator(t *testing.T) {
 	checkIncreasing(t, ids)
 }
 
-// Steps back inside one process: no ID twice, IDs go on at once (the anchored clock does
-// not step), and the time comes back to the truth.
+// Steps back inside one process: no ID twice, IDs go on at once (the anchored
+// clock does not step), and the time comes back to the truth.
 func TestClockStepsBackInTheProcess(t *testing.T) {
 	for _, back := range []time.Duration{40 * time.Millisecond, time.Second, time.Hour} {
 		for _, coarse := range []bool{false, true} {
@@ -118,8 +118,8 @@ func TestClockBeforeTheEpoch(t *testing.T) {
 	take(t, g, 3)
 }
 
-// Between the fence's answer and its use the clock may move by years: nothing is made
-// outside of the grant for that.
+// Between the fence's answer and its use the clock may move by years: nothing
+// is made outside of the grant for that.
 func TestClockLeapsWhileTheFenceAnswers(t *testing.T) {
 	s := testScheme(t, "time=33,seq=30,tick=100ms,epoch=2020-01-01")
 	now := s.Layout().TickOf(newFakeClock().wall)
@@ -135,8 +135,8 @@ func TestClockLeapsWhileTheFenceAnswers(t *testing.T) {
 	}
 }
 
-// What the fence says about why there is no grant is in the error, and the error is not
-// the end of a context the caller does not have.
+// What the fence says about why there is no grant is in the error, and the
+// error is not the end of a context the caller does not have.
 func TestWaitErrorSaysWhatTheFenceSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
@@ -221,8 +221,8 @@ func TestNextEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// A grant that is lost is followed by another, on another node, without the user's help;
-// nothing is made in between.
+// A grant that is lost is followed by another, on another node, without the
+// user's help; nothing is made in between.
 func TestLostGrantHeals(t *testing.T) {
 	for _, coarse := range []bool{false, true} {
 		s := testScheme(t, "twitter")
@@ -324,7 +324,8 @@ func TestCloseWakesWaiters(t *testing.T) {
 	})
 }
 
-// Ahead tells of a burst without using up an ID: two scrapes of metrics had cost one each.
+// Ahead tells of a burst without using up an ID: two scrapes of metrics had
+// cost one each.
 func TestAheadUsesUpNoID(t *testing.T) {
 	s := testScheme(t, "twitter")
 	now := MustLayout("twitter").Epoch.Add(1000 * time.Hour)

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// fakeClock is a TimeSource under the test's control. A step moves the wall clock alone,
-// as an operator or NTP would.
+// fakeClock is a TimeSource under the test's control. A step moves the wall
+// clock alone, as an operator or NTP would.
 type fakeClock struct {
 	mu   sync.Mutex
 	wall time.Time
@@ -40,8 +40,8 @@ func (c *fakeClock) step(d time.Duration) {
 	c.wall = c.wall.Add(d)
 }
 
-// stepped is a TimeSource for synctest bubbles: the bubble's time, with a wall clock that
-// can be stepped.
+// stepped is a TimeSource for synctest bubbles: the bubble's time, with a wall
+// clock that can be stepped.
 type stepped struct {
 	start  time.Time
 	offset atomic.Int64
@@ -60,8 +60,8 @@ func (c *stepped) step(d time.Duration) { c.offset.Add(int64(d)) }
 // synctest's clock starts.
 const bubbleSpec = "time=41,node=10,seq=12,epoch=1999-01-01"
 
-// script is a fence that gives what the test tells it to, and keeps a ledger of it. With
-// nothing to give, Grant waits.
+// script is a fence that gives what the test tells it to, and keeps a ledger of
+// it. With nothing to give, Grant waits.
 type script struct {
 	binding
 	scheme *Scheme
@@ -118,7 +118,8 @@ func (f *script) Grant(ctx context.Context, after int64) (Grant, error) {
 
 func (f *script) Held(after int64) (Grant, bool) { return atHand(f, after) }
 
-// atHand is Held for fences of tests: what they grant to a caller that does not wait.
+// atHand is Held for fences of tests: what they grant to a caller that does not
+// wait.
 func atHand(f Fence, after int64) (Grant, bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -176,7 +177,8 @@ func take(t testing.TB, g *Generator, n int) []ID {
 	return ids
 }
 
-// takeAll returns IDs from TryNext until it refuses, at most limit, and the refusal.
+// takeAll returns IDs from TryNext until it refuses, at most limit, and the
+// refusal.
 func takeAll(t testing.TB, g *Generator, limit int) ([]ID, error) {
 	t.Helper()
 	var ids []ID
@@ -212,7 +214,8 @@ func checkUnique(t testing.TB, ids []ID) {
 	}
 }
 
-// checkInside fails for an ID whose node, tick or sequence number no grant covers.
+// checkInside fails for an ID whose node, tick or sequence number no grant
+// covers.
 func checkInside(t testing.TB, s *Scheme, ids []ID, grants []Grant) {
 	t.Helper()
 	l := s.Layout()

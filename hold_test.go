@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A grant is refused where any of its bounds is outside of the layout, and taken where
-// all are just inside.
+// A grant is refused where any of its bounds is outside of the layout, and
+// taken where all are just inside.
 func TestGrantsAtTheEdgesOfALayout(t *testing.T) {
 	const plain, low = "time=10,node=3,seq=4,first=2,last=9", "time=10,zone=2,seq=4,node=3"
 	for _, c := range []struct {
@@ -60,8 +60,8 @@ func TestGrantsAtTheEdgesOfALayout(t *testing.T) {
 	}
 }
 
-// The position of each ID counts those below it: the positions of a grant are all its
-// IDs, in increasing order. Pieces say the same.
+// The position of each ID counts those below it: the positions of a grant are
+// all its IDs, in increasing order. Pieces say the same.
 func TestPositionsAreTheIDsOfAGrantInOrder(t *testing.T) {
 	for _, c := range []struct {
 		spec  string
@@ -138,8 +138,8 @@ func TestPositionsAreTheIDsOfAGrantInOrder(t *testing.T) {
 	}
 }
 
-// What lies before the start is not used again, and positions start late enough for the
-// present to be among them.
+// What lies before the start is not used again, and positions start late enough
+// for the present to be among them.
 func TestHoldsStartAndEndWhereTheyShould(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=4,rollback=1")
 	for _, c := range []struct {
@@ -163,7 +163,8 @@ func TestHoldsStartAndEndWhereTheyShould(t *testing.T) {
 		}
 	}
 
-	// With 2^50 positions in a tick, 2^10 ticks before now are as many as half a word has room for.
+	// With 2^50 positions in a tick, 2^10 ticks before now are as many as half
+	// a word has room for.
 	w := testScheme(t, "time=14,seq=31,node=19")
 	whole := Grant{Nodes: 1 << 19, Until: 1 << 14}
 	for _, c := range []struct{ now, from, until int64 }{
@@ -178,8 +179,8 @@ func TestHoldsStartAndEndWhereTheyShould(t *testing.T) {
 	}
 }
 
-// The place to ask for the next grant is two thirds of the way from now, or from the old
-// end, to the new one.
+// The place to ask for the next grant is two thirds of the way from now, or
+// from the old end, to the new one.
 func TestRaise(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=4,rollback=1")
 	h := must(newHold(s, here, Grant{From: 100, Until: 130}.norm(s.layout), 100, 40, 0))
@@ -201,8 +202,8 @@ func TestRaise(t *testing.T) {
 	expect("to an end that has passed", h.raiseEnd(220, 500), true, 120, 120)
 }
 
-// The first tick of which nothing was taken counts all rollback values, no position above
-// the end, and stays what it was.
+// The first tick of which nothing was taken counts all rollback values, no
+// position above the end, and stays what it was.
 func TestSeal(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=4,rollback=1")
 	for _, c := range []struct {

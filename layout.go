@@ -8,7 +8,8 @@ import (
 	"github.com/snowfence/snowfence/internal/ff1"
 )
 
-// Names of fields with a fixed meaning. A field with any other name is a part of the node.
+// Names of fields with a fixed meaning. A field with any other name is a part
+// of the node.
 const (
 	FieldTime     = "time"
 	FieldSequence = "sequence"
@@ -24,15 +25,16 @@ const (
 	// Plain IDs are not encrypted.
 	Plain Cipher = ""
 
-	// SPARX encrypts all 64 bits with SPARX-64/128, as Randflake does. Half of all IDs are
-	// negative. A namespace can never change its secret, because two secrets can encrypt different
-	// IDs to one number.
+	// SPARX encrypts all 64 bits with SPARX-64/128, as Randflake does. Half of
+	// all IDs are negative. A namespace can never change its secret, because
+	// two secrets can encrypt different IDs to one number.
 	SPARX Cipher = "sparx"
 
-	// FF1 encrypts the layout's own width with NIST's format-preserving FF1 over AES: IDs stay
-	// positive with 63 bits, safe for JavaScript with 53. A layout may have a key field: the
-	// highest bits, not encrypted, hold the number of the secret. So IDs of two secrets are never
-	// equal, and secrets can be rotated.
+	// FF1 encrypts the layout's own width with NIST's format-preserving FF1
+	// over AES: IDs stay positive with 63 bits, safe for JavaScript with 53. A
+	// layout may have a key field: the highest bits, not encrypted, hold the
+	// number of the secret. So IDs of two secrets are never equal, and secrets
+	// can be rotated.
 	FF1 Cipher = "ff1"
 )
 
@@ -63,9 +65,9 @@ type Field struct {
 //	│0│ time: 41 bits, ticks of 1 ms since epoch │ node: 10 │ sequence: 12│   Twitter, and most others
 //	└─┴─────────────────────────────────────────┴──────────┴────────────┘
 //
-// Fields stand from the highest bit down to bit 0, with the time first, and have
-// at most 64 bits together. With 64, the top bit of the time is the sign bit, and
-// IDs turn negative half-way through ([Layout.NegativeFrom]).
+// Fields stand from the highest bit down to bit 0, with the time first, and
+// have at most 64 bits together. With 64, the top bit of the time is the sign
+// bit, and IDs turn negative half-way through ([Layout.NegativeFrom]).
 //
 // A Layout is a plain value: build one, take one of the [Presets], or parse
 // a spec with [ParseLayout]. [NewScheme] validates it. Do not change Fields
@@ -131,8 +133,8 @@ func (l Layout) NodeParts() []Field {
 	return parts
 }
 
-// Equal reports whether both layouts mean the same by every ID, and use the same
-// sequence numbers.
+// Equal reports whether both layouts mean the same by every ID, and use the
+// same sequence numbers.
 func (l Layout) Equal(m Layout) bool {
 	l, m = l.norm(), m.norm()
 	return l.Epoch.Equal(m.Epoch) && l.Tick == m.Tick && l.First == m.First && l.Last == m.Last &&

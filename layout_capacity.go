@@ -26,15 +26,16 @@ func (l Layout) Capacity() Capacity {
 	return c
 }
 
-// EndOfLife returns the first instant without a tick, at most the end of the year
+// EndOfLife returns the first instant without a tick, at most the end of the
+// year
 // 9999. Generators return [ErrLifetime] from then on.
 func (l Layout) EndOfLife() time.Time {
 	return l.norm().timeOf(1 << l.Bits(FieldTime))
 }
 
-// NegativeFrom returns the instant from which IDs are negative as signed numbers,
-// and false if they never are. If all 64 bits are encrypted, half are negative
-// from the epoch on.
+// NegativeFrom returns the instant from which IDs are negative as signed
+// numbers, and false if they never are. If all 64 bits are encrypted, half are
+// negative from the epoch on.
 func (l Layout) NegativeFrom() (time.Time, bool) {
 	if l.Cipher == SPARX || l.Cipher == FF1 && l.Width() == 64 {
 		return l.norm().Epoch, true
@@ -58,11 +59,12 @@ func (l Layout) JSSafeUntil() (time.Time, bool) {
 	return l.norm().timeOf(1 << (53 - below)), true
 }
 
-// farFuture is the latest time: RFC 3339 and most databases write no later year.
+// farFuture is the latest time: RFC 3339 and most databases write no later
+// year.
 func farFuture() time.Time { return time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC) }
 
-// TimeOf returns the start of a tick, at most the end of the year 9999. Negative
-// ticks lie before the epoch.
+// TimeOf returns the start of a tick, at most the end of the year 9999.
+// Negative ticks lie before the epoch.
 func (l Layout) TimeOf(tick int64) time.Time {
 	l = l.norm()
 	if tick < 0 {
@@ -90,8 +92,8 @@ func (l Layout) timeOf(tick uint64) time.Time {
 	return t
 }
 
-// TickOf returns the tick that holds t, negative before the epoch. The layout may
-// have too few bits for it.
+// TickOf returns the tick that holds t, negative before the epoch. The layout
+// may have too few bits for it.
 func (l Layout) TickOf(t time.Time) int64 {
 	l = l.norm()
 	sec := t.Unix() - l.Epoch.Unix()
@@ -122,8 +124,8 @@ func (l Layout) TickOf(t time.Time) int64 {
 	return int64(min(q, math.MaxInt64))
 }
 
-// TickFrom returns the first tick that begins at t or later, negative before the epoch.
-// The layout may have too few bits for it.
+// TickFrom returns the first tick that begins at t or later, negative before
+// the epoch. The layout may have too few bits for it.
 func (l Layout) TickFrom(t time.Time) int64 {
 	tick := l.TickOf(t)
 	if tick < math.MaxInt64 && l.TimeOf(tick).Before(t) {

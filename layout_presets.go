@@ -12,9 +12,10 @@ type Preset struct {
 }
 
 const (
-	// 41 bits of milliseconds since 2025, 10 of node, 12 of sequence. Every tool knows this
-	// division, and 63 bits keep IDs positive. The recent epoch lasts until September 2094,
-	// fourteen years longer than Twitter's, and keeps IDs a digit shorter for years.
+	// 41 bits of milliseconds since 2025, 10 of node, 12 of sequence. Every
+	// tool knows this division, and 63 bits keep IDs positive. The recent epoch
+	// lasts until September 2094, fourteen years longer than Twitter's, and
+	// keeps IDs a digit shorter for years.
 	specDefault = "time=41,node=10,seq=12,epoch=2025-01-01T00:00:00Z,tick=1ms"
 
 	specBwmarrin  = "time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms"
@@ -22,7 +23,8 @@ const (
 	specRandflake = "time=30,node=17,seq=17,epoch=2024-10-27T03:33:20Z,tick=1s"
 )
 
-// presets are the known layouts, each by its spec. Vectors of their makers check each.
+// presets are the known layouts, each by its spec. Vectors of their makers
+// check each.
 func presets() []struct{ name, spec, about string } {
 	return []struct{ name, spec, about string }{
 		{"snowfence", specDefault, "the layout of every new namespace"},
@@ -68,7 +70,8 @@ func presets() []struct{ name, spec, about string } {
 	}
 }
 
-// Presets returns every known layout, in the order to show them in. The caller owns the slice.
+// Presets returns every known layout, in the order to show them in. The caller
+// owns the slice.
 func Presets() []Preset {
 	var list []Preset
 	for _, p := range presets() {
@@ -104,11 +107,11 @@ func presetNames() (names []string) {
 
 func defaultEpoch() time.Time { return time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// Default returns the layout for new systems, "snowfence": 41 bits of milliseconds
-// since 2025, 10 of node, 12 of sequence.
+// Default returns the layout for new systems, "snowfence": 41 bits of
+// milliseconds since 2025, 10 of node, 12 of sequence.
 func Default() Layout { return MustLayout(specDefault) }
 
-// Randflake returns the layout of gosuda.org/randflake: 30 bits of seconds since
-// 2024-10-27T03:33:20Z, 17 of node, 17 of sequence, encrypted with SPARX-64/128.
-// Its scheme needs a secret.
+// Randflake returns the layout of gosuda.org/randflake: 30 bits of seconds
+// since 2024-10-27T03:33:20Z, 17 of node, 17 of sequence, encrypted with
+// SPARX-64/128. Its scheme needs a secret.
 func Randflake() Layout { return MustLayout("randflake") }

@@ -19,8 +19,8 @@ func reservedKey(s string) bool {
 	return false
 }
 
-// String returns the layout's spec in its one canonical form: what [ParseLayout]
-// and --layout read and stores keep.
+// String returns the layout's spec in its one canonical form: what
+// [ParseLayout] and --layout read and stores keep.
 //
 //	time=41,node=10,seq=12,epoch=2010-11-04T01:42:54.657Z,tick=1ms
 //
@@ -74,17 +74,18 @@ func (l *Layout) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ParseLayout reads the name of a preset ([Presets]), or a spec: key=value pairs with
-// commas between them.
+// ParseLayout reads the name of a preset ([Presets]), or a spec: key=value
+// pairs with commas between them.
 //
-//   - time, seq, rollback, node, or any other name for a part of the node: the width of
-//     that field in bits. Fields stand from the highest bit down.
+//   - time, seq, rollback, node, or any other name for a part of the node: the
+//     width of that field in bits. Fields stand from the highest bit down.
 //   - epoch: an RFC 3339 time or a date; the epoch of [Default] when left out.
 //   - tick: a duration such as 1ms or 10ms; 1ms when left out.
 //   - first, last: the usable sequence numbers; all when left out.
-//   - cipher: sparx or ff1, for encrypted IDs; key is then the width of the key number.
-//   - order: node-first or node-last, to put the node parts above or below the sequence, wherever
-//     they stand in the spec.
+//   - cipher: sparx or ff1, for encrypted IDs; key is then the width of the key
+//     number.
+//   - order: node-first or node-last, to put the node parts above or below the
+//     sequence, wherever they stand in the spec.
 //
 // The result is valid; errors match [ErrInvalidLayout] and name the key.
 func ParseLayout(spec string) (Layout, error) {
@@ -127,8 +128,8 @@ func ParseLayout(spec string) (Layout, error) {
 	return l.norm(), nil
 }
 
-// nodeRank orders fields for the key order: time, then nodes before (-1) or after
-// (1) the others.
+// nodeRank orders fields for the key order: time, then nodes before (-1) or
+// after (1) the others.
 func nodeRank(f Field, side int) int {
 	switch {
 	case f.Name == FieldKey:
@@ -185,8 +186,8 @@ func (l *Layout) setField(key, value string, order *string) (err error) {
 	return err
 }
 
-// misspelled says which part of the node has the name of something else, but for one
-// letter; "" if none has.
+// misspelled says which part of the node has the name of something else, but
+// for one letter; "" if none has.
 func (l Layout) misspelled() string {
 	for _, f := range l.NodeParts() {
 		if word := meant(f.Name); word != "" {
@@ -196,8 +197,8 @@ func (l Layout) misspelled() string {
 	return ""
 }
 
-// meant returns the word of the spec that a name differs from by one letter, or in
-// case; "" if there is none.
+// meant returns the word of the spec that a name differs from by one letter, or
+// in case; "" if there is none.
 func meant(name string) string {
 	lower := strings.ToLower(name)
 	for _, word := range []string{
@@ -211,8 +212,8 @@ func meant(name string) string {
 	return ""
 }
 
-// oneOff reports whether a letter more, less, changed, or two letters swapped make a
-// out of b.
+// oneOff reports whether a letter more, less, changed, or two letters swapped
+// make a out of b.
 func oneOff(a, b string) bool {
 	if len(a) < len(b) {
 		a, b = b, a

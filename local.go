@@ -11,9 +11,10 @@ import (
 // maxBlock makes a block's atomic step and clock read a small share of each ID.
 const maxBlock = 1024
 
-// Local is a handle on a generator for one goroutine. It takes positions in blocks, so that
-// goroutines do not compete for one word of memory. The IDs of one handle increase. IDs of several
-// handles are unique, but not in the order of the calls. It is not safe for concurrent use.
+// Local is a handle on a generator for one goroutine. It takes positions in
+// blocks, so that goroutines do not compete for one word of memory. The IDs of
+// one handle increase. IDs of several handles are unique, but not in the order
+// of the calls. It is not safe for concurrent use.
 //
 // A handle drops the rest of its block when the tick moves on, so keep one per
 // worker, not per request. It needs no Close, and outlives renewals and changes
@@ -102,8 +103,8 @@ func (l *Local) current() bool {
 	return false
 }
 
-// refill sets the next piece, from the block in hand or a new one. No ID is left,
-// or only old ones.
+// refill sets the next piece, from the block in hand or a new one. No ID is
+// left, or only old ones.
 func (l *Local) refill(ctx context.Context, maxWait time.Duration) error {
 	if l.pos < l.end {
 		if l.next(); l.current() {

@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// Next returns a new ID. The fast path neither waits nor looks at ctx. Otherwise
-// it waits for the next tick or a grant, at most Config.MaxWait and until ctx
-// ends, and then returns a [WaitError], [ErrLifetime] or [ErrClosed].
+// Next returns a new ID. The fast path neither waits nor looks at ctx.
+// Otherwise it waits for the next tick or a grant, at most Config.MaxWait and
+// until ctx ends, and then returns a [WaitError], [ErrLifetime] or [ErrClosed].
 func (g *Generator) Next(ctx context.Context) (ID, error) { return g.next(ctx, g.maxWait) }
 
-// TryNext returns a new ID without waiting; if there is none now, it returns [ErrExhausted] or
-// [ErrFenced]. It asks the fence for the grant that the next call needs.
+// TryNext returns a new ID without waiting; if there is none now, it returns
+// [ErrExhausted] or [ErrFenced]. It asks the fence for the grant that the next
+// call needs.
 func (g *Generator) TryNext() (ID, error) { return g.next(context.Background(), -1) }
 
 // next is Next and TryNext, which the compiler inlines into their callers.
@@ -38,14 +39,14 @@ func (g *Generator) next(ctx context.Context, maxWait time.Duration) (ID, error)
 	return t.id(pos), nil
 }
 
-// tryExact and tryCoarse are the fast paths: one ID below the published limit, if
-// there is nothing to wait for.
+// tryExact and tryCoarse are the fast paths: one ID below the published limit,
+// if there is nothing to wait for.
 //
-// Invariant: a position becomes an ID at most once, because only the add or swap
-// that moved the word past it may use it, and only below an end of its own track
-// that was read before. The clock decides where the word moves to, never the owner
-// of a position. A copy of the machine has a copy of the word, so a caller that
-// took a position looks whether there is one.
+// Invariant: a position becomes an ID at most once, because only the add or
+// swap that moved the word past it may use it, and only below an end of its own
+// track that was read before. The clock decides where the word moves to, never
+// the owner of a position. A copy of the machine has a copy of the word, so a
+// caller that took a position looks whether there is one.
 func (g *Generator) tryExact() (ID, bool) {
 	t := g.cur.Load()
 	stall(afterTrack)
@@ -104,16 +105,16 @@ const (
 	// any block.
 	parked = math.MaxInt64
 
-	// A coarse generator reads the clock every coarseSpan, and after as many IDs
-	// as it made in the last one, because the ticker may get no processor.
+	// A coarse generator reads the clock every coarseSpan, and after as many
+	// IDs as it made in the last one, because the ticker may get no processor.
 	coarseSpan = time.Millisecond
 	minQuota   = 64
 	maxQuota   = 1 << 17
 )
 
 // publishCoarse tells the fast path of a coarse generator the time, and the
-// position at which to read the clock again. before and after are the word around
-// the positions of the caller.
+// position at which to read the clock again. before and after are the word
+// around the positions of the caller.
 func (g *Generator) publishCoarse(t *track, tick int64, before, after, bound uint64) {
 	ns := g.clock.Elapsed()
 	elapsed := max(ns-t.pubNs.Load(), 1)
@@ -167,8 +168,8 @@ func (g *Generator) keepTime() {
 			idle = 0
 		} else if idle++; idle == 2 {
 			g.ticking.Store(false)
-			// Read after the store: a later publish on another track starts a new
-			// ticker.
+			// Read after the store: a later publish on another track starts a
+			// new ticker.
 			g.cur.Load().closeFastPath()
 			return
 		}

@@ -20,8 +20,8 @@ const (
 )
 
 // track is one grant, or one rollback value of it, and the word with its next
-// free position. All that gives a position its meaning stands beside the word and
-// never changes, so a position can only become an ID of this grant.
+// free position. All that gives a position its meaning stands beside the word
+// and never changes, so a position can only become an ID of this grant.
 type track struct {
 	hold *hold // nil for the terminal track of a closed generator
 
@@ -35,14 +35,15 @@ type track struct {
 	seqShift  uint8
 	form      form
 
-	// If form is shifts, the ID of a position is base + (its tick bits) × tickMul
-	// + (its slot bits) × slotMul. A product costs less than a variable shift.
+	// If form is shifts, the ID of a position is base + (its tick bits) ×
+	// tickMul + (its slot bits) × slotMul. A product costs less than a variable
+	// shift.
 	slots   uint64 // span − 1
 	tickMul uint64
 	slotMul uint64
 
-	// If it is linear, the tick of a position is (its product with magic) >> (64 +
-	// magicShift). A division costs more than the rest of an ID.
+	// If it is linear, the tick of a position is (its product with magic) >>
+	// (64 + magicShift). A division costs more than the rest of an ID.
 	magic      uint64
 	magicShift uint8
 
@@ -140,16 +141,16 @@ func (t *track) pieceID(pos uint64) ID {
 
 // linearID is the raw ID if form is linear.
 //
-// Invariant: two positions never become one ID. So tick has to be exactly pos/span,
-// for all positions that are granted: see clock.Reciprocal.
+// Invariant: two positions never become one ID. So tick has to be exactly
+// pos/span, for all positions that are granted: see clock.Reciprocal.
 func (t *track) linearID(pos uint64) ID {
 	hi, _ := bits.Mul64(pos, t.magic)
 	tick := hi >> t.magicShift
 	return ID(t.base + tick<<t.timeShift + (pos-tick*t.span)<<t.seqShift)
 }
 
-// piece returns the raw ID of a position, and how many of the next n follow it in
-// equal steps in the same tick.
+// piece returns the raw ID of a position, and how many of the next n follow it
+// in equal steps in the same tick.
 func (t *track) piece(pos, n uint64) (id, step ID, count uint64) {
 	tick, slot := pos/t.span, pos%t.span
 	if t.form != block {

@@ -9,15 +9,17 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// flight is one question to the fence. All callers that need its answer wait for done.
+// flight is one question to the fence. All callers that need its answer wait
+// for done.
 type flight struct {
 	done chan struct{}
 	err  error // valid when done
 	stop context.CancelFunc
 }
 
-// refusalError is why the fence granted nothing. It is nil where asking again helps: it was
-// cancelled by a caller that could wait no longer, or it named a tick of a clock that was ahead.
+// refusalError is why the fence granted nothing. It is nil where asking again
+// helps: it was cancelled by a caller that could wait no longer, or it named a
+// tick of a clock that was ahead.
 func (f *flight) refusalError() error {
 	if errors.Is(f.err, context.Canceled) || errors.Is(f.err, clock.ErrCorrected) {
 		return nil
@@ -42,12 +44,12 @@ func (e stoppedError) Is(target error) bool {
 
 func (e stoppedError) As(target any) bool { return errors.As(e.error, target) }
 
-// askFence asks the fence for a grant past the tick after, unless it is being asked,
-// and returns the question. A grant that the fence has ready is in use when ask
-// returns.
+// askFence asks the fence for a grant past the tick after, unless it is being
+// asked, and returns the question. A grant that the fence has ready is in use
+// when ask returns.
 //
-// corrections is the clock's count when after was read: a tick of a clock that was ahead would be
-// waited for until it comes.
+// corrections is the clock's count when after was read: a tick of a clock that
+// was ahead would be waited for until it comes.
 func (g *Generator) askFence(t *track, after, corrections int64) *flight {
 	g.mu.Lock()
 	if f := g.flight; f != nil {
@@ -58,7 +60,8 @@ func (g *Generator) askFence(t *track, after, corrections int64) *flight {
 	var ctx context.Context
 	ctx, f.stop = context.WithCancel(g.life)
 	if g.life.Err() != nil || t.hold != g.held || corrections != g.clock.Corrections() {
-		// Closed, or there is another grant or another time since the caller looked.
+		// Closed, or there is another grant or another time since the caller
+		// looked.
 		if g.life.Err() != nil {
 			f.err = ErrClosed
 		}
@@ -94,8 +97,8 @@ func (g *Generator) landFlight(f *flight, err error) {
 	close(f.done)
 }
 
-// fetchGrant gets a grant and puts it to use. Only the owner of the flight calls it,
-// so one goroutine at a time asks the fence.
+// fetchGrant gets a grant and puts it to use. Only the owner of the flight
+// calls it, so one goroutine at a time asks the fence.
 func (g *Generator) fetchGrant(t *track, after int64, get func() (Grant, error)) error {
 	for {
 		g.mu.Lock()
@@ -126,9 +129,9 @@ func (g *Generator) fetchGrant(t *track, after int64, get func() (Grant, error))
 	}
 }
 
-// installGrant puts a grant to use: it raises the end of the hold that gr renews, or
-// seals the old hold and publishes a new one. again means that the fence revoked
-// a grant since it was asked.
+// installGrant puts a grant to use: it raises the end of the hold that gr
+// renews, or seals the old hold and publishes a new one. again means that the
+// fence revoked a grant since it was asked.
 func (g *Generator) installGrant(gr Grant, machine world.Machine, revoked int64) (again bool, err error) {
 	now := max(g.clock.Tick(), 0)
 	g.mu.Lock()

@@ -25,8 +25,8 @@ func (f *counted) Grant(ctx context.Context, after int64) (Grant, error) {
 
 func (f *counted) Held(after int64) (Grant, bool) { return atHand(f, after) }
 
-// A grant renews another one where nothing but its end differs, however its sequence and
-// its nodes are written.
+// A grant renews another one where nothing but its end differs, however its
+// sequence and its nodes are written.
 func TestRenewedBy(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=4")
 	whole, slice := Grant{Node: 5, From: 10, Until: 20}, Grant{Node: 5, From: 10, Until: 20, LastSeq: 7}
@@ -85,8 +85,8 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// A generator asks ahead once, when the clock or the positions reach the soft bound, and
-// never past the end of the layout's life.
+// A generator asks ahead once, when the clock or the positions reach the soft
+// bound, and never past the end of the layout's life.
 func TestAsksAheadOnceAndNotPastTheEnd(t *testing.T) {
 	for _, c := range []struct {
 		until int64 // of the grant, from tick 100
@@ -126,8 +126,8 @@ func TestAsksAheadOnceAndNotPastTheEnd(t *testing.T) {
 	}
 }
 
-// Two calls that need a grant share one question. After Close, and after another grant
-// came into use, the fence is not asked.
+// Two calls that need a grant share one question. After Close, and after
+// another grant came into use, the fence is not asked.
 func TestOneQuestionAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := testScheme(t, bubbleSpec)
@@ -174,8 +174,8 @@ func isDone(f *flight) bool {
 	}
 }
 
-// A fence that grants no tick past the one that was asked for is refused, and its grant,
-// which may be the present one, stays.
+// A fence that grants no tick past the one that was asked for is refused, and
+// its grant, which may be the present one, stays.
 func TestGrantThatEndsTooSoon(t *testing.T) {
 	s, clock := testScheme(t, "twitter"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
@@ -198,8 +198,8 @@ func TestGrantThatEndsTooSoon(t *testing.T) {
 	}
 }
 
-// A fence may give the same grant again after it took it back: the generator goes on
-// above what it used.
+// A fence may give the same grant again after it took it back: the generator
+// goes on above what it used.
 func TestSameGrantAfterALoss(t *testing.T) {
 	s, clock := testScheme(t, "twitter"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
@@ -216,8 +216,9 @@ func TestSameGrantAfterALoss(t *testing.T) {
 	}
 }
 
-// A renewal goes on with the positions of its grant, and a new grant begins with its own.
-// The next one is asked for after two thirds of the time that either gives.
+// A renewal goes on with the positions of its grant, and a new grant begins
+// with its own. The next one is asked for after two thirds of the time that
+// either gives.
 func TestRenewalsAndNewGrantsInUse(t *testing.T) {
 	s, clock := testScheme(t, "twitter"), newFakeClock()
 	now := s.Layout().TickOf(clock.wall)
@@ -249,8 +250,8 @@ func TestRenewalsAndNewGrantsInUse(t *testing.T) {
 	checkIncreasing(t, ids)
 }
 
-// After a change of grants in one tick, IDs increase without rollback bits, whatever the
-// nodes, and are unique with them.
+// After a change of grants in one tick, IDs increase without rollback bits,
+// whatever the nodes, and are unique with them.
 func TestOtherGrantsInTheSameTick(t *testing.T) {
 	for _, c := range []struct {
 		spec      string
@@ -299,7 +300,8 @@ func (f *corrected) Held(after int64) (Grant, bool) {
 	return atHand(f.script, after)
 }
 
-// A generator whose clock was corrected while it asked reads the clock anew, and asks again.
+// A generator whose clock was corrected while it asked reads the clock anew,
+// and asks again.
 func TestAsksAgainByACorrectedClock(t *testing.T) {
 	s, fake := testScheme(t, "twitter"), newFakeClock()
 	now := s.Layout().TickOf(fake.wall)

@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/internal/draw"
 )
 
-// smallLayout draws a layout of few bits with any order of fields, so that all its IDs
-// can be listed.
+// smallLayout draws a layout of few bits with any order of fields, so that all
+// its IDs can be listed.
 func smallLayout(t *draw.T) Layout {
 	names := draw.Order(t, []string{"node", "seq", "rollback", "rack"})
 	l := Layout{
@@ -172,7 +172,8 @@ func TestMeetErrors(t *testing.T) {
 	}
 }
 
-// Two libraries in one column: what their numbers, slices and epochs make of it.
+// Two libraries in one column: what their numbers, slices and epochs make of
+// it.
 func TestRegionsOfNeighbors(t *testing.T) {
 	of := func(spec string, nodes NodeRange) Region { return must(RegionOf(MustLayout(spec), nodes)) }
 	numbers := func(r Region, first, last int64) Region { r.First, r.Last = first, last; return r }

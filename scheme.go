@@ -31,10 +31,10 @@ type placedField struct {
 
 func (f placedField) mask() uint64 { return 1<<f.Bits - 1 }
 
-// NewScheme checks the layout and returns its scheme. Encrypted layouts need a secret. Layouts with
-// a key field take several, in the order in which they came into use: the last encrypts new IDs,
-// nil stands for a lost secret. The error is an [ErrInvalidLayout] that names the field, or an
-// [ErrKey].
+// NewScheme checks the layout and returns its scheme. Encrypted layouts need a
+// secret. Layouts with a key field take several, in the order in which they
+// came into use: the last encrypts new IDs, nil stands for a lost secret. The
+// error is an [ErrInvalidLayout] that names the field, or an [ErrKey].
 func NewScheme(l Layout, keys ...*Secret) (*Scheme, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -85,9 +85,10 @@ func (s *Scheme) Layout() Layout {
 	return l
 }
 
-// Fingerprint identifies what gives an ID its meaning: the layout, and the secret if there can be
-// only one. Stores and state files keep it, so that no program continues with another scheme. For
-// the secrets of a layout with a key field see KeyIDs.
+// Fingerprint identifies what gives an ID its meaning: the layout, and the
+// secret if there can be only one. Stores and state files keep it, so that no
+// program continues with another scheme. For the secrets of a layout with a key
+// field see KeyIDs.
 func (s *Scheme) Fingerprint() string {
 	if len(s.keyIDs) == 1 && s.keyBits == 0 {
 		return s.layout.String() + " key " + s.keyIDs[0]
@@ -119,10 +120,10 @@ type Parts struct {
 	Key      int   // number of the secret, in the order of NewScheme; 0 when there is one or none
 }
 
-// Compose returns the ID of the parts, encrypted with the last secret if the layout is. It checks
-// only that each number fits its field, not that the ID is new; only a [Generator] makes new ones.
-// It ignores Parts.Time and Parts.Key. A tick that does not fit is an [ErrLifetime], another part
-// an [ErrInvalidID].
+// Compose returns the ID of the parts, encrypted with the last secret if the
+// layout is. It checks only that each number fits its field, not that the ID is
+// new; only a [Generator] makes new ones. It ignores Parts.Time and Parts.Key.
+// A tick that does not fit is an [ErrLifetime], another part an [ErrInvalidID].
 func (s *Scheme) Compose(p Parts) (ID, error) {
 	if p.Tick < 0 || p.Tick > s.MaxTick() {
 		return 0, fmt.Errorf("%w: tick %d; the %d time bits hold 0 to %d", ErrLifetime, p.Tick, s.timeBits, s.MaxTick())
@@ -163,9 +164,9 @@ func (s *Scheme) placeNode(node int64) uint64 {
 	return id
 }
 
-// Decode takes an ID apart, and decrypts it first if needed. An ID with a bit above the layout's
-// highest is an [ErrInvalidID]: it was made with another layout or secret. [Scheme.Check] finds
-// more.
+// Decode takes an ID apart, and decrypts it first if needed. An ID with a bit
+// above the layout's highest is an [ErrInvalidID]: it was made with another
+// layout or secret. [Scheme.Check] finds more.
 func (s *Scheme) Decode(id ID) (Parts, error) {
 	raw, err := s.decryptID(id)
 	if err != nil {
@@ -196,17 +197,19 @@ func (s *Scheme) Decode(id ID) (Parts, error) {
 	return p, nil
 }
 
-// Range returns the half-open range of IDs with a time (of Decode) in [from, to), for queries such
-// as WHERE id >= lo AND id < hi. If one span of time begins where another ends, so do their ranges.
-// Range cuts times outside the life of the layout to that life. It returns [ErrLifetime] for a span
-// that contains the instant at which IDs turn negative, because their signed numbers are then two
-// ranges: ask for each.
+// Range returns the half-open range of IDs with a time (of Decode) in [from,
+// to), for queries such as WHERE id >= lo AND id < hi. If one span of time
+// begins where another ends, so do their ranges. Range cuts times outside the
+// life of the layout to that life. It returns [ErrLifetime] for a span that
+// contains the instant at which IDs turn negative, because their signed numbers
+// are then two ranges: ask for each.
 //
-// The time in an ID is the start of its tick on the clock of its generator. It has the error of
-// that clock, and can be ahead of it: by up to Config.Lead, and after the clock stepped back. Also,
-// a row becomes visible when its transaction commits, later than its ID was made. So a query for
-// new rows, which begins where the last one ended and ends now, misses some: end it earlier, by the
-// sum of clock error, lead and longest transaction.
+// The time in an ID is the start of its tick on the clock of its generator. It
+// has the error of that clock, and can be ahead of it: by up to Config.Lead,
+// and after the clock stepped back. Also, a row becomes visible when its
+// transaction commits, later than its ID was made. So a query for new rows,
+// which begins where the last one ended and ends now, misses some: end it
+// earlier, by the sum of clock error, lead and longest transaction.
 func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
 	if s.Encrypted() {
 		return 0, 0, fmt.Errorf("snowfence: encrypted IDs are in no order, so that no range of them is " +

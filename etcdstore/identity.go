@@ -19,8 +19,9 @@ import (
 // version is the version of the keys and values below the prefix.
 const version = "2"
 
-// seen is what answers said of the server. An operation that learns of another store fails,
-// so that nothing is used that one store acknowledged and another confirmed.
+// seen is what answers said of the server. An operation that learns of another
+// store fails, so that nothing is used that one store acknowledged and another
+// confirmed.
 type seen struct {
 	ready      bool
 	cluster    uint64
@@ -29,8 +30,9 @@ type seen struct {
 	rolledBack bool      // the revision fell: the id has to be changed
 }
 
-// idVersion is the id key: its value, and the revisions of its creation and last change.
-// Putting a copy back changes these; restoring a snapshot does not.
+// idVersion is the id key: its value, and the revisions of its creation and
+// last change. Putting a copy back changes these; restoring a snapshot does
+// not.
 type idVersion struct {
 	value                  string
 	createRevision, change int64
@@ -52,8 +54,8 @@ func (s *Store) sameID(id idVersion) []clientv3.Cmp {
 	}
 }
 
-// Identity implements [store.Store]: all namespaces share one. After the first use it costs
-// no round trip, because every answer tells it.
+// Identity implements [store.Store]: all namespaces share one. After the first
+// use it costs no round trip, because every answer tells it.
 func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	if _, err := s.readySight(ctx); err != nil {
 		return "", err
@@ -81,8 +83,8 @@ func (s *Store) Suspect(ctx context.Context, identity string) error {
 	return err
 }
 
-// readySight returns the latest sight. At the first use, and after a rollback, it finds or writes
-// the id.
+// readySight returns the latest sight. At the first use, and after a rollback,
+// it finds or writes the id.
 func (s *Store) readySight(ctx context.Context) (seen, error) {
 	if now := s.lastSeen(); now.ready {
 		return now, nil
@@ -141,9 +143,9 @@ func (s *Store) lastSeen() seen {
 	return s.seen
 }
 
-// checkAnswer compares the cluster of the answer with the one before, and refuses
-// another's answer. It compares the revision with the highest one before the question,
-// because concurrent answers come in any order.
+// checkAnswer compares the cluster of the answer with the one before, and
+// refuses another's answer. It compares the revision with the highest one
+// before the question, because concurrent answers come in any order.
 func (s *Store) checkAnswer(before seen, h *pb.ResponseHeader, id idVersion) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,8 +178,8 @@ type reply struct {
 	ranges   []*pb.RangeResponse
 }
 
-// sendReads sends reads, and again while no leader answers: that is safe for reads, and passes
-// when members come and go.
+// sendReads sends reads, and again while no leader answers: that is safe for
+// reads, and passes when members come and go.
 func (s *Store) sendReads(ctx context.Context, ops ...clientv3.Op) (reply, error) {
 	for start := time.Now(); ; {
 		before, err := s.readySight(ctx)
@@ -205,8 +207,8 @@ func (s *Store) sendReads(ctx context.Context, ops ...clientv3.Op) (reply, error
 	}
 }
 
-// errFewerOps means that the server refused the length of a transaction, and the limit is
-// lower now.
+// errFewerOps means that the server refused the length of a transaction, and
+// the limit is lower now.
 var errFewerOps = errors.New("etcdstore: the transaction has too many operations for the server")
 
 func (s *Store) readReply(before seen, resp *clientv3.TxnResponse) (reply, error) {
@@ -217,7 +219,8 @@ func (s *Store) readReply(before seen, resp *clientv3.TxnResponse) (reply, error
 	return reply{resp.Header.Revision, ranges[1:]}, s.checkAnswer(before, resp.Header, idVersionOf(ranges[0]))
 }
 
-// commitTxn runs one transaction within the Timeout, on a member that has a leader.
+// commitTxn runs one transaction within the Timeout, on a member that has a
+// leader.
 func (s *Store) commitTxn(
 	ctx context.Context, cmps []clientv3.Cmp, then, other []clientv3.Op,
 ) (*clientv3.TxnResponse, error) {

@@ -16,7 +16,8 @@ import (
 
 const paged = 4096 // records in one answer
 
-// List implements [store.Store]. It reads everything at the revision of its first read.
+// List implements [store.Store]. It reads everything at the revision of its
+// first read.
 func (s *Store) List(
 	ctx context.Context, namespace string, nodes snowfence.NodeRange, limit int,
 ) ([]store.Record, error) {
@@ -31,7 +32,8 @@ func (s *Store) Heads(ctx context.Context) ([]store.Record, error) {
 	return s.atOnce(func(l *listing) ([]store.Record, error) { return l.readHeads(ctx) })
 }
 
-// atOnce lists, and begins again with the present if etcd was compacted in the middle.
+// atOnce lists, and begins again with the present if etcd was compacted in the
+// middle.
 func (s *Store) atOnce(list func(*listing) ([]store.Record, error)) ([]store.Record, error) {
 	for attempt := 0; ; attempt++ {
 		out, err := list(&listing{s: s})
@@ -89,8 +91,8 @@ func (l *listing) readNodes(
 	}
 }
 
-// readHeads jumps from the first key of a namespace to the next one's, and orders the names by
-// their bytes, as their escaped form does not.
+// readHeads jumps from the first key of a namespace to the next one's, and
+// orders the names by their bytes, as their escaped form does not.
 func (l *listing) readHeads(ctx context.Context) ([]store.Record, error) {
 	var out []store.Record
 	ks := l.s.keys

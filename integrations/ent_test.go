@@ -9,8 +9,8 @@ import (
 
 const module = "github.com/snowfence/snowfence"
 
-// testEnt makes a module of testdata/ent with the versions of ours, has ent generate its code, and
-// runs the test in it.
+// testEnt makes a module of testdata/ent with the versions of ours, has ent
+// generate its code, and runs the test in it.
 func testEnt(t *testing.T, url string) {
 	root, err := filepath.Abs("..")
 	check(t, err)

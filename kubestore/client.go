@@ -15,8 +15,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// client speaks to the API server. It sends each request once: a repeated write could not tell its
-// own first attempt from another program's.
+// client speaks to the API server. It sends each request once: a repeated write
+// could not tell its own first attempt from another program's.
 type client struct {
 	http    *http.Client
 	leases  string // URL of the collection
@@ -24,7 +24,8 @@ type client struct {
 	timeout time.Duration
 }
 
-// longestAnswer bounds an answer's bytes: a page of 500 objects with the longest texts.
+// longestAnswer bounds an answer's bytes: a page of 500 objects with the
+// longest texts.
 const longestAnswer = 64 << 20
 
 func newClient(c *Config, timeout time.Duration) (*client, error) {
@@ -81,9 +82,9 @@ func is(err error, code int) bool {
 	return errors.As(err, &s) && s.code == code
 }
 
-// sendRequest sends a request and reads the answer. It returns the time of the server, with a
-// resolution of a second. A *status means that the server answered; after a write, any other error
-// leaves open whether it was done.
+// sendRequest sends a request and reads the answer. It returns the time of the
+// server, with a resolution of a second. A *status means that the server
+// answered; after a write, any other error leaves open whether it was done.
 func (c *client) sendRequest(ctx context.Context, method, path string, body, answer any) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -149,8 +150,9 @@ func (c *client) getObject(ctx context.Context, name string) (*object, time.Time
 	return &o, now, nil
 }
 
-// putObject writes an object: a new one, or one with the UID and version of its read. Without the
-// UID, the API server would make a deleted Lease again. A conflict is a *status of 409.
+// putObject writes an object: a new one, or one with the UID and version of its
+// read. Without the UID, the API server would make a deleted Lease again. A
+// conflict is a *status of 409.
 func (c *client) putObject(ctx context.Context, o object) (written object, err error) {
 	if o.Metadata.UID == "" {
 		_, err = c.sendRequest(ctx, http.MethodPost, "", o, &written)

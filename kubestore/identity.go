@@ -11,8 +11,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// version is what Kubernetes calls a resource version: of objects of one kind, a later one is a
-// greater number (since Kubernetes 1.35 by documentation, and always with etcd).
+// version is what Kubernetes calls a resource version: of objects of one kind,
+// a later one is a greater number (since Kubernetes 1.35 by documentation, and
+// always with etcd).
 type version uint64
 
 func (s *Store) highestVersion() version {
@@ -21,8 +22,8 @@ func (s *Store) highestVersion() version {
 	return s.seen
 }
 
-// noteVersion takes in the version of a write, which is above all that were seen before it was
-// sent, unless etcd was restored in between.
+// noteVersion takes in the version of a write, which is above all that were
+// seen before it was sent, unless etcd was restored in between.
 func (s *Store) noteVersion(before version, text string) error {
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
@@ -54,7 +55,8 @@ func (s *Store) Identity(ctx context.Context, _ string) (string, error) {
 	return id, err
 }
 
-// Now implements [store.Store]. It can be off by half a second and the duration of a request.
+// Now implements [store.Store]. It can be off by half a second and the duration
+// of a request.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	_, now, err := s.readIdentity(ctx)
 	if err != nil || now.IsZero() {
@@ -63,8 +65,8 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	return now.Add(time.Second / 2), nil
 }
 
-// readIdentity reads the object that has the identity, makes it where it is missing, and changes it
-// after a version fell.
+// readIdentity reads the object that has the identity, makes it where it is
+// missing, and changes it after a version fell.
 func (s *Store) readIdentity(ctx context.Context) (string, time.Time, error) {
 	for {
 		o, now, err := s.api.getObject(ctx, idName)

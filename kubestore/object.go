@@ -45,8 +45,9 @@ func objectName(k store.Key) string {
 	return "snowfence." + escape(k.Namespace) + "." + store.NodeText(k.Node)
 }
 
-// escape writes all but lower-case letters, digits and inner '-' as x and two hexadecimal digits,
-// and so an x as well. It must never change, because objects are found by it.
+// escape writes all but lower-case letters, digits and inner '-' as x and two
+// hexadecimal digits, and so an x as well. It must never change, because
+// objects are found by it.
 func escape(name string) string {
 	var b strings.Builder
 	for i, c := range []byte(name) {
@@ -60,7 +61,8 @@ func escape(name string) string {
 	return b.String()
 }
 
-// labelOf is a label's value, which has at most 63 bytes. Objects of two namespaces may share one.
+// labelOf is a label's value, which has at most 63 bytes. Objects of two
+// namespaces may share one.
 func labelOf(namespace string) string {
 	value := escape(namespace)
 	return strings.TrimRight(value[:min(len(value), 63)], "-")
@@ -82,7 +84,8 @@ func objectOf(r store.Record) object {
 	return o
 }
 
-// record returns the record in an object. An object of another program is an error.
+// record returns the record in an object. An object of another program is an
+// error.
 func (o object) record() (store.Record, error) {
 	namespace := o.Metadata.Annotations[noteNamespace]
 	last := strings.LastIndexByte(o.Metadata.Name, '.')

@@ -53,8 +53,8 @@ func on(method string) func(*http.Request) bool {
 	}
 }
 
-// What a person changes beside the record does not make a write fail; what another program writes
-// does.
+// What a person changes beside the record does not make a write fail; what
+// another program writes does.
 func TestConflicts(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
@@ -77,7 +77,8 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// An object that always changes meanwhile is tried again after pauses, until the caller gives up.
+// An object that always changes meanwhile is tried again after pauses, until
+// the caller gives up.
 func TestPausesBetweenConflicts(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
@@ -123,7 +124,8 @@ func (s *server) change(change func(*object)) *status {
 	return refusal
 }
 
-// An object that is deleted while it is written does not come back, as by a PUT without UID.
+// An object that is deleted while it is written does not come back, as by a PUT
+// without UID.
 func TestDeletedObject(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
@@ -167,8 +169,8 @@ func TestVersionOfAnotherWrite(t *testing.T) {
 	}
 }
 
-// An answer that is lost leaves open whether the write was done. A proxy that sends a write twice
-// does not make it a loss.
+// An answer that is lost leaves open whether the write was done. A proxy that
+// sends a write twice does not make it a loss.
 func TestLostAnswers(t *testing.T) {
 	for _, method := range []string{http.MethodPost, http.MethodPut} {
 		s := newServer(t)
@@ -204,7 +206,8 @@ func (s *server) set(change func()) {
 	change()
 }
 
-// twice carries out a write before it is carried out, as a proxy that sends it again.
+// twice carries out a write before it is carried out, as a proxy that sends it
+// again.
 func twice(s *server, hit func(*http.Request) bool) func(*http.Request) *status {
 	return func(r *http.Request) *status {
 		if !hit(r) {
@@ -225,7 +228,8 @@ func twice(s *server, hit func(*http.Request) bool) func(*http.Request) *status 
 	}
 }
 
-// A version that falls means that etcd was restored: the identity changes for all, once.
+// A version that falls means that etcd was restored: the identity changes for
+// all, once.
 func TestVersionFalls(t *testing.T) {
 	s := newServer(t)
 	st, other := open(t, s), open(t, s)
@@ -323,7 +327,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// An object of another program under a name of ours is an error, and is not written over.
+// An object of another program under a name of ours is an error, and is not
+// written over.
 func TestForeignObject(t *testing.T) {
 	s := newServer(t)
 	st := open(t, s)
@@ -344,7 +349,8 @@ var (
 	labelValue = regexp.MustCompile(`^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$`)
 )
 
-// Names of objects and labels are what Kubernetes allows, and differ where keys do.
+// Names of objects and labels are what Kubernetes allows, and differ where keys
+// do.
 func TestNames(t *testing.T) {
 	seen := map[string]string{}
 	for _, ns := range []string{

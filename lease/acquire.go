@@ -19,8 +19,9 @@ func (c *storeClaim) next(ctx context.Context) (snowfence.Grant, error) {
 	return g, err
 }
 
-// proceed takes the next step: it acquires, settles an acquisition, or renews. A lease with an
-// earlier grant takes no node over, or two leases would do so for ever.
+// proceed takes the next step: it acquires, settles an acquisition, or renews.
+// A lease with an earlier grant takes no node over, or two leases would do so
+// for ever.
 func (c *storeClaim) proceed(ctx context.Context) (snowfence.Grant, error) {
 	switch {
 	case c.held == nil:
@@ -72,7 +73,8 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 		if !errors.Is(err, store.ErrLost) {
 			return g, err
 		}
-		// Another process was faster, or the store was rolled back after the read.
+		// Another process was faster, or the store was rolled back after the
+		// read.
 		if err := c.diagnose(ctx); err != nil {
 			return none, err
 		}
@@ -83,7 +85,8 @@ func (c *storeClaim) acquire(ctx context.Context, healing bool) (none snowfence.
 	return none, c.taken
 }
 
-// fixedBlock returns the records of the fixed block, or why it may not be taken.
+// fixedBlock returns the records of the fixed block, or why it may not be
+// taken.
 func (c *storeClaim) fixedBlock(
 	ctx context.Context, ns Namespace, now time.Time, healing bool,
 ) ([]store.Record, error) {
@@ -118,7 +121,8 @@ func (c *storeClaim) fixedBlock(
 	return rs, nil
 }
 
-// take acquires the block of these records; [ErrLost] means that another process was faster.
+// take acquires the block of these records; [ErrLost] means that another
+// process was faster.
 func (c *storeClaim) take(
 	ctx context.Context, ns Namespace, rs []store.Record, now time.Time,
 ) (none snowfence.Grant, _ error) {

@@ -10,24 +10,29 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Change gives a namespace another scheme, if s is not nil, other nodes that can be leased, another
-// unit, or other limits. If it has them already, nothing changes, and leases go on. The leasable
-// nodes stay the same if o names none and the new layout has them.
+// Change gives a namespace another scheme, if s is not nil, other nodes that
+// can be leased, another unit, or other limits. If it has them already, nothing
+// changes, and leases go on. The leasable nodes stay the same if o names none
+// and the new layout has them.
 //
-// With another layout, all holders lose their grants, and their leases end. Programs with the new
-// scheme start above everything that can have been granted. Change first proves that no ID of the
-// new layout can equal one of any earlier region of the namespace ([Region]). If it cannot, the
-// error matches [ErrRefused] and says which ID, and the namespace stays as it was. Programs with
-// node numbers given by hand do not notice the change: stop them first, and start programs with the
-// new layout after the time of Namespace.Floor. If ctx ends or the store fails half-way, nothing is
-// granted until you call Change again. Each step can be repeated. A wrong clock is an [ErrSkew].
+// With another layout, all holders lose their grants, and their leases end.
+// Programs with the new scheme start above everything that can have been
+// granted. Change first proves that no ID of the new layout can equal one of
+// any earlier region of the namespace ([Region]). If it cannot, the error
+// matches [ErrRefused] and says which ID, and the namespace stays as it was.
+// Programs with node numbers given by hand do not notice the change: stop them
+// first, and start programs with the new layout after the time of
+// Namespace.Floor. If ctx ends or the store fails half-way, nothing is granted
+// until you call Change again. Each step can be repeated. A wrong clock is an
+// [ErrSkew].
 //
-// With another unit, all holders lose their grants, and their leases end: open them again. It is
-// refused while a node has a veto or functions, because those stand in records of the old unit.
+// With another unit, all holders lose their grants, and their leases end: open
+// them again. It is refused while a node has a veto or functions, because those
+// stand in records of the old unit.
 //
-// With fewer nodes, all holders lose their grants, and get new ones on the nodes that are left.
-// With more nodes, leases go on: this is the last step from numbers given by hand to leased ones
-// ([NamespaceOptions].Unused).
+// With fewer nodes, all holders lose their grants, and get new ones on the
+// nodes that are left. With more nodes, leases go on: this is the last step
+// from numbers given by hand to leased ones ([NamespaceOptions].Unused).
 func (op Operator) Change(
 	ctx context.Context, name string, s *snowfence.Scheme, o *NamespaceOptions,
 ) (Namespace, error) {
@@ -54,7 +59,8 @@ func (c change) apply(ctx context.Context, st store.Store, name string, now time
 		case ns.State == Deleted, ns.State == Changing && c.scheme == nil && c.Unit == 0:
 			return Namespace{}, ns.notActive()
 		}
-		// With a wrong clock, floors would be too low, and limits that were lowered end too soon.
+		// With a wrong clock, floors would be too low, and limits that were
+		// lowered end too soon.
 		if _, err := checkedClock(ctx, st, world.From(ctx).Now, ns.MaxSkew); err != nil {
 			return Namespace{}, err
 		}
@@ -82,7 +88,8 @@ func (c change) apply(ctx context.Context, st store.Store, name string, now time
 	}
 }
 
-// relayout changes the layout. A renewal before freeze is in the floors that next reads.
+// relayout changes the layout. A renewal before freeze is in the floors that
+// next reads.
 func (c change) relayout(ctx context.Context, st store.Store, name string, now time.Time) (Namespace, error) {
 	ns, err := freeze(ctx, st, name, func(Namespace) error { return nil })
 	if err != nil {
@@ -106,7 +113,8 @@ func (c change) relayout(ctx context.Context, st store.Store, name string, now t
 // Delete ends a namespace: all holders lose their
 // grants. A tombstone keeps the floor of its ticks. So a
 // namespace of the same name starts above all that was granted.
-// It is refused while functions in a database make its IDs ([Operator.RecordFunctions]).
+// It is refused while functions in a database make its IDs
+// ([Operator.RecordFunctions]).
 func (op Operator) Delete(ctx context.Context, namespace string) (Namespace, error) {
 	ns, err := freeze(ctx, op.st, namespace, Namespace.withoutFunctions)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Which nodes can be leased after a change: those that the change names, or the earlier ones, where
-// the layout has them.
+// Which nodes can be leased after a change: those that the change names, or the
+// earlier ones, where the layout has them.
 func TestNodesAfterAChange(t *testing.T) {
 	layout := func(bits string) snowfence.Layout {
 		l, err := snowfence.ParseLayout("time=41,node=" + bits + ",seq=12,epoch=2025-01-01")
@@ -55,8 +55,8 @@ func TestNodesAfterAChange(t *testing.T) {
 	}
 }
 
-// A lease only adds the key after those that are known; a layout without a field for the number of
-// a key has none to add.
+// A lease only adds the key after those that are known; a layout without a
+// field for the number of a key has none to add.
 func TestKeysThatALeaseAdds(t *testing.T) {
 	keys := []*snowfence.Secret{snowfence.GenerateSecret(), snowfence.GenerateSecret(), snowfence.GenerateSecret()}
 	scheme := func(spec string, keys ...*snowfence.Secret) *snowfence.Scheme {

@@ -106,8 +106,9 @@ func (c change) keepsLayout(ns Namespace) bool {
 // keepsUnit reports whether the namespace has the unit already.
 func (c change) keepsUnit(ns Namespace) bool { return cmp.Or(c.Unit, ns.Unit) == ns.Unit }
 
-// reunit returns the namespace with another unit and its present layout. Records of the old unit
-// count no more: the floor is above all that they granted.
+// reunit returns the namespace with another unit and its present layout.
+// Records of the old unit count no more: the floor is above all that they
+// granted.
 func (c change) reunit(ns Namespace, floor int64, id string, now time.Time) (Namespace, error) {
 	ns.Unit, ns.Floor = c.Unit, floor
 	ns.Since = ns.Generation + 1
@@ -121,8 +122,8 @@ func (c change) reunit(ns Namespace, floor int64, id string, now time.Time) (Nam
 	return c.renode(ns, now)
 }
 
-// unmarked is an error if a record has more than the grant of a node: in another unit it would
-// stand for other nodes.
+// unmarked is an error if a record has more than the grant of a node: in
+// another unit it would stand for other nodes.
 func (ns Namespace) unmarked(ctx context.Context, st store.Store) error {
 	for _, r := range ns.Regions {
 		if r.Owner == ownerFunctions && !r.Ended && r.Layout.Equal(ns.Layout) {
@@ -170,7 +171,8 @@ func (c change) nodes(ns Namespace, old, to snowfence.Layout) (snowfence.NodeRan
 	return c.Nodes, nil
 }
 
-// renode returns the namespace with the nodes of a change and its present layout.
+// renode returns the namespace with the nodes of a change and its present
+// layout.
 func (c change) renode(ns Namespace, now time.Time) (Namespace, error) {
 	layout, next, err := ns.Layout, ns, error(nil)
 	if next.Nodes, err = c.nodes(ns, layout, layout); err != nil {
@@ -199,7 +201,8 @@ func (c change) renode(ns Namespace, now time.Time) (Namespace, error) {
 	return next, nil
 }
 
-// afterUnused returns the first tick after all that was made with numbers given by hand.
+// afterUnused returns the first tick after all that was made with numbers given
+// by hand.
 func (c change) afterUnused(l snowfence.Layout, now time.Time) (int64, error) {
 	unused := c.Unused
 	if unused.IsZero() {

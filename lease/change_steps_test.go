@@ -67,8 +67,8 @@ func TestChangeOfNothing(t *testing.T) {
 	}
 }
 
-// A change that was interrupted is ended by the next change of the layout, also by one back to what
-// it was, and by nothing else.
+// A change that was interrupted is ended by the next change of the layout, also
+// by one back to what it was, and by nothing else.
 func TestChangeThatWasInterrupted(t *testing.T) {
 	for name, c := range map[string]struct {
 		change change
@@ -89,8 +89,8 @@ func TestChangeThatWasInterrupted(t *testing.T) {
 	}
 }
 
-// A change that meets another change of the namespace reads it again; any other error ends the
-// change.
+// A change that meets another change of the namespace reads it again; any other
+// error ends the change.
 func TestChangeWithoutAnswers(t *testing.T) {
 	few := nodes(0, 5)
 	to := func(g *stage) change { return change{g.scheme(wider), NamespaceOptions{Force: true}} }
@@ -141,8 +141,8 @@ func TestChangeWithoutAnswers(t *testing.T) {
 	}
 }
 
-// A change that turns out to be refused after it began leaves the namespace as it was; one that the
-// store does not answer leaves it to be changed again.
+// A change that turns out to be refused after it began leaves the namespace as
+// it was; one that the store does not answer leaves it to be changed again.
 func TestChangeThatIsRefusedHalfWay(t *testing.T) {
 	for name, c := range map[string]struct {
 		change change
@@ -180,8 +180,8 @@ func TestChangeThatIsRefusedHalfWay(t *testing.T) {
 	}
 }
 
-// A new layout starts at or after the end of all that was granted and made by hand, in its own
-// ticks, and what is remembered of the old one ends there.
+// A new layout starts at or after the end of all that was granted and made by
+// hand, in its own ticks, and what is remembered of the old one ends there.
 func TestStartOfAChangedLayout(t *testing.T) {
 	const old, same = "time=41,node=4,seq=12,epoch=2025-01-01,tick=1ms",
 		"time=42,node=4,seq=12,epoch=2025-01-01,tick=1ms"
@@ -249,7 +249,8 @@ func TestLayoutThatBeginsLater(t *testing.T) {
 	}
 }
 
-// What cannot be read, remembered or said of numbers given by hand is no change.
+// What cannot be read, remembered or said of numbers given by hand is no
+// change.
 func TestChangeThatIsNotPossible(t *testing.T) {
 	for name, c := range map[string]struct {
 		change change
@@ -272,8 +273,8 @@ func TestChangeThatIsNotPossible(t *testing.T) {
 	}
 }
 
-// Another key is another layout, for which there is no proof: only who says that no ID was kept
-// takes it.
+// Another key is another layout, for which there is no proof: only who says
+// that no ID was kept takes it.
 func TestChangeOfTheKeyAlone(t *testing.T) {
 	l, err := snowfence.ParseLayout("randflake")
 	if err != nil {
@@ -292,7 +293,8 @@ func TestChangeOfTheKeyAlone(t *testing.T) {
 	}
 }
 
-// Each state of a namespace has a generation of its own, and a deleted one stays as it is.
+// Each state of a namespace has a generation of its own, and a deleted one
+// stays as it is.
 func TestDeletedNamespaceStaysDeleted(t *testing.T) {
 	g := holding(t)
 	before := g.namespace()

@@ -38,28 +38,32 @@ func newSetup(w world.World, namespace string, s *snowfence.Scheme, opts Options
 // copied reports whether a copy of this machine may have the same claim.
 func (s *setup) copied() bool { return s.machine.Load().Copied() }
 
-// claim is one holder's protocol with a store ([storeClaim]) or a server ([serverClaim]), and
-// nothing more. It starts no goroutine and has no mutex: one call at a time.
+// claim is one holder's protocol with a store ([storeClaim]) or a server
+// ([serverClaim]), and nothing more. It starts no goroutine and has no mutex:
+// one call at a time.
 //
 // Each call has one of three results:
 //   - Done: a grant that next returns may be used.
-//   - Lost, a [lostError]: nothing that was granted before may be used any more.
+//   - Lost, a [lostError]: nothing that was granted before may be used any
+//     more.
 //   - Unknown, any other error: what was granted before may be used to its end.
 type claim interface {
-	// next acquires a grant, renews the hold, or settles writes without an answer.
+	// next acquires a grant, renews the hold, or settles writes without an
+	// answer.
 	next(ctx context.Context) (snowfence.Grant, error)
 
-	// giveBack ends the hold. o is the sealed grant, nil if that is not known. It does nothing if
-	// the machine was copied: the copy may use more of the grant, or any of it.
+	// giveBack ends the hold. o is the sealed grant, nil if that is not known.
+	// It does nothing if the machine was copied: the copy may use more of the
+	// grant, or any of it.
 	giveBack(ctx context.Context, o *owed) error
 
-	// forget ends the hold as a loss does, and takes another identity. Writes without an answer
-	// count as another holder's.
+	// forget ends the hold as a loss does, and takes another identity. Writes
+	// without an answer count as another holder's.
 	forget()
 }
 
-// kept is the highest until that was sent for a node, −1 if a server was to choose one.
-// The node is kept for us up to that tick, not longer.
+// kept is the highest until that was sent for a node, −1 if a server was to
+// choose one. The node is kept for us up to that tick, not longer.
 type kept struct{ node, until int64 }
 
 func (k *kept) String() string {
@@ -93,8 +97,8 @@ func (s *setup) noteSend(ctx context.Context, node, until int64) error {
 }
 
 // storeClaim is a claim over a store.
-// docs/prove/argument.md follows its rules through the files: grant.go, acquire.go, renew.go,
-// lost.go, rollback.go, release.go.
+// docs/prove/argument.md follows its rules through the files: grant.go,
+// acquire.go, renew.go, lost.go, rollback.go, release.go.
 type storeClaim struct {
 	*setup
 	st      store.Store
@@ -145,8 +149,8 @@ func newClaim(s *setup, st store.Store) *storeClaim {
 	}
 }
 
-// holderOf is the Holder of a record that the claim acquires, with ticks from the given one on: no
-// two acquisitions have the same.
+// holderOf is the Holder of a record that the claim acquires, with ticks from
+// the given one on: no two acquisitions have the same.
 func (c *storeClaim) holderOf(from int64) string { return c.who + "." + strconv.FormatInt(from, 10) }
 
 // mine reports whether a record names this claim as its holder. Every
@@ -171,9 +175,9 @@ func keys(rs []store.Record) []store.Key {
 	return out
 }
 
-// settle gives the lease the ttl and the skew of the namespace where its options name none, and a
-// whole unit where they ask for less: at its first use, when no keeper runs yet. It refuses what
-// the namespace does not allow.
+// settle gives the lease the ttl and the skew of the namespace where its
+// options name none, and a whole unit where they ask for less: at its first
+// use, when no keeper runs yet. It refuses what the namespace does not allow.
 func (c *storeClaim) settle(ns Namespace) error {
 	l, err := ns.fit(c.opts)
 	if c.held == nil && c.own == nil {
@@ -188,8 +192,9 @@ func (c *storeClaim) settle(ns Namespace) error {
 // owed is a grant that is not used any more, to be given back
 // while the lease has its hold. All its IDs have ticks below used.
 //
-// Invariant: nothing of the grant is handed out after owed was set (spent). Node and from tell it
-// from all others of the lease: each grant of a node starts above those before.
+// Invariant: nothing of the grant is handed out after owed was set (spent).
+// Node and from tell it from all others of the lease: each grant of a node
+// starts above those before.
 type owed struct {
 	node, from int64
 	used       int64
@@ -226,7 +231,8 @@ func (s *setup) announce() {
 	})
 }
 
-// backoff returns the wait after failures in a row: short at first, because callers wait.
+// backoff returns the wait after failures in a row: short at first, because
+// callers wait.
 func (l *setup) backoff(failures int) time.Duration {
 	d := min(10*time.Millisecond<<min(failures, 8), time.Second, l.opts.TTL/3)
 	return d/2 + l.random(d/2+1)

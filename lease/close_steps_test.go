@@ -206,7 +206,8 @@ func TestNothingToGiveBackAfterTheEnd(t *testing.T) {
 	}
 }
 
-// The node that the store keeps for longest is the one that was asked for first.
+// The node that the store keeps for longest is the one that was asked for
+// first.
 func TestLongestKeptNode(t *testing.T) {
 	g := empty(t, withRollback)
 	for _, c := range []struct{ node, until, kept, keptUntil int64 }{

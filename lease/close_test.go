@@ -55,8 +55,8 @@ func (s *stuck) Swap(_ context.Context, writes []store.Write) []error {
 	return s.Store.Swap(context.Background(), writes)
 }
 
-// vacant checks that the only node of a store has no holder and is free from the tick after
-// the last ID on.
+// vacant checks that the only node of a store has no holder and is free from
+// the tick after the last ID on.
 func vacant(t *testing.T, st store.Store, s *snowfence.Scheme, last snowfence.ID) {
 	t.Helper()
 	p, err := s.Decode(last)
@@ -173,7 +173,8 @@ func TestCloseOfAStoreThatHangs(t *testing.T) {
 	}
 }
 
-// toldUntil returns the time until which the error of a Close says that the node stays taken.
+// toldUntil returns the time until which the error of a Close says that the
+// node stays taken.
 func toldUntil(t *testing.T, err error) time.Time {
 	t.Helper()
 	if err == nil {
@@ -196,7 +197,8 @@ func shutGenerator(g *snowfence.Generator, _ *lease.Lease) error {
 	return g.Shutdown(context.Background())
 }
 
-// lossy is a store that carries out a swap and loses the answer, when it is told to.
+// lossy is a store that carries out a swap and loses the answer, when it is
+// told to.
 type lossy struct {
 	store.Store
 	lose, away, blind bool // after that neither writes nor reads are answered
@@ -220,7 +222,8 @@ func (o *lossy) Swap(ctx context.Context, writes []store.Write) []error {
 	return slices.Repeat([]error{errAway}, len(writes))
 }
 
-// A node whose acquisition was never acknowledged is given back too, and again after a failure.
+// A node whose acquisition was never acknowledged is given back too, and again
+// after a failure.
 func TestShutdownOfAnAcquisitionWithoutAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &lossy{Store: store.NewMemory()}, thousand(t)
@@ -319,7 +322,8 @@ func TestRenewalAfterAFailedClose(t *testing.T) {
 	})
 }
 
-// An acquisition that was being prepared when the lease was closed does not come in later.
+// An acquisition that was being prepared when the lease was closed does not
+// come in later.
 func TestNoAcquisitionAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &stuck{Store: store.NewMemory()}, thousand(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// resumable is a machine that a test resumes from a snapshot. The kernel's randomness goes on in
-// the same way in all copies; the processor's differs.
+// resumable is a machine that a test resumes from a snapshot. The kernel's
+// randomness goes on in the same way in all copies; the processor's differs.
 type resumable struct {
 	world.World
 	counter   *atomic.Uint64
@@ -45,7 +45,8 @@ func on(t *testing.T, w resumable) *stage {
 	return g
 }
 
-// again resumes the machine of a stage from a snapshot of now: what is in memory is the same.
+// again resumes the machine of a stage from a snapshot of now: what is in
+// memory is the same.
 func (g *stage) again(w resumable, processor uint64) *stage {
 	counter, drawn := new(atomic.Uint64), *w.drawn
 	counter.Store(w.counter.Load())
@@ -77,9 +78,10 @@ func (g *stage) heal() snowfence.Grant {
 	return grant
 }
 
-// One machine is resumed twice, with equal randomness of the kernel, and goes on as well. Of the
-// three leases, the first keeps its node. The others drop it at once, tell the generator, touch
-// none of its record, and take nodes of their own.
+// One machine is resumed twice, with equal randomness of the kernel, and goes
+// on as well. Of the three leases, the first keeps its node. The others drop it
+// at once, tell the generator, touch none of its record, and take nodes of
+// their own.
 func TestCopiedLease(t *testing.T) {
 	w := newResumable()
 	g := on(t, w)
@@ -131,7 +133,8 @@ func TestCopiedLease(t *testing.T) {
 	}
 }
 
-// What a copy was about to give back stays taken: the other one may use more of it.
+// What a copy was about to give back stays taken: the other one may use more of
+// it.
 func TestCopiedLeaseGivesNothingBack(t *testing.T) {
 	for name, end := range map[string]func(d *stage, grant snowfence.Grant) error{
 		"release": func(d *stage, grant snowfence.Grant) error {
@@ -166,8 +169,8 @@ func TestCopiedLeaseGivesNothingBack(t *testing.T) {
 	}
 }
 
-// The machine is resumed while the store answers: the answer is not used, of the first
-// grant and of a renewal.
+// The machine is resumed while the store answers: the answer is not used, of
+// the first grant and of a renewal.
 func TestCopiedWhileTheStoreAnswers(t *testing.T) {
 	for _, renewal := range []bool{false, true} {
 		w := newResumable()
@@ -190,7 +193,8 @@ func TestCopiedWhileTheStoreAnswers(t *testing.T) {
 	}
 }
 
-// The identity of after a resumption is made after it is known which resumption that is.
+// The identity of after a resumption is made after it is known which resumption
+// that is.
 func TestCopiedAgainWhileForgetting(t *testing.T) {
 	w := newResumable()
 	g := on(t, w)
@@ -216,8 +220,8 @@ func (w whileTexts) Text() string {
 	return w.World.Text()
 }
 
-// A copy asks whether the store was rolled back behind what it held, but not behind what was
-// perhaps never written.
+// A copy asks whether the store was rolled back behind what it held, but not
+// behind what was perhaps never written.
 func TestForgottenHold(t *testing.T) {
 	for _, pending := range []bool{false, true} {
 		g := holding(t)
@@ -245,7 +249,8 @@ func TestForgottenHold(t *testing.T) {
 	}
 }
 
-// A holder over a server gives nothing back when its machine was copied, and settles nothing.
+// A holder over a server gives nothing back when its machine was copied, and
+// settles nothing.
 func TestCopiedServedLease(t *testing.T) {
 	c, k := served(t, true)
 	w := newResumable()
@@ -258,8 +263,9 @@ func TestCopiedServedLease(t *testing.T) {
 	}
 }
 
-// A lessor on a machine that was copied does not answer, also when it had chosen a node.
-// Then it has other nodes and another key: tickets of before are lost.
+// A lessor on a machine that was copied does not answer, also when it had
+// chosen a node. Then it has other nodes and another key: tickets of before are
+// lost.
 func TestCopiedLessor(t *testing.T) {
 	w := newResumable()
 	g := on(t, w)

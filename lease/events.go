@@ -11,7 +11,8 @@ type Event struct {
 const (
 	// EventLost: the grant is lost, and the generator is sealed.
 	EventLost = "lease lost"
-	// EventLate: the grant was not renewed, and again a second later, two, four, …
+	// EventLate: the grant was not renewed, and again a second later, two,
+	// four, …
 	EventLate = "lease not renewed"
 	// EventRolledBack: the store lost writes that it had acknowledged.
 	EventRolledBack = "the store was rolled back"
@@ -21,5 +22,6 @@ const (
 	EventFloorRaised = "floor raised"
 )
 
-// reporter keeps what happened until it may be announced. It belongs to the user of the claim.
+// reporter keeps what happened until it may be announced. It belongs to the
+// user of the claim.
 type reporter struct{ events []Event }

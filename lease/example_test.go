@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Two generators that share a store get different nodes. With a store in a database they
-// may be anywhere.
+// Two generators that share a store get different nodes. With a store in a
+// database they may be anywhere.
 func Example() {
 	ctx := context.Background()
 	st := store.NewMemory()

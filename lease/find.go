@@ -12,9 +12,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// candidates yields the records of free blocks, until one is taken: the block held last,
-// the block of the sticky file, the best of a probe, and then any. A lease that waits for a
-// node looks at all of them once a ttl. An error ends the sequence.
+// candidates yields the records of free blocks, until one is taken: the block
+// held last, the block of the sticky file, the best of a probe, and then any. A
+// lease that waits for a node looks at all of them once a ttl. An error ends
+// the sequence.
 func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error] {
 	return func(yield func([]store.Record, error) bool) {
 		c := f.c
@@ -44,8 +45,9 @@ func (f *finder) candidates(ctx context.Context) iter.Seq2[[]store.Record, error
 // anyWait is for blocks with a floor that may be ahead.
 const anyWait = 1 << 62
 
-// offer reads blocks and yields the best that is free and ranks at most as wait. If others
-// were faster to take it, it reads the rest again. It reports whether to look further.
+// offer reads blocks and yields the best that is free and ranks at most as
+// wait. If others were faster to take it, it reads the rest again. It reports
+// whether to look further.
 func (f *finder) offer(ctx context.Context, nodes []int64, wait int64, yield func([]store.Record, error) bool) bool {
 	for {
 		blocks, err := f.free(ctx, nodes, wait)
@@ -72,10 +74,11 @@ func (f *finder) own() []int64 {
 	return []int64{f.c.own[0].Node}
 }
 
-// probe returns blocks that the label points to, in any order, and then random ones. So a
-// label finds its nodes again, and programs of one label do not all want the same one. The
-// random ID of the namespace has a part in it: machines that have a store each often have one
-// label, and are then as far apart as if they had chosen at random.
+// probe returns blocks that the label points to, in any order, and then random
+// ones. So a label finds its nodes again, and programs of one label do not all
+// want the same one. The random ID of the namespace has a part in it: machines
+// that have a store each often have one label, and are then as far apart as if
+// they had chosen at random.
 func (f *finder) probe() []int64 {
 	first, count := f.whole()
 	if count == 0 {
@@ -104,8 +107,8 @@ func (f *finder) probe() []int64 {
 	return nodes
 }
 
-// free returns the records of free blocks around the nodes that rank at most as wait, the
-// best first and none twice.
+// free returns the records of free blocks around the nodes that rank at most as
+// wait, the best first and none twice.
 func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store.Record, error) {
 	c, k := f.c, int64(f.c.opts.Nodes)
 	var ks []store.Key
@@ -137,7 +140,8 @@ func (f *finder) free(ctx context.Context, nodes []int64, wait int64) ([][]store
 	return blocks, nil
 }
 
-// allowed asks Options.Check about a node, once in a lease's life if it refuses.
+// allowed asks Options.Check about a node, once in a lease's life if it
+// refuses.
 func (f *finder) allowed(ctx context.Context, node int64) bool {
 	c := f.c
 	err := c.refused[node]

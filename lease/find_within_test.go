@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A few nodes of a namespace as large as Randflake's are found by counting, whatever is
-// leased elsewhere.
+// A few nodes of a namespace as large as Randflake's are found by counting,
+// whatever is leased elsewhere.
 func TestWithinGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := store.NewMemory(), newScheme(t, "time=41,node=17,seq=5,epoch=1999-01-01")

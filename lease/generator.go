@@ -9,8 +9,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Generator starts a generator that owns the lease: closing the generator closes the lease. It
-// replaces c.Fence by the lease. If it fails, it closes the lease.
+// Generator starts a generator that owns the lease: closing the generator
+// closes the lease. It replaces c.Fence by the lease. If it fails, it closes
+// the lease.
 func (l *Lease) Generator(c snowfence.Config) (*snowfence.Generator, error) {
 	l.mu.Lock()
 	l.oneGenerator = true
@@ -24,16 +25,17 @@ func (l *Lease) Generator(c snowfence.Config) (*snowfence.Generator, error) {
 	return g, nil
 }
 
-// DefaultNamespace is the namespace that [Generator] makes if it is missing. You must create any
-// other one, because a misspelled name would be a second scope of uniqueness.
+// DefaultNamespace is the namespace that [Generator] makes if it is missing.
+// You must create any other one, because a misspelled name would be a second
+// scope of uniqueness.
 const DefaultNamespace = "default"
 
-// Generator leases a node from a store and returns a generator on it. It needs no options. It makes
-// [DefaultNamespace] if it is missing, and uses the layout of an existing namespace. Closing the
-// generator ends the lease.
+// Generator leases a node from a store and returns a generator on it. It needs
+// no options. It makes [DefaultNamespace] if it is missing, and uses the layout
+// of an existing namespace. Closing the generator ends the lease.
 //
-// It returns the errors of [Open]. If the namespace has another layout than Options.Layout, the
-// error is [ErrMismatch].
+// It returns the errors of [Open]. If the namespace has another layout than
+// Options.Layout, the error is [ErrMismatch].
 func Generator(ctx context.Context, st store.Store, o *Options) (*snowfence.Generator, error) {
 	var opts Options
 	if o != nil {
@@ -61,7 +63,8 @@ func (o *Options) config() snowfence.Config {
 	return snowfence.Config{Lead: o.Lead, Spread: o.Spread, MaxWait: o.MaxWait, Time: o.Time}
 }
 
-// scheme returns the scheme of the namespace, and makes the namespace if allowed.
+// scheme returns the scheme of the namespace, and makes the namespace if
+// allowed.
 func (o *Options) scheme(ctx context.Context, st store.Store) (*snowfence.Scheme, error) {
 	named := !o.Layout.Equal(snowfence.Layout{})
 	ns, err := readNamespace(ctx, st, o.Namespace)

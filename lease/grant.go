@@ -9,21 +9,22 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// ticks turns times into the ticks of a layout. All arithmetic on floors and grants is here.
+// ticks turns times into the ticks of a layout. All arithmetic on floors and
+// grants is here.
 type ticks struct {
 	layout  snowfence.Layout
 	maxTick int64
 	ttl     time.Duration
 }
 
-// target returns the tick up to which a lease written now reaches: one ttl ahead, and at
-// least one tick where ticks are longer than that.
+// target returns the tick up to which a lease written now reaches: one ttl
+// ahead, and at least one tick where ticks are longer than that.
 func (t ticks) target(now time.Time) int64 {
 	return max(t.layout.TickOf(now.Add(t.ttl)), t.layout.TickOf(now)+1)
 }
 
-// back returns the first tick that a grant made now wants, one ttl back for a clock
-// that steps back.
+// back returns the first tick that a grant made now wants, one ttl back for a
+// clock that steps back.
 func (t ticks) back(now time.Time) int64 { return t.layout.TickOf(now.Add(-t.ttl)) }
 
 // floorOf returns the first tick that a grant from r may have.
@@ -35,7 +36,8 @@ func floorOf(ns Namespace, r store.Record) int64 {
 	return f
 }
 
-// grant returns the window [from, until) that the records of a block may be granted at time now.
+// grant returns the window [from, until) that the records of a block may be
+// granted at time now.
 func (t ticks) grant(ns Namespace, rs []store.Record, now time.Time) (from, until int64, err error) {
 	from = max(0, t.back(now))
 	for _, r := range rs {
@@ -47,8 +49,9 @@ func (t ticks) grant(ns Namespace, rs []store.Record, now time.Time) (from, unti
 	return from, min(max(from+1, t.target(now)), t.maxTick+1), nil
 }
 
-// lapsed reports whether a new grant of rs begins at time now, in place of a renewal: the old one
-// ended more than a ttl ago, and the ticks between are left out.
+// lapsed reports whether a new grant of rs begins at time now, in place of a
+// renewal: the old one ended more than a ttl ago, and the ticks between are
+// left out.
 func (t ticks) lapsed(rs []store.Record, now time.Time) bool {
 	return slices.ContainsFunc(rs, func(r store.Record) bool { return t.back(now) > r.Until })
 }

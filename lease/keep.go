@@ -43,7 +43,8 @@ func (l *Lease) next(now time.Time) time.Time {
 	return now.Add(third - third/10 + l.random(third/5+1))
 }
 
-// ttl returns the ttl that a server gave last, or that the lease has over a store.
+// ttl returns the ttl that a server gave last, or that the lease has over a
+// store.
 func (l *Lease) ttl() time.Duration { return cmp.Or(time.Duration(l.given.Load()), l.opts.TTL) }
 
 // keep renews and heals the lease until its life ends. The store
@@ -83,7 +84,8 @@ func (l *Lease) plan() time.Duration {
 	}
 	wait := l.pace.renewAt.Sub(l.world.Now())
 	if need := max(l.demand.need, l.use.cur.From); need >= l.use.cur.Until {
-		// The grant is used up, or begins ahead of the clock: renew once one ttl reaches past it.
+		// The grant is used up, or begins ahead of the clock: renew once one
+		// ttl reaches past it.
 		now := l.now()
 		ready := max(l.pace.earliest.Sub(l.world.Now()), 0)
 		if need >= l.ticks.target(now) {
@@ -153,8 +155,9 @@ func (l *Lease) attempt(ctx context.Context) error {
 	return nil
 }
 
-// note remembers how the attempt that began then went. before is the grant until
-// then. It logs without the mutex, because a log handler may ask the lease.
+// note remembers how the attempt that began then went. before is the grant
+// until then. It logs without the mutex, because a log handler may ask the
+// lease.
 func (l *Lease) note(err error, before *snowfence.Grant, began time.Time) {
 	if l.life.Err() != nil {
 		return
@@ -191,8 +194,8 @@ func (l *Lease) succeeded(before *snowfence.Grant, began time.Time) {
 	}
 }
 
-// failed notes an attempt that failed, and ends a lease that cannot heal. tell is whether the log
-// needs a line about it. mu is held.
+// failed notes an attempt that failed, and ends a lease that cannot heal. tell
+// is whether the log needs a line about it. mu is held.
 func (l *Lease) failed(err error) (tell bool) {
 	l.trouble = err
 	now := l.world.Now()
@@ -210,7 +213,8 @@ func (l *Lease) failed(err error) (tell bool) {
 	return tell
 }
 
-// heal acquires again after a loss, and returns the remaining error. It needs ops.
+// heal acquires again after a loss, and returns the remaining error. It needs
+// ops.
 func (l *Lease) heal(ctx context.Context, err error) error {
 	if isLost(err) && !fatal(err) {
 		err = l.attempt(ctx)

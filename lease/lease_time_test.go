@@ -13,8 +13,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// The tests here run in bubbles of fake time, which begin in the year 2000: hours of
-// renewals take no time.
+// The tests here run in bubbles of fake time, which begin in the year 2000:
+// hours of renewals take no time.
 
 const ttl = 15 * time.Second
 
@@ -106,8 +106,8 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// TestStoreAway takes the store away for less than the ttl, which no caller notices, and for
-// longer.
+// TestStoreAway takes the store away for less than the ttl, which no caller
+// notices, and for longer.
 func TestStoreAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, s := &outage{Store: store.NewMemory()}, thousand(t)
@@ -155,8 +155,8 @@ func TestStoreAway(t *testing.T) {
 	})
 }
 
-// TestSuspend lets the wall clock jump by eight hours, as after a suspend, while another
-// holder takes the node, and while none does.
+// TestSuspend lets the wall clock jump by eight hours, as after a suspend,
+// while another holder takes the node, and while none does.
 func TestSuspend(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -14,15 +14,15 @@ const (
 	maxTTL = 24 * time.Hour
 )
 
-// limits say how far ahead of the true time a lease of a namespace may use ticks: a ttl by its own
-// clock, which may be off by the skew.
+// limits say how far ahead of the true time a lease of a namespace may use
+// ticks: a ttl by its own clock, which may be off by the skew.
 type limits struct{ ttl, skew time.Duration }
 
 // usual are the limits of a namespace, and of a lease, that names no others.
 var usual = limits{DefaultTTL, DefaultTTL}
 
-// limits returns those that hold at time now. Larger ones from before a change hold until the
-// grants of that time have ended.
+// limits returns those that hold at time now. Larger ones from before a change
+// hold until the grants of that time have ended.
 func (ns Namespace) limits(now time.Time) limits {
 	l := limits{ns.MaxTTL, ns.MaxSkew}
 	if b := ns.before; now.UnixMilli() < b.Ends {
@@ -31,14 +31,16 @@ func (ns Namespace) limits(now time.Time) limits {
 	return l
 }
 
-// rollback returns how long grants can be used after a store was rolled back. New grants start
-// later than that, if it is noticed; else programs have to. It has the skew twice: the clock of the
-// last holder may be ahead, and the clock that decides may be behind.
+// rollback returns how long grants can be used after a store was rolled back.
+// New grants start later than that, if it is noticed; else programs have to. It
+// has the skew twice: the clock of the last holder may be ahead, and the clock
+// that decides may be behind.
 func (l limits) rollback() time.Duration { return l.ttl + 2*l.skew }
 
 // limit replaces the limits; what o does not name stays.
 //
-// Invariant: the limits never fall below what earlier grants need: larger ones hold for a while.
+// Invariant: the limits never fall below what earlier grants need: larger ones
+// hold for a while.
 func (ns *Namespace) limit(o NamespaceOptions, now time.Time) error {
 	next := limits{cmp.Or(o.MaxTTL, ns.MaxTTL), cmp.Or(o.MaxSkew, ns.MaxSkew)}
 	if err := next.check(); err != nil {
@@ -62,18 +64,19 @@ func (l limits) check() error {
 	return nil
 }
 
-// reach returns the first tick that no lease may use at time now: a ttl ahead, and two
-// where ticks are longer or the layout has not begun.
+// reach returns the first tick that no lease may use at time now: a ttl ahead,
+// and two where ticks are longer or the layout has not begun.
 func (t ticks) reach(ns Namespace, now time.Time) int64 {
 	return max(t.layout.TickOf(now.Add(ns.MaxTTL)), 0) + 2
 }
 
-// above returns the first tick that no holder can have used before now, however the store was
-// rolled back: above the reach of a fast clock, seen from a slow one.
+// above returns the first tick that no holder can have used before now, however
+// the store was rolled back: above the reach of a fast clock, seen from a slow
+// one.
 func (ns Namespace) above(l snowfence.Layout, now time.Time) int64 {
 	return max(l.TickOf(now.Add(ns.limits(now).rollback())), 0) + 3
 }
 
-// DefaultTTL is the value of Options.TTL and of Options.MaxSkew if they are 0 and the namespace
-// allows so much.
+// DefaultTTL is the value of Options.TTL and of Options.MaxSkew if they are 0
+// and the namespace allows so much.
 const DefaultTTL = 15 * time.Second

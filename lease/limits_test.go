@@ -92,8 +92,8 @@ func TestLoweredLimits(t *testing.T) {
 	is(4 * time.Second)
 }
 
-// A grant is used only as far ahead as the namespace allows, whatever the record says, and no
-// confirmation takes back what an earlier one allowed.
+// A grant is used only as far ahead as the namespace allows, whatever the
+// record says, and no confirmation takes back what an earlier one allowed.
 func TestConfirmedReach(t *testing.T) {
 	g := empty(t, withRollback)
 	g.change(5, func(r *store.Record) {
@@ -164,7 +164,8 @@ func TestLimitsAreRaisedAsAdvised(t *testing.T) {
 	}
 }
 
-// Before its epoch a layout has two ticks that may be used. A raised floor is above them.
+// Before its epoch a layout has two ticks that may be used. A raised floor is
+// above them.
 func TestLimitsBeforeTheEpoch(t *testing.T) {
 	l := snowfence.MustLayout("time=41,node=4,seq=12,epoch=2100-01-01")
 	ns, now := Namespace{MaxTTL: time.Second, MaxSkew: time.Second}, time.Unix(0, 0)
@@ -205,7 +206,8 @@ func TestPlanOfAGrantAhead(t *testing.T) {
 	}
 }
 
-// A namespace that exists has its limits, and one that comes back may have others.
+// A namespace that exists has its limits, and one that comes back may have
+// others.
 func TestLimitsAtTheCreation(t *testing.T) {
 	g := empty(t, withRollback)
 	op := Namespaces(g.st)

@@ -11,9 +11,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Leases returns the records of all units that were ever leased, in the order of the nodes. Ticks
-// are counted in the namespace's layout. Records of generations before Namespace.Since are the
-// exception: their floor is Namespace.Floor.
+// Leases returns the records of all units that were ever leased, in the order
+// of the nodes. Ticks are counted in the namespace's layout. Records of
+// generations before Namespace.Since are the exception: their floor is
+// Namespace.Floor.
 func (op Operator) Leases(ctx context.Context, namespace string) ([]store.Record, error) {
 	var out []store.Record
 	nodes := snowfence.NodeRange{Until: math.MaxInt64}
@@ -34,8 +35,8 @@ func (op Operator) Release(ctx context.Context, namespace string, node int64) (s
 }
 
 // Veto keeps a node's unit from being leased, and evicts its
-// holder as [Operator.Release] does. An empty reason lifts the veto; it is refused
-// while functions in a database make the node's IDs.
+// holder as [Operator.Release] does. An empty reason lifts the veto; it is
+// refused while functions in a database make the node's IDs.
 func (op Operator) Veto(ctx context.Context, namespace string, node int64, reason string) (store.Record, error) {
 	if !store.Plain(reason) {
 		return store.Record{}, invalidf("lease: the reason %.100q is not UTF-8, or has control characters: leave them "+

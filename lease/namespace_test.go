@@ -86,7 +86,8 @@ func TestNamespaceThatExists(t *testing.T) {
 }
 
 // A deleted namespace comes back with its floor, its store's identity, and its
-// nodes or the named ones. Nodes that it could not lease count as used until now.
+// nodes or the named ones. Nodes that it could not lease count as used until
+// now.
 func TestDeletedNamespaceComesBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		nodes       []snowfence.NodeRange
@@ -275,7 +276,8 @@ func TestNamespaceIsDecodedOnce(t *testing.T) {
 	}
 }
 
-// A namespace needs a store, a scheme, and a name of 1 to 64 letters, digits, '-', '_' and '.'.
+// A namespace needs a store, a scheme, and a name of 1 to 64 letters, digits,
+// '-', '_' and '.'.
 func TestWhatANamespaceNeeds(t *testing.T) {
 	g := empty(t, withRollback)
 	if _, err := Namespaces(nil).Create(t.Context(), "n", g.l.scheme, nil); err == nil ||

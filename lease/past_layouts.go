@@ -7,7 +7,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// pastEra is a layout while the namespace had it, with the ticks that it may stamp for the past.
+// pastEra is a layout while the namespace had it, with the ticks that it may
+// stamp for the past.
 type pastEra struct {
 	scheme  *snowfence.Scheme
 	layout  snowfence.Layout
@@ -70,8 +71,8 @@ func (s pastSecond) parts(n, node int64) snowfence.Parts {
 	return snowfence.Parts{Tick: s.first + n/s.era.numbers, Node: node, Sequence: n % s.era.numbers}
 }
 
-// slotOf returns the second of a time. Where ticks are longer than a second, it is the one in which
-// the tick of that time begins.
+// slotOf returns the second of a time. Where ticks are longer than a second, it
+// is the one in which the tick of that time begins.
 func slotOf(eras []pastEra, t, now time.Time) pastSecond {
 	e := &eras[0]
 	for i := range eras {

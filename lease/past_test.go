@@ -19,7 +19,8 @@ import (
 
 const pastLayout = "time=41,node=10,seq=12,epoch=2025-01-01,first=5"
 
-// A second gives each pair of tick and reserved number once, on each node, and then none.
+// A second gives each pair of tick and reserved number once, on each node, and
+// then none.
 func TestPastSecond(t *testing.T) {
 	for _, c := range []struct {
 		spec string
@@ -206,7 +207,8 @@ func TestAllowPast(t *testing.T) {
 	}
 }
 
-// A time gets the layout that the namespace had then, with ticks of that layout's own span.
+// A time gets the layout that the namespace had then, with ticks of that
+// layout's own span.
 func TestPastLayouts(t *testing.T) {
 	p := newPast(t, pastLayout, 4)
 	p.clock.now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -268,7 +270,8 @@ func TestPastLayouts(t *testing.T) {
 	}
 }
 
-// A change of layout is proven with the reserved numbers, from when they are in use on.
+// A change of layout is proven with the reserved numbers, from when they are in
+// use on.
 func TestReservedNumbersInChanges(t *testing.T) {
 	const old, next = "time=41,node=10,seq=12,epoch=2025-01-01,first=5",
 		"time=41,node=10,seq=12,epoch=2025-03-01,last=4" // later epoch: its ticks come again
@@ -305,8 +308,9 @@ func TestReservedNumbersInChanges(t *testing.T) {
 	}
 }
 
-// Numbers are allowed only if all layouts that the namespace has had are apart with them: they are
-// compared with the numbers that an earlier layout used, and with layouts before the last change.
+// Numbers are allowed only if all layouts that the namespace has had are apart
+// with them: they are compared with the numbers that an earlier layout used,
+// and with layouts before the last change.
 func TestReservedNumbersOfLayoutsBefore(t *testing.T) {
 	const first = "time=41,node=10,seq=12,epoch=2025-01-01,first=5"
 	const last = "time=41,node=10,seq=12,epoch=2025-01-01,last=4"
@@ -314,9 +318,11 @@ func TestReservedNumbersOfLayoutsBefore(t *testing.T) {
 		layouts []string
 		free    bool
 	}{
-		// A later epoch: its ticks come again. The reserved numbers of one are the others' own.
+		// A later epoch: its ticks come again. The reserved numbers of one are
+		// the others' own.
 		"numbers of the layout before": {[]string{last, "time=41,node=10,seq=12,epoch=2025-03-01,first=5"}, false},
-		// The one between is far above both, and the last ends before it gets there.
+		// The one between is far above both, and the last ends before it gets
+		// there.
 		"reserved numbers before the last change": {[]string{
 			first, "time=41,node=10,seq=12,epoch=2015-01-01", "time=36,node=10,seq=12,epoch=2025-03-01,last=4",
 		}, false},
@@ -366,7 +372,8 @@ func useOnce(t *testing.T, ctx context.Context, st store.Store, s *snowfence.Sch
 	}
 }
 
-// The clock of an operator is behind the clock of a program that made IDs for the present second.
+// The clock of an operator is behind the clock of a program that made IDs for
+// the present second.
 func TestPastBeforeAChangeWithAClockBehind(t *testing.T) {
 	p := newPast(t, pastLayout, 0)
 	p.id(p.open(0), pastNow)

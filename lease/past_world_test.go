@@ -28,7 +28,8 @@ func (w *pastWorld) source() snowfence.TimeSource {
 	return func() (time.Time, time.Duration) { return w.now, 0 }
 }
 
-// pastStore is a [store.Memory] that counts swaps of hours and can be rolled back.
+// pastStore is a [store.Memory] that counts swaps of hours and can be rolled
+// back.
 type pastStore struct {
 	*store.Memory
 	mu    sync.Mutex

@@ -14,7 +14,8 @@ func ofFunctions(err error) bool {
 	return errors.As(err, &c) && c.Earlier.Owner == ownerFunctions
 }
 
-// functionsAt returns the region of a node while functions in a database have it.
+// functionsAt returns the region of a node while functions in a database have
+// it.
 func (ns Namespace) functionsAt(node int64) (Region, bool) {
 	i := slices.IndexFunc(ns.Regions, func(r Region) bool { return r.functionsOf(node) })
 	if i < 0 {
@@ -27,7 +28,8 @@ func (r Region) functionsOf(node int64) bool {
 	return r.Owner == ownerFunctions && !r.Ended && r.Nodes.From == node
 }
 
-// ofLeases returns why a lease may not have nodes. Those that can be leased are its own.
+// ofLeases returns why a lease may not have nodes. Those that can be leased are
+// its own.
 func (ns Namespace) ofLeases(first, count int64) error {
 	if first >= ns.Nodes.From && first+count <= ns.Nodes.Until {
 		return nil

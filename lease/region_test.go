@@ -78,7 +78,8 @@ func TestRegionsOfReservedNumbers(t *testing.T) {
 	}
 }
 
-// Functions get a node of the leases from a tick on, and the other nodes stay as they are.
+// Functions get a node of the leases from a tick on, and the other nodes stay
+// as they are.
 func TestRegionsOfFunctions(t *testing.T) {
 	ns, _ := ofLayout(t, regionSpec, 7)
 	ns.Backfill = 1
@@ -124,7 +125,8 @@ func TestRegionsOfFunctions(t *testing.T) {
 	if h := ns.History(); len(h) != 1 || outline(h[0]) != "leases 0-16 x 2-7 @0-100" {
 		t.Errorf("the history is %+v", h)
 	}
-	// The next layout has the same bits: only its leasable nodes, if nobody uses the others.
+	// The next layout has the same bits: only its leasable nodes, if nobody
+	// uses the others.
 	ns.Start = 100
 	refused := ns
 	if err := refused.begin(ns.Layout, false, false); !ofFunctions(err) ||

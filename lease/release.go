@@ -9,9 +9,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// giveBack implements [claim]: it clears the holder. Of a grant that was sealed it also lowers
-// until to used, because it makes no ID of that tick or a later one. A node of another holder is
-// left alone.
+// giveBack implements [claim]: it clears the holder. Of a grant that was sealed
+// it also lowers until to used, because it makes no ID of that tick or a later
+// one. A node of another holder is left alone.
 func (c *storeClaim) giveBack(ctx context.Context, o *owed) error {
 	h := c.held
 	switch {
@@ -48,7 +48,8 @@ func (c *storeClaim) giveBack(ctx context.Context, o *owed) error {
 			return fmt.Errorf("lease: giving node %d of namespace %q back: %w", h.records[0].Node, c.name, unknown)
 		}
 		if gone > 0 {
-			// The next acquisition tells another holder from a rolled-back store.
+			// The next acquisition tells another holder from a rolled-back
+			// store.
 			c.lostHold, c.foundInstead = h, nil
 		}
 		break

@@ -36,8 +36,9 @@ func (c *storeClaim) diagnose(ctx context.Context) error {
 	return nil
 }
 
-// noticeRollback suspects a store that lost a write. It is proven where the store told this holder
-// that the write is durable: a write that was only read may be gone after a crash.
+// noticeRollback suspects a store that lost a write. It is proven where the
+// store told this holder that the write is durable: a write that was only read
+// may be gone after a crash.
 func (c *storeClaim) noticeRollback(h *hold, stored []store.Record) {
 	for i, r := range stored {
 		if r.Nonce == "" || r.Revision < h.records[i].Revision {
@@ -86,10 +87,10 @@ func (c *storeClaim) raiseIfSuspected(ctx context.Context) error {
 	return c.raiseSuspected(ctx)
 }
 
-// raiseFloor makes all grants from now on start above everything that can have been
-// used in a store that was rolled back. The new generation ends all grants.
-// It does nothing if done says, from namespace and identity, that another process
-// has raised it.
+// raiseFloor makes all grants from now on start above everything that can have
+// been used in a store that was rolled back. The new generation ends all
+// grants. It does nothing if done says, from namespace and identity, that
+// another process has raised it.
 func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id string) bool) error {
 	for {
 		ns, err := readNamespace(ctx, c.st, c.name)
@@ -141,9 +142,9 @@ func (c *storeClaim) raiseFloor(ctx context.Context, done func(ns Namespace, id 
 	}
 }
 
-// tellAll gives a store that lost writes another identity, and returns it. Holders of other
-// namespaces see it at their next renewal. All holders that saw the loss name the identity of
-// before, so it changes once.
+// tellAll gives a store that lost writes another identity, and returns it.
+// Holders of other namespaces see it at their next renewal. All holders that
+// saw the loss name the identity of before, so it changes once.
 func (c *storeClaim) tellAll(ctx context.Context, was string) (id string, err error) {
 	if err := c.st.Suspect(ctx, was); err != nil {
 		return "", fmt.Errorf("lease: giving the store another identity: %w", err)
@@ -154,8 +155,9 @@ func (c *storeClaim) tellAll(ctx context.Context, was string) (id string, err er
 	return id, nil
 }
 
-// raise has grants begin above everything that can have been used before now, in a
-// store that may have lost writes and has this identity. The caller begins another generation.
+// raise has grants begin above everything that can have been used before now,
+// in a store that may have lost writes and has this identity. The caller begins
+// another generation.
 func (ns *Namespace) raise(l snowfence.Layout, now time.Time, id string) {
 	ns.Floor = max(ns.Floor, ns.above(l, now))
 	ns.Identity = id

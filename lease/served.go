@@ -14,12 +14,13 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// Keep opens n leases from a server, all or none, with the same options, and keeps each by itself.
-// It is for servers that package remote does not reach. s is the scheme of the namespace. Keep
-// ignores Options.Create, because servers make no namespace.
+// Keep opens n leases from a server, all or none, with the same options, and
+// keeps each by itself. It is for servers that package remote does not reach. s
+// is the scheme of the namespace. Keep ignores Options.Create, because servers
+// make no namespace.
 //
-// After the first node it asks for the next ones: a server reads one record to see that such a node
-// is free, and 64 to find any.
+// After the first node it asks for the next ones: a server reads one record to
+// see that such a node is free, and 64 to find any.
 func Keep(
 	ctx context.Context, server wire.Server, namespace string, s *snowfence.Scheme, n int, o *Options,
 ) ([]*Lease, error) {
@@ -57,8 +58,9 @@ func Keep(
 	return leases, nil
 }
 
-// servedTogether is how many leases are opened over a server at a time. A server puts the requests
-// of one round trip together, and more would wait for it longer than their requests may.
+// servedTogether is how many leases are opened over a server at a time. A
+// server puts the requests of one round trip together, and more would wait for
+// it longer than their requests may.
 const servedTogether = 256
 
 // keepNear keeps one lease, and asks for a node first; nil means none.
@@ -83,8 +85,9 @@ func keepNear(
 	return l, nil
 }
 
-// serverClaim is a claim over a server, which applies the rules of the store. The claim repeats
-// calls without an answer, shows its last ticket after a loss, and compares clocks.
+// serverClaim is a claim over a server, which applies the rules of the store.
+// The claim repeats calls without an answer, shows its last ticket after a
+// loss, and compares clocks.
 type serverClaim struct {
 	*setup
 	server wire.Server
@@ -133,8 +136,8 @@ func (c *serverClaim) renew(ctx context.Context) (none snowfence.Grant, err erro
 	return a.Grant, c.skew(before, a.Now)
 }
 
-// send notes an attempt until it is answered. The write of a forgotten attempt counts as another
-// holder's.
+// send notes an attempt until it is answered. The write of a forgotten attempt
+// counts as another holder's.
 func (c *serverClaim) send(attempt string) {
 	if len(c.earlier) < maxUnanswered {
 		c.earlier = append(c.earlier, attempt)
@@ -164,8 +167,8 @@ func (c *serverClaim) ended() {
 	c.kept.Store(nil)
 }
 
-// giveBack implements [claim]. A call without an answer is settled first, because the node is ours
-// if it worked.
+// giveBack implements [claim]. A call without an answer is settled first,
+// because the node is ours if it worked.
 func (c *serverClaim) giveBack(ctx context.Context, o *owed) error {
 	if c.copied() {
 		return nil
@@ -203,7 +206,8 @@ func (c *serverClaim) giveBack(ctx context.Context, o *owed) error {
 // target is up to where a server may grant now.
 func (c *serverClaim) target() int64 { return c.ticks.target(c.now()) }
 
-// skew is [ErrSkew] if the server's clock and this one's differ by more than allowed.
+// skew is [ErrSkew] if the server's clock and this one's differ by more than
+// allowed.
 func (c *serverClaim) skew(before, theirs time.Time) error {
 	now, wall := c.now(), c.opts.clock.Wall()
 	err := compareClocks(before, theirs, now, c.opts.MaxSkew, "the server's")

@@ -39,7 +39,8 @@ func (c *serverClaim) acquire(ctx context.Context) (none snowfence.Grant, err er
 		ErrTaken, maxRefused)
 }
 
-// checkFixed asks Options.Check about a fixed node before it is taken from anybody.
+// checkFixed asks Options.Check about a fixed node before it is taken from
+// anybody.
 func (c *serverClaim) checkFixed(ctx context.Context) error {
 	if c.opts.Node == nil || c.opts.Check == nil {
 		return nil
@@ -72,7 +73,8 @@ func (c *serverClaim) check(ctx context.Context, g snowfence.Grant) error {
 	return nil
 }
 
-// maxAsked is how often a lease asks for a node in one go: the next call goes to another server.
+// maxAsked is how often a lease asks for a node in one go: the next call goes
+// to another server.
 const maxAsked = 4
 
 // persist asks until there is an answer.
@@ -135,8 +137,9 @@ func (c *serverClaim) ask(ctx context.Context) (none snowfence.Grant, err error)
 	return a.Grant, nil
 }
 
-// unused is the part that this holder gives back of a refused grant. If an earlier attempt may have
-// got it, a copy of this holder may have the answer, and use it.
+// unused is the part that this holder gives back of a refused grant. If an
+// earlier attempt may have got it, a copy of this holder may have the answer,
+// and use it.
 func (c *serverClaim) unused() *owed {
 	if !c.fresh {
 		return nil

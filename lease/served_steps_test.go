@@ -32,7 +32,8 @@ func (k *clerk) Release(context.Context, wire.Ticket, int64) error {
 	return err
 }
 
-// served returns a claim over a clerk; with held, it has ticks 10 to 100 of node 5.
+// served returns a claim over a clerk; with held, it has ticks 10 to 100 of
+// node 5.
 func served(t *testing.T, held bool) (*serverClaim, *clerk) {
 	t.Helper()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))

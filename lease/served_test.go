@@ -14,7 +14,8 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// desk is a server in the same process, with one clerk. Its clock is the system's.
+// desk is a server in the same process, with one clerk. Its clock is the
+// system's.
 type desk struct {
 	*testing.T
 	mu     sync.Mutex
@@ -83,7 +84,8 @@ func (d *desk) held() (n int) {
 
 const keptTTL = 9 * time.Second
 
-// A lease over a server is renewed, and its node is given back with what is left of the grant.
+// A lease over a server is renewed, and its node is given back with what is
+// left of the grant.
 func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, 3)

@@ -7,8 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// closers is how many leases are closed at a time. Each makes several round trips one after
-// another, so these are enough to fill the round trips of a [store.Group].
+// closers is how many leases are closed at a time. Each makes several round
+// trips one after another, so these are enough to fill the round trips of a
+// [store.Group].
 const closers = 4000
 
 // many is an error unless n leases can have the options.
@@ -22,8 +23,9 @@ func (o *Options) many(n int) error {
 	return nil
 }
 
-// ShutdownAll ends all leases at once and gives their nodes back, many at a time, as
-// [Lease.Shutdown] does for one. It tries all of them and returns the first error.
+// ShutdownAll ends all leases at once and gives their nodes back, many at a
+// time, as [Lease.Shutdown] does for one. It tries all of them and returns the
+// first error.
 func ShutdownAll(ctx context.Context, leases []*Lease) error {
 	for _, l := range leases {
 		l.once.Do(l.stop)

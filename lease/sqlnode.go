@@ -12,20 +12,24 @@ import (
 )
 
 const (
-	// sqlSkew is how far a database's clock may be off from the operator's clock.
+	// sqlSkew is how far a database's clock may be off from the operator's
+	// clock.
 	sqlSkew = 30 * time.Second
 
-	// maxSQLLead is more than any layout's lead needs, and keeps times apart from overflows.
+	// maxSQLLead is more than any layout's lead needs, and keeps times apart
+	// from overflows.
 	maxSQLLead = 100 * 365 * 24 * time.Hour
 )
 
-// RecordFunctions gives a node to functions in a database. It returns the region of the functions,
-// and the tick above which their IDs have to begin. The node must be outside the leasable nodes. If
-// the node has functions already, again must be true: with it, the operator states that the new
-// ones are for the same database.
+// RecordFunctions gives a node to functions in a database. It returns the
+// region of the functions, and the tick above which their IDs have to begin.
+// The node must be outside the leasable nodes. If the node has functions
+// already, again must be true: with it, the operator states that the new ones
+// are for the same database.
 //
-// From then on no program leases the node. Until [Operator.RetireFunctions], a change that could
-// make an ID of it is refused, and the namespace cannot be deleted.
+// From then on no program leases the node. Until [Operator.RetireFunctions], a
+// change that could make an ID of it is refused, and the namespace cannot be
+// deleted.
 func (op Operator) RecordFunctions(
 	ctx context.Context, namespace string, node int64, f Functions, again bool,
 ) (recorded Region, after int64, err error) {
@@ -59,7 +63,8 @@ func (op Operator) RecordFunctions(
 	if !l.Equal(ns.Layout) {
 		return recorded, after, nil
 	}
-	// A holder that took the node before it was recorded is in its record now, and evicted.
+	// A holder that took the node before it was recorded is in its record now,
+	// and evicted.
 	r, err := Namespaces(op.st).Veto(ctx, namespace, node,
 		"functions in a database make its IDs: "+recorded.Functions.database())
 	if err != nil {
@@ -86,7 +91,8 @@ func vacant(ctx context.Context, st store.Store, namespace string, node int64, n
 	return nil
 }
 
-// recordSQL gives a node of the leases to functions, or notes that functions were printed again.
+// recordSQL gives a node of the leases to functions, or notes that functions
+// were printed again.
 func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Time) error {
 	refuse := func(format string, args ...any) error {
 		return refusedf("lease: node %d of namespace %q: "+format, append([]any{node, ns.Name}, args...)...)
@@ -144,8 +150,9 @@ func (ns *Namespace) recordSQL(node int64, f Functions, again bool, now time.Tim
 	return nil
 }
 
-// RetireFunctions records that functions in a database were dropped, and returns their region with
-// its end. After that, a layout, a lease or other functions may use the node.
+// RetireFunctions records that functions in a database were dropped, and
+// returns their region with its end. After that, a layout, a lease or other
+// functions may use the node.
 func (op Operator) RetireFunctions(ctx context.Context, namespace string, node int64) (Region, error) {
 	ns, err := readNamespace(ctx, op.st, namespace)
 	if err != nil {
@@ -157,7 +164,8 @@ func (op Operator) RetireFunctions(ctx context.Context, namespace string, node i
 	}
 	present := q.Layout.Equal(ns.Layout)
 	if present {
-		// The record comes first: a program that leases the node again finds it raised.
+		// The record comes first: a program that leases the node again finds it
+		// raised.
 		if err := raiseRetired(ctx, op.st, namespace, q); err != nil {
 			return Region{}, err
 		}
@@ -188,7 +196,8 @@ func (op Operator) RetireFunctions(ctx context.Context, namespace string, node i
 	return q, err
 }
 
-// raiseRetired raises the floor of a node above the IDs that its functions made.
+// raiseRetired raises the floor of a node above the IDs that its functions
+// made.
 func raiseRetired(ctx context.Context, st store.Store, namespace string, q Region) error {
 	node := q.Nodes.From
 	if _, err := Namespaces(st).Veto(ctx, namespace, node,
@@ -205,7 +214,8 @@ func raiseRetired(ctx context.Context, st store.Store, namespace string, q Regio
 	return err
 }
 
-// retiredSQL returns the region of a node that functions have, as it is when they end now.
+// retiredSQL returns the region of a node that functions have, as it is when
+// they end now.
 func (ns Namespace) retiredSQL(node int64, now time.Time) (Region, error) {
 	q, had := ns.functionsAt(node)
 	switch {

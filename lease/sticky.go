@@ -9,9 +9,9 @@ import (
 )
 
 // A sticky file remembers across restarts which node a process held last. It is
-// read before the search and written after an acquisition. It is only a hint, like
-// the lists of a store: the node's record is read before it is offered, and the
-// swap decides. So it is not synced.
+// read before the search and written after an acquisition. It is only a hint,
+// like the lists of a store: the node's record is read before it is offered,
+// and the swap decides. So it is not synced.
 
 const stickyForm = "snowfence sticky 1\nnamespace %s\nnode %d\n"
 
@@ -47,7 +47,8 @@ func readSticky(path, namespace string) (node int64, err error) {
 	return node, nil
 }
 
-// noteSticky writes the sticky file. That it cannot is no reason to be without a node.
+// noteSticky writes the sticky file. That it cannot is no reason to be without
+// a node.
 func (c *setup) noteSticky(node int64) {
 	path := c.opts.StickyFile
 	if path == "" {
@@ -58,7 +59,8 @@ func (c *setup) noteSticky(node int64) {
 	}
 }
 
-// writeSticky replaces the file in one step, so that a reader sees the old content or the new.
+// writeSticky replaces the file in one step, so that a reader sees the old
+// content or the new.
 func writeSticky(path, text string) error {
 	w, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
 	if err != nil {

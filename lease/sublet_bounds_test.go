@@ -8,8 +8,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// lending is the nodes 2 and 3 in ticks 10 to 20, for holders of 3 ticks. Each step answers with
-// what there is of a node: its ticks, and the serials of the first answer and the last.
+// lending is the nodes 2 and 3 in ticks 10 to 20, for holders of 3 ticks. Each
+// step answers with what there is of a node: its ticks, and the serials of the
+// first answer and the last.
 type lending struct {
 	*testing.T
 	d       *division
@@ -53,7 +54,8 @@ func (x *lending) release(i int, used int64) string {
 	return x.says(i)
 }
 
-// A sublease begins and ends exactly where the grant, the clock and the one before allow it.
+// A sublease begins and ends exactly where the grant, the clock and the one
+// before allow it.
 func TestBoundsOfSubleases(t *testing.T) {
 	type step struct {
 		do   func(x *lending) string
@@ -119,7 +121,8 @@ func TestBoundsOfSubleases(t *testing.T) {
 	}
 }
 
-// Only nodes that are allowed are sublet, and they are asked about by their numbers.
+// Only nodes that are allowed are sublet, and they are asked about by their
+// numbers.
 func TestSubleasesOfAllowedNodes(t *testing.T) {
 	x := newLending(t)
 	x.allowed = func(node int64) bool { return node == 3 }
@@ -130,8 +133,8 @@ func TestSubleasesOfAllowedNodes(t *testing.T) {
 	}
 }
 
-// A ticket is of the present sublease if it is the last one, or if the last one answers an attempt
-// of its holder.
+// A ticket is of the present sublease if it is the last one, or if the last one
+// answers an attempt of its holder.
 func TestTicketsOfASublease(t *testing.T) {
 	x := newLending(t)
 	x.acquire(10)
@@ -167,7 +170,8 @@ func TestTicketsOfASublease(t *testing.T) {
 	}
 }
 
-// A node is held to the end of its sublease, and the grant is given back above all of them.
+// A node is held to the end of its sublease, and the grant is given back above
+// all of them.
 func TestEndOfADivision(t *testing.T) {
 	x := newLending(t)
 	if end := x.d.end(); end != 10 {

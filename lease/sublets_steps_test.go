@@ -27,7 +27,8 @@ func newSubletting(t *testing.T) *subletting {
 	return x
 }
 
-// grants gives the lease two nodes from a tick on that lies so far ahead of now.
+// grants gives the lease two nodes from a tick on that lies so far ahead of
+// now.
 func (x *subletting) grants(node, ahead int64) {
 	now := x.tick(0)
 	x.l.use.cur = &snowfence.Grant{Node: node, Nodes: 2, From: now + ahead, Until: now + 1000}
@@ -77,7 +78,8 @@ func TestSubletsWithin(t *testing.T) {
 	}
 }
 
-// A lessor whose grant begins later says so, because nodes of others would begin as late.
+// A lessor whose grant begins later says so, because nodes of others would
+// begin as late.
 func TestSubletsThatBeginLater(t *testing.T) {
 	for ahead, later := range map[int64]bool{0: false, 1: true} {
 		x := newSubletting(t)
@@ -89,8 +91,8 @@ func TestSubletsThatBeginLater(t *testing.T) {
 	}
 }
 
-// A lessor that is a holder of another one takes other nodes when that one is gone. Tickets of the
-// nodes before are lost.
+// A lessor that is a holder of another one takes other nodes when that one is
+// gone. Tickets of the nodes before are lost.
 func TestSubletsOfOtherNodes(t *testing.T) {
 	x := newSubletting(t)
 	before, err := x.acquire(wire.Request{})
@@ -104,8 +106,8 @@ func TestSubletsOfOtherNodes(t *testing.T) {
 	}
 }
 
-// Between a loss and the seal, the lease has no grant, and the lessor renews nothing. A ticket that
-// is damaged is no loss.
+// Between a loss and the seal, the lease has no grant, and the lessor renews
+// nothing. A ticket that is damaged is no loss.
 func TestSubletsWithoutAGrant(t *testing.T) {
 	x := newSubletting(t)
 	l, err := x.acquire(wire.Request{})

@@ -13,7 +13,8 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// What a server cannot read it calls damaged, and asks the store nothing with it.
+// What a server cannot read it calls damaged, and asks the store nothing with
+// it.
 func TestDamagedTickets(t *testing.T) {
 	w := newTicketWorld(t)
 	v := Serve(w.st, w.scheme, w.options())
@@ -25,7 +26,8 @@ func TestDamagedTickets(t *testing.T) {
 	}
 }
 
-// A number that is longer than any is damaged, too: among the numbers, and as the length of a text.
+// A number that is longer than any is damaged, too: among the numbers, and as
+// the length of a text.
 func TestTicketOfEndlessNumbers(t *testing.T) {
 	long := bytes.Repeat([]byte{0xff}, 20)
 	for _, b := range []wire.Ticket{append([]byte{1}, long...), append([]byte{1, 0, 0, 0, 0, 0, 0, 0, 0}, long...)} {
@@ -43,7 +45,8 @@ func TestServerWithoutAScheme(t *testing.T) {
 	}
 }
 
-// A grant that has no tick yet begins ahead of the clock, and is the holder's all the same.
+// A grant that has no tick yet begins ahead of the clock, and is the holder's
+// all the same.
 func TestServedGrantWithoutTicks(t *testing.T) {
 	c := &serverClaim{setup: &setup{name: "n", opts: Options{Nodes: 1}}}
 	a := wire.Lease{Ticket: wire.Ticket("{}"), Grant: snowfence.Grant{Node: 3, Nodes: 1, From: 9, Until: 9}}

@@ -16,9 +16,9 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// ticket has the claims of a [wire.Ticket]: a byte with the version, the numbers as varints, the
-// texts, each behind its length, and the MAC. The texts and the numbers stand in the order of the
-// fields.
+// ticket has the claims of a [wire.Ticket]: a byte with the version, the
+// numbers as varints, the texts, each behind its length, and the MAC. The texts
+// and the numbers stand in the order of the fields.
 type ticket struct {
 	Node       int64
 	Nodes      int           // length of the block
@@ -36,10 +36,12 @@ type ticket struct {
 	MAC        string // HMAC-SHA-256 of all before it, by the key in the namespace's record
 }
 
-// ticketVersion names the form. Servers refuse others, so holders of another one acquire anew.
+// ticketVersion names the form. Servers refuse others, so holders of another
+// one acquire anew.
 const ticketVersion = 1
 
-// revision returns the acknowledged revision of a node, as far as the ticket has it.
+// revision returns the acknowledged revision of a node, as far as the ticket
+// has it.
 func (t ticket) revision(node int64) int64 {
 	if node == t.Node {
 		return t.Revision
@@ -108,8 +110,9 @@ func (t ticket) lease(b wire.Ticket) wire.Lease {
 	}
 }
 
-// ReadTicket returns the lease that a ticket stands for, for servers that look at a ticket before
-// they act on it. It does not verify the ticket. Bytes that are no ticket are an [ErrInvalid].
+// ReadTicket returns the lease that a ticket stands for, for servers that look
+// at a ticket before they act on it. It does not verify the ticket. Bytes that
+// are no ticket are an [ErrInvalid].
 func ReadTicket(b wire.Ticket) (wire.Lease, error) {
 	t, err := parseTicket(b)
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// ticketWorld is a memory store with a namespace, and a clock that stands still.
+// ticketWorld is a memory store with a namespace, and a clock that stands
+// still.
 type ticketWorld struct {
 	*testing.T
 	st     *store.Memory

@@ -58,7 +58,8 @@ func ExampleFromEnv() {
 	// nodes: node from environment variable WORKRE: no node number: it is not set: set it to a number that no other process has
 }
 
-// The datacenter from a file that the platform mounts, the worker from the pod's ordinal.
+// The datacenter from a file that the platform mounts, the worker from the
+// pod's ordinal.
 func ExampleFromOrdinal() {
 	ctx, scheme := context.Background(), twitter()
 	node, err := nodes.Find(ctx, scheme, nodes.FromFile("/etc/podinfo/zone"), nodes.FromOrdinal())

@@ -21,8 +21,8 @@ func twitterScheme(t *testing.T) *snowfence.Scheme {
 	return s
 }
 
-// wantNode asks a source for the whole node of a layout and compares the number, or what
-// the error says.
+// wantNode asks a source for the whole node of a layout and compares the
+// number, or what the error says.
 func wantNode(t *testing.T, s *snowfence.Scheme, src Source, want int64, says string) {
 	t.Helper()
 	n, err := Find(t.Context(), s, src)
@@ -203,7 +203,8 @@ func TestSourceNumber(t *testing.T) {
 	}
 }
 
-// The hook sees what the source found, once it is known to fit, and its word is last.
+// The hook sees what the source found, once it is known to fit, and its word is
+// last.
 func TestSourceCheck(t *testing.T) {
 	s := twitterScheme(t)
 	errTaken := errors.New("taken by the other one")

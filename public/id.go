@@ -24,9 +24,10 @@ type Kind interface{ Prefix() Prefix }
 //
 //	type OrderID = public.ID[order]
 //
-// Convert as between integers: OrderID(id), snowfence.ID(orderID). Databases get the plain integer.
-// With a prefix that has a mask (Prefix.Masked), text, JSON, logs and fmt show public IDs only, so
-// no handler can forget to mask one.
+// Convert as between integers: OrderID(id), snowfence.ID(orderID). Databases
+// get the plain integer. With a prefix that has a mask (Prefix.Masked), text,
+// JSON, logs and fmt show public IDs only, so no handler can forget to mask
+// one.
 type ID[K Kind] snowfence.ID
 
 func prefixOf[K Kind]() Prefix {
@@ -37,9 +38,9 @@ func prefixOf[K Kind]() Prefix {
 // String returns the text of the ID with its prefix.
 func (t ID[K]) String() string { return prefixOf[K]().Encode(snowfence.ID(t)) }
 
-// Format implements [fmt.Formatter]: v, s and q write the text, x, X, o, O and b the unsigned
-// number, and d the signed one, as [snowfence.ID.Format] does. With a mask these are the numbers of
-// the public ID.
+// Format implements [fmt.Formatter]: v, s and q write the text, x, X, o, O and
+// b the unsigned number, and d the signed one, as [snowfence.ID.Format] does.
+// With a mask these are the numbers of the public ID.
 func (t ID[K]) Format(f fmt.State, verb rune) {
 	p := prefixOf[K]()
 	if p.fault() != "" {
@@ -54,8 +55,8 @@ func (t ID[K]) Format(f fmt.State, verb rune) {
 	}
 }
 
-// AppendText appends the text with its prefix to b. The error matches [snowfence.ErrKey] and
-// means that the prefix is not usable.
+// AppendText appends the text with its prefix to b. The error matches
+// [snowfence.ErrKey] and means that the prefix is not usable.
 func (t ID[K]) AppendText(b []byte) ([]byte, error) {
 	p := prefixOf[K]()
 	if err := p.err(); err != nil {
@@ -76,7 +77,8 @@ func (t ID[K]) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads the text from a JSON string. null leaves the ID unchanged.
+// UnmarshalJSON reads the text from a JSON string. null leaves the ID
+// unchanged.
 func (t *ID[K]) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -103,14 +105,15 @@ func (t ID[K]) Value() (driver.Value, error) { return snowfence.ID(t).Value() }
 // Scan is [snowfence.ID.Scan].
 func (t *ID[K]) Scan(src any) error { return (*snowfence.ID)(t).Scan(src) }
 
-// MarshalBinary is [snowfence.ID.MarshalBinary]: Redis gets the plain number, as databases do.
+// MarshalBinary is [snowfence.ID.MarshalBinary]: Redis gets the plain number,
+// as databases do.
 func (t ID[K]) MarshalBinary() ([]byte, error) { return snowfence.ID(t).MarshalBinary() }
 
 // UnmarshalBinary is [snowfence.ID.UnmarshalBinary].
 func (t *ID[K]) UnmarshalBinary(data []byte) error { return (*snowfence.ID)(t).UnmarshalBinary(data) }
 
-// ScanRedis reads what MarshalBinary wrote. go-redis calls it for a field of a hash, in place of
-// UnmarshalText.
+// ScanRedis reads what MarshalBinary wrote. go-redis calls it for a field of a
+// hash, in place of UnmarshalText.
 func (t *ID[K]) ScanRedis(text string) error { return t.UnmarshalBinary([]byte(text)) }
 
 // MarshalGQL writes the text with its prefix as a GraphQL string.

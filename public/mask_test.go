@@ -65,7 +65,8 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// %d of a masked ID wrote the private ID, so a log showed what the type is there to hide.
+// %d of a masked ID wrote the private ID, so a log showed what the type is
+// there to hide.
 func TestNoVerbWritesThePrivateID(t *testing.T) {
 	const id = public.ID[masked](2083727055179621056)
 	public := testMask().Public(snowfence.ID(id))
@@ -97,7 +98,8 @@ func (unmasked) Prefix() public.Prefix {
 	return public.MustPrefix("usr", snowfence.Base32Hex).Masked(nil)
 }
 
-// A mask that was not made yet ended the program with a nil pointer. No private ID is shown either.
+// A mask that was not made yet ended the program with a nil pointer. No private
+// ID is shown either.
 func TestPrefixThatIsNotReady(t *testing.T) {
 	for name, id := range map[string]interface {
 		json.Marshaler

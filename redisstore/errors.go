@@ -39,8 +39,8 @@ var hints = []struct{ text, hint string }{
 		"forbids it"},
 }
 
-// advise puts what to do before an error, if known. It cuts off arguments that servers
-// repeat, because one may be a password.
+// advise puts what to do before an error, if known. It cuts off arguments that
+// servers repeat, because one may be a password.
 func advise(err error) error {
 	e, ok := rueidis.IsRedisErr(err)
 	if !ok {
@@ -60,7 +60,8 @@ func advise(err error) error {
 	return &serverError{text, err}
 }
 
-// failure says where an error comes from, which others may read, and what to do about it.
+// failure says where an error comes from, which others may read, and what to do
+// about it.
 func failure(where string, err error) error {
 	err = advise(err)
 	return &store.Failure{Err: err, Text: where + ": " + err.Error(), Public: where}

@@ -9,9 +9,10 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// Open leases a node from Redis and returns a generator on it. It makes the namespace "default" if
-// it is missing. Closing the generator ends the lease. Nil options use the defaults. With replicas,
-// or for another prefix, pass the result of [New] to lease.Generator.
+// Open leases a node from Redis and returns a generator on it. It makes the
+// namespace "default" if it is missing. Closing the generator ends the lease.
+// Nil options use the defaults. With replicas, or for another prefix, pass the
+// result of [New] to lease.Generator.
 func Open(ctx context.Context, c rueidis.Client, o *lease.Options) (*snowfence.Generator, error) {
 	var opts Options
 	if o != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// format begins the text of a record. The rest is [store.Encode], of which swap.lua knows the
-// nonce.
+// format begins the text of a record. The rest is [store.Encode], of which
+// swap.lua knows the nonce.
 const format = "3"
 
 func encode(r store.Record) string { return format + store.Encode(r, "") }

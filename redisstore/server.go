@@ -21,8 +21,8 @@ type Server struct {
 	pauses bool   // no-appendfsync-on-rewrite yes
 }
 
-// Loses says which acknowledged writes a crash of the server loses, by its persistence; "" means
-// none. For a failover see Options.Replicas.
+// Loses says which acknowledged writes a crash of the server loses, by its
+// persistence; "" means none. For a failover see Options.Replicas.
 func (v Server) Loses() string {
 	switch {
 	case !v.AOF:
@@ -68,8 +68,8 @@ func (s *Store) Server(ctx context.Context, namespace string) (Server, error) {
 	return v, err
 }
 
-// checkServer looks at the server with a run ID unless that was done, and refuses a server
-// that evicts.
+// checkServer looks at the server with a run ID unless that was done, and
+// refuses a server that evicts.
 func (s *Store) checkServer(ctx context.Context, namespace, run string) error {
 	s.mu.Lock()
 	c := s.servers[run]
@@ -93,7 +93,8 @@ func (s *Store) checkServer(ctx context.Context, namespace, run string) error {
 	return err
 }
 
-// inspectServer asks the server of a namespace for its settings, and refuses a server that evicts.
+// inspectServer asks the server of a namespace for its settings, and refuses a
+// server that evicts.
 func (s *Store) inspectServer(ctx context.Context, namespace string) (v Server, err error) {
 	c, release := s.client.Dedicate()
 	defer release()

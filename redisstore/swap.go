@@ -14,9 +14,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Swap implements [store.Store]. It sends each write at most once to a server that may do it; see
-// the package comment. Writes of a namespace go together, up to 500 in an atomic script. A result
-// is nil only after the acknowledgements that [Options] requires.
+// Swap implements [store.Store]. It sends each write at most once to a server
+// that may do it; see the package comment. Writes of a namespace go together,
+// up to 500 in an atomic script. A result is nil only after the
+// acknowledgements that [Options] requires.
 func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	errs := make([]error, len(writes))
 	if err := store.Check(writes); err != nil {
@@ -34,9 +35,9 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
-// registerNamespace puts a namespace on the list before its first record, because in a
-// cluster the list lives on another server. It does so again when the data may have been
-// rolled back.
+// registerNamespace puts a namespace on the list before its first record,
+// because in a cluster the list lives on another server. It does so again when
+// the data may have been rolled back.
 func (s *Store) registerNamespace(ctx context.Context, namespace string) error {
 	if err := checkName(namespace); err != nil {
 		return err
@@ -121,9 +122,9 @@ func (s *Store) setResults(ctx context.Context, namespace string, started uint64
 	}
 }
 
-// commitCommands sends commands of one namespace and waits for the acknowledgements; an error means
-// that nothing counts yet. It calls build again for a server that does not know the script:
-// then none has run.
+// commitCommands sends commands of one namespace and waits for the
+// acknowledgements; an error means that nothing counts yet. It calls build
+// again for a server that does not know the script: then none has run.
 func (s *Store) commitCommands(ctx context.Context, namespace string, build func(known bool) []rueidis.Completed,
 ) ([]rueidis.RedisResult, error) {
 	s.mu.Lock()
@@ -146,8 +147,8 @@ func (s *Store) commitCommands(ctx context.Context, namespace string, build func
 	return results, s.awaitReplicas(ctx, c, aof)
 }
 
-// sendCommands sends commands, and those again that did not run because the server did not know the
-// script.
+// sendCommands sends commands, and those again that did not run because the
+// server did not know the script.
 func (s *Store) sendCommands(
 	ctx context.Context, c rueidis.CoreClient, build func(known bool) []rueidis.Completed,
 ) []rueidis.RedisResult {
@@ -165,8 +166,8 @@ func (s *Store) sendCommands(
 
 var errUnacknowledged = errors.New("fewer acknowledgements than asked for")
 
-// awaitReplicas asks how far the writes have got, on the connection that wrote. On another one the
-// answer would be about nothing.
+// awaitReplicas asks how far the writes have got, on the connection that wrote.
+// On another one the answer would be about nothing.
 func (s *Store) awaitReplicas(ctx context.Context, c rueidis.DedicatedClient, aof bool) (err error) {
 	b, n, ms := s.client.B(), int64(s.opts.Replicas), int64((s.opts.Timeout+time.Millisecond-1)/time.Millisecond)
 	got, has, within := []int64{1, 0}, "have", s.opts.Timeout

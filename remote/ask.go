@@ -15,12 +15,12 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// perRecord is the extra time of a request for each record: the busiest store that was
-// measured writes ten thousand a second, and its client is busy too.
+// perRecord is the extra time of a request for each record: the busiest store
+// that was measured writes ten thousand a second, and its client is busy too.
 const perRecord = time.Millisecond
 
-// ask makes a repeatable request to the server that answered last, then to the others while
-// one is unreachable.
+// ask makes a repeatable request to the server that answered last, then to the
+// others while one is unreachable.
 func ask[T any](ctx context.Context, c *Client, records int, do func(context.Context, *peer) (T, error)) (T, error) {
 	var away []error
 	first := int(c.good.Load())
@@ -41,8 +41,8 @@ func ask[T any](ctx context.Context, c *Client, records int, do func(context.Con
 	return zero, errors.Join(away...)
 }
 
-// race makes a repeatable request to the server that answered last, and after a while to the next
-// too, for waiting callers. The first good answer counts.
+// race makes a repeatable request to the server that answered last, and after a
+// while to the next too, for waiting callers. The first good answer counts.
 func race[T any](ctx context.Context, c *Client, do func(context.Context, *peer) (T, error)) (out T, err error) {
 	ctx, cancel := context.WithCancel(ctx) // those that are too late
 	defer cancel()
@@ -84,12 +84,12 @@ func race[T any](ctx context.Context, c *Client, do func(context.Context, *peer)
 	return out, errors.Join(away...)
 }
 
-// hurry is when another server is asked too: healthy ones answer in milliseconds, or wait a
-// second for their clock at most.
+// hurry is when another server is asked too: healthy ones answer in
+// milliseconds, or wait a second for their clock at most.
 const hurry = 1500 * time.Millisecond
 
-// askOnce makes a request that must not be repeated, because it may have worked without an
-// answer. Then the next request goes to another server.
+// askOnce makes a request that must not be repeated, because it may have worked
+// without an answer. Then the next request goes to another server.
 func askOnce[T any](
 	ctx context.Context, c *Client, records int, do func(context.Context, *peer) (T, error),
 ) (T, error) {
@@ -128,8 +128,8 @@ func isAway(err error) bool {
 	return reason(err) == "" // no server of ours says so: it is a proxy, or something else has the address
 }
 
-// explainError names the server, and marks errors of the wire with the errors of lease and
-// snowfence.
+// explainError names the server, and marks errors of the wire with the errors
+// of lease and snowfence.
 func (p *peer) explainError(err error) error {
 	if err == nil {
 		return nil

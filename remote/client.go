@@ -1,16 +1,17 @@
 // Package remote is the Go client of a Snowfence server, "snowfence serve".
 //
-// Usually a process leases a node from the server and makes IDs itself, without a round
-// trip for each:
+// Usually a process leases a node from the server and makes IDs itself, without
+// a round trip for each:
 //
 //	c, err := remote.Dial([]string{"https://ids-1:8080", "https://ids-2:8080"}, &remote.Options{Token: token})
 //	g, err := c.Open(ctx, &lease.Options{Namespace: "orders"})
 //	id, err := g.Next(ctx)
 //
-// The token then needs the verbs read and lease. The server applies the rules of the store, and the
-// process keeps a ticket for its lease ([Client.Lease]). A process that should not have a node uses
-// a [Client.Source], which gets IDs from the server, some of them ahead. [Client.Sequence] gives
-// out numbers of the server's sequences.
+// The token then needs the verbs read and lease. The server applies the rules
+// of the store, and the process keeps a ticket for its lease ([Client.Lease]).
+// A process that should not have a node uses a [Client.Source], which gets IDs
+// from the server, some of them ahead. [Client.Sequence] gives out numbers of
+// the server's sequences.
 package remote
 
 import (
@@ -33,20 +34,23 @@ import (
 	"github.com/snowfence/snowfence/remote/snowfencev1/snowfencev1connect"
 )
 
-// Options says how to reach the servers. Nil and the zero value use the defaults.
+// Options says how to reach the servers. Nil and the zero value use the
+// defaults.
 type Options struct {
 	// Token authenticates the client; "" is for servers without authentication.
 	Token string
 
-	// TokenFile is a file with the token, in place of Token. It is read before each request, so
-	// that the token can be replaced. While it is missing or empty, the last one stays in use.
+	// TokenFile is a file with the token, in place of Token. It is read before
+	// each request, so that the token can be replaced. While it is missing or
+	// empty, the last one stays in use.
 	TokenFile string
 
 	// TLS is the configuration for https; nil means the system's roots.
 	TLS *tls.Config
 
-	// Timeout limits a request to one server; 0 means 5 s. A request for many leases gets a
-	// millisecond more for each. Use a longer one in a process that gets little processor time.
+	// Timeout limits a request to one server; 0 means 5 s. A request for many
+	// leases gets a millisecond more for each. Use a longer one in a process
+	// that gets little processor time.
 	Timeout time.Duration
 }
 
@@ -68,9 +72,10 @@ type peer struct {
 	leases    snowfencev1connect.LeaseServiceClient
 }
 
-// Dial returns a client of servers that share one store. While one does not answer, the client asks
-// the others. An address is http://host:port, https://host:port, or unix:/path for a socket of this
-// host. It does no I/O: errors of a server show at the first request.
+// Dial returns a client of servers that share one store. While one does not
+// answer, the client asks the others. An address is http://host:port,
+// https://host:port, or unix:/path for a socket of this host. It does no I/O:
+// errors of a server show at the first request.
 func Dial(addresses []string, o *Options) (*Client, error) {
 	var opts Options
 	if o != nil {
@@ -117,7 +122,8 @@ func (c *Client) httpClient(conf *tls.Config) *http.Client {
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP2(true)
 	t.Protocols.SetUnencryptedHTTP2(true) // many requests share one connection
-	// Pings notice a server that vanished, and the next request makes a new connection.
+	// Pings notice a server that vanished, and the next request makes a new
+	// connection.
 	t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second}
 	c.http = append(c.http, t)
 	return &http.Client{
@@ -127,8 +133,8 @@ func (c *Client) httpClient(conf *tls.Config) *http.Client {
 	}
 }
 
-// socketClient is client for a socket of this host, where connections cost little: over HTTP/1.1 a
-// request takes half the processor time.
+// socketClient is client for a socket of this host, where connections cost
+// little: over HTTP/1.1 a request takes half the processor time.
 func (c *Client) socketClient(path string) *http.Client {
 	h := c.httpClient(nil)
 	t := h.Transport.(*http.Transport)
@@ -149,7 +155,8 @@ func hide(address string) string {
 	return address
 }
 
-// Close closes unused connections and does not wait. Close generators and sources first.
+// Close closes unused connections and does not wait. Close generators and
+// sources first.
 func (c *Client) Close() error {
 	for _, t := range c.http {
 		t.CloseIdleConnections()
@@ -157,7 +164,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Scheme returns the scheme of a namespace, with its secrets if the server hands them out.
+// Scheme returns the scheme of a namespace, with its secrets if the server
+// hands them out.
 func (c *Client) Scheme(ctx context.Context, namespace string) (*snowfence.Scheme, error) {
 	return c.schemeOf(ctx, namespace, nil)
 }
@@ -192,15 +200,16 @@ func (c *Client) schemeOf(ctx context.Context, namespace string, keys []*snowfen
 	return s, nil
 }
 
-// Namespace has the facts for a program that hands out its leased nodes itself, by
-// lease.Lease.Sublet.
+// Namespace has the facts for a program that hands out its leased nodes itself,
+// by lease.Lease.Sublet.
 type Namespace struct {
 	Layout snowfence.Layout
 	Unit   int64         // how many nodes a lease has at least
 	MaxTTL time.Duration // the longest ttl of a lease
 }
 
-// Namespace returns the server's facts of a namespace. The token needs the verb read.
+// Namespace returns the server's facts of a namespace. The token needs the verb
+// read.
 func (c *Client) Namespace(ctx context.Context, name string) (Namespace, error) {
 	ns, err := c.showNamespace(ctx, name, false)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// Dated gives out numbers of a dated sequence of a server. It asks for each number when a caller
-// wants it. It is safe for concurrent use.
+// Dated gives out numbers of a dated sequence of a server. It asks for each
+// number when a caller wants it. It is safe for concurrent use.
 type Dated struct {
 	c    *Client
 	name string
@@ -20,7 +20,8 @@ type Dated struct {
 	end  context.CancelFunc
 }
 
-// Dated opens a dated sequence of the server, as [Client.Sequence] opens a plain one.
+// Dated opens a dated sequence of the server, as [Client.Sequence] opens a
+// plain one.
 func (c *Client) Dated(ctx context.Context, name string) (*Dated, error) {
 	d := &Dated{c: c, name: name}
 	var err error
@@ -34,8 +35,8 @@ func (c *Client) Dated(ctx context.Context, name string) (*Dated, error) {
 	return d, nil
 }
 
-// Next returns the next number of the present period by the server's clock. While no server
-// answers, it waits as long as ctx.
+// Next returns the next number of the present period by the server's clock.
+// While no server answers, it waits as long as ctx.
 func (d *Dated) Next(ctx context.Context) (sequence.Serial, error) {
 	r, err := d.Reserve(ctx, 0, 1)
 	if err != nil {
@@ -44,8 +45,9 @@ func (d *Dated) Next(ctx context.Context) (sequence.Serial, error) {
 	return r.At(0), nil
 }
 
-// Reserve takes n numbers that follow each other, 1 to 1,000,000, of a period such as 20261122,
-// 202611 or 2026, or of the present one (0). It waits as Next does.
+// Reserve takes n numbers that follow each other, 1 to 1,000,000, of a period
+// such as 20261122, 202611 or 2026, or of the present one (0). It waits as Next
+// does.
 func (d *Dated) Reserve(ctx context.Context, period, n int64) (sequence.Serials, error) {
 	if n < 1 || n > mostNumbers {
 		return sequence.Serials{}, fmt.Errorf("remote: sequence %q: %d numbers at once: use 1 to %d (%w)", d.name, n,
@@ -68,7 +70,8 @@ func (d *Dated) Reserve(ctx context.Context, period, n int64) (sequence.Serials,
 	}
 }
 
-// Close ends the sequence at once: calls get a [sequence.ErrClosed]. The error is nil.
+// Close ends the sequence at once: calls get a [sequence.ErrClosed]. The error
+// is nil.
 func (d *Dated) Close() error {
 	d.end()
 	return nil

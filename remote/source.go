@@ -12,21 +12,24 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// SourceOptions says how a Source gets IDs ahead. Nil and the zero value use the defaults.
+// SourceOptions says how a Source gets IDs ahead. Nil and the zero value use
+// the defaults.
 type SourceOptions struct {
-	// Batch is the largest number of IDs in one request; 0 means 1000. A source begins with small
-	// requests.
+	// Batch is the largest number of IDs in one request; 0 means 1000. A source
+	// begins with small requests.
 	Batch int
 
-	// MaxAge is how long an ID may wait in the source; 0 means a second. The source drops older
-	// ones, because their timestamps would be too far behind.
+	// MaxAge is how long an ID may wait in the source; 0 means a second. The
+	// source drops older ones, because their timestamps would be too far
+	// behind.
 	MaxAge time.Duration
 }
 
-// Source gets IDs from a server, some of them ahead, for processes that should not have a node. The
-// generator of [Client.Open] is faster, and goes on while no server answers. If a server does not
-// answer within 1.5 seconds, the source also asks the next one. The IDs of a source increase unless
-// several servers answer in turn. Its methods are safe for concurrent use.
+// Source gets IDs from a server, some of them ahead, for processes that should
+// not have a node. The generator of [Client.Open] is faster, and goes on while
+// no server answers. If a server does not answer within 1.5 seconds, the source
+// also asks the next one. The IDs of a source increase unless several servers
+// answer in turn. Its methods are safe for concurrent use.
 type Source struct {
 	c         *Client
 	namespace string
@@ -45,14 +48,15 @@ type Source struct {
 	closed  bool
 }
 
-// pendingRequest is one request. All callers that need its answer wait for done.
+// pendingRequest is one request. All callers that need its answer wait for
+// done.
 type pendingRequest struct {
 	done chan struct{}
 	err  error // valid when done
 }
 
-// Source returns a source of IDs of a namespace; nil options use the defaults. It sends no request
-// before the first ID. The token needs the verb ids.
+// Source returns a source of IDs of a namespace; nil options use the defaults.
+// It sends no request before the first ID. The token needs the verb ids.
 func (c *Client) Source(namespace string, o *SourceOptions) (*Source, error) {
 	var opts SourceOptions
 	if o != nil {
@@ -72,7 +76,8 @@ func (c *Client) Source(namespace string, o *SourceOptions) (*Source, error) {
 	return s, nil
 }
 
-// Next returns a new ID, from memory if there is one. It waits for a server until ctx ends.
+// Next returns a new ID, from memory if there is one. It waits for a server
+// until ctx ends.
 func (s *Source) Next(ctx context.Context) (snowfence.ID, error) {
 	for {
 		id, pending := s.takeID()
@@ -119,7 +124,8 @@ func (s *Source) takeID() (snowfence.ID, *pendingRequest) {
 	return id, nil
 }
 
-// shrinkRequest makes the next request smaller after n IDs were dropped. mu is held.
+// shrinkRequest makes the next request smaller after n IDs were dropped. mu is
+// held.
 func (s *Source) shrinkRequest(n int) {
 	if n > s.size/2 {
 		s.size = max(s.size/2, 1)
@@ -158,7 +164,8 @@ func (s *Source) askServer() *pendingRequest {
 	return pending
 }
 
-// Close ends the source at once: IDs in hand are lost, and Next fails. The error is nil.
+// Close ends the source at once: IDs in hand are lost, and Next fails. The
+// error is nil.
 func (s *Source) Close() error {
 	s.end()
 	s.mu.Lock()

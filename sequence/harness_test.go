@@ -14,7 +14,8 @@ import (
 
 var errFault = errors.New("the store does not answer")
 
-// shaky is a store in memory that adds in one step, and with which anything can go wrong.
+// shaky is a store in memory that adds in one step, and with which anything can
+// go wrong.
 type shaky struct {
 	store.Store
 
@@ -142,8 +143,8 @@ func (s *shaky) count(op string) (n int) {
 	return n
 }
 
-// first returns a fault that happens once, at the first operation of the kind, with what else
-// happens then.
+// first returns a fault that happens once, at the first operation of the kind,
+// with what else happens then.
 func first(op string, err error, also ...func()) func(string) error {
 	var done atomic.Bool
 	return func(o string) error {
@@ -267,8 +268,8 @@ func stores(all ...*shaky) (out []store.Store) {
 	return out
 }
 
-// createAny makes a sequence in each store, in steps of so many: the first starts at 1, the next
-// at 2.
+// createAny makes a sequence in each store, in steps of so many: the first
+// starts at 1, the next at 2.
 func createAny(t testing.TB, step int64, d Definition, all ...*shaky) {
 	t.Helper()
 	for i, st := range all {

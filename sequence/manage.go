@@ -8,9 +8,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Create makes a sequence. If it exists, it must have the same definition, and nothing changes. A
-// deleted sequence comes back with the same definition, and goes on where it ended; if it gave no
-// number, it also comes back with another definition.
+// Create makes a sequence. If it exists, it must have the same definition, and
+// nothing changes. A deleted sequence comes back with the same definition, and
+// goes on where it ended; if it gave no number, it also comes back with another
+// definition.
 func Create(ctx context.Context, st store.Store, name string, d Definition) error {
 	full, _, err := d.withDefaults()
 	if err == nil && full.Pattern != "" {
@@ -47,8 +48,8 @@ func Create(ctx context.Context, st store.Store, name string, d Definition) erro
 	})
 }
 
-// gaveNone reports whether it is certain that a deleted sequence gave no number. Takes that its
-// programs still make fail by the generation.
+// gaveNone reports whether it is certain that a deleted sequence gave no
+// number. Takes that its programs still make fail by the generation.
 func (s *state) gaveNone(ctx context.Context, st store.Store) (bool, error) {
 	id, err := st.Identity(ctx, s.record.Namespace)
 	if err != nil {
@@ -65,7 +66,8 @@ type Changes struct {
 	AfterFailover      *int64
 }
 
-// Update changes a sequence while programs use it. Max may not be below the given numbers.
+// Update changes a sequence while programs use it. Max may not be below the
+// given numbers.
 func Update(ctx context.Context, st store.Store, name string, c Changes) error {
 	return update(ctx, st, name, false, func(s *state) (bool, error) {
 		next := s.Definition
@@ -99,8 +101,9 @@ func Update(ctx context.Context, st store.Store, name string, c Changes) error {
 	})
 }
 
-// Delete ends a sequence: programs that use it get no more ranges. The store keeps its record, so
-// that no number comes twice if a sequence of this name is created again.
+// Delete ends a sequence: programs that use it get no more ranges. The store
+// keeps its record, so that no number comes twice if a sequence of this name is
+// created again.
 func Delete(ctx context.Context, st store.Store, name string) error {
 	return update(ctx, st, name, false, func(s *state) (bool, error) {
 		ended := s.Deleted

@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// A definition repeated alike changes nothing, and what is absent in it may have been changed.
+// A definition repeated alike changes nothing, and what is absent in it may
+// have been changed.
 func TestCreateAgain(t *testing.T) {
 	st := newShaky()
 	d := Definition{
@@ -50,7 +51,8 @@ func TestCreateAgain(t *testing.T) {
 	}
 }
 
-// A deleted sequence gives no number. It comes back with the same definition only, and goes on.
+// A deleted sequence gives no number. It comes back with the same definition
+// only, and goes on.
 func TestDeletedSequenceGoesOn(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict})
 	expect(t, s, 1, 2)
@@ -79,8 +81,9 @@ func TestDeletedSequenceGoesOn(t *testing.T) {
 	expect(t, open(t, st, nil), 4)
 }
 
-// A deleted sequence that gave no number comes back with any definition, and programs that opened
-// the old one get no numbers of the new one. It does not where it may have given one.
+// A deleted sequence that gave no number comes back with any definition, and
+// programs that opened the old one get no numbers of the new one. It does not
+// where it may have given one.
 func TestUnusedSequenceIsMadeAnew(t *testing.T) {
 	definitions := []Definition{
 		{Mode: Strict},
@@ -193,8 +196,8 @@ func TestChange(t *testing.T) {
 	}
 }
 
-// Above a confirmed floor that lies beyond max, any max that was given out before is refused, and a
-// higher one gives no number below the floor.
+// Above a confirmed floor that lies beyond max, any max that was given out
+// before is refused, and a higher one gives no number below the floor.
 func TestChangeAboveAFloor(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict, Max: new(int64(100))})
 	if err := Confirm(t.Context(), st, name, Confirmation{Floor: new(int64(200))}); err != nil {

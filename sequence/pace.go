@@ -2,8 +2,8 @@ package sequence
 
 import "time"
 
-// left is the largest part of the remaining numbers in a range: else the first of two programs
-// would take all of a short sequence.
+// left is the largest part of the remaining numbers in a range: else the first
+// of two programs would take all of a short sequence.
 const left = 64
 
 // rangeSize returns how many ordinals the next range has. mu is held.
@@ -20,9 +20,9 @@ func (s *Sequence) shrinkRange(size int64) {
 	s.size = min(s.size, size)
 }
 
-// noteFirstOfRange is called when the first number of a range is taken. A range that did not last
-// long is followed by larger ones, which cost fewer writes, and a long one by smaller ones, because
-// its rest may be lost. mu is held.
+// noteFirstOfRange is called when the first number of a range is taken. A range
+// that did not last long is followed by larger ones, which cost fewer writes,
+// and a long one by smaller ones, because its rest may be lost. mu is held.
 func (s *Sequence) noteFirstOfRange() {
 	short, long := 15*time.Minute, 30*time.Minute
 	switch {

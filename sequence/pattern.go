@@ -37,8 +37,8 @@ type part struct {
 	text  string // of a literal
 }
 
-// pattern is the text of a number and its period. Dates have a fixed width, and only the number may
-// vary, so that a text has one period and one number.
+// pattern is the text of a number and its period. Dates have a fixed width, and
+// only the number may vary, so that a text has one period and one number.
 type pattern struct {
 	parts      []part
 	finest     field      // of the date: a period is one of these
@@ -91,7 +91,8 @@ func parsePattern(text string) (*pattern, error) {
 	return p, p.checkDate(refuse)
 }
 
-// checkDate finds the period of a pattern, and refuses dates that would let a text come again.
+// checkDate finds the period of a pattern, and refuses dates that would let a
+// text come again.
 func (p *pattern) checkDate(refuse func(why string) (*pattern, error)) (err error) {
 	for p.finest = day; p.finest > literal && !p.has(p.finest); {
 		p.finest--
@@ -123,7 +124,8 @@ func (p *pattern) has(f field) bool {
 	return slices.ContainsFunc(p.parts, func(q part) bool { return q.field == f })
 }
 
-// fieldNamed returns the part for a name between braces, and notes its width or its first month.
+// fieldNamed returns the part for a name between braces, and notes its width or
+// its first month.
 func (p *pattern) fieldNamed(name string) (part, bool) {
 	switch name {
 	case "yy":
@@ -165,7 +167,8 @@ func (p *pattern) fieldNamed(name string) (part, bool) {
 	return part{}, false
 }
 
-// beginsIn notes the first month of a fiscal year: -1 where a pattern names two.
+// beginsIn notes the first month of a fiscal year: -1 where a pattern names
+// two.
 func (p *pattern) beginsIn(option string) bool {
 	n, _ := strconv.Atoi(option)
 	if n < 1 || n > 12 || option != strconv.Itoa(n) {
@@ -196,8 +199,8 @@ func (p *pattern) noteWidth(width string) bool {
 	return true
 }
 
-// textOf returns the text of a number of a period that was taken on a day, such as 20261122, or 0
-// where nobody knows it.
+// textOf returns the text of a number of a period that was taken on a day, such
+// as 20261122, or 0 where nobody knows it.
 func (p *pattern) textOf(period, taken, n int64) string {
 	shown := p.shownDate(period)
 	if taken > 0 {
@@ -234,8 +237,8 @@ func (p *pattern) text(shown [luhn]int64, n int64) string {
 	return string(text)
 }
 
-// luhnDigit returns the check digit of the digits in a text, by Luhn's formula (ISO/IEC 7812-1,
-// annex B).
+// luhnDigit returns the check digit of the digits in a text, by Luhn's formula
+// (ISO/IEC 7812-1, annex B).
 func luhnDigit(text []byte) byte {
 	sum, double := 0, true
 	for _, c := range slices.Backward(text) {

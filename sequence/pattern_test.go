@@ -96,7 +96,8 @@ func TestPatternsThatAreRefused(t *testing.T) {
 	}
 }
 
-// A text has one period and one number: all texts of short patterns are compared.
+// A text has one period and one number: all texts of short patterns are
+// compared.
 func TestTextsDetermineTheirPeriodAndNumber(t *testing.T) {
 	fields := []string{
 		"{yy}", "{year}", "{month}", "{day}", "{n}", "{n:2}", "{n:2+}", "1",
@@ -150,7 +151,8 @@ func TestTextsDetermineTheirPeriodAndNumber(t *testing.T) {
 	}
 }
 
-// Whatever a pattern is, either it is refused, or two numbers of two periods have different texts.
+// Whatever a pattern is, either it is refused, or two numbers of two periods
+// have different texts.
 func FuzzPattern(f *testing.F) {
 	f.Add("RE-{year}-{n:6}", int64(2026), int64(1), int64(2027), int64(1))
 	f.Add("{yy}{month}{n:2+}", int64(202611), int64(100), int64(202612), int64(10))

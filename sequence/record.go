@@ -13,12 +13,13 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A sequence is one record under a key that no namespace has. From is the first ordinal that
-// was never given out, and Data has the rest.
+// A sequence is one record under a key that no namespace has. From is the first
+// ordinal that was never given out, and Data has the rest.
 //
-// Each period of a dated sequence has a record of its own: its node is the period, From and Until
-// count in it (Until is the highest From that a give-back lowered), and it has no Data. Takes
-// compare its generation, so it follows the definition's.
+// Each period of a dated sequence has a record of its own: its node is the
+// period, From and Until count in it (Until is the highest From that a
+// give-back lowered), and it has no Data. Takes compare its generation, so it
+// follows the definition's.
 const recordNode = -2
 
 func keyOf(name string) store.Key { return store.Key{Namespace: "#" + name, Node: recordNode} }
@@ -27,7 +28,8 @@ func periodKey(name string, period int64) store.Key {
 	return store.Key{Namespace: "#" + name, Node: period}
 }
 
-// checkName refuses names that would be periods of dated sequences (day.20261122).
+// checkName refuses names that would be periods of dated sequences
+// (day.20261122).
 func checkName(name string) error {
 	if name == "." || name == ".." || name == "-" {
 		return fmt.Errorf("sequence %q: paths, shells and programs take it for something else: use another name (%w)",
@@ -56,7 +58,8 @@ type state struct {
 	course course
 }
 
-// stored is what Data keeps. A field that is not known here is of a later version, and refused.
+// stored is what Data keeps. A field that is not known here is of a later
+// version, and refused.
 type stored struct {
 	Definition
 	Identity  string `json:"identity"`  // of the store when it was made or confirmed
@@ -67,8 +70,8 @@ type stored struct {
 
 	Moved move.Moved `json:"moved,omitzero"`
 
-	// The last confirmation of a dated sequence closed the periods before Open. Those from Open to
-	// Through begin at ordinal Floor.
+	// The last confirmation of a dated sequence closed the periods before Open.
+	// Those from Open to Through begin at ordinal Floor.
 	Open    int64 `json:"open,omitempty"`
 	Floor   int64 `json:"floor,omitempty"`
 	Through int64 `json:"through,omitempty"`
@@ -123,7 +126,8 @@ func (s state) liveError() error {
 	return nil
 }
 
-// lowestOrdinal returns the lowest ordinal that a period may give; 0 for a plain sequence.
+// lowestOrdinal returns the lowest ordinal that a period may give; 0 for a
+// plain sequence.
 func (s state) lowestOrdinal(period int64) int64 {
 	if period > s.Through {
 		return 0
@@ -131,8 +135,8 @@ func (s state) lowestOrdinal(period int64) int64 {
 	return s.Floor
 }
 
-// writeState stores the state, which is a [store.ErrLost] if it was written since it was read.
-// Takes that are under way fail by the generation.
+// writeState stores the state, which is a [store.ErrLost] if it was written
+// since it was read. Takes that are under way fail by the generation.
 func (s state) writeState(ctx context.Context, st store.Store) (state, error) {
 	w, old := world.From(ctx), s.record.Nonce
 	s.record.Nonce = w.Text()
@@ -155,9 +159,9 @@ func (s state) data() string {
 	return string(text)
 }
 
-// update reads the sequence, lets change set the new state, and writes it, until no other process
-// was faster. change reports whether there is anything to write. Only orNone lets it begin with no
-// record.
+// update reads the sequence, lets change set the new state, and writes it,
+// until no other process was faster. change reports whether there is anything
+// to write. Only orNone lets it begin with no record.
 func update(ctx context.Context, st store.Store, name string, orNone bool, change func(*state) (bool, error)) error {
 	for {
 		s, err := read(ctx, st, name)

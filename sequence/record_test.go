@@ -33,7 +33,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// A record of a later version may mean other numbers: it is refused, as is a damaged one.
+// A record of a later version may mean other numbers: it is refused, as is a
+// damaged one.
 func TestRecordOfALaterVersion(t *testing.T) {
 	for _, data := range []string{
 		`{"mode":"fast","step":1,"class":3}`, `{"mode":"dated","step":1}`, `{`, ``,
@@ -101,7 +102,8 @@ func TestOpenOfAStoreThatFails(t *testing.T) {
 	}
 }
 
-// The record has what stores compare and nothing in the columns that they index.
+// The record has what stores compare and nothing in the columns that they
+// index.
 func TestRecord(t *testing.T) {
 	st, s := made(t, Definition{Mode: Strict})
 	expect(t, s, 1, 2)

@@ -11,20 +11,25 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Options says how a program takes numbers. With nil or the zero value it takes ranges ahead.
+// Options says how a program takes numbers. With nil or the zero value it takes
+// ranges ahead.
 type Options struct {
-	// Exact takes only the numbers that callers ask for, and none ahead, as a strict sequence
-	// always does. It is for programs that take few numbers and end.
+	// Exact takes only the numbers that callers ask for, and none ahead, as a
+	// strict sequence always does. It is for programs that take few numbers and
+	// end.
 	Exact bool
 
-	// AnyPeriod lets a dated sequence begin periods that are more than a year away.
+	// AnyPeriod lets a dated sequence begin periods that are more than a year
+	// away.
 	AnyPeriod bool
 
-	// Logger logs trouble with the store. Nil logs warnings and errors to slog.Default.
+	// Logger logs trouble with the store. Nil logs warnings and errors to
+	// slog.Default.
 	Logger *slog.Logger
 }
 
-// Sequence gives out the numbers of a sequence in one program. It is safe for concurrent use.
+// Sequence gives out the numbers of a sequence in one program. It is safe for
+// concurrent use.
 type Sequence struct {
 	cur atomic.Pointer[piece] // of which numbers are taken; never nil
 	source
@@ -36,7 +41,8 @@ type Sequence struct {
 	end   context.CancelFunc
 	unpin func()
 
-	// ask takes numbers in place of the source: of several stores, or of a program that keeps them.
+	// ask takes numbers in place of the source: of several stores, or of a
+	// program that keeps them.
 	ask    func(ctx context.Context, n int64) (r Range, left int64, err error)
 	stores *several // that ask takes of; nil of a program
 
@@ -66,8 +72,9 @@ type waiter struct {
 	done chan struct{} // closed when got or err is there
 }
 
-// Open opens a plain sequence; for a dated one use [OpenDated]. It returns [ErrNoSequence] if there
-// is none of that name, and [ErrRolledBack] if the store may have lost numbers.
+// Open opens a plain sequence; for a dated one use [OpenDated]. It returns
+// [ErrNoSequence] if there is none of that name, and [ErrRolledBack] if the
+// store may have lost numbers.
 func Open(ctx context.Context, st store.Store, name string, o *Options) (*Sequence, error) {
 	s := newSequence()
 	s.useStore(ctx, st, name, o)
@@ -114,8 +121,9 @@ func (s *Sequence) startTakes(life context.Context, exact bool, unpin func()) {
 	s.cur.Store(span{}.piece(s.step))
 }
 
-// Next returns a number. It waits for the store as long as ctx lasts, but returns errors that
-// waiting cannot end at once: [ErrEnded], [ErrRolledBack], [ErrNoSequence], [ErrClosed].
+// Next returns a number. It waits for the store as long as ctx lasts, but
+// returns errors that waiting cannot end at once: [ErrEnded], [ErrRolledBack],
+// [ErrNoSequence], [ErrClosed].
 func (s *Sequence) Next(ctx context.Context) (int64, error) {
 	p := s.cur.Load()
 	before, step, count := p.before, p.step, p.count // loads before the add need not wait for it
@@ -129,8 +137,9 @@ func (s *Sequence) nextSlow(ctx context.Context) (int64, error) {
 	return s.oneNumber(s.waitFor(ctx, 1, true))
 }
 
-// TryNext returns a number without waiting. If none is ready, it returns [ErrNotReady], and asks
-// the store for numbers for the next call. A strict sequence never has a number ready.
+// TryNext returns a number without waiting. If none is ready, it returns
+// [ErrNotReady], and asks the store for numbers for the next call. A strict
+// sequence never has a number ready.
 func (s *Sequence) TryNext() (int64, error) {
 	p := s.cur.Load()
 	before, step, count := p.before, p.step, p.count

@@ -53,7 +53,8 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// Sequences are listed in order, and neither they nor namespaces see each other.
+// Sequences are listed in order, and neither they nor namespaces see each
+// other.
 func TestListSequences(t *testing.T) {
 	st := store.NewMemory()
 	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
@@ -101,7 +102,8 @@ func TestListSequences(t *testing.T) {
 	}
 }
 
-// The highest number that a program may have is the counter's, or below the floor of a period.
+// The highest number that a program may have is the counter's, or below the
+// floor of a period.
 func TestHighest(t *testing.T) {
 	ctx := t.Context()
 	st := store.NewMemory()
@@ -168,7 +170,8 @@ func TestHighest(t *testing.T) {
 	highest("dated", present, 40, true)
 }
 
-// A floor beyond the end is no number, and a deleted sequence is deleted whatever period is named.
+// A floor beyond the end is no number, and a deleted sequence is deleted
+// whatever period is named.
 func TestHighestAtTheEnd(t *testing.T) {
 	st := newShaky()
 	create(t, st, Definition{Max: new(int64(7))})
@@ -184,7 +187,8 @@ func TestHighestAtTheEnd(t *testing.T) {
 	}
 }
 
-// A give-back notes how far the count was, never lowers that, and makes a new generation.
+// A give-back notes how far the count was, never lowers that, and makes a new
+// generation.
 func TestGiveBackIsNoted(t *testing.T) {
 	st := newShaky()
 	create(t, st, Definition{Mode: Dense, MinRange: 10, MaxRange: 10})

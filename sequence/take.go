@@ -12,15 +12,18 @@ import (
 )
 
 const (
-	// callTimeout bounds a take. A database that is asked again while it is busy needs seconds.
+	// callTimeout bounds a take. A database that is asked again while it is
+	// busy needs seconds.
 	callTimeout = 10 * time.Second
 
-	// A failing store is asked again after shortestPause, and then after ever longer ones.
+	// A failing store is asked again after shortestPause, and then after ever
+	// longer ones.
 	shortestPause = 20 * time.Millisecond
 	longestPause  = time.Second
 )
 
-// startTaking sees to it that the store is asked for the wanted numbers. mu is held.
+// startTaking sees to it that the store is asked for the wanted numbers. mu is
+// held.
 func (s *Sequence) startTaking() {
 	if s.taking == nil {
 		s.taking = make(chan struct{})
@@ -28,8 +31,8 @@ func (s *Sequence) startTaking() {
 	}
 }
 
-// wantedOrdinals returns how many ordinals the next take is for, and how many callers wait for, as
-// far as one take goes. mu is held.
+// wantedOrdinals returns how many ordinals the next take is for, and how many
+// callers wait for, as far as one take goes. mu is held.
 func (s *Sequence) wantedOrdinals() (least, n int64) {
 	for _, w := range s.queue {
 		if least+w.n > mostAtOnce {
@@ -53,7 +56,8 @@ func (s *Sequence) wantedOrdinals() (least, n int64) {
 	return 1, n // one range ahead of the one in use
 }
 
-// chooseWaiters takes those out of the queue for whom a take of n ordinals is. mu is held.
+// chooseWaiters takes those out of the queue for whom a take of n ordinals is.
+// mu is held.
 func (s *Sequence) chooseWaiters(n int64) {
 	at := 0
 	for ; at < len(s.queue) && s.queue[at].n <= n; at++ {
@@ -62,8 +66,8 @@ func (s *Sequence) chooseWaiters(n int64) {
 	s.inTake, s.queue = slices.Clone(s.queue[:at]), slices.Delete(s.queue, 0, at)
 }
 
-// runTakes asks the store until nothing more is wanted, with one call at a time: callers of a row
-// that is locked would take all connections of the pool.
+// runTakes asks the store until nothing more is wanted, with one call at a
+// time: callers of a row that is locked would take all connections of the pool.
 func (s *Sequence) runTakes() {
 	s.mu.Lock()
 	for failed := 0; ; {
@@ -127,7 +131,8 @@ func (s *Sequence) runTakes() {
 	}
 }
 
-// noteError keeps the store's last error, and logs it when it is new. mu is held.
+// noteError keeps the store's last error, and logs it when it is new. mu is
+// held.
 func (s *Sequence) noteError(err error) {
 	switch {
 	case s.closed:

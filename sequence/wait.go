@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// waitFor takes n ordinals in a row, or up to n where a row is not needed, and waits for the store
-// if it has to.
+// waitFor takes n ordinals in a row, or up to n where a row is not needed, and
+// waits for the store if it has to.
 func (s *Sequence) waitFor(ctx context.Context, n int64, row bool) (span, error) {
 	s.mu.Lock()
 	if s.closed {
@@ -66,8 +66,9 @@ func (s *Sequence) takeReady(n int64) (span, error) {
 
 func (s *Sequence) errClosed() error { return fmt.Errorf("sequence %q: %w", s.name, ErrClosed) }
 
-// atHand takes ordinals of the range taken ahead. A rest into which the row does not fit is dropped
-// when a range follows that does not continue it, so that numbers go on rising. mu is held.
+// atHand takes ordinals of the range taken ahead. A rest into which the row
+// does not fit is dropped when a range follows that does not continue it, so
+// that numbers go on rising. mu is held.
 func (s *Sequence) atHand(n int64, row bool) (got span, ok bool) {
 	p := s.cur.Load()
 	if row {
@@ -91,8 +92,8 @@ func (s *Sequence) atHand(n int64, row bool) (got span, ok bool) {
 	return got, true
 }
 
-// followWith ends the piece in use and returns a later range, with the rest of the piece where the
-// range continues it. mu is held.
+// followWith ends the piece in use and returns a later range, with the rest of
+// the piece where the range continues it. mu is held.
 func (s *Sequence) followWith(later span) span {
 	if rest := s.cur.Load().seal(); rest.until == later.from {
 		later.from = rest.from
@@ -100,7 +101,8 @@ func (s *Sequence) followWith(later span) span {
 	return later
 }
 
-// deliverRange gives a range to the waiters, in their order, and keeps the rest. mu is held.
+// deliverRange gives a range to the waiters, in their order, and keeps the
+// rest. mu is held.
 func (s *Sequence) deliverRange(got span) {
 	defer s.trimRest()
 	if len(s.queue) == 0 && !s.eager {
@@ -114,8 +116,8 @@ func (s *Sequence) deliverRange(got span) {
 	s.keepRest(got)
 }
 
-// keepRest makes the rest the piece in use. The part above one range is the range taken ahead,
-// unless waiters can use it. mu is held.
+// keepRest makes the rest the piece in use. The part above one range is the
+// range taken ahead, unless waiters can use it. mu is held.
 func (s *Sequence) keepRest(left span) {
 	if more := left.len() - s.lastState.MaxRange; more > 0 && len(s.queue) == 0 {
 		left, s.next = left.split(more)
@@ -123,8 +125,8 @@ func (s *Sequence) keepRest(left span) {
 	s.cur.Store(left.piece(s.step))
 }
 
-// trimRest drops the part above two of the largest ranges, a rest of callers that gave up: a
-// confirmation counts on no program holding more. mu is held.
+// trimRest drops the part above two of the largest ranges, a rest of callers
+// that gave up: a confirmation counts on no program holding more. mu is held.
 func (s *Sequence) trimRest() {
 	most := 2 * s.lastState.MaxRange
 	if s.cur.Load().left()+s.next.len() <= most {
@@ -136,8 +138,8 @@ func (s *Sequence) trimRest() {
 	s.cur.Store(rest.piece(s.step))
 }
 
-// serve gives out ordinals in the order of the queue, and returns the waiters without any and the
-// rest.
+// serve gives out ordinals in the order of the queue, and returns the waiters
+// without any and the rest.
 func serve(queue []*waiter, left span) (unserved []*waiter, _ span) {
 	for _, w := range queue {
 		n := min(w.n, left.len())

@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// clock is the time of a kit. Outside of a bubble it moves when the test or a wait
-// moves it; inside, it moves with the time of the bubble.
+// clock is the time of a kit. Outside of a bubble it moves when the test or a
+// wait moves it; inside, it moves with the time of the bubble.
 type clock struct {
 	bubble bool
 
@@ -40,7 +40,8 @@ func (c *clock) readTime() (time.Time, time.Duration) {
 	return c.wall, c.mono
 }
 
-// followBubble moves the clock by what passed in the bubble. The mutex must be held.
+// followBubble moves the clock by what passed in the bubble. The mutex must be
+// held.
 func (c *clock) followBubble() {
 	if c.bubble {
 		now := time.Now()
@@ -80,8 +81,8 @@ func (c *clock) holdStill(held bool) {
 	c.frozen = held
 }
 
-// frozen is the world of a generator outside of a bubble: waiting moves the clock, and
-// goroutines run at once, so that each run is the same.
+// frozen is the world of a generator outside of a bubble: waiting moves the
+// clock, and goroutines run at once, so that each run is the same.
 type frozen struct{ *clock }
 
 func (w frozen) Now() time.Time {

@@ -1,5 +1,6 @@
-// Package snowfencetest is for tests of programs that make IDs. The test controls the clock and the
-// faults of a generator, and each run makes the same IDs.
+// Package snowfencetest is for tests of programs that make IDs. The test
+// controls the clock and the faults of a generator, and each run makes the same
+// IDs.
 //
 //	func TestOrder(t *testing.T) {
 //		k := snowfencetest.New(t, 1)
@@ -8,9 +9,10 @@
 //		k.LoseLease()
 //		if err := shop.Order(ctx); !errors.Is(err, snowfence.ErrFenced) {
 //
-// Nothing waits: where a generator would wait for the next tick, the clock moves instead. In a
-// bubble of testing/synctest, the clock moves with the time of the bubble, but does not begin in
-// 2000, and waiting takes time of the bubble.
+// Nothing waits: where a generator would wait for the next tick, the clock
+// moves instead. In a bubble of testing/synctest, the clock moves with the time
+// of the bubble, but does not begin in 2000, and waiting takes time of the
+// bubble.
 package snowfencetest
 
 import (
@@ -22,8 +24,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Kit is a generator for a test, which controls its clock and its faults. It is safe for concurrent
-// use.
+// Kit is a generator for a test, which controls its clock and its faults. It is
+// safe for concurrent use.
 type Kit struct {
 	*snowfence.Generator // for the code under test; it ends with the test
 
@@ -32,9 +34,9 @@ type Kit struct {
 	fence *fence
 }
 
-// New returns a kit with the layout [snowfence.Default]. The seed decides its node and when its
-// clock starts, so that kits with different seeds make different IDs, and kits with the same seed
-// make the same IDs.
+// New returns a kit with the layout [snowfence.Default]. The seed decides its
+// node and when its clock starts, so that kits with different seeds make
+// different IDs, and kits with the same seed make the same IDs.
 func New(t testing.TB, seed uint64) *Kit {
 	t.Helper()
 	s, err := snowfence.NewScheme(snowfence.Default())
@@ -99,21 +101,22 @@ func (k *Kit) Advance(d time.Duration) {
 	k.clock.advanceBy(d)
 }
 
-// Step sets the wall clock ahead or back, as an operator or NTP does. The generator notices it 10
-// ms later, when time passes.
+// Step sets the wall clock ahead or back, as an operator or NTP does. The
+// generator notices it 10 ms later, when time passes.
 func (k *Kit) Step(d time.Duration) { k.clock.step(d) }
 
-// LoseLease revokes the node, as if another process had taken it. Until Restore, the generator
-// makes no IDs and returns [snowfence.ErrFenced].
+// LoseLease revokes the node, as if another process had taken it. Until
+// Restore, the generator makes no IDs and returns [snowfence.ErrFenced].
 func (k *Kit) LoseLease() { k.fence.loseGrant() }
 
-// StoreUnreachable stops renewals. The generator makes IDs until the grant ends, up to 15 seconds
-// later by the time in the IDs. Then it returns [snowfence.ErrFenced], until Restore.
+// StoreUnreachable stops renewals. The generator makes IDs until the grant
+// ends, up to 15 seconds later by the time in the IDs. Then it returns
+// [snowfence.ErrFenced], until Restore.
 func (k *Kit) StoreUnreachable() { k.fence.cutGrants() }
 
 // SequenceFull uses up the sequence and stops the clock: the generator returns
-// [snowfence.ErrExhausted] until Advance or Restore. A [snowfence.Local] keeps the IDs that it
-// holds.
+// [snowfence.ErrExhausted] until Advance or Restore. A [snowfence.Local] keeps
+// the IDs that it holds.
 func (k *Kit) SequenceFull() {
 	k.clock.holdStill(true)
 	over, cancel := context.WithCancel(context.Background())

@@ -27,12 +27,13 @@ type Dialect struct {
 	errors       errorTexts
 	sources      sources // of the identity, where a server may close some
 
-	// changed is a SELECT of whether rows were put back or are gone, the identity, and the
-	// position; "" where nothing shows it.
+	// changed is a SELECT of whether rows were put back or are gone, the
+	// identity, and the position; "" where nothing shows it.
 	changeColumn string
 
-	// lock keeps others from adding rows until the transaction ends. The statements of renewed
-	// then give the data the identity ?, and mark all rows as its own.
+	// lock keeps others from adding rows until the transaction ends. The
+	// statements of renewed then give the data the identity ?, and mark all
+	// rows as its own.
 	lock     string
 	renewals []string
 
@@ -45,24 +46,28 @@ type Dialect struct {
 	// open checks a database at its first use.
 	open func(context.Context, *sql.Conn) (*file, error)
 
-	// openTx looks at a file in a caller's transaction; nil where statements that write tell all.
+	// openTx looks at a file in a caller's transaction; nil where statements
+	// that write tell all.
 	openTx func(context.Context, querier) (*file, serverInfo, error)
 
 	// swap writes, but not to data that is older than the view of it.
 	swap func(ctx context.Context, c querier, v view, writes []store.Write, errs []error) (serverInfo, error)
 
-	// add carries out an addition. The record has no nonce if the statement met no row.
+	// add carries out an addition. The record has no nonce if the statement met
+	// no row.
 	add func(ctx context.Context, c querier, v view, a store.Addition) (store.Record, serverInfo, error)
 
-	// stamp makes a record that was written in a savepoint look like every other: it looks like one
-	// that was put back. It is nil where there is nothing to it.
+	// stamp makes a record that was written in a savepoint look like every
+	// other: it looks like one that was put back. It is nil where there is
+	// nothing to it.
 	stamp func(ctx context.Context, c querier, r store.Record) error
 
 	// judge returns the fault of a setting, given all settings.
 	judge func(name, value string, all map[string]string) string
 
-	// rights is a SELECT of the user, and of an administrator's statements before and after the
-	// schema that make the tables for it; "" where users have no rights.
+	// rights is a SELECT of the user, and of an administrator's statements
+	// before and after the schema that make the tables for it; "" where users
+	// have no rights.
 	rights string
 }
 
@@ -75,13 +80,15 @@ func (d Dialect) check() error {
 	return nil
 }
 
-// version is the version of the schema. A program refuses tables of another one.
+// version is the version of the schema. A program refuses tables of another
+// one.
 const version = "3"
 
 const metaTable = "CREATE TABLE IF NOT EXISTS snowfence_meta" +
 	" (name VARCHAR(80) NOT NULL PRIMARY KEY, value VARCHAR(255) NOT NULL)"
 
-// prepareTables checks the database and makes missing tables, unless that was done.
+// prepareTables checks the database and makes missing tables, unless that was
+// done.
 func (s *Store) prepareTables(ctx context.Context, c *sql.Conn) error {
 	s.mu.Lock()
 	ready := s.ready
@@ -107,7 +114,8 @@ func (s *Store) prepareTables(ctx context.Context, c *sql.Conn) error {
 	return nil
 }
 
-// unless returns the check of a server, by a SELECT of why it must not be used; "" if it may.
+// unless returns the check of a server, by a SELECT of why it must not be used;
+// "" if it may.
 func unless(unfit string) func(context.Context, *sql.Conn) (*file, error) {
 	return func(ctx context.Context, c *sql.Conn) (*file, error) {
 		var version, refusal string
@@ -128,14 +136,15 @@ func unless(unfit string) func(context.Context, *sql.Conn) (*file, error) {
 	}
 }
 
-// lookalikes speak the protocol of a dialect, and have a mark in their version. They lack what
-// shows a restore: xmin, the position of a log, or triggers.
+// lookalikes speak the protocol of a dialect, and have a mark in their version.
+// They lack what shows a restore: xmin, the position of a log, or triggers.
 var lookalikes = []struct{ mark, name string }{
 	{"CockroachDB", "CockroachDB"}, {"-YB-", "YugabyteDB"}, {"TiDB", "TiDB"},
 }
 
-// makeTables makes the tables where there are none, unless an administrator did, and the database's
-// random identity, unless another program was faster. The table that is asked for comes last.
+// makeTables makes the tables where there are none, unless an administrator
+// did, and the database's random identity, unless another program was faster.
+// The table that is asked for comes last.
 func (s *Store) makeTables(ctx context.Context, c *sql.Conn) error {
 	id, err := s.readMeta(ctx, c, "id")
 	missing := s.dialect.errors.hasCode(err, s.dialect.errors.noTable)
@@ -188,8 +197,8 @@ func (s *Store) readMeta(ctx context.Context, c *sql.Conn, name string) (value s
 	return value, err
 }
 
-// explainDenied adds to a missing right the statements by which an administrator makes the
-// tables for the user. Other errors stay as they are.
+// explainDenied adds to a missing right the statements by which an
+// administrator makes the tables for the user. Other errors stay as they are.
 func (s *Store) explainDenied(ctx context.Context, c *sql.Conn, err error) error {
 	if !s.dialect.errors.hasCode(err, s.dialect.errors.noRight) {
 		return err

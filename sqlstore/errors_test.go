@@ -70,8 +70,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// What pgx says of a server that does not run had its address four times, and a caller of Next read
-// it, with the user.
+// What pgx says of a server that does not run had its address four times, and a
+// caller of Next read it, with the user.
 func TestNoConnection(t *testing.T) {
 	refused := "10.0.0.7:5432 (db.example): dial error: dial tcp 10.0.0.7:5432: connect: connection refused"
 	lookup := "lookup db.example on 10.0.0.2:53: no such host"

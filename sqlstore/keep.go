@@ -11,12 +11,14 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// kept holds the connection that a store over a server keeps while there are leases, so that a
-// renewal waits for no transaction of the application. It is empty while a call uses the
-// connection, and has nil in place of a dropped connection.
+// kept holds the connection that a store over a server keeps while there are
+// leases, so that a renewal waits for no transaction of the application. It is
+// empty while a call uses the connection, and has nil in place of a dropped
+// connection.
 type kept chan *sql.Conn
 
-// keepConnection takes a connection out of the pool for all leases of the store.
+// keepConnection takes a connection out of the pool for all leases of the
+// store.
 func (s *Store) keepConnection(ctx context.Context) (unpin func(), err error) {
 	if s.db.Stats().MaxOpenConnections == 1 {
 		return nil, fmt.Errorf("sqlstore: the pool has one connection (SetMaxOpenConns(1)), which a lease keeps, so "+
@@ -32,8 +34,8 @@ func (s *Store) keepConnection(ctx context.Context) (unpin func(), err error) {
 	return sync.OnceFunc(s.unpin), nil
 }
 
-// connection returns the kept connection. While another call uses that, it returns the kept one or
-// one of the pool, whichever is free first.
+// connection returns the kept connection. While another call uses that, it
+// returns the kept one or one of the pool, whichever is free first.
 func (s *Store) connection(ctx context.Context) (c *sql.Conn, giveBack func(drop bool), err error) {
 	s.mu.Lock()
 	k := s.spare
@@ -46,7 +48,8 @@ func (s *Store) connection(ctx context.Context) (c *sql.Conn, giveBack func(drop
 	return s.ownConnection(ctx, k, c)
 }
 
-// ownConnection returns the kept connection, or another one that it keeps from now on.
+// ownConnection returns the kept connection, or another one that it keeps from
+// now on.
 func (s *Store) ownConnection(ctx context.Context, k kept, c *sql.Conn) (*sql.Conn, func(drop bool), error) {
 	if c == nil {
 		var err error
@@ -64,7 +67,8 @@ func (s *Store) ownConnection(ctx context.Context, k kept, c *sql.Conn) (*sql.Co
 	}, nil
 }
 
-// eitherConnection waits for the pool, and for the kept connection if there is one.
+// eitherConnection waits for the pool, and for the kept connection if there is
+// one.
 func (s *Store) eitherConnection(ctx context.Context, k kept) (*sql.Conn, func(drop bool), error) {
 	pooled := func(c *sql.Conn, err error) (*sql.Conn, func(bool), error) {
 		return c, func(bad bool) {
@@ -101,7 +105,8 @@ func (s *Store) eitherConnection(ctx context.Context, k kept) (*sql.Conn, func(d
 	}
 }
 
-// close gives the connection back to the pool, at the latest when the call ends that uses it.
+// close gives the connection back to the pool, at the latest when the call ends
+// that uses it.
 func (k kept) close() {
 	end := func(c *sql.Conn) {
 		if c != nil {
@@ -119,8 +124,9 @@ func (k kept) close() {
 // drop closes a connection, which does not go back to the pool.
 func drop(c *sql.Conn) { _ = c.Raw(func(any) error { return driver.ErrBadConn }) }
 
-// serverAnswers reports whether the server answers at all, after a statement had no answer. It
-// drops the idle connections that are silent: they are as old as the silent one.
+// serverAnswers reports whether the server answers at all, after a statement
+// had no answer. It drops the idle connections that are silent: they are as old
+// as the silent one.
 func (s *Store) serverAnswers(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

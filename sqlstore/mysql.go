@@ -11,35 +11,41 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// MySQL is the dialect of MySQL 8.0 and MariaDB 10.6, and later ones. Use go-sql-driver/mysql, or a
-// driver with errors that begin with "Error 1062". Its settings (parseTime, clientFoundRows,
-// interpolateParams, collation, …) do not matter. The tables are made in the connection's database,
-// with keys compared byte by byte.
+// MySQL is the dialect of MySQL 8.0 and MariaDB 10.6, and later ones. Use
+// go-sql-driver/mysql, or a driver with errors that begin with "Error 1062".
+// Its settings (parseTime, clientFoundRows, interpolateParams, collation, …) do
+// not matter. The tables are made in the connection's database, with keys
+// compared byte by byte.
 //
-// A lease keeps one connection of the *sql.DB, so that its renewals wait for no transaction. A pool
-// of one is refused. A call without an answer fails after five seconds at most, and ends its
-// connection.
+// A lease keeps one connection of the *sql.DB, so that its renewals wait for no
+// transaction. A pool of one is refused. A call without an answer fails after
+// five seconds at most, and ends its connection.
 //
-// Each statement also asks the server for its identity and whether it is safe. The store refuses a
-// server that is read_only, or that does not sync commits to the disk:
-// innodb_flush_log_at_trx_commit must be 1 (or MariaDB's 3), and sync_binlog 1 where there is a
-// binary log. It also refuses READ UNCOMMITTED and autocommit=0.
+// Each statement also asks the server for its identity and whether it is safe.
+// The store refuses a server that is read_only, or that does not sync commits
+// to the disk: innodb_flush_log_at_trx_commit must be 1 (or MariaDB's 3), and
+// sync_binlog 1 where there is a binary log. It also refuses READ UNCOMMITTED
+// and autocommit=0.
 //
-// The store identifies a server by server_uuid (MariaDB: server_id, which differs between
-// replicas). After a failover, grants start above all that the old server can have granted. The
-// failover must stop the old server first: with two servers that accept writes, programs make the
-// same IDs. In a Galera cluster and in group replication, connect all programs to the same member,
+// The store identifies a server by server_uuid (MariaDB: server_id, which
+// differs between replicas). After a failover, grants start above all that the
+// old server can have granted. The failover must stop the old server first:
+// with two servers that accept writes, programs make the same IDs. In a Galera
+// cluster and in group replication, connect all programs to the same member,
 // because others may answer with old data.
 //
-// The store notices a restored dump, because its tables were made in another second, and a renamed
-// table, also while programs run. A trigger on each table notices data that is put back into the
-// same tables. In MariaDB the time of the identity's row shows it, too (snowfence_meta has system
-// versioning, which dumps leave out). Without the right to make triggers (Report says so), the
-// store does not notice a reload of only snowfence_lease, and in MySQL no reload of only data.
+// The store notices a restored dump, because its tables were made in another
+// second, and a renamed table, also while programs run. A trigger on each table
+// notices data that is put back into the same tables. In MariaDB the time of
+// the identity's row shows it, too (snowfence_meta has system versioning, which
+// dumps leave out). Without the right to make triggers (Report says so), the
+// store does not notice a reload of only snowfence_lease, and in MySQL no
+// reload of only data.
 //
-// Only running programs notice data that is put back in other ways, such as by an UPDATE, a
-// flashback or an imported tablespace: docs/choose/stores.md has a table. Run "snowfence store
-// restored" before programs start. The triggers were tested on MariaDB only.
+// Only running programs notice data that is put back in other ways, such as by
+// an UPDATE, a flashback or an imported tablespace: docs/choose/stores.md has a
+// table. Run "snowfence store restored" before programs start. The triggers
+// were tested on MariaDB only.
 func MySQL() Dialect {
 	return Dialect{
 		name: "mysql",
@@ -78,9 +84,9 @@ func MySQL() Dialect {
 	}
 }
 
-// mysqlTriggers make another identity when something other than a swap inserts a row of a
-// lease or the row with the identity. No row has the name ”, so swaps do not wait for each
-// other's lock of the identity.
+// mysqlTriggers make another identity when something other than a swap inserts
+// a row of a lease or the row with the identity. No row has the name ”, so
+// swaps do not wait for each other's lock of the identity.
 var mysqlTriggers = []string{
 	"CREATE TRIGGER snowfence_lease_reload AFTER INSERT ON snowfence_lease FOR EACH ROW UPDATE snowfence_meta" +
 		" SET value = CONCAT(UUID()) WHERE name = IF(@snowfence_swap IS NULL, 'id', '')",
@@ -88,9 +94,10 @@ var mysqlTriggers = []string{
 		" SET NEW.value = IF(NEW.name = 'id', CONCAT(UUID()), NEW.value)",
 }
 
-// mysqlProbe reads a serverInfo. Comments are for MySQL alone, which has a server_uuid, or
-// for MariaDB alone, which knows when a row was written. A restored table was made in another
-// second, which is the same number in every time zone, and not known while the table changes.
+// mysqlProbe reads a serverInfo. Comments are for MySQL alone, which has a
+// server_uuid, or for MariaDB alone, which knows when a row was written. A
+// restored table was made in another second, which is the same number in every
+// time zone, and not known while the table changes.
 const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':'," +
 	" COALESCE(CONCAT(value /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */), 'no id'), ':', t.made)," +
 	" COALESCE(value, ''), CASE WHEN t.made IS NULL THEN 'another program is changing the table " +
@@ -110,9 +117,9 @@ const mysqlRefusal = "CASE" +
 	" WHEN @@autocommit = 0 THEN 'the connection has autocommit=0, so that nothing is committed: leave autocommit on'" +
 	" ELSE '' END"
 
-// mysqlBind writes the parameters into the query, because the driver would prepare and
-// close a statement for each. Texts are hexadecimal numbers, which mean the same in every
-// sql_mode.
+// mysqlBind writes the parameters into the query, because the driver would
+// prepare and close a statement for each. Texts are hexadecimal numbers, which
+// mean the same in every sql_mode.
 func mysqlBind(query string, args []any) (string, []any) {
 	var b strings.Builder
 	rest := query
@@ -154,8 +161,8 @@ const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
 	" SELECT s, n, c, r, g, f, u, p, h, l, v, t, d FROM " + mysqlItems +
 	" ON DUPLICATE KEY UPDATE node = snowfence_lease.node"
 
-// mysqlSwap tells the triggers that its rows are a swap, and leaves the connection as it was: rows
-// that the owner puts back later have to be noticed.
+// mysqlSwap tells the triggers that its rows are a swap, and leaves the
+// connection as it was: rows that the owner puts back later have to be noticed.
 func mysqlSwap(
 	ctx context.Context, c querier, _ view, writes []store.Write, errs []error,
 ) (info serverInfo, err error) {
@@ -189,7 +196,8 @@ func mysqlSwap(
 		if _, err := mysqlBatch(ctx, c, mysqlInsert, writes, true); err != nil {
 			return err
 		}
-		// Counts of affected rows depend on the connection's settings, nonces do not.
+		// Counts of affected rows depend on the connection's settings, nonces
+		// do not.
 		keys := make([]store.Key, len(writes))
 		for i, w := range writes {
 			keys[i] = w.New.Key
@@ -202,8 +210,8 @@ func mysqlSwap(
 	return info, err
 }
 
-// mysqlBatch runs a statement with the writes that are the first of their record, or with
-// the others, and returns how many rows it says were affected.
+// mysqlBatch runs a statement with the writes that are the first of their
+// record, or with the others, and returns how many rows it says were affected.
 func mysqlBatch(ctx context.Context, c querier, query string, writes []store.Write, first bool) (int64, error) {
 	writes = slices.DeleteFunc(slices.Clone(writes), func(w store.Write) bool { return (w.Old == "") != first })
 	if len(writes) == 0 {
@@ -232,8 +240,8 @@ func mysqlRead(ctx context.Context, c querier, keys ...store.Key) ([]store.Recor
 	return records(c.QueryContext(ctx, query))
 }
 
-// mysqlSwapOne needs no transaction. The nonce is new, so a row that is found is also
-// changed.
+// mysqlSwapOne needs no transaction. The nonce is new, so a row that is found
+// is also changed.
 func mysqlSwapOne(ctx context.Context, c querier, w store.Write) (result, err error) {
 	query, args := insertSQL, values(w)
 	if w.Old != "" {
@@ -247,8 +255,8 @@ func mysqlSwapOne(ctx context.Context, c querier, w store.Write) (result, err er
 	return outcome(res, err)
 }
 
-// mysqlExclusive uses no transaction, because CREATE TABLE would end it. DDL is atomic
-// here, and waits for open transactions for 30 s at most.
+// mysqlExclusive uses no transaction, because CREATE TABLE would end it. DDL is
+// atomic here, and waits for open transactions for 30 s at most.
 func mysqlExclusive(ctx context.Context, c querier, do func() error) (err error) {
 	var got int
 	if err := c.QueryRowContext(ctx, "SELECT COALESCE(GET_LOCK('snowfence_schema', 30), 0)").Scan(&got); err != nil {

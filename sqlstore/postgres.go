@@ -11,38 +11,42 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// PostgreSQL is the dialect of PostgreSQL 12 and later. The driver's errors must have an SQLState
-// method, as in jackc/pgx (stdlib) and lib/pq. You can use a pooler that works with the driver's
-// prepared statements (pgbouncer with pgx: default_query_exec_mode=exec in the URL). Connections
-// must not put savepoints around statements.
+// PostgreSQL is the dialect of PostgreSQL 12 and later. The driver's errors
+// must have an SQLState method, as in jackc/pgx (stdlib) and lib/pq. You can
+// use a pooler that works with the driver's prepared statements (pgbouncer with
+// pgx: default_query_exec_mode=exec in the URL). Connections must not put
+// savepoints around statements.
 //
-// A lease keeps one connection of the *sql.DB, so that its renewals wait for no transaction. A pool
-// of one is refused. A call without an answer fails after five seconds at most, and ends its
-// connection.
+// A lease keeps one connection of the *sql.DB, so that its renewals wait for no
+// transaction. A pool of one is refused. A call without an answer fails after
+// five seconds at most, and ends its connection.
 //
-// The tables are made in the first schema of the search_path. All programs must see the
-// same tables.
+// The tables are made in the first schema of the search_path. All programs must
+// see the same tables.
 //
-// Each use checks the server. The store refuses a server that is a standby, is read-only or runs
-// with fsync=off. If synchronous_commit is off, the store's transactions turn it on.
+// Each use checks the server. The store refuses a server that is a standby, is
+// read-only or runs with fsync=off. If synchronous_commit is off, the store's
+// transactions turn it on.
 //
-// The store notices a failover by the timeline. Grants then start above all that the old server can
-// have granted. The failover must stop the old primary before it promotes another: with two
-// primaries, programs make the same IDs.
+// The store notices a failover by the timeline. Grants then start above all
+// that the old server can have granted. The failover must stop the old primary
+// before it promotes another: with two primaries, programs make the same IDs.
 //
-// The store notices a restored dump, whole or data alone, of one table or both: each row names the
-// transaction that wrote it, and PostgreSQL knows the real one. Then, or if rows are missing when a
-// program opens the database, the data gets another identity, and grants start above all earlier
-// ones. An UPDATE by hand, an ALTER TABLE that rewrites the table, and pg_upgrade do the same.
+// The store notices a restored dump, whole or data alone, of one table or both:
+// each row names the transaction that wrote it, and PostgreSQL knows the real
+// one. Then, or if rows are missing when a program opens the database, the data
+// gets another identity, and grants start above all earlier ones. An UPDATE by
+// hand, an ALTER TABLE that rewrites the table, and pg_upgrade do the same.
 // VACUUM, CLUSTER, REINDEX and a new tablespace do not.
 //
-// Where the functions of the cluster's number or of the log are closed, as managed databases have
-// it, the identity does without them. docs/choose/stores.md says what goes unnoticed then.
-// [SequenceTx] needs them.
+// Where the functions of the cluster's number or of the log are closed, as
+// managed databases have it, the identity does without them.
+// docs/choose/stores.md says what goes unnoticed then. [SequenceTx] needs them.
 //
-// Only running programs notice a copy of the data folder, or a base backup, that is started without
-// recovery.signal. Nothing notices a namespace that a restored dump lacks and that is created
-// again. docs/choose/stores.md has a table. Run "snowfence store restored" before programs start.
+// Only running programs notice a copy of the data folder, or a base backup,
+// that is started without recovery.signal. Nothing notices a namespace that a
+// restored dump lacks and that is created again. docs/choose/stores.md has a
+// table. Run "snowfence store restored" before programs start.
 func PostgreSQL() Dialect {
 	return Dialect{
 		name: "postgres",
@@ -80,9 +84,10 @@ func PostgreSQL() Dialect {
 const postgresRefusals = `WHEN pg_is_in_recovery() THEN 'this server is a standby: connect to the primary (target_session_attrs=read-write with several hosts)'
 		WHEN current_setting('transaction_read_only') = 'on' THEN 'the connection is read-only: connect to the primary, and leave default_transaction_read_only off'`
 
-// postgresProbe reads a serverInfo. It takes the timeline that is written to: the control file
-// still has the old one after a promotion. It reads the oids each time: a copied database
-// (TEMPLATE) has others. The flushed part of the log survives a crash.
+// postgresProbe reads a serverInfo. It takes the timeline that is written to:
+// the control file still has the old one after a promotion. It reads the oids
+// each time: a copied database (TEMPLATE) has others. The flushed part of the
+// log survives a crash.
 const postgresProbe = `SELECT '', 0::bigint, i.system, i.timeline, i.flushed, 0::bigint, 0::bigint, 0::bigint,
 	i.system || ':' || coalesce(nullif(i.timeline, 0)::text, '-') || ':' || i.db || '.' || coalesce(m.tableoid, 0) || ':' || coalesce(m.value, 'no id'), coalesce(m.value, ''), CASE
 		` + postgresRefusals + `
@@ -99,7 +104,8 @@ const (
 	postgresFlushed = `CASE WHEN pg_is_in_recovery() THEN 0 ELSE (pg_current_wal_flush_lsn() - '0/0')::bigint END`
 )
 
-// postgresSources are in functions that managed servers close, or that fail there.
+// postgresSources are in functions that managed servers close, or that fail
+// there.
 var postgresSources = sources{
 	all: []source{
 		{
@@ -122,11 +128,12 @@ var postgresSources = sources{
 }
 
 const (
-	// postgresXID is the xmin of the rows that this transaction writes. A savepoint would
-	// have its own.
+	// postgresXID is the xmin of the rows that this transaction writes. A
+	// savepoint would have its own.
 	postgresXID = `(txid_current() & 4294967295)::text::xid`
 
-	// postgresChanged is one statement, so the rows and their count are of one moment.
+	// postgresChanged is one statement, so the rows and their count are of one
+	// moment.
 	postgresChanged = `SELECT l.back + m.back > 0 OR l.rows <> coalesce(m.rows, -1), '', 0
 		FROM (SELECT count(*) AS rows, count(*) FILTER (WHERE xmin <> xid) AS back FROM snowfence_lease) l,
 		(SELECT max(CASE name WHEN 'rows' THEN value END)::bigint AS rows, count(*) FILTER (WHERE xmin <> xid) AS back FROM snowfence_meta) m`
@@ -134,14 +141,15 @@ const (
 	postgresItems = `w AS MATERIALIZED (SELECT * FROM json_to_recordset(?::json) AS w("Old" text, "Namespace" text, "Node" bigint, "Nonce" text, "Revision" bigint, "Generation" bigint,
 		"From" bigint, "Until" bigint, "PrevUntil" bigint, "Holder" text, "Label" text, "Veto" text, "At" bigint, "Data" text))`
 
-	// postgresUpdate skips rows that something else wrote: they would look like ours
-	// afterwards.
+	// postgresUpdate skips rows that something else wrote: they would look like
+	// ours afterwards.
 	postgresUpdate = `u AS (UPDATE snowfence_lease l SET nonce = w."Nonce", revision = w."Revision", generation = w."Generation", run_from = w."From", until = w."Until", prev_until = w."PrevUntil",
 			holder = w."Holder", label = w."Label", veto = w."Veto", written_at = w."At", data = w."Data", xid = ` + postgresXID + `
 		FROM w WHERE w."Old" <> '' AND l.namespace = w."Namespace" AND l.node = w."Node" AND l.nonce = w."Old" AND l.xmin = l.xid RETURNING l.namespace, l.node, l.nonce)`
 
-	// postgresInsert counts rows and remembers namespaces and sequences. A namespace that is made
-	// again after its rows are gone gives the data another identity.
+	// postgresInsert counts rows and remembers namespaces and sequences. A
+	// namespace that is made again after its rows are gone gives the data
+	// another identity.
 	postgresInsert = `i AS (INSERT INTO snowfence_lease (` + columns + `, xid)
 		SELECT "Namespace", "Node", "Nonce", "Revision", "Generation", "From", "Until", "PrevUntil", "Holder", "Label", "Veto", "At", "Data", ` + postgresXID + ` FROM w WHERE "Old" = ''
 		ON CONFLICT DO NOTHING RETURNING namespace, node, nonce),
@@ -151,17 +159,18 @@ const (
 		FROM (SELECT (SELECT count(*) FROM i) AS added, (SELECT count(*) FROM i WHERE node IN (-1, -2)) > (SELECT count(*) FROM n) AS again) a
 		WHERE m.xmin = m.xid AND (m.name = 'rows' AND a.added > 0 OR m.name = 'id' AND a.again))`
 
-	// postgresLevel counts when the statement, which is one transaction, commits.
+	// postgresLevel counts when the statement, which is one transaction,
+	// commits.
 	postgresLevel = `SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', true) ELSE '' END AS level`
 
-	// postgresDone returns the keys that were written, as records, and the serverInfo.
-	// synchronous_commit counts when the statement commits.
+	// postgresDone returns the keys that were written, as records, and the
+	// serverInfo. synchronous_commit counts when the statement commits.
 	postgresDone = `d AS (` + postgresLevel + `)
 	SELECT k.namespace, k.node, k.nonce, 0::bigint, 0::bigint, 0::bigint, 0::bigint, 0::bigint, '', '', '', 0::bigint, '', 0 FROM k
 	UNION ALL SELECT p.* FROM (` + postgresProbe + `) p, d WHERE d.level IS NOT NULL`
 
-	// Both swap a JSON array in the order of the keys, which is the order of the locks. Renewals
-	// are updates alone.
+	// Both swap a JSON array in the order of the keys, which is the order of
+	// the locks. Renewals are updates alone.
 	postgresRenew   = "WITH " + postgresItems + ", " + postgresUpdate + ", k AS (SELECT * FROM u), " + postgresDone
 	postgresSwapAll = "WITH " + postgresItems + ", " + postgresUpdate + ", " + postgresInsert +
 		", k AS (SELECT * FROM u UNION ALL SELECT * FROM i), " + postgresDone
@@ -197,8 +206,9 @@ func postgresSwap(ctx context.Context, c querier, v view, writes []store.Write, 
 	return info, nil
 }
 
-// postgresStamp writes the record once more: the row that it replaces names the savepoint, and so
-// the new one does. So do the counts of rows, which were written with a new record.
+// postgresStamp writes the record once more: the row that it replaces names the
+// savepoint, and so the new one does. So do the counts of rows, which were
+// written with a new record.
 func postgresStamp(ctx context.Context, c querier, r store.Record) error {
 	var ok bool
 	err := c.QueryRowContext(ctx, "UPDATE snowfence_lease SET xid = xmin WHERE namespace = $1 AND node = $2"+
@@ -223,7 +233,8 @@ var postgresRenewed = []string{
 		" WHEN 'id' THEN ? WHEN 'rows' THEN (SELECT count(*) FROM snowfence_lease)::text ELSE value END",
 }
 
-// postgresExclusive takes a lock, because concurrent CREATE TABLE IF NOT EXISTS fails.
+// postgresExclusive takes a lock, because concurrent CREATE TABLE IF NOT EXISTS
+// fails.
 func postgresExclusive(ctx context.Context, c querier, do func() error) error {
 	return transaction(ctx, c, do, "BEGIN", "SET LOCAL synchronous_commit = on",
 		"SELECT pg_advisory_xact_lock(7598812366131129701)")

@@ -5,16 +5,17 @@ import (
 	"errors"
 )
 
-// Finding is one setting or state that the store depends on, as it is in the database.
+// Finding is one setting or state that the store depends on, as it is in the
+// database.
 type Finding struct {
 	Name   string // a setting or a state, by its name in the database
 	Value  string
 	Advice string // what it means and what to do; "" if it is right
 }
 
-// Report returns the version of the database, and the settings that decide which writes survive a
-// crash or a failover. With settings that break the store's promise, all methods fail. For all
-// others read the Advice.
+// Report returns the version of the database, and the settings that decide
+// which writes survive a crash or a failover. With settings that break the
+// store's promise, all methods fail. For all others read the Advice.
 func (s *Store) Report(ctx context.Context) (found []Finding, err error) {
 	all := map[string]string{}
 	err = s.use(ctx, toRead, func(ctx context.Context, c querier, _ view) (serverInfo, error) {

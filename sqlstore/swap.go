@@ -50,8 +50,8 @@ func batch(writes []store.Write) (string, error) {
 	return string(text), err
 }
 
-// confirm sets the results of a batch by the records that its statement returned: a write is done
-// if its nonce is there.
+// confirm sets the results of a batch by the records that its statement
+// returned: a write is done if its nonce is there.
 func confirm(writes []store.Write, found []store.Record, errs []error) {
 	nonces := make(map[store.Key]string, len(found))
 	for _, r := range found {
@@ -79,9 +79,9 @@ func outcome(res sql.Result, err error) (result, _ error) {
 	return nil, nil
 }
 
-// Swap implements [store.Store]. It splits a batch into transactions; each is durable
-// before one of its results is nil. It writes in the order of the keys: locks in one order cannot
-// deadlock.
+// Swap implements [store.Store]. It splits a batch into transactions; each is
+// durable before one of its results is nil. It writes in the order of the keys:
+// locks in one order cannot deadlock.
 func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	if err := store.Check(writes); err != nil {
 		return slices.Repeat([]error{err}, len(writes))
@@ -110,9 +110,10 @@ func (s *Store) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
-// settleWrites looks again where rows name their writer. A lost write is read: a swap skips a
-// record that was put back, which must not look like another program's work. A write in a savepoint
-// of the caller is stamped, because it looks so, too.
+// settleWrites looks again where rows name their writer. A lost write is read:
+// a swap skips a record that was put back, which must not look like another
+// program's work. A write in a savepoint of the caller is stamped, because it
+// looks so, too.
 func (s *Store) settleWrites(ctx context.Context, writes []store.Write, results []error) {
 	if s.dialect.stamp == nil {
 		return
@@ -132,9 +133,10 @@ func (s *Store) settleWrites(ctx context.Context, writes []store.Write, results 
 	}
 }
 
-// transaction runs do between the statements that begin it and COMMIT. A BEGIN may fail late, when
-// its ctx is done: its transaction must not go back to the pool, where it would swallow the next
-// write. A caller's has begun, and the caller ends it.
+// transaction runs do between the statements that begin it and COMMIT. A BEGIN
+// may fail late, when its ctx is done: its transaction must not go back to the
+// pool, where it would swallow the next write. A caller's has begun, and the
+// caller ends it.
 func transaction(ctx context.Context, c querier, do func() error, begin ...string) (err error) {
 	own, ok := c.(*sql.Conn)
 	if !ok {
@@ -154,8 +156,8 @@ func transaction(ctx context.Context, c querier, do func() error, begin ...strin
 	return nil
 }
 
-// rollback ends a transaction even when ctx is done. If it cannot, it ends the connection,
-// which would keep the database locked.
+// rollback ends a transaction even when ctx is done. If it cannot, it ends the
+// connection, which would keep the database locked.
 func rollback(ctx context.Context, c *sql.Conn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

@@ -44,14 +44,16 @@ type view struct {
 	closedSources closed
 }
 
-// A call waits so long for a connection, and for the answer of a server. A refusal of a busy
-// database is asked again, and making tables may take, for as long as busyTimeout.
+// A call waits so long for a connection, and for the answer of a server. A
+// refusal of a busy database is asked again, and making tables may take, for as
+// long as busyTimeout.
 const (
 	callTimeout = 5 * time.Second
 	busyTimeout = 30 * time.Second
 )
 
-// ErrSlow means that a server answers, but did not carry out a statement in time.
+// ErrSlow means that a server answers, but did not carry out a statement in
+// time.
 var ErrSlow = errors.New("the server answers, but not this statement: another session locks snowfence_lease or " +
 	"snowfence_meta (a migration, LOCK TABLE, a transaction that is left open), or the server is overloaded")
 
@@ -59,8 +61,9 @@ var ErrSlow = errors.New("the server answers, but not this statement: another se
 var errPool = errors.New("all connections of the pool are in use: end the transactions that hold them, or allow more " +
 	"(SetMaxOpenConns)")
 
-// use runs do on a connection of a ready database. A busy database did nothing, so do runs again;
-// nothing is locked in between. So does a read over a dead connection, once.
+// use runs do on a connection of a ready database. A busy database did nothing,
+// so do runs again; nothing is locked in between. So does a read over a dead
+// connection, once.
 func (s *Store) use(ctx context.Context, why purpose, do action) error {
 	if s.tx != nil {
 		return s.explainError(s.inTx(ctx, why, do))
@@ -85,8 +88,8 @@ func (s *Store) use(ctx context.Context, why purpose, do action) error {
 	}
 }
 
-// callLimit returns how long a call may take. It leaves time to ask again, or to find out why there
-// was no answer. SQLite waits for its locks by itself.
+// callLimit returns how long a call may take. It leaves time to ask again, or
+// to find out why there was no answer. SQLite waits for its locks by itself.
 func (s *Store) callLimit(ctx context.Context, again bool) time.Duration {
 	end, ok := ctx.Deadline()
 	switch left := time.Until(end); {
@@ -101,10 +104,10 @@ func (s *Store) callLimit(ctx context.Context, again bool) time.Duration {
 	}
 }
 
-// runOnce runs do on a connection. A write compares the files first, so it goes to files that
-// others see too. All uses compare them afterwards, even after an error. A connection to a server
-// that failed is dropped: it may be dead, silent, read-only, or to a server that is no primary any
-// more.
+// runOnce runs do on a connection. A write compares the files first, so it goes
+// to files that others see too. All uses compare them afterwards, even after an
+// error. A connection to a server that failed is dropped: it may be dead,
+// silent, read-only, or to a server that is no primary any more.
 func (s *Store) runOnce(
 	ctx context.Context, limit time.Duration, why purpose, do action,
 ) (dropped bool, err error) {
@@ -158,7 +161,8 @@ func (s *Store) runOnce(
 	return false, s.noteServer(info, v.use)
 }
 
-// view begins a use. It reads the witness before the database is asked: its notes are committed.
+// view begins a use. It reads the witness before the database is asked: its
+// notes are committed.
 func (s *Store) view(why purpose) (v view, err error) {
 	s.mu.Lock()
 	s.uses++
@@ -177,8 +181,8 @@ func (s *Store) view(why purpose) (v view, err error) {
 	return v, err
 }
 
-// inTx runs do in the transaction of the caller, which may be rolled back: so it is not the place
-// to give data another identity, and nothing is noted.
+// inTx runs do in the transaction of the caller, which may be rolled back: so
+// it is not the place to give data another identity, and nothing is noted.
 func (s *Store) inTx(ctx context.Context, why purpose, do action) error {
 	v, err := s.view(why)
 	if err != nil {
@@ -194,7 +198,8 @@ func (s *Store) inTx(ctx context.Context, why purpose, do action) error {
 	return s.noteServer(info, v.use)
 }
 
-// checkAfterUse returns the error of a use, or that other programs use other files by now.
+// checkAfterUse returns the error of a use, or that other programs use other
+// files by now.
 func (s *Store) checkAfterUse(used files, open bool, err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

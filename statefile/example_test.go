@@ -57,7 +57,8 @@ func ExampleFile() {
 	// Output: 5 <nil>
 }
 
-// A machine has the sequence numbers 32 to 63 of node 5, and other machines have others.
+// A machine has the sequence numbers 32 to 63 of node 5, and other machines
+// have others.
 func ExampleFence_SequencePart() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -91,8 +92,8 @@ func ExampleFence_SequencePart() {
 	// Output: 5 32 <nil>
 }
 
-// A state file that is damaged or gone begins anew, above all that the processes of its
-// node can have made.
+// A state file that is damaged or gone begins anew, above all that the
+// processes of its node can have made.
 func ExampleReset() {
 	dir, made := os.MkdirTemp("", "")
 	if made != nil {

@@ -38,7 +38,8 @@ func lockOpen(file *os.File) error {
 	return sameFile(file)
 }
 
-// mountedAlone explains why a file that is a mount of its own cannot be replaced.
+// mountedAlone explains why a file that is a mount of its own cannot be
+// replaced.
 func mountedAlone(err error) error {
 	if errors.Is(err, syscall.EBUSY) {
 		return fmt.Errorf("%w: the file alone is mounted, as containers do with single files, "+

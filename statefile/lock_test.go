@@ -10,8 +10,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Backups often leave lock files out. An older copy of a state file that is restored without its
-// lock is refused, and so is every file whose lock is another one, until it is begun anew.
+// Backups often leave lock files out. An older copy of a state file that is
+// restored without its lock is refused, and so is every file whose lock is
+// another one, until it is begun anew.
 func TestFileWithoutItsLock(t *testing.T) {
 	s := testScheme(t, "twitter")
 	for name, harm := range map[string]func(path string) error{
@@ -51,7 +52,8 @@ func TestFileWithoutItsLock(t *testing.T) {
 	}
 }
 
-// A folder that is moved away while it is used, and made anew, is noticed before the next write.
+// A folder that is moved away while it is used, and made anew, is noticed
+// before the next write.
 func TestFolderMovedAway(t *testing.T) {
 	s := testScheme(t, "twitter")
 	dir := filepath.Join(t.TempDir(), "ids")

@@ -59,7 +59,8 @@ func TestSlicesOfOneFile(t *testing.T) {
 	if st, err := decodeState(takeFile(t, path)); err != nil || listNumbers(st.slices) != "0-15,16-40" {
 		t.Errorf("the file says %q, %v", listNumbers(st.slices), err)
 	}
-	// The first to close has used less than the other: it frees nothing of that one's ticks.
+	// The first to close has used less than the other: it frees nothing of that
+	// one's ticks.
 	if err := a.Close(); err != nil {
 		t.Error(err)
 	}
@@ -87,8 +88,8 @@ func highestTick(t testing.TB, s *snowfence.Scheme, ids []snowfence.ID) (top int
 	return top
 }
 
-// Whatever slices a file is used with, one after the other or at once, over crashes and clocks that
-// step, its node repeats nothing.
+// Whatever slices a file is used with, one after the other or at once, over
+// crashes and clocks that step, its node repeats nothing.
 func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=3,epoch=1997-01-01")
 	dir := t.TempDir()
@@ -180,7 +181,8 @@ func TestSlicesOfAFileNeverRepeat(t *testing.T) {
 	})
 }
 
-// A file remembers that it is of a slice, because other machines have the others.
+// A file remembers that it is of a slice, because other machines have the
+// others.
 func TestAFileKeepsItsSlice(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=6,epoch=1996-01-01")
 	path := filepath.Join(t.TempDir(), "node")
@@ -221,7 +223,8 @@ func TestAFileKeepsItsSlice(t *testing.T) {
 	}
 	kill(t, f)
 	clock.advance(100 * time.Millisecond)
-	// Another slice starts above all that the file granted, and so does the first one again.
+	// Another slice starts above all that the file granted, and so does the
+	// first one again.
 	for _, n := range []numbers{{40, 50}, {32, 63}, {0, 63}} {
 		ids := run(n, 3000)
 		if low, top := must(s.Decode(ids[0])).Tick, highestTick(t, s, all); low <= top {
@@ -311,7 +314,8 @@ func TestSliceIsRefused(t *testing.T) {
 // bare hides that a fence binds.
 type bare struct{ snowfence.Fence }
 
-// A fence around a state file that does not bind gets nothing while slices are in use.
+// A fence around a state file that does not bind gets nothing while slices are
+// in use.
 func TestUnboundBesideSlices(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=6,epoch=1994-01-01")
 	f := openState(t, filepath.Join(t.TempDir(), "node"), s, 3)
@@ -329,8 +333,8 @@ func TestUnboundBesideSlices(t *testing.T) {
 	checkUnique(t, all)
 }
 
-// While one slice is in use, giving another one back frees nothing: after a crash the file is above
-// both.
+// While one slice is in use, giving another one back frees nothing: after a
+// crash the file is above both.
 func TestACrashBesideASliceThatWasClosed(t *testing.T) {
 	s := testScheme(t, "time=40,node=3,seq=6,epoch=1993-01-01")
 	path := filepath.Join(t.TempDir(), "node")
@@ -352,7 +356,8 @@ func TestACrashBesideASliceThatWasClosed(t *testing.T) {
 	}
 }
 
-// crash ends a process on a state file: nothing is given back, and its shares are gone.
+// crash ends a process on a state file: nothing is given back, and its shares
+// are gone.
 func crash(t testing.TB, f *Fence) {
 	t.Helper()
 	for _, u := range f.bound {

@@ -31,8 +31,9 @@ func kill(t testing.TB, f *Fence) {
 	}
 }
 
-// A process that is killed in the middle of a burst, or whose clock stepped back before
-// it starts again, makes nothing twice; nor does one that is stopped properly.
+// A process that is killed in the middle of a burst, or whose clock stepped
+// back before it starts again, makes nothing twice; nor does one that is
+// stopped properly.
 func TestFileOverRestarts(t *testing.T) {
 	for _, back := range []time.Duration{0, 40 * time.Millisecond, time.Second, time.Hour} {
 		for _, lead := range []int64{0, 2000} {
@@ -82,7 +83,8 @@ func TestFileOverRestarts(t *testing.T) {
 	}
 }
 
-// After a kill the next process can go on within the window, and after a proper end at once.
+// After a kill the next process can go on within the window, and after a proper
+// end at once.
 func TestFileCostsOfARestart(t *testing.T) {
 	s := testScheme(t, "twitter")
 	path := filepath.Join(t.TempDir(), "node")
@@ -114,7 +116,8 @@ func TestFileCostsOfARestart(t *testing.T) {
 	take(t, g, 10)
 }
 
-// again runs this test binary once more: by the same emulator, where scripts/platforms.sh has one.
+// again runs this test binary once more: by the same emulator, where
+// scripts/platforms.sh has one.
 func again(args ...string) *exec.Cmd {
 	if emulator := os.Getenv("SNOWFENCE_EMULATOR"); emulator != "" {
 		return exec.Command(emulator, append([]string{os.Args[0]}, args...)...)
@@ -122,8 +125,8 @@ func again(args ...string) *exec.Cmd {
 	return exec.Command(os.Args[0], args...)
 }
 
-// A second user of one file is refused, in this process and in another; the file of
-// another node or layout too.
+// A second user of one file is refused, in this process and in another; the
+// file of another node or layout too.
 func TestFileIsForOne(t *testing.T) {
 	s := testScheme(t, "twitter")
 	path := filepath.Join(t.TempDir(), "node")
@@ -161,7 +164,8 @@ func TestFileIsForOne(t *testing.T) {
 	openState(t, path, s, 5)
 }
 
-// A file with several names has one lock: symbolic links lead to it, and a hard link is refused.
+// A file with several names has one lock: symbolic links lead to it, and a hard
+// link is refused.
 func TestFileUnderOtherNames(t *testing.T) {
 	s := testScheme(t, "twitter")
 	dir := t.TempDir()
@@ -216,7 +220,8 @@ func TestFileChild(t *testing.T) {
 	}
 }
 
-// Every way in which a file can be torn or damaged is an error, and never the floor 0.
+// Every way in which a file can be torn or damaged is an error, and never the
+// floor 0.
 func TestFileDamaged(t *testing.T) {
 	s := testScheme(t, "twitter")
 	path := filepath.Join(t.TempDir(), "node")

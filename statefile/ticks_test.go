@@ -23,7 +23,8 @@ func grant(t *testing.T, f snowfence.Fence, after int64) snowfence.Grant {
 	return g
 }
 
-// A state file takes the first and the last node of a layout, and no other number.
+// A state file takes the first and the last node of a layout, and no other
+// number.
 func TestNodesOfTheLayout(t *testing.T) {
 	s := testScheme(t, "twitter")
 	for _, node := range []int64{-1, 0, s.Nodes() - 1, s.Nodes()} {
@@ -100,7 +101,8 @@ func TestFileOfLongTicks(t *testing.T) {
 	}
 }
 
-// What keeps a state file from being opened or written is in the error, and nothing is granted.
+// What keeps a state file from being opened or written is in the error, and
+// nothing is granted.
 func TestFileErrorsNameTheCause(t *testing.T) {
 	s := testScheme(t, "twitter")
 	mkdir := func(path string) {
@@ -171,7 +173,8 @@ func TestFileErrorsNameTheCause(t *testing.T) {
 	}
 }
 
-// A state file can be begun anew up to the last tick but one, so that one is left.
+// A state file can be begun anew up to the last tick but one, so that one is
+// left.
 func TestFileBegunAtTheEnd(t *testing.T) {
 	s := testScheme(t, "twitter")
 	last := s.MaxTick()

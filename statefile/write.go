@@ -53,8 +53,9 @@ func replaceFile(path string, data []byte) error {
 
 // The lock file counts the writes of its state file. An older copy does not
 // replace it, so that is noticed. It is written after the state file and not
-// synced: it may be behind, never ahead. The name that both files have follows, and is synced
-// before the state file has it. So a state file without its lock is noticed.
+// synced: it may be behind, never ahead. The name that both files have follows,
+// and is synced before the state file has it. So a state file without its lock
+// is noticed.
 const (
 	countLen = 20
 	nameAt   = countLen + 1
@@ -62,7 +63,8 @@ const (
 	holderAt = nameAt + nameLen + 1
 )
 
-// writeName writes the name to a lock file, durably; its folder is synced with the state file.
+// writeName writes the name to a lock file, durably; its folder is synced with
+// the state file.
 func writeName(lock *os.File, name string) error {
 	_, err := lock.WriteAt([]byte(name+"\n"), nameAt)
 	return errors.Join(err, lock.Sync())
@@ -75,8 +77,8 @@ func nameIn(lock *os.File) string {
 	return string(text)
 }
 
-// writeHolder names the holder in a lock file, after the name. An error only means
-// that a message says less.
+// writeHolder names the holder in a lock file, after the name. An error only
+// means that a message says less.
 func writeHolder(lock *os.File) {
 	host, _ := os.Hostname()
 	holder := fmt.Appendf(nil, "process %d (%s) on %s\n", os.Getpid(), filepath.Base(os.Args[0]), host)
@@ -84,7 +86,8 @@ func writeHolder(lock *os.File) {
 	_, _ = lock.WriteAt(holder, holderAt)
 }
 
-// holderOf returns the last process that noted itself as the holder of a state file's lock.
+// holderOf returns the last process that noted itself as the holder of a state
+// file's lock.
 func holderOf(path string) string {
 	data, _ := os.ReadFile(path + ".lock")
 	if len(data) <= holderAt {

@@ -70,7 +70,8 @@ func TestOneDefault(t *testing.T) {
 	}
 }
 
-// TestGeneratorAfterProgram is a file that the program made, opened by the library's one-line door.
+// TestGeneratorAfterProgram is a file that the program made, opened by the
+// library's one-line door.
 func TestGeneratorAfterProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	output(t, "new", "--store", "sqlite:"+path)

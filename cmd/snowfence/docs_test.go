@@ -44,8 +44,8 @@ func pages(t *testing.T) map[string]string {
 
 var fence = regexp.MustCompile("(?ms)^ *```([a-z]*)\n(.*?)^ *```$")
 
-// parseYAML parses all documents of a text and returns how many there are. Kubernetes'
-// own kinds need a name.
+// parseYAML parses all documents of a text and returns how many there are.
+// Kubernetes' own kinds need a name.
 func parseYAML(text string) (n int, err error) {
 	d := yaml.NewDecoder(strings.NewReader(text))
 	for ; ; n++ {
@@ -170,7 +170,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestDocumentedOperations looks for each command of two pages in the scripts that run them.
+// TestDocumentedOperations looks for each command of two pages in the scripts
+// that run them.
 func TestDocumentedOperations(t *testing.T) {
 	for page, script := range map[string]string{
 		"operate/operations.md": "operations.txtar", "move/past.md": "past.txtar",
@@ -197,7 +198,8 @@ func TestDocumentedOperations(t *testing.T) {
 	}
 }
 
-// TestDocumentedFiles looks for the files of Go that the pages name. These two are the reader's.
+// TestDocumentedFiles looks for the files of Go that the pages name. These two
+// are the reader's.
 func TestDocumentedFiles(t *testing.T) {
 	file := regexp.MustCompile("`([a-z0-9_/]+\\.go)`")
 	n := 0
@@ -217,8 +219,9 @@ func TestDocumentedFiles(t *testing.T) {
 	}
 }
 
-// TestDocumentedGoGet: go get of a driver's module does not load what a package of it needs, so a
-// page gets each package by its path, and each module of ours.
+// TestDocumentedGoGet: go get of a driver's module does not load what a package
+// of it needs, so a page gets each package by its path, and each module of
+// ours.
 func TestDocumentedGoGet(t *testing.T) {
 	imported := regexp.MustCompile(`(?m)^\t(?:\w+ )?"(\w+\.[\w.]+/.*)"$`)
 	n := 0
@@ -243,8 +246,9 @@ func TestDocumentedGoGet(t *testing.T) {
 	}
 }
 
-// TestDocumentedGo looks for each line of Go on the pages among the lines that are compiled. What
-// begins with a package clause is a program, which test/server/program builds.
+// TestDocumentedGo looks for each line of Go on the pages among the lines that
+// are compiled. What begins with a package clause is a program, which
+// test/server/program builds.
 func TestDocumentedGo(t *testing.T) {
 	compiled := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {

@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// The help of each command fits a terminal, and its commands are those that were written.
+// The help of each command fits a terminal, and its commands are those that
+// were written.
 func TestHelpFitsATerminal(t *testing.T) {
 	n := 0
 	var check func(cmd *cobra.Command)

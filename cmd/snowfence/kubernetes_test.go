@@ -24,8 +24,9 @@ type manifest struct {
 	}
 }
 
-// A change of the settings reaches the pods, they wait for a namespace that they make themselves,
-// and they reach the Kubernetes API. The tests of the Helm chart compare the rest with the chart.
+// A change of the settings reaches the pods, they wait for a namespace that
+// they make themselves, and they reach the Kubernetes API. The tests of the
+// Helm chart compare the rest with the chart.
 func TestManifestsOfKubernetes(t *testing.T) {
 	data, err := os.ReadFile("../../deploy/kubernetes/snowfence.yaml")
 	if err != nil {

@@ -15,7 +15,8 @@ func main() { os.Exit(process(command.New(os.Stdin, os.Stdout, os.Stderr, os.Env
 
 // process runs the program with the arguments and the signals of this process.
 func process(e *command.Env) int {
-	// A closed pipe shows as an error of the write, so that leases are given back first.
+	// A closed pipe shows as an error of the write, so that leases are given
+	// back first.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -25,8 +26,8 @@ func process(e *command.Env) int {
 	go func() {
 		select {
 		case <-signals:
-			// A second Ctrl-C ends the program at once. This comes first, because a user may send
-			// it as soon as the program stops.
+			// A second Ctrl-C ends the program at once. This comes first,
+			// because a user may send it as soon as the program stops.
 			signal.Reset(os.Interrupt, syscall.SIGTERM)
 			cancel()
 		case <-ctx.Done():

@@ -18,8 +18,8 @@ import (
 	"github.com/snowfence/snowfence/statefile"
 )
 
-// TestMain makes the test binary the program itself, for the scripts and for tests that
-// start processes.
+// TestMain makes the test binary the program itself, for the scripts and for
+// tests that start processes.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"snowfence": func() {
@@ -37,7 +37,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return execute(ctx, p, args)
 }
 
-// systemStore is the variable that tests name the file of a system-wide store by.
+// systemStore is the variable that tests name the file of a system-wide store
+// by.
 const systemStore = "TEST_SYSTEM_STORE"
 
 func TestScripts(t *testing.T) {
@@ -90,8 +91,8 @@ func waitHeld(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Fatalf("no node of %s was held within two minutes", args[0])
 }
 
-// ahead leases a node of the namespace in ids.db with a clock that is an hour ahead, and
-// gives it back or, with crash, does not.
+// ahead leases a node of the namespace in ids.db with a clock that is an hour
+// ahead, and gives it back or, with crash, does not.
 func ahead(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 || args[2] != "close" && args[2] != "crash" {
 		ts.Fatalf("usage: ahead NAMESPACE NODE close|crash")
@@ -121,8 +122,8 @@ func ahead(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(st.Close())
 }
 
-// holds leases a node of the namespace in ids.db under a label, as a process does that is
-// killed while it holds it.
+// holds leases a node of the namespace in ids.db under a label, as a process
+// does that is killed while it holds it.
 func holds(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: holds NAMESPACE NODE LABEL")

@@ -16,8 +16,8 @@ import (
 
 var manFolder = flag.String("man", "", "write the man pages into this `folder`")
 
-// The man pages are made here, for a release and for the site, because what makes them would take
-// 0.25 MB of the program.
+// The man pages are made here, for a release and for the site, because what
+// makes them would take 0.25 MB of the program.
 func TestManPages(t *testing.T) {
 	pages := allManPages(t)
 	if len(pages) < 20 {
@@ -47,8 +47,8 @@ func allManPages(t *testing.T) map[string]string {
 	return pages
 }
 
-// manPages makes the pages of a command and those below it, without a date, so that pages change
-// only when the commands do.
+// manPages makes the pages of a command and those below it, without a date, so
+// that pages change only when the commands do.
 func manPages(t *testing.T, cmd *cobra.Command, pages map[string]string) {
 	t.Helper()
 	for _, sub := range cmd.Commands() {

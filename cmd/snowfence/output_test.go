@@ -14,7 +14,8 @@ import (
 
 var number = regexp.MustCompile(`\b[0-9]{15,19}\b`)
 
-// otherIDs are numbers in the pages that are no IDs of the default layout, and what they are.
+// otherIDs are numbers in the pages that are no IDs of the default layout, and
+// what they are.
 var otherIDs = map[string]string{
 	"653022933811200000":  "made by both layouts of a change that is refused",
 	"3472328296227680304": "the lowest ID whose 8 bytes are digits",
@@ -22,8 +23,8 @@ var otherIDs = map[string]string{
 	"9007199254740991":    "2^53 - 1, the last number of a sequence",
 }
 
-// TestDocumentedIDs reads each ID in the pages with the default layout, and wants it to
-// be of the year in which the pages were written.
+// TestDocumentedIDs reads each ID in the pages with the default layout, and
+// wants it to be of the year in which the pages were written.
 func TestDocumentedIDs(t *testing.T) {
 	s, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {
@@ -56,8 +57,9 @@ var (
 	changes = regexp.MustCompile(`\b[0-9]{15,19}\b(\t\w+)?|\([^()]* (ago|now)[^()]*, `)
 )
 
-// TestDocumentedOutput runs the commands that README and the page of sequences show with their
-// output, and compares it but for IDs that are new and for how long ago something was.
+// TestDocumentedOutput runs the commands that README and the page of sequences
+// show with their output, and compares it but for IDs that are new and for how
+// long ago something was.
 func TestDocumentedOutput(t *testing.T) {
 	all := pages(t)
 	if n := documentedOutput(t, all["../../README.md"]); n < 4 {

@@ -39,8 +39,8 @@ func start(t *testing.T, store string, args ...string) (*exec.Cmd, io.ReadCloser
 	return cmd, stdout, &stderr
 }
 
-// readIDs reads whole lines until the end or until more are there than asked for. A
-// process that is killed may leave half a line.
+// readIDs reads whole lines until the end or until more are there than asked
+// for. A process that is killed may leave half a line.
 func readIDs(r *bufio.Reader, most int) ([]int64, error) {
 	var ids []int64
 	for len(ids) < most {
@@ -60,8 +60,8 @@ func readIDs(r *bufio.Reader, most int) ([]int64, error) {
 	return ids, nil
 }
 
-// worker makes at least want IDs with as many runs of the program as it takes. With kill,
-// the first run gets SIGKILL half-way.
+// worker makes at least want IDs with as many runs of the program as it takes.
+// With kill, the first run gets SIGKILL half-way.
 func worker(t *testing.T, store string, want int, kill bool, args ...string) ([]int64, error) {
 	var all []int64
 	for len(all) < want {
@@ -90,7 +90,8 @@ func worker(t *testing.T, store string, want int, kill bool, args ...string) ([]
 	return all, nil
 }
 
-// The main promise: processes that share a store make no ID twice, whatever happens to them.
+// The main promise: processes that share a store make no ID twice, whatever
+// happens to them.
 func TestProcessesMakeNoDuplicate(t *testing.T) {
 	const processes, each = 8, 200_000
 	store := t.TempDir() + "/ids.db"
@@ -107,7 +108,8 @@ func TestProcessesMakeNoDuplicate(t *testing.T) {
 	expectUnique(t, processes*each, results[:]...)
 }
 
-// A fixed node whose holder was killed goes on where the killed one's lease ends.
+// A fixed node whose holder was killed goes on where the killed one's lease
+// ends.
 func TestFixedNodeAfterKill(t *testing.T) {
 	store := t.TempDir() + "/ids.db"
 	const each = 200_000
@@ -151,8 +153,8 @@ func TestClosedPipe(t *testing.T) {
 	expectNoneHeld(t, store)
 }
 
-// Ctrl-C ends a run cleanly: with whole lines, the node given back, and the exit code
-// that shells expect.
+// Ctrl-C ends a run cleanly: with whole lines, the node given back, and the
+// exit code that shells expect.
 func TestInterrupt(t *testing.T) {
 	store := t.TempDir() + "/ids.db"
 	cmd, stdout, stderr := start(t, store, "new", "-n", "1000000000000")

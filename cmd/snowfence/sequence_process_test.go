@@ -11,7 +11,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 )
 
-// Ctrl-C ends a long run with 130. What it took is printed, so the next run goes on there.
+// Ctrl-C ends a long run with 130. What it took is printed, so the next run
+// goes on there.
 func TestSequenceNextIsInterrupted(t *testing.T) {
 	store := filepath.Join(t.TempDir(), "ids.db")
 	output(t, "sequence", "create", "orders", "--store", "sqlite:"+store)

@@ -86,7 +86,8 @@ func (s *served) wait() error {
 	return s.cmd.Wait()
 }
 
-// SIGHUP ended the server. It reads the file of settings again, and a bad one changes nothing.
+// SIGHUP ended the server. It reads the file of settings again, and a bad one
+// changes nothing.
 func TestServeReadsSettingsAgain(t *testing.T) {
 	s := serveProcess(t, "log-json: true\n", "--label", "mine", "--ready-for", "default")
 	s.start()
@@ -106,7 +107,8 @@ func TestServeReadsSettingsAgain(t *testing.T) {
 	}
 }
 
-// To see more of a server, people had to restart it, and what they looked for was gone.
+// To see more of a server, people had to restart it, and what they looked for
+// was gone.
 func TestLogLevelChangesAtRunTime(t *testing.T) {
 	s := serveProcess(t, "")
 	url, refused := "", 0
@@ -147,7 +149,8 @@ func TestLogLevelChangesAtRunTime(t *testing.T) {
 	}
 }
 
-// The first SIGTERM begins a stop that may take long, the second one ends the program at once.
+// The first SIGTERM begins a stop that may take long, the second one ends the
+// program at once.
 func TestServeTwoSignals(t *testing.T) {
 	s := serveProcess(t, "drain: 1h\n")
 	s.start()
@@ -161,7 +164,8 @@ func TestServeTwoSignals(t *testing.T) {
 	}
 }
 
-// TestFewFiles starts the program where the system allows it fewer files than its connections need.
+// TestFewFiles starts the program where the system allows it fewer files than
+// its connections need.
 func TestFewFiles(t *testing.T) {
 	for most, warned := range map[string]bool{"20": true, "10": false} {
 		cmd := exec.Command("sh", "-c", `ulimit -n 39 && exec snowfence serve --check-config --max-connections "$0"`, most)
@@ -172,7 +176,8 @@ func TestFewFiles(t *testing.T) {
 	}
 }
 
-// A server whose store does not answer listens, says what to do, and stops when it is told to.
+// A server whose store does not answer listens, says what to do, and stops when
+// it is told to.
 func TestServeWaitsForItsStore(t *testing.T) {
 	s := serveProcess(t, "", "--store", "redis://127.0.0.1:1")
 	s.start()
@@ -184,7 +189,8 @@ func TestServeWaitsForItsStore(t *testing.T) {
 	}
 }
 
-// Clients took all files that the system allows, so that no probe got an answer.
+// Clients took all files that the system allows, so that no probe got an
+// answer.
 func TestFilesAreKeptForHealth(t *testing.T) {
 	s := serveProcess(t, "", "--resp", "127.0.0.1:0", "--admin", "127.0.0.1:0")
 	s.cmd.Args = append([]string{"sh", "-c", `ulimit -n 200 && exec "$@"`, "sh"}, s.cmd.Args...)

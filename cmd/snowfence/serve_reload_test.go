@@ -10,7 +10,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 )
 
-// A key and a password that every user of the machine could read got no warning, as secrets did.
+// A key and a password that every user of the machine could read got no
+// warning, as secrets did.
 func TestServeWarnsOfReadableFiles(t *testing.T) {
 	dir := t.TempDir()
 	password, key := filepath.Join(dir, "password"), filepath.Join(dir, "tls.key")

@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence/compat/internal/process"
 )
 
-// shared is what [NextId] uses. The API of the original has no place for it but a
-// package variable.
+// shared is what [NextId] uses. The API of the original has no place for it but
+// a package variable.
 var shared door
 
 // door is a generator that may be replaced while it is used.
@@ -22,16 +22,16 @@ type door struct {
 	cur atomic.Pointer[worker]
 }
 
-// SetIdGenerator sets the options of [NextId]. Call it again to change them, also
-// while NextId is used. It panics if they are bad.
+// SetIdGenerator sets the options of [NextId]. Call it again to change them,
+// also while NextId is used. It panics if they are bad.
 func SetIdGenerator(options *IdGeneratorOptions) {
 	if err := TrySetIdGenerator(options); err != nil {
 		panic(err)
 	}
 }
 
-// TrySetIdGenerator is [SetIdGenerator], but returns an error. After an error NextId goes on with
-// its old options.
+// TrySetIdGenerator is [SetIdGenerator], but returns an error. After an error
+// NextId goes on with its old options.
 func TrySetIdGenerator(options *IdGeneratorOptions) error { return shared.set(options, nil) }
 
 // SetFence is [SetIdGenerator] for a lease, a state file or another fence: see
@@ -48,8 +48,8 @@ func SetFence(f snowfence.Fence, lead int64) error {
 	return nil
 }
 
-// Close ends [NextId], and gives the worker of [SetFence] back. Call SetIdGenerator or SetFence to
-// start again.
+// Close ends [NextId], and gives the worker of [SetFence] back. Call
+// SetIdGenerator or SetFence to start again.
 func Close() error {
 	shared.mu.Lock()
 	old := shared.cur.Swap(nil)
@@ -70,11 +70,12 @@ func NextId() int64 {
 	return must(shared.next(context.Background()))
 }
 
-// NextIdContext is [NextId], but waits at most until ctx ends, and returns errors.
+// NextIdContext is [NextId], but waits at most until ctx ends, and returns
+// errors.
 func NextIdContext(ctx context.Context) (int64, error) { return shared.next(ctx) }
 
-// ExtractTime returns the time of an ID that was made with the options of NextId.
-// It panics before SetIdGenerator.
+// ExtractTime returns the time of an ID that was made with the options of
+// NextId. It panics before SetIdGenerator.
 func ExtractTime(id int64) time.Time {
 	w := shared.cur.Load()
 	if w == nil {
@@ -85,8 +86,8 @@ func ExtractTime(id int64) time.Time {
 
 var errNotSet = errors.New("idgen: no options: call SetIdGenerator first")
 
-// set replaces the generator. One without a fence ends before the next opens, so that
-// the lead of the next takes effect where both are of one worker.
+// set replaces the generator. One without a fence ends before the next opens,
+// so that the lead of the next takes effect where both are of one worker.
 func (d *door) set(options *IdGeneratorOptions, clock snowfence.TimeSource) error {
 	scheme, err := options.scheme(clock)
 	if err != nil {

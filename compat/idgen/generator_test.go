@@ -187,7 +187,8 @@ func TestCopiesAreTheSameGenerator(t *testing.T) {
 	}
 }
 
-// Tests of users put a worker of their own into the field, as with the original.
+// Tests of users put a worker of their own into the field, as with the
+// original.
 type fixed int64
 
 func (f fixed) NextId() int64 { return int64(f) }

@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// TestBadOptionsAreRefused has each bound of each option, and beside it the last
-// value that is taken.
+// TestBadOptionsAreRefused has each bound of each option, and beside it the
+// last value that is taken.
 func TestBadOptionsAreRefused(t *testing.T) {
 	now := time.Now().UnixMilli()
 	seconds := func(o *IdGeneratorOptions) { o.TimestampType = 1 }

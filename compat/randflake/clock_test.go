@@ -13,7 +13,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// noonOn moves the clock of a bubble, which starts in 2000, into the life of the layout.
+// noonOn moves the clock of a bubble, which starts in 2000, into the life of
+// the layout.
 func noonOn(t testing.TB) {
 	t.Helper()
 	time.Sleep(time.Until(time.Unix(noon, 0)))
@@ -72,7 +73,8 @@ func TestClockBehindIsWaitedFor(t *testing.T) {
 	})
 }
 
-// The clock jumps while many goroutines look at it: each ID once, inside the lease.
+// The clock jumps while many goroutines look at it: each ID once, inside the
+// lease.
 func TestGoroutinesWhileTheClockJumps(t *testing.T) {
 	var ids sync.Map
 	var now, calls, made atomic.Int64
@@ -109,8 +111,8 @@ func TestGoroutinesWhileTheClockJumps(t *testing.T) {
 	}
 }
 
-// A generator with a TimeSource shares with no other: it has its own time, and the one before it
-// ends.
+// A generator with a TimeSource shares with no other: it has its own time, and
+// the one before it ends.
 func TestTimeSourceIsNotShared(t *testing.T) {
 	run := rand.Uint64()
 	early, late := int64(noon), int64(noon+100)
@@ -126,8 +128,8 @@ func TestTimeSourceIsNotShared(t *testing.T) {
 	}
 }
 
-// oracle says what the generators of one node have to answer: it knows the second that
-// was used last, and every ID.
+// oracle says what the generators of one node have to answer: it knows the
+// second that was used last, and every ID.
 type oracle struct {
 	last int64
 	seen map[made]bool
@@ -197,8 +199,8 @@ func jump(t *testing.T, jumps []byte) {
 	}
 }
 
-// A clock may do what it wants: no ID comes twice, and each call gets what the clock, the
-// lease and the seconds used so far say.
+// A clock may do what it wants: no ID comes twice, and each call gets what the
+// clock, the lease and the seconds used so far say.
 func FuzzTimeSource(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte{28, 29, 30, 5, 28, 9, 8, 13, 240, 255, 255, 28})

@@ -10,10 +10,10 @@ import (
 	"github.com/snowfence/snowfence/compat/internal/process"
 )
 
-// Generate returns a new ID. It never waits. It returns [ErrInvalidLease] outside the lease,
-// [ErrResourceExhausted] when the sequence of this second is used up, and [ErrConsistencyViolation]
-// when the clock is behind a second that was used. Over a fence, it can also return
-// [ErrRandflakeDead].
+// Generate returns a new ID. It never waits. It returns [ErrInvalidLease]
+// outside the lease, [ErrResourceExhausted] when the sequence of this second is
+// used up, and [ErrConsistencyViolation] when the clock is behind a second that
+// was used. Over a fence, it can also return [ErrRandflakeDead].
 func (g *Generator) Generate() (int64, error) {
 	if on := g.on.Load(); on != nil && g.current() {
 		if id, err := on.TryNext(); err == nil {
@@ -41,8 +41,8 @@ func (g *Generator) attempt() (id int64, kind, why error) {
 	return 0, kind, err
 }
 
-// handle returns what makes the IDs. It takes the node while the lease has the present second, and
-// again for a TimeSource.
+// handle returns what makes the IDs. It takes the node while the lease has the
+// present second, and again for a TimeSource.
 func (g *Generator) handle() (*process.Handle, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,7 +95,8 @@ func (g *Generator) second() int64 {
 	return time.Now().Unix()
 }
 
-// end returns the last second of the lease, one for all its sharers. The mutex is held.
+// end returns the last second of the lease, one for all its sharers. The mutex
+// is held.
 func (g *Generator) end() int64 {
 	if on := g.on.Load(); on != nil {
 		return on.Until() + RANDFLAKE_EPOCH_OFFSET - 1
@@ -103,7 +104,8 @@ func (g *Generator) end() int64 {
 	return g.leaseEnd
 }
 
-// clockOf returns the clock of a TimeSource. It has no time between two seconds.
+// clockOf returns the clock of a TimeSource. It has no time between two
+// seconds.
 func clockOf(source func() int64) snowfence.TimeSource {
 	return func() (time.Time, time.Duration) {
 		second := max(RANDFLAKE_EPOCH_OFFSET-1, min(source(), RANDFLAKE_MAX_TIMESTAMP+1))
@@ -127,9 +129,10 @@ func kindOf(err error) error {
 	return ErrInvalidLease
 }
 
-// GenerateContext is Generate, but waits until ctx ends: for the next second, for a clock that went
-// back, and over a fence for a grant. It returns at once when a lease of [NewGenerator] is over or
-// has not begun. With [errors.Is] its errors match Generate's; their texts say more.
+// GenerateContext is Generate, but waits until ctx ends: for the next second,
+// for a clock that went back, and over a fence for a grant. It returns at once
+// when a lease of [NewGenerator] is over or has not begun. With [errors.Is] its
+// errors match Generate's; their texts say more.
 func (g *Generator) GenerateContext(ctx context.Context) (int64, error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
 		id, kind, err := g.attempt()

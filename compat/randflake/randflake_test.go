@@ -16,7 +16,8 @@ import (
 // noon is a second in the middle of the leases of these tests.
 const noon = RANDFLAKE_EPOCH_OFFSET + 12*3600
 
-// secretOf returns a secret that no other test has: what was used belongs to the process.
+// secretOf returns a secret that no other test has: what was used belongs to
+// the process.
 func secretOf(t testing.TB, more ...any) []byte {
 	sum := sha256.Sum256([]byte(fmt.Sprint(unique, t.Name(), more)))
 	return sum[:16]
@@ -101,8 +102,8 @@ func TestLeaseIsClosed(t *testing.T) {
 	}
 }
 
-// Another lease takes the node when it has begun, and begins in the next second. One that is over
-// takes nothing.
+// Another lease takes the node when it has begun, and begins in the next
+// second. One that is over takes nothing.
 func TestAnotherLeaseTakesTheNode(t *testing.T) {
 	now := int64(noon + 15)
 	a := generator(t, 7, noon, noon+20, &now)
@@ -172,8 +173,8 @@ func TestClose(t *testing.T) {
 	generate(t, other)
 }
 
-// A Generator without a constructor refuses, as in the original: a nil pointer would end the
-// program.
+// A Generator without a constructor refuses, as in the original: a nil pointer
+// would end the program.
 func TestZeroGenerator(t *testing.T) {
 	var g Generator
 	if id, err := g.Generate(); err != ErrInvalidLease {

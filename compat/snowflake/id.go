@@ -11,7 +11,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// ID is a snowflake ID. JSON is a string of its decimal digits; SQL is a BIGINT.
+// ID is a snowflake ID. JSON is a string of its decimal digits; SQL is a
+// BIGINT.
 type ID int64
 
 var (
@@ -50,8 +51,8 @@ func ParseBase2(id string) (ID, error) { return parseInt(id, 2) }
 // Base32 returns the ID as a number with the digits of z-base-32.
 func (f ID) Base32() string { return snowfence.ZBase32.Encode(snowfence.ID(f)) }
 
-// ParseBase32 is the opposite of Base32. It returns −1 and [ErrInvalidBase32] for
-// other text, upper case included.
+// ParseBase32 is the opposite of Base32. It returns −1 and [ErrInvalidBase32]
+// for other text, upper case included.
 func ParseBase32(b []byte) (ID, error) {
 	for _, c := range b {
 		if 'A' <= c && c <= 'Z' {
@@ -74,8 +75,8 @@ func ParseBase36(id string) (ID, error) { return parseInt(id, 36) }
 // Base58 returns the ID in base 58, with Flickr's digits.
 func (f ID) Base58() string { return snowfence.Base58Flickr.Encode(snowfence.ID(f)) }
 
-// ParseBase58 is the opposite of Base58. It returns −1 and [ErrInvalidBase58] for
-// other text.
+// ParseBase58 is the opposite of Base58. It returns −1 and [ErrInvalidBase58]
+// for other text.
 func ParseBase58(b []byte) (ID, error) {
 	id, err := snowfence.Base58Flickr.ParseBytes(b)
 	if err != nil {
@@ -118,8 +119,9 @@ func (f ID) IntBytes() [8]byte {
 // ParseIntBytes is the opposite of IntBytes.
 func ParseIntBytes(id [8]byte) ID { return ID(binary.BigEndian.Uint64(id[:])) }
 
-// Time returns the Unix time of the ID in milliseconds, with the present Epoch and the widths of
-// the latest NewNode. For other settings ask a [snowfence.Scheme].
+// Time returns the Unix time of the ID in milliseconds, with the present Epoch
+// and the widths of the latest NewNode. For other settings ask a
+// [snowfence.Scheme].
 func (f ID) Time() int64 {
 	node, step := widths()
 	return int64(f)>>(node+step) + Epoch

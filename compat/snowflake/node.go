@@ -12,14 +12,16 @@ import (
 	"github.com/snowfence/snowfence/compat/internal/process"
 )
 
-// The settings. Set them at the start of the program, because [NewNode], [NewNodeOn] and [Scheme]
-// read them: a write at the same time as other calls is a data race.
+// The settings. Set them at the start of the program, because [NewNode],
+// [NewNodeOn] and [Scheme] read them: a write at the same time as other calls
+// is a data race.
 var (
-	// Epoch is when the time of IDs begins, in milliseconds of Unix time: the epoch of
-	// Twitter. ID.Time reads it at each call.
+	// Epoch is when the time of IDs begins, in milliseconds of Unix time: the
+	// epoch of Twitter. ID.Time reads it at each call.
 	Epoch int64 = 1288834974657
 
-	// NodeBits is the width of the node number. It shares 22 bits with StepBits.
+	// NodeBits is the width of the node number. It shares 22 bits with
+	// StepBits.
 	NodeBits uint8 = 10
 
 	// StepBits is the width of the number within a millisecond.
@@ -69,17 +71,19 @@ func present() (*settings, error) {
 	return s, nil
 }
 
-// options are for all nodes. Systems wake a waiting thread up to a millisecond late.
-// A lead of one keeps the rate at a full sequence a millisecond all the same.
+// options are for all nodes. Systems wake a waiting thread up to a millisecond
+// late. A lead of one keeps the rate at a full sequence a millisecond all the
+// same.
 func options() process.Options { return process.Options{Lead: 1} }
 
-// Node makes the IDs of one node number. It is safe for concurrent use. The zero
-// value has no number: its calls fail, and Generate panics with that error.
+// Node makes the IDs of one node number. It is safe for concurrent use. The
+// zero value has no number: its calls fail, and Generate panics with that
+// error.
 type Node struct{ handle *process.Handle }
 
-// NewNode returns a node with the present Epoch, NodeBits and StepBits. Nodes with the same number
-// in one process never repeat an ID. Nothing checks whether another process has the number: see
-// [NewNodeOn].
+// NewNode returns a node with the present Epoch, NodeBits and StepBits. Nodes
+// with the same number in one process never repeat an ID. Nothing checks
+// whether another process has the number: see [NewNodeOn].
 //
 // An error matching [ErrOverlap] means that this process uses other settings
 // that could make the same IDs, or a fence with the number.
@@ -99,10 +103,11 @@ func NewNode(node int64) (*Node, error) {
 	return &Node{h}, nil
 }
 
-// NewNodeOn returns a node over a fence, such as a state file or a lease, with the scheme of
-// [Scheme]. The fence decides its number, and makes sure that no other process has it. Call Close
-// at the end, to give the number back. If this process uses the number without a fence, the error
-// is [ErrOverlap]. If a lease gets such a number later, calls wait until the other node is closed.
+// NewNodeOn returns a node over a fence, such as a state file or a lease, with
+// the scheme of [Scheme]. The fence decides its number, and makes sure that no
+// other process has it. Call Close at the end, to give the number back. If this
+// process uses the number without a fence, the error is [ErrOverlap]. If a
+// lease gets such a number later, calls wait until the other node is closed.
 func NewNodeOn(f snowfence.Fence) (*Node, error) {
 	s, err := present()
 	if err != nil {
@@ -129,8 +134,8 @@ func Scheme() (*snowfence.Scheme, error) {
 	return s.scheme, nil
 }
 
-// ErrOverlap means that this process already makes IDs that could be the same: with other settings,
-// or with the same number over a fence.
+// ErrOverlap means that this process already makes IDs that could be the same:
+// with other settings, or with the same number over a fence.
 var ErrOverlap = process.ErrOverlap
 
 // check refuses a fence with IDs that the accessors of ID would show wrong.
@@ -152,9 +157,9 @@ func (s *settings) check(f snowfence.Fence) error {
 	return nil
 }
 
-// Generate returns a new ID. It waits for the next millisecond, for a clock that is behind, or for
-// a fence without a grant, and logs it once a minute. It panics after the last millisecond of the
-// layout, and after Close.
+// Generate returns a new ID. It waits for the next millisecond, for a clock
+// that is behind, or for a fence without a grant, and logs it once a minute. It
+// panics after the last millisecond of the layout, and after Close.
 func (n *Node) Generate() ID {
 	if n.handle == nil {
 		panic(errZeroNode)
@@ -165,7 +170,8 @@ func (n *Node) Generate() ID {
 var errZeroNode = fmt.Errorf("snowflake: a Node without a number: make it with NewNode or NewNodeOn (%w)",
 	snowfence.ErrClosed)
 
-// GenerateContext is Generate, but waits at most until ctx ends, and returns errors.
+// GenerateContext is Generate, but waits at most until ctx ends, and returns
+// errors.
 func (n *Node) GenerateContext(ctx context.Context) (ID, error) {
 	if n.handle == nil {
 		return 0, errZeroNode
@@ -185,8 +191,8 @@ func (n *Node) GenerateN(count int) []ID {
 	return convert(ids)
 }
 
-// GenerateNContext is GenerateN, but waits at most until ctx ends, and returns errors. After an
-// error the IDs it returns are good.
+// GenerateNContext is GenerateN, but waits at most until ctx ends, and returns
+// errors. After an error the IDs it returns are good.
 func (n *Node) GenerateNContext(ctx context.Context, count int) ([]ID, error) {
 	if n.handle == nil {
 		return nil, errZeroNode
@@ -204,8 +210,8 @@ func convert(ids []snowfence.ID) []ID {
 	return out
 }
 
-// Close ends the use of n. Over a fence it gives the node back. Without one, Close is not needed:
-// the garbage collector frees the number.
+// Close ends the use of n. Over a fence it gives the node back. Without one,
+// Close is not needed: the garbage collector frees the number.
 func (n *Node) Close() error {
 	if n.handle == nil {
 		return nil

@@ -7,8 +7,9 @@ func (sf *Sonyflake) ToTime(id int64) time.Time {
 	return time.Unix(0, (sf.startTime+sf.timePart(id))*sf.timeUnit)
 }
 
-// Compose returns the ID of the parts. It is not new: NextID may make the same ID. The errors are
-// [ErrStartTimeAhead], [ErrOverTimeLimit], [ErrInvalidSequence] and [ErrInvalidMachineID].
+// Compose returns the ID of the parts. It is not new: NextID may make the same
+// ID. The errors are [ErrStartTimeAhead], [ErrOverTimeLimit],
+// [ErrInvalidSequence] and [ErrInvalidMachineID].
 func (sf *Sonyflake) Compose(t time.Time, sequence, machineID int) (int64, error) {
 	if sf.timeUnit == 0 {
 		return 0, errZero

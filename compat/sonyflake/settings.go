@@ -7,8 +7,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Settings are as in the original. The time has the bits that sequence and machine ID leave of 63;
-// these must be at least 32.
+// Settings are as in the original. The time has the bits that sequence and
+// machine ID leave of 63; these must be at least 32.
 type Settings struct {
 	BitsSequence  int // 1 to 30; 0 means 8
 	BitsMachineID int // 1 to 30; 0 means 16
@@ -16,12 +16,13 @@ type Settings struct {
 	// TimeUnit is 1 ms or longer; 0 means 10 ms.
 	TimeUnit time.Duration
 
-	// StartTime is time 0 of the IDs, rounded down to a whole TimeUnit since 1970. It must not be
-	// in the future; zero means 2025-01-01.
+	// StartTime is time 0 of the IDs, rounded down to a whole TimeUnit since
+	// 1970. It must not be in the future; zero means 2025-01-01.
 	StartTime time.Time
 
-	// MachineID returns a number that no other process has. nil means the lowest
-	// 16 bits of the private IPv4 address, as nodes.FromIPv4(16) finds it.
+	// MachineID returns a number that no other process has. nil means the
+	// lowest 16 bits of the private IPv4 address, as nodes.FromIPv4(16) finds
+	// it.
 	MachineID func() (int, error)
 
 	// CheckMachineID returns false to refuse the number; nil accepts any.

@@ -111,8 +111,8 @@ func TestStartTimeBefore1900IsRefused(t *testing.T) {
 	}
 }
 
-// The original leaves out the time unit in which it was started at its StartTime: no ID is
-// before StartTime, and none is 0.
+// The original leaves out the time unit in which it was started at its
+// StartTime: no ID is before StartTime, and none is 0.
 func TestNoIDOfTheFirstTimeUnit(t *testing.T) {
 	for range 20 {
 		start := time.Now()
@@ -154,7 +154,8 @@ func TestBothVersionsShareOneGenerator(t *testing.T) {
 	if !errors.Is(err, sonyflake.ErrOverlap) || !errors.Is(err, v1.ErrOverlap) {
 		t.Errorf("settings whose IDs could be the same: %v", err)
 	}
-	// Other epochs are not compared, as there; other widths of the low bits neither.
+	// Other epochs are not compared, as there; other widths of the low bits
+	// neither.
 	must(t, sonyflake.Settings{
 		StartTime: start.Add(time.Hour), BitsSequence: 10, BitsMachineID: 14, MachineID: machine(9),
 	})

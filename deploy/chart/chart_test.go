@@ -36,11 +36,12 @@ func TestDefaultsAreTheManifests(t *testing.T) {
 	}
 }
 
-// jobName is how the name of the job ends. Jobs cannot be changed: another one has another name.
+// jobName is how the name of the job ends. Jobs cannot be changed: another one
+// has another name.
 var jobName = regexp.MustCompile(`(-namespaces)-[0-9a-f]{8}\b`)
 
-// bare is an object without what Helm adds to each, and with the settings parsed,
-// whose text is free.
+// bare is an object without what Helm adds to each, and with the settings
+// parsed, whose text is free.
 func bare(t *testing.T, o object) any {
 	t.Helper()
 	var clean func(in any) any
@@ -85,7 +86,8 @@ func toYAML(t *testing.T, v any) string {
 	return string(text)
 }
 
-// Helm's own checks find nothing, whatever is turned on, in each Kubernetes that Chart.yaml allows.
+// Helm's own checks find nothing, whatever is turned on, in each Kubernetes
+// that Chart.yaml allows.
 func TestLint(t *testing.T) {
 	for _, version := range []string{"v1.25.0", "v1.31.0", "v1.37.0"} {
 		kube, err := chartutil.ParseKubeVersion(version)
@@ -102,7 +104,8 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// Each value of values.yaml changes something, so none is a leftover or misspelled in a template.
+// Each value of values.yaml changes something, so none is a leftover or
+// misspelled in a template.
 func TestEachValueIsUsed(t *testing.T) {
 	base := parse(t, everything)
 	plain, err := render("snowfence", base)
@@ -216,7 +219,8 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// A value that is taken away is refused: templates would leave out a name, or choose everything.
+// A value that is taken away is refused: templates would leave out a name, or
+// choose everything.
 func TestNoValueIsTakenAway(t *testing.T) {
 	for _, name := range names(t) {
 		v := values{}
@@ -251,7 +255,8 @@ func TestOnePodHasNoBudget(t *testing.T) {
 	}
 }
 
-// Two releases in one namespace have nothing in common, however long their names are.
+// Two releases in one namespace have nothing in common, however long their
+// names are.
 func TestTwoReleases(t *testing.T) {
 	first := objects(t, "snowfence", nil)
 	for _, release := range []string{"ids", "snowfence-2", strings.Repeat("a", 53)} {

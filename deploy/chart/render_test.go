@@ -1,5 +1,6 @@
-// Package chart has the tests of the Helm chart in the folder snowfence. It is a module of
-// its own, outside of go.work, because Helm brings 170 modules: make prove PART=chart runs it.
+// Package chart has the tests of the Helm chart in the folder snowfence. It is
+// a module of its own, outside of go.work, because Helm brings 170 modules:
+// make prove PART=chart runs it.
 package chart
 
 import (

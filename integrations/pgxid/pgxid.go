@@ -1,5 +1,5 @@
-// Package pgxid lets pgx write IDs into columns of text, as decimal numbers. Columns of type bigint
-// need nothing of it.
+// Package pgxid lets pgx write IDs into columns of text, as decimal numbers.
+// Columns of type bigint need nothing of it.
 package pgxid
 
 import (
@@ -35,7 +35,8 @@ func wrap(value any) (pgtype.WrappedEncodePlanNextSetter, any, bool) {
 	return &plan{}, number(0), true
 }
 
-// plan hands a number to the codec of the column. pgx writes nil pointers by itself.
+// plan hands a number to the codec of the column. pgx writes nil pointers by
+// itself.
 type plan struct{ next pgtype.EncodePlan }
 
 func (p *plan) SetNext(next pgtype.EncodePlan) { p.next = next }

@@ -12,8 +12,8 @@ import (
 // errDone means that an audit was used after its end.
 var errDone = errors.New("audit: the audit has ended")
 
-// Auditor takes IDs and finds what is wrong with them. It is safe for concurrent
-// use; IDs have the order of the calls to Add.
+// Auditor takes IDs and finds what is wrong with them. It is safe for
+// concurrent use; IDs have the order of the calls to Add.
 type Auditor struct {
 	mu     sync.Mutex
 	o      Options
@@ -35,7 +35,8 @@ func New(o Options) (*Auditor, error) {
 	return newAuditor(o, 1<<20)
 }
 
-// newAuditor takes how many IDs are written and read at once: with few, few IDs take every path.
+// newAuditor takes how many IDs are written and read at once: with few, few IDs
+// take every path.
 func newAuditor(o Options, chunk int) (*Auditor, error) {
 	a := &Auditor{o: o}
 	if o.Scheme == nil {

@@ -80,8 +80,8 @@ func even(list []Evenness, alpha float64) bool {
 	return !slices.ContainsFunc(list, func(e Evenness) bool { return !e.Even(alpha) })
 }
 
-// IDs of a cipher look random from outside, and their fields and their order are those
-// before encryption.
+// IDs of a cipher look random from outside, and their fields and their order
+// are those before encryption.
 func TestEncrypted(t *testing.T) {
 	key, old := snowfence.GenerateSecret(), snowfence.GenerateSecret()
 	for _, c := range []struct {
@@ -132,8 +132,8 @@ func TestEncrypted(t *testing.T) {
 	}
 }
 
-// Some IDs more than fit into the least memory, so that a real file is written, sorted
-// and removed.
+// Some IDs more than fit into the least memory, so that a real file is written,
+// sorted and removed.
 func TestLeastMemory(t *testing.T) {
 	dir := t.TempDir()
 	a, err := New(Options{Memory: minMemory, TempDir: dir})

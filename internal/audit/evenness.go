@@ -2,8 +2,8 @@ package audit
 
 import "math"
 
-// Evenness compares eight bits of the IDs with those of random numbers. IDs that hide their
-// time must be even, and random ones; others are not.
+// Evenness compares eight bits of the IDs with those of random numbers. IDs
+// that hide their time must be even, and random ones; others are not.
 type Evenness struct {
 	Bits   string  `json:"bits"`   // high, middle or low
 	Lowest int     `json:"lowest"` // the lowest of these bits
@@ -12,11 +12,12 @@ type Evenness struct {
 	Counts []int64 `json:"counts"` // of IDs, by the value of the bits
 }
 
-// Even reports whether the bits pass for random ones: P is not below alpha, and not above 1−alpha
-// either, because counters are too even.
+// Even reports whether the bits pass for random ones: P is not below alpha, and
+// not above 1−alpha either, because counters are too even.
 func (e Evenness) Even(alpha float64) bool { return e.P >= alpha && e.P <= 1-alpha }
 
-// minExpected is how many IDs each value needs for the chi-square approximation: the usual rule.
+// minExpected is how many IDs each value needs for the chi-square
+// approximation: the usual rule.
 const minExpected = 5
 
 // evenness counts the highest, middle and lowest eight bits of IDs.
@@ -59,8 +60,9 @@ func (e *evenness) result(n int64) []Evenness {
 	return list
 }
 
-// chiSquareTail returns the probability that a chi-square number with 255 degrees of freedom is at
-// least x, by the normal approximation of Wilson and Hilferty, which is off by less than 0.0001.
+// chiSquareTail returns the probability that a chi-square number with 255
+// degrees of freedom is at least x, by the normal approximation of Wilson and
+// Hilferty, which is off by less than 0.0001.
 func chiSquareTail(x float64) float64 {
 	const v = 2.0 / (9 * 255)
 	return math.Erfc((math.Cbrt(x/255)-(1-v))/math.Sqrt(2*v)) / 2

@@ -89,8 +89,8 @@ func (f *fields) nodeOf(w uint64) uint64 {
 // foreign reports whether a word has bits above the layout's.
 func (f *fields) foreign(w uint64) bool { return w>>f.width != 0 }
 
-// decryptAll counts encrypted words, compares their order before encryption, and
-// returns how many are not of the layout.
+// decryptAll counts encrypted words, compares their order before encryption,
+// and returns how many are not of the layout.
 func (f *fields) decryptAll(at int64, words []uint64, t *tally, o *order, limit int) (foreign int64) {
 	for i, w := range words {
 		parts, err := f.scheme.Decode(snowfence.ID(w))

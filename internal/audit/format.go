@@ -7,22 +7,24 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Format says how IDs stand in a stream. Its zero value is one decimal ID a line.
+// Format says how IDs stand in a stream. Its zero value is one decimal ID a
+// line.
 type Format struct {
 	// Encoding is the form of text. Decimals may be unsigned:
 	// 18446744073709551615 is -1.
 	Encoding snowfence.Encoding
 
-	// Parse, if it is not nil, reads an ID in place of Encoding. Several goroutines call it.
+	// Parse, if it is not nil, reads an ID in place of Encoding. Several
+	// goroutines call it.
 	Parse func(text []byte) (snowfence.ID, error)
 
 	// Column selects a column of comma-, semicolon- or tab-separated values, by
-	// its name in the first line or its number from 1 up. With a number, a first
-	// line without an ID is a heading.
+	// its name in the first line or its number from 1 up. With a number, a
+	// first line without an ID is a heading.
 	Column string
 
-	// Field selects a field of JSON lines: an object a line, the ID a string or a
-	// decimal number.
+	// Field selects a field of JSON lines: an object a line, the ID a string or
+	// a decimal number.
 	Field string
 
 	// Raw means 8 bytes an ID, the lowest first, nothing between.

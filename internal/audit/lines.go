@@ -18,8 +18,8 @@ type block struct {
 	done    chan struct{}
 }
 
-// readLines reads a stream of lines and hands on their IDs in order. Goroutines turn text into
-// IDs in between.
+// readLines reads a stream of lines and hands on their IDs in order. Goroutines
+// turn text into IDs in between.
 func (f Format) readLines(in *blocks, yield func(*Batch) error) error {
 	var open, free []*block // open in the order of the stream
 	lines := int64(0)
@@ -61,7 +61,8 @@ func (f Format) readLines(in *blocks, yield func(*Batch) error) error {
 	}
 }
 
-// parseLines takes the lines of a block. Empty ones are neither IDs nor mistakes.
+// parseLines takes the lines of a block. Empty ones are neither IDs nor
+// mistakes.
 func (f Format) parseLines(b *block) {
 	b.batch.reset()
 	b.lines = 0

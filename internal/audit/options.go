@@ -7,19 +7,20 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Options say what is known of the IDs and what an audit may use. The zero value
-// is ready.
+// Options say what is known of the IDs and what an audit may use. The zero
+// value is ready.
 type Options struct {
 	// Scheme takes IDs apart. Nil means that nothing is known of their bits.
 	Scheme *snowfence.Scheme
 
-	// Counts, if it is not 0, says that IDs are numbers that count up from 0 in their lowest
-	// so many bits, and anew for each value of the bits above: then a number that is missing at
-	// the start is missing too. No ID is negative then, or has all of the lowest bits set.
+	// Counts, if it is not 0, says that IDs are numbers that count up from 0 in
+	// their lowest so many bits, and anew for each value of the bits above:
+	// then a number that is missing at the start is missing too. No ID is
+	// negative then, or has all of the lowest bits set.
 	Counts int
 
-	// Memory bounds the bytes of IDs in memory, from 16 MiB up; zero means 2 GiB.
-	// Tables and buffers of some 10 MiB are extra.
+	// Memory bounds the bytes of IDs in memory, from 16 MiB up; zero means 2
+	// GiB. Tables and buffers of some 10 MiB are extra.
 	Memory int64
 
 	// TempDir takes IDs beyond Memory: 8 bytes each, and as much again while

@@ -76,8 +76,8 @@ func countUp(ids []snowfence.ID, bits int) {
 	}
 }
 
-// drawIDs draws IDs of many kinds: those that come from one generator, from several, from
-// none, and such as lie far apart or close together.
+// drawIDs draws IDs of many kinds: those that come from one generator, from
+// several, from none, and such as lie far apart or close together.
 func drawIDs(t *draw.T) []snowfence.ID {
 	n := t.Int(0, 3000)
 	r := rand.New(rand.NewPCG(t.Word(), 1))

@@ -26,15 +26,16 @@ type tidy struct {
 	first    []gap // the lowest gaps
 }
 
-// counter says how numbers count up; 0 means that nothing is known of it. Else words are alike in
-// the bits above so many where they are of one period, and count from 0 below.
+// counter says how numbers count up; 0 means that nothing is known of it. Else
+// words are alike in the bits above so many where they are of one period, and
+// count from 0 below.
 type counter int
 
 // start returns the word before the first one of the period.
 func (c counter) start(w uint64) uint64 { return w>>c<<c - 1 }
 
-// between returns two words that others are missing between. A period that begins misses
-// nothing of the one before.
+// between returns two words that others are missing between. A period that
+// begins misses nothing of the one before.
 func (c counter) between(after, before uint64) gap {
 	if c > 0 && after>>c != before>>c {
 		after = c.start(before)

@@ -9,15 +9,16 @@ import (
 	"time"
 )
 
-// Source reads the wall clock and a monotonic time, which starts anywhere and never
-// steps. nil means the system's clocks.
+// Source reads the wall clock and a monotonic time, which starts anywhere and
+// never steps. nil means the system's clocks.
 type Source = func() (wall time.Time, mono time.Duration)
 
-// ErrCorrected tells a generator that its wall clock was ahead, and is right by another clock.
+// ErrCorrected tells a generator that its wall clock was ahead, and is right by
+// another clock.
 var ErrCorrected = errors.New("the clock was ahead, and is right again")
 
-// Steady returns a Clock for a fence: it grants the ticks that its generator is at after a step
-// back. raw is as for Init.
+// Steady returns a Clock for a fence: it grants the ticks that its generator is
+// at after a step back. raw is as for Init.
 func Steady(source Source, raw bool) *Clock {
 	c := &Clock{}
 	c.Init(time.Unix(0, 0), time.Microsecond, source, raw)
@@ -36,8 +37,9 @@ func (c *Clock) Wall() time.Time {
 	return c.epoch.Add(time.Duration(wall))
 }
 
-// Correct makes the wall clock the time at once. It is for a wall clock that was ahead, and agrees
-// with another clock now: until the time had slowed down to it, no store would grant a tick.
+// Correct makes the wall clock the time at once. It is for a wall clock that
+// was ahead, and agrees with another clock now: until the time had slowed down
+// to it, no store would grant a tick.
 func (c *Clock) Correct() {
 	a := &anchor{fresh: int64(SyncEvery)}
 	if a.at, a.ns = c.both(); a.ns < 0 {
@@ -47,7 +49,8 @@ func (c *Clock) Correct() {
 	c.corrections.Add(1)
 }
 
-// Sync compares with the wall clock at once, which a reading does every SyncEvery.
+// Sync compares with the wall clock at once, which a reading does every
+// SyncEvery.
 func (c *Clock) Sync() {
 	if !c.Raw {
 		c.sync(c.anchor.Load())
@@ -110,10 +113,10 @@ func (c *Clock) Init(epoch time.Time, tick time.Duration, source Source, raw boo
 	c.Correct()
 }
 
-// Reciprocal returns the numbers with which n / d = floor(n × magic / 2^(64+shift)),
-// exactly for 0 ≤ n < 2^63 and d from 2 up: Granlund & Montgomery, "Division by
-// Invariant Integers using Multiplication", 1994, with one bit of the dividend to
-// spare.
+// Reciprocal returns the numbers with which n / d = floor(n × magic /
+// 2^(64+shift)), exactly for 0 ≤ n < 2^63 and d from 2 up: Granlund &
+// Montgomery, "Division by Invariant Integers using Multiplication", 1994, with
+// one bit of the dividend to spare.
 func Reciprocal(d uint64) (magic uint64, shift uint8) {
 	n := bits.Len64(d) - 1
 	if d == 1<<n {
@@ -149,8 +152,8 @@ func (c *Clock) Tick() int64 {
 	return tick
 }
 
-// Read returns the current tick and the elapsed time until which it stays so for
-// all readers. That is 0 where it is unknown: for a raw clock or a Source.
+// Read returns the current tick and the elapsed time until which it stays so
+// for all readers. That is 0 where it is unknown: for a raw clock or a Source.
 func (c *Clock) Read() (tick, sure int64) {
 	ns, slow, e, due := c.now()
 	tick = c.ticks(ns)
@@ -170,8 +173,8 @@ func (c *Clock) SureUntil(tick int64) int64 {
 	return min(due, e+(tick+1)*int64(c.tickLen)-ns)
 }
 
-// now returns ns since the epoch, their speed (0 full, 1 half), the elapsed time
-// of the reading, and when the next comparison with the wall clock is due.
+// now returns ns since the epoch, their speed (0 full, 1 half), the elapsed
+// time of the reading, and when the next comparison with the wall clock is due.
 func (c *Clock) now() (ns int64, slow uint8, e, due int64) {
 	if c.Raw {
 		e, ns = c.both()
@@ -185,7 +188,8 @@ func (c *Clock) now() (ns int64, slow uint8, e, due int64) {
 	return a.ns + (e-a.at)>>a.slow, a.slow, e, a.at + a.fresh
 }
 
-// sync compares with the wall clock, sets a new anchor and returns what now does.
+// sync compares with the wall clock, sets a new anchor and returns what now
+// does.
 func (c *Clock) sync(a *anchor) (ns int64, slow uint8, e, due int64) {
 	e, wall := c.both()
 	cur := a.ns + max(e-a.at, 0)>>a.slow

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// remote returns the name of a file system that machines may share, by its magic number.
+// remote returns the name of a file system that machines may share, by its
+// magic number.
 func remote(magic int64) string {
 	switch uint32(magic) {
 	case 0x6969:
@@ -56,8 +57,8 @@ func Network(path string) (string, error) {
 	return name, nil
 }
 
-// remoteFuse returns the type of a FUSE file system that is known to be remote. Others,
-// such as encrypted disks, are local.
+// remoteFuse returns the type of a FUSE file system that is known to be remote.
+// Others, such as encrypted disks, are local.
 func remoteFuse(path string) string {
 	if abs, err := filepath.EvalSymlinks(path); err == nil {
 		path = abs
@@ -74,8 +75,8 @@ func remoteFuse(path string) string {
 	return ""
 }
 
-// Kind returns the type of the file system that a path is on, such as ext4; "" when it is not
-// known.
+// Kind returns the type of the file system that a path is on, such as ext4; ""
+// when it is not known.
 func Kind(path string) string {
 	if abs, err := filepath.EvalSymlinks(path); err == nil {
 		path = abs
@@ -84,7 +85,8 @@ func Kind(path string) string {
 	return kind
 }
 
-// Mounted reports whether the file itself is mounted, as containers do with single files.
+// Mounted reports whether the file itself is mounted, as containers do with
+// single files.
 func Mounted(path string) bool {
 	at, _ := mountOf(mountTable(), path)
 	return at == path
@@ -98,7 +100,8 @@ func mountTable() string {
 	return string(table)
 }
 
-// mountOf returns where the file system of a path is mounted, and its type, from mountinfo.
+// mountOf returns where the file system of a path is mounted, and its type,
+// from mountinfo.
 func mountOf(table, path string) (at, kind string) {
 	for line := range strings.Lines(table) {
 		before, after, ok := strings.Cut(line, " - ")

@@ -16,7 +16,8 @@ func Links(info fs.FileInfo) uint64 {
 	return 1
 }
 
-// Inode returns the number of a file in its file system, which a copy does not have.
+// Inode returns the number of a file in its file system, which a copy does not
+// have.
 func Inode(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Ino)

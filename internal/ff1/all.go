@@ -13,8 +13,8 @@ const lanes = 8
 type halves [lanes]uint64
 
 // EncryptAll encrypts src into dst. They may be the same, but must not overlap
-// otherwise. It is an error if dst is shorter, or a number has more bits than the
-// cipher; dst is then unchanged.
+// otherwise. It is an error if dst is shorter, or a number has more bits than
+// the cipher; dst is then unchanged.
 func (c *Cipher) EncryptAll(dst, src []uint64) error {
 	s, err := c.ready(dst, src)
 	if err != nil {
@@ -110,9 +110,9 @@ func (s *state) join(dst []uint64, a, b *halves) {
 	}
 }
 
-// roundLanes is the round function of a few numbers. It writes all blocks before
-// it reads the first, because AES reads at once what two stores wrote, which is
-// slow.
+// roundLanes is the round function of a few numbers. It writes all blocks
+// before it reads the first, because AES reads at once what two stores wrote,
+// which is slow.
 func (s *state) roundLanes(i uint64, half []uint64, buf *scratch) {
 	low := s.low ^ i<<s.shift
 	for j, h := range half {

@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	// MinBits and MaxBits are the shortest and longest numbers, in bits. 2^20 is
-	// the first power of two above the million inputs that the standard's
+	// MinBits and MaxBits are the shortest and longest numbers, in bits. 2^20
+	// is the first power of two above the million inputs that the standard's
 	// revision requires.
 	MinBits = 20
 	MaxBits = 64
 
-	// MaxTweak is the longest tweak in bytes; the standard allows up to 2^32 - 1.
+	// MaxTweak is the longest tweak in bytes; the standard allows up to 2^32 -
+	// 1.
 	MaxTweak = 1 << 16
 
 	rounds = 10
@@ -53,7 +54,8 @@ type state struct {
 
 // New makes a cipher for numbers below 2^bits. A key of 16, 24 or 32 bytes
 // chooses AES-128, AES-192 or AES-256. The tweak is no secret and may be empty:
-// two tweaks or lengths make two unrelated permutations. New copies both slices.
+// two tweaks or lengths make two unrelated permutations. New copies both
+// slices.
 func New(key []byte, bits int, tweak []byte) (*Cipher, error) {
 	if bits < MinBits || bits > MaxBits {
 		return nil, fmt.Errorf("ff1: numbers of %d bits, want %d to %d", bits, MinBits, MaxBits)
@@ -112,8 +114,8 @@ func (c *Cipher) Bits() int {
 	return s.bits
 }
 
-// checkRange checks that a number fits the cipher. It does not print the number,
-// which may be secret.
+// checkRange checks that a number fits the cipher. It does not print the
+// number, which may be secret.
 func (s *state) checkRange(x uint64) error {
 	if x > s.top {
 		return fmt.Errorf("ff1: a number of %d bits, want at most %d", bits.Len64(x), s.bits)

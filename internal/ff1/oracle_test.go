@@ -6,8 +6,8 @@ import (
 	"math/big"
 )
 
-// oracle is FF1 for any radix, step by step as SP 800-38G writes it, with its names:
-// algorithms 7 and 8, steps in the comments.
+// oracle is FF1 for any radix, step by step as SP 800-38G writes it, with its
+// names: algorithms 7 and 8, steps in the comments.
 type oracle struct {
 	block cipher.Block
 	radix int
@@ -75,11 +75,13 @@ func (o oracle) pow(m int) *big.Int {
 	return new(big.Int).Exp(big.NewInt(int64(o.radix)), big.NewInt(int64(m)), nil)
 }
 
-// y is steps 6.i to 6.v for the half that goes into the round function, in a message of n numerals.
+// y is steps 6.i to 6.v for the half that goes into the round function, in a
+// message of n numerals.
 func (o oracle) y(n, i int, half []uint16) *big.Int {
 	u := n / 2 // step 1
 	v := n - u
-	// Step 3: ceil(v * log2(radix)) is the number of bits of radix^v - 1, without floating point.
+	// Step 3: ceil(v * log2(radix)) is the number of bits of radix^v - 1,
+	// without floating point.
 	bits := new(big.Int).Sub(o.pow(v), big.NewInt(1)).BitLen()
 	b := (bits + 7) / 8
 	d := 4*((b+3)/4) + 4 // step 4

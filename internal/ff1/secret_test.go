@@ -27,8 +27,8 @@ func TestNoKey(t *testing.T) {
 	}
 }
 
-// TestScratchIsCleared: numbers on their way through the rounds do not wait in memory for
-// others to read.
+// TestScratchIsCleared: numbers on their way through the rounds do not wait in
+// memory for others to read.
 func TestScratchIsCleared(t *testing.T) {
 	c := mustCipher(t, []byte("0123456789abcdef"), 40, nil)
 	s, err := c.state()
@@ -50,8 +50,8 @@ func TestScratchIsCleared(t *testing.T) {
 	}
 }
 
-// TestNeverPrinted prints ciphers in all ways and looks for the key and for what was
-// worked out from it.
+// TestNeverPrinted prints ciphers in all ways and looks for the key and for
+// what was worked out from it.
 func TestNeverPrinted(t *testing.T) {
 	key := []byte("\xc3\x5a\x91\xe7 a key of 16"[:16])
 	c := mustCipher(t, key, 53, []byte("t"))

@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// closed is the format of a namespace that was moved away, so that programs that know no moves
-// refuse it too.
+// closed is the format of a namespace that was moved away, so that programs
+// that know no moves refuse it too.
 const closed = 1 << 30
 
 // incomplete is an [store.ErrMoved] of the store that data is moved to.
@@ -22,8 +22,9 @@ func (incomplete) Error() string {
 
 func (incomplete) Is(target error) bool { return target == store.ErrMoved }
 
-// Moved says where the data of a namespace or a sequence is. It is part of the Data of the record
-// that heads it. The one with the highest N is the real one, and all others are closed.
+// Moved says where the data of a namespace or a sequence is. It is part of the
+// Data of the record that heads it. The one with the highest N is the real one,
+// and all others are closed.
 type Moved struct {
 	ID   string `json:"id"`             // of the data, the same in all stores and backups: its first nonce
 	N    int64  `json:"n,omitempty"`    // how often it was moved

@@ -9,13 +9,13 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Run moves a namespace or a sequence, named by its head record, from a store to another one. It
-// may be repeated, and goes on where it was interrupted.
+// Run moves a namespace or a sequence, named by its head record, from a store
+// to another one. It may be repeated, and goes on where it was interrupted.
 //
-// Invariant: a program uses its write only if it finds the head open afterwards, or if the write
-// compared the head's generation. So a usable write came before the head was closed, and is copied
-// after that. The copy is closed until it is complete. Only the data with the highest Moved.N is
-// ever opened.
+// Invariant: a program uses its write only if it finds the head open
+// afterwards, or if the write compared the head's generation. So a usable write
+// came before the head was closed, and is copied after that. The copy is closed
+// until it is complete. Only the data with the highest Moved.N is ever opened.
 func Run(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt) error {
 	for {
 		err := once(ctx, from, to, head, adopt)
@@ -25,8 +25,8 @@ func Run(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt)
 	}
 }
 
-// Adopt makes the head r one of a store with the identity is. It was one of a store with the
-// identity was.
+// Adopt makes the head r one of a store with the identity is. It was one of a
+// store with the identity was.
 type Adopt func(ctx context.Context, r store.Record, was, is string) (store.Record, error)
 
 func once(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt) error {
@@ -37,7 +37,8 @@ func once(ctx context.Context, from, to store.Place, head store.Key, adopt Adopt
 	if err != nil || m.was.To != "" && m.was.Into == "" {
 		return err
 	}
-	// From now on, older data in the target is not taken for an interrupted move.
+	// From now on, older data in the target is not taken for an interrupted
+	// move.
 	return m.mark(ctx, from, Moved{ID: m.was.ID, N: m.n, To: to.Name})
 }
 
@@ -119,8 +120,8 @@ func plan(ctx context.Context, from, to store.Place, head store.Key) (m move, er
 		"if that has older data again, put a backup from after the move back", from.Name, m.was.To, to.Name)
 }
 
-// mark has the head of the source say next. Takes of a sequence may write it at the same time. One
-// that is closed has another generation, so that they fail.
+// mark has the head of the source say next. Takes of a sequence may write it at
+// the same time. One that is closed has another generation, so that they fail.
 func (m *move) mark(ctx context.Context, from store.Place, next Moved) (err error) {
 	for {
 		old := m.source.Nonce
@@ -155,8 +156,8 @@ func (m *move) reserve(ctx context.Context, to store.Place, from string) error {
 	return err
 }
 
-// adopted returns the head as the target gets it. Nothing was ever granted in its generation, which
-// is the close's.
+// adopted returns the head as the target gets it. Nothing was ever granted in
+// its generation, which is the close's.
 func (m *move) adopted(ctx context.Context, from, to store.Place, adopt Adopt) (store.Record, error) {
 	was, err := from.Identity(ctx, m.source.Namespace)
 	if err != nil {

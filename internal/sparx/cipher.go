@@ -34,8 +34,8 @@ type Cipher struct {
 }
 
 // New makes a cipher of a key of KeySize bytes, on the fastest path of this CPU
-// (see [Available]), or on the path that the environment variable SNOWFENCE_SPARX
-// names, which must exist.
+// (see [Available]), or on the path that the environment variable
+// SNOWFENCE_SPARX names, which must exist.
 func New(key []byte) (*Cipher, error) {
 	p, err := choose()
 	if err != nil {

@@ -2,8 +2,8 @@ package sparx
 
 import "math/bits"
 
-// EncryptCounter fills dst with the encryptions of start, start + step, start + 2
-// × step, …, modulo 2^64. With a small step it is faster than EncryptBlocks:
+// EncryptCounter fills dst with the encryptions of start, start + step, start +
+// 2 × step, …, modulo 2^64. With a small step it is faster than EncryptBlocks:
 // numbers that differ in their lowest 16 bits share most of the cipher's first
 // step.
 func (c *Cipher) EncryptCounter(dst []uint64, start, step uint64) {

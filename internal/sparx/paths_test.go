@@ -102,8 +102,8 @@ func TestBlocks(t *testing.T) {
 	})
 }
 
-// TestEdges has words in which additions and subtractions carry all the way, in every
-// lane: 0, 1, 0x7fff, 0x8000 and 0xffff in every combination.
+// TestEdges has words in which additions and subtractions carry all the way, in
+// every lane: 0, 1, 0x7fff, 0x8000 and 0xffff in every combination.
 func TestEdges(t *testing.T) {
 	edges := []uint64{0, 1, 0x7fff, 0x8000, 0xffff}
 	var src []uint64

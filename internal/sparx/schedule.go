@@ -5,8 +5,8 @@ const stepWords = branches * rounds * 2
 
 // schedule holds the keys in the forms of the paths: as in the specification,
 // and two with some words folded, which means xored with the word before. Then
-// the second word of a branch takes its key and the first word's at once, and the
-// vector instructions xor three things at once.
+// the second word of a branch takes its key and the first word's at once, and
+// the vector instructions xor three things at once.
 type schedule struct {
 	words words
 

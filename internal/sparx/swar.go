@@ -2,8 +2,8 @@ package sparx
 
 import "math/bits"
 
-// Four blocks at once, in plain Go: a uint64 has four lanes of 16 bits, with the
-// same word of four blocks.
+// Four blocks at once, in plain Go: a uint64 has four lanes of 16 bits, with
+// the same word of four blocks.
 //
 // A sum must not carry into the next lane. So lanes are added without their top
 // bits, and a top bit is the xor of both top bits and the carry that arrived
@@ -22,14 +22,14 @@ const (
 	from9to14 = low15 &^ low9
 )
 
-// addRotated returns rotl(l, 9) + r in each lane. The two parts of the rotated l
-// share no bit, so it adds them apart.
+// addRotated returns rotl(l, 9) + r in each lane. The two parts of the rotated
+// l share no bit, so it adds them apart.
 func addRotated(l, r uint64) uint64 {
 	return (l>>7&low9 + r&low15 + l<<9&from9to14) ^ (l<<9^r)&top
 }
 
-// subtract returns l - r in each lane. A top bit that is set first lends, and is
-// corrected afterwards.
+// subtract returns l - r in each lane. A top bit that is set first lends, and
+// is corrected afterwards.
 func subtract(l, r uint64) uint64 {
 	return ((l | top) - r&low15) ^ (l^^r)&top
 }
@@ -114,8 +114,8 @@ func scatter(dst *[4]uint64, x0, x1, x2, x3 uint64) {
 	dst[2], dst[3] = bits.ReverseBytes64(c), bits.ReverseBytes64(d)
 }
 
-// exchange transposes a 4 × 4 matrix of words: the first row is a, and its first
-// column the highest word.
+// exchange transposes a 4 × 4 matrix of words: the first row is a, and its
+// first column the highest word.
 func exchange(a, b, c, d uint64) (_, _, _, _ uint64) {
 	const low32, odd = 1<<32 - 1, 0x0000_ffff_0000_ffff
 	a, c = a&^low32|c>>32, a<<32|c&low32

@@ -4,8 +4,8 @@ package world
 
 import "sync"
 
-// rdrand draws a number, and tries ten times, as Intel advises. hasRDRAND asks CPUID, which a
-// hypervisor answers slowly.
+// rdrand draws a number, and tries ten times, as Intel advises. hasRDRAND asks
+// CPUID, which a hypervisor answers slowly.
 func rdrand() (number uint64, ok bool)
 func hasRDRAND() bool
 

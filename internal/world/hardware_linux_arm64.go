@@ -11,7 +11,8 @@ import (
 // rndr draws a number; ok is false if the processor has none ready.
 func rndr() (number uint64, ok bool)
 
-// The kernel's words about the processor (include/uapi/linux/auxvec.h, asm/hwcap.h).
+// The kernel's words about the processor (include/uapi/linux/auxvec.h,
+// asm/hwcap.h).
 const (
 	atHWCap2 = 26
 	hwRNG    = 1 << 16

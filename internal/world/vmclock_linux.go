@@ -11,8 +11,8 @@ import (
 	"unsafe"
 )
 
-// Offsets in the page, which is little endian, and the values that must be there:
-// include/uapi/linux/vmclock-abi.h of Linux.
+// Offsets in the page, which is little endian, and the values that must be
+// there: include/uapi/linux/vmclock-abi.h of Linux.
 const (
 	vmclockMagic   = 0x4b4c4356 // at 0
 	sizeAt         = 4          // of the page, as the device says it
@@ -22,8 +22,9 @@ const (
 	counterPresent = 1 << 8 // of the flags
 )
 
-// Counter maps the page of a VMClock device, and returns its counter of resumptions from a
-// snapshot. The page stays mapped to the end of the process. The error says why there is none.
+// Counter maps the page of a VMClock device, and returns its counter of
+// resumptions from a snapshot. The page stays mapped to the end of the process.
+// The error says why there is none.
 func Counter(path string) (*atomic.Uint64, error) {
 	file, err := os.Open(path)
 	if err != nil {

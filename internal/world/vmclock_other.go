@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Counter returns an error: only Linux has VMClock, and only 64-bit little-endian machines can read
-// its counter by one load.
+// Counter returns an error: only Linux has VMClock, and only 64-bit
+// little-endian machines can read its counter by one load.
 func Counter(path string) (*atomic.Uint64, error) {
 	return nil, fmt.Errorf("%s: %w", path, errors.ErrUnsupported)
 }

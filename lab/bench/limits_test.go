@@ -9,8 +9,8 @@ import (
 // batch is how many IDs a call of Fill makes here.
 const batch = 1024
 
-// The bare limits: nothing that needs one of them can be faster than it. With two
-// goroutines they work on one word, as two callers of one generator do.
+// The bare limits: nothing that needs one of them can be faster than it. With
+// two goroutines they work on one word, as two callers of one generator do.
 var limits = []entry{
 	{name: "add", start: func(*testing.B) func() work {
 		var word padded
@@ -50,7 +50,8 @@ type padded struct {
 	_ [64]byte
 }
 
-// inBatches makes IDs with a function that fills a slice with consecutive numbers.
+// inBatches makes IDs with a function that fills a slice with consecutive
+// numbers.
 func inBatches(fill func(dst []uint64, first uint64)) work {
 	dst := make([]uint64, batch)
 	return func(n int) error {

@@ -22,11 +22,12 @@ var others = []entry{
 	{name: "bwmarrin", start: startBwmarrin(1, 21)},
 	// Version 1 has constants for its widths.
 	{name: "sonyflake1", perOp: sonyflakeBurst, waits: true, start: startSonyflake1},
-	// It wants 32 bits of time at least: 497 days of 10 ms, hence the fresh start time.
+	// It wants 32 bits of time at least: 497 days of 10 ms, hence the fresh
+	// start time.
 	{name: "sonyflake2", start: startSonyflake2(sonyflakeWide)},
 	{name: "yitter", start: startYitter(1, 21)},
-	// Its widths are constants, but its time source goes on by a second whenever the sequence has
-	// run out.
+	// Its widths are constants, but its time source goes on by a second
+	// whenever the sequence has run out.
 	{name: "randflake", start: startRandflake},
 	{name: "idutil", start: func(*testing.B) func() work {
 		g := idutil.NewGenerator(1, time.Now())
@@ -78,8 +79,8 @@ func startBwmarrin(nodeBits, stepBits uint8) func(*testing.B) func() work {
 	}
 }
 
-// newBwmarrin sets the package variables that are this library's configuration, for as
-// long as it takes.
+// newBwmarrin sets the package variables that are this library's configuration,
+// for as long as it takes.
 func newBwmarrin(nodeBits, stepBits uint8) (*bwmarrin.Node, error) {
 	defer func(n, s uint8) { bwmarrin.NodeBits, bwmarrin.StepBits = n, s }(bwmarrin.NodeBits, bwmarrin.StepBits)
 	bwmarrin.NodeBits, bwmarrin.StepBits = nodeBits, stepBits

@@ -8,7 +8,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// ours are measured on a static node: where the grants come from costs nothing on the way of an ID.
+// ours are measured on a static node: where the grants come from costs nothing
+// on the way of an ID.
 var ours = []entry{
 	{name: "exact", start: startNext(wideLayout, false)},
 	{name: "coarse", start: startNext(wideLayout, true)},
@@ -20,15 +21,15 @@ var ours = []entry{
 	{name: "randfill", perOp: batch, start: startFill(wideRandflakeLayout)},
 }
 
-// wideLayout has enough sequence for two cores that Fill: 33 million in a millisecond.
-// What is left for the time is four years, hence the epoch.
+// wideLayout has enough sequence for two cores that Fill: 33 million in a
+// millisecond. What is left for the time is four years, hence the epoch.
 func wideLayout() (snowfence.Layout, error) {
 	return snowfence.ParseLayout(fmt.Sprintf("time=37,node=1,seq=25,epoch=%d-01-01T00:00:00Z,tick=1ms",
 		time.Now().UTC().Year()))
 }
 
-// wideRandflakeLayout is wideLayout under Randflake's cipher, because Randflake itself has
-// 131,072 IDs a second.
+// wideRandflakeLayout is wideLayout under Randflake's cipher, because Randflake
+// itself has 131,072 IDs a second.
 func wideRandflakeLayout() (snowfence.Layout, error) {
 	l, err := wideLayout()
 	l.Cipher = snowfence.SPARX

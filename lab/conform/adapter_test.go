@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// adapterArg makes the test program an adapter: of a client by hand, with a mistake or none.
+// adapterArg makes the test program an adapter: of a client by hand, with a
+// mistake or none.
 const adapterArg = "adapter"
 
 func TestMain(m *testing.M) {
@@ -34,7 +35,8 @@ func TestMain(m *testing.M) {
 // servers is the program that the referee starts.
 var servers string
 
-// withServers runs the tests with the program, which make test has built in TEST_PROGRAMS.
+// withServers runs the tests with the program, which make test has built in
+// TEST_PROGRAMS.
 func withServers(m *testing.M) int {
 	dir := os.Getenv("TEST_PROGRAMS")
 	if servers = filepath.Join(dir, "snowfence"); dir != "" {

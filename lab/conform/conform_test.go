@@ -28,8 +28,8 @@ func TestNoMistake(t *testing.T) {
 	}
 }
 
-// Each mistake breaks the rule that is there for it. In short form, only one mistake of a rule is
-// tried, and none of those that take longest.
+// Each mistake breaks the rule that is there for it. In short form, only one
+// mistake of a rule is tried, and none of those that take longest.
 func TestMistakes(t *testing.T) {
 	tried := map[string]bool{"outage": testing.Short(), "gone": testing.Short(), "killed": testing.Short()}
 	for mistake, name := range map[string]string{

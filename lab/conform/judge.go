@@ -11,8 +11,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// judge knows the grants of a scene's client, and compares its IDs and calls with them. It knows
-// nothing of how leases work.
+// judge knows the grants of a scene's client, and compares its IDs and calls
+// with them. It knows nothing of how leases work.
 type judge struct {
 	mu           sync.Mutex
 	scheme       *snowfence.Scheme // nil before the first request
@@ -27,7 +27,8 @@ type judge struct {
 	kinds        map[string]bool
 }
 
-// grant is an acquisition of the client with its renewals, as far as they reached it.
+// grant is an acquisition of the client with its renewals, as far as they
+// reached it.
 type grant struct {
 	node, nodes, from, until int64
 	first                    int64 // until of the acquisition
@@ -82,8 +83,9 @@ func (j *judge) hasOffence() bool {
 	return len(j.offences) > 0
 }
 
-// A client that goes on so long, and makes so many IDs, after the answer that its lease is lost has
-// read it. Before, another thread may not have come to that.
+// A client that goes on so long, and makes so many IDs, after the answer that
+// its lease is lost has read it. Before, another thread may not have come to
+// that.
 const (
 	surelyRead = 3 * time.Second
 	surelyMade = 100
@@ -125,7 +127,8 @@ func (j *judge) judgeID(id snowfence.ID, asked time.Time) {
 	j.noteFinding("ID %d has node %d and tick %d: %s", id, p.Node, p.Tick, why)
 }
 
-// reasonAgainst says why a tick must not be stamped any more by a client that was asked at a time.
+// reasonAgainst says why a tick must not be stamped any more by a client that
+// was asked at a time.
 func (g *grant) reasonAgainst(tick int64, asked time.Time) string {
 	switch {
 	case tick < g.from || tick >= g.until:
@@ -175,7 +178,8 @@ func (j *judge) noteGrant(c *call, l *pb.Lease) {
 	g.attempt, g.openAttempts = c.renew.Attempt, nil
 }
 
-// noteAcquisition notes an acquisition of the server, whether its answer arrives or not.
+// noteAcquisition notes an acquisition of the server, whether its answer
+// arrives or not.
 func (j *judge) noteAcquisition(l *pb.Lease) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

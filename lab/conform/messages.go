@@ -27,7 +27,8 @@ type call struct {
 	json    bool
 }
 
-// read returns the call of a request, or nil for methods that the referee does not judge.
+// read returns the call of a request, or nil for methods that the referee does
+// not judge.
 func read(r *http.Request, body []byte) (*call, error) {
 	c := &call{method: strings.TrimPrefix(r.URL.Path, leaseService), ctx: r.Context()}
 	var m, all proto.Message
@@ -116,7 +117,8 @@ func failureOf(status int, reason string) *failure {
 	return &failure{connect.CodeUnavailable, reason}
 }
 
-// leaseIn returns the lease of the server's answer, or how it failed. Release has neither.
+// leaseIn returns the lease of the server's answer, or how it failed. Release
+// has neither.
 func leaseIn(c *call, status int, body []byte) (*pb.Lease, *failure, error) {
 	if status != http.StatusOK || c.release != nil {
 		return nil, failureOf(status, ""), nil
@@ -139,8 +141,8 @@ func leaseIn(c *call, status int, body []byte) (*pb.Lease, *failure, error) {
 	return out, nil, err
 }
 
-// writeMessage answers with a message as the client writes its own. It has a field that no client
-// knows yet, as the answer of a newer server can.
+// writeMessage answers with a message as the client writes its own. It has a
+// field that no client knows yet, as the answer of a newer server can.
 func writeMessage(w http.ResponseWriter, c *call, m proto.Message) {
 	var b []byte
 	var err error

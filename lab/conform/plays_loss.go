@@ -12,7 +12,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// requestDirectly makes a request to the server as another client, or an operator.
+// requestDirectly makes a request to the server as another client, or an
+// operator.
 func (s *scene) requestDirectly(method string, body map[string]any) error {
 	b, err := json.Marshal(body)
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 // namespace is the namespace of all scenes.
 const namespace = "conform"
 
-// scene is a client with a server of its own, of which a rule plays the answers.
+// scene is a client with a server of its own, of which a rule plays the
+// answers.
 type scene struct {
 	ctx     context.Context
 	judge   *judge
@@ -79,8 +80,8 @@ func play(ctx context.Context, r rule, program string, command []string) (Row, e
 	return row, nil
 }
 
-// createOnce makes the namespace at the first request: a layout that ends soon must not end before
-// it.
+// createOnce makes the namespace at the first request: a layout that ends soon
+// must not end before it.
 func (s *scene) createOnce() {
 	s.once.Do(func() {
 		spec := s.rule.layout
@@ -157,8 +158,8 @@ func (s *scene) answerTo(c *call) answer {
 	return script(c)
 }
 
-// nextID asks the client for an ID. ok is false if it has none now, and alive if it gives no
-// answer.
+// nextID asks the client for an ID. ok is false if it has none now, and alive
+// if it gives no answer.
 func (s *scene) nextID() (id snowfence.ID, ok, alive bool) {
 	asked := time.Now()
 	text, err := s.child.askAdapter("next")
@@ -181,8 +182,9 @@ func (s *scene) nextID() (id snowfence.ID, ok, alive bool) {
 	return snowfence.ID(n), true, true
 }
 
-// nextUntil asks for IDs until something has happened, for as long as Patience, or until there is
-// an offence. what names it. It reports whether that happened.
+// nextUntil asks for IDs until something has happened, for as long as Patience,
+// or until there is an offence. what names it. It reports whether that
+// happened.
 func (s *scene) nextUntil(what string, happened func() bool) bool {
 	limit := time.Now().Add(Patience)
 	for !happened() {
@@ -234,13 +236,15 @@ func (s *scene) countCalls(method string) int {
 	return s.judge.counts[method]
 }
 
-// madeAbove reports whether the client made an ID of the latest grant at or above a tick.
+// madeAbove reports whether the client made an ID of the latest grant at or
+// above a tick.
 func (s *scene) madeAbove(tick int64) bool {
 	g := s.judge.latestGrant()
 	return len(g.tickets) > 0 && g.highest >= max(tick, g.from)
 }
 
-// usesRenewal reports whether IDs of the latest grant are beyond what its acquisition granted.
+// usesRenewal reports whether IDs of the latest grant are beyond what its
+// acquisition granted.
 func (s *scene) usesRenewal() bool { return s.madeAbove(s.judge.latestGrant().first) }
 
 // presentLayout is the namespace's, once it was asked for.

@@ -1,7 +1,7 @@
 package mutants
 
-// compatMutants break the rules of the set of generators that all layers of a process share, and of
-// the layers, one term each.
+// compatMutants break the rules of the set of generators that all layers of a
+// process share, and of the layers, one term each.
 var compatMutants = []mutant{
 	m("layers: equal rectangles share one generator", "compat/internal/process.set.bare", "TestEqualRectangles",
 		swap("n != nil && u.rects[0] == rects[0]", "n == u.number && n == nil")),

@@ -1,7 +1,7 @@
 package mutants
 
-// lessorMutants break the rules of who hands nodes out from memory, and of servers that pass
-// renewals on to each other.
+// lessorMutants break the rules of who hands nodes out from memory, and of
+// servers that pass renewals on to each other.
 var lessorMutants = []mutant{
 	m("lessor: its unit has the longest ttl", "cmd/internal/server.Space.openUnit", "^TestSingleNodesAreSublet$",
 		swap("ns.MaxTTL", "0")),

@@ -33,9 +33,9 @@ var unfit = map[string]string{
 	"TestPagesNameWhatExists":                     "a copy has neither the page nor the other modules",
 }
 
-// TestTerms breaks each term of the code on the path of a grant alone: a sample's with the
-// test that notices each, and with -long all of them. The list of terms that nothing can notice has
-// to be true and complete.
+// TestTerms breaks each term of the code on the path of a grant alone: a
+// sample's with the test that notices each, and with -long all of them. The
+// list of terms that nothing can notice has to be true and complete.
 func TestTerms(t *testing.T) {
 	root, err := filepath.Abs("../..")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// alive is the progress of a slot. Liveness is about grants: whether a process makes
-// IDs from them, it decides by its own coin.
+// alive is the progress of a slot. Liveness is about grants: whether a process
+// makes IDs from them, it decides by its own coin.
 type alive struct {
 	madeAt    time.Duration // last ID
 	grantedAt time.Duration // last grant of ticks that had come
@@ -17,8 +17,8 @@ type alive struct {
 	dry       int           // sessions in a row, after the faults, that made no ID
 }
 
-// mostDry is how many generators may make no ID one after the other: each has a few
-// tries, and little time for some.
+// mostDry is how many generators may make no ID one after the other: each has a
+// few tries, and little time for some.
 const mostDry = 8
 
 // hasGrant is told of a grant that a lease holds.
@@ -46,8 +46,8 @@ func (s *sim) noteOpening(h *holding, began time.Duration, err error) {
 	}
 }
 
-// blocksAreHeld reports, from the records alone, whether each block of so many nodes has a held
-// node.
+// blocksAreHeld reports, from the records alone, whether each block of so many
+// nodes has a held node.
 func (s *sim) blocksAreHeld(nodes int64) bool {
 	now := s.presentTick()
 	for first := (s.first + nodes - 1) / nodes * nodes; first+nodes-1 <= s.last; first += nodes {
@@ -76,8 +76,8 @@ func (s *sim) sessionEnded(h *holding, began time.Duration) {
 	}
 }
 
-// checkProgress checks that every slot was granted ticks since it was due, unless others held all
-// nodes.
+// checkProgress checks that every slot was granted ticks since it was due,
+// unless others held all nodes.
 func (s *sim) checkProgress() {
 	for _, sl := range s.slots {
 		if max(sl.madeAt, sl.grantedAt, sl.crowdedAt) < s.due && !s.plan.noSlots[sl.index] && !s.mayStarve(sl) {
@@ -88,8 +88,9 @@ func (s *sim) checkProgress() {
 	}
 }
 
-// mayStarve reports whether two slots are configured with the same node, or others may have all
-// nodes that lessors have. A lessor itself needs no grant until it is asked for a node.
+// mayStarve reports whether two slots are configured with the same node, or
+// others may have all nodes that lessors have. A lessor itself needs no grant
+// until it is asked for a node.
 func (s *sim) mayStarve(sl *slot) bool {
 	if sl.role != direct {
 		return true

@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// counter is a sequence as the ledger has it: its own account, which knows the numbers that were
-// given out and the answers of the store.
+// counter is a sequence as the ledger has it: its own account, which knows the
+// numbers that were given out and the answers of the store.
 type counter struct {
 	name        string
 	definition  sequence.Definition
@@ -30,7 +30,8 @@ type counter struct {
 	changing    bool                     // the operator is at it
 }
 
-// place is a number: an ordinal of a period, which is plain where the sequence is.
+// place is a number: an ordinal of a period, which is plain where the sequence
+// is.
 type place struct{ period, ordinal int64 }
 
 // plain is the period of a sequence that is not dated: the node of its record.
@@ -101,9 +102,10 @@ func (s *sim) counterOf(k store.Key) *counter {
 	return s.counters[i]
 }
 
-// lacksTooMuch reports whether a store that was put back lacks more than the definition allows for:
-// to trust it is to say that nothing is lost, and to skip numbers, that fewer were. Those that were
-// skipped before count, too. A sequence that is gone is made anew.
+// lacksTooMuch reports whether a store that was put back lacks more than the
+// definition allows for: to trust it is to say that nothing is lost, and to
+// skip numbers, that fewer were. Those that were skipped before count, too. A
+// sequence that is gone is made anew.
 func (c *counter) lacksTooMuch(st *medium) bool {
 	r := st.records[c.recordKey()]
 	var data struct {
@@ -168,8 +170,8 @@ type asked struct {
 	handle, all order // to the caller's handle, and to all programs
 }
 
-// checkNumbers checks the numbers of one call, in their order. own counts for the order of its
-// handle.
+// checkNumbers checks the numbers of one call, in their order. own counts for
+// the order of its handle.
 func (s *sim) checkNumbers(t *taker, own order, a asked, period int64, numbers []int64) {
 	c := t.c
 	for _, n := range numbers {
@@ -204,7 +206,8 @@ func (s *sim) checkNumbers(t *taker, own order, a asked, period int64, numbers [
 	}
 }
 
-// takeOf returns the take that a number is of, after it compared it with all that was given.
+// takeOf returns the take that a number is of, after it compared it with all
+// that was given.
 func (s *sim) takeOf(t *taker, a asked, at place) *take {
 	c, n := t.c, t.c.numberOf(at.ordinal)
 	k := t.takeOf(at)
@@ -232,13 +235,15 @@ func (s *sim) takeOf(t *taker, a asked, at place) *take {
 	return k
 }
 
-// twice reports whether a number may come twice because a machine was resumed twice: it was in
-// memory then, in a range, or as the answer to a call that was under way.
+// twice reports whether a number may come twice because a machine was resumed
+// twice: it was in memory then, in a range, or as the answer to a call that was
+// under way.
 func twice(t *taker, k *take, a asked) bool { return k.shared && (!t.exact || a.began <= t.forkTime) }
 
-// mayRepeat reports whether numbers of two takes may be the same, or out of order, because no
-// program can see it: the store was rolled back between them, and has the identity of before. Later
-// takers saw no later record: see isDoubted.
+// mayRepeat reports whether numbers of two takes may be the same, or out of
+// order, because no program can see it: the store was rolled back between them,
+// and has the identity of before. Later takers saw no later record: see
+// isDoubted.
 func (c *counter) mayRepeat(a, b *take) bool {
 	lo, hi := min(a.writeTime, b.writeTime), max(a.writeTime, b.writeTime)
 	return slices.ContainsFunc(c.silent, func(at time.Duration) bool { return lo <= at && at <= hi })

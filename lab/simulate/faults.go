@@ -5,8 +5,8 @@ import "fmt"
 // Fault is a kind of thing that goes wrong.
 type Fault int
 
-// The kinds of faults. Most happen to one process or one message; the last ones to the
-// store, and by the hand of its operator.
+// The kinds of faults. Most happen to one process or one message; the last ones
+// to the store, and by the hand of its operator.
 const (
 	faultLostRequest Fault = iota
 	faultLateRequest
@@ -60,8 +60,8 @@ func (f Fault) String() string {
 	return faultNames[f]
 }
 
-// drawFault decides whether a fault happens now. The choice is drawn in any case, so that
-// leaving some faults out changes nothing before them.
+// drawFault decides whether a fault happens now. The choice is drawn in any
+// case, so that leaving some faults out changes nothing before them.
 func (s *sim) drawFault(f Fault, p *process, node int64) bool {
 	if s.rates[f] == 0 || p.env.IntN(1_000_000) >= s.rates[f] || s.calm || p.replaying {
 		return false

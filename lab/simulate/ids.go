@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// run is a number of IDs that follow each other, in a form in which they are neighbours
-// whatever the layout.
+// run is a number of IDs that follow each other, in a form in which they are
+// neighbours whatever the layout.
 type run struct {
 	first, last int64
 	tick        int64
@@ -55,12 +55,14 @@ func (r *reader) positionOf(id snowfence.ID, p snowfence.Parts) int64 {
 	return int64(v<<(r.timeBits+r.seqBits) | uint64(p.Tick)<<r.seqBits | uint64(p.Sequence))
 }
 
-// orderOf is what increases from call to call. A lease of several nodes goes from one to the next.
+// orderOf is what increases from call to call. A lease of several nodes goes
+// from one to the next.
 func (r *reader) orderOf(p snowfence.Parts) uint64 {
 	return (uint64(p.Tick)<<r.nodeBits|uint64(p.Node))<<r.seqBits | uint64(p.Sequence)
 }
 
-// caller is a maker of IDs: all goroutines on a generator together, or one with a handle.
+// caller is a maker of IDs: all goroutines on a generator together, or one with
+// a handle.
 type caller struct {
 	highest int64 // what has been returned so far, before encryption
 }
@@ -68,13 +70,15 @@ type caller struct {
 // lowest is below all IDs.
 const lowest = -1 << 63
 
-// checkIDs looks at the IDs of one call, each of them: that they increase, that each is
-// inside one grant of this lease, and that the grant had not been lost when the call
-// began. The IDs go to the list in which duplicates are looked for at the end.
+// checkIDs looks at the IDs of one call, each of them: that they increase, that
+// each is inside one grant of this lease, and that the grant had not been lost
+// when the call began. The IDs go to the list in which duplicates are looked
+// for at the end.
 func (s *sim) checkIDs(h *holding, c *caller, ids []snowfence.ID, began time.Duration, highest int64) {
 	r := h.reader
 	if h.p.replaying {
-		// The other process made them. They need no second look, but the order goes on from here.
+		// The other process made them. They need no second look, but the order
+		// goes on from here.
 		p, _ := r.scheme.Decode(ids[len(ids)-1])
 		c.highest = max(c.highest, h.rawID(p, ids[len(ids)-1]))
 		return
@@ -117,9 +121,9 @@ func (s *sim) checkIDs(h *holding, c *caller, ids []snowfence.ID, began time.Dur
 	s.hashEvent("made", h.p.name, int64(len(ids)), int64(ids[len(ids)-1]))
 }
 
-// lowestFresh returns the lowest tick that an ID of a call that began at that time may have:
-// the clock's, with one for rounding. A coarse generator may be late, and any takes some
-// time to follow a clock that was set.
+// lowestFresh returns the lowest tick that an ID of a call that began at that
+// time may have: the clock's, with one for rounding. A coarse generator may be
+// late, and any takes some time to follow a clock that was set.
 func (h *holding) lowestFresh(began time.Duration) int64 {
 	if c := h.p.clock; !h.p.slot.coarse && c.since+20*time.Millisecond < began && h.reader.rollBits == 0 {
 		return h.reader.scheme.Layout().TickOf(start().Add(began+c.offsetAt(began))) - 1

@@ -21,9 +21,10 @@ const (
 	tenant             // from a lessor
 )
 
-// drawLessors decides whether the namespace has a unit, and which slots are lessors and their
-// holders. Its choices are its own, so that runs without one are as before. A lessor's answers to
-// others are not part of its log, so no machine is resumed twice.
+// drawLessors decides whether the namespace has a unit, and which slots are
+// lessors and their holders. Its choices are its own, so that runs without one
+// are as before. A lessor's answers to others are not part of its log, so no
+// machine is resumed twice.
 func (s *sim) drawLessors() {
 	s.unit = 1
 	chance := rand.New(rand.NewPCG(s.plan.Seed, 10))
@@ -47,7 +48,8 @@ func (s *sim) drawLessors() {
 	s.rates[faultTwins] = 0
 }
 
-// recordKey returns the key of the record of a node: the first node of its unit.
+// recordKey returns the key of the record of a node: the first node of its
+// unit.
 func (s *sim) recordKey(node int64) []store.Key { return keysOf(node &^ (s.unit - 1)) }
 
 // runLessor is the life of a lessor.
@@ -68,8 +70,8 @@ func (p *process) runLessor(ctx context.Context, h *holding) {
 	s.lessors = slices.DeleteFunc(s.lessors, func(o *holding) bool { return o == h })
 }
 
-// lessors is the lessors of the namespace, as the network leads one holder to them: mostly to the
-// one it had.
+// lessors is the lessors of the namespace, as the network leads one holder to
+// them: mostly to the one it had.
 type lessors struct {
 	link
 	last *holding
@@ -149,7 +151,8 @@ func (v *lessors) Release(ctx context.Context, t wire.Ticket, used int64) error 
 	}).err
 }
 
-// drawServer is whom the hostile client asks: mostly a lessor, where there is one.
+// drawServer is whom the hostile client asks: mostly a lessor, where there is
+// one.
 func (x *hostile) drawServer(v server) wire.Server {
 	if n := len(x.s.lessors); n > 0 && x.chance.IntN(4) > 0 {
 		if to := x.s.lessors[x.chance.IntN(n)]; !to.p.dead {

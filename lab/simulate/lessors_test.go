@@ -2,8 +2,8 @@ package simulate
 
 import "testing"
 
-// Lessors and their holders make no ID twice, in namespaces with a unit. lab/mutants runs it on
-// broken rules.
+// Lessors and their holders make no ID twice, in namespaces with a unit.
+// lab/mutants runs it on broken rules.
 func TestSublets(t *testing.T) {
 	runs := max(*seeds, 60)
 	if *seeds == 0 && testing.Short() {

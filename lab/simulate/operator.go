@@ -12,8 +12,9 @@ import (
 
 func keysOf(node int64) []store.Key { return []store.Key{{Namespace: namespace, Node: node}} }
 
-// runCalmly runs f in the operator's process as if the store were at hand: nothing fails and
-// no time passes. It is how a run begins and is put right at its end.
+// runCalmly runs f in the operator's process as if the store were at hand:
+// nothing fails and no time passes. It is how a run begins and is put right at
+// its end.
 func (s *sim) runCalmly(f func(ctx context.Context, st store.Store) error) error {
 	return f(world.With(context.Background(), s.operator), s.directLink())
 }
@@ -21,8 +22,8 @@ func (s *sim) runCalmly(f func(ctx context.Context, st store.Store) error) error
 // directLink is the store without a network.
 func (s *sim) directLink() link { return link{p: s.operator, near: true} }
 
-// changeIdentity gives the store another identity, for a process that says that it lost a write. It
-// must have: once for each loss, also for late processes.
+// changeIdentity gives the store another identity, for a process that says that
+// it lost a write. It must have: once for each loss, also for late processes.
 func (s *sim) changeIdentity(p *process, identity string) {
 	st := s.store
 	if st.name() != identity {
@@ -59,7 +60,8 @@ func (s *sim) carryWrite(p *process, w store.Write) error {
 	return err
 }
 
-// readNamespace reads the namespace's record, which has no form of its own here.
+// readNamespace reads the namespace's record, which has no form of its own
+// here.
 func (s *sim) readNamespace() store.Record { return s.store.get(keysOf(store.NamespaceNode))[0] }
 
 func (s *sim) createNamespace() error {
@@ -69,7 +71,8 @@ func (s *sim) createNamespace() error {
 	})
 }
 
-// operate has the operator do something, over a network that fails as everybody's.
+// operate has the operator do something, over a network that fails as
+// everybody's.
 func (s *sim) operate(f Fault, chance float64) {
 	rs := s.store.nodeRecords()
 	if len(rs) == 0 {
@@ -123,8 +126,9 @@ func (s *sim) namespaceState() string {
 	return ns.State
 }
 
-// confirmMove moves the store with all its data while no program uses it, and says so; not where
-// a backup was put in its place a moment ago, which no program has noticed yet.
+// confirmMove moves the store with all its data while no program uses it, and
+// says so; not where a backup was put in its place a moment ago, which no
+// program has noticed yet.
 func (s *sim) confirmMove() {
 	if ns, err := s.showNamespace(); err != nil || ns.Identity != s.store.name() {
 		return
@@ -139,8 +143,8 @@ func (s *sim) confirmMove() {
 	})
 }
 
-// repairNamespace is an operator's work when everything is over: it lifts vetoes and ends half-done
-// work.
+// repairNamespace is an operator's work when everything is over: it lifts
+// vetoes and ends half-done work.
 func (s *sim) repairNamespace() {
 	_ = s.runCalmly(func(ctx context.Context, st store.Store) error {
 		for _, r := range s.store.nodeRecords() {

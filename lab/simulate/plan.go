@@ -95,7 +95,8 @@ func newScenario(chance *rand.Rand, layout string) (*scenario, error) {
 			sl.lead = int64(chance.IntN(2))
 		}
 		if fixed {
-			// Restarts reuse the number, and at times two machines were given the same.
+			// Restarts reuse the number, and at times two machines were given
+			// the same.
 			n := int64(i) * int64(block)
 			if i > 0 && chance.IntN(8) == 0 {
 				n -= int64(block)
@@ -116,8 +117,8 @@ func newScenario(chance *rand.Rand, layout string) (*scenario, error) {
 	return sc, nil
 }
 
-// drawFaults draws how often what goes wrong, in a million: of calls for those that happen to
-// a call, of larger faults for the others.
+// drawFaults draws how often what goes wrong, in a million: of calls for those
+// that happen to a call, of larger faults for the others.
 func (sc *scenario) drawFaults(chance *rand.Rand) {
 	level := []int{2, 6, 14}[chance.IntN(3)]
 	for f, r := range map[Fault]int{

@@ -13,7 +13,8 @@ type event struct {
 	do  func()
 }
 
-// queue has the events that are planned, the next one first. It is a [heap.Interface].
+// queue has the events that are planned, the next one first. It is a
+// [heap.Interface].
 type queue []event
 
 func (q queue) Len() int { return len(q) }

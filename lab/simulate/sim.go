@@ -1,9 +1,10 @@
-// Package simulate runs fleets of generators over a store in virtual time, and programs that take
-// numbers of sequences, with everything that goes wrong drawn from one seed, and checks every ID
-// and number. What runs is the code of the packages snowfence, lease and sequence themselves; only
-// clocks, goroutines, waiting and random numbers are the simulation's (package world), and the
-// store behind them. One seed is one run: nothing in it depends on real time or on how goroutines
-// are scheduled.
+// Package simulate runs fleets of generators over a store in virtual time, and
+// programs that take numbers of sequences, with everything that goes wrong
+// drawn from one seed, and checks every ID and number. What runs is the code of
+// the packages snowfence, lease and sequence themselves; only clocks,
+// goroutines, waiting and random numbers are the simulation's (package world),
+// and the store behind them. One seed is one run: nothing in it depends on real
+// time or on how goroutines are scheduled.
 package simulate
 
 import (
@@ -132,8 +133,8 @@ func (s *sim) violate(format string, args ...any) {
 	}
 }
 
-// keepSteps keeps the steps that have to do with a collision: steps of the processes and the
-// node that it names, faults, and what concerns all.
+// keepSteps keeps the steps that have to do with a collision: steps of the
+// processes and the node that it names, faults, and what concerns all.
 func (c *Collision) keepSteps(steps []string) []string {
 	names := map[string]bool{}
 	words := strings.FieldsFunc(c.What, func(r rune) bool { return strings.ContainsRune(" ,:;[]()", r) })
@@ -169,7 +170,8 @@ func (s *sim) traceLine(format string, args ...any) {
 	}
 }
 
-// hashEvent takes what happens into the hash by which two runs are told apart (FNV-1a).
+// hashEvent takes what happens into the hash by which two runs are told apart
+// (FNV-1a).
 func (s *sim) hashEvent(what, who string, a, b int64) {
 	for _, text := range [2]string{what, who} {
 		for i := range len(text) {
@@ -357,10 +359,11 @@ func (s *sim) beginRun() error {
 	return nil
 }
 
-// resumeBound is how long after the last fault generation may take to resume, in every process:
-// until the floors that a fast clock or a floor raised for all have left ahead are reached, plus
-// the time to notice and to acquire. A store with a clock grants no tick to a clock that is off by
-// more than the skew, and lets a mended clock go on.
+// resumeBound is how long after the last fault generation may take to resume,
+// in every process: until the floors that a fast clock or a floor raised for
+// all have left ahead are reached, plus the time to notice and to acquire. A
+// store with a clock grants no tick to a clock that is off by more than the
+// skew, and lets a mended clock go on.
 func (s *sim) resumeBound() time.Duration {
 	tick := s.schemes[s.era].Layout().Tick
 	ahead := s.ahead
@@ -374,7 +377,8 @@ func (s *sim) resumeBound() time.Duration {
 	return d
 }
 
-// checkRecovery ends all faults, and checks that every process goes on within a bound.
+// checkRecovery ends all faults, and checks that every process goes on within a
+// bound.
 func (s *sim) checkRecovery(ctx context.Context) {
 	s.calm = true
 	s.store.down = 0

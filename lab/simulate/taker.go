@@ -13,8 +13,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// taker is a sequence that a process has open. It stands between the sequence and the store, and
-// tells the ledger the store's answers.
+// taker is a sequence that a process has open. It stands between the sequence
+// and the store, and tells the ledger the store's answers.
 type taker struct {
 	store.Store
 	p     *process
@@ -86,8 +86,8 @@ func (t *taker) takeOf(at place) (found *take) {
 	return found
 }
 
-// isDoubted reports whether a take may not be used, because the record had gone back and was not
-// confirmed since.
+// isDoubted reports whether a take may not be used, because the record had gone
+// back and was not confirmed since.
 func (t *taker) isDoubted(k *take) bool {
 	if t.doubt == 0 || k.writeTime < t.doubt {
 		return false
@@ -95,7 +95,8 @@ func (t *taker) isDoubted(k *take) bool {
 	return t.c.confirmTime < t.doubt || t.c.confirmTime > k.writeTime
 }
 
-// noteTwin is told that the process was resumed a second time, in which it has twin instead.
+// noteTwin is told that the process was resumed a second time, in which it has
+// twin instead.
 func (t *taker) noteTwin(twin *taker) {
 	t.forkTime, twin.forkTime = t.p.s.now, t.p.s.now
 	twin.doubt = t.doubt
@@ -104,8 +105,8 @@ func (t *taker) noteTwin(twin *taker) {
 	}
 }
 
-// useSequences is the work of a process with sequences: it opens one, takes numbers in every way
-// there is, closes, and begins again.
+// useSequences is the work of a process with sequences: it opens one, takes
+// numbers in every way there is, closes, and begins again.
 func (p *process) useSequences() {
 	ctx := world.With(context.Background(), p)
 	for p.programRand.IntN(6) > 0 {
@@ -215,7 +216,8 @@ func (t *taker) takeNumbers(ctx context.Context, n int, local *sequence.Local, h
 	}
 }
 
-// takeSerials takes some numbers of a dated sequence: mostly of the present period.
+// takeSerials takes some numbers of a dated sequence: mostly of the present
+// period.
 func (t *taker) takeSerials(ctx context.Context, n int64) {
 	for range 1 + n/8 {
 		a := t.beginCall(t.highest)

@@ -5,14 +5,16 @@ import (
 	"math/rand/v2"
 )
 
-// resumeTwice resumes a second time the machine that a process runs on, as a snapshot of it would
-// be: the memory of both is the same from then on, and neither knows of the other. A goroutine
-// cannot be copied, but a process of known choices can be made to live the same life again: a new
-// process gets the same random numbers, and is fed with all that the first one learned from
-// outside, up to this moment. In half of the runs the random numbers stay the same, as they do
-// until the kernel notices that it was resumed.
+// resumeTwice resumes a second time the machine that a process runs on, as a
+// snapshot of it would be: the memory of both is the same from then on, and
+// neither knows of the other. A goroutine cannot be copied, but a process of
+// known choices can be made to live the same life again: a new process gets the
+// same random numbers, and is fed with all that the first one learned from
+// outside, up to this moment. In half of the runs the random numbers stay the
+// same, as they do until the kernel notices that it was resumed.
 //
-// In every other run the hypervisor tells the copy, and often the first one: it is resumed, too.
+// In every other run the hypervisor tells the copy, and often the first one: it
+// is resumed, too.
 func (s *sim) resumeTwice(p *process) {
 	q := &process{s: s, name: p.name, slot: p.slot, seed: p.seed, era: p.era, programs: p.slot.leases, replaying: true}
 	q.programRand, q.env = rand.New(rand.NewPCG(q.seed, 3)), rand.New(rand.NewPCG(s.chance.Uint64(), 5))
@@ -72,7 +74,8 @@ func (p *process) taskByID(id int) *task {
 	return nil
 }
 
-// endWait ends the wait of a task of a replayed process as it ended in the first one.
+// endWait ends the wait of a task of a replayed process as it ended in the
+// first one.
 func (p *process) endWait(id, ended int) bool {
 	t := p.taskByID(id)
 	if t == nil || !t.free {
@@ -89,8 +92,8 @@ func (p *process) endWait(id, ended int) bool {
 	return true
 }
 
-// shareHold gives the hold of a lease to its twin, in the ledger too. A twin that is told of it
-// must make nothing of it, and nothing is excused.
+// shareHold gives the hold of a lease to its twin, in the ledger too. A twin
+// that is told of it must make nothing of it, and nothing is excused.
 func (s *sim) shareHold(from, to *holding) {
 	if s.tells {
 		for _, c := range from.claims {
@@ -119,7 +122,8 @@ func (s *sim) shareHold(from, to *holding) {
 	}
 }
 
-// endReplay ends the replay: from here on the process lives on its own. Its connections are gone.
+// endReplay ends the replay: from here on the process lives on its own. Its
+// connections are gone.
 func (p *process) endReplay() {
 	s := p.s
 	p.replaying = false

@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence/internal/world"
 )
 
-// Addition raises the count that a record keeps in From. It is how a sequence takes numbers.
+// Addition raises the count that a record keeps in From. It is how a sequence
+// takes numbers.
 type Addition struct {
 	Key        Key
 	N          int64  // by how much, at least 1
@@ -18,14 +19,15 @@ type Addition struct {
 	Nonce      string // how the record's next nonce begins; see NonceAt
 }
 
-// NonceAt returns the nonce that the addition gives a record with its new revision. If a proxy
-// repeats an addition, the record gets two nonces, one after the other, so no swap takes the later
-// record for the earlier.
+// NonceAt returns the nonce that the addition gives a record with its new
+// revision. If a proxy repeats an addition, the record gets two nonces, one
+// after the other, so no swap takes the later record for the earlier.
 func (a Addition) NonceAt(revision int64) string {
 	return a.Nonce + "." + strconv.FormatInt(revision, 10)
 }
 
-// apply returns the record after the addition. A count at the limit or above stays.
+// apply returns the record after the addition. A count at the limit or above
+// stays.
 func (a Addition) apply(r Record) Record {
 	r.Revision++
 	r.Nonce = a.NonceAt(r.Revision)
@@ -34,8 +36,9 @@ func (a Addition) apply(r Record) Record {
 	return r
 }
 
-// Add carries out an addition on any store, with the promise of [Store].Add. If the store cannot
-// add, it reads the record and swaps it, again and again until no other process was faster.
+// Add carries out an addition on any store, with the promise of [Store].Add. If
+// the store cannot add, it reads the record and swaps it, again and again until
+// no other process was faster.
 func Add(ctx context.Context, st Store, a Addition) (Record, error) {
 	r, err := st.Add(ctx, a)
 	if !errors.Is(err, errors.ErrUnsupported) {

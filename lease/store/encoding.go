@@ -13,14 +13,15 @@ var (
 	textDecoder = strings.NewReplacer(`\\`, "\\", `\t`, "\t", `\n`, "\n")
 )
 
-// Front returns the beginning of all encoded records with a nonce, and of no others: the nonce and
-// a tab.
+// Front returns the beginning of all encoded records with a nonce, and of no
+// others: the nonce and a tab.
 func Front(nonce string) string { return textEncoder.Replace(nonce) + "\t" }
 
-// Encode returns a record without its key as one text, for stores that keep texts: a line of
-// fields, separated by tabs. It begins with [Front], so a store can compare the nonce and need not
-// know the rest. The mark is a text of the store's own, for example to tell its calls apart. The
-// encoding must never change, because stored texts are compared with it.
+// Encode returns a record without its key as one text, for stores that keep
+// texts: a line of fields, separated by tabs. It begins with [Front], so a
+// store can compare the nonce and need not know the rest. The mark is a text of
+// the store's own, for example to tell its calls apart. The encoding must never
+// change, because stored texts are compared with it.
 func Encode(r Record, mark string) string {
 	b := []byte(Front(r.Nonce) + textEncoder.Replace(mark))
 	for _, n := range []int64{
@@ -60,7 +61,8 @@ func Decode(k Key, text string) (r Record, mark string, err error) {
 	return r, mark, nil
 }
 
-// damaged says what to do. A backup alone is not safe: it is older than the last renewal.
+// damaged says what to do. A backup alone is not safe: it is older than the
+// last renewal.
 func damaged(k Key, err error) error {
 	return fmt.Errorf("the record of node %d of namespace %q is damaged: stop its programs, restore a backup, and "+
 		"wait the longest ttl and twice the largest skew before one starts ("+

@@ -2,7 +2,8 @@ package store
 
 import "strings"
 
-// Failure is an error of a driver, whose words may name hosts, users and databases.
+// Failure is an error of a driver, whose words may name hosts, users and
+// databases.
 type Failure struct {
 	Err    error  // the driver's
 	Text   string // for the log and for operators, with the driver's words
@@ -15,8 +16,8 @@ func (f *Failure) Error() string { return f.Text }
 // Unwrap returns the driver's error.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Discreet returns an error for callers of an application: each [Failure] in it says what they may
-// read. It matches what err matches.
+// Discreet returns an error for callers of an application: each [Failure] in it
+// says what they may read. It matches what err matches.
 func Discreet(err error) error {
 	text := err.Error()
 	for _, f := range failures(err) {

@@ -1,8 +1,10 @@
 package store
 
-// Format is the version of what programs keep in a store, and how. A release that changes it raises
-// the number, and a program refuses a namespace with a later one.
+// Format is the version of what programs keep in a store, and how. A release
+// that changes it raises the number, and a program refuses a namespace with a
+// later one.
 const Format = 1
 
-// Servers is the name under which servers keep records of themselves. No namespace can have it.
+// Servers is the name under which servers keep records of themselves. No
+// namespace can have it.
 const Servers = "##servers"

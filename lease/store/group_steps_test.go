@@ -12,7 +12,8 @@ import (
 
 var errNoAnswer = errors.New("no answer")
 
-// silenced is a store in memory with a clock, which answers nothing while err is set.
+// silenced is a store in memory with a clock, which answers nothing while err
+// is set.
 type silenced struct {
 	*Memory
 	err   error
@@ -125,8 +126,8 @@ func TestGroupOverAStoreThatAnswersLess(t *testing.T) {
 	}
 }
 
-// A record is decoded once, and again when it is another, or to something else. What cannot be
-// decoded is not kept. A store that is no group keeps nothing.
+// A record is decoded once, and again when it is another, or to something else.
+// What cannot be decoded is not kept. A store that is no group keeps nothing.
 func TestGroupDecodesOnce(t *testing.T) {
 	n := 0
 	count := func(r Record) (int, error) {
@@ -155,7 +156,8 @@ func TestGroupDecodesOnce(t *testing.T) {
 	}
 }
 
-// A store that could not be pinned is pinned for the next lease, and as long as that lives.
+// A store that could not be pinned is pinned for the next lease, and as long as
+// that lives.
 func TestGroupPinsAgainAfterAnError(t *testing.T) {
 	p := &silenced{Memory: NewMemory(), err: errNoAnswer}
 	g := Group(p)

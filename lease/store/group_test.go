@@ -20,8 +20,8 @@ func TestGroup(t *testing.T) {
 	storetest.RunCounts(t, open)
 }
 
-// gate is a store whose round trips wait until they are let through, and are written down
-// as they begin.
+// gate is a store whose round trips wait until they are let through, and are
+// written down as they begin.
 type gate struct {
 	store.Store
 	mu    sync.Mutex
@@ -51,7 +51,8 @@ func (g *gate) trips() []string {
 	return append([]string(nil), g.began...)
 }
 
-// Get reads before it waits: the answer is of the moment at which the round trip began.
+// Get reads before it waits: the answer is of the moment at which the round
+// trip began.
 func (g *gate) Get(ctx context.Context, keys []store.Key) ([]store.Record, error) {
 	g.mu.Lock()
 	g.gets = append(g.gets, keys)
@@ -91,8 +92,8 @@ func put(node int64, old, nonce string) []store.Write {
 	return []store.Write{{Old: old, New: record(node, nonce)}}
 }
 
-// TestGroupBatches: while a swap is under way, others gather, and go together, each with
-// its own result; the same key goes later.
+// TestGroupBatches: while a swap is under way, others gather, and go together,
+// each with its own result; the same key goes later.
 func TestGroupBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()

@@ -18,7 +18,8 @@ const (
 
 var errSilent = errors.New("no answer")
 
-// pages is a store in memory that notes where lists begin, and fails at one of them.
+// pages is a store in memory that notes where lists begin, and fails at one of
+// them.
 type pages struct {
 	*store.Memory
 	from   []int64
@@ -38,7 +39,8 @@ func (p *pages) List(
 	return p.Memory.List(ctx, namespace, nodes, limit)
 }
 
-// full returns a store that has these nodes of the namespace n, and the namespace itself.
+// full returns a store that has these nodes of the namespace n, and the
+// namespace itself.
 func full(t *testing.T, nodes ...int64) *pages {
 	t.Helper()
 	p := &pages{Memory: store.NewMemory()}
@@ -59,7 +61,8 @@ func upTo(n int64) (nodes []int64) {
 	return nodes
 }
 
-// All records come once and in order, page by page. No page is asked for that must be empty.
+// All records come once and in order, page by page. No page is asked for that
+// must be empty.
 func TestRecordsOfManyPages(t *testing.T) {
 	for _, c := range []struct {
 		stored []int64
@@ -92,8 +95,8 @@ func TestRecordsOfManyPages(t *testing.T) {
 	}
 }
 
-// An error comes once, at the end. A caller with enough records asks for no more, and a store
-// that repeats itself is not asked for ever.
+// An error comes once, at the end. A caller with enough records asks for no
+// more, and a store that repeats itself is not asked for ever.
 func TestRecordsEnd(t *testing.T) {
 	all := snowfence.NodeRange{Until: highest}
 	p := full(t, upTo(paged+1)...)
@@ -135,7 +138,8 @@ func with(change func(*store.Record)) (w store.Write) {
 	return w
 }
 
-// A batch that writes a record twice is refused, and a text that some databases would cut.
+// A batch that writes a record twice is refused, and a text that some databases
+// would cut.
 func TestCheckedWrites(t *testing.T) {
 	a, b := store.Write{New: store.Record{Key: store.Key{"n", 1}}},
 		store.Write{New: store.Record{Key: store.Key{"n", 2}}}

@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Fence is a [snowfence.Fence] over a number. When the number is lost it seals its generator
-// at once, and takes another one.
+// Fence is a [snowfence.Fence] over a number. When the number is lost it seals
+// its generator at once, and takes another one.
 type Fence struct {
 	r      *Registrar
 	scheme *snowfence.Scheme
@@ -34,7 +34,8 @@ func newFence(r *Registrar, s *snowfence.Scheme) *Fence {
 	return &Fence{r: r, scheme: s, layout: s.Layout(), changed: make(chan struct{})}
 }
 
-// fits refuses a scheme that cannot use the numbers, or only for a part of the TTL.
+// fits refuses a scheme that cannot use the numbers, or only for a part of the
+// TTL.
 func (r *Registrar) fits(s *snowfence.Scheme) error {
 	switch {
 	case s == nil:
@@ -79,7 +80,8 @@ func (f *Fence) wake() {
 // Scheme implements [snowfence.Fence].
 func (f *Fence) Scheme() *snowfence.Scheme { return f.scheme }
 
-// Number returns the number that the fence has now, and false while it has none.
+// Number returns the number that the fence has now, and false while it has
+// none.
 func (f *Fence) Number() (int64, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -100,8 +102,8 @@ func (f *Fence) Bind(seal func() int64) (func(), error) {
 	return sync.OnceFunc(f.unbind), nil
 }
 
-// unbind leaves a number to run out if its grant was not given back, so that no other
-// generator gets it.
+// unbind leaves a number to run out if its grant was not given back, so that no
+// other generator gets it.
 func (f *Fence) unbind() {
 	f.mu.Lock()
 	w := f.w
@@ -145,9 +147,9 @@ func (f *Fence) hand(after int64) (snowfence.Grant, bool) {
 	return g, true
 }
 
-// grant returns the ticks of a number. The invariant: From is not below the tick of a time at
-// which Redis had no key of another holder, and Until not above the tick of the expiry that Redis
-// acknowledged.
+// grant returns the ticks of a number. The invariant: From is not below the
+// tick of a time at which Redis had no key of another holder, and Until not
+// above the tick of the expiry that Redis acknowledged.
 func (w *Worker) grant(f *Fence) (snowfence.Grant, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,8 +164,9 @@ func (w *Worker) grant(f *Fence) (snowfence.Grant, bool) {
 	return g, g.From < g.Until
 }
 
-// Grant implements [snowfence.Fence]. It waits for a renewal, or for another number. Its
-// error says what prevents one, and matches snowfence.ErrFenced or [ErrClosed].
+// Grant implements [snowfence.Fence]. It waits for a renewal, or for another
+// number. Its error says what prevents one, and matches snowfence.ErrFenced or
+// [ErrClosed].
 func (f *Fence) Grant(ctx context.Context, after int64) (snowfence.Grant, error) {
 	if after > f.scheme.MaxTick() {
 		return snowfence.Grant{}, fmt.Errorf("workerid: %w: it ended at %s",
@@ -211,8 +214,8 @@ func (w *Worker) redisTime() int64 {
 	return w.seen.at(time.Now())
 }
 
-// lose is called when a number is over. It seals the generator and returns the first
-// millisecond without an ID.
+// lose is called when a number is over. It seals the generator and returns the
+// first millisecond without an ID.
 func (f *Fence) lose(w *Worker, why error) (unused int64) {
 	f.mu.Lock()
 	if f.w != w {
@@ -269,8 +272,8 @@ func (f *Fence) find(ctx context.Context) {
 	}
 }
 
-// found adopts a number, or closes it because no call waits for it any more. It returns false
-// if the number was lost meanwhile.
+// found adopts a number, or closes it because no call waits for it any more. It
+// returns false if the number was lost meanwhile.
 func (f *Fence) found(ctx context.Context, w *Worker) bool {
 	f.mu.Lock()
 	if ctx.Err() == nil {
@@ -286,8 +289,8 @@ func (f *Fence) found(ctx context.Context, w *Worker) bool {
 	return true
 }
 
-// Release implements [snowfence.Fence]. The number expires when its last tick is over. Release does
-// nothing for a number that was lost.
+// Release implements [snowfence.Fence]. The number expires when its last tick
+// is over. Release does nothing for a number that was lost.
 func (f *Fence) Release(ctx context.Context, g snowfence.Grant, used int64) error {
 	f.mu.Lock()
 	f.rest()
@@ -318,8 +321,9 @@ func (f *Fence) Release(ctx context.Context, g snowfence.Grant, used int64) erro
 	return nil
 }
 
-// Close seals the generator and gives the number back, and waits for that at most five seconds.
-// Closing the generator does the same, so then Close is not needed.
+// Close seals the generator and gives the number back, and waits for that at
+// most five seconds. Closing the generator does the same, so then Close is not
+// needed.
 func (f *Fence) Close() error {
 	f.mu.Lock()
 	f.closed = true

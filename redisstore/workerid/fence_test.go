@@ -49,7 +49,8 @@ func TestAFenceServesOneGenerator(t *testing.T) {
 	})
 }
 
-// TestAGrantThatWasHandedOutIsForNobodyElse: its generator ended without giving it back.
+// TestAGrantThatWasHandedOutIsForNobodyElse: its generator ended without giving
+// it back.
 func TestAGrantThatWasHandedOutIsForNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()
@@ -125,7 +126,8 @@ func TestSchemesThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestClocksThatDiffer: a generator behind Redis waits, and one too far ahead says so.
+// TestClocksThatDiffer: a generator behind Redis waits, and one too far ahead
+// says so.
 func TestClocksThatDiffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()
@@ -187,7 +189,8 @@ func TestTheLayoutEnds(t *testing.T) {
 	})
 }
 
-// TestUnRegisterEndsAFenceThatLooksForANumber, which would take one again otherwise.
+// TestUnRegisterEndsAFenceThatLooksForANumber, which would take one again
+// otherwise.
 func TestUnRegisterEndsAFenceThatLooksForANumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSimulated()

@@ -26,7 +26,8 @@ type RegisterConf struct {
 	Shared          bool  // as Options.Shared; the original has none
 }
 
-// process is the registration of this process. The original has one for each process, too.
+// process is the registration of this process. The original has one for each
+// process, too.
 type process struct {
 	turn sync.Mutex // held while numbers are taken or given back
 
@@ -37,18 +38,18 @@ type process struct {
 
 var registered process
 
-// RegisterOne gives back the numbers of this process, and takes one. It returns −2 if the
-// configuration is wrong, and −1 if it got no number; the log says why. The process can lose the
-// number: [Validate] reports that, and generators over [FenceOf] make IDs only while the process
-// holds it.
+// RegisterOne gives back the numbers of this process, and takes one. It returns
+// −2 if the configuration is wrong, and −1 if it got no number; the log says
+// why. The process can lose the number: [Validate] reports that, and generators
+// over [FenceOf] make IDs only while the process holds it.
 func RegisterOne(c RegisterConf) int32 {
 	c.TotalCount = 1
 	return RegisterMany(c)[0]
 }
 
-// RegisterMany gives back the numbers of this process, and takes TotalCount new ones. The result
-// has −1 in place of each that it did not get. It is −2 alone if the configuration is wrong, and −1
-// alone for a TotalCount below 1.
+// RegisterMany gives back the numbers of this process, and takes TotalCount new
+// ones. The result has −1 in place of each that it did not get. It is −2 alone
+// if the configuration is wrong, and −1 alone for a TotalCount below 1.
 func RegisterMany(c RegisterConf) []int32 {
 	ids, err := TryRegisterMany(c)
 	if err != nil {
@@ -68,8 +69,9 @@ func TryRegisterMany(c RegisterConf) ([]int32, error) {
 	return registered.register(c)
 }
 
-// UnRegister gives back the numbers of this process. It first seals generators over [FenceOf]. If
-// your program makes IDs from the numbers in another way, stop that before.
+// UnRegister gives back the numbers of this process. It first seals generators
+// over [FenceOf]. If your program makes IDs from the numbers in another way,
+// stop that before.
 func UnRegister() { registered.unRegister() }
 
 // Validate returns 1 if this process holds the number, and 0 otherwise.

@@ -37,13 +37,16 @@ type server interface {
 	// look reads the keys of numbers.
 	look(ctx context.Context, numbers []int64) ([]sight, error)
 
-	// take makes the key of a number if there is none. After an error it may be there.
+	// take makes the key of a number if there is none. After an error it may be
+	// there.
 	take(ctx context.Context, number, expiry int64) (bool, error)
 
-	// move makes the key expire at another time if it expires at one of those in ours.
+	// move makes the key expire at another time if it expires at one of those
+	// in ours.
 	move(ctx context.Context, number, expiry int64, ours []int64) (sight, bool, error)
 
-	// index reads the number that the original gave last; false if there is none.
+	// index reads the number that the original gave last; false if there is
+	// none.
 	index(ctx context.Context) (int64, bool, error)
 }
 
@@ -115,7 +118,8 @@ func (r redis) index(ctx context.Context) (int64, bool, error) {
 	return n, true, nil
 }
 
-// parse reads the answer of a script: the time, when the key expires, and what follows.
+// parse reads the answer of a script: the time, when the key expires, and what
+// follows.
 func parse(res rueidis.RedisResult, sent time.Time, size int) (sight, []int64, error) {
 	a, err := res.AsIntSlice()
 	if err != nil {

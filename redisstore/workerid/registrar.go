@@ -16,22 +16,23 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// minTTL is the shortest TTL. A number is held for settleTime before its first ID, and its key
-// must not expire meanwhile.
+// minTTL is the shortest TTL. A number is held for settleTime before its first
+// ID, and its key must not expire meanwhile.
 const minTTL = 3 * time.Second
 
-// Options says which numbers a Registrar may take. All fields but Shared and Logger are required.
+// Options says which numbers a Registrar may take. All fields but Shared and
+// Logger are required.
 type Options struct {
-	// Min and Max are the first and the last number. Programs of the original must use others
-	// unless Shared is set.
+	// Min and Max are the first and the last number. Programs of the original
+	// must use others unless Shared is set.
 	Min, Max int64
 
-	// TTL is how long a number stays taken after its program died, and how long IDs are made
-	// while Redis does not answer. It is at least 3 s.
+	// TTL is how long a number stays taken after its program died, and how long
+	// IDs are made while Redis does not answer. It is at least 3 s.
 	TTL time.Duration
 
-	// Shared allows a range in which programs of the original take numbers, too. Some of
-	// these are not noticed; see the package comment.
+	// Shared allows a range in which programs of the original take numbers,
+	// too. Some of these are not noticed; see the package comment.
 	Shared bool
 
 	// Logger logs the loss of numbers. Nil means slog.Default().
@@ -79,8 +80,8 @@ func newRegistrar(s server, o *Options) (*Registrar, error) {
 	return r, nil
 }
 
-// RegisterOne takes a number. That takes two seconds, or longer if none is free. Close the Worker
-// to give the number back.
+// RegisterOne takes a number. That takes two seconds, or longer if none is
+// free. Close the Worker to give the number back.
 func (r *Registrar) RegisterOne(ctx context.Context) (*Worker, error) {
 	ws, err := r.register(ctx, 1)
 	if err != nil {
@@ -89,7 +90,8 @@ func (r *Registrar) RegisterOne(ctx context.Context) (*Worker, error) {
 	return ws[0], nil
 }
 
-// RegisterMany takes several numbers. With an error it also returns those that it got.
+// RegisterMany takes several numbers. With an error it also returns those that
+// it got.
 func (r *Registrar) RegisterMany(ctx context.Context, count int) ([]*Worker, error) {
 	if count < 1 {
 		return nil, fmt.Errorf("workerid: %d numbers are asked for: ask for at least 1", count)
@@ -97,8 +99,8 @@ func (r *Registrar) RegisterMany(ctx context.Context, count int) ([]*Worker, err
 	return r.register(ctx, count)
 }
 
-// Fence takes a number and returns a fence over it, which takes another number when that one
-// is lost.
+// Fence takes a number and returns a fence over it, which takes another number
+// when that one is lost.
 func (r *Registrar) Fence(ctx context.Context, s *snowfence.Scheme) (*Fence, error) {
 	if err := r.fits(s); err != nil {
 		return nil, err
@@ -163,7 +165,8 @@ func (r *Registrar) lose(number int64) {
 	r.lost[number] = time.Now()
 }
 
-// shunned reports whether a number was lost within a TTL: it is left to the program that took it.
+// shunned reports whether a number was lost within a TTL: it is left to the
+// program that took it.
 func (r *Registrar) shunned(number int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

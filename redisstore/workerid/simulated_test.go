@@ -10,7 +10,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// simulated is a Redis server in memory, whose clock is the test's and an offset.
+// simulated is a Redis server in memory, whose clock is the test's and an
+// offset.
 type simulated struct {
 	mu      sync.Mutex
 	keys    map[int64]int64 // number → when its key expires; −1: never
@@ -103,7 +104,8 @@ func (s *simulated) index(ctx context.Context) (n int64, ok bool, err error) {
 	return n, ok, err
 }
 
-// set is what the original does with a number that it read as free, and expire its renewal.
+// set is what the original does with a number that it read as free, and expire
+// its renewal.
 func (s *simulated) set(number int64, ttl time.Duration) {
 	_ = s.run(context.Background(), "", number, func() { s.keys[number] = s.now() + ttl.Milliseconds() })
 }

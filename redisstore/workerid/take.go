@@ -86,27 +86,30 @@ func (r *Registrar) look(ctx context.Context, numbers []int64) ([]sight, error) 
 	return r.server.look(ctx, numbers)
 }
 
-// claim makes the key of a free number. It returns nil if another program was faster.
+// claim makes the key of a free number. It returns nil if another program was
+// faster.
 func (r *Registrar) claim(ctx context.Context, number int64, s sight) (*Worker, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.TTL/3)
 	defer cancel()
 	asked := time.Now()
 	expiry := r.expiry(s, asked)
-	// Without an answer the key may be there, and is left to expire: its owner is unknown.
+	// Without an answer the key may be there, and is left to expire: its owner
+	// is unknown.
 	if ok, err := r.server.take(ctx, number, expiry); !ok {
 		return nil, err
 	}
 	return newWorker(r, number, expiry, asked, s), nil
 }
 
-// expiry chooses when a key expires, at least a TTL after t. The random part makes it a
-// millisecond of our own, because the original adds whole seconds to the time.
+// expiry chooses when a key expires, at least a TTL after t. The random part
+// makes it a millisecond of our own, because the original adds whole seconds to
+// the time.
 func (r *Registrar) expiry(s sight, t time.Time) int64 {
 	return s.at(t) + r.o.TTL.Milliseconds() + rand.Int64N(1000)
 }
 
-// index returns where the original counts, and −1 where it does not. It refuses a range that
-// is not declared to be shared if the original counts there.
+// index returns where the original counts, and −1 where it does not. It refuses
+// a range that is not declared to be shared if the original counts there.
 func (r *Registrar) index(ctx context.Context) (int64, error) {
 	for first := true; ; first = false {
 		n, ok, err := r.readIndex(ctx)
@@ -133,9 +136,9 @@ func (r *Registrar) readIndex(ctx context.Context) (int64, bool, error) {
 	return r.server.index(ctx)
 }
 
-// behind returns the numbers from first to last, and first those that the original tries last,
-// because it goes up from index. Index itself is the last one: an original that has just read
-// it as free may be about to set it.
+// behind returns the numbers from first to last, and first those that the
+// original tries last, because it goes up from index. Index itself is the last
+// one: an original that has just read it as free may be about to set it.
 func behind(index, first, last int64) iter.Seq[int64] {
 	return func(yield func(int64) bool) {
 		size := last - first + 1
@@ -154,7 +157,8 @@ func behind(index, first, last int64) iter.Seq[int64] {
 	}
 }
 
-// wait returns which of two channels is closed first, and −1 when ctx ends before.
+// wait returns which of two channels is closed first, and −1 when ctx ends
+// before.
 func wait(ctx context.Context, zero, one <-chan struct{}) int {
 	select {
 	case <-zero:

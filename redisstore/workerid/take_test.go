@@ -111,7 +111,8 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestAnOriginalBetweenItsGetAndItsSet plays one that read a number as free before we set it.
+// TestAnOriginalBetweenItsGetAndItsSet plays one that read a number as free
+// before we set it.
 func TestAnOriginalBetweenItsGetAndItsSet(t *testing.T) {
 	for _, delay := range []time.Duration{0, time.Millisecond, 999 * time.Millisecond, 1500 * time.Millisecond} {
 		synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,8 @@ const (
 	closeWait    = 5 * time.Second // bounds how long Close gives back
 )
 
-// Worker is a number that this process holds. It renews itself every third of the TTL until it is
-// closed or lost.
+// Worker is a number that this process holds. It renews itself every third of
+// the TTL until it is closed or lost.
 type Worker struct {
 	r      *Registrar
 	number int64
@@ -58,8 +58,8 @@ func (w *Worker) Number() int64 { return w.number }
 // Done returns a channel that is closed when the number was lost or given back.
 func (w *Worker) Done() <-chan struct{} { return w.done }
 
-// Err returns why the number is not held any more: [ErrLost] or [ErrClosed]. It is nil while
-// the number is held.
+// Err returns why the number is not held any more: [ErrLost] or [ErrClosed]. It
+// is nil while the number is held.
 func (w *Worker) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,7 +81,8 @@ func (w *Worker) keep() {
 	}
 }
 
-// renew renews the number once. It returns how long to wait before the next time.
+// renew renews the number once. It returns how long to wait before the next
+// time.
 func (w *Worker) renew() time.Duration {
 	expiry, ours, deadline := w.wish()
 	ctx, cancel := context.WithTimeout(w.life, min(w.r.o.TTL/3, time.Until(deadline)))
@@ -97,9 +98,9 @@ func (w *Worker) renew() time.Duration {
 	return w.renewed(s, expiry)
 }
 
-// wish chooses when the key shall expire. The invariant: while it expires at one of ours,
-// no other program has written it. A renewal that was not answered is repeated as it was, so that
-// there are two such times at most.
+// wish chooses when the key shall expire. The invariant: while it expires at
+// one of ours, no other program has written it. A renewal that was not answered
+// is repeated as it was, so that there are two such times at most.
 func (w *Worker) wish() (expiry int64, ours []int64, deadline time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -121,7 +122,8 @@ func (w *Worker) renewed(s sight, expiry int64) time.Duration {
 		return 0
 	}
 	w.expiry, w.doubt, w.seen = expiry, 0, s
-	// The key lives at least as long after it was asked, because Redis said its time later.
+	// The key lives at least as long after it was asked, because Redis said its
+	// time later.
 	w.deadline = s.sent.Add(min(w.r.o.TTL, time.Duration(expiry-s.now)*time.Millisecond))
 	w.timer.Reset(time.Until(w.deadline))
 	next := time.Until(w.deadline) - w.r.o.TTL*2/3
@@ -141,8 +143,8 @@ func (w *Worker) renewed(s sight, expiry int64) time.Duration {
 	return next
 }
 
-// runOut ends the number if its deadline has passed. A timer calls it too, so that a call of
-// Redis that hangs delays nothing.
+// runOut ends the number if its deadline has passed. A timer calls it too, so
+// that a call of Redis that hangs delays nothing.
 func (w *Worker) runOut() {
 	w.mu.Lock()
 	left := time.Until(w.deadline)
@@ -152,8 +154,9 @@ func (w *Worker) runOut() {
 	}
 }
 
-// finish ends the number: it seals the generator before anything else. It reports whether
-// this call did, and the first millisecond of which surely no ID was made.
+// finish ends the number: it seals the generator before anything else. It
+// reports whether this call did, and the first millisecond of which surely no
+// ID was made.
 func (w *Worker) finish(why error) (unused int64, first bool) {
 	w.mu.Lock()
 	if w.err != nil {
@@ -179,9 +182,10 @@ func (w *Worker) finish(why error) (unused int64, first bool) {
 	return unused, true
 }
 
-// Close seals the generator of the number and gives the number back, and waits for that at most
-// five seconds. If that fails, the number expires within the TTL. If your program makes IDs from
-// the number without a fence, stop that before, because the package does not know of these IDs.
+// Close seals the generator of the number and gives the number back, and waits
+// for that at most five seconds. If that fails, the number expires within the
+// TTL. If your program makes IDs from the number without a fence, stop that
+// before, because the package does not know of these IDs.
 func (w *Worker) Close() error {
 	unused, first := w.finish(fmt.Errorf("workerid: number %d: %w", w.number, ErrClosed))
 	if !first {
@@ -192,8 +196,8 @@ func (w *Worker) Close() error {
 	return w.giveBack(ctx, unused)
 }
 
-// giveBack makes the key expire at unused, or now. The number is over. A key that another program
-// wrote is left alone. It may be repeated after an error.
+// giveBack makes the key expire at unused, or now. The number is over. A key
+// that another program wrote is left alone. It may be repeated after an error.
 func (w *Worker) giveBack(ctx context.Context, unused int64) error {
 	if wait(ctx, w.stopped, nil) != 0 {
 		return w.kept(ctx.Err())
@@ -212,8 +216,8 @@ func (w *Worker) kept(err error) error {
 	return fmt.Errorf("workerid: number %d stays taken for at most %v: %w", w.number, w.r.o.TTL+time.Second, err)
 }
 
-// Fence returns a fence over the number. It takes another number when this one is lost. A
-// number has one fence.
+// Fence returns a fence over the number. It takes another number when this one
+// is lost. A number has one fence.
 func (w *Worker) Fence(s *snowfence.Scheme) (*Fence, error) {
 	if err := w.r.fits(s); err != nil {
 		return nil, err

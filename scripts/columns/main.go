@@ -1,6 +1,7 @@
-// Columns fails where a Go file has lines that are too long to read: comments over 100 columns, and
-// code over 120. A tab counts four. Excepted are generated files, raw strings (SQL, pages), rows of
-// tables in tests, the output of examples, code inside comments, and words without a space to break
+// Columns fails where a Go file has lines that are too long to read: comments
+// over 100 columns, and code over 120. A tab counts four. Excepted are
+// generated files, raw strings (SQL, pages), rows of tables in tests, the
+// output of examples, code inside comments, and words without a space to break
 // at.
 //
 //	columns FILE...
@@ -18,7 +19,7 @@ import (
 )
 
 const (
-	commentWidth = 100
+	commentWidth = 80
 	codeWidth    = 120
 	tabWidth     = 4
 )
@@ -78,8 +79,8 @@ func long(src []byte, test bool) (out []line) {
 	return out
 }
 
-// kinds returns which lines, counted from 1, are comments alone, and which have a part of a raw
-// string.
+// kinds returns which lines, counted from 1, are comments alone, and which have
+// a part of a raw string.
 func kinds(src []byte) (comment, raw map[int]bool) {
 	comment, raw = map[int]bool{}, map[int]bool{}
 	files := token.NewFileSet()

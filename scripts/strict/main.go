@@ -1,10 +1,12 @@
-// Strict runs go test with the arguments given and is content only when every test ran and passed:
-// a test that skipped itself fails the run, unless SNOWFENCE_LEAVE_OUT asks for it, or -short
-// leaves it to make full. It prints one line a package, in full what the failed and skipped tests
-// wrote, and of a stopped package everything that had not ended, which tests those were, and why.
+// Strict runs go test with the arguments given and is content only when every
+// test ran and passed: a test that skipped itself fails the run, unless
+// SNOWFENCE_LEAVE_OUT asks for it, or -short leaves it to make full. It prints
+// one line a package, in full what the failed and skipped tests wrote, and of a
+// stopped package everything that had not ended, which tests those were, and
+// why.
 //
-// Plain go test is for machines with nothing installed, where tests may skip; this is for
-// make test, where nothing may.
+// Plain go test is for machines with nothing installed, where tests may skip;
+// this is for make test, where nothing may.
 package main
 
 import (

@@ -21,8 +21,8 @@ var (
 
 const repository = "../.."
 
-// user is a user with an empty module cache, who reaches our modules by a file proxy, and
-// others' in the module cache of this machine.
+// user is a user with an empty module cache, who reaches our modules by a file
+// proxy, and others' in the module cache of this machine.
 type user struct {
 	version string
 	modules []Module
@@ -56,9 +56,9 @@ func newUser(t *testing.T) *user {
 // lacking finds the modules that the go command did not find in the proxies.
 var lacking = regexp.MustCompile(`(\S+@v\S+): reading file://\S+: no such file or directory`)
 
-// run runs a command line in dir and returns what it printed. Where it lacks modules of others, run
-// loads them into the module cache of this machine, and begins again: what counts is the run that
-// needs nothing but files.
+// run runs a command line in dir and returns what it printed. Where it lacks
+// modules of others, run loads them into the module cache of this machine, and
+// begins again: what counts is the run that needs nothing but files.
 func (u *user) run(t *testing.T, dir, line string) string {
 	t.Helper()
 	for tried := map[string]bool{}; ; {
@@ -104,7 +104,8 @@ func figure(t *testing.T, format string, args ...any) {
 	}
 }
 
-// timed runs a command line and notes how long it took, and how much of the processors.
+// timed runs a command line and notes how long it took, and how much of the
+// processors.
 func (u *user) timed(t *testing.T, dir, name, line string) {
 	t.Helper()
 	began := time.Now()
@@ -146,7 +147,8 @@ func TestGetRootAndAStore(t *testing.T) {
 	}
 }
 
-// runs checks that a program in dir that imports the packages compiles and starts.
+// runs checks that a program in dir that imports the packages compiles and
+// starts.
 func (u *user) runs(t *testing.T, dir string, packages []string) {
 	t.Helper()
 	var main strings.Builder
@@ -198,7 +200,8 @@ func TestInstall(t *testing.T) {
 		return // the program's dependencies take minutes to compile
 	}
 	u := newUser(t)
-	// Nothing is compiled yet, as for a user who just installed Go. Without C, as what we release.
+	// Nothing is compiled yet, as for a user who just installed Go. Without C,
+	// as what we release.
 	u.env = append(u.env, "GOCACHE="+t.TempDir(), "CGO_ENABLED=0")
 	dir := t.TempDir()
 	at := root + "/cmd/snowfence@" + u.version

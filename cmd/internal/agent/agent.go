@@ -31,7 +31,8 @@ type Agent struct {
 // least is how many nodes a unit has where that of the namespace has fewer.
 const least = 16
 
-// unitOf returns how many nodes an agent leases together in a namespace with a unit, of so many.
+// unitOf returns how many nodes an agent leases together in a namespace with a
+// unit, of so many.
 func unitOf(unit, nodes int64) int {
 	n := max(unit, 1)
 	for n < least && n*2 <= nodes {
@@ -40,8 +41,8 @@ func unitOf(unit, nodes int64) int {
 	return int(n)
 }
 
-// New returns an agent for a namespace of other servers, and has a server of these settings hand
-// out its units. Start that over its Store.
+// New returns an agent for a namespace of other servers, and has a server of
+// these settings hand out its units. Start that over its Store.
 func New(
 	ctx context.Context, c *serve.Config, from wire.Server, name string, ns remote.Namespace,
 ) (*Agent, error) {
@@ -75,8 +76,8 @@ func New(
 	return a, nil
 }
 
-// Ended delivers why the agent cannot lease again: the namespace has changed, or is gone. Another
-// agent reads it anew.
+// Ended delivers why the agent cannot lease again: the namespace has changed,
+// or is gone. Another agent reads it anew.
 func (a *Agent) Ended() <-chan error { return a.source.ended }
 
 // unit leases a unit, and sublets its nodes.

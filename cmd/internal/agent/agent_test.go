@@ -22,7 +22,8 @@ import (
 	"github.com/snowfence/snowfence/remote"
 )
 
-// patience is how long a test waits for what has to happen on a machine that is busy.
+// patience is how long a test waits for what has to happen on a machine that is
+// busy.
 const patience = time.Minute
 
 // rig is a store with a namespace in units of 16 nodes.
@@ -121,8 +122,8 @@ func (r *rig) held() (nodes []int64) {
 	return nodes
 }
 
-// An agent hands out nodes of one unit, over a store and over a server; IDs of its own and of its
-// holders differ; each user has a quarter of the unit.
+// An agent hands out nodes of one unit, over a store and over a server; IDs of
+// its own and of its holders differ; each user has a quarter of the unit.
 func TestAgent(t *testing.T) {
 	for name, source := range map[string]func(*rig) wire.Server{
 		"store":  (*rig).overStore,
@@ -198,7 +199,8 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// An agent has no nodes but the ones of its units, and no namespace but its own.
+// An agent has no nodes but the ones of its units, and no namespace but its
+// own.
 func TestAgentHasNothingElse(t *testing.T) {
 	r := newRig(t)
 	_, c := r.start(r.overStore())

@@ -103,8 +103,8 @@ func TestTheSameNumberTwiceInOneProcess(t *testing.T) {
 	wantStatus(t, err, OK)
 }
 
-// Close raises the beat, so that what rings hold is dropped; a ring that reads the beat from then
-// on gets nothing.
+// Close raises the beat, so that what rings hold is dropped; a ring that reads
+// the beat from then on gets nothing.
 func TestCloseRaisesTheBeat(t *testing.T) {
 	l := newLibrary()
 	h, err := l.OpenStatic("", 1, "")
@@ -120,8 +120,9 @@ func TestCloseRaisesTheBeat(t *testing.T) {
 	}
 }
 
-// A forked child reads 0 as the beat of every ring, so no ring of the parent may have seen 0: not
-// the first one of the first handle either, whose grant of node 0 has nothing but zeros.
+// A forked child reads 0 as the beat of every ring, so no ring of the parent
+// may have seen 0: not the first one of the first handle either, whose grant of
+// node 0 has nothing but zeros.
 func TestTheBeatIsNeverZero(t *testing.T) {
 	for node := range int64(2) {
 		l := newLibrary()
@@ -133,7 +134,8 @@ func TestTheBeatIsNeverZero(t *testing.T) {
 	}
 }
 
-// rises waits until a beat is another one than seen, for as long as a busy machine may need.
+// rises waits until a beat is another one than seen, for as long as a busy
+// machine may need.
 func rises(word *uint64, seen uint64) bool {
 	for start := time.Now(); time.Since(start) < 40*time.Second; time.Sleep(time.Millisecond) {
 		if atomic.LoadUint64(word) != seen {
@@ -143,8 +145,8 @@ func rises(word *uint64, seen uint64) bool {
 	return false
 }
 
-// What was taken is dropped soon: the beat rises by itself after each take, however long ago the
-// last one was.
+// What was taken is dropped soon: the beat rises by itself after each take,
+// however long ago the last one was.
 func TestTheBeatRisesAfterTakes(t *testing.T) {
 	l := newLibrary()
 	h, err := l.OpenStatic("", 1, "")
@@ -163,7 +165,8 @@ func TestTheBeatRisesAfterTakes(t *testing.T) {
 	}
 }
 
-// Threads take at the same time, some while the beat rises: after each take it rises.
+// Threads take at the same time, some while the beat rises: after each take it
+// rises.
 func TestTheBeatMissesNoTake(t *testing.T) {
 	l := newLibrary()
 	h, err := l.OpenStatic("", 1, "lead=1000")
@@ -189,8 +192,8 @@ func TestTheBeatMissesNoTake(t *testing.T) {
 	wg.Wait()
 }
 
-// Between the moment at which close marks a handle and the seal of its generator, a ring that reads
-// the new beat gets nothing.
+// Between the moment at which close marks a handle and the seal of its
+// generator, a ring that reads the new beat gets nothing.
 func TestAClosingHandleMakesNothing(t *testing.T) {
 	l := newLibrary()
 	h, err := l.OpenStatic("", 1, "")
@@ -262,8 +265,8 @@ func (f *lossy) Bind(seal func() int64) (func(), error) {
 	return func() {}, nil
 }
 
-// When a fence takes its grant back, the generator is sealed first and the beat rises then: a ring
-// that refilled in between holds nothing.
+// When a fence takes its grant back, the generator is sealed first and the beat
+// rises then: a ring that refilled in between holds nothing.
 func TestLossRaisesTheBeatAfterTheSeal(t *testing.T) {
 	l := newLibrary()
 	s, err := snowfence.NewScheme(snowfence.Default())

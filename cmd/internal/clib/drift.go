@@ -11,11 +11,11 @@ import (
 	"github.com/snowfence/snowfence/compat/idgen"
 )
 
-// Drift is what snow-drift's C calls do: one generator for the process, and worker numbers from
-// Redis. It is safe for concurrent use.
+// Drift is what snow-drift's C calls do: one generator for the process, and
+// worker numbers from Redis. It is safe for concurrent use.
 //
-// Invariant: from the first registration on, the process makes no ID with a number that it does
-// not hold.
+// Invariant: from the first registration on, the process makes no ID with a
+// number that it does not hold.
 type Drift struct {
 	mu         sync.Mutex
 	registered bool     // RegisterOne or RegisterMany was called
@@ -33,14 +33,16 @@ type settings struct {
 	workerBits, seqLen uint8
 }
 
-// Registration is where worker numbers come from, as snow-drift's RegisterOne says it.
+// Registration is where worker numbers come from, as snow-drift's RegisterOne
+// says it.
 type Registration struct {
 	Address, Password, MasterName string
 	DB, Min, Max, Count, Life     int32
 }
 
-// Register gives back the process's worker numbers, and takes others. Its results are as in the
-// original: -2 alone for a configuration that cannot be used, -1 for a number that is missing.
+// Register gives back the process's worker numbers, and takes others. Its
+// results are as in the original: -2 alone for a configuration that cannot be
+// used, -1 for a number that is missing.
 func (d *Drift) Register(r Registration) ([]int32, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -75,8 +77,8 @@ func (d *Drift) endGenerator() error {
 // Validate reports whether the process holds a number.
 func (d *Drift) Validate(worker int32) bool { return validate(worker) }
 
-// SetOptions begins a generator for a worker number, with lengths of 0 for the default ones. After
-// an error there is no ID.
+// SetOptions begins a generator for a worker number, with lengths of 0 for the
+// default ones. After an error there is no ID.
 func (d *Drift) SetOptions(worker uint32, workerBits, seqLen uint8) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -47,7 +47,8 @@ func startAgent(t *testing.T, st store.Store, s *snowfence.Scheme, socket string
 	return p
 }
 
-// A program leases its node from the agent of its host, and goes on while the agent is unreachable.
+// A program leases its node from the agent of its host, and goes on while the
+// agent is unreachable.
 func TestAgent(t *testing.T) {
 	s, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {
@@ -104,7 +105,8 @@ func TestAgent(t *testing.T) {
 	wantStatus(t, l.Close(h), OK)
 }
 
-// A server of the network leases nodes, hands out its secrets, and has sequences.
+// A server of the network leases nodes, hands out its secrets, and has
+// sequences.
 func TestServer(t *testing.T) {
 	st, secret := store.NewMemory(), snowfence.GenerateSecret()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("randflake"), secret)

@@ -7,8 +7,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// schemes keeps the schemes of layouts that were decoded with, because to read a spec takes longer
-// than to decode.
+// schemes keeps the schemes of layouts that were decoded with, because to read
+// a spec takes longer than to decode.
 type schemes struct {
 	mu       sync.RWMutex
 	byLayout map[string]*snowfence.Scheme
@@ -20,7 +20,8 @@ const mostSchemes = 64
 // Texts decodes, formats and parses IDs, without a handle.
 type Texts struct{ schemes schemes }
 
-// Decode takes an ID apart with a layout that needs no secret; "" is the default one.
+// Decode takes an ID apart with a layout that needs no secret; "" is the
+// default one.
 func (t *Texts) Decode(layout string, id snowfence.ID) (snowfence.Parts, error) {
 	s, err := t.schemes.get(layout)
 	if err != nil {
@@ -62,8 +63,8 @@ func (c *schemes) get(layout string) (*snowfence.Scheme, error) {
 	return s, nil
 }
 
-// Format writes the text of an ID and a zero byte to buf, and returns the length of the text. A
-// buffer that is too small is not written to.
+// Format writes the text of an ID and a zero byte to buf, and returns the
+// length of the text. A buffer that is too small is not written to.
 func (t *Texts) Format(id snowfence.ID, encoding string, buf []byte) (int, error) {
 	e, err := encodingOf(encoding)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package dashboard is the web page of a server: its work, its store, a decoder of IDs and a
-// planner of layouts. Its sources are in web; web/dist, built from them, is part of the program.
+// Package dashboard is the web page of a server: its work, its store, a decoder
+// of IDs and a planner of layouts. Its sources are in web; web/dist, built from
+// them, is part of the program.
 package dashboard
 
 import (
@@ -75,8 +76,8 @@ func (d *Dashboard) Close() {
 	d.wait.Wait()
 }
 
-// authorize returns the caller of a request that reads a namespace, which counts for its token's
-// rate; "" is none in particular.
+// authorize returns the caller of a request that reads a namespace, which
+// counts for its token's rate; "" is none in particular.
 func (d *Dashboard) authorize(r *http.Request, namespace string) (*server.Identity, error) {
 	id, err := d.cfg.Who(r)
 	if err != nil {
@@ -85,7 +86,8 @@ func (d *Dashboard) authorize(r *http.Request, namespace string) (*server.Identi
 	return id, id.Authorize(server.VerbRead, namespace, 1)
 }
 
-// checkAgain is ask for a stream that goes on: tokens are taken away, and lose rights.
+// checkAgain is ask for a stream that goes on: tokens are taken away, and lose
+// rights.
 func (d *Dashboard) checkAgain(r *http.Request, namespace string) (*server.Identity, error) {
 	id, err := d.cfg.Who(r)
 	if err != nil {

@@ -150,8 +150,8 @@ func decodeJSON[T any](t *testing.T, text string) (v T) {
 	return v
 }
 
-// The page is there, everything in it is too, and nothing that the policy would keep from
-// running is in it.
+// The page is there, everything in it is too, and nothing that the policy would
+// keep from running is in it.
 func TestPage(t *testing.T) {
 	b := newBench(t)
 	if resp, _ := b.ask(t, "GET", "/", "", ""); resp.StatusCode != http.StatusFound ||
@@ -215,8 +215,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// A browser without a token sees nothing, and one with a token sees the namespaces that it is for
-// and no other, by no way.
+// A browser without a token sees nothing, and one with a token sees the
+// namespaces that it is for and no other, by no way.
 func TestTokens(t *testing.T) {
 	b := newBench(
 		t, server.Token{Name: "orders", SHA256: hash("one"), Namespaces: []string{"orders"}},

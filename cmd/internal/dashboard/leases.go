@@ -14,13 +14,15 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// leaseRow is a node in a list, or a block of nodes that one lease took together.
+// leaseRow is a node in a list, or a block of nodes that one lease took
+// together.
 type leaseRow struct {
 	Lease json.RawMessage `json:"lease"` // of the first, as all wires have it
 	Nodes int64           `json:"nodes"`
 	Parts string          `json:"parts,omitempty"` // of a node that has several
 	State byte            `json:"state"`
-	// How far the holder's clock is ahead, in milliseconds; a lower bound when Within is missing.
+	// How far the holder's clock is ahead, in milliseconds; a lower bound when
+	// Within is missing.
 	Offset *int64 `json:"offset,omitempty"`
 	Within *int64 `json:"within,omitempty"`
 }
@@ -34,9 +36,10 @@ type leasePage struct {
 // maxRows is how many nodes one answer has.
 const maxRows = 200
 
-// leases is GET /dashboard/api/leases?namespace=&node=&find=&held=&order=&offset=&limit=:
-// blocks of nodes that were ever leased, a page at a time. node is one node; find is a part of a
-// label, or a number.
+// leases is GET
+// /dashboard/api/leases?namespace=&node=&find=&held=&order=&offset=&limit=:
+// blocks of nodes that were ever leased, a page at a time. node is one node;
+// find is a part of a label, or a number.
 func (d *Dashboard) leases(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	name := q.Get("namespace")
@@ -108,7 +111,8 @@ func (l *nodeMap) selectBlocks(node int64, find string, held bool) (list []block
 	return list
 }
 
-// sortRows sorts rows: by node unless asked for another order; a - in front turns it round.
+// sortRows sorts rows: by node unless asked for another order; a - in front
+// turns it round.
 func sortRows(list []block, order string) {
 	key, down := strings.CutPrefix(order, "-")
 	slices.SortStableFunc(list, func(a, b block) int {
@@ -132,7 +136,8 @@ func sortRows(list []block, order string) {
 	})
 }
 
-// atLeast is how far a clock is off at least, in milliseconds; −1 when that is not known.
+// atLeast is how far a clock is off at least, in milliseconds; −1 when that is
+// not known.
 func (o offset) atLeast() int64 {
 	switch {
 	case !o.known:

@@ -23,7 +23,8 @@ const (
 	cellKinds
 )
 
-// priority says which of several nodes in one square shows: what people look for first.
+// priority says which of several nodes in one square shows: what people look
+// for first.
 var priority = [cellKinds]int{
 	cellNever: 0, cellReserved: 1, cellFree: 2, cellAhead: 3,
 	cellHeld: 4, cellOwn: 5, cellVetoed: 6, cellLate: 7,
@@ -34,7 +35,8 @@ const (
 	maxCells = 1 << 17 // squares of a map; of more nodes several share one
 )
 
-// nodeMap is a namespace's leases as a map shows them. It never changes once it was drawn.
+// nodeMap is a namespace's leases as a map shows them. It never changes once it
+// was drawn.
 type nodeMap struct {
 	*server.View
 	nodes    int64 // of the layout
@@ -85,17 +87,19 @@ func (b block) nodesText() string {
 	return fmt.Sprintf("nodes %d to %d", b.Node, b.last.end-1)
 }
 
-// sameBlock reports whether the next row is of the same block; its records are written one by one.
-// The unbroken run of granted ticks may be longer on one node than on the next.
+// sameBlock reports whether the next row is of the same block; its records are
+// written one by one. The unbroken run of granted ticks may be longer on one
+// node than on the next.
 func (r *row) sameBlock(next *row) bool {
 	return r.end == next.Node && r.state == next.state && r.Label == next.Label && r.Veto == next.Veto &&
 		r.Holder == next.Holder && r.Held == next.Held && r.Until == next.Until &&
 		next.writeTime.Sub(r.writeTime).Abs() < time.Second
 }
 
-// offset is how far a holder's clock is ahead of this server's, in milliseconds, as far
-// as it is known: a record that was written between two looks carries the time of its
-// writer, which lay between the times of the looks.
+// offset is how far a holder's clock is ahead of this server's, in
+// milliseconds, as far as it is known: a record that was written between two
+// looks carries the time of its writer, which lay between the times of the
+// looks.
 type offset struct {
 	known, bounded bool
 	low, high      int64 // high only when it is bounded
@@ -228,8 +232,9 @@ func (l *nodeMap) compareClocks(before *nodeMap) {
 	}
 }
 
-// encodeRuns writes the cells that are not as before as runs: how many to skip, then length × 8
-// + kind, all as varints. Of a map that is not known yet before is nil.
+// encodeRuns writes the cells that are not as before as runs: how many to skip,
+// then length × 8 + kind, all as varints. Of a map that is not known yet before
+// is nil.
 func encodeRuns(cells, before []byte) []byte {
 	out := []byte{}
 	skipFrom := 0

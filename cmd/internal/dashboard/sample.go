@@ -18,7 +18,8 @@ const (
 	readEvery   = 5    // seconds between two looks at the store, while a page watches
 )
 
-// sampler looks at the service once a second and remembers a quarter of an hour.
+// sampler looks at the service once a second and remembers a quarter of an
+// hour.
 type sampler struct {
 	cfg       Config
 	service   *server.Service
@@ -187,7 +188,8 @@ func stateOf(sp *server.Space) spaceState {
 	return s
 }
 
-// countPage counts a page that wants to see what goes on, and reads the store for the first one.
+// countPage counts a page that wants to see what goes on, and reads the store
+// for the first one.
 func (sm *sampler) countPage(ctx context.Context) (stop func()) {
 	sm.mu.Lock()
 	sm.pages++
@@ -273,8 +275,8 @@ type history struct {
 	Refused []float32 `json:"refused"`
 }
 
-// historyFor returns the samples of one namespace, or with "" of all that a caller may see
-// together.
+// historyFor returns the samples of one namespace, or with "" of all that a
+// caller may see together.
 func (sm *sampler) historyFor(id *server.Identity, namespace string) history {
 	sm.mu.Lock()
 	defer sm.mu.Unlock()

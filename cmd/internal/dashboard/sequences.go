@@ -10,8 +10,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// sequenceState is a sequence, and the server's own use of it. Numbers are texts, because
-// JavaScript rounds large ones.
+// sequenceState is a sequence, and the server's own use of it. Numbers are
+// texts, because JavaScript rounds large ones.
 type sequenceState struct {
 	Name    string  `json:"name"`
 	State   string  `json:"state"`
@@ -29,8 +29,8 @@ type sequenceState struct {
 	Trouble string  `json:"trouble,omitempty"`
 }
 
-// sequenceOf returns a sequence as the store had it, with the facts of an open one; open may be
-// nil.
+// sequenceOf returns a sequence as the store had it, with the facts of an open
+// one; open may be nil.
 func sequenceOf(i *pb.Sequence, open *server.Sequence) sequenceState {
 	s := sequenceState{
 		Name: i.Name, State: i.State, Mode: i.Mode, Pattern: i.Pattern, Period: i.Period, Last: i.LastNumber,

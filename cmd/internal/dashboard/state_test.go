@@ -62,8 +62,9 @@ func TestStreamTellsOfFailures(t *testing.T) {
 	})
 }
 
-// The page did not show which of several servers it is, when that began to run, and that it sends
-// requests away. The reason can name namespaces, and is for those who see them all.
+// The page did not show which of several servers it is, when that began to run,
+// and that it sends requests away. The reason can name namespaces, and is for
+// those who see them all.
 func TestStreamTellsWhichServerAndWhetherItIsReady(t *testing.T) {
 	t.Parallel()
 	b := newBench(
@@ -109,7 +110,8 @@ func TestStreamTellsWhichServerAndWhetherItIsReady(t *testing.T) {
 	}
 }
 
-// Each namespace tells how many of its nodes are held, of how many; other namespaces stay hidden.
+// Each namespace tells how many of its nodes are held, of how many; other
+// namespaces stay hidden.
 func TestStreamCountsNodes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, server.Token{Name: "t", SHA256: hash("s"), Namespaces: []string{"orders"}})

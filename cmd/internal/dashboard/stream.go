@@ -98,8 +98,8 @@ type sample struct {
 	GoneSequences []string        `json:"gone_sequences,omitempty"`
 }
 
-// stream is GET /dashboard/api/stream: hello, namespaces, history, and then each second,
-// until the page goes.
+// stream is GET /dashboard/api/stream: hello, namespaces, history, and then
+// each second, until the page goes.
 func (d *Dashboard) stream(w http.ResponseWriter, r *http.Request) error {
 	id, err := d.authorize(r, "")
 	if err != nil {
@@ -201,8 +201,8 @@ type cells struct {
 	Counts [cellKinds]int64 `json:"counts"`
 }
 
-// watch is GET /dashboard/api/watch?namespace=: its rates so far, and then the map of its
-// nodes, at first all of it.
+// watch is GET /dashboard/api/watch?namespace=: its rates so far, and then the
+// map of its nodes, at first all of it.
 func (d *Dashboard) watch(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("namespace")
 	id, err := d.authorize(r, name)

@@ -6,8 +6,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// timing is how many of something there were in one second, and how long they took, in
-// milliseconds.
+// timing is how many of something there were in one second, and how long they
+// took, in milliseconds.
 type timing struct {
 	Rate float32 `json:"rate"`
 	P50  float32 `json:"p50"` // the times are −1 where there were none
@@ -23,7 +23,8 @@ type timings struct {
 	P99  []float32 `json:"p99"`
 }
 
-// recent is how many of something there were in the last minute, and how long they took.
+// recent is how many of something there were in the last minute, and how long
+// they took.
 type recent struct {
 	N   int64   `json:"n"`
 	P50 float32 `json:"p50"` // the times are −1 where there were none
@@ -75,7 +76,8 @@ func (m *meter) latestTiming() timing {
 	return m.list[len(m.list)-1]
 }
 
-// hasTimings reports whether there was anything at all in the quarter of an hour.
+// hasTimings reports whether there was anything at all in the quarter of an
+// hour.
 func (m *meter) hasTimings() bool {
 	for _, t := range m.list {
 		if t.Rate > 0 {

@@ -8,7 +8,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// nodeUsage is how many nodes of a namespace are held, of those that can be leased.
+// nodeUsage is how many nodes of a namespace are held, of those that can be
+// leased.
 type nodeUsage struct {
 	Held     int64 `json:"held"`
 	Leasable int64 `json:"leasable"`
@@ -17,8 +18,8 @@ type nodeUsage struct {
 
 const countEvery = 5 * time.Second // while a page watches
 
-// countNodes counts the nodes of all namespaces, one question at a time. A namespace without an
-// answer keeps its last numbers, with their time.
+// countNodes counts the nodes of all namespaces, one question at a time. A
+// namespace without an answer keeps its last numbers, with their time.
 func (sm *sampler) countNodes(ctx context.Context) {
 	select {
 	case sm.countGate <- struct{}{}:

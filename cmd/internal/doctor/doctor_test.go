@@ -148,7 +148,8 @@ func TestMachineCopies(t *testing.T) {
 	}
 }
 
-// A store that cannot be opened leaves nothing that is called good but what needs no store.
+// A store that cannot be opened leaves nothing that is called good but what
+// needs no store.
 func TestNothingIsGoodUnseen(t *testing.T) {
 	c := &Case{Now: time.Now, StoreErr: errors.New("refused")}
 	for _, r := range Look(t.Context(), c, nil) {
@@ -158,7 +159,8 @@ func TestNothingIsGoodUnseen(t *testing.T) {
 	}
 }
 
-// Doctor called every version of etcd new enough, and its settings good, without a look.
+// Doctor called every version of etcd new enough, and its settings good,
+// without a look.
 func TestServersThatAreTooOldAreNotGood(t *testing.T) {
 	of := func(list ...open.Finding) map[string]State {
 		r := &report{}

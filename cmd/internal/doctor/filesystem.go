@@ -6,8 +6,8 @@ import (
 	"github.com/snowfence/snowfence/internal/disk"
 )
 
-// fileSystem says where the file of an embedded store lies. Network file systems were refused when
-// it was opened.
+// fileSystem says where the file of an embedded store lies. Network file
+// systems were refused when it was opened.
 func fileSystem(_ context.Context, c *Case, r *report) {
 	path := c.Store.File()
 	if path == "" {

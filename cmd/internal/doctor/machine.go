@@ -13,8 +13,9 @@ func machineCopies(_ context.Context, _ *Case, r *report) {
 	judgeVMClock(err, r)
 }
 
-// judgeVMClock says whether programs learn that this machine was resumed from a snapshot; err is
-// why they do not. That most machines have no such device is no finding.
+// judgeVMClock says whether programs learn that this machine was resumed from a
+// snapshot; err is why they do not. That most machines have no such device is
+// no finding.
 func judgeVMClock(err error, r *report) {
 	switch {
 	case err == nil:

@@ -19,17 +19,18 @@ const (
 	// A dump that is put back makes the table again, and sets the counter back.
 	mysqlServer = `CONCAT(@@server_id, /*!80000 ':', @@server_uuid, */ ' ', (SELECT UNIX_TIMESTAMP(create_time)
       FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'snowfence_position'))`
-	// NOW is when the statement began, in UTC without summer time; SYSDATE is now.
+	// NOW is when the statement began, in UTC without summer time; SYSDATE is
+	// now.
 	mysqlNow = `(TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) ` +
 		`+ TIMESTAMPDIFF(MICROSECOND, NOW(6), SYSDATE(6)) - (%d)) DIV %d`
 )
 
-// MariaDB returns the SQL for MariaDB 10.6 and later. It runs again without harm: the position
-// stays.
+// MariaDB returns the SQL for MariaDB 10.6 and later. It runs again without
+// harm: the position stays.
 func MariaDB(p Plan) (string, error) { return mysql(p, true) }
 
-// MySQL returns the SQL for MySQL 8.0 and later. It is the same as for MariaDB, and was run only
-// there.
+// MySQL returns the SQL for MySQL 8.0 and later. It is the same as for MariaDB,
+// and was run only there.
 func MySQL(p Plan) (string, error) { return mysql(p, false) }
 
 func mysql(p Plan, returning bool) (string, error) {

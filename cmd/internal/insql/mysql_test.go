@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// TestMessagesOfMySQL checks that MySQL takes the texts of all errors: it allows 128 characters.
+// TestMessagesOfMySQL checks that MySQL takes the texts of all errors: it
+// allows 128 characters.
 func TestMessagesOfMySQL(t *testing.T) {
 	p := planOf(t, "snowfence")
 	p.Table = "orders.id"
@@ -28,7 +29,8 @@ func TestMessagesOfMySQL(t *testing.T) {
 	}
 }
 
-// TestOnePositionForAll checks the plans that have no text for MariaDB and MySQL.
+// TestOnePositionForAll checks the plans that have no text for MariaDB and
+// MySQL.
 func TestOnePositionForAll(t *testing.T) {
 	for why, p := range map[string]Plan{
 		"only PostgreSQL has lanes": {Layout: snowfence.Default(), From: 1, Lanes: 4},
@@ -41,8 +43,8 @@ func TestOnePositionForAll(t *testing.T) {
 	}
 }
 
-// TestNamesOfMySQL checks that names with quotes stay names, and that a trigger has a name that
-// is allowed.
+// TestNamesOfMySQL checks that names with quotes stay names, and that a trigger
+// has a name that is allowed.
 func TestNamesOfMySQL(t *testing.T) {
 	p := planOf(t, "snowfence")
 	p.Schema, p.Table = "a`b", "c`d."+strings.Repeat("é", 31)+".id"

@@ -1,8 +1,9 @@
-// Package insql writes the SQL that makes the IDs of one node inside a database.
+// Package insql writes the SQL that makes the IDs of one node inside a
+// database.
 //
-// The database takes positions: tick × slots + slot. A position is in the database's log
-// before a client can see its commit, and no two transactions take one. So no ID comes twice,
-// whatever the clock does.
+// The database takes positions: tick × slots + slot. A position is in the
+// database's log before a client can see its commit, and no two transactions
+// take one. So no ID comes twice, whatever the clock does.
 package insql
 
 import (
@@ -70,7 +71,8 @@ type part struct {
 	Mask      int64
 }
 
-// DefaultLanes is 64, or for few sequence numbers the most that are allowed: a quarter of them.
+// DefaultLanes is 64, or for few sequence numbers the most that are allowed: a
+// quarter of them.
 func DefaultLanes(l snowfence.Layout) int {
 	return int(min(defaultLanes, maxLanes(numbersOf(l))))
 }
@@ -171,7 +173,8 @@ func (n *numbers) placeFields(l snowfence.Layout) {
 	}
 }
 
-// splitNames takes the names of a plan apart, and refuses those that no text can have.
+// splitNames takes the names of a plan apart, and refuses those that no text
+// can have.
 func (n *numbers) splitNames() error {
 	if n.Plan.Table != "" {
 		names := strings.Split(n.Plan.Table, ".")

@@ -28,7 +28,8 @@ type Fact struct {
 	Note  string `json:"-"` // for people
 }
 
-// Recognize reads a UUID in any of its forms, or an xid. Decimal digits alone are a number.
+// Recognize reads a UUID in any of its forms, or an xid. Decimal digits alone
+// are a number.
 func Recognize(text string) (About, bool) {
 	if strings.Trim(text, "0123456789") == "" {
 		return About{}, false
@@ -49,7 +50,8 @@ func Recognize(text string) (About, bool) {
 	return a, true
 }
 
-// known reports whether 32 digits without a hyphen are a UUID rather than some other hash.
+// known reports whether 32 digits without a hyphen are a UUID rather than some
+// other hash.
 func known(u uuid.UUID) bool {
 	return u == uuid.Nil || u == uuid.Max || u.Variant() == uuid.RFC4122 && u.Version() >= 1 && u.Version() <= 8
 }

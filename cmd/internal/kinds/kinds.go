@@ -1,5 +1,5 @@
-// Package kinds reads and makes IDs of other kinds than ours, by their makers' libraries: UUIDs and
-// xids.
+// Package kinds reads and makes IDs of other kinds than ours, by their makers'
+// libraries: UUIDs and xids.
 package kinds
 
 import (

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestPublishedVectors reads the examples of RFC 9562, and of the libraries' own pages.
+// TestPublishedVectors reads the examples of RFC 9562, and of the libraries'
+// own pages.
 func TestPublishedVectors(t *testing.T) {
 	for _, c := range []struct {
 		text, kind, when string

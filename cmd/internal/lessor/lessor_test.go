@@ -82,7 +82,8 @@ func (r *rig) units() (n int) {
 	return n
 }
 
-// Units are leased ahead of demand, and the empty ones are given back; a node comes once.
+// Units are leased ahead of demand, and the empty ones are given back; a node
+// comes once.
 func TestUnitsFollowDemand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
@@ -154,8 +155,9 @@ func TestUnitsFollowDemand(t *testing.T) {
 	})
 }
 
-// Callers who wait for a unit get one together. A request for certain nodes takes none while others
-// have room. An empty unit stays while the others would be too full without it.
+// Callers who wait for a unit get one together. A request for certain nodes
+// takes none while others have room. An empty unit stays while the others would
+// be too full without it.
 func TestUnitsOfManyCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
@@ -245,8 +247,8 @@ func TestUnitsOfManyCallers(t *testing.T) {
 	})
 }
 
-// What prevents another unit is told; it does not end with callers who leave, and none is asked for
-// again and again.
+// What prevents another unit is told; it does not end with callers who leave,
+// and none is asked for again and again.
 func TestUnitsThatCannotBeLeased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 64)
@@ -320,8 +322,8 @@ func TestUnitsThatBeginLater(t *testing.T) {
 	})
 }
 
-// A unit whose grant begins later is no reason to lease another one, and a unit whose lease has
-// ended is no reason to refuse.
+// A unit whose grant begins later is no reason to lease another one, and a unit
+// whose lease has ended is no reason to refuse.
 func TestUnitsThatHelpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
@@ -371,8 +373,8 @@ func TestUnitsThatHelpNobody(t *testing.T) {
 	})
 }
 
-// Tickets of another lessor are elsewhere. Tickets of a lessor that has ended are lost, and so are
-// the tickets of a unit whose namespace is gone.
+// Tickets of another lessor are elsewhere. Tickets of a lessor that has ended
+// are lost, and so are the tickets of a unit whose namespace is gone.
 func TestLessorsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 8)
@@ -431,7 +433,8 @@ func TestUnitThatComesTooLate(t *testing.T) {
 	})
 }
 
-// Many callers at once get a node each, while units come and go and the lessor is closed.
+// Many callers at once get a node each, while units come and go and the lessor
+// is closed.
 func TestCallersAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, 4)
@@ -476,8 +479,8 @@ func TestCallersAtOnce(t *testing.T) {
 	})
 }
 
-// 500 programs a second, which live for a second and give their node back: docs/start/agent.md says
-// how many nodes they need.
+// 500 programs a second, which live for a second and give their node back:
+// docs/start/agent.md says how many nodes they need.
 func TestShortLives(t *testing.T) {
 	for tick, want := range map[string]int64{"1ms": 704, "1s": 1152} {
 		synctest.Test(t, func(t *testing.T) {

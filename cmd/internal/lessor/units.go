@@ -18,8 +18,9 @@ const (
 	openWait  = 10 * time.Second       // for a unit that is leased ahead of demand, or given back
 )
 
-// most reports whether so many nodes are too many for units of that many: more than four fifths.
-// Then another unit is leased, so that callers do not wait for it.
+// most reports whether so many nodes are too many for units of that many: more
+// than four fifths. Then another unit is leased, so that callers do not wait
+// for it.
 func most(used, nodes int64) bool { return used*5 > nodes*4 }
 
 // noteSublets notes that more nodes have a holder.
@@ -48,7 +49,8 @@ func (l *Lessor) leaseAhead() {
 	}
 }
 
-// leaseUnit leases another unit, unless there is a unit that the caller has not seen.
+// leaseUnit leases another unit, unless there is a unit that the caller has not
+// seen.
 func (l *Lessor) leaseUnit(ctx context.Context, within snowfence.NodeRange, seen int) error {
 	select {
 	case l.gate <- struct{}{}:
@@ -120,8 +122,8 @@ func (l *Lessor) watchUnits() {
 	}
 }
 
-// dropUnits takes out the units that are not needed, and returns their leases, and the units with a
-// lease that ended by itself, and returns why.
+// dropUnits takes out the units that are not needed, and returns their leases,
+// and the units with a lease that ended by itself, and returns why.
 func (l *Lessor) dropUnits(now time.Time) (gone []*lease.Lease, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package metrics shows a server to Prometheus. It reads the service's own counters when
-// it is asked. What requests pay for them does not grow with the number of metrics: over
-// the Redis protocol a second look at the clock and four atomic additions for all that
-// comes in together.
+// Package metrics shows a server to Prometheus. It reads the service's own
+// counters when it is asked. What requests pay for them does not grow with the
+// number of metrics: over the Redis protocol a second look at the clock and
+// four atomic additions for all that comes in together.
 package metrics
 
 import (
@@ -18,7 +18,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Source is what metrics are read from. All methods are safe for concurrent use.
+// Source is what metrics are read from. All methods are safe for concurrent
+// use.
 type Source struct {
 	Service *server.Service
 	Latency *server.StoreLatency // of the store
@@ -26,12 +27,12 @@ type Source struct {
 	Ready   func() bool
 	TTL     time.Duration // of the server's own leases
 
-	// Steps are the steps of the clock that were seen, and the last of them, which is
-	// negative when it went back.
+	// Steps are the steps of the clock that were seen, and the last of them,
+	// which is negative when it went back.
 	Steps func() (back, forward int64, last time.Duration)
 
-	// Reloads calls each with the name of a file that is read again, and whether the last try
-	// failed.
+	// Reloads calls each with the name of a file that is read again, and
+	// whether the last try failed.
 	Reloads func(each func(what string, failed bool))
 
 	// Certificates calls each with the first end of the certificates in use.
@@ -45,8 +46,8 @@ type Source struct {
 	nodeCounts map[string]server.NodeCount // by namespace
 }
 
-// Handler serves the metrics in the formats of Prometheus, for the namespaces that the
-// caller sees; nil is all, and the metrics of the process.
+// Handler serves the metrics in the formats of Prometheus, for the namespaces
+// that the caller sees; nil is all, and the metrics of the process.
 func Handler(s *Source, who *server.Identity) http.Handler {
 	r := prometheus.NewRegistry()
 	c := &collector{s, nil, who == nil || who.SeesAll()}
@@ -62,8 +63,8 @@ func Handler(s *Source, who *server.Identity) http.Handler {
 	})
 }
 
-// collector implements [prometheus.Collector] without descriptions in advance, because
-// each registry has one collector only.
+// collector implements [prometheus.Collector] without descriptions in advance,
+// because each registry has one collector only.
 type collector struct {
 	s      *Source
 	sees   func(string) bool
@@ -264,15 +265,16 @@ func boolValue(b bool) float64 {
 	return 0
 }
 
-// The first buckets that Prometheus sees. Round trips to a store over a network take
-// longer than requests that are answered from memory.
+// The first buckets that Prometheus sees. Round trips to a store over a network
+// take longer than requests that are answered from memory.
 const (
 	storeFirst   = 64 * time.Microsecond
 	requestFirst = 8 * time.Microsecond
 	lastBucket   = 40 * time.Second
 )
 
-// histogram puts one of the counts, with a bucket for each octave from first to 33 s.
+// histogram puts one of the counts, with a bucket for each octave from first to
+// 33 s.
 func (to sink) histogram(name, help string, n server.LatencyCounts, first time.Duration, labels ...string) {
 	buckets, sum, next := map[float64]uint64{}, int64(0), first
 	for i, k := range n.Buckets {

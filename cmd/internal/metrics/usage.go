@@ -9,8 +9,8 @@ import (
 
 const usageEvery = 30 * time.Second
 
-// Watch counts the nodes that are held in the namespaces that are open, now and then,
-// until ctx ends.
+// Watch counts the nodes that are held in the namespaces that are open, now and
+// then, until ctx ends.
 func (s *Source) Watch(ctx context.Context) {
 	next := time.NewTimer(time.Second) // namespaces are opened in the first moments
 	defer next.Stop()
@@ -26,7 +26,8 @@ func (s *Source) Watch(ctx context.Context) {
 	}
 }
 
-// askStore asks the store. A namespace without an answer keeps its last numbers.
+// askStore asks the store. A namespace without an answer keeps its last
+// numbers.
 func (s *Source) askStore(ctx context.Context) {
 	used := map[string]server.NodeCount{}
 	for _, sp := range s.Service.Spaces() {

@@ -14,8 +14,9 @@ import (
 // Hidden stands where a password was.
 const Hidden = "xxxxx"
 
-// address is the URL of a store on servers, taken apart. It is parsed here since net/url knows no
-// lists of hosts, and quotes text that it does not understand: that may be a password.
+// address is the URL of a store on servers, taken apart. It is parsed here
+// since net/url knows no lists of hosts, and quotes text that it does not
+// understand: that may be a password.
 type address struct {
 	scheme   string
 	user     string
@@ -41,8 +42,8 @@ var (
 	validParam  = regexp.MustCompile(`^[a-z_]{1,32}$`)
 )
 
-// parseAddress takes a URL apart. Errors show nothing of it but its scheme, because
-// a password may be anywhere in it.
+// parseAddress takes a URL apart. Errors show nothing of it but its scheme,
+// because a password may be anywhere in it.
 func parseAddress(scheme, rest, port string) (*address, error) {
 	a := &address{scheme: scheme, params: map[string]string{}}
 	rest, ok := strings.CutPrefix(rest, "//")
@@ -115,8 +116,9 @@ func (a *address) parseQuery(query string) error {
 	return nil
 }
 
-// rejectUnknown refuses parameters other than the known ones. Of a URL with a password among its
-// parameters it does not quote them: they may be the text after an '&' in it.
+// rejectUnknown refuses parameters other than the known ones. Of a URL with a
+// password among its parameters it does not quote them: they may be the text
+// after an '&' in it.
 func (a *address) rejectUnknown(known ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(a.params)) {
 		if slices.Contains(known, name) {
@@ -177,7 +179,8 @@ func (a *address) durationParam(name string, otherwise time.Duration) (time.Dura
 	return d, nil
 }
 
-// serverParams reads what all servers have, and refuses what neither they nor this kind has.
+// serverParams reads what all servers have, and refuses what neither they nor
+// this kind has.
 func (a *address) serverParams(env func(string) string, own ...string) (timeout time.Duration, err error) {
 	if err := a.rejectUnknown(append([]string{"password", "password_file", "connect_timeout"}, own...)...); err != nil {
 		return 0, err
@@ -188,7 +191,8 @@ func (a *address) serverParams(env func(string) string, own ...string) (timeout 
 	return a.durationParam("connect_timeout", connectTimeout)
 }
 
-// number says which numbers a parameter may be, and which it is when it is missing.
+// number says which numbers a parameter may be, and which it is when it is
+// missing.
 type number struct{ least, most, otherwise int }
 
 // numberParam returns a parameter that is a number.

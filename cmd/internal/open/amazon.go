@@ -15,8 +15,9 @@ import (
 	"github.com/snowfence/snowfence/s3store"
 )
 
-// amazon reads what both stores have in their URL: the name of the table or bucket, and where
-// Amazon's own settings are (variables, files and roles, as for its command line).
+// amazon reads what both stores have in their URL: the name of the table or
+// bucket, and where Amazon's own settings are (variables, files and roles, as
+// for its command line).
 func (a *address) amazon(ctx context.Context) (name string, c aws.Config, timeout time.Duration, err error) {
 	if err := a.rejectUnknown("endpoint", "profile", "region", "timeout"); err != nil {
 		return "", c, 0, err

@@ -19,8 +19,8 @@ type Counters struct {
 	at     *address
 }
 
-// OpenCounters opens a Redis of other programs, by a URL as stores have it. env knows its password
-// by the name that a store's has.
+// OpenCounters opens a Redis of other programs, by a URL as stores have it. env
+// knows its password by the name that a store's has.
 func OpenCounters(ctx context.Context, rawURL string, env func(name string) string) (*Counters, error) {
 	if scheme, _, _ := strings.Cut(rawURL, ":"); !strings.HasPrefix(scheme, "redis") {
 		return nil, fmt.Errorf("%w of the counters: write redis://HOST:6379", ErrURL)
@@ -42,8 +42,8 @@ func (c *Counters) Hide(text string) string { return c.at.secrets.hideIn(text) }
 // Close closes the connections.
 func (c *Counters) Close() { c.client.Close() }
 
-// Find returns the last number of each counter with a key that fits a pattern of SCAN. It is an
-// error if one of the keys has no number.
+// Find returns the last number of each counter with a key that fits a pattern
+// of SCAN. It is an error if one of the keys has no number.
 func (c *Counters) Find(ctx context.Context, pattern string) (map[string]int64, error) {
 	keys := map[string]bool{}
 	for _, node := range c.client.Nodes() {
@@ -76,10 +76,12 @@ func (c *Counters) Find(ctx context.Context, pattern string) (map[string]int64, 
 	return last, nil
 }
 
-// moved stands before the last number of a counter that was stopped. INCR refuses such a value.
+// moved stands before the last number of a counter that was stopped. INCR
+// refuses such a value.
 const moved = "moved at "
 
-// stopCounter ends a counter in one step, and leaves the time at which its key expires.
+// stopCounter ends a counter in one step, and leaves the time at which its key
+// expires.
 const stopCounter = `local v = redis.call('GET', KEYS[1])
 if v and string.match(v, '^-?%d+$') then
   v = ARGV[1] .. v
@@ -87,8 +89,8 @@ if v and string.match(v, '^-?%d+$') then
 end
 return v`
 
-// Stop ends a counter, so that each later INCR is an error, and returns its last number. It may be
-// repeated. A key that expired is an error.
+// Stop ends a counter, so that each later INCR is an error, and returns its
+// last number. It may be repeated. A key that expired is an error.
 func (c *Counters) Stop(ctx context.Context, key string) (last int64, err error) {
 	stop := c.client.B().Eval().Script(stopCounter).Numkeys(1).Key(key).Arg(moved).Build()
 	text, err := c.client.Do(ctx, stop).ToString()

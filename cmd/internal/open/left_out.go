@@ -2,8 +2,8 @@
 
 package open
 
-// leftOut is the error of a store without its driver in this build: the C library can be built
-// without some of them, to be smaller.
+// leftOut is the error of a store without its driver in this build: the C
+// library can be built without some of them, to be smaller.
 func (a *address) leftOut(tag string) error {
 	return a.errorf("this build has no driver for it (build tag snowfence_no_%s)", tag)
 }

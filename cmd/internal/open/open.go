@@ -36,11 +36,12 @@ type Store struct {
 	close    func() error
 }
 
-// LocalTTL is the ttl of leases from a file: a file does not go away, and the node of a killed
-// process is free the sooner.
+// LocalTTL is the ttl of leases from a file: a file does not go away, and the
+// node of a killed process is free the sooner.
 const LocalTTL = 5 * time.Second
 
-// TTL returns the ttl of leases in a namespace, if it depends on the store, and else 0.
+// TTL returns the ttl of leases in a namespace, if it depends on the store, and
+// else 0.
 func (s *Store) TTL(ctx context.Context, namespace string) (time.Duration, error) {
 	if !s.Local {
 		return 0, nil
@@ -58,8 +59,8 @@ type Finding = sqlstore.Finding
 // Close closes the store. Close leases on it first.
 func (s *Store) Close() error { return s.close() }
 
-// Findings says how the server is set up that keeps a namespace, as far as the store's
-// promise depends on it. Embedded stores have nothing to say.
+// Findings says how the server is set up that keeps a namespace, as far as the
+// store's promise depends on it. Embedded stores have nothing to say.
 func (s *Store) Findings(ctx context.Context, namespace string) ([]Finding, error) {
 	if s.findings == nil {
 		return nil, nil
@@ -67,7 +68,8 @@ func (s *Store) Findings(ctx context.Context, namespace string) ([]Finding, erro
 	return s.findings(ctx, namespace)
 }
 
-// Hide returns a text, such as an error of a driver, without the store's passwords.
+// Hide returns a text, such as an error of a driver, without the store's
+// passwords.
 func (s *Store) Hide(text string) string { return s.secrets.hideIn(text) }
 
 // servers are the schemes of stores on servers.
@@ -138,9 +140,9 @@ func OnServer(rawURL string) bool {
 	return err == nil && p.address != nil
 }
 
-// Open opens the store that a URL names, with the password variables of the process's environment.
-// It asks the store once, so that an unreachable one shows within seconds. Errors never show a
-// password.
+// Open opens the store that a URL names, with the password variables of the
+// process's environment. It asks the store once, so that an unreachable one
+// shows within seconds. Errors never show a password.
 func Open(ctx context.Context, rawURL string) (*Store, error) { return OpenEnv(ctx, rawURL, os.Getenv) }
 
 // OpenEnv is Open with another environment.
@@ -148,8 +150,8 @@ func OpenEnv(ctx context.Context, rawURL string, env func(name string) string) (
 	return openPlace(ctx, rawURL, env, false)
 }
 
-// Look is OpenEnv that changes nothing: it makes no file, no table and no identity. It needs the
-// right to read, and no other.
+// Look is OpenEnv that changes nothing: it makes no file, no table and no
+// identity. It needs the right to read, and no other.
 func Look(ctx context.Context, rawURL string, env func(name string) string) (*Store, error) {
 	return openPlace(ctx, rawURL, env, true)
 }

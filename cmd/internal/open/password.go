@@ -16,8 +16,8 @@ const (
 	PasswordFileEnv = "SNOWFENCE_STORE_PASSWORD_FILE"
 )
 
-// findPassword takes the password from the URL, the file that it names, the environment,
-// or the file that the environment names.
+// findPassword takes the password from the URL, the file that it names, the
+// environment, or the file that the environment names.
 func (a *address) findPassword(env func(string) string) error {
 	inURL, file := a.params["password"], a.params["password_file"]
 	switch {
@@ -44,7 +44,8 @@ func (a *address) findPassword(env func(string) string) error {
 	return nil
 }
 
-// SecretFiles returns the files with passwords and keys that a URL and the environment name.
+// SecretFiles returns the files with passwords and keys that a URL and the
+// environment name.
 func SecretFiles(rawURL string, env func(string) string) (files []string) {
 	p, err := parse(rawURL)
 	if err != nil || p.address == nil {
@@ -65,8 +66,8 @@ func (a *address) readPassword(to *string, path, from string) error {
 	return err
 }
 
-// currentPassword returns the password, from its file if it has one: that may have changed. It may
-// be called at any time.
+// currentPassword returns the password, from its file if it has one: that may
+// have changed. It may be called at any time.
 func (a *address) currentPassword() (string, error) {
 	if a.passwordFile == "" {
 		return a.password, nil
@@ -74,7 +75,8 @@ func (a *address) currentPassword() (string, error) {
 	return a.passwordIn(a.passwordFile, a.passwordFrom)
 }
 
-// passwordIn returns the password in a file, which ends at the first end of line.
+// passwordIn returns the password in a file, which ends at the first end of
+// line.
 func (a *address) passwordIn(path, from string) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -97,8 +99,8 @@ func (a *address) passwordIn(path, from string) (string, error) {
 // secrets are texts that are never shown.
 type secrets struct{ texts []string }
 
-// addSecret takes a text, in all forms in which it may come back. Texts of one or two
-// characters cannot be told from others, and are no secrets.
+// addSecret takes a text, in all forms in which it may come back. Texts of one
+// or two characters cannot be told from others, and are no secrets.
 func (s *secrets) addSecret(text string) {
 	if len(text) < 3 {
 		return
@@ -124,8 +126,8 @@ func (s secrets) hideIn(text string) string {
 	return text
 }
 
-// hiddenError is an error without secrets in its text. The wrapped error is there for errors.Is
-// alone.
+// hiddenError is an error without secrets in its text. The wrapped error is
+// there for errors.Is alone.
 type hiddenError struct {
 	err  error
 	text string

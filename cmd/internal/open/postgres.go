@@ -15,7 +15,8 @@ import (
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
-// postgresParams are the parameters of libpq that have a meaning here, by libpq's names.
+// postgresParams are the parameters of libpq that have a meaning here, by
+// libpq's names.
 var postgresParams = []string{
 	"sslmode", "sslrootcert", "sslcert", "sslkey", "sslsni", "sslnegotiation", "target_session_attrs",
 	"application_name", "search_path",

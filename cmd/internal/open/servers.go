@@ -6,8 +6,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Servers returns the URLs of servers that stand in place of the URL of a store, with commas
-// between them; nil for a store.
+// Servers returns the URLs of servers that stand in place of the URL of a
+// store, with commas between them; nil for a store.
 func Servers(url string) []string {
 	for _, scheme := range [...]string{"unix:", "http:", "https:"} {
 		if strings.HasPrefix(url, scheme) {

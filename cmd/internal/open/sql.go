@@ -25,7 +25,8 @@ func openMySQL(ctx context.Context, a *address, env func(string) string) (*Store
 	return a.openSQL(ctx, db, sqlstore.MySQL(), most, timeout)
 }
 
-// sqlParams reads what both kinds of servers have, and refuses what neither has.
+// sqlParams reads what both kinds of servers have, and refuses what neither
+// has.
 func (a *address) sqlParams(env func(string) string, own ...string) (timeout time.Duration, most int, err error) {
 	if timeout, err = a.serverParams(env, append([]string{"connections"}, own...)...); err != nil {
 		return 0, 0, err
@@ -53,8 +54,8 @@ func (a *address) openSQL(ctx context.Context, db *sql.DB, d sqlstore.Dialect, m
 	return a.newStore(ctx, st, timeout, findings, db.Close)
 }
 
-// Connections returns how many connections a store has at most to the SQL server of a URL; 0 for
-// stores of other kinds.
+// Connections returns how many connections a store has at most to the SQL
+// server of a URL; 0 for stores of other kinds.
 func Connections(rawURL string) int {
 	sql := []string{"postgres", "postgresql", "mysql", "mariadb"}
 	p, err := parse(rawURL)
@@ -65,7 +66,8 @@ func Connections(rawURL string) int {
 	return n
 }
 
-// newStore asks a store for the first time, so that an unreachable or unusable one shows now.
+// newStore asks a store for the first time, so that an unreachable or unusable
+// one shows now.
 func (a *address) newStore(
 	ctx context.Context, st store.Store, timeout time.Duration,
 	findings func(ctx context.Context, namespace string) ([]Finding, error), closing func() error,

@@ -1,4 +1,5 @@
-// Package plan answers how much a layout holds and for how long, and which layouts meet a need.
+// Package plan answers how much a layout holds and for how long, and which
+// layouts meet a need.
 package plan
 
 import (
@@ -82,7 +83,8 @@ func EndYear(l snowfence.Layout) int64 {
 	return int64(min(fromYear0+lifeYears(l), most))
 }
 
-// YearsLeft returns how many years a layout lasts from now on, even beyond the year 9999.
+// YearsLeft returns how many years a layout lasts from now on, even beyond the
+// year 9999.
 func YearsLeft(l snowfence.Layout, now time.Time) float64 {
 	if end := l.EndOfLife(); end.Year() < lastWritten {
 		return yearsBetween(now, end)
@@ -95,7 +97,8 @@ func lifeYears(l snowfence.Layout) float64 {
 	return math.Exp2(float64(l.Bits(snowfence.FieldTime))) * float64(l.Tick) / year
 }
 
-// yearsBetween is to.Sub(from) in years; a time.Duration ends after 292 of them.
+// yearsBetween is to.Sub(from) in years; a time.Duration ends after 292 of
+// them.
 func yearsBetween(from, to time.Time) float64 {
 	sec := float64(to.Unix()-from.Unix()) + float64(to.Nanosecond()-from.Nanosecond())/1e9
 	return math.Round(sec*float64(time.Second)/year*100) / 100
@@ -109,7 +112,8 @@ func digits(n uint64) int {
 	return d
 }
 
-// DigitsAt returns the most decimal digits an ID of the layout can have at t, sign not counted.
+// DigitsAt returns the most decimal digits an ID of the layout can have at t,
+// sign not counted.
 func DigitsAt(l snowfence.Layout, t time.Time) int {
 	timeBits := l.Bits(snowfence.FieldTime)
 	ticks := uint64(min(max(l.TickOf(t), 0), 1<<timeBits-1)) + 1

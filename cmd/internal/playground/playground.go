@@ -1,5 +1,5 @@
-// Package playground answers the questions of the playground on the project's site. It runs in the
-// reader's browser, as WebAssembly, and asks no server.
+// Package playground answers the questions of the playground on the project's
+// site. It runs in the reader's browser, as WebAssembly, and asks no server.
 package playground
 
 import (

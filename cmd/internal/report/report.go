@@ -73,12 +73,12 @@ func HTML(w io.Writer, p Page) error {
 	return err
 }
 
-// markup is a page as it grows. html/template would do, but makes the linker keep every exported
-// method of the program.
+// markup is a page as it grows. html/template would do, but makes the linker
+// keep every exported method of the program.
 type markup struct{ bytes.Buffer }
 
-// putValues writes a format with its values as text: none of them can become an element, or leave
-// the quotes of an attribute.
+// putValues writes a format with its values as text: none of them can become an
+// element, or leave the quotes of an attribute.
 func (m *markup) putValues(format string, values ...any) {
 	for i, v := range values {
 		if text, ok := v.(string); ok {

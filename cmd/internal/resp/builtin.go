@@ -259,7 +259,8 @@ func (c *conn) writeDocs(names [][]byte) {
 	}
 }
 
-// info is INFO, in the form of Redis; loading:0 is what clients look for before they begin.
+// info is INFO, in the form of Redis; loading:0 is what clients look for before
+// they begin.
 func info(c *conn, _ [][]byte) {
 	s := c.srv
 	var b strings.Builder

@@ -47,8 +47,8 @@ func (p *peer) send(text string) {
 	}
 }
 
-// do sends a command and returns its reply: string, int64, error, nil, or []any; maps
-// come as lists.
+// do sends a command and returns its reply: string, int64, error, nil, or
+// []any; maps come as lists.
 func (p *peer) do(args ...string) any {
 	p.Helper()
 	p.send(encode(args...))
@@ -299,7 +299,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// A token whose connections leave no place for others gets no more; those that it has go on.
+// A token whose connections leave no place for others gets no more; those that
+// it has go on.
 func TestShareOfATokenOfConnections(t *testing.T) {
 	a, err := server.NewAuth([]server.Token{token("shop", "secret-1", nil), token("cart", "secret-2", nil)})
 	if err != nil {

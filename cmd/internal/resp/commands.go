@@ -60,8 +60,9 @@ const (
 	writes keyUse = "write"
 )
 
-// runCommand carries out one command, and reports whether it gave one ID or number. If so, repeat
-// makes the numbers of equal commands that follow it, and they come neither here nor to next.
+// runCommand carries out one command, and reports whether it gave one ID or
+// number. If so, repeat makes the numbers of equal commands that follow it, and
+// they come neither here nor to next.
 func (c *conn) runCommand(args [][]byte, raw []byte) bool {
 	switch {
 	case c.queue.open:
@@ -132,8 +133,8 @@ func equalFold(b []byte, word string) bool {
 	return true
 }
 
-// authorizedSpace finds the namespace of a command, most often the namespace of the one before,
-// and checks that the caller may. The command counts as n IDs.
+// authorizedSpace finds the namespace of a command, most often the namespace of
+// the one before, and checks that the caller may. The command counts as n IDs.
 func (c *conn) authorizedSpace(name []byte, v server.Verb, n int64) (*server.Space, bool) {
 	if c.id == nil {
 		c.noAuth()
@@ -280,7 +281,8 @@ func decode(c *conn, args [][]byte) {
 	}
 }
 
-// rangeOf is SNOWFENCE.RANGE namespace from to. Times are RFC 3339, or milliseconds since 1970.
+// rangeOf is SNOWFENCE.RANGE namespace from to. Times are RFC 3339, or
+// milliseconds since 1970.
 func rangeOf(c *conn, args [][]byte) {
 	sp, ok := c.authorizedSpace(args[1], server.VerbRead, 1)
 	if !ok {

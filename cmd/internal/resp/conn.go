@@ -12,16 +12,16 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Buffers begin small, because most connections are idle most of the time, and grow with
-// what comes in at once.
+// Buffers begin small, because most connections are idle most of the time, and
+// grow with what comes in at once.
 const (
 	firstBuffer = 1 << 10
 	mostBuffer  = 64 << 10
 	flushAt     = 32 << 10 // of replies
 )
 
-// conn is one client. Its goroutine reads the bytes that came, carries out all whole
-// commands, and sends the replies together: that makes pipelines cheap.
+// conn is one client. Its goroutine reads the bytes that came, carries out all
+// whole commands, and sends the replies together: that makes pipelines cheap.
 type conn struct {
 	srv    *Server
 	c      net.Conn
@@ -73,9 +73,10 @@ func (c *conn) serve() {
 			c.quit = true
 		}
 		ran := c.countCommands()
-		// Other connections with commands come first: replies that go out together wake a client on
-		// another processor once, where each alone would wake it anew. At 16 commands a pipeline
-		// that is a third more commands a second.
+		// Other connections with commands come first: replies that go out
+		// together wake a client on another processor once, where each alone
+		// would wake it anew. At 16 commands a pipeline that is a third more
+		// commands a second.
 		runtime.Gosched()
 		there := c.flushReplies(time.Now()) // commands may have waited for the store
 		if ran > 0 {
@@ -89,14 +90,16 @@ func (c *conn) serve() {
 	}
 }
 
-// judgement is of the certificate of a client: by whom, and until when it counts.
+// judgement is of the certificate of a client: by whom, and until when it
+// counts.
 type judgement struct {
 	by   *server.Auth
 	ends time.Time // zero means never
 }
 
-// identify identifies a client that sent no token. A certificate is judged again when the tokens
-// were read again, and when it ends, as it is for each request over HTTP.
+// identify identifies a client that sent no token. A certificate is judged
+// again when the tokens were read again, and when it ends, as it is for each
+// request over HTTP.
 func (c *conn) identify(now time.Time) {
 	auth := c.srv.cfg.Auth()
 	if c.user != nil || auth == c.judge.by && (c.judge.ends.IsZero() || !now.After(c.judge.ends)) {
@@ -111,8 +114,8 @@ func (c *conn) identify(now time.Time) {
 	}
 }
 
-// claimPlace counts the connection for the client's token. A client has to go when its token has
-// its share.
+// claimPlace counts the connection for the client's token. A client has to go
+// when its token has its share.
 func (c *conn) claimPlace() bool {
 	err := c.place.Claim(c.id)
 	if err != nil {
@@ -130,7 +133,8 @@ func (c *conn) certificates() []*x509.Certificate {
 	return nil
 }
 
-// runCommands carries out all whole commands that have come in. An error is one of the protocol.
+// runCommands carries out all whole commands that have come in. An error is one
+// of the protocol.
 func (c *conn) runCommands() error {
 	for !c.quit {
 		if !c.refuses && c.repeatLast() {
@@ -166,8 +170,8 @@ func (c *conn) runCommands() error {
 	return nil
 }
 
-// countCommands adds to the counters that everybody shares, once for all commands that came
-// together, and returns their number.
+// countCommands adds to the counters that everybody shares, once for all
+// commands that came together, and returns their number.
 func (c *conn) countCommands() (ran int64) {
 	ran, c.commands = c.commands, 0
 	if ran > 0 {
@@ -190,7 +194,8 @@ func (c *conn) flushReplies(now time.Time) bool {
 	if len(c.out) == 0 {
 		return true
 	}
-	// One deadline covers the writes of a second: setting it costs as much as a small reply.
+	// One deadline covers the writes of a second: setting it costs as much as a
+	// small reply.
 	if now.Sub(c.writeDeadlineSet) > time.Second {
 		c.writeDeadlineSet = now
 		if c.c.SetWriteDeadline(now.Add(c.srv.cfg.Slow+time.Second)) != nil {

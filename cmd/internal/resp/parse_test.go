@@ -26,7 +26,8 @@ func texts(args [][]byte) (out []string) {
 	return out
 }
 
-// What is cut anywhere is waited for, and then parsed as if it had come at once.
+// What is cut anywhere is waited for, and then parsed as if it had come at
+// once.
 func TestParseCutAnywhere(t *testing.T) {
 	for _, want := range [][]string{
 		{"PING"},
@@ -51,8 +52,9 @@ func TestParseCutAnywhere(t *testing.T) {
 	}
 }
 
-// FuzzParse: no input makes the parser panic, hang, read past its input, or ask for more
-// than a command may have; and what it parses is what it says when it is written again.
+// FuzzParse: no input makes the parser panic, hang, read past its input, or ask
+// for more than a command may have; and what it parses is what it says when it
+// is written again.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"", "\r\n", "PING\r\n", "*0\r\n", "*-1\r\n", "*1\r\n$4\r\nPING\r\n", encode("SNOWFENCE.NEXT", "default"), "*1\r\n$4\r\nPINGxx",
@@ -83,7 +85,8 @@ func FuzzParse(f *testing.F) {
 		if len(args) > 0 && (err != nil || k == 0 || !slices.Equal(texts(again), texts(args))) {
 			t.Fatalf("%q written again is %q, %v", args, again, err)
 		}
-		// The parser sees no more than the command: what follows it changes nothing.
+		// The parser sees no more than the command: what follows it changes
+		// nothing.
 		if short, m, err := parse(b[:n:n], nil); err != nil || m != n || !slices.Equal(texts(short), texts(args)) {
 			t.Fatalf("%q alone is %q, %d, %v", args, short, m, err)
 		}

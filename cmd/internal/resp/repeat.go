@@ -7,13 +7,13 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Clients say the same thing again and again, and in pipelines many times at once. A command for
-// one ID or number that comes again byte for byte is not parsed and looked up once more: it is
-// counted how often they come, and the IDs are made together, with one step of the generator for
-// all of them.
+// Clients say the same thing again and again, and in pipelines many times at
+// once. A command for one ID or number that comes again byte for byte is not
+// parsed and looked up once more: it is counted how often they come, and the
+// IDs are made together, with one step of the generator for all of them.
 //
-// lastCommand is always the bytes of the command that was carried out last, and space its
-// namespace, or counter its sequence: whatever is parsed clears it.
+// lastCommand is always the bytes of the command that was carried out last, and
+// space its namespace, or counter its sequence: whatever is parsed clears it.
 const (
 	maxRemembered = 128 // bytes of a command that is remembered
 	maxRepeats    = 64  // IDs
@@ -27,15 +27,17 @@ const (
 	numbers
 )
 
-// rememberCommand keeps the bytes of a command for one ID or number that was carried out.
+// rememberCommand keeps the bytes of a command for one ID or number that was
+// carried out.
 func (c *conn) rememberCommand(raw []byte) {
 	if len(raw) <= maxRemembered {
 		c.lastCommand = append(c.lastCommand, raw...)
 	}
 }
 
-// repeatLast carries out the next commands that equal the remembered one, and reports whether there
-// were any. It leaves others to be parsed, so that errors are told in one place.
+// repeatLast carries out the next commands that equal the remembered one, and
+// reports whether there were any. It leaves others to be parsed, so that errors
+// are told in one place.
 func (c *conn) repeatLast() bool {
 	if len(c.lastCommand) == 0 {
 		return false
@@ -58,7 +60,8 @@ func (c *conn) repeatLast() bool {
 	return n == want
 }
 
-// repeatIDs makes the IDs of n more commands like the last one, and returns how many it made.
+// repeatIDs makes the IDs of n more commands like the last one, and returns how
+// many it made.
 func (c *conn) repeatIDs(n int) int {
 	sp := c.space
 	if sp.Stale() || c.id.May(server.VerbIDs, sp.Name) != nil || c.id.Limited() {

@@ -12,9 +12,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Commands that are repeated are carried out together, and each in its own namespace: of
-// two whose IDs differ by their layouts, every reply is of the one that was named,
-// whatever comes between, and the counters agree.
+// Commands that are repeated are carried out together, and each in its own
+// namespace: of two whose IDs differ by their layouts, every reply is of the
+// one that was named, whatever comes between, and the counters agree.
 func TestRepeatedCommands(t *testing.T) {
 	st := store.NewMemory()
 	layouts := map[string]snowfence.Layout{"a": snowfence.MustLayout("twitter"), "b": snowfence.MustLayout("sonyflake")}
@@ -35,7 +35,8 @@ func TestRepeatedCommands(t *testing.T) {
 	}()
 	srv, addr := start(t, Config{Service: svc})
 	p := dial(t, addr)
-	// IDs of Twitter's layout are above since 2022, Sonyflake's below until 2044
+	// IDs of Twitter's layout are above since 2022, Sonyflake's below until
+	// 2044
 	const split = 1_600_000_000_000_000_000
 	words := [][]string{
 		{"SNOWFENCE.NEXT", "a"},

@@ -60,13 +60,15 @@ func start(t testing.TB, cfg Config) (*Server, string) {
 	return s, ln.Addr().String()
 }
 
-// bounded returns a configuration with bounds that no test meets, where it has none.
+// bounded returns a configuration with bounds that no test meets, where it has
+// none.
 func bounded(cfg Config) Config {
 	cfg.MaxConns, cfg.Slow = cmp.Or(cfg.MaxConns, 1000), cmp.Or(cfg.Slow, 10*time.Second)
 	return cfg
 }
 
-// talk sends a text and returns what comes back until the server closes the connection.
+// talk sends a text and returns what comes back until the server closes the
+// connection.
 func talk(t *testing.T, addr, text string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)

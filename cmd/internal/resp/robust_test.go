@@ -15,8 +15,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// A client that asks for much and never reads is let go, the memory it takes is bounded,
-// and others are served meanwhile.
+// A client that asks for much and never reads is let go, the memory it takes is
+// bounded, and others are served meanwhile.
 func TestClientThatNeverReads(t *testing.T) {
 	s, addr := start(t, Config{Slow: 100 * time.Millisecond})
 	c, err := net.Dial("tcp", addr)
@@ -40,7 +40,8 @@ func TestClientThatNeverReads(t *testing.T) {
 	}
 }
 
-// FuzzConnection: whatever bytes come in, the server answers or closes, and goes on.
+// FuzzConnection: whatever bytes come in, the server answers or closes, and
+// goes on.
 func FuzzConnection(f *testing.F) {
 	st := store.NewMemory()
 	sc, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))

@@ -7,7 +7,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// The buffers of ten thousand clients with large pipelines were a gigabyte, beside the bound.
+// The buffers of ten thousand clients with large pipelines were a gigabyte,
+// beside the bound.
 func TestLargeBuffersHaveRoom(t *testing.T) {
 	s, addr := start(t, Config{})
 	service := s.cfg.Service

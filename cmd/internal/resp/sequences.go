@@ -11,17 +11,18 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// Sequences are the keys of this server. INCR takes a number of one, as it would count in Redis.
+// Sequences are the keys of this server. INCR takes a number of one, as it
+// would count in Redis.
 
-// key is the meaning of a key: the name of a sequence, and the period behind it; 0 where there is
-// none.
+// key is the meaning of a key: the name of a sequence, and the period behind
+// it; 0 where there is none.
 type key struct {
 	name   string
 	period int64
 }
 
-// parseKey reads a key. A colon in it means a dot, as people write names in Redis and here. A
-// period has 4, 5, 6 or 8 digits; names do not end like this.
+// parseKey reads a key. A colon in it means a dot, as people write names in
+// Redis and here. A period has 4, 5, 6 or 8 digits; names do not end like this.
 func parseKey(text []byte) key {
 	k := key{name: strings.ReplaceAll(server.Clip(text), ":", ".")}
 	name, digits, ok := cutLast(k.name, '.')
@@ -34,8 +35,8 @@ func parseKey(text []byte) key {
 	return k
 }
 
-// ParseKey returns the sequence and the period of a key, as a server understands it. The period is
-// 0 where the key has no date.
+// ParseKey returns the sequence and the period of a key, as a server
+// understands it. The period is 0 where the key has no date.
 func ParseKey(text string) (name string, period int64) {
 	k := parseKey([]byte(text))
 	return k.name, k.period
@@ -56,8 +57,8 @@ type counter struct {
 	seq *server.Sequence // nil before any
 }
 
-// sequenceOf finds the sequence of a key, most often the key of the command before, and checks that
-// the caller may. The command counts as n numbers.
+// sequenceOf finds the sequence of a key, most often the key of the command
+// before, and checks that the caller may. The command counts as n numbers.
 func (c *conn) sequenceOf(text []byte, v server.Verb, n int64) (*server.Sequence, error) {
 	last := &c.counter
 	if last.seq == nil || !bytes.Equal(text, last.text) {
@@ -75,7 +76,8 @@ func (c *conn) sequenceOf(text []byte, v server.Verb, n int64) (*server.Sequence
 	return last.seq, nil
 }
 
-// takeNumbers takes n numbers in a row and answers the last, and reports whether it did.
+// takeNumbers takes n numbers in a row and answers the last, and reports
+// whether it did.
 func (c *conn) takeNumbers(text []byte, n int64) bool {
 	if c.id == nil {
 		c.noAuth()
@@ -91,7 +93,8 @@ func (c *conn) takeNumbers(text []byte, n int64) bool {
 			err = c.needsPeriod(sq)
 		}
 		if err == nil && n > 1 && sq.Step() != 1 {
-			// A client counts back from the last number by 1, and would use numbers of others.
+			// A client counts back from the last number by 1, and would use
+			// numbers of others.
 			err = server.Errorf(server.Invalid, "sequence %q counts in steps of %d, and clients take the %d numbers "+
 				"below the answer of INCRBY for theirs: use INCR", sq.Name, sq.Step(), n-1)
 		}
@@ -128,8 +131,8 @@ func incrBy(c *conn, args [][]byte) {
 	}
 }
 
-// needsPeriod refuses the bare name of a dated sequence: key and date are to agree, also for a
-// client that waited over midnight.
+// needsPeriod refuses the bare name of a dated sequence: key and date are to
+// agree, also for a client that waited over midnight.
 func (c *conn) needsPeriod(sq *server.Sequence) error {
 	if c.counter.period != 0 || !sq.Dated() {
 		return nil
@@ -160,8 +163,8 @@ func get(c *conn, args [][]byte) {
 	}
 }
 
-// expire answers 1 for a period: its numbers end with it anyway. Anything else would never begin
-// again, and a client that expires it believes that it does.
+// expire answers 1 for a period: its numbers end with it anyway. Anything else
+// would never begin again, and a client that expires it believes that it does.
 func expire(c *conn, args [][]byte) {
 	if _, err := strconv.ParseInt(string(args[2]), 10, 64); err != nil {
 		c.writeError("value is not an integer or out of range")
@@ -195,8 +198,9 @@ func ttl(c *conn, args [][]byte) {
 	c.out = appendInt(c.out, -1)
 }
 
-// repeatNumbers takes the numbers of n more commands like the last one, and returns how many of
-// them it answered. It leaves others to be parsed, so that errors are told in one place.
+// repeatNumbers takes the numbers of n more commands like the last one, and
+// returns how many of them it answered. It leaves others to be parsed, so that
+// errors are told in one place.
 func (c *conn) repeatNumbers(n int) int {
 	last := &c.counter
 	if last.seq == nil || c.id.May(server.VerbIDs, last.name) != nil || c.id.Limited() {

@@ -1,5 +1,5 @@
-// Package resp is the service over the Redis protocol, versions 2 and 3, so that every
-// Redis client in every language is a client.
+// Package resp is the service over the Redis protocol, versions 2 and 3, so
+// that every Redis client in every language is a client.
 package resp
 
 import (
@@ -21,14 +21,15 @@ type Config struct {
 	Auth    func() *server.Auth // who callers are; asked at each AUTH, so that tokens can be reloaded
 	Version string              // of the program, for HELLO and INFO
 
-	// User returns who a program at a socket of an agent is; nil if that is not known.
+	// User returns who a program at a socket of an agent is; nil if that is not
+	// known.
 	User func(c net.Conn) *server.Identity
 
 	// MaxConns bounds how many clients there are at a time.
 	MaxConns int
 
-	// Slow is how long a client may take to identify itself, to send the rest of a command, or to
-	// take its replies.
+	// Slow is how long a client may take to identify itself, to send the rest
+	// of a command, or to take its replies.
 	Slow time.Duration
 
 	Logger *slog.Logger // nil means silence
@@ -69,8 +70,8 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Serve accepts connections until the listener or the server is closed, and closes the
-// listener. It returns nil when Shutdown was the reason.
+// Serve accepts connections until the listener or the server is closed, and
+// closes the listener. It returns nil when Shutdown was the reason.
 func (s *Server) Serve(ln net.Listener) error {
 	defer ln.Close()
 	s.mu.Lock()
@@ -143,8 +144,9 @@ func (s *Server) serveConn(nc net.Conn) {
 	}()
 }
 
-// Shutdown stops accepting, answers the commands of clients until they are silent for a moment, and
-// closes all connections, by force when ctx ends. Busy clients are told to go after a while.
+// Shutdown stops accepting, answers the commands of clients until they are
+// silent for a moment, and closes all connections, by force when ctx ends. Busy
+// clients are told to go after a while.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.end()

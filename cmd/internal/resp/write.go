@@ -6,8 +6,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Replies are appended to a buffer. Those that differ between the versions of the
-// protocol take the version.
+// Replies are appended to a buffer. Those that differ between the versions of
+// the protocol take the version.
 
 func appendInt(b []byte, n int64) []byte {
 	b = append(b, ':')
@@ -29,8 +29,8 @@ func appendBulk[T string | []byte](b []byte, s T) []byte {
 	return append(b, '\r', '\n')
 }
 
-// appendID appends an ID as a bulk string. An integer would be shorter, but clients in
-// languages with floats as numbers round it.
+// appendID appends an ID as a bulk string. An integer would be shorter, but
+// clients in languages with floats as numbers round it.
 func appendID(b []byte, id snowfence.ID) []byte {
 	at := len(b)
 	b = append(b, "$19\r\n"...) // what most IDs are; the length is set right afterwards where it is another

@@ -1,5 +1,5 @@
-// Package rest is the service over HTTP for people, curl, and programs without a client
-// of their own: paths, JSON with IDs as strings, or lines of text.
+// Package rest is the service over HTTP for people, curl, and programs without
+// a client of their own: paths, JSON with IDs as strings, or lines of text.
 package rest
 
 import (
@@ -33,8 +33,8 @@ type exchange struct {
 	caller *server.Caller
 }
 
-// Mount adds the paths below /v1 to a mux, and their description at /openapi.json. Routes
-// that stream are behind streaming.
+// Mount adds the paths below /v1 to a mux, and their description at
+// /openapi.json. Routes that stream are behind streaming.
 func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming func(http.Handler) http.Handler) {
 	h := &rest{
 		s: s, who: who, bufs: sync.Pool{New: func() any { return new([]byte) }},
@@ -134,8 +134,8 @@ func (e *exchange) answerBy(routes []*route, site *http.CrossOriginProtection) e
 	return e.makeCall()
 }
 
-// notFound answers requests without a route: OPTIONS and wrong methods with the methods
-// of the path, wrong paths with the place of the list.
+// notFound answers requests without a route: OPTIONS and wrong methods with the
+// methods of the path, wrong paths with the place of the list.
 func (h *rest) notFound(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, m := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {

@@ -63,7 +63,8 @@ func (e *exchange) nextParams() (nextParams, error) {
 	return want, server.CheckCount(n)
 }
 
-// prefersText reports whether a client would rather have lines of text than JSON.
+// prefersText reports whether a client would rather have lines of text than
+// JSON.
 func prefersText(h http.Header) bool {
 	accept := h["Accept"]
 	return len(accept) > 0 && goautoneg.Negotiate(strings.Join(accept, ","), kinds) == "text/plain"
@@ -72,7 +73,8 @@ func prefersText(h http.Header) bool {
 // kinds are the forms of answers; the first is for clients that do not care.
 var kinds = []string{"application/json", "text/plain"}
 
-// next is GET /v1/{namespace}/next?n=10: {"ids":["…"]}, or lines, or with runs=true {"runs":[…]}.
+// next is GET /v1/{namespace}/next?n=10: {"ids":["…"]}, or lines, or with
+// runs=true {"runs":[…]}.
 func (h *rest) next(e *exchange) error {
 	w, r := e.w, e.r
 	want, err := e.nextParams()
@@ -142,8 +144,8 @@ func (h *rest) next(e *exchange) error {
 	})
 }
 
-// chunk is how many IDs are formatted and written at a time: a slow client holds no more
-// text than that.
+// chunk is how many IDs are formatted and written at a time: a slow client
+// holds no more text than that.
 const chunk = 2000
 
 // textRoom is the room of an ID as text, in bytes.
@@ -193,8 +195,8 @@ func (e *idEncoder) end(b []byte) []byte {
 	return append(b, "\"]}\n"...)
 }
 
-// stream is GET /v1/{namespace}/stream?format=base58&prefix=ord: a line for each ID until
-// the client has enough.
+// stream is GET /v1/{namespace}/stream?format=base58&prefix=ord: a line for
+// each ID until the client has enough.
 func (h *rest) stream(e *exchange) error {
 	w, r, id := e.w, e.r, e.caller.Identity
 	sp, err := h.s.SpaceFor(r.Context(), id, server.VerbIDs, e.subject(), 0)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Every path, every status that a caller can bring about, and the schema of each answer.
+// Every path, every status that a caller can bring about, and the schema of
+// each answer.
 func TestPaths(t *testing.T) {
 	f := start(t)
 	doc := document(t)

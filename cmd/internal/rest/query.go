@@ -13,8 +13,9 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// readParams returns the parameters of a request. Each has to be one of the route's, once: with an
-// ignored misspelling, a request would mean something else.
+// readParams returns the parameters of a request. Each has to be one of the
+// route's, once: with an ignored misspelling, a request would mean something
+// else.
 func (e *exchange) readParams() (url.Values, error) {
 	if e.r.URL.RawQuery == "" {
 		return nil, nil
@@ -53,7 +54,8 @@ func intParam(name, text string, missing int64) (int64, error) {
 	return n, nil
 }
 
-// boolParam reads a parameter that is true or false, which it is when it is missing.
+// boolParam reads a parameter that is true or false, which it is when it is
+// missing.
 func boolParam(name, text string) (bool, error) {
 	if text == "" {
 		return false, nil

@@ -17,11 +17,12 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 )
 
-// forwardWait is how long another server may take. Then the holder takes another node, which is
-// better than to wait until its grant ends.
+// forwardWait is how long another server may take. Then the holder takes
+// another node, which is better than to wait until its grant ends.
 const forwardWait = 2 * time.Second
 
-// newForwarding returns the connections to other servers; their keys stand in the store.
+// newForwarding returns the connections to other servers; their keys stand in
+// the store.
 func newForwarding(s *server.Service) *http.Client {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.Proxy = nil // servers reach each other
@@ -43,7 +44,8 @@ func newForwarding(s *server.Service) *http.Client {
 	}
 }
 
-// other returns the id of the server that a request about a lease is passed on to; "" for none.
+// other returns the id of the server that a request about a lease is passed on
+// to; "" for none.
 func (r leases) other(ctx context.Context, l wire.Lease) string {
 	if server.CallerOf(ctx).Forwarded {
 		return ""
@@ -51,8 +53,9 @@ func (r leases) other(ctx context.Context, l wire.Lease) string {
 	return r.s.Lessor(l)
 }
 
-// forwarded has another server answer, for the same caller: servers over a store have the same
-// tokens. If it does not, the error is a [lease.ErrElsewhere].
+// forwarded has another server answer, for the same caller: servers over a
+// store have the same tokens. If it does not, the error is a
+// [lease.ErrElsewhere].
 func forwarded[Req, Res any](
 	ctx context.Context, r leases, id string, m *Req,
 	do func(api.LeaseServiceClient, context.Context, *connect.Request[Req]) (*connect.Response[Res], error),
@@ -83,8 +86,9 @@ func forwarded[Req, Res any](
 	}
 }
 
-// stranger reports whether an answer is of a server without this one's knowledge of the caller or
-// the namespace. Another one may have the lessor's address by then.
+// stranger reports whether an answer is of a server without this one's
+// knowledge of the caller or the namespace. Another one may have the lessor's
+// address by then.
 func stranger(k server.Kind) bool {
 	return k == server.Anonymous || k == server.Denied || k == server.NoNamespace || k == server.Exists
 }
@@ -115,8 +119,8 @@ func (r leases) forwardAll(
 	}
 }
 
-// answerOf returns the kind and the message of an error that another server sent;
-// [server.Elsewhere] for all others.
+// answerOf returns the kind and the message of an error that another server
+// sent; [server.Elsewhere] for all others.
 func answerOf(err error) (server.Kind, string) {
 	if e, ok := errors.AsType[*connect.Error](err); ok {
 		for _, d := range e.Details() {

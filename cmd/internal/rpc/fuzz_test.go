@@ -14,7 +14,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Bytes that are no request are answered, whatever they are, and nothing panics.
+// Bytes that are no request are answered, whatever they are, and nothing
+// panics.
 func FuzzRequest(f *testing.F) {
 	st := store.NewMemory()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))

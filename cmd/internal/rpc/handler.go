@@ -1,5 +1,5 @@
-// Package rpc is the service over gRPC, gRPC-Web, Connect and plain HTTP with JSON: all
-// of one protobuf definition, proto/snowfence/v1.
+// Package rpc is the service over gRPC, gRPC-Web, Connect and plain HTTP with
+// JSON: all of one protobuf definition, proto/snowfence/v1.
 package rpc
 
 import (
@@ -24,7 +24,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// rpc implements the methods of the definition that are more than a call of the service.
+// rpc implements the methods of the definition that are more than a call of the
+// service.
 type rpc struct {
 	s      *server.Service
 	who    server.Identify
@@ -41,8 +42,9 @@ type (
 // maxRequest bounds a message of a client: the largest is a batch of renewals.
 const maxRequest = 4 << 20
 
-// Mount adds the services to a mux; beside them reflection and health checks, which need no token:
-// their facts are in the definition, or on /readyz. Calls that stream are behind streaming.
+// Mount adds the services to a mux; beside them reflection and health checks,
+// which need no token: their facts are in the definition, or on /readyz. Calls
+// that stream are behind streaming.
 func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming func(http.Handler) http.Handler,
 	opts ...connect.HandlerOption,
 ) {
@@ -69,9 +71,9 @@ func Mount(mux *http.ServeMux, s *server.Service, who server.Identify, streaming
 	open(grpchealth.NewHandler(health{s}, small))
 }
 
-// uncompressed takes and gives nothing that is compressed. gzip costs a server 700 ns an ID, a
-// hundred times what making and sending it does; and a request is unpacked before its sender is
-// known: a megabyte can be a gigabyte then.
+// uncompressed takes and gives nothing that is compressed. gzip costs a server
+// 700 ns an ID, a hundred times what making and sending it does; and a request
+// is unpacked before its sender is known: a megabyte can be a gigabyte then.
 func uncompressed() connect.HandlerOption { return connect.WithCompression("gzip", nil, nil) }
 
 // Names of the services, for reflection and health checks.
@@ -83,8 +85,8 @@ func Names() []string {
 	}
 }
 
-// health answers health checks: of the server as a whole ("") and of each service, which
-// are ready together.
+// health answers health checks: of the server as a whole ("") and of each
+// service, which are ready together.
 type health struct{ s *server.Service }
 
 // Check implements [grpchealth.Checker].
@@ -123,8 +125,8 @@ func (r *rpc) authenticate(next http.Handler) http.Handler {
 	})
 }
 
-// withCall lets a handler hold room for its answer until a slow client has taken it, and
-// counts how long calls take that have one answer.
+// withCall lets a handler hold room for its answer until a slow client has
+// taken it, and counts how long calls take that have one answer.
 func (r *rpc) withCall(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, hr *http.Request) {
 		began, q := time.Now(), call{text: !strings.Contains(hr.Header.Get("Content-Type"), "proto")}
@@ -156,8 +158,8 @@ func reserveIDs(ctx context.Context, s *server.Service, n int64) error {
 	return s.Reserve(server.CallerOf(ctx), n*idText)
 }
 
-// errorInterceptor turns errors of the service into errors of the wire, with the kind as a detail
-// that programs can compare.
+// errorInterceptor turns errors of the service into errors of the wire, with
+// the kind as a detail that programs can compare.
 type errorInterceptor struct{ *rpc }
 
 func (i errorInterceptor) translate(ctx context.Context, procedure string, err error) error {
@@ -204,16 +206,16 @@ func (i errorInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc
 	}
 }
 
-// authorize checks the caller's right in a namespace; its default name is "default". The request
-// counts as n IDs.
+// authorize checks the caller's right in a namespace; its default name is
+// "default". The request counts as n IDs.
 func authorize(ctx context.Context, v server.Verb, namespace string, n int64) (string, *server.Identity, error) {
 	id := server.CallerOf(ctx).Identity
 	namespace = cmp.Or(namespace, lease.DefaultNamespace)
 	return namespace, id, id.Authorize(v, namespace, n)
 }
 
-// jsonCodec writes JSON with the names of the protocol, as all other wires do. Fields that it does
-// not know it passes over, so that clients may be newer.
+// jsonCodec writes JSON with the names of the protocol, as all other wires do.
+// Fields that it does not know it passes over, so that clients may be newer.
 type jsonCodec struct{ name string }
 
 // Name implements [connect.Codec].

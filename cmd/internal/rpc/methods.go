@@ -15,7 +15,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// Method is a call of the protocol with one answer: its right, and its function.
+// Method is a call of the protocol with one answer: its right, and its
+// function.
 type Method struct {
 	Procedure  string      // as in a path: /snowfence.v1.NamespaceService/Show
 	Verb       server.Verb // that its caller needs; "" where the method looks itself
@@ -59,7 +60,8 @@ func Methods(s *server.Service) []*Method {
 	}
 }
 
-// managing returns a method for managers. Each call of it is one line of the log.
+// managing returns a method for managers. Each call of it is one line of the
+// log.
 func managing[Req, Res any, Q message[Req], A message[Res]](
 	s *server.Service, procedure string, do func(context.Context, *Req) (*Res, error),
 ) *Method {
@@ -108,8 +110,8 @@ func method[Req, Res any, Q message[Req], A message[Res]](
 	return m
 }
 
-// Authorize refuses a request without the right to it, and names a namespace without a name
-// "default".
+// Authorize refuses a request without the right to it, and names a namespace
+// without a name "default".
 func (m *Method) Authorize(ctx context.Context, in proto.Message) error {
 	if m.Verb == "" {
 		return nil
@@ -130,7 +132,8 @@ func (m *Method) Do(ctx context.Context, in proto.Message) (proto.Message, error
 	return m.do(ctx, in)
 }
 
-// Subject is the field with the name of a request's subject; nil if there is none.
+// Subject is the field with the name of a request's subject; nil if there is
+// none.
 func (m *Method) Subject() protoreflect.FieldDescriptor {
 	fields := m.Descriptor.Input().Fields()
 	if f := fields.ByName("namespace"); f != nil {

@@ -93,7 +93,8 @@ func memory(t testing.TB) *store.Memory {
 	return st
 }
 
-// What answers at an address and is no server of ours, such as a proxy, is passed by.
+// What answers at an address and is no server of ours, such as a proxy, is
+// passed by.
 func TestRemotePassesByStrangers(t *testing.T) {
 	var hosts []*host
 	for _, body := range []string{"<html>", `{"message":"no route"}`} {
@@ -120,8 +121,8 @@ func TestRemotePassesByStrangers(t *testing.T) {
 	}
 }
 
-// A server whose answers are lost leased a node: the other one finds it, and no second node is
-// taken. The same holds for a renewal.
+// A server whose answers are lost leased a node: the other one finds it, and no
+// second node is taken. The same holds for a renewal.
 func TestRemoteAnswersAreLost(t *testing.T) {
 	st := memory(t)
 	a, b := serve(t, st, server.Options{}), serve(t, st, server.Options{})
@@ -230,8 +231,9 @@ func TestRemoteSource(t *testing.T) {
 	}
 }
 
-// A server that stands still, as one that was stopped or is behind a broken network does,
-// holds a source up for a moment only, however long a request may take.
+// A server that stands still, as one that was stopped or is behind a broken
+// network does, holds a source up for a moment only, however long a request may
+// take.
 func TestRemoteSourceGoesRoundAHangingServer(t *testing.T) {
 	st := memory(t)
 	b := serve(t, st, server.Options{})
@@ -308,8 +310,8 @@ func TestRemoteDial(t *testing.T) {
 	}
 }
 
-// A token that is replaced in its file is in use from the next request on, and the last one while
-// the file is being written.
+// A token that is replaced in its file is in use from the next request on, and
+// the last one while the file is being written.
 func TestTokenFile(t *testing.T) {
 	var got atomic.Pointer[string]
 	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// BenchmarkRenewAll renews a hundred subleases in a request: what a server does beside HTTP.
-// BenchmarkSubletsRenew has the part of it that reads no request.
+// BenchmarkRenewAll renews a hundred subleases in a request: what a server does
+// beside HTTP. BenchmarkSubletsRenew has the part of it that reads no request.
 func BenchmarkRenewAll(b *testing.B) {
 	const n = 100
 	l, err := snowfence.ParseLayout("time=32,node=22,seq=9,epoch=2025-01-01,tick=1s")

@@ -72,7 +72,8 @@ func start(t *testing.T, names ...string) *rig {
 	return w
 }
 
-// as makes all requests with a token with these verbs, and returns whom the server knows then.
+// as makes all requests with a token with these verbs, and returns whom the
+// server knows then.
 func (w *rig) as(t server.Token) *server.Auth {
 	w.Helper()
 	t.Name = "t"
@@ -128,8 +129,8 @@ func (w *rig) wants(what string, err error, want connect.Code, reason string) {
 
 const next = "/snowfence.v1.IDService/Next"
 
-// A real gRPC client gets IDs, a large batch with a raised limit, error details, and
-// streams that end when it goes.
+// A real gRPC client gets IDs, a large batch with a raised limit, error
+// details, and streams that end when it goes.
 func TestGRPC(t *testing.T) {
 	w := start(t)
 	c := w.grpc()
@@ -292,7 +293,8 @@ func TestStream(t *testing.T) {
 		defer w.service.Ended(all)
 		return w.service.Reserve(all, server.MostRoom) == nil
 	})
-	// A stream slows down to the rate of its token; a single request is refused.
+	// A stream slows down to the rate of its token; a single request is
+	// refused.
 	w.as(server.Token{Rate: 1e6, Burst: 10})
 	if n, err := read(w.ids(), &pb.StreamRequest{Count: 100, Batch: 50}, 1<<30); n != 100 || err != nil {
 		t.Errorf("%d IDs at a rate, %v", n, err)
@@ -310,7 +312,8 @@ func until(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// A request that is compressed is not unpacked, with any token, and no answer is compressed.
+// A request that is compressed is not unpacked, with any token, and no answer
+// is compressed.
 func TestNothingIsCompressed(t *testing.T) {
 	w := start(t)
 	for _, path := range []string{snowfencev1connect.IDServiceNextProcedure, "/grpc.health.v1.Health/Check"} {
@@ -334,8 +337,8 @@ func TestNothingIsCompressed(t *testing.T) {
 	}
 }
 
-// Who is not known is told so in the words of each protocol, before anything of the
-// message is looked at, however large or wrong it is.
+// Who is not known is told so in the words of each protocol, before anything of
+// the message is looked at, however large or wrong it is.
 func TestNobodyIsRefusedUnread(t *testing.T) {
 	mux := http.NewServeMux()
 	Mount(mux, server.New(store.NewMemory(), server.Options{}), func(*http.Request) (*server.Identity, error) {

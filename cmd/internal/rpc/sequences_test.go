@@ -15,7 +15,8 @@ func (w *rig) sequences() snowfencev1connect.SequenceServiceClient {
 	return snowfencev1connect.NewSequenceServiceClient(http.DefaultClient, w.url)
 }
 
-// Only the service of sequences shows or writes the record of one, with any token.
+// Only the service of sequences shows or writes the record of one, with any
+// token.
 func TestNoOtherServiceReachesSequences(t *testing.T) {
 	w := start(t)
 	ctx := t.Context()

@@ -16,8 +16,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// tokens are the possible callers: a list that stays, and a file that is read again when it
-// changes.
+// tokens are the possible callers: a list that stays, and a file that is read
+// again when it changes.
 type tokens struct {
 	path      string
 	fixed     []server.Token
@@ -77,8 +77,8 @@ func (t *tokens) readFile() (*server.Auth, error) {
 	return a, nil
 }
 
-// ReadTokens reads a file of tokens. Everything in it may be known: a hash is of no use
-// to its readers, because the secrets are random.
+// ReadTokens reads a file of tokens. Everything in it may be known: a hash is
+// of no use to its readers, because the secrets are random.
 func ReadTokens(path string) ([]server.Token, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -98,7 +98,8 @@ func ReadTokens(path string) ([]server.Token, error) {
 	return file.Tokens, nil
 }
 
-// readFile reads a regular file. Another one, such as a pipe, could let its reader wait for ever.
+// readFile reads a regular file. Another one, such as a pipe, could let its
+// reader wait for ever.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -110,7 +111,8 @@ func readFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// reloadFile reads the file again if it changed. An unreadable file leaves the old tokens in use.
+// reloadFile reads the file again if it changed. An unreadable file leaves the
+// old tokens in use.
 func (t *tokens) reloadFile() {
 	var a *server.Auth
 	read := func() (err error) {
@@ -142,8 +144,8 @@ func (t *tokens) useAuth(a *server.Auth) {
 // currentAuth returns the possible callers.
 func (t *tokens) currentAuth() *server.Auth { return t.auth.Load() }
 
-// identifyRequest returns the identity of an HTTP request, from its bearer token or its
-// certificate.
+// identifyRequest returns the identity of an HTTP request, from its bearer
+// token or its certificate.
 func (t *tokens) identifyRequest(r *http.Request) (*server.Identity, error) {
 	a := t.currentAuth()
 	if id := a.Anyone(); id != nil {
@@ -165,7 +167,8 @@ func (t *tokens) identifyRequest(r *http.Request) (*server.Identity, error) {
 	return a.Identify(strings.TrimSpace(secret))
 }
 
-// userOf returns who a program at a socket of an agent is; nil where the kernel does not tell it.
+// userOf returns who a program at a socket of an agent is; nil where the kernel
+// does not tell it.
 func (t *tokens) userOf(c net.Conn) *server.Identity {
 	id, ok := userOf(c)
 	if !ok {

@@ -1,5 +1,5 @@
-// Package serve is the server process: listeners, their users, and a stop that loses nothing. The
-// wires are packages of their own.
+// Package serve is the server process: listeners, their users, and a stop that
+// loses nothing. The wires are packages of their own.
 package serve
 
 import (
@@ -21,9 +21,9 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Config has the settings of a server. A field with a name is a flag, an environment variable and a
-// line of the file; "file" alone is a line of the file only, and file "-" is none. Help texts name
-// their value between < and >.
+// Config has the settings of a server. A field with a name is a flag, an
+// environment variable and a line of the file; "file" alone is a line of the
+// file only, and file "-" is none. Help texts name their value between < and >.
 type Config struct {
 	HTTP      string `name:"http" default:"127.0.0.1:8080" help:"<address> of HTTP and gRPC, as in 127.0.0.1:8080 or unix:/run/snowfence/ids.sock; empty for none"`
 	RESP      string `name:"resp" default:"127.0.0.1:6380" help:"<address> of the Redis protocol; empty for none"`
@@ -95,7 +95,8 @@ func (c *Config) Settings() iter.Seq2[reflect.StructTag, any] {
 	}
 }
 
-// advertised returns the URL at which other servers reach this one; "" means that they do not.
+// advertised returns the URL at which other servers reach this one; "" means
+// that they do not.
 func (c *Config) advertised() (string, error) {
 	if c.Advertise == "" {
 		return "", nil
@@ -118,7 +119,8 @@ func (c *Config) advertised() (string, error) {
 // listenerNames are what OpenToNetwork may have.
 var listenerNames = []string{"http", "resp", "admin", "all"}
 
-// Check returns the mistakes of the configuration, without listening or reading files.
+// Check returns the mistakes of the configuration, without listening or reading
+// files.
 func (c *Config) Check() error {
 	var errs []error
 	add := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -205,7 +207,8 @@ func (c *Config) authenticates() bool {
 	return c.Tokens != "" || len(c.TokenList) > 0 || c.TLSClientCA != ""
 }
 
-// withDefaults returns the configuration with its defaults. An empty text stays: it means none.
+// withDefaults returns the configuration with its defaults. An empty text
+// stays: it means none.
 func (c Config) withDefaults() Config {
 	for tag, field := range c.Settings() {
 		switch p := field.(type) {
@@ -226,8 +229,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// isLoopback reports whether only this machine reaches an address. The address of a name is seen
-// when it is listened on.
+// isLoopback reports whether only this machine reaches an address. The address
+// of a name is seen when it is listened on.
 func isLoopback(address string) (bool, error) {
 	if path, ok := socketPath(address); ok {
 		return true, checkSocket(path)

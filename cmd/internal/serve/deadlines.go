@@ -10,8 +10,9 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// withDeadlines bounds how long clients may take for the rest of a request and for their
-// answers: Config.Slow beyond the time that the service itself may take.
+// withDeadlines bounds how long clients may take for the rest of a request and
+// for their answers: Config.Slow beyond the time that the service itself may
+// take.
 func (p *Process) withDeadlines(next http.Handler) http.Handler {
 	slow := p.cfg.Slow
 	limit := slow + max(p.cfg.MaxWait, time.Second) + storeTimeout
@@ -30,8 +31,9 @@ func (p *Process) withDeadlines(next http.Handler) http.Handler {
 	})
 }
 
-// streamHandler is for routes with answers that go on until the client has enough: each piece has
-// to be taken in time, and they end when the server stops.
+// streamHandler is for routes with answers that go on until the client has
+// enough: each piece has to be taken in time, and they end when the server
+// stops.
 func (p *Process) streamHandler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -44,8 +46,8 @@ func (p *Process) streamHandler(next http.Handler) http.Handler {
 	})
 }
 
-// body takes the deadline away once all of it is read, so that it does not end a request
-// that is being answered.
+// body takes the deadline away once all of it is read, so that it does not end
+// a request that is being answered.
 type body struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -60,8 +62,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// streamWriter gives each piece of a stream its own deadline. Between pieces there is
-// none: over HTTP/2 one would end a stream that has nothing to say.
+// streamWriter gives each piece of a stream its own deadline. Between pieces
+// there is none: over HTTP/2 one would end a stream that has nothing to say.
 type streamWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController

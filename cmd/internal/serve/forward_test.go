@@ -21,7 +21,8 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 )
 
-// advertised starts a server that others reach by a name that no certificate has, with one token.
+// advertised starts a server that others reach by a name that no certificate
+// has, with one token.
 func advertised(t *testing.T, st store.Store, cert, key string) *Process {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -83,8 +84,9 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// A renewal or release that reaches another server is passed on, once, for the same caller. If the
-// lessor is gone, the lease is elsewhere, which ends no grant.
+// A renewal or release that reaches another server is passed on, once, for the
+// same caller. If the lessor is gone, the lease is elsewhere, which ends no
+// grant.
 func TestRenewalsArePassedOn(t *testing.T) {
 	t.Run("plain", func(t *testing.T) {
 		t.Parallel()
@@ -208,7 +210,8 @@ func passOn(t *testing.T, cert, key string) {
 	}
 }
 
-// Servers are known by the key that stands in the store, whatever names and authorities say.
+// Servers are known by the key that stands in the store, whatever names and
+// authorities say.
 func TestAPeerHasItsKey(t *testing.T) {
 	st, ca := unitStore(t), newAuthority(t, "ours")
 	files := func(name string) (cert, key string) {

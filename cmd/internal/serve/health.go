@@ -19,8 +19,9 @@ var (
 	errStopping = errors.New("the server is stopping")
 )
 
-// mountHealth adds the routes of load balancers and orchestrators. A caller without the
-// right to see causes, which may name hosts and users, learns only that there is one.
+// mountHealth adds the routes of load balancers and orchestrators. A caller
+// without the right to see causes, which may name hosts and users, learns only
+// that there is one.
 func (p *Process) mountHealth(mux *http.ServeMux, causes bool) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
@@ -42,9 +43,9 @@ func (p *Process) mountHealth(mux *http.ServeMux, causes bool) {
 	})
 }
 
-// Ready returns why requests should go to another server: the store is unreachable, no
-// lease is held, or the server stops. It is at most a few seconds old, so that asking
-// costs nothing.
+// Ready returns why requests should go to another server: the store is
+// unreachable, no lease is held, or the server stops. It is at most a few
+// seconds old, so that asking costs nothing.
 func (p *Process) Ready() error {
 	if p.draining.Load() {
 		return errStopping
@@ -104,7 +105,8 @@ func (p *Process) readyError(ctx context.Context) error {
 	return trouble
 }
 
-// openLease leases nodes in a namespace if that was not done, and returns why there are none.
+// openLease leases nodes in a namespace if that was not done, and returns why
+// there are none.
 func (p *Process) openLease(ctx context.Context, name string) error {
 	sp, err := p.service.Space(ctx, name)
 	if err == nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// listen listens on an address. An address that was taken for one of this machine alone
-// has to be one: names can be anything.
+// listen listens on an address. An address that was taken for one of this
+// machine alone has to be one: names can be anything.
 func (p *Process) listen(ctx context.Context, l listener) (net.Listener, error) {
 	if path, ok := socketPath(l.address); ok {
 		ln, err := listenSocket(path)
@@ -49,8 +49,8 @@ func (p *Process) listen(ctx context.Context, l listener) (net.Listener, error) 
 	return ln, nil
 }
 
-// serveHTTP serves HTTP/1.1 and HTTP/2, the latter also without TLS, for gRPC on
-// loopback. It returns the address that it listens on.
+// serveHTTP serves HTTP/1.1 and HTTP/2, the latter also without TLS, for gRPC
+// on loopback. It returns the address that it listens on.
 func (p *Process) serveHTTP(
 	ctx context.Context, l listener, m *server.Meter, most int, encrypt bool, h http.Handler,
 ) (string, error) {
@@ -83,8 +83,8 @@ func (p *Process) serveHTTP(
 	return g.Addr().String(), nil
 }
 
-// storeTimeout is how long the store may take for a request, beside the request's wait
-// for the clock.
+// storeTimeout is how long the store may take for a request, beside the
+// request's wait for the clock.
 const storeTimeout = 20 * time.Second
 
 // lineLogger takes the log lines of net/http.

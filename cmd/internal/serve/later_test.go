@@ -12,7 +12,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// laterStore returns a store whose namespace default begins its next grants in half an hour.
+// laterStore returns a store whose namespace default begins its next grants in
+// half an hour.
 func laterStore(t *testing.T) *cutStore {
 	t.Helper()
 	st := &cutStore{Store: store.NewMemory()}
@@ -32,8 +33,8 @@ func laterStore(t *testing.T) *cutStore {
 	return st
 }
 
-// After a change a grant began in the future: no ID could be made, and readiness, metrics and
-// Retry-After said that all is well.
+// After a change a grant began in the future: no ID could be made, and
+// readiness, metrics and Retry-After said that all is well.
 func TestGrantInTheFutureIsNotReady(t *testing.T) {
 	p, logs := start(t, Config{Admin: "127.0.0.1:0", MaxWait: time.Millisecond}, laterStore(t))
 	eventually(t, "a verdict", func() bool { return p.Ready() != errStarting })
@@ -65,7 +66,8 @@ func TestGrantInTheFutureIsNotReady(t *testing.T) {
 	}
 }
 
-// A namespace that was not named waits for its grant: the server is ready, and says so once.
+// A namespace that was not named waits for its grant: the server is ready, and
+// says so once.
 func TestGrantInTheFutureOfAnotherNamespace(t *testing.T) {
 	st := laterStore(t)
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))

@@ -49,7 +49,8 @@ func metric(t *testing.T, p *Process, series string) string {
 	return m[1]
 }
 
-// Nobody could tell who had deleted a namespace, and from where. Each call of a manager is a line.
+// Nobody could tell who had deleted a namespace, and from where. Each call of a
+// manager is a line.
 func TestManagersAreLogged(t *testing.T) {
 	boss, shop := token("boss", "secret-boss", server.VerbManage, server.VerbRead), token("shop", "secret-shop", "read")
 	p, logs := start(t, Config{TokenList: []server.Token{boss, shop}}, newStore(t))
@@ -161,7 +162,8 @@ func TestClientsThatLeaveAreNoFailures(t *testing.T) {
 	}
 }
 
-// The counter of IDs fell when a namespace was changed, which looks like a restart.
+// The counter of IDs fell when a namespace was changed, which looks like a
+// restart.
 func TestIDsTotalNeverFalls(t *testing.T) {
 	p, _ := start(t, Config{Admin: "127.0.0.1:0"}, newStore(t))
 	base := "http://" + p.HTTP
@@ -240,8 +242,8 @@ func TestPprofIsOff(t *testing.T) {
 	}
 }
 
-// While draining, answers tell clients of HTTP/1.1 to go, and at the stop each request that was
-// sent gets an answer, over HTTP and over the Redis protocol.
+// While draining, answers tell clients of HTTP/1.1 to go, and at the stop each
+// request that was sent gets an answer, over HTTP and over the Redis protocol.
 func TestStopAnswersBusyClients(t *testing.T) {
 	p, _ := start(t, Config{RESP: "127.0.0.1:0", Drain: time.Nanosecond}, newStore(t))
 	url := "http://" + p.HTTP + "/v1/default/next"
@@ -281,8 +283,9 @@ func TestStopAnswersBusyClients(t *testing.T) {
 					default:
 						t.Errorf("before the stop: %v", err)
 					}
-					// The listener is closed, and the kernel resets what was not accepted. A
-					// connection that was cut says reset or EOF: a stalled client may meet one.
+					// The listener is closed, and the kernel resets what was
+					// not accepted. A connection that was cut says reset or
+					// EOF: a stalled client may meet one.
 					text, stalled := err.Error(), time.Since(last) >= silence/2
 					if !stalled && !strings.Contains(text, "refused") && (used || !strings.Contains(text, "reset")) {
 						t.Error(text)

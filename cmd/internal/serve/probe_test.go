@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// A server is asked whether it lives on each kind of listener, with TLS and tokens too;
-// and one that is not there is not alive.
+// A server is asked whether it lives on each kind of listener, with TLS and
+// tokens too; and one that is not there is not alive.
 func TestAsk(t *testing.T) {
 	ca := newAuthority(t, "ca")
 	cert, key := filepath.Join(ca.dir, "c"), filepath.Join(ca.dir, "k")

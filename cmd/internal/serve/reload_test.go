@@ -10,7 +10,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// Settings are read again as a whole or not at all; what cannot change is named.
+// Settings are read again as a whole or not at all; what cannot change is
+// named.
 func TestReload(t *testing.T) {
 	ca := newAuthority(t, "ours")
 	c := Config{
@@ -82,7 +83,8 @@ func TestReload(t *testing.T) {
 	eventually(t, "the metric of a file that cannot be read", func() bool { return failed("certificates") })
 }
 
-// A certificate that ends soon is said at the start, by --check-config and by the metrics.
+// A certificate that ends soon is said at the start, by --check-config and by
+// the metrics.
 func TestCertificateThatEndsSoon(t *testing.T) {
 	ca := newAuthority(t, "ours")
 	cert, key := filepath.Join(ca.dir, "cert.pem"), filepath.Join(ca.dir, "key.pem")

@@ -17,7 +17,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// ask makes a request with a token and headers, and returns the status and the answer.
+// ask makes a request with a token and headers, and returns the status and the
+// answer.
 func ask(t *testing.T, method, url, token, body string, header ...string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -40,7 +41,8 @@ func ask(t *testing.T, method, url, token, body string, header ...string) (int, 
 	return res.StatusCode, string(text)
 }
 
-// One of several servers did not show that there were others, or their versions.
+// One of several servers did not show that there were others, or their
+// versions.
 func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 	st := newStore(t)
 	tokens := []server.Token{token("boss", "secret-boss"), {
@@ -94,7 +96,8 @@ func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 	if l := list(a, "secret-boss"); len(l) != 1 || l[0].Label != "one" {
 		t.Errorf("after the stop of the other: %+v", l)
 	}
-	// A third one takes the place of the second, so that the store keeps no more than are there.
+	// A third one takes the place of the second, so that the store keeps no
+	// more than are there.
 	c, _ := start(t, Config{Label: "three", TokenList: tokens}, st)
 	eventually(t, "the third", func() bool { l := list(c, "secret-boss"); return len(l) == 2 && l[1].Label == "three" })
 	rs, err := st.List(t.Context(), "##servers", snowfence.NodeRange{Until: 1 << 40}, 1<<20)
@@ -103,7 +106,8 @@ func TestServersOverOneStoreSeeEachOther(t *testing.T) {
 	}
 }
 
-// A server that was killed says nothing. It is not listed for ever, and its place is used again.
+// A server that was killed says nothing. It is not listed for ever, and its
+// place is used again.
 func TestServersThatWereKilledAreForgotten(t *testing.T) {
 	st := newStore(t)
 	const hour = 3_600_000
@@ -132,7 +136,8 @@ func TestServersThatWereKilledAreForgotten(t *testing.T) {
 	})
 }
 
-// Records of servers are no namespaces and no sequences, and no wire reaches them.
+// Records of servers are no namespaces and no sequences, and no wire reaches
+// them.
 func TestRecordsOfServersAreHidden(t *testing.T) {
 	st := newStore(t)
 	p, _ := start(t, Config{}, st)

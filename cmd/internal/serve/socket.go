@@ -10,13 +10,15 @@ import (
 	"sync"
 )
 
-// maxPath is the most bytes of a path that every system takes, also with newSocket behind it.
+// maxPath is the most bytes of a path that every system takes, also with
+// newSocket behind it.
 const maxPath = 100 - len(newSocket)
 
 // newSocket is behind the path of a socket until its mode is right.
 const newSocket = ".new"
 
-// socketPath returns the path of an address as in unix:/run/ids.sock, and whether it is one.
+// socketPath returns the path of an address as in unix:/run/ids.sock, and
+// whether it is one.
 func socketPath(address string) (string, bool) { return strings.CutPrefix(address, "unix:") }
 
 // checkSocket returns the mistake in the path of a socket.
@@ -37,8 +39,8 @@ type socketListener struct {
 	once sync.Once
 }
 
-// listenSocket listens on a socket for its user and group. It replaces the socket of a program that
-// was killed.
+// listenSocket listens on a socket for its user and group. It replaces the
+// socket of a program that was killed.
 func listenSocket(path string) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -70,7 +72,8 @@ func listenSocket(path string) (net.Listener, error) {
 	return &socketListener{Listener: ln, path: path}, nil
 }
 
-// Close implements [net.Listener]. The file goes first: afterwards it may be a successor's.
+// Close implements [net.Listener]. The file goes first: afterwards it may be a
+// successor's.
 func (s *socketListener) Close() (err error) {
 	s.once.Do(func() { err = os.Remove(s.path) })
 	return errors.Join(err, s.Listener.Close())

@@ -15,7 +15,8 @@ import (
 	"github.com/snowfence/snowfence/remote"
 )
 
-// A server listens on sockets, for its user and group, and the file of a socket goes with it.
+// A server listens on sockets, for its user and group, and the file of a socket
+// goes with it.
 func TestSockets(t *testing.T) {
 	dir := t.TempDir()
 	http, redis := filepath.Join(dir, "http"), filepath.Join(dir, "redis")

@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/server"
 )
 
-// certificates are the files of TLS, read again when they change, so that a renewed
-// certificate needs no restart.
+// certificates are the files of TLS, read again when they change, so that a
+// renewed certificate needs no restart.
 type certificates struct {
 	cert, key, ca string
 	reloader
@@ -79,9 +79,9 @@ func (t *certificates) keepGood(until time.Time) error {
 	return nil
 }
 
-// reloadFiles reads the files again if they changed. Files that cannot be read, or do not fit each
-// other, leave the old ones in use: both are rarely written at once, and a change that was missed
-// is looked at again.
+// reloadFiles reads the files again if they changed. Files that cannot be read,
+// or do not fit each other, leave the old ones in use: both are rarely written
+// at once, and a change that was missed is looked at again.
 func (t *certificates) reloadFiles() {
 	if t.readAgain(t.readFiles, t.cert, t.key, t.ca) {
 		t.logger.Info("certificate read again", "file", t.cert)
@@ -99,7 +99,8 @@ func (t *certificates) replaceWith(next *certificates) {
 	t.logWarnings(t.warnings)
 }
 
-// tlsConfig returns the configuration of a listener for the protocols, the first one preferred.
+// tlsConfig returns the configuration of a listener for the protocols, the
+// first one preferred.
 func (t *certificates) tlsConfig(protocols ...string) *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,

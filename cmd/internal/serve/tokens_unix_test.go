@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A file of tokens that is a pipe is refused: reading it would wait for a writer.
+// A file of tokens that is a pipe is refused: reading it would wait for a
+// writer.
 func TestTokensFromPipe(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

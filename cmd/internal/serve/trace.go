@@ -16,16 +16,17 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// tracing sends traces of requests over HTTP and gRPC, and of their calls to the store. The Redis
-// protocol carries no context of traces, and its commands take less time than the record of one.
+// tracing sends traces of requests over HTTP and gRPC, and of their calls to
+// the store. The Redis protocol carries no context of traces, and its commands
+// take less time than the record of one.
 type tracing struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 	context  propagation.TextMapPropagator
 }
 
-// startTracing makes an exporter, which reads where to send traces to, and what of them,
-// from the environment (OTEL_EXPORTER_OTLP_…, OTEL_TRACES_SAMPLER).
+// startTracing makes an exporter, which reads where to send traces to, and what
+// of them, from the environment (OTEL_EXPORTER_OTLP_…, OTEL_TRACES_SAMPLER).
 func startTracing(ctx context.Context, version string, logger *slog.Logger) (*tracing, error) {
 	exporter, err := otlptracehttp.New(ctx)
 	if err != nil {
@@ -40,7 +41,8 @@ func startTracing(ctx context.Context, version string, logger *slog.Logger) (*tr
 	return newTracing(sdk.NewTracerProvider(sent, sdk.WithResource(about))), nil
 }
 
-// logged sends traces, and says in the log that it cannot. The library would write its own lines.
+// logged sends traces, and says in the log that it cannot. The library would
+// write its own lines.
 type logged struct {
 	sdk.SpanExporter
 	logger  *slog.Logger
@@ -69,7 +71,8 @@ func (t *tracing) sendRest(ctx context.Context) error {
 	return nil
 }
 
-// traceRoutes traces the paths below /v1, by their pattern: paths have IDs in them.
+// traceRoutes traces the paths below /v1, by their pattern: paths have IDs in
+// them.
 func (t *tracing) traceRoutes(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, pattern := mux.Handler(r)
@@ -106,8 +109,8 @@ func (s *statusWriter) WriteHeader(code int) {
 // Unwrap lets an [http.ResponseController] find the writer below.
 func (s *statusWriter) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// roundTrip makes a span of a round trip to the store. Many callers of a store.Group share one: the
-// span is a root of its own then.
+// roundTrip makes a span of a round trip to the store. Many callers of a
+// store.Group share one: the span is a root of its own then.
 func (t *tracing) roundTrip(ctx context.Context, o server.Op, records int) (context.Context, func(error)) {
 	ctx, span := t.tracer.Start(ctx, "store "+o.Name(), trace.WithSpanKind(trace.SpanKindClient),
 		trace.WithAttributes(attribute.Int("snowfence.records", records)))

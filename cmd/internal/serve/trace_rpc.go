@@ -13,9 +13,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// rpcSpans makes a span of each call over gRPC and Connect, with the attributes that the semantic
-// conventions of OpenTelemetry name. The package otelconnect also measures, which /metrics does
-// here.
+// rpcSpans makes a span of each call over gRPC and Connect, with the attributes
+// that the semantic conventions of OpenTelemetry name. The package otelconnect
+// also measures, which /metrics does here.
 type rpcSpans struct{ *tracing }
 
 // WrapUnary implements [connect.Interceptor].
@@ -38,7 +38,8 @@ func (s rpcSpans) WrapStreamingHandler(next connect.StreamingHandlerFunc) connec
 	}
 }
 
-// WrapStreamingClient implements [connect.Interceptor]: a server makes no calls.
+// WrapStreamingClient implements [connect.Interceptor]: a server makes no
+// calls.
 func (s rpcSpans) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return next
 }

@@ -16,8 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Traces of requests and of the store reach a collector, continue the traces of callers, and
-// name patterns instead of paths.
+// Traces of requests and of the store reach a collector, continue the traces of
+// callers, and name patterns instead of paths.
 func TestTraces(t *testing.T) {
 	var mu sync.Mutex
 	spans := map[string]string{} // trace IDs by name

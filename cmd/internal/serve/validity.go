@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// validity is when the first of some certificates ends, and how long it is good in all.
+// validity is when the first of some certificates ends, and how long it is good
+// in all.
 type validity struct {
 	name string // of its subject
 	end  time.Time
@@ -15,8 +16,8 @@ type validity struct {
 	last time.Time // when the last of them ends
 }
 
-// validityOf returns the validity of the certificates in PEM form; the zero value where there are
-// none.
+// validityOf returns the validity of the certificates in PEM form; the zero
+// value where there are none.
 func validityOf(data []byte) (first validity) {
 	for block, rest := pem.Decode(data); block != nil; block, rest = pem.Decode(rest) {
 		c, err := x509.ParseCertificate(block.Bytes)
@@ -33,8 +34,8 @@ func validityOf(data []byte) (first validity) {
 	return first
 }
 
-// soon is how long before its end a certificate is warned of: short-lived ones are renewed when a
-// third of their time is left.
+// soon is how long before its end a certificate is warned of: short-lived ones
+// are renewed when a third of their time is left.
 func (v validity) soon() time.Duration { return min(14*24*time.Hour, v.all/4) }
 
 // warning says that a certificate ends soon; "" when it does not.

@@ -26,24 +26,27 @@ type Auth struct {
 // anybody is the name of callers where no token is needed.
 const anybody = "anyone"
 
-// Open lets everybody do everything, which is for listeners that only this machine reaches.
+// Open lets everybody do everything, which is for listeners that only this
+// machine reaches.
 func Open() *Auth { return OpenAt(0) }
 
-// OpenAt is Open with a limit: how many IDs and other requests a second all callers together get.
-// 0 means no limit.
+// OpenAt is Open with a limit: how many IDs and other requests a second all
+// callers together get. 0 means no limit.
 func OpenAt(perSecond int) *Auth {
 	t := Token{Verbs: verbs[:], Rate: float64(perSecond), Burst: perSecond}
 	return &Auth{anyone: newIdentity(t)}
 }
 
-// NewHostAuth is for agents: the users of this host make IDs, and each may hold so many nodes.
+// NewHostAuth is for agents: the users of this host make IDs, and each may hold
+// so many nodes.
 func NewHostAuth(nodes int) *Auth {
 	return &Auth{anyone: newIdentity(Token{Verbs: hostVerbs}), nodes: nodes}
 }
 
 var hostVerbs = []Verb{VerbIDs, VerbRead, VerbLease}
 
-// User returns the identity of a user of this host for an agent; nil for a server.
+// User returns the identity of a user of this host for an agent; nil for a
+// server.
 func (a *Auth) User(id uint32) *Identity {
 	if a.nodes == 0 {
 		return nil
@@ -96,9 +99,10 @@ func newIdentity(t Token) *Identity {
 	return id
 }
 
-// Replace makes a the successor of old, with tokens that were read before: known callers
-// have the rights of a from here on, or none where their token is gone. Their use of an
-// unchanged rate stays spent. It is called once, before anybody uses a.
+// Replace makes a the successor of old, with tokens that were read before:
+// known callers have the rights of a from here on, or none where their token is
+// gone. Their use of an unchanged rate stays spent. It is called once, before
+// anybody uses a.
 func (a *Auth) Replace(old *Auth) {
 	if a.anyone != nil && old.anyone != nil {
 		a.anyone = old.anyone.takeRights(a.anyone)
@@ -127,7 +131,8 @@ func (a *Auth) Tokens() (list []Token) {
 	return list
 }
 
-// Used calls each with the first 1,000 tokens and their use, so that metrics stay few.
+// Used calls each with the first 1,000 tokens and their use, so that metrics
+// stay few.
 func (a *Auth) Used(each func(t *Token, u *Usage)) {
 	const most = 1000
 	for _, id := range a.tokens[:min(len(a.tokens), most)] {
@@ -135,11 +140,12 @@ func (a *Auth) Used(each func(t *Token, u *Usage)) {
 	}
 }
 
-// Anyone returns the identity of callers without a token; nil means that they must have one.
+// Anyone returns the identity of callers without a token; nil means that they
+// must have one.
 func (a *Auth) Anyone() *Identity { return a.anyone }
 
-// Unnamed returns the identity of a caller without a token, by its certificate if it has a valid
-// one; nil means that it has no rights.
+// Unnamed returns the identity of a caller without a token, by its certificate
+// if it has a valid one; nil means that it has no rights.
 func (a *Auth) Unnamed(chain []*x509.Certificate) *Identity {
 	if a.anyone != nil || len(chain) == 0 || time.Now().After(chain[0].NotAfter) {
 		return a.anyone
@@ -152,8 +158,9 @@ func (a *Auth) Unnamed(chain []*x509.Certificate) *Identity {
 	return nil
 }
 
-// hasName reports whether a certificate is for a name. The text says which kind of name it is,
-// because an authority may check one kind and let clients choose another.
+// hasName reports whether a certificate is for a name. The text says which kind
+// of name it is, because an authority may check one kind and let clients choose
+// another.
 func hasName(c *x509.Certificate, name string) bool {
 	switch common, ok := strings.CutPrefix(name, "CN="); {
 	case ok:
@@ -166,7 +173,8 @@ func hasName(c *x509.Certificate, name string) bool {
 	return slices.Contains(c.DNSNames, name)
 }
 
-// Identify returns the identity of a secret. It takes as long for a wrong one as for a right one.
+// Identify returns the identity of a secret. It takes as long for a wrong one
+// as for a right one.
 func (a *Auth) Identify(secret string) (*Identity, error) {
 	sum := sha256.Sum256([]byte(secret))
 	var found *Identity

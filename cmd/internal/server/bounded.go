@@ -9,10 +9,11 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// bounded is a store for sequences over a pool of connections. A row of a sequence may be locked by
-// another program's transaction, and a call then keeps its connection until it ends. So few writes
-// are under way at a time, and leases find a connection always. Writes of sequences with a slow
-// last write wait apart, so that the others find one too.
+// bounded is a store for sequences over a pool of connections. A row of a
+// sequence may be locked by another program's transaction, and a call then
+// keeps its connection until it ends. So few writes are under way at a time,
+// and leases find a connection always. Writes of sequences with a slow last
+// write wait apart, so that the others find one too.
 type bounded struct {
 	store.Store
 	all, late chan struct{} // each write under way has a place
@@ -24,7 +25,8 @@ type bounded struct {
 // forLeases is how many connections sequences leave to leases.
 const forLeases = 2
 
-// boundedStore returns a store that writes over all but some of the connections.
+// boundedStore returns a store that writes over all but some of the
+// connections.
 func boundedStore(st store.Store, connections int) store.Store {
 	if connections == 0 {
 		return st

@@ -6,7 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// givenOut is the last number that was given out, of each period of a dated sequence.
+// givenOut is the last number that was given out, of each period of a dated
+// sequence.
 type givenOut struct {
 	down bool         // the numbers fall
 	last atomic.Int64 // where there are no periods; none before any

@@ -36,8 +36,8 @@ func (sp *Space) Next(ctx context.Context) (snowfence.ID, error) {
 	return id, nil
 }
 
-// Fill writes new IDs to dst. On an error the first n are good, and the caller decides
-// whether to hand them out: they are used up.
+// Fill writes new IDs to dst. On an error the first n are good, and the caller
+// decides whether to hand them out: they are used up.
 func (sp *Space) Fill(ctx context.Context, dst []snowfence.ID) (n int, err error) {
 	g, err := sp.generator(ctx)
 	if err != nil {
@@ -60,7 +60,8 @@ func (sp *Space) Runs(ctx context.Context, n int64) ([]snowfence.Run, error) {
 	return runs, sp.endedError(err)
 }
 
-// endedError replaces the error of a generator that was closed since its namespace ended.
+// endedError replaces the error of a generator that was closed since its
+// namespace ended.
 func (sp *Space) endedError(err error) error {
 	if err != nil && sp.stale.Load() {
 		return sp.changedError()
@@ -88,11 +89,12 @@ func (sp *Space) Range(from, to time.Time) (lo, hi snowfence.ID, err error) {
 // Decode takes an ID apart.
 func (sp *Space) Decode(id snowfence.ID) (snowfence.Parts, error) { return sp.Scheme().Decode(id) }
 
-// Stale reports whether the namespace was closed or changed: ask the service for it again.
+// Stale reports whether the namespace was closed or changed: ask the service
+// for it again.
 func (sp *Space) Stale() bool { return sp.stale.Load() }
 
-// Batch makes n IDs and calls use with all of them, once. The slice is not to be kept.
-// Where use sends many, [Service.Reserve] comes first.
+// Batch makes n IDs and calls use with all of them, once. The slice is not to
+// be kept. Where use sends many, [Service.Reserve] comes first.
 func (sp *Space) Batch(ctx context.Context, n int, use func([]snowfence.ID)) error {
 	if err := CheckCount(int64(n)); err != nil {
 		return err
@@ -112,13 +114,15 @@ func (sp *Space) Batch(ctx context.Context, n int, use func([]snowfence.ID)) err
 // smallBatch is up to how many IDs have no buffer that is used again.
 const smallBatch = 1000
 
-// RunsRoom is what n IDs take as runs, in bytes: a run is a tick or a part of one.
+// RunsRoom is what n IDs take as runs, in bytes: a run is a tick or a part of
+// one.
 func (sp *Space) RunsRoom(n int64) int64 {
 	return 160 * (2*n/max(sp.Scheme().Layout().Capacity().PerTick, 1) + 2)
 }
 
-// idBuffer returns a slice for n IDs. Large ones are used again: a client that asks for
-// millions and leaves would otherwise fill the memory faster than it is collected.
+// idBuffer returns a slice for n IDs. Large ones are used again: a client that
+// asks for millions and leaves would otherwise fill the memory faster than it
+// is collected.
 func (s *Service) idBuffer(n int) (ids []snowfence.ID, done func()) {
 	if n <= smallBatch {
 		return make([]snowfence.ID, n), func() {}
@@ -131,7 +135,8 @@ func (s *Service) idBuffer(n int) (ids []snowfence.ID, done func()) {
 	return (*p)[:n], func() { s.buffers.Put(p) }
 }
 
-// Fields returns the parts of an ID but for its time, by the names that the layout gives them.
+// Fields returns the parts of an ID but for its time, by the names that the
+// layout gives them.
 func (sp *Space) Fields(p snowfence.Parts) (fields []*pb.FieldValue) {
 	for _, f := range show.Fields(sp.Scheme(), p) {
 		fields = append(fields, &pb.FieldValue{Name: f.Name, Value: f.Value})
@@ -139,7 +144,8 @@ func (sp *Space) Fields(p snowfence.Parts) (fields []*pb.FieldValue) {
 	return fields
 }
 
-// ParseTime reads a time of a request: as [show.ReadTime], or as milliseconds since 1970.
+// ParseTime reads a time of a request: as [show.ReadTime], or as milliseconds
+// since 1970.
 func ParseTime(s string) (time.Time, error) {
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return time.UnixMilli(ms).UTC(), nil
@@ -154,7 +160,8 @@ func ParseTime(s string) (time.Time, error) {
 	return t, nil
 }
 
-// Lead returns how far the next ID is ahead of the clock, and false when no ID can be made.
+// Lead returns how far the next ID is ahead of the clock, and false when no ID
+// can be made.
 func (sp *Space) Lead(now time.Time) (time.Duration, bool) {
 	g := sp.gen.Load()
 	if h, ok := sp.Health(now); g == nil || !ok || h.Left == 0 {

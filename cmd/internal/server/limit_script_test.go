@@ -96,7 +96,8 @@ func takeNode(ctx context.Context, t *testing.T, s *Service, id *Identity, node 
 	return err
 }
 
-// heldNode takes a node. renew renews it, and until is the first tick that is not granted before.
+// heldNode takes a node. renew renews it, and until is the first tick that is
+// not granted before.
 func heldNode(t *testing.T, s *Service, id *Identity, node int64, ttl time.Duration) (renew func() error, until int64) {
 	t.Helper()
 	o := wire.Request{Label: "first", Node: &node, TTL: ttl}

@@ -87,8 +87,8 @@ func TestOneTokenTookAllNodes(t *testing.T) {
 	}
 }
 
-// meeting is a store whose first lists of all nodes wait for each other: all callers count before
-// any writes.
+// meeting is a store whose first lists of all nodes wait for each other: all
+// callers count before any writes.
 type meeting struct {
 	store.Store
 	left atomic.Int64
@@ -111,7 +111,8 @@ func (m *meeting) List(
 	return rs, err
 }
 
-// Two servers over one store count before either writes, so both think that there is room.
+// Two servers over one store count before either writes, so both think that
+// there is room.
 func TestTwoServersDoubledALimit(t *testing.T) {
 	st := newStore(t, "n")
 	m := &meeting{st, atomic.Int64{}, make(chan struct{})}
@@ -164,10 +165,12 @@ func hold(t *testing.T, s *Service, id *Identity, label string) error {
 	return err
 }
 
-// afterEpoch lets the clock of a test pass the epochs of layouts: it begins in the year 2000.
+// afterEpoch lets the clock of a test pass the epochs of layouts: it begins in
+// the year 2000.
 func afterEpoch() { time.Sleep(time.Until(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC))) }
 
-// Tickets that have ended could be renewed although others had their places by then.
+// Tickets that have ended could be renewed although others had their places by
+// then.
 func TestEndedTicketsWereRenewedBeyondALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()
@@ -202,7 +205,8 @@ func TestEndedTicketsWereRenewedBeyondALimit(t *testing.T) {
 	})
 }
 
-// A ticket that an earlier attempt got is taken back whole: a copy of the caller may use its ticks.
+// A ticket that an earlier attempt got is taken back whole: a copy of the
+// caller may use its ticks.
 func TestEarlierAttemptBeyondALimit(t *testing.T) {
 	st := newStore(t, "n")
 	s := newService(t, st, Options{})

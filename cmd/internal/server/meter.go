@@ -20,8 +20,8 @@ const (
 // Name is the wire in words, for metrics.
 func (w Wire) Name() string { return [...]string{"http", "rpc", "resp"}[w] }
 
-// Meter counts what comes over a wire. Connections of HTTP carry gRPC too; requests of HTTP are
-// all others over them, such as the dashboard's.
+// Meter counts what comes over a wire. Connections of HTTP carry gRPC too;
+// requests of HTTP are all others over them, such as the dashboard's.
 type Meter struct {
 	Requests    atomic.Int64
 	Connections atomic.Int64 // open
@@ -39,8 +39,9 @@ type Meter struct {
 // Meter returns the meter of a wire.
 func (s *Service) Meter(w Wire) *Meter { return &s.meters[w] }
 
-// Failed counts an error that goes to a caller, has it logged, and returns its kind.
-// about says which request that was; it is called where there is a line to write.
+// Failed counts an error that goes to a caller, has it logged, and returns its
+// kind. about says which request that was; it is called where there is a line
+// to write.
 func (s *Service) Failed(w Wire, err error, about func() Request) Kind {
 	k := KindOf(err)
 	s.meters[w].failures[k].n.Add(1)
@@ -48,7 +49,8 @@ func (s *Service) Failed(w Wire, err error, about func() Request) Kind {
 	return k
 }
 
-// Failures calls each with how often every kind of error went to callers of every wire.
+// Failures calls each with how often every kind of error went to callers of
+// every wire.
 func (s *Service) Failures(each func(wire, kind string, n int64)) {
 	for w := range s.meters {
 		for k := range s.meters[w].failures {
@@ -57,8 +59,9 @@ func (s *Service) Failures(each func(wire, kind string, n int64)) {
 	}
 }
 
-// Answered counts n requests that were answered in d each, well or not, and logs slow ones.
-// What takes as long as its caller wants, streams and watches, is none of them.
+// Answered counts n requests that were answered in d each, well or not, and
+// logs slow ones. What takes as long as its caller wants, streams and watches,
+// is none of them.
 func (s *Service) Answered(w Wire, n int64, d time.Duration, about func() Request) {
 	s.meters[w].took.Add(n, d)
 	s.logSlow(w, d, about)

@@ -50,7 +50,8 @@ func (s *Service) ListNamespaces(
 	return out, nil
 }
 
-// ShowNamespace returns one, and its secrets to a caller with the right to lease nodes.
+// ShowNamespace returns one, and its secrets to a caller with the right to
+// lease nodes.
 func (s *Service) ShowNamespace(ctx context.Context, m *pb.ShowNamespaceRequest) (*pb.Namespace, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
@@ -65,8 +66,9 @@ func (s *Service) ShowNamespace(ctx context.Context, m *pb.ShowNamespaceRequest)
 	return out, err
 }
 
-// wantedNodes returns the nodes that a request names; the zero value where it names none. have are
-// the nodes that can be leased, or nil, and all are the layout's.
+// wantedNodes returns the nodes that a request names; the zero value where it
+// names none. have are the nodes that can be leased, or nil, and all are the
+// layout's.
 func wantedNodes(first, last *int64, have *lease.Namespace, all int64) (snowfence.NodeRange, error) {
 	if first == nil && last == nil {
 		return snowfence.NodeRange{}, nil
@@ -88,7 +90,8 @@ func wantedNodes(first, last *int64, have *lease.Namespace, all int64) (snowfenc
 	return r, nil
 }
 
-// CreateNamespace makes one: where there is one already, it is as asked for, or that is an error.
+// CreateNamespace makes one: where there is one already, it is as asked for, or
+// that is an error.
 func (s *Service) CreateNamespace(ctx context.Context, m *pb.CreateNamespaceRequest) (*pb.Namespace, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
@@ -126,8 +129,9 @@ func (s *Service) findNamespace(ctx context.Context, name string) (*lease.Namesp
 	return &ns, err
 }
 
-// ChangeNamespace gives one another layout, other nodes or other limits. It proves first that no ID
-// of the new layout can equal an existing one. What is so already is no change.
+// ChangeNamespace gives one another layout, other nodes or other limits. It
+// proves first that no ID of the new layout can equal an existing one. What is
+// so already is no change.
 func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequest) (*pb.Namespace, error) {
 	name := m.Name
 	ctx, cancel := withStoreTimeout(ctx)
@@ -168,9 +172,9 @@ func (s *Service) ChangeNamespace(ctx context.Context, m *pb.ChangeNamespaceRequ
 	return describe(ns, err)
 }
 
-// DeleteNamespace leaves a tombstone of one. It refuses while anybody but this server
-// holds a lease, and without the name as confirmation. A program that acquires one in the
-// same moment loses it before it is used.
+// DeleteNamespace leaves a tombstone of one. It refuses while anybody but this
+// server holds a lease, and without the name as confirmation. A program that
+// acquires one in the same moment loses it before it is used.
 func (s *Service) DeleteNamespace(
 	ctx context.Context, m *pb.DeleteNamespaceRequest,
 ) (*pb.DeleteNamespaceResponse, error) {
@@ -207,8 +211,8 @@ func (s *Service) readAnew(name string) {
 	s.mu.Unlock()
 	if sp != nil {
 		s.forgetSpace(sp)
-		// Its nodes belong to a generation that is over, so that this gives nothing back
-		// and only ends its goroutines.
+		// Its nodes belong to a generation that is over, so that this gives
+		// nothing back and only ends its goroutines.
 		go func() {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()
@@ -219,7 +223,8 @@ func (s *Service) readAnew(name string) {
 	}
 }
 
-// schemeOf returns the scheme of a layout with the server's secrets for the namespace.
+// schemeOf returns the scheme of a layout with the server's secrets for the
+// namespace.
 func (s *Service) schemeOf(name, layout string) (*snowfence.Scheme, error) {
 	l, err := snowfence.Default(), error(nil)
 	if layout != "" {

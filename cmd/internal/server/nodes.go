@@ -55,14 +55,15 @@ func (s *Service) ListLeases(ctx context.Context, m *pb.ListLeasesRequest) (*pb.
 	return out, nil
 }
 
-// ReleaseNode frees the node of a holder that is gone. A holder that lives loses it at its next
-// renewal and takes another; the ticks of its grant stay its own. See [lease.Operator.Release].
+// ReleaseNode frees the node of a holder that is gone. A holder that lives
+// loses it at its next renewal and takes another; the ticks of its grant stay
+// its own. See [lease.Operator.Release].
 func (s *Service) ReleaseNode(ctx context.Context, m *pb.ReleaseNodeRequest) (*pb.LeaseInfo, error) {
 	return s.editNode(ctx, m.Namespace, m.Node, lease.Operator.Release)
 }
 
-// Veto keeps a node from being leased, and takes it from its holder as ReleaseNode does. An empty
-// reason ends the veto.
+// Veto keeps a node from being leased, and takes it from its holder as
+// ReleaseNode does. An empty reason ends the veto.
 func (s *Service) Veto(ctx context.Context, m *pb.VetoRequest) (*pb.LeaseInfo, error) {
 	if len(m.Reason) > longestReason {
 		return nil, Errorf(Invalid, "the reason has %d bytes: say it in %d at most", len(m.Reason), longestReason)

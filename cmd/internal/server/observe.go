@@ -9,14 +9,15 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Trace is called before each round trip to a store, with its number of records; the returned
-// function is called after it.
+// Trace is called before each round trip to a store, with its number of
+// records; the returned function is called after it.
 type Trace func(ctx context.Context, o Op, records int) (context.Context, func(error))
 
-// Observe returns a store with counted and traced round trips, and with errors that callers may
-// see: only LogText has a driver's words, from which hide takes passwords. It goes below everything
-// else, so that nothing above has to think of it, and below store.Group, so that a shared trip is
-// counted once. A nil hide takes nothing out; a nil trace traces nothing.
+// Observe returns a store with counted and traced round trips, and with errors
+// that callers may see: only LogText has a driver's words, from which hide
+// takes passwords. It goes below everything else, so that nothing above has to
+// think of it, and below store.Group, so that a shared trip is counted once. A
+// nil hide takes nothing out; a nil trace traces nothing.
 func Observe(st store.Store, hide func(text string) string, trace Trace) (store.Store, *StoreLatency) {
 	if hide == nil {
 		hide = func(text string) string { return text }
@@ -82,7 +83,8 @@ func (s *observed) Swap(ctx context.Context, writes []store.Write) []error {
 	return errs
 }
 
-// Add implements [store.Store]. That it was lost, or that the store cannot add, is an answer.
+// Add implements [store.Store]. That it was lost, or that the store cannot add,
+// is an answer.
 func (s *observed) Add(ctx context.Context, a store.Addition) (store.Record, error) {
 	var answer error
 	r, err := observe(ctx, s, OpAdd, 1, func(ctx context.Context) (store.Record, error) {

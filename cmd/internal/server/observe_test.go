@@ -38,8 +38,8 @@ func (brokenStore) Swap(context.Context, []store.Write) []error {
 	return []error{store.ErrLost, errBroken, nil}
 }
 
-// Each round trip is counted and traced by its name; a lost swap is no failure, and an error shows
-// no password.
+// Each round trip is counted and traced by its name; a lost swap is no failure,
+// and an error shows no password.
 func TestObservedRoundTrips(t *testing.T) {
 	for _, broken := range []bool{false, true} {
 		var st store.Store = store.NewMemory()

@@ -17,8 +17,8 @@ type outage struct {
 	err   error
 }
 
-// noteAnswer notes an answer. It is on the path of every round trip, and so takes no lock while all
-// is well.
+// noteAnswer notes an answer. It is on the path of every round trip, and so
+// takes no lock while all is well.
 func (o *outage) noteAnswer(now time.Time) {
 	o.last.Store(now.UnixNano())
 	if !o.failing.Load() {
@@ -30,8 +30,8 @@ func (o *outage) noteAnswer(now time.Time) {
 	o.since, o.n, o.err = time.Time{}, 0, nil
 }
 
-// noteFailure notes a round trip that began at a time and had no answer. An outage begins with the
-// first one, but not before the last answer.
+// noteFailure notes a round trip that began at a time and had no answer. An
+// outage begins with the first one, but not before the last answer.
 func (o *outage) noteFailure(began time.Time, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -46,7 +46,8 @@ func (o *outage) noteFailure(began time.Time, err error) {
 	o.failing.Store(true)
 }
 
-// now returns since when there is an outage, and the last error; nil without one.
+// now returns since when there is an outage, and the last error; nil without
+// one.
 func (o *outage) now() (time.Time, error) {
 	if !o.failing.Load() {
 		return time.Time{}, nil

@@ -15,8 +15,9 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// ForwardedHeader marks a request that another server passed on. It goes no further, so that two
-// servers that take each other for the lessor pass nothing in circles.
+// ForwardedHeader marks a request that another server passed on. It goes no
+// further, so that two servers that take each other for the lessor pass nothing
+// in circles.
 const ForwardedHeader = "Snowfence-Forwarded"
 
 // peers are the other servers over the store, by their records in it.
@@ -28,8 +29,8 @@ type peers struct {
 	keys atomic.Pointer[map[string]bool] // of their certificates
 }
 
-// peersFor is how long the list of servers is not read again, nor a server asked that did not
-// answer.
+// peersFor is how long the list of servers is not read again, nor a server
+// asked that did not answer.
 const peersFor = time.Second
 
 // init makes the zero value ready.
@@ -38,10 +39,12 @@ func (p *peers) init() {
 	p.keys.Store(&map[string]bool{})
 }
 
-// ID names this server among those over the store. It is another one after each start.
+// ID names this server among those over the store. It is another one after each
+// start.
 func (s *Service) ID() string { return s.id }
 
-// Lessor returns the id of another server that alone can renew a lease; "" if this one can.
+// Lessor returns the id of another server that alone can renew a lease; "" if
+// this one can.
 func (s *Service) Lessor(l wire.Lease) string {
 	if id := lessor.IDOf(l); id != s.id {
 		return id
@@ -49,8 +52,8 @@ func (s *Service) Lessor(l wire.Lease) string {
 	return ""
 }
 
-// Peer returns the URL of another server. The error is a [lease.ErrElsewhere] if it is not known or
-// did not answer a moment ago.
+// Peer returns the URL of another server. The error is a [lease.ErrElsewhere]
+// if it is not known or did not answer a moment ago.
 func (s *Service) Peer(ctx context.Context, id string) (string, error) {
 	p := &s.peers
 	select {
@@ -93,9 +96,10 @@ func KeyOf(c *x509.Certificate) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CheckPeer returns why a connection does not lead to another server: the records of servers have
-// another key than this certificate. They say where servers are, so they say with which keys, too,
-// and a certificate needs neither the name of a pod nor an authority that servers know.
+// CheckPeer returns why a connection does not lead to another server: the
+// records of servers have another key than this certificate. They say where
+// servers are, so they say with which keys, too, and a certificate needs
+// neither the name of a pod nor an authority that servers know.
 func (s *Service) CheckPeer(c *x509.Certificate) error {
 	if !(*s.peers.keys.Load())[KeyOf(c)] {
 		return errors.New("no server over the store has the key of this certificate")

@@ -8,20 +8,21 @@ import (
 	"sync/atomic"
 )
 
-// shares divide something of which there is not enough among clients: connections, streams, room
-// for answers. The zero value has given nothing.
+// shares divide something of which there is not enough among clients:
+// connections, streams, room for answers. The zero value has given nothing.
 type shares struct {
 	mu    sync.Mutex
 	total int64
 	by    map[string]int64 // by address, token, or user
 }
 
-// fairShare is how many times as much as is free a client may have to get more. So one client alone
-// gets three quarters of all, and another one finds some always but at the very end.
+// fairShare is how many times as much as is free a client may have to get more.
+// So one client alone gets three quarters of all, and another one finds some
+// always but at the very end.
 const fairShare = 3
 
-// takeShare takes n of most for a client, and reports whether there was enough. "" is nobody in
-// particular, and has no share; a negative n is given back.
+// takeShare takes n of most for a client, and reports whether there was enough.
+// "" is nobody in particular, and has no share; a negative n is given back.
 func (s *shares) takeShare(who string, n, most int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,7 +34,8 @@ func (s *shares) takeShare(who string, n, most int64) bool {
 	return true
 }
 
-// isFair reports whether a client may have n more while so many are free. mu is held.
+// isFair reports whether a client may have n more while so many are free. mu is
+// held.
 func (s *shares) isFair(who string, n, free int64) bool {
 	return who == "" || s.by[who]+n-1 <= fairShare*free
 }
@@ -51,7 +53,8 @@ func (s *shares) addUse(who string, n int64) {
 	}
 }
 
-// Place is a connection's place on its wire. All methods are safe for concurrent use.
+// Place is a connection's place on its wire. All methods are safe for
+// concurrent use.
 type Place struct {
 	meter   *Meter
 	most    int64
@@ -61,9 +64,9 @@ type Place struct {
 	left    bool
 }
 
-// Enter gives a connection a place, or returns nil if there are as many as there may be, or if its
-// address or its user has a share. Programs of this machine share an address, so it does not count.
-// A nil user is not known yet.
+// Enter gives a connection a place, or returns nil if there are as many as
+// there may be, or if its address or its user has a share. Programs of this
+// machine share an address, so it does not count. A nil user is not known yet.
 func (m *Meter) Enter(from net.Addr, user *Identity, most int) *Place {
 	p := &Place{meter: m, most: int64(most), address: clientOf(from)}
 	if !m.places.takeShare(p.address, 1, p.most) {
@@ -78,7 +81,8 @@ func (m *Meter) Enter(from net.Addr, user *Identity, most int) *Place {
 	return p
 }
 
-// Claim counts the place for a token as well, and returns why that token has too many.
+// Claim counts the place for a token as well, and returns why that token has
+// too many.
 func (p *Place) Claim(id *Identity) error {
 	name := id.shareName()
 	s := &p.meter.places
@@ -118,7 +122,8 @@ func (p *Place) Leave() {
 	s.addUse(p.token, -1)
 }
 
-// shareName names the share that a caller takes of; "" where no token is needed.
+// shareName names the share that a caller takes of; "" where no token is
+// needed.
 func (id *Identity) shareName() string {
 	if id == nil || id.Name == anybody {
 		return ""
@@ -126,8 +131,9 @@ func (id *Identity) shareName() string {
 	return "token " + id.Name // no address begins so
 }
 
-// clientOf returns what connections of one client have in common: an address of IPv4, or the first
-// half of one of IPv6, of which a client has as many as it likes. "" is this machine.
+// clientOf returns what connections of one client have in common: an address of
+// IPv4, or the first half of one of IPv6, of which a client has as many as it
+// likes. "" is this machine.
 func clientOf(from net.Addr) string {
 	tcp, ok := from.(*net.TCPAddr)
 	if !ok {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// crowd lets connections of one address in until one is refused, and returns those.
+// crowd lets connections of one address in until one is refused, and returns
+// those.
 func crowd(m *Meter, address string, most int) (all []*Place) {
 	for {
 		p := m.Enter(&net.TCPAddr{IP: net.ParseIP(address)}, nil, most)
@@ -45,7 +46,8 @@ func TestOneClientLeavesPlaces(t *testing.T) {
 	}
 }
 
-// Programs of one machine share its address, and may have all places; their tokens may not.
+// Programs of one machine share its address, and may have all places; their
+// tokens may not.
 func TestOneTokenLeavesPlaces(t *testing.T) {
 	const most = 50
 	m := new(Meter)

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// meanRate is how much came a second over the last while, from looks at a counter.
+// meanRate is how much came a second over the last while, from looks at a
+// counter.
 type meanRate struct {
 	mu            sync.Mutex
 	before, later sample

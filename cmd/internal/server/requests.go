@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Request has the log's fields of a request that failed or was slow: no secrets, and
-// no IDs.
+// Request has the log's fields of a request that failed or was slow: no
+// secrets, and no IDs.
 type Request struct {
 	Name      string // the method of the wire, as in its documentation
 	Namespace string // as it was asked for; "" where the wire does not tell, or there is none
@@ -20,8 +20,9 @@ type Request struct {
 	Certificate string // subject of the client's; "" without one
 }
 
-// How long the log says nothing more of the same kind of trouble, but how often it was: a store
-// that is unreachable fails thousands of requests a second, and a wrong token is used for days.
+// How long the log says nothing more of the same kind of trouble, but how often
+// it was: a store that is unreachable fails thousands of requests a second, and
+// a wrong token is used for days.
 const (
 	logInterval     = 10 * time.Second
 	refusalInterval = time.Minute
@@ -43,8 +44,9 @@ func (s *throttle) allow(now time.Time, every time.Duration) (others int64, ok b
 	return s.suppressed.Swap(0), true
 }
 
-// logFailed writes a line of a request that failed: a warning where the server, its store or the
-// caller's rights are the cause, and otherwise a line of the debug level.
+// logFailed writes a line of a request that failed: a warning where the server,
+// its store or the caller's rights are the cause, and otherwise a line of the
+// debug level.
 func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
 	level, others, every := slog.LevelDebug, int64(0), logInterval
 	text := "a request failed"
@@ -63,9 +65,9 @@ func (s *Service) logFailed(w Wire, k Kind, err error, about func() Request) {
 	}
 }
 
-// logSlow writes a line of a request if it took longer than a healthy one: it may wait
-// for the clock, and all the rest should take less than a second. What clients take their
-// time with counts, too.
+// logSlow writes a line of a request if it took longer than a healthy one: it
+// may wait for the clock, and all the rest should take less than a second. What
+// clients take their time with counts, too.
 func (s *Service) logSlow(w Wire, d time.Duration, about func() Request) {
 	if d < s.maxWait()+time.Second {
 		return

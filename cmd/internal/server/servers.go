@@ -19,9 +19,10 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Each server over a store keeps a record of itself in it, for people. No lease depends on it. It
-// is under a name that neither a namespace nor a sequence can have. A server takes the record of a
-// server that is gone, so that there are never more than there were servers at a time.
+// Each server over a store keeps a record of itself in it, for people. No lease
+// depends on it. It is under a name that neither a namespace nor a sequence can
+// have. A server takes the record of a server that is gone, so that there are
+// never more than there were servers at a time.
 const (
 	announceEvery = 20 * time.Second // how often a server writes its record if nothing changes
 	announceAgain = 5 * time.Second  // after a failure
@@ -30,10 +31,12 @@ const (
 	maxAnnounced  = 256 // namespaces in a record
 )
 
-// LateAfter is when a server that has not written its record is not called ready any more.
+// LateAfter is when a server that has not written its record is not called
+// ready any more.
 const LateAfter = 30 * time.Second
 
-// ListServers lists the servers over the store, with the namespaces that the caller may see.
+// ListServers lists the servers over the store, with the namespaces that the
+// caller may see.
 func (s *Service) ListServers(ctx context.Context, _ *pb.ListServersRequest) (*pb.ListServersResponse, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
@@ -53,15 +56,16 @@ func (s *Service) ListServers(ctx context.Context, _ *pb.ListServersRequest) (*p
 	return &pb.ListServersResponse{Servers: list}, nil
 }
 
-// OnlySeen removes the fields of a server that a caller may not know. Its address and key are for
-// servers.
+// OnlySeen removes the fields of a server that a caller may not know. Its
+// address and key are for servers.
 func OnlySeen(id *Identity, one *pb.ServerInfo) {
 	one.Address, one.PublicKey = "", ""
 	one.Nodes = slices.DeleteFunc(one.Nodes, func(h *pb.HeldNodes) bool { return !id.Sees(h.Namespace) })
 	one.Failing = slices.DeleteFunc(one.Failing, func(name string) bool { return !id.Sees(name) })
 }
 
-// ListServers lists the servers over a store that wrote their records within the last minute.
+// ListServers lists the servers over a store that wrote their records within
+// the last minute.
 func ListServers(ctx context.Context, st store.Store) ([]*pb.ServerInfo, error) {
 	return listServers(ctx, st, "")
 }
@@ -85,7 +89,8 @@ func listServers(ctx context.Context, st store.Store, own string) ([]*pb.ServerI
 	return out, nil
 }
 
-// readServers returns all records of servers, and the time by which they were written.
+// readServers returns all records of servers, and the time by which they were
+// written.
 func readServers(ctx context.Context, st store.Store) ([]store.Record, time.Time, error) {
 	now, err := st.Now(ctx)
 	if err != nil || now.IsZero() { // a role of Redis that may only read does not get the time
@@ -101,8 +106,8 @@ func readServers(ctx context.Context, st store.Store) ([]store.Record, time.Time
 	return out, now, nil
 }
 
-// serverOf reads the record of a server, and reports whether that server still runs. A newer one
-// may say more of itself.
+// serverOf reads the record of a server, and reports whether that server still
+// runs. A newer one may say more of itself.
 func serverOf(r store.Record, now time.Time) (one *pb.ServerInfo, there bool) {
 	one = &pb.ServerInfo{}
 	err := protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal([]byte(r.Data), one)
@@ -117,9 +122,10 @@ type witness struct {
 	identity string // of the store then
 }
 
-// checkRecord gives a store another identity if it lost the record of this server, or has an older
-// one. A server looks before it hands out what such a store would hand out again. Another server
-// may have taken the record: then it is a later one.
+// checkRecord gives a store another identity if it lost the record of this
+// server, or has an older one. A server looks before it hands out what such a
+// store would hand out again. Another server may have taken the record: then it
+// is a later one.
 func (s *Service) checkRecord(ctx context.Context) error {
 	w := s.witness.Load()
 	if w == nil {
@@ -141,7 +147,8 @@ func (s *Service) checkRecord(ctx context.Context) error {
 	return nil
 }
 
-// Announce keeps the record of this server until ctx ends. A failure only hides it from the list.
+// Announce keeps the record of this server until ctx ends. A failure only hides
+// it from the list.
 func (s *Service) Announce(ctx context.Context) {
 	a := &announcer{service: s, since: s.now().UTC()}
 	look := time.NewTicker(time.Second)
@@ -167,8 +174,8 @@ type announcer struct {
 	failed  bool
 }
 
-// writeIfDue writes the record if it is time to, or if the server holds other nodes or is ready
-// again.
+// writeIfDue writes the record if it is time to, or if the server holds other
+// nodes or is ready again.
 func (a *announcer) writeIfDue(ctx context.Context) {
 	s := a.service
 	nodes, failing := s.heldNodes()
@@ -205,8 +212,8 @@ func (a *announcer) writeIfDue(ctx context.Context) {
 	a.failed = err != nil
 }
 
-// writeRecord writes the record, and finds a place for it first if it has none. Without data it
-// empties the record, if there is one.
+// writeRecord writes the record, and finds a place for it first if it has none.
+// Without data it empties the record, if there is one.
 func (a *announcer) writeRecord(ctx context.Context, data string) error {
 	err := error(nil)
 	for range 8 { // servers that start together want the same place
@@ -247,8 +254,8 @@ func (a *announcer) keepRecord(ctx context.Context, r store.Record) error {
 	return nil
 }
 
-// findPlace returns this server's record, or the record of a server that is gone, or the first
-// that does not exist.
+// findPlace returns this server's record, or the record of a server that is
+// gone, or the first that does not exist.
 func (a *announcer) findPlace(ctx context.Context) (store.Record, time.Time, error) {
 	records, now, err := readServers(ctx, a.service.store)
 	if err != nil {
@@ -272,17 +279,20 @@ func (a *announcer) findPlace(ctx context.Context) (store.Record, time.Time, err
 	return free, now, nil
 }
 
-// emptyRecord empties the record, so that others do not list a server that has stopped.
+// emptyRecord empties the record, so that others do not list a server that has
+// stopped.
 func (a *announcer) emptyRecord(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	// The stop may have interrupted a write: then it is not known whether there is a record.
+	// The stop may have interrupted a write: then it is not known whether there
+	// is a record.
 	if err := a.writeRecord(ctx, ""); err != nil {
 		a.service.opts.Logger.Debug("others list this server for a minute", "cause", err)
 	}
 }
 
-// storeNow returns the time of the store, or of this machine if the store has no clock.
+// storeNow returns the time of the store, or of this machine if the store has
+// no clock.
 func (s *Service) storeNow(ctx context.Context) (time.Time, error) {
 	now, err := s.store.Now(ctx)
 	if err == nil && now.IsZero() {
@@ -291,8 +301,8 @@ func (s *Service) storeNow(ctx context.Context) (time.Time, error) {
 	return now, err
 }
 
-// heldNodes returns the nodes of this server's leases, of units too, and the namespaces that it
-// makes no IDs of although they are wanted.
+// heldNodes returns the nodes of this server's leases, of units too, and the
+// namespaces that it makes no IDs of although they are wanted.
 func (s *Service) heldNodes() (out []*pb.HeldNodes, failing []string) {
 	for _, sp := range s.Spaces() {
 		if len(failing) < maxAnnounced && sp.Err(s.now()) != nil {

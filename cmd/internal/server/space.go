@@ -16,7 +16,8 @@ import (
 	pb "github.com/snowfence/snowfence/remote/snowfencev1"
 )
 
-// Space is a namespace that the server knows, and makes IDs for when it is asked to.
+// Space is a namespace that the server knows, and makes IDs for when it is
+// asked to.
 type Space struct {
 	Name string
 
@@ -40,20 +41,22 @@ type Space struct {
 	backfills backfills
 }
 
-// tally counts the IDs made in a namespace since the server began. It outlives a Space, because a
-// counter that falls looks like a restart.
+// tally counts the IDs made in a namespace since the server began. It outlives
+// a Space, because a counter that falls looks like a restart.
 type tally struct {
-	// Made counts the IDs that were made here. Wires add to it, a batch of commands at a time.
+	// Made counts the IDs that were made here. Wires add to it, a batch of
+	// commands at a time.
 	Made atomic.Int64
 
-	// Waits counts the requests for one ID that had to wait for the clock or a grant.
+	// Waits counts the requests for one ID that had to wait for the clock or a
+	// grant.
 	Waits atomic.Int64
 
 	moved atomic.Bool // the lease ended because of a move to another store, and none came after it
 }
 
-// failure is why the last attempt failed. It is told again for a moment, so that many
-// callers do not each ask the store.
+// failure is why the last attempt failed. It is told again for a moment, so
+// that many callers do not each ask the store.
 type failure struct {
 	err   error
 	until time.Time
@@ -62,8 +65,8 @@ type failure struct {
 // failureTTL is how long a failure is told again.
 const failureTTL = 200 * time.Millisecond
 
-// loadNamespace reads the namespace from the store, unless that was done a moment ago. Another
-// layout than the one known ends the Space.
+// loadNamespace reads the namespace from the store, unless that was done a
+// moment ago. Another layout than the one known ends the Space.
 func (sp *Space) loadNamespace(ctx context.Context) error {
 	known := sp.scheme.Load()
 	s, unit, err := sp.readNamespace(ctx)
@@ -85,7 +88,8 @@ func (sp *Space) loadNamespace(ctx context.Context) error {
 	return nil
 }
 
-// readNamespace returns the scheme of the namespace as the store has it, and its unit.
+// readNamespace returns the scheme of the namespace as the store has it, and
+// its unit.
 func (sp *Space) readNamespace(ctx context.Context) (_ *snowfence.Scheme, unit int64, _ error) {
 	ns, err := lease.Namespaces(sp.service.store).Show(ctx, sp.Name)
 	if err != nil {
@@ -114,8 +118,8 @@ func (sp *Space) readNamespace(ctx context.Context) (_ *snowfence.Scheme, unit i
 			sp.Name)
 	}
 	if l.Bits(snowfence.FieldKey) > 0 && ns.State == lease.Active {
-		// A secret that is new among the server's secrets is made known, so that holders
-		// elsewhere may use it.
+		// A secret that is new among the server's secrets is made known, so
+		// that holders elsewhere may use it.
 		_, err = lease.Namespaces(sp.service.store).Create(ctx, sp.Name, s, nil)
 		if errors.Is(err, snowfence.ErrKey) {
 			err = kindError{Refused, err}
@@ -124,16 +128,17 @@ func (sp *Space) readNamespace(ctx context.Context) (_ *snowfence.Scheme, unit i
 	return s, ns.Unit, err
 }
 
-// isCurrent reports whether the Space may be used without another look at the store. One
-// that makes IDs, or sublets nodes, learns of a change from its leases.
+// isCurrent reports whether the Space may be used without another look at the
+// store. One that makes IDs, or sublets nodes, learns of a change from its
+// leases.
 func (sp *Space) isCurrent() bool {
 	_, sublet := sp.lessor.Count()
 	return !sp.stale.Load() && (sp.gen.Load() != nil || sublet > 0 ||
 		sp.service.now().UnixNano()-sp.readAt.Load() < int64(schemeTTL))
 }
 
-// schemeTTL is how long a layout counts as the store's, where no lease would tell
-// otherwise.
+// schemeTTL is how long a layout counts as the store's, where no lease would
+// tell otherwise.
 const schemeTTL = 5 * time.Second
 
 func (sp *Space) changedError() error {
@@ -146,7 +151,8 @@ func (sp *Space) Scheme() *snowfence.Scheme { return sp.scheme.Load() }
 // Layout returns the layout of the namespace, and its spec.
 func (sp *Space) Layout() (snowfence.Layout, string) { return sp.layout, sp.spec }
 
-// Generator returns the generator of the namespace, and leases its nodes at the first call.
+// Generator returns the generator of the namespace, and leases its nodes at the
+// first call.
 func (sp *Space) Generator(ctx context.Context) (*snowfence.Generator, error) {
 	if g := sp.gen.Load(); g != nil {
 		return g, nil
@@ -208,8 +214,8 @@ func (sp *Space) startGenerator(ctx context.Context) (*snowfence.Generator, erro
 		nodes /= 2
 	}
 	l, err := sp.openBlock(ctx, s, ns, within, nodes)
-	// Single leases of others may leave no block of that length although most nodes are
-	// free. Fewer nodes make fewer IDs a tick, but they make some.
+	// Single leases of others may leave no block of that length although most
+	// nodes are free. Fewer nodes make fewer IDs a tick, but they make some.
 	for o.Block == 0 && nodes > 1 && errors.As(err, new(*lease.TakenError)) {
 		nodes /= 2
 		l, err = sp.openBlock(ctx, s, ns, within, nodes)
@@ -243,8 +249,8 @@ func (sp *Space) startGenerator(ctx context.Context) (*snowfence.Generator, erro
 	return g, nil
 }
 
-// spreadFor returns the namespace's setting, unless its layout has no use for it any more: IDs
-// matter more than where they fall.
+// spreadFor returns the namespace's setting, unless its layout has no use for
+// it any more: IDs matter more than where they fall.
 func (sp *Space) spreadFor(s *snowfence.Scheme) int64 {
 	n := sp.service.opts.Spread[sp.Name]
 	if err := s.Layout().CheckSpread(n); err != nil {
@@ -255,7 +261,8 @@ func (sp *Space) spreadFor(s *snowfence.Scheme) int64 {
 	return n
 }
 
-// settingNodes returns the nodes that the settings allow; all of a layout without their part.
+// settingNodes returns the nodes that the settings allow; all of a layout
+// without their part.
 func (sp *Space) settingNodes(ctx context.Context, s *snowfence.Scheme) (all snowfence.NodeRange, err error) {
 	text := sp.service.opts.Within
 	part, _, parts := strings.Cut(text, "=")
@@ -265,7 +272,8 @@ func (sp *Space) settingNodes(ctx context.Context, s *snowfence.Scheme) (all sno
 	return nodes.Within(ctx, s, text)
 }
 
-// openBlock leases a block of nodes, with the ttl of the settings or the longest of the namespace.
+// openBlock leases a block of nodes, with the ttl of the settings or the
+// longest of the namespace.
 func (sp *Space) openBlock(
 	ctx context.Context, s *snowfence.Scheme, ns lease.Namespace, within snowfence.NodeRange, block int,
 ) (*lease.Lease, error) {
@@ -300,7 +308,8 @@ func blockSize(want int, ns lease.Namespace) int {
 	return n
 }
 
-// Status returns the hold of the server's own lease, and false when it has none.
+// Status returns the hold of the server's own lease, and false when it has
+// none.
 func (sp *Space) Status() (lease.Status, bool) {
 	select {
 	case sp.opening <- struct{}{}:
@@ -334,11 +343,12 @@ func (sp *Space) Held() (out []*pb.HeldNodes) {
 // Unit returns how many nodes a lease of the namespace has at least.
 func (sp *Space) Unit() int64 { return sp.unit.Load() }
 
-// Sublet returns how many nodes of the server's units have a holder, as of the last second, and how
-// many nodes the units have.
+// Sublet returns how many nodes of the server's units have a holder, as of the
+// last second, and how many nodes the units have.
 func (sp *Space) Sublet() (held, nodes int64) { return sp.lessor.Count() }
 
-// giveNodesBack gives the nodes back. The own node of an agent goes first: it is one of a unit.
+// giveNodesBack gives the nodes back. The own node of an agent goes first: it
+// is one of a unit.
 func (sp *Space) giveNodesBack(ctx context.Context) error {
 	sp.stale.Store(true)
 	if sp.service.opts.Unit != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// A quiet namespace of a server put all rows into one of 16 shards, and no setting helped.
+// A quiet namespace of a server put all rows into one of 16 shards, and no
+// setting helped.
 func TestSpreadOfANamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))

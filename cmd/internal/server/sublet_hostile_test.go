@@ -12,8 +12,9 @@ import (
 	"github.com/snowfence/snowfence/lease/wire"
 )
 
-// A hostile holder of a sublease decides about its own ticks only. It plays tickets that are
-// forged, replayed, of another server, of an earlier life and released, and lies about its use.
+// A hostile holder of a sublease decides about its own ticks only. It plays
+// tickets that are forged, replayed, of another server, of an earlier life and
+// released, and lies about its use.
 func TestHostileSubleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		afterEpoch()

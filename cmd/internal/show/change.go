@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Use is a layout while it makes IDs: in ticks that begin at Begin or later, and before End. Zero
-// times mean its epoch, and the end of its time bits.
+// Use is a layout while it makes IDs: in ticks that begin at Begin or later,
+// and before End. Zero times mean its epoch, and the end of its time bits.
 type Use struct {
 	View       *View
 	Begin, End time.Time
@@ -19,7 +19,8 @@ type Use struct {
 	reserved   bool // only numbers below the layout's first
 }
 
-// NewUse returns what all nodes of a layout make, with numbers that generators use.
+// NewUse returns what all nodes of a layout make, with numbers that generators
+// use.
 func NewUse(v *View, begin, end time.Time) (Use, error) {
 	r, err := snowfence.RegionOf(v.Layout, snowfence.NodeRange{})
 	if err != nil {
@@ -35,8 +36,8 @@ func NewUse(v *View, begin, end time.Time) (Use, error) {
 	return Use{View: v, Begin: begin, End: end, region: r}, nil
 }
 
-// below returns the numbers below the first of a use. In IDs made by hand, or after a clock stepped
-// back, they have any tick before its end.
+// below returns the numbers below the first of a use. In IDs made by hand, or
+// after a clock stepped back, they have any tick before its end.
 func (u Use) below() Use {
 	u.reserved = true
 	u.region.First, u.region.Last, u.region.From = 0, max(u.View.Layout.First-1, 0), 0
@@ -71,7 +72,8 @@ type Proof struct {
 	by        Use                  // whose ID it is, of Old
 }
 
-// NewRefusal returns the proof that failed because an ID is in two regions of a namespace.
+// NewRefusal returns the proof that failed because an ID is in two regions of a
+// namespace.
 func NewRefusal(from, to snowfence.Region, x snowfence.Collision) (*Proof, error) {
 	var uses [2]Use
 	for i, r := range []snowfence.Region{from, to} {
@@ -87,19 +89,20 @@ func NewRefusal(from, to snowfence.Region, x snowfence.Collision) (*Proof, error
 	return p, err
 }
 
-// Ordered reports whether new IDs sort above all earlier ones, as signed numbers. It ignores the
-// day on which the new layout itself turns negative.
+// Ordered reports whether new IDs sort above all earlier ones, as signed
+// numbers. It ignores the day on which the new layout itself turns negative.
 func (p *Proof) Ordered() bool { return p.FirstNew > p.LastOld }
 
-// Step is a change to another layout: At is the time from which it is used, Floor the time up to
-// which the layout before may have run ahead.
+// Step is a change to another layout: At is the time from which it is used,
+// Floor the time up to which the layout before may have run ahead.
 type Step struct {
 	To        *View
 	At, Floor time.Time
 }
 
-// Changes returns a list of changes, from each layout to the next one. Each has all layouts before
-// it. Those with reserved numbers are the old ones, the new ones, or both.
+// Changes returns a list of changes, from each layout to the next one. Each has
+// all layouts before it. Those with reserved numbers are the old ones, the new
+// ones, or both.
 func Changes(from *View, steps []Step, oldReserved, newReserved bool) (list []*Proof, err error) {
 	var since time.Time
 	var past []Use
@@ -157,8 +160,8 @@ func (p *Proof) Check() (err error) {
 	return err
 }
 
-// meetsReserved reports whether a change that is safe would not be if the old layouts had IDs with
-// numbers below their first.
+// meetsReserved reports whether a change that is safe would not be if the old
+// layouts had IDs with numbers below their first.
 func (p *Proof) meetsReserved() bool {
 	return slices.ContainsFunc(p.Old, func(u Use) bool {
 		x, err := snowfence.Meet(u.below().region, p.New.region)

@@ -49,7 +49,8 @@ func (d *Decoder) evidence() *Evidence {
 // enough IDs tell their layout.
 const enough = 1000
 
-// Learn takes an ID into account that Append gets later: several have one layout.
+// Learn takes an ID into account that Append gets later: several have one
+// layout.
 func (d *Decoder) Learn(s []byte) {
 	if d.evidence().count == enough {
 		return
@@ -116,7 +117,8 @@ func (d *Decoder) answer(s []byte) (c Card, object any, err error) {
 	return c, d.decoded(list), nil
 }
 
-// ID returns the ID that Append would take apart. It is safe for concurrent use.
+// ID returns the ID that Append would take apart. It is safe for concurrent
+// use.
 func (d *Decoder) ID(s []byte) (snowfence.ID, error) {
 	texts, err := d.texts(s)
 	if err != nil {

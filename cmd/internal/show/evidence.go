@@ -12,9 +12,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Evidence says which layouts some IDs can have. Under the right one they come from few nodes, and
-// their numbers begin anew or go on by one; under others these bits look random. It is not safe for
-// concurrent use.
+// Evidence says which layouts some IDs can have. Under the right one they come
+// from few nodes, and their numbers begin anew or go on by one; under others
+// these bits look random. It is not safe for concurrent use.
 type Evidence struct {
 	now    time.Time
 	count  int64
@@ -54,8 +54,9 @@ func (e *Evidence) Add(ids ...snowfence.ID) {
 	}
 }
 
-// rounded reports whether an ID has the digits that a program prints for the nearest double: the
-// fewest that tell it from others, and zeros. Of exact IDs above 2^53 few have.
+// rounded reports whether an ID has the digits that a program prints for the
+// nearest double: the fewest that tell it from others, and zeros. Of exact IDs
+// above 2^53 few have.
 func rounded(id snowfence.ID) bool {
 	if id >= -1<<53 && id <= 1<<53 || id%10 != 0 && (id > 1e17 || id < -1e17) { // doubles have 17 digits
 		return false
@@ -63,7 +64,8 @@ func rounded(id snowfence.ID) bool {
 	return strconv.FormatFloat(float64(id), 'f', -1, 64) == snowfence.Decimal.Encode(id)
 }
 
-// Ranking returns the layouts that nearly all IDs can have, the likeliest first.
+// Ranking returns the layouts that nearly all IDs can have, the likeliest
+// first.
 func (e *Evidence) Ranking() []*Trace {
 	if e == nil {
 		return nil
@@ -75,7 +77,8 @@ func (e *Evidence) Ranking() []*Trace {
 	return list
 }
 
-// surprise returns that of the IDs so far under the layout of a view, by its place.
+// surprise returns that of the IDs so far under the layout of a view, by its
+// place.
 func (e *Evidence) surprise(view int) float64 {
 	if t := e.traces[view]; t.IDs > 0 {
 		return t.surprise(e.now)
@@ -83,8 +86,8 @@ func (e *Evidence) surprise(view int) float64 {
 	return math.Inf(1)
 }
 
-// Rounded reports whether most IDs have the digits of their nearest double, or all are such a
-// double, and not just because their sequence numbers are 0.
+// Rounded reports whether most IDs have the digits of their nearest double, or
+// all are such a double, and not just because their sequence numbers are 0.
 func (e *Evidence) Rounded() bool { return 2*e.short > e.count || e.lost >= 8 }
 
 // Trace is what IDs are under one layout.
@@ -158,8 +161,9 @@ func (t *Trace) add(id snowfence.ID, now time.Time) {
 // width is how many bits a number has.
 func width(n int64) int64 { return int64(bits.Len64(uint64(max(n, -n)))) }
 
-// surprise is in bits an ID: those of nodes and sequence numbers, and of the age of the youngest,
-// because most IDs that one meets are young, and few have a time to come.
+// surprise is in bits an ID: those of nodes and sequence numbers, and of the
+// age of the youngest, because most IDs that one meets are young, and few have
+// a time to come.
 func (t *Trace) surprise(now time.Time) float64 {
 	days := now.Sub(t.Last).Hours() / 24
 	if days < 0 {

@@ -9,7 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// Streams of each known layout, as generators make them: the layout is the likeliest one.
+// Streams of each known layout, as generators make them: the layout is the
+// likeliest one.
 func TestEvidenceFindsTheLayout(t *testing.T) {
 	now := time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)
 	views, err := Known()

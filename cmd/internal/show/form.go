@@ -10,7 +10,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// form is a way to write IDs: an encoding of the library, or of other libraries.
+// form is a way to write IDs: an encoding of the library, or of other
+// libraries.
 type Form interface {
 	Name() string
 	MaxLen() int
@@ -18,7 +19,8 @@ type Form interface {
 	ParseBytes(s []byte) (snowfence.ID, error)
 }
 
-// Forms returns all forms: the encodings, and two of github.com/bwmarrin/snowflake.
+// Forms returns all forms: the encodings, and two of
+// github.com/bwmarrin/snowflake.
 func Forms() (list []Form) {
 	for _, e := range snowfence.Encodings() {
 		list = append(list, e)

@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/cmd/internal/kinds"
 )
 
-// kind takes an ID of another kind apart. Text that is none gets the error that it has as a
-// 64-bit ID.
+// kind takes an ID of another kind apart. Text that is none gets the error that
+// it has as a 64-bit ID.
 func (d *Decoder) kind(s []byte, err error) (kinds.About, error) {
 	a, ok := kinds.Recognize(string(s))
 	switch {

@@ -42,8 +42,8 @@ func (v *View) Holds(s plan.Summary, now time.Time) (rows Rows) {
 	return rows
 }
 
-// epochDoubt says that an epoch looks like seconds that were taken for milliseconds: with a time of
-// this century it lies in January 1970.
+// epochDoubt says that an epoch looks like seconds that were taken for
+// milliseconds: with a time of this century it lies in January 1970.
 func epochDoubt(epoch time.Time) string {
 	if seconds := epoch.UnixMilli(); seconds > 946684800 && seconds < 2208988800 {
 		return fmt.Sprintf(" (doubtful: in seconds it would be %s)", Instant(time.Unix(seconds, 0).UTC()))
@@ -68,7 +68,8 @@ func (v *View) partRanges() string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// EndOfLife says when a layout ends. Times are written up to the year 9999, years beyond it too.
+// EndOfLife says when a layout ends. Times are written up to the year 9999,
+// years beyond it too.
 func EndOfLife(l snowfence.Layout, now time.Time) string {
 	if end := l.EndOfLife(); end.Year() < 9999 {
 		return fmt.Sprintf("%s (%s)", Instant(end), Ago(end, now))
@@ -85,7 +86,8 @@ func Instant(t time.Time) string {
 	return t.Format("2006-01-02T15:04:05Z07:00")
 }
 
-// Proposal returns the facts of a layout that meets a need. The first line has its name and spec.
+// Proposal returns the facts of a layout that meets a need. The first line has
+// its name and spec.
 func Proposal(p plan.Proposal, now time.Time) Rows {
 	alone := "one node alone does not reach the rate"
 	if p.OneNode {

@@ -48,8 +48,8 @@ type Group struct {
 	Digits string `json:"digits"`
 }
 
-// Groups returns all 64 bits of an ID by fields, the highest first. The bits of an encrypted ID
-// say nothing: it has none.
+// Groups returns all 64 bits of an ID by fields, the highest first. The bits of
+// an encrypted ID say nothing: it has none.
 func (v *View) Groups(id snowfence.ID) (list []Group) {
 	if v.Layout.Cipher != snowfence.Plain {
 		return nil

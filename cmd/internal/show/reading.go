@@ -17,8 +17,8 @@ type reading struct {
 	own      float64 // that of this ID alone
 }
 
-// readings returns the ways to take a text apart, the one to show first. There is more
-// than one where the layout or the form was not named.
+// readings returns the ways to take a text apart, the one to show first. There
+// is more than one where the layout or the form was not named.
 func (d *Decoder) readings(s []byte, texts []text) ([]reading, error) {
 	var list []reading
 	var first error
@@ -69,7 +69,8 @@ func (d *Decoder) readings(s []byte, texts []text) ([]reading, error) {
 	return slices.DeleteFunc(list, func(r reading) bool { return r.doubt > list[0].doubt }), nil
 }
 
-// about says in a few words where the layout of a reading comes from, and what its text was.
+// about says in a few words where the layout of a reading comes from, and what
+// its text was.
 func (d *Decoder) about(r reading) []string {
 	var notes []string
 	switch {

@@ -1,5 +1,5 @@
-// Package show writes what IDs and layouts mean, for people and as JSON: for the program, and for
-// the playground in a browser.
+// Package show writes what IDs and layouts mean, for people and as JSON: for
+// the program, and for the playground in a browser.
 package show
 
 import (
@@ -28,8 +28,8 @@ func (v *View) title() string {
 	return strings.Join(append([]string{cmp.Or(v.maker, v.Name)}, v.same...), ", ")
 }
 
-// NewView returns the view of a layout that may be encrypted: it then has a random
-// secret, to plan with and not to decode.
+// NewView returns the view of a layout that may be encrypted: it then has a
+// random secret, to plan with and not to decode.
 func NewView(spec string) (*View, error) {
 	return NewViewWith(spec, func(l snowfence.Layout) (*snowfence.Scheme, error) {
 		if l.Cipher != snowfence.Plain {
@@ -82,8 +82,9 @@ func LayoutName(l snowfence.Layout) string {
 // unused reports whether no generator of the layout makes a sequence number.
 func (v *View) unused(p snowfence.Parts) bool { return p.Sequence > v.Layout.Last }
 
-// reserved reports whether a sequence number is below those that generators make. IDs made by
-// hand have it, and IDs of snow-drift after the clock stepped back.
+// reserved reports whether a sequence number is below those that generators
+// make. IDs made by hand have it, and IDs of snow-drift after the clock stepped
+// back.
 func (v *View) reserved(p snowfence.Parts) bool { return p.Sequence < v.Layout.First }
 
 // reservedNote explains a reserved number.

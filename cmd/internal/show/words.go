@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// timeForms are how people write a time, and how databases print one. Without an offset it is UTC.
+// timeForms are how people write a time, and how databases print one. Without
+// an offset it is UTC.
 var timeForms = [...]string{
 	time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, time.DateOnly,
 	time.DateTime + "Z07:00", time.DateTime + "Z07", // psql prints +05:30 and +00
@@ -62,7 +63,8 @@ func roughDuration(sec float64) string {
 	return ""
 }
 
-// Approximately writes a number of seconds to the second, and long times in their largest unit.
+// Approximately writes a number of seconds to the second, and long times in
+// their largest unit.
 func Approximately(sec float64) string {
 	if sec < 100*3600 {
 		return time.Duration(math.Round(sec) * float64(time.Second)).String()

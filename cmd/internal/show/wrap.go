@@ -6,11 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// Columns is how wide lines for people are at most, where they have more than one word.
+// Columns is how wide lines for people are at most, where they have more than
+// one word.
 const Columns = 80
 
-// Wrap breaks text between words into lines of at most [Columns]. The first line has something of
-// so many columns before it already, and the others get an indent.
+// Wrap breaks text between words into lines of at most [Columns]. The first
+// line has something of so many columns before it already, and the others get
+// an indent.
 func Wrap(text string, before, indent int) string {
 	var b []byte
 	at := before
@@ -32,7 +34,8 @@ func Wrap(text string, before, indent int) string {
 	return string(b)
 }
 
-// WrapCommand breaks a command between words, outside of quotes, as a shell reads it.
+// WrapCommand breaks a command between words, outside of quotes, as a shell
+// reads it.
 func WrapCommand(line string) string {
 	const indent = "    "
 	for i := min(len(line), Columns-1); len(line) > Columns && i > len(indent); i-- {

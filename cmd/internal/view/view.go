@@ -1,5 +1,5 @@
-// Package view shows a namespace, a lease and a sequence, on every wire and in the program: a
-// message of the protocol, filled from the store, and its JSON.
+// Package view shows a namespace, a lease and a sequence, on every wire and in
+// the program: a message of the protocol, filled from the store, and its JSON.
 package view
 
 import (
@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// JSON returns a message as one line, with the names of the protocol, and anything else by its
-// tags. Numbers of 64 bits in a message are texts.
+// JSON returns a message as one line, with the names of the protocol, and
+// anything else by its tags. Numbers of 64 bits in a message are texts.
 func JSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	m, ok := v.(proto.Message)

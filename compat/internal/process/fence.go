@@ -8,9 +8,9 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// fence is a fence of the caller, whose grants enter the set before the generator has them.
-// They leave it together, when the handle is closed. Its generator calls it from one goroutine
-// at a time.
+// fence is a fence of the caller, whose grants enter the set before the
+// generator has them. They leave it together, when the handle is closed. Its
+// generator calls it from one goroutine at a time.
 type fence struct {
 	snowfence.Fence
 	set *set
@@ -21,8 +21,8 @@ type fence struct {
 	entered        bool    // latest is one
 }
 
-// granted is a grant as the fence gave it, without its end, which renewals move, and the first
-// tick that the generator got of it.
+// granted is a grant as the fence gave it, without its end, which renewals
+// move, and the first tick that the generator got of it.
 type granted struct {
 	snowfence.Grant
 	from int64
@@ -59,8 +59,8 @@ func (f *fence) Grant(ctx context.Context, after int64) (snowfence.Grant, error)
 	return f.enter(gr)
 }
 
-// least returns the tick that a grant has to reach past: what enters has to leave something
-// above the floor.
+// least returns the tick that a grant has to reach past: what enters has to
+// leave something above the floor.
 func (f *fence) least(after int64) int64 {
 	if f.entered {
 		return after

@@ -11,7 +11,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// A number that a fence granted is no bare number until Close: it repeated all IDs.
+// A number that a fence granted is no bare number until Close: it repeated all
+// IDs.
 func TestBareNumberBesideAFence(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
@@ -35,7 +36,8 @@ func TestBareNumberBesideAFence(t *testing.T) {
 	above(t, open(t, r, bwmarrin, 5, Options{Time: clk.now}), clk, &s)
 }
 
-// Nor does a fence use a number that is in use. One that was in use begins above.
+// Nor does a fence use a number that is in use. One that was in use begins
+// above.
 func TestFenceBesideABareNumber(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
@@ -96,7 +98,8 @@ func TestLaterGrantOverABareNumber(t *testing.T) {
 	s.add(t, id)
 }
 
-// A grant without an end is a bare number, such as Unguarded's: nothing proves it.
+// A grant without an end is a bare number, such as Unguarded's: nothing proves
+// it.
 func TestTwoFencesOfOneNumber(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -232,8 +235,8 @@ func (f *takenBack) Grant(ctx context.Context, after int64) (snowfence.Grant, er
 	return gr, err
 }
 
-// A fence that does not answer keeps no caller from the number after Close, also if it
-// answers later.
+// A fence that does not answer keeps no caller from the number after Close,
+// also if it answers later.
 func TestCloseOverAFenceThatDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, clk := newSet(), newClock()
@@ -271,8 +274,8 @@ func (f *silent) Grant(ctx context.Context, after int64) (snowfence.Grant, error
 
 func (f *silent) Held(int64) (snowfence.Grant, bool) { return snowfence.Grant{}, false }
 
-// A fence that has the same grant again after a loss uses it above what was used, and
-// no other generator does.
+// A fence that has the same grant again after a loss uses it above what was
+// used, and no other generator does.
 func TestSameGrantAfterALoss(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
@@ -292,7 +295,8 @@ func TestSameGrantAfterALoss(t *testing.T) {
 	refused(t, "beside it", err)
 }
 
-// A grant far ahead of the clock, of which nothing was used, moves no other time.
+// A grant far ahead of the clock, of which nothing was used, moves no other
+// time.
 func TestUnusedGrantRaisesNoFloor(t *testing.T) {
 	r, clk := newSet(), newClock()
 	f := grants(t, bwmarrin, 5, clk)
@@ -302,7 +306,8 @@ func TestUnusedGrantRaisesNoFloor(t *testing.T) {
 	must(t, open(t, r, bwmarrin, 5, Options{Time: clk.now}))
 }
 
-// A grant that ends below the floor is of no use: the fence is asked for a later one.
+// A grant that ends below the floor is of no use: the fence is asked for a
+// later one.
 func TestFenceIsAskedForTicksAboveTheFloor(t *testing.T) {
 	r, clk := newSet(), newClock()
 	o := Options{Time: clk.now}

@@ -12,19 +12,20 @@ import (
 
 // Options is what a layer chooses for its generator.
 type Options struct {
-	// Lead is as in [snowfence.Config]. A generator in use keeps the lead with which it was
-	// opened.
+	// Lead is as in [snowfence.Config]. A generator in use keeps the lead with
+	// which it was opened.
 	Lead int64
 
-	// From and Until are the ticks that a bare number may stamp, half-open. Until 0 is all.
+	// From and Until are the ticks that a bare number may stamp, half-open.
+	// Until 0 is all.
 	From, Until int64
 
-	// Replace takes the place of bare numbers in use that overlap the new one. Their
-	// handles return [snowfence.ErrClosed] from then on.
+	// Replace takes the place of bare numbers in use that overlap the new one.
+	// Their handles return [snowfence.ErrClosed] from then on.
 	Replace bool
 
-	// Time is as in [snowfence.Config]. It is called with a lock held. A generator that has one
-	// is not shared.
+	// Time is as in [snowfence.Config]. It is called with a lock held. A
+	// generator that has one is not shared.
 	Time snowfence.TimeSource
 }
 
@@ -41,8 +42,9 @@ type Handle struct {
 	close  func(*snowfence.Generator) error
 }
 
-// Open returns a handle on the generator of a bare node. Handles of equal rectangles and ticks
-// share it. An overlap that is not equal is an [ErrOverlap], unless o.Replace.
+// Open returns a handle on the generator of a bare node. Handles of equal
+// rectangles and ticks share it. An overlap that is not equal is an
+// [ErrOverlap], unless o.Replace.
 func Open(s *snowfence.Scheme, node int64, o Options) (*Handle, error) {
 	return shared.open(s, node, o)
 }
@@ -63,8 +65,9 @@ func (s *set) open(sch *snowfence.Scheme, node int64, o Options) (*Handle, error
 	return h, nil
 }
 
-// On returns a handle on a generator over any fence. It is not shared. Close gives the grant
-// back. A grant that overlaps a bare number in use is an [ErrOverlap], also later.
+// On returns a handle on a generator over any fence. It is not shared. Close
+// gives the grant back. A grant that overlaps a bare number in use is an
+// [ErrOverlap], also later.
 func On(f snowfence.Fence, o Options) (*Handle, error) { return shared.on(f, o) }
 
 func (s *set) on(f snowfence.Fence, o Options) (*Handle, error) {
@@ -90,8 +93,8 @@ func (s *set) on(f snowfence.Fence, o Options) (*Handle, error) {
 	return h, nil
 }
 
-// Extend moves the end of a bare number's ticks up to until, for all who share it, and reports
-// whether it was lower.
+// Extend moves the end of a bare number's ticks up to until, for all who share
+// it, and reports whether it was lower.
 func (h *Handle) Extend(until int64) bool {
 	n := h.use.number
 	for {
@@ -122,8 +125,8 @@ func (h *Handle) Grant() (snowfence.Grant, bool) {
 	return gr, ok
 }
 
-// Next returns a new ID. It waits until ctx ends for what can come back: the next
-// tick, a clock behind, a fence without a grant. It fails with
+// Next returns a new ID. It waits until ctx ends for what can come back: the
+// next tick, a clock behind, a fence without a grant. It fails with
 // [snowfence.ErrLifetime] and [snowfence.ErrClosed] at once.
 func (h *Handle) Next(ctx context.Context) (snowfence.ID, error) {
 	g := h.gen.Load()
@@ -166,14 +169,14 @@ func (h *Handle) TryNext() (snowfence.ID, error) {
 		return 0, snowfence.ErrClosed
 	}
 	id, err := g.TryNext()
-	// Without this h could be garbage, and its generator let go, during the call.
-	// Next and Must need h afterwards.
+	// Without this h could be garbage, and its generator let go, during the
+	// call. Next and Must need h afterwards.
 	runtime.KeepAlive(h)
 	return id, err
 }
 
-// Fill writes new IDs to dst, in increasing order, and waits as Next does. After
-// an error the first n are good.
+// Fill writes new IDs to dst, in increasing order, and waits as Next does.
+// After an error the first n are good.
 func (h *Handle) Fill(ctx context.Context, dst []snowfence.ID) (n int, err error) {
 	fill := func() error {
 		g := h.gen.Load()

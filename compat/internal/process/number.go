@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// number is a static fence: it grants one node the ticks from a floor on to its one generator,
-// which handles share.
+// number is a static fence: it grants one node the ticks from a floor on to its
+// one generator, which handles share.
 type number struct {
 	scheme *snowfence.Scheme
 	node   int64
@@ -28,7 +28,8 @@ func (n *number) Bind(seal func() int64) (func(), error) {
 	return func() {}, nil
 }
 
-// Grant returns a grant that is over, too: the generator does not use its ticks.
+// Grant returns a grant that is over, too: the generator does not use its
+// ticks.
 func (n *number) Grant(_ context.Context, after int64) (snowfence.Grant, error) {
 	if end := n.scheme.MaxTick(); after > end || n.from > end {
 		return snowfence.Grant{}, fmt.Errorf("%w: the time bits ran out at %s: change the layout",
@@ -79,8 +80,8 @@ func (s *set) bare(sch *snowfence.Scheme, node int64, o Options) (*use, error) {
 	return u, nil
 }
 
-// fits reports whether n is what o asks for. Two clocks cannot be compared, so a caller with one of
-// its own shares with nobody.
+// fits reports whether n is what o asks for. Two clocks cannot be compared, so
+// a caller with one of its own shares with nobody.
 func (n *number) fits(s *snowfence.Scheme, o *Options, used bool) bool {
 	same := n.scheme.MaxTick() == s.MaxTick() && n.opts.From == o.From && n.until.Load() == o.Until
 	return same && n.opts.Time == nil && o.Time == nil && (used || n.opts.Lead == o.Lead)

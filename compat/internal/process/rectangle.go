@@ -6,8 +6,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// spaceKey names a space. Layouts with equal keys give one instant the same tick
-// and place it at the same bit.
+// spaceKey names a space. Layouts with equal keys give one instant the same
+// tick and place it at the same bit.
 type spaceKey struct {
 	epoch, tick int64 // nanoseconds
 	below       uint8 // bits below the time
@@ -60,7 +60,8 @@ func place(s *snowfence.Scheme, gr snowfence.Grant) (spaceKey, []rectangle, erro
 	return k, rects, nil
 }
 
-// lowBits returns the bits of a node, and how far above the lowest bit the sequence stands.
+// lowBits returns the bits of a node, and how far above the lowest bit the
+// sequence stands.
 func lowBits(l snowfence.Layout, node uint64) (at uint64, seqShift uint8) {
 	below := uint8(0)
 	for i := len(l.Fields) - 1; l.Fields[i].Name != snowfence.FieldTime; i-- {

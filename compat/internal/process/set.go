@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// ErrOverlap means that this process makes IDs with other settings, or over a fence,
-// that could equal those asked for.
+// ErrOverlap means that this process makes IDs with other settings, or over a
+// fence, that could equal those asked for.
 var ErrOverlap = errors.New("this process makes other IDs that could be the same")
 
 // spare is how many bare generators without users the process keeps.
@@ -23,7 +23,8 @@ type set struct {
 	unused []*use // bare generators without users, the longest unused first
 }
 
-// shared is the set of this process. There is one, because the IDs of a process are one set.
+// shared is the set of this process. There is one, because the IDs of a process
+// are one set.
 var shared = newSet()
 
 func newSet() *set { return &set{spaces: map[spaceKey]*space{}} }
@@ -59,8 +60,9 @@ type use struct {
 	waits  waits
 }
 
-// enter adds rectangles of u to a space, for ticks from a first one on, which it raises to the
-// floor. Bare generators in the way leave if they are unused, or with replace.
+// enter adds rectangles of u to a space, for ticks from a first one on, which
+// it raises to the floor. Bare generators in the way leave if they are unused,
+// or with replace.
 func (s *set) enter(u *use, sp *space, rects []rectangle, from int64, bare, replace bool) (int64, error) {
 	var old []*use
 	for o := range sp.uses {
@@ -94,7 +96,8 @@ func (u *use) overlaps(rects []rectangle) bool {
 	return slices.ContainsFunc(u.rects, func(r rectangle) bool { return slices.ContainsFunc(rects, r.overlaps) })
 }
 
-// end closes the generator of a bare number, which could ask its fence again after a seal alone.
+// end closes the generator of a bare number, which could ask its fence again
+// after a seal alone.
 func (s *set) end(u *use) {
 	_ = u.number.gen.Close() // its fence fails no Release
 	s.leave(u)
@@ -102,7 +105,8 @@ func (s *set) end(u *use) {
 
 // leave takes u out for good, and remembers what it used.
 //
-// Order: the seal comes before the floor is raised, and that before others get the rectangles.
+// Order: the seal comes before the floor is raised, and that before others get
+// the rectangles.
 func (s *set) leave(u *use) {
 	u.gone = true
 	if u.space == nil {

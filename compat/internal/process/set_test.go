@@ -99,7 +99,8 @@ func TestEqualRectanglesShareOneGenerator(t *testing.T) {
 	if other.gen.Load() == g {
 		t.Error("two nodes have one generator")
 	}
-	// One number a tick, of a node with 12 bits more or as the only one of its sequence.
+	// One number a tick, of a node with 12 bits more or as the only one of its
+	// sequence.
 	one := open(t, r, "time=41,node=22", 9<<12|5, Options{})
 	if open(t, r, bwmarrin+",first=5,last=5", 9, Options{}).gen.Load() != one.gen.Load() {
 		t.Error("equal rectangles of two shapes have two generators")
@@ -122,7 +123,8 @@ func TestEqualRectanglesShareOneGenerator(t *testing.T) {
 	}
 }
 
-// The same low bits with more time bits are the same numbers, but end at another time.
+// The same low bits with more time bits are the same numbers, but end at
+// another time.
 func TestOtherTimeBitsAreNotEqual(t *testing.T) {
 	r := newSet()
 	h := open(t, r, bwmarrin, 7, Options{})
@@ -251,7 +253,8 @@ func TestFloorIsAboveTheLead(t *testing.T) {
 	}
 }
 
-// A generator is closed before the floor is read: sealed alone, it would ask its fence again.
+// A generator is closed before the floor is read: sealed alone, it would ask
+// its fence again.
 func TestNothingIsMadeAboveTheFloorThatIsRead(t *testing.T) {
 	r, clk := newSet(), newClock()
 	o := Options{Time: clk.now, Replace: true}
@@ -270,8 +273,8 @@ func TestNothingIsMadeAboveTheFloorThatIsRead(t *testing.T) {
 	open(t, r, bwmarrin+",first=5", 1, o)
 }
 
-// A call that waits while its generator is let go gets nothing of what comes after. The
-// generator that replaces it begins above all that it used.
+// A call that waits while its generator is let go gets nothing of what comes
+// after. The generator that replaces it begins above all that it used.
 func TestReplaceDuringACall(t *testing.T) {
 	r, clk := newSet(), newClock()
 	var s seen
@@ -328,8 +331,8 @@ func TestEndOfLife(t *testing.T) {
 	}
 }
 
-// A layer whose original leaves out the first ticks has no ID of them, and a floor above them
-// stays where it is.
+// A layer whose original leaves out the first ticks has no ID of them, and a
+// floor above them stays where it is.
 func TestFirstTick(t *testing.T) {
 	r, c := newSet(), newClock()
 	spec := "time=41,node=10,seq=2,epoch=" + c.wall.Format(time.RFC3339)

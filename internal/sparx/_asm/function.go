@@ -14,12 +14,13 @@ const (
 	counter
 )
 
-// A stream is what happens to a group, an instruction at a time. A group waits for itself some of
-// the time, so the streams of several groups are woven into each other.
+// A stream is what happens to a group, an instruction at a time. A group waits
+// for itself some of the time, so the streams of several groups are woven into
+// each other.
 type stream []func()
 
-// weave emits the streams in turns. Each gives an instruction whenever its share is due,
-// so that all of them end together.
+// weave emits the streams in turns. Each gives an instruction whenever its
+// share is due, so that all of them end together.
 func weave(streams []stream) {
 	longest := 0
 	for _, s := range streams {
@@ -34,8 +35,9 @@ func weave(streams []stream) {
 	}
 }
 
-// block takes one group in each of n sets of registers from src to dst. Its steps are a loop, two
-// an iteration: after two, the words are in the same registers again.
+// block takes one group in each of n sets of registers from src to dst. Its
+// steps are a loop, two an iteration: after two, the words are in the same
+// registers again.
 func block(m *avx512, k kind, n int, label string) {
 	c := m.c
 	gs := make([]*group, n)
@@ -96,8 +98,8 @@ func block(m *avx512, k kind, n int, label string) {
 //
 //	func name(dst, src *uint64, groups int, keys *uint64)
 //
-// or, for a counter, with a seed in the place of src. It takes as many groups at once as there are
-// sets of registers, and then the rest one by one.
+// or, for a counter, with a seed in the place of src. It takes as many groups
+// at once as there are sets of registers, and then the rest one by one.
 func function(m *avx512, name, doc string, k kind) {
 	c := m.c
 	source, register := "src", src

@@ -7,8 +7,8 @@ import (
 
 type register = reg.VecPhysical
 
-// A group is some blocks on their way, one of their four words in a register each. The
-// steps are as in one.go; avx512.go has their instructions.
+// A group is some blocks on their way, one of their four words in a register
+// each. The steps are as in one.go; avx512.go has their instructions.
 type group struct {
 	*avx512
 	s stream
@@ -45,8 +45,8 @@ func (g *group) branches(i int) [2]branch {
 	return [2]branch{{g.l0, g.r0, i}, {g.l1, g.r1, i + second}}
 }
 
-// round is a round of both branches, and then the keys of the round after it, which begin
-// at word i.
+// round is a round of both branches, and then the keys of the round after it,
+// which begin at word i.
 func (g *group) round(i int) {
 	for _, b := range g.branches(i) {
 		g.rotate(g, 9, b.l)
@@ -57,8 +57,8 @@ func (g *group) round(i int) {
 	}
 }
 
-// mix is the third round of a step and the mixing, and then the keys of the step after
-// it, which begin at word i.
+// mix is the third round of a step and the mixing, and then the keys of the
+// step after it, which begin at word i.
 func (g *group) mix(i int) {
 	g.rotate(g, 9, g.l0)
 	g.rotate(g, 9, g.l1)
@@ -90,8 +90,9 @@ func (g *group) unstep(i int) {
 	g.unround(i, false)
 }
 
-// unmix is the inverse of the mixing before the step with its words from i on. The second
-// word of each branch becomes the two words xored, as the inverse of a round needs it.
+// unmix is the inverse of the mixing before the step with its words from i on.
+// The second word of each branch becomes the two words xored, as the inverse of
+// a round needs it.
 func (g *group) unmix(i int) {
 	for _, b := range g.branches(i) {
 		g.xorWordAnd(g, g.key(b.i+1), b.l, b.r)
@@ -103,8 +104,8 @@ func (g *group) unmix(i int) {
 	g.l0, g.r0, g.l1, g.r1 = g.l1, g.r1, g.l0, g.r0
 }
 
-// unround is the inverse of a round with its words from i on. Where another round comes
-// before it in the step, its keys follow.
+// unround is the inverse of a round with its words from i on. Where another
+// round comes before it in the step, its keys follow.
 func (g *group) unround(i int, more bool) {
 	for _, b := range g.branches(i) {
 		g.rotate(g, 14, b.r)
@@ -117,8 +118,8 @@ func (g *group) unround(i int, more bool) {
 	}
 }
 
-// count makes the first words of the next numbers of a counter and takes them through the
-// first step. What else there is in it is in the seed.
+// count makes the first words of the next numbers of a counter and takes them
+// through the first step. What else there is in it is in the seed.
 func (g *group) count(position register) {
 	g.rotate8(g, position, g.l0)
 	g.add(stride(g.avx512), position)
@@ -152,8 +153,8 @@ func positions(m *avx512) []register { return m.registers()[m.sets()*m.each():][
 func stride(m *avx512) register      { return m.registers()[m.sets()*(m.each()+1)] }
 func added(m *avx512) register       { return m.registers()[m.sets()*(m.each()+1)+1] }
 
-// startCounter fills the registers of a counter: the position of each set, their step,
-// and the words that the first round adds.
+// startCounter fills the registers of a counter: the position of each set,
+// their step, and the words that the first round adds.
 func startCounter(m *avx512) {
 	c, p := m.c, positions(m)
 	lanes := added(m) // for now

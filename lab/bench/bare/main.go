@@ -1,5 +1,5 @@
-// Bare is a server for comparison: net/http and nothing else. It answers a constant as long as the
-// answer with one ID.
+// Bare is a server for comparison: net/http and nothing else. It answers a
+// constant as long as the answer with one ID.
 package main
 
 import (

@@ -29,7 +29,8 @@ var batches = []batch{
 	{"grpc-runs", "grpc", 1_000_000, true},
 }
 
-// measureBatches measures how many IDs one connection carries. The clients run on the second core.
+// measureBatches measures how many IDs one connection carries. The clients run
+// on the second core.
 func (b *bench) measureBatches(s *servers) error {
 	for _, row := range batches {
 		ask := b.askRPC
@@ -45,8 +46,8 @@ func (b *bench) measureBatches(s *servers) error {
 	return nil
 }
 
-// askRedis asks by redis-benchmark, with two requests under way, so that neither side waits for the
-// other's answer.
+// askRedis asks by redis-benchmark, with two requests under way, so that
+// neither side waits for the other's answer.
 func (b *bench) askRedis(s *servers, row batch) (rate float64, err error) {
 	command := []string{"SNOWFENCE.NEXT", "wide", "COUNT", strconv.Itoa(row.count)}
 	if row.runs {

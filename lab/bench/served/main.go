@@ -1,13 +1,14 @@
 //go:build linux
 
-// Served measures a Snowfence server over its wires, beside redis-server and a bare
-// net/http server on the same cores in the same minutes:
+// Served measures a Snowfence server over its wires, beside redis-server and a
+// bare net/http server on the same cores in the same minutes:
 //
 //	served -snowfence ../bin/snowfence -bare ../bin/bare -rounds 5 >RAW
 //
-// It needs Linux, two cores, redis-server, redis-benchmark, wrk and taskset. Each line of
-// RAW is the name of a figure and one sample of it; lab/bench/table makes the page of them.
-// Servers run on the first core with GOMAXPROCS=1, clients on the second.
+// It needs Linux, two cores, redis-server, redis-benchmark, wrk and taskset.
+// Each line of RAW is the name of a figure and one sample of it;
+// lab/bench/table makes the page of them. Servers run on the first core with
+// GOMAXPROCS=1, clients on the second.
 package main
 
 import (

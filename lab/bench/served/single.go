@@ -19,8 +19,8 @@ type side struct {
 	command []string
 }
 
-// measureSingle measures single IDs, or numbers of a sequence, over the Redis protocol against INCR
-// of redis-server, by turns, with 50 connections.
+// measureSingle measures single IDs, or numbers of a sequence, over the Redis
+// protocol against INCR of redis-server, by turns, with 50 connections.
 func (b *bench) measureSingle(s *servers, row string, command ...string) error {
 	sides := []side{
 		{row, "snowfence", s.snowfence, s.resp, command},
@@ -51,13 +51,13 @@ func (b *bench) measureSingle(s *servers, row string, command ...string) error {
 	return nil
 }
 
-// turns is how many pairs of a row there are in a round. The sides of a comparison are measured
-// within a second or two, because the speed of a virtual machine changes by a fifth from one minute
-// to the next.
+// turns is how many pairs of a row there are in a round. The sides of a
+// comparison are measured within a second or two, because the speed of a
+// virtual machine changes by a fifth from one minute to the next.
 const turns = 4
 
-// measureSide measures n commands of one side, and returns the commands a second and the
-// processor time of each.
+// measureSide measures n commands of one side, and returns the commands a
+// second and the processor time of each.
 func (b *bench) measureSide(side side, depth, n int) (rate, cpu float64, err error) {
 	before, err := side.p.processorTime()
 	if err != nil {
@@ -76,8 +76,8 @@ func (b *bench) measureSide(side side, depth, n int) (rate, cpu float64, err err
 	return rate, cpu, nil
 }
 
-// howMany returns how many commands take about half the time of a row. The short run also
-// warms the server up.
+// howMany returns how many commands take about half the time of a row. The
+// short run also warms the server up.
 func (b *bench) howMany(side side, depth int) (int, error) {
 	rate, err := b.redisBenchmark(side, 50, depth, 20_000*depth)
 	return max(20_000, int(rate*b.time.Seconds()/2)), err

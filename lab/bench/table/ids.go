@@ -36,21 +36,22 @@ var rows = []row{
 	{name: "uuid7", title: "google/uuid v7", module: "github.com/google/uuid"},
 }
 
-// A target is the highest price of an ID: a multiple of another row, or nanoseconds
-// where there is none.
+// A target is the highest price of an ID: a multiple of another row, or
+// nanoseconds where there is none.
 type target struct {
 	limit       float64
 	of, ofTitle string // the row that limit multiplies, empty for nanoseconds
 }
 
-// targets of our own rows, with one goroutine. They are ratios within one run, so that they say the
-// same on a slower machine.
+// targets of our own rows, with one goroutine. They are ratios within one run,
+// so that they say the same on a slower machine.
 var targets = map[string]target{
 	"exact":  {limit: 1.3, of: "since", ofTitle: "time.Since"},
 	"coarse": {limit: 1.6, of: "add", ofTitle: "add"},
 	"local":  {limit: 0.45, of: "add", ofTitle: "add"},
 	"fill":   {limit: 0.9, of: "loop", ofTitle: "loop"},
-	// Of the encrypted ones in nanoseconds, with AVX-512; other CPUs have others.
+	// Of the encrypted ones in nanoseconds, with AVX-512; other CPUs have
+	// others.
 	"randexact":  {limit: 42},
 	"randcoarse": {limit: 20},
 	"randfill":   {limit: 1.5},
@@ -94,9 +95,10 @@ func (s *sheet) compareTarget(name string) string {
 	return fmt.Sprintf("%s %s (≤ %s%s)", figure(got), what, limit, verdict(got <= t.limit))
 }
 
-// idle reports whether the machine had two cores to spare: reading the clock shares
-// nothing, so that two goroutines take half as long for it. Where something else was
-// running the figures with two goroutines are too high, and vary.
+// idle reports whether the machine had two cores to spare: reading the clock
+// shares nothing, so that two goroutines take half as long for it. Where
+// something else was running the figures with two goroutines are too high, and
+// vary.
 func idle(f figures) bool {
 	s := &sheet{figures: f, shown: map[string]bool{}}
 	return s.summary("id/since/2").Hi < 0.6*s.median("id/since/1")

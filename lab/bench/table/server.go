@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// writeSingles writes the rows of one kind of command against INCR. least has the target of each
-// depth, 0 for none.
+// writeSingles writes the rows of one kind of command against INCR. least has
+// the target of each depth, 0 for none.
 func (s *sheet) writeSingles(row string, least map[int]float64) {
 	s.writeRow("--:", "--:", "--:", "---", "--:")
 	for _, depth := range []int{1, 16, 64} {

@@ -34,8 +34,8 @@ func readFigures(path string) (figures, error) {
 	return f, lines.Err()
 }
 
-// sheet makes tables of figures. The first that is missing is its error; every figure has
-// to be shown, so that nothing measured is left out.
+// sheet makes tables of figures. The first that is missing is its error; every
+// figure has to be shown, so that nothing measured is left out.
 type sheet struct {
 	figures
 	shown map[string]bool
@@ -47,7 +47,8 @@ func (s *sheet) median(name string, args ...any) float64 {
 	return s.summary(fmt.Sprintf(name, args...)).Center
 }
 
-// summary is what benchstat prints: the median and its 95 % confidence interval.
+// summary is what benchstat prints: the median and its 95 % confidence
+// interval.
 func (s *sheet) summary(name string) benchmath.Summary {
 	s.shown[name] = true
 	if len(s.figures[name]) == 0 {
@@ -62,8 +63,8 @@ func (s *sheet) summary(name string) benchmath.Summary {
 // has reports whether a figure is there that need not be.
 func (s *sheet) has(name string) bool { return len(s.figures[name]) > 0 }
 
-// medianBounds gives the bounds of the median with 95 % confidence; nothing if there are too
-// few figures to say.
+// medianBounds gives the bounds of the median with 95 % confidence; nothing if
+// there are too few figures to say.
 func (s *sheet) medianBounds(name string, args ...any) string {
 	x := s.summary(fmt.Sprintf(name, args...))
 	if math.IsInf(x.Lo, 0) || math.IsInf(x.Hi, 0) {

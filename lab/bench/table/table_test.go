@@ -29,7 +29,8 @@ func measured(t *testing.T, write func(*sheet)) figures {
 
 func (f figures) set(name string, x float64) { f[name] = []float64{x, x, x, x, x, x} }
 
-// Whatever is wrong with the figures is an error, and never a table with something missing.
+// Whatever is wrong with the figures is an error, and never a table with
+// something missing.
 func TestTablesAreWhole(t *testing.T) {
 	for _, part := range parts {
 		t.Run(part.name, func(t *testing.T) {

@@ -35,7 +35,8 @@ type finder struct {
 	lone  map[ast.Expr]bool // conditions that are dropped as a whole
 }
 
-// Find returns all mutants of the files of a scope and their instrumented copies, by path.
+// Find returns all mutants of the files of a scope and their instrumented
+// copies, by path.
 func Find(root string, scope []Scope) ([]Mutant, map[string][]byte, error) {
 	var found []Mutant
 	copies, pkgs := map[string][]byte{}, map[string]*loaded{}

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// Reasons reads a list of mutants that no test can notice: lines with keys, and after them,
-// indented, why. A reason that begins with "endless" says that with the mutant a loop has no end,
-// which tests show by not coming to one, unless a quicker one fails before.
+// Reasons reads a list of mutants that no test can notice: lines with keys, and
+// after them, indented, why. A reason that begins with "endless" says that with
+// the mutant a loop has no end, which tests show by not coming to one, unless a
+// quicker one fails before.
 func Reasons(text string) (map[string]string, error) {
 	out := map[string]string{}
 	var keys []string
@@ -49,8 +50,8 @@ func Stale[V any](list map[string]V, found []Mutant) (stale []string) {
 	return stale
 }
 
-// Sample reads lines of a package, a test and the key of a mutant that it notices, with tabs
-// between them.
+// Sample reads lines of a package, a test and the key of a mutant that it
+// notices, with tabs between them.
 func Sample(text string) (map[string]*Unit, error) {
 	out := map[string]*Unit{}
 	for line := range strings.Lines(text) {

@@ -24,7 +24,8 @@ type loaded struct {
 	info  *types.Info
 }
 
-// imports reads the types of what the packages of a scope import as the compiler wrote them.
+// imports reads the types of what the packages of a scope import as the
+// compiler wrote them.
 func imports(root string, scope []Scope, fset *token.FileSet) (types.Importer, error) {
 	args := []string{"list", "-deps", "-export", "-f", "{{.ImportPath}}\t{{.Export}}"}
 	for _, s := range scope {
@@ -46,7 +47,8 @@ func imports(root string, scope []Scope, fset *token.FileSet) (types.Importer, e
 	}), nil
 }
 
-// load parses and checks the package in a folder. from reads the packages that it imports.
+// load parses and checks the package in a folder. from reads the packages that
+// it imports.
 func load(root, dir string, fset *token.FileSet, from types.Importer) (*loaded, error) {
 	pkg, err := build.ImportDir(filepath.Join(root, dir), 0)
 	if err != nil {

@@ -31,7 +31,8 @@ func (f *finder) visitNode(n ast.Node) bool {
 	return true
 }
 
-// dropGuard drops an if that leaves, and any other that has no term in its condition.
+// dropGuard drops an if that leaves, and any other that has no term in its
+// condition.
 func (f *finder) dropGuard(n *ast.IfStmt) {
 	leaves := false
 	if last := len(n.Body.List) - 1; n.Else == nil && last >= 0 {
@@ -151,7 +152,8 @@ func (f *finder) onlyMakesText(n *ast.CallExpr) bool {
 	}
 }
 
-// typeText names the type of an expression where a constant alone would not show it.
+// typeText names the type of an expression where a constant alone would not
+// show it.
 func (f *finder) typeText(e ast.Expr) string {
 	if t, ok := f.p.info.TypeOf(e).(*types.Basic); ok && t.Info()&types.IsUntyped == 0 {
 		return "[" + t.Name() + "]"

@@ -1,13 +1,15 @@
 package terms
 
-// Scope is a file on the path of a grant, relative to the root of the repository.
+// Scope is a file on the path of a grant, relative to the root of the
+// repository.
 type Scope struct {
 	File  string
 	Funcs []string // with their receivers, as "Type.name"; empty for all
 }
 
-// Path is what decides which ticks are granted, and to which holder. A file is added when each of
-// its terms is noticed by a test, or has a reason in the list.
+// Path is what decides which ticks are granted, and to which holder. A file is
+// added when each of its terms is noticed by a test, or has a reason in the
+// list.
 var Path = []Scope{
 	{File: "close.go"},
 	{File: "fence.go"},

@@ -24,7 +24,8 @@ func counted(k store.Key, from int64) store.Record {
 	}
 }
 
-// testAdd checks an addition where it is clipped, where it is refused, and its result.
+// testAdd checks an addition where it is clipped, where it is refused, and its
+// result.
 func testAdd(w *world) {
 	k := countKey("add.ition_-0")
 	a := store.Addition{Key: k, N: 10, Limit: 1000, Generation: 7, Nonce: "next"}
@@ -87,7 +88,8 @@ func testAdd(w *world) {
 	}
 }
 
-// testSequenceKeys has namespaces not see the records of sequences, which have their names.
+// testSequenceKeys has namespaces not see the records of sequences, which have
+// their names.
 func testSequenceKeys(w *world) {
 	day := store.Key{Namespace: "#" + name, Node: 20261122}
 	w.swapAll(store.Write{New: counted(countKey(name), 9)}, store.Write{New: counted(day, 8)})
@@ -127,7 +129,8 @@ func testSequenceKeys(w *world) {
 	}
 }
 
-// testAdditions lets many add at once, while some of them give back: nothing is had twice.
+// testAdditions lets many add at once, while some of them give back: nothing is
+// had twice.
 func testAdditions(w *world) {
 	const clients, rounds = 8, 15
 	k := countKey("additions")

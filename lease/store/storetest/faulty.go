@@ -14,7 +14,8 @@ import (
 // errFault is the error of a failing store.
 var errFault = errors.New("the store does not answer")
 
-// errLate makes a write wait: the caller gets an error, and land carries it out.
+// errLate makes a write wait: the caller gets an error, and land carries it
+// out.
 var errLate = errors.New("the write is late")
 
 // faulty is a store between which and its users anything can go wrong.
@@ -46,7 +47,8 @@ func (f *faulty) count() int {
 	return f.calls
 }
 
-// countCall counts a call and returns its number, whether it fails, and what happens after it.
+// countCall counts a call and returns its number, whether it fails, and what
+// happens after it.
 func (f *faulty) countCall(op string) (finish func() error, err error) {
 	f.mu.Lock()
 	f.calls++

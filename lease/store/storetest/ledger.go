@@ -15,8 +15,8 @@ type claim struct {
 	from, until int64
 }
 
-// ledger remembers all claims ever and sees whether two overlap. A claim shrinks only
-// when its user was sealed, to its used part.
+// ledger remembers all claims ever and sees whether two overlap. A claim
+// shrinks only when its user was sealed, to its used part.
 type ledger struct {
 	mu       sync.Mutex
 	claims   []*claim
@@ -62,8 +62,8 @@ func (l *ledger) compareClaim(c *claim) {
 	}
 }
 
-// highestEnd returns the tick below which everything granted on a node lies; with a negative node,
-// on any.
+// highestEnd returns the tick below which everything granted on a node lies;
+// with a negative node, on any.
 func (l *ledger) highestEnd(node int64) (until int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

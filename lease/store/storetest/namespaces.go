@@ -9,8 +9,8 @@ import (
 	"github.com/snowfence/snowfence/lease"
 )
 
-// testChange changes the layout while others renew: nothing of the old one is granted
-// beyond where the new one begins.
+// testChange changes the layout while others renew: nothing of the old one is
+// granted beyond where the new one begins.
 func testChange(w *world) {
 	var users []*user
 	for range 6 {

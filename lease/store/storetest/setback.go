@@ -30,7 +30,8 @@ func (w *world) readAll() []store.Record {
 	return all
 }
 
-// putBack puts a backup back. Later writes are gone, and new records have vanished.
+// putBack puts a backup back. Later writes are gone, and new records have
+// vanished.
 func (w *world) putBack(backup []store.Record) {
 	w.Helper()
 	old := map[store.Key]bool{}

@@ -85,8 +85,8 @@ func (u *user) seal() int64 {
 	return used
 }
 
-// shareOfTime is a part of the time that the test has left, or at most so long: an answer that
-// never comes fails the test, and a slow machine does not.
+// shareOfTime is a part of the time that the test has left, or at most so long:
+// an answer that never comes fails the test, and a slow machine does not.
 func (w *world) shareOfTime(part int, most time.Duration) time.Duration {
 	if end, ok := w.Deadline(); ok {
 		return min(most, time.Until(end)/time.Duration(part))
@@ -94,11 +94,12 @@ func (w *world) shareOfTime(part int, most time.Duration) time.Duration {
 	return most
 }
 
-// grantPatience is how long a grant may take that has to come. It takes milliseconds, unless
-// something is broken.
+// grantPatience is how long a grant may take that has to come. It takes
+// milliseconds, unless something is broken.
 func (w *world) grantPatience() time.Duration { return w.shareOfTime(30, time.Minute) }
 
-// askGrant asks for the first grant, or a grant that reaches further than the present one.
+// askGrant asks for the first grant, or a grant that reaches further than the
+// present one.
 func (u *user) askGrant() error {
 	u.mu.Lock()
 	after := max(u.tick(), 0)
@@ -111,7 +112,8 @@ func (u *user) askGrant() error {
 	return u.askAfter(ctx, after)
 }
 
-// awaitNotice asks until the holder was sealed and keeps a node again; the grant may begin ahead.
+// awaitNotice asks until the holder was sealed and keeps a node again; the
+// grant may begin ahead.
 func (u *user) awaitNotice() {
 	u.w.Helper()
 	for deadline := time.Now().Add(u.w.grantPatience()); ; {
@@ -194,7 +196,8 @@ func (u *user) giveBack() error {
 	return u.l.Release(u.w.ctx, snowfence.Grant{Node: c.node, From: c.from, Until: c.until, Nodes: c.nodes}, used)
 }
 
-// endWithoutRelease ends the lease as the end of its process would: nothing is given back.
+// endWithoutRelease ends the lease as the end of its process would: nothing is
+// given back.
 func (u *user) endWithoutRelease() {
 	u.l.Orphan()
 	<-u.l.Done()

@@ -13,12 +13,13 @@ import (
 
 const (
 	name = "conformance"
-	// by the clock of the world; far longer than any test, so that only the test's steps happen
+	// by the clock of the world; far longer than any test, so that only the
+	// test's steps happen
 	ttl = 10 * time.Minute
 )
 
-// world is the scene of one test: a store that can fail, a clock that stands still until it is
-// moved, and a ledger of all grants.
+// world is the scene of one test: a store that can fail, a clock that stands
+// still until it is moved, and a ledger of all grants.
 type world struct {
 	*testing.T
 	ctx    context.Context

@@ -12,9 +12,10 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Wrapper checks that a store which wraps another one passes on the calls that it does not answer
-// itself. A wrapper that embeds [store.Basic] in place of the store inside it fails: leases over it
-// would not notice that the store was replaced.
+// Wrapper checks that a store which wraps another one passes on the calls that
+// it does not answer itself. A wrapper that embeds [store.Basic] in place of
+// the store inside it fails: leases over it would not notice that the store was
+// replaced.
 func Wrapper(t *testing.T, wrap func(store.Store) store.Store) {
 	t.Helper()
 	for _, err := range swallowed(t.Context(), wrap) {
@@ -52,7 +53,8 @@ func (s *told) Pin(context.Context) (func(), error) {
 	return func() { s.unpin++ }, s.err
 }
 
-// swallowed returns an error for each answer of the store inside that the wrapper does not pass on.
+// swallowed returns an error for each answer of the store inside that the
+// wrapper does not pass on.
 func swallowed(ctx context.Context, wrap func(store.Store) store.Store) (faults []error) {
 	for _, inner := range []*told{{Memory: store.NewMemory()}, {Memory: store.NewMemory(), err: errFault}} {
 		check := func(method string, err error, right bool) {

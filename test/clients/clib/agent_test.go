@@ -11,8 +11,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// Programs over the agent of their host go on when it is killed, and have the next one renew. None
-// of their IDs is one of a program over the agent's store.
+// Programs over the agent of their host go on when it is killed, and have the
+// next one renew. None of their IDs is one of a program over the agent's store.
 func TestAgentKilled(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()

@@ -65,11 +65,12 @@ func newStore(t *testing.T) (string, store.Store) {
 	return "sqlite:" + path, st
 }
 
-// Scenes without a store of their own: handles that are NULL, foreign, closed, closed twice or of
-// the other kind are a status; a process is forked in every way while its rings run, and the child
-// gets nothing, also from the ring of its own thread, but keeps locks; when close has returned, no
-// ring gives out an ID; threads of Go block the program's signals; threads have small stacks. At
-// full length they run over the archive too, which starts with the program.
+// Scenes without a store of their own: handles that are NULL, foreign, closed,
+// closed twice or of the other kind are a status; a process is forked in every
+// way while its rings run, and the child gets nothing, also from the ring of
+// its own thread, but keeps locks; when close has returned, no ring gives out
+// an ID; threads of Go block the program's signals; threads have small stacks.
+// At full length they run over the archive too, which starts with the program.
 func TestScenes(t *testing.T) {
 	t.Parallel()
 	kinds := map[string]string{"shared": check(t)}
@@ -100,7 +101,8 @@ func TestScenes(t *testing.T) {
 	}
 }
 
-// Copies of the library in one process have handles of their own, or are refused.
+// Copies of the library in one process have handles of their own, or are
+// refused.
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	dir, same, other := build(t), t.TempDir(), t.TempDir()
@@ -142,8 +144,9 @@ func TestThreads(t *testing.T) {
 	unique(t, 64*each, idsIn(run(t, check(t), "threads", url, "64", fmt.Sprint(each))))
 }
 
-// A lease is lost while 64 rings run: when the loss was seen and the beat rose, no ring gives out
-// an ID. Its namespace is deleted, or, at full length, its server is killed, or answers no more.
+// A lease is lost while 64 rings run: when the loss was seen and the beat rose,
+// no ring gives out an ID. Its namespace is deleted, or, at full length, its
+// server is killed, or answers no more.
 func TestLossWhileRingsRun(t *testing.T) {
 	t.Parallel()
 	url, st := newStore(t)
@@ -187,7 +190,8 @@ func lose(t *testing.T, path, url, namespace string, end func()) {
 	c.wait(t)
 }
 
-// A process with rings is stopped past its lease, and another one takes its node over.
+// A process with rings is stopped past its lease, and another one takes its
+// node over.
 func TestStopPastTheLease(t *testing.T) {
 	t.Parallel()
 	url, _ := newStore(t)
@@ -218,8 +222,8 @@ func TestKilledProcess(t *testing.T) {
 	unique(t, 10_000, idsIn(first.bytes()), second.end(t))
 }
 
-// A machine is resumed twice from one snapshot: the rings of both copies notice it by the device,
-// here a file in its place.
+// A machine is resumed twice from one snapshot: the rings of both copies notice
+// it by the device, here a file in its place.
 func TestCopiedMachine(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
@@ -285,7 +289,8 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-// A number comes as the text of its pattern. A buffer that is too small takes none.
+// A number comes as the text of its pattern. A buffer that is too small takes
+// none.
 func TestSerial(t *testing.T) {
 	t.Parallel()
 	url, st := newStore(t)

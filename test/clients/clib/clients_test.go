@@ -21,8 +21,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// client is a language. The functions build what its folder has, and return the command that
-// runs it.
+// client is a language. The functions build what its folder has, and return the
+// command that runs it.
 type client struct {
 	folder  string
 	need    []string
@@ -68,7 +68,8 @@ func command(args ...string) func(*testing.T) []string {
 	return func(*testing.T) []string { return args }
 }
 
-// built returns the command of a program that a compiler makes: OUT in its line is the program.
+// built returns the command of a program that a compiler makes: OUT in its line
+// is the program.
 func built(name string, line ...string) func(*testing.T) []string {
 	return func(t *testing.T) []string {
 		dir := t.TempDir()
@@ -100,7 +101,8 @@ func rust(example string) func(*testing.T) []string {
 	}
 }
 
-// clients returns the languages of make test, and in full length also of make prove.
+// clients returns the languages of make test, and in full length also of make
+// prove.
 func clients() []client {
 	c := []string{"gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-o", "OUT"}
 	cpp := []string{"g++", "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror", "-o", "OUT"}
@@ -140,8 +142,8 @@ func clients() []client {
 	)
 }
 
-// vectors writes the shared vectors as lines of layout, ID, tick, node, sequence and rollback, with
-// "-" for what a layout has under another name.
+// vectors writes the shared vectors as lines of layout, ID, tick, node,
+// sequence and rollback, with "-" for what a layout has under another name.
 func vectors(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile("../../../testdata/layouts.json")
@@ -255,8 +257,8 @@ func number(t *testing.T, text string) int64 {
 	return id
 }
 
-// All languages, Go and the program make IDs over one SQLite file at the same time, and none comes
-// twice. The program's audit reads all.
+// All languages, Go and the program make IDs over one SQLite file at the same
+// time, and none comes twice. The program's audit reads all.
 func TestLanguagesOverOneFile(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()

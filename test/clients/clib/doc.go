@@ -1,3 +1,3 @@
-// Package clib tests the C library: programs in C over the shim and the Go part, and clients of
-// other languages.
+// Package clib tests the C library: programs in C over the shim and the Go
+// part, and clients of other languages.
 package clib

@@ -15,8 +15,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// A server of PHP forks its workers after a preload script. When the script only loads the library,
-// each worker makes IDs; when it opened, each is told.
+// A server of PHP forks its workers after a preload script. When the script
+// only loads the library, each worker makes IDs; when it opened, each is told.
 func TestPreload(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()

@@ -72,8 +72,8 @@ func await(t *testing.T, ended chan error) error {
 	}
 }
 
-// TestRollingUpdate has one node and two pods: the second waits for the node, and has it
-// when the first was told to end.
+// TestRollingUpdate has one node and two pods: the second waits for the node,
+// and has it when the first was told to end.
 func TestRollingUpdate(t *testing.T) {
 	st := store.NewMemory()
 	namespace(t, st)
@@ -118,7 +118,8 @@ func TestGiveBack(t *testing.T) {
 	}
 }
 
-// TestEnded deletes the namespace: the service ends, so that it is started again and says why.
+// TestEnded deletes the namespace: the service ends, so that it is started
+// again and says why.
 func TestEnded(t *testing.T) {
 	st := store.NewMemory()
 	namespace(t, st)

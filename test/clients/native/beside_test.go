@@ -58,7 +58,8 @@ func (l *ledger) await(t *testing.T, holders []*holder, n int) {
 	}
 }
 
-// holder is an adapter that makes IDs until it has enough, and may be killed and started again.
+// holder is an adapter that makes IDs until it has enough, and may be killed
+// and started again.
 type holder struct {
 	name    string
 	command []string
@@ -133,9 +134,9 @@ func (h *holder) signal(s syscall.Signal) {
 	}
 }
 
-// Clients of all languages make IDs in one namespace, two of each: one over a server, and one over
-// an agent of the host. Meanwhile they are killed and stopped, and the server is killed. No ID
-// comes twice.
+// Clients of all languages make IDs in one namespace, two of each: one over a
+// server, and one over an agent of the host. Meanwhile they are killed and
+// stopped, and the server is killed. No ID comes twice.
 func TestBesideEachOther(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()

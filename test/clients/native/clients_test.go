@@ -26,7 +26,8 @@ type client struct {
 	mistakes map[string]mistake
 }
 
-// mistake is a change to a file of a client, and the rule of the referee that notices it.
+// mistake is a change to a file of a client, and the rule of the referee that
+// notices it.
 type mistake struct{ rule, file, old, new string }
 
 func folder(path string) func(*testing.T) string { return func(*testing.T) string { return path } }
@@ -66,7 +67,8 @@ var judged = []client{
 	},
 }
 
-// conform has the referee judge an adapter, and returns its exit code: 3 if a rule is broken.
+// conform has the referee judge an adapter, and returns its exit code: 3 if a
+// rule is broken.
 func conform(t *testing.T, adapter []string, args ...string) (code int, table string) {
 	t.Helper()
 	program := []string{"-program", servers.Program(t, servers.Snowfence)}
@@ -79,8 +81,8 @@ func conform(t *testing.T, adapter []string, args ...string) (code int, table st
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-// Each client follows the rules of the specification. In short form, the Go client follows all, and
-// others those about losses.
+// Each client follows the rules of the specification. In short form, the Go
+// client follows all, and others those about losses.
 func TestClients(t *testing.T) {
 	for _, c := range judged {
 		t.Run(c.name, func(t *testing.T) {
@@ -164,7 +166,8 @@ func TestSmallClient(t *testing.T) {
 	}
 }
 
-// overlay says to the go command which files of a folder stand for those of the repository.
+// overlay says to the go command which files of a folder stand for those of the
+// repository.
 func overlay(t *testing.T, dir string) string {
 	t.Helper()
 	files := map[string]string{}

@@ -12,7 +12,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// compile compiles the client in a folder and its tests, and returns a class path.
+// compile compiles the client in a folder and its tests, and returns a class
+// path.
 func compile(t *testing.T, folder string) string {
 	t.Helper()
 	servers.Need(t, "java", "javac", "java")
@@ -38,8 +39,8 @@ func TestJava(t *testing.T) {
 	}
 }
 
-// The programs of the page for frameworks run with Debian's jars. Spring 4.3 cannot make the
-// proxies of @Configuration on Java 17.
+// The programs of the page for frameworks run with Debian's jars. Spring 4.3
+// cannot make the proxies of @Configuration on Java 17.
 func TestJavaFrameworks(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
@@ -64,8 +65,8 @@ func TestJavaFrameworks(t *testing.T) {
 	}
 }
 
-// The program of the page makes IDs with the jar alone, and the other files are what Maven Central
-// asks for.
+// The program of the page makes IDs with the jar alone, and the other files are
+// what Maven Central asks for.
 func TestJavaPackage(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()

@@ -148,8 +148,9 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// secretive starts a server with tokens that hands secrets out, with an encrypted namespace users
-// and two sequences. It returns variables with its URL and its token.
+// secretive starts a server with tokens that hands secrets out, with an
+// encrypted namespace users and two sequences. It returns variables with its
+// URL and its token.
 func secretive(t *testing.T) (variables []string) {
 	t.Helper()
 	dir := t.TempDir()

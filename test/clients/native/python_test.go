@@ -16,16 +16,16 @@ func TestPython(t *testing.T) {
 	run(t, clients+"/python", python+" -m unittest tests.test_client", "SNOWFENCE_SERVER="+serve(t, t.TempDir()))
 }
 
-// A server that hands out secrets gives them to programs with a token. IDs are encrypted here as
-// there.
+// A server that hands out secrets gives them to programs with a token. IDs are
+// encrypted here as there.
 func TestPythonEncrypted(t *testing.T) {
 	t.Parallel()
 	python := servers.Need(t, "python", "python3")[0]
 	run(t, clients+"/python", python+" -m unittest tests.test_encrypted", secretive(t)...)
 }
 
-// DEFAULT_AUTO_FIELD gives IDs to models and through tables, and the page's serializer writes
-// texts.
+// DEFAULT_AUTO_FIELD gives IDs to models and through tables, and the page's
+// serializer writes texts.
 func TestPythonDjango(t *testing.T) {
 	servers.Later(t) // which installs what it needs
 	t.Parallel()
@@ -51,8 +51,8 @@ func TestPythonPage(t *testing.T) {
 	}
 }
 
-// The wheel and the sdist install from their files into empty environments, without a network, and
-// the lines of the page make IDs.
+// The wheel and the sdist install from their files into empty environments,
+// without a network, and the lines of the page make IDs.
 func TestPythonPackages(t *testing.T) {
 	servers.Later(t) // which installs what builds them
 	t.Parallel()

@@ -21,8 +21,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// The lines of the page run in other runtimes, and its worker in the one of Cloudflare, here over
-// several renewals.
+// The lines of the page run in other runtimes, and its worker in the one of
+// Cloudflare, here over several renewals.
 func TestRuntimes(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
@@ -85,7 +85,8 @@ func TestRuntimes(t *testing.T) {
 	t.Logf("workerd: %d IDs", len(made))
 }
 
-// workerdConfig serves worker.js at an address, with the modules of the package.
+// workerdConfig serves worker.js at an address, with the modules of the
+// package.
 func workerdConfig(t *testing.T, dir, server, address string) string {
 	t.Helper()
 	modules, err := filepath.Glob(filepath.Join(dir, "dist/esm/*.js"))
@@ -116,8 +117,9 @@ const main :Workerd.Worker = (
 `, address, list.String(), server)
 }
 
-// A page in Chromium, and a worker of it, acquire, renew, lose and acquire again, through a proxy
-// that gives the server the origin of the page. Another origin does not reach it.
+// A page in Chromium, and a worker of it, acquire, renew, lose and acquire
+// again, through a proxy that gives the server the origin of the page. Another
+// origin does not reach it.
 func TestBrowser(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()

@@ -15,7 +15,8 @@ import (
 
 var built sync.Once
 
-// build returns a folder with the npm package as it is built. Its tools are in node_modules above.
+// build returns a folder with the npm package as it is built. Its tools are in
+// node_modules above.
 func build(t *testing.T) string {
 	t.Helper()
 	servers.Need(t, "node", "node", "npm")
@@ -37,8 +38,8 @@ func TestPackage(t *testing.T) {
 	run(t, build(t), "npm test")
 }
 
-// The file of the package in an empty project, the lines of the page and a server give IDs, to
-// modules of both kinds, and their types are there.
+// The file of the package in an empty project, the lines of the page and a
+// server give IDs, to modules of both kinds, and their types are there.
 func TestInstalled(t *testing.T) {
 	t.Parallel()
 	_, version, err := release.Modules(root)

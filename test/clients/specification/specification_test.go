@@ -1,5 +1,6 @@
-// Package specification has a reader of IDs in Python that knows docs/reference/specification.md
-// only, and runs it on the vectors that the page names.
+// Package specification has a reader of IDs in Python that knows
+// docs/reference/specification.md only, and runs it on the vectors that the
+// page names.
 package specification
 
 import (
@@ -24,7 +25,8 @@ func TestPythonReader(t *testing.T) {
 	})
 }
 
-// short checks that the page's promise holds: a reader has files of less than 200 lines.
+// short checks that the page's promise holds: a reader has files of less than
+// 200 lines.
 func short(t *testing.T, pattern string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -39,7 +41,8 @@ func short(t *testing.T, pattern string) {
 	}
 }
 
-// agree runs a reader on the vectors, and on vectors that are wrong in five places.
+// agree runs a reader on the vectors, and on vectors that are wrong in five
+// places.
 func agree(t *testing.T, reader func(folder string) *exec.Cmd) {
 	t.Helper()
 	if out, err := reader(vectors).CombinedOutput(); err != nil || !strings.Contains(string(out), " 0 failed") {

@@ -37,12 +37,14 @@ func Account() error {
 	return errors.Join(errs...)
 }
 
-// URL is a table, or a bucket and a prefix, as programs name them that have an [Account].
+// URL is a table, or a bucket and a prefix, as programs name them that have an
+// [Account].
 func URL(scheme, name, address string) string {
 	return scheme + "://" + name + "?region=" + region + "&endpoint=http://" + address
 }
 
-// StartDynamoDB starts dynalite, which has its tables in memory, and returns its address.
+// StartDynamoDB starts dynalite, which has its tables in memory, and returns
+// its address.
 func StartDynamoDB(t testing.TB) string {
 	t.Helper()
 	node := servers.Need(t, "nodejs", "node")[0]

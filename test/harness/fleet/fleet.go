@@ -1,5 +1,5 @@
-// Package fleet runs generators on leases beside a test that harms their store, and
-// audits all they make.
+// Package fleet runs generators on leases beside a test that harms their store,
+// and audits all they make.
 package fleet
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
-// TTL is the ttl of the fleet's leases: short, so that much happens, and long enough for a
-// busy machine.
+// TTL is the ttl of the fleet's leases: short, so that much happens, and long
+// enough for a busy machine.
 const TTL = time.Second
 
-// Patience is how long a test waits for an event: five minutes, or a quarter of what go
-// test gives a package. It comes within seconds, unless something is broken, or the
-// machine very busy.
+// Patience is how long a test waits for an event: five minutes, or a quarter of
+// what go test gives a package. It comes within seconds, unless something is
+// broken, or the machine very busy.
 func Patience() time.Duration {
 	const most = 5 * time.Minute
 	if f := flag.Lookup("test.timeout"); f != nil {
@@ -35,7 +35,8 @@ func Patience() time.Duration {
 	return most
 }
 
-// Eventually tries something until it succeeds, and fails the test when [Patience] is over.
+// Eventually tries something until it succeeds, and fails the test when
+// [Patience] is over.
 func Eventually(t testing.TB, what string, try func() error) {
 	t.Helper()
 	for start := time.Now(); ; time.Sleep(10 * time.Millisecond) {
@@ -49,7 +50,8 @@ func Eventually(t testing.TB, what string, try func() error) {
 	}
 }
 
-// Fleet is some holders of leases and the IDs they made. It is safe for concurrent use.
+// Fleet is some holders of leases and the IDs they made. It is safe for
+// concurrent use.
 type Fleet struct {
 	t      testing.TB
 	scheme *snowfence.Scheme
@@ -61,7 +63,8 @@ type Fleet struct {
 	count   map[string]int
 }
 
-// New returns a fleet without holders. Each opens a store of its own, as another process would.
+// New returns a fleet without holders. Each opens a store of its own, as
+// another process would.
 func New(t testing.TB, open func(dsn string) store.Store) *Fleet {
 	t.Helper()
 	s, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
@@ -88,8 +91,8 @@ func SQL(t testing.TB, driver string, d sqlstore.Dialect) func(dsn string) store
 	}
 }
 
-// Namespace makes the namespace that the holders use, if it is not there. Floors are raised by
-// little, so that no test waits for long.
+// Namespace makes the namespace that the holders use, if it is not there.
+// Floors are raised by little, so that no test waits for long.
 func (f *Fleet) Namespace(dsn string) {
 	f.t.Helper()
 	st, o := f.open(dsn), &lease.NamespaceOptions{MaxTTL: 2 * TTL, MaxSkew: TTL}
@@ -157,8 +160,8 @@ type Holder struct {
 	done chan struct{}
 }
 
-// Start opens a lease on a node, or on any for −1, and makes IDs until it is stopped.
-// Failures to make one are part of the test.
+// Start opens a lease on a node, or on any for −1, and makes IDs until it is
+// stopped. Failures to make one are part of the test.
 func (f *Fleet) Start(name, dsn string, node int64) *Holder {
 	f.t.Helper()
 	st := f.open(dsn)
@@ -273,8 +276,9 @@ func (h *Holder) Stop() {
 	_ = h.l.Shutdown(ctx)
 }
 
-// Raised checks that grants of the namespace start above a grant that the store has forgotten. That
-// no ID comes twice is not enough to show it, because a slow test leaves time in between.
+// Raised checks that grants of the namespace start above a grant that the store
+// has forgotten. That no ID comes twice is not enough to show it, because a
+// slow test leaves time in between.
 func (f *Fleet) Raised(dsn string, g snowfence.Grant) {
 	f.t.Helper()
 	ns := f.Show(dsn)

@@ -16,13 +16,15 @@ import (
 	"time"
 )
 
-// Certs are files with a certificate for loopback, its key, and the authority that signed it.
+// Certs are files with a certificate for loopback, its key, and the authority
+// that signed it.
 type Certs struct {
 	CA, Cert, Key string
 	pool          *x509.CertPool
 }
 
-// NewCerts makes an authority and a certificate for 127.0.0.1 and localhost that it signed.
+// NewCerts makes an authority and a certificate for 127.0.0.1 and localhost
+// that it signed.
 func NewCerts(t testing.TB) *Certs {
 	t.Helper()
 	must := func(err error) {

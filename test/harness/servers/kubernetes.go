@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// Kubernetes is an API server over an etcd. The token "admin" may do everything, and the token
-// "pod" the calls of its Role.
+// Kubernetes is an API server over an etcd. The token "admin" may do
+// everything, and the token "pod" the calls of its Role.
 type Kubernetes struct {
 	*Process // the API server
 	Etcd     *Etcd
@@ -30,8 +30,9 @@ type Kubernetes struct {
 	admin   *http.Client
 }
 
-// StartKubernetes starts an API server and its etcd. It leaves the test to make full, because the
-// first time on a machine it builds the API server, for ten minutes of processor time.
+// StartKubernetes starts an API server and its etcd. It leaves the test to make
+// full, because the first time on a machine it builds the API server, for ten
+// minutes of processor time.
 func StartKubernetes(t testing.TB) *Kubernetes {
 	t.Helper()
 	Later(t)
@@ -94,7 +95,8 @@ func (k *Kubernetes) writeFile(t testing.TB, name, text string) (path string) {
 	return path
 }
 
-// Ask sends a request as the administrator, and stores the answer if that is not nil.
+// Ask sends a request as the administrator, and stores the answer if that is
+// not nil.
 func (k *Kubernetes) Ask(method, path, body string, answer *bytes.Buffer) error {
 	req, err := http.NewRequest(method, "https://"+k.Address()+path, strings.NewReader(body))
 	if err != nil {
@@ -138,7 +140,8 @@ users: [{name: it, user: {token: %s}}]
 `, address, k.Certs.CA, token))
 }
 
-// URL is a namespace as programs of the administrator name it, with the API server at an address.
+// URL is a namespace as programs of the administrator name it, with the API
+// server at an address.
 func (k *Kubernetes) URL(t testing.TB, address, namespace string) string {
 	t.Helper()
 	return "kubernetes:///" + namespace + "?kubeconfig=" + k.Kubeconfig(t, address, "admin")

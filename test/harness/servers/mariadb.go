@@ -12,8 +12,9 @@ import (
 	"testing"
 )
 
-// MariaDB is a MariaDB server with data in a folder of its own. It has the user root, without a
-// password. Restart, Kill and Stop are its process's; after a restart wait with Up.
+// MariaDB is a MariaDB server with data in a folder of its own. It has the user
+// root, without a password. Restart, Kill and Stop are its process's; after a
+// restart wait with Up.
 type MariaDB struct {
 	*Process
 	Port int
@@ -39,8 +40,8 @@ func StartMariaDB(t testing.TB, settings ...string) *MariaDB {
 	return m
 }
 
-// tempFolder is the server's own folder for temporary files: servers that are started together
-// take each other's for their own in a common one.
+// tempFolder is the server's own folder for temporary files: servers that are
+// started together take each other's for their own in a common one.
 func (m *MariaDB) tempFolder(t testing.TB) string {
 	t.Helper()
 	dir := m.Dir + ".tmp"
@@ -50,7 +51,8 @@ func (m *MariaDB) tempFolder(t testing.TB) string {
 	return dir
 }
 
-// userArgs lets the server run as root where the test does: it asks for that to be said.
+// userArgs lets the server run as root where the test does: it asks for that to
+// be said.
 func (m *MariaDB) userArgs() []string {
 	if os.Getuid() == 0 {
 		return []string{"--user=root"}
@@ -95,7 +97,8 @@ func (m *MariaDB) Up(t testing.TB) {
 	m.Ready(t, m.askServer)
 }
 
-// SQL runs statements in a database ("" for none), as root, and returns the client's output.
+// SQL runs statements in a database ("" for none), as root, and returns the
+// client's output.
 func (m *MariaDB) SQL(t testing.TB, database, statements string) string {
 	t.Helper()
 	out, err := m.runSQL(database, statements)
@@ -115,7 +118,8 @@ func (m *MariaDB) URL(database string) string {
 	return fmt.Sprintf("mysql://root@127.0.0.1:%d/%s", m.Port, database)
 }
 
-// NewDatabase makes an empty database and returns its name. It is safe for concurrent use.
+// NewDatabase makes an empty database and returns its name. It is safe for
+// concurrent use.
 func (m *MariaDB) NewDatabase(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprint("db", m.dbs.Add(1))

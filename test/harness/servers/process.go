@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// LeaveOut is the environment variable that names the servers, by comma, that a run
-// of the tests does without.
+// LeaveOut is the environment variable that names the servers, by comma, that a
+// run of the tests does without.
 const LeaveOut = "SNOWFENCE_LEAVE_OUT"
 
-// Need returns the paths of programs, which belong to a server of the given name. Without
-// one the test ends as skipped: installed servers that do not start are failures, those
-// left out by [LeaveOut] are neither.
+// Need returns the paths of programs, which belong to a server of the given
+// name. Without one the test ends as skipped: installed servers that do not
+// start are failures, those left out by [LeaveOut] are neither.
 func Need(t testing.TB, server string, programs ...string) []string {
 	t.Helper()
 	if slices.Contains(strings.Split(os.Getenv(LeaveOut), ","), server) {
@@ -39,7 +39,8 @@ func Need(t testing.TB, server string, programs ...string) []string {
 	return paths
 }
 
-// Later leaves a test to make full: it takes long, and a quicker one sees the same kind of fault.
+// Later leaves a test to make full: it takes long, and a quicker one sees the
+// same kind of fault.
 func Later(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -47,9 +48,9 @@ func Later(t testing.TB) {
 	}
 }
 
-// Ports returns n ports on loopback that are free, and no other test's until this one ends.
-// Systems give outgoing connections higher ones (32768 on Linux), so a server that stops
-// finds its port free again.
+// Ports returns n ports on loopback that are free, and no other test's until
+// this one ends. Systems give outgoing connections higher ones (32768 on
+// Linux), so a server that stops finds its port free again.
 func Ports(t testing.TB, n int) []int {
 	t.Helper()
 	const first, last = 10000, 32767
@@ -71,8 +72,8 @@ func Ports(t testing.TB, n int) []int {
 	return ports
 }
 
-// Process is a server, or any other program, that runs beside a test. It is killed when
-// the test ends. Not safe for concurrent use.
+// Process is a server, or any other program, that runs beside a test. It is
+// killed when the test ends. Not safe for concurrent use.
 type Process struct {
 	Name string
 	Log  string // path of what it wrote to stdout and stderr
@@ -83,8 +84,8 @@ type Process struct {
 	done chan struct{}
 }
 
-// Start starts a program. The log goes to a temporary folder, and into the test's output
-// if the test fails. env is added to the test's own.
+// Start starts a program. The log goes to a temporary folder, and into the
+// test's output if the test fails. env is added to the test's own.
 func Start(t testing.TB, name, path string, args, env []string) *Process {
 	t.Helper()
 	p := &Process{Name: name, Log: filepath.Join(t.TempDir(), name+".log"), path: path, args: args, env: env}
@@ -127,8 +128,8 @@ func (p *Process) Pid() int { return p.cmd.Process.Pid }
 // Done is closed when the process has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Signal sends a signal; a process that is gone already is no error. A stopped process does nothing
-// more when Signal returns.
+// Signal sends a signal; a process that is gone already is no error. A stopped
+// process does nothing more when Signal returns.
 func (p *Process) Signal(t testing.TB, s syscall.Signal) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -158,14 +159,15 @@ func (p *Process) stoppedError() error {
 	return nil
 }
 
-// Kill ends the process at once, also a stopped one, and waits until it is gone.
+// Kill ends the process at once, also a stopped one, and waits until it is
+// gone.
 func (p *Process) Kill() {
 	_ = p.cmd.Process.Kill() // it may be gone
 	<-p.done
 }
 
-// Stop asks the process to end with a signal and waits; it is killed, and the test fails,
-// if it does not within two minutes.
+// Stop asks the process to end with a signal and waits; it is killed, and the
+// test fails, if it does not within two minutes.
 func (p *Process) Stop(t testing.TB, s syscall.Signal) {
 	t.Helper()
 	p.Signal(t, s)
@@ -180,7 +182,8 @@ func (p *Process) Stop(t testing.TB, s syscall.Signal) {
 // patience is how long servers may take, on a machine that is busy.
 const patience = 5 * time.Minute
 
-// Ready waits until ask succeeds, as long as the process runs and two minutes at most.
+// Ready waits until ask succeeds, as long as the process runs and two minutes
+// at most.
 func (p *Process) Ready(t testing.TB, ask func() error) {
 	t.Helper()
 	if err := p.waitReady(ask); err != nil {

@@ -22,9 +22,9 @@ type Redis struct {
 	tls  *Certs
 }
 
-// StartRedis starts a Redis server with an append-only file that is synced with each write, and no
-// snapshots. options are further ones, as for the command: "--maxmemory-policy", "allkeys-lru". It
-// is ready when this returns.
+// StartRedis starts a Redis server with an append-only file that is synced with
+// each write, and no snapshots. options are further ones, as for the command:
+// "--maxmemory-policy", "allkeys-lru". It is ready when this returns.
 func StartRedis(t testing.TB, options ...string) *Redis {
 	t.Helper()
 	return startRedis(t, nil, options)
@@ -71,8 +71,8 @@ func (r *Redis) URL() string {
 // Certs are the certificates of a server that speaks TLS, and nil for others.
 func (r *Redis) Certs() *Certs { return r.tls }
 
-// Again starts the server again after Kill or Stop, with the data that it left, and waits
-// until it is ready.
+// Again starts the server again after Kill or Stop, with the data that it left,
+// and waits until it is ready.
 func (r *Redis) Again(t testing.TB) {
 	t.Helper()
 	r.Restart(t)
@@ -96,7 +96,8 @@ func (r *Redis) ping() error {
 	return nil
 }
 
-// Do sends a command to the server, and returns the answer as redis-cli prints it.
+// Do sends a command to the server, and returns the answer as redis-cli prints
+// it.
 func (r *Redis) Do(t testing.TB, command ...string) string {
 	t.Helper()
 	answer, err := redisCommand(r.Address(), command...)
@@ -124,8 +125,8 @@ func infoField(info, name string) string {
 	return ""
 }
 
-// Follow makes the server a replica of another one, and waits until it has its data and
-// acknowledges what comes.
+// Follow makes the server a replica of another one, and waits until it has its
+// data and acknowledges what comes.
 func (r *Redis) Follow(t testing.TB, master *Redis) {
 	t.Helper()
 	r.Do(t, "REPLICAOF", "127.0.0.1", strconv.Itoa(master.Port))
@@ -141,7 +142,8 @@ func (r *Redis) Follow(t testing.TB, master *Redis) {
 	})
 }
 
-// redisCommand sends a command by redis-cli, and returns the answer as it prints it.
+// redisCommand sends a command by redis-cli, and returns the answer as it
+// prints it.
 func redisCommand(address string, command ...string) (string, error) {
 	host, port, _ := net.SplitHostPort(address) // it is ours
 	args := append([]string{"-e", "-h", host, "-p", port}, command...)
@@ -163,9 +165,9 @@ type Sentinel struct {
 // SentinelMaster is the sentinels' name of the master.
 const SentinelMaster = "ids"
 
-// StartSentinel starts a master, replicas and three sentinels, which take a server for
-// down after two seconds. All know each other when this returns. options are for
-// the servers.
+// StartSentinel starts a master, replicas and three sentinels, which take a
+// server for down after two seconds. All know each other when this returns.
+// options are for the servers.
 func StartSentinel(t testing.TB, replicas int, options ...string) *Sentinel {
 	t.Helper()
 	path := Need(t, "redis", "redis-sentinel")[0]
@@ -213,7 +215,8 @@ func (s *Sentinel) URL() string {
 	return "redis+sentinel://" + strings.Join(s.Addresses(), ",") + "/" + SentinelMaster
 }
 
-// Master returns the server that most sentinels take for the master now, and that is one.
+// Master returns the server that most sentinels take for the master now, and
+// that is one.
 func (s *Sentinel) Master(t testing.TB) *Redis {
 	t.Helper()
 	var master *Redis
@@ -243,8 +246,9 @@ type RedisCluster struct {
 	Servers []*Redis
 }
 
-// StartRedisCluster starts a cluster of three masters with a replica each, which takes a
-// server for down after 15 seconds. All slots are served when this returns.
+// StartRedisCluster starts a cluster of three masters with a replica each,
+// which takes a server for down after 15 seconds. All slots are served when
+// this returns.
 func StartRedisCluster(t testing.TB, options ...string) *RedisCluster {
 	t.Helper()
 	cli := Need(t, "redis", "redis-server", "redis-cli")[1]

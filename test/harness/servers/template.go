@@ -8,9 +8,10 @@ import (
 	"testing"
 )
 
-// copied makes a folder of data for a server as install does. The first time on this machine it is
-// installed and kept in the user's cache folder, later it is copied from there, which takes a
-// quarter of the time. A program of another version has a folder of its own.
+// copied makes a folder of data for a server as install does. The first time on
+// this machine it is installed and kept in the user's cache folder, later it is
+// copied from there, which takes a quarter of the time. A program of another
+// version has a folder of its own.
 func copied(t testing.TB, program, dir string, install func()) {
 	t.Helper()
 	info, err := os.Stat(program)
@@ -36,7 +37,8 @@ func copied(t testing.TB, program, dir string, install func()) {
 	}
 }
 
-// keep copies a folder under another name first, because tests of other packages may look now.
+// keep copies a folder under another name first, because tests of other
+// packages may look now.
 func keep(dir, kept string) error {
 	if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
 		return err

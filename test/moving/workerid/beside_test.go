@@ -19,8 +19,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// register registers as a new program of the original does, with a lifetime of a minute, and
-// returns the worker number.
+// register registers as a new program of the original does, with a lifetime of
+// a minute, and returns the worker number.
 type register func() int64
 
 // processes runs the original client in processes of its own.
@@ -57,8 +57,9 @@ func played(t *testing.T, c rueidis.Client) register {
 	}
 }
 
-// beside runs programs of the original and ours on one range. All numbers differ, ours stay ours
-// over renewals, and ours write nothing that the original counts with.
+// beside runs programs of the original and ours on one range. All numbers
+// differ, ours stay ours over renewals, and ours write nothing that the
+// original counts with.
 func beside(t *testing.T, c rueidis.Client, original register) {
 	t.Helper()
 	do := func(words ...string) string {
@@ -172,8 +173,8 @@ func strangers(t *testing.T, s *servers.Redis, c rueidis.Client) {
 	}
 }
 
-// TestNeededRights has a user with the rights of the package comment, and one without
-// PEXPIRETIME.
+// TestNeededRights has a user with the rights of the package comment, and one
+// without PEXPIRETIME.
 func TestNeededRights(t *testing.T) {
 	t.Parallel()
 	s := servers.StartRedis(t)
@@ -212,8 +213,8 @@ func TestBesideTheOriginalBehindSentinel(t *testing.T) {
 	goesOn(t, g)
 }
 
-// TestBesideTheOriginalInACluster plays the original by the commands that it sends, because its
-// client does not understand the cluster of Redis 7.
+// TestBesideTheOriginalInACluster plays the original by the commands that it
+// sends, because its client does not understand the cluster of Redis 7.
 func TestBesideTheOriginalInACluster(t *testing.T) {
 	t.Parallel()
 	s := servers.StartRedisCluster(t)
@@ -246,8 +247,8 @@ func goesOn(t testing.TB, g *snowfence.Generator) {
 	})
 }
 
-// TestAPausedOriginalThatWakes renews our number blindly, and deletes it when it ends. Both are
-// noticed.
+// TestAPausedOriginalThatWakes renews our number blindly, and deletes it when
+// it ends. Both are noticed.
 func TestAPausedOriginalThatWakes(t *testing.T) {
 	t.Parallel()
 	s := servers.StartRedis(t)
@@ -272,7 +273,8 @@ func TestAPausedOriginalThatWakes(t *testing.T) {
 	lost(t, again)
 }
 
-// TestASetThatComesTooLate: a number that was free when we looked is set by another program first.
+// TestASetThatComesTooLate: a number that was free when we looked is set by
+// another program first.
 func TestASetThatComesTooLate(t *testing.T) {
 	t.Parallel()
 	s := servers.StartRedis(t)

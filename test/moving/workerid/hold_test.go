@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
-// gate hands connections on to a server, and holds back what comes with a command until it is
-// released.
+// gate hands connections on to a server, and holds back what comes with a
+// command until it is released.
 type gate struct {
 	l       net.Listener
 	met     chan struct{} // closed when the command has come

@@ -12,7 +12,8 @@ import (
 // settings lists the content of the packages, for nfpm.
 const settings = "deploy/packaging/nfpm.yaml"
 
-// makePackages makes the packages of Debian and Red Hat, and returns their checksums by name.
+// makePackages makes the packages of Debian and Red Hat, and returns their
+// checksums by name.
 func (b *build) makePackages(arch string, program []byte) (map[string]string, error) {
 	stage, err := os.MkdirTemp("", "snowfence-packages-")
 	if err != nil {
@@ -51,7 +52,8 @@ func (b *build) makePackages(arch string, program []byte) (map[string]string, er
 	return sums, nil
 }
 
-// stageFiles writes the files of the packages to a folder, with the time of the commit.
+// stageFiles writes the files of the packages to a folder, with the time of the
+// commit.
 func (b *build) stageFiles(dir string, program []byte) error {
 	all := []entry{{name: "snowfence", body: program, program: true}}
 	for _, e := range b.texts {

@@ -32,7 +32,8 @@ func TestNoticesNameTheDependencies(t *testing.T) {
 	}
 }
 
-// A folder of a module may have a licence of its own. Code and pictures may have such a name, too.
+// A folder of a module may have a licence of its own. Code and pictures may
+// have such a name, too.
 func TestFindLooksBesideThePackages(t *testing.T) {
 	const (
 		mit = "Permission is hereby granted, free of charge, to any person obtaining a copy\nof this software and so on"

@@ -1,5 +1,5 @@
-// Tags prints the tags of the release that go.work names, one a line, each after the tags of the
-// modules that it needs. The first is the version.
+// Tags prints the tags of the release that go.work names, one a line, each
+// after the tags of the modules that it needs. The first is the version.
 package main
 
 import (

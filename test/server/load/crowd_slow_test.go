@@ -34,8 +34,9 @@ var slowKinds = []slowKind{
 	{name: "replies that are not read", send: strings.Repeat(command("SNOWFENCE.NEXT", "default", "COUNT", "1000"), 1000), most: true},
 }
 
-// hoarders ask for answers so large that they do not fit into what the system keeps for a
-// connection. The server gives a request the time that its own work may take, too.
+// hoarders ask for answers so large that they do not fit into what the system
+// keeps for a connection. The server gives a request the time that its own work
+// may take, too.
 var hoarders = []slowKind{
 	{name: "a large answer that is not read", http: true, send: "GET /v1/default/next?n=1000000 HTTP/1.1\r\nHost: localhost\r\n\r\n", most: true},
 	{name: "a large reply that is not read", send: command("SNOWFENCE.NEXT", "default", "COUNT", "1000000"), most: true},
@@ -113,8 +114,8 @@ func (c *slow) play(conn *net.TCPConn, k slowKind) error {
 	if k.most {
 		var head [len("HTTP/1.1 429")]byte
 		if _, err := io.ReadFull(conn, head[:]); err != nil || head[0] == '-' || string(head[:]) == "HTTP/1.1 429" {
-			// the connection has ended already, on a busy machine, or the server has as
-			// many large answers on their way as it wants
+			// the connection has ended already, on a busy machine, or the
+			// server has as many large answers on their way as it wants
 			return ended(err)
 		}
 		served()

@@ -14,8 +14,9 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// BenchmarkRenewals has clients lease 256 nodes over gRPC and renew them, some at a time or in one
-// request. It prints what each costs: time, and processor time of the server.
+// BenchmarkRenewals has clients lease 256 nodes over gRPC and renew them, some
+// at a time or in one request. It prints what each costs: time, and processor
+// time of the server.
 func BenchmarkRenewals(b *testing.B) {
 	const nodes, rounds = 256, 8
 	for _, k := range kinds {

@@ -26,8 +26,9 @@ const (
 // documentedMemory is what docs/operate/serve.md says of such clients.
 const documentedMemory = 400e6
 
-// Clients that open requests and reset them at once, without end ("rapid reset"), cost no more
-// memory than is documented, and no ordinary client loses an answer.
+// Clients that open requests and reset them at once, without end ("rapid
+// reset"), cost no more memory than is documented, and no ordinary client loses
+// an answer.
 func TestResets(t *testing.T) {
 	most := int64(4000)
 	if *long {
@@ -81,8 +82,8 @@ func (s *crowded) peak(t *testing.T) int64 {
 	return number(t, strings.TrimLeft(rest, " \t"), "") << 10
 }
 
-// reset sends requests, each with its reset, on one connection until the server ends it. Every
-// other worker reads nothing that comes back.
+// reset sends requests, each with its reset, on one connection until the server
+// ends it. Every other worker reads nothing that comes back.
 func reset(address string, worker int, sent *atomic.Int64, most int64) error {
 	c, err := net.DialTimeout("tcp", address, time.Minute)
 	if err != nil {
@@ -124,7 +125,8 @@ func frame(b []byte, kind, flags byte, stream uint32, payload []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(b, stream), payload...)
 }
 
-// request is the header of a GET: two fields of the static table, and two texts.
+// request is the header of a GET: two fields of the static table, and two
+// texts.
 func request(path, host string) []byte {
 	b := []byte{0x82, 0x86, 0x04, byte(len(path))} // GET, http, :path
 	b = append(append(b, path...), 0x01, byte(len(host)))

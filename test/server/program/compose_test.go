@@ -37,9 +37,10 @@ type composed struct {
 	Configs, Secrets map[string]struct{ File string }
 }
 
-// TestComposeFile starts what the compose file says as processes of this machine, in its order: it
-// makes the files by the commands at its top, starts both servers, and asks
-// their health checks. The store is PostgreSQL, and in short form a file of SQLite.
+// TestComposeFile starts what the compose file says as processes of this
+// machine, in its order: it makes the files by the commands at its top, starts
+// both servers, and asks their health checks. The store is PostgreSQL, and in
+// short form a file of SQLite.
 func TestComposeFile(t *testing.T) {
 	const folder = "../../../deploy/compose"
 	data, err := os.ReadFile(folder + "/compose.yaml")

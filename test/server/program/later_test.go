@@ -12,8 +12,9 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// The process ended when its store did not answer, and a pod that ends again and again waits up to
-// five minutes. Now it listens, says why it is not ready, and goes on when the store comes.
+// The process ended when its store did not answer, and a pod that ends again
+// and again waits up to five minutes. Now it listens, says why it is not ready,
+// and goes on when the store comes.
 func TestStoreComesLater(t *testing.T) {
 	for kind, start := range stores() {
 		t.Run(kind, func(t *testing.T) {
@@ -76,7 +77,8 @@ func stores() map[string]func(t testing.TB) (stopped, string) {
 	}
 }
 
-// answers returns an error unless a URL has the status, and the text in its answer.
+// answers returns an error unless a URL has the status, and the text in its
+// answer.
 func answers(url string, status int, text string) error {
 	res, err := http.Get(url)
 	if err != nil {

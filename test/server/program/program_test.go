@@ -1,4 +1,5 @@
-// Package program runs the program as it is built, against real servers of every kind.
+// Package program runs the program as it is built, against real servers of
+// every kind.
 package program
 
 import (
@@ -13,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// password is the password of the user app of all servers. The scripts check that it is never
-// shown.
+// password is the password of the user app of all servers. The scripts check
+// that it is never shown.
 const password = "Zq9/Xk7&w"
 
 // escaped is the password as it stands in a URL.
@@ -40,8 +41,8 @@ func play(t *testing.T, url string) {
 	})
 }
 
-// asked types what the last message tells people to type, with the password where the
-// message says that it is missing.
+// asked types what the last message tells people to type, with the password
+// where the message says that it is missing.
 func asked(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: asked")

@@ -28,8 +28,9 @@ func readPage(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestReadme builds the programs of the first pages as they stand there, and runs each twice: in
-// an empty folder, and on a new store. README shows lines and calls of these programs only.
+// TestReadme builds the programs of the first pages as they stand there, and
+// runs each twice: in an empty folder, and on a new store. README shows lines
+// and calls of these programs only.
 func TestReadme(t *testing.T) {
 	pg, maria := servers.StartPostgres(t), servers.StartMariaDB(t)
 	etcd, redis := servers.StartEtcd(t), servers.StartRedis(t)
@@ -71,7 +72,8 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// runsTwice builds a program and runs it twice: each run prints one ID, the second a higher one.
+// runsTwice builds a program and runs it twice: each run prints one ID, the
+// second a higher one.
 func runsTwice(t *testing.T, program, setting string) {
 	scheme, err := snowfence.NewScheme(snowfence.Default())
 	if err != nil {
@@ -102,7 +104,8 @@ func runsTwice(t *testing.T, program, setting string) {
 	}
 }
 
-// TestAgents compiles the program that AGENTS.md has for those who write code with Snowfence.
+// TestAgents compiles the program that AGENTS.md has for those who write code
+// with Snowfence.
 func TestAgents(t *testing.T) {
 	blocks := goBlock.FindAllStringSubmatch(readPage(t, "AGENTS.md"), -1)
 	if len(blocks) == 0 {
@@ -119,8 +122,9 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// TestReadmeTry runs what README says under "Try it" in a fresh clone. The last command runs this
-// test, so here it only has to be what continuous integration runs.
+// TestReadmeTry runs what README says under "Try it" in a fresh clone. The last
+// command runs this test, so here it only has to be what continuous integration
+// runs.
 func TestReadmeTry(t *testing.T) {
 	git := servers.Need(t, "git", "git")[0]
 	_, text, _ := strings.Cut(readPage(t, "README.md"), "## Try it\n")

@@ -8,9 +8,10 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// TestLinkerDropsWhatNobodyCalls fails when the linker keeps every exported method, which makes
-// the program 14 MB larger. It does so as soon as the program can reach a call of a method by a
-// name that only a run knows, as templates do.
+// TestLinkerDropsWhatNobodyCalls fails when the linker keeps every exported
+// method, which makes the program 14 MB larger. It does so as soon as the
+// program can reach a call of a method by a name that only a run knows, as
+// templates do.
 func TestLinkerDropsWhatNobodyCalls(t *testing.T) {
 	program, err := os.ReadFile(servers.Program(t, servers.Snowfence))
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 
 var blockOfShell = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 
-// TestMoveFromRedis runs the commands of docs/move/redis-incr.md, while old programs count in
-// Redis and new ones on a server. No number comes twice.
+// TestMoveFromRedis runs the commands of docs/move/redis-incr.md, while old
+// programs count in Redis and new ones on a server. No number comes twice.
 func TestMoveFromRedis(t *testing.T) {
 	cli := servers.Need(t, "redis", "redis-cli")[0]
 	page, err := os.ReadFile("../../../docs/move/redis-incr.md")

@@ -43,10 +43,10 @@ func (m *maker) run(ctx context.Context) error {
 	}
 }
 
-// The Go client as it is used between machines: TLS with an authority of one's own, a
-// token, and three addresses, of which the first is unused, and the server at the
-// second is killed while IDs are made and leases renewed. Every ID is made once, and
-// neither the generator nor the source fails.
+// The Go client as it is used between machines: TLS with an authority of one's
+// own, a token, and three addresses, of which the first is unused, and the
+// server at the second is killed while IDs are made and leases renewed. Every
+// ID is made once, and neither the generator nor the source fails.
 func TestRemote(t *testing.T) {
 	certs := servers.NewCerts(t)
 	secure := certs.Client()

@@ -1,5 +1,5 @@
-// Package wires runs the server as it is built, and talks to it as users do: with the
-// clients of Redis in several languages, over servers that are killed.
+// Package wires runs the server as it is built, and talks to it as users do:
+// with the clients of Redis in several languages, over servers that are killed.
 package wires
 
 import (
@@ -140,7 +140,8 @@ func TestRedisCLI(t *testing.T) {
 	}
 }
 
-// redisClient asks each command once: a command that is sent twice takes two numbers.
+// redisClient asks each command once: a command that is sent twice takes two
+// numbers.
 func redisClient(t *testing.T, address, password string) rueidis.Client {
 	t.Helper()
 	c, err := rueidis.NewClient(rueidis.ClientOption{

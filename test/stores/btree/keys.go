@@ -1,4 +1,5 @@
-// Package btree measures the price of a kind of key in the B-trees of PostgreSQL and MariaDB.
+// Package btree measures the price of a kind of key in the B-trees of
+// PostgreSQL and MariaDB.
 //
 //	make bench PARTS=btree ROWS=5000000
 package btree
@@ -16,7 +17,8 @@ import (
 // writers is how many connections insert at once.
 const writers = 16
 
-// days is the time that the rows of a table have: row i of n was made at i/n of it.
+// days is the time that the rows of a table have: row i of n was made at i/n of
+// it.
 const days = 20
 
 // A kind of key. Times are the rows', not the measurement's.
@@ -26,11 +28,12 @@ type kind struct {
 	mariadb  string
 	look     bool // whether a key is looked up before it is inserted
 
-	// key returns the key of a row as SQL has it; "" when the database makes it.
+	// key returns the key of a row as SQL has it; "" when the database makes
+	// it.
 	key func(made time.Time, writer int, n uint64) string
 
-	// low returns a key below the keys of a time and above the earlier ones; nil where keys have no
-	// order of time.
+	// low returns a key below the keys of a time and above the earlier ones;
+	// nil where keys have no order of time.
 	low func(at time.Time) string
 }
 
@@ -90,7 +93,8 @@ func kinds() ([]kind, error) {
 	}, nil
 }
 
-// masked masks each ID, as a program does that shows it. The table has the plain one.
+// masked masks each ID, as a program does that shows it. The table has the
+// plain one.
 func masked(key func(time.Time, int, uint64) string) func(time.Time, int, uint64) string {
 	mask, err := public.NewMask(snowfence.GenerateSecret())
 	if err != nil {

@@ -135,7 +135,8 @@ func (d *database) insertRows(ctx context.Context, k kind, rows int) error {
 	return errors.Join(errs...)
 }
 
-// readDay restarts the server, and reads the rows of a day. It returns the milliseconds.
+// readDay restarts the server, and reads the rows of a day. It returns the
+// milliseconds.
 func (d *database) readDay(ctx context.Context, k kind) (float64, error) {
 	day := begin().AddDate(0, 0, days/2)
 	from, to := day.Format("'2006-01-02'"), day.AddDate(0, 0, 1).Format("'2006-01-02'")

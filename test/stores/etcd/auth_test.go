@@ -25,13 +25,14 @@ import (
 
 const password = "correct-horse-battery"
 
-// guarded starts a member with authentication on, and the users writer and reader with
-// roles for the keys of one prefix.
+// guarded starts a member with authentication on, and the users writer and
+// reader with roles for the keys of one prefix.
 func guarded(t *testing.T, prefix string) *servers.Etcd {
 	t.Helper()
 	m := servers.StartEtcd(t, "--bcrypt-cost=4") // the default takes long on a busy machine
 	c := servers.EtcdClient(t, m)
-	// The server of a busy machine gives up requests that it carries out a moment later.
+	// The server of a busy machine gives up requests that it carries out a
+	// moment later.
 	eventually := func(what string, done error, do func(ctx context.Context) error) {
 		t.Helper()
 		shared.Eventually(t, what, func() error {
@@ -90,8 +91,9 @@ func login(t *testing.T, m *servers.Etcd, user, word string) (*clientv3.Client, 
 	return c, err
 }
 
-// TestPermissions runs the whole suite as a user who may do what the documentation says,
-// and nothing else. The short form makes each kind of request once.
+// TestPermissions runs the whole suite as a user who may do what the
+// documentation says, and nothing else. The short form makes each kind of
+// request once.
 func TestPermissions(t *testing.T) {
 	m := guarded(t, "snowfence/")
 	c := logged(t, m, "writer")
@@ -170,7 +172,8 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// TestGrantPermission runs the command that the error of a user without rights says.
+// TestGrantPermission runs the command that the error of a user without rights
+// says.
 func TestGrantPermission(t *testing.T) {
 	t.Parallel()
 	m := guarded(t, "other/")

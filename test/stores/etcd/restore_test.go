@@ -46,7 +46,8 @@ func snapshot(t *testing.T, m *servers.Etcd) string {
 	return file
 }
 
-// etcdctl runs the command, with time enough on a busy machine, and returns what it printed.
+// etcdctl runs the command, with time enough on a busy machine, and returns
+// what it printed.
 func etcdctl(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(servers.Need(t, "etcd", "etcdctl")[0], args...)
@@ -58,12 +59,12 @@ func etcdctl(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// defaultToken is etcd's own --initial-cluster-token: a snapshot restored with it, and
-// with the same addresses, has the old cluster ID.
+// defaultToken is etcd's own --initial-cluster-token: a snapshot restored with
+// it, and with the same addresses, has the old cluster ID.
 const defaultToken = "etcd-cluster"
 
-// TestSetBackWhileHeld restores old data under living holders, in all ways: they are
-// sealed and go on above all that was granted.
+// TestSetBackWhileHeld restores old data under living holders, in all ways:
+// they are sealed and go on above all that was granted.
 func TestSetBackWhileHeld(t *testing.T) {
 	t.Parallel()
 	for name, back := range map[string]func(t *testing.T, m *servers.Etcd) (finish func()){
@@ -194,7 +195,8 @@ func putAgain(t *testing.T, m *servers.Etcd, key string) {
 	}
 }
 
-// TestPutBackBetween puts copies of all keys back while no process runs, after the last renewals.
+// TestPutBackBetween puts copies of all keys back while no process runs, after
+// the last renewals.
 func TestPutBackBetween(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
@@ -227,8 +229,8 @@ func remove(t *testing.T, m *servers.Etcd, key string, opts ...clientv3.OpOption
 	}
 }
 
-// TestSingleRestarted kills a cluster of one member and starts it again: nothing
-// acknowledged is gone, and it is the same store.
+// TestSingleRestarted kills a cluster of one member and starts it again:
+// nothing acknowledged is gone, and it is the same store.
 func TestSingleRestarted(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)

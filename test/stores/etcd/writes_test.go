@@ -12,7 +12,8 @@ import (
 	shared "github.com/snowfence/snowfence/test/harness/fleet"
 )
 
-// swap makes writes, all of which must be done: again where the server of a busy machine gave up.
+// swap makes writes, all of which must be done: again where the server of a
+// busy machine gave up.
 func swap(b testing.TB, st store.Store, writes []store.Write) {
 	b.Helper()
 	left := writes

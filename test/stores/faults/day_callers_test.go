@@ -25,7 +25,8 @@ import (
 // varies is what differs from wire to wire, and from time to time.
 var varies = regexp.MustCompile(`^after 0 of 1 IDs: |; waited \S+s\b`)
 
-// callers returns what a caller reads on each wire: "IDs", or status, code, word and text.
+// callers returns what a caller reads on each wire: "IDs", or status, code,
+// word and text.
 func (d *day) callers(t testing.TB) string {
 	ctx, cancel := context.WithTimeout(t.Context(), quick.Timeout)
 	defer cancel()

@@ -48,8 +48,8 @@ const (
 	leasable = 2      // nodes
 )
 
-// TestOperatorsDay plays what wakes operators, and compares what health, alerts, log and callers
-// say with the table in docs/operate/operations.md.
+// TestOperatorsDay plays what wakes operators, and compares what health,
+// alerts, log and callers say with the table in docs/operate/operations.md.
 func TestOperatorsDay(t *testing.T) {
 	t.Parallel()
 	page := dayTable(t, "../../../docs/operate/operations.md")
@@ -105,7 +105,8 @@ func dayTable(t testing.TB, path string) map[string][]string {
 	return rows
 }
 
-// play lets a fault befall a server until it says what the page says, and returns the row.
+// play lets a fault befall a server until it says what the page says, and
+// returns the row.
 func (x trouble) play(t *testing.T, want []string) string {
 	d := &day{target: targets[x.store](t), dir: tempDir(t)}
 	ports := servers.Ports(t, 3)
@@ -196,7 +197,8 @@ func (d *day) look(t *testing.T, want []string) (got, missing []string) {
 	return got, missing
 }
 
-// alike reports whether a text is a page's, but for what the page leaves out by "…".
+// alike reports whether a text is a page's, but for what the page leaves out by
+// "…".
 func alike(got, page string) bool {
 	parts := strings.Split(page, "…")
 	for i := range parts {

@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// gate is an HTTP proxy before a service. It answers some requests as the service does when it gets
-// too many.
+// gate is an HTTP proxy before a service. It answers some requests as the
+// service does when it gets too many.
 type gate struct {
 	address string
 	one     atomic.Int64 // of so many requests is refused
@@ -28,8 +28,8 @@ type refusal struct {
 	body   string
 }
 
-// newGate starts a gate before a service, which speaks TLS if there are certificates. It ends with
-// the test.
+// newGate starts a gate before a service, which speaks TLS if there are
+// certificates. It ends with the test.
 func newGate(t testing.TB, address string, certs *servers.Certs, tooMany refusal) *gate {
 	t.Helper()
 	to := &url.URL{Scheme: "http", Host: address}

@@ -57,8 +57,8 @@ func (l *link) lead(t testing.TB, to string) (back func()) {
 	return func() { change(from) }
 }
 
-// swallow lets packets vanish: "upstream" the requests, "downstream" the replies.
-// Connections stay open.
+// swallow lets packets vanish: "upstream" the requests, "downstream" the
+// replies. Connections stay open.
 func (l *link) swallow(t testing.TB, directions ...string) (mend func()) {
 	t.Helper()
 	return l.poison(t, "timeout", `{"timeout": 0}`, directions)

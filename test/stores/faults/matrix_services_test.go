@@ -77,8 +77,8 @@ func text(t testing.TB, o map[string]any) string {
 	return string(b)
 }
 
-// kubernetesObjects deletes all objects, and makes those of a backup again, as a tool for backups
-// does: what a program made in between stays.
+// kubernetesObjects deletes all objects, and makes those of a backup again, as
+// a tool for backups does: what a program made in between stays.
 func kubernetesObjects(t testing.TB) (string, func() func()) {
 	return kubernetesItems(t, func(k *servers.Kubernetes, path string, kept []map[string]any) {
 		if err := k.Ask("DELETE", path, "", nil); err != nil {
@@ -97,7 +97,8 @@ func kubernetesObjects(t testing.TB) (string, func() func()) {
 	})
 }
 
-// kubernetesInPlace writes the objects of a backup over those of today, as kubectl replace does.
+// kubernetesInPlace writes the objects of a backup over those of today, as
+// kubectl replace does.
 func kubernetesInPlace(t testing.TB) (string, func() func()) {
 	return kubernetesItems(t, func(k *servers.Kubernetes, path string, kept []map[string]any) {
 		for _, o := range kept {
@@ -117,7 +118,8 @@ func kubernetesInPlace(t testing.TB) (string, func() func()) {
 
 var idsTable = aws.String("ids")
 
-// dynamo starts a server with a table, and returns functions that read all items and write some.
+// dynamo starts a server with a table, and returns functions that read all
+// items and write some.
 func dynamo(t testing.TB) (c *dynamodb.Client, url string, items func() []map[string]types.AttributeValue,
 	put func([]map[string]types.AttributeValue),
 ) {
@@ -141,7 +143,8 @@ func dynamo(t testing.TB) (c *dynamodb.Client, url string, items func() []map[st
 	return c, amazon.URL("dynamodb", *idsTable, address), items, put
 }
 
-// dynamoTable restores a backup: that makes another table, here after the old one was deleted.
+// dynamoTable restores a backup: that makes another table, here after the old
+// one was deleted.
 func dynamoTable(t testing.TB) (string, func() func()) {
 	c, url, items, put := dynamo(t)
 	return url, func() func() {
@@ -210,7 +213,8 @@ func (b *bucket) save() {
 	}
 }
 
-// back writes what was saved, in another second, because times of S3 have no fractions.
+// back writes what was saved, in another second, because times of S3 have no
+// fractions.
 func (b *bucket) back(without string) {
 	within(b.t, patience, "another second", func() bool { return time.Since(b.at) > 2*time.Second })
 	for key, text := range b.kept {

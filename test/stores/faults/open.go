@@ -1,7 +1,7 @@
-// Package faults hurts real stores and real processes while they make IDs, collects what
-// all processes made, and audits it. The tests are the package; what stands outside of
-// them is shared with the program in holder, which uses the library as a user's program
-// would.
+// Package faults hurts real stores and real processes while they make IDs,
+// collects what all processes made, and audits it. The tests are the package;
+// what stands outside of them is shared with the program in holder, which uses
+// the library as a user's program would.
 package faults
 
 import (
@@ -29,7 +29,8 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// Open opens the store that a URL names, as a program of a user would, and returns what closes it.
+// Open opens the store that a URL names, as a program of a user would, and
+// returns what closes it.
 func Open(_ context.Context, rawURL string) (store.Store, func() error, error) {
 	scheme, _, _ := strings.Cut(rawURL, ":")
 	switch scheme {

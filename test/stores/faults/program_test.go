@@ -14,9 +14,10 @@ import (
 	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
-// programs are runs of "snowfence new" that stream IDs while a scene plays, in a
-// namespace of their own. Their leases are as long as the program makes them, so that
-// most faults are over before they are felt; who ends nevertheless is replaced.
+// programs are runs of "snowfence new" that stream IDs while a scene plays, in
+// a namespace of their own. Their leases are as long as the program makes them,
+// so that most faults are over before they are felt; who ends nevertheless is
+// replaced.
 type streams struct {
 	scheme *snowfence.Scheme
 	args   []string
@@ -24,8 +25,8 @@ type streams struct {
 	all    []*worker // also those that ended
 }
 
-// slowLayout gives a process 8 IDs a millisecond, so that a batch of the program takes
-// half a second, and the test can read along.
+// slowLayout gives a process 8 IDs a millisecond, so that a batch of the
+// program takes half a second, and the test can read along.
 func slowLayout(t testing.TB) *snowfence.Scheme {
 	t.Helper()
 	l, err := snowfence.ParseLayout("time=41,node=10,seq=3")
@@ -77,8 +78,8 @@ func (p *streams) replace(t testing.TB) {
 	}
 }
 
-// finish ends the runs and audits what all of them made. The long run first waits until
-// they make IDs after all that happened.
+// finish ends the runs and audits what all of them made. The long run first
+// waits until they make IDs after all that happened.
 func (p *streams) finish(t *testing.T, kind string) {
 	if *long {
 		p.replace(t)

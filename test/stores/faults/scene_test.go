@@ -20,8 +20,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// target is a store of one kind that runs, and the ways to hurt it. Ways that a kind does
-// not have are nil.
+// target is a store of one kind that runs, and the ways to hurt it. Ways that a
+// kind does not have are nil.
 type target struct {
 	kind    string
 	url     string // as workers reach it
@@ -33,7 +33,8 @@ type target struct {
 	gate  *gate                                      // instead of the server, at times; nil where none refuses requests
 	disk  *disk                                      // that holds the data
 	etcd  *servers.Etcd                              // behind an API server
-	// the processes of the server; nil when the workers write the files themselves
+	// the processes of the server; nil when the workers write the files
+	// themselves
 	pids     func() []int
 	kill     func()                      // the server, at once
 	dead     func() bool                 // the server has ended by itself
@@ -49,13 +50,13 @@ const (
 	namespace = "default"
 	ttl       = 2 * time.Second // of the workers' leases
 
-	// patience is how long is waited for something that takes seconds, on a machine that
-	// may be busy.
+	// patience is how long is waited for something that takes seconds, on a
+	// machine that may be busy.
 	patience = 4 * time.Minute
 )
 
-// scene is a store under faults, one after the other, and the processes that make IDs
-// from it all the while.
+// scene is a store under faults, one after the other, and the processes that
+// make IDs from it all the while.
 type scene struct {
 	*target
 	t       testing.TB // of the whole scene: workers outlive a fault
@@ -66,7 +67,8 @@ type scene struct {
 	vacancy time.Duration // how long a node was without IDs in the last fault, where another process took it over
 }
 
-// limited returns options of a namespace whose floor is raised by seconds after a rollback.
+// limited returns options of a namespace whose floor is raised by seconds after
+// a rollback.
 func limited() *lease.NamespaceOptions {
 	return &lease.NamespaceOptions{MaxTTL: max(ttl, 5*time.Second), MaxSkew: ttl}
 }
@@ -103,7 +105,8 @@ func (sc *scene) dismiss(w *worker) {
 	sc.workers = slices.DeleteFunc(sc.workers, func(x *worker) bool { return x == w })
 }
 
-// works waits until a worker has made IDs since a mark and a grant was acknowledged.
+// works waits until a worker has made IDs since a mark and a grant was
+// acknowledged.
 func (sc *scene) works(t testing.TB, w *worker, m mark) {
 	t.Helper()
 	within(t, patience, w.name+" makes IDs", func() bool {
@@ -115,7 +118,8 @@ func (sc *scene) works(t testing.TB, w *worker, m mark) {
 	})
 }
 
-// fenced reports whether the last thing a worker's callers got since a mark is an error.
+// fenced reports whether the last thing a worker's callers got since a mark is
+// an error.
 func (w *worker) fenced(m mark) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -126,7 +130,8 @@ func (w *worker) fenced(m mark) bool {
 // renewed reports whether a worker was acknowledged three grants since a mark.
 func (w *worker) renewed(m mark) bool { return w.since(m).grants >= 3 }
 
-// programURL is the URL as the snowfence program wants it, with patience where the machine is busy.
+// programURL is the URL as the snowfence program wants it, with patience where
+// the machine is busy.
 func (tg *target) programURL() string {
 	url := cmp.Or(tg.program, tg.url)
 	params := "connect_timeout=60s"
@@ -152,15 +157,15 @@ type fault struct {
 	stops bool           // the store is out of reach, so that generation must stop, at what was acknowledged
 	calm  []string       // kinds of stores that have means to go on for so long, so that it may go on there
 	words *regexp.Regexp // in what a user reads; nil when there is nothing to say
-	// kinds of stores where generation stops after half a minute or so, which only the
-	// long run waits for
+	// kinds of stores where generation stops after half a minute or so, which
+	// only the long run waits for
 	slow  []string
 	holds time.Duration // how long it lasts after it was felt by all
 	long  bool          // only in the long run
 }
 
-// suffer lets a fault happen and heals it. It lasts as long as it takes to be felt: until
-// the workers have stopped, or have renewed in spite of it.
+// suffer lets a fault happen and heals it. It lasts as long as it takes to be
+// felt: until the workers have stopped, or have renewed in spite of it.
 func (sc *scene) suffer(t *testing.T, f fault) {
 	before := map[*worker]mark{} // all since the start, for those that begin later
 	for _, w := range sc.all {
@@ -257,8 +262,8 @@ func (w *worker) firstAfter(when time.Time) time.Duration {
 	return time.Duration(w.at[i]-when.UnixMicro()) * time.Microsecond
 }
 
-// bounded checks the stop against the store itself, where it can be read past the fault:
-// what was made lies below the end that is stored.
+// bounded checks the stop against the store itself, where it can be read past
+// the fault: what was made lies below the end that is stored.
 func (sc *scene) bounded(t *testing.T, before map[*worker]mark) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()

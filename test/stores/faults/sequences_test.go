@@ -29,7 +29,8 @@ type counted struct {
 	all    []*worker // also those that ended
 }
 
-// counting is a store under faults, one after the other, and the sequences in it.
+// counting is a store under faults, one after the other, and the sequences in
+// it.
 type counting struct {
 	*target
 	t         testing.TB
@@ -38,9 +39,10 @@ type counting struct {
 	server    *worker // snowfence serve over the store
 }
 
-// TestSequenceFaults lets programs take numbers from each kind of store, and from "snowfence serve"
-// over it, while one fault after the other befalls them. No number comes twice, strict ones rise
-// over all programs, numbers of transactions have no gap, and all programs go on by themselves.
+// TestSequenceFaults lets programs take numbers from each kind of store, and
+// from "snowfence serve" over it, while one fault after the other befalls them.
+// No number comes twice, strict ones rise over all programs, numbers of
+// transactions have no gap, and all programs go on by themselves.
 func TestSequenceFaults(t *testing.T) {
 	t.Parallel()
 	for _, kind := range slices.Sorted(maps.Keys(targets)) {
@@ -66,7 +68,8 @@ func TestSequenceFaults(t *testing.T) {
 // shortly are the faults that are played without -long.
 var shortly = []string{takersKilled, serverKilled, "the store is killed (SIGKILL) and started again"}
 
-// sameForTakers are parts of the names of faults that ask for nothing that only holders have.
+// sameForTakers are parts of the names of faults that ask for nothing that only
+// holders have.
 var sameForTakers = []string{"taker", "the store is", "partition", "network", "fsync", "locks the file", "disk is full"}
 
 const (
@@ -182,7 +185,8 @@ func (c *counting) goOn(t testing.TB, before map[*worker]int) {
 	}
 }
 
-// felt waits until each program has got an error, or a few numbers in spite of the fault.
+// felt waits until each program has got an error, or a few numbers in spite of
+// the fault.
 func (c *counting) felt(t testing.TB) {
 	before := c.last()
 	errors := map[*worker]int{}
@@ -240,8 +244,9 @@ func (c *counting) suffer(t *testing.T, f fault) {
 	c.check(t)
 }
 
-// pause stops one taker of each sequence that is not in the middle of a transaction: such a one
-// would make all others wait, as the documentation says.
+// pause stops one taker of each sequence that is not in the middle of a
+// transaction: such a one would make all others wait, as the documentation
+// says.
 func (c *counting) pause(t testing.TB) map[*counted]*worker {
 	stopped := map[*counted]*worker{}
 	for _, s := range c.sequences {
@@ -297,8 +302,8 @@ func (c *counting) check(t *testing.T) (all int) {
 	return all
 }
 
-// risen compares each call with the highest number of those that ended before it began. Equal
-// times tell nothing.
+// risen compares each call with the highest number of those that ended before
+// it began. Equal times tell nothing.
 func risen(t *testing.T, name string, calls []taken) {
 	byBegin, byEnd := slices.Clone(calls), slices.Clone(calls)
 	slices.SortFunc(byBegin, func(a, b taken) int { return int(a.began - b.began) })
@@ -315,8 +320,8 @@ func risen(t *testing.T, name string, calls []taken) {
 	}
 }
 
-// checkBills looks for gaps among the bills, and for bills that a program was told of and that are
-// not there.
+// checkBills looks for gaps among the bills, and for bills that a program was
+// told of and that are not there.
 func (c *counting) checkBills(t *testing.T) {
 	db, _, err := Database(c.url)
 	if err != nil {

@@ -48,8 +48,8 @@ func (tg *target) reach(t testing.TB, url string) {
 	tg.store = st
 }
 
-// serve fills in what is the same for all servers: url is the URL of the server at port, up
-// waits until it answers.
+// serve fills in what is the same for all servers: url is the URL of the server
+// at port, up waits until it answers.
 func (tg *target) serve(t testing.TB, p *servers.Process, port int, url string, up func(t testing.TB)) *target {
 	t.Helper()
 	tg.reach(t, url)
@@ -167,8 +167,8 @@ func mariadbTarget(t testing.TB) *target {
 	var m *servers.MariaDB
 	tg := &target{kind: "MariaDB"}
 	tg.disk = newDisk(t, "200m", func(*disk) { m = servers.StartMariaDB(t, "--innodb-log-file-size=16M") })
-	// As users should have it: the program's user may write its tables, and nothing when
-	// the server is read-only.
+	// As users should have it: the program's user may write its tables, and
+	// nothing when the server is read-only.
 	m.SQL(t, "", "CREATE USER ids; GRANT ALL ON `db%`.* TO ids")
 	name := m.NewDatabase(t)
 	url := func(database string) string { return strings.Replace(m.URL(database), "root@", "ids@", 1) }
@@ -212,8 +212,8 @@ func etcdTarget(t testing.TB) *target {
 	tg := &target{kind: "etcd"}
 	tg.disk = newDisk(t, "320m", func(*disk) { e = servers.StartEtcd(t, "--quota-backend-bytes=50331648") })
 	c := servers.EtcdClient(t, e)
-	// The server's own limit of space: past it, it takes no writes until an operator has
-	// looked after it.
+	// The server's own limit of space: past it, it takes no writes until an
+	// operator has looked after it.
 	tg.readOnly = func(t testing.TB, on bool) {
 		if on {
 			value := strings.Repeat("x", 1<<20)
@@ -243,7 +243,8 @@ func etcdTarget(t testing.TB) *target {
 	return tg.serve(t, e.Process, e.Port, "etcd://"+servers.Address(e.Port), e.AwaitHealthy)
 }
 
-// clusterTarget is an etcd that outlives any of its members. What is hurt is the one that leads.
+// clusterTarget is an etcd that outlives any of its members. What is hurt is
+// the one that leads.
 func clusterTarget(t testing.TB) *target {
 	tempDir(t) // from now on all folders of this test are in this one, not on another's disk
 	members := servers.StartEtcdCluster(t, 3)
@@ -277,8 +278,8 @@ func clusterTarget(t testing.TB) *target {
 	return tg
 }
 
-// sentinelTarget is a Redis whose master is replaced by a replica when it is gone. What
-// is hurt is the master.
+// sentinelTarget is a Redis whose master is replaced by a replica when it is
+// gone. What is hurt is the master.
 func sentinelTarget(t testing.TB) *target {
 	tempDir(t) // as above
 	s := servers.StartSentinel(t, 2)

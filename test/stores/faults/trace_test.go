@@ -19,9 +19,9 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// tamper makes system calls of running processes slow or fail, with strace, until the
-// function that it returns is called. It needs no change of the programs, and works for
-// Go's, which no preloaded library reaches.
+// tamper makes system calls of running processes slow or fail, with strace,
+// until the function that it returns is called. It needs no change of the
+// programs, and works for Go's, which no preloaded library reaches.
 func tamper(t testing.TB, pids []int, calls, how string) (end func()) {
 	t.Helper()
 	log := filepath.Join(tempDir(t), "strace")

@@ -1,6 +1,8 @@
-// Package insql tests the functions that snowfence sql prints, inside real databases.
+// Package insql tests the functions that snowfence sql prints, inside real
+// databases.
 //
-// For each database there are files of one pattern: base has a database with the functions and the
-// table orders, probes lists the questions (the files beside it ask them), mutants breaks each term
-// of the text and asks the probes, and the test itself adds crowds, kills and restored data.
+// For each database there are files of one pattern: base has a database with
+// the functions and the table orders, probes lists the questions (the files
+// beside it ask them), mutants breaks each term of the text and asks the
+// probes, and the test itself adds crowds, kills and restored data.
 package insql

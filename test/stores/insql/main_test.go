@@ -24,7 +24,8 @@ const node = 5
 
 func TestMain(m *testing.M) { os.Exit(servers.Main(m)) }
 
-// noFlush lets MariaDB wait for no disk. A kill of its process loses nothing of what was written.
+// noFlush lets MariaDB wait for no disk. A kill of its process loses nothing of
+// what was written.
 var noFlush = []string{"--innodb-flush-method=nosync", "--debug-no-sync"}
 
 // program runs snowfence, which must not fail, and returns what it prints.

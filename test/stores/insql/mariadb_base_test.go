@@ -24,7 +24,8 @@ func mariadbText(t testing.TB, args ...string) string {
 	}, args...)...)
 }
 
-// A mariadbBase is a database of a server, with the functions of a text and the table orders.
+// A mariadbBase is a database of a server, with the functions of a text and the
+// table orders.
 type mariadbBase struct {
 	m    *servers.MariaDB
 	name string
@@ -109,8 +110,8 @@ func (b mariadbBase) next(n int) (out []snowfence.ID, err error) {
 	return out, err
 }
 
-// client makes n IDs on one connection: a third is selected, a third rolled back, a third
-// inserted, many at a time and one by one.
+// client makes n IDs on one connection: a third is selected, a third rolled
+// back, a third inserted, many at a time and one by one.
 func (b mariadbBase) client(l *ledger, n int) error {
 	return b.with(func(ctx context.Context, c *sql.Conn) error {
 		for made, turn := 0, 0; made < n; turn++ {
@@ -133,7 +134,8 @@ func (b mariadbBase) client(l *ledger, n int) error {
 			}
 			l.add(got...)
 			made += len(got)
-			// Neighbours on a page of InnoDB can deadlock, as in any table: the client tries again.
+			// Neighbours on a page of InnoDB can deadlock, as in any table: the
+			// client tries again.
 			if code := new(mysql.MySQLError); errors.As(err, &code) && (code.Number == 1213 || code.Number == 1205) {
 				err = nil
 			}

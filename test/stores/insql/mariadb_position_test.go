@@ -12,8 +12,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// unique makes IDs on several connections, and looks whether the table of positions is empty
-// afterwards.
+// unique makes IDs on several connections, and looks whether the table of
+// positions is empty afterwards.
 func unique(b mariadbBase) error {
 	if err := b.crowd(new(ledger), 8, 400); err != nil {
 		return err
@@ -27,9 +27,10 @@ func unique(b mariadbBase) error {
 	})
 }
 
-// stalled stops two calls of the same tick between their look at the position and the move to
-// now, and lets them go on one after the other, with other calls in between. The first one's
-// transaction stays open: no call waits for it.
+// stalled stops two calls of the same tick between their look at the position
+// and the move to now, and lets them go on one after the other, with other
+// calls in between. The first one's transaction stays open: no call waits for
+// it.
 func stalled(b mariadbBase) error {
 	const before = "    INSERT INTO snowfence_position VALUES (moved, CONNECTION_ID());"
 	const stall = "    DO IF(@stall IS NULL, 0, GET_LOCK(@stall, 60) + RELEASE_LOCK(@stall));\n"
@@ -125,8 +126,8 @@ func even(b mariadbBase) error {
 	return nil
 }
 
-// ahead checks that a statement with many rows waits for the clock. There are 4 IDs in 10 ms, so
-// a slow machine makes them faster than the clock goes, too.
+// ahead checks that a statement with many rows waits for the clock. There are 4
+// IDs in 10 ms, so a slow machine makes them faster than the clock goes, too.
 func ahead(b mariadbBase) error {
 	s, err := schemeOf("time=38,node=10,seq=2,tick=10ms")
 	if err != nil {

@@ -21,8 +21,8 @@ func TestMariaDB(t *testing.T) {
 	t.Run("killed", func(t *testing.T) { mariadbKilled(t, m) })
 }
 
-// mariadbCrowd makes IDs on sixteen connections beside a Go program on other nodes, and audits all
-// that a client saw.
+// mariadbCrowd makes IDs on sixteen connections beside a Go program on other
+// nodes, and audits all that a client saw.
 func mariadbCrowd(t *testing.T, m *servers.MariaDB) {
 	total := 4_000
 	if *long {
@@ -68,7 +68,8 @@ func mariadbCrowd(t *testing.T, m *servers.MariaDB) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A second ahead is the lead, one before is the clock of the test, which is another one.
+		// A second ahead is the lead, one before is the clock of the test,
+		// which is another one.
 		if p.Node < node || p.Node > node+2 || p.Time.Before(began.Add(-time.Second)) ||
 			p.Time.After(time.Now().Add(2*time.Second)) {
 			t.Fatalf("%d is of node %d, %v", id, p.Node, p.Time)
@@ -82,8 +83,9 @@ func mariadbCrowd(t *testing.T, m *servers.MariaDB) {
 	}
 }
 
-// mariadbKilled kills the server while a transaction is open, and sets the clock back by a day. The
-// lead is two days, so that IDs are made at once: above all that a client saw, not above the clock.
+// mariadbKilled kills the server while a transaction is open, and sets the
+// clock back by a day. The lead is two days, so that IDs are made at once:
+// above all that a client saw, not above the clock.
 func mariadbKilled(t *testing.T, m *servers.MariaDB) {
 	lib, err := filepath.Glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
 	if err != nil || len(lib) == 0 {

@@ -34,7 +34,8 @@ func fields(spec string) func(mariadbBase) error {
 			if p.Node != node || p.Sequence < l.First || p.Sequence > l.Last || p.Tick < last.Tick {
 				return fmt.Errorf("%d is %+v, after %+v", id, p, last)
 			}
-			// An ID is made while the test waits for it, or up to the lead ahead.
+			// An ID is made while the test waits for it, or up to the lead
+			// ahead.
 			if p.Time.Before(began.Add(-l.Tick)) || p.Time.After(time.Now().Add(2*time.Second)) {
 				return fmt.Errorf("%d is of %v, made after %v", id, p.Time, began)
 			}
@@ -48,7 +49,8 @@ func fields(spec string) func(mariadbBase) error {
 	}
 }
 
-// bothWays compares the functions of the database with the library, on any numbers and times.
+// bothWays compares the functions of the database with the library, on any
+// numbers and times.
 func bothWays(spec string) func(mariadbBase) error {
 	return func(b mariadbBase) error {
 		s, err := schemeOf(spec)
@@ -164,8 +166,8 @@ func trigger(b mariadbBase) error {
 		if _, err := c.ExecContext(ctx, "INSERT INTO orders (item) SELECT seq FROM seq_1_to_1000"); err != nil {
 			return err
 		}
-		// As a scalar subquery it is evaluated for each row or once, as the optimizer likes; by
-		// itself, for each row.
+		// As a scalar subquery it is evaluated for each row or once, as the
+		// optimizer likes; by itself, for each row.
 		_, err = c.ExecContext(ctx, "INSERT INTO orders SELECT snowfence_next(), seq FROM seq_1_to_1000")
 		if err != nil {
 			return err
@@ -187,7 +189,8 @@ func trigger(b mariadbBase) error {
 	})
 }
 
-// session checks that neither the zone nor the clock of a session changes the time of an ID.
+// session checks that neither the zone nor the clock of a session changes the
+// time of an ID.
 func session(b mariadbBase) error {
 	s, err := schemeOf("snowfence")
 	if err != nil {

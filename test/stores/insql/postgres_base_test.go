@@ -22,7 +22,8 @@ func pgText(t testing.TB, args ...string) string {
 	}, args...)...)
 }
 
-// pgWorld is the clock that the functions see, and where a session can be made to stall.
+// pgWorld is the clock that the functions see, and where a session can be made
+// to stall.
 const pgWorld = `
 CREATE TABLE orders (id bigint PRIMARY KEY, item int);
 CREATE TABLE test_clock (step interval, at timestamptz);
@@ -34,14 +35,16 @@ CREATE FUNCTION test_stall() RETURNS void LANGUAGE plpgsql AS $$ BEGIN
   IF current_setting('test.stall', true) = 'on' THEN PERFORM pg_advisory_xact_lock(-1, -1); END IF;
 END $$;`
 
-// A pgBase is a database of a server, with the functions of a text and the table orders.
+// A pgBase is a database of a server, with the functions of a text and the
+// table orders.
 type pgBase struct {
 	p    *servers.Postgres
 	name string
 	text string
 }
 
-// newPGBase makes a database and runs a text there, with a clock that the test sets.
+// newPGBase makes a database and runs a text there, with a clock that the test
+// sets.
 func newPGBase(t testing.TB, p *servers.Postgres, text string) (pgBase, error) {
 	t.Helper()
 	b := pgBase{p, p.NewDatabase(t), pgInstrumented(text)}
@@ -54,8 +57,8 @@ func pgOpener(p *servers.Postgres) opener[pgBase] {
 	return func(t testing.TB, text string) (pgBase, error) { return newPGBase(t, p, text) }
 }
 
-// pgInstrumented puts the clock of a test into a text, and a place to stall between the look at a
-// lane and its move.
+// pgInstrumented puts the clock of a test into a text, and a place to stall
+// between the look at a lane and its move.
 func pgInstrumented(text string) string {
 	text = strings.ReplaceAll(text, "clock_timestamp()", "public.test_now()")
 	const move = "  PERFORM setval(seq, pos);"
@@ -133,8 +136,8 @@ func (b pgBase) next(n int, statements ...string) (out []snowfence.ID, err error
 	return out, err
 }
 
-// client makes n IDs on one connection: a third is selected, a third rolled back, a third inserted,
-// many at a time and one by one.
+// client makes n IDs on one connection: a third is selected, a third rolled
+// back, a third inserted, many at a time and one by one.
 func (b pgBase) client(l *ledger, n int) error {
 	return b.with(func(ctx context.Context, c *pgx.Conn) error {
 		for made, turn := 0, 0; made < n; turn++ {

@@ -11,7 +11,8 @@ import (
 	"github.com/snowfence/snowfence"
 )
 
-// pgClockBack takes IDs while the clock stands, and after it stepped back a day.
+// pgClockBack takes IDs while the clock stands, and after it stepped back a
+// day.
 func pgClockBack(b pgBase) error {
 	var l ledger
 	for _, at := range []string{"2027-06-02", "2027-06-02", "2027-06-01", "2027-06-01 12:00", "2027-06-02 00:00:01"} {
@@ -40,7 +41,8 @@ func pgClockBack(b pgBase) error {
 	return nil
 }
 
-// pgAhead checks that IDs run at most the lead ahead of the clock: a call waits, or fails.
+// pgAhead checks that IDs run at most the lead ahead of the clock: a call
+// waits, or fails.
 func pgAhead(b pgBase) error {
 	if _, err := b.next(1); err != nil {
 		return err
@@ -70,7 +72,8 @@ func pgAhead(b pgBase) error {
 	return nil
 }
 
-// pgManyRows makes more rows in one statement than a lane has numbers for in the lead.
+// pgManyRows makes more rows in one statement than a lane has numbers for in
+// the lead.
 func pgManyRows(b pgBase) error {
 	return b.with(func(ctx context.Context, c *pgx.Conn) error {
 		n := 2000
@@ -95,7 +98,8 @@ func pgManyRows(b pgBase) error {
 	})
 }
 
-// pgEven lets the clock move on between IDs: their low bits are even all the same.
+// pgEven lets the clock move on between IDs: their low bits are even all the
+// same.
 func pgEven(b pgBase) error {
 	return b.with(func(ctx context.Context, c *pgx.Conn) error {
 		seen := map[snowfence.ID]bool{}
@@ -117,7 +121,8 @@ func pgEven(b pgBase) error {
 	})
 }
 
-// pgLifetime sets the clock before the epoch, and after the end of the layout's time.
+// pgLifetime sets the clock before the epoch, and after the end of the layout's
+// time.
 func pgLifetime(b pgBase) error {
 	for _, at := range []string{"2100-01-01", "1970-01-01"} {
 		if err := b.do("SET TimeZone = 'UTC'", "UPDATE test_clock SET at = '"+at+"'"); err != nil {

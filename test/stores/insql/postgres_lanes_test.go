@@ -11,7 +11,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// pgStalled lets a session stall between its look at the lane and its move, while others come.
+// pgStalled lets a session stall between its look at the lane and its move,
+// while others come.
 func pgStalled(b pgBase) error {
 	var l ledger
 	// A clock that goes on would hide a position that comes again.
@@ -50,7 +51,8 @@ func pgStalled(b pgBase) error {
 	})
 }
 
-// pgAwaitLocks waits until so many sessions wait for locks, or those that should are done.
+// pgAwaitLocks waits until so many sessions wait for locks, or those that
+// should are done.
 func pgAwaitLocks(ctx context.Context, c *pgx.Conn, n int, done chan error) error {
 	for len(done) == 0 {
 		var waiting int
@@ -66,7 +68,8 @@ func pgAwaitLocks(ctx context.Context, c *pgx.Conn, n int, done chan error) erro
 	return nil
 }
 
-// pgCancelled cancels a statement that has the only lane: others get it when the transaction ends.
+// pgCancelled cancels a statement that has the only lane: others get it when
+// the transaction ends.
 func pgCancelled(b pgBase) error {
 	return b.with(func(ctx context.Context, c *pgx.Conn) error {
 		if _, err := c.Exec(ctx, "SELECT snowfence_next(), pg_sleep(1000)"); err == nil {
@@ -80,7 +83,8 @@ func pgCancelled(b pgBase) error {
 	}, "SET statement_timeout = '200 ms'")
 }
 
-// pgSavepoints rolls back to savepoints around IDs, and lets others take what becomes free.
+// pgSavepoints rolls back to savepoints around IDs, and lets others take what
+// becomes free.
 func pgSavepoints(b pgBase) error {
 	var l ledger
 	return b.with(func(ctx context.Context, c *pgx.Conn) error {
@@ -106,8 +110,8 @@ func pgSavepoints(b pgBase) error {
 	}, "UPDATE test_clock SET at = '2027-06-01'")
 }
 
-// pgSlices opens a transaction on each lane, and takes more numbers than a tick has, while the
-// clock stands: each lane keeps to its slice.
+// pgSlices opens a transaction on each lane, and takes more numbers than a tick
+// has, while the clock stands: each lane keeps to its slice.
 func pgSlices(b pgBase) error {
 	s, err := schemeOf("time=41,node=10,seq=6,first=5,epoch=2025-01-01,tick=1ms")
 	if err != nil {
@@ -169,7 +173,8 @@ func pgReset(b pgBase) error {
 	return err
 }
 
-// pgOtherLanes prints the functions with other lanes: they begin above all that the old ones took.
+// pgOtherLanes prints the functions with other lanes: they begin above all that
+// the old ones took.
 func pgOtherLanes(b pgBase) error {
 	var l ledger
 	if err := b.do("UPDATE test_clock SET at = '2027-06-01'"); err != nil {
@@ -193,7 +198,8 @@ func pgOtherLanes(b pgBase) error {
 			}
 		}
 	}
-	// A print of later begins where the lanes are, but not on data that was restored.
+	// A print of later begins where the lanes are, but not on data that was
+	// restored.
 	later := pgStart.ReplaceAllString(b.text, "start bigint := 2199023255000;")
 	if err := b.load(pgRelaned(later, 4, 16)); err != nil {
 		return err
@@ -212,8 +218,8 @@ func pgOtherLanes(b pgBase) error {
 
 var pgStart = regexp.MustCompile(`start bigint := \d+;`)
 
-// pgBusyTable prints other lanes while one transaction has the only lane, and another one has
-// written to the table and waits for that lane.
+// pgBusyTable prints other lanes while one transaction has the only lane, and
+// another one has written to the table and waits for that lane.
 func pgBusyTable(b pgBase) error {
 	return b.with(func(ctx context.Context, holder *pgx.Conn) error {
 		return b.with(func(ctx context.Context, writer *pgx.Conn) error {
@@ -244,7 +250,8 @@ func pgBusyTable(b pgBase) error {
 	}, "BEGIN", "INSERT INTO orders (item) VALUES (1)")
 }
 
-// pgRelaned is the text with other lanes, as the program prints it with --lanes.
+// pgRelaned is the text with other lanes, as the program prints it with
+// --lanes.
 func pgRelaned(text string, from, to int) string {
 	per := 4096 / from
 	return strings.NewReplacer(

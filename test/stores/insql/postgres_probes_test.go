@@ -1,6 +1,7 @@
 package insql
 
-// pgFar lets IDs run a day ahead of the clock, so that a clock can stand or step back.
+// pgFar lets IDs run a day ahead of the clock, so that a clock can stand or
+// step back.
 var pgFar = []string{"--lead", "100000000"}
 
 var pgProbes = []probe[pgBase]{

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pgAnotherServer makes the row of the state say what it would on another server, or after it was
-// restored, and confirms it.
+// pgAnotherServer makes the row of the state say what it would on another
+// server, or after it was restored, and confirms it.
 func pgAnotherServer(b pgBase) error {
 	var l ledger
 	ids, err := b.next(3)
@@ -46,7 +46,8 @@ func pgAnotherServer(b pgBase) error {
 				return fmt.Errorf("confirmed with %s", wait)
 			}
 		}
-		// The old server's clock may have been two seconds ahead, and its IDs three more.
+		// The old server's clock may have been two seconds ahead, and its IDs
+		// three more.
 		s, err := schemeOf("snowfence")
 		if err != nil {
 			return err
@@ -67,8 +68,8 @@ func pgAnotherServer(b pgBase) error {
 	return l.repeated()
 }
 
-// pgPrintedAgain runs the text again after the clock stepped back: the lanes stay where they are. A
-// text for another node is refused.
+// pgPrintedAgain runs the text again after the clock stepped back: the lanes
+// stay where they are. A text for another node is refused.
 func pgPrintedAgain(b pgBase) error {
 	var l ledger
 	if err := b.crowd(&l, 4, 100); err != nil {
@@ -107,7 +108,8 @@ func pgRights(b pgBase) error {
 	if err != nil {
 		return err
 	}
-	// What has our names, or names of functions that ours use, comes first on the path.
+	// What has our names, or names of functions that ours use, comes first on
+	// the path.
 	hijack := "LANGUAGE plpgsql AS $$ BEGIN RAISE 'hijacked as %', current_user; END $$"
 	if err := b.do("SET ROLE "+role, "SET search_path = "+role,
 		"CREATE FUNCTION setval(regclass, bigint) RETURNS bigint "+hijack,

@@ -115,7 +115,8 @@ func pgBothWays(spec string) func(b pgBase) error {
 	}
 }
 
-// pgCopy loads rows by COPY, and shows that a scalar subquery is evaluated once.
+// pgCopy loads rows by COPY, and shows that a scalar subquery is evaluated
+// once.
 func pgCopy(b pgBase) error {
 	return b.with(func(ctx context.Context, c *pgx.Conn) error {
 		rows := make([][]any, 500)

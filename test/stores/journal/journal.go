@@ -1,7 +1,7 @@
 //go:build unix
 
-// Package journal is a small store of leases: records in memory, and a file to which each
-// swap is added and synced before it counts. It is the example of
+// Package journal is a small store of leases: records in memory, and a file to
+// which each swap is added and synced before it counts. It is the example of
 // docs/reference/adding-a-store.md, and serves one process at a time.
 package journal
 
@@ -42,7 +42,8 @@ type line struct {
 	Record *store.Record `json:",omitempty"`
 }
 
-// Open opens the file, and makes it if there is none. A second process is refused.
+// Open opens the file, and makes it if there is none. A second process is
+// refused.
 func Open(path string) (_ *Store, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -63,7 +64,8 @@ func (s *Store) loadFile() error {
 	if err != nil {
 		return err
 	}
-	// what stands behind is a write that was cut off, and was never acknowledged
+	// what stands behind is a write that was cut off, and was never
+	// acknowledged
 	whole := bytes.LastIndexByte(data, '\n') + 1
 	for text := range bytes.Lines(data[:whole]) {
 		var l line

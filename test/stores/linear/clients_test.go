@@ -27,8 +27,8 @@ type subject struct {
 	faults []fault
 	link   *link // the only one, if all connections go through it
 
-	// early means that the store shows writes to others before they are durable: see
-	// history.forgive.
+	// early means that the store shows writes to others before they are
+	// durable: see history.forgive.
 	early bool
 }
 
@@ -38,7 +38,8 @@ type fault struct {
 	do   func(t *testing.T, h *history, rnd *rand.Rand)
 }
 
-// check lets clients loose on a store while faults happen, and judges what they saw.
+// check lets clients loose on a store while faults happen, and judges what they
+// saw.
 func check(t *testing.T, s subject) {
 	t.Helper()
 	length, rounds := 5*time.Second, rounds
@@ -68,9 +69,9 @@ func (h *history) enough() bool {
 	return h.count[done] >= 100 && h.count[lost] >= 10 && h.count[unknown] > 0
 }
 
-// storm records a history: of a length, or longer where a slow machine does little in it,
-// if there are no faults, and otherwise until all faults have happened, so many at least, and were
-// overcome.
+// storm records a history: of a length, or longer where a slow machine does
+// little in it, if there are no faults, and otherwise until all faults have
+// happened, so many at least, and were overcome.
 func storm(t *testing.T, s subject, length time.Duration, rounds int) *history {
 	t.Helper()
 	h := newHistory(t)
@@ -169,8 +170,8 @@ type client struct {
 }
 
 func (c *client) step(ctx context.Context) {
-	// Most wait for an answer for a second, some only for a moment: so that the client
-	// itself makes results unknown.
+	// Most wait for an answer for a second, some only for a moment: so that the
+	// client itself makes results unknown.
 	wait := time.Second
 	if c.rnd.IntN(10) == 0 {
 		wait = time.Duration(c.rnd.IntN(3000)) * time.Microsecond

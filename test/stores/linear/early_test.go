@@ -16,8 +16,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// early is a store that shows writes before they are on disk, as InnoDB does, and
-// acknowledges them afterwards, or wrongly before.
+// early is a store that shows writes before they are on disk, as InnoDB does,
+// and acknowledges them afterwards, or wrongly before.
 type early struct {
 	store.Basic
 	hasty bool // acknowledges before
@@ -84,8 +84,8 @@ func (e *early) crash(_ *testing.T, h *history, _ *rand.Rand) {
 	h.kills = append(h.kills, h.now())
 }
 
-// TestEarly checks what is forgiven to stores that show writes early: those alone, and
-// not that an acknowledged write is lost.
+// TestEarly checks what is forgiven to stores that show writes early: those
+// alone, and not that an acknowledged write is lost.
 func TestEarly(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

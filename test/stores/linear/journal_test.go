@@ -10,8 +10,8 @@ import (
 	"github.com/snowfence/snowfence/test/stores/journal"
 )
 
-// TestJournal has the store of docs/reference/adding-a-store.md behind a network that
-// loses and delays requests.
+// TestJournal has the store of docs/reference/adding-a-store.md behind a
+// network that loses and delays requests.
 func TestJournal(t *testing.T) {
 	t.Parallel()
 	st, err := journal.Open(filepath.Join(t.TempDir(), "leases"))

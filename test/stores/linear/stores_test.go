@@ -24,14 +24,16 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// killed is a server that is killed and started again: what it acknowledged must still be there.
+// killed is a server that is killed and started again: what it acknowledged
+// must still be there.
 func killed(p *servers.Process, port int) fault {
 	return fault{"server killed", func(t *testing.T, h *history, rnd *rand.Rand) {
 		p.Kill()
 		h.kills = append(h.kills, h.now())
 		pause(rnd, 40)
 		for deadline := time.Now().Add(patience); ; {
-			// A child of the old process that still has its port would be taken for the new one.
+			// A child of the old process that still has its port would be taken
+			// for the new one.
 			for accepts(port) && time.Now().Before(deadline) {
 				time.Sleep(time.Millisecond)
 			}
@@ -54,7 +56,8 @@ func accepts(port int) bool {
 	return err == nil && c.Close() == nil
 }
 
-// listens waits until a server accepts connections, and returns false if it ended instead.
+// listens waits until a server accepts connections, and returns false if it
+// ended instead.
 func listens(p *servers.Process, port int) bool {
 	for began := time.Now(); time.Since(began) < patience; {
 		if accepts(port) {
@@ -84,7 +87,8 @@ func openSQL(t *testing.T, driver, dsn string, d sqlstore.Dialect) store.Store {
 	return st
 }
 
-// TestSQLite has clients with databases of their own over one file, as processes have.
+// TestSQLite has clients with databases of their own over one file, as
+// processes have.
 func TestSQLite(t *testing.T) {
 	t.Parallel()
 	dsn := "file:" + filepath.Join(t.TempDir(), "ids.db") + "?_pragma=busy_timeout(10000)&_txlock=immediate"
@@ -116,8 +120,8 @@ func TestMariaDB(t *testing.T) {
 	})
 }
 
-// TestRedis has a single server that syncs with each write. What replicas may lose is no
-// question of linearizability, but known to be lost.
+// TestRedis has a single server that syncs with each write. What replicas may
+// lose is no question of linearizability, but known to be lost.
 func TestRedis(t *testing.T) {
 	t.Parallel()
 	r := servers.StartRedis(t)
@@ -179,8 +183,9 @@ func openEtcd(t *testing.T, urls ...string) store.Store {
 	return st
 }
 
-// TestDynamoDB and TestS3 ask stand-ins in memory, which are never killed: it is about what the
-// stores make of answers that are late, lost, or of another write.
+// TestDynamoDB and TestS3 ask stand-ins in memory, which are never killed: it
+// is about what the stores make of answers that are late, lost, or of another
+// write.
 func TestDynamoDB(t *testing.T) {
 	t.Parallel()
 	address := amazon.StartDynamoDB(t)

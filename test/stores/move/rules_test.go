@@ -166,8 +166,8 @@ func TestMoveAround(t *testing.T) {
 	}
 }
 
-// The source has older data again after the move, from before the move or while it waited for its
-// data: it is closed again, and the target stays as it is.
+// The source has older data again after the move, from before the move or while
+// it waited for its data: it is closed again, and the target stays as it is.
 func TestMoveOfASourceThatWasPutBack(t *testing.T) {
 	_, from, to, third := places(t)
 	backups := [][]store.Record{all(t, from)}
@@ -229,7 +229,8 @@ func (m *meanwhile) Identity(ctx context.Context, namespace string) (string, err
 	return m.Store.Identity(ctx, namespace)
 }
 
-// The source goes back behind its close while it is copied, and a program gets a grant there.
+// The source goes back behind its close while it is copied, and a program gets
+// a grant there.
 func TestMoveOfASourceThatIsRolledBackMeanwhile(t *testing.T) {
 	s, from, to, _ := places(t)
 	if err := lease.Move(t.Context(), "orders", from, mortalPlace(to, &death{at: 1})); err == nil {
@@ -290,8 +291,8 @@ func (r *rested) Get(ctx context.Context, keys []store.Key) ([]store.Record, err
 	return r.Store.Get(ctx, keys)
 }
 
-// A mover rests while another one completes the move and programs use the target: it writes nothing
-// over what they wrote.
+// A mover rests while another one completes the move and programs use the
+// target: it writes nothing over what they wrote.
 func TestMoverThatRests(t *testing.T) {
 	uses := map[string]func(s *scene, p store.Place) error{
 		"nodes": func(s *scene, p store.Place) error {
@@ -380,7 +381,8 @@ type nameless struct{ store.Store }
 
 func (nameless) Identity(context.Context, string) (string, error) { return "", nil }
 
-// Whether counts for the past are right is not known of a store without an identity.
+// Whether counts for the past are right is not known of a store without an
+// identity.
 func TestMoveWithoutAnIdentity(t *testing.T) {
 	s := newScene(t, nameless{store.NewMemory()}, store.NewMemory())
 	t.Cleanup(s.end)

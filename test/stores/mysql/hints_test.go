@@ -23,7 +23,8 @@ func hold(t *testing.T, db *sql.DB, n int) {
 	}
 }
 
-// TestTooManyConnections has a program take all connections, and allows more, as the error says.
+// TestTooManyConnections has a program take all connections, and allows more,
+// as the error says.
 func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t, "--max-connections=10")
@@ -40,8 +41,8 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// TestHeldSchemaLock has a connection keep the lock under which tables are made. The
-// error, after 30 s, says how to find it.
+// TestHeldSchemaLock has a connection keep the lock under which tables are
+// made. The error, after 30 s, says how to find it.
 func TestHeldSchemaLock(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)

@@ -25,8 +25,9 @@ func identity(t *testing.T, st *sqlstore.Store) string {
 	return id
 }
 
-// TestReloadIsNoticed puts data back into the tables that it was dumped from. Triggers
-// notice; without them, MariaDB's versions of the table of the identity do.
+// TestReloadIsNoticed puts data back into the tables that it was dumped from.
+// Triggers notice; without them, MariaDB's versions of the table of the
+// identity do.
 func TestReloadIsNoticed(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)
@@ -84,8 +85,9 @@ func TestReloadIsNoticed(t *testing.T) {
 	}
 }
 
-// TestTableMadeAgainWhileHeld puts another table in the place of the leases below a store that is
-// in use, and restores one. It is noticed at the next statement.
+// TestTableMadeAgainWhileHeld puts another table in the place of the leases
+// below a store that is in use, and restores one. It is noticed at the next
+// statement.
 func TestTableMadeAgainWhileHeld(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)
@@ -115,8 +117,9 @@ func TestTableMadeAgainWhileHeld(t *testing.T) {
 	}
 }
 
-// TestTimeZone opens a database with another time zone, while a transaction keeps the table: it is
-// the same database, and nothing that waits for the transaction is run.
+// TestTimeZone opens a database with another time zone, while a transaction
+// keeps the table: it is the same database, and nothing that waits for the
+// transaction is run.
 func TestTimeZone(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)
@@ -161,7 +164,8 @@ func rows(t *testing.T, m *servers.MariaDB, database, table string) string {
 	return string(out)
 }
 
-// TestOwnNamespaceIsNoReload makes a namespace in a store that is in use: the identity stays.
+// TestOwnNamespaceIsNoReload makes a namespace in a store that is in use: the
+// identity stays.
 func TestOwnNamespaceIsNoReload(t *testing.T) {
 	t.Parallel()
 	m := servers.StartMariaDB(t)

@@ -29,8 +29,8 @@ func files(t *testing.T, program string, args ...string) {
 	}
 }
 
-// TestPromotion lets a replica that has missed the last renewals take the place of a
-// killed primary, at its address, while holders run.
+// TestPromotion lets a replica that has missed the last renewals take the place
+// of a killed primary, at its address, while holders run.
 func TestPromotion(t *testing.T) {
 	t.Parallel()
 	m, f, dsn := start(t, "--server-id=1", "--log-bin", "--sync-binlog=1")
@@ -63,8 +63,8 @@ func TestPromotion(t *testing.T) {
 	old.More()
 }
 
-// TestFolderRestored puts a copy of the data folder back, while a holder runs, and again
-// while none does.
+// TestFolderRestored puts a copy of the data folder back, while a holder runs,
+// and again while none does.
 func TestFolderRestored(t *testing.T) {
 	t.Parallel()
 	m, f, dsn := start(t)

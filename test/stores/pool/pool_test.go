@@ -118,7 +118,8 @@ func renewed(t *testing.T, l *lease.Lease, what string) {
 	})
 }
 
-// TestFullPool has transactions hold all connections but the lease's, which the database then ends.
+// TestFullPool has transactions hold all connections but the lease's, which the
+// database then ends.
 func TestFullPool(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) server{"PostgreSQL": postgres, "MariaDB": mariaDB} {
 		t.Run(name, func(t *testing.T) {
@@ -183,8 +184,9 @@ func TestPoolOfOne(t *testing.T) {
 	}
 }
 
-// TestSQLiteBesideTransactions has a transaction of the application hold what a lease in the same
-// file waits for: the error says what it is, and how to end it.
+// TestSQLiteBesideTransactions has a transaction of the application hold what a
+// lease in the same file waits for: the error says what it is, and how to end
+// it.
 func TestSQLiteBesideTransactions(t *testing.T) {
 	for name, c := range map[string]struct {
 		pool int

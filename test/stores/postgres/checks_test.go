@@ -44,9 +44,9 @@ func refused(t *testing.T, st store.Store, want string) {
 	}
 }
 
-// TestDurable has the server killed, with a log that is written every ten seconds only,
-// right after a swap over a connection with synchronous_commit=off. A statement past the
-// store shows that this forgets.
+// TestDurable has the server killed, with a log that is written every ten
+// seconds only, right after a swap over a connection with
+// synchronous_commit=off. A statement past the store shows that this forgets.
 func TestDurable(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t, "wal_writer_delay=10s", "synchronous_commit=off")
@@ -93,7 +93,8 @@ func set(t *testing.T, p *servers.Postgres, what string) {
 	p.SQL(t, "postgres", "SELECT pg_reload_conf()")
 }
 
-// reports waits until a report has such a finding, or has none: the server is a moment late.
+// reports waits until a report has such a finding, or has none: the server is a
+// moment late.
 func reports(t *testing.T, st *sqlstore.Store, when string, has bool, finding func(sqlstore.Finding) bool) {
 	t.Helper()
 	fleet.Eventually(t, when, func() error {
@@ -167,8 +168,9 @@ func TestStandby(t *testing.T) {
 	}
 }
 
-// TestConnectionsOfAPool keeps no connection that was read-only for a while, and reads once more
-// after the database ended one. A server was away for 75 s, and was not ready for a moment.
+// TestConnectionsOfAPool keeps no connection that was read-only for a while,
+// and reads once more after the database ended one. A server was away for 75 s,
+// and was not ready for a moment.
 func TestConnectionsOfAPool(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -211,8 +213,8 @@ func TestConnectionsOfAPool(t *testing.T) {
 	}
 }
 
-// TestLostAnswer loses the answer to a commit: it is not known what became of it, which
-// is neither done nor lost.
+// TestLostAnswer loses the answer to a commit: it is not known what became of
+// it, which is neither done nor lost.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -230,14 +232,15 @@ func TestLostAnswer(t *testing.T) {
 	if c.Cuts() != 1 {
 		t.Fatal("nothing was cut")
 	}
-	// It was done, if perhaps a moment later: a lock of the row is only had after it.
+	// It was done, if perhaps a moment later: a lock of the row is only had
+	// after it.
 	if err := swap(t, direct, "secondnonce", record(1, "third")); err != nil {
 		t.Errorf("what was written without an answer: %v", err)
 	}
 }
 
-// TestRights uses the tables as a user who cannot make them, in a schema of its own and
-// in public, as PostgreSQL 15 has it. It does what the errors say.
+// TestRights uses the tables as a user who cannot make them, in a schema of its
+// own and in public, as PostgreSQL 15 has it. It does what the errors say.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -309,8 +312,8 @@ func TestTables(t *testing.T) {
 	refused(t, st, "the tables are not there")
 }
 
-// TestLookalikes refuses servers that speak the protocol alone: here by a version() that hides
-// the server's.
+// TestLookalikes refuses servers that speak the protocol alone: here by a
+// version() that hides the server's.
 func TestLookalikes(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)

@@ -11,8 +11,9 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// TestTooManyConnections has a program take all connections that the server allows. It
-// uses fewer then, as the error says, and both its work and the store go on.
+// TestTooManyConnections has a program take all connections that the server
+// allows. It uses fewer then, as the error says, and both its work and the
+// store go on.
 func TestTooManyConnections(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t, "max_connections=8", "superuser_reserved_connections=1")
@@ -53,7 +54,8 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// TestStatementTimeout: a statement that waits for a lock is ended, and the error says what to do.
+// TestStatementTimeout: a statement that waits for a lock is ended, and the
+// error says what to do.
 func TestStatementTimeout(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)

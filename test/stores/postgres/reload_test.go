@@ -41,8 +41,8 @@ func identity(t *testing.T, st *sqlstore.Store) string {
 	return id
 }
 
-// scene is a database with records, a store that is connected to it, and a dump of before
-// its last write.
+// scene is a database with records, a store that is connected to it, and a dump
+// of before its last write.
 type scene struct {
 	p          *servers.Postgres
 	name, dump string
@@ -75,8 +75,8 @@ func (s scene) opened(t *testing.T) string {
 	return identity(t, st)
 }
 
-// alarmed checks that the data has another identity, for a connected store and for new
-// ones, and that it is the last one.
+// alarmed checks that the data has another identity, for a connected store and
+// for new ones, and that it is the last one.
 func (s scene) alarmed(t *testing.T) {
 	t.Helper()
 	connected := identity(t, s.st)
@@ -110,7 +110,8 @@ func (s scene) once(t *testing.T, id string) {
 	}
 }
 
-// TestReloadIsNoticed puts rows back into the tables that they were dumped from, in all ways.
+// TestReloadIsNoticed puts rows back into the tables that they were dumped
+// from, in all ways.
 func TestReloadIsNoticed(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -146,8 +147,8 @@ func TestReloadIsNoticed(t *testing.T) {
 	}
 }
 
-// TestGoneRowsAreNoticed deletes rows without putting any back: a program that opens the
-// database counts them.
+// TestGoneRowsAreNoticed deletes rows without putting any back: a program that
+// opens the database counts them.
 func TestGoneRowsAreNoticed(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -168,8 +169,8 @@ func TestGoneRowsAreNoticed(t *testing.T) {
 	}
 }
 
-// TestUpkeepIsNoReload does what administrators do with tables: nothing was put back, and
-// the identity stays.
+// TestUpkeepIsNoReload does what administrators do with tables: nothing was put
+// back, and the identity stays.
 func TestUpkeepIsNoReload(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
@@ -214,8 +215,8 @@ func reconnect(t *testing.T, s scene) *sqlstore.Store {
 	return st
 }
 
-// TestSwapLeavesReloadedRowsAlone swaps a row that was put back with the nonce that it
-// had: it must not look like a row of ours afterwards.
+// TestSwapLeavesReloadedRowsAlone swaps a row that was put back with the nonce
+// that it had: it must not look like a row of ours afterwards.
 func TestSwapLeavesReloadedRowsAlone(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -234,8 +235,8 @@ func TestSwapLeavesReloadedRowsAlone(t *testing.T) {
 	}
 }
 
-// TestCopiedDatabase lets a database take the place of the one it was copied from
-// (TEMPLATE), under a connected store.
+// TestCopiedDatabase lets a database take the place of the one it was copied
+// from (TEMPLATE), under a connected store.
 func TestCopiedDatabase(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -249,8 +250,8 @@ func TestCopiedDatabase(t *testing.T) {
 	}
 }
 
-// TestWrittenBetweenRuns writes a row by hand while no process runs: of a lease, or of what
-// describes them.
+// TestWrittenBetweenRuns writes a row by hand while no process runs: of a
+// lease, or of what describes them.
 func TestWrittenBetweenRuns(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t)
@@ -270,7 +271,8 @@ func TestWrittenBetweenRuns(t *testing.T) {
 	}
 }
 
-// opens returns the identity of the database for a program that opens it and reads nothing.
+// opens returns the identity of the database for a program that opens it and
+// reads nothing.
 func opens(t *testing.T, s scene) string {
 	t.Helper()
 	id, err := reconnect(t, s).Identity(t.Context(), "")
@@ -280,8 +282,9 @@ func opens(t *testing.T, s scene) string {
 	return id
 }
 
-// TestCrashIsNoReload kills the server right after statements that did not wait for the
-// disk: the log ends earlier than it was being written, and nothing of ours is gone.
+// TestCrashIsNoReload kills the server right after statements that did not wait
+// for the disk: the log ends earlier than it was being written, and nothing of
+// ours is gone.
 func TestCrashIsNoReload(t *testing.T) {
 	t.Parallel()
 	p := servers.StartPostgres(t, "wal_writer_delay=10s")
@@ -302,8 +305,8 @@ func TestCrashIsNoReload(t *testing.T) {
 	}
 }
 
-// reconnected returns the identity for the connected store, whose connections may be of a server
-// that was killed.
+// reconnected returns the identity for the connected store, whose connections
+// may be of a server that was killed.
 func (s scene) reconnected(t *testing.T) string {
 	t.Helper()
 	_, err := s.st.Get(t.Context(), []store.Key{{Namespace: "n", Node: 1}})
@@ -319,8 +322,8 @@ func (s scene) reconnected(t *testing.T) string {
 	return identity(t, s.st)
 }
 
-// TestColdCopyUnderConnectedProgram puts a copy of the data folder back while a program
-// is connected that holds nothing: it remembers how far the log was.
+// TestColdCopyUnderConnectedProgram puts a copy of the data folder back while a
+// program is connected that holds nothing: it remembers how far the log was.
 func TestColdCopyUnderConnectedProgram(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
@@ -351,9 +354,10 @@ func TestColdCopyUnderConnectedProgram(t *testing.T) {
 	s.once(t, id)
 }
 
-// TestBaseBackupWithoutRecovery starts a base backup without recovery.signal, on the same
-// timeline. As docs/choose/stores.md says, nothing in it shows that writes are gone: only
-// a program that stayed connected remembers how far the log was.
+// TestBaseBackupWithoutRecovery starts a base backup without recovery.signal,
+// on the same timeline. As docs/choose/stores.md says, nothing in it shows that
+// writes are gone: only a program that stayed connected remembers how far the
+// log was.
 func TestBaseBackupWithoutRecovery(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
@@ -398,8 +402,8 @@ func TestBaseBackupWithoutRecovery(t *testing.T) {
 	}
 }
 
-// TestNamespaceMadeAgain empties the table of leases, and makes the namespace again: its
-// first lease starts above all that was granted.
+// TestNamespaceMadeAgain empties the table of leases, and makes the namespace
+// again: its first lease starts above all that was granted.
 func TestNamespaceMadeAgain(t *testing.T) {
 	t.Parallel()
 	p, f, url := start(t)

@@ -24,14 +24,16 @@ func newFleet(t testing.TB, st store.Store) *shared.Fleet {
 	return f
 }
 
-// relay hands connections on to a server, which can be exchanged behind the clients' backs.
+// relay hands connections on to a server, which can be exchanged behind the
+// clients' backs.
 type relay struct {
 	l      net.Listener
 	mu     sync.Mutex
 	target string
 	deaf   bool // the next reply goes nowhere, and its connection is closed instead
 	conns  map[net.Conn]bool
-	// what it answers itself, instead of the server; nil hands on. Set before the first connection
+	// what it answers itself, instead of the server; nil hands on. Set before
+	// the first connection
 	answer func(asked []byte) []byte
 	alter  func(reply []byte) []byte // what becomes of replies
 }

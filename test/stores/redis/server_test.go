@@ -224,8 +224,8 @@ func TestUser(t *testing.T) {
 	if err := other.Swap(t.Context(), []store.Write{{New: record(1, 1)}})[0]; err != nil {
 		t.Errorf("after ACL SETUSER ids %s: %v", says, err)
 	}
-	// Each right that is missing fails before anything is written, and the indexes stay
-	// as they should be.
+	// Each right that is missing fails before anything is written, and the
+	// indexes stay as they should be.
 	for _, right := range []string{"hset", "zadd", "hmget", "info", "evalsha"} {
 		r.Do(t, "ACL", "SETUSER", "ids", "-"+right)
 		err := st.Swap(t.Context(), []store.Write{{New: record(61, 1)}})[0]
@@ -255,7 +255,8 @@ func TestUser(t *testing.T) {
 	}
 }
 
-// TestRefusals has the server refuse writes, which then must not have been done in part.
+// TestRefusals has the server refuse writes, which then must not have been done
+// in part.
 func TestRefusals(t *testing.T) {
 	r := servers.StartRedis(t)
 	st := newStore(t, single(t, r), nil)

@@ -18,7 +18,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// raised waits until a holder has raised the floor, with which the generation goes up.
+// raised waits until a holder has raised the floor, with which the generation
+// goes up.
 func raised(t testing.TB, f *shared.Fleet) {
 	t.Helper()
 	shared.Eventually(t, "another generation", func() error {
@@ -65,14 +66,16 @@ func TestFlushBetweenRuns(t *testing.T) {
 	if err != nil || after == before {
 		t.Errorf("the identity was %s and is %s, %v", before, after, err)
 	}
-	// As docs/choose/stores.md says, the namespace that is made again knows of nothing.
+	// As docs/choose/stores.md says, the namespace that is made again knows of
+	// nothing.
 	f.Namespace("")
 	if ns := f.Show(""); ns.Floor != 0 || ns.Generation != 1 {
 		t.Errorf("the namespace was made again as %+v: docs/choose/stores.md says that it cannot be noticed", ns)
 	}
 }
 
-// TestOldFile puts an append-only file back that is older than what holders and newcomers know.
+// TestOldFile puts an append-only file back that is older than what holders and
+// newcomers know.
 func TestOldFile(t *testing.T) {
 	r := servers.StartRedis(t)
 	f := newFleet(t, newStore(t, single(t, r), nil))
@@ -109,8 +112,8 @@ func copyDir(t testing.TB, from, to string) {
 }
 
 // TestKeysPutBack puts copies of all keys back into a server that goes on. As
-// docs/choose/stores.md says, nothing shows that: the records are old, and the identity
-// is what it was, until the server is started again.
+// docs/choose/stores.md says, nothing shows that: the records are old, and the
+// identity is what it was, until the server is started again.
 func TestKeysPutBack(t *testing.T) {
 	type way struct {
 		save func(r *servers.Redis, key string) string
@@ -208,9 +211,9 @@ func identityOf(t testing.TB, st *redisstore.Store) string {
 	return id
 }
 
-// TestStalePromotion promotes a replica that has missed a holder, by hand, and lets
-// clients go there at once: the holder runs on while its node is asked for by another
-// one.
+// TestStalePromotion promotes a replica that has missed a holder, by hand, and
+// lets clients go there at once: the holder runs on while its node is asked for
+// by another one.
 func TestStalePromotion(t *testing.T) {
 	master, replica := servers.StartRedis(t), servers.StartRedis(t)
 	replica.Follow(t, master)
@@ -240,7 +243,8 @@ func TestStalePromotion(t *testing.T) {
 	}
 }
 
-// TestFailover kills the master while leases come and go, and Sentinel promotes a replica.
+// TestFailover kills the master while leases come and go, and Sentinel promotes
+// a replica.
 func TestFailover(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -265,7 +269,8 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// TestClusterFailover moves one namespace to another server, and leaves the other one alone.
+// TestClusterFailover moves one namespace to another server, and leaves the
+// other one alone.
 func TestClusterFailover(t *testing.T) {
 	// Servers of a busy machine are not to be taken for dead.
 	c := servers.StartRedisCluster(t, "--cluster-node-timeout", "5000")

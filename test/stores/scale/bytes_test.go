@@ -20,7 +20,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// wire passes connections on to a server, and counts the bytes of both directions.
+// wire passes connections on to a server, and counts the bytes of both
+// directions.
 type wire struct {
 	net.Listener
 	bytes atomic.Int64
@@ -132,8 +133,9 @@ func (c *calls) Swap(ctx context.Context, writes []store.Write) []error {
 	return c.Store.Swap(ctx, writes)
 }
 
-// BenchmarkBytes counts what one lease with a ttl of a second sends and receives while it is
-// renewed b.N times. docs/choose/regions.md has its figures.
+// BenchmarkBytes counts what one lease with a ttl of a second sends and
+// receives while it is renewed b.N times. docs/choose/regions.md has its
+// figures.
 func BenchmarkBytes(b *testing.B) {
 	for _, k := range through {
 		b.Run(k.name, func(b *testing.B) {

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// cpu returns the processor time in seconds that a process and its children used, also
-// children that have ended. It reads Linux's /proc, and is 0 elsewhere.
+// cpu returns the processor time in seconds that a process and its children
+// used, also children that have ended. It reads Linux's /proc, and is 0
+// elsewhere.
 func cpu(pid int) float64 {
 	children := map[int][]int{}
 	used := map[int]float64{}

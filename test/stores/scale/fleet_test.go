@@ -23,7 +23,8 @@ type fleet struct {
 	leases []*lease.Lease
 }
 
-// openers is how many leases are opened at a time: enough to fill the round trips of a group.
+// openers is how many leases are opened at a time: enough to fill the round
+// trips of a group.
 const openers = 2048
 
 // newFleet makes the namespace, for Randflake's layout with its 131,072 nodes.
@@ -64,8 +65,8 @@ func (f *fleet) grow(n int) time.Duration {
 	return time.Since(start)
 }
 
-// look returns the states of all leases, which must all hold grants of nodes of their
-// own, of which a second is left.
+// look returns the states of all leases, which must all hold grants of nodes of
+// their own, of which a second is left.
 func (f *fleet) look() []lease.Status {
 	f.Helper()
 	out := make([]lease.Status, len(f.leases))

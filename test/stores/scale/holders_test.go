@@ -23,8 +23,8 @@ type holder struct {
 	ticket [200]byte
 }
 
-// holders are programs with a node each, which renew as the servers say: up to a hundred share a
-// request. Each answer is judged.
+// holders are programs with a node each, which renew as the servers say: up to
+// a hundred share a request. Each answer is judged.
 type holders struct {
 	pair   *pair
 	layout snowfence.Layout
@@ -94,7 +94,8 @@ func (h *holders) since() seen {
 	return s
 }
 
-// take has the holders from i up to j take a node, and waits until all have one.
+// take has the holders from i up to j take a node, and waits until all have
+// one.
 func (h *holders) take(i, j int) {
 	h.lacking.Add(int64(j - i))
 	for ; i < j; i++ {
@@ -105,7 +106,8 @@ func (h *holders) take(i, j int) {
 	}
 }
 
-// turn sends what is due. A batch that is not full waits for others, but not for long.
+// turn sends what is due. A batch that is not full waits for others, but not
+// for long.
 func (h *holders) turn() {
 	var waiting [2][]int32
 	ticks := time.NewTicker(slot)

@@ -23,8 +23,9 @@ func connect(t testing.TB, url string) store.Store {
 	return st
 }
 
-// Redis and etcd do not add by themselves: programs read and swap, and must not get less for it.
-// Strict numbers are in order over programs, none is lost, and dense ones go back.
+// Redis and etcd do not add by themselves: programs read and swap, and must not
+// get less for it. Strict numbers are in order over programs, none is lost, and
+// dense ones go back.
 func TestStoresThatSwap(t *testing.T) {
 	for kind, url := range map[string]string{
 		"redis": servers.StartRedis(t).URL(),

@@ -19,8 +19,8 @@ var (
 	pageNumber = regexp.MustCompile(`(?:--start|MAXVALUE) (\d+)`)
 )
 
-// readMove returns the statements of docs/move/auto-increment.md for a database, and the start of
-// the sequence that follows them.
+// readMove returns the statements of docs/move/auto-increment.md for a
+// database, and the start of the sequence that follows them.
 func readMove(t *testing.T, kind string) (statements string, start int64) {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/move/auto-increment.md")
@@ -67,7 +67,8 @@ func runAll(t *testing.T, db *sql.DB, statements string) {
 	}
 }
 
-// Old programs go on inserting rows without a number, while new ones insert numbers of a sequence.
+// Old programs go on inserting rows without a number, while new ones insert
+// numbers of a sequence.
 func TestBesideAutoIncrement(t *testing.T) {
 	const (
 		insert   = "INSERT INTO orders (note) VALUES ('old')"
@@ -86,8 +87,8 @@ func TestBesideAutoIncrement(t *testing.T) {
 	}
 	// Rows that are archived or deleted took their numbers with them.
 	runAll(t, db, "DELETE FROM orders")
-	// An old program goes on over it all, on connections that count in ones. It ends before the
-	// first new program.
+	// An old program goes on over it all, on connections that count in ones. It
+	// ends before the first new program.
 	moved, wrote := make(chan struct{}), make(chan int)
 	go func() {
 		for n := 0; t.Context().Err() == nil; n++ {

@@ -15,7 +15,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// redisStores connects to the servers that answer, as a program does when it starts.
+// redisStores connects to the servers that answer, as a program does when it
+// starts.
 func redisStores(t testing.TB, all []*servers.Redis) (stores []store.Store) {
 	t.Helper()
 	for _, r := range all {
@@ -42,7 +43,8 @@ type given struct {
 	seen map[int64]bool
 }
 
-// take takes so many numbers, each of which must be there within patience, and be new.
+// take takes so many numbers, each of which must be there within patience, and
+// be new.
 func (n *given) take(t *testing.T, a *sequence.Sequence, count int) {
 	for range count {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -59,8 +61,9 @@ func (n *given) take(t *testing.T, a *sequence.Sequence, count int) {
 	}
 }
 
-// Programs take numbers of five Redis servers. One server is killed, another one stands still: the
-// programs go on, one that starts meanwhile does, too, and no number comes twice.
+// Programs take numbers of five Redis servers. One server is killed, another
+// one stands still: the programs go on, one that starts meanwhile does, too,
+// and no number comes twice.
 func TestSequenceOverFiveRedisServers(t *testing.T) {
 	t.Parallel()
 	var all []*servers.Redis
@@ -102,8 +105,8 @@ func TestSequenceOverFiveRedisServers(t *testing.T) {
 		all[0].Again(t)
 	})
 
-	// The server that was killed may have lost what it acknowledged. It gives numbers again when
-	// the sequence is confirmed there.
+	// The server that was killed may have lost what it acknowledged. It gives
+	// numbers again when the sequence is confirmed there.
 	again := redisStores(t, all[:1])
 	if a, err := sequence.OpenAny(t.Context(), again, "orders", nil); !errors.Is(err, sequence.ErrRolledBack) {
 		t.Fatalf("%v, %v", a, err)

@@ -40,8 +40,9 @@ func returning(ctx context.Context, tx *sql.Tx) (n int64, err error) {
 	return n, err
 }
 
-// BenchmarkSequenceTx compares transactions that take a number and write an invoice with it, by
-// SequenceTx and by a counter of one's own, over sixteen connections. The two sides take turns.
+// BenchmarkSequenceTx compares transactions that take a number and write an
+// invoice with it, by SequenceTx and by a counter of one's own, over sixteen
+// connections. The two sides take turns.
 func BenchmarkSequenceTx(b *testing.B) {
 	var out *os.File
 	if *figures != "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/snowfence/snowfence/sqlstore"
 )
 
-// meeting is two transactions that meet on the row of a sequence: what the first does comes before
-// the number of the second one.
+// meeting is two transactions that meet on the row of a sequence: what the
+// first does comes before the number of the second one.
 type meeting struct {
 	kind, code string
 	isolation  sql.IsolationLevel
@@ -53,7 +53,8 @@ func run(t *testing.T, in interface {
 	}
 }
 
-// takenSince is a number that another transaction took after this one looked at the database.
+// takenSince is a number that another transaction took after this one looked at
+// the database.
 func takenSince(t *testing.T, m *met) {
 	var n int
 	if err := m.tx.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM invoice").Scan(&n); err != nil {
@@ -95,7 +96,8 @@ func deadlock(t *testing.T, m *met) {
 		if time.Now().After(end) {
 			t.Fatalf("the other transaction does not wait for the row after %v", patience)
 		}
-		// InnoDB shows the same picture until no transaction has looked for 100 ms.
+		// InnoDB shows the same picture until no transaction has looked for 100
+		// ms.
 		time.Sleep(200 * time.Millisecond)
 		if err := look.QueryRowContext(t.Context(), waits+strconv.FormatInt(own, 10)).Scan(&n); err != nil {
 			t.Fatal(err)
@@ -103,8 +105,8 @@ func deadlock(t *testing.T, m *met) {
 	}
 }
 
-// Each error with which a database ends a transaction for another one's sake is an ErrRetry, and
-// the transaction can run again.
+// Each error with which a database ends a transaction for another one's sake is
+// an ErrRetry, and the transaction can run again.
 func transactionsThatMeet(t *testing.T, kinds map[string]func(testing.TB) database) {
 	for _, m := range []meeting{
 		{kind: "postgres", code: "40001", isolation: sql.LevelRepeatableRead, first: takenSince},

@@ -37,7 +37,8 @@ func wantErr(t *testing.T, d database, db *sql.DB, kind error, text string) {
 	}
 }
 
-// A pool of one connection is enough for a transaction that takes a number, also twice.
+// A pool of one connection is enough for a transaction that takes a number,
+// also twice.
 func oneConnection(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	d.invoices(t, sequence.Definition{Start: new(int64(100)), Step: 10})
@@ -59,8 +60,9 @@ func oneConnection(t *testing.T, on func(testing.TB) database) {
 	want(t, d, db, 110)
 }
 
-// What a sequence refuses is refused in a transaction too, and names the cure. Nothing is locked
-// then: the sequence can be mended while the transaction is open.
+// What a sequence refuses is refused in a transaction too, and names the cure.
+// Nothing is locked then: the sequence can be mended while the transaction is
+// open.
 func keepsTheRules(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	db := d.pool(t, 2)
@@ -122,8 +124,8 @@ func keepsTheRules(t *testing.T, on func(testing.TB) database) {
 	}
 }
 
-// Rows that were put back give no number in a transaction. After the next use of the store the
-// sequence does what its definition says.
+// Rows that were put back give no number in a transaction. After the next use
+// of the store the sequence does what its definition says.
 func afterRowsWerePutBack(t *testing.T, on func(testing.TB) database) {
 	for _, after := range []int64{sequence.Stop, sequence.Trust, 50} {
 		t.Run(map[int64]string{0: "stop", -1: "trust", 50: "skip"}[after], func(t *testing.T) {
@@ -169,7 +171,8 @@ func afterRowsWerePutBack(t *testing.T, on func(testing.TB) database) {
 	}
 }
 
-// A number that is taken in a savepoint goes back with it, and its row looks like every other.
+// A number that is taken in a savepoint goes back with it, and its row looks
+// like every other.
 func savepoints(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	st := d.invoices(t, sequence.Definition{})
@@ -209,8 +212,8 @@ func serial(t *testing.T, d database, db *sql.DB, period int64, end func(*sql.Tx
 	return s, end(tx)
 }
 
-// Sixteen connections begin a period at once, and the one before: the serials of both have no gap,
-// also when the first transaction is rolled back.
+// Sixteen connections begin a period at once, and the one before: the serials
+// of both have no gap, also when the first transaction is rolled back.
 func serialsWithoutGaps(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	st := d.invoices(t, sequence.Definition{Pattern: "RE-{year}-{n:6}"})
@@ -304,8 +307,8 @@ func periodInASavepoint(t *testing.T, on func(testing.TB) database) {
 	}
 }
 
-// What a transaction has read of a definition is not used if it was changed since, also where the
-// transaction still sees the old one.
+// What a transaction has read of a definition is not used if it was changed
+// since, also where the transaction still sees the old one.
 func definitionOfBefore(t *testing.T, on func(testing.TB) database) {
 	for _, pattern := range []string{"", "RE-{year}-{n:6}"} {
 		t.Run(pattern, func(t *testing.T) {
@@ -349,7 +352,8 @@ func definitionOfBefore(t *testing.T, on func(testing.TB) database) {
 	}
 }
 
-// A connection on which commits would not last is refused, or mended for the transaction.
+// A connection on which commits would not last is refused, or mended for the
+// transaction.
 func commitsLast(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	d.invoices(t, sequence.Definition{})
@@ -377,8 +381,8 @@ func commitsLast(t *testing.T, on func(testing.TB) database) {
 	}
 }
 
-// A transaction that is prepared keeps its number: others wait for it, and get the same one if it
-// is rolled back.
+// A transaction that is prepared keeps its number: others wait for it, and get
+// the same one if it is rolled back.
 func preparedTransactions(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	if d.driver != "pgx" {
@@ -406,8 +410,9 @@ func preparedTransactions(t *testing.T, on func(testing.TB) database) {
 	looksOwn(t, d, st, 4)
 }
 
-// A row of the identity that was put back, a witness that is gone: such a database gives no number
-// in a transaction. What the store sets on a connection for itself does not stay there.
+// A row of the identity that was put back, a witness that is gone: such a
+// database gives no number in a transaction. What the store sets on a
+// connection for itself does not stay there.
 func identityPutBack(t *testing.T, on func(testing.TB) database) {
 	d := on(t)
 	d.invoices(t, sequence.Definition{Pattern: "{year}-{n}"})

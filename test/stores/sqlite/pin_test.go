@@ -17,8 +17,8 @@ import (
 	"github.com/snowfence/snowfence/test/harness/fleet"
 )
 
-// TestSideFilesComeAndGo has other processes open and close the file, and a checkpoint
-// that begins the log anew: none of it ends a lease.
+// TestSideFilesComeAndGo has other processes open and close the file, and a
+// checkpoint that begins the log anew: none of it ends a lease.
 func TestSideFilesComeAndGo(t *testing.T) {
 	for name, set := range map[string]func(*sql.DB){
 		"pool":                func(*sql.DB) {},
@@ -100,8 +100,8 @@ func renewed(t *testing.T, l *lease.Lease) {
 	}
 }
 
-// TestGivenUpConnection has the only connection of a pool given up after a failure,
-// whereupon SQLite removes the side files: the store goes on.
+// TestGivenUpConnection has the only connection of a pool given up after a
+// failure, whereupon SQLite removes the side files: the store goes on.
 func TestGivenUpConnection(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)
@@ -129,8 +129,8 @@ func TestGivenUpConnection(t *testing.T) {
 	closed(t, l)
 }
 
-// closed closes a lease of so short a ttl that its grant may run out on a busy machine while the
-// node is given back. Then the second call has nothing to do.
+// closed closes a lease of so short a ttl that its grant may run out on a busy
+// machine while the node is given back. Then the second call has nothing to do.
 func closed(t *testing.T, l *lease.Lease) {
 	t.Helper()
 	if err := l.Shutdown(t.Context()); err != nil {
@@ -140,7 +140,8 @@ func closed(t *testing.T, l *lease.Lease) {
 	}
 }
 
-// TestPin: with a pool that keeps no connections, the side files are still there while a lease is.
+// TestPin: with a pool that keeps no connections, the side files are still
+// there while a lease is.
 func TestPin(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)
@@ -160,9 +161,10 @@ func TestPin(t *testing.T) {
 	noLog(t, path)
 }
 
-// noLog waits until no program has the file open: a connection that comes then is the last one, and
-// takes the log away. Two that close at the same time leave it, and one of them may be closed by a
-// goroutine of database/sql that Close does not wait for.
+// noLog waits until no program has the file open: a connection that comes then
+// is the last one, and takes the log away. Two that close at the same time
+// leave it, and one of them may be closed by a goroutine of database/sql that
+// Close does not wait for.
 func noLog(t *testing.T, path string) {
 	t.Helper()
 	fleet.Eventually(t, "a connection is still open", func() error {

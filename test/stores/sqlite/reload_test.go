@@ -58,7 +58,8 @@ func identity(t *testing.T, st *sqlstore.Store) string {
 	return id
 }
 
-// opened returns the identity that a program sees which opens a file and reads nothing.
+// opened returns the identity that a program sees which opens a file and reads
+// nothing.
 func opened(t *testing.T, path string) string {
 	t.Helper()
 	db, st := openFile(t, path)
@@ -70,7 +71,8 @@ func opened(t *testing.T, path string) string {
 	return id
 }
 
-// scene makes a file with records and a copy of before the last swap, and returns its identity.
+// scene makes a file with records and a copy of before the last swap, and
+// returns its identity.
 func scene(t *testing.T) (path, copied, id string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "ids.db")
@@ -156,8 +158,8 @@ var reloads = map[string]func(t *testing.T, path, copied string){
 	},
 }
 
-// TestReloadIsNoticed puts old rows back while no program runs: the data has another
-// identity, which stays.
+// TestReloadIsNoticed puts old rows back while no program runs: the data has
+// another identity, which stays.
 func TestReloadIsNoticed(t *testing.T) {
 	for name, reload := range reloads {
 		t.Run(name, func(t *testing.T) {
@@ -168,8 +170,8 @@ func TestReloadIsNoticed(t *testing.T) {
 	}
 }
 
-// TestOneRowPutBackIsNoticed puts one old row back below a later swap of another row,
-// which keeps the highest number. It made 604,000 IDs twice.
+// TestOneRowPutBackIsNoticed puts one old row back below a later swap of
+// another row, which keeps the highest number. It made 604,000 IDs twice.
 func TestOneRowPutBackIsNoticed(t *testing.T) {
 	path, copied, _ := scene(t)
 	db, st := openFile(t, path)
@@ -194,7 +196,8 @@ func TestGoneRowsAreNoticed(t *testing.T) {
 	}
 }
 
-// alarmed checks that a file has another identity than before, and keeps that one.
+// alarmed checks that a file has another identity than before, and keeps that
+// one.
 func alarmed(t *testing.T, path, before string) {
 	t.Helper()
 	after := opened(t, path)
@@ -216,8 +219,8 @@ func same(t *testing.T, path, id, after string) {
 	}
 }
 
-// TestReloadUnderConnectedStore does so under a store that is open, of which nothing else
-// is in use.
+// TestReloadUnderConnectedStore does so under a store that is open, of which
+// nothing else is in use.
 func TestReloadUnderConnectedStore(t *testing.T) {
 	for name, reload := range reloads {
 		if name == "copied over" || name == "tables dropped" {
@@ -248,7 +251,8 @@ func TestReloadUnderConnectedStore(t *testing.T) {
 	}
 }
 
-// TestUpkeepIsNoReload does what administrators do with a file: nothing was put back.
+// TestUpkeepIsNoReload does what administrators do with a file: nothing was put
+// back.
 func TestUpkeepIsNoReload(t *testing.T) {
 	path, copied, before := scene(t)
 	for _, upkeep := range []string{
@@ -289,7 +293,8 @@ func TestMadeAgainUnderConnectedStore(t *testing.T) {
 	}
 }
 
-// TestOtherTables refuses tables that another version made, and leaves them as they are.
+// TestOtherTables refuses tables that another version made, and leaves them as
+// they are.
 func TestOtherTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ids.db")
 	db, st := openFile(t, path)

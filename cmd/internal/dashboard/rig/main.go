@@ -1,6 +1,6 @@
-// Rig is a server for the tests of the dashboard: a real one over a store in memory, with
-// holders, faults and IDs as its standard input asks for. It prints its address, and ok
-// for each line that was carried out.
+// Rig is a server for the tests of the dashboard: a real one over a store in
+// memory, with holders, faults and IDs as its standard input asks for. It
+// prints its address, and ok for each line that was carried out.
 package main
 
 import (
@@ -41,7 +41,8 @@ type rig struct {
 	counts  map[string]int // of sequences
 }
 
-// holder is a program with a lease that the rig renews, with a clock that is off.
+// holder is a program with a lease that the rig renews, with a clock that is
+// off.
 type holder struct {
 	label string
 	off   time.Duration
@@ -87,7 +88,8 @@ func (f *faulty) List(
 	if namespace != large || nodes.From < 0 {
 		return f.Memory.List(ctx, namespace, nodes, limit)
 	}
-	// The store in memory looks at all records for each page, which other stores do not.
+	// The store in memory looks at all records for each page, which other
+	// stores do not.
 	var out []store.Record
 	for first := nodes.From; first < min(nodes.Until, 1<<17) && len(out) < limit; first++ {
 		rs, err := f.Memory.Get(ctx, []store.Key{{Namespace: namespace, Node: first}})
@@ -209,8 +211,8 @@ func (r *rig) numbers(name string, n int64) error {
 	return err
 }
 
-// write writes the renewal of n nodes of a holder with a clock that is off. A label may have the
-// place for an index.
+// write writes the renewal of n nodes of a holder with a clock that is off. A
+// label may have the place for an index.
 func (r *rig) write(first store.Key, n int64, h holder, ttl time.Duration) error {
 	ctx, now := context.Background(), time.Now().Add(h.off)
 	ns, err := lease.Namespaces(r.store.Memory).Show(ctx, first.Namespace)

@@ -1,6 +1,7 @@
 //go:build js && wasm
 
-// The program that the playground of the project's site loads. It gives the page one function.
+// The program that the playground of the project's site loads. It gives the
+// page one function.
 package main
 
 import (

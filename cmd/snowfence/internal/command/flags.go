@@ -15,8 +15,8 @@ func EnvName(flag string) string {
 	return "SNOWFENCE_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// ByEnv gives flags that are not on the command line their values from the environment. An empty
-// variable counts as unset.
+// ByEnv gives flags that are not on the command line their values from the
+// environment. An empty variable counts as unset.
 func ByEnv(e *Env, fs *pflag.FlagSet) error {
 	var err error
 	fs.VisitAll(func(f *pflag.Flag) {
@@ -36,7 +36,8 @@ func ByEnv(e *Env, fs *pflag.FlagSet) error {
 // ofEnv is the annotation of a flag with a value of the environment.
 const ofEnv = "of-env"
 
-// ofEnvironment reports whether the environment gave a flag its value; nil is none.
+// ofEnvironment reports whether the environment gave a flag its value; nil is
+// none.
 func ofEnvironment(f *pflag.Flag) bool {
 	if f == nil {
 		return false
@@ -51,7 +52,8 @@ func Given(cmd *cobra.Command, flag string) bool {
 	return f != nil && f.Changed && !ofEnvironment(f)
 }
 
-// FirstGiven returns the first of some flags that is on the command line itself; "" if none is.
+// FirstGiven returns the first of some flags that is on the command line
+// itself; "" if none is.
 func FirstGiven(cmd *cobra.Command, flags ...string) string {
 	i := slices.IndexFunc(flags, func(flag string) bool { return Given(cmd, flag) })
 	if i < 0 {
@@ -83,12 +85,13 @@ func CompleteWords(cmd *cobra.Command, flag string, words ...cobra.Completion) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// TakesIDs is the annotation of commands with IDs as arguments, which may begin with a minus sign.
+// TakesIDs is the annotation of commands with IDs as arguments, which may begin
+// with a minus sign.
 const TakesIDs = "takes-ids"
 
-// MoveIDsLast makes "decode -5 --json" mean what it says. The commands it is for have long
-// flags only (and -h), so whatever else begins with a single dash is an ID. IDs go behind
-// "--", in their order.
+// MoveIDsLast makes "decode -5 --json" mean what it says. The commands it is
+// for have long flags only (and -h), so whatever else begins with a single dash
+// is an ID. IDs go behind "--", in their order.
 func MoveIDsLast(root *cobra.Command, args []string) []string {
 	if len(args) == 0 {
 		return args

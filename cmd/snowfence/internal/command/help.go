@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// WrapHelp makes help and usage of all commands as wide as other texts. A template of cobra's would
-// make the linker keep every exported method of the program.
+// WrapHelp makes help and usage of all commands as wide as other texts. A
+// template of cobra's would make the linker keep every exported method of the
+// program.
 func WrapHelp(root *cobra.Command) {
 	usage := root.UsageFunc()
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
@@ -52,7 +53,8 @@ func WrapHelp(root *cobra.Command) {
 	})
 }
 
-// wrapText joins and wraps paragraphs, and the rows of tables below their second column.
+// wrapText joins and wraps paragraphs, and the rows of tables below their
+// second column.
 func wrapText(text string) string {
 	var out []string
 	at := -1 // the column of lines that go on with the last one
@@ -73,7 +75,8 @@ func wrapText(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// secondColumn returns where the second column of a row begins, or the text of other lines.
+// secondColumn returns where the second column of a row begins, or the text of
+// other lines.
 func secondColumn(line string) int {
 	text := strings.TrimLeft(line, " ")
 	start := len(line) - len(text)

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// logBuffer passes lines on to a writer that may block for ever, and never waits for it. It keeps
-// up to 1 MB, and drops and counts what comes then. Safe for concurrent use.
+// logBuffer passes lines on to a writer that may block for ever, and never
+// waits for it. It keeps up to 1 MB, and drops and counts what comes then. Safe
+// for concurrent use.
 type logBuffer struct {
 	to   io.Writer
 	tell func(dropped int) // writes a line about it here
@@ -58,7 +59,8 @@ func (b *logBuffer) drain() {
 	}
 }
 
-// flush waits until all is written, but not long for a reader that does not read.
+// flush waits until all is written, but not long for a reader that does not
+// read.
 func (b *logBuffer) flush() {
 	b.mu.Lock()
 	idle := b.idle
@@ -72,8 +74,8 @@ func (b *logBuffer) flush() {
 	}
 }
 
-// BufferLog has the program log through a buffer from here on, so that nothing waits for the reader
-// of its log. Exit flushes it.
+// BufferLog has the program log through a buffer from here on, so that nothing
+// waits for the reader of its log. Exit flushes it.
 func BufferLog(e *Env) {
 	e.Stderr = &logBuffer{to: e.Stderr, tell: func(dropped int) {
 		e.say(slog.LevelWarn, "nobody read this log: %d lines were dropped", dropped)

@@ -18,7 +18,8 @@ func (l *lateReader) Write(b []byte) (int, error) {
 	return l.Buffer.Write(b)
 }
 
-// What does not fit is counted, and its reader hears of it; nothing else is lost or moved.
+// What does not fit is counted, and its reader hears of it; nothing else is
+// lost or moved.
 func TestLogBufferCountsWhatItDrops(t *testing.T) {
 	out := &lateReader{began: make(chan struct{})}
 	var told int

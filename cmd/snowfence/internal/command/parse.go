@@ -26,8 +26,8 @@ func ParseLayout(spec string) (snowfence.Layout, error) {
 	return l, nil
 }
 
-// ParseNode reads a node number, or the numbers of its parts, each as it is or from its
-// source. found tells the latter.
+// ParseNode reads a node number, or the numbers of its parts, each as it is or
+// from its source. found tells the latter.
 func ParseNode(ctx context.Context, s *snowfence.Scheme, text string) (node int64, found bool, err error) {
 	var parts []int64
 	var sources []nodes.Source
@@ -113,8 +113,8 @@ func NodeRange(first, last int64) string { return fmt.Sprintf("%d-%d", first, la
 
 var ValidName = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,64}$`)
 
-// CheckName refuses a wrong name of a namespace before a store is asked: a mistake on the command
-// line is no failure of the store.
+// CheckName refuses a wrong name of a namespace before a store is asked: a
+// mistake on the command line is no failure of the store.
 func CheckName(name string) error {
 	if !ValidName.MatchString(name) {
 		return Usagef("namespace %q: a name has 1 to 64 letters, digits, '-', '_' and '.'", name)
@@ -128,7 +128,8 @@ func CheckName(name string) error {
 // Quoted returns a text as one word of a shell.
 func Quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// OtherName returns the name of a namespace for a layout, other than the one that is taken.
+// OtherName returns the name of a namespace for a layout, other than the one
+// that is taken.
 func OtherName(taken, layout string) string {
 	if strings.Contains(layout, "=") || layout == taken {
 		return taken + "-2"

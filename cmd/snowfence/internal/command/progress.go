@@ -21,8 +21,8 @@ func IsTerminal(stream any) bool {
 	return ok && isatty.IsTerminal(f.Fd())
 }
 
-// progress draws a bar in one line of a terminal. Runs that end within its first second
-// draw nothing.
+// progress draws a bar in one line of a terminal. Runs that end within its
+// first second draw nothing.
 type progress struct {
 	w     io.Writer
 	line  func(took time.Duration) string

@@ -28,7 +28,8 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
-// A run that ends at once draws nothing; one that does not leaves nothing behind.
+// A run that ends at once draws nothing; one that does not leaves nothing
+// behind.
 func TestProgressCleansUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

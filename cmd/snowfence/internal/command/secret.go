@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// SecretFlag names the files of the secrets of an encrypted layout, oldest first. There is
-// no flag for a secret itself: everybody on a machine can read the command lines of
-// others.
+// SecretFlag names the files of the secrets of an encrypted layout, oldest
+// first. There is no flag for a secret itself: everybody on a machine can read
+// the command lines of others.
 type SecretFlag struct {
 	Files []string
 	Name  string // of the flag, in errors; "" is --secret-file

@@ -42,8 +42,9 @@ func (f *StoreFlags) RegisterStore(fs *pflag.FlagSet) {
 	f.flag = fs.Lookup("store")
 }
 
-// Look opens the store for a command that only reads: a role that may only read is enough, and a
-// file that is missing stays so. Files are opened for reading anyway, where they cannot be written.
+// Look opens the store for a command that only reads: a role that may only read
+// is enough, and a file that is missing stays so. Files are opened for reading
+// anyway, where they cannot be written.
 func (f *StoreFlags) Look(ctx context.Context, e *Env) (*open.Store, error) {
 	if err := e.Places.Missing(f.URL); err != nil {
 		e.StoreArgs = f.Command("")
@@ -75,8 +76,8 @@ func (f *StoreFlags) openURL(
 	return st, err
 }
 
-// Open opens the store of the flags, or else the system-wide one or the user's own,
-// and says which.
+// Open opens the store of the flags, or else the system-wide one or the user's
+// own, and says which.
 func (f *StoreFlags) Open(ctx context.Context, e *Env) (*open.Store, error) {
 	if f.URL != "" {
 		return f.openURL(ctx, e, open.OpenEnv)
@@ -108,7 +109,8 @@ func (f *StoreFlags) Open(ctx context.Context, e *Env) (*open.Store, error) {
 	return st, nil
 }
 
-// inContainer reports whether the process runs in a container, as far as it shows.
+// inContainer reports whether the process runs in a container, as far as it
+// shows.
 func inContainer() bool {
 	for _, mark := range []string{"/.dockerenv", "/run/.containerenv"} {
 		if _, err := os.Stat(mark); err == nil {
@@ -118,8 +120,9 @@ func inContainer() bool {
 	return os.Getpid() == 1 || os.Getenv("KUBERNETES_SERVICE_HOST") != ""
 }
 
-// Command returns a command on the same store. Its URL shows no password: Message says what to do
-// about that. Commands need not name a store that the environment names.
+// Command returns a command on the same store. Its URL shows no password:
+// Message says what to do about that. Commands need not name a store that the
+// environment names.
 func (f *StoreFlags) Command(format string, args ...any) string {
 	text := fmt.Sprintf(format, args...)
 	if f.URL != "" && !ofEnvironment(f.flag) {
@@ -128,8 +131,8 @@ func (f *StoreFlags) Command(format string, args ...any) string {
 	return text
 }
 
-// OpenNamespace opens the store and reads the namespace. The caller closes the store if there is
-// no error.
+// OpenNamespace opens the store and reads the namespace. The caller closes the
+// store if there is no error.
 func (f *StoreFlags) OpenNamespace(ctx context.Context, e *Env) (*open.Store, lease.Namespace, error) {
 	return f.namespaceOf(ctx, e, f.Open)
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// Escaped returns a text for a terminal. Texts of a store or a server may have characters that
-// command it: they are written as Go writes them, but for those in keep.
+// Escaped returns a text for a terminal. Texts of a store or a server may have
+// characters that command it: they are written as Go writes them, but for those
+// in keep.
 func Escaped(text, keep string) string {
 	if store.Plain(text) {
 		return text
@@ -30,8 +31,8 @@ func Escaped(text, keep string) string {
 	return b.String()
 }
 
-// Interruptible is a reader that ends with a context, while a read of a terminal or a pipe goes on:
-// nothing else ends that.
+// Interruptible is a reader that ends with a context, while a read of a
+// terminal or a pipe goes on: nothing else ends that.
 func Interruptible(ctx context.Context, r io.Reader) io.Reader {
 	in, out := io.Pipe()
 	context.AfterFunc(ctx, func() { _ = out.CloseWithError(ctx.Err()) })

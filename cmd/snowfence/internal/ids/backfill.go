@@ -16,7 +16,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// notWithAt are the flags of new that mean nothing for a time gone by: no node is leased.
+// notWithAt are the flags of new that mean nothing for a time gone by: no node
+// is leased.
 var notWithAt = [...]string{
 	"state-file", "state-dir", "state-after", "slice", "within", "label", "wait",
 }
@@ -31,10 +32,12 @@ func checkAt(e *command.Env, cmd *cobra.Command, f *newFlags) error {
 	return nil
 }
 
-// backfillBatch is how many times are read at once. IDs of one hour cost one write.
+// backfillBatch is how many times are read at once. IDs of one hour cost one
+// write.
 const backfillBatch = 10_000
 
-// newBackfill prints IDs for a time gone by, or for each time of standard input.
+// newBackfill prints IDs for a time gone by, or for each time of standard
+// input.
 func newBackfill(ctx context.Context, e *command.Env, f *newFlags, format *formatter) (err error) {
 	st, ns, err := f.store.OpenNamespace(ctx, e)
 	if err != nil {

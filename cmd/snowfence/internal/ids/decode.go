@@ -72,7 +72,8 @@ of the IDs. IDs of encrypted layouts are read as base32hex too, unless --from is
 	return cmd
 }
 
-// FormNames says to the flags of all commands where the forms of text are listed.
+// FormNames says to the flags of all commands where the forms of text are
+// listed.
 func FormNames() string { return "dec, hex, base32hex … (all: snowfence decode --help)" }
 
 // encodingTable lists the forms of text, several in a line.
@@ -115,7 +116,8 @@ func decodeArgs(e *command.Env, d *decoder, ids []string) error {
 	return nil
 }
 
-// maxLearned is how many lines that are there already are looked at before the first is answered.
+// maxLearned is how many lines that are there already are looked at before the
+// first is answered.
 const maxLearned = 1000
 
 func decodeStdin(e *command.Env, d *decoder) error {
@@ -170,8 +172,8 @@ type decoder struct {
 	written int
 }
 
-// decodeOne decodes one text. Its error is for the reader of the messages; a failure to write shows
-// when out is flushed.
+// decodeOne decodes one text. Its error is for the reader of the messages; a
+// failure to write shows when out is flushed.
 func (d *decoder) decodeOne(s []byte) (err error) {
 	d.buf = d.buf[:0]
 	if d.written > 0 && !d.JSON {

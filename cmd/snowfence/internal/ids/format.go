@@ -46,8 +46,8 @@ func (f *formatter) append(b []byte, ids []snowfence.ID) []byte {
 	return b
 }
 
-// appendJSON appends {"id":"…"} with the other forms under their names. All alphabets are
-// safe inside JSON strings.
+// appendJSON appends {"id":"…"} with the other forms under their names. All
+// alphabets are safe inside JSON strings.
 func (f *formatter) appendJSON(b []byte, id snowfence.ID) []byte {
 	b = append(b, `{"id":"`...)
 	b = append(snowfence.Decimal.Append(b, id), '"')

@@ -42,7 +42,8 @@ func newKind(e *command.Env, cmd *cobra.Command, f *newFlags, out *bufio.Writer)
 	return nil
 }
 
-// onlyFlags is an error that names a flag of the command line beside those that --kind goes with.
+// onlyFlags is an error that names a flag of the command line beside those that
+// --kind goes with.
 func onlyFlags(e *command.Env, cmd *cobra.Command, allowed ...string) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		for _, name := range allowed {

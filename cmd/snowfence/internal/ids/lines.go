@@ -21,8 +21,8 @@ type lines struct {
 
 func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10)} }
 
-// next returns the next line, which is good until the next call, or io.EOF. After
-// errLineTooLong reading goes on with the next line.
+// next returns the next line, which is good until the next call, or io.EOF.
+// After errLineTooLong reading goes on with the next line.
 func (l *lines) next() ([]byte, error) {
 	line, err := l.r.ReadSlice('\n')
 	l.number++

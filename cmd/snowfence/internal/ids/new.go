@@ -101,7 +101,8 @@ node, and only chance keeps them apart. The kinds are uuidv4, uuidv7 and xid.`,
 	return cmd
 }
 
-// newIDs prints IDs. Text goes past the buffer that other commands print to: a stream has its own.
+// newIDs prints IDs. Text goes past the buffer that other commands print to: a
+// stream has its own.
 func newIDs(ctx context.Context, e *command.Env, f *newFlags) (err error) {
 	list := f.format
 	if list == "" {
@@ -183,8 +184,8 @@ func stream(ctx context.Context, g filler, f *formatter, w io.Writer, n int64, d
 	return nil
 }
 
-// leadOf lets a tick's worth of IDs be made before its time, so that short runs need
-// not wait for ticks: it does not matter that a timestamp is 10 ms early.
+// leadOf lets a tick's worth of IDs be made before its time, so that short runs
+// need not wait for ticks: it does not matter that a timestamp is 10 ms early.
 func leadOf(l snowfence.Layout) int64 {
 	if l.Equal(snowfence.MustLayout("drift")) {
 		return 2000 // what generators of this layout do
@@ -192,7 +193,8 @@ func leadOf(l snowfence.Layout) int64 {
 	return int64(10 * time.Millisecond / l.Tick)
 }
 
-// explainRate says once, for long runs, that it is the layout that caps the rate.
+// explainRate says once, for long runs, that it is the layout that caps the
+// rate.
 func explainRate(e *command.Env, l snowfence.Layout, f *newFlags) {
 	rate := l.Capacity().PerNodePerSecond
 	took := float64(f.count) / rate

@@ -68,8 +68,8 @@ var inFlags = strings.NewReplacer(
 	"Options.Wait", "--wait 30s", "Options.Within", "--within", "(without Guard)", "(name it by its number)",
 )
 
-// leaseError puts the library's errors of nodes that cannot be leased into words of the command
-// line.
+// leaseError puts the library's errors of nodes that cannot be leased into
+// words of the command line.
 func leaseError(f *command.StoreFlags, err error) error {
 	var taken *lease.TakenError
 	list := f.Command("snowfence lease list --all --namespace %s", f.Namespace)

@@ -52,7 +52,8 @@ generator, and a row appears later than its ID was made: let a query for new row
 	return cmd
 }
 
-// rangeOf returns the IDs that a layout has from a time on and before another one.
+// rangeOf returns the IDs that a layout has from a time on and before another
+// one.
 func rangeOf(layout, from, to string) (r timeRange, err error) {
 	l, err := command.ParseLayout(layout)
 	if err != nil {

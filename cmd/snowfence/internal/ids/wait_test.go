@@ -15,7 +15,8 @@ import (
 	"github.com/snowfence/snowfence/lease/store"
 )
 
-// What is said of a node whose IDs begin later is what is known of its last holder.
+// What is said of a node whose IDs begin later is what is known of its last
+// holder.
 func TestWhyLeasedLater(t *testing.T) {
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	layout := snowfence.MustLayout("twitter")

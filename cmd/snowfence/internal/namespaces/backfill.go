@@ -14,7 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// reservedFlags name the makers of IDs with sequence numbers below the layout's first.
+// reservedFlags name the makers of IDs with sequence numbers below the layout's
+// first.
 type reservedFlags struct {
 	backfill   string
 	nobodyElse bool

@@ -29,8 +29,8 @@ type namespaceFlags struct {
 	json     bool
 }
 
-// register adds the flags, with the defaults of the layout and, in words, of nodes, unit and
-// limits.
+// register adds the flags, with the defaults of the layout and, in words, of
+// nodes, unit and limits.
 func (f *namespaceFlags) register(cmd *cobra.Command, layout, nodes, unit, limits string) {
 	f.store.RegisterStore(cmd.Flags())
 	f.secret.Register(cmd.Flags())
@@ -135,8 +135,8 @@ secrets, the new one last. The namespace then adds the secret that it does not k
 	return cmd
 }
 
-// explainExists says in the words of the command line why a namespace that is there already is
-// not the one asked for, and what to do.
+// explainExists says in the words of the command line why a namespace that is
+// there already is not the one asked for, and what to do.
 func (f *namespaceFlags) explainExists(
 	ctx context.Context, e *command.Env, st *open.Store, want snowfence.Layout, nodes snowfence.NodeRange, err error,
 ) error {
@@ -184,8 +184,8 @@ func (f *namespaceFlags) explainExists(
 	return err
 }
 
-// widen returns the command that leases these nodes too, besides those that can be
-// leased: it takes none away.
+// widen returns the command that leases these nodes too, besides those that can
+// be leased: it takes none away.
 func (f *namespaceFlags) widen(ns lease.Namespace, more snowfence.NodeRange) string {
 	nodes := command.NodeRange(min(ns.Nodes.From, more.From), max(ns.Nodes.Until, more.Until)-1)
 	return f.store.Command("snowfence namespace change %s --leasable %s --unused 0s", ns.Name, nodes)

@@ -75,7 +75,8 @@ You may run it again: IDs then wait longer, and nothing else changes.`,
 	return cmd
 }
 
-// anotherIdentity comes first: if a later step is interrupted, leases and sequences see the loss.
+// anotherIdentity comes first: if a later step is interrupted, leases and
+// sequences see the loss.
 func anotherIdentity(ctx context.Context, st store.Store) error {
 	id, err := st.Identity(ctx, "")
 	if err == nil && id != "" {
@@ -87,7 +88,8 @@ func anotherIdentity(ctx context.Context, st store.Store) error {
 	return nil
 }
 
-// unlessGone leaves out deleted sequences and moved names: no program can use these here.
+// unlessGone leaves out deleted sequences and moved names: no program can use
+// these here.
 func unlessGone(err error) error {
 	if errors.Is(err, sequence.ErrNoSequence) || errors.Is(err, store.ErrMoved) {
 		return nil

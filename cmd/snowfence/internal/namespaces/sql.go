@@ -125,7 +125,8 @@ func (f *sqlFlags) check(e *command.Env, cmd *cobra.Command) error {
 	return nil
 }
 
-// sqlPlain returns the text that the flags ask for, after the store has recorded the node.
+// sqlPlain returns the text that the flags ask for, after the store has
+// recorded the node.
 func sqlPlain(ctx context.Context, e *command.Env, cmd *cobra.Command, f *sqlFlags) (string, error) {
 	if f.store.URL != "" {
 		return sqlRecorded(ctx, e, cmd, f)

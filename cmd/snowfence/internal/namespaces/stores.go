@@ -86,7 +86,8 @@ and show, too. On Redis it needs version 7 and +eval_ro +evalsha_ro.`,
 	}
 }
 
-// explainStore names the consequences of a store's settings that are not as they should be.
+// explainStore names the consequences of a store's settings that are not as
+// they should be.
 func explainStore(ctx context.Context, e *command.Env, st *open.Store, namespace string) {
 	found, err := st.Findings(ctx, namespace)
 	if err != nil {

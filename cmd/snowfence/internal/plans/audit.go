@@ -114,8 +114,8 @@ func auditDecoder(e *command.Env, cmd *cobra.Command, f *auditFlags) (*show.Deco
 	return d, nil
 }
 
-// runAudit reads the files. With a numbering they have numbers of a sequence, with a decoder IDs
-// of a namespace.
+// runAudit reads the files. With a numbering they have numbers of a sequence,
+// with a decoder IDs of a namespace.
 func runAudit(
 	ctx context.Context, e *command.Env, f *auditFlags, n *numbering, d *show.Decoder, files []string,
 	out *bufio.Writer,
@@ -238,9 +238,10 @@ func (f *auditFlags) options() (o audit.Options, format audit.Format, err error)
 	return o, format, nil
 }
 
-// limitHeap makes the garbage collector keep the program near the memory that IDs may take; by
-// itself it would let the heap grow to twice its size. A limit from the environment variable
-// GOMEMLIMIT stays, if it is lower. The function returned takes it back.
+// limitHeap makes the garbage collector keep the program near the memory that
+// IDs may take; by itself it would let the heap grow to twice its size. A limit
+// from the environment variable GOMEMLIMIT stays, if it is lower. The function
+// returned takes it back.
 func limitHeap(memory int64) func() {
 	const beside = 256 << 20 // tables, buffers, and the program itself
 	before := debug.SetMemoryLimit(-1)

@@ -111,7 +111,8 @@ func (in *auditInput) count(name string, b *audit.Batch) {
 	}
 }
 
-// hintOf returns the forgotten flag, by the look of a line that an error quotes.
+// hintOf returns the forgotten flag, by the look of a line that an error
+// quotes.
 func (in *auditInput) hintOf(text string) string {
 	f := in.format
 	_, line, quoted := strings.Cut(text, `"`)

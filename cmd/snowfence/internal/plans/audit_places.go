@@ -8,8 +8,8 @@ import (
 	"github.com/snowfence/snowfence/internal/audit"
 )
 
-// places knows where each ID stands, by its position among all. IDs on consecutive lines
-// need one entry together.
+// places knows where each ID stands, by its position among all. IDs on
+// consecutive lines need one entry together.
 type places struct {
 	files []placedFile
 	n     int64
@@ -24,8 +24,8 @@ type placedFile struct {
 
 type placedRun struct{ position, line int64 }
 
-// maxRuns bounds the memory for files in which each ID stands apart. Beyond, IDs are
-// numbered within their file.
+// maxRuns bounds the memory for files in which each ID stands apart. Beyond,
+// IDs are numbered within their file.
 const maxRuns = 1 << 20
 
 func (p *places) open(name string) {

@@ -29,15 +29,16 @@ type besideSide struct {
 	LastSeq   int64  `json:"last_sequence"`
 }
 
-// besideCollision is one ID in both readings, each an object as decode prints it.
+// besideCollision is one ID in both readings, each an object as decode prints
+// it.
 type besideCollision struct {
 	ID snowfence.ID `json:"id"`
 	A  show.Decoded `json:"a"`
 	B  show.Decoded `json:"b"`
 }
 
-// planBeside proves that two layouts that are in use at the same time have no ID in common, or
-// shows one.
+// planBeside proves that two layouts that are in use at the same time have no
+// ID in common, or shows one.
 func planBeside(e *command.Env, f *planFlags, args []string, out *bufio.Writer) error {
 	b, views, err := plannedBeside(f, args)
 	if err != nil {
@@ -58,8 +59,9 @@ func planBeside(e *command.Env, f *planFlags, args []string, out *bufio.Writer) 
 	return err
 }
 
-// neighbors are two layouts that are in use at the same time, in one set of IDs. Neither stamps a
-// tick that starts at until or later; zero means that both go on to the end of their time bits.
+// neighbors are two layouts that are in use at the same time, in one set of
+// IDs. Neither stamps a tick that starts at until or later; zero means that
+// both go on to the end of their time bits.
 type neighbors struct {
 	regions [2]snowfence.Region
 	until   time.Time

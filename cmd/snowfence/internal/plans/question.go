@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// questions are those that plan answers, by the flag that asks them, with the flags that
-// say more about them.
+// questions are those that plan answers, by the flag that asks them, with the
+// flags that say more about them.
 var questions = [...]question{
 	{"layout", "looking at a layout", "--layout L", false, nil},
 	{"rate", "finding a layout", "--rate, the IDs a second of all nodes together", false, []string{
@@ -31,8 +31,8 @@ type question struct {
 // withRate are questions that --rate belongs to, which is a question by itself.
 var withRate = []string{"sequence", "pattern", "max"}
 
-// questionOf returns which question a command line asks. What stands on the command line
-// beats the environment.
+// questionOf returns which question a command line asks. What stands on the
+// command line beats the environment.
 func questionOf(e *command.Env, cmd *cobra.Command, args []string) (string, error) {
 	asked := question{}
 	for _, q := range questions {

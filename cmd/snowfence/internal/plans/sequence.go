@@ -18,7 +18,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// planSequenceFlags name a sequence: one of a store, or one that is not made yet.
+// planSequenceFlags name a sequence: one of a store, or one that is not made
+// yet.
 type planSequenceFlags struct {
 	store         command.StoreFlags
 	name, pattern string
@@ -35,7 +36,8 @@ func (f *planSequenceFlags) register(cmd *cobra.Command) {
 	f.store.RegisterStore(fs)
 }
 
-// rate is how many a second. As a text it may be so many a minute, hour, day or year.
+// rate is how many a second. As a text it may be so many a minute, hour, day or
+// year.
 type rate struct {
 	perSecond float64
 	text      string
@@ -56,7 +58,8 @@ func (r *rate) String() string { return r.text }
 
 func (r *rate) Type() string { return "rate" }
 
-// planSequence says when the numbers of a sequence run out. That a period has too few is a finding.
+// planSequence says when the numbers of a sequence run out. That a period has
+// too few is a finding.
 func planSequence(ctx context.Context, e *command.Env, f *planFlags, out *bufio.Writer) error {
 	info, whole, err := plannedSequence(ctx, e, &f.sequence)
 	if err != nil {
@@ -106,8 +109,8 @@ func runOutRows(e *command.Env, info sequence.Info, n plan.Numbers, rate string)
 	}...)
 }
 
-// plannedSequence returns the sequence that the flags name, or one as they describe it, and how
-// many numbers it has from start to max.
+// plannedSequence returns the sequence that the flags name, or one as they
+// describe it, and how many numbers it has from start to max.
 func plannedSequence(ctx context.Context, e *command.Env, f *planSequenceFlags) (
 	info sequence.Info, whole int64, err error,
 ) {

@@ -32,7 +32,8 @@ func advise(e *command.Env, err error, commands ...string) error {
 	return advisedError{text, err}
 }
 
-// sequenceError says in the words of the command line what to do about an error of the library.
+// sequenceError says in the words of the command line what to do about an error
+// of the library.
 func sequenceError(e *command.Env, name string, err error) error {
 	var advised advisedError
 	switch {

@@ -118,7 +118,8 @@ Mode, start, step, pattern and zone never change. "snowfence sequence change" ch
 		if c.AfterFailover != nil {
 			d.AfterFailover = *c.AfterFailover
 		}
-		// A definition that is invalid is refused before a store is made for it.
+		// A definition that is invalid is refused before a store is made for
+		// it.
 		if err := sequence.Create(cmd.Context(), store.NewMemory(), name, d); err != nil {
 			return nil, command.Usage(err)
 		}
@@ -139,8 +140,8 @@ Mode, start, step, pattern and zone never change. "snowfence sequence change" ch
 	})
 }
 
-// wantFailover refuses another action after a failover than the one named. Create cannot: to it,
-// stop is what is not named.
+// wantFailover refuses another action after a failover than the one named.
+// Create cannot: to it, stop is what is not named.
 func wantFailover(ctx context.Context, st store.Store, name string, want int64) error {
 	info, err := sequence.Show(ctx, st, name)
 	if have := info.Definition.AfterFailover; err == nil && have != want {

@@ -14,8 +14,8 @@ import (
 	"github.com/snowfence/snowfence/sequence"
 )
 
-// numberWait is how long a command waits for numbers. As the log of the sequence it tells people
-// the reason, and ends a wait that mends nothing.
+// numberWait is how long a command waits for numbers. As the log of the
+// sequence it tells people the reason, and ends a wait that mends nothing.
 type numberWait struct {
 	slog.Handler // for what it does not do itself
 	e            *command.Env
@@ -25,7 +25,8 @@ type numberWait struct {
 	stop         func()
 }
 
-// afterInterrupt is how long a take goes on after Ctrl-C, because its numbers would be lost.
+// afterInterrupt is how long a take goes on after Ctrl-C, because its numbers
+// would be lost.
 const afterInterrupt = 5 * time.Second
 
 func newNumberWait(ctx context.Context, e *command.Env, name string) *numberWait {
@@ -73,7 +74,8 @@ func (w *numberWait) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// isAnswer reports whether an error is the store's answer, for which no call waits.
+// isAnswer reports whether an error is the store's answer, for which no call
+// waits.
 func isAnswer(err error) bool {
 	for _, kind := range []error{
 		sequence.ErrEnded, sequence.ErrRolledBack, sequence.ErrNoSequence, sequence.ErrPeriod,

@@ -37,7 +37,8 @@ The agent ends when the namespace is changed or deleted: start it again, as syst
 	}, map[string]string{"http": "unix:/run/snowfence/agent.sock", "resp": ""})
 }
 
-// checkOver refuses what goes only with a store, or only with servers in its place.
+// checkOver refuses what goes only with a store, or only with servers in its
+// place.
 func checkOver(c *serve.Config) error {
 	socket := func(address string) bool { return address == "" || strings.HasPrefix(address, "unix:") }
 	servers := open.Servers(c.Store) != nil
@@ -58,7 +59,8 @@ func checkOver(c *serve.Config) error {
 	return nil
 }
 
-// over has a server hand out units of other servers, and returns what stands for its store.
+// over has a server hand out units of other servers, and returns what stands
+// for its store.
 func (s *servedStore) over(ctx context.Context, e *command.Env, c *serve.Config, urls []string) (*open.Store, error) {
 	client, err := dial(c, urls)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package servers has the commands that serve, and those about servers and their clients.
+// Package servers has the commands that serve, and those about servers and
+// their clients.
 package servers
 
 import (

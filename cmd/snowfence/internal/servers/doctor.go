@@ -68,7 +68,8 @@ has a line of its own, too.`,
 	return cmd
 }
 
-// doctorCase opens what there is to look at. Only mistakes of the command line are errors.
+// doctorCase opens what there is to look at. Only mistakes of the command line
+// are errors.
 func doctorCase(ctx context.Context, e *command.Env, f *command.StoreFlags, config string) (*doctor.Case, error) {
 	c := &doctor.Case{Now: e.Now}
 	if config != "" {
@@ -107,8 +108,8 @@ func doctorCase(ctx context.Context, e *command.Env, f *command.StoreFlags, conf
 	return c, ctx.Err()
 }
 
-// writeResults writes findings first, because people look for them, and the good checks in one
-// line.
+// writeResults writes findings first, because people look for them, and the
+// good checks in one line.
 func writeResults(e *command.Env, out *bufio.Writer, results []doctor.Result, asJSON bool) error {
 	rank := []doctor.State{doctor.Found, doctor.NotChecked, doctor.Good}
 	slices.SortStableFunc(results, func(a, b doctor.Result) int {

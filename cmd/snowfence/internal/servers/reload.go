@@ -37,7 +37,8 @@ func logLevel(c *serve.Config) slog.Level {
 	return slog.LevelInfo
 }
 
-// warnFiles warns of keys and passwords that every user of this machine can read.
+// warnFiles warns of keys and passwords that every user of this machine can
+// read.
 func warnFiles(e *command.Env, c *serve.Config) {
 	files := append(open.SecretFiles(c.Store, func(name string) string { return e.Getenv(name) }), c.TLSKey)
 	for _, name := range files {

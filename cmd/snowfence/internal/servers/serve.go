@@ -63,7 +63,8 @@ and names settings that need a restart. With OTEL_EXPORTER_OTLP_ENDPOINT set, it
 	}, nil)
 }
 
-// serverCommand gives a command the flags and the work of a server, with other defaults of some.
+// serverCommand gives a command the flags and the work of a server, with other
+// defaults of some.
 func serverCommand(e *command.Env, cmd *cobra.Command, defaults map[string]string) *cobra.Command {
 	bindSettings(cmd.Flags(), &serve.Config{}, defaults)
 	cmd.RunE = e.Run(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
@@ -147,9 +148,9 @@ func runServer(
 		return err
 	}
 	defer st.close()
-	// Memory that is never touched, and so takes no room, but counts as in use: with next
-	// to nothing in use the garbage collector would run many times a second, and take a
-	// tenth of the requests.
+	// Memory that is never touched, and so takes no room, but counts as in use:
+	// with next to nothing in use the garbage collector would run many times a
+	// second, and take a tenth of the requests.
 	ballast := make([]byte, 32<<20)
 	defer runtime.KeepAlive(ballast)
 	c.Connections = open.Connections(c.Store)
@@ -189,7 +190,8 @@ func runServer(
 	return nil
 }
 
-// readableWithin tells whether nodes.Within can read a text; what it means depends on the layout.
+// readableWithin tells whether nodes.Within can read a text; what it means
+// depends on the layout.
 func readableWithin(text string) bool {
 	if !strings.Contains(text, "=") {
 		_, _, err := command.ParseNumbers(text)
@@ -204,7 +206,8 @@ func readableWithin(text string) bool {
 	return true
 }
 
-// checkService refuses settings that a lease or a generator would refuse at the first request.
+// checkService refuses settings that a lease or a generator would refuse at the
+// first request.
 func checkService(c *serve.Config) error {
 	switch {
 	case c.Block < 0 || c.Block&(c.Block-1) != 0:
@@ -243,7 +246,8 @@ func checkService(c *serve.Config) error {
 	return nil
 }
 
-// newLogger returns a logger to standard error, without the passwords of the store.
+// newLogger returns a logger to standard error, without the passwords of the
+// store.
 func newLogger(e *command.Env, c *serve.Config, level *slog.LevelVar) *slog.Logger {
 	o := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		switch v := a.Value.Any().(type) {

@@ -20,8 +20,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readSettings gives settings that are neither on the command line nor in the environment
-// their values from the configuration file.
+// readSettings gives settings that are neither on the command line nor in the
+// environment their values from the configuration file.
 func readSettings(fs *pflag.FlagSet, c *serve.Config) error {
 	if c.File == "" {
 		return nil

@@ -19,8 +19,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// firstNamespace makes the namespace default where it is missing, for leases of the ttl, and says
-// so. A server that names only others in ready-for has no use for it.
+// firstNamespace makes the namespace default where it is missing, for leases of
+// the ttl, and says so. A server that names only others in ready-for has no use
+// for it.
 func firstNamespace(ctx context.Context, e *command.Env, st *open.Store, c *serve.Config) error {
 	if len(c.ReadyFor) > 0 && !slices.Contains(c.ReadyFor, lease.DefaultNamespace) {
 		return nil
@@ -59,7 +60,8 @@ func missingNamespaces(ctx context.Context, st *open.Store, names []string) (mis
 	return missing, nil
 }
 
-// checkSpread refuses a spread that is of no use in the layout of its namespace.
+// checkSpread refuses a spread that is of no use in the layout of its
+// namespace.
 func checkSpread(ctx context.Context, e *command.Env, st *open.Store, spreads map[string]int64) error {
 	for _, name := range slices.Sorted(maps.Keys(spreads)) {
 		ns, err := lease.Namespaces(st.Leases).Show(ctx, name)
@@ -84,8 +86,8 @@ var otherVariables = []string{
 	open.PasswordEnv, open.PasswordFileEnv, "SNOWFENCE_FROM_PASSWORD", "SNOWFENCE_FROM_PASSWORD_FILE",
 }
 
-// sayUnknownVariables names variables that look like settings and are none: a misspelled one would
-// leave the default in use, unseen.
+// sayUnknownVariables names variables that look like settings and are none: a
+// misspelled one would leave the default in use, unseen.
 func sayUnknownVariables(e *command.Env, root *cobra.Command) {
 	known := map[string]bool{}
 	for _, name := range otherVariables {

@@ -109,8 +109,9 @@ func newToken(e *command.Env, token server.Token, file string, out *bufio.Writer
 	return err
 }
 
-// appendToken adds an entry to a file of tokens, and leaves the rest of it, comments too. The file
-// is replaced as a whole, so that a server never reads half of it.
+// appendToken adds an entry to a file of tokens, and leaves the rest of it,
+// comments too. The file is replaced as a whole, so that a server never reads
+// half of it.
 func appendToken(file string, token server.Token, entry string) error {
 	before, err := os.ReadFile(file)
 	mode := fs.FileMode(0o640)
@@ -156,7 +157,8 @@ func appendToken(file string, token server.Token, entry string) error {
 // firstEntry is the indent of a list.
 var firstEntry = regexp.MustCompile(`(?m)^( *)- `)
 
-// withEntry returns the text of a file with one more entry, indented as its list is.
+// withEntry returns the text of a file with one more entry, indented as its
+// list is.
 func withEntry(file, entry string) string {
 	indent := "    "
 	if strings.TrimSpace(file) == "" {

@@ -1,2 +1,2 @@
-// Package ent is what ent makes of the schema. It is made for each run of the test.
+// Package ent is what ent makes of the schema, anew for each run of the test.
 package ent

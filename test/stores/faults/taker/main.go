@@ -1,6 +1,7 @@
-// Taker takes numbers of a sequence and prints each with the times at which it was asked for and
-// given, until it is told to stop. It stands for a user's program: it goes on after errors. A store
-// of http://… is a server. With -tx it takes each number in a transaction that also writes a bill.
+// Taker takes numbers of a sequence and prints each with the times at which it
+// was asked for and given, until it is told to stop. It stands for a user's
+// program: it goes on after errors. A store of http://… is a server. With -tx
+// it takes each number in a transaction that also writes a bill.
 //
 // A line on stdout is one of
 //
