@@ -220,24 +220,22 @@ func TestDocumentedFiles(t *testing.T) {
 }
 
 // TestDocumentedGoGet: go get of a driver's module does not load what a package
-// of it needs, so a page gets each package by its path, and each module of
+// of it needs, so the page gets each package by its path, and each module of
 // ours.
 func TestDocumentedGoGet(t *testing.T) {
 	imported := regexp.MustCompile(`(?m)^\t(?:\w+ )?"(\w+\.[\w.]+/.*)"$`)
 	n := 0
-	for path, text := range pages(t) {
-		_, get, ok := strings.Cut(text, "\ngo get github.com/snowfence/snowfence ")
-		if !ok {
-			continue
-		}
+	text := pages(t)["../../docs/start/go.md"]
+	for _, section := range strings.Split(text, "\n## ")[1:] {
+		_, get, _ := strings.Cut(section, "\ngo get github.com/snowfence/snowfence ")
 		get, _, _ = strings.Cut(get, "\n")
-		for _, m := range imported.FindAllStringSubmatch(text, -1) {
+		for _, m := range imported.FindAllStringSubmatch(section, -1) {
 			dir, ours := strings.CutPrefix(m[1], "github.com/snowfence/snowfence/")
 			if _, err := os.Stat(filepath.Join("../..", dir, "go.mod")); ours && err != nil {
 				continue // a package of the library
 			}
 			if n++; !slices.Contains(strings.Fields(get), m[1]) {
-				t.Errorf("%s imports %s and gets %s", path, m[1], get)
+				t.Errorf("a program imports %s and gets %s:\n%s", m[1], get, section)
 			}
 		}
 	}
@@ -248,7 +246,7 @@ func TestDocumentedGoGet(t *testing.T) {
 
 // TestDocumentedGo looks for each line of Go on the pages among the lines that
 // are compiled. What begins with a package clause is a program, which
-// test/server/program builds.
+// test/server/program builds, as all of docs/start/go.md.
 func TestDocumentedGo(t *testing.T) {
 	compiled := map[string]bool{}
 	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
@@ -272,7 +270,8 @@ func TestDocumentedGo(t *testing.T) {
 	for _, programs := range []bool{true, false} {
 		for path, text := range all {
 			for _, block := range fence.FindAllStringSubmatch(text, -1) {
-				if block[1] != "go" || strings.HasPrefix(block[2], "package ") != programs {
+				program := strings.HasPrefix(block[2], "package ") || path == "../../docs/start/go.md"
+				if block[1] != "go" || program != programs {
 					continue
 				}
 				for line := range strings.Lines(block[2]) {

@@ -108,7 +108,7 @@ export default defineConfig({
     logo: '/icon.svg',
     search: { provider: 'local' },
     nav: [
-      { text: 'Start', link: '/start/go-folder' },
+      { text: 'Start', link: '/start/go' },
       { text: 'Documentation', link: '/documentation' },
       { text: 'Playground', link: '/playground' },
       {

@@ -47,7 +47,7 @@ async function looked(page, name) {
 }
 
 const pages = {
-  home: '/', playground: '/playground', start: '/start/go-folder', serve: '/operate/serve', concepts: '/concepts',
+  home: '/', playground: '/playground', start: '/start/go', serve: '/operate/serve', concepts: '/concepts',
   go: '/reference/go', command: '/commands/snowfence-plan', documentation: '/documentation',
 }
 for (const [name, at] of Object.entries(pages)) {
@@ -62,7 +62,7 @@ for (const [name, at] of Object.entries(pages)) {
 }
 
 test('the first programs fit their column', async () => {
-  for (const at of ['/', '/start/go-folder', '/start/go-postgresql']) {
+  for (const at of ['/', '/start/go']) {
     const page = await open(at)
     const beyond = await page.$eval('.language-go pre', (e) => e.scrollWidth - e.clientWidth)
     assert.ok(beyond <= 0, `${at}: ${beyond} pixels are hidden`)

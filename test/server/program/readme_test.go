@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,8 +16,10 @@ import (
 )
 
 var (
-	goBlock  = regexp.MustCompile("(?s)```go\n(.*?)```")
-	openCall = regexp.MustCompile("`([a-z]+\\.Open\\([^`]*)`")
+	goBlock   = regexp.MustCompile("(?s)```go\n(.*?)```")
+	shownDSN  = regexp.MustCompile(`file:ids\.db[^']*`)
+	lineBegin = regexp.MustCompile(`^\t(?:_ "|\w+, err := )`)
+	openCall  = regexp.MustCompile("`([a-z]+\\.Open\\([^`]*)`")
 )
 
 func readPage(t *testing.T, path string) string {
@@ -28,7 +31,7 @@ func readPage(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestReadme builds the programs of the first pages as they stand there, and
+// TestReadme builds the programs of docs/start/go.md as they stand there, and
 // runs each twice: in an empty folder, and on a new store. README shows lines
 // and calls of these programs only.
 func TestReadme(t *testing.T) {
@@ -37,20 +40,18 @@ func TestReadme(t *testing.T) {
 	database := pg.NewDatabase(t)
 	pg.SQL(t, database, "CREATE USER app; GRANT CREATE ON SCHEMA public TO app")
 	var programs strings.Builder
-	for page, setting := range map[string]string{
-		"go-folder":     "",
-		"go-sqlite":     "",
-		"go-postgresql": "DATABASE_URL=" + strings.Replace(pg.URL(database), "postgres@", "app@", 1),
-		"go-mysql":      "DATABASE_DSN=" + maria.DSN(maria.NewDatabase(t)),
-		"go-etcd":       "ETCD_ENDPOINTS=" + etcd.URL(),
-		"go-redis":      "REDIS_URL=" + redis.URL(),
+	page := readPage(t, "docs/start/go.md")
+	for section, setting := range map[string]string{
+		"A folder":         "",
+		"SQLite":           "DATABASE_DSN=" + shownDSN.FindString(page),
+		"PostgreSQL":       "DATABASE_URL=" + strings.Replace(pg.URL(database), "postgres@", "app@", 1),
+		"MySQL or MariaDB": "DATABASE_DSN=" + maria.DSN(maria.NewDatabase(t)),
+		"etcd":             "ETCD_ENDPOINTS=" + etcd.URL(),
+		"Redis":            "REDIS_URL=" + redis.URL(),
 	} {
-		blocks := goBlock.FindAllStringSubmatch(readPage(t, "docs/start/"+page+".md"), -1)
-		if len(blocks) != 1 {
-			t.Fatalf("%s has %d programs", page, len(blocks))
-		}
-		programs.WriteString(blocks[0][1])
-		t.Run(page, func(t *testing.T) { runsTwice(t, blocks[0][1], setting) })
+		program := programOf(t, page, section)
+		programs.WriteString(program)
+		t.Run(section, func(t *testing.T) { runsTwice(t, program, setting) })
 	}
 	programs.WriteString(readPage(t, "docs/choose/stores.md")) // the Kubernetes API has its lines there
 	readme := readPage(t, "README.md")
@@ -70,6 +71,31 @@ func TestReadme(t *testing.T) {
 			t.Errorf("in no program: %s", line)
 		}
 	}
+}
+
+// programOf returns the program of a section: its block, or the program for
+// PostgreSQL with the lines of the block in the place of those that begin alike.
+func programOf(t *testing.T, page, section string) string {
+	t.Helper()
+	_, text, _ := strings.Cut(page, "\n## "+section+"\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	blocks := goBlock.FindAllStringSubmatch(text, -1)
+	if len(blocks) != 1 {
+		t.Fatalf("%s has %d programs", section, len(blocks))
+	}
+	if strings.HasPrefix(blocks[0][1], "package ") {
+		return blocks[0][1]
+	}
+	lines := strings.Split(programOf(t, page, "PostgreSQL"), "\n")
+	for line := range strings.SplitSeq(strings.TrimSuffix(blocks[0][1], "\n"), "\n") {
+		begin := lineBegin.FindString(line)
+		i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, begin) })
+		if begin == "" || i < 0 {
+			t.Fatalf("%s: in the place of which line is %s", section, line)
+		}
+		lines[i] = line
+	}
+	return strings.Join(lines, "\n")
 }
 
 // runsTwice builds a program and runs it twice: each run prints one ID, the
