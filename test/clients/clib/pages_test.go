@@ -21,13 +21,13 @@ type page struct {
 func documented() []page {
 	all := []page{
 		{"c.md", "Make IDs", "main.c", []string{"cc", "pkg-config"}},
-		{"other-languages.md", "C++", "main.cpp", []string{"g++"}},
-		{"other-languages.md", "Rust", "shop/src/main.rs", []string{"cargo"}},
-		{"other-languages.md", "PHP", "main.php", []string{"php"}},
-		{"other-languages.md", "Perl", "main.pl", []string{"perl"}},
-		{"other-languages.md", "C sharp", "Program.cs", []string{"mcs", "mono"}},
-		{"other-languages.md", "Pascal", "main.pas", []string{"fpc"}},
-		{"other-languages.md", "D", "main.d", []string{"gdc"}},
+		{"c.md", "C++", "main.cpp", []string{"g++"}},
+		{"c.md", "Rust", "shop/src/main.rs", []string{"cargo"}},
+		{"c.md", "PHP", "main.php", []string{"php"}},
+		{"c.md", "Perl", "main.pl", []string{"perl"}},
+		{"c.md", "C sharp", "Program.cs", []string{"mcs", "mono"}},
+		{"c.md", "Pascal", "main.pas", []string{"fpc"}},
+		{"c.md", "D", "main.d", []string{"gdc"}},
 	}
 	if testing.Short() {
 		return all[1:2]

@@ -27,7 +27,7 @@ func TestHTTPPage(t *testing.T) {
 			t.Parallel()
 			servers.Need(t, p.section, p.needs...)
 			dir := t.TempDir()
-			write(t, dir, map[string]string{p.file: block(t, "http.md", p.section, url)})
+			write(t, dir, map[string]string{p.file: block(t, "server.md", p.section, url)})
 			out := run(t, dir, p.line, "SNOWFENCE_SERVER="+url)
 			for _, id := range strings.Fields(out) {
 				if !regexp.MustCompile(`^\d{17,19}$`).MatchString(id) {
