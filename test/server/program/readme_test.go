@@ -74,7 +74,7 @@ func TestReadme(t *testing.T) {
 }
 
 // programOf returns the program of a section: its block, or the program for
-// PostgreSQL with the lines of the block in the place of those that begin alike.
+// PostgreSQL with the lines of the block in the place of those alike.
 func programOf(t *testing.T, page, section string) string {
 	t.Helper()
 	_, text, _ := strings.Cut(page, "\n## "+section+"\n")
