@@ -18,11 +18,11 @@ import (
 //
 // [ID] also lets the compiler tell kinds of IDs apart.
 type Prefix struct {
-	text   string // with the separator; empty without a name
-	enc    snowfence.Encoding
-	mask   *Mask
-	masked bool
-	made   bool // not the zero value
+	text    string // with the separator; empty without a name
+	enc     snowfence.Encoding
+	mask    *Mask
+	hasMask bool
+	isSet   bool // not the zero value
 }
 
 // NewPrefix returns a prefix for IDs in an encoding. The name has 1 to 63 of
@@ -48,7 +48,7 @@ func NewPrefix(name string, enc snowfence.Encoding) (Prefix, error) {
 	if fault != "" {
 		return Prefix{}, fmt.Errorf("prefix %q: %s", shorten(name), fault)
 	}
-	return Prefix{text: name + "_", enc: enc, made: true}, nil
+	return Prefix{text: name + "_", enc: enc, isSet: true}, nil
 }
 
 // MustPrefix is [NewPrefix] for package variables: it panics on an error.
@@ -62,23 +62,23 @@ func MustPrefix(name string, enc snowfence.Encoding) Prefix {
 
 // NoPrefix returns the prefix without a name: texts are the ID alone, in an
 // encoding.
-func NoPrefix(enc snowfence.Encoding) Prefix { return Prefix{enc: enc, made: true} }
+func NoPrefix(enc snowfence.Encoding) Prefix { return Prefix{enc: enc, isSet: true} }
 
 // Masked returns the prefix with a mask, so that texts are of public IDs. Half
 // of these are negative, so choose an unsigned encoding. Every text of the
 // right form is some ID, so look it up; [snowfence.CrockfordCheck] finds typing
 // errors. With a nil mask the prefix writes and reads no IDs.
 func (p Prefix) Masked(m *Mask) Prefix {
-	p.mask, p.masked = m, true
+	p.mask, p.hasMask = m, true
 	return p
 }
 
 // fault says why the prefix can write no ID; "" if it can.
 func (p Prefix) fault() string {
 	switch {
-	case !p.made:
+	case !p.isSet:
 		return "the prefix is the zero value: make it with NewPrefix"
-	case p.masked && p.mask == nil:
+	case p.hasMask && p.mask == nil:
 		return "the mask is nil: make it before the first ID is written"
 	}
 	return ""
@@ -93,7 +93,7 @@ func (p Prefix) err() error {
 
 // shown returns the ID that the text has.
 func (p Prefix) shown(id snowfence.ID) snowfence.ID {
-	if p.masked {
+	if p.hasMask {
 		return p.mask.Public(id)
 	}
 	return id
@@ -132,7 +132,7 @@ func (p Prefix) Parse(s string) (snowfence.ID, error) {
 	if errors.As(err, &syntax) {
 		return 0, p.syntaxError(s, len(p.text)+syntax.Offset, syntax.Reason)
 	}
-	if p.masked {
+	if p.hasMask {
 		id = p.mask.Private(id)
 	}
 	return id, nil

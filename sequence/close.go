@@ -28,7 +28,7 @@ func (s *Sequence) Close() error {
 	close(s.closing)
 	rest := s.cur.Load().seal()
 	s.refuseAll(s.errClosed())
-	taking := s.taking
+	taking := s.storeCall
 	s.mu.Unlock()
 	ctx, cancel := s.world.WithTimeout(world.With(context.Background(), s.world), closeTimeout)
 	defer cancel()

@@ -221,7 +221,7 @@ func (d *Dated) Close() error {
 func (s *Sequence) isIdle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.taking == nil
+	return s.storeCall == nil
 }
 
 // takeAhead makes a period take ahead, as its sequence does, or ends that.
@@ -238,8 +238,8 @@ func (s *Sequence) retirePeriod() {
 		return
 	}
 	s.mu.Lock()
-	for s.taking != nil {
-		taking := s.taking
+	for s.storeCall != nil {
+		taking := s.storeCall
 		s.mu.Unlock()
 		s.world.Wait(-1, taking)
 		s.mu.Lock()
@@ -248,7 +248,7 @@ func (s *Sequence) retirePeriod() {
 		s.mu.Unlock()
 		return
 	}
-	s.taking = make(chan struct{})
+	s.storeCall = make(chan struct{})
 	rest := s.cur.Load().seal()
 	s.mu.Unlock()
 	ctx, cancel := s.world.WithTimeout(world.With(s.life, s.world), callTimeout)
@@ -258,8 +258,8 @@ func (s *Sequence) retirePeriod() {
 	if err != nil {
 		s.log.Warn("numbers of a period that ended are a gap", "sequence", s.name, "period", s.period, "err", err)
 	}
-	close(s.taking)
-	s.taking = nil
+	close(s.storeCall)
+	s.storeCall = nil
 	s.startTaking() // for those who came meanwhile
 	s.mu.Unlock()
 }

@@ -53,7 +53,7 @@ type Sequence struct {
 	queue        []*waiter     // who waits for the next take
 	inTake       []*waiter     // where nothing is taken ahead: who waits for the take under way
 	eager        bool          // a caller wanted numbers without waiting
-	taking       chan struct{} // closed when the store is asked no more; nil when it is not asked
+	storeCall    chan struct{} // closed when the store is asked no more; nil when it is not asked
 	rereadReason error         // why the record is read before the next take; nil when it is not
 	trouble      error         // what the store said last, while it fails
 

@@ -136,7 +136,7 @@ func TestGiveBackAfterATakeThatWasRepeated(t *testing.T) {
 func settle(t testing.TB, s *Sequence) {
 	t.Helper()
 	s.mu.Lock()
-	taking := s.taking
+	taking := s.storeCall
 	s.mu.Unlock()
 	if taking != nil {
 		<-taking

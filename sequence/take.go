@@ -25,8 +25,8 @@ const (
 // startTaking sees to it that the store is asked for the wanted numbers. mu is
 // held.
 func (s *Sequence) startTaking() {
-	if s.taking == nil {
-		s.taking = make(chan struct{})
+	if s.storeCall == nil {
+		s.storeCall = make(chan struct{})
 		s.world.Go(s.runTakes)
 	}
 }
@@ -73,8 +73,8 @@ func (s *Sequence) runTakes() {
 	for failed := 0; ; {
 		least, n := s.wantedOrdinals()
 		if n == 0 {
-			close(s.taking)
-			s.taking = nil
+			close(s.storeCall)
+			s.storeCall = nil
 			s.mu.Unlock() // not deferred: a store that panics does so without the lock
 			return
 		}

@@ -15,12 +15,12 @@ import (
 type clock struct {
 	bubble bool
 
-	mu     sync.Mutex
-	wall   time.Time
-	mono   time.Duration
-	frozen bool      // it stands still, whatever passes
-	pace   time.Time // never stands still: waits end by it
-	last   time.Time // of the bubble, when the clock was last moved
+	mu       sync.Mutex
+	wall     time.Time
+	mono     time.Duration
+	isFrozen bool      // it stands still, whatever passes
+	pace     time.Time // never stands still: waits end by it
+	last     time.Time // of the bubble, when the clock was last moved
 }
 
 // bubbleBefore is later than the time of any bubble, which begins in 2000, and
@@ -53,7 +53,7 @@ func (c *clock) followBubble() {
 // passTime moves the clock unless it is held. The mutex must be held.
 func (c *clock) passTime(d time.Duration) {
 	c.pace = c.pace.Add(d)
-	if !c.frozen {
+	if !c.isFrozen {
 		c.wall, c.mono = c.wall.Add(d), c.mono+d
 	}
 }
@@ -63,7 +63,7 @@ func (c *clock) advanceBy(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.followBubble()
-	c.frozen = false
+	c.isFrozen = false
 	c.passTime(d)
 }
 
@@ -78,7 +78,7 @@ func (c *clock) holdStill(held bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.followBubble()
-	c.frozen = held
+	c.isFrozen = held
 }
 
 // frozen is the world of a generator outside of a bubble: waiting moves the

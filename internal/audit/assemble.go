@@ -11,7 +11,7 @@ import (
 func (a *Auditor) assemble(t *tidy, e *evenness) *Result {
 	s := a.survey
 	r := &Result{Count: t.n, Distinct: t.distinct, Order: a.order(), Gaps: a.gaps(t), Evenness: []Evenness{}}
-	r.Duplicates = Duplicates{IDs: t.repeated, Extra: t.n - t.distinct, List: []Duplicate{}}
+	r.Duplicates = Duplicates{IDs: t.repeats, Extra: t.n - t.distinct, List: []Duplicate{}}
 	if t.n > 0 {
 		r.Lowest, r.Highest = snowfence.ID(s.min^a.flip), snowfence.ID(s.max^a.flip)
 	}

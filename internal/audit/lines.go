@@ -12,7 +12,7 @@ import (
 // block is whole lines on their way to IDs.
 type block struct {
 	text    []byte
-	dropped bool // a line that was too long followed
+	cutLine bool // a line that was too long followed
 	batch   Batch
 	lines   int64
 	done    chan struct{}
@@ -29,7 +29,7 @@ func (f Format) readLines(in *blocks, yield func(*Batch) error) error {
 		<-b.done
 		b.batch.shift(lines)
 		lines += b.lines
-		if b.dropped {
+		if b.cutLine {
 			lines++
 			b.batch.bad(lines, fmt.Errorf("the line is longer than %d bytes", maxLine))
 		}
@@ -52,7 +52,7 @@ func (f Format) readLines(in *blocks, yield func(*Batch) error) error {
 		if err != nil {
 			return err
 		}
-		b.text, b.dropped = text, dropped
+		b.text, b.cutLine = text, dropped
 		open = append(open, b)
 		go func() {
 			f.parseLines(b)

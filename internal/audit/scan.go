@@ -19,7 +19,7 @@ type tidy struct {
 	n        int64
 	last     repeat // the last word; it is not in the counts yet
 	distinct int64
-	repeated int64    // words that are there more than once
+	repeats  int64    // words that are there more than once
 	list     []repeat // the first of these
 	gaps     int64
 	missing  uint64
@@ -69,7 +69,7 @@ func (t *tidy) close() {
 	}
 	t.distinct++
 	if r.count > 1 {
-		t.repeated++
+		t.repeats++
 		if len(t.list) < t.limit {
 			t.list = append(t.list, r)
 		}

@@ -17,7 +17,7 @@ import (
 func (f Format) readTable(r *bufio.Reader, yield func(*Batch) error) error {
 	const batch = 4096
 	start, _ := r.Peek(batch) // what fails here fails again
-	limited := &allowance{r: r, left: maxLine}
+	limited := &allowance{r: r, rest: maxLine}
 	in := csv.NewReader(limited)
 	in.Comma, in.FieldsPerRecord, in.ReuseRecord = separator(start), -1, true
 	column, named := 0, false
@@ -28,7 +28,7 @@ func (f Format) readTable(r *bufio.Reader, yield func(*Batch) error) error {
 	}
 	b := &Batch{}
 	for first := true; ; first = false {
-		limited.left = maxLine
+		limited.rest = maxLine
 		cells, err := in.Read()
 		var syntax *csv.ParseError
 		switch {
@@ -104,14 +104,14 @@ func separator(start []byte) rune {
 // that follows.
 type allowance struct {
 	r    io.Reader
-	left int
+	rest int
 }
 
 func (a *allowance) Read(p []byte) (int, error) {
-	if a.left <= 0 {
+	if a.rest <= 0 {
 		return 0, fmt.Errorf("audit: a record is longer than %d bytes: is a quote not closed?", maxLine)
 	}
 	n, err := a.r.Read(p)
-	a.left -= n
+	a.rest -= n
 	return n, err
 }

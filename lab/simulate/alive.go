@@ -38,7 +38,7 @@ func (s *sim) presentTick() int64 { return s.schemes[s.era].Layout().TickOf(star
 func (s *sim) noteOpening(h *holding, began time.Duration, err error) {
 	var taken *lease.TakenError
 	switch {
-	case h.p.replaying:
+	case h.p.replay:
 	case err == nil:
 		s.hasGrant(h, h.l.Status().Grant)
 	case errors.As(err, &taken) && !taken.Fixed && (s.fullAt >= began || s.blocksAreHeld(int64(h.p.slot.nodes))):
@@ -64,7 +64,7 @@ func (s *sim) blocksAreHeld(nodes int64) bool {
 
 // sessionEnded is told of the end of a generator's life that began at a moment.
 func (s *sim) sessionEnded(h *holding, began time.Duration) {
-	if h.p.dead || h.p.replaying || s.due == 0 || began < s.due {
+	if h.p.dead || h.p.replay || s.due == 0 || began < s.due {
 		return
 	}
 	sl := h.p.slot

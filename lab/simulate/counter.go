@@ -53,7 +53,7 @@ type top struct {
 type take struct {
 	period, from, until int64
 	writeTime           time.Duration // when the store did it
-	shared              bool          // a program that had it was resumed twice
+	isShared            bool          // a program that had it was resumed twice
 }
 
 func newCounter(chance *rand.Rand, name string) *counter {
@@ -187,7 +187,7 @@ func (s *sim) checkNumbers(t *taker, own order, a asked, period int64, numbers [
 		a.handle.raiseTo(period, ordinal, nil)
 		own.raiseTo(period, ordinal, nil)
 		t.most.raiseTo(period, ordinal, nil)
-		if t.p.replaying { // the other process got it
+		if t.p.replay { // the other process got it
 			continue
 		}
 		at := place{period, ordinal}
@@ -200,7 +200,7 @@ func (s *sim) checkNumbers(t *taker, own order, a asked, period int64, numbers [
 			return
 		}
 	}
-	if len(numbers) > 0 && !t.p.replaying {
+	if len(numbers) > 0 && !t.p.replay {
 		t.p.slot.madeAt = s.now
 		s.hashEvent("gave", t.p.name, int64(len(numbers)), numbers[len(numbers)-1])
 	}
@@ -220,8 +220,8 @@ func (s *sim) takeOf(t *taker, a asked, at place) *take {
 		return nil
 	}
 	before, ok := a.all[at.period]
-	if c.mode == sequence.Strict && ok && at.ordinal <= before.ordinal && !c.mayRepeat(k, before.of) && !k.shared &&
-		!before.of.shared {
+	if c.mode == sequence.Strict && ok && at.ordinal <= before.ordinal && !c.mayRepeat(k, before.of) && !k.isShared &&
+		!before.of.isShared {
 		s.violate("%s got %d of %s in a call that began after %d had been given", t.p.name, n, c.name,
 			c.numberOf(before.ordinal))
 	}
@@ -238,7 +238,7 @@ func (s *sim) takeOf(t *taker, a asked, at place) *take {
 // twice reports whether a number may come twice because a machine was resumed
 // twice: it was in memory then, in a range, or as the answer to a call that was
 // under way.
-func twice(t *taker, k *take, a asked) bool { return k.shared && (!t.exact || a.began <= t.forkTime) }
+func twice(t *taker, k *take, a asked) bool { return k.isShared && (!t.exact || a.began <= t.forkTime) }
 
 // mayRepeat reports whether numbers of two takes may be the same, or out of
 // order, because no program can see it: the store was rolled back between them,

@@ -63,7 +63,7 @@ func (f Fault) String() string {
 // drawFault decides whether a fault happens now. The choice is drawn in any
 // case, so that leaving some faults out changes nothing before them.
 func (s *sim) drawFault(f Fault, p *process, node int64) bool {
-	if s.rates[f] == 0 || p.env.IntN(1_000_000) >= s.rates[f] || s.calm || p.replaying {
+	if s.rates[f] == 0 || p.env.IntN(1_000_000) >= s.rates[f] || s.calm || p.replay {
 		return false
 	}
 	return s.countDrawn(f, p, node)

@@ -95,7 +95,7 @@ func (s *sim) placeHostile() {
 	}
 	s.hostile = &hostile{s: s, chance: chance}
 	for _, sl := range s.slots {
-		sl.served = chance.IntN(2) == 0
+		sl.overServer = chance.IntN(2) == 0
 	}
 }
 

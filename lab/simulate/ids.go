@@ -76,7 +76,7 @@ const lowest = -1 << 63
 // for at the end.
 func (s *sim) checkIDs(h *holding, c *caller, ids []snowfence.ID, began time.Duration, highest int64) {
 	r := h.reader
-	if h.p.replaying {
+	if h.p.replay {
 		// The other process made them. They need no second look, but the order
 		// goes on from here.
 		p, _ := r.scheme.Decode(ids[len(ids)-1])

@@ -100,7 +100,7 @@ func (s *sim) noteAnswers(h *holding, writes []store.Write, errs []error) {
 		case err == nil:
 			h.acks[node] = acked{nonce: w.New.Nonce, revision: w.New.Revision, until: w.New.Until}
 		case errors.Is(err, store.ErrLost):
-			if a.nonce == w.Old && !a.doubt && !h.p.slot.served { // a server says it later
+			if a.nonce == w.Old && !a.doubt && !h.p.slot.overServer { // a server says it later
 				s.loseNode(h, node, a)
 			}
 		default:
@@ -130,7 +130,7 @@ const farBack = 20
 // loseNode marks the claims of a lease on a node that another process wrote to:
 // from now on nothing may be made from them.
 func (s *sim) loseNode(h *holding, node int64, a acked) {
-	if h.p.replaying {
+	if h.p.replay {
 		return
 	}
 	r := s.store.get(keysOf(node))[0]

@@ -45,7 +45,7 @@ func (k link) sendRequest(ctx context.Context, what string, do func() any, got f
 	c := &call{done: make(chan struct{})}
 	n := len(p.calls)
 	p.calls = append(p.calls, c)
-	if !p.replaying {
+	if !p.replay {
 		k.passRequest(n, c, what, do)
 	}
 	ended := p.Wait(-1, c.done, ctx.Done())
@@ -117,7 +117,7 @@ func (p *process) deliverReply(n int, c *call, out any, err error) {
 		return
 	}
 	c.over, c.out, c.err = true, out, err
-	if p.logging {
+	if p.verbose {
 		p.logEntry(entry{what: replied, index: n})
 		p.replies = append(p.replies, reply{out, err})
 	}
@@ -179,7 +179,7 @@ func (k link) Swap(ctx context.Context, writes []store.Write) []error {
 	p := k.p
 	k.h.noteWrites(writes)
 	cut := len(writes)
-	if cut > 1 && !k.near && !p.replaying && p.s.drawFault(faultCut, p, 0) {
+	if cut > 1 && !k.near && !p.replay && p.s.drawFault(faultCut, p, 0) {
 		cut = p.env.IntN(cut)
 	}
 	do := func() any {

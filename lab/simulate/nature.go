@@ -65,7 +65,7 @@ func (s *sim) strikeOnce() {
 	default:
 		for _, i := range slots {
 			if p := s.slots[i].process; p != nil &&
-				(f != faultTwins || p.logging && len(p.log) > 0 && p.pausedUntil <= s.now) {
+				(f != faultTwins || p.verbose && len(p.log) > 0 && p.pausedUntil <= s.now) {
 				if s.countDrawn(f, p, 0) {
 					s.strikeProcess(f, p, chance)
 				}
@@ -144,7 +144,7 @@ func (s *sim) strikeStore(f Fault, chance float64) {
 		for _, r := range st.nodeRecords() {
 			if chance -= float64(s.unit) / float64(s.last+1); chance < 0 {
 				delete(st.records, r.Key)
-				st.lost = true
+				st.hasLost = true
 				s.forgetGrants(&r.Node)
 				s.setBacks[r.Nonce] = setBack{s.now, s.countRaises()}
 				return

@@ -29,7 +29,7 @@ func (s *sim) changeIdentity(p *process, identity string) {
 	if st.name() != identity {
 		return
 	}
-	if !st.lost {
+	if !st.hasLost {
 		s.violate("%s suspects a store that lost nothing since it had another identity", p.name)
 	}
 	st.changeIdentity()

@@ -41,11 +41,11 @@ type process struct {
 
 	// All input from outside, so that a snapshot of it can be resumed a second
 	// time: the simulation feeds the same to another process.
-	log       []entry
-	replies   []reply
-	logging   bool
-	replaying bool
-	at        time.Duration // of the entry that is fed
+	log     []entry
+	replies []reply
+	verbose bool
+	replay  bool
+	at      time.Duration // of the entry that is fed
 }
 
 // entry is one thing a process learned from outside.
@@ -75,11 +75,11 @@ const (
 const longestLog = 20_000
 
 func (p *process) logEntry(e entry) {
-	if !p.logging {
+	if !p.verbose {
 		return
 	}
 	if len(p.log) == longestLog {
-		p.logging, p.log = false, nil
+		p.verbose, p.log = false, nil
 		return
 	}
 	e.at, e.clock = p.s.now, p.clock
@@ -88,7 +88,7 @@ func (p *process) logEntry(e entry) {
 
 // virtualTime is the virtual time, as the process sees it.
 func (p *process) virtualTime() time.Duration {
-	if p.replaying {
+	if p.replay {
 		return p.at
 	}
 	return p.s.now
@@ -134,7 +134,7 @@ func (p *process) WithTimeout(parent context.Context, d time.Duration) (context.
 	switch {
 	case d <= 0:
 		c.expire()
-	case !p.replaying:
+	case !p.replay:
 		p.s.runAfter(d, func() { p.expireContext(k) })
 	}
 	return c, c.cancel

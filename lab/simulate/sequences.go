@@ -82,7 +82,7 @@ func (s *sim) loseRecord(c *counter) {
 	all := s.store.list(c.recordKey().Namespace, nodes, math.MaxInt)
 	if len(all) > 0 {
 		delete(s.store.records, all[s.chance.IntN(len(all))].Key)
-		s.store.lost = true
+		s.store.hasLost = true
 	}
 	c.silent = append(c.silent, s.now)
 }

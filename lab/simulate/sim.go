@@ -283,7 +283,7 @@ func (s *sim) stopTasks() {
 func (s *sim) startProcess(sl *slot) {
 	sl.starts++
 	p := s.newProcess(fmt.Sprintf("%s%d", sl.label, sl.starts))
-	p.slot, p.clock, p.programs, p.logging = sl, sl.clock, sl.leases, s.rates[faultTwins] > 0
+	p.slot, p.clock, p.programs, p.verbose = sl, sl.clock, sl.leases, s.rates[faultTwins] > 0
 	sl.process = p
 	s.procs = append(s.procs, p)
 	s.figures.Processes++

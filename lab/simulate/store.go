@@ -17,7 +17,7 @@ import (
 type medium struct {
 	records  map[store.Key]store.Record
 	identity int
-	lost     bool // it lost a write after it got its identity
+	hasLost  bool // it lost a write after it got its identity
 	clock    bool // it has a time of its own, the true one
 	down     time.Duration
 	backup   map[store.Key]store.Record
@@ -95,11 +95,11 @@ func (st *medium) add(a store.Addition) (store.Record, error) {
 }
 
 // changeIdentity gives the store another identity.
-func (st *medium) changeIdentity() { st.identity, st.lost = st.identity+1, false }
+func (st *medium) changeIdentity() { st.identity, st.hasLost = st.identity+1, false }
 
 func (st *medium) name() string { return "store " + strconv.Itoa(st.identity) }
 
 // takeBackup takes a backup, and restore goes back to it.
 func (st *medium) takeBackup() { st.backup = maps.Clone(st.records) }
 
-func (st *medium) putBackupBack() { st.records, st.lost = maps.Clone(st.backup), true }
+func (st *medium) putBackupBack() { st.records, st.hasLost = maps.Clone(st.backup), true }

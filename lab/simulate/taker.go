@@ -50,7 +50,7 @@ func (t *taker) Add(ctx context.Context, a store.Addition) (store.Record, error)
 func (t *taker) noteTake(r store.Record) {
 	s, c := t.p.s, t.c
 	k := &take{period: r.Node, from: r.PrevUntil, until: r.From, writeTime: c.writeTimes[r.Nonce]}
-	k.shared = t.p.replaying || k.writeTime <= t.forkTime // or its answer lay unread
+	k.isShared = t.p.replay || k.writeTime <= t.forkTime // or its answer lay unread
 	t.takes = append(t.takes, k)
 	if t.doubt > 0 && c.confirmTime >= t.doubt && c.confirmTime <= k.writeTime {
 		t.doubt = 0
@@ -61,13 +61,13 @@ func (t *taker) noteTake(r store.Record) {
 	confirmed := c.confirmTime >= seen.writeTime && c.confirmTime <= k.writeTime
 	current := r.Generation == s.store.records[c.recordKey()].Generation // of a period: else it is not used anyway
 	older := r.Revision <= seen.revision && !confirmed
-	if !t.p.replaying && current && (older || below) && t.doubt == 0 {
+	if !t.p.replay && current && (older || below) && t.doubt == 0 {
 		t.doubt = max(k.writeTime, 1)
 		s.traceLine("%s sees that %s went back: revision %d after %d", t.p.name, c.name, r.Revision, seen.revision)
 	}
 	t.seen[r.Node] = sight{r.Revision, k.writeTime}
 	c.programEnd = max(c.programEnd, r.From)
-	if !t.p.replaying {
+	if !t.p.replay {
 		s.figures.Takes++
 		s.hashEvent("took", t.p.name, r.PrevUntil, r.From)
 		s.traceLine("%s took %d to %d of %s, period %d", t.p.name, r.PrevUntil, r.From, c.name, r.Node)
@@ -101,7 +101,7 @@ func (t *taker) noteTwin(twin *taker) {
 	t.forkTime, twin.forkTime = t.p.s.now, t.p.s.now
 	twin.doubt = t.doubt
 	for _, k := range t.takes {
-		k.shared = true
+		k.isShared = true
 	}
 }
 
@@ -127,7 +127,7 @@ func (p *process) useSequences() {
 		}
 		p.sleepFor(time.Duration(p.programRand.Int64N(int64(p.s.ttl))))
 	}
-	if p.programs--; p.programs == 0 && !p.replaying {
+	if p.programs--; p.programs == 0 && !p.replay {
 		p.s.runAfter(0, func() { p.s.killProcess(p) })
 	}
 }
@@ -258,7 +258,7 @@ func (t *taker) takeOne(own order, call func() (int64, error)) {
 // beginCall begins a call.
 func (t *taker) beginCall(own order) asked {
 	a := asked{began: t.p.virtualTime(), handle: maps.Clone(own)}
-	if !t.p.replaying {
+	if !t.p.replay {
 		a.all = maps.Clone(t.c.highest)
 	}
 	return a

@@ -46,7 +46,7 @@ func (p *process) Go(f func()) {
 		}()
 		f()
 	})
-	if !p.replaying {
+	if !p.replay {
 		p.wakeSoon(t)
 	}
 }
@@ -99,7 +99,7 @@ func (p *process) forgetTask(t *task) {
 
 // wakeReady wakes the tasks with a ready event.
 func (p *process) wakeReady() {
-	if p.dead || p.replaying {
+	if p.dead || p.replay {
 		return
 	}
 	for _, t := range p.tasks {
@@ -155,7 +155,7 @@ func (p *process) Wait(d time.Duration, chans ...<-chan struct{}) int {
 	t.until = 0
 	if d > 0 {
 		t.until = p.virtualTime() + d
-		if !p.replaying {
+		if !p.replay {
 			p.expireWait(t, d)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // In every other run the hypervisor tells the copy, and often the first one: it
 // is resumed, too.
 func (s *sim) resumeTwice(p *process) {
-	q := &process{s: s, name: p.name, slot: p.slot, seed: p.seed, era: p.era, programs: p.slot.leases, replaying: true}
+	q := &process{s: s, name: p.name, slot: p.slot, seed: p.seed, era: p.era, programs: p.slot.leases, replay: true}
 	q.programRand, q.env = rand.New(rand.NewPCG(q.seed, 3)), rand.New(rand.NewPCG(s.chance.Uint64(), 5))
 	s.procs = append(s.procs, q)
 	q.startWork()
@@ -50,7 +50,7 @@ func (s *sim) resumeTwice(p *process) {
 			return
 		}
 	}
-	p.logging, p.log, p.replies = false, nil, nil
+	p.verbose, p.log, p.replies = false, nil, nil
 	p.twin, q.twin = q, p
 	if s.tells {
 		q.resumptions.Add(1)
@@ -126,7 +126,7 @@ func (s *sim) shareHold(from, to *holding) {
 // connections are gone.
 func (p *process) endReplay() {
 	s := p.s
-	p.replaying = false
+	p.replay = false
 	p.name += "'"
 	s.copies++
 	p.processor = s.copies

@@ -15,20 +15,20 @@ import (
 
 // slot is where a process runs, again and again: what its configuration says.
 type slot struct {
-	index   int
-	label   string
-	node    *int64 // fixed
-	nodes   int    // length of a block
-	leases  int    // in one process
-	lead    int64
-	coarse  bool
-	guard   bool
-	idle    time.Duration
-	served  bool // through a server
-	role    role
-	process *process
-	clock   clock // of its machine
-	starts  int
+	index      int
+	label      string
+	node       *int64 // fixed
+	nodes      int    // length of a block
+	leases     int    // in one process
+	lead       int64
+	coarse     bool
+	guard      bool
+	idle       time.Duration
+	overServer bool // through a server
+	role       role
+	process    *process
+	clock      clock // of its machine
+	starts     int
 	alive
 }
 
@@ -63,7 +63,7 @@ func (h *holding) Scheme() *snowfence.Scheme { return h.l.Scheme() }
 // Grant implements snowfence.Fence.
 func (h *holding) Grant(ctx context.Context, after int64) (snowfence.Grant, error) {
 	g, err := h.l.Grant(ctx, after)
-	if err == nil && !h.p.replaying {
+	if err == nil && !h.p.replay {
 		h.p.s.noteGrant(h, g)
 	}
 	return g, err
@@ -72,7 +72,7 @@ func (h *holding) Grant(ctx context.Context, after int64) (snowfence.Grant, erro
 // Held implements snowfence.Fence.
 func (h *holding) Held(after int64) (snowfence.Grant, bool) {
 	g, ok := h.l.Held(after)
-	if ok && !h.p.replaying {
+	if ok && !h.p.replay {
 		h.p.s.noteGrant(h, g)
 	}
 	return g, ok
@@ -123,7 +123,7 @@ func (p *process) useLease() {
 		}
 		p.sleepFor(time.Duration(p.programRand.Int64N(int64(p.s.ttl))))
 	}
-	if p.programs--; p.programs == 0 && !p.replaying {
+	if p.programs--; p.programs == 0 && !p.replay {
 		p.s.runAfter(0, func() { p.s.killProcess(p) })
 	}
 }
@@ -151,7 +151,7 @@ func (p *process) acquireLease(
 ) (err error) {
 	sl := p.slot
 	st := link{p: p, h: h}
-	if sl.served || sl.role == tenant {
+	if sl.overServer || sl.role == tenant {
 		var v wire.Server = server{st, p, scheme, h, func() bool { return p.programRand.IntN(16) == 0 }}
 		if sl.role == tenant {
 			st.peer = true

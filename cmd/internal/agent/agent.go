@@ -78,7 +78,7 @@ func New(
 
 // Ended delivers why the agent cannot lease again: the namespace has changed,
 // or is gone. Another agent reads it anew.
-func (a *Agent) Ended() <-chan error { return a.source.ended }
+func (a *Agent) Ended() <-chan error { return a.source.endReason }
 
 // unit leases a unit, and sublets its nodes.
 func (a *Agent) unit(ctx context.Context, within snowfence.NodeRange, life string) (*lease.Sublets, error) {
@@ -95,7 +95,7 @@ func (a *Agent) unit(ctx context.Context, within snowfence.NodeRange, life strin
 type source struct {
 	wire.Server
 	namespace string
-	ended     chan error
+	endReason chan error
 }
 
 // Acquire implements [wire.Server].
@@ -103,7 +103,7 @@ func (s source) Acquire(ctx context.Context, namespace string, r wire.Request) (
 	l, err := s.Server.Acquire(ctx, namespace, r)
 	if errors.Is(err, lease.ErrMismatch) || errors.Is(err, lease.ErrNoNamespace) {
 		select {
-		case s.ended <- err:
+		case s.endReason <- err:
 		default: // it is known
 		}
 	}

@@ -140,11 +140,11 @@ func sortRows(list []block, order string) {
 // not known.
 func (o offset) atLeast() int64 {
 	switch {
-	case !o.known:
+	case !o.isKnown:
 		return -1
 	case o.low > 0:
 		return o.low
-	case o.bounded && o.high < 0:
+	case o.hasHigh && o.high < 0:
 		return -o.high
 	}
 	return 0
@@ -155,9 +155,9 @@ func (l *nodeMap) describeBlock(r block) (out leaseRow, err error) {
 	if out.Lease, err = view.JSON(l.Message(*r.Lease)); err != nil {
 		return out, err
 	}
-	if o := r.offset; o.known {
+	if o := r.offset; o.isKnown {
 		middle, within := o.low, int64(0)
-		if o.bounded {
+		if o.hasHigh {
 			middle, within = (o.low+o.high)/2, (o.high-o.low+1)/2
 			out.Within = &within
 		}

@@ -101,8 +101,8 @@ func (r *row) sameBlock(next *row) bool {
 // looks carries the time of its writer, which lay between the times of the
 // looks.
 type offset struct {
-	known, bounded bool
-	low, high      int64 // high only when it is bounded
+	isKnown, hasHigh bool
+	low, high        int64 // high only when it is bounded
 }
 
 // drawView is [server.Service.Draw]: it makes the look of a view.
@@ -223,9 +223,9 @@ func (l *nodeMap) compareClocks(before *nodeMap) {
 		case old != nil && old.At == r.At:
 			r.offset = old.offset
 		default:
-			r.offset = offset{known: r.writeTime.After(l.At), low: r.At - l.At.UnixMilli()}
+			r.offset = offset{isKnown: r.writeTime.After(l.At), low: r.At - l.At.UnixMilli()}
 			if before != nil {
-				r.offset.known, r.offset.bounded = true, true
+				r.offset.isKnown, r.offset.hasHigh = true, true
 				r.offset.high = r.At - before.From.UnixMilli()
 			}
 		}

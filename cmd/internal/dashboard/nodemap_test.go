@@ -174,16 +174,16 @@ func TestOffsetsOfClocks(t *testing.T) {
 	first := lookAt(t, "twitter", now,
 		record(l, 1, now.Add(-time.Minute), time.Hour, "a"), record(l, 2, now.Add(time.Hour), time.Hour, "b"))
 	first.compareClocks(nil)
-	if o := first.rows[0].offset; o.known {
+	if o := first.rows[0].offset; o.isKnown {
 		t.Errorf("a clock is known from one look: %+v", o)
 	}
-	if o := first.rows[1].offset; !o.known || o.bounded || o.atLeast() < time.Hour.Milliseconds()-200 {
+	if o := first.rows[1].offset; !o.isKnown || o.hasHigh || o.atLeast() < time.Hour.Milliseconds()-200 {
 		t.Errorf("a record from the future tells nothing: %+v", o)
 	}
 	second := lookAt(t, "twitter", now.Add(2*time.Second), record(l, 1, written.Add(off), time.Hour, "a"))
 	second.compareClocks(first)
 	o := second.rows[0].offset
-	if !o.bounded || o.low > off.Milliseconds() || o.high < off.Milliseconds() || o.high-o.low > 2200 {
+	if !o.hasHigh || o.low > off.Milliseconds() || o.high < off.Milliseconds() || o.high-o.low > 2200 {
 		t.Errorf("%+v does not hold %v", o, off)
 	}
 	third := lookAt(t, "twitter", now.Add(4*time.Second), record(l, 1, written.Add(off), time.Hour, "a"))

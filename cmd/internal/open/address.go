@@ -18,10 +18,10 @@ const Hidden = "xxxxx"
 // since net/url knows no lists of hosts, and quotes text that it does not
 // understand: that may be a password.
 type address struct {
-	scheme   string
-	user     string
-	password string
-	given    bool // the URL has a password
+	scheme      string
+	user        string
+	password    string
+	hasPassword bool // the URL has a password
 
 	passwordFile string // that the password is read from
 	passwordFrom string // what names the file
@@ -91,7 +91,7 @@ func (a *address) parseUser(text string) error {
 	var err1, err2 error
 	a.user, err1 = url.PathUnescape(user)
 	a.password, err2 = url.PathUnescape(password)
-	a.given = given && password != ""
+	a.hasPassword = given && password != ""
 	a.secrets.addSecret(a.password)
 	if err1 != nil || err2 != nil {
 		return a.errorf("its user or password has a '%%' without two hexadecimal digits: write '%%' as %%25")
@@ -125,7 +125,7 @@ func (a *address) rejectUnknown(known ...string) error {
 			continue
 		}
 		what := "it has a parameter that is not known"
-		if _, ok := a.params["password"]; !ok && validParam.MatchString(name) && !a.given {
+		if _, ok := a.params["password"]; !ok && validParam.MatchString(name) && !a.hasPassword {
 			what = fmt.Sprintf("parameter %s is not known", name)
 		}
 		slices.Sort(known)
@@ -143,9 +143,9 @@ func (a *address) errorf(format string, args ...any) error {
 func (a *address) name() string {
 	var b strings.Builder
 	b.WriteString(a.scheme + "://")
-	if a.user != "" || a.given {
+	if a.user != "" || a.hasPassword {
 		b.WriteString(url.User(a.user).String())
-		if a.given {
+		if a.hasPassword {
 			b.WriteString(":" + Hidden)
 		}
 		b.WriteByte('@')

@@ -25,7 +25,7 @@ func (a *address) amazon(ctx context.Context) (name string, c aws.Config, timeou
 	if timeout, err = a.durationParam("timeout", 3*time.Second); err != nil {
 		return "", c, 0, err
 	}
-	if len(a.hosts) != 1 || a.user != "" || a.given {
+	if len(a.hosts) != 1 || a.user != "" || a.hasPassword {
 		return "", c, 0, a.errorf("it names one table or bucket, and no user or password, which come from Amazon's " +
 			"own variables, files and roles: dynamodb://TABLE or s3://BUCKET/PREFIX")
 	}

@@ -17,7 +17,7 @@ func openKubernetes(ctx context.Context, a *address, _ func(string) string) (*St
 	switch {
 	case err != nil:
 		return nil, err
-	case len(a.hosts) > 0 || a.user != "" || a.given:
+	case len(a.hosts) > 0 || a.user != "" || a.hasPassword:
 		return nil, a.errorf("it names no host or user, which a pod has from its service account, and others from " +
 			"parameter kubeconfig: kubernetes:///NAMESPACE")
 	}

@@ -21,10 +21,10 @@ const (
 func (a *address) findPassword(env func(string) string) error {
 	inURL, file := a.params["password"], a.params["password_file"]
 	switch {
-	case a.given && (inURL != "" || file != "") || inURL != "" && file != "":
+	case a.hasPassword && (inURL != "" || file != "") || inURL != "" && file != "":
 		return a.errorf("it has more than one password: leave all but one of user:password@, password and " +
 			"password_file out")
-	case a.given:
+	case a.hasPassword:
 		return nil
 	case inURL != "":
 		a.password = inURL

@@ -32,7 +32,7 @@ func quit(c *conn, _ [][]byte) {
 
 func reset(c *conn, _ [][]byte) {
 	c.countMade()
-	c.proto, c.name, c.space, c.named, c.judge = 2, "", nil, false, judgement{}
+	c.proto, c.name, c.space, c.triedAuth, c.judge = 2, "", nil, false, judgement{}
 	c.queue, c.counter = queue{}, counter{}
 	c.identify(time.Now())
 	c.out = appendSimple(c.out, "RESET")
@@ -71,7 +71,7 @@ func (c *conn) loginWith(token []byte) bool {
 		return false
 	}
 	id, err := a.Identify(string(token))
-	c.named = true
+	c.triedAuth = true
 	if err != nil {
 		c.countRefused(err.Error())
 		c.out = appendError(c.out, "WRONGPASS", "invalid username-password pair or user is disabled.")

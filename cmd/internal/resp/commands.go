@@ -41,15 +41,15 @@ func (c *conn) writeError(text string) { c.out = appendError(c.out, "ERR", text)
 
 // command is one entry of the table of commands.
 type command struct {
-	name      string // upper case
-	arity     int    // as COMMAND says it: number of words, the name included; negative for at least
-	anonymous bool   // needs no authentication
-	queued    bool   // goes between MULTI and EXEC
-	atOnce    bool   // is carried out there, too
-	key       keyUse // of its first argument
-	about     string
-	group     string
-	run       func(c *conn, args [][]byte)
+	name        string // upper case
+	arity       int    // as COMMAND says it: number of words, the name included; negative for at least
+	anonymous   bool   // needs no authentication
+	isQueueable bool   // goes between MULTI and EXEC
+	atOnce      bool   // is carried out there, too
+	key         keyUse // of its first argument
+	about       string
+	group       string
+	run         func(c *conn, args [][]byte)
 }
 
 // keyUse is a command's use of a key: "" if it has none.
@@ -100,7 +100,7 @@ func (c *conn) runCommand(args [][]byte, raw []byte) bool {
 		cmd.run(c, args)
 		fine = true
 	}
-	c.queue.broken = c.queue.open && (c.queue.broken || !fine)
+	c.queue.hasRefusal = c.queue.open && (c.queue.hasRefusal || !fine)
 	return false
 }
 

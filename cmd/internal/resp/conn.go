@@ -43,16 +43,16 @@ type conn struct {
 	numbers     []int64        // taken together
 	queue       queue          // since MULTI
 
-	space    *server.Space // of the last command
-	counter  counter       // of the last command for a sequence
-	madeIDs  int64         // IDs of space that are not counted yet
-	commands int64         // commands that are not counted yet
-	named    bool          // AUTH was tried, so the certificate does not count
-	wrong    int           // tokens that were
-	judge    judgement     // of the certificate
-	leaves   time.Time     // from then on its commands are refused, because the server stops
-	refuses  bool          // its commands are refused now
-	quit     bool
+	space     *server.Space // of the last command
+	counter   counter       // of the last command for a sequence
+	madeIDs   int64         // IDs of space that are not counted yet
+	commands  int64         // commands that are not counted yet
+	triedAuth bool          // AUTH was tried, so the certificate does not count
+	wrong     int           // tokens that were
+	judge     judgement     // of the certificate
+	leaves    time.Time     // from then on its commands are refused, because the server stops
+	refuses   bool          // its commands are refused now
+	quit      bool
 
 	writeDeadlineSet time.Time // when the deadline of writes was last set
 	deadlines        deadlines
@@ -65,7 +65,7 @@ func (c *conn) serve() {
 	c.out = make([]byte, 0, firstBuffer)
 	for !c.quit {
 		began := time.Now()
-		if c.w > 0 && !c.named { // the client of TLS has shown its certificate
+		if c.w > 0 && !c.triedAuth { // the client of TLS has shown its certificate
 			c.identify(began)
 		}
 		if err := c.runCommands(); err != nil {

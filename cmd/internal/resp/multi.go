@@ -13,17 +13,17 @@ const (
 
 // queue is what came since MULTI.
 type queue struct {
-	open   bool // MULTI came, and neither EXEC nor DISCARD
-	broken bool // a command was refused, so that EXEC carries out nothing
-	n      int
-	raw    []byte // the commands as they came
+	open       bool // MULTI came, and neither EXEC nor DISCARD
+	hasRefusal bool // a command was refused, so that EXEC carries out nothing
+	n          int
+	raw        []byte // the commands as they came
 }
 
 // queueCommand keeps a command for EXEC, and reports whether it could.
 func (c *conn) queueCommand(cmd *command, raw []byte) bool {
 	q := &c.queue
 	switch {
-	case !cmd.queued:
+	case !cmd.isQueueable:
 		c.writeError(cmd.name + " does not go into MULTI: send it before or after")
 	case len(q.raw) > firstBuffer && !c.room.takeQueue(c):
 		c.writeError("too many long transactions are on their way: send fewer commands in MULTI, or a pipeline")
@@ -65,7 +65,7 @@ func exec(c *conn, _ [][]byte) {
 	case !q.open:
 		c.writeError("EXEC without MULTI")
 		return
-	case q.broken:
+	case q.hasRefusal:
 		c.out = appendError(c.out, "EXECABORT", "Transaction discarded because of previous errors.")
 		return
 	}

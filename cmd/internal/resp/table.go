@@ -16,7 +16,7 @@ func newTable() []*command {
 			name: "DISCARD", arity: 1, atOnce: true, about: "Forgets what came since MULTI.", group: "transactions",
 			run: discard,
 		},
-		{name: "ECHO", arity: 2, queued: true, about: "Returns its argument.", run: echo},
+		{name: "ECHO", arity: 2, isQueueable: true, about: "Returns its argument.", run: echo},
 		{
 			name: "EXEC", arity: 1, atOnce: true, about: "Carries out what came since MULTI.", group: "transactions",
 			run: exec,
@@ -36,7 +36,7 @@ func newTable() []*command {
 			name: "MULTI", arity: 1, atOnce: true, about: "Queues commands until EXEC.", group: "transactions",
 			run: multi,
 		},
-		{name: "PING", arity: -1, queued: true, about: "Answers.", run: ping},
+		{name: "PING", arity: -1, isQueueable: true, about: "Answers.", run: ping},
 		{name: "QUIT", arity: -1, anonymous: true, atOnce: true, about: "Closes the connection.", run: quit},
 		{
 			name: "RESET", arity: 1, anonymous: true, atOnce: true,
@@ -44,16 +44,16 @@ func newTable() []*command {
 		},
 		{name: "SELECT", arity: 2, about: "Takes 0, because there is one database.", run: selectDB},
 		{
-			name: "SNOWFENCE.DECODE", arity: 3, queued: true, about: "Takes an ID apart.", group: "snowfence",
+			name: "SNOWFENCE.DECODE", arity: 3, isQueueable: true, about: "Takes an ID apart.", group: "snowfence",
 			run: decode,
 		},
 		{
-			name: "SNOWFENCE.NEXT", arity: -2, queued: true,
+			name: "SNOWFENCE.NEXT", arity: -2, isQueueable: true,
 			about: "Returns one new ID, or COUNT of them, or their RUNS: first, last, step.",
 			group: "snowfence", run: (*conn).next,
 		},
 		{
-			name: "SNOWFENCE.RANGE", arity: 4, queued: true,
+			name: "SNOWFENCE.RANGE", arity: 4, isQueueable: true,
 			about: "Returns the first ID of a span of time, and the first one after it.",
 			group: "snowfence", run: rangeOf,
 		},
@@ -70,7 +70,7 @@ func newTable() []*command {
 		})
 	}
 	for _, c := range t {
-		c.queued = c.queued || c.key != ""
+		c.isQueueable = c.isQueueable || c.key != ""
 		c.group = cmp.Or(c.group, "connection")
 	}
 	slices.SortFunc(t, func(a, b *command) int { return cmp.Compare(a.name, b.name) })

@@ -19,23 +19,23 @@ import (
 // tokens are the possible callers: a list that stays, and a file that is read
 // again when it changes.
 type tokens struct {
-	path      string
-	fixed     []server.Token
-	certified bool // clients show certificates
+	path        string
+	ownTokens   []server.Token
+	clientCerts bool // clients show certificates
 	reloader
 	auth atomic.Pointer[server.Auth]
 }
 
 // newTokens reads the file; no tokens at all are everybody.
 func newTokens(c *Config) (*tokens, error) {
-	t := &tokens{path: c.Tokens, fixed: c.TokenList, certified: c.TLSClientCA != ""}
+	t := &tokens{path: c.Tokens, ownTokens: c.TokenList, clientCerts: c.TLSClientCA != ""}
 	t.reloader = reloader{logger: c.Logger, text: "the file of tokens was changed and cannot be read: the old ones " +
 		"stay in use"}
 	if c.Unit != nil {
 		t.auth.Store(server.NewHostAuth(c.Quota))
 		return t, nil
 	}
-	if t.path == "" && len(t.fixed) == 0 {
+	if t.path == "" && len(t.ownTokens) == 0 {
 		t.auth.Store(server.OpenAt(c.Rate))
 		return t, nil
 	}
@@ -56,7 +56,7 @@ func (t *tokens) warnings(now time.Time) (list []string) {
 }
 
 func (t *tokens) readFile() (*server.Auth, error) {
-	list := slices.Clone(t.fixed)
+	list := slices.Clone(t.ownTokens)
 	if t.path != "" {
 		more, err := ReadTokens(t.path)
 		if err != nil {
@@ -65,7 +65,7 @@ func (t *tokens) readFile() (*server.Auth, error) {
 		list = append(list, more...)
 	}
 	for _, k := range list {
-		if k.Certificate != "" && !t.certified {
+		if k.Certificate != "" && !t.clientCerts {
 			return nil, fmt.Errorf("tokens: token %q is for a certificate, and no client shows one: give the server "+
 				"tls-client-ca", k.Name)
 		}
@@ -129,7 +129,7 @@ func (t *tokens) reloadFile() {
 
 // replaceWith takes over the tokens of other settings.
 func (t *tokens) replaceWith(next *tokens) {
-	t.path, t.fixed = next.path, next.fixed
+	t.path, t.ownTokens = next.path, next.ownTokens
 	t.noteSuccess(next.seen)
 	t.useAuth(next.currentAuth())
 	t.logWarnings(t.warnings)

@@ -40,7 +40,7 @@ func (p *Process) streamHandler(next http.Handler) http.Handler {
 		_ = control.SetWriteDeadline(time.Time{})
 		ctx, cancel := context.WithCancelCause(r.Context())
 		defer cancel(nil)
-		defer context.AfterFunc(p.stopping, func() { cancel(server.ErrStopping) })()
+		defer context.AfterFunc(p.streamCtx, func() { cancel(server.ErrStopping) })()
 		next.ServeHTTP(&streamWriter{w, control, p.cfg.Slow}, r.WithContext(ctx))
 		_ = control.SetWriteDeadline(time.Now().Add(p.cfg.Slow)) // for what is still to be flushed
 	})

@@ -101,13 +101,13 @@ func (p *Process) handlerOf(l listener) http.Handler {
 	mux := http.NewServeMux()
 	rest.Mount(mux, p.service, p.tokens.identifyRequest, p.streamHandler)
 	var opts []connect.HandlerOption
-	if p.tracing != nil {
-		opts = append(opts, connect.WithInterceptors(rpcSpans{p.tracing}))
+	if p.tracer != nil {
+		opts = append(opts, connect.WithInterceptors(rpcSpans{p.tracer}))
 	}
 	rpc.Mount(mux, p.service, p.tokens.identifyRequest, p.streamHandler, opts...)
 	p.dashboard = dashboard.Mount(mux, dashboard.Config{
 		Service: p.service, Who: p.tokens.identifyRequest, Refused: p.countRefused, Latency: p.metrics.Latency,
-		Version: p.cfg.Version, Started: p.started, Ready: p.Ready, Streaming: p.streamHandler,
+		Version: p.cfg.Version, Started: p.startTime, Ready: p.Ready, Streaming: p.streamHandler,
 	})
 	p.mountHealth(mux, false)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
@@ -128,8 +128,8 @@ func (p *Process) handlerOf(l listener) http.Handler {
 		metrics.Handler(p.metrics, id).ServeHTTP(w, r)
 	})
 	h := http.Handler(mux)
-	if p.tracing != nil {
-		h = p.tracing.traceRoutes(mux)
+	if p.tracer != nil {
+		h = p.tracer.traceRoutes(mux)
 	}
 	h = p.sameOrigin(l, h)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

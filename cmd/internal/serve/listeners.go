@@ -106,19 +106,19 @@ func (s *tlsListener) Accept() (net.Conn, error) {
 
 type tlsConn struct {
 	*tls.Conn
-	timeout    time.Duration
-	handshaken bool // known to the goroutine that reads
+	timeout       time.Duration
+	handshakeDone bool // known to the goroutine that reads
 }
 
 // Read implements [net.Conn]. The first one waits for the handshake.
 func (s *tlsConn) Read(b []byte) (int, error) {
-	if !s.handshaken {
+	if !s.handshakeDone {
 		ctx, cancel := context.WithTimeout(context.Background(), s.timeout)
 		defer cancel()
 		if err := s.HandshakeContext(ctx); err != nil {
 			return 0, err
 		}
-		s.handshaken = true
+		s.handshakeDone = true
 	}
 	return s.Conn.Read(b)
 }

@@ -23,12 +23,12 @@ type Process struct {
 	HTTP, RESP, Admin string // addresses as they are, ports included; "" where nothing listens
 
 	cfg          Config
-	started      time.Time
+	startTime    time.Time
 	service      *server.Service
 	tokens       *tokens
 	certificates *certificates // nil without TLS
 	reloads      reloads
-	tracing      *tracing // nil without
+	tracer       *tracing // nil without
 	metrics      *metrics.Source
 	dashboard    *dashboard.Dashboard // nil without HTTP
 	resp         *resp.Server
@@ -41,9 +41,9 @@ type Process struct {
 	draining   atomic.Bool
 	closed     atomic.Bool     // no client is let in any more
 	lastAsked  atomic.Int64    // when a client of HTTP/1.1 sent a request while draining, in Unix nanoseconds
-	stopping   context.Context // ends when streams should
+	streamCtx  context.Context // ends when streams should
 	endStreams context.CancelFunc
-	watching   context.Context // ends when nothing is looked after any more
+	watchCtx   context.Context // ends when nothing is looked after any more
 	endWatch   context.CancelFunc
 
 	wait       sync.WaitGroup // of listeners
@@ -92,7 +92,7 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 	if err != nil {
 		return nil, fmt.Errorf("systemd: %w", err)
 	}
-	p := &Process{cfg: cfg, started: time.Now(), failures: make(chan error, 3)}
+	p := &Process{cfg: cfg, startTime: time.Now(), failures: make(chan error, 3)}
 	if p.certificates, err = newCertificates(&cfg); err != nil {
 		return nil, err
 	}
@@ -105,10 +105,10 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 	p.tokens.logWarnings(p.tokens.warnings)
 	var trace server.Trace
 	if cfg.Tracing {
-		if p.tracing, err = startTracing(ctx, cfg.Version, cfg.Logger); err != nil {
+		if p.tracer, err = startTracing(ctx, cfg.Version, cfg.Logger); err != nil {
 			return nil, err
 		}
-		trace = p.tracing.roundTrip
+		trace = p.tracer.roundTrip
 	}
 	observed, latency := server.Observe(st, cfg.Hide, trace)
 	advertised, err := cfg.advertised()
@@ -121,8 +121,8 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 		Version: cfg.Version, Keys: cfg.Keys, HandOut: cfg.HandOut, Logger: cfg.Logger, Direct: observed,
 		Connections: cfg.Connections, Unit: cfg.Unit,
 	})
-	p.stopping, p.endStreams = context.WithCancel(context.WithoutCancel(ctx))
-	p.watching, p.endWatch = context.WithCancel(context.WithoutCancel(ctx))
+	p.streamCtx, p.endStreams = context.WithCancel(context.WithoutCancel(ctx))
+	p.watchCtx, p.endWatch = context.WithCancel(context.WithoutCancel(ctx))
 	p.readiness.Store(&readiness{errStarting})
 	p.service.SetReady(p.Ready)
 	now := time.Now()
@@ -151,11 +151,11 @@ func Start(ctx context.Context, cfg Config, st store.Store) (_ *Process, err err
 	if err = p.listenAll(ctx); err != nil {
 		return nil, err
 	}
-	p.background.Go(func() { p.watchAll(p.watching) })
-	p.background.Go(func() { p.metrics.Watch(p.watching) })
-	p.background.Go(func() { p.service.Announce(p.watching) })
+	p.background.Go(func() { p.watchAll(p.watchCtx) })
+	p.background.Go(func() { p.metrics.Watch(p.watchCtx) })
+	p.background.Go(func() { p.service.Announce(p.watchCtx) })
 	if within > 0 {
-		p.background.Go(func() { p.watchdog(p.watching, within) })
+		p.background.Go(func() { p.watchdog(p.watchCtx, within) })
 	}
 	p.notifySystemd("READY=1")
 	return p, nil
@@ -269,8 +269,8 @@ func (p *Process) Stop(ctx context.Context) error {
 	p.endWatch()
 	err := p.service.Close(ctx)
 	p.background.Wait()
-	if p.tracing != nil {
-		err = errors.Join(err, p.tracing.sendRest(ctx))
+	if p.tracer != nil {
+		err = errors.Join(err, p.tracer.sendRest(ctx))
 	}
 	return err
 }

@@ -18,7 +18,7 @@ type certificates struct {
 	reloader
 	until  time.Time                           // clients are refused after that
 	ends   atomic.Pointer[map[string]validity] // by "server" and "client-ca"
-	loaded atomic.Pointer[tls.Config]
+	config atomic.Pointer[tls.Config]
 }
 
 // newCertificates reads the files; nil without TLS.
@@ -67,7 +67,7 @@ func (t *certificates) readFiles() error {
 	}
 	t.until = until
 	t.ends.Store(&ends)
-	t.loaded.Store(conf)
+	t.config.Store(conf)
 	return nil
 }
 
@@ -95,7 +95,7 @@ func (t *certificates) replaceWith(next *certificates) {
 	t.noteSuccess(next.seen)
 	t.until = next.until
 	t.ends.Store(next.ends.Load())
-	t.loaded.Store(next.loaded.Load())
+	t.config.Store(next.config.Load())
 	t.logWarnings(t.warnings)
 }
 
@@ -106,7 +106,7 @@ func (t *certificates) tlsConfig(protocols ...string) *tls.Config {
 		MinVersion: tls.VersionTLS12,
 		NextProtos: protocols,
 		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			conf := t.loaded.Load().Clone()
+			conf := t.config.Load().Clone()
 			conf.NextProtos = protocols
 			return conf, nil
 		},
@@ -118,5 +118,5 @@ func (t *certificates) publicKey() string {
 	if t == nil {
 		return ""
 	}
-	return server.KeyOf(t.loaded.Load().Certificates[0].Leaf)
+	return server.KeyOf(t.config.Load().Certificates[0].Leaf)
 }

@@ -30,18 +30,18 @@ const (
 
 // throttle lets the first of many through.
 type throttle struct {
-	next       atomic.Int64 // when, in Unix nanoseconds
-	suppressed atomic.Int64 // were not let through since then
+	next   atomic.Int64 // when, in Unix nanoseconds
+	untold atomic.Int64 // were not let through since then
 }
 
 // allow reports whether to tell, and of how many that were not told.
 func (s *throttle) allow(now time.Time, every time.Duration) (others int64, ok bool) {
 	next := s.next.Load()
 	if now.UnixNano() < next || !s.next.CompareAndSwap(next, now.Add(every).UnixNano()) {
-		s.suppressed.Add(1)
+		s.untold.Add(1)
 		return 0, false
 	}
-	return s.suppressed.Swap(0), true
+	return s.untold.Swap(0), true
 }
 
 // logFailed writes a line of a request that failed: a warning where the server,

@@ -48,10 +48,10 @@ type Sequence struct {
 	dated       *sequence.Dated     // the same, if it is a dated one
 	def         sequence.Definition // what of it can change is not used
 	given       givenOut
-	used        atomic.Int64 // when it was used last, in Unix nanoseconds; see makeRoom
+	lastUse     atomic.Int64 // when it was used last, in Unix nanoseconds; see makeRoom
 	lastRefusal atomic.Pointer[refusal]
 	rate        meanRate
-	checked     atomic.Int64 // a period that there is
+	knownPeriod atomic.Int64 // a period that there is
 }
 
 // refusal is a failure to take n numbers.
@@ -85,7 +85,7 @@ func newSequence(s *Service, name string, numbers source) *Sequence {
 	sq.given.last.Store(sq.given.none())
 	sq.rate.before.at = now
 	sq.rate.later = sq.rate.before
-	sq.used.Store(now.UnixNano())
+	sq.lastUse.Store(now.UnixNano())
 	return sq
 }
 
@@ -137,7 +137,7 @@ func (sq *Sequence) Fill(ctx context.Context, dst []int64) (n int, err error) {
 // noteNumber keeps the last given number.
 func (sq *Sequence) noteNumber(period, last, n int64) {
 	sq.Taken.Add(n)
-	sq.used.Store(sq.service.now().UnixNano())
+	sq.lastUse.Store(sq.service.now().UnixNano())
 	sq.given.noteNumber(period, last)
 }
 
@@ -198,14 +198,14 @@ func (sq *Sequence) CheckPeriod(period int64) error {
 	if !sq.Dated() {
 		return fmt.Errorf("sequence %q: %w: it is not dated: leave %d away", sq.Name, sequence.ErrPeriod, period)
 	}
-	if period == sq.checked.Load() { // programs of Redis ask after each number
+	if period == sq.knownPeriod.Load() { // programs of Redis ask after each number
 		return nil
 	}
 	if _, err := (sequence.Serials{Period: period, First: 1, Count: 1}).Of(sq.def); err != nil {
 		return fmt.Errorf("sequence %q: %w: %d is no period: use one such as %d", sq.Name, sequence.ErrPeriod, period,
 			sq.Present())
 	}
-	sq.checked.Store(period)
+	sq.knownPeriod.Store(period)
 	return nil
 }
 

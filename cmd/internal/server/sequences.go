@@ -14,12 +14,12 @@ import (
 
 // sequences are those that a service keeps open. Each takes ranges of its own.
 type sequences struct {
-	mu      sync.Mutex // never held while the store is asked
-	all     map[string]*Sequence
-	opening map[string]*opening
-	failed  map[string]failure // of opening, for a moment
-	working sync.WaitGroup     // of what opens and closes them
-	ended   bool
+	mu       sync.Mutex // never held while the store is asked
+	all      map[string]*Sequence
+	attempts map[string]*opening
+	failures map[string]failure // of opening, for a moment
+	work     sync.WaitGroup     // of what opens and closes them
+	ended    bool
 }
 
 // opening is an attempt to open a sequence, for all its callers.
@@ -30,7 +30,7 @@ type opening struct {
 }
 
 func newSequences() sequences {
-	return sequences{all: map[string]*Sequence{}, opening: map[string]*opening{}, failed: map[string]failure{}}
+	return sequences{all: map[string]*Sequence{}, attempts: map[string]*opening{}, failures: map[string]failure{}}
 }
 
 const (
@@ -124,22 +124,22 @@ func (s *Service) Sequence(ctx context.Context, name string) (*Sequence, error) 
 		q.mu.Unlock()
 		return sq, nil
 	}
-	if f := q.failed[name]; f.err != nil && s.now().Before(f.until) {
+	if f := q.failures[name]; f.err != nil && s.now().Before(f.until) {
 		q.mu.Unlock()
 		return nil, f.err
 	}
-	o := q.opening[name]
+	o := q.attempts[name]
 	switch {
 	case q.ended:
 		q.mu.Unlock()
 		return nil, ErrStopping
-	case o == nil && len(q.opening) >= maxOpening:
+	case o == nil && len(q.attempts) >= maxOpening:
 		q.mu.Unlock()
 		return nil, Errorf(TooMuch, "%d sequences are being opened: ask again", maxOpening)
 	case o == nil:
 		o = &opening{done: make(chan struct{})}
-		q.opening[name] = o
-		q.working.Go(func() { s.openSequence(name, o) })
+		q.attempts[name] = o
+		q.work.Go(func() { s.openSequence(name, o) })
 	}
 	q.mu.Unlock()
 	select {
@@ -183,13 +183,13 @@ func (s *Service) openSequence(name string, o *opening) {
 		o.sq = newSequence(s, name, open)
 		q.all[name] = o.sq
 	} else if len(name) <= maxSequenceName {
-		if len(q.failed) >= maxOpening {
-			clear(q.failed)
+		if len(q.failures) >= maxOpening {
+			clear(q.failures)
 		}
-		q.failed[name] = failure{err, s.now().Add(failureTTL)}
+		q.failures[name] = failure{err, s.now().Add(failureTTL)}
 	}
 	o.err = err
-	delete(q.opening, name)
+	delete(q.attempts, name)
 	close(o.done)
 }
 
@@ -202,15 +202,15 @@ func (s *Service) makeRoom() error {
 	}
 	var oldest *Sequence
 	for _, sq := range q.all {
-		if oldest == nil || sq.used.Load() < oldest.used.Load() {
+		if oldest == nil || sq.lastUse.Load() < oldest.lastUse.Load() {
 			oldest = sq
 		}
 	}
-	if s.now().UnixNano()-oldest.used.Load() < int64(unusedAfter) {
+	if s.now().UnixNano()-oldest.lastUse.Load() < int64(unusedAfter) {
 		return Errorf(TooMuch, "the server has %d sequences in use, its limit: ask another one", s.opts.Sequences)
 	}
 	delete(q.all, oldest.Name)
-	q.working.Go(func() { oldest.close() })
+	q.work.Go(func() { oldest.close() })
 	return nil
 }
 
@@ -233,7 +233,7 @@ func (s *Service) SequenceChanged(name string) {
 	q := &s.sequences
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.failed, name)
+	delete(q.failures, name)
 	if sq := q.all[name]; sq != nil {
 		sq.lastRefusal.Store(nil)
 	}
@@ -249,11 +249,11 @@ func (s *Service) closeSequences(ctx context.Context) error {
 	q.all = nil
 	q.mu.Unlock()
 	for _, sq := range all {
-		q.working.Go(func() { sq.close() })
+		q.work.Go(func() { sq.close() })
 	}
 	done := make(chan struct{})
 	go func() {
-		q.working.Wait()
+		q.work.Wait()
 		close(done)
 	}()
 	select {

@@ -160,7 +160,7 @@ func (s *Service) dropSequence(name string) {
 	defer q.mu.Unlock()
 	if sq := q.all[name]; sq != nil && !q.ended {
 		delete(q.all, name)
-		q.working.Go(sq.close)
+		q.work.Go(sq.close)
 	}
 }
 

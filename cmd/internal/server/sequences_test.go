@@ -246,10 +246,10 @@ func TestSequencesThatDoNotExist(t *testing.T) {
 			s.refuses(t, fmt.Sprint("wrong/", i), 1, Invalid, "letters")
 			s.refuses(t, strings.Repeat("x", 1000+i), 1, Invalid, "63")
 		}
-		if n := len(s.sequences.failed); n > maxOpening {
+		if n := len(s.sequences.failures); n > maxOpening {
 			t.Errorf("%d errors are remembered", n)
 		}
-		if n := len(s.Sequences()) + len(s.sequences.opening); n != 1 {
+		if n := len(s.Sequences()) + len(s.sequences.attempts); n != 1 {
 			t.Errorf("%d sequences are open", n)
 		}
 	})

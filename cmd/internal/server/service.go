@@ -230,7 +230,7 @@ func (s *Service) openSpace(ctx context.Context, name string) (*Space, error) {
 	s.mu.Unlock()
 	// It is added only when it is known to exist, so that wrong names cost no
 	// memory.
-	sp = &Space{Name: name, service: s, opening: make(chan struct{}, 1)}
+	sp = &Space{Name: name, service: s, openTurn: make(chan struct{}, 1)}
 	if err := sp.loadNamespace(ctx); err != nil {
 		return nil, err
 	}
@@ -263,13 +263,13 @@ func (s *Service) openSpace(ctx context.Context, name string) (*Space, error) {
 func (s *Service) evictOne() bool {
 	for name, sp := range s.all {
 		select {
-		case sp.opening <- struct{}{}:
+		case sp.openTurn <- struct{}{}:
 			_, sublet := sp.lessor.Count()
 			idle := sp.lease == nil && sublet == 0
 			if idle {
 				sp.stale.Store(true) // before anybody opens a lease in it
 			}
-			<-sp.opening
+			<-sp.openTurn
 			if idle {
 				delete(s.all, name)
 				sp.endLessor()

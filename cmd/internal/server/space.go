@@ -34,9 +34,9 @@ type Space struct {
 	readAt   atomic.Int64                        // when it was read from the store, in Unix nanoseconds
 	warnTick atomic.Int64                        // first tick of the grant that WarnLater told of
 
-	opening chan struct{} // semaphore of one: hold it to call the store or to set what follows
-	lease   *lease.Lease
-	failure failure
+	openTurn chan struct{} // semaphore of one: hold it to call the store or to set what follows
+	lease    *lease.Lease
+	failure  failure
 
 	backfills backfills
 }
@@ -160,8 +160,8 @@ func (sp *Space) Generator(ctx context.Context) (*snowfence.Generator, error) {
 	ctx, cancel := withStoreTimeout(ctx)
 	defer cancel()
 	select {
-	case sp.opening <- struct{}{}:
-		defer func() { <-sp.opening }()
+	case sp.openTurn <- struct{}{}:
+		defer func() { <-sp.openTurn }()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("namespace %q: waiting for the server's own lease: %w", sp.Name, context.Cause(ctx))
 	}
@@ -312,8 +312,8 @@ func blockSize(want int, ns lease.Namespace) int {
 // none.
 func (sp *Space) Status() (lease.Status, bool) {
 	select {
-	case sp.opening <- struct{}{}:
-		defer func() { <-sp.opening }()
+	case sp.openTurn <- struct{}{}:
+		defer func() { <-sp.openTurn }()
 	default:
 		return lease.Status{}, false // it is being opened
 	}
@@ -362,8 +362,8 @@ func (sp *Space) giveNodesBack(ctx context.Context) error {
 // closeOwn gives back the nodes with which the server makes IDs.
 func (sp *Space) closeOwn(ctx context.Context) error {
 	select {
-	case sp.opening <- struct{}{}:
-		defer func() { <-sp.opening }()
+	case sp.openTurn <- struct{}{}:
+		defer func() { <-sp.openTurn }()
 	case <-ctx.Done():
 		return fmt.Errorf("namespace %q: %w", sp.Name, ctx.Err())
 	}

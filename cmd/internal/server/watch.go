@@ -37,10 +37,10 @@ type Watched struct {
 	users    int       // guarded by watches.mu, as is left
 	lastLeft time.Time // when the last user left
 
-	mu      sync.Mutex
-	last    *View         // the last one; nil before the first
-	err     error         // of the last reading
-	changed chan struct{} // closed and replaced at each reading
+	mu     sync.Mutex
+	last   *View         // the last one; nil before the first
+	err    error         // of the last reading
+	change chan struct{} // closed and replaced at each reading
 }
 
 // View is all leases of a namespace at one time. It never changes.
@@ -152,7 +152,7 @@ func (s *Service) Watched(namespace string) (w *Watched, leave func()) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if w = ws.all[namespace]; w == nil {
-		w = &Watched{service: s, name: namespace, changed: make(chan struct{})}
+		w = &Watched{service: s, name: namespace, change: make(chan struct{})}
 		ws.all[namespace] = w
 		if s.life.Err() == nil {
 			ws.wait.Go(w.run)
@@ -213,8 +213,8 @@ func (w *Watched) publishView(view *View, err error) {
 	if w.err = err; err == nil {
 		w.last = view
 	}
-	close(w.changed)
-	w.changed = make(chan struct{})
+	close(w.change)
+	w.change = make(chan struct{})
 }
 
 // lastView returns the last view, what to wait on for the next reading, and the
@@ -222,7 +222,7 @@ func (w *Watched) publishView(view *View, err error) {
 func (w *Watched) lastView() (*View, <-chan struct{}, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.last, w.changed, w.err
+	return w.last, w.change, w.err
 }
 
 // Last returns the last view, and waits for the first one.

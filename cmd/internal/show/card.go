@@ -73,7 +73,7 @@ func (p *Proof) Cards(now time.Time) []Card {
 	}
 	for _, r := range p.readings() {
 		c := r.view.card(p.Collision.ID, r.parts, now)
-		c.Title, c.Note = r.when, c.Note+": "+c.Title
+		c.Title, c.Note = r.date, c.Note+": "+c.Title
 		list = append(list, c)
 	}
 	return list

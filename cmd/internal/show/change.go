@@ -13,10 +13,10 @@ import (
 // Use is a layout while it makes IDs: in ticks that begin at Begin or later,
 // and before End. Zero times mean its epoch, and the end of its time bits.
 type Use struct {
-	View       *View
-	Begin, End time.Time
-	region     snowfence.Region
-	reserved   bool // only numbers below the layout's first
+	View         *View
+	Begin, End   time.Time
+	region       snowfence.Region
+	onlyReserved bool // only numbers below the layout's first
 }
 
 // NewUse returns what all nodes of a layout make, with numbers that generators
@@ -39,7 +39,7 @@ func NewUse(v *View, begin, end time.Time) (Use, error) {
 // below returns the numbers below the first of a use. In IDs made by hand, or
 // after a clock stepped back, they have any tick before its end.
 func (u Use) below() Use {
-	u.reserved = true
+	u.onlyReserved = true
 	u.region.First, u.region.Last, u.region.From = 0, max(u.View.Layout.First-1, 0), 0
 	if u.View.Layout.First == 0 {
 		u.region.Until = 0 // there are none
@@ -219,7 +219,7 @@ func (p *Proof) Append(b []byte, now time.Time) []byte {
 		if i > 0 {
 			b = append(b, '\n')
 		}
-		b = fmt.Appendf(b, "%s:\n", r.when)
+		b = fmt.Appendf(b, "%s:\n", r.date)
 		b = r.view.AppendPicture(b, p.Collision.ID, r.parts, now)
 	}
 	return b
@@ -239,7 +239,7 @@ func (p *Proof) title() string {
 
 // collisionReading is the ID of a collision, as one of the layouts makes it.
 type collisionReading struct {
-	when  string
+	date  string
 	view  *View
 	parts snowfence.Parts
 }
@@ -255,8 +255,8 @@ func (p *Proof) readings() [2]collisionReading {
 func (p *Proof) rows() (rows Rows) {
 	name, reserved := "old", false
 	for _, u := range p.Old {
-		reserved = reserved || u.reserved
-		if !u.reserved {
+		reserved = reserved || u.onlyReserved
+		if !u.onlyReserved {
 			rows.Add(name, "%s, ticks before %s", u.View.Name, u.End.Format(time.RFC3339Nano))
 			name = "before"
 		}

@@ -97,7 +97,7 @@ func (d *Decoder) answer(s []byte) (c Card, object any, err error) {
 	if d.Guess {
 		t := texts[0]
 		c := Card{Title: snowfence.Decimal.Encode(t.id), Rows: d.guessRows(t.id)}
-		if t.guessed {
+		if t.isGuess {
 			c.Note = "read as " + t.form.Name() + ", a guess"
 		}
 		if len(c.Rows) == 0 {

@@ -16,11 +16,11 @@ import (
 // from few nodes, and their numbers begin anew or go on by one; under others
 // these bits look random. It is not safe for concurrent use.
 type Evidence struct {
-	now    time.Time
-	count  int64
-	traces []*Trace
-	short  int64 // IDs with the digits of a double
-	lost   int   // bits that a double would have lost, and that are 0; negative after one that is not
+	now        time.Time
+	count      int64
+	traces     []*Trace
+	short      int64 // IDs with the digits of a double
+	doubleBits int   // bits that a double would have lost, and that are 0; negative after one that is not
 }
 
 // NewEvidence compares the layouts of some views.
@@ -45,11 +45,11 @@ func (e *Evidence) Add(ids ...snowfence.ID) {
 			t.add(id, e.now)
 		}
 		switch low := width(int64(id)) - 53; {
-		case low <= 0 || e.lost < 0:
+		case low <= 0 || e.doubleBits < 0:
 		case id&(1<<low-1) != 0:
-			e.lost = -1
+			e.doubleBits = -1
 		case id&0xfff != 0: // zeros of a sequence number that is 0 say nothing
-			e.lost += int(low)
+			e.doubleBits += int(low)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func (e *Evidence) surprise(view int) float64 {
 
 // Rounded reports whether most IDs have the digits of their nearest double, or
 // all are such a double, and not just because their sequence numbers are 0.
-func (e *Evidence) Rounded() bool { return 2*e.short > e.count || e.lost >= 8 }
+func (e *Evidence) Rounded() bool { return 2*e.short > e.count || e.doubleBits >= 8 }
 
 // Trace is what IDs are under one layout.
 type Trace struct {

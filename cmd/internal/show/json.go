@@ -88,7 +88,7 @@ func (v *View) Decoded(id snowfence.ID, p snowfence.Parts) Decoded {
 }
 
 func (t text) written() (w written) {
-	w.Guessed, w.Prefix = t.guessed, strings.TrimSuffix(t.prefix, "_")
+	w.Guessed, w.Prefix = t.isGuess, strings.TrimSuffix(t.prefix, "_")
 	if t.form != snowfence.Decimal {
 		w.Encoding = t.form.Name()
 	}

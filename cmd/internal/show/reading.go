@@ -14,7 +14,7 @@ type reading struct {
 	guess
 	doubt    int     // how unlikely it is: 0 for what generators make, up to now or soon
 	surprise float64 // of a guess, or 1 for layouts that a namespace had before
-	own      float64 // that of this ID alone
+	ownScore float64 // that of this ID alone
 }
 
 // readings returns the ways to take a text apart, the one to show first. There
@@ -42,7 +42,7 @@ func (d *Decoder) readings(s []byte, texts []text) ([]reading, error) {
 			if len(texts) > 1 {
 				alone := NewEvidence([]*View{v}, d.Now)
 				alone.Add(t.id)
-				r.own = alone.surprise(0)
+				r.ownScore = alone.surprise(0)
 			}
 			list = append(list, r)
 		}
@@ -51,9 +51,10 @@ func (d *Decoder) readings(s []byte, texts []text) ([]reading, error) {
 		return nil, first
 	}
 	slices.SortStableFunc(list, func(a, b reading) int {
-		return cmp.Or(cmp.Compare(a.doubt, b.doubt), cmp.Compare(a.surprise, b.surprise), cmp.Compare(a.own, b.own))
+		return cmp.Or(cmp.Compare(a.doubt, b.doubt), cmp.Compare(a.surprise, b.surprise),
+			cmp.Compare(a.ownScore, b.ownScore))
 	})
-	if list[0].doubt > noDoubt && list[0].guessed {
+	if list[0].doubt > noDoubt && list[0].isGuess {
 		form := list[0].form.Name()
 		return nil, fmt.Errorf("%w: %q is no decimal number, and read as %s it would have no likely time: "+
 			"name its form, as in --from %s, or its layout with --layout",
@@ -81,7 +82,7 @@ func (d *Decoder) about(r reading) []string {
 	case d.Source == Guessed:
 		notes = append(notes, "the layout is a guess")
 	}
-	if r.guessed {
+	if r.isGuess {
 		notes = append(notes, "read as "+r.form.Name()+", a guess")
 	}
 	if d.Source != FromNamespace && (d.Source == Guessed || r.view.preset() != "") && r.early(r.id) {
@@ -100,7 +101,7 @@ const RoundedNote = "last digits look rounded, as JavaScript and spreadsheets do
 func otherReadings(list []reading) (others []string) {
 	for _, r := range list[1:min(len(list), mostOthers+1)] {
 		what := cmp.Or(r.view.maker, r.view.Name)
-		if r.guessed && r.form != list[0].form {
+		if r.isGuess && r.form != list[0].form {
 			what += " as " + r.form.Name()
 		}
 		others = append(others, what+" ("+r.parts.Time.Format("2006-01-02")+")")

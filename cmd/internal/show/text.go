@@ -16,7 +16,7 @@ type text struct {
 	id      snowfence.ID
 	form    Form
 	prefix  string // with the _ behind it
-	guessed bool   // the encoding was not named
+	isGuess bool   // the encoding was not named
 }
 
 // shortestGuess is how long a text must be to be read in a form that was not
@@ -68,7 +68,7 @@ func (d *Decoder) texts(s []byte) ([]text, error) {
 		if otherErr != nil || len(digits) < shortestGuess || !bytes.Equal(e.Append(nil, t.id), digits) {
 			continue // it may be read in this form, and is not written so
 		}
-		t.guessed = true
+		t.isGuess = true
 		list = append(list, t)
 	}
 	if len(list) == 0 {

@@ -107,7 +107,7 @@ func TestTheListOfPartsNamesWhatIsLinked(t *testing.T) {
 		t.Fatal(err)
 	}
 	mod := licences.Module{Path: "golang.org/x/mod", Texts: []licences.Text{{IDs: []string{"BSD-3-Clause", "MIT"}}}}
-	b := &build{when: commit, linkedModules: []licences.Module{mod}, root: repository}
+	b := &build{commitTime: commit, linkedModules: []licences.Module{mod}, root: repository}
 	text, err := b.listParts(program, "snowfence_1")
 	if err != nil {
 		t.Fatal(err)

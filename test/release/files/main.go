@@ -32,7 +32,7 @@ type build struct {
 	out           string
 	version       string // such as v1.2.3
 	nfpm          string
-	when          time.Time // of the commit: the time of each file
+	commitTime    time.Time // of the commit: the time of each file
 	modules       []release.Module
 	texts         []entry // what each archive has besides the program
 	linkedModules []licences.Module
@@ -129,7 +129,7 @@ func (b *build) readCommit() error {
 		return err
 	}
 	unix, err := strconv.ParseInt(seconds, 10, 64)
-	b.when = time.Unix(unix, 0).UTC()
+	b.commitTime = time.Unix(unix, 0).UTC()
 	return err
 }
 
@@ -143,7 +143,8 @@ func (b *build) writePlatform(system, arch string, program []byte) (map[string]s
 	if system == "windows" {
 		name, pack, ending = "snowfence.exe", zipped, ".zip"
 	}
-	archive, err := pack(base, append(slices.Clip(b.texts), entry{name: name, body: program, program: true}), b.when)
+	files := append(slices.Clip(b.texts), entry{name: name, body: program, program: true})
+	archive, err := pack(base, files, b.commitTime)
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (b *build) makePackages(arch string, program []byte) (map[string]string, er
 		cmd := exec.Command(b.nfpm, "package", "--config", config, "--packager", packager, "--target", name)
 		cmd.Dir = stage
 		cmd.Env = append(os.Environ(), "VERSION="+number, "ARCH="+arch,
-			"SOURCE_DATE_EPOCH="+strconv.FormatInt(b.when.Unix(), 10))
+			"SOURCE_DATE_EPOCH="+strconv.FormatInt(b.commitTime.Unix(), 10))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("%s for %s: %w\n%s", packager, arch, err, out)
 		}
@@ -87,7 +87,7 @@ func (b *build) stageFiles(dir string, program []byte) error {
 		if err := os.Chmod(file, os.FileMode(e.mode())); err != nil { // whatever the umask is
 			return err
 		}
-		if err := os.Chtimes(file, b.when, b.when); err != nil {
+		if err := os.Chtimes(file, b.commitTime, b.commitTime); err != nil {
 			return err
 		}
 	}

@@ -81,7 +81,7 @@ func (b *build) listParts(program []byte, name string) ([]byte, error) {
 		"$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json", "bomFormat": "CycloneDX", "specVersion": "1.6",
 		"serialNumber": serial(sum[:]), "version": 1,
 		"metadata": object{
-			"timestamp": b.when.Format(time.RFC3339), "component": main,
+			"timestamp": b.commitTime.Format(time.RFC3339), "component": main,
 			"properties": []object{{"name": "archive", "value": name}},
 		},
 		"components": components, "dependencies": b.listDependencies(refs, versions),

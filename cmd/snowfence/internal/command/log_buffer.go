@@ -14,10 +14,10 @@ type logBuffer struct {
 	to   io.Writer
 	tell func(dropped int) // writes a line about it here
 
-	mu      sync.Mutex
-	waiting []byte
-	dropped int
-	idle    chan struct{} // closed when all is written; nil while nothing is
+	mu    sync.Mutex
+	queue []byte
+	drops int
+	idle  chan struct{} // closed when all is written; nil while nothing is
 }
 
 // mostLog bounds what waits, in bytes. As much may be on its way.
@@ -27,11 +27,11 @@ const mostLog = 1 << 20
 func (b *logBuffer) Write(lines []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.waiting)+len(lines) > mostLog {
-		b.dropped++
+	if len(b.queue)+len(lines) > mostLog {
+		b.drops++
 		return len(lines), nil
 	}
-	b.waiting = append(b.waiting, lines...)
+	b.queue = append(b.queue, lines...)
 	if b.idle == nil {
 		b.idle = make(chan struct{})
 		go b.drain()
@@ -43,8 +43,8 @@ func (b *logBuffer) Write(lines []byte) (int, error) {
 func (b *logBuffer) drain() {
 	for {
 		b.mu.Lock()
-		lines, dropped := b.waiting, b.dropped
-		b.waiting, b.dropped = nil, 0
+		lines, dropped := b.queue, b.drops
+		b.queue, b.drops = nil, 0
 		if lines == nil {
 			close(b.idle)
 			b.idle = nil

@@ -29,7 +29,7 @@ func TestLogBufferCountsWhatItDrops(t *testing.T) {
 	for range lines {
 		_, _ = b.Write(line)
 	}
-	if n := len(b.waiting); n > mostLog {
+	if n := len(b.queue); n > mostLog {
 		t.Errorf("%d bytes wait", n)
 	}
 	close(out.began)

@@ -24,21 +24,21 @@ func IsTerminal(stream any) bool {
 // progress draws a bar in one line of a terminal. Runs that end within its
 // first second draw nothing.
 type progress struct {
-	w     io.Writer
-	line  func(took time.Duration) string
-	once  sync.Once
-	stop  chan struct{}
-	ended chan struct{}
+	w    io.Writer
+	line func(took time.Duration) string
+	once sync.Once
+	stop chan struct{}
+	done chan struct{}
 }
 
 func startProgress(w io.Writer, line func(took time.Duration) string) *progress {
-	p := &progress{w: w, line: line, stop: make(chan struct{}), ended: make(chan struct{})}
+	p := &progress{w: w, line: line, stop: make(chan struct{}), done: make(chan struct{})}
 	go p.run(time.Now())
 	return p
 }
 
 func (p *progress) run(start time.Time) {
-	defer close(p.ended)
+	defer close(p.done)
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	drawn := false
@@ -61,7 +61,7 @@ func (p *progress) run(start time.Time) {
 // end removes the bar. It may be called more than once.
 func (p *progress) end() {
 	p.once.Do(func() { close(p.stop) })
-	<-p.ended
+	<-p.done
 }
 
 // Progress draws a bar where a person looks, and returns what removes it.

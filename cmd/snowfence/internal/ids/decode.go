@@ -167,21 +167,21 @@ func decodeStdin(e *command.Env, d *decoder) error {
 type decoder struct {
 	show.Decoder
 
-	out     *bufio.Writer
-	buf     []byte
-	written int
+	out   *bufio.Writer
+	buf   []byte
+	count int
 }
 
 // decodeOne decodes one text. Its error is for the reader of the messages; a
 // failure to write shows when out is flushed.
 func (d *decoder) decodeOne(s []byte) (err error) {
 	d.buf = d.buf[:0]
-	if d.written > 0 && !d.JSON {
+	if d.count > 0 && !d.JSON {
 		d.buf = append(d.buf, '\n')
 	}
 	if d.buf, err = d.Append(d.buf, s); err == nil {
 		_, _ = d.out.Write(d.buf)
-		d.written++
+		d.count++
 	}
 	return err
 }

@@ -76,7 +76,7 @@ func (s *servedStore) over(ctx context.Context, e *command.Env, c *serve.Config,
 		_ = client.Close() // the first error is the one to tell
 		return nil, err
 	}
-	s.ended = a.Ended()
+	s.endReason = a.Ended()
 	e.Message("units of %d nodes of namespace %s are leased from %s", a.Nodes, name, c.Store)
 	return open.Over(c.Store, a.Store, client.Close), nil
 }

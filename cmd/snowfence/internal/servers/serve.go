@@ -177,7 +177,7 @@ func runServer(
 			e.Message("stopping; a second signal ends the program at once")
 			s.Drain(context.WithoutCancel(ctx))
 		case err = <-s.Failed():
-		case err = <-st.ended:
+		case err = <-st.endReason:
 		}
 		running = false
 	}

@@ -15,11 +15,11 @@ import (
 
 // servedStore is the store of a server. It may come after its server.
 type servedStore struct {
-	flags  *command.StoreFlags
-	leases server.Later
-	store  atomic.Pointer[open.Store] // nil while it is not open
-	retry  <-chan time.Time           // when to try to open it again; nil while it is open
-	ended  <-chan error               // why servers in place of a store give no more nodes; nil over a store
+	flags     *command.StoreFlags
+	leases    server.Later
+	store     atomic.Pointer[open.Store] // nil while it is not open
+	retry     <-chan time.Time           // when to try to open it again; nil while it is open
+	endReason <-chan error               // why servers in place of a store give no more nodes; nil over a store
 }
 
 const (
