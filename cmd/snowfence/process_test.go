@@ -108,21 +108,6 @@ func TestProcessesMakeNoDuplicate(t *testing.T) {
 	expectUnique(t, processes*each, results[:]...)
 }
 
-// A fixed node whose holder was killed goes on where the killed one's lease
-// ends.
-func TestFixedNodeAfterKill(t *testing.T) {
-	store := t.TempDir() + "/ids.db"
-	const each = 200_000
-	ids, err := worker(t, store, each, true, "--node", "5", "--layout", "time=41,node=4,seq=18,epoch=2025-01-01")
-	if err != nil {
-		t.Fatal(err)
-	}
-	expectUnique(t, each, ids)
-	if !slices.IsSorted(ids) {
-		t.Error("IDs of one node are not in order over a restart")
-	}
-}
-
 func expectUnique(t *testing.T, least int, results ...[]int64) {
 	t.Helper()
 	all := slices.Concat(results...)

@@ -139,13 +139,14 @@ var storeMutants = []mutant{
 		inText(`WHEN @@autocommit = 0`, `WHEN false`)).in("./test/stores/mysql"),
 	m("texts are compared byte by byte", "sqlstore.MySQL", "TestBytes",
 		inText(`nonce VARBINARY(64)`, `nonce VARCHAR(64)`)).in("./test/stores/mysql"),
-	m("an id key of etcd that was put again is another one", "etcdstore.idVersionOf", "TestPutBackBetween",
+	m("an id key of etcd that was put again is another one", "etcdstore.idVersionOf",
+		"TestGoingBack/ways/etcd_all_keys_nothing",
 		swap("r.Kvs[0].ModRevision", "0"),
 		also("etcdstore.Store.sameID", swap(`[]clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(s.keys.idKey()), "=", id.createRevision),`, `[]clientv3.Cmp{
 clientv3.Compare(clientv3.CreateRevision(s.keys.idKey()), "=", id.createRevision),
 
 clientv3.Compare(clientv3.Value(s.keys.idKey()), "=", id.value),
-}`))).in("./test/stores/etcd").full(),
+}`))).in("./test/stores/faults"),
 	m("a swap in etcd compares the nonce", "etcdstore.batch.txnOf", "TestConformance$/^swap$",
 		swap(`clientv3.Compare(clientv3.Value(record), ">", old)`, `clientv3.Compare(clientv3.Value(record), ">", "")`),
 	).in("./test/stores/etcd"),

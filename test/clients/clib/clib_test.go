@@ -209,19 +209,6 @@ func TestStopPastTheLease(t *testing.T) {
 	unique(t, 40_000, first.end(t), b)
 }
 
-// A killed process keeps its node until its lease ends, and no longer.
-func TestKilledProcess(t *testing.T) {
-	t.Parallel()
-	url, _ := newStore(t)
-	path := check(t)
-	first := start(t, path, "rings", url, "node=3,ttl=4s", "4")
-	first.made(t, 5_000)
-	first.kill(t)
-	second := start(t, path, "rings", url, "node=3,guard=1,ttl=4s,wait=60s,label=other", "4")
-	second.made(t, 5_000)
-	unique(t, 10_000, idsIn(first.bytes()), second.end(t))
-}
-
 // A machine is resumed twice from one snapshot: the rings of both copies notice
 // it by the device, here a file in its place.
 func TestCopiedMachine(t *testing.T) {

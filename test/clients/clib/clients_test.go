@@ -1,7 +1,6 @@
 package clib
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -15,7 +14,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/test/harness/servers"
@@ -192,60 +190,6 @@ func TestClients(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A killed client keeps its node until its lease ends, and no longer.
-func TestKilledClients(t *testing.T) {
-	servers.Later(t)
-	t.Parallel()
-	path := check(t)
-	for _, c := range clients() {
-		t.Run(c.folder, func(t *testing.T) {
-			t.Parallel()
-			servers.Need(t, c.folder, c.need...)
-			url, _ := newStore(t)
-			cmd := in(t, c.folder, append(c.example(t), url, "1000000000000")...)
-			stdout, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			var ids []int64
-			lines := bufio.NewScanner(stdout)
-			for len(ids) < 30_000 && lines.Scan() {
-				ids = append(ids, number(t, lines.Text()))
-			}
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
-			for lines.Scan() && lines.Err() == nil {
-				if line := lines.Text(); len(line) == len(fmt.Sprint(ids[0])) { // the last one is torn
-					ids = append(ids, number(t, line))
-				}
-			}
-			cmd.Wait()
-			options := fmt.Sprintf("node=%d,guard=1,wait=120s,label=other", partsOf(t, ids[0]).Node)
-			second := start(t, path, "rings", url, options, "1")
-			second.made(t, 5_000)
-			unique(t, 35_000, ids, second.end(t))
-		})
-	}
-}
-
-// partsOf takes an ID of the default layout apart.
-func partsOf(t *testing.T, id int64) snowfence.Parts {
-	t.Helper()
-	scheme, err := snowfence.NewScheme(snowfence.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts, err := scheme.Decode(snowfence.ID(id))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parts
 }
 
 func number(t *testing.T, text string) int64 {

@@ -2,7 +2,6 @@ package clib
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -94,15 +93,6 @@ func (p *program) signal(t *testing.T, s syscall.Signal) {
 
 func (p *program) stop(t *testing.T) { p.signal(t, syscall.SIGSTOP) }
 func (p *program) goOn(t *testing.T) { p.signal(t, syscall.SIGCONT) }
-
-func (p *program) kill(t *testing.T) {
-	t.Helper()
-	p.signal(t, syscall.SIGKILL)
-	var exit *exec.ExitError
-	if err := <-p.done; !errors.As(err, &exit) {
-		t.Errorf("a killed program ended with %v", err)
-	}
-}
 
 // wait waits for the end of the program.
 func (p *program) wait(t *testing.T) {

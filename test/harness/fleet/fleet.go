@@ -7,7 +7,6 @@ import (
 	"database/sql"
 	"flag"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -135,11 +134,6 @@ func (f *Fleet) Renewed() {
 	for _, h := range f.holders {
 		h.More()
 	}
-}
-
-// Forget lets Renewed no longer wait for a holder that lost its node.
-func (f *Fleet) Forget(h *Holder) {
-	f.holders = slices.DeleteFunc(f.holders, func(o *Holder) bool { return o == h })
 }
 
 // Crash ends all holders as a crash does: nothing is given back.

@@ -5,7 +5,6 @@ package etcd
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"testing"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -38,14 +37,6 @@ func newFleet(t *testing.T) fleet {
 	return f
 }
 
-// snapshot saves a member's data, as an operator would.
-func snapshot(t *testing.T, m *servers.Etcd) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "snapshot.db")
-	ask(t, m, "snapshot", "save", file)
-	return file
-}
-
 // etcdctl runs the command, with time enough on a busy machine, and returns
 // what it printed.
 func etcdctl(t *testing.T, args ...string) string {
@@ -59,49 +50,15 @@ func etcdctl(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// defaultToken is etcd's own --initial-cluster-token: a snapshot restored with
-// it, and with the same addresses, has the old cluster ID.
-const defaultToken = "etcd-cluster"
-
-// TestSetBackWhileHeld restores old data under living holders, in all ways:
-// they are sealed and go on above all that was granted.
+// TestSetBackWhileHeld deletes keys under living holders: they are sealed and
+// go on above all that was granted. test/stores/faults puts old data back in
+// all other ways.
 func TestSetBackWhileHeld(t *testing.T) {
 	t.Parallel()
 	for name, back := range map[string]func(t *testing.T, m *servers.Etcd) (finish func()){
-		"snapshot of another token": func(t *testing.T, m *servers.Etcd) func() {
-			file := snapshot(t, m)
-			return func() { m.Kill(); m.Restore(t, file, "another"); m.Restart(t) }
-		},
-		"snapshot of the same token": func(t *testing.T, m *servers.Etcd) func() {
-			file := snapshot(t, m)
-			return func() { m.Kill(); m.Restore(t, file, defaultToken); m.Restart(t) }
-		},
-		"copied folder": func(t *testing.T, m *servers.Etcd) func() {
-			m.Kill()
-			backup := t.TempDir()
-			if err := os.CopyFS(backup, os.DirFS(m.Dir)); err != nil {
-				t.Fatal(err)
-			}
-			m.Restart(t)
-			m.AwaitHealthy(t)
-			return func() {
-				m.Kill()
-				if err := os.RemoveAll(m.Dir); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.CopyFS(m.Dir, os.DirFS(backup)); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Chmod(m.Dir, 0o700); err != nil {
-					t.Fatal(err)
-				}
-				m.Restart(t)
-			}
-		},
 		"all keys deleted": func(t *testing.T, m *servers.Etcd) func() {
 			return func() { remove(t, m, "fleet/", clientv3.WithPrefix()) }
 		},
-		"keys put back": putBack,
 		"keys deleted and put back": func(t *testing.T, m *servers.Etcd) func() {
 			finish := putBack(t, m)
 			return func() { remove(t, m, "fleet/", clientv3.WithPrefix()); finish() }
@@ -132,40 +89,6 @@ func TestSetBackWhileHeld(t *testing.T) {
 	}
 }
 
-// TestSetBackBetween restores old data while no process runs.
-func TestSetBackBetween(t *testing.T) {
-	servers.Later(t)
-	t.Parallel()
-	for name, c := range map[string]struct {
-		token string
-		after func(t *testing.T, m *servers.Etcd)
-	}{
-		"another token":                {"another", func(*testing.T, *servers.Etcd) {}},
-		"same token, and id put again": {defaultToken, func(t *testing.T, m *servers.Etcd) { putAgain(t, m, "fleet/id") }},
-		"same token, and id deleted":   {defaultToken, func(t *testing.T, m *servers.Etcd) { remove(t, m, "fleet/id") }},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFleet(t)
-			f.Grow(8, "")
-			file := snapshot(t, f.member)
-			before := f.Show("").Identity
-			f.Renewed()
-			f.Crash()
-			f.member.Kill()
-			f.member.Restore(t, file, c.token)
-			f.member.Restart(t)
-			f.member.AwaitHealthy(t)
-			c.after(t, f.member)
-			f.Grow(8, "")
-			f.Renewed()
-			if after := f.Show("").Identity; after == before {
-				t.Errorf("it is still the store %q", before)
-			}
-		})
-	}
-}
-
 // putBack reads all keys, and returns what writes them again as they were.
 func putBack(t *testing.T, m *servers.Etcd) (finish func()) {
 	c := servers.EtcdClient(t, m)
@@ -179,45 +102,6 @@ func putBack(t *testing.T, m *servers.Etcd) (finish func()) {
 				t.Fatal(err)
 			}
 		}
-	}
-}
-
-// putAgain writes one key as it is.
-func putAgain(t *testing.T, m *servers.Etcd, key string) {
-	t.Helper()
-	c := servers.EtcdClient(t, m)
-	old, err := c.Get(t.Context(), key)
-	if err == nil {
-		_, err = c.Put(t.Context(), key, string(old.Kvs[0].Value))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestPutBackBetween puts copies of all keys back while no process runs, after
-// the last renewals.
-func TestPutBackBetween(t *testing.T) {
-	servers.Later(t)
-	t.Parallel()
-	f := newFleet(t)
-	f.Grow(4, "")
-	finish := putBack(t, f.member)
-	before := f.Show("").Identity
-	f.Renewed()
-	f.Crash()
-	finish()
-	f.Grow(4, "")
-	f.Renewed()
-	after := f.Show("").Identity
-	if after == before {
-		t.Errorf("it is still the store %q", before)
-	}
-	f.Crash()
-	f.Grow(4, "")
-	f.Renewed()
-	if again := f.Show("").Identity; again != after {
-		t.Errorf("it is %q, after %q", again, after)
 	}
 }
 

@@ -354,54 +354,6 @@ func TestColdCopyUnderConnectedProgram(t *testing.T) {
 	s.once(t, id)
 }
 
-// TestBaseBackupWithoutRecovery starts a base backup without recovery.signal,
-// on the same timeline. As docs/choose/stores.md says, nothing in it shows that
-// writes are gone: only a program that stayed connected remembers how far the
-// log was.
-func TestBaseBackupWithoutRecovery(t *testing.T) {
-	servers.Later(t)
-	t.Parallel()
-	p := servers.StartPostgres(t)
-	s := newScene(t, p)
-	backup := filepath.Join(filepath.Dir(p.Dir), "backup")
-	p.Run(t, "pg_basebackup", "-h", "127.0.0.1", "-p", strconv.Itoa(p.Port), "-U", "postgres",
-		"-D", backup, "-c", "fast", "--no-sync")
-	for i := range 30 {
-		if err := swap(t, s.st, "", record(int64(100+i), "a")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if id := identity(t, s.st); id != s.id {
-		t.Fatalf("after the backup it is %s, no longer %s", id, s.id)
-	}
-	restore := func() {
-		t.Helper()
-		p.Kill()
-		p.Files(t, "rm", "-r", p.Dir)
-		p.Files(t, "cp", "-a", backup, p.Dir)
-		p.Restart(t)
-		p.Up(t)
-		if n := p.SQL(t, s.name, "SELECT count(*) FROM snowfence_lease"); n != "3" {
-			t.Fatalf("the backup has %s rows: the test shows nothing", n)
-		}
-		if id := s.opened(t); id != s.id {
-			t.Errorf("the backup is %s, no longer %s: docs/choose/stores.md says that it cannot be noticed", id, s.id)
-		}
-	}
-	restore()
-	id := s.reconnected(t)
-	if id == s.id {
-		t.Errorf("for a connected program it is still %s", id)
-	}
-	s.once(t, id)
-
-	restore() // what docs/choose/stores.md says to run instead of waiting
-	p.SQL(t, s.name, "UPDATE snowfence_meta SET value = value")
-	if id := s.opened(t); id == s.id {
-		t.Errorf("after the UPDATE it is still %s", id)
-	}
-}
-
 // TestNamespaceMadeAgain empties the table of leases, and makes the namespace
 // again: its first lease starts above all that was granted.
 func TestNamespaceMadeAgain(t *testing.T) {
