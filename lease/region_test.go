@@ -224,23 +224,26 @@ func TestForceThatIsNotNeeded(t *testing.T) {
 	}
 }
 
-// A new layout beside functions never leaves out nodes that leases had.
-func TestLayoutBesideFunctions(t *testing.T) {
-	ns, l := ofLayout(t, regionSpec, 7)
-	ns.give(t, 9, 50)
-	ns.end(100)
-	ns.Start = 100
-	hand := ns.region(l, 100)
-	hand.Nodes = snowfence.NodeRange{From: 3, Until: 4}
-	if err := ns.add(hand.ended(110), false); err != nil {
-		t.Fatal(err)
-	}
-	var c *CollisionError
-	if err := ns.begin(l, false, true); !errors.As(err, &c) || c.Earlier.Owner != OwnerLeases {
-		t.Errorf("a node that leases had: %v", err)
-	}
-	if c.Later.Until != 1<<41 || c.Earlier.Until != 110 {
-		t.Errorf("%+v", c)
+// A new layout never leaves out nodes that leases had: beside functions, and
+// outside of the leasable nodes where there are none.
+func TestLayoutBesideLeases(t *testing.T) {
+	for _, node := range []int64{3, 12} {
+		ns, l := ofLayout(t, regionSpec, 7)
+		if node == 3 {
+			ns.give(t, 9, 50)
+		}
+		ns.end(100)
+		ns.Start = 100
+		hand := ns.region(l, 100)
+		hand.Nodes = snowfence.NodeRange{From: node, Until: node + 1}
+		if err := ns.add(hand.ended(110), false); err != nil {
+			t.Fatal(err)
+		}
+		var c *CollisionError
+		err := ns.begin(l, false, true)
+		if !errors.As(err, &c) || c.Earlier.Owner != OwnerLeases || c.Later.Until != 1<<41 || c.Earlier.Until != 110 {
+			t.Errorf("node %d that leases had: %v, %+v", node, err, c)
+		}
 	}
 }
 
