@@ -2,9 +2,7 @@ package native
 
 import (
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,29 +37,8 @@ const (
 // serve starts a server over a file in a folder, and returns its address.
 func serve(t *testing.T, dir string, args ...string) (url string) {
 	t.Helper()
-	s, url := start(t, dir, args...)
-	s.Ready(t, func() error {
-		res, err := http.Get(url + "/healthz")
-		if err != nil {
-			return err
-		}
-		defer res.Body.Close()
-		if res.StatusCode != http.StatusOK {
-			return errors.New(res.Status)
-		}
-		return nil
-	})
-	return url
-}
-
-// start is serve without waiting for the server.
-func start(t *testing.T, dir string, args ...string) (s *servers.Process, url string) {
-	t.Helper()
-	address := servers.Address(servers.Ports(t, 1)[0])
-	s = servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence), append([]string{
-		"serve", "--store", store(dir), "--http", address, "--resp", "",
-	}, args...), []string{"HOME=" + dir})
-	return s, "http://" + address
+	_, address := servers.Serve(t, store(dir), args...)
+	return "http://" + address
 }
 
 // store is the URL of a store in a folder.

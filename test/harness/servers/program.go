@@ -1,6 +1,8 @@
 package servers
 
 import (
+	"errors"
+	"net/http"
 	"os"
 	"os/exec"
 	"path"
@@ -29,6 +31,27 @@ func Program(t testing.TB, pkg string) string {
 	}
 	// As a release is, with Amazon's stores.
 	return build(t, path.Base(pkg), pkg, nil, "-tags=grpcnotrace,snowfence_amazon")
+}
+
+// Serve starts the program as a server over a store, and waits until it is
+// alive at the address that it returns.
+func Serve(t testing.TB, store string, args ...string) (p *Process, address string) {
+	t.Helper()
+	address = Address(Ports(t, 1)[0])
+	p = Start(t, "snowfence", Program(t, Snowfence), append([]string{
+		"serve", "--store", store, "--http", address, "--resp", "",
+	}, args...), []string{"HOME=" + t.TempDir()})
+	p.Ready(t, func() error {
+		res, err := http.Get("http://" + address + "/healthz")
+		if err != nil {
+			return err
+		}
+		if res.StatusCode != http.StatusOK {
+			err = errors.New(res.Status)
+		}
+		return errors.Join(err, res.Body.Close())
+	})
+	return p, address
 }
 
 // build is Program with flags of go build, and more of its environment.

@@ -53,13 +53,8 @@ func start(t testing.TB, store string, l snowfence.Layout) *pair {
 		t.Fatal(err)
 	}
 	var addresses []string
-	for i, port := range servers.Ports(t, 2) {
-		p.http[i] = servers.Address(port)
-		p.servers[i] = servers.Start(t, fmt.Sprint("snowfence", i), servers.Program(t, servers.Snowfence), []string{
-			"serve", "--store", store,
-			"--http", p.http[i], "--resp", "",
-		}, []string{"HOME=" + t.TempDir()})
-		p.ready(t, i)
+	for i := range p.servers {
+		p.servers[i], p.http[i] = servers.Serve(t, store)
 		addresses = append(addresses, "http://"+p.http[i])
 	}
 	body := strings.NewReader(fmt.Sprintf(`{"layout":%q,"max_ttl":"60s"}`, p.scheme.Layout().String()))
@@ -82,15 +77,4 @@ func start(t testing.TB, store string, l snowfence.Layout) *pair {
 	t.Cleanup(func() { _ = c.Close() })
 	p.client = c
 	return p
-}
-
-func (p *pair) ready(t testing.TB, i int) {
-	t.Helper()
-	p.servers[i].Ready(t, func() error {
-		res, err := http.Get("http://" + p.http[i] + "/healthz")
-		if err == nil {
-			err = res.Body.Close()
-		}
-		return err
-	})
 }

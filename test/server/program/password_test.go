@@ -60,9 +60,7 @@ func TestChangedPassword(t *testing.T) {
 			rest = rest[strings.LastIndexByte(rest, '@')+1:]
 			url = scheme + "://app@" + rest + map[bool]string{true: "&", false: "?"}[strings.Contains(rest, "?")] +
 				"password_file=" + file
-			at := servers.Address(servers.Ports(t, 1)[0])
-			p := servers.Start(t, "snowfence", servers.Program(t, servers.Snowfence),
-				[]string{"serve", "--store", url, "--http", at, "--resp", "", "--ttl", "1s"}, nil)
+			p, at := servers.Serve(t, url, "--ttl", "1s")
 			makes := func(namespace string) func() error {
 				return func() error {
 					req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+at+"/v1/"+namespace,

@@ -249,9 +249,7 @@ func holder(t testing.TB, url string) func() bool {
 func server(t testing.TB, url string) (func() bool, func() (snowfence.Grant, error)) {
 	st, done := opened(t, url)
 	t.Cleanup(func() { _ = done() })
-	address := servers.Address(servers.Ports(t, 1)[0])
-	servers.Start(t, "serve", servers.Program(t, servers.Snowfence),
-		[]string{"serve", "--store", url, "--http", address, "--resp", ""}, nil)
+	_, address := servers.Serve(t, url)
 	var before int64
 	written := func() bool {
 		rs, err := st.Get(t.Context(), []store.Key{{Namespace: "##servers"}})

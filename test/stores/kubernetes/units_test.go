@@ -33,10 +33,7 @@ func TestTenThousandHolders(t *testing.T) {
 	if _, err := namespaces.Create(t.Context(), namespace, s, o); err != nil {
 		t.Fatal(err)
 	}
-	address := servers.Address(servers.Ports(t, 1)[0])
-	server := servers.Start(t, "serve", servers.Program(t, servers.Snowfence), []string{
-		"serve", "--store", k.URL(t, k.Address(), cluster) + "&timeout=20s", "--http", address, "--resp", "",
-	}, nil)
+	server, address := servers.Serve(t, k.URL(t, k.Address(), cluster)+"&timeout=20s")
 	c, err := remote.Dial([]string{"http://" + address}, nil)
 	if err != nil {
 		t.Fatal(err)
