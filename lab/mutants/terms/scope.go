@@ -1,5 +1,11 @@
 package terms
 
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
 // Scope is a file on the path of a grant, relative to the root of the
 // repository.
 type Scope struct {
@@ -10,129 +16,56 @@ type Scope struct {
 // Path is what decides which ticks are granted, and to which holder. A file is
 // added when each of its terms is noticed by a test, or has a reason in the
 // list.
-var Path = []Scope{
-	{File: "close.go"},
-	{File: "fence.go"},
-	{File: "fill.go"},
-	{File: "generator.go"},
-	{File: "region.go"},
-	{File: "local.go"},
-	{File: "next.go"},
-	{File: "position.go"},
-	{File: "refresh.go"},
-	{File: "reserve.go"},
-	{File: "statefile/folder.go"},
-	{File: "statefile/statefile.go"},
-	{File: "statefile/content.go"},
-	{File: "statefile/part.go"},
-	{File: "statefile/write.go"},
-	{File: "statefile/flock.go"},
-	{File: "lease/grant.go"},
-	{File: "lease/clock.go"},
-	{File: "lease/limits.go"},
-	{File: "lease/acquire.go"},
-	{File: "lease/store/add.go"},
-	{File: "lease/renew.go"},
-	{File: "lease/release.go"},
-	{File: "lease/lost.go"},
-	{File: "lease/rollback.go"},
-	{File: "lease/claim.go"},
-	{File: "lease/register.go"},
-	{File: "lease/open.go"},
-	{
-		File:  "lease/find.go",
-		Funcs: []string{"finder.allowed", "storeClaim.within"},
-	},
-	{File: "lease/lease.go"},
-	{File: "lease/keep.go"},
-	{File: "lease/close.go"},
-	{File: "lease/serve.go"},
-	{File: "lease/serve_claim.go"},
-	{File: "lease/ticket.go"},
-	{File: "lease/sublet.go"},
-	{File: "lease/sublets.go"},
-	{File: "lease/served.go"},
-	{File: "lease/served_acquire.go"},
-	{File: "lease/namespace_record.go"},
-	{File: "lease/store/records.go"},
-	{File: "lease/store/store.go"},
-	{File: "lease/store/text.go"},
-	{File: "lease/namespace.go"},
-	{File: "lease/keys.go"},
-	{File: "lease/create.go"},
-	{File: "lease/operator.go", Funcs: []string{"Operator.Show", "Operator.List", "Operator.Confirm"}},
-	{File: "lease/change.go"},
-	{File: "lease/change_proof.go"},
-	{
-		File: "lease/region.go",
-		Funcs: []string{
-			"Namespace.region", "Namespace.key", "Namespace.add", "Namespace.fits", "Namespace.each", "Namespace.end",
-			"Namespace.begin", "Namespace.addLeases", "Namespace.addReserved", "Namespace.uncovered",
-			"Namespace.Uncovered",
-			"Namespace.layouts", "Namespace.History",
-		},
-	},
-	{File: "lease/region_functions.go", Funcs: []string{"ofFunctions", "Namespace.withoutFunctions"}},
-	{File: "lease/identity.go"},
-	{File: "lease/store/identity.go"},
-	{File: "lease/store/memory.go", Funcs: []string{"Memory.Swap", "Memory.Suspect"}},
-	{File: "lease/past.go"},
-	{File: "lease/past_counts.go"},
-	{
-		File: "lease/past_layouts.go",
-		Funcs: []string{
-			"pastEra.holds", "pastSecond.holds", "pastSecond.capacity", "pastSecond.parts", "slotOf",
-			"Backfill.servable",
-		},
-	},
-	{File: "lease/past_store.go"},
-	{File: "lease/reserved.go"},
-	{File: "lease/manage.go"},
-	{File: "lease/store/group.go"},
-	{File: "lease/store/group_batcher.go"},
-	{File: "lease/shutdown_all.go"},
-	{
-		File:  "lease/find_pages.go",
-		Funcs: []string{"finder.wait", "finder.unavailable", "finder.rank"},
-	},
-	{File: "sequence/any.go"},
-	{File: "sequence/calendar.go"},
-	{File: "sequence/close.go"},
-	{File: "sequence/confirm.go"},
-	{File: "sequence/course.go"},
-	{File: "sequence/dated.go"},
-	{File: "sequence/func.go"},
-	{File: "sequence/definition.go"},
-	{File: "sequence/judge.go"},
-	{File: "sequence/local.go"},
-	{File: "sequence/manage.go"},
-	{File: "sequence/pace.go"},
-	{File: "sequence/pattern.go"},
-	{File: "sequence/piece.go"},
-	{File: "sequence/record.go"},
-	{File: "sequence/reserve.go"},
-	{File: "sequence/sequence.go"},
-	{File: "sequence/serial.go"},
-	{File: "sequence/show.go"},
-	{File: "sequence/source.go"},
-	{File: "sequence/take.go"},
-	{File: "sequence/tx.go"},
-	{File: "sequence/wait.go"},
-	{File: "spread.go", Funcs: []string{"checkGrant"}},
-	{File: "compat/internal/process/fence.go", Funcs: []string{"fence.least"}},
-	{File: "compat/internal/process/number.go", Funcs: []string{"set.bare"}},
-	{File: "compat/internal/process/rectangle.go", Funcs: []string{"lowBits"}},
-	{File: "compat/internal/process/set.go", Funcs: []string{"set.drop", "set.leave"}},
-	{File: "compat/sonyflake/fence.go", Funcs: []string{"shows"}},
-	{File: "compat/sonyflake/settings.go", Funcs: []string{"Settings.machine"}},
-	{File: "compat/randflake/generate.go", Funcs: []string{"kindOf"}},
-	{File: "compat/randflake/randflake.go", Funcs: []string{"Generator.GetLeaseInfo"}},
-	{File: "compat/idgen/options.go", Funcs: []string{"IdGeneratorOptions.lead"}},
-	{
-		File:  "cmd/internal/server/limit.go",
-		Funcs: []string{"Service.checkHeld", "Service.keepLate", "Service.takeBackTicket"},
-	},
-	{File: "cmd/internal/lessor/lessor.go"},
-	{File: "cmd/internal/lessor/units.go"},
-	{File: "cmd/internal/rpc/forward.go"},
+var Path = slices.Concat(
+	whole(".", "close fence fill generator region local next position refresh reserve"),
+	whole("statefile", "folder statefile content part write flock"),
+	whole("lease", `
+		grant clock limits acquire renew release lost rollback claim register open lease keep close serve
+		serve_claim ticket sublet sublets served served_acquire namespace_record namespace keys create change
+		change_proof identity past past_counts past_store reserved manage shutdown_all
+	`),
+	whole("lease/store", "add records store text identity group group_batcher"),
+	whole("sequence", `
+		any calendar close confirm course dated func definition judge local manage pace pattern piece record reserve
+		sequence serial show source take tx wait
+	`),
+	whole("cmd/internal/lessor", "lessor units"),
+	whole("cmd/internal/rpc", "forward"),
+	some("lease/find.go", "finder.allowed storeClaim.within"),
+	some("lease/operator.go", "Operator.Show Operator.List Operator.Confirm"),
+	some("lease/region.go", `
+		Namespace.region Namespace.key Namespace.add Namespace.fits Namespace.each Namespace.end Namespace.begin
+		Namespace.addLeases Namespace.addReserved Namespace.uncovered Namespace.Uncovered Namespace.layouts
+		Namespace.History
+	`),
+	some("lease/region_functions.go", "ofFunctions Namespace.withoutFunctions"),
+	some("lease/store/memory.go", "Memory.Swap Memory.Suspect"),
+	some("lease/past_layouts.go", `
+		pastEra.holds pastSecond.holds pastSecond.capacity pastSecond.parts slotOf Backfill.servable
+	`),
+	some("lease/find_pages.go", "finder.wait finder.unavailable finder.rank"),
+	some("spread.go", "checkGrant"),
+	some("compat/internal/process/fence.go", "fence.least"),
+	some("compat/internal/process/number.go", "set.bare"),
+	some("compat/internal/process/rectangle.go", "lowBits"),
+	some("compat/internal/process/set.go", "set.drop set.leave"),
+	some("compat/sonyflake/fence.go", "shows"),
+	some("compat/sonyflake/settings.go", "Settings.machine"),
+	some("compat/randflake/generate.go", "kindOf"),
+	some("compat/randflake/randflake.go", "Generator.GetLeaseInfo"),
+	some("compat/idgen/options.go", "IdGeneratorOptions.lead"),
+	some("cmd/internal/server/limit.go", "Service.checkHeld Service.keepLate Service.takeBackTicket"),
+)
+
+// whole returns the files of a folder that are looked at as a whole.
+func whole(folder, names string) (files []Scope) {
+	for name := range strings.FieldsSeq(names) {
+		files = append(files, Scope{File: filepath.Join(folder, name+".go")})
+	}
+	return files
+}
+
+// some returns a file of which some functions are looked at.
+func some(file, functions string) []Scope {
+	return []Scope{{File: file, Funcs: strings.Fields(functions)}}
 }
