@@ -2,7 +2,6 @@ package chart
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -11,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/lint"
 	"helm.sh/helm/v3/pkg/lint/support"
@@ -272,41 +270,6 @@ func TestTwoReleases(t *testing.T) {
 		if len(second) != len(first) {
 			t.Errorf("%d objects, not %d", len(second), len(first))
 		}
-	}
-}
-
-// The archive has the chart alone: its tests and their data are no part of it.
-func TestPackage(t *testing.T) {
-	c, err := loader.LoadDir(chartDir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	archive, err := chartutil.Save(c, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	packed, err := loader.LoadFile(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got, want []string
-	for _, f := range packed.Raw {
-		got = append(got, f.Name)
-	}
-	err = filepath.WalkDir(chartDir, func(file string, e os.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
-			name, _ := filepath.Rel(chartDir, file)
-			want = append(want, filepath.ToSlash(name))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("the archive has %v, the folder %v", got, want)
 	}
 }
 
