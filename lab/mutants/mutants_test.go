@@ -42,8 +42,9 @@ func m(rule, function, test string, ops ...op) mutant {
 // in says in which package the test is.
 func (m mutant) in(pkg string) mutant { m.pkg = pkg; return m }
 
-// full has a test notice the mutant that -short leaves out.
-func (m mutant) full() mutant { m.whole = true; return m }
+// full has a test notice the mutant that -short leaves out, or that builds the
+// program first.
+func (m mutant) full() mutant { m.whole, m.limit = true, "10m"; return m }
 
 // stalled has the tests notice that stop goroutines between two atomic steps.
 func (m mutant) stalled() mutant {

@@ -146,7 +146,7 @@ var storeMutants = []mutant{
 clientv3.Compare(clientv3.CreateRevision(s.keys.idKey()), "=", id.createRevision),
 
 clientv3.Compare(clientv3.Value(s.keys.idKey()), "=", id.value),
-}`))).in("./test/stores/faults"),
+}`))).in("./test/stores/faults").full(),
 	m("a swap in etcd compares the nonce", "etcdstore.batch.txnOf", "TestConformance$/^swap$",
 		swap(`clientv3.Compare(clientv3.Value(record), ">", old)`, `clientv3.Compare(clientv3.Value(record), ">", "")`),
 	).in("./test/stores/etcd"),
