@@ -18,8 +18,6 @@ var number = regexp.MustCompile(`\b[0-9]{15,19}\b`)
 // what they are.
 var otherIDs = map[string]string{
 	"653022933811200000":  "made by both layouts of a change that is refused",
-	"3472328296227680304": "the lowest ID whose 8 bytes are digits",
-	"4123389847770380601": "the highest one",
 	"9007199254740991":    "2^53 - 1, the last number of a sequence",
 }
 

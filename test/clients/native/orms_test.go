@@ -10,15 +10,15 @@ import (
 	"github.com/snowfence/snowfence/test/harness/servers"
 )
 
-// fenced is a block of docs/start/node-orms.md below a heading.
-var fenced = regexp.MustCompile("(?ms)^## ([^\n]+)\n.*?^```[a-z]+\n(.*?)^```$")
+// fenced is a block of docs/start/node.md below a heading.
+var fenced = regexp.MustCompile("(?ms)^### ([^\n]+)\n.*?^```[a-z]+\n(.*?)^```$")
 
 // The blocks of the page fill keys, on a real PostgreSQL server, and read IDs.
 func TestORMs(t *testing.T) {
 	t.Parallel()
 	servers.Later(t)
 	dir, url, app := build(t), serve(t, t.TempDir()), t.TempDir()
-	page, err := os.ReadFile(filepath.Join(root, "docs", "start", "node-orms.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "start", "node.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,7 +31,7 @@ func TestRuntimes(t *testing.T) {
 	run(t, dir, "npm pack --ignore-scripts --pack-destination "+app)
 	run(t, app, "npm ci && npm install --no-save ./snowfence-*.tgz")
 	page, err := os.ReadFile(root + "/docs/start/node.md")
-	worker := fenced.FindStringSubmatch(string(page))
+	worker := regexp.MustCompile("(?ms)^```js\n(.*?)^```$").FindStringSubmatch(string(page))
 	if err != nil || worker == nil {
 		t.Fatal("the page has no worker: ", err)
 	}
@@ -45,7 +46,7 @@ func TestRuntimes(t *testing.T) {
 	}
 	write(t, app, map[string]string{
 		"main.mjs":  block(t, "node.md", "Make IDs", url),
-		"worker.js": strings.Replace(worker[2], "env.SERVER)", "env.SERVER, { ttl: 3 })", 1),
+		"worker.js": strings.Replace(worker[1], "env.SERVER)", "env.SERVER, { ttl: 3 })", 1),
 	})
 	for _, line := range []string{"deno run --allow-net main.mjs", "bun main.mjs"} {
 		t.Log(run(t, app, "npx --no-install "+line))

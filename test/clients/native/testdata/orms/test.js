@@ -1,4 +1,4 @@
-// Runs the blocks of docs/start/node-orms.md: SERVER, DATABASE.
+// Runs the blocks of docs/start/node.md: SERVER, DATABASE.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import Ajv from 'ajv/dist/2020.js'
