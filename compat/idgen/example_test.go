@@ -86,11 +86,13 @@ func TestPageOfSnowDrift(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// the numbers in Redis have examples in redisstore/workerid
+	own, _, _ := strings.Cut(string(page), "\n## Worker numbers in Redis\n")
 	source, err := os.ReadFile("example_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(own, -1)
 	if len(blocks) < 3 {
 		t.Fatalf("%d blocks of Go", len(blocks))
 	}

@@ -6,7 +6,7 @@
  *	int64_t id = NextId();      // 0 or less: snowfence_last_error says why
  *
  * Link with -lsnowdrift -lsnowfence. IDs have the bits of the original, and worker numbers have its
- * keys in Redis, which is best effort: docs/move/redis-worker-ids.md says what is not promised.
+ * keys in Redis, which is best effort: docs/move/snow-drift.md says what is not promised.
  * What snowfence.h says about threads and fork holds here too.
  */
 #ifndef SNOWDRIFT_H

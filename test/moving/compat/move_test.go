@@ -52,9 +52,9 @@ func follow(t *testing.T, page, program string) (printed string) {
 	return string(out)
 }
 
-// A reader of docs/move/bwmarrin.md changes one import path.
+// A reader of docs/move/go-libraries.md changes one import path.
 func TestMoveFromBwmarrin(t *testing.T) {
-	printed := follow(t, "bwmarrin.md", `package main
+	printed := follow(t, "go-libraries.md", `package main
 
 import (
 	"encoding/json"

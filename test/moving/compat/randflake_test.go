@@ -374,10 +374,10 @@ func upTo(g randflakes, n int) (ids []int64) {
 	return ids
 }
 
-// A reader of docs/move/randflake.md changes one import path. The IDs are as
+// A reader of docs/move/go-libraries.md changes one import path. The IDs are as
 // before, and programs that were not changed read them.
 func TestMoveFromRandflake(t *testing.T) {
-	printed := follow(t, "randflake.md", `package main
+	printed := follow(t, "go-libraries.md", `package main
 
 import (
 	"fmt"
