@@ -17,8 +17,8 @@ var number = regexp.MustCompile(`\b[0-9]{15,19}\b`)
 // otherIDs are numbers in the pages that are no IDs of the default layout, and
 // what they are.
 var otherIDs = map[string]string{
-	"653022933811200000":  "made by both layouts of a change that is refused",
-	"9007199254740991":    "2^53 - 1, the last number of a sequence",
+	"653022933811200000": "made by both layouts of a change that is refused",
+	"9007199254740991":   "2^53 - 1, the last number of a sequence",
 }
 
 // TestDocumentedIDs reads each ID in the pages with the default layout, and
