@@ -52,14 +52,14 @@ func (p *play) act(c *player, word []string) {
 		t, err := parseTicket(vc.ticket)
 		p.failed(err)
 		p.set(&t, word[1:])
-		_, err = counter{p}.Renew(ctx, t.appendTo(nil), "attempt-of-forger", nil)
+		_, err = counter{p}.Renew(ctx, t.AppendTo(nil), "attempt-of-forger", nil)
 		p.failed(err)
-		p.failed(counter{p}.Release(ctx, t.appendTo(nil), 0))
+		p.failed(counter{p}.Release(ctx, t.AppendTo(nil), 0))
 	case "lose": // the ticket, and say that it was another
 		t, err := parseTicket(vc.ticket)
 		p.failed(err)
 		p.set(&t, word[1:])
-		vc.lost = t.appendTo(nil)
+		vc.lost = t.AppendTo(nil)
 		vc.ended()
 	case "renew":
 		a, err := counter{p}.Renew(ctx, vc.ticket, word[1], word[2:])

@@ -9,6 +9,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/ticket"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -152,7 +153,7 @@ func (v server) claim(ctx context.Context, namespace string, o Options) (_ *stor
 
 // resume returns the claim of a ticket. Its nonces begin with the attempt, if
 // there is one.
-func (v server) resume(ctx context.Context, t ticket, attempt string) (_ *storeClaim, end func(), _ error) {
+func (v server) resume(ctx context.Context, t ticket.Claims, attempt string) (_ *storeClaim, end func(), _ error) {
 	o := v.opts
 	o.TTL, o.Nodes, o.Label, o.Node = t.TTL, t.Nodes, t.Label, &t.Node
 	c, end, err := v.claim(ctx, t.Namespace, o)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease/internal/ticket"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -110,8 +111,8 @@ func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 	}
 	h := &hold{generation: t.Generation}
 	for _, k := range blockKeys(t.Namespace, t.Node, t.Nodes, t.Unit) {
-		h.records = append(h.records, store.Record{Key: k, Revision: t.revision(k.Node)})
-		h.acked = append(h.acked, t.revision(k.Node))
+		h.records = append(h.records, store.Record{Key: k, Revision: t.RevisionOf(k.Node)})
+		h.acked = append(h.acked, t.RevisionOf(k.Node))
 	}
 	c.lostHold = h
 	c.note(t.From, t.Until)
@@ -122,7 +123,7 @@ func (c *storeClaim) remind(lost wire.Ticket, ns Namespace) error {
 // these attempts without a reply. An attempt is used only after one more write,
 // as for a lost reply of a Lease. It returns the key that signs the next
 // ticket.
-func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (key string, _ error) {
+func (c *storeClaim) adopt(ctx context.Context, t ticket.Claims, attempts []string) (key string, _ error) {
 	if int64(t.Nodes)/t.Unit > most { // who did not get it from a server must not have it read so much
 		ns, err := readNamespace(ctx, c.st, t.Namespace)
 		if err != nil {
@@ -152,7 +153,7 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (ke
 		unanswered: map[string]bool{}, generation: t.Generation, confirmed: true, from: t.From, until: t.Until,
 	}
 	for _, r := range stored {
-		r.Revision = t.revision(r.Node)
+		r.Revision = t.RevisionOf(r.Node)
 		h.records, h.acked = append(h.records, r), append(h.acked, r.Revision)
 	}
 	c.held = h
@@ -172,12 +173,12 @@ func (c *storeClaim) adopt(ctx context.Context, t ticket, attempts []string) (ke
 // vouch is an error unless the namespace signed the ticket, and for its present
 // layout and unit: ticks of an earlier layout say nothing about the present
 // one.
-func (ns Namespace) vouch(t ticket) error {
+func (ns Namespace) vouch(t ticket.Claims) error {
 	if t.Generation < ns.Since {
 		return fmt.Errorf("lease: node %d of namespace %q: %w: the layout or the unit was changed since", t.Node,
 			ns.Name, store.ErrLost)
 	}
-	return signerOf(ns.ticketKey).verify(t)
+	return ticket.NewSigner(ns.ticketKey).Verify(t)
 }
 
 // attempted reports whether one of the attempts wrote a nonce.
@@ -206,13 +207,13 @@ func (c *storeClaim) answer(key string) wire.Lease {
 	h := c.held
 	r := h.records[0]
 	now := c.now()
-	t := ticket{
+	t := ticket.Claims{
 		Namespace: c.name, Node: r.Node, Nodes: int(c.nodes(h)), Unit: c.unit, From: h.from,
 		Until: h.until, TTL: c.opts.TTL,
 		Label:  c.opts.Label,
 		Holder: r.Holder, Nonce: r.Nonce, Revision: r.Revision, Generation: h.generation,
 	}
-	out := t.lease(signerOf(key).sign(t))
+	out := t.Lease(ticket.NewSigner(key).Sign(t))
 	out.Now = now
 	return out
 }

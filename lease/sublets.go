@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowfence/snowfence"
 	"github.com/snowfence/snowfence/internal/world"
+	"github.com/snowfence/snowfence/lease/internal/ticket"
 	"github.com/snowfence/snowfence/lease/store"
 	"github.com/snowfence/snowfence/lease/wire"
 )
@@ -28,9 +29,9 @@ type Sublets struct {
 	lease *Lease
 	life  string // names these subleases in tickets
 
-	mu      sync.Mutex    // of what follows
-	machine world.Machine // that the key was made on: a copy has another one
-	key     *signer       // of a random text
+	mu      sync.Mutex     // of what follows
+	machine world.Machine  // that the key was made on: a copy has another one
+	key     *ticket.Signer // of a random text
 	serial  int64
 	d       *division // nil when nothing of the lease is handed out
 }
@@ -81,7 +82,7 @@ func (s *Sublets) Held(such func(label string) bool) int64 {
 // is new.
 func (s *Sublets) begin() {
 	w := s.lease.world
-	s.machine, s.key = w.Machine(), signerOf(w.Text())
+	s.machine, s.key = w.Machine(), ticket.NewSigner(w.Text())
 }
 
 // seal ends all subleases, as far as this lease can, and returns the end of
@@ -223,7 +224,7 @@ func (s *Sublets) Release(_ context.Context, b wire.Ticket, used int64) error {
 
 // read returns the claims of a ticket, if it is from here. A changed one is
 // lost. mu is held.
-func (s *Sublets) read(b wire.Ticket) (ticket, error) {
+func (s *Sublets) read(b wire.Ticket) (ticket.Claims, error) {
 	k, err := parseTicket(b)
 	if err != nil {
 		return k, err
@@ -231,11 +232,11 @@ func (s *Sublets) read(b wire.Ticket) (ticket, error) {
 	if k.Lessor != s.life {
 		return k, fmt.Errorf("lease: node %d of namespace %q: %w", k.Node, k.Namespace, ErrElsewhere)
 	}
-	return k, s.key.verify(k)
+	return k, s.key.Verify(k)
 }
 
 // holds returns the slot of a ticket, or −1. mu is held.
-func (s *Sublets) holds(k ticket, attempts []string) int {
+func (s *Sublets) holds(k ticket.Claims, attempts []string) int {
 	if s.d == nil {
 		return -1
 	}
@@ -251,12 +252,12 @@ func (s *Sublets) answer(i int, t ticks, now time.Time, label string) (none wire
 	if s.machine.Copied() {
 		return none, s.unavailable()
 	}
-	k := ticket{
+	k := ticket.Claims{
 		Namespace: s.lease.name, Node: g.Node, Nodes: 1, Unit: 1, From: g.From,
 		Until: g.Until, TTL: t.ttl, Label: label,
 		Lessor: s.life, Holder: strconv.FormatInt(x.tenancy, 10), Nonce: x.attempt, Revision: x.serial,
 	}
-	out := k.lease(s.key.sign(k))
+	out := k.Lease(s.key.Sign(k))
 	out.Now = now
 	return out, nil
 }

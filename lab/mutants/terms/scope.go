@@ -24,6 +24,7 @@ var Path = slices.Concat(
 		serve_claim ticket sublet sublets served served_acquire namespace_record namespace keys create change
 		change_proof identity past past_counts past_store reserved manage shutdown_all
 	`),
+	whole("lease/internal/ticket", "ticket signer"),
 	whole("lease/store", "add records store text identity group group_batcher"),
 	whole("sequence", `
 		any calendar close confirm course dated func definition judge local manage pace pattern piece record reserve
