@@ -97,6 +97,15 @@ func TestOneGeneratorAtATime(t *testing.T) {
 	if gr, ok := g.l.Held(-1); ok {
 		t.Errorf("a second generator gets the grant of the first: %+v", gr)
 	}
+	g = holding(t)
+	if _, ok := g.l.Held(-1); !ok {
+		t.Error("a caller without a generator gets no grant")
+	}
+	_, err = g.l.Bind(func() int64 { return 0 })
+	g.must(err)
+	if gr, ok := g.l.Held(-1); ok {
+		t.Errorf("a generator gets the grant of a caller before it: %+v", gr)
+	}
 }
 
 // pinned is a store that is kept open for its leases.

@@ -92,7 +92,7 @@ func TestSubletsThatBeginLater(t *testing.T) {
 }
 
 // A lessor that is a holder of another one takes other nodes when that one is
-// gone. Tickets of the nodes before are lost.
+// gone. Tickets of the nodes before are lost, also when it has these again.
 func TestSubletsOfOtherNodes(t *testing.T) {
 	x := newSubletting(t)
 	before, err := x.acquire(wire.Request{})
@@ -103,6 +103,13 @@ func TestSubletsOfOtherNodes(t *testing.T) {
 	}
 	if l, err := x.acquire(wire.Request{}); err != nil || l.Grant.Node != 8 {
 		t.Errorf("%+v, %v", l, err)
+	}
+	x.grants(4, 0)
+	if l, err := x.acquire(wire.Request{}); err != nil || l.Grant.Node != before.Grant.Node {
+		t.Errorf("%+v, %v", l, err)
+	}
+	if err := x.renew(before.Ticket); !errors.Is(err, store.ErrLost) {
+		t.Errorf("a ticket of the same node, from before: %v", err)
 	}
 }
 

@@ -72,7 +72,7 @@ func New(
 	if a.Store, err = newStore(ctx, name, a.scheme, o); err != nil {
 		return nil, err
 	}
-	c.Unit, c.Quota = a.unit, max(1, a.Nodes/4)
+	c.Unit, c.Agent, c.Quota = a.unit, true, max(1, a.Nodes/4)
 	return a, nil
 }
 

@@ -31,7 +31,7 @@ func newTokens(c *Config) (*tokens, error) {
 	t := &tokens{path: c.Tokens, ownTokens: c.TokenList, clientCerts: c.TLSClientCA != ""}
 	t.reloader = reloader{logger: c.Logger, text: "the file of tokens was changed and cannot be read: the old ones " +
 		"stay in use"}
-	if c.Unit != nil {
+	if c.Agent {
 		t.auth.Store(server.NewHostAuth(c.Quota))
 		return t, nil
 	}

@@ -74,7 +74,8 @@ type Config struct {
 	Keys        func(namespace string) ([]*snowfence.Secret, error) // see [server.Options]
 	Connections int                                                 // of the store; 0 means any number
 	Unit        lessor.Open                                         // of an agent: see [server.Options]
-	Quota       int                                                 // how many nodes each user of an agent may hold
+	Agent       bool                                                // it serves the users of this host
+	Quota       int                                                 // how many nodes each of these may hold
 	Logger      *slog.Logger                                        // nil means silence
 	Version     string
 	Tracing     bool                     // send traces to where the variables OTEL_EXPORTER_OTLP_… say

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"os"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/snowfence/snowfence/lease"
 	"github.com/snowfence/snowfence/remote"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func agentCommand(e *command.Env) *cobra.Command {
@@ -25,9 +27,9 @@ out to the programs of one host, from memory: a program that lives for a second 
 nothing. Its sockets answer what a server answers: IDs, and leases of single nodes. The user and
 the group of the agent may use them (mode 0660), and each user may hold a quarter of a unit.
 
-It has the settings of "snowfence serve". --store names the servers, and --ready-for the
-namespace. Make that with a unit: snowfence namespace create --unit 64. In a namespace without
-one, an agent leases 16 nodes together.
+It has the settings of "snowfence serve". --store names the servers, or their store, and
+--ready-for the namespace. Make that with a unit: snowfence namespace create --unit 64. In a
+namespace without one, an agent leases 16 nodes of servers together.
 
 An agent that starts asks its servers. Programs that hold a node go on to the end of it.
 
@@ -37,24 +39,37 @@ The agent ends when the namespace is changed or deleted: start it again, as syst
 	}, map[string]string{"http": "unix:/run/snowfence/agent.sock", "resp": ""})
 }
 
-// checkOver refuses what goes only with a store, or only with servers in its
-// place.
-func checkOver(c *serve.Config) error {
+// agentName returns the present name of a flag that agents had under another.
+func agentName(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	switch name {
+	case "server":
+		name = "store"
+	case "namespace":
+		name = "ready-for"
+	case "socket":
+		name = "http"
+	case "redis-socket":
+		name = "resp"
+	}
+	return pflag.NormalizedName(name)
+}
+
+// checkAgent refuses what an agent cannot have, and what goes only with servers
+// in place of a store.
+func checkAgent(c *serve.Config) error {
 	socket := func(address string) bool { return address == "" || strings.HasPrefix(address, "unix:") }
-	servers := open.Servers(c.Store) != nil
 	switch {
-	case !servers && (c.TokenFile != "" || c.TLSCA != ""):
+	case open.Servers(c.Store) == nil && (c.TokenFile != "" || c.TLSCA != ""):
 		return command.Usagef("--token-file and --tls-ca are for servers in place of a store: add --store " +
 			"https://HOST:PORT")
-	case !servers:
+	case !c.Agent:
 		return nil
 	case !socket(c.HTTP) || !socket(c.RESP):
-		return command.Usagef("a server over servers listens at sockets: --http unix:PATH, and --resp unix:PATH or " +
-			"--resp ''")
+		return command.Usagef("an agent listens at sockets: --http unix:PATH, and --resp unix:PATH or --resp ''")
 	case len(c.ReadyFor) > 1:
-		return command.Usagef("a server over servers has one namespace: name one with --ready-for")
+		return command.Usagef("an agent has one namespace: name one with --ready-for")
 	case c.Tokens != "" || len(c.TokenList) > 0:
-		return command.Usagef("a server over servers knows the users of this host: leave the tokens out")
+		return command.Usagef("an agent knows the users of this host: leave the tokens out")
 	}
 	return nil
 }
@@ -66,7 +81,7 @@ func (s *servedStore) over(ctx context.Context, e *command.Env, c *serve.Config,
 	if err != nil {
 		return nil, err
 	}
-	name := cmp.Or(strings.Join(c.ReadyFor, ""), lease.DefaultNamespace)
+	name := agentNamespace(c)
 	ns, err := client.Namespace(ctx, name)
 	var a *agent.Agent
 	if err == nil {
@@ -79,6 +94,22 @@ func (s *servedStore) over(ctx context.Context, e *command.Env, c *serve.Config,
 	s.endReason = a.Ended()
 	e.Message("units of %d nodes of namespace %s are leased from %s", a.Nodes, name, c.Store)
 	return open.Over(c.Store, a.Store, client.Close), nil
+}
+
+// agentNamespace returns the only namespace of an agent.
+func agentNamespace(c *serve.Config) string {
+	return cmp.Or(strings.Join(c.ReadyFor, ""), lease.DefaultNamespace)
+}
+
+// quotaOf returns how many nodes each user of a host may hold at an agent over
+// a store: a quarter of a unit.
+func quotaOf(ctx context.Context, st *open.Store, namespace string) (int, error) {
+	ns, err := lease.Namespaces(st.Leases).Show(ctx, namespace)
+	if err == nil && ns.Unit < 4 {
+		err = fmt.Errorf("namespace %q has no unit of at least 4 nodes, of which users of this host could have "+
+			"quarters: take one that was made with --unit 64, or run snowfence serve --http unix:PATH", namespace)
+	}
+	return int(ns.Unit / 4), err
 }
 
 // dial returns a client of the servers.

@@ -116,10 +116,6 @@ func runServer(
 	if err := checkService(&c); err != nil {
 		return err
 	}
-	if cmd.Name() == "agent" && open.Servers(c.Store) == nil {
-		return command.Usagef("an agent leases from servers: add --store https://HOST:PORT; over a store of its " +
-			"own, run snowfence serve --http unix:PATH")
-	}
 	keys, err := serverKeys(e, &c)
 	if err != nil {
 		return err
@@ -232,7 +228,7 @@ func checkService(c *serve.Config) error {
 			return fmt.Errorf("--ready-for: %w", err)
 		}
 	}
-	if err := checkOver(c); err != nil {
+	if err := checkAgent(c); err != nil {
 		return err
 	}
 	for name, n := range c.Spread {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowfence/snowfence/cmd/snowfence/internal/command"
 
+	"github.com/snowfence/snowfence/cmd/internal/open"
 	"github.com/snowfence/snowfence/cmd/internal/serve"
 	"github.com/spf13/pflag"
 )
@@ -25,12 +26,21 @@ func settingsOf(e *command.Env, args []string, defaults map[string]string) (c se
 	if err != nil {
 		err = command.Usage(err)
 	}
+	c.Agent = defaults != nil || open.Servers(c.Store) != nil
+	for _, address := range []*string{&c.HTTP, &c.RESP, &c.Admin} {
+		if strings.HasPrefix(*address, "/") {
+			*address = "unix:" + *address
+		}
+	}
 	return c, err
 }
 
 // bindSettings makes flags of the settings, with their defaults or with other
 // ones.
 func bindSettings(fs *pflag.FlagSet, c *serve.Config, defaults map[string]string) {
+	if defaults != nil {
+		fs.SetNormalizeFunc(agentName)
+	}
 	quotes := strings.NewReplacer("<", "`", ">", "`")
 	for tag, field := range c.Settings() {
 		name, help := tag.Get("name"), quotes.Replace(tag.Get("help"))

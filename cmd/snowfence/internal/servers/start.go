@@ -21,9 +21,9 @@ import (
 
 // firstNamespace makes the namespace default where it is missing, for leases of
 // the ttl, and says so. A server that names only others in ready-for has no use
-// for it.
+// for it, and an agent makes none.
 func firstNamespace(ctx context.Context, e *command.Env, st *open.Store, c *serve.Config) error {
-	if len(c.ReadyFor) > 0 && !slices.Contains(c.ReadyFor, lease.DefaultNamespace) {
+	if c.Agent || len(c.ReadyFor) > 0 && !slices.Contains(c.ReadyFor, lease.DefaultNamespace) {
 		return nil
 	}
 	_, err := lease.Namespaces(st.Leases).Show(ctx, lease.DefaultNamespace)
@@ -174,7 +174,7 @@ func announce(e *command.Env, s *serve.Process, c *serve.Config) {
 		}
 		e.Message("%s", text)
 	}
-	if !s.Tokens() && c.Unit == nil {
+	if !s.Tokens() && !c.Agent {
 		e.Message("every program that reaches these addresses%s may do everything: "+
 			"\"snowfence token new\" makes tokens",
 			map[bool]string{true: " with a certificate"}[certified])

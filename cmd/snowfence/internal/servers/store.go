@@ -55,7 +55,7 @@ func openServed(ctx context.Context, e *command.Env, c *serve.Config, s *servedS
 		s.leases.Open(st.Leases)
 		s.retry = nil
 		return nil
-	case ctx.Err() != nil || open.Servers(c.Store) != nil || !open.Unreachable(err):
+	case ctx.Err() != nil || c.Agent || !open.Unreachable(err):
 		return err
 	}
 	s.leases.Absent(fmt.Errorf("%w: start the store, or correct --store", err))
@@ -74,6 +74,9 @@ func (s *servedStore) prepare(ctx context.Context, e *command.Env, c *serve.Conf
 	}
 	if err = firstNamespace(ctx, e, st, c); err == nil {
 		err = checkSpread(ctx, e, st, c.Spread)
+	}
+	if err == nil && c.Agent {
+		c.Quota, err = quotaOf(ctx, st, agentNamespace(c))
 	}
 	if err != nil {
 		_ = st.Close() // the first error is the one to tell
