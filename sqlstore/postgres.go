@@ -12,10 +12,10 @@ import (
 )
 
 // PostgreSQL is the dialect of PostgreSQL 12 and later. The driver's errors
-// must have an SQLState method, as in jackc/pgx (stdlib) and lib/pq. You can
-// use a pooler that works with the driver's prepared statements (pgbouncer with
-// pgx: default_query_exec_mode=exec in the URL). Connections must not put
-// savepoints around statements.
+// must have an SQLState method, as in jackc/pgx (stdlib) and lib/pq. A pooler
+// needs a setting in the URL: pgbouncer with pgx
+// default_query_exec_mode=exec, with lib/pq binary_parameters=yes. Connections
+// must not put savepoints around statements.
 //
 // A lease keeps one connection of the *sql.DB, so that its renewals wait for no
 // transaction. A pool of one is refused. A call without an answer fails after
