@@ -105,7 +105,7 @@ type Trace struct {
 	Doubtful int64     `json:"doubtful,omitempty"` // IDs that are rather Unix times or numbers that count
 
 	view   *View
-	bits   int64 // of surprise
+	bits   float64 // of surprise
 	nodes  map[int64]bool
 	before snowfence.Parts
 }
@@ -138,11 +138,11 @@ func (t *Trace) add(id snowfence.ID, now time.Time) {
 			t.Rises++
 		}
 	}
-	t.bits += width(p.Sequence - expected)
+	t.bits += t.bitsOf(p.Sequence-expected, snowfence.FieldSequence)
 	if t.nodes[p.Node] {
-		t.bits += width(int64(t.Nodes - 1))
+		t.bits += t.bitsOf(int64(t.Nodes-1), snowfence.FieldNode)
 	} else {
-		t.bits += width(p.Node)
+		t.bits += t.bitsOf(p.Node, snowfence.FieldNode)
 		if t.Nodes < maxTraced {
 			t.nodes[p.Node] = true
 			t.Nodes++
@@ -158,6 +158,17 @@ func (t *Trace) add(id snowfence.ID, now time.Time) {
 	t.before = p
 }
 
+// bitsOf returns the surprise of a number in a field, where small ones are
+// likely: its bits, and how many these are. Numbers of a foreign layout without
+// nodes are random.
+func (t *Trace) bitsOf(n int64, field string) float64 {
+	all := float64(t.view.Layout.Bits(field))
+	if t.view.maker != "" && t.view.Layout.Bits(snowfence.FieldNode) == 0 {
+		return all
+	}
+	return float64(width(n)) + math.Log2(1+all)
+}
+
 // width is how many bits a number has.
 func width(n int64) int64 { return int64(bits.Len64(uint64(max(n, -n)))) }
 
@@ -169,7 +180,7 @@ func (t *Trace) surprise(now time.Time) float64 {
 	if days < 0 {
 		days = 16 * (1 - days)
 	}
-	return float64(t.bits)/float64(t.IDs) + math.Log2(1+days)
+	return t.bits/float64(t.IDs) + math.Log2(1+days)
 }
 
 // Reason names the layout, and what speaks for it and against it.
