@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import time
 import weakref
 from types import BuiltinFunctionType, TracebackType
-from typing import Any, Dict, Iterator, List, NoReturn, Optional, Type
+from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Type
 
 from .errors import ExhaustedError, NoAnswerError, ServerError, check_number, check_text
 from .layout import Layout, Parts
@@ -194,7 +193,7 @@ class Generator:
         return self
 
     async def __aexit__(self, *error: Any) -> None:
-        await asyncio.get_running_loop().run_in_executor(None, self.close)
+        await _in_thread(self.close)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Generator cannot be copied or pickled: share it between threads, and open one in each "
@@ -226,15 +225,24 @@ async def open_async(server: Optional[str] = None, namespace: str = "default", *
                      label: Optional[str] = None, within: Optional[Dict[str, int]] = None,
                      ttl: Optional[float] = None, lead: int = 0, max_wait: float = 5.0) -> Generator:
     """Does what open does, and lets other tasks of asyncio run meanwhile."""
-    return await asyncio.get_running_loop().run_in_executor(None, lambda: open(
+    made: Generator = await _in_thread(lambda: open(
         server, namespace, token=token, label=label, within=within, ttl=ttl, lead=lead, max_wait=max_wait))
+    return made
+
+
+async def _in_thread(work: Callable[[], Any]) -> Any:
+    import asyncio  # takes half of the time to import this package
+
+    return await asyncio.get_running_loop().run_in_executor(None, work)
 
 
 async def _sleep(seconds: float) -> None:
     if isinstance(time.monotonic, BuiltinFunctionType):
+        import asyncio
+
         await asyncio.sleep(seconds)
     else:  # a test froze the clock, and asyncio would sleep for ever
-        await asyncio.get_running_loop().run_in_executor(None, time.sleep, seconds)
+        await _in_thread(lambda: time.sleep(seconds))
 
 
 _all: "weakref.WeakSet[Generator]" = weakref.WeakSet()  # for children that are forked

@@ -39,6 +39,23 @@ func TestJava(t *testing.T) {
 	}
 }
 
+// A frozen java.time, as with a mocked Instant or Clock, costs no wait.
+func TestJavaWithAFrozenClock(t *testing.T) {
+	servers.Later(t)
+	t.Parallel()
+	url, classes := serve(t, t.TempDir()), compile(t, clients+"/java")
+	exports := "--add-exports java.base/jdk.internal.org.objectweb.asm=ALL-UNNAMED "
+	run(t, ".", "javac "+exports+"-cp "+classes+" -d "+classes+" testdata/Frozen.java")
+	manifest := map[string]string{"agent.txt": "Premain-Class: Frozen\nCan-Retransform-Classes: true\n"}
+	write(t, classes, manifest)
+	run(t, classes, "jar --create --file agent.jar --manifest agent.txt Frozen*.class")
+	out := run(t, ".", "java "+exports+"-javaagent:"+classes+"/agent.jar -cp "+classes+" Frozen",
+		"SNOWFENCE_SERVER="+url)
+	if out != "ok\n" {
+		t.Error(out)
+	}
+}
+
 // The programs of the page for frameworks run with Debian's jars. Spring 4.3
 // cannot make the proxies of @Configuration on Java 17.
 func TestJavaFrameworks(t *testing.T) {
