@@ -46,7 +46,7 @@ func TestJavaWithAFrozenClock(t *testing.T) {
 	url, classes := serve(t, t.TempDir()), compile(t, clients+"/java")
 	exports := "--add-exports java.base/jdk.internal.org.objectweb.asm=ALL-UNNAMED "
 	run(t, ".", "javac "+exports+"-cp "+classes+" -d "+classes+" testdata/Frozen.java")
-	manifest := map[string]string{"agent.txt": "Premain-Class: Frozen\nCan-Retransform-Classes: true\n"}
+	manifest := map[string]string{"agent.txt": "Premain-Class: Frozen\nCan-Redefine-Classes: true\n"}
 	write(t, classes, manifest)
 	run(t, classes, "jar --create --file agent.jar --manifest agent.txt Frozen*.class")
 	out := run(t, ".", "java "+exports+"-javaagent:"+classes+"/agent.jar -cp "+classes+" Frozen",
