@@ -127,39 +127,3 @@ var javaMistakes = map[string]mistake{
 		"zero", "Grant.java", `answer.getOrDefault(key, "0")`, "answer.get(key)",
 	},
 }
-
-var goMistakes = map[string]mistake{
-	"stamps beyond until": {
-		"outage", "reserve.go", "until := int64(end / t.span)", "until := int64(end/t.span) + 1<<20",
-	},
-	"uses a sequence number twice": {
-		"sequence", "position.go", "func (t *track) pieceID(pos uint64) ID {",
-		"func (t *track) pieceID(pos uint64) ID {\n\tpos -= pos % 2",
-	},
-	"stamps below a raised from": {
-		"raised", "hold.go", "gr.Until = h.grant.Until", "gr.From, gr.Until = h.grant.From, h.grant.Until",
-	},
-	"goes on after another program has its node": {
-		"taken", "lease/served.go", "errors.Is(err, store.ErrLost),", "errors.Is(err, store.ErrLost) && false,",
-	},
-	"goes on after its namespace is gone": {
-		"gone", "lease/served.go", "errors.Is(err, ErrNoNamespace):", "errors.Is(err, ErrNoNamespace) && false:",
-	},
-	"hides a loss": {
-		"taken", "lease/served.go", "c.lost = c.ticket", "c.lost = nil",
-	},
-	"has one attempt for all": {
-		"renew", "lease/served.go", "attempt, earlier := c.world.Text(),", `attempt, earlier := "AAAAAAAAAAAAAAAAAAAAAAAAAA",`,
-	},
-	"forgets a Renew without an answer": {
-		"lost-renewal", "lease/served.go", "if len(c.earlier) < maxUnanswered {", "if len(c.earlier) < 0*maxUnanswered {",
-	},
-	"forgets an Acquire without an answer": {
-		"lost-acquire", "lease/served.go", "if len(c.earlier) < maxUnanswered {", "if len(c.earlier) < 0*maxUnanswered {",
-	},
-	"renews with its first ticket": {
-		"renew", "lease/served.go", "c.earlier, c.ttl = a.Ticket,", "c.earlier, c.ttl = slices.Concat(c.ticket, a.Ticket)[:len(a.Ticket)],",
-	},
-	"gives back ticks that it stamped": {"renew", "lease/served.go", "used = o.used", "used = o.from"},
-	"follows a redirect":               {"damaged", "remote/client.go", "return http.ErrUseLastResponse", "return nil"},
-}
