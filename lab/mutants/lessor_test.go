@@ -41,8 +41,6 @@ var lessorMutants = []mutant{
 		swap("out[i] = res.Renewals[k]", "out[k] = res.Renewals[k]")),
 	forward("only to a server with a key that it says it has", "newForwarding", "^TestAnswersOfAnotherServer$",
 		swap("s.CheckPeer(c.PeerCertificates[0])", "error(nil)")),
-	m("forward: and that stands in the store", "cmd/internal/server.Service.CheckPeer", "^TestAPeerHasItsKey$",
-		never("!(*s.peers.keys.Load())[KeyOf(c)]")).in("./cmd/internal/serve"),
 	m("forward: elsewhere is no loss", "cmd/internal/server.kindTable", "^TestRenewalsArePassedOn$",
 		inText(`{"elsewhere", http.StatusServiceUnavailable, connect.CodeUnavailable,`,
 			`{"elsewhere", http.StatusConflict, connect.CodeAborted,`)).in("./cmd/internal/serve"),

@@ -55,6 +55,7 @@ var Path = slices.Concat(
 	some("compat/randflake/generate.go", "kindOf"),
 	some("compat/randflake/randflake.go", "Generator.GetLeaseInfo"),
 	some("compat/idgen/options.go", "IdGeneratorOptions.lead"),
+	some("cmd/internal/server/peers.go", "Service.CheckPeer"),
 	some("cmd/internal/server/limit.go", "Service.checkHeld Service.keepLate Service.takeBackTicket"),
 )
 
