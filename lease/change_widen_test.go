@@ -69,7 +69,7 @@ func (r *running) stop() {
 	}
 }
 
-// TestFromStaticToLeased walks the way that docs/choose/nodes.md describes: a
+// TestFromStaticToLeased walks the four steps of docs/move/README.md: a
 // running fleet with the numbers 0 to 3 given by hand moves, process by
 // process, to leased numbers from 30 on, and in the end the old numbers become
 // leasable too. IDs are made all the time, some by a clock that is four seconds

@@ -27,7 +27,7 @@ func example(ctx context.Context, token string) error {
 	return nil
 }
 
-// numbers is the program of docs/choose/sequences.md.
+// numbers is what docs/choose/sequences.md advises.
 func numbers(ctx context.Context, token string) error {
 	c, err := remote.Dial([]string{"https://ids-1:8443", "https://ids-2:8443"}, &remote.Options{Token: token})
 	if err != nil {
@@ -59,7 +59,7 @@ func Example() {
 	}
 }
 
-// source is the program of docs/choose/serverless.md.
+// source is what docs/choose/serverless.md advises.
 func source(ctx context.Context, token string) error {
 	c, err := remote.Dial([]string{"https://ids-1:8443", "https://ids-2:8443"}, &remote.Options{Token: token})
 	if err != nil {
