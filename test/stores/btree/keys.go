@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/snowfence/snowfence"
-	"github.com/snowfence/snowfence/public"
 )
 
 // writers is how many connections insert at once.
@@ -26,7 +25,6 @@ type kind struct {
 	name     string
 	postgres string // type of the column
 	mariadb  string
-	look     bool // whether a key is looked up before it is inserted
 
 	// key returns the key of a row as SQL has it; "" when the database makes
 	// it.
@@ -74,16 +72,7 @@ func kinds() ([]kind, error) {
 		{name: "the database's counter", postgres: "bigserial", mariadb: "BIGINT AUTO_INCREMENT"},
 		{name: "Snowfence, one node", postgres: "bigint", mariadb: "BIGINT", key: number(plain, one), low: from},
 		{name: "Snowfence, 16 nodes", postgres: "bigint", mariadb: "BIGINT", key: number(plain, each), low: from},
-		{
-			name: "Snowfence, masked at the edge", postgres: "bigint", mariadb: "BIGINT",
-			key: masked(number(plain, each)),
-			low: from,
-		},
 		{name: "Randflake", postgres: "bigint", mariadb: "BIGINT", key: number(encrypted, each)},
-		{
-			name: "8 random bytes, looked up", postgres: "bigint", mariadb: "BIGINT", look: true,
-			key: func(time.Time, int, uint64) string { return fmt.Sprint(int64(random())) },
-		},
 		{
 			name: "UUIDv4", postgres: "uuid", mariadb: "UUID",
 			key: func(made time.Time, _ int, _ uint64) string { return uuid(4, made) },
@@ -91,22 +80,6 @@ func kinds() ([]kind, error) {
 		{name: "UUIDv7", postgres: "uuid", mariadb: "UUID", key: uuid7, low: low7},
 		{name: "UUIDv7 as text", postgres: "char(36)", mariadb: "CHAR(36) CHARACTER SET ascii", key: uuid7, low: low7},
 	}, nil
-}
-
-// masked masks each ID, as a program does that shows it. The table has the
-// plain one.
-func masked(key func(time.Time, int, uint64) string) func(time.Time, int, uint64) string {
-	mask, err := public.NewMask(snowfence.GenerateSecret())
-	if err != nil {
-		panic(err) // a fresh secret is whole
-	}
-	return func(made time.Time, writer int, n uint64) string {
-		text := key(made, writer, n)
-		var id int64
-		_, _ = fmt.Sscan(text, &id)
-		_ = mask.Public(snowfence.ID(id))
-		return text
-	}
 }
 
 func random() uint64 {
