@@ -19,7 +19,7 @@ func TestDocumentedCommands(t *testing.T) {
 		if c.Hidden || c.Name() == "help" {
 			continue
 		}
-		if n++; !strings.Contains(page, "\n| `snowfence "+c.Name()+"` |") {
+		if n++; !strings.Contains(page, "\n- `snowfence "+c.Name()+"`: ") {
 			t.Errorf("the page does not name %q", c.Name())
 		}
 	}

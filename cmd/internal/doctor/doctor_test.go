@@ -209,11 +209,11 @@ func TestPageListsAllNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range Names() {
-		if !strings.Contains(string(page), "\n| `"+name+"` | ") {
+		if !strings.Contains(string(page), "\n- `"+name+"`: ") {
 			t.Errorf("the page has no line for %s", name)
 		}
 	}
-	if n := strings.Count(string(page), "\n| `"); n != len(Names()) {
+	if n := strings.Count(string(page), "\n- `"); n != len(Names()) {
 		t.Errorf("the page has %d names, and there are %d", n, len(Names()))
 	}
 }
