@@ -38,8 +38,8 @@ run() {
 	faults) scripts/setup.sh tests && measured test ./stores/faults ;;
 	# Holds all 131,072 nodes of Randflake in each store, and a million subleases of two servers (STORE: which).
 	scale) scripts/setup.sh tests && scripts/scale.sh "${STORE:-.}" ;;
-	# 10,000 idle connections, 1,000 slow clients, damaged requests and a million resets on one server.
-	crowd) measured test ./server/load -run '^Test(Crowd|Resets)$' ;;
+	# 10,000 idle connections, 1,000 slow clients, damaged requests, a million resets, and an hour of connections that come and go, on one server.
+	crowd) measured test ./server/load -run '^Test(Crowd|Resets|Churn)$' ;;
 	# Makes a million IDs inside PostgreSQL and MariaDB, and breaks every term of the functions that `snowfence sql` prints.
 	sql) scripts/setup.sh tests && cd test && strict -timeout=$limit ./stores/insql -long ;;
 	# The tests of all modules in short form, under the race detector.
