@@ -46,6 +46,7 @@ func Postgres(p Plan) (string, error) {
 		column := values{
 			"Table": table, "Column": quoted(`"`, n.Column), "Schema": schema,
 			"TableText": strings.ReplaceAll(table, "'", "''"), "ColumnText": strings.ReplaceAll(n.Column, "'", "''"),
+			"ColumnNameText": strings.ReplaceAll(quoted(`"`, n.Column), "'", "''"),
 		}
 		v["Check"], v["Default"] = column.fillText(postgresCheck), column.fillText(postgresDefault)
 	}

@@ -57,9 +57,10 @@ func pgOpener(p *servers.Postgres) opener[pgBase] {
 	return func(t testing.TB, text string) (pgBase, error) { return newPGBase(t, p, text) }
 }
 
-// pgInstrumented puts the clock of a test into a text, and a place to stall
-// between the look at a lane and its move.
+// pgInstrumented puts the clock of a test into a text, a place to stall
+// between the look at a lane and its move, and a longer wait for the table.
 func pgInstrumented(text string) string {
+	text = strings.Replace(text, "lock_timeout = '2s'", "lock_timeout = '60s'", 1)
 	text = strings.ReplaceAll(text, "clock_timestamp()", "public.test_now()")
 	const move = "  PERFORM setval(seq, pos);"
 	return strings.Replace(text, move, "  PERFORM public.test_stall();\n"+move, 1)

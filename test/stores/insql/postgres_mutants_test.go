@@ -11,8 +11,9 @@ const (
 	pgWait   = "      PERFORM pg_advisory_xact_lock(class::int, lane);\n"
 	pgPos    = "pos := greatest(last + 1, tick * 4096 + (last + 1) % 4096);"
 	pgOld    = "PERFORM pg_catalog.pg_advisory_xact_lock(class, lane);"
-	pgApart  = "-- By itself, because transactions that wrote to the table may wait for a lane.\n"
+	pgApart  = "COMMIT;\n\n-- By itself, because transactions that wrote to the table may wait for a lane."
 	pgColumn = "ALTER TABLE \"orders\" ALTER COLUMN \"id\" SET DEFAULT \"public\".snowfence_next();\n"
+	pgLock   = "LOCK TABLE \"orders\" IN ACCESS EXCLUSIVE MODE;"
 )
 
 var pgMutants = []mutant{
@@ -66,7 +67,18 @@ var pgMutants = []mutant{
 	{"start := greatest(start, last / had.slots + 1);", "start := last / had.slots + 1;", "lanes"},
 	{"xmin = xid AND identity = \"public\".snowfence_identity()) THEN", "true) THEN", "lanes"},
 	{"    start := 0;\n", "", "lanes"},
-	{"COMMIT;\n\n" + pgApart + pgColumn, pgColumn + "COMMIT;\n", "busy table"},
+	{pgApart, pgColumn + pgApart, "busy table"},
+	{"SET LOCAL lock_timeout = '60s';", "", "column"},
+	{pgLock, "", "column"},
+	{"LIKE 'nextval(%'", "LIKE 'x'", "column"},
+	{"IF kind <> '' OR was", "IF was", "column"},
+	{"IF top >= ", "IF top < 0 AND top >= ", "column"},
+	{"ALTER TABLE \"orders\" ALTER COLUMN \"id\" DROP IDENTITY;", "", "column"},
+	{" + s.seqincrement,", ",", "column"},
+	{"CASE kind WHEN 'a' THEN 'ALWAYS'", "CASE kind WHEN '' THEN 'ALWAYS'", "column"},
+	{"IF id.atttypid = ANY (narrow) THEN", "IF false THEN", "column"},
+	{"IF refers IS NOT NULL THEN", "IF false THEN", "column"},
+	{"k.conkey[array_position(k.confkey, id.attnum)]", "k.conkey[1]", "column"},
 	{"SECURITY DEFINER SET search_path = pg_catalog, pg_temp", "SET search_path = pg_catalog, pg_temp", "rights"},
 	{"SECURITY DEFINER SET search_path = pg_catalog, pg_temp", "SECURITY DEFINER", "rights"},
 	{"REVOKE ALL ON FUNCTION \"public\".snowfence_confirm(interval) FROM PUBLIC;", "", "rights"},

@@ -22,6 +22,7 @@ var pgProbes = []probe[pgBase]{
 	{"reset", nil, pgReset},
 	{"lanes", append([]string{"--lanes", "4"}, pgFar...), pgOtherLanes},
 	{"busy table", []string{"--lanes", "1"}, pgBusyTable},
+	{"column", nil, pgColumnTurns},
 	{"printed again", append([]string{"--lanes", "2"}, pgFar...), pgPrintedAgain},
 	{"rights", nil, pgRights},
 	{"settings", nil, pgSettings},
