@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 tests=${PACKAGES-gcc g++ libc6-dev valgrind python3 protobuf-compiler libprotobuf-dev redis-server redis-sentinel python3-redis postgresql pgbouncer mariadb-server etcd-server etcd-client spin qemu-user libfaketime strace prometheus chromium}
-languages=${PACKAGES-openjdk-17-jdk-headless libspring-context-java libhibernate3-java libhsqldb-java libjavassist-java cargo php-cli ruby libffi-platypus-perl mono-mcs mono-runtime libmono-system-net-http4.0-cil fpc gdc gcc-mingw-w64-x86-64-win32 wine64 mypy python3-build python3-setuptools python3-wheel python3-venv python3-pip python3-django python3-djangorestframework python3-sqlalchemy}
+languages=${PACKAGES-openjdk-17-jdk-headless libspring-context-java libhibernate3-java libhsqldb-java libjavassist-java cargo php-cli ruby libffi-platypus-perl mono-mcs mono-runtime libmono-system-net-http4.0-cil fpc gdc gcc-mingw-w64-x86-64-win32 wine64 mypy python3-build python3-setuptools python3-wheel python3-venv python3-pip python3-django python3-djangorestframework python3-psycopg2 python3-sqlalchemy}
 
 case $* in
 tests) wanted=($tests) ;;

@@ -1,7 +1,9 @@
 package native
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/snowfence/snowfence/test/harness/servers"
@@ -31,6 +33,33 @@ func TestPythonDjango(t *testing.T) {
 	t.Parallel()
 	servers.Need(t, "python", debians)
 	run(t, clients+"/python", debians+" -m unittest tests.test_django", "SNOWFENCE_SERVER="+serve(t, t.TempDir()))
+}
+
+// Transactions of Django take numbers without gaps, as the page of invoices
+// says. Their user may call one function.
+func TestPythonDjangoInvoices(t *testing.T) {
+	servers.Later(t) // which installs what it needs
+	t.Parallel()
+	servers.Need(t, "python", debians)
+	page, err := os.ReadFile(filepath.Join(root, "docs", "choose", "invoices.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, _ := strings.Cut(string(page), "```python\n")
+	code, _, ok := strings.Cut(code, "```")
+	if !ok {
+		t.Fatal("the page has no code in Python")
+	}
+	dir := copied(t, filepath.Join("testdata", "django"))
+	replace(t, filepath.Join(dir, "invoices.py"), "    # THE PAGE\n", "    "+strings.ReplaceAll(strings.TrimSpace(code),
+		"\n", "\n    ")+"\n")
+	p := servers.StartPostgres(t)
+	name, program := p.NewDatabase(t), servers.Program(t, servers.Snowfence)
+	run(t, dir, program+" sequence create invoices --mode strict --store "+p.URL(name), "HOME="+dir)
+	p.SQL(t, name, "CREATE ROLE shop LOGIN; GRANT CREATE ON SCHEMA public TO shop")
+	p.SQL(t, name, run(t, dir, program+" sql --serial --dialect postgres"))
+	p.SQL(t, name, "GRANT EXECUTE ON FUNCTION snowfence_serial(text) TO shop")
+	run(t, dir, debians+" invoices.py "+strings.Replace(p.URL(name), "postgres@", "shop@", 1))
 }
 
 // The programs of the page do what it says.

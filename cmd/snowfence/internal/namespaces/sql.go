@@ -31,6 +31,7 @@ type sqlFlags struct {
 	label   string
 	again   bool
 	retire  bool
+	serial  bool
 }
 
 // sqlDialects are the texts of sql, by dialect.
@@ -40,12 +41,19 @@ var sqlDialects = map[string]func(insql.Plan) (string, error){
 	"postgres": insql.Postgres,
 }
 
+// serialDialects are the texts of sql --serial, by dialect.
+var serialDialects = map[string]func(schema string, about []string) (string, error){
+	"mariadb":  insql.SerialMariaDB,
+	"postgres": insql.SerialPostgres,
+}
+
 func dialectNames() []string { return slices.Sorted(maps.Keys(sqlDialects)) }
 
 func sqlCommand(e *command.Env) *cobra.Command {
 	var f sqlFlags
 	cmd := &cobra.Command{
-		Use: "sql --dialect DIALECT --node N", Short: "Print SQL functions that make IDs inside a database",
+		Use:   "sql --dialect DIALECT {--node N | --serial}",
+		Short: "Print SQL functions that make IDs inside a database",
 		Long: `Sql prints what makes the IDs of one node inside a database. Run it there once. Then
 snowfence_next() is a new ID, snowfence_decode(id) takes one apart, and the IDs of a span of
 time are those WHERE id >= snowfence_from(a) AND id < snowfence_until(b).
@@ -57,11 +65,16 @@ namespace that could make one of its IDs is accepted, and the namespace is not d
 --again it prints the functions another time, for the same database only. When you have
 dropped the functions there, --retire records that. Without --store nothing keeps the node.
 
-An ID counts from COMMIT. More in docs/choose/ids-in-the-database.md.`,
+An ID counts from COMMIT. More in docs/choose/ids-in-the-database.md.
+
+With --serial, sql prints other functions: snowfence_serial('NAME') takes a number of a strict
+sequence of this database inside the caller's transaction, without gaps, and
+snowfence_serial_text('NAME') its text. More in docs/choose/invoices.md.`,
 		Example: `  snowfence sql --dialect postgres --node 1023 --table orders.id
   snowfence namespace create orders --leasable 0-1022 --store sqlite:ids.db
   snowfence sql --dialect postgres --node 1023 --store sqlite:ids.db --namespace orders --label shop
-  snowfence sql --retire --node 1023 --store sqlite:ids.db --namespace orders`,
+  snowfence sql --retire --node 1023 --store sqlite:ids.db --namespace orders
+  snowfence sql --dialect postgres --serial`,
 		Args: cobra.NoArgs,
 	}
 	fs := cmd.Flags()
@@ -75,17 +88,23 @@ An ID counts from COMMIT. More in docs/choose/ids-in-the-database.md.`,
 	fs.Int64Var(&f.lead, "lead", 0, "how many `ticks` IDs may run ahead of the clock (default: a second)")
 	fs.DurationVar(&f.maxWait, "max-wait", 5*time.Second, "how long a call waits when IDs would run further ahead "+
 		"than --lead")
-	fs.StringVar(&f.schema, "schema", "", "the `schema` of the functions (default: public)")
+	fs.StringVar(&f.schema, "schema", "", "the `schema` of the functions (default: public); with --serial also of the "+
+		"sequences")
 	fs.StringVar(&f.table, "table", "", "a `TABLE.COLUMN` that gets IDs by itself")
 	fs.StringVar(&f.label, "label", "", "with --store: a `name` of the database, for people")
 	fs.BoolVar(&f.again, "again", false, "with --store: print the functions of a recorded node again, for the same "+
 		"database; this flag cannot be set in the environment")
 	fs.BoolVar(&f.retire, "retire", false, "with --store: record that the functions were dropped; this flag cannot be "+
 		"set in the environment")
+	fs.BoolVar(&f.serial, "serial", false, "print functions that take numbers of strict sequences; this flag cannot "+
+		"be set in the environment")
 	command.CompleteLayouts(cmd, "layout")
 	command.CompleteWords(cmd, "dialect", dialectNames()...)
 	cmd.RunE = e.Run(func(cmd *cobra.Command, _ []string, out *bufio.Writer) error {
 		f.again, f.retire = f.again && command.Given(cmd, "again"), f.retire && command.Given(cmd, "retire")
+		if command.Given(cmd, "serial") && f.serial {
+			return f.printSerial(e, cmd, out)
+		}
 		if err := f.check(e, cmd); err != nil {
 			return err
 		}
@@ -100,6 +119,29 @@ An ID counts from COMMIT. More in docs/choose/ids-in-the-database.md.`,
 		return err
 	})
 	return cmd
+}
+
+// printSerial prints the functions that take numbers of sequences.
+func (f *sqlFlags) printSerial(e *command.Env, cmd *cobra.Command, out *bufio.Writer) error {
+	other := command.FirstGiven(cmd, "store", "namespace", "layout", "node", "lanes", "lead", "max-wait", "table",
+		"label", "again", "retire")
+	switch {
+	case other != "":
+		return command.Usagef("--%s is for functions that make IDs: leave it out with --serial", other)
+	case serialDialects[f.dialect] == nil:
+		return command.Usagef("--dialect %q: with --serial choose %s", f.dialect,
+			strings.Join(slices.Sorted(maps.Keys(serialDialects)), ", "))
+	}
+	text, err := serialDialects[f.dialect](f.schema, []string{madeNow(e)})
+	if err != nil {
+		return command.Usage(err)
+	}
+	_, err = out.WriteString(text)
+	return err
+}
+
+func madeNow(e *command.Env) string {
+	return "Made by snowfence sql on " + e.Now().UTC().Format(time.RFC3339) + "."
 }
 
 // check refuses flags that are wrong whatever the store says.
@@ -149,8 +191,7 @@ func sqlPlain(ctx context.Context, e *command.Env, cmd *cobra.Command, f *sqlFla
 
 // sqlText writes a plan in the dialect.
 func sqlText(e *command.Env, f *sqlFlags, plan insql.Plan) (string, error) {
-	made := "Made by snowfence sql on " + e.Now().UTC().Format(time.RFC3339) + "."
-	plan.About = append([]string{made}, plan.About...)
+	plan.About = append([]string{madeNow(e)}, plan.About...)
 	text, err := sqlDialects[f.dialect](plan)
 	if errors.Is(err, insql.ErrPlan) {
 		err = command.Usage(err)
