@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,37 +34,18 @@ func pgColumnTurns(b pgBase) error {
 // turn runs the text while clients write, and twice the way back, and the text
 // again.
 func (b pgBase) turn() error {
-	stop, errs := make(chan struct{}), make(chan error, 8)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	errs := make(chan error, 9)
 	var l ledger
 	for range 8 {
-		go func() { errs <- b.writes(&l, stop) }()
+		go func() { errs <- b.writes(ctx, &l) }()
 	}
-	var wg sync.WaitGroup
+	go func() { errs <- b.thereAndBack(ctx, &l) }()
 	var err error
-	wg.Go(func() {
-		defer close(stop)
-		for range 2 {
-			var back string
-			if err = l.grows(); err == nil {
-				back, err = b.convert()
-			}
-			if err == nil {
-				err = l.grows()
-			}
-			if err == nil {
-				err = b.do("SET lock_timeout = '60s'", back)
-			}
-			if err != nil {
-				return
-			}
-		}
-		if err = l.grows(); err == nil {
-			_, err = b.convert()
-		}
-	})
-	wg.Wait()
-	for range 8 {
+	for range 9 {
 		err = errors.Join(err, <-errs)
+		cancel() // the clients write until all is done, or until one of them failed
 	}
 	if err != nil {
 		return err
@@ -79,16 +60,42 @@ func (b pgBase) turn() error {
 	return errors.Join(err, l.repeated())
 }
 
-// writes inserts rows until it is stopped, one at a time and two in a
-// transaction, which has looked at the table first.
-func (b pgBase) writes(l *ledger, stop chan struct{}) error {
+func (b pgBase) thereAndBack(ctx context.Context, l *ledger) error {
+	const ask = "SELECT ascii(attidentity::text)::bigint FROM pg_attribute " +
+		"WHERE attrelid = 'orders'::regclass AND attname = 'id'"
+	was, err := b.inserted(ask)
+	for range 2 {
+		var back string
+		if err == nil {
+			err = l.grows(ctx)
+		}
+		if err == nil {
+			back, err = b.convert()
+		}
+		if err == nil {
+			err = l.grows(ctx)
+		}
+		if err == nil {
+			err = b.do("SET lock_timeout = '60s'", back)
+		}
+		if err != nil {
+			return err
+		}
+		if is, err := b.inserted(ask); err != nil || !slices.Equal(is, was) {
+			return fmt.Errorf("the way back: the identity was %d, and is %d: %w", was, is, err)
+		}
+	}
+	if err = l.grows(ctx); err == nil {
+		_, err = b.convert()
+	}
+	return err
+}
+
+// writes inserts rows until the end, one at a time and two in a transaction,
+// which has looked at the table first.
+func (b pgBase) writes(end context.Context, l *ledger) error {
 	return b.with(func(ctx context.Context, c *pgx.Conn) error {
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return nil
-			default:
-			}
+		for i := 0; end.Err() == nil; i++ {
 			ids, err := pgIDs(ctx, c, "INSERT INTO orders (item) VALUES ($1) RETURNING id", i)
 			if err != nil {
 				return err
@@ -109,11 +116,12 @@ func (b pgBase) writes(l *ledger, stop chan struct{}) error {
 				return err
 			}
 		}
+		return nil
 	})
 }
 
 // grows waits for a hundred numbers more.
-func (l *ledger) grows() error {
+func (l *ledger) grows(ctx context.Context) error {
 	size := func() int {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -121,7 +129,7 @@ func (l *ledger) grows() error {
 	}
 	before, end := size(), time.Now().Add(5*time.Minute)
 	for size() < before+100 {
-		if time.Now().After(end) {
+		if ctx.Err() != nil || time.Now().After(end) {
 			return errors.New("the clients do not write")
 		}
 		time.Sleep(5 * time.Millisecond)

@@ -68,7 +68,6 @@ var pgMutants = []mutant{
 	{"xmin = xid AND identity = \"public\".snowfence_identity()) THEN", "true) THEN", "lanes"},
 	{"    start := 0;\n", "", "lanes"},
 	{pgApart, pgColumn + pgApart, "busy table"},
-	{"SET LOCAL lock_timeout = '60s';", "", "column"},
 	{pgLock, "", "column"},
 	{"LIKE 'nextval(%'", "LIKE 'x'", "column"},
 	{"IF kind <> '' OR was", "IF was", "column"},
