@@ -269,13 +269,13 @@ func serialConfirmed(b serialBase) error {
 		func() error { return b.wants("dated", text(50), b.at(now)...) },
 		confirm("dated", 20), // the higher floor counts
 		func() error { return b.wants("dated", text(51), b.at(now)...) },
-		func() error { return b.refuses("dated", "was closed", b.at(now.AddDate(-1, 0, 0))...) },
+		func() error { return b.refuses("dated", "was closed", b.at(now.AddDate(-2, 0, 0))...) },
 		func() error {
 			next := now.AddDate(1, 0, 0) // which is open, and begins at the floor
 			return b.wants("dated", fmt.Sprintf("RE-%d-%06d", next.In(berlin).Year(), 50), b.at(next)...)
 		},
 		func() error {
-			next := now.AddDate(2, 0, 0) // nothing was given there
+			next := now.AddDate(3, 0, 0) // nothing was given there
 			return b.wants("dated", fmt.Sprintf("RE-%d-%06d", next.In(berlin).Year(), 1), b.at(next)...)
 		},
 	)
