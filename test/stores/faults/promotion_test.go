@@ -89,6 +89,9 @@ func TestPromotionUnderServers(t *testing.T) {
 	standby := primary.Standby(t)
 	store := fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/%s?sslmode=disable&"+
 		"target_session_attrs=read-write", primary.Port, standby.Port, database)
+	made := launch(t, "the namespace", nil, snowfencePath(t), "namespace", "create", "default",
+		"--max-ttl", pairTTL.String(), "--store", store)
+	<-made.gone
 	p := &pair{T: t, seen: map[string]bool{}}
 	var processes [2]*worker
 	var clocks [2]*stepped
