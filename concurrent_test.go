@@ -3,6 +3,7 @@ package snowfence
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -70,9 +71,10 @@ func TestManyGoroutinesWhileGrantsChange(t *testing.T) {
 	if testing.Short() {
 		rounds = 50
 	}
-	for _, w := range ways {
-		t.Run(w.name, func(t *testing.T) {
-			s := testScheme(t, "time=41,node=4,seq=6,epoch=2020-01-01,tick=100us")
+	for i, w := range slices.Concat(ways, ways) {
+		spec := []string{"time=41,node=4,seq=6", "scatter=2,time=41,node=4,seq=4"}[i/len(ways)]
+		t.Run(w.name+" "+spec, func(t *testing.T) {
+			s := testScheme(t, spec+",epoch=2020-01-01,tick=100us")
 			now := func() int64 { return s.Layout().TickOf(time.Now()) }
 			first := now() - 10
 			f := newScript(s, Grant{Node: 1, From: first, Until: first + 1_000_000}) // more than New ever takes
@@ -110,7 +112,7 @@ func TestManyGoroutinesWhileGrantsChange(t *testing.T) {
 							t.Error(err)
 							return
 						}
-						checkIncreasing(t, ids)
+						checkRising(t, s, ids)
 						mu.Lock()
 						all = append(all, ids...)
 						mu.Unlock()

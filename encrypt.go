@@ -114,24 +114,27 @@ func (s *Scheme) encryptID(raw ID) ID {
 	return ID(s.current.encrypt(uint64(raw)))
 }
 
-// decryptID is the inverse of seal, with the secret that the ID names.
-func (s *Scheme) decryptID(id ID) (ID, error) {
-	if s.current == nil {
-		return id, nil
-	}
-	n := 0
-	if s.layout.Cipher == FF1 {
-		if w := s.layout.Width(); uint64(id)>>w != 0 {
-			return 0, fmt.Errorf("%w: %d has bits above the %d of the layout %s", ErrInvalidID, int64(id), w, s.layout)
-		}
+// decryptID returns the raw ID of the layout, and the permutation of the secret
+// that the ID names; nil for plain ones.
+func (s *Scheme) decryptID(id ID) (raw ID, p permutation, err error) {
+	raw = id
+	if s.layout.Cipher != Plain && (s.layout.Cipher == SPARX || uint64(id)>>s.width == 0) {
+		n := 0
 		if s.keyBits > 0 {
 			n = int(uint64(id) >> s.keyShift)
 		}
+		if n >= len(s.perms) || s.perms[n] == nil {
+			return 0, nil, fmt.Errorf("%w: this scheme has no secret for its key number %d: %w",
+				ErrInvalidID, n, ErrKey)
+		}
+		p = s.perms[n]
+		raw = ID(p.decrypt(uint64(id)))
 	}
-	if n >= len(s.perms) || s.perms[n] == nil {
-		return 0, fmt.Errorf("%w: this scheme has no secret for its key number %d: %w", ErrInvalidID, n, ErrKey)
+	if uint64(raw)>>s.width != 0 {
+		return 0, nil, fmt.Errorf("%w: %d has bits above the %d of the layout %s",
+			ErrInvalidID, int64(id), s.width, s.layout)
 	}
-	return ID(s.perms[n].decrypt(uint64(id))), nil
+	return raw, p, nil
 }
 
 // words views IDs as numbers for the ciphers; both types have the same memory.

@@ -205,7 +205,11 @@ func TestEncryptedGenerator(t *testing.T) {
 					if s.Layout().Cipher == FF1 && uint64(id)>>s.Layout().Width() != 0 {
 						t.Fatalf("%d is wider than the layout", id)
 					}
-					plain = append(plain, must(s.decryptID(id)))
+					raw, _, err := s.decryptID(id)
+					if err != nil {
+						t.Fatal(err)
+					}
+					plain = append(plain, raw)
 				}
 				// handles drop blocks, but each of these is one caller
 				if w.name != "Local" && w.name != "LocalCoarse" {

@@ -169,15 +169,18 @@ func newHold(s *Scheme, m world.Machine, gr Grant, start, now, lead int64) (*hol
 			gr.Nodes, gr.Node)
 	}
 	h := &hold{grant: gr, scheme: s, start: max(start, gr.From), seqs: uint64(gr.LastSeq-gr.FirstSeq) + 1}
-	span := h.seqs * uint64(gr.Nodes) // at most 2^63, because the time has a bit of the 64
+	turn := h.seqs * uint64(gr.Nodes)
+	span := turn << s.scatterBits // at most 2^63, because the time has a bit of the 64
 	if span > maxPosition>>8 || uint64(lead)+1 > maxPosition/span {
-		return nil, fmt.Errorf("snowfence: %d sequence numbers × %d nodes with a lead of %d ticks "+
-			"are more positions than a word holds", h.seqs, gr.Nodes, lead)
+		return nil, fmt.Errorf("snowfence: %d IDs of a tick × %d nodes with a lead of %d ticks "+
+			"are more positions than a word holds", h.seqs<<s.scatterBits, gr.Nodes, lead)
 	}
 	// Positions start late enough to include the present, whatever the span.
 	from := min(max(gr.From, now-int64(maxPosition/2/span)), gr.Until-1)
 	for r := range int64(1) << s.rollBits {
-		t := &track{hold: h, machine: m, from: from, span: span, timeShift: s.timeShift, seqShift: s.seqShift}
+		t := &track{
+			hold: h, machine: m, from: from, span: span, turn: turn, timeShift: s.timeShift, seqShift: s.seqShift,
+		}
 		t.base = uint64(s.compose(Parts{Tick: from, Node: gr.Node, Sequence: gr.FirstSeq, Rollback: r}))
 		t.setForm(s, gr)
 		t.coarse.Store(parked)

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Fill writes new IDs to dst, in increasing order, and returns how many. It
-// takes them in runs, each with one atomic step and one clock read. For each
-// run it waits as Next does; when it gives up, the first n are good and err
-// says why.
+// Fill writes new IDs to dst, and returns how many. Those with the same bits
+// above the time increase. It takes them in runs, each with one atomic step and
+// one clock read. For each run it waits as Next does; when it gives up, the
+// first n are good and err says why.
 func (g *Generator) Fill(ctx context.Context, dst []ID) (n int, err error) {
 	for again := true; again; {
 		machine := g.machine.Now()
@@ -59,9 +59,9 @@ func (r Run) All() iter.Seq[ID] {
 	}
 }
 
-// Runs appends runs of n new IDs in all to dst, in increasing order. A run ends
-// where its tick or its node's sequence ends. It waits as Fill does; after an
-// error the runs it returns are good. Encrypted IDs have no runs.
+// Runs appends runs of n new IDs in all to dst, in the order of Fill. A run
+// ends where its tick or its node's sequence ends. It waits as Fill does; after
+// an error the runs it returns are good. Encrypted IDs have no runs.
 func (g *Generator) Runs(ctx context.Context, dst []Run, n int64) (all []Run, err error) {
 	if g.scheme.Encrypted() {
 		return dst, fmt.Errorf("snowfence: encrypted IDs come in no runs: use Fill")

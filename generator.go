@@ -57,10 +57,10 @@ type Config struct {
 // Generator makes IDs inside the grants of a fence. It is safe for concurrent
 // use.
 //
-// Its IDs increase in the order in which calls take them. IDs of one node also
-// increase over restarts and from holder to holder. Layouts with rollback bits
-// are the exception: after the clock stepped back, IDs have the time of the
-// clock.
+// Its IDs increase in the order in which calls take them, with the same bits
+// above the time. So do IDs of one node over restarts and from holder to
+// holder. Layouts with rollback bits are the exception: after the clock stepped
+// back, IDs have the time of the clock.
 type Generator struct {
 	cur    atomic.Pointer[track]
 	mode   mode

@@ -16,6 +16,13 @@ const (
 	FieldRollback = "rollback"
 	FieldNode     = "node"
 	FieldKey      = "key" // number of the secret, not encrypted; see FF1
+
+	// FieldScatter stands above the time. The generator chooses its value, so
+	// that the IDs of a time are spread over that many ranges.
+	FieldScatter = "scatter"
+
+	// FieldTag is a number of the caller, on an ID that is unique without it.
+	FieldTag = "tag"
 )
 
 // Cipher is how the IDs of a layout are encrypted.
@@ -47,12 +54,15 @@ const (
 
 	// maxRollbackBits bounds the words of one grant: one per rollback value.
 	maxRollbackBits = 6
+
+	// maxScatterBits bounds the ranges of a span of time.
+	maxScatterBits = 12
 )
 
 // Field is one group of bits of a [Layout].
 type Field struct {
-	// FieldTime, FieldSequence, FieldRollback, or the name of a node part:
-	// lower-case letters, digits and '-'.
+	// One of the names above, or that of a node part: lower-case letters,
+	// digits and '-'.
 	Name string
 	Bits int // width, from 1 up
 }
@@ -65,9 +75,11 @@ type Field struct {
 //	│0│ time: 41 bits, ticks of 1 ms since epoch │ node: 10 │ sequence: 12│   Twitter, and most others
 //	└─┴─────────────────────────────────────────┴──────────┴────────────┘
 //
-// Fields stand from the highest bit down to bit 0, with the time first, and
-// have at most 64 bits together. With 64, the top bit of the time is the sign
-// bit, and IDs turn negative half-way through ([Layout.NegativeFrom]).
+// Fields stand from the highest bit down to bit 0, and have at most 64 bits
+// together. With 64, the top bit of the time is the sign bit, and IDs turn
+// negative half-way through ([Layout.NegativeFrom]). Mostly the time stands
+// first. A scatter field, a tag and parts of the node may stand above it: then
+// IDs are in the order of time where those bits are the same.
 //
 // A Layout is a plain value: build one, take one of the [Presets], or parse
 // a spec with [ParseLayout]. [NewScheme] validates it. Do not change Fields
@@ -109,7 +121,22 @@ func (l Layout) Bits(name string) int {
 }
 
 func (f Field) isNode() bool {
-	return f.Name != FieldTime && f.Name != FieldSequence && f.Name != FieldRollback && f.Name != FieldKey
+	switch f.Name {
+	case FieldTime, FieldSequence, FieldRollback, FieldKey, FieldScatter, FieldTag:
+		return false
+	}
+	return true
+}
+
+// aboveTime returns the width of the fields above the time.
+func (l Layout) aboveTime() (bits int) {
+	for _, f := range l.Fields {
+		if f.Name == FieldTime {
+			break
+		}
+		bits += f.Bits
+	}
+	return bits
 }
 
 // Width returns the number of bits of all fields together.
@@ -162,8 +189,10 @@ func (l Layout) Validate() error {
 			return layoutErrorf(f.Name, "has %d bits; a field has 1 to 63 (leave it out for none)", f.Bits)
 		case f.Name == FieldKey && i > 0:
 			return layoutErrorf(FieldKey, "must be the first and highest field")
-		case (f.Name == FieldTime) != (i == 0 && f.Name != FieldKey || i == 1 && l.Fields[0].Name == FieldKey):
-			return layoutErrorf(FieldTime, "must be the first and highest field, or IDs are not in the order of time")
+		case (f.Name == FieldSequence || f.Name == FieldRollback) && !seen[FieldTime]:
+			return layoutErrorf(f.Name, "must stand below the time, or the IDs of a node are not in the order of time")
+		case f.Name == FieldScatter && seen[FieldTime]:
+			return layoutErrorf(FieldScatter, "must stand above the time: below it, it divides no range")
 		}
 		seen[f.Name] = true
 	}
@@ -177,6 +206,11 @@ func (l Layout) Validate() error {
 			l.Width(), l.Width()-64, l.misspelled())
 	case l.Bits(FieldRollback) > maxRollbackBits:
 		return layoutErrorf(FieldRollback, "has %d bits, more than %d", l.Bits(FieldRollback), maxRollbackBits)
+	case l.Bits(FieldScatter) > maxScatterBits:
+		return layoutErrorf(FieldScatter, "has %d bits, more than %d", l.Bits(FieldScatter), maxScatterBits)
+	case l.Bits(FieldScatter)+l.Bits(FieldSequence) > maxSequenceBits:
+		return layoutErrorf(FieldScatter, "has %d bits and the sequence %d, together more than %d",
+			l.Bits(FieldScatter), l.Bits(FieldSequence), maxSequenceBits)
 	case l.Tick < time.Microsecond:
 		return layoutErrorf("tick", "is %v; the shortest is 1us", l.Tick)
 	case l.Epoch.Year() < 1900 || l.Epoch.Year() > 2200:
@@ -206,6 +240,8 @@ func (l Layout) validateCipher() error {
 		return layoutErrorf("cipher", "is %q; it is sparx or ff1", shorten(string(l.Cipher)))
 	case key > 0 && l.Cipher != FF1:
 		return layoutErrorf(FieldKey, "needs cipher=ff1: sparx encrypts all 64 bits, and plain IDs have no secret")
+	case l.Cipher != Plain && l.Bits(FieldScatter) > 0:
+		return layoutErrorf(FieldScatter, "is of no use with a cipher, which spreads IDs already: leave one out")
 	case key > 16:
 		return layoutErrorf(FieldKey, "has %d bits, more than 16", key)
 	case l.Cipher == FF1 && inside < ff1.MinBits:

@@ -9,7 +9,7 @@ import (
 // Capacity is the size of a layout.
 type Capacity struct {
 	Nodes            uint64  // number of nodes
-	PerTick          int64   // usable sequence numbers: IDs of one node in one tick
+	PerTick          int64   // IDs of one node in one tick: usable sequence numbers × scatter values
 	PerNodePerSecond float64 // IDs one node can make in a second, sustained
 	PerSecond        float64 // IDs all nodes together can make in a second, sustained
 }
@@ -19,7 +19,7 @@ func (l Layout) Capacity() Capacity {
 	l = l.norm()
 	c := Capacity{
 		Nodes:   1 << l.Bits(FieldNode),
-		PerTick: l.Last - l.First + 1,
+		PerTick: (l.Last - l.First + 1) << l.Bits(FieldScatter),
 	}
 	c.PerNodePerSecond = float64(c.PerTick) / l.Tick.Seconds()
 	c.PerSecond = c.PerNodePerSecond * float64(c.Nodes)
@@ -34,10 +34,10 @@ func (l Layout) EndOfLife() time.Time {
 }
 
 // NegativeFrom returns the instant from which IDs are negative as signed
-// numbers, and false if they never are. If all 64 bits are encrypted, half are
-// negative from the epoch on.
+// numbers, and false if they never are. If all 64 bits are encrypted, or the
+// time is not the highest field of 64, some are negative from the epoch on.
 func (l Layout) NegativeFrom() (time.Time, bool) {
-	if l.Cipher == SPARX || l.Cipher == FF1 && l.Width() == 64 {
+	if l.Cipher == SPARX || l.Width() == 64 && (l.Cipher == FF1 || l.aboveTime() > 0) {
 		return l.norm().Epoch, true
 	}
 	if l.Width() < 64 {
@@ -53,7 +53,7 @@ func (l Layout) JSSafeUntil() (time.Time, bool) {
 	if l.Width() <= 53 && l.Cipher != SPARX {
 		return time.Time{}, false
 	}
-	if below >= 53 || l.Cipher != Plain {
+	if below >= 53 || l.Cipher != Plain || l.aboveTime() > 0 {
 		return l.norm().Epoch, true
 	}
 	return l.norm().timeOf(1 << (53 - below)), true

@@ -77,8 +77,9 @@ func (l *Layout) UnmarshalText(text []byte) error {
 // ParseLayout reads the name of a preset ([Presets]), or a spec: key=value
 // pairs with commas between them.
 //
-//   - time, seq, rollback, node, or any other name for a part of the node: the
-//     width of that field in bits. Fields stand from the highest bit down.
+//   - time, seq, rollback, scatter, tag, node, or any other name for a part of
+//     the node: the width of that field in bits. Fields stand from the highest
+//     bit down.
 //   - epoch: an RFC 3339 time or a date; the epoch of [Default] when left out.
 //   - tick: a duration such as 1ms or 10ms; 1ms when left out.
 //   - first, last: the usable sequence numbers; all when left out.
@@ -118,9 +119,9 @@ func ParseLayout(spec string) (Layout, error) {
 	}
 	switch order {
 	case "node-last":
-		slices.SortStableFunc(l.Fields, func(a, b Field) int { return nodeRank(a, 1) - nodeRank(b, 1) })
+		l.orderFields(1)
 	case "node-first":
-		slices.SortStableFunc(l.Fields, func(a, b Field) int { return nodeRank(a, -1) - nodeRank(b, -1) })
+		l.orderFields(-1)
 	}
 	if err := l.Validate(); err != nil {
 		return Layout{}, err
@@ -128,18 +129,25 @@ func ParseLayout(spec string) (Layout, error) {
 	return l.norm(), nil
 }
 
-// nodeRank orders fields for the key order: time, then nodes before (-1) or
-// after (1) the others.
-func nodeRank(f Field, side int) int {
-	switch {
-	case f.Name == FieldKey:
-		return -3
-	case f.Name == FieldTime:
-		return -2
-	case f.isNode():
-		return side
+// orderFields puts the nodes before (-1) or after (1) the other fields below
+// the time.
+func (l *Layout) orderFields(side int) {
+	at := func(name string) int {
+		return slices.IndexFunc(l.Fields, func(f Field) bool { return f.Name == name })
 	}
-	return 0
+	tagAbove := at(FieldTag) < at(FieldTime)
+	rank := func(f Field) int {
+		switch {
+		case f.Name == FieldKey:
+			return -3
+		case f.Name == FieldTime || f.Name == FieldScatter || f.Name == FieldTag && tagAbove:
+			return -2
+		case f.isNode():
+			return side
+		}
+		return 0
+	}
+	slices.SortStableFunc(l.Fields, func(a, b Field) int { return rank(a) - rank(b) })
 }
 
 func (l *Layout) setField(key, value string, order *string) (err error) {
@@ -202,7 +210,7 @@ func (l Layout) misspelled() string {
 func meant(name string) string {
 	lower := strings.ToLower(name)
 	for _, word := range []string{
-		FieldTime, "seq", FieldSequence, FieldNode, FieldRollback, FieldKey,
+		FieldTime, "seq", FieldSequence, FieldNode, FieldRollback, FieldKey, FieldScatter, FieldTag,
 		"epoch", "tick", "first", "last", "order", "cipher",
 	} {
 		if name != word && (lower == word || oneOff(lower, word)) {

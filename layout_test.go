@@ -15,8 +15,14 @@ func TestParseLayoutErrorsNameTheField(t *testing.T) {
 		{"twiter", "neither a preset"},
 		{"time=41,node", "field node: has no value"},
 		{"node=10,seq=12,epoch=2020-01-01", "field time"},
-		{"node=10,time=41,seq=12", "field time: must be the first"},
-		// It said that the time must be the first field.
+		{"seq=12,time=41,node=10", "field sequence: must stand below the time"},
+		{"rollback=2,time=41,node=10", "field rollback: must stand below the time"},
+		{"time=41,scatter=5,seq=12", "field scatter: must stand above the time"},
+		{"scatter=13,time=41,seq=9", "field scatter: has 13 bits, more than 12"},
+		{"scatter=12,time=9,seq=42", "field scatter: has 12 bits and the sequence 42, together more than 53"},
+		{"scatter=5,time=41,seq=12,cipher=ff1", "field scatter: is of no use with a cipher"},
+		{"tag=5,key=2,time=39,seq=12,cipher=ff1", "field key: must be the first"},
+		{"scater=5,time=41,seq=12,tagg=10", "take 4 away: scater is a part of the node here; write scatter"},
 		{"tim=41,node=10,seq=12", "field time: is missing: tim is a part of the node here; write time if you mean that"},
 		{"node=10,tiem=41,seq=12", "field time: is missing: tiem is a part"},
 		{"key=2,timme=41,node=6,seq=12,cipher=ff1", "field time: is missing: timme is a part"},
@@ -75,6 +81,11 @@ func TestEndOfLife(t *testing.T) {
 		{"discord", "2154-05-15T07:35:11.104Z", "2084-09-06T15:47:35.552Z", "2015-01-25T20:31:23.648Z"},
 		{"time=62,tick=1s", "9999-12-31T23:59:59Z", "", "9999-12-31T23:59:59Z"},
 		{"time=53,tick=1us,epoch=2020-01-01", "2305-06-05T23:47:34.740992Z", "", ""},
+		{
+			"scatter=6,time=41,node=10,seq=7,epoch=2020-01-01", "2089-09-06T15:47:35.552Z", "2020-01-01T00:00:00Z",
+			"2020-01-01T00:00:00Z",
+		},
+		{"node=9,time=41,tag=3,epoch=2020-01-01", "2089-09-06T15:47:35.552Z", "", ""},
 	} {
 		l, err := ParseLayout(c.spec)
 		if err != nil {
@@ -118,14 +129,21 @@ func anyLayout(t *draw.T) Layout {
 			}
 		}
 	}
-	field(FieldTime, 1, maxTimeBits)
-	rest := draw.Order(t, []string{FieldNode, "zone", FieldRollback, FieldSequence})
+	rest := []string{FieldNode, "zone", FieldRollback, FieldSequence, FieldTag}
+	if t.Bool() {
+		field(FieldTime, 1, maxTimeBits)
+		rest = draw.Order(t, rest)
+	} else { // something above it
+		field(draw.One(t, []string{FieldScatter, "region", FieldTag}), 1, maxScatterBits)
+		field(FieldTime, 1, maxTimeBits)
+		rest = draw.Order(t, rest[:4])
+	}
 	for _, name := range rest {
 		switch name {
 		case FieldRollback:
 			field(name, 0, maxRollbackBits)
 		case FieldSequence:
-			field(name, 0, maxSequenceBits)
+			field(name, 0, maxSequenceBits-l.Bits(FieldScatter))
 		default:
 			field(name, 0, left)
 		}

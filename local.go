@@ -13,8 +13,9 @@ const maxBlock = 1024
 
 // Local is a handle on a generator for one goroutine. It takes positions in
 // blocks, so that goroutines do not compete for one word of memory. The IDs of
-// one handle increase. IDs of several handles are unique, but not in the order
-// of the calls. It is not safe for concurrent use.
+// one handle increase, with the same bits above the time. IDs of several
+// handles are unique, but not in the order of the calls. It is not safe for
+// concurrent use.
 //
 // A handle drops the rest of its block when the tick moves on, so keep one per
 // worker, not per request. It needs no Close, and outlives renewals and changes

@@ -31,9 +31,18 @@ type track struct {
 	base uint64 // the ID of position 0
 	span uint64 // positions in a tick
 
-	timeShift uint8
-	seqShift  uint8
-	form      form
+	timeShift   uint8
+	seqShift    uint8
+	scatterBits uint8
+	valueShift  uint8
+	form        form
+
+	// A turn is one value of the scatter field in a tick, or a tick without
+	// that field: then the numbers below are 0.
+	turn      uint64 // positions in a turn
+	salt      uint64 // so that nodes begin a tick with different values
+	turnMul   uint64 // moves the low bits of a turn to the highest
+	valueMask uint64 // takes these
 
 	// If form is shifts, the ID of a position is base + (its tick bits) ×
 	// tickMul + (its slot bits) × slotMul. A product costs less than a variable
@@ -43,7 +52,8 @@ type track struct {
 	slotMul uint64
 
 	// If it is linear, the tick of a position is (its product with magic) >>
-	// (64 + magicShift). A division costs more than the rest of an ID.
+	// (64 + magicShift). A division costs more than the rest of an ID. If it is
+	// scattered, that is the turn of half a position, because a turn can be 1.
 	magic      uint64
 	magicShift uint8
 
@@ -74,12 +84,18 @@ type track struct {
 type form uint8
 
 const (
-	shifts form = iota // span is a power of two, and slots count on in the ID's bits
-	linear             // slots count on in the ID's bits
-	block              // several nodes, whose numbers do not follow each other in the ID's bits
+	shifts    form = iota // span is a power of two, and slots count on in the ID's bits
+	linear                // slots count on in the ID's bits
+	block                 // several nodes, whose numbers do not follow each other in the ID's bits
+	scattered             // slots of a turn count on in the ID's bits
 )
 
 func (t *track) setForm(s *Scheme, gr Grant) {
+	if s.scatterBits > 0 {
+		t.scatterBits, t.turnMul = s.scatterBits, 1<<(64-s.scatterBits)
+		t.valueMask, t.valueShift = -t.turnMul, 64-s.scatterBits-s.scatterShift
+		t.salt = uint64(gr.Node) * golden * golden
+	}
 	t.form = linear
 	if gr.Nodes > 1 {
 		// Nodes of a block follow each other in the ID if the whole sequence
@@ -89,6 +105,11 @@ func (t *track) setForm(s *Scheme, gr Grant) {
 			t.form = block
 			return
 		}
+	}
+	if s.scatterBits > 0 {
+		t.form, t.slotMul, t.tickMul = scattered, 1<<t.seqShift, 1<<t.timeShift
+		t.magic, t.magicShift = clock.Reciprocal(2 * t.turn)
+		return
 	}
 	if t.span&(t.span-1) != 0 {
 		t.magic, t.magicShift = clock.Reciprocal(t.span)
@@ -132,8 +153,14 @@ func (t *track) shiftID(pos uint64) ID {
 
 // pieceID is the raw ID for any form.
 func (t *track) pieceID(pos uint64) ID {
-	if t.form == linear {
+	switch t.form {
+	case linear:
 		return t.linearID(pos)
+	case scattered:
+		hi, _ := bits.Mul64(2*pos, t.magic)
+		turn := hi >> (t.magicShift & 63)
+		tick, value := t.scatter(turn)
+		return ID(t.base + tick*t.tickMul + value + (pos-turn*t.turn)*t.slotMul)
 	}
 	id, _, _ := t.piece(pos, 1)
 	return id
@@ -149,12 +176,29 @@ func (t *track) linearID(pos uint64) ID {
 	return ID(t.base + tick<<t.timeShift + (pos-tick*t.span)<<t.seqShift)
 }
 
+// golden is 2^64 divided by the golden ratio. The first bits of its multiples
+// are even over ticks in equal steps.
+const golden = 0x9e3779b97f4a7c15
+
+// scatter returns the tick of a turn, after from, and the bits of its scatter
+// field.
+//
+// Invariant: two turns of a tick never have one value. So where a tick begins
+// depends on nothing but the tick, and its turns follow each other from there.
+func (t *track) scatter(turn uint64) (tick, value uint64) {
+	tick = turn >> (t.scatterBits & 63)
+	value = (t.salt + tick*golden + turn*t.turnMul) & t.valueMask
+	return tick, value >> (t.valueShift & 63)
+}
+
 // piece returns the raw ID of a position, and how many of the next n follow it
-// in equal steps in the same tick.
+// in equal steps in the same turn.
 func (t *track) piece(pos, n uint64) (id, step ID, count uint64) {
-	tick, slot := pos/t.span, pos%t.span
+	turn, slot := pos/t.turn, pos%t.turn
+	tick, value := t.scatter(turn)
 	if t.form != block {
-		return ID(t.base + tick<<t.timeShift + slot<<t.seqShift), 1 << t.seqShift, min(n, t.span-slot)
+		return ID(t.base + tick<<t.timeShift + value + slot<<t.seqShift), 1 << t.seqShift,
+			min(n, t.turn-slot)
 	}
 	s, gr := t.hold.scheme, t.hold.grant
 	nodes, roll := uint64(gr.Nodes), int64(t.base>>s.rollShift&(1<<s.rollBits-1))
@@ -162,11 +206,11 @@ func (t *track) piece(pos, n uint64) (id, step ID, count uint64) {
 	low := s.parts[len(s.parts)-1].shift
 	if low > s.seqShift { // the node stands above the sequence: all numbers of one node first, so that IDs grow
 		p.Node, p.Sequence = gr.Node+int64(slot/t.hold.seqs), gr.FirstSeq+int64(slot%t.hold.seqs)
-		return s.compose(p), 1 << t.seqShift, min(n, t.hold.seqs-slot%t.hold.seqs)
+		return s.compose(p) + ID(value), 1 << t.seqShift, min(n, t.hold.seqs-slot%t.hold.seqs)
 	}
 	p.Node, p.Sequence = gr.Node+int64(slot%nodes), gr.FirstSeq+int64(slot/nodes)
 	if !s.nodeContiguous() {
-		return s.compose(p), 1, 1
+		return s.compose(p) + ID(value), 1, 1
 	}
-	return s.compose(p), 1 << low, min(n, nodes-slot%nodes)
+	return s.compose(p) + ID(value), 1 << low, min(n, nodes-slot%nodes)
 }

@@ -11,7 +11,7 @@ import (
 var ErrUnproven = errors.New("nothing can be proven of encrypted IDs, which can be any number")
 
 // Region is a set of IDs: a layout's nodes, sequence numbers and ticks, with
-// any rollback value.
+// any rollback value, scatter value and tag.
 type Region struct {
 	Layout Layout
 	Key    string    // names the secret of an encrypted layout
@@ -95,7 +95,7 @@ func (r Region) sideOf() (*side, error) {
 }
 
 // side is one layout as a set of IDs: time, node and sequence each in an
-// interval, rollback free.
+// interval, rollback, scatter and tag free.
 type side struct {
 	scheme *Scheme
 	lo, hi [fields]uint64                // bounds of each field
@@ -141,7 +141,7 @@ func newSide(l Layout, nodes NodeRange) (*side, error) {
 				b.field = sideTime
 			case FieldSequence:
 				b.field = sideSeq
-			case FieldRollback:
+			case FieldRollback, FieldScatter, FieldTag:
 			default:
 				left--
 				b.field, b.bit = sideNode, int8(left)

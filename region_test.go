@@ -2,6 +2,9 @@ package snowfence
 
 import (
 	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,20 +14,27 @@ import (
 // smallLayout draws a layout of few bits with any order of fields, so that all
 // its IDs can be listed.
 func smallLayout(t *draw.T) Layout {
-	names := draw.Order(t, []string{"node", "seq", "rollback", "rack"})
-	l := Layout{
-		Epoch:  time.Unix(1_700_000_000+t.Range(-20, 20), 0),
-		Tick:   time.Duration(t.Int(1, 4)) * time.Second,
-		Fields: []Field{{FieldTime, t.Int(1, 5)}},
-	}
-	for _, name := range names {
-		if bits := t.Int(0, 2); bits > 0 {
-			if name == "seq" {
-				name = FieldSequence
-			}
-			l.Fields = append(l.Fields, Field{name, bits})
+	var fields []Field
+	for name, most := range map[string]int{
+		FieldNode: 2, FieldSequence: 2, FieldRollback: 2, "rack": 2, FieldScatter: 1, FieldTag: 1,
+	} {
+		if bits := t.Int(0, most); bits > 0 {
+			fields = append(fields, Field{name, bits})
 		}
 	}
+	slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) }) // as the seed says
+	fields = append(fields, Field{FieldTime, t.Int(1, 5)})
+	for {
+		if l := (Layout{Fields: draw.Order(t, fields)}); l.Validate() == nil {
+			return bounded(t, l)
+		}
+	}
+}
+
+// bounded draws the epoch, the tick and the sequence numbers of a layout.
+func bounded(t *draw.T, l Layout) Layout {
+	l.Epoch = time.Unix(1_700_000_000+t.Range(-20, 20), 0)
+	l.Tick = time.Duration(t.Int(1, 4)) * time.Second
 	top := int64(1)<<l.Bits(FieldSequence) - 1
 	l.Last = t.Range(0, top)
 	if l.Last == 0 {
@@ -43,8 +53,8 @@ func drawNodes(t *draw.T, l Layout) NodeRange {
 	return NodeRange{from, t.Range(from+1, n)}
 }
 
-func drawRegion(t *draw.T) Region {
-	r := Region{Layout: smallLayout(t)}
+func drawRegion(t *draw.T, l Layout) Region {
+	r := Region{Layout: l}
 	r.Nodes = drawNodes(t, r.Layout)
 	s := schemeOf(t, r.Layout)
 	top := int64(1)<<s.layout.Bits(FieldSequence) - 1
@@ -66,28 +76,14 @@ func schemeOf(t *draw.T, l Layout) *Scheme {
 func TestMeetAgainstAllIDs(t *testing.T) {
 	var refused, proven int
 	draw.Check(t, func(t *draw.T) {
-		a, b := drawRegion(t), drawRegion(t)
+		a, b := drawRegion(t, smallLayout(t)), drawRegion(t, smallLayout(t))
 		if t.Bool() {
 			b.Layout = a.Layout
 			b.Nodes = a.Nodes
 			b.First, b.Last = a.First, a.Last
 			b.From, b.Until = t.Range(0, a.Until), a.Until
 		}
-		ids := idsIn(t, a)
-		lowest, both := uint64(0), false
-		for id := range idsIn(t, b) {
-			if ids[id] && (!both || uint64(id) < lowest) {
-				lowest, both = uint64(id), true
-			}
-		}
-		got, err := Meet(a, b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if (got != nil) != both || both && uint64(got.ID) != lowest {
-			t.Fatalf("%+v and %+v: got %+v; want %t, %d", a, b, got, both, lowest)
-		}
-		if both {
+		if compareWithAllIDs(t, a, b) {
 			refused++
 		} else {
 			proven++
@@ -95,6 +91,68 @@ func TestMeetAgainstAllIDs(t *testing.T) {
 	})
 	if proven == 0 || refused == 0 {
 		t.Errorf("the regions drawn do not show both outcomes: %d proven, %d refused", proven, refused)
+	}
+}
+
+// compareWithAllIDs fails where Meet says something else than the lists of all
+// IDs of both regions.
+func compareWithAllIDs(t *draw.T, a, b Region) (meet bool) {
+	t.Helper()
+	ids := idsIn(t, a)
+	lowest, both := uint64(0), false
+	for id := range idsIn(t, b) {
+		if ids[id] && (!both || uint64(id) < lowest) {
+			lowest, both = uint64(id), true
+		}
+	}
+	got, err := Meet(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if (got != nil) != both || both && uint64(got.ID) != lowest {
+		t.Fatalf("%+v and %+v: got %+v; want %t, %d", a, b, got, both, lowest)
+	}
+	return both
+}
+
+// Each order that fields can have meets other layouts where lists of all IDs
+// do.
+func TestMeetInEachOrder(t *testing.T) {
+	d := &draw.T{T: t, Rand: rand.New(rand.NewPCG(1, 1))}
+	orders, both := 0, 0
+	eachOrder([]Field{
+		{FieldTime, 3},
+		{FieldNode, 2},
+		{FieldSequence, 1},
+		{FieldRollback, 1},
+		{"rack", 1},
+		{FieldScatter, 1},
+		{FieldTag, 1},
+	}, 0, func(fields []Field) {
+		l := Layout{Fields: slices.Clone(fields)}
+		if l.Validate() != nil {
+			return
+		}
+		orders++
+		if compareWithAllIDs(d, drawRegion(d, bounded(d, l)), drawRegion(d, smallLayout(d))) {
+			both++
+		}
+	})
+	if orders != 5040/12 || both < orders/10 || both > orders*9/10 {
+		t.Errorf("%d orders, of which %d meet", orders, both)
+	}
+}
+
+// eachOrder calls f with each order of the elements from first on.
+func eachOrder(fields []Field, first int, f func([]Field)) {
+	if first == len(fields) {
+		f(fields)
+		return
+	}
+	for i := first; i < len(fields); i++ {
+		fields[first], fields[i] = fields[i], fields[first]
+		eachOrder(fields, first+1, f)
+		fields[first], fields[i] = fields[i], fields[first]
 	}
 }
 

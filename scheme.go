@@ -15,9 +15,9 @@ type Scheme struct {
 	placed []placedField
 	parts  []placedField // of the node, from the highest down
 
-	timeShift, seqShift, rollShift, keyShift uint8
-	timeBits, seqBits, rollBits, keyBits     uint8
-	nodeBits                                 uint8
+	timeShift, seqShift, rollShift, keyShift, scatterShift, tagShift uint8
+	timeBits, seqBits, rollBits, keyBits, scatterBits, tagBits       uint8
+	width, nodeBits                                                  uint8
 
 	keyIDs  []string
 	perms   []permutation // by key number; nil for one that is gone
@@ -41,7 +41,7 @@ func NewScheme(l Layout, keys ...*Secret) (*Scheme, error) {
 	}
 	l = l.norm()
 	l.Fields = slices.Clone(l.Fields)
-	s := &Scheme{layout: l}
+	s := &Scheme{layout: l, width: uint8(l.Width())}
 	perms, err := newPermutations(l, keys)
 	if err != nil {
 		return nil, err
@@ -70,6 +70,10 @@ func NewScheme(l Layout, keys ...*Secret) (*Scheme, error) {
 			s.rollShift, s.rollBits = p.shift, uint8(f.Bits)
 		case FieldKey:
 			s.keyShift, s.keyBits = p.shift, uint8(f.Bits)
+		case FieldScatter:
+			s.scatterShift, s.scatterBits = p.shift, uint8(f.Bits)
+		case FieldTag:
+			s.tagShift, s.tagBits = p.shift, uint8(f.Bits)
 		default:
 			s.parts = append(s.parts, p)
 			s.nodeBits += uint8(f.Bits)
@@ -118,6 +122,8 @@ type Parts struct {
 	Sequence int64
 	Rollback int64 // 0 when the layout has no rollback bits
 	Key      int   // number of the secret, in the order of NewScheme; 0 when there is one or none
+	Scatter  int64 // chosen by the generator; 0 when the layout has no scatter bits
+	Tag      int64 // of the caller; 0 when the layout has no tag bits
 }
 
 // Compose returns the ID of the parts, encrypted with the last secret if the
@@ -136,6 +142,8 @@ func (s *Scheme) Compose(p Parts) (ID, error) {
 		{FieldNode, p.Node, s.nodeBits},
 		{FieldSequence, p.Sequence, s.seqBits},
 		{FieldRollback, p.Rollback, s.rollBits},
+		{FieldScatter, p.Scatter, s.scatterBits},
+		{FieldTag, p.Tag, s.tagBits},
 	} {
 		if f.value < 0 || uint64(f.value)>>f.bits != 0 {
 			return 0, fmt.Errorf("%w: %s %d; its %d bits hold 0 to %d",
@@ -150,7 +158,8 @@ func (s *Scheme) Compose(p Parts) (ID, error) {
 func (s *Scheme) compose(p Parts) ID {
 	key := uint64(max(len(s.perms)-1, 0))
 	return ID(key<<s.keyShift | uint64(p.Tick)<<s.timeShift | uint64(p.Sequence)<<s.seqShift |
-		uint64(p.Rollback)<<s.rollShift | s.placeNode(p.Node))
+		uint64(p.Rollback)<<s.rollShift | uint64(p.Scatter)<<s.scatterShift | uint64(p.Tag)<<s.tagShift |
+		s.placeNode(p.Node))
 }
 
 // placeNode spreads a node number over its parts.
@@ -168,15 +177,11 @@ func (s *Scheme) placeNode(node int64) uint64 {
 // above the layout's highest is an [ErrInvalidID]: it was made with another
 // layout or secret. [Scheme.Check] finds more.
 func (s *Scheme) Decode(id ID) (Parts, error) {
-	raw, err := s.decryptID(id)
+	raw, _, err := s.decryptID(id)
 	if err != nil {
 		return Parts{}, err
 	}
 	u := uint64(raw)
-	if w := s.layout.Width(); u>>w != 0 {
-		return Parts{}, fmt.Errorf("%w: %d has bits above the %d of the layout %s",
-			ErrInvalidID, int64(id), w, s.layout)
-	}
 	var p Parts
 	for _, f := range s.placed {
 		v := u >> f.shift & f.mask()
@@ -189,51 +194,14 @@ func (s *Scheme) Decode(id ID) (Parts, error) {
 			p.Rollback = int64(v)
 		case FieldKey:
 			p.Key = int(v)
+		case FieldScatter:
+			p.Scatter = int64(v)
+		case FieldTag:
+			p.Tag = int64(v)
 		default:
 			p.Node = p.Node<<f.Bits | int64(v)
 		}
 	}
 	p.Time = s.layout.timeOf(uint64(p.Tick))
 	return p, nil
-}
-
-// Range returns the half-open range of IDs with a time (of Decode) in [from,
-// to), for queries such as WHERE id >= lo AND id < hi. If one span of time
-// begins where another ends, so do their ranges. Range cuts times outside the
-// life of the layout to that life. It returns [ErrLifetime] for a span that
-// contains the instant at which IDs turn negative, because their signed numbers
-// are then two ranges: ask for each.
-//
-// The time in an ID is the start of its tick on the clock of its generator. It
-// has the error of that clock, and can be ahead of it: by up to Config.Lead,
-// and after the clock stepped back. Also, a row becomes visible when its
-// transaction commits, later than its ID was made. So a query for new rows,
-// which begins where the last one ended and ends now, misses some: end it
-// earlier, by the sum of clock error, lead and longest transaction.
-func (s *Scheme) Range(from, to time.Time) (lo, hi ID, err error) {
-	if s.Encrypted() {
-		return 0, 0, fmt.Errorf("snowfence: encrypted IDs are in no order, so that no range of them is " +
-			"a span of time: keep plain ones inside and show masked ones")
-	}
-	if to.Before(from) {
-		return 0, 0, fmt.Errorf("snowfence: range ends at %s, before it starts at %s",
-			to.Format(time.RFC3339Nano), from.Format(time.RFC3339Nano))
-	}
-	end := uint64(s.MaxTick()) + 1
-	clip := func(t time.Time) uint64 { return min(uint64(max(s.layout.TickFrom(t), 0)), end) }
-	a, b := clip(from), clip(to)
-	if s.layout.Width() < 64 {
-		return ID(min(a<<s.timeShift, math.MaxInt64)), ID(min(b<<s.timeShift, math.MaxInt64)), nil
-	}
-	half := end / 2
-	switch {
-	case b < half || a >= half && b < end:
-		return ID(a << s.timeShift), ID(b << s.timeShift), nil
-	case b == half && a < half: // hi would be 2^63
-		return ID(a << s.timeShift), math.MaxInt64, nil
-	case a >= half: // b == end: hi would be 2^64, which is above every negative ID
-		return ID(a << s.timeShift), 0, nil
-	}
-	return 0, 0, fmt.Errorf("%w: IDs turn negative at %s, inside the range; "+
-		"ask for the times before and after it apart", ErrLifetime, s.layout.timeOf(half).Format(time.RFC3339Nano))
 }

@@ -125,7 +125,8 @@ func (s *Scheme) Check(id ID, o *CheckOptions) (Parts, error) {
 // finds about n × Odds that Check accepts; few of them are IDs that were made.
 func (s *Scheme) Odds(o *CheckOptions) float64 {
 	first, end, ticks := s.plausibleNodes(o)
-	real := float64(ticks) * float64(end-first) * float64(s.layout.Last+1) * math.Exp2(float64(s.rollBits))
+	real := float64(ticks) * float64(end-first) * float64(s.layout.Last+1) *
+		math.Exp2(float64(s.rollBits+s.scatterBits+s.tagBits))
 	width := 64
 	if s.layout.Cipher == FF1 {
 		width = s.layout.Width()

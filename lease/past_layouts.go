@@ -66,9 +66,13 @@ func (s pastSecond) capacity() int64 {
 	return min((s.last-s.first+1)*s.era.numbers, maxCount)
 }
 
-// parts returns the parts of the n-th ID, from 0 up.
+// parts returns the parts of the n-th ID, from 0 up. Tick and number tell IDs
+// apart; scatter values only spread them.
 func (s pastSecond) parts(n, node int64) snowfence.Parts {
-	return snowfence.Parts{Tick: s.first + n/s.era.numbers, Node: node, Sequence: n % s.era.numbers}
+	return snowfence.Parts{
+		Tick: s.first + n/s.era.numbers, Node: node, Sequence: n % s.era.numbers,
+		Scatter: (s.second + n) & (1<<s.era.layout.Bits(snowfence.FieldScatter) - 1),
+	}
 }
 
 // slotOf returns the second of a time. Where ticks are longer than a second, it

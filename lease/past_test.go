@@ -40,6 +40,8 @@ func TestPastSecond(t *testing.T) {
 		{"time=20,node=17,seq=16,epoch=1960-01-01,tick=1h,first=2", 4, 2, 0},
 		{"time=50,node=5,seq=6,epoch=2025-01-01,tick=1us,first=5", 4, 8191, time.Second},
 		{"time=41,node=10,rollback=2,seq=10,epoch=2025-01-01,first=5", 4, 5000, time.Second},
+		{"scatter=3,tag=4,time=41,node=5,seq=10,epoch=2025-01-01,first=5", 4, 5000, time.Second},
+		{"node=5,time=41,tag=4,seq=10,epoch=2025-01-01,first=5", 4, 5000, time.Second},
 	} {
 		p := newPast(t, c.spec, c.last)
 		l := p.s.Layout()
@@ -56,16 +58,22 @@ func TestPastSecond(t *testing.T) {
 				t.Errorf("%s: %v", c.spec, err)
 				continue
 			}
-			for i, id := range ids {
+			last := map[int64]snowfence.ID{} // by scatter value
+			for _, id := range ids {
 				p.new(id, at)
 				parts, err := p.s.Decode(id)
 				if err != nil || parts.Node != node || parts.Sequence > c.last || parts.Sequence >= l.First ||
-					parts.Time.Before(from) || parts.Time.Sub(from) >= max(c.span, 1) || parts.Rollback != 0 {
+					parts.Time.Before(from) || parts.Time.Sub(from) >= max(c.span, 1) ||
+					parts.Rollback != 0 || parts.Tag != 0 {
 					t.Fatalf("%s: ID %d of %v: %+v, %v", c.spec, id, at, parts, err)
 				}
-				if i > 0 && id <= ids[i-1] {
-					t.Fatalf("%s: ID %d follows %d", c.spec, id, ids[i-1])
+				if was, ok := last[parts.Scatter]; ok && id <= was {
+					t.Fatalf("%s: ID %d follows %d", c.spec, id, was)
 				}
+				last[parts.Scatter] = id
+			}
+			if len(last) != 1<<l.Bits(snowfence.FieldScatter) {
+				t.Errorf("%s: %d scatter values", c.spec, len(last))
 			}
 			p.refused(b, at, lease.ErrFull, "which had")
 			p.id(b, at.Add(max(time.Second, l.Tick)))

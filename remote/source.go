@@ -28,8 +28,9 @@ type SourceOptions struct {
 // Source gets IDs from a server, some of them ahead, for processes that should
 // not have a node. The generator of [Client.Open] is faster, and goes on while
 // no server answers. If a server does not answer within 1.5 seconds, the source
-// also asks the next one. The IDs of a source increase unless several servers
-// answer in turn. Its methods are safe for concurrent use.
+// also asks the next one. The IDs of a source increase, with the same bits
+// above the time, unless several servers answer in turn. Its methods are safe
+// for concurrent use.
 type Source struct {
 	c         *Client
 	namespace string

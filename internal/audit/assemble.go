@@ -26,7 +26,7 @@ func (a *Auditor) assemble(t *tidy, e *evenness) *Result {
 
 func (a *Auditor) order() Order {
 	o := a.survey.words
-	if a.fields != nil && a.fields.encrypted {
+	if a.fields != nil && (a.fields.encrypted || a.fields.above) {
 		o = a.survey.plain
 	}
 	r := Order{Violations: o.falls, List: []Step{}}

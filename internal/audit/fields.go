@@ -20,6 +20,10 @@ type fields struct {
 	node      []bitRun
 	nodeBits  int
 
+	// above means that fields stand above the time, so that IDs are in order
+	// where their times are.
+	above bool
+
 	// encrypted means that only the scheme can take the words apart.
 	encrypted bool
 	plain     *snowfence.Scheme // the same layout without encryption; nil for others
@@ -42,9 +46,10 @@ func newFields(s *snowfence.Scheme) (*fields, error) {
 		switch field.Name {
 		case snowfence.FieldTime:
 			f.timeShift, f.timeMask = shift, mask
+			f.above = shift+field.Bits < f.width-f.layout.Bits(snowfence.FieldKey)
 		case snowfence.FieldSequence:
 			f.seqShift, f.seqMask = shift, mask
-		case snowfence.FieldRollback, snowfence.FieldKey:
+		case snowfence.FieldRollback, snowfence.FieldKey, snowfence.FieldScatter, snowfence.FieldTag:
 		default:
 			if n := len(f.node); n > 0 && f.node[n-1].shift == shift+field.Bits {
 				f.node[n-1] = bitRun{shift, f.node[n-1].bits + field.Bits}
@@ -86,6 +91,14 @@ func (f *fields) nodeOf(w uint64) uint64 {
 	return node
 }
 
+// orderOf returns what rises from one ID to the next.
+func (f *fields) orderOf(w uint64) uint64 {
+	if f.above {
+		return f.tick(w)
+	}
+	return w
+}
+
 // foreign reports whether a word has bits above the layout's.
 func (f *fields) foreign(w uint64) bool { return w>>f.width != 0 }
 
@@ -105,7 +118,7 @@ func (f *fields) decryptAll(at int64, words []uint64, t *tally, o *order, limit 
 			continue
 		}
 		t.one(uint64(raw))
-		o.next(at+int64(i), word{uint64(raw), w}, limit)
+		o.next(at+int64(i), word{f.orderOf(uint64(raw)), w}, limit)
 	}
 	return foreign
 }

@@ -36,7 +36,8 @@ type Duplicate struct {
 
 // Order says where IDs were lower than the one before; equal ones are
 // duplicates. 64-bit schemes compare unsigned, which is the order of time, and
-// encrypted IDs as before encryption.
+// encrypted IDs as before encryption. Where fields stand above the time, only
+// times are compared.
 type Order struct {
 	Violations int64  `json:"violations"`
 	List       []Step `json:"list"` // the first, up to Options.Limit

@@ -14,7 +14,7 @@ type survey struct {
 	min, max uint64
 	or       uint64 // of the IDs, not of the words
 	words    order  // of the words: if they never fall, there is nothing to sort
-	plain    order  // of the IDs before encryption; not used for others
+	plain    order  // of the IDs before encryption, or of their times below other fields
 	tally    *tally // nil without fields
 	foreign  int64  // IDs that are not of the layout
 }
@@ -40,6 +40,11 @@ func (s *survey) add(at int64, words []uint64) {
 		s.foreign += s.fields.decryptAll(at, words, s.tally, &s.plain, s.limit)
 	default:
 		s.foreign += s.tally.add(words)
+		for i, w := range words {
+			if s.fields.above && !s.fields.foreign(w) {
+				s.plain.next(at+int64(i), word{s.fields.tick(w), w}, s.limit)
+			}
+		}
 	}
 }
 

@@ -15,4 +15,16 @@ var wordMutants = []mutant{
 		"TestStallSchedules/replace.*Close.*coarse=false", never("t.hold == nil"),
 		swap("g.cur.CompareAndSwap(t, h.tracks[0])", "func() bool { g.cur.Store(h.tracks[0]); return true }()")).
 		stalled(),
+	m("position: a scatter value comes once in a tick", "track.scatter", "TestEachIDOnce",
+		swap("turn * t.turnMul", "turn / 2 * t.turnMul")),
+	m("region: it has each scatter value", "newSide", "TestMeetInEachOrder",
+		inText("FieldRollback, FieldScatter, FieldTag",
+			"FieldRollback, FieldTag: case FieldScatter: b.field = sideZero")),
+	m("region: it has each tag", "newSide", "TestMeetInEachOrder",
+		inText("FieldRollback, FieldScatter, FieldTag",
+			"FieldRollback, FieldScatter: case FieldTag: b.field = sideZero")),
+	m("layers: none has a tag in its IDs", "compat/internal/process.place", "TestPlaceRefuses",
+		never("l.Bits(snowfence.FieldTag) > 0")),
+	m("layers: none has a field above the time", "compat/internal/process.place", "TestPlaceRefuses",
+		never("l.Fields[0].Name != snowfence.FieldTime")),
 }

@@ -22,8 +22,8 @@ _MANY = "1,000,000 IDs at most at once, and 0 at least"
 class Generator:
     """Makes IDs: next(ids), iteration, or take(n) for many. open makes one.
 
-    Threads may share it, and the IDs that one thread takes increase. So may tasks of asyncio: next_async, take_async,
-    "async for". A forked child leases a node of its own, at its first ID.
+    Threads may share it, and the IDs that one thread takes increase, with the same bits above the time. So may tasks
+    of asyncio: next_async, take_async, "async for". A forked child leases a node of its own, at its first ID.
     """
 
     def __init__(self, server: Optional[str] = None, namespace: str = "default", *, token: Optional[str] = None,

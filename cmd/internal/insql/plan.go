@@ -116,6 +116,8 @@ func (p Plan) workOut() (n numbers, err error) {
 	switch {
 	case l.Bits(snowfence.FieldRollback) > 0:
 		return fail("the layout has rollback bits, which count steps of a clock in one process: take one without")
+	case l.Bits(snowfence.FieldScatter)+l.Bits(snowfence.FieldTag) > 0 || l.Fields[0].Name != snowfence.FieldTime:
+		return fail("the layout has a scatter field, a tag, or a node above the time: let programs make its IDs")
 	case l.Tick%time.Microsecond != 0:
 		return fail("a tick of %v is no whole number of microseconds, which databases count in", l.Tick)
 	case l.Epoch.Nanosecond()%1000 != 0:

@@ -118,7 +118,7 @@ func DigitsAt(l snowfence.Layout, t time.Time) int {
 	timeBits := l.Bits(snowfence.FieldTime)
 	ticks := uint64(min(max(l.TickOf(t), 0), 1<<timeBits-1)) + 1
 	below := l.Width() - timeBits
-	if l.Cipher != snowfence.Plain {
+	if l.Cipher != snowfence.Plain || l.Fields[0].Name != snowfence.FieldTime {
 		ticks = 1 << timeBits
 	}
 	if l.Cipher == snowfence.SPARX || bits.Len64(ticks)+below > 63 {

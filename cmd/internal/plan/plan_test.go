@@ -23,6 +23,7 @@ func layout(t *testing.T, spec string) snowfence.Layout {
 func TestDigits(t *testing.T) {
 	for _, spec := range []string{
 		"twitter", "sonyflake", "drift", "discord", "baidu", "time=3,seq=1", "time=53", "time=40,seq=13",
+		"scatter=5,time=20,node=3", "tag=3,scatter=2,time=40,seq=4", "node=10,time=41,tag=6", "tag=3,time=51,seq=10",
 	} {
 		l := layout(t, spec)
 		s, err := snowfence.NewScheme(l)
@@ -33,6 +34,7 @@ func TestDigits(t *testing.T) {
 			for _, tick := range []int64{tick - 1, tick} {
 				p := snowfence.Parts{Tick: tick, Node: s.Nodes() - 1, Sequence: l.Last}
 				p.Rollback = 1<<l.Bits(snowfence.FieldRollback) - 1
+				p.Scatter, p.Tag = 1<<l.Bits(snowfence.FieldScatter)-1, 1<<l.Bits(snowfence.FieldTag)-1
 				id, err := s.Compose(p)
 				want := len(snowfence.Decimal.Encode(max(id, -(id + 1)))) // after 2^63 all have the digits of 2^63
 				if got := DigitsAt(l, l.TimeOf(tick)); err != nil || id >= 0 && got != want || id < 0 && got != 19 {

@@ -114,10 +114,11 @@ func (sp *Space) Batch(ctx context.Context, n int, use func([]snowfence.ID)) err
 // smallBatch is up to how many IDs have no buffer that is used again.
 const smallBatch = 1000
 
-// RunsRoom is what n IDs take as runs, in bytes: a run is a tick or a part of
-// one.
+// RunsRoom is what n IDs take as runs, in bytes: a run is the sequence of a
+// tick or a part of it.
 func (sp *Space) RunsRoom(n int64) int64 {
-	return 160 * (2*n/max(sp.Scheme().Layout().Capacity().PerTick, 1) + 2)
+	l := sp.Scheme().Layout()
+	return 160 * (2*n/(l.Last-l.First+1) + 2)
 }
 
 // idBuffer returns a slice for n IDs. Large ones are used again: a client that

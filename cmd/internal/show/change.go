@@ -53,13 +53,24 @@ func (u Use) started() bool { return u.region.From < u.region.Until }
 // highest returns its highest ID, as a signed number.
 func (u Use) highest() (snowfence.ID, error) {
 	l, tick := u.View.Layout, u.region.Until-1
-	if sign := int64(1) << (l.Bits(snowfence.FieldTime) - 1); l.Width() == 64 && u.region.From < sign {
+	if sign := int64(1) << (l.Bits(snowfence.FieldTime) - 1); l.Width() == 64 && !signed(l) && u.region.From < sign {
 		tick = min(tick, sign-1) // later ticks have the sign bit
 	}
-	return u.View.Scheme.Compose(snowfence.Parts{
+	most := func(field string) int64 { return int64(1)<<l.Bits(field) - 1 }
+	id, err := u.View.Scheme.Compose(snowfence.Parts{
 		Tick: tick, Node: u.View.Scheme.Nodes() - 1, Sequence: u.region.Last,
-		Rollback: int64(1)<<l.Bits(snowfence.FieldRollback) - 1,
+		Rollback: most(snowfence.FieldRollback), Scatter: most(snowfence.FieldScatter), Tag: most(snowfence.FieldTag),
 	})
+	if signed(l) {
+		id &= math.MaxInt64
+	}
+	return id, err
+}
+
+// signed reports whether IDs of all times have both signs: the sign bit is of a
+// field above the time.
+func signed(l snowfence.Layout) bool {
+	return l.Width() == 64 && l.Fields[0].Name != snowfence.FieldTime
 }
 
 // Proof is a change of layout with its findings.
@@ -157,6 +168,9 @@ func (p *Proof) Check() (err error) {
 		}
 	}
 	p.FirstNew, err = p.New.View.Scheme.Compose(snowfence.Parts{Tick: p.New.region.From, Sequence: p.New.region.First})
+	if signed(p.New.View.Layout) {
+		p.FirstNew |= math.MinInt64
+	}
 	return err
 }
 

@@ -167,16 +167,42 @@ func TestChangesMeetReservedNumbers(t *testing.T) {
 // In a layout of 64 bits the later ticks are negative IDs: the last old ID is
 // the highest of the signed numbers, whichever ticks were used.
 func TestLastIDOfALayoutWithASign(t *testing.T) {
-	v, to := view(t, "time=3,node=31,seq=30,tick=1s,epoch=2025-01-01"), view(t, "twitter")
+	for _, spec := range []string{
+		"time=3,node=31,seq=30", "scatter=2,time=3,node=31,seq=28", "tag=2,node=29,time=3,seq=30",
+	} {
+		lastIDs(t, view(t, spec+",tick=1s,epoch=2025-01-01"))
+	}
+	if (&Proof{FirstNew: 7, LastOld: 7}).Ordered() || !(&Proof{FirstNew: 8, LastOld: 7}).Ordered() {
+		t.Error("new IDs are in order where the first one is above the last old one")
+	}
+	// The first new ID is negative, whatever its time.
+	step := Step{To: view(t, "scatter=2,time=40,node=10,seq=12"), At: changeAt, Floor: changeAt}
+	list, err := Changes(view(t, "twitter"), []Step{step}, false, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := list[0].Check(); err != nil || list[0].Ordered() || list[0].FirstNew >= 0 {
+		t.Errorf("the first new ID is %d, %v", list[0].FirstNew, err)
+	}
+}
+
+func lastIDs(t *testing.T, v *View) {
+	to := view(t, "twitter")
 	s, l := v.Scheme, v.Layout
+	most := func(field string) int64 { return 1<<l.Bits(field) - 1 }
 	for first := int64(0); first <= s.MaxTick(); first++ {
 		want := snowfence.ID(math.MinInt64)
 		for last := first; last <= s.MaxTick(); last++ {
-			id, err := s.Compose(snowfence.Parts{Tick: last, Node: s.Nodes() - 1, Sequence: 1<<30 - 1})
-			if err != nil {
-				t.Fatal(err)
+			for _, above := range []int64{0, 1} { // with and without the sign bit
+				id, err := s.Compose(snowfence.Parts{
+					Tick: last, Node: most(snowfence.FieldNode), Sequence: l.Last,
+					Scatter: most(snowfence.FieldScatter) >> above, Tag: most(snowfence.FieldTag) >> above,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want = max(want, id)
 			}
-			want = max(want, id)
 			old, err := NewUse(v, l.TimeOf(first), l.TimeOf(last+1))
 			if err != nil {
 				t.Fatal(err)
@@ -186,12 +212,9 @@ func TestLastIDOfALayoutWithASign(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := p.Check(); err != nil || p.LastOld != want {
-				t.Errorf("ticks %d to %d: last old is %d, want %d; %v", first, last, p.LastOld, want, err)
+				t.Errorf("%s: ticks %d to %d: last old is %d, want %d; %v", l, first, last, p.LastOld, want, err)
 			}
 		}
-	}
-	if (&Proof{FirstNew: 7, LastOld: 7}).Ordered() || !(&Proof{FirstNew: 8, LastOld: 7}).Ordered() {
-		t.Error("new IDs are in order where the first one is above the last old one")
 	}
 }
 

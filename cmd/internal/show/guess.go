@@ -61,7 +61,8 @@ func joinNode(fields []snowfence.Field) []snowfence.Field {
 	var joined []snowfence.Field
 	for _, f := range fields {
 		switch f.Name {
-		case snowfence.FieldTime, snowfence.FieldSequence, snowfence.FieldRollback:
+		case snowfence.FieldTime, snowfence.FieldSequence, snowfence.FieldRollback, snowfence.FieldScatter,
+			snowfence.FieldTag:
 		default:
 			f.Name = snowfence.FieldNode
 			if n := len(joined) - 1; n >= 0 && joined[n].Name == f.Name {

@@ -68,6 +68,12 @@ func Fields(s *snowfence.Scheme, p snowfence.Parts) (list []Field) {
 	if l.Bits(snowfence.FieldRollback) > 0 {
 		add(snowfence.FieldRollback, p.Rollback)
 	}
+	if l.Bits(snowfence.FieldScatter) > 0 {
+		add(snowfence.FieldScatter, p.Scatter)
+	}
+	if l.Bits(snowfence.FieldTag) > 0 {
+		add(snowfence.FieldTag, p.Tag)
+	}
 	return list
 }
 

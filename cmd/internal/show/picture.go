@@ -26,6 +26,12 @@ func (v *View) Rows(p snowfence.Parts, now time.Time) (rows Rows) {
 		first := p.Node &^ (v.Unit - 1)
 		rows.Add("unit", "%d-%d", first, first+v.Unit-1)
 	}
+	if v.Layout.Bits(snowfence.FieldTag) > 0 {
+		rows.Add("tag", "%d", p.Tag)
+	}
+	if v.Layout.Bits(snowfence.FieldScatter) > 0 {
+		rows.Add("scatter", "%d", p.Scatter)
+	}
 	if v.Layout.Bits(snowfence.FieldRollback) > 0 {
 		rows.Add("rollback", "%d", p.Rollback)
 	}

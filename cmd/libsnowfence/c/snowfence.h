@@ -163,7 +163,7 @@ int snowfence_parse(const char *text, const char *encoding, int64_t *id);
  * A ring belongs to one thread. Never copy a ring: both copies would give out the same IDs.
  * NEVER USE A RING, OR ANY CALL, IN A SIGNAL HANDLER: A HANDLER THAT INTERRUPTED THE RING
  * GETS THE SAME ID AS THE THREAD.
- * Its IDs increase; IDs of two rings are unique only.
+ * Its IDs increase, with the same bits above the time; IDs of two rings are unique only.
  * IDs in it are at most 100 ms old; after a loss, a close or a resumption of the machine was seen,
  * none is given out.
  * What a ring holds when its thread ends is lost.

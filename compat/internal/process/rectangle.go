@@ -29,9 +29,10 @@ func place(s *snowfence.Scheme, gr snowfence.Grant) (spaceKey, []rectangle, erro
 		first, last = uint64(l.First), uint64(l.Last)
 	}
 	k := spaceKey{epoch: l.Epoch.UnixNano(), tick: int64(l.Tick), cipher: l.Cipher}
-	if l.Bits(snowfence.FieldRollback) > 0 || l.Bits(snowfence.FieldKey) > 0 {
-		return k, nil, fmt.Errorf("snowfence: the layout %s has rollback or key bits: "+
-			"take a fence of your own for it", l)
+	if l.Bits(snowfence.FieldRollback) > 0 || l.Fields[0].Name != snowfence.FieldTime ||
+		l.Bits(snowfence.FieldTag) > 0 {
+		return k, nil, fmt.Errorf("snowfence: the layout %s has rollback bits, a tag, or a field above the time: "+
+			"take a generator of your own for it", l)
 	}
 	if gr.Node < 0 || gr.Node >= s.Nodes() {
 		return k, nil, fmt.Errorf("snowfence: node %d: the layout has nodes 0 to %d", gr.Node, s.Nodes()-1)

@@ -93,6 +93,9 @@ func TestPlaceRefuses(t *testing.T) {
 		{"time=41,node=10,seq=12", 1024},
 		{"time=41,seq=12", 1},
 		{"time=41,node=8,rollback=2,seq=12", 0},
+		{"scatter=2,time=41,node=8,seq=12", 0},
+		{"node=10,time=41,seq=12", 0},
+		{"time=41,tag=8,node=2,seq=12", 0},
 	} {
 		r := newSet()
 		if c.node > 0 {

@@ -8,8 +8,8 @@ import static org.snowfence.SnowfenceException.check;
  * Makes 64-bit IDs that never repeat within a namespace, in the memory of this process, of a node that
  * a server leases. While no server answers, it goes on for two thirds of the ttl at least.
  *
- * <p>Threads may share it, and the IDs that one thread takes increase. A generator that is not closed
- * keeps its node until the process ends, and its ttl is over.
+ * <p>Threads may share it, and the IDs that one thread takes increase, with the same bits above the
+ * time. A generator that is not closed keeps its node until the process ends, and its ttl is over.
  */
 public sealed class Generator implements AutoCloseable permits TestKit {
     final Lease lease;
