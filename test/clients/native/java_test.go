@@ -39,17 +39,18 @@ func TestJava(t *testing.T) {
 	}
 }
 
-// A frozen java.time, as with a mocked Instant or Clock, costs no wait.
+// A frozen Instant.now, as with a mock, costs no wait, whatever the tick.
 func TestJavaWithAFrozenClock(t *testing.T) {
 	servers.Later(t)
 	t.Parallel()
 	url, classes := serve(t, t.TempDir()), compile(t, clients+"/java")
+	run(t, ".", "curl -fsS -X PUT -d '{\"layout\":\"time=45,node=6,seq=12,tick=100us\"}' "+url+"/v1/fine")
 	exports := "--add-exports java.base/jdk.internal.org.objectweb.asm=ALL-UNNAMED "
 	run(t, ".", "javac "+exports+"-cp "+classes+" -d "+classes+" testdata/Frozen.java")
 	manifest := map[string]string{"agent.txt": "Premain-Class: Frozen\nCan-Redefine-Classes: true\n"}
 	write(t, classes, manifest)
 	run(t, classes, "jar --create --file agent.jar --manifest agent.txt Frozen*.class")
-	out := run(t, ".", "java "+exports+"-javaagent:"+classes+"/agent.jar -cp "+classes+" Frozen",
+	out := run(t, ".", "java "+exports+"-javaagent:"+classes+"/agent.jar -cp "+classes+" Frozen default fine",
 		"SNOWFENCE_SERVER="+url)
 	if out != "ok\n" {
 		t.Error(out)

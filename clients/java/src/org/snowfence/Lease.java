@@ -4,6 +4,7 @@ import static org.snowfence.SnowfenceException.Kind.CLOSED;
 import static org.snowfence.SnowfenceException.Kind.FENCED;
 
 import java.math.BigInteger;
+import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.ThreadLocalRandom;
@@ -19,6 +20,7 @@ import java.util.concurrent.locks.ReentrantLock;
 final class Lease {
     private static final long MS = 1_000_000;
     private static final long SECOND = 1_000_000_000;
+    private static final Clock CLOCK = Clock.systemUTC(); // made before a test mocks Instant.now
 
     final ReentrantLock lock = new ReentrantLock();
     final Condition changed = lock.newCondition(); // for callers who wait for a grant
@@ -92,7 +94,7 @@ final class Lease {
         if (stamps.layout.tick % MS == 0) {
             return stamps.layout.tickAt(System.currentTimeMillis() * MS); // tests mock Instant
         }
-        Instant now = Instant.now();
+        Instant now = CLOCK.instant();
         return stamps.layout.tickAt(now.getEpochSecond() * SECOND + now.getNano());
     }
 
