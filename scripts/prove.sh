@@ -40,7 +40,7 @@ run() {
 	scale) scripts/setup.sh tests && scripts/scale.sh "${STORE:-.}" ;;
 	# 10,000 idle connections, 1,000 slow clients, damaged requests, a million resets, and an hour of connections that come and go, on one server.
 	crowd) measured test ./server/load -run '^Test(Crowd|Resets|Churn)$' ;;
-	# Makes a million IDs inside PostgreSQL and MariaDB, and breaks every term of the functions that `snowfence sql` prints.
+	# Makes a million IDs inside PostgreSQL and MariaDB, takes 100,000 numbers there, and breaks every term of the functions that `snowfence sql` prints.
 	sql) scripts/setup.sh tests && cd test && strict -timeout=$limit ./stores/insql -long ;;
 	# The tests of all modules in short form, under the race detector.
 	race) CGO_ENABLED=1 strict -race -short -timeout=$limit "${all[@]}" ;;

@@ -29,6 +29,7 @@ type serialBase struct {
 	db          *sql.DB
 	st          *sqlstore.Store
 	mariadb     *servers.MariaDB // nil on PostgreSQL
+	text        string
 }
 
 // serialText returns the text for a dialect.
@@ -48,8 +49,8 @@ func serialPostgres(p *servers.Postgres) opener[serialBase] {
 			CREATE FUNCTION test_now() RETURNS timestamptz LANGUAGE sql VOLATILE AS
 				$$ SELECT coalesce((SELECT at FROM public.test_clock), pg_catalog.clock_timestamp()) $$`)
 		b.prepare(t)
-		text = strings.ReplaceAll(text, "clock_timestamp()", "public.test_now()")
-		return b, pgBase{p: p, name: name}.load(text)
+		b.text = strings.ReplaceAll(text, "clock_timestamp()", "public.test_now()")
+		return b, pgBase{p: p, name: name}.load(b.text)
 	}
 }
 

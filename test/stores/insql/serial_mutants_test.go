@@ -39,6 +39,7 @@ var serialPostgresMutants = []mutant{
 	{"SECURITY DEFINER SET search_path = pg_catalog, pg_temp", "SECURITY DEFINER", "rights"},
 	{"REVOKE ALL ON FUNCTION \"public\".snowfence_take(text), ", "REVOKE ALL ON FUNCTION ", "rights"},
 	{"\"public\".snowfence_serial_text(text),", "", "rights"},
+	{"has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')", "true", "rights"},
 	{"year / 100 <> 20", "false", "patterns"},
 	{"begun / 100 <> 20", "false", "patterns"},
 	{"ended / 100 <> 20", "false", "patterns"},
