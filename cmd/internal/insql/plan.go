@@ -4,6 +4,9 @@
 // The database takes positions: tick × slots + slot. A position is in the
 // database's log before a client can see its commit, and no two transactions
 // take one. So no ID comes twice, whatever the clock does.
+//
+// Other SQL takes numbers of strict sequences inside the caller's transaction.
+// Its rules are those of sequence.NextTx, over the same records.
 package insql
 
 import (
