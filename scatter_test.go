@@ -201,6 +201,13 @@ func TestHotRange(t *testing.T) {
 			t.Error("that is more than 4 %")
 		}
 	}
+	// With the time first, all rows of weeks go to one.
+	plain := testScheme(t, "time=41,node=10,seq=12,epoch=2025-01-01")
+	at := newFakeClock().wall
+	lo, hi, err := plain.Range(at, at.AddDate(0, 1, 0))
+	if err != nil || lo>>58 != hi>>58 {
+		t.Errorf("the month from %v lies in %d to %d, %v", at, lo, hi, err)
+	}
 }
 
 // Many nodes begin one tick with different values.

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"context"
 	"math/bits"
 	"slices"
 	"time"
@@ -26,6 +27,9 @@ type reader struct {
 	nodeBits  int
 	timeBits  int
 	rollBits  int
+	scatter   int // its width
+	timeEnd   int // bits below what stands above the time
+	tag       int64
 }
 
 func newReader(s *snowfence.Scheme) *reader {
@@ -35,14 +39,17 @@ func newReader(s *snowfence.Scheme) *reader {
 		nodeBits: bits.Len64(uint64(s.Nodes() - 1)),
 		timeBits: l.Bits(snowfence.FieldTime), rollBits: l.Bits(snowfence.FieldRollback),
 	}
-	below := 0
+	below, at := 0, 0
 	for _, f := range slices.Backward(l.Fields) {
 		if f.Name == snowfence.FieldSequence {
-			break
+			below = at
 		}
-		below += f.Bits
+		if at += f.Bits; f.Name == snowfence.FieldTime {
+			r.timeEnd = at
+		}
 	}
 	r.step, r.packed = 1<<below, below > 0 || r.encrypted
+	r.scatter, r.tag = l.Bits(snowfence.FieldScatter), int64(1)<<l.Bits(snowfence.FieldTag)*3/4
 	return r
 }
 
@@ -51,7 +58,7 @@ func (r *reader) positionOf(id snowfence.ID, p snowfence.Parts) int64 {
 	if !r.packed {
 		return int64(id)
 	}
-	v := uint64(p.Node)<<r.rollBits | uint64(p.Rollback)
+	v := (uint64(p.Node)<<r.rollBits|uint64(p.Rollback))<<r.scatter | uint64(p.Scatter)
 	return int64(v<<(r.timeBits+r.seqBits) | uint64(p.Tick)<<r.seqBits | uint64(p.Sequence))
 }
 
@@ -61,29 +68,73 @@ func (r *reader) orderOf(p snowfence.Parts) uint64 {
 	return (uint64(p.Tick)<<r.nodeBits|uint64(p.Node))<<r.seqBits | uint64(p.Sequence)
 }
 
+// next is Next, or NextFor where the layout has a tag. It is the same for all
+// IDs, so that two that differ in their tags only would be equal.
+func (h *holding) next(ctx context.Context, g *snowfence.Generator) (snowfence.ID, error) {
+	if h.reader.tag == 0 {
+		return g.Next(ctx)
+	}
+	return g.NextFor(ctx, h.reader.tag)
+}
+
+// tagIDs does with IDs what next does.
+func (h *holding) tagIDs(ids []snowfence.ID) {
+	if h.reader.tag == 0 {
+		return
+	}
+	for i, id := range ids {
+		var err error
+		if ids[i], err = h.reader.scheme.Tag(id, h.reader.tag); err != nil {
+			h.p.s.violate("%s made %d, which takes no tag: %v", h.p.name, id, err)
+		}
+	}
+}
+
 // caller is a maker of IDs: all goroutines on a generator together, or one with
 // a handle.
 type caller struct {
-	highest int64 // what has been returned so far, before encryption
+	highest heights // what has been returned so far, before encryption
 }
 
-// lowest is below all IDs.
-const lowest = -1 << 63
+// heights are the highest IDs, by the bits above the time.
+type heights map[uint64]int64
+
+// raise takes in what was returned.
+func (h heights) raise(above uint64, id int64) {
+	if was, ok := h[above]; !ok || id > was {
+		h[above] = id
+	}
+}
+
+// aboveTime returns the bits above the time, of which each value has an order
+// of its own.
+func (r *reader) aboveTime(id snowfence.ID) uint64 {
+	if r.encrypted {
+		return 0
+	}
+	return uint64(id) >> r.timeEnd
+}
 
 // checkIDs looks at the IDs of one call, each of them: that they increase, that
 // each is inside one grant of this lease, and that the grant had not been lost
 // when the call began. The IDs go to the list in which duplicates are looked
 // for at the end.
-func (s *sim) checkIDs(h *holding, c *caller, ids []snowfence.ID, began time.Duration, highest int64) {
+func (s *sim) checkIDs(h *holding, c *caller, ids []snowfence.ID, began time.Duration, highest heights) {
 	r := h.reader
+	h.tagIDs(ids)
 	if h.p.replay {
 		// The other process made them. They need no second look, but the order
 		// goes on from here.
-		p, _ := r.scheme.Decode(ids[len(ids)-1])
-		c.highest = max(c.highest, h.rawID(p, ids[len(ids)-1]))
+		for _, id := range ids {
+			p, _ := r.scheme.Decode(id)
+			c.highest.raise(r.aboveTime(id), h.rawID(p, id))
+		}
 		return
 	}
 	s.figures.IDs += int64(len(ids))
+	if r.scatter > 0 || r.tag > 0 {
+		s.figures.Reshaped += int64(len(ids))
+	}
 	fresh := h.lowestFresh(began)
 	for i := 0; i < len(ids); {
 		first, err := r.scheme.Decode(ids[i])
@@ -108,15 +159,15 @@ func (s *sim) checkIDs(h *holding, c *caller, ids []snowfence.ID, began time.Dur
 		if s.bad != nil {
 			return
 		}
-		raw := h.rawID(first, ids[i])
-		if r.rollBits == 0 && raw <= highest {
-			s.violate("%s made ID %d after %d", h.p.name, raw, highest)
+		raw, above := h.rawID(first, ids[i]), r.aboveTime(ids[i])
+		if was, ok := highest[above]; r.rollBits == 0 && ok && raw <= was {
+			s.violate("%s made ID %d after %d", h.p.name, raw, was)
 			return
 		}
-		highest = h.rawID(last, ids[i+n-1])
+		highest[above] = h.rawID(last, ids[i+n-1])
+		c.highest.raise(above, highest[above])
 		i += n
 	}
-	c.highest = max(c.highest, highest)
 	h.p.slot.madeAt = s.now
 	s.hashEvent("made", h.p.name, int64(len(ids)), int64(ids[len(ids)-1]))
 }

@@ -72,6 +72,7 @@ type Figures struct {
 	Calls     int64            // to the store
 	IDs       int64            // made and checked
 	Sublet    int64            // IDs in subleases
+	Reshaped  int64            // IDs of layouts with scatter or tag
 	Layouts   int64            // changes of layout that were carried out
 	Suspected int64            // changes of the store's identity by those who saw a loss
 	Unseen    int64            // made twice where no lease can see it: see mayOverlap
@@ -101,6 +102,7 @@ func (f *Figures) addFigures(o *Figures) {
 	f.Calls += o.Calls
 	f.IDs += o.IDs
 	f.Sublet += o.Sublet
+	f.Reshaped += o.Reshaped
 	f.Layouts += o.Layouts
 	f.Suspected += o.Suspected
 	f.Unseen += o.Unseen
@@ -257,7 +259,7 @@ func newSim(plan Plan) (*sim, error) {
 		return s, nil
 	}
 	var err error
-	if s.scenario, err = newScenario(chance, plan.layout); err != nil {
+	if s.scenario, err = newScenario(chance, plan.layout, plan.Seed); err != nil {
 		return nil, err
 	}
 	s.figures.Seeds = 1

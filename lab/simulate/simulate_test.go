@@ -37,9 +37,13 @@ func TestNothingCollides(t *testing.T) {
 		f.Grants, f.Renewals, f.Calls, f.Injected(), f.Layouts, f.IDs, f.Unseen, f.Virtual, *seed,
 		*seed+uint64(f.Seeds)-1)
 	t.Logf("%d takes of sequences, %d numbers, %d of them where no program can see it", f.Takes, f.Numbers, f.Repeated)
+	t.Logf("%d IDs are of layouts with scatter or tag", f.Reshaped)
 	t.Logf("%d times the store got another identity, because a program saw that it lost a write", f.Suspected)
 	if f.Suspected == 0 {
 		t.Error("no program told the others of a loss")
+	}
+	if f.Reshaped == 0 {
+		t.Error("no ID is of a layout with scatter or tag")
 	}
 	if f.Takes == 0 || f.Numbers == 0 {
 		t.Error("no program took numbers")

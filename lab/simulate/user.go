@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -192,7 +193,7 @@ func (p *process) useGenerator(ctx context.Context, h *holding) {
 	}
 	h.g = g
 	defer s.sessionEnded(h, p.virtualTime())
-	shared := &caller{highest: lowest}
+	shared := &caller{highest: heights{}}
 	if p.programRand.IntN(4) == 0 {
 		if _, err := snowfence.New(c); !errors.Is(err, snowfence.ErrBound) {
 			s.violate("%s has two generators on one lease: %v", p.name, err)
@@ -250,11 +251,11 @@ func (p *process) closeOrLose(ctx context.Context, c interface {
 func (p *process) makeRounds(ctx context.Context, h *holding, g *snowfence.Generator, shared *caller, rounds int) {
 	s := p.s
 	local := g.Local()
-	handle, filled := &caller{highest: lowest}, shared
+	handle, filled := &caller{highest: heights{}}, shared
 	if h.reader.encrypted {
 		// single IDs come from batches made ahead, and the two ways are in
 		// order each on its own
-		filled = &caller{highest: lowest}
+		filled = &caller{highest: heights{}}
 	}
 	for range rounds {
 		if s.mute() {
@@ -264,19 +265,19 @@ func (p *process) makeRounds(ctx context.Context, h *holding, g *snowfence.Gener
 		switch n := 1 + p.programRand.IntN(1<<p.programRand.IntN(7)); p.programRand.IntN(4) {
 		case 0:
 			ids := make([]snowfence.ID, n*n*max(s.plan.blocks, 1))
-			began, highest := p.virtualTime(), filled.highest
+			began, highest := p.virtualTime(), maps.Clone(filled.highest)
 			k, _ := g.Fill(wctx, ids)
 			s.noteIDs(h, filled, ids[:k], began, highest)
 		case 1:
 			for range n {
-				began, highest := p.virtualTime(), shared.highest
-				if id, err := g.Next(wctx); err == nil {
+				began, highest := p.virtualTime(), maps.Clone(shared.highest)
+				if id, err := h.next(wctx, g); err == nil {
 					s.noteIDs(h, shared, []snowfence.ID{id}, began, highest)
 				}
 			}
 		case 2:
 			for range n {
-				began, highest := p.virtualTime(), shared.highest
+				began, highest := p.virtualTime(), maps.Clone(shared.highest)
 				if id, err := g.TryNext(); err == nil {
 					s.noteIDs(h, shared, []snowfence.ID{id}, began, highest)
 				}
@@ -285,7 +286,7 @@ func (p *process) makeRounds(ctx context.Context, h *holding, g *snowfence.Gener
 			for range n {
 				began := p.virtualTime()
 				if id, err := local.Next(wctx); err == nil {
-					s.noteIDs(h, handle, []snowfence.ID{id}, began, handle.highest)
+					s.noteIDs(h, handle, []snowfence.ID{id}, began, maps.Clone(handle.highest))
 				}
 			}
 		}
@@ -294,7 +295,7 @@ func (p *process) makeRounds(ctx context.Context, h *holding, g *snowfence.Gener
 	}
 }
 
-func (s *sim) noteIDs(h *holding, c *caller, ids []snowfence.ID, began time.Duration, highest int64) {
+func (s *sim) noteIDs(h *holding, c *caller, ids []snowfence.ID, began time.Duration, highest heights) {
 	if len(ids) > 0 && s.bad == nil {
 		s.checkIDs(h, c, ids, began, highest)
 	}

@@ -36,16 +36,20 @@ func (s *sim) changeInChains() {
 // the first layout does not allow that.
 func (s *sim) drawLayout(chance *rand.Rand) *snowfence.Scheme {
 	l := s.schemes[chance.IntN(len(s.schemes))].Layout()
-	n := len(l.Fields)
-	if l.Cipher != snowfence.Plain || n != 3 || l.Fields[n-1].Name != snowfence.FieldSequence {
+	fields := slices.Clone(l.Fields)
+	n := len(fields)
+	if l.Cipher != snowfence.Plain || n < 3 || fields[n-1].Name != snowfence.FieldSequence || n > 3 && !reshaped(l) {
 		return nil
 	}
-	fields := slices.Clone(l.Fields)
-	if move := []int{0, 0, 0, 1, -1}[chance.IntN(5)]; 1<<(fields[n-2].Bits-move) > s.last && fields[n-1].Bits+move > 2 {
-		fields[n-2].Bits -= move
+	node := slices.IndexFunc(fields, func(f snowfence.Field) bool { return f.Name == l.NodeParts()[0].Name })
+	move := []int{0, 0, 0, 1, -1}[chance.IntN(5)]
+	if 1<<(fields[node].Bits-move) > s.last && fields[n-1].Bits+move > 2 {
+		fields[node].Bits -= move
 		fields[n-1].Bits += move
 	}
-	l.Fields = fields
+	if l.Fields = fields; n > 3 && chance.IntN(2) == 0 {
+		l.Fields = anyOrder(l, n-1, chance)
+	}
 	shift := time.Duration(1+chance.Int64N(int64(20*s.ttl/time.Millisecond))) * time.Millisecond
 	l.Epoch = l.Epoch.Add([]time.Duration{0, shift, shift, -shift}[chance.IntN(4)])
 	top := int64(1)<<fields[n-1].Bits - 1
@@ -62,6 +66,51 @@ func (s *sim) drawLayout(chance *rand.Rand) *snowfence.Scheme {
 		return nil
 	}
 	return to
+}
+
+// reshape returns a layout of the same nodes with scatter and tag, and its
+// fields in any order.
+func reshape(l snowfence.Layout, chance *rand.Rand) snowfence.Layout {
+	l.Fields, l.Last = slices.Clone(l.Fields), 0
+	seq := slices.IndexFunc(l.Fields, func(f snowfence.Field) bool { return f.Name == snowfence.FieldSequence })
+	for _, name := range []string{snowfence.FieldScatter, snowfence.FieldTag} {
+		for range chance.IntN(5) {
+			switch i := slices.IndexFunc(l.Fields, func(f snowfence.Field) bool { return f.Name == name }); {
+			case l.Width() == 63 && l.Fields[seq].Bits == 4:
+			case i < 0:
+				l.Fields = append(l.Fields, snowfence.Field{Name: name, Bits: 1})
+			default:
+				l.Fields[i].Bits++
+			}
+			if l.Width() > 63 {
+				l.Fields[seq].Bits--
+			}
+		}
+	}
+	ordered := len(l.Fields)
+	if seq == 2 && chance.IntN(2) == 0 { // operators can change such a layout
+		ordered--
+		l.Fields[seq], l.Fields[ordered] = l.Fields[ordered], l.Fields[seq]
+	}
+	l.Fields = anyOrder(l, ordered, chance)
+	return l
+}
+
+// reshaped reports whether a layout has what reshape adds.
+func reshaped(l snowfence.Layout) bool {
+	return l.Bits(snowfence.FieldScatter)+l.Bits(snowfence.FieldTag) > 0 && len(l.NodeParts()) == 1
+}
+
+// anyOrder returns the fields of a layout, the first n of them in any order
+// that a layout can have.
+func anyOrder(l snowfence.Layout, n int, chance *rand.Rand) []snowfence.Field {
+	fields := slices.Clone(l.Fields)
+	for {
+		chance.Shuffle(n, func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+		if l.Fields = fields; l.Validate() == nil {
+			return fields
+		}
+	}
 }
 
 // changeLayout asks for a layout until the namespace has it or refuses it.

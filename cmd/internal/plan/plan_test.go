@@ -64,6 +64,8 @@ func TestProposalsMeetTheNeed(t *testing.T) {
 		if n.Datacenters = uint64(math.Exp2(t.Float(-4, 8))); n.Datacenters > n.Nodes {
 			n.Datacenters = n.Nodes
 		}
+		n.Scatter = uint64(math.Exp2(max(t.Float(-8, 12), 0)))
+		n.Tags = uint64(math.Exp2(max(t.Float(-10, 20), 0)))
 		if err := n.Check(); err != nil {
 			t.Fatal(err)
 		}
@@ -80,6 +82,9 @@ func TestProposalsMeetTheNeed(t *testing.T) {
 			case n.Datacenters > 1 && (uint64(1)<<p.Layout.Bits("datacenter") < n.Datacenters ||
 				n.Datacenters<<p.Layout.Bits("worker") < n.Nodes):
 				t.Errorf("%s: %v for %d data centers", p.Name, p.Layout, n.Datacenters)
+			case uint64(1)<<p.Layout.Bits(snowfence.FieldScatter) < n.Scatter ||
+				uint64(1)<<p.Layout.Bits(snowfence.FieldTag) < n.Tags:
+				t.Errorf("%s: %v for %d ranges and %d tags", p.Name, p.Layout, n.Scatter, n.Tags)
 			case p.PerNodePerSecond*float64(n.Nodes) < n.Rate*(1-1e-9):
 				t.Errorf("%s: the nodes asked for make %v IDs a second", p.Name, p.PerNodePerSecond*float64(n.Nodes))
 			case p.Until.Before(end):

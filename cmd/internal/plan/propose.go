@@ -21,6 +21,8 @@ type Need struct {
 	// Datacenters share the nodes evenly; above 1, the node has the parts
 	// datacenter and worker.
 	Datacenters uint64
+	Scatter     uint64    // ranges of a database that new rows are spread over; 0 and 1 mean one
+	Tags        uint64    // numbers that a caller can give; 0 and 1 mean no tag
 	Years       float64   // from Epoch
 	JSSafe      bool      // no ID may pass 2^53−1
 	Epoch       time.Time // start of tick 0
@@ -84,6 +86,10 @@ func (n Need) Check() error {
 		return errors.New("the nodes must be 1 or more, and at most 2^62: how many processes make IDs at one time")
 	case n.Datacenters > n.Nodes:
 		return fmt.Errorf("%d nodes are too few for %d data centers: each needs one", n.Nodes, n.Datacenters)
+	case n.Scatter > 1<<12:
+		return fmt.Errorf("%d ranges are more than the 4,096 that a layout can have", n.Scatter)
+	case n.Tags > 1<<40:
+		return fmt.Errorf("%d tags are too many: take at most 2^40", n.Tags)
 	case !(n.Years > 0) || n.Years > 7000:
 		return errors.New("the years must be above 0 and at most 7000: how long the layout has to last")
 	}
@@ -152,9 +158,21 @@ func Propose(n Need) ([]Proposal, []Refusal) {
 
 // smallest is the smallest shape for a tick.
 func (n Need) smallest(tick time.Duration) shape {
-	perTick := math.Ceil(n.Rate / float64(n.Nodes) * tick.Seconds())
+	perTick := math.Ceil(n.Rate / float64(n.Nodes) * tick.Seconds() / n.values())
 	centers := max(n.Datacenters, 1)
 	return shape{tick, bitsFor(centers) + bitsFor((n.nodes()-1)/centers+1), bitsFor(uint64(perTick))}
+}
+
+// bitsBeside returns the widths of scatter and tag.
+func (n Need) bitsBeside() (scatter, tag int) { return bitsFor(n.Scatter), bitsFor(n.Tags) }
+
+// values returns the number of scatter values.
+func (n Need) values() float64 { return math.Exp2(float64(bitsFor(n.Scatter))) }
+
+// free returns how many bits are left for time, node and sequence.
+func (n Need) free() int {
+	scatter, tag := n.bitsBeside()
+	return n.bits() - scatter - tag
 }
 
 // nodes returns how many the layout must have. Servers keep a fifth free, and
@@ -185,14 +203,14 @@ func (n Need) timeBits(tick time.Duration) int {
 }
 
 func (n Need) fits(s shape) bool {
-	return n.timeBits(s.tick)+s.node+s.seq <= n.bits() && n.layout(s).Validate() == nil
+	return n.timeBits(s.tick)+s.node+s.seq <= n.free() && n.layout(s).Validate() == nil
 }
 
 // grow spends spare bits: first until one node alone reaches the whole rate,
 // then on a factor of four in nodes (restarts and growth hold more nodes than
 // are at work), then on a factor of four in rate.
 func (n Need) grow(s shape) shape {
-	alone := bitsFor(uint64(math.Ceil(n.Rate * s.tick.Seconds())))
+	alone := bitsFor(uint64(math.Ceil(n.Rate * s.tick.Seconds() / n.values())))
 	for _, to := range []shape{{s.tick, s.node, alone}, {s.tick, s.node + 2, alone}, {s.tick, s.node + 2, alone + 2}} {
 		for s.seq < to.seq && n.fits(shape{s.tick, s.node, s.seq + 1}) {
 			s.seq++
@@ -219,7 +237,15 @@ func (n Need) unused(least, s shape) string {
 }
 
 func (n Need) layout(s shape) snowfence.Layout {
-	fields := []snowfence.Field{{Name: snowfence.FieldTime, Bits: min(n.bits()-s.node-s.seq, maxTimeBits)}}
+	var fields []snowfence.Field
+	scatter, tag := n.bitsBeside()
+	if scatter > 0 {
+		fields = append(fields, snowfence.Field{Name: snowfence.FieldScatter, Bits: scatter})
+	}
+	fields = append(fields, snowfence.Field{Name: snowfence.FieldTime, Bits: min(n.free()-s.node-s.seq, maxTimeBits)})
+	if tag > 0 {
+		fields = append(fields, snowfence.Field{Name: snowfence.FieldTag, Bits: tag})
+	}
 	name, node := snowfence.FieldNode, s.node
 	if centers := bitsFor(max(n.Datacenters, 1)); centers > 0 {
 		fields = append(fields, snowfence.Field{Name: "datacenter", Bits: centers})
@@ -242,7 +268,8 @@ func (n Need) end() time.Time {
 // met reports whether a layout that is there already is enough.
 func (n Need) met(l snowfence.Layout) bool {
 	c := l.Capacity()
-	return !n.JSSafe && n.Datacenters <= 1 && !l.Epoch.After(n.Epoch) && !l.EndOfLife().Before(n.end()) &&
+	return !n.JSSafe && n.Datacenters <= 1 && n.free() == n.bits() &&
+		!l.Epoch.After(n.Epoch) && !l.EndOfLife().Before(n.end()) &&
 		c.Nodes >= n.nodes() && c.PerNodePerSecond >= n.Rate/float64(n.Nodes)
 }
 
@@ -250,6 +277,10 @@ func (n Need) proposal(name string, l snowfence.Layout, pro, con string) Proposa
 	c := l.Capacity()
 	if n.JSSafe {
 		pro += "; never passes 2^53"
+	}
+	if n.Scatter > 1 {
+		pro += fmt.Sprintf("; new rows go to %.0f ranges", n.values())
+		con += "; in the order of time only within each range"
 	}
 	return Proposal{
 		Name: name, Layout: l, Until: l.EndOfLife(), Nodes: c.Nodes, Unit: n.unit(c.Nodes),
@@ -262,13 +293,13 @@ func (n Need) proposal(name string, l snowfence.Layout, pro, con string) Proposa
 // reason names the missing bits, and the needs that the bits would meet.
 func (n Need) reason(s shape) string {
 	t := n.timeBits(s.tick)
-	if t+s.node+s.seq <= n.bits() {
+	if t+s.node+s.seq <= n.free() {
 		return n.layout(s).Validate().Error()
 	}
-	years := math.Exp2(float64(n.bits()-s.node-s.seq)) * float64(s.tick) / year
+	years := math.Exp2(float64(n.free()-s.node-s.seq)) * float64(s.tick) / year
 	return fmt.Sprintf("%d bits of time, %d of node and %d of sequence are %d, but there are %d; at this rate "+
 		"and number of nodes they last %s",
-		t, s.node, s.seq, t+s.node+s.seq, n.bits(), Years(years))
+		t, s.node, s.seq, t+s.node+s.seq, n.free(), Years(years))
 }
 
 // Years formats a number of years for people.

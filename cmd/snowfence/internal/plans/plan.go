@@ -32,7 +32,7 @@ func planCommand(e *command.Env) *cobra.Command {
 		Long: `Plan answers questions about layouts and sequences:
 
   plan --layout L     how long it lasts, how many IDs it allows, how long they get
-  plan --rate …       which layouts hold so many IDs a second, nodes, data centers and years,
+  plan --rate …       which layouts hold so many IDs a second, nodes, ranges, tags and years,
                       and what to type to use the first of them
   plan --change A B   whether an ID of layout B can equal one of A; plan proves that none
                       can, or shows such an ID and ends with 3
@@ -54,10 +54,12 @@ A layout is a name or a spec. The names:
 A spec gives the widths of the fields, from the highest bit down:
   time=41,node=10,seq=12,epoch=2020-01-01T00:00:00Z,tick=1ms
 In place of node, name the parts of the node: datacenter=5,worker=5. More keys are rollback,
-first and last (the sequence numbers in use), and order=node-first or order=node-last.`,
+scatter, tag, first and last (the sequence numbers in use), and order=node-first or
+order=node-last.`,
 		Example: `  snowfence plan --layout twitter
   snowfence plan --rate 500000 --nodes 64 --years 50 --js-safe
   snowfence plan --rate 500000 --nodes 64 --datacenters 3
+  snowfence plan --rate 500000 --nodes 64 --scatter 32
   snowfence plan --max 999999 --rate 500/day
   snowfence plan --change twitter sonyflake --at 2027-01-01T00:00:00Z
   snowfence plan --change sonyflake twitter instagram --at 2027-01-01 --at 2028-01-01
@@ -74,6 +76,10 @@ first and last (the sequence numbers in use), and order=node-first or order=node
 		"processes (default: none); more nodes are then needed than processes")
 	fs.Uint64Var(&f.need.Datacenters, "datacenters", 0, "find a layout: `number` of data centers that share the "+
 		"nodes; the node then has the parts datacenter and worker")
+	fs.Uint64Var(&f.need.Scatter, "scatter", 0, "find a layout: `number` of ranges of a database that new rows "+
+		"are spread over")
+	fs.Uint64Var(&f.need.Tags, "tag", 0, "find a layout: `number` of tags, of which a caller gives one with each "+
+		"ID, as for a tenant or a table")
 	fs.Float64Var(&f.need.Years, "years", 50, "find a layout: how many `years` it has to last")
 	fs.BoolVar(&f.need.JSSafe, "js-safe", false, "find a layout: no ID may pass 2^53-1")
 	fs.StringVar(&f.epoch, "epoch", "", "find a layout: its start `time` (default: today)")

@@ -13,7 +13,7 @@ import (
 var questions = [...]question{
 	{"layout", "looking at a layout", "--layout L", false, nil},
 	{"rate", "finding a layout", "--rate, the IDs a second of all nodes together", false, []string{
-		"nodes", "servers", "datacenters", "years", "js-safe", "epoch",
+		"nodes", "servers", "datacenters", "scatter", "tag", "years", "js-safe", "epoch",
 	}},
 	{"change", "checking a change", "--change A B", true, []string{"at", "floor", "reserved"}},
 	{"beside", "two layouts at the same time", "--beside A B", true, []string{"nodes", "slice", "until"}},
