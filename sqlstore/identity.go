@@ -21,6 +21,7 @@ type serverInfo struct {
 	refusal string // why it must not be used: Veto
 
 	dataID   string // random ID of the data, a part of id: Label
+	mark     int64  // of the server, which a write to MySQL returns too: From
 	position int64  // grows with what is written, and never falls: Generation; 0 where nothing tells
 	reloaded bool   // a row that was read was not written by a swap
 	idBack   bool   // the one with the identity was not

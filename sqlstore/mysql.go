@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -32,7 +33,8 @@ import (
 // old server can have granted. The failover must stop the old server first:
 // with two servers that accept writes, programs make the same IDs. In a Galera
 // cluster and in group replication, connect all programs to the same member,
-// because others may answer with old data.
+// because others may answer with old data. Over a proxy that sends writes to
+// one server and reads to another, no lease gets a grant.
 //
 // The store notices a restored dump, because its tables were made in another
 // second, and a renamed table, also while programs run. A trigger on each table
@@ -98,12 +100,24 @@ var mysqlTriggers = []string{
 // server_uuid, or for MariaDB alone, which knows when a row was written. A
 // restored table was made in another second, which is the same number in every
 // time zone, and not known while the table changes.
-const mysqlProbe = "SELECT '', 0, '', 0, 0, 0, 0, 0, CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':'," +
+const mysqlProbe = "SELECT '', 0, '', 0, 0, " + mysqlMark + ", 0, 0," +
+	" CONCAT(@@server_id /*!80000 , ':', @@server_uuid */, ':'," +
 	" COALESCE(CONCAT(value /*M!100600 , ':', UNIX_TIMESTAMP(row_start) */), 'no id'), ':', t.made)," +
 	" COALESCE(value, ''), CASE WHEN t.made IS NULL THEN 'another program is changing the table " +
 	"snowfence_lease: try again' ELSE " + mysqlRefusal + " END, 0, '', 0 FROM (SELECT (SELECT" +
 	" UNIX_TIMESTAMP(create_time) FROM information_schema.tables WHERE table_schema = DATABASE()" +
 	" AND table_name = 'snowfence_lease') AS made) t LEFT JOIN snowfence_meta ON name = 'id'"
+
+// mysqlMark is a number of the server. A write returns it as its last inserted
+// ID: so it shows where a proxy sends the write, and where the read after it.
+const mysqlMark = "CAST(CONV(LEFT(MD5(CONCAT(@@server_id /*!80000 , ':', @@server_uuid */)), 15), 16, 10)" +
+	" AS SIGNED)"
+
+var mysqlUpdateOne = strings.Replace(updateSQL, "revision = ?",
+	"revision = ? + 0 * CAST(LAST_INSERT_ID("+mysqlMark+") AS SIGNED)", 1)
+
+var errDivided = errors.New("one server carries out writes, and another one answers reads: connect to the one that " +
+	"is written, not to a proxy that divides writes and reads; after a failover try again")
 
 const mysqlRefusal = "CASE" +
 	" WHEN CAST(@@read_only AS CHAR) NOT IN ('0', 'OFF') THEN 'the server is read_only, as replicas are, which " +
@@ -164,7 +178,7 @@ const mysqlInsert = "INSERT INTO snowfence_lease (" + columns + ")" +
 // mysqlSwap tells the triggers that its rows are a swap, and leaves the
 // connection as it was: rows that the owner puts back later have to be noticed.
 func mysqlSwap(
-	ctx context.Context, c querier, _ view, writes []store.Write, errs []error,
+	ctx context.Context, c querier, v view, writes []store.Write, errs []error,
 ) (info serverInfo, err error) {
 	if slices.ContainsFunc(writes, func(w store.Write) bool { return w.Old == "" }) {
 		if _, err := c.ExecContext(ctx, "SET @snowfence_swap = 1"); err != nil {
@@ -175,14 +189,18 @@ func mysqlSwap(
 			err = errors.Join(err, reset)
 		}()
 	}
-	if len(writes) == 1 {
-		if errs[0], err = mysqlSwapOne(ctx, c, writes[0]); err != nil {
+	if len(writes) == 1 && writes[0].Old != "" {
+		var mark int64
+		if errs[0], mark, err = mysqlSwapOne(ctx, c, writes[0]); err != nil {
 			return info, err
 		}
 		_, info, err = records(c.QueryContext(ctx, mysqlProbe))
+		if err == nil && errs[0] == nil && mark != info.mark {
+			err = errDivided
+		}
 		return info, err
 	}
-	err = transaction(ctx, c, func() error {
+	err = transaction(ctx, c, func() error { // all of it goes to one server
 		done, err := mysqlBatch(ctx, c, mysqlUpdate, writes, false)
 		if err != nil {
 			return err
@@ -191,7 +209,7 @@ func mysqlSwap(
 		if done == int64(len(writes)) {
 			clear(errs)
 			_, info, err = records(c.QueryContext(ctx, mysqlProbe))
-			return err
+			return cmp.Or(err, v.answers(info))
 		}
 		if _, err := mysqlBatch(ctx, c, mysqlInsert, writes, true); err != nil {
 			return err
@@ -205,9 +223,17 @@ func mysqlSwap(
 		var rs []store.Record
 		rs, info, err = mysqlRead(ctx, c, keys...)
 		confirm(writes, rs, errs)
-		return err
+		return cmp.Or(err, v.answers(info))
 	}, "START TRANSACTION")
 	return info, err
+}
+
+// answers is an error if another server answered the last read.
+func (v view) answers(info serverInfo) error {
+	if v.lastInfo.id != "" && info.id != v.lastInfo.id {
+		return errDivided
+	}
+	return nil
 }
 
 // mysqlBatch runs a statement with the writes that are the first of their
@@ -241,18 +267,14 @@ func mysqlRead(ctx context.Context, c querier, keys ...store.Key) ([]store.Recor
 }
 
 // mysqlSwapOne needs no transaction. The nonce is new, so a row that is found
-// is also changed.
-func mysqlSwapOne(ctx context.Context, c querier, w store.Write) (result, err error) {
-	query, args := insertSQL, values(w)
-	if w.Old != "" {
-		query, args = updateSQL, append(args, w.Old)
-	}
-	query, _ = mysqlBind(query, args)
+// is also changed. The mark is of the server that wrote.
+func mysqlSwapOne(ctx context.Context, c querier, w store.Write) (result error, mark int64, err error) {
+	query, _ := mysqlBind(mysqlUpdateOne, append(values(w), w.Old))
 	res, err := c.ExecContext(ctx, query)
-	if w.Old == "" && err != nil && mysqlCode(err) == "1062" {
-		return store.ErrLost, nil // there is a record
+	if result, err = outcome(res, err); err == nil && result == nil {
+		mark, err = res.LastInsertId()
 	}
-	return outcome(res, err)
+	return result, mark, err
 }
 
 // mysqlExclusive uses no transaction, because CREATE TABLE would end it. DDL is

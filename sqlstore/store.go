@@ -195,7 +195,7 @@ func records(rows *sql.Rows, err error) (out []store.Record, info serverInfo, _ 
 		}
 		info = serverInfo{
 			id: r.Holder, system: r.Nonce, term: r.Revision, refusal: r.Veto,
-			dataID: r.Label, position: r.Generation, idBack: other != 0,
+			dataID: r.Label, mark: r.From, position: r.Generation, idBack: other != 0,
 		}
 	}
 	info.reloaded = reloaded

@@ -23,11 +23,10 @@ const (
 
 	insertColumns = "nonce, revision, generation, run_from, until, prev_until," +
 		" holder, label, veto, written_at, data, namespace, node"
-	insertSQL = "INSERT INTO snowfence_lease (" + insertColumns + ")" +
-		" VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
-// values are the values of a write, as updateSQL and insertSQL order them.
+// values are the values of a write, in the order of updateSQL and
+// insertColumns.
 func values(w store.Write) []any {
 	r := w.New
 	return []any{

@@ -37,6 +37,11 @@ func TestTicketIsReadAsItWasSigned(t *testing.T) {
 	if c.RevisionOf(5) != 3 || c.RevisionOf(6) != 1 {
 		t.Errorf("the revisions %d and %d", c.RevisionOf(5), c.RevisionOf(6))
 	}
+	single := claims()
+	single.Nodes, single.Unit = 1, 1
+	if c, err := Parse(s.Sign(single)); err != nil || c.Nodes != 1 {
+		t.Errorf("a single node: %+v, %v", c, err)
+	}
 	grant := snowfence.Grant{Node: 5, From: 7, Until: 1 << 40, Nodes: 4}
 	l := c.Lease(b)
 	if l.Grant != grant || l.Namespace != "n" || l.Label != "x" || l.TTL != time.Hour || l.Lessor != "a.b" {

@@ -1,0 +1,122 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"strings"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/snowfence/snowfence"
+	"github.com/snowfence/snowfence/lease"
+	"github.com/snowfence/snowfence/lease/store"
+	"github.com/snowfence/snowfence/sqlstore"
+	"github.com/snowfence/snowfence/test/harness/servers"
+)
+
+// divider connects as a proxy does that divides writes and reads: it sends
+// what is in a transaction to the server that is written, and other SELECTs to
+// the one that is read.
+type divider struct{ written, read driver.Connector }
+
+func (d divider) Connect(ctx context.Context) (driver.Conn, error) {
+	w, err := d.written.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := d.read.Connect(ctx)
+	return &dividedConn{Conn: w, read: r}, err
+}
+
+func (d divider) Driver() driver.Driver { return d.written.Driver() }
+
+type dividedConn struct {
+	driver.Conn
+	read  driver.Conn
+	begun bool
+}
+
+func (c *dividedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	switch query {
+	case "START TRANSACTION":
+		c.begun = true
+	case "COMMIT", "ROLLBACK":
+		c.begun = false
+	}
+	return c.Conn.(driver.ExecerContext).ExecContext(ctx, query, args)
+}
+
+func (c *dividedConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	to := c.read
+	if c.begun {
+		to = c.Conn
+	}
+	return to.(driver.QueryerContext).QueryContext(ctx, query, args)
+}
+
+// A proxy that writes to one server and reads from the other gives no lease a
+// grant: what it reads says nothing of what it wrote.
+func TestProxyThatDividesWritesAndReads(t *testing.T) {
+	t.Parallel()
+	scheme, err := snowfence.NewScheme(snowfence.MustLayout("twitter"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var connectors []driver.Connector
+	for _, id := range []string{"1", "2"} {
+		m := servers.StartMariaDB(t, "--server-id="+id)
+		dsn := m.DSN(m.NewDatabase(t))
+		_, st := connect(t, dsn)
+		if _, err := lease.Namespaces(st).Create(t.Context(), "n", scheme, nil); err != nil {
+			t.Fatal(err)
+		}
+		for node := range int64(3) {
+			if err := swap(t, st, "", record(node, "a")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		config, err := mysql.ParseDSN(dsn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := mysql.NewConnector(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		connectors = append(connectors, c)
+	}
+	db := sql.OpenDB(divider{connectors[0], connectors[1]})
+	defer db.Close()
+	st, err := sqlstore.New(db, sqlstore.MySQL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	divided := func(what string, err error) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), "a proxy that divides writes and reads") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	batch := func(old, nonce string, first int64) []store.Write {
+		return []store.Write{{Old: old, New: record(first, nonce)}, {Old: old, New: record(first+1, nonce)}}
+	}
+	if _, err := st.Identity(t.Context(), ""); err != nil { // a read, as before each write
+		t.Fatal(err)
+	}
+	divided("a write", swap(t, st, "a", record(0, "b")))
+	divided("a first write", swap(t, st, "", record(5, "b")))
+	for _, writes := range [][]store.Write{batch("a", "b", 1), batch("", "b", 6)} {
+		for _, err := range st.Swap(t.Context(), writes) {
+			divided("a batch", err)
+		}
+	}
+	for _, nodes := range []int{1, 4} {
+		l, err := lease.Open(t.Context(), st, "n", scheme, &lease.Options{Nodes: nodes})
+		divided("a lease", err)
+		if err == nil {
+			_ = l.Close()
+		}
+	}
+}
